@@ -53,7 +53,7 @@ type Code string
 // The codes, one for each kind of mistake.
 const (
 	// The text as a whole.
-	CodeSyntax         Code = "syntax"          // not one JSON value of the right shape, or longer than 64 KiB
+	CodeSyntax         Code = "syntax"          // not one JSON value, an object missing where one must stand, or more than 64 KiB
 	CodeUnknownField   Code = "unknown_field"   // a key that means nothing here
 	CodeDuplicateField Code = "duplicate_field" // a key given twice, an alias and its real name included
 	CodeConflict       Code = "conflict"        // the two forms of the JSON mixed
@@ -77,7 +77,6 @@ const (
 	CodeNeverFires       Code = "never_fires"       // no instant matches
 
 	// The elements of the schedule.
-	CodeScheduleType         Code = "schedule_type"         // schedule or recurrence is no object
 	CodeMinutesType          Code = "minutes_type"          // not whole numbers
 	CodeMinutesRange         Code = "minutes_range"         // outside 0 to 59
 	CodeHoursType            Code = "hours_type"            // not whole numbers

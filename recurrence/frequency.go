@@ -1,9 +1,6 @@
 package recurrence
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // Frequency is the unit of a Recurrence's interval. The zero value means that it runs once.
 type Frequency uint8
@@ -66,7 +63,7 @@ var frequencies = [...]struct {
 
 // frequencyOf finds the frequency that a word names.
 func frequencyOf(word string) (Frequency, bool) {
-	word = strings.ToLower(word)
+	word = lower(word)
 	for f := Second; f <= Year; f++ {
 		known := frequencies[f]
 		if word == known.word || word == known.word+"s" || word == known.adverb {
