@@ -308,7 +308,7 @@ const (
 type Declaration struct {
 	Name    string
 	Queue   string
-	Overlap Overlap
+	Overlap OverlapPolicy
 	// Body is the canonical JSON object of all else; the store adds revision, state, created and overlap in front.
 	Body []byte
 }

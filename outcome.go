@@ -1,0 +1,96 @@
+package chime
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// An Action is what becomes of a job when its handler has returned.
+type Action int
+
+const (
+	Succeeded Action = iota // done: the job is removed
+	Retried                 // failed: it runs again after the backoff, or after Outcome.Delay, until its attempts are used up
+	Discarded               // failed for good: it goes to the dead set
+	Snoozed                 // it runs again after Outcome.Delay; no attempt is used up
+)
+
+func (a Action) String() string {
+	switch a {
+	case Succeeded:
+		return "succeeded"
+	case Retried:
+		return "retried"
+	case Discarded:
+		return "discarded"
+	case Snoozed:
+		return "snoozed"
+	}
+	return fmt.Sprintf("Action(%d)", int(a))
+}
+
+// An Outcome is what a handler's error means.
+type Outcome struct {
+	Action  Action
+	Delay   time.Duration // of Snoozed, and of Retried when Delayed is set
+	Delayed bool          // Delay takes the place of the backoff
+	Err     error         // what the handler returned
+}
+
+// steering is an error that carries an outcome.
+type steering struct {
+	outcome Outcome
+	err     error
+}
+
+func (s *steering) Error() string {
+	if s.err != nil {
+		return s.err.Error()
+	}
+	switch s.outcome.Action {
+	case Snoozed:
+		return fmt.Sprintf("snoozed for %v", s.outcome.Delay)
+	case Discarded:
+		return "discarded"
+	}
+	return fmt.Sprintf("retry after %v", s.outcome.Delay)
+}
+
+func (s *steering) Unwrap() error { return s.err }
+
+// RetryAfter fails the attempt like err and has the next one made after d instead of the backoff. A negative d counts as 0,
+// more than 100 years as 100 years.
+func RetryAfter(d time.Duration, err error) error {
+	return &steering{outcome: Outcome{Action: Retried, Delay: clampDelay(d), Delayed: true}, err: err}
+}
+
+// Discard fails the job for good: it goes to the dead set with err as the reason, whatever attempts are left.
+func Discard(err error) error {
+	return &steering{outcome: Outcome{Action: Discarded}, err: err}
+}
+
+// Snooze has the job run again after d. It is no failure and uses up no attempt. A negative d counts as 0, more than 100
+// years as 100 years.
+func Snooze(d time.Duration) error {
+	return &steering{outcome: Outcome{Action: Snoozed, Delay: clampDelay(d)}}
+}
+
+const longestDelay = 100 * 365 * 24 * time.Hour
+
+func clampDelay(d time.Duration) time.Duration { return min(max(d, 0), longestDelay) }
+
+// OutcomeOf tells what becomes of a job whose handler returned err. It finds RetryAfter, Discard and Snooze through %w and
+// errors.Join; the outermost (first) one counts. The worker itself calls it, so a test of a handler may rely on it.
+func OutcomeOf(err error) Outcome {
+	if err == nil {
+		return Outcome{Action: Succeeded}
+	}
+	outcome := Outcome{Action: Retried}
+	var s *steering
+	if errors.As(err, &s) {
+		outcome = s.outcome
+	}
+	outcome.Err = err
+	return outcome
+}

@@ -1,0 +1,145 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+)
+
+// staleAfter is the age at which a sleeper's registration is passed over: longer than the longest safety poll.
+const staleAfter = 13 * time.Second
+
+// A call is one script with its keys, all of one partition, and its data.
+type call struct {
+	script *script
+	keys   []string
+	args   []any
+}
+
+// run sends calls in one round trip; each has its own answer or error. A server that does not know a script (restarted,
+// SCRIPT FLUSH) gets that one call again with its text.
+func (s *Store) run(ctx context.Context, client redis.UniversalClient, calls ...call) []*redis.Cmd {
+	if len(calls) == 1 {
+		c := calls[0]
+		cmd := client.EvalSha(ctx, c.script.sha, c.keys, c.args...)
+		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+			cmd = client.Eval(ctx, c.script.text, c.keys, c.args...)
+		}
+		return []*redis.Cmd{cmd}
+	}
+	pipe := client.Pipeline()
+	cmds := make([]*redis.Cmd, len(calls))
+	for i, c := range calls {
+		cmds[i] = pipe.EvalSha(ctx, c.script.sha, c.keys, c.args...)
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	for i, c := range calls {
+		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
+			cmds[i] = client.Eval(ctx, c.script.text, c.keys, c.args...)
+		}
+	}
+	return cmds
+}
+
+// one sends a single call and returns its answer as a list.
+func (s *Store) one(ctx context.Context, act, subject string, c call) (reply, error) {
+	if s.bad != nil {
+		return nil, s.bad
+	}
+	return list(act, subject, s.run(ctx, s.client, c)[0])
+}
+
+// failure says what was tried when err happened, and which of chime's errors it is.
+func failure(act, subject string, err error) error {
+	text := err.Error()
+	kind := error(nil)
+	switch {
+	case strings.HasPrefix(text, "CHIMELOST"):
+		kind = chime.ErrSessionLost
+	case strings.HasPrefix(text, "CHIMELAYOUT"), strings.HasPrefix(text, "WRONGTYPE"):
+		kind = chime.ErrUnfit
+	case strings.HasPrefix(text, "OOM"):
+		kind = chime.ErrStoreFull
+	}
+	if subject != "" {
+		act = fmt.Sprintf("%s %q", act, subject)
+	}
+	if kind != nil {
+		return fmt.Errorf("redisstore: %s: %w: %w", act, kind, err)
+	}
+	return fmt.Errorf("redisstore: %s: %w", act, err)
+}
+
+// Check tells whether the server can be trusted with jobs.
+func (s *Store) Check(ctx context.Context) error {
+	if s.bad != nil {
+		return s.bad
+	}
+	info, err := s.client.InfoMap(ctx, "server", "memory").Result()
+	if err != nil && denied(err) {
+		s.options.Logger.WarnContext(ctx, "redisstore: INFO is denied, so version and eviction policy are unknown: use Redis 7.0 or later with maxmemory-policy noeviction")
+		err = s.client.Ping(ctx).Err()
+	}
+	if err != nil && !strings.Contains(err.Error(), "not supported") {
+		return failure("check the server", "", err)
+	}
+	var bad []error
+	if version, ok := info["Server"]["redis_version"]; ok && olderThan(version, 7) {
+		bad = append(bad, fmt.Errorf("redisstore: %w: Redis %s: want 7.0 or later", chime.ErrUnfit, version))
+	}
+	if policy, ok := info["Memory"]["maxmemory_policy"]; ok && policy != "noeviction" {
+		bad = append(bad, fmt.Errorf("redisstore: %w: maxmemory-policy %s may evict jobs: set it to noeviction", chime.ErrUnfit, policy))
+	}
+	return errors.Join(append(bad, s.checkKeys(ctx))...)
+}
+
+// checkKeys refuses a namespace whose keys are of another type, and so somebody else's.
+func (s *Store) checkKeys(ctx context.Context) error {
+	queues, err := s.Queues(ctx)
+	if err != nil {
+		return err
+	}
+	want := map[string]string{s.keys.leader(): "hash", s.keys.queues(): "hash", s.keys.registry(): "hash"}
+	for queue, n := range queues {
+		for i := range n {
+			k := s.keys.partition(chime.Partition{Queue: queue, Index: i})
+			for _, key := range []string{k.due, k.dead, k.sessions, k.callers, k.idle, k.owed, k.moved} {
+				want[key] = "zset"
+			}
+			for _, key := range []string{k.jobs, k.crashes, k.state, k.schedules, k.cursors, k.open, k.counters} {
+				want[key] = "hash"
+			}
+			want[k.ready], want[k.runs] = "list", "stream"
+		}
+	}
+	pipe := s.client.Pipeline()
+	types := make(map[string]*redis.StatusCmd, len(want))
+	for key := range want {
+		types[key] = pipe.Type(ctx, key)
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !denied(err) {
+		return failure("check the keys of", string(s.keys), err)
+	}
+	var bad []error
+	for key, cmd := range types {
+		if is := cmd.Val(); is != "" && is != "none" && is != want[key] {
+			bad = append(bad, fmt.Errorf("redisstore: %w: key %s is a %s, want a %s: it is not chime's", chime.ErrUnfit, key, is, want[key]))
+		}
+	}
+	return errors.Join(bad...)
+}
+
+func denied(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOPERM") }
+
+// olderThan compares the first number of a version.
+func olderThan(version string, major int) bool {
+	var got int
+	_, err := fmt.Sscanf(version, "%d.", &got)
+	return err == nil && got < major
+}

@@ -1,0 +1,89 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+)
+
+var enqueueScript = load("enqueue")
+
+// largeBody is the length from which takes must look at the length of each body to stay near 1 MiB a call.
+const largeBody = 2 << 10
+
+// Enqueue adds jobs, one call a partition, in one round trip.
+func (s *Store) Enqueue(ctx context.Context, calls []chime.EnqueueCall) []chime.EnqueueAnswer {
+	answers := make([]chime.EnqueueAnswer, len(calls))
+	if s.bad != nil {
+		for i := range answers {
+			answers[i].Err = s.bad
+		}
+		return answers
+	}
+	sent := make([]call, len(calls))
+	for i := range calls {
+		sent[i] = s.enqueueCall(&calls[i])
+	}
+	for i, cmd := range s.run(ctx, s.client, sent...) {
+		answers[i] = enqueueAnswer(&calls[i], cmd)
+	}
+	return answers
+}
+
+func (s *Store) enqueueCall(c *chime.EnqueueCall) call {
+	k := s.keys.partition(c.Partition)
+	args := make([]any, 5, 5+3*len(c.Items))
+	large := "0"
+	for i := range c.Items {
+		item := &c.Items[i]
+		if len(item.Body) > largeBody {
+			large = "1"
+		}
+		args = append(args, item.ID, when(item), item.Body)
+	}
+	args[0], args[1], args[2], args[3], args[4] = c.Caller, c.Number, s.keys.wake(), staleAfter.Milliseconds(), large
+	return call{&enqueueScript, []string{k.ready, k.due, k.jobs, k.callers, k.state, k.idle, k.counters}, args}
+}
+
+// when spells the instant of a job: empty now, +n in n µs, @n at Unix ms n (rounded up: never early); o before it: the
+// caller's own ID.
+func when(item *chime.EnqueueItem) string {
+	own := ""
+	if item.Own {
+		own = "o"
+	}
+	switch {
+	case item.In > 0:
+		return own + "+" + strconv.FormatInt(int64((item.In+time.Microsecond-1)/time.Microsecond), 10)
+	case !item.At.IsZero():
+		return own + "@" + milli(item.At)
+	}
+	return own
+}
+
+// milli formats an instant in Unix ms, rounded up.
+func milli(t time.Time) string {
+	ms := t.UnixMilli()
+	if t.Nanosecond()%int(time.Millisecond) != 0 {
+		ms++
+	}
+	return strconv.FormatInt(ms, 10)
+}
+
+func enqueueAnswer(c *chime.EnqueueCall, cmd *redis.Cmd) chime.EnqueueAnswer {
+	values, err := list("enqueue on", c.Partition.Queue, cmd)
+	if err != nil {
+		return chime.EnqueueAnswer{Err: err}
+	}
+	answer := chime.EnqueueAnswer{Now: values.now(), Existing: make([]bool, len(c.Items))}
+	for i := 1; i < len(values); i++ {
+		if position := values.number(i); position >= 1 && position <= int64(len(c.Items)) {
+			answer.Existing[position-1] = true
+		}
+	}
+	return answer
+}

@@ -1,0 +1,77 @@
+package redisstore
+
+import (
+	"strconv"
+
+	"github.com/chimejobs/chime"
+)
+
+// keys.go is the only place where the name of a key or a channel is built. All keys of a partition share one hash tag,
+// so that they live in one slot of a cluster; the namespace's own keys have none and are never mixed with others in a call.
+
+// keyspace builds the names under one namespace.
+type keyspace string
+
+// leader is a hash: id of the leader, its term, until (Unix ms, when the lease lapses).
+func (k keyspace) leader() string { return string(k) + ":leader" }
+
+// queues is a hash: queue → number of its partitions, fixed when the queue is first seen.
+func (k keyspace) queues() string { return string(k) + ":queues" }
+
+// registry is a hash: schedule → the queue it lives in; the authority for where a schedule is.
+func (k keyspace) registry() string { return string(k) + ":schedules" }
+
+// wake is the prefix of the wake-up channels; a sleeper's name follows.
+func (k keyspace) wake() string { return string(k) + ":wake:" }
+
+// elections is the name under which all candidates for leader listen.
+const elections = "leader"
+
+// partition builds the keys of one partition: `<namespace>:{<queue>}:…`, further partitions `<namespace>:{<queue>/1}:…`.
+func (k keyspace) partition(p chime.Partition) partitionKeys {
+	tag := string(k) + ":{" + p.Queue
+	if p.Index > 0 {
+		tag += "/" + strconv.Itoa(p.Index)
+	}
+	tag += "}:"
+	return partitionKeys{
+		prefix: tag,
+
+		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead",
+		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state",
+		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", moved: tag + "moved",
+		runs: tag + "runs", counters: tag + "counters",
+	}
+}
+
+// partitionKeys are the keys of one partition; what each holds is said beside it.
+type partitionKeys struct {
+	prefix string
+
+	due   string // sorted set: job ID → instant it is due, Unix ms: delayed jobs, retries, the next occurrence of every schedule
+	ready string // list: IDs of jobs to run now, each at most once
+	jobs  string // hash: job ID → envelope; an occurrence has one only from its first retry on
+	dead  string // sorted set: ID of a job given up → instant, Unix ms; its envelope stays in jobs
+
+	sessions string // sorted set: session → instant it lapses, Unix ms
+	callers  string // sorted set: enqueuer → number of its last call, with the time (see enqueue.lua)
+	crashes  string // hash: job ID → times its holder vanished; 0: come back without an envelope
+	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms
+	state    string // hash: fence (the last drawn), paused, parked (names), layout, large, ttl
+
+	schedules string // hash: schedule → definition, JSON
+	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; s in place of p: a change or pause
+	owed      string // sorted set: schedule → instant since when its next occurrence is to be placed, Unix ms
+	open      string // hash: schedule → "<occurrence>|<fence, 0 while it waits for a retry>|<worker>|<occurrence parked behind it>"
+
+	moved string // sorted set: schedule that moved to another queue → when, Unix ms; its mark goes after 7 days
+
+	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
+	counters string // hash: /enqueued, /done, … of the partition, and <schedule>/started, … of each schedule
+}
+
+// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun); # → "<number of the last call> <first fence it drew> <host> <pid>…".
+func (p partitionKeys) inflight(session string) string { return p.prefix + "inflight:" + session }
+
+// parked is a sorted set: ID of a job that no worker at hand could handle → instant parked, Unix ms.
+func (p partitionKeys) parked(name string) string { return p.prefix + "parked:" + name }

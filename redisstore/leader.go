@@ -1,0 +1,37 @@
+package redisstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+var (
+	leadScript     = load("lead")
+	abdicateScript = load("abdicate")
+)
+
+// Lead takes or keeps the leader's lease of the namespace.
+func (s *Store) Lead(ctx context.Context, candidate string, ttl time.Duration) (chime.Leadership, error) {
+	values, err := s.one(ctx, "lead as", candidate, call{&leadScript, []string{s.keys.leader()}, []any{candidate, ttl.Milliseconds()}})
+	if err != nil {
+		return chime.Leadership{}, err
+	}
+	return chime.Leadership{
+		Leading: values.number(0) == 1, Leader: values.text(1), Term: values.number(2),
+		Left: time.Duration(values.number(3)) * time.Millisecond,
+	}, nil
+}
+
+// Abdicate hands the lease back and tells the other candidates.
+func (s *Store) Abdicate(ctx context.Context, candidate string) error {
+	if s.bad != nil {
+		return s.bad
+	}
+	cmd := s.run(ctx, s.client, call{&abdicateScript, []string{s.keys.leader()}, []any{candidate, s.keys.wake() + elections}})[0]
+	if err := cmd.Err(); err != nil {
+		return failure("abdicate as", candidate, err)
+	}
+	return nil
+}

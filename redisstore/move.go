@@ -1,0 +1,92 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+var (
+	departScript   = load("depart")
+	arriveScript   = load("arrive")
+	departedScript = load("departed")
+)
+
+// A move takes four steps, each of which compares before it writes, so that anybody may repeat them from the start and a
+// move cut short anywhere is completed by whoever meets its mark (a declaration, a ticker):
+//
+//	depart    old place: withdraw what is placed in the future; the definition becomes a mark that names the new queue
+//	arrive    new place: definition, cursor and runs used, owed its next occurrence
+//	registry  the name now lives in the new queue
+//	departed  old place: nothing owed any more
+//
+// From depart to arrive the schedule places nothing anywhere; from arrive on only the new place does.
+
+// move brings a schedule from one queue to another. It returns what the new place owes if this call brought it there.
+func (s *Store) move(ctx context.Context, name, from, to string) (*chime.Owed, error) {
+	partition, err := s.home(ctx, from, name)
+	if err != nil {
+		return nil, err
+	}
+	k := s.keys.partition(partition)
+	values, err := s.one(ctx, "begin to move schedule", name, call{&departScript,
+		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.moved}, []any{name, to}})
+	if err != nil {
+		return nil, err
+	}
+	return s.completeMove(ctx, name, from, values.text(0), values.text(1), values.number(2))
+}
+
+// finishMove completes the move that a mark in queue from tells of.
+func (s *Store) finishMove(ctx context.Context, name, from, mark string) (*chime.Owed, error) {
+	h, ok := parseHead(mark)
+	if !ok || h.movedTo == "" {
+		return nil, fmt.Errorf("redisstore: finish the move of schedule %q: %q is no mark", name, mark)
+	}
+	return s.move(ctx, name, from, h.movedTo)
+}
+
+func (s *Store) completeMove(ctx context.Context, name, from, mark, cursor string, since int64) (*chime.Owed, error) {
+	h, ok := parseHead(mark)
+	if !ok || h.movedTo == "" {
+		return nil, fmt.Errorf("redisstore: move schedule %q: its definition in queue %q cannot be read: %.200q", name, from, mark)
+	}
+	to, err := s.home(ctx, h.movedTo, name)
+	if err != nil {
+		return nil, err
+	}
+	k := s.keys.partition(to)
+	text := h.withState(h.before)
+	var owed *chime.Owed
+	if h.before != "none" {
+		cmd := s.run(ctx, s.client, call{&arriveScript, []string{k.schedules, k.cursors, k.owed}, []any{name, text, cursor, since}})[0]
+		arrived, err := cmd.Int()
+		if err != nil {
+			return nil, failure("move to queue "+h.movedTo+" schedule", name, err)
+		}
+		if arrived == 1 && h.before == string(chime.StateLive) {
+			at := time.UnixMilli(since).UTC()
+			owed = &chime.Owed{Partition: to, Name: name, Definition: []byte(text), Cursor: parseCursor(cursor), Since: at, Now: at}
+		}
+	}
+	changed, err := s.run(ctx, s.client, call{&registryScript, []string{s.keys.registry()}, []any{name, from, h.movedTo}})[0].Int()
+	if err != nil {
+		return nil, failure("write to the registry schedule", name, err)
+	}
+	if changed == 0 {
+		if err := s.client.HSetNX(ctx, s.keys.registry(), name, h.movedTo).Err(); err != nil {
+			return nil, failure("write to the registry schedule", name, err)
+		}
+	}
+	old, err := s.home(ctx, from, name)
+	if err != nil {
+		return nil, err
+	}
+	k = s.keys.partition(old)
+	if err := s.run(ctx, s.client, call{&departedScript, []string{k.schedules, k.owed}, []any{name, h.revision}})[0].Err(); err != nil {
+		return nil, failure("end the move of schedule", name, err)
+	}
+	return owed, nil
+}

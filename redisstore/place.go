@@ -1,0 +1,167 @@
+package redisstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+)
+
+var (
+	placeScript    = load("place")
+	owedScript     = load("owed")
+	postponeScript = load("postpone")
+)
+
+const (
+	placeBatch = 500         // occurrences a script
+	owedAfter  = time.Second // what is owed for less is left to whoever took the last occurrence
+	owedBatch  = 100         // schedules a partition and call
+)
+
+// Place places next occurrences, each with its own compare.
+func (s *Store) Place(ctx context.Context, placements []chime.Placement) []chime.PlaceAnswer {
+	answers := make([]chime.PlaceAnswer, len(placements))
+	if s.bad != nil {
+		for i := range answers {
+			answers[i].Err = s.bad
+		}
+		return answers
+	}
+	groups := map[chime.Partition][]int{}
+	for i := range placements {
+		groups[placements[i].Partition] = append(groups[placements[i].Partition], i)
+	}
+	var calls []call
+	var batches [][]int
+	for partition, members := range groups {
+		start, size := 0, 0
+		for j, i := range members {
+			next := 1 + len(placements[i].Instants)
+			if j > start && size+next > placeBatch {
+				batches = append(batches, members[start:j])
+				calls = append(calls, s.placeCall(partition, pick(placements, members[start:j])))
+				start, size = j, 0
+			}
+			size += next
+		}
+		batches = append(batches, members[start:])
+		calls = append(calls, s.placeCall(partition, pick(placements, members[start:])))
+	}
+	if len(calls) == 0 {
+		return answers
+	}
+	for b, cmd := range s.run(ctx, s.client, calls...) {
+		for j, answer := range placeAnswers(pick(placements, batches[b]), cmd) {
+			answers[batches[b][j]] = answer
+		}
+	}
+	return answers
+}
+
+func pick(placements []chime.Placement, which []int) []chime.Placement {
+	picked := make([]chime.Placement, len(which))
+	for j, i := range which {
+		picked[j] = placements[i]
+	}
+	return picked
+}
+
+func (s *Store) placeCall(partition chime.Partition, placements []chime.Placement) call {
+	k := s.keys.partition(partition)
+	args := make([]any, 2, 2+9*len(placements))
+	args[0], args[1] = s.keys.wake(), staleAfter.Milliseconds()
+	for i := range placements {
+		p := &placements[i]
+		args = append(args, p.Name, p.Revision, spellCursor(p.Cursor), p.Count, p.Missed, p.CaughtUp, len(p.Instants))
+		for _, at := range p.Instants {
+			args = append(args, at.UTC().Format(time.RFC3339), milli(at))
+		}
+	}
+	return call{&placeScript, []string{k.owed, k.schedules, k.cursors, k.due, k.idle, k.counters, k.state}, args}
+}
+
+func placeAnswers(placements []chime.Placement, cmd *redis.Cmd) []chime.PlaceAnswer {
+	answers := make([]chime.PlaceAnswer, len(placements))
+	values, err := list("place", placements[0].Name, cmd)
+	for i := range answers {
+		if err != nil {
+			answers[i].Err = err
+			continue
+		}
+		n := values.number(1 + i)
+		answers[i] = chime.PlaceAnswer{Now: values.now(), Placed: int(max(n, 0)), Lost: n == -2, Completed: n == -1}
+	}
+	return answers
+}
+
+// Owed lists schedules whose next occurrence waits to be placed, and completes moves that were cut short.
+func (s *Store) Owed(ctx context.Context, partitions []chime.Partition) ([]chime.Owed, error) {
+	if s.bad != nil {
+		return nil, s.bad
+	}
+	if len(partitions) == 0 {
+		return nil, nil
+	}
+	// Nearly always nothing is owed: one plain command a partition finds that out.
+	pipe := s.client.Pipeline()
+	oldest := make([]*redis.StringSliceCmd, len(partitions))
+	for i, p := range partitions {
+		oldest[i] = pipe.ZRange(ctx, s.keys.partition(p).owed, 0, 0)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, failure("look for owed schedules", "", err)
+	}
+	var calls []call
+	var asked []chime.Partition
+	for i, p := range partitions {
+		if len(oldest[i].Val()) > 0 {
+			k := s.keys.partition(p)
+			calls = append(calls, call{&owedScript, []string{k.owed, k.schedules, k.cursors}, []any{owedAfter.Milliseconds(), owedBatch}})
+			asked = append(asked, p)
+		}
+	}
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	var owed []chime.Owed
+	for i, cmd := range s.run(ctx, s.client, calls...) {
+		values, err := list("list owed schedules of", asked[i].Queue, cmd)
+		if err != nil {
+			return owed, err
+		}
+		for j := 1; j+3 < len(values); j += 4 {
+			o := chime.Owed{
+				Partition: asked[i], Name: values.text(j), Definition: []byte(values.text(j + 1)), Cursor: parseCursor(values.text(j + 2)),
+				Since: values.milli(j + 3), Now: values.now(),
+			}
+			if h, ok := parseHead(values.text(j + 1)); ok && h.movedTo != "" {
+				moved, err := s.finishMove(ctx, o.Name, o.Partition.Queue, values.text(j+1))
+				if err != nil {
+					s.options.Logger.WarnContext(ctx, "redisstore: cannot complete a move", "schedule", o.Name, "error", err)
+				}
+				if moved != nil {
+					owed = append(owed, *moved)
+				}
+				continue
+			}
+			owed = append(owed, o)
+		}
+	}
+	return owed, nil
+}
+
+// Postpone moves an owed schedule a minute on.
+func (s *Store) Postpone(ctx context.Context, owed chime.Owed) error {
+	if s.bad != nil {
+		return s.bad
+	}
+	k := s.keys.partition(owed.Partition)
+	cmd := s.run(ctx, s.client, call{&postponeScript, []string{k.owed}, []any{owed.Name, owed.Since.UnixMilli()}})[0]
+	if err := cmd.Err(); err != nil {
+		return failure("postpone schedule", owed.Name, err)
+	}
+	return nil
+}

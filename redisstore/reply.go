@@ -1,0 +1,97 @@
+package redisstore
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+)
+
+// A reply is what a script returned: numbers, strings and lists of them. A value of another shape than asked for reads as
+// zero: scripts are ours, and what they pass on from keys is checked where it is decoded.
+type reply []any
+
+func list(act, subject string, cmd *redis.Cmd) (reply, error) {
+	if err := cmd.Err(); err != nil {
+		return nil, failure(act, subject, err)
+	}
+	values, ok := cmd.Val().([]any)
+	if !ok {
+		return nil, fmt.Errorf("redisstore: %s %q: the script answered %T, want a list", act, subject, cmd.Val())
+	}
+	return values, nil
+}
+
+func (r reply) text(i int) string {
+	if i < len(r) {
+		if text, ok := r[i].(string); ok {
+			return text
+		}
+	}
+	return ""
+}
+
+func (r reply) number(i int) int64 {
+	if i >= len(r) {
+		return 0
+	}
+	switch v := r[i].(type) {
+	case int64:
+		return v
+	case string:
+		n, _ := strconv.ParseInt(v, 10, 64)
+		return n
+	}
+	return 0
+}
+
+func (r reply) list(i int) reply {
+	if i < len(r) {
+		if values, ok := r[i].([]any); ok {
+			return values
+		}
+	}
+	return nil
+}
+
+// now reads the server's time, Unix µs, which every answer begins with.
+func (r reply) now() time.Time { return time.UnixMicro(r.number(0)).UTC() }
+
+// milli reads an instant in Unix ms; a negative one is none.
+func (r reply) milli(i int) time.Time {
+	if ms := r.number(i); ms >= 0 {
+		return time.UnixMilli(ms).UTC()
+	}
+	return time.Time{}
+}
+
+func (r reply) texts(i int) []string {
+	values := r.list(i)
+	if len(values) == 0 {
+		return nil
+	}
+	texts := make([]string, len(values))
+	for j := range values {
+		texts[j] = values.text(j)
+	}
+	return texts
+}
+
+// horizon reads more, paused, next, place among the keepers, parked names, lapse and lapsed sessions, from i on.
+func (r reply) horizon(i int) chime.Horizon {
+	h := chime.Horizon{
+		More: r.number(i) == 1, Paused: r.number(i+1) == 1, Second: r.number(i+3) == 2,
+		Parked: r.texts(i + 4), Lapse: r.milli(i + 5),
+	}
+	if next := r.milli(i + 2); !next.IsZero() {
+		h.Next = max(next.Sub(r.now()), time.Microsecond)
+	}
+	lapsed := r.list(i + 6)
+	for j := 0; j+1 < len(lapsed); j += 2 {
+		h.Lapsed = append(h.Lapsed, chime.LapsedSession{Session: lapsed.text(j), Lapse: lapsed.milli(j + 1)})
+	}
+	return h
+}

@@ -1,0 +1,10 @@
+-- close.lua: end a session that holds no job. One that holds any, is being reaped or is gone, is left as it is.
+-- KEYS[1] …:inflight:<session>  hash  job ID -> fence; #
+-- KEYS[2] …:sessions            zset  session -> instant it lapses
+-- ARGV[1] session
+-- Returns 1 if it was ended.
+local INFLIGHT, SESSIONS = KEYS[1], KEYS[2]
+if redis.call('HLEN', INFLIGHT) > 1 or not string.match(redis.call('HGET', INFLIGHT, '#') or '', '^%d+ ') then return 0 end
+redis.call('DEL', INFLIGHT)
+redis.call('ZREM', SESSIONS, ARGV[1])
+return 1

@@ -1,0 +1,80 @@
+-- enqueue.lua: add jobs that run now or later. Sent again with the same number it adds nothing.
+-- KEYS[1] …:ready     list  IDs of jobs to run now
+-- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
+-- KEYS[3] …:jobs      hash  job ID -> envelope
+-- KEYS[4] …:callers   zset  enqueuer -> seconds x 2^20 + number of its last call modulo 2^20
+-- KEYS[5] …:state     hash  paused, layout, large
+-- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep
+-- KEYS[7] …:counters  hash
+-- ARGV[1] the caller, a name used by one enqueuer only
+-- ARGV[2] number of the call, one more than the caller's last
+-- ARGV[3] prefix of the wake-up channels
+-- ARGV[4] age at which a sleeper's registration is passed over, ms
+-- ARGV[5] 1 if an envelope is longer than 2 KiB: takes must then look at lengths
+-- ARGV[6...] a job each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; o before it: the caller's own ID
+-- Returns the time (Unix us), then the positions of the jobs that exist already and were left as they are.
+local READY, DUE, JOBS, CALLERS, STATE, IDLE, COUNTERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local WAKE, STALE_MS = ARGV[3], tonumber(ARGV[4])
+local ROUND = 1048576
+-- uses: clock layout wake
+
+local state = redis.call('HMGET', STATE, 'paused', 'layout', 'large')
+local refused = newer(state[2])
+if refused then return refused end
+
+local number = tonumber(ARGV[2]) % ROUND
+local last = redis.call('ZSCORE', CALLERS, ARGV[1])
+local ahead = last and (number - tonumber(last) % ROUND) % ROUND or 1
+if ahead >= ROUND / 2 then
+  return redis.error_reply('CHIMENUMBER call ' .. ARGV[2] .. ' comes after a later one of the same caller')
+end
+local again = ahead == 0
+
+local owned, stored = {}, {}
+for i = 6, #ARGV, 3 do
+  if string.sub(ARGV[i + 1], 1, 1) == 'o' then owned[#owned + 1] = ARGV[i] end
+end
+if #owned > 0 and not again then
+  for i, body in ipairs(redis.call('HMGET', JOBS, unpack(owned))) do stored[owned[i]] = body end
+end
+
+local answer = { whole(now_us) }
+local bodies, ready, due, earliest = {}, {}, {}, nil
+for i = 6, #ARGV, 3 do
+  local id, when, body = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  local own = string.sub(when, 1, 1) == 'o'
+  if own then when = string.sub(when, 2) end
+  local cancelled = stored[id] == '\0'
+  if own and (again or (stored[id] and not cancelled)) then
+    answer[#answer + 1] = (i - 3) / 3
+  elseif not again then
+    stored[id] = body
+    if when == '' then
+      if not cancelled then ready[#ready + 1] = id end
+    else
+      local at = tonumber(string.sub(when, 2))
+      if string.sub(when, 1, 1) == '+' then at = math.ceil((now_us + at) / 1000) end
+      due[#due + 1] = whole(at)
+      due[#due + 1] = id
+      if not earliest or at < earliest then earliest = at end
+      if cancelled then body = '\0' .. body end -- its old entry in ready is dropped by the take that meets it
+    end
+    bodies[#bodies + 1] = id
+    bodies[#bodies + 1] = body
+  end
+end
+if again then return answer end
+
+local first = earliest and redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
+if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
+if #ready > 0 then redis.call('RPUSH', READY, unpack(ready)) end
+if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
+redis.call('ZADD', CALLERS, whole(now_s * ROUND + number), ARGV[1])
+if #bodies > 0 then redis.call('HINCRBY', COUNTERS, '/enqueued', #bodies / 2) end
+if not state[2] then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if ARGV[5] == '1' and not state[3] then redis.call('HSET', STATE, 'large', 1) end
+if not state[1] then
+  if #ready > 0 then wake_one() end
+  if earliest and (not first or earliest < tonumber(first)) then keep_alarm(earliest) end
+end
+return answer

@@ -1,0 +1,24 @@
+-- wake: needs IDLE, WAKE (channel prefix), STALE_MS (age of a registration that nobody renews).
+
+-- wake_one takes the longest asleep off the list and wakes it; registrations that nobody renewed are passed over.
+local function wake_one()
+  local sleeper = redis.call('ZRANGEBYSCORE', IDLE, whole(now_ms - STALE_MS), '+inf', 'LIMIT', 0, 1)[1]
+  if sleeper then
+    redis.call('ZREM', IDLE, sleeper)
+    redis.call('PUBLISH', WAKE .. sleeper, 'w')
+  end
+end
+
+-- keep_alarm tells the first two sleepers, who keep the alarm for the head of due, when that is, and returns which of the
+-- two the caller is; 0: neither.
+local function keep_alarm(instant_ms, caller)
+  local place = 0
+  for i, keeper in ipairs(redis.call('ZRANGEBYSCORE', IDLE, whole(now_ms - STALE_MS), '+inf', 'LIMIT', 0, 2)) do
+    if keeper == caller then
+      place = i
+    else
+      redis.call('PUBLISH', WAKE .. keeper, 'a' .. whole(instant_ms))
+    end
+  end
+  return place
+end

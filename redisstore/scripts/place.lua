@@ -1,0 +1,63 @@
+-- place.lua: place the next occurrences of schedules and move their cursors. Of many that place the same one succeeds.
+-- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
+-- KEYS[2] …:schedules  hash  schedule -> definition
+-- KEYS[3] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"
+-- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
+-- KEYS[5] …:idle       zset  sleeping worker -> instant it went to sleep
+-- KEYS[6] …:counters   hash
+-- KEYS[7] …:state      hash  layout
+-- ARGV[1] prefix of the wake-up channels; ARGV[2] age at which a sleeper's registration is passed over, ms; then for each schedule:
+-- name, revision, cursor as read ("<planned instant> <kind>" or empty), count (0 endless), missed, caught up, number of occurrences
+-- and for each of these its planned instant as text and in Unix ms, oldest first; none: the schedule has completed
+-- Returns time (us), then a number a schedule: how many were placed, -1 completed, -2 somebody else placed or changed it.
+local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local WAKE, STALE_MS = ARGV[1], tonumber(ARGV[2])
+-- uses: clock layout wake definition
+local refusal = newer(redis.call('HGET', STATE, 'layout'))
+if refusal then return refusal end
+
+local plans, names, at = {}, {}, 3
+while at <= #ARGV do
+  local plan = { name = ARGV[at], revision = ARGV[at + 1], cursor = ARGV[at + 2], count = tonumber(ARGV[at + 3]),
+    missed = tonumber(ARGV[at + 4]), caught_up = tonumber(ARGV[at + 5]), first = at + 7, instants = tonumber(ARGV[at + 6]) }
+  plans[#plans + 1] = plan
+  names[#names + 1] = plan.name
+  at = at + 7 + 2 * plan.instants
+end
+local definitions = redis.call('HMGET', SCHEDULES, unpack(names))
+local cursors = redis.call('HMGET', CURSORS, unpack(names))
+local head_due = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
+
+local answer, done, soonest = { whole(now_us) }, {}, nil
+for i, plan in ipairs(plans) do
+  local revision, state, created, overlap, rest = head(definitions[i])
+  local current, used, kind = cursor(cursors[i])
+  local stands = current and current .. ' ' .. kind or ''
+  if done[plan.name] or revision ~= plan.revision or state ~= 'live' or stands ~= plan.cursor then
+    answer[#answer + 1] = -2
+  else
+    done[plan.name] = true
+    local placing = plan.instants
+    if plan.count > 0 then placing = math.min(placing, math.max(plan.count - used, 0)) end
+    redis.call('ZREM', OWED, plan.name)
+    if placing == 0 then
+      redis.call('HSET', SCHEDULES, plan.name, definition(revision, 'completed', created, overlap, rest))
+      answer[#answer + 1] = -1
+    else
+      local due = {}
+      for k = 0, placing - 1 do
+        local planned, ms = ARGV[plan.first + 2 * k], ARGV[plan.first + 2 * k + 1]
+        due[#due + 1] = ms
+        due[#due + 1] = plan.name .. '@' .. planned
+        if not soonest or tonumber(ms) < soonest then soonest = tonumber(ms) end
+      end
+      redis.call('HSET', CURSORS, plan.name, ARGV[plan.first + 2 * placing - 2] .. ' ' .. whole(used + placing) .. ' p')
+      redis.call('ZADD', DUE, unpack(due))
+      answer[#answer + 1] = placing
+    end
+    if plan.missed > 0 then redis.call('HINCRBY', COUNTERS, plan.name .. '/missed', plan.missed) end
+    if plan.caught_up > 0 then redis.call('HINCRBY', COUNTERS, plan.name .. '/caught_up', math.min(plan.caught_up, placing)) end
+  end
+end
+if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(soonest) end
+return answer

@@ -1,0 +1,9 @@
+-- postpone.lua: let a schedule that cannot be computed here wait a minute more, if it is still owed since the same instant.
+-- KEYS[1] …:owed  zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
+-- ARGV[1] schedule; ARGV[2] since when it was seen to be owed, Unix ms
+-- Returns 1 if it was moved.
+local since = redis.call('ZSCORE', KEYS[1], ARGV[1])
+-- uses: clock
+if not since or tonumber(since) ~= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], 'XX', whole(now_ms + 60000), ARGV[1])
+return 1

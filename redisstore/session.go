@@ -1,0 +1,90 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chimejobs/chime"
+)
+
+var (
+	lookScript  = load("look")
+	leaveScript = load("leave")
+	closeScript = load("close")
+	reapScript  = load("reap")
+)
+
+// Look asks what there is to do, and renews the caller's place among the sleepers.
+func (s *Store) Look(ctx context.Context, calls []chime.LookCall) []chime.LookAnswer {
+	answers := make([]chime.LookAnswer, len(calls))
+	if s.bad != nil {
+		for i := range answers {
+			answers[i].Err = s.bad
+		}
+		return answers
+	}
+	sent := make([]call, len(calls))
+	for i, c := range calls {
+		k := s.keys.partition(c.Partition)
+		sent[i] = call{&lookScript, []string{k.state, k.due, k.ready, k.idle, k.sessions},
+			[]any{c.Worker, flag(c.Sleep), s.keys.wake(), staleAfter.Milliseconds()}}
+	}
+	for i, cmd := range s.run(ctx, s.client, sent...) {
+		values, err := list("look at", calls[i].Partition.Queue, cmd)
+		if err != nil {
+			answers[i].Err = err
+			continue
+		}
+		answers[i] = chime.LookAnswer{Now: values.now(), Horizon: values.horizon(1)}
+	}
+	return answers
+}
+
+// Leave takes a worker off the list of sleepers; with Pass the next one is woken in its place.
+func (s *Store) Leave(ctx context.Context, calls []chime.LeaveCall) error {
+	if s.bad != nil {
+		return s.bad
+	}
+	sent := make([]call, len(calls))
+	for i, c := range calls {
+		k := s.keys.partition(c.Partition)
+		sent[i] = call{&leaveScript, []string{k.idle, k.due, k.ready, k.state},
+			[]any{c.Worker, flag(c.Pass), s.keys.wake(), staleAfter.Milliseconds()}}
+	}
+	var failed []error
+	for i, cmd := range s.run(ctx, s.client, sent...) {
+		if err := cmd.Err(); err != nil {
+			failed = append(failed, failure("leave the sleepers of", calls[i].Partition.Queue, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// CloseSession ends a session that holds no job.
+func (s *Store) CloseSession(ctx context.Context, partition chime.Partition, session string) error {
+	if s.bad != nil {
+		return s.bad
+	}
+	k := s.keys.partition(partition)
+	cmd := s.run(ctx, s.client, call{&closeScript, []string{k.inflight(session), k.sessions}, []any{session}})[0]
+	if err := cmd.Err(); err != nil {
+		return failure("close session", session, err)
+	}
+	return nil
+}
+
+// Reap returns the jobs of a lapsed session to their queue.
+func (s *Store) Reap(ctx context.Context, c chime.ReapCall) (bool, error) {
+	if s.bad != nil {
+		return false, s.bad
+	}
+	k := s.keys.partition(c.Partition)
+	cmd := s.run(ctx, s.client, call{&reapScript,
+		[]string{k.inflight(c.Session), k.sessions, k.ready, k.due, k.crashes, k.open, k.schedules, k.cursors, k.idle},
+		[]any{c.Session, c.Seen.UnixMilli(), c.Seed % 1_000_000, s.keys.wake(), staleAfter.Milliseconds()}})[0]
+	done, err := cmd.Int()
+	if err != nil {
+		return false, failure("reap session", c.Session, err)
+	}
+	return done == 1, nil
+}

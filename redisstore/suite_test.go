@@ -1,0 +1,166 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+)
+
+// A bench is one server with a store on it and short ways to call it.
+type bench struct {
+	*testing.T
+	store  *Store
+	client *redis.Client
+	// sessions made so far, by name: the number of the last call
+	numbers map[string]int64
+	callers int64
+}
+
+// onEveryServer runs a test on miniredis and on a real redis-server.
+func onEveryServer(t *testing.T, test func(b *bench)) {
+	t.Run("miniredis", func(t *testing.T) {
+		mini := miniredis.NewMiniRedis()
+		mini.ClockTTL(true)
+		t.Cleanup(mini.Close)
+		client := redis.NewClient(&redis.Options{
+			Addr: "in-memory", Protocol: 2, DisableIdentity: true,
+			Dialer: func(context.Context, string, string) (net.Conn, error) { return mini.Dial() },
+		})
+		test(newBench(t, client))
+	})
+	t.Run("redis-server", func(t *testing.T) {
+		client := redis.NewClient(&redis.Options{Addr: realServer(t)})
+		test(newBench(t, client))
+	})
+}
+
+func newBench(t *testing.T, client *redis.Client) *bench {
+	t.Cleanup(func() { client.Close() })
+	return &bench{T: t, store: New(client, Options{}), client: client, numbers: map[string]int64{}}
+}
+
+func realServer(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	cmd := exec.Command("redis-server", "--port", strconv.Itoa(port), "--save", "", "--dir", t.TempDir())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	for range 1000 {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			c.Close()
+			return addr
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatal("redis-server did not start")
+	return ""
+}
+
+var line0 = chime.Partition{Queue: "default"}
+
+func (b *bench) enqueue(items ...chime.EnqueueItem) []bool {
+	b.Helper()
+	b.callers++
+	answer := b.store.Enqueue(b.Context(), []chime.EnqueueCall{{Partition: line0, Caller: "caller", Number: b.callers, Items: items}})[0]
+	if answer.Err != nil {
+		b.Fatal(answer.Err)
+	}
+	return answer.Existing
+}
+
+func job(id string) chime.EnqueueItem { return chime.EnqueueItem{ID: id, Body: []byte("\x01" + id)} }
+
+func own(id string) chime.EnqueueItem {
+	return chime.EnqueueItem{ID: id, Own: true, Body: []byte("\x01" + id)}
+}
+
+// work makes the next numbered call of a session.
+func (b *bench) work(session string, call chime.WorkCall) chime.WorkAnswer {
+	b.Helper()
+	answer := b.try(session, call)
+	if answer.Err != nil {
+		b.Fatalf("call %d of %s: %v", b.numbers[session], session, answer.Err)
+	}
+	return answer
+}
+
+func (b *bench) try(session string, call chime.WorkCall) chime.WorkAnswer {
+	b.Helper()
+	b.numbers[session]++
+	answer := b.repeat(session, call)
+	if b.numbers[session] == 1 && len(answer.Taken) == 0 {
+		b.numbers[session] = 0
+	}
+	return answer
+}
+
+// repeat makes a call with the number of the last one.
+func (b *bench) repeat(session string, call chime.WorkCall) chime.WorkAnswer {
+	b.Helper()
+	call.Partition, call.Worker, call.Session, call.Number = line0, "w-"+session, session, b.numbers[session]
+	if call.TTL == 0 {
+		call.TTL = 12 * time.Second
+	}
+	return b.store.Work(b.Context(), []chime.WorkCall{call})[0]
+}
+
+// take takes up to n jobs and returns them.
+func (b *bench) take(session string, n int) []chime.TakenJob {
+	b.Helper()
+	return b.work(session, chime.WorkCall{Take: n}).Taken
+}
+
+// settle ends one job and says whether the store took it.
+func (b *bench) settle(session string, settled chime.Settlement) bool {
+	b.Helper()
+	return len(b.work(session, chime.WorkCall{Settle: []chime.Settlement{settled}}).Refused) == 0
+}
+
+// ids are the IDs of jobs taken, in order, separated by spaces.
+func ids(taken []chime.TakenJob) string {
+	text := ""
+	for _, t := range taken {
+		if text != "" {
+			text += " "
+		}
+		text += t.ID
+	}
+	return text
+}
+
+func (b *bench) want(what, got, want string) {
+	b.Helper()
+	if got != want {
+		b.Fatalf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+func (b *bench) stats() chime.Stats {
+	b.Helper()
+	stats, err := b.store.Stats(b.Context(), "default")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return stats
+}
+
+func (b *bench) keys() partitionKeys { return b.store.keys.partition(line0) }
+
+func redisZ(score float64, member string) redis.Z { return redis.Z{Score: score, Member: member} }

@@ -1,0 +1,192 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+)
+
+var workScript = load("work")
+
+// Work settles what ended and takes what is due, one call a partition, in one round trip; placings go before it in the
+// same pipeline.
+func (s *Store) Work(ctx context.Context, calls []chime.WorkCall) []chime.WorkAnswer {
+	answers := make([]chime.WorkAnswer, len(calls))
+	if s.bad != nil {
+		for i := range answers {
+			answers[i].Err = s.bad
+		}
+		return answers
+	}
+	sent := make([]call, 0, 2*len(calls))
+	for i := range calls {
+		if place := calls[i].Place; len(place) > 0 {
+			sent = append(sent, s.placeCall(calls[i].Partition, place))
+		}
+		sent = append(sent, s.workCall(&calls[i]))
+	}
+	cmds := s.run(ctx, s.client, sent...)
+	for i := range calls {
+		var placed []chime.PlaceAnswer
+		if place := calls[i].Place; len(place) > 0 {
+			placed = placeAnswers(place, cmds[0])
+			cmds = cmds[1:]
+		}
+		answers[i] = workAnswer(&calls[i], cmds[0])
+		answers[i].Placed = placed
+		cmds = cmds[1:]
+	}
+	return answers
+}
+
+func (s *Store) workCall(c *chime.WorkCall) call {
+	k := s.keys.partition(c.Partition)
+	keys := make([]string, 0, 15+len(c.Serve))
+	keys = append(keys, k.inflight(c.Session), k.sessions, k.state, k.jobs, k.due, k.ready, k.crashes, k.idle, k.counters,
+		k.schedules, k.cursors, k.owed, k.open, k.dead, k.runs)
+	for _, name := range c.Serve {
+		keys = append(keys, k.parked(name))
+	}
+
+	// What a finished job needs is short; what else ended has its kind, body and record.
+	var finished, others []*chime.Settlement
+	var parks []string
+	for i := range c.Settle {
+		if isFinished(&c.Settle[i]) {
+			finished = append(finished, &c.Settle[i])
+		} else {
+			others = append(others, &c.Settle[i])
+		}
+		if c.Settle[i].Kind == chime.SettlePark && indexOf(parks, c.Settle[i].Name) < 0 {
+			parks = append(parks, c.Settle[i].Name)
+		}
+	}
+	for _, name := range parks {
+		keys = append(keys, k.parked(name))
+	}
+
+	args := make([]any, 0, 15+len(c.Serve)+len(parks)+2*len(finished)+2*len(c.Begun)+6*len(others))
+	args = append(args, c.Session, c.Number, c.TTL.Milliseconds(), c.Take, c.Ahead, flag(c.Sleep), c.Worker,
+		s.keys.wake(), staleAfter.Milliseconds(), s.holder, len(c.Serve), len(parks), len(finished), len(c.Begun), len(others))
+	for _, name := range c.Serve {
+		args = append(args, name)
+	}
+	for _, name := range parks {
+		args = append(args, name)
+	}
+	for _, settled := range finished {
+		args = append(args, settled.ID, settled.Fence)
+	}
+	for i := range c.Begun {
+		args = append(args, c.Begun[i].ID, c.Begun[i].Fence)
+	}
+	for _, settled := range others {
+		args = append(args, settled.ID, settled.Fence, settleKind(settled), amount(settled, parks), settled.Body, record(settled.Run))
+	}
+	return call{&workScript, keys, args}
+}
+
+// isFinished tells whether a settlement is of the short kind: an ordinary job that is done.
+func isFinished(settled *chime.Settlement) bool {
+	return settled.Kind == chime.SettleDone && settled.Run == nil
+}
+
+func settleKind(settled *chime.Settlement) string {
+	if settled.Kind == chime.SettleLater && settled.Failed {
+		return "f"
+	}
+	return string(rune(settled.Kind))
+}
+
+// amount is the delay in ms, rounded up, or the position of the name to park on.
+func amount(settled *chime.Settlement, parks []string) string {
+	if settled.Kind == chime.SettlePark {
+		return strconv.Itoa(indexOf(parks, settled.Name) + 1)
+	}
+	if settled.Kind != chime.SettleLater {
+		return ""
+	}
+	ms := settled.Delay.Milliseconds()
+	if settled.Delay.Nanoseconds()%1_000_000 > 0 {
+		ms++
+	}
+	return strconv.FormatInt(ms, 10)
+}
+
+func record(run *chime.RunRecord) string {
+	if run == nil {
+		return ""
+	}
+	return run.Outcome + "|" + strconv.FormatInt(run.Started.UnixMilli(), 10) + "|" + strconv.FormatInt(run.Ended.UnixMilli(), 10)
+}
+
+func indexOf(names []string, name string) int {
+	for i := range names {
+		if names[i] == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func flag(on bool) string {
+	if on {
+		return "1"
+	}
+	return "0"
+}
+
+func workAnswer(c *chime.WorkCall, cmd *redis.Cmd) chime.WorkAnswer {
+	values, err := list("work on", c.Partition.Queue, cmd)
+	if err != nil {
+		return chime.WorkAnswer{Err: err}
+	}
+	answer := chime.WorkAnswer{Now: values.now(), Refused: refusedOf(c, values.list(1)), Horizon: values.horizon(4)}
+	taken := values.list(2)
+	for i := 0; i+6 < len(taken); i += 7 {
+		job := chime.TakenJob{
+			ID: taken.text(i), Fence: taken.number(i + 1), Crashes: int(taken.number(i + 2)),
+			New: taken.number(i+3) == 1, Begun: taken.number(i+4) == 1,
+		}
+		switch taken.text(i + 5) {
+		case "b":
+			job.Body = []byte(taken.text(i + 6))
+		case "d":
+			job.Definition = []byte(taken.text(i + 6))
+		}
+		answer.Taken = append(answer.Taken, job)
+	}
+	owed := values.list(3)
+	for i := 0; i+2 < len(owed); i += 3 {
+		answer.Owed = append(answer.Owed, chime.Owed{
+			Partition: c.Partition, Name: owed.text(i), Definition: []byte(owed.text(i + 1)), Cursor: parseCursor(owed.text(i + 2)),
+			Since: answer.Now, Now: answer.Now,
+		})
+	}
+	return answer
+}
+
+// refusedOf turns the script's positions, finished jobs first, into indexes of the call's settlements.
+func refusedOf(c *chime.WorkCall, positions reply) []int {
+	if len(positions) == 0 {
+		return nil
+	}
+	order := make([]int, 0, len(c.Settle))
+	for _, finished := range []bool{true, false} {
+		for i := range c.Settle {
+			if isFinished(&c.Settle[i]) == finished {
+				order = append(order, i)
+			}
+		}
+	}
+	var refused []int
+	for i := range positions {
+		if p := positions.number(i); p >= 1 && p <= int64(len(order)) {
+			refused = append(refused, order[p-1])
+		}
+	}
+	return refused
+}
