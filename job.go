@@ -20,8 +20,13 @@ type Job struct {
 	Fence       int64
 	Timeout     time.Duration // of this attempt
 
+	LastError string // how the last attempt failed, shortened; empty at the first
+
 	Payload []byte // the encoded arguments; see Decode
 }
+
+// Decode reads the arguments into v, a pointer.
+func (j *Job) Decode(v any) error { return decode(j.Payload, v) }
 
 // Lateness is how long after its planned instant the attempt began; never negative.
 func (j *Job) Lateness() time.Duration {

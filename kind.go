@@ -1,0 +1,61 @@
+package chime
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// A Kind is a job name and the type of its arguments, bound once for those who enqueue and those who handle.
+type Kind[T any] struct{ name string }
+
+// Define binds a job name to the type of its arguments. It panics on a bad name.
+func Define[T any](name string) Kind[T] { return Kind[T]{name: name} }
+
+// Name returns the job name.
+func (k Kind[T]) Name() string { return k.name }
+
+// Handle registers the handler of the kind's jobs. Arguments that do not decode end a job in the dead set.
+func (k Kind[T]) Handle(worker handles, handler func(ctx context.Context, job *Job, args T) error, options ...HandlerOption) {
+	if handler == nil {
+		panic(fmt.Sprintf("chime: nil handler for %q", k.name))
+	}
+	worker.Handle(k.name, func(ctx context.Context, job *Job) error {
+		var args T
+		if err := job.Decode(&args); err != nil {
+			return err
+		}
+		return handler(ctx, job, args)
+	}, options...)
+}
+
+// Enqueue puts one job of this kind on its queue.
+func (k Kind[T]) Enqueue(ctx context.Context, e *Enqueuer, args T, options ...EnqueueOption) (Receipt, error) {
+	return e.Enqueue(ctx, k.name, args, options...)
+}
+
+// Item is one job of this kind for EnqueueMany.
+func (k Kind[T]) Item(args T, options ...EnqueueOption) Item {
+	return Item{Name: k.name, Args: args, Options: options}
+}
+
+// Schedule declares a schedule of jobs of this kind.
+func (k Kind[T]) Schedule(scheduler declares, name string, rec recurrence.Recurrence, args T, options ...ScheduleOption) error {
+	return scheduler.Schedule(name, rec, append([]ScheduleOption{k.With(args)}, options...)...)
+}
+
+// With makes a schedule's jobs jobs of this kind: their name and arguments at once.
+func (k Kind[T]) With(args T) ScheduleOption {
+	return scheduleOption(func(s *scheduleSettings) { s.args, s.jobName = args, k.name })
+}
+
+// handles is *Worker, declares *Scheduler, until they are there.
+type (
+	handles interface {
+		Handle(name string, handler Handler, options ...HandlerOption)
+	}
+	declares interface {
+		Schedule(name string, rec recurrence.Recurrence, options ...ScheduleOption) error
+	}
+)
