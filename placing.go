@@ -1,0 +1,124 @@
+package chime
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/chimejobs/chime/recurrence"
+)
+
+const (
+	catchUpWindow = 24 * time.Hour // how far back missed occurrences are caught up
+	catchUpMost   = 100            // and how many of them, with the one that was late
+	missedMost    = 1_000_000      // counting missed instants ends here
+)
+
+// late tells whether an occurrence taken at an instant missed its own: by more than the grace, which is at most the time
+// to the following occurrence.
+func (p *plan) late(planned, taken time.Time) bool {
+	grace := p.grace
+	if next, ok := p.series.Next(planned); ok {
+		grace = min(grace, next.Sub(planned))
+	}
+	return taken.Sub(planned) > grace
+}
+
+// runs is the taker's verdict on an occurrence that it took for the first time: run it, or count it as missed.
+func (p *plan) runs(planned, taken time.Time) bool {
+	switch {
+	case p.Misfire == MisfireSkip:
+		return !p.late(planned, taken)
+	case p.Misfire == MisfireCatchUp:
+		return taken.Sub(planned) <= catchUpWindow || !p.late(planned, taken)
+	}
+	return true
+}
+
+// next works out what follows the cursor of an owed schedule. It is the same whoever computes it and whenever: it depends on
+// the definition, the cursor and the instant since when it is owed, never on the time at which it is computed.
+func (p *plan) next(o Owed) Placement {
+	placement := Placement{
+		Partition: o.Partition, Name: o.Name, Revision: p.Revision, Cursor: o.Cursor, Count: p.Recurrence.Count,
+	}
+	at, since := o.Cursor.At, o.Since
+	switch {
+	case at.IsZero():
+		placement.add(p.first())
+	case !o.Cursor.Placed, !p.late(at, since):
+		placement.add(p.series.Next(at))
+	case p.Misfire == MisfireCatchUp:
+		p.catchUp(&placement, at, since)
+	default:
+		placement.Missed = p.count(at, since)
+		placement.add(p.series.Next(since))
+	}
+	return placement
+}
+
+func (p *Placement) add(next time.Time, ok bool) {
+	if ok {
+		p.Instants = append(p.Instants, next)
+	}
+}
+
+// first is a schedule's first run by the table of package recurrence, without the run at creation where that is not wanted.
+func (p *plan) first() (time.Time, bool) {
+	first, ok := p.series.First()
+	if !ok || !p.NoImmediateRun {
+		return first, ok
+	}
+	r := p.Recurrence
+	atOnce := r.Cron == "" && (r.StartTime.IsZero() || r.Frequency == 0 && r.StartTime.Before(p.Created))
+	if !atOnce || first.After(p.Created) {
+		return first, true
+	}
+	if r.Frequency == 0 {
+		return time.Time{}, false
+	}
+	return p.series.Next(p.Created)
+}
+
+// catchUp places the occurrences missed after at and until since, the newest within window and cap, oldest first.
+func (p *plan) catchUp(placement *Placement, at, since time.Time) {
+	from := since.Add(-catchUpWindow)
+	if at.Before(from) {
+		placement.Missed = p.count(at, from)
+	} else {
+		from = at
+	}
+	kept := make([]time.Time, 0, catchUpMost)
+	oldest := 0 // where the oldest is, once kept is full
+	for next := range p.series.Between(from.Add(time.Nanosecond), since.Add(time.Nanosecond)) {
+		if len(kept) < catchUpMost-1 {
+			kept = append(kept, next)
+			continue
+		}
+		kept[oldest] = next
+		oldest = (oldest + 1) % len(kept)
+		placement.Missed++
+	}
+	placement.Instants = append(append(placement.Instants, kept[oldest:]...), kept[:oldest]...)
+	placement.CaughtUp = len(kept)
+	if len(kept) == 0 {
+		placement.add(p.series.Next(since))
+	}
+}
+
+// count counts the rule's instants after from and until to.
+func (p *plan) count(from, to time.Time) int {
+	n := 0
+	for range p.series.Between(from.Add(time.Nanosecond), to.Add(time.Nanosecond)) {
+		if n++; n == missedMost {
+			break
+		}
+	}
+	return n
+}
+
+// runsNever refuses what could only run at creation and must not.
+func runsNever(r recurrence.Recurrence, noImmediateRun bool) error {
+	if noImmediateRun && r.Frequency == 0 && r.Cron == "" && r.StartTime.IsZero() {
+		return fmt.Errorf("recurrence runs once, when it is created, and NoImmediateRun forbids that: give it a StartTime or a Frequency")
+	}
+	return nil
+}
