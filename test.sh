@@ -1,0 +1,116 @@
+#!/bin/sh
+# test.sh: run every test of chime with the race detector. All it needs is Go; it says what else is missing, installs that
+# where it may (root on Debian or Ubuntu, or CI set), and elsewhere prints the command and ends with exit code 2.
+#
+#   ./test.sh [flags of go test, such as -run Name -v]
+#
+# The tests start Redis servers of their own on free ports of the loopback interface; one that runs already is never touched.
+# Exit code: 0 all passed, 1 a test failed, 2 something is missing.
+set -eu
+cd "$(dirname "$0")"
+
+say() { printf 'test.sh: %s\n' "$*"; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+have go || PATH=$PATH:/usr/local/go/bin
+if ! have go; then
+	say "Go is missing: install the version that go.mod names or a later one, see https://go.dev/doc/install" >&2
+	exit 2
+fi
+if [ -z "${HOME:-}" ]; then # Go keeps its caches there
+	HOME=$(awk -F: -v id="$(id -u)" '$3 == id { print $6; exit }' /etc/passwd 2>/dev/null || :)
+	export HOME="${HOME:-${TMPDIR:-/tmp}}"
+fi
+
+# redis_server prints the server the tests will start: the first of these two that is there and new enough.
+redis_server() {
+	for server in redis-server valkey-server; do
+		major=$("$server" --version 2>/dev/null | sed -n 's/.* v=\([0-9]*\)\..*/\1/p')
+		if [ -n "$major" ] && [ "$major" -ge 7 ]; then
+			echo "$server"
+			return
+		fi
+	done
+}
+
+# On these systems the race detector goes through cgo: a C compiler and the C library's headers.
+race_needs_c() { [ "$(go env GOOS)" != darwin ] && [ "$(go env GOOS)" != windows ]; }
+c_works() { printf '#include <stdlib.h>\n#include <pthread.h>\n' | $(go env CC) -E -x c - >/dev/null 2>&1; }
+have_c() { ! race_needs_c || c_works; }
+
+missing() {
+	[ -n "$(redis_server)" ] || echo "redis-server"
+	have_c || echo "gcc libc6-dev"
+}
+
+# system is the ID of the system's family: debian, fedora, alpine, arch, suse, darwin, ….
+system() {
+	family=$(if [ -r /etc/os-release ]; then
+		# shellcheck disable=SC1091
+		. /etc/os-release && echo " ${ID:-} ${ID_LIKE:-} "
+	fi)
+	case "$family" in
+	*" debian "* | *" ubuntu "*) echo debian ;;
+	*" fedora "* | *" rhel "* | *" centos "*) echo fedora ;;
+	*" alpine "*) echo alpine ;;
+	*" arch "*) echo arch ;;
+	*" suse "* | *" opensuse "*) echo suse ;;
+	*) uname -s | tr '[:upper:]' '[:lower:]' ;;
+	esac
+}
+
+sudo=
+[ "$(id -u)" -eq 0 ] || sudo="sudo ${CI:+-n }" # in CI nobody is there to type a password
+
+apt_command() {
+	echo "${sudo}apt-get update && ${sudo}env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $*"
+}
+
+# command_for prints what installs the missing packages, given by their Debian names, on this system.
+command_for() {
+	case "$(system)" in
+	debian) apt_command "$@" ;;
+	fedora) echo "${sudo}dnf install -y $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc-devel/')" ;;
+	alpine) echo "${sudo}apk add $(echo "$*" | sed 's/redis-server/redis/; s/libc6-dev/musl-dev/')" ;;
+	arch) echo "${sudo}pacman -S --needed $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc/')" ;;
+	suse) echo "${sudo}zypper install -y $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc-devel/')" ;;
+	darwin) echo "brew install redis" ;;
+	*) echo "(with this system's package manager) install $(echo "$*" | sed 's/redis-server/Redis 7.0 or Valkey 7.2/; s/libc6-dev/the headers of the C library/')" ;;
+	esac
+}
+
+packages=$(missing | xargs)
+if [ -n "$packages" ]; then
+	say "missing: $packages (redis-server, 7.0 or later, for the store's tests; gcc and libc6-dev for the race detector)"
+	# shellcheck disable=SC2086 # a word is a package
+	install=$(command_for $packages)
+	if have apt-get && { [ -n "${CI:-}" ] || { [ "$(id -u)" -eq 0 ] && [ "$(system)" = debian ]; }; }; then
+		# shellcheck disable=SC2086
+		install=$(apt_command $packages)
+		say "installing: $install"
+		sh -c "$install" </dev/null || say "that failed" >&2
+		packages=$(missing | xargs)
+	fi
+fi
+if [ -n "$packages" ]; then
+	say "still missing: $packages. Install it, then run ./test.sh again:" >&2
+	printf '\n    %s\n\n' "$install" >&2
+	exit 2
+fi
+
+server=$(redis_server)
+say "$(go version | cut -d' ' -f3,4), $server $("$server" --version | sed -n 's/.* v=\([0-9.]*\).*/\1/p')"
+export CGO_ENABLED=1
+
+# Every module of the repository: the library, and what carries a go.mod of its own below it.
+failed=
+for module in $(find . -name go.mod -not -path '*/testdata/*' | sort); do
+	folder=$(dirname "$module")
+	say "go test -race ./... in $folder"
+	(cd "$folder" && go test -race "$@" ./...) || failed="$failed $folder"
+done
+if [ -n "$failed" ]; then
+	say "FAILED in$failed" >&2
+	exit 1
+fi
+say "all tests passed, with the race detector"
