@@ -1,0 +1,199 @@
+package chime
+
+import (
+	"crypto/rand"
+	"time"
+)
+
+const (
+	maxSettlements = 500     // a call settles at most so many
+	maxTake        = 500     // and takes at most so many
+	maxInstants    = 500     // placements of so many
+	maxCallBytes   = 1 << 20 // bodies in one call, unless a single one is larger
+	settleBatch    = 100     // so many outcomes do not wait for the next take
+	settleWait     = 20 * time.Millisecond
+)
+
+// A lane is one partition as one worker sees it: the session there, the call that is not answered yet, what is to be sent
+// with the next one, and how long nothing needs to be asked. It belongs to the taker's goroutine.
+type lane struct {
+	partition Partition
+	queue     *share
+	clock     storeClock
+
+	session *session  // nil: none
+	sent    *WorkCall // not answered yet: sent again, unchanged, until it is
+	sentAt  time.Time
+	// failures in a row, and when the next attempt may be made.
+	failures int
+	retryAt  time.Time
+
+	pending       []Settlement // outcomes of the session's jobs, kept until answered
+	pendingSince  time.Time
+	begun         []*flight // begun since, taken ahead: to be announced
+	places        []Placement
+	placeFailures int
+	placesAt      time.Time // not before
+
+	credit float64 // of free slots, see divide
+
+	// asleep: the last answer left nothing takeable behind and no wake-up has come since, so nothing is asked.
+	// listed: the store may have this worker among its sleepers; false only if it certainly has not.
+	asleep, listed bool
+	askAt          time.Time // hungry, but the last answers were empty: not before
+	empty          int       // such answers in a row
+	next           time.Time // alarm: when the next delayed job is due; zero: none, or others keep it
+	second         bool      // of those who keep the alarm
+	lapse          time.Time // when somebody's session lapses: a look is due
+	lookAt         time.Time // safety poll
+	parked         []string  // names with parked jobs that this worker handles
+}
+
+// A session is this worker's right to hold jobs of one partition, for as long as the store hears of it.
+//
+// It is in one of four states: none (lane.session is nil, or number is 0: the store knows nothing of it), idle after call
+// number n, call n+1 under way or unanswered (lane.sent), and lost. What holds in all of them:
+//   - one numbered call at a time, its number one above the last that was answered; unanswered, it goes again unchanged;
+//   - an outcome is kept until a call that carries it has been answered, or the session is lost;
+//   - nothing is settled by a session that did not take it;
+//   - a lost session's name is never used again.
+type session struct {
+	name   string
+	lane   *lane
+	number int64 // of the last call answered; 0: the session does not exist in the store
+	held   int   // jobs taken and not known to be settled
+	// alive is when the last call that kept the session alive was sent.
+	alive      time.Time
+	emptySince time.Time // of jobs; zero: it holds some
+	silent     bool      // not kept alive for its TTL: the handlers have been told
+	lost       bool      // reaped: what its handlers return is dropped
+}
+
+func newSession(l *lane) *session { return &session{name: rand.Text(), lane: l} }
+
+// storeClock estimates a store's clock from the last answer. It is never ahead of the store's: what is late by the estimate is due.
+type storeClock struct {
+	store, local time.Time
+}
+
+func (c *storeClock) set(store, local time.Time) {
+	if !store.IsZero() {
+		c.store, c.local = store, local
+	}
+}
+
+// at returns the store's time at a local instant; before any answer it is the local one.
+func (c *storeClock) at(local time.Time) time.Time {
+	if c.store.IsZero() {
+		return local
+	}
+	return c.store.Add(local.Sub(c.local))
+}
+
+// until returns the local instant at which the store's clock shows the given one.
+func (c *storeClock) until(store time.Time) time.Time {
+	if c.store.IsZero() {
+		return store
+	}
+	return c.local.Add(store.Sub(c.store))
+}
+
+// hungry reports whether there may be work to take: nothing says that there is none.
+func (l *lane) hungry(now time.Time) bool {
+	return !l.asleep && l.sent == nil && !now.Before(l.askAt) && !now.Before(l.retryAt)
+}
+
+// urgent reports whether something is to be sent that does not wait for a take.
+func (l *lane) urgent(now time.Time, draining bool) bool {
+	if len(l.places) > 0 && !now.Before(l.placesAt) {
+		return true
+	}
+	if len(l.pending) == 0 && len(l.begun) == 0 {
+		return false
+	}
+	return draining || len(l.pending) >= settleBatch || !now.Before(l.pendingSince.Add(settleWait))
+}
+
+// keep holds a settlement for the next call.
+func (l *lane) keep(s Settlement, now time.Time) {
+	l.stir(now)
+	l.pending = append(l.pending, s)
+}
+
+// stir starts the wait of what may ride with the next take.
+func (l *lane) stir(now time.Time) {
+	if len(l.pending) == 0 && len(l.begun) == 0 {
+		l.pendingSince = now
+	}
+}
+
+// call builds the next numbered call with as much as fits of what is pending. take jobs are asked for, the last ahead of
+// them without a free slot.
+func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.Time) *WorkCall {
+	if l.session == nil {
+		l.session = newSession(l)
+	}
+	call := &WorkCall{
+		Partition: l.partition,
+		Worker:    worker,
+		Session:   l.session.name,
+		Number:    l.session.number + 1,
+		TTL:       ttl,
+		Take:      take,
+		Ahead:     ahead,
+		Sleep:     take > 0,
+	}
+	bytes, n := 0, 0
+	for n < len(l.pending) && n < maxSettlements {
+		if bytes += len(l.pending[n].Body); n > 0 && bytes > maxCallBytes {
+			break
+		}
+		n++
+	}
+	if n > 0 {
+		call.Settle = l.pending[:n:n]
+		if l.pending = l.pending[n:]; len(l.pending) == 0 {
+			l.pending = nil
+		}
+	}
+	for _, f := range l.begun {
+		// One that has ended since is settled, which says more.
+		if len(call.Begun) < maxSettlements && !f.ended {
+			call.Begun = append(call.Begun, BegunJob{ID: f.id, Fence: f.fence})
+		}
+	}
+	clear(l.begun)
+	l.begun = l.begun[:0]
+	if !now.Before(l.placesAt) {
+		n = placeable(l.places)
+		call.Place, l.places = l.places[:n:n], l.places[n:]
+	}
+	if take > 0 {
+		call.Serve = l.parked
+	}
+	if len(l.pending) > 0 {
+		l.pendingSince = now.Add(-settleWait) // the rest goes with the next call, at once
+	}
+	l.sent, l.sentAt = call, now
+	return call
+}
+
+// placeable is how many of the placements go into one call.
+func placeable(places []Placement) (n int) {
+	size := 0
+	for n < len(places) {
+		if size += 1 + len(places[n].Instants); n > 0 && size > maxInstants {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// reserved is the number of slots that an unanswered call has been promised.
+func (l *lane) reserved() int {
+	if l.sent == nil {
+		return 0
+	}
+	return l.sent.Take - l.sent.Ahead
+}

@@ -1,0 +1,127 @@
+package chime
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// splitOccurrence takes an occurrence's ID apart, "<schedule>@<planned>"; other IDs give no schedule.
+func splitOccurrence(id string) (schedule string, planned time.Time, err error) {
+	schedule, instant, ok := strings.Cut(id, "@")
+	if !ok {
+		return "", time.Time{}, nil
+	}
+	if planned, err = time.Parse(time.RFC3339, instant); err != nil {
+		return schedule, time.Time{}, fmt.Errorf("the occurrence's ID %q has no instant", id)
+	}
+	return schedule, planned, nil
+}
+
+// fresh is the job that a schedule's definition makes of an occurrence that has no body of its own yet.
+func (f *flight) fresh(p *plan, planned time.Time) envelope {
+	return envelope{
+		name:        p.Job,
+		payload:     p.payload(),
+		planned:     planned,
+		maxAttempts: p.MaxAttempts,
+		timeout:     p.timeout,
+		schedule:    f.schedule,
+	}
+}
+
+// jobNamed reads the one thing that holds in every version of a definition: the name of its job.
+func jobNamed(definition []byte) string {
+	var d struct {
+		Job string `json:"job"`
+	}
+	if json.Unmarshal(definition, &d) != nil || checkName("job name", d.Job) != nil {
+		return "?"
+	}
+	return d.Job
+}
+
+// owed works out what follows the occurrences that a call has taken, and hands it to the lane's next call. What cannot be
+// worked out here is left to the ticker.
+func (t *taker) owed(l *lane, owed []Owed, now time.Time) {
+	for i := range owed {
+		o := &owed[i]
+		p, err := t.plans.of(o.Name, o.Definition)
+		if err != nil {
+			if t.reminders.due("schedule "+o.Name, now) {
+				t.log.Warn("chime: cannot work out a schedule's next occurrence, left to the ticker", "schedule", o.Name, "error", err)
+			}
+			continue
+		}
+		l.places = append(l.places, p.next(*o))
+	}
+}
+
+// placed takes in what became of a call's placements. What failed is tried again; what somebody else has placed is done.
+func (t *taker) placed(l *lane, sent []Placement, answers []PlaceAnswer, now time.Time) {
+	var failed []Placement
+	var err error
+	for i := range sent {
+		if i >= len(answers) {
+			failed = append(failed, sent[i])
+			err = errNoAnswer
+		} else if answers[i].Err != nil {
+			failed = append(failed, sent[i])
+			err = answers[i].Err
+		}
+	}
+	if len(failed) == 0 {
+		if len(sent) > 0 {
+			l.placeFailures = 0
+			t.trouble.end(&l.placeFailures, now)
+		}
+		return
+	}
+	if t.drain.begun {
+		return // the ticker's
+	}
+	l.placeFailures++
+	l.placesAt = now.Add(troubleDelay(l.placeFailures))
+	l.places = append(failed, l.places...)
+	t.trouble.begin(&l.placeFailures, "place", err, now)
+}
+
+// read makes a flight's job of what the store has given: the envelope, or the definition of an occurrence's schedule. An
+// error means that nobody can ever run it, but for errNewerVersion: then another worker may.
+func (t *taker) read(f *flight, taken *TakenJob) (p *plan, err error) {
+	schedule, planned, err := splitOccurrence(taken.ID)
+	f.schedule = schedule
+	f.message = envelope{name: "?", schedule: schedule, planned: planned}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(taken.Body) > 0:
+		message, err := decodeEnvelope(taken.Body)
+		if err != nil && !errors.Is(err, errNewerVersion) {
+			f.message.payload = taken.Body[:min(len(taken.Body), maxEvidence)]
+			return nil, fmt.Errorf("its body cannot be read: %w", err)
+		}
+		f.message = message
+		return nil, err
+	case len(taken.Definition) > 0:
+		p, err := t.plans.of(schedule, taken.Definition)
+		if errors.Is(err, errNewerDefinition) {
+			f.message.name = jobNamed(taken.Definition)
+			return nil, errNewerVersion
+		}
+		if err != nil {
+			f.message.name = jobNamed(taken.Definition)
+			return nil, err
+		}
+		f.message = f.fresh(p, planned)
+		f.cancels = p.Overlap == OverlapCancel
+		return p, nil
+	}
+	return nil, errors.New("its body is gone from the store")
+}
+
+// maxEvidence is how much is kept of a body that cannot be read.
+const maxEvidence = 64 << 10

@@ -1,0 +1,149 @@
+package chime
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// A reaper returns the jobs of sessions whose holder is gone. It reaps at the second look: a session seen lapsed is left
+// alone for a heartbeat and a tenth, and is returned only if nobody has extended it since. So an outage of the store that
+// is shorter than a session's TTL reruns nothing.
+//
+// Any number of reapers may see the same session; the store lets one of them have it.
+type reaper struct {
+	store JobStore
+	wait  time.Duration // between the two looks
+	log   *slog.Logger
+	done  func(Partition) // called after a session's jobs were returned; may be nil
+	poke  chan struct{}
+
+	mu   sync.Mutex
+	seen map[sightingKey]sighting
+}
+
+type sightingKey struct {
+	partition Partition
+	session   string
+}
+
+type sighting struct {
+	lapse    time.Time // as the store gave it
+	due      time.Time // the second look
+	failures int
+}
+
+// maxSightings bounds what is remembered; a session that is not is seen again by the next look.
+const maxSightings = 10_000
+
+func newReaper(store JobStore, ttl time.Duration, log *slog.Logger, done func(Partition)) *reaper {
+	return &reaper{
+		store: store,
+		wait:  secondLook(ttl),
+		log:   log,
+		done:  done,
+		poke:  make(chan struct{}, 1),
+		seen:  make(map[sightingKey]sighting),
+	}
+}
+
+// secondLook is how long a lapsed session is left alone: one heartbeat and a tenth of one.
+func secondLook(ttl time.Duration) time.Duration { return ttl / 3 * 11 / 10 }
+
+// note remembers lapsed sessions as a look has found them.
+func (r *reaper) note(partition Partition, lapsed []LapsedSession, now time.Time) {
+	if len(lapsed) == 0 {
+		return
+	}
+	r.mu.Lock()
+	for _, l := range lapsed {
+		key := sightingKey{partition, l.Session}
+		known, ok := r.seen[key]
+		if ok && known.lapse.Equal(l.Lapse) || !ok && len(r.seen) >= maxSightings {
+			continue
+		}
+		r.seen[key] = sighting{lapse: l.Lapse, due: now.Add(r.wait)}
+	}
+	r.mu.Unlock()
+	select {
+	case r.poke <- struct{}{}:
+	default:
+	}
+}
+
+// run reaps until ctx ends.
+func (r *reaper) run(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		key, s, ok := r.earliest()
+		wait := time.Hour
+		if ok {
+			wait = time.Until(s.due)
+		}
+		if wait <= 0 {
+			r.reap(ctx, key, s)
+			if ctx.Err() != nil {
+				return
+			}
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.poke:
+		case <-timer.C:
+		}
+	}
+}
+
+func (r *reaper) earliest() (key sightingKey, first sighting, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for k, s := range r.seen {
+		if !ok || s.due.Before(first.due) {
+			key, first, ok = k, s, true
+		}
+	}
+	return key, first, ok
+}
+
+// reap takes the second look at one session and, if it is as lapsed as at the first, returns its jobs in steps.
+func (r *reaper) reap(ctx context.Context, key sightingKey, s sighting) {
+	for {
+		done, err := r.store.Reap(ctx, ReapCall{Partition: key.partition, Session: key.session, Seen: s.lapse, Seed: rand.Int64()})
+		if err != nil {
+			s.failures++
+			s.due = time.Now().Add(troubleDelay(s.failures))
+			r.put(key, s)
+			if s.failures == 1 {
+				r.log.Warn("chime: could not reap a lapsed session, trying again", "queue", key.partition.Queue, "partition", key.partition.Index, "session", key.session, "error", err)
+			}
+			return
+		}
+		s.failures = 0
+		if done {
+			break
+		}
+	}
+	r.mu.Lock()
+	if r.seen[key].lapse.Equal(s.lapse) {
+		delete(r.seen, key)
+	}
+	r.mu.Unlock()
+	if r.done != nil {
+		r.done(key.partition)
+	}
+}
+
+// put writes a sighting back unless a later one has replaced it.
+func (r *reaper) put(key sightingKey, s sighting) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen[key].lapse.Equal(s.lapse) {
+		r.seen[key] = s
+	}
+}

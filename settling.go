@@ -1,0 +1,113 @@
+package chime
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+)
+
+// finish works out how a job's flight ends from what its handler returned.
+func (f *flight) finish(err error) {
+	if err == nil {
+		f.settlement = f.settle(Outcome{Action: Succeeded}, time.Now())
+		return
+	}
+	outcome := OutcomeOf(err)
+	if outcome.Action == Retried {
+		// A failure of a handler that was told to end is not its own: the job is handed back and nothing is counted.
+		if cause := context.Cause(f.ctx); errors.Is(cause, ErrShutdown) || errors.Is(cause, ErrSessionLost) {
+			f.cutOff = errors.Is(cause, ErrShutdown)
+			f.settlement = Settlement{ID: f.id, Fence: f.fence, Kind: SettleBack}
+			return
+		}
+	}
+	f.settlement = f.settle(outcome, time.Now())
+}
+
+// settle says how a flight with this outcome ends: removed, due again later, or dead.
+func (f *flight) settle(outcome Outcome, now time.Time) Settlement {
+	s := Settlement{ID: f.id, Fence: f.fence, Kind: SettleDone}
+	word := "done"
+	switch outcome.Action {
+	case Succeeded:
+	case Snoozed:
+		s.Kind, s.Delay, s.Body, word = SettleLater, outcome.Delay, f.message.encode(), "snoozed"
+	default:
+		message := f.message
+		message.failures++
+		message.fail(outcome.Err)
+		s.Failed, s.Body = true, message.encode()
+		if outcome.Action == Discarded || message.failures >= message.attempts() {
+			s.Kind, word = SettleDead, "dead"
+		} else {
+			s.Kind, s.Delay, word = SettleLater, outcome.Delay, "failed"
+			if !outcome.Delayed {
+				s.Delay = f.handler.delay(message.failures)
+			}
+		}
+		f.tell(&s, message.failures, outcome.Err)
+	}
+	if f.schedule != "" {
+		s.Run = f.runRecord(word, f.began, now)
+	}
+	return s
+}
+
+// runRecord is the line that the record of runs gets of an occurrence.
+func (f *flight) runRecord(word string, began, ended time.Time) *RunRecord {
+	return &RunRecord{
+		Schedule: f.schedule,
+		Planned:  f.message.planned,
+		Started:  f.clock.at(began),
+		Ended:    f.clock.at(ended),
+		Outcome:  word,
+	}
+}
+
+// fail notes how an attempt failed, and where if it was a panic.
+func (e *envelope) fail(err error) {
+	e.lastError, e.stack = err.Error(), ""
+	var panicked *PanicError
+	if errors.As(err, &panicked) {
+		e.stack = string(panicked.Stack)
+	}
+}
+
+// attempts is how often the job is tried.
+func (e *envelope) attempts() int { return cmp.Or(e.maxAttempts, DefaultMaxAttempts) }
+
+// delay is how long a job waits for its next attempt after so many failures.
+func (r *registration) delay(failures int) time.Duration {
+	if r.settings.backoff != nil {
+		return min(max(r.settings.backoff(failures), 0), longestDelay)
+	}
+	return backoff(failures)
+}
+
+// backoff is random between 0 and 1 s × 2ⁿ⁻¹ after n failures, at most an hour: full jitter keeps jobs that failed
+// together from coming back together.
+func backoff(failures int) time.Duration {
+	most := DefaultBackoff << min(max(failures-1, 0), 20)
+	return rand.N(min(most, DefaultBackoffMost)) + time.Millisecond
+}
+
+// tell logs a failure, without the job's payload.
+func (f *flight) tell(s *Settlement, attempt int, err error) {
+	level, message := slog.LevelWarn, "chime: job failed, will be retried"
+	if s.Kind == SettleDead {
+		level, message = slog.LevelError, "chime: job is dead"
+	}
+	f.handler.log.Log(context.Background(), level, message, "job", f.message.name, "id", f.id, "queue", f.session.lane.partition.Queue, "attempt", attempt, "delay", s.Delay, "error", err)
+}
+
+// timeoutPatience is how long after its timeout a job is settled as failed although its handler has not returned.
+const timeoutPatience = 10 * time.Second
+
+// errHung is what a job failed of whose handler ignores its ctx.
+func errHung(timeout time.Duration) error {
+	return fmt.Errorf("%w after %v, and the handler has not returned %v later", ErrTimeout, timeout, timeoutPatience)
+}

@@ -1,0 +1,180 @@
+package chime
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// WorkerOptions say what a worker works on. The zero value is good.
+type WorkerOptions struct {
+	// Queues are the queues to take from, each with its weight, 1 or more: of the free slots a queue with weight 3 gets three
+	// times what one with weight 1 gets, and all of them while the other is empty. Empty: {"default": 1}.
+	Queues map[string]int
+	// Concurrency is how many handlers run at once, at most. Zero means 10 × GOMAXPROCS.
+	Concurrency int
+	// SessionTTL is how long a worker that has gone silent keeps its jobs; after it, and another third, they run elsewhere. It is renewed every SessionTTL/3. Zero means 12 s, the least is 1 s.
+	SessionTTL time.Duration
+	// DrainTimeout is how long Run waits for running handlers once its ctx has ended; then their ctx ends with cause ErrShutdown.
+	// Run returns at most 4 s after that. Zero means 25 s, negative: no wait.
+	DrainTimeout time.Duration
+	// MaxCrashes is how many workers a job may take down with it before it is dead. Zero means 3.
+	MaxCrashes int
+	// Logger is told what goes wrong. Nil means slog.Default().
+	Logger *slog.Logger
+}
+
+const minSessionTTL = time.Second
+
+func (o WorkerOptions) withDefaults() WorkerOptions {
+	if len(o.Queues) == 0 {
+		o.Queues = map[string]int{DefaultQueue: 1}
+	}
+	o.Concurrency = cmp.Or(o.Concurrency, DefaultConcurrency*runtime.GOMAXPROCS(0))
+	o.SessionTTL = cmp.Or(o.SessionTTL, DefaultSessionTTL)
+	o.DrainTimeout = max(cmp.Or(o.DrainTimeout, DefaultDrainTimeout), 0)
+	o.MaxCrashes = cmp.Or(o.MaxCrashes, DefaultMaxCrashes)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	return o
+}
+
+func (o WorkerOptions) validate() error {
+	var errs []error
+	for queue, weight := range o.Queues {
+		if err := checkName("queue", queue); err != nil {
+			errs = append(errs, err)
+		}
+		if weight < 1 || weight > math.MaxInt16 {
+			errs = append(errs, fmt.Errorf("queue %q has weight %d, want 1 to %d", queue, weight, math.MaxInt16))
+		}
+	}
+	if o.Concurrency < 0 {
+		errs = append(errs, fmt.Errorf("Concurrency is %d, want 1 or more", o.Concurrency))
+	}
+	if o.SessionTTL < minSessionTTL {
+		errs = append(errs, fmt.Errorf("SessionTTL is %v, want at least %v", o.SessionTTL, minSessionTTL))
+	}
+	if o.MaxCrashes < 0 {
+		errs = append(errs, fmt.Errorf("MaxCrashes is %d, want 1 or more", o.MaxCrashes))
+	}
+	return errors.Join(errs...)
+}
+
+// A Worker takes jobs from queues and runs their handlers.
+//
+// A job runs at least once: it runs again when its handler fails, and when the process that ran it has vanished or was cut
+// off from the store for longer than SessionTTL. So handlers should be safe to repeat; Job.ID is the same in all attempts.
+type Worker struct {
+	store   Store
+	options WorkerOptions
+
+	mu         sync.Mutex
+	handlers   map[string]*registration
+	middleware []Middleware
+	ran        bool
+}
+
+// A registration is a handler as the worker runs it.
+type registration struct {
+	handler  Handler
+	run      Handler // inside the middleware
+	settings handlerSettings
+	log      *slog.Logger
+}
+
+// NewWorker returns a worker that does nothing until Run. It does no I/O; bad options come back from Run.
+func NewWorker(store Store, options WorkerOptions) *Worker {
+	return &Worker{store: store, options: options.withDefaults(), handlers: make(map[string]*registration)}
+}
+
+// Handle registers the handler for jobs of a name. Like net/http it panics on a nil handler, a bad or repeated name, and
+// when the worker runs already.
+func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) {
+	if err := checkName("job name", name); err != nil {
+		panic("chime: Handle: " + err.Error())
+	}
+	if handler == nil {
+		panic(fmt.Sprintf("chime: Handle %q: nil handler", name))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ran {
+		panic(fmt.Sprintf("chime: Handle %q: the worker is running", name))
+	}
+	if w.handlers[name] != nil {
+		panic(fmt.Sprintf("chime: Handle %q: there is a handler for this name", name))
+	}
+	r := &registration{handler: handler, log: w.options.Logger}
+	for _, option := range options {
+		option.handler(&r.settings)
+	}
+	if err := errors.Join(r.settings.problems...); err != nil {
+		panic(fmt.Sprintf("chime: Handle %q: %v", name, err))
+	}
+	w.handlers[name] = r
+}
+
+// Use puts middleware around every handler, also around those registered before. The first is the outermost. It panics
+// when the worker runs already.
+func (w *Worker) Use(middleware ...Middleware) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ran {
+		panic("chime: Use: the worker is running")
+	}
+	w.middleware = append(w.middleware, middleware...)
+}
+
+// Run takes and runs jobs until ctx ends and the running handlers have returned. It waits for a store that is down and
+// tells so. It returns nil after a clean drain, an error that wraps ErrDrainTimeout when handlers were cut off, and never
+// ctx.Err(). A worker runs once.
+func (w *Worker) Run(ctx context.Context) error {
+	if err := w.begin(); err != nil {
+		return err
+	}
+	t := newTaker(w)
+	if err := t.prepare(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	return t.run(ctx)
+}
+
+// validate returns everything that is wrong with the worker's options.
+func (w *Worker) validate() error {
+	if err := w.options.validate(); err != nil {
+		return fmt.Errorf("chime: worker: %w", err)
+	}
+	return nil
+}
+
+// runs reports whether Run was called.
+func (w *Worker) runs() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ran
+}
+
+func (w *Worker) begin() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ran {
+		return errors.New("chime: worker: Run was called twice")
+	}
+	w.ran = true
+	if err := w.validate(); err != nil {
+		return err
+	}
+	for _, r := range w.handlers {
+		r.run = r.handler
+		for i := len(w.middleware) - 1; i >= 0; i-- {
+			r.run = w.middleware[i](r.run)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package chime
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+)
+
+// benchStore hands out the same body for ever and keeps nothing: what is measured is the worker.
+type benchStore struct {
+	*fakeJobStore
+	mu    sync.Mutex
+	left  int
+	fence int64
+	body  []byte
+	trip  time.Duration
+}
+
+func (s *benchStore) Work(_ context.Context, calls []WorkCall) []WorkAnswer {
+	if s.trip > 0 {
+		time.Sleep(s.trip)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	answers := make([]WorkAnswer, len(calls))
+	for i := range calls {
+		c, a := &calls[i], &answers[i]
+		a.Now = time.Now()
+		n := min(c.Take, s.left)
+		s.left -= n
+		a.Taken = make([]TakenJob, n)
+		for j := range a.Taken {
+			s.fence++
+			a.Taken[j] = TakenJob{ID: "0123456789abc", Fence: s.fence, Begun: j < c.Take-c.Ahead, Body: s.body}
+		}
+		a.More = s.left > 0
+	}
+	return answers
+}
+
+func (s *benchStore) CloseSession(context.Context, Partition, string) error { return nil }
+
+// BenchmarkLoop measures the worker's own work for a job: taking in, running an empty handler, settling.
+func BenchmarkLoop(b *testing.B) {
+	for _, concurrency := range []int{1, 10, 100} {
+		b.Run(fmt.Sprint(concurrency), func(b *testing.B) {
+			store := &benchStore{fakeJobStore: newFakeJobStore(b), left: b.N, body: append([]byte("\x03work"), make([]byte, 100)...)}
+			w := NewWorker(store, WorkerOptions{Concurrency: concurrency})
+			ctx, stop := context.WithCancel(context.Background())
+			var mu sync.Mutex
+			ran := 0
+			w.Handle("work", func(context.Context, *Job) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if ran++; ran == b.N {
+					stop()
+				}
+				return nil
+			})
+			b.ReportAllocs()
+			b.ResetTimer()
+			if err := w.Run(ctx); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
+		})
+	}
+}

@@ -1,0 +1,150 @@
+package chime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestNothingIsLostWhateverGoesWrong runs three workers on a store that loses calls and replies, goes silent and reaps
+// sessions at random. Each seed is a different history; whatever it is, every job ends exactly once.
+func TestNothingIsLostWhateverGoesWrong(t *testing.T) {
+	seeds := 60
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { chaos(t, uint64(seed)) })
+		})
+	}
+}
+
+func chaos(t *testing.T, seed uint64) {
+	var mu sync.Mutex
+	random := rand.New(rand.NewPCG(seed, 1))
+	chance := func(n int) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return n > 0 && random.IntN(n) == 0
+	}
+	upTo := func(d time.Duration) time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		return time.Duration(random.Int64N(int64(d) + 1))
+	}
+	store := newFakeJobStore(t)
+	store.latency = upTo(3 * time.Millisecond)
+	store.sizes["a"] = 1 + int(seed%3)
+	lossy := 2 + int(seed%9)
+	calm := false
+	var outage time.Time
+	store.fault = func(act string, _ Partition) (before, after error) {
+		mu.Lock()
+		c, o := calm, outage
+		mu.Unlock()
+		if c {
+			return nil, nil
+		}
+		if time.Now().Before(o) || chance(lossy) {
+			return errFake, nil
+		}
+		if chance(lossy) {
+			return nil, errFake
+		}
+		return nil, nil
+	}
+	const jobs = 400
+	ended := make(map[string]int)
+	var stops []func() error
+	start := func() {
+		concurrency := 1 + int(upTo(12))
+		running := 0
+		w := NewWorker(store, WorkerOptions{Queues: map[string]int{"a": 2, "b": 1}, Concurrency: concurrency, MaxCrashes: 1000, Logger: quiet()})
+		w.Handle("work", func(ctx context.Context, job *Job) error {
+			mu.Lock()
+			if running++; running > concurrency {
+				t.Errorf("%d handlers at once, want at most %d", running, concurrency)
+			}
+			mu.Unlock()
+			defer func() { mu.Lock(); running--; mu.Unlock() }()
+			long := []time.Duration{0, 10 * time.Microsecond, time.Millisecond, 300 * time.Millisecond, 20 * time.Second}[upTo(4)]
+			if chance(10) {
+				time.Sleep(long) // deaf
+			} else {
+				select {
+				case <-time.After(long):
+				case <-ctx.Done():
+				}
+			}
+			switch {
+			case ctx.Err() != nil && chance(2):
+				return context.Cause(ctx)
+			case chance(20):
+				return errors.New("failed")
+			case chance(20):
+				return Snooze(upTo(time.Minute))
+			case chance(50):
+				panic("oh")
+			}
+			return nil
+		})
+		stops = append(stops, working(t, w))
+	}
+	for range 3 {
+		start()
+	}
+	for i := range jobs {
+		queue := []string{"a", "b"}[i%2]
+		if i%5 == 0 {
+			store.addAt(queue, time.Now().Add(upTo(10*time.Minute)), envelope{name: "work", maxAttempts: 1 << 30}, fmt.Sprint("j", i))
+		} else {
+			store.add(queue, envelope{name: "work", maxAttempts: 1 << 30}, fmt.Sprint("j", i))
+		}
+		if i%10 == 0 {
+			time.Sleep(upTo(2 * time.Second))
+		}
+		switch {
+		case chance(100):
+			store.reapAll()
+		case chance(80):
+			mu.Lock()
+			outage = time.Now().Add(20 * time.Second)
+			mu.Unlock()
+		case chance(60):
+			last := len(stops) - 1
+			if err := stops[last](); err != nil {
+				t.Logf("Run: %v", err)
+			}
+			stops = stops[:last]
+			start()
+		}
+	}
+	pass(10 * time.Minute)
+	mu.Lock()
+	calm = true
+	mu.Unlock()
+	pass(3 * time.Hour)
+	for _, stop := range stops {
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+	store.checkEmpty()
+	t.Logf("calls %v, settled %v, %d refused", store.calls, store.kinds(), store.refused)
+	for _, x := range store.settled {
+		if x.Kind == SettleDone || x.Kind == SettleDead {
+			ended[x.ID]++
+		}
+	}
+	for i := range jobs {
+		if id := fmt.Sprint("j", i); ended[id] != 1 {
+			t.Errorf("%s ended %d times, want once", id, ended[id])
+		}
+	}
+}

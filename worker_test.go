@@ -1,0 +1,683 @@
+package chime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// working runs a worker inside a bubble until stop is called, which returns what Run returned.
+func working(t *testing.T, w *Worker) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	synctest.Wait()
+	return func() error {
+		cancel()
+		return <-done
+	}
+}
+
+func ids(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("job-%04d", i)
+	}
+	return ids
+}
+
+func job(name string) envelope { return envelope{name: name, maxAttempts: 25} }
+
+func TestJobsRunOnceAndAreSettled(t *testing.T) {
+	for _, concurrency := range []int{1, 3, 100} {
+		t.Run(fmt.Sprint(concurrency), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newFakeJobStore(t)
+				store.latency = time.Millisecond
+				w := NewWorker(store, WorkerOptions{Concurrency: concurrency})
+				var ran, running, most atomic.Int64
+				w.Handle("work", func(context.Context, *Job) error {
+					most.Store(max(most.Load(), running.Add(1)))
+					time.Sleep(10 * time.Millisecond)
+					running.Add(-1)
+					ran.Add(1)
+					return nil
+				})
+				store.add("default", job("work"), ids(50)...)
+				stop := working(t, w)
+				store.add("default", job("work"), "late")
+				pass(time.Minute)
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+				if ran.Load() != 51 || store.kinds()[SettleDone] != 51 {
+					t.Errorf("%d handlers ran and %v settled, want 51 of both", ran.Load(), store.kinds())
+				}
+				if most.Load() > int64(concurrency) {
+					t.Errorf("%d handlers at once, want at most %d", most.Load(), concurrency)
+				}
+				store.checkEmpty()
+			})
+		})
+	}
+}
+
+func TestFailuresAreRetriedUntilTheyAreDead(t *testing.T) {
+	tests := []struct {
+		name    string
+		handler Handler
+		options []HandlerOption
+		want    map[SettleKind]int
+		within  time.Duration
+	}{
+		{"a plain error is retried until the attempts are used up", func(context.Context, *Job) error { return errors.New("no") }, nil, map[SettleKind]int{SettleLater: 3, SettleDead: 1}, time.Minute},
+		{"discard is dead at once", func(context.Context, *Job) error { return Discard(errors.New("no")) }, nil, map[SettleKind]int{SettleDead: 1}, time.Second},
+		{"a wrapped discard too", func(context.Context, *Job) error { return fmt.Errorf("x: %w", Discard(errors.New("no"))) }, nil, map[SettleKind]int{SettleDead: 1}, time.Second},
+		{"a panic is a failure", func(context.Context, *Job) error { panic("oh") }, nil, map[SettleKind]int{SettleLater: 3, SettleDead: 1}, time.Minute},
+		{"panic(nil) is a failure", func(context.Context, *Job) error { panic(nil) }, nil, map[SettleKind]int{SettleLater: 3, SettleDead: 1}, time.Minute},
+		{"Goexit is a failure", func(context.Context, *Job) error { runtime.Goexit(); return nil }, nil, map[SettleKind]int{SettleLater: 3, SettleDead: 1}, time.Minute},
+		{"RetryAfter waits so long", func(_ context.Context, job *Job) error {
+			if job.Attempt == 2 {
+				return nil
+			}
+			return RetryAfter(time.Hour, errors.New("no"))
+		}, nil, map[SettleKind]int{SettleLater: 1, SettleDone: 1}, time.Hour + time.Second},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newFakeJobStore(t)
+				w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+				attempts := 0
+				w.Handle("work", func(ctx context.Context, job *Job) error {
+					attempts++
+					if job.Attempt != attempts {
+						t.Errorf("attempt is %d, want %d", job.Attempt, attempts)
+					}
+					return test.handler(ctx, job)
+				}, test.options...)
+				store.add("default", envelope{name: "work", maxAttempts: 4}, "a")
+				stop := working(t, w)
+				pass(test.within)
+				if got := store.kinds(); !maps.Equal(got, test.want) {
+					t.Errorf("after %v settled as %v, want %v", test.within, got, test.want)
+				}
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+				store.checkEmpty()
+			})
+		})
+	}
+}
+
+func TestSnoozeBurnsNoAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		var at []time.Time
+		w.Handle("work", func(_ context.Context, job *Job) error {
+			at = append(at, time.Now())
+			if job.Attempt != 1 {
+				t.Errorf("attempt %d after a snooze, want 1", job.Attempt)
+			}
+			if len(at) < 4 {
+				return Snooze(time.Hour)
+			}
+			return nil
+		})
+		store.add("default", job("work"), "a")
+		stop := working(t, w)
+		pass(4 * time.Hour)
+		if len(at) != 4 || at[1].Sub(at[0]) < time.Hour || at[1].Sub(at[0]) > time.Hour+100*time.Millisecond {
+			t.Errorf("ran at %v, want 4 times an hour apart", at)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestATimeoutEndsTheContextAndTheJobButNotTheSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		w := NewWorker(store, WorkerOptions{Concurrency: 1, Logger: quiet()})
+		release := make(chan struct{})
+		var cause, err error
+		w.Handle("hang", func(ctx context.Context, _ *Job) error {
+			<-ctx.Done()
+			cause, err = context.Cause(ctx), ctx.Err()
+			<-release
+			return nil
+		})
+		ran := false
+		w.Handle("next", func(context.Context, *Job) error { ran = true; return nil })
+		store.add("default", envelope{name: "hang", maxAttempts: 1, timeout: time.Minute}, "a")
+		store.add("default", job("next"), "b")
+		stop := working(t, w)
+		pass(time.Minute + time.Second)
+		if !errors.Is(cause, ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after the timeout Cause = %v and Err = %v, want ErrTimeout and DeadlineExceeded", cause, err)
+		}
+		if got := store.kinds(); len(got) != 0 {
+			t.Errorf("a second after the timeout settled %v, want nothing yet", got)
+		}
+		pass(10 * time.Second)
+		if got := store.kinds(); got[SettleDead] != 1 || ran {
+			t.Errorf("11 s after the timeout settled %v and the slot is free: %v; want one dead and the slot taken", got, ran)
+		}
+		close(release)
+		pass(time.Second)
+		if got := store.kinds(); !ran || got[SettleDead] != 1 || got[SettleDone] != 1 {
+			t.Errorf("when the handler has returned settled %v, next ran: %v; want its result dropped and the slot free", got, ran)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		store.checkEmpty()
+	})
+}
+
+// losing returns a fault that loses every nth reply and refuses every mth call.
+func losing(act string, reply, call int) func(string, Partition) (error, error) {
+	n := 0
+	return func(a string, _ Partition) (before, after error) {
+		if a != act {
+			return nil, nil
+		}
+		n++
+		if call > 0 && n%call == 0 {
+			before = errFake
+		}
+		if reply > 0 && n%reply == 0 {
+			after = errFake
+		}
+		return before, after
+	}
+}
+
+func TestLostRepliesLoseAndDoubleNothing(t *testing.T) {
+	tests := []struct {
+		name        string
+		reply, call int
+		concurrency int
+		work        time.Duration
+		partitions  int
+	}{
+		{"every second reply, long handlers", 2, 0, 7, 300 * time.Millisecond, 1},
+		{"every third reply, short handlers", 3, 0, 7, 50 * time.Microsecond, 1},
+		{"every second call", 0, 2, 7, 10 * time.Millisecond, 1},
+		{"both", 3, 5, 3, time.Millisecond, 1},
+		{"both, many partitions", 3, 5, 10, time.Millisecond, 8},
+		{"both, one slot, many partitions", 2, 3, 1, time.Millisecond, 8},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newFakeJobStore(t)
+				store.latency = 300 * time.Microsecond
+				store.fault = losing("work", test.reply, test.call)
+				store.sizes["default"] = test.partitions
+				w := NewWorker(store, WorkerOptions{Concurrency: test.concurrency, Logger: quiet()})
+				var mu sync.Mutex
+				ran := make(map[string]int)
+				w.Handle("work", func(_ context.Context, job *Job) error {
+					time.Sleep(test.work)
+					mu.Lock()
+					ran[job.ID]++
+					mu.Unlock()
+					return nil
+				})
+				store.add("default", job("work"), ids(300)...)
+				stop := working(t, w)
+				pass(time.Hour)
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+				for id, n := range ran {
+					if n != 1 {
+						t.Errorf("%s ran %d times, want once", id, n)
+					}
+				}
+				if len(ran) != 300 || store.kinds()[SettleDone] != 300 || store.refused != 0 {
+					t.Errorf("%d of 300 ran, settled as %v, %d refused", len(ran), store.kinds(), store.refused)
+				}
+				store.checkEmpty()
+			})
+		})
+	}
+}
+
+func TestALostSessionEndsItsHandlersAndDropsTheirOutcomes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		w := NewWorker(store, WorkerOptions{Concurrency: 4, Logger: quiet()})
+		var mu sync.Mutex
+		var causes []error
+		runs := 0
+		w.Handle("work", func(ctx context.Context, job *Job) error {
+			mu.Lock()
+			runs++
+			mu.Unlock()
+			if job.Crashes > 0 {
+				return nil
+			}
+			<-ctx.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			causes = append(causes, context.Cause(ctx))
+			return errors.New("ended")
+		})
+		store.add("default", job("work"), "a", "b", "c")
+		stop := working(t, w)
+		pass(time.Second)
+		store.reapAll()
+		pass(time.Minute)
+		if len(causes) != 3 || !errors.Is(causes[0], ErrSessionLost) {
+			t.Errorf("handlers ended for %v, want ErrSessionLost three times", causes)
+		}
+		if got := store.kinds(); got[SettleDone] != 3 || len(got) != 1 || runs != 6 {
+			t.Errorf("%d runs settled as %v, want 6 and three done", runs, got)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		store.checkEmpty()
+	})
+}
+
+func TestASilenceEndsTheHandlersButTheirOutcomesCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		w := NewWorker(store, WorkerOptions{Concurrency: 4, Logger: quiet()})
+		var ended time.Time
+		begun := time.Now()
+		w.Handle("work", func(ctx context.Context, job *Job) error {
+			<-ctx.Done()
+			ended = time.Now()
+			return nil
+		})
+		store.add("default", job("work"), "a")
+		stop := working(t, w)
+		pass(time.Second)
+		store.mu.Lock()
+		store.fault = func(string, Partition) (error, error) { return errFake, nil }
+		store.mu.Unlock()
+		pass(30 * time.Second)
+		if d := ended.Sub(begun); d < 12*time.Second || d > 17*time.Second {
+			t.Errorf("the handler was told after %v of silence, want 12 s", d)
+		}
+		store.mu.Lock()
+		store.fault = nil
+		store.mu.Unlock()
+		pass(10 * time.Second)
+		if got := store.kinds(); got[SettleDone] != 1 {
+			t.Errorf("settled %v, want the outcome kept and sent", got)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		store.checkEmpty()
+	})
+}
+
+func TestAnIdleWorkerDoesNotPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		store.sizes["default"] = 3
+		w := NewWorker(store, WorkerOptions{Concurrency: 4, Logger: quiet()})
+		var ran time.Time
+		w.Handle("work", func(context.Context, *Job) error { ran = time.Now(); return nil })
+		stop := working(t, w)
+		pass(10 * time.Minute)
+		if works, looks := store.count("work"), store.count("look"); works != 3 || looks > 3*61 || looks < 3*49 {
+			t.Errorf("in ten idle minutes %d calls and %d looks on 3 partitions, want 3 calls and 50 to 60 looks on each", works, looks)
+		}
+		store.add("default", job("work"), "a1")
+		synctest.Wait()
+		if !ran.Equal(time.Now()) {
+			t.Errorf("a job enqueued while the worker slept ran at %v, want at once", ran)
+		}
+		due := time.Now().Add(90 * time.Second)
+		store.addAt("default", due, job("work"), "a2")
+		pass(3 * time.Minute)
+		if !ran.Equal(due) {
+			t.Errorf("a job due at %v ran at %v", due, ran)
+		}
+		if n := store.count("extend"); n > 6 {
+			t.Errorf("%d heartbeats for sessions that were empty after an instant, want few", n)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		store.checkEmpty()
+	})
+}
+
+func TestASaturatedWorkerPassesWakeUpsOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		var ran atomic.Int64
+		var stops []func() error
+		for i := range 2 {
+			w := NewWorker(store, WorkerOptions{Concurrency: 1, Logger: quiet()})
+			w.Handle("long", func(context.Context, *Job) error { time.Sleep(time.Hour); return nil })
+			w.Handle("short", func(context.Context, *Job) error { ran.Add(1); return nil })
+			if i == 1 {
+				store.add("default", job("long"), "l")
+			}
+			stops = append(stops, working(t, w))
+		}
+		for i := range 10 {
+			store.add("default", job("short"), fmt.Sprint("s", i))
+			synctest.Wait()
+			if ran.Load() != int64(i+1) {
+				t.Fatalf("%d of %d jobs ran at once beside a worker that is full", ran.Load(), i+1)
+			}
+		}
+		for _, stop := range stops {
+			go stop()
+		}
+		pass(time.Hour)
+	})
+}
+
+func TestAWakeUpThatOvertakesTheAnswerIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		store.lag = 100 * time.Millisecond
+		w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		var ran atomic.Int64
+		w.Handle("work", func(context.Context, *Job) error { ran.Add(1); return nil })
+		stop := working(t, w) // asleep as the store sees it, the answer is under way
+		store.add("default", job("work"), "a")
+		pass(time.Second)
+		if ran.Load() != 1 {
+			t.Error("a job whose wake-up overtook the answer that said there was none did not run")
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAWakeUpForAnotherQueueIsPassedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		ran := make(chan string, 10)
+		var stops []func() error
+		for range 2 {
+			w := NewWorker(store, WorkerOptions{Queues: map[string]int{"a": 1, "b": 1}, Concurrency: 1, Logger: quiet()})
+			w.Handle("work", func(_ context.Context, job *Job) error {
+				ran <- job.ID
+				time.Sleep(time.Hour)
+				return nil
+			})
+			stops = append(stops, working(t, w))
+		}
+		store.add("a", job("work"), "1")
+		store.add("b", job("work"), "2") // wakes the same worker, which has one slot
+		pass(time.Millisecond)
+		if len(ran) != 2 {
+			t.Errorf("%d of 2 jobs run beside each other on two workers", len(ran))
+		}
+		for _, stop := range stops {
+			go stop()
+		}
+		pass(2 * time.Hour)
+	})
+}
+
+func TestDrainWaitsGivesBackAndCutsOff(t *testing.T) {
+	tests := []struct {
+		name    string
+		handler Handler
+		cut     bool
+		want    map[SettleKind]int
+		within  time.Duration
+	}{
+		{"a handler that ends in time is waited for", func(context.Context, *Job) error { time.Sleep(20 * time.Second); return nil }, false, map[SettleKind]int{SettleDone: 1}, 20 * time.Second},
+		{"one that ends when told is handed back", func(ctx context.Context, _ *Job) error { <-ctx.Done(); return context.Cause(ctx) }, true, map[SettleKind]int{SettleBack: 1}, 26 * time.Second},
+		{"one that succeeds when told is done", func(ctx context.Context, _ *Job) error { <-ctx.Done(); return nil }, false, map[SettleKind]int{SettleDone: 1}, 26 * time.Second},
+		{"one that never ends is handed back", func(context.Context, *Job) error { time.Sleep(time.Hour); return nil }, true, map[SettleKind]int{SettleBack: 1}, 28 * time.Second},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newFakeJobStore(t)
+				w := NewWorker(store, WorkerOptions{Concurrency: 1, Logger: quiet()})
+				w.Handle("work", test.handler)
+				store.add("default", job("work"), "a", "b")
+				stop := working(t, w)
+				pass(time.Second)
+				begun := time.Now()
+				err := stop()
+				if d := time.Since(begun); d > test.within {
+					t.Errorf("Run returned after %v, want within %v", d, test.within)
+				}
+				if errors.Is(err, ErrDrainTimeout) != test.cut || test.cut && !strings.Contains(err.Error(), "a") || !test.cut && err != nil {
+					t.Errorf("Run returned %v, want ErrDrainTimeout: %v", err, test.cut)
+				}
+				if got := store.kinds(); !maps.Equal(got, test.want) {
+					t.Errorf("settled %v, want %v", got, test.want)
+				}
+				store.checkEmpty()
+				pass(time.Hour) // for the one that never ends
+			})
+		})
+	}
+}
+
+func TestDrainEndsWithTheStoreDown(t *testing.T) {
+	for _, hang := range []bool{false, true} {
+		t.Run(fmt.Sprint("hanging ", hang), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newFakeJobStore(t)
+				w := NewWorker(store, WorkerOptions{Concurrency: 1, Logger: quiet()})
+				w.Handle("work", func(context.Context, *Job) error { time.Sleep(5 * time.Second); return nil })
+				store.add("default", job("work"), "a", "b")
+				stop := working(t, w)
+				store.mu.Lock()
+				store.fault = func(string, Partition) (error, error) {
+					if hang {
+						time.Sleep(time.Hour)
+					}
+					return errFake, nil
+				}
+				store.mu.Unlock()
+				begun := time.Now()
+				err := stop()
+				if d := time.Since(begun); err == nil || d > 31*time.Second {
+					t.Errorf("Run returned %v after %v, want an error within 31 s", err, d)
+				}
+				pass(2 * time.Hour)
+			})
+		})
+	}
+}
+
+func TestUnknownNamesAreParkedAndServedByWhoHandlesThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		old := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		old.Handle("old", func(context.Context, *Job) error { return nil })
+		store.add("default", job("new"), ids(5)...)
+		store.add("default", job("old"), "o")
+		stopOld := working(t, old)
+		pass(time.Second)
+		if got := store.kinds(); got[SettlePark] != 5 || got[SettleDone] != 1 {
+			t.Fatalf("settled %v, want five parked and one done", got)
+		}
+		var ran atomic.Int64
+		young := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		young.Handle("new", func(context.Context, *Job) error { ran.Add(1); return nil })
+		stopYoung := working(t, young)
+		pass(time.Minute)
+		if got := store.kinds(); ran.Load() != 5 || got[SettlePark] != 5 {
+			t.Errorf("%d ran, settled %v; want five run and nothing parked twice", ran.Load(), got)
+		}
+		for _, stop := range []func() error{stopOld, stopYoung} {
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		}
+		store.checkEmpty()
+	})
+}
+
+func TestAJobWhoseWorkersVanishedThreeTimesIsDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		w.Handle("work", func(context.Context, *Job) error { t.Error("it ran"); return nil })
+		store.add("default", job("work"), "a")
+		store.part(Partition{Queue: "default"}).crashes["a"] = 3
+		stop := working(t, w)
+		if got := store.kinds(); got[SettleDead] != 1 {
+			pass(time.Second)
+			if got := store.kinds(); got[SettleDead] != 1 {
+				t.Errorf("settled %v, want it dead", got)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestShortHandlersAreTakenAheadAndGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		store.latency = time.Millisecond
+		store.keepCalls = true
+		w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		var slow atomic.Bool
+		var ran atomic.Int64
+		w.Handle("work", func(context.Context, *Job) error {
+			if slow.Swap(false) {
+				time.Sleep(time.Minute)
+			}
+			ran.Add(1)
+			time.Sleep(10 * time.Microsecond)
+			return nil
+		})
+		store.add("default", job("work"), ids(3000)...)
+		stop := working(t, w)
+		for ran.Load() < 1000 {
+			pass(time.Millisecond)
+		}
+		most := 0
+		for _, call := range store.workCalls {
+			most = max(most, call.Ahead)
+		}
+		if most < 100 {
+			t.Errorf("at most %d handlers of 10 µs were taken ahead, want hundreds", most)
+		}
+		if n := store.count("work"); n > 100 {
+			t.Errorf("%d calls for %d short jobs, want them in large batches", n, ran.Load())
+		}
+		slow.Store(true)
+		pass(30 * time.Second)
+		slow.Store(true)
+		pass(10 * time.Minute)
+		if ran.Load() != 3000 || store.kinds()[SettleDone] != 3000 {
+			t.Errorf("%d of 3000 ran, settled %v", ran.Load(), store.kinds())
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		store.checkEmpty()
+	})
+}
+
+func TestQueuesShareTheSlotsByWeight(t *testing.T) {
+	for _, concurrency := range []int{1, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			store := newFakeJobStore(t)
+			w := NewWorker(store, WorkerOptions{Queues: map[string]int{"high": 3, "low": 1}, Concurrency: concurrency, Logger: quiet()})
+			var mu sync.Mutex
+			ran := make(map[string]int)
+			w.Handle("work", func(_ context.Context, job *Job) error {
+				time.Sleep(100 * time.Millisecond)
+				mu.Lock()
+				ran[job.Queue]++
+				mu.Unlock()
+				return nil
+			})
+			for i := range 1000 {
+				store.add("high", job("work"), fmt.Sprint("h", i))
+				store.add("low", job("work"), fmt.Sprint("l", i))
+			}
+			stop := working(t, w)
+			pass(10 * time.Second)
+			mu.Lock()
+			if share := float64(ran["high"]) / float64(ran["low"]); share < 2.7 || share > 3.3 {
+				t.Errorf("with %d slots %v ran, want three high for one low", concurrency, ran)
+			}
+			mu.Unlock()
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestMiddlewareRunsOutermostFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		w := NewWorker(store, WorkerOptions{})
+		var order []string
+		layer := func(name string) func(Handler) Handler {
+			return func(next Handler) Handler {
+				return func(ctx context.Context, job *Job) error {
+					order = append(order, name)
+					return next(ctx, job)
+				}
+			}
+		}
+		w.Use(layer("a"), layer("b"))
+		w.Handle("work", func(context.Context, *Job) error { order = append(order, "handler"); return nil })
+		w.Use(layer("c"))
+		store.add("default", job("work"), "a")
+		stop := working(t, w)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if got, want := strings.Join(order, " "), "a b c handler"; got != want {
+			t.Errorf("ran %q, want %q", got, want)
+		}
+	})
+}
+
+func TestBadOptionsComeBackFromRun(t *testing.T) {
+	for _, options := range []WorkerOptions{
+		{Concurrency: -1},
+		{SessionTTL: time.Millisecond},
+		{Queues: map[string]int{"a": 0}},
+		{MaxCrashes: -1},
+	} {
+		if err := NewWorker(nil, options).Run(context.Background()); err == nil {
+			t.Errorf("Run with %+v returned nil, want an error", options)
+		}
+	}
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// pass lets time pass, and everything happen that happens until then.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func encoded(e envelope) []byte { return e.encode() }
