@@ -11,3 +11,5 @@ func checkCronZone(zone string) error {
 	}
 	return nil
 }
+
+func checkRule(r Recurrence) error { return nil }
