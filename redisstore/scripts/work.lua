@@ -20,7 +20,7 @@
 -- ARGV[3]  time to live of the session, ms
 -- ARGV[4]  how many to take at most
 -- ARGV[5]  how many of these, the last ones, are taken ahead: not begun
--- ARGV[6]  1: sleep when nothing is left to take
+-- ARGV[6]  1: sleep when nothing is left to take and not all that was asked for came
 -- ARGV[7]  worker
 -- ARGV[8]  prefix of the wake-up channels
 -- ARGV[9]  age at which a sleeper's registration is passed over, ms
@@ -443,13 +443,14 @@ local more, place, lapse, lapsed = false, 0, -1, {}
 if not paused then
   more = next_ms >= 0 and next_ms <= now_ms or redis.call('LLEN', READY) > 0
 end
+local asleep = sleep and not more and #taken < 7 * want -- who got all it asked for has no slot free
 if more then
   wake_one()
-elseif sleep then
+elseif asleep then
   redis.call('ZADD', IDLE, whole(now_ms), worker)
 end
-if not more and not paused and next_ms >= 0 and (sleep or was_asleep or next_ms == soonest) then
-  place = keep_alarm(next_ms, sleep and worker)
+if not more and not paused and next_ms >= 0 and (asleep or was_asleep or next_ms == soonest) then
+  place = keep_alarm(next_ms, asleep and worker)
 end
 if place == 0 or paused then next_ms = -1 end
 if sleep and not more then
