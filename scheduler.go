@@ -1,0 +1,197 @@
+package chime
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// SchedulerOptions of a Scheduler. The zero value is good.
+type SchedulerOptions struct {
+	// LeaderTTL is how long the leader's lease outlives a leader that has gone silent, 1 s to 10 min. Zero means 10 s.
+	LeaderTTL time.Duration
+	// SafetyTick is how often, about, a scheduler that does not lead looks for schedules that nobody places, 1 s to 10 min.
+	// Zero means 30 s.
+	SafetyTick time.Duration
+	// Logger hears of elections, changed definitions and trouble. Nil means slog.Default().
+	Logger *slog.Logger
+}
+
+func (o SchedulerOptions) validate() error {
+	var bad []error
+	if o.LeaderTTL < time.Second || o.LeaderTTL > 10*time.Minute {
+		bad = append(bad, fmt.Errorf("chime: SchedulerOptions.LeaderTTL %v: want 1s to 10m", o.LeaderTTL))
+	}
+	if o.SafetyTick < time.Second || o.SafetyTick > 10*time.Minute {
+		bad = append(bad, fmt.Errorf("chime: SchedulerOptions.SafetyTick %v: want 1s to 10m", o.SafetyTick))
+	}
+	return errors.Join(bad...)
+}
+
+// A Scheduler declares schedules and sees to it that each has its next occurrence placed. Any number of processes may run
+// the same scheduler; one of them leads, which only speeds things up.
+type Scheduler struct {
+	store   Store
+	options SchedulerOptions
+
+	mu       sync.Mutex
+	running  bool
+	names    map[string]bool // declared or removed
+	declared []Declaration
+	removed  []string
+	refused  []error
+}
+
+// NewScheduler returns a scheduler. It does no I/O; bad options come back from Run.
+func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
+	options.LeaderTTL = cmp.Or(options.LeaderTTL, DefaultLeaderTTL)
+	options.SafetyTick = cmp.Or(options.SafetyTick, 30*time.Second)
+	options.Logger = cmp.Or(options.Logger, slog.Default())
+	return &Scheduler{store: store, options: options, names: map[string]bool{}}
+}
+
+// Schedule declares a schedule, before Run. The name is the schedule's and, unless JobName says otherwise, its handler's. It
+// checks everything at once and does no I/O; Run writes the declaration, and returns a refused one again, so a program may
+// check in one place.
+//
+// A definition that is stored already is left as it is. A changed one takes effect when Run begins, keeps its creation and
+// the runs used up, and makes no immediate run. One that has ended stays ended. Deleting the line from the program deletes
+// no schedule: Remove and Schedules.Delete do.
+func (s *Scheduler) Schedule(name string, rec recurrence.Recurrence, options ...ScheduleOption) error {
+	declared, err := declaration(name, rec, options)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.running:
+		return fmt.Errorf("chime: schedule %q: the scheduler runs already: use Schedules.Put", name)
+	case err != nil:
+		err = fmt.Errorf("chime: schedule %q: %w", name, err)
+	case s.names[name]:
+		err = fmt.Errorf("chime: schedule %q: the name is declared or removed twice", name)
+	}
+	if err != nil {
+		s.refused = append(s.refused, err)
+		return err
+	}
+	s.names[name] = true
+	s.declared = append(s.declared, declared)
+	return nil
+}
+
+// Remove has Run delete a schedule that an earlier version of the program declared. One that does not exist is no error.
+func (s *Scheduler) Remove(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := checkName("name", name)
+	switch {
+	case s.running:
+		return fmt.Errorf("chime: remove schedule %q: the scheduler runs already: use Schedules.Delete", name)
+	case err != nil:
+		err = fmt.Errorf("chime: remove schedule: %w", err)
+	case s.names[name]:
+		err = fmt.Errorf("chime: remove schedule %q: the name is declared or removed twice", name)
+	}
+	if err != nil {
+		s.refused = append(s.refused, err)
+		return err
+	}
+	s.names[name] = true
+	s.removed = append(s.removed, name)
+	return nil
+}
+
+// validate returns what keeps the scheduler from running.
+func (s *Scheduler) validate() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(append([]error{s.options.validate()}, s.refused...)...)
+}
+
+// Run writes the declarations and then sees to the schedules until ctx ends; it hands the lead over at once and returns nil.
+// A store that does not answer is waited for. It returns an error for refused declarations, bad options and an unfit store,
+// before it has written anything.
+func (s *Scheduler) Run(ctx context.Context) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	if err := waitFit(ctx, s.store, s.options.Logger, "scheduler"); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	t := newTicker(s)
+	return t.run(ctx)
+}
+
+func (s *Scheduler) begin() error {
+	if err := s.validate(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running {
+		return errors.New("chime: this scheduler runs already, or has run: make another one")
+	}
+	s.running = true
+	return nil
+}
+
+func (s *Scheduler) runs() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running
+}
+
+// stopsLast: the schedules are handed over when the workers have drained.
+func (s *Scheduler) stopsLast() bool { return true }
+
+// declaration checks a schedule and puts it into the form in which it is stored.
+func declaration(name string, rec recurrence.Recurrence, options []ScheduleOption) (Declaration, error) {
+	settings := scheduleSettings{overlap: OverlapSkip, misfire: MisfireRunOnce, grace: DefaultGrace, jobName: name}
+	settings.queue = DefaultQueue
+	for _, option := range options {
+		if option == nil {
+			settings.refuse("an option is nil")
+			continue
+		}
+		option.schedule(&settings)
+	}
+	problems := settings.problems
+	if err := checkName("name", name); err != nil {
+		problems = append([]error{err}, problems...)
+	}
+	if err := rec.Validate(); err != nil {
+		problems = append(problems, err)
+	} else if err := runsNever(rec, settings.noImmediateRun); err != nil {
+		problems = append(problems, err)
+	}
+	payload, err := encodeStable(settings.args)
+	if err != nil {
+		problems = append(problems, err)
+	} else if len(payload) > DefaultMaxPayload {
+		problems = append(problems, fmt.Errorf("args: %w: %d bytes, want at most %d", ErrPayloadTooLarge, len(payload), DefaultMaxPayload))
+	}
+	if len(problems) > 0 {
+		return Declaration{}, errors.Join(problems...)
+	}
+	body := definitionBody{
+		Version: definitionVersion, Job: settings.jobName, Recurrence: rec, Misfire: settings.misfire, Grace: settings.grace.String(),
+		NoImmediateRun: settings.noImmediateRun, MaxAttempts: settings.maxAttempts,
+	}
+	if settings.timeout > 0 {
+		body.Timeout = settings.timeout.String()
+	}
+	body.setPayload(payload)
+	text, err := body.canonical()
+	if err != nil {
+		return Declaration{}, err
+	}
+	return Declaration{Name: name, Queue: settings.queue, Overlap: settings.overlap, Body: text}, nil
+}
