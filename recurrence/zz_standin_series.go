@@ -19,4 +19,3 @@ func (s *Series) Between(from, to time.Time) iter.Seq[time.Time] { return func(f
 // Delete these two when they land.
 
 func (r Recurrence) Validate() error { return nil }
-func (r Recurrence) String() string  { return "" }
