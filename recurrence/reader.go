@@ -11,52 +11,52 @@ const (
 	deepestText = 100      // values within values
 )
 
-// A value is one JSON value with its place in the text, which encoding/json does not tell.
-type value struct {
-	kind    kind
+// A jsonValue is one JSON value with its place in the text, which encoding/json does not tell.
+type jsonValue struct {
+	kind    jsonKind
 	at      int    // where it begins
 	raw     string // as written
 	text    string // of a string: what it says
-	items   []value
-	members []member // every one, duplicates included, in the order of the text
+	items   []jsonValue
+	members []jsonMember // every one, duplicates included, in the order of the text
 }
 
-type member struct {
+type jsonMember struct {
 	key string
 	at  int
-	value
+	jsonValue
 }
 
-type kind byte
+type jsonKind byte
 
 const (
-	null kind = iota
-	boolean
-	number
-	word
-	array
-	object
+	jsonNull jsonKind = iota
+	jsonBoolean
+	jsonNumber
+	jsonWord
+	jsonArray
+	jsonObject
 )
 
 // unset tells whether the value means that its field was not given.
-func (v value) unset() bool {
-	return v.kind == null || v.kind == array && len(v.items) == 0
+func (v jsonValue) unset() bool {
+	return v.kind == jsonNull || v.kind == jsonArray && len(v.items) == 0
 }
 
 // shown is what an Error shows of the value.
-func (v value) shown() string {
-	if v.kind == word {
+func (v jsonValue) shown() string {
+	if v.kind == jsonWord {
 		return v.text
 	}
 	return v.raw
 }
 
-// read reads one JSON value as RFC 8259 has it, with nothing after it.
-func read(data []byte) (value, *Error) {
+// readJSON reads one JSON value as RFC 8259 has it, with nothing after it.
+func readJSON(data []byte) (jsonValue, *Error) {
 	if len(data) > longestText {
-		return value{}, refuse(CodeSyntax, "", "", "must be at most 64 KiB, is %d bytes", len(data))
+		return jsonValue{}, refuse(CodeSyntax, "", "", "must be at most 64 KiB, is %d bytes", len(data))
 	}
-	r := reader{data: string(data)}
+	r := jsonReader{data: string(data)}
 	r.space()
 	v := r.value(0)
 	r.space()
@@ -66,21 +66,21 @@ func read(data []byte) (value, *Error) {
 	return v, r.err
 }
 
-// A reader walks over JSON text. After its first error it no longer moves.
-type reader struct {
+// A jsonReader walks over JSON text. After its first error it no longer moves.
+type jsonReader struct {
 	data string
 	at   int
 	err  *Error
 }
 
-func (r *reader) fail(reason string) {
+func (r *jsonReader) fail(reason string) {
 	if r.err == nil {
 		r.err = refuse(CodeSyntax, "", r.data[r.at:], "at byte %d: %s", r.at, reason)
 	}
 }
 
 // peek is the next byte; 0, which begins nothing in JSON, at the end and after an error.
-func (r *reader) peek() byte {
+func (r *jsonReader) peek() byte {
 	if r.err != nil || r.at >= len(r.data) {
 		return 0
 	}
@@ -88,7 +88,7 @@ func (r *reader) peek() byte {
 }
 
 // take steps over c if it is next.
-func (r *reader) take(c byte) bool {
+func (r *jsonReader) take(c byte) bool {
 	if r.peek() != c || r.at >= len(r.data) {
 		return false
 	}
@@ -96,34 +96,34 @@ func (r *reader) take(c byte) bool {
 	return true
 }
 
-func (r *reader) space() {
+func (r *jsonReader) space() {
 	for r.take(' ') || r.take('\n') || r.take('\t') || r.take('\r') {
 	}
 }
 
-func (r *reader) value(depth int) value {
-	v := value{at: r.at}
+func (r *jsonReader) value(depth int) jsonValue {
+	v := jsonValue{at: r.at}
 	if depth > deepestText {
 		r.fail("values are nested too deeply")
 		return v
 	}
 	switch c := r.peek(); {
 	case c == '{':
-		v.kind, v.members = object, r.object(depth)
+		v.kind, v.members = jsonObject, r.object(depth)
 	case c == '[':
-		v.kind, v.items = array, r.array(depth)
+		v.kind, v.items = jsonArray, r.array(depth)
 	case c == '"':
-		v.kind, v.text = word, r.string()
+		v.kind, v.text = jsonWord, r.string()
 	case c == '-' || isDigit(c):
-		v.kind = number
+		v.kind = jsonNumber
 		r.number()
 	case c == 'n':
 		r.literal("null")
 	case c == 't':
-		v.kind = boolean
+		v.kind = jsonBoolean
 		r.literal("true")
 	case c == 'f':
-		v.kind = boolean
+		v.kind = jsonBoolean
 		r.literal("false")
 	case strings.HasPrefix(r.data[r.at:], "\ufeff"):
 		r.fail("JSON has no byte order mark")
@@ -134,14 +134,14 @@ func (r *reader) value(depth int) value {
 	return v
 }
 
-func (r *reader) object(depth int) (members []member) {
+func (r *jsonReader) object(depth int) (members []jsonMember) {
 	r.take('{')
 	r.space()
 	if r.take('}') {
 		return nil
 	}
 	for r.err == nil {
-		m := member{at: r.at}
+		m := jsonMember{at: r.at}
 		if r.peek() != '"' {
 			r.fail("a key in double quotes must stand here")
 			return nil
@@ -153,7 +153,7 @@ func (r *reader) object(depth int) (members []member) {
 			return nil
 		}
 		r.space()
-		m.value = r.value(depth + 1)
+		m.jsonValue = r.value(depth + 1)
 		members = append(members, m)
 		r.space()
 		if r.take('}') {
@@ -167,7 +167,7 @@ func (r *reader) object(depth int) (members []member) {
 	return nil
 }
 
-func (r *reader) array(depth int) (items []value) {
+func (r *jsonReader) array(depth int) (items []jsonValue) {
 	r.take('[')
 	r.space()
 	if r.take(']') {
@@ -187,7 +187,7 @@ func (r *reader) array(depth int) (items []value) {
 	return nil
 }
 
-func (r *reader) literal(name string) {
+func (r *jsonReader) literal(name string) {
 	if !strings.HasPrefix(r.data[r.at:], name) {
 		r.fail("a JSON value must stand here")
 		return
@@ -195,7 +195,7 @@ func (r *reader) literal(name string) {
 	r.at += len(name)
 }
 
-func (r *reader) number() {
+func (r *jsonReader) number() {
 	r.take('-')
 	if !r.take('0') {
 		r.digits()
@@ -210,7 +210,7 @@ func (r *reader) number() {
 }
 
 // digits steps over one digit or more.
-func (r *reader) digits() {
+func (r *jsonReader) digits() {
 	if !isDigit(r.peek()) {
 		r.fail("a digit must stand here")
 	}
@@ -219,7 +219,7 @@ func (r *reader) digits() {
 	}
 }
 
-func (r *reader) string() string {
+func (r *jsonReader) string() string {
 	r.take('"')
 	var text strings.Builder
 	for {
@@ -248,7 +248,7 @@ func (r *reader) string() string {
 }
 
 // escape reads what follows a backslash.
-func (r *reader) escape() rune {
+func (r *jsonReader) escape() rune {
 	const names, meanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 	c := r.peek()
 	if i := strings.IndexByte(names, c); i >= 0 {
@@ -275,7 +275,7 @@ func (r *reader) escape() rune {
 }
 
 // hex reads u and four hexadecimal digits.
-func (r *reader) hex() (c rune) {
+func (r *jsonReader) hex() (c rune) {
 	r.take('u')
 	for range 4 {
 		d := r.peek()
