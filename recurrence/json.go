@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -155,6 +156,11 @@ func (f *fields) recurrence(set map[string]jsonMember) {
 	loc := time.UTC
 	if m, ok := set["timeZone"]; ok {
 		loc = f.zone(m)
+	} else if prefix, _ := cutCronZone(r.Cron); prefix != "" {
+		_, name, _ := strings.Cut(prefix, "=")
+		if found, bad := findZone(name); bad == nil { // checkCron refuses the others
+			loc = found
+		}
 	}
 	if m, ok := set["startTime"]; ok {
 		r.StartTime = f.time(m, "startTime", loc)

@@ -228,6 +228,15 @@ func findZone(name string) (*time.Location, *Error) {
 	return refused(`cannot be looked up, for this program finds no time zone data: import _ "time/tzdata" or install the system's tzdata package`)
 }
 
+// checkCronZone is [findZone] for the name that cron text begins with.
+func checkCronZone(name string) error {
+	if _, bad := findZone(name); bad != nil {
+		bad.Field = "cron"
+		return bad
+	}
+	return nil
+}
+
 // weekdayNames is in the order of time.Weekday.
 var weekdayNames = [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
 
