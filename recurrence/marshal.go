@@ -14,7 +14,37 @@ import (
 // set is left out. [Parse] gives the rule back, if [Recurrence.Validate] accepts it; if not, it is written as it
 // stands for Parse to refuse.
 func (r Recurrence) MarshalJSON() ([]byte, error) {
-	w := writer{text: []byte("{")}
+	var w writer
+	w.rule(r)
+	return w.text, nil
+}
+
+// given lists the fields that are set, with their place in the canonical JSON and what they look like there.
+func (r Recurrence) given() map[string]source {
+	w := writer{given: map[string]source{}}
+	w.rule(r)
+	return w.given
+}
+
+// Equal tells whether two rules have the same canonical JSON: the order and duplicates of elements, the Location of
+// times and parts of a second make no difference, an Interval of 1 and one not set do.
+func (r Recurrence) Equal(other Recurrence) bool {
+	a, errA := r.MarshalJSON()
+	b, errB := other.MarshalJSON()
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// timeText is an instant in UTC as canonical JSON has it, in whole seconds.
+func timeText(t time.Time) string { return whole(t).UTC().Format(time.RFC3339) }
+
+// A writer puts a rule into canonical JSON and notes where, if it has something to note it in.
+type writer struct {
+	text  []byte
+	given map[string]source
+}
+
+func (w *writer) rule(r Recurrence) {
+	w.text = append(w.text, '{')
 	if !r.StartTime.IsZero() {
 		w.words("startTime", timeText(r.StartTime))
 	}
@@ -37,25 +67,30 @@ func (r Recurrence) MarshalJSON() ([]byte, error) {
 	if r.Cron != "" {
 		w.words("cron", r.Cron)
 	}
-	return append(w.text, '}'), nil
+	w.text = append(w.text, '}')
 }
 
-// Equal tells whether two rules have the same canonical JSON: the order and duplicates of elements, the Location of
-// times and parts of a second make no difference, an Interval of 1 and one not set do.
-func (r Recurrence) Equal(other Recurrence) bool {
-	a, errA := r.MarshalJSON()
-	b, errB := other.MarshalJSON()
-	return errA == nil && errB == nil && bytes.Equal(a, b)
+// schedule writes the elements, if there are any.
+func (w *writer) schedule(r Recurrence) {
+	before := len(w.text)
+	w.key("schedule")
+	w.text = append(w.text, '{')
+	empty := len(w.text)
+	writeNumbers(w, minutes, r.Minutes)
+	writeNumbers(w, hours, r.Hours)
+	writeList(w, "weekDays", r.WeekDays, fromMonday, w.weekday)
+	writeNumbers(w, monthDays, r.MonthDays)
+	writeList(w, "monthlyOccurrences", r.MonthlyOccurrences, fromFirst, w.occurrence)
+	writeNumbers(w, months, r.Months)
+	if len(w.text) == empty {
+		w.text = w.text[:before]
+		return
+	}
+	w.text = append(w.text, '}')
 }
-
-// timeText is an instant in UTC as canonical JSON has it, in whole seconds.
-func timeText(t time.Time) string { return whole(t).UTC().Format(time.RFC3339) }
-
-// A writer puts keys and values into an object.
-type writer struct{ text []byte }
 
 func (w *writer) key(name string) {
-	if last := w.text[len(w.text)-1]; last != '{' && last != '[' {
+	if last := w.text[len(w.text)-1]; last != '{' {
 		w.text = append(w.text, ',')
 	}
 	w.text = append(w.text, '"')
@@ -63,33 +98,26 @@ func (w *writer) key(name string) {
 	w.text = append(w.text, '"', ':')
 }
 
+// note remembers that field has just been written, from at on.
+func (w *writer) note(field string, at int, shown string) {
+	if w.given != nil {
+		w.given[field] = source{at, shown}
+	}
+}
+
 func (w *writer) words(key, text string) {
 	w.key(key)
+	at := len(w.text)
 	quoted, _ := json.Marshal(text) // a string always has its JSON
 	w.text = append(w.text, quoted...)
+	w.note(key, at, text)
 }
 
 func (w *writer) number(key string, n int) {
 	w.key(key)
+	at := len(w.text)
 	w.text = strconv.AppendInt(w.text, int64(n), 10)
-}
-
-func (w *writer) schedule(r Recurrence) {
-	before := len(w.text)
-	w.key("schedule")
-	w.text = append(w.text, '{')
-	empty := len(w.text)
-	writeNumbers(w, "minutes", r.Minutes)
-	writeNumbers(w, "hours", r.Hours)
-	writeList(w, "weekDays", r.WeekDays, fromMonday, w.weekday)
-	writeNumbers(w, "monthDays", r.MonthDays)
-	writeList(w, "monthlyOccurrences", r.MonthlyOccurrences, fromFirst, w.occurrence)
-	writeNumbers(w, "months", r.Months)
-	if len(w.text) == empty {
-		w.text = w.text[:before]
-		return
-	}
-	w.text = append(w.text, '}')
+	w.note(key, at, strconv.Itoa(n))
 }
 
 func (w *writer) weekday(day time.Weekday) {
@@ -105,13 +133,14 @@ func (w *writer) occurrence(nth NthWeekday) {
 	w.key("day")
 	w.weekday(nth.Day)
 	if nth.N != 0 {
-		w.number("occurrence", nth.N)
+		w.key("occurrence")
+		w.text = strconv.AppendInt(w.text, int64(nth.N), 10)
 	}
 	w.text = append(w.text, '}')
 }
 
-func writeNumbers[T ~int](w *writer, key string, list []T) {
-	writeList(w, key, list, cmp.Compare[T], func(n T) { w.text = strconv.AppendInt(w.text, int64(n), 10) })
+func writeNumbers[T ~int](w *writer, e element, list []T) {
+	writeList(w, e.name, list, cmp.Compare[T], func(n T) { w.text = strconv.AppendInt(w.text, int64(n), 10) })
 }
 
 // writeList writes an array, sorted and without duplicates, if there is anything in it.
@@ -120,6 +149,7 @@ func writeList[T comparable](w *writer, key string, list []T, compare func(a, b 
 		return
 	}
 	w.key(key)
+	at := len(w.text)
 	w.text = append(w.text, '[')
 	sorted := slices.Clone(list)
 	slices.SortFunc(sorted, compare)
@@ -130,6 +160,7 @@ func writeList[T comparable](w *writer, key string, list []T, compare func(a, b 
 		write(v)
 	}
 	w.text = append(w.text, ']')
+	w.note("schedule."+key, at, string(w.text[at:]))
 }
 
 // fromMonday orders weekdays, Monday first, as weeks begin here.

@@ -5,10 +5,12 @@ import (
 	"time"
 )
 
-// The first instant a rule may name and the first it may not.
+// The instants a rule may name begin with earliest. A start must lie before latest, where every search ends; an
+// endTime beyond that ends nothing and is harmless, as long as its year has four digits.
 var (
 	earliest = time.Date(1900, time.January, 1, 0, 0, 0, 0, time.UTC)
 	latest   = time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
+	farthest = time.Date(10000, time.January, 1, 0, 0, 0, 0, time.UTC)
 )
 
 // parseTime reads YYYY-MM-DD, optionally THH:MM, :SS and a fraction, which is dropped, and then Z, ±hh,
@@ -54,10 +56,14 @@ func parseTime(field, text string, loc *time.Location) (time.Time, *Error) {
 	return t, checkTime(field, text, t)
 }
 
-// checkTime refuses an instant outside the years 1900 to 2199, in UTC.
+// checkTime refuses an instant outside the years 1900 to 2199, in UTC; endTime may lie in any later year to 9999.
 func checkTime(field, text string, t time.Time) *Error {
-	if t.Before(earliest) || !t.Before(latest) {
-		return refuse(CodeTimeRange, field, text, "must lie in the years 1900 to 2199 (UTC)")
+	limit, years := latest, "1900 to 2199"
+	if field == "endTime" {
+		limit, years = farthest, "1900 to 9999"
+	}
+	if t.Before(earliest) || !t.Before(limit) {
+		return refuse(CodeTimeRange, field, text, "must lie in the years %s (UTC)", years)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package recurrence
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,77 +21,42 @@ func (r Recurrence) Validate() error {
 func (r Recurrence) check() error {
 	var p problems
 	given := r.given()
+	add := func(field string, bad *Error) {
+		if bad != nil {
+			p.add(given[field].at, bad)
+		}
+	}
+	if !r.StartTime.IsZero() {
+		add("startTime", checkTime("startTime", given["startTime"].shown, r.StartTime))
+	}
+	if !r.EndTime.IsZero() {
+		add("endTime", checkTime("endTime", given["endTime"].shown, r.EndTime))
+	}
 	if r.Frequency > Year {
-		p.add(0, unknownFrequency(r.Frequency.String()))
+		add("frequency", unknownFrequency(r.Frequency.String()))
 	}
-	for _, t := range [...]struct {
-		field string
-		time  time.Time
-	}{{"startTime", r.StartTime}, {"endTime", r.EndTime}} {
-		if bad := checkTime(t.field, given[t.field].shown, t.time); bad != nil && !t.time.IsZero() {
-			p.add(0, bad)
-		}
-	}
-	checkNumbers(&p, minutes, r.Minutes)
-	checkNumbers(&p, hours, r.Hours)
-	if len(r.WeekDays) > 7 {
-		p.add(0, tooManyWeekDays(given["schedule.weekDays"].shown, len(r.WeekDays)))
-	}
-	for i, day := range r.WeekDays {
-		if !isWeekday(day) {
-			p.add(0, refuse(CodeWeekDaysValue, indexed("schedule.weekDays", i), strconv.Itoa(int(day)), "must be time.Sunday to time.Saturday"))
-		}
-	}
-	checkNumbers(&p, monthDays, r.MonthDays)
-	for i, nth := range r.MonthlyOccurrences {
-		field := indexed("schedule.monthlyOccurrences", i)
-		if !isWeekday(nth.Day) {
-			p.add(0, refuse(CodeOccurrenceDay, field+".day", strconv.Itoa(int(nth.Day)), "must be time.Sunday to time.Saturday"))
-		}
-		if bad := occurrence.outside(field+".occurrence", strconv.Itoa(nth.N), int64(nth.N)); bad != nil && nth.N != 0 {
-			p.add(0, bad)
-		}
-	}
-	checkNumbers(&p, months, r.Months)
+	checkNumbers(minutes, r.Minutes, add)
+	checkNumbers(hours, r.Hours, add)
+	checkWeekDays(r.WeekDays, given["schedule.weekDays"].shown, add)
+	checkNumbers(monthDays, r.MonthDays, add)
+	checkOccurrences(r.MonthlyOccurrences, add)
+	checkNumbers(months, r.Months, add)
 	if r.TimeZone != "" {
-		if _, bad := findZone(r.TimeZone); bad != nil {
-			p.add(0, bad)
-		}
+		_, bad := findZone(r.TimeZone)
+		add("timeZone", bad)
 	}
 	r.between(&p, given)
 	return p.join()
 }
 
-// given lists the fields that are set.
-func (r Recurrence) given() map[string]source {
-	given := map[string]source{}
-	note := func(field string, set bool, shown any) {
-		if set {
-			given[field] = source{shown: fmt.Sprint(shown)}
-		}
-	}
-	note("startTime", !r.StartTime.IsZero(), timeText(r.StartTime))
-	note("frequency", r.Frequency != 0, r.Frequency)
-	note("interval", r.Interval != 0, r.Interval)
-	note("count", r.Count != 0, r.Count)
-	note("endTime", !r.EndTime.IsZero(), timeText(r.EndTime))
-	note("schedule.minutes", len(r.Minutes) > 0, r.Minutes)
-	note("schedule.hours", len(r.Hours) > 0, r.Hours)
-	note("schedule.weekDays", len(r.WeekDays) > 0, r.WeekDays)
-	note("schedule.monthDays", len(r.MonthDays) > 0, r.MonthDays)
-	note("schedule.monthlyOccurrences", len(r.MonthlyOccurrences) > 0, r.MonthlyOccurrences)
-	note("schedule.months", len(r.Months) > 0, r.Months)
-	note("timeZone", r.TimeZone != "", r.TimeZone)
-	note("cron", r.Cron != "", r.Cron)
-	return given
-}
-
-// scheduleFields are the elements and the frequencies they go with; none: all.
-var scheduleFields = []struct {
+// A placement says which frequencies an element goes with; none: all.
+type placement struct {
 	field       string
 	misplaced   Code
 	frequencies []Frequency
-}{
+}
+
+var scheduleFields = []placement{
 	{field: "schedule.minutes"},
 	{field: "schedule.hours"},
 	{"schedule.weekDays", CodeWeekDaysFrequency, []Frequency{Week}},
@@ -112,13 +76,7 @@ func (r Recurrence) between(p *problems, given map[string]source) {
 		p.add(given[field].at, refuse(code, field, given[field].shown, format, args...))
 	}
 
-	elements := slices.ContainsFunc(scheduleFields, func(e struct {
-		field       string
-		misplaced   Code
-		frequencies []Frequency
-	}) bool {
-		return has(e.field)
-	})
+	elements := slices.ContainsFunc(scheduleFields, func(e placement) bool { return has(e.field) })
 	switch {
 	case has("cron") && (has("frequency") || has("interval") || elements):
 		add(CodeCronConflict, "cron", "stands instead of frequency, interval and schedule, not beside them")
@@ -187,10 +145,34 @@ func (e element) outside(field, shown string, n int64) *Error {
 	return nil
 }
 
-func checkNumbers[T ~int](p *problems, e element, list []T) {
+func checkNumbers[T ~int](e element, list []T, add func(string, *Error)) {
+	field := "schedule." + e.name
 	for i, n := range list {
-		if bad := e.outside(indexed("schedule."+e.name, i), strconv.Itoa(int(n)), int64(n)); bad != nil {
-			p.add(0, bad)
+		add(field, e.outside(indexed(field, i), strconv.Itoa(int(n)), int64(n)))
+	}
+}
+
+func checkWeekDays(list []time.Weekday, shown string, add func(string, *Error)) {
+	const field = "schedule.weekDays"
+	if len(list) > 7 {
+		add(field, tooManyWeekDays(shown, len(list)))
+	}
+	for i, day := range list {
+		if !isWeekday(day) {
+			add(field, refuse(CodeWeekDaysValue, indexed(field, i), strconv.Itoa(int(day)), "must be time.Sunday to time.Saturday"))
+		}
+	}
+}
+
+func checkOccurrences(list []NthWeekday, add func(string, *Error)) {
+	const field = "schedule.monthlyOccurrences"
+	for i, nth := range list {
+		item := indexed(field, i)
+		if !isWeekday(nth.Day) {
+			add(field, refuse(CodeOccurrenceDay, item+".day", strconv.Itoa(int(nth.Day)), "must be time.Sunday to time.Saturday"))
+		}
+		if nth.N != 0 {
+			add(field, occurrence.outside(item+".occurrence", strconv.Itoa(nth.N), int64(nth.N)))
 		}
 	}
 }

@@ -16,6 +16,3 @@ func (s *Series) Next(after time.Time) (time.Time, bool)         { return time.T
 func (s *Series) All() iter.Seq[time.Time]                       { return func(func(time.Time) bool) {} }
 func (s *Series) Between(from, to time.Time) iter.Seq[time.Time] { return func(func(time.Time) bool) {} }
 
-// Delete these two when they land.
-
-func (r Recurrence) Validate() error { return nil }
