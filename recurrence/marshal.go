@@ -78,9 +78,9 @@ func (w *writer) schedule(r Recurrence) {
 	empty := len(w.text)
 	writeNumbers(w, minutes, r.Minutes)
 	writeNumbers(w, hours, r.Hours)
-	writeList(w, "weekDays", r.WeekDays, fromMonday, w.weekday)
+	writeList(w, "weekDays", r.WeekDays, byWeekday, w.weekday)
 	writeNumbers(w, monthDays, r.MonthDays)
-	writeList(w, "monthlyOccurrences", r.MonthlyOccurrences, fromFirst, w.occurrence)
+	writeList(w, "monthlyOccurrences", r.MonthlyOccurrences, byOccurrence, w.occurrence)
 	writeNumbers(w, months, r.Months)
 	if len(w.text) == empty {
 		w.text = w.text[:before]
@@ -163,21 +163,12 @@ func writeList[T comparable](w *writer, key string, list []T, compare func(a, b 
 	w.note("schedule."+key, at, string(w.text[at:]))
 }
 
-// fromMonday orders weekdays, Monday first, as weeks begin here.
-func fromMonday(a, b time.Weekday) int { return cmp.Compare(sinceMonday(a), sinceMonday(b)) }
-
-// fromFirst orders the weekdays of a month by day and then by number.
-func fromFirst(a, b NthWeekday) int {
-	return cmp.Or(fromMonday(a.Day, b.Day), cmp.Compare(a.N, b.N))
+// byWeekday orders weekdays, Monday first, as weeks begin here.
+func byWeekday(a, b time.Weekday) int {
+	return cmp.Or(cmp.Compare(fromMonday(a), fromMonday(b)), cmp.Compare(a, b))
 }
 
-// sinceMonday numbers the days of the week from Monday, 0; a value that is no weekday keeps a place of its own.
-func sinceMonday(day time.Weekday) int {
-	if day == time.Sunday {
-		return 7
-	}
-	if day >= 7 {
-		return int(day) + 1
-	}
-	return int(day)
+// byOccurrence orders the weekdays of a month by day and then by number.
+func byOccurrence(a, b NthWeekday) int {
+	return cmp.Or(byWeekday(a.Day, b.Day), cmp.Compare(a.N, b.N))
 }

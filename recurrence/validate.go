@@ -11,14 +11,14 @@ import (
 // [Parse]. Its error is an [*Error], or several joined. A rule without StartTime may still prove never to fire
 // when [Recurrence.Series] is told its creation.
 func (r Recurrence) Validate() error {
-	if err := r.check(); err != nil {
+	if err := checkRule(r); err != nil {
 		return err
 	}
 	return r.neverFires()
 }
 
-// check is Validate but for the search for a first instant.
-func (r Recurrence) check() error {
+// checkRule is Validate but for the search for a first instant.
+func checkRule(r Recurrence) error {
 	var p problems
 	given := r.given()
 	add := func(field string, bad *Error) {
