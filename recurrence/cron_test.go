@@ -222,8 +222,8 @@ func TestRefusedCronTextSaysWhatToWrite(t *testing.T) {
 		{"@every 13176h", CodeCronSyntax, "548 days"},
 		{"@every 5 m", CodeCronSyntax, "one duration"},
 		{"TZ= 0 9 * * *", CodeTimeZoneUnknown, "names no zone"},
-		{"CRON_TZ=Europe/Berin 0 9 * * *", CodeTimeZoneUnknown, ""},
-		{"TZ=Local 0 9 * * *", CodeTimeZoneUnknown, ""},
+		{"CRON_TZ=Europe/Berin 0 9 * * *", CodeTimeZoneUnknown, "Europe/Berlin"},
+		{"TZ=Local 0 9 * * *", CodeTimeZoneUnknown, "IANA"},
 		{strings.Repeat("1,", 500) + "1 * * * *", CodeCronSyntax, "1000"},
 	}
 	for _, test := range tests {

@@ -30,7 +30,7 @@ const CodeNoRRule Code = "no_rrule"
 // EndTime; a cron rule in which either of two day fields is enough; and in a zone all 24 hours of a day (which follow elapsed
 // time here and the clock there), the frequency hour, and hours or minutes with the frequencies minute and second.
 func (r Recurrence) RRule() (string, error) {
-	if err := checkRule(r); err != nil {
+	if err := r.Validate(); err != nil {
 		return "", err
 	}
 	if r.StartTime.IsZero() {

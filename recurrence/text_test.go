@@ -179,7 +179,7 @@ func TestRulesThatDifferHaveDifferentTexts(t *testing.T) {
 	alike := 0
 	for range 50_000 {
 		r := randomRule(rng)
-		if checkRule(r) != nil {
+		if r.Validate() != nil {
 			continue
 		}
 		text := r.String()
