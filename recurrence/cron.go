@@ -69,19 +69,6 @@ func checkCron(expr string, timeZoneSet bool) error {
 	return nil
 }
 
-// checkCronZone refuses a prefix whose zone cannot be looked up.
-func checkCronZone(zone string) error {
-	_, err := time.LoadLocation(zone)
-	if err == nil && zone != "Local" {
-		return nil
-	}
-	if _, err := time.LoadLocation("Europe/London"); err != nil {
-		return refuse(CodeTimeZoneUnknown, "cron", zone, "there is no zone data to look the prefix up in: "+
-			`import _ "time/tzdata" in the program, or install the system's tzdata package`)
-	}
-	return refuse(CodeTimeZoneUnknown, "cron", zone, "the prefix names no known zone: write an IANA name such as Europe/Berlin")
-}
-
 // compileCron reads a cron text. It does not look the zone up, so it needs no zone data. Its time is bounded whatever the text.
 func compileCron(expr string) (cronFields, error) {
 	if len(expr) > maxCronText {

@@ -163,6 +163,16 @@ func TestCronReturnsThisRule(t *testing.T) {
 		if got.Cron != test.cron || got.TimeZone != test.zone || got.Frequency != test.frequency || got.Interval != test.interval {
 			t.Errorf("Cron(%q) = %+v, want cron %q, zone %q, frequency %d, interval %d", test.text, got, test.cron, test.zone, test.frequency, test.interval)
 		}
+		for _, rule := range []Recurrence{got, {Cron: test.text}} {
+			text, err := rule.MarshalJSON()
+			if err != nil {
+				t.Errorf("%#v: %v", rule, err)
+				continue
+			}
+			if read, err := Parse(text); err != nil || !read.Equal(rule) {
+				t.Errorf("%s reads back as %#v (%v)", text, read, err)
+			}
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package recurrence
 
 import (
 	"cmp"
-	"fmt"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -53,9 +52,9 @@ func (r Recurrence) RRule() (string, error) {
 			return "", err
 		}
 		if rule.Frequency >= Day {
-			loc, err := time.LoadLocation(rule.zone)
-			if err != nil {
-				return "", fmt.Errorf("recurrence: rrule: %w", err)
+			loc, bad := findZone(rule.zone)
+			if bad != nil {
+				return "", bad
 			}
 			if wall := start.In(loc); !resolveLocal(loc, onUTC(wall)).Equal(start) {
 				return "", refuse(CodeNoRRule, "startTime", wall.Format(time.RFC3339), "RFC 5545 cannot name the second pass of a repeated hour as a start")

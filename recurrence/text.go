@@ -38,8 +38,8 @@ func (p *phrase) setZone() {
 	if p.zone == "" {
 		p.zone = "UTC"
 	}
-	location, err := time.LoadLocation(p.zone)
-	if err != nil || p.zone == "Local" {
+	location, bad := findZone(p.zone)
+	if bad != nil {
 		return
 	}
 	p.location = location
