@@ -19,6 +19,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/chimejobs/chime/redisstore"
 )
@@ -57,6 +58,7 @@ func StartInMemory() *Server {
 func newServer(mini *miniredis.Miniredis, options *redis.Options) *Server {
 	options.Protocol = 2
 	options.DisableIdentity = true
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	client := redis.NewClient(options)
 	return &Server{mini: mini, client: client, store: redisstore.New(client, redisstore.Options{})}
 }

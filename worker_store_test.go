@@ -1,0 +1,221 @@
+package chime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// A bench is a worker's surroundings: a store with the real scripts, in memory, under the bubble's clock.
+type bench struct {
+	t      *testing.T
+	server *embedded.Server
+	number int64
+}
+
+func onStore(t *testing.T, scenario func(t *testing.T, b *bench)) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &bench{t: t, server: embedded.StartInMemory()}
+		scenario(t, b)
+		if err := b.server.Close(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+	})
+}
+
+// add enqueues jobs now, or in a while.
+func (b *bench) add(name string, in time.Duration, ids ...string) {
+	b.t.Helper()
+	if _, err := b.server.Store().Partitions(b.t.Context(), "default"); err != nil {
+		b.t.Fatal(err)
+	}
+	for len(ids) > 0 {
+		n := min(len(ids), 500)
+		b.number++
+		call := chime.EnqueueCall{Partition: chime.Partition{Queue: "default"}, Caller: "test", Number: b.number}
+		for _, id := range ids[:n] {
+			call.Items = append(call.Items, chime.EnqueueItem{ID: id, In: in, Body: chime.EncodeBody(name, 3)})
+		}
+		if a := b.server.Store().Enqueue(b.t.Context(), []chime.EnqueueCall{call}); a[0].Err != nil {
+			b.t.Fatal(a[0].Err)
+		}
+		ids = ids[n:]
+	}
+}
+
+func (b *bench) worker(options chime.WorkerOptions) *chime.Worker {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	return chime.NewWorker(b.server.Store(), options)
+}
+
+// run runs a worker until stop is called.
+func (b *bench) run(w *chime.Worker) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	synctest.Wait()
+	return func() error {
+		cancel()
+		return <-done
+	}
+}
+
+func (b *bench) stats() chime.Stats {
+	b.t.Helper()
+	stats, err := b.server.Store().Stats(b.t.Context(), "default")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return stats
+}
+
+// runs counts how often each job ran.
+type runs struct {
+	mu sync.Mutex
+	n  map[string]int
+	at map[string]time.Time
+}
+
+func (r *runs) add(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.n == nil {
+		r.n, r.at = make(map[string]int), make(map[string]time.Time)
+	}
+	r.n[id]++
+	r.at[id] = time.Now()
+}
+
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func names(prefix string, n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%s-%04d", prefix, i)
+	}
+	return ids
+}
+
+func TestOnTheStoreEveryJobRunsOnce(t *testing.T) {
+	for _, work := range []time.Duration{0, 50 * time.Microsecond, 20 * time.Millisecond} {
+		onStore(t, func(t *testing.T, b *bench) {
+			var r runs
+			var stops []func() error
+			for range 3 {
+				w := b.worker(chime.WorkerOptions{Concurrency: 5})
+				w.Handle("work", func(_ context.Context, job *chime.Job) error {
+					time.Sleep(work)
+					r.add(job.ID)
+					return nil
+				})
+				stops = append(stops, b.run(w))
+			}
+			b.add("work", 0, names("a", 700)...)
+			pass(10 * time.Second)
+			b.add("work", 0, names("b", 3)...)
+			b.add("work", time.Hour, names("c", 100)...)
+			pass(2 * time.Hour)
+			for _, stop := range stops {
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+			}
+			for id, n := range r.n {
+				if n != 1 {
+					t.Errorf("%s ran %d times, want once", id, n)
+				}
+			}
+			if s := b.stats(); len(r.n) != 803 || s.Done != 803 || s.InFlight+s.Waiting+s.Delayed != 0 {
+				t.Errorf("with handlers of %v %d of 803 ran, the store says %+v", work, len(r.n), s)
+			}
+			if keys, _ := b.server.Client().Keys(t.Context(), "*inflight*").Result(); len(keys) != 0 {
+				t.Errorf("sessions are left: %v", keys)
+			}
+		})
+	}
+}
+
+func TestOnTheStoreDelayedJobsAreTakenWhenTheyAreDue(t *testing.T) {
+	onStore(t, func(t *testing.T, b *bench) {
+		var r runs
+		w := b.worker(chime.WorkerOptions{Concurrency: 5})
+		w.Handle("work", func(_ context.Context, job *chime.Job) error { r.add(job.ID); return nil })
+		stop := b.run(w)
+		pass(time.Minute)
+		due := make(map[string]time.Time)
+		for i, in := range []time.Duration{time.Hour, time.Second, 20 * time.Minute, 90 * time.Millisecond, 24 * time.Hour} {
+			id := fmt.Sprint("d", i)
+			b.add("work", in, id)
+			due[id] = time.Now().Add(in)
+		}
+		pass(25 * time.Hour)
+		for id, at := range due {
+			if late := r.at[id].Sub(at); late < 0 || late > 2*time.Millisecond {
+				t.Errorf("%s ran %v after it was due, want at most 2ms", id, late)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOnTheStoreFailuresEndDead(t *testing.T) {
+	onStore(t, func(t *testing.T, b *bench) {
+		var r runs
+		w := b.worker(chime.WorkerOptions{Concurrency: 5})
+		w.Handle("work", func(_ context.Context, job *chime.Job) error { r.add(job.ID); return errors.New("no") })
+		w.Handle("poison", func(_ context.Context, job *chime.Job) error { r.add(job.ID); panic("oh") })
+		stop := b.run(w)
+		b.add("work", 0, "a")
+		b.add("poison", 0, "b")
+		pass(time.Hour)
+		if s := b.stats(); r.n["a"] != 3 || r.n["b"] != 3 || s.Dead != 2 {
+			t.Errorf("after three attempts each %v ran and the store says %+v, want two dead", r.n, s)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOnTheStoreUnknownNamesWaitForWhoHandlesThem(t *testing.T) {
+	onStore(t, func(t *testing.T, b *bench) {
+		old := b.worker(chime.WorkerOptions{Concurrency: 2})
+		old.Handle("old", func(context.Context, *chime.Job) error { return nil })
+		stopOld := b.run(old)
+		b.add("new", 0, names("n", 20)...)
+		pass(time.Minute)
+		if s := b.stats(); s.Parked != 20 || s.InFlight != 0 {
+			t.Errorf("the store says %+v, want 20 parked", s)
+		}
+		var r runs
+		young := b.worker(chime.WorkerOptions{Concurrency: 2})
+		young.Handle("new", func(_ context.Context, job *chime.Job) error { r.add(job.ID); return nil })
+		stopYoung := b.run(young)
+		pass(time.Minute)
+		if s := b.stats(); len(r.n) != 20 || s.Parked != 0 || s.Done != 20 {
+			t.Errorf("%d of 20 ran, the store says %+v", len(r.n), s)
+		}
+		for _, stop := range []func() error{stopOld, stopYoung} {
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
