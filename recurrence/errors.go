@@ -9,7 +9,7 @@ import (
 )
 
 // An Error is one thing that is wrong with a rule. Where several are wrong they come joined, in the
-// order of the text; [Errors] lists them and errors.As finds the first.
+// order of the text, at most 100; [Errors] lists them and errors.As finds the first.
 type Error struct {
 	Code   Code   `json:"code"`            // what is wrong; programs may branch on it
 	Field  string `json:"field,omitempty"` // the JSON path, such as schedule.minutes[2]; empty: the rule as a whole
@@ -126,7 +126,10 @@ type located struct {
 
 func (p *problems) add(at int, e *Error) { p.list = append(p.list, located{e, at}) }
 
-// join is nil where nothing is wrong, the *Error itself where one thing is, else all in the order of the text.
+// mostErrors is how many are told of one rule, so that 64 KiB of mistakes do not make megabytes of answer.
+const mostErrors = 100
+
+// join is nil where nothing is wrong, the *Error itself where one thing is, else the first hundred in the order of the text.
 func (p *problems) join() error {
 	if len(p.list) == 0 {
 		return nil
@@ -135,9 +138,9 @@ func (p *problems) join() error {
 	if len(p.list) == 1 {
 		return p.list[0].Error
 	}
-	all := make([]error, len(p.list))
-	for i, e := range p.list {
-		all[i] = e.Error
+	var all []error
+	for _, e := range p.list[:min(len(p.list), mostErrors)] {
+		all = append(all, e.Error)
 	}
 	return errors.Join(all...)
 }

@@ -33,6 +33,13 @@ func TestErrorsFindsEachWithinWrappedAndJoinedOnes(t *testing.T) {
 	}
 }
 
+func TestAHundredErrorsAreTold(t *testing.T) {
+	_, err := Parse([]byte(`{"frequency":"day","schedule":{"minutes":[` + strings.Repeat("60,", 20000) + `60]}}`))
+	if list := Errors(err); len(list) != 100 || list[99].Field != "schedule.minutes[99]" {
+		t.Errorf("%d errors are told, the last of %s", len(list), list[len(list)-1].Field)
+	}
+}
+
 func TestAValueIsCutAt64Characters(t *testing.T) {
 	for value, want := range map[string]string{
 		"short":                          "short",

@@ -17,7 +17,7 @@ func (r Recurrence) Validate() error {
 	return r.neverFires()
 }
 
-// checkRule is Validate but for the search for a first instant.
+// checkRule is Validate but for the search for a first instant. Series, which searches for Validate, asks this one.
 func checkRule(r Recurrence) error {
 	var p problems
 	given := r.given()
