@@ -113,7 +113,11 @@ func (f *fields) job(v jsonValue) {
 	set := f.keys(nested.jsonValue, "", recurrenceKeys)
 	if start, ok := top["startTime"]; ok {
 		if inner, twice := set["startTime"]; twice {
-			f.add(max(start.at, inner.at), refuse(CodeDuplicateField, "startTime", inner.shown(), "is given twice, in the recurrence and beside it"))
+			later := inner
+			if start.at > inner.at {
+				later = start
+			}
+			f.add(later.at, refuse(CodeDuplicateField, "startTime", later.shown(), "is given twice, in the recurrence and beside it"))
 		}
 		set["startTime"] = start
 	}

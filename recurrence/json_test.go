@@ -193,6 +193,7 @@ func TestTheseTextsAreRefused(t *testing.T) {
 		{`{"frequency":"day","schedule":{"minute":1,"minutes":2}}`, `duplicate_field|schedule.minutes|2`},
 		{`{"frequency":"month","schedule":{"monthlyOccurences":[],"monthlyOccurrences":[{"day":"friday"}]}}`, `duplicate_field|schedule.monthlyOccurrences|[{"day":"friday"}]`},
 		{`{"startTime":"2026-01-01","recurrence":{"frequency":"day","startTime":"2026-01-02"}}`, `duplicate_field|startTime|2026-01-02`},
+		{`{"recurrence":{"frequency":"day","startTime":"2026-01-02"},"startTime":"2026-01-01"}`, `duplicate_field|startTime|2026-01-01`},
 		{`{"name":1,"NAME":2}`, `duplicate_field|name|2`},
 		{`{"frequency":"day","recurrence":{"frequency":"day"}}`, `conflict|frequency|day`},
 		{`{"timeZone":"UTC","recurrence":{"frequency":"day"}}`, `conflict|timeZone|UTC`},
