@@ -1,29 +1,277 @@
 package chime
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"sync"
 
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// Encode turns arguments into a payload.
+// maxEncoded bounds Encode itself; an Enqueuer's limit is EnqueuerOptions.MaxPayload.
+const maxEncoded = 64 << 20
+
+// Encode turns arguments into a payload, as Enqueue and Args do; a test of a handler may want it.
+//
+//   - nil is an empty payload.
+//   - []byte and json.RawMessage are stored as they are.
+//   - everything else is msgpack. Fields have the name in their `msgpack` tag, else that in their `json` tag. Of a time
+//     only the instant travels; of msgpack's extensions only the timestamp does.
+//
+// It refuses what Decode would: nested deeper than 64, more than 1,048,576 values. It returns an error, and does not
+// panic, when a value's own marshaller panics.
 func Encode(v any) ([]byte, error) {
-	switch v := v.(type) {
-	case nil:
-		return nil, nil
-	case []byte:
-		return v, nil
-	case json.RawMessage:
-		return v, nil
+	payload, buf, err := encodeArgs(v, maxEncoded)
+	if buf != nil {
+		payload = bytes.Clone(payload)
+		buf.release()
 	}
-	return msgpack.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("chime: encode %T: %w", v, err)
+	}
+	return payload, nil
 }
 
-func encodeStable(v any) ([]byte, error) { return Encode(v) }
+// encodeStable is Encode with the keys of all maps sorted: equal arguments give equal bytes.
+func encodeStable(v any) ([]byte, error) {
+	payload, buf, err := encodeArgs(v, maxEncoded)
+	if buf == nil || err != nil {
+		return payload, err
+	}
+	sorted, _ := appendSorted(make([]byte, 0, len(payload)), payload, 0)
+	buf.release()
+	return sorted, nil
+}
 
+// encodeArgs returns v's payload of at most limit bytes. It lies in buf, until that is released, unless buf is nil.
+func encodeArgs(v any, limit int) (payload []byte, buf *encodeBuffer, err error) {
+	switch raw := v.(type) {
+	case nil:
+		return nil, nil, nil
+	case []byte:
+		payload = raw
+	case json.RawMessage:
+		payload = raw
+	default:
+		buf = encodeBuffers.Get().(*encodeBuffer)
+		if err = buf.encode(v, limit); err != nil {
+			return nil, nil, err // buf is not used again: the encoder may be half-way through something
+		}
+		return buf.b, buf, nil
+	}
+	if len(payload) > limit {
+		return nil, nil, tooLarge(len(payload), limit)
+	}
+	return payload, nil, nil
+}
+
+func tooLarge(size, limit int) error {
+	return fmt.Errorf("%w: %d bytes, the limit is %d", ErrPayloadTooLarge, size, limit)
+}
+
+// encodeBuffer is what an encoder writes to. It stops the encoder at the limit, and soon after it has gone too deep: a
+// value that contains itself would otherwise end the process.
+type encodeBuffer struct {
+	encoder *msgpack.Encoder
+	b       []byte
+	limit   int
+	look    int // length at which to look at the depth
+}
+
+const firstLook = 4 << 10
+
+var encodeBuffers = sync.Pool{New: func() any {
+	e := &encodeBuffer{}
+	e.encoder = msgpack.NewEncoder(e)
+	e.encoder.SetCustomStructTag("json")
+	e.encoder.UseCompactInts(true)
+	return e
+}}
+
+func (e *encodeBuffer) release() {
+	if cap(e.b) <= 64<<10 {
+		encodeBuffers.Put(e)
+	}
+}
+
+func (e *encodeBuffer) encode(v any, limit int) (err error) {
+	defer recovered(&err)
+	e.b, e.limit, e.look = e.b[:0], limit, firstLook
+	if err := e.encoder.Encode(v); err != nil {
+		return err
+	}
+	return walk(e.b, nil)
+}
+
+func (e *encodeBuffer) Write(p []byte) (int, error) {
+	if len(e.b)+len(p) > e.limit {
+		return 0, fmt.Errorf("%w: more than the limit of %d bytes", ErrPayloadTooLarge, e.limit)
+	}
+	e.b = append(e.b, p...)
+	if len(e.b) < e.look {
+		return len(p), nil
+	}
+	e.look = 2 * len(e.b)
+	if err := walk(e.b, nil); err == errTooDeep || err == errTooMany {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (e *encodeBuffer) WriteByte(c byte) error {
+	_, err := e.Write([]byte{c})
+	return err
+}
+
+// recovered turns a panic, of a marshaller that is the user's own, into an error.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("panic: %v", r)
+	}
+}
+
+// decode reads payload into v. What it cannot read it never will, so its errors discard the job.
 func decode(payload []byte, v any) error {
+	if target := reflect.ValueOf(v); target.Kind() != reflect.Pointer || target.IsNil() {
+		return fmt.Errorf("chime: decode into %T: want a pointer that is not nil", v)
+	}
 	if len(payload) == 0 {
 		return nil
 	}
-	return msgpack.Unmarshal(payload, v)
+	switch v := v.(type) {
+	case *[]byte:
+		*v = bytes.Clone(payload)
+		return nil
+	case *json.RawMessage:
+		*v = bytes.Clone(payload)
+		return nil
+	}
+	var err error
+	if isJSON(payload) {
+		err = decodeJSON(payload, v)
+	} else {
+		err = decodeMsgpack(payload, v)
+	}
+	if err != nil {
+		return Discard(fmt.Errorf("chime: decode arguments into %T: %w", v, err))
+	}
+	return nil
+}
+
+// isJSON tells raw JSON from msgpack. JSON text begins with a byte below 0x80, which to msgpack is a whole value; so only
+// a single digit can be both, and is msgpack.
+func isJSON(payload []byte) bool {
+	return len(payload) > 1 && payload[0] < 0x80 && json.Valid(payload)
+}
+
+func decodeJSON(payload []byte, v any) (err error) {
+	defer recovered(&err)
+	return json.Unmarshal(payload, v)
+}
+
+func decodeMsgpack(payload []byte, v any) error {
+	r := payloadReaders.Get().(*payloadReader)
+	err := r.decode(payload, v)
+	if err == nil {
+		r.b = nil
+		payloadReaders.Put(r)
+	}
+	return err
+}
+
+// payloadReader is what a decoder reads from. The decoder takes an extension for a map where it wants one, and would go on
+// inside of the timestamp, where nothing was walked: there the reader stops it.
+type payloadReader struct {
+	decoder *msgpack.Decoder
+	b       []byte
+	at      int
+	exts    []span // data of timestamps not yet passed
+	room    []span
+}
+
+var errMisread = errors.New("msgpack: a timestamp where another value was expected")
+
+var payloadReaders = sync.Pool{New: func() any {
+	r := &payloadReader{}
+	r.decoder = msgpack.NewDecoder(r)
+	r.decoder.SetCustomStructTag("json")
+	r.decoder.UseLooseInterfaceDecoding(true)
+	return r
+}}
+
+func (r *payloadReader) decode(payload []byte, v any) (err error) {
+	defer recovered(&err)
+	r.room = r.room[:0]
+	if err := walk(payload, &r.room); err != nil {
+		return err
+	}
+	r.b, r.at, r.exts = payload, 0, r.room
+	return r.decoder.Decode(v)
+}
+
+func (r *payloadReader) Read(p []byte) (int, error) {
+	if r.at == len(r.b) && len(p) > 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.b[r.at:])
+	r.at += n
+	return n, nil
+}
+
+// ReadByte reads the first byte of a value, or one of its length; timestamps are read by Read.
+func (r *payloadReader) ReadByte() (byte, error) {
+	if r.at == len(r.b) {
+		return 0, io.EOF
+	}
+	for len(r.exts) > 0 && r.exts[0].to <= r.at {
+		r.exts = r.exts[1:]
+	}
+	if len(r.exts) > 0 && r.exts[0].from <= r.at {
+		return 0, errMisread
+	}
+	r.at++
+	return r.b[r.at-1], nil
+}
+
+func (r *payloadReader) UnreadByte() error {
+	if r.at == 0 {
+		return errors.New("nothing to unread")
+	}
+	r.at--
+	return nil
+}
+
+// appendSorted appends the walked value that begins at b[at], with the entries of its maps in the order of their keys'
+// bytes, and returns where it ends.
+func appendSorted(to, b []byte, at int) ([]byte, int) {
+	end, inside, _ := head(b, at)
+	code := b[at]
+	to = append(to, b[at:end]...)
+	if inside == 0 {
+		return to, end
+	}
+	if code >= 0x90 && code <= 0x9f || code == 0xdc || code == 0xdd {
+		for range inside {
+			to, end = appendSorted(to, b, end)
+		}
+		return to, end
+	}
+	type entry struct{ key, whole []byte }
+	entries := make([]entry, 0, inside/2)
+	for range inside / 2 {
+		var key, whole []byte
+		key, end = appendSorted(nil, b, end)
+		whole, end = appendSorted(key, b, end)
+		entries = append(entries, entry{whole[:len(key)], whole})
+	}
+	slices.SortStableFunc(entries, func(x, y entry) int { return bytes.Compare(x.key, y.key) })
+	for _, e := range entries {
+		to = append(to, e.whole...)
+	}
+	return to, end
 }
