@@ -3,41 +3,32 @@ package chime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 )
 
-const (
-	checkTimeout = 10 * time.Second // of one look at the store
-	firstPause   = 50 * time.Millisecond
-	longestPause = 5 * time.Second
-	tellAgain    = 30 * time.Second
-)
+// checkTimeout is how long one look at the store may take.
+const checkTimeout = 10 * time.Second
 
 // waitFit returns nil as soon as the store can be trusted with jobs, an error that wraps ErrUnfit when waiting will not
-// help, or ctx.Err(). While it waits it says so: at once, then every 30 s, and when it is over. Who names the role.
+// help, or ctx.Err(). While it waits it says so: at once, once a minute, and when it is over. Who names the role.
 func waitFit(ctx context.Context, store Store, logger *slog.Logger, who string) error {
-	start, told := time.Now(), time.Time{}
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	t := trouble{log: logger.With("role", who)}
+	for failures := 1; ; failures++ {
 		err := checkOnce(ctx, store)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err == nil {
-			if !told.IsZero() {
-				logger.InfoContext(ctx, "chime: store is there", "role", who, "waited", time.Since(start))
-			}
+			t.end("check", time.Now())
 			return nil
 		}
 		if errors.Is(err, ErrUnfit) {
-			return err
+			return fmt.Errorf("chime: %s: %w", who, err)
 		}
-		if told.IsZero() || time.Since(told) >= tellAgain {
-			told = time.Now()
-			logger.WarnContext(ctx, "chime: waiting for the store", "role", who, "waited", time.Since(start), "error", err)
-		}
-		if !sleep(ctx, jitter(pause)) {
+		t.begin("check", "check", err, time.Now())
+		if !sleep(ctx, troubleDelay(failures)) {
 			return ctx.Err()
 		}
 	}
@@ -60,6 +51,3 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
-
-// jitter returns half of d to d, at random, so that many who failed together do not come back together.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }

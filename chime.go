@@ -59,7 +59,6 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
-	"sync/atomic"
 )
 
 // A Role is what Run runs: a *Worker, a *Scheduler, or something of your own that is to begin and end with them.
@@ -72,26 +71,11 @@ type Role interface {
 type (
 	// validator returns all that is wrong with a role's options and declarations.
 	validator interface{ validate() error }
-	// runner tells whether a role runs already.
+	// runner tells whether a role runs already, or has run.
 	runner interface{ runs() bool }
 	// laster is a role that goes on until all others have ended.
-	laster interface{ endsLast() }
+	laster interface{ stopsLast() bool }
 )
-
-// running is embedded in a role that may run only once at a time.
-type running struct{ on atomic.Bool }
-
-func (r *running) runs() bool { return r.on.Load() }
-
-// begin is called first in a role's Run, and end last. What says which role: "worker".
-func (r *running) begin(what string) error {
-	if !r.on.CompareAndSwap(false, true) {
-		return fmt.Errorf("chime: %s runs already", what)
-	}
-	return nil
-}
-
-func (r *running) end() { r.on.Store(false) }
 
 // Run runs roles until ctx ends, then ends them in order: workers, and roles of your own, finish what they have in hand
 // before schedulers hand over. It returns when all have returned.
@@ -113,7 +97,7 @@ func Run(ctx context.Context, roles ...Role) error {
 	failed := make(chan struct{}, len(roles))
 	for _, role := range roles {
 		stage := first
-		if _, ok := role.(laster); ok {
+		if l, ok := role.(laster); ok && l.stopsLast() {
 			stage = last
 		}
 		stage.start(role, failed)
@@ -149,7 +133,7 @@ func checkRoles(roles []Role) error {
 			continue
 		}
 		if r, ok := role.(runner); ok && r.runs() {
-			bad = append(bad, fmt.Errorf("chime: Run: role %d, a %T, runs already", i, role))
+			bad = append(bad, fmt.Errorf("chime: Run: role %d, a %T, runs already, or has run: make another one", i, role))
 		}
 		if v, ok := role.(validator); ok {
 			if err := v.validate(); err != nil {

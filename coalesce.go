@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxCallItems = 500
-	maxCallBytes = 1 << 20 // of bodies; one body may be larger
+	maxEnqueueItems = 500
+	maxEnqueueBytes = 1 << 20 // of bodies; one body may be larger
 )
 
 // coalescer carries jobs to the store. A partition has one call under way at a time; what arrives meanwhile gathers and
@@ -24,26 +24,29 @@ type coalescer struct {
 	store   Store
 	caller  string
 	timeout time.Duration
-	logger  *slog.Logger
+
+	telling sync.Mutex
+	trouble trouble
 
 	// ahead is how far the store's clock was ahead of ours at its last answer, in ns: an estimate, for information only.
 	ahead atomic.Int64
 
-	mu    sync.Mutex
-	lanes map[Partition]*lane
+	mu     sync.Mutex
+	routes map[Partition]*route
 }
 
-// lane is one partition's line to the store.
-type lane struct {
+// route is one partition's line to the store.
+type route struct {
 	// Guarded by coalescer.mu.
 	busy       bool // a goroutine has it
 	head, tail *parcel
 
 	// The goroutine's that has it.
-	call    EnqueueCall
-	parts   []part
-	unknown bool  // the call under way may have been carried out
-	err     error // its last one
+	call     EnqueueCall
+	parts    []part
+	unknown  bool  // the call under way may have been carried out
+	err      error // its last one
+	troubled bool  // it was told that the route is held up
 }
 
 // part is a parcel's share of a call: its items [from:to].
@@ -62,7 +65,7 @@ type parcel struct {
 	failed int
 
 	// Guarded by coalescer.mu.
-	lane       *lane // whose list it is in; nil: in none
+	route      *route // whose list it is in; nil: in none
 	prev, next *parcel
 	sent       int // items handed to calls
 	since      time.Time
@@ -74,7 +77,7 @@ type parcel struct {
 var parcels = sync.Pool{New: func() any { return &parcel{done: make(chan struct{}, 1)} }}
 
 func newCoalescer(store Store, timeout time.Duration, logger *slog.Logger) *coalescer {
-	return &coalescer{store: store, caller: newID(), timeout: timeout, logger: logger, lanes: make(map[Partition]*lane)}
+	return &coalescer{store: store, caller: newID(), timeout: timeout, trouble: trouble{log: logger}, routes: make(map[Partition]*route)}
 }
 
 // now estimates the store's clock.
@@ -83,15 +86,15 @@ func (c *coalescer) now() time.Time { return time.Now().Add(time.Duration(c.ahea
 // post hands parcels over, each to its partition.
 func (c *coalescer) post(partitions []Partition, parcels []*parcel) {
 	now := time.Now()
-	var idle []*lane
+	var idle []*route
 	c.mu.Lock()
 	for i, p := range parcels {
-		l := c.lane(partitions[i])
+		r := c.route(partitions[i])
 		p.since = now
-		l.push(p)
-		if !l.busy {
-			l.busy = true
-			idle = append(idle, l)
+		r.push(p)
+		if !r.busy {
+			r.busy = true
+			idle = append(idle, r)
 		}
 	}
 	c.mu.Unlock()
@@ -100,53 +103,53 @@ func (c *coalescer) post(partitions []Partition, parcels []*parcel) {
 	}
 }
 
-func (c *coalescer) lane(partition Partition) *lane {
-	l := c.lanes[partition]
-	if l == nil {
-		l = &lane{call: EnqueueCall{Partition: partition, Caller: c.caller}}
-		c.lanes[partition] = l
+func (c *coalescer) route(partition Partition) *route {
+	r := c.routes[partition]
+	if r == nil {
+		r = &route{call: EnqueueCall{Partition: partition, Caller: c.caller}}
+		c.routes[partition] = r
 	}
-	return l
+	return r
 }
 
 // withdraw takes back what has not been sent of a parcel. It returns how many items have been, or may be under way.
 func (c *coalescer) withdraw(p *parcel) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p.lane != nil {
-		p.lane.remove(p)
+	if p.route != nil {
+		p.route.remove(p)
 	}
 	return p.sent
 }
 
-// carry sends what waits in lanes, which are its own, until nothing does.
-func (c *coalescer) carry(lanes []*lane) {
+// carry sends what waits in routes, which are its own, until nothing does.
+func (c *coalescer) carry(routes []*route) {
 	for {
-		lanes = c.load(lanes)
-		if len(lanes) == 0 {
+		routes = c.load(routes)
+		if len(routes) == 0 {
 			return
 		}
-		lanes = c.send(lanes)
+		routes = c.send(routes)
 	}
 }
 
-// load fills the next call of each lane and gives up those in which nothing waits.
-func (c *coalescer) load(lanes []*lane) []*lane {
+// load fills the next call of each route and gives up those in which nothing waits.
+func (c *coalescer) load(routes []*route) []*route {
 	now := time.Now()
-	loaded := lanes[:0]
+	loaded := routes[:0]
 	var late []*parcel
 	c.mu.Lock()
-	for _, l := range lanes {
-		for l.head != nil && now.Sub(l.head.since) > c.timeout {
-			p := l.head
-			l.remove(p)
-			p.err, p.failed = notSent(now.Sub(p.since), l.err), p.sent
+	for _, r := range routes {
+		for r.head != nil && now.Sub(r.head.since) > c.timeout {
+			p := r.head
+			r.remove(p)
+			p.err, p.failed = notSent(now.Sub(p.since), r.err), p.sent
 			late = append(late, p)
 		}
-		l.load()
-		l.busy = len(l.parts) > 0
-		if l.busy {
-			loaded = append(loaded, l)
+		r.load()
+		r.busy = len(r.parts) > 0
+		if r.busy {
+			loaded = append(loaded, r)
 		}
 	}
 	c.mu.Unlock()
@@ -165,14 +168,14 @@ func notSent(waited time.Duration, last error) error {
 
 // load takes up to 500 items and about 1 MiB out of the line. A parcel with items left goes to its end, so that a large one
 // does not hold up the small.
-func (l *lane) load() {
-	items, parts, size := l.call.Items[:0], l.parts[:0], 0
-	for last := l.tail; l.head != nil && len(items) < maxCallItems; {
-		p := l.head
+func (r *route) load() {
+	items, parts, size := r.call.Items[:0], r.parts[:0], 0
+	for last := r.tail; r.head != nil && len(items) < maxEnqueueItems; {
+		p := r.head
 		from := p.sent
-		for p.sent < len(p.items) && len(items) < maxCallItems {
+		for p.sent < len(p.items) && len(items) < maxEnqueueItems {
 			body := len(p.items[p.sent].Body)
-			if size+body > maxCallBytes && len(items) > 0 {
+			if size+body > maxEnqueueBytes && len(items) > 0 {
 				break
 			}
 			size += body
@@ -183,70 +186,83 @@ func (l *lane) load() {
 			break
 		}
 		parts = append(parts, part{p, from, p.sent})
-		l.remove(p)
+		r.remove(p)
 		if p.sent < len(p.items) {
-			l.push(p)
+			r.push(p)
 		}
 		if p == last {
 			break
 		}
 	}
-	l.call.Items, l.parts = items, parts
+	r.call.Items, r.parts = items, parts
 	if len(parts) > 0 {
-		l.call.Number++
-		l.unknown, l.err = false, nil
+		r.call.Number++
+		r.unknown, r.err = false, nil
 	}
 }
 
-// send sends the calls of lanes in one round trip, and again those that failed, until each has its outcome. It returns the
-// lanes that are still the caller's.
-func (c *coalescer) send(lanes []*lane) []*lane {
+// send sends the calls of routes in one round trip, and again those that failed, until each has its outcome. It returns the
+// routes that are still the caller's.
+func (c *coalescer) send(routes []*route) []*route {
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
-	start := time.Now()
-	calls := make([]EnqueueCall, len(lanes))
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		for i, l := range lanes {
-			calls[i] = l.call
+	calls := make([]EnqueueCall, len(routes))
+	for failures := 1; ; failures++ {
+		for i, r := range routes {
+			calls[i] = r.call
 		}
-		answers := c.store.Enqueue(ctx, calls[:len(lanes)])
-		var open, ended []*lane
-		for i, l := range lanes {
+		answers := c.store.Enqueue(ctx, calls[:len(routes)])
+		var open, ended []*route
+		for i, r := range routes {
 			err := answerErr(answers, i)
 			switch {
 			case err == nil:
 				c.noteClock(answers[i].Now)
-				l.deliver(c, answers[i].Existing)
-			case l.refused(err):
-				l.fail(c, err)
+				c.over(r)
+				r.deliver(c, answers[i].Existing)
+			case r.refused(err):
+				r.fail(c, err)
 			default:
-				l.unknown, l.err = true, err
-				open = append(open, l)
+				r.unknown, r.err = true, err
+				c.tell(r)
+				open = append(open, r)
 				continue
 			}
-			ended = append(ended, l)
+			ended = append(ended, r)
 		}
 		if len(open) == 0 {
-			if pause > firstPause {
-				c.logger.Info("chime: enqueuing works again", "after", time.Since(start))
-			}
-			return lanes
-		}
-		if pause == firstPause {
-			c.logger.Warn("chime: enqueuing is held up", "queue", open[0].call.Partition.Queue, "error", open[0].err)
+			return routes
 		}
 		if len(ended) > 0 { // they do not wait for the others
 			go c.carry(ended)
 		}
-		lanes = open
-		if !sleep(ctx, jitter(pause)) {
+		routes = open
+		if !sleep(ctx, troubleDelay(failures)) {
 			break
 		}
 	}
-	for _, l := range lanes {
-		l.fail(c, fmt.Errorf("outcome unknown after %v: %w", c.timeout, l.err))
+	for _, r := range routes {
+		r.fail(c, fmt.Errorf("outcome unknown after %v: %w", c.timeout, r.err))
 	}
-	return lanes
+	return routes
+}
+
+// tell says that a route is held up, over that none is any more.
+func (c *coalescer) tell(r *route) {
+	c.telling.Lock()
+	defer c.telling.Unlock()
+	r.troubled = true
+	c.trouble.begin(r, "enqueue", r.err, time.Now())
+}
+
+func (c *coalescer) over(r *route) {
+	if !r.troubled {
+		return
+	}
+	c.telling.Lock()
+	defer c.telling.Unlock()
+	r.troubled = false
+	c.trouble.end(r, time.Now())
 }
 
 func answerErr(answers []EnqueueAnswer, i int) error {
@@ -257,8 +273,8 @@ func answerErr(answers []EnqueueAnswer, i int) error {
 }
 
 // refused tells whether the store has certainly not carried the call out and will not for waiting.
-func (l *lane) refused(err error) bool {
-	return !l.unknown && (errors.Is(err, ErrStoreFull) || errors.Is(err, ErrUnfit))
+func (r *route) refused(err error) bool {
+	return !r.unknown && (errors.Is(err, ErrStoreFull) || errors.Is(err, ErrUnfit))
 }
 
 func (c *coalescer) noteClock(now time.Time) {
@@ -268,9 +284,9 @@ func (c *coalescer) noteClock(now time.Time) {
 }
 
 // deliver tells those whose last item was in the call that it is done.
-func (l *lane) deliver(c *coalescer, existing []bool) {
+func (r *route) deliver(c *coalescer, existing []bool) {
 	at := 0
-	for _, part := range l.parts {
+	for _, part := range r.parts {
 		n := part.to - part.from
 		if at+n <= len(existing) {
 			copy(part.parcel.existing[part.from:part.to], existing[at:at+n])
@@ -284,19 +300,19 @@ func (l *lane) deliver(c *coalescer, existing []bool) {
 		part.parcel.since = time.Now() // it moves on: its wait begins anew
 		c.mu.Unlock()
 	}
-	l.clear()
+	r.clear()
 }
 
 // fail tells those who had items in the call that it failed. What they have left is not sent.
-func (l *lane) fail(c *coalescer, err error) {
-	l.err = err
-	for _, part := range l.parts {
+func (r *route) fail(c *coalescer, err error) {
+	r.err = err
+	for _, part := range r.parts {
 		p := part.parcel
 		if part.to < len(p.items) {
 			c.mu.Lock()
-			withdrawn := p.lane == nil
+			withdrawn := p.route == nil
 			if !withdrawn {
-				l.remove(p)
+				r.remove(p)
 			}
 			c.mu.Unlock()
 			if withdrawn {
@@ -306,35 +322,35 @@ func (l *lane) fail(c *coalescer, err error) {
 		p.err, p.failed = err, part.from
 		p.done <- struct{}{}
 	}
-	l.clear()
+	r.clear()
 }
 
 // clear lets go of what the call held.
-func (l *lane) clear() {
-	clear(l.call.Items)
-	clear(l.parts)
+func (r *route) clear() {
+	clear(r.call.Items)
+	clear(r.parts)
 }
 
-func (l *lane) push(p *parcel) {
-	p.lane, p.prev, p.next = l, l.tail, nil
-	if l.tail == nil {
-		l.head = p
+func (r *route) push(p *parcel) {
+	p.route, p.prev, p.next = r, r.tail, nil
+	if r.tail == nil {
+		r.head = p
 	} else {
-		l.tail.next = p
+		r.tail.next = p
 	}
-	l.tail = p
+	r.tail = p
 }
 
-func (l *lane) remove(p *parcel) {
+func (r *route) remove(p *parcel) {
 	if p.prev == nil {
-		l.head = p.next
+		r.head = p.next
 	} else {
 		p.prev.next = p.next
 	}
 	if p.next == nil {
-		l.tail = p.prev
+		r.tail = p.prev
 	} else {
 		p.next.prev = p.prev
 	}
-	p.lane, p.prev, p.next = nil, nil, nil
+	p.route, p.prev, p.next = nil, nil, nil
 }

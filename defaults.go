@@ -14,6 +14,7 @@ const (
 	DefaultMaxPayload   = 1 << 20 // bytes
 	DefaultGrace        = 60 * time.Second
 	DefaultMaxCrashes   = 3
+	DefaultSendTimeout  = 10 * time.Second // of an Enqueuer
 	DefaultLeaderTTL    = 10 * time.Second
 
 	// Concurrency is DefaultConcurrency for each processor that Go uses (GOMAXPROCS).

@@ -24,9 +24,6 @@ type EnqueuerOptions struct {
 	SendTimeout time.Duration
 }
 
-// DefaultSendTimeout is the default of EnqueuerOptions.SendTimeout.
-const DefaultSendTimeout = 10 * time.Second
-
 func (o EnqueuerOptions) withDefaults() EnqueuerOptions {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.Queue = cmp.Or(o.Queue, DefaultQueue)
@@ -315,12 +312,12 @@ func (e *Enqueuer) partitionsOf(ctx context.Context, queue string) (int, error) 
 func (e *Enqueuer) ask(queue string, q *question) {
 	ctx, cancel := context.WithTimeout(context.Background(), e.options.SendTimeout)
 	defer cancel()
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	for failures := 1; ; failures++ {
 		q.n, q.err = e.store.Partitions(ctx, queue)
 		if q.err == nil && q.n < 1 {
 			q.err = fmt.Errorf("store says that queue %q has %d partitions", queue, q.n)
 		}
-		if q.err == nil || errors.Is(q.err, ErrUnfit) || errors.Is(q.err, ErrStoreFull) || !sleep(ctx, jitter(pause)) {
+		if q.err == nil || errors.Is(q.err, ErrUnfit) || errors.Is(q.err, ErrStoreFull) || !sleep(ctx, troubleDelay(failures)) {
 			break
 		}
 	}

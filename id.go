@@ -16,12 +16,12 @@ const (
 	idStep    = 1<<20 - 1
 )
 
-var ids idSource
+var jobIDs idSource
 
 // newID returns 13 characters that no two calls in this process share, that sort in the order of the calls, and by time
 // among processes as far as their clocks agree. A millisecond's first ID is random; the next are a random step of up to a
 // million further. IDs are not secrets: they cannot be counted up, but they do tell when they were made.
-func newID() string { return ids.next() }
+func newID() string { return jobIDs.next() }
 
 // idSource makes IDs of 42 bits of Unix milliseconds (until the year 2109) and 36 bits that grow within each.
 type idSource struct {

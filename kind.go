@@ -3,6 +3,8 @@ package chime
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"sync"
 
 	"github.com/chimejobs/chime/recurrence"
 )
@@ -10,16 +12,29 @@ import (
 // A Kind is a job name and the type of its arguments, bound once for those who enqueue and those who handle.
 type Kind[T any] struct{ name string }
 
-// Define binds a job name to the type of its arguments. It panics on a bad name.
-func Define[T any](name string) Kind[T] { return Kind[T]{name: name} }
+var kinds sync.Map // job name -> reflect.Type of its arguments
+
+// Define binds a job name to the type of its arguments, usually in a package-level variable of a package that those who
+// enqueue and those who handle both import. It panics on a bad name, and on a name that is bound to another type already.
+func Define[T any](name string) Kind[T] {
+	if err := checkName("job name", name); err != nil {
+		panic("chime: Define: " + err.Error())
+	}
+	args := reflect.TypeFor[T]()
+	if bound, ok := kinds.LoadOrStore(name, args); ok && bound != args {
+		panic(fmt.Sprintf("chime: Define %q: its arguments are %v already, not %v", name, bound, args))
+	}
+	return Kind[T]{name: name}
+}
 
 // Name returns the job name.
 func (k Kind[T]) Name() string { return k.name }
 
-// Handle registers the handler of the kind's jobs. Arguments that do not decode end a job in the dead set.
-func (k Kind[T]) Handle(worker handles, handler func(ctx context.Context, job *Job, args T) error, options ...HandlerOption) {
+// Handle registers the handler of the kind's jobs. Arguments that do not decode end a job in the dead set. Like
+// Worker.Handle it panics on a nil handler and on a second one.
+func (k Kind[T]) Handle(worker *Worker, handler func(ctx context.Context, job *Job, args T) error, options ...HandlerOption) {
 	if handler == nil {
-		panic(fmt.Sprintf("chime: nil handler for %q", k.name))
+		panic(fmt.Sprintf("chime: Handle %q: nil handler", k.name))
 	}
 	worker.Handle(k.name, func(ctx context.Context, job *Job) error {
 		var args T
@@ -41,7 +56,7 @@ func (k Kind[T]) Item(args T, options ...EnqueueOption) Item {
 }
 
 // Schedule declares a schedule of jobs of this kind.
-func (k Kind[T]) Schedule(scheduler declares, name string, rec recurrence.Recurrence, args T, options ...ScheduleOption) error {
+func (k Kind[T]) Schedule(scheduler *Scheduler, name string, rec recurrence.Recurrence, args T, options ...ScheduleOption) error {
 	return scheduler.Schedule(name, rec, append([]ScheduleOption{k.With(args)}, options...)...)
 }
 
@@ -49,13 +64,3 @@ func (k Kind[T]) Schedule(scheduler declares, name string, rec recurrence.Recurr
 func (k Kind[T]) With(args T) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) { s.args, s.jobName = args, k.name })
 }
-
-// handles is *Worker, declares *Scheduler, until they are there.
-type (
-	handles interface {
-		Handle(name string, handler Handler, options ...HandlerOption)
-	}
-	declares interface {
-		Schedule(name string, rec recurrence.Recurrence, options ...ScheduleOption) error
-	}
-)

@@ -51,34 +51,6 @@ type scheduleSettings struct {
 	overlap        OverlapPolicy
 	misfire        MisfirePolicy
 	grace          time.Duration
-
-	payload []byte // args encoded; equal args give equal bytes
-}
-
-// newScheduleSettings reads the options of the named schedule. It checks all that they can say, encodes the arguments and
-// fills in queue, job name, policies and grace; attempts and timeout stay 0 where the worker's are to hold.
-func newScheduleSettings(name string, options []ScheduleOption) (scheduleSettings, error) {
-	s := scheduleSettings{
-		jobSettings: jobSettings{queue: DefaultQueue},
-		jobName:     name, overlap: OverlapSkip, misfire: MisfireRunOnce, grace: DefaultGrace,
-	}
-	if err := checkName("schedule", name); err != nil {
-		s.refuse("%w", err)
-	}
-	for _, option := range options {
-		if option != nil {
-			option.schedule(&s)
-		}
-	}
-	payload, err := encodeStable(s.args)
-	if err != nil {
-		s.refuse("args: %w", err)
-	}
-	if len(payload) > DefaultMaxPayload {
-		s.refuse("args: %w: %d bytes, the limit is %d", ErrPayloadTooLarge, len(payload), DefaultMaxPayload)
-	}
-	s.payload = payload
-	return s, s.err()
 }
 
 type handlerSettings struct {
