@@ -9,13 +9,12 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"sync"
-
-	"context"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -68,6 +67,9 @@ func (s *Server) Store() *redisstore.Store { return s.store }
 
 // Client returns the client, to look at the keys with or to make a store with other options.
 func (s *Server) Client() *redis.Client { return s.client }
+
+// Dial opens a connection of its own to the server, for a client that a test wants to cut off.
+func (s *Server) Dial() (net.Conn, error) { return s.mini.Dial() }
 
 // Addr is where a server made by Start listens, for redis-cli; empty for one in memory.
 func (s *Server) Addr() string {

@@ -1,0 +1,397 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/redisstore"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// A world is the whole system under fake time: one in-memory Redis, processes that come and go, and a record of what ran.
+type world struct {
+	*testing.T
+	server *embedded.Server
+	log    *slog.Logger
+
+	mu   sync.Mutex
+	runs map[string]int // job ID → times a handler ran it to its end
+	late time.Duration  // the largest lateness
+}
+
+// inWorld runs a test in a bubble of fake time.
+func inWorld(t *testing.T, test func(w *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, server: embedded.StartInMemory(), log: slog.New(slog.NewTextHandler(io.Discard, nil)), runs: map[string]int{}}
+		defer w.server.Close()
+		test(w)
+	})
+}
+
+// A process is one program with its own connection to Redis, which can be cut.
+type process struct {
+	w      *world
+	client *redis.Client
+	store  *redisstore.Store
+	stop   context.CancelFunc
+	done   chan error
+
+	mu    sync.Mutex
+	cut   bool
+	conns []net.Conn
+}
+
+// start runs the roles that build makes on a process's own store.
+func (w *world) start(build func(p *process) []chime.Role) *process {
+	p := &process{w: w, done: make(chan error, 1)}
+	p.client = redis.NewClient(&redis.Options{
+		Addr: "in-memory", Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true,
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.cut {
+				return nil, errors.New("the process is gone")
+			}
+			conn, err := w.server.Dial()
+			if err == nil {
+				p.conns = append(p.conns, conn)
+			}
+			return conn, err
+		},
+	})
+	p.store = redisstore.New(p.client, redisstore.Options{Logger: w.log})
+	ctx, stop := context.WithCancel(context.Background())
+	p.stop = stop
+	roles := build(p)
+	go func() { p.done <- chime.Run(ctx, roles...) }()
+	return p
+}
+
+// end stops a process as SIGTERM would, and waits for it.
+func (p *process) end() {
+	p.w.Helper()
+	p.stop()
+	if err := <-p.done; err != nil {
+		p.w.Errorf("Run: %v", err)
+	}
+	p.client.Close()
+}
+
+// vanish cuts a process off for ever, as a crash would look to the others.
+func (p *process) vanish() {
+	p.mu.Lock()
+	p.cut = true
+	for _, conn := range p.conns {
+		conn.Close()
+	}
+	p.mu.Unlock()
+}
+
+// bury waits for a process that has vanished.
+func (p *process) bury() {
+	p.stop()
+	<-p.done
+	p.client.Close()
+}
+
+// worker makes a worker that records what it runs; each run takes as long as work says.
+func (p *process) worker(name string, work func(*chime.Job) time.Duration) *chime.Worker {
+	worker := chime.NewWorker(p.store, chime.WorkerOptions{Logger: p.w.log, Concurrency: 20})
+	worker.Handle(name, func(ctx context.Context, job *chime.Job) error {
+		if work != nil {
+			select {
+			case <-time.After(work(job)):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		p.mu.Lock()
+		cut := p.cut
+		p.mu.Unlock()
+		if !cut { // what a crashed process did is not known to anybody
+			p.w.ran(job)
+		}
+		return nil
+	})
+	return worker
+}
+
+func (p *process) scheduler(declare func(s *chime.Scheduler)) *chime.Scheduler {
+	s := chime.NewScheduler(p.store, chime.SchedulerOptions{Logger: p.w.log})
+	if declare != nil {
+		declare(s)
+	}
+	return s
+}
+
+func (w *world) ran(job *chime.Job) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.runs[job.ID]++
+	w.late = max(w.late, job.Lateness())
+}
+
+// wantRuns compares what ran with the instants that a rule has in [from, to).
+func (w *world) wantRuns(schedule string, rec recurrence.Recurrence, from, to time.Time) {
+	w.Helper()
+	series, err := rec.Series(from)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var want []string
+	for at := range series.Between(from, to) {
+		want = append(want, schedule+"@"+at.UTC().Format(time.RFC3339))
+	}
+	for _, id := range want {
+		if w.runs[id] != 1 {
+			w.Errorf("%s ran %d times, want once", id, w.runs[id])
+		}
+	}
+	if len(w.runs) != len(want) {
+		w.Errorf("%d occurrences ran, want %d", len(w.runs), len(want))
+	}
+}
+
+var quarterHour = recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 15}
+
+func declares(name string, rec recurrence.Recurrence, options ...chime.ScheduleOption) func(*chime.Scheduler) {
+	return func(s *chime.Scheduler) { s.Schedule(name, rec, options...) }
+}
+
+func TestADayOfQuarterHoursWithTwoSchedulersAndThreeWorkers(t *testing.T) {
+	inWorld(t, func(w *world) {
+		began := time.Now()
+		var all []*process
+		for range 2 {
+			all = append(all, w.start(func(p *process) []chime.Role {
+				return []chime.Role{p.scheduler(declares("report", quarterHour)), p.worker("report", nil)}
+			}))
+		}
+		all = append(all, w.start(func(p *process) []chime.Role { return []chime.Role{p.worker("report", nil)} }))
+		w.pass(24*time.Hour - time.Minute)
+		for _, p := range all {
+			p.end()
+		}
+		w.wantRuns("report", quarterHour, began, began.Add(24*time.Hour-time.Minute))
+		if w.late > 5*time.Millisecond {
+			w.Errorf("latest start %v after its instant, want at most 5ms of fake time", w.late)
+		}
+	})
+}
+
+func TestALeaderThatVanishesIsReplaced(t *testing.T) {
+	inWorld(t, func(w *world) {
+		began := time.Now()
+		minute := recurrence.Recurrence{Frequency: recurrence.Minute}
+		scheduler := func(p *process) []chime.Role { return []chime.Role{p.scheduler(declares("beat", minute))} }
+		first := w.start(scheduler)
+		synctest.Wait()
+		second := w.start(scheduler)
+		worker := w.start(func(p *process) []chime.Role { return []chime.Role{p.worker("beat", nil)} })
+		w.pass(10*time.Minute + time.Second)
+		first.vanish()
+		w.pass(10 * time.Minute)
+		worker.end()
+		second.end()
+		first.bury()
+		w.wantRuns("beat", minute, began, began.Add(20*time.Minute+time.Second))
+	})
+}
+
+func TestAWorkerThatVanishesLosesNothing(t *testing.T) {
+	inWorld(t, func(w *world) {
+		began := time.Now()
+		minute := recurrence.Recurrence{Frequency: recurrence.Minute}
+		long := func(*chime.Job) time.Duration { return 5 * time.Second }
+		scheduler := w.start(func(p *process) []chime.Role {
+			return []chime.Role{p.scheduler(declares("beat", minute, chime.Overlap(chime.OverlapAllow)))}
+		})
+		var workers []*process
+		for range 3 {
+			workers = append(workers, w.start(func(p *process) []chime.Role { return []chime.Role{p.worker("beat", long)} }))
+		}
+		w.pass(10*time.Minute + 2*time.Second) // in the middle of a run
+		for _, p := range workers[:2] {
+			p.vanish()
+		}
+		w.pass(10 * time.Minute)
+		workers[2].end()
+		scheduler.end()
+		for _, p := range workers[:2] {
+			p.bury()
+		}
+		w.wantRuns("beat", minute, began, began.Add(20*time.Minute+2*time.Second))
+	})
+}
+
+// Each overlap policy with each misfire policy over an outage of all workers: no policy loses count of an occurrence.
+func TestPoliciesOverAnOutage(t *testing.T) {
+	for _, overlap := range []chime.OverlapPolicy{chime.OverlapSkip, chime.OverlapWait, chime.OverlapCancel, chime.OverlapAllow} {
+		for _, misfire := range []chime.MisfirePolicy{chime.MisfireRunOnce, chime.MisfireSkip, chime.MisfireCatchUp} {
+			t.Run(fmt.Sprintf("%s, %s", overlap, misfire), func(t *testing.T) {
+				inWorld(t, func(w *world) { w.outage(overlap, misfire) })
+			})
+		}
+	}
+}
+
+// outage: a run a minute for ten minutes, no worker for the next ten and a half, a worker for the last ten.
+func (w *world) outage(overlap chime.OverlapPolicy, misfire chime.MisfirePolicy) {
+	minute := recurrence.Recurrence{Frequency: recurrence.Minute}
+	began := time.Now()
+	scheduler := w.start(func(p *process) []chime.Role {
+		return []chime.Role{p.scheduler(declares("beat", minute, chime.Overlap(overlap), chime.Misfire(misfire), chime.Grace(20*time.Second)))}
+	})
+	build := func(p *process) []chime.Role {
+		return []chime.Role{p.worker("beat", func(*chime.Job) time.Duration { return 10 * time.Second })}
+	}
+	worker := w.start(build)
+	w.pass(9*time.Minute + 30*time.Second)
+	worker.end()
+	w.pass(10*time.Minute + 30*time.Second) // until 20:00: those of 10 to 20 were missed, the one of 10 is placed
+	w.pass(15 * time.Second)
+	worker = w.start(build)
+	w.pass(10 * time.Minute)
+	schedule, err := chime.NewSchedules(scheduler.store).Get(context.Background(), "beat")
+	if err != nil {
+		w.Fatal(err)
+	}
+	worker.end()
+	scheduler.end()
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before, during, after := 0, 0, 0
+	for id, n := range w.runs {
+		at, err := time.Parse(time.RFC3339, id[len("beat@"):])
+		if err != nil || n != 1 {
+			w.Errorf("%s ran %d times, want once (%v)", id, n, err)
+		}
+		switch minute := at.Sub(began) / time.Minute; {
+		case minute < 10:
+			before++
+		case minute <= 20:
+			during++
+		default:
+			after++
+		}
+	}
+	type counts struct{ before, during, after, missed, caughtUp, skipped int }
+	got := counts{before, during, after, int(schedule.Counters.Missed), int(schedule.Counters.CaughtUp), int(schedule.Counters.Skipped)}
+	want := counts{before: 10, after: 10}
+	switch misfire {
+	case chime.MisfireRunOnce:
+		want.during, want.missed = 1, 10
+	case chime.MisfireSkip:
+		want.missed = 11
+	case chime.MisfireCatchUp:
+		want.during, want.caughtUp = 11, 10
+		if overlap == chime.OverlapSkip {
+			want.during, want.skipped = 1, 10
+		}
+		if overlap == chime.OverlapWait || overlap == chime.OverlapCancel {
+			want.during, want.skipped = 2, 9
+		}
+	}
+	if overlap == chime.OverlapCancel && misfire == chime.MisfireCatchUp {
+		want.during = 1 // the first one was asked to end
+	}
+	if got != want {
+		w.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestRunsOfASummerAndAWinterDayInNewYork(t *testing.T) {
+	inWorld(t, func(w *world) {
+		rule := recurrence.MustParse(`{"cron":"30 1,2 * * *","timeZone":"America/New_York"}`)
+		began := time.Now() // 2000-01-01: over the changes of April and October
+		p := w.start(func(p *process) []chime.Role {
+			return []chime.Role{p.scheduler(declares("night", rule)), p.worker("night", nil)}
+		})
+		w.pass(400 * 24 * time.Hour)
+		p.end()
+		w.wantRuns("night", rule, began, began.Add(400*24*time.Hour))
+	})
+}
+
+func TestCountAndEndOfASchedule(t *testing.T) {
+	inWorld(t, func(w *world) {
+		rule := recurrence.Recurrence{Frequency: recurrence.Hour, Count: 5}
+		for range 2 { // declaring it again at the next start does nothing
+			p := w.start(func(p *process) []chime.Role {
+				return []chime.Role{p.scheduler(declares("trial", rule)), p.worker("trial", nil)}
+			})
+			w.pass(10 * time.Hour)
+			schedule, err := chime.NewSchedules(p.store).Get(context.Background(), "trial")
+			if err != nil || schedule.State != chime.StateCompleted || schedule.Used != 5 {
+				w.Errorf("schedule %+v, %v; want completed with 5 runs used", schedule, err)
+			}
+			p.end()
+		}
+		if len(w.runs) != 5 {
+			w.Errorf("ran %d times, want 5", len(w.runs))
+		}
+	})
+}
+
+func TestASchedulerHandsOverAtOnce(t *testing.T) {
+	inWorld(t, func(w *world) {
+		first := w.start(func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} })
+		synctest.Wait()
+		second := w.start(func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} })
+		synctest.Wait()
+		w.pass(time.Second)
+		leader := func() string { return w.server.Client().HGet(context.Background(), "chime:leader", "id").Val() }
+		was := leader()
+		first.end()
+		began := time.Now()
+		for leader() == "" || leader() == was {
+			if time.Since(began) > time.Second {
+				w.Fatalf("no other leader after a second of fake time: %q", leader())
+			}
+			w.pass(time.Millisecond)
+		}
+		second.end()
+	})
+}
+
+func TestAScheduleMovesWithoutLosingARun(t *testing.T) {
+	inWorld(t, func(w *world) {
+		rule := recurrence.Recurrence{Frequency: recurrence.Second, Interval: 10}
+		began := time.Now()
+		queues := map[string]int{"default": 1, "mail": 1, "slow": 1}
+		worker := w.start(func(p *process) []chime.Role {
+			worker := chime.NewWorker(p.store, chime.WorkerOptions{Logger: w.log, Queues: queues})
+			worker.Handle("beat", func(_ context.Context, job *chime.Job) error { w.ran(job); return nil })
+			return []chime.Role{worker}
+		})
+		schedules := chime.NewSchedules(worker.store)
+		order := []string{"default", "mail", "slow", "default", "slow", "mail"}
+		for i := range 60 {
+			if _, err := schedules.Put(context.Background(), "beat", rule, chime.Queue(order[i%len(order)])); err != nil {
+				w.Fatal(err)
+			}
+			w.pass(7 * time.Second)
+		}
+		worker.end()
+		w.wantRuns("beat", rule, began, began.Add(60*7*time.Second))
+	})
+}
+
+// pass lets fake time pass.
+func (w *world) pass(d time.Duration) { <-time.After(d) }
