@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -82,20 +81,12 @@ func (s *Store) Check(ctx context.Context) error {
 	if s.bad != nil {
 		return s.bad
 	}
-	info := map[string]map[string]string{}
-	var err error
-	for _, section := range []string{"server", "memory"} { // one at a time: miniredis knows no more
-		var part map[string]map[string]string
-		if part, err = s.client.InfoMap(ctx, section).Result(); err != nil {
-			break
-		}
-		maps.Copy(info, part)
-	}
+	info, err := s.client.InfoMap(ctx).Result()
 	if err != nil && denied(err) {
 		s.options.Logger.WarnContext(ctx, "redisstore: INFO is denied, so version and eviction policy are unknown: use Redis 7.0 or later with maxmemory-policy noeviction")
 		err = s.client.Ping(ctx).Err()
 	}
-	if err != nil && !strings.Contains(err.Error(), "not supported") {
+	if err != nil {
 		return failure("check the server", "", err)
 	}
 	var bad []error

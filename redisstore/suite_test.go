@@ -32,7 +32,7 @@ func onEveryServer(t *testing.T, test func(b *bench)) {
 		mini.ClockTTL(true)
 		t.Cleanup(mini.Close)
 		client := redis.NewClient(&redis.Options{
-			Addr: "in-memory", Protocol: 2, DisableIdentity: true,
+			Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true,
 			Dialer: func(context.Context, string, string) (net.Conn, error) { return mini.Dial() },
 		})
 		test(newBench(t, client))

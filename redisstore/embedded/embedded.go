@@ -43,13 +43,16 @@ func Start() (*Server, error) {
 	return newServer(mini, &redis.Options{Addr: mini.Addr()}), nil
 }
 
+// inMemory is the address of a server without a network: a literal one, for clients look names up.
+const inMemory = "127.0.0.1:0"
+
 // StartInMemory runs a server without a network, over in-memory connections: inside a testing/synctest bubble the whole
 // system then runs under fake time. It warns of nothing.
 func StartInMemory() *Server {
 	mini := miniredis.NewMiniRedis()
 	mini.ClockTTL(true)
 	return newServer(mini, &redis.Options{
-		Addr:   "in-memory",
+		Addr:   inMemory,
 		Dialer: func(context.Context, string, string) (net.Conn, error) { return mini.Dial() },
 	})
 }
@@ -73,7 +76,7 @@ func (s *Server) Dial() (net.Conn, error) { return s.mini.Dial() }
 
 // Addr is where a server made by Start listens, for redis-cli; empty for one in memory.
 func (s *Server) Addr() string {
-	if s.client.Options().Addr == "in-memory" {
+	if s.client.Options().Addr == inMemory {
 		return ""
 	}
 	return s.mini.Addr()
