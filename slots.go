@@ -7,8 +7,7 @@ import (
 )
 
 const (
-	aheadWorth = 4 * time.Millisecond  // of work is taken ahead, by the handlers' average duration
-	aheadShort = 1 * time.Millisecond  // handlers longer than this get nothing ahead
+	aheadWorth = 4 * time.Millisecond  // of work is taken ahead, by the handlers' average duration; longer ones get nothing ahead
 	aheadWait  = 20 * time.Millisecond // a job taken ahead that has not begun by then is given back
 	maxAhead   = maxTake
 )
@@ -149,7 +148,7 @@ func (s *slots) measure(d time.Duration) {
 
 // target is how many jobs are worth taking ahead. The caller holds mu.
 func (s *slots) target() int {
-	if !s.known || s.average > aheadShort {
+	if !s.known || s.average > aheadWorth {
 		return 0
 	}
 	worth := int64(aheadWorth) * int64(s.size) / max(int64(s.average), 1)

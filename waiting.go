@@ -193,7 +193,8 @@ func (t *taker) nextEvent(now time.Time) time.Time {
 	return until
 }
 
-// event is when the lane is due for a call or a look; zero: not before something happens.
+// event is when the lane is due for a call or a look; zero: not before something happens. room
+// says that there is a slot for what it might bring.
 func (l *lane) event(room bool) time.Time {
 	if l.sent != nil {
 		return l.retryAt
@@ -202,10 +203,7 @@ func (l *lane) event(room bool) time.Time {
 	if l.asleep {
 		at = earlier(earlier(l.next, l.lapse), l.lookAt)
 	} else if room {
-		at = l.askAt
-		if at.IsZero() {
-			at = l.retryAt
-		}
+		at = later(l.askAt, l.retryAt)
 	}
 	if len(l.pending) > 0 || len(l.begun) > 0 {
 		at = earlier(at, l.pendingSince.Add(settleWait))
