@@ -206,7 +206,7 @@ func (s *fakeJobStore) Work(_ context.Context, calls []WorkCall) []WorkAnswer {
 	s.calls["pipeline"]++
 	s.mu.Unlock()
 	if s.latency > 0 {
-		time.Sleep(s.latency)
+		time.Sleep(s.latency) // the way there: fake time in a bubble
 	}
 	for i := range calls {
 		after, before := s.enter("work", calls[i].Partition)
@@ -220,7 +220,7 @@ func (s *fakeJobStore) Work(_ context.Context, calls []WorkCall) []WorkAnswer {
 		}
 	}
 	if s.lag > 0 {
-		time.Sleep(s.lag)
+		time.Sleep(s.lag) // the way back
 	}
 	for i := range calls {
 		s.checkAnswer(&calls[i], &answers[i])

@@ -20,7 +20,7 @@ type benchStore struct {
 
 func (s *benchStore) Work(_ context.Context, calls []WorkCall) []WorkAnswer {
 	if s.trip > 0 {
-		time.Sleep(s.trip)
+		time.Sleep(s.trip) // a round trip, which is what the benchmark varies
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

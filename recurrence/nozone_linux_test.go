@@ -13,7 +13,7 @@ import (
 
 func TestWithoutZoneDataTheErrorNamesTheCures(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a program")
+		t.Skip("builds a program") // go test -short only
 	}
 	root := t.TempDir()
 	build := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(root, "nozone"), "./testdata/nozone")
@@ -32,6 +32,7 @@ func TestWithoutZoneDataTheErrorNamesTheCures(t *testing.T) {
 	}
 	out, err := run.CombinedOutput()
 	if errors.Is(err, fs.ErrPermission) {
+		// no privileges and no user namespaces, as in some containers: nothing to install would help
 		t.Skipf("this system lets nobody change the root directory: %v", err)
 	}
 	if err != nil {

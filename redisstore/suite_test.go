@@ -2,10 +2,7 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"net"
-	"os/exec"
-	"strconv"
 	"testing"
 	"time"
 
@@ -13,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/redistest"
 )
 
 // A bench is one server with a store on it and short ways to call it.
@@ -38,39 +36,13 @@ func onEveryServer(t *testing.T, test func(b *bench)) {
 		test(newBench(t, client))
 	})
 	t.Run("redis-server", func(t *testing.T) {
-		client := redis.NewClient(&redis.Options{Addr: realServer(t)})
-		test(newBench(t, client))
+		test(newBench(t, redistest.Start(t, redistest.Options{}).Client(nil)))
 	})
 }
 
 func newBench(t *testing.T, client *redis.Client) *bench {
 	t.Cleanup(func() { client.Close() })
 	return &bench{T: t, store: New(client, Options{}), client: client, numbers: map[string]int64{}}
-}
-
-func realServer(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	cmd := exec.Command("redis-server", "--port", strconv.Itoa(port), "--save", "", "--dir", t.TempDir())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	for range 1000 {
-		c, err := net.Dial("tcp", addr)
-		if err == nil {
-			c.Close()
-			return addr
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Fatal("redis-server did not start")
-	return ""
 }
 
 var line0 = chime.Partition{Queue: "default"}

@@ -1,0 +1,274 @@
+package chime_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What holds of the source as a whole: where things are, who may import whom, and what no file contains.
+
+const modulePath = "github.com/chimejobs/chime"
+
+// mayImport says for each folder what its own code, tests aside, may import besides the standard library: folders of this
+// module by their path ("." is the root), other modules by their name. A folder that is not listed follows its parent.
+var mayImport = map[string][]string{
+	"recurrence":          {},
+	".":                   {"recurrence", "github.com/vmihailenco/msgpack/v5", "golang.org/x/sync"},
+	"redisstore":          {".", "recurrence", "github.com/redis/go-redis/v9", "golang.org/x/sync"},
+	"redisstore/embedded": {".", "redisstore", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
+	"internal":            {".", "internal", "github.com/redis/go-redis/v9"}, // helpers of tests
+	"examples":            {"any"},
+	"cmd":                 {"any"},
+}
+
+func TestImportsRunOneWay(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		allowed := mayImport[layer(t, s.folder)]
+		if slices.Contains(allowed, "any") {
+			continue
+		}
+		for _, imported := range s.imports() {
+			if !standard(imported) && !slices.ContainsFunc(allowed, func(a string) bool { return covers(a, imported) }) {
+				t.Errorf("%s imports %s; %s may import the standard library and %q only", s.path, imported, layer(t, s.folder), allowed)
+			}
+		}
+	}
+}
+
+// Some imports cost or decide something for every program that has them, so only examples, commands and tests do it.
+func TestSomeImportsAreLeftToPrograms(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || s.under("examples") || s.under("cmd") {
+			continue
+		}
+		for _, imported := range s.imports() {
+			switch {
+			case imported == modulePath+"/redisstore/embedded":
+				t.Errorf("%s imports the embedded server: a third of a small binary", s.path)
+			case imported == "time/tzdata":
+				t.Errorf("%s imports time/tzdata: 450 KiB that each program chooses", s.path)
+			case imported == "testing" && !s.under("internal"):
+				t.Errorf("%s imports testing", s.path)
+			case strings.HasPrefix(imported, modulePath+"/internal/") && !s.under("internal"):
+				t.Errorf("%s imports %s, which serves tests", s.path, imported)
+			}
+		}
+	}
+}
+
+func TestTheTopLevelIsAsGiven(t *testing.T) {
+	for _, name := range []string{
+		"scheduler.go", "enqueuer.go", "worker.go", "recurrence/", "redisstore/", "examples/", "go.mod", "go.sum", "README.md",
+		"LICENSE", "CHANGELOG.md", "SECURITY.md", "Makefile", "test.sh", "check.sh", ".ci/run",
+	} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Errorf("%s is missing", name)
+		} else if info.IsDir() != strings.HasSuffix(name, "/") {
+			t.Errorf("%s: folder %v", name, info.IsDir())
+		}
+	}
+	for _, name := range []string{"test.sh", "check.sh", ".ci/run"} {
+		if info, err := os.Stat(name); err == nil && info.Mode()&0o100 == 0 {
+			t.Errorf("%s is not executable", name)
+		}
+	}
+}
+
+func TestEveryFileIsANoun(t *testing.T) {
+	vague := []string{"util", "utils", "common", "base", "types", "helpers", "misc"}
+	for _, s := range sources(t) {
+		for _, part := range strings.Split(strings.TrimSuffix(strings.TrimSuffix(s.path, ".go"), "_test"), "/") {
+			if slices.Contains(vague, part) {
+				t.Errorf("%s is called %s, which says nothing", s.path, part)
+			}
+		}
+		if lines := bytes.Count(s.text, []byte("\n")); !s.test && lines > 450 {
+			t.Errorf("%s has %d lines, want at most 450: which second noun is in it?", s.path, lines)
+		}
+	}
+}
+
+// A sleep makes a test slow or flaky, and a skip makes it green for the wrong reason. In a file that uses testing/synctest a
+// sleep is how fake time passes; elsewhere a comment on the line, or above it, says why there is no other way.
+func TestNoTestSleepsOrSkips(t *testing.T) {
+	for _, s := range sources(t) {
+		if !s.test && !s.under("internal") {
+			continue
+		}
+		fake := slices.Contains(s.imports(), "testing/synctest")
+		s.eachCall(func(receiver, name string, line int) {
+			sleeps := receiver == "time" && name == "Sleep" && !fake
+			skips := receiver != "" && (name == "Skip" || name == "Skipf" || name == "SkipNow")
+			if (sleeps || skips) && !s.commented(line) {
+				t.Errorf("%s:%d: %s.%s without a reason beside it: wait for a condition, and fail where something is missing", s.path, line, receiver, name)
+			}
+		})
+	}
+}
+
+// Certificates are checked, always.
+func TestNobodySwitchesOffTLSChecks(t *testing.T) {
+	name := "Insecure" + "SkipVerify"
+	for _, s := range sources(t) {
+		if bytes.Contains(s.text, []byte(name)) && s.path != "layout_test.go" {
+			t.Errorf("%s mentions %s", s.path, name)
+		}
+	}
+}
+
+// go test -fuzz passes when the target does not exist, and a target that nobody runs finds nothing.
+func TestEveryFuzzTargetIsRun(t *testing.T) {
+	script, err := os.ReadFile("check.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`(?s)\nfuzz_targets="\n(.*?)"\n`).FindSubmatch(script)
+	if list == nil {
+		t.Fatal("check.sh has no list fuzz_targets")
+	}
+	listed := map[string]bool{}
+	for target := range strings.FieldsSeq(string(list[1])) {
+		listed[target] = true
+	}
+	defined := map[string]bool{}
+	for _, s := range sources(t) {
+		for _, declaration := range s.file.Decls {
+			if f, ok := declaration.(*ast.FuncDecl); ok && s.test && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Fuzz") {
+				defined[s.folder+":"+f.Name.Name] = true
+			}
+		}
+	}
+	for _, target := range slices.Sorted(maps.Keys(listed)) {
+		if !defined[target] {
+			t.Errorf("check.sh lists %s, which no test file defines", target)
+		}
+	}
+	for _, target := range slices.Sorted(maps.Keys(defined)) {
+		if !listed[target] {
+			t.Errorf("%s is not listed in check.sh", target)
+		}
+	}
+	if len(defined) == 0 {
+		t.Error("no fuzz target found: this test looks in the wrong place")
+	}
+}
+
+// A source is one Go file of this repository.
+type source struct {
+	path   string // from the root, with slashes
+	folder string // "." is the root
+	test   bool
+	text   []byte
+	file   *ast.File
+	set    *token.FileSet
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() && file != "." && (strings.HasPrefix(name, ".") || name == "testdata") {
+			return filepath.SkipDir
+		}
+		if entry.IsDir() || !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		s := source{path: filepath.ToSlash(file), text: text, set: token.NewFileSet()}
+		s.folder, s.test = path.Dir(s.path), strings.HasSuffix(name, "_test.go")
+		s.file, err = parser.ParseFile(s.set, s.path, text, parser.ParseComments|parser.SkipObjectResolution)
+		all = append(all, s)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func (s source) under(folder string) bool { return strings.HasPrefix(s.path, folder+"/") }
+
+func (s source) imports() []string {
+	var paths []string
+	for _, spec := range s.file.Imports {
+		paths = append(paths, strings.Trim(spec.Path.Value, `"`))
+	}
+	return paths
+}
+
+// eachCall visits the calls that have a receiver, or a package, that is a plain name.
+func (s source) eachCall(visit func(receiver, name string, line int)) {
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
+				if receiver, ok := selector.X.(*ast.Ident); ok {
+					visit(receiver.Name, selector.Sel.Name, s.set.Position(call.Pos()).Line)
+				}
+			}
+		}
+		return true
+	})
+}
+
+// commented tells whether a comment ends on the line or on the one before.
+func (s source) commented(line int) bool {
+	return slices.ContainsFunc(s.file.Comments, func(c *ast.CommentGroup) bool {
+		end := s.set.Position(c.End()).Line
+		return end == line || end == line-1
+	})
+}
+
+// layer is the entry of mayImport that a folder belongs to.
+func layer(t *testing.T, folder string) string {
+	t.Helper()
+	for parent := folder; parent != "."; parent = path.Dir(parent) {
+		if _, ok := mayImport[parent]; ok {
+			return parent
+		}
+	}
+	if folder != "." {
+		t.Errorf("%s/ belongs to no layer: say in mayImport what it may import", folder)
+	}
+	return "."
+}
+
+// covers tells whether an import is the one allowed, or below it for other modules and for internal.
+func covers(allowed, imported string) bool {
+	switch {
+	case allowed == ".":
+		return imported == modulePath
+	case allowed == "internal":
+		return strings.HasPrefix(imported, modulePath+"/internal/")
+	case !strings.Contains(strings.Split(allowed, "/")[0], "."):
+		return imported == modulePath+"/"+allowed
+	}
+	return imported == allowed || strings.HasPrefix(imported, allowed+"/")
+}
+
+// standard tells whether an import is of the standard library: those of modules begin with a domain.
+func standard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".")
+}
