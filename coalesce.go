@@ -33,6 +33,8 @@ type coalescer struct {
 
 	mu     sync.Mutex
 	routes map[Partition]*route
+
+	spare sync.Pool // *parcel; not shared with other enqueuers, for the sake of tests in bubbles of fake time
 }
 
 // route is one partition's line to the store.
@@ -74,10 +76,27 @@ type parcel struct {
 	oneHas [1]bool
 }
 
-var parcels = sync.Pool{New: func() any { return &parcel{done: make(chan struct{}, 1)} }}
-
 func newCoalescer(store Store, timeout time.Duration, logger *slog.Logger) *coalescer {
 	return &coalescer{store: store, caller: newID(), timeout: timeout, trouble: trouble{log: logger}, routes: make(map[Partition]*route)}
+}
+
+func newParcel() *parcel { return &parcel{done: make(chan struct{}, 1)} }
+
+// single returns a parcel of one item.
+func (c *coalescer) single(item EnqueueItem) *parcel {
+	p, _ := c.spare.Get().(*parcel)
+	if p == nil {
+		p = newParcel()
+	}
+	p.one[0], p.oneHas[0] = item, false
+	p.items, p.existing, p.sent, p.err = p.one[:], p.oneHas[:], 0, nil
+	return p
+}
+
+// reuse takes back a single parcel that is done.
+func (c *coalescer) reuse(p *parcel) {
+	p.one[0], p.err = EnqueueItem{}, nil
+	c.spare.Put(p)
 }
 
 // now estimates the store's clock.

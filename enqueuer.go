@@ -120,17 +120,14 @@ func (e *Enqueuer) enqueueOne(ctx context.Context, queue string, item EnqueueIte
 	if err != nil {
 		return false, err
 	}
-	p := parcels.Get().(*parcel)
-	p.one[0], p.oneHas[0] = item, false
-	p.items, p.existing, p.sent, p.err = p.one[:], p.oneHas[:], 0, nil
+	p := e.sender.single(item)
 	partition := [1]Partition{{Queue: queue, Index: PartitionOf(item.ID, n)}}
 	e.sender.post(partition[:], []*parcel{p})
 	if err := e.wait(ctx, p); err != nil {
 		return false, err // p may still be in a call: it is not used again
 	}
 	existing, err = p.existing[0], p.err
-	p.one[0] = EnqueueItem{}
-	parcels.Put(p)
+	e.sender.reuse(p)
 	return existing, err
 }
 
@@ -198,7 +195,7 @@ func (e *Enqueuer) split(ctx context.Context, queues []string, items []EnqueueIt
 		partition := Partition{Queue: queues[i], Index: PartitionOf(item.ID, n)}
 		b := places[partition]
 		if b == nil {
-			b = &batch{partition: partition, parcel: &parcel{done: make(chan struct{}, 1)}}
+			b = &batch{partition: partition, parcel: newParcel()}
 			places[partition], batches = b, append(batches, b)
 		}
 		b.parcel.items, b.of = append(b.parcel.items, item), append(b.of, i)

@@ -218,4 +218,3 @@ func TestOnTheStoreUnknownNamesWaitForWhoHandlesThem(t *testing.T) {
 		}
 	})
 }
-

@@ -1,0 +1,156 @@
+package chime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// enqueueStore is the part of a Store that an Enqueuer uses, in memory. It keeps every job, counts every call, and holds
+// the enqueuer to the protocol of EnqueueCall.
+type enqueueStore struct {
+	Store
+	t          testing.TB
+	partitions int
+	rtt        time.Duration // of a call
+	perCall    time.Duration // of the server, which does one at a time
+	perItem    time.Duration
+	keep       bool // the jobs
+
+	mu     sync.Mutex
+	server sync.Mutex
+	last   map[Partition]EnqueueCall
+	jobs   map[string]EnqueueItem
+	order  []string
+	calls  []EnqueueCall
+	trips  int
+	asked  int
+	under  map[Partition]bool
+	added  atomic.Int64
+
+	// fault, if set, is asked about each call: an error before or after it is carried out.
+	fault func(n int, call EnqueueCall) (before, after error)
+	// askFault is the same for Partitions.
+	askFault func(n int) error
+}
+
+func newEnqueueStore(t testing.TB, partitions int) *enqueueStore {
+	return &enqueueStore{
+		t: t, partitions: partitions, keep: true,
+		last: make(map[Partition]EnqueueCall), jobs: make(map[string]EnqueueItem), under: make(map[Partition]bool),
+	}
+}
+
+func (s *enqueueStore) Partitions(ctx context.Context, queue string) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	if s.askFault != nil {
+		if err := s.askFault(s.asked); err != nil {
+			return 0, err
+		}
+	}
+	return s.partitions, nil
+}
+
+func (s *enqueueStore) Enqueue(ctx context.Context, calls []EnqueueCall) []EnqueueAnswer {
+	s.mu.Lock()
+	s.trips++
+	for _, call := range calls {
+		if s.under[call.Partition] {
+			s.t.Errorf("two calls under way to %v", call.Partition)
+		}
+		s.under[call.Partition] = true
+	}
+	s.mu.Unlock()
+	wait(ctx, s.rtt/2)
+	answers := make([]EnqueueAnswer, len(calls))
+	for i, call := range calls {
+		answers[i] = s.enqueue(call)
+	}
+	wait(ctx, s.rtt/2)
+	s.mu.Lock()
+	for _, call := range calls {
+		delete(s.under, call.Partition)
+	}
+	s.mu.Unlock()
+	return answers
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	if d > 0 {
+		sleep(ctx, d)
+	}
+}
+
+func (s *enqueueStore) enqueue(call EnqueueCall) EnqueueAnswer {
+	if s.perCall > 0 {
+		s.server.Lock()
+		for end := time.Now().Add(s.perCall + time.Duration(len(call.Items))*s.perItem); time.Now().Before(end); {
+		}
+		s.server.Unlock()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var after error
+	if s.fault != nil {
+		var before error
+		if before, after = s.fault(len(s.calls)+1, call); before != nil {
+			s.calls = append(s.calls, copyCall(call))
+			return EnqueueAnswer{Err: before}
+		}
+	}
+	answer := s.apply(call)
+	if after != nil {
+		return EnqueueAnswer{Err: after}
+	}
+	return answer
+}
+
+func copyCall(call EnqueueCall) EnqueueCall {
+	call.Items = append([]EnqueueItem(nil), call.Items...)
+	return call
+}
+
+func (s *enqueueStore) apply(call EnqueueCall) EnqueueAnswer {
+	answer := EnqueueAnswer{Now: time.Now(), Existing: make([]bool, len(call.Items))}
+	last := s.last[call.Partition]
+	bytes := 0
+	for _, item := range call.Items {
+		bytes += len(item.Body)
+	}
+	if len(call.Items) == 0 || len(call.Items) > 500 || bytes > 1<<20 && len(call.Items) > 1 {
+		s.t.Errorf("a call of %d items and %d bytes", len(call.Items), bytes)
+	}
+	if last.Caller != "" && last.Caller != call.Caller || call.Number < last.Number {
+		s.t.Errorf("call %s %d follows %s %d", call.Caller, call.Number, last.Caller, last.Number)
+	}
+	again := call.Number == last.Number
+	if again && fmt.Sprint(last.Items) != fmt.Sprint(call.Items) {
+		s.t.Errorf("call %d was sent again with other items", call.Number)
+	}
+	if s.keep {
+		s.calls = append(s.calls, copyCall(call))
+		s.last[call.Partition] = s.calls[len(s.calls)-1]
+	}
+	s.added.Add(int64(len(call.Items)))
+	if !s.keep {
+		return answer
+	}
+	for i, item := range call.Items {
+		_, exists := s.jobs[item.ID]
+		if again || exists {
+			answer.Existing[i] = item.Own
+			continue
+		}
+		s.jobs[item.ID] = item
+		s.order = append(s.order, item.ID)
+	}
+	return answer
+}
+
+var errLost = errors.New("connection lost")
