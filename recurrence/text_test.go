@@ -170,6 +170,9 @@ func TestRulesThatDifferHaveDifferentTexts(t *testing.T) {
 			r.StartTime = on("2000-01-01 00:00:17")
 		}
 		rule, err := r.RRule()
+		if codesOf(err) == string(CodeNeverFires) {
+			return key + "never" // from this start
+		}
 		if err != nil {
 			t.Fatalf("%+v: %v", r, err)
 		}

@@ -1,0 +1,77 @@
+package recurrence
+
+import "math/bits"
+
+// secondsPerDay is the length of a day on a clock that never changes.
+const secondsPerDay = 86400
+
+// never is the wall second or instant of what does not happen. It is far beyond the horizon, and adding an offset to it is safe.
+const never = int64(1) << 60
+
+// floorDiv divides, rounding down, for b > 0.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// mod is the remainder of [floorDiv]: 0 to b-1, for b > 0.
+func mod(a, b int64) int64 {
+	r := a % b
+	if r < 0 {
+		r += b
+	}
+	return r
+}
+
+// A date is a day of the Gregorian calendar: a month counted from January of year 0, and a day of that month from 1.
+type date struct {
+	month int64
+	day   int
+}
+
+// dateOf gives the date of a day counted from 1 January 1970. It holds for every year from 0 to 5,000,000.
+func dateOf(day int64) date {
+	// Years that begin in March put the leap day last; 719,468 days lie between 1 March of year 0 and 1970.
+	sinceMarch := uint64(day + 719468)
+	century := (4*sinceMarch + 3) / 146097
+	inCentury := sinceMarch - century*146097/4
+	year := (4*inCentury + 3) / 1461
+	inYear := inCentury - year*1461/4
+	month := (5*inYear + 2) / 153 // 0 is March: 153 days are five months
+	return date{
+		month: int64((century*100+year)*12 + month + 2),
+		day:   int(inYear-(153*month+2)/5) + 1,
+	}
+}
+
+// firstOf gives the first day of a month, counted from 1 January 1970. It is the inverse of [dateOf].
+func firstOf(month int64) int64 {
+	m := uint64(month - 2)
+	year, m := m/12, m%12
+	return int64(year*365+year/4-year/100+year/400+(153*m+2)/5) - 719468
+}
+
+// lengthOf is the number of days in a month.
+func lengthOf(month int64) int {
+	const longMonths = 0b1010_1101_0101 // bit 0 is January
+	year, m := uint64(month)/12, uint64(month)%12
+	if m != 1 {
+		return 30 + int(longMonths>>m&1)
+	}
+	if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+		return 29
+	}
+	return 28
+}
+
+// weekdayAt counts from Monday, which is 0.
+func weekdayAt(day int64) int64 { return mod(day+3, 7) }
+
+// lowest is the number of the lowest bit of a mask at or above bit n; ok is false where there is none.
+func lowest(mask uint64, n int) (bit int, ok bool) {
+	mask = mask >> n << n
+	return bits.TrailingZeros64(mask), mask != 0
+}
