@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -81,9 +82,14 @@ func (s *enqueueStore) Enqueue(ctx context.Context, calls []EnqueueCall) []Enque
 	return answers
 }
 
+// wait sleeps; what is too short for a timer it spins away.
 func wait(ctx context.Context, d time.Duration) {
-	if d > 0 {
+	if d >= 200*time.Microsecond {
 		sleep(ctx, d)
+		return
+	}
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		runtime.Gosched()
 	}
 }
 

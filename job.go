@@ -1,6 +1,7 @@
 package chime
 
 import (
+	"fmt"
 	"log/slog"
 	"time"
 )
@@ -25,7 +26,15 @@ type Job struct {
 	Payload []byte // the encoded arguments; see Decode
 }
 
-// Decode reads the arguments into v, a pointer.
+// Decode reads the arguments into v, a pointer. An empty payload leaves v as it is; fields that v does not have are ignored;
+// of a time only the instant is as it was.
+//
+// Raw JSON, stored as []byte or json.RawMessage, is decoded as JSON: no msgpack of more than one byte begins as JSON does.
+// (A payload of one digit is msgpack.) A *[]byte or *json.RawMessage gets the payload as it is stored.
+//
+// Arguments that cannot be decoded never can be: returned from the handler, the error ends the job in the dead set, as
+// Discard does. That covers what is cut short, nested deeper than 64, has more than 1,048,576 values, and extensions of
+// msgpack other than the timestamp.
 func (j *Job) Decode(v any) error { return decode(j.Payload, v) }
 
 // Lateness is how long after its planned instant the attempt began; never negative.
@@ -46,4 +55,9 @@ func (j *Job) LogValue() slog.Value {
 		attrs = append(attrs, slog.String("schedule", j.Schedule), slog.Time("planned", j.Planned))
 	}
 	return slog.GroupValue(attrs...)
+}
+
+// String names the job. It keeps the payload out of what is printed with %v and %s.
+func (j *Job) String() string {
+	return fmt.Sprintf("job %q (ID %s, queue %s, attempt %d)", j.Name, j.ID, j.Queue, j.Attempt)
 }

@@ -48,25 +48,27 @@ func (s *steering) Error() string {
 	if s.err != nil {
 		return s.err.Error()
 	}
-	switch s.outcome.Action {
-	case Snoozed:
-		return fmt.Sprintf("snoozed for %v", s.outcome.Delay)
-	case Discarded:
-		return "discarded"
-	}
-	return fmt.Sprintf("retry after %v", s.outcome.Delay)
+	return fmt.Sprintf("snoozed for %v", s.outcome.Delay)
 }
 
 func (s *steering) Unwrap() error { return s.err }
 
 // RetryAfter fails the attempt like err and has the next one made after d instead of the backoff. A negative d counts as 0,
-// more than 100 years as 100 years.
+// more than 100 years as 100 years. A nil err gives nil, so that the error of a call can be passed through; to come back
+// without having failed there is Snooze.
 func RetryAfter(d time.Duration, err error) error {
+	if err == nil {
+		return nil
+	}
 	return &steering{outcome: Outcome{Action: Retried, Delay: clampDelay(d), Delayed: true}, err: err}
 }
 
 // Discard fails the job for good: it goes to the dead set with err as the reason, whatever attempts are left.
+// A nil err gives nil: the job has succeeded.
 func Discard(err error) error {
+	if err == nil {
+		return nil
+	}
 	return &steering{outcome: Outcome{Action: Discarded}, err: err}
 }
 

@@ -1,0 +1,134 @@
+package chime
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPayloadIsNeverLogged(t *testing.T) {
+	var out bytes.Buffer
+	job := &Job{ID: "1", Name: "report", Schedule: "nightly", Payload: []byte("canary")}
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "job", job)
+	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "job", job)
+	fmt.Fprintf(&out, "%v %+v %s", job, job, job)
+	if strings.Contains(out.String(), "canary") || strings.Contains(out.String(), "99 97 110") {
+		t.Errorf("logged: %s", out.String())
+	}
+	if !strings.Contains(out.String(), "nightly") || !strings.Contains(out.String(), "report") {
+		t.Errorf("logged: %s", out.String())
+	}
+}
+
+func TestLatenessIsNeverNegative(t *testing.T) {
+	planned := time.Unix(1000, 0)
+	for _, test := range []struct {
+		job  Job
+		want time.Duration
+	}{
+		{Job{Planned: planned, Started: planned.Add(time.Second)}, time.Second},
+		{Job{Planned: planned, Started: planned.Add(-time.Second)}, 0},
+		{Job{Started: planned}, 0},
+		{Job{Planned: planned}, 0},
+	} {
+		if got := test.job.Lateness(); got != test.want {
+			t.Errorf("planned %v, started %v: %v late, want %v", test.job.Planned, test.job.Started, got, test.want)
+		}
+	}
+}
+
+type kindArgs struct{ Customer string }
+
+func TestKindBindsANameToItsArguments(t *testing.T) {
+	report := Define[kindArgs]("kind.report")
+	store := newEnqueueStore(t, 1)
+	receipt, err := report.Enqueue(t.Context(), quietEnqueuer(store, EnqueuerOptions{}), kindArgs{"a"}, MaxAttempts(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := decodeEnvelope(store.jobs[receipt.ID].Body)
+	if err != nil || env.name != "kind.report" || env.maxAttempts != 2 {
+		t.Errorf("sent %+v, %v", env, err)
+	}
+	if item := report.Item(kindArgs{"b"}); item.Name != "kind.report" || item.Args != (kindArgs{"b"}) {
+		t.Errorf("item %+v", item)
+	}
+	var settings scheduleSettings
+	report.With(kindArgs{"c"}).schedule(&settings)
+	if settings.jobName != "kind.report" || settings.args != (kindArgs{"c"}) {
+		t.Errorf("schedule settings %+v", settings)
+	}
+
+	worker := NewWorker(store, WorkerOptions{})
+	var got kindArgs
+	report.Handle(worker, func(_ context.Context, _ *Job, args kindArgs) error { got = args; return nil })
+	handler := worker.handlers["kind.report"].handler
+	if err := handler(t.Context(), &Job{Payload: env.payload}); err != nil || got.Customer != "a" {
+		t.Errorf("handled %+v, %v", got, err)
+	}
+	if err := handler(t.Context(), &Job{Payload: []byte{0xc1}}); OutcomeOf(err).Action != Discarded {
+		t.Errorf("arguments that do not decode: %v, want an error that discards", err)
+	}
+}
+
+func TestDefineAndHandlePanicOnMistakes(t *testing.T) {
+	report := Define[kindArgs]("kind.mistakes")
+	if again := Define[kindArgs]("kind.mistakes"); again != report {
+		t.Errorf("the same kind again is %v", again)
+	}
+	worker := NewWorker(newEnqueueStore(t, 1), WorkerOptions{})
+	handler := func(context.Context, *Job, kindArgs) error { return nil }
+	report.Handle(worker, handler)
+	for name, act := range map[string]func(){
+		"no name":          func() { Define[kindArgs]("") },
+		"a bad name":       func() { Define[kindArgs]("a b") },
+		"another type":     func() { Define[string]("kind.mistakes") },
+		"no handler":       func() { report.Handle(worker, nil) },
+		"a second handler": func() { report.Handle(worker, handler) },
+	} {
+		func() {
+			defer func() {
+				if r := recover(); r == nil || !strings.HasPrefix(fmt.Sprint(r), "chime: ") {
+					t.Errorf("%s: panic %v, want one that says what is wrong", name, r)
+				}
+			}()
+			act()
+		}()
+	}
+}
+
+func TestPartitionOfAnOccurrenceIsThatOfItsSchedule(t *testing.T) {
+	seen := make(map[int]bool)
+	for i := range 100 {
+		name := fmt.Sprint("schedule-", i)
+		p := PartitionOf(name, 7)
+		if p < 0 || p > 6 || PartitionOf(name+"@2026-03-08T09:00:00Z", 7) != p {
+			t.Errorf("%s: %d and %d", name, p, PartitionOf(name+"@2026-03-08T09:00:00Z", 7))
+		}
+		seen[p] = true
+	}
+	if len(seen) != 7 || PartitionOf("a", 1) != 0 || PartitionOf("a", 0) != 0 {
+		t.Errorf("%d of 7 partitions are used", len(seen))
+	}
+	// FNV-1a of "a" is 0xe40c292c: what is stored relies on it.
+	if got, want := PartitionOf("a", 1<<31-1), int(uint32(0xe40c292c)%(1<<31-1)); got != want {
+		t.Errorf("PartitionOf(\"a\") = %#x, want %#x", got, want)
+	}
+}
+
+func TestNames(t *testing.T) {
+	for name, good := range map[string]bool{
+		"a": true, "email:welcome": true, "A-Z_0.9": true, strings.Repeat("n", 100): true,
+		"": false, "a b": false, "a@b": false, "a/b": false, "{a}": false, "a|b": false, "ä": false, "a\x00": false, "*": false, "?": false,
+		strings.Repeat("n", 101): false, strings.Repeat("n", 1<<20): false,
+	} {
+		err := checkName("queue", name)
+		if (err == nil) != good || err != nil && (len(err.Error()) > 200 || !strings.Contains(err.Error(), "queue")) {
+			t.Errorf("%.50q: %v, want good %v", name, err, good)
+		}
+	}
+}
