@@ -2,7 +2,12 @@ package redisstore
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,33 +21,64 @@ import (
 // A bench is one server with a store on it and short ways to call it.
 type bench struct {
 	*testing.T
-	store  *Store
-	client *redis.Client
-	// sessions made so far, by name: the number of the last call
-	numbers map[string]int64
+	store   *Store
+	client  redis.UniversalClient
+	numbers map[string]int64 // of the last call of each session
 	callers int64
 }
 
+// clusterEnv holds the addresses of a cluster: then the suite runs there and nowhere else, see TestTheSuiteOnACluster.
+const clusterEnv = "CHIME_TEST_CLUSTER"
+
 // onEveryServer runs a test on miniredis and on a real redis-server.
 func onEveryServer(t *testing.T, test func(b *bench)) {
+	if addresses := os.Getenv(clusterEnv); addresses != "" {
+		client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: strings.Fields(addresses)})
+		test(newBench(t, client))
+		return
+	}
 	t.Run("miniredis", func(t *testing.T) {
 		mini := miniredis.NewMiniRedis()
 		mini.ClockTTL(true)
 		t.Cleanup(mini.Close)
-		client := redis.NewClient(&redis.Options{
+		test(newBench(t, redis.NewClient(&redis.Options{
 			Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true,
 			Dialer: func(context.Context, string, string) (net.Conn, error) { return mini.Dial() },
-		})
-		test(newBench(t, client))
+		})))
 	})
 	t.Run("redis-server", func(t *testing.T) {
 		test(newBench(t, redistest.Start(t, redistest.Options{}).Client(nil)))
 	})
 }
 
-func newBench(t *testing.T, client *redis.Client) *bench {
+var namespaces atomic.Int64
+
+func newBench(t *testing.T, client redis.UniversalClient) *bench {
 	t.Cleanup(func() { client.Close() })
-	return &bench{T: t, store: New(client, Options{}), client: client, numbers: map[string]int64{}}
+	namespace := fmt.Sprintf("test%d", namespaces.Add(1))
+	return &bench{T: t, store: New(client, Options{Namespace: namespace}), client: client, numbers: map[string]int64{}}
+}
+
+// TestTheSuiteOnACluster runs this test binary again with the address of a cluster: all keys of a call must be in one slot,
+// and partitions of a queue on different nodes.
+func TestTheSuiteOnACluster(t *testing.T) {
+	if os.Getenv(clusterEnv) != "" {
+		return // this is that run
+	}
+	cluster := redistest.StartCluster(t, 3, redistest.Options{})
+	var addresses []string
+	for _, node := range cluster.Nodes {
+		addresses = append(addresses, node.Addr())
+	}
+	again := exec.Command(os.Args[0], "-test.run", "^Test", "-test.skip", "^TestReadme|^TestScript", "-test.v")
+	again.Env = append(os.Environ(), clusterEnv+"="+strings.Join(addresses, " "))
+	out, err := again.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if n := strings.Count(string(out), "--- PASS: Test"); n < 30 {
+		t.Errorf("%d tests ran on the cluster, want the whole suite:\n%s", n, out)
+	}
 }
 
 var line0 = chime.Partition{Queue: "default"}
