@@ -10,6 +10,7 @@ staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # against the source in both directions before anything runs.
 fuzz_targets="
 recurrence:FuzzCron
+recurrence:FuzzNext
 recurrence:FuzzParse
 recurrence:FuzzRoundTrip
 "

@@ -1,0 +1,235 @@
+package recurrence
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// engineZones have whole-day, half-hour, midnight, negative and monthly changes among them, and offsets of odd seconds.
+var engineZones = []string{
+	"", "America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo", "Pacific/Apia", "Africa/Casablanca",
+	"Asia/Kolkata", "Europe/London", "Asia/Kathmandu", "America/St_Johns", "Europe/Dublin", "Europe/Amsterdam", "Antarctica/Troll",
+	"Asia/Gaza", "Pacific/Kwajalein", "Africa/Monrovia", "Antarctica/Casey", "America/Caracas", "Asia/Manila",
+}
+
+var engineCrons = []string{
+	"*/15 9-16 * * 1-5", "0 5 29 2 *", "30 2 * * *", "15,45 * * * *", "0 */2 13 * 5", "5 0-23 */9 3,10 *", "* * * * 0", "0,30 0,1,2,3 25-31 3,4,9,10,11 0", "59 23 31 * *",
+}
+
+// A draw makes a rule and where to look at it from random numbers.
+type draw struct{ *rand.Rand }
+
+func (d draw) some(low, high, most int) (list []int) {
+	for range 1 + d.IntN(most) {
+		list = append(list, low+d.IntN(high-low+1))
+	}
+	return list
+}
+
+func (d draw) chance(n int) bool { return d.IntN(n) == 0 }
+
+// instant lies near a change of the clocks more often than not.
+func (d draw) instant(zone string) time.Time {
+	at := time.Unix(-2_000_000_000+d.Int64N(9_000_000_000), 0)
+	if d.IntN(3) > 0 {
+		at = time.Unix(d.Int64N(2_300_000_000), 0)
+	}
+	if z, err := loadZone(zone); err == nil && len(z.regimes) > 1 && d.IntN(4) > 0 {
+		at = time.Unix(z.regimes[1+d.IntN(len(z.regimes)-1)].from, 0).Add(time.Duration(d.IntN(4*86400)-2*86400) * time.Second)
+	}
+	if d.chance(2) {
+		at = at.Truncate(15 * time.Minute)
+	}
+	if zone == "Pacific/Apia" && d.chance(3) {
+		at = time.Date(2011, 12, 27+d.IntN(6), d.IntN(24), d.IntN(60), 0, 0, time.UTC)
+	}
+	return at.UTC()
+}
+
+func (d draw) rule(zone string) Recurrence {
+	r := Recurrence{TimeZone: zone}
+	if d.chance(6) {
+		r.Cron = engineCrons[d.IntN(len(engineCrons))]
+		if d.chance(2) {
+			r.Cron = fmt.Sprintf("%d,*/%d %d-23/%d %d,*/%d * %d", d.IntN(60), 1+d.IntN(40), d.IntN(24), 1+d.IntN(4), 1+d.IntN(31), 1+d.IntN(12), d.IntN(8))
+		}
+		return r
+	}
+	r.Frequency = Second + Frequency(d.IntN(7))
+	most := frequencies[r.Frequency].longest
+	if d.chance(3) {
+		r.Interval = 1 + d.IntN(min(most, []int{3, 30, 1000}[d.IntN(3)]))
+	}
+	if d.chance(2) {
+		r.Minutes = d.some(0, 59, 4)
+	}
+	if d.chance(2) {
+		r.Hours = d.some(0, 23, 5)
+		if d.chance(2) {
+			r.Hours = append(r.Hours, 0, 1, 2, 3)
+		}
+		if d.chance(8) {
+			r.Hours = upTo(0, 23, 1)
+		}
+	}
+	switch r.Frequency {
+	case Week:
+		for _, day := range d.some(0, 6, 3)[d.IntN(2):] {
+			r.WeekDays = append(r.WeekDays, time.Weekday(day))
+		}
+	case Month:
+		if d.chance(2) {
+			for _, day := range d.some(-31, 31, 4) {
+				r.MonthDays = append(r.MonthDays, day+map[bool]int{true: 1}[day == 0])
+			}
+		}
+		if d.chance(2) {
+			for range 1 + d.IntN(3) {
+				r.MonthlyOccurrences = append(r.MonthlyOccurrences, NthWeekday{time.Weekday(d.IntN(7)), d.IntN(11) - 5})
+			}
+		}
+	}
+	if r.Frequency >= Month && d.chance(3) {
+		for _, m := range d.some(1, 12, 4) {
+			r.Months = append(r.Months, time.Month(m))
+		}
+	}
+	return r
+}
+
+// compareOne draws a rule and compares what the engine and the walk say of it. It reports whether anything was compared.
+func compareOne(t *testing.T, seed uint64) bool {
+	d := draw{rand.New(rand.NewPCG(seed, 7))}
+	zone := engineZones[d.IntN(len(engineZones))]
+	r := d.rule(zone)
+	created := d.instant(zone).Add(time.Duration(d.IntN(2)) * 500 * time.Millisecond)
+	if d.IntN(3) > 0 {
+		r.StartTime = d.instant(zone)
+	}
+	if d.chance(2) {
+		r.StartTime = created.Add(time.Duration(d.IntN(8*86400)-4*86400) * time.Second)
+	}
+	from := d.instant(zone)
+	if d.chance(2) {
+		from = created.Add(-time.Duration(d.IntN(3*86400)) * time.Second)
+	}
+	slow := newSlow(r, created)
+	if from.Before(slow.start) && d.chance(2) {
+		from = slow.start.Add(time.Duration(d.IntN(3*86400)-3600) * time.Second)
+	}
+	series, err := r.Series(created)
+	if err != nil {
+		if codesOf(err) != string(CodeNeverFires) && codesOf(err) != string(CodeTimeRange) {
+			t.Errorf("seed %d: %+v: %v", seed, r, err)
+		}
+		if codesOf(err) == string(CodeNeverFires) {
+			if found := slow.between(slow.start, slow.start.AddDate(0, 0, 1+d.IntN(9)/8*700)); len(found) > 0 {
+				t.Errorf("seed %d: %+v from %s is refused, yet runs at %s", seed, r, slow.start, found[0])
+			}
+		}
+		return false
+	}
+
+	span := 3 * 24 * time.Hour
+	switch {
+	case r.Frequency == Second && r.Interval < 60:
+		span = 6 * time.Hour
+	case r.Frequency >= Day || r.Frequency == 0:
+		span = time.Duration(10+d.IntN(800)) * 24 * time.Hour
+		if slow.everyHour {
+			span = min(span, 12*24*time.Hour)
+		}
+	}
+	to := from.Add(span)
+	want := slow.between(from, to)
+	got := slices.Collect(series.Between(from, to))
+	if !slices.EqualFunc(got, want, time.Time.Equal) {
+		for i := range max(len(got), len(want)) {
+			if i >= len(got) || i >= len(want) || !got[i].Equal(want[i]) {
+				got, want = got[i:min(i+3, len(got))], want[i:min(i+3, len(want))]
+				break
+			}
+		}
+		t.Errorf("seed %d: %+v start %s: from %s to %s\ngot  %v\nwant %v", seed, r, slow.start, from, to, got, want)
+		return true
+	}
+	for range 3 {
+		after := from.Add(time.Duration(d.Int64N(int64(span))))
+		i := slices.IndexFunc(want, func(at time.Time) bool { return at.After(after) })
+		got, ok := series.Next(after)
+		if i < 0 && ok && got.Before(to) || i >= 0 && !(ok && got.Equal(want[i])) {
+			t.Errorf("seed %d: %+v start %s: after %s got %s, %v", seed, r, slow.start, after, got, ok)
+		}
+	}
+	compareRuns(t, seed, d, r, created, slow)
+	return true
+}
+
+// compareRuns holds First and All to the table of starts, with an end and a count.
+func compareRuns(t *testing.T, seed uint64, d draw, r Recurrence, created time.Time, slow *slow) {
+	created = created.Truncate(time.Second)
+	from := slow.start
+	if from.Before(created) {
+		from = created
+	}
+	to := from.Add(3 * time.Hour)
+	if r.Frequency >= Day || r.Cron != "" {
+		to = from.Add(9 * 24 * time.Hour)
+	}
+	want := slow.between(from, to)
+	if r.StartTime.IsZero() && r.Cron == "" && (len(want) == 0 || !want[0].Equal(created)) && created.Before(latest) {
+		want = slices.Insert(want, 0, created)
+	}
+	r.EndTime = from.Add(time.Duration(d.Int64N(int64(to.Sub(from)))))
+	if d.chance(4) && r.StartTime.Before(from) {
+		r.EndTime = from.Add(-time.Second)
+	}
+	r.Count = 1 + d.IntN(6)
+	want = slices.DeleteFunc(want, func(at time.Time) bool { return at.After(r.EndTime) })
+	want = want[:min(len(want), r.Count)]
+	series, err := r.Series(created)
+	if err != nil {
+		if codesOf(err) != string(CodeTimeRange) && codesOf(err) != string(CodeEndBeforeStart) {
+			t.Errorf("seed %d: %+v: %v", seed, r, err)
+		}
+		return
+	}
+	got := slices.Collect(series.All())
+	first, ok := series.First()
+	if !slices.EqualFunc(got, want, time.Time.Equal) || ok != (len(want) > 0) || ok && !first.Equal(want[0]) {
+		t.Errorf("seed %d: %+v created %s:\nfirst %s\ngot   %v\nwant  %v", seed, r, created, first, got, want)
+	}
+}
+
+// TestEngineAgreesWithTheWalk compares rules drawn at random; ENGINE_RULES sets how many, ENGINE_SEED where they begin.
+func TestEngineAgreesWithTheWalk(t *testing.T) {
+	rules, _ := strconv.ParseUint(os.Getenv("ENGINE_RULES"), 10, 64)
+	begin, _ := strconv.ParseUint(os.Getenv("ENGINE_SEED"), 10, 64)
+	if rules == 0 {
+		rules = 1000
+	}
+	compared := uint64(0)
+	for seed := range rules {
+		if compareOne(t, begin+seed) {
+			compared++
+		}
+		if t.Failed() && rules < 10_000 {
+			return
+		}
+	}
+	if compared < rules/2 {
+		t.Errorf("only %d of %d rules were compared", compared, rules)
+	}
+}
+
+func FuzzNext(f *testing.F) {
+	for seed := range uint64(50) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) { compareOne(t, seed) })
+}

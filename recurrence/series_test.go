@@ -1,0 +1,132 @@
+package recurrence
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// at reads an instant.
+func at(text string) time.Time {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func TestRuleThatNeverFiresIsRefused(t *testing.T) {
+	for _, c := range []struct{ claim, text string }{
+		{"every 12 months from February on day 30", `{"startTime":"2024-02-01","frequency":"month","interval":12,"schedule":{"monthDays":30}}`},
+		{"every 2 hours from an even hour on odd hours", `{"startTime":"2024-01-01","frequency":"hour","interval":2,"schedule":{"hours":[1,3]}}`},
+		{"the same where clocks never change", `{"startTime":"2024-01-01","timeZone":"Asia/Tokyo","frequency":"hour","interval":2,"schedule":{"hours":[1,3]}}`},
+		{"30 February in cron", `{"cron":"0 0 30 2 *"}`},
+		{"30 February in cron, in a zone", `{"cron":"0 0 30 2 *","timeZone":"Europe/Berlin"}`},
+		{"every 2 minutes from an even minute in odd ones", `{"startTime":"2024-01-01","frequency":"minute","interval":2,"schedule":{"minutes":[1,3]}}`},
+		{"every day at midnight, in minute frequency, at one", `{"startTime":"2024-01-01","frequency":"minute","interval":720,"schedule":{"hours":1}}`},
+		{"count and a past end change nothing", `{"startTime":"2024-02-01","endTime":"2024-02-02","count":1,"frequency":"month","interval":12,"schedule":{"monthDays":30}}`},
+		{"a fifth Friday on the 1st", `{"startTime":"2024-02-01","frequency":"month","schedule":{"monthDays":1,"monthlyOccurrences":{"day":"friday","occurrence":5}}}`},
+		{"no 29 February in years after 1900 by hundreds", `{"startTime":"1900-02-28","frequency":"month","interval":12,"schedule":{"monthDays":31}}`},
+	} {
+		if _, err := Parse([]byte(c.text)); codesOf(err) != string(CodeNeverFires) {
+			t.Errorf("%s: got %v, want never_fires", c.claim, err)
+		}
+	}
+	_, err := MustParse(`{"frequency":"month","interval":12,"schedule":{"monthDays":30}}`).Series(at("2024-02-05T00:00:00Z"))
+	if codesOf(err) != string(CodeNeverFires) {
+		t.Errorf("created in February: got %v, want never_fires", err)
+	}
+}
+
+func TestRuleThatFiresSomewhenIsNotRefused(t *testing.T) {
+	for _, c := range []struct{ claim, text, after, want string }{
+		{"odd hours come with the change in March", `{"startTime":"2024-01-01","timeZone":"America/New_York","frequency":"hour","interval":2,"schedule":{"hours":[1,3]}}`, "2024-01-01T00:00:00Z", "2024-03-10T07:00:00Z"},
+		{"the next 29 February lies beyond the horizon", `{"startTime":"2199-03-01","frequency":"year","schedule":{"months":2}}`, "2199-01-01T00:00:00Z", ""},
+		{"cron too", `{"startTime":"2197-03-01","cron":"0 0 29 2 *"}`, "2199-01-01T00:00:00Z", ""},
+		{"a leap day every hundred years", `{"startTime":"2000-02-29","frequency":"year","interval":100}`, "2000-02-29T00:00:00Z", ""},
+		{"the last second that is searched", `{"startTime":"2199-12-31T23:59:59Z","frequency":"second"}`, "2199-12-31T23:59:58Z", "2199-12-31T23:59:59Z"},
+		{"and none after it", `{"startTime":"2199-12-31T23:59:59Z","frequency":"second"}`, "2199-12-31T23:59:59Z", ""},
+		{"the last match of a slow lattice", `{"startTime":"1900-01-01","frequency":"minute","interval":997,"schedule":{"hours":5,"minutes":3}}`, "2199-12-31T00:00:00Z", ""},
+		{"without schedule the start is a match on the second pass too", `{"startTime":"2019-11-03T06:30:00Z","timeZone":"America/New_York","frequency":"day"}`, "2019-11-01T00:00:00Z", "2019-11-03T06:30:00Z"},
+		{"hours without schedule follow elapsed time over half an hour", `{"startTime":"2019-10-05T12:15:00Z","timeZone":"Australia/Lord_Howe","frequency":"hour"}`, "2019-10-05T15:00:01Z", "2019-10-05T15:15:00Z"},
+	} {
+		series, err := MustParse(c.text).Series(at("2020-01-01T00:00:00Z"))
+		if err != nil {
+			t.Errorf("%s: %v", c.claim, err)
+			continue
+		}
+		got, ok := series.Next(at(c.after))
+		if ok != (c.want != "") || ok && !got.Equal(at(c.want)) {
+			t.Errorf("%s: got %s, %v, want %q", c.claim, got, ok, c.want)
+		}
+	}
+}
+
+// Samoa skipped 30 December 2011; a run named for it takes its clock time on the 31st, among those of the 31st.
+func TestMovedRunsStayInOrderAndMerge(t *testing.T) {
+	series, err := MustParse(`{"startTime":"2011-12-29T09:00","timeZone":"Pacific/Apia","frequency":"day","interval":1,"schedule":{"hours":[9,21],"minutes":[0,30]}}`).Series(at("2011-01-01T00:00:00Z"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for run := range series.Between(at("2011-12-30T00:00:00Z"), at("2011-12-31T10:00:00Z")) {
+		got = append(got, run.Format("02T15:04"))
+	}
+	want := []string{"29T21:00", "29T21:30", "31T09:00", "31T09:30", "31T21:00", "31T21:30"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestBetweenIncludesItsBeginningAndIgnoresCount(t *testing.T) {
+	series, err := MustParse(`{"startTime":"2026-01-01","frequency":"day","count":1}`).Series(at("2026-06-01T00:00:00Z"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		from, to string
+		want     int
+	}{
+		{"2026-01-01T00:00:00Z", "2026-01-04T00:00:00Z", 3},
+		{"2026-01-01T00:00:00.1Z", "2026-01-04T00:00:00.1Z", 3},
+		{"2025-01-01T00:00:00Z", "2026-01-01T00:00:00Z", 0},
+		{"2026-01-04T00:00:00Z", "2026-01-01T00:00:00Z", 0},
+	} {
+		if got := len(slices.Collect(series.Between(at(c.from), at(c.to)))); got != c.want {
+			t.Errorf("from %s to %s: %d runs, want %d", c.from, c.to, got, c.want)
+		}
+	}
+	if got := len(slices.Collect(series.All())); got != 1 {
+		t.Errorf("All yields %d runs, want its count of 1", got)
+	}
+}
+
+func TestRunsComeInTheZoneOfTheRule(t *testing.T) {
+	series, err := MustParse(`{"cron":"0 9 * * *","timeZone":"Europe/Berlin"}`).Series(at("2026-07-01T00:00:00Z"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, ok := series.First(); !ok || first.Format(time.RFC3339) != "2026-07-01T09:00:00+02:00" || first.Location().String() != "Europe/Berlin" {
+		t.Errorf("first run %s, want 2026-07-01T09:00:00+02:00", first)
+	}
+}
+
+// The engine must end and stay in range whatever instants a program holds.
+func TestAnyInstantMayBeAsked(t *testing.T) {
+	far := []time.Time{{}, time.Unix(-1<<62, 0), time.Unix(1<<62, 0), at("1899-12-31T00:00:00Z"), at("2500-01-01T00:00:00Z")}
+	for _, text := range []string{`{}`, `{"frequency":"second"}`, `{"frequency":"minute","schedule":{"hours":3}}`, `{"frequency":"hour","schedule":{"hours":3}}`,
+		`{"frequency":"day"}`, `{"frequency":"week"}`, `{"frequency":"month"}`, `{"frequency":"year"}`, `{"cron":"* * * * *","timeZone":"Europe/Berlin"}`} {
+		for _, created := range far {
+			series, err := MustParse(text).Series(created)
+			if err != nil {
+				t.Errorf("%s created %s: %v", text, created, err)
+				continue
+			}
+			for _, after := range far {
+				if next, ok := series.Next(after); ok && (!next.After(after) || !next.Before(latest)) {
+					t.Errorf("%s created %s: after %s comes %s", text, created, after, next)
+				}
+			}
+		}
+	}
+}
