@@ -48,7 +48,7 @@ func (c *compiler) refusal() error {
 	return refuse(CodeNeverFires, "schedule", "", "never matches: from the start on, no instant that the interval reaches fits the schedule")
 }
 
-// startMinute and startSecond are what the clock shows at the start.
+// startHour, startMinute and startSecond are what the clock shows at the start.
 func (c *compiler) startHour() int     { return int(mod(c.local, secondsPerDay) / 3600) }
 func (c *compiler) startMinute() int   { return int(mod(c.local, 3600) / 60) }
 func (c *compiler) startSecond() int64 { return mod(c.local, 60) }
@@ -80,11 +80,8 @@ func (c *compiler) hourly() {
 		return
 	}
 	c.rule.kind = blocked
-	c.rule.blocks = blocks{
-		origin: c.start - mod(c.local, 3600),
-		length: int64(c.Interval) * 3600,
-		clock:  newDial(c.hoursOr(allHours), c.minutesOr(1<<c.startMinute()), c.second()),
-	}
+	clock := newDial(c.hoursOr(allHours), c.minutesOr(1<<c.startMinute()), c.second())
+	c.rule.blocks = newBlocks(c.start-mod(c.local, 3600), int64(c.Interval), clock)
 }
 
 // second is 0 where minutes are given, otherwise that of the start.

@@ -74,25 +74,3 @@ func (s *step) inDay(at int64) (found int64, ok bool) {
 	}
 	return 0, false
 }
-
-// blocks are stretches of an hour of elapsed time, every n-th from the full local hour that holds the start, of which
-// every moment is kept that the clock shows.
-type blocks struct {
-	origin int64 // the instant the first begins
-	length int64 // seconds from one to the next
-	clock  dial
-}
-
-// next is the first wall second at or after from on clocks that keep this offset for ever.
-func (b *blocks) next(from, offset int64) int64 {
-	// The blocks of 24 intervals meet the day in every way they ever will; one more for a first that is cut short.
-	for range 26 {
-		wall := b.clock.nextDaily(from)
-		within := mod(wall-b.origin-offset, b.length)
-		if within < 3600 {
-			return wall
-		}
-		from = wall - within + b.length
-	}
-	return never
-}

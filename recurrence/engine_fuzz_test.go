@@ -140,9 +140,9 @@ func compareOne(t *testing.T, seed uint64) bool {
 	case r.Frequency == Second && r.Interval < 60:
 		span = 6 * time.Hour
 	case r.Frequency >= Day || r.Frequency == 0:
-		span = time.Duration(10+d.IntN(800)) * 24 * time.Hour
+		span = time.Duration(10+d.IntN(300)) * 24 * time.Hour
 		if slow.everyHour {
-			span = min(span, 12*24*time.Hour)
+			span = min(span, 4*24*time.Hour)
 		}
 	}
 	to := from.Add(span)
@@ -179,7 +179,7 @@ func compareRuns(t *testing.T, seed uint64, d draw, r Recurrence, created time.T
 	}
 	to := from.Add(3 * time.Hour)
 	if r.Frequency >= Day || r.Cron != "" {
-		to = from.Add(9 * 24 * time.Hour)
+		to = from.Add(4 * 24 * time.Hour)
 	}
 	want := slow.between(from, to)
 	if r.StartTime.IsZero() && r.Cron == "" && (len(want) == 0 || !want[0].Equal(created)) && created.Before(latest) {

@@ -90,13 +90,29 @@ func (z *zone) add(from, offset int64) {
 
 // at is the index of the regime that holds an instant.
 func (z *zone) at(instant int64) int {
-	return sort.Search(len(z.regimes)-1, func(i int) bool { return z.regimes[i+1].from > instant })
+	low, high := 0, len(z.regimes) // regime low begins by then, regime high does not
+	for low+1 < high {
+		if middle := (low + high) / 2; z.regimes[middle].from <= instant {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
 }
 
 // atWall is the index of the regime that a wall second belongs to: the one that shows it first or, where
 // none does, the one that skipped it.
 func (z *zone) atWall(wall int64) int {
-	return sort.Search(len(z.regimes)-1, func(i int) bool { return z.regimes[i+1].wall > wall })
+	low, high := 0, len(z.regimes)
+	for low+1 < high {
+		if middle := (low + high) / 2; z.regimes[middle].wall <= wall {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
 }
 
 // end is the wall second at which regime i no longer holds.
