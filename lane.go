@@ -43,7 +43,6 @@ type lane struct {
 	askAt          time.Time // hungry, but the last answers were empty: not before
 	empty          int       // such answers in a row
 	next           time.Time // alarm: when the next delayed job is due; zero: none, or others keep it
-	second         bool      // of those who keep the alarm
 	lapse          time.Time // when somebody's session lapses: a look is due
 	lookAt         time.Time // safety poll
 	parked         []string  // names with parked jobs that this worker handles

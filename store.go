@@ -51,7 +51,8 @@ type Signal struct {
 	Connected bool
 	// Wake: there may be work to take now.
 	Wake bool
-	// Alarm: the earliest delayed job is now due at this instant of the store's clock. Zero: no news of it.
+	// Alarm: the earliest delayed job is now to be taken at this instant of the store's clock, by the second keeper of the
+	// alarm 20 ms after it is due. Zero: no news of it.
 	Alarm time.Time
 	// Replaced is the ID of an occurrence whose successor asks it to end (overlap policy cancel). Empty: none.
 	Replaced string

@@ -349,7 +349,7 @@ func (t *taker) looked(l *lane, a *LookAnswer, now time.Time) {
 
 // horizon notes what an answer says of the time until the next one.
 func (t *taker) horizon(l *lane, h *Horizon, now time.Time) {
-	l.next, l.second, l.lapse = time.Time{}, h.Second, time.Time{}
+	l.next, l.lapse = time.Time{}, time.Time{}
 	if h.Next > 0 {
 		l.next = now.Add(h.Next)
 		if h.Second {

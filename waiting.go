@@ -43,20 +43,13 @@ func (t *taker) rouse() {
 	}
 }
 
-// keepAlarm notes that some lane has a delayed job due at an instant of the store's clock.
+// keepAlarm notes that some lane has a delayed job that is this worker's to take at an instant of the store's clock.
 func (t *taker) keepAlarm(at, now time.Time) {
-	due := at.Sub(now)
-	second := true
-	for i, l := range t.lanes {
-		if until := l.clock.until(at).Sub(now); i == 0 || until < due {
-			due = until
-		}
-		second = second && l.second
+	var due time.Time
+	for _, l := range t.lanes {
+		due = earlier(due, l.clock.until(at))
 	}
-	if second {
-		due += secondKeeper
-	}
-	t.alarm = earlier(t.alarm, now.Add(max(due, 0)))
+	t.alarm = earlier(t.alarm, later(due, now))
 }
 
 // wake turns alarms that are due into hunger, and a wake-up that finds no free slot into one for somebody else.

@@ -28,6 +28,11 @@ func (s *benchStore) Work(_ context.Context, calls []WorkCall) []WorkAnswer {
 	for i := range calls {
 		c, a := &calls[i], &answers[i]
 		a.Now = time.Now()
+		for j := range c.Settle {
+			if c.Settle[j].Kind == SettleBack {
+				s.left++
+			}
+		}
 		n := min(c.Take, s.left)
 		s.left -= n
 		a.Taken = make([]TakenJob, n)
@@ -40,13 +45,22 @@ func (s *benchStore) Work(_ context.Context, calls []WorkCall) []WorkAnswer {
 	return answers
 }
 
+func (s *benchStore) Listen(name string) Line { return benchLine{s.fakeJobStore.Listen(name)} }
+
+// benchLine keeps every session alive.
+type benchLine struct{ Line }
+
+func (benchLine) Extend(_ context.Context, calls []ExtendCall) []ExtendAnswer {
+	return make([]ExtendAnswer, len(calls))
+}
+
 func (s *benchStore) CloseSession(context.Context, Partition, string) error { return nil }
 
 // BenchmarkLoop measures the worker's own work for a job: taking in, running an empty handler, settling.
 func BenchmarkLoop(b *testing.B) {
 	for _, concurrency := range []int{1, 10, 100} {
 		b.Run(fmt.Sprint(concurrency), func(b *testing.B) {
-			store := &benchStore{fakeJobStore: newFakeJobStore(b), left: b.N, body: append([]byte("\x03work"), make([]byte, 100)...)}
+			store := &benchStore{fakeJobStore: newFakeJobStore(b), left: b.N, body: benchBody()}
 			w := NewWorker(store, WorkerOptions{Concurrency: concurrency})
 			ctx, stop := context.WithCancel(context.Background())
 			var mu sync.Mutex
@@ -67,4 +81,9 @@ func BenchmarkLoop(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
 		})
 	}
+}
+
+func benchBody() []byte {
+	e := envelope{name: "work", payload: make([]byte, 100)}
+	return e.encode()
 }

@@ -535,6 +535,50 @@ func TestUnknownNamesAreParkedAndServedByWhoHandlesThem(t *testing.T) {
 	})
 }
 
+func TestABodyOfANewerVersionIsParkedAndNotBouncedForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		w.Handle("work", func(context.Context, *Job) error { t.Error("it ran"); return nil })
+		store.add("default", job("work"), "a")
+		body := store.part(Partition{Queue: "default"}).jobs["a"]
+		body[0]++
+		stop := working(t, w)
+		pass(10 * time.Minute)
+		if got := store.kinds(); got[SettlePark] < 1 || got[SettlePark] > 11 || len(got) != 1 {
+			t.Errorf("in ten minutes settled %v, want it parked, and asked for once a minute at most", got)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWhatNobodyCanReadIsDeadWithTheReason(t *testing.T) {
+	for _, body := range [][]byte{nil, {}, {1}, {1, 0xdd, 0xff, 0xff, 0xff, 0xff}, []byte("nonsense")} {
+		synctest.Test(t, func(t *testing.T) {
+			store := newFakeJobStore(t)
+			w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+			w.Handle("work", func(context.Context, *Job) error { t.Error("it ran"); return nil })
+			store.add("default", job("work"), "a")
+			store.part(Partition{Queue: "default"}).jobs["a"] = body
+			stop := working(t, w)
+			pass(time.Second)
+			kinds := store.kinds()
+			if len(body) > 0 && body[0] > 1 {
+				if kinds[SettlePark] != 1 {
+					t.Errorf("body %q settled %v, want it parked", body, kinds)
+				}
+			} else if dead, err := decodeEnvelope(store.part(Partition{Queue: "default"}).dead["a"]); kinds[SettleDead] != 1 || err != nil || dead.lastError == "" {
+				t.Errorf("body %q settled %v with %+v, %v; want it dead with a reason", body, kinds, dead, err)
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestAJobWhoseWorkersVanishedThreeTimesIsDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
