@@ -15,6 +15,7 @@ import (
 // declare stores a schedule and places its first occurrence; from then on only workers place.
 func (b *bench) declare(name, rule, misfire string, overlap chime.OverlapPolicy) {
 	b.t.Helper()
+	pass(time.Second) // a bubble begins at midnight, which a rule might match
 	body := fmt.Sprintf(`{"version":1,"job":"tick","recurrence":%s,"misfire":%q,"grace":"1m0s","noImmediateRun":true}`, rule, misfire)
 	a := b.server.Store().Declare(b.t.Context(), []chime.Declaration{{Name: name, Queue: "default", Overlap: overlap, Body: []byte(body)}})
 	if a[0].Err != nil || a[0].Owed == nil {
