@@ -98,8 +98,8 @@ func (r *rule) nextShown(from int64) int64 {
 	z := r.zone
 	i := z.at(from)
 	wall := r.nextWall(from + z.regimes[i].offset)
-	for wall >= z.end(i) && wall != never {
-		// Clocks that fell back show again what lies before. Otherwise nothing matches before wall.
+	for i+1 < len(z.regimes) && wall >= z.end(i) {
+		// Clocks that fell back show again what lies before, even where nothing comes after. Otherwise nothing matches before wall.
 		i++
 		if g := z.regimes[i]; g.first < g.wall {
 			wall = r.nextWall(g.first)

@@ -48,6 +48,7 @@ func TestRuleThatFiresSomewhenIsNotRefused(t *testing.T) {
 		{"and none after it", `{"startTime":"2199-12-31T23:59:59Z","frequency":"second"}`, "2199-12-31T23:59:59Z", ""},
 		{"the last match of a slow lattice", `{"startTime":"1900-01-01","frequency":"minute","interval":997,"schedule":{"hours":5,"minutes":3}}`, "2199-12-31T00:00:00Z", ""},
 		{"without schedule the start is a match on the second pass too", `{"startTime":"2019-11-03T06:30:00Z","timeZone":"America/New_York","frequency":"day"}`, "2019-11-01T00:00:00Z", "2019-11-03T06:30:00Z"},
+		{"the last day of all repeats its last hour", `{"startTime":"2013-02-16T09:58:39","timeZone":"America/Sao_Paulo","frequency":"year","interval":839,"schedule":{"minutes":7}}`, "2013-02-17T01:07:00Z", "2013-02-17T02:07:00Z"},
 		{"hours without schedule follow elapsed time over half an hour", `{"startTime":"2019-10-05T12:15:00Z","timeZone":"Australia/Lord_Howe","frequency":"hour"}`, "2019-10-05T15:00:01Z", "2019-10-05T15:15:00Z"},
 	} {
 		series, err := MustParse(c.text).Series(at("2020-01-01T00:00:00Z"))
