@@ -39,3 +39,17 @@ func read(file string) string {
 	}
 	return string(text)
 }
+
+// Scripts returns the text of every script, to load them ahead or to look them up in a log of the server by their SHA-1.
+func Scripts() []string {
+	all := []script{
+		abdicateScript, arriveScript, closeScript, declareScript, departScript, departedScript, enqueueScript, extendScript,
+		leadScript, leaveScript, lookScript, owedScript, pauseScript, placeScript, postponeScript, queueScript, reapScript,
+		registryScript, removeScript, sweepScript, workScript,
+	}
+	texts := make([]string, len(all))
+	for i, s := range all {
+		texts[i] = s.text
+	}
+	return texts
+}

@@ -58,7 +58,7 @@ func run(ctx context.Context, keep bool) error {
 		return err
 	}
 	defer done()
-	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	said := diary{began: time.Now()}
 	before, err := store.Stats(ctx, chime.DefaultQueue)
 	if err != nil {

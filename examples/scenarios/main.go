@@ -89,7 +89,7 @@ func play(ctx context.Context, scenarios []scenario, now time.Time) error {
 		return err
 	}
 	defer server.Close()
-	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Logger: quiet, Concurrency: 1})
 	var items []chime.Item
 	counts := map[string]int{}

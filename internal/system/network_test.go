@@ -1,0 +1,243 @@
+//go:build unix
+
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/faultproxy"
+	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/redisstore"
+)
+
+// A lossy is a real server behind a proxy that can swallow replies, with the client's own retries and without them.
+type lossy struct {
+	*testing.T
+	server *redistest.Server
+	proxy  *faultproxy.Proxy
+	direct *redis.Client // not through the proxy
+	store  *redisstore.Store
+}
+
+// behindProxy runs a test with a client that sends again by itself and with one that does not: then chime does.
+func behindProxy(t *testing.T, test func(l *lossy)) {
+	for name, retries := range map[string]int{"client sends again": 3, "chime sends again": -1} {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t, redistest.Options{})
+			proxy := faultproxy.Start(t, server.Addr())
+			client := server.Client(&redis.Options{Addr: proxy.Addr(), MaxRetries: retries})
+			l := &lossy{T: t, server: server, proxy: proxy, direct: server.Client(nil), store: redisstore.New(client, redisstore.Options{Logger: errorsOnly})}
+			// The server knows the scripts, and so does the proxy: what is lost is the reply to a call like any other.
+			for _, script := range redisstore.Scripts() {
+				proxy.Learn(script)
+				if err := l.direct.ScriptLoad(t.Context(), script).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			test(l)
+		})
+	}
+}
+
+// counter reads one of the store's counters.
+func (l *lossy) counter(field string) string {
+	return l.direct.HGet(l.Context(), "chime:{default}:counters", field).Val()
+}
+
+// work runs roles until the condition holds.
+func (l *lossy) work(what string, is func() bool, roles ...chime.Role) {
+	l.Helper()
+	ctx, stop := context.WithCancel(l.Context())
+	done := make(chan error, 1)
+	go func() { done <- chime.Run(ctx, roles...) }()
+	until(l.T, what, is)
+	stop()
+	if err := <-done; err != nil {
+		l.Errorf("Run: %v", err)
+	}
+}
+
+func (l *lossy) lost(gone <-chan struct{}, what string) {
+	l.Helper()
+	select {
+	case <-gone:
+	default:
+		l.Errorf("the reply to %s was not lost: nothing was tested", what)
+	}
+}
+
+// nothingLeft checks that no job is stranded anywhere.
+func (l *lossy) nothingLeft() {
+	l.Helper()
+	stats, err := l.store.Stats(l.Context(), "default")
+	if err != nil {
+		l.Fatal(err)
+	}
+	if stats.Waiting != 0 || stats.InFlight != 0 || stats.Delayed != 0 || stats.Dead != 0 {
+		l.Errorf("left over: %+v, want nothing waiting, in flight, delayed or dead", stats)
+	}
+}
+
+func TestAReplyLostAfterEnqueue(t *testing.T) {
+	behindProxy(t, func(l *lossy) {
+		gone := l.proxy.LoseReply(l.proxy.Script("enqueue"))
+		enqueuer := chime.NewEnqueuer(l.store, chime.EnqueuerOptions{Logger: errorsOnly})
+		receipt, err := enqueuer.Enqueue(l.Context(), "beat", nil, chime.ID("one"))
+		if err != nil || receipt.ID != "one" || !receipt.Existing {
+			l.Errorf("receipt %+v, %v; want it existing: the first call had added it", receipt, err)
+		}
+		l.lost(gone, "enqueue")
+		if n := l.counter("/enqueued"); n != "1" {
+			l.Errorf("%s jobs, want 1", n)
+		}
+	})
+}
+
+// A lost reply to any call of a working process: every job runs once and is settled once.
+func TestAReplyLostWhileWorking(t *testing.T) {
+	for _, nth := range []int{1, 2, 3, 4, 5} {
+		t.Run(fmt.Sprintf("work call %d", nth), func(t *testing.T) {
+			behindProxy(t, func(l *lossy) {
+				const jobs = 40
+				enqueuer := chime.NewEnqueuer(l.store, chime.EnqueuerOptions{Logger: errorsOnly})
+				items := make([]chime.Item, jobs)
+				for i := range items {
+					items[i] = chime.Item{Name: "beat"}
+				}
+				if _, err := enqueuer.EnqueueMany(l.Context(), items); err != nil {
+					l.Fatal(err)
+				}
+				gone := l.proxy.LoseReply(faultproxy.Nth(nth, l.proxy.Script("work")))
+				var runs atomic.Int64
+				worker := chime.NewWorker(l.store, chime.WorkerOptions{Concurrency: 5, Logger: errorsOnly})
+				worker.Handle("beat", func(context.Context, *chime.Job) error {
+					<-time.After(10 * time.Millisecond) // so that it takes several calls
+					runs.Add(1)
+					return nil
+				})
+				l.work("all jobs are done", func() bool { return l.counter("/done") == fmt.Sprint(jobs) }, worker)
+				l.lost(gone, "work")
+				if runs.Load() != jobs {
+					l.Errorf("%d runs of %d jobs, want each once", runs.Load(), jobs)
+				}
+				l.nothingLeft()
+			})
+		})
+	}
+}
+
+func TestAReplyLostAfterDeclaringAndPlacing(t *testing.T) {
+	for _, script := range []string{"declare", "place", "lead"} {
+		for _, nth := range []int{1, 2} {
+			if script == "declare" && nth == 2 {
+				continue // it declares once
+			}
+			t.Run(fmt.Sprintf("%s call %d", script, nth), func(t *testing.T) {
+				behindProxy(t, func(l *lossy) {
+					gone := l.proxy.LoseReply(faultproxy.Nth(nth, l.proxy.Script(script)))
+					worker := chime.NewWorker(l.store, chime.WorkerOptions{Logger: errorsOnly})
+					worker.Handle("beat", func(context.Context, *chime.Job) error { return nil })
+					scheduler := chime.NewScheduler(l.store, chime.SchedulerOptions{LeaderTTL: 4 * time.Second, Logger: errorsOnly})
+					if err := scheduler.Schedule("beat", recurrence.Recurrence{Frequency: recurrence.Second, Count: 4}, chime.Misfire(chime.MisfireCatchUp)); err != nil {
+						l.Fatal(err)
+					}
+					l.work("the schedule has completed", func() bool {
+						stored, err := chime.NewSchedules(l.store).Get(l.Context(), "beat")
+						return err == nil && stored.State == chime.StateCompleted && l.counter("/done") == "4"
+					}, scheduler, worker)
+					l.lost(gone, script)
+					for planned, n := range settledRuns(l.T, l.direct, "done") {
+						if n != 1 {
+							l.Errorf("%s was done %d times, want once", planned, n)
+						}
+					}
+					if term := l.direct.HGet(l.Context(), "chime:leader", "term").Val(); script == "lead" && term != "1" {
+						l.Errorf("term %s, want 1: the same candidate took the lease again", term)
+					}
+					l.nothingLeft()
+				})
+			})
+		}
+	}
+}
+
+// SCRIPT FLUSH again and again: no caller sees an error and nothing is lost.
+func TestScriptsForgottenByTheServer(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(nil)
+	store := redisstore.New(server.Client(nil), redisstore.Options{Logger: errorsOnly})
+	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: errorsOnly, Queues: map[string]int{"default": 1, "mail": 1}})
+	worker.Handle("beat", func(context.Context, *chime.Job) error { return nil })
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- chime.Run(ctx, worker) }()
+	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+	for range 50 {
+		if err := client.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := enqueuer.EnqueueMany(t.Context(), []chime.Item{{Name: "beat"}, {Name: "beat", Options: []chime.EnqueueOption{chime.Queue("mail")}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, queue := range []string{"default", "mail"} {
+		until(t, "the jobs of "+queue+" are done", func() bool {
+			return client.HGet(t.Context(), "chime:{"+queue+"}:counters", "/done").Val() == "50"
+		})
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// At maxmemory nothing new is accepted, with an error that says so; what is there is taken, settled and retried.
+func TestAFullServerStillWorksOff(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(nil)
+	store := redisstore.New(server.Client(nil), redisstore.Options{Logger: errorsOnly})
+	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+	items := make([]chime.Item, 100)
+	for i := range items {
+		items[i] = chime.Item{Name: "beat"}
+	}
+	if _, err := enqueuer.EnqueueMany(t.Context(), items); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := enqueuer.Enqueue(t.Context(), "beat", nil); !errors.Is(err, chime.ErrStoreFull) {
+		t.Errorf("enqueue on a full server: %v, want ErrStoreFull", err)
+	}
+	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: errorsOnly, Concurrency: 3, SessionTTL: time.Second})
+	var failed atomic.Bool
+	worker.Handle("beat", func(_ context.Context, job *chime.Job) error {
+		if failed.CompareAndSwap(false, true) {
+			return errors.New("the first one fails")
+		}
+		return nil
+	}, chime.Backoff(func(int) time.Duration { return 10 * time.Millisecond }))
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- chime.Run(ctx, worker) }()
+	until(t, "all are done", func() bool {
+		return client.HGet(t.Context(), "chime:{default}:counters", "/done").Val() == "100"
+	})
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if n := client.Exists(t.Context(), "chime:{default}:jobs", "chime:{default}:ready", "chime:{default}:due").Val(); n != 0 {
+		t.Errorf("%d keys with jobs are left, want none", n)
+	}
+}
