@@ -1,0 +1,99 @@
+package chime_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/redistest"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The README's program is built as it stands and run on a real server, but for the server's address.
+func TestReadmeProgram(t *testing.T) {
+	_, rest, _ := strings.Cut(readme(t), "```go\n")
+	program, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("README.md has no program")
+	}
+	address := `"localhost:6379"`
+	if strings.Count(program, address) != 1 {
+		t.Fatalf("the program does not say %s once", address)
+	}
+	server := redistest.Start(t, redistest.Options{})
+	dir := t.TempDir()
+	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	if err := os.WriteFile(source, []byte(strings.Replace(program, address, fmt.Sprintf("%q", server.Addr()), 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-o", binary, source).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), binary)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "report@") || !strings.Contains(line, "was planned for") {
+		t.Errorf("the program printed %q, %v; want the run at creation", line, err)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+func TestReadmeIsShort(t *testing.T) {
+	if n := strings.Count(readme(t), "\n"); n > 200 {
+		t.Errorf("README.md has %d lines, want at most 200", n)
+	}
+}
+
+// Every default in the README's table is the one in defaults.go.
+func TestReadmeDefaults(t *testing.T) {
+	_, rest, _ := strings.Cut(readme(t), "## Defaults")
+	table, _, _ := strings.Cut(rest, "##")
+	got := map[string]string{}
+	for _, pair := range regexp.MustCompile("`([A-Za-z.]+)` \\| ([^|]+?) \\|").FindAllStringSubmatch(table, -1) {
+		got[pair[1]] = strings.Trim(pair[2], "`")
+	}
+	want := map[string]string{
+		"MaxAttempts":                fmt.Sprint(chime.DefaultMaxAttempts),
+		"Timeout":                    "30m",
+		"Queue":                      chime.DefaultQueue,
+		"Grace":                      fmt.Sprintf("%.0fs", chime.DefaultGrace.Seconds()),
+		"Backoff":                    fmt.Sprintf("%.0fs to %.0fh", chime.DefaultBackoff.Seconds(), chime.DefaultBackoffMost.Hours()),
+		"WorkerOptions.Concurrency":  fmt.Sprintf("%d × GOMAXPROCS", chime.DefaultConcurrency),
+		"WorkerOptions.SessionTTL":   fmt.Sprintf("%.0fs", chime.DefaultSessionTTL.Seconds()),
+		"WorkerOptions.DrainTimeout": fmt.Sprintf("%.0fs", chime.DefaultDrainTimeout.Seconds()),
+		"EnqueuerOptions.MaxPayload": fmt.Sprintf("%d MiB", chime.DefaultMaxPayload>>20),
+		"SchedulerOptions.LeaderTTL": fmt.Sprintf("%.0fs", chime.DefaultLeaderTTL.Seconds()),
+	}
+	if fmt.Sprintf("%.0fm", chime.DefaultTimeout.Minutes()) != want["Timeout"] {
+		t.Errorf("the default timeout is %v, the table's form is %s", chime.DefaultTimeout, want["Timeout"])
+	}
+	for option, value := range want {
+		if got[option] != value {
+			t.Errorf("README.md says %s is %q, the source says %q", option, got[option], value)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("README.md has %d defaults, want %d: %v", len(got), len(want), got)
+	}
+}

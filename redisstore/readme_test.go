@@ -1,0 +1,69 @@
+package redisstore
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chimejobs/chime"
+)
+
+// The README's table of keys has every key of keys.go and no other, with the type that keys.go gives it.
+func TestReadmeKeyTable(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "| key | type | holds |")
+	table, _, _ := strings.Cut(rest, "\n\n")
+	if !found {
+		t.Fatal("README.md has no table of keys")
+	}
+	got := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([a-z ]+) \\|").FindAllStringSubmatch(table, -1) {
+		got[row[1]] = row[2]
+	}
+
+	source, err := os.ReadFile("keys.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := map[string]string{} // field → type, from its comment
+	for _, m := range regexp.MustCompile(`(?m)^\t(\w+) +string // ([a-z ]+):`).FindAllStringSubmatch(string(source), -1) {
+		types[m[1]] = m[2]
+	}
+	for _, m := range regexp.MustCompile(`(?m)^// (\w+) is a ([a-z ]+?):`).FindAllStringSubmatch(string(source), -1) {
+		types[m[1]] = m[2]
+	}
+	k := keyspace("chime")
+	p := k.partition(chime.Partition{Queue: "q"})
+	want := map[string]string{
+		k.leader(): types["leader"], k.queues(): types["queues"], k.registry(): types["registry"],
+		"…:inflight:<session>": types["inflight"],
+		"…:parked:<job name>":  types["parked"],
+	}
+	if !strings.HasSuffix(p.inflight("S"), ":inflight:S") || !strings.HasSuffix(p.parked("N"), ":parked:N") {
+		t.Errorf("keys %s and %s are not what the table says", p.inflight("S"), p.parked("N"))
+	}
+	fields := reflect.ValueOf(p)
+	for i := range fields.NumField() {
+		name := fields.Type().Field(i).Name
+		if name == "prefix" {
+			continue
+		}
+		key := strings.TrimPrefix(fields.Field(i).String(), p.prefix)
+		want["…:"+key] = types[name]
+	}
+	for key, kind := range want {
+		if got[key] != kind || kind == "" {
+			t.Errorf("key %s is a %q in README.md, a %q in keys.go", key, got[key], kind)
+		}
+	}
+	for key := range got {
+		if _, known := want[key]; !known {
+			t.Errorf("README.md has a key %s that keys.go does not build", key)
+		}
+	}
+}
