@@ -96,9 +96,9 @@ func (t *taker) refuse(f *flight, taken *TakenJob, now time.Time) (s Settlement,
 	p, err := t.read(f, taken)
 	name := f.message.name
 	switch {
-	case errors.Is(err, errNewerVersion):
+	case errors.Is(err, errNewerVersion), errors.Is(err, errNotHere):
 		t.unreadable[name] = now.Add(tellEvery)
-		return t.park(f, "a newer version of chime wrote it", now), true
+		return t.park(f, err.Error(), now), true
 	case err != nil:
 		return t.bury(f, err.Error()), true
 	case taken.Crashes >= t.worker.options.MaxCrashes:

@@ -10,11 +10,16 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// definitionVersion is the newest form of a stored definition that this program knows.
+// definitionVersion is the newest form of a stored definition that this program knows. A program that adds a field without
+// which the definition means something else raises it; a field that older programs may ignore does not.
 const definitionVersion = 1
 
-// errNewerDefinition: a newer program wrote the definition; one that knows it has to compute what follows.
-var errNewerDefinition = errors.New("the definition was written by a newer version of chime")
+// maxDefinition is the longest stored definition that is read, in bytes: arguments of the limit in base64, and all else.
+const maxDefinition = 2 << 20
+
+// errNotHere: this program cannot compute the definition, but another one may: a newer one wrote it, or it names a time
+// zone of which there is no data here. What depends on it waits for such a program; nothing is thrown away.
+var errNotHere = errors.New("the definition cannot be computed by this program")
 
 // A definition is a schedule as the store keeps it: JSON that a person can read with HGET. The store writes the first four
 // fields, the program the rest, in this order.
@@ -27,8 +32,8 @@ type definition struct {
 }
 
 // definitionBody is what an application declares. Attempts and timeout are left out where the application said nothing:
-// they are then the handler's or the worker's when the job runs. Misfire policy and grace are always written, so that a
-// later version's defaults change no schedule.
+// they are then the handler's or the worker's when the job runs. Overlap and misfire policy and grace are always written, so
+// that a later version's defaults change no schedule.
 type definitionBody struct {
 	Version        int                   `json:"version"`
 	Job            string                `json:"job"`
@@ -40,6 +45,50 @@ type definitionBody struct {
 	Timeout        string                `json:"timeout,omitempty"`
 	Args           json.RawMessage       `json:"args,omitempty"`    // arguments that are JSON
 	Payload        []byte                `json:"payload,omitempty"` // other arguments, as they are stored, in base64
+}
+
+// declaration checks a schedule and puts it into the form in which it is stored. All that is wrong comes back, joined.
+func declaration(name string, rec recurrence.Recurrence, options []ScheduleOption) (Declaration, error) {
+	settings := scheduleSettings{overlap: OverlapSkip, misfire: MisfireRunOnce, grace: DefaultGrace, jobName: name}
+	settings.queue = DefaultQueue
+	if err := checkName("name", name); err != nil {
+		settings.problems = append(settings.problems, err)
+	}
+	for _, option := range options {
+		if option == nil {
+			settings.refuse("an option is nil")
+			continue
+		}
+		option.schedule(&settings)
+	}
+	if err := rec.Validate(); err != nil {
+		settings.problems = append(settings.problems, err)
+	} else if err := runsNever(rec, settings.noImmediateRun); err != nil {
+		settings.problems = append(settings.problems, err)
+	}
+	payload, err := encodeStable(settings.args)
+	if err == nil && len(payload) > DefaultMaxPayload {
+		err = tooLarge(len(payload), DefaultMaxPayload)
+	}
+	if err != nil {
+		settings.refuse("args: %w", err)
+	}
+	if err := settings.err(); err != nil {
+		return Declaration{}, err
+	}
+	body := definitionBody{
+		Version: definitionVersion, Job: settings.jobName, Recurrence: rec, Misfire: settings.misfire, Grace: settings.grace.String(),
+		NoImmediateRun: settings.noImmediateRun, MaxAttempts: settings.maxAttempts,
+	}
+	if settings.timeout > 0 {
+		body.Timeout = settings.timeout.String()
+	}
+	body.setPayload(payload)
+	text, err := body.canonical()
+	if err != nil {
+		return Declaration{}, err
+	}
+	return Declaration{Name: name, Queue: settings.queue, Overlap: settings.overlap, Body: text}, nil
 }
 
 // setPayload keeps arguments that are JSON as JSON, for those who read the definition.
@@ -72,82 +121,58 @@ func (b *definitionBody) canonical() ([]byte, error) {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
-// parseDefinition reads what the store holds. It refuses what it cannot compute with certainty.
+// parseDefinition reads what the store holds. Fields that it does not know are ignored: what must not be ignored has a version
+// of its own. An error that wraps errNotHere may be no error elsewhere; any other is for good.
 func parseDefinition(text []byte) (*definition, error) {
-	var version struct {
+	if len(text) > maxDefinition {
+		return nil, fmt.Errorf("the definition has %d bytes, at most %d are read", len(text), maxDefinition)
+	}
+	var written struct {
 		Version int `json:"version"`
 	}
-	if err := json.Unmarshal(text, &version); err != nil {
-		return nil, fmt.Errorf("the definition is no JSON: %w", err)
+	if err := json.Unmarshal(text, &written); err != nil {
+		return nil, fmt.Errorf("the definition is no JSON of ours: %w", err)
 	}
-	if version.Version > definitionVersion {
-		return nil, fmt.Errorf("%w (form %d, known %d)", errNewerDefinition, version.Version, definitionVersion)
+	if written.Version > definitionVersion {
+		return nil, fmt.Errorf("%w: a newer version of chime wrote it (form %d, known is %d)", errNotHere, written.Version, definitionVersion)
 	}
 	d := new(definition)
 	if err := json.Unmarshal(text, d); err != nil {
-		return nil, fmt.Errorf("the definition cannot be read: %w", err)
+		return nil, notHere(fmt.Errorf("the definition cannot be read: %w", err))
 	}
-	if d.Job == "" {
-		return nil, errors.New("the definition names no job")
+	if err := checkName("the definition's job", d.Job); err != nil {
+		return nil, err
+	}
+	switch d.Misfire {
+	case MisfireRunOnce, MisfireSkip, MisfireCatchUp:
+	default:
+		return nil, fmt.Errorf("%w: it has the misfire policy %.40q", errNotHere, string(d.Misfire))
 	}
 	return d, nil
 }
 
-// A plan is a definition with its rule compiled.
-type plan struct {
-	definition
-	text    string
-	series  *recurrence.Series
-	grace   time.Duration
-	timeout time.Duration
-}
-
-func newPlan(text []byte) (*plan, error) {
-	d, err := parseDefinition(text)
-	if err != nil {
-		return nil, err
-	}
-	p := &plan{definition: *d, text: string(text)}
-	if p.grace, err = time.ParseDuration(d.Grace); err != nil {
-		return nil, fmt.Errorf("the definition's grace: %w", err)
-	}
-	if d.Timeout != "" {
-		if p.timeout, err = time.ParseDuration(d.Timeout); err != nil {
-			return nil, fmt.Errorf("the definition's timeout: %w", err)
+// notHere marks an error that comes of this machine's lack of time zone data.
+func notHere(err error) error {
+	for _, problem := range recurrence.Errors(err) {
+		if problem.Code == recurrence.CodeTimeZoneUnknown {
+			return fmt.Errorf("%w: %w", errNotHere, err)
 		}
 	}
-	if p.series, err = d.Recurrence.Series(d.Created); err != nil {
-		return nil, fmt.Errorf("the definition's recurrence: %w", err)
-	}
-	return p, nil
+	return err
 }
 
-// plans remembers compiled definitions by schedule, so that a busy schedule is compiled once and not at each occurrence.
-// It belongs to one goroutine.
-type plans struct {
-	byName map[string]*plan
-}
-
-const plansKept = 4096
-
-// of returns the plan of a stored definition.
-func (c *plans) of(name string, text []byte) (*plan, error) {
-	if p := c.byName[name]; p != nil && p.text == string(text) {
-		return p, nil
+// forLog is a definition without its arguments, which may be secret, and only their size.
+func forLog(text []byte) string {
+	var d definition
+	if err := json.Unmarshal(text, &d); err != nil {
+		return fmt.Sprintf("unreadable, %d bytes", len(text))
 	}
-	p, err := newPlan(text)
+	if n := len(d.payload()); n > 0 {
+		d.Args, d.Payload = json.RawMessage(fmt.Sprintf(`"%d bytes"`, n)), nil
+	}
+	shown, err := json.Marshal(d)
 	if err != nil {
-		return nil, err
+		return fmt.Sprintf("unreadable, %d bytes", len(text))
 	}
-	if c.byName == nil {
-		c.byName = map[string]*plan{}
-	}
-	if len(c.byName) >= plansKept {
-		for other := range c.byName { // any one: maps begin anywhere
-			delete(c.byName, other)
-			break
-		}
-	}
-	c.byName[name] = p
-	return p, nil
+	return string(shown)
 }

@@ -89,7 +89,7 @@ func (t *taker) placed(l *lane, sent []Placement, answers []PlaceAnswer, now tim
 }
 
 // read makes a flight's job of what the store has given: the envelope, or the definition of an occurrence's schedule. An
-// error means that nobody can ever run it, but for errNewerVersion: then another worker may.
+// error means that nobody can ever run it, but for errNewerVersion and errNotHere: then another worker may.
 func (t *taker) read(f *flight, taken *TakenJob) (p *plan, err error) {
 	schedule, planned, err := splitOccurrence(taken.ID)
 	f.schedule = schedule
@@ -108,10 +108,6 @@ func (t *taker) read(f *flight, taken *TakenJob) (p *plan, err error) {
 		return nil, err
 	case len(taken.Definition) > 0:
 		p, err := t.plans.of(schedule, taken.Definition)
-		if errors.Is(err, errNewerDefinition) {
-			f.message.name = jobNamed(taken.Definition)
-			return nil, errNewerVersion
-		}
 		if err != nil {
 			f.message.name = jobNamed(taken.Definition)
 			return nil, err

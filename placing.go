@@ -1,7 +1,8 @@
 package chime
 
 import (
-	"fmt"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/chimejobs/chime/recurrence"
@@ -10,7 +11,7 @@ import (
 const (
 	catchUpWindow = 24 * time.Hour // how far back missed occurrences are caught up
 	catchUpMost   = 100            // and how many of them, with the one that was late
-	missedMost    = 1_000_000      // counting missed instants ends here
+	missedMost    = 1_000_000      // counting what one placing missed ends here
 )
 
 // late tells whether an occurrence taken at an instant missed its own: by more than the grace, which is at most the time
@@ -36,6 +37,10 @@ func (p *plan) runs(planned, taken time.Time) bool {
 
 // next works out what follows the cursor of an owed schedule. It is the same whoever computes it and whenever: it depends on
 // the definition, the cursor and the instant since when it is owed, never on the time at which it is computed.
+//
+// Runs used up are the store's to judge: an occurrence is proposed though none may be left. Only what is counted as missed or
+// caught up ends with the last run, for nothing was to follow that. (Should the last one be given back, its schedule is owed
+// again, and all of it counts then.)
 func (p *plan) next(o Owed) Placement {
 	placement := Placement{
 		Partition: o.Partition, Name: o.Name, Revision: p.Revision, Cursor: o.Cursor, Count: p.Recurrence.Count,
@@ -51,6 +56,9 @@ func (p *plan) next(o Owed) Placement {
 	default:
 		placement.Missed = p.count(at, since)
 		placement.add(p.series.Next(since))
+	}
+	if count := p.Recurrence.Count; count > 0 && o.Cursor.Used >= count {
+		placement.Missed, placement.CaughtUp = 0, 0
 	}
 	return placement
 }
@@ -68,27 +76,29 @@ func (p *plan) first() (time.Time, bool) {
 		return first, ok
 	}
 	r := p.Recurrence
-	atOnce := r.Cron == "" && (r.StartTime.IsZero() || r.Frequency == 0 && r.StartTime.Before(p.Created))
+	calendar := r.Cron != "" && !strings.Contains(r.Cron, "@every") // an @every begins at creation, as a frequency does
+	atOnce := !calendar && r.StartTime.IsZero() || r.Cron == "" && r.Frequency == 0 && r.StartTime.Before(p.Created)
 	if !atOnce || first.After(p.Created) {
 		return first, true
 	}
-	if r.Frequency == 0 {
+	if r.Cron == "" && r.Frequency == 0 {
 		return time.Time{}, false
 	}
 	return p.series.Next(p.Created)
 }
 
-// catchUp places the occurrences missed after at and until since, the newest within window and cap, oldest first.
+// catchUp places the occurrences missed after at and until since, the newest within window and cap, oldest first. The one at
+// the cursor is the hundredth: whoever took it runs it, unless it is older than the window. (Dropping it for a newer one would
+// make what is run depend on when the others of the hundred are taken.)
 func (p *plan) catchUp(placement *Placement, at, since time.Time) {
-	from := since.Add(-catchUpWindow)
-	if at.Before(from) {
-		placement.Missed = p.count(at, from)
-	} else {
-		from = at
+	from := at.Add(time.Nanosecond)
+	if window := since.Add(-catchUpWindow); from.Before(window) {
+		from = window
+		placement.Missed = p.count(at, window.Add(-time.Nanosecond))
 	}
 	kept := make([]time.Time, 0, catchUpMost)
 	oldest := 0 // where the oldest is, once kept is full
-	for next := range p.series.Between(from.Add(time.Nanosecond), since.Add(time.Nanosecond)) {
+	for next := range p.series.Between(from, since.Add(time.Nanosecond)) {
 		if len(kept) < catchUpMost-1 {
 			kept = append(kept, next)
 			continue
@@ -97,6 +107,7 @@ func (p *plan) catchUp(placement *Placement, at, since time.Time) {
 		oldest = (oldest + 1) % len(kept)
 		placement.Missed++
 	}
+	placement.Missed = min(placement.Missed, missedMost)
 	placement.Instants = append(append(placement.Instants, kept[oldest:]...), kept[:oldest]...)
 	placement.CaughtUp = len(kept)
 	if len(kept) == 0 {
@@ -118,7 +129,7 @@ func (p *plan) count(from, to time.Time) int {
 // runsNever refuses what could only run at creation and must not.
 func runsNever(r recurrence.Recurrence, noImmediateRun bool) error {
 	if noImmediateRun && r.Frequency == 0 && r.Cron == "" && r.StartTime.IsZero() {
-		return fmt.Errorf("recurrence runs once, when it is created, and NoImmediateRun forbids that: give it a StartTime or a Frequency")
+		return errors.New("recurrence runs once, when it is created, and NoImmediateRun forbids that: give it a StartTime or a Frequency")
 	}
 	return nil
 }

@@ -1,0 +1,86 @@
+package chime
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/recurrence"
+)
+
+func TestNoImmediateRunLeavesOutTheRunAtCreation(t *testing.T) {
+	created := instant(t, "2026-03-01T12:00:00Z")
+	for _, c := range []struct {
+		rule string
+		want string // empty: none
+	}{
+		{`{"recurrence":{"frequency":"hour"}}`, "2026-03-01T13:00:00Z"},
+		{`{"recurrence":{"frequency":"day","schedule":{"hours":[12],"minutes":[0]}}}`, "2026-03-02T12:00:00Z"},
+		{`{"recurrence":{"cron":"@every 90m"}}`, "2026-03-01T13:30:00Z"},
+		{`{"recurrence":{"cron":"CRON_TZ=Europe/Berlin @every 1h"}}`, "2026-03-01T13:00:00Z"},
+		{`{"recurrence":{"cron":"0 12 * * *"}}`, "2026-03-01T12:00:00Z"}, // a cron line's match: no rule runs it for being created
+		{`{"startTime":"2026-03-01T12:00:00Z","recurrence":{"frequency":"hour"}}`, "2026-03-01T12:00:00Z"},
+		{`{"startTime":"2026-03-01T11:30:00Z","recurrence":{"frequency":"hour"}}`, "2026-03-01T12:30:00Z"},
+		{`{"startTime":"2026-03-01T12:00:01Z"}`, "2026-03-01T12:00:01Z"},
+		{`{"startTime":"2026-03-01T11:00:00Z"}`, ""},
+	} {
+		got := ""
+		if first, ok := planFor(t, created, recurrence.MustParse(c.rule), NoImmediateRun()).first(); ok {
+			got = first.UTC().Format(time.RFC3339)
+		}
+		if got != c.want {
+			t.Errorf("%s created at %v: first run %q, want %q", c.rule, created, got, c.want)
+		}
+	}
+}
+
+// What follows the last run of a count was never to run, so nothing of it was missed.
+func TestNothingIsMissedAfterTheLastRunOfACount(t *testing.T) {
+	created := instant(t, "2026-03-01T00:00:00Z")
+	for _, policy := range []MisfirePolicy{MisfireRunOnce, MisfireSkip, MisfireCatchUp} {
+		p := planFor(t, created, recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: created, Count: 5}, Misfire(policy))
+		for used, want := range map[int]bool{4: true, 5: false} {
+			cursor := Cursor{At: created.Add(4 * time.Minute), Used: used, Placed: true}
+			got := p.next(Owed{Cursor: cursor, Since: created.Add(30 * time.Minute)})
+			if some := got.Missed+got.CaughtUp > 0; some != want || got.Count != 5 {
+				t.Errorf("%s, %d of 5 used: missed %d, caught up %d, count %d; want some %v, count 5", policy, used, got.Missed, got.CaughtUp, got.Count, want)
+			}
+		}
+	}
+}
+
+func TestTheWindowOfCatchingUpHasOneEnd(t *testing.T) {
+	created := instant(t, "2026-03-01T00:00:00Z")
+	p := planFor(t, created, recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: created}, Misfire(MisfireCatchUp))
+	at := instant(t, "2026-03-05T00:00:00Z")
+	since := at.Add(30 * time.Hour)
+	got := p.next(Owed{Cursor: Cursor{At: at, Placed: true}, Since: since})
+	edge := since.Add(-catchUpWindow)
+	if !p.runs(edge, since) {
+		t.Error("an occurrence exactly as old as the window is dropped at its taking")
+	}
+	if len(got.Instants) == 0 || !got.Instants[0].Equal(edge) || got.Missed != 5 || got.CaughtUp != 25 {
+		t.Errorf("got %d instants from %v, %d missed; want 25 from %v, 5 missed", len(got.Instants), got.Instants, got.Missed, edge)
+	}
+}
+
+func TestCountingTheMissedIsBounded(t *testing.T) {
+	created := instant(t, "2020-01-01T00:00:00Z")
+	rec := recurrence.Recurrence{Frequency: recurrence.Second, StartTime: created}
+	for _, policy := range []MisfirePolicy{MisfireRunOnce, MisfireCatchUp} {
+		p := planFor(t, created, rec, Misfire(policy))
+		since := created.AddDate(5, 0, 0)
+		got := p.next(Owed{Cursor: Cursor{At: created, Placed: true}, Since: since})
+		last := since
+		if policy == MisfireRunOnce {
+			last = since.Add(time.Second)
+		}
+		if got.Missed != missedMost || len(got.Instants) == 0 || !got.Instants[len(got.Instants)-1].Equal(last) {
+			t.Errorf("%s: five years of seconds: %d missed, instants %v; want %d, the last at %v", policy, got.Missed, tail(got.Instants), missedMost, last)
+		}
+	}
+}
+
+func tail(instants []time.Time) string {
+	return fmt.Sprint(instants[max(0, len(instants)-1):])
+}
