@@ -55,6 +55,7 @@ var namespaces atomic.Int64
 
 func newBench(t *testing.T, client redis.UniversalClient) *bench {
 	t.Cleanup(func() { client.Close() })
+	guardKeys(t, client)
 	namespace := fmt.Sprintf("test%d", namespaces.Add(1))
 	return &bench{T: t, store: New(client, Options{Namespace: namespace}), client: client, numbers: map[string]int64{}}
 }

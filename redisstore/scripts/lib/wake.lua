@@ -2,6 +2,7 @@
 
 -- wake_one takes the longest asleep off the list and wakes it; registrations that nobody renewed are passed over.
 local function wake_one()
+  -- read after write: who sleeps depends on what was done, and waking comes last
   local sleeper = redis.call('ZRANGEBYSCORE', IDLE, whole(now_ms - STALE_MS), '+inf', 'LIMIT', 0, 1)[1]
   if sleeper then
     redis.call('ZREM', IDLE, sleeper)
@@ -13,6 +14,7 @@ end
 -- two the caller is; 0: neither.
 local function keep_alarm(instant_ms, caller)
   local place = 0
+  -- read after write: as above
   for i, keeper in ipairs(redis.call('ZRANGEBYSCORE', IDLE, whole(now_ms - STALE_MS), '+inf', 'LIMIT', 0, 2)) do
     if keeper == caller then
       place = i

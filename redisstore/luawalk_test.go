@@ -1,0 +1,441 @@
+package redisstore
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yuin/gopher-lua/ast"
+	"github.com/yuin/gopher-lua/parse"
+)
+
+// A luaWalk goes through a script in the order in which it runs, functions at their calls, both arms of each if, every loop
+// twice, and notes what is wrong with its use of Redis. It follows which variables hold which key; it computes nothing.
+type luaWalk struct {
+	title titlePage
+	lines []string
+
+	now    luaState
+	exits  []luaState // of the function under way
+	breaks []luaState // of the loop under way
+	calls  []*ast.FunctionExpr
+
+	used        map[int]bool // positions in KEYS
+	firstWrites map[string]bool
+	findings    []string
+}
+
+// luaState is what a script has done up to a point, on every way to it taken together.
+type luaState struct {
+	written bool
+	checked map[int]bool // keys read before anything was written: of their types nothing bad can come any more
+}
+
+// luaValue is what is known of a value: the key it holds (0: none), or the function.
+type luaValue struct {
+	key   int
+	fn    *ast.FunctionExpr
+	scope *luaScope
+}
+
+type luaScope struct {
+	outer *luaScope
+	names map[string]luaValue
+}
+
+func (s *luaScope) find(name string) (luaValue, *luaScope) {
+	for ; s != nil; s = s.outer {
+		if v, ok := s.names[name]; ok {
+			return v, s
+		}
+	}
+	return luaValue{}, nil
+}
+
+func inside(outer *luaScope) *luaScope { return &luaScope{outer, map[string]luaValue{}} }
+
+// commandKind says what a command does with the key that is its first argument, and to which type that belongs.
+type commandKind struct {
+	writes, grows bool   // grows: refused when the server is out of memory
+	of            string // hash, zset, list, stream; empty: any, or no key at all
+}
+
+// commands are those that a script may use: Redis 7.0 and miniredis have them all and agree on them.
+var commands = map[string]commandKind{
+	"TIME": {}, "PUBLISH": {}, // no key
+	"EXISTS": {}, "DEL": {writes: true}, "TYPE": {},
+	"HGET": {of: "hash"}, "HMGET": {of: "hash"}, "HGETALL": {of: "hash"}, "HLEN": {of: "hash"}, "HEXISTS": {of: "hash"}, "HSTRLEN": {of: "hash"},
+	"HSET": {true, true, "hash"}, "HSETNX": {true, true, "hash"}, "HINCRBY": {true, true, "hash"}, "HDEL": {true, false, "hash"},
+	"ZRANGE": {of: "zset"}, "ZRANGEBYSCORE": {of: "zset"}, "ZSCORE": {of: "zset"}, "ZRANK": {of: "zset"}, "ZCARD": {of: "zset"}, "ZCOUNT": {of: "zset"},
+	"ZADD": {true, true, "zset"}, "ZREM": {true, false, "zset"}, "ZREMRANGEBYSCORE": {true, false, "zset"}, "ZREMRANGEBYRANK": {true, false, "zset"},
+	"LLEN": {of: "list"}, "LRANGE": {of: "list"}, "RPUSH": {true, true, "list"}, "LPUSH": {true, true, "list"},
+	"LTRIM": {true, false, "list"}, "LREM": {true, false, "list"},
+	"XADD": {true, true, "stream"}, "XLEN": {of: "stream"},
+}
+
+var keyless = []string{"TIME", "PUBLISH"}
+
+// luaGlobals are what both Lua engines have and a script may rely on. tostring is not among them: it loses digits of big
+// numbers on a real server only.
+var luaGlobals = []string{"redis", "KEYS", "ARGV", "tonumber", "unpack", "ipairs", "pairs", "string", "table", "math", "type"}
+
+func walkLua(name, text string, title titlePage) (*luaWalk, error) {
+	chunk, err := parse.Parse(strings.NewReader(text), name+".lua")
+	if err != nil {
+		return nil, err
+	}
+	w := &luaWalk{
+		title: title, lines: strings.Split(text, "\n"), now: luaState{checked: map[int]bool{}},
+		used: map[int]bool{}, firstWrites: map[string]bool{},
+	}
+	w.run(chunk, inside(nil))
+	return w, nil
+}
+
+func (w *luaWalk) tell(at ast.PositionHolder, format string, arguments ...any) {
+	line := strings.TrimSpace(w.lines[max(at.Line()-1, 0)])
+	finding := fmt.Sprintf(format, arguments...) + ": " + line
+	if !slices.Contains(w.findings, finding) {
+		w.findings = append(w.findings, finding)
+	}
+}
+
+// allowed tells whether a comment on the line, or on the one before, gives a reason for what it would else be told for.
+func (w *luaWalk) allowed(at ast.PositionHolder, what string) bool {
+	for _, line := range w.lines[max(at.Line()-2, 0):at.Line()] {
+		if _, reason, ok := strings.Cut(line, "-- "+what+": "); ok && reason != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// run goes through statements; true: nothing after them is reached.
+func (w *luaWalk) run(statements []ast.Stmt, scope *luaScope) bool {
+	for _, statement := range statements {
+		if local, ok := statement.(*ast.LocalAssignStmt); ok {
+			scope = w.declare(local, scope) // what was defined before does not see these names
+		} else if w.step(statement, scope) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *luaWalk) step(statement ast.Stmt, scope *luaScope) bool {
+	switch s := statement.(type) {
+	case *ast.AssignStmt:
+		w.assign(s, scope)
+	case *ast.FuncCallStmt:
+		w.value(s.Expr, scope)
+	case *ast.DoBlockStmt:
+		return w.run(s.Stmts, inside(scope))
+	case *ast.IfStmt:
+		w.value(s.Condition, scope)
+		return w.branch(
+			func() bool { return w.run(s.Then, inside(scope)) },
+			func() bool { return w.run(s.Else, inside(scope)) },
+		)
+	case *ast.WhileStmt:
+		w.loop(func() { w.value(s.Condition, scope) }, s.Stmts, inside(scope))
+	case *ast.RepeatStmt:
+		w.loop(func() { w.value(s.Condition, scope) }, s.Stmts, inside(scope))
+	case *ast.NumberForStmt:
+		for _, e := range []ast.Expr{s.Init, s.Limit, s.Step} {
+			w.value(e, scope)
+		}
+		body := inside(scope)
+		body.names[s.Name] = luaValue{}
+		w.loop(func() {}, s.Stmts, body)
+	case *ast.GenericForStmt:
+		w.values(s.Exprs, scope)
+		body := inside(scope)
+		for _, name := range s.Names {
+			body.names[name] = luaValue{}
+		}
+		w.loop(func() {}, s.Stmts, body)
+	case *ast.FuncDefStmt:
+		w.tell(s, "a function that is not local")
+	case *ast.ReturnStmt:
+		w.values(s.Exprs, scope)
+		w.exits = append(w.exits, w.now.copy())
+		return true
+	case *ast.BreakStmt:
+		w.breaks = append(w.breaks, w.now.copy())
+		return true
+	default:
+		w.tell(s, "a statement of a kind that this lint does not know")
+	}
+	return false
+}
+
+// declare returns the scope in which the new names are known.
+func (w *luaWalk) declare(s *ast.LocalAssignStmt, outer *luaScope) *luaScope {
+	scope := inside(outer)
+	if len(s.Exprs) == 1 && len(s.Names) == 1 {
+		if fn, ok := s.Exprs[0].(*ast.FunctionExpr); ok {
+			scope.names[s.Names[0]] = luaValue{fn: fn, scope: scope} // a local function knows itself
+			return scope
+		}
+	}
+	values := w.values(s.Exprs, outer)
+	for i, name := range s.Names {
+		v := luaValue{}
+		if i < len(values) {
+			v = values[i]
+		}
+		scope.names[name] = v
+	}
+	return scope
+}
+
+func (w *luaWalk) assign(s *ast.AssignStmt, scope *luaScope) {
+	w.values(s.Rhs, scope)
+	for _, left := range s.Lhs {
+		name, ok := left.(*ast.IdentExpr)
+		if !ok {
+			w.value(left, scope)
+			continue
+		}
+		known, where := scope.find(name.Value)
+		switch {
+		case where == nil:
+			w.tell(s, "%s is assigned and not local", name.Value)
+		case known.key != 0:
+			w.tell(s, "%s holds a key and is assigned again", name.Value)
+		}
+	}
+}
+
+// branch goes through two ways of which one is taken.
+func (w *luaWalk) branch(one, other func() bool) bool {
+	before := w.now.copy()
+	endedOne := one()
+	after := w.now
+	w.now = before
+	endedOther := other()
+	switch {
+	case endedOther && !endedOne:
+		w.now = after
+	case !endedOne && !endedOther:
+		w.now.merge(after)
+	}
+	return endedOne && endedOther
+}
+
+// loop goes through a body that runs never, once or again after itself.
+func (w *luaWalk) loop(condition func(), body []ast.Stmt, scope *luaScope) {
+	outer := w.breaks
+	w.breaks = nil
+	condition()
+	never := w.now.copy()
+	for range 2 {
+		if w.run(body, scope) {
+			w.now = never.copy()
+		}
+		condition()
+	}
+	w.now.merge(never)
+	for _, state := range w.breaks {
+		w.now.merge(state)
+	}
+	w.breaks = outer
+}
+
+func (w *luaWalk) values(exprs []ast.Expr, scope *luaScope) []luaValue {
+	values := make([]luaValue, len(exprs))
+	for i, e := range exprs {
+		values[i] = w.value(e, scope)
+	}
+	return values
+}
+
+func (w *luaWalk) value(expr ast.Expr, scope *luaScope) luaValue {
+	switch e := expr.(type) {
+	case nil, *ast.TrueExpr, *ast.FalseExpr, *ast.NilExpr, *ast.NumberExpr, *ast.StringExpr:
+	case *ast.IdentExpr:
+		v, where := scope.find(e.Value)
+		if where == nil && !slices.Contains(luaGlobals, e.Value) {
+			w.tell(e, "%s is not declared before, nor one of %v", e.Value, luaGlobals)
+		}
+		return v
+	case *ast.AttrGetExpr:
+		return w.attribute(e, scope)
+	case *ast.TableExpr:
+		for _, field := range e.Fields {
+			if field.Key != nil {
+				w.value(field.Key, scope)
+			}
+			w.value(field.Value, scope)
+		}
+	case *ast.FuncCallExpr:
+		w.call(e, scope)
+	case *ast.FunctionExpr:
+		return luaValue{fn: e, scope: scope}
+	case *ast.LogicalOpExpr:
+		w.value(e.Lhs, scope)
+		w.branch(func() bool { w.value(e.Rhs, scope); return false }, func() bool { return false })
+	case *ast.RelationalOpExpr:
+		w.values([]ast.Expr{e.Lhs, e.Rhs}, scope)
+	case *ast.StringConcatOpExpr:
+		for _, v := range w.values([]ast.Expr{e.Lhs, e.Rhs}, scope) {
+			if v.key != 0 {
+				w.tell(e, "a key is part of a text")
+			}
+		}
+	case *ast.ArithmeticOpExpr:
+		w.values([]ast.Expr{e.Lhs, e.Rhs}, scope)
+	case *ast.UnaryMinusOpExpr:
+		w.value(e.Expr, scope)
+	case *ast.UnaryNotOpExpr:
+		w.value(e.Expr, scope)
+	case *ast.UnaryLenOpExpr:
+		w.value(e.Expr, scope)
+	default:
+		w.tell(e, "an expression of a kind that this lint does not know")
+	}
+	return luaValue{}
+}
+
+// attribute knows KEYS[1], and KEYS[15 + i] where the title page has KEYS[n...].
+func (w *luaWalk) attribute(e *ast.AttrGetExpr, scope *luaScope) luaValue {
+	w.value(e.Key, scope)
+	table, ok := e.Object.(*ast.IdentExpr)
+	if !ok || table.Value != "KEYS" {
+		w.value(e.Object, scope)
+		return luaValue{}
+	}
+	at := w.title.rest
+	if number, ok := e.Key.(*ast.NumberExpr); ok {
+		at, _ = strconv.Atoi(number.Value)
+	} else if at == 0 {
+		w.tell(e, "a position in KEYS that is computed, without KEYS[n...] on the title page")
+	}
+	if w.title.keys[at] == (titleKey{}) {
+		w.tell(e, "KEYS[%d] is not on the title page", at)
+	}
+	w.used[at] = true
+	return luaValue{key: at}
+}
+
+func (w *luaWalk) call(e *ast.FuncCallExpr, scope *luaScope) {
+	if e.Func == nil {
+		w.tell(e, "a method call")
+		return
+	}
+	if library, ok := e.Func.(*ast.AttrGetExpr); ok {
+		if object, ok := library.Object.(*ast.IdentExpr); ok && object.Value == "redis" {
+			w.redis(e, library, scope)
+			return
+		}
+	}
+	callee := w.value(e.Func, scope)
+	arguments := w.values(e.Args, scope)
+	for _, v := range arguments {
+		if v.fn != nil { // called by what it is handed to
+			w.enter(v, nil)
+		}
+	}
+	if callee.fn != nil {
+		w.enter(callee, arguments)
+	}
+}
+
+// enter goes through a function's body as of this call.
+func (w *luaWalk) enter(v luaValue, arguments []luaValue) {
+	if slices.Contains(w.calls, v.fn) {
+		return
+	}
+	w.calls = append(w.calls, v.fn)
+	exits, breaks := w.exits, w.breaks
+	w.exits, w.breaks = nil, nil
+	scope := inside(v.scope)
+	for i, name := range v.fn.ParList.Names {
+		p := luaValue{}
+		if i < len(arguments) {
+			p = arguments[i]
+		}
+		scope.names[name] = p
+	}
+	ended := w.run(v.fn.Stmts, scope)
+	for i, state := range w.exits {
+		if i == 0 && ended {
+			w.now = state
+		} else {
+			w.now.merge(state)
+		}
+	}
+	w.exits, w.breaks = exits, breaks
+	w.calls = w.calls[:len(w.calls)-1]
+}
+
+// redis checks one use of the table redis.
+func (w *luaWalk) redis(e *ast.FuncCallExpr, library *ast.AttrGetExpr, scope *luaScope) {
+	function, _ := library.Key.(*ast.StringExpr)
+	values := w.values(e.Args, scope)
+	switch {
+	case function != nil && function.Value == "error_reply":
+		return
+	case function == nil || function.Value != "call":
+		w.tell(e, "of redis only call and error_reply are used")
+		return
+	}
+	var command *ast.StringExpr
+	if len(e.Args) > 0 {
+		command, _ = e.Args[0].(*ast.StringExpr)
+	}
+	if command == nil {
+		w.tell(e, "the command is not a constant")
+		return
+	}
+	kind, ok := commands[command.Value]
+	if !ok {
+		w.tell(e, "%s is not among the commands that both servers have and a script may use", command.Value)
+		return
+	}
+	if slices.Contains(keyless, command.Value) {
+		return
+	}
+	if len(values) < 2 || values[1].key == 0 {
+		w.tell(e, "the key of %s is not from KEYS", command.Value)
+		return
+	}
+	key := values[1].key
+	if is := w.title.keys[key].kind; kind.of != "" && is != "" && is != kind.of {
+		w.tell(e, "%s on KEYS[%d], a %s on the title page", command.Value, key, is)
+	}
+	w.order(e, command.Value, kind, key)
+}
+
+// order holds that reads come before the first write: nothing is rolled back when one of them fails.
+func (w *luaWalk) order(e *ast.FuncCallExpr, command string, kind commandKind, key int) {
+	switch {
+	case kind.writes:
+		if !w.now.written {
+			w.firstWrites[command] = true
+			w.now.checked[key] = true // refused, it would be the first to fail and nothing is half done
+		}
+		w.now.written = true
+	case !w.now.written:
+		w.now.checked[key] = true
+	case !w.now.checked[key] && kind.of != "" && !w.allowed(e, "read after write"):
+		w.tell(e, "%s reads KEYS[%d] for the first time after something was written (say why in `-- read after write: …`)", command, key)
+	}
+}
+
+func (s luaState) copy() luaState {
+	c := luaState{s.written, map[int]bool{}}
+	for key := range s.checked {
+		c.checked[key] = true
+	}
+	return c
+}
+
+// merge adds what another way to the same point has done: written by either, checked by either.
+func (s *luaState) merge(other luaState) {
+	s.written = s.written || other.written
+	for key := range other.checked {
+		s.checked[key] = true
+	}
+}

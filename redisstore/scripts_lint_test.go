@@ -1,0 +1,283 @@
+package redisstore
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// What holds of every script and of the Go code around them. Neither server checks most of it: a real one alone refuses a
+// key of another slot, and only in a cluster; miniredis refuses none.
+
+// worksAtMaxMemory are the scripts that go on when the server is out of memory: once a script has written anything it may
+// write everything, so it begins with a write that takes no memory.
+var worksAtMaxMemory = []string{"work", "extend", "reap"}
+
+func TestEveryScriptKeepsTheRules(t *testing.T) {
+	for name, script := range loadAll(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, finding := range lint(name, script.text) {
+				t.Error(finding)
+			}
+		})
+	}
+}
+
+// lint returns what is wrong with a script.
+func lint(name, text string) []string {
+	title, findings := readTitle(name, text)
+	w, err := walkLua(name, text, title)
+	if err != nil {
+		return append(findings, err.Error())
+	}
+	findings = append(findings, w.findings...)
+	for at := range title.keys {
+		if !w.used[at] {
+			findings = append(findings, fmt.Sprintf("KEYS[%d] is on the title page and never used", at))
+		}
+	}
+	if slices.Contains(worksAtMaxMemory, name) {
+		for command := range w.firstWrites {
+			if commands[command].grows {
+				findings = append(findings, command+" is the first write: out of memory the script fails, begin with a ZREM")
+			}
+		}
+	}
+	return findings
+}
+
+// A titlePage is the comment that a script begins with.
+type titlePage struct {
+	keys map[int]titleKey
+	rest int // the n of KEYS[n...]; 0: the number of keys is fixed
+}
+
+// A titleKey is one line of it: `-- KEYS[2] …:due  zset  job ID -> …`.
+type titleKey struct{ name, kind string }
+
+var titleLine = regexp.MustCompile(`^-- KEYS\[(\d+)(\.\.\.)?\] +…:(\S+) +(hash|zset|list|stream)\b`)
+
+func readTitle(name, text string) (titlePage, []string) {
+	title := titlePage{keys: map[int]titleKey{}}
+	var findings []string
+	lines := strings.Split(text, "\n")
+	if !strings.HasPrefix(lines[0], "-- "+name+".lua: ") {
+		findings = append(findings, fmt.Sprintf("the first line is %q, want -- %s.lua: what it does", lines[0], name))
+	}
+	returns := false
+	for _, line := range lines {
+		if !strings.HasPrefix(line, "--") {
+			break
+		}
+		returns = returns || strings.HasPrefix(line, "-- Returns ")
+		if !strings.HasPrefix(line, "-- KEYS[") {
+			continue
+		}
+		part := titleLine.FindStringSubmatch(line)
+		if part == nil {
+			findings = append(findings, fmt.Sprintf("title page: %q, want -- KEYS[n] …:key  hash, zset, list or stream", line))
+			continue
+		}
+		at, _ := strconv.Atoi(part[1])
+		if at != len(title.keys)+1 || title.rest > 0 {
+			findings = append(findings, fmt.Sprintf("title page: KEYS[%d] comes after %d keys", at, len(title.keys)))
+		}
+		title.keys[at] = titleKey{part[3], part[4]}
+		if part[2] != "" {
+			title.rest = at
+		}
+	}
+	if !returns {
+		findings = append(findings, "the title page does not say what it Returns")
+	}
+	return title, findings
+}
+
+// loadAll returns all scripts by name, as they are sent.
+func loadAll(t *testing.T) map[string]script {
+	t.Helper()
+	files, err := fs.Glob(scripts, "scripts/*.lua")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	all := map[string]script{}
+	for _, file := range files {
+		name := strings.TrimSuffix(path.Base(file), ".lua")
+		all[name] = load(name)
+	}
+	return all
+}
+
+// The lint has teeth: each of these scripts breaks one rule.
+func TestTheLintFindsWhatIsWrong(t *testing.T) {
+	const title = "-- x.lua: a script.\n-- KEYS[1] …:due  zset  what is due\n-- KEYS[2] …:jobs  hash  jobs\n-- ARGV[1] a name\n-- Returns 1.\n"
+	const good = "local DUE, JOBS = KEYS[1], KEYS[2]\nredis.call('HGET', JOBS, 'a')\nredis.call('ZADD', DUE, 1, ARGV[1])\n"
+	if findings := lint("x", title+good); len(findings) > 0 {
+		t.Fatalf("a good script: %q", findings)
+	}
+	for _, c := range []struct{ rule, text, want string }{
+		{"the title names the script", "-- y.lua: another.\n" + title + good, "the first line is"},
+		{"the title says what comes back", strings.Replace(title, "-- Returns 1.\n", "", 1) + good, "does not say what it Returns"},
+		{"keys are numbered", strings.Replace(title, "KEYS[2]", "KEYS[3]", 1) + good, "comes after 1 keys"},
+		{"a key has a type", strings.Replace(title, "hash", "map", 1) + good, "want -- KEYS[n]"},
+		{"every key is on the title page", title + good + "redis.call('ZREM', KEYS[3], '')", "KEYS[3] is not on the title page"},
+		{"every key of the title page is used", title + "return redis.call('ZCARD', KEYS[1])", "KEYS[2] is on the title page and never used"},
+		{"keys are not computed", title + good + "redis.call('ZREM', KEYS[#ARGV], '')", "is computed"},
+		{"no key from data", title + good + "redis.call('ZREM', ARGV[1], '')", "the key of ZREM is not from KEYS"},
+		{"no key from text", title + good + "redis.call('ZREM', 'chime:' .. ARGV[1], '')", "the key of ZREM is not from KEYS"},
+		{"no key becomes text", title + good + "redis.call('ZREM', KEYS[1] .. ':x', '')", "a key is part of a text"},
+		{"a key variable stays", title + good + "DUE = ARGV[1]", "holds a key and is assigned again"},
+		{"functions get keys only", title + good + "local function f(k) redis.call('ZREM', k, '') end\nf(JOBS)\nf(ARGV[1])", "the key of ZREM is not from KEYS"},
+		{"the type fits", title + good + "redis.call('HDEL', DUE, 'a')", "a zset on the title page"},
+		{"commands are on the list", title + good + "redis.call('SPUBLISH', 'a', 'b')", "SPUBLISH is not among"},
+		{"commands are constant", title + good + "redis.call(ARGV[1], DUE)", "not a constant"},
+		{"errors are not swallowed", title + good + "redis.pcall('ZREM', DUE, '')", "only call and error_reply"},
+		{"errors have a code", title + good + "error('no')", "error is not declared"},
+		{"no library that one server lacks", title + good + "cmsgpack.pack(1)", "cmsgpack is not declared"},
+		{"no digits lost", title + good + "local s = tostring(12)", "tostring is not declared"},
+		{"no global is written", title + good + "count = 1", "assigned and not local"},
+		{"no local is used before it is there", title + "local function f() return later end\nlocal later = 1\n" + good + "f()", "later is not declared before"},
+		{"reads come first", title + "redis.call('ZREM', KEYS[1], '')\nredis.call('HGET', KEYS[2], 'a')", "after something was written"},
+		{"reads come first, in functions", title + "local function f() return redis.call('HGET', KEYS[2], 'a') end\nredis.call('ZREM', KEYS[1], '')\nf()", "after something was written"},
+		{"reads come first, in loops", title + "for i = 1, 3 do\nredis.call('HGET', KEYS[2], i)\nredis.call('ZCARD', KEYS[1])\nredis.call('ZREM', KEYS[1], i)\nend\nredis.call('ZREM', KEYS[1], '')", ""},
+		{"a write that ends the script is no write before", title + "if ARGV[1] then\nredis.call('ZREM', KEYS[1], '')\nreturn 0\nend\nredis.call('HGET', KEYS[2], 'a')", ""},
+		{"a reason lets it pass", title + "redis.call('ZREM', KEYS[1], '')\n-- read after write: it may be gone now\nredis.call('HGET', KEYS[2], 'a')", ""},
+		{"what was read before may be read again", title + "redis.call('HGET', KEYS[2], 'a')\nredis.call('ZREM', KEYS[1], '')\nredis.call('HGET', KEYS[2], 'b')", ""},
+	} {
+		findings := strings.Join(lint("x", c.text), "\n")
+		if (c.want == "") != (findings == "") || !strings.Contains(findings, c.want) {
+			t.Errorf("%s: found %q, want %q", c.rule, findings, c.want)
+		}
+	}
+	full := strings.Replace(title, "x.lua", "extend.lua", 1) + good
+	if findings := strings.Join(lint("extend", full), "\n"); !strings.Contains(findings, "ZADD is the first write") {
+		t.Errorf("a script that must work at maxmemory: found %q", findings)
+	}
+}
+
+// Script text is constant: a script is loaded by a literal name, every script and every piece is used, and only the two
+// fields of a loaded script are ever sent.
+func TestScriptTextIsConstant(t *testing.T) {
+	loaded := map[string]int{}
+	for file, tree := range goFiles(t) {
+		ast.Inspect(tree, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			name, sent := calledName(call), -1
+			switch name {
+			case "load":
+				literal, ok := call.Args[0].(*ast.BasicLit)
+				if !ok {
+					t.Errorf("%s: load of something else than a literal name", file)
+					return true
+				}
+				loaded[strings.Trim(literal.Value, `"`)]++
+			case "Eval", "EvalSha", "EvalRO", "EvalShaRO", "ScriptLoad":
+				sent = 1
+			case "NewScript":
+				sent = 0
+			}
+			if sent >= 0 && len(call.Args) > sent {
+				if field, ok := call.Args[sent].(*ast.SelectorExpr); !ok || field.Sel.Name != "text" && field.Sel.Name != "sha" {
+					t.Errorf("%s: %s sends something else than a loaded script", file, name)
+				}
+			}
+			return true
+		})
+	}
+	used := map[string]bool{}
+	for name := range loadAll(t) {
+		if loaded[name] != 1 {
+			t.Errorf("scripts/%s.lua is loaded %d times, want once", name, loaded[name])
+		}
+		for piece := range strings.FieldsSeq(strings.Join(usesLine.FindStringSubmatch(read("scripts/"+name+".lua")), " ")) {
+			used[piece] = true
+		}
+	}
+	pieces, err := fs.Glob(scripts, "scripts/lib/*.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range pieces {
+		name := strings.TrimSuffix(path.Base(file), ".lua")
+		if !used[name] {
+			t.Errorf("%s is used by no script", file)
+		}
+		if text := read(file); !strings.HasPrefix(text, "-- "+name+": ") {
+			t.Errorf("%s begins with %.40q, want -- %s: what it is", file, text, name)
+		}
+	}
+}
+
+// A key's name is built in keys.go and nowhere else.
+func TestKeysAreBuiltInKeysGoOnly(t *testing.T) {
+	var names []string
+	for _, title := range titles(t) {
+		for _, key := range title.keys {
+			first, _, _ := strings.Cut(key.name, ":")
+			names = append(names, first)
+		}
+	}
+	keyLike := regexp.MustCompile(`:\{|\}:|:(` + strings.Join(append(names, "queues", "wake"), "|") + `)\b`)
+	for file, tree := range goFiles(t) {
+		if file == "keys.go" {
+			continue
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING && keyLike.MatchString(literal.Value) {
+				t.Errorf("%s: %s looks like a part of a key: build it in keys.go", file, literal.Value)
+			}
+			return true
+		})
+	}
+}
+
+// titles returns the title pages by the SHA1 of their scripts.
+func titles(t *testing.T) map[string]titlePage {
+	t.Helper()
+	all := map[string]titlePage{}
+	for name, script := range loadAll(t) {
+		all[script.sha], _ = readTitle(name, script.text)
+	}
+	return all
+}
+
+// goFiles returns this package's own files, tests aside.
+func goFiles(t *testing.T) map[string]*ast.File {
+	t.Helper()
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trees := map[string]*ast.File{}
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			trees[name], err = parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return trees
+}
+
+func calledName(call *ast.CallExpr) string {
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		return f.Sel.Name
+	}
+	return ""
+}
