@@ -435,14 +435,14 @@ func TestOutageDoesNotPileUpCallers(t *testing.T) {
 			return nil, nil
 		}
 		var all sync.WaitGroup
-		for i := range 200 {
+		for i := range 4000 {
 			all.Go(func() {
 				start := time.Now()
 				if _, err := e.Enqueue(context.Background(), "a", nil); err == nil || time.Since(start) > 2*DefaultSendTimeout {
 					t.Errorf("caller %d waited %v: %v", i, time.Since(start), err)
 				}
 			})
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(5 * time.Millisecond)
 		}
 		_, err := e.EnqueueMany(context.Background(), slices.Repeat([]Item{{Name: "a"}}, 5000))
 		if err == nil {
