@@ -39,6 +39,10 @@ type fakeJobStore struct {
 }
 
 // A fakePartition is what the scripts keep of one partition.
+func (s *fakeJobStore) Announce(context.Context, []Handled) error { return nil }
+
+func (s *fakeJobStore) Unhandled(context.Context, []Handled) ([]Handled, error) { return nil, nil }
+
 type fakePartition struct {
 	ready    []string
 	due      map[string]time.Time

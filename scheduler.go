@@ -151,3 +151,19 @@ func (s *Scheduler) runs() bool {
 
 // stopsLast: the schedules are handed over when the workers have drained.
 func (s *Scheduler) stopsLast() bool { return true }
+
+// needed lists the jobs that the declared schedules make, each once.
+func (s *Scheduler) needed() []Handled {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := map[Handled]bool{}
+	var all []Handled
+	for _, declared := range s.declared {
+		h := Handled{Queue: declared.Queue, Name: jobNamed(declared.Body)}
+		if !seen[h] {
+			seen[h] = true
+			all = append(all, h)
+		}
+	}
+	return all
+}

@@ -88,8 +88,18 @@ type JobStore interface {
 	// Stats counts a queue, all its partitions together.
 	Stats(ctx context.Context, queue string) (Stats, error)
 
+	// Announce says that a live worker handles these; it is repeated every minute. Unhandled returns those of the asked that
+	// no worker has announced lately.
+	Announce(ctx context.Context, handled []Handled) error
+	Unhandled(ctx context.Context, asked []Handled) ([]Handled, error)
+
 	// PauseQueue stops (or resumes) taking from a queue; placing and enqueuing go on.
 	PauseQueue(ctx context.Context, queue string, paused bool) error
+}
+
+// Handled is a job name that a worker handles on a queue that it takes from.
+type Handled struct {
+	Queue, Name string
 }
 
 // EnqueueCall adds at most 500 jobs and about 1 MiB of bodies to one partition.

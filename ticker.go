@@ -15,6 +15,7 @@ const (
 	sweepEvery  = 30              // leader's ticks between two sweeps
 	declareStep = 100             // schedules declared in one call of the store
 	handOver    = 5 * time.Second // how long the end of Run waits for the store
+	warnAfter   = 10 * time.Second
 )
 
 // A ticker is the loop of a scheduler. It declares, and then looks again and again for what no worker has placed: every two
@@ -31,6 +32,10 @@ type ticker struct {
 	trouble   trouble
 	told      reminders
 
+	handled []Handled // what the declared schedules need
+	warnAt  time.Time
+	warned  map[Handled]bool
+
 	ticks    int
 	declared bool          // the declarations are written
 	pending  []Declaration // those that are not
@@ -45,6 +50,7 @@ func newTicker(s *Scheduler) *ticker {
 		reaper:   newReaper(s.store, DefaultSessionTTL, s.options.Logger, nil),
 		trouble:  trouble{log: s.options.Logger},
 		pending:  s.declared,
+		handled:  s.needed(),
 	}
 }
 
@@ -111,6 +117,7 @@ func (t *ticker) tick(ctx context.Context) time.Duration {
 	} else {
 		t.trouble.end("place", time.Now())
 	}
+	t.warn(ctx)
 	t.ticks++
 	wait := leaderTick
 	if !leading {
@@ -140,6 +147,31 @@ func (t *ticker) look(ctx context.Context, leading bool) error {
 		}
 	}
 	return err
+}
+
+// warn tells, once each, of declared schedules whose job no live worker handles: first ten seconds after the start, to give
+// the workers time to come up.
+func (t *ticker) warn(ctx context.Context) {
+	now := time.Now()
+	if t.warnAt.IsZero() {
+		t.warnAt = now.Add(warnAfter)
+	}
+	if now.Before(t.warnAt) || len(t.handled) == 0 {
+		return
+	}
+	t.warnAt = now.Add(announceEvery)
+	missing, err := t.store.Unhandled(ctx, t.handled)
+	if err != nil {
+		return // the store's trouble is told elsewhere
+	}
+	unhandled := make(map[Handled]bool, len(missing))
+	for _, h := range missing {
+		unhandled[h] = true
+		if !t.warned[h] {
+			t.log.Warn("chime: no live worker handles the job of a schedule", "job", h.Name, "queue", h.Queue)
+		}
+	}
+	t.warned = unhandled
 }
 
 func (t *ticker) readQueues(ctx context.Context) error {

@@ -142,6 +142,11 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err := t.prepare(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var announcing sync.WaitGroup
+	announcing.Go(func() { newAnnouncer(w).run(ctx) })
+	defer announcing.Wait()
 	return t.run(ctx)
 }
 

@@ -2,7 +2,6 @@ package recurrence
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"os"
 	"testing"
@@ -45,9 +44,6 @@ func rruleCases(t *testing.T) []rruleCase {
 	defer random.Close()
 	lines := bufio.NewScanner(random)
 	for lines.Buffer(nil, 1<<20); lines.Scan(); {
-		if bytes.Contains(lines.Bytes(), []byte(deadCase)) {
-			continue // it is refused
-		}
 		var c rruleCase
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			t.Fatal(err)
@@ -68,6 +64,9 @@ func TestRRuleIsTheOneTheOracleWasAsked(t *testing.T) {
 		}
 		rule := c.rule()
 		got, err := rule.RRule()
+		if c.ID == "r0565" && codesOf(err) == string(CodeNeverFires) {
+			continue // its only run is the one at creation; from a start it has none, and so no RFC 5545 rule
+		}
 		if err != nil || got != c.RRule {
 			t.Errorf("%s: %v:\ngot  %q (%v)\nwant %q", c.ID, rule, got, err, c.RRule)
 		}

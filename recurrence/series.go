@@ -18,13 +18,14 @@ type Series struct {
 
 	firstFrom int64 // where First begins to look
 	immediate bool  // the first run is at firstFrom, whether or not it matches
+	once      bool  // nothing matches: the immediate run is the only one
 }
 
 // Series puts the rule's start in place. Created is when the job comes to be; its fraction of a second is dropped. It is the
 // start where the rule has none, and past occurrences are counted from it.
 //
-// It returns what [Recurrence.Validate] says is wrong, and an error of code never_fires where nothing ever matches. A rule whose
-// next match lies in the year 2200 or later has simply ended.
+// It returns what [Recurrence.Validate] says is wrong, and an error of code never_fires where nothing ever matches and nothing
+// runs at creation either. A rule whose next match lies in the year 2200 or later has simply ended.
 func (r Recurrence) Series(created time.Time) (*Series, error) {
 	if err := checkRule(r); err != nil {
 		return nil, err
@@ -60,7 +61,10 @@ func (r Recurrence) Series(created time.Time) (*Series, error) {
 	runsOnce := fields == nil && r.Frequency == 0
 	s.immediate = runsOnce || fields == nil && r.StartTime.IsZero()
 	if s.rule, err = compile(r, start, zone, fields); err != nil {
-		return nil, err
+		if !s.immediate {
+			return nil, err
+		}
+		s.once, s.rule.zone = true, zone // it does run: when it is created
 	}
 	return s, nil
 }
@@ -79,6 +83,9 @@ func (s *Series) First() (time.Time, bool) {
 // creation included; the immediate run is none unless it matches; EndTime is honoured, Count is not. Given the planned time of one
 // run it returns that of the following. The bool is false where there is none.
 func (s *Series) Next(after time.Time) (time.Time, bool) {
+	if s.once {
+		return time.Time{}, false
+	}
 	return s.time(s.rule.next(unixOf(after) + 1))
 }
 

@@ -21,6 +21,9 @@ func (k keyspace) queues() string { return string(k) + ":queues" }
 // registry is a hash: schedule → the queue it lives in; the authority for where a schedule is.
 func (k keyspace) registry() string { return string(k) + ":schedules" }
 
+// handlers is a sorted set: "<queue> <job name>" → instant a live worker last said that it handles it, Unix ms.
+func (k keyspace) handlers() string { return string(k) + ":handlers" }
+
 // wake is the prefix of the wake-up channels; a sleeper's name follows.
 func (k keyspace) wake() string { return string(k) + ":wake:" }
 

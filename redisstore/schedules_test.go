@@ -173,6 +173,10 @@ func TestTakingAnOccurrenceOwesTheNext(t *testing.T) {
 			b.Fatalf("owed %+v, want report at %v", answer.Owed, at)
 		}
 		b.want("owed in the store", b.owedNames(), "[report]")
+		again := b.repeat("s", chime.WorkCall{Take: 5})
+		if len(again.Owed) != 1 || again.Owed[0].Cursor != answer.Owed[0].Cursor || !again.Taken[0].New {
+			b.Errorf("the same call again: owed %+v, taken %+v; want what the first one said", again.Owed, again.Taken)
+		}
 		next := b.work("s", chime.WorkCall{Place: []chime.Placement{{
 			Partition: line0, Name: "report", Revision: declared.Revision, Cursor: answer.Owed[0].Cursor, Instants: []time.Time{at.Add(time.Hour)},
 		}}})

@@ -43,7 +43,7 @@ func read(file string) string {
 // Scripts returns the text of every script, to load them ahead or to look them up in a log of the server by their SHA-1.
 func Scripts() []string {
 	all := []script{
-		abdicateScript, arriveScript, closeScript, declareScript, departScript, departedScript, enqueueScript, extendScript,
+		abdicateScript, announceScript, arriveScript, closeScript, declareScript, departScript, departedScript, enqueueScript, extendScript,
 		leadScript, leaveScript, lookScript, owedScript, pauseScript, placeScript, postponeScript, queueScript, reapScript,
 		registryScript, removeScript, sweepScript, workScript,
 	}

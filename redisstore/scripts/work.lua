@@ -182,6 +182,19 @@ if not again then
   end
 end
 
+-- The same call again names the schedules whose occurrence it took and whose next has not been placed since.
+local owed = {}
+if again then
+  for _, candidate in ipairs(candidates) do
+    local name, planned = occurrence(candidate.id)
+    local at, _, kind = cursor(name and cursors[name])
+    if kind == 'p' and at == planned and redis.call('ZSCORE', OWED, name) then
+      candidate.fresh = not candidate.body and not candidate.crashes
+      for _, value in ipairs({ name, definitions[name] or '', cursors[name] }) do owed[#owed + 1] = value end
+    end
+  end
+end
+
 -- taken builds the answer for one job.
 local taken = {}
 local function give(candidate)
@@ -202,7 +215,7 @@ end
 -------------------------------------------------------------------------------------------------------------------- write
 
 local was_asleep = redis.call('ZREM', IDLE, worker) == 1 -- first, for it lets the rest go on when the server is out of memory
-local owed, removed, forgotten, recorded = {}, {}, {}, {}
+local removed, forgotten, recorded = {}, {}, {}
 local counts, soonest = {}, nil
 
 local function count(field, n)

@@ -1,0 +1,59 @@
+package redisstore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+var announceScript = load("announce")
+
+const (
+	announceBatch = 500
+	announcedFor  = 3 * time.Minute // a worker says every minute what it handles
+)
+
+// Announce says that a live worker handles jobs of these names on these queues.
+func (s *Store) Announce(ctx context.Context, handled []chime.Handled) error {
+	if s.bad != nil {
+		return s.bad
+	}
+	for chunk := range slices.Chunk(handled, announceBatch) {
+		args := make([]any, len(chunk))
+		for i, h := range chunk {
+			args[i] = h.Queue + " " + h.Name
+		}
+		if err := s.run(ctx, s.client, call{&announceScript, []string{s.keys.handlers()}, args})[0].Err(); err != nil {
+			return failure("announce the handlers in", s.keys.handlers(), err)
+		}
+	}
+	return nil
+}
+
+// Unhandled returns those that no live worker has announced.
+func (s *Store) Unhandled(ctx context.Context, asked []chime.Handled) ([]chime.Handled, error) {
+	if s.bad != nil {
+		return nil, s.bad
+	}
+	var missing []chime.Handled
+	for chunk := range slices.Chunk(asked, announceBatch) {
+		members := make([]string, len(chunk))
+		for i, h := range chunk {
+			members[i] = h.Queue + " " + h.Name
+		}
+		pipe := s.client.Pipeline()
+		now, scores := pipe.Time(ctx), pipe.ZMScore(ctx, s.keys.handlers(), members...)
+		if _, err := pipe.Exec(ctx); err != nil {
+			return nil, failure("look for handlers in", s.keys.handlers(), err)
+		}
+		since := float64(now.Val().Add(-announcedFor).UnixMilli())
+		for i, score := range scores.Val() {
+			if score < since {
+				missing = append(missing, chunk[i])
+			}
+		}
+	}
+	return missing, nil
+}
