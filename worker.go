@@ -55,13 +55,13 @@ func (o WorkerOptions) validate() error {
 		}
 	}
 	if o.Concurrency < 0 {
-		errs = append(errs, fmt.Errorf("Concurrency is %d, want 1 or more", o.Concurrency))
+		errs = append(errs, fmt.Errorf("WorkerOptions.Concurrency is %d, want 1 or more", o.Concurrency))
 	}
 	if o.SessionTTL < minSessionTTL {
-		errs = append(errs, fmt.Errorf("SessionTTL is %v, want at least %v", o.SessionTTL, minSessionTTL))
+		errs = append(errs, fmt.Errorf("WorkerOptions.SessionTTL is %v, want at least %v", o.SessionTTL, minSessionTTL))
 	}
 	if o.MaxCrashes < 0 {
-		errs = append(errs, fmt.Errorf("MaxCrashes is %d, want 1 or more", o.MaxCrashes))
+		errs = append(errs, fmt.Errorf("WorkerOptions.MaxCrashes is %d, want 1 or more", o.MaxCrashes))
 	}
 	return errors.Join(errs...)
 }

@@ -18,14 +18,15 @@ type Series struct {
 
 	firstFrom int64 // where First begins to look
 	immediate bool  // the first run is at firstFrom, whether or not it matches
-	once      bool  // nothing matches: the immediate run is the only one
+	once      bool  // nothing matches, see meets: the immediate run is the only one
 }
 
 // Series puts the rule's start in place. Created is when the job comes to be; its fraction of a second is dropped. It is the
 // start where the rule has none, and past occurrences are counted from it.
 //
-// It returns what [Recurrence.Validate] says is wrong, and an error of code never_fires where nothing ever matches and nothing
-// runs at creation either. A rule whose next match lies in the year 2200 or later has simply ended.
+// It returns what [Recurrence.Validate] says is wrong, and an error of code never_fires where nothing ever matches. Of that there
+// is one exception: without a StartTime, month days that never fall on the monthly occurrences beside them leave the run at
+// creation. A rule whose next match lies in the year 2200 or later has simply ended.
 func (r Recurrence) Series(created time.Time) (*Series, error) {
 	if err := checkRule(r); err != nil {
 		return nil, err
@@ -61,12 +62,18 @@ func (r Recurrence) Series(created time.Time) (*Series, error) {
 	runsOnce := fields == nil && r.Frequency == 0
 	s.immediate = runsOnce || fields == nil && r.StartTime.IsZero()
 	if s.rule, err = compile(r, start, zone, fields); err != nil {
-		if !s.immediate {
+		if !s.immediate || !r.meets() {
 			return nil, err
 		}
-		s.once, s.rule.zone = true, zone // it does run: when it is created
+		s.once, s.rule.zone = true, zone
 	}
 	return s, nil
+}
+
+// meets tells that a rule asks for month days and monthly occurrences at once. Whether they ever fall together is hard to see
+// for whoever writes it, so without a StartTime such a rule is not refused: it runs when it is created.
+func (r Recurrence) meets() bool {
+	return r.StartTime.IsZero() && len(r.MonthDays) > 0 && len(r.MonthlyOccurrences) > 0
 }
 
 // First is the first run of a job made at creation. Without a StartTime a rule with a frequency runs at once, and so does one

@@ -34,14 +34,18 @@ func TestRuleThatNeverFiresIsRefused(t *testing.T) {
 	}
 }
 
-// Without a start there is a run at creation, so such a rule does fire, once.
-func TestRuleWhoseDaysNeverComeRunsAtCreation(t *testing.T) {
-	s, err := MustParse(`{"frequency":"month","interval":12,"schedule":{"monthDays":30}}`).Series(at("2024-02-05T00:00:00Z"))
+// Without a start there is a run at creation, which is all there is of days that never meet.
+func TestDaysThatNeverMeetRunAtCreation(t *testing.T) {
+	s, err := MustParse(`{"frequency":"month","schedule":{"monthDays":1,"monthlyOccurrences":{"day":"friday","occurrence":2}}}`).Series(at("2024-02-05T00:00:00Z"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if runs := slices.Collect(s.All()); len(runs) != 1 || !runs[0].Equal(at("2024-02-05T00:00:00Z")) {
 		t.Errorf("runs %v, want the one at creation", runs)
+	}
+	_, err = MustParse(`{"frequency":"month","interval":12,"schedule":{"monthDays":30}}`).Series(at("2024-02-05T00:00:00Z"))
+	if codesOf(err) != string(CodeNeverFires) {
+		t.Errorf("created in February: got %v, want never_fires", err)
 	}
 }
 

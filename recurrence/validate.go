@@ -106,16 +106,18 @@ func (r Recurrence) between(p *problems, given map[string]source) {
 }
 
 // neverFires refuses a rule that no instant matches, as far as that can be told without its creation. r is right otherwise.
-// A rule without StartTime that is not cron does fire: when it is created.
 func (r Recurrence) neverFires() error {
-	start := r.StartTime
-	if start.IsZero() {
-		if r.Cron == "" {
-			return nil
-		}
-		start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC) // cron days have no interval: any start will do
+	if !r.StartTime.IsZero() {
+		_, err := r.Series(r.StartTime)
+		return err
 	}
-	_, err := r.Series(start)
+	if r.meets() || r.Cron == "" && len(r.MonthDays) == 0 && len(r.MonthlyOccurrences) == 0 {
+		return nil // some start fits any times of day, and the first of a month any months
+	}
+	// Whatever fires from some start at some interval also fires every month from here on.
+	r.StartTime = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+	r.Interval, r.Count, r.EndTime = 0, 0, time.Time{}
+	_, err := r.Series(r.StartTime)
 	return err
 }
 

@@ -198,9 +198,8 @@ func TestTakingAnOccurrenceOwesTheNext(t *testing.T) {
 
 func TestOverlap(t *testing.T) {
 	type step struct {
-		overlap                    chime.OverlapPolicy
-		taken, parked, skipped     string
-		afterFirst, afterFirstDone string
+		overlap                        chime.OverlapPolicy
+		taken, skipped, afterFirstDone string
 	}
 	first, second, third := ago(30*time.Second), ago(20*time.Second), ago(10*time.Second)
 	a, b2, c := occurrenceID("s", first), occurrenceID("s", second), occurrenceID("s", third)
