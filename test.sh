@@ -79,7 +79,8 @@ command_for() {
 	esac
 }
 
-packages=$(missing | xargs)
+# shellcheck disable=SC2005,SC2046 # a word is a package
+packages=$(echo $(missing)) # on one line
 if [ -n "$packages" ]; then
 	say "missing: $packages (redis-server, 7.0 or later, for the store's tests; gcc and libc6-dev for the race detector)"
 	# shellcheck disable=SC2086 # a word is a package
@@ -89,11 +90,12 @@ if [ -n "$packages" ]; then
 		install=$(apt_command $packages)
 		say "installing: $install"
 		sh -c "$install" </dev/null || say "that failed" >&2
-		packages=$(missing | xargs)
+		# shellcheck disable=SC2005,SC2046
+		packages=$(echo $(missing)) # on one line
 	fi
 fi
 if [ -n "$packages" ]; then
-	say "still missing: $packages. Install it, then run ./test.sh again:" >&2
+	say "install what is missing, then run ./test.sh again:" >&2
 	printf '\n    %s\n\n' "$install" >&2
 	exit 2
 fi
