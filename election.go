@@ -17,46 +17,51 @@ type election struct {
 
 	term  int64     // of the lease held; 0: none
 	until time.Time // when the lease held lapses
-	next  time.Time // when to ask again
+	asked bool      // the store may hold a lease of ours: the last answer said so, or was lost
+	epoch string    // of the store, as the last answer said
 }
 
-// leading looks at the wall clock too: the monotonic one stands still while a machine sleeps.
-func (e *election) leading() bool {
-	now := time.Now()
-	return e.term > 0 && now.Before(e.until) && now.Round(0).Before(e.until.Round(0))
-}
+// leading tells whether the lease is held for certain: no answer came since, but its end has not come either.
+func (e *election) leading() bool { return e.term > 0 && !reached(e.until, time.Now()) }
 
-// run takes or keeps the lease if it is time to.
-func (e *election) run(ctx context.Context) error {
-	if time.Now().Before(e.next) {
-		return nil
-	}
-	asked := time.Now()
+// run takes or keeps the lease and returns when to ask again: a leader well before its lease ends, a candidate when the
+// other's does.
+func (e *election) run(ctx context.Context) (again time.Duration, err error) {
+	began := time.Now()
+	e.asked = true
 	answer, err := e.store.Lead(ctx, e.id, e.ttl)
 	if err != nil {
-		e.next = time.Now().Add(troubleDelay(3))
-		return err
+		return 0, err
 	}
+	if answer.Epoch != "" {
+		e.epoch = answer.Epoch
+	}
+	e.asked = answer.Leading
 	if !answer.Leading {
 		if e.term > 0 {
-			e.log.Info("chime: no longer the leader", "term", e.term, "leader", answer.Leader)
+			e.log.Info("chime: no longer the leader", "term", e.term, "leader", answer.Leader, "its_term", answer.Term)
 		}
 		e.term = 0
-		e.next = time.Now().Add(answer.Left + rand.N(e.ttl/20+1))
-		return nil
+		return answer.Left + rand.N(e.ttl/20+1), nil
 	}
 	if e.term != answer.Term {
 		e.log.Info("chime: leading", "term", answer.Term)
 	}
-	e.term, e.until = answer.Term, asked.Add(e.ttl)
-	e.next = asked.Add(e.ttl / 2)
-	return nil
+	e.term, e.until = answer.Term, began.Add(e.ttl)
+	return e.ttl * 6 / 10, nil
 }
 
+// abdicate hands the lease back, also one that may have been given in an answer that was lost.
 func (e *election) abdicate(ctx context.Context) error {
-	if e.term == 0 {
+	if !e.asked {
 		return nil
 	}
-	e.term = 0
+	e.term, e.asked = 0, false
 	return e.store.Abdicate(ctx, e.id)
+}
+
+// reached tells whether an instant has come, by the monotonic clock or by the wall's: while a machine sleeps the first stands
+// still, and the second may be set back.
+func reached(at, now time.Time) bool {
+	return !now.Before(at) || !now.Round(0).Before(at.Round(0))
 }

@@ -110,6 +110,10 @@ func (s *Scheduler) Remove(name string) error {
 func (s *Scheduler) validate() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.problems()
+}
+
+func (s *Scheduler) problems() error {
 	return errors.Join(append([]error{s.options.validate()}, s.refused...)...)
 }
 
@@ -126,18 +130,18 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		}
 		return err
 	}
-	t := newTicker(s)
-	return t.run(ctx)
+	newTicker(s).run(ctx)
+	return nil
 }
 
 func (s *Scheduler) begin() error {
-	if err := s.validate(); err != nil {
-		return err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running {
 		return errors.New("chime: this scheduler runs already, or has run: make another one")
+	}
+	if err := s.problems(); err != nil {
+		return err
 	}
 	s.running = true
 	return nil

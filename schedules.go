@@ -37,8 +37,10 @@ type Schedule struct {
 	MaxAttempts    int           // 0: the worker's default
 	Timeout        time.Duration // 0: the handler's or the worker's default
 
-	Next     time.Time // the occurrence that is placed and not yet taken; zero: none is
-	Used     int       // runs used up of the recurrence's Count
+	// Next is the occurrence that is placed and not yet taken; of several to be caught up, the last. Zero: there is none, for a
+	// moment after one was taken, and for as long as the schedule is paused or completed.
+	Next     time.Time
+	Used     int // runs used up of the recurrence's Count
 	Counters ScheduleCounters
 }
 
@@ -52,22 +54,49 @@ type ScheduleCounters struct {
 	Superseded int64 // ended waiting for a retry when the next one came
 }
 
-// Put creates a schedule, or changes the one of that name, and places its next occurrence. The same definition again changes
-// nothing. It takes the rules and options of Scheduler.Schedule.
+// Put creates a schedule, or changes the one of that name, places its next occurrence and returns it as it is then stored. The
+// same definition again changes nothing. It takes the rules and options of Scheduler.Schedule.
+//
+// After an error of the store the schedule may be stored all the same; Put it again. A rule that could never run is refused
+// before anything is written, which for some rules depends on when the name was created.
 func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurrence, options ...ScheduleOption) (*Schedule, error) {
 	declared, err := declaration(name, rec, options)
 	if err != nil {
 		return nil, fmt.Errorf("chime: schedule %q: %w", name, err)
+	}
+	if err := s.checkStart(ctx, name, rec); err != nil {
+		return nil, fmt.Errorf("chime: put schedule %q: %w", name, err)
 	}
 	answer := s.store.Declare(ctx, []Declaration{declared})[0]
 	if answer.Err != nil {
 		return nil, fmt.Errorf("chime: put schedule %q: %w", name, answer.Err)
 	}
 	if answer.Owed != nil {
-		// What fails here a worker or the leader does within seconds: the schedule is stored and owed its occurrence.
+		// What fails here the leader does within seconds: the schedule is stored, and owed its occurrence.
 		_ = s.place(ctx, *answer.Owed)
 	}
 	return s.Get(ctx, name)
+}
+
+// checkStart refuses a rule that never fires from the creation that is its start. A new schedule's is about now: a clock that is
+// wrong here accepts or refuses a rule wrongly at the turn of a day, and nothing else depends on it.
+func (s *Schedules) checkStart(ctx context.Context, name string, rec recurrence.Recurrence) error {
+	if !rec.StartTime.IsZero() || rec.Frequency == 0 {
+		return nil
+	}
+	created := time.Now()
+	found, err := s.store.Find(ctx, []string{name})
+	if err != nil {
+		return err
+	}
+	if found[0].Name != "" {
+		d, err := parseDefinition(found[0].Definition)
+		if err == nil {
+			created = d.Created
+		}
+	}
+	_, err = rec.Series(created)
+	return err
 }
 
 func (s *Schedules) place(ctx context.Context, owed Owed) error {
@@ -93,16 +122,23 @@ func (s *Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
 	return stored(found[0])
 }
 
+// listStep is how many schedules are read at a time: the store reads all names for each step.
 const listStep = 10_000
 
-// List goes through all schedules in the order of their names. It ends after the first error. A schedule that cannot be read
-// (a newer version wrote it) comes with its name and an error that wraps nothing of ErrNotFound; the list goes on.
+// List goes through all schedules in the order of their names, some at a time, so that there may be a million of them. What is
+// created or deleted meanwhile may be in it or not; everything else is, once.
+//
+// It ends after an error of the store, which comes with no schedule. A schedule that this program cannot read (a newer version
+// wrote it) comes with its name and queue and an error of its own, and the list goes on.
 func (s *Schedules) List(ctx context.Context) iter.Seq2[*Schedule, error] {
 	return func(yield func(*Schedule, error) bool) {
 		for after := ""; ; {
 			page, err := s.store.List(ctx, after, listStep)
 			if err != nil {
 				yield(nil, fmt.Errorf("chime: list schedules: %w", err))
+				return
+			}
+			if len(page) == 0 { // a shorter one says nothing: some may have been deleted while it was read
 				return
 			}
 			for _, found := range page {
@@ -114,9 +150,6 @@ func (s *Schedules) List(ctx context.Context) iter.Seq2[*Schedule, error] {
 					return
 				}
 				after = found.Name
-			}
-			if len(page) < listStep {
-				return
 			}
 		}
 	}
@@ -138,19 +171,25 @@ func (s *Schedules) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// Pause stops a schedule: what is placed in the future is withdrawn, what is due already still runs.
+// Pause stops a schedule; ErrNotFound if there is none of that name. What is placed in the future is withdrawn, what is due
+// already still runs. One that is paused already, or has completed, stays as it is.
 func (s *Schedules) Pause(ctx context.Context, name string) error {
-	if _, err := s.store.PauseSchedule(ctx, name, true); err != nil {
-		return fmt.Errorf("chime: pause schedule %q: %w", name, err)
-	}
-	return nil
+	return s.pause(ctx, "pause", name, true)
 }
 
-// Resume lets a paused schedule go on; what it missed is treated as its misfire policy says.
+// Resume lets a paused schedule go on; ErrNotFound if there is none of that name. What it missed is treated as its misfire
+// policy says. One that is not paused stays as it is.
 func (s *Schedules) Resume(ctx context.Context, name string) error {
-	owed, err := s.store.PauseSchedule(ctx, name, false)
+	return s.pause(ctx, "resume", name, false)
+}
+
+func (s *Schedules) pause(ctx context.Context, verb, name string, paused bool) error {
+	if err := checkName("name", name); err != nil {
+		return fmt.Errorf("chime: %s schedule: %w", verb, err)
+	}
+	owed, err := s.store.PauseSchedule(ctx, name, paused)
 	if err != nil {
-		return fmt.Errorf("chime: resume schedule %q: %w", name, err)
+		return fmt.Errorf("chime: %s schedule %q: %w", verb, name, err)
 	}
 	if owed.Name != "" {
 		_ = s.place(ctx, owed) // else the leader does

@@ -399,4 +399,7 @@ type Leadership struct {
 	Leader  string
 	Term    int64
 	Left    time.Duration // how long the lease has left
+	// Epoch stands for all that the store has ever held: another one than before means that it has lost what it held, as a
+	// server restarted empty has. Empty: not known yet.
+	Epoch string
 }

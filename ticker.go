@@ -2,85 +2,96 @@ package chime
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
 
 const (
-	leaderTick  = 2 * time.Second // how often the leader looks for schedules that nobody placed
-	lookEvery   = 5               // leader's ticks between two looks for lapsed sessions
-	sweepEvery  = 30              // leader's ticks between two sweeps
-	declareStep = 100             // schedules declared in one call of the store
-	handOver    = 5 * time.Second // how long the end of Run waits for the store
-	warnAfter   = 10 * time.Second
+	leaderTick = 2 * time.Second  // between the leader's looks for schedules that nobody placed
+	leaderLook = 10 * time.Second // between its looks for lapsed sessions and new queues
+	sweepEvery = time.Minute      // between two rounds of trimming
+	sweepSteps = 20               // of a partition in a round
+	owedAtOnce = 100              // schedules that Store.Owed lists for a partition
+	placeTurns = 20               // so often are they listed before other duties have their turn
+	lagToTell  = time.Minute      // a schedule that was owed for longer is told
+	warnAfter  = 10 * time.Second // from the start until workers that handle a schedule's job are missed
+	handOver   = 5 * time.Second  // how long the end of Run waits for the store
+	longestNap = time.Second      // a machine may have slept meanwhile
 )
 
 // A ticker is the loop of a scheduler. It declares, and then looks again and again for what no worker has placed: every two
 // seconds while it leads, about every thirty while it does not. What it does twice, or two of them do at once, the store's
-// compares make once.
+// compares make once; so it does not matter whether it still leads when it does it.
+//
+// It never sleeps for more than a second at a time: timers stand still while a machine does.
 type ticker struct {
-	store     Store
-	scheduler *Scheduler
-	log       *slog.Logger
-	line      Line
-	election  election
-	reaper    *reaper
-	plans     plans
-	trouble   trouble
-	told      reminders
+	store      Store
+	options    SchedulerOptions
+	log        *slog.Logger
+	election   election
+	registrar  registrar
+	reaper     *reaper
+	plans      plans
+	trouble    trouble
+	told       reminders
+	partitions []Partition
+	needed     []Handled // jobs of the declared schedules
+	warned     map[Handled]bool
 
-	handled []Handled // what the declared schedules need
-	warnAt  time.Time
-	warned  map[Handled]bool
-
-	ticks    int
-	declared bool          // the declarations are written
-	pending  []Declaration // those that are not
-	queues   []Partition
+	declaring, leading, placing, looking, sweeping, warning duty
 }
 
 func newTicker(s *Scheduler) *ticker {
-	id := newID()
-	return &ticker{
-		store: s.store, scheduler: s, log: s.options.Logger,
-		election: election{store: s.store, id: id, ttl: s.options.LeaderTTL, log: s.options.Logger},
-		reaper:   newReaper(s.store, DefaultSessionTTL, s.options.Logger, nil),
-		trouble:  trouble{log: s.options.Logger},
-		pending:  s.declared,
-		handled:  s.needed(),
+	t := &ticker{
+		store: s.store, options: s.options, log: s.options.Logger,
+		election:  election{store: s.store, id: newID(), ttl: s.options.LeaderTTL, log: s.options.Logger},
+		registrar: registrar{store: s.store, log: s.options.Logger, declared: s.declared, removed: s.removed},
+		reaper:    newReaper(s.store, DefaultSessionTTL, s.options.Logger, nil),
+		trouble:   trouble{log: s.options.Logger},
+		needed:    s.needed(),
 	}
+	t.registrar.begin()
+	t.declaring = duty{act: "declare", do: t.declare}
+	t.leading = duty{act: "lead", do: t.lead}
+	t.placing = duty{act: "place", do: t.placeOwed}
+	t.looking = duty{act: "look", do: t.look}
+	t.sweeping = duty{act: "sweep", do: t.sweep}
+	t.warning = duty{act: "look for handlers", do: t.warn, next: time.Now().Add(warnAfter)}
+	return t
 }
 
 // run ends when ctx does, with the lease handed back.
-func (t *ticker) run(ctx context.Context) error {
-	t.line = t.store.Listen(t.election.id)
-	defer t.line.Close()
+func (t *ticker) run(ctx context.Context) {
+	line := t.store.Listen(t.election.id)
+	defer line.Close()
 	ctx, stop := context.WithCancel(ctx)
 	var reaping sync.WaitGroup
 	reaping.Go(func() { t.reaper.run(ctx) })
 	defer reaping.Wait()
 	defer stop()
+	defer t.handOver()
 
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			t.handOver()
-			return nil
-		case signal := <-t.line.Signals():
+			return
+		case signal := <-line.Signals():
 			if !signal.Elect && !signal.Connected {
 				continue
 			}
-			if signal.Elect {
-				t.election.next = time.Time{}
+			t.leading.now()
+			if signal.Connected { // the store was away, or this is the beginning
+				t.placing.now()
+				t.declaring.retry()
 			}
 		case <-timer.C:
 		}
-		timer.Reset(t.tick(ctx))
+		timer.Reset(t.turn(ctx))
 	}
 }
 
@@ -89,80 +100,171 @@ func (t *ticker) handOver() {
 	ctx, cancel := context.WithTimeout(context.Background(), handOver)
 	defer cancel()
 	if err := t.election.abdicate(ctx); err != nil {
-		t.log.Warn("chime: could not hand the lead over; it lapses by itself", "after", t.scheduler.options.LeaderTTL, "error", err)
+		t.log.Warn("chime: could not hand the lead over; it lapses by itself", "after", t.options.LeaderTTL, "error", err)
 	}
 }
 
-// tick does what is to be done now and returns how long to wait.
-func (t *ticker) tick(ctx context.Context) time.Duration {
-	if !t.declared {
-		if err := t.declare(ctx); err != nil {
-			t.trouble.begin("declare", "declare", err, time.Now())
-			t.ticks++
-			return troubleDelay(t.ticks)
-		}
-		t.trouble.end("declare", time.Now())
-		t.ticks = 0
+// turn does what is to be done now and returns how long to wait.
+func (t *ticker) turn(ctx context.Context) time.Duration {
+	duties := []*duty{&t.declaring, &t.leading, &t.placing, &t.looking, &t.sweeping, &t.warning}
+	for _, d := range duties {
+		d.turn(ctx, &t.trouble)
 	}
-	if err := t.election.run(ctx); err != nil {
-		t.trouble.begin("lead", "lead", err, time.Now())
-	} else {
-		t.trouble.end("lead", time.Now())
+	wait := longestNap
+	for _, d := range duties {
+		wait = min(wait, time.Until(d.next))
 	}
-	leading := t.election.leading()
-	if err := t.look(ctx, leading); err != nil {
-		if ctx.Err() == nil {
-			t.trouble.begin("place", "place", err, time.Now())
-		}
-	} else {
-		t.trouble.end("place", time.Now())
-	}
-	t.warn(ctx)
-	t.ticks++
-	wait := leaderTick
-	if !leading {
-		wait = t.scheduler.options.SafetyTick/2 + rand.N(t.scheduler.options.SafetyTick)
-	}
-	return max(min(wait, time.Until(t.election.next)), time.Millisecond)
+	return max(wait, 0)
 }
 
-// look places what is owed and, less often, finds lapsed sessions and trims what only grows.
-func (t *ticker) look(ctx context.Context, leading bool) error {
-	if !leading || t.queues == nil || t.ticks%lookEvery == 0 {
+// pace is how long to wait between two looks: the leader so long, others about a safety tick.
+func (t *ticker) pace(leader time.Duration) time.Duration {
+	if t.election.leading() {
+		return leader
+	}
+	return t.options.SafetyTick/2 + rand.N(t.options.SafetyTick)
+}
+
+// declare writes some more of what the program declared and places the first occurrences.
+func (t *ticker) declare(ctx context.Context) (time.Duration, error) {
+	owed, more, err := t.registrar.step(ctx)
+	if _, failed := t.place(ctx, owed); err == nil && failed != nil {
+		t.placing.now() // it is owed now, which its turn will see
+	}
+	if more {
+		return 0, err
+	}
+	return never, err
+}
+
+// lead keeps or seeks the lease. Whoever begins to lead looks at everything at once. A store of another epoch has lost the
+// schedules: they are declared again.
+func (t *ticker) lead(ctx context.Context) (time.Duration, error) {
+	led, epoch := t.election.leading(), t.election.epoch
+	again, err := t.election.run(ctx)
+	if !led && t.election.leading() {
+		t.placing.now()
+		t.looking.now()
+		t.sweeping.now()
+	}
+	if epoch != "" && epoch != t.election.epoch {
+		t.log.Warn("chime: the store has lost what it held: declaring the schedules again")
+		t.partitions = nil
+		t.registrar.begin()
+		t.declaring.now()
+	}
+	return again, err
+}
+
+// placeOwed places what has been owed for a second, until nothing is.
+func (t *ticker) placeOwed(ctx context.Context) (time.Duration, error) {
+	if t.partitions == nil || !t.election.leading() {
 		if err := t.readQueues(ctx); err != nil {
-			return err
-		}
-		if err := t.restore(ctx); err != nil {
-			return err
-		}
-		t.findLapsed(ctx)
-	}
-	owed, err := t.store.Owed(ctx, t.queues)
-	t.place(ctx, owed)
-	if leading && t.ticks%sweepEvery == 0 {
-		for _, partition := range t.queues {
-			for more := true; more && err == nil; {
-				more, err = t.store.Sweep(ctx, partition)
-			}
+			return 0, err
 		}
 	}
-	return err
+	for range placeTurns {
+		owed, err := t.store.Owed(ctx, t.partitions)
+		t.tellLag(owed)
+		settled, failed := t.place(ctx, owed)
+		if err == nil {
+			err = failed
+		}
+		if err != nil || len(owed) < owedAtOnce || settled == 0 {
+			return t.pace(leaderTick), err
+		}
+	}
+	return 0, nil
+}
+
+// tellLag warns of schedules that have been waiting for longer than the ticker of any scheduler would let them.
+func (t *ticker) tellLag(owed []Owed) {
+	for i := range owed {
+		if lag := owed[i].Now.Sub(owed[i].Since); lag > lagToTell && t.told.due("\x00lag", time.Now()) {
+			t.log.Warn("chime: schedules were not placed in time", "schedule", owed[i].Name, "lag", lag.Round(time.Second))
+		}
+	}
+}
+
+// place places what is owed and returns how many are owed no more. What cannot be computed here is told and put off, so that
+// the others are not held up.
+func (t *ticker) place(ctx context.Context, owed []Owed) (settled int, failed error) {
+	placements := make([]Placement, 0, len(owed))
+	for i := range owed {
+		o := &owed[i]
+		p, err := t.plans.of(o.Name, o.Definition)
+		if err == nil {
+			placements = append(placements, p.next(*o))
+			continue
+		}
+		if t.told.due(o.Name, time.Now()) {
+			t.log.Error("chime: cannot compute what follows a schedule, trying again in a minute", "schedule", o.Name, "error", err)
+		}
+		if err := t.store.Postpone(ctx, *o); err != nil {
+			failed = err
+			continue
+		}
+		settled++
+	}
+	if len(placements) == 0 {
+		return settled, failed
+	}
+	for i, answer := range t.store.Place(ctx, placements) {
+		if answer.Err != nil {
+			failed = answer.Err
+			continue
+		}
+		settled++
+		if answer.Completed {
+			t.log.Info("chime: schedule completed", "schedule", placements[i].Name)
+		}
+	}
+	return settled, failed
+}
+
+func (t *ticker) readQueues(ctx context.Context) error {
+	queues, err := t.store.Queues(ctx)
+	if err != nil {
+		return err
+	}
+	t.partitions = t.partitions[:0]
+	for queue, partitions := range queues {
+		for i := range partitions {
+			t.partitions = append(t.partitions, Partition{Queue: queue, Index: i})
+		}
+	}
+	return nil
+}
+
+// look finds lapsed sessions and new queues.
+func (t *ticker) look(ctx context.Context) (time.Duration, error) {
+	if err := t.readQueues(ctx); err != nil {
+		return 0, err
+	}
+	calls := make([]LookCall, len(t.partitions))
+	for i, partition := range t.partitions {
+		calls[i] = LookCall{Partition: partition, Worker: t.election.id}
+	}
+	var failed error
+	for i, answer := range t.store.Look(ctx, calls) {
+		if answer.Err != nil {
+			failed = answer.Err
+			continue
+		}
+		t.reaper.note(calls[i].Partition, answer.Lapsed, time.Now())
+	}
+	return t.pace(leaderLook), failed
 }
 
 // warn tells, once each, of declared schedules whose job no live worker handles: first ten seconds after the start, to give
 // the workers time to come up.
-func (t *ticker) warn(ctx context.Context) {
-	now := time.Now()
-	if t.warnAt.IsZero() {
-		t.warnAt = now.Add(warnAfter)
+func (t *ticker) warn(ctx context.Context) (time.Duration, error) {
+	if len(t.needed) == 0 {
+		return never, nil
 	}
-	if now.Before(t.warnAt) || len(t.handled) == 0 {
-		return
-	}
-	t.warnAt = now.Add(announceEvery)
-	missing, err := t.store.Unhandled(ctx, t.handled)
+	missing, err := t.store.Unhandled(ctx, t.needed)
 	if err != nil {
-		return // the store's trouble is told elsewhere
+		return 0, err
 	}
 	unhandled := make(map[Handled]bool, len(missing))
 	for _, h := range missing {
@@ -172,110 +274,25 @@ func (t *ticker) warn(ctx context.Context) {
 		}
 	}
 	t.warned = unhandled
+	return announceEvery, nil
 }
 
-func (t *ticker) readQueues(ctx context.Context) error {
-	queues, err := t.store.Queues(ctx)
-	if err != nil {
-		return err
+// sweep trims what only grows, a little of each partition at a time. It is the leader's.
+func (t *ticker) sweep(ctx context.Context) (time.Duration, error) {
+	if !t.election.leading() {
+		return never, nil
 	}
-	t.queues = t.queues[:0]
-	for queue, partitions := range queues {
-		for i := range partitions {
-			t.queues = append(t.queues, Partition{Queue: queue, Index: i})
-		}
-	}
-	return nil
-}
-
-func (t *ticker) findLapsed(ctx context.Context) {
-	calls := make([]LookCall, len(t.queues))
-	for i, partition := range t.queues {
-		calls[i] = LookCall{Partition: partition, Worker: t.election.id}
-	}
-	for i, answer := range t.store.Look(ctx, calls) {
-		if answer.Err == nil {
-			t.reaper.note(calls[i].Partition, answer.Lapsed, time.Now())
-		}
-	}
-}
-
-// restore declares again when the store has lost everything, as a server that was restarted empty has: then none of the
-// declared names is there. A name that somebody deleted stays deleted.
-func (t *ticker) restore(ctx context.Context) error {
-	if len(t.scheduler.declared) == 0 || len(t.queues) > 0 {
-		return nil
-	}
-	t.log.Warn("chime: the store has lost its queues: declaring the schedules again")
-	t.pending, t.declared = t.scheduler.declared, false
-	if err := t.declare(ctx); err != nil {
-		return err
-	}
-	return t.readQueues(ctx)
-}
-
-// declare removes and writes what the program declared, and places the first occurrences.
-func (t *ticker) declare(ctx context.Context) error {
-	for len(t.scheduler.removed) > 0 && ctx.Err() == nil {
-		if _, err := t.store.Remove(ctx, t.scheduler.removed[0]); err != nil {
-			return err
-		}
-		t.scheduler.removed = t.scheduler.removed[1:]
-	}
-	for len(t.pending) > 0 && ctx.Err() == nil {
-		step := t.pending[:min(declareStep, len(t.pending))]
-		var failed []error
-		var owed []Owed
-		for i, answer := range t.store.Declare(ctx, step) {
-			if answer.Err != nil {
-				failed = append(failed, answer.Err)
-				continue
+	var failed error
+	for _, partition := range slices.Clone(t.partitions) {
+		for range sweepSteps {
+			more, err := t.store.Sweep(ctx, partition)
+			if err != nil {
+				failed = err
 			}
-			if answer.Changed {
-				t.log.Info("chime: schedule changed", "schedule", step[i].Name, "old", string(answer.Old), "new", string(answer.Stored))
-			}
-			if answer.Owed != nil {
-				owed = append(owed, *answer.Owed)
+			if err != nil || !more {
+				break
 			}
 		}
-		t.place(ctx, owed)
-		if err := errors.Join(failed...); err != nil {
-			return err
-		}
-		t.pending = t.pending[len(step):]
 	}
-	t.declared = len(t.pending) == 0
-	return ctx.Err()
-}
-
-// place places what is owed. What cannot be computed here is told and put off, so that the others are not held up.
-func (t *ticker) place(ctx context.Context, owed []Owed) {
-	placements := make([]Placement, 0, len(owed))
-	for _, o := range owed {
-		p, err := t.plans.of(o.Name, o.Definition)
-		if err != nil {
-			if t.told.due(o.Name, time.Now()) {
-				t.log.Error("chime: cannot compute what follows a schedule, trying again in a minute", "schedule", o.Name, "error", err)
-			}
-			if err := t.store.Postpone(ctx, o); err != nil {
-				t.log.Warn("chime: cannot put a schedule off", "schedule", o.Name, "error", err)
-			}
-			continue
-		}
-		placements = append(placements, p.next(o))
-	}
-	if len(placements) == 0 {
-		return
-	}
-	for i, answer := range t.store.Place(ctx, placements) {
-		if answer.Err != nil {
-			if t.told.due("place", time.Now()) {
-				t.log.Warn("chime: cannot place, trying again", "schedule", placements[i].Name, "error", answer.Err)
-			}
-			continue
-		}
-		if answer.Completed {
-			t.log.Info("chime: schedule completed", "schedule", placements[i].Name)
-		}
-	}
+	return sweepEvery, failed
 }

@@ -12,7 +12,7 @@ import (
 // keyspace builds the names under one namespace.
 type keyspace string
 
-// leader is a hash: id of the leader, its term, until (Unix ms, when the lease lapses).
+// leader is a hash: id of the leader, its term, until (Unix ms, when the lease lapses), epoch (the first leader's id and when).
 func (k keyspace) leader() string { return string(k) + ":leader" }
 
 // queues is a hash: queue → number of its partitions, fixed when the queue is first seen.

@@ -20,7 +20,7 @@ func (s *Store) Lead(ctx context.Context, candidate string, ttl time.Duration) (
 	}
 	return chime.Leadership{
 		Leading: values.number(0) == 1, Leader: values.text(1), Term: values.number(2),
-		Left: time.Duration(values.number(3)) * time.Millisecond,
+		Left: time.Duration(values.number(3)) * time.Millisecond, Epoch: values.text(4),
 	}, nil
 }
 

@@ -1,15 +1,16 @@
 -- lead.lua: take or keep the leader's lease. Sent again it finds the same leader and the same term.
--- KEYS[1] …:leader  hash  id, term, until (Unix ms)
+-- KEYS[1] …:leader  hash  id, term, until (Unix ms), epoch (first leader ever, and when: another one once all is lost)
 -- ARGV[1] candidate; ARGV[2] how long the lease lasts, ms
--- Returns 1 leading or 0, leader, term, what is left of the lease in ms.
+-- Returns 1 leading or 0, leader, term, what is left of the lease in ms, epoch.
 local ttl_ms = tonumber(ARGV[2])
-local stored = redis.call('HMGET', KEYS[1], 'id', 'term', 'until')
+local stored = redis.call('HMGET', KEYS[1], 'id', 'term', 'until', 'epoch')
 -- uses: clock
 local leader, term, lapse = stored[1], tonumber(stored[2] or 0), tonumber(stored[3] or 0)
 if lapse > now_ms + 10 * ttl_ms then lapse = 0 end -- the clock stepped back
 if leader and leader ~= ARGV[1] and lapse > now_ms then
-  return { 0, leader, whole(term), whole(lapse - now_ms) }
+  return { 0, leader, whole(term), whole(lapse - now_ms), stored[4] or '' }
 end
 if leader ~= ARGV[1] or lapse <= now_ms then term = term + 1 end
-redis.call('HSET', KEYS[1], 'id', ARGV[1], 'term', whole(term), 'until', whole(now_ms + ttl_ms))
-return { 1, ARGV[1], whole(term), whole(ttl_ms) }
+local epoch = stored[4] or ARGV[1] .. ' ' .. whole(now_us)
+redis.call('HSET', KEYS[1], 'id', ARGV[1], 'term', whole(term), 'until', whole(now_ms + ttl_ms), 'epoch', epoch)
+return { 1, ARGV[1], whole(term), whole(ttl_ms), epoch }

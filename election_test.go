@@ -1,0 +1,216 @@
+package chime
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chimejobs/chime/recurrence"
+)
+
+func TestTheLeadIsHandedOverAtOnce(t *testing.T) {
+	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+		first := scheduling(t, store, nil)
+		synctest.Wait()
+		was, term := store.leader()
+		second := scheduling(t, store, nil)
+		pass(time.Minute)
+		if id, now := store.leader(); id != was || now != term {
+			t.Errorf("a minute on %s leads with term %d, want %s with %d still", id, now, was, term)
+		}
+		first()
+		pass(time.Millisecond)
+		if id, now := store.leader(); id == "" || id == was || now != term+1 {
+			t.Errorf("a millisecond after the end of the leader %q leads with term %d, want the other with %d", id, now, term+1)
+		}
+		second()
+		if id, _ := store.leader(); id != "" {
+			t.Errorf("%s leads after all have ended", id)
+		}
+	})
+}
+
+func TestALeaderThatVanishesIsReplacedWithinItsLease(t *testing.T) {
+	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+		if _, err := store.Lead(t.Context(), "gone", DefaultLeaderTTL); err != nil {
+			t.Fatal(err)
+		}
+		stop := scheduling(t, store, nil)
+		began := time.Now()
+		for {
+			if id, _ := store.leader(); id != "" && id != "gone" {
+				break
+			}
+			if time.Since(began) > 12*time.Second {
+				t.Fatal("nobody has taken over after 12 s")
+			}
+			pass(100 * time.Millisecond)
+		}
+		stop()
+	})
+}
+
+// An answer that was lost may have made a leader of somebody who does not know it.
+func TestALeaseFromALostAnswerIsHandedBackToo(t *testing.T) {
+	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+		store.fault = func(act string) (before, after error) {
+			if act == "lead" {
+				return nil, errFake
+			}
+			return nil, nil
+		}
+		stop := scheduling(t, store, nil)
+		pass(time.Second)
+		if id, _ := store.leader(); id == "" {
+			t.Fatal("the store has no leader: this test shows nothing")
+		}
+		stop()
+		if id, _ := store.leader(); id != "" {
+			t.Errorf("%s still holds the lease", id)
+		}
+	})
+}
+
+func TestTheEndDoesNotWaitForAStoreThatHangs(t *testing.T) {
+	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+		stop := scheduling(t, hangingAbdicate{store}, nil)
+		pass(time.Second)
+		began := time.Now()
+		stop()
+		if d := time.Since(began); d > handOver {
+			t.Errorf("the end took %v, want at most %v", d, handOver)
+		}
+	})
+}
+
+type hangingAbdicate struct{ *fakeScheduleStore }
+
+func (s hangingAbdicate) Abdicate(ctx context.Context, _ string) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A machine that slept has a monotonic clock that stood still, or a wall clock that was set back: one of them is enough.
+func TestAnInstantIsReachedByEitherClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := time.Now().Add(10 * time.Second)
+		for _, c := range []struct {
+			now  time.Time
+			want bool
+		}{
+			{time.Now(), false},
+			{time.Now().Add(10 * time.Second), true},
+			{time.Now().Round(0).Add(9 * time.Second), false},
+			{time.Now().Round(0).Add(10 * time.Minute), true}, // the wall clock only
+		} {
+			if got := reached(at, c.now); got != c.want {
+				t.Errorf("reached(%v, %v) = %v, want %v", at, c.now, got, c.want)
+			}
+		}
+		e := election{term: 1, until: time.Now().Round(0).Add(-time.Second)}
+		if e.leading() {
+			t.Error("a lease that has ended by the wall clock is held")
+		}
+	})
+}
+
+func TestWhoeverDoesNotLeadLooksEveryHalfMinuteOnly(t *testing.T) {
+	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+		store.fault = func(act string) (before, after error) {
+			if act == "lead" && store.lease.id == "" {
+				store.lease.id, store.lease.until, store.lease.term = "another", time.Now().Add(1000*time.Hour), 7
+			}
+			return nil, nil
+		}
+		stop := scheduling(t, store, declaring(t, "beat", recurrence.Recurrence{Cron: "0 0 1 1 *"}))
+		pass(time.Minute)
+		owed, swept := store.count("owed"), store.swept
+		pass(time.Hour)
+		if n := store.count("owed") - owed; n < 80 || n > 240 {
+			t.Errorf("looked %d times in an hour, want about 120", n)
+		}
+		if store.swept != swept {
+			t.Error("trimmed what is the leader's to trim")
+		}
+		stop()
+		if store.count("abdicate") > 0 {
+			t.Error("handed back a lease that it never had")
+		}
+	})
+}
+
+func TestALeaderReapsAtTheSecondLookAndTrimsALittle(t *testing.T) {
+	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+		stop := scheduling(t, store, declaring(t, "beat", everyMinute))
+		pass(time.Second)
+		store.mu.Lock()
+		store.lapsed = []LapsedSession{{Session: "gone", Lapse: time.Now()}}
+		store.mu.Unlock()
+		pass(leaderLook + 3*time.Second)
+		if store.count("look") < 2 {
+			t.Error("no look for lapsed sessions")
+		}
+		pass(2 * time.Second)
+		if store.count("reap gone") == 0 {
+			t.Error("a lapsed session was not reaped at the second look")
+		}
+		swept := store.swept
+		pass(10 * time.Minute)
+		if n := store.swept - swept; n < 9*sweepSteps || n > 11*sweepSteps {
+			t.Errorf("%d sweeps in ten minutes though more always remains, want %d a minute", n, sweepSteps)
+		}
+		stop()
+	})
+}
+
+// Everything fails for ten minutes: it is told, the calls become few, and afterwards work goes on within seconds.
+func TestAStoreInTroubleSlowsASchedulerDown(t *testing.T) {
+	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+		var log notebook
+		store.noPlace = true
+		created := time.Now()
+		stop := schedulingWith(t, store, SchedulerOptions{Logger: log.logger()}, declaring(t, "beat", everyMinute))
+		pass(5*time.Minute + 30*time.Second)
+		for _, fault := range []func(string) (error, error){
+			func(string) (before, after error) { return errors.New("connection refused"), nil },
+			func(string) (before, after error) { return nil, errors.New("connection reset") },
+		} {
+			calls := func() (n int) {
+				store.mu.Lock()
+				defer store.mu.Unlock()
+				for _, c := range store.calls {
+					n += c
+				}
+				return n
+			}
+			before, told := calls(), log.count("store is in trouble")
+			store.setFault(fault)
+			pass(10 * time.Minute)
+			if n := calls() - before; n > 1500 {
+				t.Errorf("%d calls in ten minutes of trouble, want a few a second at most", n)
+			}
+			if n := log.count("store is in trouble") - told; n < 9 || n > 12 {
+				t.Errorf("trouble was told %d times in ten minutes, want once a minute", n)
+			}
+			store.setFault(nil)
+			pass(7 * time.Second)
+			if id, _ := store.leader(); id == "" {
+				t.Error("nobody leads 7 s after the end of the trouble")
+			}
+			if f := store.schedules["beat"]; !f.owed.IsZero() {
+				t.Errorf("the schedule is still owed since %v", f.owed)
+			}
+			pass(5*time.Minute - 7*time.Second)
+		}
+		stop()
+		if n := log.count("store answers again"); n != 2 {
+			t.Errorf("told %d times that it was over, want twice", n)
+		}
+		// Nothing was placed while every call was refused, so one late run stands for that gap; lost answers lost nothing.
+		if f := store.schedules["beat"]; int(f.stored.Started+f.stored.Missed) != int(time.Since(created)/time.Minute)+1 {
+			t.Errorf("%d ran and %d were missed of %v", f.stored.Started, f.stored.Missed, time.Since(created))
+		}
+	})
+}

@@ -1,0 +1,492 @@
+package chime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A fakeScheduleStore is a Store in memory that is faithful about schedules and the leader: revision, state and cursor are
+// compared before anything is placed, and what is placed twice fails the test. Its clock is the bubble's.
+type fakeScheduleStore struct {
+	Store // what is not faked panics
+	t     testing.TB
+
+	mu        sync.Mutex
+	sizes     map[string]int // queues seen, with their partitions
+	schedules map[string]*fakeSchedule
+	revision  int64
+	lease     struct {
+		id    string
+		term  int64
+		until time.Time
+	}
+	epoch   string
+	ears    map[string]*fakeEar
+	absent  []string // job names that no live worker handles
+	lapsed  []LapsedSession
+	calls   map[string]int
+	written []string // schedules created or changed, in order
+	ran     map[string]int
+	missed  map[string]int
+	swept   int
+	plans   plans
+
+	// fault, if set, says what goes wrong with a call: before it is executed, or with its reply.
+	fault func(act string) (before, after error)
+	// refuse, if set, says which declaration fails.
+	refuse  func(name string) error
+	unfit   error
+	noPlace bool // the worker below takes, and vanishes before it places what follows
+}
+
+// A fakeSchedule is what the scripts keep of one schedule.
+type fakeSchedule struct {
+	queue, state, overlap, body string
+	revision                    int64
+	created                     time.Time
+	cursor                      Cursor
+	owed                        time.Time // zero: it is not
+	due                         []time.Time
+	placed                      map[int64]bool // every instant ever placed
+	stored                      Stored         // the counters
+}
+
+func newFakeScheduleStore(t testing.TB) *fakeScheduleStore {
+	s := &fakeScheduleStore{t: t, ears: map[string]*fakeEar{}, calls: map[string]int{}, ran: map[string]int{}, missed: map[string]int{}}
+	s.lose()
+	return s
+}
+
+// lose forgets everything, as a server that is restarted empty does.
+func (s *fakeScheduleStore) lose() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sizes, s.schedules = map[string]int{}, map[string]*fakeSchedule{}
+	s.lease.id, s.lease.term, s.epoch = "", 0, ""
+}
+
+// enter begins a call; the caller unlocks. The error is what goes wrong before it is executed.
+func (s *fakeScheduleStore) enter(ctx context.Context, act string) (after, before error) {
+	s.mu.Lock()
+	s.calls[act]++
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if s.fault != nil {
+		before, after = s.fault(act)
+	}
+	return after, before
+}
+
+func (s *fakeScheduleStore) count(act string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[act]
+}
+
+func (s *fakeScheduleStore) setFault(fault func(act string) (before, after error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = fault
+}
+
+func (s *fakeScheduleStore) now() time.Time { return time.Now() }
+
+func (s *fakeScheduleStore) Check(ctx context.Context) error {
+	after, before := s.enter(ctx, "check")
+	defer s.mu.Unlock()
+	return errors.Join(before, after, s.unfit)
+}
+
+func (s *fakeScheduleStore) Queues(ctx context.Context) (map[string]int, error) {
+	after, before := s.enter(ctx, "queues")
+	defer s.mu.Unlock()
+	return maps.Clone(s.sizes), errors.Join(before, after)
+}
+
+func (s *fakeScheduleStore) partition(name string) Partition {
+	queue := s.schedules[name].queue
+	return Partition{queue, PartitionOf(name, max(s.sizes[queue], 1))}
+}
+
+func (f *fakeSchedule) text() []byte {
+	return storedText(Declaration{Overlap: OverlapPolicy(f.overlap), Body: []byte(f.body)}, f.state, f.revision, f.created)
+}
+
+func (s *fakeScheduleStore) owe(name string) Owed {
+	f := s.schedules[name]
+	return Owed{Partition: s.partition(name), Name: name, Definition: f.text(), Cursor: f.cursor, Since: f.owed, Now: s.now()}
+}
+
+// withdraw takes back what is placed in the future, and sets the cursor to now.
+func (s *fakeScheduleStore) withdraw(f *fakeSchedule) {
+	for i, at := range f.due {
+		if at.After(s.now()) && f.cursor.Placed && at.Equal(f.cursor.At) {
+			f.due = slices.Delete(f.due, i, i+1)
+			delete(f.placed, at.Unix())
+			f.cursor.Used--
+			break
+		}
+	}
+	f.cursor = Cursor{At: s.now().UTC().Truncate(time.Second), Used: f.cursor.Used}
+	f.owed = time.Time{}
+}
+
+func (s *fakeScheduleStore) Declare(ctx context.Context, declarations []Declaration) []DeclareAnswer {
+	after, before := s.enter(ctx, "declare")
+	defer s.mu.Unlock()
+	answers := make([]DeclareAnswer, len(declarations))
+	if len(declarations) > 100 {
+		s.t.Errorf("%d declarations in one call", len(declarations))
+	}
+	for i, d := range declarations {
+		a := &answers[i]
+		if a.Err = before; a.Err == nil && s.refuse != nil {
+			a.Err = s.refuse(d.Name)
+		}
+		if a.Err != nil {
+			continue
+		}
+		if s.sizes[d.Queue] == 0 {
+			s.sizes[d.Queue] = 1
+		}
+		f := s.schedules[d.Name]
+		switch {
+		case f == nil:
+			a.New = true
+			f = &fakeSchedule{queue: d.Queue, state: "live", overlap: string(d.Overlap), body: string(d.Body), created: s.now().UTC().Truncate(time.Second), placed: map[int64]bool{}}
+			f.owed = s.now()
+			s.schedules[d.Name] = f
+		case f.body != string(d.Body) || f.overlap != string(d.Overlap) || f.queue != d.Queue:
+			a.Changed, a.Old = true, f.text()
+			f.queue, f.overlap, f.body = d.Queue, string(d.Overlap), string(d.Body)
+			s.withdraw(f)
+			if f.state == "completed" {
+				f.state = "live"
+			}
+			if f.state == "live" {
+				f.owed = s.now()
+			}
+		}
+		if a.New || a.Changed {
+			s.revision++
+			f.revision = s.revision
+			s.written = append(s.written, d.Name)
+			if f.state == "live" {
+				owed := s.owe(d.Name)
+				a.Owed = &owed
+			}
+		}
+		a.Now, a.Partition, a.Created, a.Revision, a.Stored = s.now(), s.partition(d.Name), f.created, f.revision, f.text()
+		if after != nil {
+			*a = DeclareAnswer{Err: after}
+		}
+	}
+	return answers
+}
+
+func (s *fakeScheduleStore) Place(ctx context.Context, placements []Placement) []PlaceAnswer {
+	after, before := s.enter(ctx, "place")
+	defer s.mu.Unlock()
+	answers := make([]PlaceAnswer, len(placements))
+	for i := range placements {
+		if answers[i].Err = before; before == nil {
+			answers[i] = s.place(&placements[i])
+			if after != nil {
+				answers[i] = PlaceAnswer{Err: after}
+			}
+		}
+	}
+	return answers
+}
+
+func (s *fakeScheduleStore) place(p *Placement) PlaceAnswer {
+	f := s.schedules[p.Name]
+	same := f != nil && f.revision == p.Revision && f.state == "live" && f.cursor.At.Equal(p.Cursor.At) && f.cursor.Placed == p.Cursor.Placed && s.partition(p.Name) == p.Partition
+	if !same {
+		return PlaceAnswer{Now: s.now(), Lost: true}
+	}
+	instants := p.Instants
+	if p.Count > 0 {
+		instants = instants[:min(len(instants), max(p.Count-f.cursor.Used, 0))]
+	}
+	f.owed = time.Time{}
+	f.stored.Missed += int64(p.Missed)
+	f.stored.CaughtUp += int64(min(p.CaughtUp, len(instants)))
+	if len(instants) == 0 {
+		f.state = "completed"
+		return PlaceAnswer{Now: s.now(), Completed: true}
+	}
+	for _, at := range instants {
+		if f.placed[at.Unix()] || f.cursor.Placed && !at.After(f.cursor.At) {
+			s.t.Errorf("%s@%v is placed again, or behind its cursor", p.Name, at)
+		}
+		f.placed[at.Unix()] = true
+		f.due = append(f.due, at)
+		f.cursor = Cursor{At: at, Used: f.cursor.Used + 1, Placed: true}
+	}
+	return PlaceAnswer{Now: s.now(), Placed: len(instants)}
+}
+
+func (s *fakeScheduleStore) Owed(ctx context.Context, partitions []Partition) ([]Owed, error) {
+	after, before := s.enter(ctx, "owed")
+	defer s.mu.Unlock()
+	if err := errors.Join(before, after); err != nil {
+		return nil, err
+	}
+	var owed []Owed
+	in := map[Partition]int{}
+	names := slices.SortedFunc(maps.Keys(s.schedules), func(a, b string) int { return s.schedules[a].owed.Compare(s.schedules[b].owed) })
+	for _, name := range names {
+		f, p := s.schedules[name], s.partition(name)
+		if !f.owed.IsZero() && s.now().Sub(f.owed) >= time.Second && slices.Contains(partitions, p) && in[p] < 100 {
+			owed = append(owed, s.owe(name))
+			in[p]++
+		}
+	}
+	return owed, nil
+}
+
+func (s *fakeScheduleStore) Postpone(ctx context.Context, owed Owed) error {
+	after, before := s.enter(ctx, "postpone")
+	defer s.mu.Unlock()
+	if f := s.schedules[owed.Name]; before == nil && f != nil && f.owed.Equal(owed.Since) {
+		f.owed = s.now().Add(time.Minute)
+	}
+	return errors.Join(before, after)
+}
+
+func (s *fakeScheduleStore) read(name string) Stored {
+	f := s.schedules[name]
+	if f == nil {
+		return Stored{}
+	}
+	stored := f.stored
+	stored.Name, stored.Partition, stored.Definition, stored.Cursor = name, s.partition(name), f.text(), f.cursor
+	stored.Placed = int64(f.cursor.Used)
+	stored.Waiting = f.cursor.Placed && slices.ContainsFunc(f.due, f.cursor.At.Equal)
+	return stored
+}
+
+func (s *fakeScheduleStore) Find(ctx context.Context, names []string) ([]Stored, error) {
+	after, before := s.enter(ctx, "find")
+	defer s.mu.Unlock()
+	var found []Stored
+	for _, name := range names {
+		found = append(found, s.read(name))
+	}
+	return found, errors.Join(before, after)
+}
+
+// List leaves out what was deleted while it read: a page may be shorter than its limit though more follow.
+func (s *fakeScheduleStore) List(ctx context.Context, after string, limit int) ([]Stored, error) {
+	lost, before := s.enter(ctx, "list")
+	defer s.mu.Unlock()
+	var page []Stored
+	for _, name := range slices.Sorted(maps.Keys(s.schedules)) {
+		if name > after && limit > 0 {
+			limit--
+			if !strings.HasPrefix(name, "deleted") {
+				page = append(page, s.read(name))
+			}
+		}
+	}
+	return page, errors.Join(before, lost)
+}
+
+func (s *fakeScheduleStore) Remove(ctx context.Context, name string) (bool, error) {
+	after, before := s.enter(ctx, "remove")
+	defer s.mu.Unlock()
+	_, found := s.schedules[name]
+	if before == nil {
+		delete(s.schedules, name)
+	}
+	return found, errors.Join(before, after)
+}
+
+func (s *fakeScheduleStore) PauseSchedule(ctx context.Context, name string, paused bool) (Owed, error) {
+	after, before := s.enter(ctx, "pause")
+	defer s.mu.Unlock()
+	f := s.schedules[name]
+	if err := errors.Join(before, after); err != nil {
+		return Owed{}, err
+	}
+	switch {
+	case f == nil:
+		return Owed{}, fmt.Errorf("fake: %w", ErrNotFound)
+	case paused && f.state == "live":
+		s.withdraw(f)
+		f.state = "paused"
+	case !paused && f.state == "paused":
+		f.state, f.owed = "live", s.now()
+		return s.owe(name), nil
+	}
+	return Owed{}, nil
+}
+
+func (s *fakeScheduleStore) Lead(ctx context.Context, candidate string, ttl time.Duration) (Leadership, error) {
+	after, before := s.enter(ctx, "lead")
+	defer s.mu.Unlock()
+	if before != nil {
+		return Leadership{}, before
+	}
+	l, now := &s.lease, s.now()
+	if l.id != "" && l.id != candidate && l.until.After(now) {
+		return Leadership{Leader: l.id, Term: l.term, Left: l.until.Sub(now), Epoch: s.epoch}, after
+	}
+	if l.id != candidate || !l.until.After(now) {
+		l.term++
+	}
+	if s.epoch == "" {
+		s.epoch = fmt.Sprint(candidate, now.UnixNano())
+	}
+	l.id, l.until = candidate, now.Add(ttl)
+	return Leadership{Leading: true, Leader: candidate, Term: l.term, Left: ttl, Epoch: s.epoch}, after
+}
+
+func (s *fakeScheduleStore) Abdicate(ctx context.Context, candidate string) error {
+	after, before := s.enter(ctx, "abdicate")
+	defer s.mu.Unlock()
+	if before == nil && s.lease.id == candidate {
+		s.lease.id = ""
+		for _, ear := range s.ears {
+			ear.hear(Signal{Elect: true})
+		}
+	}
+	return errors.Join(before, after)
+}
+
+func (s *fakeScheduleStore) leader() (id string, term int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.lease.until.After(s.now()) {
+		return "", s.lease.term
+	}
+	return s.lease.id, s.lease.term
+}
+
+func (s *fakeScheduleStore) Look(ctx context.Context, calls []LookCall) []LookAnswer {
+	after, before := s.enter(ctx, "look")
+	defer s.mu.Unlock()
+	answers := make([]LookAnswer, len(calls))
+	for i := range answers {
+		answers[i] = LookAnswer{Err: errors.Join(before, after), Now: s.now(), Horizon: Horizon{Lapsed: s.lapsed}}
+	}
+	return answers
+}
+
+func (s *fakeScheduleStore) Unhandled(ctx context.Context, asked []Handled) ([]Handled, error) {
+	after, before := s.enter(ctx, "unhandled")
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(asked), func(h Handled) bool { return !slices.Contains(s.absent, h.Name) }), errors.Join(before, after)
+}
+
+func (s *fakeScheduleStore) Reap(ctx context.Context, call ReapCall) (bool, error) {
+	after, before := s.enter(ctx, "reap "+call.Session)
+	defer s.mu.Unlock()
+	return true, errors.Join(before, after)
+}
+
+func (s *fakeScheduleStore) Sweep(ctx context.Context, _ Partition) (bool, error) {
+	after, before := s.enter(ctx, "sweep")
+	defer s.mu.Unlock()
+	s.swept++
+	return true, errors.Join(before, after)
+}
+
+func (s *fakeScheduleStore) Listen(name string) Line {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ear := &fakeEar{store: s, name: name, signals: make(chan Signal, 8)}
+	ear.hear(Signal{Connected: true})
+	s.ears[name] = ear
+	return ear
+}
+
+type fakeEar struct {
+	store   *fakeScheduleStore
+	name    string
+	signals chan Signal
+}
+
+func (e *fakeEar) hear(signal Signal) {
+	select {
+	case e.signals <- signal:
+	default:
+	}
+}
+
+func (e *fakeEar) Signals() <-chan Signal                                      { return e.signals }
+func (e *fakeEar) Extend(_ context.Context, calls []ExtendCall) []ExtendAnswer { return nil }
+func (e *fakeEar) Close() error {
+	e.store.mu.Lock()
+	defer e.store.mu.Unlock()
+	delete(e.store.ears, e.name)
+	return nil
+}
+
+// work takes what is due, at its instant, and places what follows as a worker does, until ctx ends.
+func (s *fakeScheduleStore) work(ctx context.Context) {
+	for {
+		next, some := s.takeDue()
+		wait := time.Second
+		if some {
+			wait = min(wait, max(time.Until(next), 0))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (s *fakeScheduleStore) takeDue() (next time.Time, some bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, f := range s.schedules {
+		for _, at := range slices.Clone(f.due) {
+			if at.After(s.now()) {
+				continue
+			}
+			p, err := s.plans.of(name, f.text())
+			if err != nil {
+				continue
+			}
+			f.due = slices.DeleteFunc(f.due, at.Equal)
+			if f.cursor.Placed && f.cursor.At.Equal(at) && f.state == "live" {
+				f.owed = s.now()
+				if !s.noPlace {
+					placement := p.next(s.owe(name))
+					s.place(&placement)
+				}
+			}
+			id := name + "@" + at.UTC().Format(time.RFC3339)
+			if p.runs(at, s.now()) {
+				s.ran[id]++
+				f.stored.Started++
+				continue
+			}
+			s.missed[id]++
+			f.stored.Missed++
+			if f.cursor.Used--; f.state == "completed" {
+				f.state, f.owed = "live", s.now()
+			}
+		}
+	}
+	for _, f := range s.schedules { // what this round has placed, too
+		for _, at := range f.due {
+			if !some || at.Before(next) {
+				next, some = at, true
+			}
+		}
+	}
+	return next, some
+}
