@@ -131,9 +131,13 @@ const listStep = 10_000
 // It ends after an error of the store, which comes with no schedule. A schedule that this program cannot read (a newer version
 // wrote it) comes with its name and queue and an error of its own, and the list goes on.
 func (s *Schedules) List(ctx context.Context) iter.Seq2[*Schedule, error] {
+	return s.list(ctx, listStep)
+}
+
+func (s *Schedules) list(ctx context.Context, step int) iter.Seq2[*Schedule, error] {
 	return func(yield func(*Schedule, error) bool) {
 		for after := ""; ; {
-			page, err := s.store.List(ctx, after, listStep)
+			page, err := s.store.List(ctx, after, step)
 			if err != nil {
 				yield(nil, fmt.Errorf("chime: list schedules: %w", err))
 				return

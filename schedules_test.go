@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chimejobs/chime/recurrence"
@@ -39,7 +40,8 @@ func TestPutReturnsTheScheduleAsItIsStored(t *testing.T) {
 }
 
 func TestPutRefusesWhatWouldNeverRun(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeScheduleStore(t)
 		schedules := NewSchedules(store)
 		pass(29 * 24 * time.Hour) // 30 January 2000
 		february := recurrence.Recurrence{Frequency: recurrence.Year, Months: []time.Month{time.February}}
@@ -134,7 +136,7 @@ func TestListGoesThroughAllInOrder(t *testing.T) {
 	}
 	store.schedules["s07"].body = strings.Replace(store.schedules["s07"].body, `"version":1`, `"version":2`, 1)
 	var got []string
-	for schedule, err := range listBy(t, schedules, 7) {
+	for schedule, err := range schedules.list(t.Context(), 7) {
 		got = append(got, schedule.Name)
 		if (err != nil) != (schedule.Name == "s07") {
 			t.Errorf("%s: %v", schedule.Name, err)
