@@ -1,0 +1,189 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// Each of these holds one guard of the scripts that the other tests would not miss.
+
+// Two changes within a second leave the same cursor: only the revision tells them apart.
+func TestPlacingForAnEarlierRevisionIsLost(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.declare("s", "skip", `{"job":"0"}`)
+		for n := 1; n < 200; n += 2 {
+			first := b.declare("s", "skip", fmt.Sprintf(`{"job":"%d"}`, n))
+			second := b.declare("s", "skip", fmt.Sprintf(`{"job":"%d"}`, n+1))
+			if first.Owed.Cursor != second.Owed.Cursor {
+				continue // a second has passed between them
+			}
+			if placed := b.place(*first.Owed, first.Revision, 0, ago(-time.Hour)); !placed.Lost {
+				b.Errorf("placed %+v for the earlier revision, want lost", placed)
+			}
+			return
+		}
+		b.Fatal("never two changes within a second")
+	})
+}
+
+func TestNothingIsPlacedForAPausedSchedule(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		declared := b.declare("s", "skip", `{"job":"j"}`)
+		if _, err := b.store.PauseSchedule(b.Context(), "s", true); err != nil {
+			b.Fatal(err)
+		}
+		if placed := b.place(*declared.Owed, declared.Revision, 0, ago(-time.Hour)); !placed.Lost {
+			b.Errorf("placed %+v, want lost", placed)
+		}
+	})
+}
+
+// A session that was extended after the first look and has lapsed again since is not the one that was seen.
+func TestTheSecondLookIsForTheLapseThatWasSeen(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.enqueue(job("a"))
+		b.work("s", chime.WorkCall{Take: 1, TTL: time.Millisecond})
+		seen := b.untilLapsed()
+		now := seen
+		for now.Lapse.Equal(seen.Lapse) {
+			b.work("s", chime.WorkCall{TTL: time.Millisecond})
+			now = b.untilLapsed()
+		}
+		b.reap(seen, 1)
+		if s := b.stats(); s.InFlight != 1 {
+			b.Errorf("in flight %d, want 1: it was extended since it was seen", s.InFlight)
+		}
+	})
+}
+
+// A session with more jobs than one step reaps is refused from the first step on.
+func TestASessionHalfReapedIsRefused(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		const jobs = 700
+		for range jobs / 100 {
+			var items []chime.EnqueueItem
+			for range 100 {
+				items = append(items, job(fmt.Sprintf("j%d-%d", b.callers, len(items))))
+			}
+			b.enqueue(items...)
+		}
+		b.work("s", chime.WorkCall{Take: 400, TTL: 50 * time.Millisecond})
+		b.work("s", chime.WorkCall{Take: 400, TTL: 50 * time.Millisecond})
+		lapsed := b.untilLapsed()
+		call := chime.ReapCall{Partition: line0, Session: lapsed.Session, Seen: lapsed.Lapse}
+		if done, err := b.store.Reap(b.Context(), call); done || err != nil {
+			b.Fatalf("first step: done %v, %v; want more to do", done, err)
+		}
+		if answer := b.try("s", chime.WorkCall{Take: 1}); !errors.Is(answer.Err, chime.ErrSessionLost) {
+			b.Errorf("its own call: %v, want ErrSessionLost", answer.Err)
+		}
+		line := b.store.Listen("w")
+		defer line.Close()
+		beat := line.Extend(b.Context(), []chime.ExtendCall{{Partition: line0, Session: "s", TTL: time.Minute}})[0]
+		if !errors.Is(beat.Err, chime.ErrSessionLost) {
+			b.Errorf("its heartbeat: %v, want ErrSessionLost", beat.Err)
+		}
+		if done, err := b.store.Reap(b.Context(), call); !done || err != nil {
+			b.Fatalf("second step: done %v, %v; want done", done, err)
+		}
+		if s := b.stats(); s.InFlight != 0 || s.Waiting != jobs {
+			b.Errorf("stats %+v, want all %d waiting", s, jobs)
+		}
+	})
+}
+
+// The clock stepped back an hour: a lapse that far ahead is brought back to the longest life of a session.
+func TestALapseTooFarAheadIsBroughtBack(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.enqueue(job("a"))
+		b.work("s", chime.WorkCall{Take: 1, TTL: 12 * time.Second})
+		b.client.ZAdd(b.Context(), b.keys().sessions, redisZ(float64(time.Now().Add(time.Hour).UnixMilli()), "s"))
+		look := b.store.Look(b.Context(), []chime.LookCall{{Partition: line0, Worker: "w"}})[0]
+		if ahead := look.Lapse.Sub(look.Now); ahead > 12*time.Second {
+			b.Errorf("lapse in %v, want at most 12s", ahead)
+		}
+	})
+}
+
+func TestATakeKeepsToAboutAMebibyte(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		var items []chime.EnqueueItem
+		for i := range 20 {
+			item := job(fmt.Sprintf("j%02d", i))
+			item.Body = append(item.Body, strings.Repeat("x", 100<<10)...)
+			items = append(items, item)
+		}
+		b.enqueue(items[:10]...)
+		b.enqueue(items[10:]...)
+		answer := b.work("s", chime.WorkCall{Take: 20})
+		if n := len(answer.Taken); n != 10 || !answer.More {
+			b.Errorf("took %d of 20 jobs of 100 KiB, more %v; want 10 and more", n, answer.More)
+		}
+		b.want("the rest", fmt.Sprint(len(b.take("s", 20))), "10")
+	})
+}
+
+// A mark in place of a job's body says that its ID in ready is void; the ID is never there twice.
+func TestAMarkedIDIsNotTaken(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		mark := func(id string) { b.client.HSet(b.Context(), b.keys().jobs, id, "\x00") }
+		b.enqueue(own("gone"), own("again"), own("later"), job("last"))
+		mark("gone")
+		mark("again")
+		mark("later")
+		delayed := own("later")
+		delayed.In = time.Hour
+		b.want("existing", boolsText(b.enqueue(own("again"), delayed)), "false false")
+		b.want("ready", strings.Join(b.client.LRange(b.Context(), b.keys().ready, 0, -1).Val(), " "), "gone again later last")
+		taken := b.take("s", 10)
+		b.want("taken", ids(taken), "again last")
+		b.want("body", string(taken[0].Body), "\x01again")
+		b.want("body of the delayed one", b.client.HGet(b.Context(), b.keys().jobs, "later").Val(), "\x01later")
+		if b.client.HExists(b.Context(), b.keys().jobs, "gone").Val() {
+			b.Error("the mark of the cancelled job is left")
+		}
+		b.client.ZAdd(b.Context(), b.keys().due, redisZ(1, "later"))
+		b.want("when it is due", ids(b.take("s", 10)), "later")
+	})
+}
+
+// A process that stopped in the middle of a move wakes when the schedule has long moved back.
+func TestAStaleMoveChangesNothing(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.declare("s", "skip", `{"job":"j"}`)
+		b.cutMove("s", "default", "mail", 1)
+		mark := b.client.HGet(b.Context(), b.keys().schedules, "s").Val()
+		h, _ := parseHead(mark)
+		b.declareOn("mail", "s", "skip", `{"job":"j"}`)
+		b.declareOn("default", "s", "skip", `{"job":"j"}`)
+		mail := b.store.keys.partition(chime.Partition{Queue: "mail"})
+		before := b.client.HGet(b.Context(), mail.schedules, "s").Val()
+		b.store.run(b.Context(), b.client, call{&arriveScript, []string{mail.schedules, mail.cursors, mail.owed}, []any{"s", h.withState("live"), "", 1000}})
+		b.want("definition in mail", b.client.HGet(b.Context(), mail.schedules, "s").Val(), before)
+		b.want("owed in mail", fmt.Sprint(b.client.ZRange(b.Context(), mail.owed, 0, -1).Val()), "[]")
+	})
+}
+
+func TestANewerLayoutIsLeftAlone(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		declared := b.declare("s", "skip", `{"job":"j"}`)
+		b.client.HSet(b.Context(), b.keys().state, "layout", 99)
+		item := []chime.EnqueueItem{job("a")}
+		for act, err := range map[string]error{
+			"enqueue": b.store.Enqueue(b.Context(), []chime.EnqueueCall{{Partition: line0, Caller: "c", Number: 1, Items: item}})[0].Err,
+			"work":    b.try("s", chime.WorkCall{Take: 1}).Err,
+			"look":    b.store.Look(b.Context(), []chime.LookCall{{Partition: line0, Worker: "w"}})[0].Err,
+			"declare": b.store.Declare(b.Context(), []chime.Declaration{{Name: "t", Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)}})[0].Err,
+			"place":   b.store.Place(b.Context(), []chime.Placement{{Partition: line0, Name: "s", Revision: declared.Revision, Instants: []time.Time{ago(0)}}})[0].Err,
+		} {
+			if !errors.Is(err, chime.ErrUnfit) || !strings.Contains(err.Error(), "99") {
+				b.Errorf("%s: %v, want ErrUnfit that names the layout", act, err)
+			}
+		}
+	})
+}
