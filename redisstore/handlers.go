@@ -15,10 +15,21 @@ const (
 	announcedFor  = 3 * time.Minute // a worker says every minute what it handles
 )
 
-// Announce says that a live worker handles jobs of these names on these queues.
+// Announce says that a live worker handles jobs of these names on these queues. It writes the queues into the registry too, so
+// that one lost with its server is known again to the schedulers, which reap and sweep what the registry lists.
 func (s *Store) Announce(ctx context.Context, handled []chime.Handled) error {
 	if s.bad != nil {
 		return s.bad
+	}
+	registered := map[string]bool{}
+	for _, h := range handled {
+		if registered[h.Queue] {
+			continue
+		}
+		registered[h.Queue] = true
+		if _, err := s.registerQueue(ctx, h.Queue); err != nil {
+			return err
+		}
 	}
 	for chunk := range slices.Chunk(handled, announceBatch) {
 		args := make([]any, len(chunk))

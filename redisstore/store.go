@@ -116,8 +116,8 @@ func (s *Store) Partitions(ctx context.Context, queue string) (int, error) {
 	return s.registerQueue(ctx, queue)
 }
 
-// registerQueue writes a queue into the registry if it is not there and checks its keys. It is repeated by every
-// declaration, so that a registry lost with its server is written again.
+// registerQueue writes a queue into the registry if it is not there. It is repeated by every declaration and by workers, so
+// that a registry lost with its server is written again.
 func (s *Store) registerQueue(ctx context.Context, queue string) (int, error) {
 	want, asked := s.options.Partitions[queue], true
 	if want == 0 {

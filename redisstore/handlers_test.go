@@ -1,0 +1,43 @@
+package redisstore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+func TestWhatNobodyHandlesIsFound(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		report, mail := chime.Handled{Queue: "default", Name: "report"}, chime.Handled{Queue: "default", Name: "mail"}
+		if err := b.store.Announce(b.Context(), []chime.Handled{report}); err != nil {
+			b.Fatal(err)
+		}
+		missing, err := b.store.Unhandled(b.Context(), []chime.Handled{report, mail})
+		if err != nil || fmt.Sprint(missing) != fmt.Sprint([]chime.Handled{mail}) {
+			b.Errorf("unhandled %v, %v; want mail", missing, err)
+		}
+		long := time.Now().Add(-5 * time.Minute)
+		b.client.ZAdd(b.Context(), b.store.keys.handlers(), redisZ(float64(long.UnixMilli()), "default report"))
+		if missing, err := b.store.Unhandled(b.Context(), []chime.Handled{report}); err != nil || len(missing) != 1 {
+			b.Errorf("unhandled %v, %v; want report: its worker has been silent for five minutes", missing, err)
+		}
+	})
+}
+
+// A server that was restarted empty knows the queues again as soon as a worker has spoken.
+func TestAnnouncingRegistersTheQueueAgain(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		handled := []chime.Handled{{Queue: "mail", Name: "welcome"}}
+		for range 2 {
+			if err := b.store.Announce(b.Context(), handled); err != nil {
+				b.Fatal(err)
+			}
+			if queues, err := b.store.Queues(b.Context()); err != nil || queues["mail"] != 1 {
+				b.Fatalf("queues %v, %v; want mail with 1 partition", queues, err)
+			}
+			b.client.Del(b.Context(), b.store.keys.queues())
+		}
+	})
+}
