@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -336,5 +337,37 @@ func TestAPausedQueueGivesNothing(t *testing.T) {
 			b.Fatal(err)
 		}
 		b.want("resumed", ids(b.take("s", 1)), "a")
+	})
+}
+
+// One round trip works on several queues and partitions, each with a session and an answer of its own.
+func TestOneCallWorksOnManyPartitions(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.store.options.Partitions = map[string]int{"hot": 3}
+		if n, err := b.store.Partitions(b.Context(), "hot"); n != 3 || err != nil {
+			b.Fatalf("%d partitions, %v; want 3", n, err)
+		}
+		var enqueue []chime.EnqueueCall
+		var work []chime.WorkCall
+		for _, p := range []chime.Partition{{Queue: "hot"}, {Queue: "hot", Index: 1}, {Queue: "hot", Index: 2}, {Queue: "mail"}} {
+			id := fmt.Sprintf("%s-%d", p.Queue, p.Index)
+			enqueue = append(enqueue, chime.EnqueueCall{Partition: p, Caller: "c", Number: 1, Items: []chime.EnqueueItem{job(id)}})
+			work = append(work, chime.WorkCall{Partition: p, Worker: "w", Session: "s-" + id, Number: 1, TTL: time.Minute, Take: 5})
+		}
+		for i, answer := range b.store.Enqueue(b.Context(), enqueue) {
+			if answer.Err != nil {
+				b.Errorf("enqueue on %v: %v", enqueue[i].Partition, answer.Err)
+			}
+		}
+		for i, answer := range b.store.Work(b.Context(), work) {
+			if want := enqueue[i].Items[0].ID; answer.Err != nil || ids(answer.Taken) != want {
+				b.Errorf("work on %v: %q, %v; want %s", work[i].Partition, ids(answer.Taken), answer.Err, want)
+			}
+		}
+		b.store.options.Partitions = map[string]int{"hot": 4}
+		b.store.partitions = map[string]int{}
+		if _, err := b.store.Partitions(b.Context(), "hot"); !errors.Is(err, chime.ErrUnfit) {
+			b.Errorf("another number of partitions: %v, want ErrUnfit", err)
+		}
 	})
 }
