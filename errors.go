@@ -25,7 +25,6 @@ var (
 	ErrTimeout     = errors.New("job timed out")
 	ErrShutdown    = errors.New("worker shuts down")
 	ErrSessionLost = errors.New("session lost: another worker may run the job")
-	ErrCancelled   = errors.New("job cancelled")
 	ErrReplaced    = errors.New("occurrence replaced by the next one")
 )
 

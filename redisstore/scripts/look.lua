@@ -31,7 +31,8 @@ end
 local place = 0
 if #asleep_before > 0 then redis.call('ZREM', IDLE, unpack(asleep_before)) end
 if sleep then
-  if more then redis.call('ZREM', IDLE, worker) else redis.call('ZADD', IDLE, whole(now_ms), worker) end
+  redis.call('ZREM', IDLE, worker) -- first, for it lets the rest go on when the server is out of memory
+  if not more then redis.call('ZADD', IDLE, whole(now_ms), worker) end
   if not more and not paused and next_ms >= 0 then place = keep_alarm(next_ms, worker) end
 end
 if place == 0 then next_ms = -1 end
