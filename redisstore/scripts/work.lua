@@ -58,9 +58,11 @@ local paused, large = state[2], state[5]
 local last_fence = tonumber(state[1] or 0)
 read_parked(state[3])
 
-local last, first_drawn = string.match(redis.call('HGET', INFLIGHT, '#') or '', '^(%d+) (%d+)')
+local sign = redis.call('HGET', INFLIGHT, '#')
+local last, first_drawn = string.match(sign or '', '^(%d+) (%d+)')
 last = tonumber(last)
-if not last and (number ~= 1 or finished + begun + others > 0) then
+-- while it is being reaped not even its first call, come late, begins it anew: what is left in it would stay for ever
+if not last and (sign or number ~= 1 or finished + begun + others > 0) then
   return redis.error_reply('CHIMELOST session ' .. session .. ' is gone')
 end
 if last and number ~= last and number ~= last + 1 then
@@ -114,6 +116,7 @@ end
 
 ------------------------------------------------------------------------------------------------- read: what could be taken
 
+local popped = {} -- IDs that this call takes off the head of ready
 -- candidates: { id, source: 's' parked, 'r' ready, 'd' due, key of the parked list, body, crashes }
 local candidates = {}
 if again then
@@ -141,8 +144,17 @@ elseif want > 0 and not paused then
     local half = math.floor((left + number % 2) / 2)
     local from_due = math.min(#due, math.max(half, left - #ready))
     local from_ready = math.min(#ready, left - from_due)
-    for i = 1, from_ready do candidates[#candidates + 1] = { id = ready[i], source = 'r' } end
-    for i = 1, from_due do candidates[#candidates + 1] = { id = due[i], source = 'd' } end
+    if large then
+      -- in turn, for the call may be full of bodies before it has all of them
+      for i = 1, math.max(from_ready, from_due) do
+        if i <= from_due and number % 2 == 1 then candidates[#candidates + 1] = { id = due[i], source = 'd' } end
+        if i <= from_ready then candidates[#candidates + 1] = { id = ready[i], source = 'r' } end
+        if i <= from_due and number % 2 == 0 then candidates[#candidates + 1] = { id = due[i], source = 'd' } end
+      end
+    else
+      for i = 1, from_ready do candidates[#candidates + 1] = { id = ready[i], source = 'r' } end
+      for i = 1, from_due do candidates[#candidates + 1] = { id = due[i], source = 'd' } end
+    end
   end
 end
 
@@ -166,6 +178,7 @@ if #candidates > 0 then
   for i, candidate in ipairs(candidates) do
     candidate.body = bodies[i]
     candidate.crashes = crashes[i]
+    if candidate.source == 'r' then popped[candidate.id] = true end
   end
 end
 learn(names)
@@ -334,7 +347,7 @@ local function decide(candidate, name, planned)
   return 'behind'
 end
 
-local pops, due_out, parked_out, flying, behind = 0, {}, {}, {}, {}
+local pops, due_out, parked_out, flying, behind, superseded = 0, {}, {}, {}, {}, {}
 local fence = math.max(last_fence + 1, now_us)
 local first_fence = fence
 if again then
@@ -362,11 +375,15 @@ else
         redis.call('HSET', JOBS, id, string.sub(candidate.body, 2))
         verdict = 'gone'
       else
-        redis.call('LREM', READY, 1, id)
+        if not popped[id] then redis.call('LREM', READY, 1, id) end
         redis.call('HSET', JOBS, id, string.sub(candidate.body, 2))
       end
     end
-    if verdict == 'take' and name then verdict = decide(candidate, name, planned) end
+    if superseded[id] then
+      verdict = 'gone' -- by one that this call took before it
+    elseif verdict == 'take' and name then
+      verdict = decide(candidate, name, planned)
+    end
 
     if verdict == 'take' then
       candidate.fence = whole(fence)
@@ -377,6 +394,7 @@ else
       if name then
         if candidate.ends then
           redis.call('ZREM', DUE, candidate.ends)
+          superseded[candidate.ends] = true
           forgotten[#forgotten + 1] = candidate.ends
           count(name .. '/superseded', 1)
           local _, ended_planned = occurrence(candidate.ends)

@@ -1,0 +1,138 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/redistest"
+)
+
+// A job cancelled in ready and enqueued again for later stands in ready and in due; one take may meet both entries.
+func TestBothEntriesOfACancelledJobInOneCallPushNobodyOut(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.enqueue(own("x"), job("y"), job("z"))
+		b.client.HSet(b.Context(), b.keys().jobs, "x", "\x00") // the mark of a cancelled job
+		again := own("x")
+		again.At = time.Now().Add(-time.Second)
+		b.want("existing", boolsText(b.enqueue(again)), "false")
+		taken := b.take("s", 2)
+		b.want("taken", ids(taken), "x")
+		b.want("its body", string(taken[0].Body), "\x01x")
+		b.want("taken next", ids(b.take("s", 5)), "y z")
+	})
+}
+
+func TestLargeJobsThatAreReadyDoNotHoldUpThoseThatAreDue(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for i := range 6 {
+			large := job(fmt.Sprint("r", i))
+			large.Body = []byte("\x01" + strings.Repeat("x", 600<<10))
+			b.enqueue(large)
+		}
+		due := job("d")
+		due.At = time.Now().Add(-time.Second)
+		b.enqueue(due)
+		if taken := ids(b.take("s", 10)) + " " + ids(b.take("s", 10)); !strings.Contains(taken, "d") {
+			b.Errorf("taken in two calls: %s; want the one that is due among them", taken)
+		}
+	})
+}
+
+func TestALapseLeftBehindByAClockThatSteppedBackIsSetBackThoughOthersLive(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.enqueue(job("a"), job("b"))
+		b.take("gone", 1)
+		b.take("lives", 1)
+		b.client.ZAdd(b.Context(), b.keys().sessions, redisZ(float64(time.Now().Add(time.Hour).UnixMilli()), "gone"))
+		if look := b.store.Look(b.Context(), []chime.LookCall{{Partition: line0, Worker: "looker"}})[0]; look.Err != nil {
+			b.Fatal(look.Err)
+		}
+		lapse := time.UnixMilli(int64(b.client.ZScore(b.Context(), b.keys().sessions, "gone").Val()))
+		if in := time.Until(lapse); in > 12*time.Second {
+			b.Errorf("the session lapses in %v, want no more than its TTL of 12s", in)
+		}
+	})
+}
+
+func TestASessionThatIsBeingReapedIsNotBegunAgain(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		items := make([]chime.EnqueueItem, 600)
+		for i := range items {
+			items[i] = job(fmt.Sprint("j", i))
+		}
+		b.enqueue(items[:300]...)
+		b.enqueue(items[300:]...)
+		b.work("s", chime.WorkCall{Take: 300, TTL: time.Millisecond})
+		b.work("s", chime.WorkCall{Take: 300, TTL: time.Millisecond})
+		lapsed := b.untilLapsed()
+		call := chime.ReapCall{Partition: line0, Session: "s", Seen: lapsed.Lapse}
+		if done, err := b.store.Reap(b.Context(), call); done || err != nil {
+			b.Fatalf("first step: done %v, error %v; want more to do", done, err)
+		}
+		b.numbers["s"] = 0 // its first call comes again, late
+		if answer := b.try("s", chime.WorkCall{Take: 1}); answer.Err == nil {
+			b.Errorf("a session that is being reaped took %s", ids(answer.Taken))
+		}
+		b.reap(lapsed, 1)
+		if s := b.stats(); s.InFlight != 0 || s.Waiting != 600 {
+			b.Errorf("stats %+v, want all 600 waiting", s)
+		}
+	})
+}
+
+func TestAtMaxmemoryLapsedSessionsAreSeenAndTheLeaderKeepsItsLease(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(nil)
+	b := newBench(t, client)
+	b.enqueue(job("a"))
+	b.work("s", chime.WorkCall{Take: 1, TTL: time.Millisecond})
+	owed := b.declare("report", "skip", `{"job":"report"}`).Owed
+	b.client.(*redis.Client).ConfigSet(b.Context(), "maxmemory", "1")
+	defer client.ConfigSet(context.WithoutCancel(b.Context()), "maxmemory", "0")
+	look := b.store.Look(b.Context(), []chime.LookCall{{Partition: line0, Worker: "w", Sleep: true}})[0]
+	if look.Err != nil || len(look.Lapsed) != 1 {
+		b.Errorf("look: error %v, lapsed %v; want the session", look.Err, look.Lapsed)
+	}
+	for range 2 {
+		if answer, err := b.store.Lead(b.Context(), "me", time.Minute); err != nil || !answer.Leading {
+			b.Errorf("lead: %+v, %v", answer, err)
+		}
+	}
+	if err := b.store.Postpone(b.Context(), *owed); err != nil {
+		b.Error(err)
+	}
+}
+
+// The signal does not say whose alarm it is: of two partitions the earlier one must not be forgotten for the later.
+func TestOfAlarmsNotYetReceivedTheEarliestCounts(t *testing.T) {
+	l := &line{news: make(chan struct{}, 1)}
+	early, late := time.Unix(100, 0), time.Unix(200, 0)
+	l.push(chime.Signal{Alarm: early})
+	l.push(chime.Signal{Wake: true})
+	l.push(chime.Signal{Alarm: late})
+	found := false
+	for _, s := range l.pending {
+		found = found || s.Alarm.Equal(early)
+	}
+	if !found || len(l.pending) != 2 {
+		t.Errorf("pending %v, want the wake-up and the alarm of %v", l.pending, early)
+	}
+}
+
+func TestARetryMetTogetherWithItsSuccessorIsSupersededOnce(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		first, second := ago(2*time.Hour), ago(time.Hour)
+		b.scheduled("report", "skip", first, second)
+		taken := b.take("s", 1)
+		b.want("taken", ids(taken), occurrenceID("report", first))
+		b.settle("s", chime.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: chime.SettleLater, Body: []byte("\x01"), Failed: true})
+		b.client.ZAdd(b.Context(), b.keys().due, redisZ(float64(ago(time.Minute).UnixMilli()), taken[0].ID))
+		b.want("taken next", ids(b.take("s", 5)), occurrenceID("report", second))
+		b.want("superseded", b.client.HGet(b.Context(), b.keys().counters, "report/superseded").Val(), "1")
+	})
+}
