@@ -18,7 +18,7 @@ type fakeScheduleStore struct {
 	Store // what is not faked panics
 	t     testing.TB
 
-	mu        sync.Mutex
+	mu        *sync.Mutex    // fakeSchedules: see there
 	sizes     map[string]int // queues seen, with their partitions
 	schedules map[string]*fakeSchedule
 	revision  int64
@@ -58,8 +58,12 @@ type fakeSchedule struct {
 	stored                      Stored         // the counters
 }
 
+// fakeSchedules guards all fakes of schedules. A test reads a fake without it while the bubble stands still; pass, which lets time
+// go on, locks and unlocks it, so that what the test has read comes before what is written then, also for the race detector.
+var fakeSchedules sync.Mutex
+
 func newFakeScheduleStore(t testing.TB) *fakeScheduleStore {
-	s := &fakeScheduleStore{t: t, ears: map[string]*fakeEar{}, calls: map[string]int{}, ran: map[string]int{}, missed: map[string]int{}}
+	s := &fakeScheduleStore{t: t, mu: &fakeSchedules, ears: map[string]*fakeEar{}, calls: map[string]int{}, ran: map[string]int{}, missed: map[string]int{}}
 	s.lose()
 	return s
 }

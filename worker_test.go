@@ -720,6 +720,9 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // pass lets time pass, and everything happen that happens until then.
 func pass(d time.Duration) {
+	fakeSchedules.Lock()
+	//lint:ignore SA2001 it orders what the test has read before what follows
+	fakeSchedules.Unlock()
 	time.Sleep(d)
 	synctest.Wait()
 }
