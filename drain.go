@@ -30,6 +30,8 @@ func (t *taker) beginDrain(now time.Time) {
 	d.deadline = now.Add(t.worker.options.DrainTimeout)
 	d.handBack = d.deadline.Add(handBackWait)
 	d.giveUp = d.handBack.Add(settleAtEnd)
+	// A worker that was woken and is busy is on no list, yet the alarm may still be its to keep: those who sleep take it over.
+	t.pass = t.pass || !t.alarm.IsZero()
 	for _, f := range t.slots.drop(func(*flight) bool { return false }) {
 		t.giveBack(f, now)
 	}
