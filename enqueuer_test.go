@@ -512,13 +512,15 @@ func TestNothingRunsWhileNothingWaits(t *testing.T) {
 		all.Go(func() { e.Enqueue(t.Context(), "a", nil) })
 	}
 	all.Wait()
-	for range 1000 {
-		if runtime.NumGoroutine() <= before {
-			return
+	deadline, tick := time.After(10*time.Second), time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for runtime.NumGoroutine() > before {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%d goroutines, want %d", runtime.NumGoroutine(), before)
 		}
-		runtime.Gosched()
 	}
-	t.Errorf("%d goroutines, want %d", runtime.NumGoroutine(), before)
 }
 
 func TestEveryJobArrivesOnceUnderFaults(t *testing.T) {
