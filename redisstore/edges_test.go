@@ -136,3 +136,20 @@ func TestARetryMetTogetherWithItsSuccessorIsSupersededOnce(t *testing.T) {
 		b.want("superseded", b.client.HGet(b.Context(), b.keys().counters, "report/superseded").Val(), "1")
 	})
 }
+
+func TestAMissedRunOfAScheduleThatWasRemovedGivesTheNewOneNothing(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.scheduled("report", "skip", ago(time.Hour))
+		old := b.take("s", 1)[0]
+		if _, err := b.store.Remove(b.Context(), "report"); err != nil {
+			b.Fatal(err)
+		}
+		again := b.declare("report", "skip", `{"job":"j"}`)
+		b.place(*again.Owed, again.Revision, 1, ago(-time.Hour))
+		b.settle("s", chime.Settlement{ID: old.ID, Fence: old.Fence, Kind: chime.SettleMissed})
+		found, err := b.store.Find(b.Context(), []string{"report"})
+		if err != nil || found[0].Cursor.Used != 1 || found[0].Missed != 0 {
+			b.Errorf("found %+v, %v; want its one run used and nothing missed", found, err)
+		}
+	})
+}

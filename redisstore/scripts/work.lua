@@ -290,8 +290,11 @@ for _, i in ipairs(others_held) do
     forgotten[#forgotten + 1] = id
   elseif kind == 'm' then
     forgotten[#forgotten + 1] = id
-    count(name .. '/missed', 1)
-    unused(name)
+    local _, _, created = head(definitions[name])
+    if created and created <= planned then -- else its schedule was removed; another one of that name gets nothing of it
+      count(name .. '/missed', 1)
+      unused(name)
+    end
   else
     if body ~= '' then redis.call('HSET', JOBS, id, body) end
     if kind == 'f' or kind == 'l' then
