@@ -287,6 +287,10 @@ func (e *Enqueuer) partitionsOf(ctx context.Context, queue string) (int, error) 
 		return n, nil
 	}
 	e.mu.Lock()
+	if n := e.partitions[queue]; n > 0 { // answered meanwhile
+		e.mu.Unlock()
+		return n, nil
+	}
 	q := e.asking[queue]
 	if q == nil {
 		q = &question{done: make(chan struct{})}

@@ -153,3 +153,38 @@ func TestAMissedRunOfAScheduleThatWasRemovedGivesTheNewOneNothing(t *testing.T) 
 		}
 	})
 }
+
+// Under policy cancel the one that was parked replaces the one that comes back from a crash.
+func TestUnderCancelTheParkedOneReplacesTheOneThatComesBack(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		first, second := ago(30*time.Second), ago(20*time.Second)
+		b.scheduled("s", "cancel", first, second)
+		b.want("taken", ids(b.work("w", chime.WorkCall{Take: 5, TTL: time.Millisecond}).Taken), occurrenceID("s", first))
+		b.reap(b.untilLapsed(), 1)
+		b.want("taken after the crash", ids(b.take("w2", 5)), occurrenceID("s", second))
+		b.want("superseded", b.client.HGet(b.Context(), b.keys().counters, "s/superseded").Val(), "1")
+		if n := b.client.Exists(b.Context(), b.keys().ready, b.keys().due).Val(); n != 0 {
+			b.Error("something of the replaced one is left in ready or due")
+		}
+	})
+}
+
+func TestAMarkIsSweptWithItsCounters(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.scheduled("s", "skip", ago(time.Minute))
+		b.take("w", 1)
+		b.declareOn("mail", "s", "skip", `{"job":"j"}`)
+		b.client.ZAdd(b.Context(), b.keys().moved, redisZ(1000, "s"))
+		if _, err := b.store.Sweep(b.Context(), line0); err != nil {
+			b.Fatal(err)
+		}
+		for _, key := range []string{b.keys().schedules, b.keys().cursors, b.keys().moved} {
+			if b.client.Exists(b.Context(), key).Val() != 0 {
+				b.Errorf("%s is left", key)
+			}
+		}
+		if n := b.client.HGet(b.Context(), b.keys().counters, "s/started").Val(); n != "" {
+			b.Errorf("s/started is left: %s", n)
+		}
+	})
+}

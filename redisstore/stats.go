@@ -39,7 +39,7 @@ func (s *Store) Sweep(ctx context.Context, partition chime.Partition) (bool, err
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return false, failure("sweep", partition.Queue, err)
 	}
-	keys := []string{k.dead, k.jobs, k.callers, k.idle, k.state, k.crashes, k.schedules, k.cursors, k.owed, k.moved}
+	keys := []string{k.dead, k.jobs, k.callers, k.idle, k.state, k.crashes, k.schedules, k.cursors, k.owed, k.moved, k.counters}
 	args := []any{s.options.DeadFor.Milliseconds(), s.options.DeadMost, s.options.ParkedFor.Milliseconds()}
 	for name := range strings.FieldsSeq(names) {
 		keys = append(keys, k.parked(name))

@@ -9,13 +9,14 @@
 -- KEYS[8] …:cursors    hash  schedule -> cursor
 -- KEYS[9] …:owed       zset  schedule -> instant
 -- KEYS[10] …:moved     zset  schedule -> instant its mark was made, Unix ms
--- KEYS[11...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[11] …:counters   hash  <schedule>/started, …
+-- KEYS[12...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
 -- ARGV[4...] the names of the parked lists
 -- Returns 1 if more remain.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local SCHEDULES, CURSORS, OWED, MOVED = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local PARKED = 10
+local SCHEDULES, CURSORS, OWED, MOVED, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local PARKED = 11
 local STEP = 500
 -- uses: clock definition parked
 read_parked(redis.call('HGET', STATE, 'parked'))
@@ -55,6 +56,7 @@ for i, name in ipairs(marks) do
     if state and string.sub(state, 1, 5) == 'moved' then
       redis.call('HDEL', SCHEDULES, name)
       redis.call('HDEL', CURSORS, name)
+      redis.call('HDEL', COUNTERS, name .. '/started', name .. '/skipped', name .. '/missed', name .. '/caught_up', name .. '/superseded')
     end
   end
 end

@@ -429,6 +429,7 @@ else
       if not candidate.body then redis.call('HSETNX', CRASHES, id, 0) end
     elseif verdict == 'drop' then
       forgotten[#forgotten + 1] = id
+      landed(name, id, true)
     end
     if verdict ~= 'gone' and verdict ~= 'drop' and candidate.owing then owe(name) end
     if verdict == 'skip' then unused(name) end

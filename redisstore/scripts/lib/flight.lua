@@ -1,4 +1,4 @@
--- flight: needs OPEN, SCHEDULES, CURSORS, READY. What is known of the schedules whose occurrences a call touches.
+-- flight: needs OPEN, SCHEDULES, CURSORS, READY and the piece definition. What is known of the schedules whose occurrences a call touches.
 
 -- occurrence splits the ID of an occurrence into schedule and planned instant; other IDs give nothing.
 local function occurrence(id)
@@ -25,11 +25,15 @@ local function to_front()
   for i = #front, 1, -1 do redis.call('LPUSH', READY, front[i]) end
 end
 
--- landed ends the flight of an occurrence, for good or to come back; what is parked behind it goes to the front.
+-- landed ends the flight of an occurrence, for good or to come back; what is parked behind it goes to the front: under policy
+-- cancel ahead of one that comes back to the front itself, which it replaces.
 local function landed(name, id, final)
   local open = opens[name]
   if not open or open.id ~= id then return end
-  if open.parked ~= '' then front[#front + 1] = open.parked end
+  if open.parked ~= '' then
+    local _, _, _, overlap = head(definitions[name])
+    table.insert(front, overlap == 'cancel' and front[#front] == id and #front or #front + 1, open.parked)
+  end
   if final then
     opens[name] = false
     redis.call('HDEL', OPEN, name)
