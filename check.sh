@@ -12,6 +12,7 @@ fuzz_targets="
 .:FuzzDecodeArgs
 .:FuzzDecodeEnvelope
 .:FuzzDefinition
+.:FuzzPlacing
 recurrence:FuzzCron
 recurrence:FuzzNext
 recurrence:FuzzParse
