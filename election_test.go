@@ -92,25 +92,17 @@ func (s hangingAbdicate) Abdicate(ctx context.Context, _ string) error {
 	return ctx.Err()
 }
 
-// A machine that slept has a monotonic clock that stood still, or a wall clock that was set back: one of them is enough.
-func TestAnInstantIsReachedByEitherClock(t *testing.T) {
+// Where the two clocks part, as they do while a machine sleeps, cannot be made here: times without a monotonic reading show
+// that the wall clock alone ends a lease.
+func TestALeaseEndsByTheWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := time.Now().Add(10 * time.Second)
-		for _, c := range []struct {
-			now  time.Time
-			want bool
-		}{
-			{time.Now(), false},
-			{time.Now().Add(10 * time.Second), true},
-			{time.Now().Round(0).Add(9 * time.Second), false},
-			{time.Now().Round(0).Add(10 * time.Minute), true}, // the wall clock only
-		} {
-			if got := reached(at, c.now); got != c.want {
-				t.Errorf("reached(%v, %v) = %v, want %v", at, c.now, got, c.want)
+		for wait, want := range map[time.Duration]bool{0: false, 9 * time.Second: false, 10 * time.Second: true, 10 * time.Minute: true} {
+			if got := reached(at, time.Now().Round(0).Add(wait)); got != want {
+				t.Errorf("after %v on the wall clock: reached %v, want %v", wait, got, want)
 			}
 		}
-		e := election{term: 1, until: time.Now().Round(0).Add(-time.Second)}
-		if e.leading() {
+		if e := (election{term: 1, until: time.Now().Round(0).Add(-time.Second)}); e.leading() {
 			t.Error("a lease that has ended by the wall clock is held")
 		}
 	})

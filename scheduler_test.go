@@ -433,14 +433,16 @@ func TestSchedulesAreDeclaredAgainOnlyWhenTheStoreHasLostThem(t *testing.T) {
 func TestAScheduleThatTheStoreRefusesHoldsNobodyUp(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		store.refuse = func(name string) error {
-			if name == "refused" {
+			if strings.HasPrefix(name, "refused") {
 				return errFake
 			}
 			return nil
 		}
 		store.noPlace = true
 		stop := scheduling(t, store, func(s *Scheduler) {
-			declaring(t, "refused", everyMinute)(s)
+			for i := range 120 { // more than one call takes
+				declaring(t, fmt.Sprint("refused", i), everyMinute)(s)
+			}
 			for i := range 350 {
 				declaring(t, fmt.Sprint("s", i), everyMinute)(s)
 			}
