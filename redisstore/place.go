@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -111,26 +112,28 @@ func (s *Store) Owed(ctx context.Context, partitions []chime.Partition) ([]chime
 	for i, p := range partitions {
 		oldest[i] = pipe.ZRange(ctx, s.keys.partition(p).owed, 0, 0)
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, failure("look for owed schedules", "", err)
-	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	var failed []error    // one partition out of reach hides no other
 	var calls []call
 	var asked []chime.Partition
 	for i, p := range partitions {
-		if len(oldest[i].Val()) > 0 {
+		if err := oldest[i].Err(); err != nil {
+			failed = append(failed, failure("look for owed schedules of", p.Queue, err))
+		} else if len(oldest[i].Val()) > 0 {
 			k := s.keys.partition(p)
 			calls = append(calls, call{&owedScript, []string{k.owed, k.schedules, k.cursors}, []any{owedAfter.Milliseconds(), owedBatch}})
 			asked = append(asked, p)
 		}
 	}
 	if len(calls) == 0 {
-		return nil, nil
+		return nil, errors.Join(failed...)
 	}
 	var owed []chime.Owed
 	for i, cmd := range s.run(ctx, s.client, calls...) {
 		values, err := list("list owed schedules of", asked[i].Queue, cmd)
 		if err != nil {
-			return owed, err
+			failed = append(failed, err)
+			continue
 		}
 		for j := 1; j+3 < len(values); j += 4 {
 			o := chime.Owed{
@@ -150,7 +153,7 @@ func (s *Store) Owed(ctx context.Context, partitions []chime.Partition) ([]chime
 			owed = append(owed, o)
 		}
 	}
-	return owed, nil
+	return owed, errors.Join(failed...)
 }
 
 // Postpone moves an owed schedule a minute on.

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -535,6 +536,20 @@ func TestSweep(t *testing.T) {
 		}
 		if s := b.stats(); s.Dead != 3 || s.Parked != 0 {
 			b.Errorf("stats %+v, want the parked one dead", s)
+		}
+	})
+}
+
+// A partition that cannot be read hides no other.
+func TestOwedSchedulesOfOnePartitionAreListedThoughAnotherFails(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.declare("s", "skip", `{"job":"j"}`)
+		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, "s"))
+		bad := chime.Partition{Queue: "bad"}
+		b.client.Set(b.Context(), b.store.keys.partition(bad).owed, "somebody else's", 0)
+		owed, err := b.store.Owed(b.Context(), []chime.Partition{bad, line0})
+		if len(owed) != 1 || !errors.Is(err, chime.ErrUnfit) {
+			b.Errorf("owed %+v, %v; want s, and an error about the other partition", owed, err)
 		}
 	})
 }
