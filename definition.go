@@ -143,6 +143,9 @@ func parseDefinition(text []byte) (*definition, error) {
 	if err := checkName("the definition's job", d.Job); err != nil {
 		return nil, err
 	}
+	if year := d.Created.UTC().Year(); year < 1900 || year > 2199 {
+		return nil, fmt.Errorf("the definition's created %s: want the years 1900 to 2199", d.Created.UTC().Format(time.RFC3339))
+	}
 	switch d.Misfire {
 	case MisfireRunOnce, MisfireSkip, MisfireCatchUp:
 	default:
