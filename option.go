@@ -132,7 +132,7 @@ func (o timeoutOption) handler(s *handlerSettings) {
 func Timeout(d time.Duration) TimeoutOption { return timeoutOption(d) }
 
 // In delays the job by d, measured on the store's clock, so that the caller's need not be right. 0 and less is now; at most
-// 100 years.
+// 100 years. Of several In and At the last counts.
 func In(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.in, s.at = max(d, 0), time.Time{}

@@ -114,7 +114,11 @@ func (s *Scheduler) validate() error {
 }
 
 func (s *Scheduler) problems() error {
-	return errors.Join(append([]error{s.options.validate()}, s.refused...)...)
+	bad := []error{s.options.validate()}
+	if s.store == nil {
+		bad = append(bad, errors.New("chime: scheduler: store is nil"))
+	}
+	return errors.Join(append(bad, s.refused...)...)
 }
 
 // Run writes the declarations and then sees to the schedules until ctx ends; it hands the lead over at once and returns nil.

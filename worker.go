@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -105,13 +106,16 @@ func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ran {
-		panic(fmt.Sprintf("chime: Handle %q: the worker is running", name))
+		panic(fmt.Sprintf("chime: Handle %q: the worker runs already: register handlers before Run", name))
 	}
 	if w.handlers[name] != nil {
 		panic(fmt.Sprintf("chime: Handle %q: there is a handler for this name", name))
 	}
 	r := &registration{handler: handler, log: w.options.Logger}
 	for _, option := range options {
+		if option == nil {
+			panic(fmt.Sprintf("chime: Handle %q: an option is nil", name))
+		}
 		option.handler(&r.settings)
 	}
 	if err := errors.Join(r.settings.problems...); err != nil {
@@ -121,12 +125,15 @@ func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) 
 }
 
 // Use puts middleware around every handler, also around those registered before. The first is the outermost. It panics
-// when the worker runs already.
+// on a nil one, and when the worker runs already.
 func (w *Worker) Use(middleware ...Middleware) {
+	if slices.ContainsFunc(middleware, func(m Middleware) bool { return m == nil }) {
+		panic("chime: Use: nil middleware")
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ran {
-		panic("chime: Use: the worker is running")
+		panic("chime: Use: the worker runs already: add middleware before Run")
 	}
 	w.middleware = append(w.middleware, middleware...)
 }
@@ -152,7 +159,11 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // validate returns everything that is wrong with the worker's options.
 func (w *Worker) validate() error {
-	if err := w.options.validate(); err != nil {
+	err := w.options.validate()
+	if w.store == nil {
+		err = errors.Join(errors.New("store is nil"), err)
+	}
+	if err != nil {
 		return fmt.Errorf("chime: worker: %w", err)
 	}
 	return nil

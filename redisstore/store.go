@@ -134,7 +134,7 @@ func (s *Store) registerQueue(ctx context.Context, queue string) (int, error) {
 		return 0, fmt.Errorf("redisstore: %w: queue %q has %q partitions in %s", chime.ErrUnfit, queue, stored.Val(), s.keys.queues())
 	}
 	if asked && n != want {
-		return 0, fmt.Errorf("redisstore: %w: queue %q has %d partitions since it was first seen, Options.Partitions says %d", chime.ErrUnfit, queue, n, want)
+		return 0, fmt.Errorf("redisstore: %w: Options.Partitions says %d for queue %q, which was first seen with %d: keep that number, or use another queue", chime.ErrUnfit, want, queue, n)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -119,7 +119,7 @@ func open() (store *redisstore.Store, done func() error, err error) {
 	if url := os.Getenv("REDIS_URL"); url != "" {
 		options, err := redis.ParseURL(url)
 		if err != nil {
-			return nil, nil, fmt.Errorf("REDIS_URL: %w", err)
+			return nil, nil, fmt.Errorf("REDIS_URL is not of the form redis://localhost:6379/0: %w", err)
 		}
 		client := redis.NewClient(options)
 		fmt.Printf("chime on %s, keys chime-quickstart:*\n\n", options.Addr)

@@ -1,0 +1,39 @@
+package chime_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chimejobs/chime"
+)
+
+// What a program does wrong is told by name, and never as a nil pointer.
+func TestMisuseIsToldByName(t *testing.T) {
+	handler := func(act func(*chime.Worker)) func() error {
+		return func() (err error) {
+			defer func() { err = fmt.Errorf("%v", recover()) }()
+			act(chime.NewWorker(nil, chime.WorkerOptions{}))
+			return nil
+		}
+	}
+	run := func(roles ...chime.Role) func() error {
+		return func() error { return chime.Run(t.Context(), roles...) }
+	}
+	h := func(chime.Handler) chime.Handler { return nil }
+	for want, act := range map[string]func() error{
+		"chime: worker: store is nil":         run(chime.NewWorker(nil, chime.WorkerOptions{})),
+		"chime: scheduler: store is nil":      run(chime.NewScheduler(nil, chime.SchedulerOptions{})),
+		"chime: Use: nil middleware":          handler(func(w *chime.Worker) { w.Use(h, nil) }),
+		`chime: Handle "a": an option is nil`: handler(func(w *chime.Worker) { w.Handle("a", func(context.Context, *chime.Job) error { return nil }, nil) }),
+		`job name "größe" has 'ö' at position 3`: func() error {
+			_, err := chime.NewEnqueuer(&struct{ chime.Store }{}, chime.EnqueuerOptions{}).Enqueue(t.Context(), "größe", nil)
+			return err
+		},
+	} {
+		if err := act(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
