@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/redisstore"
+)
+
+// chime has no setting to tune: there is one peer.
+var chimePeer = peer{library: "chime", about: "defaults", open: openChime}
+
+type chimeLibrary struct {
+	client   *redis.Client
+	store    *redisstore.Store
+	enqueuer *chime.Enqueuer
+}
+
+func openChime(_ context.Context, r *rig) (library, error) {
+	client := redis.NewClient(&redis.Options{Addr: r.redis.addr})
+	store := redisstore.New(client, redisstore.Options{})
+	return &chimeLibrary{client, store, chime.NewEnqueuer(store, chime.EnqueuerOptions{})}, nil
+}
+
+func (l *chimeLibrary) Enqueue(ctx context.Context, payload []byte) error {
+	_, err := l.enqueuer.Enqueue(ctx, jobName, payload)
+	return err
+}
+
+func (l *chimeLibrary) EnqueueIn(ctx context.Context, payload []byte, d time.Duration) error {
+	_, err := l.enqueuer.Enqueue(ctx, jobName, payload, chime.In(d))
+	return err
+}
+
+func (l *chimeLibrary) EnqueueMany(ctx context.Context, payloads [][]byte) error {
+	items := make([]chime.Item, len(payloads))
+	for i, payload := range payloads {
+		items[i] = chime.Item{Name: jobName, Args: payload}
+	}
+	_, err := l.enqueuer.EnqueueMany(ctx, items)
+	return err
+}
+
+func (l *chimeLibrary) Work(concurrency int, handle func(payload []byte)) (func() error, error) {
+	worker := chime.NewWorker(l.store, chime.WorkerOptions{Concurrency: concurrency, Logger: quiet})
+	worker.Handle(jobName, func(_ context.Context, job *chime.Job) error {
+		handle(job.Payload)
+		return nil
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- chime.Run(ctx, worker) }()
+	return func() error { cancel(); return <-done }, nil
+}
+
+func (l *chimeLibrary) Close() error { return l.client.Close() }
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))

@@ -1,0 +1,37 @@
+package main
+
+import "context"
+
+// A measure is one thing that is done with a peer, alone on the rig, and what it tells.
+type measure struct {
+	name  string // "process 100"
+	group string // "process": what -measures picks
+	about string // what is done, in one sentence with its numbers
+	// run does it once on an empty store. errors.ErrUnsupported: the peer has no such thing.
+	run func(ctx context.Context, r *rig, p peer) ([]figure, error)
+	// only limits the measure to these libraries; empty: all.
+	only []string
+}
+
+// A figure is one number that a measure tells.
+type figure struct {
+	name  string // "jobs/s", "p99"
+	unit  string
+	value float64
+	less  bool // less is better
+}
+
+// sizes are the counts of a run: the long form's or the short form's.
+type sizes struct {
+	rounds  int
+	backlog int // jobs to process
+	enqueue int // jobs to enqueue from one goroutine; more for more
+}
+
+var (
+	longForm  = sizes{rounds: 5, backlog: 100_000, enqueue: 20_000}
+	shortForm = sizes{rounds: 5, backlog: 20_000, enqueue: 4_000}
+)
+
+// measures are all that can be measured, in the order in which they run.
+var measures = []measure{processMeasure(1), processMeasure(10), processMeasure(100)}

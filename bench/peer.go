@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// A peer is a library under measurement with one choice of its options. The default options of a library and the fastest
+// ones that its documentation names are two peers.
+type peer struct {
+	library string // "asynq"
+	setting string // "defaults", "tuned"
+	about   string // which options differ from the defaults, for the reader of the table
+	open    func(ctx context.Context, r *rig) (library, error)
+}
+
+func (p peer) name() string {
+	if p.setting == "" {
+		return p.library
+	}
+	return p.library + " " + p.setting
+}
+
+// A library is a peer connected to the rig's servers. Its methods do what an application would write; errors.ErrUnsupported
+// says that the library has no such thing.
+type library interface {
+	// Enqueue sends one job to run now and returns when the store has it. It is called from many goroutines.
+	Enqueue(ctx context.Context, payload []byte) error
+	// EnqueueIn sends one job to run after d.
+	EnqueueIn(ctx context.Context, payload []byte, d time.Duration) error
+	// EnqueueMany sends all payloads by the library's way of doing so at once.
+	EnqueueMany(ctx context.Context, payloads [][]byte) error
+	// Work starts a worker that runs handle for every job, so many at once. It returns when the worker is up; stop drains it.
+	Work(concurrency int, handle func(payload []byte)) (stop func() error, err error)
+	// Close lets go of the connections.
+	Close() error
+}
+
+// peers are all that can be measured, in the order of the tables.
+var peers = []peer{chimePeer}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// jobName is the name of every job here, and payloadBytes the size of its payload, the same for all peers.
+const (
+	jobName      = "work"
+	payloadBytes = 100
+)
+
+// A rig is what the peers of one run share: the servers, started for the run and gone with it.
+type rig struct {
+	redis *redisServer
+	sizes sizes
+}
+
+// A redisServer is a redis-server of the run's own, on a free port of the loopback interface.
+type redisServer struct {
+	addr    string
+	client  *redis.Client // the measurements' own, not the peers'
+	command *exec.Cmd
+	folder  string
+}
+
+// startRedis starts a server that keeps nothing on disk or, with aof, an append-only file synced every second.
+func startRedis(ctx context.Context, aof bool) (*redisServer, error) {
+	folder, err := os.MkdirTemp("", "chime-bench-")
+	if err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	appendonly := "no"
+	if aof {
+		appendonly = "yes"
+	}
+	log, err := os.Create(filepath.Join(folder, "log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	command := exec.Command("redis-server", "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "",
+		"--appendonly", appendonly, "--appendfsync", "everysec", "--dir", folder)
+	command.Stdout, command.Stderr = log, log
+	endWithParent(command)
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("start redis-server: %w", err)
+	}
+	s := &redisServer{addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), command: command, folder: folder}
+	s.client = redis.NewClient(&redis.Options{Addr: s.addr})
+	if err := s.await(ctx); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *redisServer) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		err := s.client.Ping(ctx).Err()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("redis-server does not answer: %w", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (s *redisServer) stop() {
+	_ = s.client.Close()
+	_ = s.command.Process.Signal(syscall.SIGTERM)
+	_ = s.command.Wait()
+	_ = os.RemoveAll(s.folder)
+}
+
+// empty removes every key, and the statistics of what made them.
+func (s *redisServer) empty(ctx context.Context) error {
+	if err := s.client.FlushAll(ctx).Err(); err != nil {
+		return err
+	}
+	return s.client.ConfigResetStat(ctx).Err()
+}
+
+// A usage is what the server had used when it was asked.
+type usage struct {
+	cpu      time.Duration // of the whole server, user and system
+	commands int64         // executed, those inside of scripts too
+	in, out  int64         // bytes on the network
+	memory   int64         // bytes of data and their structures
+}
+
+func (u usage) since(earlier usage) usage {
+	return usage{u.cpu - earlier.cpu, u.commands - earlier.commands, u.in - earlier.in, u.out - earlier.out, u.memory - earlier.memory}
+}
+
+func (s *redisServer) usage(ctx context.Context) (usage, error) {
+	info, err := s.client.InfoMap(ctx, "cpu", "stats", "memory", "commandstats").Result()
+	if err != nil {
+		return usage{}, err
+	}
+	var u usage
+	for _, field := range []string{"used_cpu_user", "used_cpu_sys"} {
+		seconds, err := strconv.ParseFloat(info["CPU"][field], 64)
+		if err != nil {
+			return usage{}, fmt.Errorf("INFO: %s: %w", field, err)
+		}
+		u.cpu += time.Duration(seconds * float64(time.Second))
+	}
+	u.in, u.out = number(info["Stats"]["total_net_input_bytes"]), number(info["Stats"]["total_net_output_bytes"])
+	u.memory = number(info["Memory"]["used_memory_dataset"])
+	for _, text := range info["Commandstats"] {
+		calls, _, _ := strings.Cut(strings.TrimPrefix(text, "calls="), ",")
+		u.commands += number(calls)
+	}
+	return u, nil
+}
+
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
+
+// clientCPU is what this process has used, user and system.
+func clientCPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
