@@ -58,6 +58,10 @@ func (l *chimeLibrary) Work(concurrency int, handle func(payload []byte)) (func(
 	return func() error { cancel(); return <-done }, nil
 }
 
+func (l *chimeLibrary) Held(ctx context.Context) (int64, error) {
+	return l.client.HLen(ctx, "chime:{default}:jobs").Result()
+}
+
 func (l *chimeLibrary) Close() error { return l.client.Close() }
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))

@@ -4,28 +4,36 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 )
 
 const fillBatch = 1000
 
-// fillBulk enqueues n jobs in batches or, where the library knows none, from 50 goroutines.
+// fillBulk enqueues n jobs, numbered from 0, in batches or, where the library knows none, from 50 goroutines.
 func fillBulk(ctx context.Context, lib library, n int) error {
-	payload := make([]byte, payloadBytes)
-	batch := make([][]byte, fillBatch)
-	for i := range batch {
-		batch[i] = payload
-	}
-	for n > 0 {
-		err := lib.EnqueueMany(ctx, batch[:min(n, fillBatch)])
-		if errors.Is(err, errors.ErrUnsupported) {
-			break
+	batch := make([][]byte, 0, fillBatch)
+	for first := 0; first < n; first += fillBatch {
+		batch = batch[:0]
+		for i := first; i < min(first+fillBatch, n); i++ {
+			batch = append(batch, payloadOf(int64(i)))
+		}
+		err := lib.EnqueueMany(ctx, batch)
+		if errors.Is(err, errors.ErrUnsupported) && first == 0 {
+			return fillEach(ctx, lib, 50, n)
 		}
 		if err != nil {
 			return err
 		}
-		n -= min(n, fillBatch)
 	}
-	return fromMany(ctx, 50, n, func(ctx context.Context) error { return lib.Enqueue(ctx, payload) })
+	return nil
+}
+
+// fillEach enqueues n jobs, numbered from 0, one by one from so many goroutines.
+func fillEach(ctx context.Context, lib library, goroutines, n int) error {
+	var next atomic.Int64
+	return fromMany(ctx, goroutines, n, func(ctx context.Context) error {
+		return lib.Enqueue(ctx, payloadOf(next.Add(1)-1))
+	})
 }
 
 // fromMany calls do n times from so many goroutines and returns the first error.

@@ -1,6 +1,9 @@
 package main
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // A measure is one thing that is done with a peer, alone on the rig, and what it tells.
 type measure struct {
@@ -11,6 +14,10 @@ type measure struct {
 	run func(ctx context.Context, r *rig, p peer) ([]figure, error)
 	// only limits the measure to these libraries; empty: all.
 	only []string
+	// once: one round is enough, because the figures do not vary or because a round takes minutes.
+	once bool
+	// long: the short form leaves it out.
+	long bool
 }
 
 // A figure is one number that a measure tells.
@@ -23,15 +30,21 @@ type figure struct {
 
 // sizes are the counts of a run: the long form's or the short form's.
 type sizes struct {
-	rounds  int
-	backlog int // jobs to process
-	enqueue int // jobs to enqueue from one goroutine; more for more
+	short    bool
+	rounds   int
+	backlog  int           // jobs to process
+	enqueue  int           // jobs to enqueue from one goroutine; more for more
+	patience time.Duration // how long a backlog is worked off at most; what ran until then is the figure
 }
 
 var (
-	longForm  = sizes{rounds: 5, backlog: 100_000, enqueue: 20_000}
-	shortForm = sizes{rounds: 5, backlog: 20_000, enqueue: 4_000}
+	longForm  = sizes{rounds: 5, backlog: 100_000, enqueue: 20_000, patience: 15 * time.Second}
+	shortForm = sizes{short: true, rounds: 3, backlog: 20_000, enqueue: 4_000, patience: 2 * time.Second}
 )
 
 // measures are all that can be measured, in the order in which they run.
-var measures = []measure{processMeasure(1), processMeasure(10), processMeasure(100)}
+var measures = []measure{
+	processMeasure(1),
+	processMeasure(10),
+	processMeasure(100),
+}

@@ -12,6 +12,8 @@ type peer struct {
 	setting string // "defaults", "tuned"
 	about   string // which options differ from the defaults, for the reader of the table
 	open    func(ctx context.Context, r *rig) (library, error)
+	// server is where its jobs are; nil: the rig's Redis.
+	server func(r *rig) server
 }
 
 func (p peer) name() string {
@@ -32,9 +34,17 @@ type library interface {
 	EnqueueMany(ctx context.Context, payloads [][]byte) error
 	// Work starts a worker that runs handle for every job, so many at once. It returns when the worker is up; stop drains it.
 	Work(concurrency int, handle func(payload []byte)) (stop func() error, err error)
+	// Held counts the jobs that the store has and that have not ended: waiting, delayed, running, retried, dead.
+	Held(ctx context.Context) (int64, error)
 	// Close lets go of the connections.
 	Close() error
 }
 
 // peers are all that can be measured, in the order of the tables.
-var peers = []peer{chimePeer}
+var peers = []peer{
+	chimePeer,
+	asynqDefaults,
+	asynqTuned,
+	gocraftDefaults,
+	gocraftTuned,
+}

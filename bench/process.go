@@ -22,45 +22,125 @@ func processMeasure(concurrency int) measure {
 			if err := fillBulk(ctx, lib, r.sizes.backlog); err != nil {
 				return nil, err
 			}
-			before, err := r.redis.usage(ctx)
+			w, err := workOff(ctx, r, p, lib, concurrency)
 			if err != nil {
 				return nil, err
 			}
-			jobs := int64(r.sizes.backlog)
-			var ran atomic.Int64
-			done := make(chan struct{})
-			cpu, began := clientCPU(), time.Now()
-			stop, err := lib.Work(concurrency, func([]byte) {
-				if ran.Add(1) == jobs {
-					close(done)
-				}
-			})
-			if err != nil {
-				return nil, err
-			}
-			select {
-			case <-done:
-			case <-ctx.Done():
-				return nil, fmt.Errorf("%d of %d jobs ran: %w", ran.Load(), jobs, ctx.Err())
-			}
-			took := time.Since(began)
-			if err := stop(); err != nil {
-				return nil, err
-			}
-			cpu = clientCPU() - cpu
-			after, err := r.redis.usage(ctx)
-			if err != nil {
-				return nil, err
-			}
-			used := after.since(before)
-			n := float64(jobs)
-			return []figure{
-				{name: "jobs/s", unit: "1/s", value: n / took.Seconds()},
-				{name: "client CPU a job", unit: "µs", value: float64(cpu.Microseconds()) / n, less: true},
-				{name: "server CPU a job", unit: "µs", value: float64(used.cpu.Microseconds()) / n, less: true},
-				{name: "commands a job", unit: "", value: float64(used.commands) / n, less: true},
-				{name: "bytes sent and received a job", unit: "B", value: float64(used.in+used.out) / n, less: true},
-			}, nil
+			return append([]figure{{name: "jobs/s", unit: "1/s", value: float64(w.jobs) / w.took.Seconds()}}, w.costs()...), nil
 		},
 	}
+}
+
+// An effort is what a number of jobs took.
+type effort struct {
+	jobs   int64
+	took   time.Duration
+	client time.Duration // CPU of this process
+	server usage
+}
+
+func (e effort) plus(other effort) effort {
+	return effort{e.jobs + other.jobs, e.took + other.took, e.client + other.client, e.server.plus(other.server)}
+}
+
+// costs are what one of the jobs cost.
+func (e effort) costs() []figure {
+	n := float64(e.jobs)
+	costs := []figure{
+		{name: "client CPU a job", unit: "µs", value: float64(e.client.Nanoseconds()) / 1e3 / n, less: true},
+		{name: "server CPU a job", unit: "µs", value: float64(e.server.cpu.Nanoseconds()) / 1e3 / n, less: true},
+	}
+	if e.server.commands > 0 {
+		costs = append(costs, figure{name: "commands a job", value: float64(e.server.commands) / n, less: true})
+	}
+	if e.server.in+e.server.out > 0 {
+		costs = append(costs, figure{name: "network a job", unit: "B", value: float64(e.server.in+e.server.out) / n, less: true})
+	}
+	return costs
+}
+
+// watch tells what do takes; do returns how many jobs that was. What the server is asked is not counted.
+func watch(ctx context.Context, s server, do func() (jobs int64, took time.Duration, err error)) (effort, error) {
+	before, err := s.usage(ctx)
+	if err != nil {
+		return effort{}, err
+	}
+	cpu := clientCPU()
+	jobs, took, err := do()
+	if err != nil {
+		return effort{}, err
+	}
+	cpu = clientCPU() - cpu
+	after, err := s.usage(ctx)
+	if err != nil {
+		return effort{}, err
+	}
+	return effort{jobs, took, cpu, after.since(before)}, nil
+}
+
+// workOff lets a worker run the jobs that fillBulk left, each counted once, until all have run or patience ends. The time is
+// that from the worker's start to the last job; what the worker costs counts until it has drained, because some libraries
+// settle jobs in the background. Afterwards the store must hold no job, or as many as have not run.
+func workOff(ctx context.Context, r *rig, p peer, lib library, concurrency int) (effort, error) {
+	var (
+		ran   atomic.Int64
+		total = int64(r.sizes.backlog)
+		seen  = make([]atomic.Bool, total)
+		done  = make(chan struct{})
+		wrong = make(chan error, 1)
+	)
+	handle := func(payload []byte) {
+		n, err := numberIn(payload)
+		if err == nil && (n < 0 || n >= total) {
+			err = fmt.Errorf("job %d of %d arrived", n, total)
+		}
+		if err != nil {
+			select {
+			case wrong <- err:
+			default:
+			}
+			return
+		}
+		if !seen[n].Swap(true) && ran.Add(1) == total {
+			close(done)
+		}
+	}
+	e, err := watch(ctx, r.server(p), func() (int64, time.Duration, error) {
+		began := time.Now()
+		patience := time.NewTimer(r.sizes.patience)
+		defer patience.Stop()
+		stop, err := lib.Work(concurrency, handle)
+		if err != nil {
+			return 0, 0, err
+		}
+		var jobs int64
+		select {
+		case <-done:
+			jobs = total
+		case <-patience.C:
+			jobs = ran.Load()
+		case err = <-wrong:
+		case <-ctx.Done():
+			err = fmt.Errorf("%d of %d jobs ran: %w", ran.Load(), total, context.Cause(ctx))
+		}
+		took := time.Since(began)
+		if failed := stop(); err == nil {
+			err = failed
+		}
+		if err == nil && jobs == 0 {
+			err = fmt.Errorf("no job ran in %v", took.Round(time.Millisecond))
+		}
+		return jobs, took, err
+	})
+	if err != nil {
+		return effort{}, err
+	}
+	held, err := lib.Held(ctx)
+	if err != nil {
+		return effort{}, err
+	}
+	if want := total - ran.Load(); held != want {
+		return effort{}, fmt.Errorf("the store holds %d jobs after %d of %d ran", held, ran.Load(), total)
+	}
+	return e, nil
 }

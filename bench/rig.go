@@ -27,6 +27,22 @@ type rig struct {
 	sizes sizes
 }
 
+// A server is where a peer's jobs are.
+type server interface {
+	// empty removes all jobs, and the statistics of what made them.
+	empty(ctx context.Context) error
+	// usage is what the server has used up to now; a field that it does not know stays 0.
+	usage(ctx context.Context) (usage, error)
+}
+
+// server is where the peer's jobs are.
+func (r *rig) server(p peer) server {
+	if p.server == nil {
+		return r.redis
+	}
+	return p.server(r)
+}
+
 // A redisServer is a redis-server of the run's own, on a free port of the loopback interface.
 type redisServer struct {
 	addr    string
@@ -106,11 +122,15 @@ type usage struct {
 	cpu      time.Duration // of the whole server, user and system
 	commands int64         // executed, those inside of scripts too
 	in, out  int64         // bytes on the network
-	memory   int64         // bytes of data and their structures
+	memory   int64         // bytes of everything but the clients' buffers: data, their structures, what the allocator rounds up
 }
 
 func (u usage) since(earlier usage) usage {
 	return usage{u.cpu - earlier.cpu, u.commands - earlier.commands, u.in - earlier.in, u.out - earlier.out, u.memory - earlier.memory}
+}
+
+func (u usage) plus(other usage) usage {
+	return usage{u.cpu + other.cpu, u.commands + other.commands, u.in + other.in, u.out + other.out, u.memory + other.memory}
 }
 
 func (s *redisServer) usage(ctx context.Context) (usage, error) {
@@ -127,7 +147,7 @@ func (s *redisServer) usage(ctx context.Context) (usage, error) {
 		u.cpu += time.Duration(seconds * float64(time.Second))
 	}
 	u.in, u.out = number(info["Stats"]["total_net_input_bytes"]), number(info["Stats"]["total_net_output_bytes"])
-	u.memory = number(info["Memory"]["used_memory_dataset"])
+	u.memory = number(info["Memory"]["used_memory"]) - number(info["Memory"]["mem_clients_normal"])
 	for _, text := range info["Commandstats"] {
 		calls, _, _ := strings.Cut(strings.TrimPrefix(text, "calls="), ",")
 		u.commands += number(calls)

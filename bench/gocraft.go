@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gocraft/work"
+	"github.com/gomodule/redigo/redis"
+)
+
+var (
+	gocraftDefaults = peer{
+		library: "gocraft", setting: "defaults",
+		about: "a pool of 5 connections, as its README shows",
+		open:  openGocraft(5),
+	}
+	gocraftTuned = peer{
+		library: "gocraft", setting: "tuned",
+		about: "a pool of 120 connections",
+		open:  openGocraft(120),
+	}
+)
+
+const gocraftNamespace = "bench"
+
+type gocraftLibrary struct {
+	pool     *redis.Pool
+	enqueuer *work.Enqueuer
+}
+
+func openGocraft(connections int) func(context.Context, *rig) (library, error) {
+	return func(_ context.Context, r *rig) (library, error) {
+		pool := &redis.Pool{
+			MaxActive: connections, MaxIdle: connections, Wait: true,
+			Dial: func() (redis.Conn, error) { return redis.Dial("tcp", r.redis.addr) },
+		}
+		return &gocraftLibrary{pool, work.NewEnqueuer(gocraftNamespace, pool)}, nil
+	}
+}
+
+// Enqueue: its arguments are JSON, where the payload travels as a string of the same length.
+func (l *gocraftLibrary) Enqueue(_ context.Context, payload []byte) error {
+	_, err := l.enqueuer.Enqueue(jobName, work.Q{"p": string(payload)})
+	return err
+}
+
+// EnqueueIn rounds up: it counts in whole seconds.
+func (l *gocraftLibrary) EnqueueIn(_ context.Context, payload []byte, d time.Duration) error {
+	seconds := int64((d + time.Second - 1) / time.Second)
+	_, err := l.enqueuer.EnqueueIn(jobName, seconds, work.Q{"p": string(payload)})
+	return err
+}
+
+// EnqueueMany: it has no such thing.
+func (l *gocraftLibrary) EnqueueMany(context.Context, [][]byte) error { return errors.ErrUnsupported }
+
+func (l *gocraftLibrary) Work(concurrency int, handle func(payload []byte)) (func() error, error) {
+	pool := work.NewWorkerPool(struct{}{}, uint(concurrency), gocraftNamespace, l.pool)
+	pool.Job(jobName, func(job *work.Job) error {
+		handle([]byte(job.ArgString("p")))
+		return job.ArgError()
+	})
+	pool.Start()
+	return func() error { pool.Stop(); return nil }, nil
+}
+
+func (l *gocraftLibrary) Held(context.Context) (int64, error) {
+	c := l.pool.Get()
+	defer c.Close()
+	var held int64
+	for _, set := range []string{"scheduled", "retry", "dead"} {
+		n, err := redis.Int64(c.Do("ZCARD", gocraftNamespace+":"+set))
+		if err != nil {
+			return 0, err
+		}
+		held += n
+	}
+	lists, err := redis.Strings(c.Do("KEYS", gocraftNamespace+":jobs:"+jobName+":*:inprogress")) // one a worker process
+	if err != nil {
+		return 0, err
+	}
+	for _, list := range append(lists, gocraftNamespace+":jobs:"+jobName) {
+		n, err := redis.Int64(c.Do("LLEN", list))
+		if err != nil {
+			return 0, err
+		}
+		held += n
+	}
+	return held, nil
+}
+
+func (l *gocraftLibrary) Close() error { return l.pool.Close() }
