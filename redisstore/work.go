@@ -52,39 +52,55 @@ func (s *Store) workCall(c *chime.WorkCall) call {
 	}
 
 	// What a finished job needs is short; what else ended has its kind, body and record.
-	var finished, others []*chime.Settlement
+	finished := 0
+	var others []*chime.Settlement
 	var parks []string
 	for i := range c.Settle {
-		if isFinished(&c.Settle[i]) {
-			finished = append(finished, &c.Settle[i])
-		} else {
-			others = append(others, &c.Settle[i])
+		settled := &c.Settle[i]
+		if isFinished(settled) {
+			finished++
+			continue
 		}
-		if c.Settle[i].Kind == chime.SettlePark && indexOf(parks, c.Settle[i].Name) < 0 {
-			parks = append(parks, c.Settle[i].Name)
+		others = append(others, settled)
+		if settled.Kind == chime.SettlePark && indexOf(parks, settled.Name) < 0 {
+			parks = append(parks, settled.Name)
 		}
 	}
 	for _, name := range parks {
 		keys = append(keys, k.parked(name))
 	}
 
-	args := make([]any, 0, 15+len(c.Serve)+len(parks)+2*len(finished)+2*len(c.Begun)+6*len(others))
+	settled := len(c.Settle) + len(c.Begun)
+	args := make([]any, 0, 15+len(c.Serve)+len(parks)+2*settled+4*len(others))
 	args = append(args, c.Session, c.Number, c.TTL.Milliseconds(), c.Take, c.Ahead, flag(c.Sleep), c.Worker,
-		s.keys.wake(), staleAfter.Milliseconds(), s.holder, len(c.Serve), len(parks), len(finished), len(c.Begun), len(others))
+		s.keys.wake(), staleAfter.Milliseconds(), s.holder, len(c.Serve), len(parks), finished, len(c.Begun), len(others))
 	for _, name := range c.Serve {
 		args = append(args, name)
 	}
 	for _, name := range parks {
 		args = append(args, name)
 	}
-	for _, settled := range finished {
-		args = append(args, settled.ID, settled.Fence)
+	// IDs, then fences in the same order. Pointers, for a string or a number in an any is memory of its own.
+	ids := len(args)
+	args = args[:ids+2*settled]
+	at := ids
+	put := func(id *string, fence *int64) {
+		args[at], args[at+settled] = id, fence
+		at++
+	}
+	for i := range c.Settle {
+		if isFinished(&c.Settle[i]) {
+			put(&c.Settle[i].ID, &c.Settle[i].Fence)
+		}
 	}
 	for i := range c.Begun {
-		args = append(args, c.Begun[i].ID, c.Begun[i].Fence)
+		put(&c.Begun[i].ID, &c.Begun[i].Fence)
 	}
-	for _, settled := range others {
-		args = append(args, settled.ID, settled.Fence, settleKind(settled), amount(settled, parks), settled.Body, record(settled.Run))
+	for _, other := range others {
+		put(&other.ID, &other.Fence)
+	}
+	for _, other := range others {
+		args = append(args, settleKind(other), amount(other, parks), other.Body, record(other.Run))
 	}
 	return call{&workScript, keys, args}
 }
@@ -144,22 +160,10 @@ func workAnswer(c *chime.WorkCall, cmd *redis.Cmd) chime.WorkAnswer {
 	if err != nil {
 		return chime.WorkAnswer{Err: err}
 	}
-	answer := chime.WorkAnswer{Now: values.now(), Refused: refusedOf(c, values.list(1)), Horizon: values.horizon(4)}
-	taken := values.list(2)
-	for i := 0; i+6 < len(taken); i += 7 {
-		job := chime.TakenJob{
-			ID: taken.text(i), Fence: taken.number(i + 1), Crashes: int(taken.number(i + 2)),
-			New: taken.number(i+3) == 1, Begun: taken.number(i+4) == 1,
-		}
-		switch taken.text(i + 5) {
-		case "b":
-			job.Body = []byte(taken.text(i + 6))
-		case "d":
-			job.Definition = []byte(taken.text(i + 6))
-		}
-		answer.Taken = append(answer.Taken, job)
+	answer := chime.WorkAnswer{
+		Now: values.now(), Refused: refusedOf(c, values.list(1)), Taken: takenOf(values[min(2, len(values)):]), Horizon: values.horizon(9),
 	}
-	owed := values.list(3)
+	owed := values.list(8)
 	for i := 0; i+2 < len(owed); i += 3 {
 		answer.Owed = append(answer.Owed, chime.Owed{
 			Partition: c.Partition, Name: owed.text(i), Definition: []byte(owed.text(i + 1)), Cursor: parseCursor(owed.text(i + 2)),
@@ -167,6 +171,40 @@ func workAnswer(c *chime.WorkCall, cmd *redis.Cmd) chime.WorkAnswer {
 		})
 	}
 	return answer
+}
+
+// takenOf reads the jobs taken: first fence, how many are begun, IDs, data, occurrences, crashes.
+func takenOf(values reply) []chime.TakenJob {
+	fence, begun, joined, data := values.number(0), values.number(1), values.text(2), values.list(3)
+	ids, occurrences, crashes := values.list(2), values.list(4), values.list(5)
+	if len(data) == 0 {
+		return nil
+	}
+	jobs := make([]chime.TakenJob, len(data))
+	length := len(joined) / len(data)
+	for i := range jobs {
+		job := &jobs[i]
+		if job.ID = ids.text(i); ids == nil {
+			job.ID = joined[i*length : (i+1)*length]
+		}
+		job.Fence, job.Begun = fence+int64(i), int64(i) < begun
+		if text := data.text(i); text != "" {
+			job.Body = []byte(text)
+		}
+		if i < len(crashes) {
+			job.Crashes = int(crashes.number(i))
+		}
+	}
+	for i := 0; i+2 < len(occurrences); i += 3 {
+		if at := occurrences.number(i) - 1; at >= 0 && at < int64(len(jobs)) {
+			job := &jobs[at]
+			job.New = occurrences.number(i+1) == 1
+			if occurrences.number(i+2) == 1 {
+				job.Body, job.Definition = nil, job.Body
+			}
+		}
+	}
+	return jobs
 }
 
 // refusedOf turns the script's positions, finished jobs first, into indexes of the call's settlements.

@@ -26,14 +26,16 @@
 -- ARGV[9]  age at which a sleeper's registration is passed over, ms
 -- ARGV[10] host, pid and padding, kept beside the number
 -- ARGV[11] how many parked names to serve; ARGV[12] how many names to park on; ARGV[13] how many finished jobs without more to say;
--- ARGV[14] how many jobs begun; ARGV[15] how many other settlements. Then, in this order:
--- the names to serve; the names to park on; job ID, fence of each finished job; job ID, fence of each begun job;
--- six of each other settlement: job ID, fence, kind, delay in ms (or position of the name to park on), envelope (empty: unchanged), record
+-- ARGV[14] how many jobs begun; ARGV[15] how many other settlements. Then, in this order: the names to serve; the names to park
+-- on; the IDs of the finished, of the begun and of the others; the fences of all of these; four more of each other settlement:
+-- kind, delay in ms (or position of the name to park on), envelope (empty: unchanged), record
 -- Kinds: d done, f failed and due again, l later, x dead, b back, p parked, m missed. A record: "<outcome>|<started>|<ended>", Unix ms.
--- Returns time (us); positions of the settlements refused (finished ones first); jobs taken, seven values each: ID, fence, crashes,
--- new, begun, form of the data (b envelope, d definition, - gone), data; schedules owed, three values each: name, definition, cursor;
--- more left (1, 0), paused (1, 0), instant of the next (Unix ms, -1 none to wait for), place among the keepers of the alarm (1, 2, 0),
--- parked names; earliest lapse (Unix ms, -1), lapsed sessions, two values each: name, lapse.
+-- Returns time (us); positions of the settlements refused (finished ones first); of the jobs taken: the first fence (the others
+-- follow, each one more), how many are begun (the first of them), the IDs (a list; of equal lengths: joined), the data of each (an
+-- envelope, or a definition of those named next; empty: gone), three values for each occurrence: position, new (1, 0), data is a
+-- definition (1, 0), and where any of them has crashed the crashes of each; schedules owed, three values each: name, definition,
+-- cursor; more left (1, 0), paused (1, 0), instant of the next (Unix ms, -1 none to wait for), place among the keepers of the alarm
+-- (1, 2, 0), parked names; earliest lapse (Unix ms, -1), lapsed sessions, two values each: name, lapse.
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD, RUNS = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -42,9 +44,10 @@ local WAKE, STALE_MS = ARGV[8], tonumber(ARGV[9])
 local serves, parks, finished, begun, others = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
 local at_serve = 15
 local at_park = at_serve + serves
-local at_finished = at_park + parks
-local at_begun = at_finished + 2 * finished
-local at_others = at_begun + 2 * begun
+local settled = finished + begun + others
+local at_id = at_park + parks
+local at_fence = at_id + settled
+local at_other = at_fence + settled
 local BODY_BYTES = 1048576 -- what one call takes of envelopes, about
 local RETRY_BEHIND_MS = 3000 -- when an occurrence that came back and finds another in flight tries again
 -- uses: clock layout wake lapse definition flight parked
@@ -58,11 +61,12 @@ local paused, large = state[2], state[5]
 local last_fence = tonumber(state[1] or 0)
 read_parked(state[3])
 
-local sign = redis.call('HGET', INFLIGHT, '#')
+local held = redis.call('HMGET', INFLIGHT, '#', unpack(ARGV, at_id + 1, at_id + settled))
+local sign = held[1]
 local last, first_drawn = string.match(sign or '', '^(%d+) (%d+)')
 last = tonumber(last)
 -- while it is being reaped not even its first call, come late, begins it anew: what is left in it would stay for ever
-if not last and (sign or number ~= 1 or finished + begun + others > 0) then
+if not last and (sign or number ~= 1 or settled > 0) then
   return redis.error_reply('CHIMELOST session ' .. session .. ' is gone')
 end
 if last and number ~= last and number ~= last + 1 then
@@ -72,7 +76,7 @@ local again = last == number
 
 -------------------------------------------------------------------------------------------------------- read: settlements
 
-local names, asked, refused = {}, {}, {}
+local names, asked = {}, {} -- the schedules that this call touches
 local function ask(id)
   local name = occurrence(id)
   if name and opens[name] == nil and not asked[name] then
@@ -81,33 +85,28 @@ local function ask(id)
   end
 end
 
-local function held(at, count, step)
-  local ids = {}
-  for i = 1, count do ids[i] = ARGV[at + (i - 1) * step + 1] end
-  return count > 0 and redis.call('HMGET', INFLIGHT, unpack(ids)) or {}
+-- holds tells whether the session holds the i-th job that it names, with the fence that it names.
+local function holds(i)
+  local fence = ARGV[at_fence + i]
+  return held[i + 1] == fence or held[i + 1] == '-' .. fence
 end
 
-local ended, starting, others_held = {}, {}, {}
+local ended, starting, others_held, refused = {}, {}, {}, {}
 if not again then
-  local fences = held(at_finished, finished, 2)
   for i = 1, finished do
-    local id, fence = ARGV[at_finished + 2 * i - 1], ARGV[at_finished + 2 * i]
-    if fences[i] == fence or fences[i] == '-' .. fence then ended[#ended + 1] = id else refused[#refused + 1] = i end
+    if holds(i) then ended[#ended + 1] = ARGV[at_id + i] else refused[#refused + 1] = i end
   end
-  fences = held(at_begun, begun, 2)
-  for i = 1, begun do
-    local id, fence = ARGV[at_begun + 2 * i - 1], ARGV[at_begun + 2 * i]
-    if fences[i] == '-' .. fence then
-      starting[#starting + 1] = id
-      starting[#starting + 1] = fence
+  for i = finished + 1, finished + begun do
+    if held[i + 1] == '-' .. ARGV[at_fence + i] then
+      starting[#starting + 1] = ARGV[at_id + i]
+      starting[#starting + 1] = ARGV[at_fence + i]
     end
   end
-  fences = held(at_others, others, 6)
   for i = 1, others do
-    local id, fence = ARGV[at_others + 6 * i - 5], ARGV[at_others + 6 * i - 4]
-    if fences[i] == fence or fences[i] == '-' .. fence then
+    local at = finished + begun + i
+    if holds(at) then
       others_held[#others_held + 1] = i
-      ask(id)
+      ask(ARGV[at_id + at])
     else
       refused[#refused + 1] = finished + i
     end
@@ -116,27 +115,38 @@ end
 
 ------------------------------------------------------------------------------------------------- read: what could be taken
 
-local popped = {} -- IDs that this call takes off the head of ready
--- candidates: { id, source: 's' parked, 'r' ready, 'd' due, key of the parked list, body, crashes }
-local candidates = {}
+-- ids are the candidates in order, from[i] says whence: 'r' ready, 'd' due, n the n-th list of parked ones.
+local ids, from = {}, {}
+local begun_before -- of the same call again
+local function add(list, count, source)
+  for i = 1, count do
+    ids[#ids + 1] = list[i]
+    from[#from + 1] = source
+  end
+end
+
 if again then
-  local all = redis.call('HGETALL', INFLIGHT)
+  local all, flights = redis.call('HGETALL', INFLIGHT), {}
   for i = 1, #all, 2 do
     local fence = string.match(all[i + 1], '^%-?(%d+)$')
     if all[i] ~= '#' and fence and tonumber(fence) >= tonumber(first_drawn) then
-      candidates[#candidates + 1] = { id = all[i], fence = fence, begun = all[i + 1] == fence }
+      flights[#flights + 1] = { id = all[i], fence = tonumber(fence), begun = all[i + 1] == fence }
     end
   end
-  table.sort(candidates, function(a, b) return tonumber(a.fence) < tonumber(b.fence) end)
+  table.sort(flights, function(a, b) return a.fence < b.fence end)
+  begun_before = 0
+  for i, flight in ipairs(flights) do
+    ids[i] = flight.id
+    if flight.begun then begun_before = begun_before + 1 end
+  end
 elseif want > 0 and not paused then
   for i = 1, serves do
-    if #candidates < want then
-      for _, id in ipairs(redis.call('ZRANGE', KEYS[15 + i], 0, want - #candidates - 1)) do
-        candidates[#candidates + 1] = { id = id, source = 's', key = i }
-      end
+    if #ids < want then
+      local parked = redis.call('ZRANGE', KEYS[15 + i], 0, want - #ids - 1)
+      add(parked, #parked, i)
     end
   end
-  local left = want - #candidates
+  local left = want - #ids
   if left > 0 then
     local due = redis.call('ZRANGEBYSCORE', DUE, '-inf', whole(now_ms), 'LIMIT', 0, left)
     local ready = redis.call('LRANGE', READY, 0, left - 1)
@@ -147,81 +157,84 @@ elseif want > 0 and not paused then
     if large then
       -- in turn, for the call may be full of bodies before it has all of them
       for i = 1, math.max(from_ready, from_due) do
-        if i <= from_due and number % 2 == 1 then candidates[#candidates + 1] = { id = due[i], source = 'd' } end
-        if i <= from_ready then candidates[#candidates + 1] = { id = ready[i], source = 'r' } end
-        if i <= from_due and number % 2 == 0 then candidates[#candidates + 1] = { id = due[i], source = 'd' } end
+        if i <= from_due and number % 2 == 1 then add({ due[i] }, 1, 'd') end
+        if i <= from_ready then add({ ready[i] }, 1, 'r') end
+        if i <= from_due and number % 2 == 0 then add({ due[i] }, 1, 'd') end
       end
     else
-      for i = 1, from_ready do candidates[#candidates + 1] = { id = ready[i], source = 'r' } end
-      for i = 1, from_due do candidates[#candidates + 1] = { id = due[i], source = 'd' } end
+      add(ready, from_ready, 'r')
+      add(due, from_due, 'd')
     end
   end
 end
 
-if #candidates > 0 then
-  if large and not again then
-    local bytes, fit = 0, 0
-    for i, candidate in ipairs(candidates) do
-      bytes = bytes + redis.call('HSTRLEN', JOBS, candidate.id)
-      if i > 1 and bytes > BODY_BYTES then break end
-      fit = i
+if large and not again then
+  local bytes = 0
+  for i, id in ipairs(ids) do
+    bytes = bytes + redis.call('HSTRLEN', JOBS, id)
+    if i > 1 and bytes > BODY_BYTES then
+      for j = #ids, i, -1 do ids[j], from[j] = nil, nil end
+      break
     end
-    for i = #candidates, fit + 1, -1 do candidates[i] = nil end
   end
-  local ids = {}
-  for i, candidate in ipairs(candidates) do
-    ids[i] = candidate.id
-    ask(candidate.id)
-  end
-  local bodies = redis.call('HMGET', JOBS, unpack(ids))
-  local crashes = redis.call('HLEN', CRASHES) > 0 and redis.call('HMGET', CRASHES, unpack(ids)) or {}
-  for i, candidate in ipairs(candidates) do
-    candidate.body = bodies[i]
-    candidate.crashes = crashes[i]
-    if candidate.source == 'r' then popped[candidate.id] = true end
+end
+
+local bodies, crashes, crashed = {}, nil, redis.call('HLEN', CRASHES) > 0
+local joined, occurrences -- the IDs, one after the other; is one an occurrence's
+if #ids > 0 then
+  bodies = redis.call('HMGET', JOBS, unpack(ids))
+  if crashed then crashes = redis.call('HMGET', CRASHES, unpack(ids)) end
+  joined = table.concat(ids)
+  occurrences = string.find(joined, '@', 1, true)
+  if occurrences then
+    for _, id in ipairs(ids) do ask(id) end
   end
 end
 learn(names)
 
 -- Under skip and cancel an occurrence taken now ends the retries of the one before it, if that waits in due.
 local waiting = {}
-if not again then
-  for _, candidate in ipairs(candidates) do
-    local name = occurrence(candidate.id)
+if occurrences and not again then
+  for _, id in ipairs(ids) do
+    local name = occurrence(id)
     local before = name and opens[name]
-    if before and before.fence == '0' and before.id ~= candidate.id and waiting[before.id] == nil then
+    if before and before.fence == '0' and before.id ~= id and waiting[before.id] == nil then
       waiting[before.id] = redis.call('ZSCORE', DUE, before.id) or false
     end
+  end
+end
+
+-- The answer's part of the jobs taken.
+local taken, data, kinds, taken_crashes, any_crash, length = {}, {}, {}, {}, false, ids[1] and #ids[1]
+local function give(id, body, crash, fresh)
+  local n = #taken + 1
+  local text, defined = body or '', 0
+  if string.byte(text, 1) == 0 then text = string.sub(text, 2) end
+  local name = occurrence(id)
+  if name then
+    if not body and definitions[name] then text, defined = definitions[name], 1 end
+    for _, value in ipairs({ n, fresh and 1 or 0, defined }) do kinds[#kinds + 1] = value end
+  end
+  taken[n], data[n] = id, text
+  if #id ~= length then length = nil end
+  if crashes then
+    taken_crashes[n] = tonumber(crash or 0)
+    if taken_crashes[n] > 0 then any_crash = true end
   end
 end
 
 -- The same call again names the schedules whose occurrence it took and whose next has not been placed since.
 local owed = {}
 if again then
-  for _, candidate in ipairs(candidates) do
-    local name, planned = occurrence(candidate.id)
+  for i, id in ipairs(ids) do
+    local crash = crashes and crashes[i]
+    local name, planned = occurrence(id)
     local at, _, kind = cursor(name and cursors[name])
-    if kind == 'p' and at == planned and redis.call('ZSCORE', OWED, name) then
-      candidate.fresh = not candidate.body and not candidate.crashes
+    local owing = kind == 'p' and at == planned and redis.call('ZSCORE', OWED, name)
+    if owing then
       for _, value in ipairs({ name, definitions[name] or '', cursors[name] }) do owed[#owed + 1] = value end
     end
-  end
-end
-
--- taken builds the answer for one job.
-local taken = {}
-local function give(candidate)
-  local name = occurrence(candidate.id)
-  local form, data = '-', ''
-  if candidate.body then
-    form, data = 'b', candidate.body
-    if string.byte(data, 1) == 0 then data = string.sub(data, 2) end
-  elseif name and definitions[name] then
-    form, data = 'd', definitions[name]
-  end
-  local fresh = candidate.fresh and 1 or 0
-  for _, value in ipairs({ candidate.id, candidate.fence, tonumber(candidate.crashes or 0), fresh, candidate.begun and 1 or 0, form, data }) do
-    taken[#taken + 1] = value
+    give(id, bodies[i], crash, owing and not bodies[i] and not crash)
   end
 end
 
@@ -254,6 +267,12 @@ local function owe(name)
   end
 end
 
+-- come_back says of an occurrence without an envelope that it is not a new one.
+local function come_back(id)
+  redis.call('HSETNX', CRASHES, id, 0)
+  crashed = true
+end
+
 -- unused gives a run back to the schedule's count; a schedule that had completed lives again.
 local function unused(name)
   local at, used, kind = cursor(cursors[name])
@@ -269,19 +288,15 @@ local function unused(name)
   end
 end
 
-if #ended > 0 then
-  for _, id in ipairs(ended) do
-    removed[#removed + 1] = id
-    forgotten[#forgotten + 1] = id
-  end
-  count('/done', #ended)
-end
+for i = 1, #ended do removed[i], forgotten[i] = ended[i], ended[i] end
+if #ended > 0 then count('/done', #ended) end
 if #starting > 0 then redis.call('HSET', INFLIGHT, unpack(starting)) end
 
 local newly_parked = {}
 for _, i in ipairs(others_held) do
-  local at = at_others + 6 * i - 5
-  local id, kind, amount, body, text = ARGV[at], ARGV[at + 2], tonumber(ARGV[at + 3]) or 0, ARGV[at + 4], ARGV[at + 5]
+  local at = at_other + 4 * i - 3
+  local id = ARGV[at_id + finished + begun + i]
+  local kind, amount, body, text = ARGV[at], tonumber(ARGV[at + 1]) or 0, ARGV[at + 2], ARGV[at + 3]
   local name, planned = occurrence(id)
   removed[#removed + 1] = id
   local final = kind == 'd' or kind == 'x' or kind == 'm'
@@ -302,7 +317,7 @@ for _, i in ipairs(others_held) do
         count('/failed', 1)
         count('/retried', 1)
       end
-      if name and body == '' then redis.call('HSETNX', CRASHES, id, 0) end
+      if name and body == '' then come_back(id) end
       later(id, math.ceil((now_us + amount * 1000) / 1000))
     elseif kind == 'x' then
       count('/failed', 1)
@@ -322,117 +337,133 @@ for _, i in ipairs(others_held) do
   end
 end
 
--- decide says what becomes of an occurrence: 'take', 'drop' (nothing to count), 'skip', 'park', 'supersede' or 'behind'.
-local function decide(candidate, name, planned)
-  local revision, condition, created, overlap = head(definitions[name])
-  candidate.overlap = overlap
-  local back = candidate.body or candidate.crashes or candidate.source ~= 'd'
-  candidate.fresh = not back
-  if not candidate.body then
-    if not definitions[name] then return 'drop' end
-    if created and created > planned then return 'drop' end
-  end
+-- decide says what becomes of an occurrence: 'take', 'drop' (nothing to count), 'skip', 'park', 'supersede' or 'behind'. Then:
+-- is it new, is the next one owed, its overlap policy, and the one before it whose retries it ends.
+local function decide(i, name, planned)
+  local id, body = ids[i], bodies[i]
+  local _, condition, created, overlap = head(definitions[name])
+  local back = body or crashes and crashes[i] or from[i] ~= 'd'
+  if not body and (not definitions[name] or created and created > planned) then return 'drop' end
   local at, _, kind = cursor(cursors[name])
-  if condition == 'live' and kind == 'p' and at == planned then candidate.owing = true end
-  if not overlap or overlap == 'allow' then return 'take' end
+  local owing = condition == 'live' and kind == 'p' and at == planned
   local open = opens[name]
-  if not open or open.id == candidate.id then return 'take' end
+  if not overlap or overlap == 'allow' or not open or open.id == id then return 'take', not back, owing, overlap end
   local _, open_planned = occurrence(open.id)
   if open.fence == '0' then
-    if overlap ~= 'wait' and open_planned < planned and waiting[open.id] then candidate.ends = open.id end
-    return 'take'
+    local ends = overlap ~= 'wait' and open_planned < planned and waiting[open.id] and open.id
+    return 'take', not back, owing, overlap, ends
   end
   if not back then
-    if overlap ~= 'skip' and open.parked == '' then return 'park' end
-    return 'skip'
+    if overlap ~= 'skip' and open.parked == '' then return 'park', true, owing, overlap end
+    return 'skip', true, owing, overlap
   end
-  if open_planned > planned and overlap ~= 'wait' then return 'supersede' end
-  return 'behind'
+  if open_planned > planned and overlap ~= 'wait' then return 'supersede', false, owing, overlap end
+  return 'behind', false, owing, overlap
 end
 
-local pops, due_out, parked_out, flying, behind, superseded = 0, {}, {}, {}, {}, {}
-local fence = math.max(last_fence + 1, now_us)
-local first_fence = fence
-if again then
-  for _, candidate in ipairs(candidates) do give(candidate) end
-else
-  for position, candidate in ipairs(candidates) do
-    local id = candidate.id
-    local name, planned = occurrence(id)
-    local verdict = 'take'
-    if candidate.source == 'r' then
+local DIGITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
+local first_fence = again and tonumber(first_drawn) or math.max(last_fence + 1, now_us)
+local fence_stem, fence_digit = whole((first_fence - first_fence % 10) / 10), first_fence % 10
+local flying, begins = {}, want - ahead
+
+-- fly takes the i-th candidate: it draws a fence and is in the session's hands. Returns the fence as it is stored.
+-- Formatting a number costs as much as all else that is done for a job here, so ten fences share it.
+local function fly(i, fresh)
+  if fence_digit == 10 then
+    fence_stem, fence_digit = whole((first_fence + #taken) / 10), 0
+  end
+  local fence = fence_stem .. DIGITS[fence_digit]
+  fence_digit = fence_digit + 1
+  local n = 2 * #taken
+  give(ids[i], bodies[i], crashes and crashes[i], fresh)
+  flying[n + 1], flying[n + 2] = ids[i], n >= 2 * begins and '-' .. fence or fence
+  return fence
+end
+
+local superseded = {}
+-- board takes an occurrence, and ends the retries of the one before it.
+local function board(i, name, fresh, overlap, ends)
+  local fence = fly(i, fresh)
+  if ends then
+    redis.call('ZREM', DUE, ends)
+    superseded[ends] = true
+    forgotten[#forgotten + 1] = ends
+    count(name .. '/superseded', 1)
+    local _, ended_planned = occurrence(ends)
+    record(name, ended_planned, 'superseded|' .. whole(now_ms) .. '|' .. whole(now_ms))
+  end
+  if overlap and overlap ~= 'allow' then
+    local parked = opens[name] and opens[name].parked or ''
+    opens[name] = { id = ids[i], fence = fence, worker = worker, parked = parked }
+    redis.call('HSET', OPEN, name, ids[i] .. '|' .. fence .. '|' .. worker .. '|' .. parked)
+  end
+  if fresh then count(name .. '/started', 1) end
+end
+
+local behind = {}
+-- meet carries out what becomes of an occurrence.
+local function meet(i, name, planned)
+  local id = ids[i]
+  if superseded[id] then return end -- by one that this call took before it
+  local verdict, fresh, owing, overlap, ends = decide(i, name, planned)
+  if verdict == 'take' then
+    board(i, name, fresh, overlap, ends)
+  elseif verdict == 'park' then
+    local open = opens[name]
+    open.parked = id
+    redis.call('HSET', OPEN, name, open.id .. '|' .. open.fence .. '|' .. open.worker .. '|' .. id)
+    if overlap == 'cancel' then redis.call('PUBLISH', WAKE .. open.worker, 'r' .. open.id) end
+  elseif verdict == 'behind' then
+    behind[#behind + 1] = id
+    if not bodies[i] then come_back(id) end
+  else
+    forgotten[#forgotten + 1] = id
+    if verdict == 'drop' then
+      landed(name, id, true)
+      return
+    end
+    local word = verdict == 'skip' and 'skipped' or 'superseded'
+    count(name .. '/' .. word, 1)
+    record(name, planned, word .. '|' .. whole(now_ms) .. '|' .. whole(now_ms))
+  end
+  if owing then owe(name) end
+  if verdict == 'skip' then unused(name) end
+end
+
+-- marked meets a candidate that was cancelled while in ready; enqueued again for later it has an entry in due besides.
+-- Returns true where there is something to take.
+local function marked(i)
+  local id, body = ids[i], bodies[i]
+  if body == '\0' then
+    forgotten[#forgotten + 1] = id
+    return false
+  end
+  local in_ready = from[i] == 'r'
+  for j = 1, #ids do
+    if not in_ready and ids[j] == id and from[j] == 'r' then in_ready = true end
+  end
+  if not in_ready then redis.call('LREM', READY, 1, id) end
+  redis.call('HSET', JOBS, id, string.sub(body, 2))
+  return from[i] ~= 'r'
+end
+
+local pops, due_out, parked_out = 0, {}, {}
+if not again then
+  for i = 1, #ids do
+    local id, body, source = ids[i], bodies[i], from[i]
+    if source == 'r' then
       pops = pops + 1
-    elseif candidate.source == 'd' then
+    elseif source == 'd' then
       due_out[#due_out + 1] = id
     else
-      parked_out[candidate.key] = parked_out[candidate.key] or {}
-      table.insert(parked_out[candidate.key], id)
+      parked_out[source] = parked_out[source] or {}
+      table.insert(parked_out[source], id)
     end
-
-    if candidate.body and string.byte(candidate.body, 1) == 0 then
-      -- cancelled while in ready; enqueued again for later it has an entry in due besides
-      if candidate.body == '\0' then
-        forgotten[#forgotten + 1] = id
-        verdict = 'gone'
-      elseif candidate.source == 'r' then
-        redis.call('HSET', JOBS, id, string.sub(candidate.body, 2))
-        verdict = 'gone'
-      else
-        if not popped[id] then redis.call('LREM', READY, 1, id) end
-        redis.call('HSET', JOBS, id, string.sub(candidate.body, 2))
-      end
+    if not body or string.byte(body, 1) ~= 0 or marked(i) then
+      local name, planned
+      if occurrences then name, planned = occurrence(id) end
+      if name then meet(i, name, planned) else fly(i) end
     end
-    if superseded[id] then
-      verdict = 'gone' -- by one that this call took before it
-    elseif verdict == 'take' and name then
-      verdict = decide(candidate, name, planned)
-    end
-
-    if verdict == 'take' then
-      candidate.fence = whole(fence)
-      candidate.begun = position <= want - ahead
-      fence = fence + 1
-      flying[#flying + 1] = id
-      flying[#flying + 1] = (candidate.begun and '' or '-') .. candidate.fence
-      if name then
-        if candidate.ends then
-          redis.call('ZREM', DUE, candidate.ends)
-          superseded[candidate.ends] = true
-          forgotten[#forgotten + 1] = candidate.ends
-          count(name .. '/superseded', 1)
-          local _, ended_planned = occurrence(candidate.ends)
-          record(name, ended_planned, 'superseded|' .. whole(now_ms) .. '|' .. whole(now_ms))
-        end
-        if candidate.overlap and candidate.overlap ~= 'allow' then
-          local before = opens[name]
-          opens[name] = { id = id, fence = candidate.fence, worker = worker, parked = before and before.parked or '' }
-          redis.call('HSET', OPEN, name, id .. '|' .. candidate.fence .. '|' .. worker .. '|' .. opens[name].parked)
-        end
-        if candidate.fresh then count(name .. '/started', 1) end
-      end
-      give(candidate)
-    elseif verdict == 'park' then
-      local open = opens[name]
-      open.parked = id
-      redis.call('HSET', OPEN, name, open.id .. '|' .. open.fence .. '|' .. open.worker .. '|' .. id)
-      if candidate.overlap == 'cancel' then redis.call('PUBLISH', WAKE .. open.worker, 'r' .. open.id) end
-    elseif verdict == 'skip' then
-      forgotten[#forgotten + 1] = id
-      count(name .. '/skipped', 1)
-      record(name, planned, 'skipped|' .. whole(now_ms) .. '|' .. whole(now_ms))
-    elseif verdict == 'supersede' then
-      forgotten[#forgotten + 1] = id
-      count(name .. '/superseded', 1)
-      record(name, planned, 'superseded|' .. whole(now_ms) .. '|' .. whole(now_ms))
-    elseif verdict == 'behind' then
-      behind[#behind + 1] = id
-      if not candidate.body then redis.call('HSETNX', CRASHES, id, 0) end
-    elseif verdict == 'drop' then
-      forgotten[#forgotten + 1] = id
-      landed(name, id, true)
-    end
-    if verdict ~= 'gone' and verdict ~= 'drop' and candidate.owing then owe(name) end
-    if verdict == 'skip' then unused(name) end
   end
 end
 
@@ -450,17 +481,16 @@ for _, id in ipairs(behind) do later(id, now_ms + RETRY_BEHIND_MS) end
 if #removed > 0 then redis.call('HDEL', INFLIGHT, unpack(removed)) end
 if #forgotten > 0 then
   redis.call('HDEL', JOBS, unpack(forgotten))
-  redis.call('HDEL', CRASHES, unpack(forgotten))
+  if crashed then redis.call('HDEL', CRASHES, unpack(forgotten)) end
 end
 to_front()
-if #flying > 0 then
-  redis.call('HSET', INFLIGHT, unpack(flying))
-  redis.call('HSET', STATE, 'fence', whole(fence - 1))
-end
 if last and not again or #flying > 0 then
-  redis.call('HSET', INFLIGHT, '#', ARGV[2] .. ' ' .. whole(first_fence) .. ' ' .. ARGV[10])
+  redis.call('HSET', INFLIGHT, '#', ARGV[2] .. ' ' .. whole(first_fence) .. ' ' .. ARGV[10], unpack(flying))
+  redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session)
+elseif last then
+  redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session)
 end
-if last or #flying > 0 then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
+if #flying > 0 then redis.call('HSET', STATE, 'fence', whole(first_fence + #taken - 1)) end
 if not state[4] then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ttl_ms > tonumber(state[6] or 0) then redis.call('HSET', STATE, 'ttl', whole(ttl_ms)) end
 save_parked()
@@ -478,7 +508,7 @@ local more, place, lapse, lapsed = false, 0, -1, {}
 if not paused then
   more = next_ms >= 0 and next_ms <= now_ms or redis.call('LLEN', READY) > 0
 end
-local asleep = sleep and not more and #taken < 7 * want -- who got all it asked for has no slot free
+local asleep = sleep and not more and #taken < want -- who got all it asked for has no slot free
 if more then
   wake_one()
 elseif asleep then
@@ -491,4 +521,6 @@ if place == 0 or paused then next_ms = -1 end
 if sleep and not more then
   lapse, lapsed = lapses(SESSIONS, math.max(ttl_ms, tonumber(state[6] or 0)))
 end
-return { whole(now_us), refused, taken, owed, more and 1 or 0, paused and 1 or 0, whole(next_ms), place, parked_list(), whole(lapse), lapsed }
+return { whole(now_us), refused, whole(first_fence), math.min(begun_before or begins, #taken), length and #taken == #ids and joined or taken,
+  data, kinds, any_crash and taken_crashes or {}, owed, more and 1 or 0, paused and 1 or 0, whole(next_ms), place,
+  parked_list(), whole(lapse), lapsed }
