@@ -35,11 +35,12 @@ type sizes struct {
 	backlog  int           // jobs to process
 	enqueue  int           // jobs to enqueue from one goroutine; more for more
 	patience time.Duration // how long a backlog is worked off at most; what ran until then is the figure
+	steady   time.Duration // how long jobs are enqueued at a steady pace
 }
 
 var (
-	longForm  = sizes{rounds: 5, backlog: 100_000, enqueue: 20_000, patience: 15 * time.Second}
-	shortForm = sizes{short: true, rounds: 3, backlog: 20_000, enqueue: 4_000, patience: 2 * time.Second}
+	longForm  = sizes{rounds: 5, backlog: 100_000, enqueue: 20_000, patience: 15 * time.Second, steady: 5 * time.Second}
+	shortForm = sizes{short: true, rounds: 3, backlog: 20_000, enqueue: 4_000, patience: 2 * time.Second, steady: 2 * time.Second}
 )
 
 // measures are all that can be measured, in the order in which they run.
@@ -47,4 +48,13 @@ var measures = []measure{
 	processMeasure(1),
 	processMeasure(10),
 	processMeasure(100),
+	enqueueMeasure(1, 1),
+	enqueueMeasure(16, 3),
+	enqueueMeasure(100, 5),
+	enqueueMeasure(1000, 5),
+	enqueueBulk,
+	lifeBulk,
+	lifeSteady,
+	memoryWaiting,
+	memoryDelayed,
 }

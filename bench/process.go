@@ -22,60 +22,13 @@ func processMeasure(concurrency int) measure {
 			if err := fillBulk(ctx, lib, r.sizes.backlog); err != nil {
 				return nil, err
 			}
-			w, err := workOff(ctx, r, p, lib, concurrency)
+			e, err := workOff(ctx, r, p, lib, concurrency)
 			if err != nil {
 				return nil, err
 			}
-			return append([]figure{{name: "jobs/s", unit: "1/s", value: float64(w.jobs) / w.took.Seconds()}}, w.costs()...), nil
+			return append([]figure{e.rate()}, e.each().figures()...), nil
 		},
 	}
-}
-
-// An effort is what a number of jobs took.
-type effort struct {
-	jobs   int64
-	took   time.Duration
-	client time.Duration // CPU of this process
-	server usage
-}
-
-func (e effort) plus(other effort) effort {
-	return effort{e.jobs + other.jobs, e.took + other.took, e.client + other.client, e.server.plus(other.server)}
-}
-
-// costs are what one of the jobs cost.
-func (e effort) costs() []figure {
-	n := float64(e.jobs)
-	costs := []figure{
-		{name: "client CPU a job", unit: "µs", value: float64(e.client.Nanoseconds()) / 1e3 / n, less: true},
-		{name: "server CPU a job", unit: "µs", value: float64(e.server.cpu.Nanoseconds()) / 1e3 / n, less: true},
-	}
-	if e.server.commands > 0 {
-		costs = append(costs, figure{name: "commands a job", value: float64(e.server.commands) / n, less: true})
-	}
-	if e.server.in+e.server.out > 0 {
-		costs = append(costs, figure{name: "network a job", unit: "B", value: float64(e.server.in+e.server.out) / n, less: true})
-	}
-	return costs
-}
-
-// watch tells what do takes; do returns how many jobs that was. What the server is asked is not counted.
-func watch(ctx context.Context, s server, do func() (jobs int64, took time.Duration, err error)) (effort, error) {
-	before, err := s.usage(ctx)
-	if err != nil {
-		return effort{}, err
-	}
-	cpu := clientCPU()
-	jobs, took, err := do()
-	if err != nil {
-		return effort{}, err
-	}
-	cpu = clientCPU() - cpu
-	after, err := s.usage(ctx)
-	if err != nil {
-		return effort{}, err
-	}
-	return effort{jobs, took, cpu, after.since(before)}, nil
 }
 
 // workOff lets a worker run the jobs that fillBulk left, each counted once, until all have run or patience ends. The time is

@@ -129,10 +129,6 @@ func (u usage) since(earlier usage) usage {
 	return usage{u.cpu - earlier.cpu, u.commands - earlier.commands, u.in - earlier.in, u.out - earlier.out, u.memory - earlier.memory}
 }
 
-func (u usage) plus(other usage) usage {
-	return usage{u.cpu + other.cpu, u.commands + other.commands, u.in + other.in, u.out + other.out, u.memory + other.memory}
-}
-
 func (s *redisServer) usage(ctx context.Context) (usage, error) {
 	info, err := s.client.InfoMap(ctx, "cpu", "stats", "memory", "commandstats").Result()
 	if err != nil {

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// An effort is what a number of jobs took.
+type effort struct {
+	jobs   int64
+	took   time.Duration
+	client time.Duration // CPU of this process
+	server usage
+}
+
+// watch tells what do takes; do returns how many jobs that was and how long they took.
+func watch(ctx context.Context, s server, do func() (jobs int64, took time.Duration, err error)) (effort, error) {
+	before, err := s.usage(ctx)
+	if err != nil {
+		return effort{}, err
+	}
+	cpu := clientCPU()
+	jobs, took, err := do()
+	if err != nil {
+		return effort{}, err
+	}
+	cpu = clientCPU() - cpu
+	after, err := s.usage(ctx)
+	if err != nil {
+		return effort{}, err
+	}
+	return effort{jobs, took, cpu, after.since(before)}, nil
+}
+
+func (e effort) rate() figure {
+	return figure{name: "jobs/s", unit: "1/s", value: float64(e.jobs) / e.took.Seconds()}
+}
+
+// A cost is what one job took. Where the server does not tell commands or bytes they are 0, and left out of the figures.
+type cost struct {
+	client, server    float64 // CPU, µs
+	commands, network float64 // commands executed, those inside of scripts too; bytes in both directions
+}
+
+func (e effort) each() cost {
+	n := float64(e.jobs)
+	return cost{
+		client:   float64(e.client.Nanoseconds()) / 1e3 / n,
+		server:   float64(e.server.cpu.Nanoseconds()) / 1e3 / n,
+		commands: float64(e.server.commands) / n,
+		network:  float64(e.server.in+e.server.out) / n,
+	}
+}
+
+func (c cost) plus(other cost) cost {
+	return cost{c.client + other.client, c.server + other.server, c.commands + other.commands, c.network + other.network}
+}
+
+func (c cost) figures() []figure {
+	all := []figure{
+		{name: "client CPU a job", unit: "µs", value: c.client, less: true},
+		{name: "server CPU a job", unit: "µs", value: c.server, less: true},
+	}
+	if c.commands > 0 {
+		all = append(all, figure{name: "commands a job", value: c.commands, less: true})
+	}
+	if c.network > 0 {
+		all = append(all, figure{name: "network a job", unit: "B", value: c.network, less: true})
+	}
+	return all
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// memoryMeasure tells what a job takes in the server while it waits.
+func memoryMeasure(name, about string, fill func(ctx context.Context, lib library, n int) error) measure {
+	return measure{
+		name: name, group: "memory", about: about, once: true,
+		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+			// A first job leaves behind what does not grow with the number of jobs: scripts, tables, prepared statements.
+			if err := fillAndClose(ctx, r, p, 1, fill); err != nil {
+				return nil, err
+			}
+			s := r.server(p)
+			if err := s.empty(ctx); err != nil {
+				return nil, err
+			}
+			before, err := s.usage(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if err := fillAndClose(ctx, r, p, r.sizes.backlog, fill); err != nil {
+				return nil, err
+			}
+			after, err := s.usage(ctx)
+			if err != nil {
+				return nil, err
+			}
+			grown := float64(after.memory - before.memory)
+			return []figure{{name: "memory a job", unit: "B", value: grown / float64(r.sizes.backlog), less: true}}, nil
+		},
+	}
+}
+
+var (
+	memoryWaiting = memoryMeasure("memory waiting", "bytes in the server for a job of 100 bytes that waits to run now", fillBulk)
+	memoryDelayed = memoryMeasure("memory delayed", "bytes in the server for a job of 100 bytes that waits for its instant, an hour ahead",
+		func(ctx context.Context, lib library, n int) error {
+			return fromMany(ctx, 50, n, func(ctx context.Context) error {
+				return lib.EnqueueIn(ctx, payloadOf(0), time.Hour)
+			})
+		})
+)
+
+// fillAndClose fills the store, sees that it holds the jobs, and lets go of the connections, so that their buffers do not count.
+func fillAndClose(ctx context.Context, r *rig, p peer, n int, fill func(ctx context.Context, lib library, n int) error) error {
+	lib, err := p.open(ctx, r)
+	if err != nil {
+		return err
+	}
+	err = fill(ctx, lib, n)
+	if err == nil {
+		var held int64
+		if held, err = lib.Held(ctx); err == nil && held != int64(n) {
+			err = fmt.Errorf("the store holds %d of %d jobs", held, n)
+		}
+	}
+	if failed := lib.Close(); err == nil {
+		err = failed
+	}
+	return err
+}

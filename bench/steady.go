@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const steadyPace = 2000 // jobs a second
+
+// lifeSteady enqueues jobs at an even pace while a worker waits for them.
+var lifeSteady = measure{
+	name:  "life steady",
+	group: "latency",
+	about: fmt.Sprintf("%d jobs/s at an even pace, each enqueued by a call of its own, with a worker of 100 at once waiting", steadyPace),
+	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		lib, err := p.open(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		defer lib.Close()
+		s := newSteady(int(r.sizes.steady.Seconds() * steadyPace))
+		stop, err := lib.Work(100, s.handle)
+		if err != nil {
+			return nil, err
+		}
+		e, err := s.run(ctx, r.server(p), lib)
+		if failed := stop(); err == nil {
+			err = failed
+		}
+		if err != nil {
+			return nil, err
+		}
+		waits := s.waits()
+		return append(e.each().figures(),
+			figure{name: "p50", unit: "ms", value: percentile(waits, 50), less: true},
+			figure{name: "p99", unit: "ms", value: percentile(waits, 99), less: true},
+			figure{name: "max", unit: "ms", value: percentile(waits, 100), less: true},
+		), nil
+	},
+}
+
+// A steady notes when each job was sent and when it started, on the monotonic clock.
+type steady struct {
+	began         time.Time
+	sent, started []atomic.Int64 // ns since began; 0: not yet
+	warmed, ran   atomic.Int64
+	warm, done    chan struct{}
+}
+
+// warmJobs go ahead of those that count: they make connections, load scripts and start what waits.
+const warmJobs = 200
+
+func newSteady(n int) *steady {
+	return &steady{
+		began: time.Now(), sent: make([]atomic.Int64, n), started: make([]atomic.Int64, n),
+		warm: make(chan struct{}), done: make(chan struct{}),
+	}
+}
+
+func (s *steady) now() int64 { return max(1, time.Since(s.began).Nanoseconds()) }
+
+// handle counts each job once. Those of the warm-up carry the number -1.
+func (s *steady) handle(payload []byte) {
+	now := s.now()
+	n, err := numberIn(payload)
+	switch {
+	case err != nil || n >= int64(len(s.started)):
+	case n < 0:
+		if s.warmed.Add(1) == warmJobs {
+			close(s.warm)
+		}
+	case s.started[n].CompareAndSwap(0, now):
+		if s.ran.Add(1) == int64(len(s.started)) {
+			close(s.done)
+		}
+	}
+}
+
+func (s *steady) run(ctx context.Context, server server, lib library) (effort, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("jobs are missing after a minute"))
+	defer cancel()
+	if err := fromMany(ctx, 20, warmJobs, func(ctx context.Context) error { return lib.Enqueue(ctx, payloadOf(-1)) }); err != nil {
+		return effort{}, err
+	}
+	if err := s.await(ctx, s.warm); err != nil {
+		return effort{}, err
+	}
+	return watch(ctx, server, func() (int64, time.Duration, error) {
+		began := time.Now()
+		err := s.send(ctx, lib)
+		if err == nil {
+			err = s.await(ctx, s.done)
+		}
+		return int64(len(s.sent)), time.Since(began), err
+	})
+}
+
+func (s *steady) await(ctx context.Context, event <-chan struct{}) error {
+	select {
+	case <-event:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%d of %d jobs ran: %w", s.ran.Load(), len(s.sent), context.Cause(ctx))
+	}
+}
+
+// send enqueues every job at its instant, from a goroutine of its own so that a slow answer delays no other.
+func (s *steady) send(ctx context.Context, lib library) error {
+	var (
+		wait   sync.WaitGroup
+		failed = make(chan error, 1)
+		began  = time.Now()
+	)
+	for i := range s.sent {
+		time.Sleep(time.Until(began.Add(time.Duration(i) * time.Second / steadyPace)))
+		wait.Go(func() {
+			s.sent[i].Store(s.now())
+			if err := lib.Enqueue(ctx, payloadOf(int64(i))); err != nil {
+				select {
+				case failed <- err:
+				default:
+				}
+			}
+		})
+	}
+	wait.Wait()
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return nil
+	}
+}
+
+// waits are the times from sending a job to its start, ascending, in ms.
+func (s *steady) waits() []float64 {
+	waits := make([]float64, len(s.sent))
+	for i := range waits {
+		waits[i] = float64(s.started[i].Load()-s.sent[i].Load()) / 1e6
+	}
+	slices.Sort(waits)
+	return waits
+}
+
+// percentile returns the smallest of the ascending values that so many per cent of them do not exceed.
+func percentile(ascending []float64, percent int) float64 {
+	if len(ascending) == 0 {
+		return 0
+	}
+	rank := (len(ascending)*percent + 99) / 100
+	return ascending[max(rank, 1)-1]
+}
