@@ -45,6 +45,17 @@ func run(ctx context.Context) error {
 	}
 	defer server.stop()
 	r := &rig{redis: server, sizes: form}
+	if chosen(*only, riverDefaults.library) {
+		if r.postgres, err = startPostgres(ctx); err != nil {
+			return err
+		}
+		if r.postgres == nil {
+			fmt.Fprintln(os.Stderr, "bench: PostgreSQL is not installed: River is left out")
+			peers = slices.DeleteFunc(peers, func(p peer) bool { return p.library == riverDefaults.library })
+		} else {
+			defer r.postgres.stop()
+		}
+	}
 
 	var all samples
 	for _, m := range measures {
@@ -56,7 +67,7 @@ func run(ctx context.Context) error {
 				if !chosen(*only, p.library) || len(m.only) > 0 && !slices.Contains(m.only, p.library) {
 					continue
 				}
-				if err := server.empty(ctx); err != nil {
+				if err := r.server(p).empty(ctx); err != nil {
 					return err
 				}
 				ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)

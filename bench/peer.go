@@ -47,4 +47,6 @@ var peers = []peer{
 	asynqTuned,
 	gocraftDefaults,
 	gocraftTuned,
+	riverDefaults,
+	riverTuned,
 }

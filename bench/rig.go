@@ -23,8 +23,9 @@ const (
 
 // A rig is what the peers of one run share: the servers, started for the run and gone with it.
 type rig struct {
-	redis *redisServer
-	sizes sizes
+	redis    *redisServer
+	postgres *postgresServer // nil: not wanted or not installed
+	sizes    sizes
 }
 
 // A server is where a peer's jobs are.
