@@ -14,6 +14,8 @@ type measure struct {
 	run func(ctx context.Context, r *rig, p peer) ([]figure, error)
 	// only limits the measure to these libraries; empty: all.
 	only []string
+	// peers are those of a measure that no job library takes part in; empty: the list of all.
+	peers []peer
 	// once: one round is enough, because the figures do not vary or because a round takes minutes.
 	once bool
 	// long: the short form leaves it out.
@@ -39,8 +41,8 @@ type sizes struct {
 }
 
 var (
-	longForm  = sizes{rounds: 5, backlog: 100_000, enqueue: 20_000, patience: 15 * time.Second, steady: 5 * time.Second}
-	shortForm = sizes{short: true, rounds: 3, backlog: 20_000, enqueue: 4_000, patience: 2 * time.Second, steady: 2 * time.Second}
+	longForm  = sizes{rounds: 5, backlog: 100_000, enqueue: 30_000, patience: 15 * time.Second, steady: 5 * time.Second}
+	shortForm = sizes{short: true, rounds: 3, backlog: 20_000, enqueue: 8_000, patience: 2 * time.Second, steady: 2 * time.Second}
 )
 
 // measures are all that can be measured, in the order in which they run.

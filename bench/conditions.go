@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+)
+
+// conditions are what a run ran on and with: enough to judge its figures, nothing that tells whose machine it was.
+type conditions struct {
+	Date       string            `json:"date"` // UTC
+	CPU        string            `json:"cpu"`
+	Cores      int               `json:"cores"`
+	Kernel     string            `json:"kernel"`
+	Go         string            `json:"go"`
+	Redis      string            `json:"redis"`
+	PostgreSQL string            `json:"postgresql,omitempty"`
+	Libraries  map[string]string `json:"libraries"` // module -> version
+	Settings   map[string]string `json:"settings"`  // peer -> which options
+	Flags      []string          `json:"flags"`
+}
+
+// unrecorded are the flags that say where the output goes, not how it was measured.
+var unrecorded = []string{"out", "json", "markdown", "targets", "from", "readme"}
+
+func conditionsNow(ctx context.Context, r *rig, chosen []peer) (conditions, error) {
+	info, err := r.redis.client.InfoMap(ctx, "server").Result()
+	if err != nil {
+		return conditions{}, err
+	}
+	c := conditions{
+		Date:      time.Now().UTC().Format(time.DateOnly),
+		CPU:       processor(),
+		Cores:     runtime.NumCPU(),
+		Kernel:    strings.Join(strings.Fields(runtime.GOOS+" "+kernel()), " "),
+		Go:        strings.TrimPrefix(runtime.Version(), "go"),
+		Redis:     info["Server"]["redis_version"],
+		Libraries: map[string]string{},
+		Settings:  map[string]string{},
+		Flags:     []string{},
+	}
+	if r.postgres != nil {
+		if err := r.postgres.pool.QueryRow(ctx, "SHOW server_version").Scan(&c.PostgreSQL); err != nil {
+			return conditions{}, err
+		}
+		c.PostgreSQL, _, _ = strings.Cut(c.PostgreSQL, " ")
+	}
+	for _, p := range chosen {
+		c.Settings[p.name()] = p.about
+	}
+	if build, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range build.Deps {
+			if slices.Contains(compared, module.Path) {
+				c.Libraries[module.Path] = module.Version
+			}
+		}
+	}
+	flag.Visit(func(f *flag.Flag) {
+		if !slices.Contains(unrecorded, f.Name) {
+			c.Flags = append(c.Flags, fmt.Sprintf("-%s=%s", f.Name, f.Value))
+		}
+	})
+	return c, nil
+}
+
+// compared are the modules whose versions bear on the figures.
+var compared = []string{
+	"github.com/redis/go-redis/v9",
+	"github.com/hibiken/asynq",
+	"github.com/gocraft/work",
+	"github.com/gomodule/redigo",
+	"github.com/riverqueue/river",
+	"github.com/jackc/pgx/v5",
+	"github.com/robfig/cron/v3",
+	"github.com/teambition/rrule-go",
+}
+
+// String says the conditions in a sentence or two.
+func (c conditions) String() string {
+	var with []string
+	for _, module := range slices.Sorted(maps.Keys(c.Libraries)) {
+		with = append(with, strings.TrimPrefix(module, "github.com/")+" "+c.Libraries[module])
+	}
+	servers := "Redis " + c.Redis
+	if c.PostgreSQL != "" {
+		servers += ", PostgreSQL " + c.PostgreSQL
+	}
+	text := fmt.Sprintf("%s, %d cores, %s, Go %s, %s; %s. %s", c.CPU, c.Cores, c.Kernel, c.Go, servers, strings.Join(with, ", "), c.Date)
+	if len(c.Flags) > 0 {
+		text += ", " + strings.Join(c.Flags, " ")
+	}
+	return text + "."
+}
+
+// processor is the model of the CPU as the kernel names it.
+func processor() string {
+	file, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.Join(strings.Fields(value), " ")
+		}
+	}
+	return runtime.GOARCH
+}
+
+// kernel is the release of the kernel, without what a builder has added to it.
+func kernel() string {
+	release, err := exec.Command("uname", "-r").Output()
+	if err != nil {
+		return ""
+	}
+	version, _, _ := strings.Cut(strings.TrimSpace(string(release)), "-")
+	return version
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// A sample is one figure of one round: a line of a recording.
+type sample struct {
+	Measure string  `json:"measure"`
+	Figure  string  `json:"figure"`
+	Unit    string  `json:"unit,omitempty"`
+	Less    bool    `json:"less_is_better,omitempty"`
+	Peer    string  `json:"peer"`
+	Round   int     `json:"round"`
+	Value   float64 `json:"value"`
+}
+
+// A recording is what runs told: the conditions of each, and their samples in the order in which they were taken.
+type recording struct {
+	conditions []conditions
+	samples    samples
+}
+
+// A line of a recording is either the conditions of what follows or a sample.
+type line struct {
+	Conditions *conditions `json:"conditions,omitempty"`
+	*sample
+}
+
+func writeLine(w io.Writer, l line) error { return json.NewEncoder(w).Encode(l) }
+
+// read adds the lines of r to the recording.
+func (rec *recording) read(r io.Reader) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		var l line
+		decoder := json.NewDecoder(bytes.NewReader(lines.Bytes()))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&l); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		switch {
+		case l.Conditions != nil:
+			rec.conditions = append(rec.conditions, *l.Conditions)
+		case l.sample != nil && l.Measure != "" && l.Figure != "" && l.Peer != "":
+			rec.samples = append(rec.samples, *l.sample)
+		default:
+			return fmt.Errorf("line %d: neither conditions nor a sample", n)
+		}
+	}
+	return lines.Err()
+}
+
+// readRecording reads recorded files as if they were of one run.
+func readRecording(files ...string) (recording, error) {
+	var rec recording
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			return recording{}, err
+		}
+		err = rec.read(file)
+		file.Close()
+		if err != nil {
+			return recording{}, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return rec, nil
+}
+
+// samples are all that has been told so far.
+type samples []sample
+
+// A spread is the median and the extremes of the values of all rounds.
+type spread struct {
+	median, least, most float64
+	rounds              int
+}
+
+// spreadOf returns the spread of the values of a figure of a peer; ok is false where there are none.
+func (s samples) spreadOf(measure, figure, peer string) (spread, bool) {
+	var values []float64
+	for _, one := range s {
+		if one.Measure == measure && one.Figure == figure && one.Peer == peer {
+			values = append(values, one.Value)
+		}
+	}
+	if len(values) == 0 {
+		return spread{}, false
+	}
+	slices.Sort(values)
+	middle := len(values) / 2
+	median := values[middle]
+	if len(values)%2 == 0 {
+		median = (values[middle-1] + values[middle]) / 2
+	}
+	return spread{median, values[0], values[len(values)-1], len(values)}, true
+}
+
+// distinct lists what of the samples gives, in the order of its first appearance.
+func distinct[K comparable](s samples, of func(sample) K) []K {
+	var all []K
+	met := map[K]bool{}
+	for _, one := range s {
+		if k := of(one); !met[k] {
+			met[k] = true
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// write writes the recording as it was read.
+func (rec recording) write(w io.Writer) error {
+	for _, c := range rec.conditions {
+		if err := writeLine(w, line{Conditions: &c}); err != nil {
+			return err
+		}
+	}
+	for _, s := range rec.samples {
+		if err := writeLine(w, line{sample: &s}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

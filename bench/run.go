@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// A run measures the chosen peers, every measure once a round, so that what the machine does meanwhile meets all alike.
+type run struct {
+	rig      *rig
+	measures []measure
+	only     string // which peers, comma-separated; empty: all
+	peers    []peer
+	within   time.Duration // no round begins that would not end within it, going by the longest so far; 0: no limit
+	shuffle  bool          // the peers' order is drawn anew for every round
+	progress io.Writer     // told a line a measurement
+	record   func(sample) error
+}
+
+// do runs all rounds. What fails is told, left out, and returned at the end.
+func (u *run) do(ctx context.Context) error {
+	began := time.Now()
+	peers, failed := u.warmed(ctx)
+	var longest time.Duration
+	for round := 1; round <= u.rig.sizes.rounds && ctx.Err() == nil; round++ {
+		if round > 1 && u.within > 0 && time.Since(began)+longest > u.within {
+			fmt.Fprintf(u.progress, "round %d would not end within %v: left out\n", round, u.within)
+			break
+		}
+		roundBegan := time.Now()
+		if u.shuffle {
+			rand.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
+		}
+		for _, m := range u.measures {
+			if m.once && round > 1 || m.long && u.rig.sizes.short {
+				continue
+			}
+			for _, p := range u.peersOf(m, peers) {
+				if len(m.only) > 0 && !slices.Contains(m.only, p.library) || ctx.Err() != nil {
+					continue
+				}
+				if err := u.one(ctx, m, p, round); err != nil {
+					fmt.Fprintln(u.progress, "failed:", err)
+					failed = append(failed, err)
+				}
+			}
+		}
+		longest = max(longest, time.Since(roundBegan))
+	}
+	return errors.Join(append(failed, context.Cause(ctx))...)
+}
+
+// peersOf are the chosen ones of those that take part in a measure.
+func (u *run) peersOf(m measure, peers []peer) []peer {
+	if len(m.peers) == 0 {
+		return peers
+	}
+	return slices.DeleteFunc(slices.Clone(m.peers), func(p peer) bool { return !chosen(u.only, p.library, p.name()) })
+}
+
+// one measures one peer once.
+func (u *run) one(ctx context.Context, m measure, p peer, round int) error {
+	if err := u.rig.server(p).empty(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	figures, err := m.run(ctx, u.rig, p)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s, %s, round %d: %w", m.name, p.name(), round, err)
+	}
+	for _, f := range figures {
+		if err := u.record(sample{m.name, f.name, f.unit, f.less, p.name(), round, f.value}); err != nil {
+			return err
+		}
+	}
+	if len(figures) > 0 {
+		first := figures[0]
+		fmt.Fprintf(u.progress, "round %d  %-16s  %-16s  %s %s %s  (%.1fs)\n",
+			round, m.name, p.name(), quantity(first.value), first.unit, first.name, time.Since(began).Seconds())
+	}
+	return nil
+}
+
+// warmed takes a thousand jobs through every peer before anything counts: the scripts are loaded then, the tables made and
+// the code paged in. It returns the peers that can.
+func (u *run) warmed(ctx context.Context) (peers []peer, failed []error) {
+	if !slices.ContainsFunc(u.measures, func(m measure) bool { return len(m.only) == 0 && len(m.peers) == 0 }) {
+		return u.peers, nil
+	}
+	for _, p := range u.peers {
+		err := u.warm(ctx, p)
+		switch {
+		case err == nil:
+			peers = append(peers, p)
+		case errors.Is(err, errors.ErrUnsupported):
+			fmt.Fprintf(u.progress, "%s is left out: its server is not installed\n", p.name())
+		default:
+			err = fmt.Errorf("warm up %s: %w", p.name(), err)
+			fmt.Fprintln(u.progress, "failed:", err)
+			failed = append(failed, err)
+		}
+	}
+	return peers, failed
+}
+
+func (u *run) warm(ctx context.Context, p peer) error {
+	lib, err := p.open(ctx, u.rig)
+	if err != nil {
+		return err
+	}
+	defer lib.Close()
+	if err := u.rig.server(p).empty(ctx); err != nil {
+		return err
+	}
+	small := *u.rig
+	small.sizes.backlog = min(small.sizes.backlog, 1000)
+	if err := fillBulk(ctx, lib, small.sizes.backlog); err != nil {
+		return err
+	}
+	_, err = workOff(ctx, &small, p, lib, 10)
+	return err
+}

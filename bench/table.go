@@ -1,0 +1,198 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A table is rows of cells below a heading. Cells beginning with a digit, a sign or a ratio are set to the right.
+type table struct {
+	heading []string
+	numbers []bool // which columns are set to the right
+	rows    [][]string
+}
+
+// writeTable writes the table as text or as Markdown.
+func writeTable(w io.Writer, t table, markdown bool) error {
+	if markdown {
+		return t.writeMarkdown(w)
+	}
+	return t.writeText(w)
+}
+
+func (t table) writeText(w io.Writer) error {
+	wide := make([]int, len(t.heading))
+	for _, row := range append([][]string{t.heading}, t.rows...) {
+		for i, cell := range row {
+			wide[i] = max(wide[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range append([][]string{t.heading}, t.rows...) {
+		var text strings.Builder
+		for i, cell := range row {
+			gap := strings.Repeat(" ", wide[i]-utf8.RuneCountInString(cell))
+			if t.numbers[i] {
+				text.WriteString(gap + cell + "  ")
+			} else {
+				text.WriteString(cell + gap + "  ")
+			}
+		}
+		if _, err := fmt.Fprintln(w, strings.TrimRight(text.String(), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t table) writeMarkdown(w io.Writer) error {
+	rule := make([]string, len(t.heading))
+	for i := range rule {
+		rule[i] = "---"
+		if t.numbers[i] {
+			rule[i] = "---:"
+		}
+	}
+	for _, row := range append([][]string{t.heading, rule}, t.rows...) {
+		if _, err := fmt.Fprintf(w, "| %s |\n", strings.Join(row, " | ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ratioMeans stands above every table with ratios.
+const ratioMeans = "The last column is how many times better chime's median is than the peer's: above 1 chime is better, whether more or less is better."
+
+// writeReport writes what was measured under which conditions, a table a measure.
+func writeReport(w io.Writer, rec recording, markdown bool) error {
+	for _, c := range rec.conditions {
+		if _, err := fmt.Fprintln(w, c); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Fprintln(w, ratioMeans); err != nil {
+		return err
+	}
+	for _, name := range distinct(rec.samples, func(s sample) string { return s.Measure }) {
+		title := name
+		if i := slices.IndexFunc(measures, func(m measure) bool { return m.name == name }); i >= 0 {
+			title += ": " + measures[i].about
+		}
+		if markdown {
+			title = "### " + title + "\n"
+		}
+		if _, err := fmt.Fprintf(w, "\n%s\n", title); err != nil {
+			return err
+		}
+		if err := writeTable(w, measureTable(rec.samples, name), markdown); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureTable has a row for every figure of a measure and every peer.
+func measureTable(all samples, name string) table {
+	t := table{
+		heading: []string{"figure", "peer", "median", "least", "most", "rounds", "chime is"},
+		numbers: []bool{false, false, true, true, true, true, true},
+	}
+	var own samples
+	for _, s := range all {
+		if s.Measure == name {
+			own = append(own, s)
+		}
+	}
+	type head struct {
+		figure, unit string
+		less         bool
+	}
+	for _, h := range distinct(own, func(s sample) head { return head{s.Figure, s.Unit, s.Less} }) {
+		text := h.figure
+		if h.unit != "" && h.unit != "1/s" {
+			text += ", " + h.unit
+		}
+		chime, measured := own.spreadOf(name, h.figure, chimePeer.name())
+		for _, peer := range inOrder(distinct(own, func(s sample) string { return s.Peer })) {
+			s, ok := own.spreadOf(name, h.figure, peer)
+			if !ok {
+				continue
+			}
+			better := ""
+			if measured && peer != chimePeer.name() {
+				better = times(ratio(chime.median, s.median, h.less))
+			}
+			t.rows = append(t.rows, []string{text, peer, quantity(s.median), quantity(s.least), quantity(s.most), strconv.Itoa(s.rounds), better})
+			text = ""
+		}
+	}
+	return t
+}
+
+// inOrder sorts peers as they stand in the list of peers; others follow in the order in which they came.
+func inOrder(names []string) []string {
+	place := func(name string) int {
+		if i := slices.IndexFunc(peers, func(p peer) bool { return p.name() == name }); i >= 0 {
+			return i
+		}
+		return len(peers)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return place(a) - place(b) })
+	return names
+}
+
+// ratio is how many times better chime's value is than the peer's.
+func ratio(chime, peer float64, less bool) float64 {
+	if less {
+		chime, peer = peer, chime
+	}
+	if chime == peer {
+		return 1 // both may be 0
+	}
+	return chime / peer
+}
+
+func times(ratio float64) string {
+	switch {
+	case math.IsInf(ratio, 1):
+		return "∞ ×"
+	case ratio >= 100:
+		return grouped(strconv.FormatFloat(ratio, 'f', 0, 64)) + " ×"
+	case ratio >= 10:
+		return strconv.FormatFloat(ratio, 'f', 1, 64) + " ×"
+	}
+	return strconv.FormatFloat(ratio, 'f', 2, 64) + " ×"
+}
+
+// quantity prints a value with three or so digits that mean something: 113,991 and 23.9 and 0.062.
+func quantity(value float64) string {
+	size := math.Abs(value)
+	switch {
+	case value == math.Trunc(value) && size < 1e15, size >= 1000:
+		return grouped(strconv.FormatFloat(value, 'f', 0, 64))
+	case size >= 100:
+		return strconv.FormatFloat(value, 'f', 0, 64)
+	case size >= 10:
+		return strconv.FormatFloat(value, 'f', 1, 64)
+	case size >= 1:
+		return strconv.FormatFloat(value, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(value, 'g', 2, 64)
+}
+
+// grouped sets commas between the thousands of a whole number.
+func grouped(digits string) string {
+	sign := ""
+	if strings.HasPrefix(digits, "-") {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}

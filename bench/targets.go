@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// A target is what chime is to reach in a figure: either a factor to the best of some peers, or a limit.
+type target struct {
+	measure, figure string
+	unit            string
+	less            bool
+	against         []string // libraries or peers; empty: all others
+	factor          float64  // chime is to be so many times better than the best of them; 0: limit counts
+	limit           float64  // chime's value is to be at most this
+}
+
+// targets are those that were set before this program was written, from figures of the peers and of a prototype.
+var targets = []target{
+	{measure: "process 100", figure: "jobs/s", against: []string{"asynq"}, factor: 9},
+	{measure: "process 100", figure: "jobs/s", factor: 5},
+	{measure: "process 10", figure: "jobs/s", against: []string{"asynq"}, factor: 5},
+	{measure: "process 10", figure: "jobs/s", factor: 2.5},
+	{measure: "enqueue 1", figure: "jobs/s", against: []string{"asynq"}, factor: 1.05},
+	{measure: "enqueue 16", figure: "jobs/s", against: []string{"asynq"}, factor: 1.8},
+	{measure: "enqueue 100", figure: "jobs/s", against: []string{"asynq"}, factor: 4.5},
+	{measure: "enqueue 1000", figure: "jobs/s", against: []string{"asynq"}, factor: 4.5},
+	{measure: "enqueue bulk", figure: "jobs/s", against: []string{"river"}, factor: 8},
+	{measure: "life bulk", figure: "server CPU a job", unit: "µs", less: true, against: []string{"asynq"}, factor: 9},
+	{measure: "life steady", figure: "server CPU a job", unit: "µs", less: true, against: []string{"asynq tuned"}, factor: 1},
+	{measure: "process 100", figure: "client CPU a job", unit: "µs", less: true, against: []string{"asynq"}, factor: 7},
+	{measure: "life steady", figure: "p50", unit: "ms", limit: 0.5},
+	{measure: "life steady", figure: "p99", unit: "ms", limit: 1.4},
+	{measure: "delayed", figure: "p99", unit: "ms", limit: 3},
+	{measure: "delayed", figure: "early", limit: 0},
+	{measure: "idle", figure: "commands/s", limit: 0.6},
+	{measure: "idle 50", figure: "commands a job", limit: 60},
+	{measure: "memory waiting", figure: "memory a job", unit: "B", limit: 240},
+	{measure: "memory delayed", figure: "memory a job", unit: "B", limit: 340},
+	{measure: "crash", figure: "until it runs again", unit: "s", limit: 17},
+}
+
+// A verdict is what became of a target.
+type verdict string
+
+const (
+	met         verdict = "met"
+	missed      verdict = "missed"
+	notMeasured verdict = "not measured"
+)
+
+// judge says what chime was to reach, what it reached, and whether that is enough.
+func (t target) judge(all samples) (wanted, reached string, v verdict) {
+	chime, measured := all.spreadOf(t.measure, t.figure, chimePeer.name())
+	if t.factor == 0 {
+		wanted = "≤ " + quantity(t.limit)
+		if !measured {
+			return wanted, "", notMeasured
+		}
+		return wanted, quantity(chime.median), passed(chime.median <= t.limit)
+	}
+	wanted = times(t.factor)
+	if len(t.against) == 0 {
+		wanted += " the best"
+	} else {
+		wanted += " " + strings.Join(t.against, ", ")
+	}
+	best, name, found := t.best(all)
+	if !measured || !found {
+		return wanted, "", notMeasured
+	}
+	r := ratio(chime.median, best, t.less)
+	return wanted, fmt.Sprintf("%s %s, %s to %s", times(r), name, quantity(chime.median), quantity(best)), passed(r >= t.factor)
+}
+
+func passed(ok bool) verdict {
+	if ok {
+		return met
+	}
+	return missed
+}
+
+// best is the best median of the peers compared with.
+func (t target) best(all samples) (value float64, name string, found bool) {
+	value = math.Inf(-1)
+	if t.less {
+		value = math.Inf(1)
+	}
+	for _, peer := range distinct(all, func(s sample) string { return s.Peer }) {
+		if peer == chimePeer.name() || !t.comparesWith(peer) {
+			continue
+		}
+		if s, ok := all.spreadOf(t.measure, t.figure, peer); ok && (t.less && s.median < value || !t.less && s.median > value) {
+			value, name, found = s.median, peer, true
+		}
+	}
+	return value, name, found
+}
+
+func (t target) comparesWith(peer string) bool {
+	if len(t.against) == 0 {
+		return true
+	}
+	for _, name := range t.against {
+		if peer == name || libraryOf(peer) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// libraryOf is the library in a peer's name.
+func libraryOf(peer string) string {
+	library, _, _ := strings.Cut(peer, " ")
+	return library
+}
+
+// targetTable has a row for every target.
+func targetTable(all samples) table {
+	t := table{heading: []string{"measure", "figure", "target", "measured", "verdict"}, numbers: make([]bool, 5)}
+	for _, one := range targets {
+		figure := one.figure
+		if one.unit != "" {
+			figure += ", " + one.unit
+		}
+		wanted, reached, v := one.judge(all)
+		t.rows = append(t.rows, []string{one.measure, figure, wanted, reached, string(v)})
+	}
+	return t
+}
