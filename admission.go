@@ -7,28 +7,58 @@ import (
 	"time"
 )
 
-// admit decides what becomes of a job that a call has brought: most run, now or as soon as a slot is free. What cannot
-// run here is parked, what nobody can run is dead, and what comes too late is missed.
-func (t *taker) admit(s *session, taken *TakenJob, now time.Time) {
-	f := &flight{session: s, id: taken.ID, fence: taken.Fence, ahead: !taken.Begun, clock: s.lane.clock}
+const admitTogether = 64 // so many flights are handed to the slots at once, so that the first do not wait for the last
+
+// admitArrived admits what calls have brought, but for the jobs of a session that was lost since: they are somebody else's.
+func (t *taker) admitArrived(now time.Time) {
+	for i := range t.arrived {
+		a := &t.arrived[i]
+		if !a.session.lost {
+			t.admitJobs(a, now)
+		}
+		*a = arrival{}
+	}
+	t.arrived, t.arriving = t.arrived[:0], 0
+}
+
+func (t *taker) admitJobs(a *arrival, now time.Time) {
+	t.admitted = t.admitted[:0]
+	for i := range a.jobs {
+		if f := t.admit(a, &a.jobs[i], len(a.jobs)-i-1, now); f != nil {
+			t.admitted = append(t.admitted, f)
+		}
+		if len(t.admitted) == admitTogether || i == len(a.jobs)-1 && len(t.admitted) > 0 {
+			t.slots.run(t.admitted, now)
+			clear(t.admitted)
+			t.admitted = t.admitted[:0]
+		}
+	}
+}
+
+// admit decides what becomes of a job that a call has brought, with so many others behind it: most run, now or as soon as
+// a slot is free, and are returned. What cannot run here is parked, what nobody can run is dead, and what comes too late is
+// missed.
+func (t *taker) admit(a *arrival, taken *TakenJob, others int, now time.Time) *flight {
+	s := a.session
+	f := t.hangar.flight(len(taken.Body), others)
+	f.session, f.id, f.fence, f.ahead, f.clock = s, taken.ID, taken.Fence, !taken.Begun, a.clock
 	if t.drain.begun {
 		t.giveBack(f, now)
-		return
+		return nil
 	}
 	if settlement, told := t.refuse(f, taken, now); told {
 		f.settled = true
 		s.lane.keep(settlement, now)
-		return
+		return nil
 	}
-	f.ctx, f.cancel = newJobContext(t.base)
+	f.ctx.base = t.base
+	if s.silent {
+		f.ctx.end(ErrSessionLost)
+	}
 	if f.cancels {
 		t.heartbeat.watch(s, f.schedule, 1)
 	}
-	if f.ahead {
-		t.slots.queue(f, now)
-	} else {
-		t.slots.start(f, now)
-	}
+	return f
 }
 
 // giveBack returns a job that is not to run here to the front of its queue. Nothing is counted.
@@ -48,7 +78,7 @@ func (t *taker) collect(now time.Time) {
 		if f.cancels {
 			t.heartbeat.watch(f.session, f.schedule, -1)
 		}
-		f.cancel(nil)
+		f.ctx.end(nil)
 		if f.settled {
 			continue
 		}
@@ -56,7 +86,7 @@ func (t *taker) collect(now time.Time) {
 		if f.session.lost {
 			continue
 		}
-		f.session.lane.keep(f.settlement, now)
+		f.session.lane.keep(f.outcome(), f.endedAt)
 		if f.cutOff {
 			t.drain.cut = append(t.drain.cut, f.id)
 		}

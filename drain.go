@@ -45,7 +45,7 @@ func (t *taker) drainStep(now time.Time) time.Time {
 	}
 	if !d.ended {
 		d.ended = true
-		t.slots.each(func(f *flight) { f.cancel(ErrShutdown) })
+		t.slots.each(func(f *flight) { f.ctx.end(ErrShutdown) })
 	}
 	if now.Before(d.handBack) {
 		return d.handBack

@@ -1,9 +1,7 @@
 package chime
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"time"
 )
@@ -12,9 +10,10 @@ const maxStack = 4 << 10
 
 // A flight is one job in this worker's hands, from the answer that brought it to the answer that settles it.
 //
-// It is in one of five states:
-//   - taken: admitted in this pass of the taker; it leaves it at once, to ahead, running or outcome kept;
-//   - ahead: waiting for a slot, not begun as far as the store knows (flight.ahead, not yet announced);
+// It is in one of six states:
+//   - arrived: its answer has been read, the taker has not looked at it yet (it is counted in taker.arriving);
+//   - taken: admitted in this pass of the taker; it leaves it at once, to waiting or outcome kept;
+//   - waiting: for a slot, behind others. One with flight.ahead has not begun as far as the store knows;
 //   - running: in a slot, its handler has not returned;
 //   - outcome kept: its settlement is in its lane's pending or in the unanswered call;
 //   - settled: the call was answered, or the session is lost and there is nobody to tell.
@@ -23,30 +22,54 @@ const maxStack = 4 << 10
 // stays taken until the handler returns, and what it returns is dropped.
 type flight struct {
 	job      Job
+	ctx      jobContext
 	message  envelope
 	handler  *registration
 	id       string
 	fence    int64
 	schedule string // of an occurrence; empty: an ordinary job
 	session  *session
-	cancels  bool // its schedule's overlap policy is cancel
-	ahead    bool
-	clock    storeClock
-
-	ctx    *jobContext
-	cancel context.CancelCauseFunc
-
+	clock    *storeClock // of the answer that brought it
 	timeout  time.Duration
-	slot     int       // index among the busy slots, while it is in one
-	queued   time.Time // ahead since
+
+	queued   time.Time // waiting since
 	began    time.Time
 	deadline time.Time // zero: none
 	endedAt  time.Time
-	settled  bool // its outcome is kept, or nobody wants it: the taker's
-	ended    bool // its handler has returned: the taker's
-	cutOff   bool // handed back because of the drain
+	slot     int // index among the busy slots, while it is in one
 
-	settlement Settlement // written by the slot, read by the taker after it has collected the flight
+	cancels bool // its schedule's overlap policy is cancel
+	ahead   bool
+	settled bool // its outcome is kept, or nobody wants it: the taker's
+	ended   bool // its handler has returned: the taker's
+	cutOff  bool // handed back because of the drain
+
+	// settlement is written by the slot and read by the taker after it has collected the flight. Nil: done, and nothing more
+	// is to be said, as of nearly every job.
+	settlement *Settlement
+}
+
+// Flights are allocated flightsTogether at a time, so one handler that runs for long keeps the memory of its neighbours.
+// Jobs with bodies larger than flightBody are alone, so that this is never more than a few KiB.
+const (
+	flightsTogether = 16
+	flightBody      = 1 << 10
+)
+
+// A hangar is where flights come from. It belongs to the taker's goroutine.
+type hangar struct{ unused []flight }
+
+// flight returns a new one for a job of which so many others come with it.
+func (h *hangar) flight(body, others int) *flight {
+	if body > flightBody {
+		return new(flight)
+	}
+	if len(h.unused) == 0 {
+		h.unused = make([]flight, min(1+others, flightsTogether))
+	}
+	f := &h.unused[0]
+	h.unused = h.unused[1:]
+	return f
 }
 
 // begin marks a flight as running.
@@ -72,7 +95,7 @@ func (f *flight) run() {
 		}
 		f.finish(&PanicError{Value: errGoexit, Stack: stack()})
 	}()
-	err := f.handler.run(f.ctx, &f.job)
+	err := f.handler.run(&f.ctx, &f.job)
 	returned = true
 	f.finish(err)
 }
@@ -85,27 +108,10 @@ func stack() []byte {
 	return s[:min(len(s), maxStack)]
 }
 
-// jobContext is a handler's context: it ends when its job's time is up, or for the reasons that context.Cause tells. The
-// deadline is kept by the taker for all of them, not by a timer each.
-type jobContext struct {
-	context.Context
-	deadline time.Time
-}
-
-func newJobContext(base context.Context) (*jobContext, context.CancelCauseFunc) {
-	ctx, cancel := context.WithCancelCause(base)
-	return &jobContext{Context: ctx}, cancel
-}
-
-func (c *jobContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
-
-// Err is context.DeadlineExceeded where the job's time was up.
-func (c *jobContext) Err() error {
-	err := c.Context.Err()
-	if err != nil && errors.Is(context.Cause(c.Context), ErrTimeout) {
-		return context.DeadlineExceeded
+// outcome is the settlement of a flight whose handler has returned.
+func (f *flight) outcome() Settlement {
+	if f.settlement == nil {
+		return Settlement{ID: f.id, Fence: f.fence, Kind: SettleDone}
 	}
-	return err
+	return *f.settlement
 }
-
-func (c *jobContext) String() string { return fmt.Sprintf("chime job context until %v", c.deadline) }

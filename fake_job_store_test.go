@@ -237,7 +237,9 @@ func (s *fakeJobStore) checkCall(c *WorkCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.keepCalls {
-		s.workCalls = append(s.workCalls, *c)
+		kept := *c
+		kept.Settle = slices.Clone(c.Settle)
+		s.workCalls = append(s.workCalls, kept)
 	}
 	p := s.seen[c.Session]
 	if p == nil {

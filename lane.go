@@ -30,7 +30,8 @@ type lane struct {
 
 	pending       []Settlement // outcomes of the session's jobs, kept until answered
 	pendingSince  time.Time
-	begun         []*flight // begun since, taken ahead: to be announced
+	spare         []Settlement // the memory of outcomes that were answered
+	begun         []*flight    // begun since, taken ahead: to be announced
 	places        []Placement
 	placeFailures int
 	placesAt      time.Time // not before
@@ -151,9 +152,8 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.
 	}
 	if n > 0 {
 		call.Settle = l.pending[:n:n]
-		if l.pending = l.pending[n:]; len(l.pending) == 0 {
-			l.pending = nil
-		}
+		l.pending = append(l.spare, l.pending[n:]...)
+		l.spare = nil
 	}
 	for _, f := range l.begun {
 		// One that has ended since is settled, which says more.
@@ -177,6 +177,14 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.
 	return call
 }
 
+// reuse keeps the memory of outcomes that are settled for those to come.
+func (l *lane) reuse(settled []Settlement) {
+	if cap(settled) > cap(l.spare) {
+		clear(settled)
+		l.spare = settled[:0]
+	}
+}
+
 // placeable is how many of the placements go into one call.
 func placeable(places []Placement) (n int) {
 	size := 0
@@ -187,12 +195,4 @@ func placeable(places []Placement) (n int) {
 		n++
 	}
 	return n
-}
-
-// reserved is the number of slots that an unanswered call has been promised.
-func (l *lane) reserved() int {
-	if l.sent == nil {
-		return 0
-	}
-	return l.sent.Take - l.sent.Ahead
 }

@@ -35,7 +35,7 @@ func (t *taker) lose(s *session, now time.Time) {
 func (t *taker) end(s *session, now time.Time) {
 	t.slots.each(func(f *flight) {
 		if f.session == s {
-			f.cancel(ErrSessionLost)
+			f.ctx.end(ErrSessionLost)
 		}
 	})
 }
@@ -69,7 +69,7 @@ func (t *taker) beats(beats []beat, now time.Time) {
 func (t *taker) replace(id string) {
 	t.slots.each(func(f *flight) {
 		if f.id == id {
-			f.cancel(ErrReplaced)
+			f.ctx.end(ErrReplaced)
 		}
 	})
 }

@@ -13,20 +13,24 @@ import (
 // finish works out how a job's flight ends from what its handler returned.
 func (f *flight) finish(err error) {
 	if err == nil {
-		f.settlement = f.settle(Outcome{Action: Succeeded}, time.Now())
+		if f.schedule != "" {
+			f.conclude(f.settle(Outcome{Action: Succeeded}, time.Now()))
+		}
 		return
 	}
 	outcome := OutcomeOf(err)
 	if outcome.Action == Retried {
 		// A failure of a handler that was told to end is not its own: the job is handed back and nothing is counted.
-		if cause := context.Cause(f.ctx); errors.Is(cause, ErrShutdown) || errors.Is(cause, ErrSessionLost) {
+		if cause := f.ctx.reason(); errors.Is(cause, ErrShutdown) || errors.Is(cause, ErrSessionLost) {
 			f.cutOff = errors.Is(cause, ErrShutdown)
-			f.settlement = Settlement{ID: f.id, Fence: f.fence, Kind: SettleBack}
+			f.conclude(Settlement{ID: f.id, Fence: f.fence, Kind: SettleBack})
 			return
 		}
 	}
-	f.settlement = f.settle(outcome, time.Now())
+	f.conclude(f.settle(outcome, time.Now()))
 }
+
+func (f *flight) conclude(s Settlement) { f.settlement = &s }
 
 // settle says how a flight with this outcome ends: removed, due again later, or dead.
 func (f *flight) settle(outcome Outcome, now time.Time) Settlement {

@@ -1,7 +1,6 @@
 package chime
 
 import (
-	"slices"
 	"sync"
 	"time"
 )
@@ -9,44 +8,149 @@ import (
 const (
 	aheadWorth = 4 * time.Millisecond  // of work is taken ahead, by the handlers' average duration; longer ones get nothing ahead
 	aheadWait  = 20 * time.Millisecond // a job taken ahead that has not begun by then is given back
-	maxAhead   = maxTake
+	maxAhead   = 2 * maxTake           // one call's jobs run while the next call's are fetched
+	paceJobs   = 256                   // over so many ends the pace is measured
+	paceGap    = time.Millisecond      // a longer gap between two ends is a stall, not the pace
 )
 
 // slots run handlers, never more than size at once. A slot is free exactly when its handler has returned, however its job
-// was settled meanwhile. The taker starts flights in free slots; a slot whose handler has returned goes on by itself with
-// what was taken ahead, so that very short handlers do not wait for the taker.
+// was settled meanwhile. The taker hands over flights; runners, goroutines that are never more than size, take one after
+// the other, so that very short handlers do not wait for the taker.
+//
+// A runner that begins a flight while others wait starts one more runner, but only one that has not begun yet is under way
+// at a time. So handlers that block get all slots at once, each runner's start being the next one's doing, while handlers
+// that are over before the new runner had its turn are run by the few that there are.
 type slots struct {
 	size int
 	poke chan struct{} // room for one: the taker has something to look at
 
-	mu      sync.Mutex
-	busy    []*flight // one for each slot that is not free
-	ahead   []*flight // taken ahead, oldest first
-	began   []*flight // of those, begun since the last collect
-	ended   []*flight // returned since the last collect, in the order of their ends
-	quiet   bool      // the taker is waiting for an answer and will look by itself
-	expiry  time.Time // no running flight's time is up before; zero: none has an end
-	average time.Duration
-	known   bool // average has been measured
+	mu        sync.Mutex
+	busy      []*flight // one for each slot that is not free
+	waiting   backlog   // handed over and not begun, the next one first
+	runners   int
+	launching bool      // a runner was started that has not begun
+	low       bool      // the taker was told that little waits
+	began     []*flight // of those taken ahead, begun since the last collect
+	ended     []*flight // returned since the last collect, in the order of their ends
+	quiet     bool      // the taker is waiting for an answer and will look by itself
+	lookAt    time.Time // the taker looks by itself at this instant; zero: never
+	expiry    time.Time // no running flight's time is up before; zero: none has an end
+
+	average time.Duration // of a handler
+	known   bool          // average has been measured
+	pace    time.Duration // between two ends while flights wait: what a job costs this worker, handler and all; 0: unknown
+	lastEnd time.Time     // zero: nothing waited behind it
+	flow    time.Duration // sum of the gaps since the pace was measured
+	flowed  int           // and their number
 }
+
+// A backlog is a queue of flights that reuses its memory.
+type backlog struct {
+	flights []*flight
+	first   int
+}
+
+func (b *backlog) len() int { return len(b.flights) - b.first }
+
+func (b *backlog) push(f *flight) {
+	if b.first > 0 && len(b.flights) == cap(b.flights) {
+		n := copy(b.flights, b.flights[b.first:])
+		clear(b.flights[n:])
+		b.flights, b.first = b.flights[:n], 0
+	}
+	b.flights = append(b.flights, f)
+}
+
+func (b *backlog) head() *flight { return b.flights[b.first] }
+
+func (b *backlog) pop() *flight {
+	f := b.flights[b.first]
+	b.flights[b.first] = nil
+	if b.first++; b.first == len(b.flights) {
+		b.flights, b.first = b.flights[:0], 0
+	}
+	return f
+}
+
+func (b *backlog) all() []*flight { return b.flights[b.first:] }
 
 func newSlots(size int) *slots {
 	return &slots{size: size, poke: make(chan struct{}, 1), busy: make([]*flight, 0, size)}
 }
 
-// start runs a flight in a free slot. Where a slot promised to an unanswered call has gone to another job meanwhile, the
-// flight is the next to get one.
-func (s *slots) start(f *flight, now time.Time) {
+// run runs flights, each as soon as a slot is free, behind those that wait already.
+func (s *slots) run(flights []*flight, now time.Time) {
 	s.mu.Lock()
-	if len(s.busy) == s.size {
+	s.low = false
+	for _, f := range flights {
 		f.queued = now
-		s.ahead = slices.Insert(s.ahead, 0, f)
-		s.mu.Unlock()
-		return
+		s.waiting.push(f)
 	}
-	s.begin(f, now)
+	launch := s.launch()
 	s.mu.Unlock()
-	go s.work(f)
+	if launch {
+		go s.work(nil)
+	}
+}
+
+// launch reports whether the caller is to start a runner. The caller holds mu.
+func (s *slots) launch() bool {
+	if s.launching || s.runners == s.size || s.waiting.len() == 0 {
+		return false
+	}
+	s.launching = true
+	s.runners++
+	return true
+}
+
+// work is a runner: it ends a flight, if there is one, and goes on with what waits.
+func (s *slots) work(f *flight) {
+	done := false
+	defer func() {
+		// A handler that calls Goexit ends this goroutine, but not its slot.
+		if !done {
+			go s.work(f)
+		}
+	}()
+	for {
+		if f = s.next(f); f == nil {
+			done = true
+			return
+		}
+		f.run()
+	}
+}
+
+// next frees the slot of a flight whose handler has returned, if there is one, and fills it again with the first that
+// waits. It returns nil where none does: then the runner ends.
+func (s *slots) next(ended *flight) *flight {
+	now := time.Now()
+	s.mu.Lock()
+	if ended != nil {
+		s.end(ended, now)
+	} else {
+		s.launching = false
+	}
+	if s.waiting.len() == 0 {
+		s.runners--
+		s.lastEnd = time.Time{}
+		if ended != nil {
+			s.nudge()
+		}
+		s.mu.Unlock()
+		return nil
+	}
+	f := s.waiting.pop()
+	s.begin(f, now)
+	if ended != nil && s.noteworthy() {
+		s.nudge()
+	}
+	launch := s.launch()
+	s.mu.Unlock()
+	if launch {
+		go s.work(nil)
+	}
+	return f
 }
 
 // begin takes a slot for a flight. The caller holds mu.
@@ -63,63 +167,33 @@ func (s *slots) begin(f *flight, now time.Time) {
 	}
 }
 
-// queue keeps a flight that was taken ahead until a slot is free, which may be now.
-func (s *slots) queue(f *flight, now time.Time) {
-	s.mu.Lock()
-	if len(s.busy) < s.size && len(s.ahead) == 0 {
-		s.begin(f, now)
-		s.mu.Unlock()
-		go s.work(f)
-		return
-	}
-	f.queued = now
-	s.ahead = append(s.ahead, f)
-	s.mu.Unlock()
-}
-
-// work runs a flight and then, in the same slot, what was taken ahead.
-func (s *slots) work(f *flight) {
-	defer func() {
-		// Only a handler that calls Goexit leaves a flight here: this goroutine ends, its slot goes on.
-		if f == nil {
-			return
-		}
-		if f = s.end(f); f != nil {
-			go s.work(f)
-		}
-	}()
-	for f != nil {
-		f.run()
-		f = s.end(f)
-	}
-}
-
-// end frees the slot of a flight whose handler has returned and fills it again with the oldest that was taken ahead.
-func (s *slots) end(f *flight) *flight {
-	now := time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// end frees the slot of a flight. The caller holds mu.
+func (s *slots) end(f *flight, now time.Time) {
 	f.endedAt = now
-	s.measure(now.Sub(f.began))
+	s.measure(now.Sub(f.began), now)
 	last := len(s.busy) - 1
 	s.busy[f.slot] = s.busy[last]
 	s.busy[f.slot].slot = f.slot
 	s.busy[last] = nil
 	s.busy = s.busy[:last]
 	s.ended = append(s.ended, f)
+}
 
-	if len(s.ahead) == 0 {
-		s.nudge()
-		return nil
+// noteworthy reports whether the taker has something to do about the flights that have ended, although others follow in
+// their slots: many outcomes to send, room to take more, or a first outcome that would wait too long for it to look by
+// itself. The caller holds mu.
+func (s *slots) noteworthy() bool {
+	switch n := len(s.ended); {
+	case n == 0:
+		return false
+	case n >= settleBatch:
+		return true
+	case !s.low && s.waiting.len() <= s.target()/2:
+		s.low = true
+		return true
+	default:
+		return n == 1 && (s.lookAt.IsZero() || s.lookAt.After(s.ended[0].endedAt.Add(settleWait)))
 	}
-	next := s.ahead[0]
-	s.ahead[0] = nil
-	s.ahead = s.ahead[1:]
-	s.begin(next, now)
-	if len(s.ended) == 1 || len(s.ended) >= settleBatch || len(s.ahead) == s.target()/2 {
-		s.nudge()
-	}
-	return next
 }
 
 // nudge makes the taker look, unless it does so soon anyway. The caller holds mu.
@@ -136,14 +210,26 @@ func (s *slots) wake() {
 	}
 }
 
-// measure keeps a moving average of how long handlers run. The caller holds mu.
-func (s *slots) measure(d time.Duration) {
+// measure keeps a moving average of how long handlers run, and of how fast they end while others wait. The second counts
+// all that a job costs: a thousand handlers of a microsecond are more than a millisecond's work. The caller holds mu.
+func (s *slots) measure(d time.Duration, now time.Time) {
 	d = min(d, time.Second)
 	if !s.known {
 		s.average, s.known = d, true
-		return
+	} else {
+		s.average += (d - s.average) / 16
 	}
-	s.average += (d - s.average) / 16
+	if !s.lastEnd.IsZero() {
+		s.flow += max(0, min(now.Sub(s.lastEnd), paceGap))
+		if s.flowed++; s.flowed == paceJobs {
+			pace := max(s.flow/paceJobs, 1)
+			if s.pace > 0 {
+				pace = (s.pace + pace) / 2
+			}
+			s.pace, s.flow, s.flowed = pace, 0, 0
+		}
+	}
+	s.lastEnd = now
 }
 
 // target is how many jobs are worth taking ahead. The caller holds mu.
@@ -152,18 +238,23 @@ func (s *slots) target() int {
 		return 0
 	}
 	worth := int64(aheadWorth) * int64(s.size) / max(int64(s.average), 1)
+	if s.pace > 0 {
+		worth = min(worth, int64(aheadWorth/s.pace))
+	}
 	return int(min(worth, maxAhead))
 }
 
-// room returns the number of free slots, and of jobs worth taking ahead of them; worth reports whether those alone are
-// worth a call. reserved slots are promised to calls under way.
-func (s *slots) room(reserved int) (free, ahead int, worth bool) {
+// room returns how many jobs may be taken for free slots, and ahead of them; worth reports whether those alone are worth a
+// call. coming are on their way: arrived and not handed over, or asked for by calls that are not answered. What is running,
+// waiting and coming is never more than there are slots, and what is worth taking ahead.
+func (s *slots) room(coming int) (free, ahead int, worth bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	free = max(0, s.size-len(s.busy)-reserved)
+	load := len(s.busy) + s.waiting.len() + coming
 	target := s.target()
-	ahead = max(0, target-len(s.ahead))
-	return free, ahead, target > 0 && len(s.ahead) <= target/2
+	free = max(0, s.size-load)
+	ahead = max(0, s.size+target-load) - free
+	return free, ahead, ahead > 0 && load <= s.size+target/2
 }
 
 // collected is what has happened in the slots since the taker looked last.
@@ -179,11 +270,11 @@ func (s *slots) collect(c *collected) {
 	s.mu.Unlock()
 }
 
-// rest says whether the taker looks by itself soon, so that nobody needs to nudge it.
-func (s *slots) rest(quiet bool) {
+// rest says whether the taker looks by itself soon, at the latest at an instant, so that nobody needs to nudge it.
+func (s *slots) rest(quiet bool, until time.Time) {
 	s.mu.Lock()
-	s.quiet = quiet
-	if !quiet && len(s.ended) > 0 {
+	s.quiet, s.lookAt = quiet, until
+	if !quiet && len(s.ended) > 0 && (s.noteworthy() || s.waiting.len() == 0 || s.lookAt.After(s.ended[0].endedAt.Add(settleWait))) {
 		s.wake()
 	}
 	s.mu.Unlock()
@@ -211,7 +302,7 @@ func (s *slots) expire(now time.Time, overdue *[]*flight) time.Time {
 		}
 		due := f.deadline
 		if !now.Before(due) {
-			f.cancel(ErrTimeout)
+			f.ctx.end(ErrTimeout)
 			due = due.Add(timeoutPatience)
 		}
 		if now.Before(due) {
@@ -223,48 +314,43 @@ func (s *slots) expire(now time.Time, overdue *[]*flight) time.Time {
 	return s.expiry
 }
 
-// drop takes those flights off the queue of what was taken ahead that keep does not want, and returns them.
+// drop takes those flights off the queue of what waits that keep does not want, and returns them.
 func (s *slots) drop(keep func(*flight) bool) (dropped []*flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.ahead) == 0 {
-		return nil
-	}
-	var kept []*flight
-	for _, f := range s.ahead {
-		if keep(f) {
-			kept = append(kept, f)
+	for range s.waiting.len() {
+		if f := s.waiting.pop(); keep(f) {
+			s.waiting.push(f)
 		} else {
 			dropped = append(dropped, f)
 		}
 	}
-	s.ahead = kept
 	return dropped
 }
 
-// stale returns what was taken ahead and has waited too long, and how long the oldest of the others may still wait: zero
-// if there is none. Handlers are slower than thought, so nothing is taken ahead until they are measured again.
+// stale returns what has waited too long, and how long the oldest of the others may still wait: zero if there is none.
+// Handlers are slower than thought, so nothing is taken ahead until they are measured again.
 func (s *slots) stale(now time.Time) (stale []*flight, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.ahead) > 0 {
-		f := s.ahead[0]
-		if until = f.queued.Add(aheadWait); until.After(now) {
+	for s.waiting.len() > 0 {
+		if until = s.waiting.head().queued.Add(aheadWait); until.After(now) {
 			return stale, until
 		}
-		stale = append(stale, f)
-		s.ahead[0] = nil
-		s.ahead = s.ahead[1:]
+		stale = append(stale, s.waiting.pop())
 		s.average = max(s.average, aheadWait)
 	}
 	return stale, time.Time{}
 }
 
-// each calls visit for every flight in a slot, with mu held.
+// each calls visit for every flight that runs or waits, with mu held.
 func (s *slots) each(visit func(*flight)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.busy {
+		visit(f)
+	}
+	for _, f := range s.waiting.all() {
 		visit(f)
 	}
 }

@@ -130,7 +130,7 @@ type EnqueueAnswer struct {
 //
 // Number grows by one with each call of a session, one call under way at a time. The same Number again returns the same
 // jobs with the same fences and writes nothing, so after an error of transport the same call is sent again, unchanged,
-// until it is answered. Number 1 creates the session, which exists only once it has taken a job: an answer without jobs
+// until it is answered; then its memory is the worker's again. Number 1 creates the session, which exists only once it has taken a job: an answer without jobs
 // to Number 1 means that the next call is Number 1 again.
 // A session that is gone (reaped) is answered with ErrSessionLost; its name is never used again.
 type WorkCall struct {

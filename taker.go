@@ -12,6 +12,14 @@ import (
 //
 // Each turn of the loop looks at what has ended, gives back what waits too long, ends what is over time, and then makes
 // at most one round trip: a call to each lane that needs one. While that is under way the loop goes on listening.
+//
+// An answer is taken in in two steps, with a call between them. The first moves the session on to its next number and
+// leaves the jobs where they are, in arrived. Then the turn goes on as every turn: what has ended meanwhile is collected, and
+// if there is more, and room for it, the next call is sent. Only then are the jobs admitted, and the store works while the
+// handlers do. What holds at every call:
+//   - arrived jobs are in hand: room counts them, their session counts them as held, and they are admitted or given back
+//     before the loop waits for anything, unless their session was lost meanwhile;
+//   - no outcome is ahead of its job: what is settled in a call was admitted before it.
 type taker struct {
 	worker *Worker
 	store  Store
@@ -30,7 +38,11 @@ type taker struct {
 
 	requests chan request
 	replies  chan reply
-	calling  bool // a request is under way
+	calling  bool      // a request is under way
+	arrived  []arrival // answers whose jobs are not admitted yet
+	arriving int       // and the number of these
+	hangar   hangar
+	admitted []*flight // used again in every round
 
 	connected         bool      // the line has been, so that taking may begin
 	patience          time.Time // or this long has passed
@@ -64,6 +76,13 @@ type reply struct {
 	worked []WorkAnswer
 	looked []LookAnswer
 	err    error // of leave
+}
+
+// An arrival is what a call has brought and nobody has looked at.
+type arrival struct {
+	session *session
+	clock   *storeClock
+	jobs    []TakenJob
 }
 
 // callTimeout bounds a call whose store does not bound it itself. What it cuts off is sent again.
@@ -104,6 +123,9 @@ func (t *taker) loop(stop <-chan struct{}) error {
 		now := time.Now()
 		t.hear()
 		t.collect(now)
+		if t.drain.begun {
+			t.admitArrived(now)
+		}
 		until := earlier(t.slotsDue(now), t.silences(now))
 		if t.drain.begun {
 			until = earlier(until, t.drainStep(now))
@@ -113,13 +135,17 @@ func (t *taker) loop(stop <-chan struct{}) error {
 		} else if !t.calling {
 			t.act(now)
 		}
+		if len(t.arrived) > 0 {
+			t.admitArrived(time.Now())
+			continue
+		}
 		until = earlier(until, t.nextEvent(now))
 		if until.IsZero() {
 			until = now.Add(time.Hour)
 		}
 		timer.Reset(until.Sub(now))
 
-		t.slots.rest(t.calling)
+		t.slots.rest(t.calling, until)
 		select {
 		case <-t.slots.poke:
 		case r := <-t.replies:
@@ -173,14 +199,14 @@ func (t *taker) act(now time.Time) bool {
 
 // work calls every lane that has something to settle or to place, or that may have work for a free slot.
 func (t *taker) work(now time.Time) bool {
-	free, ahead := t.room(now)
+	free, ahead, worth := t.room(now)
 	asked, due, again := t.asked[:0], t.due[:0], t.again[:0]
 	for _, l := range t.lanes {
 		switch {
 		case now.Before(l.retryAt):
 		case l.sent != nil:
 			again = append(again, l)
-		case free+ahead > 0 && l.hungry(now):
+		case worth && l.hungry(now):
 			asked = append(asked, l)
 		case l.urgent(now, t.drain.begun):
 			due = append(due, l)
@@ -197,6 +223,7 @@ func (t *taker) work(now time.Time) bool {
 	send := func(l *lane, take int) {
 		begin := min(take, free)
 		free -= begin
+		ahead -= take - begin
 		r.lanes = append(r.lanes, l)
 		r.work = append(r.work, *l.call(t.name, t.ttl, take, take-begin, now))
 	}
@@ -205,9 +232,13 @@ func (t *taker) work(now time.Time) bool {
 			send(asked[i], take)
 		}
 	}
-	// A lane that is called anyway is asked too, as far as the hungry have left a slot.
+	// A lane that is called anyway is asked too, as far as the hungry have left a slot, and ahead where it may have work.
 	for i, l := range due {
-		send(l, min((free+len(due)-i-1)/(len(due)-i), maxTake))
+		room := free
+		if l.hungry(now) {
+			room += ahead
+		}
+		send(l, min((room+len(due)-i-1)/(len(due)-i), maxTake))
 	}
 	for _, l := range again {
 		r.lanes = append(r.lanes, l)
@@ -220,20 +251,19 @@ func (t *taker) work(now time.Time) bool {
 	return true
 }
 
-// room is how many jobs may be taken now: for free slots, and ahead of them.
-func (t *taker) room(now time.Time) (free, ahead int) {
+// room is how many jobs may be taken now: for free slots, and ahead of them; worth reports whether that is worth a call.
+func (t *taker) room(now time.Time) (free, ahead int, worth bool) {
 	if t.drain.begun || !t.connected && now.Before(t.patience) {
-		return 0, 0
+		return 0, 0, false
 	}
-	reserved := 0
+	coming := t.arriving
 	for _, l := range t.lanes {
-		reserved += l.reserved()
+		if l.sent != nil {
+			coming += l.sent.Take
+		}
 	}
-	free, ahead, worth := t.slots.room(reserved)
-	if free == 0 && !worth {
-		return 0, 0
-	}
-	return free, ahead
+	free, ahead, worth = t.slots.room(coming)
+	return free, ahead, free > 0 || worth
 }
 
 func (t *taker) divide(room int, asked []*lane) []int {
@@ -285,8 +315,11 @@ func (t *taker) worked(l *lane, a *WorkAnswer, now time.Time) {
 	if len(a.Taken) > 0 || s.number > 0 {
 		t.answered(s, call, a, now)
 	}
-	for i := range a.Taken {
-		t.admit(s, &a.Taken[i], now)
+	l.reuse(call.Settle)
+	if len(a.Taken) > 0 {
+		clock := l.clock
+		t.arrived = append(t.arrived, arrival{s, &clock, a.Taken})
+		t.arriving += len(a.Taken)
 	}
 	t.rested(l, call, a, now)
 }

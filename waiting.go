@@ -66,8 +66,8 @@ func (t *taker) wake(now time.Time) {
 			t.woken = true
 		}
 	}
-	free, ahead := t.room(now)
-	if t.woken && free+ahead == 0 && !t.drain.begun {
+	free, _, worth := t.room(now)
+	if t.woken && !worth && !t.drain.begun {
 		t.pass = true
 	}
 	t.woken = false
@@ -172,9 +172,9 @@ func (t *taker) nextEvent(now time.Time) time.Time {
 	if !t.connected && now.Before(t.patience) {
 		until = earlier(until, t.patience)
 	}
-	free, ahead := t.room(now)
+	_, _, worth := t.room(now)
 	for _, l := range t.lanes {
-		at := l.event(free+ahead > 0)
+		at := l.event(worth)
 		if !at.IsZero() {
 			at = later(at, l.retryAt)
 		}
