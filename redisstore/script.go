@@ -18,7 +18,7 @@ type script struct {
 	name, text, sha string
 }
 
-var usesLine = regexp.MustCompile(`(?m)^-- uses: (.+)$`)
+var usesLine = regexp.MustCompile(`(?m)^ *-- uses: (.+)$`)
 
 func load(name string) script {
 	text := usesLine.ReplaceAllStringFunc(read("scripts/"+name+".lua"), func(line string) string {

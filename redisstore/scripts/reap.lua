@@ -15,6 +15,7 @@
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES, OPEN, SCHEDULES, CURSORS, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local seed, WAKE, STALE_MS = tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
 local STEP = 500
+local front = {}
 -- uses: clock wake definition flight
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
@@ -61,7 +62,7 @@ for i, job in ipairs(jobs) do
   if name then landed(name, job.id, false) end
   redis.call('HDEL', INFLIGHT, job.id)
 end
-to_front()
+for i = #front, 1, -1 do redis.call('LPUSH', READY, front[i]) end
 if #front > 0 then wake_one() end
 if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(soonest) end
 if remain > 0 then return 0 end

@@ -3,7 +3,8 @@
 local time = redis.call('TIME')
 local now_s = tonumber(time[1])
 local now_us = now_s * 1000000 + tonumber(time[2])
-local now_ms = math.floor(now_us / 1000)
+local now_text = time[1] .. string.sub('00000' .. time[2], -6, -4) -- now_ms as text
+local now_ms = tonumber(now_text)
 
 -- whole formats a number of up to 53 bits without losing digits.
 local function whole(n)

@@ -1,4 +1,5 @@
--- flight: needs OPEN, SCHEDULES, CURSORS, READY and the piece definition. What is known of the schedules whose occurrences a call touches.
+-- flight: needs OPEN, SCHEDULES, CURSORS, the list front (of IDs that go to the front of ready, the first of them foremost) and the
+-- piece definition. What is known of the schedules whose occurrences a call touches.
 
 -- occurrence splits the ID of an occurrence into schedule and planned instant; other IDs give nothing.
 local function occurrence(id)
@@ -17,12 +18,6 @@ local function learn(names)
     opens[name] = id and { id = id, fence = fence, worker = holder, parked = parked } or false
     definitions[name], cursors[name] = d[i], c[i]
   end
-end
-
--- front gathers IDs that go to the front of ready, the first of them foremost.
-local front = {}
-local function to_front()
-  for i = #front, 1, -1 do redis.call('LPUSH', READY, front[i]) end
 end
 
 -- landed ends the flight of an occurrence, for good or to come back; what is parked behind it goes to the front: under policy
