@@ -14,6 +14,13 @@ import (
 )
 
 func main() {
+	if text := os.Getenv(roleVariable); text != "" {
+		if err := play(text); err != nil {
+			fmt.Fprintln(os.Stderr, "bench: a child:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := program(ctx); err != nil {
@@ -102,7 +109,7 @@ func measureAll(ctx context.Context, u run, form sizes, aof bool, w io.Writer) (
 		return recording{}, err
 	}
 	defer server.stop()
-	u.rig = &rig{redis: server, sizes: form}
+	u.rig = &rig{redis: server, sizes: form, aof: aof}
 	if chosen(u.only, riverDefaults.library) {
 		if u.rig.postgres, err = startPostgres(ctx); err != nil {
 			return recording{}, err

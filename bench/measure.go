@@ -20,6 +20,8 @@ type measure struct {
 	once bool
 	// long: the short form leaves it out.
 	long bool
+	// asleep: it waits and does not work. All rounds of all peers run at the same time, each on servers of its own.
+	asleep bool
 }
 
 // A figure is one number that a measure tells.
@@ -28,6 +30,7 @@ type figure struct {
 	unit  string
 	value float64
 	less  bool // less is better
+	over  bool // the value is where the measure gave up: it would have been more
 }
 
 // sizes are the counts of a run: the long form's or the short form's.
@@ -38,11 +41,16 @@ type sizes struct {
 	enqueue  int           // jobs to enqueue from one goroutine; more for more
 	patience time.Duration // how long a backlog is worked off at most; what ran until then is the figure
 	steady   time.Duration // how long jobs are enqueued at a steady pace
+	delayed  time.Duration // from the first delayed job's instant to the last's
+	idle     time.Duration // how long idle processes are watched; chime looks every 11 s on average
+	sparse   time.Duration // how long one job a second is enqueued
 }
 
 var (
-	longForm  = sizes{rounds: 5, backlog: 100_000, enqueue: 30_000, patience: 15 * time.Second, steady: 5 * time.Second}
-	shortForm = sizes{short: true, rounds: 3, backlog: 20_000, enqueue: 8_000, patience: 2 * time.Second, steady: 2 * time.Second}
+	longForm = sizes{rounds: 5, backlog: 100_000, enqueue: 30_000, patience: 15 * time.Second, steady: 5 * time.Second,
+		delayed: 20 * time.Second, idle: 33 * time.Second, sparse: 20 * time.Second}
+	shortForm = sizes{short: true, rounds: 3, backlog: 20_000, enqueue: 8_000, patience: 2 * time.Second, steady: 2 * time.Second,
+		delayed: 4 * time.Second, idle: 11 * time.Second, sparse: 8 * time.Second}
 )
 
 // measures are all that can be measured, in the order in which they run.
@@ -59,4 +67,7 @@ var measures = []measure{
 	lifeSteady,
 	memoryWaiting,
 	memoryDelayed,
+	delayedMeasure,
+	idleOne, idleQueues, idleLeader, idleFifty, idleSparse,
+	crashMeasure,
 }

@@ -19,6 +19,7 @@ type sample struct {
 	Peer    string  `json:"peer"`
 	Round   int     `json:"round"`
 	Value   float64 `json:"value"`
+	Over    bool    `json:"over,omitempty"` // where the measure gave up: it would have been more
 }
 
 // A recording is what runs told: the conditions of each, and their samples in the order in which they were taken.
@@ -85,14 +86,19 @@ type samples []sample
 type spread struct {
 	median, least, most float64
 	rounds              int
+	measured            int // rounds that did not give up; the values of the others are the greatest
 }
 
 // spreadOf returns the spread of the values of a figure of a peer; ok is false where there are none.
 func (s samples) spreadOf(measure, figure, peer string) (spread, bool) {
 	var values []float64
+	measured := 0
 	for _, one := range s {
 		if one.Measure == measure && one.Figure == figure && one.Peer == peer {
 			values = append(values, one.Value)
+			if !one.Over {
+				measured++
+			}
 		}
 	}
 	if len(values) == 0 {
@@ -104,7 +110,16 @@ func (s samples) spreadOf(measure, figure, peer string) (spread, bool) {
 	if len(values)%2 == 0 {
 		median = (values[middle-1] + values[middle]) / 2
 	}
-	return spread{median, values[0], values[len(values)-1], len(values)}, true
+	return spread{median, values[0], values[len(values)-1], len(values), measured}, true
+}
+
+// bound is what stands before a value that is only known to be exceeded: the least where no round has measured, the median
+// where half of them gave up, the most where any did.
+func (s spread) bound(gaveUp int) string {
+	if s.rounds-s.measured >= gaveUp {
+		return "> "
+	}
+	return ""
 }
 
 // distinct lists what of the samples gives, in the order of its first appearance.

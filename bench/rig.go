@@ -26,6 +26,7 @@ type rig struct {
 	redis    *redisServer
 	postgres *postgresServer // nil: not wanted or not installed
 	sizes    sizes
+	aof      bool
 }
 
 // A server is where a peer's jobs are.

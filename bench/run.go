@@ -37,7 +37,11 @@ func (u *run) do(ctx context.Context) error {
 			rand.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
 		}
 		for _, m := range u.measures {
-			if m.once && round > 1 || m.long && u.rig.sizes.short {
+			if (m.once || m.asleep) && round > 1 || m.long && u.rig.sizes.short {
+				continue
+			}
+			if m.asleep {
+				failed = append(failed, u.asleep(ctx, m, peers)...)
 				continue
 			}
 			for _, p := range u.peersOf(m, peers) {
@@ -72,6 +76,11 @@ func (u *run) one(ctx context.Context, m measure, p peer, round int) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	figures, err := m.run(ctx, u.rig, p)
+	return u.tell(m, p, round, figures, err, time.Since(began))
+}
+
+// tell records what one round with one peer has told.
+func (u *run) tell(m measure, p peer, round int, figures []figure, err error, took time.Duration) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}
@@ -79,14 +88,14 @@ func (u *run) one(ctx context.Context, m measure, p peer, round int) error {
 		return fmt.Errorf("%s, %s, round %d: %w", m.name, p.name(), round, err)
 	}
 	for _, f := range figures {
-		if err := u.record(sample{m.name, f.name, f.unit, f.less, p.name(), round, f.value}); err != nil {
+		if err := u.record(sample{m.name, f.name, f.unit, f.less, p.name(), round, f.value, f.over}); err != nil {
 			return err
 		}
 	}
 	if len(figures) > 0 {
 		first := figures[0]
 		fmt.Fprintf(u.progress, "round %d  %-16s  %-16s  %s %s %s  (%.1fs)\n",
-			round, m.name, p.name(), quantity(first.value), first.unit, first.name, time.Since(began).Seconds())
+			round, m.name, p.name(), quantity(first.value), first.unit, first.name, took.Seconds())
 	}
 	return nil
 }

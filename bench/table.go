@@ -123,11 +123,13 @@ func measureTable(all samples, name string) table {
 			if !ok {
 				continue
 			}
+			half := (s.rounds + 1) / 2
 			better := ""
 			if measured && peer != chimePeer.name() {
-				better = times(ratio(chime.median, s.median, h.less))
+				better = s.bound(half) + times(ratio(chime.median, s.median, h.less))
 			}
-			t.rows = append(t.rows, []string{text, peer, quantity(s.median), quantity(s.least), quantity(s.most), strconv.Itoa(s.rounds), better})
+			t.rows = append(t.rows, []string{text, peer, s.bound(half) + quantity(s.median), s.bound(s.rounds) + quantity(s.least),
+				s.bound(1) + quantity(s.most), strconv.Itoa(s.rounds), better})
 			text = ""
 		}
 	}

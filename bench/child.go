@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/redisstore"
+)
+
+// roleVariable is the environment variable that makes this program a child: it holds a role as JSON.
+const roleVariable = "CHIME_BENCH_ROLE"
+
+// A role is what a child process does until it is told to stop.
+type role struct {
+	Act         act    `json:"act"`
+	Peer        string `json:"peer"`
+	Redis       string `json:"redis,omitempty"`
+	Postgres    string `json:"postgres,omitempty"`
+	Concurrency int    `json:"concurrency,omitempty"`
+	Queues      int    `json:"queues,omitempty"` // of queuesAct
+}
+
+type act string
+
+const (
+	idleAct     act = "idle"     // works with a handler that does nothing
+	holdAct     act = "hold"     // works with a handler that prints the job's number when it starts, and never ends
+	queuesAct   act = "queues"   // chime: works on several queues
+	scheduleAct act = "schedule" // chime: a scheduler alone
+)
+
+// What a child prints, a line each.
+const (
+	readyLine = "ready"
+	begunLine = "begun " // and the job's number
+)
+
+// A child is a process of this program in a role. It ends with its parent.
+type child struct {
+	command *exec.Cmd
+	stdin   io.Closer     // its end is the parent's
+	begun   chan int64    // numbers of the jobs that began, as they begin; closed when it ends
+	ready   chan struct{} // closed when it is
+	ended   chan struct{} // closed when it has
+	err     error         // how; after ended
+}
+
+// startChild returns when the child works.
+func startChild(ctx context.Context, role role) (*child, error) {
+	text, err := json.Marshal(role)
+	if err != nil {
+		return nil, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	command := exec.Command(program)
+	command.Env = append(os.Environ(), roleVariable+"="+string(text))
+	command.Stderr = os.Stderr
+	endWithParent(command)
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	c := &child{command: command, stdin: stdin, begun: make(chan int64, 100), ready: make(chan struct{}), ended: make(chan struct{})}
+	go c.read(stdout)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	select {
+	case <-c.ready:
+		return c, nil
+	case <-c.ended:
+		return nil, fmt.Errorf("a child for %s: %w", role.Peer, errors.Join(c.err, errors.New("it ended before it was ready")))
+	case <-ctx.Done():
+		c.kill()
+		return nil, fmt.Errorf("a child for %s is not ready: %w", role.Peer, ctx.Err())
+	}
+}
+
+// read takes in what the child prints until it has ended.
+func (c *child) read(stdout io.Reader) {
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		if lines.Text() == readyLine {
+			close(c.ready)
+		} else if text, ok := strings.CutPrefix(lines.Text(), begunLine); ok {
+			c.begun <- number(text)
+		}
+	}
+	close(c.begun)
+	c.err = c.command.Wait()
+	close(c.ended)
+}
+
+// stop has the child drain.
+func (c *child) stop() error {
+	_ = c.command.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-c.ended:
+		return c.err
+	case <-time.After(time.Minute):
+		c.kill()
+		return fmt.Errorf("process %d did not end within a minute", c.command.Process.Pid)
+	}
+}
+
+// kill ends the child as a crash does.
+func (c *child) kill() {
+	_ = c.command.Process.Kill()
+	<-c.ended
+}
+
+// cpu is what the child has used. Linux tells in nanoseconds; elsewhere it is 0.
+func (c *child) cpu() time.Duration {
+	var used time.Duration
+	threads, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(c.command.Process.Pid), "task", "*", "schedstat"))
+	for _, path := range threads {
+		if text, err := os.ReadFile(path); err == nil {
+			running, _, _ := strings.Cut(string(text), " ")
+			used += time.Duration(number(running))
+		}
+	}
+	return used
+}
+
+// startChildren starts n children, several at a time.
+func startChildren(ctx context.Context, role role, n int) (children, error) {
+	var (
+		mu   sync.Mutex
+		all  children
+		each = func(ctx context.Context) error {
+			c, err := startChild(ctx, role)
+			if err == nil {
+				mu.Lock()
+				all = append(all, c)
+				mu.Unlock()
+			}
+			return err
+		}
+	)
+	if err := fromMany(ctx, min(n, 4), n, each); err != nil {
+		all.kill()
+		return nil, err
+	}
+	return all, nil
+}
+
+type children []*child
+
+func (all children) cpu() time.Duration {
+	var used time.Duration
+	for _, c := range all {
+		used += c.cpu()
+	}
+	return used
+}
+
+func (all children) kill() {
+	for _, c := range all {
+		c.kill()
+	}
+}
+
+// play is the whole life of a child: it says that it is ready, and works until it is told to stop or its parent ends.
+func play(text string) error {
+	var role role
+	if err := json.Unmarshal([]byte(text), &role); err != nil {
+		return fmt.Errorf("%s: %w", roleVariable, err)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	stop, err := role.begin(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Println(readyLine)
+	<-ctx.Done()
+	return stop()
+}
+
+// begin starts what the role does.
+func (role role) begin(ctx context.Context) (stop func() error, err error) {
+	switch role.Act {
+	case queuesAct:
+		return role.queues(), nil
+	case scheduleAct:
+		return role.schedule(), nil
+	}
+	p, err := peerNamed(role.Peer)
+	if err != nil {
+		return nil, err
+	}
+	r := &rig{redis: &redisServer{addr: role.Redis}}
+	if role.Postgres != "" {
+		r.postgres = &postgresServer{url: role.Postgres}
+	}
+	lib, err := p.open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	handle := func([]byte) {}
+	if role.Act == holdAct {
+		handle = hold
+	}
+	stop, err = lib.Work(role.Concurrency, handle)
+	return func() error { return errors.Join(stop(), lib.Close()) }, err
+}
+
+// hold says that a job has begun and never returns.
+func hold(payload []byte) {
+	n, err := numberIn(payload)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+	}
+	fmt.Printf("%s%d\n", begunLine, n)
+	select {}
+}
+
+func (role role) queues() func() error {
+	queues := make(map[string]int)
+	for i := range role.Queues {
+		queues[fmt.Sprintf("queue%d", i)] = 1
+	}
+	worker := chime.NewWorker(role.store(), chime.WorkerOptions{Queues: queues, Concurrency: role.Concurrency, Logger: quiet})
+	worker.Handle(jobName, func(context.Context, *chime.Job) error { return nil })
+	return runChime(worker)
+}
+
+func (role role) schedule() func() error {
+	return runChime(chime.NewScheduler(role.store(), chime.SchedulerOptions{Logger: quiet}))
+}
+
+func (role role) store() *redisstore.Store {
+	return redisstore.New(redis.NewClient(&redis.Options{Addr: role.Redis}), redisstore.Options{})
+}
+
+func runChime(what chime.Role) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- chime.Run(ctx, what) }()
+	return func() error { cancel(); return <-done }
+}
+
+func peerNamed(name string) (peer, error) {
+	for _, p := range peers {
+		if p.name() == name {
+			return p, nil
+		}
+	}
+	return peer{}, fmt.Errorf("there is no peer %q", name)
+}
+
+// roleOf is a child's role with a peer on the rig's servers.
+func (r *rig) roleOf(act act, p peer, concurrency int) role {
+	role := role{Act: act, Peer: p.name(), Redis: r.redis.addr, Concurrency: concurrency}
+	if r.postgres != nil {
+		role.Postgres = r.postgres.url
+	}
+	return role
+}

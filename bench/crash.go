@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// crashPatience is how long a job is waited for; some libraries take an hour.
+const crashPatience = 180 * time.Second
+
+// crashMeasure kills the process that runs a job while another one waits for work.
+var crashMeasure = measure{
+	name:  "crash",
+	group: "crash",
+	about: fmt.Sprintf("the process that runs a job is killed with SIGKILL while another worker waits: time until the job "+
+		"starts again; default settings, waited for %v at most", crashPatience),
+	asleep: true,
+	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		if p.setting != "" && p.setting != "defaults" || r.sizes.short && p.library != chimePeer.library {
+			return nil, errors.ErrUnsupported
+		}
+		took, err := crash(ctx, r, p)
+		over := errors.Is(err, errOver)
+		if err != nil && !over {
+			return nil, err
+		}
+		return []figure{{name: "until it runs again", unit: "s", value: took.Seconds(), less: true, over: over}}, nil
+	},
+}
+
+var errOver = errors.New("the job did not start again in time")
+
+// crash returns the time from the kill to the job's second start, or crashPatience with errOver.
+func crash(ctx context.Context, r *rig, p peer) (time.Duration, error) {
+	lib, err := p.open(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	defer lib.Close()
+	first, err := startChild(ctx, r.roleOf(holdAct, p, 1))
+	if err != nil {
+		return 0, err
+	}
+	defer first.kill()
+	if err := lib.Enqueue(ctx, payloadOf(1)); err != nil {
+		return 0, err
+	}
+	if _, err := first.awaitJob(ctx, time.Minute); err != nil {
+		return 0, fmt.Errorf("before the crash: %w", err)
+	}
+	second, err := startChild(ctx, r.roleOf(holdAct, p, 1))
+	if err != nil {
+		return 0, err
+	}
+	defer second.kill()
+	// A worker dies at any phase of its heartbeat, and the other is no newcomer.
+	if err := pause(ctx, 2*time.Second+rand.N(5*time.Second)); err != nil {
+		return 0, err
+	}
+	killed := time.Now()
+	first.kill()
+	began, err := second.awaitJob(ctx, crashPatience)
+	if errors.Is(err, errOver) {
+		return crashPatience, err
+	}
+	return began.Sub(killed), err
+}
+
+// awaitJob waits until the child begins a job and returns when it did.
+func (c *child) awaitJob(ctx context.Context, patience time.Duration) (time.Time, error) {
+	select {
+	case _, ok := <-c.begun:
+		if !ok {
+			<-c.ended
+			return time.Time{}, fmt.Errorf("the child ended: %w", c.err)
+		}
+		return time.Now(), nil
+	case <-time.After(patience):
+		return time.Time{}, errOver
+	case <-ctx.Done():
+		return time.Time{}, ctx.Err()
+	}
+}

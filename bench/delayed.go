@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	delayedPace = 100             // delayed jobs a second
+	delayedFrom = 2 * time.Second // the first is due so long after the first is enqueued
+)
+
+// delayedMeasure tells how late jobs start that were enqueued for an instant. The worker is up before they are enqueued.
+// A job's instant is that of the call plus the delay handed over, both by this process's clock. Started before it is early,
+// also where the library rounds.
+var delayedMeasure = measure{
+	name:  "delayed",
+	group: "delayed",
+	about: fmt.Sprintf("jobs due evenly, %d a second, enqueued beforehand; one worker of 100 at once with empty handlers", delayedPace),
+	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		lib, err := p.open(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		defer lib.Close()
+		d := newDelayed(int(r.sizes.delayed.Seconds() * delayedPace))
+		stop, err := lib.Work(100, d.handle)
+		if err != nil {
+			return nil, err
+		}
+		err = d.run(ctx, lib)
+		if failed := stop(); err == nil {
+			err = failed
+		}
+		if err != nil {
+			return nil, err
+		}
+		return d.figures(), nil
+	},
+}
+
+// A delayed notes when each job was due and when it started, on the monotonic clock.
+type delayed struct {
+	began        time.Time
+	due, started []atomic.Int64 // ns since began; 0: not yet
+	ran          atomic.Int64
+	done         chan struct{}
+}
+
+func newDelayed(n int) *delayed {
+	return &delayed{began: time.Now(), due: make([]atomic.Int64, n), started: make([]atomic.Int64, n), done: make(chan struct{})}
+}
+
+// handle counts each job once.
+func (d *delayed) handle(payload []byte) {
+	now := time.Since(d.began).Nanoseconds()
+	n, err := numberIn(payload)
+	if err != nil || n < 0 || n >= int64(len(d.started)) {
+		return
+	}
+	if d.started[n].CompareAndSwap(0, now) && d.ran.Add(1) == int64(len(d.started)) {
+		close(d.done)
+	}
+}
+
+// run enqueues all jobs, which must take less than the first's delay, and waits until they have run.
+func (d *delayed) run(ctx context.Context, lib library) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("jobs are missing after two minutes"))
+	defer cancel()
+	first := time.Since(d.began) + delayedFrom
+	var next atomic.Int64
+	err := fromMany(ctx, 16, len(d.due), func(ctx context.Context) error {
+		i := next.Add(1) - 1
+		due := first + time.Duration(i)*time.Second/delayedPace
+		d.due[i].Store(due.Nanoseconds())
+		left := due - time.Since(d.began)
+		if left <= 0 {
+			return fmt.Errorf("job %d was due before it was enqueued", i)
+		}
+		return lib.EnqueueIn(ctx, payloadOf(i), left)
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-d.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%d of %d jobs ran: %w", d.ran.Load(), len(d.due), context.Cause(ctx))
+	}
+}
+
+func (d *delayed) figures() []figure {
+	late := make([]float64, len(d.due))
+	early := 0
+	for i := range late {
+		late[i] = float64(d.started[i].Load()-d.due[i].Load()) / 1e6
+		if late[i] < 0 {
+			early++
+		}
+	}
+	slices.Sort(late)
+	return []figure{
+		{name: "p50", unit: "ms", value: percentile(late, 50), less: true},
+		{name: "p99", unit: "ms", value: percentile(late, 99), less: true},
+		{name: "max", unit: "ms", value: percentile(late, 100), less: true},
+		{name: "early", value: float64(early), less: true},
+	}
+}
