@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,7 +59,8 @@ type child struct {
 	begun   chan int64    // numbers of the jobs that began, as they begin; closed when it ends
 	ready   chan struct{} // closed when it is
 	ended   chan struct{} // closed when it has
-	err     error         // how; after ended
+	said    *bytes.Buffer // its standard error; after ended
+	err     error         // how it ended; after ended
 }
 
 // startChild returns when the child works.
@@ -71,9 +73,9 @@ func startChild(ctx context.Context, role role) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	command := exec.Command(program)
+	command, said := exec.Command(program), new(bytes.Buffer)
+	command.Stderr = said
 	command.Env = append(os.Environ(), roleVariable+"="+string(text))
-	command.Stderr = os.Stderr
 	endWithParent(command)
 	stdin, err := command.StdinPipe()
 	if err != nil {
@@ -86,7 +88,7 @@ func startChild(ctx context.Context, role role) (*child, error) {
 	if err := command.Start(); err != nil {
 		return nil, err
 	}
-	c := &child{command: command, stdin: stdin, begun: make(chan int64, 100), ready: make(chan struct{}), ended: make(chan struct{})}
+	c := &child{command: command, said: said, stdin: stdin, begun: make(chan int64, 100), ready: make(chan struct{}), ended: make(chan struct{})}
 	go c.read(stdout)
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -94,7 +96,7 @@ func startChild(ctx context.Context, role role) (*child, error) {
 	case <-c.ready:
 		return c, nil
 	case <-c.ended:
-		return nil, fmt.Errorf("a child for %s: %w", role.Peer, errors.Join(c.err, errors.New("it ended before it was ready")))
+		return nil, fmt.Errorf("a child for %s ended before it was ready: %w", role.Peer, c.err)
 	case <-ctx.Done():
 		c.kill()
 		return nil, fmt.Errorf("a child for %s is not ready: %w", role.Peer, ctx.Err())
@@ -112,7 +114,9 @@ func (c *child) read(stdout io.Reader) {
 		}
 	}
 	close(c.begun)
-	c.err = c.command.Wait()
+	if c.err = c.command.Wait(); c.err != nil && c.said.Len() > 0 {
+		c.err = fmt.Errorf("%w: %s", c.err, bytes.TrimSpace(c.said.Bytes()))
+	}
 	close(c.ended)
 }
 

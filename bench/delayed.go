@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -14,13 +15,14 @@ const (
 	delayedFrom = 2 * time.Second // the first is due so long after the first is enqueued
 )
 
-// delayedMeasure tells how late jobs start that were enqueued for an instant. The worker is up before they are enqueued.
-// A job's instant is that of the call plus the delay handed over, both by this process's clock. Started before it is early,
-// also where the library rounds.
+// delayedMeasure tells how far from its instant a job starts, after it or before. The worker is up before the jobs are
+// enqueued. A job's instant is that of the call plus the delay handed over, both by this process's clock; started before it is
+// early, also where the library rounds.
 var delayedMeasure = measure{
 	name:  "delayed",
 	group: "delayed",
-	about: fmt.Sprintf("jobs due evenly, %d a second, enqueued beforehand; one worker of 100 at once with empty handlers", delayedPace),
+	about: fmt.Sprintf("jobs due evenly, %d a second, enqueued beforehand; one worker of 100 at once; how far from its "+
+		"instant each starts, and how many before it", delayedPace),
 	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
 		lib, err := p.open(ctx, r)
 		if err != nil {
@@ -95,19 +97,20 @@ func (d *delayed) run(ctx context.Context, lib library) error {
 }
 
 func (d *delayed) figures() []figure {
-	late := make([]float64, len(d.due))
+	off := make([]float64, len(d.due))
 	early := 0
-	for i := range late {
-		late[i] = float64(d.started[i].Load()-d.due[i].Load()) / 1e6
-		if late[i] < 0 {
+	for i := range off {
+		late := float64(d.started[i].Load()-d.due[i].Load()) / 1e6
+		if late < 0 {
 			early++
 		}
+		off[i] = math.Abs(late)
 	}
-	slices.Sort(late)
+	slices.Sort(off)
 	return []figure{
-		{name: "p50", unit: "ms", value: percentile(late, 50), less: true},
-		{name: "p99", unit: "ms", value: percentile(late, 99), less: true},
-		{name: "max", unit: "ms", value: percentile(late, 100), less: true},
+		{name: "p50", unit: "ms", value: percentile(off, 50), less: true},
+		{name: "p99", unit: "ms", value: percentile(off, 99), less: true},
+		{name: "max", unit: "ms", value: percentile(off, 100), less: true},
 		{name: "early", value: float64(early), less: true},
 	}
 }

@@ -225,8 +225,14 @@ func processCPU(pid string) (used time.Duration, parent int, err error) {
 	if len(fields) < 15 {
 		return 0, 0, fmt.Errorf("/proc/%s/stat: %d fields after the name", pid, len(fields))
 	}
-	for _, ticks := range fields[11:15] { // utime, stime, cutime, cstime
-		used += time.Duration(number(ticks)) * clockTick
+	ticks := fields[11:15] // utime, stime, cutime, cstime
+	// The same in nanoseconds for the process itself, which has one thread; not every kernel tells.
+	if text, err := os.ReadFile(filepath.Join("/proc", pid, "schedstat")); err == nil {
+		running, _, _ := strings.Cut(string(text), " ")
+		used, ticks = time.Duration(number(running)), ticks[2:]
+	}
+	for _, n := range ticks {
+		used += time.Duration(number(n)) * clockTick
 	}
 	return used, int(number(fields[1])), nil
 }
