@@ -51,7 +51,7 @@ func (t *taker) admit(a *arrival, taken *TakenJob, others int, now time.Time) *f
 		s.lane.keep(settlement, now)
 		return nil
 	}
-	f.ctx.base = t.base
+	f.ctx.base = &t.base
 	if s.silent {
 		f.ctx.end(ErrSessionLost)
 	}
@@ -72,31 +72,40 @@ func (t *taker) giveBack(f *flight, now time.Time) {
 // collect takes in what has happened in the slots.
 func (t *taker) collect(now time.Time) {
 	t.slots.collect(&t.seen)
-	for i, f := range t.seen.ended {
-		t.seen.ended[i] = nil
-		f.ended = true
-		if f.cancels {
-			t.heartbeat.watch(f.session, f.schedule, -1)
-		}
-		f.ctx.end(nil)
-		if f.settled {
-			continue
-		}
-		f.settled = true
-		if f.session.lost {
-			continue
-		}
-		f.session.lane.keep(f.outcome(), f.endedAt)
-		if f.cutOff {
-			t.drain.cut = append(t.drain.cut, f.id)
-		}
+	for _, f := range t.seen.ended {
+		t.returned(f)
 	}
 	for i, f := range t.seen.began {
 		t.seen.began[i] = nil
 		if l := f.session.lane; !f.ended && !f.session.lost {
 			l.stir(now)
 			l.begun = append(l.begun, f)
+			f.listed = true
 		}
+	}
+	for i, f := range t.seen.ended {
+		t.seen.ended[i] = nil
+		t.hangar.land(f)
+	}
+}
+
+// returned takes in that a flight's handler has returned.
+func (t *taker) returned(f *flight) {
+	f.ended = true
+	if f.cancels {
+		t.heartbeat.watch(f.session, f.schedule, -1)
+	}
+	f.ctx.end(nil)
+	if f.settled {
+		return
+	}
+	f.settled = true
+	if f.session.lost {
+		return
+	}
+	f.session.lane.keep(f.outcome(), f.endedAt)
+	if f.cutOff {
+		t.drain.cut = append(t.drain.cut, f.id)
 	}
 }
 

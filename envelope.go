@@ -94,36 +94,45 @@ func (e *envelope) encode() []byte {
 // decodeEnvelope reads a body, which may be anything. The payload shares its memory. A name that is none becomes noName;
 // elements behind the known ones are ignored. Any error but errNewerVersion is for good.
 func decodeEnvelope(body []byte) (envelope, error) {
+	var e envelope
+	err := e.decode(body, nil)
+	return e, err
+}
+
+// decode reads a body. Names with a handler are the handlers' own text.
+func (e *envelope) decode(body []byte, handlers map[string]*registration) error {
 	if len(body) == 0 {
-		return envelope{name: noName}, errors.New("body is empty")
+		*e = envelope{name: noName}
+		return errors.New("body is empty")
 	}
 	if body[0] > envelopeVersion {
-		return envelope{name: newerName(body[1:])}, errNewerVersion
+		*e = envelope{name: newerName(body[1:])}
+		return errNewerVersion
 	}
+	*e = envelope{name: noName}
 	if body[0] != envelopeVersion {
-		return envelope{name: noName}, fmt.Errorf("body has version %d", body[0])
+		return fmt.Errorf("body has version %d", body[0])
 	}
 	body = body[1:]
 	if err := walk(body, nil); err != nil {
-		return envelope{name: noName}, err
+		return err
 	}
-	e := envelope{name: noName}
 	at, fields, _ := head(body, 0)
 	if body[0]&0xf0 != 0x90 && body[0] != 0xdc && body[0] != 0xdd || fields < 3 {
-		return e, errors.New("body is no array of a name, a payload and an instant")
+		return errors.New("body is no array of a name, a payload and an instant")
 	}
 	for field := range min(fields, 9) {
 		end, inside, _ := head(body, at)
-		if inside > 0 || !e.set(field, body, at, end) {
-			return e, fmt.Errorf("body: element %d of the array is not what belongs there", field)
+		if inside > 0 || !e.set(field, body, at, end, handlers) {
+			return fmt.Errorf("body: element %d of the array is not what belongs there", field)
 		}
 		at = end
 	}
-	return e, nil
+	return nil
 }
 
 // set sets one element of the array from the value in body[at:end]. It returns false if that is none of its values.
-func (e *envelope) set(field int, body []byte, at, end int) bool {
+func (e *envelope) set(field int, body []byte, at, end int, handlers map[string]*registration) bool {
 	switch field {
 	case 2, 3, 4, 5:
 		if field == 2 && body[at] == 0xc0 {
@@ -138,7 +147,9 @@ func (e *envelope) set(field int, body []byte, at, end int) bool {
 	}
 	switch field {
 	case 0:
-		if name := string(text); checkName("name", name) == nil {
+		if r := handlers[string(text)]; r != nil {
+			e.name = r.name
+		} else if name := string(text); checkName("name", name) == nil {
 			e.name = name
 		}
 	case 1:

@@ -21,8 +21,7 @@ const maxStack = 4 << 10
 // A flight whose time is up for longer than the grace, or that outlives the drain, is settled while it still runs: its slot
 // stays taken until the handler returns, and what it returns is dropped.
 type flight struct {
-	job      Job
-	ctx      jobContext
+	*attempt
 	message  envelope
 	handler  *registration
 	id       string
@@ -43,33 +42,58 @@ type flight struct {
 	settled bool // its outcome is kept, or nobody wants it: the taker's
 	ended   bool // its handler has returned: the taker's
 	cutOff  bool // handed back because of the drain
+	listed  bool // among its lane's begun
 
 	// settlement is written by the slot and read by the taker after it has collected the flight. Nil: done, and nothing more
 	// is to be said, as of nearly every job.
 	settlement *Settlement
 }
 
-// Flights are allocated flightsTogether at a time, so one handler that runs for long keeps the memory of its neighbours.
-// Jobs with bodies larger than flightBody are alone, so that this is never more than a few KiB.
+// An attempt is what a handler sees of a flight. It may keep both, so an attempt is never used again, as flights are.
+type attempt struct {
+	job Job
+	ctx jobContext
+}
+
+// Attempts are allocated attemptsTogether at a time, so one handler that runs for long keeps the memory of its neighbours.
+// Jobs with bodies larger than attemptBody are alone, so that this is never more than a few KiB.
 const (
-	flightsTogether = 16
-	flightBody      = 1 << 10
+	attemptsTogether = 16
+	attemptBody      = 1 << 10
+	flightsKept      = maxAhead
 )
 
-// A hangar is where flights come from. It belongs to the taker's goroutine.
-type hangar struct{ unused []flight }
+// A hangar is where flights come from and go to. It belongs to the taker's goroutine.
+type hangar struct {
+	flights  []*flight
+	attempts []attempt
+}
 
-// flight returns a new one for a job of which so many others come with it.
+// flight returns a new one for a job with a body of so many bytes, with so many others behind it.
 func (h *hangar) flight(body, others int) *flight {
-	if body > flightBody {
-		return new(flight)
+	var f *flight
+	if n := len(h.flights); n > 0 {
+		f, h.flights = h.flights[n-1], h.flights[:n-1]
+	} else {
+		f = new(flight)
 	}
-	if len(h.unused) == 0 {
-		h.unused = make([]flight, min(1+others, flightsTogether))
+	if body > attemptBody {
+		f.attempt = new(attempt)
+		return f
 	}
-	f := &h.unused[0]
-	h.unused = h.unused[1:]
+	if len(h.attempts) == 0 {
+		h.attempts = make([]attempt, min(1+others, attemptsTogether))
+	}
+	f.attempt, h.attempts = &h.attempts[0], h.attempts[1:]
 	return f
+}
+
+// land takes a flight back that has ended and is settled, or wanted by nobody.
+func (h *hangar) land(f *flight) {
+	if !f.listed && len(h.flights) < flightsKept {
+		*f = flight{}
+		h.flights = append(h.flights, f)
+	}
 }
 
 // begin marks a flight as running.

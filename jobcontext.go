@@ -15,14 +15,19 @@ import (
 // its parent's books, is made when it is first asked for: by Done, or by a search for it in Value, as context.Cause and
 // every derived context make. What has ended before is ended in it at once.
 type jobContext struct {
-	base     context.Context // the worker's; it never ends
+	base     *context.Context // the worker's; it never ends
 	deadline time.Time
 
-	mu     sync.Mutex
-	ended  bool
-	cause  error                   // nil: none but that the handler has returned
-	live   context.Context         // nil: nobody has asked for it yet
-	cancel context.CancelCauseFunc // of live
+	mu    sync.Mutex
+	ended bool
+	cause error        // nil: none but that the handler has returned
+	live  *liveContext // nil: nobody has asked for it yet
+}
+
+// A liveContext is the standard library's.
+type liveContext struct {
+	context.Context
+	cancel context.CancelCauseFunc
 }
 
 // end ends the context. The first end counts. Done is closed before Err tells.
@@ -33,8 +38,8 @@ func (c *jobContext) end(cause error) {
 		return
 	}
 	c.ended, c.cause = true, cause
-	if c.cancel != nil {
-		c.cancel(cause)
+	if c.live != nil {
+		c.live.cancel(cause)
 	}
 }
 
@@ -50,12 +55,13 @@ func (c *jobContext) cancellable() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.live == nil {
-		c.live, c.cancel = context.WithCancelCause(c.base)
+		ctx, cancel := context.WithCancelCause(*c.base)
 		if c.ended {
-			c.cancel(c.cause)
+			cancel(c.cause)
 		}
+		c.live = &liveContext{ctx, cancel}
 	}
-	return c.live
+	return c.live.Context
 }
 
 func (c *jobContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
@@ -80,7 +86,7 @@ func (c *jobContext) Value(key any) any {
 	if key == cancellableKey || cancellableKey == nil {
 		return c.cancellable().Value(key)
 	}
-	return c.base.Value(key)
+	return (*c.base).Value(key)
 }
 
 func (c *jobContext) String() string { return fmt.Sprintf("chime job context until %v", c.deadline) }

@@ -160,6 +160,7 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.
 		if len(call.Begun) < maxSettlements && !f.ended {
 			call.Begun = append(call.Begun, BegunJob{ID: f.id, Fence: f.fence})
 		}
+		f.listed = false
 	}
 	clear(l.begun)
 	l.begun = l.begun[:0]

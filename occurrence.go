@@ -99,12 +99,11 @@ func (t *taker) read(f *flight, taken *TakenJob) (p *plan, err error) {
 	}
 	switch {
 	case len(taken.Body) > 0:
-		message, err := decodeEnvelope(taken.Body)
+		err := f.message.decode(taken.Body, t.worker.handlers)
 		if err != nil && !errors.Is(err, errNewerVersion) {
-			f.message.payload = taken.Body[:min(len(taken.Body), maxEvidence)]
+			f.message = envelope{name: noName, schedule: schedule, planned: planned, payload: taken.Body[:min(len(taken.Body), maxEvidence)]}
 			return nil, fmt.Errorf("its body cannot be read: %w", err)
 		}
-		f.message = message
 		return nil, err
 	case len(taken.Definition) > 0:
 		p, err := t.plans.of(schedule, taken.Definition)

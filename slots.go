@@ -134,7 +134,11 @@ func (s *slots) next(ended *flight) *flight {
 	if s.waiting.len() == 0 {
 		s.runners--
 		s.lastEnd = time.Time{}
-		if ended != nil {
+		switch {
+		case ended == nil:
+		case len(s.ended) >= settleBatch:
+			s.wake() // to collect them while the store is busy
+		default:
 			s.nudge()
 		}
 		s.mu.Unlock()

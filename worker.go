@@ -83,6 +83,7 @@ type Worker struct {
 
 // A registration is a handler as the worker runs it.
 type registration struct {
+	name     string
 	handler  Handler
 	run      Handler // inside the middleware
 	settings handlerSettings
@@ -111,7 +112,7 @@ func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) 
 	if w.handlers[name] != nil {
 		panic(fmt.Sprintf("chime: Handle %q: there is a handler for this name", name))
 	}
-	r := &registration{handler: handler, log: w.options.Logger}
+	r := &registration{name: name, handler: handler, log: w.options.Logger}
 	for _, option := range options {
 		if option == nil {
 			panic(fmt.Sprintf("chime: Handle %q: an option is nil", name))
