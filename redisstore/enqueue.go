@@ -36,17 +36,32 @@ func (s *Store) Enqueue(ctx context.Context, calls []chime.EnqueueCall) []chime.
 
 func (s *Store) enqueueCall(c *chime.EnqueueCall) call {
 	k := s.keys.partition(c.Partition)
-	args := make([]any, 5, 5+3*len(c.Items))
+	ordinary := ordinaryItems(c)
+	args := make([]any, 6, 6+3*len(c.Items))
 	large := "0"
 	for i := range c.Items {
 		item := &c.Items[i]
 		if len(item.Body) > largeBody {
 			large = "1"
 		}
-		args = append(args, item.ID, when(item), item.Body)
+		args = append(args, &item.ID) // a pointer, for a string in an any is memory of its own
+		if i >= ordinary {
+			args = append(args, when(item))
+		}
+		args = append(args, item.Body)
 	}
-	args[0], args[1], args[2], args[3], args[4] = c.Caller, c.Number, s.keys.wake(), staleAfter.Milliseconds(), large
+	args[0], args[1], args[2], args[3], args[4], args[5] = c.Caller, c.Number, s.keys.wake(), staleAfter.Milliseconds(), large, ordinary
 	return call{&enqueueScript, []string{k.ready, k.due, k.jobs, k.callers, k.state, k.idle, k.counters}, args}
+}
+
+// ordinaryItems is how many of the first items run now, under an ID that the enqueuer made.
+func ordinaryItems(c *chime.EnqueueCall) int {
+	for i := range c.Items {
+		if c.Items[i].Own || c.Items[i].In > 0 || !c.Items[i].At.IsZero() {
+			return i
+		}
+	}
+	return len(c.Items)
 }
 
 // when spells the instant of a job: empty now, +n in n µs, @n at Unix ms n (rounded up: never early); o before it: the
@@ -80,8 +95,8 @@ func enqueueAnswer(c *chime.EnqueueCall, cmd *redis.Cmd) chime.EnqueueAnswer {
 		return chime.EnqueueAnswer{Err: err}
 	}
 	answer := chime.EnqueueAnswer{Now: values.now(), Existing: make([]bool, len(c.Items))}
-	for i := 1; i < len(values); i++ {
-		if position := values.number(i); position >= 1 && position <= int64(len(c.Items)) {
+	for i, ordinary := 1, int64(ordinaryItems(c)); i < len(values); i++ {
+		if position := ordinary + values.number(i); position >= 1 && position <= int64(len(c.Items)) {
 			answer.Existing[position-1] = true
 		}
 	}

@@ -11,9 +11,11 @@
 -- ARGV[3] prefix of the wake-up channels
 -- ARGV[4] age at which a sleeper's registration is passed over, ms
 -- ARGV[5] 1 if an envelope is longer than 2 KiB: takes must then look at lengths
--- ARGV[6...] a job each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; o before it: the caller's own ID
--- Returns the time (Unix us), then the positions of the jobs that exist already and were left as they are.
+-- ARGV[6] how many of the jobs, the first ones, are ordinary: they run now, under an ID made by the enqueuer; two values each: ID, envelope
+-- then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; o before it: the caller's own ID
+-- Returns the time (Unix us), then the positions among the others of the jobs that exist already and were left as they are.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, COUNTERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local ARGV = ARGV -- a global costs a look-up at each use
 local WAKE, STALE_MS = ARGV[3], tonumber(ARGV[4])
 local ROUND = 1048576
 -- uses: clock layout wake
@@ -30,47 +32,54 @@ if ahead >= ROUND / 2 then
 end
 local again = ahead == 0
 
-local owned, stored = {}, {}
-for i = 6, #ARGV, 3 do
-  if string.sub(ARGV[i + 1], 1, 1) == 'o' then owned[#owned + 1] = ARGV[i] end
-end
-if #owned > 0 and not again then
-  for i, body in ipairs(redis.call('HMGET', JOBS, unpack(owned))) do stored[owned[i]] = body end
-end
+local ordinary = tonumber(ARGV[6])
+local others = 6 + 2 * ordinary -- they begin behind it
+local answer = { now_us }
+local bodies, ready, due, earliest, first = {}, {}, {}, nil, nil
+for i = 1, ordinary do ready[i] = ARGV[5 + 2 * i] end
 
-local answer = { whole(now_us) }
-local bodies, ready, due, earliest = {}, {}, {}, nil
-for i = 6, #ARGV, 3 do
-  local id, when, body = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  local own = string.sub(when, 1, 1) == 'o'
-  if own then when = string.sub(when, 2) end
-  local cancelled = stored[id] == '\0'
-  if own and (again or (stored[id] and not cancelled)) then
-    answer[#answer + 1] = (i - 3) / 3
-  elseif not again then
-    stored[id] = body
-    if when == '' then
-      if not cancelled then ready[#ready + 1] = id end
-    else
-      local at = tonumber(string.sub(when, 2))
-      if string.sub(when, 1, 1) == '+' then at = math.ceil((now_us + at) / 1000) end
-      due[#due + 1] = whole(at)
-      due[#due + 1] = id
-      if not earliest or at < earliest then earliest = at end
-      if cancelled then body = '\0' .. body end -- its old entry in ready is dropped by the take that meets it
-    end
-    bodies[#bodies + 1] = id
-    bodies[#bodies + 1] = body
+if #ARGV > others then
+  local owned, stored = {}, {}
+  for i = others + 1, #ARGV, 3 do
+    if string.sub(ARGV[i + 1], 1, 1) == 'o' then owned[#owned + 1] = ARGV[i] end
   end
+  if #owned > 0 and not again then
+    for i, body in ipairs(redis.call('HMGET', JOBS, unpack(owned))) do stored[owned[i]] = body end
+  end
+  for i = others + 1, #ARGV, 3 do
+    local id, when, body = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+    local own = string.sub(when, 1, 1) == 'o'
+    if own then when = string.sub(when, 2) end
+    local cancelled = stored[id] == '\0'
+    if own and (again or (stored[id] and not cancelled)) then
+      answer[#answer + 1] = (i - others + 2) / 3
+    elseif not again then
+      stored[id] = body
+      if when == '' then
+        if not cancelled then ready[#ready + 1] = id end
+      else
+        local at = tonumber(string.sub(when, 2))
+        if string.sub(when, 1, 1) == '+' then at = math.ceil((now_us + at) / 1000) end
+        due[#due + 1] = whole(at)
+        due[#due + 1] = id
+        if not earliest or at < earliest then earliest = at end
+        if cancelled then body = '\0' .. body end -- its old entry in ready is dropped by the take that meets it
+      end
+      bodies[#bodies + 1] = id
+      bodies[#bodies + 1] = body
+    end
+  end
+  if earliest then first = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] end
 end
 if again then return answer end
 
-local first = earliest and redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
+local added = ordinary + #bodies / 2
+if ordinary > 0 then redis.call('HSET', JOBS, unpack(ARGV, 7, others)) end
 if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
 if #ready > 0 then redis.call('RPUSH', READY, unpack(ready)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 redis.call('ZADD', CALLERS, whole(now_s * ROUND + number), ARGV[1])
-if #bodies > 0 then redis.call('HINCRBY', COUNTERS, '/enqueued', #bodies / 2) end
+if added > 0 then redis.call('HINCRBY', COUNTERS, '/enqueued', added) end
 if not state[2] then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ARGV[5] == '1' and not state[3] then redis.call('HSET', STATE, 'large', 1) end
 if not state[1] then

@@ -38,6 +38,7 @@
 -- (1, 2, 0), parked names; earliest lapse (Unix ms, -1), lapsed sessions, two values each: name, lapse.
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD, RUNS = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local ARGV = ARGV -- a global costs a look-up at each use
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, ahead, sleep, worker = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6] == '1', ARGV[7]
 local WAKE, STALE_MS = ARGV[8], tonumber(ARGV[9])
@@ -53,7 +54,7 @@ local RETRY_BEHIND_MS = 3000 -- when an occurrence that came back and finds anot
 -- uses: clock layout wake lapse parked
 
 -- What this costs: a closure 0.1 us, a call of Redis 0.4 us, a formatted number 0.4 us, a string 1.3 ns a byte (Redis hashes each
--- whole) and a few allocations. So what most calls do not need is not made: they go the short way, for ordinary jobs that are
+-- whole) and a few allocations, the length of a long list a search: in loops over jobs a number beside the list says it. So what most calls do not need is not made: they go the short way, for ordinary jobs that are
 -- finished, begun or taken. Failures, occurrences and the same call again go the long way, which begins with `if long`.
 
 ---------------------------------------------------------------------------------------------------- read: session and state
@@ -80,16 +81,17 @@ local again = last == number
 
 -------------------------------------------------------------------------------------------------------- read: settlements
 
--- holds tells whether the session holds the i-th job that it names, with the fence that it names.
-local function holds(i)
-  local fence = ARGV[at_fence + i]
-  return held[i + 1] == fence or held[i + 1] == '-' .. fence
-end
-
-local ended, starting, others_held, refused = {}, {}, {}, {}
+-- ended are those that the session holds with the fence that was named.
+local ended, starting, others_held, refused, n_ended = {}, {}, {}, {}, 0
 if not again then
   for i = 1, finished do
-    if holds(i) then ended[#ended + 1] = ARGV[at_id + i] else refused[#refused + 1] = i end
+    local fence, holds = ARGV[at_fence + i], held[i + 1]
+    if holds == fence or holds == '-' .. fence then
+      n_ended = n_ended + 1
+      ended[n_ended] = ARGV[at_id + i]
+    else
+      refused[#refused + 1] = i
+    end
   end
   for i = finished + 1, finished + begun do
     if held[i + 1] == '-' .. ARGV[at_fence + i] then
@@ -98,7 +100,12 @@ if not again then
     end
   end
   for i = 1, others do
-    if holds(finished + begun + i) then others_held[#others_held + 1] = i else refused[#refused + 1] = finished + i end
+    local fence, holds = ARGV[at_fence + finished + begun + i], held[finished + begun + i + 1]
+    if holds == fence or holds == '-' .. fence then
+      others_held[#others_held + 1] = i
+    else
+      refused[#refused + 1] = finished + i
+    end
   end
 end
 
@@ -185,8 +192,9 @@ end
 local taken, data, kinds, taken_crashes, owed = {}, {}, {}, {}, {}
 local forgotten, removed, front, flying = ended, {}, {}, {}
 local counts, recorded, behind, newly_parked = {}, {}, {}, {}
-local length, any_crash, soonest = ids[1] and #ids[1], false, nil
-if #ended > 0 then counts['/done'] = #ended end
+local n_ids, length, any_crash, soonest = #ids, ids[1] and #ids[1], false, nil
+local n_taken = 0
+if n_ended > 0 then counts['/done'] = n_ended end
 
 local DIGITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
 local first_fence = again and tonumber(first_drawn) or math.max(last_fence + 1, now_us)
@@ -196,24 +204,24 @@ local begins = want - ahead
 
 -- give puts the i-th candidate into the answer.
 local function give(i, text)
-  local n, id = #taken + 1, ids[i]
-  taken[n], data[n] = id, text
+  local id = ids[i]
+  n_taken = n_taken + 1
+  taken[n_taken], data[n_taken] = id, text
   if #id ~= length then length = nil end
   if crashes then
-    taken_crashes[n] = tonumber(crashes[i] or 0)
-    any_crash = any_crash or taken_crashes[n] > 0
+    taken_crashes[n_taken] = tonumber(crashes[i] or 0)
+    any_crash = any_crash or taken_crashes[n_taken] > 0
   end
 end
 
 -- fly takes the i-th candidate into the session's hands: it draws a fence. Ten of them share one formatted number.
 local function fly(i, text)
-  local n = 2 * #taken
   if fence_digit == 10 then
-    fence_stem, fence_digit = whole((first_fence + #taken) / 10), 0
+    fence_stem, fence_digit = whole((first_fence + n_taken) / 10), 0
   end
   last_text = fence_stem .. DIGITS[fence_digit]
   fence_digit = fence_digit + 1
-  flying[n + 1], flying[n + 2] = ids[i], n >= 2 * begins and '-' .. last_text or last_text
+  flying[2 * n_taken + 1], flying[2 * n_taken + 2] = ids[i], n_taken >= begins and '-' .. last_text or last_text
   give(i, text)
 end
 
@@ -226,7 +234,7 @@ local function unmarked(i)
     return false
   end
   local in_ready = false
-  for j = 1, #ids do in_ready = in_ready or ids[j] == id and from[j] == 'r' end
+  for j = 1, n_ids do in_ready = in_ready or ids[j] == id and from[j] == 'r' end
   if not in_ready then redis.call('LREM', READY, 1, id) end
   bodies[i] = string.sub(body, 2)
   redis.call('HSET', JOBS, id, bodies[i])
@@ -260,7 +268,7 @@ if long then
     if name and not bodies[i] and definitions[name] then text, defined = definitions[name], 1 end
     put(i, text)
     if name then
-      for _, value in ipairs({ #taken, fresh and 1 or 0, defined }) do kinds[#kinds + 1] = value end
+      for _, value in ipairs({ n_taken, fresh and 1 or 0, defined }) do kinds[#kinds + 1] = value end
     end
   end
 
@@ -444,13 +452,14 @@ end
 -------------------------------------------------------------------------------------------------------------------- write
 
 local was_asleep = redis.call('ZREM', IDLE, worker) == 1 -- first, for it lets the rest go on when the server is out of memory
-if #ended > 0 then redis.call('HDEL', INFLIGHT, unpack(ended)) end
+if n_ended > 0 then redis.call('HDEL', INFLIGHT, unpack(ended)) end
 if #starting > 0 then redis.call('HSET', INFLIGHT, unpack(starting)) end
 for _, i in ipairs(others_held) do settle(i) end
 
 local pops, due_out, parked_out = 0, {}, {}
 if not again then
-  for i = 1, #ids do
+  local byte = string.byte
+  for i = 1, n_ids do
     local body, source = bodies[i], from[i]
     if source == 'r' then
       pops = pops + 1
@@ -460,7 +469,7 @@ if not again then
       parked_out[source] = parked_out[source] or {}
       table.insert(parked_out[source], ids[i])
     end
-    if not body or string.byte(body, 1) ~= 0 or unmarked(i) then
+    if not body or byte(body, 1) ~= 0 or unmarked(i) then
       if long then meet(i) else fly(i, bodies[i] or '') end
     end
   end
@@ -487,11 +496,11 @@ if #forgotten > 0 then
   if crashed then redis.call('HDEL', CRASHES, unpack(forgotten)) end
 end
 for i = #front, 1, -1 do redis.call('LPUSH', READY, front[i]) end
-if last and not again or #flying > 0 then
+if not again and (last or n_taken > 0) then
   redis.call('HSET', INFLIGHT, '#', ARGV[2] .. ' ' .. first_text .. ' ' .. ARGV[10], unpack(flying))
 end
-if last or #flying > 0 then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
-if #flying > 0 then redis.call('HSET', STATE, 'fence', last_text) end
+if last or n_taken > 0 then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
+if n_taken > 0 and not again then redis.call('HSET', STATE, 'fence', last_text) end
 if not state[4] then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ttl_ms > tonumber(state[6] or 0) then redis.call('HSET', STATE, 'ttl', whole(ttl_ms)) end
 save_parked()
@@ -511,7 +520,7 @@ local more, place, lapse, lapsed = false, 0, -1, {}
 if not paused then
   more = next_ms >= 0 and next_ms <= now_ms or (ready_left or redis.call('LLEN', READY)) > 0
 end
-local asleep = sleep and not more and #taken < want -- who got all it asked for has no slot free
+local asleep = sleep and not more and n_taken < want -- who got all it asked for has no slot free
 if more then
   wake_one()
 elseif asleep then
@@ -525,6 +534,6 @@ if sleep and not more then
   lapse, lapsed = lapses(SESSIONS, math.max(ttl_ms, tonumber(state[6] or 0)))
 end
 local function some(list) return #list > 0 and list or 0 end -- a list costs a microsecond, empty too
-return { now_us, some(refused), first_fence, math.min(begun_before or begins, #taken),
-  #taken > 0 and length and #taken == #ids and joined or some(taken), some(data), some(kinds), any_crash and taken_crashes or 0, some(owed),
+return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
+  n_taken > 0 and length and n_taken == n_ids and joined or some(taken), some(data), some(kinds), any_crash and taken_crashes or 0, some(owed),
   more and 1 or 0, paused and 1 or 0, next_ms, place, some(parked_list()), lapse, some(lapsed) }
