@@ -1,6 +1,7 @@
 #!/bin/sh
-# check.sh: what holds of the source before its tests run: gofmt, go mod tidy, go vet, staticcheck, and ten seconds of every
-# fuzz target. All that it needs is Go. `check.sh fuzz` does the last of these only; FUZZTIME is how long a target runs.
+# check.sh: what holds of the source before its tests run: gofmt; go mod tidy, go vet and staticcheck in every module; and ten
+# seconds of every fuzz target. All that it needs is Go. `check.sh fuzz` does the last of these only; FUZZTIME is how long a
+# target runs.
 set -eu
 cd "$(dirname "$0")"
 
@@ -69,9 +70,11 @@ if [ "${1:-all}" = all ]; then
 	say "gofmt, go mod tidy, go vet, staticcheck"
 	unformatted=$(gofmt -l .)
 	[ -z "$unformatted" ] || fail "gofmt would change: $unformatted"
-	go mod tidy -diff || fail "go.mod or go.sum is not tidy: run go mod tidy"
-	go vet ./...
-	go run "$staticcheck" ./...
+	for module in $(find . -name go.mod -not -path '*/testdata/*' | sort); do
+		folder=$(dirname "$module")
+		(cd "$folder" && go mod tidy -diff) || fail "go.mod or go.sum in $folder is not tidy: run go mod tidy there"
+		(cd "$folder" && go vet ./... && go run "$staticcheck" ./...) || fail "$folder: see above"
+	done
 fi
 
 # shellcheck disable=SC2086 # a word is a target

@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"internal":            {".", "internal", "github.com/redis/go-redis/v9"}, // helpers of tests
 	"examples":            {"any"},
 	"cmd":                 {"any"},
+	"bench":               {"any"}, // a module of its own
 }
 
 func TestImportsRunOneWay(t *testing.T) {
@@ -52,7 +53,7 @@ func TestImportsRunOneWay(t *testing.T) {
 // Some imports cost or decide something for every program that has them, so only examples, commands and tests do it.
 func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.test || s.under("examples") || s.under("cmd") {
+		if s.test || s.under("examples") || s.under("cmd") || s.under("bench") {
 			continue
 		}
 		for _, imported := range s.imports() {

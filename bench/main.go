@@ -123,12 +123,12 @@ func measureAll(ctx context.Context, u run, form sizes, aof bool, w io.Writer) (
 		return recording{}, err
 	}
 	rec := recording{conditions: []conditions{now}}
-	if err := writeLine(w, line{Conditions: &now}); err != nil {
+	if err := writeLine(w, header{now}); err != nil {
 		return recording{}, err
 	}
 	u.record = func(s sample) error {
 		rec.samples = append(rec.samples, s)
-		return writeLine(w, line{sample: &s})
+		return writeLine(w, s)
 	}
 	err = u.do(ctx)
 	return rec, err

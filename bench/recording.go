@@ -28,13 +28,13 @@ type recording struct {
 	samples    samples
 }
 
-// A line of a recording is either the conditions of what follows or a sample.
-type line struct {
-	Conditions *conditions `json:"conditions,omitempty"`
-	*sample
+// A header is the line that tells the conditions of the samples that follow it.
+type header struct {
+	Conditions conditions `json:"conditions"`
 }
 
-func writeLine(w io.Writer, l line) error { return json.NewEncoder(w).Encode(l) }
+// writeLine writes a header or a sample as a line of JSON.
+func writeLine(w io.Writer, l any) error { return json.NewEncoder(w).Encode(l) }
 
 // read adds the lines of r to the recording.
 func (rec *recording) read(r io.Reader) error {
@@ -44,22 +44,25 @@ func (rec *recording) read(r io.Reader) error {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		var l line
-		decoder := json.NewDecoder(bytes.NewReader(lines.Bytes()))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&l); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
+		var h header
+		var one sample
 		switch {
-		case l.Conditions != nil:
-			rec.conditions = append(rec.conditions, *l.Conditions)
-		case l.sample != nil && l.Measure != "" && l.Figure != "" && l.Peer != "":
-			rec.samples = append(rec.samples, *l.sample)
+		case exactly(lines.Bytes(), &h) == nil && h.Conditions.Date != "":
+			rec.conditions = append(rec.conditions, h.Conditions)
+		case exactly(lines.Bytes(), &one) == nil && one.Measure != "" && one.Figure != "" && one.Peer != "":
+			rec.samples = append(rec.samples, one)
 		default:
-			return fmt.Errorf("line %d: neither conditions nor a sample", n)
+			return fmt.Errorf("line %d is neither conditions nor a sample", n)
 		}
 	}
 	return lines.Err()
+}
+
+// exactly decodes JSON that has no other fields than v.
+func exactly(text []byte, v any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(v)
 }
 
 // readRecording reads recorded files as if they were of one run.
@@ -138,12 +141,12 @@ func distinct[K comparable](s samples, of func(sample) K) []K {
 // write writes the recording as it was read.
 func (rec recording) write(w io.Writer) error {
 	for _, c := range rec.conditions {
-		if err := writeLine(w, line{Conditions: &c}); err != nil {
+		if err := writeLine(w, header{c}); err != nil {
 			return err
 		}
 	}
 	for _, s := range rec.samples {
-		if err := writeLine(w, line{sample: &s}); err != nil {
+		if err := writeLine(w, s); err != nil {
 			return err
 		}
 	}

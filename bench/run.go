@@ -26,13 +26,13 @@ type run struct {
 func (u *run) do(ctx context.Context) error {
 	began := time.Now()
 	peers, failed := u.warmed(ctx)
-	var longest time.Duration
+	var longest time.Duration // of what every round has
 	for round := 1; round <= u.rig.sizes.rounds && ctx.Err() == nil; round++ {
 		if round > 1 && u.within > 0 && time.Since(began)+longest > u.within {
 			fmt.Fprintf(u.progress, "round %d would not end within %v: left out\n", round, u.within)
 			break
 		}
-		roundBegan := time.Now()
+		var took time.Duration
 		if u.shuffle {
 			rand.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
 		}
@@ -48,13 +48,17 @@ func (u *run) do(ctx context.Context) error {
 				if len(m.only) > 0 && !slices.Contains(m.only, p.library) || ctx.Err() != nil {
 					continue
 				}
+				oneBegan := time.Now()
 				if err := u.one(ctx, m, p, round); err != nil {
 					fmt.Fprintln(u.progress, "failed:", err)
 					failed = append(failed, err)
 				}
+				if !m.once {
+					took += time.Since(oneBegan)
+				}
 			}
 		}
-		longest = max(longest, time.Since(roundBegan))
+		longest = max(longest, took)
 	}
 	return errors.Join(append(failed, context.Cause(ctx))...)
 }

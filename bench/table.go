@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// A table is rows of cells below a heading. Cells beginning with a digit, a sign or a ratio are set to the right.
+// A table is rows of cells below a heading.
 type table struct {
 	heading []string
 	numbers []bool // which columns are set to the right
@@ -163,23 +163,21 @@ func times(ratio float64) string {
 	switch {
 	case math.IsInf(ratio, 1):
 		return "∞ ×"
-	case ratio >= 100:
+	case ratio >= 99.95:
 		return grouped(strconv.FormatFloat(ratio, 'f', 0, 64)) + " ×"
-	case ratio >= 10:
+	case ratio >= 9.995:
 		return strconv.FormatFloat(ratio, 'f', 1, 64) + " ×"
 	}
 	return strconv.FormatFloat(ratio, 'f', 2, 64) + " ×"
 }
 
-// quantity prints a value with three or so digits that mean something: 113,991 and 23.9 and 0.062.
+// quantity prints a value with three or so digits that mean something: 113,992 and 23.9 and 0.062.
 func quantity(value float64) string {
 	size := math.Abs(value)
 	switch {
-	case value == math.Trunc(value) && size < 1e15, size >= 1000:
+	case value == math.Trunc(value), size >= 99.95:
 		return grouped(strconv.FormatFloat(value, 'f', 0, 64))
-	case size >= 100:
-		return strconv.FormatFloat(value, 'f', 0, 64)
-	case size >= 10:
+	case size >= 9.995:
 		return strconv.FormatFloat(value, 'f', 1, 64)
 	case size >= 1:
 		return strconv.FormatFloat(value, 'f', 2, 64)

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestARecordingIsReadAsItWasWritten(t *testing.T) {
+	want := recording{
+		conditions: []conditions{{Date: "2026-03-08", CPU: "some", Cores: 2, Libraries: map[string]string{"a": "v1"}, Settings: map[string]string{"chime": "defaults"}, Flags: []string{"-short=true"}}},
+		samples: samples{
+			{Measure: "process 1", Figure: "jobs/s", Unit: "1/s", Peer: "chime", Round: 1, Value: 1234.5},
+			{Measure: "delayed", Figure: "early", Less: true, Peer: "asynq tuned", Round: 2, Value: 0},
+		},
+	}
+	var text bytes.Buffer
+	if err := want.write(&text); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(text.String(), "\n"); lines != 3 {
+		t.Errorf("%d lines, want one for the conditions and one a sample", lines)
+	}
+	var got recording
+	if err := got.read(&text); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestALineThatIsNoSampleIsRefused(t *testing.T) {
+	for _, text := range []string{`{}`, `{"measure":"a"}`, `{"measure":"a","figure":"b","peer":"c","median":1}`, `process 1 chime`} {
+		var rec recording
+		if err := rec.read(strings.NewReader("\n" + text + "\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
+			t.Errorf("%s: %v, want an error that names line 2", text, err)
+		}
+	}
+}
+
+func TestASpreadIsMedianAndExtremes(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   spread
+	}{
+		{[]float64{7}, spread{7, 7, 7, 1, 1}},
+		{[]float64{9, 1}, spread{5, 1, 9, 2, 2}},
+		{[]float64{5, 100, 1, 4, 6}, spread{5, 1, 100, 5, 5}},
+	} {
+		all := samples{{Measure: "m", Figure: "f", Peer: "another", Value: 1e9}, {Measure: "m", Figure: "other", Peer: "p", Value: 1e9}}
+		for _, v := range c.values {
+			all = append(all, sample{Measure: "m", Figure: "f", Peer: "p", Value: v})
+		}
+		if got, ok := all.spreadOf("m", "f", "p"); !ok || got != c.want {
+			t.Errorf("%v: got %v, %v, want %v", c.values, got, ok, c.want)
+		}
+	}
+	if got, ok := (samples{}).spreadOf("m", "f", "p"); ok {
+		t.Errorf("no values: got %v", got)
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var tiny = sizes{short: true, rounds: 2, backlog: 200, enqueue: 100, patience: 20 * time.Second, steady: 100 * time.Millisecond}
+
+// startedRig is a rig with a Redis of the test's own.
+func startedRig(t *testing.T, s sizes) *rig {
+	t.Helper()
+	server, err := startRedis(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.stop)
+	return &rig{redis: server, sizes: s}
+}
+
+func TestARunMeasuresChimeFromEndToEnd(t *testing.T) {
+	u := run{
+		rig: startedRig(t, tiny), measures: chosenMeasures("process,enqueue,life,life steady,memory"), peers: []peer{chimePeer},
+		shuffle: true, progress: io.Discard,
+	}
+	var all samples
+	u.record = func(s sample) error { all = append(all, s); return nil }
+	if err := u.do(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range u.measures {
+		rounds := map[int]int{}
+		for _, s := range all {
+			if s.Measure == m.name {
+				rounds[s.Round]++
+				if s.Value <= 0 && !strings.Contains(s.Figure, "CPU") { // so few jobs may take less CPU than the server tells
+					t.Errorf("%s, %s is %v", m.name, s.Figure, s.Value)
+				}
+			}
+		}
+		if want := map[bool]int{false: 2, true: 1}[m.once]; len(rounds) != want {
+			t.Errorf("%s: figures a round %v, want %d rounds", m.name, rounds, want)
+		}
+	}
+	var report bytes.Buffer
+	if err := writeReport(&report, recording{samples: all}, false); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(report.String(), "process 100: a backlog") {
+		t.Errorf("the report does not tell of process 100:\n%s", report.String())
+	}
+}
+
+// What every Redis peer is measured by must be true of it: all jobs run once and none is left.
+func TestEveryPeerOnRedisWorksOffItsJobs(t *testing.T) {
+	onRedis := slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return p.server != nil })
+	small := tiny
+	small.rounds = 1
+	u := run{rig: startedRig(t, small), measures: chosenMeasures("process 10"), peers: onRedis, progress: io.Discard}
+	told := map[string]bool{}
+	u.record = func(s sample) error { told[s.Peer] = true; return nil }
+	if err := u.do(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range onRedis {
+		if !told[p.name()] {
+			t.Errorf("%s told nothing", p.name())
+		}
+	}
+}
+
+func TestNoRoundBeginsThatWouldNotEndInTime(t *testing.T) {
+	s := tiny
+	s.rounds = 5
+	var progress bytes.Buffer
+	rounds := 0
+	u := run{
+		rig: startedRig(t, s), peers: []peer{chimePeer}, within: time.Nanosecond, progress: &progress, record: func(sample) error { rounds++; return nil },
+		measures: chosenMeasures("enqueue 1"),
+	}
+	if err := u.do(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(progress.String(), "round 2 would not end") {
+		t.Errorf("told %q, want that round 2 is left out", progress.String())
+	}
+	if rounds == 0 {
+		t.Error("the first round told nothing")
+	}
+}

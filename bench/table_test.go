@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestQuantities(t *testing.T) {
+	for _, c := range []struct {
+		value float64
+		want  string
+	}{
+		{0, "0"}, {1, "1"}, {28, "28"}, {113991.91, "113,992"}, {1234567, "1,234,567"}, {999.97, "1,000"}, {-1234.2, "-1,234"},
+		{753.42, "753"}, {38.04, "38.0"}, {99.97, "100"}, {9.996, "10.0"}, {4.113, "4.11"}, {0.0617, "0.062"},
+	} {
+		if got := quantity(c.value); got != c.want {
+			t.Errorf("%v is printed %q, want %q", c.value, got, c.want)
+		}
+	}
+}
+
+func TestARatioAboveOneMeansThatChimeIsBetter(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		chime, peer float64
+		less        bool
+		want        float64
+		text        string
+	}{
+		{"twice the jobs a second", 200, 100, false, 2, "2.00 ×"},
+		{"half the jobs a second", 50, 100, false, 0.5, "0.50 ×"},
+		{"half the latency", 5, 10, true, 2, "2.00 ×"},
+		{"1,200 times less latency", 1, 1200, true, 1200, "1,200 ×"},
+		{"none started early, the peer some", 0, 28, true, math.Inf(1), "∞ ×"},
+		{"none started early, nor of the peer's", 0, 0, true, 1, "1.00 ×"},
+	} {
+		got := ratio(c.chime, c.peer, c.less)
+		if got != c.want || times(got) != c.text {
+			t.Errorf("%s: got %v, %q, want %v, %q", c.name, got, times(got), c.want, c.text)
+		}
+	}
+}
+
+func TestAMeasureHasARowForEveryFigureAndPeer(t *testing.T) {
+	all := samples{
+		told("process 1", "jobs/s", "1/s", false, "asynq tuned", 1, 100),
+		told("process 1", "jobs/s", "1/s", false, "chime", 1, 900),
+		told("process 1", "jobs/s", "1/s", false, "chime", 2, 1100),
+		told("process 1", "server CPU a job", "µs", true, "chime", 1, 5),
+		told("process 1", "server CPU a job", "µs", true, "asynq tuned", 1, 60),
+		told("process 10", "jobs/s", "1/s", false, "chime", 1, 1),
+	}
+	want := strings.TrimPrefix(`
+figure                peer         median  least   most  rounds  chime is
+jobs/s                chime         1,000    900  1,100       2
+                      asynq tuned     100    100    100       1    10.0 ×
+server CPU a job, µs  chime             5      5      5       1
+                      asynq tuned      60     60     60       1    12.0 ×
+`, "\n")
+	var text bytes.Buffer
+	if err := writeTable(&text, measureTable(all, "process 1"), false); err != nil {
+		t.Fatal(err)
+	}
+	if text.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
+	}
+
+	text.Reset()
+	if err := writeTable(&text, measureTable(all, "process 1"), true); err != nil {
+		t.Fatal(err)
+	}
+	want = "| figure | peer | median | least | most | rounds | chime is |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |\n| jobs/s | chime | 1,000 | 900 | 1,100 | 2 |  |\n"
+	if !strings.HasPrefix(text.String(), want) {
+		t.Errorf("Markdown begins\n%s\nwant\n%s", text.String(), want)
+	}
+}
+
+// told is a sample of a round that was measured.
+func told(measure, figure, unit string, less bool, peer string, round int, value float64) sample {
+	return sample{Measure: measure, Figure: figure, Unit: unit, Less: less, Peer: peer, Round: round, Value: value}
+}
