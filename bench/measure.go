@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -54,7 +55,7 @@ var (
 )
 
 // measures are all that can be measured, in the order in which they run.
-var measures = []measure{
+var measures = slices.Concat([]measure{
 	processMeasure(1),
 	processMeasure(10),
 	processMeasure(100),
@@ -70,4 +71,6 @@ var measures = []measure{
 	delayedMeasure,
 	idleOne, idleQueues, idleLeader, idleFifty, idleSparse,
 	crashMeasure,
-}
+},
+	recurrenceMeasures(),
+)
