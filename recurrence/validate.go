@@ -1,9 +1,11 @@
 package recurrence
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -181,6 +183,10 @@ func tooManyWeekDays(shown string, n int) *Error {
 	return refuse(CodeWeekDaysSize, "schedule.weekDays", shown, "must be at most 7 days, is %d", n)
 }
 
+// locations remembers zone data by name, so that a program with a million rules reads each zone's once. There are no more than
+// there are zones.
+var locations sync.Map
+
 // findZone finds a zone by its IANA name. time.LoadLocation also takes names for this machine's clock and for
 // clocks that count leap seconds; neither is the same everywhere.
 func findZone(name string) (*time.Location, *Error) {
@@ -198,8 +204,14 @@ func findZone(name string) (*time.Location, *Error) {
 	case lowered == "posixrules" || strings.HasPrefix(lowered, "posix/") || strings.HasPrefix(lowered, "right/"):
 		return refused(want)
 	}
+	if known, ok := locations.Load(name); ok {
+		return known.(*time.Location), nil
+	}
 	loc, err := time.LoadLocation(name)
 	if err == nil {
+		if path.Clean(name) == name { // a file has many paths; one of them is enough to remember
+			locations.Store(name, loc)
+		}
 		return loc, nil
 	}
 	for _, known := range [...]string{"Europe/Berlin", "America/New_York"} {
