@@ -73,4 +73,5 @@ var measures = slices.Concat([]measure{
 	crashMeasure,
 },
 	recurrenceMeasures(),
+	scheduleMeasures(),
 )

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+const (
+	dueAtOnce   = 1_000 // occurrences that run between two looks at the clock of the server's CPU
+	costRounds  = 7
+	takenInCall = 100 // in batches
+)
+
+// occurrenceCosts tells the server CPU of one occurrence, one at a time and in batches, and how it compares with few schedules.
+// Both namespaces take turns, so that what else the machine does meets both.
+func occurrenceCosts(ctx context.Context, r *rig, few, many *namespace) ([]figure, error) {
+	if err := pause(ctx, 3*time.Second); err != nil { // an occurrence before its schedule's creation would be dropped
+		return nil, err
+	}
+	var figures []figure
+	for _, way := range []struct {
+		name string
+		take int
+	}{{"alone", 1}, {"in batches", takenInCall}} {
+		var costs, ratios []float64
+		for range costRounds {
+			small, err := few.runSome(ctx, r, way.take)
+			if err != nil {
+				return nil, err
+			}
+			large, err := many.runSome(ctx, r, way.take)
+			if err != nil {
+				return nil, err
+			}
+			costs, ratios = append(costs, large), append(ratios, large/small)
+		}
+		figures = append(figures,
+			figure{name: "an occurrence " + way.name, unit: "µs", value: middle(costs), less: true},
+			figure{name: "an occurrence " + way.name + ", to that of " + fmt.Sprint(fewSchedules), unit: "×", value: middle(ratios), less: true})
+	}
+	return figures, nil
+}
+
+func middle(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// runSome makes occurrences of some schedules due, anywhere among all, takes and settles so many in a call, places what
+// follows them, and returns the server CPU of one, in microseconds.
+func (s *namespace) runSome(ctx context.Context, r *rig, take int) (float64, error) {
+	names := make([]string, 0, dueAtOnce)
+	for _, i := range rand.Perm(s.n)[:min(dueAtOnce, s.n)] {
+		names = append(names, scheduleName(i))
+	}
+	follow, err := s.makeDue(ctx, names)
+	if err != nil {
+		return 0, err
+	}
+	before, err := r.redis.usage(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.workOffDue(ctx, follow, take); err != nil {
+		return 0, err
+	}
+	after, err := r.redis.usage(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return micros(after.since(before).cpu) / float64(len(names)), nil
+}
+
+// makeDue places an occurrence of now for each schedule beside the one of next month, which its worker then places again.
+func (s *namespace) makeDue(ctx context.Context, names []string) (follow map[string]chime.Placement, err error) {
+	stored, err := s.store.Find(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now().Add(-time.Second).Truncate(time.Second)
+	follow = make(map[string]chime.Placement, len(names))
+	due := make([]chime.Placement, len(names))
+	for i, found := range stored {
+		var revision int64
+		if _, err := fmt.Sscanf(string(found.Definition), `{"revision":%d,`, &revision); err != nil {
+			return nil, fmt.Errorf("%s: %w", found.Definition, err)
+		}
+		due[i] = chime.Placement{Partition: found.Partition, Name: found.Name, Revision: revision, Cursor: found.Cursor, Instants: []time.Time{now}}
+		follow[found.Name] = chime.Placement{Partition: found.Partition, Name: found.Name, Revision: revision, Instants: []time.Time{found.Cursor.At}}
+	}
+	for _, answer := range s.store.Place(ctx, due) {
+		if answer.Err != nil || answer.Placed != 1 {
+			return nil, fmt.Errorf("make schedules due: %+v", answer)
+		}
+	}
+	return follow, nil
+}
+
+// workOffDue makes the calls of a worker that has no handlers to wait for.
+func (s *namespace) workOffDue(ctx context.Context, follow map[string]chime.Placement, take int) error {
+	call := chime.WorkCall{
+		Partition: chime.Partition{Queue: chime.DefaultQueue}, Worker: "bench", Session: fmt.Sprintf("%016x", rand.Uint64()),
+		TTL: chime.DefaultSessionTTL, Take: take,
+	}
+	for ran := 0; ; {
+		call.Number++
+		answer := s.store.Work(ctx, []chime.WorkCall{call})[0]
+		if answer.Err != nil {
+			return answer.Err
+		}
+		if len(answer.Refused) > 0 {
+			return errors.New("an occurrence was taken by somebody else")
+		}
+		for _, placed := range answer.Placed {
+			if placed.Err != nil || placed.Placed != 1 {
+				return fmt.Errorf("place what follows: %+v", placed)
+			}
+		}
+		if ran += len(answer.Taken); len(answer.Taken) == 0 {
+			if ran != len(follow) {
+				return fmt.Errorf("%d of %d occurrences ran", ran, len(follow))
+			}
+			return s.store.CloseSession(ctx, call.Partition, call.Session)
+		}
+		call.Settle, call.Place = call.Settle[:0], call.Place[:0]
+		for _, job := range answer.Taken {
+			call.Settle = append(call.Settle, chime.Settlement{ID: job.ID, Fence: job.Fence, Kind: chime.SettleDone, Run: &chime.RunRecord{
+				Started: answer.Now, Ended: answer.Now, Outcome: "done",
+			}})
+		}
+		for _, owed := range answer.Owed {
+			next := follow[owed.Name]
+			next.Cursor = owed.Cursor
+			call.Place = append(call.Place, next)
+		}
+	}
+}
