@@ -3,33 +3,38 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
 
-// asleep measures what waits and does not work: all rounds of all peers at the same time, each on servers of its own.
-func (u *run) asleep(ctx context.Context, m measure, peers []peer) []error {
+// asleep measures what waits and does not work: all rounds of all peers at the same time, each on servers of its own. In the
+// short form all such measures share that time.
+func (u *run) asleep(ctx context.Context, peers []peer) []error {
 	var (
 		wait   sync.WaitGroup
 		mu     sync.Mutex
 		failed []error
 	)
-	for round := 1; round <= u.rig.sizes.rounds; round++ {
-		for _, p := range u.peersOf(m, peers) {
-			if len(m.only) > 0 && !slices.Contains(m.only, p.library) {
-				continue
+	for _, m := range u.measures {
+		if !m.asleep || m.long && u.rig.sizes.short || ctx.Err() != nil {
+			continue
+		}
+		for round := 1; round <= u.rig.sizes.rounds; round++ {
+			for _, p := range u.peersOf(m, peers) {
+				wait.Go(func() {
+					began := time.Now()
+					figures, err := u.alone(ctx, m, p)
+					mu.Lock()
+					defer mu.Unlock()
+					if err := u.tell(m, p, round, figures, err, time.Since(began)); err != nil {
+						fmt.Fprintln(u.progress, "failed:", err)
+						failed = append(failed, err)
+					}
+				})
 			}
-			wait.Go(func() {
-				began := time.Now()
-				figures, err := u.alone(ctx, m, p)
-				mu.Lock()
-				defer mu.Unlock()
-				if err := u.tell(m, p, round, figures, err, time.Since(began)); err != nil {
-					fmt.Fprintln(u.progress, "failed:", err)
-					failed = append(failed, err)
-				}
-			})
+		}
+		if !u.rig.sizes.short {
+			wait.Wait()
 		}
 	}
 	wait.Wait()

@@ -21,6 +21,7 @@ const (
 var delayedMeasure = measure{
 	name:  "delayed",
 	group: "delayed",
+	slow:  true,
 	about: fmt.Sprintf("jobs due evenly, %d a second, enqueued beforehand; one worker of 100 at once; how far from its "+
 		"instant each starts, and how many before it", delayedPace),
 	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {

@@ -19,6 +19,8 @@ type measure struct {
 	peers []peer
 	// once: one round is enough, because the figures do not vary or because a round takes minutes.
 	once bool
+	// slow: the short form runs it in the first round only.
+	slow bool
 	// long: the short form leaves it out.
 	long bool
 	// asleep: it waits and does not work. All rounds of all peers run at the same time, each on servers of its own.

@@ -37,15 +37,11 @@ func (u *run) do(ctx context.Context) error {
 			rand.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
 		}
 		for _, m := range u.measures {
-			if (m.once || m.asleep) && round > 1 || m.long && u.rig.sizes.short {
-				continue
-			}
-			if m.asleep {
-				failed = append(failed, u.asleep(ctx, m, peers)...)
+			if m.asleep || round > 1 && u.onlyOnce(m) || m.long && u.rig.sizes.short {
 				continue
 			}
 			for _, p := range u.peersOf(m, peers) {
-				if len(m.only) > 0 && !slices.Contains(m.only, p.library) || ctx.Err() != nil {
+				if ctx.Err() != nil {
 					continue
 				}
 				oneBegan := time.Now()
@@ -53,22 +49,30 @@ func (u *run) do(ctx context.Context) error {
 					fmt.Fprintln(u.progress, "failed:", err)
 					failed = append(failed, err)
 				}
-				if !m.once {
+				if !u.onlyOnce(m) {
 					took += time.Since(oneBegan)
 				}
 			}
+		}
+		if round == 1 {
+			failed = append(failed, u.asleep(ctx, peers)...)
 		}
 		longest = max(longest, took)
 	}
 	return errors.Join(append(failed, context.Cause(ctx))...)
 }
 
+// onlyOnce reports whether a measure takes part in the first round only.
+func (u *run) onlyOnce(m measure) bool { return m.once || m.slow && u.rig.sizes.short }
+
 // peersOf are the chosen ones of those that take part in a measure.
 func (u *run) peersOf(m measure, peers []peer) []peer {
-	if len(m.peers) == 0 {
-		return peers
+	if len(m.peers) > 0 {
+		peers = m.peers
 	}
-	return slices.DeleteFunc(slices.Clone(m.peers), func(p peer) bool { return !chosen(u.only, p.library, p.name()) })
+	return slices.DeleteFunc(slices.Clone(peers), func(p peer) bool {
+		return !chosen(u.only, p.library, p.name()) || len(m.only) > 0 && !slices.Contains(m.only, p.library)
+	})
 }
 
 // one measures one peer once.
