@@ -70,24 +70,21 @@ func (d *delayed) handle(payload []byte) {
 	}
 }
 
-// run enqueues all jobs, which must take less than the first's delay, and waits until they have run.
+// run enqueues all jobs, one after the other so that none waits to be sent, and waits until they have run.
 func (d *delayed) run(ctx context.Context, lib library) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("jobs are missing after two minutes"))
 	defer cancel()
 	first := time.Since(d.began) + delayedFrom
-	var next atomic.Int64
-	err := fromMany(ctx, 16, len(d.due), func(ctx context.Context) error {
-		i := next.Add(1) - 1
+	for i := range d.due {
 		due := first + time.Duration(i)*time.Second/delayedPace
 		d.due[i].Store(due.Nanoseconds())
 		left := due - time.Since(d.began)
 		if left <= 0 {
 			return fmt.Errorf("job %d was due before it was enqueued", i)
 		}
-		return lib.EnqueueIn(ctx, payloadOf(i), left)
-	})
-	if err != nil {
-		return err
+		if err := lib.EnqueueIn(ctx, payloadOf(int64(i)), left); err != nil {
+			return err
+		}
 	}
 	select {
 	case <-d.done:
