@@ -234,8 +234,8 @@ func (role role) begin(ctx context.Context) (stop func() error, err error) {
 	if role.Act == holdAct {
 		handle = hold
 	}
-	stop, err = lib.Work(role.Concurrency, handle)
-	return func() error { return errors.Join(stop(), lib.Close()) }, err
+	drain, err := lib.Work(role.Concurrency, handle)
+	return func() error { return errors.Join(drain(), lib.Close()) }, err
 }
 
 // hold says that a job has begun and never returns.

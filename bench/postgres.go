@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -193,48 +194,54 @@ func (s *postgresServer) usage(ctx context.Context) (usage, error) {
 }
 
 // familyCPU is what a process has used, with its children that are there and those that it has seen end: PostgreSQL has one
-// process a connection. A child that ends meanwhile is missed or not, never counted twice: the parent is read first.
+// process a connection. If one ends meanwhile it is asked again, for that one might count twice or not at all.
 func familyCPU(parent int) (time.Duration, error) {
-	used, _, err := processCPU(strconv.Itoa(parent))
-	if err != nil {
-		return 0, err
-	}
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return 0, err
-	}
-	for _, entry := range entries {
-		if entry.Name()[0] < '0' || entry.Name()[0] > '9' {
-			continue
+	for {
+		used, before, _, err := processCPU(strconv.Itoa(parent))
+		if err != nil {
+			return 0, err
 		}
-		if cpu, of, err := processCPU(entry.Name()); err == nil && of == parent {
-			used += cpu
+		entries, err := os.ReadDir("/proc")
+		if err != nil {
+			return 0, err
+		}
+		for _, entry := range entries {
+			if entry.Name()[0] < '0' || entry.Name()[0] > '9' {
+				continue
+			}
+			if own, ended, of, err := processCPU(entry.Name()); err == nil && of == parent {
+				used += own + ended
+			}
+		}
+		_, after, _, err := processCPU(strconv.Itoa(parent))
+		if err != nil {
+			return 0, err
+		}
+		if before == after {
+			return used + after, nil
 		}
 	}
-	return used, nil
 }
 
-// processCPU is what a process and its ended children have used, and its parent.
-func processCPU(pid string) (used time.Duration, parent int, err error) {
+// processCPU is what a process has used itself, what its ended children had used, and its parent.
+func processCPU(pid string) (own, ended time.Duration, parent int, err error) {
 	text, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	// the name, in brackets, may hold anything
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 15 {
-		return 0, 0, fmt.Errorf("/proc/%s/stat: %d fields after the name", pid, len(fields))
+		return 0, 0, 0, fmt.Errorf("/proc/%s/stat: %d fields after the name", pid, len(fields))
 	}
-	ticks := fields[11:15] // utime, stime, cutime, cstime
-	// The same in nanoseconds for the process itself, which has one thread; not every kernel tells.
+	ticks := func(field int) time.Duration { return time.Duration(number(fields[field])) * clockTick }
+	own, ended = ticks(11)+ticks(12), ticks(13)+ticks(14) // utime, stime; cutime, cstime
+	// The same in nanoseconds, of the one thread that such a process has; not every kernel tells.
 	if text, err := os.ReadFile(filepath.Join("/proc", pid, "schedstat")); err == nil {
 		running, _, _ := strings.Cut(string(text), " ")
-		used, ticks = time.Duration(number(running)), ticks[2:]
+		own = time.Duration(number(running))
 	}
-	for _, n := range ticks {
-		used += time.Duration(number(n)) * clockTick
-	}
-	return used, int(number(fields[1])), nil
+	return own, ended, int(number(fields[1])), nil
 }
 
 // dial counts the bytes of a connection of this process to the server.

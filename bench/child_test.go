@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test's own program be a child too.
+func TestMain(m *testing.M) {
+	if text := os.Getenv(roleVariable); text != "" {
+		if err := play(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// testRig is a rig with a Redis, and with PostgreSQL where it is wanted and installed.
+func testRig(t *testing.T, postgres bool) *rig {
+	t.Helper()
+	r, err := startRig(t.Context(), shortForm, false, postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.stop)
+	return r
+}
+
+func TestAKilledChildLeavesTheJobThatItHeld(t *testing.T) {
+	r := testRig(t, false)
+	lib, err := chimePeer.open(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lib.Close()
+	holder, err := startChild(t.Context(), r.roleOf(holdAct, chimePeer, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.kill()
+	if err := lib.Enqueue(t.Context(), payloadOf(7)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case n := <-holder.begun:
+		if n != 7 {
+			t.Fatalf("job %d began, want 7", n)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the job did not begin")
+	}
+	holder.kill()
+	if held, err := lib.Held(t.Context()); err != nil || held != 1 {
+		t.Fatalf("the store holds %d jobs, %v, after its holder was killed, want 1", held, err)
+	}
+}
+
+func TestAChildEndsWhenItIsToldTo(t *testing.T) {
+	r := testRig(t, false)
+	for _, role := range []role{
+		r.roleOf(idleAct, chimePeer, 1),
+		{Act: queuesAct, Peer: chimePeer.name(), Redis: r.redis.addr, Concurrency: 1, Queues: 4},
+		r.roleOf(scheduleAct, chimePeer, 0),
+	} {
+		c, err := startChild(t.Context(), role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.stop(); err != nil {
+			t.Errorf("%s ended with %v, want a clean end", role.Act, err)
+		}
+	}
+}
+
+func TestAChildEndsWithItsParent(t *testing.T) {
+	r := testRig(t, false)
+	c, err := startChild(t.Context(), r.roleOf(idleAct, chimePeer, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.kill()
+	c.stdin.Close() // as the end of the parent does
+	select {
+	case <-c.ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the child goes on without its parent")
+	}
+}
+
+func TestAChildThatCannotBeginSaysWhy(t *testing.T) {
+	_, err := startChild(t.Context(), role{Act: idleAct, Peer: "nobody"})
+	if err == nil {
+		t.Fatal("a child of an unknown peer is ready")
+	}
+	t.Log(err)
+}
