@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +38,7 @@ type fakeScheduleStore struct {
 	missed  map[string]int
 	swept   int
 	plans   plans
+	scanned []string // what Names goes through
 
 	// fault, if set, says what goes wrong with a call: before it is executed, or with its reply.
 	fault func(act string) (before, after error)
@@ -289,20 +291,29 @@ func (s *fakeScheduleStore) Find(ctx context.Context, names []string) ([]Stored,
 	return found, errors.Join(before, after)
 }
 
-// List leaves out what was deleted while it read: a page may be shorter than its limit though more follow.
-func (s *fakeScheduleStore) List(ctx context.Context, after string, limit int) ([]Stored, error) {
-	lost, before := s.enter(ctx, "list")
+// Names gives three names at a time, the last of them again in the next answer, and no order. Those that begin with "deleted" are
+// deleted before anybody can read them.
+func (s *fakeScheduleStore) Names(ctx context.Context, cursor string) (names []string, next string, err error) {
+	lost, before := s.enter(ctx, "names")
 	defer s.mu.Unlock()
-	var page []Stored
-	for _, name := range slices.Sorted(maps.Keys(s.schedules)) {
-		if name > after && limit > 0 {
-			limit--
-			if !strings.HasPrefix(name, "deleted") {
-				page = append(page, s.read(name))
-			}
+	if err := errors.Join(before, lost); err != nil {
+		return nil, "", err
+	}
+	if cursor == "" {
+		s.scanned = slices.Sorted(maps.Keys(s.schedules))
+		slices.Reverse(s.scanned)
+	}
+	at, _ := strconv.Atoi(cursor)
+	names = slices.Clone(s.scanned[at:min(at+3, len(s.scanned))])
+	for _, name := range names {
+		if strings.HasPrefix(name, "deleted") {
+			delete(s.schedules, name)
 		}
 	}
-	return page, errors.Join(before, lost)
+	if at+3 < len(s.scanned) {
+		next = strconv.Itoa(at + 2)
+	}
+	return names, next, nil
 }
 
 func (s *fakeScheduleStore) Remove(ctx context.Context, name string) (bool, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/chimejobs/chime/recurrence"
@@ -122,11 +123,12 @@ func (s *Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
 	return stored(found[0])
 }
 
-// listStep is how many schedules are read at a time: the store reads all names for each step.
-const listStep = 10_000
+// listStep is how many schedules are read at a time.
+const listStep = 1_000
 
-// List goes through all schedules in the order of their names, some at a time, so that there may be a million of them. What is
-// created or deleted meanwhile may be in it or not; everything else is, once.
+// List goes through all schedules in the order of their names. It reads all names first, for the store keeps them in no order
+// (about a second and 50 MB of memory for a million), and then the schedules themselves, some at a time. What is created or
+// deleted meanwhile may be in it or not; everything else is, once.
 //
 // It ends after an error of the store, which comes with no schedule. A schedule that this program cannot read (a newer version
 // wrote it) comes with its name and queue and an error of its own, and the list goes on.
@@ -136,16 +138,21 @@ func (s *Schedules) List(ctx context.Context) iter.Seq2[*Schedule, error] {
 
 func (s *Schedules) list(ctx context.Context, step int) iter.Seq2[*Schedule, error] {
 	return func(yield func(*Schedule, error) bool) {
-		for after := ""; ; {
-			page, err := s.store.List(ctx, after, step)
+		names, err := s.names(ctx)
+		if err != nil {
+			yield(nil, fmt.Errorf("chime: list schedules: %w", err))
+			return
+		}
+		for some := range slices.Chunk(names, step) {
+			page, err := s.store.Find(ctx, some)
 			if err != nil {
 				yield(nil, fmt.Errorf("chime: list schedules: %w", err))
 				return
 			}
-			if len(page) == 0 { // a shorter one says nothing: some may have been deleted while it was read
-				return
-			}
 			for _, found := range page {
+				if found.Name == "" { // deleted meanwhile
+					continue
+				}
 				schedule, err := stored(found)
 				if err != nil {
 					schedule = &Schedule{Name: found.Name, Queue: found.Partition.Queue}
@@ -153,8 +160,23 @@ func (s *Schedules) list(ctx context.Context, step int) iter.Seq2[*Schedule, err
 				if !yield(schedule, err) {
 					return
 				}
-				after = found.Name
 			}
+		}
+	}
+}
+
+// names are all names, in order, each once.
+func (s *Schedules) names(ctx context.Context) ([]string, error) {
+	var all []string
+	for cursor := ""; ; {
+		some, next, err := s.store.Names(ctx, cursor)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+		if cursor = next; cursor == "" {
+			slices.Sort(all)
+			return slices.Compact(all), nil
 		}
 	}
 }

@@ -296,8 +296,9 @@ type ScheduleStore interface {
 	// Find returns stored schedules by name; a name that is not stored gives a zero Stored.
 	Find(ctx context.Context, names []string) ([]Stored, error)
 
-	// List returns up to limit schedules in the order of their names, those after the given name; "" from the start.
-	List(ctx context.Context, after string, limit int) ([]Stored, error)
+	// Names returns some names of schedules, in no order, and where to go on: "" begins, and in the answer it ends. A call
+	// costs what it returns. Names that are stored all the while are returned at least once.
+	Names(ctx context.Context, cursor string) (names []string, next string, err error)
 
 	// Remove deletes a schedule and what is placed of it; found is false when there was none.
 	Remove(ctx context.Context, name string) (found bool, err error)

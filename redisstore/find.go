@@ -1,8 +1,9 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
-	"maps"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -12,7 +13,11 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-const findBatch = 200
+const (
+	findBatch         = 200 // schedules read at a time
+	definitionsAtOnce = 20  // definitions in one command: they may be long
+	namesStep         = 2000
+)
 
 // Find returns stored schedules by name; one that is not stored is zero.
 func (s *Store) Find(ctx context.Context, names []string) ([]chime.Stored, error) {
@@ -34,41 +39,44 @@ func (s *Store) Find(ctx context.Context, names []string) ([]chime.Stored, error
 	return found, nil
 }
 
-// List returns up to limit schedules in the order of their names, those after the given name. It reads all names first,
-// in steps of a thousand: ask for many at a time.
-func (s *Store) List(ctx context.Context, after string, limit int) ([]chime.Stored, error) {
+// Names returns some names of schedules, in no order, and where to go on; a cursor of "" begins and ends. It costs what it
+// returns, however many there are. Names that are there all the while are returned at least once.
+func (s *Store) Names(ctx context.Context, cursor string) (names []string, next string, err error) {
 	if s.bad != nil {
-		return nil, s.bad
+		return nil, "", s.bad
 	}
-	names := map[string]bool{} // a scan may meet a name twice
-	scan := s.client.HScan(ctx, s.keys.registry(), 0, "", 1000).Iterator()
-	for scan.Next(ctx) {
-		if name := scan.Val(); name > after {
-			names[name] = true
-		}
-		scan.Next(ctx) // its queue
-	}
-	if err := scan.Err(); err != nil {
-		return nil, failure("list schedules in", s.keys.registry(), err)
-	}
-	sorted := slices.Sorted(maps.Keys(names))
-	stored, err := s.Find(ctx, sorted[:min(limit, len(sorted))])
+	at, err := strconv.ParseUint(cmp.Or(cursor, "0"), 10, 64)
 	if err != nil {
-		return nil, err
+		return nil, "", fmt.Errorf("redisstore: list schedules: no cursor of ours: %.40q", cursor)
 	}
-	return slices.DeleteFunc(stored, func(found chime.Stored) bool { return found.Name == "" }), nil
+	pairs, at, err := s.client.HScan(ctx, s.keys.registry(), at, "", namesStep).Result()
+	if err != nil {
+		return nil, "", failure("list schedules in", s.keys.registry(), err)
+	}
+	for i := 0; i < len(pairs); i += 2 { // its queue follows each name
+		names = append(names, pairs[i])
+	}
+	if at != 0 {
+		next = strconv.FormatUint(at, 10)
+	}
+	return names, next, nil
 }
 
-// reading is one schedule while it is read.
+// A reading is what is read at once of schedules that live in one partition.
 type reading struct {
-	definition, cursor *redis.StringCmd
-	counters           *redis.SliceCmd
+	at          []int // positions of the schedules
+	definitions []*redis.SliceCmd
+	cursors     *redis.SliceCmd
+	counters    *redis.SliceCmd
+	waiting     []int // positions of those that have one placed at their cursor
+	scores      *redis.FloatSliceCmd
 }
+
+var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded"}
 
 func (s *Store) read(ctx context.Context, names []string, homes []any) ([]chime.Stored, error) {
 	stored := make([]chime.Stored, len(names))
-	readings := make([]reading, len(names))
-	pipe := s.client.Pipeline()
+	readings := map[chime.Partition]*reading{}
 	for i, name := range names {
 		queue, ok := homes[i].(string)
 		if !ok {
@@ -79,46 +87,90 @@ func (s *Store) read(ctx context.Context, names []string, homes []any) ([]chime.
 			return nil, err
 		}
 		stored[i].Name, stored[i].Partition = name, partition
+		if readings[partition] == nil {
+			readings[partition] = new(reading)
+		}
+		readings[partition].at = append(readings[partition].at, i)
+	}
+	if len(readings) == 0 {
+		return stored, nil
+	}
+	if err := s.readHashes(ctx, stored, readings); err != nil {
+		return nil, err
+	}
+	if err := s.readWaiting(ctx, stored, readings); err != nil {
+		return nil, err
+	}
+	return stored, s.followMarks(ctx, stored)
+}
+
+// readHashes reads definitions, cursors and counters. One without a definition becomes zero.
+func (s *Store) readHashes(ctx context.Context, stored []chime.Stored, readings map[chime.Partition]*reading) error {
+	pipe := s.client.Pipeline()
+	for partition, r := range readings {
 		k := s.keys.partition(partition)
-		readings[i] = reading{
-			definition: pipe.HGet(ctx, k.schedules, name), cursor: pipe.HGet(ctx, k.cursors, name),
-			counters: pipe.HMGet(ctx, k.counters, name+"/started", name+"/skipped", name+"/missed", name+"/caught_up", name+"/superseded"),
+		fields, counters := make([]string, len(r.at)), make([]string, 0, len(counterNames)*len(r.at))
+		for j, i := range r.at {
+			fields[j] = stored[i].Name
+			for _, counter := range counterNames {
+				counters = append(counters, stored[i].Name+counter)
+			}
+		}
+		for some := range slices.Chunk(fields, definitionsAtOnce) {
+			r.definitions = append(r.definitions, pipe.HMGet(ctx, k.schedules, some...))
+		}
+		r.cursors, r.counters = pipe.HMGet(ctx, k.cursors, fields...), pipe.HMGet(ctx, k.counters, counters...)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return failure("read schedules", "", err)
+	}
+	for _, r := range readings {
+		for j, i := range r.at {
+			definition, ok := r.definitions[j/definitionsAtOnce].Val()[j%definitionsAtOnce].(string)
+			if !ok {
+				stored[i] = chime.Stored{}
+				continue
+			}
+			cursor, _ := r.cursors.Val()[j].(string)
+			found := &stored[i]
+			found.Definition, found.Cursor = []byte(definition), parseCursor(cursor)
+			found.Placed = int64(found.Cursor.Used)
+			for c, to := range []*int64{&found.Started, &found.Skipped, &found.Missed, &found.CaughtUp, &found.Superseded} {
+				text, _ := r.counters.Val()[len(counterNames)*j+c].(string)
+				*to, _ = strconv.ParseInt(text, 10, 64)
+			}
+		}
+	}
+	return nil
+}
+
+// readWaiting tells whose occurrence at the cursor is placed and not yet taken.
+func (s *Store) readWaiting(ctx context.Context, stored []chime.Stored, readings map[chime.Partition]*reading) error {
+	pipe := s.client.Pipeline()
+	for partition, r := range readings {
+		var ids []string
+		for _, i := range r.at {
+			if c := stored[i].Cursor; c.Placed {
+				r.waiting = append(r.waiting, i)
+				ids = append(ids, stored[i].Name+"@"+c.At.UTC().Format(time.RFC3339))
+			}
+		}
+		if len(ids) > 0 {
+			r.scores = pipe.ZMScore(ctx, s.keys.partition(partition).due, ids...)
 		}
 	}
 	if pipe.Len() == 0 {
-		return stored, nil
+		return nil
 	}
-	if err := execute(ctx, pipe); err != nil {
-		return nil, failure("read schedules", "", err)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return failure("read schedules", "", err)
 	}
-	waiting := make([]*redis.FloatCmd, len(names))
-	pipe = s.client.Pipeline()
-	for i := range stored {
-		if readings[i].definition == nil || readings[i].definition.Err() != nil {
-			stored[i] = chime.Stored{}
-			continue
-		}
-		stored[i].Definition = []byte(readings[i].definition.Val())
-		stored[i].Cursor = parseCursor(readings[i].cursor.Val())
-		stored[i].Placed = int64(stored[i].Cursor.Used)
-		for j, to := range []*int64{&stored[i].Started, &stored[i].Skipped, &stored[i].Missed, &stored[i].CaughtUp, &stored[i].Superseded} {
-			text, _ := readings[i].counters.Val()[j].(string)
-			*to, _ = strconv.ParseInt(text, 10, 64)
-		}
-		if c := stored[i].Cursor; c.Placed {
-			id := stored[i].Name + "@" + c.At.UTC().Format(time.RFC3339)
-			waiting[i] = pipe.ZScore(ctx, s.keys.partition(stored[i].Partition).due, id)
+	for _, r := range readings {
+		for j, i := range r.waiting {
+			stored[i].Waiting = r.scores.Val()[j] != 0 // a missing one scores 0, and no occurrence is of 1970
 		}
 	}
-	if pipe.Len() > 0 {
-		if err := execute(ctx, pipe); err != nil {
-			return nil, failure("read schedules", "", err)
-		}
-	}
-	for i := range stored {
-		stored[i].Waiting = waiting[i] != nil && waiting[i].Err() == nil
-	}
-	return stored, s.followMarks(ctx, stored)
+	return nil
 }
 
 // followMarks completes the move of a schedule found as a mark and reads it where it lives now.
@@ -136,20 +188,6 @@ func (s *Store) followMarks(ctx context.Context, stored []chime.Stored) error {
 			return err
 		}
 		stored[i] = moved[0]
-	}
-	return nil
-}
-
-// execute sends a pipeline; that a single key or field is missing is no error of the pipeline.
-func execute(ctx context.Context, pipe redis.Pipeliner) error {
-	cmds, err := pipe.Exec(ctx)
-	if err == nil {
-		return nil
-	}
-	for _, cmd := range cmds {
-		if err := cmd.Err(); err != nil && err != redis.Nil {
-			return err
-		}
 	}
 	return nil
 }
