@@ -37,8 +37,8 @@ var enqueueBulk = measure{
 	},
 }
 
-// enqueueFrom calls do, which enqueues batch jobs from the number first on, until n jobs are enqueued or a fifth of the
-// patience for a backlog has gone. The calls before the clock starts make the connections and load the scripts.
+// enqueueFrom calls do, which enqueues batch jobs from the number first on, until n jobs are enqueued or the
+// time for that is over. The calls before the clock starts make the connections and load the scripts.
 func enqueueFrom(ctx context.Context, r *rig, p peer, goroutines, n, batch int, do func(ctx context.Context, lib library, first int64) error) ([]figure, error) {
 	lib, err := p.open(ctx, r)
 	if err != nil {
@@ -59,7 +59,7 @@ func enqueueFrom(ctx context.Context, r *rig, p peer, goroutines, n, batch int, 
 	warm := sent.Load()
 	e, err := watch(ctx, r.server(p), func() (int64, time.Duration, error) {
 		began := time.Now()
-		end := began.Add(r.sizes.patience / 5)
+		end := began.Add(r.sizes.calls)
 		err := fromMany(ctx, goroutines, n/batch, func(ctx context.Context) error {
 			if time.Now().After(end) {
 				return nil

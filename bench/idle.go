@@ -28,12 +28,9 @@ var (
 		},
 	}
 	idleFifty = measure{
-		name: "idle 50", group: "idle", once: true,
+		name: "idle 50", group: "idle", once: true, long: true,
 		about: "the same with fifty worker processes",
 		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
-			if r.sizes.short && p.library != chimePeer.library {
-				return nil, errors.ErrUnsupported
-			}
 			return idleAtDefaults(ctx, r, p, idleMany)
 		},
 	}

@@ -43,6 +43,7 @@ type sizes struct {
 	backlog  int           // jobs to process
 	enqueue  int           // jobs to enqueue from one goroutine; more for more
 	patience time.Duration // how long a backlog is worked off at most; what ran until then is the figure
+	calls    time.Duration // how long is enqueued at most, likewise
 	steady   time.Duration // how long jobs are enqueued at a steady pace
 	delayed  time.Duration // from the first delayed job's instant to the last's
 	idle     time.Duration // how long idle processes are watched; chime looks every 11 s on average
@@ -50,10 +51,10 @@ type sizes struct {
 }
 
 var (
-	longForm = sizes{rounds: 5, backlog: 100_000, enqueue: 30_000, patience: 15 * time.Second, steady: 5 * time.Second,
+	longForm = sizes{rounds: 5, backlog: 100_000, enqueue: 30_000, patience: 15 * time.Second, calls: 3 * time.Second, steady: 5 * time.Second,
 		delayed: 20 * time.Second, idle: 33 * time.Second, sparse: 20 * time.Second}
-	shortForm = sizes{short: true, rounds: 3, backlog: 20_000, enqueue: 8_000, patience: time.Second, steady: time.Second,
-		delayed: 4 * time.Second, idle: 11 * time.Second, sparse: 8 * time.Second}
+	shortForm = sizes{short: true, rounds: 3, backlog: 20_000, enqueue: 8_000, patience: 500 * time.Millisecond, calls: 200 * time.Millisecond, steady: time.Second,
+		delayed: 2 * time.Second, idle: 11 * time.Second, sparse: 8 * time.Second}
 )
 
 // measures are all that can be measured, in the order in which they run.

@@ -122,6 +122,7 @@ func nextMeasure(rule calendarRule, zone string, years int) measure {
 	return measure{
 		name:  fmt.Sprintf("next, %s, %s, start %s", rule.name, zone, start),
 		group: "recurrence",
+		slow:  true,
 		about: fmt.Sprintf("the next instant after one of today: %s in %s, a rule whose start is %s", rule.about, zone, start),
 		peers: calendars,
 		run: func(_ context.Context, r *rig, p peer) ([]figure, error) {

@@ -41,6 +41,14 @@ var targets = []target{
 	{measure: "memory waiting", figure: "memory a job", unit: "B", limit: 240},
 	{measure: "memory delayed", figure: "memory a job", unit: "B", limit: 340},
 	{measure: "crash", figure: "until it runs again", unit: "s", limit: 17},
+	{measure: "next, 15 min, UTC, start today", figure: "time", unit: "ns", less: true, against: []string{"robfig"}, factor: 4},
+	{measure: "next, weekdays, UTC, start today", figure: "time", unit: "ns", less: true, against: []string{"robfig"}, factor: 4},
+	{measure: "next, 29 Feb, America/New_York, start 10 years back", figure: "time", unit: "ns", limit: 500},
+	{measure: "next, 5th Friday, America/New_York, start 10 years back", figure: "time", unit: "ns", limit: 500},
+	{measure: "next, 29 Feb, America/New_York, start 10 years back", figure: "allocations", limit: 0},
+	{measure: "schedules 1000000", figure: "memory a schedule", unit: "B", limit: 600},
+	{measure: "schedules 1000000", figure: "an occurrence alone, to that of 1000", unit: "×", limit: 1.3},
+	{measure: "schedules 1000000", figure: "an occurrence in batches, to that of 1000", unit: "×", limit: 2},
 }
 
 // A verdict is what became of a target.
