@@ -12,6 +12,7 @@ const (
 	maxCallBytes   = 1 << 20 // bodies in one call, unless a single one is larger
 	settleBatch    = 100     // so many outcomes do not wait for the next take
 	settleWait     = 20 * time.Millisecond
+	lapseNews      = time.Second // a busy worker asks no more often whose session lapses
 )
 
 // A lane is one partition as one worker sees it: the session there, the call that is not answered yet, what is to be sent
@@ -45,6 +46,7 @@ type lane struct {
 	empty          int       // such answers in a row
 	next           time.Time // alarm: when the next delayed job is due; zero: none, or others keep it
 	lapse          time.Time // when somebody's session lapses: a look is due
+	toldAt         time.Time // of lapses, last
 	lookAt         time.Time // safety poll
 	parked         []string  // names with parked jobs that this worker handles
 }
@@ -142,6 +144,7 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.
 		Take:      take,
 		Ahead:     ahead,
 		Sleep:     take > 0,
+		Lapses:    take > 0 && (now.Sub(l.toldAt) >= lapseNews || !l.lapse.IsZero() && !now.Before(l.lapse)),
 	}
 	bytes, n := 0, 0
 	for n < len(l.pending) && n < maxSettlements {

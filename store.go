@@ -145,6 +145,7 @@ type WorkCall struct {
 	Ahead     int           // of Take, the last so many are taken ahead: not begun until Begun says so
 	Serve     []string      // names that this worker handles and that the last answer called parked
 	Sleep     bool          // register as a sleeper when nothing takeable is left behind
+	Lapses    bool          // and tell of lapses, if asleep
 	Place     []Placement   // placed in the same round trip, before the rest; needs no session
 }
 

@@ -346,7 +346,7 @@ func (t *taker) answered(s *session, call *WorkCall, a *WorkAnswer, now time.Tim
 
 // rested works out when the lane is to be asked again.
 func (t *taker) rested(l *lane, call *WorkCall, a *WorkAnswer, now time.Time) {
-	t.horizon(l, &a.Horizon, now)
+	t.horizon(l, &a.Horizon, call.Lapses && call.Sleep && !a.More && len(a.Taken) < call.Take, now)
 	left := a.More || len(l.parked) > 0 && !a.Paused
 	l.listed = call.Sleep && !left && len(a.Taken) < call.Take
 	l.asleep = l.listed
@@ -374,15 +374,18 @@ func (t *taker) looked(l *lane, a *LookAnswer, now time.Time) {
 	l.failures = 0
 	t.trouble.end(l, now)
 	l.clock.set(a.Now, now)
-	t.horizon(l, &a.Horizon, now)
+	t.horizon(l, &a.Horizon, true, now)
 	if a.More || len(l.parked) > 0 && !a.Paused {
 		l.asleep = false
 	}
 }
 
-// horizon notes what an answer says of the time until the next one.
-func (t *taker) horizon(l *lane, h *Horizon, now time.Time) {
-	l.next, l.lapse = time.Time{}, time.Time{}
+// horizon notes what an answer says of the time until the next one; lapses says whether it tells of them.
+func (t *taker) horizon(l *lane, h *Horizon, lapses bool, now time.Time) {
+	l.next = time.Time{}
+	if lapses {
+		l.lapse, l.toldAt = time.Time{}, now
+	}
 	if h.Next > 0 {
 		l.next = now.Add(h.Next)
 		if h.Second {

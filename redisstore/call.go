@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
 )
-
-// staleAfter is the age at which a sleeper's registration is passed over: longer than the longest safety poll.
-const staleAfter = 13 * time.Second
 
 // A call is one script with its keys, all of one partition, and its data.
 type call struct {

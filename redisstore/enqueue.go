@@ -37,7 +37,7 @@ func (s *Store) Enqueue(ctx context.Context, calls []chime.EnqueueCall) []chime.
 func (s *Store) enqueueCall(c *chime.EnqueueCall) call {
 	k := s.keys.partition(c.Partition)
 	ordinary := ordinaryItems(c)
-	args := make([]any, 6, 6+3*len(c.Items))
+	args := make([]any, 5, 5+3*len(c.Items))
 	large := "0"
 	for i := range c.Items {
 		item := &c.Items[i]
@@ -50,7 +50,7 @@ func (s *Store) enqueueCall(c *chime.EnqueueCall) call {
 		}
 		args = append(args, item.Body)
 	}
-	args[0], args[1], args[2], args[3], args[4], args[5] = c.Caller, c.Number, s.keys.wake(), staleAfter.Milliseconds(), large, ordinary
+	args[0], args[1], args[2], args[3], args[4] = c.Caller, c.Number, s.keys.wake(), large, ordinary
 	return call{&enqueueScript, []string{k.ready, k.due, k.jobs, k.callers, k.state, k.idle, k.counters}, args}
 }
 

@@ -140,7 +140,7 @@ func TestADelayedJobIsNotTakenEarly(t *testing.T) {
 		later.In = time.Hour
 		soon.In = 60 * time.Millisecond
 		b.enqueue(later, soon)
-		answer := b.work("s", chime.WorkCall{Take: 5, Sleep: true})
+		answer := b.work("s", chime.WorkCall{Take: 5, Sleep: true, Lapses: true})
 		b.want("taken at once", ids(answer.Taken), "")
 		if answer.Next <= 0 || answer.Next > 61*time.Millisecond {
 			b.Fatalf("Next %v, want up to 61ms (instants are rounded up to a millisecond)", answer.Next)
@@ -329,7 +329,7 @@ func TestAPausedQueueGivesNothing(t *testing.T) {
 		if err := b.store.PauseQueue(b.Context(), "default", true); err != nil {
 			b.Fatal(err)
 		}
-		answer := b.work("s", chime.WorkCall{Take: 1, Sleep: true})
+		answer := b.work("s", chime.WorkCall{Take: 1, Sleep: true, Lapses: true})
 		if len(answer.Taken) != 0 || !answer.Paused || answer.More {
 			b.Fatalf("answer %+v, want nothing and paused", answer)
 		}

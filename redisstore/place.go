@@ -72,8 +72,8 @@ func pick(placements []chime.Placement, which []int) []chime.Placement {
 
 func (s *Store) placeCall(partition chime.Partition, placements []chime.Placement) call {
 	k := s.keys.partition(partition)
-	args := make([]any, 2, 2+9*len(placements))
-	args[0], args[1] = s.keys.wake(), staleAfter.Milliseconds()
+	args := make([]any, 1, 1+9*len(placements))
+	args[0] = s.keys.wake()
 	for i := range placements {
 		p := &placements[i]
 		args = append(args, p.Name, p.Revision, spellCursor(p.Cursor), p.Count, p.Missed, p.CaughtUp, len(p.Instants))

@@ -546,12 +546,12 @@ func TestWakeUps(t *testing.T) {
 		if s := <-line.Signals(); !s.Connected {
 			b.Fatalf("signal %+v, want connected", s)
 		}
-		b.work("s", chime.WorkCall{Take: 1, Sleep: true})
+		b.work("s", chime.WorkCall{Take: 1, Sleep: true, Lapses: true})
 		b.enqueue(job("a"))
 		if s := <-line.Signals(); !s.Wake {
 			b.Fatalf("signal %+v, want a wake-up", s)
 		}
-		taken := b.work("s", chime.WorkCall{Take: 2, Sleep: true}).Taken
+		taken := b.work("s", chime.WorkCall{Take: 2, Sleep: true, Lapses: true}).Taken
 		b.want("taken", ids(taken), "a")
 		later := job("b")
 		later.At = time.Now().Add(time.Hour).Truncate(time.Millisecond)

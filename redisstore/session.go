@@ -27,7 +27,7 @@ func (s *Store) Look(ctx context.Context, calls []chime.LookCall) []chime.LookAn
 	for i, c := range calls {
 		k := s.keys.partition(c.Partition)
 		sent[i] = call{&lookScript, []string{k.state, k.due, k.ready, k.idle, k.sessions},
-			[]any{c.Worker, flag(c.Sleep), s.keys.wake(), staleAfter.Milliseconds()}}
+			[]any{c.Worker, flag(c.Sleep), s.keys.wake()}}
 	}
 	for i, cmd := range s.run(ctx, s.client, sent...) {
 		values, err := list("look at", calls[i].Partition.Queue, cmd)
@@ -49,7 +49,7 @@ func (s *Store) Leave(ctx context.Context, calls []chime.LeaveCall) error {
 	for i, c := range calls {
 		k := s.keys.partition(c.Partition)
 		sent[i] = call{&leaveScript, []string{k.idle, k.due, k.ready, k.state},
-			[]any{c.Worker, flag(c.Pass), s.keys.wake(), staleAfter.Milliseconds()}}
+			[]any{c.Worker, flag(c.Pass), s.keys.wake()}}
 	}
 	var failed []error
 	for i, cmd := range s.run(ctx, s.client, sent...) {
@@ -81,7 +81,7 @@ func (s *Store) Reap(ctx context.Context, c chime.ReapCall) (bool, error) {
 	k := s.keys.partition(c.Partition)
 	cmd := s.run(ctx, s.client, call{&reapScript,
 		[]string{k.inflight(c.Session), k.sessions, k.ready, k.due, k.crashes, k.open, k.schedules, k.cursors, k.idle},
-		[]any{c.Session, c.Seen.UnixMilli(), c.Seed % 1_000_000, s.keys.wake(), staleAfter.Milliseconds()}})[0]
+		[]any{c.Session, c.Seen.UnixMilli(), c.Seed % 1_000_000, s.keys.wake()}})[0]
 	done, err := cmd.Int()
 	if err != nil {
 		return false, failure("reap session", c.Session, err)

@@ -60,7 +60,7 @@ func (s *Store) PauseQueue(ctx context.Context, queue string, paused bool) error
 	}
 	calls := make([]call, len(partitions))
 	for i, k := range partitions {
-		calls[i] = call{&queueScript, []string{k.state, k.idle, k.due}, []any{flag(paused), s.keys.wake(), staleAfter.Milliseconds()}}
+		calls[i] = call{&queueScript, []string{k.state, k.idle, k.due}, []any{flag(paused), s.keys.wake()}}
 	}
 	var failed []error
 	for _, cmd := range s.run(ctx, s.client, calls...) {

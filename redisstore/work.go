@@ -72,8 +72,8 @@ func (s *Store) workCall(c *chime.WorkCall) call {
 
 	settled := len(c.Settle) + len(c.Begun)
 	args := make([]any, 0, 15+len(c.Serve)+len(parks)+2*settled+4*len(others))
-	args = append(args, c.Session, c.Number, c.TTL.Milliseconds(), c.Take, c.Ahead, flag(c.Sleep), c.Worker,
-		s.keys.wake(), staleAfter.Milliseconds(), s.holder, len(c.Serve), len(parks), finished, len(c.Begun), len(others))
+	args = append(args, c.Session, c.Number, c.TTL.Milliseconds(), c.Take, c.Ahead, sleeps(c), c.Worker,
+		s.keys.wake(), s.holder, len(c.Serve), len(parks), finished, len(c.Begun), len(others))
 	for _, name := range c.Serve {
 		args = append(args, name)
 	}
@@ -146,6 +146,14 @@ func indexOf(names []string, name string) int {
 		}
 	}
 	return -1
+}
+
+// sleeps says whether the worker goes to sleep where nothing is left, and whether it is to hear of lapses then.
+func sleeps(c *chime.WorkCall) string {
+	if c.Sleep && c.Lapses {
+		return "2"
+	}
+	return flag(c.Sleep)
 }
 
 func flag(on bool) string {

@@ -9,14 +9,13 @@
 -- ARGV[1] the caller, a name used by one enqueuer only
 -- ARGV[2] number of the call, one more than the caller's last
 -- ARGV[3] prefix of the wake-up channels
--- ARGV[4] age at which a sleeper's registration is passed over, ms
--- ARGV[5] 1 if an envelope is longer than 2 KiB: takes must then look at lengths
--- ARGV[6] how many of the jobs, the first ones, are ordinary: they run now, under an ID made by the enqueuer; two values each: ID, envelope
+-- ARGV[4] 1 if an envelope is longer than 2 KiB: takes must then look at lengths
+-- ARGV[5] how many of the jobs, the first ones, are ordinary: they run now, under an ID made by the enqueuer; two values each: ID, envelope
 -- then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; o before it: the caller's own ID
 -- Returns the time (Unix us), then the positions among the others of the jobs that exist already and were left as they are.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, COUNTERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local ARGV = ARGV -- a global costs a look-up at each use
-local WAKE, STALE_MS = ARGV[3], tonumber(ARGV[4])
+local WAKE = ARGV[3]
 local ROUND = 1048576
 -- uses: clock layout wake
 
@@ -32,11 +31,11 @@ if ahead >= ROUND / 2 then
 end
 local again = ahead == 0
 
-local ordinary = tonumber(ARGV[6])
-local others = 6 + 2 * ordinary -- they begin behind it
+local ordinary = tonumber(ARGV[5])
+local others = 5 + 2 * ordinary -- they begin behind it
 local answer = { now_us }
 local bodies, ready, due, earliest, first = {}, {}, {}, nil, nil
-for i = 1, ordinary do ready[i] = ARGV[5 + 2 * i] end
+for i = 1, ordinary do ready[i] = ARGV[4 + 2 * i] end
 
 if #ARGV > others then
   local owned, stored = {}, {}
@@ -69,19 +68,19 @@ if #ARGV > others then
       bodies[#bodies + 1] = body
     end
   end
-  if earliest then first = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] end
+  if earliest then first = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] end
 end
 if again then return answer end
 
 local added = ordinary + #bodies / 2
-if ordinary > 0 then redis.call('HSET', JOBS, unpack(ARGV, 7, others)) end
+if ordinary > 0 then redis.call('HSET', JOBS, unpack(ARGV, 6, others)) end
 if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
 if #ready > 0 then redis.call('RPUSH', READY, unpack(ready)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 redis.call('ZADD', CALLERS, whole(now_s * ROUND + number), ARGV[1])
-if added > 0 then redis.call('HINCRBY', COUNTERS, '/enqueued', added) end
+if added > 0 then redis.call('HINCRBY', COUNTERS, '/enqueued', whole(added)) end
 if not state[2] then redis.call('HSET', STATE, 'layout', LAYOUT) end
-if ARGV[5] == '1' and not state[3] then redis.call('HSET', STATE, 'large', 1) end
+if ARGV[4] == '1' and not state[3] then redis.call('HSET', STATE, 'large', 1) end
 if not state[1] then
   if #ready > 0 then wake_one() end
   if earliest and (not first or earliest < tonumber(first)) then keep_alarm(earliest) end

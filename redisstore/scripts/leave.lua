@@ -4,10 +4,10 @@
 -- KEYS[3] …:ready  list  IDs of jobs to run now
 -- KEYS[4] …:state  hash  paused
 -- ARGV[1] worker; ARGV[2] 1: pass the wake-up on
--- ARGV[3] prefix of the wake-up channels; ARGV[4] age at which a sleeper's registration is passed over, ms
+-- ARGV[3] prefix of the wake-up channels
 -- Returns 1.
 local IDLE, DUE, READY, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local WAKE, STALE_MS = ARGV[3], tonumber(ARGV[4])
+local WAKE = ARGV[3]
 -- uses: clock wake
 local next_ms = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
 local paused = redis.call('HGET', STATE, 'paused')

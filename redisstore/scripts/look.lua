@@ -5,11 +5,11 @@
 -- KEYS[4] …:idle      zset  sleeping worker -> instant it went to sleep
 -- KEYS[5] …:sessions  zset  session -> instant it lapses
 -- ARGV[1] worker; ARGV[2] 1: it sleeps on, unless there is something to take
--- ARGV[3] prefix of the wake-up channels; ARGV[4] age at which a sleeper's registration is passed over, ms
+-- ARGV[3] prefix of the wake-up channels
 -- Returns time (us); more (1, 0); paused (1, 0); instant of the next (Unix ms, -1 none to wait for); place among the keepers of
 -- the alarm (1, 2, 0); parked names; earliest lapse (Unix ms, -1); lapsed sessions, two values each: name, lapse.
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local worker, sleep, WAKE, STALE_MS = ARGV[1], ARGV[2] == '1', ARGV[3], tonumber(ARGV[4])
+local worker, sleep, WAKE = ARGV[1], ARGV[2] == '1', ARGV[3]
 -- uses: clock layout wake lapse parked
 local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'ttl')
 local refusal = newer(state[3])

@@ -6,17 +6,17 @@
 -- KEYS[5] …:idle       zset  sleeping worker -> instant it went to sleep
 -- KEYS[6] …:counters   hash
 -- KEYS[7] …:state      hash  layout
--- ARGV[1] prefix of the wake-up channels; ARGV[2] age at which a sleeper's registration is passed over, ms; then for each schedule:
+-- ARGV[1] prefix of the wake-up channels; then for each schedule:
 -- name, revision, cursor as read ("<planned instant> <kind>" or empty), count (0 endless), missed, caught up, number of occurrences
 -- and for each of these its planned instant as text and in Unix ms, oldest first; none: the schedule has completed
 -- Returns time (us), then a number a schedule: how many were placed, -1 completed, -2 somebody else placed or changed it.
 local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local WAKE, STALE_MS = ARGV[1], tonumber(ARGV[2])
+local WAKE = ARGV[1]
 -- uses: clock layout wake definition
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
 
-local plans, names, at = {}, {}, 3
+local plans, names, at = {}, {}, 2
 while at <= #ARGV do
   local plan = { name = ARGV[at], revision = ARGV[at + 1], cursor = ARGV[at + 2], count = tonumber(ARGV[at + 3]),
     missed = tonumber(ARGV[at + 4]), caught_up = tonumber(ARGV[at + 5]), first = at + 7, instants = tonumber(ARGV[at + 6]) }

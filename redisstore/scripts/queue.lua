@@ -2,10 +2,10 @@
 -- KEYS[1] …:state  hash  paused
 -- KEYS[2] …:idle   zset  sleeping worker -> instant it went to sleep
 -- KEYS[3] …:due    zset  job ID -> instant it is due, Unix ms
--- ARGV[1] 1 pause, 0 resume; ARGV[2] prefix of the wake-up channels; ARGV[3] age at which a sleeper's registration is passed over, ms
+-- ARGV[1] 1 pause, 0 resume; ARGV[2] prefix of the wake-up channels
 -- Returns 1 if that changed anything.
 local STATE, IDLE, DUE = KEYS[1], KEYS[2], KEYS[3]
-local WAKE, STALE_MS = ARGV[2], tonumber(ARGV[3])
+local WAKE = ARGV[2]
 -- uses: clock wake
 local next_ms = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
 if ARGV[1] == '1' then return redis.call('HSET', STATE, 'paused', 1) end

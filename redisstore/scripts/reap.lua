@@ -10,10 +10,10 @@
 -- KEYS[9]  …:idle                zset  sleeping worker -> instant it went to sleep
 -- ARGV[1] session; ARGV[2] its lapse as seen before, Unix ms: extended since, it is left alone
 -- ARGV[3] a random number: spreads the second crash of a job over 5 to 60 s
--- ARGV[4] prefix of the wake-up channels; ARGV[5] age at which a sleeper's registration is passed over, ms
+-- ARGV[4] prefix of the wake-up channels
 -- Returns 1: nothing (more) to do. 0: call again, jobs remain.
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES, OPEN, SCHEDULES, CURSORS, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local seed, WAKE, STALE_MS = tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
+local seed, WAKE = tonumber(ARGV[3]), ARGV[4]
 local STEP = 500
 local front = {}
 -- uses: clock wake definition flight

@@ -20,30 +20,33 @@
 -- ARGV[3]  time to live of the session, ms
 -- ARGV[4]  how many to take at most
 -- ARGV[5]  how many of these, the last ones, are taken ahead: not begun
--- ARGV[6]  1: sleep when nothing is left to take and not all that was asked for came
+-- ARGV[6]  1: sleep when nothing is left to take and not all that was asked for came; 2: that, and tell of lapses if asleep
 -- ARGV[7]  worker
 -- ARGV[8]  prefix of the wake-up channels
--- ARGV[9]  age at which a sleeper's registration is passed over, ms
--- ARGV[10] host, pid and padding, kept beside the number
--- ARGV[11] how many parked names to serve; ARGV[12] how many names to park on; ARGV[13] how many finished jobs without more to say;
--- ARGV[14] how many jobs begun; ARGV[15] how many other settlements. Then, in this order: the names to serve; the names to park
+-- ARGV[9]  host, pid and padding, kept beside the number
+-- ARGV[10] how many parked names to serve; ARGV[11] how many names to park on; ARGV[12] how many finished jobs without more to say;
+-- ARGV[13] how many jobs begun; ARGV[14] how many other settlements. Then, in this order: the names to serve; the names to park
 -- on; the IDs of the finished, of the begun and of the others; the fences of all of these; four more of each other settlement:
 -- kind, delay in ms (or position of the name to park on), envelope (empty: unchanged), record
 -- Kinds: d done, f failed and due again, l later, x dead, b back, p parked, m missed. A record: "<outcome>|<started>|<ended>", Unix ms.
 -- Returns (an empty list is 0) time (us); positions of the settlements refused (finished ones first); of the jobs taken: the first fence (the others
 -- follow, each one more), how many are begun (the first of them), the IDs (a list; of equal lengths: joined), the data of each (an
 -- envelope, or a definition of those named next; empty: gone), three values for each occurrence: position, new (1, 0), data is a
--- definition (1, 0), and where any of them has crashed the crashes of each; schedules owed, three values each: name, definition,
+-- definition (1, 0), and where jobs of the partition have crashed the crashes of each; schedules owed, three values each: name, definition,
 -- cursor; more left (1, 0), paused (1, 0), instant of the next (Unix ms, -1 none to wait for), place among the keepers of the alarm
 -- (1, 2, 0), parked names; earliest lapse (Unix ms, -1), lapsed sessions, two values each: name, lapse.
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD, RUNS = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local ARGV = ARGV -- a global costs a look-up at each use
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local want, ahead, sleep, worker = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6] == '1', ARGV[7]
-local WAKE, STALE_MS = ARGV[8], tonumber(ARGV[9])
-local serves, parks, finished, begun, others = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
-local at_serve = 15
+local want, ahead, sleep, worker, WAKE = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6] ~= '0', ARGV[7], ARGV[8]
+local serves, parks, begun, others = 0, 0, 0, 0
+if ARGV[10] ~= '0' then serves = tonumber(ARGV[10]) end
+if ARGV[11] ~= '0' then parks = tonumber(ARGV[11]) end
+local finished = tonumber(ARGV[12])
+if ARGV[13] ~= '0' then begun = tonumber(ARGV[13]) end
+if ARGV[14] ~= '0' then others = tonumber(ARGV[14]) end
+local at_serve = 14
 local at_park = at_serve + serves
 local settled = finished + begun + others
 local at_id = at_park + parks
@@ -53,9 +56,11 @@ local BODY_BYTES = 1048576 -- what one call takes of envelopes, about
 local RETRY_BEHIND_MS = 3000 -- when an occurrence that came back and finds another in flight tries again
 -- uses: clock layout wake lapse parked
 
--- What this costs: a closure 0.1 us, a call of Redis 0.4 us, a formatted number 0.4 us, a string 1.3 ns a byte (Redis hashes each
--- whole) and a few allocations, the length of a long list a search: in loops over jobs a number beside the list says it. So what most calls do not need is not made: they go the short way, for ordinary jobs that are
--- finished, begun or taken. Failures, occurrences and the same call again go the long way, which begins with `if long`.
+-- What this costs: a call of Redis 0.4 us, a closure 0.1 us, a number made of a text 0.1 us, the other way round 0.1 us by
+-- whole and 0.4 us as an argument, a table that
+-- grows 0.1 us, a string 1.3 ns a byte (Redis hashes each whole), the length of a long list a search. So what most calls do not need
+-- is not made: they go the short way, for ordinary jobs that are finished, begun or taken. Failures, occurrences, what was parked
+-- and the same call again go the long way, which begins with `if long`.
 
 ---------------------------------------------------------------------------------------------------- read: session and state
 
@@ -64,12 +69,13 @@ local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]
 local last_fence = tonumber(state[1] or 0)
-read_parked(state[3])
+if state[3] then read_parked(state[3]) end
 
 local held = redis.call('HMGET', INFLIGHT, '#', unpack(ARGV, at_id + 1, at_id + settled))
 local sign = held[1]
-local last, first_drawn = string.match(sign or '', '^(%d+) (%d+)')
-last = tonumber(last)
+local last, first_drawn, lapse_known
+if sign then last, first_drawn, lapse_known = string.match(sign, '^(%d+) (%d+) (%d+)') end
+last = last and tonumber(last)
 -- while it is being reaped not even its first call, come late, begins it anew: what is left in it would stay for ever
 if not last and (sign or number ~= 1 or settled > 0) then
   return redis.error_reply('CHIMELOST session ' .. session .. ' is gone')
@@ -81,16 +87,26 @@ local again = last == number
 
 -------------------------------------------------------------------------------------------------------- read: settlements
 
--- ended are those that the session holds with the fence that was named.
-local ended, starting, others_held, refused, n_ended = {}, {}, {}, {}, 0
-if not again then
+-- The finished jobs that the session holds with the fence that was named are ended[ended_from] to ended[ended_to].
+local ended, ended_from, ended_to = ARGV, at_id + 1, at_id + finished
+local starting, others_held, refused = {}, {}, {}
+if again then
+  ended_to = at_id
+else
   for i = 1, finished do
     local fence, holds = ARGV[at_fence + i], held[i + 1]
-    if holds == fence or holds == '-' .. fence then
-      n_ended = n_ended + 1
-      ended[n_ended] = ARGV[at_id + i]
-    else
-      refused[#refused + 1] = i
+    if holds ~= fence and holds ~= '-' .. fence then refused[#refused + 1] = i end
+  end
+  if #refused > 0 then
+    local first, n, r = at_id, 0, 1
+    ended, ended_from, ended_to = {}, 1, finished - #refused
+    for i = 1, finished do
+      if refused[r] == i then
+        r = r + 1
+      else
+        n = n + 1
+        ended[n] = ARGV[first + i]
+      end
     end
   end
   for i = finished + 1, finished + begun do
@@ -111,7 +127,7 @@ end
 
 ------------------------------------------------------------------------------------------------- read: what could be taken
 
--- ids are the candidates in order, from[i] says whence: 'r' ready, 'd' due, n the n-th list of parked ones.
+-- ids are the candidates in order, from[i] says whence: nil ready, 'd' due, n the n-th list of parked ones.
 local ids, from = {}, {}
 local function add(list, first, last_one, source)
   local n = #ids
@@ -121,9 +137,9 @@ local function add(list, first, last_one, source)
   end
 end
 
-local head_due = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
+local head_due = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')
 local next_ms = tonumber(head_due[2] or -1)
-local ready_left -- how much this call leaves in ready; nil: unknown
+local ready_left -- how many this call leaves in ready, as far as it has looked; nil: it has not
 local begun_before -- of the same call again
 if again then
   local all, flights = redis.call('HGETALL', INFLIGHT), {}
@@ -141,26 +157,32 @@ if again then
   end
 elseif want > 0 and not paused then
   for i = 1, serves do
-    if #ids < want then add(redis.call('ZRANGE', KEYS[15 + i], 0, want - #ids - 1), 1, want - #ids, i) end
+    if #ids < want then
+      local parked = redis.call('ZRANGE', KEYS[15 + i], 0, want - #ids - 1)
+      add(parked, 1, #parked, i)
+    end
   end
   local left = want - #ids
   if left > 0 then
-    local ready, due = redis.call('LRANGE', READY, 0, left - 1), {}
-    if next_ms >= 0 and next_ms <= now_ms then due = redis.call('ZRANGEBYSCORE', DUE, '-inf', now_text, 'LIMIT', 0, left) end
+    local ready, due = redis.call('LRANGE', READY, '0', left == want and ARGV[4] or whole(left)), {} -- one more than is wanted
+    if next_ms >= 0 and next_ms <= now_ms then due = redis.call('ZRANGEBYSCORE', DUE, '-inf', now_text, 'LIMIT', '0', whole(left)) end
     -- half of each, the odd one in turn; what one leaves the other gets
     local half = math.floor((left + number % 2) / 2)
-    local from_due = math.min(#due, math.max(half, left - #ready))
+    local from_due = math.min(#due, math.max(half, left - math.min(#ready, left)))
     local from_ready = math.min(#ready, left - from_due)
-    if #ready < left then ready_left = #ready - from_ready end
-    if large then
+    ready_left = #ready - from_ready
+    if from_due == 0 and serves == 0 then
+      ids = ready
+      ids[want + 1] = nil
+    elseif large then
       -- in turn, for the call may be full of bodies before it has all of them
       for i = 1, math.max(from_ready, from_due) do
         if number % 2 == 1 then add(due, i, math.min(i, from_due), 'd') end
-        add(ready, i, math.min(i, from_ready), 'r')
+        add(ready, i, math.min(i, from_ready), nil)
         if number % 2 == 0 then add(due, i, math.min(i, from_due), 'd') end
       end
     else
-      add(ready, 1, from_ready, 'r')
+      add(ready, 1, from_ready, nil)
       add(due, 1, from_due, 'd')
     end
   end
@@ -189,56 +211,33 @@ end
 
 -------------------------------------------------------------------------------------------- what changes, and what comes back
 
-local taken, data, kinds, taken_crashes, owed = {}, {}, {}, {}, {}
-local forgotten, removed, front, flying = ended, {}, {}, {}
-local counts, recorded, behind, newly_parked = {}, {}, {}, {}
-local n_ids, length, any_crash, soonest = #ids, ids[1] and #ids[1], false, nil
-local n_taken = 0
-if n_ended > 0 then counts['/done'] = n_ended end
+-- taken and data, the answer's jobs, are the candidates and their envelopes as long as every one of them is taken as it is.
+local n_ids, n_taken, taken, data = #ids, 0, ids, bodies
+local kinds, owed, flying, taken_crashes = {}, {}, {}, {}
+local forgotten, removed, front, counts, recorded, behind, newly_parked = {}, {}, {}, {}, {}, {}, {}
+local soonest
 
-local DIGITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
-local first_fence = again and tonumber(first_drawn) or math.max(last_fence + 1, now_us)
-local fence_stem, fence_digit = whole((first_fence - first_fence % 10) / 10), first_fence % 10
-local first_text, last_text = fence_stem .. DIGITS[fence_digit], nil
-local begins = want - ahead
-
--- give puts the i-th candidate into the answer.
-local function give(i, text)
-  local id = ids[i]
-  n_taken = n_taken + 1
-  taken[n_taken], data[n_taken] = id, text
-  if #id ~= length then length = nil end
-  if crashes then
-    taken_crashes[n_taken] = tonumber(crashes[i] or 0)
-    any_crash = any_crash or taken_crashes[n_taken] > 0
-  end
+local first_fence, first_text = now_us, now_us_text
+if again then
+  first_fence, first_text = tonumber(first_drawn), first_drawn
+elseif last_fence >= now_us then
+  first_fence, first_text = last_fence + 1, whole(last_fence + 1)
 end
 
--- fly takes the i-th candidate into the session's hands: it draws a fence. Ten of them share one formatted number.
-local function fly(i, text)
-  if fence_digit == 10 then
-    fence_stem, fence_digit = whole((first_fence + n_taken) / 10), 0
-  end
-  last_text = fence_stem .. DIGITS[fence_digit]
-  fence_digit = fence_digit + 1
-  flying[2 * n_taken + 1], flying[2 * n_taken + 2] = ids[i], n_taken >= begins and '-' .. last_text or last_text
-  give(i, text)
-end
-
--- unmarked tells whether there is something to take of a candidate that was cancelled while in ready; enqueued again for later
--- it has an entry in due besides.
+-- unmarked returns what there is to take of a candidate that was cancelled while in ready, nil: nothing. Enqueued again for
+-- later it has an entry in due besides.
 local function unmarked(i)
   local id, body = ids[i], bodies[i]
   if body == '\0' then
     forgotten[#forgotten + 1] = id
-    return false
+    return nil
   end
   local in_ready = false
-  for j = 1, n_ids do in_ready = in_ready or ids[j] == id and from[j] == 'r' end
+  for j = 1, n_ids do in_ready = in_ready or ids[j] == id and not from[j] end
   if not in_ready then redis.call('LREM', READY, 1, id) end
   bodies[i] = string.sub(body, 2)
   redis.call('HSET', JOBS, id, bodies[i])
-  return from[i] ~= 'r'
+  return from[i] and bodies[i]
 end
 
 ------------------------------------------------------------------------------------------------------------- the long way
@@ -261,15 +260,17 @@ if long then
   end
   learn(names)
 
-  -- describe puts the i-th candidate into the answer by way of put (give or fly), and says what it is where it is an occurrence.
-  local function describe(i, put, fresh)
+  taken, data = {}, {}
+
+  -- describe returns what the answer says of the i-th candidate, and notes what it is, the n-th of the answer, if an occurrence.
+  local function describe(i, n, fresh)
     local text, name, defined = bodies[i] or '', occurrence(ids[i]), 0
     if string.byte(text, 1) == 0 then text = string.sub(text, 2) end
-    if name and not bodies[i] and definitions[name] then text, defined = definitions[name], 1 end
-    put(i, text)
     if name then
-      for _, value in ipairs({ n_taken, fresh and 1 or 0, defined }) do kinds[#kinds + 1] = value end
+      if not bodies[i] and definitions[name] then text, defined = definitions[name], 1 end
+      for _, value in ipairs({ n, fresh and 1 or 0, defined }) do kinds[#kinds + 1] = value end
     end
+    return text
   end
 
   -- Under skip and cancel an occurrence taken now ends the retries of the one before it, if that waits in due. The same call again
@@ -283,7 +284,9 @@ if long then
       if owing then
         for _, value in ipairs({ name, definitions[name] or '', cursors[name] }) do owed[#owed + 1] = value end
       end
-      describe(i, give, owing and not bodies[i] and not (crashes and crashes[i]))
+      n_taken = i
+      if crashes then taken_crashes[i] = crashes[i] or '0' end
+      taken[i], data[i] = id, describe(i, i, owing and not bodies[i] and not (crashes and crashes[i]))
     else
       local before = name and opens[name]
       if before and before.fence == '0' and before.id ~= id and waiting[before.id] == nil then
@@ -400,10 +403,9 @@ if long then
   end
 
   local superseded = {}
-  -- board takes an occurrence, and ends the retries of the one before it.
-  local function board(i, name, fresh, overlap, ends)
+  -- board takes an occurrence under this fence, and ends the retries of the one before it.
+  local function board(i, name, overlap, ends, fence)
     local id = ids[i]
-    describe(i, fly, fresh)
     if ends then
       redis.call('ZREM', DUE, ends)
       superseded[ends] = true
@@ -414,21 +416,23 @@ if long then
     end
     if overlap and overlap ~= 'allow' then
       local parked = opens[name] and opens[name].parked or ''
-      opens[name] = { id = id, fence = last_text, worker = worker, parked = parked }
-      redis.call('HSET', OPEN, name, id .. '|' .. last_text .. '|' .. worker .. '|' .. parked)
+      opens[name] = { id = id, fence = fence, worker = worker, parked = parked }
+      redis.call('HSET', OPEN, name, id .. '|' .. fence .. '|' .. worker .. '|' .. parked)
     end
-    if fresh then count(name .. '/started', 1) end
   end
 
-  -- meet carries out what becomes of a candidate.
-  meet = function(i)
+  -- meet carries out what becomes of a candidate. Returns what the answer says of it, as its n-th, if it is taken.
+  meet = function(i, n, fence)
     local id = ids[i]
     local name, planned = occurrence(id)
-    if not name then return fly(i, bodies[i] or '') end
-    if superseded[id] then return end -- by one that this call took before it
+    if not name then return bodies[i] or '' end
+    if superseded[id] then return nil end -- by one that this call took before it
     local verdict, fresh, owing, overlap, ends = decide(i, name, planned)
+    local text
     if verdict == 'take' then
-      board(i, name, fresh, overlap, ends)
+      text = describe(i, n, fresh)
+      board(i, name, overlap, ends, fence)
+      if fresh then count(name .. '/started', 1) end
     elseif verdict == 'park' then
       local open = opens[name]
       open.parked = id
@@ -439,45 +443,78 @@ if long then
       if not bodies[i] then come_back(id) end
     else
       forgotten[#forgotten + 1] = id
-      if verdict == 'drop' then return landed(name, id, true) end
+      if verdict == 'drop' then
+        landed(name, id, true)
+        return nil
+      end
       local word = verdict == 'skip' and 'skipped' or 'superseded'
       count(name .. '/' .. word, 1)
       record(name, planned, word .. '|' .. now_text .. '|' .. now_text)
     end
     if owing then owe(name) end
     if verdict == 'skip' then unused(name) end
+    return text
   end
 end
 
 -------------------------------------------------------------------------------------------------------------------- write
 
 local was_asleep = redis.call('ZREM', IDLE, worker) == 1 -- first, for it lets the rest go on when the server is out of memory
-if n_ended > 0 then redis.call('HDEL', INFLIGHT, unpack(ended)) end
+if ended_to >= ended_from then
+  redis.call('HDEL', INFLIGHT, unpack(ended, ended_from, ended_to))
+  redis.call('HDEL', JOBS, unpack(ended, ended_from, ended_to))
+  if crashed then redis.call('HDEL', CRASHES, unpack(ended, ended_from, ended_to)) end
+  counts['/done'] = ended_to - ended_from + 1
+end
 if #starting > 0 then redis.call('HSET', INFLIGHT, unpack(starting)) end
 for _, i in ipairs(others_held) do settle(i) end
 
-local pops, due_out, parked_out = 0, {}, {}
+-- Each that is taken draws a fence, one more than the last. Their texts differ in the last digit, but for every tenth.
+local DIGITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
+local begins, last_text = want - ahead, nil
+local stem, digit = string.sub(first_text, 1, -2), first_fence % 10
 if not again then
   local byte = string.byte
   for i = 1, n_ids do
-    local body, source = bodies[i], from[i]
-    if source == 'r' then
-      pops = pops + 1
-    elseif source == 'd' then
-      due_out[#due_out + 1] = ids[i]
-    else
-      parked_out[source] = parked_out[source] or {}
-      table.insert(parked_out[source], ids[i])
+    local id, text = ids[i], bodies[i]
+    local fence = stem .. DIGITS[digit]
+    if long then
+      if text and byte(text, 1) == 0 then text = unmarked(i) end
+      if text or not bodies[i] then text = meet(i, n_taken + 1, fence) end
+    elseif not text then
+      text = ''
+    elseif byte(text, 1) == 0 then
+      text = unmarked(i)
     end
-    if not body or byte(body, 1) ~= 0 or unmarked(i) then
-      if long then meet(i) else fly(i, bodies[i] or '') end
+    if text ~= bodies[i] and taken == ids then -- from here on they differ
+      taken, data = {}, {}
+      for j = 1, n_taken do taken[j], data[j] = ids[j], bodies[j] end
+    end
+    if text then
+      n_taken = n_taken + 1
+      if taken ~= ids then taken[n_taken], data[n_taken] = id, text end
+      flying[2 * n_taken - 1], flying[2 * n_taken] = id, n_taken > begins and '-' .. fence or fence
+      if crashes then taken_crashes[n_taken] = crashes[i] or '0' end
+      last_text, digit = fence, digit + 1
+      if digit == 10 then stem, digit = whole((first_fence + n_taken) / 10), 0 end
     end
   end
 end
 
 -- Out of the lines they stood in, then into those they go to.
+local pops, due_out, parked_out = n_ids, {}, {}
+for i, source in pairs(from) do
+  pops = pops - 1
+  if source == 'd' then
+    due_out[#due_out + 1] = ids[i]
+  else
+    parked_out[source] = parked_out[source] or {}
+    table.insert(parked_out[source], ids[i])
+  end
+end
+if again then pops = 0 end
 if #due_out > 0 then redis.call('ZREM', DUE, unpack(due_out)) end
-if pops > 0 then redis.call('LTRIM', READY, pops, -1) end
+if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
 for key, gone in pairs(parked_out) do redis.call('ZREM', KEYS[15 + key], unpack(gone)) end
 if serves > 0 and not paused then
   for i = 1, serves do
@@ -496,15 +533,23 @@ if #forgotten > 0 then
   if crashed then redis.call('HDEL', CRASHES, unpack(forgotten)) end
 end
 for i = #front, 1, -1 do redis.call('LPUSH', READY, front[i]) end
-if not again and (last or n_taken > 0) then
-  redis.call('HSET', INFLIGHT, '#', ARGV[2] .. ' ' .. first_text .. ' ' .. ARGV[10], unpack(flying))
+if last or n_taken > 0 then
+  -- an eighth of its life may pass before the session is renewed, and a clock that stepped back is put right
+  local lapse_ms = now_ms + ttl_ms
+  local lapse_text = lapse_known
+  if not lapse_known or math.abs(lapse_ms - tonumber(lapse_known)) * 8 > ttl_ms then
+    lapse_text = whole(lapse_ms)
+    redis.call('ZADD', SESSIONS, lapse_text, session)
+  end
+  if not again then
+    redis.call('HSET', INFLIGHT, '#', ARGV[2] .. ' ' .. first_text .. ' ' .. lapse_text .. ' ' .. ARGV[9], unpack(flying))
+  end
 end
-if last or n_taken > 0 then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
-if n_taken > 0 and not again then redis.call('HSET', STATE, 'fence', last_text) end
+if last_text then redis.call('HSET', STATE, 'fence', last_text) end
 if not state[4] then redis.call('HSET', STATE, 'layout', LAYOUT) end
-if ttl_ms > tonumber(state[6] or 0) then redis.call('HSET', STATE, 'ttl', whole(ttl_ms)) end
+if state[6] ~= ARGV[3] and ttl_ms > tonumber(state[6] or 0) then redis.call('HSET', STATE, 'ttl', whole(ttl_ms)) end
 save_parked()
-for field, n in pairs(counts) do redis.call('HINCRBY', COUNTERS, field, n) end
+for field, n in pairs(counts) do redis.call('HINCRBY', COUNTERS, field, whole(n)) end
 for _, run in ipairs(recorded) do
   redis.call('XADD', RUNS, 'MAXLEN', '~', 10000, '*',
     'schedule', run[1], 'planned', run[2], 'started', run[3], 'ended', run[4], 'outcome', run[5])
@@ -513,7 +558,7 @@ end
 ----------------------------------------------------------------------------------------------------------- what comes next
 
 if long or #due_out > 0 then
-  next_ms = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
+  next_ms = tonumber(redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] or -1)
   ready_left = nil
 end
 local more, place, lapse, lapsed = false, 0, -1, {}
@@ -530,10 +575,16 @@ if not more and not paused and next_ms >= 0 and (asleep or was_asleep or next_ms
   place = keep_alarm(next_ms, asleep and worker)
 end
 if place == 0 or paused then next_ms = -1 end
-if sleep and not more then
+if asleep and ARGV[6] == '2' then
   lapse, lapsed = lapses(SESSIONS, math.max(ttl_ms, tonumber(state[6] or 0)))
+end
+
+-- IDs of one length, as most are, travel as one string.
+local length = n_taken > 0 and #taken[1]
+for i = 2, n_taken do
+  if #taken[i] ~= length then length = nil end
 end
 local function some(list) return #list > 0 and list or 0 end -- a list costs a microsecond, empty too
 return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
-  n_taken > 0 and length and n_taken == n_ids and joined or some(taken), some(data), some(kinds), any_crash and taken_crashes or 0, some(owed),
-  more and 1 or 0, paused and 1 or 0, next_ms, place, some(parked_list()), lapse, some(lapsed) }
+  length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), some(kinds), some(taken_crashes), some(owed),
+  more and 1 or 0, paused and 1 or 0, next_ms, place, (state[3] or parked_changed) and some(parked_list()) or 0, lapse, some(lapsed) }

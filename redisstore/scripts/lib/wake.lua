@@ -1,9 +1,15 @@
--- wake: needs IDLE, WAKE (channel prefix), STALE_MS (age of a registration that nobody renews).
+-- wake: needs IDLE, WAKE (channel prefix).
+local STALE_MS = 13000 -- age at which a registration is passed over: longer than the longest safety poll, which renews it
 
 -- wake_one takes the longest asleep off the list and wakes it; registrations that nobody renewed are passed over.
 local function wake_one()
   -- read after write: who sleeps depends on what was done, and waking comes last
-  local sleeper = redis.call('ZRANGEBYSCORE', IDLE, whole(now_ms - STALE_MS), '+inf', 'LIMIT', 0, 1)[1]
+  local longest = redis.call('ZRANGE', IDLE, '0', '0', 'WITHSCORES')
+  local sleeper = longest[1]
+  if sleeper and now_ms - tonumber(longest[2]) > STALE_MS then
+    -- read after write: as above
+    sleeper = redis.call('ZRANGEBYSCORE', IDLE, whole(now_ms - STALE_MS), '+inf', 'LIMIT', '0', '1')[1]
+  end
   if sleeper then
     redis.call('ZREM', IDLE, sleeper)
     redis.call('PUBLISH', WAKE .. sleeper, 'w')
@@ -15,7 +21,7 @@ end
 local function keep_alarm(instant_ms, caller)
   local place = 0
   -- read after write: as above
-  for i, keeper in ipairs(redis.call('ZRANGEBYSCORE', IDLE, whole(now_ms - STALE_MS), '+inf', 'LIMIT', 0, 2)) do
+  for i, keeper in ipairs(redis.call('ZRANGEBYSCORE', IDLE, whole(now_ms - STALE_MS), '+inf', 'LIMIT', '0', '2')) do
     if keeper == caller then
       place = i
     else

@@ -1,0 +1,177 @@
+package redisstore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// A walk makes random calls of three sessions and keeps its own books of who holds what.
+type walk struct {
+	*bench
+	random *rand.Rand
+	made   int
+	held   map[string]map[string]int64 // session → job ID → fence
+	ended  map[string]int              // job ID → times it was done or died
+	fence  int64                       // the highest seen
+}
+
+var walkParks = []string{"mail", "report"}
+
+// Whatever is called in whatever order, answered or repeated: a job is held by one session at a time under a fence that was
+// never given out before, comes with its own envelope, and ends once.
+func TestARandomWalkLosesNothingAndDoublesNothing(t *testing.T) {
+	for seed := range uint64(4) {
+		onEveryServer(t, func(b *bench) {
+			w := &walk{bench: b, random: rand.New(rand.NewPCG(seed, 1)), held: map[string]map[string]int64{}, ended: map[string]int{}}
+			for range 150 {
+				w.step()
+			}
+			w.drain()
+		})
+	}
+}
+
+func (w *walk) step() {
+	if w.random.IntN(3) == 0 {
+		w.add()
+		return
+	}
+	w.call(fmt.Sprintf("s%d", w.random.IntN(3)), false)
+}
+
+// add enqueues up to seven jobs: with IDs of one length or of several, chosen or not, now or a moment later.
+func (w *walk) add() {
+	var items []chime.EnqueueItem
+	for range 1 + w.random.IntN(7) {
+		w.made++
+		id := fmt.Sprintf("job%05d", w.made)
+		if w.random.IntN(8) == 0 {
+			id += "-longer"
+		}
+		item := job(id)
+		item.Own = w.random.IntN(4) == 0
+		if w.random.IntN(4) == 0 {
+			item.In = time.Duration(1+w.random.IntN(3000)) * time.Microsecond
+		}
+		items = append(items, item)
+	}
+	w.enqueue(items...)
+}
+
+// call settles some of what a session holds and takes more, and makes the same call again now and then.
+func (w *walk) call(session string, draining bool) (taken int) {
+	held := w.held[session]
+	if held == nil {
+		held = map[string]int64{}
+		w.held[session] = held
+	}
+	call := chime.WorkCall{Take: w.random.IntN(8), Sleep: w.random.IntN(2) == 0, Lapses: w.random.IntN(2) == 0}
+	call.Ahead = w.random.IntN(call.Take + 1)
+	if draining || w.random.IntN(2) == 0 {
+		call.Serve = walkParks[:1+w.random.IntN(2)]
+	}
+	for id, fence := range held {
+		if draining || w.random.IntN(2) == 0 {
+			call.Settle = append(call.Settle, w.settlement(id, fence, draining))
+		}
+	}
+	if len(call.Settle) > 0 && w.random.IntN(4) == 0 { // one that it does not hold
+		call.Settle = append(call.Settle, chime.Settlement{ID: "job99999", Fence: 7, Kind: chime.SettleDone})
+	}
+	answer := w.work(session, call)
+	if w.numbers[session] > 0 && w.random.IntN(3) == 0 {
+		again := w.repeat(session, call)
+		if !reflect.DeepEqual(again.Taken, answer.Taken) || again.Err != nil {
+			w.Fatalf("call %d of %s repeated: %v, took %+v, want %+v", w.numbers[session], session, again.Err, again.Taken, answer.Taken)
+		}
+	}
+	w.settled(held, call, answer)
+	w.taken(held, call, answer)
+	return len(answer.Taken)
+}
+
+func (w *walk) settlement(id string, fence int64, draining bool) chime.Settlement {
+	s := chime.Settlement{ID: id, Fence: fence, Kind: chime.SettleDone}
+	if draining {
+		return s
+	}
+	switch w.random.IntN(9) {
+	case 0:
+		s.Kind, s.Delay, s.Failed = chime.SettleLater, time.Duration(w.random.IntN(3000))*time.Microsecond, true
+	case 1:
+		s.Kind = chime.SettleBack
+	case 2:
+		s.Kind, s.Name = chime.SettlePark, walkParks[w.random.IntN(2)]
+	case 3:
+		s.Kind = chime.SettleDead
+	}
+	return s
+}
+
+func (w *walk) settled(held map[string]int64, call chime.WorkCall, answer chime.WorkAnswer) {
+	for i, s := range call.Settle {
+		if refused := slices.Contains(answer.Refused, i); refused != (held[s.ID] != s.Fence) {
+			w.Fatalf("settlement of %s with fence %d refused: %v; held with %d", s.ID, s.Fence, refused, held[s.ID])
+		} else if refused {
+			continue
+		}
+		delete(held, s.ID)
+		if s.Kind == chime.SettleDone || s.Kind == chime.SettleDead {
+			w.ended[s.ID]++
+		}
+	}
+}
+
+func (w *walk) taken(held map[string]int64, call chime.WorkCall, answer chime.WorkAnswer) {
+	if len(answer.Taken) > call.Take {
+		w.Fatalf("%d taken, want at most %d", len(answer.Taken), call.Take)
+	}
+	for i, job := range answer.Taken {
+		for session, jobs := range w.held {
+			if jobs[job.ID] != 0 {
+				w.Fatalf("%s was taken while %s held it", job.ID, session)
+			}
+		}
+		switch {
+		case string(job.Body) != "\x01"+job.ID:
+			w.Fatalf("%s came with the envelope %q", job.ID, job.Body)
+		case job.Fence <= w.fence:
+			w.Fatalf("%s has fence %d, and there has been %d", job.ID, job.Fence, w.fence)
+		case job.Begun != (i < call.Take-call.Ahead):
+			w.Fatalf("job %d of a call for %d with %d ahead is begun: %v", i, call.Take, call.Ahead, job.Begun)
+		}
+		w.fence, held[job.ID] = job.Fence, job.Fence
+	}
+}
+
+// drain takes and ends all there is.
+func (w *walk) drain() {
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		for _, session := range []string{"s0", "s1", "s2"} {
+			w.call(session, true)
+		}
+		s := w.stats()
+		if s.Waiting+s.Delayed+s.InFlight+s.Parked == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			w.Fatalf("not drained: %+v", s)
+		}
+	}
+	for i := 1; i <= w.made; i++ {
+		id := fmt.Sprintf("job%05d", i)
+		if n := w.ended[id] + w.ended[id+"-longer"]; n != 1 {
+			w.Fatalf("%s ended %d times, want once", id, n)
+		}
+	}
+	if s := w.stats(); s.Done+s.Died != int64(w.made) || s.Enqueued != int64(w.made) {
+		w.Fatalf("%d jobs made, stats %+v", w.made, s)
+	}
+}
