@@ -10,7 +10,7 @@ const (
 	maxTake        = 500     // and takes at most so many
 	maxInstants    = 500     // placements of so many
 	maxCallBytes   = 1 << 20 // bodies in one call, unless a single one is larger
-	settleBatch    = 100     // so many outcomes do not wait for the next take
+	settleBatch    = 250     // so many outcomes do not wait for the next take
 	settleWait     = 20 * time.Millisecond
 	lapseNews      = time.Second // a busy worker asks no more often whose session lapses
 )

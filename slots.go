@@ -40,6 +40,7 @@ type slots struct {
 	known   bool          // average has been measured
 	pace    time.Duration // between two ends while flights wait: what a job costs this worker, handler and all; 0: unknown
 	lastEnd time.Time     // zero: nothing waited behind it
+	trip    time.Duration // of a call, lately; 0: unknown
 	flow    time.Duration // sum of the gaps since the pace was measured
 	flowed  int           // and their number
 }
@@ -192,7 +193,7 @@ func (s *slots) noteworthy() bool {
 		return false
 	case n >= settleBatch:
 		return true
-	case !s.low && s.waiting.len() <= s.target()/2:
+	case !s.low && s.waiting.len() <= s.mark(s.target()):
 		s.low = true
 		return true
 	default:
@@ -258,7 +259,26 @@ func (s *slots) room(coming int) (free, ahead int, worth bool) {
 	target := s.target()
 	free = max(0, s.size-load)
 	ahead = max(0, s.size+target-load) - free
-	return free, ahead, ahead > 0 && load <= s.size+target/2
+	return free, ahead, ahead > 0 && load <= s.size+s.mark(target)
+}
+
+// mark is how few jobs may wait before the next are asked for: half of what is worth taking ahead, or fewer if those last
+// for two calls, so that a call carries many. What one call cannot bring is asked for earlier. The caller holds mu.
+func (s *slots) mark(target int) int {
+	if s.pace == 0 || s.trip == 0 {
+		return target / 2
+	}
+	return min(target/2, max(int(2*s.trip/s.pace), target-maxTake, 1))
+}
+
+// travelled notes how long a call was under way.
+func (s *slots) travelled(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.trip == 0 {
+		s.trip = d
+	}
+	s.trip += (d - s.trip) / 8
 }
 
 // collected is what has happened in the slots since the taker looked last.

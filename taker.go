@@ -39,6 +39,7 @@ type taker struct {
 	requests chan request
 	replies  chan reply
 	calling  bool      // a request is under way
+	sentAt   time.Time // the last one of work
 	arrived  []arrival // answers whose jobs are not admitted yet
 	arriving int       // and the number of these
 	hangar   hangar
@@ -247,6 +248,7 @@ func (t *taker) work(now time.Time) bool {
 	if len(r.work) == 0 {
 		return false
 	}
+	t.sentAt = now
 	t.requests <- r
 	return true
 }
@@ -276,6 +278,9 @@ func (t *taker) divide(room int, asked []*lane) []int {
 
 // absorb takes in what a round trip has brought.
 func (t *taker) absorb(r reply, now time.Time) {
+	if r.work != nil && len(r.lanes) > 0 {
+		t.slots.travelled(now.Sub(t.sentAt))
+	}
 	for i, l := range r.lanes {
 		switch {
 		case r.work != nil && i < len(r.worked):
