@@ -99,11 +99,13 @@ var cancellableKey = func() any {
 	return probe.key
 }()
 
-// keyProbe remembers the key of the last question.
+// keyProbe has ended and remembers the key of the last question.
 type keyProbe struct {
 	context.Context
 	key any
 }
+
+func (p *keyProbe) Err() error { return context.Canceled }
 
 func (p *keyProbe) Value(key any) any {
 	p.key = key

@@ -33,7 +33,6 @@ type slots struct {
 	began     []*flight // of those taken ahead, begun since the last collect
 	ended     []*flight // returned since the last collect, in the order of their ends
 	quiet     bool      // the taker is waiting for an answer and will look by itself
-	lookAt    time.Time // the taker looks by itself at this instant; zero: never
 	expiry    time.Time // no running flight's time is up before; zero: none has an end
 
 	average time.Duration // of a handler
@@ -185,20 +184,17 @@ func (s *slots) end(f *flight, now time.Time) {
 }
 
 // noteworthy reports whether the taker has something to do about the flights that have ended, although others follow in
-// their slots: many outcomes to send, room to take more, or a first outcome that would wait too long for it to look by
-// itself. The caller holds mu.
+// their slots: many outcomes to send, or room to take more. For the rest it comes by itself, when the first of what waits
+// would have waited too long, and that is before an outcome has. The caller holds mu.
 func (s *slots) noteworthy() bool {
-	switch n := len(s.ended); {
-	case n == 0:
-		return false
-	case n >= settleBatch:
+	switch {
+	case len(s.ended) >= settleBatch:
 		return true
 	case !s.low && s.waiting.len() <= s.mark(s.target()):
 		s.low = true
 		return true
-	default:
-		return n == 1 && (s.lookAt.IsZero() || s.lookAt.After(s.ended[0].endedAt.Add(settleWait)))
 	}
+	return false
 }
 
 // nudge makes the taker look, unless it does so soon anyway. The caller holds mu.
@@ -294,11 +290,11 @@ func (s *slots) collect(c *collected) {
 	s.mu.Unlock()
 }
 
-// rest says whether the taker looks by itself soon, at the latest at an instant, so that nobody needs to nudge it.
-func (s *slots) rest(quiet bool, until time.Time) {
+// rest says whether the taker looks by itself soon, so that nobody needs to nudge it.
+func (s *slots) rest(quiet bool) {
 	s.mu.Lock()
-	s.quiet, s.lookAt = quiet, until
-	if !quiet && len(s.ended) > 0 && (s.noteworthy() || s.waiting.len() == 0 || s.lookAt.After(s.ended[0].endedAt.Add(settleWait))) {
+	s.quiet = quiet
+	if !quiet && len(s.ended) > 0 && (s.noteworthy() || s.waiting.len() == 0) {
 		s.wake()
 	}
 	s.mu.Unlock()

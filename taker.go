@@ -146,7 +146,7 @@ func (t *taker) loop(stop <-chan struct{}) error {
 		}
 		timer.Reset(until.Sub(now))
 
-		t.slots.rest(t.calling, until)
+		t.slots.rest(t.calling)
 		select {
 		case <-t.slots.poke:
 		case r := <-t.replies:

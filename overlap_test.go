@@ -1,0 +1,287 @@
+package chime
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// atEachCall calls look at every call of Work, as it is sent, with the call.
+func atEachCall(store *fakeJobStore, look func(*WorkCall)) {
+	store.keepCalls = true
+	store.fault = func(act string, _ Partition) (before, after error) {
+		if act == "work" {
+			store.mu.Lock()
+			call := store.workCalls[len(store.workCalls)-1]
+			store.mu.Unlock()
+			look(&call)
+		}
+		return nil, nil
+	}
+}
+
+// taken is how many jobs the store has ever handed out.
+func (s *fakeJobStore) taken() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fence
+}
+
+// slowLog takes a millisecond to tell, and counts what it has told.
+type slowLog struct {
+	slog.Handler
+	told atomic.Int64
+}
+
+func (l *slowLog) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l *slowLog) Handle(context.Context, slog.Record) error {
+	time.Sleep(time.Millisecond)
+	l.told.Add(1)
+	return nil
+}
+
+func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreLookedAt(t *testing.T) {
+	for _, concurrency := range []int{1, 10, 100} {
+		synctest.Test(t, func(t *testing.T) {
+			store := newFakeJobStore(t)
+			store.lag = 2 * time.Millisecond
+			store.add("default", job("work"), ids(20000)...)
+			for i, id := range store.part(Partition{Queue: "default"}).ready {
+				if i%100 == 99 {
+					store.part(Partition{Queue: "default"}).jobs[id] = nil // dead, and told, when its turn comes
+				}
+			}
+			var ran atomic.Int64
+			var log slowLog
+			var calls, notRun, notLookedAt []int64
+			atEachCall(store, func(*WorkCall) {
+				taken := store.taken()
+				calls = append(calls, taken)
+				notRun = append(notRun, taken-taken/100-ran.Load())
+				notLookedAt = append(notLookedAt, taken/100-log.told.Load())
+			})
+			w := NewWorker(store, WorkerOptions{Concurrency: concurrency, Logger: slog.New(&log)})
+			w.Handle("work", func(context.Context, *Job) error {
+				time.Sleep(time.Microsecond)
+				ran.Add(1)
+				return nil
+			})
+			stop := working(t, w)
+			pass(time.Minute)
+			if ran.Load() != 19800 || log.told.Load() != 200 || len(calls) < 40 {
+				t.Fatalf("%d ran and %d were dead with %d calls, want 19800 and 200 with 40 calls at least", ran.Load(), log.told.Load(), len(calls))
+			}
+			for i := 15; i < 35; i++ {
+				if last := calls[i] - calls[i-1]; notRun[i] < last*9/10 || notLookedAt[i] < last/100 {
+					t.Errorf("concurrency %d: the last answer brought %d jobs; when the next call was sent %d had not run and %d of the dead were not looked at, want none to be", concurrency, last, notRun[i], notLookedAt[i])
+				}
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			store.checkEmpty()
+		})
+	}
+}
+
+func TestNoMoreIsInHandThanSlotsAndFourMillisecondsOfWork(t *testing.T) {
+	for _, test := range []struct {
+		work        time.Duration
+		concurrency int
+		most        int64
+	}{
+		{time.Microsecond, 10, 10 + 1000},
+		{100 * time.Microsecond, 10, 10 + 400},
+		{time.Millisecond, 10, 10 + 40},
+		{time.Millisecond, 100, 100 + 400},
+		{5 * time.Millisecond, 100, 100},
+		{time.Second, 7, 7},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := newFakeJobStore(t)
+			store.lag = 300 * time.Microsecond
+			var ran atomic.Int64
+			var most int64
+			atEachCall(store, func(call *WorkCall) { most = max(most, store.taken()-ran.Load()+int64(call.Take)) })
+			w := NewWorker(store, WorkerOptions{Concurrency: test.concurrency, Logger: quiet()})
+			w.Handle("work", func(context.Context, *Job) error {
+				time.Sleep(test.work)
+				ran.Add(1)
+				return nil
+			})
+			store.add("default", job("work"), ids(5000)...)
+			stop := working(t, w)
+			for ran.Load() < 2500 {
+				pass(test.work)
+			}
+			if most > test.most || most < test.most*3/4 {
+				t.Errorf("handlers of %v, %d at once: %d jobs were in hand or asked for, want nearly %d and no more", test.work, test.concurrency, most, test.most)
+			}
+			if n := store.kinds()[SettleBack]; n > 0 {
+				t.Errorf("handlers of %v, %d at once: %d jobs were given back, want none", test.work, test.concurrency, n)
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			store.checkEmpty()
+		})
+	}
+}
+
+func TestASessionLostBetweenTwoCallsLosesNoJob(t *testing.T) {
+	for lost := 3; lost < 12; lost++ {
+		synctest.Test(t, func(t *testing.T) {
+			store := newFakeJobStore(t)
+			store.lag = 2 * time.Millisecond
+			calls := 0
+			atEachCall(store, func(*WorkCall) {
+				if calls++; calls == lost {
+					store.reapAll() // the call finds its session gone; an answer's jobs are just being admitted
+				}
+			})
+			w := NewWorker(store, WorkerOptions{Concurrency: 10, Logger: quiet()})
+			var ran atomic.Int64
+			w.Handle("work", func(context.Context, *Job) error {
+				time.Sleep(time.Microsecond)
+				ran.Add(1)
+				return nil
+			})
+			store.add("default", job("work"), ids(6000)...)
+			stop := working(t, w)
+			pass(time.Minute)
+			if got := store.kinds(); got[SettleDone] != 6000 || ran.Load() < 6000 || ran.Load() > 6000+10+2*maxAhead {
+				t.Errorf("session lost at call %d: %d handlers ran and %v settled, want 6000 done", lost, ran.Load(), got)
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			store.checkEmpty()
+		})
+	}
+}
+
+func TestHandlersThatBlockGetAllSlotsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		w := NewWorker(store, WorkerOptions{Concurrency: 100, Logger: quiet()})
+		var running atomic.Int64
+		release := make(chan struct{})
+		w.Handle("short", func(context.Context, *Job) error { return nil })
+		w.Handle("long", func(context.Context, *Job) error {
+			running.Add(1)
+			<-release
+			return nil
+		})
+		store.add("default", job("short"), ids(3000)...)
+		stop := working(t, w)
+		pass(time.Second)
+		begun := time.Now()
+		long := make([]string, 300)
+		for i := range long {
+			long[i] = fmt.Sprint("long-", i)
+		}
+		store.add("default", job("long"), long...)
+		synctest.Wait()
+		if running.Load() != 100 || !time.Now().Equal(begun) {
+			t.Errorf("%d handlers that block run after %v, want all 100 at once", running.Load(), time.Since(begun))
+		}
+		close(release)
+		pass(time.Second)
+		if got := store.kinds(); got[SettleDone] != 3300 {
+			t.Errorf("settled %v, want 3300 done", got)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		store.checkEmpty()
+	})
+}
+
+func TestAHandlerMayKeepItsJobAndContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		w := NewWorker(store, WorkerOptions{Concurrency: 3, Logger: quiet()})
+		var mu sync.Mutex
+		kept := make(map[string]*Job)
+		var contexts []context.Context
+		w.Handle("work", func(ctx context.Context, job *Job) error {
+			mu.Lock()
+			defer mu.Unlock()
+			kept[job.ID] = job
+			contexts = append(contexts, ctx)
+			return nil
+		})
+		store.add("default", envelope{name: "work", payload: []byte("payload")}, ids(5000)...)
+		stop := working(t, w)
+		pass(time.Second)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if len(kept) != 5000 {
+			t.Errorf("%d jobs ran, want 5000", len(kept))
+		}
+		fences := make(map[int64]bool)
+		for id, job := range kept {
+			if job.ID != id || string(job.Payload) != "payload" || job.Attempt != 1 {
+				t.Fatalf("job %s was kept and is %+v now", id, *job)
+			}
+			fences[job.Fence] = true
+		}
+		if len(fences) != 5000 {
+			t.Errorf("%d fences of 5000 jobs that were kept", len(fences))
+		}
+		if i := slices.IndexFunc(contexts, func(c context.Context) bool { return c.Err() != context.Canceled }); i >= 0 {
+			t.Errorf("a context that was kept has Err = %v, want Canceled", contexts[i].Err())
+		}
+	})
+}
+
+func TestAnOutcomeWaitsAtMostTwentyMilliseconds(t *testing.T) {
+	for _, work := range []time.Duration{time.Microsecond, time.Millisecond, 3 * time.Millisecond, 7 * time.Millisecond, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			store := newFakeJobStore(t)
+			store.lag = 200 * time.Microsecond
+			var mu sync.Mutex
+			ended := make(map[string]time.Time)
+			var worst time.Duration
+			atEachCall(store, func(call *WorkCall) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, settlement := range call.Settle {
+					if at, ok := ended[settlement.ID]; ok { // others were given back
+						worst = max(worst, time.Since(at))
+					}
+				}
+			})
+			w := NewWorker(store, WorkerOptions{Concurrency: 4, Logger: quiet()})
+			w.Handle("work", func(_ context.Context, job *Job) error {
+				d := work
+				if job.ID[len(job.ID)-1] == '7' {
+					d = 50 * time.Millisecond // so that slots end at odd moments
+				}
+				time.Sleep(d)
+				mu.Lock()
+				ended[job.ID] = time.Now()
+				mu.Unlock()
+				return nil
+			})
+			store.add("default", job("work"), ids(333)...)
+			stop := working(t, w)
+			pass(3 * time.Hour)
+			if most := settleWait + store.lag; worst > most || len(ended) != 333 {
+				t.Errorf("handlers of %v: an outcome waited %v before it was sent, want at most %v (%d ran)", work, worst, most, len(ended))
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			store.checkEmpty()
+		})
+	}
+}
