@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,12 +20,14 @@ var (
 	removeScript   = load("remove")
 	pauseScript    = load("pause")
 	registryScript = load("registry")
+	registerScript = load("register")
 )
 
 const (
-	declareBatch = 100       // schedules a script
-	declareBytes = 512 << 10 // of definitions a script
-	moveRounds   = 8         // how often a declaration follows a schedule that others move meanwhile
+	declareBatch  = 100       // schedules a script
+	registerBatch = 500       // schedules a script of the registry
+	declareBytes  = 512 << 10 // of definitions a script
+	moveRounds    = 8         // how often a declaration follows a schedule that others move meanwhile
 )
 
 // Declare creates or changes schedules, and moves those whose queue is another now.
@@ -79,17 +82,12 @@ func (s *Store) registerQueues(ctx context.Context, declarations []chime.Declara
 // bringHere writes where new schedules live, and moves those that live elsewhere. It returns the ones that now live in the
 // queue they are declared for; a move that failed is told in its answer.
 func (s *Store) bringHere(ctx context.Context, declarations []chime.Declaration, pending []int, answers []chime.DeclareAnswer) (here []int, err error) {
-	pipe := s.client.Pipeline()
-	homes := make([]*redis.StringCmd, len(pending))
-	for j, i := range pending {
-		pipe.HSetNX(ctx, s.keys.registry(), declarations[i].Name, declarations[i].Queue)
-		homes[j] = pipe.HGet(ctx, s.keys.registry(), declarations[i].Name)
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, failure("look up schedules in", s.keys.registry(), err)
+	homes, err := s.register(ctx, declarations, pending)
+	if err != nil {
+		return nil, err
 	}
 	for j, i := range pending {
-		if from := homes[j].Val(); from != declarations[i].Queue {
+		if from := homes.text(j); from != declarations[i].Queue {
 			owed, err := s.move(ctx, declarations[i].Name, from, declarations[i].Queue)
 			if err != nil {
 				answers[i].Err = err
@@ -182,26 +180,42 @@ func readDeclared(values reply, at int, declared *chime.Declaration, answer *chi
 // confirmHomes writes the registry again for schedules that somebody deleted while they were declared, and returns those
 // that the registry says live elsewhere.
 func (s *Store) confirmHomes(ctx context.Context, declarations []chime.Declaration, here []int, answers []chime.DeclareAnswer) (elsewhere []int, err error) {
-	pipe := s.client.Pipeline()
-	homes := map[int]*redis.StringCmd{}
+	var written []int
 	for _, i := range here {
 		if answers[i].New || answers[i].Changed {
-			pipe.HSetNX(ctx, s.keys.registry(), declarations[i].Name, declarations[i].Queue)
-			homes[i] = pipe.HGet(ctx, s.keys.registry(), declarations[i].Name)
+			written = append(written, i)
 		}
 	}
-	if len(homes) == 0 {
+	if len(written) == 0 {
 		return nil, nil
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return here, failure("confirm schedules in", s.keys.registry(), err)
+	homes, err := s.register(ctx, declarations, written)
+	if err != nil {
+		return here, err
 	}
-	for i, home := range homes {
-		if home.Val() != declarations[i].Queue {
+	for j, i := range written {
+		if homes.text(j) != declarations[i].Queue {
 			elsewhere = append(elsewhere, i)
 		}
 	}
 	return elsewhere, nil
+}
+
+// register writes the queues of some declarations into the registry where it has none for them, and returns what it has.
+func (s *Store) register(ctx context.Context, declarations []chime.Declaration, which []int) (reply, error) {
+	homes := make(reply, 0, len(which))
+	for some := range slices.Chunk(which, registerBatch) {
+		args := make([]any, 0, 2*len(some))
+		for _, i := range some {
+			args = append(args, declarations[i].Name, declarations[i].Queue)
+		}
+		values, err := s.one(ctx, "look up schedules in", s.keys.registry(), call{&registerScript, []string{s.keys.registry()}, args})
+		if err != nil {
+			return nil, err
+		}
+		homes = append(homes, values...)
+	}
+	return homes, nil
 }
 
 // Remove deletes a schedule and what is placed of it.

@@ -448,7 +448,7 @@ func TestNamesGoThroughAllSchedulesThatStay(t *testing.T) {
 			declarations = append(declarations, chime.Declaration{
 				Name: fmt.Sprintf("stays%04d", i), Queue: []string{"default", "mail"}[i%2], Overlap: "skip", Body: []byte(`{"job":"j"}`)})
 		}
-		for some := range slices.Chunk(declarations, 20) {
+		for some := range slices.Chunk(declarations, 100) {
 			for _, answer := range b.store.Declare(b.Context(), some) {
 				if answer.Err != nil {
 					b.Fatal(answer.Err)

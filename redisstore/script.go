@@ -45,7 +45,7 @@ func Scripts() []string {
 	all := []script{
 		abdicateScript, announceScript, arriveScript, closeScript, declareScript, departScript, departedScript, enqueueScript, extendScript,
 		leadScript, leaveScript, lookScript, owedScript, pauseScript, placeScript, postponeScript, queueScript, reapScript,
-		registryScript, removeScript, sweepScript, workScript,
+		registerScript, registryScript, removeScript, sweepScript, workScript,
 	}
 	texts := make([]string, len(all))
 	for i, s := range all {
