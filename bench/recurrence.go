@@ -205,4 +205,6 @@ func (next calendar) time(today time.Time, least time.Duration) (nanoseconds, al
 }
 
 // lastNext keeps the compiler from leaving the work out.
+//
+//lint:ignore U1000 it is written only, on purpose
 var lastNext time.Time
