@@ -77,4 +77,5 @@ var measures = slices.Concat([]measure{
 },
 	recurrenceMeasures(),
 	scheduleMeasures(),
+	limitMeasures(),
 )

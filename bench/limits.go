@@ -1,0 +1,435 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// limitMeasures time the longest script of a call of the store at its largest batch. While a script runs the server does
+// nothing else: none may take longer than 5 ms.
+func limitMeasures() []measure {
+	all := make([]measure, len(largestCalls))
+	for i, c := range largestCalls {
+		all[i] = c.measure()
+	}
+	return all
+}
+
+// A largestCall is a call of the store as large as the roles make it.
+type largestCall struct {
+	name string
+	prep func(ctx context.Context, l *limits) error // once
+	// each readies one call and has it timed.
+	each func(ctx context.Context, l *limits) error
+}
+
+// behind is how much waits in the structures that a call meets.
+const behind = 100_000
+
+var largestCalls = []largestCall{
+	{"enqueue 500 of 100 B", nil, func(ctx context.Context, l *limits) error { return l.enqueue(ctx, 500, payloadBytes, now) }},
+	{"enqueue 100 of 10 KiB", nil, func(ctx context.Context, l *limits) error { return l.enqueue(ctx, 100, 10<<10, now) }},
+	{"enqueue 10 of 100 KiB", nil, func(ctx context.Context, l *limits) error { return l.enqueue(ctx, 10, 100<<10, now) }},
+	{"enqueue 500 delayed, own IDs", fillDelayed, func(ctx context.Context, l *limits) error { return l.enqueue(ctx, 500, payloadBytes, later) }},
+	{"take 500", nil, func(ctx context.Context, l *limits) error { return l.take(ctx, 500, payloadBytes) }},
+	{"take 100 of 10 KiB", nil, func(ctx context.Context, l *limits) error { return l.take(ctx, 100, 10<<10) }},
+	{"take 10 of 100 KiB", nil, func(ctx context.Context, l *limits) error { return l.take(ctx, 10, 100<<10) }},
+	{"take 500 that are due", fillDelayed, func(ctx context.Context, l *limits) error { return l.takeDue(ctx) }},
+	{"settle 500 and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, chime.SettleDone, 0) }},
+	{"retry 500 of 2 KiB and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, chime.SettleLater, 2<<10) }},
+	{"bury 500 of 2 KiB and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, chime.SettleDead, 2<<10) }},
+	{"give 500 back and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, chime.SettleBack, 0) }},
+	{"park 500 and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, chime.SettlePark, 0) }},
+	{"declare 100 of 250 B", nil, func(ctx context.Context, l *limits) error { return l.declare(ctx, 100, 250) }},
+	{"declare 100 of 5 KiB", nil, func(ctx context.Context, l *limits) error { return l.declare(ctx, 100, 5<<10) }},
+	{"place 500", nil, func(ctx context.Context, l *limits) error { return l.place(ctx) }},
+	{"take 500 occurrences", nil, func(ctx context.Context, l *limits) error { return l.takeOccurrences(ctx) }},
+	{"settle 500 occurrences", nil, func(ctx context.Context, l *limits) error { return l.settleOccurrences(ctx) }},
+	{"reap 500", nil, func(ctx context.Context, l *limits) error { return l.reap(ctx) }},
+	{"look", fillDelayed, func(ctx context.Context, l *limits) error { return l.look(ctx) }},
+	{"sweep 500 dead", nil, func(ctx context.Context, l *limits) error { return l.sweep(ctx) }},
+	{"names", fillSchedules, func(ctx context.Context, l *limits) error { return l.names(ctx) }},
+}
+
+func (c largestCall) measure() measure {
+	return measure{
+		name: "limit: " + c.name, group: "limits", only: []string{"chime"}, once: true,
+		about: "the time of the longest script or command of one call, as SLOWLOG tells it: " + c.name,
+		run: func(ctx context.Context, r *rig, _ peer) ([]figure, error) {
+			s := openNamespace(r, "limits")
+			defer s.close()
+			l := &limits{namespace: s, rig: r, part: chime.Partition{Queue: chime.DefaultQueue}, caller: fmt.Sprintf("%016x", rand.Uint64())}
+			if err := r.redis.client.ConfigSet(ctx, "slowlog-log-slower-than", "0").Err(); err != nil {
+				return nil, err
+			}
+			defer r.redis.client.ConfigSet(context.WithoutCancel(ctx), "slowlog-log-slower-than", "10000")
+			if c.prep != nil {
+				if err := c.prep(ctx, l); err != nil {
+					return nil, err
+				}
+			}
+			for range 15 {
+				if err := c.each(ctx, l); err != nil {
+					return nil, err
+				}
+			}
+			return []figure{
+				{name: "median", unit: "ms", value: middle(l.times), less: true},
+				{name: "longest", unit: "ms", value: slices.Max(l.times), less: true},
+			}, nil
+		},
+	}
+}
+
+// limits makes the calls of one largestCall.
+type limits struct {
+	*namespace
+	rig     *rig
+	part    chime.Partition
+	caller  string
+	calls   int64
+	ids     int64
+	session string
+	number  int64
+	times   []float64 // of the longest command of each timed call, ms
+}
+
+// timed does something and notes how long its longest command took.
+func (l *limits) timed(ctx context.Context, do func() error) error {
+	if err := l.client.Do(ctx, "SLOWLOG", "RESET").Err(); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	log, err := l.client.SlowLogGet(ctx, 100).Result()
+	if err != nil {
+		return err
+	}
+	var longest time.Duration
+	for _, entry := range log {
+		if len(entry.Args) > 0 && !strings.EqualFold(entry.Args[0], "SLOWLOG") {
+			longest = max(longest, entry.Duration)
+		}
+	}
+	l.times = append(l.times, micros(longest)/1e3)
+	return nil
+}
+
+type instant func(item *chime.EnqueueItem)
+
+func now(*chime.EnqueueItem)        {}
+func later(item *chime.EnqueueItem) { item.In, item.Own = time.Hour, true }
+
+// items are new jobs.
+func (l *limits) items(n, bytes int, when instant) []chime.EnqueueItem {
+	items := make([]chime.EnqueueItem, n)
+	body := []byte("\x01" + strings.Repeat("x", bytes-1))
+	for i := range items {
+		l.ids++
+		items[i] = chime.EnqueueItem{ID: fmt.Sprintf("job%010d", l.ids), Body: body}
+		when(&items[i])
+	}
+	return items
+}
+
+func (l *limits) send(ctx context.Context, items []chime.EnqueueItem) error {
+	l.calls++
+	return l.store.Enqueue(ctx, []chime.EnqueueCall{{Partition: l.part, Caller: l.caller, Number: l.calls, Items: items}})[0].Err
+}
+
+func (l *limits) enqueue(ctx context.Context, n, bytes int, when instant) error {
+	items := l.items(n, bytes, when)
+	return l.timed(ctx, func() error { return l.send(ctx, items) })
+}
+
+func fillDelayed(ctx context.Context, l *limits) error {
+	for range behind / 500 {
+		if err := l.send(ctx, l.items(500, payloadBytes, later)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin starts a session.
+func (l *limits) begin() { l.session, l.number = fmt.Sprintf("%016x", rand.Uint64()), 0 }
+
+// work makes the session's next call.
+func (l *limits) work(ctx context.Context, call chime.WorkCall) (chime.WorkAnswer, error) {
+	l.number++
+	call.Partition, call.Worker, call.Session, call.Number = l.part, "bench", l.session, l.number
+	if call.TTL == 0 {
+		call.TTL = chime.DefaultSessionTTL
+	}
+	answer := l.store.Work(ctx, []chime.WorkCall{call})[0]
+	if answer.Err == nil && len(answer.Refused) > 0 {
+		answer.Err = errors.New("settlements were refused")
+	}
+	return answer, answer.Err
+}
+
+// takenAll takes n jobs and fails where there are fewer.
+func (l *limits) takenAll(ctx context.Context, n int, call chime.WorkCall) (chime.WorkAnswer, error) {
+	call.Take = n
+	answer, err := l.work(ctx, call)
+	if err == nil && len(answer.Taken) != n {
+		err = fmt.Errorf("took %d of %d", len(answer.Taken), n)
+	}
+	return answer, err
+}
+
+// finish settles what was taken as done.
+func (l *limits) finish(ctx context.Context, jobs []chime.TakenJob) error {
+	_, err := l.work(ctx, chime.WorkCall{Settle: settlements(jobs, chime.SettleDone, nil)})
+	return err
+}
+
+func settlements(jobs []chime.TakenJob, kind chime.SettleKind, body []byte) []chime.Settlement {
+	all := make([]chime.Settlement, len(jobs))
+	for i, job := range jobs {
+		all[i] = chime.Settlement{ID: job.ID, Fence: job.Fence, Kind: kind, Body: body}
+		switch kind {
+		case chime.SettleLater:
+			all[i].Delay, all[i].Failed = time.Hour, true
+		case chime.SettlePark:
+			all[i].Name = "nobody"
+		}
+	}
+	return all
+}
+
+func (l *limits) take(ctx context.Context, n, bytes int) error {
+	if err := l.send(ctx, l.items(n, bytes, now)); err != nil {
+		return err
+	}
+	return l.takeAndFinish(ctx, n)
+}
+
+func (l *limits) takeAndFinish(ctx context.Context, n int) error {
+	l.begin()
+	var answer chime.WorkAnswer
+	if err := l.timed(ctx, func() (err error) { answer, err = l.takenAll(ctx, n, chime.WorkCall{}); return err }); err != nil {
+		return err
+	}
+	return l.finish(ctx, answer.Taken)
+}
+
+// takeDue takes jobs whose instant has come, with many behind them.
+func (l *limits) takeDue(ctx context.Context) error {
+	due := l.items(500, payloadBytes, func(item *chime.EnqueueItem) { item.In, item.Own = time.Millisecond, true })
+	if err := l.send(ctx, due); err != nil {
+		return err
+	}
+	if err := pause(ctx, 10*time.Millisecond); err != nil {
+		return err
+	}
+	return l.takeAndFinish(ctx, 500)
+}
+
+// settle ends 500 jobs of a kind and takes 500 more in the same call.
+func (l *limits) settle(ctx context.Context, kind chime.SettleKind, bytes int) error {
+	for range 2 {
+		if err := l.send(ctx, l.items(500, payloadBytes, now)); err != nil {
+			return err
+		}
+	}
+	l.begin()
+	answer, err := l.takenAll(ctx, 500, chime.WorkCall{})
+	if err != nil {
+		return err
+	}
+	settled := settlements(answer.Taken, kind, []byte(strings.Repeat("\x01", bytes)))
+	if err := l.timed(ctx, func() error {
+		answer, err = l.takenAll(ctx, 500, chime.WorkCall{Settle: settled})
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := l.finish(ctx, answer.Taken); err != nil || kind != chime.SettleBack {
+		return err
+	}
+	if answer, err = l.takenAll(ctx, 500, chime.WorkCall{}); err != nil { // those given back
+		return err
+	}
+	return l.finish(ctx, answer.Taken)
+}
+
+// definitions are new schedules.
+func (l *limits) definitions(n, bytes int) []chime.Declaration {
+	all := make([]chime.Declaration, n)
+	for i := range all {
+		l.ids++
+		body := `{"version":1,"job":"work","args":"`
+		all[i] = chime.Declaration{Name: fmt.Sprintf("schedule%08d", l.ids), Queue: chime.DefaultQueue, Overlap: chime.OverlapSkip,
+			Body: []byte(body + strings.Repeat("x", bytes-len(body)-2) + `"}`)}
+	}
+	return all
+}
+
+func (l *limits) declare(ctx context.Context, n, bytes int) error {
+	all := l.definitions(n, bytes)
+	return l.timed(ctx, func() error { _, err := l.declared(ctx, all); return err })
+}
+
+// declared declares and returns an occurrence of now for each to be placed.
+func (l *limits) declared(ctx context.Context, all []chime.Declaration) ([]chime.Placement, error) {
+	var placements []chime.Placement
+	for _, answer := range l.store.Declare(ctx, all) {
+		if answer.Err != nil {
+			return nil, answer.Err
+		}
+		placements = append(placements, chime.Placement{Partition: answer.Partition, Name: answer.Owed.Name, Revision: answer.Revision,
+			Cursor: answer.Owed.Cursor, Instants: []time.Time{answer.Created}})
+	}
+	return placements, nil
+}
+
+// placements are for 500 new schedules.
+func (l *limits) placements(ctx context.Context) ([]chime.Placement, error) {
+	var all []chime.Placement
+	for range 5 {
+		some, err := l.declared(ctx, l.definitions(100, 250))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+func (l *limits) putPlaced(ctx context.Context, placements []chime.Placement) error {
+	for _, answer := range l.store.Place(ctx, placements) {
+		if answer.Err != nil || answer.Placed != 1 {
+			return fmt.Errorf("place: %+v", answer)
+		}
+	}
+	return nil
+}
+
+func (l *limits) place(ctx context.Context) error {
+	all, err := l.placements(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		all[i].Instants[0] = all[i].Instants[0].AddDate(1, 0, 0)
+	}
+	return l.timed(ctx, func() error { return l.putPlaced(ctx, all) })
+}
+
+// occurrences makes 500 due that are not taken.
+func (l *limits) occurrences(ctx context.Context) error {
+	all, err := l.placements(ctx)
+	if err != nil {
+		return err
+	}
+	l.begin()
+	return l.putPlaced(ctx, all)
+}
+
+func (l *limits) takeOccurrences(ctx context.Context) error {
+	if err := l.occurrences(ctx); err != nil {
+		return err
+	}
+	return l.takeAndFinish(ctx, 500)
+}
+
+func (l *limits) settleOccurrences(ctx context.Context) error {
+	if err := l.occurrences(ctx); err != nil {
+		return err
+	}
+	answer, err := l.takenAll(ctx, 500, chime.WorkCall{})
+	if err != nil {
+		return err
+	}
+	settled := settlements(answer.Taken, chime.SettleDone, nil)
+	for i := range settled {
+		settled[i].Run = &chime.RunRecord{Started: answer.Now, Ended: answer.Now, Outcome: "done"}
+	}
+	return l.timed(ctx, func() error { _, err := l.work(ctx, chime.WorkCall{Settle: settled}); return err })
+}
+
+// reap returns the jobs of a session that has lapsed.
+func (l *limits) reap(ctx context.Context) error {
+	if err := l.send(ctx, l.items(500, payloadBytes, now)); err != nil {
+		return err
+	}
+	l.begin()
+	answer, err := l.takenAll(ctx, 500, chime.WorkCall{TTL: 50 * time.Millisecond})
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, 60*time.Millisecond); err != nil {
+		return err
+	}
+	look := l.store.Look(ctx, []chime.LookCall{{Partition: l.part, Worker: "bench"}})[0]
+	if look.Err != nil || len(look.Lapsed) != 1 {
+		return fmt.Errorf("one session lapsed, but the store says %+v", look)
+	}
+	call := chime.ReapCall{Partition: l.part, Session: l.session, Seen: look.Lapsed[0].Lapse, Seed: 1}
+	var done bool
+	if err := l.timed(ctx, func() (err error) { done, err = l.store.Reap(ctx, call); return err }); err != nil {
+		return err
+	}
+	for !done {
+		if done, err = l.store.Reap(ctx, call); err != nil {
+			return err
+		}
+	}
+	l.begin()
+	if answer, err = l.takenAll(ctx, 500, chime.WorkCall{}); err != nil {
+		return err
+	}
+	return l.finish(ctx, answer.Taken)
+}
+
+func (l *limits) look(ctx context.Context) error {
+	return l.timed(ctx, func() error {
+		return l.store.Look(ctx, []chime.LookCall{{Partition: l.part, Worker: "bench", Sleep: true}})[0].Err
+	})
+}
+
+// deadKept is how many dead jobs a store keeps by default.
+const deadKept = 10_000
+
+// sweep buries 500 beyond those that are kept.
+func (l *limits) sweep(ctx context.Context) error {
+	for dead := int64(0); dead < deadKept+500; {
+		if err := l.send(ctx, l.items(500, payloadBytes, now)); err != nil {
+			return err
+		}
+		l.begin()
+		answer, err := l.takenAll(ctx, 500, chime.WorkCall{})
+		if err != nil {
+			return err
+		}
+		if _, err := l.work(ctx, chime.WorkCall{Settle: settlements(answer.Taken, chime.SettleDead, []byte("\x01"))}); err != nil {
+			return err
+		}
+		if dead, err = l.client.ZCard(ctx, l.key("dead")).Result(); err != nil {
+			return err
+		}
+	}
+	return l.timed(ctx, func() error { _, err := l.store.Sweep(ctx, l.part); return err })
+}
+
+func fillSchedules(ctx context.Context, l *limits) error {
+	for range behind / 100 / 10 {
+		if _, err := l.declared(ctx, l.definitions(100, 250)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *limits) names(ctx context.Context) error {
+	return l.timed(ctx, func() error { _, _, err := l.store.Names(ctx, ""); return err })
+}
