@@ -135,6 +135,31 @@ func TestNoMoreIsInHandThanSlotsAndFourMillisecondsOfWork(t *testing.T) {
 	}
 }
 
+func TestAWorkerThatTookAheadSleepsThoughCallsFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		store.latency = 300 * time.Microsecond
+		store.fault = losing("work", 3, 5)
+		store.sizes["default"] = 8
+		w := NewWorker(store, WorkerOptions{Concurrency: 10, Logger: quiet()})
+		w.Handle("work", func(context.Context, *Job) error { time.Sleep(time.Millisecond); return nil })
+		store.add("default", job("work"), ids(300)...)
+		stop := working(t, w)
+		pass(time.Minute)
+		if got := store.kinds(); got[SettleDone] != 300 {
+			t.Errorf("in a minute settled %v, want 300 done", got)
+		}
+		worked, left := store.count("work"), store.count("leave")
+		pass(time.Hour)
+		if worked, left = store.count("work")-worked, store.count("leave")-left; worked > 0 || left > 0 {
+			t.Errorf("with nothing to do %d calls and %d leavings in an hour, want none", worked, left)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestASessionLostBetweenTwoCallsLosesNoJob(t *testing.T) {
 	for lost := 3; lost < 12; lost++ {
 		synctest.Test(t, func(t *testing.T) {

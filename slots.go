@@ -245,17 +245,18 @@ func (s *slots) target() int {
 	return int(min(worth, maxAhead))
 }
 
-// room returns how many jobs may be taken for free slots, and ahead of them; worth reports whether those alone are worth a
-// call. coming are on their way: arrived and not handed over, or asked for by calls that are not answered. What is running,
-// waiting and coming is never more than there are slots, and what is worth taking ahead.
-func (s *slots) room(coming int) (free, ahead int, worth bool) {
+// room returns how many slots are free, and how many jobs may be taken for them and ahead of them; worth reports whether
+// that is worth a call. coming are on their way: arrived and not handed over, or asked for by calls that are not answered,
+// so many of them ahead, which occupy no slot. What is running, waiting and coming is never more than there are slots, and
+// what is worth taking ahead.
+func (s *slots) room(coming, ahead int) (free, take int, worth bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	load := len(s.busy) + s.waiting.len() + coming
 	target := s.target()
-	free = max(0, s.size-load)
-	ahead = max(0, s.size+target-load) - free
-	return free, ahead, ahead > 0 && load <= s.size+s.mark(target)
+	free = max(0, s.size-load+ahead)
+	take = max(0, s.size+target-load)
+	return free, take, take > 0 && (free > 0 || load <= s.size+s.mark(target))
 }
 
 // mark is how few jobs may wait before the next are asked for: half of what is worth taking ahead, or fewer if those last

@@ -200,7 +200,9 @@ func (t *taker) act(now time.Time) bool {
 
 // work calls every lane that has something to settle or to place, or that may have work for a free slot.
 func (t *taker) work(now time.Time) bool {
-	free, ahead, worth := t.room(now)
+	free, take, worth := t.room(now)
+	free = min(free, take)
+	ahead := take - free
 	asked, due, again := t.asked[:0], t.due[:0], t.again[:0]
 	for _, l := range t.lanes {
 		switch {
@@ -253,19 +255,20 @@ func (t *taker) work(now time.Time) bool {
 	return true
 }
 
-// room is how many jobs may be taken now: for free slots, and ahead of them; worth reports whether that is worth a call.
-func (t *taker) room(now time.Time) (free, ahead int, worth bool) {
+// room is how many slots are free, and how many jobs may be taken now, for them and ahead of them; worth reports whether
+// that is worth a call.
+func (t *taker) room(now time.Time) (free, take int, worth bool) {
 	if t.drain.begun || !t.connected && now.Before(t.patience) {
 		return 0, 0, false
 	}
-	coming := t.arriving
+	coming, ahead := t.arriving, 0
 	for _, l := range t.lanes {
 		if l.sent != nil {
 			coming += l.sent.Take
+			ahead += l.sent.Ahead
 		}
 	}
-	free, ahead, worth = t.slots.room(coming)
-	return free, ahead, free > 0 || worth
+	return t.slots.room(coming, ahead)
 }
 
 func (t *taker) divide(room int, asked []*lane) []int {
