@@ -23,7 +23,7 @@ var delayedMeasure = measure{
 	group: "delayed",
 	slow:  true,
 	about: fmt.Sprintf("jobs due evenly, %d a second, enqueued beforehand; one worker of 100 at once; how far from its "+
-		"instant each starts, and how many before it", delayedPace),
+		"instant each starts, how many before it, and how late a mere timer of the same process is meanwhile", delayedPace),
 	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
 		lib, err := p.open(ctx, r)
 		if err != nil {
@@ -52,6 +52,7 @@ type delayed struct {
 	due, started []atomic.Int64 // ns since began; 0: not yet
 	ran          atomic.Int64
 	done         chan struct{}
+	bare         []float64 // ms that a timer of this process, for the same instants, was late: what the machine adds
 }
 
 func newDelayed(n int) *delayed {
@@ -86,12 +87,28 @@ func (d *delayed) run(ctx context.Context, lib library) error {
 			return err
 		}
 	}
+	timers := make(chan struct{})
+	go func() {
+		d.watchTimers()
+		close(timers)
+	}()
+	defer func() { <-timers }()
 	select {
 	case <-d.done:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("%d of %d jobs ran: %w", d.ran.Load(), len(d.due), context.Cause(ctx))
 	}
+}
+
+// watchTimers waits for the instants themselves.
+func (d *delayed) watchTimers() {
+	for i := range d.due {
+		due := time.Duration(d.due[i].Load())
+		time.Sleep(due - time.Since(d.began))
+		d.bare = append(d.bare, float64((time.Since(d.began)-due).Nanoseconds())/1e6)
+	}
+	slices.Sort(d.bare)
 }
 
 func (d *delayed) figures() []figure {
@@ -110,5 +127,6 @@ func (d *delayed) figures() []figure {
 		{name: "p99", unit: "ms", value: percentile(off, 99), less: true},
 		{name: "max", unit: "ms", value: percentile(off, 100), less: true},
 		{name: "early", value: float64(early), less: true},
+		{name: "p99 of a bare timer", unit: "ms", value: percentile(d.bare, 99), less: true},
 	}
 }

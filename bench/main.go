@@ -110,7 +110,7 @@ func measureAll(ctx context.Context, u run, form sizes, aof bool, w io.Writer) (
 	}
 	defer server.stop()
 	u.rig = &rig{redis: server, sizes: form, aof: aof}
-	if chosen(u.only, riverDefaults.library) {
+	if slices.ContainsFunc(u.peers, func(p peer) bool { return p.library == riverDefaults.library }) {
 		if u.rig.postgres, err = startPostgres(ctx); err != nil {
 			return recording{}, err
 		}
