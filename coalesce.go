@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -102,8 +103,9 @@ func (c *coalescer) reuse(p *parcel) {
 // now estimates the store's clock.
 func (c *coalescer) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
-// post hands parcels over, each to its partition.
-func (c *coalescer) post(partitions []Partition, parcels []*parcel) {
+// post hands parcels over, each to its partition. A caller who waits for nothing else (its ctx never ends) makes the first call
+// itself: two switches between goroutines cost more than all else on the way of a single job.
+func (c *coalescer) post(partitions []Partition, parcels []*parcel, waits bool) {
 	now := time.Now()
 	var idle []*route
 	c.mu.Lock()
@@ -117,7 +119,11 @@ func (c *coalescer) post(partitions []Partition, parcels []*parcel) {
 		}
 	}
 	c.mu.Unlock()
-	if len(idle) > 0 {
+	switch {
+	case len(idle) == 0:
+	case waits:
+		c.carryOnce(idle)
+	default:
 		go c.carry(idle)
 	}
 }
@@ -149,6 +155,27 @@ func (c *coalescer) carry(routes []*route) {
 			return
 		}
 		routes = c.send(routes)
+		// Those who have just got their answers are about to come back with their next jobs: one turn for them makes a full
+		// call of two half ones.
+		runtime.Gosched()
+	}
+}
+
+// carryOnce makes the next call of routes that are its own, and leaves what has gathered meanwhile to a goroutine.
+func (c *coalescer) carryOnce(routes []*route) {
+	if routes = c.load(routes); len(routes) > 0 {
+		routes = c.send(routes)
+	}
+	var more []*route
+	c.mu.Lock()
+	for _, r := range routes {
+		if r.busy = r.head != nil; r.busy {
+			more = append(more, r)
+		}
+	}
+	c.mu.Unlock()
+	if len(more) > 0 {
+		go c.carry(more)
 	}
 }
 

@@ -122,7 +122,7 @@ func (e *Enqueuer) enqueueOne(ctx context.Context, queue string, item EnqueueIte
 	}
 	p := e.sender.single(item)
 	partition := [1]Partition{{Queue: queue, Index: PartitionOf(item.ID, n)}}
-	e.sender.post(partition[:], []*parcel{p})
+	e.sender.post(partition[:], []*parcel{p}, ctx.Done() == nil)
 	if err := e.wait(ctx, p); err != nil {
 		return false, err // p may still be in a call: it is not used again
 	}
@@ -210,7 +210,7 @@ func (e *Enqueuer) sendMany(ctx context.Context, batches []*batch, receipts []Re
 		b.parcel.existing = make([]bool, len(b.of))
 		partitions[i], parcels[i] = b.partition, b.parcel
 	}
-	e.sender.post(partitions, parcels)
+	e.sender.post(partitions, parcels, false)
 	var failed []error
 	for _, b := range batches {
 		err, from := e.wait(ctx, b.parcel), 0
