@@ -51,7 +51,7 @@ func (s *Store) enqueueCall(c *chime.EnqueueCall) call {
 		args = append(args, item.Body)
 	}
 	args[0], args[1], args[2], args[3], args[4] = c.Caller, c.Number, s.keys.wake(), large, ordinary
-	return call{&enqueueScript, []string{k.ready, k.due, k.jobs, k.callers, k.state, k.idle, k.counters}, args}
+	return call{&enqueueScript, []string{k.ready, k.due, k.jobs, k.callers, k.state, k.idle}, args}
 }
 
 // ordinaryItems is how many of the first items run now, under an ID that the enqueuer made.

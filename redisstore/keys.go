@@ -57,7 +57,7 @@ type partitionKeys struct {
 	dead  string // sorted set: ID of a job given up → instant, Unix ms; its envelope stays in jobs
 
 	sessions string // sorted set: session → instant it lapses, Unix ms
-	callers  string // sorted set: enqueuer → number of its last call, with the time (see enqueue.lua)
+	callers  string // sorted set: enqueuer → number of its last call, with the time (see enqueue.lua); #enqueued: jobs ever
 	crashes  string // hash: job ID → times its holder vanished; 0: come back without an envelope
 	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms
 	state    string // hash: fence (the last drawn), paused, parked (names), layout, large, ttl
@@ -70,7 +70,7 @@ type partitionKeys struct {
 	moved string // sorted set: schedule that moved to another queue → when, Unix ms; its mark goes after 7 days
 
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
-	counters string // hash: /enqueued, /done, … of the partition, and <schedule>/started, … of each schedule
+	counters string // hash: /done, … of the partition, and <schedule>/started, … of each schedule
 }
 
 // inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun); # → "<number of the last call> <first fence it drew> <host> <pid>…".

@@ -92,7 +92,8 @@ func (s *Store) addStats(ctx context.Context, k partitionKeys, stats *chime.Stat
 	ready, due, dead, schedules := pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
 	sessions := pipe.ZRange(ctx, k.sessions, 0, -1)
 	state := pipe.HMGet(ctx, k.state, "paused", "parked")
-	counts := pipe.HMGet(ctx, k.counters, "/enqueued", "/done", "/failed", "/retried", "/died")
+	enqueued := pipe.ZMScore(ctx, k.callers, "#enqueued")
+	counts := pipe.HMGet(ctx, k.counters, "/done", "/failed", "/retried", "/died")
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
 	}
@@ -101,7 +102,8 @@ func (s *Store) addStats(ctx context.Context, k partitionKeys, stats *chime.Stat
 	stats.Delayed += due.Val()
 	stats.Dead += dead.Val()
 	stats.Schedules += schedules.Val()
-	for i, to := range []*int64{&stats.Enqueued, &stats.Done, &stats.Failed, &stats.Retried, &stats.Died} {
+	stats.Enqueued += int64(enqueued.Val()[0])
+	for i, to := range []*int64{&stats.Done, &stats.Failed, &stats.Retried, &stats.Died} {
 		text, _ := counts.Val()[i].(string)
 		n, _ := strconv.ParseInt(text, 10, 64)
 		*to += n

@@ -2,10 +2,9 @@
 -- KEYS[1] …:ready     list  IDs of jobs to run now
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:jobs      hash  job ID -> envelope
--- KEYS[4] …:callers   zset  enqueuer -> seconds x 2^20 + number of its last call modulo 2^20
+-- KEYS[4] …:callers   zset  enqueuer -> seconds x 2^20 + number of its last call modulo 2^20; #enqueued: jobs ever
 -- KEYS[5] …:state     hash  paused, layout, large
 -- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep
--- KEYS[7] …:counters  hash
 -- ARGV[1] the caller, a name used by one enqueuer only
 -- ARGV[2] number of the call, one more than the caller's last
 -- ARGV[3] prefix of the wake-up channels
@@ -13,18 +12,18 @@
 -- ARGV[5] how many of the jobs, the first ones, are ordinary: they run now, under an ID made by the enqueuer; two values each: ID, envelope
 -- then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; o before it: the caller's own ID
 -- Returns the time (Unix us), then the positions among the others of the jobs that exist already and were left as they are.
-local READY, DUE, JOBS, CALLERS, STATE, IDLE, COUNTERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local READY, DUE, JOBS, CALLERS, STATE, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local ARGV = ARGV -- a global costs a look-up at each use
 local WAKE = ARGV[3]
 local ROUND = 1048576
--- uses: clock layout wake
+-- uses: clock layout
 
-local state = redis.call('HMGET', STATE, 'paused', 'layout', 'large')
+local state = redis.call('HMGET', STATE, 'paused', 'layout')
 local refused = newer(state[2])
 if refused then return refused end
 
-local number = tonumber(ARGV[2]) % ROUND
-local last = redis.call('ZSCORE', CALLERS, ARGV[1])
+local calls = redis.call('ZMSCORE', CALLERS, ARGV[1], '#enqueued')
+local last, number = calls[1], tonumber(ARGV[2]) % ROUND
 local ahead = last and (number - tonumber(last) % ROUND) % ROUND or 1
 if ahead >= ROUND / 2 then
   return redis.error_reply('CHIMENUMBER call ' .. ARGV[2] .. ' comes after a later one of the same caller')
@@ -73,15 +72,16 @@ end
 if again then return answer end
 
 local added = ordinary + #bodies / 2
+local sleepers = redis.call('ZCARD', IDLE)
 if ordinary > 0 then redis.call('HSET', JOBS, unpack(ARGV, 6, others)) end
 if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
 if #ready > 0 then redis.call('RPUSH', READY, unpack(ready)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
-redis.call('ZADD', CALLERS, whole(now_s * ROUND + number), ARGV[1])
-if added > 0 then redis.call('HINCRBY', COUNTERS, '/enqueued', whole(added)) end
+redis.call('ZADD', CALLERS, whole(now_s * ROUND + number), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
 if not state[2] then redis.call('HSET', STATE, 'layout', LAYOUT) end
-if ARGV[4] == '1' and not state[3] then redis.call('HSET', STATE, 'large', 1) end
-if not state[1] then
+if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
+if sleepers > 0 and not state[1] then
+  -- uses: wake alarm
   if #ready > 0 then wake_one() end
   if earliest and (not first or earliest < tonumber(first)) then keep_alarm(earliest) end
 end

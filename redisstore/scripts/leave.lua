@@ -8,7 +8,7 @@
 -- Returns 1.
 local IDLE, DUE, READY, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local WAKE = ARGV[3]
--- uses: clock wake
+-- uses: clock wake alarm
 local next_ms = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
 local paused = redis.call('HGET', STATE, 'paused')
 local waiting = redis.call('LLEN', READY)

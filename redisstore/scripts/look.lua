@@ -10,7 +10,7 @@
 -- the alarm (1, 2, 0); parked names; earliest lapse (Unix ms, -1); lapsed sessions, two values each: name, lapse.
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local worker, sleep, WAKE = ARGV[1], ARGV[2] == '1', ARGV[3]
--- uses: clock layout wake lapse parked
+-- uses: clock layout wake alarm lapse parked
 local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'ttl')
 local refusal = newer(state[3])
 if refusal then return refusal end

@@ -12,7 +12,7 @@
 -- Returns time (us), then a number a schedule: how many were placed, -1 completed, -2 somebody else placed or changed it.
 local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local WAKE = ARGV[1]
--- uses: clock layout wake definition
+-- uses: clock layout wake alarm definition
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
 

@@ -6,7 +6,7 @@
 -- Returns 1 if that changed anything.
 local STATE, IDLE, DUE = KEYS[1], KEYS[2], KEYS[3]
 local WAKE = ARGV[2]
--- uses: clock wake
+-- uses: clock wake alarm
 local next_ms = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
 if ARGV[1] == '1' then return redis.call('HSET', STATE, 'paused', 1) end
 if redis.call('HDEL', STATE, 'paused') == 0 then return 0 end

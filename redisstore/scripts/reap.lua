@@ -16,7 +16,7 @@ local INFLIGHT, SESSIONS, READY, DUE, CRASHES, OPEN, SCHEDULES, CURSORS, IDLE = 
 local seed, WAKE = tonumber(ARGV[3]), ARGV[4]
 local STEP = 500
 local front = {}
--- uses: clock wake definition flight
+-- uses: clock wake alarm definition flight
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return 1 end

@@ -1,7 +1,7 @@
 -- sweep.lua: trim what only grows, at most 500 items a call.
 -- KEYS[1] …:dead     zset  job ID -> instant it was given up, Unix ms
 -- KEYS[2] …:jobs     hash  job ID -> envelope
--- KEYS[3] …:callers  zset  enqueuer -> seconds x 2^20 + number of its last call
+-- KEYS[3] …:callers  zset  enqueuer -> seconds x 2^20 + number of its last call; #enqueued
 -- KEYS[4] …:idle     zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[5] …:state    hash  parked
 -- KEYS[6] …:crashes  hash  job ID -> times its holder vanished
@@ -60,6 +60,6 @@ for i, name in ipairs(marks) do
     end
   end
 end
-redis.call('ZREMRANGEBYSCORE', CALLERS, '-inf', whole((now_s - 3600) * 1048576))
+redis.call('ZREMRANGEBYSCORE', CALLERS, '1e15', whole((now_s - 3600) * 1048576)) -- not #enqueued, which is less
 redis.call('ZREMRANGEBYSCORE', IDLE, '-inf', whole(now_ms - 60000))
 return touched >= STEP and 1 or 0

@@ -4,8 +4,6 @@ local time = redis.call('TIME')
 local now_s = tonumber(time[1])
 local now_us = now_s * 1000000 + tonumber(time[2])
 local now_ms = math.floor(now_us / 1000)
-local now_us_text = time[1] .. string.sub('00000' .. time[2], -6)
-local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
 -- whole formats a number of up to 53 bits without losing digits.
 local function whole(n)

@@ -15,18 +15,3 @@ local function wake_one()
     redis.call('PUBLISH', WAKE .. sleeper, 'w')
   end
 end
-
--- keep_alarm tells the first two sleepers, who keep the alarm for the head of due, when that is, and returns which of the
--- two the caller is; 0: neither.
-local function keep_alarm(instant_ms, caller)
-  local place = 0
-  -- read after write: as above
-  for i, keeper in ipairs(redis.call('ZRANGEBYSCORE', IDLE, whole(now_ms - STALE_MS), '+inf', 'LIMIT', '0', '2')) do
-    if keeper == caller then
-      place = i
-    else
-      redis.call('PUBLISH', WAKE .. keeper, 'a' .. whole(instant_ms + (i - 1) * 20)) -- the second lets the first go ahead
-    end
-  end
-  return place
-end
