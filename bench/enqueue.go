@@ -12,13 +12,25 @@ func enqueueMeasure(goroutines, factor int) measure {
 	return measure{
 		name:  fmt.Sprintf("enqueue %d", goroutines),
 		group: "enqueue",
-		about: fmt.Sprintf("jobs enqueued one a call, %d goroutines at once", goroutines),
+		about: fmt.Sprintf("jobs enqueued one a call, %d goroutines at once, with a ctx that may end", goroutines),
 		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
 			return enqueueFrom(ctx, r, p, goroutines, r.sizes.enqueue*factor, 1, func(ctx context.Context, lib library, first int64) error {
 				return lib.Enqueue(ctx, payloadOf(first))
 			})
 		},
 	}
+}
+
+// enqueueAlone enqueues from one goroutine with a ctx that never ends, as a program does that passes context.Background.
+var enqueueAlone = measure{
+	name:  "enqueue alone",
+	group: "enqueue",
+	about: "jobs enqueued one a call by one goroutine, with a ctx that never ends",
+	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		return enqueueFrom(ctx, r, p, 1, r.sizes.enqueue, 1, func(ctx context.Context, lib library, first int64) error {
+			return lib.Enqueue(context.WithoutCancel(ctx), payloadOf(first))
+		})
+	},
 }
 
 // enqueueBulk hands over a thousand jobs a call.

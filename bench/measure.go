@@ -62,7 +62,7 @@ var measures = slices.Concat([]measure{
 	processMeasure(1),
 	processMeasure(10),
 	processMeasure(100),
-	enqueueMeasure(1, 1),
+	enqueueAlone, enqueueMeasure(1, 1),
 	enqueueMeasure(16, 3),
 	enqueueMeasure(100, 5),
 	enqueueMeasure(1000, 5),
