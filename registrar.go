@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 )
 
 const (
-	declareAtOnce = 100     // schedules in one call of the store
-	declareBytes  = 1 << 20 // of definitions in one call
+	declareAtOnce = 100                    // schedules in one call of the store
+	declareBytes  = 1 << 20                // of definitions in one call
+	declareFor    = 200 * time.Millisecond // then other duties have their turn
 )
 
 // A registrar writes what a program declared into the store, in steps. Writing it again changes nothing.
@@ -25,23 +27,46 @@ type registrar struct {
 // begin begins anew.
 func (r *registrar) begin() { r.declare, r.remove = r.declared, r.removed }
 
-// step removes one schedule or writes a batch. What the store refuses goes to the end, so that it does not hold up the rest;
-// more tells whether anything is left. The schedules that are owed their next occurrence are the caller's to place.
-func (r *registrar) step(ctx context.Context) (owed []Owed, more bool, err error) {
+// step removes one schedule, or writes batches for a while. The next batch is under way while place works out the first
+// occurrences of the last one, so that the store and this program are busy at the same time. What the store refuses goes to
+// the end, so that it does not hold up the rest, and ends the step; more tells whether anything is left.
+func (r *registrar) step(ctx context.Context, place func([]Owed)) (more bool, err error) {
 	if len(r.remove) > 0 {
 		if _, err := r.store.Remove(ctx, r.remove[0]); err != nil {
-			return nil, true, err
+			return true, err
 		}
 		r.remove = r.remove[1:]
-		return nil, len(r.remove)+len(r.declare) > 0, nil
+		return len(r.remove)+len(r.declare) > 0, nil
 	}
+	began := time.Now()
+	for batch, answers := r.send(ctx); len(batch) > 0; {
+		owed, failed := r.take(batch, <-answers)
+		batch = nil
+		if failed == nil && ctx.Err() == nil && time.Since(began) < declareFor {
+			batch, answers = r.send(ctx)
+		}
+		if err = failed; len(owed) > 0 {
+			place(owed)
+		}
+	}
+	return len(r.declare) > 0, err
+}
+
+// send begins to declare what comes next. The answers arrive in any case.
+func (r *registrar) send(ctx context.Context) ([]Declaration, <-chan []DeclareAnswer) {
 	batch := r.batch()
-	if len(batch) == 0 {
-		return nil, false, nil
+	answers := make(chan []DeclareAnswer, 1)
+	if len(batch) > 0 {
+		go func() { answers <- r.store.Declare(ctx, batch) }()
 	}
+	return batch, answers
+}
+
+// take takes in what became of a batch and returns the schedules that are owed their next occurrence.
+func (r *registrar) take(batch []Declaration, answers []DeclareAnswer) (owed []Owed, err error) {
 	var refused []Declaration
 	var errs []error
-	for i, answer := range r.store.Declare(ctx, batch) {
+	for i, answer := range answers {
 		if answer.Err != nil {
 			refused = append(refused, batch[i])
 			errs = append(errs, answer.Err)
@@ -53,8 +78,11 @@ func (r *registrar) step(ctx context.Context) (owed []Owed, more bool, err error
 		}
 	}
 	rest := r.declare[len(batch):]
-	r.declare = append(rest[:len(rest):len(rest)], refused...)
-	return owed, len(r.declare) > 0, errors.Join(errs[:min(len(errs), 3)]...)
+	if len(refused) > 0 {
+		rest = append(rest[:len(rest):len(rest)], refused...)
+	}
+	r.declare = rest
+	return owed, errors.Join(errs[:min(len(errs), 3)]...)
 }
 
 // batch is what comes next, not too much at a time.

@@ -127,8 +127,13 @@ func (t *ticker) pace(leader time.Duration) time.Duration {
 
 // declare writes some more of what the program declared and places the first occurrences.
 func (t *ticker) declare(ctx context.Context) (time.Duration, error) {
-	owed, more, err := t.registrar.step(ctx)
-	if _, failed := t.place(ctx, owed); err == nil && failed != nil {
+	var failed error
+	more, err := t.registrar.step(ctx, func(owed []Owed) {
+		if _, problem := t.place(ctx, owed); problem != nil {
+			failed = problem
+		}
+	})
+	if err == nil && failed != nil {
 		t.placing.now() // it is owed now, which its turn will see
 	}
 	if more {
