@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"runtime"
 	"slices"
 	"time"
@@ -23,7 +24,7 @@ type calendarRule struct {
 	rrule  rrule.ROption // without its start
 }
 
-// All run on whole minutes, at times of the day that no change of the clocks touches, where the libraries differ.
+// calendarRules all run on whole minutes, at times of the day that no change of the clocks touches, where the libraries differ.
 var calendarRules = []calendarRule{
 	{
 		name: "15 min", about: "every 15 minutes",
@@ -115,12 +116,13 @@ func recurrenceMeasures() []measure {
 }
 
 func nextMeasure(rule calendarRule, zone string, years int) measure {
-	start := "today"
+	start, name := "today", fmt.Sprintf("next %s %s", rule.name, path.Base(zone))
 	if years > 0 {
 		start = fmt.Sprintf("%d years back", years)
+		name += " old"
 	}
 	return measure{
-		name:  fmt.Sprintf("next, %s, %s, start %s", rule.name, zone, start),
+		name:  name,
 		group: "recurrence",
 		slow:  true,
 		about: fmt.Sprintf("the next instant after one of today: %s in %s, a rule whose start is %s", rule.about, zone, start),

@@ -42,7 +42,7 @@ func occurrenceCosts(ctx context.Context, r *rig, few, many *namespace) ([]figur
 		}
 		figures = append(figures,
 			figure{name: "an occurrence " + way.name, unit: "µs", value: middle(costs), less: true},
-			figure{name: "an occurrence " + way.name + ", to that of " + fmt.Sprint(fewSchedules), unit: "×", value: middle(ratios), less: true})
+			figure{name: "an occurrence " + way.name + " to one of " + fmt.Sprint(fewSchedules), unit: "×", value: middle(ratios), less: true})
 	}
 	return figures, nil
 }
