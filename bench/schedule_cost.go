@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -20,9 +21,6 @@ const (
 // occurrenceCosts tells the server CPU of one occurrence, one at a time and in batches, and how it compares with few schedules.
 // Both namespaces take turns, so that what else the machine does meets both.
 func occurrenceCosts(ctx context.Context, r *rig, few, many *namespace) ([]figure, error) {
-	if err := pause(ctx, 3*time.Second); err != nil { // an occurrence before its schedule's creation would be dropped
-		return nil, err
-	}
 	var figures []figure
 	for _, way := range []struct {
 		name string
@@ -77,22 +75,24 @@ func (s *namespace) runSome(ctx context.Context, r *rig, take int) (float64, err
 	return micros(after.since(before).cpu) / float64(len(names)), nil
 }
 
-// makeDue places an occurrence of now for each schedule beside the one of next month, which its worker then places again.
+// makeDue places an occurrence of its creation for each schedule beside the one of next month, which its worker then places again.
 func (s *namespace) makeDue(ctx context.Context, names []string) (follow map[string]chime.Placement, err error) {
 	stored, err := s.store.Find(ctx, names)
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now().Add(-time.Second).Truncate(time.Second)
 	follow = make(map[string]chime.Placement, len(names))
 	due := make([]chime.Placement, len(names))
 	for i, found := range stored {
-		var revision int64
-		if _, err := fmt.Sscanf(string(found.Definition), `{"revision":%d,`, &revision); err != nil {
-			return nil, fmt.Errorf("%s: %w", found.Definition, err)
+		var head struct {
+			Revision int64
+			Created  time.Time
 		}
-		due[i] = chime.Placement{Partition: found.Partition, Name: found.Name, Revision: revision, Cursor: found.Cursor, Instants: []time.Time{now}}
-		follow[found.Name] = chime.Placement{Partition: found.Partition, Name: found.Name, Revision: revision, Instants: []time.Time{found.Cursor.At}}
+		if err := json.Unmarshal(found.Definition, &head); err != nil {
+			return nil, fmt.Errorf("schedule %q: %w", found.Name, err)
+		}
+		due[i] = chime.Placement{Partition: found.Partition, Name: found.Name, Revision: head.Revision, Cursor: found.Cursor, Instants: []time.Time{head.Created}}
+		follow[found.Name] = chime.Placement{Partition: found.Partition, Name: found.Name, Revision: head.Revision, Instants: []time.Time{found.Cursor.At}}
 	}
 	for _, answer := range s.store.Place(ctx, due) {
 		if answer.Err != nil || answer.Placed != 1 {
