@@ -5,40 +5,84 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
 )
 
-// A call is one script with its keys, all of one partition, and its data.
+// A call is one script with its keys, all of one partition, and its data, as it is sent.
 type call struct {
 	script *script
-	keys   []string
-	args   []any
+	args   []any // EVALSHA, the script's SHA-1, the number of keys, the keys, the data
+	spare  *spareCall
+}
+
+func newCall(script *script, keys []string, data []any) call {
+	args := make([]any, 0, 3+len(keys)+len(data))
+	args = append(args, "evalsha", script.sha, len(keys))
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	return call{script: script, args: append(args, data...)}
+}
+
+// A spareCall is memory of calls that have been answered: those that carry jobs are long and many, and what a busy process
+// throws away its collector pays for.
+type spareCall struct {
+	args  []any
+	texts []string // bodies: a slice in an any is memory of its own, a pointer to a string is not
+}
+
+var spareCalls = sync.Pool{New: func() any { return new(spareCall) }}
+
+// beginCall begins a call with memory that is used again once it is answered. More keys and the data follow.
+func beginCall(script *script, keys int, first ...any) call {
+	spare := spareCalls.Get().(*spareCall)
+	args := append(spare.args[:0], "evalsha", script.sha, keys)
+	return call{script: script, args: append(args, first...), spare: spare}
+}
+
+// answered lets go of what a call held.
+func (c *call) answered() {
+	if c.spare != nil {
+		clear(c.args)
+		clear(c.spare.texts)
+		c.spare.args = c.args[:0]
+		spareCalls.Put(c.spare)
+	}
+}
+
+func (c *call) command(ctx context.Context) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, c.args...)
+	cmd.SetFirstKeyPos(3)
+	return cmd
 }
 
 // run sends calls in one round trip; each has its own answer or error. A server that does not know a script (restarted,
 // SCRIPT FLUSH) gets that one call again with its text.
 func (s *Store) run(ctx context.Context, client redis.UniversalClient, calls ...call) []*redis.Cmd {
-	if len(calls) == 1 {
-		c := calls[0]
-		cmd := client.EvalSha(ctx, c.script.sha, c.keys, c.args...)
-		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
-			cmd = client.Eval(ctx, c.script.text, c.keys, c.args...)
-		}
-		return []*redis.Cmd{cmd}
-	}
-	pipe := client.Pipeline()
 	cmds := make([]*redis.Cmd, len(calls))
-	for i, c := range calls {
-		cmds[i] = pipe.EvalSha(ctx, c.script.sha, c.keys, c.args...)
-	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
-	for i, c := range calls {
-		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
-			cmds[i] = client.Eval(ctx, c.script.text, c.keys, c.args...)
+	if len(calls) == 1 {
+		cmds[0] = calls[0].command(ctx)
+		_ = client.Process(ctx, cmds[0]) // the command has its error
+	} else {
+		pipe := client.Pipeline()
+		for i := range calls {
+			cmds[i] = calls[i].command(ctx)
+			_ = pipe.Process(ctx, cmds[i])
 		}
+		_, _ = pipe.Exec(ctx) // each command has its own error
+	}
+	for i := range calls {
+		c := &calls[i]
+		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
+			c.args[0], c.args[1] = "eval", c.script.text
+			cmds[i] = c.command(ctx)
+			_ = client.Process(ctx, cmds[i])
+		}
+		c.answered()
 	}
 	return cmds
 }

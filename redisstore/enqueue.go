@@ -2,8 +2,10 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
+	"unsafe"
 
 	"github.com/redis/go-redis/v9"
 
@@ -35,23 +37,29 @@ func (s *Store) Enqueue(ctx context.Context, calls []chime.EnqueueCall) []chime.
 }
 
 func (s *Store) enqueueCall(c *chime.EnqueueCall) call {
-	k := s.keys.partition(c.Partition)
 	ordinary := ordinaryItems(c)
-	args := make([]any, 5, 5+3*len(c.Items))
 	large := "0"
 	for i := range c.Items {
-		item := &c.Items[i]
-		if len(item.Body) > largeBody {
+		if len(c.Items[i].Body) > largeBody {
 			large = "1"
 		}
-		args = append(args, &item.ID) // a pointer, for a string in an any is memory of its own
+	}
+	keys := s.hotKeys(c.Partition)
+	call := beginCall(&enqueueScript, len(keys.enqueue), keys.enqueue...)
+	args := append(call.args, c.Caller, c.Number, keys.wake, large, ordinary)
+	call.spare.texts = slices.Grow(call.spare.texts[:0], len(c.Items))[:len(c.Items)]
+	for i := range c.Items {
+		item := &c.Items[i]
+		body := &call.spare.texts[i]
+		*body = unsafe.String(unsafe.SliceData(item.Body), len(item.Body)) // nobody changes a body while it is sent
+		args = append(args, &item.ID)                                      // a pointer, for a string in an any is memory of its own
 		if i >= ordinary {
 			args = append(args, when(item))
 		}
-		args = append(args, item.Body)
+		args = append(args, body)
 	}
-	args[0], args[1], args[2], args[3], args[4] = c.Caller, c.Number, s.keys.wake(), large, ordinary
-	return call{&enqueueScript, []string{k.ready, k.due, k.jobs, k.callers, k.state, k.idle}, args}
+	call.args = args
+	return call
 }
 
 // ordinaryItems is how many of the first items run now, under an ID that the enqueuer made.

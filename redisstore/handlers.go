@@ -36,7 +36,7 @@ func (s *Store) Announce(ctx context.Context, handled []chime.Handled) error {
 		for i, h := range chunk {
 			args[i] = h.Queue + " " + h.Name
 		}
-		if err := s.run(ctx, s.client, call{&announceScript, []string{s.keys.handlers()}, args})[0].Err(); err != nil {
+		if err := s.run(ctx, s.client, newCall(&announceScript, []string{s.keys.handlers()}, args))[0].Err(); err != nil {
 			return failure("announce the handlers in", s.keys.handlers(), err)
 		}
 	}

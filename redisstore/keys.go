@@ -78,3 +78,24 @@ func (p partitionKeys) inflight(session string) string { return p.prefix + "infl
 
 // parked is a sorted set: ID of a job that no worker at hand could handle → instant parked, Unix ms.
 func (p partitionKeys) parked(name string) string { return p.prefix + "parked:" + name }
+
+// hotKeys are the keys of the calls that carry jobs, made once for each partition, as they are sent.
+type hotKeys struct {
+	partitionKeys
+	enqueue []any
+	work    []any // behind the session's own
+	wake    any
+}
+
+func (k keyspace) hot(p chime.Partition) *hotKeys {
+	of := k.partition(p)
+	return &hotKeys{
+		partitionKeys: of,
+		enqueue:       []any{of.ready, of.due, of.jobs, of.callers, of.state, of.idle},
+		work: []any{
+			of.sessions, of.state, of.jobs, of.due, of.ready, of.crashes, of.idle, of.counters,
+			of.schedules, of.cursors, of.owed, of.open, of.dead, of.runs,
+		},
+		wake: k.wake(),
+	}
+}

@@ -14,7 +14,7 @@ var (
 
 // Lead takes or keeps the leader's lease of the namespace.
 func (s *Store) Lead(ctx context.Context, candidate string, ttl time.Duration) (chime.Leadership, error) {
-	values, err := s.one(ctx, "lead as", candidate, call{&leadScript, []string{s.keys.leader()}, []any{candidate, ttl.Milliseconds()}})
+	values, err := s.one(ctx, "lead as", candidate, newCall(&leadScript, []string{s.keys.leader()}, []any{candidate, ttl.Milliseconds()}))
 	if err != nil {
 		return chime.Leadership{}, err
 	}
@@ -29,7 +29,7 @@ func (s *Store) Abdicate(ctx context.Context, candidate string) error {
 	if s.bad != nil {
 		return s.bad
 	}
-	cmd := s.run(ctx, s.client, call{&abdicateScript, []string{s.keys.leader()}, []any{candidate, s.keys.wake() + elections}})[0]
+	cmd := s.run(ctx, s.client, newCall(&abdicateScript, []string{s.keys.leader()}, []any{candidate, s.keys.wake() + elections}))[0]
 	if err := cmd.Err(); err != nil {
 		return failure("abdicate as", candidate, err)
 	}

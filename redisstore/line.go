@@ -211,7 +211,7 @@ func (l *line) Extend(ctx context.Context, calls []chime.ExtendCall) []chime.Ext
 		for _, name := range c.Schedules {
 			args = append(args, name)
 		}
-		sent[i] = call{&extendScript, []string{k.inflight(c.Session), k.sessions, k.open}, args}
+		sent[i] = newCall(&extendScript, []string{k.inflight(c.Session), k.sessions, k.open}, args)
 	}
 	for i, cmd := range l.store.run(ctx, l.pulse, sent...) {
 		values, err := list("extend session", calls[i].Session, cmd)

@@ -31,8 +31,8 @@ func (s *Store) move(ctx context.Context, name, from, to string) (*chime.Owed, e
 		return nil, err
 	}
 	k := s.keys.partition(partition)
-	values, err := s.one(ctx, "begin to move schedule", name, call{&departScript,
-		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.moved}, []any{name, to}})
+	values, err := s.one(ctx, "begin to move schedule", name, newCall(&departScript,
+		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.moved}, []any{name, to}))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (s *Store) completeMove(ctx context.Context, name, from, mark, cursor strin
 	text := h.withState(h.before)
 	var owed *chime.Owed
 	if h.before != "none" {
-		cmd := s.run(ctx, s.client, call{&arriveScript, []string{k.schedules, k.cursors, k.owed}, []any{name, text, cursor, since}})[0]
+		cmd := s.run(ctx, s.client, newCall(&arriveScript, []string{k.schedules, k.cursors, k.owed}, []any{name, text, cursor, since}))[0]
 		arrived, err := cmd.Int()
 		if err != nil {
 			return nil, failure("move to queue "+h.movedTo+" schedule", name, err)
@@ -71,7 +71,7 @@ func (s *Store) completeMove(ctx context.Context, name, from, mark, cursor strin
 			owed = &chime.Owed{Partition: to, Name: name, Definition: []byte(text), Cursor: parseCursor(cursor), Since: at, Now: at}
 		}
 	}
-	changed, err := s.run(ctx, s.client, call{&registryScript, []string{s.keys.registry()}, []any{name, from, h.movedTo}})[0].Int()
+	changed, err := s.run(ctx, s.client, newCall(&registryScript, []string{s.keys.registry()}, []any{name, from, h.movedTo}))[0].Int()
 	if err != nil {
 		return nil, failure("write to the registry schedule", name, err)
 	}
@@ -85,7 +85,7 @@ func (s *Store) completeMove(ctx context.Context, name, from, mark, cursor strin
 		return nil, err
 	}
 	k = s.keys.partition(old)
-	if err := s.run(ctx, s.client, call{&departedScript, []string{k.schedules, k.owed}, []any{name, h.revision}})[0].Err(); err != nil {
+	if err := s.run(ctx, s.client, newCall(&departedScript, []string{k.schedules, k.owed}, []any{name, h.revision}))[0].Err(); err != nil {
 		return nil, failure("end the move of schedule", name, err)
 	}
 	return owed, nil

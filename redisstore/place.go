@@ -81,7 +81,7 @@ func (s *Store) placeCall(partition chime.Partition, placements []chime.Placemen
 			args = append(args, at.UTC().Format(time.RFC3339), milli(at))
 		}
 	}
-	return call{&placeScript, []string{k.owed, k.schedules, k.cursors, k.due, k.idle, k.counters, k.state}, args}
+	return newCall(&placeScript, []string{k.owed, k.schedules, k.cursors, k.due, k.idle, k.counters, k.state}, args)
 }
 
 func placeAnswers(placements []chime.Placement, cmd *redis.Cmd) []chime.PlaceAnswer {
@@ -121,7 +121,7 @@ func (s *Store) Owed(ctx context.Context, partitions []chime.Partition) ([]chime
 			failed = append(failed, failure("look for owed schedules of", p.Queue, err))
 		} else if len(oldest[i].Val()) > 0 {
 			k := s.keys.partition(p)
-			calls = append(calls, call{&owedScript, []string{k.owed, k.schedules, k.cursors}, []any{owedAfter.Milliseconds(), owedBatch}})
+			calls = append(calls, newCall(&owedScript, []string{k.owed, k.schedules, k.cursors}, []any{owedAfter.Milliseconds(), owedBatch}))
 			asked = append(asked, p)
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Store) Postpone(ctx context.Context, owed chime.Owed) error {
 		return s.bad
 	}
 	k := s.keys.partition(owed.Partition)
-	cmd := s.run(ctx, s.client, call{&postponeScript, []string{k.owed}, []any{owed.Name, owed.Since.UnixMilli()}})[0]
+	cmd := s.run(ctx, s.client, newCall(&postponeScript, []string{k.owed}, []any{owed.Name, owed.Since.UnixMilli()}))[0]
 	if err := cmd.Err(); err != nil {
 		return failure("postpone schedule", owed.Name, err)
 	}

@@ -120,7 +120,7 @@ func (s *Store) declareHere(ctx context.Context, declarations []chime.Declaratio
 			for _, i := range batch {
 				args = append(args, declarations[i].Name, string(declarations[i].Overlap), declarations[i].Body)
 			}
-			calls = append(calls, call{&declareScript, []string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes}, args})
+			calls = append(calls, newCall(&declareScript, []string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes}, args))
 			batches = append(batches, batch)
 		}
 	}
@@ -209,7 +209,7 @@ func (s *Store) register(ctx context.Context, declarations []chime.Declaration, 
 		for _, i := range some {
 			args = append(args, declarations[i].Name, declarations[i].Queue)
 		}
-		values, err := s.one(ctx, "look up schedules in", s.keys.registry(), call{&registerScript, []string{s.keys.registry()}, args})
+		values, err := s.one(ctx, "look up schedules in", s.keys.registry(), newCall(&registerScript, []string{s.keys.registry()}, args))
 		if err != nil {
 			return nil, err
 		}
@@ -236,8 +236,8 @@ func (s *Store) Remove(ctx context.Context, name string) (bool, error) {
 			return false, err
 		}
 		k := s.keys.partition(partition)
-		cmd := s.run(ctx, s.client, call{&removeScript,
-			[]string{k.schedules, k.cursors, k.owed, k.due, k.open, k.jobs, k.crashes, k.counters}, []any{name}})[0]
+		cmd := s.run(ctx, s.client, newCall(&removeScript,
+			[]string{k.schedules, k.cursors, k.owed, k.due, k.open, k.jobs, k.crashes, k.counters}, []any{name}))[0]
 		if err := cmd.Err(); err != nil {
 			return false, failure("remove schedule", name, err)
 		}
@@ -248,7 +248,7 @@ func (s *Store) Remove(ctx context.Context, name string) (bool, error) {
 			continue
 		}
 		found, _ := cmd.Val().(int64)
-		if err := s.run(ctx, s.client, call{&registryScript, []string{s.keys.registry()}, []any{name, queue, ""}})[0].Err(); err != nil {
+		if err := s.run(ctx, s.client, newCall(&registryScript, []string{s.keys.registry()}, []any{name, queue, ""}))[0].Err(); err != nil {
 			return false, failure("remove from the registry schedule", name, err)
 		}
 		// Somebody who declared it again meanwhile found the registry still written: write it again.
@@ -282,8 +282,8 @@ func (s *Store) PauseSchedule(ctx context.Context, name string, paused bool) (ch
 			return chime.Owed{}, err
 		}
 		k := s.keys.partition(partition)
-		values, err := s.one(ctx, "pause or resume schedule", name, call{&pauseScript,
-			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes}, []any{name, string(wanted)}})
+		values, err := s.one(ctx, "pause or resume schedule", name, newCall(&pauseScript,
+			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes}, []any{name, string(wanted)}))
 		if err != nil {
 			return chime.Owed{}, err
 		}

@@ -386,8 +386,8 @@ func (b *bench) cutMove(name, from, to string, steps int) {
 		return
 	}
 	k := b.store.keys.partition(chime.Partition{Queue: from})
-	values, err := b.store.one(b.Context(), "depart", name, call{&departScript,
-		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.moved}, []any{name, to}})
+	values, err := b.store.one(b.Context(), "depart", name, newCall(&departScript,
+		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.moved}, []any{name, to}))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -397,13 +397,13 @@ func (b *bench) cutMove(name, from, to string, steps int) {
 	}
 	if steps > 1 {
 		n := b.store.keys.partition(chime.Partition{Queue: to})
-		b.store.run(b.Context(), b.client, call{&arriveScript, []string{n.schedules, n.cursors, n.owed}, []any{name, h.withState("live"), values.text(1), values.number(2)}})
+		b.store.run(b.Context(), b.client, newCall(&arriveScript, []string{n.schedules, n.cursors, n.owed}, []any{name, h.withState("live"), values.text(1), values.number(2)}))
 	}
 	if steps > 2 {
-		b.store.run(b.Context(), b.client, call{&registryScript, []string{b.store.keys.registry()}, []any{name, from, to}})
+		b.store.run(b.Context(), b.client, newCall(&registryScript, []string{b.store.keys.registry()}, []any{name, from, to}))
 	}
 	if steps > 3 {
-		b.store.run(b.Context(), b.client, call{&departedScript, []string{k.schedules, k.owed}, []any{name, h.revision}})
+		b.store.run(b.Context(), b.client, newCall(&departedScript, []string{k.schedules, k.owed}, []any{name, h.revision}))
 	}
 }
 

@@ -26,8 +26,8 @@ func (s *Store) Look(ctx context.Context, calls []chime.LookCall) []chime.LookAn
 	sent := make([]call, len(calls))
 	for i, c := range calls {
 		k := s.keys.partition(c.Partition)
-		sent[i] = call{&lookScript, []string{k.state, k.due, k.ready, k.idle, k.sessions},
-			[]any{c.Worker, flag(c.Sleep), s.keys.wake()}}
+		sent[i] = newCall(&lookScript, []string{k.state, k.due, k.ready, k.idle, k.sessions},
+			[]any{c.Worker, flag(c.Sleep), s.keys.wake()})
 	}
 	for i, cmd := range s.run(ctx, s.client, sent...) {
 		values, err := list("look at", calls[i].Partition.Queue, cmd)
@@ -48,8 +48,8 @@ func (s *Store) Leave(ctx context.Context, calls []chime.LeaveCall) error {
 	sent := make([]call, len(calls))
 	for i, c := range calls {
 		k := s.keys.partition(c.Partition)
-		sent[i] = call{&leaveScript, []string{k.idle, k.due, k.ready, k.state},
-			[]any{c.Worker, flag(c.Pass), s.keys.wake()}}
+		sent[i] = newCall(&leaveScript, []string{k.idle, k.due, k.ready, k.state},
+			[]any{c.Worker, flag(c.Pass), s.keys.wake()})
 	}
 	var failed []error
 	for i, cmd := range s.run(ctx, s.client, sent...) {
@@ -66,7 +66,7 @@ func (s *Store) CloseSession(ctx context.Context, partition chime.Partition, ses
 		return s.bad
 	}
 	k := s.keys.partition(partition)
-	cmd := s.run(ctx, s.client, call{&closeScript, []string{k.inflight(session), k.sessions}, []any{session}})[0]
+	cmd := s.run(ctx, s.client, newCall(&closeScript, []string{k.inflight(session), k.sessions}, []any{session}))[0]
 	if err := cmd.Err(); err != nil {
 		return failure("close session", session, err)
 	}
@@ -79,9 +79,9 @@ func (s *Store) Reap(ctx context.Context, c chime.ReapCall) (bool, error) {
 		return false, s.bad
 	}
 	k := s.keys.partition(c.Partition)
-	cmd := s.run(ctx, s.client, call{&reapScript,
+	cmd := s.run(ctx, s.client, newCall(&reapScript,
 		[]string{k.inflight(c.Session), k.sessions, k.ready, k.due, k.crashes, k.open, k.schedules, k.cursors, k.idle},
-		[]any{c.Session, c.Seen.UnixMilli(), c.Seed % 1_000_000, s.keys.wake()}})[0]
+		[]any{c.Session, c.Seen.UnixMilli(), c.Seed % 1_000_000, s.keys.wake()}))[0]
 	done, err := cmd.Int()
 	if err != nil {
 		return false, failure("reap session", c.Session, err)

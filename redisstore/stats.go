@@ -45,7 +45,7 @@ func (s *Store) Sweep(ctx context.Context, partition chime.Partition) (bool, err
 		keys = append(keys, k.parked(name))
 		args = append(args, name)
 	}
-	more, err := s.run(ctx, s.client, call{&sweepScript, keys, args})[0].Int()
+	more, err := s.run(ctx, s.client, newCall(&sweepScript, keys, args))[0].Int()
 	if err != nil {
 		return false, failure("sweep", partition.Queue, err)
 	}
@@ -60,7 +60,7 @@ func (s *Store) PauseQueue(ctx context.Context, queue string, paused bool) error
 	}
 	calls := make([]call, len(partitions))
 	for i, k := range partitions {
-		calls[i] = call{&queueScript, []string{k.state, k.idle, k.due}, []any{flag(paused), s.keys.wake()}}
+		calls[i] = newCall(&queueScript, []string{k.state, k.idle, k.due}, []any{flag(paused), s.keys.wake()})
 	}
 	var failed []error
 	for _, cmd := range s.run(ctx, s.client, calls...) {

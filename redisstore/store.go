@@ -57,6 +57,16 @@ type Store struct {
 
 	mu         sync.Mutex
 	partitions map[string]int // queue → partitions, as fixed in the registry
+
+	hot sync.Map // chime.Partition → *hotKeys
+}
+
+func (s *Store) hotKeys(p chime.Partition) *hotKeys {
+	known, ok := s.hot.Load(p)
+	if !ok {
+		known, _ = s.hot.LoadOrStore(p, s.keys.hot(p))
+	}
+	return known.(*hotKeys)
 }
 
 var _ chime.Store = (*Store)(nil)

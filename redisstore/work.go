@@ -2,7 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/redis/go-redis/v9"
 
@@ -43,14 +45,6 @@ func (s *Store) Work(ctx context.Context, calls []chime.WorkCall) []chime.WorkAn
 }
 
 func (s *Store) workCall(c *chime.WorkCall) call {
-	k := s.keys.partition(c.Partition)
-	keys := make([]string, 0, 15+len(c.Serve))
-	keys = append(keys, k.inflight(c.Session), k.sessions, k.state, k.jobs, k.due, k.ready, k.crashes, k.idle, k.counters,
-		k.schedules, k.cursors, k.owed, k.open, k.dead, k.runs)
-	for _, name := range c.Serve {
-		keys = append(keys, k.parked(name))
-	}
-
 	// What a finished job needs is short; what else ended has its kind, body and record.
 	finished := 0
 	var others []*chime.Settlement
@@ -66,14 +60,20 @@ func (s *Store) workCall(c *chime.WorkCall) call {
 			parks = append(parks, settled.Name)
 		}
 	}
+
+	keys := s.hotKeys(c.Partition)
+	call := beginCall(&workScript, 1+len(keys.work)+len(c.Serve)+len(parks), keys.inflight(c.Session))
+	args := append(call.args, keys.work...)
+	for _, name := range c.Serve {
+		args = append(args, keys.parked(name))
+	}
 	for _, name := range parks {
-		keys = append(keys, k.parked(name))
+		args = append(args, keys.parked(name))
 	}
 
 	settled := len(c.Settle) + len(c.Begun)
-	args := make([]any, 0, 15+len(c.Serve)+len(parks)+2*settled+4*len(others))
 	args = append(args, c.Session, c.Number, c.TTL.Milliseconds(), c.Take, c.Ahead, sleeps(c), c.Worker,
-		s.keys.wake(), s.holder, len(c.Serve), len(parks), finished, len(c.Begun), len(others))
+		keys.wake, s.holder, len(c.Serve), len(parks), finished, len(c.Begun), len(others))
 	for _, name := range c.Serve {
 		args = append(args, name)
 	}
@@ -82,7 +82,7 @@ func (s *Store) workCall(c *chime.WorkCall) call {
 	}
 	// IDs, then fences in the same order. Pointers, for a string or a number in an any is memory of its own.
 	ids := len(args)
-	args = args[:ids+2*settled]
+	args = slices.Grow(args, 2*settled+4*len(others))[:ids+2*settled]
 	at := ids
 	put := func(id *string, fence *int64) {
 		args[at], args[at+settled] = id, fence
@@ -102,7 +102,8 @@ func (s *Store) workCall(c *chime.WorkCall) call {
 	for _, other := range others {
 		args = append(args, settleKind(other), amount(other, parks), other.Body, record(other.Run))
 	}
-	return call{&workScript, keys, args}
+	call.args = args
+	return call
 }
 
 // isFinished tells whether a settlement is of the short kind: an ordinary job that is done.
@@ -197,7 +198,8 @@ func takenOf(values reply) []chime.TakenJob {
 		}
 		job.Fence, job.Begun = fence+int64(i), int64(i) < begun
 		if text := data.text(i); text != "" {
-			job.Body = []byte(text)
+			// The text was made for this answer and nobody else has it: its memory may as well be a slice's.
+			job.Body = unsafe.Slice(unsafe.StringData(text), len(text))
 		}
 		if i < len(crashes) {
 			job.Crashes = int(crashes.number(i))
