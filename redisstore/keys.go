@@ -60,7 +60,7 @@ type partitionKeys struct {
 	callers  string // sorted set: enqueuer → number of its last call, with the time (see enqueue.lua); #enqueued: jobs ever
 	crashes  string // hash: job ID → times its holder vanished; 0: come back without an envelope
 	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms
-	state    string // hash: fence (the last drawn), paused, parked (names), layout, large, ttl
+	state    string // hash: fence (the last drawn), done (jobs ever), paused, parked (names), layout, large, ttl
 
 	schedules string // hash: schedule → definition, JSON
 	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; s in place of p: a change or pause
@@ -70,10 +70,10 @@ type partitionKeys struct {
 	moved string // sorted set: schedule that moved to another queue → when, Unix ms; its mark goes after 7 days
 
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
-	counters string // hash: /done, … of the partition, and <schedule>/started, … of each schedule
+	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule
 }
 
-// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun); # → "<number of the last call> <first fence it drew> <host> <pid>…".
+// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun); # → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid>…".
 func (p partitionKeys) inflight(session string) string { return p.prefix + "inflight:" + session }
 
 // parked is a sorted set: ID of a job that no worker at hand could handle → instant parked, Unix ms.

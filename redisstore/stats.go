@@ -91,9 +91,9 @@ func (s *Store) addStats(ctx context.Context, k partitionKeys, stats *chime.Stat
 	now := pipe.Time(ctx)
 	ready, due, dead, schedules := pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
 	sessions := pipe.ZRange(ctx, k.sessions, 0, -1)
-	state := pipe.HMGet(ctx, k.state, "paused", "parked")
+	state := pipe.HMGet(ctx, k.state, "paused", "parked", "done")
 	enqueued := pipe.ZMScore(ctx, k.callers, "#enqueued")
-	counts := pipe.HMGet(ctx, k.counters, "/done", "/failed", "/retried", "/died")
+	counts := pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died")
 	if _, err := pipe.Exec(ctx); err != nil {
 		return err
 	}
@@ -103,8 +103,9 @@ func (s *Store) addStats(ctx context.Context, k partitionKeys, stats *chime.Stat
 	stats.Dead += dead.Val()
 	stats.Schedules += schedules.Val()
 	stats.Enqueued += int64(enqueued.Val()[0])
-	for i, to := range []*int64{&stats.Done, &stats.Failed, &stats.Retried, &stats.Died} {
-		text, _ := counts.Val()[i].(string)
+	fields := append(counts.Val(), state.Val()[2])
+	for i, to := range []*int64{&stats.Failed, &stats.Retried, &stats.Died, &stats.Done} {
+		text, _ := fields[i].(string)
 		n, _ := strconv.ParseInt(text, 10, 64)
 		*to += n
 	}

@@ -1,7 +1,7 @@
 -- work.lua: end the flights of jobs, then take what is due. The one call of a busy worker to a partition.
--- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun; # -> "<number of the last call> <first fence it drew> …"
+-- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun; # -> "<number of the last call> <first fence it drew> <when it was renewed, Unix s> …"
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
--- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, ttl
+-- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, ttl, done
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
@@ -39,8 +39,9 @@ local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD, RUNS = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local ARGV = ARGV -- a global costs a look-up at each use
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local want, ahead, sleep, worker, WAKE = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6] ~= '0', ARGV[7], ARGV[8]
-local serves, parks, begun, others = 0, 0, 0, 0
+local want, sleep, worker, WAKE = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[7], ARGV[8]
+local ahead, serves, parks, begun, others = 0, 0, 0, 0, 0
+if ARGV[5] ~= '0' then ahead = tonumber(ARGV[5]) end
 if ARGV[10] ~= '0' then serves = tonumber(ARGV[10]) end
 if ARGV[11] ~= '0' then parks = tonumber(ARGV[11]) end
 local finished = tonumber(ARGV[12])
@@ -54,7 +55,7 @@ local at_fence = at_id + settled
 local at_other = at_fence + settled
 local BODY_BYTES = 1048576 -- what one call takes of envelopes, about
 local RETRY_BEHIND_MS = 3000 -- when an occurrence that came back and finds another in flight tries again
--- uses: clock layout wake alarm lapse parked
+-- uses: clock layout wake
 local now_us_text = time[1] .. string.sub('00000' .. time[2], -6)
 local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
@@ -66,17 +67,15 @@ local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
 ---------------------------------------------------------------------------------------------------- read: session and state
 
-local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'ttl')
+local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'ttl', 'done')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]
-local last_fence = tonumber(state[1] or 0)
-if state[3] then read_parked(state[3]) end
 
 local held = redis.call('HMGET', INFLIGHT, '#', unpack(ARGV, at_id + 1, at_id + settled))
 local sign = held[1]
-local last, first_drawn, lapse_known
-if sign then last, first_drawn, lapse_known = string.match(sign, '^(%d+) (%d+) (%d+)') end
+local last, first_drawn, renewed
+if sign then last, first_drawn, renewed = string.match(sign, '^(%d+) (%d+) (%d+)') end
 last = last and tonumber(last)
 -- while it is being reaped not even its first call, come late, begins it anew: what is left in it would stay for ever
 if not last and (sign or number ~= 1 or settled > 0) then
@@ -215,15 +214,18 @@ end
 
 -- taken and data, the answer's jobs, are the candidates and their envelopes as long as every one of them is taken as it is.
 local n_ids, n_taken, taken, data = #ids, 0, ids, bodies
-local kinds, owed, flying, taken_crashes = {}, {}, {}, {}
-local forgotten, removed, front, counts, recorded, behind, newly_parked = {}, {}, {}, {}, {}, {}, {}
+local flying, taken_crashes, forgotten = {}, {}, {}
+local done = math.max(ended_to - ended_from + 1, 0)
+local NONE = {}
+local kinds, owed, removed, front, counts, recorded, behind, newly_parked = NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE -- the long way's
 local soonest
 
 local first_fence, first_text = now_us, now_us_text
 if again then
   first_fence, first_text = tonumber(first_drawn), first_drawn
-elseif last_fence >= now_us then
-  first_fence, first_text = last_fence + 1, whole(last_fence + 1)
+elseif state[1] and state[1] >= now_us_text then -- as texts, for both have 16 digits until the year 2286
+  first_fence = tonumber(state[1]) + 1
+  first_text = whole(first_fence)
 end
 
 -- unmarked returns what there is to take of a candidate that was cancelled while in ready, nil: nothing. Enqueued again for
@@ -263,6 +265,7 @@ if long then
   learn(names)
 
   taken, data = {}, {}
+  kinds, owed, removed, front, counts, recorded, behind, newly_parked = {}, {}, {}, {}, {}, {}, {}, {}
 
   -- describe returns what the answer says of the i-th candidate, and notes what it is, the n-th of the answer, if an occurrence.
   local function describe(i, n, fresh)
@@ -342,7 +345,7 @@ if long then
     removed[#removed + 1] = id
     local final = kind == 'd' or kind == 'x' or kind == 'm'
     if kind == 'd' then
-      count('/done', 1)
+      done = done + 1
       forgotten[#forgotten + 1] = id
     elseif kind == 'm' then
       forgotten[#forgotten + 1] = id
@@ -461,12 +464,14 @@ end
 
 -------------------------------------------------------------------------------------------------------------------- write
 
-local was_asleep = redis.call('ZREM', IDLE, worker) == 1 -- first, for it lets the rest go on when the server is out of memory
+-- The first write takes no memory: it lets the rest go on when the server is out of it.
+local was_asleep -- nil: not known, for the worker may still be on the list
 if ended_to >= ended_from then
   redis.call('HDEL', INFLIGHT, unpack(ended, ended_from, ended_to))
   redis.call('HDEL', JOBS, unpack(ended, ended_from, ended_to))
   if crashed then redis.call('HDEL', CRASHES, unpack(ended, ended_from, ended_to)) end
-  counts['/done'] = ended_to - ended_from + 1
+else
+  was_asleep = redis.call('ZREM', IDLE, worker) == 1
 end
 if #starting > 0 then redis.call('HSET', INFLIGHT, unpack(starting)) end
 for _, i in ipairs(others_held) do settle(i) end
@@ -518,12 +523,17 @@ if again then pops = 0 end
 if #due_out > 0 then redis.call('ZREM', DUE, unpack(due_out)) end
 if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
 for key, gone in pairs(parked_out) do redis.call('ZREM', KEYS[15 + key], unpack(gone)) end
-if serves > 0 and not paused then
+local parked = 0 -- the answer's
+if state[3] or #newly_parked > 0 then
+  -- uses: parked
+  read_parked(state[3])
   for i = 1, serves do
-    if redis.call('EXISTS', KEYS[15 + i]) == 0 then set_parked(ARGV[at_serve + i], false) end
+    if not paused and redis.call('EXISTS', KEYS[15 + i]) == 0 then set_parked(ARGV[at_serve + i], false) end
   end
+  for _, name in ipairs(newly_parked) do set_parked(name, true) end
+  save_parked()
+  parked = parked_list()
 end
-for _, name in ipairs(newly_parked) do set_parked(name, true) end
 for _, id in ipairs(behind) do
   local at_ms = now_ms + RETRY_BEHIND_MS
   redis.call('ZADD', DUE, whole(at_ms), id)
@@ -536,21 +546,21 @@ if #forgotten > 0 then
 end
 for i = #front, 1, -1 do redis.call('LPUSH', READY, front[i]) end
 if last or n_taken > 0 then
-  -- an eighth of its life may pass before the session is renewed, and a clock that stepped back is put right
-  local lapse_ms = now_ms + ttl_ms
-  local lapse_text = lapse_known
-  if not lapse_known or math.abs(lapse_ms - tonumber(lapse_known)) * 8 > ttl_ms then
-    lapse_text = whole(lapse_ms)
-    redis.call('ZADD', SESSIONS, lapse_text, session)
-  end
+  -- once a second is enough for a session that lives as long at least
+  if renewed ~= time[1] or ttl_ms < 1000 then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
   if not again then
-    redis.call('HSET', INFLIGHT, '#', ARGV[2] .. ' ' .. first_text .. ' ' .. lapse_text .. ' ' .. ARGV[9], unpack(flying))
+    redis.call('HSET', INFLIGHT, '#', ARGV[2] .. ' ' .. first_text .. ' ' .. time[1] .. ' ' .. ARGV[9], unpack(flying))
   end
 end
-if last_text then redis.call('HSET', STATE, 'fence', last_text) end
+if last_text and done > 0 then
+  redis.call('HSET', STATE, 'fence', last_text, 'done', whole((state[7] or 0) + done))
+elseif last_text then
+  redis.call('HSET', STATE, 'fence', last_text)
+elseif done > 0 then
+  redis.call('HSET', STATE, 'done', whole((state[7] or 0) + done))
+end
 if not state[4] then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if state[6] ~= ARGV[3] and ttl_ms > tonumber(state[6] or 0) then redis.call('HSET', STATE, 'ttl', whole(ttl_ms)) end
-save_parked()
 for field, n in pairs(counts) do redis.call('HINCRBY', COUNTERS, field, whole(n)) end
 for _, run in ipairs(recorded) do
   redis.call('XADD', RUNS, 'MAXLEN', '~', 10000, '*',
@@ -568,16 +578,19 @@ if not paused then
   more = next_ms >= 0 and next_ms <= now_ms or (ready_left or redis.call('LLEN', READY)) > 0
 end
 local asleep = sleep and not more and n_taken < want -- who got all it asked for has no slot free
-if more then
-  wake_one()
-elseif asleep then
-  redis.call('ZADD', IDLE, now_text, worker)
+if asleep then
+  was_asleep = redis.call('ZADD', IDLE, now_text, worker) == 0 or was_asleep
+elseif was_asleep == nil then
+  was_asleep = redis.call('ZREM', IDLE, worker) == 1
 end
+if more then wake_one() end
 if not more and not paused and next_ms >= 0 and (asleep or was_asleep or next_ms == soonest) then
+  -- uses: alarm
   place = keep_alarm(next_ms, asleep and worker)
 end
 if place == 0 or paused then next_ms = -1 end
 if asleep and ARGV[6] == '2' then
+  -- uses: lapse
   lapse, lapsed = lapses(SESSIONS, math.max(ttl_ms, tonumber(state[6] or 0)))
 end
 
@@ -589,4 +602,4 @@ end
 local function some(list) return #list > 0 and list or 0 end -- a list costs a microsecond, empty too
 return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
   length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), some(kinds), some(taken_crashes), some(owed),
-  more and 1 or 0, paused and 1 or 0, next_ms, place, (state[3] or parked_changed) and some(parked_list()) or 0, lapse, some(lapsed) }
+  more and 1 or 0, paused and 1 or 0, next_ms, place, parked, lapse, some(lapsed) }
