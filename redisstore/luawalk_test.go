@@ -191,8 +191,8 @@ func (w *luaWalk) declare(s *ast.LocalAssignStmt, outer *luaScope) *luaScope {
 }
 
 func (w *luaWalk) assign(s *ast.AssignStmt, scope *luaScope) {
-	w.values(s.Rhs, scope)
-	for _, left := range s.Lhs {
+	values := w.values(s.Rhs, scope)
+	for i, left := range s.Lhs {
 		name, ok := left.(*ast.IdentExpr)
 		if !ok {
 			w.value(left, scope)
@@ -204,6 +204,8 @@ func (w *luaWalk) assign(s *ast.AssignStmt, scope *luaScope) {
 			w.tell(s, "%s is assigned and not local", name.Value)
 		case known.key != 0:
 			w.tell(s, "%s holds a key and is assigned again", name.Value)
+		case i < len(values) && values[i].fn != nil: // declared before what calls it, defined later
+			where.names[name.Value] = values[i]
 		}
 	}
 }

@@ -182,10 +182,10 @@ func workAnswer(c *chime.WorkCall, cmd *redis.Cmd) chime.WorkAnswer {
 	return answer
 }
 
-// takenOf reads the jobs taken: first fence, how many are begun, IDs, data, occurrences, crashes.
+// takenOf reads the jobs taken: first fence, how many are begun, IDs, data, kinds, crashes.
 func takenOf(values reply) []chime.TakenJob {
 	fence, begun, joined, data := values.number(0), values.number(1), values.text(2), values.list(3)
-	ids, occurrences, crashes := values.list(2), values.list(4), values.list(5)
+	ids, kinds, crashes := values.list(2), values.text(4), values.list(5)
 	if len(data) == 0 {
 		return nil
 	}
@@ -205,13 +205,10 @@ func takenOf(values reply) []chime.TakenJob {
 			job.Crashes = int(crashes.number(i))
 		}
 	}
-	for i := 0; i+2 < len(occurrences); i += 3 {
-		if at := occurrences.number(i) - 1; at >= 0 && at < int64(len(jobs)) {
-			job := &jobs[at]
-			job.New = occurrences.number(i+1) == 1
-			if occurrences.number(i+2) == 1 {
-				job.Body, job.Definition = nil, job.Body
-			}
+	for i := range min(len(kinds), len(jobs)) {
+		if kind := kinds[i]; kind == 'd' || kind == 'n' {
+			job := &jobs[i]
+			job.Body, job.Definition, job.New = nil, job.Body, kind == 'n'
 		}
 	}
 	return jobs

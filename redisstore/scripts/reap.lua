@@ -21,51 +21,67 @@ local front = {}
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return 1 end
 
+-- The jobs in the order in which they were taken: no two have the same fence.
 local all = redis.call('HGETALL', INFLIGHT)
-local jobs, names, seen, begun = {}, {}, {}, {}
+local held = #all / 2 - 1
+local fences, id_of, begun, names, needed = {}, {}, {}, {}, {}
 for i = 1, #all, 2 do
-  if all[i] ~= '#' and #jobs < STEP then
-    jobs[#jobs + 1] = { id = all[i], fence = all[i + 1] }
-    if string.sub(all[i + 1], 1, 1) ~= '-' then begun[#begun + 1] = all[i] end
-    local name = occurrence(all[i])
-    if name and not seen[name] then
-      seen[name] = true
-      names[#names + 1] = name
+  local id = all[i]
+  if #fences < STEP and id ~= '#' then
+    local fence = tonumber(all[i + 1])
+    if fence < 0 then
+      fence = -fence
+    else
+      begun[#begun + 1] = id
     end
+    fences[#fences + 1], id_of[fence] = fence, id
+    local name = occurrence(id)
+    if name then names[#names + 1] = name end
   end
 end
-table.sort(jobs, function(a, b) return tonumber(string.match(a.fence, '%d+')) < tonumber(string.match(b.fence, '%d+')) end)
-local remain = #all / 2 - 1 - #jobs
+table.sort(fences)
 local crashes = {}
 if #begun > 0 then
   local counts = redis.call('HMGET', CRASHES, unpack(begun))
   for i, id in ipairs(begun) do crashes[id] = tonumber(counts[i] or 0) + 1 end
 end
-learn(names)
+learn(names, needed)
 local head_due = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
 
 redis.call('ZREM', SESSIONS, '') -- lets the rest go on when the server is out of memory
 redis.call('HSET', INFLIGHT, '#', 'reaped') -- from here on its own calls are refused, even if jobs remain
 local soonest
-for i, job in ipairs(jobs) do
-  local times = crashes[job.id]
-  if times then redis.call('HSET', CRASHES, job.id, times) end
+local ids, crashed, suspects = {}, {}, {}
+for i, fence in ipairs(fences) do
+  local id = id_of[fence]
+  local times = crashes[id]
+  ids[i] = id
+  if times then
+    crashed[#crashed + 1] = id
+    crashed[#crashed + 1] = whole(times)
+  end
   if times == 2 then
-    -- a suspect: apart from the others that its worker held
+    -- apart from the others that its worker held
     local at = now_ms + 5000 + (seed + i * 7919) % 55000
-    redis.call('ZADD', DUE, whole(at), job.id)
+    suspects[#suspects + 1] = whole(at)
+    suspects[#suspects + 1] = id
     if not soonest or at < soonest then soonest = at end
   else
-    front[#front + 1] = job.id
+    front[#front + 1] = id
   end
-  local name = occurrence(job.id)
-  if name then landed(name, job.id, false) end
-  redis.call('HDEL', INFLIGHT, job.id)
+  local name = occurrence(id)
+  if name then landed(name, id, false) end
 end
-for i = #front, 1, -1 do redis.call('LPUSH', READY, front[i]) end
+if #crashed > 0 then redis.call('HSET', CRASHES, unpack(crashed)) end
+if #suspects > 0 then redis.call('ZADD', DUE, unpack(suspects)) end
+save_opens()
+if #ids > 0 then redis.call('HDEL', INFLIGHT, unpack(ids)) end
+local foremost_last = {}
+for i = #front, 1, -1 do foremost_last[#foremost_last + 1] = front[i] end
+if #foremost_last > 0 then redis.call('LPUSH', READY, unpack(foremost_last)) end
 if #front > 0 then wake_one() end
 if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(soonest) end
-if remain > 0 then return 0 end
+if held > #ids then return 0 end
 redis.call('DEL', INFLIGHT)
 redis.call('ZREM', SESSIONS, ARGV[1])
 return 1

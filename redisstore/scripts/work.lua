@@ -31,8 +31,8 @@
 -- Kinds: d done, f failed and due again, l later, x dead, b back, p parked, m missed. A record: "<outcome>|<started>|<ended>", Unix ms.
 -- Returns (an empty list is 0) time (us); positions of the settlements refused (finished ones first); of the jobs taken: the first fence (the others
 -- follow, each one more), how many are begun (the first of them), the IDs (a list; of equal lengths: joined), the data of each (an
--- envelope, or a definition of those named next; empty: gone), three values for each occurrence: position, new (1, 0), data is a
--- definition (1, 0), and where jobs of the partition have crashed the crashes of each; schedules owed, three values each: name, definition,
+-- envelope, or a definition; empty: gone), if there are occurrences a letter for each: j an ordinary job, e an occurrence with an
+-- envelope, d with a definition, n that and new; and where jobs of the partition have crashed the crashes of each; schedules owed, three values each: name, definition,
 -- cursor; more left (1, 0), paused (1, 0), instant of the next (Unix ms, -1 none to wait for), place among the keepers of the alarm
 -- (1, 2, 0), parked names; earliest lapse (Unix ms, -1), lapsed sessions, two values each: name, lapse.
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
@@ -247,72 +247,126 @@ end
 ------------------------------------------------------------------------------------------------------------- the long way
 
 local long = again or others > 0 or occurrences
-local settle, meet
+local settle, meet, carry_out
 if long then
   -- uses: definition flight
-  local names, asked = {}, {} -- the schedules that this call touches
-  local function ask(id)
-    local name = occurrence(id)
+  local byte, find, sub = string.byte, string.find, string.sub
+  local NOW = '|' .. now_text .. '|' .. now_text
+
+  -- Schedule and planned instant of each occurrence, by its place among the candidates and among the other settlements.
+  local schedule, planned, schedule_of, planned_of = {}, {}, {}, {}
+  local names, asked, needed, met = {}, {}, {}, {} -- the schedules that this call touches; those whose occurrence it meets
+  for _, i in ipairs(others_held) do
+    local name, instant = occurrence(ARGV[at_id + finished + begun + i])
+    schedule_of[i], planned_of[i] = name, instant
     if name and not asked[name] then
       asked[name] = true
       names[#names + 1] = name
     end
+    if name and ARGV[at_other + 4 * i - 3] == 'm' then needed[name] = true end
   end
-  for _, i in ipairs(others_held) do ask(ARGV[at_id + finished + begun + i]) end
   if occurrences then
-    for _, id in ipairs(ids) do ask(id) end
+    for i = 1, n_ids do
+      local name, instant = occurrence(ids[i])
+      if name then
+        schedule[i], planned[i] = name, instant
+        if not needed[name] or not asked[name] then
+          needed[name] = true
+          met[#met + 1] = name
+        end
+        if not asked[name] then
+          asked[name] = true
+          names[#names + 1] = name
+        end
+      end
+    end
   end
-  learn(names)
+  learn(names, needed)
+  local owes = {} -- schedules in owed
+  if #met > 0 then
+    for i, since in ipairs(redis.call('ZMSCORE', OWED, unpack(met))) do owes[met[i]] = since end
+  end
 
   taken, data = {}, {}
   kinds, owed, removed, front, counts, recorded, behind, newly_parked = {}, {}, {}, {}, {}, {}, {}, {}
 
-  -- describe returns what the answer says of the i-th candidate, and notes what it is, the n-th of the answer, if an occurrence.
+  -- describe returns what the answer says of the i-th candidate, and notes what it is, the n-th of the answer.
   local function describe(i, n, fresh)
-    local text, name, defined = bodies[i] or '', occurrence(ids[i]), 0
-    if string.byte(text, 1) == 0 then text = string.sub(text, 2) end
-    if name then
-      if not bodies[i] and definitions[name] then text, defined = definitions[name], 1 end
-      for _, value in ipairs({ n, fresh and 1 or 0, defined }) do kinds[#kinds + 1] = value end
+    local text, name = bodies[i], schedule[i]
+    if not name then
+      kinds[n] = 'j'
+    elseif text or not definitions[name] then
+      kinds[n] = 'e'
+    else
+      kinds[n] = fresh and 'n' or 'd'
+      return definitions[name]
     end
-    return text
+    if not text then return '' end
+    return byte(text, 1) == 0 and sub(text, 2) or text
+  end
+
+  -- next_owed tells whether this occurrence is the one at the cursor.
+  local function at_cursor(name, instant)
+    local text = cursors[name]
+    return text and byte(text, -1) == 112 and find(text, instant, 1, true) == 1 and byte(text, #instant + 1) == 32
+  end
+
+  local function tell_owed(name)
+    local n = #owed
+    owed[n + 1], owed[n + 2], owed[n + 3] = name, definitions[name] or '', cursors[name] or ''
   end
 
   -- Under skip and cancel an occurrence taken now ends the retries of the one before it, if that waits in due. The same call again
   -- names the schedules whose occurrence it took and whose next has not been placed since.
   local waiting = {}
-  for i, id in ipairs(ids) do
-    local name, planned = occurrence(id)
-    if again then
-      local at, _, kind = cursor(name and cursors[name])
-      local owing = kind == 'p' and at == planned and redis.call('ZSCORE', OWED, name)
-      if owing then
-        for _, value in ipairs({ name, definitions[name] or '', cursors[name] }) do owed[#owed + 1] = value end
-      end
-      n_taken = i
+  if again then
+    for i = 1, n_ids do
+      local name = schedule[i]
+      local owing = name and owes[name] and at_cursor(name, planned[i])
+      if owing then tell_owed(name) end
       if crashes then taken_crashes[i] = crashes[i] or '0' end
-      taken[i], data[i] = id, describe(i, i, owing and not bodies[i] and not (crashes and crashes[i]))
-    else
-      local before = name and opens[name]
-      if before and before.fence == '0' and before.id ~= id and waiting[before.id] == nil then
-        waiting[before.id] = redis.call('ZSCORE', DUE, before.id) or false
+      taken[i], data[i] = ids[i], describe(i, i, owing and not bodies[i] and not (crashes and crashes[i]))
+    end
+    n_taken = n_ids
+  else
+    local before = {}
+    for i, name in pairs(schedule) do
+      local id, fence = opened(name)
+      if fence == '0' and id ~= ids[i] and waiting[id] == nil then
+        waiting[id] = false
+        before[#before + 1] = id
       end
     end
+    if #before > 0 then
+      for i, due_ms in ipairs(redis.call('ZMSCORE', DUE, unpack(before))) do waiting[before[i]] = due_ms end
+    end
+  end
+
+  -- What is to be written of all of them, in one command a key.
+  local owing_now, cursors_changed, definitions_changed = {}, {}, {}
+  local envelopes, due_in, dead_in, parked_in, uncrashed, called_off = {}, {}, {}, {}, {}, {}
+
+  local function add_pair(list, one, other)
+    local n = #list
+    list[n + 1], list[n + 2] = one, other
   end
 
   local function count(field, n)
     counts[field] = (counts[field] or 0) + n
   end
 
-  local function record(name, planned, text)
-    local outcome, started, stopped = string.match(text, '^([^|]*)|([^|]*)|([^|]*)$')
-    recorded[#recorded + 1] = { name, planned, started, stopped, outcome }
+  -- record notes a line for the record of runs, the text as in ARGV.
+  local function record(name, instant, text)
+    recorded[#recorded + 1] = name
+    recorded[#recorded + 1] = instant
+    recorded[#recorded + 1] = text
   end
 
   local function owe(name)
-    if redis.call('ZADD', OWED, 'NX', now_text, name) == 1 then
-      for _, value in ipairs({ name, definitions[name], cursors[name] or '' }) do owed[#owed + 1] = value end
-    end
+    if owes[name] then return end
+    owes[name] = true
+    add_pair(owing_now, now_text, name)
+    tell_owed(name)
   end
 
   -- come_back says of an occurrence without an envelope that it is not a new one.
@@ -326,12 +380,12 @@ if long then
     local at, used, kind = cursor(cursors[name])
     if at and used > 0 then
       cursors[name] = at .. ' ' .. whole(used - 1) .. ' ' .. kind
-      redis.call('HSET', CURSORS, name, cursors[name])
+      cursors_changed[name] = true
     end
-    local revision, condition, created, overlap, rest = head(definitions[name])
-    if condition == 'completed' then
+    if policy(definitions[name]) == 'completed' then
+      local revision, _, created, overlap, rest = head(definitions[name])
       definitions[name] = definition(revision, 'live', created, overlap, rest)
-      redis.call('HSET', SCHEDULES, name, definitions[name])
+      definitions_changed[name] = true
       owe(name)
     end
   end
@@ -339,9 +393,8 @@ if long then
   -- settle carries out the i-th of the other settlements.
   settle = function(i)
     local at = at_other + 4 * i - 3
-    local id = ARGV[at_id + finished + begun + i]
-    local kind, amount, body, text = ARGV[at], tonumber(ARGV[at + 1]) or 0, ARGV[at + 2], ARGV[at + 3]
-    local name, planned = occurrence(id)
+    local id, kind, body, text = ARGV[at_id + finished + begun + i], ARGV[at], ARGV[at + 2], ARGV[at + 3]
+    local name = schedule_of[i]
     removed[#removed + 1] = id
     local final = kind == 'd' or kind == 'x' or kind == 'm'
     if kind == 'd' then
@@ -349,100 +402,103 @@ if long then
       forgotten[#forgotten + 1] = id
     elseif kind == 'm' then
       forgotten[#forgotten + 1] = id
-      local _, _, created = head(definitions[name])
-      if created and created <= planned then -- else its schedule was removed; another one of that name gets nothing of it
+      local _, created = policy(definitions[name])
+      if created and created <= planned_of[i] then -- else its schedule was removed; another one of that name gets nothing of it
         count(name .. '/missed', 1)
         unused(name)
       end
     else
-      if body ~= '' then redis.call('HSET', JOBS, id, body) end
+      if body ~= '' then add_pair(envelopes, id, body) end
       if kind == 'f' or kind == 'l' then
         if kind == 'f' then
           count('/failed', 1)
           count('/retried', 1)
         end
         if name and body == '' then come_back(id) end
-        local at_ms = math.ceil((now_us + amount * 1000) / 1000)
-        redis.call('ZADD', DUE, whole(at_ms), id)
+        local at_ms = math.ceil((now_us + (tonumber(ARGV[at + 1]) or 0) * 1000) / 1000)
+        add_pair(due_in, whole(at_ms), id)
         if not soonest or at_ms < soonest then soonest = at_ms end
       elseif kind == 'x' then
         count('/failed', 1)
         count('/died', 1)
-        redis.call('ZADD', DEAD, now_text, id)
-        redis.call('HDEL', CRASHES, id)
+        add_pair(dead_in, now_text, id)
+        if crashed then uncrashed[#uncrashed + 1] = id end
       elseif kind == 'p' then
-        redis.call('ZADD', KEYS[15 + serves + amount], now_text, id)
-        newly_parked[#newly_parked + 1] = ARGV[at_park + amount]
+        local position = tonumber(ARGV[at + 1])
+        if not parked_in[position] then
+          parked_in[position] = {}
+          newly_parked[#newly_parked + 1] = ARGV[at_park + position]
+        end
+        add_pair(parked_in[position], now_text, id)
       else
         front[#front + 1] = id
       end
     end
     if name then
       landed(name, id, final)
-      if text ~= '' then record(name, planned, text) end
+      if text ~= '' then record(name, planned_of[i], text) end
     end
   end
 
   -- decide says what becomes of an occurrence: 'take', 'drop' (nothing to count), 'skip', 'park', 'supersede' or 'behind'. Then:
   -- is it new, is the next one owed, its overlap policy, and the one before it whose retries it ends.
-  local function decide(i, name, planned)
+  local function decide(i, name, instant)
     local id, body = ids[i], bodies[i]
-    local _, condition, created, overlap = head(definitions[name])
+    local condition, created, overlap = policy(definitions[name])
     local back = body or crashes and crashes[i] or from[i] ~= 'd'
-    if not body and (not definitions[name] or created and created > planned) then return 'drop' end
-    local at, _, kind = cursor(cursors[name])
-    local owing = condition == 'live' and kind == 'p' and at == planned
-    local open = opens[name]
-    if not overlap or overlap == 'allow' or not open or open.id == id then return 'take', not back, owing, overlap end
-    local _, open_planned = occurrence(open.id)
-    if open.fence == '0' then
-      local ends = overlap ~= 'wait' and open_planned < planned and waiting[open.id] and open.id
+    if not body and (not definitions[name] or created and created > instant) then return 'drop' end
+    local owing = condition == 'live' and at_cursor(name, instant)
+    if not opens[name] or not overlap or overlap == 'allow' then return 'take', not back, owing, overlap end
+    local open_id, open_fence, _, open_parked = opened(name)
+    if open_id == id then return 'take', not back, owing, overlap end
+    local _, open_planned = occurrence(open_id)
+    if open_fence == '0' then
+      local ends = overlap ~= 'wait' and open_planned < instant and waiting[open_id] and open_id
       return 'take', not back, owing, overlap, ends
     end
     if not back then
-      if overlap ~= 'skip' and open.parked == '' then return 'park', true, owing, overlap end
+      if overlap ~= 'skip' and open_parked == '' then return 'park', true, owing, overlap end
       return 'skip', true, owing, overlap
     end
-    if open_planned > planned and overlap ~= 'wait' then return 'supersede', false, owing, overlap end
+    if open_planned > instant and overlap ~= 'wait' then return 'supersede', false, owing, overlap end
     return 'behind', false, owing, overlap
   end
 
   local superseded = {}
   -- board takes an occurrence under this fence, and ends the retries of the one before it.
   local function board(i, name, overlap, ends, fence)
-    local id = ids[i]
     if ends then
-      redis.call('ZREM', DUE, ends)
+      called_off[#called_off + 1] = ends
       superseded[ends] = true
       forgotten[#forgotten + 1] = ends
       count(name .. '/superseded', 1)
       local _, ended_planned = occurrence(ends)
-      record(name, ended_planned, 'superseded|' .. now_text .. '|' .. now_text)
+      record(name, ended_planned, 'superseded' .. NOW)
     end
     if overlap and overlap ~= 'allow' then
-      local parked = opens[name] and opens[name].parked or ''
-      opens[name] = { id = id, fence = fence, worker = worker, parked = parked }
-      redis.call('HSET', OPEN, name, id .. '|' .. fence .. '|' .. worker .. '|' .. parked)
+      local _, _, _, parked = opened(name)
+      set_open(name, ids[i] .. '|' .. fence .. '|' .. worker .. '|' .. (parked or ''))
     end
   end
 
   -- meet carries out what becomes of a candidate. Returns what the answer says of it, as its n-th, if it is taken.
   meet = function(i, n, fence)
-    local id = ids[i]
-    local name, planned = occurrence(id)
-    if not name then return bodies[i] or '' end
+    local id, name = ids[i], schedule[i]
+    if not name then
+      kinds[n] = 'j'
+      return bodies[i] or ''
+    end
     if superseded[id] then return nil end -- by one that this call took before it
-    local verdict, fresh, owing, overlap, ends = decide(i, name, planned)
+    local verdict, fresh, owing, overlap, ends = decide(i, name, planned[i])
     local text
     if verdict == 'take' then
       text = describe(i, n, fresh)
       board(i, name, overlap, ends, fence)
       if fresh then count(name .. '/started', 1) end
     elseif verdict == 'park' then
-      local open = opens[name]
-      open.parked = id
-      redis.call('HSET', OPEN, name, open.id .. '|' .. open.fence .. '|' .. open.worker .. '|' .. id)
-      if overlap == 'cancel' then redis.call('PUBLISH', WAKE .. open.worker, 'r' .. open.id) end
+      local open_id, open_fence, open_worker = opened(name)
+      set_open(name, open_id .. '|' .. open_fence .. '|' .. open_worker .. '|' .. id)
+      if overlap == 'cancel' then redis.call('PUBLISH', WAKE .. open_worker, 'r' .. open_id) end
     elseif verdict == 'behind' then
       behind[#behind + 1] = id
       if not bodies[i] then come_back(id) end
@@ -454,11 +510,52 @@ if long then
       end
       local word = verdict == 'skip' and 'skipped' or 'superseded'
       count(name .. '/' .. word, 1)
-      record(name, planned, word .. '|' .. now_text .. '|' .. now_text)
+      record(name, planned[i], word .. NOW)
     end
     if owing then owe(name) end
     if verdict == 'skip' then unused(name) end
     return text
+  end
+
+  local function set_changed(changed, values)
+    local list = {}
+    for name in pairs(changed) do add_pair(list, name, values[name]) end
+    return list
+  end
+
+  -- carry_out writes what settle and meet have gathered.
+  carry_out = function()
+    if #called_off > 0 then redis.call('ZREM', DUE, unpack(called_off)) end
+    if #due_in > 0 then redis.call('ZADD', DUE, unpack(due_in)) end
+    if #envelopes > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end
+    if #dead_in > 0 then redis.call('ZADD', DEAD, unpack(dead_in)) end
+    for position, list in pairs(parked_in) do redis.call('ZADD', KEYS[15 + serves + position], unpack(list)) end
+    if #uncrashed > 0 then redis.call('HDEL', CRASHES, unpack(uncrashed)) end
+    if #owing_now > 0 then redis.call('ZADD', OWED, unpack(owing_now)) end
+    save_opens()
+    local list = set_changed(cursors_changed, cursors)
+    if #list > 0 then redis.call('HSET', CURSORS, unpack(list)) end
+    list = set_changed(definitions_changed, definitions)
+    if #list > 0 then redis.call('HSET', SCHEDULES, unpack(list)) end
+
+    local fields = {}
+    for field in pairs(counts) do fields[#fields + 1] = field end
+    if #fields > 4 then -- two commands instead of one a field
+      -- read after write: what is counted is known only now
+      local sums = redis.call('HMGET', COUNTERS, unpack(fields))
+      list = {}
+      for i, field in ipairs(fields) do add_pair(list, field, sums[i] and whole(sums[i] + counts[field]) or whole(counts[field])) end
+      redis.call('HSET', COUNTERS, unpack(list))
+    else
+      for field, n in pairs(counts) do redis.call('HINCRBY', COUNTERS, field, whole(n)) end
+    end
+    for i = 1, #recorded, 3 do
+      local text = recorded[i + 2]
+      local first = find(text, '|', 1, true)
+      local second = find(text, '|', first + 1, true)
+      redis.call('XADD', RUNS, 'MAXLEN', '~', '10000', '*', 'schedule', recorded[i], 'planned', recorded[i + 1],
+        'started', sub(text, first + 1, second - 1), 'ended', sub(text, second + 1), 'outcome', sub(text, 1, first - 1))
+    end
   end
 end
 
@@ -561,11 +658,7 @@ elseif done > 0 then
 end
 if not state[4] then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if state[6] ~= ARGV[3] and ttl_ms > tonumber(state[6] or 0) then redis.call('HSET', STATE, 'ttl', whole(ttl_ms)) end
-for field, n in pairs(counts) do redis.call('HINCRBY', COUNTERS, field, whole(n)) end
-for _, run in ipairs(recorded) do
-  redis.call('XADD', RUNS, 'MAXLEN', '~', 10000, '*',
-    'schedule', run[1], 'planned', run[2], 'started', run[3], 'ended', run[4], 'outcome', run[5])
-end
+if long then carry_out() end
 
 ----------------------------------------------------------------------------------------------------------- what comes next
 
@@ -601,5 +694,5 @@ for i = 2, n_taken do
 end
 local function some(list) return #list > 0 and list or 0 end -- a list costs a microsecond, empty too
 return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
-  length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), some(kinds), some(taken_crashes), some(owed),
+  length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), occurrences and table.concat(kinds) or 0, some(taken_crashes), some(owed),
   more and 1 or 0, paused and 1 or 0, next_ms, place, parked, lapse, some(lapsed) }

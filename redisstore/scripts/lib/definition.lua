@@ -5,6 +5,11 @@ local function head(text)
   return string.match(text or '', '^{"revision":(%d+),"state":"([^"]+)","created":"([^"]+)","overlap":"(%a+)",(.+)$')
 end
 
+-- policy returns state, creation and overlap policy: what most ask for. The rest, which is long, need not be made a string of its own.
+local function policy(text)
+  return string.match(text or '', '^{"revision":%d+,"state":"([^"]+)","created":"([^"]+)","overlap":"(%a+)",')
+end
+
 local function definition(revision, state, created, overlap, rest)
   return '{"revision":' .. revision .. ',"state":"' .. state .. '","created":"' .. created .. '","overlap":"' .. overlap .. '",' .. rest
 end
