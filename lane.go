@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	maxSettlements = 500     // a call settles at most so many
+	maxSettlements = 500     // a call settles at most so many; one with a line for the record of runs counts twice
 	maxTake        = 500     // and takes at most so many
 	maxInstants    = 500     // placements of so many
-	maxCallBytes   = 1 << 20 // bodies in one call, unless a single one is larger
+	maxCallBytes   = 1 << 19 // bodies that one call settles, unless a single one is larger: it takes as much again and more
 	settleBatch    = 250     // so many outcomes do not wait for the next take
 	settleWait     = 20 * time.Millisecond
 	lapseNews      = time.Second // a busy worker asks no more often whose session lapses
@@ -146,13 +146,7 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.
 		Sleep:     take > 0,
 		Lapses:    take > 0 && (now.Sub(l.toldAt) >= lapseNews || !l.lapse.IsZero() && !now.Before(l.lapse)),
 	}
-	bytes, n := 0, 0
-	for n < len(l.pending) && n < maxSettlements {
-		if bytes += len(l.pending[n].Body); n > 0 && bytes > maxCallBytes {
-			break
-		}
-		n++
-	}
+	n := settleable(l.pending)
 	if n > 0 {
 		call.Settle = l.pending[:n:n]
 		l.pending = append(l.spare, l.pending[n:]...)
@@ -187,6 +181,23 @@ func (l *lane) reuse(settled []Settlement) {
 		clear(settled)
 		l.spare = settled[:0]
 	}
+}
+
+// settleable is how many of the outcomes go into one call: the store does nothing else meanwhile.
+func settleable(outcomes []Settlement) (n int) {
+	weight, bytes := 0, 0
+	for n < len(outcomes) {
+		weight++
+		if outcomes[n].Run != nil {
+			weight++
+		}
+		bytes += len(outcomes[n].Body)
+		if weight > maxSettlements || n > 0 && bytes > maxCallBytes {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 // placeable is how many of the placements go into one call.

@@ -139,9 +139,9 @@ type WorkCall struct {
 	Session   string        // random, used once
 	Number    int64         // 1, 2, …
 	TTL       time.Duration // how long the session outlives its last sign of life
-	Settle    []Settlement  // at most 500
+	Settle    []Settlement  // at most 500, those with a Run counting twice
 	Begun     []BegunJob    // taken ahead earlier, begun since
-	Take      int           // at most this many, at most 500; 0: only settle
+	Take      int           // at most this many, at most 500; 0: only settle. What costs the store more comes in several calls (More)
 	Ahead     int           // of Take, the last so many are taken ahead: not begun until Begun says so
 	Serve     []string      // names that this worker handles and that the last answer called parked
 	Sleep     bool          // register as a sleeper when nothing takeable is left behind

@@ -42,17 +42,18 @@ var largestCalls = []largestCall{
 	{"take 100 of 10 KiB", nil, func(ctx context.Context, l *limits) error { return l.take(ctx, 100, 10<<10) }},
 	{"take 10 of 100 KiB", nil, func(ctx context.Context, l *limits) error { return l.take(ctx, 10, 100<<10) }},
 	{"take 500 that are due", fillDelayed, func(ctx context.Context, l *limits) error { return l.takeDue(ctx) }},
-	{"settle 500 and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, chime.SettleDone, 0) }},
-	{"retry 500 of 2 KiB and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, chime.SettleLater, 2<<10) }},
-	{"bury 500 of 2 KiB and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, chime.SettleDead, 2<<10) }},
-	{"give 500 back and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, chime.SettleBack, 0) }},
-	{"park 500 and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, chime.SettlePark, 0) }},
+	{"settle 500 and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettleDone, 0) }},
+	{"retry 256 of 2 KiB and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, 256, chime.SettleLater, 2<<10) }},
+	{"bury 256 of 2 KiB and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, 256, chime.SettleDead, 2<<10) }},
+	{"give 500 back and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettleBack, 0) }},
+	{"park 500 and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettlePark, 0) }},
 	{"declare 100 of 250 B", nil, func(ctx context.Context, l *limits) error { return l.declare(ctx, 100, 250) }},
 	{"declare 100 of 5 KiB", nil, func(ctx context.Context, l *limits) error { return l.declare(ctx, 100, 5<<10) }},
 	{"place 500", nil, func(ctx context.Context, l *limits) error { return l.place(ctx) }},
-	{"take 500 occurrences", nil, func(ctx context.Context, l *limits) error { return l.takeOccurrences(ctx) }},
-	{"settle 500 occurrences", nil, func(ctx context.Context, l *limits) error { return l.settleOccurrences(ctx) }},
-	{"reap 500", nil, func(ctx context.Context, l *limits) error { return l.reap(ctx) }},
+	{"take of 500 occurrences", nil, func(ctx context.Context, l *limits) error { return l.takeOccurrences(ctx) }},
+	{"settle 250 occurrences and take as many", nil, func(ctx context.Context, l *limits) error { return l.settleOccurrences(ctx) }},
+	{"reap 500", nil, func(ctx context.Context, l *limits) error { return l.reap(ctx, 500, l.jobs) }},
+	{"reap 250 occurrences", nil, func(ctx context.Context, l *limits) error { return l.reap(ctx, 250, l.occurrences) }},
 	{"look", fillDelayed, func(ctx context.Context, l *limits) error { return l.look(ctx) }},
 	{"sweep 500 dead", nil, func(ctx context.Context, l *limits) error { return l.sweep(ctx) }},
 	{"names", fillSchedules, func(ctx context.Context, l *limits) error { return l.names(ctx) }},
@@ -234,8 +235,8 @@ func (l *limits) takeDue(ctx context.Context) error {
 	return l.takeAndFinish(ctx, 500)
 }
 
-// settle ends 500 jobs of a kind and takes 500 more in the same call.
-func (l *limits) settle(ctx context.Context, kind chime.SettleKind, bytes int) error {
+// settle ends n of 500 jobs in a way and takes 500 more in the same call.
+func (l *limits) settle(ctx context.Context, n int, kind chime.SettleKind, bytes int) error {
 	for range 2 {
 		if err := l.send(ctx, l.items(500, payloadBytes, now)); err != nil {
 			return err
@@ -246,14 +247,15 @@ func (l *limits) settle(ctx context.Context, kind chime.SettleKind, bytes int) e
 	if err != nil {
 		return err
 	}
-	settled := settlements(answer.Taken, kind, []byte(strings.Repeat("\x01", bytes)))
+	settled := settlements(answer.Taken[:n], kind, []byte(strings.Repeat("\x01", bytes)))
+	rest := answer.Taken[n:]
 	if err := l.timed(ctx, func() error {
 		answer, err = l.takenAll(ctx, 500, chime.WorkCall{Settle: settled})
 		return err
 	}); err != nil {
 		return err
 	}
-	if err := l.finish(ctx, answer.Taken); err != nil || kind != chime.SettleBack {
+	if err := l.finish(ctx, append(rest, answer.Taken...)); err != nil || kind != chime.SettleBack {
 		return err
 	}
 	if answer, err = l.takenAll(ctx, 500, chime.WorkCall{}); err != nil { // those given back
@@ -325,28 +327,55 @@ func (l *limits) place(ctx context.Context) error {
 	return l.timed(ctx, func() error { return l.putPlaced(ctx, all) })
 }
 
-// occurrences makes 500 due that are not taken.
-func (l *limits) occurrences(ctx context.Context) error {
+// occurrences makes n due that are not taken.
+func (l *limits) occurrences(ctx context.Context, n int) error {
 	all, err := l.placements(ctx)
 	if err != nil {
 		return err
 	}
-	l.begin()
-	return l.putPlaced(ctx, all)
+	return l.putPlaced(ctx, all[:n])
+}
+
+// jobs makes n ready.
+func (l *limits) jobs(ctx context.Context, n int) error {
+	return l.send(ctx, l.items(n, payloadBytes, now))
+}
+
+// takeInCalls takes n jobs in as many calls as the store needs for them, and has the first timed.
+func (l *limits) takeInCalls(ctx context.Context, n int, call chime.WorkCall) ([]chime.TakenJob, error) {
+	call.Take = n
+	var answer chime.WorkAnswer
+	err := l.timed(ctx, func() (err error) { answer, err = l.work(ctx, call); return err })
+	taken := answer.Taken
+	for err == nil && len(taken) < n {
+		if len(answer.Taken) == 0 {
+			return nil, fmt.Errorf("took %d of %d", len(taken), n)
+		}
+		answer, err = l.work(ctx, chime.WorkCall{Take: n - len(taken), TTL: call.TTL})
+		taken = append(taken, answer.Taken...)
+	}
+	return taken, err
 }
 
 func (l *limits) takeOccurrences(ctx context.Context) error {
-	if err := l.occurrences(ctx); err != nil {
+	if err := l.occurrences(ctx, 500); err != nil {
 		return err
 	}
-	return l.takeAndFinish(ctx, 500)
+	l.begin()
+	taken, err := l.takeInCalls(ctx, 500, chime.WorkCall{})
+	if err != nil {
+		return err
+	}
+	return l.finish(ctx, taken)
 }
 
+// settleOccurrences ends as many as a worker does in one call, and takes more in it.
 func (l *limits) settleOccurrences(ctx context.Context) error {
-	if err := l.occurrences(ctx); err != nil {
+	if err := l.occurrences(ctx, 250); err != nil {
 		return err
 	}
-	answer, err := l.takenAll(ctx, 500, chime.WorkCall{})
+	l.begin()
+	answer, err := l.takenAll(ctx, 250, chime.WorkCall{})
 	if err != nil {
 		return err
 	}
@@ -354,17 +383,23 @@ func (l *limits) settleOccurrences(ctx context.Context) error {
 	for i := range settled {
 		settled[i].Run = &chime.RunRecord{Started: answer.Now, Ended: answer.Now, Outcome: "done"}
 	}
-	return l.timed(ctx, func() error { _, err := l.work(ctx, chime.WorkCall{Settle: settled}); return err })
+	if err := l.occurrences(ctx, 250); err != nil {
+		return err
+	}
+	taken, err := l.takeInCalls(ctx, 250, chime.WorkCall{Settle: settled})
+	if err != nil {
+		return err
+	}
+	return l.finish(ctx, taken)
 }
 
-// reap returns the jobs of a session that has lapsed.
-func (l *limits) reap(ctx context.Context) error {
-	if err := l.send(ctx, l.items(500, payloadBytes, now)); err != nil {
+// reap returns n jobs of a session that has lapsed.
+func (l *limits) reap(ctx context.Context, n int, fill func(context.Context, int) error) error {
+	if err := fill(ctx, n); err != nil {
 		return err
 	}
 	l.begin()
-	answer, err := l.takenAll(ctx, 500, chime.WorkCall{TTL: 50 * time.Millisecond})
-	if err != nil {
+	if _, err := l.takenAll(ctx, n, chime.WorkCall{TTL: 50 * time.Millisecond}); err != nil {
 		return err
 	}
 	if err := pause(ctx, 60*time.Millisecond); err != nil {
@@ -376,16 +411,16 @@ func (l *limits) reap(ctx context.Context) error {
 	}
 	call := chime.ReapCall{Partition: l.part, Session: l.session, Seen: look.Lapsed[0].Lapse, Seed: 1}
 	var done bool
-	if err := l.timed(ctx, func() (err error) { done, err = l.store.Reap(ctx, call); return err }); err != nil {
+	err := l.timed(ctx, func() (err error) { done, err = l.store.Reap(ctx, call); return err })
+	for err == nil && !done {
+		done, err = l.store.Reap(ctx, call)
+	}
+	if err != nil {
 		return err
 	}
-	for !done {
-		if done, err = l.store.Reap(ctx, call); err != nil {
-			return err
-		}
-	}
 	l.begin()
-	if answer, err = l.takenAll(ctx, 500, chime.WorkCall{}); err != nil {
+	answer, err := l.takenAll(ctx, n, chime.WorkCall{})
+	if err != nil {
 		return err
 	}
 	return l.finish(ctx, answer.Taken)

@@ -1,4 +1,4 @@
--- reap.lua: return the jobs of a lapsed session to their queue, at most 500 a call, then end the session.
+-- reap.lua: return the jobs of a lapsed session to their queue, at most 500 a call (an occurrence counts twice), then end the session.
 -- KEYS[1]  …:inflight:<session>  hash  job ID -> fence, "-" before it while not begun; #
 -- KEYS[2]  …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:ready               list  IDs of jobs to run now
@@ -23,11 +23,11 @@ if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms
 
 -- The jobs in the order in which they were taken: no two have the same fence.
 local all = redis.call('HGETALL', INFLIGHT)
-local held = #all / 2 - 1
+local held, left = #all / 2 - 1, STEP
 local fences, id_of, begun, names, needed = {}, {}, {}, {}, {}
 for i = 1, #all, 2 do
   local id = all[i]
-  if #fences < STEP and id ~= '#' then
+  if left > 0 and id ~= '#' then
     local fence = tonumber(all[i + 1])
     if fence < 0 then
       fence = -fence
@@ -36,7 +36,11 @@ for i = 1, #all, 2 do
     end
     fences[#fences + 1], id_of[fence] = fence, id
     local name = occurrence(id)
-    if name then names[#names + 1] = name end
+    left = left - 1
+    if name then
+      left = left - 1
+      names[#names + 1] = name
+    end
   end
 end
 table.sort(fences)

@@ -54,6 +54,7 @@ local at_id = at_park + parks
 local at_fence = at_id + settled
 local at_other = at_fence + settled
 local BODY_BYTES = 1048576 -- what one call takes of envelopes, about
+local OCCURRENCES = 300 -- what one call settles and takes of occurrences, each of which costs as much as five ordinary jobs
 local RETRY_BEHIND_MS = 3000 -- when an occurrence that came back and finds another in flight tries again
 -- uses: clock layout wake
 local now_us_text = time[1] .. string.sub('00000' .. time[2], -6)
@@ -253,6 +254,34 @@ if long then
   local byte, find, sub = string.byte, string.find, string.sub
   local NOW = '|' .. now_text .. '|' .. now_text
 
+  -- keep ends the candidates where one more would be an occurrence too many. Those that are due and the others come in turn, so that
+  -- neither keep the others waiting; what is left stays where it is.
+  local function keep(most)
+    if n_ids <= most then return end
+    local lines, at, order, n = { {}, {} }, { 1, 1 }, {}, 0
+    for i = 1, n_ids do
+      local line = from[i] == 'd' and lines[2] or lines[1]
+      line[#line + 1] = i
+    end
+    local turn = 1 + number % 2
+    for _ = 1, n_ids do
+      if not lines[turn][at[turn]] then turn = 3 - turn end
+      local i = lines[turn][at[turn]]
+      if find(ids[i], '@', 1, true) then most = most - 1 end
+      if most < 0 and n > 0 then break end
+      n = n + 1
+      order[n] = i
+      at[turn] = at[turn] + 1
+      turn = 3 - turn
+    end
+    local all_ids, all_from, all_bodies, all_crashes = ids, from, bodies, crashes
+    ids, from, bodies, crashes, n_ids = {}, {}, {}, crashes and {}, n
+    for j, i in ipairs(order) do
+      ids[j], from[j], bodies[j] = all_ids[i], all_from[i], all_bodies[i]
+      if crashes then crashes[j] = all_crashes[i] end
+    end
+  end
+
   -- Schedule and planned instant of each occurrence, by its place among the candidates and among the other settlements.
   local schedule, planned, schedule_of, planned_of = {}, {}, {}, {}
   local names, asked, needed, met = {}, {}, {}, {} -- the schedules that this call touches; those whose occurrence it meets
@@ -265,6 +294,7 @@ if long then
     end
     if name and ARGV[at_other + 4 * i - 3] == 'm' then needed[name] = true end
   end
+  if occurrences and not again then keep(math.max(OCCURRENCES - #names, 50)) end
   if occurrences then
     for i = 1, n_ids do
       local name, instant = occurrence(ids[i])
