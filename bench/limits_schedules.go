@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// definitions are new schedules.
+func (l *limits) definitions(n, bytes int) []chime.Declaration {
+	all := make([]chime.Declaration, n)
+	for i := range all {
+		l.ids++
+		body := `{"version":1,"job":"work","args":"`
+		all[i] = chime.Declaration{Name: fmt.Sprintf("schedule%08d", l.ids), Queue: chime.DefaultQueue, Overlap: chime.OverlapSkip,
+			Body: []byte(body + strings.Repeat("x", bytes-len(body)-2) + `"}`)}
+	}
+	return all
+}
+
+func (l *limits) declare(ctx context.Context, n, bytes int) error {
+	all := l.definitions(n, bytes)
+	return l.timed(ctx, func() error { _, err := l.declared(ctx, all); return err })
+}
+
+// declared declares and returns an occurrence of now for each to be placed.
+func (l *limits) declared(ctx context.Context, all []chime.Declaration) ([]chime.Placement, error) {
+	var placements []chime.Placement
+	for _, answer := range l.store.Declare(ctx, all) {
+		if answer.Err != nil {
+			return nil, answer.Err
+		}
+		placements = append(placements, chime.Placement{Partition: answer.Partition, Name: answer.Owed.Name, Revision: answer.Revision,
+			Cursor: answer.Owed.Cursor, Instants: []time.Time{answer.Created}})
+	}
+	return placements, nil
+}
+
+// placements are for 500 new schedules.
+func (l *limits) placements(ctx context.Context) ([]chime.Placement, error) {
+	var all []chime.Placement
+	for range 5 {
+		some, err := l.declared(ctx, l.definitions(100, 250))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+func (l *limits) putPlaced(ctx context.Context, placements []chime.Placement) error {
+	for _, answer := range l.store.Place(ctx, placements) {
+		if answer.Err != nil || answer.Placed != 1 {
+			return fmt.Errorf("place: %+v", answer)
+		}
+	}
+	return nil
+}
+
+func (l *limits) place(ctx context.Context) error {
+	all, err := l.placements(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		all[i].Instants[0] = all[i].Instants[0].AddDate(1, 0, 0)
+	}
+	return l.timed(ctx, func() error { return l.putPlaced(ctx, all) })
+}
+
+// occurrences makes n due that are not taken.
+func (l *limits) occurrences(ctx context.Context, n int) error {
+	all, err := l.placements(ctx)
+	if err != nil {
+		return err
+	}
+	return l.putPlaced(ctx, all[:n])
+}
+
+// takeInCalls takes n jobs in as many calls as the store needs for them, and has the first timed.
+func (l *limits) takeInCalls(ctx context.Context, n int, call chime.WorkCall) ([]chime.TakenJob, error) {
+	call.Take = n
+	var answer chime.WorkAnswer
+	err := l.timed(ctx, func() (err error) { answer, err = l.work(ctx, call); return err })
+	taken := answer.Taken
+	for err == nil && len(taken) < n {
+		if len(answer.Taken) == 0 {
+			return nil, fmt.Errorf("took %d of %d", len(taken), n)
+		}
+		answer, err = l.work(ctx, chime.WorkCall{Take: n - len(taken), TTL: call.TTL})
+		taken = append(taken, answer.Taken...)
+	}
+	return taken, err
+}
+
+func (l *limits) takeOccurrences(ctx context.Context) error {
+	if err := l.occurrences(ctx, 500); err != nil {
+		return err
+	}
+	l.begin()
+	taken, err := l.takeInCalls(ctx, 500, chime.WorkCall{})
+	if err != nil {
+		return err
+	}
+	return l.finish(ctx, taken)
+}
+
+// settleOccurrences ends as many as a worker does in one call, and takes more in it.
+func (l *limits) settleOccurrences(ctx context.Context) error {
+	if err := l.occurrences(ctx, 250); err != nil {
+		return err
+	}
+	l.begin()
+	answer, err := l.takenAll(ctx, 250, chime.WorkCall{})
+	if err != nil {
+		return err
+	}
+	settled := settlements(answer.Taken, chime.SettleDone, nil)
+	for i := range settled {
+		settled[i].Run = &chime.RunRecord{Started: answer.Now, Ended: answer.Now, Outcome: "done"}
+	}
+	if err := l.occurrences(ctx, 250); err != nil {
+		return err
+	}
+	taken, err := l.takeInCalls(ctx, 250, chime.WorkCall{Settle: settled})
+	if err != nil {
+		return err
+	}
+	return l.finish(ctx, taken)
+}
+
+func fillSchedules(ctx context.Context, l *limits) error {
+	for range behind / 100 / 10 {
+		if _, err := l.declared(ctx, l.definitions(100, 250)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *limits) names(ctx context.Context) error {
+	return l.timed(ctx, func() error { _, _, err := l.store.Names(ctx, ""); return err })
+}
