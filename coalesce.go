@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,7 +62,7 @@ type part struct {
 // parcel is what one caller wants carried to one partition.
 type parcel struct {
 	items    []EnqueueItem
-	existing []bool
+	existing []bool        // nil: none
 	done     chan struct{} // gets one value; has room for it
 	// Set when done: the items from failed on were not carried, or may not have been.
 	err    error
@@ -73,8 +74,8 @@ type parcel struct {
 	sent       int // items handed to calls
 	since      time.Time
 
-	one    [1]EnqueueItem
-	oneHas [1]bool
+	one  [1]EnqueueItem
+	room bodies // of the one
 }
 
 func newCoalescer(store Store, timeout time.Duration, logger *slog.Logger) *coalescer {
@@ -83,22 +84,28 @@ func newCoalescer(store Store, timeout time.Duration, logger *slog.Logger) *coal
 
 func newParcel() *parcel { return &parcel{done: make(chan struct{}, 1)} }
 
-// single returns a parcel of one item.
-func (c *coalescer) single(item EnqueueItem) *parcel {
+// single returns a parcel for one item, whose body goes into its room.
+func (c *coalescer) single() *parcel {
 	p, _ := c.spare.Get().(*parcel)
 	if p == nil {
 		p = newParcel()
+		p.items = p.one[:]
 	}
-	p.one[0], p.oneHas[0] = item, false
-	p.items, p.existing, p.sent, p.err = p.one[:], p.oneHas[:], 0, nil
 	return p
 }
 
-// reuse takes back a single parcel that is done.
+// reuse takes back a single parcel that is in no call: it is done, or was not posted.
 func (c *coalescer) reuse(p *parcel) {
-	p.one[0], p.err = EnqueueItem{}, nil
+	if p.err != nil { // its call may still be read by whoever has not answered it
+		p.room = bodies{}
+	}
+	p.room.reuse(maxSpareBody)
+	p.one[0], p.existing, p.sent, p.err = EnqueueItem{}, nil, 0, nil
 	c.spare.Put(p)
 }
+
+// maxSpareBody is how much memory for a body is kept with a spare parcel: there are as many as there are callers at once.
+const maxSpareBody = 4 << 10
 
 // now estimates the store's clock.
 func (c *coalescer) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
@@ -334,8 +341,8 @@ func (r *route) deliver(c *coalescer, existing []bool) {
 	at := 0
 	for _, part := range r.parts {
 		n := part.to - part.from
-		if at+n <= len(existing) {
-			copy(part.parcel.existing[part.from:part.to], existing[at:at+n])
+		if at+n <= len(existing) && slices.Contains(existing[at:at+n], true) {
+			part.parcel.exist(part.from, existing[at:at+n])
 		}
 		at += n
 		if part.to == len(part.parcel.items) {
@@ -347,6 +354,14 @@ func (r *route) deliver(c *coalescer, existing []bool) {
 		c.mu.Unlock()
 	}
 	r.clear()
+}
+
+// exist notes which of the items from one on were there before.
+func (p *parcel) exist(from int, existing []bool) {
+	if p.existing == nil {
+		p.existing = make([]bool, len(p.items))
+	}
+	copy(p.existing[from:], existing)
 }
 
 // fail tells those who had items in the call that it failed. What they have left is not sent.

@@ -1,10 +1,12 @@
 package chime
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -118,19 +120,22 @@ func (s *enqueueStore) enqueue(call EnqueueCall) EnqueueAnswer {
 }
 
 func copyCall(call EnqueueCall) EnqueueCall {
-	call.Items = append([]EnqueueItem(nil), call.Items...)
+	call.Items = slices.Clone(call.Items) // the memory is the caller's again once the call is answered
+	for i := range call.Items {
+		call.Items[i].Body = bytes.Clone(call.Items[i].Body)
+	}
 	return call
 }
 
 func (s *enqueueStore) apply(call EnqueueCall) EnqueueAnswer {
 	answer := EnqueueAnswer{Now: time.Now(), Existing: make([]bool, len(call.Items))}
 	last := s.last[call.Partition]
-	bytes := 0
+	size := 0
 	for _, item := range call.Items {
-		bytes += len(item.Body)
+		size += len(item.Body)
 	}
-	if len(call.Items) == 0 || len(call.Items) > 500 || bytes > 1<<20 && len(call.Items) > 1 {
-		s.t.Errorf("a call of %d items and %d bytes", len(call.Items), bytes)
+	if len(call.Items) == 0 || len(call.Items) > 500 || size > 1<<20 && len(call.Items) > 1 {
+		s.t.Errorf("a call of %d items and %d bytes", len(call.Items), size)
 	}
 	if last.Caller != "" && last.Caller != call.Caller || call.Number < last.Number {
 		s.t.Errorf("call %s %d follows %s %d", call.Caller, call.Number, last.Caller, last.Number)
@@ -147,7 +152,7 @@ func (s *enqueueStore) apply(call EnqueueCall) EnqueueAnswer {
 	if !s.keep {
 		return answer
 	}
-	for i, item := range call.Items {
+	for i, item := range s.last[call.Partition].Items {
 		_, exists := s.jobs[item.ID]
 		if again || exists {
 			answer.Existing[i] = item.Own

@@ -74,13 +74,6 @@ type Receipt struct {
 	Existing bool
 }
 
-// An Item is one job for EnqueueMany.
-type Item struct {
-	Name    string
-	Args    any
-	Options []EnqueueOption
-}
-
 // NewEnqueuer returns an enqueuer. It does no I/O; bad options come back from the first call.
 func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 	options = options.withDefaults()
@@ -101,32 +94,37 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 // ID(receipt.ID) the call is repeated safely. When ctx ends Enqueue returns at once, and takes the job back if it has not
 // been sent. Args: see Encode.
 func (e *Enqueuer) Enqueue(ctx context.Context, name string, args any, options ...EnqueueOption) (Receipt, error) {
-	var s enqueueSettings
-	s.queue = e.options.Queue
-	item, err := e.item(&s, name, args, options)
-	receipt := Receipt{ID: item.ID}
+	s := e.settings(options)
+	id := s.id
+	if !s.own {
+		id = newID()
+	}
+	p := e.sender.single()
+	err := e.item(&p.one[0], id, &s, name, args, e.sender.now(), &p.room)
+	receipt := Receipt{ID: p.one[0].ID}
 	if err != nil {
+		e.sender.reuse(p)
 		return receipt, fmt.Errorf("chime: enqueue %.40q: %w", name, err)
 	}
-	receipt.Existing, err = e.enqueueOne(ctx, s.queue, item)
+	receipt.Existing, err = e.enqueueOne(ctx, s.queue, p)
 	if err != nil {
-		return receipt, fmt.Errorf("chime: enqueue %q (ID %s): %w", name, item.ID, err)
+		return receipt, fmt.Errorf("chime: enqueue %q (ID %s): %w", name, receipt.ID, err)
 	}
 	return receipt, nil
 }
 
-func (e *Enqueuer) enqueueOne(ctx context.Context, queue string, item EnqueueItem) (existing bool, err error) {
+func (e *Enqueuer) enqueueOne(ctx context.Context, queue string, p *parcel) (existing bool, err error) {
 	n, err := e.partitionsOf(ctx, queue)
 	if err != nil {
+		e.sender.reuse(p)
 		return false, err
 	}
-	p := e.sender.single(item)
-	partition := [1]Partition{{Queue: queue, Index: PartitionOf(item.ID, n)}}
+	partition := [1]Partition{{Queue: queue, Index: PartitionOf(p.one[0].ID, n)}}
 	e.sender.post(partition[:], []*parcel{p}, ctx.Done() == nil)
 	if err := e.wait(ctx, p); err != nil {
 		return false, err // p may still be in a call: it is not used again
 	}
-	existing, err = p.existing[0], p.err
+	existing, err = p.existing != nil, p.err
 	e.sender.reuse(p)
 	return existing, err
 }
@@ -144,134 +142,52 @@ func (e *Enqueuer) wait(ctx context.Context, p *parcel) error {
 	return fmt.Errorf("outcome unknown: %w", ctx.Err())
 }
 
-// EnqueueMany puts many jobs on their queues, in as few calls as that takes, and returns one receipt an item, in order.
-//
-// If anything is wrong with any item, none is sent; the error says what is wrong with each. Jobs go in calls of up to 500,
-// each of which arrives whole or not at all; after an error some may be there, see Enqueue. Items of one queue that run now
-// are taken in the order of items if the queue has one partition.
-func (e *Enqueuer) EnqueueMany(ctx context.Context, items []Item) ([]Receipt, error) {
-	receipts := make([]Receipt, len(items))
-	queues := make([]string, len(items))
-	ready := make([]EnqueueItem, len(items))
-	var bad []error
-	for i, item := range items {
-		var s enqueueSettings
-		s.queue = e.options.Queue
-		var err error
-		ready[i], err = e.item(&s, item.Name, item.Args, item.Options)
-		queues[i], receipts[i].ID = s.queue, ready[i].ID
-		if err != nil && e.bad == nil {
-			bad = append(bad, fmt.Errorf("chime: enqueue item %d %.40q: %w", i, item.Name, err))
-		}
+// settings are what options make of the defaults.
+func (e *Enqueuer) settings(options []EnqueueOption) enqueueSettings {
+	if len(options) == 0 {
+		return enqueueSettings{jobSettings: jobSettings{queue: e.options.Queue}}
 	}
-	if e.bad != nil {
-		return receipts, fmt.Errorf("chime: enqueue: %w", e.bad)
-	}
-	if len(bad) > 0 {
-		return receipts, errors.Join(bad...)
-	}
-	batches, err := e.split(ctx, queues, ready)
-	if err != nil {
-		return receipts, fmt.Errorf("chime: enqueue %d items: %w", len(items), err)
-	}
-	return receipts, e.sendMany(ctx, batches, receipts)
+	s := new(enqueueSettings) // options may keep it, as far as the compiler knows
+	e.apply(options, s)
+	return *s
 }
 
-// batch is what of many items goes to one partition; of says where each was among them.
-type batch struct {
-	partition Partition
-	parcel    *parcel
-	of        []int
-}
-
-func (e *Enqueuer) split(ctx context.Context, queues []string, items []EnqueueItem) ([]*batch, error) {
-	var batches []*batch
-	places := make(map[Partition]*batch)
-	for i, item := range items {
-		n, err := e.partitionsOf(ctx, queues[i])
-		if err != nil {
-			return nil, err
-		}
-		partition := Partition{Queue: queues[i], Index: PartitionOf(item.ID, n)}
-		b := places[partition]
-		if b == nil {
-			b = &batch{partition: partition, parcel: newParcel()}
-			places[partition], batches = b, append(batches, b)
-		}
-		b.parcel.items, b.of = append(b.parcel.items, item), append(b.of, i)
-	}
-	return batches, nil
-}
-
-func (e *Enqueuer) sendMany(ctx context.Context, batches []*batch, receipts []Receipt) error {
-	partitions := make([]Partition, len(batches))
-	parcels := make([]*parcel, len(batches))
-	for i, b := range batches {
-		b.parcel.existing = make([]bool, len(b.of))
-		partitions[i], parcels[i] = b.partition, b.parcel
-	}
-	e.sender.post(partitions, parcels, false)
-	var failed []error
-	for _, b := range batches {
-		err, from := e.wait(ctx, b.parcel), 0
-		if err == nil {
-			err, from = b.parcel.err, b.parcel.failed
-			for i, existing := range b.parcel.existing {
-				receipts[b.of[i]].Existing = existing
-			}
-			if err == nil {
-				continue
-			}
-		}
-		failed = append(failed, fmt.Errorf("chime: enqueue %d of %d items on %q, from item %d on: %w",
-			len(b.of)-from, len(b.of), b.partition.Queue, b.of[from], err))
-	}
-	return errors.Join(failed...)
-}
-
-// item checks one job and makes its body. The returned item has its ID even with an error, unless that is what is wrong.
-func (e *Enqueuer) item(s *enqueueSettings, name string, args any, options []EnqueueOption) (EnqueueItem, error) {
+// apply sets s to what options make of the defaults.
+func (e *Enqueuer) apply(options []EnqueueOption, s *enqueueSettings) {
+	*s = enqueueSettings{jobSettings: jobSettings{queue: e.options.Queue}}
 	for _, option := range options {
 		if option != nil {
 			option.enqueue(s)
 		}
 	}
-	item := EnqueueItem{ID: s.id, Own: s.own, In: s.in, At: s.at}
-	switch {
-	case !s.own:
-		item.ID = newID()
-	case checkName("ID", s.id) != nil:
+}
+
+// item checks one job and makes its body in room. The item has its ID even with an error, unless that is what is wrong.
+func (e *Enqueuer) item(item *EnqueueItem, id string, s *enqueueSettings, name string, args any, now time.Time, room *bodies) error {
+	*item = EnqueueItem{ID: id, Own: s.own, In: s.in, At: s.at}
+	if s.own && checkName("ID", id) != nil {
 		item.ID = ""
 	}
 	if e.bad != nil {
-		return item, e.bad
+		return e.bad
 	}
 	if err := checkName("job name", name); err != nil {
 		s.refuse("%w", err)
 	}
-	body, err := e.body(s, name, args)
-	if err != nil {
-		s.refuse("args: %w", err)
-	}
-	item.Body = body
-	return item, s.err()
-}
-
-func (e *Enqueuer) body(s *enqueueSettings, name string, args any) ([]byte, error) {
 	payload, buf, err := encodeArgs(args, e.options.MaxPayload)
 	if err != nil {
-		return nil, err
+		s.refuse("args: %w", err)
+		return s.err()
 	}
 	planned := s.at
 	if planned.IsZero() {
-		planned = e.sender.now().Add(s.in)
+		planned = now.Add(s.in)
 	}
-	env := envelope{name: name, payload: payload, planned: planned, maxAttempts: s.maxAttempts, timeout: s.timeout}
-	body := env.encode()
+	item.Body = room.add(&envelope{name: name, payload: payload, planned: planned, maxAttempts: s.maxAttempts, timeout: s.timeout})
 	if buf != nil {
 		buf.release()
 	}
-	return body, nil
+	return s.err()
 }
 
 // partitionsOf returns the number of a queue's partitions, which never changes: the store is asked once, on behalf of all

@@ -41,29 +41,43 @@ type envelope struct {
 
 // encode returns the body, in memory of its own.
 func (e *envelope) encode() []byte {
-	lastError := printable(e.lastError, maxErrorText, false)
-	stack := printable(e.stack, maxStackText, true)
-	fields := 9
+	clean := *e
+	clean.lastError = printable(e.lastError, maxErrorText, false)
+	clean.stack = printable(e.stack, maxStackText, true)
+	return clean.appendTo(make([]byte, 0, clean.room()))
+}
+
+// fields is how many elements the array has.
+func (e *envelope) fields() int {
 	switch {
-	case stack != "":
-	case lastError != "":
-		fields = 8
+	case e.stack != "":
+		return 9
+	case e.lastError != "":
+		return 8
 	case e.schedule != "":
-		fields = 7
+		return 7
 	case e.failures != 0:
-		fields = 6
+		return 6
 	case e.timeout != 0:
-		fields = 5
+		return 5
 	case e.maxAttempts != 0:
-		fields = 4
-	default:
-		fields = 3
+		return 4
 	}
-	size := 64 + len(e.name) + len(e.payload) + len(e.schedule) + len(lastError) + len(stack)
-	if fields == 3 {
-		size = 22 + len(e.name) + len(e.payload)
+	return 3
+}
+
+// room is a length that no body of e exceeds.
+func (e *envelope) room() int {
+	if e.fields() == 3 {
+		return 22 + len(e.name) + len(e.payload)
 	}
-	b := append(make([]byte, 0, size), envelopeVersion)
+	return 64 + len(e.name) + len(e.payload) + len(e.schedule) + len(e.lastError) + len(e.stack)
+}
+
+// appendTo appends the body of an envelope whose texts are printable.
+func (e *envelope) appendTo(b []byte) []byte {
+	fields := e.fields()
+	b = append(b, envelopeVersion)
 	b = appendBinary(appendText(appendArray(b, fields), e.name), e.payload)
 	if e.planned.IsZero() {
 		b = append(b, 0xc0)
@@ -83,12 +97,32 @@ func (e *envelope) encode() []byte {
 		b = appendText(b, e.schedule)
 	}
 	if fields > 7 {
-		b = appendText(b, lastError)
+		b = appendText(b, e.lastError)
 	}
 	if fields > 8 {
-		b = appendText(b, stack)
+		b = appendText(b, e.stack)
 	}
 	return b
+}
+
+// bodies is memory in which bodies lie one behind the other, to be used again when the store has them all.
+type bodies struct{ b []byte }
+
+// add returns the body of an envelope whose texts are printable. Appending to it changes no other.
+func (m *bodies) add(e *envelope) []byte {
+	if need := e.room(); need > cap(m.b)-len(m.b) { // those made so far keep what they lie in
+		m.b = make([]byte, 0, max(need, min(2*cap(m.b), maxEnqueueBytes)))
+	}
+	from := len(m.b)
+	m.b = e.appendTo(m.b)
+	return m.b[from:len(m.b):len(m.b)]
+}
+
+// reuse forgets the bodies and keeps at most so many bytes of memory.
+func (m *bodies) reuse(most int) {
+	if m.b = m.b[:0]; cap(m.b) > most {
+		m.b = nil
+	}
 }
 
 // decodeEnvelope reads a body, which may be anything. The payload shares its memory. A name that is none becomes noName;

@@ -33,26 +33,65 @@ type idSource struct {
 }
 
 func (s *idSource) next() string {
+	var id [idLength]byte
 	s.mu.Lock()
-	now := uint64(time.Now().UnixMilli())
+	ms, low := s.step(uint64(time.Now().UnixMilli()))
+	s.mu.Unlock()
+	writeID(id[:], ms, low)
+	return string(id[:])
+}
+
+// step moves on to the next ID. Its caller has the lock.
+func (s *idSource) step(now uint64) (ms, low uint64) {
 	if r := s.draw(); now > s.ms {
 		s.ms, s.low = now, r&(1<<idLowBits-1)
 	} else if s.low += 1 + r&idStep; s.low>>idLowBits > 0 {
 		s.ms, s.low = s.ms+1, s.low&(1<<idLowBits-1)
 	}
-	ms, low := s.ms, s.low
-	s.mu.Unlock()
+	return s.ms, s.low
+}
 
-	var id [idLength]byte
-	for i := 12; i >= 7; i-- {
+func writeID(id []byte, ms, low uint64) {
+	for i := idLength - 1; i >= idLength-6; i-- {
 		id[i] = idDigits[low&63]
 		low >>= 6
 	}
-	for i := 6; i >= 0; i-- {
+	for i := idLength - 7; i >= 0; i-- {
 		id[i] = idDigits[ms&63]
 		ms >>= 6
 	}
-	return string(id[:])
+}
+
+// idBlockSize is how many IDs are made at once at most: they share memory, of which one ID that is kept keeps all.
+const idBlockSize = 39
+
+// An idBlock is IDs for one caller, made together. They sort in the order of the calls.
+type idBlock struct{ left string }
+
+// next returns an ID like newID's; its caller wants that one and at least so many more.
+func (b *idBlock) next(more int) string {
+	if b.left == "" {
+		b.left = jobIDs.block(min(1+more, idBlockSize))
+	}
+	id := b.left[:idLength]
+	b.left = b.left[idLength:]
+	return id
+}
+
+// block returns n IDs, one behind the other.
+func (s *idSource) block(n int) string {
+	var text [idBlockSize * idLength]byte
+	var steps [idBlockSize]struct{ ms, low uint64 }
+	s.mu.Lock()
+	now := uint64(time.Now().UnixMilli())
+	for i := range n {
+		steps[i].ms, steps[i].low = s.step(now)
+	}
+	s.mu.Unlock()
+	for i := range n {
+		writeID(text[i*idLength:(i+1)*idLength], steps[i].ms, steps[i].low)
+	}
+	return string(text[:n*idLength])
 }
 
 func (s *idSource) draw() uint64 {

@@ -105,6 +105,7 @@ type Handled struct {
 // EnqueueCall adds at most 500 jobs and about 1 MiB of bodies to one partition.
 // (Caller, Number) makes it safe to send again: Number grows by one with each call of a caller to a partition, and the
 // same number again changes nothing and reports every job with an ID of the caller's own as existing.
+// Answered without an error, its memory, bodies and all, is the caller's again.
 type EnqueueCall struct {
 	Partition Partition
 	Caller    string

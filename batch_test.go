@@ -1,0 +1,191 @@
+package chime
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// instantStore answers at once and keeps nothing: what is measured is the enqueuer.
+type instantStore struct{ Store }
+
+func (instantStore) Partitions(context.Context, string) (int, error) { return 1, nil }
+
+func (instantStore) Enqueue(_ context.Context, calls []EnqueueCall) []EnqueueAnswer {
+	answers := make([]EnqueueAnswer, len(calls))
+	for i := range answers {
+		answers[i] = EnqueueAnswer{Now: time.Now(), Existing: make([]bool, len(calls[i].Items))}
+	}
+	return answers
+}
+
+// manyItems are n jobs of 100 bytes.
+func manyItems(n int, options ...EnqueueOption) []Item {
+	items := make([]Item, n)
+	for i := range items {
+		items[i] = Item{Name: "report", Args: []byte(strings.Repeat("x", 100)), Options: options}
+	}
+	return items
+}
+
+func TestManyJobsCostLittleMemory(t *testing.T) {
+	const n = 1000
+	e := quietEnqueuer(instantStore{}, EnqueuerOptions{})
+	items := manyItems(n)
+	bytes, objects := ^uint64(0), ^uint64(0)
+	for range 50 { // the least of all: a collection takes away what would be used again
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := e.EnqueueMany(context.Background(), items); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		bytes, objects = min(bytes, after.TotalAlloc-before.TotalAlloc), min(objects, after.Mallocs-before.Mallocs)
+	}
+	// A job costs its receipt, its ID, and a share of what the call needs.
+	if bytes > 60*n || objects > 60 {
+		t.Errorf("%d jobs cost %d bytes in %d objects, want %d in 60 at most", n, bytes, objects, 60*n)
+	}
+}
+
+func TestBodiesOfOneCallShareNoWritableMemory(t *testing.T) {
+	var room bodies
+	var made, want []string
+	var all [][]byte
+	for i := range 500 {
+		env := envelope{name: fmt.Sprint("job-", i), payload: []byte(strings.Repeat("p", i%90)), maxAttempts: i % 3}
+		all = append(all, room.add(&env))
+		want = append(want, string(env.encode()))
+	}
+	for _, body := range all {
+		_ = append(body, "overwritten?"...)
+	}
+	for _, body := range all {
+		made = append(made, string(body))
+	}
+	for i := range want {
+		if made[i] != want[i] {
+			t.Fatalf("body %d is %q, want %q", i, made[i], want[i])
+		}
+	}
+}
+
+func TestLargeBodiesAreNotKept(t *testing.T) {
+	var room bodies
+	room.add(&envelope{name: "a", payload: make([]byte, 5<<20)})
+	small := room.add(&envelope{name: "a"})
+	if cap(room.b) > maxEnqueueBytes || cap(small) != len(small) {
+		t.Errorf("a body of 5 MiB was followed by memory of %d bytes, want %d at most", cap(room.b), maxEnqueueBytes)
+	}
+	if room.reuse(maxSpareBody); cap(room.b) > maxSpareBody {
+		t.Errorf("%d bytes are kept, want %d at most", cap(room.b), maxSpareBody)
+	}
+}
+
+// A store may look at what it has not answered for as long as it likes.
+func TestBodiesOfACallThatFailedAreNotOverwritten(t *testing.T) {
+	store := newEnqueueStore(t, 1)
+	e := quietEnqueuer(store, EnqueuerOptions{})
+	var kept []EnqueueItem
+	var texts []string
+	store.fault = func(_ int, call EnqueueCall) (before, after error) {
+		for _, item := range call.Items {
+			kept, texts = append(kept, item), append(texts, string(item.Body))
+		}
+		return fmt.Errorf("no: %w", ErrStoreFull), nil
+	}
+	e.EnqueueMany(t.Context(), manyItems(100))
+	e.Enqueue(t.Context(), "report", "one")
+	store.fault = nil
+	for i := range 10 {
+		if _, err := e.EnqueueMany(t.Context(), manyItems(100, ID(fmt.Sprint("second-", i)))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Enqueue(t.Context(), "another", "two"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, item := range kept {
+		if string(item.Body) != texts[i] {
+			t.Fatalf("body %d became %q, was %q", i, item.Body, texts[i])
+		}
+	}
+}
+
+// A caller that did not wait for the outcome leaves its call under way: nobody gets its memory.
+func TestBodiesOfACallUnderWayAreNotOverwritten(t *testing.T) {
+	store := newEnqueueStore(t, 1)
+	e := quietEnqueuer(store, EnqueuerOptions{})
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting, goOn := make(chan struct{}), make(chan struct{})
+	first := true
+	store.fault = func(_ int, call EnqueueCall) (before, after error) {
+		if first {
+			first = false
+			close(waiting)
+			<-goOn
+		}
+		return nil, nil
+	}
+	ended := make(chan error)
+	go func() {
+		_, err := e.EnqueueMany(ctx, manyItems(50))
+		ended <- err
+	}()
+	<-waiting
+	cancel()
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "outcome unknown") {
+		t.Errorf("got %v", err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if _, err := e.EnqueueMany(t.Context(), []Item{{Name: "other", Args: []byte(strings.Repeat("y", 100))}}); err != nil {
+			t.Error(err)
+		}
+	}()
+	close(goOn)
+	<-done
+	for i, item := range store.calls[0].Items {
+		if env, err := decodeEnvelope(item.Body); err != nil || env.name != "report" {
+			t.Fatalf("item %d arrived as %q, %v", i, env.name, err)
+		}
+	}
+}
+
+func BenchmarkEnqueueMany(b *testing.B) {
+	e := quietEnqueuer(instantStore{}, EnqueuerOptions{})
+	for _, n := range []int{1, 10, 1000} {
+		items := manyItems(n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := e.EnqueueMany(context.Background(), items); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/job")
+		})
+	}
+}
+
+// BenchmarkEnqueueOne measures what the enqueuer itself needs for one job of one caller.
+func BenchmarkEnqueueOne(b *testing.B) {
+	e := quietEnqueuer(instantStore{}, EnqueuerOptions{})
+	args := []byte(strings.Repeat("x", 100))
+	mayEnd, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for name, ctx := range map[string]context.Context{"ctx that never ends": context.Background(), "ctx that may end": mayEnd} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := e.Enqueue(ctx, "report", args); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
