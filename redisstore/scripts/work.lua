@@ -1,5 +1,5 @@
 -- work.lua: end the flights of jobs, then take what is due. The one call of a busy worker to a partition.
--- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun; # -> "<number of the last call> <first fence it drew> <when it was renewed, Unix s> …"
+-- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun; # -> "<number of the last call> <first fence it drew> <when it was renewed, Unix s> … <kinds that it answered>"
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
 -- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, ttl, done
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
@@ -335,7 +335,7 @@ if long then
     return byte(text, 1) == 0 and sub(text, 2) or text
   end
 
-  -- next_owed tells whether this occurrence is the one at the cursor.
+  -- at_cursor tells whether this occurrence is the one at the cursor.
   local function at_cursor(name, instant)
     local text = cursors[name]
     return text and byte(text, -1) == 112 and find(text, instant, 1, true) == 1 and byte(text, #instant + 1) == 32
@@ -350,12 +350,12 @@ if long then
   -- names the schedules whose occurrence it took and whose next has not been placed since.
   local waiting = {}
   if again then
+    local told = string.match(sign, ' ([jedn]+)$') or ''
     for i = 1, n_ids do
       local name = schedule[i]
-      local owing = name and owes[name] and at_cursor(name, planned[i])
-      if owing then tell_owed(name) end
+      if name and owes[name] and at_cursor(name, planned[i]) then tell_owed(name) end
       if crashes then taken_crashes[i] = crashes[i] or '0' end
-      taken[i], data[i] = ids[i], describe(i, i, owing and not bodies[i] and not (crashes and crashes[i]))
+      taken[i], data[i] = ids[i], describe(i, i, byte(told, i) == 110)
     end
     n_taken = n_ids
   else
@@ -506,8 +506,7 @@ if long then
       record(name, ended_planned, 'superseded' .. NOW)
     end
     if overlap and overlap ~= 'allow' then
-      local _, _, _, parked = opened(name)
-      set_open(name, ids[i] .. '|' .. fence .. '|' .. worker .. '|' .. (parked or ''))
+      set_open(name, ids[i] .. '|' .. fence .. '|' .. worker .. '|') -- nothing is parked behind one that is not in flight
     end
   end
 
@@ -676,7 +675,8 @@ if last or n_taken > 0 then
   -- once a second is enough for a session that lives as long at least
   if renewed ~= time[1] or ttl_ms < 1000 then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
   if not again then
-    redis.call('HSET', INFLIGHT, '#', ARGV[2] .. ' ' .. first_text .. ' ' .. time[1] .. ' ' .. ARGV[9], unpack(flying))
+    local holder = occurrences and ARGV[9] .. ' ' .. table.concat(kinds) or ARGV[9] -- for the same call again
+    redis.call('HSET', INFLIGHT, '#', ARGV[2] .. ' ' .. first_text .. ' ' .. time[1] .. ' ' .. holder, unpack(flying))
   end
 end
 if last_text and done > 0 then
