@@ -33,10 +33,19 @@ type coalescer struct {
 	// ahead is how far the store's clock was ahead of ours at its last answer, in ns: an estimate, for information only.
 	ahead atomic.Int64
 
+	first atomic.Pointer[patience]
+
 	mu     sync.Mutex
 	routes map[Partition]*route
 
 	spare sync.Pool // *parcel; not shared with other enqueuers, for the sake of tests in bubbles of fake time
+}
+
+// patience is a ctx that first attempts share: a timer for each would cost more than it is worth.
+type patience struct {
+	ctx   context.Context
+	end   context.CancelFunc
+	began time.Time
 }
 
 // route is one partition's line to the store.
@@ -51,6 +60,8 @@ type route struct {
 	unknown  bool  // the call under way may have been carried out
 	err      error // its last one
 	troubled bool  // it was told that the route is held up
+	self     [1]*route
+	sent     [1]EnqueueCall
 }
 
 // part is a parcel's share of a call: its items [from:to].
@@ -120,16 +131,19 @@ func (c *coalescer) post(partitions []Partition, parcels []*parcel, waits bool) 
 		r := c.route(partitions[i])
 		p.since = now
 		r.push(p)
-		if !r.busy {
-			r.busy = true
-			idle = append(idle, r)
+		switch {
+		case r.busy:
+		case len(idle) == 0:
+			r.busy, idle = true, r.self[:]
+		default:
+			r.busy, idle = true, append(idle[:len(idle):len(idle)], r)
 		}
 	}
 	c.mu.Unlock()
 	switch {
 	case len(idle) == 0:
 	case waits:
-		c.carryOnce(idle)
+		c.carryOnce(idle, now)
 	default:
 		go c.carry(idle)
 	}
@@ -139,6 +153,7 @@ func (c *coalescer) route(partition Partition) *route {
 	r := c.routes[partition]
 	if r == nil {
 		r = &route{call: EnqueueCall{Partition: partition, Caller: c.caller}}
+		r.self[0] = r
 		c.routes[partition] = r
 	}
 	return r
@@ -157,11 +172,12 @@ func (c *coalescer) withdraw(p *parcel) int {
 // carry sends what waits in routes, which are its own, until nothing does.
 func (c *coalescer) carry(routes []*route) {
 	for {
-		routes = c.load(routes)
+		now := time.Now()
+		routes = c.load(routes, now)
 		if len(routes) == 0 {
 			return
 		}
-		routes = c.send(routes)
+		routes = c.send(routes, now)
 		// Those who have just got their answers are about to come back with their next jobs: one turn for them makes a full
 		// call of two half ones.
 		runtime.Gosched()
@@ -169,9 +185,9 @@ func (c *coalescer) carry(routes []*route) {
 }
 
 // carryOnce makes the next call of routes that are its own, and leaves what has gathered meanwhile to a goroutine.
-func (c *coalescer) carryOnce(routes []*route) {
-	if routes = c.load(routes); len(routes) > 0 {
-		routes = c.send(routes)
+func (c *coalescer) carryOnce(routes []*route, now time.Time) {
+	if routes = c.load(routes, now); len(routes) > 0 {
+		routes = c.send(routes, now)
 	}
 	var more []*route
 	c.mu.Lock()
@@ -187,8 +203,7 @@ func (c *coalescer) carryOnce(routes []*route) {
 }
 
 // load fills the next call of each route and gives up those in which nothing waits.
-func (c *coalescer) load(routes []*route) []*route {
-	now := time.Now()
+func (c *coalescer) load(routes []*route, now time.Time) []*route {
 	loaded := routes[:0]
 	var late []*parcel
 	c.mu.Lock()
@@ -256,48 +271,77 @@ func (r *route) load() {
 
 // send sends the calls of routes in one round trip, and again those that failed, until each has its outcome. It returns the
 // routes that are still the caller's.
-func (c *coalescer) send(routes []*route) []*route {
-	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+func (c *coalescer) send(routes []*route, began time.Time) []*route {
+	open := c.attempt(c.patience(began), routes)
+	if len(open) == 0 {
+		return routes
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), began.Add(c.timeout))
 	defer cancel()
-	calls := make([]EnqueueCall, len(routes))
 	for failures := 1; ; failures++ {
-		for i, r := range routes {
-			calls[i] = r.call
+		if len(open) < len(routes) { // the others do not wait for these
+			go c.carry(without(routes, open))
 		}
-		answers := c.store.Enqueue(ctx, calls[:len(routes)])
-		var open, ended []*route
-		for i, r := range routes {
-			err := answerErr(answers, i)
-			switch {
-			case err == nil:
-				c.noteClock(answers[i].Now)
-				c.over(r)
-				r.deliver(c, answers[i].Existing)
-			case r.refused(err):
-				r.fail(c, err)
-			default:
-				r.unknown, r.err = true, err
-				c.tell(r)
-				open = append(open, r)
-				continue
-			}
-			ended = append(ended, r)
-		}
-		if len(open) == 0 {
-			return routes
-		}
-		if len(ended) > 0 { // they do not wait for the others
-			go c.carry(ended)
-		}
-		routes = open
-		if !sleep(ctx, troubleDelay(failures)) {
+		if routes = open; !sleep(ctx, troubleDelay(failures)) {
 			break
+		}
+		if open = c.attempt(ctx, routes); len(open) == 0 {
+			return routes
 		}
 	}
 	for _, r := range routes {
 		r.fail(c, fmt.Errorf("outcome unknown after %v: %w", c.timeout, r.err))
 	}
 	return routes
+}
+
+// patience returns the ctx of a first attempt that begins now: it ends after SendTimeout, or up to an eighth earlier.
+func (c *coalescer) patience(now time.Time) context.Context {
+	p := c.first.Load()
+	if p == nil || now.Sub(p.began) > c.timeout/8 {
+		p = &patience{began: now} // others may still use the old one; it ends by itself
+		p.ctx, p.end = context.WithDeadline(context.Background(), now.Add(c.timeout))
+		c.first.Store(p)
+	}
+	return p.ctx
+}
+
+// attempt sends the calls of routes once. It returns the routes whose calls still have no outcome.
+func (c *coalescer) attempt(ctx context.Context, routes []*route) (open []*route) {
+	calls := routes[0].sent[:]
+	if len(routes) > 1 {
+		calls = make([]EnqueueCall, len(routes))
+	}
+	for i, r := range routes {
+		calls[i] = r.call
+	}
+	answers := c.store.Enqueue(ctx, calls)
+	for i, r := range routes {
+		err := answerErr(answers, i)
+		switch {
+		case err == nil:
+			c.noteClock(answers[i].Now)
+			c.over(r)
+			r.deliver(c, answers[i].Existing)
+		case r.refused(err):
+			r.fail(c, err)
+		default:
+			r.unknown, r.err = true, err
+			c.tell(r)
+			open = append(open, r)
+		}
+	}
+	return open
+}
+
+func without(routes, open []*route) []*route {
+	var rest []*route
+	for _, r := range routes {
+		if !slices.Contains(open, r) {
+			rest = append(rest, r)
+		}
+	}
+	return rest
 }
 
 // tell says that a route is held up, over that none is any more.
