@@ -12,11 +12,6 @@ import (
 	"time"
 )
 
-const (
-	maxEnqueueItems = 500
-	maxEnqueueBytes = 1 << 20 // of bodies; one body may be larger
-)
-
 // coalescer carries jobs to the store. A partition has one call under way at a time; what arrives meanwhile gathers and
 // goes together in the next. The first finds nothing under way and leaves at once. Nothing runs while nothing waits.
 //
@@ -33,7 +28,7 @@ type coalescer struct {
 	// ahead is how far the store's clock was ahead of ours at its last answer, in ns: an estimate, for information only.
 	ahead atomic.Int64
 
-	first atomic.Pointer[patience]
+	first atomic.Pointer[patience] // of first attempts now
 
 	mu     sync.Mutex
 	routes map[Partition]*route
@@ -44,56 +39,13 @@ type coalescer struct {
 // patience is a ctx that first attempts share: a timer for each would cost more than it is worth.
 type patience struct {
 	ctx   context.Context
-	end   context.CancelFunc
+	end   context.CancelFunc // never called: it ends by its deadline, and who shares it is not known
 	began time.Time
-}
-
-// route is one partition's line to the store.
-type route struct {
-	// Guarded by coalescer.mu.
-	busy       bool // a goroutine has it
-	head, tail *parcel
-
-	// The goroutine's that has it.
-	call     EnqueueCall
-	parts    []part
-	unknown  bool  // the call under way may have been carried out
-	err      error // its last one
-	troubled bool  // it was told that the route is held up
-	self     [1]*route
-	sent     [1]EnqueueCall
-}
-
-// part is a parcel's share of a call: its items [from:to].
-type part struct {
-	parcel   *parcel
-	from, to int
-}
-
-// parcel is what one caller wants carried to one partition.
-type parcel struct {
-	items    []EnqueueItem
-	existing []bool        // nil: none
-	done     chan struct{} // gets one value; has room for it
-	// Set when done: the items from failed on were not carried, or may not have been.
-	err    error
-	failed int
-
-	// Guarded by coalescer.mu.
-	route      *route // whose list it is in; nil: in none
-	prev, next *parcel
-	sent       int // items handed to calls
-	since      time.Time
-
-	one  [1]EnqueueItem
-	room bodies // of the one
 }
 
 func newCoalescer(store Store, timeout time.Duration, logger *slog.Logger) *coalescer {
 	return &coalescer{store: store, caller: newID(), timeout: timeout, trouble: trouble{log: logger}, routes: make(map[Partition]*route)}
 }
-
-func newParcel() *parcel { return &parcel{done: make(chan struct{}, 1)} }
 
 // single returns a parcel for one item, whose body goes into its room.
 func (c *coalescer) single() *parcel {
@@ -134,7 +86,7 @@ func (c *coalescer) post(partitions []Partition, parcels []*parcel, waits bool) 
 		switch {
 		case r.busy:
 		case len(idle) == 0:
-			r.busy, idle = true, r.self[:]
+			r.busy, idle = true, r.alone[:]
 		default:
 			r.busy, idle = true, append(idle[:len(idle):len(idle)], r)
 		}
@@ -153,7 +105,7 @@ func (c *coalescer) route(partition Partition) *route {
 	r := c.routes[partition]
 	if r == nil {
 		r = &route{call: EnqueueCall{Partition: partition, Caller: c.caller}}
-		r.self[0] = r
+		r.alone[0] = r
 		c.routes[partition] = r
 	}
 	return r
@@ -234,41 +186,6 @@ func notSent(waited time.Duration, last error) error {
 	return fmt.Errorf("not sent in %v: %w", waited.Round(time.Millisecond), last)
 }
 
-// load takes up to 500 items and about 1 MiB out of the line. A parcel with items left goes to its end, so that a large one
-// does not hold up the small.
-func (r *route) load() {
-	items, parts, size := r.call.Items[:0], r.parts[:0], 0
-	for last := r.tail; r.head != nil && len(items) < maxEnqueueItems; {
-		p := r.head
-		from := p.sent
-		for p.sent < len(p.items) && len(items) < maxEnqueueItems {
-			body := len(p.items[p.sent].Body)
-			if size+body > maxEnqueueBytes && len(items) > 0 {
-				break
-			}
-			size += body
-			items = append(items, p.items[p.sent])
-			p.sent++
-		}
-		if p.sent == from {
-			break
-		}
-		parts = append(parts, part{p, from, p.sent})
-		r.remove(p)
-		if p.sent < len(p.items) {
-			r.push(p)
-		}
-		if p == last {
-			break
-		}
-	}
-	r.call.Items, r.parts = items, parts
-	if len(parts) > 0 {
-		r.call.Number++
-		r.unknown, r.err = false, nil
-	}
-}
-
 // send sends the calls of routes in one round trip, and again those that failed, until each has its outcome. It returns the
 // routes that are still the caller's.
 func (c *coalescer) send(routes []*route, began time.Time) []*route {
@@ -299,7 +216,7 @@ func (c *coalescer) send(routes []*route, began time.Time) []*route {
 func (c *coalescer) patience(now time.Time) context.Context {
 	p := c.first.Load()
 	if p == nil || now.Sub(p.began) > c.timeout/8 {
-		p = &patience{began: now} // others may still use the old one; it ends by itself
+		p = &patience{began: now} // others may still use the old one
 		p.ctx, p.end = context.WithDeadline(context.Background(), now.Add(c.timeout))
 		c.first.Store(p)
 	}
@@ -308,7 +225,7 @@ func (c *coalescer) patience(now time.Time) context.Context {
 
 // attempt sends the calls of routes once. It returns the routes whose calls still have no outcome.
 func (c *coalescer) attempt(ctx context.Context, routes []*route) (open []*route) {
-	calls := routes[0].sent[:]
+	calls := routes[0].sent[:1]
 	if len(routes) > 1 {
 		calls = make([]EnqueueCall, len(routes))
 	}
@@ -369,93 +286,8 @@ func answerErr(answers []EnqueueAnswer, i int) error {
 	return answers[i].Err
 }
 
-// refused tells whether the store has certainly not carried the call out and will not for waiting.
-func (r *route) refused(err error) bool {
-	return !r.unknown && (errors.Is(err, ErrStoreFull) || errors.Is(err, ErrUnfit))
-}
-
 func (c *coalescer) noteClock(now time.Time) {
 	if !now.IsZero() {
 		c.ahead.Store(int64(time.Until(now)))
 	}
-}
-
-// deliver tells those whose last item was in the call that it is done.
-func (r *route) deliver(c *coalescer, existing []bool) {
-	at := 0
-	for _, part := range r.parts {
-		n := part.to - part.from
-		if at+n <= len(existing) && slices.Contains(existing[at:at+n], true) {
-			part.parcel.exist(part.from, existing[at:at+n])
-		}
-		at += n
-		if part.to == len(part.parcel.items) {
-			part.parcel.done <- struct{}{}
-			continue
-		}
-		c.mu.Lock()
-		part.parcel.since = time.Now() // it moves on: its wait begins anew
-		c.mu.Unlock()
-	}
-	r.clear()
-}
-
-// exist notes which of the items from one on were there before.
-func (p *parcel) exist(from int, existing []bool) {
-	if p.existing == nil {
-		p.existing = make([]bool, len(p.items))
-	}
-	copy(p.existing[from:], existing)
-}
-
-// fail tells those who had items in the call that it failed. What they have left is not sent.
-func (r *route) fail(c *coalescer, err error) {
-	r.err = err
-	for _, part := range r.parts {
-		p := part.parcel
-		if part.to < len(p.items) {
-			c.mu.Lock()
-			withdrawn := p.route == nil
-			if !withdrawn {
-				r.remove(p)
-			}
-			c.mu.Unlock()
-			if withdrawn {
-				continue
-			}
-		}
-		p.err, p.failed = err, part.from
-		p.done <- struct{}{}
-	}
-	r.clear()
-}
-
-// clear lets go of what the call held.
-func (r *route) clear() {
-	clear(r.call.Items)
-	clear(r.parts)
-}
-
-func (r *route) push(p *parcel) {
-	p.route, p.prev, p.next = r, r.tail, nil
-	if r.tail == nil {
-		r.head = p
-	} else {
-		r.tail.next = p
-	}
-	r.tail = p
-}
-
-func (r *route) remove(p *parcel) {
-	if p.prev == nil {
-		r.head = p.next
-	} else {
-		p.prev.next = p.next
-	}
-	if p.next == nil {
-		r.tail = p.prev
-	} else {
-		p.next.prev = p.prev
-	}
-	p.route, p.prev, p.next = nil, nil, nil
 }

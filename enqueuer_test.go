@@ -343,6 +343,49 @@ func TestUnknownOutcomeIsSaidAndRepeatedSafely(t *testing.T) {
 	})
 }
 
+func TestStoreThatHangsIsAskedAgainAndGivenUpInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hangingStore{enqueueStore: newEnqueueStore(t, 1)}
+		e := quietEnqueuer(store, EnqueuerOptions{SendTimeout: 8 * time.Second})
+		for i := range 20 { // at all ages of the ctx that first attempts share
+			store.attempts = 0
+			start := time.Now()
+			if _, err := e.Enqueue(t.Context(), "a", nil); err == nil || !strings.Contains(err.Error(), "outcome unknown after 8s") || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+			if took := time.Since(start); took != 8*time.Second {
+				t.Errorf("it was given up after %v, want 8s", took)
+			}
+			store.answers = true
+			time.Sleep(time.Duration(i) * 100 * time.Millisecond)
+			if _, err := e.Enqueue(t.Context(), "a", nil); err != nil {
+				t.Error(err)
+			}
+			store.answers = false
+			time.Sleep(time.Duration(i) * 70 * time.Millisecond)
+		}
+	})
+}
+
+// hangingStore does not answer until its ctx has ended.
+type hangingStore struct {
+	*enqueueStore
+	answers  bool
+	attempts int
+}
+
+func (s *hangingStore) Enqueue(ctx context.Context, calls []EnqueueCall) []EnqueueAnswer {
+	s.attempts++
+	if s.answers {
+		return s.enqueueStore.Enqueue(ctx, calls)
+	}
+	if end, ok := ctx.Deadline(); !ok || time.Until(end) > 8*time.Second || s.attempts == 1 && time.Until(end) < 7*time.Second {
+		s.t.Errorf("attempt %d has %v, %v; want one of 7 to 8 seconds, and what is left of 8", s.attempts, time.Until(end), ok)
+	}
+	<-ctx.Done()
+	return []EnqueueAnswer{{Err: ctx.Err()}}
+}
+
 func TestFullStoreIsSaidAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)

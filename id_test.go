@@ -41,6 +41,26 @@ func TestIDsOfManyGoroutinesAreDifferent(t *testing.T) {
 	all.Wait()
 }
 
+func TestIDsMadeTogetherAreLikeThoseMadeAlone(t *testing.T) {
+	last := newID()
+	for n := range 200 {
+		var ids idBlock
+		for i := range n {
+			id := ids.next(n - 1 - i)
+			if len(id) != 13 || checkName("ID", id) != nil || id <= last {
+				t.Fatalf("ID %d of %d, %q, follows %q", i, n, id, last)
+			}
+			last = id
+		}
+		if ids.left != "" {
+			t.Errorf("of %d IDs wanted %d were made too many", n, len(ids.left)/13)
+		}
+		if id := newID(); id <= last {
+			t.Fatalf("ID %q alone follows %q", id, last)
+		}
+	}
+}
+
 func TestIDsSortByTimeAmongProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a, b idSource
