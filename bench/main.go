@@ -42,7 +42,7 @@ func program(ctx context.Context) error {
 		out      = flag.String("out", "", "append the JSON lines to this file too")
 		markdown = flag.Bool("markdown", false, "print Markdown")
 		targets  = flag.Bool("targets", false, "print the targets and whether they are met instead of the table")
-		readme   = flag.String("readme", "", "write the block of this README instead of the table")
+		document = flag.String("fill", "", "measure nothing, fill in the blocks of this document from what was recorded")
 		from     files
 	)
 	flag.Var(&from, "from", "measure nothing, print what this file recorded; may be repeated, and further files may follow the flags")
@@ -51,6 +51,9 @@ func program(ctx context.Context) error {
 		return fmt.Errorf("arguments that mean nothing: %q", flag.Args())
 	}
 
+	if *document != "" {
+		return fill(*document)
+	}
 	var rec recording
 	var failed error
 	if len(from) > 0 {
@@ -86,8 +89,6 @@ func program(ctx context.Context) error {
 
 	var err error
 	switch {
-	case *readme != "":
-		err = fillReadme(*readme, rec)
 	case *targets:
 		err = writeTable(os.Stdout, targetTable(rec.samples), *markdown)
 	case *asJSON && len(from) == 0: // printed already

@@ -1,18 +1,6 @@
 package main
 
-import (
-	"bytes"
-	"errors"
-	"fmt"
-	"os"
-	"strings"
-)
-
-// The block of the README lies between these two lines.
-const (
-	readmeBegin = "<!-- bench -->\n"
-	readmeEnd   = "<!-- /bench -->\n"
-)
+import "fmt"
 
 // A telling is a row of the README's table: a figure of a measure in a reader's words.
 type telling struct {
@@ -25,7 +13,7 @@ var tellings = []telling{
 	{"jobs/s worked off, 100 at once", "process 100", "jobs/s", false},
 	{"jobs/s worked off, 10 at once", "process 10", "jobs/s", false},
 	{"jobs/s worked off, one at a time", "process 1", "jobs/s", false},
-	{"jobs/s enqueued by one goroutine", "enqueue 1", "jobs/s", false},
+	{"jobs/s enqueued by one goroutine", "enqueue alone", "jobs/s", false},
 	{"jobs/s enqueued by 16 goroutines", "enqueue 16", "jobs/s", false},
 	{"jobs/s enqueued by 1,000 goroutines", "enqueue 1000", "jobs/s", false},
 	{"jobs/s enqueued in bulk", "enqueue bulk", "jobs/s", false},
@@ -36,8 +24,8 @@ var tellings = []telling{
 	{"crash of a worker to its job running again, s", "crash", "until it runs again", true},
 }
 
-// readmeTable compares chime with the better setting of each library, row by row.
-func readmeTable(all samples) table {
+// tellingTable compares chime with the better setting of each library, row by row.
+func tellingTable(all samples) table {
 	chime := chimePeer.name()
 	var libraries []string
 	for _, p := range peers {
@@ -66,44 +54,4 @@ func readmeTable(all samples) table {
 		t.rows = append(t.rows, cells)
 	}
 	return t
-}
-
-// readmeBlock is what stands between the two lines of the README.
-func readmeBlock(rec recording) (string, error) {
-	if len(rec.conditions) == 0 {
-		return "", errors.New("the recording does not say its conditions")
-	}
-	var block bytes.Buffer
-	if err := readmeTable(rec.samples).writeMarkdown(&block); err != nil {
-		return "", err
-	}
-	fmt.Fprintf(&block, "\nMedians; in brackets how many times better chime is than the better of that library's settings.\n")
-	fmt.Fprintf(&block, "%s\n", rec.conditions[0])
-	return block.String(), nil
-}
-
-// filled returns the README's text with the block in its place.
-func filled(text, block string) (string, error) {
-	before, rest, ok := strings.Cut(text, readmeBegin)
-	_, after, closed := strings.Cut(rest, readmeEnd)
-	if !ok || !closed {
-		return "", fmt.Errorf("no block between %q and %q", strings.TrimSpace(readmeBegin), strings.TrimSpace(readmeEnd))
-	}
-	return before + readmeBegin + block + readmeEnd + after, nil
-}
-
-func fillReadme(name string, rec recording) error {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	block, err := readmeBlock(rec)
-	if err != nil {
-		return err
-	}
-	new, err := filled(string(text), block)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return os.WriteFile(name, []byte(new), 0o644)
 }

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestThePlanFollowsFromTheFigures(t *testing.T) {
+	all := samples{
+		told("life bulk", "server CPU a job", "µs", true, "chime", 1, 4),
+		told("schedules 1000000", "memory a schedule", "B", true, "chime", 1, 640),
+		told("schedules 1000000", "an occurrence in batches", "µs", true, "chime", 1, 35),
+	}
+	want := map[string]string{
+		"jobs/s through one Redis, enqueued and worked off in batches": "180,000", // 0.7 s / 4 µs, two digits
+		"schedules in a GiB, with a definition of 250 bytes":           "1,700,000",
+		"a billion schedules: memory, GiB":                             "600",
+		"… nodes of 40 GiB of data each":                               "15",
+		"… nodes for their occurrences, were each to run once an hour": "14", // 277,778/s, 20,000/s a node
+		"… nodes, were each to run once a day":                         "1",
+	}
+	rows := planTable(all).rows
+	for text, value := range want {
+		if !slices.ContainsFunc(rows, func(row []string) bool { return row[0] == text && row[1] == value }) {
+			t.Errorf("no row %q with %s in %q", text, value, rows)
+		}
+	}
+	if slices.ContainsFunc(rows, func(row []string) bool { return strings.Contains(row[0], "waiting") }) {
+		t.Error("a row about what was not measured")
+	}
+}
+
+func TestThePlanKnowsItsMeasures(t *testing.T) {
+	for _, row := range plan {
+		if !slices.Contains(measureNames(), row.measure) {
+			t.Errorf("no measure is called %q", row.measure)
+		}
+	}
+}
