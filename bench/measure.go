@@ -51,7 +51,7 @@ type sizes struct {
 }
 
 var (
-	longForm = sizes{rounds: 5, backlog: 100_000, enqueue: 30_000, patience: 12 * time.Second, calls: 2 * time.Second, steady: 5 * time.Second,
+	longForm = sizes{rounds: 5, backlog: 100_000, enqueue: 30_000, patience: 8 * time.Second, calls: time.Second, steady: 5 * time.Second,
 		delayed: 20 * time.Second, idle: 33 * time.Second, sparse: 20 * time.Second}
 	shortForm = sizes{short: true, rounds: 3, backlog: 20_000, enqueue: 8_000, patience: 500 * time.Millisecond, calls: 200 * time.Millisecond, steady: time.Second,
 		delayed: 2 * time.Second, idle: 11 * time.Second, sparse: 8 * time.Second}

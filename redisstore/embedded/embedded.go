@@ -53,7 +53,7 @@ func StartInMemory() *Server {
 	mini.ClockTTL(true)
 	return newServer(mini, &redis.Options{
 		Addr:   inMemory,
-		Dialer: func(context.Context, string, string) (net.Conn, error) { return mini.Dial() },
+		Dialer: func(context.Context, string, string) (net.Conn, error) { return dial(mini) },
 	})
 }
 
@@ -72,7 +72,15 @@ func (s *Server) Store() *redisstore.Store { return s.store }
 func (s *Server) Client() *redis.Client { return s.client }
 
 // Dial opens a connection of its own to the server, for a client that a test wants to cut off.
-func (s *Server) Dial() (net.Conn, error) { return s.mini.Dial() }
+func (s *Server) Dial() (net.Conn, error) { return dial(s.mini) }
+
+func dial(mini *miniredis.Miniredis) (net.Conn, error) {
+	pipe, err := mini.Dial()
+	if err != nil {
+		return nil, err
+	}
+	return newConn(pipe), nil
+}
 
 // Addr is where a server made by Start listens, for redis-cli; empty for one in memory.
 func (s *Server) Addr() string {
