@@ -68,7 +68,7 @@ const idBlockSize = 39
 // An idBlock is IDs for one caller, made together. They sort in the order of the calls.
 type idBlock struct{ left string }
 
-// next returns an ID like newID's; its caller wants that one and at least so many more.
+// next returns an ID like newID's. Its caller wants at most so many more after it.
 func (b *idBlock) next(more int) string {
 	if b.left == "" {
 		b.left = jobIDs.block(min(1+more, idBlockSize))
