@@ -51,6 +51,7 @@ var largestCalls = []largestCall{
 	{"declare 100 of 5 KiB", nil, func(ctx context.Context, l *limits) error { return l.declare(ctx, 100, 5<<10) }},
 	{"place 500", nil, func(ctx context.Context, l *limits) error { return l.place(ctx) }},
 	{"take of 500 occurrences", nil, func(ctx context.Context, l *limits) error { return l.takeOccurrences(ctx) }},
+	{"take of 500 occurrences that are skipped", nil, func(ctx context.Context, l *limits) error { return l.skipOccurrences(ctx) }},
 	{"settle 250 occurrences and take as many", nil, func(ctx context.Context, l *limits) error { return l.settleOccurrences(ctx) }},
 	{"reap 500", nil, func(ctx context.Context, l *limits) error { return l.reap(ctx, 500, l.jobs) }},
 	{"reap 250 occurrences", nil, func(ctx context.Context, l *limits) error { return l.reap(ctx, 250, l.occurrences) }},
@@ -275,7 +276,7 @@ func (l *limits) reap(ctx context.Context, n int, fill func(context.Context, int
 		return err
 	}
 	l.begin()
-	if _, err := l.takenAll(ctx, n, chime.WorkCall{TTL: 50 * time.Millisecond}); err != nil {
+	if _, err := l.takeAll(ctx, n, 50*time.Millisecond); err != nil {
 		return err
 	}
 	if err := pause(ctx, 60*time.Millisecond); err != nil {
@@ -295,11 +296,11 @@ func (l *limits) reap(ctx context.Context, n int, fill func(context.Context, int
 		return err
 	}
 	l.begin()
-	answer, err := l.takenAll(ctx, n, chime.WorkCall{})
+	taken, err := l.takeAll(ctx, n, chime.DefaultSessionTTL)
 	if err != nil {
 		return err
 	}
-	return l.finish(ctx, answer.Taken)
+	return l.finish(ctx, taken)
 }
 
 func (l *limits) look(ctx context.Context) error {

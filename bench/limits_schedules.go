@@ -85,16 +85,26 @@ func (l *limits) occurrences(ctx context.Context, n int) error {
 func (l *limits) takeInCalls(ctx context.Context, n int, call chime.WorkCall) ([]chime.TakenJob, error) {
 	call.Take = n
 	var answer chime.WorkAnswer
-	err := l.timed(ctx, func() (err error) { answer, err = l.work(ctx, call); return err })
-	taken := answer.Taken
-	for err == nil && len(taken) < n {
+	if err := l.timed(ctx, func() (err error) { answer, err = l.work(ctx, call); return err }); err != nil {
+		return nil, err
+	}
+	rest, err := l.takeAll(ctx, n-len(answer.Taken), call.TTL)
+	return append(answer.Taken, rest...), err
+}
+
+// takeAll takes n jobs in as many calls as the store needs for them, and none of them is timed.
+func (l *limits) takeAll(ctx context.Context, n int, ttl time.Duration) (taken []chime.TakenJob, err error) {
+	for len(taken) < n {
+		answer, err := l.work(ctx, chime.WorkCall{Take: n - len(taken), TTL: ttl})
+		if err != nil {
+			return nil, err
+		}
 		if len(answer.Taken) == 0 {
 			return nil, fmt.Errorf("took %d of %d", len(taken), n)
 		}
-		answer, err = l.work(ctx, chime.WorkCall{Take: n - len(taken), TTL: call.TTL})
 		taken = append(taken, answer.Taken...)
 	}
-	return taken, err
+	return taken, nil
 }
 
 func (l *limits) takeOccurrences(ctx context.Context) error {
@@ -109,24 +119,70 @@ func (l *limits) takeOccurrences(ctx context.Context) error {
 	return l.finish(ctx, taken)
 }
 
+// skipOccurrences meets 500 while the ones before them are in flight: each is skipped, counted and recorded.
+func (l *limits) skipOccurrences(ctx context.Context) error {
+	placed, err := l.placements(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.putPlaced(ctx, placed); err != nil {
+		return err
+	}
+	l.begin()
+	taken, owed := []chime.TakenJob(nil), map[string]chime.Cursor{}
+	for len(taken) < len(placed) {
+		answer, err := l.work(ctx, chime.WorkCall{Take: 500})
+		if err != nil {
+			return err
+		}
+		if len(answer.Taken) == 0 {
+			return fmt.Errorf("took %d of %d", len(taken), len(placed))
+		}
+		taken = append(taken, answer.Taken...)
+		for _, o := range answer.Owed {
+			owed[o.Name] = o.Cursor
+		}
+	}
+	for i := range placed {
+		p := &placed[i]
+		p.Cursor, p.Instants[0] = owed[p.Name], p.Instants[0].Add(time.Second)
+	}
+	if err := l.putPlaced(ctx, placed); err != nil {
+		return err
+	}
+	if err := pause(ctx, 1100*time.Millisecond); err != nil { // until they are due
+		return err
+	}
+	var answer chime.WorkAnswer
+	if err := l.timed(ctx, func() (err error) { answer, err = l.work(ctx, chime.WorkCall{Take: 500}); return err }); err != nil {
+		return err
+	}
+	for answer.More {
+		if answer, err = l.work(ctx, chime.WorkCall{Take: 500}); err != nil {
+			return err
+		}
+	}
+	return l.finish(ctx, taken)
+}
+
 // settleOccurrences ends as many as a worker does in one call, and takes more in it.
 func (l *limits) settleOccurrences(ctx context.Context) error {
 	if err := l.occurrences(ctx, 250); err != nil {
 		return err
 	}
 	l.begin()
-	answer, err := l.takenAll(ctx, 250, chime.WorkCall{})
+	taken, err := l.takeAll(ctx, 250, chime.DefaultSessionTTL)
 	if err != nil {
 		return err
 	}
-	settled := settlements(answer.Taken, chime.SettleDone, nil)
+	settled := settlements(taken, chime.SettleDone, nil)
 	for i := range settled {
-		settled[i].Run = &chime.RunRecord{Started: answer.Now, Ended: answer.Now, Outcome: "done"}
+		settled[i].Run = &chime.RunRecord{Started: time.Now(), Ended: time.Now(), Outcome: "done"}
 	}
 	if err := l.occurrences(ctx, 250); err != nil {
 		return err
 	}
-	taken, err := l.takeInCalls(ctx, 250, chime.WorkCall{Settle: settled})
+	taken, err = l.takeInCalls(ctx, 250, chime.WorkCall{Settle: settled})
 	if err != nil {
 		return err
 	}

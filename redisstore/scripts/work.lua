@@ -54,7 +54,7 @@ local at_id = at_park + parks
 local at_fence = at_id + settled
 local at_other = at_fence + settled
 local BODY_BYTES = 1048576 -- what one call takes of envelopes, about
-local OCCURRENCES = 300 -- what one call settles and takes of occurrences, each of which costs as much as five ordinary jobs
+local OCCURRENCES = 200 -- what one call settles and takes of occurrences: one costs as much as five ordinary jobs, skipped ten
 local RETRY_BEHIND_MS = 3000 -- when an occurrence that came back and finds another in flight tries again
 -- uses: clock layout wake
 local now_us_text = time[1] .. string.sub('00000' .. time[2], -6)
@@ -361,8 +361,9 @@ if long then
   else
     local before = {}
     for i, name in pairs(schedule) do
-      local id, fence = opened(name)
-      if fence == '0' and id ~= ids[i] and waiting[id] == nil then
+      local open = opens[name]
+      local id = open and sub(open, -4) == '|0||' and opened(name)
+      if id and id ~= ids[i] and waiting[id] == nil then
         waiting[id] = false
         before[#before + 1] = id
       end
