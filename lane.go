@@ -12,6 +12,7 @@ const (
 	maxCallBytes   = 1 << 19 // bodies that one call settles, unless a single one is larger: it takes as much again and more
 	settleBatch    = 250     // so many outcomes do not wait for the next take
 	settleWait     = 20 * time.Millisecond
+	clockTrust     = 2 * time.Minute
 	lapseNews      = time.Second // a busy worker asks no more often whose session lapses
 )
 
@@ -48,6 +49,7 @@ type lane struct {
 	lapse          time.Time // when somebody's session lapses: a look is due
 	toldAt         time.Time // of lapses, last
 	lookAt         time.Time // safety poll
+	since          time.Time // when the store put this worker among its sleepers, by its clock; zero: unknown
 	parked         []string  // names with parked jobs that this worker handles
 }
 
@@ -82,6 +84,13 @@ func (c *storeClock) set(store, local time.Time) {
 	if !store.IsZero() {
 		c.store, c.local = store, local
 	}
+}
+
+// trusted reports whether the estimate is good to a few milliseconds: the last answer was not long ago, and the two local
+// clocks agree on how long, which they do not when the machine has slept meanwhile.
+func (c *storeClock) trusted(now time.Time) bool {
+	passed, shown := now.Sub(c.local), now.Round(0).Sub(c.local.Round(0))
+	return !c.store.IsZero() && passed < clockTrust && (passed-shown).Abs() < time.Second
 }
 
 // at returns the store's time at a local instant; before any answer it is the local one.

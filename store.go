@@ -230,15 +230,20 @@ type TakenJob struct {
 	Definition []byte // an occurrence's definition as it is now
 }
 
+// LookCall asks about one partition. A sleeper that knows when it was put on the list, and the time, may be answered for less
+// where nothing has happened: such an answer has no time of its own.
 type LookCall struct {
 	Partition Partition
 	Worker    string // registered as a sleeper when Sleep is set
 	Sleep     bool
+	Lapses    bool      // without Sleep: it asks for lapsed sessions alone
+	Since     time.Time // by the store's clock, the caller was put among the sleepers last; zero: it does not know
+	Now       time.Time // about what the store's clock shows; zero: the caller does not know
 }
 
 type LookAnswer struct {
 	Err error
-	Now time.Time
+	Now time.Time // zero: nothing has happened, and LookCall.Now is when the caller was put among the sleepers
 	Horizon
 }
 

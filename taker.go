@@ -289,7 +289,7 @@ func (t *taker) absorb(r reply, now time.Time) {
 		case r.work != nil && i < len(r.worked):
 			t.worked(l, &r.worked[i], now)
 		case r.look != nil && i < len(r.looked):
-			t.looked(l, &r.looked[i], now)
+			t.looked(l, &r.look[i], &r.looked[i], now)
 		}
 	}
 	if r.leave != nil {
@@ -357,7 +357,9 @@ func (t *taker) rested(l *lane, call *WorkCall, a *WorkAnswer, now time.Time) {
 	t.horizon(l, &a.Horizon, call.Lapses && call.Sleep && !a.More && len(a.Taken) < call.Take, now)
 	left := a.More || len(l.parked) > 0 && !a.Paused
 	l.listed = call.Sleep && !left && len(a.Taken) < call.Take
-	l.asleep = l.listed
+	if l.asleep = l.listed; l.asleep {
+		l.since = a.Now
+	}
 	switch {
 	case call.Take == 0:
 		return
@@ -372,7 +374,7 @@ func (t *taker) rested(l *lane, call *WorkCall, a *WorkAnswer, now time.Time) {
 }
 
 // looked takes in what a sleeper's look has found.
-func (t *taker) looked(l *lane, a *LookAnswer, now time.Time) {
+func (t *taker) looked(l *lane, call *LookCall, a *LookAnswer, now time.Time) {
 	if a.Err != nil {
 		l.failures++
 		l.lookAt = now.Add(troubleDelay(l.failures))
@@ -382,6 +384,9 @@ func (t *taker) looked(l *lane, a *LookAnswer, now time.Time) {
 	l.failures = 0
 	t.trouble.end(l, now)
 	l.clock.set(a.Now, now)
+	if l.since = a.Now; a.Now.IsZero() {
+		l.since = call.Now
+	}
 	t.horizon(l, &a.Horizon, true, now)
 	if a.More || len(l.parked) > 0 && !a.Paused {
 		l.asleep = false

@@ -12,7 +12,8 @@ import (
 const (
 	leaderTick = 2 * time.Second  // between the leader's looks for schedules that nobody placed
 	leaderLook = 10 * time.Second // between its looks for lapsed sessions and new queues
-	sweepEvery = time.Minute      // between two rounds of trimming
+	sweepEvery = 5 * time.Minute  // between two rounds of trimming
+	sweepAgain = time.Minute      // after one that left something
 	sweepSteps = 20               // of a partition in a round
 	owedAtOnce = 100              // schedules that Store.Owed lists for a partition
 	placeTurns = 20               // so often are they listed before other duties have their turn
@@ -39,6 +40,7 @@ type ticker struct {
 	told       reminders
 	partitions []Partition
 	needed     []Handled // jobs of the declared schedules
+	scheduled  bool      // there are schedules, or were: nothing is owed before
 	warned     map[Handled]bool
 
 	declaring, leading, placing, looking, sweeping, warning duty
@@ -52,6 +54,7 @@ func newTicker(s *Scheduler) *ticker {
 		reaper:    newReaper(s.store, DefaultSessionTTL, s.options.Logger, nil),
 		trouble:   trouble{log: s.options.Logger},
 		needed:    s.needed(),
+		scheduled: len(s.declared) > 0,
 	}
 	t.registrar.begin()
 	t.declaring = duty{act: "declare", do: t.declare}
@@ -163,10 +166,13 @@ func (t *ticker) lead(ctx context.Context) (time.Duration, error) {
 
 // placeOwed places what has been owed for a second, until nothing is.
 func (t *ticker) placeOwed(ctx context.Context) (time.Duration, error) {
-	if t.partitions == nil || !t.election.leading() {
+	if !t.election.leading() || t.scheduled && t.partitions == nil {
 		if err := t.readQueues(ctx); err != nil {
 			return 0, err
 		}
+	}
+	if !t.scheduled {
+		return t.pace(leaderLook), nil
 	}
 	for range placeTurns {
 		owed, err := t.store.Owed(ctx, t.partitions)
@@ -232,6 +238,15 @@ func (t *ticker) readQueues(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !t.scheduled {
+		names, next, err := t.store.Names(ctx, "")
+		if err != nil {
+			return err
+		}
+		if t.scheduled = len(names) > 0 || next != ""; t.scheduled {
+			t.placing.now()
+		}
+	}
 	t.partitions = t.partitions[:0]
 	for queue, partitions := range queues {
 		for i := range partitions {
@@ -248,7 +263,7 @@ func (t *ticker) look(ctx context.Context) (time.Duration, error) {
 	}
 	calls := make([]LookCall, len(t.partitions))
 	for i, partition := range t.partitions {
-		calls[i] = LookCall{Partition: partition, Worker: t.election.id}
+		calls[i] = LookCall{Partition: partition, Worker: t.election.id, Lapses: true}
 	}
 	var failed error
 	for i, answer := range t.store.Look(ctx, calls) {
@@ -288,16 +303,19 @@ func (t *ticker) sweep(ctx context.Context) (time.Duration, error) {
 		return never, nil
 	}
 	var failed error
+	left := false
 	for _, partition := range slices.Clone(t.partitions) {
-		for range sweepSteps {
-			more, err := t.store.Sweep(ctx, partition)
-			if err != nil {
-				failed = err
-			}
-			if err != nil || !more {
-				break
+		more := true
+		for step := 0; more && step < sweepSteps; step++ {
+			var err error
+			if more, err = t.store.Sweep(ctx, partition); err != nil {
+				failed, more = err, false
 			}
 		}
+		left = left || more
+	}
+	if left {
+		return sweepAgain, failed
 	}
 	return sweepEvery, failed
 }

@@ -12,7 +12,7 @@ const (
 )
 
 // safetyPoll is how long a sleeper that hears nothing waits before it looks.
-func safetyPoll() time.Duration { return 10*time.Second + rand.N(2*time.Second) }
+func safetyPoll() time.Duration { return 11*time.Second + rand.N(time.Second) }
 
 // signal takes in what has arrived on the line. A wake-up does not say for which lane.
 func (t *taker) signal(s Signal, now time.Time) {
@@ -146,7 +146,11 @@ func (t *taker) look(now time.Time) bool {
 	for _, l := range t.lanes {
 		if l.asleep && l.sent == nil && (l.lookDue(now) || !now.Before(l.lookAt.Add(-2*time.Second))) {
 			r.lanes = append(r.lanes, l)
-			r.look = append(r.look, LookCall{Partition: l.partition, Worker: t.name, Sleep: true})
+			call := LookCall{Partition: l.partition, Worker: t.name, Sleep: true, Since: l.since}
+			if l.clock.trusted(now) {
+				call.Now = l.clock.at(now)
+			}
+			r.look = append(r.look, call)
 			l.lapse = time.Time{}
 			l.listed = true
 		}

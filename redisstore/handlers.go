@@ -21,14 +21,24 @@ func (s *Store) Announce(ctx context.Context, handled []chime.Handled) error {
 	if s.bad != nil {
 		return s.bad
 	}
-	registered := map[string]bool{}
+	var queues []string
 	for _, h := range handled {
-		if registered[h.Queue] {
-			continue
+		if !slices.Contains(queues, h.Queue) {
+			queues = append(queues, h.Queue)
 		}
-		registered[h.Queue] = true
-		if _, err := s.registerQueue(ctx, h.Queue); err != nil {
-			return err
+	}
+	if len(queues) == 0 {
+		return nil
+	}
+	known, err := s.client.HMGet(ctx, s.keys.queues(), queues...).Result()
+	if err != nil {
+		return failure("look for the queues in", s.keys.queues(), err)
+	}
+	for i, queue := range queues {
+		if known[i] == nil {
+			if _, err := s.registerQueue(ctx, queue); err != nil {
+				return err
+			}
 		}
 	}
 	for chunk := range slices.Chunk(handled, announceBatch) {

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -14,7 +15,13 @@ var (
 
 // Lead takes or keeps the leader's lease of the namespace.
 func (s *Store) Lead(ctx context.Context, candidate string, ttl time.Duration) (chime.Leadership, error) {
-	values, err := s.one(ctx, "lead as", candidate, newCall(&leadScript, []string{s.keys.leader()}, []any{candidate, ttl.Milliseconds()}))
+	lead := func(full bool) (reply, error) {
+		return s.one(ctx, "lead as", candidate, newCall(&leadScript, []string{s.keys.leader()}, []any{candidate, ttl.Milliseconds(), flag(full)}))
+	}
+	values, err := lead(false)
+	if errors.Is(err, chime.ErrStoreFull) {
+		values, err = lead(true)
+	}
 	if err != nil {
 		return chime.Leadership{}, err
 	}

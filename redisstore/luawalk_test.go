@@ -415,7 +415,9 @@ func (w *luaWalk) order(e *ast.FuncCallExpr, command string, kind commandKind, k
 	switch {
 	case kind.writes:
 		if !w.now.written {
-			w.firstWrites[command] = true
+			if !w.allowed(e, "grows first") {
+				w.firstWrites[command] = true
+			}
 			w.now.checked[key] = true // refused, it would be the first to fail and nothing is half done
 		}
 		w.now.written = true

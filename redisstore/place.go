@@ -106,20 +106,15 @@ func (s *Store) Owed(ctx context.Context, partitions []chime.Partition) ([]chime
 	if len(partitions) == 0 {
 		return nil, nil
 	}
-	// Nearly always nothing is owed: one plain command a partition finds that out.
-	pipe := s.client.Pipeline()
-	oldest := make([]*redis.StringSliceCmd, len(partitions))
-	for i, p := range partitions {
-		oldest[i] = pipe.ZRange(ctx, s.keys.partition(p).owed, 0, 0)
-	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
-	var failed []error    // one partition out of reach hides no other
+	// Nearly always nothing is owed.
+	var failed []error // one partition out of reach hides no other
 	var calls []call
 	var asked []chime.Partition
+	there, errs := s.there(ctx, partitions, func(k *partitionKeys) string { return k.owed })
 	for i, p := range partitions {
-		if err := oldest[i].Err(); err != nil {
-			failed = append(failed, failure("look for owed schedules of", p.Queue, err))
-		} else if len(oldest[i].Val()) > 0 {
+		if errs[i] != nil {
+			failed = append(failed, failure("look for owed schedules of", p.Queue, errs[i]))
+		} else if there[i] {
 			k := s.keys.partition(p)
 			calls = append(calls, newCall(&owedScript, []string{k.owed, k.schedules, k.cursors}, []any{owedAfter.Milliseconds(), owedBatch}))
 			asked = append(asked, p)

@@ -554,7 +554,7 @@ func TestWakeUps(t *testing.T) {
 		taken := b.work("s", chime.WorkCall{Take: 2, Sleep: true, Lapses: true}).Taken
 		b.want("taken", ids(taken), "a")
 		later := job("b")
-		later.At = time.Now().Add(time.Hour).Truncate(time.Millisecond)
+		later.At = time.Now().Add(10 * time.Second).Truncate(time.Millisecond)
 		b.enqueue(later)
 		if s := <-line.Signals(); !s.Alarm.Equal(later.At) {
 			b.Fatalf("signal %+v, want an alarm at %v", s, later.At)

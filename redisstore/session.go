@@ -8,37 +8,10 @@ import (
 )
 
 var (
-	lookScript  = load("look")
 	leaveScript = load("leave")
 	closeScript = load("close")
 	reapScript  = load("reap")
 )
-
-// Look asks what there is to do, and renews the caller's place among the sleepers.
-func (s *Store) Look(ctx context.Context, calls []chime.LookCall) []chime.LookAnswer {
-	answers := make([]chime.LookAnswer, len(calls))
-	if s.bad != nil {
-		for i := range answers {
-			answers[i].Err = s.bad
-		}
-		return answers
-	}
-	sent := make([]call, len(calls))
-	for i, c := range calls {
-		k := s.keys.partition(c.Partition)
-		sent[i] = newCall(&lookScript, []string{k.state, k.due, k.ready, k.idle, k.sessions},
-			[]any{c.Worker, flag(c.Sleep), s.keys.wake()})
-	}
-	for i, cmd := range s.run(ctx, s.client, sent...) {
-		values, err := list("look at", calls[i].Partition.Queue, cmd)
-		if err != nil {
-			answers[i].Err = err
-			continue
-		}
-		answers[i] = chime.LookAnswer{Now: values.now(), Horizon: values.horizon(1)}
-	}
-	return answers
-}
 
 // Leave takes a worker off the list of sleepers; with Pass the next one is woken in its place.
 func (s *Store) Leave(ctx context.Context, calls []chime.LeaveCall) error {

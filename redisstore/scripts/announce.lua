@@ -8,6 +8,8 @@ for _, name in ipairs(ARGV) do
   entries[#entries + 1] = whole(now_ms)
   entries[#entries + 1] = name
 end
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', whole(now_ms - 86400000))
-if #entries > 0 then redis.call('ZADD', KEYS[1], unpack(entries)) end
+-- what is forgotten goes when something new comes: else nothing grows
+if #entries > 0 and redis.call('ZADD', KEYS[1], unpack(entries)) > 0 then
+  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', whole(now_ms - 86400000))
+end
 return 1

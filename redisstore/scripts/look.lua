@@ -6,6 +6,7 @@
 -- KEYS[5] …:sessions  zset  session -> instant it lapses
 -- ARGV[1] worker; ARGV[2] 1: it sleeps on, unless there is something to take
 -- ARGV[3] prefix of the wake-up channels
+-- ARGV[4] instant at which it was put among the sleepers before, Unix ms; empty: where it is among them now counts
 -- Returns time (us); more (1, 0); paused (1, 0); instant of the next (Unix ms, -1 none to wait for); place among the keepers of
 -- the alarm (1, 2, 0); parked names; earliest lapse (Unix ms, -1); lapsed sessions, two values each: name, lapse.
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -21,11 +22,11 @@ local head_due = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
 local next_ms = tonumber(head_due[2] or -1)
 local more = not paused and (next_ms >= 0 and next_ms <= now_ms or redis.call('LLEN', READY) > 0)
 local asleep_before = {}
-local ahead = 0
 if more and sleep then
   -- somebody ahead should have taken it: those who live return at their next look
-  ahead = redis.call('ZRANK', IDLE, worker) or 0
-  if ahead > 0 then asleep_before = redis.call('ZRANGE', IDLE, 0, math.min(ahead, 500) - 1) end
+  local since = ARGV[4]
+  if since == '' then since = redis.call('ZSCORE', IDLE, worker) end
+  if since then asleep_before = redis.call('ZRANGEBYSCORE', IDLE, '-inf', '(' .. since, 'LIMIT', 0, 500) end
 end
 
 local place = 0
