@@ -48,9 +48,14 @@ func behindProxy(t *testing.T, test func(l *lossy)) {
 	}
 }
 
-// counter reads one of the store's counters.
-func (l *lossy) counter(field string) string {
-	return l.direct.HGet(l.Context(), "chime:{default}:counters", field).Val()
+// countsOf is what the store has counted on a queue.
+func countsOf(t testing.TB, client redis.UniversalClient, queue string) chime.Stats {
+	t.Helper()
+	stats, err := redisstore.New(client, redisstore.Options{}).Stats(t.Context(), queue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stats
 }
 
 // work runs roles until the condition holds.
@@ -96,8 +101,8 @@ func TestAReplyLostAfterEnqueue(t *testing.T) {
 			l.Errorf("receipt %+v, %v; want it existing: the first call had added it", receipt, err)
 		}
 		l.lost(gone, "enqueue")
-		if n := l.counter("/enqueued"); n != "1" {
-			l.Errorf("%s jobs, want 1", n)
+		if n := countsOf(l, l.direct, "default").Enqueued; n != 1 {
+			l.Errorf("%d jobs, want 1", n)
 		}
 	})
 }
@@ -124,7 +129,7 @@ func TestAReplyLostWhileWorking(t *testing.T) {
 					runs.Add(1)
 					return nil
 				})
-				l.work("all jobs are done", func() bool { return l.counter("/done") == fmt.Sprint(jobs) }, worker)
+				l.work("all jobs are done", func() bool { return countsOf(l, l.direct, "default").Done == int64(jobs) }, worker)
 				l.lost(gone, "work")
 				if runs.Load() != jobs {
 					l.Errorf("%d runs of %d jobs, want each once", runs.Load(), jobs)
@@ -152,7 +157,7 @@ func TestAReplyLostAfterDeclaringAndPlacing(t *testing.T) {
 					}
 					l.work("the schedule has completed", func() bool {
 						stored, err := chime.NewSchedules(l.store).Get(l.Context(), "beat")
-						return err == nil && stored.State == chime.StateCompleted && l.counter("/done") == "4"
+						return err == nil && stored.State == chime.StateCompleted && countsOf(l, l.direct, "default").Done == 4
 					}, scheduler, worker)
 					l.lost(gone, script)
 					for planned, n := range settledRuns(l.T, l.direct, "done") {
@@ -191,7 +196,7 @@ func TestScriptsForgottenByTheServer(t *testing.T) {
 	}
 	for _, queue := range []string{"default", "mail"} {
 		until(t, "the jobs of "+queue+" are done", func() bool {
-			return client.HGet(t.Context(), "chime:{"+queue+"}:counters", "/done").Val() == "50"
+			return countsOf(t, client, queue).Done == 50
 		})
 	}
 	stop()
@@ -238,7 +243,7 @@ func TestAFullServerStillWorksOff(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- chime.Run(ctx, worker) }()
 	until(t, "all are done", func() bool {
-		return client.HGet(t.Context(), "chime:{default}:counters", "/done").Val() == "100"
+		return countsOf(t, client, "default").Done == 100
 	})
 	stop()
 	if err := <-done; err != nil {

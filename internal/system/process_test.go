@@ -190,8 +190,8 @@ func TestAJobOfAKilledWorkerRunsAgain(t *testing.T) {
 	}
 	second.Await("ended one")
 	until(t, "the job is gone", func() bool { return client.HLen(t.Context(), "chime:{default}:jobs").Val() == 0 })
-	if n := client.HGet(t.Context(), "chime:{default}:counters", "/done").Val(); n != "1" {
-		t.Errorf("%s jobs done, want 1", n)
+	if n := countsOf(t, client, "default").Done; n != 1 {
+		t.Errorf("%d jobs done, want 1", n)
 	}
 }
 
@@ -216,8 +216,8 @@ func TestAFrozenWorkerSettlesNothing(t *testing.T) {
 	}
 	second.Await("ended one")
 	until(t, "the job is gone", func() bool { return client.HLen(t.Context(), "chime:{default}:jobs").Val() == 0 })
-	if n := client.HGet(t.Context(), "chime:{default}:counters", "/done").Val(); n != "1" {
-		t.Errorf("%s jobs done, want 1: the other worker's", n)
+	if n := countsOf(t, client, "default").Done; n != 1 {
+		t.Errorf("%d jobs done, want 1: the other worker's", n)
 	}
 }
 
@@ -238,8 +238,8 @@ func TestASignalledWorkerDrains(t *testing.T) {
 	if state := worker.Wait(); !state.Success() {
 		t.Errorf("the worker ended with %v, want success: %s", state, worker.Stderr())
 	}
-	if n := client.HGet(t.Context(), "chime:{default}:counters", "/done").Val(); n != "1" {
-		t.Errorf("%s jobs done, want 1", n)
+	if n := countsOf(t, client, "default").Done; n != 1 {
+		t.Errorf("%d jobs done, want 1", n)
 	}
 	if n := client.ZCard(t.Context(), "chime:{default}:sessions").Val(); n != 0 {
 		t.Errorf("%d sessions are left, want none", n)
@@ -268,7 +268,7 @@ func TestAKilledServerComesBack(t *testing.T) {
 	server.Up()
 	enqueue(200)
 	until(t, "all jobs are done", func() bool {
-		return client.HGet(t.Context(), "chime:{default}:counters", "/done").Val() == fmt.Sprint(enqueued)
+		return countsOf(t, client, "default").Done == int64(enqueued)
 	})
 	if n := client.HLen(t.Context(), "chime:{default}:jobs").Val(); n != 0 {
 		t.Errorf("%d jobs are left", n)
