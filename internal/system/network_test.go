@@ -243,7 +243,8 @@ func TestAFullServerStillWorksOff(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- chime.Run(ctx, worker) }()
 	until(t, "all are done", func() bool {
-		return countsOf(t, client, "default").Done == 100
+		stats, err := store.Stats(t.Context(), "default")
+		return err == nil && stats.Done == 100
 	})
 	stop()
 	if err := <-done; err != nil {
