@@ -2,7 +2,11 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,13 +33,72 @@ func TestALargePipelineDoesNotWaitForItself(t *testing.T) {
 	})
 }
 
+func TestADeadlineOfReadingIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := dialed(t)
+		_ = c.SetDeadline(time.Now().Add(time.Second))
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%v, want that the deadline has passed", err)
+		}
+		if _, err := c.Write([]byte("PING\r\n")); err != nil {
+			t.Errorf("writing after it: %v", err)
+		}
+	})
+}
+
+// The bubble ends only when every goroutine in it has.
+func TestAClosedConnectionTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := dialed(t)
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write([]byte("PING\r\n")); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("%v, want net.ErrClosed", err)
+		}
+		_ = c.Close()
+	})
+}
+
+func TestAConnectionWithTooMuchWaitingIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe() // nobody reads from far
+		c := newConn(near)
+		defer c.Close()
+		c.most = 1000
+		piece := make([]byte, 501)
+		_, err := c.Write(piece)
+		synctest.Wait() // it is being passed on: a second one gathers, and a third is too much
+		if _, again := c.Write(piece); err != nil || again != nil {
+			t.Fatalf("the first two: %v, %v", err, again)
+		}
+		if _, err := c.Write(piece); err == nil {
+			t.Error("more than the limit gathered")
+		}
+		if _, err := far.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("the other end: %v, want io.EOF", err)
+		}
+	})
+}
+
+func dialed(t *testing.T) net.Conn {
+	server := StartInMemory()
+	t.Cleanup(func() { server.Close() })
+	c, err := server.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
 func TestManySchedulesOnManyQueuesAreDeclaredInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := StartInMemory()
 		defer server.Close()
 		schedules := chime.NewSchedules(server.Store())
 		scheduler := chime.NewScheduler(server.Store(), chime.SchedulerOptions{})
-		const queues, each = 20, 50
+		const queues, each = 20, 100
 		for i := range queues * each {
 			err := scheduler.Schedule(fmt.Sprintf("schedule%04d", i), recurrence.Recurrence{Frequency: recurrence.Hour, Interval: 1},
 				chime.Queue(fmt.Sprintf("queue%02d", i%queues)), chime.Args(strings.Repeat("x", 1000)))
