@@ -74,9 +74,28 @@ func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurre
 	}
 	if answer.Owed != nil {
 		// What fails here the leader does within seconds: the schedule is stored, and owed its occurrence.
-		_ = s.place(ctx, *answer.Owed)
+		placed, err := s.place(ctx, *answer.Owed)
+		if err == nil && placed.Placed > 0 && answer.New {
+			return stored(created(answer, placed)) // it is read only where not all of it is known
+		}
 	}
 	return s.Get(ctx, name)
+}
+
+// A placed is a placement that the store has answered.
+type placed struct {
+	Placement
+	PlaceAnswer
+}
+
+// created is a new schedule as it was stored when its first occurrence was placed.
+func created(answer DeclareAnswer, placed placed) Stored {
+	return Stored{
+		Name: placed.Name, Partition: answer.Partition, Definition: answer.Stored,
+		Cursor:  Cursor{At: placed.Instants[placed.Placed-1].UTC(), Used: placed.Placed, Placed: true},
+		Waiting: true,
+		Placed:  int64(placed.Placed), Missed: int64(placed.Missed), CaughtUp: int64(min(placed.CaughtUp, placed.Placed)),
+	}
 }
 
 // checkStart refuses a rule that never fires from the creation that is its start. A new schedule's is about now: a clock that is
@@ -100,12 +119,14 @@ func (s *Schedules) checkStart(ctx context.Context, name string, rec recurrence.
 	return err
 }
 
-func (s *Schedules) place(ctx context.Context, owed Owed) error {
+func (s *Schedules) place(ctx context.Context, owed Owed) (placed, error) {
 	p, err := newPlan(owed.Definition)
 	if err != nil {
-		return err
+		return placed{}, err
 	}
-	return s.store.Place(ctx, []Placement{p.next(owed)})[0].Err
+	next := p.next(owed)
+	answer := s.store.Place(ctx, []Placement{next})[0]
+	return placed{next, answer}, answer.Err
 }
 
 // Get returns a schedule; ErrNotFound if there is none of that name.
@@ -218,7 +239,7 @@ func (s *Schedules) pause(ctx context.Context, verb, name string, paused bool) e
 		return fmt.Errorf("chime: %s schedule %q: %w", verb, name, err)
 	}
 	if owed.Name != "" {
-		_ = s.place(ctx, owed) // else the leader does
+		_, _ = s.place(ctx, owed) // else the leader does
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package chime_test
 import (
 	"context"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +80,36 @@ func TestOnTheStoreAnOccurrenceOfAnUnknownZoneIsParkedNotDead(t *testing.T) {
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// Put does not read what it knows from the store's answers.
+func TestOnTheStorePutReturnsANewScheduleAsGetReadsIt(t *testing.T) {
+	onStore(t, func(t *testing.T, b *bench) {
+		schedules := chime.NewSchedules(b.server.Store())
+		now := time.Now().UTC().Truncate(time.Second)
+		for name, rule := range map[string]recurrence.Recurrence{
+			"at once":     {Frequency: recurrence.Minute, Interval: 15, Count: 3},
+			"once":        {Frequency: recurrence.Minute, Count: 1},
+			"past start":  {Frequency: recurrence.Hour, StartTime: now.AddDate(-1, 0, 0)},
+			"later start": {Frequency: recurrence.Day, StartTime: now.AddDate(0, 0, 3)},
+			"cron":        {Cron: "30 3 * * *", TimeZone: "Europe/Berlin"},
+		} {
+			name = strings.ReplaceAll(name, " ", "-")
+			for _, misfire := range []chime.MisfirePolicy{chime.MisfireRunOnce, chime.MisfireSkip, chime.MisfireCatchUp} {
+				put, err := schedules.Put(t.Context(), name, rule, chime.Misfire(misfire), chime.Queue("low"))
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				got, err := schedules.Get(t.Context(), name)
+				if err != nil || !reflect.DeepEqual(put, got) {
+					t.Errorf("%s: put returned\n%+v, but it is\n%+v, %v", name, put, got, err)
+				}
+				if err := schedules.Delete(t.Context(), name); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 	})
 }

@@ -25,6 +25,7 @@ var (
 
 const (
 	declareBatch  = 100       // schedules a script
+	registerAlone = 8         // schedules for which plain commands cost the server less than a script of the registry
 	registerBatch = 500       // schedules a script of the registry
 	declareBytes  = 512 << 10 // of definitions a script
 	moveRounds    = 8         // how often a declaration follows a schedule that others move meanwhile
@@ -63,15 +64,21 @@ func declareFailed(answers []chime.DeclareAnswer, pending []int, err error) []ch
 	return answers
 }
 
+// registerQueues writes the queues of declarations into the registry. For a few declarations a queue that this process knows is
+// left to bringHere, which saves a round trip.
 func (s *Store) registerQueues(ctx context.Context, declarations []chime.Declaration) error {
 	if s.bad != nil {
 		return s.bad
+	}
+	register := s.registerQueue
+	if len(declarations) <= registerAlone {
+		register = s.Partitions
 	}
 	seen := map[string]bool{}
 	for i := range declarations {
 		if queue := declarations[i].Queue; !seen[queue] {
 			seen[queue] = true
-			if _, err := s.registerQueue(ctx, queue); err != nil {
+			if _, err := register(ctx, queue); err != nil {
 				return err
 			}
 		}
@@ -82,7 +89,7 @@ func (s *Store) registerQueues(ctx context.Context, declarations []chime.Declara
 // bringHere writes where new schedules live, and moves those that live elsewhere. It returns the ones that now live in the
 // queue they are declared for; a move that failed is told in its answer.
 func (s *Store) bringHere(ctx context.Context, declarations []chime.Declaration, pending []int, answers []chime.DeclareAnswer) (here []int, err error) {
-	homes, err := s.register(ctx, declarations, pending)
+	homes, err := s.register(ctx, declarations, pending, len(declarations) <= registerAlone)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +196,7 @@ func (s *Store) confirmHomes(ctx context.Context, declarations []chime.Declarati
 	if len(written) == 0 {
 		return nil, nil
 	}
-	homes, err := s.register(ctx, declarations, written)
+	homes, err := s.register(ctx, declarations, written, false)
 	if err != nil {
 		return here, err
 	}
@@ -201,8 +208,12 @@ func (s *Store) confirmHomes(ctx context.Context, declarations []chime.Declarati
 	return elsewhere, nil
 }
 
-// register writes the queues of some declarations into the registry where it has none for them, and returns what it has.
-func (s *Store) register(ctx context.Context, declarations []chime.Declaration, which []int) (reply, error) {
+// register writes where some declarations live into the registry where it has nothing for them, and returns what it has.
+// It writes their queues too, if told so: a few at most.
+func (s *Store) register(ctx context.Context, declarations []chime.Declaration, which []int, queues bool) (reply, error) {
+	if len(which) <= registerAlone {
+		return s.registerFew(ctx, declarations, which, queues)
+	}
 	homes := make(reply, 0, len(which))
 	for some := range slices.Chunk(which, registerBatch) {
 		args := make([]any, 0, 2*len(some))
@@ -216,6 +227,33 @@ func (s *Store) register(ctx context.Context, declarations []chime.Declaration, 
 		homes = append(homes, values...)
 	}
 	return homes, nil
+}
+
+func (s *Store) registerFew(ctx context.Context, declarations []chime.Declaration, which []int, queues bool) (reply, error) {
+	pipe := s.client.Pipeline()
+	numbers := map[string]*redis.StringCmd{}
+	homes := make([]*redis.StringCmd, len(which))
+	for j, i := range which {
+		d := &declarations[i]
+		if queues && numbers[d.Queue] == nil {
+			numbers[d.Queue] = s.askQueue(ctx, pipe, d.Queue)
+		}
+		pipe.HSetNX(ctx, s.keys.registry(), d.Name, d.Queue)
+		homes[j] = pipe.HGet(ctx, s.keys.registry(), d.Name)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, failure("look up schedules in", s.keys.registry(), err)
+	}
+	for queue, number := range numbers {
+		if _, err := s.learnQueue(queue, number.Val()); err != nil {
+			return nil, err
+		}
+	}
+	found := make(reply, len(homes))
+	for j, home := range homes {
+		found[j] = home.Val()
+	}
+	return found, nil
 }
 
 // Remove deletes a schedule and what is placed of it.

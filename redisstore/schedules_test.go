@@ -612,3 +612,24 @@ func TestOwedSchedulesOfOnePartitionAreListedThoughAnotherFails(t *testing.T) {
 		}
 	})
 }
+
+// A declaration by a process that has known the queue for long writes it again where the registry was lost.
+func TestADeclarationWritesALostRegistryAgain(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for _, few := range []int{1, registerAlone, registerAlone + 1} {
+			var all []chime.Declaration
+			for i := range few {
+				all = append(all, chime.Declaration{Name: fmt.Sprintf("s%d", i), Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)})
+			}
+			b.store.Declare(b.Context(), all)
+			b.client.Del(b.Context(), b.store.keys.queues(), b.store.keys.registry())
+			for _, answer := range b.store.Declare(b.Context(), all) {
+				if answer.Err != nil {
+					b.Fatal(answer.Err)
+				}
+			}
+			b.want("queue", b.client.HGet(b.Context(), b.store.keys.queues(), "default").Val(), "1")
+			b.want("schedules", fmt.Sprint(b.client.HLen(b.Context(), b.store.keys.registry()).Val()), fmt.Sprint(few))
+		}
+	})
+}

@@ -129,21 +129,27 @@ func (s *Store) Partitions(ctx context.Context, queue string) (int, error) {
 // registerQueue writes a queue into the registry if it is not there. It is repeated by every declaration and by workers, so
 // that a registry lost with its server is written again.
 func (s *Store) registerQueue(ctx context.Context, queue string) (int, error) {
-	want, asked := s.options.Partitions[queue], true
-	if want == 0 {
-		want, asked = 1, false
-	}
 	pipe := s.client.Pipeline()
-	pipe.HSetNX(ctx, s.keys.queues(), queue, want)
-	stored := pipe.HGet(ctx, s.keys.queues(), queue)
+	number := s.askQueue(ctx, pipe, queue)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return 0, failure("register queue", queue, err)
 	}
-	n, err := strconv.Atoi(stored.Val())
+	return s.learnQueue(queue, number.Val())
+}
+
+// askQueue adds to pipe what writes a queue into the registry if it is not there, and asks for what is.
+func (s *Store) askQueue(ctx context.Context, pipe redis.Pipeliner, queue string) *redis.StringCmd {
+	pipe.HSetNX(ctx, s.keys.queues(), queue, max(s.options.Partitions[queue], 1))
+	return pipe.HGet(ctx, s.keys.queues(), queue)
+}
+
+// learnQueue takes what the registry says of a queue and refuses what is not as the options want it.
+func (s *Store) learnQueue(queue, stored string) (int, error) {
+	n, err := strconv.Atoi(stored)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("redisstore: %w: queue %q has %q partitions in %s", chime.ErrUnfit, queue, stored.Val(), s.keys.queues())
+		return 0, fmt.Errorf("redisstore: %w: queue %q has %q partitions in %s", chime.ErrUnfit, queue, stored, s.keys.queues())
 	}
-	if asked && n != want {
+	if want := s.options.Partitions[queue]; want > 0 && n != want {
 		return 0, fmt.Errorf("redisstore: %w: Options.Partitions says %d for queue %q, which was first seen with %d: keep that number, or use another queue", chime.ErrUnfit, want, queue, n)
 	}
 	s.mu.Lock()

@@ -58,7 +58,11 @@ for i, plan in ipairs(plans) do
     drawn = true
     redis.call('HSET', SCHEDULES, name, plan.text)
     if plan.withdrawn then redis.call('ZREM', DUE, plan.withdrawn) end
-    if plan.cursor == '' then redis.call('HDEL', CURSORS, name) else redis.call('HSET', CURSORS, name, plan.cursor) end
+    if plan.cursor ~= '' then
+      redis.call('HSET', CURSORS, name, plan.cursor)
+    elseif cursors[i] then
+      redis.call('HDEL', CURSORS, name)
+    end
     if plan.state == 'live' then
       redis.call('ZADD', OWED, whole(now_ms), name)
       owes = 1
