@@ -12,6 +12,8 @@ import (
 // instantStore answers at once and keeps nothing: what is measured is the enqueuer.
 type instantStore struct{ Store }
 
+func (instantStore) Check(context.Context) error { return nil }
+
 func (instantStore) Partitions(context.Context, string) (int, error) { return 1, nil }
 
 func (instantStore) Enqueue(_ context.Context, calls []EnqueueCall) []EnqueueAnswer {

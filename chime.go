@@ -44,7 +44,7 @@
 //   - Deleting the line that declares a schedule does not delete the schedule: Scheduler.Remove and Schedules.Delete do.
 //   - A handler that ignores its ctx keeps its slot until it returns, though its job has long been settled as failed.
 //   - Redis replicates asynchronously: a failover can lose what was written last, jobs that were acknowledged included.
-//   - A Redis that may evict keys loses jobs: workers and schedulers refuse to run on any maxmemory-policy but noeviction.
+//   - A Redis that may evict keys loses jobs: workers, schedulers and enqueuers refuse any maxmemory-policy but noeviction.
 //
 // # Where is everything
 //

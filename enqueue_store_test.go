@@ -37,8 +37,10 @@ type enqueueStore struct {
 
 	// fault, if set, is asked about each call: an error before or after it is carried out.
 	fault func(n int, call EnqueueCall) (before, after error)
-	// askFault is the same for Partitions.
-	askFault func(n int) error
+	// askFault is the same for Partitions, checkFault for Check.
+	askFault   func(n int) error
+	checkFault func(ctx context.Context, n int) error
+	checks     int
 }
 
 func newEnqueueStore(t testing.TB, partitions int) *enqueueStore {
@@ -46,6 +48,17 @@ func newEnqueueStore(t testing.TB, partitions int) *enqueueStore {
 		t: t, partitions: partitions, keep: true,
 		last: make(map[Partition]EnqueueCall), jobs: make(map[string]EnqueueItem), under: make(map[Partition]bool),
 	}
+}
+
+func (s *enqueueStore) Check(ctx context.Context) error {
+	s.mu.Lock()
+	s.checks++
+	n := s.checks
+	s.mu.Unlock()
+	if s.checkFault == nil {
+		return nil
+	}
+	return s.checkFault(ctx, n)
 }
 
 func (s *enqueueStore) Partitions(ctx context.Context, queue string) (int, error) {

@@ -56,6 +56,8 @@ type Enqueuer struct {
 	mu         sync.RWMutex
 	partitions map[string]int
 	asking     map[string]*question
+
+	checked chan bool // has one value: whether the store has been found fit; who checks it holds it
 }
 
 // question is one look at the number of a queue's partitions, for all who wait for it.
@@ -81,7 +83,9 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 		store: store, options: options, bad: options.validate(),
 		sender:     newCoalescer(store, options.SendTimeout, options.Logger),
 		partitions: make(map[string]int), asking: make(map[string]*question),
+		checked: make(chan bool, 1),
 	}
+	e.checked <- false
 	if store == nil {
 		e.bad = errors.Join(errors.New("store is nil"), e.bad)
 	}
@@ -93,6 +97,8 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 // What is wrong with the job is said before anything is sent. After any other error the job may be there or not; with
 // ID(receipt.ID) the call is repeated safely. When ctx ends Enqueue returns at once, and takes the job back if it has not
 // been sent. Args: see Encode.
+//
+// The first call looks at the store once: one that cannot be trusted with jobs is refused, with an error that wraps ErrUnfit.
 func (e *Enqueuer) Enqueue(ctx context.Context, name string, args any, options ...EnqueueOption) (Receipt, error) {
 	s := e.settings(options)
 	id := s.id
@@ -225,12 +231,14 @@ func (e *Enqueuer) partitionsOf(ctx context.Context, queue string) (int, error) 
 	}
 }
 
-// ask puts the question until it is answered or the time is up.
+// ask puts the question until it is answered or the time is up. The first one checks the store before.
 func (e *Enqueuer) ask(queue string, q *question) {
 	ctx, cancel := context.WithTimeout(context.Background(), e.options.SendTimeout)
 	defer cancel()
 	for failures := 1; ; failures++ {
-		q.n, q.err = e.store.Partitions(ctx, queue)
+		if q.err = e.check(ctx); q.err == nil {
+			q.n, q.err = e.store.Partitions(ctx, queue)
+		}
 		if q.err == nil && q.n < 1 {
 			q.err = fmt.Errorf("store says that queue %q has %d partitions", queue, q.n)
 		}
@@ -245,4 +253,27 @@ func (e *Enqueuer) ask(queue string, q *question) {
 	}
 	e.mu.Unlock()
 	close(q.done)
+}
+
+// check returns an error if the store cannot be trusted with jobs. It looks until it has found the store fit, once as a rule;
+// a look that fails for another reason holds nothing up, for the question that follows meets the same trouble.
+func (e *Enqueuer) check(ctx context.Context) error {
+	var fit bool
+	select {
+	case fit = <-e.checked:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { e.checked <- fit }()
+	if fit {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.options.SendTimeout/4) // the rest is left for the question
+	defer cancel()
+	err := e.store.Check(ctx)
+	if errors.Is(err, ErrUnfit) {
+		return err
+	}
+	fit = err == nil
+	return nil
 }

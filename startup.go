@@ -28,11 +28,8 @@ func newTaker(w *Worker) *taker {
 }
 
 // prepare waits for the store and learns the partitions of the queues. It returns an error only where waiting does not help.
+// The store is checked last, when it has seen every queue: it looks at the keys of those that it knows.
 func (t *taker) prepare(ctx context.Context) error {
-	err := t.persist(ctx, "check", func() error { return t.store.Check(ctx) })
-	if err != nil {
-		return fmt.Errorf("chime: worker: %w", err)
-	}
 	for queue, weight := range t.worker.options.Queues {
 		s := &share{queue: queue, weight: weight}
 		n := 0
@@ -46,6 +43,9 @@ func (t *taker) prepare(ctx context.Context) error {
 		for i := range n {
 			t.lanes = append(t.lanes, &lane{partition: Partition{Queue: queue, Index: i}, queue: s})
 		}
+	}
+	if err := t.persist(ctx, "check", func() error { return t.store.Check(ctx) }); err != nil {
+		return fmt.Errorf("chime: worker: %w", err)
 	}
 	slices.SortFunc(t.lanes, func(a, b *lane) int {
 		if c := strings.Compare(a.partition.Queue, b.partition.Queue); c != 0 {

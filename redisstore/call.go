@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -139,13 +141,14 @@ func (s *Store) Check(ctx context.Context) error {
 	return errors.Join(append(bad, s.checkKeys(ctx))...)
 }
 
-// checkKeys refuses a namespace whose keys are of another type, and so somebody else's.
+// checkKeys refuses a namespace whose keys are of another type, and so somebody else's: its own, and those of every queue that
+// has been registered.
 func (s *Store) checkKeys(ctx context.Context) error {
 	queues, err := s.Queues(ctx)
 	if err != nil {
 		return err
 	}
-	want := map[string]string{s.keys.leader(): "hash", s.keys.queues(): "hash", s.keys.registry(): "hash"}
+	want := map[string]string{s.keys.leader(): "hash", s.keys.queues(): "hash", s.keys.registry(): "hash", s.keys.handlers(): "zset"}
 	for queue, n := range queues {
 		for i := range n {
 			k := s.keys.partition(chime.Partition{Queue: queue, Index: i})
@@ -167,12 +170,27 @@ func (s *Store) checkKeys(ctx context.Context) error {
 		return failure("check the keys of", string(s.keys), err)
 	}
 	var bad []error
-	for key, cmd := range types {
-		if is := cmd.Val(); is != "" && is != "none" && is != want[key] {
-			bad = append(bad, fmt.Errorf("redisstore: %w: key %s is a %s, want a %s: it is not chime's", chime.ErrUnfit, key, is, want[key]))
+	for _, key := range slices.Sorted(maps.Keys(types)) {
+		if is := types[key].Val(); is != "" && is != "none" && is != want[key] {
+			bad = append(bad, foreign(key, is, want[key]))
 		}
 	}
 	return errors.Join(bad...)
+}
+
+// foreign refuses a key of another type.
+func foreign(key, is, want string) error {
+	return fmt.Errorf("redisstore: %w: key %s is a %s, want a %s: it is not chime's", chime.ErrUnfit, key, is, want)
+}
+
+// queuesFailure says what was tried with the registry of queues when err happened, and whose that is if it is no hash.
+func (s *Store) queuesFailure(ctx context.Context, act, subject string, err error) error {
+	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		if is, err := s.client.Type(ctx, s.keys.queues()).Result(); err == nil && is != "hash" {
+			return foreign(s.keys.queues(), is, "hash")
+		}
+	}
+	return failure(act, subject, err)
 }
 
 func denied(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOPERM") }

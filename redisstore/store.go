@@ -132,7 +132,7 @@ func (s *Store) registerQueue(ctx context.Context, queue string) (int, error) {
 	pipe := s.client.Pipeline()
 	number := s.askQueue(ctx, pipe, queue)
 	if _, err := pipe.Exec(ctx); err != nil {
-		return 0, failure("register queue", queue, err)
+		return 0, s.queuesFailure(ctx, "register queue", queue, err)
 	}
 	return s.learnQueue(queue, number.Val())
 }
@@ -165,7 +165,7 @@ func (s *Store) Queues(ctx context.Context) (map[string]int, error) {
 	}
 	stored, err := s.client.HGetAll(ctx, s.keys.queues()).Result()
 	if err != nil {
-		return nil, failure("list queues in", s.keys.queues(), err)
+		return nil, s.queuesFailure(ctx, "list queues in", s.keys.queues(), err)
 	}
 	queues := make(map[string]int, len(stored))
 	for queue, text := range stored {
