@@ -17,7 +17,7 @@
 //	scheduler := chime.NewScheduler(store, chime.SchedulerOptions{})
 //	scheduler.Schedule("report", recurrence.Recurrence{Cron: "0 9 * * 1-5", TimeZone: "Europe/Berlin"})
 //
-//	err := chime.Run(ctx, scheduler, worker) // until ctx ends
+//	err := chime.Run(ctx, scheduler, worker) // until ctx ends: one of signal.NotifyContext
 //
 // and, wherever something is to be done later:
 //

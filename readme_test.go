@@ -51,12 +51,17 @@ func TestReadmeProgram(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = cmd.Process.Kill() }()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, "report@") || !strings.Contains(line, "was planned for") {
 		t.Errorf("the program printed %q, %v; want the run at creation", line, err)
 	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after Ctrl-C: %v, want that it drains and ends well", err)
+	}
 }
 
 func TestReadmeIsShort(t *testing.T) {

@@ -1,0 +1,142 @@
+package chime_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// One process that enqueues a job and runs it. A program for production has redisstore.New in place of the embedded server,
+// and a ctx of signal.NotifyContext.
+func Example() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{})
+	worker.Handle("greet", func(ctx context.Context, job *chime.Job) error {
+		var name string
+		if err := job.Decode(&name); err != nil {
+			return err
+		}
+		fmt.Println("Hello,", name)
+		stop() // a real program goes on
+		return nil
+	})
+
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	if _, err := enqueuer.Enqueue(ctx, "greet", "Ada"); err != nil {
+		fmt.Println(err)
+	}
+	if err := chime.Run(ctx, worker); err != nil {
+		fmt.Println(err)
+	}
+	// Output: Hello, Ada
+}
+
+// A scheduler and a worker: the rule has no start, so it runs at once, and then each quarter of an hour.
+func ExampleRun() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{})
+	worker.Handle("report", func(ctx context.Context, job *chime.Job) error {
+		fmt.Println("run of", job.Schedule, "attempt", job.Attempt)
+		stop()
+		return nil
+	})
+	scheduler := chime.NewScheduler(server.Store(), chime.SchedulerOptions{})
+	if err := scheduler.Schedule("report", recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 15}); err != nil {
+		fmt.Println(err)
+	}
+	if err := chime.Run(ctx, scheduler, worker); err != nil { // drains the worker, then returns nil
+		fmt.Println(err)
+	}
+	// Output: run of report attempt 1
+}
+
+type Mail struct {
+	To      string `json:"to"`
+	Subject string `json:"subject"`
+}
+
+// Usually in a package that those who enqueue and those who handle both import.
+var SendMail = chime.Define[Mail]("example.mail")
+
+func ExampleDefine() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{})
+	SendMail.Handle(worker, func(ctx context.Context, job *chime.Job, mail Mail) error {
+		fmt.Printf("%s to %s\n", mail.Subject, mail.To)
+		stop()
+		return nil
+	})
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	if _, err := SendMail.Enqueue(ctx, enqueuer, Mail{To: "ada@example.com", Subject: "Welcome"}); err != nil {
+		fmt.Println(err)
+	}
+	if err := chime.Run(ctx, worker); err != nil {
+		fmt.Println(err)
+	}
+	// Output: Welcome to ada@example.com
+}
+
+// Many jobs travel in one call. Each item has its receipt, in order; an ID of one's own makes repeating harmless.
+func ExampleEnqueuer_EnqueueMany() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	items := []chime.Item{
+		{Name: "charge", Args: 1200, Options: []chime.EnqueueOption{chime.ID("order-17")}},
+		{Name: "remind", Args: "order-17", Options: []chime.EnqueueOption{chime.ID("order-17-reminder"), chime.In(24 * time.Hour)}},
+		SendMail.Item(Mail{To: "ada@example.com"}, chime.ID("order-17-mail"), chime.Queue("mail")),
+	}
+	for range 2 { // the second time as after an unknown outcome
+		receipts, err := enqueuer.EnqueueMany(context.Background(), items)
+		if err != nil {
+			fmt.Println(err)
+		}
+		for _, receipt := range receipts {
+			fmt.Println(receipt.ID, receipt.Existing)
+		}
+	}
+	// Output:
+	// order-17 false
+	// order-17-reminder false
+	// order-17-mail false
+	// order-17 true
+	// order-17-reminder true
+	// order-17-mail true
+}
+
+// A schedule that a user has made: its name comes from data, many share one handler.
+func ExampleSchedules_Put() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	schedules := chime.NewSchedules(server.Store())
+	rule := recurrence.Recurrence{Cron: "0 9 * * 1-5", TimeZone: "Europe/Berlin"}
+
+	schedule, err := schedules.Put(context.Background(), "digest:customer-7", rule, chime.JobName("digest"), chime.Args(7))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(schedule.Name, "makes", schedule.JobName, "and is", schedule.State)
+
+	again, err := schedules.Put(context.Background(), "digest:customer-7", rule, chime.JobName("digest"), chime.Args(7))
+	fmt.Println("the same again changes nothing:", err == nil && again.Revision == schedule.Revision)
+	// Output:
+	// digest:customer-7 makes digest and is live
+	// the same again changes nothing: true
+}
