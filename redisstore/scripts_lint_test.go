@@ -201,8 +201,10 @@ func TestScriptTextIsConstant(t *testing.T) {
 		if loaded[name] != 1 {
 			t.Errorf("scripts/%s.lua is loaded %d times, want once", name, loaded[name])
 		}
-		for piece := range strings.FieldsSeq(strings.Join(usesLine.FindStringSubmatch(read("scripts/"+name+".lua")), " ")) {
-			used[piece] = true
+		for _, line := range usesLine.FindAllStringSubmatch(read("scripts/"+name+".lua"), -1) {
+			for piece := range strings.FieldsSeq(line[1]) {
+				used[piece] = true
+			}
 		}
 	}
 	pieces, err := fs.Glob(scripts, "scripts/lib/*.lua")
