@@ -44,12 +44,14 @@ func tellingTable(all samples) table {
 		}
 		cells := []string{row.text, quantity(own.median)}
 		for _, library := range libraries {
-			best, _, found := target{measure: row.measure, figure: row.figure, less: row.less, against: []string{library}}.best(all)
+			best, name, found := target{measure: row.measure, figure: row.figure, less: row.less, against: []string{library}}.best(all)
 			if !found {
 				cells = append(cells, "–")
 				continue
 			}
-			cells = append(cells, fmt.Sprintf("%s (%s)", quantity(best), times(ratio(own.median, best, row.less))))
+			s, _ := all.spreadOf(row.measure, row.figure, name)
+			more := s.bound((s.rounds + 1) / 2)
+			cells = append(cells, fmt.Sprintf("%s%s (%s%s)", more, quantity(best), more, times(ratio(own.median, best, row.less))))
 		}
 		t.rows = append(t.rows, cells)
 	}
