@@ -52,12 +52,15 @@ func TestAJobsContextTellsWhyItEndedWheneverItIsAsked(t *testing.T) {
 	}
 }
 
+// otherKey is a key of somebody's own.
+type otherKey struct{}
+
 func TestWhatIsDerivedFromAJobsContextEndsWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestContext()
 		plain, cancel := context.WithCancel(c)
 		defer cancel()
-		timed, cancel := context.WithTimeout(context.WithValue(c, "other", 1), time.Hour) //nolint:staticcheck // any key will do
+		timed, cancel := context.WithTimeout(context.WithValue(c, otherKey{}, 1), time.Hour)
 		defer cancel()
 		free := context.WithoutCancel(c)
 		told := false
