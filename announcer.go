@@ -7,7 +7,7 @@ import (
 )
 
 // announceEvery is how often a worker says which jobs it handles.
-const announceEvery = time.Minute
+const announceEvery = 2 * time.Minute
 
 // An announcer is the loop that says what a worker handles, so that a scheduler can warn of schedules whose jobs nobody runs.
 // Nothing else depends on it.

@@ -48,7 +48,7 @@ func (e *election) run(ctx context.Context) (again time.Duration, err error) {
 		e.log.Info("chime: leading", "term", answer.Term)
 	}
 	e.term, e.until = answer.Term, began.Add(e.ttl)
-	return e.ttl * 7 / 10, nil
+	return e.ttl * 3 / 4, nil
 }
 
 // abdicate hands the lease back, also one that may have been given in an answer that was lost.

@@ -187,14 +187,14 @@ func TestAStoreInTroubleSlowsASchedulerDown(t *testing.T) {
 				t.Errorf("trouble was told %d times in ten minutes, want once a minute", n)
 			}
 			store.setFault(nil)
-			pass(7 * time.Second)
+			pass(9 * time.Second)
 			if id, _ := store.leader(); id == "" {
-				t.Error("nobody leads 7 s after the end of the trouble")
+				t.Error("nobody leads 9 s after the end of the trouble")
 			}
 			if f := store.schedules["beat"]; !f.owed.IsZero() {
 				t.Errorf("the schedule is still owed since %v", f.owed)
 			}
-			pass(5*time.Minute - 7*time.Second)
+			pass(5*time.Minute - 9*time.Second)
 		}
 		stop()
 		if n := log.count("store answers again"); n != 2 {

@@ -265,6 +265,9 @@ func (s *fakeJobStore) checkCall(c *WorkCall) {
 	if len(c.Settle) > 500 || c.Take > 500 || c.Ahead > c.Take || c.Ahead < 0 || bytes > 1<<20 && len(c.Settle) > 1 {
 		s.t.Errorf("session %s: a call too large: %d settlements of %d bytes, take %d, ahead %d", c.Session, len(c.Settle), bytes, c.Take, c.Ahead)
 	}
+	if c.SleepOn && (c.Take > 0 || c.Sleep || len(c.Settle) == 0 || len(c.Place) > 0 || slices.ContainsFunc(c.Settle, func(settled Settlement) bool { return !settled.Finished() })) {
+		s.t.Errorf("session %s: sleeps on with %+v", c.Session, *c)
+	}
 	if c.TTL < time.Second || c.Session == "" || c.Worker == "" {
 		s.t.Errorf("session %s: incomplete call %+v", c.Session, *c)
 	}
@@ -339,6 +342,9 @@ func (s *fakeJobStore) work(c *WorkCall) (a WorkAnswer) {
 	session.answer = a.Taken
 	if len(a.Taken) > 0 || c.Number > 1 {
 		part.sessions[c.Session] = session
+	}
+	if c.SleepOn {
+		return a
 	}
 	part.horizon(&a.Horizon, c.Worker, now, c.Take > len(a.Taken))
 	part.sleep(c.Worker, c.Sleep && !a.More && len(a.Taken) < c.Take)
@@ -441,6 +447,9 @@ func (s *fakeJobStore) Look(_ context.Context, calls []LookCall) []LookAnswer {
 		part := s.part(c.Partition)
 		part.sleep(c.Worker, c.Sleep)
 		answers[i].Now = time.Now()
+		if c.Sleep {
+			answers[i].Since = time.Now()
+		}
 		part.horizon(&answers[i].Horizon, c.Worker, time.Now(), true)
 		s.mu.Unlock()
 	}

@@ -21,6 +21,7 @@ type heartbeat struct {
 // A pulse is one session under the heartbeat's care.
 type pulse struct {
 	call    ExtendCall
+	resting bool
 	cancels map[string]int // schedules with overlap policy cancel -> their occurrences held
 }
 
@@ -41,6 +42,19 @@ func newHeartbeat(line Line, ttl time.Duration) *heartbeat {
 func (h *heartbeat) open(s *session) {
 	h.mu.Lock()
 	h.held[s] = &pulse{call: ExtendCall{Partition: s.lane.partition, Session: s.name, TTL: h.ttl}}
+	h.mu.Unlock()
+}
+
+// rest says whether a session needs no beats, since it holds nothing. It is closed before it lapses, or called again, which extends it.
+func (h *heartbeat) rest(s *session, resting bool) {
+	if s.resting == resting {
+		return
+	}
+	s.resting = resting
+	h.mu.Lock()
+	if p := h.held[s]; p != nil {
+		p.resting = resting
+	}
 	h.mu.Unlock()
 }
 
@@ -101,6 +115,9 @@ func (h *heartbeat) beat(ctx context.Context) []beat {
 	beats := make([]beat, 0, len(h.held))
 	calls := make([]ExtendCall, 0, len(h.held))
 	for s, p := range h.held {
+		if p.resting {
+			continue
+		}
 		call := p.call
 		for schedule := range p.cancels {
 			call.Schedules = append(call.Schedules, schedule)

@@ -2,6 +2,7 @@ package chime
 
 import (
 	"crypto/rand"
+	"slices"
 	"time"
 )
 
@@ -12,6 +13,7 @@ const (
 	maxCallBytes   = 1 << 19 // bodies that one call settles, unless a single one is larger: it takes as much again and more
 	settleBatch    = 250     // so many outcomes do not wait for the next take
 	settleWait     = 20 * time.Millisecond
+	sessionRest    = time.Second // a session that holds nothing is closed after so long
 	clockTrust     = 2 * time.Minute
 	lapseNews      = time.Second // a busy worker asks no more often whose session lapses
 )
@@ -69,6 +71,7 @@ type session struct {
 	// alive is when the last call that kept the session alive was sent.
 	alive      time.Time
 	emptySince time.Time // of jobs; zero: it holds some
+	resting    bool      // it holds nothing, and nothing that may bring it a job is under way: no heartbeat
 	silent     bool      // not kept alive for its TTL: the handlers have been told
 	lost       bool      // reaped: what its handlers return is dropped
 }
@@ -125,6 +128,15 @@ func (l *lane) urgent(now time.Time, draining bool) bool {
 	return draining || len(l.pending) >= settleBatch || !now.Before(l.pendingSince.Add(settleWait))
 }
 
+// sleepsOn reports whether the next call need not ask for work: this worker is asleep here, and all there is to say is that
+// ordinary jobs have finished.
+func (l *lane) sleepsOn(now time.Time) bool {
+	return l.asleep && l.listed && len(l.pending) > 0 && !slices.ContainsFunc(l.pending, unfinished) &&
+		(len(l.places) == 0 || now.Before(l.placesAt))
+}
+
+func unfinished(s Settlement) bool { return !s.Finished() }
+
 // keep holds a settlement for the next call.
 func (l *lane) keep(s Settlement, now time.Time) {
 	l.stir(now)
@@ -153,6 +165,7 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.
 		Take:      take,
 		Ahead:     ahead,
 		Sleep:     take > 0,
+		SleepOn:   take == 0 && l.sleepsOn(now),
 		Lapses:    take > 0 && (now.Sub(l.toldAt) >= lapseNews || !l.lapse.IsZero() && !now.Before(l.lapse)),
 	}
 	n := settleable(l.pending)

@@ -93,7 +93,8 @@ func (t *taker) silences(now time.Time) (until time.Time) {
 	return until
 }
 
-// closeEmpty closes the sessions that have held nothing for a heartbeat, or, once drained, all.
+// closeEmpty closes the sessions that have held nothing for a while, or, once drained, all. Soon, for whoever sleeps beside it looks
+// when the first session lapses, in vain.
 func (t *taker) closeEmpty(now time.Time) bool {
 	var r request
 	for _, l := range t.lanes {
@@ -101,7 +102,7 @@ func (t *taker) closeEmpty(now time.Time) bool {
 		if s == nil || l.sent != nil || s.emptySince.IsZero() || s.number == 0 {
 			continue
 		}
-		if now.Before(s.emptySince.Add(t.ttl/3)) && !t.drain.idle {
+		if now.Before(s.emptySince.Add(min(sessionRest, t.ttl/3))) && !t.drain.idle {
 			continue
 		}
 		t.heartbeat.close(s)

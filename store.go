@@ -88,7 +88,7 @@ type JobStore interface {
 	// Stats counts a queue, all its partitions together.
 	Stats(ctx context.Context, queue string) (Stats, error)
 
-	// Announce says that a live worker handles these; it is repeated every minute. Unhandled returns those of the asked that
+	// Announce says that a live worker handles these; it is repeated every other minute. Unhandled returns those of the asked that
 	// no worker has announced lately.
 	Announce(ctx context.Context, handled []Handled) error
 	Unhandled(ctx context.Context, asked []Handled) ([]Handled, error)
@@ -147,6 +147,7 @@ type WorkCall struct {
 	Serve     []string      // names that this worker handles and that the last answer called parked
 	Sleep     bool          // register as a sleeper when nothing takeable is left behind
 	Lapses    bool          // and tell of lapses, if asleep
+	SleepOn   bool          // of a call that only settles, and only Finished jobs: a sleeper stays one, and its answer has no Horizon
 	Place     []Placement   // placed in the same round trip, before the rest; needs no session
 }
 
@@ -180,6 +181,9 @@ type Settlement struct {
 	// Failed counts a failed attempt (done, retried, dead are counted by kind).
 	Failed bool
 }
+
+// Finished tells whether it is of the short kind: an ordinary job that is done.
+func (s *Settlement) Finished() bool { return s.Kind == SettleDone && s.Run == nil }
 
 // RunRecord is one line of the record of what ran. Times are the store's.
 type RunRecord struct {
@@ -230,8 +234,8 @@ type TakenJob struct {
 	Definition []byte // an occurrence's definition as it is now
 }
 
-// LookCall asks about one partition. A sleeper that knows when it was put on the list, and the time, may be answered for less
-// where nothing has happened: such an answer has no time of its own.
+// LookCall asks about one partition. A sleeper that knows when it was put on the list, and about the time, may be answered for
+// less where nothing has happened.
 type LookCall struct {
 	Partition Partition
 	Worker    string // registered as a sleeper when Sleep is set
@@ -242,8 +246,9 @@ type LookCall struct {
 }
 
 type LookAnswer struct {
-	Err error
-	Now time.Time // zero: nothing has happened, and LookCall.Now is when the caller was put among the sleepers
+	Err   error
+	Now   time.Time
+	Since time.Time // the caller was put among the sleepers then, by the store's clock; zero: it was not
 	Horizon
 }
 

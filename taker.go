@@ -229,16 +229,22 @@ func (t *taker) work(now time.Time) bool {
 		ahead -= take - begin
 		r.lanes = append(r.lanes, l)
 		r.work = append(r.work, *l.call(t.name, t.ttl, take, take-begin, now))
+		if take > 0 {
+			t.heartbeat.rest(l.session, false)
+		}
 	}
 	for i, take := range t.divide(free+ahead, asked) {
 		if take > 0 || asked[i].urgent(now, t.drain.begun) {
 			send(asked[i], take)
 		}
 	}
-	// A lane that is called anyway is asked too, as far as the hungry have left a slot, and ahead where it may have work.
+	// A lane that is called anyway is asked too, unless it sleeps on, as far as the hungry have left a slot, and ahead where it may have work.
 	for i, l := range due {
 		room := free
-		if l.hungry(now) {
+		switch {
+		case l.sleepsOn(now):
+			room = 0
+		case l.hungry(now):
 			room += ahead
 		}
 		send(l, min((room+len(due)-i-1)/(len(due)-i), maxTake))
@@ -289,7 +295,7 @@ func (t *taker) absorb(r reply, now time.Time) {
 		case r.work != nil && i < len(r.worked):
 			t.worked(l, &r.worked[i], now)
 		case r.look != nil && i < len(r.looked):
-			t.looked(l, &r.look[i], &r.looked[i], now)
+			t.looked(l, &r.looked[i], now)
 		}
 	}
 	if r.leave != nil {
@@ -344,6 +350,7 @@ func (t *taker) answered(s *session, call *WorkCall, a *WorkAnswer, now time.Tim
 	s.emptySince = time.Time{}
 	if s.held == 0 {
 		s.emptySince = now
+		t.heartbeat.rest(s, true)
 	}
 	for _, i := range a.Refused {
 		if i >= 0 && i < len(call.Settle) {
@@ -354,6 +361,9 @@ func (t *taker) answered(s *session, call *WorkCall, a *WorkAnswer, now time.Tim
 
 // rested works out when the lane is to be asked again.
 func (t *taker) rested(l *lane, call *WorkCall, a *WorkAnswer, now time.Time) {
+	if call.SleepOn {
+		return
+	}
 	t.horizon(l, &a.Horizon, call.Lapses && call.Sleep && !a.More && len(a.Taken) < call.Take, now)
 	left := a.More || len(l.parked) > 0 && !a.Paused
 	l.listed = call.Sleep && !left && len(a.Taken) < call.Take
@@ -374,7 +384,7 @@ func (t *taker) rested(l *lane, call *WorkCall, a *WorkAnswer, now time.Time) {
 }
 
 // looked takes in what a sleeper's look has found.
-func (t *taker) looked(l *lane, call *LookCall, a *LookAnswer, now time.Time) {
+func (t *taker) looked(l *lane, a *LookAnswer, now time.Time) {
 	if a.Err != nil {
 		l.failures++
 		l.lookAt = now.Add(troubleDelay(l.failures))
@@ -384,9 +394,7 @@ func (t *taker) looked(l *lane, call *LookCall, a *LookAnswer, now time.Time) {
 	l.failures = 0
 	t.trouble.end(l, now)
 	l.clock.set(a.Now, now)
-	if l.since = a.Now; a.Now.IsZero() {
-		l.since = call.Now
-	}
+	l.since = a.Since
 	t.horizon(l, &a.Horizon, true, now)
 	if a.More || len(l.parked) > 0 && !a.Paused {
 		l.asleep = false

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	leaderTick = 2 * time.Second  // between the leader's looks for schedules that nobody placed
-	leaderLook = 10 * time.Second // between its looks for lapsed sessions and new queues
+	leaderTick = 4 * time.Second  // between the leader's looks for schedules that nobody placed
+	leaderLook = 10 * time.Second // between its looks for lapsed sessions
+	newQueues  = 30 * time.Second // between its looks for queues that it does not know
 	sweepEvery = 5 * time.Minute  // between two rounds of trimming
 	sweepAgain = time.Minute      // after one that left something
 	sweepSteps = 20               // of a partition in a round
@@ -23,7 +24,7 @@ const (
 	longestNap = time.Second      // a machine may have slept meanwhile
 )
 
-// A ticker is the loop of a scheduler. It declares, and then looks again and again for what no worker has placed: every two
+// A ticker is the loop of a scheduler. It declares, and then looks again and again for what no worker has placed: every four
 // seconds while it leads, about every thirty while it does not. What it does twice, or two of them do at once, the store's
 // compares make once; so it does not matter whether it still leads when it does it.
 //
@@ -39,6 +40,7 @@ type ticker struct {
 	trouble    trouble
 	told       reminders
 	partitions []Partition
+	listed     time.Time // when these were
 	needed     []Handled // jobs of the declared schedules
 	scheduled  bool      // there are schedules, or were: nothing is owed before
 	warned     map[Handled]bool
@@ -247,7 +249,7 @@ func (t *ticker) readQueues(ctx context.Context) error {
 			t.placing.now()
 		}
 	}
-	t.partitions = t.partitions[:0]
+	t.partitions, t.listed = t.partitions[:0], time.Now()
 	for queue, partitions := range queues {
 		for i := range partitions {
 			t.partitions = append(t.partitions, Partition{Queue: queue, Index: i})
@@ -258,8 +260,10 @@ func (t *ticker) readQueues(ctx context.Context) error {
 
 // look finds lapsed sessions and new queues.
 func (t *ticker) look(ctx context.Context) (time.Duration, error) {
-	if err := t.readQueues(ctx); err != nil {
-		return 0, err
+	if !t.scheduled || t.partitions == nil || reached(t.listed.Add(newQueues), time.Now()) {
+		if err := t.readQueues(ctx); err != nil {
+			return 0, err
+		}
 	}
 	calls := make([]LookCall, len(t.partitions))
 	for i, partition := range t.partitions {

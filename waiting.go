@@ -184,7 +184,7 @@ func (t *taker) nextEvent(now time.Time) time.Time {
 		}
 		until = earlier(until, at)
 		if s := l.session; l.sent == nil && s != nil && s.number > 0 && !s.emptySince.IsZero() {
-			until = earlier(until, s.emptySince.Add(t.ttl/3))
+			until = earlier(until, s.emptySince.Add(min(sessionRest, t.ttl/3)))
 		}
 	}
 	return until

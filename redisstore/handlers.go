@@ -12,7 +12,7 @@ var announceScript = load("announce")
 
 const (
 	announceBatch = 500
-	announcedFor  = 3 * time.Minute // a worker says every minute what it handles
+	announcedFor  = 5 * time.Minute // a worker says every other minute what it handles
 )
 
 // Announce says that a live worker handles jobs of these names on these queues. It writes the queues into the registry too, so

@@ -18,10 +18,10 @@ func TestWhatNobodyHandlesIsFound(t *testing.T) {
 		if err != nil || fmt.Sprint(missing) != fmt.Sprint([]chime.Handled{mail}) {
 			b.Errorf("unhandled %v, %v; want mail", missing, err)
 		}
-		long := time.Now().Add(-5 * time.Minute)
+		long := time.Now().Add(-6 * time.Minute)
 		b.client.ZAdd(b.Context(), b.store.keys.handlers(), redisZ(float64(long.UnixMilli()), "default report"))
 		if missing, err := b.store.Unhandled(b.Context(), []chime.Handled{report}); err != nil || len(missing) != 1 {
-			b.Errorf("unhandled %v, %v; want report: its worker has been silent for five minutes", missing, err)
+			b.Errorf("unhandled %v, %v; want report: its worker has been silent for six minutes", missing, err)
 		}
 	})
 }

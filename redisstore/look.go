@@ -16,8 +16,12 @@ var lookScript = load("look")
 // layoutKnown is the version of the keys' layout that the scripts know.
 const layoutKnown = "1"
 
-// alarmWithin is how close the head of due is when the first sleepers are told of it: STALE_MS of the scripts.
-const alarmWithin = 13 * time.Second
+const (
+	// alarmWithin is how close the head of due is when the first sleepers are told of it: STALE_MS of the scripts.
+	alarmWithin = 13 * time.Second
+	// clockSlack is how far a caller's idea of the time may be from the server's for a glance.
+	clockSlack = time.Second
+)
 
 // Look asks what there is to do, and renews the caller's place among the sleepers. Where a glance shows that there is nothing,
 // that is all; else the script decides.
@@ -57,11 +61,14 @@ func (s *Store) Look(ctx context.Context, calls []chime.LookCall) []chime.LookAn
 			continue
 		}
 		answers[i] = chime.LookAnswer{Now: values.now(), Horizon: values.horizon(1)}
+		if calls[i].Sleep && !answers[i].More {
+			answers[i].Since = answers[i].Now
+		}
 	}
 	return answers
 }
 
-// A glanced is a partition as plain commands show it: five in place of a script's ten.
+// A glanced is a partition as plain commands show it: five, and one for the time, in place of a script's ten.
 type glanced struct {
 	renewed       *redis.IntCmd
 	state         *redis.SliceCmd
@@ -69,14 +76,19 @@ type glanced struct {
 	ready         *redis.IntCmd
 }
 
-// glance renews the places of callers who know the time among the sleepers, and answers those for whom nothing is to be done;
-// quiet tells which. The commands are not one step, and need not be: a place that is renewed has been there all the time, so
-// whatever arrives between them finds the caller on the list. Whatever is not as it should be, from an error to a place that is gone,
-// is left to the script: also what is due, or soon enough that an alarm is to be kept, and every lapse.
+// glance renews the places of callers who know about what time it is among the sleepers, and answers those for whom nothing is to
+// be done, by the server's time; quiet tells which. The commands are not one step, and need not be: a place that is renewed has been
+// there all the time, so whatever arrives between them finds the caller on the list. Whatever is not as it should be, from an error to
+// a place that is gone or a caller whose idea of the time was wrong, is left to the script: also what is due, or soon enough that
+// an alarm is to be kept, and every lapse. One server tells one time, so the nodes of a cluster are asked by the script.
 func (s *Store) glance(ctx context.Context, calls []chime.LookCall, answers []chime.LookAnswer) (quiet []bool) {
 	quiet = make([]bool, len(calls))
+	if _, one := s.client.(*redis.Client); !one {
+		return quiet
+	}
 	seen := make([]glanced, len(calls))
 	pipe := s.client.Pipeline()
+	clock := pipe.Time(ctx)
 	for i, c := range calls {
 		if !c.Sleep || c.Since.IsZero() || !c.Now.After(c.Since) || c.Now.Sub(c.Since) > alarmWithin {
 			continue
@@ -91,13 +103,17 @@ func (s *Store) glance(ctx context.Context, calls []chime.LookCall, answers []ch
 			sessions: pipe.ZRangeWithScores(ctx, k.sessions, 0, 0),
 		}
 	}
-	if pipe.Len() == 0 {
+	if pipe.Len() == 1 {
 		return quiet
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
-	for i := range calls {
-		if seen[i].renewed != nil {
-			answers[i].Horizon, quiet[i] = seen[i].horizon(calls[i].Now)
+	now, err := clock.Result()
+	for i, c := range calls {
+		if err == nil && seen[i].renewed != nil && c.Now.Sub(now).Abs() <= clockSlack {
+			var h chime.Horizon
+			if h, quiet[i] = seen[i].horizon(now); quiet[i] {
+				answers[i] = chime.LookAnswer{Now: now.UTC(), Since: c.Now.Truncate(time.Millisecond), Horizon: h}
+			}
 		}
 	}
 	return quiet

@@ -53,7 +53,7 @@ func (s *Store) Reap(ctx context.Context, c chime.ReapCall) (bool, error) {
 	}
 	k := s.keys.partition(c.Partition)
 	cmd := s.run(ctx, s.client, newCall(&reapScript,
-		[]string{k.inflight(c.Session), k.sessions, k.ready, k.due, k.crashes, k.open, k.schedules, k.cursors, k.idle},
+		[]string{k.inflight(c.Session), k.sessions, k.ready, k.due, k.crashes, k.open, k.schedules, k.cursors, k.idle, k.state},
 		[]any{c.Session, c.Seen.UnixMilli(), c.Seed % 1_000_000, s.keys.wake()}))[0]
 	done, err := cmd.Int()
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *Store) workCall(c *chime.WorkCall) call {
 	var parks []string
 	for i := range c.Settle {
 		settled := &c.Settle[i]
-		if isFinished(settled) {
+		if settled.Finished() {
 			finished++
 			continue
 		}
@@ -89,7 +89,7 @@ func (s *Store) workCall(c *chime.WorkCall) call {
 		at++
 	}
 	for i := range c.Settle {
-		if isFinished(&c.Settle[i]) {
+		if c.Settle[i].Finished() {
 			put(&c.Settle[i].ID, &c.Settle[i].Fence)
 		}
 	}
@@ -104,11 +104,6 @@ func (s *Store) workCall(c *chime.WorkCall) call {
 	}
 	call.args = args
 	return call
-}
-
-// isFinished tells whether a settlement is of the short kind: an ordinary job that is done.
-func isFinished(settled *chime.Settlement) bool {
-	return settled.Kind == chime.SettleDone && settled.Run == nil
 }
 
 func settleKind(settled *chime.Settlement) string {
@@ -149,9 +144,12 @@ func indexOf(names []string, name string) int {
 	return -1
 }
 
-// sleeps says whether the worker goes to sleep where nothing is left, and whether it is to hear of lapses then.
+// sleeps says whether the worker goes to sleep where nothing is left, and whether it is to hear of lapses then; or that it sleeps on.
 func sleeps(c *chime.WorkCall) string {
-	if c.Sleep && c.Lapses {
+	switch {
+	case c.SleepOn:
+		return "3"
+	case c.Sleep && c.Lapses:
 		return "2"
 	}
 	return flag(c.Sleep)
@@ -222,7 +220,7 @@ func refusedOf(c *chime.WorkCall, positions reply) []int {
 	order := make([]int, 0, len(c.Settle))
 	for _, finished := range []bool{true, false} {
 		for i := range c.Settle {
-			if isFinished(&c.Settle[i]) == finished {
+			if c.Settle[i].Finished() == finished {
 				order = append(order, i)
 			}
 		}

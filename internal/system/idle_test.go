@@ -73,7 +73,7 @@ func TestAnIdleHourCostsFewCommands(t *testing.T) {
 		{"a worker on four queues", func(p *process) []chime.Role { return []chime.Role{p.onQueues(4)} }, 0.6 + 3*0.5},
 		{"a leader of nothing", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} }, 1},
 		{"a leader and worker of nothing", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil), p.onQueues(1)} }, 1.6},
-		{"a leader and worker of a schedule", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.onQueues(1)} }, 2.1},
+		{"a leader and worker of a schedule", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.onQueues(1)} }, 1.6},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -111,8 +111,8 @@ func TestFiftyIdleWorkersAndAJobASecond(t *testing.T) {
 			w.pass(1003 * time.Millisecond)
 		}
 		job := float64(w.executed()-before) / period.Seconds()
-		if job > 80 {
-			t.Errorf("%.1f commands a job where one is enqueued a second, want at most 80", job)
+		if job > 60+1 {
+			t.Errorf("%.1f commands a job where one is enqueued a second, want at most 60, and one of the leader", job)
 		}
 		t.Logf("%.1f commands a second idle, %.1f a job", idle, job)
 		if len(w.runs) != int(period.Seconds()) || w.late > 5*time.Millisecond {

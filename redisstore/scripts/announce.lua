@@ -1,4 +1,4 @@
--- announce.lua: a live worker says which jobs it handles, every minute.
+-- announce.lua: a live worker says which jobs it handles, every other minute.
 -- KEYS[1] …:handlers  zset  "<queue> <job name>" -> instant a worker last said so, Unix ms; forgotten after a day
 -- ARGV a queue and a job name each, separated by a space
 -- Returns 1.

@@ -4,7 +4,8 @@
 -- ARGV[1] session
 -- Returns 1 if it was ended.
 local INFLIGHT, SESSIONS = KEYS[1], KEYS[2]
-if redis.call('HLEN', INFLIGHT) > 1 or not string.match(redis.call('HGET', INFLIGHT, '#') or '', '^%d+ ') then return 0 end
+local fields = redis.call('HGETALL', INFLIGHT)
+if #fields ~= 2 or fields[1] ~= '#' or not string.match(fields[2], '^%d+ ') then return 0 end
 redis.call('DEL', INFLIGHT)
 redis.call('ZREM', SESSIONS, ARGV[1])
 return 1

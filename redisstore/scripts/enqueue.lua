@@ -72,7 +72,6 @@ end
 if again then return answer end
 
 local added = ordinary + #bodies / 2
-local longest = redis.call('ZRANGE', IDLE, '0', '0', 'WITHSCORES') -- asleep
 if ordinary > 0 then redis.call('HSET', JOBS, unpack(ARGV, 6, others)) end
 if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
 if #ready > 0 then redis.call('RPUSH', READY, unpack(ready)) end
@@ -80,9 +79,9 @@ if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 redis.call('ZADD', CALLERS, whole(now_s * ROUND + number), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
 if not state[2] then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
-if longest[1] and not state[1] then
+if not state[1] then
   -- uses: wake alarm
-  if #ready > 0 then wake_one(longest) end
+  if #ready > 0 then wake_one() end
   if earliest and (not first or earliest < tonumber(first)) then keep_alarm(earliest) end
 end
 return answer

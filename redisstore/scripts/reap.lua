@@ -8,11 +8,13 @@
 -- KEYS[7]  …:schedules           hash  schedule -> definition
 -- KEYS[8]  …:cursors             hash  schedule -> cursor
 -- KEYS[9]  …:idle                zset  sleeping worker -> instant it went to sleep
+-- KEYS[10] …:state               hash  crashed
 -- ARGV[1] session; ARGV[2] its lapse as seen before, Unix ms: extended since, it is left alone
 -- ARGV[3] a random number: spreads the second crash of a job over 5 to 60 s
 -- ARGV[4] prefix of the wake-up channels
 -- Returns 1: nothing (more) to do. 0: call again, jobs remain.
-local INFLIGHT, SESSIONS, READY, DUE, CRASHES, OPEN, SCHEDULES, CURSORS, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local seed, WAKE = tonumber(ARGV[3]), ARGV[4]
 local STEP = 500
 local front = {}
@@ -76,7 +78,10 @@ for i, fence in ipairs(fences) do
   local name = occurrence(id)
   if name then landed(name, id, false) end
 end
-if #crashed > 0 then redis.call('HSET', CRASHES, unpack(crashed)) end
+if #crashed > 0 then
+  redis.call('HSET', STATE, 'crashed', '1') -- who takes looks at …:crashes only then
+  redis.call('HSET', CRASHES, unpack(crashed))
+end
 if #suspects > 0 then redis.call('ZADD', DUE, unpack(suspects)) end
 save_opens()
 if #ids > 0 then redis.call('HDEL', INFLIGHT, unpack(ids)) end

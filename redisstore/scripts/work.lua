@@ -1,7 +1,7 @@
 -- work.lua: end the flights of jobs, then take what is due. The one call of a busy worker to a partition.
 -- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun; # -> see below
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
--- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, ttl, done
+-- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, ttl, done, crashed
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
@@ -20,7 +20,8 @@
 -- ARGV[3]  time to live of the session, ms
 -- ARGV[4]  how many to take at most
 -- ARGV[5]  how many of these, the last ones, are taken ahead: not begun
--- ARGV[6]  1: sleep when nothing is left to take and not all that was asked for came; 2: that, and tell of lapses if asleep
+-- ARGV[6]  0: stay awake; 1: sleep when nothing is left to take and not all that was asked for came; 2: that, and tell of lapses if
+--          asleep; 3: sleep on, where it is on the list if it is: of a call that takes nothing and settles only finished jobs
 -- ARGV[7]  worker
 -- ARGV[8]  prefix of the wake-up channels
 -- ARGV[9]  host, pid and padding, kept beside the number
@@ -41,7 +42,7 @@ local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD, RUNS = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local ARGV = ARGV -- a global costs a look-up at each use
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local want, sleep, worker, WAKE = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[7], ARGV[8]
+local want, sleep, sleeps_on, worker, WAKE = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
 local ahead, serves, parks, begun, others = 0, 0, 0, 0, 0
 if ARGV[5] ~= '0' then ahead = tonumber(ARGV[5]) end
 if ARGV[10] ~= '0' then serves = tonumber(ARGV[10]) end
@@ -69,7 +70,7 @@ local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
 ---------------------------------------------------------------------------------------------------- read: session and state
 
-local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'ttl', 'done')
+local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'ttl', 'done', 'crashed')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]
@@ -140,8 +141,8 @@ local function add(list, first, last_one, source)
   end
 end
 
-local head_due = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')
-local next_ms = tonumber(head_due[2] or -1)
+local next_ms = -1
+if not sleeps_on then next_ms = tonumber(redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] or -1) end
 local ready_left -- how many this call leaves in ready, as far as it has looked; nil: it has not
 local begun_before -- of the same call again
 if again then
@@ -203,7 +204,7 @@ if large and not again then
   end
 end
 
-local bodies, crashes, crashed = {}, nil, redis.call('HLEN', CRASHES) > 0
+local bodies, crashes, crashed = {}, nil, state[8] and redis.call('HLEN', CRASHES) > 0
 local joined, occurrences -- the IDs, one after the other; is one an occurrence's
 if #ids > 0 then
   bodies = redis.call('HMGET', JOBS, unpack(ids))
@@ -258,13 +259,32 @@ end
 
 -- The first write takes no memory: it lets the rest go on when the server is out of it.
 local was_asleep -- nil: not known, for the worker may still be on the list
+
+-- What is taken leaves the lines it stood in.
+local pops, due_out, parked_out = again and 0 or n_ids, {}, {}
+for i, source in pairs(from) do
+  pops = pops - 1
+  if source == 'd' then
+    due_out[#due_out + 1] = ids[i]
+  else
+    parked_out[source] = parked_out[source] or {}
+    table.insert(parked_out[source], ids[i])
+  end
+end
+if #due_out > 0 then redis.call('ZREM', DUE, unpack(due_out)) end
+if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
+for key, gone in pairs(parked_out) do redis.call('ZREM', KEYS[15 + key], unpack(gone)) end
+
 if ended_to >= ended_from then
   redis.call('HDEL', INFLIGHT, unpack(ended, ended_from, ended_to))
   redis.call('HDEL', JOBS, unpack(ended, ended_from, ended_to))
   if crashed then redis.call('HDEL', CRASHES, unpack(ended, ended_from, ended_to)) end
-else
+elseif sleeps_on then
+  redis.call('HDEL', INFLIGHT, '')
+elseif again or n_ids == 0 then
   was_asleep = redis.call('ZREM', IDLE, worker) == 1
 end
+if state[8] and not crashed then redis.call('HDEL', STATE, 'crashed') end
 if #starting > 0 then redis.call('HSET', INFLIGHT, unpack(starting)) end
 for _, i in ipairs(others_held) do settle(i) end
 
@@ -300,21 +320,6 @@ if not again then
   end
 end
 
--- Out of the lines they stood in, then into those they go to.
-local pops, due_out, parked_out = n_ids, {}, {}
-for i, source in pairs(from) do
-  pops = pops - 1
-  if source == 'd' then
-    due_out[#due_out + 1] = ids[i]
-  else
-    parked_out[source] = parked_out[source] or {}
-    table.insert(parked_out[source], ids[i])
-  end
-end
-if again then pops = 0 end
-if #due_out > 0 then redis.call('ZREM', DUE, unpack(due_out)) end
-if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
-for key, gone in pairs(parked_out) do redis.call('ZREM', KEYS[15 + key], unpack(gone)) end
 local parked = 0 -- the answer's
 if state[3] or #newly_parked > 0 then
   -- uses: parked
@@ -363,13 +368,13 @@ if long or #due_out > 0 then
   ready_left = nil
 end
 local more, place, lapse, lapsed = false, 0, -1, {}
-if not paused then
+if not paused and not sleeps_on then
   more = next_ms >= 0 and next_ms <= now_ms or (ready_left or redis.call('LLEN', READY)) > 0
 end
 local asleep = sleep and not more and n_taken < want -- who got all it asked for has no slot free
 if asleep then
   was_asleep = redis.call('ZADD', IDLE, now_text, worker) == 0 or was_asleep
-elseif was_asleep == nil then
+elseif was_asleep == nil and not sleeps_on then
   was_asleep = redis.call('ZREM', IDLE, worker) == 1
 end
 if more then wake_one() end

@@ -152,6 +152,7 @@ end
 
 -- come_back says of an occurrence without an envelope that it is not a new one.
 local function come_back(id)
+  if not crashed then redis.call('HSET', STATE, 'crashed', '1') end
   redis.call('HSETNX', CRASHES, id, 0)
   crashed = true
 end
