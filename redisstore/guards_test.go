@@ -187,3 +187,36 @@ func TestANewerLayoutIsLeftAlone(t *testing.T) {
 		}
 	})
 }
+
+// One whose registration nobody has renewed is dead, or returns at its next look: the next in line is woken.
+func TestAWakeUpPassesOverTheDead(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for _, session := range []string{"dead", "alive", "later"} {
+			b.sleeping(session)
+		}
+		b.client.ZAdd(b.Context(), b.keys().idle, redisZ(float64(time.Now().Add(-14*time.Second).UnixMilli()), "w-dead"))
+		b.enqueue(job("a"))
+		if !b.asleepSince("dead").IsZero() || !b.asleepSince("alive").IsZero() || b.asleepSince("later").IsZero() {
+			b.Errorf("asleep since %v, %v, %v; want only the third to sleep on", b.asleepSince("dead"), b.asleepSince("alive"), b.asleepSince("later"))
+		}
+	})
+}
+
+// An occurrence that comes back without an envelope is not a new one: neither lateness nor overlap is judged again.
+func TestAnOccurrencePutOffWithoutAnEnvelopeIsNotNew(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.scheduled("s", "skip", ago(time.Minute))
+		first := b.take("one", 1)
+		if len(first) != 1 || !first[0].New {
+			b.Fatalf("took %+v, want a new occurrence", first)
+		}
+		b.settle("one", chime.Settlement{ID: first[0].ID, Fence: first[0].Fence, Kind: chime.SettleLater})
+		var again []chime.TakenJob
+		for len(again) == 0 {
+			again = b.take("two", 1)
+		}
+		if again[0].ID != first[0].ID || again[0].New {
+			b.Errorf("took %+v, want %s again and not as a new one", again, first[0].ID)
+		}
+	})
+}

@@ -1,0 +1,84 @@
+package chime
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A job that comes alone to a sleeping worker costs two calls: one takes it and finds nothing more, so that the other, which says
+// that it has finished, need not ask again; and one to close its session.
+func TestAJobThatComesAloneIsAskedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		store.keepCalls = true
+		w := NewWorker(store, WorkerOptions{Concurrency: 4, Logger: quiet()})
+		var ran []time.Time
+		w.Handle("work", func(context.Context, *Job) error { ran = append(ran, time.Now()); return nil })
+		stop := working(t, w)
+		pass(time.Second)
+		for _, id := range ids(20) {
+			store.workCalls = nil
+			closed := store.count("close")
+			store.add("default", job("work"), id)
+			added := time.Now()
+			pass(2 * time.Second)
+			if last := ran[len(ran)-1]; !last.Equal(added) {
+				t.Fatalf("a job enqueued at %v ran at %v", added, last)
+			}
+			if calls := store.workCalls; len(calls) != 2 || !calls[0].Sleep || calls[0].Take == 0 || !calls[1].SleepOn || calls[1].Take > 0 || len(calls[1].Settle) != 1 {
+				t.Fatalf("calls %+v, want one that takes and one that sleeps on and settles", calls)
+			}
+			if n := store.count("close") - closed; n != 1 {
+				t.Fatalf("%d sessions were closed within two seconds, want 1", n)
+			}
+		}
+		if n := store.count("extend"); n > 0 {
+			t.Errorf("%d heartbeats for sessions that held nothing, want none", n)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		store.checkEmpty()
+	})
+}
+
+// A session has heartbeats as long as it holds a job, also one that comes after a rest.
+func TestASessionIsKeptAliveWhileItHoldsAJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		w := NewWorker(store, WorkerOptions{Concurrency: 4, Logger: quiet()})
+		w.Handle("short", func(context.Context, *Job) error { return nil })
+		var lost error
+		w.Handle("long", func(ctx context.Context, _ *Job) error {
+			select {
+			case <-time.After(time.Minute):
+			case <-ctx.Done():
+				lost = context.Cause(ctx)
+			}
+			return nil
+		})
+		stop := working(t, w)
+		store.add("default", job("short"), "before")
+		pass(500 * time.Millisecond) // its session rests
+		store.add("default", job("long"), "long")
+		synctest.Wait()
+		store.add("default", job("short"), "beside")
+		pass(30 * time.Second)
+		if n := store.count("extend"); n < 6 || n > 8 {
+			t.Errorf("%d heartbeats in half a minute for a session that holds a job, want one in four seconds", n)
+		}
+		pass(time.Minute)
+		if lost != nil {
+			t.Errorf("the handler's ctx ended: %v", lost)
+		}
+		if got := store.kinds()[SettleDone]; got != 3 {
+			t.Errorf("%d done, want 3", got)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		store.checkEmpty()
+	})
+}
