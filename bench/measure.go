@@ -69,6 +69,7 @@ var measures = slices.Concat([]measure{
 	enqueueBulk,
 	lifeBulk,
 	lifeSteady,
+	floorAlone, floorSteady,
 	memoryWaiting,
 	memoryDelayed,
 	delayedMeasure,
