@@ -130,10 +130,24 @@ func (c *coalescer) carry(routes []*route) {
 			return
 		}
 		routes = c.send(routes, now)
-		// Those who have just got their answers are about to come back with their next jobs: one turn for them makes a full
-		// call of two half ones.
-		runtime.Gosched()
+		if c.quiet(routes) {
+			// Those who have just got their answers are about to come back with their next jobs: one turn for them makes a
+			// full call of two half ones.
+			runtime.Gosched()
+		}
 	}
+}
+
+// quiet reports whether less waits on these routes than makes a good call.
+func (c *coalescer) quiet(routes []*route) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range routes {
+		if r.waiting >= maxEnqueueItems/2 {
+			return false
+		}
+	}
+	return true
 }
 
 // carryOnce makes the next call of routes that are its own, and leaves what has gathered meanwhile to a goroutine.

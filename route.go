@@ -16,6 +16,7 @@ type route struct {
 	// Guarded by coalescer.mu.
 	busy       bool // a goroutine has it
 	head, tail *parcel
+	waiting    int // parcels in the line
 
 	// The goroutine's that has it.
 	call     EnqueueCall
@@ -158,6 +159,7 @@ func (r *route) push(p *parcel) {
 		r.tail.next = p
 	}
 	r.tail = p
+	r.waiting++
 }
 
 func (r *route) remove(p *parcel) {
@@ -172,4 +174,5 @@ func (r *route) remove(p *parcel) {
 		p.next.prev = p.prev
 	}
 	p.route, p.prev, p.next = nil, nil, nil
+	r.waiting--
 }
