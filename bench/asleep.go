@@ -7,19 +7,24 @@ import (
 	"time"
 )
 
-// asleep measures what waits and does not work: all rounds of all peers at the same time, each on servers of its own. In the
-// short form all such measures share that time.
+// asleep measures what waits and does not work: all rounds of all peers at the same time, each on servers of its own, and the
+// measures of one group too, in the short form those of all groups. Crowds wait for each other.
 func (u *run) asleep(ctx context.Context, peers []peer) []error {
 	var (
 		wait   sync.WaitGroup
 		mu     sync.Mutex
 		failed []error
+		group  string
 	)
 	for _, m := range u.measures {
-		if !m.asleep || m.long && u.rig.sizes.short || ctx.Err() != nil {
+		if !m.asleep || ctx.Err() != nil {
 			continue
 		}
-		for round := 1; round <= u.rig.sizes.rounds; round++ {
+		if m.crowd || m.group != group && !u.rig.sizes.short {
+			wait.Wait()
+		}
+		group = m.group
+		for round := 1; round <= m.rounds(u.rig.sizes); round++ {
 			for _, p := range u.peersOf(m, peers) {
 				wait.Go(func() {
 					began := time.Now()
@@ -32,9 +37,9 @@ func (u *run) asleep(ctx context.Context, peers []peer) []error {
 					}
 				})
 			}
-		}
-		if !u.rig.sizes.short {
-			wait.Wait()
+			if m.crowd {
+				wait.Wait()
+			}
 		}
 	}
 	wait.Wait()
@@ -51,27 +56,4 @@ func (u *run) alone(ctx context.Context, m measure, p peer) ([]figure, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	return m.run(ctx, r, p)
-}
-
-// startRig starts the servers of a rig; PostgreSQL where it is wanted and installed.
-func startRig(ctx context.Context, form sizes, aof, postgres bool) (*rig, error) {
-	r := &rig{sizes: form, aof: aof}
-	var err error
-	if r.redis, err = startRedis(ctx, aof); err != nil {
-		return nil, err
-	}
-	if postgres {
-		if r.postgres, err = startPostgres(ctx); err != nil {
-			r.redis.stop()
-			return nil, fmt.Errorf("PostgreSQL: %w", err)
-		}
-	}
-	return r, nil
-}
-
-func (r *rig) stop() {
-	if r.postgres != nil {
-		r.postgres.stop()
-	}
-	r.redis.stop()
 }

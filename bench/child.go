@@ -34,7 +34,8 @@ type role struct {
 	Redis       string `json:"redis,omitempty"`
 	Postgres    string `json:"postgres,omitempty"`
 	Concurrency int    `json:"concurrency,omitempty"`
-	Queues      int    `json:"queues,omitempty"` // of queuesAct
+	Queues      int    `json:"queues,omitempty"`    // of queuesAct
+	Schedules   int    `json:"schedules,omitempty"` // of scheduleAct: how many it declares
 }
 
 type act string
@@ -43,7 +44,7 @@ const (
 	idleAct     act = "idle"     // works with a handler that does nothing
 	holdAct     act = "hold"     // works with a handler that prints the job's number when it starts, and never ends
 	queuesAct   act = "queues"   // chime: works on several queues
-	scheduleAct act = "schedule" // chime: a scheduler alone
+	scheduleAct act = "schedule" // chime: a scheduler alone, with yearly schedules
 )
 
 // What a child prints, a line each.
@@ -216,7 +217,7 @@ func (role role) begin(ctx context.Context) (stop func() error, err error) {
 	case queuesAct:
 		return role.queues(), nil
 	case scheduleAct:
-		return role.schedule(), nil
+		return role.schedule()
 	}
 	p, err := peerNamed(role.Peer)
 	if err != nil {
@@ -258,19 +259,18 @@ func (role role) queues() func() error {
 	return runChime(worker)
 }
 
-func (role role) schedule() func() error {
-	return runChime(chime.NewScheduler(role.store(), chime.SchedulerOptions{Logger: quiet}))
+func (role role) schedule() (stop func() error, err error) {
+	scheduler := chime.NewScheduler(role.store(), chime.SchedulerOptions{Logger: quiet})
+	for i := range role.Schedules {
+		if err := scheduler.Schedule(scheduleName(i), yearly(i), chime.JobName(jobName)); err != nil {
+			return nil, err
+		}
+	}
+	return runChime(scheduler), nil
 }
 
 func (role role) store() *redisstore.Store {
 	return redisstore.New(redis.NewClient(&redis.Options{Addr: role.Redis}), redisstore.Options{})
-}
-
-func runChime(what chime.Role) (stop func() error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- chime.Run(ctx, what) }()
-	return func() error { cancel(); return <-done }
 }
 
 func peerNamed(name string) (peer, error) {

@@ -52,10 +52,15 @@ func (l *chimeLibrary) Work(concurrency int, handle func(payload []byte)) (func(
 		handle(job.Payload)
 		return nil
 	})
+	return runChime(worker), nil
+}
+
+// runChime runs roles until it is told to stop.
+func runChime(roles ...chime.Role) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- chime.Run(ctx, worker) }()
-	return func() error { cancel(); return <-done }, nil
+	go func() { done <- chime.Run(ctx, roles...) }()
+	return func() error { cancel(); return <-done }
 }
 
 func (l *chimeLibrary) Held(ctx context.Context) (int64, error) {

@@ -17,7 +17,9 @@ import (
 
 // conditions are what a run ran on and with: enough to judge its figures, nothing that tells whose machine it was.
 type conditions struct {
-	Date       string            `json:"date"` // UTC
+	Date       string            `json:"date"`               // UTC
+	Revision   string            `json:"revision,omitempty"` // of chime's source, as git has it; "unknown"
+	Changed    bool              `json:"changed,omitempty"`  // the source differs from that revision
 	CPU        string            `json:"cpu"`
 	Cores      int               `json:"cores"`
 	Kernel     string            `json:"kernel"`
@@ -27,10 +29,11 @@ type conditions struct {
 	Libraries  map[string]string `json:"libraries"` // module -> version
 	Settings   map[string]string `json:"settings"`  // peer -> which options
 	Flags      []string          `json:"flags"`
+	Seed       uint64            `json:"seed,omitempty"` // that the peers' order in each round was drawn with; 0: it was not
 }
 
 // unrecorded are the flags that say where the output goes, not how it was measured.
-var unrecorded = []string{"out", "json", "markdown", "targets", "from", "readme"}
+var unrecorded = []string{"out", "json", "markdown", "targets"}
 
 func conditionsNow(ctx context.Context, r *rig, chosen []peer) (conditions, error) {
 	info, err := r.redis.client.InfoMap(ctx, "server").Result()
@@ -57,6 +60,7 @@ func conditionsNow(ctx context.Context, r *rig, chosen []peer) (conditions, erro
 	for _, p := range chosen {
 		c.Settings[p.name()] = p.about
 	}
+	c.Revision, c.Changed = sourceRevision(ctx)
 	if build, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range build.Deps {
 			if slices.Contains(compared, module.Path) {
@@ -70,6 +74,28 @@ func conditionsNow(ctx context.Context, r *rig, chosen []peer) (conditions, erro
 		}
 	})
 	return c, nil
+}
+
+// sourceRevision is the revision that this program was built from, and whether the source has changed since. "go build" notes it in
+// the program; "go run" does not: then git is asked about the source around the working directory.
+func sourceRevision(ctx context.Context) (revision string, changed bool) {
+	const digits = 12
+	if build, ok := debug.ReadBuildInfo(); ok {
+		noted := map[string]string{}
+		for _, s := range build.Settings {
+			noted[s.Key] = s.Value
+		}
+		if all := noted["vcs.revision"]; all != "" {
+			return all[:min(digits, len(all))], noted["vcs.modified"] == "true"
+		}
+	}
+	head, err := exec.CommandContext(ctx, "git", "rev-parse", "--short="+fmt.Sprint(digits), "HEAD").Output()
+	if err != nil {
+		return "unknown", false
+	}
+	// what a recording or a document says changes no figure
+	status, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ":/*.go", ":/*.lua", ":/*go.mod", ":/*go.sum").Output()
+	return strings.TrimSpace(string(head)), err != nil || len(status) > 0
 }
 
 // compared are the modules whose versions bear on the figures.
@@ -93,6 +119,13 @@ func (c conditions) String() string {
 	servers := "Redis " + c.Redis
 	if c.PostgreSQL != "" {
 		servers += ", PostgreSQL " + c.PostgreSQL
+	}
+	if c.Revision != "" {
+		source := "chime at " + c.Revision
+		if c.Changed {
+			source += ", changed since"
+		}
+		with = append([]string{source}, with...)
 	}
 	text := fmt.Sprintf("%s, %d cores, %s, Go %s, %s; %s. %s", c.CPU, c.Cores, c.Kernel, c.Go, servers, strings.Join(with, ", "), c.Date)
 	if len(c.Flags) > 0 {

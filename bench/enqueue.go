@@ -51,7 +51,9 @@ var enqueueBulk = measure{
 
 // enqueueFrom calls do, which enqueues batch jobs from the number first on, until n jobs are enqueued or the
 // time for that is over. The calls before the clock starts make the connections and load the scripts.
-func enqueueFrom(ctx context.Context, r *rig, p peer, goroutines, n, batch int, do func(ctx context.Context, lib library, first int64) error) ([]figure, error) {
+func enqueueFrom(ctx context.Context, r *rig, p peer, goroutines, n, batch int,
+	do func(ctx context.Context, lib library, first int64) error,
+) ([]figure, error) {
 	lib, err := p.open(ctx, r)
 	if err != nil {
 		return nil, err

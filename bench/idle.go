@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -14,10 +12,16 @@ const (
 	idleSettle      = 3 * time.Second // after the start, before it counts
 	idleConcurrency = 10              // of every idle worker
 	idleMany        = 50              // processes
+	idleDeclared    = 100             // schedules
+
+	// longestLook is the longest that an idle worker of chime goes without a look at the server; 10 s is the shortest. Processes
+	// that start together look together: a window that is no multiple of it has more looks than its share, or none.
+	longestLook = 12 * time.Second
+	sparseTime  = 2 * longestLook
 )
 
-// What idle processes ask of the server and use themselves. One process of every peer, and all rounds, run at the same time,
-// each on a server of its own; fifty of one peer are enough to fill a machine, and need no second round.
+// What idle processes ask of the server and use themselves. Every peer runs at the same time, each on a server of its own, and
+// so do all rounds but those of fifty processes of every peer.
 var (
 	idleOne = measure{
 		name: "idle", group: "idle", asleep: true,
@@ -28,8 +32,8 @@ var (
 		},
 	}
 	idleFifty = measure{
-		name: "idle 50", group: "idle", once: true, long: true,
-		about: "the same with fifty worker processes",
+		name: "idle 50", group: "idle", asleep: true, crowd: true, long: true,
+		about: "the same with fifty worker processes of every peer at the same time",
 		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
 			return idleAtDefaults(ctx, r, p, idleMany)
 		},
@@ -53,10 +57,20 @@ var (
 			return idle(ctx, r, r.roleOf(scheduleAct, p, 0), 1)
 		},
 	}
+	idleSchedules = measure{
+		name: "idle leader of schedules", group: "idle", asleep: true, only: []string{chimePeer.library},
+		about: fmt.Sprintf("one scheduler process, the leader, with %d yearly schedules that it has declared", idleDeclared),
+		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+			role := r.roleOf(scheduleAct, p, 0)
+			role.Schedules = idleDeclared
+			return idle(ctx, r, role, 1)
+		},
+	}
 	idleSparse = measure{
-		name: "idle 50 + 1/s", group: "idle", once: true, only: []string{chimePeer.library},
-		about: "fifty idle worker processes while one job a second is enqueued: all commands, for each job",
-		run:   sparse,
+		name: "idle 50 + 1/s", group: "idle", asleep: true, slow: true, only: []string{chimePeer.library},
+		about: fmt.Sprintf("fifty idle worker processes while one job a second is enqueued: all commands, for each job, of %v that begin "+
+			"%v after the start, for that is how long a process goes without a look", sparseTime, longestLook),
+		run: sparse,
 	}
 )
 
@@ -68,13 +82,17 @@ func idleAtDefaults(ctx context.Context, r *rig, p peer, processes int) ([]figur
 }
 
 func idle(ctx context.Context, r *rig, role role, processes int) ([]figure, error) {
-	spent, seconds, err := r.rest(ctx, role, processes, func(ctx context.Context) error { return pause(ctx, r.sizes.idle) })
+	watched := r.sizes.idle
+	if processes > 1 {
+		watched = r.sizes.crowd
+	}
+	spent, seconds, err := r.rest(ctx, role, processes, idleSettle, func(ctx context.Context) error { return pause(ctx, watched) })
 	if err != nil {
 		return nil, err
 	}
 	var figures []figure
-	if calls := total(spent.calls); calls > 0 {
-		figures = append(figures, figure{name: "commands/s", unit: "1/s", value: float64(calls) / seconds, less: true})
+	if spent.commands > 0 {
+		figures = append(figures, figure{name: "commands/s", unit: "1/s", value: float64(spent.commands) / seconds, less: true})
 	}
 	return append(figures,
 		figure{name: "server CPU", unit: "ms/s", value: float64(spent.server.Microseconds()) / 1e3 / seconds, less: true},
@@ -90,8 +108,8 @@ func sparse(ctx context.Context, r *rig, p peer) ([]figure, error) {
 	}
 	defer lib.Close()
 	var jobs atomic.Int64
-	spent, _, err := r.rest(ctx, r.roleOf(idleAct, p, idleConcurrency), idleMany, func(ctx context.Context) error {
-		for range int(r.sizes.sparse / time.Second) {
+	spent, _, err := r.rest(ctx, r.roleOf(idleAct, p, idleConcurrency), idleMany, longestLook, func(ctx context.Context) error {
+		for range int(sparseTime / time.Second) {
 			if err := lib.Enqueue(ctx, payloadOf(jobs.Add(1))); err != nil {
 				return err
 			}
@@ -108,17 +126,19 @@ func sparse(ctx context.Context, r *rig, p peer) ([]figure, error) {
 	if err == nil && held > 0 {
 		err = fmt.Errorf("%d of %d jobs have not run", held, jobs.Load())
 	}
-	return []figure{{name: "commands a job", value: float64(total(spent.calls)) / float64(jobs.Load()), less: true}}, err
+	return []figure{{name: "commands a job", value: float64(spent.commands) / float64(jobs.Load()), less: true}}, err
 }
 
 // A repose is what processes and their server spent while there was little or nothing to do.
 type repose struct {
-	calls          map[string]int64 // by the command's name, those inside of scripts too
+	commands       int64 // those inside of scripts too; 0 where the server does not tell
 	server, client time.Duration
 }
 
 // rest starts the processes, lets them settle, and tells what is spent during meanwhile, and how many seconds that took.
-func (r *rig) rest(ctx context.Context, role role, processes int, meanwhile func(context.Context) error) (repose, float64, error) {
+func (r *rig) rest(ctx context.Context, role role, processes int, settle time.Duration, meanwhile func(context.Context) error) (
+	repose, float64, error,
+) {
 	p, err := peerNamed(role.Peer)
 	if err != nil {
 		return repose{}, 0, err
@@ -128,7 +148,7 @@ func (r *rig) rest(ctx context.Context, role role, processes int, meanwhile func
 		return repose{}, 0, err
 	}
 	defer all.kill()
-	if err := pause(ctx, idleSettle); err != nil {
+	if err := pause(ctx, settle); err != nil {
 		return repose{}, 0, err
 	}
 	before, err := r.repose(ctx, p, all)
@@ -144,11 +164,7 @@ func (r *rig) rest(ctx context.Context, role role, processes int, meanwhile func
 	if err != nil {
 		return repose{}, 0, err
 	}
-	for name, calls := range before.calls {
-		after.calls[name] -= calls
-	}
-	maps.DeleteFunc(after.calls, func(_ string, calls int64) bool { return calls == 0 })
-	return repose{after.calls, after.server - before.server, after.client - before.client}, seconds, nil
+	return repose{after.commands - before.commands, after.server - before.server, after.client - before.client}, seconds, nil
 }
 
 func (r *rig) repose(ctx context.Context, p peer, all children) (repose, error) {
@@ -156,35 +172,7 @@ func (r *rig) repose(ctx context.Context, p peer, all children) (repose, error) 
 	if err != nil {
 		return repose{}, err
 	}
-	now := repose{server: used.cpu, client: all.cpu(), calls: make(map[string]int64)}
-	if r.server(p) == server(r.redis) {
-		now.calls, err = r.redis.calls(ctx)
-	}
-	return now, err
-}
-
-// calls are the commands that the server has executed, by name, without those that ask for them.
-func (s *redisServer) calls(ctx context.Context) (map[string]int64, error) {
-	info, err := s.client.InfoMap(ctx, "commandstats").Result()
-	if err != nil {
-		return nil, err
-	}
-	calls := make(map[string]int64)
-	for key, text := range info["Commandstats"] {
-		if name := strings.TrimPrefix(key, "cmdstat_"); name != "info" {
-			n, _, _ := strings.Cut(strings.TrimPrefix(text, "calls="), ",")
-			calls[name] = number(n)
-		}
-	}
-	return calls, nil
-}
-
-func total(calls map[string]int64) int64 {
-	var all int64
-	for _, n := range calls {
-		all += n
-	}
-	return all
+	return repose{used.commands, used.cpu, all.cpu()}, nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {

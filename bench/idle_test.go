@@ -2,12 +2,12 @@ package main
 
 import "testing"
 
-func TestAskingForCallsIsNoCall(t *testing.T) {
+func TestAskingWhatWasUsedIsNoCommand(t *testing.T) {
 	r := testRig(t, false)
 	if err := r.redis.empty(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	before, err := r.redis.calls(t.Context())
+	before, err := r.redis.usage(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -15,20 +15,30 @@ func TestAskingForCallsIsNoCall(t *testing.T) {
 		if err := r.redis.client.Ping(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := r.redis.usage(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := r.redis.client.Eval(t.Context(), "redis.call('TIME') return redis.call('TIME')", nil).Err(); err != nil {
 		t.Fatal(err)
 	}
-	after, err := r.redis.calls(t.Context())
+	after, err := r.redis.usage(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]int64{"ping": 3, "eval": 1, "time": 2} {
-		if got := after[name] - before[name]; got != want {
-			t.Errorf("%d calls of %s, want %d", got, name, want)
-		}
+	if got := after.since(before).commands; got != 6 { // three PING, one EVAL, two TIME inside of it
+		t.Errorf("%d commands, want 6", got)
 	}
-	if got, want := total(after)-total(before), int64(6); got != want {
-		t.Errorf("%d calls in all, want %d: %v after %v", got, want, after, before)
+}
+
+// A worker that looks every twelve seconds looks twice in the window, whenever it began.
+func TestTheWindowOfASparseLoadIsAMultipleOfTheLongestLook(t *testing.T) {
+	if sparseTime < 2*longestLook || sparseTime%longestLook != 0 {
+		t.Errorf("jobs are enqueued for %v, want a multiple of %v, twice it at least", sparseTime, longestLook)
+	}
+	for _, form := range []sizes{longForm, shortForm} {
+		if form.idle%(11e9) != 0 || form.crowd%(11e9) != 0 {
+			t.Errorf("idle processes are watched for %v and %v, want multiples of 11s, the look's mean", form.idle, form.crowd)
+		}
 	}
 }

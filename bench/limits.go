@@ -22,62 +22,72 @@ func limitMeasures() []measure {
 	return all
 }
 
-// A largestCall is a call of the store as large as the roles make it.
+// A largestCall is a call of the store as large as the roles make it, or as large as the store lets it be. Its name says what
+// one call carries.
 type largestCall struct {
 	name string
-	prep func(ctx context.Context, l *limits) error // once
+	prep func(ctx context.Context, l *limits) error // once, before what waits is there
+	fill filling
 	// each readies one call and has it timed.
 	each func(ctx context.Context, l *limits) error
 }
 
-// behind is how much waits in the structures that a call meets.
-const behind = 100_000
+const limitCalls = 15 // of each kind
+
+// A filling is what else there is when a call is timed: as many jobs as a backlog has, of each kind, and a tenth as many schedules.
+// It is worded for the long form.
+type filling string
+
+const (
+	crowded filling = "100,000 jobs waiting, 100,000 delayed and 10,000 schedules around"
+	// delayedOnly is for calls that take what is due: with jobs waiting, half of what they take would be those.
+	delayedOnly filling = "100,000 jobs delayed and 10,000 schedules around"
+)
 
 var largestCalls = []largestCall{
-	{"enqueue 500 of 100 B", nil, func(ctx context.Context, l *limits) error { return l.enqueue(ctx, 500, payloadBytes, now) }},
-	{"enqueue 100 of 10 KiB", nil, func(ctx context.Context, l *limits) error { return l.enqueue(ctx, 100, 10<<10, now) }},
-	{"enqueue 10 of 100 KiB", nil, func(ctx context.Context, l *limits) error { return l.enqueue(ctx, 10, 100<<10, now) }},
-	{"enqueue 500 delayed, own IDs", fillDelayed, func(ctx context.Context, l *limits) error { return l.enqueue(ctx, 500, payloadBytes, later) }},
-	{"take 500", nil, func(ctx context.Context, l *limits) error { return l.take(ctx, 500, payloadBytes) }},
-	{"take 100 of 10 KiB", nil, func(ctx context.Context, l *limits) error { return l.take(ctx, 100, 10<<10) }},
-	{"take 10 of 100 KiB", nil, func(ctx context.Context, l *limits) error { return l.take(ctx, 10, 100<<10) }},
-	{"take 500 that are due", fillDelayed, func(ctx context.Context, l *limits) error { return l.takeDue(ctx) }},
-	{"settle 500 and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettleDone, 0) }},
-	{"retry 256 of 2 KiB and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, 256, chime.SettleLater, 2<<10) }},
-	{"bury 256 of 2 KiB and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, 256, chime.SettleDead, 2<<10) }},
-	{"give 500 back and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettleBack, 0) }},
-	{"park 500 and take 500", nil, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettlePark, 0) }},
-	{"declare 100 of 250 B", nil, func(ctx context.Context, l *limits) error { return l.declare(ctx, 100, 250) }},
-	{"declare 100 of 5 KiB", nil, func(ctx context.Context, l *limits) error { return l.declare(ctx, 100, 5<<10) }},
-	{"place 500", nil, func(ctx context.Context, l *limits) error { return l.place(ctx) }},
-	{"take of 500 occurrences", nil, func(ctx context.Context, l *limits) error { return l.takeOccurrences(ctx) }},
-	{"take of 500 occurrences that are skipped", nil, func(ctx context.Context, l *limits) error { return l.skipOccurrences(ctx) }},
-	{"settle 250 occurrences and take as many", nil, func(ctx context.Context, l *limits) error { return l.settleOccurrences(ctx) }},
-	{"reap 500", nil, func(ctx context.Context, l *limits) error { return l.reap(ctx, 500, l.jobs) }},
-	{"reap 250 occurrences", nil, func(ctx context.Context, l *limits) error { return l.reap(ctx, 250, l.occurrences) }},
-	{"look", fillDelayed, func(ctx context.Context, l *limits) error { return l.look(ctx) }},
-	{"sweep 500 dead", nil, func(ctx context.Context, l *limits) error { return l.sweep(ctx) }},
-	{"names", fillSchedules, func(ctx context.Context, l *limits) error { return l.names(ctx) }},
+	{"enqueue 500 of 100 B", nil, crowded, func(ctx context.Context, l *limits) error { return l.enqueue(ctx, 500, payloadBytes, now) }},
+	{"enqueue 100 of 10 KiB", nil, crowded, func(ctx context.Context, l *limits) error { return l.enqueue(ctx, 100, 10<<10, now) }},
+	{"enqueue 10 of 100 KiB", nil, crowded, func(ctx context.Context, l *limits) error { return l.enqueue(ctx, 10, 100<<10, now) }},
+	{"enqueue 500 delayed, own IDs", nil, crowded, func(ctx context.Context, l *limits) error { return l.enqueue(ctx, 500, payloadBytes, later) }},
+	{"take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.take(ctx, 500) }},
+	{"take 100 of 10 KiB", atTheHead(100, 10<<10), crowded, func(ctx context.Context, l *limits) error { return l.takeAndFinish(ctx, 100, 10<<10) }},
+	{"take 10 of 100 KiB", atTheHead(10, 100<<10), crowded, func(ctx context.Context, l *limits) error { return l.takeAndFinish(ctx, 10, 100<<10) }},
+	{"take 500 that are due", nil, delayedOnly, func(ctx context.Context, l *limits) error { return l.takeDue(ctx) }},
+	{"settle 500 and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettleDone, 0) }},
+	{"retry 256 of 2 KiB and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 256, chime.SettleLater, 2<<10) }},
+	{"bury 256 of 2 KiB and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 256, chime.SettleDead, 2<<10) }},
+	{"give 500 back and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettleBack, 0) }},
+	{"park 500 and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettlePark, 0) }},
+	{"declare 100 of 250 B", nil, crowded, func(ctx context.Context, l *limits) error { return l.declare(ctx, 100, 250) }},
+	{"declare 100 of 5 KiB", nil, crowded, func(ctx context.Context, l *limits) error { return l.declare(ctx, 100, 5<<10) }},
+	{"place 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.place(ctx) }},
+	{"take 200 occurrences", nil, delayedOnly, func(ctx context.Context, l *limits) error { return l.takeOccurrences(ctx) }},
+	{"skip 200 occurrences", nil, delayedOnly, func(ctx context.Context, l *limits) error { return l.skipOccurrences(ctx) }},
+	{"settle 250 occurrences and take 50", nil, delayedOnly, func(ctx context.Context, l *limits) error { return l.settleOccurrences(ctx) }},
+	{"reap 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.reap(ctx, 500, l.jobs) }},
+	{"reap 250 occurrences", nil, delayedOnly, func(ctx context.Context, l *limits) error { return l.reap(ctx, 250, l.occurrences) }},
+	{"look", nil, crowded, func(ctx context.Context, l *limits) error { return l.look(ctx) }},
+	{"sweep 500 dead", nil, crowded, func(ctx context.Context, l *limits) error { return l.sweep(ctx) }},
+	{"names", nil, crowded, func(ctx context.Context, l *limits) error { return l.names(ctx) }},
 }
 
 func (c largestCall) measure() measure {
 	return measure{
-		name: "limit: " + c.name, group: "limits", only: []string{"chime"}, once: true,
-		about: "the time of the longest script or command of one call, as SLOWLOG tells it: " + c.name,
+		name: "limit: " + c.name, group: "limits", only: []string{"chime"}, slow: true,
+		about: fmt.Sprintf("the time of the longest script or command of a call, as SLOWLOG tells it, the median and the longest of "+
+			"%d calls, with %s (a fifth of that in the short form)", limitCalls, c.fill),
 		run: func(ctx context.Context, r *rig, _ peer) ([]figure, error) {
 			s := openNamespace(r, "limits")
 			defer s.close()
 			l := &limits{namespace: s, rig: r, part: chime.Partition{Queue: chime.DefaultQueue}, caller: fmt.Sprintf("%016x", rand.Uint64())}
+			if err := l.ready(ctx, c); err != nil {
+				return nil, err
+			}
 			if err := r.redis.client.ConfigSet(ctx, "slowlog-log-slower-than", "0").Err(); err != nil {
 				return nil, err
 			}
 			defer r.redis.client.ConfigSet(context.WithoutCancel(ctx), "slowlog-log-slower-than", "10000")
-			if c.prep != nil {
-				if err := c.prep(ctx, l); err != nil {
-					return nil, err
-				}
-			}
-			for range 15 {
+			for range limitCalls {
 				if err := c.each(ctx, l); err != nil {
 					return nil, err
 				}
@@ -152,13 +162,37 @@ func (l *limits) enqueue(ctx context.Context, n, bytes int, when instant) error 
 	return l.timed(ctx, func() error { return l.send(ctx, items) })
 }
 
-func fillDelayed(ctx context.Context, l *limits) error {
-	for range behind / 500 {
-		if err := l.send(ctx, l.items(500, payloadBytes, later)); err != nil {
+// ready stores what is around while a call is timed.
+func (l *limits) ready(ctx context.Context, c largestCall) error {
+	if c.prep != nil {
+		if err := c.prep(ctx, l); err != nil {
 			return err
 		}
 	}
-	return nil
+	for range l.rig.sizes.backlog / 500 {
+		if err := l.send(ctx, l.items(500, payloadBytes, later)); err != nil {
+			return err
+		}
+		if c.fill == delayedOnly {
+			continue
+		}
+		if err := l.send(ctx, l.items(500, payloadBytes, now)); err != nil {
+			return err
+		}
+	}
+	return l.standing(ctx, l.rig.sizes.backlog/10)
+}
+
+// atTheHead sends the jobs that will be taken before all others, enough for every call.
+func atTheHead(n, bytes int) func(context.Context, *limits) error {
+	return func(ctx context.Context, l *limits) error {
+		for range limitCalls {
+			if err := l.send(ctx, l.items(n, bytes, now)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // begin starts a session.
@@ -208,23 +242,29 @@ func settlements(jobs []chime.TakenJob, kind chime.SettleKind, body []byte) []ch
 	return all
 }
 
-func (l *limits) take(ctx context.Context, n, bytes int) error {
-	if err := l.send(ctx, l.items(n, bytes, now)); err != nil {
+// take takes the first of those that wait, and lets as many others wait in their place.
+func (l *limits) take(ctx context.Context, n int) error {
+	if err := l.jobs(ctx, n); err != nil {
 		return err
 	}
-	return l.takeAndFinish(ctx, n)
+	return l.takeAndFinish(ctx, n, payloadBytes)
 }
 
-func (l *limits) takeAndFinish(ctx context.Context, n int) error {
+func (l *limits) takeAndFinish(ctx context.Context, n, bytes int) error {
 	l.begin()
 	var answer chime.WorkAnswer
 	if err := l.timed(ctx, func() (err error) { answer, err = l.takenAll(ctx, n, chime.WorkCall{}); return err }); err != nil {
 		return err
 	}
+	for _, job := range answer.Taken {
+		if len(job.Body) != bytes {
+			return fmt.Errorf("took job %s of %d bytes, want %d", job.ID, len(job.Body), bytes)
+		}
+	}
 	return l.finish(ctx, answer.Taken)
 }
 
-// takeDue takes jobs whose instant has come, with many behind them.
+// takeDue takes jobs whose instant has come, with many behind them whose has not.
 func (l *limits) takeDue(ctx context.Context) error {
 	due := l.items(500, payloadBytes, func(item *chime.EnqueueItem) { item.In, item.Own = time.Millisecond, true })
 	if err := l.send(ctx, due); err != nil {
@@ -233,7 +273,7 @@ func (l *limits) takeDue(ctx context.Context) error {
 	if err := pause(ctx, 10*time.Millisecond); err != nil {
 		return err
 	}
-	return l.takeAndFinish(ctx, 500)
+	return l.takeAndFinish(ctx, 500, payloadBytes)
 }
 
 // settle ends n of 500 jobs in a way and takes 500 more in the same call.

@@ -81,15 +81,17 @@ func (l *limits) occurrences(ctx context.Context, n int) error {
 	return l.putPlaced(ctx, all[:n])
 }
 
-// takeInCalls takes n jobs in as many calls as the store needs for them, and has the first timed.
-func (l *limits) takeInCalls(ctx context.Context, n int, call chime.WorkCall) ([]chime.TakenJob, error) {
-	call.Take = n
+// takeFirst makes a timed call that asks for 500 and is given n, what the store lets a call have of occurrences.
+func (l *limits) takeFirst(ctx context.Context, n int, call chime.WorkCall) ([]chime.TakenJob, error) {
+	call.Take = 500
 	var answer chime.WorkAnswer
 	if err := l.timed(ctx, func() (err error) { answer, err = l.work(ctx, call); return err }); err != nil {
 		return nil, err
 	}
-	rest, err := l.takeAll(ctx, n-len(answer.Taken), call.TTL)
-	return append(answer.Taken, rest...), err
+	if len(answer.Taken) != n {
+		return nil, fmt.Errorf("a call took %d occurrences, want %d", len(answer.Taken), n)
+	}
+	return answer.Taken, nil
 }
 
 // takeAll takes n jobs in as many calls as the store needs for them, and none of them is timed.
@@ -112,11 +114,15 @@ func (l *limits) takeOccurrences(ctx context.Context) error {
 		return err
 	}
 	l.begin()
-	taken, err := l.takeInCalls(ctx, 500, chime.WorkCall{})
+	taken, err := l.takeFirst(ctx, 200, chime.WorkCall{})
 	if err != nil {
 		return err
 	}
-	return l.finish(ctx, taken)
+	rest, err := l.takeAll(ctx, 300, chime.DefaultSessionTTL)
+	if err != nil {
+		return err
+	}
+	return l.finish(ctx, append(taken, rest...))
 }
 
 // skipOccurrences meets 500 while the ones before them are in flight: each is skipped, counted and recorded.
@@ -153,9 +159,20 @@ func (l *limits) skipOccurrences(ctx context.Context) error {
 	if err := pause(ctx, 1100*time.Millisecond); err != nil { // until they are due
 		return err
 	}
+	before, err := l.client.ZCard(ctx, l.key("due")).Result()
+	if err != nil {
+		return err
+	}
 	var answer chime.WorkAnswer
 	if err := l.timed(ctx, func() (err error) { answer, err = l.work(ctx, chime.WorkCall{Take: 500}); return err }); err != nil {
 		return err
+	}
+	after, err := l.client.ZCard(ctx, l.key("due")).Result()
+	if err != nil {
+		return err
+	}
+	if before-after != 200 {
+		return fmt.Errorf("a call skipped %d occurrences, want 200", before-after)
 	}
 	for answer.More {
 		if answer, err = l.work(ctx, chime.WorkCall{Take: 500}); err != nil {
@@ -182,16 +199,28 @@ func (l *limits) settleOccurrences(ctx context.Context) error {
 	if err := l.occurrences(ctx, 250); err != nil {
 		return err
 	}
-	taken, err = l.takeInCalls(ctx, 250, chime.WorkCall{Settle: settled})
+	taken, err = l.takeFirst(ctx, 50, chime.WorkCall{Settle: settled})
 	if err != nil {
 		return err
 	}
-	return l.finish(ctx, taken)
+	rest, err := l.takeAll(ctx, 200, chime.DefaultSessionTTL)
+	if err != nil {
+		return err
+	}
+	return l.finish(ctx, append(taken, rest...))
 }
 
-func fillSchedules(ctx context.Context, l *limits) error {
-	for range behind / 100 / 10 {
-		if _, err := l.declared(ctx, l.definitions(100, 250)); err != nil {
+// standing declares and places schedules whose occurrences are a year ahead.
+func (l *limits) standing(ctx context.Context, n int) error {
+	for range n / 500 {
+		all, err := l.placements(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			all[i].Instants[0] = all[i].Instants[0].AddDate(1, 0, 0)
+		}
+		if err := l.putPlaced(ctx, all); err != nil {
 			return err
 		}
 	}

@@ -2,15 +2,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -29,100 +32,184 @@ func main() {
 	}
 }
 
-func program(ctx context.Context) error {
-	var (
-		only     = flag.String("peers", "", "measure these libraries only, comma-separated; empty: all")
-		groups   = flag.String("measures", "", "run these groups of measures, or these measures, only, comma-separated; empty: all")
-		short    = flag.Bool("short", false, "the short form: smaller counts, three rounds")
-		rounds   = flag.Int("rounds", 0, "rounds; 0: 5, in the short form 3")
-		within   = flag.Duration("within", 0, "begin no round that would not end within this time; 0: no limit")
-		shuffle  = flag.Bool("shuffle", false, "draw the order of the peers anew for every round")
-		aof      = flag.Bool("aof", false, "run Redis with appendonly yes, appendfsync everysec")
-		asJSON   = flag.Bool("json", false, "print one JSON line a sample instead of the table")
-		out      = flag.String("out", "", "append the JSON lines to this file too")
-		markdown = flag.Bool("markdown", false, "print Markdown")
-		targets  = flag.Bool("targets", false, "print the targets and whether they are met instead of the table")
-		document = flag.String("fill", "", "measure nothing, fill in the blocks of this document from what was recorded")
-		from     files
-	)
-	flag.Var(&from, "from", "measure nothing, print what this file recorded; may be repeated, and further files may follow the flags")
-	flag.Parse()
-	if len(from) == 0 && flag.NArg() > 0 {
-		return fmt.Errorf("arguments that mean nothing: %q", flag.Args())
-	}
+// An order is what the command line asks for.
+type order struct {
+	peers, measures string
+	short           bool
+	rounds          int
+	within          time.Duration
+	shuffle, aof    bool
+	asJSON          bool
+	out             string
+	markdown        bool
+	targets         bool
+	document        string
+	from            files
+}
 
-	if *document != "" {
-		return fill(*document)
+// readOrder reads the command line and refuses what makes no sense.
+func readOrder(flags *flag.FlagSet, arguments []string) (order, error) {
+	o := order{shuffle: true}
+	flags.StringVar(&o.peers, "peers", "", "measure these libraries, or these of their settings, only: `names`, comma-separated; empty: all")
+	flags.StringVar(&o.measures, "measures", "", "take these measures, or these groups of measures, only: `names`, comma-separated; empty: all")
+	flags.BoolVar(&o.short, "short", false, "the short form: smaller counts, three rounds, what takes long left out")
+	flags.IntVar(&o.rounds, "rounds", 0, "`n` rounds, 1 at least; not given: 5, in the short form 3")
+	flags.DurationVar(&o.within, "within", 0, "begin no round that would not end within this `time`; 0: no limit")
+	flags.BoolVar(&o.shuffle, "shuffle", o.shuffle, "draw the order of the peers anew for every round")
+	flags.BoolVar(&o.aof, "aof", false, "run Redis with appendonly yes, appendfsync everysec")
+	flags.BoolVar(&o.asJSON, "json", false, "print one JSON line a sample instead of the tables")
+	flags.StringVar(&o.out, "out", "", "append the JSON lines to this `file` too")
+	flags.BoolVar(&o.markdown, "markdown", false, "print Markdown")
+	flags.BoolVar(&o.targets, "targets", false, "print the targets and whether they are met instead of the tables")
+	flags.StringVar(&o.document, "fill", "", "measure nothing, fill in the blocks of this `document` from what was recorded")
+	flags.Var(&o.from, "from", "measure nothing, print what this `file` recorded; may be repeated, and further files may follow the flags")
+	flags.Usage = func() { usageText(flags) }
+	if err := flags.Parse(arguments); err != nil {
+		return order{}, err
 	}
-	var rec recording
-	var failed error
-	if len(from) > 0 {
-		if rec, failed = readRecording(append(from, flag.Args()...)...); failed != nil {
-			return failed
-		}
-	} else {
-		form := longForm
-		if *short {
-			form = shortForm
-		}
-		if *rounds > 0 {
-			form.rounds = *rounds
-		}
-		var lines []io.Writer
-		if *asJSON {
-			lines = append(lines, os.Stdout)
-		}
-		if *out != "" {
-			file, err := os.OpenFile(*out, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-			if err != nil {
-				return err
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if len(o.from) > 0 {
+		o.from = append(o.from, flags.Args()...)
+	} else if flags.NArg() > 0 {
+		return order{}, fmt.Errorf("arguments that mean nothing: %q", flags.Args())
+	}
+	if given["rounds"] && o.rounds < 1 {
+		return order{}, fmt.Errorf("-rounds %d: want 1 or more", o.rounds)
+	}
+	for _, printing := range []string{"from", "fill"} {
+		for _, measuring := range []string{"short", "rounds", "within", "peers", "measures", "shuffle", "aof", "out"} {
+			if given[printing] && given[measuring] {
+				return order{}, fmt.Errorf("-%s measures nothing: -%s means nothing beside it", printing, measuring)
 			}
-			defer file.Close()
-			lines = append(lines, file)
 		}
-		u := run{measures: chosenMeasures(*groups), only: *only, peers: chosenPeers(*only), within: *within, shuffle: *shuffle, progress: os.Stderr}
-		if len(u.measures) == 0 {
-			return fmt.Errorf("no measure or peer is called that; measures %q, peers %q", measureNames(), peerNames())
-		}
-		rec, failed = measureAll(ctx, u, form, *aof, io.MultiWriter(lines...))
 	}
+	if err := known("-peers", o.peers, peerNames(), libraryNames()); err != nil {
+		return order{}, err
+	}
+	return o, known("-measures", o.measures, measureNames(), groupNames())
+}
 
-	var err error
-	switch {
-	case *targets:
-		err = writeTable(os.Stdout, targetTable(rec.samples), *markdown)
-	case *asJSON && len(from) == 0: // printed already
-	case *asJSON:
-		err = rec.write(os.Stdout)
-	default:
-		err = writeReport(os.Stdout, rec, *markdown)
+// known refuses a list with a word that is no name.
+func known(what, list string, names, groups []string) error {
+	if list == "" {
+		return nil
 	}
-	if failed != nil {
+	for _, word := range strings.Split(list, ",") {
+		if word = strings.TrimSpace(word); !slices.Contains(names, word) && !slices.Contains(groups, word) {
+			return fmt.Errorf("%s: nothing is called %q; there are %s; and of these %s",
+				what, word, strings.Join(groups, ", "), strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// usageText is what -h prints.
+func usageText(flags *flag.FlagSet) {
+	fmt.Fprintf(flags.Output(), `bench measures chime beside other job libraries for Go, alternately in one run, on a redis-server of its own (and a
+PostgreSQL of its own for River, where it is installed), and prints medians, extremes and how many times better chime is.
+
+  go run . -short -peers chime,asynq -measures process   # a minute of it
+  go run . -out results/mine.jsonl                       # all of it, five rounds: an hour; recorded as it goes
+  go run . -from results/mine.jsonl -targets             # what was recorded, held against what was to be reached
+
+Groups of measures: %s.
+Measures: %s.
+Peers: %s.
+
+`, strings.Join(groupNames(), ", "), strings.Join(measureNames(), ", "), strings.Join(peerNames(), ", "))
+	flags.PrintDefaults()
+}
+
+func program(ctx context.Context) error {
+	o, err := readOrder(flag.CommandLine, os.Args[1:])
+	switch {
+	case err != nil:
+		return err
+	case o.document != "":
+		return fill(o.document)
+	case len(o.from) > 0:
+		rec, err := readRecording(o.from...)
+		if err != nil {
+			return err
+		}
+		return o.print(rec)
+	}
+	return o.measure(ctx)
+}
+
+// print prints a recording in the form that is asked for.
+func (o order) print(rec recording) error {
+	switch {
+	case o.targets:
+		return writeTable(os.Stdout, targetTable(rec.samples), o.markdown)
+	case o.asJSON:
+		return rec.write(os.Stdout)
+	}
+	return writeReport(os.Stdout, rec, o.markdown)
+}
+
+// measure runs, records as it goes, and prints what was measured even where something failed.
+func (o order) measure(ctx context.Context) error {
+	form := longForm
+	if o.short {
+		form = shortForm
+	}
+	form.rounds = cmp.Or(o.rounds, form.rounds)
+	var lines []io.Writer
+	if o.asJSON {
+		lines = append(lines, os.Stdout)
+	}
+	if o.out != "" {
+		file, err := os.OpenFile(o.out, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		lines = append(lines, file)
+	}
+	u := run{
+		measures: chosenMeasures(o.measures), only: o.peers, peers: chosenPeers(o.peers), within: o.within, progress: os.Stderr,
+	}
+	if o.shuffle {
+		u.seed = rand.Uint64()
+		fmt.Fprintf(u.progress, "the peers' order in each round is drawn with seed %d\n", u.seed)
+		u.random = rand.New(rand.NewPCG(u.seed, 0))
+	}
+	rec, failed := measureAll(ctx, u, form, o.aof, io.MultiWriter(lines...))
+	if len(rec.samples) == 0 || o.asJSON && !o.targets { // the lines are printed already
 		return failed
 	}
-	return err
+	if err := o.print(rec); err != nil {
+		return err
+	}
+	if !o.asJSON {
+		fmt.Printf("\n%s\n", o.next())
+	}
+	return failed
+}
+
+// next says what to do with what was measured.
+func (o order) next() string {
+	if o.out == "" {
+		return "Next: -out FILE keeps the figures of a run; -from FILE prints them again, with -targets held against what was to be reached."
+	}
+	return fmt.Sprintf("Recorded in %[1]s. Next: -from %[1]s -targets holds it against what was to be reached; -from %[1]s prints it again.", o.out)
 }
 
 // measureAll starts the servers, runs and records to w as it goes.
 func measureAll(ctx context.Context, u run, form sizes, aof bool, w io.Writer) (recording, error) {
-	server, err := startRedis(ctx, aof)
-	if err != nil {
+	postgres := slices.ContainsFunc(u.peers, func(p peer) bool { return p.library == riverDefaults.library })
+	var err error
+	if u.rig, err = startRig(ctx, form, aof, postgres); err != nil {
 		return recording{}, err
 	}
-	defer server.stop()
-	u.rig = &rig{redis: server, sizes: form, aof: aof}
-	if slices.ContainsFunc(u.peers, func(p peer) bool { return p.library == riverDefaults.library }) {
-		if u.rig.postgres, err = startPostgres(ctx); err != nil {
-			return recording{}, err
-		}
-		if u.rig.postgres != nil {
-			defer u.rig.postgres.stop()
-		}
-	}
+	defer u.rig.stop()
 	now, err := conditionsNow(ctx, u.rig, u.peers)
 	if err != nil {
 		return recording{}, err
 	}
+	now.Seed = u.seed
 	rec := recording{conditions: []conditions{now}}
 	if err := writeLine(w, header{now}); err != nil {
 		return recording{}, err
@@ -155,6 +242,25 @@ func chosenMeasures(list string) []measure {
 
 func chosenPeers(list string) []peer {
 	return slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return !chosen(list, p.library, p.name()) })
+}
+
+func groupNames() (names []string) {
+	for _, m := range measures {
+		if !slices.Contains(names, m.group) {
+			names = append(names, m.group)
+		}
+	}
+	return names
+}
+
+// libraryNames are also those of the peers that compute instants and run no job.
+func libraryNames() (names []string) {
+	for _, p := range slices.Concat(peers, calendars) {
+		if !slices.Contains(names, p.library) {
+			names = append(names, p.library)
+		}
+	}
+	return names
 }
 
 func measureNames() (names []string) {

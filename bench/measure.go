@@ -17,14 +17,29 @@ type measure struct {
 	only []string
 	// peers are those of a measure that no job library takes part in; empty: the list of all.
 	peers []peer
-	// once: one round is enough, because the figures do not vary or because a round takes minutes.
-	once bool
+	// most is how many rounds there are at most, of what takes minutes each; 0: as many as of the others.
+	most int
 	// slow: the short form runs it in the first round only.
 	slow bool
 	// long: the short form leaves it out.
 	long bool
 	// asleep: it waits and does not work. All rounds of all peers run at the same time, each on servers of its own.
 	asleep bool
+	// crowd: it is asleep, but in so many processes that one round at a time runs.
+	crowd bool
+}
+
+// rounds is how many rounds a measure takes part in.
+func (m measure) rounds(form sizes) int {
+	switch {
+	case m.long && form.short:
+		return 0
+	case m.slow && form.short:
+		return 1
+	case m.most > 0:
+		return min(m.most, form.rounds)
+	}
+	return form.rounds
 }
 
 // A figure is one number that a measure tells.
@@ -47,14 +62,18 @@ type sizes struct {
 	steady   time.Duration // how long jobs are enqueued at a steady pace
 	delayed  time.Duration // from the first delayed job's instant to the last's
 	idle     time.Duration // how long idle processes are watched; chime looks every 11 s on average
-	sparse   time.Duration // how long one job a second is enqueued
+	crowd    time.Duration // how long many of them are
 }
 
 var (
-	longForm = sizes{rounds: 5, backlog: 100_000, enqueue: 30_000, patience: 8 * time.Second, calls: time.Second, steady: 5 * time.Second,
-		delayed: 20 * time.Second, idle: 33 * time.Second, sparse: 20 * time.Second}
-	shortForm = sizes{short: true, rounds: 3, backlog: 20_000, enqueue: 8_000, patience: 500 * time.Millisecond, calls: 200 * time.Millisecond, steady: time.Second,
-		delayed: 2 * time.Second, idle: 11 * time.Second, sparse: 8 * time.Second}
+	longForm = sizes{
+		rounds: 5, backlog: 100_000, enqueue: 30_000, patience: 4 * time.Second, calls: time.Second,
+		steady: 5 * time.Second, delayed: 20 * time.Second, idle: 33 * time.Second, crowd: 22 * time.Second,
+	}
+	shortForm = sizes{
+		short: true, rounds: 3, backlog: 20_000, enqueue: 8_000, patience: 500 * time.Millisecond, calls: 200 * time.Millisecond,
+		steady: time.Second, delayed: 2 * time.Second, idle: 11 * time.Second, crowd: 11 * time.Second,
+	}
 )
 
 // measures are all that can be measured, in the order in which they run.
@@ -73,7 +92,8 @@ var measures = slices.Concat([]measure{
 	memoryWaiting,
 	memoryDelayed,
 	delayedMeasure,
-	idleOne, idleQueues, idleLeader, idleFifty, idleSparse,
+	idleOne, idleQueues, idleLeader, idleSchedules, idleSparse,
+	idleFifty,
 	crashMeasure,
 },
 	recurrenceMeasures(),

@@ -12,6 +12,8 @@ type peer struct {
 	setting string // "defaults", "tuned"
 	about   string // which options differ from the defaults, for the reader of the table
 	open    func(ctx context.Context, r *rig) (library, error)
+	// steadyAtOnce is how many jobs its worker runs at once under a steady load; 0: 100.
+	steadyAtOnce int
 	// server is where its jobs are; nil: the rig's Redis.
 	server func(r *rig) server
 }
@@ -32,7 +34,8 @@ type library interface {
 	EnqueueIn(ctx context.Context, payload []byte, d time.Duration) error
 	// EnqueueMany sends all payloads by the library's way of doing so at once.
 	EnqueueMany(ctx context.Context, payloads [][]byte) error
-	// Work starts a worker that runs handle for every job, so many at once. It returns when the worker is up; stop drains it.
+	// Work starts a worker that runs handle for every job, so many at once. What the library starts in the background may still be
+	// starting when it returns: what it costs a measure is part of the figure, or a job of a warm-up goes ahead. stop drains it.
 	Work(concurrency int, handle func(payload []byte)) (stop func() error, err error)
 	// Held counts the jobs that the store has and that have not ended: waiting, delayed, running, retried, dead.
 	Held(ctx context.Context) (int64, error)

@@ -34,15 +34,15 @@ type postgresServer struct {
 	in, out atomic.Int64 // bytes that this process's clients sent to the server, and received
 }
 
-// startPostgres returns nil where PostgreSQL is not installed.
+// startPostgres returns nil where PostgreSQL is not installed, or there is nobody to run it as.
 func startPostgres(ctx context.Context) (*postgresServer, error) {
 	bin := postgresPrograms()
 	if bin == "" {
 		return nil, nil
 	}
-	owner, err := postgresOwner()
-	if err != nil {
-		return nil, err
+	owner, ok := postgresOwner()
+	if !ok {
+		return nil, nil
 	}
 	folder, err := os.MkdirTemp("", "chime-bench-")
 	if err != nil {
@@ -74,15 +74,27 @@ func postgresPrograms() string {
 }
 
 // postgresOwner is whom the server runs as: PostgreSQL refuses to run as root. nil: as whoever runs this program.
-func postgresOwner() (*syscall.Credential, error) {
+// ok is false where nobody can.
+func postgresOwner() (owner *syscall.Credential, ok bool) {
 	if os.Getuid() != 0 {
-		return nil, nil
+		return nil, true
 	}
-	owner, err := user.Lookup("postgres")
+	found, err := user.Lookup(postgresUser)
 	if err != nil {
-		return nil, fmt.Errorf("PostgreSQL does not run as root: %w", err)
+		return nil, false
 	}
-	return &syscall.Credential{Uid: uint32(number(owner.Uid)), Gid: uint32(number(owner.Gid))}, nil
+	return &syscall.Credential{Uid: uint32(number(found.Uid)), Gid: uint32(number(found.Gid))}, true
+}
+
+// postgresUser is whom root runs PostgreSQL as; a distribution's package makes it.
+const postgresUser = "postgres"
+
+// noPostgres says why there is no PostgreSQL.
+func noPostgres() string {
+	if postgresPrograms() == "" {
+		return "PostgreSQL is not installed (apt install postgresql)"
+	}
+	return "PostgreSQL does not run as root, and there is no user " + postgresUser
 }
 
 func (s *postgresServer) start(ctx context.Context, bin string, owner *syscall.Credential) error {

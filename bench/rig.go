@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -29,6 +30,29 @@ type rig struct {
 	aof      bool
 }
 
+// startRig starts the servers of a rig; PostgreSQL where it is wanted, installed and able to run.
+func startRig(ctx context.Context, form sizes, aof, postgres bool) (*rig, error) {
+	r := &rig{sizes: form, aof: aof}
+	var err error
+	if r.redis, err = startRedis(ctx, aof); err != nil {
+		return nil, err
+	}
+	if postgres {
+		if r.postgres, err = startPostgres(ctx); err != nil {
+			r.redis.stop()
+			return nil, fmt.Errorf("PostgreSQL: %w", err)
+		}
+	}
+	return r, nil
+}
+
+func (r *rig) stop() {
+	if r.postgres != nil {
+		r.postgres.stop()
+	}
+	r.redis.stop()
+}
+
 // A server is where a peer's jobs are.
 type server interface {
 	// empty removes all jobs, and the statistics of what made them.
@@ -53,39 +77,53 @@ type redisServer struct {
 	folder  string
 }
 
-// startRedis starts a server that keeps nothing on disk or, with aof, an append-only file synced every second.
+// errNoRedis says what to do where there is nothing to measure on.
+var errNoRedis = errors.New("redis-server is not installed or not in PATH; on Debian and Ubuntu: apt install redis-server")
+
+// startRedis starts a server that keeps nothing on disk or, with aof, an append-only file synced every second. If it fails nothing
+// is left of it.
 func startRedis(ctx context.Context, aof bool) (*redisServer, error) {
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		return nil, errNoRedis
+	}
 	folder, err := os.MkdirTemp("", "chime-bench-")
 	if err != nil {
 		return nil, err
 	}
+	s := &redisServer{folder: folder}
+	if err := s.start(ctx, program, aof); err != nil {
+		s.stop()
+		return nil, fmt.Errorf("redis-server: %w", err)
+	}
+	return s, nil
+}
+
+func (s *redisServer) start(ctx context.Context, program string, aof bool) error {
 	port, err := freePort()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	appendonly := "no"
 	if aof {
 		appendonly = "yes"
 	}
-	log, err := os.Create(filepath.Join(folder, "log"))
+	log, err := os.Create(filepath.Join(s.folder, "log"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer log.Close()
-	command := exec.Command("redis-server", "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "",
-		"--appendonly", appendonly, "--appendfsync", "everysec", "--dir", folder)
+	command := exec.Command(program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "",
+		"--appendonly", appendonly, "--appendfsync", "everysec", "--dir", s.folder)
 	command.Stdout, command.Stderr = log, log
 	endWithParent(command)
 	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("start redis-server: %w", err)
+		return err
 	}
-	s := &redisServer{addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), command: command, folder: folder}
+	s.command = command
+	s.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	s.client = redis.NewClient(&redis.Options{Addr: s.addr})
-	if err := s.await(ctx); err != nil {
-		s.stop()
-		return nil, err
-	}
-	return s, nil
+	return s.await(ctx)
 }
 
 func (s *redisServer) await(ctx context.Context) error {
@@ -98,16 +136,20 @@ func (s *redisServer) await(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("redis-server does not answer: %w", err)
+			return fmt.Errorf("it does not answer: %w", err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
 func (s *redisServer) stop() {
-	_ = s.client.Close()
-	_ = s.command.Process.Signal(syscall.SIGTERM)
-	_ = s.command.Wait()
+	if s.client != nil {
+		_ = s.client.Close()
+	}
+	if s.command != nil {
+		_ = s.command.Process.Signal(syscall.SIGTERM)
+		_ = s.command.Wait()
+	}
 	_ = os.RemoveAll(s.folder)
 }
 
@@ -146,9 +188,11 @@ func (s *redisServer) usage(ctx context.Context) (usage, error) {
 	}
 	u.in, u.out = number(info["Stats"]["total_net_input_bytes"]), number(info["Stats"]["total_net_output_bytes"])
 	u.memory = number(info["Memory"]["used_memory"]) - number(info["Memory"]["mem_clients_normal"])
-	for _, text := range info["Commandstats"] {
-		calls, _, _ := strings.Cut(strings.TrimPrefix(text, "calls="), ",")
-		u.commands += number(calls)
+	for name, text := range info["Commandstats"] {
+		if name != "cmdstat_info" { // asking is no use
+			calls, _, _ := strings.Cut(strings.TrimPrefix(text, "calls="), ",")
+			u.commands += number(calls)
+		}
 	}
 	return u, nil
 }

@@ -13,12 +13,12 @@ import (
 
 var (
 	riverDefaults = peer{
-		library: "river", setting: "defaults", server: postgresOf,
+		library: "river", setting: "defaults", server: postgresOf, steadyAtOnce: riverSteady,
 		about: "FetchCooldown 100 ms, FetchPollInterval 1 s; InsertMany in bulk; PostgreSQL as durable as it is by default",
 		open:  riverSetting{}.open,
 	}
 	riverTuned = peer{
-		library: "river", setting: "tuned", server: postgresOf,
+		library: "river", setting: "tuned", server: postgresOf, steadyAtOnce: riverSteady,
 		about: "FetchCooldown 2 ms, FetchPollInterval 20 ms, as its own benchmark has them; InsertManyFast in bulk; synchronous_commit off",
 		open:  riverSetting{tuned: true}.open,
 	}
@@ -26,6 +26,10 @@ var (
 
 // riverConnections is the size of the pool of every River client here.
 const riverConnections = 20
+
+// riverSteady is the MaxWorkers of River under a steady load; it allows up to 10,000. A client fetches no more jobs than it has
+// workers free and at most once a FetchCooldown, 100 ms by default: a hundred workers end at 1,000 jobs/s.
+const riverSteady = 400
 
 func postgresOf(r *rig) server { return r.postgres }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"time"
 )
@@ -14,56 +15,79 @@ import (
 type run struct {
 	rig      *rig
 	measures []measure
-	only     string // which peers, comma-separated; empty: all
-	peers    []peer
+	only     string        // which peers, comma-separated; empty: all
+	peers    []peer        // in the order of the first round, unless shuffled
 	within   time.Duration // no round begins that would not end within it, going by the longest so far; 0: no limit
-	shuffle  bool          // the peers' order is drawn anew for every round
+	random   *rand.Rand    // draws the peers' order anew for every round; nil: that of the list
+	seed     uint64        // of random
 	progress io.Writer     // told a line a measurement
 	record   func(sample) error
 }
 
-// do runs all rounds. What fails is told, left out, and returned at the end.
+// do runs all rounds. What fails is told, left out, and returned at the end; that nothing was measured is an error too.
 func (u *run) do(ctx context.Context) error {
-	began := time.Now()
+	began, told := time.Now(), 0
+	record := u.record
+	u.record = func(s sample) error {
+		told++
+		return record(s)
+	}
 	peers, failed := u.warmed(ctx)
-	var longest time.Duration // of what every round has
+	took := map[string]time.Duration{} // what a measure took, the longest of all rounds
 	for round := 1; round <= u.rig.sizes.rounds && ctx.Err() == nil; round++ {
-		if round > 1 && u.within > 0 && time.Since(began)+longest > u.within {
+		if round > 1 && u.within > 0 && time.Since(began)+u.expected(round, took) > u.within {
 			fmt.Fprintf(u.progress, "round %d would not end within %v: left out\n", round, u.within)
 			break
 		}
-		var took time.Duration
-		if u.shuffle {
-			rand.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
+		roundBegan := time.Now()
+		if u.random != nil {
+			u.random.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
 		}
 		for _, m := range u.measures {
-			if m.asleep || round > 1 && u.onlyOnce(m) || m.long && u.rig.sizes.short {
+			if m.asleep || round > m.rounds(u.rig.sizes) {
 				continue
 			}
+			measureBegan := time.Now()
 			for _, p := range u.peersOf(m, peers) {
 				if ctx.Err() != nil {
 					continue
 				}
-				oneBegan := time.Now()
 				if err := u.one(ctx, m, p, round); err != nil {
 					fmt.Fprintln(u.progress, "failed:", err)
 					failed = append(failed, err)
 				}
-				if !u.onlyOnce(m) {
-					took += time.Since(oneBegan)
-				}
 			}
+			took[m.name] = max(took[m.name], time.Since(measureBegan))
 		}
+		u.tellTime(round, took, time.Since(roundBegan))
 		if round == 1 {
 			failed = append(failed, u.asleep(ctx, peers)...)
 		}
-		longest = max(longest, took)
+	}
+	if told == 0 && len(failed) == 0 && ctx.Err() == nil {
+		failed = append(failed, errors.New("nothing was measured: none of the chosen peers takes part in any of the chosen measures"))
 	}
 	return errors.Join(append(failed, context.Cause(ctx))...)
 }
 
-// onlyOnce reports whether a measure takes part in the first round only.
-func (u *run) onlyOnce(m measure) bool { return m.once || m.slow && u.rig.sizes.short }
+// expected is what a round will take, going by the longest that each of its measures took so far.
+func (u *run) expected(round int, took map[string]time.Duration) (all time.Duration) {
+	for _, m := range u.measures {
+		if round <= m.rounds(u.rig.sizes) {
+			all += took[m.name]
+		}
+	}
+	return all
+}
+
+// tellTime says how long a round took, and how long those that follow will take.
+func (u *run) tellTime(round int, took map[string]time.Duration, whole time.Duration) {
+	var rest time.Duration
+	for next := round + 1; next <= u.rig.sizes.rounds; next++ {
+		rest += u.expected(next, took)
+	}
+	fmt.Fprintf(u.progress, "round %d took %v; the others will take %v\n", round, whole.Round(time.Second), rest.Round(time.Second))
+}
 
 // peersOf are the chosen ones of those that take part in a measure.
 func (u *run) peersOf(m measure, peers []peer) []peer {
@@ -80,6 +104,7 @@ func (u *run) one(ctx context.Context, m measure, p peer, round int) error {
 	if err := u.rig.server(p).empty(ctx); err != nil {
 		return err
 	}
+	runtime.GC() // one peer's garbage is not the next one's to collect
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
@@ -104,6 +129,10 @@ func (u *run) tell(m measure, p peer, round int, figures []figure, err error, to
 		first := figures[0]
 		fmt.Fprintf(u.progress, "round %d  %-16s  %-16s  %s %s %s  (%.1fs)\n",
 			round, m.name, p.name(), quantity(first.value), first.unit, first.name, took.Seconds())
+		if i := slices.IndexFunc(figures, func(f figure) bool { return f.name == leftAtTheEnd && f.over }); i >= 0 {
+			fmt.Fprintf(u.progress, "round %d  %-16s  %-16s  cannot keep up: %s jobs were left at the end\n",
+				round, m.name, p.name(), quantity(figures[i].value))
+		}
 	}
 	return nil
 }
@@ -120,7 +149,7 @@ func (u *run) warmed(ctx context.Context) (peers []peer, failed []error) {
 		case err == nil:
 			peers = append(peers, p)
 		case errors.Is(err, errors.ErrUnsupported):
-			fmt.Fprintf(u.progress, "%s is left out: its server is not installed\n", p.name())
+			fmt.Fprintf(u.progress, "%s is left out: %s\n", p.name(), noPostgres())
 		default:
 			err = fmt.Errorf("warm up %s: %w", p.name(), err)
 			fmt.Fprintln(u.progress, "failed:", err)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -14,18 +15,15 @@ var tiny = sizes{short: true, rounds: 2, backlog: 200, enqueue: 100, patience: 2
 // startedRig is a rig with a Redis of the test's own.
 func startedRig(t *testing.T, s sizes) *rig {
 	t.Helper()
-	server, err := startRedis(t.Context(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.stop)
-	return &rig{redis: server, sizes: s}
+	r := testRig(t, false)
+	r.sizes = s
+	return r
 }
 
 func TestARunMeasuresChimeFromEndToEnd(t *testing.T) {
 	u := run{
 		rig: startedRig(t, tiny), measures: chosenMeasures("process,enqueue,life,life steady,memory"), peers: []peer{chimePeer},
-		shuffle: true, progress: io.Discard,
+		random: rand.New(rand.NewPCG(1, 0)), progress: io.Discard,
 	}
 	var all samples
 	u.record = func(s sample) error { all = append(all, s); return nil }
@@ -42,7 +40,7 @@ func TestARunMeasuresChimeFromEndToEnd(t *testing.T) {
 				}
 			}
 		}
-		if want := map[bool]int{false: 2, true: 1}[m.once]; len(rounds) != want {
+		if want := m.rounds(tiny); len(rounds) != want {
 			t.Errorf("%s: figures a round %v, want %d rounds", m.name, rounds, want)
 		}
 	}

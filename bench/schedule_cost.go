@@ -91,8 +91,10 @@ func (s *namespace) makeDue(ctx context.Context, names []string) (follow map[str
 		if err := json.Unmarshal(found.Definition, &head); err != nil {
 			return nil, fmt.Errorf("schedule %q: %w", found.Name, err)
 		}
-		due[i] = chime.Placement{Partition: found.Partition, Name: found.Name, Revision: head.Revision, Cursor: found.Cursor, Instants: []time.Time{head.Created}}
-		follow[found.Name] = chime.Placement{Partition: found.Partition, Name: found.Name, Revision: head.Revision, Instants: []time.Time{found.Cursor.At}}
+		next := chime.Placement{Partition: found.Partition, Name: found.Name, Revision: head.Revision, Instants: []time.Time{found.Cursor.At}}
+		follow[found.Name] = next
+		due[i] = next
+		due[i].Cursor, due[i].Instants = found.Cursor, []time.Time{head.Created}
 	}
 	for _, answer := range s.store.Place(ctx, due) {
 		if answer.Err != nil || answer.Placed != 1 {

@@ -23,108 +23,108 @@ const (
 
 // paceMeasure runs schedules at a steady pace: all those of a second are due at its beginning, for instants are whole seconds.
 var paceMeasure = measure{
-	name: "schedules steady", group: "schedules", only: []string{"chime"}, long: true, once: true,
+	name: "schedules steady", group: "schedules", only: []string{"chime"}, long: true,
 	about: fmt.Sprintf("%d schedules that run every %d s, %d of them due at the beginning of each second; one worker, %d at once, "+
 		"empty handlers: from the planned instant to the start", occurrencesASecond*paceSeconds, paceSeconds, occurrencesASecond, loadConcurrency),
 	run: func(ctx context.Context, r *rig, _ peer) ([]figure, error) {
 		s := openNamespace(r, "pace")
 		defer s.close()
 		s.n = occurrencesASecond * paceSeconds
-		begin := time.Now().Truncate(time.Second).Add(30 * time.Second)
+		begin := time.Now().Truncate(time.Second).Add(15 * time.Second)
 		if err := s.declare(ctx, r, func(i int) (recurrence.Recurrence, []chime.ScheduleOption) {
-			rec := recurrence.Recurrence{Frequency: recurrence.Second, Interval: paceSeconds, StartTime: begin.Add(time.Duration(i%paceSeconds) * time.Second)}
+			start := begin.Add(time.Duration(i%paceSeconds) * time.Second)
+			rec := recurrence.Recurrence{Frequency: recurrence.Second, Interval: paceSeconds, StartTime: start}
 			return rec, []chime.ScheduleOption{chime.JobName(jobName)}
 		}); err != nil {
 			return nil, err
 		}
-		lateness, err := s.runUntil(ctx, begin.Add(2*paceSeconds*time.Second))
+		if err := s.declaredBefore(begin); err != nil {
+			return nil, err
+		}
+		all, err := s.runMeanwhile(func() error {
+			return pause(ctx, time.Until(begin.Add(2*paceSeconds*time.Second))-100*time.Millisecond)
+		})
 		if err != nil {
 			return nil, err
 		}
-		if want := 2 * s.n; len(lateness) < want*99/100 {
-			return nil, fmt.Errorf("%d of %d occurrences started", len(lateness), want)
+		if want := 2 * s.n; len(all) < want*99/100 {
+			return nil, fmt.Errorf("%d of %d occurrences started", len(all), want)
 		}
-		return latenessFigures(lateness), nil
+		at := func(part float64) float64 { return micros(all[int(part*float64(len(all)-1))]) / 1e3 }
+		return []figure{
+			{name: "p50", unit: "ms", value: at(0.5), less: true},
+			{name: "p99", unit: "ms", value: at(0.99), less: true},
+			{name: "max", unit: "ms", value: at(1), less: true},
+			all.early(),
+		}, nil
 	},
 }
 
-// latenessFigures tells how late occurrences began.
-func latenessFigures(lateness []time.Duration) []figure {
-	slices.Sort(lateness)
-	at := func(part float64) float64 { return micros(lateness[int(part*float64(len(lateness)-1))]) / 1e3 }
-	early, _ := slices.BinarySearch(lateness, 0)
-	return []figure{
-		{name: "p50", unit: "ms", value: at(0.5), less: true},
-		{name: "p99", unit: "ms", value: at(0.99), less: true},
-		{name: "max", unit: "ms", value: at(1), less: true},
-		{name: "early", value: float64(early), less: true},
-	}
+// latenesses are how late each of many occurrences began, ascending; below 0: early.
+type latenesses []time.Duration
+
+func (all latenesses) early() figure {
+	early, _ := slices.BinarySearch(all, 0)
+	return figure{name: "early", value: float64(early), less: true}
 }
 
-// work starts a scheduler and a worker; each start's lateness goes to began, from many goroutines.
-func (s *namespace) work(began func(lateness time.Duration)) (stop func() error) {
+// declaredBefore fails where declaring took so long that the worker would not be up at an instant.
+func (s *namespace) declaredBefore(begin time.Time) error {
+	if left := time.Until(begin); left < time.Second {
+		return fmt.Errorf("the schedules were not declared in time: %v, and %v left", s.took, left)
+	}
+	return nil
+}
+
+// runMeanwhile runs a scheduler and a worker until meanwhile returns, and tells how late each occurrence began.
+func (s *namespace) runMeanwhile(meanwhile func() error) (latenesses, error) {
+	var (
+		mu  sync.Mutex
+		all latenesses
+	)
 	worker := chime.NewWorker(s.store, chime.WorkerOptions{Concurrency: loadConcurrency, Logger: quiet})
 	worker.Handle(jobName, func(_ context.Context, job *chime.Job) error {
-		began(job.Lateness())
-		return nil
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() {
-		done <- chime.Run(ctx, worker, chime.NewScheduler(s.store, chime.SchedulerOptions{Logger: quiet}))
-	}()
-	return func() error { cancel(); return <-done }
-}
-
-// runUntil works until an instant and returns how late each occurrence began.
-func (s *namespace) runUntil(ctx context.Context, until time.Time) ([]time.Duration, error) {
-	var mu sync.Mutex
-	var all []time.Duration
-	stop := s.work(func(lateness time.Duration) {
 		mu.Lock()
 		defer mu.Unlock()
-		all = append(all, lateness)
+		all = append(all, job.Lateness())
+		return nil
 	})
-	err := pause(ctx, time.Until(until)-100*time.Millisecond)
+	stop := runChime(worker, chime.NewScheduler(s.store, chime.SchedulerOptions{Logger: quiet}))
+	err := meanwhile()
 	if failed := stop(); err == nil {
 		err = failed
 	}
+	slices.Sort(all)
 	return all, err
 }
 
 // burstMeasure has many schedules due at one instant.
 var burstMeasure = measure{
-	name: "schedules at once", group: "schedules", only: []string{"chime"}, long: true, once: true,
+	name: "schedules at once", group: "schedules", only: []string{"chime"}, long: true,
 	about: fmt.Sprintf("%d schedules due in the same second; one worker, %d at once, empty handlers: from the planned instant until all have "+
 		"started, and until all next ones are placed", occurrencesAtOnce, loadConcurrency),
 	run: func(ctx context.Context, r *rig, _ peer) ([]figure, error) {
 		s := openNamespace(r, "burst")
 		defer s.close()
 		s.n = occurrencesAtOnce
-		begin := time.Now().Truncate(time.Second).Add(45 * time.Second)
+		begin := time.Now().Truncate(time.Second).Add(20 * time.Second)
 		if err := s.declare(ctx, r, func(int) (recurrence.Recurrence, []chime.ScheduleOption) {
 			return recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: begin}, []chime.ScheduleOption{chime.JobName(jobName)}
 		}); err != nil {
 			return nil, err
 		}
-		if time.Until(begin) < time.Second {
-			return nil, fmt.Errorf("the schedules were not declared in time: %v", s.took)
+		if err := s.declaredBefore(begin); err != nil {
+			return nil, err
 		}
-		var mu sync.Mutex
-		var all []time.Duration
-		stop := s.work(func(lateness time.Duration) {
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, lateness)
+		var placed time.Duration
+		all, err := s.runMeanwhile(func() error {
+			if err := pause(ctx, time.Until(begin)); err != nil {
+				return err
+			}
+			err := s.awaitPlaced(ctx, r, begin)
+			placed = time.Since(begin)
+			return err
 		})
-		err := pause(ctx, time.Until(begin))
-		if err == nil {
-			err = s.awaitPlaced(ctx, r, begin)
-		}
-		placed := time.Since(begin)
-		if failed := stop(); err == nil {
-			err = failed
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -132,9 +132,9 @@ var burstMeasure = measure{
 			return nil, fmt.Errorf("%d of %d occurrences started", len(all), s.n)
 		}
 		return []figure{
-			{name: "until all have started", unit: "s", value: slices.Max(all).Seconds(), less: true},
+			{name: "until all have started", unit: "s", value: all[len(all)-1].Seconds(), less: true},
 			{name: "until all next are placed", unit: "s", value: placed.Seconds(), less: true},
-			{name: "early", value: latenessFigures(all)[3].value, less: true},
+			all.early(),
 		}, nil
 	},
 }
@@ -142,7 +142,8 @@ var burstMeasure = measure{
 // takeOverMeasure kills the leading scheduler.
 var takeOverMeasure = measure{
 	name: "schedules take-over", group: "schedules", only: []string{"chime"}, long: true,
-	about: fmt.Sprintf("%d schedules are stored and two schedulers run; the one that leads is killed with SIGKILL: time until the other leads", occurrencesAtOnce),
+	about: fmt.Sprintf("%d schedules are stored and two schedulers run; the one that leads is killed with SIGKILL: "+
+		"time until the other leads", occurrencesAtOnce),
 	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
 		s := openNamespace(r, chimeNamespace)
 		defer s.close()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,13 +10,19 @@ import (
 	"time"
 )
 
-const steadyPace = 2000 // jobs a second
+const (
+	steadyPace   = 2000 // jobs a second
+	steadyAtOnce = 100
+	steadyBehind = 2 * time.Second // who is further behind at the end cannot keep up; a library that looks once a second is not
+)
 
 // lifeSteady enqueues jobs at an even pace while a worker waits for them.
 var lifeSteady = measure{
 	name:  "life steady",
 	group: "latency",
-	about: fmt.Sprintf("%d jobs/s at an even pace, each enqueued by a call of its own, with a worker of 100 at once waiting", steadyPace),
+	about: fmt.Sprintf("%d jobs/s at an even pace, each enqueued by a call of its own, with a worker of %d at once waiting, of %d "+
+		"with River; left at the end is what had not started when the last was sent: more than %v of jobs cannot keep up, and "+
+		"what it waits is what it waited until then", steadyPace, steadyAtOnce, riverSteady, steadyBehind),
 	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
 		lib, err := p.open(ctx, r)
 		if err != nil {
@@ -23,7 +30,7 @@ var lifeSteady = measure{
 		}
 		defer lib.Close()
 		s := newSteady(int(r.sizes.steady.Seconds() * steadyPace))
-		stop, err := lib.Work(100, s.handle)
+		stop, err := lib.Work(cmp.Or(p.steadyAtOnce, steadyAtOnce), s.handle)
 		if err != nil {
 			return nil, err
 		}
@@ -34,12 +41,7 @@ var lifeSteady = measure{
 		if err != nil {
 			return nil, err
 		}
-		waits := s.waits()
-		return append(e.each().figures(),
-			figure{name: "p50", unit: "ms", value: percentile(waits, 50), less: true},
-			figure{name: "p99", unit: "ms", value: percentile(waits, 99), less: true},
-			figure{name: "max", unit: "ms", value: percentile(waits, 100), less: true},
-		), nil
+		return append(e.each().figures(), s.figures()...), nil
 	},
 }
 
@@ -48,6 +50,7 @@ type steady struct {
 	began         time.Time
 	sent, started []atomic.Int64 // ns since began; 0: not yet
 	warmed, ran   atomic.Int64
+	left          int64 // that had not started when the last was sent
 	warm, done    chan struct{}
 }
 
@@ -127,6 +130,7 @@ func (s *steady) send(ctx context.Context, lib library) error {
 			}
 		})
 	}
+	s.left = int64(len(s.sent)) - s.ran.Load()
 	wait.Wait()
 	select {
 	case err := <-failed:
@@ -135,6 +139,23 @@ func (s *steady) send(ctx context.Context, lib library) error {
 		return nil
 	}
 }
+
+// leftAtTheEnd is the figure of a backlog; over: whoever left it cannot keep up.
+const leftAtTheEnd = "left at the end"
+
+// figures tell what the jobs waited. Of a library that cannot keep up that says how long the measure was: it would have been
+// more in a longer one.
+func (s *steady) figures() []figure {
+	waits, over := s.waits(), !s.keptUp()
+	return []figure{
+		{name: "p50", unit: "ms", value: percentile(waits, 50), less: true, over: over},
+		{name: "p99", unit: "ms", value: percentile(waits, 99), less: true, over: over},
+		{name: "max", unit: "ms", value: percentile(waits, 100), less: true, over: over},
+		{name: leftAtTheEnd, value: float64(s.left), less: true, over: over},
+	}
+}
+
+func (s *steady) keptUp() bool { return s.left <= int64(steadyBehind.Seconds()*steadyPace) }
 
 // waits are the times from sending a job to its start, ascending, in ms.
 func (s *steady) waits() []float64 {
