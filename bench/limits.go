@@ -54,7 +54,9 @@ var largestCalls = []largestCall{
 	{"take 10 of 100 KiB", atTheHead(10, 100<<10), crowded, func(ctx context.Context, l *limits) error { return l.takeAndFinish(ctx, 10, 100<<10) }},
 	{"take 500 that are due", nil, delayedOnly, func(ctx context.Context, l *limits) error { return l.takeDue(ctx) }},
 	{"settle 500 and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettleDone, 0) }},
-	{"retry 256 of 2 KiB and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 256, chime.SettleLater, 2<<10) }},
+	{"retry 256 of 2 KiB and take 500", nil, crowded, func(ctx context.Context, l *limits) error {
+		return l.settle(ctx, 256, chime.SettleLater, 2<<10)
+	}},
 	{"bury 256 of 2 KiB and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 256, chime.SettleDead, 2<<10) }},
 	{"give 500 back and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettleBack, 0) }},
 	{"park 500 and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettlePark, 0) }},

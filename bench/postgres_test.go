@@ -90,7 +90,8 @@ func TestTheCPUTimeOfAConnectionCountsAfterItsEnd(t *testing.T) {
 	}
 	// The backend is gone when the server no longer lists it.
 	for here := 2; here > 1; {
-		if err := r.postgres.pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'").Scan(&here); err != nil {
+		row := r.postgres.pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")
+		if err := row.Scan(&here); err != nil {
 			t.Fatal(err)
 		}
 	}

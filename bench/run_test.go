@@ -10,7 +10,9 @@ import (
 	"time"
 )
 
-var tiny = sizes{short: true, rounds: 2, backlog: 200, enqueue: 100, patience: 20 * time.Second, calls: 20 * time.Second, steady: 100 * time.Millisecond}
+var tiny = sizes{
+	short: true, rounds: 2, backlog: 200, enqueue: 100, patience: 20 * time.Second, calls: 20 * time.Second, steady: 100 * time.Millisecond,
+}
 
 // startedRig is a rig with a Redis of the test's own.
 func startedRig(t *testing.T, s sizes) *rig {

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"strings"
+	"testing"
+)
+
+// ordered reads a command line; what is printed beside the error is returned too.
+func ordered(arguments ...string) (order, string, error) {
+	var printed bytes.Buffer
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(&printed)
+	o, err := readOrder(flags, arguments)
+	return o, printed.String(), err
+}
+
+func TestWhatMeansNothingOnTheCommandLineIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		arguments string
+		want      string // part of the error
+	}{
+		{"-peers chime,asink", `nothing is called "asink"; there are chime, asynq`},
+		{"-measures process,proces", `nothing is called "proces"; there are process`},
+		{"-measures chime", "-measures"},
+		{"-rounds 0", "want 1 or more"},
+		{"-rounds -1", "want 1 or more"},
+		{"-from a -short", "-short means nothing"},
+		{"-from a -rounds 3", "-rounds means nothing"},
+		{"-from a -peers chime", "-peers means nothing"},
+		{"-from a -measures process", "-measures means nothing"},
+		{"-from a -out b", "-out means nothing"},
+		{"-fill a -short", "-short means nothing"},
+		{"a", "arguments that mean nothing"},
+	} {
+		if _, _, err := ordered(strings.Fields(c.arguments)...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want an error with %q", c.arguments, err, c.want)
+		}
+	}
+}
+
+func TestACommandLineSaysWhatToMeasure(t *testing.T) {
+	o, _, err := ordered("-peers", "chime, asynq tuned", "-measures", "process 1,idle", "-rounds", "2")
+	if err != nil || !o.shuffle || o.rounds != 2 {
+		t.Fatalf("got %+v, %v, want two shuffled rounds", o, err)
+	}
+	var names []string
+	for _, p := range chosenPeers(o.peers) {
+		names = append(names, p.name())
+	}
+	if got := strings.Join(names, ","); got != "chime,asynq tuned" {
+		t.Errorf("peers %s, want chime and the one setting of asynq", got)
+	}
+	for _, m := range chosenMeasures(o.measures) {
+		if m.name != "process 1" && m.group != "idle" {
+			t.Errorf("%s is measured too", m.name)
+		}
+	}
+	if o, _, err := ordered("-from", "a", "-from", "b", "c"); err != nil || o.from.String() != "a b c" {
+		t.Errorf("recordings %q, %v, want all three", o.from, err)
+	}
+}
+
+func TestHelpNamesEveryMeasureAndPeer(t *testing.T) {
+	_, printed, err := ordered("-h")
+	if err != flag.ErrHelp {
+		t.Fatalf("got %v, want %v", err, flag.ErrHelp)
+	}
+	for _, name := range append(append(measureNames(), peerNames()...), "go run . -short", "-out", "-from") {
+		if !strings.Contains(printed, name) {
+			t.Errorf("-h does not name %q", name)
+		}
+	}
+}
+
+func TestThatNothingWasMeasuredIsAnError(t *testing.T) {
+	u := run{
+		rig: startedRig(t, tiny), measures: chosenMeasures("limits"), only: "asynq", peers: chosenPeers("asynq"), progress: io.Discard,
+		record: func(sample) error { return nil },
+	}
+	if err := u.do(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing was measured") {
+		t.Errorf("limits of asynq: %v, want an error: they are chime's alone", err)
+	}
+}
