@@ -16,8 +16,8 @@ import (
 //	…
 //	<!-- /bench -->
 //
-// RECORDING is a file of the folder results. WHAT is "telling" (the few rows of the README), "targets", "plan",
-// "conditions", or a group of measures.
+// RECORDING is a file of the folder results. WHAT is "telling" (the few rows of the README), "targets", "judged" (those targets that
+// the recording can tell of), "plan", "conditions", "settings", or a group of measures.
 var block = regexp.MustCompile(`(?s)(<!-- bench (\S+) (\S+) -->\n).*?(<!-- /bench -->\n)`)
 
 // results is where recordings are kept.
@@ -65,13 +65,20 @@ func fillingOf(what string, rec recording) (string, error) {
 		for _, c := range rec.conditions {
 			fmt.Fprintf(&filling, "%s\n\n", c)
 		}
+	case "settings":
+		filling.WriteString(settingsOf(rec))
 	case "telling":
 		err = tellingTable(rec.samples).writeMarkdown(&filling)
-		fmt.Fprintf(&filling, "\nMedians; in brackets how many times better chime is than the better of that library's settings.\n%s\n", rec.conditions[0])
+		fmt.Fprintf(&filling, "\nMedians; in brackets how many times better chime is than that library with its better settings, round by round.\n")
+		for _, run := range distinct(rec.samples.told(), func(s sample) int { return s.run }) {
+			fmt.Fprintf(&filling, "%s\n", rec.conditions[run-1])
+		}
 	case "plan":
 		err = planTable(rec.samples).writeMarkdown(&filling)
 	case "targets":
 		err = targetTable(rec.samples).writeMarkdown(&filling)
+	case "judged":
+		err = targetTable(rec.samples).without(string(notMeasured)).writeMarkdown(&filling)
 	default:
 		t := groupTable(rec.samples, what)
 		if len(t.rows) == 0 {
@@ -82,8 +89,8 @@ func fillingOf(what string, rec recording) (string, error) {
 	return filling.String(), err
 }
 
-// groupTable has a row for every figure of a group's measures and a column for every peer: chime's median with the least and
-// the most, the peers' medians and how many times better chime is.
+// groupTable has a row for every figure of a group's measures and a column for every peer: the median with the least and the
+// most, and how many times better chime is.
 func groupTable(all samples, group string) table {
 	of := map[string]bool{}
 	for _, m := range measures {
@@ -105,25 +112,18 @@ func groupTable(all samples, group string) table {
 		less                  bool
 	}
 	for _, h := range distinct(own, func(s sample) head { return head{s.Measure, s.Figure, s.Unit, s.Less} }) {
-		text := h.measure + ": " + h.figure
-		if h.unit != "" && h.unit != "1/s" && !strings.HasSuffix(h.figure, h.unit) {
-			text += ", " + h.unit
-		}
-		row := []string{text}
-		chime, measured := own.spreadOf(h.measure, h.figure, chimePeer.name())
+		row := []string{h.measure + ": " + labelOf(h.figure, h.unit)}
 		for _, name := range names {
 			s, ok := own.spreadOf(h.measure, h.figure, name)
-			half := (s.rounds + 1) / 2
-			switch {
-			case !ok:
+			if !ok {
 				row = append(row, "–")
-			case name == chimePeer.name() && s.rounds > 1:
-				row = append(row, fmt.Sprintf("%s%s (%s%s–%s%s)", s.bound(half), quantity(s.median), s.bound(s.rounds), quantity(s.least), s.bound(1), quantity(s.most)))
-			case name == chimePeer.name() || !measured:
-				row = append(row, s.bound(half)+quantity(s.median))
-			default:
-				row = append(row, fmt.Sprintf("%s%s (%s%s)", s.bound(half), quantity(s.median), s.bound(half), times(ratio(chime.median, s.median, h.less))))
+				continue
 			}
+			cell := s.String()
+			if c, ok := own.compare(h.measure, h.figure, name, h.less); ok && name != chimePeer.name() {
+				cell += " " + c.String()
+			}
+			row = append(row, cell)
 		}
 		if slices.ContainsFunc(row[1:], func(cell string) bool { return cell != "–" }) {
 			t.rows = append(t.rows, row)

@@ -20,6 +20,8 @@ type sample struct {
 	Round   int     `json:"round"`
 	Value   float64 `json:"value"`
 	Over    bool    `json:"over,omitempty"` // where the measure gave up: it would have been more
+
+	run int // of the recording: its place among the conditions, from 1
 }
 
 // A recording is what runs told: the conditions of each, and their samples in the order in which they were taken.
@@ -50,6 +52,7 @@ func (rec *recording) read(r io.Reader) error {
 		case exactly(lines.Bytes(), &h) == nil && h.Conditions.Date != "":
 			rec.conditions = append(rec.conditions, h.Conditions)
 		case exactly(lines.Bytes(), &one) == nil && one.Measure != "" && one.Figure != "" && one.Peer != "":
+			one.run = len(rec.conditions)
 			rec.samples = append(rec.samples, one)
 		default:
 			return fmt.Errorf("line %d is neither conditions nor a sample", n)
@@ -79,7 +82,20 @@ func readRecording(files ...string) (recording, error) {
 			return recording{}, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return rec, nil
+	return rec, rec.check()
+}
+
+// check refuses a measure of two runs: who takes part in only one of them had another machine, and who runs again until a figure
+// pleases deceives.
+func (rec recording) check() error {
+	of := map[string]int{}
+	for _, s := range rec.samples {
+		if run, ok := of[s.Measure]; ok && run != s.run {
+			return fmt.Errorf("%s was measured in run %d and again in run %d: a measure is of one run", s.Measure, run, s.run)
+		}
+		of[s.Measure] = s.run
+	}
+	return nil
 }
 
 // samples are all that has been told so far.
@@ -108,12 +124,7 @@ func (s samples) spreadOf(measure, figure, peer string) (spread, bool) {
 		return spread{}, false
 	}
 	slices.Sort(values)
-	middle := len(values) / 2
-	median := values[middle]
-	if len(values)%2 == 0 {
-		median = (values[middle-1] + values[middle]) / 2
-	}
-	return spread{median, values[0], values[len(values)-1], len(values), measured}, true
+	return spread{medianOf(values), values[0], values[len(values)-1], len(values), measured}, true
 }
 
 // bound is what stands before a value that is only known to be exceeded: the least where no round has measured, the median
@@ -123,6 +134,15 @@ func (s spread) bound(gaveUp int) string {
 		return "> "
 	}
 	return ""
+}
+
+// String says the median and, where rounds differ, the least and the most.
+func (s spread) String() string {
+	text := s.bound((s.rounds+1)/2) + quantity(s.median)
+	if least, most := s.bound(s.rounds)+quantity(s.least), s.bound(1)+quantity(s.most); least != most {
+		text += " (" + least + "–" + most + ")"
+	}
+	return text
 }
 
 // distinct lists what of the samples gives, in the order of its first appearance.

@@ -121,7 +121,7 @@ func (u *run) tell(m measure, p peer, round int, figures []figure, err error, to
 		return fmt.Errorf("%s, %s, round %d: %w", m.name, p.name(), round, err)
 	}
 	for _, f := range figures {
-		if err := u.record(sample{m.name, f.name, f.unit, f.less, p.name(), round, f.value, f.over}); err != nil {
+		if err := u.record(sample{Measure: m.name, Figure: f.name, Unit: f.unit, Less: f.less, Peer: p.name(), Round: round, Value: f.value, Over: f.over}); err != nil {
 			return err
 		}
 	}

@@ -66,7 +66,7 @@ func (t table) writeMarkdown(w io.Writer) error {
 }
 
 // ratioMeans stands above every table with ratios.
-const ratioMeans = "The last column is how many times better chime's median is than the peer's: above 1 chime is better, whether more or less is better."
+const ratioMeans = "The last column is how many times better chime is than the peer, round by round, and the median of that: above 1 chime is better, whether more or less is better."
 
 // writeReport writes what was measured under which conditions, a table a measure.
 func writeReport(w io.Writer, rec recording, markdown bool) error {
@@ -75,8 +75,10 @@ func writeReport(w io.Writer, rec recording, markdown bool) error {
 			return err
 		}
 	}
-	if _, err := fmt.Fprintln(w, ratioMeans); err != nil {
-		return err
+	if len(distinct(rec.samples, func(s sample) string { return s.Peer })) > 1 {
+		if _, err := fmt.Fprintf(w, "%s\n%s", settingsOf(rec), ratioMeans+"\n"); err != nil {
+			return err
+		}
 	}
 	for _, name := range distinct(rec.samples, func(s sample) string { return s.Measure }) {
 		title := name
@@ -113,11 +115,7 @@ func measureTable(all samples, name string) table {
 		less         bool
 	}
 	for _, h := range distinct(own, func(s sample) head { return head{s.Figure, s.Unit, s.Less} }) {
-		text := h.figure
-		if h.unit != "" && h.unit != "1/s" {
-			text += ", " + h.unit
-		}
-		chime, measured := own.spreadOf(name, h.figure, chimePeer.name())
+		text := labelOf(h.figure, h.unit)
 		for _, peer := range inOrder(distinct(own, func(s sample) string { return s.Peer })) {
 			s, ok := own.spreadOf(name, h.figure, peer)
 			if !ok {
@@ -125,8 +123,8 @@ func measureTable(all samples, name string) table {
 			}
 			half := (s.rounds + 1) / 2
 			better := ""
-			if measured && peer != chimePeer.name() {
-				better = s.bound(half) + times(ratio(chime.median, s.median, h.less))
+			if c, ok := own.compare(name, h.figure, peer, h.less); ok && peer != chimePeer.name() {
+				better = c.String()
 			}
 			t.rows = append(t.rows, []string{text, peer, s.bound(half) + quantity(s.median), s.bound(s.rounds) + quantity(s.least),
 				s.bound(1) + quantity(s.most), strconv.Itoa(s.rounds), better})
@@ -148,21 +146,31 @@ func inOrder(names []string) []string {
 	return names
 }
 
-// ratio is how many times better chime's value is than the peer's.
-func ratio(chime, peer float64, less bool) float64 {
-	if less {
-		chime, peer = peer, chime
+// settingsOf says, a line each, what the settings of the peers are that took part.
+func settingsOf(rec recording) string {
+	var text strings.Builder
+	for _, name := range inOrder(distinct(rec.samples, func(s sample) string { return s.Peer })) {
+		for _, c := range rec.conditions {
+			if about := c.Settings[name]; about != "" {
+				fmt.Fprintf(&text, "- %s: %s\n", name, about)
+				break
+			}
+		}
 	}
-	if chime == peer {
-		return 1 // both may be 0
+	return text.String()
+}
+
+// labelOf is a figure with its unit, which most names do not tell.
+func labelOf(figure, unit string) string {
+	switch {
+	case unit == "", unit == "1/s" && strings.Contains(figure, "/s"):
+		return figure
 	}
-	return chime / peer
+	return figure + ", " + unit
 }
 
 func times(ratio float64) string {
 	switch {
-	case math.IsInf(ratio, 1):
-		return "∞ ×"
 	case ratio >= 99.95:
 		return grouped(strconv.FormatFloat(ratio, 'f', 0, 64)) + " ×"
 	case ratio >= 9.995:

@@ -1,0 +1,81 @@
+package main
+
+import "slices"
+
+// A comparison is how many times better chime was than a peer: the median, the least and the most of the rounds' ratios. Both did a
+// round within minutes of each other, so the ratio of a round holds where the machine is twice as fast an hour later.
+type comparison struct {
+	median, least, most float64
+	over                bool // the median is a bound: the peer gave up in half of the rounds
+}
+
+// turn is when a sample was taken: in which round of which run.
+type turn struct{ run, round int }
+
+// compare compares chime with a peer round by round; ok is false where no round has both, or where the figure is not the libraries'.
+func (s samples) compare(measure, figure, peer string, less bool) (c comparison, ok bool) {
+	if slices.Contains(ofTheMachine, figure) {
+		return c, false
+	}
+	own := map[turn]float64{}
+	for _, one := range s {
+		if one.Measure == measure && one.Figure == figure && one.Peer == chimePeer.name() {
+			own[turn{one.run, one.Round}] = one.Value
+		}
+	}
+	var ratios []float64
+	gaveUp := 0
+	for _, one := range s {
+		chime, both := own[turn{one.run, one.Round}]
+		if !both || one.Measure != measure || one.Figure != figure || one.Peer != peer {
+			continue
+		}
+		if divisor := ratioDivisor(chime, one.Value, less); divisor == 0 {
+			return c, false // none of something is not so many times less than some
+		}
+		ratios = append(ratios, ratio(chime, one.Value, less))
+		if one.Over {
+			gaveUp++
+		}
+	}
+	if len(ratios) == 0 {
+		return c, false
+	}
+	slices.Sort(ratios)
+	return comparison{medianOf(ratios), ratios[0], ratios[len(ratios)-1], 2*gaveUp >= len(ratios)}, true
+}
+
+// ofTheMachine are figures that tell of the machine, not of a library.
+var ofTheMachine = []string{"p99 of a bare timer"}
+
+// ratio is how many times better chime's value is than the peer's.
+func ratio(chime, peer float64, less bool) float64 {
+	if less {
+		return peer / chime
+	}
+	return chime / peer
+}
+
+func ratioDivisor(chime, peer float64, less bool) float64 {
+	if less {
+		return chime
+	}
+	return peer
+}
+
+// String says the median.
+func (c comparison) String() string {
+	if c.over {
+		return "> " + times(c.median)
+	}
+	return times(c.median)
+}
+
+// medianOf is the middle of ascending values.
+func medianOf(ascending []float64) float64 {
+	middle := len(ascending) / 2
+	if len(ascending)%2 == 0 {
+		return (ascending[middle-1] + ascending[middle]) / 2
+	}
+	return ascending[middle]
+}
