@@ -55,6 +55,10 @@ func storedMeasure(n int) measure {
 			if err != nil {
 				return nil, err
 			}
+			registry, err := registryBytesOf(ctx, r, "many")
+			if err != nil {
+				return nil, err
+			}
 			each := float64(n)
 			figures := []figure{
 				{name: "time to declare", unit: "s", value: many.took.Seconds(), less: true},
@@ -63,6 +67,7 @@ func storedMeasure(n int) measure {
 				{name: "client CPU to declare one", unit: "µs", value: micros(many.clientCPU) / each, less: true},
 				{name: "memory a schedule", unit: "B", value: float64(after.memory-before.memory) / each, less: true},
 				{name: "of it the definition", unit: "B", value: many.definition, less: true},
+				{name: "of it the registry", unit: "B", value: registry, less: true},
 			}
 			costs, err := occurrenceCosts(ctx, r, few, many)
 			if err != nil {
@@ -219,4 +224,15 @@ var putMeasure = measure{
 			{name: "server CPU to create one", unit: "µs", value: e.each().server, less: true},
 		}, nil
 	},
+}
+
+// registryBytesOf is what a name takes in the hash of all names, the one key of a namespace that grows with its schedules.
+func registryBytesOf(ctx context.Context, r *rig, namespace string) (float64, error) {
+	registry := namespace + ":schedules"
+	bytes, err := r.redis.client.MemoryUsage(ctx, registry, 0).Result()
+	if err != nil {
+		return 0, err
+	}
+	names, err := r.redis.client.HLen(ctx, registry).Result()
+	return float64(bytes) / float64(names), err
 }

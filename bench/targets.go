@@ -50,6 +50,7 @@ var promised = []target{
 	{measure: "idle", figure: "commands/s", limit: 0.6},
 	{measure: "idle 4 queues", figure: "commands/s", limit: 2.1},
 	{measure: "idle leader", figure: "commands/s", limit: 1},
+	{measure: "idle leader of schedules", figure: "commands/s", limit: 1},
 	{measure: "idle 50 + 1/s", figure: "commands a job", limit: 60},
 	{measure: "memory waiting", figure: "memory a job", unit: "B", limit: 240},
 	{measure: "memory delayed", figure: "memory a job", unit: "B", limit: 340},
