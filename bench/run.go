@@ -48,7 +48,11 @@ func (u *run) do(ctx context.Context) error {
 				continue
 			}
 			measureBegan := time.Now()
-			for _, p := range u.peersOf(m, peers) {
+			taking := u.peersOf(m, peers)
+			if len(taking) == 0 {
+				continue
+			}
+			for _, p := range taking {
 				if ctx.Err() != nil {
 					continue
 				}
@@ -59,7 +63,9 @@ func (u *run) do(ctx context.Context) error {
 			}
 			took[m.name] = max(took[m.name], time.Since(measureBegan))
 		}
-		u.tellTime(round, took, time.Since(roundBegan))
+		if len(took) > 0 {
+			u.tellTime(round, took, time.Since(roundBegan))
+		}
 		if round == 1 {
 			failed = append(failed, u.asleep(ctx, peers)...)
 		}
