@@ -28,8 +28,12 @@ func newTaker(w *Worker) *taker {
 }
 
 // prepare waits for the store and learns the partitions of the queues. It returns an error only where waiting does not help.
-// The store is checked last, when it has seen every queue: it looks at the keys of those that it knows.
+// The store is checked first, so that nothing is written into one that is refused, and again when it has seen every queue: it
+// looks at the keys of those that it knows.
 func (t *taker) prepare(ctx context.Context) error {
+	if err := t.check(ctx); err != nil {
+		return err
+	}
 	for queue, weight := range t.worker.options.Queues {
 		s := &share{queue: queue, weight: weight}
 		n := 0
@@ -44,8 +48,8 @@ func (t *taker) prepare(ctx context.Context) error {
 			t.lanes = append(t.lanes, &lane{partition: Partition{Queue: queue, Index: i}, queue: s})
 		}
 	}
-	if err := t.persist(ctx, "check", func() error { return t.store.Check(ctx) }); err != nil {
-		return fmt.Errorf("chime: worker: %w", err)
+	if err := t.check(ctx); err != nil {
+		return err
 	}
 	slices.SortFunc(t.lanes, func(a, b *lane) int {
 		if c := strings.Compare(a.partition.Queue, b.partition.Queue); c != 0 {
@@ -53,6 +57,13 @@ func (t *taker) prepare(ctx context.Context) error {
 		}
 		return a.partition.Index - b.partition.Index
 	})
+	return nil
+}
+
+func (t *taker) check(ctx context.Context) error {
+	if err := t.persist(ctx, "check", func() error { return t.store.Check(ctx) }); err != nil {
+		return fmt.Errorf("chime: worker: %w", err)
+	}
 	return nil
 }
 

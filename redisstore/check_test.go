@@ -64,3 +64,15 @@ func TestForeignKeysAreRefusedByName(t *testing.T) {
 		}
 	}
 }
+
+func TestAWorkerWritesNothingIntoAServerThatItRefuses(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{Config: []string{"maxmemory-policy allkeys-lru"}}).Client(nil)
+	worker := chime.NewWorker(redisstore.New(client, redisstore.Options{}), chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler)})
+	worker.Handle("report", func(context.Context, *chime.Job) error { return nil })
+	if err := chime.Run(t.Context(), worker); !errors.Is(err, chime.ErrUnfit) {
+		t.Errorf("%v, want ErrUnfit", err)
+	}
+	if keys := client.Keys(t.Context(), "*").Val(); len(keys) > 0 {
+		t.Errorf("%v were written", keys)
+	}
+}
