@@ -67,7 +67,7 @@ type sizes struct {
 
 var (
 	longForm = sizes{
-		rounds: 5, backlog: 100_000, enqueue: 30_000, patience: 4 * time.Second, calls: time.Second,
+		rounds: 5, backlog: 100_000, enqueue: 30_000, patience: 3 * time.Second, calls: time.Second,
 		steady: 5 * time.Second, delayed: 20 * time.Second, idle: 33 * time.Second, crowd: 22 * time.Second,
 	}
 	shortForm = sizes{

@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // Figures of one round do not say how much they vary.
 func TestEveryMeasureHasFiveRoundsButOneThatSaysSo(t *testing.T) {
@@ -19,5 +22,22 @@ func TestEveryMeasureHasFiveRoundsButOneThatSaysSo(t *testing.T) {
 	}
 	if got := (measure{long: true}).rounds(shortForm); got != 0 {
 		t.Errorf("what is long has %d rounds in the short form, want none", got)
+	}
+}
+
+// A million schedules have more rounds where that leaves time for five rounds of all others.
+func TestWhatNeedNotHaveAllRoundsLeavesTimeForThoseThatDo(t *testing.T) {
+	long, must := measure{name: "long", most: 3}, measure{name: "must"}
+	u := run{rig: &rig{sizes: sizes{rounds: 5}}, measures: []measure{must, long}}
+	took := map[string]time.Duration{"must": 10 * time.Minute, "long": 2 * time.Minute}
+	elapsed := 12 * time.Minute // of round 1; four more of the other take 40 min
+	for within, want := range map[time.Duration]bool{0: true, 53 * time.Minute: false, 54 * time.Minute: true} {
+		u.within = within
+		if got := u.fits(long, 2, took, elapsed); got != want {
+			t.Errorf("within %v: %v, want %v", within, got, want)
+		}
+		if !u.fits(long, 1, took, 0) || !u.fits(must, 2, took, elapsed) {
+			t.Errorf("within %v: the first round, or what must have all, is left out", within)
+		}
 	}
 }

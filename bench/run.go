@@ -47,6 +47,10 @@ func (u *run) do(ctx context.Context) error {
 			if m.asleep || round > m.rounds(u.rig.sizes) {
 				continue
 			}
+			if !u.fits(m, round, took, time.Since(began)-time.Since(roundBegan)) {
+				fmt.Fprintf(u.progress, "round %d  %s is left out, for all rounds would not end within %v\n", round, m.name, u.within)
+				continue
+			}
 			measureBegan := time.Now()
 			taking := u.peersOf(m, peers)
 			if len(taking) == 0 {
@@ -76,10 +80,25 @@ func (u *run) do(ctx context.Context) error {
 	return errors.Join(append(failed, context.Cause(ctx))...)
 }
 
-// expected is what a round will take, going by the longest that each of its measures took so far.
+// fits reports whether a measure that need not have all rounds leaves time for all rounds of those that do; elapsed is what the
+// run had taken when the round began.
+func (u *run) fits(m measure, round int, took map[string]time.Duration, elapsed time.Duration) bool {
+	if m.most == 0 || round == 1 || u.within == 0 {
+		return true
+	}
+	all := elapsed + took[m.name]
+	for _, other := range u.measures {
+		if other.most == 0 && !other.asleep {
+			all += time.Duration(max(0, other.rounds(u.rig.sizes)-round+1)) * took[other.name]
+		}
+	}
+	return all <= u.within
+}
+
+// expected is what a round will take without what it may leave out, going by the longest that each of its measures took so far.
 func (u *run) expected(round int, took map[string]time.Duration) (all time.Duration) {
 	for _, m := range u.measures {
-		if round <= m.rounds(u.rig.sizes) {
+		if round <= m.rounds(u.rig.sizes) && m.most == 0 {
 			all += took[m.name]
 		}
 	}
