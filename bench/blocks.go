@@ -17,35 +17,46 @@ import (
 //	<!-- /bench -->
 //
 // RECORDING is a file of the folder results. WHAT is "telling" (the few rows of the README), "targets", "judged" (those targets that
-// the recording can tell of), "plan", "conditions", "settings", or a group of measures.
-var block = regexp.MustCompile(`(?s)(<!-- bench (\S+) (\S+) -->\n).*?(<!-- /bench -->\n)`)
+// the recording can tell of), "plan", "conditions", "settings", or a group of measures. Behind "targets" and "judged" a second
+// RECORDING, with an append-only file, adds a column.
+var block = regexp.MustCompile(`(?s)(<!-- bench (\S+) (\S+)(?: (\S+))? -->\n).*?(<!-- /bench -->\n)`)
 
 // results is where recordings are kept.
 const results = "results"
 
 // filled returns a document's text with every block as its recording has it. folder is where recordings are.
 func filled(text, folder string) (string, error) {
-	recordings := map[string]recording{}
+	recordings := map[string]recording{"": {}}
+	read := func(name string) (recording, error) {
+		if rec, ok := recordings[name]; ok {
+			return rec, nil
+		}
+		rec, err := readRecording(filepath.Join(folder, name))
+		if err == nil {
+			err = rec.even()
+		}
+		recordings[name] = rec
+		return rec, err
+	}
 	var failed error
 	blocks := 0
 	text = block.ReplaceAllStringFunc(text, func(whole string) string {
 		blocks++
 		part := block.FindStringSubmatch(whole)
-		rec, ok := recordings[part[2]]
-		if !ok {
-			var err error
-			if rec, err = readRecording(filepath.Join(folder, part[2])); err != nil {
-				failed = err
-				return whole
-			}
-			recordings[part[2]] = rec
+		rec, err := read(part[2])
+		var aof recording
+		if err == nil {
+			aof, err = read(part[4])
 		}
-		filling, err := fillingOf(part[3], rec)
+		var filling string
+		if err == nil {
+			filling, err = fillingOf(part[3], rec, aof)
+		}
 		if err != nil {
 			failed = fmt.Errorf("block %s %s: %w", part[2], part[3], err)
 			return whole
 		}
-		return part[1] + filling + part[4]
+		return part[1] + filling + part[5]
 	})
 	if failed == nil && (blocks == 0 || blocks != strings.Count(text, "<!-- bench ")) {
 		failed = fmt.Errorf("%d whole blocks of %d that begin", blocks, strings.Count(text, "<!-- bench "))
@@ -53,45 +64,84 @@ func filled(text, folder string) (string, error) {
 	return text, failed
 }
 
-// fillingOf is what stands in a block.
-func fillingOf(what string, rec recording) (string, error) {
+// fillingOf is what stands in a block. aof is what was recorded with an append-only file; it may be empty.
+func fillingOf(what string, rec, aof recording) (string, error) {
 	if len(rec.conditions) == 0 {
 		return "", fmt.Errorf("the recording does not say its conditions")
+	}
+	if len(aof.samples) > 0 && what != "targets" && what != "judged" {
+		return "", fmt.Errorf("a second recording means nothing here")
 	}
 	var filling bytes.Buffer
 	var err error
 	switch what {
 	case "conditions":
-		for _, c := range rec.conditions {
-			fmt.Fprintf(&filling, "%s\n\n", c)
-		}
+		filling.WriteString(conditionsOf(rec, rec.samples))
 	case "settings":
 		filling.WriteString(settingsOf(rec))
 	case "telling":
 		err = tellingTable(rec.samples).writeMarkdown(&filling)
-		fmt.Fprintf(&filling, "\nMedians; in brackets how many times better chime is than that library with its better settings, round by round.\n")
-		for _, run := range distinct(rec.samples.told(), func(s sample) int { return s.run }) {
-			fmt.Fprintf(&filling, "%s\n", rec.conditions[run-1])
-		}
+		fmt.Fprintf(&filling, "\n%s A library is shown with those of its settings that chime is the fewest times better than.\n\n%s", cellMeans, conditionsOf(rec, rec.samples.told()))
 	case "plan":
 		err = planTable(rec.samples).writeMarkdown(&filling)
+		fmt.Fprintf(&filling, "\n%s\n", planNotes(rec.samples))
 	case "targets":
-		err = targetTable(rec.samples).writeMarkdown(&filling)
+		err = targetTable(rec.samples, aof.samples...).writeMarkdown(&filling)
 	case "judged":
-		err = targetTable(rec.samples).without(string(notMeasured)).writeMarkdown(&filling)
+		err = targetTable(rec.samples, aof.samples...).without(string(notMeasured)).writeMarkdown(&filling)
 	default:
-		t := groupTable(rec.samples, what)
+		t, rounds := groupTable(rec.samples, what)
 		if len(t.rows) == 0 {
 			return "", fmt.Errorf("nothing of a group %q was recorded", what)
 		}
 		err = t.writeMarkdown(&filling)
+		fmt.Fprintf(&filling, "\n%s\n", footerOf(rounds, len(t.heading) > 2))
 	}
 	return filling.String(), err
 }
 
+// cellMeans stands below the tables of documents.
+const cellMeans = "A cell is the median of the rounds (least–most) and how many times better chime is: the median of the ratios of each round, " +
+	"above 1 where chime is better."
+
+// footerOf says how to read a group's table.
+func footerOf(rounds int, compared bool) string {
+	if compared {
+		return fmt.Sprintf("%s %s.", cellMeans, roundsOf(rounds))
+	}
+	return fmt.Sprintf("A cell is the median of the rounds (least–most). %s.", roundsOf(rounds))
+}
+
+func roundsOf(n int) string {
+	if n == 1 {
+		return "1 round"
+	}
+	return fmt.Sprintf("%d rounds", n)
+}
+
+// conditionsOf says on what and when the samples were taken: a line for each run that they are of. What a run has in common with the one
+// before it is said once.
+func conditionsOf(rec recording, shown samples) string {
+	var text strings.Builder
+	last := ""
+	for _, run := range distinct(shown, func(s sample) int { return s.run }) {
+		c := rec.conditions[run-1]
+		line, occasion := c.String(), strings.Join(append([]string{c.Date}, c.Flags...), " ")
+		machine := c
+		machine.Date, machine.Flags = "", nil
+		if common := machine.String(); common == last {
+			line = "The same, " + occasion + "."
+		} else {
+			last = common
+		}
+		fmt.Fprintf(&text, "- %s\n", line)
+	}
+	return text.String()
+}
+
 // groupTable has a row for every figure of a group's measures and a column for every peer: the median with the least and the
-// most, and how many times better chime is.
-func groupTable(all samples, group string) table {
+// most, and how many times better chime is. rounds is how many most rows have; the others say theirs.
+func groupTable(all samples, group string) (t table, rounds int) {
 	of := map[string]bool{}
 	for _, m := range measures {
 		of[m.name] = m.group == group
@@ -103,7 +153,7 @@ func groupTable(all samples, group string) table {
 		}
 	}
 	names := inOrder(distinct(own, func(s sample) string { return s.Peer }))
-	t := table{heading: append([]string{""}, names...), numbers: make([]bool, 1+len(names))}
+	t = table{heading: append([]string{""}, names...), numbers: make([]bool, 1+len(names))}
 	for i := range t.numbers {
 		t.numbers[i] = i > 0
 	}
@@ -111,8 +161,9 @@ func groupTable(all samples, group string) table {
 		measure, figure, unit string
 		less                  bool
 	}
+	var counts []int // rounds of each row
 	for _, h := range distinct(own, func(s sample) head { return head{s.Measure, s.Figure, s.Unit, s.Less} }) {
-		row := []string{h.measure + ": " + labelOf(h.figure, h.unit)}
+		row, took := []string{h.measure + ": " + labelOf(h.figure, h.unit)}, 0
 		for _, name := range names {
 			s, ok := own.spreadOf(h.measure, h.figure, name)
 			if !ok {
@@ -124,12 +175,34 @@ func groupTable(all samples, group string) table {
 				cell += " " + c.String()
 			}
 			row = append(row, cell)
+			took = max(took, s.rounds)
 		}
 		if slices.ContainsFunc(row[1:], func(cell string) bool { return cell != "–" }) {
 			t.rows = append(t.rows, row)
+			counts = append(counts, took)
 		}
 	}
-	return t
+	rounds = mostFrequent(counts)
+	for i, n := range counts {
+		if n != rounds {
+			t.rows[i][0] += " (" + roundsOf(n) + ")"
+		}
+	}
+	return t, rounds
+}
+
+// mostFrequent is the number that occurs most often, of several the greatest; 0: there is none.
+func mostFrequent(numbers []int) (frequent int) {
+	times := map[int]int{}
+	for _, n := range numbers {
+		times[n]++
+	}
+	for n, of := range times {
+		if of > times[frequent] || of == times[frequent] && n > frequent {
+			frequent = n
+		}
+	}
+	return frequent
 }
 
 // fill fills in the blocks of a document.

@@ -9,13 +9,20 @@ import (
 // share of a core that a plan may count on: the rest is for bursts, snapshots and what was not thought of.
 const plannedShare = 0.7
 
-// gibibytes of data that a plan gives to one node: what a machine of 64 GiB holds with room to fork.
+// gibibytes of data that a plan gives to one node.
 const plannedGiB = 40
+
+// forked is how many times the data a node's RAM is: a fork, for a snapshot or a rewritten append-only file, copies all that is
+// written meanwhile, at worst everything.
+const forked = 2
+
+// The worked example of slots: handlers' jobs a second and the seconds that each takes.
+const exampleRate, exampleSeconds = 500, 0.020
 
 // A source is a figure of chime that a plan follows from.
 type source struct{ measure, figure string }
 
-// planned is what follows from figures of chime, in a reader's words.
+// planned is what follows from figures of chime, or from arithmetic alone, in a reader's words.
 type planned struct {
 	text string
 	from []source
@@ -32,8 +39,8 @@ var (
 	delayedBytes     = source{"memory delayed", "memory a job"}
 	scheduleBytes    = source{"schedules 1000000", "memory a schedule"}
 	registryBytes    = source{"schedules 1000000", "of it the registry"}
-	fewInBatches     = source{"schedules 1000", "an occurrence in batches"}
 	millionInBatches = source{"schedules 1000000", "an occurrence in batches"}
+	millionToFew     = source{"schedules 1000000", "an occurrence in batches to one of 1000"}
 	millionAlone     = source{"schedules 1000000", "an occurrence alone"}
 	declaredRate     = source{"schedules 1000000", "declared"}
 	putRate          = source{"schedules put", "created"}
@@ -54,15 +61,32 @@ func billionNodes(values []float64) float64 {
 	return math.Ceil(billionGiB(values[0]-values[1]) / plannedGiB)
 }
 
-// occurrencesNodes is how many nodes run the occurrences of a billion schedules, so many seconds apart each. From a thousand to a
-// million schedules the cost of one grew by a factor; from there to what a node holds it grows on as the logarithm of their number.
-func occurrencesNodes(apart float64) func([]float64) float64 {
-	return func(values []float64) float64 {
-		few, million, held := values[0], values[1], 1e9/billionNodes(values[2:])
-		cost := million + (million-few)*math.Log10(held/1e6)/3
-		return math.Ceil(1e9 / apart / perCore(cost))
-	}
+// billionHeld is how many of a billion schedules one node holds.
+func billionHeld(values []float64) float64 { return 1e9 / billionNodes(values) }
+
+// heldCost is the server CPU of an occurrence in batches on a node of a billion schedules. From a thousand to a million schedules it
+// grew by a factor, measured in the same minutes; from there to what a node holds it grows on as the logarithm of their number.
+func heldCost(values []float64) float64 {
+	million, growth := values[0], values[1]
+	few := million / growth
+	return million + (million-few)*math.Log10(billionHeld(values[2:])/1e6)/3
 }
+
+// occurrencesNodes is how many nodes run the occurrences of a billion schedules, so many seconds apart each.
+func occurrencesNodes(apart float64) func([]float64) float64 {
+	return func(values []float64) float64 { return math.Ceil(1e9 / apart / perCore(heldCost(values))) }
+}
+
+// namesHeld is how many names the registry of one namespace, a key that no cluster can divide, holds on its node.
+func namesHeld(bytes float64) float64 { return plannedGiB * perGiB(bytes) }
+
+// slots is how many handlers run at once on average, by Little's law: those that arrive in a second times the seconds that each stays.
+func slots(perSecond, seconds float64) float64 { return perSecond * seconds }
+
+var (
+	billion            = []source{scheduleBytes, registryBytes}
+	billionOccurrences = []source{millionInBatches, millionToFew, scheduleBytes, registryBytes}
+)
 
 var plan = []planned{
 	{"jobs/s through one Redis, enqueued and worked off in batches", []source{lifeCPU}, first(perCore)},
@@ -70,19 +94,26 @@ var plan = []planned{
 	{"jobs/s through one Redis, each enqueued and taken alone", []source{aloneCPU}, first(perCore)},
 	{"jobs/s that a worker's core takes and settles, besides their handlers", []source{workerCPU}, first(perCore)},
 	{"jobs/s that an enqueuing core sends in bulk", []source{enqueuerCPU}, first(perCore)},
+	{fmt.Sprintf("slots (Concurrency of all workers together) for %d jobs/s whose handlers take %.0f ms: %.0f run at once, 70 %% of them", exampleRate,
+		1000*exampleSeconds, slots(exampleRate, exampleSeconds)), nil, func([]float64) float64 { return math.Ceil(slots(exampleRate, exampleSeconds) / plannedShare) }},
 	{"waiting jobs in a GiB, with 100 bytes of payload", []source{waitingBytes}, first(perGiB)},
 	{"delayed jobs in a GiB, likewise", []source{delayedBytes}, first(perGiB)},
+	{"GiB of RAM for 10,000,000 waiting jobs, with room for a fork's copy", []source{waitingBytes}, first(func(bytes float64) float64 { return forked * 1e7 / perGiB(bytes) })},
 	{"schedules in a GiB, with a definition of 250 bytes", []source{scheduleBytes}, first(perGiB)},
 	{"occurrences/s through one Redis, in batches, with 1,000,000 schedules", []source{millionInBatches}, first(perCore)},
 	{"occurrences/s through one Redis, each alone, with 1,000,000 schedules", []source{millionAlone}, first(perCore)},
-	{"a billion schedules: memory without the registry, GiB", []source{scheduleBytes, registryBytes}, func(v []float64) float64 { return billionGiB(v[0] - v[1]) }},
-	{fmt.Sprintf("… nodes of %d GiB of data each", plannedGiB), []source{scheduleBytes, registryBytes}, billionNodes},
-	{"… partitions, were nodes to double once", []source{scheduleBytes, registryBytes}, func(v []float64) float64 { return 2 * billionNodes(v) }},
-	{"… nodes for their occurrences, were each to run once an hour", []source{fewInBatches, millionInBatches, scheduleBytes, registryBytes}, occurrencesNodes(3600)},
-	{"… nodes, were each to run once a day", []source{fewInBatches, millionInBatches, scheduleBytes, registryBytes}, occurrencesNodes(86400)},
+	{"a billion schedules: memory without the registry, GiB", billion, func(v []float64) float64 { return billionGiB(v[0] - v[1]) }},
+	{fmt.Sprintf("… nodes of %d GiB of data each", plannedGiB), billion, billionNodes},
+	{"… GiB of RAM in each, with room for a fork's copy", billion, func([]float64) float64 { return forked * plannedGiB }},
+	{"… schedules on each", billion, billionHeld},
+	{"… partitions to set (redisstore.Options.Partitions), were nodes to double once", billion, func(v []float64) float64 { return 2 * billionNodes(v) }},
+	{"… server CPU of an occurrence there, in batches, extrapolated, µs", billionOccurrences, heldCost},
+	{"… nodes for their occurrences, were each to run once an hour", billionOccurrences, occurrencesNodes(3600)},
+	{"… nodes, were each to run once a day", billionOccurrences, occurrencesNodes(86400)},
 	{"… the registry of names, GiB", []source{registryBytes}, first(billionGiB)},
-	{"… namespaces, for a registry is one key on one node", []source{registryBytes}, first(func(bytes float64) float64 {
-		return math.Ceil(billionGiB(bytes) / plannedGiB)
+	{fmt.Sprintf("… names that one namespace's registry holds in %d GiB, a node of its own", plannedGiB), []source{registryBytes}, first(namesHeld)},
+	{"… namespaces, hence, each with a node for its registry", []source{registryBytes}, first(func(bytes float64) float64 {
+		return math.Ceil(1e9 / namesHeld(bytes))
 	})},
 	{"… hours to declare them all from one process", []source{declaredRate}, first(func(perSecond float64) float64 { return 1e9 / perSecond / 3600 })},
 	{"… hours to create them one by one, from one goroutine", []source{putRate}, first(func(perSecond float64) float64 { return 1e9 / perSecond / 3600 })},
@@ -103,11 +134,32 @@ func planTable(all samples) table {
 			names = append(names, from.measure+": "+labelOf(from.figure, all.unitOf(from.measure, from.figure)))
 			measured = append(measured, quantity(s.median))
 		}
+		if len(row.from) == 0 {
+			names, measured = []string{"arithmetic"}, []string{"–"}
+		}
 		if len(values) == len(row.from) {
 			t.rows = append(t.rows, []string{row.text, quantity(rounded(row.of(values))), strings.Join(names, "; "), strings.Join(measured, "; ")})
 		}
 	}
 	return t
+}
+
+// planNotes say what a plan leaves to its reader.
+func planNotes(all samples) string {
+	notes := fmt.Sprintf("%.0f %% of a core are planned with. RAM is %d times the data: a fork copies what is written meanwhile. Slots are by Little's law: "+
+		"jobs a second times the seconds that a handler takes.", 100*plannedShare, forked)
+	var values []float64
+	for _, from := range billionOccurrences {
+		s, ok := all.spreadOf(from.measure, from.figure, chimePeer.name())
+		if !ok {
+			return notes + " The rows of a billion schedules need what a name takes in the registry, which was not recorded."
+		}
+		values = append(values, s.median)
+	}
+	return notes + fmt.Sprintf(" Nobody here has run a billion schedules, or %s on a node: what an occurrence costs there is extrapolated. From 1,000 to "+
+		"1,000,000 schedules it grew %s; it is taken to grow on by the logarithm of their number. The registry, which says in which queue a schedule lives, "+
+		"is one hash in one slot (`<namespace>:schedules`): its node is the ceiling of a namespace, and more schedules need more namespaces.",
+		quantity(rounded(billionHeld(values[2:]))), times(values[1]))
 }
 
 // unitOf is the unit of a figure.

@@ -1,6 +1,10 @@
 package main
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // A comparison is how many times better chime was than a peer: the median, the least and the most of the rounds' ratios. Both did a
 // round within minutes of each other, so the ratio of a round holds where the machine is twice as fast an hour later.
@@ -69,6 +73,15 @@ func (c comparison) String() string {
 		return "> " + times(c.median)
 	}
 	return times(c.median)
+}
+
+// ranged says the median and, where the rounds differ, the least and the most.
+func (c comparison) ranged() string {
+	least, most := times(c.least), times(c.most)
+	if least == most {
+		return c.String()
+	}
+	return fmt.Sprintf("%s (%s–%s)", c, strings.TrimSuffix(least, " ×"), strings.TrimSuffix(most, " ×"))
 }
 
 // medianOf is the middle of ascending values.

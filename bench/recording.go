@@ -52,7 +52,9 @@ func (rec *recording) read(r io.Reader) error {
 		case exactly(lines.Bytes(), &h) == nil && h.Conditions.Date != "":
 			rec.conditions = append(rec.conditions, h.Conditions)
 		case exactly(lines.Bytes(), &one) == nil && one.Measure != "" && one.Figure != "" && one.Peer != "":
-			one.run = len(rec.conditions)
+			if one.run = len(rec.conditions); one.run == 0 {
+				return fmt.Errorf("line %d: a sample before any conditions", n)
+			}
 			rec.samples = append(rec.samples, one)
 		default:
 			return fmt.Errorf("line %d is neither conditions nor a sample", n)
@@ -68,7 +70,8 @@ func exactly(text []byte, v any) error {
 	return decoder.Decode(v)
 }
 
-// readRecording reads recorded files as if they were of one run.
+// readRecording reads recorded files as if they were one. A file may hold several runs, one appended to the other, as long as each
+// measures something else.
 func readRecording(files ...string) (recording, error) {
 	var rec recording
 	for _, name := range files {
@@ -86,14 +89,45 @@ func readRecording(files ...string) (recording, error) {
 }
 
 // check refuses a measure of two runs: who takes part in only one of them had another machine, and who runs again until a figure
-// pleases deceives.
+// pleases deceives. Nor is a figure told twice in a round.
 func (rec recording) check() error {
-	of := map[string]int{}
+	type place struct {
+		measure, figure, peer string
+		round                 int
+	}
+	of, seen := map[string]int{}, map[place]bool{}
 	for _, s := range rec.samples {
 		if run, ok := of[s.Measure]; ok && run != s.run {
 			return fmt.Errorf("%s was measured in run %d and again in run %d: a measure is of one run", s.Measure, run, s.run)
 		}
 		of[s.Measure] = s.run
+		at := place{s.Measure, s.Figure, s.Peer, s.Round}
+		if seen[at] {
+			return fmt.Errorf("%s: %s of %s is told twice in round %d", s.Measure, s.Figure, s.Peer, s.Round)
+		}
+		seen[at] = true
+	}
+	return nil
+}
+
+// even refuses a measure whose peers took part in different rounds: a document shows their medians side by side.
+func (rec recording) even() error {
+	rounds := map[string]map[string]map[int]bool{} // of each peer of each measure
+	for _, s := range rec.samples {
+		if rounds[s.Measure] == nil {
+			rounds[s.Measure] = map[string]map[int]bool{}
+		}
+		if rounds[s.Measure][s.Peer] == nil {
+			rounds[s.Measure][s.Peer] = map[int]bool{}
+		}
+		rounds[s.Measure][s.Peer][s.Round] = true
+	}
+	for _, s := range rec.samples {
+		for peer, its := range rounds[s.Measure] {
+			if !its[s.Round] {
+				return fmt.Errorf("%s: %s took part in round %d and %s did not: its peers have the same rounds", s.Measure, s.Peer, s.Round, peer)
+			}
+		}
 	}
 	return nil
 }
@@ -158,16 +192,19 @@ func distinct[K comparable](s samples, of func(sample) K) []K {
 	return all
 }
 
-// write writes the recording as it was read.
+// write writes the recording so that it is read as it is: the conditions of each run before its samples.
 func (rec recording) write(w io.Writer) error {
-	for _, c := range rec.conditions {
+	for i, c := range rec.conditions {
 		if err := writeLine(w, header{c}); err != nil {
 			return err
 		}
-	}
-	for _, s := range rec.samples {
-		if err := writeLine(w, s); err != nil {
-			return err
+		for _, s := range rec.samples {
+			if max(s.run, 1) != i+1 { // the run that is under way has no number
+				continue
+			}
+			if err := writeLine(w, s); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

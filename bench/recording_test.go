@@ -36,18 +36,63 @@ func TestARecordingIsReadAsItWasWritten(t *testing.T) {
 
 // Whoever measures again until a figure pleases is found out, and so is a peer that had another hour.
 func TestAMeasureIsOfOneRun(t *testing.T) {
-	rec := recording{samples: samples{{Measure: "delayed", run: 1}, {Measure: "process 1", run: 2}, {Measure: "delayed", run: 1}}}
+	rec := recording{samples: samples{{Measure: "delayed", Round: 1, run: 1}, {Measure: "process 1", Round: 1, run: 2}, {Measure: "delayed", Round: 2, run: 1}}}
 	if err := rec.check(); err != nil {
 		t.Error(err)
 	}
-	rec.samples = append(rec.samples, sample{Measure: "delayed", run: 2})
+	rec.samples = append(rec.samples, sample{Measure: "delayed", Round: 3, run: 2})
 	if err := rec.check(); err == nil || !strings.Contains(err.Error(), "delayed") {
 		t.Errorf("%v, want an error that names the measure", err)
 	}
 }
 
+// Runs that measure different things may share a file, and stay told apart when it is written again.
+func TestRunsKeepTheirSamples(t *testing.T) {
+	const text = `{"conditions":{"date":"2026-03-08","cpu":"","cores":2,"kernel":"","go":"","redis":"","libraries":null,"settings":null,"flags":["-measures=process"]}}
+{"measure":"process 1","figure":"jobs/s","peer":"chime","round":1,"value":1}
+{"conditions":{"date":"2026-03-09","cpu":"","cores":2,"kernel":"","go":"","redis":"","libraries":null,"settings":null,"flags":["-measures=crash"]}}
+{"measure":"crash","figure":"until it runs again","peer":"chime","round":1,"value":2}
+`
+	var rec recording
+	if err := rec.read(strings.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := rec.check(); err != nil {
+		t.Error(err)
+	}
+	var again bytes.Buffer
+	if err := rec.write(&again); err != nil || again.String() != text {
+		t.Errorf("%v, written as\n%s\nwant\n%s", err, again.String(), text)
+	}
+}
+
+func TestAFigureIsToldOnceARound(t *testing.T) {
+	one := sample{Measure: "delayed", Figure: "p99", Peer: "chime", Round: 2, run: 1}
+	if err := (recording{samples: samples{one, one}}).check(); err == nil || !strings.Contains(err.Error(), "p99 of chime") {
+		t.Errorf("%v, want an error that names the figure and the peer", err)
+	}
+}
+
+// Medians side by side are of the same rounds. Other measures may have fewer.
+func TestPeersHaveTheSameRounds(t *testing.T) {
+	rec := recording{samples: samples{
+		told("crash", "s", "s", true, "chime", 1, 1), told("crash", "s", "s", true, "gocraft defaults", 1, 1),
+		told("crash", "s", "s", true, "chime", 2, 1), told("crash", "s", "s", true, "gocraft defaults", 2, 1),
+		told("schedules", "s", "s", true, "chime", 1, 1),
+	}}
+	if err := rec.even(); err != nil {
+		t.Error(err)
+	}
+	rec.samples = append(rec.samples, told("crash", "s", "s", true, "chime", 3, 1))
+	err := rec.even()
+	if err == nil || !strings.Contains(err.Error(), "crash: chime took part in round 3 and gocraft defaults did not") {
+		t.Errorf("%v, want an error that names measure, round and peers", err)
+	}
+}
+
 func TestALineThatIsNoSampleIsRefused(t *testing.T) {
-	for _, text := range []string{`{}`, `{"measure":"a"}`, `{"measure":"a","figure":"b","peer":"c","median":1}`, `process 1 chime`} {
+	for _, text := range []string{`{}`, `{"measure":"a"}`, `{"measure":"a","figure":"b","peer":"c","median":1}`, `process 1 chime`,
+		`{"measure":"of no run","figure":"b","peer":"c","round":1,"value":1}`} {
 		var rec recording
 		if err := rec.read(strings.NewReader("\n" + text + "\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
 			t.Errorf("%s: %v, want an error that names line 2", text, err)

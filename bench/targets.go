@@ -75,7 +75,8 @@ const (
 	notMeasured verdict = "not measured"
 )
 
-// judge says what chime was to reach, what it reached, and whether that is enough.
+// judge says what chime was to reach, what it reached, with the least and the most of the rounds, and whether that is enough. The median
+// decides; that the longest of all calls is beyond the limit is said beside it.
 func (t target) judge(all samples) (wanted, reached string, v verdict) {
 	chime, measured := all.spreadOf(t.measure, t.figure, chimePeer.name())
 	if t.factor == 0 {
@@ -83,11 +84,15 @@ func (t target) judge(all samples) (wanted, reached string, v verdict) {
 		if !measured {
 			return wanted, "", notMeasured
 		}
-		reached = quantity(chime.median)
+		reached, v = chime.String(), passed(chime.median <= t.limit)
 		if longest, ok := all.spreadOf(t.measure, t.longest, chimePeer.name()); ok && t.longest != "" {
-			reached += ", " + t.longest + " " + quantity(longest.most)
+			beside := fmt.Sprintf(", %s %s", t.longest, quantity(longest.most))
+			reached += beside
+			if longest.most > t.limit {
+				v += verdict(beside + " " + t.unit)
+			}
 		}
-		return wanted, reached, passed(chime.median <= t.limit)
+		return wanted, reached, v
 	}
 	wanted = times(t.factor)
 	if len(t.against) == 0 {
@@ -100,11 +105,7 @@ func (t target) judge(all samples) (wanted, reached string, v verdict) {
 		return wanted, "", notMeasured
 	}
 	peer, _ := all.spreadOf(t.measure, t.figure, name)
-	reached = c.String()
-	if times(c.least) != times(c.most) {
-		reached += fmt.Sprintf(" (%s–%s)", times(c.least), times(c.most))
-	}
-	return wanted, fmt.Sprintf("%s %s, %s to %s", reached, name, quantity(chime.median), quantity(peer.median)), passed(c.median >= t.factor)
+	return wanted, fmt.Sprintf("%s %s, %s to %s", c.ranged(), name, quantity(chime.median), quantity(peer.median)), passed(c.median >= t.factor)
 }
 
 func passed(ok bool) verdict {
@@ -151,13 +152,33 @@ func (t table) without(last string) table {
 	return t
 }
 
-// targetTable has a row for every target.
-func targetTable(all samples) table {
-	t := table{heading: []string{"measure", "figure", "target", "measured", "verdict"}, numbers: make([]bool, 5)}
+// withAOF is what a target's figure was with an append-only file: the ratio, or chime's value.
+func (t target) withAOF(aof samples) string {
+	if t.factor > 0 {
+		if name, c, ok := t.hardest(aof); ok {
+			return c.ranged() + " " + name
+		}
+	} else if s, ok := aof.spreadOf(t.measure, t.figure, chimePeer.name()); ok {
+		return s.String()
+	}
+	return "–"
+}
+
+// targetTable has a row for every target, and a column for what was recorded with an append-only file, if anything was.
+func targetTable(all samples, aof ...sample) table {
+	t := table{heading: []string{"measure", "figure", "target", "measured"}}
+	if len(aof) > 0 {
+		t.heading = append(t.heading, "with AOF")
+	}
+	t.heading = append(t.heading, "verdict")
+	t.numbers = make([]bool, len(t.heading))
 	for _, one := range targets {
-		figure := labelOf(one.figure, one.unit)
 		wanted, reached, v := one.judge(all)
-		t.rows = append(t.rows, []string{one.measure, figure, wanted, reached, string(v)})
+		row := []string{one.measure, labelOf(one.figure, one.unit), wanted, reached}
+		if len(aof) > 0 {
+			row = append(row, one.withAOF(aof))
+		}
+		t.rows = append(t.rows, append(row, string(v)))
 	}
 	return t
 }

@@ -1,7 +1,13 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -35,31 +41,143 @@ func TestATargetIsJudgedByThePeerThatIsHardestToBeat(t *testing.T) {
 	}
 }
 
-// A figure that was renamed would be "not measured" for ever.
-func TestTheRecordingTellsOfEveryTarget(t *testing.T) {
-	rec, err := readRecording("results/long.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range targetTable(rec.samples).rows {
-		if row[len(row)-1] == string(notMeasured) {
-			t.Errorf("%s: %s was not measured", row[0], row[1])
+// A script whose median is short and that once was long is no plain success.
+func TestTheLongestCallIsSaidBesideTheVerdict(t *testing.T) {
+	limit := target{measure: "m", figure: "median", unit: "ms", limit: 5, longest: "longest"}
+	for _, c := range []struct {
+		median, longest float64
+		reached         string
+		want            verdict
+	}{
+		{1, 4, "1, longest 4", met},
+		{1, 6.4, "1, longest 6.40", "met, longest 6.40 ms"},
+		{5.5, 6.4, "5.50, longest 6.40", "missed, longest 6.40 ms"},
+	} {
+		all := samples{
+			told("m", "median", "ms", true, "chime", 1, c.median),
+			told("m", "longest", "ms", true, "chime", 1, 2), told("m", "longest", "ms", true, "chime", 2, c.longest), told("m", "longest", "ms", true, "chime", 3, 2),
+		}
+		if _, reached, got := limit.judge(all); got != c.want || reached != c.reached {
+			t.Errorf("median %v, longest %v: got %q, %q, want %q, %q", c.median, c.longest, reached, got, c.reached, c.want)
 		}
 	}
 }
 
-// A target whose measure nobody makes would be "not measured" for ever.
-func TestEveryTargetHasItsMeasure(t *testing.T) {
+func TestTargetsShowTheRoundsRange(t *testing.T) {
+	all := samples{
+		told("m", "jobs/s", "1/s", false, "chime", 1, 400), told("m", "jobs/s", "1/s", false, "asynq", 1, 100),
+		told("m", "jobs/s", "1/s", false, "chime", 2, 300), told("m", "jobs/s", "1/s", false, "asynq", 2, 100),
+		told("m", "jobs/s", "1/s", false, "chime", 3, 200), told("m", "jobs/s", "1/s", false, "asynq", 3, 100),
+	}
+	if _, reached, _ := (target{measure: "m", figure: "jobs/s", factor: 2}).judge(all); reached != "3.00 × (2.00–4.00) asynq, 300 to 100" {
+		t.Errorf("a ratio: %q", reached)
+	}
+	if _, reached, _ := (target{measure: "m", figure: "jobs/s", limit: 2}).judge(all); reached != "300 (200–400)" {
+		t.Errorf("a limit: %q", reached)
+	}
+}
+
+func TestTargetsShowWhatAnAppendOnlyFileCosts(t *testing.T) {
+	one := targets[0]
+	aof := samples{
+		told(one.measure, one.figure, "1/s", false, "chime", 1, 80), told(one.measure, one.figure, "1/s", false, "asynq tuned", 1, 10),
+	}
+	plain := targetTable(aof)
+	if slices.Contains(plain.heading, "with AOF") {
+		t.Errorf("heading %q without such a recording", plain.heading)
+	}
+	with := targetTable(aof, aof...)
+	column := slices.Index(with.heading, "with AOF")
+	if column < 0 || with.rows[0][column] != "8.00 × asynq tuned" || with.rows[len(with.rows)-1][column] != "–" {
+		t.Errorf("heading %q, first row %q, last row %q", with.heading, with.rows[0], with.rows[len(with.rows)-1])
+	}
+}
+
+// A row whose measure nobody makes, or whose figure was renamed, would be "not measured" for ever.
+func TestEveryRowHasItsFigure(t *testing.T) {
+	rec, err := readRecording("results/long.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []source
 	for _, one := range targets {
-		if !slices.Contains(measureNames(), one.measure) {
-			t.Errorf("no measure is called %q", one.measure)
+		rows = append(rows, source{one.measure, one.figure})
+		if one.longest != "" {
+			rows = append(rows, source{one.measure, one.longest})
 		}
 	}
 	for _, one := range tellings {
-		if !slices.Contains(measureNames(), one.measure) {
-			t.Errorf("the README's table: no measure is called %q", one.measure)
+		rows = append(rows, source{one.measure, one.figure})
+	}
+	for _, one := range plan {
+		rows = append(rows, one.from...)
+	}
+	named := figureNames(t)
+	for _, row := range rows {
+		if !slices.Contains(measureNames(), row.measure) {
+			t.Errorf("no measure is called %q", row.measure)
+		}
+		if !slices.ContainsFunc(named, func(name string) bool {
+			return name == row.figure || strings.HasSuffix(name, " ") && strings.HasPrefix(row.figure, name)
+		}) {
+			t.Errorf("%s: the program tells no figure %q", row.measure, row.figure)
 		}
 	}
+	for _, one := range targets {
+		of := func(s sample) bool { return s.Measure == one.measure }
+		if slices.ContainsFunc(rec.samples, of) && !slices.ContainsFunc(rec.samples, func(s sample) bool { return of(s) && s.Figure == one.figure }) {
+			t.Errorf("%s was recorded and told no %q", one.measure, one.figure)
+		}
+	}
+}
+
+// figureNames are the names that the sources give to figures: with a space at the end where more is added.
+func figureNames(t *testing.T) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			field, ok := n.(*ast.KeyValueExpr)
+			if key, named := keyOf(field); !ok || !named || key != "name" {
+				return true
+			}
+			ast.Inspect(field.Value, func(n ast.Node) bool {
+				if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+					name, err := strconv.Unquote(text.Value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					names = append(names, name)
+					return false
+				}
+				_, sum := n.(*ast.BinaryExpr)
+				return sum // "an occurrence " + …, not the arguments of a call
+			})
+			return true
+		})
+	}
+	return names
+}
+
+func keyOf(field *ast.KeyValueExpr) (string, bool) {
+	if field == nil {
+		return "", false
+	}
+	key, ok := field.Key.(*ast.Ident)
+	if !ok {
+		return "", false
+	}
+	return key.Name, true
 }
 
 func TestNamesAreGivenOnce(t *testing.T) {

@@ -47,7 +47,7 @@ func tellingTable(all samples) table {
 		if !ok {
 			continue
 		}
-		cells := []string{row.text, quantity(own.median)}
+		cells := []string{row.text, own.String()}
 		for _, library := range libraries {
 			name, c, found := target{measure: row.measure, figure: row.figure, less: row.less, against: []string{library}}.hardest(all)
 			if !found {
@@ -55,7 +55,7 @@ func tellingTable(all samples) table {
 				continue
 			}
 			s, _ := all.spreadOf(row.measure, row.figure, name)
-			cells = append(cells, fmt.Sprintf("%s%s (%s)", s.bound((s.rounds+1)/2), quantity(s.median), c))
+			cells = append(cells, fmt.Sprintf("%s %s", s, c))
 		}
 		cells = append(cells, strconv.Itoa(own.rounds))
 		t.rows = append(t.rows, cells)
