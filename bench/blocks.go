@@ -101,13 +101,16 @@ func fillingOf(what string, rec, aof recording) (string, error) {
 }
 
 // cellMeans stands below the tables of documents.
-const cellMeans = "A cell is the median of the rounds (least–most) and how many times better chime is: the median of the ratios of each round, " +
+const cellMeans = "A cell is the median of the rounds (least–most) · how many times better chime is: the median of the ratios of each round, " +
 	"above 1 where chime is better."
 
 // footerOf says how to read a group's table.
 func footerOf(rounds int, compared bool) string {
 	if compared {
 		return fmt.Sprintf("%s %s.", cellMeans, roundsOf(rounds))
+	}
+	if rounds == 1 {
+		return "1 round."
 	}
 	return fmt.Sprintf("A cell is the median of the rounds (least–most). %s.", roundsOf(rounds))
 }
@@ -172,7 +175,7 @@ func groupTable(all samples, group string) (t table, rounds int) {
 			}
 			cell := s.String()
 			if c, ok := own.compare(h.measure, h.figure, name, h.less); ok && name != chimePeer.name() {
-				cell += " " + c.String()
+				cell += " · " + c.String()
 			}
 			row = append(row, cell)
 			took = max(took, s.rounds)

@@ -64,7 +64,7 @@ func TestARowSaysItsRoundsWhereTheyDiffer(t *testing.T) {
 	}
 	got, rounds := groupTable(all, "crash")
 	want := [][]string{
-		{"crash: a, s", "8 (7–9)", "16 (14–18) 2.00 ×"},
+		{"crash: a, s", "8 (7–9)", "16 (14–18) · 2.00 ×"},
 		{"crash: b, s", "1", "–"},
 		{"crash: c, 1/s (1 round)", "1", "–"},
 	}

@@ -146,8 +146,8 @@ func planTable(all samples) table {
 
 // planNotes say what a plan leaves to its reader.
 func planNotes(all samples) string {
-	notes := fmt.Sprintf("%.0f %% of a core are planned with. RAM is %d times the data: a fork copies what is written meanwhile. Slots are by Little's law: "+
-		"jobs a second times the seconds that a handler takes.", 100*plannedShare, forked)
+	notes := fmt.Sprintf("%.0f %% of a core are planned with. RAM is twice the data: a fork copies what is written meanwhile. Slots are by Little's law: "+
+		"jobs a second times the seconds that a handler takes.", 100*plannedShare)
 	var values []float64
 	for _, from := range billionOccurrences {
 		s, ok := all.spreadOf(from.measure, from.figure, chimePeer.name())

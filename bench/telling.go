@@ -55,7 +55,7 @@ func tellingTable(all samples) table {
 				continue
 			}
 			s, _ := all.spreadOf(row.measure, row.figure, name)
-			cells = append(cells, fmt.Sprintf("%s %s", s, c))
+			cells = append(cells, fmt.Sprintf("%s · %s", s, c))
 		}
 		cells = append(cells, strconv.Itoa(own.rounds))
 		t.rows = append(t.rows, cells)
