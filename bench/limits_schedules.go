@@ -114,11 +114,11 @@ func (l *limits) takeOccurrences(ctx context.Context) error {
 		return err
 	}
 	l.begin()
-	taken, err := l.takeFirst(ctx, 200, chime.WorkCall{})
+	taken, err := l.takeFirst(ctx, 150, chime.WorkCall{})
 	if err != nil {
 		return err
 	}
-	rest, err := l.takeAll(ctx, 300, chime.DefaultSessionTTL)
+	rest, err := l.takeAll(ctx, 350, chime.DefaultSessionTTL)
 	if err != nil {
 		return err
 	}
@@ -171,8 +171,8 @@ func (l *limits) skipOccurrences(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if before-after != 200 {
-		return fmt.Errorf("a call skipped %d occurrences, want 200", before-after)
+	if before-after != 150 {
+		return fmt.Errorf("a call skipped %d occurrences, want 150", before-after)
 	}
 	for answer.More {
 		if answer, err = l.work(ctx, chime.WorkCall{Take: 500}); err != nil {

@@ -57,7 +57,7 @@ local at_id = at_park + parks
 local at_fence = at_id + settled
 local at_other = at_fence + settled
 local BODY_BYTES = 1048576 -- what one call takes of envelopes, about
-local OCCURRENCES = 200 -- what one call settles and takes of occurrences: one costs as much as five ordinary jobs, skipped ten
+local OCCURRENCES = 150 -- what one call settles and takes of occurrences: one costs as much as five ordinary jobs, skipped ten
 local RETRY_BEHIND_MS = 3000 -- when an occurrence that came back and finds another in flight tries again
 -- uses: clock layout wake
 local now_us_text = time[1] .. string.sub('00000' .. time[2], -6)
