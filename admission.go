@@ -1,6 +1,7 @@
 package chime
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -153,7 +154,7 @@ func (t *taker) refuse(f *flight, taken *TakenJob, now time.Time) (s Settlement,
 	f.job = Job{
 		ID: f.id, Name: name, Queue: f.session.lane.partition.Queue, Schedule: f.schedule,
 		Planned: f.message.planned, Attempt: f.message.failures + 1, MaxAttempts: f.message.attempts(), Crashes: taken.Crashes,
-		Fence: f.fence, Payload: f.message.payload,
+		Fence: f.fence, Payload: bytes.Clone(f.message.payload), // the handler's own: a retry goes with what was enqueued
 	}
 	return Settlement{}, false
 }

@@ -174,15 +174,20 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.
 		l.pending = append(l.spare, l.pending[n:]...)
 		l.spare = nil
 	}
+	waiting := l.begun[:0]
 	for _, f := range l.begun {
-		// One that has ended since is settled, which says more.
-		if len(call.Begun) < maxSettlements && !f.ended {
+		switch {
+		case f.ended: // it is settled, which says more
+		case len(call.Settle)+len(call.Begun) < maxSettlements:
 			call.Begun = append(call.Begun, BegunJob{ID: f.id, Fence: f.fence})
+		default:
+			waiting = append(waiting, f)
+			continue
 		}
 		f.listed = false
 	}
-	clear(l.begun)
-	l.begun = l.begun[:0]
+	clear(l.begun[len(waiting):])
+	l.begun = waiting
 	if !now.Before(l.placesAt) {
 		n = placeable(l.places)
 		call.Place, l.places = l.places[:n:n], l.places[n:]
@@ -190,7 +195,7 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.
 	if take > 0 {
 		call.Serve = l.parked
 	}
-	if len(l.pending) > 0 {
+	if len(l.pending)+len(l.begun) > 0 {
 		l.pendingSince = now.Add(-settleWait) // the rest goes with the next call, at once
 	}
 	l.sent, l.sentAt = call, now

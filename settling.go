@@ -12,6 +12,11 @@ import (
 
 // finish works out how a job's flight ends from what its handler returned.
 func (f *flight) finish(err error) {
+	defer func() {
+		if v := recover(); v != nil { // of the error's own methods
+			f.conclude(f.settle(Outcome{Action: Retried, Err: &PanicError{Value: v, Stack: stack()}}, time.Now()))
+		}
+	}()
 	if err == nil {
 		if f.schedule != "" {
 			f.conclude(f.settle(Outcome{Action: Succeeded}, time.Now()))
@@ -74,7 +79,7 @@ func (f *flight) runRecord(word string, began, ended time.Time) *RunRecord {
 
 // fail notes how an attempt failed, and where if it was a panic.
 func (e *envelope) fail(err error) {
-	e.lastError, e.stack = err.Error(), ""
+	e.lastError, e.stack = fmt.Sprint(err), "" // which survives an Error that panics
 	var panicked *PanicError
 	if errors.As(err, &panicked) {
 		e.stack = string(panicked.Stack)
@@ -85,11 +90,17 @@ func (e *envelope) fail(err error) {
 func (e *envelope) attempts() int { return cmp.Or(e.maxAttempts, DefaultMaxAttempts) }
 
 // delay is how long a job waits for its next attempt after so many failures.
-func (r *registration) delay(failures int) time.Duration {
-	if r.settings.backoff != nil {
-		return min(max(r.settings.backoff(failures), 0), longestDelay)
+func (r *registration) delay(failures int) (d time.Duration) {
+	if r.settings.backoff == nil {
+		return backoff(failures)
 	}
-	return backoff(failures)
+	defer func() {
+		if v := recover(); v != nil {
+			r.log.Error("chime: a Backoff panicked, the default is used", "failures", failures, "panic", v)
+			d = backoff(failures)
+		}
+	}()
+	return min(max(r.settings.backoff(failures), 0), longestDelay)
 }
 
 // backoff is random between 0 and 1 s × 2ⁿ⁻¹ after n failures, at most an hour: full jitter keeps jobs that failed

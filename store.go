@@ -146,7 +146,7 @@ type WorkCall struct {
 	Ahead     int           // of Take, the last so many are taken ahead: not begun until Begun says so
 	Serve     []string      // names that this worker handles and that the last answer called parked
 	Sleep     bool          // register as a sleeper when nothing takeable is left behind
-	Lapses    bool          // and tell of lapses, if asleep
+	Lapses    bool          // tell of lapses; of a call that may sleep
 	SleepOn   bool          // of a call that only settles, and only Finished jobs: a sleeper stays one, and its answer has no Horizon
 	Place     []Placement   // placed in the same round trip, before the rest; needs no session
 }

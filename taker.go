@@ -364,7 +364,7 @@ func (t *taker) rested(l *lane, call *WorkCall, a *WorkAnswer, now time.Time) {
 	if call.SleepOn {
 		return
 	}
-	t.horizon(l, &a.Horizon, call.Lapses && call.Sleep && !a.More && len(a.Taken) < call.Take, now)
+	t.horizon(l, &a.Horizon, call.Lapses, now)
 	left := a.More || len(l.parked) > 0 && !a.Paused
 	l.listed = call.Sleep && !left && len(a.Taken) < call.Take
 	if l.asleep = l.listed; l.asleep {

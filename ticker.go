@@ -16,7 +16,6 @@ const (
 	sweepEvery = 5 * time.Minute  // between two rounds of trimming
 	sweepAgain = time.Minute      // after one that left something
 	sweepSteps = 20               // of a partition in a round
-	owedAtOnce = 100              // schedules that Store.Owed lists for a partition
 	placeTurns = 20               // so often are they listed before other duties have their turn
 	lagToTell  = time.Minute      // a schedule that was owed for longer is told
 	warnAfter  = 10 * time.Second // from the start until workers that handle a schedule's job are missed
@@ -183,7 +182,7 @@ func (t *ticker) placeOwed(ctx context.Context) (time.Duration, error) {
 		if err == nil {
 			err = failed
 		}
-		if err != nil || len(owed) < owedAtOnce || settled == 0 {
+		if err != nil || settled == 0 {
 			return t.pace(leaderTick), err
 		}
 	}

@@ -60,7 +60,7 @@ type partitionKeys struct {
 	callers  string // sorted set: enqueuer → number of its last call, with the time (see enqueue.lua); #enqueued: jobs ever
 	crashes  string // hash: job ID → times its holder vanished; 0: come back without an envelope
 	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms
-	state    string // hash: fence (the last drawn), done (jobs ever), paused, parked (names), layout, large, ttl, crashed (there may be …:crashes)
+	state    string // hash: fence (the last drawn), done (jobs ever), paused, parked (names), layout, large, ttl, crashed (there may be …:crashes), turn
 
 	schedules string // hash: schedule → definition, JSON
 	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; s in place of p: a change or pause

@@ -3,7 +3,7 @@
 -- KEYS[2] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
--- KEYS[5] …:state      hash  fence, layout
+-- KEYS[5] …:state      hash  fence, layout, large
 -- KEYS[6] …:jobs       hash  job ID -> envelope
 -- KEYS[7] …:crashes    hash  job ID -> times its holder vanished
 -- ARGV a schedule each: name, overlap policy, the rest of its definition (a JSON object)
@@ -50,12 +50,12 @@ for i, name in ipairs(names) do
   plans[i] = plan
 end
 
-local answer, drawn = { whole(now_us) }, false
+local answer, drawn, large = { whole(now_us) }, false, false
 for i, plan in ipairs(plans) do
   local name = names[i]
   local owes = 0
   if plan.status == 1 or plan.status == 2 then
-    drawn = true
+    drawn, large = true, large or #plan.text > 2048
     redis.call('HSET', SCHEDULES, name, plan.text)
     if plan.withdrawn then redis.call('ZREM', DUE, plan.withdrawn) end
     if plan.cursor ~= '' then
@@ -73,5 +73,6 @@ for i, plan in ipairs(plans) do
   for _, value in ipairs({ plan.status, plan.old, plan.text, plan.cursor, owes }) do answer[#answer + 1] = value end
 end
 if drawn then redis.call('HSET', STATE, 'fence', whole(draw - 1)) end
+if large then redis.call('HSETNX', STATE, 'large', '1') end -- takes must look at lengths
 if not state[2] then redis.call('HSET', STATE, 'layout', LAYOUT) end
 return answer

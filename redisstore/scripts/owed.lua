@@ -2,7 +2,7 @@
 -- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
 -- KEYS[2] …:schedules  hash  schedule -> definition
 -- KEYS[3] …:cursors    hash  schedule -> cursor
--- ARGV[1] how long, ms; ARGV[2] at most this many
+-- ARGV[1] how long, ms; ARGV[2] at most this many, and about 1 MiB of definitions
 -- Returns time (us), then four values a schedule: name, definition, cursor, since (Unix ms).
 local OWED, SCHEDULES, CURSORS = KEYS[1], KEYS[2], KEYS[3]
 -- uses: clock
@@ -10,7 +10,12 @@ local answer = { whole(now_us) }
 local list = redis.call('ZRANGEBYSCORE', OWED, '-inf', whole(now_ms - tonumber(ARGV[1])), 'LIMIT', 0, tonumber(ARGV[2]), 'WITHSCORES')
 if #list == 0 then return answer end
 local names = {}
-for i = 1, #list, 2 do names[#names + 1] = list[i] end
+local bytes = 0
+for i = 1, #list, 2 do
+  bytes = bytes + redis.call('HSTRLEN', SCHEDULES, list[i])
+  if i > 1 and bytes > 1048576 then break end
+  names[#names + 1] = list[i]
+end
 local definitions = redis.call('HMGET', SCHEDULES, unpack(names))
 local cursors = redis.call('HMGET', CURSORS, unpack(names))
 for i, name in ipairs(names) do

@@ -24,8 +24,13 @@ local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return 1 end
 
 -- The jobs in the order in which they were taken: no two have the same fence.
-local all = redis.call('HGETALL', INFLIGHT)
-local held, left = #all / 2 - 1, STEP
+local held, left = redis.call('HLEN', INFLIGHT) - 1, STEP
+local all
+if held <= 8 * STEP then
+  all = redis.call('HGETALL', INFLIGHT)
+else
+  all = redis.call('HRANDFIELD', INFLIGHT, STEP + 1, 'WITHVALUES') -- to read so many for each step would take too long
+end
 local fences, id_of, begun, names, needed = {}, {}, {}, {}, {}
 for i = 1, #all, 2 do
   local id = all[i]

@@ -1,7 +1,7 @@
 -- work.lua: end the flights of jobs, then take what is due. The one call of a busy worker to a partition.
 -- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun; # -> see below
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
--- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, ttl, done, crashed
+-- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, ttl, done, crashed, turn
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
@@ -20,8 +20,8 @@
 -- ARGV[3]  time to live of the session, ms
 -- ARGV[4]  how many to take at most
 -- ARGV[5]  how many of these, the last ones, are taken ahead: not begun
--- ARGV[6]  0: stay awake; 1: sleep when nothing is left to take and not all that was asked for came; 2: that, and tell of lapses if
---          asleep; 3: sleep on, where it is on the list if it is: of a call that takes nothing and settles only finished jobs
+-- ARGV[6]  0: stay awake; 1: sleep when nothing is left to take and not all that was asked for came; 2: that, and tell of lapses;
+--          3: sleep on, where it is on the list if it is: of a call that takes nothing and settles only finished jobs
 -- ARGV[7]  worker
 -- ARGV[8]  prefix of the wake-up channels
 -- ARGV[9]  host, pid and padding, kept beside the number
@@ -57,6 +57,7 @@ local at_id = at_park + parks
 local at_fence = at_id + settled
 local at_other = at_fence + settled
 local BODY_BYTES = 1048576 -- what one call takes of envelopes, about
+local LARGE_BYTES = 2048 -- an envelope or a definition that is longer is looked at before it is taken
 local OCCURRENCES = 150 -- what one call settles and takes of occurrences: one costs as much as five ordinary jobs, skipped ten
 local RETRY_BEHIND_MS = 3000 -- when an occurrence that came back and finds another in flight tries again
 -- uses: clock layout wake
@@ -70,7 +71,7 @@ local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
 ---------------------------------------------------------------------------------------------------- read: session and state
 
-local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'ttl', 'done', 'crashed')
+local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'ttl', 'done', 'crashed', 'turn')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]
@@ -143,6 +144,7 @@ end
 
 local next_ms = -1
 if not sleeps_on then next_ms = tonumber(redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] or -1) end
+local turn -- whose the odd place is next time, if it changes: 1 of what is due
 local ready_left -- how many this call leaves in ready, as far as it has looked; nil: it has not
 local begun_before -- of the same call again
 if again then
@@ -170,8 +172,10 @@ elseif want > 0 and not paused then
   if left > 0 then
     local ready, due = redis.call('LRANGE', READY, '0', left == want and ARGV[4] or whole(left)), {} -- one more than is wanted
     if next_ms >= 0 and next_ms <= now_ms then due = redis.call('ZRANGEBYSCORE', DUE, '-inf', now_text, 'LIMIT', '0', whole(left)) end
-    -- half of each, the odd one in turn; what one leaves the other gets
-    local half = math.floor((left + number % 2) / 2)
+    -- half of each, the odd place in turn; what one leaves the other gets
+    local odd = state[9] and 1 or 0
+    local half = math.floor((left + odd) / 2)
+    if #due > 0 and #ready > 0 and (large or left % 2 == 1) then turn = 1 - odd end
     local from_due = math.min(#due, math.max(half, left - math.min(#ready, left)))
     local from_ready = math.min(#ready, left - from_due)
     ready_left = #ready - from_ready
@@ -181,9 +185,9 @@ elseif want > 0 and not paused then
     elseif large then
       -- in turn, for the call may be full of bodies before it has all of them
       for i = 1, math.max(from_ready, from_due) do
-        if number % 2 == 1 then add(due, i, math.min(i, from_due), 'd') end
+        if odd == 1 then add(due, i, math.min(i, from_due), 'd') end
         add(ready, i, math.min(i, from_ready), nil)
-        if number % 2 == 0 then add(due, i, math.min(i, from_due), 'd') end
+        if odd == 0 then add(due, i, math.min(i, from_due), 'd') end
       end
     else
       add(ready, 1, from_ready, nil)
@@ -195,7 +199,10 @@ end
 if large and not again then
   local bytes = 0
   for i, id in ipairs(ids) do
-    bytes = bytes + redis.call('HSTRLEN', JOBS, id)
+    local length = redis.call('HSTRLEN', JOBS, id)
+    local name = length == 0 and string.match(id, '^(.-)@')
+    if name then length = 2 * redis.call('HSTRLEN', SCHEDULES, name) end -- it comes with the occurrence and with what is owed
+    bytes = bytes + length
     if i > 1 and bytes > BODY_BYTES then
       for j = #ids, i, -1 do ids[j], from[j] = nil, nil end
       ready_left = nil
@@ -285,6 +292,11 @@ elseif again or n_ids == 0 then
   was_asleep = redis.call('ZREM', IDLE, worker) == 1
 end
 if state[8] and not crashed then redis.call('HDEL', STATE, 'crashed') end
+if turn == 1 then
+  redis.call('HSET', STATE, 'turn', '1')
+elseif turn then
+  redis.call('HDEL', STATE, 'turn')
+end
 if #starting > 0 then redis.call('HSET', INFLIGHT, unpack(starting)) end
 for _, i in ipairs(others_held) do settle(i) end
 
@@ -344,7 +356,7 @@ end
 for i = #front, 1, -1 do redis.call('LPUSH', READY, front[i]) end
 if last or n_taken > 0 then
   -- once a second is enough for a session that lives as long at least
-  if renewed ~= time[1] or ttl_ms < 1000 then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
+  if renewed ~= time[1] or ttl_ms < 5000 then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
   if not again then
     local holder = occurrences and ARGV[9] .. ' ' .. table.concat(kinds) or ARGV[9] -- for the same call again
     redis.call('HSET', INFLIGHT, '#', ARGV[2] .. ' ' .. first_text .. ' ' .. time[1] .. ' ' .. holder, unpack(flying))
@@ -383,7 +395,7 @@ if not more and not paused and next_ms >= 0 and (asleep or was_asleep or next_ms
   place = keep_alarm(next_ms, asleep and worker)
 end
 if place == 0 or paused then next_ms = -1 end
-if asleep and ARGV[6] == '2' then
+if ARGV[6] == '2' then
   -- uses: lapse
   lapse, lapsed = lapses(SESSIONS, math.max(ttl_ms, tonumber(state[6] or 0)))
 end

@@ -191,6 +191,10 @@ settle = function(i)
     end
   else
     if body ~= '' then add_pair(envelopes, id, body) end
+    if #body > LARGE_BYTES and not large then
+      large = '1'
+      redis.call('HSET', STATE, 'large', large)
+    end
     if kind == 'f' or kind == 'l' then
       if kind == 'f' then
         count('/failed', 1)
