@@ -123,7 +123,7 @@ func TestABusyWorkerFindsTheJobsOfAVanishedOne(t *testing.T) {
 			if job.ID == "held" {
 				again = time.Since(began)
 			}
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // its work: fake time in a bubble
 			return nil
 		})
 		stop := b.run(w)
@@ -168,7 +168,7 @@ func TestNeitherDueNorReadyStarves(t *testing.T) {
 					}
 				}
 				mu.Unlock()
-				time.Sleep(100 * time.Millisecond)
+				time.Sleep(100 * time.Millisecond) // its work: fake time in a bubble
 				return nil
 			})
 			stop := b.run(w)
