@@ -11,8 +11,8 @@ func TestIDsAreShortSortedAndDifferent(t *testing.T) {
 	last := ""
 	for range 200_000 {
 		id := newID()
-		if len(id) != 13 || checkName("ID", id) != nil {
-			t.Fatalf("ID %q: want 13 of the alphabet of names", id)
+		if len(id) != 14 || checkName("ID", id) != nil {
+			t.Fatalf("ID %q: want 14 of the alphabet of names", id)
 		}
 		if id <= last {
 			t.Fatalf("ID %q follows %q", id, last)
@@ -47,13 +47,13 @@ func TestIDsMadeTogetherAreLikeThoseMadeAlone(t *testing.T) {
 		var ids idBlock
 		for i := range n {
 			id := ids.next(n - 1 - i)
-			if len(id) != 13 || checkName("ID", id) != nil || id <= last {
+			if len(id) != 14 || checkName("ID", id) != nil || id <= last {
 				t.Fatalf("ID %d of %d, %q, follows %q", i, n, id, last)
 			}
 			last = id
 		}
 		if ids.left != "" {
-			t.Errorf("of %d IDs wanted %d were made too many", n, len(ids.left)/13)
+			t.Errorf("of %d IDs wanted %d were made too many", n, len(ids.left)/14)
 		}
 		if id := newID(); id <= last {
 			t.Fatalf("ID %q alone follows %q", id, last)
