@@ -5,9 +5,11 @@ package faultproxy
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -176,7 +178,13 @@ func TestRefuseEndsNewConnectionsOnly(t *testing.T) {
 	must(t, client.Ping(t.Context()).Err())
 	proxy.Refuse(true)
 	must(t, client.Ping(t.Context()).Err())
-	if _, err := dial(t, proxy).ReadByte(); err == nil || err == context.DeadlineExceeded {
+	conn, err := net.Dial("tcp", proxy.Addr())
+	if err == nil { // else it was ended before it had begun
+		defer conn.Close()
+		must(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+		_, err = conn.Read(make([]byte, 1))
+	}
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("a new connection: %v, want it ended", err)
 	}
 	proxy.Refuse(false)
