@@ -38,11 +38,11 @@ type fakeJobStore struct {
 	deaf    bool  // subscriptions are not confirmed
 }
 
-// A fakePartition is what the scripts keep of one partition.
 func (s *fakeJobStore) Announce(context.Context, []Handled) error { return nil }
 
 func (s *fakeJobStore) Unhandled(context.Context, []Handled) ([]Handled, error) { return nil, nil }
 
+// A fakePartition is what the scripts keep of one partition.
 type fakePartition struct {
 	ready    []string
 	due      map[string]time.Time

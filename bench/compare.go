@@ -34,7 +34,7 @@ func (s samples) compare(measure, figure, peer string, less bool) (c comparison,
 		if !both || one.Measure != measure || one.Figure != figure || one.Peer != peer {
 			continue
 		}
-		if divisor := ratioDivisor(chime, one.Value, less); divisor == 0 {
+		if less && chime == 0 || !less && one.Value == 0 {
 			return c, false // none of something is not so many times less than some
 		}
 		ratios = append(ratios, ratio(chime, one.Value, less))
@@ -58,13 +58,6 @@ func ratio(chime, peer float64, less bool) float64 {
 		return peer / chime
 	}
 	return chime / peer
-}
-
-func ratioDivisor(chime, peer float64, less bool) float64 {
-	if less {
-		return chime
-	}
-	return peer
 }
 
 // String says the median.
