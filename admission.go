@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 const admitTogether = 64 // so many flights are handed to the slots at once, so that the first do not wait for the last
@@ -39,7 +41,7 @@ func (t *taker) admitJobs(a *arrival, now time.Time) {
 // admit decides what becomes of a job that a call has brought, with so many others behind it: most run, now or as soon as
 // a slot is free, and are returned. What cannot run here is parked, what nobody can run is dead, and what comes too late is
 // missed.
-func (t *taker) admit(a *arrival, taken *TakenJob, others int, now time.Time) *flight {
+func (t *taker) admit(a *arrival, taken *protocol.TakenJob, others int, now time.Time) *flight {
 	s := a.session
 	f := t.hangar.flight(len(taken.Body), others)
 	f.session, f.id, f.fence, f.ahead, f.clock = s, taken.ID, taken.Fence, !taken.Begun, a.clock
@@ -66,7 +68,7 @@ func (t *taker) admit(a *arrival, taken *TakenJob, others int, now time.Time) *f
 func (t *taker) giveBack(f *flight, now time.Time) {
 	f.settled = true
 	if !f.session.lost {
-		f.session.lane.keep(Settlement{ID: f.id, Fence: f.fence, Kind: SettleBack}, now)
+		f.session.lane.keep(protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleBack}, now)
 	}
 }
 
@@ -132,7 +134,7 @@ func (t *taker) slotsDue(now time.Time) time.Time {
 }
 
 // refuse settles what is not to run here.
-func (t *taker) refuse(f *flight, taken *TakenJob, now time.Time) (s Settlement, refused bool) {
+func (t *taker) refuse(f *flight, taken *protocol.TakenJob, now time.Time) (s protocol.Settlement, refused bool) {
 	p, err := t.read(f, taken)
 	name := f.message.name
 	switch {
@@ -144,7 +146,7 @@ func (t *taker) refuse(f *flight, taken *TakenJob, now time.Time) (s Settlement,
 	case taken.Crashes >= t.worker.options.MaxCrashes:
 		return t.bury(f, fmt.Sprintf("its worker vanished %d times", taken.Crashes)), true
 	case p != nil && taken.New && !p.runs(f.message.planned, f.clock.store):
-		return Settlement{ID: f.id, Fence: f.fence, Kind: SettleMissed, Run: f.runRecord("missed", now, now)}, true
+		return protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleMissed, Run: f.runRecord("missed", now, now)}, true
 	}
 	f.handler = t.worker.handlers[name]
 	if f.handler == nil {
@@ -156,22 +158,22 @@ func (t *taker) refuse(f *flight, taken *TakenJob, now time.Time) (s Settlement,
 		Planned: f.message.planned, Attempt: f.message.failures + 1, MaxAttempts: f.message.attempts(), Crashes: taken.Crashes,
 		Fence: f.fence, Payload: bytes.Clone(f.message.payload), // the handler's own: a retry goes with what was enqueued
 	}
-	return Settlement{}, false
+	return protocol.Settlement{}, false
 }
 
 // park sets a job aside for a worker that can run it.
-func (t *taker) park(f *flight, reason string, now time.Time) Settlement {
+func (t *taker) park(f *flight, reason string, now time.Time) protocol.Settlement {
 	if t.reminders.due("park "+f.message.name, now) {
 		t.log.Warn("chime: jobs are parked until a worker that can run them asks for them", "job", f.message.name, "id", f.id, "queue", f.session.lane.partition.Queue, "reason", reason)
 	}
-	return Settlement{ID: f.id, Fence: f.fence, Kind: SettlePark, Name: f.message.name}
+	return protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettlePark, Name: f.message.name}
 }
 
 // bury ends a job that nobody is to run.
-func (t *taker) bury(f *flight, reason string) Settlement {
+func (t *taker) bury(f *flight, reason string) protocol.Settlement {
 	t.log.Error("chime: job is dead", "job", f.message.name, "id", f.id, "queue", f.session.lane.partition.Queue, "reason", reason)
 	f.message.fail(errors.New(reason))
-	s := Settlement{ID: f.id, Fence: f.fence, Kind: SettleDead, Body: f.message.encode(), Failed: true}
+	s := protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleDead, Body: f.message.encode(), Failed: true}
 	if f.schedule != "" {
 		now := time.Now()
 		s.Run = f.runRecord("dead", now, now)

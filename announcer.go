@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // announceEvery is how often a worker says which jobs it handles.
@@ -12,16 +14,16 @@ const announceEvery = 2 * time.Minute
 // An announcer is the loop that says what a worker handles, so that a scheduler can warn of schedules whose jobs nobody runs.
 // Nothing else depends on it.
 type announcer struct {
-	store   Store
+	store   protocol.Store
 	log     *slog.Logger
-	handled []Handled
+	handled []protocol.Handled
 }
 
 func newAnnouncer(w *Worker) *announcer {
 	a := &announcer{store: w.store, log: w.options.Logger}
 	for queue := range w.options.Queues {
 		for name := range w.handlers {
-			a.handled = append(a.handled, Handled{Queue: queue, Name: name})
+			a.handled = append(a.handled, protocol.Handled{Queue: queue, Name: name})
 		}
 	}
 	return a

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // An Item is one job for EnqueueMany.
@@ -41,7 +43,7 @@ func (e *Enqueuer) EnqueueMany(ctx context.Context, items []Item) ([]Receipt, er
 
 // A manifest is the checked items of one EnqueueMany. Its memory is used again once the store has them all.
 type manifest struct {
-	items  []EnqueueItem
+	items  []protocol.EnqueueItem
 	queues []string // of the items; empty: all go to queue
 	queue  string
 	room   bodies
@@ -111,7 +113,7 @@ func (m *manifest) route(i int, queue string) {
 
 // batch is what of many items goes to one partition; of says where each was among them, nil that they are all.
 type batch struct {
-	partition Partition
+	partition protocol.Partition
 	parcel    *parcel
 	of        []int
 }
@@ -136,11 +138,11 @@ func (m *manifest) split(ctx context.Context, e *Enqueuer) ([]batch, error) {
 		if n == 1 {
 			all := newParcel()
 			all.items = m.items
-			return []batch{{partition: Partition{Queue: m.queue}, parcel: all}}, nil
+			return []batch{{partition: protocol.Partition{Queue: m.queue}, parcel: all}}, nil
 		}
 	}
 	var batches []batch
-	places := make(map[Partition]int)
+	places := make(map[protocol.Partition]int)
 	for i := range m.items {
 		queue := m.queue
 		if len(m.queues) > 0 {
@@ -150,7 +152,7 @@ func (m *manifest) split(ctx context.Context, e *Enqueuer) ([]batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		partition := Partition{Queue: queue, Index: PartitionOf(m.items[i].ID, n)}
+		partition := protocol.Partition{Queue: queue, Index: protocol.PartitionOf(m.items[i].ID, n)}
 		at, ok := places[partition]
 		if !ok {
 			at = len(batches)
@@ -163,7 +165,7 @@ func (m *manifest) split(ctx context.Context, e *Enqueuer) ([]batch, error) {
 }
 
 func (e *Enqueuer) sendMany(ctx context.Context, batches []batch, receipts []Receipt) error {
-	partitions := make([]Partition, len(batches))
+	partitions := make([]protocol.Partition, len(batches))
 	parcels := make([]*parcel, len(batches))
 	for i, b := range batches {
 		partitions[i], parcels[i] = b.partition, b.parcel

@@ -7,19 +7,21 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // instantStore answers at once and keeps nothing: what is measured is the enqueuer.
-type instantStore struct{ Store }
+type instantStore struct{ protocol.Store }
 
 func (instantStore) Check(context.Context) error { return nil }
 
 func (instantStore) Partitions(context.Context, string) (int, error) { return 1, nil }
 
-func (instantStore) Enqueue(_ context.Context, calls []EnqueueCall) []EnqueueAnswer {
-	answers := make([]EnqueueAnswer, len(calls))
+func (instantStore) Enqueue(_ context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {
+	answers := make([]protocol.EnqueueAnswer, len(calls))
 	for i := range answers {
-		answers[i] = EnqueueAnswer{Now: time.Now(), Existing: make([]bool, len(calls[i].Items))}
+		answers[i] = protocol.EnqueueAnswer{Now: time.Now(), Existing: make([]bool, len(calls[i].Items))}
 	}
 	return answers
 }
@@ -113,9 +115,9 @@ func TestLargeBodiesAreNotKept(t *testing.T) {
 func TestBodiesOfACallThatFailedAreNotOverwritten(t *testing.T) {
 	store := newEnqueueStore(t, 1)
 	e := quietEnqueuer(store, EnqueuerOptions{})
-	var kept []EnqueueItem
+	var kept []protocol.EnqueueItem
 	var texts []string
-	store.fault = func(_ int, call EnqueueCall) (before, after error) {
+	store.fault = func(_ int, call protocol.EnqueueCall) (before, after error) {
 		for _, item := range call.Items {
 			kept, texts = append(kept, item), append(texts, string(item.Body))
 		}
@@ -146,7 +148,7 @@ func TestBodiesOfACallUnderWayAreNotOverwritten(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting, goOn := make(chan struct{}), make(chan struct{})
 	first := true
-	store.fault = func(_ int, call EnqueueCall) (before, after error) {
+	store.fault = func(_ int, call protocol.EnqueueCall) (before, after error) {
 		if first {
 			first = false
 			close(waiting)

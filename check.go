@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // checkTimeout is how long one look at the store may take.
@@ -13,7 +15,7 @@ const checkTimeout = 10 * time.Second
 
 // waitFit returns nil as soon as the store can be trusted with jobs, an error that wraps ErrUnfit when waiting will not
 // help, or ctx.Err(). While it waits it says so: at once, once a minute, and when it is over. Who names the role.
-func waitFit(ctx context.Context, store Store, logger *slog.Logger, who string) error {
+func waitFit(ctx context.Context, store protocol.Store, logger *slog.Logger, who string) error {
 	t := trouble{log: logger.With("role", who)}
 	for failures := 1; ; failures++ {
 		err := checkOnce(ctx, store)
@@ -34,7 +36,7 @@ func waitFit(ctx context.Context, store Store, logger *slog.Logger, who string) 
 	}
 }
 
-func checkOnce(ctx context.Context, store Store) error {
+func checkOnce(ctx context.Context, store protocol.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	return store.Check(ctx)

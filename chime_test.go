@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // fakeRole tells what happens to it.
@@ -145,7 +147,7 @@ func TestWhatIsWrongComesBackBeforeAnythingStarts(t *testing.T) {
 		"one twice":       {[]Role{good, good}, []string{"roles 0 and 1 are the same"}},
 		"one that runs":   {[]Role{good, &fakeRole{diary: d, ran: true}}, []string{"runs already"}},
 		"options of two":  {[]Role{&fakeRole{diary: d, bad: errors.New("x is bad")}, good, &fakeRole{diary: d, bad: errors.New("y is bad")}}, []string{"x is bad", "y is bad"}},
-		"worker's option": {[]Role{good, NewWorker(newEnqueueStore(t, 1), WorkerOptions{Concurrency: -1})}, []string{"oncurrency"}},
+		"worker's option": {[]Role{good, NewWorker(asStore(newEnqueueStore(t, 1)), WorkerOptions{Concurrency: -1})}, []string{"oncurrency"}},
 	} {
 		err := Run(t.Context(), test.roles...)
 		for _, want := range test.want {
@@ -160,7 +162,7 @@ func TestWhatIsWrongComesBackBeforeAnythingStarts(t *testing.T) {
 }
 
 type checkStore struct {
-	Store
+	protocol.Store
 	check func() error
 }
 

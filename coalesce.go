@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // coalescer carries jobs to the store. A partition has one call under way at a time; what arrives meanwhile gathers and
@@ -18,7 +20,7 @@ import (
 // A call whose outcome is unknown is sent again, unchanged and under its number, until it is answered or the time is up.
 // The time is the call's own: whoever stops waiting takes back what has not been sent, and never what is another's.
 type coalescer struct {
-	store   Store
+	store   protocol.Store
 	caller  string
 	timeout time.Duration
 
@@ -31,7 +33,7 @@ type coalescer struct {
 	first atomic.Pointer[patience] // of first attempts now
 
 	mu     sync.Mutex
-	routes map[Partition]*route
+	routes map[protocol.Partition]*route
 
 	spare sync.Pool // *parcel; not shared with other enqueuers, for the sake of tests in bubbles of fake time
 }
@@ -43,8 +45,8 @@ type patience struct {
 	began time.Time
 }
 
-func newCoalescer(store Store, timeout time.Duration, logger *slog.Logger) *coalescer {
-	return &coalescer{store: store, caller: newID(), timeout: timeout, trouble: trouble{log: logger}, routes: make(map[Partition]*route)}
+func newCoalescer(store protocol.Store, timeout time.Duration, logger *slog.Logger) *coalescer {
+	return &coalescer{store: store, caller: newID(), timeout: timeout, trouble: trouble{log: logger}, routes: make(map[protocol.Partition]*route)}
 }
 
 // single returns a parcel for one item, whose body goes into its room.
@@ -63,7 +65,7 @@ func (c *coalescer) reuse(p *parcel) {
 		p.room = bodies{}
 	}
 	p.room.reuse(maxSpareBody)
-	p.one[0], p.existing, p.sent, p.err = EnqueueItem{}, nil, 0, nil
+	p.one[0], p.existing, p.sent, p.err = protocol.EnqueueItem{}, nil, 0, nil
 	c.spare.Put(p)
 }
 
@@ -75,7 +77,7 @@ func (c *coalescer) now() time.Time { return time.Now().Add(time.Duration(c.ahea
 
 // post hands parcels over, each to its partition. A caller who waits for nothing else (its ctx never ends) makes the first call
 // itself: two switches between goroutines cost more than all else on the way of a single job.
-func (c *coalescer) post(partitions []Partition, parcels []*parcel, waits bool) {
+func (c *coalescer) post(partitions []protocol.Partition, parcels []*parcel, waits bool) {
 	now := time.Now()
 	var idle []*route
 	c.mu.Lock()
@@ -101,10 +103,10 @@ func (c *coalescer) post(partitions []Partition, parcels []*parcel, waits bool) 
 	}
 }
 
-func (c *coalescer) route(partition Partition) *route {
+func (c *coalescer) route(partition protocol.Partition) *route {
 	r := c.routes[partition]
 	if r == nil {
-		r = &route{call: EnqueueCall{Partition: partition, Caller: c.caller}}
+		r = &route{call: protocol.EnqueueCall{Partition: partition, Caller: c.caller}}
 		r.alone[0] = r
 		c.routes[partition] = r
 	}
@@ -241,7 +243,7 @@ func (c *coalescer) patience(now time.Time) context.Context {
 func (c *coalescer) attempt(ctx context.Context, routes []*route) (open []*route) {
 	calls := routes[0].sent[:1]
 	if len(routes) > 1 {
-		calls = make([]EnqueueCall, len(routes))
+		calls = make([]protocol.EnqueueCall, len(routes))
 	}
 	for i, r := range routes {
 		calls[i] = r.call
@@ -293,7 +295,7 @@ func (c *coalescer) over(r *route) {
 	c.trouble.end(r, time.Now())
 }
 
-func answerErr(answers []EnqueueAnswer, i int) error {
+func answerErr(answers []protocol.EnqueueAnswer, i int) error {
 	if i >= len(answers) {
 		return errors.New("store gave no answer")
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -48,10 +49,10 @@ type definitionBody struct {
 }
 
 // declaration checks a schedule and puts it into the form in which it is stored. All that is wrong comes back, joined.
-func declaration(name string, rec recurrence.Recurrence, options []ScheduleOption) (Declaration, error) {
+func declaration(name string, rec recurrence.Recurrence, options []ScheduleOption) (protocol.Declaration, error) {
 	settings := scheduleSettings{overlap: OverlapSkip, misfire: MisfireRunOnce, grace: DefaultGrace, jobName: name}
 	settings.queue = DefaultQueue
-	if err := checkName("name", name); err != nil {
+	if err := protocol.CheckName("name", name); err != nil {
 		settings.problems = append(settings.problems, err)
 	}
 	for _, option := range options {
@@ -74,7 +75,7 @@ func declaration(name string, rec recurrence.Recurrence, options []ScheduleOptio
 		settings.refuse("args: %w", err)
 	}
 	if err := settings.err(); err != nil {
-		return Declaration{}, err
+		return protocol.Declaration{}, err
 	}
 	body := definitionBody{
 		Version: definitionVersion, Job: settings.jobName, Recurrence: rec, Misfire: settings.misfire, Grace: settings.grace.String(),
@@ -86,9 +87,9 @@ func declaration(name string, rec recurrence.Recurrence, options []ScheduleOptio
 	body.setPayload(payload)
 	text, err := body.canonical()
 	if err != nil {
-		return Declaration{}, err
+		return protocol.Declaration{}, err
 	}
-	return Declaration{Name: name, Queue: settings.queue, Overlap: settings.overlap, Body: text}, nil
+	return protocol.Declaration{Name: name, Queue: settings.queue, Overlap: string(settings.overlap), Body: text}, nil
 }
 
 // setPayload keeps arguments that are JSON as JSON, for those who read the definition.
@@ -140,7 +141,7 @@ func parseDefinition(text []byte) (*definition, error) {
 	if err := json.Unmarshal(text, d); err != nil {
 		return nil, notHere(fmt.Errorf("the definition cannot be read: %w", err))
 	}
-	if err := checkName("the definition's job", d.Job); err != nil {
+	if err := protocol.CheckName("the definition's job", d.Job); err != nil {
 		return nil, err
 	}
 	if year := d.Created.UTC().Year(); year < 1900 || year > 2199 {

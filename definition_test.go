@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
 // storedText is a declaration as the store keeps it.
-func storedText(d Declaration, state string, revision int64, created time.Time) []byte {
+func storedText(d protocol.Declaration, state string, revision int64, created time.Time) []byte {
 	return fmt.Appendf(nil, `{"revision":%d,"state":"%s","created":"%s","overlap":"%s",%s`,
 		revision, state, created.UTC().Format(time.RFC3339), d.Overlap, d.Body[1:])
 }
@@ -241,7 +242,7 @@ func FuzzDefinition(f *testing.F) {
 		if !ok {
 			return
 		}
-		placement := p.next(Owed{Cursor: Cursor{At: at, Used: 1, Placed: true}, Since: at.Add(3 * time.Hour)})
+		placement := p.next(protocol.Owed{Cursor: protocol.Cursor{At: at, Used: 1, Placed: true}, Since: at.Add(3 * time.Hour)})
 		if len(placement.Instants) > catchUpMost || placement.Missed < 0 || placement.Missed > missedMost {
 			t.Fatalf("%d instants, %d missed", len(placement.Instants), placement.Missed)
 		}

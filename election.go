@@ -5,12 +5,14 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // An election is one candidate's part in choosing the leader. Leading is a matter of speed only, so a candidate that was
 // stopped for a while and still thinks it leads does no harm.
 type election struct {
-	store LeaderStore
+	store protocol.LeaderStore
 	id    string
 	ttl   time.Duration
 	log   *slog.Logger
@@ -57,7 +59,7 @@ func (e *election) abdicate(ctx context.Context) error {
 		return nil
 	}
 	e.term, e.asked = 0, false
-	return e.store.Abdicate(ctx, e.id)
+	return e.store.Resign(ctx, e.id)
 }
 
 // reached tells whether an instant has come, by the monotonic clock or by the wall's: while a machine sleeps the first stands

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -87,7 +88,7 @@ func TestTheEndDoesNotWaitForAStoreThatHangs(t *testing.T) {
 
 type hangingAbdicate struct{ *fakeScheduleStore }
 
-func (s hangingAbdicate) Abdicate(ctx context.Context, _ string) error {
+func (s hangingAbdicate) Resign(ctx context.Context, _ string) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -138,7 +139,7 @@ func TestALeaderReapsAtTheSecondLookAndTrimsALittle(t *testing.T) {
 		stop := scheduling(t, store, declaring(t, "beat", everyMinute))
 		pass(time.Second)
 		store.mu.Lock()
-		store.lapsed = []LapsedSession{{Session: "gone", Lapse: time.Now()}}
+		store.lapsed = []protocol.LapsedSession{{Session: "gone", Lapse: time.Now()}}
 		store.mu.Unlock()
 		pass(leaderLook + 3*time.Second)
 		if store.count("look") < 2 {

@@ -11,12 +11,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // enqueueStore is the part of a Store that an Enqueuer uses, in memory. It keeps every job, counts every call, and holds
 // the enqueuer to the protocol of EnqueueCall.
 type enqueueStore struct {
-	Store
+	protocol.Store
 	t          testing.TB
 	partitions int
 	rtt        time.Duration // of a call
@@ -26,17 +28,17 @@ type enqueueStore struct {
 
 	mu     sync.Mutex
 	server sync.Mutex
-	last   map[Partition]EnqueueCall
-	jobs   map[string]EnqueueItem
+	last   map[protocol.Partition]protocol.EnqueueCall
+	jobs   map[string]protocol.EnqueueItem
 	order  []string
-	calls  []EnqueueCall
+	calls  []protocol.EnqueueCall
 	trips  int
 	asked  int
-	under  map[Partition]bool
+	under  map[protocol.Partition]bool
 	added  atomic.Int64
 
 	// fault, if set, is asked about each call: an error before or after it is carried out.
-	fault func(n int, call EnqueueCall) (before, after error)
+	fault func(n int, call protocol.EnqueueCall) (before, after error)
 	// askFault is the same for Partitions, checkFault for Check.
 	askFault   func(n int) error
 	checkFault func(ctx context.Context, n int) error
@@ -46,7 +48,7 @@ type enqueueStore struct {
 func newEnqueueStore(t testing.TB, partitions int) *enqueueStore {
 	return &enqueueStore{
 		t: t, partitions: partitions, keep: true,
-		last: make(map[Partition]EnqueueCall), jobs: make(map[string]EnqueueItem), under: make(map[Partition]bool),
+		last: make(map[protocol.Partition]protocol.EnqueueCall), jobs: make(map[string]protocol.EnqueueItem), under: make(map[protocol.Partition]bool),
 	}
 }
 
@@ -73,7 +75,7 @@ func (s *enqueueStore) Partitions(ctx context.Context, queue string) (int, error
 	return s.partitions, nil
 }
 
-func (s *enqueueStore) Enqueue(ctx context.Context, calls []EnqueueCall) []EnqueueAnswer {
+func (s *enqueueStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {
 	s.mu.Lock()
 	s.trips++
 	for _, call := range calls {
@@ -84,7 +86,7 @@ func (s *enqueueStore) Enqueue(ctx context.Context, calls []EnqueueCall) []Enque
 	}
 	s.mu.Unlock()
 	wait(ctx, s.rtt/2)
-	answers := make([]EnqueueAnswer, len(calls))
+	answers := make([]protocol.EnqueueAnswer, len(calls))
 	for i, call := range calls {
 		answers[i] = s.enqueue(call)
 	}
@@ -108,7 +110,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (s *enqueueStore) enqueue(call EnqueueCall) EnqueueAnswer {
+func (s *enqueueStore) enqueue(call protocol.EnqueueCall) protocol.EnqueueAnswer {
 	if s.perCall > 0 {
 		s.server.Lock()
 		for end := time.Now().Add(s.perCall + time.Duration(len(call.Items))*s.perItem); time.Now().Before(end); {
@@ -122,17 +124,17 @@ func (s *enqueueStore) enqueue(call EnqueueCall) EnqueueAnswer {
 		var before error
 		if before, after = s.fault(len(s.calls)+1, call); before != nil {
 			s.calls = append(s.calls, copyCall(call))
-			return EnqueueAnswer{Err: before}
+			return protocol.EnqueueAnswer{Err: before}
 		}
 	}
 	answer := s.apply(call)
 	if after != nil {
-		return EnqueueAnswer{Err: after}
+		return protocol.EnqueueAnswer{Err: after}
 	}
 	return answer
 }
 
-func copyCall(call EnqueueCall) EnqueueCall {
+func copyCall(call protocol.EnqueueCall) protocol.EnqueueCall {
 	call.Items = slices.Clone(call.Items) // the memory is the caller's again once the call is answered
 	for i := range call.Items {
 		call.Items[i].Body = bytes.Clone(call.Items[i].Body)
@@ -140,8 +142,8 @@ func copyCall(call EnqueueCall) EnqueueCall {
 	return call
 }
 
-func (s *enqueueStore) apply(call EnqueueCall) EnqueueAnswer {
-	answer := EnqueueAnswer{Now: time.Now(), Existing: make([]bool, len(call.Items))}
+func (s *enqueueStore) apply(call protocol.EnqueueCall) protocol.EnqueueAnswer {
+	answer := protocol.EnqueueAnswer{Now: time.Now(), Existing: make([]bool, len(call.Items))}
 	last := s.last[call.Partition]
 	size := 0
 	for _, item := range call.Items {

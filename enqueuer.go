@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // EnqueuerOptions are good as they are.
@@ -34,7 +36,7 @@ func (o EnqueuerOptions) withDefaults() EnqueuerOptions {
 
 func (o EnqueuerOptions) validate() error {
 	var bad []error
-	if err := checkName("EnqueuerOptions.Queue", o.Queue); err != nil {
+	if err := protocol.CheckName("EnqueuerOptions.Queue", o.Queue); err != nil {
 		bad = append(bad, err)
 	}
 	if o.MaxPayload < 0 || o.MaxPayload > maxEncoded {
@@ -48,7 +50,7 @@ func (o EnqueuerOptions) validate() error {
 
 // An Enqueuer puts jobs on queues. Any number of goroutines may use one, and should: their calls travel together.
 type Enqueuer struct {
-	store   Store
+	store   protocol.Store
 	options EnqueuerOptions
 	bad     error
 	sender  *coalescer
@@ -77,7 +79,8 @@ type Receipt struct {
 }
 
 // NewEnqueuer returns an enqueuer. It does no I/O; bad options come back from the first call.
-func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
+func NewEnqueuer(with Store, options EnqueuerOptions) *Enqueuer {
+	store := protocolOf(with)
 	options = options.withDefaults()
 	e := &Enqueuer{
 		store: store, options: options, bad: options.validate(),
@@ -87,7 +90,7 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 	}
 	e.checked <- false
 	if store == nil {
-		e.bad = errors.Join(errors.New("store is nil"), e.bad)
+		e.bad = errors.Join(errNilStore, e.bad)
 	}
 	return e
 }
@@ -125,7 +128,7 @@ func (e *Enqueuer) enqueueOne(ctx context.Context, queue string, p *parcel) (exi
 		e.sender.reuse(p)
 		return false, err
 	}
-	partition := [1]Partition{{Queue: queue, Index: PartitionOf(p.one[0].ID, n)}}
+	partition := [1]protocol.Partition{{Queue: queue, Index: protocol.PartitionOf(p.one[0].ID, n)}}
 	e.sender.post(partition[:], []*parcel{p}, ctx.Done() == nil)
 	if err := e.wait(ctx, p); err != nil {
 		return false, err // p may still be in a call: it is not used again
@@ -169,15 +172,15 @@ func (e *Enqueuer) apply(options []EnqueueOption, s *enqueueSettings) {
 }
 
 // item checks one job and makes its body in room. The item has its ID even with an error, unless that is what is wrong.
-func (e *Enqueuer) item(item *EnqueueItem, id string, s *enqueueSettings, name string, args any, now time.Time, room *bodies) error {
-	*item = EnqueueItem{ID: id, Own: s.own, In: s.in, At: s.at}
-	if s.own && checkName("ID", id) != nil {
+func (e *Enqueuer) item(item *protocol.EnqueueItem, id string, s *enqueueSettings, name string, args any, now time.Time, room *bodies) error {
+	*item = protocol.EnqueueItem{ID: id, Own: s.own, In: s.in, At: s.at}
+	if s.own && protocol.CheckName("ID", id) != nil {
 		item.ID = ""
 	}
 	if e.bad != nil {
 		return e.bad
 	}
-	if err := checkName("job name", name); err != nil {
+	if err := protocol.CheckName("job name", name); err != nil {
 		s.refuse("%w", err)
 	}
 	payload, buf, err := encodeArgs(args, e.options.MaxPayload)

@@ -13,11 +13,13 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
-func quietEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
+func quietEnqueuer(store protocol.Store, options EnqueuerOptions) *Enqueuer {
 	options.Logger = slog.New(slog.DiscardHandler)
-	return NewEnqueuer(store, options)
+	return NewEnqueuer(asStore(store), options)
 }
 
 func TestWhatIsEnqueuedIsWhatTheOptionsSay(t *testing.T) {
@@ -27,21 +29,21 @@ func TestWhatIsEnqueuedIsWhatTheOptionsSay(t *testing.T) {
 		at := time.Now().Add(time.Hour)
 		for name, test := range map[string]struct {
 			options []EnqueueOption
-			want    func(EnqueueItem, envelope, Partition) bool
+			want    func(protocol.EnqueueItem, envelope, protocol.Partition) bool
 		}{
-			"now": {nil, func(i EnqueueItem, e envelope, p Partition) bool {
+			"now": {nil, func(i protocol.EnqueueItem, e envelope, p protocol.Partition) bool {
 				return i.In == 0 && i.At.IsZero() && !i.Own && e.maxAttempts == 0 && e.timeout == 0 && p.Queue == "default" && e.planned.Equal(time.Now())
 			}},
-			"in": {[]EnqueueOption{In(time.Minute)}, func(i EnqueueItem, e envelope, p Partition) bool {
+			"in": {[]EnqueueOption{In(time.Minute)}, func(i protocol.EnqueueItem, e envelope, p protocol.Partition) bool {
 				return i.In == time.Minute && e.planned.Equal(time.Now().Add(time.Minute))
 			}},
-			"in the past": {[]EnqueueOption{In(-time.Minute)}, func(i EnqueueItem, e envelope, p Partition) bool {
+			"in the past": {[]EnqueueOption{In(-time.Minute)}, func(i protocol.EnqueueItem, e envelope, p protocol.Partition) bool {
 				return i.In == 0 && i.At.IsZero()
 			}},
-			"at": {[]EnqueueOption{At(at)}, func(i EnqueueItem, e envelope, p Partition) bool {
+			"at": {[]EnqueueOption{At(at)}, func(i protocol.EnqueueItem, e envelope, p protocol.Partition) bool {
 				return i.In == 0 && i.At.Equal(at) && e.planned.Equal(at)
 			}},
-			"own": {[]EnqueueOption{ID("own"), Queue("mail"), MaxAttempts(3), Timeout(time.Minute)}, func(i EnqueueItem, e envelope, p Partition) bool {
+			"own": {[]EnqueueOption{ID("own"), Queue("mail"), MaxAttempts(3), Timeout(time.Minute)}, func(i protocol.EnqueueItem, e envelope, p protocol.Partition) bool {
 				return i.ID == "own" && i.Own && p.Queue == "mail" && e.maxAttempts == 3 && e.timeout == time.Minute
 			}},
 		} {
@@ -56,7 +58,7 @@ func TestWhatIsEnqueuedIsWhatTheOptionsSay(t *testing.T) {
 			if err != nil || env.name != "report" || string(env.payload) != "payload" || !test.want(item, env, call.Partition) {
 				t.Errorf("%s: sent %+v with %+v to %v", name, item, env, call.Partition)
 			}
-			if item.ID != receipt.ID || call.Partition.Index != PartitionOf(item.ID, 4) {
+			if item.ID != receipt.ID || call.Partition.Index != protocol.PartitionOf(item.ID, 4) {
 				t.Errorf("%s: receipt says %q, %q was sent to %v", name, receipt.ID, item.ID, call.Partition)
 			}
 		}
@@ -259,7 +261,7 @@ func TestSlowPartitionHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{})
-		store.fault = func(_ int, call EnqueueCall) (before, after error) {
+		store.fault = func(_ int, call protocol.EnqueueCall) (before, after error) {
 			if call.Partition.Queue == "bad" {
 				return errLost, nil
 			}
@@ -291,7 +293,7 @@ func TestLostReplyIsRepeatedUnchangedAndAddsNothingTwice(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		store.rtt = time.Millisecond
 		e := quietEnqueuer(store, EnqueuerOptions{})
-		store.fault = func(n int, _ EnqueueCall) (before, after error) {
+		store.fault = func(n int, _ protocol.EnqueueCall) (before, after error) {
 			switch n % 4 {
 			case 1:
 				return nil, errLost
@@ -320,7 +322,7 @@ func TestUnknownOutcomeIsSaidAndRepeatedSafely(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{SendTimeout: time.Second})
 		down := true
-		store.fault = func(int, EnqueueCall) (before, after error) {
+		store.fault = func(int, protocol.EnqueueCall) (before, after error) {
 			if down {
 				return nil, errLost
 			}
@@ -374,7 +376,7 @@ type hangingStore struct {
 	attempts int
 }
 
-func (s *hangingStore) Enqueue(ctx context.Context, calls []EnqueueCall) []EnqueueAnswer {
+func (s *hangingStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {
 	s.attempts++
 	if s.answers {
 		return s.enqueueStore.Enqueue(ctx, calls)
@@ -383,14 +385,14 @@ func (s *hangingStore) Enqueue(ctx context.Context, calls []EnqueueCall) []Enque
 		s.t.Errorf("attempt %d has %v, %v; want one of 7 to 8 seconds, and what is left of 8", s.attempts, time.Until(end), ok)
 	}
 	<-ctx.Done()
-	return []EnqueueAnswer{{Err: ctx.Err()}}
+	return []protocol.EnqueueAnswer{{Err: ctx.Err()}}
 }
 
 func TestFullStoreIsSaidAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{})
-		store.fault = func(int, EnqueueCall) (before, after error) { return fmt.Errorf("oom: %w", ErrStoreFull), nil }
+		store.fault = func(int, protocol.EnqueueCall) (before, after error) { return fmt.Errorf("oom: %w", ErrStoreFull), nil }
 		start := time.Now()
 		receipt, err := e.Enqueue(t.Context(), "a", nil)
 		if !errors.Is(err, ErrStoreFull) || strings.Contains(err.Error(), "unknown") || time.Since(start) > 0 || receipt.ID == "" {
@@ -406,7 +408,7 @@ func TestFullStoreAfterALostReplyIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{})
-		store.fault = func(n int, _ EnqueueCall) (before, after error) {
+		store.fault = func(n int, _ protocol.EnqueueCall) (before, after error) {
 			if n == 1 {
 				return nil, errLost
 			}
@@ -471,7 +473,7 @@ func TestOutageDoesNotPileUpCallers(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{})
 		down := true
-		store.fault = func(int, EnqueueCall) (before, after error) {
+		store.fault = func(int, protocol.EnqueueCall) (before, after error) {
 			if down {
 				return errLost, nil
 			}
@@ -570,7 +572,7 @@ func TestEveryJobArrivesOnceUnderFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 3)
 		store.rtt = 500 * time.Microsecond
-		store.fault = func(n int, _ EnqueueCall) (before, after error) {
+		store.fault = func(n int, _ protocol.EnqueueCall) (before, after error) {
 			if n%7 == 0 {
 				return errLost, nil
 			}
@@ -622,7 +624,7 @@ func BenchmarkEnqueue(b *testing.B) {
 				if goroutines == 1 {
 					wait(context.Background(), store.rtt)
 				}
-				store.enqueue(EnqueueCall{Number: 1, Items: []EnqueueItem{{ID: newID(), Body: body}}})
+				store.enqueue(protocol.EnqueueCall{Number: 1, Items: []protocol.EnqueueItem{{ID: newID(), Body: body}}})
 			})
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // envelopeVersion is the first byte of every body. The layout behind it may change with it, but for one thing: a msgpack
@@ -183,7 +185,7 @@ func (e *envelope) set(field int, body []byte, at, end int, handlers map[string]
 	case 0:
 		if r := handlers[string(text)]; r != nil {
 			e.name = r.name
-		} else if name := string(text); checkName("name", name) == nil {
+		} else if name := string(text); protocol.CheckName("name", name) == nil {
 			e.name = name
 		}
 	case 1:
@@ -191,7 +193,7 @@ func (e *envelope) set(field int, body []byte, at, end int, handlers map[string]
 			e.payload = text
 		}
 	case 6:
-		if len(text) > nameLength {
+		if len(text) > protocol.MaxName {
 			return false
 		}
 		e.schedule = string(text)
@@ -230,7 +232,7 @@ func newerName(b []byte) string {
 		return noName
 	}
 	text, _ := bytesAt(b, at, end)
-	if len(text) > nameLength || checkName("name", string(text)) != nil {
+	if len(text) > protocol.MaxName || protocol.CheckName("name", string(text)) != nil {
 		return noName
 	}
 	return string(text)

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 func TestEnvelopeComesBackAsItWas(t *testing.T) {
@@ -131,7 +133,7 @@ func FuzzDecodeEnvelope(f *testing.F) {
 	f.Add([]byte{0})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		e, err := decodeEnvelope(body)
-		if e.name != noName && checkName("name", e.name) != nil {
+		if e.name != noName && protocol.CheckName("name", e.name) != nil {
 			t.Errorf("%x: name %q", body, e.name)
 		}
 		if err != nil {

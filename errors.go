@@ -4,18 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // The errors that a caller may branch on with errors.Is.
 var (
 	// ErrNotFound: there is no schedule (or job) of that name.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = protocol.ErrNotFound
 	// ErrPayloadTooLarge: the encoded arguments are longer than the limit. Nothing was sent.
 	ErrPayloadTooLarge = errors.New("payload too large")
 	// ErrStoreFull: the database is out of memory; nothing was written.
-	ErrStoreFull = errors.New("store is full")
+	ErrStoreFull = protocol.ErrStoreFull
 	// ErrUnfit: the store cannot be trusted with jobs (its version, its settings, foreign keys) and waiting will not help.
-	ErrUnfit = errors.New("store is unfit")
+	ErrUnfit = protocol.ErrUnfit
 	// ErrDrainTimeout: Run ended with handlers cut off; see DrainTimeoutError for the jobs.
 	ErrDrainTimeout = errors.New("drain timed out")
 )
@@ -24,7 +26,7 @@ var (
 var (
 	ErrTimeout     = errors.New("job timed out")
 	ErrShutdown    = errors.New("worker shuts down")
-	ErrSessionLost = errors.New("session lost: another worker may run the job")
+	ErrSessionLost = protocol.ErrSessionLost
 	ErrReplaced    = errors.New("occurrence replaced by the next one")
 )
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"runtime/debug"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 const maxStack = 4 << 10
@@ -46,7 +48,7 @@ type flight struct {
 
 	// settlement is written by the slot and read by the taker after it has collected the flight. Nil: done, and nothing more
 	// is to be said, as of nearly every job.
-	settlement *Settlement
+	settlement *protocol.Settlement
 }
 
 // An attempt is what a handler sees of a flight. It may keep both, so an attempt is never used again, as flights are.
@@ -133,9 +135,9 @@ func stack() []byte {
 }
 
 // outcome is the settlement of a flight whose handler has returned.
-func (f *flight) outcome() Settlement {
+func (f *flight) outcome() protocol.Settlement {
 	if f.settlement == nil {
-		return Settlement{ID: f.id, Fence: f.fence, Kind: SettleDone}
+		return protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleDone}
 	}
 	return *f.settlement
 }

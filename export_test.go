@@ -1,5 +1,7 @@
 package chime
 
+import "github.com/chimejobs/chime/internal/protocol"
+
 // EncodeBody lets tests outside the package enqueue without an Enqueuer.
 func EncodeBody(name string, maxAttempts int) []byte {
 	e := envelope{name: name, maxAttempts: maxAttempts}
@@ -7,11 +9,18 @@ func EncodeBody(name string, maxAttempts int) []byte {
 }
 
 // Next works out an owed schedule's placement, as workers and the ticker do.
-func Next(o Owed) (Placement, error) {
+func Next(o protocol.Owed) (protocol.Placement, error) {
 	var c plans
 	p, err := c.of(o.Name, o.Definition)
 	if err != nil {
-		return Placement{}, err
+		return protocol.Placement{}, err
 	}
 	return p.next(o), nil
 }
+
+// direct is a Store whose protocol a test carries out itself.
+type direct struct{ store protocol.Store }
+
+func (d direct) Protocol() protocol.Store { return d.store }
+
+func asStore(store protocol.Store) Store { return direct{store} }

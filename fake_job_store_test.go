@@ -10,37 +10,41 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A fakeJobStore is a Store in memory that is faithful about jobs: sessions with numbers, fences, sleepers, parked names,
 // crashes. It checks every call against the protocol of WorkCall and fails the test that breaks it.
 type fakeJobStore struct {
-	Store // what is not faked panics
-	t     testing.TB
+	protocol.Store // what is not faked panics
+	t              testing.TB
 
 	mu         sync.Mutex
-	partitions map[Partition]*fakePartition
+	partitions map[protocol.Partition]*fakePartition
 	sizes      map[string]int // partitions of a queue; 1 unless set
 	lines      map[string]*fakeLine
 	fence      int64
-	settled    []Settlement // in the order in which they were accepted
-	refused    int          // settlements of jobs not held
+	settled    []protocol.Settlement // in the order in which they were accepted
+	refused    int                   // settlements of jobs not held
 	calls      map[string]int
 	seen       map[string]*fakeProtocol // by session
-	workCalls  []WorkCall               // all, for tests that look at them
+	workCalls  []protocol.WorkCall      // all, for tests that look at them
 	keepCalls  bool
 
 	latency time.Duration // of a pipeline of Work, on the way there
 	lag     time.Duration // and on the way back
 	// fault, if set, says what goes wrong with a call: before it is executed, or with its reply.
-	fault   func(act string, p Partition) (before, after error)
+	fault   func(act string, p protocol.Partition) (before, after error)
 	checkup error // what Check returns
 	deaf    bool  // subscriptions are not confirmed
 }
 
-func (s *fakeJobStore) Announce(context.Context, []Handled) error { return nil }
+func (s *fakeJobStore) Announce(context.Context, []protocol.Handled) error { return nil }
 
-func (s *fakeJobStore) Unhandled(context.Context, []Handled) ([]Handled, error) { return nil, nil }
+func (s *fakeJobStore) Unhandled(context.Context, []protocol.Handled) ([]protocol.Handled, error) {
+	return nil, nil
+}
 
 // A fakePartition is what the scripts keep of one partition.
 type fakePartition struct {
@@ -53,15 +57,15 @@ type fakePartition struct {
 	parked   map[string][]string
 	dead     map[string][]byte
 	paused   bool
-	owedNext map[string]Owed // occurrence ID -> what taking it makes owed
-	placed   []Placement
+	owedNext map[string]protocol.Owed // occurrence ID -> what taking it makes owed
+	placed   []protocol.Placement
 }
 
 type fakeSession struct {
 	number   int64
 	lapse    time.Time
 	inflight map[string]*fakeHeld
-	answer   []TakenJob
+	answer   []protocol.TakenJob
 }
 
 type fakeHeld struct {
@@ -72,7 +76,7 @@ type fakeHeld struct {
 // fakeProtocol is what the client may do next in a session.
 type fakeProtocol struct {
 	underWay   bool
-	unanswered *WorkCall
+	unanswered *protocol.WorkCall
 	next       int64
 	lost       bool
 }
@@ -82,7 +86,7 @@ var errFake = errors.New("fake: connection reset")
 func newFakeJobStore(t testing.TB) *fakeJobStore {
 	return &fakeJobStore{
 		t:          t,
-		partitions: make(map[Partition]*fakePartition),
+		partitions: make(map[protocol.Partition]*fakePartition),
 		sizes:      make(map[string]int),
 		lines:      make(map[string]*fakeLine),
 		calls:      make(map[string]int),
@@ -90,7 +94,7 @@ func newFakeJobStore(t testing.TB) *fakeJobStore {
 	}
 }
 
-func (s *fakeJobStore) part(p Partition) *fakePartition {
+func (s *fakeJobStore) part(p protocol.Partition) *fakePartition {
 	part := s.partitions[p]
 	if part == nil {
 		part = &fakePartition{
@@ -100,14 +104,14 @@ func (s *fakeJobStore) part(p Partition) *fakePartition {
 			sessions: make(map[string]*fakeSession),
 			parked:   make(map[string][]string),
 			dead:     make(map[string][]byte),
-			owedNext: make(map[string]Owed),
+			owedNext: make(map[string]protocol.Owed),
 		}
 		s.partitions[p] = part
 	}
 	return part
 }
 
-func (s *fakeJobStore) enter(act string, p Partition) (after, before error) {
+func (s *fakeJobStore) enter(act string, p protocol.Partition) (after, before error) {
 	s.mu.Lock()
 	s.calls[act]++
 	fault := s.fault
@@ -119,12 +123,12 @@ func (s *fakeJobStore) enter(act string, p Partition) (after, before error) {
 }
 
 func (s *fakeJobStore) Check(context.Context) error {
-	_, before := s.enter("check", Partition{})
+	_, before := s.enter("check", protocol.Partition{})
 	return errors.Join(before, s.checkup)
 }
 
 func (s *fakeJobStore) Partitions(_ context.Context, queue string) (int, error) {
-	_, before := s.enter("partitions", Partition{})
+	_, before := s.enter("partitions", protocol.Partition{})
 	return max(1, s.sizes[queue]), before
 }
 
@@ -133,7 +137,7 @@ func (s *fakeJobStore) add(queue string, e envelope, ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
-		p := Partition{queue, 0}
+		p := protocol.Partition{Queue: queue}
 		if n := s.sizes[queue]; n > 1 {
 			p.Index = int(id[len(id)-1]) % n
 		}
@@ -148,7 +152,7 @@ func (s *fakeJobStore) add(queue string, e envelope, ids ...string) {
 func (s *fakeJobStore) addAt(queue string, at time.Time, e envelope, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	part := s.part(Partition{queue, 0})
+	part := s.part(protocol.Partition{Queue: queue})
 	part.jobs[id] = e.encode()
 	s.delay(part, id, at)
 }
@@ -158,7 +162,7 @@ func (s *fakeJobStore) delay(part *fakePartition, id string, at time.Time) {
 	part.due[id] = at
 	if !ok || at.Before(head) {
 		for _, name := range part.idle[:min(2, len(part.idle))] {
-			s.send(name, Signal{Alarm: at})
+			s.send(name, protocol.Signal{Alarm: at})
 		}
 	}
 }
@@ -179,10 +183,10 @@ func (s *fakeJobStore) wake(part *fakePartition) {
 	}
 	name := part.idle[0]
 	part.idle = part.idle[1:]
-	s.send(name, Signal{Wake: true})
+	s.send(name, protocol.Signal{Wake: true})
 }
 
-func (s *fakeJobStore) send(name string, signal Signal) {
+func (s *fakeJobStore) send(name string, signal protocol.Signal) {
 	if line := s.lines[name]; line != nil {
 		select {
 		case line.signals <- signal:
@@ -201,8 +205,8 @@ func (part *fakePartition) sleep(name string, asleep bool) {
 	}
 }
 
-func (s *fakeJobStore) Work(_ context.Context, calls []WorkCall) []WorkAnswer {
-	answers := make([]WorkAnswer, len(calls))
+func (s *fakeJobStore) Work(_ context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
+	answers := make([]protocol.WorkAnswer, len(calls))
 	for i := range calls {
 		s.checkCall(&calls[i])
 	}
@@ -220,7 +224,7 @@ func (s *fakeJobStore) Work(_ context.Context, calls []WorkCall) []WorkAnswer {
 		}
 		answers[i] = s.work(&calls[i])
 		if after != nil {
-			answers[i] = WorkAnswer{Err: after}
+			answers[i] = protocol.WorkAnswer{Err: after}
 		}
 	}
 	if s.lag > 0 {
@@ -233,7 +237,7 @@ func (s *fakeJobStore) Work(_ context.Context, calls []WorkCall) []WorkAnswer {
 }
 
 // checkCall holds a call against the protocol.
-func (s *fakeJobStore) checkCall(c *WorkCall) {
+func (s *fakeJobStore) checkCall(c *protocol.WorkCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.keepCalls {
@@ -265,7 +269,7 @@ func (s *fakeJobStore) checkCall(c *WorkCall) {
 	if len(c.Settle) > 500 || c.Take > 500 || c.Ahead > c.Take || c.Ahead < 0 || bytes > 1<<20 && len(c.Settle) > 1 {
 		s.t.Errorf("session %s: a call too large: %d settlements of %d bytes, take %d, ahead %d", c.Session, len(c.Settle), bytes, c.Take, c.Ahead)
 	}
-	if c.SleepOn && (c.Take > 0 || c.Sleep || len(c.Settle) == 0 || len(c.Place) > 0 || slices.ContainsFunc(c.Settle, func(settled Settlement) bool { return !settled.Finished() })) {
+	if c.SleepOn && (c.Take > 0 || c.Sleep || len(c.Settle) == 0 || len(c.Place) > 0 || slices.ContainsFunc(c.Settle, func(settled protocol.Settlement) bool { return !settled.Finished() })) {
 		s.t.Errorf("session %s: sleeps on with %+v", c.Session, *c)
 	}
 	if c.TTL < time.Second || c.Session == "" || c.Worker == "" {
@@ -274,7 +278,7 @@ func (s *fakeJobStore) checkCall(c *WorkCall) {
 	p.underWay = true
 }
 
-func (s *fakeJobStore) checkAnswer(c *WorkCall, a *WorkAnswer) {
+func (s *fakeJobStore) checkAnswer(c *protocol.WorkCall, a *protocol.WorkAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.seen[c.Session]
@@ -294,14 +298,14 @@ func (s *fakeJobStore) checkAnswer(c *WorkCall, a *WorkAnswer) {
 	}
 }
 
-func (s *fakeJobStore) work(c *WorkCall) (a WorkAnswer) {
+func (s *fakeJobStore) work(c *protocol.WorkCall) (a protocol.WorkAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	part := s.part(c.Partition)
 	a.Now = now
 	for range c.Place {
-		a.Placed = append(a.Placed, PlaceAnswer{Now: now, Placed: 1})
+		a.Placed = append(a.Placed, protocol.PlaceAnswer{Placed: 1})
 	}
 	session := part.sessions[c.Session]
 	switch {
@@ -311,7 +315,7 @@ func (s *fakeJobStore) work(c *WorkCall) (a WorkAnswer) {
 	case session != nil && session.number == c.Number:
 		session.lapse = now.Add(c.TTL)
 		a.Taken = session.answer
-		part.horizon(&a.Horizon, c.Worker, now, true)
+		part.horizon(&a.WaitHint, c.Worker, now, true)
 		return a
 	case session != nil && session.number != c.Number-1:
 		a.Err = fmt.Errorf("fake: call %d after %d", c.Number, session.number)
@@ -346,38 +350,38 @@ func (s *fakeJobStore) work(c *WorkCall) (a WorkAnswer) {
 	if c.SleepOn {
 		return a
 	}
-	part.horizon(&a.Horizon, c.Worker, now, c.Take > len(a.Taken))
+	part.horizon(&a.WaitHint, c.Worker, now, c.Take > len(a.Taken))
 	part.sleep(c.Worker, c.Sleep && !a.More && len(a.Taken) < c.Take)
-	part.horizon(&a.Horizon, c.Worker, now, c.Take > len(a.Taken))
+	part.horizon(&a.WaitHint, c.Worker, now, c.Take > len(a.Taken))
 	if a.More {
 		s.wake(part)
 	}
 	return a
 }
 
-func (s *fakeJobStore) settle(part *fakePartition, x Settlement, now time.Time) {
+func (s *fakeJobStore) settle(part *fakePartition, x protocol.Settlement, now time.Time) {
 	if len(x.Body) > 0 {
 		part.jobs[x.ID] = x.Body
 	}
 	switch x.Kind {
-	case SettleDone, SettleMissed:
+	case protocol.SettleDone, protocol.SettleMissed:
 		delete(part.jobs, x.ID)
-	case SettleLater:
+	case protocol.SettleLater:
 		s.delay(part, x.ID, now.Add(x.Delay))
-	case SettleDead:
+	case protocol.SettleDead:
 		part.dead[x.ID] = part.jobs[x.ID]
 		delete(part.jobs, x.ID)
-	case SettleBack:
+	case protocol.SettleBack:
 		part.ready = slices.Insert(part.ready, 0, x.ID)
 		s.wake(part)
-	case SettlePark:
+	case protocol.SettlePark:
 		part.parked[x.Name] = append(part.parked[x.Name], x.ID)
 	default:
 		s.t.Errorf("settlement of kind %q", x.Kind)
 	}
 }
 
-func (s *fakeJobStore) take(part *fakePartition, session *fakeSession, c *WorkCall, a *WorkAnswer, now time.Time) {
+func (s *fakeJobStore) take(part *fakePartition, session *fakeSession, c *protocol.WorkCall, a *protocol.WorkAnswer, now time.Time) {
 	if part.paused {
 		return
 	}
@@ -385,7 +389,7 @@ func (s *fakeJobStore) take(part *fakePartition, session *fakeSession, c *WorkCa
 		s.fence++
 		begun := len(a.Taken) < c.Take-c.Ahead
 		session.inflight[id] = &fakeHeld{fence: s.fence, ahead: !begun}
-		a.Taken = append(a.Taken, TakenJob{ID: id, Fence: s.fence, Crashes: part.crashes[id], Begun: begun, Body: part.jobs[id]})
+		a.Taken = append(a.Taken, protocol.TakenJob{ID: id, Fence: s.fence, Crashes: part.crashes[id], Begun: begun, Body: part.jobs[id]})
 		if owed, ok := part.owedNext[id]; ok {
 			owed.Since, owed.Now = now, now
 			a.Owed = append(a.Owed, owed)
@@ -413,14 +417,14 @@ func (s *fakeJobStore) take(part *fakePartition, session *fakeSession, c *WorkCa
 	}
 }
 
-func (part *fakePartition) horizon(h *Horizon, worker string, now time.Time, free bool) {
-	*h = Horizon{Paused: part.paused, Parked: slices.Sorted(maps.Keys(part.parked))}
+func (part *fakePartition) horizon(h *protocol.WaitHint, worker string, now time.Time, free bool) {
+	*h = protocol.WaitHint{Paused: part.paused, Parked: slices.Sorted(maps.Keys(part.parked))}
 	for name, session := range part.sessions {
 		if h.Lapse.IsZero() || session.lapse.Before(h.Lapse) {
 			h.Lapse = session.lapse
 		}
 		if !session.lapse.After(now) {
-			h.Lapsed = append(h.Lapsed, LapsedSession{name, session.lapse})
+			h.Lapsed = append(h.Lapsed, protocol.LapsedSession{Session: name, Lapse: session.lapse})
 		}
 	}
 	if part.paused {
@@ -435,8 +439,8 @@ func (part *fakePartition) horizon(h *Horizon, worker string, now time.Time, fre
 	}
 }
 
-func (s *fakeJobStore) Look(_ context.Context, calls []LookCall) []LookAnswer {
-	answers := make([]LookAnswer, len(calls))
+func (s *fakeJobStore) Poll(_ context.Context, calls []protocol.PollCall) []protocol.PollAnswer {
+	answers := make([]protocol.PollAnswer, len(calls))
 	for i, c := range calls {
 		after, before := s.enter("look", c.Partition)
 		if err := errors.Join(before, after); err != nil {
@@ -450,13 +454,13 @@ func (s *fakeJobStore) Look(_ context.Context, calls []LookCall) []LookAnswer {
 		if c.Sleep {
 			answers[i].Since = time.Now()
 		}
-		part.horizon(&answers[i].Horizon, c.Worker, time.Now(), true)
+		part.horizon(&answers[i].WaitHint, c.Worker, time.Now(), true)
 		s.mu.Unlock()
 	}
 	return answers
 }
 
-func (s *fakeJobStore) Leave(_ context.Context, calls []LeaveCall) error {
+func (s *fakeJobStore) Leave(_ context.Context, calls []protocol.LeaveCall) error {
 	after, before := s.enter("leave", calls[0].Partition)
 	if before != nil {
 		return before
@@ -473,7 +477,7 @@ func (s *fakeJobStore) Leave(_ context.Context, calls []LeaveCall) error {
 	return after
 }
 
-func (s *fakeJobStore) CloseSession(_ context.Context, p Partition, name string) error {
+func (s *fakeJobStore) CloseSession(_ context.Context, p protocol.Partition, name string) error {
 	_, before := s.enter("close", p)
 	if before != nil {
 		return before
@@ -489,7 +493,7 @@ func (s *fakeJobStore) CloseSession(_ context.Context, p Partition, name string)
 	return nil
 }
 
-func (s *fakeJobStore) Reap(_ context.Context, c ReapCall) (bool, error) {
+func (s *fakeJobStore) Reap(_ context.Context, c protocol.ReapCall) (bool, error) {
 	after, before := s.enter("reap", c.Partition)
 	if before != nil {
 		return false, before
@@ -528,13 +532,13 @@ func (s *fakeJobStore) reapAll() {
 	}
 }
 
-func (s *fakeJobStore) Listen(name string) Line {
+func (s *fakeJobStore) Listen(name string) protocol.Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	line := &fakeLine{store: s, name: name, signals: make(chan Signal, 16)}
+	line := &fakeLine{store: s, name: name, signals: make(chan protocol.Signal, 16)}
 	s.lines[name] = line
 	if !s.deaf {
-		line.signals <- Signal{Connected: true}
+		line.signals <- protocol.Signal{Connected: true}
 	}
 	return line
 }
@@ -542,14 +546,14 @@ func (s *fakeJobStore) Listen(name string) Line {
 type fakeLine struct {
 	store   *fakeJobStore
 	name    string
-	signals chan Signal
+	signals chan protocol.Signal
 }
 
-func (l *fakeLine) Signals() <-chan Signal { return l.signals }
+func (l *fakeLine) Signals() <-chan protocol.Signal { return l.signals }
 
-func (l *fakeLine) Extend(_ context.Context, calls []ExtendCall) []ExtendAnswer {
+func (l *fakeLine) Extend(_ context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
 	s := l.store
-	answers := make([]ExtendAnswer, len(calls))
+	answers := make([]protocol.ExtendAnswer, len(calls))
 	for i, c := range calls {
 		after, before := s.enter("extend", c.Partition)
 		if err := errors.Join(before, after); err != nil {
@@ -557,7 +561,6 @@ func (l *fakeLine) Extend(_ context.Context, calls []ExtendCall) []ExtendAnswer 
 			continue
 		}
 		s.mu.Lock()
-		answers[i].Now = time.Now()
 		if session := s.part(c.Partition).sessions[c.Session]; session != nil {
 			session.lapse = time.Now().Add(c.TTL)
 		} else {
@@ -588,10 +591,10 @@ func (s *fakeJobStore) checkEmpty() {
 }
 
 // kinds counts the settlements accepted so far.
-func (s *fakeJobStore) kinds() map[SettleKind]int {
+func (s *fakeJobStore) kinds() map[protocol.SettleKind]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kinds := make(map[SettleKind]int)
+	kinds := make(map[protocol.SettleKind]int)
 	for _, x := range s.settled {
 		kinds[x.Kind]++
 	}

@@ -11,13 +11,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A fakeScheduleStore is a Store in memory that is faithful about schedules and the leader: revision, state and cursor are
 // compared before anything is placed, and what is placed twice fails the test. Its clock is the bubble's.
 type fakeScheduleStore struct {
-	Store // what is not faked panics
-	t     testing.TB
+	protocol.Store // what is not faked panics
+	t              testing.TB
 
 	mu        *sync.Mutex    // fakeSchedules: see there
 	sizes     map[string]int // queues seen, with their partitions
@@ -31,7 +33,7 @@ type fakeScheduleStore struct {
 	epoch   string
 	ears    map[string]*fakeEar
 	absent  []string // job names that no live worker handles
-	lapsed  []LapsedSession
+	lapsed  []protocol.LapsedSession
 	calls   map[string]int
 	written []string // schedules created or changed, in order
 	ran     map[string]int
@@ -53,11 +55,11 @@ type fakeSchedule struct {
 	queue, state, overlap, body string
 	revision                    int64
 	created                     time.Time
-	cursor                      Cursor
+	cursor                      protocol.Cursor
 	owed                        time.Time // zero: it is not
 	due                         []time.Time
-	placed                      map[int64]bool // every instant ever placed
-	stored                      Stored         // the counters
+	placed                      map[int64]bool  // every instant ever placed
+	stored                      protocol.Stored // the counters
 }
 
 // fakeSchedules guards all fakes of schedules. A test reads a fake without it while the bubble stands still; pass, which lets time
@@ -117,18 +119,18 @@ func (s *fakeScheduleStore) Queues(ctx context.Context) (map[string]int, error) 
 	return maps.Clone(s.sizes), errors.Join(before, after)
 }
 
-func (s *fakeScheduleStore) partition(name string) Partition {
+func (s *fakeScheduleStore) partition(name string) protocol.Partition {
 	queue := s.schedules[name].queue
-	return Partition{queue, PartitionOf(name, max(s.sizes[queue], 1))}
+	return protocol.Partition{Queue: queue, Index: protocol.PartitionOf(name, max(s.sizes[queue], 1))}
 }
 
 func (f *fakeSchedule) text() []byte {
-	return storedText(Declaration{Overlap: OverlapPolicy(f.overlap), Body: []byte(f.body)}, f.state, f.revision, f.created)
+	return storedText(protocol.Declaration{Overlap: f.overlap, Body: []byte(f.body)}, f.state, f.revision, f.created)
 }
 
-func (s *fakeScheduleStore) owe(name string) Owed {
+func (s *fakeScheduleStore) owe(name string) protocol.Owed {
 	f := s.schedules[name]
-	return Owed{Partition: s.partition(name), Name: name, Definition: f.text(), Cursor: f.cursor, Since: f.owed, Now: s.now()}
+	return protocol.Owed{Partition: s.partition(name), Name: name, Definition: f.text(), Cursor: f.cursor, Since: f.owed, Now: s.now()}
 }
 
 // withdraw takes back what is placed in the future, and sets the cursor to now.
@@ -141,14 +143,14 @@ func (s *fakeScheduleStore) withdraw(f *fakeSchedule) {
 			break
 		}
 	}
-	f.cursor = Cursor{At: s.now().UTC().Truncate(time.Second), Used: f.cursor.Used}
+	f.cursor = protocol.Cursor{At: s.now().UTC().Truncate(time.Second), Used: f.cursor.Used}
 	f.owed = time.Time{}
 }
 
-func (s *fakeScheduleStore) Declare(ctx context.Context, declarations []Declaration) []DeclareAnswer {
+func (s *fakeScheduleStore) Declare(ctx context.Context, declarations []protocol.Declaration) []protocol.DeclareAnswer {
 	after, before := s.enter(ctx, "declare")
 	defer s.mu.Unlock()
-	answers := make([]DeclareAnswer, len(declarations))
+	answers := make([]protocol.DeclareAnswer, len(declarations))
 	if len(declarations) > 100 {
 		s.t.Errorf("%d declarations in one call", len(declarations))
 	}
@@ -190,34 +192,34 @@ func (s *fakeScheduleStore) Declare(ctx context.Context, declarations []Declarat
 				a.Owed = &owed
 			}
 		}
-		a.Now, a.Partition, a.Created, a.Revision, a.Stored = s.now(), s.partition(d.Name), f.created, f.revision, f.text()
+		a.Partition, a.Created, a.Revision, a.Stored = s.partition(d.Name), f.created, f.revision, f.text()
 		if after != nil {
-			*a = DeclareAnswer{Err: after}
+			*a = protocol.DeclareAnswer{Err: after}
 		}
 	}
 	return answers
 }
 
-func (s *fakeScheduleStore) Place(ctx context.Context, placements []Placement) []PlaceAnswer {
+func (s *fakeScheduleStore) Place(ctx context.Context, placements []protocol.Placement) []protocol.PlaceAnswer {
 	after, before := s.enter(ctx, "place")
 	defer s.mu.Unlock()
-	answers := make([]PlaceAnswer, len(placements))
+	answers := make([]protocol.PlaceAnswer, len(placements))
 	for i := range placements {
 		if answers[i].Err = before; before == nil {
 			answers[i] = s.place(&placements[i])
 			if after != nil {
-				answers[i] = PlaceAnswer{Err: after}
+				answers[i] = protocol.PlaceAnswer{Err: after}
 			}
 		}
 	}
 	return answers
 }
 
-func (s *fakeScheduleStore) place(p *Placement) PlaceAnswer {
+func (s *fakeScheduleStore) place(p *protocol.Placement) protocol.PlaceAnswer {
 	f := s.schedules[p.Name]
 	same := f != nil && f.revision == p.Revision && f.state == "live" && f.cursor.At.Equal(p.Cursor.At) && f.cursor.Placed == p.Cursor.Placed && s.partition(p.Name) == p.Partition
 	if !same {
-		return PlaceAnswer{Now: s.now(), Lost: true}
+		return protocol.PlaceAnswer{Lost: true}
 	}
 	instants := p.Instants
 	if p.Count > 0 {
@@ -228,7 +230,7 @@ func (s *fakeScheduleStore) place(p *Placement) PlaceAnswer {
 	f.stored.CaughtUp += int64(min(p.CaughtUp, len(instants)))
 	if len(instants) == 0 {
 		f.state = "completed"
-		return PlaceAnswer{Now: s.now(), Completed: true}
+		return protocol.PlaceAnswer{Completed: true}
 	}
 	for _, at := range instants {
 		if f.placed[at.Unix()] || f.cursor.Placed && !at.After(f.cursor.At) {
@@ -236,19 +238,19 @@ func (s *fakeScheduleStore) place(p *Placement) PlaceAnswer {
 		}
 		f.placed[at.Unix()] = true
 		f.due = append(f.due, at)
-		f.cursor = Cursor{At: at, Used: f.cursor.Used + 1, Placed: true}
+		f.cursor = protocol.Cursor{At: at, Used: f.cursor.Used + 1, Placed: true}
 	}
-	return PlaceAnswer{Now: s.now(), Placed: len(instants)}
+	return protocol.PlaceAnswer{Placed: len(instants)}
 }
 
-func (s *fakeScheduleStore) Owed(ctx context.Context, partitions []Partition) ([]Owed, error) {
+func (s *fakeScheduleStore) Owed(ctx context.Context, partitions []protocol.Partition) ([]protocol.Owed, error) {
 	after, before := s.enter(ctx, "owed")
 	defer s.mu.Unlock()
 	if err := errors.Join(before, after); err != nil {
 		return nil, err
 	}
-	var owed []Owed
-	in := map[Partition]int{}
+	var owed []protocol.Owed
+	in := map[protocol.Partition]int{}
 	names := slices.SortedFunc(maps.Keys(s.schedules), func(a, b string) int { return s.schedules[a].owed.Compare(s.schedules[b].owed) })
 	for _, name := range names {
 		f, p := s.schedules[name], s.partition(name)
@@ -260,7 +262,7 @@ func (s *fakeScheduleStore) Owed(ctx context.Context, partitions []Partition) ([
 	return owed, nil
 }
 
-func (s *fakeScheduleStore) Postpone(ctx context.Context, owed Owed) error {
+func (s *fakeScheduleStore) Postpone(ctx context.Context, owed protocol.Owed) error {
 	after, before := s.enter(ctx, "postpone")
 	defer s.mu.Unlock()
 	if f := s.schedules[owed.Name]; before == nil && f != nil && f.owed.Equal(owed.Since) {
@@ -269,10 +271,10 @@ func (s *fakeScheduleStore) Postpone(ctx context.Context, owed Owed) error {
 	return errors.Join(before, after)
 }
 
-func (s *fakeScheduleStore) read(name string) Stored {
+func (s *fakeScheduleStore) read(name string) protocol.Stored {
 	f := s.schedules[name]
 	if f == nil {
-		return Stored{}
+		return protocol.Stored{}
 	}
 	stored := f.stored
 	stored.Name, stored.Partition, stored.Definition, stored.Cursor = name, s.partition(name), f.text(), f.cursor
@@ -281,10 +283,10 @@ func (s *fakeScheduleStore) read(name string) Stored {
 	return stored
 }
 
-func (s *fakeScheduleStore) Find(ctx context.Context, names []string) ([]Stored, error) {
+func (s *fakeScheduleStore) Find(ctx context.Context, names []string) ([]protocol.Stored, error) {
 	after, before := s.enter(ctx, "find")
 	defer s.mu.Unlock()
-	var found []Stored
+	var found []protocol.Stored
 	for _, name := range names {
 		found = append(found, s.read(name))
 	}
@@ -326,16 +328,16 @@ func (s *fakeScheduleStore) Remove(ctx context.Context, name string) (bool, erro
 	return found, errors.Join(before, after)
 }
 
-func (s *fakeScheduleStore) PauseSchedule(ctx context.Context, name string, paused bool) (Owed, error) {
+func (s *fakeScheduleStore) PauseSchedule(ctx context.Context, name string, paused bool) (protocol.Owed, error) {
 	after, before := s.enter(ctx, "pause")
 	defer s.mu.Unlock()
 	f := s.schedules[name]
 	if err := errors.Join(before, after); err != nil {
-		return Owed{}, err
+		return protocol.Owed{}, err
 	}
 	switch {
 	case f == nil:
-		return Owed{}, fmt.Errorf("fake: %w", ErrNotFound)
+		return protocol.Owed{}, fmt.Errorf("fake: %w", ErrNotFound)
 	case paused && f.state == "live":
 		s.withdraw(f)
 		f.state = "paused"
@@ -343,18 +345,18 @@ func (s *fakeScheduleStore) PauseSchedule(ctx context.Context, name string, paus
 		f.state, f.owed = "live", s.now()
 		return s.owe(name), nil
 	}
-	return Owed{}, nil
+	return protocol.Owed{}, nil
 }
 
-func (s *fakeScheduleStore) Lead(ctx context.Context, candidate string, ttl time.Duration) (Leadership, error) {
+func (s *fakeScheduleStore) Lead(ctx context.Context, candidate string, ttl time.Duration) (protocol.Leadership, error) {
 	after, before := s.enter(ctx, "lead")
 	defer s.mu.Unlock()
 	if before != nil {
-		return Leadership{}, before
+		return protocol.Leadership{}, before
 	}
 	l, now := &s.lease, s.now()
 	if l.id != "" && l.id != candidate && l.until.After(now) {
-		return Leadership{Leader: l.id, Term: l.term, Left: l.until.Sub(now), Epoch: s.epoch}, after
+		return protocol.Leadership{Leader: l.id, Term: l.term, Left: l.until.Sub(now), Epoch: s.epoch}, after
 	}
 	if l.id != candidate || !l.until.After(now) {
 		l.term++
@@ -363,16 +365,16 @@ func (s *fakeScheduleStore) Lead(ctx context.Context, candidate string, ttl time
 		s.epoch = fmt.Sprint(candidate, now.UnixNano())
 	}
 	l.id, l.until = candidate, now.Add(ttl)
-	return Leadership{Leading: true, Leader: candidate, Term: l.term, Left: ttl, Epoch: s.epoch}, after
+	return protocol.Leadership{Leading: true, Leader: candidate, Term: l.term, Left: ttl, Epoch: s.epoch}, after
 }
 
-func (s *fakeScheduleStore) Abdicate(ctx context.Context, candidate string) error {
+func (s *fakeScheduleStore) Resign(ctx context.Context, candidate string) error {
 	after, before := s.enter(ctx, "abdicate")
 	defer s.mu.Unlock()
 	if before == nil && s.lease.id == candidate {
 		s.lease.id = ""
 		for _, ear := range s.ears {
-			ear.hear(Signal{Elect: true})
+			ear.hear(protocol.Signal{Elect: true})
 		}
 	}
 	return errors.Join(before, after)
@@ -387,40 +389,40 @@ func (s *fakeScheduleStore) leader() (id string, term int64) {
 	return s.lease.id, s.lease.term
 }
 
-func (s *fakeScheduleStore) Look(ctx context.Context, calls []LookCall) []LookAnswer {
+func (s *fakeScheduleStore) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.PollAnswer {
 	after, before := s.enter(ctx, "look")
 	defer s.mu.Unlock()
-	answers := make([]LookAnswer, len(calls))
+	answers := make([]protocol.PollAnswer, len(calls))
 	for i := range answers {
-		answers[i] = LookAnswer{Err: errors.Join(before, after), Now: s.now(), Horizon: Horizon{Lapsed: s.lapsed}}
+		answers[i] = protocol.PollAnswer{Err: errors.Join(before, after), Now: s.now(), WaitHint: protocol.WaitHint{Lapsed: s.lapsed}}
 	}
 	return answers
 }
 
-func (s *fakeScheduleStore) Unhandled(ctx context.Context, asked []Handled) ([]Handled, error) {
+func (s *fakeScheduleStore) Unhandled(ctx context.Context, asked []protocol.Handled) ([]protocol.Handled, error) {
 	after, before := s.enter(ctx, "unhandled")
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(asked), func(h Handled) bool { return !slices.Contains(s.absent, h.Name) }), errors.Join(before, after)
+	return slices.DeleteFunc(slices.Clone(asked), func(h protocol.Handled) bool { return !slices.Contains(s.absent, h.Name) }), errors.Join(before, after)
 }
 
-func (s *fakeScheduleStore) Reap(ctx context.Context, call ReapCall) (bool, error) {
+func (s *fakeScheduleStore) Reap(ctx context.Context, call protocol.ReapCall) (bool, error) {
 	after, before := s.enter(ctx, "reap "+call.Session)
 	defer s.mu.Unlock()
 	return true, errors.Join(before, after)
 }
 
-func (s *fakeScheduleStore) Sweep(ctx context.Context, _ Partition) (bool, error) {
+func (s *fakeScheduleStore) Sweep(ctx context.Context, _ protocol.Partition) (bool, error) {
 	after, before := s.enter(ctx, "sweep")
 	defer s.mu.Unlock()
 	s.swept++
 	return true, errors.Join(before, after)
 }
 
-func (s *fakeScheduleStore) Listen(name string) Line {
+func (s *fakeScheduleStore) Listen(name string) protocol.Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ear := &fakeEar{store: s, name: name, signals: make(chan Signal, 8)}
-	ear.hear(Signal{Connected: true})
+	ear := &fakeEar{store: s, name: name, signals: make(chan protocol.Signal, 8)}
+	ear.hear(protocol.Signal{Connected: true})
 	s.ears[name] = ear
 	return ear
 }
@@ -428,18 +430,20 @@ func (s *fakeScheduleStore) Listen(name string) Line {
 type fakeEar struct {
 	store   *fakeScheduleStore
 	name    string
-	signals chan Signal
+	signals chan protocol.Signal
 }
 
-func (e *fakeEar) hear(signal Signal) {
+func (e *fakeEar) hear(signal protocol.Signal) {
 	select {
 	case e.signals <- signal:
 	default:
 	}
 }
 
-func (e *fakeEar) Signals() <-chan Signal                                      { return e.signals }
-func (e *fakeEar) Extend(_ context.Context, calls []ExtendCall) []ExtendAnswer { return nil }
+func (e *fakeEar) Signals() <-chan protocol.Signal { return e.signals }
+func (e *fakeEar) Extend(_ context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
+	return nil
+}
 func (e *fakeEar) Close() error {
 	e.store.mu.Lock()
 	defer e.store.mu.Unlock()

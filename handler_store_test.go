@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -109,10 +110,10 @@ func TestAPanicWhileAFailureIsReadIsAFailure(t *testing.T) {
 func TestABusyWorkerFindsTheJobsOfAVanishedOne(t *testing.T) {
 	onStore(t, func(t *testing.T, b *bench) {
 		b.add("work", 0, "held")
-		call := chime.WorkCall{
-			Partition: chime.Partition{Queue: "default"}, Worker: "gone", Session: "gone", Number: 1, TTL: chime.DefaultSessionTTL, Take: 1,
+		call := protocol.WorkCall{
+			Partition: protocol.Partition{Queue: "default"}, Worker: "gone", Session: "gone", Number: 1, TTL: chime.DefaultSessionTTL, Take: 1,
 		}
-		if a := b.server.Store().Work(t.Context(), []chime.WorkCall{call})[0]; len(a.Taken) != 1 {
+		if a := b.server.Store().Protocol().Work(t.Context(), []protocol.WorkCall{call})[0]; len(a.Taken) != 1 {
 			t.Fatalf("took %+v", a)
 		}
 		b.add("work", 0, names("j", 4000)...)

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A heartbeat keeps a worker's sessions alive, every third of their TTL, on the Line's own connection, so that neither a
 // slow call nor a slow taker costs it its sessions. What it learns goes to the taker, which alone decides.
 type heartbeat struct {
-	line  Line
+	line  protocol.Listener
 	ttl   time.Duration
 	beats chan []beat // the taker always listens while run runs
 
@@ -20,7 +22,7 @@ type heartbeat struct {
 
 // A pulse is one session under the heartbeat's care.
 type pulse struct {
-	call    ExtendCall
+	call    protocol.ExtendCall
 	resting bool
 	cancels map[string]int // schedules with overlap policy cancel -> their occurrences held
 }
@@ -31,17 +33,17 @@ var errNoAnswer = errors.New("chime: the store gave no answer")
 type beat struct {
 	session *session
 	sent    time.Time // local, before the call
-	answer  ExtendAnswer
+	answer  protocol.ExtendAnswer
 }
 
-func newHeartbeat(line Line, ttl time.Duration) *heartbeat {
+func newHeartbeat(line protocol.Listener, ttl time.Duration) *heartbeat {
 	return &heartbeat{line: line, ttl: ttl, beats: make(chan []beat), held: make(map[*session]*pulse)}
 }
 
 // open puts a session under care, from the next beat on.
 func (h *heartbeat) open(s *session) {
 	h.mu.Lock()
-	h.held[s] = &pulse{call: ExtendCall{Partition: s.lane.partition, Session: s.name, TTL: h.ttl}}
+	h.held[s] = &pulse{call: protocol.ExtendCall{Partition: s.lane.partition, Session: s.name, TTL: h.ttl}}
 	h.mu.Unlock()
 }
 
@@ -113,7 +115,7 @@ func (h *heartbeat) run(ctx context.Context) {
 func (h *heartbeat) beat(ctx context.Context) []beat {
 	h.mu.Lock()
 	beats := make([]beat, 0, len(h.held))
-	calls := make([]ExtendCall, 0, len(h.held))
+	calls := make([]protocol.ExtendCall, 0, len(h.held))
 	for s, p := range h.held {
 		if p.resting {
 			continue

@@ -5,13 +5,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 func TestIDsAreShortSortedAndDifferent(t *testing.T) {
 	last := ""
 	for range 200_000 {
 		id := newID()
-		if len(id) != 14 || checkName("ID", id) != nil {
+		if len(id) != 14 || protocol.CheckName("ID", id) != nil {
 			t.Fatalf("ID %q: want 14 of the alphabet of names", id)
 		}
 		if id <= last {
@@ -47,7 +49,7 @@ func TestIDsMadeTogetherAreLikeThoseMadeAlone(t *testing.T) {
 		var ids idBlock
 		for i := range n {
 			id := ids.next(n - 1 - i)
-			if len(id) != 14 || checkName("ID", id) != nil || id <= last {
+			if len(id) != 14 || protocol.CheckName("ID", id) != nil || id <= last {
 				t.Fatalf("ID %d of %d, %q, follows %q", i, n, id, last)
 			}
 			last = id

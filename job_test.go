@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 func TestPayloadIsNeverLogged(t *testing.T) {
@@ -63,7 +65,7 @@ func TestKindBindsANameToItsArguments(t *testing.T) {
 		t.Errorf("schedule settings %+v", settings)
 	}
 
-	worker := NewWorker(store, WorkerOptions{})
+	worker := NewWorker(asStore(store), WorkerOptions{})
 	var got kindArgs
 	report.Handle(worker, func(_ context.Context, _ *Job, args kindArgs) error { got = args; return nil })
 	handler := worker.handlers["kind.report"].handler
@@ -80,7 +82,7 @@ func TestDefineAndHandlePanicOnMistakes(t *testing.T) {
 	if again := Define[kindArgs]("kind.mistakes"); again != report {
 		t.Errorf("the same kind again is %v", again)
 	}
-	worker := NewWorker(newEnqueueStore(t, 1), WorkerOptions{})
+	worker := NewWorker(asStore(newEnqueueStore(t, 1)), WorkerOptions{})
 	handler := func(context.Context, *Job, kindArgs) error { return nil }
 	report.Handle(worker, handler)
 	for name, act := range map[string]func(){
@@ -105,17 +107,17 @@ func TestPartitionOfAnOccurrenceIsThatOfItsSchedule(t *testing.T) {
 	seen := make(map[int]bool)
 	for i := range 100 {
 		name := fmt.Sprint("schedule-", i)
-		p := PartitionOf(name, 7)
-		if p < 0 || p > 6 || PartitionOf(name+"@2026-03-08T09:00:00Z", 7) != p {
-			t.Errorf("%s: %d and %d", name, p, PartitionOf(name+"@2026-03-08T09:00:00Z", 7))
+		p := protocol.PartitionOf(name, 7)
+		if p < 0 || p > 6 || protocol.PartitionOf(name+"@2026-03-08T09:00:00Z", 7) != p {
+			t.Errorf("%s: %d and %d", name, p, protocol.PartitionOf(name+"@2026-03-08T09:00:00Z", 7))
 		}
 		seen[p] = true
 	}
-	if len(seen) != 7 || PartitionOf("a", 1) != 0 || PartitionOf("a", 0) != 0 {
+	if len(seen) != 7 || protocol.PartitionOf("a", 1) != 0 || protocol.PartitionOf("a", 0) != 0 {
 		t.Errorf("%d of 7 partitions are used", len(seen))
 	}
 	// FNV-1a of "a" is 0xe40c292c: what is stored relies on it.
-	if got, want := PartitionOf("a", 1<<31-1), int(uint32(0xe40c292c)%(1<<31-1)); got != want {
+	if got, want := protocol.PartitionOf("a", 1<<31-1), int(uint32(0xe40c292c)%(1<<31-1)); got != want {
 		t.Errorf("PartitionOf(\"a\") = %#x, want %#x", got, want)
 	}
 }
@@ -126,7 +128,7 @@ func TestNames(t *testing.T) {
 		"": false, "a b": false, "a@b": false, "a/b": false, "{a}": false, "a|b": false, "ä": false, "a\x00": false, "*": false, "?": false,
 		strings.Repeat("n", 101): false, strings.Repeat("n", 1<<20): false,
 	} {
-		err := checkName("queue", name)
+		err := protocol.CheckName("queue", name)
 		if (err == nil) != good || err != nil && (len(err.Error()) > 200 || !strings.Contains(err.Error(), "queue")) {
 			t.Errorf("%.50q: %v, want good %v", name, err, good)
 		}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -17,7 +18,7 @@ var kinds sync.Map // job name -> reflect.Type of its arguments
 // Define binds a job name to the type of its arguments, usually in a package-level variable of a package that those who
 // enqueue and those who handle both import. It panics on a bad name, and on a name that is bound to another type already.
 func Define[T any](name string) Kind[T] {
-	if err := checkName("job name", name); err != nil {
+	if err := protocol.CheckName("job name", name); err != nil {
 		panic("chime: Define: " + err.Error())
 	}
 	args := reflect.TypeFor[T]()

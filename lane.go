@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"slices"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 const (
@@ -21,22 +23,22 @@ const (
 // A lane is one partition as one worker sees it: the session there, the call that is not answered yet, what is to be sent
 // with the next one, and how long nothing needs to be asked. It belongs to the taker's goroutine.
 type lane struct {
-	partition Partition
+	partition protocol.Partition
 	queue     *share
 	clock     storeClock
 
-	session *session  // nil: none
-	sent    *WorkCall // not answered yet: sent again, unchanged, until it is
+	session *session           // nil: none
+	sent    *protocol.WorkCall // not answered yet: sent again, unchanged, until it is
 	sentAt  time.Time
 	// failures in a row, and when the next attempt may be made.
 	failures int
 	retryAt  time.Time
 
-	pending       []Settlement // outcomes of the session's jobs, kept until answered
+	pending       []protocol.Settlement // outcomes of the session's jobs, kept until answered
 	pendingSince  time.Time
-	spare         []Settlement // the memory of outcomes that were answered
-	begun         []*flight    // begun since, taken ahead: to be announced
-	places        []Placement
+	spare         []protocol.Settlement // the memory of outcomes that were answered
+	begun         []*flight             // begun since, taken ahead: to be announced
+	places        []protocol.Placement
 	placeFailures int
 	placesAt      time.Time // not before
 
@@ -135,10 +137,10 @@ func (l *lane) sleepsOn(now time.Time) bool {
 		(len(l.places) == 0 || now.Before(l.placesAt))
 }
 
-func unfinished(s Settlement) bool { return !s.Finished() }
+func unfinished(s protocol.Settlement) bool { return !s.Finished() }
 
 // keep holds a settlement for the next call.
-func (l *lane) keep(s Settlement, now time.Time) {
+func (l *lane) keep(s protocol.Settlement, now time.Time) {
 	l.stir(now)
 	l.pending = append(l.pending, s)
 }
@@ -152,11 +154,11 @@ func (l *lane) stir(now time.Time) {
 
 // call builds the next numbered call with as much as fits of what is pending. take jobs are asked for, the last ahead of
 // them without a free slot.
-func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.Time) *WorkCall {
+func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.Time) *protocol.WorkCall {
 	if l.session == nil {
 		l.session = newSession(l)
 	}
-	call := &WorkCall{
+	call := &protocol.WorkCall{
 		Partition: l.partition,
 		Worker:    worker,
 		Session:   l.session.name,
@@ -179,7 +181,7 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.
 		switch {
 		case f.ended: // it is settled, which says more
 		case len(call.Settle)+len(call.Begun) < maxSettlements:
-			call.Begun = append(call.Begun, BegunJob{ID: f.id, Fence: f.fence})
+			call.Begun = append(call.Begun, protocol.BegunJob{ID: f.id, Fence: f.fence})
 		default:
 			waiting = append(waiting, f)
 			continue
@@ -203,7 +205,7 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.
 }
 
 // reuse keeps the memory of outcomes that are settled for those to come.
-func (l *lane) reuse(settled []Settlement) {
+func (l *lane) reuse(settled []protocol.Settlement) {
 	if cap(settled) > cap(l.spare) {
 		clear(settled)
 		l.spare = settled[:0]
@@ -211,7 +213,7 @@ func (l *lane) reuse(settled []Settlement) {
 }
 
 // settleable is how many of the outcomes go into one call: the store does nothing else meanwhile.
-func settleable(outcomes []Settlement) (n int) {
+func settleable(outcomes []protocol.Settlement) (n int) {
 	weight, bytes := 0, 0
 	for n < len(outcomes) {
 		weight++
@@ -228,7 +230,7 @@ func settleable(outcomes []Settlement) (n int) {
 }
 
 // placeable is how many of the placements go into one call.
-func placeable(places []Placement) (n int) {
+func placeable(places []protocol.Placement) (n int) {
 	size := 0
 	for n < len(places) {
 		if size += 1 + len(places[n].Instants); n > 0 && size > maxInstants {

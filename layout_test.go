@@ -23,11 +23,25 @@ const modulePath = "github.com/chimejobs/chime"
 // mayImport says for each folder what its own code, tests aside, may import besides the standard library: folders of this
 // module by their path ("." is the root), other modules by their name. A folder that is not listed follows its parent.
 var mayImport = map[string][]string{
-	"recurrence":          {},
-	".":                   {"recurrence", "github.com/vmihailenco/msgpack/v5", "golang.org/x/sync"},
-	"redisstore":          {".", "recurrence", "github.com/redis/go-redis/v9", "golang.org/x/sync"},
-	"redisstore/embedded": {".", "redisstore", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
-	"internal":            {".", "internal", "github.com/redis/go-redis/v9"}, // helpers of tests
+	"recurrence":        {},
+	"internal/protocol": {},
+	"internal/wire":     {"internal/protocol", "github.com/vmihailenco/msgpack/v5"},
+	"internal/schedule": {"recurrence", "internal/protocol", "internal/wire"},
+	"internal/retry":    {"internal/protocol"},
+	"internal/reap":     {"internal/protocol", "internal/retry"},
+	"internal/enqueue":  {"internal/protocol", "internal/wire", "internal/retry", "golang.org/x/sync"},
+	"internal/work":     {"internal/protocol", "internal/wire", "internal/schedule", "internal/retry", "internal/reap"},
+	"internal/tick":     {"internal/protocol", "internal/schedule", "internal/retry", "internal/reap"},
+	".": {
+		"recurrence", "internal/protocol", "internal/wire", "internal/schedule",
+		"internal/retry", "internal/enqueue", "internal/work", "internal/tick",
+	},
+	"redisstore":          {"internal/protocol", "github.com/redis/go-redis/v9"},
+	"redisstore/embedded": {"redisstore", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
+	"internal/childproc":  {"any"}, // these four serve tests
+	"internal/faultproxy": {"any"},
+	"internal/redistest":  {"any"},
+	"internal/system":     {"any"},
 	"examples":            {"any"},
 	"cmd":                 {"any"},
 	"bench":               {"any"}, // a module of its own
@@ -62,13 +76,18 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 				t.Errorf("%s imports the embedded server: a third of a small binary", s.path)
 			case imported == "time/tzdata":
 				t.Errorf("%s imports time/tzdata: 450 KiB that each program chooses", s.path)
-			case imported == "testing" && !s.under("internal"):
+			case imported == "testing" && !servesTests(s.folder):
 				t.Errorf("%s imports testing", s.path)
-			case strings.HasPrefix(imported, modulePath+"/internal/") && !s.under("internal"):
+			case servesTests(strings.TrimPrefix(imported, modulePath+"/")) && !servesTests(s.folder):
 				t.Errorf("%s imports %s, which serves tests", s.path, imported)
 			}
 		}
 	}
+}
+
+// servesTests tells whether a folder has helpers of tests, which no program needs.
+func servesTests(folder string) bool {
+	return slices.Contains([]string{"internal/childproc", "internal/faultproxy", "internal/redistest", "internal/system"}, folder)
 }
 
 func TestTheTopLevelIsAsGiven(t *testing.T) {
@@ -108,7 +127,7 @@ func TestEveryFileIsANoun(t *testing.T) {
 // sleep is how fake time passes; elsewhere a comment on the line, or above it, says why there is no other way.
 func TestNoTestSleepsOrSkips(t *testing.T) {
 	for _, s := range sources(t) {
-		if !s.test && !s.under("internal") {
+		if !s.test && !servesTests(s.folder) {
 			continue
 		}
 		fake := slices.Contains(s.imports(), "testing/synctest")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // What a program does wrong is told by name, and never as a nil pointer.
@@ -27,8 +28,13 @@ func TestMisuseIsToldByName(t *testing.T) {
 		"chime: scheduler: store is nil":      run(chime.NewScheduler(nil, chime.SchedulerOptions{})),
 		"chime: Use: nil middleware":          handler(func(w *chime.Worker) { w.Use(h, nil) }),
 		`chime: Handle "a": an option is nil`: handler(func(w *chime.Worker) { w.Handle("a", func(context.Context, *chime.Job) error { return nil }, nil) }),
+		"chime: list queues: store is nil": func() error {
+			_, err := chime.NewQueues(nil).List(t.Context())
+			return err
+		},
+		`chime: pause queue "a": store is nil`: func() error { return chime.NewQueues(nil).Pause(t.Context(), "a") },
 		`job name "größe" has 'ö' at position 3`: func() error {
-			_, err := chime.NewEnqueuer(&struct{ chime.Store }{}, chime.EnqueuerOptions{}).Enqueue(t.Context(), "größe", nil)
+			_, err := chime.NewEnqueuer(noStore{}, chime.EnqueuerOptions{}).Enqueue(t.Context(), "größe", nil)
 			return err
 		},
 	} {
@@ -37,3 +43,8 @@ func TestMisuseIsToldByName(t *testing.T) {
 		}
 	}
 }
+
+// noStore is a Store of which nothing is asked.
+type noStore struct{}
+
+func (noStore) Protocol() protocol.Store { return struct{ protocol.Store }{} }

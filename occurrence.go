@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // splitOccurrence takes an occurrence's ID apart, "<schedule>@<planned>"; other IDs give no schedule.
@@ -37,7 +39,7 @@ func jobNamed(definition []byte) string {
 	var d struct {
 		Job string `json:"job"`
 	}
-	if json.Unmarshal(definition, &d) != nil || checkName("job name", d.Job) != nil {
+	if json.Unmarshal(definition, &d) != nil || protocol.CheckName("job name", d.Job) != nil {
 		return "?"
 	}
 	return d.Job
@@ -45,7 +47,7 @@ func jobNamed(definition []byte) string {
 
 // owed works out what follows the occurrences that a call has taken, and hands it to the lane's next call. What cannot be
 // worked out here is left to the ticker.
-func (t *taker) owed(l *lane, owed []Owed, now time.Time) {
+func (t *taker) owed(l *lane, owed []protocol.Owed, now time.Time) {
 	for i := range owed {
 		o := &owed[i]
 		p, err := t.plans.of(o.Name, o.Definition)
@@ -60,8 +62,8 @@ func (t *taker) owed(l *lane, owed []Owed, now time.Time) {
 }
 
 // placed takes in what became of a call's placements. What failed is tried again; what somebody else has placed is done.
-func (t *taker) placed(l *lane, sent []Placement, answers []PlaceAnswer, now time.Time) {
-	var failed []Placement
+func (t *taker) placed(l *lane, sent []protocol.Placement, answers []protocol.PlaceAnswer, now time.Time) {
+	var failed []protocol.Placement
 	var err error
 	for i := range sent {
 		if i >= len(answers) {
@@ -90,7 +92,7 @@ func (t *taker) placed(l *lane, sent []Placement, answers []PlaceAnswer, now tim
 
 // read makes a flight's job of what the store has given: the envelope, or the definition of an occurrence's schedule. An
 // error means that nobody can ever run it, but for errNewerVersion and errNotHere: then another worker may.
-func (t *taker) read(f *flight, taken *TakenJob) (p *plan, err error) {
+func (t *taker) read(f *flight, taken *protocol.TakenJob) (p *plan, err error) {
 	schedule, planned, err := splitOccurrence(taken.ID)
 	f.schedule = schedule
 	f.message = envelope{name: "?", schedule: schedule, planned: planned}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // EnqueueOption changes one job: In, At, ID, and every JobOption.
@@ -81,7 +83,7 @@ func (o handlerOption) handler(s *handlerSettings) { o(s) }
 func Queue(name string) JobOption {
 	return jobOption(func(s *jobSettings) {
 		s.queue = name
-		if err := checkName("queue", name); err != nil {
+		if err := protocol.CheckName("queue", name); err != nil {
 			s.refuse("%w", err)
 		}
 	})
@@ -157,7 +159,7 @@ func At(t time.Time) EnqueueOption {
 func ID(id string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.id, s.own = id, true
-		if err := checkName("ID", id); err != nil {
+		if err := protocol.CheckName("ID", id); err != nil {
 			s.refuse("%w", err)
 		}
 	})
@@ -170,7 +172,7 @@ func Args(v any) ScheduleOption { return scheduleOption(func(s *scheduleSettings
 func JobName(name string) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.jobName = name
-		if err := checkName("job name", name); err != nil {
+		if err := protocol.CheckName("job name", name); err != nil {
 			s.refuse("%w", err)
 		}
 	})

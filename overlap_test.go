@@ -10,12 +10,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // atEachCall calls look at every call of Work, as it is sent, with the call.
-func atEachCall(store *fakeJobStore, look func(*WorkCall)) {
+func atEachCall(store *fakeJobStore, look func(*protocol.WorkCall)) {
 	store.keepCalls = true
-	store.fault = func(act string, _ Partition) (before, after error) {
+	store.fault = func(act string, _ protocol.Partition) (before, after error) {
 		if act == "work" {
 			store.mu.Lock()
 			call := store.workCalls[len(store.workCalls)-1]
@@ -53,21 +55,21 @@ func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreLookedAt(t *testing.T) {
 			store := newFakeJobStore(t)
 			store.lag = 2 * time.Millisecond
 			store.add("default", job("work"), ids(20000)...)
-			for i, id := range store.part(Partition{Queue: "default"}).ready {
+			for i, id := range store.part(protocol.Partition{Queue: "default"}).ready {
 				if i%100 == 99 {
-					store.part(Partition{Queue: "default"}).jobs[id] = nil // dead, and told, when its turn comes
+					store.part(protocol.Partition{Queue: "default"}).jobs[id] = nil // dead, and told, when its turn comes
 				}
 			}
 			var ran atomic.Int64
 			var log slowLog
 			var calls, notRun, notLookedAt []int64
-			atEachCall(store, func(*WorkCall) {
+			atEachCall(store, func(*protocol.WorkCall) {
 				taken := store.taken()
 				calls = append(calls, taken)
 				notRun = append(notRun, taken-taken/100-ran.Load())
 				notLookedAt = append(notLookedAt, taken/100-log.told.Load())
 			})
-			w := NewWorker(store, WorkerOptions{Concurrency: concurrency, Logger: slog.New(&log)})
+			w := NewWorker(asStore(store), WorkerOptions{Concurrency: concurrency, Logger: slog.New(&log)})
 			w.Handle("work", func(context.Context, *Job) error {
 				time.Sleep(time.Microsecond)
 				ran.Add(1)
@@ -109,8 +111,8 @@ func TestNoMoreIsInHandThanSlotsAndFourMillisecondsOfWork(t *testing.T) {
 			store.lag = 300 * time.Microsecond
 			var ran atomic.Int64
 			var most int64
-			atEachCall(store, func(call *WorkCall) { most = max(most, store.taken()-ran.Load()+int64(call.Take)) })
-			w := NewWorker(store, WorkerOptions{Concurrency: test.concurrency, Logger: quiet()})
+			atEachCall(store, func(call *protocol.WorkCall) { most = max(most, store.taken()-ran.Load()+int64(call.Take)) })
+			w := NewWorker(asStore(store), WorkerOptions{Concurrency: test.concurrency, Logger: quiet()})
 			w.Handle("work", func(context.Context, *Job) error {
 				time.Sleep(test.work)
 				ran.Add(1)
@@ -124,7 +126,7 @@ func TestNoMoreIsInHandThanSlotsAndFourMillisecondsOfWork(t *testing.T) {
 			if most > test.most || most < test.most*3/4 {
 				t.Errorf("handlers of %v, %d at once: %d jobs were in hand or asked for, want nearly %d and no more", test.work, test.concurrency, most, test.most)
 			}
-			if n := store.kinds()[SettleBack]; n > 0 {
+			if n := store.kinds()[protocol.SettleBack]; n > 0 {
 				t.Errorf("handlers of %v, %d at once: %d jobs were given back, want none", test.work, test.concurrency, n)
 			}
 			if err := stop(); err != nil {
@@ -141,12 +143,12 @@ func TestAWorkerThatTookAheadSleepsThoughCallsFail(t *testing.T) {
 		store.latency = 300 * time.Microsecond
 		store.fault = losing("work", 3, 5)
 		store.sizes["default"] = 8
-		w := NewWorker(store, WorkerOptions{Concurrency: 10, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 10, Logger: quiet()})
 		w.Handle("work", func(context.Context, *Job) error { time.Sleep(time.Millisecond); return nil })
 		store.add("default", job("work"), ids(300)...)
 		stop := working(t, w)
 		pass(time.Minute)
-		if got := store.kinds(); got[SettleDone] != 300 {
+		if got := store.kinds(); got[protocol.SettleDone] != 300 {
 			t.Errorf("in a minute settled %v, want 300 done", got)
 		}
 		worked, left := store.count("work"), store.count("leave")
@@ -166,12 +168,12 @@ func TestASessionLostBetweenTwoCallsLosesNoJob(t *testing.T) {
 			store := newFakeJobStore(t)
 			store.lag = 2 * time.Millisecond
 			calls := 0
-			atEachCall(store, func(*WorkCall) {
+			atEachCall(store, func(*protocol.WorkCall) {
 				if calls++; calls == lost {
 					store.reapAll() // the call finds its session gone; an answer's jobs are just being admitted
 				}
 			})
-			w := NewWorker(store, WorkerOptions{Concurrency: 10, Logger: quiet()})
+			w := NewWorker(asStore(store), WorkerOptions{Concurrency: 10, Logger: quiet()})
 			var ran atomic.Int64
 			w.Handle("work", func(context.Context, *Job) error {
 				time.Sleep(time.Microsecond)
@@ -181,7 +183,7 @@ func TestASessionLostBetweenTwoCallsLosesNoJob(t *testing.T) {
 			store.add("default", job("work"), ids(6000)...)
 			stop := working(t, w)
 			pass(time.Minute)
-			if got := store.kinds(); got[SettleDone] != 6000 || ran.Load() < 6000 || ran.Load() > 6000+10+2*maxAhead {
+			if got := store.kinds(); got[protocol.SettleDone] != 6000 || ran.Load() < 6000 || ran.Load() > 6000+10+2*maxAhead {
 				t.Errorf("session lost at call %d: %d handlers ran and %v settled, want 6000 done", lost, ran.Load(), got)
 			}
 			if err := stop(); err != nil {
@@ -195,7 +197,7 @@ func TestASessionLostBetweenTwoCallsLosesNoJob(t *testing.T) {
 func TestHandlersThatBlockGetAllSlotsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		w := NewWorker(store, WorkerOptions{Concurrency: 100, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 100, Logger: quiet()})
 		var running atomic.Int64
 		release := make(chan struct{})
 		w.Handle("short", func(context.Context, *Job) error { return nil })
@@ -219,7 +221,7 @@ func TestHandlersThatBlockGetAllSlotsAtOnce(t *testing.T) {
 		}
 		close(release)
 		pass(time.Second)
-		if got := store.kinds(); got[SettleDone] != 3300 {
+		if got := store.kinds(); got[protocol.SettleDone] != 3300 {
 			t.Errorf("settled %v, want 3300 done", got)
 		}
 		if err := stop(); err != nil {
@@ -232,7 +234,7 @@ func TestHandlersThatBlockGetAllSlotsAtOnce(t *testing.T) {
 func TestAHandlerMayKeepItsJobAndContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		w := NewWorker(store, WorkerOptions{Concurrency: 3, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 3, Logger: quiet()})
 		var mu sync.Mutex
 		kept := make(map[string]*Job)
 		var contexts []context.Context
@@ -276,7 +278,7 @@ func TestAnOutcomeWaitsAtMostTwentyMilliseconds(t *testing.T) {
 			var mu sync.Mutex
 			ended := make(map[string]time.Time)
 			var worst time.Duration
-			atEachCall(store, func(call *WorkCall) {
+			atEachCall(store, func(call *protocol.WorkCall) {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, settlement := range call.Settle {
@@ -285,7 +287,7 @@ func TestAnOutcomeWaitsAtMostTwentyMilliseconds(t *testing.T) {
 					}
 				}
 			})
-			w := NewWorker(store, WorkerOptions{Concurrency: 4, Logger: quiet()})
+			w := NewWorker(asStore(store), WorkerOptions{Concurrency: 4, Logger: quiet()})
 			w.Handle("work", func(_ context.Context, job *Job) error {
 				d := work
 				if job.ID[len(job.ID)-1] == '7' {

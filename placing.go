@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -41,21 +42,21 @@ func (p *plan) runs(planned, taken time.Time) bool {
 // Runs used up are the store's to judge: an occurrence is proposed though none may be left. Only what is counted as missed or
 // caught up ends with the last run, for nothing was to follow that. (Should the last one be given back, its schedule is owed
 // again, and all of it counts then.)
-func (p *plan) next(o Owed) Placement {
-	placement := Placement{
+func (p *plan) next(o protocol.Owed) protocol.Placement {
+	placement := protocol.Placement{
 		Partition: o.Partition, Name: o.Name, Revision: p.Revision, Cursor: o.Cursor, Count: p.Recurrence.Count,
 	}
 	at, since := o.Cursor.At, o.Since
 	switch {
 	case at.IsZero():
-		placement.add(p.first())
+		placement.Instants = instants(p.first())
 	case !o.Cursor.Placed, !p.late(at, since):
-		placement.add(p.series.Next(at))
+		placement.Instants = instants(p.series.Next(at))
 	case p.Misfire == MisfireCatchUp:
 		p.catchUp(&placement, at, since)
 	default:
 		placement.Missed = p.count(at, since)
-		placement.add(p.series.Next(since))
+		placement.Instants = instants(p.series.Next(since))
 	}
 	if count := p.Recurrence.Count; count > 0 && o.Cursor.Used >= count {
 		placement.Missed, placement.CaughtUp = 0, 0
@@ -63,10 +64,12 @@ func (p *plan) next(o Owed) Placement {
 	return placement
 }
 
-func (p *Placement) add(next time.Time, ok bool) {
-	if ok {
-		p.Instants = append(p.Instants, next)
+// instants is none or one.
+func instants(next time.Time, ok bool) []time.Time {
+	if !ok {
+		return nil
 	}
+	return []time.Time{next}
 }
 
 // first is a schedule's first run by the table of package recurrence, without the run at creation where that is not wanted.
@@ -90,7 +93,7 @@ func (p *plan) first() (time.Time, bool) {
 // catchUp places the occurrences missed after at and until since, the newest within window and cap, oldest first. The one at
 // the cursor is the hundredth: whoever took it runs it, unless it is older than the window. (Dropping it for a newer one would
 // make what is run depend on when the others of the hundred are taken.)
-func (p *plan) catchUp(placement *Placement, at, since time.Time) {
+func (p *plan) catchUp(placement *protocol.Placement, at, since time.Time) {
 	from := at.Add(time.Nanosecond)
 	if window := since.Add(-catchUpWindow); from.Before(window) {
 		from = window
@@ -111,7 +114,7 @@ func (p *plan) catchUp(placement *Placement, at, since time.Time) {
 	placement.Instants = append(append(placement.Instants, kept[oldest:]...), kept[:oldest]...)
 	placement.CaughtUp = len(kept)
 	if len(kept) == 0 {
-		placement.add(p.series.Next(since))
+		placement.Instants = instants(p.series.Next(since))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -40,8 +41,8 @@ func TestNothingIsMissedAfterTheLastRunOfACount(t *testing.T) {
 	for _, policy := range []MisfirePolicy{MisfireRunOnce, MisfireSkip, MisfireCatchUp} {
 		p := planFor(t, created, recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: created, Count: 5}, Misfire(policy))
 		for used, want := range map[int]bool{4: true, 5: false} {
-			cursor := Cursor{At: created.Add(4 * time.Minute), Used: used, Placed: true}
-			got := p.next(Owed{Cursor: cursor, Since: created.Add(30 * time.Minute)})
+			cursor := protocol.Cursor{At: created.Add(4 * time.Minute), Used: used, Placed: true}
+			got := p.next(protocol.Owed{Cursor: cursor, Since: created.Add(30 * time.Minute)})
 			if some := got.Missed+got.CaughtUp > 0; some != want || got.Count != 5 {
 				t.Errorf("%s, %d of 5 used: missed %d, caught up %d, count %d; want some %v, count 5", policy, used, got.Missed, got.CaughtUp, got.Count, want)
 			}
@@ -54,7 +55,7 @@ func TestTheWindowOfCatchingUpHasOneEnd(t *testing.T) {
 	p := planFor(t, created, recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: created}, Misfire(MisfireCatchUp))
 	at := instant(t, "2026-03-05T00:00:00Z")
 	since := at.Add(30 * time.Hour)
-	got := p.next(Owed{Cursor: Cursor{At: at, Placed: true}, Since: since})
+	got := p.next(protocol.Owed{Cursor: protocol.Cursor{At: at, Placed: true}, Since: since})
 	edge := since.Add(-catchUpWindow)
 	if !p.runs(edge, since) {
 		t.Error("an occurrence exactly as old as the window is dropped at its taking")
@@ -70,7 +71,7 @@ func TestCountingTheMissedIsBounded(t *testing.T) {
 	for _, policy := range []MisfirePolicy{MisfireRunOnce, MisfireCatchUp} {
 		p := planFor(t, created, rec, Misfire(policy))
 		since := created.AddDate(5, 0, 0)
-		got := p.next(Owed{Cursor: Cursor{At: created, Placed: true}, Since: since})
+		got := p.next(protocol.Owed{Cursor: protocol.Cursor{At: created, Placed: true}, Since: since})
 		last := since
 		if policy == MisfireRunOnce {
 			last = since.Add(time.Second)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -36,7 +37,7 @@ type placingModel struct {
 	count   int
 	all     []time.Time // every instant of the rule
 	now     time.Time
-	cursor  Cursor
+	cursor  protocol.Cursor
 	placed  map[time.Time]int
 	run     int
 	dropped int
@@ -109,7 +110,7 @@ func (m *placingModel) step(random *rand.Rand) bool {
 	if m.count > 0 && m.cursor.Used >= m.count {
 		missed = 0
 	}
-	got := m.p.next(Owed{Cursor: m.cursor, Since: m.now})
+	got := m.p.next(protocol.Owed{Cursor: m.cursor, Since: m.now})
 	if !slices.EqualFunc(got.Instants, want, time.Time.Equal) || got.Missed != missed {
 		m.t.Fatalf("%s every %v, grace %v, %+v taken %v:\n got %v, %d missed\nwant %v, %d missed", m.policy, m.period, m.grace, m.cursor, m.now, got.Instants, got.Missed, want, missed)
 	}
@@ -121,7 +122,7 @@ func (m *placingModel) step(random *rand.Rand) bool {
 	if m.ended = len(instants) == 0; m.ended {
 		return false
 	}
-	m.cursor = Cursor{At: instants[len(instants)-1], Used: m.cursor.Used + len(instants), Placed: true}
+	m.cursor = protocol.Cursor{At: instants[len(instants)-1], Used: m.cursor.Used + len(instants), Placed: true}
 	for _, at := range instants {
 		m.placed[at.UTC()]++
 		if at.After(m.now) {

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+
 	_ "time/tzdata"
 
 	"github.com/chimejobs/chime/recurrence"
@@ -68,9 +71,9 @@ func TestWhatFollowsACursor(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := planFor(t, instant(t, created), c.rec, c.options...)
-			owed := Owed{Name: "s", Since: instant(t, c.since)}
+			owed := protocol.Owed{Name: "s", Since: instant(t, c.since)}
 			if c.cursor != "" {
-				owed.Cursor = Cursor{At: instant(t, c.cursor), Used: 1, Placed: !c.changed}
+				owed.Cursor = protocol.Cursor{At: instant(t, c.cursor), Used: 1, Placed: !c.changed}
 			}
 			got := p.next(owed)
 			var texts []string
@@ -93,7 +96,7 @@ func TestCatchingUpKeepsTheNewestWithinWindowAndCap(t *testing.T) {
 	p := planFor(t, created, minute, Misfire(MisfireCatchUp))
 	at := instant(t, "2026-03-02T00:00:00Z")
 	since := at.Add(3*time.Hour + 30*time.Second)
-	got := p.next(Owed{Cursor: Cursor{At: at, Placed: true}, Since: since})
+	got := p.next(protocol.Owed{Cursor: protocol.Cursor{At: at, Placed: true}, Since: since})
 	if len(got.Instants) != 99 || got.Missed != 81 || got.CaughtUp != 99 {
 		t.Fatalf("%d instants, %d missed, %d caught up; want 99, with the late one 100, of 181; 81 missed", len(got.Instants), got.Missed, got.CaughtUp)
 	}
@@ -102,7 +105,7 @@ func TestCatchingUpKeepsTheNewestWithinWindowAndCap(t *testing.T) {
 	}
 	hour := recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: created}
 	p = planFor(t, created, hour, Misfire(MisfireCatchUp))
-	got = p.next(Owed{Cursor: Cursor{At: at, Placed: true}, Since: at.Add(48*time.Hour + time.Minute)})
+	got = p.next(protocol.Owed{Cursor: protocol.Cursor{At: at, Placed: true}, Since: at.Add(48*time.Hour + time.Minute)})
 	if len(got.Instants) != 24 || got.Missed != 24 {
 		t.Errorf("after two days %d instants, %d missed; want those of the last 24 hours, 24 missed", len(got.Instants), got.Missed)
 	}
@@ -159,7 +162,7 @@ func TestEveryInstantIsPlacedOnceOrCounted(t *testing.T) {
 // simulate takes placed occurrences in their order, each at a random instant, and places what follows the cursor.
 func simulate(p *plan, created time.Time, steps int, random *rand.Rand) (placed []time.Time, missed int) {
 	now := created
-	owed := Owed{Since: now}
+	owed := protocol.Owed{Since: now}
 	var cursor time.Time
 	for range steps {
 		next := p.next(owed)
@@ -181,7 +184,7 @@ func simulate(p *plan, created time.Time, steps int, random *rand.Rand) (placed 
 		default:
 			now = now.Add(time.Duration(random.Int64N(int64(time.Second))))
 		}
-		owed = Owed{Cursor: Cursor{At: cursor, Placed: true}, Since: now}
+		owed = protocol.Owed{Cursor: protocol.Cursor{At: cursor, Placed: true}, Since: now}
 	}
 	return placed, missed
 }

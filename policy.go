@@ -1,5 +1,7 @@
 package chime
 
+import "github.com/chimejobs/chime/internal/protocol"
+
 // An OverlapPolicy says what happens when an occurrence is taken while the last one of its schedule is still running. The
 // store decides, in the step that takes the new one.
 type OverlapPolicy string
@@ -18,4 +20,13 @@ const (
 	MisfireRunOnce MisfirePolicy = "run_once" // it runs; those missed since are counted (default)
 	MisfireSkip    MisfirePolicy = "skip"     // it is counted with those missed since; none of them runs
 	MisfireCatchUp MisfirePolicy = "catch_up" // all missed in the last 24 hours run, oldest first, at most 100; more are counted
+)
+
+// A ScheduleState says whether a schedule makes jobs.
+type ScheduleState string
+
+const (
+	StateLive      ScheduleState = protocol.StateLive      // its next occurrence is placed, or about to be
+	StatePaused    ScheduleState = protocol.StatePaused    // nothing is placed until it is resumed
+	StateCompleted ScheduleState = protocol.StateCompleted // its count is used up or its end has passed
 )

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A reaper returns the jobs of sessions whose holder is gone. It reaps at the second look: a session seen lapsed is left
@@ -14,10 +16,10 @@ import (
 //
 // Any number of reapers may see the same session; the store lets one of them have it.
 type reaper struct {
-	store JobStore
+	store protocol.JobStore
 	wait  time.Duration // between the two looks
 	log   *slog.Logger
-	done  func(Partition) // called after a session's jobs were returned; may be nil
+	done  func(protocol.Partition) // called after a session's jobs were returned; may be nil
 	poke  chan struct{}
 
 	mu   sync.Mutex
@@ -25,7 +27,7 @@ type reaper struct {
 }
 
 type sightingKey struct {
-	partition Partition
+	partition protocol.Partition
 	session   string
 }
 
@@ -38,7 +40,7 @@ type sighting struct {
 // maxSightings bounds what is remembered; a session that is not is seen again by the next look.
 const maxSightings = 10_000
 
-func newReaper(store JobStore, ttl time.Duration, log *slog.Logger, done func(Partition)) *reaper {
+func newReaper(store protocol.JobStore, ttl time.Duration, log *slog.Logger, done func(protocol.Partition)) *reaper {
 	return &reaper{
 		store: store,
 		wait:  secondLook(ttl),
@@ -53,7 +55,7 @@ func newReaper(store JobStore, ttl time.Duration, log *slog.Logger, done func(Pa
 func secondLook(ttl time.Duration) time.Duration { return ttl / 3 * 11 / 10 }
 
 // note remembers lapsed sessions as a look has found them.
-func (r *reaper) note(partition Partition, lapsed []LapsedSession, now time.Time) {
+func (r *reaper) note(partition protocol.Partition, lapsed []protocol.LapsedSession, now time.Time) {
 	if len(lapsed) == 0 {
 		return
 	}
@@ -114,7 +116,7 @@ func (r *reaper) earliest() (key sightingKey, first sighting, ok bool) {
 // reap takes the second look at one session and, if it is as lapsed as at the first, returns its jobs in steps.
 func (r *reaper) reap(ctx context.Context, key sightingKey, s sighting) {
 	for {
-		done, err := r.store.Reap(ctx, ReapCall{Partition: key.partition, Session: key.session, Seen: s.lapse, Seed: rand.Int64()})
+		done, err := r.store.Reap(ctx, protocol.ReapCall{Partition: key.partition, Session: key.session, Seen: s.lapse, Seed: rand.Int64()})
 		if err != nil {
 			s.failures++
 			s.due = time.Now().Add(troubleDelay(s.failures))

@@ -5,15 +5,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 func TestTheJobsOfAVanishedWorkerRunAfterTheSecondLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		part := store.part(Partition{Queue: "default"})
+		part := store.part(protocol.Partition{Queue: "default"})
 		part.jobs["a"] = encoded(job("work"))
 		part.sessions["gone"] = &fakeSession{number: 1, lapse: time.Now().Add(12 * time.Second), inflight: map[string]*fakeHeld{"a": {fence: 1}}}
-		w := NewWorker(store, WorkerOptions{Concurrency: 1, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 1, Logger: quiet()})
 		begun := time.Now()
 		var after time.Duration
 		w.Handle("work", func(_ context.Context, job *Job) error {
@@ -38,10 +40,10 @@ func TestTheJobsOfAVanishedWorkerRunAfterTheSecondLook(t *testing.T) {
 func TestASessionThatIsExtendedIsNotReaped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		part := store.part(Partition{Queue: "default"})
+		part := store.part(protocol.Partition{Queue: "default"})
 		session := &fakeSession{number: 1, lapse: time.Now(), inflight: map[string]*fakeHeld{"a": {fence: 1}}}
 		part.sessions["slow"] = session
-		w := NewWorker(store, WorkerOptions{Concurrency: 1, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 1, Logger: quiet()})
 		w.Handle("work", func(context.Context, *Job) error { return nil })
 		stop := working(t, w)
 		for range 20 {

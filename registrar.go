@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 const (
@@ -15,13 +17,13 @@ const (
 
 // A registrar writes what a program declared into the store, in steps. Writing it again changes nothing.
 type registrar struct {
-	store    ScheduleStore
+	store    protocol.ScheduleStore
 	log      *slog.Logger
-	declared []Declaration
+	declared []protocol.Declaration
 	removed  []string
 
-	declare []Declaration // still to be written
-	remove  []string      // still to be removed
+	declare []protocol.Declaration // still to be written
+	remove  []string               // still to be removed
 }
 
 // begin begins anew.
@@ -30,7 +32,7 @@ func (r *registrar) begin() { r.declare, r.remove = r.declared, r.removed }
 // step removes one schedule, or writes batches for a while. The next batch is under way while place works out the first
 // occurrences of the last one, so that the store and this program are busy at the same time. What the store refuses goes to
 // the end, so that it does not hold up the rest, and ends the step; more tells whether anything is left.
-func (r *registrar) step(ctx context.Context, place func([]Owed)) (more bool, err error) {
+func (r *registrar) step(ctx context.Context, place func([]protocol.Owed)) (more bool, err error) {
 	if len(r.remove) > 0 {
 		if _, err := r.store.Remove(ctx, r.remove[0]); err != nil {
 			return true, err
@@ -53,9 +55,9 @@ func (r *registrar) step(ctx context.Context, place func([]Owed)) (more bool, er
 }
 
 // send begins to declare what comes next. The answers arrive in any case.
-func (r *registrar) send(ctx context.Context) ([]Declaration, <-chan []DeclareAnswer) {
+func (r *registrar) send(ctx context.Context) ([]protocol.Declaration, <-chan []protocol.DeclareAnswer) {
 	batch := r.batch()
-	answers := make(chan []DeclareAnswer, 1)
+	answers := make(chan []protocol.DeclareAnswer, 1)
 	if len(batch) > 0 {
 		go func() { answers <- r.store.Declare(ctx, batch) }()
 	}
@@ -63,8 +65,8 @@ func (r *registrar) send(ctx context.Context) ([]Declaration, <-chan []DeclareAn
 }
 
 // take takes in what became of a batch and returns the schedules that are owed their next occurrence.
-func (r *registrar) take(batch []Declaration, answers []DeclareAnswer) (owed []Owed, err error) {
-	var refused []Declaration
+func (r *registrar) take(batch []protocol.Declaration, answers []protocol.DeclareAnswer) (owed []protocol.Owed, err error) {
+	var refused []protocol.Declaration
 	var errs []error
 	for i, answer := range answers {
 		if answer.Err != nil {
@@ -86,7 +88,7 @@ func (r *registrar) take(batch []Declaration, answers []DeclareAnswer) (owed []O
 }
 
 // batch is what comes next, not too much at a time.
-func (r *registrar) batch() []Declaration {
+func (r *registrar) batch() []protocol.Declaration {
 	bytes := 0
 	for n := range r.declare {
 		bytes += len(r.declare[n].Body)
@@ -97,7 +99,7 @@ func (r *registrar) batch() []Declaration {
 	return r.declare
 }
 
-func (r *registrar) tell(name string, answer DeclareAnswer) {
+func (r *registrar) tell(name string, answer protocol.DeclareAnswer) {
 	if answer.Changed {
 		r.log.Info("chime: schedule changed", "schedule", name, "old", forLog(answer.Old), "new", forLog(answer.Stored))
 	}

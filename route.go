@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 const (
@@ -19,13 +21,13 @@ type route struct {
 	waiting    int // parcels in the line
 
 	// The goroutine's that has it.
-	call     EnqueueCall
+	call     protocol.EnqueueCall
 	parts    []part
-	unknown  bool           // the call under way may have been carried out
-	err      error          // its last one
-	troubled bool           // it was told that the route is held up
-	alone    [1]*route      // itself, where it goes without others
-	sent     [1]EnqueueCall // call, as it was handed to the store then
+	unknown  bool                    // the call under way may have been carried out
+	err      error                   // its last one
+	troubled bool                    // it was told that the route is held up
+	alone    [1]*route               // itself, where it goes without others
+	sent     [1]protocol.EnqueueCall // call, as it was handed to the store then
 }
 
 // part is a parcel's share of a call: its items [from:to].
@@ -36,7 +38,7 @@ type part struct {
 
 // parcel is what one caller wants carried to one partition.
 type parcel struct {
-	items    []EnqueueItem
+	items    []protocol.EnqueueItem
 	existing []bool        // nil: none
 	done     chan struct{} // gets one value; has room for it
 	// Set when done: the items from failed on were not carried, or may not have been.
@@ -49,7 +51,7 @@ type parcel struct {
 	sent       int // items handed to calls
 	since      time.Time
 
-	one  [1]EnqueueItem
+	one  [1]protocol.EnqueueItem
 	room bodies // of the one
 }
 

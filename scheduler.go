@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -37,13 +38,13 @@ func (o SchedulerOptions) validate() error {
 // A Scheduler declares schedules and sees to it that each has its next occurrence placed. Any number of processes may run
 // the same scheduler; one of them leads, which only speeds things up.
 type Scheduler struct {
-	store   Store
+	store   protocol.Store
 	options SchedulerOptions
 
 	mu       sync.Mutex
 	running  bool
 	names    map[string]bool // declared or removed
-	declared []Declaration
+	declared []protocol.Declaration
 	removed  []string
 	refused  []error
 }
@@ -53,7 +54,7 @@ func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
 	options.LeaderTTL = cmp.Or(options.LeaderTTL, DefaultLeaderTTL)
 	options.SafetyTick = cmp.Or(options.SafetyTick, 30*time.Second)
 	options.Logger = cmp.Or(options.Logger, slog.Default())
-	return &Scheduler{store: store, options: options, names: map[string]bool{}}
+	return &Scheduler{store: protocolOf(store), options: options, names: map[string]bool{}}
 }
 
 // Schedule declares a schedule, before Run. The name is the schedule's and, unless JobName says otherwise, its handler's. It
@@ -88,7 +89,7 @@ func (s *Scheduler) Schedule(name string, rec recurrence.Recurrence, options ...
 func (s *Scheduler) Remove(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := checkName("name", name)
+	err := protocol.CheckName("name", name)
 	switch {
 	case s.running:
 		return fmt.Errorf("chime: remove schedule %q: the scheduler runs already: use Schedules.Delete", name)
@@ -116,7 +117,7 @@ func (s *Scheduler) validate() error {
 func (s *Scheduler) problems() error {
 	bad := []error{s.options.validate()}
 	if s.store == nil {
-		bad = append(bad, errors.New("chime: scheduler: store is nil"))
+		bad = append(bad, fmt.Errorf("chime: scheduler: %w", errNilStore))
 	}
 	return errors.Join(append(bad, s.refused...)...)
 }
@@ -161,13 +162,13 @@ func (s *Scheduler) runs() bool {
 func (s *Scheduler) stopsLast() bool { return true }
 
 // needed lists the jobs that the declared schedules make, each once.
-func (s *Scheduler) needed() []Handled {
+func (s *Scheduler) needed() []protocol.Handled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen := map[Handled]bool{}
-	var all []Handled
+	seen := map[protocol.Handled]bool{}
+	var all []protocol.Handled
 	for _, declared := range s.declared {
-		h := Handled{Queue: declared.Queue, Name: jobNamed(declared.Body)}
+		h := protocol.Handled{Queue: declared.Queue, Name: jobNamed(declared.Body)}
 		if !seen[h] {
 			seen[h] = true
 			all = append(all, h)

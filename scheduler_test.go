@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -30,14 +31,14 @@ func scheduled(t *testing.T, test func(t *testing.T, s *fakeScheduleStore)) {
 }
 
 // scheduling runs a scheduler with these declarations; stop ends it and waits.
-func scheduling(t *testing.T, store Store, declare func(s *Scheduler)) (stop func()) {
+func scheduling(t *testing.T, store protocol.Store, declare func(s *Scheduler)) (stop func()) {
 	t.Helper()
 	return schedulingWith(t, store, SchedulerOptions{Logger: quiet()}, declare)
 }
 
-func schedulingWith(t *testing.T, store Store, options SchedulerOptions, declare func(s *Scheduler)) (stop func()) {
+func schedulingWith(t *testing.T, store protocol.Store, options SchedulerOptions, declare func(s *Scheduler)) (stop func()) {
 	t.Helper()
-	s := NewScheduler(store, options)
+	s := NewScheduler(asStore(store), options)
 	if declare != nil {
 		declare(s)
 	}
@@ -118,7 +119,7 @@ var (
 
 func TestRunReturnsRefusedDeclarationsBeforeItDoesAnything(t *testing.T) {
 	store := newFakeScheduleStore(t)
-	s := NewScheduler(store, SchedulerOptions{LeaderTTL: time.Millisecond})
+	s := NewScheduler(asStore(store), SchedulerOptions{LeaderTTL: time.Millisecond})
 	for _, err := range []error{
 		s.Schedule("good", everyMinute),
 		s.Remove("old"),
@@ -172,7 +173,7 @@ func TestDeclaringToARunningSchedulerPointsToSchedules(t *testing.T) {
 func TestAnUnfitStoreEndsRunAndADeadOneIsWaitedFor(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		store.unfit = fmt.Errorf("fake: %w", ErrUnfit)
-		if err := NewScheduler(store, SchedulerOptions{Logger: quiet()}).Run(t.Context()); !errors.Is(err, ErrUnfit) {
+		if err := NewScheduler(asStore(store), SchedulerOptions{Logger: quiet()}).Run(t.Context()); !errors.Is(err, ErrUnfit) {
 			t.Errorf("got %v, want ErrUnfit", err)
 		}
 		store.unfit = errors.New("fake: connection refused")
@@ -407,7 +408,7 @@ func TestSchedulesAreDeclaredAgainOnlyWhenTheStoreHasLostThem(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		stop := scheduling(t, store, declaring(t, "beat", everyMinute))
 		pass(time.Minute)
-		if err := NewSchedules(store).Delete(t.Context(), "beat"); err != nil {
+		if err := NewSchedules(asStore(store)).Delete(t.Context(), "beat"); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Hour)

@@ -7,17 +7,18 @@ import (
 	"slices"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
 // Schedules creates, reads and deletes schedules while programs run, for those that come from users' data. Declare what
 // belongs to the program with Scheduler.Schedule.
 type Schedules struct {
-	store Store
+	store protocol.Store
 }
 
 // NewSchedules returns the schedules of a store.
-func NewSchedules(store Store) *Schedules { return &Schedules{store: store} }
+func NewSchedules(store Store) *Schedules { return &Schedules{store: protocolOf(store)} }
 
 // A Schedule is a named recurrence with the job that it makes, as it is stored.
 type Schedule struct {
@@ -68,7 +69,7 @@ func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurre
 	if err := s.checkStart(ctx, name, rec); err != nil {
 		return nil, fmt.Errorf("chime: put schedule %q: %w", name, err)
 	}
-	answer := s.store.Declare(ctx, []Declaration{declared})[0]
+	answer := s.store.Declare(ctx, []protocol.Declaration{declared})[0]
 	if answer.Err != nil {
 		return nil, fmt.Errorf("chime: put schedule %q: %w", name, answer.Err)
 	}
@@ -84,17 +85,19 @@ func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurre
 
 // A placed is a placement that the store has answered.
 type placed struct {
-	Placement
-	PlaceAnswer
+	protocol.Placement
+	protocol.PlaceAnswer
 }
 
 // created is a new schedule as it was stored when its first occurrence was placed.
-func created(answer DeclareAnswer, placed placed) Stored {
-	return Stored{
+func created(answer protocol.DeclareAnswer, placed placed) protocol.Stored {
+	return protocol.Stored{
 		Name: placed.Name, Partition: answer.Partition, Definition: answer.Stored,
-		Cursor:  Cursor{At: placed.Instants[placed.Placed-1].UTC(), Used: placed.Placed, Placed: true},
+		Cursor:  protocol.Cursor{At: placed.Instants[placed.Placed-1].UTC(), Used: placed.Placed, Placed: true},
 		Waiting: true,
-		Placed:  int64(placed.Placed), Missed: int64(placed.Missed), CaughtUp: int64(min(placed.CaughtUp, placed.Placed)),
+		Counters: protocol.Counters{
+			Placed: int64(placed.Placed), Missed: int64(placed.Missed), CaughtUp: int64(min(placed.CaughtUp, placed.Placed)),
+		},
 	}
 }
 
@@ -119,19 +122,19 @@ func (s *Schedules) checkStart(ctx context.Context, name string, rec recurrence.
 	return err
 }
 
-func (s *Schedules) place(ctx context.Context, owed Owed) (placed, error) {
+func (s *Schedules) place(ctx context.Context, owed protocol.Owed) (placed, error) {
 	p, err := newPlan(owed.Definition)
 	if err != nil {
 		return placed{}, err
 	}
 	next := p.next(owed)
-	answer := s.store.Place(ctx, []Placement{next})[0]
+	answer := s.store.Place(ctx, []protocol.Placement{next})[0]
 	return placed{next, answer}, answer.Err
 }
 
 // Get returns a schedule; ErrNotFound if there is none of that name.
 func (s *Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
-	if err := checkName("name", name); err != nil {
+	if err := protocol.CheckName("name", name); err != nil {
 		return nil, fmt.Errorf("chime: get schedule: %w", err)
 	}
 	found, err := s.store.Find(ctx, []string{name})
@@ -205,7 +208,7 @@ func (s *Schedules) names(ctx context.Context) ([]string, error) {
 // Delete removes a schedule and its placed occurrence; ErrNotFound if there is none of that name. A job of it that is running
 // may finish; one that waits for a retry still runs.
 func (s *Schedules) Delete(ctx context.Context, name string) error {
-	if err := checkName("name", name); err != nil {
+	if err := protocol.CheckName("name", name); err != nil {
 		return fmt.Errorf("chime: delete schedule: %w", err)
 	}
 	found, err := s.store.Remove(ctx, name)
@@ -231,7 +234,7 @@ func (s *Schedules) Resume(ctx context.Context, name string) error {
 }
 
 func (s *Schedules) pause(ctx context.Context, verb, name string, paused bool) error {
-	if err := checkName("name", name); err != nil {
+	if err := protocol.CheckName("name", name); err != nil {
 		return fmt.Errorf("chime: %s schedule: %w", verb, err)
 	}
 	owed, err := s.store.PauseSchedule(ctx, name, paused)
@@ -245,7 +248,7 @@ func (s *Schedules) pause(ctx context.Context, verb, name string, paused bool) e
 }
 
 // stored reads a schedule from the form in which it is kept.
-func stored(found Stored) (*Schedule, error) {
+func stored(found protocol.Stored) (*Schedule, error) {
 	p, err := newPlan(found.Definition)
 	if err != nil {
 		return nil, fmt.Errorf("chime: schedule %q: %w", found.Name, err)

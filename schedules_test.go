@@ -9,12 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
 func TestPutReturnsTheScheduleAsItIsStored(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
-		schedules, created := NewSchedules(store), time.Now().UTC()
+		schedules, created := NewSchedules(asStore(store)), time.Now().UTC()
 		got, err := schedules.Put(t.Context(), "report:c1", quarterHours, NoImmediateRun(), JobName("report"), Queue("low"),
 			Args([]byte(`{"c":1}`)), MaxAttempts(3), Timeout(time.Minute), Overlap(OverlapWait), Misfire(MisfireSkip), Grace(5*time.Second))
 		if err != nil {
@@ -22,7 +23,7 @@ func TestPutReturnsTheScheduleAsItIsStored(t *testing.T) {
 		}
 		want := Schedule{
 			Name: "report:c1", JobName: "report", Queue: "low", Recurrence: quarterHours, Payload: []byte(`{"c":1}`), Created: created, Revision: 1,
-			State: StateLive, Overlap: OverlapWait, Misfire: MisfireSkip, Grace: 5 * time.Second, NoImmediateRun: true, MaxAttempts: 3, Timeout: time.Minute,
+			State: protocol.StateLive, Overlap: OverlapWait, Misfire: MisfireSkip, Grace: 5 * time.Second, NoImmediateRun: true, MaxAttempts: 3, Timeout: time.Minute,
 			Next: created.Add(15 * time.Minute), Used: 1, Counters: ScheduleCounters{Placed: 1},
 		}
 		if fmt.Sprintf("%+v", *got) != fmt.Sprintf("%+v", want) {
@@ -42,7 +43,7 @@ func TestPutReturnsTheScheduleAsItIsStored(t *testing.T) {
 func TestPutRefusesWhatWouldNeverRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeScheduleStore(t)
-		schedules := NewSchedules(store)
+		schedules := NewSchedules(asStore(store))
 		pass(29 * 24 * time.Hour) // 30 January 2000
 		february := recurrence.Recurrence{Frequency: recurrence.Year, Months: []time.Month{time.February}}
 		var refused *recurrence.Error
@@ -67,7 +68,7 @@ func TestPutRefusesWhatWouldNeverRun(t *testing.T) {
 }
 
 func TestWhatIsNotThereIsNotFound(t *testing.T) {
-	schedules := NewSchedules(newFakeScheduleStore(t))
+	schedules := NewSchedules(asStore(newFakeScheduleStore(t)))
 	for act, do := range map[string]func(name string) error{
 		"get":    func(name string) error { _, err := schedules.Get(t.Context(), name); return err },
 		"delete": func(name string) error { return schedules.Delete(t.Context(), name) },
@@ -89,7 +90,7 @@ func TestPauseWithdrawsAndResumeGoesOn(t *testing.T) {
 	} {
 		t.Run(string(policy), func(t *testing.T) {
 			scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
-				schedules := NewSchedules(store)
+				schedules := NewSchedules(asStore(store))
 				if _, err := schedules.Put(t.Context(), "beat", everyMinute, Misfire(policy)); err != nil {
 					t.Fatal(err)
 				}
@@ -98,7 +99,7 @@ func TestPauseWithdrawsAndResumeGoesOn(t *testing.T) {
 					t.Fatal(err)
 				}
 				got, err := schedules.Get(t.Context(), "beat")
-				if err != nil || got.State != StatePaused || !got.Next.IsZero() || got.Used != 11 {
+				if err != nil || got.State != protocol.StatePaused || !got.Next.IsZero() || got.Used != 11 {
 					t.Errorf("paused: %+v, %v; want no next run, 11 used", got, err)
 				}
 				pass(24 * time.Hour)
@@ -124,7 +125,7 @@ func TestPauseWithdrawsAndResumeGoesOn(t *testing.T) {
 
 func TestListGoesThroughAllInOrder(t *testing.T) {
 	store := newFakeScheduleStore(t)
-	schedules := NewSchedules(store)
+	schedules := NewSchedules(asStore(store))
 	names := []string{}
 	for i := range 40 {
 		names = append(names, fmt.Sprintf("s%02d", i))

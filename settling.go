@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // finish works out how a job's flight ends from what its handler returned.
@@ -28,32 +30,32 @@ func (f *flight) finish(err error) {
 		// A failure of a handler that was told to end is not its own: the job is handed back and nothing is counted.
 		if cause := f.ctx.reason(); errors.Is(cause, ErrShutdown) || errors.Is(cause, ErrSessionLost) {
 			f.cutOff = errors.Is(cause, ErrShutdown)
-			f.conclude(Settlement{ID: f.id, Fence: f.fence, Kind: SettleBack})
+			f.conclude(protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleBack})
 			return
 		}
 	}
 	f.conclude(f.settle(outcome, time.Now()))
 }
 
-func (f *flight) conclude(s Settlement) { f.settlement = &s }
+func (f *flight) conclude(s protocol.Settlement) { f.settlement = &s }
 
 // settle says how a flight with this outcome ends: removed, due again later, or dead.
-func (f *flight) settle(outcome Outcome, now time.Time) Settlement {
-	s := Settlement{ID: f.id, Fence: f.fence, Kind: SettleDone}
+func (f *flight) settle(outcome Outcome, now time.Time) protocol.Settlement {
+	s := protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleDone}
 	word := "done"
 	switch outcome.Action {
 	case Succeeded:
 	case Snoozed:
-		s.Kind, s.Delay, s.Body, word = SettleLater, outcome.Delay, f.message.encode(), "snoozed"
+		s.Kind, s.Delay, s.Body, word = protocol.SettleLater, outcome.Delay, f.message.encode(), "snoozed"
 	default:
 		message := f.message
 		message.failures++
 		message.fail(outcome.Err)
 		s.Failed, s.Body = true, message.encode()
 		if outcome.Action == Discarded || message.failures >= message.attempts() {
-			s.Kind, word = SettleDead, "dead"
+			s.Kind, word = protocol.SettleDead, "dead"
 		} else {
-			s.Kind, s.Delay, word = SettleLater, outcome.Delay, "failed"
+			s.Kind, s.Delay, word = protocol.SettleLater, outcome.Delay, "failed"
 			if !outcome.Delayed {
 				s.Delay = f.handler.delay(message.failures)
 			}
@@ -67,8 +69,8 @@ func (f *flight) settle(outcome Outcome, now time.Time) Settlement {
 }
 
 // runRecord is the line that the record of runs gets of an occurrence.
-func (f *flight) runRecord(word string, began, ended time.Time) *RunRecord {
-	return &RunRecord{
+func (f *flight) runRecord(word string, began, ended time.Time) *protocol.RunRecord {
+	return &protocol.RunRecord{
 		Schedule: f.schedule,
 		Planned:  f.message.planned,
 		Started:  f.clock.at(began),
@@ -111,9 +113,9 @@ func backoff(failures int) time.Duration {
 }
 
 // tell logs a failure, without the job's payload.
-func (f *flight) tell(s *Settlement, attempt int, err error) {
+func (f *flight) tell(s *protocol.Settlement, attempt int, err error) {
 	level, message := slog.LevelWarn, "chime: job failed, will be retried"
-	if s.Kind == SettleDead {
+	if s.Kind == protocol.SettleDead {
 		level, message = slog.LevelError, "chime: job is dead"
 	}
 	f.handler.log.Log(context.Background(), level, message, "job", f.message.name, "id", f.id, "queue", f.session.lane.partition.Queue, "attempt", attempt, "delay", s.Delay, "error", err)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A job that comes alone to a sleeping worker costs two calls: one takes it and finds nothing more, so that the other, which says
@@ -13,7 +15,7 @@ func TestAJobThatComesAloneIsAskedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		store.keepCalls = true
-		w := NewWorker(store, WorkerOptions{Concurrency: 4, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 4, Logger: quiet()})
 		var ran []time.Time
 		w.Handle("work", func(context.Context, *Job) error { ran = append(ran, time.Now()); return nil })
 		stop := working(t, w)
@@ -50,7 +52,7 @@ func TestJobsThatBeganAreAllTold(t *testing.T) {
 	for i := range 1200 {
 		l.begun = append(l.begun, &flight{id: ids(1200)[i], fence: int64(i), listed: true, ended: i%100 == 0})
 	}
-	l.pending = make([]Settlement, 200)
+	l.pending = make([]protocol.Settlement, 200)
 	told := map[string]bool{}
 	for calls := 1; len(told) < 1188; calls++ {
 		call := l.call("w", time.Second, 0, 0, time.Now())
@@ -74,7 +76,7 @@ func TestJobsThatBeganAreAllTold(t *testing.T) {
 func TestASessionIsKeptAliveWhileItHoldsAJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		w := NewWorker(store, WorkerOptions{Concurrency: 4, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 4, Logger: quiet()})
 		w.Handle("short", func(context.Context, *Job) error { return nil })
 		var lost error
 		w.Handle("long", func(ctx context.Context, _ *Job) error {
@@ -99,7 +101,7 @@ func TestASessionIsKeptAliveWhileItHoldsAJob(t *testing.T) {
 		if lost != nil {
 			t.Errorf("the handler's ctx ended: %v", lost)
 		}
-		if got := store.kinds()[SettleDone]; got != 3 {
+		if got := store.kinds()[protocol.SettleDone]; got != 3 {
 			t.Errorf("%d done, want 3", got)
 		}
 		if err := stop(); err != nil {

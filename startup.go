@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 func newTaker(w *Worker) *taker {
@@ -45,7 +47,7 @@ func (t *taker) prepare(ctx context.Context) error {
 			return fmt.Errorf("chime: worker: queue %q: %w", queue, err)
 		}
 		for i := range n {
-			t.lanes = append(t.lanes, &lane{partition: Partition{Queue: queue, Index: i}, queue: s})
+			t.lanes = append(t.lanes, &lane{partition: protocol.Partition{Queue: queue, Index: i}, queue: s})
 		}
 	}
 	if err := t.check(ctx); err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A taker is a worker's one loop. It owns the lanes with their sessions and decides what every call carries; the slots run
@@ -22,14 +24,14 @@ import (
 //   - no outcome is ahead of its job: what is settled in a call was admitted before it.
 type taker struct {
 	worker *Worker
-	store  Store
+	store  protocol.Store
 	name   string // among the sleepers
 	ttl    time.Duration
 	log    *slog.Logger
 
 	lanes      []*lane
 	slots      *slots
-	line       Line
+	line       protocol.Listener
 	heartbeat  *heartbeat
 	plans      plans
 	reaper     *reaper
@@ -66,16 +68,16 @@ type taker struct {
 // A request is one round trip of the caller's goroutine; exactly one of its fields is set.
 type request struct {
 	lanes []*lane // for work and look, in the order of the calls
-	work  []WorkCall
-	look  []LookCall
-	leave []LeaveCall
+	work  []protocol.WorkCall
+	look  []protocol.PollCall
+	leave []protocol.LeaveCall
 	close []*session
 }
 
 type reply struct {
 	request
-	worked []WorkAnswer
-	looked []LookAnswer
+	worked []protocol.WorkAnswer
+	looked []protocol.PollAnswer
 	err    error // of leave
 }
 
@@ -83,7 +85,7 @@ type reply struct {
 type arrival struct {
 	session *session
 	clock   *storeClock
-	jobs    []TakenJob
+	jobs    []protocol.TakenJob
 }
 
 // callTimeout bounds a call whose store does not bound it itself. What it cuts off is sent again.
@@ -104,7 +106,7 @@ func (t *taker) trip(ctx context.Context, r request) reply {
 	case r.work != nil:
 		done.worked = t.store.Work(ctx, r.work)
 	case r.look != nil:
-		done.looked = t.store.Look(ctx, r.look)
+		done.looked = t.store.Poll(ctx, r.look)
 	case r.leave != nil:
 		done.err = t.store.Leave(ctx, r.leave)
 	case r.close != nil:
@@ -221,7 +223,7 @@ func (t *taker) work(now time.Time) bool {
 	}
 	r := request{
 		lanes: make([]*lane, 0, len(asked)+len(due)+len(again)),
-		work:  make([]WorkCall, 0, len(asked)+len(due)+len(again)),
+		work:  make([]protocol.WorkCall, 0, len(asked)+len(due)+len(again)),
 	}
 	send := func(l *lane, take int) {
 		begin := min(take, free)
@@ -308,7 +310,7 @@ func (t *taker) absorb(r reply, now time.Time) {
 }
 
 // worked takes in the answer to a lane's call.
-func (t *taker) worked(l *lane, a *WorkAnswer, now time.Time) {
+func (t *taker) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 	call, s := l.sent, l.session
 	lost := errors.Is(a.Err, ErrSessionLost) || s.lost
 	if a.Err != nil && !lost {
@@ -339,7 +341,7 @@ func (t *taker) worked(l *lane, a *WorkAnswer, now time.Time) {
 }
 
 // answered moves a session on to its next call.
-func (t *taker) answered(s *session, call *WorkCall, a *WorkAnswer, now time.Time) {
+func (t *taker) answered(s *session, call *protocol.WorkCall, a *protocol.WorkAnswer, now time.Time) {
 	if s.number == 0 {
 		t.heartbeat.open(s)
 	}
@@ -360,11 +362,11 @@ func (t *taker) answered(s *session, call *WorkCall, a *WorkAnswer, now time.Tim
 }
 
 // rested works out when the lane is to be asked again.
-func (t *taker) rested(l *lane, call *WorkCall, a *WorkAnswer, now time.Time) {
+func (t *taker) rested(l *lane, call *protocol.WorkCall, a *protocol.WorkAnswer, now time.Time) {
 	if call.SleepOn {
 		return
 	}
-	t.horizon(l, &a.Horizon, call.Lapses, now)
+	t.horizon(l, &a.WaitHint, call.Lapses, now)
 	left := a.More || len(l.parked) > 0 && !a.Paused
 	l.listed = call.Sleep && !left && len(a.Taken) < call.Take
 	if l.asleep = l.listed; l.asleep {
@@ -384,7 +386,7 @@ func (t *taker) rested(l *lane, call *WorkCall, a *WorkAnswer, now time.Time) {
 }
 
 // looked takes in what a sleeper's look has found.
-func (t *taker) looked(l *lane, a *LookAnswer, now time.Time) {
+func (t *taker) looked(l *lane, a *protocol.PollAnswer, now time.Time) {
 	if a.Err != nil {
 		l.failures++
 		l.lookAt = now.Add(troubleDelay(l.failures))
@@ -395,14 +397,14 @@ func (t *taker) looked(l *lane, a *LookAnswer, now time.Time) {
 	t.trouble.end(l, now)
 	l.clock.set(a.Now, now)
 	l.since = a.Since
-	t.horizon(l, &a.Horizon, true, now)
+	t.horizon(l, &a.WaitHint, true, now)
 	if a.More || len(l.parked) > 0 && !a.Paused {
 		l.asleep = false
 	}
 }
 
 // horizon notes what an answer says of the time until the next one; lapses says whether it tells of them.
-func (t *taker) horizon(l *lane, h *Horizon, lapses bool, now time.Time) {
+func (t *taker) horizon(l *lane, h *protocol.WaitHint, lapses bool, now time.Time) {
 	l.next = time.Time{}
 	if lapses {
 		l.lapse, l.toldAt = time.Time{}, now
@@ -427,7 +429,7 @@ func (t *taker) horizon(l *lane, h *Horizon, lapses bool, now time.Time) {
 	}
 	for _, lapsed := range h.Lapsed {
 		if l.session == nil || l.session.name != lapsed.Session {
-			t.reaper.note(l.partition, []LapsedSession{lapsed}, now)
+			t.reaper.note(l.partition, []protocol.LapsedSession{lapsed}, now)
 		}
 	}
 }

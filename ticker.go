@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 const (
@@ -29,7 +31,7 @@ const (
 //
 // It never sleeps for more than a second at a time: timers stand still while a machine does.
 type ticker struct {
-	store      Store
+	store      protocol.Store
 	options    SchedulerOptions
 	log        *slog.Logger
 	election   election
@@ -38,11 +40,11 @@ type ticker struct {
 	plans      plans
 	trouble    trouble
 	told       reminders
-	partitions []Partition
-	listed     time.Time // when these were
-	needed     []Handled // jobs of the declared schedules
-	scheduled  bool      // there are schedules, or were: nothing is owed before
-	warned     map[Handled]bool
+	partitions []protocol.Partition
+	listed     time.Time          // when these were
+	needed     []protocol.Handled // jobs of the declared schedules
+	scheduled  bool               // there are schedules, or were: nothing is owed before
+	warned     map[protocol.Handled]bool
 
 	declaring, leading, placing, looking, sweeping, warning duty
 }
@@ -132,7 +134,7 @@ func (t *ticker) pace(leader time.Duration) time.Duration {
 // declare writes some more of what the program declared and places the first occurrences.
 func (t *ticker) declare(ctx context.Context) (time.Duration, error) {
 	var failed error
-	more, err := t.registrar.step(ctx, func(owed []Owed) {
+	more, err := t.registrar.step(ctx, func(owed []protocol.Owed) {
 		if _, problem := t.place(ctx, owed); problem != nil {
 			failed = problem
 		}
@@ -190,7 +192,7 @@ func (t *ticker) placeOwed(ctx context.Context) (time.Duration, error) {
 }
 
 // tellLag warns of schedules that have been waiting for longer than the ticker of any scheduler would let them.
-func (t *ticker) tellLag(owed []Owed) {
+func (t *ticker) tellLag(owed []protocol.Owed) {
 	for i := range owed {
 		if lag := owed[i].Now.Sub(owed[i].Since); lag > lagToTell && t.told.due("\x00lag", time.Now()) {
 			t.log.Warn("chime: schedules were not placed in time", "schedule", owed[i].Name, "lag", lag.Round(time.Second))
@@ -200,8 +202,8 @@ func (t *ticker) tellLag(owed []Owed) {
 
 // place places what is owed and returns how many are owed no more. What cannot be computed here is told and put off, so that
 // the others are not held up.
-func (t *ticker) place(ctx context.Context, owed []Owed) (settled int, failed error) {
-	placements := make([]Placement, 0, len(owed))
+func (t *ticker) place(ctx context.Context, owed []protocol.Owed) (settled int, failed error) {
+	placements := make([]protocol.Placement, 0, len(owed))
 	for i := range owed {
 		o := &owed[i]
 		p, err := t.plans.of(o.Name, o.Definition)
@@ -251,7 +253,7 @@ func (t *ticker) readQueues(ctx context.Context) error {
 	t.partitions, t.listed = t.partitions[:0], time.Now()
 	for queue, partitions := range queues {
 		for i := range partitions {
-			t.partitions = append(t.partitions, Partition{Queue: queue, Index: i})
+			t.partitions = append(t.partitions, protocol.Partition{Queue: queue, Index: i})
 		}
 	}
 	return nil
@@ -264,12 +266,12 @@ func (t *ticker) look(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	calls := make([]LookCall, len(t.partitions))
+	calls := make([]protocol.PollCall, len(t.partitions))
 	for i, partition := range t.partitions {
-		calls[i] = LookCall{Partition: partition, Worker: t.election.id, Lapses: true}
+		calls[i] = protocol.PollCall{Partition: partition, Worker: t.election.id, Lapses: true}
 	}
 	var failed error
-	for i, answer := range t.store.Look(ctx, calls) {
+	for i, answer := range t.store.Poll(ctx, calls) {
 		if answer.Err != nil {
 			failed = answer.Err
 			continue
@@ -289,7 +291,7 @@ func (t *ticker) warn(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	unhandled := make(map[Handled]bool, len(missing))
+	unhandled := make(map[protocol.Handled]bool, len(missing))
 	for _, h := range missing {
 		unhandled[h] = true
 		if !t.warned[h] {

@@ -3,6 +3,8 @@ package chime
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 const (
@@ -15,7 +17,7 @@ const (
 func safetyPoll() time.Duration { return 11*time.Second + rand.N(time.Second) }
 
 // signal takes in what has arrived on the line. A wake-up does not say for which lane.
-func (t *taker) signal(s Signal, now time.Time) {
+func (t *taker) signal(s protocol.Signal, now time.Time) {
 	if s.Connected {
 		t.connected = true
 		t.rouse()
@@ -94,10 +96,10 @@ func (t *taker) leave(now time.Time) bool {
 	if !t.pass && !late && !t.drain.begun || now.Before(t.leaveRetry) {
 		return false
 	}
-	var calls []LeaveCall
+	var calls []protocol.LeaveCall
 	for _, l := range t.lanes {
 		if l.listed || t.pass && l.sent == nil {
-			calls = append(calls, LeaveCall{Partition: l.partition, Worker: t.name, Pass: t.pass || t.drain.begun})
+			calls = append(calls, protocol.LeaveCall{Partition: l.partition, Worker: t.name, Pass: t.pass || t.drain.begun})
 		}
 	}
 	t.pass = false
@@ -112,7 +114,7 @@ func (t *taker) leave(now time.Time) bool {
 	return true
 }
 
-func (t *taker) left(calls []LeaveCall, err error, now time.Time) {
+func (t *taker) left(calls []protocol.LeaveCall, err error, now time.Time) {
 	if err != nil {
 		t.leaveFailures++
 		t.leaveRetry = now.Add(troubleDelay(t.leaveFailures))
@@ -146,7 +148,7 @@ func (t *taker) look(now time.Time) bool {
 	for _, l := range t.lanes {
 		if l.asleep && l.sent == nil && (l.lookDue(now) || !now.Before(l.lookAt.Add(-2*time.Second))) {
 			r.lanes = append(r.lanes, l)
-			call := LookCall{Partition: l.partition, Worker: t.name, Sleep: true, Since: l.since}
+			call := protocol.PollCall{Partition: l.partition, Worker: t.name, Sleep: true, Since: l.since}
 			if l.clock.trusted(now) {
 				call.Now = l.clock.at(now)
 			}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // WorkerOptions say what a worker works on. The zero value is good.
@@ -48,7 +50,7 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 func (o WorkerOptions) validate() error {
 	var errs []error
 	for queue, weight := range o.Queues {
-		if err := checkName("queue", queue); err != nil {
+		if err := protocol.CheckName("queue", queue); err != nil {
 			errs = append(errs, err)
 		}
 		if weight < 1 || weight > math.MaxInt16 {
@@ -72,7 +74,7 @@ func (o WorkerOptions) validate() error {
 // A job runs at least once: it runs again when its handler fails, and when the process that ran it has vanished or was cut
 // off from the store for longer than SessionTTL. So handlers should be safe to repeat; Job.ID is the same in all attempts.
 type Worker struct {
-	store   Store
+	store   protocol.Store
 	options WorkerOptions
 
 	mu         sync.Mutex
@@ -92,13 +94,13 @@ type registration struct {
 
 // NewWorker returns a worker that does nothing until Run. It does no I/O; bad options come back from Run.
 func NewWorker(store Store, options WorkerOptions) *Worker {
-	return &Worker{store: store, options: options.withDefaults(), handlers: make(map[string]*registration)}
+	return &Worker{store: protocolOf(store), options: options.withDefaults(), handlers: make(map[string]*registration)}
 }
 
 // Handle registers the handler for jobs of a name. Like net/http it panics on a nil handler, a bad or repeated name, and
 // when the worker runs already.
 func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) {
-	if err := checkName("job name", name); err != nil {
+	if err := protocol.CheckName("job name", name); err != nil {
 		panic("chime: Handle: " + err.Error())
 	}
 	if handler == nil {
@@ -162,7 +164,7 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) validate() error {
 	err := w.options.validate()
 	if w.store == nil {
-		err = errors.Join(errors.New("store is nil"), err)
+		err = errors.Join(errNilStore, err)
 	}
 	if err != nil {
 		return fmt.Errorf("chime: worker: %w", err)

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // benchStore hands out the same body for ever and keeps nothing: what is measured is the worker.
@@ -18,50 +20,52 @@ type benchStore struct {
 	trip  time.Duration
 }
 
-func (s *benchStore) Work(_ context.Context, calls []WorkCall) []WorkAnswer {
+func (s *benchStore) Work(_ context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
 	if s.trip > 0 {
 		time.Sleep(s.trip) // a round trip, which is what the benchmark varies
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	answers := make([]WorkAnswer, len(calls))
+	answers := make([]protocol.WorkAnswer, len(calls))
 	for i := range calls {
 		c, a := &calls[i], &answers[i]
 		a.Now = time.Now()
 		for j := range c.Settle {
-			if c.Settle[j].Kind == SettleBack {
+			if c.Settle[j].Kind == protocol.SettleBack {
 				s.left++
 			}
 		}
 		n := min(c.Take, s.left)
 		s.left -= n
-		a.Taken = make([]TakenJob, n)
+		a.Taken = make([]protocol.TakenJob, n)
 		for j := range a.Taken {
 			s.fence++
-			a.Taken[j] = TakenJob{ID: "0123456789abc", Fence: s.fence, Begun: j < c.Take-c.Ahead, Body: s.body}
+			a.Taken[j] = protocol.TakenJob{ID: "0123456789abc", Fence: s.fence, Begun: j < c.Take-c.Ahead, Body: s.body}
 		}
 		a.More = s.left > 0
 	}
 	return answers
 }
 
-func (s *benchStore) Listen(name string) Line { return benchLine{s.fakeJobStore.Listen(name)} }
-
-// benchLine keeps every session alive.
-type benchLine struct{ Line }
-
-func (benchLine) Extend(_ context.Context, calls []ExtendCall) []ExtendAnswer {
-	return make([]ExtendAnswer, len(calls))
+func (s *benchStore) Listen(name string) protocol.Listener {
+	return benchLine{s.fakeJobStore.Listen(name)}
 }
 
-func (s *benchStore) CloseSession(context.Context, Partition, string) error { return nil }
+// benchLine keeps every session alive.
+type benchLine struct{ protocol.Listener }
+
+func (benchLine) Extend(_ context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
+	return make([]protocol.ExtendAnswer, len(calls))
+}
+
+func (s *benchStore) CloseSession(context.Context, protocol.Partition, string) error { return nil }
 
 // BenchmarkLoop measures the worker's own work for a job: taking in, running an empty handler, settling.
 func BenchmarkLoop(b *testing.B) {
 	for _, concurrency := range []int{1, 10, 100} {
 		b.Run(fmt.Sprint(concurrency), func(b *testing.B) {
 			store := &benchStore{fakeJobStore: newFakeJobStore(b), left: b.N, body: benchBody()}
-			w := NewWorker(store, WorkerOptions{Concurrency: concurrency})
+			w := NewWorker(asStore(store), WorkerOptions{Concurrency: concurrency})
 			ctx, stop := context.WithCancel(context.Background())
 			var mu sync.Mutex
 			ran := 0

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // TestNothingIsLostWhateverGoesWrong runs three workers on a store that loses calls and replies, goes silent and reaps
@@ -44,7 +46,7 @@ func chaos(t *testing.T, seed uint64) {
 	lossy := 2 + int(seed%9)
 	calm := false
 	var outage time.Time
-	store.fault = func(act string, _ Partition) (before, after error) {
+	store.fault = func(act string, _ protocol.Partition) (before, after error) {
 		mu.Lock()
 		c, o := calm, outage
 		mu.Unlock()
@@ -65,7 +67,7 @@ func chaos(t *testing.T, seed uint64) {
 	start := func() {
 		concurrency := 1 + int(upTo(12))
 		running := 0
-		w := NewWorker(store, WorkerOptions{Queues: map[string]int{"a": 2, "b": 1}, Concurrency: concurrency, MaxCrashes: 1000, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Queues: map[string]int{"a": 2, "b": 1}, Concurrency: concurrency, MaxCrashes: 1000, Logger: quiet()})
 		w.Handle("work", func(ctx context.Context, job *Job) error {
 			mu.Lock()
 			if running++; running > concurrency {
@@ -138,7 +140,7 @@ func chaos(t *testing.T, seed uint64) {
 	store.checkEmpty()
 	t.Logf("calls %v, settled %v, %d refused", store.calls, store.kinds(), store.refused)
 	for _, x := range store.settled {
-		if x.Kind == SettleDone || x.Kind == SettleDead {
+		if x.Kind == protocol.SettleDone || x.Kind == protocol.SettleDead {
 			ended[x.ID]++
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // declare stores a schedule and places its first occurrence; from then on only workers place.
@@ -17,7 +18,7 @@ func (b *bench) declare(name, rule, misfire string, overlap chime.OverlapPolicy)
 	b.t.Helper()
 	pass(time.Second) // a bubble begins at midnight, which a rule might match
 	body := fmt.Sprintf(`{"version":1,"job":"tick","recurrence":%s,"misfire":%q,"grace":"1m0s","noImmediateRun":true}`, rule, misfire)
-	a := b.server.Store().Declare(b.t.Context(), []chime.Declaration{{Name: name, Queue: "default", Overlap: overlap, Body: []byte(body)}})
+	a := b.server.Store().Protocol().Declare(b.t.Context(), []protocol.Declaration{{Name: name, Queue: "default", Overlap: string(overlap), Body: []byte(body)}})
 	if a[0].Err != nil || a[0].Owed == nil {
 		b.t.Fatalf("declare: %+v", a[0])
 	}
@@ -25,14 +26,14 @@ func (b *bench) declare(name, rule, misfire string, overlap chime.OverlapPolicy)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if placed := b.server.Store().Place(b.t.Context(), []chime.Placement{placement}); placed[0].Err != nil {
+	if placed := b.server.Store().Protocol().Place(b.t.Context(), []protocol.Placement{placement}); placed[0].Err != nil {
 		b.t.Fatal(placed[0].Err)
 	}
 }
 
-func (b *bench) stored(name string) chime.Stored {
+func (b *bench) stored(name string) protocol.Stored {
 	b.t.Helper()
-	found, err := b.server.Store().Find(b.t.Context(), []string{name})
+	found, err := b.server.Store().Protocol().Find(b.t.Context(), []string{name})
 	if err != nil {
 		b.t.Fatal(err)
 	}

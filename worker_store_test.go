@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
@@ -35,17 +36,17 @@ func onStore(t *testing.T, scenario func(t *testing.T, b *bench)) {
 // add enqueues jobs now, or in a while.
 func (b *bench) add(name string, in time.Duration, ids ...string) {
 	b.t.Helper()
-	if _, err := b.server.Store().Partitions(b.t.Context(), "default"); err != nil {
+	if _, err := b.server.Store().Protocol().Partitions(b.t.Context(), "default"); err != nil {
 		b.t.Fatal(err)
 	}
 	for len(ids) > 0 {
 		n := min(len(ids), 500)
 		b.number++
-		call := chime.EnqueueCall{Partition: chime.Partition{Queue: "default"}, Caller: "test", Number: b.number}
+		call := protocol.EnqueueCall{Partition: protocol.Partition{Queue: "default"}, Caller: "test", Number: b.number}
 		for _, id := range ids[:n] {
-			call.Items = append(call.Items, chime.EnqueueItem{ID: id, In: in, Body: chime.EncodeBody(name, 3)})
+			call.Items = append(call.Items, protocol.EnqueueItem{ID: id, In: in, Body: chime.EncodeBody(name, 3)})
 		}
-		if a := b.server.Store().Enqueue(b.t.Context(), []chime.EnqueueCall{call}); a[0].Err != nil {
+		if a := b.server.Store().Protocol().Enqueue(b.t.Context(), []protocol.EnqueueCall{call}); a[0].Err != nil {
 			b.t.Fatal(a[0].Err)
 		}
 		ids = ids[n:]
@@ -71,9 +72,9 @@ func (b *bench) run(w *chime.Worker) (stop func() error) {
 	}
 }
 
-func (b *bench) stats() chime.Stats {
+func (b *bench) stats() *chime.QueueInfo {
 	b.t.Helper()
-	stats, err := b.server.Store().Stats(b.t.Context(), "default")
+	stats, err := chime.NewQueues(b.server.Store()).Get(b.t.Context(), "default")
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestOnTheStoreEveryJobRunsOnce(t *testing.T) {
 					t.Errorf("%s ran %d times, want once", id, n)
 				}
 			}
-			if s := b.stats(); len(r.n) != 803 || s.Done != 803 || s.InFlight+s.Waiting+s.Delayed != 0 {
+			if s := b.stats(); len(r.n) != 803 || s.Done != 803 || s.Running+s.Waiting+s.Delayed != 0 {
 				t.Errorf("with handlers of %v %d of 803 ran, the store says %+v", work, len(r.n), s)
 			}
 			if keys, _ := b.server.Client().Keys(t.Context(), "*inflight*").Result(); len(keys) != 0 {
@@ -200,7 +201,7 @@ func TestOnTheStoreUnknownNamesWaitForWhoHandlesThem(t *testing.T) {
 		stopOld := b.run(old)
 		b.add("new", 0, names("n", 20)...)
 		pass(time.Minute)
-		if s := b.stats(); s.Parked != 20 || s.InFlight != 0 {
+		if s := b.stats(); s.Parked != 20 || s.Running != 0 {
 			t.Errorf("the store says %+v, want 20 parked", s)
 		}
 		var r runs

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // working runs a worker inside a bubble until stop is called, which returns what Run returned.
@@ -44,7 +46,7 @@ func TestJobsRunOnceAndAreSettled(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newFakeJobStore(t)
 				store.latency = time.Millisecond
-				w := NewWorker(store, WorkerOptions{Concurrency: concurrency})
+				w := NewWorker(asStore(store), WorkerOptions{Concurrency: concurrency})
 				var ran, running, most atomic.Int64
 				w.Handle("work", func(context.Context, *Job) error {
 					most.Store(max(most.Load(), running.Add(1)))
@@ -60,7 +62,7 @@ func TestJobsRunOnceAndAreSettled(t *testing.T) {
 				if err := stop(); err != nil {
 					t.Fatal(err)
 				}
-				if ran.Load() != 51 || store.kinds()[SettleDone] != 51 {
+				if ran.Load() != 51 || store.kinds()[protocol.SettleDone] != 51 {
 					t.Errorf("%d handlers ran and %v settled, want 51 of both", ran.Load(), store.kinds())
 				}
 				if most.Load() > int64(concurrency) {
@@ -77,27 +79,27 @@ func TestFailuresAreRetriedUntilTheyAreDead(t *testing.T) {
 		name    string
 		handler Handler
 		options []HandlerOption
-		want    map[SettleKind]int
+		want    map[protocol.SettleKind]int
 		within  time.Duration
 	}{
-		{"a plain error is retried until the attempts are used up", func(context.Context, *Job) error { return errors.New("no") }, nil, map[SettleKind]int{SettleLater: 3, SettleDead: 1}, time.Minute},
-		{"discard is dead at once", func(context.Context, *Job) error { return Discard(errors.New("no")) }, nil, map[SettleKind]int{SettleDead: 1}, time.Second},
-		{"a wrapped discard too", func(context.Context, *Job) error { return fmt.Errorf("x: %w", Discard(errors.New("no"))) }, nil, map[SettleKind]int{SettleDead: 1}, time.Second},
-		{"a panic is a failure", func(context.Context, *Job) error { panic("oh") }, nil, map[SettleKind]int{SettleLater: 3, SettleDead: 1}, time.Minute},
-		{"panic(nil) is a failure", func(context.Context, *Job) error { panic(nil) }, nil, map[SettleKind]int{SettleLater: 3, SettleDead: 1}, time.Minute},
-		{"Goexit is a failure", func(context.Context, *Job) error { runtime.Goexit(); return nil }, nil, map[SettleKind]int{SettleLater: 3, SettleDead: 1}, time.Minute},
+		{"a plain error is retried until the attempts are used up", func(context.Context, *Job) error { return errors.New("no") }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, time.Minute},
+		{"discard is dead at once", func(context.Context, *Job) error { return Discard(errors.New("no")) }, nil, map[protocol.SettleKind]int{protocol.SettleDead: 1}, time.Second},
+		{"a wrapped discard too", func(context.Context, *Job) error { return fmt.Errorf("x: %w", Discard(errors.New("no"))) }, nil, map[protocol.SettleKind]int{protocol.SettleDead: 1}, time.Second},
+		{"a panic is a failure", func(context.Context, *Job) error { panic("oh") }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, time.Minute},
+		{"panic(nil) is a failure", func(context.Context, *Job) error { panic(nil) }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, time.Minute},
+		{"Goexit is a failure", func(context.Context, *Job) error { runtime.Goexit(); return nil }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, time.Minute},
 		{"RetryAfter waits so long", func(_ context.Context, job *Job) error {
 			if job.Attempt == 2 {
 				return nil
 			}
 			return RetryAfter(time.Hour, errors.New("no"))
-		}, nil, map[SettleKind]int{SettleLater: 1, SettleDone: 1}, time.Hour + time.Second},
+		}, nil, map[protocol.SettleKind]int{protocol.SettleLater: 1, protocol.SettleDone: 1}, time.Hour + time.Second},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newFakeJobStore(t)
-				w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+				w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
 				attempts := 0
 				w.Handle("work", func(ctx context.Context, job *Job) error {
 					attempts++
@@ -124,7 +126,7 @@ func TestFailuresAreRetriedUntilTheyAreDead(t *testing.T) {
 func TestSnoozeBurnsNoAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
 		var at []time.Time
 		w.Handle("work", func(_ context.Context, job *Job) error {
 			at = append(at, time.Now())
@@ -151,7 +153,7 @@ func TestSnoozeBurnsNoAttempt(t *testing.T) {
 func TestATimeoutEndsTheContextAndTheJobButNotTheSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		w := NewWorker(store, WorkerOptions{Concurrency: 1, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 1, Logger: quiet()})
 		release := make(chan struct{})
 		var cause, err error
 		w.Handle("hang", func(ctx context.Context, _ *Job) error {
@@ -173,12 +175,12 @@ func TestATimeoutEndsTheContextAndTheJobButNotTheSlot(t *testing.T) {
 			t.Errorf("a second after the timeout settled %v, want nothing yet", got)
 		}
 		pass(10 * time.Second)
-		if got := store.kinds(); got[SettleDead] != 1 || ran {
+		if got := store.kinds(); got[protocol.SettleDead] != 1 || ran {
 			t.Errorf("11 s after the timeout settled %v and the slot is free: %v; want one dead and the slot taken", got, ran)
 		}
 		close(release)
 		pass(time.Second)
-		if got := store.kinds(); !ran || got[SettleDead] != 1 || got[SettleDone] != 1 {
+		if got := store.kinds(); !ran || got[protocol.SettleDead] != 1 || got[protocol.SettleDone] != 1 {
 			t.Errorf("when the handler has returned settled %v, next ran: %v; want its result dropped and the slot free", got, ran)
 		}
 		if err := stop(); err != nil {
@@ -189,9 +191,9 @@ func TestATimeoutEndsTheContextAndTheJobButNotTheSlot(t *testing.T) {
 }
 
 // losing returns a fault that loses every nth reply and refuses every mth call.
-func losing(act string, reply, call int) func(string, Partition) (error, error) {
+func losing(act string, reply, call int) func(string, protocol.Partition) (error, error) {
 	n := 0
-	return func(a string, _ Partition) (before, after error) {
+	return func(a string, _ protocol.Partition) (before, after error) {
 		if a != act {
 			return nil, nil
 		}
@@ -228,7 +230,7 @@ func TestLostRepliesLoseAndDoubleNothing(t *testing.T) {
 				store.latency = 300 * time.Microsecond
 				store.fault = losing("work", test.reply, test.call)
 				store.sizes["default"] = test.partitions
-				w := NewWorker(store, WorkerOptions{Concurrency: test.concurrency, Logger: quiet()})
+				w := NewWorker(asStore(store), WorkerOptions{Concurrency: test.concurrency, Logger: quiet()})
 				var mu sync.Mutex
 				ran := make(map[string]int)
 				w.Handle("work", func(_ context.Context, job *Job) error {
@@ -249,7 +251,7 @@ func TestLostRepliesLoseAndDoubleNothing(t *testing.T) {
 						t.Errorf("%s ran %d times, want once", id, n)
 					}
 				}
-				if len(ran) != 300 || store.kinds()[SettleDone] != 300 || store.refused != 0 {
+				if len(ran) != 300 || store.kinds()[protocol.SettleDone] != 300 || store.refused != 0 {
 					t.Errorf("%d of 300 ran, settled as %v, %d refused", len(ran), store.kinds(), store.refused)
 				}
 				store.checkEmpty()
@@ -261,7 +263,7 @@ func TestLostRepliesLoseAndDoubleNothing(t *testing.T) {
 func TestALostSessionEndsItsHandlersAndDropsTheirOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		w := NewWorker(store, WorkerOptions{Concurrency: 4, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 4, Logger: quiet()})
 		var mu sync.Mutex
 		var causes []error
 		runs := 0
@@ -286,7 +288,7 @@ func TestALostSessionEndsItsHandlersAndDropsTheirOutcomes(t *testing.T) {
 		if len(causes) != 3 || !errors.Is(causes[0], ErrSessionLost) {
 			t.Errorf("handlers ended for %v, want ErrSessionLost three times", causes)
 		}
-		if got := store.kinds(); got[SettleDone] != 3 || len(got) != 1 || runs != 6 {
+		if got := store.kinds(); got[protocol.SettleDone] != 3 || len(got) != 1 || runs != 6 {
 			t.Errorf("%d runs settled as %v, want 6 and three done", runs, got)
 		}
 		if err := stop(); err != nil {
@@ -299,7 +301,7 @@ func TestALostSessionEndsItsHandlersAndDropsTheirOutcomes(t *testing.T) {
 func TestASilenceEndsTheHandlersButTheirOutcomesCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		w := NewWorker(store, WorkerOptions{Concurrency: 4, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 4, Logger: quiet()})
 		var ended time.Time
 		begun := time.Now()
 		w.Handle("work", func(ctx context.Context, job *Job) error {
@@ -311,7 +313,7 @@ func TestASilenceEndsTheHandlersButTheirOutcomesCount(t *testing.T) {
 		stop := working(t, w)
 		pass(time.Second)
 		store.mu.Lock()
-		store.fault = func(string, Partition) (error, error) { return errFake, nil }
+		store.fault = func(string, protocol.Partition) (error, error) { return errFake, nil }
 		store.mu.Unlock()
 		pass(30 * time.Second)
 		if d := ended.Sub(begun); d < 12*time.Second || d > 17*time.Second {
@@ -321,7 +323,7 @@ func TestASilenceEndsTheHandlersButTheirOutcomesCount(t *testing.T) {
 		store.fault = nil
 		store.mu.Unlock()
 		pass(10 * time.Second)
-		if got := store.kinds(); got[SettleDone] != 1 {
+		if got := store.kinds(); got[protocol.SettleDone] != 1 {
 			t.Errorf("settled %v, want the outcome kept and sent", got)
 		}
 		if err := stop(); err != nil {
@@ -335,7 +337,7 @@ func TestAnIdleWorkerDoesNotPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		store.sizes["default"] = 3
-		w := NewWorker(store, WorkerOptions{Concurrency: 4, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 4, Logger: quiet()})
 		var ran time.Time
 		w.Handle("work", func(context.Context, *Job) error { ran = time.Now(); return nil })
 		stop := working(t, w)
@@ -370,7 +372,7 @@ func TestASaturatedWorkerPassesWakeUpsOn(t *testing.T) {
 		var ran atomic.Int64
 		var stops []func() error
 		for i := range 2 {
-			w := NewWorker(store, WorkerOptions{Concurrency: 1, Logger: quiet()})
+			w := NewWorker(asStore(store), WorkerOptions{Concurrency: 1, Logger: quiet()})
 			w.Handle("long", func(context.Context, *Job) error { time.Sleep(time.Hour); return nil })
 			w.Handle("short", func(context.Context, *Job) error { ran.Add(1); return nil })
 			if i == 1 {
@@ -396,7 +398,7 @@ func TestAWakeUpThatOvertakesTheAnswerIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		store.lag = 100 * time.Millisecond
-		w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
 		var ran atomic.Int64
 		w.Handle("work", func(context.Context, *Job) error { ran.Add(1); return nil })
 		stop := working(t, w) // asleep as the store sees it, the answer is under way
@@ -417,7 +419,7 @@ func TestAWakeUpForAnotherQueueIsPassedOn(t *testing.T) {
 		ran := make(chan string, 10)
 		var stops []func() error
 		for range 2 {
-			w := NewWorker(store, WorkerOptions{Queues: map[string]int{"a": 1, "b": 1}, Concurrency: 1, Logger: quiet()})
+			w := NewWorker(asStore(store), WorkerOptions{Queues: map[string]int{"a": 1, "b": 1}, Concurrency: 1, Logger: quiet()})
 			w.Handle("work", func(_ context.Context, job *Job) error {
 				ran <- job.ID
 				time.Sleep(time.Hour)
@@ -443,19 +445,19 @@ func TestDrainWaitsGivesBackAndCutsOff(t *testing.T) {
 		name    string
 		handler Handler
 		cut     bool
-		want    map[SettleKind]int
+		want    map[protocol.SettleKind]int
 		within  time.Duration
 	}{
-		{"a handler that ends in time is waited for", func(context.Context, *Job) error { time.Sleep(20 * time.Second); return nil }, false, map[SettleKind]int{SettleDone: 1}, 20 * time.Second},
-		{"one that ends when told is handed back", func(ctx context.Context, _ *Job) error { <-ctx.Done(); return context.Cause(ctx) }, true, map[SettleKind]int{SettleBack: 1}, 26 * time.Second},
-		{"one that succeeds when told is done", func(ctx context.Context, _ *Job) error { <-ctx.Done(); return nil }, false, map[SettleKind]int{SettleDone: 1}, 26 * time.Second},
-		{"one that never ends is handed back", func(context.Context, *Job) error { time.Sleep(time.Hour); return nil }, true, map[SettleKind]int{SettleBack: 1}, 28 * time.Second},
+		{"a handler that ends in time is waited for", func(context.Context, *Job) error { time.Sleep(20 * time.Second); return nil }, false, map[protocol.SettleKind]int{protocol.SettleDone: 1}, 20 * time.Second},
+		{"one that ends when told is handed back", func(ctx context.Context, _ *Job) error { <-ctx.Done(); return context.Cause(ctx) }, true, map[protocol.SettleKind]int{protocol.SettleBack: 1}, 26 * time.Second},
+		{"one that succeeds when told is done", func(ctx context.Context, _ *Job) error { <-ctx.Done(); return nil }, false, map[protocol.SettleKind]int{protocol.SettleDone: 1}, 26 * time.Second},
+		{"one that never ends is handed back", func(context.Context, *Job) error { time.Sleep(time.Hour); return nil }, true, map[protocol.SettleKind]int{protocol.SettleBack: 1}, 28 * time.Second},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newFakeJobStore(t)
-				w := NewWorker(store, WorkerOptions{Concurrency: 1, Logger: quiet()})
+				w := NewWorker(asStore(store), WorkerOptions{Concurrency: 1, Logger: quiet()})
 				w.Handle("work", test.handler)
 				store.add("default", job("work"), "a", "b")
 				stop := working(t, w)
@@ -483,12 +485,12 @@ func TestDrainEndsWithTheStoreDown(t *testing.T) {
 		t.Run(fmt.Sprint("hanging ", hang), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newFakeJobStore(t)
-				w := NewWorker(store, WorkerOptions{Concurrency: 1, Logger: quiet()})
+				w := NewWorker(asStore(store), WorkerOptions{Concurrency: 1, Logger: quiet()})
 				w.Handle("work", func(context.Context, *Job) error { time.Sleep(5 * time.Second); return nil })
 				store.add("default", job("work"), "a", "b")
 				stop := working(t, w)
 				store.mu.Lock()
-				store.fault = func(string, Partition) (error, error) {
+				store.fault = func(string, protocol.Partition) (error, error) {
 					if hang {
 						time.Sleep(time.Hour)
 					}
@@ -509,21 +511,21 @@ func TestDrainEndsWithTheStoreDown(t *testing.T) {
 func TestUnknownNamesAreParkedAndServedByWhoHandlesThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		old := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		old := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
 		old.Handle("old", func(context.Context, *Job) error { return nil })
 		store.add("default", job("new"), ids(5)...)
 		store.add("default", job("old"), "o")
 		stopOld := working(t, old)
 		pass(time.Second)
-		if got := store.kinds(); got[SettlePark] != 5 || got[SettleDone] != 1 {
+		if got := store.kinds(); got[protocol.SettlePark] != 5 || got[protocol.SettleDone] != 1 {
 			t.Fatalf("settled %v, want five parked and one done", got)
 		}
 		var ran atomic.Int64
-		young := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		young := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
 		young.Handle("new", func(context.Context, *Job) error { ran.Add(1); return nil })
 		stopYoung := working(t, young)
 		pass(time.Minute)
-		if got := store.kinds(); ran.Load() != 5 || got[SettlePark] != 5 {
+		if got := store.kinds(); ran.Load() != 5 || got[protocol.SettlePark] != 5 {
 			t.Errorf("%d ran, settled %v; want five run and nothing parked twice", ran.Load(), got)
 		}
 		for _, stop := range []func() error{stopOld, stopYoung} {
@@ -538,14 +540,14 @@ func TestUnknownNamesAreParkedAndServedByWhoHandlesThem(t *testing.T) {
 func TestABodyOfANewerVersionIsParkedAndNotBouncedForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
 		w.Handle("work", func(context.Context, *Job) error { t.Error("it ran"); return nil })
 		store.add("default", job("work"), "a")
-		body := store.part(Partition{Queue: "default"}).jobs["a"]
+		body := store.part(protocol.Partition{Queue: "default"}).jobs["a"]
 		body[0]++
 		stop := working(t, w)
 		pass(10 * time.Minute)
-		if got := store.kinds(); got[SettlePark] < 1 || got[SettlePark] > 11 || len(got) != 1 {
+		if got := store.kinds(); got[protocol.SettlePark] < 1 || got[protocol.SettlePark] > 11 || len(got) != 1 {
 			t.Errorf("in ten minutes settled %v, want it parked, and asked for once a minute at most", got)
 		}
 		if err := stop(); err != nil {
@@ -558,18 +560,18 @@ func TestWhatNobodyCanReadIsDeadWithTheReason(t *testing.T) {
 	for _, body := range [][]byte{nil, {}, {1}, {1, 0xdd, 0xff, 0xff, 0xff, 0xff}, []byte("nonsense")} {
 		synctest.Test(t, func(t *testing.T) {
 			store := newFakeJobStore(t)
-			w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+			w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
 			w.Handle("work", func(context.Context, *Job) error { t.Error("it ran"); return nil })
 			store.add("default", job("work"), "a")
-			store.part(Partition{Queue: "default"}).jobs["a"] = body
+			store.part(protocol.Partition{Queue: "default"}).jobs["a"] = body
 			stop := working(t, w)
 			pass(time.Second)
 			kinds := store.kinds()
 			if len(body) > 0 && body[0] > 1 {
-				if kinds[SettlePark] != 1 {
+				if kinds[protocol.SettlePark] != 1 {
 					t.Errorf("body %q settled %v, want it parked", body, kinds)
 				}
-			} else if dead, err := decodeEnvelope(store.part(Partition{Queue: "default"}).dead["a"]); kinds[SettleDead] != 1 || err != nil || dead.lastError == "" {
+			} else if dead, err := decodeEnvelope(store.part(protocol.Partition{Queue: "default"}).dead["a"]); kinds[protocol.SettleDead] != 1 || err != nil || dead.lastError == "" {
 				t.Errorf("body %q settled %v with %+v, %v; want it dead with a reason", body, kinds, dead, err)
 			}
 			if err := stop(); err != nil {
@@ -582,14 +584,14 @@ func TestWhatNobodyCanReadIsDeadWithTheReason(t *testing.T) {
 func TestAJobWhoseWorkersVanishedThreeTimesIsDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
 		w.Handle("work", func(context.Context, *Job) error { t.Error("it ran"); return nil })
 		store.add("default", job("work"), "a")
-		store.part(Partition{Queue: "default"}).crashes["a"] = 3
+		store.part(protocol.Partition{Queue: "default"}).crashes["a"] = 3
 		stop := working(t, w)
-		if got := store.kinds(); got[SettleDead] != 1 {
+		if got := store.kinds(); got[protocol.SettleDead] != 1 {
 			pass(time.Second)
-			if got := store.kinds(); got[SettleDead] != 1 {
+			if got := store.kinds(); got[protocol.SettleDead] != 1 {
 				t.Errorf("settled %v, want it dead", got)
 			}
 		}
@@ -604,7 +606,7 @@ func TestShortHandlersAreTakenAheadAndGivenBack(t *testing.T) {
 		store := newFakeJobStore(t)
 		store.latency = time.Millisecond
 		store.keepCalls = true
-		w := NewWorker(store, WorkerOptions{Concurrency: 2, Logger: quiet()})
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
 		var slow atomic.Bool
 		var ran atomic.Int64
 		w.Handle("work", func(context.Context, *Job) error {
@@ -634,7 +636,7 @@ func TestShortHandlersAreTakenAheadAndGivenBack(t *testing.T) {
 		pass(30 * time.Second)
 		slow.Store(true)
 		pass(10 * time.Minute)
-		if ran.Load() != 3000 || store.kinds()[SettleDone] != 3000 {
+		if ran.Load() != 3000 || store.kinds()[protocol.SettleDone] != 3000 {
 			t.Errorf("%d of 3000 ran, settled %v", ran.Load(), store.kinds())
 		}
 		if err := stop(); err != nil {
@@ -648,7 +650,7 @@ func TestQueuesShareTheSlotsByWeight(t *testing.T) {
 	for _, concurrency := range []int{1, 8} {
 		synctest.Test(t, func(t *testing.T) {
 			store := newFakeJobStore(t)
-			w := NewWorker(store, WorkerOptions{Queues: map[string]int{"high": 3, "low": 1}, Concurrency: concurrency, Logger: quiet()})
+			w := NewWorker(asStore(store), WorkerOptions{Queues: map[string]int{"high": 3, "low": 1}, Concurrency: concurrency, Logger: quiet()})
 			var mu sync.Mutex
 			ran := make(map[string]int)
 			w.Handle("work", func(_ context.Context, job *Job) error {
@@ -679,7 +681,7 @@ func TestQueuesShareTheSlotsByWeight(t *testing.T) {
 func TestMiddlewareRunsOutermostFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		w := NewWorker(store, WorkerOptions{})
+		w := NewWorker(asStore(store), WorkerOptions{})
 		var order []string
 		layer := func(name string) func(Handler) Handler {
 			return func(next Handler) Handler {

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/chimejobs/chime"
 )
 
 // A call is one script with its keys, all of one partition, and its data, as it is sent.
@@ -64,7 +63,7 @@ func (c *call) command(ctx context.Context) *redis.Cmd {
 
 // run sends calls in one round trip; each has its own answer or error. A server that does not know a script (restarted,
 // SCRIPT FLUSH) gets that one call again with its text.
-func (s *Store) run(ctx context.Context, client redis.UniversalClient, calls ...call) []*redis.Cmd {
+func (s *store) run(ctx context.Context, client redis.UniversalClient, calls ...call) []*redis.Cmd {
 	cmds := make([]*redis.Cmd, len(calls))
 	if len(calls) == 1 {
 		cmds[0] = calls[0].command(ctx)
@@ -90,7 +89,7 @@ func (s *Store) run(ctx context.Context, client redis.UniversalClient, calls ...
 }
 
 // one sends a single call and returns its answer as a list.
-func (s *Store) one(ctx context.Context, act, subject string, c call) (reply, error) {
+func (s *store) one(ctx context.Context, act, subject string, c call) (reply, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
@@ -103,11 +102,11 @@ func failure(act, subject string, err error) error {
 	kind := error(nil)
 	switch {
 	case strings.HasPrefix(text, "CHIMELOST"):
-		kind = chime.ErrSessionLost
+		kind = protocol.ErrSessionLost
 	case strings.HasPrefix(text, "CHIMELAYOUT"), strings.HasPrefix(text, "WRONGTYPE"):
-		kind = chime.ErrUnfit
+		kind = protocol.ErrUnfit
 	case strings.HasPrefix(text, "OOM"):
-		kind = chime.ErrStoreFull
+		kind = protocol.ErrStoreFull
 	}
 	if subject != "" {
 		act = fmt.Sprintf("%s %q", act, subject)
@@ -119,7 +118,7 @@ func failure(act, subject string, err error) error {
 }
 
 // Check tells whether the server can be trusted with jobs.
-func (s *Store) Check(ctx context.Context) error {
+func (s *store) Check(ctx context.Context) error {
 	if s.bad != nil {
 		return s.bad
 	}
@@ -133,17 +132,17 @@ func (s *Store) Check(ctx context.Context) error {
 	}
 	var bad []error
 	if version, ok := info["Server"]["redis_version"]; ok && olderThan(version, 7) {
-		bad = append(bad, fmt.Errorf("redisstore: %w: Redis %s: want 7.0 or later", chime.ErrUnfit, version))
+		bad = append(bad, fmt.Errorf("redisstore: %w: Redis %s: want 7.0 or later", protocol.ErrUnfit, version))
 	}
 	if policy, ok := info["Memory"]["maxmemory_policy"]; ok && policy != "noeviction" {
-		bad = append(bad, fmt.Errorf("redisstore: %w: maxmemory-policy %s may evict jobs: set it to noeviction", chime.ErrUnfit, policy))
+		bad = append(bad, fmt.Errorf("redisstore: %w: maxmemory-policy %s may evict jobs: set it to noeviction", protocol.ErrUnfit, policy))
 	}
 	return errors.Join(append(bad, s.checkKeys(ctx))...)
 }
 
 // checkKeys refuses a namespace whose keys are of another type, and so somebody else's: its own, and those of every queue that
 // has been registered.
-func (s *Store) checkKeys(ctx context.Context) error {
+func (s *store) checkKeys(ctx context.Context) error {
 	queues, err := s.Queues(ctx)
 	if err != nil {
 		return err
@@ -151,7 +150,7 @@ func (s *Store) checkKeys(ctx context.Context) error {
 	want := map[string]string{s.keys.leader(): "hash", s.keys.queues(): "hash", s.keys.registry(): "hash", s.keys.handlers(): "zset"}
 	for queue, n := range queues {
 		for i := range n {
-			k := s.keys.partition(chime.Partition{Queue: queue, Index: i})
+			k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})
 			for _, key := range []string{k.due, k.dead, k.sessions, k.callers, k.idle, k.owed, k.moved} {
 				want[key] = "zset"
 			}
@@ -180,11 +179,11 @@ func (s *Store) checkKeys(ctx context.Context) error {
 
 // foreign refuses a key of another type.
 func foreign(key, is, want string) error {
-	return fmt.Errorf("redisstore: %w: key %s is a %s, want a %s: it is not chime's", chime.ErrUnfit, key, is, want)
+	return fmt.Errorf("redisstore: %w: key %s is a %s, want a %s: it is not chime's", protocol.ErrUnfit, key, is, want)
 }
 
 // queuesFailure says what was tried with the registry of queues when err happened, and whose that is if it is no hash.
-func (s *Store) queuesFailure(ctx context.Context, act, subject string, err error) error {
+func (s *store) queuesFailure(ctx context.Context, act, subject string, err error) error {
 	if redis.HasErrorPrefix(err, "WRONGTYPE") {
 		if is, err := s.client.Type(ctx, s.keys.queues()).Result(); err == nil && is != "hash" {
 			return foreign(s.keys.queues(), is, "hash")

@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/redis/go-redis/v9"
 )
 
 // A job cancelled in ready and enqueued again for later stands in ready and in due; one take may meet both entries.
@@ -50,7 +49,7 @@ func TestALapseLeftBehindByAClockThatSteppedBackIsSetBackThoughOthersLive(t *tes
 		b.take("gone", 1)
 		b.take("lives", 1)
 		b.client.ZAdd(b.Context(), b.keys().sessions, redisZ(float64(time.Now().Add(time.Hour).UnixMilli()), "gone"))
-		if look := b.store.Look(b.Context(), []chime.LookCall{{Partition: line0, Worker: "looker"}})[0]; look.Err != nil {
+		if look := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: line0, Worker: "looker"}})[0]; look.Err != nil {
 			b.Fatal(look.Err)
 		}
 		lapse := time.UnixMilli(int64(b.client.ZScore(b.Context(), b.keys().sessions, "gone").Val()))
@@ -62,25 +61,25 @@ func TestALapseLeftBehindByAClockThatSteppedBackIsSetBackThoughOthersLive(t *tes
 
 func TestASessionThatIsBeingReapedIsNotBegunAgain(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		items := make([]chime.EnqueueItem, 600)
+		items := make([]protocol.EnqueueItem, 600)
 		for i := range items {
 			items[i] = job(fmt.Sprint("j", i))
 		}
 		b.enqueue(items[:300]...)
 		b.enqueue(items[300:]...)
-		b.work("s", chime.WorkCall{Take: 300, TTL: time.Millisecond})
-		b.work("s", chime.WorkCall{Take: 300, TTL: time.Millisecond})
+		b.work("s", protocol.WorkCall{Take: 300, TTL: time.Millisecond})
+		b.work("s", protocol.WorkCall{Take: 300, TTL: time.Millisecond})
 		lapsed := b.untilLapsed()
-		call := chime.ReapCall{Partition: line0, Session: "s", Seen: lapsed.Lapse}
+		call := protocol.ReapCall{Partition: line0, Session: "s", Seen: lapsed.Lapse}
 		if done, err := b.store.Reap(b.Context(), call); done || err != nil {
 			b.Fatalf("first step: done %v, error %v; want more to do", done, err)
 		}
 		b.numbers["s"] = 0 // its first call comes again, late
-		if answer := b.try("s", chime.WorkCall{Take: 1}); answer.Err == nil {
+		if answer := b.try("s", protocol.WorkCall{Take: 1}); answer.Err == nil {
 			b.Errorf("a session that is being reaped took %s", ids(answer.Taken))
 		}
 		b.reap(lapsed, 1)
-		if s := b.stats(); s.InFlight != 0 || s.Waiting != 600 {
+		if s := b.stats(); s.Running != 0 || s.Waiting != 600 {
 			b.Errorf("stats %+v, want all 600 waiting", s)
 		}
 	})
@@ -90,11 +89,11 @@ func TestAtMaxmemoryLapsedSessionsAreSeenAndTheLeaderKeepsItsLease(t *testing.T)
 	client := redistest.Start(t, redistest.Options{}).Client(nil)
 	b := newBench(t, client)
 	b.enqueue(job("a"))
-	b.work("s", chime.WorkCall{Take: 1, TTL: time.Millisecond})
+	b.work("s", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
 	owed := b.declare("report", "skip", `{"job":"report"}`).Owed
 	b.client.(*redis.Client).ConfigSet(b.Context(), "maxmemory", "1")
 	defer client.ConfigSet(context.WithoutCancel(b.Context()), "maxmemory", "0")
-	look := b.store.Look(b.Context(), []chime.LookCall{{Partition: line0, Worker: "w", Sleep: true}})[0]
+	look := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: line0, Worker: "w", Sleep: true}})[0]
 	if look.Err != nil || len(look.Lapsed) != 1 {
 		b.Errorf("look: error %v, lapsed %v; want the session", look.Err, look.Lapsed)
 	}
@@ -112,9 +111,9 @@ func TestAtMaxmemoryLapsedSessionsAreSeenAndTheLeaderKeepsItsLease(t *testing.T)
 func TestOfAlarmsNotYetReceivedTheEarliestCounts(t *testing.T) {
 	l := &line{news: make(chan struct{}, 1)}
 	early, late := time.Unix(100, 0), time.Unix(200, 0)
-	l.push(chime.Signal{Alarm: early})
-	l.push(chime.Signal{Wake: true})
-	l.push(chime.Signal{Alarm: late})
+	l.push(protocol.Signal{Alarm: early})
+	l.push(protocol.Signal{Wake: true})
+	l.push(protocol.Signal{Alarm: late})
 	found := false
 	for _, s := range l.pending {
 		found = found || s.Alarm.Equal(early)
@@ -130,7 +129,7 @@ func TestARetryMetTogetherWithItsSuccessorIsSupersededOnce(t *testing.T) {
 		b.scheduled("report", "skip", first, second)
 		taken := b.take("s", 1)
 		b.want("taken", ids(taken), occurrenceID("report", first))
-		b.settle("s", chime.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: chime.SettleLater, Body: []byte("\x01"), Failed: true})
+		b.settle("s", protocol.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: protocol.SettleLater, Body: []byte("\x01"), Failed: true})
 		b.client.ZAdd(b.Context(), b.keys().due, redisZ(float64(ago(time.Minute).UnixMilli()), taken[0].ID))
 		b.want("taken next", ids(b.take("s", 5)), occurrenceID("report", second))
 		b.want("superseded", b.client.HGet(b.Context(), b.keys().counters, "report/superseded").Val(), "1")
@@ -146,7 +145,7 @@ func TestAMissedRunOfAScheduleThatWasRemovedGivesTheNewOneNothing(t *testing.T) 
 		}
 		again := b.declare("report", "skip", `{"job":"j"}`)
 		b.place(*again.Owed, again.Revision, 1, ago(-time.Hour))
-		b.settle("s", chime.Settlement{ID: old.ID, Fence: old.Fence, Kind: chime.SettleMissed})
+		b.settle("s", protocol.Settlement{ID: old.ID, Fence: old.Fence, Kind: protocol.SettleMissed})
 		found, err := b.store.Find(b.Context(), []string{"report"})
 		if err != nil || found[0].Cursor.Used != 1 || found[0].Missed != 0 {
 			b.Errorf("found %+v, %v; want its one run used and nothing missed", found, err)
@@ -159,7 +158,7 @@ func TestUnderCancelTheParkedOneReplacesTheOneThatComesBack(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		first, second := ago(30*time.Second), ago(20*time.Second)
 		b.scheduled("s", "cancel", first, second)
-		b.want("taken", ids(b.work("w", chime.WorkCall{Take: 5, TTL: time.Millisecond}).Taken), occurrenceID("s", first))
+		b.want("taken", ids(b.work("w", protocol.WorkCall{Take: 5, TTL: time.Millisecond}).Taken), occurrenceID("s", first))
 		b.reap(b.untilLapsed(), 1)
 		b.want("taken after the crash", ids(b.take("w2", 5)), occurrenceID("s", second))
 		b.want("superseded", b.client.HGet(b.Context(), b.keys().counters, "s/superseded").Val(), "1")

@@ -7,9 +7,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/chimejobs/chime"
 )
 
 var enqueueScript = load("enqueue")
@@ -18,8 +17,8 @@ var enqueueScript = load("enqueue")
 const largeBody = 2 << 10
 
 // Enqueue adds jobs, one call a partition, in one round trip.
-func (s *Store) Enqueue(ctx context.Context, calls []chime.EnqueueCall) []chime.EnqueueAnswer {
-	answers := make([]chime.EnqueueAnswer, len(calls))
+func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {
+	answers := make([]protocol.EnqueueAnswer, len(calls))
 	if s.bad != nil {
 		for i := range answers {
 			answers[i].Err = s.bad
@@ -36,7 +35,7 @@ func (s *Store) Enqueue(ctx context.Context, calls []chime.EnqueueCall) []chime.
 	return answers
 }
 
-func (s *Store) enqueueCall(c *chime.EnqueueCall) call {
+func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 	ordinary := ordinaryItems(c)
 	large := "0"
 	for i := range c.Items {
@@ -63,7 +62,7 @@ func (s *Store) enqueueCall(c *chime.EnqueueCall) call {
 }
 
 // ordinaryItems is how many of the first items run now, under an ID that the enqueuer made.
-func ordinaryItems(c *chime.EnqueueCall) int {
+func ordinaryItems(c *protocol.EnqueueCall) int {
 	for i := range c.Items {
 		if c.Items[i].Own || c.Items[i].In > 0 || !c.Items[i].At.IsZero() {
 			return i
@@ -74,7 +73,7 @@ func ordinaryItems(c *chime.EnqueueCall) int {
 
 // when spells the instant of a job: empty now, +n in n µs, @n at Unix ms n (rounded up: never early); o before it: the
 // caller's own ID.
-func when(item *chime.EnqueueItem) string {
+func when(item *protocol.EnqueueItem) string {
 	own := ""
 	if item.Own {
 		own = "o"
@@ -97,12 +96,12 @@ func milli(t time.Time) string {
 	return strconv.FormatInt(ms, 10)
 }
 
-func enqueueAnswer(c *chime.EnqueueCall, cmd *redis.Cmd) chime.EnqueueAnswer {
+func enqueueAnswer(c *protocol.EnqueueCall, cmd *redis.Cmd) protocol.EnqueueAnswer {
 	values, err := list("enqueue on", c.Partition.Queue, cmd)
 	if err != nil {
-		return chime.EnqueueAnswer{Err: err}
+		return protocol.EnqueueAnswer{Err: err}
 	}
-	answer := chime.EnqueueAnswer{Now: values.now(), Existing: make([]bool, len(c.Items))}
+	answer := protocol.EnqueueAnswer{Now: values.now(), Existing: make([]bool, len(c.Items))}
 	for i, ordinary := 1, int64(ordinaryItems(c)); i < len(values); i++ {
 		if position := ordinary + values.number(i); position >= 1 && position <= int64(len(c.Items)) {
 			answer.Existing[position-1] = true

@@ -8,9 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/chimejobs/chime"
 )
 
 const (
@@ -20,11 +19,11 @@ const (
 )
 
 // Find returns stored schedules by name; one that is not stored is zero.
-func (s *Store) Find(ctx context.Context, names []string) ([]chime.Stored, error) {
+func (s *store) Find(ctx context.Context, names []string) ([]protocol.Stored, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
-	found := make([]chime.Stored, 0, len(names))
+	found := make([]protocol.Stored, 0, len(names))
 	for chunk := range slices.Chunk(names, findBatch) {
 		homes, err := s.client.HMGet(ctx, s.keys.registry(), chunk...).Result()
 		if err != nil {
@@ -41,7 +40,7 @@ func (s *Store) Find(ctx context.Context, names []string) ([]chime.Stored, error
 
 // Names returns some names of schedules, in no order, and where to go on; a cursor of "" begins and ends. It costs what it
 // returns, however many there are. Names that are there all the while are returned at least once.
-func (s *Store) Names(ctx context.Context, cursor string) (names []string, next string, err error) {
+func (s *store) Names(ctx context.Context, cursor string) (names []string, next string, err error) {
 	if s.bad != nil {
 		return nil, "", s.bad
 	}
@@ -74,9 +73,9 @@ type reading struct {
 
 var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded"}
 
-func (s *Store) read(ctx context.Context, names []string, homes []any) ([]chime.Stored, error) {
-	stored := make([]chime.Stored, len(names))
-	readings := map[chime.Partition]*reading{}
+func (s *store) read(ctx context.Context, names []string, homes []any) ([]protocol.Stored, error) {
+	stored := make([]protocol.Stored, len(names))
+	readings := map[protocol.Partition]*reading{}
 	for i, name := range names {
 		queue, ok := homes[i].(string)
 		if !ok {
@@ -105,7 +104,7 @@ func (s *Store) read(ctx context.Context, names []string, homes []any) ([]chime.
 }
 
 // readHashes reads definitions, cursors and counters. One without a definition becomes zero.
-func (s *Store) readHashes(ctx context.Context, stored []chime.Stored, readings map[chime.Partition]*reading) error {
+func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readings map[protocol.Partition]*reading) error {
 	pipe := s.client.Pipeline()
 	for partition, r := range readings {
 		k := s.keys.partition(partition)
@@ -128,7 +127,7 @@ func (s *Store) readHashes(ctx context.Context, stored []chime.Stored, readings 
 		for j, i := range r.at {
 			definition, ok := r.definitions[j/definitionsAtOnce].Val()[j%definitionsAtOnce].(string)
 			if !ok {
-				stored[i] = chime.Stored{}
+				stored[i] = protocol.Stored{}
 				continue
 			}
 			cursor, _ := r.cursors.Val()[j].(string)
@@ -145,7 +144,7 @@ func (s *Store) readHashes(ctx context.Context, stored []chime.Stored, readings 
 }
 
 // readWaiting tells whose occurrence at the cursor is placed and not yet taken.
-func (s *Store) readWaiting(ctx context.Context, stored []chime.Stored, readings map[chime.Partition]*reading) error {
+func (s *store) readWaiting(ctx context.Context, stored []protocol.Stored, readings map[protocol.Partition]*reading) error {
 	pipe := s.client.Pipeline()
 	for partition, r := range readings {
 		var ids []string
@@ -174,7 +173,7 @@ func (s *Store) readWaiting(ctx context.Context, stored []chime.Stored, readings
 }
 
 // followMarks completes the move of a schedule found as a mark and reads it where it lives now.
-func (s *Store) followMarks(ctx context.Context, stored []chime.Stored) error {
+func (s *store) followMarks(ctx context.Context, stored []protocol.Stored) error {
 	for i := range stored {
 		h, ok := parseHead(string(stored[i].Definition))
 		if !ok || h.movedTo == "" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // Each of these holds one guard of the scripts that the other tests would not miss.
@@ -47,16 +47,16 @@ func TestNothingIsPlacedForAPausedSchedule(t *testing.T) {
 func TestTheSecondLookIsForTheLapseThatWasSeen(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
-		b.work("s", chime.WorkCall{Take: 1, TTL: time.Millisecond})
+		b.work("s", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
 		seen := b.untilLapsed()
 		now := seen
 		for now.Lapse.Equal(seen.Lapse) {
-			b.work("s", chime.WorkCall{TTL: time.Millisecond})
+			b.work("s", protocol.WorkCall{TTL: time.Millisecond})
 			now = b.untilLapsed()
 		}
 		b.reap(seen, 1)
-		if s := b.stats(); s.InFlight != 1 {
-			b.Errorf("in flight %d, want 1: it was extended since it was seen", s.InFlight)
+		if s := b.stats(); s.Running != 1 {
+			b.Errorf("in flight %d, want 1: it was extended since it was seen", s.Running)
 		}
 	})
 }
@@ -66,32 +66,32 @@ func TestASessionHalfReapedIsRefused(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const jobs = 700
 		for range jobs / 100 {
-			var items []chime.EnqueueItem
+			var items []protocol.EnqueueItem
 			for range 100 {
 				items = append(items, job(fmt.Sprintf("j%d-%d", b.callers, len(items))))
 			}
 			b.enqueue(items...)
 		}
-		b.work("s", chime.WorkCall{Take: 400, TTL: 50 * time.Millisecond})
-		b.work("s", chime.WorkCall{Take: 400, TTL: 50 * time.Millisecond})
+		b.work("s", protocol.WorkCall{Take: 400, TTL: 50 * time.Millisecond})
+		b.work("s", protocol.WorkCall{Take: 400, TTL: 50 * time.Millisecond})
 		lapsed := b.untilLapsed()
-		call := chime.ReapCall{Partition: line0, Session: lapsed.Session, Seen: lapsed.Lapse}
+		call := protocol.ReapCall{Partition: line0, Session: lapsed.Session, Seen: lapsed.Lapse}
 		if done, err := b.store.Reap(b.Context(), call); done || err != nil {
 			b.Fatalf("first step: done %v, %v; want more to do", done, err)
 		}
-		if answer := b.try("s", chime.WorkCall{Take: 1}); !errors.Is(answer.Err, chime.ErrSessionLost) {
+		if answer := b.try("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
 			b.Errorf("its own call: %v, want ErrSessionLost", answer.Err)
 		}
 		line := b.store.Listen("w")
 		defer line.Close()
-		beat := line.Extend(b.Context(), []chime.ExtendCall{{Partition: line0, Session: "s", TTL: time.Minute}})[0]
-		if !errors.Is(beat.Err, chime.ErrSessionLost) {
+		beat := line.Extend(b.Context(), []protocol.ExtendCall{{Partition: line0, Session: "s", TTL: time.Minute}})[0]
+		if !errors.Is(beat.Err, protocol.ErrSessionLost) {
 			b.Errorf("its heartbeat: %v, want ErrSessionLost", beat.Err)
 		}
 		if done, err := b.store.Reap(b.Context(), call); !done || err != nil {
 			b.Fatalf("second step: done %v, %v; want done", done, err)
 		}
-		if s := b.stats(); s.InFlight != 0 || s.Waiting != jobs {
+		if s := b.stats(); s.Running != 0 || s.Waiting != jobs {
 			b.Errorf("stats %+v, want all %d waiting", s, jobs)
 		}
 	})
@@ -101,9 +101,9 @@ func TestASessionHalfReapedIsRefused(t *testing.T) {
 func TestALapseTooFarAheadIsBroughtBack(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
-		b.work("s", chime.WorkCall{Take: 1, TTL: 12 * time.Second})
+		b.work("s", protocol.WorkCall{Take: 1, TTL: 12 * time.Second})
 		b.client.ZAdd(b.Context(), b.keys().sessions, redisZ(float64(time.Now().Add(time.Hour).UnixMilli()), "s"))
-		look := b.store.Look(b.Context(), []chime.LookCall{{Partition: line0, Worker: "w"}})[0]
+		look := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: line0, Worker: "w"}})[0]
 		if ahead := look.Lapse.Sub(look.Now); ahead > 12*time.Second {
 			b.Errorf("lapse in %v, want at most 12s", ahead)
 		}
@@ -112,7 +112,7 @@ func TestALapseTooFarAheadIsBroughtBack(t *testing.T) {
 
 func TestATakeKeepsToAboutAMebibyte(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		var items []chime.EnqueueItem
+		var items []protocol.EnqueueItem
 		for i := range 20 {
 			item := job(fmt.Sprintf("j%02d", i))
 			item.Body = append(item.Body, strings.Repeat("x", 100<<10)...)
@@ -120,7 +120,7 @@ func TestATakeKeepsToAboutAMebibyte(t *testing.T) {
 		}
 		b.enqueue(items[:10]...)
 		b.enqueue(items[10:]...)
-		answer := b.work("s", chime.WorkCall{Take: 20})
+		answer := b.work("s", protocol.WorkCall{Take: 20})
 		if n := len(answer.Taken); n != 10 || !answer.More {
 			b.Errorf("took %d of 20 jobs of 100 KiB, more %v; want 10 and more", n, answer.More)
 		}
@@ -161,7 +161,7 @@ func TestAStaleMoveChangesNothing(t *testing.T) {
 		h, _ := parseHead(mark)
 		b.declareOn("mail", "s", "skip", `{"job":"j"}`)
 		b.declareOn("default", "s", "skip", `{"job":"j"}`)
-		mail := b.store.keys.partition(chime.Partition{Queue: "mail"})
+		mail := b.store.keys.partition(protocol.Partition{Queue: "mail"})
 		before := b.client.HGet(b.Context(), mail.schedules, "s").Val()
 		b.store.run(b.Context(), b.client, newCall(&arriveScript, []string{mail.schedules, mail.cursors, mail.owed}, []any{"s", h.withState("live"), "", 1000}))
 		b.want("definition in mail", b.client.HGet(b.Context(), mail.schedules, "s").Val(), before)
@@ -173,15 +173,15 @@ func TestANewerLayoutIsLeftAlone(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		declared := b.declare("s", "skip", `{"job":"j"}`)
 		b.client.HSet(b.Context(), b.keys().state, "layout", 99)
-		item := []chime.EnqueueItem{job("a")}
+		item := []protocol.EnqueueItem{job("a")}
 		for act, err := range map[string]error{
-			"enqueue": b.store.Enqueue(b.Context(), []chime.EnqueueCall{{Partition: line0, Caller: "c", Number: 1, Items: item}})[0].Err,
-			"work":    b.try("s", chime.WorkCall{Take: 1}).Err,
-			"look":    b.store.Look(b.Context(), []chime.LookCall{{Partition: line0, Worker: "w"}})[0].Err,
-			"declare": b.store.Declare(b.Context(), []chime.Declaration{{Name: "t", Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)}})[0].Err,
-			"place":   b.store.Place(b.Context(), []chime.Placement{{Partition: line0, Name: "s", Revision: declared.Revision, Instants: []time.Time{ago(0)}}})[0].Err,
+			"enqueue": b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: line0, Caller: "c", Number: 1, Items: item}})[0].Err,
+			"work":    b.try("s", protocol.WorkCall{Take: 1}).Err,
+			"look":    b.store.Poll(b.Context(), []protocol.PollCall{{Partition: line0, Worker: "w"}})[0].Err,
+			"declare": b.store.Declare(b.Context(), []protocol.Declaration{{Name: "t", Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)}})[0].Err,
+			"place":   b.store.Place(b.Context(), []protocol.Placement{{Partition: line0, Name: "s", Revision: declared.Revision, Instants: []time.Time{ago(0)}}})[0].Err,
 		} {
-			if !errors.Is(err, chime.ErrUnfit) || !strings.Contains(err.Error(), "99") {
+			if !errors.Is(err, protocol.ErrUnfit) || !strings.Contains(err.Error(), "99") {
 				b.Errorf("%s: %v, want ErrUnfit that names the layout", act, err)
 			}
 		}
@@ -210,8 +210,8 @@ func TestAnOccurrencePutOffWithoutAnEnvelopeIsNotNew(t *testing.T) {
 		if len(first) != 1 || !first[0].New {
 			b.Fatalf("took %+v, want a new occurrence", first)
 		}
-		b.settle("one", chime.Settlement{ID: first[0].ID, Fence: first[0].Fence, Kind: chime.SettleLater})
-		var again []chime.TakenJob
+		b.settle("one", protocol.Settlement{ID: first[0].ID, Fence: first[0].Fence, Kind: protocol.SettleLater})
+		var again []protocol.TakenJob
 		for len(again) == 0 {
 			again = b.take("two", 1)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 var announceScript = load("announce")
@@ -17,7 +17,7 @@ const (
 
 // Announce says that a live worker handles jobs of these names on these queues. It writes the queues into the registry too, so
 // that one lost with its server is known again to the schedulers, which reap and sweep what the registry lists.
-func (s *Store) Announce(ctx context.Context, handled []chime.Handled) error {
+func (s *store) Announce(ctx context.Context, handled []protocol.Handled) error {
 	if s.bad != nil {
 		return s.bad
 	}
@@ -54,11 +54,11 @@ func (s *Store) Announce(ctx context.Context, handled []chime.Handled) error {
 }
 
 // Unhandled returns those that no live worker has announced.
-func (s *Store) Unhandled(ctx context.Context, asked []chime.Handled) ([]chime.Handled, error) {
+func (s *store) Unhandled(ctx context.Context, asked []protocol.Handled) ([]protocol.Handled, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
-	var missing []chime.Handled
+	var missing []protocol.Handled
 	for chunk := range slices.Chunk(asked, announceBatch) {
 		members := make([]string, len(chunk))
 		for i, h := range chunk {

@@ -5,22 +5,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 func TestWhatNobodyHandlesIsFound(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		report, mail := chime.Handled{Queue: "default", Name: "report"}, chime.Handled{Queue: "default", Name: "mail"}
-		if err := b.store.Announce(b.Context(), []chime.Handled{report}); err != nil {
+		report, mail := protocol.Handled{Queue: "default", Name: "report"}, protocol.Handled{Queue: "default", Name: "mail"}
+		if err := b.store.Announce(b.Context(), []protocol.Handled{report}); err != nil {
 			b.Fatal(err)
 		}
-		missing, err := b.store.Unhandled(b.Context(), []chime.Handled{report, mail})
-		if err != nil || fmt.Sprint(missing) != fmt.Sprint([]chime.Handled{mail}) {
+		missing, err := b.store.Unhandled(b.Context(), []protocol.Handled{report, mail})
+		if err != nil || fmt.Sprint(missing) != fmt.Sprint([]protocol.Handled{mail}) {
 			b.Errorf("unhandled %v, %v; want mail", missing, err)
 		}
 		long := time.Now().Add(-6 * time.Minute)
 		b.client.ZAdd(b.Context(), b.store.keys.handlers(), redisZ(float64(long.UnixMilli()), "default report"))
-		if missing, err := b.store.Unhandled(b.Context(), []chime.Handled{report}); err != nil || len(missing) != 1 {
+		if missing, err := b.store.Unhandled(b.Context(), []protocol.Handled{report}); err != nil || len(missing) != 1 {
 			b.Errorf("unhandled %v, %v; want report: its worker has been silent for six minutes", missing, err)
 		}
 	})
@@ -29,7 +29,7 @@ func TestWhatNobodyHandlesIsFound(t *testing.T) {
 // A server that was restarted empty knows the queues again as soon as a worker has spoken.
 func TestAnnouncingRegistersTheQueueAgain(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		handled := []chime.Handled{{Queue: "mail", Name: "welcome"}}
+		handled := []protocol.Handled{{Queue: "mail", Name: "welcome"}}
 		for range 2 {
 			if err := b.store.Announce(b.Context(), handled); err != nil {
 				b.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 func TestJobsAreTakenInTheirOrderWithGrowingFences(t *testing.T) {
@@ -23,7 +23,7 @@ func TestJobsAreTakenInTheirOrderWithGrowingFences(t *testing.T) {
 		if more[0].Fence <= taken[1].Fence {
 			b.Errorf("fence %d after %d: want a larger one", more[0].Fence, taken[1].Fence)
 		}
-		if s := b.stats(); s.InFlight != 3 || s.Waiting != 0 || s.Enqueued != 3 {
+		if s := b.stats(); s.Running != 3 || s.Waiting != 0 || s.Enqueued != 3 {
 			b.Errorf("stats %+v, want 3 in flight, none waiting", s)
 		}
 	})
@@ -33,13 +33,13 @@ func TestAJobDoneIsGone(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
 		a := b.take("s", 1)[0]
-		if !b.settle("s", chime.Settlement{ID: "a", Fence: a.Fence, Kind: chime.SettleDone}) {
+		if !b.settle("s", protocol.Settlement{ID: "a", Fence: a.Fence, Kind: protocol.SettleDone}) {
 			b.Fatal("settling was refused")
 		}
 		if n := b.client.Exists(b.Context(), b.keys().jobs, b.keys().ready, b.keys().due).Val(); n != 0 {
 			b.Errorf("%d of jobs, ready, due are left, want none", n)
 		}
-		if s := b.stats(); s.Done != 1 || s.InFlight != 0 {
+		if s := b.stats(); s.Done != 1 || s.Running != 0 {
 			b.Errorf("stats %+v, want 1 done, none in flight", s)
 		}
 	})
@@ -49,8 +49,8 @@ func TestTheSameCallAgainGivesTheSameAnswerAndWritesNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"), job("c"), job("d"))
 		first := b.take("s", 1)
-		second := b.work("s", chime.WorkCall{Take: 2, Settle: []chime.Settlement{{ID: "a", Fence: first[0].Fence, Kind: chime.SettleDone}}})
-		again := b.repeat("s", chime.WorkCall{Take: 2, Settle: []chime.Settlement{{ID: "a", Fence: first[0].Fence, Kind: chime.SettleDone}}})
+		second := b.work("s", protocol.WorkCall{Take: 2, Settle: []protocol.Settlement{{ID: "a", Fence: first[0].Fence, Kind: protocol.SettleDone}}})
+		again := b.repeat("s", protocol.WorkCall{Take: 2, Settle: []protocol.Settlement{{ID: "a", Fence: first[0].Fence, Kind: protocol.SettleDone}}})
 		if again.Err != nil {
 			b.Fatal(again.Err)
 		}
@@ -59,11 +59,11 @@ func TestTheSameCallAgainGivesTheSameAnswerAndWritesNothing(t *testing.T) {
 		if again.Taken[0].Fence != second.Taken[0].Fence || string(again.Taken[1].Body) != "\x01c" || len(again.Refused) != 0 {
 			b.Errorf("again %+v, want the same fences and bodies, nothing refused", again)
 		}
-		if s := b.stats(); s.Done != 1 || s.InFlight != 2 || s.Waiting != 1 {
+		if s := b.stats(); s.Done != 1 || s.Running != 2 || s.Waiting != 1 {
 			b.Errorf("stats %+v, want 1 done, 2 in flight, 1 waiting", s)
 		}
 		b.numbers["s"] = 0
-		if answer := b.try("s", chime.WorkCall{Take: 1}); !errors.Is(answer.Err, chime.ErrSessionLost) {
+		if answer := b.try("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
 			b.Errorf("an earlier number: error %v, want ErrSessionLost", answer.Err)
 		}
 	})
@@ -73,16 +73,16 @@ func TestASettlementNeedsTheFence(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
 		a := b.take("s", 1)[0]
-		for _, kind := range []chime.SettleKind{chime.SettleDone, chime.SettleLater, chime.SettleDead, chime.SettleBack} {
-			if b.settle("s", chime.Settlement{ID: "a", Fence: a.Fence - 1, Kind: kind}) {
+		for _, kind := range []protocol.SettleKind{protocol.SettleDone, protocol.SettleLater, protocol.SettleDead, protocol.SettleBack} {
+			if b.settle("s", protocol.Settlement{ID: "a", Fence: a.Fence - 1, Kind: kind}) {
 				b.Errorf("kind %c with another fence was accepted", kind)
 			}
 		}
-		if b.settle("s", chime.Settlement{ID: "never taken", Fence: a.Fence, Kind: chime.SettleDone}) {
+		if b.settle("s", protocol.Settlement{ID: "never taken", Fence: a.Fence, Kind: protocol.SettleDone}) {
 			b.Error("a job that was not taken was settled")
 		}
-		if s := b.stats(); s.InFlight != 1 {
-			b.Errorf("in flight %d, want 1", s.InFlight)
+		if s := b.stats(); s.Running != 1 {
+			b.Errorf("in flight %d, want 1", s.Running)
 		}
 	})
 }
@@ -96,7 +96,7 @@ func TestEnqueueAgainAddsNothing(t *testing.T) {
 			b.Errorf("stats %+v, want 2 waiting", s)
 		}
 		for _, taken := range b.take("s", 5) {
-			b.settle("s", chime.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: chime.SettleDone})
+			b.settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone})
 		}
 		b.callers--
 		b.enqueue(own("a"), job("b"))
@@ -104,7 +104,7 @@ func TestEnqueueAgainAddsNothing(t *testing.T) {
 			b.Errorf("the same call after the jobs were done: %d waiting, want 0", s.Waiting)
 		}
 		b.callers -= 2
-		answer := b.store.Enqueue(b.Context(), []chime.EnqueueCall{{Partition: line0, Caller: "caller", Number: b.callers, Items: []chime.EnqueueItem{job("c")}}})[0]
+		answer := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: line0, Caller: "caller", Number: b.callers, Items: []protocol.EnqueueItem{job("c")}}})[0]
 		if answer.Err == nil {
 			b.Error("a call older than the last one was accepted")
 		}
@@ -118,7 +118,7 @@ func TestAnOwnIDIsUniqueAsLongAsTheJobExists(t *testing.T) {
 		x := b.take("s", 5)
 		b.want("taken", ids(x), "x")
 		b.want("in flight", boolsText(b.enqueue(own("x"))), "true")
-		b.settle("s", chime.Settlement{ID: "x", Fence: x[0].Fence, Kind: chime.SettleDone})
+		b.settle("s", protocol.Settlement{ID: "x", Fence: x[0].Fence, Kind: protocol.SettleDone})
 		b.want("done", boolsText(b.enqueue(own("x"))), "false")
 	})
 }
@@ -140,14 +140,14 @@ func TestADelayedJobIsNotTakenEarly(t *testing.T) {
 		later.In = time.Hour
 		soon.In = 60 * time.Millisecond
 		b.enqueue(later, soon)
-		answer := b.work("s", chime.WorkCall{Take: 5, Sleep: true, Lapses: true})
+		answer := b.work("s", protocol.WorkCall{Take: 5, Sleep: true, Lapses: true})
 		b.want("taken at once", ids(answer.Taken), "")
 		if answer.Next <= 0 || answer.Next > 61*time.Millisecond {
 			b.Fatalf("Next %v, want up to 61ms (instants are rounded up to a millisecond)", answer.Next)
 		}
 		started := time.Now()
 		for time.Since(started) < 10*time.Second {
-			answer = b.work("s", chime.WorkCall{Take: 5})
+			answer = b.work("s", protocol.WorkCall{Take: 5})
 			if len(answer.Taken) > 0 {
 				break
 			}
@@ -175,10 +175,10 @@ func TestRetriesDeadAndGivenBack(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"), job("c"), job("d"))
 		taken := b.take("s", 3)
-		answer := b.work("s", chime.WorkCall{Settle: []chime.Settlement{
-			{ID: "a", Fence: taken[0].Fence, Kind: chime.SettleLater, Delay: time.Hour, Body: []byte("\x01a2"), Failed: true},
-			{ID: "b", Fence: taken[1].Fence, Kind: chime.SettleDead, Body: []byte("\x01b2")},
-			{ID: "c", Fence: taken[2].Fence, Kind: chime.SettleBack},
+		answer := b.work("s", protocol.WorkCall{Settle: []protocol.Settlement{
+			{ID: "a", Fence: taken[0].Fence, Kind: protocol.SettleLater, Delay: time.Hour, Body: []byte("\x01a2"), Failed: true},
+			{ID: "b", Fence: taken[1].Fence, Kind: protocol.SettleDead, Body: []byte("\x01b2")},
+			{ID: "c", Fence: taken[2].Fence, Kind: protocol.SettleBack},
 		}})
 		if len(answer.Refused) != 0 {
 			b.Fatalf("refused %v", answer.Refused)
@@ -196,14 +196,14 @@ func TestParkedJobsGoToAWorkerThatAsks(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"))
 		taken := b.take("s", 2)
-		answer := b.work("s", chime.WorkCall{Settle: []chime.Settlement{
-			{ID: "a", Fence: taken[0].Fence, Kind: chime.SettlePark, Name: "mail"},
-			{ID: "b", Fence: taken[1].Fence, Kind: chime.SettlePark, Name: "report"},
+		answer := b.work("s", protocol.WorkCall{Settle: []protocol.Settlement{
+			{ID: "a", Fence: taken[0].Fence, Kind: protocol.SettlePark, Name: "mail"},
+			{ID: "b", Fence: taken[1].Fence, Kind: protocol.SettlePark, Name: "report"},
 		}})
 		if len(answer.Parked) != 2 || answer.Parked[0] != "mail" || answer.More {
 			b.Fatalf("parked names %q, more %v; want mail, report; nothing more", answer.Parked, answer.More)
 		}
-		answer = b.work("s2", chime.WorkCall{Take: 5, Serve: []string{"mail"}})
+		answer = b.work("s2", protocol.WorkCall{Take: 5, Serve: []string{"mail"}})
 		b.want("served", ids(answer.Taken), "a")
 		if len(answer.Parked) != 1 || answer.Parked[0] != "report" {
 			b.Errorf("parked names %q, want report alone", answer.Parked)
@@ -217,10 +217,10 @@ func TestParkedJobsGoToAWorkerThatAsks(t *testing.T) {
 func TestTakenAheadIsNotBegun(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"), job("c"))
-		answer := b.work("s", chime.WorkCall{Take: 3, Ahead: 2})
+		answer := b.work("s", protocol.WorkCall{Take: 3, Ahead: 2})
 		begun := []bool{answer.Taken[0].Begun, answer.Taken[1].Begun, answer.Taken[2].Begun}
 		b.want("begun", boolsText(begun), "true false false")
-		b.work("s", chime.WorkCall{Begun: []chime.BegunJob{{ID: "b", Fence: answer.Taken[1].Fence}}})
+		b.work("s", protocol.WorkCall{Begun: []protocol.BegunJob{{ID: "b", Fence: answer.Taken[1].Fence}}})
 		held := b.client.HGetAll(b.Context(), b.keys().inflight("s")).Val()
 		if held["b"][0] == '-' || held["c"][0] != '-' {
 			b.Errorf("in flight %v, want b begun and c not", held)
@@ -231,20 +231,20 @@ func TestTakenAheadIsNotBegun(t *testing.T) {
 func TestALapsedSessionIsReapedOnceItIsNotExtended(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"), job("c"))
-		b.work("s", chime.WorkCall{Take: 3, Ahead: 1, TTL: 50 * time.Millisecond})
+		b.work("s", protocol.WorkCall{Take: 3, Ahead: 1, TTL: 50 * time.Millisecond})
 		lapsed := b.untilLapsed()
 		// extended since it was seen: left alone
-		b.work("s", chime.WorkCall{TTL: 50 * time.Millisecond})
+		b.work("s", protocol.WorkCall{TTL: 50 * time.Millisecond})
 		b.reap(lapsed, 1)
-		if s := b.stats(); s.InFlight != 3 {
-			b.Fatalf("in flight %d after an extension, want 3", s.InFlight)
+		if s := b.stats(); s.Running != 3 {
+			b.Fatalf("in flight %d after an extension, want 3", s.Running)
 		}
 		lapsed = b.untilLapsed()
 		b.reap(lapsed, 1)
-		if s := b.stats(); s.InFlight != 0 || s.Waiting != 3 {
+		if s := b.stats(); s.Running != 0 || s.Waiting != 3 {
 			b.Fatalf("stats %+v, want 3 waiting", s)
 		}
-		if answer := b.try("s", chime.WorkCall{Take: 1}); !errors.Is(answer.Err, chime.ErrSessionLost) {
+		if answer := b.try("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
 			b.Errorf("a reaped session: error %v, want ErrSessionLost", answer.Err)
 		}
 		taken := b.take("s2", 3)
@@ -255,11 +255,11 @@ func TestALapsedSessionIsReapedOnceItIsNotExtended(t *testing.T) {
 	})
 }
 
-func (b *bench) untilLapsed() chime.LapsedSession {
+func (b *bench) untilLapsed() protocol.LapsedSession {
 	b.Helper()
 	started := time.Now()
 	for time.Since(started) < 10*time.Second {
-		look := b.store.Look(b.Context(), []chime.LookCall{{Partition: line0, Worker: "looker"}})[0]
+		look := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: line0, Worker: "looker"}})[0]
 		if look.Err != nil {
 			b.Fatal(look.Err)
 		}
@@ -268,12 +268,12 @@ func (b *bench) untilLapsed() chime.LapsedSession {
 		}
 	}
 	b.Fatal("no session lapsed")
-	return chime.LapsedSession{}
+	return protocol.LapsedSession{}
 }
 
-func (b *bench) reap(lapsed chime.LapsedSession, seed int64) {
+func (b *bench) reap(lapsed protocol.LapsedSession, seed int64) {
 	b.Helper()
-	done, err := b.store.Reap(b.Context(), chime.ReapCall{Partition: line0, Session: lapsed.Session, Seen: lapsed.Lapse, Seed: seed})
+	done, err := b.store.Reap(b.Context(), protocol.ReapCall{Partition: line0, Session: lapsed.Session, Seen: lapsed.Lapse, Seed: seed})
 	if err != nil || !done {
 		b.Fatalf("reap: done %v, error %v", done, err)
 	}
@@ -284,7 +284,7 @@ func TestCrashesPartSuspects(t *testing.T) {
 		b.enqueue(job("a"))
 		for crash := 1; crash <= 3; crash++ {
 			session := []string{"", "s1", "s2", "s3"}[crash]
-			taken := b.work(session, chime.WorkCall{Take: 1, TTL: time.Millisecond}).Taken
+			taken := b.work(session, protocol.WorkCall{Take: 1, TTL: time.Millisecond}).Taken
 			b.want("taken", ids(taken), "a")
 			if taken[0].Crashes != crash-1 {
 				b.Errorf("crashes %d, want %d", taken[0].Crashes, crash-1)
@@ -311,7 +311,7 @@ func TestCloseKeepsASessionThatHoldsJobs(t *testing.T) {
 		if err := b.store.CloseSession(b.Context(), line0, "s"); err != nil {
 			b.Fatal(err)
 		}
-		if !b.settle("s", chime.Settlement{ID: "a", Fence: a.Fence, Kind: chime.SettleDone}) {
+		if !b.settle("s", protocol.Settlement{ID: "a", Fence: a.Fence, Kind: protocol.SettleDone}) {
 			b.Error("the session was closed with a job in flight")
 		}
 		if err := b.store.CloseSession(b.Context(), line0, "s"); err != nil {
@@ -329,7 +329,7 @@ func TestAPausedQueueGivesNothing(t *testing.T) {
 		if err := b.store.PauseQueue(b.Context(), "default", true); err != nil {
 			b.Fatal(err)
 		}
-		answer := b.work("s", chime.WorkCall{Take: 1, Sleep: true, Lapses: true})
+		answer := b.work("s", protocol.WorkCall{Take: 1, Sleep: true, Lapses: true})
 		if len(answer.Taken) != 0 || !answer.Paused || answer.More {
 			b.Fatalf("answer %+v, want nothing and paused", answer)
 		}
@@ -347,12 +347,12 @@ func TestOneCallWorksOnManyPartitions(t *testing.T) {
 		if n, err := b.store.Partitions(b.Context(), "hot"); n != 3 || err != nil {
 			b.Fatalf("%d partitions, %v; want 3", n, err)
 		}
-		var enqueue []chime.EnqueueCall
-		var work []chime.WorkCall
-		for _, p := range []chime.Partition{{Queue: "hot"}, {Queue: "hot", Index: 1}, {Queue: "hot", Index: 2}, {Queue: "mail"}} {
+		var enqueue []protocol.EnqueueCall
+		var work []protocol.WorkCall
+		for _, p := range []protocol.Partition{{Queue: "hot"}, {Queue: "hot", Index: 1}, {Queue: "hot", Index: 2}, {Queue: "mail"}} {
 			id := fmt.Sprintf("%s-%d", p.Queue, p.Index)
-			enqueue = append(enqueue, chime.EnqueueCall{Partition: p, Caller: "c", Number: 1, Items: []chime.EnqueueItem{job(id)}})
-			work = append(work, chime.WorkCall{Partition: p, Worker: "w", Session: "s-" + id, Number: 1, TTL: time.Minute, Take: 5})
+			enqueue = append(enqueue, protocol.EnqueueCall{Partition: p, Caller: "c", Number: 1, Items: []protocol.EnqueueItem{job(id)}})
+			work = append(work, protocol.WorkCall{Partition: p, Worker: "w", Session: "s-" + id, Number: 1, TTL: time.Minute, Take: 5})
 		}
 		for i, answer := range b.store.Enqueue(b.Context(), enqueue) {
 			if answer.Err != nil {
@@ -366,7 +366,7 @@ func TestOneCallWorksOnManyPartitions(t *testing.T) {
 		}
 		b.store.options.Partitions = map[string]int{"hot": 4}
 		b.store.partitions = map[string]int{}
-		if _, err := b.store.Partitions(b.Context(), "hot"); !errors.Is(err, chime.ErrUnfit) {
+		if _, err := b.store.Partitions(b.Context(), "hot"); !errors.Is(err, protocol.ErrUnfit) {
 			b.Errorf("another number of partitions: %v, want ErrUnfit", err)
 		}
 	})

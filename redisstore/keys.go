@@ -3,7 +3,7 @@ package redisstore
 import (
 	"strconv"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // keys.go is the only place where the name of a key or a channel is built. All keys of a partition share one hash tag,
@@ -31,7 +31,7 @@ func (k keyspace) wake() string { return string(k) + ":wake:" }
 const elections = "leader"
 
 // partition builds the keys of one partition: `<namespace>:{<queue>}:…`, further partitions `<namespace>:{<queue>/1}:…`.
-func (k keyspace) partition(p chime.Partition) partitionKeys {
+func (k keyspace) partition(p protocol.Partition) partitionKeys {
 	tag := string(k) + ":{" + p.Queue
 	if p.Index > 0 {
 		tag += "/" + strconv.Itoa(p.Index)
@@ -87,7 +87,7 @@ type hotKeys struct {
 	wake    any
 }
 
-func (k keyspace) hot(p chime.Partition) *hotKeys {
+func (k keyspace) hot(p protocol.Partition) *hotKeys {
 	of := k.partition(p)
 	return &hotKeys{
 		partitionKeys: of,

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 var (
@@ -14,25 +14,25 @@ var (
 )
 
 // Lead takes or keeps the leader's lease of the namespace.
-func (s *Store) Lead(ctx context.Context, candidate string, ttl time.Duration) (chime.Leadership, error) {
+func (s *store) Lead(ctx context.Context, candidate string, ttl time.Duration) (protocol.Leadership, error) {
 	lead := func(full bool) (reply, error) {
 		return s.one(ctx, "lead as", candidate, newCall(&leadScript, []string{s.keys.leader()}, []any{candidate, ttl.Milliseconds(), flag(full)}))
 	}
 	values, err := lead(false)
-	if errors.Is(err, chime.ErrStoreFull) {
+	if errors.Is(err, protocol.ErrStoreFull) {
 		values, err = lead(true)
 	}
 	if err != nil {
-		return chime.Leadership{}, err
+		return protocol.Leadership{}, err
 	}
-	return chime.Leadership{
+	return protocol.Leadership{
 		Leading: values.number(0) == 1, Leader: values.text(1), Term: values.number(2),
 		Left: time.Duration(values.number(3)) * time.Millisecond, Epoch: values.text(4),
 	}, nil
 }
 
 // Abdicate hands the lease back and tells the other candidates.
-func (s *Store) Abdicate(ctx context.Context, candidate string) error {
+func (s *store) Resign(ctx context.Context, candidate string) error {
 	if s.bad != nil {
 		return s.bad
 	}

@@ -9,9 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/chimejobs/chime"
 )
 
 var extendScript = load("extend")
@@ -27,15 +26,15 @@ const (
 // A line subscribes to the wake-up channel of one role, again and again until it is closed, and sends the role's heartbeats
 // on a connection of their own.
 type line struct {
-	store   *Store
+	store   *store
 	channel []string
-	signals chan chime.Signal
+	signals chan protocol.Signal
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
 	mu      sync.Mutex
-	pending []chime.Signal
+	pending []protocol.Signal
 	news    chan struct{} // room for one: pending is not empty
 
 	pulseOnce sync.Once
@@ -44,11 +43,11 @@ type line struct {
 }
 
 // Listen opens the wake-up channel of a role and, at its first heartbeat, a connection for its heartbeats.
-func (s *Store) Listen(name string) chime.Line {
+func (s *store) Listen(name string) protocol.Listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &line{
 		store: s, channel: []string{s.keys.wake() + name, s.keys.wake() + elections},
-		signals: make(chan chime.Signal), cancel: cancel, news: make(chan struct{}, 1),
+		signals: make(chan protocol.Signal), cancel: cancel, news: make(chan struct{}, 1),
 	}
 	if s.bad != nil {
 		return l
@@ -59,7 +58,7 @@ func (s *Store) Listen(name string) chime.Line {
 	return l
 }
 
-func (l *line) Signals() <-chan chime.Signal { return l.signals }
+func (l *line) Signals() <-chan protocol.Signal { return l.signals }
 
 // Close ends the subscription and the heartbeats' connection and waits for both.
 func (l *line) Close() error {
@@ -120,7 +119,7 @@ func (l *line) subscribe(ctx context.Context) (confirmed bool) {
 		case *redis.Subscription:
 			if m.Kind == "subscribe" && m.Count == len(l.channel) {
 				confirmed = true
-				l.push(chime.Signal{Connected: true})
+				l.push(protocol.Signal{Connected: true})
 			}
 		case *redis.Message:
 			l.push(signal(m.Payload))
@@ -129,30 +128,30 @@ func (l *line) subscribe(ctx context.Context) (confirmed bool) {
 }
 
 // signal reads what the scripts publish: w wake up, a<ms> the head of due, r<ID> replaced, e elect a leader.
-func signal(payload string) chime.Signal {
+func signal(payload string) protocol.Signal {
 	if payload == "" {
-		return chime.Signal{}
+		return protocol.Signal{}
 	}
 	kind, rest := payload[0], payload[1:]
 	switch kind {
 	case 'w':
-		return chime.Signal{Wake: true}
+		return protocol.Signal{Wake: true}
 	case 'a':
 		if ms, err := strconv.ParseInt(rest, 10, 64); err == nil {
-			return chime.Signal{Alarm: time.UnixMilli(ms).UTC()}
+			return protocol.Signal{Alarm: time.UnixMilli(ms).UTC()}
 		}
 	case 'r':
-		return chime.Signal{Replaced: rest}
+		return protocol.Signal{Replaced: rest}
 	case 'e':
-		return chime.Signal{Elect: true}
+		return protocol.Signal{Elect: true}
 	}
-	return chime.Signal{}
+	return protocol.Signal{}
 }
 
 // push adds a signal to those not yet received. Equal ones count once, and of alarms the earliest: it does not say of which
 // partition, and who wakes for it asks all of them what comes next.
-func (l *line) push(s chime.Signal) {
-	if s == (chime.Signal{}) {
+func (l *line) push(s protocol.Signal) {
+	if s == (protocol.Signal{}) {
 		return
 	}
 	l.mu.Lock()
@@ -178,13 +177,13 @@ func (l *line) deliver(ctx context.Context) {
 	defer l.done.Done()
 	for {
 		l.mu.Lock()
-		var next chime.Signal
+		var next protocol.Signal
 		if len(l.pending) > 0 {
 			next = l.pending[0]
 			l.pending = append(l.pending[:0], l.pending[1:]...)
 		}
 		l.mu.Unlock()
-		if next == (chime.Signal{}) {
+		if next == (protocol.Signal{}) {
 			select {
 			case <-ctx.Done():
 				return
@@ -201,8 +200,8 @@ func (l *line) deliver(ctx context.Context) {
 }
 
 // Extend keeps sessions alive.
-func (l *line) Extend(ctx context.Context, calls []chime.ExtendCall) []chime.ExtendAnswer {
-	answers := make([]chime.ExtendAnswer, len(calls))
+func (l *line) Extend(ctx context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
+	answers := make([]protocol.ExtendAnswer, len(calls))
 	l.pulseOnce.Do(func() { l.pulse, l.ownPulse = dedicated(l.store.client) })
 	sent := make([]call, len(calls))
 	for i, c := range calls {
@@ -219,9 +218,8 @@ func (l *line) Extend(ctx context.Context, calls []chime.ExtendCall) []chime.Ext
 			answers[i].Err = err
 			continue
 		}
-		answers[i].Now = values.now()
 		if values.number(1) == 0 {
-			answers[i].Err = failure("extend session", calls[i].Session, chime.ErrSessionLost)
+			answers[i].Err = failure("extend session", calls[i].Session, protocol.ErrSessionLost)
 		}
 		for j := 2; j < len(values); j++ {
 			answers[i].Replaced = append(answers[i].Replaced, values.text(j))

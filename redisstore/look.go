@@ -6,9 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/chimejobs/chime"
 )
 
 var lookScript = load("look")
@@ -25,8 +24,8 @@ const (
 
 // Look asks what there is to do, and renews the caller's place among the sleepers. Where a glance shows that there is nothing,
 // that is all; else the script decides.
-func (s *Store) Look(ctx context.Context, calls []chime.LookCall) []chime.LookAnswer {
-	answers := make([]chime.LookAnswer, len(calls))
+func (s *store) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.PollAnswer {
+	answers := make([]protocol.PollAnswer, len(calls))
 	if s.bad != nil {
 		for i := range answers {
 			answers[i].Err = s.bad
@@ -60,7 +59,7 @@ func (s *Store) Look(ctx context.Context, calls []chime.LookCall) []chime.LookAn
 			answers[i].Err = err
 			continue
 		}
-		answers[i] = chime.LookAnswer{Now: values.now(), Horizon: values.horizon(1)}
+		answers[i] = protocol.PollAnswer{Now: values.now(), WaitHint: values.horizon(1)}
 		if calls[i].Sleep && !answers[i].More {
 			answers[i].Since = answers[i].Now
 		}
@@ -81,7 +80,7 @@ type glanced struct {
 // there all the time, so whatever arrives between them finds the caller on the list. Whatever is not as it should be, from an error to
 // a place that is gone or a caller whose idea of the time was wrong, is left to the script: also what is due, or soon enough that
 // an alarm is to be kept, and every lapse. One server tells one time, so the nodes of a cluster are asked by the script.
-func (s *Store) glance(ctx context.Context, calls []chime.LookCall, answers []chime.LookAnswer) (quiet []bool) {
+func (s *store) glance(ctx context.Context, calls []protocol.PollCall, answers []protocol.PollAnswer) (quiet []bool) {
 	quiet = make([]bool, len(calls))
 	if _, one := s.client.(*redis.Client); !one {
 		return quiet
@@ -110,9 +109,9 @@ func (s *Store) glance(ctx context.Context, calls []chime.LookCall, answers []ch
 	now, err := clock.Result()
 	for i, c := range calls {
 		if err == nil && seen[i].renewed != nil && c.Now.Sub(now).Abs() <= clockSlack {
-			var h chime.Horizon
+			var h protocol.WaitHint
 			if h, quiet[i] = seen[i].horizon(now); quiet[i] {
-				answers[i] = chime.LookAnswer{Now: now.UTC(), Since: c.Now.Truncate(time.Millisecond), Horizon: h}
+				answers[i] = protocol.PollAnswer{Now: now.UTC(), Since: c.Now.Truncate(time.Millisecond), WaitHint: h}
 			}
 		}
 	}
@@ -120,7 +119,7 @@ func (s *Store) glance(ctx context.Context, calls []chime.LookCall, answers []ch
 }
 
 // horizon is what the caller needs to know if there is nothing to do.
-func (g *glanced) horizon(now time.Time) (h chime.Horizon, quiet bool) {
+func (g *glanced) horizon(now time.Time) (h protocol.WaitHint, quiet bool) {
 	state := reply(g.state.Val())
 	for _, err := range []error{g.renewed.Err(), g.state.Err(), g.due.Err(), g.ready.Err(), g.sessions.Err()} {
 		if err != nil {
@@ -148,8 +147,8 @@ func (g *glanced) horizon(now time.Time) (h chime.Horizon, quiet bool) {
 }
 
 // nobodyHolds notes which of the callers that ask for lapses alone ask in vain: nobody holds a job there.
-func (s *Store) nobodyHolds(ctx context.Context, calls []chime.LookCall, quiet []bool) {
-	var partitions []chime.Partition
+func (s *store) nobodyHolds(ctx context.Context, calls []protocol.PollCall, quiet []bool) {
+	var partitions []protocol.Partition
 	var asked []int
 	for i, c := range calls {
 		if c.Lapses && !c.Sleep {
@@ -163,7 +162,7 @@ func (s *Store) nobodyHolds(ctx context.Context, calls []chime.LookCall, quiet [
 }
 
 // there tells which of the partitions have a key, a sorted set: in one command where one server has them all and none is there.
-func (s *Store) there(ctx context.Context, partitions []chime.Partition, key func(*partitionKeys) string) (there []bool, errs []error) {
+func (s *store) there(ctx context.Context, partitions []protocol.Partition, key func(*partitionKeys) string) (there []bool, errs []error) {
 	there, errs = make([]bool, len(partitions)), make([]error, len(partitions))
 	if len(partitions) == 0 {
 		return there, errs

@@ -4,15 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/chimejobs/chime"
 )
 
 // sleeping puts a worker to sleep and returns when, by the server's clock.
 func (b *bench) sleeping(session string) time.Time {
 	b.Helper()
-	return b.work(session, chime.WorkCall{Take: 1, Sleep: true}).Now
+	return b.work(session, protocol.WorkCall{Take: 1, Sleep: true}).Now
 }
 
 // asleepSince is the instant that the list of sleepers shows for the worker of a session; zero: it is not on it.
@@ -28,9 +27,9 @@ func (b *bench) asleepSince(session string) time.Time {
 	return time.UnixMilli(int64(score))
 }
 
-func (b *bench) look(session string, since, now time.Time) chime.LookAnswer {
+func (b *bench) look(session string, since, now time.Time) protocol.PollAnswer {
 	b.Helper()
-	answer := b.store.Look(b.Context(), []chime.LookCall{{Partition: line0, Worker: "w-" + session, Sleep: true, Since: since, Now: now}})[0]
+	answer := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: line0, Worker: "w-" + session, Sleep: true, Since: since, Now: now}})[0]
 	if answer.Err != nil {
 		b.Fatal(answer.Err)
 	}
@@ -62,7 +61,7 @@ func TestALookFindsWhatIsToBeDone(t *testing.T) {
 	for _, knows := range []bool{true, false} {
 		onEveryServer(t, func(b *bench) {
 			since := b.sleeping("s")
-			look := func() chime.LookAnswer {
+			look := func() protocol.PollAnswer {
 				if !knows {
 					return b.look("s", time.Time{}, time.Time{})
 				}
@@ -94,11 +93,11 @@ func TestALookFindsWhatIsToBeDone(t *testing.T) {
 func TestASleeperThatSettlesSleepsOn(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"))
-		held := b.work("first", chime.WorkCall{Take: 3, Sleep: true}).Taken
+		held := b.work("first", protocol.WorkCall{Take: 3, Sleep: true}).Taken
 		since := b.asleepSince("first")
 		b.sleeping("second")
-		call := chime.WorkCall{SleepOn: true, Settle: []chime.Settlement{{ID: "a", Fence: held[0].Fence, Kind: chime.SettleDone}}}
-		for name, answer := range map[string]chime.WorkAnswer{"called": b.work("first", call), "called again": b.repeat("first", call)} {
+		call := protocol.WorkCall{SleepOn: true, Settle: []protocol.Settlement{{ID: "a", Fence: held[0].Fence, Kind: protocol.SettleDone}}}
+		for name, answer := range map[string]protocol.WorkAnswer{"called": b.work("first", call), "called again": b.repeat("first", call)} {
 			if answer.Err != nil || len(answer.Refused) > 0 || len(answer.Taken) > 0 || answer.More || answer.Next != 0 {
 				b.Errorf("%s: %+v", name, answer)
 			}
@@ -106,14 +105,14 @@ func TestASleeperThatSettlesSleepsOn(t *testing.T) {
 				b.Errorf("%s: asleep since %v, want %v as before", name, now, since)
 			}
 		}
-		if s := b.stats(); s.Done != 1 || s.InFlight != 1 {
-			b.Errorf("%d done, %d in flight, want 1 and 1", s.Done, s.InFlight)
+		if s := b.stats(); s.Done != 1 || s.Running != 1 {
+			b.Errorf("%d done, %d in flight, want 1 and 1", s.Done, s.Running)
 		}
 		b.enqueue(job("c"))
 		if now := b.asleepSince("first"); !now.IsZero() {
 			b.Error("the longest asleep was not woken")
 		}
-		answer := b.work("first", chime.WorkCall{SleepOn: true, Settle: []chime.Settlement{{ID: "b", Fence: held[1].Fence, Kind: chime.SettleDone}}})
+		answer := b.work("first", protocol.WorkCall{SleepOn: true, Settle: []protocol.Settlement{{ID: "b", Fence: held[1].Fence, Kind: protocol.SettleDone}}})
 		if answer.More || b.asleepSince("second").IsZero() {
 			b.Errorf("who only settles was told of more (%v), or woke the other", answer.More)
 		}
@@ -127,11 +126,11 @@ func TestASleeperThatSettlesSleepsOn(t *testing.T) {
 func TestASleeperWhoseSettlementIsRefusedSleepsOn(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
-		b.work("s", chime.WorkCall{Take: 3, Sleep: true})
+		b.work("s", protocol.WorkCall{Take: 3, Sleep: true})
 		since := b.asleepSince("s")
-		answer := b.work("s", chime.WorkCall{SleepOn: true, Settle: []chime.Settlement{{ID: "a", Fence: 7, Kind: chime.SettleDone}}})
-		if len(answer.Refused) != 1 || b.stats().InFlight != 1 || !b.asleepSince("s").Equal(since) {
-			b.Errorf("refused %v, in flight %d, asleep since %v, want %v", answer.Refused, b.stats().InFlight, b.asleepSince("s"), since)
+		answer := b.work("s", protocol.WorkCall{SleepOn: true, Settle: []protocol.Settlement{{ID: "a", Fence: 7, Kind: protocol.SettleDone}}})
+		if len(answer.Refused) != 1 || b.stats().Running != 1 || !b.asleepSince("s").Equal(since) {
+			b.Errorf("refused %v, in flight %d, asleep since %v, want %v", answer.Refused, b.stats().Running, b.asleepSince("s"), since)
 		}
 	})
 }

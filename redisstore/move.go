@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 var (
@@ -25,7 +25,7 @@ var (
 // From depart to arrive the schedule places nothing anywhere; from arrive on only the new place does.
 
 // move brings a schedule from one queue to another. It returns what the new place owes if this call brought it there.
-func (s *Store) move(ctx context.Context, name, from, to string) (*chime.Owed, error) {
+func (s *store) move(ctx context.Context, name, from, to string) (*protocol.Owed, error) {
 	partition, err := s.home(ctx, from, name)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (s *Store) move(ctx context.Context, name, from, to string) (*chime.Owed, e
 }
 
 // finishMove completes the move that a mark in queue from tells of.
-func (s *Store) finishMove(ctx context.Context, name, from, mark string) (*chime.Owed, error) {
+func (s *store) finishMove(ctx context.Context, name, from, mark string) (*protocol.Owed, error) {
 	h, ok := parseHead(mark)
 	if !ok || h.movedTo == "" {
 		return nil, fmt.Errorf("redisstore: finish the move of schedule %q: %q is no mark", name, mark)
@@ -48,7 +48,7 @@ func (s *Store) finishMove(ctx context.Context, name, from, mark string) (*chime
 	return s.move(ctx, name, from, h.movedTo)
 }
 
-func (s *Store) completeMove(ctx context.Context, name, from, mark, cursor string, since int64) (*chime.Owed, error) {
+func (s *store) completeMove(ctx context.Context, name, from, mark, cursor string, since int64) (*protocol.Owed, error) {
 	h, ok := parseHead(mark)
 	if !ok || h.movedTo == "" {
 		return nil, fmt.Errorf("redisstore: move schedule %q: its definition in queue %q cannot be read: %.200q", name, from, mark)
@@ -59,16 +59,16 @@ func (s *Store) completeMove(ctx context.Context, name, from, mark, cursor strin
 	}
 	k := s.keys.partition(to)
 	text := h.withState(h.before)
-	var owed *chime.Owed
+	var owed *protocol.Owed
 	if h.before != "none" {
 		cmd := s.run(ctx, s.client, newCall(&arriveScript, []string{k.schedules, k.cursors, k.owed}, []any{name, text, cursor, since}))[0]
 		arrived, err := cmd.Int()
 		if err != nil {
 			return nil, failure("move to queue "+h.movedTo+" schedule", name, err)
 		}
-		if arrived == 1 && h.before == string(chime.StateLive) {
+		if arrived == 1 && h.before == string(protocol.StateLive) {
 			at := time.UnixMilli(since).UTC()
-			owed = &chime.Owed{Partition: to, Name: name, Definition: []byte(text), Cursor: parseCursor(cursor), Since: at, Now: at}
+			owed = &protocol.Owed{Partition: to, Name: name, Definition: []byte(text), Cursor: parseCursor(cursor), Since: at, Now: at}
 		}
 	}
 	changed, err := s.run(ctx, s.client, newCall(&registryScript, []string{s.keys.registry()}, []any{name, from, h.movedTo}))[0].Int()

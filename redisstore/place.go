@@ -5,9 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/chimejobs/chime"
 )
 
 var (
@@ -23,15 +22,15 @@ const (
 )
 
 // Place places next occurrences, each with its own compare.
-func (s *Store) Place(ctx context.Context, placements []chime.Placement) []chime.PlaceAnswer {
-	answers := make([]chime.PlaceAnswer, len(placements))
+func (s *store) Place(ctx context.Context, placements []protocol.Placement) []protocol.PlaceAnswer {
+	answers := make([]protocol.PlaceAnswer, len(placements))
 	if s.bad != nil {
 		for i := range answers {
 			answers[i].Err = s.bad
 		}
 		return answers
 	}
-	groups := map[chime.Partition][]int{}
+	groups := map[protocol.Partition][]int{}
 	for i := range placements {
 		groups[placements[i].Partition] = append(groups[placements[i].Partition], i)
 	}
@@ -62,15 +61,15 @@ func (s *Store) Place(ctx context.Context, placements []chime.Placement) []chime
 	return answers
 }
 
-func pick(placements []chime.Placement, which []int) []chime.Placement {
-	picked := make([]chime.Placement, len(which))
+func pick(placements []protocol.Placement, which []int) []protocol.Placement {
+	picked := make([]protocol.Placement, len(which))
 	for j, i := range which {
 		picked[j] = placements[i]
 	}
 	return picked
 }
 
-func (s *Store) placeCall(partition chime.Partition, placements []chime.Placement) call {
+func (s *store) placeCall(partition protocol.Partition, placements []protocol.Placement) call {
 	k := s.keys.partition(partition)
 	args := make([]any, 1, 1+9*len(placements))
 	args[0] = s.keys.wake()
@@ -84,8 +83,8 @@ func (s *Store) placeCall(partition chime.Partition, placements []chime.Placemen
 	return newCall(&placeScript, []string{k.owed, k.schedules, k.cursors, k.due, k.idle, k.counters, k.state}, args)
 }
 
-func placeAnswers(placements []chime.Placement, cmd *redis.Cmd) []chime.PlaceAnswer {
-	answers := make([]chime.PlaceAnswer, len(placements))
+func placeAnswers(placements []protocol.Placement, cmd *redis.Cmd) []protocol.PlaceAnswer {
+	answers := make([]protocol.PlaceAnswer, len(placements))
 	values, err := list("place", placements[0].Name, cmd)
 	for i := range answers {
 		if err != nil {
@@ -93,13 +92,13 @@ func placeAnswers(placements []chime.Placement, cmd *redis.Cmd) []chime.PlaceAns
 			continue
 		}
 		n := values.number(1 + i)
-		answers[i] = chime.PlaceAnswer{Now: values.now(), Placed: int(max(n, 0)), Lost: n == -2, Completed: n == -1}
+		answers[i] = protocol.PlaceAnswer{Placed: int(max(n, 0)), Lost: n == -2, Completed: n == -1}
 	}
 	return answers
 }
 
 // Owed lists schedules whose next occurrence waits to be placed, and completes moves that were cut short.
-func (s *Store) Owed(ctx context.Context, partitions []chime.Partition) ([]chime.Owed, error) {
+func (s *store) Owed(ctx context.Context, partitions []protocol.Partition) ([]protocol.Owed, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
@@ -109,7 +108,7 @@ func (s *Store) Owed(ctx context.Context, partitions []chime.Partition) ([]chime
 	// Nearly always nothing is owed.
 	var failed []error // one partition out of reach hides no other
 	var calls []call
-	var asked []chime.Partition
+	var asked []protocol.Partition
 	there, errs := s.there(ctx, partitions, func(k *partitionKeys) string { return k.owed })
 	for i, p := range partitions {
 		if errs[i] != nil {
@@ -123,7 +122,7 @@ func (s *Store) Owed(ctx context.Context, partitions []chime.Partition) ([]chime
 	if len(calls) == 0 {
 		return nil, errors.Join(failed...)
 	}
-	var owed []chime.Owed
+	var owed []protocol.Owed
 	for i, cmd := range s.run(ctx, s.client, calls...) {
 		values, err := list("list owed schedules of", asked[i].Queue, cmd)
 		if err != nil {
@@ -131,7 +130,7 @@ func (s *Store) Owed(ctx context.Context, partitions []chime.Partition) ([]chime
 			continue
 		}
 		for j := 1; j+3 < len(values); j += 4 {
-			o := chime.Owed{
+			o := protocol.Owed{
 				Partition: asked[i], Name: values.text(j), Definition: []byte(values.text(j + 1)), Cursor: parseCursor(values.text(j + 2)),
 				Since: values.milli(j + 3), Now: values.now(),
 			}
@@ -152,7 +151,7 @@ func (s *Store) Owed(ctx context.Context, partitions []chime.Partition) ([]chime
 }
 
 // Postpone moves an owed schedule a minute on.
-func (s *Store) Postpone(ctx context.Context, owed chime.Owed) error {
+func (s *store) Postpone(ctx context.Context, owed protocol.Owed) error {
 	if s.bad != nil {
 		return s.bad
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // The README's table of keys has every key of keys.go and no other, with the type that keys.go gives it.
@@ -38,7 +38,7 @@ func TestReadmeKeyTable(t *testing.T) {
 		types[m[1]] = m[2]
 	}
 	k := keyspace("chime")
-	p := k.partition(chime.Partition{Queue: "q"})
+	p := k.partition(protocol.Partition{Queue: "q"})
 	want := map[string]string{
 		k.leader(): types["leader"], k.queues(): types["queues"], k.registry(): types["registry"], k.handlers(): types["handlers"],
 		"…:inflight:<session>": types["inflight"],

@@ -5,9 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/chimejobs/chime"
 )
 
 // A reply is what a script returned: numbers, strings and lists of them. A value of another shape than asked for reads as
@@ -81,8 +80,8 @@ func (r reply) texts(i int) []string {
 }
 
 // horizon reads more, paused, next, place among the keepers, parked names, lapse and lapsed sessions, from i on.
-func (r reply) horizon(i int) chime.Horizon {
-	h := chime.Horizon{
+func (r reply) horizon(i int) protocol.WaitHint {
+	h := protocol.WaitHint{
 		More: r.number(i) == 1, Paused: r.number(i+1) == 1, Second: r.number(i+3) == 2,
 		Parked: r.texts(i + 4), Lapse: r.milli(i + 5),
 	}
@@ -91,7 +90,7 @@ func (r reply) horizon(i int) chime.Horizon {
 	}
 	lapsed := r.list(i + 6)
 	for j := 0; j+1 < len(lapsed); j += 2 {
-		h.Lapsed = append(h.Lapsed, chime.LapsedSession{Session: lapsed.text(j), Lapse: lapsed.milli(j + 1)})
+		h.Lapsed = append(h.Lapsed, protocol.LapsedSession{Session: lapsed.text(j), Lapse: lapsed.milli(j + 1)})
 	}
 	return h
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A scheduleWalk makes random calls of three workers about schedules of each overlap policy, some ordinary jobs among them,
@@ -16,13 +16,13 @@ import (
 type scheduleWalk struct {
 	*bench
 	random   *rand.Rand
-	policies map[string]chime.OverlapPolicy // by schedule
+	policies map[string]string // by schedule
 	revision map[string]int64
 	last     map[string]time.Time // placed, of each schedule
 	placed   map[string]bool      // occurrences
 	began    map[string]bool      // those taken as new ones
 	bodies   map[string]string    // of those that got one
-	held     map[string]map[string]chime.TakenJob
+	held     map[string]map[string]protocol.TakenJob
 	lives    map[string]int    // of each worker: its sessions so far
 	ended    map[string]string // job → how the walk ended it
 	jobs     int
@@ -36,9 +36,9 @@ func TestARandomWalkEndsEachOccurrenceOnce(t *testing.T) {
 		onEveryServer(t, func(b *bench) {
 			w := &scheduleWalk{
 				bench: b, random: rand.New(rand.NewPCG(seed, 2)),
-				policies: map[string]chime.OverlapPolicy{}, revision: map[string]int64{}, last: map[string]time.Time{},
+				policies: map[string]string{}, revision: map[string]int64{}, last: map[string]time.Time{},
 				placed: map[string]bool{}, began: map[string]bool{}, bodies: map[string]string{},
-				held: map[string]map[string]chime.TakenJob{}, lives: map[string]int{}, ended: map[string]string{},
+				held: map[string]map[string]protocol.TakenJob{}, lives: map[string]int{}, ended: map[string]string{},
 			}
 			w.begin()
 			for range 200 {
@@ -50,7 +50,7 @@ func TestARandomWalkEndsEachOccurrenceOnce(t *testing.T) {
 }
 
 func (w *scheduleWalk) begin() {
-	for i, policy := range []chime.OverlapPolicy{"allow", "skip", "wait", "cancel", "skip", "wait"} {
+	for i, policy := range []string{"allow", "skip", "wait", "cancel", "skip", "wait"} {
 		name := fmt.Sprintf("%s%d", policy, i)
 		w.policies[name], w.last[name] = policy, ago(5*time.Hour)
 		w.revision[name] = w.scheduled(name, policy, w.last[name]).Revision
@@ -93,7 +93,7 @@ func (w *scheduleWalk) placeSome(all bool) {
 			at = append(at, w.last[name])
 			w.placed[occurrenceID(name, w.last[name])] = true
 		}
-		owed := chime.Owed{Partition: line0, Name: name, Cursor: found[i].Cursor}
+		owed := protocol.Owed{Partition: line0, Name: name, Cursor: found[i].Cursor}
 		if placed := w.place(owed, w.revision[name], 0, at...); placed.Placed != len(at) {
 			w.Fatalf("%s is owed but placed %+v, want %d", name, placed, len(at))
 		}
@@ -131,10 +131,10 @@ func (w *scheduleWalk) call(worker string, draining bool, ttl time.Duration) {
 	session := w.session(worker)
 	held := w.held[session]
 	if held == nil {
-		held = map[string]chime.TakenJob{}
+		held = map[string]protocol.TakenJob{}
 		w.held[session] = held
 	}
-	call := chime.WorkCall{Take: w.random.IntN(8), Sleep: w.random.IntN(2) == 0, TTL: ttl}
+	call := protocol.WorkCall{Take: w.random.IntN(8), Sleep: w.random.IntN(2) == 0, TTL: ttl}
 	call.Ahead = w.random.IntN(call.Take + 1)
 	if draining || w.random.IntN(2) == 0 {
 		call.Serve = walkParks
@@ -153,7 +153,7 @@ func (w *scheduleWalk) call(worker string, draining bool, ttl time.Duration) {
 	}
 	for _, s := range call.Settle {
 		delete(held, s.ID)
-		if s.Kind == chime.SettleDone || s.Kind == chime.SettleDead || s.Kind == chime.SettleMissed {
+		if s.Kind == protocol.SettleDone || s.Kind == protocol.SettleDead || s.Kind == protocol.SettleMissed {
 			w.ended[s.ID] = string(rune(s.Kind))
 		} else if len(s.Body) > 0 {
 			w.bodies[s.ID] = string(s.Body)
@@ -166,7 +166,7 @@ func (w *scheduleWalk) call(worker string, draining bool, ttl time.Duration) {
 }
 
 // sameAgain holds that a call repeated takes the same, and owes only what is owed.
-func (w *scheduleWalk) sameAgain(call chime.WorkCall, first, again chime.WorkAnswer) {
+func (w *scheduleWalk) sameAgain(call protocol.WorkCall, first, again protocol.WorkAnswer) {
 	if fmt.Sprint(again.Taken) != fmt.Sprint(first.Taken) || again.Err != nil {
 		w.Fatalf("repeated %+v: %v, took %+v, want %+v", call, again.Err, again.Taken, first.Taken)
 	}
@@ -179,7 +179,7 @@ func (w *scheduleWalk) sameAgain(call chime.WorkCall, first, again chime.WorkAns
 }
 
 // met holds what a job that was just taken says of itself.
-func (w *scheduleWalk) met(job chime.TakenJob) {
+func (w *scheduleWalk) met(job protocol.TakenJob) {
 	name, _, occurrence := strings.Cut(job.ID, "@")
 	switch {
 	case w.ended[job.ID] != "":
@@ -202,29 +202,29 @@ func (w *scheduleWalk) met(job chime.TakenJob) {
 	}
 }
 
-func (w *scheduleWalk) settlement(job chime.TakenJob, draining bool) chime.Settlement {
-	s := chime.Settlement{ID: job.ID, Fence: job.Fence, Kind: chime.SettleDone}
+func (w *scheduleWalk) settlement(job protocol.TakenJob, draining bool) protocol.Settlement {
+	s := protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone}
 	outcome, body := "done", []byte("\x01again "+job.ID)
 	if !draining {
 		switch w.random.IntN(10) {
 		case 0, 1:
-			s.Kind, s.Delay, s.Failed, s.Body, outcome = chime.SettleLater, time.Duration(w.random.IntN(3000))*time.Microsecond, true, body, "failed"
+			s.Kind, s.Delay, s.Failed, s.Body, outcome = protocol.SettleLater, time.Duration(w.random.IntN(3000))*time.Microsecond, true, body, "failed"
 		case 2:
-			s.Kind, s.Delay, s.Body, outcome = chime.SettleLater, time.Hour, body, "snoozed"
+			s.Kind, s.Delay, s.Body, outcome = protocol.SettleLater, time.Hour, body, "snoozed"
 		case 3:
-			s.Kind, outcome = chime.SettleBack, ""
+			s.Kind, outcome = protocol.SettleBack, ""
 		case 4:
-			s.Kind, s.Name, outcome = chime.SettlePark, walkParks[w.random.IntN(2)], ""
+			s.Kind, s.Name, outcome = protocol.SettlePark, walkParks[w.random.IntN(2)], ""
 		case 5:
-			s.Kind, s.Failed, s.Body, outcome = chime.SettleDead, true, body, "dead"
+			s.Kind, s.Failed, s.Body, outcome = protocol.SettleDead, true, body, "dead"
 		case 6:
 			if job.New {
-				s.Kind, outcome = chime.SettleMissed, "missed"
+				s.Kind, outcome = protocol.SettleMissed, "missed"
 			}
 		}
 	}
 	if strings.Contains(job.ID, "@") && outcome != "" {
-		s.Run = &chime.RunRecord{Started: time.Now(), Ended: time.Now(), Outcome: outcome}
+		s.Run = &protocol.RunRecord{Started: time.Now(), Ended: time.Now(), Outcome: outcome}
 	}
 	return s
 }
@@ -233,7 +233,7 @@ func (w *scheduleWalk) settlement(job chime.TakenJob, draining bool) chime.Settl
 // occurrence at its cursor is in due and nobody has met it.
 func (w *scheduleWalk) check() {
 	open := w.client.HGetAll(w.Context(), w.keys().open).Val()
-	flying := map[string]chime.TakenJob{}
+	flying := map[string]protocol.TakenJob{}
 	for _, held := range w.held {
 		for id, job := range held {
 			name, _, occurrence := strings.Cut(id, "@")
@@ -274,7 +274,7 @@ func (w *scheduleWalk) drain() {
 			w.check()
 		}
 		s := w.stats()
-		if s.Waiting+s.Delayed+s.InFlight+s.Parked == 0 {
+		if s.Waiting+s.Delayed+s.Running+s.Parked == 0 {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -353,13 +353,13 @@ func TestACallTakesAtMost150Occurrences(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const schedules = 450
 		for first := 0; first < schedules; first += 50 {
-			var declared []chime.Declaration
+			var declared []protocol.Declaration
 			for i := first; i < first+50; i++ {
-				declared = append(declared, chime.Declaration{Name: fmt.Sprintf("s%03d", i), Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)})
+				declared = append(declared, protocol.Declaration{Name: fmt.Sprintf("s%03d", i), Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)})
 			}
-			var placements []chime.Placement
+			var placements []protocol.Placement
 			for _, answer := range b.store.Declare(b.Context(), declared) {
-				placements = append(placements, chime.Placement{
+				placements = append(placements, protocol.Placement{
 					Partition: line0, Name: answer.Owed.Name, Revision: answer.Revision, Cursor: answer.Owed.Cursor, Instants: []time.Time{answer.Created},
 				})
 			}
@@ -369,26 +369,26 @@ func TestACallTakesAtMost150Occurrences(t *testing.T) {
 				}
 			}
 		}
-		var items []chime.EnqueueItem
+		var items []protocol.EnqueueItem
 		for i := range 30 {
 			items = append(items, job(fmt.Sprintf("job%02d", i)))
 		}
 		b.enqueue(items...)
-		first := b.work("w", chime.WorkCall{Take: 500})
+		first := b.work("w", protocol.WorkCall{Take: 500})
 		b.want("taken first", kindsOf(first.Taken), "150 occurrences, 30 jobs")
 		if !first.More {
 			b.Error("no more is said to be there")
 		}
 		// given back these are ready, before the others that are due
-		var back []chime.Settlement
+		var back []protocol.Settlement
 		for _, taken := range first.Taken {
-			back = append(back, chime.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: chime.SettleBack})
+			back = append(back, protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleBack})
 		}
-		b.work("w", chime.WorkCall{Settle: back})
-		second := b.work("w", chime.WorkCall{Take: 500})
+		b.work("w", protocol.WorkCall{Settle: back})
+		second := b.work("w", protocol.WorkCall{Take: 500})
 		due := 0
 		for _, taken := range second.Taken {
-			if !slices.ContainsFunc(first.Taken, func(job chime.TakenJob) bool { return job.ID == taken.ID }) {
+			if !slices.ContainsFunc(first.Taken, func(job protocol.TakenJob) bool { return job.ID == taken.ID }) {
 				due++
 			}
 			if name, _, ok := strings.Cut(taken.ID, "@"); ok == (taken.Body != nil) || !ok && string(taken.Body) != "\x01"+name {
@@ -400,7 +400,7 @@ func TestACallTakesAtMost150Occurrences(t *testing.T) {
 		}
 		all := second.Taken
 		for more := true; more; {
-			answer := b.work("w", chime.WorkCall{Take: 500})
+			answer := b.work("w", protocol.WorkCall{Take: 500})
 			if len(answer.Taken) == 0 {
 				b.Fatalf("%d taken, more to come, and nothing came", len(all))
 			}
@@ -410,7 +410,7 @@ func TestACallTakesAtMost150Occurrences(t *testing.T) {
 	})
 }
 
-func kindsOf(taken []chime.TakenJob) string {
+func kindsOf(taken []protocol.TakenJob) string {
 	occurrences, seen := 0, map[string]bool{}
 	for _, job := range taken {
 		if strings.Contains(job.ID, "@") {

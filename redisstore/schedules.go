@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/chimejobs/chime"
 )
 
 var (
@@ -32,8 +31,8 @@ const (
 )
 
 // Declare creates or changes schedules, and moves those whose queue is another now.
-func (s *Store) Declare(ctx context.Context, declarations []chime.Declaration) []chime.DeclareAnswer {
-	answers := make([]chime.DeclareAnswer, len(declarations))
+func (s *store) Declare(ctx context.Context, declarations []protocol.Declaration) []protocol.DeclareAnswer {
+	answers := make([]protocol.DeclareAnswer, len(declarations))
 	pending := make([]int, len(declarations))
 	for i := range pending {
 		pending[i] = i
@@ -57,7 +56,7 @@ func (s *Store) Declare(ctx context.Context, declarations []chime.Declaration) [
 	return declareFailed(answers, pending, errors.New("redisstore: declare: others keep moving it to another queue"))
 }
 
-func declareFailed(answers []chime.DeclareAnswer, pending []int, err error) []chime.DeclareAnswer {
+func declareFailed(answers []protocol.DeclareAnswer, pending []int, err error) []protocol.DeclareAnswer {
 	for _, i := range pending {
 		answers[i].Err = err
 	}
@@ -66,7 +65,7 @@ func declareFailed(answers []chime.DeclareAnswer, pending []int, err error) []ch
 
 // registerQueues writes the queues of declarations into the registry. For a few declarations a queue that this process knows is
 // left to bringHere, which saves a round trip.
-func (s *Store) registerQueues(ctx context.Context, declarations []chime.Declaration) error {
+func (s *store) registerQueues(ctx context.Context, declarations []protocol.Declaration) error {
 	if s.bad != nil {
 		return s.bad
 	}
@@ -88,7 +87,7 @@ func (s *Store) registerQueues(ctx context.Context, declarations []chime.Declara
 
 // bringHere writes where new schedules live, and moves those that live elsewhere. It returns the ones that now live in the
 // queue they are declared for; a move that failed is told in its answer.
-func (s *Store) bringHere(ctx context.Context, declarations []chime.Declaration, pending []int, answers []chime.DeclareAnswer) (here []int, err error) {
+func (s *store) bringHere(ctx context.Context, declarations []protocol.Declaration, pending []int, answers []protocol.DeclareAnswer) (here []int, err error) {
 	homes, err := s.register(ctx, declarations, pending, len(declarations) <= registerAlone)
 	if err != nil {
 		return nil, err
@@ -108,8 +107,8 @@ func (s *Store) bringHere(ctx context.Context, declarations []chime.Declaration,
 }
 
 // declareHere declares each in the partition it lives in and returns those that have moved away meanwhile.
-func (s *Store) declareHere(ctx context.Context, declarations []chime.Declaration, here []int, answers []chime.DeclareAnswer) (again []int, err error) {
-	groups := map[chime.Partition][]int{}
+func (s *store) declareHere(ctx context.Context, declarations []protocol.Declaration, here []int, answers []protocol.DeclareAnswer) (again []int, err error) {
+	groups := map[protocol.Partition][]int{}
 	for _, i := range here {
 		partition, err := s.home(ctx, declarations[i].Queue, declarations[i].Name)
 		if err != nil {
@@ -153,7 +152,7 @@ func (s *Store) declareHere(ctx context.Context, declarations []chime.Declaratio
 }
 
 // declareBatches splits members so that no script touches too much.
-func declareBatches(declarations []chime.Declaration, members []int) [][]int {
+func declareBatches(declarations []protocol.Declaration, members []int) [][]int {
 	var batches [][]int
 	start, bytes := 0, 0
 	for j, i := range members {
@@ -167,8 +166,7 @@ func declareBatches(declarations []chime.Declaration, members []int) [][]int {
 	return append(batches, members[start:])
 }
 
-func readDeclared(values reply, at int, declared *chime.Declaration, answer *chime.DeclareAnswer) {
-	answer.Now = values.now()
+func readDeclared(values reply, at int, declared *protocol.Declaration, answer *protocol.DeclareAnswer) {
 	answer.New, answer.Changed = values.number(at) == 1, values.number(at) == 2
 	if answer.Changed {
 		answer.Old = []byte(values.text(at + 1))
@@ -177,16 +175,16 @@ func readDeclared(values reply, at int, declared *chime.Declaration, answer *chi
 	h, _ := parseHead(values.text(at + 2))
 	answer.Created, answer.Revision = h.created, h.revision
 	if values.number(at+4) == 1 {
-		answer.Owed = &chime.Owed{
+		answer.Owed = &protocol.Owed{
 			Partition: answer.Partition, Name: declared.Name, Definition: answer.Stored,
-			Cursor: parseCursor(values.text(at + 3)), Since: answer.Now, Now: answer.Now,
+			Cursor: parseCursor(values.text(at + 3)), Since: values.now(), Now: values.now(),
 		}
 	}
 }
 
 // confirmHomes writes the registry again for schedules that somebody deleted while they were declared, and returns those
 // that the registry says live elsewhere.
-func (s *Store) confirmHomes(ctx context.Context, declarations []chime.Declaration, here []int, answers []chime.DeclareAnswer) (elsewhere []int, err error) {
+func (s *store) confirmHomes(ctx context.Context, declarations []protocol.Declaration, here []int, answers []protocol.DeclareAnswer) (elsewhere []int, err error) {
 	var written []int
 	for _, i := range here {
 		if answers[i].New || answers[i].Changed {
@@ -210,7 +208,7 @@ func (s *Store) confirmHomes(ctx context.Context, declarations []chime.Declarati
 
 // register writes where some declarations live into the registry where it has nothing for them, and returns what it has.
 // It writes their queues too, if told so: a few at most.
-func (s *Store) register(ctx context.Context, declarations []chime.Declaration, which []int, queues bool) (reply, error) {
+func (s *store) register(ctx context.Context, declarations []protocol.Declaration, which []int, queues bool) (reply, error) {
 	if len(which) <= registerAlone {
 		return s.registerFew(ctx, declarations, which, queues)
 	}
@@ -229,7 +227,7 @@ func (s *Store) register(ctx context.Context, declarations []chime.Declaration, 
 	return homes, nil
 }
 
-func (s *Store) registerFew(ctx context.Context, declarations []chime.Declaration, which []int, queues bool) (reply, error) {
+func (s *store) registerFew(ctx context.Context, declarations []protocol.Declaration, which []int, queues bool) (reply, error) {
 	pipe := s.client.Pipeline()
 	numbers := map[string]*redis.StringCmd{}
 	homes := make([]*redis.StringCmd, len(which))
@@ -257,7 +255,7 @@ func (s *Store) registerFew(ctx context.Context, declarations []chime.Declaratio
 }
 
 // Remove deletes a schedule and what is placed of it.
-func (s *Store) Remove(ctx context.Context, name string) (bool, error) {
+func (s *store) Remove(ctx context.Context, name string) (bool, error) {
 	if s.bad != nil {
 		return false, s.bad
 	}
@@ -299,51 +297,51 @@ func (s *Store) Remove(ctx context.Context, name string) (bool, error) {
 }
 
 // PauseSchedule stops a schedule or lets it go on.
-func (s *Store) PauseSchedule(ctx context.Context, name string, paused bool) (chime.Owed, error) {
-	wanted := chime.StateLive
+func (s *store) PauseSchedule(ctx context.Context, name string, paused bool) (protocol.Owed, error) {
+	wanted := protocol.StateLive
 	if paused {
-		wanted = chime.StatePaused
+		wanted = protocol.StatePaused
 	}
 	for range moveRounds {
 		if s.bad != nil {
-			return chime.Owed{}, s.bad
+			return protocol.Owed{}, s.bad
 		}
 		queue, err := s.client.HGet(ctx, s.keys.registry(), name).Result()
 		if errors.Is(err, redis.Nil) {
-			return chime.Owed{}, fmt.Errorf("redisstore: schedule %q: %w", name, chime.ErrNotFound)
+			return protocol.Owed{}, fmt.Errorf("redisstore: schedule %q: %w", name, protocol.ErrNotFound)
 		}
 		if err != nil {
-			return chime.Owed{}, failure("look up schedule", name, err)
+			return protocol.Owed{}, failure("look up schedule", name, err)
 		}
 		partition, err := s.home(ctx, queue, name)
 		if err != nil {
-			return chime.Owed{}, err
+			return protocol.Owed{}, err
 		}
 		k := s.keys.partition(partition)
 		values, err := s.one(ctx, "pause or resume schedule", name, newCall(&pauseScript,
 			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes}, []any{name, string(wanted)}))
 		if err != nil {
-			return chime.Owed{}, err
+			return protocol.Owed{}, err
 		}
 		text := values.text(2)
 		if h, ok := parseHead(text); ok && h.movedTo != "" {
 			if _, err := s.finishMove(ctx, name, queue, text); err != nil {
-				return chime.Owed{}, err
+				return protocol.Owed{}, err
 			}
 			continue
 		}
 		if values.number(1) < 0 {
-			return chime.Owed{}, fmt.Errorf("redisstore: schedule %q: %w", name, chime.ErrNotFound)
+			return protocol.Owed{}, fmt.Errorf("redisstore: schedule %q: %w", name, protocol.ErrNotFound)
 		}
 		if paused || values.number(1) == 0 {
-			return chime.Owed{}, nil
+			return protocol.Owed{}, nil
 		}
-		return chime.Owed{
+		return protocol.Owed{
 			Partition: partition, Name: name, Definition: []byte(text), Cursor: parseCursor(values.text(3)),
 			Since: values.now(), Now: values.now(),
 		}, nil
 	}
-	return chime.Owed{}, fmt.Errorf("redisstore: pause or resume schedule %q: others keep moving it to another queue", name)
+	return protocol.Owed{}, fmt.Errorf("redisstore: pause or resume schedule %q: others keep moving it to another queue", name)
 }
 
 // head is what the scripts know of a definition: it begins the stored text.
@@ -380,21 +378,21 @@ func (h head) withState(state string) string {
 }
 
 // parseCursor reads "<planned instant> <runs used> <kind>"; anything else is the zero Cursor.
-func parseCursor(text string) chime.Cursor {
+func parseCursor(text string) protocol.Cursor {
 	fields := strings.Fields(text)
 	if len(fields) != 3 {
-		return chime.Cursor{}
+		return protocol.Cursor{}
 	}
 	at, err := time.Parse(time.RFC3339, fields[0])
 	used, _ := strconv.Atoi(fields[1])
 	if err != nil {
-		return chime.Cursor{}
+		return protocol.Cursor{}
 	}
-	return chime.Cursor{At: at, Used: used, Placed: fields[2] == "p"}
+	return protocol.Cursor{At: at, Used: used, Placed: fields[2] == "p"}
 }
 
 // spellCursor is the part of a cursor that placing compares.
-func spellCursor(c chime.Cursor) string {
+func spellCursor(c protocol.Cursor) string {
 	switch {
 	case c.At.IsZero():
 		return ""

@@ -8,18 +8,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // declare declares one schedule and returns the answer.
-func (b *bench) declare(name string, overlap chime.OverlapPolicy, body string) chime.DeclareAnswer {
+func (b *bench) declare(name string, overlap string, body string) protocol.DeclareAnswer {
 	b.Helper()
 	return b.declareOn("default", name, overlap, body)
 }
 
-func (b *bench) declareOn(queue, name string, overlap chime.OverlapPolicy, body string) chime.DeclareAnswer {
+func (b *bench) declareOn(queue, name string, overlap string, body string) protocol.DeclareAnswer {
 	b.Helper()
-	answer := b.store.Declare(b.Context(), []chime.Declaration{{Name: name, Queue: queue, Overlap: overlap, Body: []byte(body)}})[0]
+	answer := b.store.Declare(b.Context(), []protocol.Declaration{{Name: name, Queue: queue, Overlap: overlap, Body: []byte(body)}})[0]
 	if answer.Err != nil {
 		b.Fatal(answer.Err)
 	}
@@ -27,9 +27,9 @@ func (b *bench) declareOn(queue, name string, overlap chime.OverlapPolicy, body 
 }
 
 // place places one occurrence for an owed schedule.
-func (b *bench) place(owed chime.Owed, revision int64, count int, at ...time.Time) chime.PlaceAnswer {
+func (b *bench) place(owed protocol.Owed, revision int64, count int, at ...time.Time) protocol.PlaceAnswer {
 	b.Helper()
-	answer := b.store.Place(b.Context(), []chime.Placement{{
+	answer := b.store.Place(b.Context(), []protocol.Placement{{
 		Partition: owed.Partition, Name: owed.Name, Revision: revision, Cursor: owed.Cursor, Instants: at, Count: count,
 	}})[0]
 	if answer.Err != nil {
@@ -39,7 +39,7 @@ func (b *bench) place(owed chime.Owed, revision int64, count int, at ...time.Tim
 }
 
 // scheduled declares a schedule and places an occurrence a while ago for each offset, the last one at the cursor.
-func (b *bench) scheduled(name string, overlap chime.OverlapPolicy, at ...time.Time) chime.DeclareAnswer {
+func (b *bench) scheduled(name string, overlap string, at ...time.Time) protocol.DeclareAnswer {
 	b.Helper()
 	answer := b.declare(name, overlap, `{"job":"j"}`)
 	// as if it had been created long ago
@@ -64,11 +64,11 @@ func (b *bench) owedNames() string {
 
 func TestTheSameDeclarationByFiftyAtOnceIsOneCreation(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		answers := make([]chime.DeclareAnswer, 50)
+		answers := make([]protocol.DeclareAnswer, 50)
 		var all sync.WaitGroup
 		for i := range answers {
 			all.Go(func() {
-				answers[i] = b.store.Declare(b.Context(), []chime.Declaration{{Name: "report", Queue: "default", Overlap: "skip", Body: []byte(`{"job":"report"}`)}})[0]
+				answers[i] = b.store.Declare(b.Context(), []protocol.Declaration{{Name: "report", Queue: "default", Overlap: "skip", Body: []byte(`{"job":"report"}`)}})[0]
 			})
 		}
 		all.Wait()
@@ -146,7 +146,7 @@ func TestCountIsNeverExceededAndTheScheduleCompletes(t *testing.T) {
 		if err != nil || found[0].Cursor.Used != 2 || found[1].Name != "" {
 			b.Fatalf("found %+v, %v", found, err)
 		}
-		owed := chime.Owed{Partition: line0, Name: "trial", Cursor: found[0].Cursor}
+		owed := protocol.Owed{Partition: line0, Name: "trial", Cursor: found[0].Cursor}
 		if last := b.place(owed, declared.Revision, 2, at.Add(time.Minute)); !last.Completed {
 			b.Fatalf("with no run left: %+v, want completed", last)
 		}
@@ -165,7 +165,7 @@ func TestTakingAnOccurrenceOwesTheNext(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		at := ago(time.Minute)
 		declared := b.scheduled("report", "skip", at)
-		answer := b.work("s", chime.WorkCall{Take: 5})
+		answer := b.work("s", protocol.WorkCall{Take: 5})
 		b.want("taken", ids(answer.Taken), occurrenceID("report", at))
 		taken := answer.Taken[0]
 		if !taken.New || taken.Body != nil || len(taken.Definition) == 0 {
@@ -175,11 +175,11 @@ func TestTakingAnOccurrenceOwesTheNext(t *testing.T) {
 			b.Fatalf("owed %+v, want report at %v", answer.Owed, at)
 		}
 		b.want("owed in the store", b.owedNames(), "[report]")
-		again := b.repeat("s", chime.WorkCall{Take: 5})
+		again := b.repeat("s", protocol.WorkCall{Take: 5})
 		if len(again.Owed) != 1 || again.Owed[0].Cursor != answer.Owed[0].Cursor || !again.Taken[0].New {
 			b.Errorf("the same call again: owed %+v, taken %+v; want what the first one said", again.Owed, again.Taken)
 		}
-		next := b.work("s", chime.WorkCall{Place: []chime.Placement{{
+		next := b.work("s", protocol.WorkCall{Place: []protocol.Placement{{
 			Partition: line0, Name: "report", Revision: declared.Revision, Cursor: answer.Owed[0].Cursor, Instants: []time.Time{at.Add(time.Hour)},
 		}}})
 		if next.Placed[0].Placed != 1 {
@@ -187,10 +187,10 @@ func TestTakingAnOccurrenceOwesTheNext(t *testing.T) {
 		}
 		b.want("owed then", b.owedNames(), "[]")
 		// its retry adds nothing
-		b.settle("s", chime.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: chime.SettleLater, Body: []byte("\x01b")})
-		var retry chime.WorkAnswer
+		b.settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleLater, Body: []byte("\x01b")})
+		var retry protocol.WorkAnswer
 		for started := time.Now(); len(retry.Taken) == 0 && time.Since(started) < 10*time.Second; {
-			retry = b.work("s", chime.WorkCall{Take: 1}) // due at the next millisecond
+			retry = b.work("s", protocol.WorkCall{Take: 1}) // due at the next millisecond
 		}
 		if len(retry.Taken) != 1 || retry.Taken[0].New || len(retry.Owed) != 0 {
 			b.Errorf("retry %+v owed %+v, want an old occurrence that owes nothing", retry.Taken, retry.Owed)
@@ -200,7 +200,7 @@ func TestTakingAnOccurrenceOwesTheNext(t *testing.T) {
 
 func TestOverlap(t *testing.T) {
 	type step struct {
-		overlap                        chime.OverlapPolicy
+		overlap                        string
 		taken, skipped, afterFirstDone string
 	}
 	first, second, third := ago(30*time.Second), ago(20*time.Second), ago(10*time.Second)
@@ -214,7 +214,7 @@ func TestOverlap(t *testing.T) {
 		t.Run(string(want.overlap), func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
 				b.scheduled("s", want.overlap, first, second, third)
-				answer := b.work("w", chime.WorkCall{Take: 10})
+				answer := b.work("w", protocol.WorkCall{Take: 10})
 				b.want("taken", ids(answer.Taken), want.taken)
 				if len(answer.Owed) != 1 {
 					b.Errorf("owed %+v, want the schedule, whatever became of the occurrence at the cursor", answer.Owed)
@@ -232,10 +232,10 @@ func TestOverlap(t *testing.T) {
 				if want.overlap == "cancel" {
 					told := b.store.Listen("x")
 					defer told.Close()
-					beat := told.Extend(b.Context(), []chime.ExtendCall{{Partition: line0, Session: "w", TTL: time.Second, Schedules: []string{"s"}}})[0]
+					beat := told.Extend(b.Context(), []protocol.ExtendCall{{Partition: line0, Session: "w", TTL: time.Second, Schedules: []string{"s"}}})[0]
 					b.want("replaced", fmt.Sprint(beat.Replaced), "["+a+"]")
 				}
-				b.settle("w", chime.Settlement{ID: a, Fence: answer.Taken[0].Fence, Kind: chime.SettleDone, Run: &chime.RunRecord{Outcome: "done"}})
+				b.settle("w", protocol.Settlement{ID: a, Fence: answer.Taken[0].Fence, Kind: protocol.SettleDone, Run: &protocol.RunRecord{Outcome: "done"}})
 				b.want("after the first is done", ids(b.take("w", 10)), want.afterFirstDone)
 			})
 		})
@@ -244,13 +244,13 @@ func TestOverlap(t *testing.T) {
 
 func TestARetryEndsWhenTheNextRuns(t *testing.T) {
 	first, second := ago(30*time.Second), ago(20*time.Second)
-	for overlap, kept := range map[chime.OverlapPolicy]bool{"skip": false, "cancel": false, "wait": true, "allow": true} {
+	for overlap, kept := range map[string]bool{"skip": false, "cancel": false, "wait": true, "allow": true} {
 		t.Run(string(overlap), func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
 				b.scheduled("s", overlap, first, second)
 				b.client.ZRem(b.Context(), b.keys().due, occurrenceID("s", second))
 				taken := b.take("w", 1)
-				b.settle("w", chime.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: chime.SettleLater, Delay: time.Hour, Body: []byte("\x01b")})
+				b.settle("w", protocol.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: protocol.SettleLater, Delay: time.Hour, Body: []byte("\x01b")})
 				b.client.ZAdd(b.Context(), b.keys().due, redisZ(float64(second.UnixMilli()), occurrenceID("s", second)))
 				b.want("taken", ids(b.take("w", 5)), occurrenceID("s", second))
 				waits := b.client.ZScore(b.Context(), b.keys().due, taken[0].ID).Err() == nil
@@ -267,11 +267,11 @@ func TestAMissedRunIsGivenBackAndRevivesACompletedSchedule(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		at := ago(time.Hour)
 		declared := b.scheduled("s", "skip", at)
-		answer := b.work("w", chime.WorkCall{Take: 1})
+		answer := b.work("w", protocol.WorkCall{Take: 1})
 		if done := b.place(answer.Owed[0], declared.Revision, 1, at.Add(2*time.Hour)); !done.Completed {
 			b.Fatalf("placed %+v, want completed: the count is 1", done)
 		}
-		settled := b.work("w", chime.WorkCall{Settle: []chime.Settlement{{ID: answer.Taken[0].ID, Fence: answer.Taken[0].Fence, Kind: chime.SettleMissed}}})
+		settled := b.work("w", protocol.WorkCall{Settle: []protocol.Settlement{{ID: answer.Taken[0].ID, Fence: answer.Taken[0].Fence, Kind: protocol.SettleMissed}}})
 		if len(settled.Owed) != 1 || settled.Owed[0].Cursor.Used != 0 {
 			b.Fatalf("owed %+v, want the schedule with no run used", settled.Owed)
 		}
@@ -309,7 +309,7 @@ func TestAnOccurrenceOfAnEarlierCreationIsDropped(t *testing.T) {
 		at := ago(time.Minute)
 		b.client.ZAdd(b.Context(), b.keys().due, redisZ(float64(at.UnixMilli()), occurrenceID("s", at)))
 		b.declare("s", "skip", `{"job":"j"}`)
-		answer := b.work("w", chime.WorkCall{Take: 5})
+		answer := b.work("w", protocol.WorkCall{Take: 5})
 		if len(answer.Taken) != 0 || len(answer.Owed) != 0 {
 			b.Errorf("taken %+v owed %+v, want nothing: it was created after that instant", answer.Taken, answer.Owed)
 		}
@@ -347,14 +347,14 @@ func TestAMoveCutShortAnywhereIsCompleted(t *testing.T) {
 				b.place(*declared.Owed, declared.Revision, 0, at)
 				b.cutMove("s", "default", "mail", steps)
 				moved := b.declareOn("mail", "s", "skip", `{"job":"j"}`)
-				mail := b.store.keys.partition(chime.Partition{Queue: "mail"})
+				mail := b.store.keys.partition(protocol.Partition{Queue: "mail"})
 				if n := b.client.ZCard(b.Context(), b.keys().due).Val(); n != 0 {
 					b.Errorf("%d placed in the old queue, want none", n)
 				}
 				if steps == 3 {
 					// the new place has all it needs: a ticker meets the mark
 					b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, "s"))
-					if _, err := b.store.Owed(b.Context(), []chime.Partition{line0}); err != nil {
+					if _, err := b.store.Owed(b.Context(), []protocol.Partition{line0}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -385,7 +385,7 @@ func (b *bench) cutMove(name, from, to string, steps int) {
 	if steps == 0 {
 		return
 	}
-	k := b.store.keys.partition(chime.Partition{Queue: from})
+	k := b.store.keys.partition(protocol.Partition{Queue: from})
 	values, err := b.store.one(b.Context(), "depart", name, newCall(&departScript,
 		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.moved}, []any{name, to}))
 	if err != nil {
@@ -396,7 +396,7 @@ func (b *bench) cutMove(name, from, to string, steps int) {
 		b.Fatalf("mark %q", values.text(0))
 	}
 	if steps > 1 {
-		n := b.store.keys.partition(chime.Partition{Queue: to})
+		n := b.store.keys.partition(protocol.Partition{Queue: to})
 		b.store.run(b.Context(), b.client, newCall(&arriveScript, []string{n.schedules, n.cursors, n.owed}, []any{name, h.withState("live"), values.text(1), values.number(2)}))
 	}
 	if steps > 2 {
@@ -412,7 +412,7 @@ func TestATickerCompletesAMove(t *testing.T) {
 		b.declare("s", "skip", `{"job":"j"}`)
 		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, "s"))
 		b.cutMove("s", "default", "mail", 1)
-		owed, err := b.store.Owed(b.Context(), []chime.Partition{line0})
+		owed, err := b.store.Owed(b.Context(), []protocol.Partition{line0})
 		if err != nil || len(owed) != 1 || owed[0].Partition.Queue != "mail" {
 			b.Fatalf("owed %+v, %v; want s in mail", owed, err)
 		}
@@ -423,18 +423,18 @@ func TestATickerCompletesAMove(t *testing.T) {
 func TestOwedIsListedAfterASecondAndCanBePostponed(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.declare("s", "skip", `{"job":"j"}`)
-		if owed, err := b.store.Owed(b.Context(), []chime.Partition{line0}); err != nil || len(owed) != 0 {
+		if owed, err := b.store.Owed(b.Context(), []protocol.Partition{line0}); err != nil || len(owed) != 0 {
 			b.Fatalf("owed at once: %+v, %v; want none", owed, err)
 		}
 		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, "s"), redisZ(1000, "gone"))
-		owed, err := b.store.Owed(b.Context(), []chime.Partition{line0})
-		if err != nil || len(owed) != 1 || !owed[0].Since.Equal(time.UnixMilli(1000)) || owed[0].Cursor != (chime.Cursor{}) {
+		owed, err := b.store.Owed(b.Context(), []protocol.Partition{line0})
+		if err != nil || len(owed) != 1 || !owed[0].Since.Equal(time.UnixMilli(1000)) || owed[0].Cursor != (protocol.Cursor{}) {
 			b.Fatalf("owed %+v, %v; want s since 1970", owed, err)
 		}
 		if err := b.store.Postpone(b.Context(), owed[0]); err != nil {
 			b.Fatal(err)
 		}
-		if owed, _ := b.store.Owed(b.Context(), []chime.Partition{line0}); len(owed) != 0 {
+		if owed, _ := b.store.Owed(b.Context(), []protocol.Partition{line0}); len(owed) != 0 {
 			b.Errorf("owed after it was postponed: %+v", owed)
 		}
 	})
@@ -443,9 +443,9 @@ func TestOwedIsListedAfterASecondAndCanBePostponed(t *testing.T) {
 func TestNamesGoThroughAllSchedulesThatStay(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const stay = 1000 // more than a hash keeps in one piece
-		var declarations []chime.Declaration
+		var declarations []protocol.Declaration
 		for i := range stay {
-			declarations = append(declarations, chime.Declaration{
+			declarations = append(declarations, protocol.Declaration{
 				Name: fmt.Sprintf("stays%04d", i), Queue: []string{"default", "mail"}[i%2], Overlap: "skip", Body: []byte(`{"job":"j"}`)})
 		}
 		for some := range slices.Chunk(declarations, 100) {
@@ -486,7 +486,7 @@ func TestFindReadsAcrossQueuesAndCountsWhatRan(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		at := ago(30 * time.Second)
 		b.scheduled("ran", "skip", at)
-		b.work("s", chime.WorkCall{Take: 1})
+		b.work("s", protocol.WorkCall{Take: 1})
 		mail := b.declareOn("mail", "waits", "skip", `{"job":"j"}`)
 		tomorrow := time.Now().Add(24 * time.Hour).Truncate(time.Second)
 		b.place(*mail.Owed, mail.Revision, 0, tomorrow)
@@ -504,7 +504,7 @@ func TestFindReadsAcrossQueuesAndCountsWhatRan(t *testing.T) {
 		if f := found[2]; f.Waiting || f.Started != 1 || f.Placed != 1 || !f.Cursor.At.Equal(at) {
 			b.Errorf("ran: %+v, want one placed and started, none waiting", f)
 		}
-		if f := found[3]; f.Name != "new" || f.Waiting || f.Cursor != (chime.Cursor{}) {
+		if f := found[3]; f.Name != "new" || f.Waiting || f.Cursor != (protocol.Cursor{}) {
 			b.Errorf("new: %+v, want nothing placed", f)
 		}
 	})
@@ -527,7 +527,7 @@ func TestOneLeaderAtATime(t *testing.T) {
 		if s := <-line.Signals(); !s.Connected {
 			b.Fatalf("signal %+v, want connected", s)
 		}
-		if err := b.store.Abdicate(b.Context(), "one"); err != nil {
+		if err := b.store.Resign(b.Context(), "one"); err != nil {
 			b.Fatal(err)
 		}
 		if s := <-line.Signals(); !s.Elect {
@@ -546,12 +546,12 @@ func TestWakeUps(t *testing.T) {
 		if s := <-line.Signals(); !s.Connected {
 			b.Fatalf("signal %+v, want connected", s)
 		}
-		b.work("s", chime.WorkCall{Take: 1, Sleep: true, Lapses: true})
+		b.work("s", protocol.WorkCall{Take: 1, Sleep: true, Lapses: true})
 		b.enqueue(job("a"))
 		if s := <-line.Signals(); !s.Wake {
 			b.Fatalf("signal %+v, want a wake-up", s)
 		}
-		taken := b.work("s", chime.WorkCall{Take: 2, Sleep: true, Lapses: true}).Taken
+		taken := b.work("s", protocol.WorkCall{Take: 2, Sleep: true, Lapses: true}).Taken
 		b.want("taken", ids(taken), "a")
 		later := job("b")
 		later.At = time.Now().Add(10 * time.Second).Truncate(time.Millisecond)
@@ -559,11 +559,11 @@ func TestWakeUps(t *testing.T) {
 		if s := <-line.Signals(); !s.Alarm.Equal(later.At) {
 			b.Fatalf("signal %+v, want an alarm at %v", s, later.At)
 		}
-		look := b.store.Look(b.Context(), []chime.LookCall{{Partition: line0, Worker: "w-s", Sleep: true}})[0]
+		look := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: line0, Worker: "w-s", Sleep: true}})[0]
 		if look.Next <= 0 || look.Second || look.More {
 			b.Errorf("look %+v, want the first keeper of the alarm", look)
 		}
-		if err := b.store.Leave(b.Context(), []chime.LeaveCall{{Partition: line0, Worker: "w-s"}}); err != nil {
+		if err := b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: line0, Worker: "w-s"}}); err != nil {
 			b.Fatal(err)
 		}
 		if n := b.client.ZCard(b.Context(), b.keys().idle).Val(); n != 0 {
@@ -574,15 +574,15 @@ func TestWakeUps(t *testing.T) {
 
 func TestSweep(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		b.store.options.DeadMost = 2
+		b.store.options.MaxDead = 2
 		b.enqueue(job("a"), job("b"), job("c"), job("d"))
 		taken := b.take("s", 4)
-		var settled []chime.Settlement
+		var settled []protocol.Settlement
 		for _, j := range taken {
-			settled = append(settled, chime.Settlement{ID: j.ID, Fence: j.Fence, Kind: chime.SettleDead, Body: j.Body})
+			settled = append(settled, protocol.Settlement{ID: j.ID, Fence: j.Fence, Kind: protocol.SettleDead, Body: j.Body})
 		}
-		settled[3].Kind, settled[3].Name = chime.SettlePark, "mail"
-		b.work("s", chime.WorkCall{Settle: settled})
+		settled[3].Kind, settled[3].Name = protocol.SettlePark, "mail"
+		b.work("s", protocol.WorkCall{Settle: settled})
 		if _, err := b.store.Sweep(b.Context(), line0); err != nil {
 			b.Fatal(err)
 		}
@@ -604,10 +604,10 @@ func TestOwedSchedulesOfOnePartitionAreListedThoughAnotherFails(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.declare("s", "skip", `{"job":"j"}`)
 		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, "s"))
-		bad := chime.Partition{Queue: "bad"}
+		bad := protocol.Partition{Queue: "bad"}
 		b.client.Set(b.Context(), b.store.keys.partition(bad).owed, "somebody else's", 0)
-		owed, err := b.store.Owed(b.Context(), []chime.Partition{bad, line0})
-		if len(owed) != 1 || !errors.Is(err, chime.ErrUnfit) {
+		owed, err := b.store.Owed(b.Context(), []protocol.Partition{bad, line0})
+		if len(owed) != 1 || !errors.Is(err, protocol.ErrUnfit) {
 			b.Errorf("owed %+v, %v; want s, and an error about the other partition", owed, err)
 		}
 	})
@@ -617,9 +617,9 @@ func TestOwedSchedulesOfOnePartitionAreListedThoughAnotherFails(t *testing.T) {
 func TestADeclarationWritesALostRegistryAgain(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for _, few := range []int{1, registerAlone, registerAlone + 1} {
-			var all []chime.Declaration
+			var all []protocol.Declaration
 			for i := range few {
-				all = append(all, chime.Declaration{Name: fmt.Sprintf("s%d", i), Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)})
+				all = append(all, protocol.Declaration{Name: fmt.Sprintf("s%d", i), Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)})
 			}
 			b.store.Declare(b.Context(), all)
 			b.client.Del(b.Context(), b.store.keys.queues(), b.store.keys.registry())

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 var (
@@ -14,7 +14,7 @@ var (
 )
 
 // Leave takes a worker off the list of sleepers; with Pass the next one is woken in its place.
-func (s *Store) Leave(ctx context.Context, calls []chime.LeaveCall) error {
+func (s *store) Leave(ctx context.Context, calls []protocol.LeaveCall) error {
 	if s.bad != nil {
 		return s.bad
 	}
@@ -34,7 +34,7 @@ func (s *Store) Leave(ctx context.Context, calls []chime.LeaveCall) error {
 }
 
 // CloseSession ends a session that holds no job.
-func (s *Store) CloseSession(ctx context.Context, partition chime.Partition, session string) error {
+func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, session string) error {
 	if s.bad != nil {
 		return s.bad
 	}
@@ -47,7 +47,7 @@ func (s *Store) CloseSession(ctx context.Context, partition chime.Partition, ses
 }
 
 // Reap returns the jobs of a lapsed session to their queue.
-func (s *Store) Reap(ctx context.Context, c chime.ReapCall) (bool, error) {
+func (s *store) Reap(ctx context.Context, c protocol.ReapCall) (bool, error) {
 	if s.bad != nil {
 		return false, s.bad
 	}

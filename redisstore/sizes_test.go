@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // mebibyte is about what one call carries, unless a single one is larger.
@@ -17,25 +17,25 @@ func TestBodiesThatGrewAreLookedAtBeforeTheyAreTaken(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const n, length = 400, 6 << 10
 		for first := 0; first < n; first += 200 {
-			var items []chime.EnqueueItem
+			var items []protocol.EnqueueItem
 			for i := first; i < first+200; i++ {
 				items = append(items, job(fmt.Sprintf("j%03d", i)))
 			}
 			b.enqueue(items...)
 		}
-		var settle []chime.Settlement
+		var settle []protocol.Settlement
 		for _, taken := range b.take("s", n) {
-			settle = append(settle, chime.Settlement{
-				ID: taken.ID, Fence: taken.Fence, Kind: chime.SettleLater, Failed: true, Body: []byte("\x01" + strings.Repeat("s", length)),
+			settle = append(settle, protocol.Settlement{
+				ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleLater, Failed: true, Body: []byte("\x01" + strings.Repeat("s", length)),
 			})
 		}
 		for len(settle) > 0 {
-			b.work("s", chime.WorkCall{Settle: settle[:40]})
+			b.work("s", protocol.WorkCall{Settle: settle[:40]})
 			settle = settle[40:]
 		}
 		all := 0
 		for more := true; more; {
-			answer := b.work("s", chime.WorkCall{Take: 500})
+			answer := b.work("s", protocol.WorkCall{Take: 500})
 			bytes := 0
 			for _, taken := range answer.Taken {
 				bytes += len(taken.Body)
@@ -63,7 +63,7 @@ func TestDefinitionsAreLookedAtBeforeTheyAreTaken(t *testing.T) {
 		}
 		all := 0
 		for more := true; more; {
-			answer := b.work("s", chime.WorkCall{Take: 500})
+			answer := b.work("s", protocol.WorkCall{Take: 500})
 			bytes := 0
 			for _, taken := range answer.Taken {
 				bytes += len(taken.Definition)
@@ -82,7 +82,7 @@ func TestDefinitionsAreLookedAtBeforeTheyAreTaken(t *testing.T) {
 		for _, name := range b.client.ZRange(b.Context(), b.keys().owed, 0, -1).Val() {
 			b.client.ZAdd(b.Context(), b.keys().owed, redisZ(float64(ago(time.Minute).UnixMilli()), name))
 		}
-		owed, err := b.store.Owed(b.Context(), []chime.Partition{line0})
+		owed, err := b.store.Owed(b.Context(), []protocol.Partition{line0})
 		if err != nil || len(owed) == 0 || len(owed) > mebibyte/length {
 			b.Errorf("%d are told to be owed, %v; want about ten", len(owed), err)
 		}
@@ -94,23 +94,23 @@ func TestAVastSessionIsReapedInSteps(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const n = 5200
 		for first := 0; first < n; first += 400 {
-			var items []chime.EnqueueItem
+			var items []protocol.EnqueueItem
 			for i := first; i < first+400; i++ {
 				items = append(items, job(fmt.Sprintf("j%05d", i)))
 			}
 			b.enqueue(items...)
-			b.work("s", chime.WorkCall{Take: 400, TTL: time.Millisecond})
+			b.work("s", protocol.WorkCall{Take: 400, TTL: time.Millisecond})
 		}
 		lapsed := b.untilLapsed()
 		steps := 0
 		for done := false; !done; steps++ {
 			var err error
-			if done, err = b.store.Reap(b.Context(), chime.ReapCall{Partition: line0, Session: lapsed.Session, Seen: lapsed.Lapse}); err != nil {
+			if done, err = b.store.Reap(b.Context(), protocol.ReapCall{Partition: line0, Session: lapsed.Session, Seen: lapsed.Lapse}); err != nil {
 				b.Fatal(err)
 			}
 		}
-		if s := b.stats(); s.Waiting != n || s.InFlight != 0 || steps < n/500 {
-			b.Errorf("%d steps, %d wait, %d in flight; want all of %d back in steps of 500", steps, s.Waiting, s.InFlight, n)
+		if s := b.stats(); s.Waiting != n || s.Running != 0 || steps < n/500 {
+			b.Errorf("%d steps, %d wait, %d in flight; want all of %d back in steps of 500", steps, s.Waiting, s.Running, n)
 		}
 		seen := map[string]bool{}
 		for len(seen) < n {

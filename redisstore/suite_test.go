@@ -12,16 +12,15 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
-
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/redis/go-redis/v9"
 )
 
 // A bench is one server with a store on it and short ways to call it.
 type bench struct {
 	*testing.T
-	store   *Store
+	store   *store
 	client  redis.UniversalClient
 	numbers map[string]int64 // of the last call of each session
 	callers int64
@@ -57,7 +56,11 @@ func newBench(t *testing.T, client redis.UniversalClient) *bench {
 	t.Cleanup(func() { client.Close() })
 	guardKeys(t, client)
 	namespace := fmt.Sprintf("test%d", namespaces.Add(1))
-	return &bench{T: t, store: New(client, Options{Namespace: namespace}), client: client, numbers: map[string]int64{}}
+	b := &bench{T: t, store: newStore(client, Options{Namespace: namespace}), client: client, numbers: map[string]int64{}}
+	if _, err := b.store.Partitions(t.Context(), line0.Queue); err != nil { // the queue is registered, as roles do before they use it
+		t.Fatal(err)
+	}
+	return b
 }
 
 // TestTheSuiteOnACluster runs this test binary again with the address of a cluster: all keys of a call must be in one slot,
@@ -82,26 +85,28 @@ func TestTheSuiteOnACluster(t *testing.T) {
 	}
 }
 
-var line0 = chime.Partition{Queue: "default"}
+var line0 = protocol.Partition{Queue: "default"}
 
-func (b *bench) enqueue(items ...chime.EnqueueItem) []bool {
+func (b *bench) enqueue(items ...protocol.EnqueueItem) []bool {
 	b.Helper()
 	b.callers++
-	answer := b.store.Enqueue(b.Context(), []chime.EnqueueCall{{Partition: line0, Caller: "caller", Number: b.callers, Items: items}})[0]
+	answer := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: line0, Caller: "caller", Number: b.callers, Items: items}})[0]
 	if answer.Err != nil {
 		b.Fatal(answer.Err)
 	}
 	return answer.Existing
 }
 
-func job(id string) chime.EnqueueItem { return chime.EnqueueItem{ID: id, Body: []byte("\x01" + id)} }
+func job(id string) protocol.EnqueueItem {
+	return protocol.EnqueueItem{ID: id, Body: []byte("\x01" + id)}
+}
 
-func own(id string) chime.EnqueueItem {
-	return chime.EnqueueItem{ID: id, Own: true, Body: []byte("\x01" + id)}
+func own(id string) protocol.EnqueueItem {
+	return protocol.EnqueueItem{ID: id, Own: true, Body: []byte("\x01" + id)}
 }
 
 // work makes the next numbered call of a session.
-func (b *bench) work(session string, call chime.WorkCall) chime.WorkAnswer {
+func (b *bench) work(session string, call protocol.WorkCall) protocol.WorkAnswer {
 	b.Helper()
 	answer := b.try(session, call)
 	if answer.Err != nil {
@@ -110,7 +115,7 @@ func (b *bench) work(session string, call chime.WorkCall) chime.WorkAnswer {
 	return answer
 }
 
-func (b *bench) try(session string, call chime.WorkCall) chime.WorkAnswer {
+func (b *bench) try(session string, call protocol.WorkCall) protocol.WorkAnswer {
 	b.Helper()
 	b.numbers[session]++
 	answer := b.repeat(session, call)
@@ -121,29 +126,29 @@ func (b *bench) try(session string, call chime.WorkCall) chime.WorkAnswer {
 }
 
 // repeat makes a call with the number of the last one.
-func (b *bench) repeat(session string, call chime.WorkCall) chime.WorkAnswer {
+func (b *bench) repeat(session string, call protocol.WorkCall) protocol.WorkAnswer {
 	b.Helper()
 	call.Partition, call.Worker, call.Session, call.Number = line0, "w-"+session, session, b.numbers[session]
 	if call.TTL == 0 {
 		call.TTL = 12 * time.Second
 	}
-	return b.store.Work(b.Context(), []chime.WorkCall{call})[0]
+	return b.store.Work(b.Context(), []protocol.WorkCall{call})[0]
 }
 
 // take takes up to n jobs and returns them.
-func (b *bench) take(session string, n int) []chime.TakenJob {
+func (b *bench) take(session string, n int) []protocol.TakenJob {
 	b.Helper()
-	return b.work(session, chime.WorkCall{Take: n}).Taken
+	return b.work(session, protocol.WorkCall{Take: n}).Taken
 }
 
 // settle ends one job and says whether the store took it.
-func (b *bench) settle(session string, settled chime.Settlement) bool {
+func (b *bench) settle(session string, settled protocol.Settlement) bool {
 	b.Helper()
-	return len(b.work(session, chime.WorkCall{Settle: []chime.Settlement{settled}}).Refused) == 0
+	return len(b.work(session, protocol.WorkCall{Settle: []protocol.Settlement{settled}}).Refused) == 0
 }
 
 // ids are the IDs of jobs taken, in order, separated by spaces.
-func ids(taken []chime.TakenJob) string {
+func ids(taken []protocol.TakenJob) string {
 	text := ""
 	for _, t := range taken {
 		if text != "" {
@@ -161,13 +166,13 @@ func (b *bench) want(what, got, want string) {
 	}
 }
 
-func (b *bench) stats() chime.Stats {
+func (b *bench) stats() protocol.QueueStats {
 	b.Helper()
-	stats, err := b.store.Stats(b.Context(), "default")
+	stats, err := b.store.QueueStats(b.Context(), []string{"default"})
 	if err != nil {
 		b.Fatal(err)
 	}
-	return stats
+	return stats[0]
 }
 
 func (b *bench) keys() partitionKeys { return b.store.keys.partition(line0) }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // Who is taken off the list of sleepers was woken: the two are one step of a script.
@@ -20,11 +20,11 @@ func TestATakeThatLeavesSomethingWakesOneMore(t *testing.T) {
 		if !b.asleepSince("a").IsZero() || b.asleepSince("b").IsZero() {
 			b.Fatal("a call that enqueues wakes the longest asleep, and no other")
 		}
-		b.work("a", chime.WorkCall{Take: 1, Sleep: true})
+		b.work("a", protocol.WorkCall{Take: 1, Sleep: true})
 		if !b.asleepSince("b").IsZero() || b.asleepSince("c").IsZero() {
 			b.Error("who leaves two jobs wakes the next, and no other")
 		}
-		b.work("b", chime.WorkCall{Take: 5, Sleep: true})
+		b.work("b", protocol.WorkCall{Take: 5, Sleep: true})
 		if b.asleepSince("c").IsZero() {
 			b.Error("who leaves nothing wakes nobody")
 		}
@@ -37,7 +37,7 @@ func TestWhoFillsItsSlotsIsNoSleeper(t *testing.T) {
 		item := job("soon")
 		item.In = time.Millisecond
 		b.enqueue(item) // which wakes nobody
-		for len(b.work("s", chime.WorkCall{Take: 1, Sleep: true}).Taken) == 0 {
+		for len(b.work("s", protocol.WorkCall{Take: 1, Sleep: true}).Taken) == 0 {
 			if b.asleepSince("s").IsZero() {
 				b.Fatal("it found nothing, and does not sleep")
 			}
@@ -53,7 +53,7 @@ func TestAWakeUpThatCannotBeUsedGoesOn(t *testing.T) {
 		b.sleeping("a")
 		b.sleeping("b")
 		b.enqueue(job("1"))
-		if err := b.store.Leave(b.Context(), []chime.LeaveCall{{Partition: line0, Worker: "w-a", Pass: true}}); err != nil {
+		if err := b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: line0, Worker: "w-a", Pass: true}}); err != nil {
 			b.Fatal(err)
 		}
 		if !b.asleepSince("b").IsZero() {
@@ -100,12 +100,12 @@ func TestASleeperThatFindsWorkDropsThoseAheadOfIt(t *testing.T) {
 
 func TestReapedJobsComeBackInOrderAndWakeSomebody(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		var items []chime.EnqueueItem
+		var items []protocol.EnqueueItem
 		for i := range 60 {
 			items = append(items, job(fmt.Sprintf("j%02d", i)))
 		}
 		b.enqueue(items...)
-		first := ids(b.work("gone", chime.WorkCall{Take: 60, TTL: time.Millisecond}).Taken)
+		first := ids(b.work("gone", protocol.WorkCall{Take: 60, TTL: time.Millisecond}).Taken)
 		lapsed := b.untilLapsed()
 		b.sleeping("s")
 		b.reap(lapsed, 1)
@@ -117,7 +117,7 @@ func TestReapedJobsComeBackInOrderAndWakeSomebody(t *testing.T) {
 }
 
 // heard waits for the alarm that a sleeper is told of.
-func heard(b *bench, line chime.Line, want func(chime.Signal) bool) chime.Signal {
+func heard(b *bench, line protocol.Listener, want func(protocol.Signal) bool) protocol.Signal {
 	b.Helper()
 	timeout := time.After(10 * time.Second)
 	for {
@@ -137,20 +137,20 @@ func TestTheFirstTwoSleepersAreToldOfARetry(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("1"))
 		taken := b.take("busy", 1)
-		var lines []chime.Line
+		var lines []protocol.Listener
 		for _, session := range []string{"a", "b", "c"} {
 			line := b.store.Listen("w-" + session)
 			defer line.Close()
-			heard(b, line, func(s chime.Signal) bool { return s.Connected })
+			heard(b, line, func(s protocol.Signal) bool { return s.Connected })
 			lines = append(lines, line)
 			b.sleeping(session)
 		}
-		answer := b.work("busy", chime.WorkCall{Settle: []chime.Settlement{{
-			ID: "1", Fence: taken[0].Fence, Kind: chime.SettleLater, Delay: 3 * time.Second, Failed: true,
+		answer := b.work("busy", protocol.WorkCall{Settle: []protocol.Settlement{{
+			ID: "1", Fence: taken[0].Fence, Kind: protocol.SettleLater, Delay: 3 * time.Second, Failed: true,
 		}}})
 		due := answer.Now.Add(3 * time.Second)
 		for i, line := range lines[:2] {
-			at := heard(b, line, func(s chime.Signal) bool { return !s.Alarm.IsZero() }).Alarm
+			at := heard(b, line, func(s protocol.Signal) bool { return !s.Alarm.IsZero() }).Alarm
 			want := due.Add(time.Duration(i) * 20 * time.Millisecond)
 			if late := at.Sub(want); late < 0 || late > time.Millisecond {
 				b.Errorf("sleeper %d was told %v after the instant, want the next millisecond at most", i, late)
@@ -171,14 +171,14 @@ func TestDelaysAreRoundedUp(t *testing.T) {
 			item := job(id)
 			item.In = delay
 			b.callers++
-			enqueued := b.store.Enqueue(b.Context(), []chime.EnqueueCall{{Partition: line0, Caller: "caller", Number: b.callers, Items: []chime.EnqueueItem{item}}})[0]
+			enqueued := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: line0, Caller: "caller", Number: b.callers, Items: []protocol.EnqueueItem{item}}})[0]
 			if enqueued.Err != nil {
 				b.Fatal(enqueued.Err)
 			}
 			b.dueAfter(id, enqueued.Now, delay)
 			b.client.ZAdd(b.Context(), b.keys().due, redisZ(0, id))
 			taken := b.take("s", 1)
-			settled := b.work("s", chime.WorkCall{Settle: []chime.Settlement{{ID: id, Fence: taken[0].Fence, Kind: chime.SettleLater, Delay: delay, Failed: true}}})
+			settled := b.work("s", protocol.WorkCall{Settle: []protocol.Settlement{{ID: id, Fence: taken[0].Fence, Kind: protocol.SettleLater, Delay: delay, Failed: true}}})
 			b.dueAfter(id, settled.Now, delay)
 			b.client.ZRem(b.Context(), b.keys().due, id)
 		}
@@ -200,8 +200,8 @@ func (b *bench) dueAfter(id string, now time.Time, delay time.Duration) {
 func TestBeginningNeedsTheFence(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"))
-		taken := b.work("s", chime.WorkCall{Take: 2, Ahead: 2}).Taken
-		b.work("s", chime.WorkCall{Begun: []chime.BegunJob{{ID: "a", Fence: taken[0].Fence}, {ID: "b", Fence: taken[1].Fence + 5}}})
+		taken := b.work("s", protocol.WorkCall{Take: 2, Ahead: 2}).Taken
+		b.work("s", protocol.WorkCall{Begun: []protocol.BegunJob{{ID: "a", Fence: taken[0].Fence}, {ID: "b", Fence: taken[1].Fence + 5}}})
 		held := b.client.HMGet(b.Context(), b.keys().inflight("s"), "a", "b").Val()
 		if a, _ := held[0].(string); strings.HasPrefix(a, "-") {
 			b.Errorf("a has begun and is held as %q", a)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A walk makes random calls of three sessions and keeps its own books of who holds what.
@@ -47,7 +47,7 @@ func (w *walk) step() {
 
 // add enqueues up to seven jobs: with IDs of one length or of several, chosen or not, now or a moment later.
 func (w *walk) add() {
-	var items []chime.EnqueueItem
+	var items []protocol.EnqueueItem
 	for range 1 + w.random.IntN(7) {
 		w.made++
 		id := fmt.Sprintf("job%05d", w.made)
@@ -71,7 +71,7 @@ func (w *walk) call(session string, draining bool) (taken int) {
 		held = map[string]int64{}
 		w.held[session] = held
 	}
-	call := chime.WorkCall{Take: w.random.IntN(8), Sleep: w.random.IntN(2) == 0, Lapses: w.random.IntN(2) == 0}
+	call := protocol.WorkCall{Take: w.random.IntN(8), Sleep: w.random.IntN(2) == 0, Lapses: w.random.IntN(2) == 0}
 	call.Ahead = w.random.IntN(call.Take + 1)
 	if draining || w.random.IntN(2) == 0 {
 		call.Serve = walkParks[:1+w.random.IntN(2)]
@@ -82,7 +82,7 @@ func (w *walk) call(session string, draining bool) (taken int) {
 		}
 	}
 	if len(call.Settle) > 0 && w.random.IntN(4) == 0 { // one that it does not hold
-		call.Settle = append(call.Settle, chime.Settlement{ID: "job99999", Fence: 7, Kind: chime.SettleDone})
+		call.Settle = append(call.Settle, protocol.Settlement{ID: "job99999", Fence: 7, Kind: protocol.SettleDone})
 	}
 	answer := w.work(session, call)
 	if w.numbers[session] > 0 && w.random.IntN(3) == 0 {
@@ -96,25 +96,25 @@ func (w *walk) call(session string, draining bool) (taken int) {
 	return len(answer.Taken)
 }
 
-func (w *walk) settlement(id string, fence int64, draining bool) chime.Settlement {
-	s := chime.Settlement{ID: id, Fence: fence, Kind: chime.SettleDone}
+func (w *walk) settlement(id string, fence int64, draining bool) protocol.Settlement {
+	s := protocol.Settlement{ID: id, Fence: fence, Kind: protocol.SettleDone}
 	if draining {
 		return s
 	}
 	switch w.random.IntN(9) {
 	case 0:
-		s.Kind, s.Delay, s.Failed = chime.SettleLater, time.Duration(w.random.IntN(3000))*time.Microsecond, true
+		s.Kind, s.Delay, s.Failed = protocol.SettleLater, time.Duration(w.random.IntN(3000))*time.Microsecond, true
 	case 1:
-		s.Kind = chime.SettleBack
+		s.Kind = protocol.SettleBack
 	case 2:
-		s.Kind, s.Name = chime.SettlePark, walkParks[w.random.IntN(2)]
+		s.Kind, s.Name = protocol.SettlePark, walkParks[w.random.IntN(2)]
 	case 3:
-		s.Kind = chime.SettleDead
+		s.Kind = protocol.SettleDead
 	}
 	return s
 }
 
-func (w *walk) settled(held map[string]int64, call chime.WorkCall, answer chime.WorkAnswer) {
+func (w *walk) settled(held map[string]int64, call protocol.WorkCall, answer protocol.WorkAnswer) {
 	for i, s := range call.Settle {
 		if refused := slices.Contains(answer.Refused, i); refused != (held[s.ID] != s.Fence) {
 			w.Fatalf("settlement of %s with fence %d refused: %v; held with %d", s.ID, s.Fence, refused, held[s.ID])
@@ -122,13 +122,13 @@ func (w *walk) settled(held map[string]int64, call chime.WorkCall, answer chime.
 			continue
 		}
 		delete(held, s.ID)
-		if s.Kind == chime.SettleDone || s.Kind == chime.SettleDead {
+		if s.Kind == protocol.SettleDone || s.Kind == protocol.SettleDead {
 			w.ended[s.ID]++
 		}
 	}
 }
 
-func (w *walk) taken(held map[string]int64, call chime.WorkCall, answer chime.WorkAnswer) {
+func (w *walk) taken(held map[string]int64, call protocol.WorkCall, answer protocol.WorkAnswer) {
 	if len(answer.Taken) > call.Take {
 		w.Fatalf("%d taken, want at most %d", len(answer.Taken), call.Take)
 	}
@@ -158,7 +158,7 @@ func (w *walk) drain() {
 			w.call(session, true)
 		}
 		s := w.stats()
-		if s.Waiting+s.Delayed+s.InFlight+s.Parked == 0 {
+		if s.Waiting+s.Delayed+s.Running+s.Parked == 0 {
 			break
 		}
 		if time.Now().After(deadline) {

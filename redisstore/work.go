@@ -6,17 +6,16 @@ import (
 	"strconv"
 	"unsafe"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/chimejobs/chime"
 )
 
 var workScript = load("work")
 
 // Work settles what ended and takes what is due, one call a partition, in one round trip; placings go before it in the
 // same pipeline.
-func (s *Store) Work(ctx context.Context, calls []chime.WorkCall) []chime.WorkAnswer {
-	answers := make([]chime.WorkAnswer, len(calls))
+func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
+	answers := make([]protocol.WorkAnswer, len(calls))
 	if s.bad != nil {
 		for i := range answers {
 			answers[i].Err = s.bad
@@ -32,7 +31,7 @@ func (s *Store) Work(ctx context.Context, calls []chime.WorkCall) []chime.WorkAn
 	}
 	cmds := s.run(ctx, s.client, sent...)
 	for i := range calls {
-		var placed []chime.PlaceAnswer
+		var placed []protocol.PlaceAnswer
 		if place := calls[i].Place; len(place) > 0 {
 			placed = placeAnswers(place, cmds[0])
 			cmds = cmds[1:]
@@ -44,10 +43,10 @@ func (s *Store) Work(ctx context.Context, calls []chime.WorkCall) []chime.WorkAn
 	return answers
 }
 
-func (s *Store) workCall(c *chime.WorkCall) call {
+func (s *store) workCall(c *protocol.WorkCall) call {
 	// What a finished job needs is short; what else ended has its kind, body and record.
 	finished := 0
-	var others []*chime.Settlement
+	var others []*protocol.Settlement
 	var parks []string
 	for i := range c.Settle {
 		settled := &c.Settle[i]
@@ -56,7 +55,7 @@ func (s *Store) workCall(c *chime.WorkCall) call {
 			continue
 		}
 		others = append(others, settled)
-		if settled.Kind == chime.SettlePark && indexOf(parks, settled.Name) < 0 {
+		if settled.Kind == protocol.SettlePark && indexOf(parks, settled.Name) < 0 {
 			parks = append(parks, settled.Name)
 		}
 	}
@@ -106,19 +105,19 @@ func (s *Store) workCall(c *chime.WorkCall) call {
 	return call
 }
 
-func settleKind(settled *chime.Settlement) string {
-	if settled.Kind == chime.SettleLater && settled.Failed {
+func settleKind(settled *protocol.Settlement) string {
+	if settled.Kind == protocol.SettleLater && settled.Failed {
 		return "f"
 	}
 	return string(rune(settled.Kind))
 }
 
 // amount is the delay in ms, rounded up, or the position of the name to park on.
-func amount(settled *chime.Settlement, parks []string) string {
-	if settled.Kind == chime.SettlePark {
+func amount(settled *protocol.Settlement, parks []string) string {
+	if settled.Kind == protocol.SettlePark {
 		return strconv.Itoa(indexOf(parks, settled.Name) + 1)
 	}
-	if settled.Kind != chime.SettleLater {
+	if settled.Kind != protocol.SettleLater {
 		return ""
 	}
 	ms := settled.Delay.Milliseconds()
@@ -128,7 +127,7 @@ func amount(settled *chime.Settlement, parks []string) string {
 	return strconv.FormatInt(ms, 10)
 }
 
-func record(run *chime.RunRecord) string {
+func record(run *protocol.RunRecord) string {
 	if run == nil {
 		return ""
 	}
@@ -145,7 +144,7 @@ func indexOf(names []string, name string) int {
 }
 
 // sleeps says whether the worker goes to sleep where nothing is left, and whether it is to hear of lapses then; or that it sleeps on.
-func sleeps(c *chime.WorkCall) string {
+func sleeps(c *protocol.WorkCall) string {
 	switch {
 	case c.SleepOn:
 		return "3"
@@ -162,17 +161,17 @@ func flag(on bool) string {
 	return "0"
 }
 
-func workAnswer(c *chime.WorkCall, cmd *redis.Cmd) chime.WorkAnswer {
+func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 	values, err := list("work on", c.Partition.Queue, cmd)
 	if err != nil {
-		return chime.WorkAnswer{Err: err}
+		return protocol.WorkAnswer{Err: err}
 	}
-	answer := chime.WorkAnswer{
-		Now: values.now(), Refused: refusedOf(c, values.list(1)), Taken: takenOf(values[min(2, len(values)):]), Horizon: values.horizon(9),
+	answer := protocol.WorkAnswer{
+		Now: values.now(), Refused: refusedOf(c, values.list(1)), Taken: takenOf(values[min(2, len(values)):]), WaitHint: values.horizon(9),
 	}
 	owed := values.list(8)
 	for i := 0; i+2 < len(owed); i += 3 {
-		answer.Owed = append(answer.Owed, chime.Owed{
+		answer.Owed = append(answer.Owed, protocol.Owed{
 			Partition: c.Partition, Name: owed.text(i), Definition: []byte(owed.text(i + 1)), Cursor: parseCursor(owed.text(i + 2)),
 			Since: answer.Now, Now: answer.Now,
 		})
@@ -181,13 +180,13 @@ func workAnswer(c *chime.WorkCall, cmd *redis.Cmd) chime.WorkAnswer {
 }
 
 // takenOf reads the jobs taken: first fence, how many are begun, IDs, data, kinds, crashes.
-func takenOf(values reply) []chime.TakenJob {
+func takenOf(values reply) []protocol.TakenJob {
 	fence, begun, joined, data := values.number(0), values.number(1), values.text(2), values.list(3)
 	ids, kinds, crashes := values.list(2), values.text(4), values.list(5)
 	if len(data) == 0 {
 		return nil
 	}
-	jobs := make([]chime.TakenJob, len(data))
+	jobs := make([]protocol.TakenJob, len(data))
 	length := len(joined) / len(data)
 	for i := range jobs {
 		job := &jobs[i]
@@ -213,7 +212,7 @@ func takenOf(values reply) []chime.TakenJob {
 }
 
 // refusedOf turns the script's positions, finished jobs first, into indexes of the call's settlements.
-func refusedOf(c *chime.WorkCall, positions reply) []int {
+func refusedOf(c *protocol.WorkCall, positions reply) []int {
 	if len(positions) == 0 {
 		return nil
 	}

@@ -16,15 +16,17 @@ import (
 	"sync"
 	"syscall"
 	"time"
-	_ "time/tzdata" // time zones also where the system has none
 
-	"github.com/redis/go-redis/v9"
+	_ "time/tzdata"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
 	"github.com/chimejobs/chime/redisstore/embedded"
+	"github.com/redis/go-redis/v9"
 )
+
+// time zones also where the system has none
 
 type greeting struct{ To string }
 
@@ -60,7 +62,7 @@ func run(ctx context.Context, keep bool) error {
 	defer done()
 	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	said := diary{began: time.Now()}
-	before, err := store.Stats(ctx, chime.DefaultQueue)
+	before, err := counts(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func open() (store *redisstore.Store, done func() error, err error) {
 }
 
 // summary says what the store has counted since the program began, and removes the schedule.
-func summary(store *redisstore.Store, before chime.Stats, keep bool) error {
+func summary(store *redisstore.Store, before *chime.QueueInfo, keep bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	schedules := chime.NewSchedules(store)
@@ -142,7 +144,7 @@ func summary(store *redisstore.Store, before chime.Stats, keep bool) error {
 	if err != nil {
 		return err
 	}
-	now, err := store.Stats(ctx, chime.DefaultQueue)
+	now, err := counts(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -150,9 +152,18 @@ func summary(store *redisstore.Store, before chime.Stats, keep bool) error {
 	fmt.Printf("  jobs       %d enqueued, %d done, %d failed attempts, %d retried, %d given up\n", now.Enqueued-before.Enqueued,
 		now.Done-before.Done, now.Failed-before.Failed, now.Retried-before.Retried, now.Died-before.Died)
 	fmt.Printf("  pulse      %d runs started, the next at %s\n", schedule.Counters.Started, schedule.Next.Format("15:04:05"))
-	fmt.Printf("  left over  %d waiting, %d in flight\n", now.Waiting, now.InFlight)
+	fmt.Printf("  left over  %d waiting, %d running\n", now.Waiting, now.Running)
 	fmt.Println("\nnext: README.md has the 20-line program to start from; examples/scenarios has real calendars.")
 	return schedules.Delete(ctx, "pulse")
+}
+
+// counts is the default queue as it stands; all zero before a job, a schedule or a worker has named it.
+func counts(ctx context.Context, store chime.Store) (*chime.QueueInfo, error) {
+	queue, err := chime.NewQueues(store).Get(ctx, chime.DefaultQueue)
+	if errors.Is(err, chime.ErrNotFound) {
+		return new(chime.QueueInfo), nil
+	}
+	return queue, err
 }
 
 // A diary prints one line an event, with the seconds since the program began.

@@ -121,11 +121,11 @@ func play(ctx context.Context, scenarios []scenario, now time.Time) error {
 	if err := chime.Run(ctx, worker); err != nil {
 		return err
 	}
-	stats, err := server.Store().Stats(context.Background(), chime.DefaultQueue)
+	queue, err := chime.NewQueues(server.Store()).Get(context.Background(), chime.DefaultQueue)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\nwhat the store counted: %d enqueued, %d done\n", stats.Enqueued, stats.Done)
+	fmt.Printf("\nwhat the store counted: %d enqueued, %d done\n", queue.Enqueued, queue.Done)
 	return nil
 }
 

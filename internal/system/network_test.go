@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/faultproxy"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
+	"github.com/redis/go-redis/v9"
 )
 
 // A lossy is a real server behind a proxy that can swallow replies, with the client's own retries and without them.
@@ -49,9 +49,9 @@ func behindProxy(t *testing.T, test func(l *lossy)) {
 }
 
 // countsOf is what the store has counted on a queue.
-func countsOf(t testing.TB, client redis.UniversalClient, queue string) chime.Stats {
+func countsOf(t testing.TB, client redis.UniversalClient, queue string) *chime.QueueInfo {
 	t.Helper()
-	stats, err := redisstore.New(client, redisstore.Options{}).Stats(t.Context(), queue)
+	stats, err := chime.NewQueues(redisstore.New(client, redisstore.Options{})).Get(t.Context(), queue)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,11 +83,11 @@ func (l *lossy) lost(gone <-chan struct{}, what string) {
 // nothingLeft checks that no job is stranded anywhere.
 func (l *lossy) nothingLeft() {
 	l.Helper()
-	stats, err := l.store.Stats(l.Context(), "default")
+	stats, err := chime.NewQueues(l.store).Get(l.Context(), "default")
 	if err != nil {
 		l.Fatal(err)
 	}
-	if stats.Waiting != 0 || stats.InFlight != 0 || stats.Delayed != 0 || stats.Dead != 0 {
+	if stats.Waiting != 0 || stats.Running != 0 || stats.Delayed != 0 || stats.Dead != 0 {
 		l.Errorf("left over: %+v, want nothing waiting, in flight, delayed or dead", stats)
 	}
 }
@@ -157,7 +157,7 @@ func TestAReplyLostAfterDeclaringAndPlacing(t *testing.T) {
 					}
 					l.work("the schedule has completed", func() bool {
 						stored, err := chime.NewSchedules(l.store).Get(l.Context(), "beat")
-						return err == nil && stored.State == chime.StateCompleted && countsOf(l, l.direct, "default").Done == 4
+						return err == nil && stored.State == protocol.StateCompleted && countsOf(l, l.direct, "default").Done == 4
 					}, scheduler, worker)
 					l.lost(gone, script)
 					for planned, n := range settledRuns(l.T, l.direct, "done") {
@@ -221,11 +221,11 @@ func TestAFullServerStillWorksOff(t *testing.T) {
 	if err := client.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
-	look := store.Look(t.Context(), []chime.LookCall{{Partition: chime.Partition{Queue: "default"}, Worker: "w", Sleep: true}})[0]
+	look := store.Protocol().Poll(t.Context(), []protocol.PollCall{{Partition: protocol.Partition{Queue: "default"}, Worker: "w", Sleep: true}})[0]
 	if look.Err != nil {
 		t.Errorf("look at a full server: %v, want that it works: it finds lapsed sessions", look.Err)
 	}
-	if led, err := store.Lead(t.Context(), "leader", time.Minute); err != nil || !led.Leading {
+	if led, err := store.Protocol().Lead(t.Context(), "leader", time.Minute); err != nil || !led.Leading {
 		t.Errorf("lead on a full server: %+v, %v", led, err)
 	}
 	if _, err := enqueuer.Enqueue(t.Context(), "beat", nil); !errors.Is(err, chime.ErrStoreFull) {
@@ -243,7 +243,7 @@ func TestAFullServerStillWorksOff(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- chime.Run(ctx, worker) }()
 	until(t, "all are done", func() bool {
-		stats, err := store.Stats(t.Context(), "default")
+		stats, err := chime.NewQueues(store).Get(t.Context(), "default")
 		return err == nil && stats.Done == 100
 	})
 	stop()

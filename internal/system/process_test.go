@@ -142,8 +142,8 @@ func TestAScheduleSurvivesKilledProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "nothing is in flight", func() bool {
-		stats, err := p.store().Stats(t.Context(), "default")
-		return err == nil && stats.InFlight == 0 && stats.Waiting == 0 && stats.Delayed == 0
+		stats, err := chime.NewQueues(p.store()).Get(t.Context(), "default")
+		return err == nil && stats.Running == 0 && stats.Waiting == 0 && stats.Delayed == 0
 	})
 
 	runs := settledRuns(t, client, "done")

@@ -11,15 +11,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	_ "time/tzdata"
 
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/chimejobs/chime/internal/protocol"
+
+	_ "time/tzdata"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
 	"github.com/chimejobs/chime/redisstore/embedded"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // A world is the whole system under fake time: one in-memory Redis, processes that come and go, and a record of what ran.
@@ -355,7 +357,7 @@ func TestCountAndEndOfASchedule(t *testing.T) {
 			})
 			w.pass(10 * time.Hour)
 			schedule, err := chime.NewSchedules(p.store).Get(context.Background(), "trial")
-			if err != nil || schedule.State != chime.StateCompleted || schedule.Used != 5 {
+			if err != nil || schedule.State != protocol.StateCompleted || schedule.Used != 5 {
 				w.Errorf("schedule %+v, %v; want completed with 5 runs used", schedule, err)
 			}
 			p.end()

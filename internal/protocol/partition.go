@@ -1,6 +1,12 @@
-package chime
+package protocol
 
 import "strings"
+
+// A Partition is a part of a queue. All its keys live together, and every call touches one partition only.
+type Partition struct {
+	Queue string
+	Index int
+}
 
 // PartitionOf returns the partition of a job or schedule among the partitions of its queue: the FNV-1a hash of the ID (of an
 // occurrence: of its schedule's name), so that a schedule and its occurrences live together.

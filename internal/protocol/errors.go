@@ -1,0 +1,15 @@
+package protocol
+
+import "errors"
+
+// The errors of a store that a caller branches on.
+var (
+	// ErrNotFound: there is no schedule, or no queue, of that name.
+	ErrNotFound = errors.New("not found")
+	// ErrStoreFull: the store is out of memory; nothing was written.
+	ErrStoreFull = errors.New("store is full")
+	// ErrUnfit: the store cannot be trusted with jobs, and waiting does not cure it.
+	ErrUnfit = errors.New("store is unfit")
+	// ErrSessionLost: the session was reaped. Its name is never used again.
+	ErrSessionLost = errors.New("session lost: another worker may run the job")
+)

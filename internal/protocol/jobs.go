@@ -1,0 +1,214 @@
+package protocol
+
+import (
+	"context"
+	"time"
+)
+
+// JobStore moves jobs: in, to workers, and to their end.
+type JobStore interface {
+	// Enqueue adds jobs, one call a partition, in one round trip. Answers are in the order of the calls.
+	Enqueue(ctx context.Context, calls []EnqueueCall) []EnqueueAnswer
+
+	// Work settles what has ended and takes what is due, one call a partition, in one round trip. See WorkCall.
+	Work(ctx context.Context, calls []WorkCall) []WorkAnswer
+
+	// Poll asks what there is to do, takes nothing, and registers the caller again as a sleeping worker.
+	Poll(ctx context.Context, calls []PollCall) []PollAnswer
+
+	// Leave removes a worker from the sleeping workers; with Pass it hands a wake-up that it cannot use to the next one.
+	Leave(ctx context.Context, calls []LeaveCall) error
+
+	// CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is.
+	CloseSession(ctx context.Context, partition Partition, session string) error
+
+	// Reap returns the jobs of a lapsed session to their queue, unless the session was extended since it was Seen. Done is
+	// false while more than 500 of its jobs remain: call again.
+	Reap(ctx context.Context, call ReapCall) (done bool, err error)
+
+	// Sweep removes what is old: dead jobs, parked jobs past their retention, callers that have been silent for long, marks of
+	// moved schedules. A call touches at most 500 items; more reports whether others remain.
+	Sweep(ctx context.Context, partition Partition) (more bool, err error)
+
+	// Announce says that a live worker handles these. Workers repeat it.
+	Announce(ctx context.Context, handled []Handled) error
+
+	// Unhandled returns those that no worker has announced within the last minutes.
+	Unhandled(ctx context.Context, asked []Handled) ([]Handled, error)
+}
+
+// Handled is a job name that a worker handles, on a queue that it takes from.
+type Handled struct {
+	Queue, Name string
+}
+
+// EnqueueCall adds at most MaxItems jobs and about MaxBytes of bodies to one partition.
+//
+// (Caller, Number) makes it safe to send again: Number grows by one with each call of a caller to a partition, and the same
+// number again changes nothing and reports every job with an ID of the caller's own as existing. Once it is answered without an
+// error, its memory, bodies included, belongs to the caller again.
+type EnqueueCall struct {
+	Partition Partition
+	Caller    string
+	Number    int64
+	Items     []EnqueueItem
+}
+
+// EnqueueItem is one job to add.
+type EnqueueItem struct {
+	ID   string
+	Own  bool          // the application chose the ID: a job of that ID is left as it is
+	In   time.Duration // > 0: due so much later, on the store's clock
+	At   time.Time     // not zero: due at this instant. Without In and At the job runs now
+	Body []byte        // see package wire
+}
+
+// EnqueueAnswer is the answer to one EnqueueCall.
+type EnqueueAnswer struct {
+	Err      error
+	Now      time.Time
+	Existing []bool // one an item, in order
+}
+
+// WorkCall is the one call that a busy worker makes to a partition: it settles what has ended and takes what is due.
+//
+// Number grows by one with each call of a session; one call is under way at a time. The same Number again returns the same jobs
+// with the same fences and writes nothing. So after a transport error the same call is sent again, unchanged, until it is
+// answered; then its memory belongs to the worker again.
+//
+// Number 1 creates the session, which exists only once it has taken a job: if the answer to Number 1 has no jobs, the next call
+// is Number 1 again. A session that was reaped is answered with ErrSessionLost.
+type WorkCall struct {
+	Partition Partition
+	Worker    string        // the name it listens under
+	Session   string        // random, used once
+	Number    int64         // 1, 2, …
+	TTL       time.Duration // how long the session outlives its last sign of life
+	Settle    []Settlement  // at most MaxSettlements
+	Begun     []BegunJob    // taken ahead before, begun since
+	Take      int           // at most so many, at most MaxTake; 0: only settle. What costs the store more comes in several calls (More)
+	Ahead     int           // of Take: the last so many are taken ahead, which means not begun until Begun says so
+	Serve     []string      // names that this worker handles and that the last answer listed as Parked
+	Sleep     bool          // register the worker as asleep if nothing is left to take
+	Lapses    bool          // report lapsed sessions; only for calls that may sleep
+	SleepOn   bool          // the call only settles jobs that are Finished: a sleeping worker stays registered, the answer has no WaitHint
+	Place     []Placement   // placed first, in the same round trip; needs no session
+}
+
+// BegunJob is a job whose handler has begun.
+type BegunJob struct {
+	ID    string
+	Fence int64
+}
+
+// SettleKind says how a job's flight ended.
+type SettleKind byte
+
+const (
+	SettleDone   SettleKind = 'd' // finished: the job is removed
+	SettleLater  SettleKind = 'l' // failed or snoozed: due again after Delay, with Body in place of the old one
+	SettleDead   SettleKind = 'x' // given up: kept in the dead set with Body
+	SettleBack   SettleKind = 'b' // given back, not begun or at shutdown: to the front of the queue, nothing is counted
+	SettlePark   SettleKind = 'p' // nobody here handles Name: put aside until a worker that does asks for it
+	SettleMissed SettleKind = 'm' // an occurrence that misfire policy skip drops: its run is given back to the count
+)
+
+// A Settlement ends one flight of a job. It does nothing if the session does not hold the job with that fence any more.
+type Settlement struct {
+	ID    string
+	Fence int64
+	Kind  SettleKind
+	Delay time.Duration // SettleLater
+	Body  []byte        // SettleLater, SettleDead; empty: the stored body stays
+	Name  string        // SettlePark: the job's name
+	// Run is added to the record of runs. Nil: nothing is; it is set for occurrences of schedules only.
+	Run *RunRecord
+	// Failed counts a failed attempt. Done, retried and dead are counted by kind.
+	Failed bool
+}
+
+// Finished reports whether it is of the short kind: an ordinary job that is done.
+func (s *Settlement) Finished() bool { return s.Kind == SettleDone && s.Run == nil }
+
+// RunRecord is one entry of the record of runs. Times are the store's.
+type RunRecord struct {
+	Schedule       string
+	Planned        time.Time
+	Started, Ended time.Time
+	Outcome        string // done, failed, dead, snoozed, missed, …
+}
+
+// WorkAnswer is the answer to one WorkCall.
+type WorkAnswer struct {
+	Err     error
+	Now     time.Time
+	Refused []int // indexes of settlements whose job the session did not hold any more with that fence
+	Taken   []TakenJob
+	// Owed are the schedules whose occurrence this call took, dropped or parked: their next occurrences are to be placed in the
+	// worker's next call, which is made at once.
+	Owed   []Owed
+	Placed []PlaceAnswer // for WorkCall.Place, in order
+	WaitHint
+}
+
+// WaitHint is what a worker needs to know in order to wait.
+type WaitHint struct {
+	More   bool          // something is left to take
+	Paused bool          // the queue is paused
+	Next   time.Duration // until the next delayed job is due; 0: there is none, or other workers keep its alarm
+	Second bool          // the worker keeps the alarm as the second: it takes SecondAlarm after Next
+	Lapse  time.Time     // earliest lapse among the partition's sessions; zero: there is no session
+	Lapsed []LapsedSession
+	Parked []string // job names with parked jobs
+}
+
+// LapsedSession is a session past its lapse.
+type LapsedSession struct {
+	Session string
+	Lapse   time.Time
+}
+
+// TakenJob is a job that the session holds now. One of Body and Definition is set; neither if the store has lost the job's
+// body: then the job is settled as dead.
+type TakenJob struct {
+	ID         string
+	Fence      int64
+	Crashes    int    // times its holder vanished
+	New        bool   // an occurrence taken for the first time: only for these lateness is judged
+	Begun      bool   // false: taken ahead
+	Body       []byte // see package wire
+	Definition []byte // of an occurrence: its schedule's definition as it is now
+}
+
+// PollCall asks about one partition. A sleeping worker that knows Since and Now may get a cheaper answer if nothing has happened.
+type PollCall struct {
+	Partition Partition
+	Worker    string    // registered as asleep if Sleep is set
+	Sleep     bool      // the caller is a sleeping worker
+	Lapses    bool      // without Sleep: only lapsed sessions are asked for
+	Since     time.Time // when the worker was registered as asleep last, by the store's clock; zero: not known
+	Now       time.Time // about what the store's clock shows; zero: not known
+}
+
+// PollAnswer is the answer to one PollCall.
+type PollAnswer struct {
+	Err   error
+	Now   time.Time
+	Since time.Time // when the worker was registered as asleep, by the store's clock; zero: it was not
+	WaitHint
+}
+
+// LeaveCall removes a worker from the sleeping workers of a partition.
+type LeaveCall struct {
+	Partition Partition
+	Worker    string
+	Pass      bool // wake another worker in its place
+}
+
+// ReapCall returns the jobs of one lapsed session.
+type ReapCall struct {
+	Partition Partition
+	Session   string
+	Seen      time.Time // its lapse when it was seen first
+	Seed      int64     // spreads the jobs that crashed before at random over 5 to 60 s
+}

@@ -1,0 +1,21 @@
+package protocol
+
+import "time"
+
+// What one call carries at most. While it carries a call out, a store serves nobody else.
+const (
+	MaxItems       = 500     // jobs that a call enqueues
+	MaxBytes       = 1 << 20 // of bodies or definitions in a call, unless a single one is larger
+	MaxSettlements = 500     // a call settles; one with a RunRecord counts twice
+	MaxTake        = 500     // jobs that a call takes
+	MaxInstants    = 500     // occurrences that a call places
+	MaxDeclared    = 100     // schedules that a call declares
+	MaxSeenLapsed  = 16      // lapsed sessions that an answer names
+)
+
+const (
+	// IdleRetention is how long a worker is registered as asleep. Who polls in time is registered again.
+	IdleRetention = 13 * time.Second
+	// SecondAlarm is how much later than the first the second worker that keeps the alarm for a delayed job takes it.
+	SecondAlarm = 20 * time.Millisecond
+)

@@ -1,0 +1,120 @@
+package protocol
+
+import (
+	"context"
+	"time"
+)
+
+// ScheduleStore keeps definitions and places occurrences. An occurrence is placed exactly once: placing compares the
+// definition's revision, its state and the cursor, and moves the cursor in the same step.
+type ScheduleStore interface {
+	// Declare creates or changes schedules, and moves those that are declared for another queue now. The same declaration
+	// again, by anybody, changes nothing.
+	Declare(ctx context.Context, declarations []Declaration) []DeclareAnswer
+
+	// Place places next occurrences, each with its own compare.
+	Place(ctx context.Context, placements []Placement) []PlaceAnswer
+
+	// Owed lists, for each partition, at most 100 schedules whose next occurrence has been waiting to be placed for a second
+	// or more. It completes moves that were cut short.
+	Owed(ctx context.Context, partitions []Partition) ([]Owed, error)
+
+	// Postpone moves an owed schedule that cannot be computed here a minute on, so that it does not hold up the others.
+	Postpone(ctx context.Context, owed Owed) error
+
+	// Find returns stored schedules by name. A name that is not stored gives a zero Stored.
+	Find(ctx context.Context, names []string) ([]Stored, error)
+
+	// Names returns some names of schedules, in no order, and where to go on: "" begins, and in the answer it ends. A call
+	// costs what it returns. A name that is stored all the while is returned at least once.
+	Names(ctx context.Context, cursor string) (names []string, next string, err error)
+
+	// Remove deletes a schedule and its placed occurrence; found is false if there was none.
+	Remove(ctx context.Context, name string) (found bool, err error)
+
+	// PauseSchedule stops or resumes a schedule; ErrNotFound if there is none. A schedule that was resumed is owed its next
+	// occurrence: the answer names it. Otherwise the answer is zero.
+	PauseSchedule(ctx context.Context, name string, paused bool) (Owed, error)
+}
+
+// The states in a stored definition.
+const (
+	StateLive      = "live"
+	StatePaused    = "paused"
+	StateCompleted = "completed"
+)
+
+// A Declaration is a schedule as the application wants it.
+type Declaration struct {
+	Name    string
+	Queue   string
+	Overlap string // overlap policy: skip, wait, cancel or allow
+	// Body is the canonical JSON object of everything else; the store adds revision, state, created and overlap in front.
+	Body []byte
+}
+
+// DeclareAnswer is the answer to one Declaration.
+type DeclareAnswer struct {
+	Err       error
+	Partition Partition
+	Created   time.Time
+	Revision  int64
+	New       bool   // the name did not exist
+	Changed   bool   // another definition was stored: Old
+	Old       []byte // the whole definition before
+	Stored    []byte // the whole definition as it is stored now
+	// Owed is set if the caller is to place the next occurrence, in its next call.
+	Owed *Owed
+}
+
+// Cursor is how far a schedule has been placed.
+type Cursor struct {
+	At     time.Time // planned instant of the occurrence placed last, or instant of the last change; zero: nothing was placed yet
+	Used   int       // runs used up of the rule's count
+	Placed bool      // At is an occurrence's (false: of a change or a pause)
+}
+
+// Owed is a live schedule whose next occurrence is to be placed.
+type Owed struct {
+	Partition  Partition
+	Name       string
+	Definition []byte
+	Cursor     Cursor
+	Since      time.Time // when the occurrence at the cursor was taken, or the schedule was declared, changed or resumed
+	Now        time.Time
+}
+
+// A Placement places the occurrences of a schedule that follow the one at Cursor.
+type Placement struct {
+	Partition Partition
+	Name      string
+	Revision  int64
+	Cursor    Cursor      // as it was read: what is compared
+	Instants  []time.Time // oldest first, at most 100; none: the schedule has completed
+	Count     int         // the rule's count; 0: endless. Never more are placed than are left
+	Missed    int         // instants passed over, for the counter
+	CaughtUp  int         // of Instants: those placed by misfire policy catch up
+}
+
+// PlaceAnswer is the answer to one Placement.
+type PlaceAnswer struct {
+	Err       error
+	Placed    int  // how many this call placed
+	Lost      bool // another process placed or changed the schedule before: nothing was placed
+	Completed bool
+}
+
+// Stored is a schedule as the store holds it.
+type Stored struct {
+	Name       string
+	Partition  Partition
+	Definition []byte
+	Cursor     Cursor
+	Waiting    bool // the occurrence at the cursor is placed and was not taken yet
+	Counters
+}
+
+// Counters count a schedule's occurrences since it was created.
+type Counters struct {
+	Placed, Started, Skipped, Missed, CaughtUp, Superseded int64
+}

@@ -1,0 +1,23 @@
+// Package protocol is what the roles and a store say to each other: the calls, their answers, and the errors that mean something
+// to a caller. It knows nothing of Redis and nothing of handlers.
+//
+// What holds for every call: it is a batch; each write is atomic for its partition and safe to send twice; and every answer
+// carries the store's own time, so that no caller's clock decides what is due or has lapsed.
+package protocol
+
+import "context"
+
+// A Store keeps jobs and schedules. Package redisstore has the one that programs use.
+type Store interface {
+	JobStore
+	QueueStore
+	ScheduleStore
+	LeaderStore
+
+	// Check returns nil if the store can be trusted with jobs: it answers, is recent enough, evicts nothing, and has no foreign
+	// keys under its names and no newer layout. Waiting does not cure an error that wraps ErrUnfit.
+	Check(ctx context.Context) error
+
+	// Listen opens the listener of a role. It returns at once; the listener connects again by itself until it is closed.
+	Listen(name string) Listener
+}

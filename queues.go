@@ -1,0 +1,121 @@
+package chime
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// Queues shows what is on the queues of a store, and pauses them.
+type Queues struct {
+	store protocol.Store
+}
+
+// NewQueues returns the queues of a store. It does no I/O.
+func NewQueues(store Store) *Queues { return &Queues{store: protocolOf(store)} }
+
+// QueueInfo is a queue as it stands: what it holds at Now, and what has happened on it since it was first seen. All its
+// partitions are counted together.
+type QueueInfo struct {
+	Name       string
+	Partitions int
+	Paused     bool // nothing is taken from it; enqueuing and placing go on
+
+	Waiting   int64 // jobs to run now that nobody has taken yet
+	Delayed   int64 // jobs due later: delayed ones, retries, placed occurrences
+	Running   int64 // jobs that workers hold
+	Parked    int64 // jobs that wait for a worker that has a handler for them
+	Dead      int64 // jobs that were given up and are kept
+	Schedules int64 // schedules that live on it
+
+	Enqueued int64 // jobs enqueued, without occurrences of schedules
+	Done     int64 // jobs that ended well
+	Failed   int64 // attempts that failed
+	Retried  int64 // failed attempts that another one follows
+	Died     int64 // jobs that were given up
+
+	Now time.Time // the store's clock
+}
+
+// Get returns a queue; ErrNotFound if no job, schedule or worker has ever named it.
+func (q *Queues) Get(ctx context.Context, queue string) (*QueueInfo, error) {
+	if err := q.check(queue); err != nil {
+		return nil, fmt.Errorf("chime: get queue %.40q: %w", queue, err)
+	}
+	infos, err := q.infos(ctx, []string{queue})
+	if err != nil {
+		return nil, fmt.Errorf("chime: get queue %q: %w", queue, err)
+	}
+	if len(infos) == 0 {
+		return nil, fmt.Errorf("chime: get queue %q: %w", queue, ErrNotFound)
+	}
+	return infos[0], nil
+}
+
+// List returns every queue that a job, a schedule or a worker has named, in the order of the names.
+func (q *Queues) List(ctx context.Context) ([]*QueueInfo, error) {
+	if q.store == nil {
+		return nil, fmt.Errorf("chime: list queues: %w", errNilStore)
+	}
+	queues, err := q.store.Queues(ctx)
+	if err == nil {
+		var infos []*QueueInfo
+		if infos, err = q.infos(ctx, slices.Sorted(maps.Keys(queues))); err == nil {
+			return infos, nil
+		}
+	}
+	return nil, fmt.Errorf("chime: list queues: %w", err)
+}
+
+// Pause stops taking jobs from a queue until Resume; ErrNotFound if it was never named. Jobs that run go on, and so do
+// enqueuing and the placing of occurrences. It outlives restarts. A queue that is paused already stays so.
+func (q *Queues) Pause(ctx context.Context, queue string) error {
+	return q.pause(ctx, "pause", queue, true)
+}
+
+// Resume lets a paused queue go on; ErrNotFound if it was never named. A queue that is not paused stays so.
+func (q *Queues) Resume(ctx context.Context, queue string) error {
+	return q.pause(ctx, "resume", queue, false)
+}
+
+func (q *Queues) pause(ctx context.Context, act, queue string, paused bool) error {
+	if err := q.check(queue); err != nil {
+		return fmt.Errorf("chime: %s queue %.40q: %w", act, queue, err)
+	}
+	if err := q.store.PauseQueue(ctx, queue, paused); err != nil {
+		return fmt.Errorf("chime: %s queue %q: %w", act, queue, err)
+	}
+	return nil
+}
+
+// check refuses what no call to the store is needed for.
+func (q *Queues) check(queue string) error {
+	if q.store == nil {
+		return errNilStore
+	}
+	return protocol.CheckName("queue", queue)
+}
+
+// infos returns those of the queues that there are.
+func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, error) {
+	stats, err := q.store.QueueStats(ctx, queues)
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]*QueueInfo, 0, len(stats))
+	for _, s := range stats {
+		if s.Partitions == 0 {
+			continue
+		}
+		infos = append(infos, &QueueInfo{
+			Name: s.Queue, Partitions: s.Partitions, Paused: s.Paused,
+			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules,
+			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Now: s.Now,
+		})
+	}
+	return infos, nil
+}

@@ -1,0 +1,85 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/redis/go-redis/v9"
+)
+
+// Partitions returns the number of partitions of a queue and fixes it when the queue is first seen.
+func (s *store) Partitions(ctx context.Context, queue string) (int, error) {
+	if s.bad != nil {
+		return 0, s.bad
+	}
+	s.mu.Lock()
+	n, known := s.partitions[queue]
+	s.mu.Unlock()
+	if known {
+		return n, nil
+	}
+	return s.registerQueue(ctx, queue)
+}
+
+// registerQueue writes a queue into the registry if it is not there. It is repeated by every declaration and by workers, so
+// that a registry lost with its server is written again.
+func (s *store) registerQueue(ctx context.Context, queue string) (int, error) {
+	pipe := s.client.Pipeline()
+	number := s.askQueue(ctx, pipe, queue)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return 0, s.queuesFailure(ctx, "register queue", queue, err)
+	}
+	return s.learnQueue(queue, number.Val())
+}
+
+// askQueue adds to pipe what writes a queue into the registry if it is not there, and asks for what is.
+func (s *store) askQueue(ctx context.Context, pipe redis.Pipeliner, queue string) *redis.StringCmd {
+	pipe.HSetNX(ctx, s.keys.queues(), queue, max(s.options.Partitions[queue], 1))
+	return pipe.HGet(ctx, s.keys.queues(), queue)
+}
+
+// learnQueue takes what the registry says of a queue and refuses what is not as the options want it.
+func (s *store) learnQueue(queue, stored string) (int, error) {
+	n, err := strconv.Atoi(stored)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("redisstore: %w: queue %q has %q partitions in %s", protocol.ErrUnfit, queue, stored, s.keys.queues())
+	}
+	if want := s.options.Partitions[queue]; want > 0 && n != want {
+		return 0, fmt.Errorf("redisstore: %w: Options.Partitions says %d for queue %q, which was first seen with %d: keep that number, or use another queue", protocol.ErrUnfit, want, queue, n)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.partitions[queue] = n
+	return n, nil
+}
+
+// Queues returns every queue ever seen with its number of partitions.
+func (s *store) Queues(ctx context.Context) (map[string]int, error) {
+	if s.bad != nil {
+		return nil, s.bad
+	}
+	stored, err := s.client.HGetAll(ctx, s.keys.queues()).Result()
+	if err != nil {
+		return nil, s.queuesFailure(ctx, "list queues in", s.keys.queues(), err)
+	}
+	queues := make(map[string]int, len(stored))
+	for queue, text := range stored {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("redisstore: %w: queue %q has %q partitions in %s", protocol.ErrUnfit, queue, text, s.keys.queues())
+		}
+		queues[queue] = n
+	}
+	return queues, nil
+}
+
+// home returns the partition in which a schedule of a queue lives.
+func (s *store) home(ctx context.Context, queue, name string) (protocol.Partition, error) {
+	n, err := s.Partitions(ctx, queue)
+	if err != nil {
+		return protocol.Partition{}, err
+	}
+	return protocol.Partition{Queue: queue, Index: protocol.PartitionOf(name, n)}, nil
+}

@@ -1,0 +1,36 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+var sweepScript = load("sweep")
+
+// Sweep removes what is old in a partition.
+func (s *store) Sweep(ctx context.Context, partition protocol.Partition) (bool, error) {
+	if s.bad != nil {
+		return false, s.bad
+	}
+	k := s.keys.partition(partition)
+	names, err := s.client.HGet(ctx, k.state, "parked").Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return false, failure("sweep", partition.Queue, err)
+	}
+	keys := []string{k.dead, k.jobs, k.callers, k.idle, k.state, k.crashes, k.schedules, k.cursors, k.owed, k.moved, k.counters}
+	args := []any{s.options.DeadRetention.Milliseconds(), s.options.MaxDead, s.options.ParkedRetention.Milliseconds()}
+	for name := range strings.FieldsSeq(names) {
+		keys = append(keys, k.parked(name))
+		args = append(args, name)
+	}
+	more, err := s.run(ctx, s.client, newCall(&sweepScript, keys, args))[0].Int()
+	if err != nil {
+		return false, failure("sweep", partition.Queue, err)
+	}
+	return more == 1, nil
+}
