@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 const admitTogether = 64 // so many flights are handed to the slots at once, so that the first do not wait for the last
@@ -136,44 +137,44 @@ func (t *taker) slotsDue(now time.Time) time.Time {
 // refuse settles what is not to run here.
 func (t *taker) refuse(f *flight, taken *protocol.TakenJob, now time.Time) (s protocol.Settlement, refused bool) {
 	p, err := t.read(f, taken)
-	name := f.message.name
+	name := f.message.Name
 	switch {
-	case errors.Is(err, errNewerVersion), errors.Is(err, errNotHere):
+	case errors.Is(err, wire.ErrNewerVersion), errors.Is(err, errNotHere):
 		t.unreadable[name] = now.Add(tellEvery)
 		return t.park(f, err.Error(), now), true
 	case err != nil:
 		return t.bury(f, err.Error()), true
 	case taken.Crashes >= t.worker.options.MaxCrashes:
 		return t.bury(f, fmt.Sprintf("its worker vanished %d times", taken.Crashes)), true
-	case p != nil && taken.New && !p.runs(f.message.planned, f.clock.store):
+	case p != nil && taken.New && !p.runs(f.message.Planned, f.clock.store):
 		return protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleMissed, Run: f.runRecord("missed", now, now)}, true
 	}
 	f.handler = t.worker.handlers[name]
 	if f.handler == nil {
 		return t.park(f, "no handler here", now), true
 	}
-	f.timeout = cmp.Or(f.message.timeout, f.handler.settings.timeout, DefaultTimeout)
+	f.timeout = cmp.Or(f.message.Timeout, f.handler.settings.timeout, DefaultTimeout)
 	f.job = Job{
 		ID: f.id, Name: name, Queue: f.session.lane.partition.Queue, Schedule: f.schedule,
-		Planned: f.message.planned, Attempt: f.message.failures + 1, MaxAttempts: f.message.attempts(), Crashes: taken.Crashes,
-		Fence: f.fence, Payload: bytes.Clone(f.message.payload), // the handler's own: a retry goes with what was enqueued
+		Planned: f.message.Planned, Attempt: f.message.Failures + 1, MaxAttempts: attemptsOf(&f.message), Crashes: taken.Crashes,
+		Fence: f.fence, Payload: bytes.Clone(f.message.Payload), // the handler's own: a retry goes with what was enqueued
 	}
 	return protocol.Settlement{}, false
 }
 
 // park sets a job aside for a worker that can run it.
 func (t *taker) park(f *flight, reason string, now time.Time) protocol.Settlement {
-	if t.reminders.due("park "+f.message.name, now) {
-		t.log.Warn("chime: jobs are parked until a worker that can run them asks for them", "job", f.message.name, "id", f.id, "queue", f.session.lane.partition.Queue, "reason", reason)
+	if t.reminders.due("park "+f.message.Name, now) {
+		t.log.Warn("chime: jobs are parked until a worker that can run them asks for them", "job", f.message.Name, "id", f.id, "queue", f.session.lane.partition.Queue, "reason", reason)
 	}
-	return protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettlePark, Name: f.message.name}
+	return protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettlePark, Name: f.message.Name}
 }
 
 // bury ends a job that nobody is to run.
 func (t *taker) bury(f *flight, reason string) protocol.Settlement {
-	t.log.Error("chime: job is dead", "job", f.message.name, "id", f.id, "queue", f.session.lane.partition.Queue, "reason", reason)
-	f.message.fail(errors.New(reason))
-	s := protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleDead, Body: f.message.encode(), Failed: true}
+	t.log.Error("chime: job is dead", "job", f.message.Name, "id", f.id, "queue", f.session.lane.partition.Queue, "reason", reason)
+	noteFailure(&f.message, errors.New(reason))
+	s := protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleDead, Body: f.message.Encode(), Failed: true}
 	if f.schedule != "" {
 		now := time.Now()
 		s.Run = f.runRecord("dead", now, now)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // An Item is one job for EnqueueMany.
@@ -46,7 +47,7 @@ type manifest struct {
 	items  []protocol.EnqueueItem
 	queues []string // of the items; empty: all go to queue
 	queue  string
-	room   bodies
+	room   wire.Bodies
 }
 
 const (
@@ -63,7 +64,7 @@ func (m *manifest) reuse() {
 	if cap(m.items) > maxSpareItems {
 		m.items, m.queues = nil, nil
 	}
-	m.room.reuse(maxSpareBodies)
+	m.room.Reset(maxSpareBodies)
 	spareManifests.Put(m)
 }
 

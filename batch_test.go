@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // instantStore answers at once and keeps nothing: what is measured is the enqueuer.
@@ -78,13 +79,13 @@ func TestOneJobCostsLittleMemory(t *testing.T) {
 }
 
 func TestBodiesOfOneCallShareNoWritableMemory(t *testing.T) {
-	var room bodies
+	var room wire.Bodies
 	var made, want []string
 	var all [][]byte
 	for i := range 500 {
-		env := envelope{name: fmt.Sprint("job-", i), payload: []byte(strings.Repeat("p", i%90)), maxAttempts: i % 3}
-		all = append(all, room.add(&env))
-		want = append(want, string(env.encode()))
+		env := wire.Envelope{Name: fmt.Sprint("job-", i), Payload: []byte(strings.Repeat("p", i%90)), MaxAttempts: i % 3}
+		all = append(all, room.Add(&env))
+		want = append(want, string(env.Encode()))
 	}
 	for _, body := range all {
 		_ = append(body, "overwritten?"...)
@@ -100,14 +101,14 @@ func TestBodiesOfOneCallShareNoWritableMemory(t *testing.T) {
 }
 
 func TestLargeBodiesAreNotKept(t *testing.T) {
-	var room bodies
-	room.add(&envelope{name: "a", payload: make([]byte, 5<<20)})
-	small := room.add(&envelope{name: "a"})
-	if cap(room.b) > maxEnqueueBytes || cap(small) != len(small) {
-		t.Errorf("a body of 5 MiB was followed by memory of %d bytes, want %d at most", cap(room.b), maxEnqueueBytes)
+	var room wire.Bodies
+	room.Add(&wire.Envelope{Name: "a", Payload: make([]byte, 5<<20)})
+	small := room.Add(&wire.Envelope{Name: "a"})
+	if cap(room.B) > maxEnqueueBytes || cap(small) != len(small) {
+		t.Errorf("a body of 5 MiB was followed by memory of %d bytes, want %d at most", cap(room.B), maxEnqueueBytes)
 	}
-	if room.reuse(maxSpareBody); cap(room.b) > maxSpareBody {
-		t.Errorf("%d bytes are kept, want %d at most", cap(room.b), maxSpareBody)
+	if room.Reset(maxSpareBody); cap(room.B) > maxSpareBody {
+		t.Errorf("%d bytes are kept, want %d at most", cap(room.B), maxSpareBody)
 	}
 }
 
@@ -176,8 +177,8 @@ func TestBodiesOfACallUnderWayAreNotOverwritten(t *testing.T) {
 	close(goOn)
 	<-done
 	for i, item := range store.calls[0].Items {
-		if env, err := decodeEnvelope(item.Body); err != nil || env.name != "report" {
-			t.Fatalf("item %d arrived as %q, %v", i, env.name, err)
+		if env, err := wire.DecodeEnvelope(item.Body); err != nil || env.Name != "report" {
+			t.Fatalf("item %d arrived as %q, %v", i, env.Name, err)
 		}
 	}
 }

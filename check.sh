@@ -10,10 +10,10 @@ staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Every fuzz target by name, package:target. `go test -fuzz` of a name that does not exist passes, so the list is held
 # against the source in both directions before anything runs.
 fuzz_targets="
-.:FuzzDecodeArgs
-.:FuzzDecodeEnvelope
-.:FuzzDefinition
-.:FuzzPlacing
+internal/wire:FuzzDecodeArgs
+internal/wire:FuzzDecodeEnvelope
+internal/schedule:FuzzDefinition
+internal/schedule:FuzzNextPlacement
 recurrence:FuzzCron
 recurrence:FuzzNext
 recurrence:FuzzParse

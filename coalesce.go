@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // coalescer carries jobs to the store. A partition has one call under way at a time; what arrives meanwhile gathers and
@@ -62,9 +63,9 @@ func (c *coalescer) single() *parcel {
 // reuse takes back a single parcel that is in no call: it is done, or was not posted.
 func (c *coalescer) reuse(p *parcel) {
 	if p.err != nil { // its call may still be read by whoever has not answered it
-		p.room = bodies{}
+		p.room = wire.Bodies{}
 	}
-	p.room.reuse(maxSpareBody)
+	p.room.Reset(maxSpareBody)
 	p.one[0], p.existing, p.sent, p.err = protocol.EnqueueItem{}, nil, 0, nil
 	c.spare.Put(p)
 }

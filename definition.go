@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -67,9 +68,9 @@ func declaration(name string, rec recurrence.Recurrence, options []ScheduleOptio
 	} else if err := runsNever(rec, settings.noImmediateRun); err != nil {
 		settings.problems = append(settings.problems, err)
 	}
-	payload, err := encodeStable(settings.args)
+	payload, err := wire.EncodeStable(settings.args)
 	if err == nil && len(payload) > DefaultMaxPayload {
-		err = tooLarge(len(payload), DefaultMaxPayload)
+		err = wire.TooLarge(len(payload), DefaultMaxPayload)
 	}
 	if err != nil {
 		settings.refuse("args: %w", err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // EnqueuerOptions are good as they are.
@@ -39,8 +40,8 @@ func (o EnqueuerOptions) validate() error {
 	if err := protocol.CheckName("EnqueuerOptions.Queue", o.Queue); err != nil {
 		bad = append(bad, err)
 	}
-	if o.MaxPayload < 0 || o.MaxPayload > maxEncoded {
-		bad = append(bad, fmt.Errorf("EnqueuerOptions.MaxPayload %d: want 0 to %d bytes", o.MaxPayload, maxEncoded))
+	if o.MaxPayload < 0 || o.MaxPayload > wire.MaxEncoded {
+		bad = append(bad, fmt.Errorf("EnqueuerOptions.MaxPayload %d: want 0 to %d bytes", o.MaxPayload, wire.MaxEncoded))
 	}
 	if o.SendTimeout < 0 {
 		bad = append(bad, fmt.Errorf("EnqueuerOptions.SendTimeout %v: want 0 or more", o.SendTimeout))
@@ -172,7 +173,7 @@ func (e *Enqueuer) apply(options []EnqueueOption, s *enqueueSettings) {
 }
 
 // item checks one job and makes its body in room. The item has its ID even with an error, unless that is what is wrong.
-func (e *Enqueuer) item(item *protocol.EnqueueItem, id string, s *enqueueSettings, name string, args any, now time.Time, room *bodies) error {
+func (e *Enqueuer) item(item *protocol.EnqueueItem, id string, s *enqueueSettings, name string, args any, now time.Time, room *wire.Bodies) error {
 	*item = protocol.EnqueueItem{ID: id, Own: s.own, In: s.in, At: s.at}
 	if s.own && protocol.CheckName("ID", id) != nil {
 		item.ID = ""
@@ -183,7 +184,7 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, id string, s *enqueueSetting
 	if err := protocol.CheckName("job name", name); err != nil {
 		s.refuse("%w", err)
 	}
-	payload, buf, err := encodeArgs(args, e.options.MaxPayload)
+	payload, buf, err := wire.EncodeTo(args, e.options.MaxPayload)
 	if err != nil {
 		s.refuse("args: %w", err)
 		return s.err()
@@ -192,9 +193,9 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, id string, s *enqueueSetting
 	if planned.IsZero() {
 		planned = now.Add(s.in)
 	}
-	item.Body = room.add(&envelope{name: name, payload: payload, planned: planned, maxAttempts: s.maxAttempts, timeout: s.timeout})
+	item.Body = room.Add(&wire.Envelope{Name: name, Payload: payload, Planned: planned, MaxAttempts: s.maxAttempts, Timeout: s.timeout})
 	if buf != nil {
-		buf.release()
+		buf.Release()
 	}
 	return s.err()
 }

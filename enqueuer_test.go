@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 func quietEnqueuer(store protocol.Store, options EnqueuerOptions) *Enqueuer {
@@ -29,22 +30,22 @@ func TestWhatIsEnqueuedIsWhatTheOptionsSay(t *testing.T) {
 		at := time.Now().Add(time.Hour)
 		for name, test := range map[string]struct {
 			options []EnqueueOption
-			want    func(protocol.EnqueueItem, envelope, protocol.Partition) bool
+			want    func(protocol.EnqueueItem, wire.Envelope, protocol.Partition) bool
 		}{
-			"now": {nil, func(i protocol.EnqueueItem, e envelope, p protocol.Partition) bool {
-				return i.In == 0 && i.At.IsZero() && !i.Own && e.maxAttempts == 0 && e.timeout == 0 && p.Queue == "default" && e.planned.Equal(time.Now())
+			"now": {nil, func(i protocol.EnqueueItem, e wire.Envelope, p protocol.Partition) bool {
+				return i.In == 0 && i.At.IsZero() && !i.Own && e.MaxAttempts == 0 && e.Timeout == 0 && p.Queue == "default" && e.Planned.Equal(time.Now())
 			}},
-			"in": {[]EnqueueOption{In(time.Minute)}, func(i protocol.EnqueueItem, e envelope, p protocol.Partition) bool {
-				return i.In == time.Minute && e.planned.Equal(time.Now().Add(time.Minute))
+			"in": {[]EnqueueOption{In(time.Minute)}, func(i protocol.EnqueueItem, e wire.Envelope, p protocol.Partition) bool {
+				return i.In == time.Minute && e.Planned.Equal(time.Now().Add(time.Minute))
 			}},
-			"in the past": {[]EnqueueOption{In(-time.Minute)}, func(i protocol.EnqueueItem, e envelope, p protocol.Partition) bool {
+			"in the past": {[]EnqueueOption{In(-time.Minute)}, func(i protocol.EnqueueItem, e wire.Envelope, p protocol.Partition) bool {
 				return i.In == 0 && i.At.IsZero()
 			}},
-			"at": {[]EnqueueOption{At(at)}, func(i protocol.EnqueueItem, e envelope, p protocol.Partition) bool {
-				return i.In == 0 && i.At.Equal(at) && e.planned.Equal(at)
+			"at": {[]EnqueueOption{At(at)}, func(i protocol.EnqueueItem, e wire.Envelope, p protocol.Partition) bool {
+				return i.In == 0 && i.At.Equal(at) && e.Planned.Equal(at)
 			}},
-			"own": {[]EnqueueOption{ID("own"), Queue("mail"), MaxAttempts(3), Timeout(time.Minute)}, func(i protocol.EnqueueItem, e envelope, p protocol.Partition) bool {
-				return i.ID == "own" && i.Own && p.Queue == "mail" && e.maxAttempts == 3 && e.timeout == time.Minute
+			"own": {[]EnqueueOption{ID("own"), Queue("mail"), MaxAttempts(3), Timeout(time.Minute)}, func(i protocol.EnqueueItem, e wire.Envelope, p protocol.Partition) bool {
+				return i.ID == "own" && i.Own && p.Queue == "mail" && e.MaxAttempts == 3 && e.Timeout == time.Minute
 			}},
 		} {
 			receipt, err := e.Enqueue(t.Context(), "report", []byte("payload"), test.options...)
@@ -54,8 +55,8 @@ func TestWhatIsEnqueuedIsWhatTheOptionsSay(t *testing.T) {
 			}
 			call := store.calls[len(store.calls)-1]
 			item := call.Items[0]
-			env, err := decodeEnvelope(item.Body)
-			if err != nil || env.name != "report" || string(env.payload) != "payload" || !test.want(item, env, call.Partition) {
+			env, err := wire.DecodeEnvelope(item.Body)
+			if err != nil || env.Name != "report" || string(env.Payload) != "payload" || !test.want(item, env, call.Partition) {
 				t.Errorf("%s: sent %+v with %+v to %v", name, item, env, call.Partition)
 			}
 			if item.ID != receipt.ID || call.Partition.Index != protocol.PartitionOf(item.ID, 4) {
@@ -607,7 +608,7 @@ func TestEveryJobArrivesOnceUnderFaults(t *testing.T) {
 // BenchmarkEnqueue measures jobs a second of so many goroutines on a server 50 µs away that needs 20 µs a call and 1.8 µs
 // a job. Unbatched callers of whom there are many get the way for nothing: the server is what they wait for.
 func BenchmarkEnqueue(b *testing.B) {
-	body := (&envelope{name: "a", payload: make([]byte, 100)}).encode()
+	body := (&wire.Envelope{Name: "a", Payload: make([]byte, 100)}).Encode()
 	for _, goroutines := range []int{1, 16, 100, 1000} {
 		store := newEnqueueStore(b, 1)
 		store.keep, store.rtt, store.perCall, store.perItem = false, 50*time.Microsecond, 20*time.Microsecond, 1800*time.Nanosecond

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // The errors that a caller may branch on with errors.Is.
@@ -13,7 +14,7 @@ var (
 	// ErrNotFound: there is no schedule (or job) of that name.
 	ErrNotFound = protocol.ErrNotFound
 	// ErrPayloadTooLarge: the encoded arguments are longer than the limit. Nothing was sent.
-	ErrPayloadTooLarge = errors.New("payload too large")
+	ErrPayloadTooLarge = wire.ErrPayloadTooLarge
 	// ErrStoreFull: the database is out of memory; nothing was written.
 	ErrStoreFull = protocol.ErrStoreFull
 	// ErrUnfit: the store cannot be trusted with jobs (its version, its settings, foreign keys) and waiting will not help.

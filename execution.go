@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 const maxStack = 4 << 10
@@ -24,7 +25,7 @@ const maxStack = 4 << 10
 // stays taken until the handler returns, and what it returns is dropped.
 type flight struct {
 	*attempt
-	message  envelope
+	message  wire.Envelope
 	handler  *registration
 	id       string
 	fence    int64

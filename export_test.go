@@ -1,11 +1,14 @@
 package chime
 
-import "github.com/chimejobs/chime/internal/protocol"
+import (
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
+)
 
 // EncodeBody lets tests outside the package enqueue without an Enqueuer.
 func EncodeBody(name string, maxAttempts int) []byte {
-	e := envelope{name: name, maxAttempts: maxAttempts}
-	return e.encode()
+	e := wire.Envelope{Name: name, MaxAttempts: maxAttempts}
+	return e.Encode()
 }
 
 // Next works out an owed schedule's placement, as workers and the ticker do.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // A fakeJobStore is a Store in memory that is faithful about jobs: sessions with numbers, fences, sleepers, parked names,
@@ -133,7 +134,7 @@ func (s *fakeJobStore) Partitions(_ context.Context, queue string) (int, error) 
 }
 
 // add enqueues jobs for now and wakes a sleeper for each, as the real script does.
-func (s *fakeJobStore) add(queue string, e envelope, ids ...string) {
+func (s *fakeJobStore) add(queue string, e wire.Envelope, ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
@@ -142,18 +143,18 @@ func (s *fakeJobStore) add(queue string, e envelope, ids ...string) {
 			p.Index = int(id[len(id)-1]) % n
 		}
 		part := s.part(p)
-		part.jobs[id] = e.encode()
+		part.jobs[id] = e.Encode()
 		part.ready = append(part.ready, id)
 		s.wake(part)
 	}
 }
 
 // addAt makes a job due at an instant and tells the first two sleepers.
-func (s *fakeJobStore) addAt(queue string, at time.Time, e envelope, id string) {
+func (s *fakeJobStore) addAt(queue string, at time.Time, e wire.Envelope, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	part := s.part(protocol.Partition{Queue: queue})
-	part.jobs[id] = e.encode()
+	part.jobs[id] = e.Encode()
 	s.delay(part, id, at)
 }
 

@@ -1,9 +1,12 @@
 package chime
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // A Job is one unit of work as its handler sees it. The handler may keep it, but nothing that it changes there goes anywhere.
@@ -35,7 +38,13 @@ type Job struct {
 // Arguments that cannot be decoded never can be: returned from the handler, the error ends the job in the dead set, as
 // Discard does. That covers what is cut short, nested deeper than 64, has more than 1,048,576 values, and extensions of
 // msgpack other than the timestamp.
-func (j *Job) Decode(v any) error { return decode(j.Payload, v) }
+func (j *Job) Decode(v any) error {
+	err := wire.Decode(j.Payload, v)
+	if final := (*wire.DecodeError)(nil); errors.As(err, &final) {
+		return Discard(err)
+	}
+	return err
+}
 
 // Lateness is how long after its planned instant the attempt began; never negative.
 func (j *Job) Lateness() time.Duration {
@@ -60,4 +69,21 @@ func (j *Job) LogValue() slog.Value {
 // String names the job. It keeps the payload out of what is printed with %v and %s.
 func (j *Job) String() string {
 	return fmt.Sprintf("job %q (ID %s, queue %s, attempt %d)", j.Name, j.ID, j.Queue, j.Attempt)
+}
+
+// Encode turns arguments into a payload, as Enqueue and Args do; a test of a handler may want it.
+//
+//   - nil is an empty payload.
+//   - []byte and json.RawMessage are stored as they are.
+//   - everything else is msgpack. Fields have the name in their `msgpack` tag, else that in their `json` tag. Of a time
+//     only the instant travels; of msgpack's extensions only the timestamp does.
+//
+// It refuses what Decode would: nested deeper than 64, more than 1,048,576 values. It returns an error, and does not
+// panic, when a value's own marshaller panics.
+func Encode(v any) ([]byte, error) {
+	payload, err := wire.Encode(v)
+	if err != nil {
+		return nil, fmt.Errorf("chime: encode %T: %w", v, err)
+	}
+	return payload, nil
 }

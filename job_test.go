@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 func TestPayloadIsNeverLogged(t *testing.T) {
@@ -52,8 +52,8 @@ func TestKindBindsANameToItsArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env, err := decodeEnvelope(store.jobs[receipt.ID].Body)
-	if err != nil || env.name != "kind.report" || env.maxAttempts != 2 {
+	env, err := wire.DecodeEnvelope(store.jobs[receipt.ID].Body)
+	if err != nil || env.Name != "kind.report" || env.MaxAttempts != 2 {
 		t.Errorf("sent %+v, %v", env, err)
 	}
 	if item := report.Item(kindArgs{"b"}); item.Name != "kind.report" || item.Args != (kindArgs{"b"}) {
@@ -69,7 +69,7 @@ func TestKindBindsANameToItsArguments(t *testing.T) {
 	var got kindArgs
 	report.Handle(worker, func(_ context.Context, _ *Job, args kindArgs) error { got = args; return nil })
 	handler := worker.handlers["kind.report"].handler
-	if err := handler(t.Context(), &Job{Payload: env.payload}); err != nil || got.Customer != "a" {
+	if err := handler(t.Context(), &Job{Payload: env.Payload}); err != nil || got.Customer != "a" {
 		t.Errorf("handled %+v, %v", got, err)
 	}
 	if err := handler(t.Context(), &Job{Payload: []byte{0xc1}}); OutcomeOf(err).Action != Discarded {
@@ -103,34 +103,20 @@ func TestDefineAndHandlePanicOnMistakes(t *testing.T) {
 	}
 }
 
-func TestPartitionOfAnOccurrenceIsThatOfItsSchedule(t *testing.T) {
-	seen := make(map[int]bool)
-	for i := range 100 {
-		name := fmt.Sprint("schedule-", i)
-		p := protocol.PartitionOf(name, 7)
-		if p < 0 || p > 6 || protocol.PartitionOf(name+"@2026-03-08T09:00:00Z", 7) != p {
-			t.Errorf("%s: %d and %d", name, p, protocol.PartitionOf(name+"@2026-03-08T09:00:00Z", 7))
-		}
-		seen[p] = true
-	}
-	if len(seen) != 7 || protocol.PartitionOf("a", 1) != 0 || protocol.PartitionOf("a", 0) != 0 {
-		t.Errorf("%d of 7 partitions are used", len(seen))
-	}
-	// FNV-1a of "a" is 0xe40c292c: what is stored relies on it.
-	if got, want := protocol.PartitionOf("a", 1<<31-1), int(uint32(0xe40c292c)%(1<<31-1)); got != want {
-		t.Errorf("PartitionOf(\"a\") = %#x, want %#x", got, want)
-	}
-}
-
-func TestNames(t *testing.T) {
-	for name, good := range map[string]bool{
-		"a": true, "email:welcome": true, "A-Z_0.9": true, strings.Repeat("n", 100): true,
-		"": false, "a b": false, "a@b": false, "a/b": false, "{a}": false, "a|b": false, "ä": false, "a\x00": false, "*": false, "?": false,
-		strings.Repeat("n", 101): false, strings.Repeat("n", 1<<20): false,
+func TestOnlyPayloadsThatNeverDecodeDiscardTheJob(t *testing.T) {
+	for _, c := range []struct {
+		payload []byte
+		target  any
+		want    Action
+	}{
+		{[]byte{0xc1}, new(any), Discarded},
+		{[]byte(`{"a":1}`), new([]string), Discarded},
+		{[]byte{0x80}, nil, Retried},
+		{[]byte{0x80}, struct{}{}, Retried},
 	} {
-		err := protocol.CheckName("queue", name)
-		if (err == nil) != good || err != nil && (len(err.Error()) > 200 || !strings.Contains(err.Error(), "queue")) {
-			t.Errorf("%.50q: %v, want good %v", name, err, good)
+		err := (&Job{Payload: c.payload}).Decode(c.target)
+		if err == nil || OutcomeOf(err).Action != c.want {
+			t.Errorf("decode %q into %T: %v, want an error that has the job %v", c.payload, c.target, err, c.want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // splitOccurrence takes an occurrence's ID apart, "<schedule>@<planned>"; other IDs give no schedule.
@@ -23,14 +24,14 @@ func splitOccurrence(id string) (schedule string, planned time.Time, err error) 
 }
 
 // fresh is the job that a schedule's definition makes of an occurrence that has no body of its own yet.
-func (f *flight) fresh(p *plan, planned time.Time) envelope {
-	return envelope{
-		name:        p.Job,
-		payload:     p.payload(),
-		planned:     planned,
-		maxAttempts: p.MaxAttempts,
-		timeout:     p.timeout,
-		schedule:    f.schedule,
+func (f *flight) fresh(p *plan, planned time.Time) wire.Envelope {
+	return wire.Envelope{
+		Name:        p.Job,
+		Payload:     p.payload(),
+		Planned:     planned,
+		MaxAttempts: p.MaxAttempts,
+		Timeout:     p.timeout,
+		Schedule:    f.schedule,
 	}
 }
 
@@ -95,22 +96,22 @@ func (t *taker) placed(l *lane, sent []protocol.Placement, answers []protocol.Pl
 func (t *taker) read(f *flight, taken *protocol.TakenJob) (p *plan, err error) {
 	schedule, planned, err := splitOccurrence(taken.ID)
 	f.schedule = schedule
-	f.message = envelope{name: "?", schedule: schedule, planned: planned}
+	f.message = wire.Envelope{Name: "?", Schedule: schedule, Planned: planned}
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case len(taken.Body) > 0:
-		err := f.message.decode(taken.Body, t.worker.handlers)
-		if err != nil && !errors.Is(err, errNewerVersion) {
-			f.message = envelope{name: noName, schedule: schedule, planned: planned, payload: taken.Body[:min(len(taken.Body), maxEvidence)]}
+		err := f.message.Decode(taken.Body, t.worker.names)
+		if err != nil && !errors.Is(err, wire.ErrNewerVersion) {
+			f.message = wire.Envelope{Name: wire.NoName, Schedule: schedule, Planned: planned, Payload: taken.Body[:min(len(taken.Body), maxEvidence)]}
 			return nil, fmt.Errorf("its body cannot be read: %w", err)
 		}
 		return nil, err
 	case len(taken.Definition) > 0:
 		p, err := t.plans.of(schedule, taken.Definition)
 		if err != nil {
-			f.message.name = jobNamed(taken.Definition)
+			f.message.Name = jobNamed(taken.Definition)
 			return nil, err
 		}
 		f.message = f.fresh(p, planned)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // An Action is what becomes of a job when its handler has returned.
@@ -78,7 +80,7 @@ func Snooze(d time.Duration) error {
 	return &steering{outcome: Outcome{Action: Snoozed, Delay: clampDelay(d)}}
 }
 
-const longestDelay = 100 * 365 * 24 * time.Hour
+const longestDelay = protocol.MaxDelay
 
 func clampDelay(d time.Duration) time.Duration { return min(max(d, 0), longestDelay) }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // atEachCall calls look at every call of Work, as it is sent, with the call.
@@ -245,7 +246,7 @@ func TestAHandlerMayKeepItsJobAndContext(t *testing.T) {
 			contexts = append(contexts, ctx)
 			return nil
 		})
-		store.add("default", envelope{name: "work", payload: []byte("payload")}, ids(5000)...)
+		store.add("default", wire.Envelope{Name: "work", Payload: []byte("payload")}, ids(5000)...)
 		stop := working(t, w)
 		pass(time.Second)
 		if err := stop(); err != nil {

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 const (
-	maxEnqueueItems = 500
-	maxEnqueueBytes = 1 << 20 // of bodies; one body may be larger
+	maxEnqueueItems = protocol.MaxItems
+	maxEnqueueBytes = protocol.MaxBytes
 )
 
 // route is one partition's line to the store.
@@ -52,7 +53,7 @@ type parcel struct {
 	since      time.Time
 
 	one  [1]protocol.EnqueueItem
-	room bodies // of the one
+	room wire.Bodies // of the one
 }
 
 func newParcel() *parcel { return &parcel{done: make(chan struct{}, 1)} }

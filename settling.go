@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // finish works out how a job's flight ends from what its handler returned.
@@ -46,21 +47,21 @@ func (f *flight) settle(outcome Outcome, now time.Time) protocol.Settlement {
 	switch outcome.Action {
 	case Succeeded:
 	case Snoozed:
-		s.Kind, s.Delay, s.Body, word = protocol.SettleLater, outcome.Delay, f.message.encode(), "snoozed"
+		s.Kind, s.Delay, s.Body, word = protocol.SettleLater, outcome.Delay, f.message.Encode(), "snoozed"
 	default:
 		message := f.message
-		message.failures++
-		message.fail(outcome.Err)
-		s.Failed, s.Body = true, message.encode()
-		if outcome.Action == Discarded || message.failures >= message.attempts() {
+		message.Failures++
+		noteFailure(&message, outcome.Err)
+		s.Failed, s.Body = true, message.Encode()
+		if outcome.Action == Discarded || message.Failures >= attemptsOf(&message) {
 			s.Kind, word = protocol.SettleDead, "dead"
 		} else {
 			s.Kind, s.Delay, word = protocol.SettleLater, outcome.Delay, "failed"
 			if !outcome.Delayed {
-				s.Delay = f.handler.delay(message.failures)
+				s.Delay = f.handler.delay(message.Failures)
 			}
 		}
-		f.tell(&s, message.failures, outcome.Err)
+		f.tell(&s, message.Failures, outcome.Err)
 	}
 	if f.schedule != "" {
 		s.Run = f.runRecord(word, f.began, now)
@@ -72,24 +73,24 @@ func (f *flight) settle(outcome Outcome, now time.Time) protocol.Settlement {
 func (f *flight) runRecord(word string, began, ended time.Time) *protocol.RunRecord {
 	return &protocol.RunRecord{
 		Schedule: f.schedule,
-		Planned:  f.message.planned,
+		Planned:  f.message.Planned,
 		Started:  f.clock.at(began),
 		Ended:    f.clock.at(ended),
 		Outcome:  word,
 	}
 }
 
-// fail notes how an attempt failed, and where if it was a panic.
-func (e *envelope) fail(err error) {
-	e.lastError, e.stack = fmt.Sprint(err), "" // which survives an Error that panics
+// noteFailure notes in an envelope how an attempt failed, and where if it was a panic.
+func noteFailure(e *wire.Envelope, err error) {
+	e.LastError, e.Stack = fmt.Sprint(err), "" // which survives an Error that panics
 	var panicked *PanicError
 	if errors.As(err, &panicked) {
-		e.stack = string(panicked.Stack)
+		e.Stack = string(panicked.Stack)
 	}
 }
 
-// attempts is how often the job is tried.
-func (e *envelope) attempts() int { return cmp.Or(e.maxAttempts, DefaultMaxAttempts) }
+// attemptsOf is how often a job is tried.
+func attemptsOf(e *wire.Envelope) int { return cmp.Or(e.MaxAttempts, DefaultMaxAttempts) }
 
 // delay is how long a job waits for its next attempt after so many failures.
 func (r *registration) delay(failures int) (d time.Duration) {
@@ -118,7 +119,7 @@ func (f *flight) tell(s *protocol.Settlement, attempt int, err error) {
 	if s.Kind == protocol.SettleDead {
 		level, message = slog.LevelError, "chime: job is dead"
 	}
-	f.handler.log.Log(context.Background(), level, message, "job", f.message.name, "id", f.id, "queue", f.session.lane.partition.Queue, "attempt", attempt, "delay", s.Delay, "error", err)
+	f.handler.log.Log(context.Background(), level, message, "job", f.message.Name, "id", f.id, "queue", f.session.lane.partition.Queue, "attempt", attempt, "delay", s.Delay, "error", err)
 }
 
 // timeoutPatience is how long after its timeout a job is settled as failed although its handler has not returned.

@@ -79,6 +79,7 @@ type Worker struct {
 
 	mu         sync.Mutex
 	handlers   map[string]*registration
+	names      map[string]string // of the handlers
 	middleware []Middleware
 	ran        bool
 }
@@ -94,7 +95,7 @@ type registration struct {
 
 // NewWorker returns a worker that does nothing until Run. It does no I/O; bad options come back from Run.
 func NewWorker(store Store, options WorkerOptions) *Worker {
-	return &Worker{store: protocolOf(store), options: options.withDefaults(), handlers: make(map[string]*registration)}
+	return &Worker{store: protocolOf(store), options: options.withDefaults(), handlers: make(map[string]*registration), names: make(map[string]string)}
 }
 
 // Handle registers the handler for jobs of a name. Like net/http it panics on a nil handler, a bad or repeated name, and
@@ -124,7 +125,7 @@ func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) 
 	if err := errors.Join(r.settings.problems...); err != nil {
 		panic(fmt.Sprintf("chime: Handle %q: %v", name, err))
 	}
-	w.handlers[name] = r
+	w.handlers[name], w.names[name] = r, name
 }
 
 // Use puts middleware around every handler, also around those registered before. The first is the outermost. It panics

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // benchStore hands out the same body for ever and keeps nothing: what is measured is the worker.
@@ -88,6 +89,6 @@ func BenchmarkLoop(b *testing.B) {
 }
 
 func benchBody() []byte {
-	e := envelope{name: "work", payload: make([]byte, 100)}
-	return e.encode()
+	e := wire.Envelope{Name: "work", Payload: make([]byte, 100)}
+	return e.Encode()
 }

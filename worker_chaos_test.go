@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // TestNothingIsLostWhateverGoesWrong runs three workers on a store that loses calls and replies, goes silent and reaps
@@ -104,9 +105,9 @@ func chaos(t *testing.T, seed uint64) {
 	for i := range jobs {
 		queue := []string{"a", "b"}[i%2]
 		if i%5 == 0 {
-			store.addAt(queue, time.Now().Add(upTo(10*time.Minute)), envelope{name: "work", maxAttempts: 1 << 30}, fmt.Sprint("j", i))
+			store.addAt(queue, time.Now().Add(upTo(10*time.Minute)), wire.Envelope{Name: "work", MaxAttempts: 1 << 30}, fmt.Sprint("j", i))
 		} else {
-			store.add(queue, envelope{name: "work", maxAttempts: 1 << 30}, fmt.Sprint("j", i))
+			store.add(queue, wire.Envelope{Name: "work", MaxAttempts: 1 << 30}, fmt.Sprint("j", i))
 		}
 		if i%10 == 0 {
 			time.Sleep(upTo(2 * time.Second))

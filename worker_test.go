@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // working runs a worker inside a bubble until stop is called, which returns what Run returned.
@@ -38,7 +39,7 @@ func ids(n int) []string {
 	return ids
 }
 
-func job(name string) envelope { return envelope{name: name, maxAttempts: 25} }
+func job(name string) wire.Envelope { return wire.Envelope{Name: name, MaxAttempts: 25} }
 
 func TestJobsRunOnceAndAreSettled(t *testing.T) {
 	for _, concurrency := range []int{1, 3, 100} {
@@ -108,7 +109,7 @@ func TestFailuresAreRetriedUntilTheyAreDead(t *testing.T) {
 					}
 					return test.handler(ctx, job)
 				}, test.options...)
-				store.add("default", envelope{name: "work", maxAttempts: 4}, "a")
+				store.add("default", wire.Envelope{Name: "work", MaxAttempts: 4}, "a")
 				stop := working(t, w)
 				pass(test.within)
 				if got := store.kinds(); !maps.Equal(got, test.want) {
@@ -164,7 +165,7 @@ func TestATimeoutEndsTheContextAndTheJobButNotTheSlot(t *testing.T) {
 		})
 		ran := false
 		w.Handle("next", func(context.Context, *Job) error { ran = true; return nil })
-		store.add("default", envelope{name: "hang", maxAttempts: 1, timeout: time.Minute}, "a")
+		store.add("default", wire.Envelope{Name: "hang", MaxAttempts: 1, Timeout: time.Minute}, "a")
 		store.add("default", job("next"), "b")
 		stop := working(t, w)
 		pass(time.Minute + time.Second)
@@ -571,7 +572,7 @@ func TestWhatNobodyCanReadIsDeadWithTheReason(t *testing.T) {
 				if kinds[protocol.SettlePark] != 1 {
 					t.Errorf("body %q settled %v, want it parked", body, kinds)
 				}
-			} else if dead, err := decodeEnvelope(store.part(protocol.Partition{Queue: "default"}).dead["a"]); kinds[protocol.SettleDead] != 1 || err != nil || dead.lastError == "" {
+			} else if dead, err := wire.DecodeEnvelope(store.part(protocol.Partition{Queue: "default"}).dead["a"]); kinds[protocol.SettleDead] != 1 || err != nil || dead.LastError == "" {
 				t.Errorf("body %q settled %v with %+v, %v; want it dead with a reason", body, kinds, dead, err)
 			}
 			if err := stop(); err != nil {
@@ -729,4 +730,4 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func encoded(e envelope) []byte { return e.encode() }
+func encoded(e wire.Envelope) []byte { return e.Encode() }

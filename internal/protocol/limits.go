@@ -14,6 +14,9 @@ const (
 )
 
 const (
+	// MaxDelay is how far from now a job may be due.
+	MaxDelay = 100 * 365 * 24 * time.Hour
+
 	// IdleRetention is how long a worker is registered as asleep. Who polls in time is registered again.
 	IdleRetention = 13 * time.Second
 	// SecondAlarm is how much later than the first the second worker that keeps the alarm for a delayed job takes it.

@@ -1,4 +1,4 @@
-package chime
+package wire
 
 import (
 	"errors"
@@ -13,10 +13,10 @@ import (
 
 // envelopeVersion is the first byte of every body. The layout behind it may change with it, but for one thing: a msgpack
 // array follows whose first element is the job's name. A byte 0 is the store's own.
-const envelopeVersion = 1
+const Version = 1
 
 // noName stands for a name that cannot be read or is none. No handler can have it, so the job is parked.
-const noName = "?"
+const NoName = "?"
 
 const (
 	maxErrorText = 1 << 10
@@ -24,129 +24,129 @@ const (
 )
 
 // errNewerVersion: the body was written by a newer chime. The envelope has its name, or noName, and nothing else.
-var errNewerVersion = errors.New("written by a newer version")
+var ErrNewerVersion = errors.New("written by a newer version")
 
 // envelope is a job as the store keeps it. ID, crashes and fence are not in it: they are the store's.
 // It is the array [name, payload, planned (Unix ms or nil), max attempts, timeout in ms, failures, schedule, last error, stack],
 // which ends after the last element that is not zero.
-type envelope struct {
-	name        string
-	payload     []byte
-	planned     time.Time     // milliseconds; zero: unknown
-	maxAttempts int           // 0: the worker's
-	timeout     time.Duration // milliseconds, rounded up; 0: the handler's
-	failures    int           // attempt = failures + 1
-	schedule    string        // empty: the job was enqueued
-	lastError   string        // kept to 1 KiB, control characters escaped
-	stack       string        // kept to 4 KiB, control characters but line ends and tabs escaped
+type Envelope struct {
+	Name        string
+	Payload     []byte
+	Planned     time.Time     // milliseconds; zero: unknown
+	MaxAttempts int           // 0: the worker's
+	Timeout     time.Duration // milliseconds, rounded up; 0: the handler's
+	Failures    int           // attempt = failures + 1
+	Schedule    string        // empty: the job was enqueued
+	LastError   string        // kept to 1 KiB, control characters escaped
+	Stack       string        // kept to 4 KiB, control characters but line ends and tabs escaped
 }
 
 // encode returns the body, in memory of its own.
-func (e *envelope) encode() []byte {
+func (e *Envelope) Encode() []byte {
 	clean := *e
-	clean.lastError = printable(e.lastError, maxErrorText, false)
-	clean.stack = printable(e.stack, maxStackText, true)
+	clean.LastError = printable(e.LastError, maxErrorText, false)
+	clean.Stack = printable(e.Stack, maxStackText, true)
 	return clean.appendTo(make([]byte, 0, clean.room()))
 }
 
 // fields is how many elements the array has.
-func (e *envelope) fields() int {
+func (e *Envelope) fields() int {
 	switch {
-	case e.stack != "":
+	case e.Stack != "":
 		return 9
-	case e.lastError != "":
+	case e.LastError != "":
 		return 8
-	case e.schedule != "":
+	case e.Schedule != "":
 		return 7
-	case e.failures != 0:
+	case e.Failures != 0:
 		return 6
-	case e.timeout != 0:
+	case e.Timeout != 0:
 		return 5
-	case e.maxAttempts != 0:
+	case e.MaxAttempts != 0:
 		return 4
 	}
 	return 3
 }
 
 // room is a length that no body of e exceeds.
-func (e *envelope) room() int {
+func (e *Envelope) room() int {
 	if e.fields() == 3 {
-		return 22 + len(e.name) + len(e.payload)
+		return 22 + len(e.Name) + len(e.Payload)
 	}
-	return 64 + len(e.name) + len(e.payload) + len(e.schedule) + len(e.lastError) + len(e.stack)
+	return 64 + len(e.Name) + len(e.Payload) + len(e.Schedule) + len(e.LastError) + len(e.Stack)
 }
 
 // appendTo appends the body of an envelope whose texts are printable.
-func (e *envelope) appendTo(b []byte) []byte {
+func (e *Envelope) appendTo(b []byte) []byte {
 	fields := e.fields()
-	b = append(b, envelopeVersion)
-	b = appendBinary(appendText(appendArray(b, fields), e.name), e.payload)
-	if e.planned.IsZero() {
+	b = append(b, Version)
+	b = appendBinary(appendText(appendArray(b, fields), e.Name), e.Payload)
+	if e.Planned.IsZero() {
 		b = append(b, 0xc0)
 	} else {
-		b = appendNumber(b, e.planned.UnixMilli())
+		b = appendNumber(b, e.Planned.UnixMilli())
 	}
 	if fields > 3 {
-		b = appendNumber(b, int64(e.maxAttempts))
+		b = appendNumber(b, int64(e.MaxAttempts))
 	}
 	if fields > 4 {
-		b = appendNumber(b, int64((e.timeout+time.Millisecond-1)/time.Millisecond))
+		b = appendNumber(b, int64((e.Timeout+time.Millisecond-1)/time.Millisecond))
 	}
 	if fields > 5 {
-		b = appendNumber(b, int64(e.failures))
+		b = appendNumber(b, int64(e.Failures))
 	}
 	if fields > 6 {
-		b = appendText(b, e.schedule)
+		b = appendText(b, e.Schedule)
 	}
 	if fields > 7 {
-		b = appendText(b, e.lastError)
+		b = appendText(b, e.LastError)
 	}
 	if fields > 8 {
-		b = appendText(b, e.stack)
+		b = appendText(b, e.Stack)
 	}
 	return b
 }
 
 // bodies is memory in which bodies lie one behind the other, to be used again when the store has them all.
-type bodies struct{ b []byte }
+type Bodies struct{ B []byte }
 
 // add returns the body of an envelope whose texts are printable. Appending to it changes no other.
-func (m *bodies) add(e *envelope) []byte {
-	if need := e.room(); need > cap(m.b)-len(m.b) { // those made so far keep what they lie in
-		m.b = make([]byte, 0, max(need, min(2*cap(m.b), maxEnqueueBytes)))
+func (m *Bodies) Add(e *Envelope) []byte {
+	if need := e.room(); need > cap(m.B)-len(m.B) { // those made so far keep what they lie in
+		m.B = make([]byte, 0, max(need, min(2*cap(m.B), protocol.MaxBytes)))
 	}
-	from := len(m.b)
-	m.b = e.appendTo(m.b)
-	return m.b[from:len(m.b):len(m.b)]
+	from := len(m.B)
+	m.B = e.appendTo(m.B)
+	return m.B[from:len(m.B):len(m.B)]
 }
 
 // reuse forgets the bodies and keeps at most so many bytes of memory.
-func (m *bodies) reuse(most int) {
-	if m.b = m.b[:0]; cap(m.b) > most {
-		m.b = nil
+func (m *Bodies) Reset(most int) {
+	if m.B = m.B[:0]; cap(m.B) > most {
+		m.B = nil
 	}
 }
 
 // decodeEnvelope reads a body, which may be anything. The payload shares its memory. A name that is none becomes noName;
 // elements behind the known ones are ignored. Any error but errNewerVersion is for good.
-func decodeEnvelope(body []byte) (envelope, error) {
-	var e envelope
-	err := e.decode(body, nil)
+func DecodeEnvelope(body []byte) (Envelope, error) {
+	var e Envelope
+	err := e.Decode(body, nil)
 	return e, err
 }
 
-// decode reads a body. Names with a handler are the handlers' own text.
-func (e *envelope) decode(body []byte, handlers map[string]*registration) error {
+// decode reads a body as decodeEnvelope does. A name that is in names is that string: most are, and need no memory of their own.
+func (e *Envelope) Decode(body []byte, names map[string]string) error {
 	if len(body) == 0 {
-		*e = envelope{name: noName}
+		*e = Envelope{Name: NoName}
 		return errors.New("body is empty")
 	}
-	if body[0] > envelopeVersion {
-		*e = envelope{name: newerName(body[1:])}
-		return errNewerVersion
+	if body[0] > Version {
+		*e = Envelope{Name: newerName(body[1:])}
+		return ErrNewerVersion
 	}
-	*e = envelope{name: noName}
-	if body[0] != envelopeVersion {
+	*e = Envelope{Name: NoName}
+	if body[0] != Version {
 		return fmt.Errorf("body has version %d", body[0])
 	}
 	body = body[1:]
@@ -159,7 +159,7 @@ func (e *envelope) decode(body []byte, handlers map[string]*registration) error 
 	}
 	for field := range min(fields, 9) {
 		end, inside, _ := head(body, at)
-		if inside > 0 || !e.set(field, body, at, end, handlers) {
+		if inside > 0 || !e.set(field, body, at, end, names) {
 			return fmt.Errorf("body: element %d of the array is not what belongs there", field)
 		}
 		at = end
@@ -168,7 +168,7 @@ func (e *envelope) decode(body []byte, handlers map[string]*registration) error 
 }
 
 // set sets one element of the array from the value in body[at:end]. It returns false if that is none of its values.
-func (e *envelope) set(field int, body []byte, at, end int, handlers map[string]*registration) bool {
+func (e *Envelope) set(field int, body []byte, at, end int, names map[string]string) bool {
 	switch field {
 	case 2, 3, 4, 5:
 		if field == 2 && body[at] == 0xc0 {
@@ -183,40 +183,40 @@ func (e *envelope) set(field int, body []byte, at, end int, handlers map[string]
 	}
 	switch field {
 	case 0:
-		if r := handlers[string(text)]; r != nil {
-			e.name = r.name
+		if known, ok := names[string(text)]; ok {
+			e.Name = known
 		} else if name := string(text); protocol.CheckName("name", name) == nil {
-			e.name = name
+			e.Name = name
 		}
 	case 1:
 		if len(text) > 0 {
-			e.payload = text
+			e.Payload = text
 		}
 	case 6:
 		if len(text) > protocol.MaxName {
 			return false
 		}
-		e.schedule = string(text)
+		e.Schedule = string(text)
 	case 7:
-		e.lastError = printable(string(text[:min(len(text), 4*maxErrorText)]), maxErrorText, false)
+		e.LastError = printable(string(text[:min(len(text), 4*maxErrorText)]), maxErrorText, false)
 	case 8:
-		e.stack = printable(string(text[:min(len(text), 4*maxStackText)]), maxStackText, true)
+		e.Stack = printable(string(text[:min(len(text), 4*maxStackText)]), maxStackText, true)
 	}
 	return true
 }
 
-func (e *envelope) setNumber(field int, n int64) bool {
+func (e *Envelope) setNumber(field int, n int64) bool {
 	switch field {
 	case 2:
-		e.planned = time.UnixMilli(n).UTC()
+		e.Planned = time.UnixMilli(n).UTC()
 		return n > -1<<46 && n < 1<<46 // about 2,200 years
 	case 3:
-		e.maxAttempts = int(n)
+		e.MaxAttempts = int(n)
 	case 4:
-		e.timeout = time.Duration(n) * time.Millisecond
-		return n >= 0 && n <= int64(longestDelay/time.Millisecond)
+		e.Timeout = time.Duration(n) * time.Millisecond
+		return n >= 0 && n <= int64(protocol.MaxDelay/time.Millisecond)
 	case 5:
-		e.failures = int(n)
+		e.Failures = int(n)
 	}
 	return n >= 0 && n < 1<<31
 }
@@ -225,15 +225,15 @@ func (e *envelope) setNumber(field int, n int64) bool {
 func newerName(b []byte) string {
 	at, fields, err := head(b, 0)
 	if err != nil || fields == 0 || b[0]&0xf0 != 0x90 && b[0] != 0xdc && b[0] != 0xdd {
-		return noName
+		return NoName
 	}
 	end, _, err := head(b, at)
 	if err != nil {
-		return noName
+		return NoName
 	}
 	text, _ := bytesAt(b, at, end)
 	if len(text) > protocol.MaxName || protocol.CheckName("name", string(text)) != nil {
-		return noName
+		return NoName
 	}
 	return string(text)
 }

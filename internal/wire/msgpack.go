@@ -1,4 +1,4 @@
-package chime
+package wire
 
 import (
 	"encoding/binary"

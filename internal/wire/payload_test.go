@@ -1,4 +1,4 @@
-package chime
+package wire
 
 import (
 	"bytes"
@@ -36,7 +36,7 @@ func TestArgumentsComeBackAsTheyWere(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out argsBothTags
-	if err := (&Job{Payload: payload}).Decode(&out); err != nil {
+	if err := Decode(payload, &out); err != nil {
 		t.Fatal(err)
 	}
 	if !out.When.Equal(now) {
@@ -54,7 +54,7 @@ func TestFieldsHaveTheNamesOfTheirTags(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got map[string]any
-	if err := decode(payload, &got); err != nil {
+	if err := Decode(payload, &got); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]any{"c": "a", "amount": int64(1), "Plain": "p"} {
@@ -88,7 +88,7 @@ func TestRawArgumentsAreStoredAsTheyAre(t *testing.T) {
 		}
 		var raw []byte
 		var message json.RawMessage
-		if err := errors.Join(decode(payload, &raw), decode(payload, &message)); err != nil {
+		if err := errors.Join(Decode(payload, &raw), Decode(payload, &message)); err != nil {
 			t.Error(err)
 		}
 		if string(raw) != test.want || string(message) != test.want {
@@ -101,21 +101,21 @@ func TestRawJSONIsDecodedAsJSON(t *testing.T) {
 	var got struct {
 		To string `json:"to"`
 	}
-	if err := decode([]byte(` {"to":"a","more":[1]}`), &got); err != nil || got.To != "a" {
+	if err := Decode([]byte(` {"to":"a","more":[1]}`), &got); err != nil || got.To != "a" {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	var n int
-	if err := decode([]byte("123"), &n); err != nil || n != 123 {
+	if err := Decode([]byte("123"), &n); err != nil || n != 123 {
 		t.Errorf("got %d, %v", n, err)
 	}
-	if err := decode([]byte("7"), &n); err != nil || n != '7' {
+	if err := Decode([]byte("7"), &n); err != nil || n != '7' {
 		t.Errorf("a single digit is msgpack: got %d, %v", n, err)
 	}
 }
 
 func TestEmptyPayloadLeavesTheTargetAlone(t *testing.T) {
 	got := argsBothTags{Customer: "before"}
-	if err := decode(nil, &got); err != nil || got.Customer != "before" {
+	if err := Decode(nil, &got); err != nil || got.Customer != "before" {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -126,7 +126,7 @@ func TestUnknownFieldsAreIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got argsBothTags
-	if err := decode(payload, &got); err != nil || got.Customer != "a" || got.Plain != "p" {
+	if err := Decode(payload, &got); err != nil || got.Customer != "a" || got.Plain != "p" {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -139,7 +139,7 @@ func TestEqualArgumentsOfAScheduleHaveEqualBytes(t *testing.T) {
 		for i := range 20 {
 			m.M[i*1000] = map[string]any{"a": 1, "b": []any{map[string]int{"y": 1, "x": 0}}, "c": "x", "at": time.Unix(5, 7)}
 		}
-		payload, err := encodeStable(m)
+		payload, err := EncodeStable(m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestEqualArgumentsOfAScheduleHaveEqualBytes(t *testing.T) {
 			t.Fatalf("got %x\nand %x", first, payload)
 		}
 		var back inner
-		if err := decode(payload, &back); err != nil || len(back.M) != 20 || len(back.M[3000]) != 4 {
+		if err := Decode(payload, &back); err != nil || len(back.M) != 20 || len(back.M[3000]) != 4 {
 			t.Fatalf("came back as %+v, %v", back, err)
 		}
 	}
@@ -217,15 +217,20 @@ func bombs() map[string][]byte {
 	}
 }
 
-func TestWhatDoesNotDecodeDiscardsTheJobAndCostsNothing(t *testing.T) {
+func isFinal(err error) bool {
+	final := (*DecodeError)(nil)
+	return errors.As(err, &final)
+}
+
+func TestWhatDoesNotDecodeNeverWillAndCostsNothing(t *testing.T) {
 	for name, payload := range bombs() {
 		for _, target := range []any{new(any), new(argsBothTags), new(map[string]any), new([]any), new(string), new([]argsBothTags), new(struct{ Tags map[string]any })} {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			err := decode(payload, target)
+			err := Decode(payload, target)
 			runtime.ReadMemStats(&after)
-			if err == nil || OutcomeOf(err).Action != Discarded {
-				t.Errorf("%s into %T: got %v, want an error that discards", name, target, err)
+			if !isFinal(err) {
+				t.Errorf("%s into %T: got %v, want a *DecodeError", name, target, err)
 			}
 			if got := after.TotalAlloc - before.TotalAlloc; got > 16<<20 {
 				t.Errorf("%s into %T: %d bytes allocated", name, target, got)
@@ -237,18 +242,18 @@ func TestWhatDoesNotDecodeDiscardsTheJobAndCostsNothing(t *testing.T) {
 func TestTimestampIsNotReadAsTheMapThatWasExpected(t *testing.T) {
 	bomb := []byte{0x81, 0xa4, 'T', 'a', 'g', 's', 0xd7, 0xff, 0x81, 0xa1, 0x61, 0xdd, 0xff, 0xff, 0xff, 0xff}
 	for _, target := range []any{new(argsBothTags), new(struct{ Tags map[string]any }), new(struct{ Tags map[int]any })} {
-		if err := decode(bomb, target); !errors.Is(err, errMisread) {
+		if err := Decode(bomb, target); !errors.Is(err, errMisread) {
 			t.Errorf("into %T: got %v, want %v", target, err, errMisread)
 		}
 	}
 	var free map[string]any
-	if err := decode(bomb, &free); err != nil {
+	if err := Decode(bomb, &free); err != nil {
 		t.Errorf("read as the timestamp that it is: %v", err)
 	}
 }
 
 func TestUnmarshallerThatPanicsIsAnError(t *testing.T) {
-	err := decode([]byte{0xc3}, new(panics))
+	err := Decode([]byte{0xc3}, new(panics))
 	if err == nil || !strings.Contains(err.Error(), "panic: unmarshal") {
 		t.Errorf("got %v", err)
 	}
@@ -256,8 +261,8 @@ func TestUnmarshallerThatPanicsIsAnError(t *testing.T) {
 
 func TestDecodeWantsAPointer(t *testing.T) {
 	for _, target := range []any{nil, argsBothTags{}, (*argsBothTags)(nil)} {
-		if err := decode([]byte{0x80}, target); err == nil || OutcomeOf(err).Action != Retried {
-			t.Errorf("decode into %#v: got %v, want an error that does not discard", target, err)
+		if err := Decode([]byte{0x80}, target); err == nil || isFinal(err) {
+			t.Errorf("decode into %#v: got %v, want an error that is no *DecodeError", target, err)
 		}
 	}
 }
@@ -276,8 +281,8 @@ func FuzzDecodeArgs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		var typed argsBothTags
 		var free any
-		_ = decode(payload, &typed)
-		if decode(payload, &free) != nil || isJSON(payload) || len(payload) == 0 {
+		_ = Decode(payload, &typed)
+		if Decode(payload, &free) != nil || isJSON(payload) || len(payload) == 0 {
 			return
 		}
 		sorted, end := appendSorted(nil, payload, 0)
@@ -291,11 +296,11 @@ func BenchmarkEncodeArgs(b *testing.B) {
 	args := &argsBothTags{Customer: "customer-1", Amount: 12345, Plain: "plain", When: time.Unix(1780000000, 0), List: []int{1, 2, 3}}
 	b.ReportAllocs()
 	for b.Loop() {
-		_, buf, err := encodeArgs(args, DefaultMaxPayload)
+		_, buf, err := EncodeTo(args, 1<<20)
 		if err != nil {
 			b.Fatal(err)
 		}
-		buf.release()
+		buf.Release()
 	}
 }
 
@@ -304,7 +309,7 @@ func BenchmarkDecodeArgs(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var args argsBothTags
-		if err := decode(payload, &args); err != nil {
+		if err := Decode(payload, &args); err != nil {
 			b.Fatal(err)
 		}
 	}

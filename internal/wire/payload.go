@@ -1,4 +1,4 @@
-package chime
+package wire
 
 import (
 	"bytes"
@@ -14,42 +14,34 @@ import (
 )
 
 // maxEncoded bounds Encode itself; an Enqueuer's limit is EnqueuerOptions.MaxPayload.
-const maxEncoded = 64 << 20
+const MaxEncoded = 64 << 20
 
-// Encode turns arguments into a payload, as Enqueue and Args do; a test of a handler may want it.
-//
-//   - nil is an empty payload.
-//   - []byte and json.RawMessage are stored as they are.
-//   - everything else is msgpack. Fields have the name in their `msgpack` tag, else that in their `json` tag. Of a time
-//     only the instant travels; of msgpack's extensions only the timestamp does.
-//
-// It refuses what Decode would: nested deeper than 64, more than 1,048,576 values. It returns an error, and does not
-// panic, when a value's own marshaller panics.
+// errPayloadTooLarge: the encoded arguments are longer than the limit.
+var ErrPayloadTooLarge = errors.New("payload too large")
+
+// encode returns v's payload in memory of its own.
 func Encode(v any) ([]byte, error) {
-	payload, buf, err := encodeArgs(v, maxEncoded)
+	payload, buf, err := EncodeTo(v, MaxEncoded)
 	if buf != nil {
 		payload = bytes.Clone(payload)
-		buf.release()
+		buf.Release()
 	}
-	if err != nil {
-		return nil, fmt.Errorf("chime: encode %T: %w", v, err)
-	}
-	return payload, nil
+	return payload, err
 }
 
 // encodeStable is Encode with the keys of all maps sorted: equal arguments give equal bytes.
-func encodeStable(v any) ([]byte, error) {
-	payload, buf, err := encodeArgs(v, maxEncoded)
+func EncodeStable(v any) ([]byte, error) {
+	payload, buf, err := EncodeTo(v, MaxEncoded)
 	if buf == nil || err != nil {
 		return payload, err
 	}
 	sorted, _ := appendSorted(make([]byte, 0, len(payload)), payload, 0)
-	buf.release()
+	buf.Release()
 	return sorted, nil
 }
 
 // encodeArgs returns v's payload of at most limit bytes. It lies in buf, until that is released, unless buf is nil.
-func encodeArgs(v any, limit int) (payload []byte, buf *encodeBuffer, err error) {
+func EncodeTo(v any, limit int) (payload []byte, buf *encodeBuffer, err error) {
 	switch raw := v.(type) {
 	case nil:
 		return nil, nil, nil
@@ -65,25 +57,25 @@ func encodeArgs(v any, limit int) (payload []byte, buf *encodeBuffer, err error)
 		return buf.b, buf, nil
 	}
 	if len(payload) > limit {
-		return nil, nil, tooLarge(len(payload), limit)
+		return nil, nil, TooLarge(len(payload), limit)
 	}
 	return payload, nil, nil
 }
 
-func tooLarge(size, limit int) error {
+func TooLarge(size, limit int) error {
 	return fmt.Errorf("%w: %d bytes, the limit is %d", ErrPayloadTooLarge, size, limit)
 }
 
 // encodeBuffer is what an encoder writes to. It stops the encoder at the limit, and soon after it has gone too deep: a
 // value that contains itself would otherwise end the process.
 type encodeBuffer struct {
-	encoder *msgpack.Encoder
-	b       []byte
-	limit   int
-	look    int // length at which to look at the depth
+	encoder   *msgpack.Encoder
+	b         []byte
+	limit     int
+	nextCheck int // length at which to look at the depth
 }
 
-const firstLook = 4 << 10
+const firstCheck = 4 << 10
 
 var encodeBuffers = sync.Pool{New: func() any {
 	e := &encodeBuffer{}
@@ -93,7 +85,7 @@ var encodeBuffers = sync.Pool{New: func() any {
 	return e
 }}
 
-func (e *encodeBuffer) release() {
+func (e *encodeBuffer) Release() {
 	if cap(e.b) <= 64<<10 {
 		encodeBuffers.Put(e)
 	}
@@ -101,7 +93,7 @@ func (e *encodeBuffer) release() {
 
 func (e *encodeBuffer) encode(v any, limit int) (err error) {
 	defer recovered(&err)
-	e.b, e.limit, e.look = e.b[:0], limit, firstLook
+	e.b, e.limit, e.nextCheck = e.b[:0], limit, firstCheck
 	if err := e.encoder.Encode(v); err != nil {
 		return err
 	}
@@ -113,10 +105,10 @@ func (e *encodeBuffer) Write(p []byte) (int, error) {
 		return 0, fmt.Errorf("%w: more than the limit of %d bytes", ErrPayloadTooLarge, e.limit)
 	}
 	e.b = append(e.b, p...)
-	if len(e.b) < e.look {
+	if len(e.b) < e.nextCheck {
 		return len(p), nil
 	}
-	e.look = 2 * len(e.b)
+	e.nextCheck = 2 * len(e.b)
 	if err := walk(e.b, nil); err == errTooDeep || err == errTooMany {
 		return 0, err
 	}
@@ -135,8 +127,15 @@ func recovered(err *error) {
 	}
 }
 
-// decode reads payload into v. What it cannot read it never will, so its errors discard the job.
-func decode(payload []byte, v any) error {
+// A DecodeError says why a payload cannot be decoded. It never can be.
+type DecodeError struct{ err error }
+
+func (e *DecodeError) Error() string { return e.err.Error() }
+
+func (e *DecodeError) Unwrap() error { return e.err }
+
+// decode reads a payload into v, a pointer. A *DecodeError is for good; any other error says that v is no such pointer.
+func Decode(payload []byte, v any) error {
 	if target := reflect.ValueOf(v); target.Kind() != reflect.Pointer || target.IsNil() {
 		return fmt.Errorf("chime: decode into %T: want a pointer that is not nil", v)
 	}
@@ -158,7 +157,7 @@ func decode(payload []byte, v any) error {
 		err = decodeMsgpack(payload, v)
 	}
 	if err != nil {
-		return Discard(fmt.Errorf("chime: decode arguments into %T: %w", v, err))
+		return &DecodeError{fmt.Errorf("chime: decode arguments into %T: %w", v, err)}
 	}
 	return nil
 }
