@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
 	"github.com/chimejobs/chime/internal/wire"
 )
 
@@ -139,14 +140,14 @@ func (t *taker) refuse(f *flight, taken *protocol.TakenJob, now time.Time) (s pr
 	p, err := t.read(f, taken)
 	name := f.message.Name
 	switch {
-	case errors.Is(err, wire.ErrNewerVersion), errors.Is(err, errNotHere):
+	case errors.Is(err, wire.ErrNewerVersion), errors.Is(err, schedule.ErrNotHere):
 		t.unreadable[name] = now.Add(tellEvery)
 		return t.park(f, err.Error(), now), true
 	case err != nil:
 		return t.bury(f, err.Error()), true
 	case taken.Crashes >= t.worker.options.MaxCrashes:
 		return t.bury(f, fmt.Sprintf("its worker vanished %d times", taken.Crashes)), true
-	case p != nil && taken.New && !p.runs(f.message.Planned, f.clock.store):
+	case p != nil && taken.New && !p.Runs(f.message.Planned, f.clock.store):
 		return protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleMissed, Run: f.runRecord("missed", now, now)}, true
 	}
 	f.handler = t.worker.handlers[name]

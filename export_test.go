@@ -2,6 +2,7 @@ package chime
 
 import (
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
 	"github.com/chimejobs/chime/internal/wire"
 )
 
@@ -13,12 +14,12 @@ func EncodeBody(name string, maxAttempts int) []byte {
 
 // Next works out an owed schedule's placement, as workers and the ticker do.
 func Next(o protocol.Owed) (protocol.Placement, error) {
-	var c plans
-	p, err := c.of(o.Name, o.Definition)
+	var c schedule.Plans
+	p, err := c.Of(o.Name, o.Definition)
 	if err != nil {
 		return protocol.Placement{}, err
 	}
-	return p.next(o), nil
+	return p.Next(o), nil
 }
 
 // direct is a Store whose protocol a test carries out itself.

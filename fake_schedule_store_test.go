@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
 )
 
 // A fakeScheduleStore is a Store in memory that is faithful about schedules and the leader: revision, state and cursor are
@@ -39,7 +40,7 @@ type fakeScheduleStore struct {
 	ran     map[string]int
 	missed  map[string]int
 	swept   int
-	plans   plans
+	plans   schedule.Plans
 	scanned []string // what Names goes through
 
 	// fault, if set, says what goes wrong with a call: before it is executed, or with its reply.
@@ -475,7 +476,7 @@ func (s *fakeScheduleStore) takeDue() (next time.Time, some bool) {
 			if at.After(s.now()) {
 				continue
 			}
-			p, err := s.plans.of(name, f.text())
+			p, err := s.plans.Of(name, f.text())
 			if err != nil {
 				continue
 			}
@@ -483,12 +484,12 @@ func (s *fakeScheduleStore) takeDue() (next time.Time, some bool) {
 			if f.cursor.Placed && f.cursor.At.Equal(at) && f.state == "live" {
 				f.owed = s.now()
 				if !s.noPlace {
-					placement := p.next(s.owe(name))
+					placement := p.Next(s.owe(name))
 					s.place(&placement)
 				}
 			}
 			id := name + "@" + at.UTC().Format(time.RFC3339)
-			if p.runs(at, s.now()) {
+			if p.Runs(at, s.now()) {
 				s.ran[id]++
 				f.stored.Started++
 				continue
@@ -508,4 +509,10 @@ func (s *fakeScheduleStore) takeDue() (next time.Time, some bool) {
 		}
 	}
 	return next, some
+}
+
+// storedText is a declaration as the store keeps it.
+func storedText(d protocol.Declaration, state string, revision int64, created time.Time) []byte {
+	return fmt.Appendf(nil, `{"revision":%d,"state":"%s","created":"%s","overlap":"%s",%s`,
+		revision, state, created.UTC().Format(time.RFC3339), d.Overlap, d.Body[1:])
 }

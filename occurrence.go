@@ -1,64 +1,28 @@
 package chime
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
 	"github.com/chimejobs/chime/internal/wire"
 )
-
-// splitOccurrence takes an occurrence's ID apart, "<schedule>@<planned>"; other IDs give no schedule.
-func splitOccurrence(id string) (schedule string, planned time.Time, err error) {
-	schedule, instant, ok := strings.Cut(id, "@")
-	if !ok {
-		return "", time.Time{}, nil
-	}
-	if planned, err = time.Parse(time.RFC3339, instant); err != nil {
-		return schedule, time.Time{}, fmt.Errorf("the occurrence's ID %q has no instant", id)
-	}
-	return schedule, planned, nil
-}
-
-// fresh is the job that a schedule's definition makes of an occurrence that has no body of its own yet.
-func (f *flight) fresh(p *plan, planned time.Time) wire.Envelope {
-	return wire.Envelope{
-		Name:        p.Job,
-		Payload:     p.payload(),
-		Planned:     planned,
-		MaxAttempts: p.MaxAttempts,
-		Timeout:     p.timeout,
-		Schedule:    f.schedule,
-	}
-}
-
-// jobNamed reads the one thing that holds in every version of a definition: the name of its job.
-func jobNamed(definition []byte) string {
-	var d struct {
-		Job string `json:"job"`
-	}
-	if json.Unmarshal(definition, &d) != nil || protocol.CheckName("job name", d.Job) != nil {
-		return "?"
-	}
-	return d.Job
-}
 
 // owed works out what follows the occurrences that a call has taken, and hands it to the lane's next call. What cannot be
 // worked out here is left to the ticker.
 func (t *taker) owed(l *lane, owed []protocol.Owed, now time.Time) {
 	for i := range owed {
 		o := &owed[i]
-		p, err := t.plans.of(o.Name, o.Definition)
+		p, err := t.plans.Of(o.Name, o.Definition)
 		if err != nil {
 			if t.reminders.due("schedule "+o.Name, now) {
 				t.log.Warn("chime: cannot work out a schedule's next occurrence, left to the ticker", "schedule", o.Name, "error", err)
 			}
 			continue
 		}
-		l.places = append(l.places, p.next(*o))
+		l.places = append(l.places, p.Next(*o))
 	}
 }
 
@@ -92,11 +56,11 @@ func (t *taker) placed(l *lane, sent []protocol.Placement, answers []protocol.Pl
 }
 
 // read makes a flight's job of what the store has given: the envelope, or the definition of an occurrence's schedule. An
-// error means that nobody can ever run it, but for errNewerVersion and errNotHere: then another worker may.
-func (t *taker) read(f *flight, taken *protocol.TakenJob) (p *plan, err error) {
-	schedule, planned, err := splitOccurrence(taken.ID)
-	f.schedule = schedule
-	f.message = wire.Envelope{Name: "?", Schedule: schedule, Planned: planned}
+// error means that nobody can ever run it, but for errNewerVersion and schedule.ErrNotHere: then another worker may.
+func (t *taker) read(f *flight, taken *protocol.TakenJob) (p *schedule.Plan, err error) {
+	name, planned, err := schedule.SplitOccurrence(taken.ID)
+	f.schedule = name
+	f.message = wire.Envelope{Name: "?", Schedule: name, Planned: planned}
 	if err != nil {
 		return nil, err
 	}
@@ -104,18 +68,18 @@ func (t *taker) read(f *flight, taken *protocol.TakenJob) (p *plan, err error) {
 	case len(taken.Body) > 0:
 		err := f.message.Decode(taken.Body, t.worker.names)
 		if err != nil && !errors.Is(err, wire.ErrNewerVersion) {
-			f.message = wire.Envelope{Name: wire.NoName, Schedule: schedule, Planned: planned, Payload: taken.Body[:min(len(taken.Body), maxEvidence)]}
+			f.message = wire.Envelope{Name: wire.NoName, Schedule: name, Planned: planned, Payload: taken.Body[:min(len(taken.Body), maxEvidence)]}
 			return nil, fmt.Errorf("its body cannot be read: %w", err)
 		}
 		return nil, err
 	case len(taken.Definition) > 0:
-		p, err := t.plans.of(schedule, taken.Definition)
+		p, err := t.plans.Of(name, taken.Definition)
 		if err != nil {
-			f.message.Name = jobNamed(taken.Definition)
+			f.message.Name = schedule.JobNameOf(taken.Definition)
 			return nil, err
 		}
-		f.message = f.fresh(p, planned)
-		f.cancels = p.Overlap == OverlapCancel
+		f.message = p.Job(f.schedule, planned)
+		f.cancels = p.Overlap == schedule.OverlapCancel
 		return p, nil
 	}
 	return nil, errors.New("its body is gone from the store")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
 )
 
 // EnqueueOption changes one job: In, At, ID, and every JobOption.
@@ -113,7 +114,7 @@ func (o timeoutOption) check(refuse func(string, ...any)) {
 	}
 }
 
-const longestTimeout = 365 * 24 * time.Hour
+const longestTimeout = schedule.MaxTimeout
 
 func (o timeoutOption) enqueue(s *enqueueSettings) {
 	s.timeout = time.Duration(o)

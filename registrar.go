@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
 )
 
 const (
@@ -101,6 +102,6 @@ func (r *registrar) batch() []protocol.Declaration {
 
 func (r *registrar) tell(name string, answer protocol.DeclareAnswer) {
 	if answer.Changed {
-		r.log.Info("chime: schedule changed", "schedule", name, "old", forLog(answer.Old), "new", forLog(answer.Stored))
+		r.log.Info("chime: schedule changed", "schedule", name, "old", schedule.ForLog(answer.Old), "new", schedule.ForLog(answer.Stored))
 	}
 }

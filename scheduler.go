@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -168,7 +169,7 @@ func (s *Scheduler) needed() []protocol.Handled {
 	seen := map[protocol.Handled]bool{}
 	var all []protocol.Handled
 	for _, declared := range s.declared {
-		h := protocol.Handled{Queue: declared.Queue, Name: jobNamed(declared.Body)}
+		h := protocol.Handled{Queue: declared.Queue, Name: schedule.JobNameOf(declared.Body)}
 		if !seen[h] {
 			seen[h] = true
 			all = append(all, h)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -113,7 +114,7 @@ func (s *Schedules) checkStart(ctx context.Context, name string, rec recurrence.
 		return err
 	}
 	if found[0].Name != "" {
-		d, err := parseDefinition(found[0].Definition)
+		d, err := schedule.Read(found[0].Definition)
 		if err == nil {
 			created = d.Created
 		}
@@ -123,11 +124,11 @@ func (s *Schedules) checkStart(ctx context.Context, name string, rec recurrence.
 }
 
 func (s *Schedules) place(ctx context.Context, owed protocol.Owed) (placed, error) {
-	p, err := newPlan(owed.Definition)
+	p, err := schedule.Compile(owed.Definition)
 	if err != nil {
 		return placed{}, err
 	}
-	next := p.next(owed)
+	next := p.Next(owed)
 	answer := s.store.Place(ctx, []protocol.Placement{next})[0]
 	return placed{next, answer}, answer.Err
 }
@@ -177,11 +178,11 @@ func (s *Schedules) list(ctx context.Context, step int) iter.Seq2[*Schedule, err
 				if found.Name == "" { // deleted meanwhile
 					continue
 				}
-				schedule, err := stored(found)
+				s, err := stored(found)
 				if err != nil {
-					schedule = &Schedule{Name: found.Name, Queue: found.Partition.Queue}
+					s = &Schedule{Name: found.Name, Queue: found.Partition.Queue}
 				}
-				if !yield(schedule, err) {
+				if !yield(s, err) {
 					return
 				}
 			}
@@ -249,22 +250,19 @@ func (s *Schedules) pause(ctx context.Context, verb, name string, paused bool) e
 
 // stored reads a schedule from the form in which it is kept.
 func stored(found protocol.Stored) (*Schedule, error) {
-	p, err := newPlan(found.Definition)
+	d, err := schedule.Read(found.Definition)
 	if err != nil {
 		return nil, fmt.Errorf("chime: schedule %q: %w", found.Name, err)
 	}
-	schedule := &Schedule{
-		Name: found.Name, JobName: p.Job, Queue: found.Partition.Queue, Recurrence: p.Recurrence, Payload: p.payload(),
-		Created: p.Created, Revision: p.Revision, State: ScheduleState(p.State),
-		Overlap: p.Overlap, Misfire: p.Misfire, Grace: p.grace, NoImmediateRun: p.NoImmediateRun, MaxAttempts: p.MaxAttempts, Timeout: p.timeout,
-		Used: found.Cursor.Used,
-		Counters: ScheduleCounters{
-			Placed: found.Placed, Started: found.Started, Skipped: found.Skipped, Missed: found.Missed, CaughtUp: found.CaughtUp,
-			Superseded: found.Superseded,
-		},
+	s := &Schedule{
+		Name: found.Name, JobName: d.JobName, Queue: found.Partition.Queue, Recurrence: d.Recurrence, Payload: d.Payload,
+		Created: d.Created, Revision: d.Revision, State: ScheduleState(d.State),
+		Overlap: OverlapPolicy(d.Overlap), Misfire: MisfirePolicy(d.Misfire), Grace: d.Grace, NoImmediateRun: d.NoImmediateRun,
+		MaxAttempts: d.MaxAttempts, Timeout: d.Timeout,
+		Used: found.Cursor.Used, Counters: ScheduleCounters(found.Counters),
 	}
 	if found.Waiting {
-		schedule.Next = found.Cursor.At
+		s.Next = found.Cursor.At
 	}
-	return schedule, nil
+	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
 )
 
 // A taker is a worker's one loop. It owns the lanes with their sessions and decides what every call carries; the slots run
@@ -33,7 +34,7 @@ type taker struct {
 	slots      *slots
 	line       protocol.Listener
 	heartbeat  *heartbeat
-	plans      plans
+	plans      schedule.Plans
 	reaper     *reaper
 	base       context.Context      // of the handlers: never ends by itself
 	unreadable map[string]time.Time // names of parked jobs that this version cannot read: not asked for before

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
 )
 
 const (
@@ -37,7 +38,7 @@ type ticker struct {
 	election   election
 	registrar  registrar
 	reaper     *reaper
-	plans      plans
+	plans      schedule.Plans
 	trouble    trouble
 	told       reminders
 	partitions []protocol.Partition
@@ -206,9 +207,9 @@ func (t *ticker) place(ctx context.Context, owed []protocol.Owed) (settled int, 
 	placements := make([]protocol.Placement, 0, len(owed))
 	for i := range owed {
 		o := &owed[i]
-		p, err := t.plans.of(o.Name, o.Definition)
+		p, err := t.plans.Of(o.Name, o.Definition)
 		if err == nil {
-			placements = append(placements, p.next(*o))
+			placements = append(placements, p.Next(*o))
 			continue
 		}
 		if t.told.due(o.Name, time.Now()) {

@@ -1,4 +1,4 @@
-package chime
+package schedule
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func TestNoImmediateRunLeavesOutTheRunAtCreation(t *testing.T) {
 		{`{"startTime":"2026-03-01T11:00:00Z"}`, ""},
 	} {
 		got := ""
-		if first, ok := planFor(t, created, recurrence.MustParse(c.rule), NoImmediateRun()).first(); ok {
+		if first, ok := planFor(t, created, recurrence.MustParse(c.rule), noImmediateRun()).first(); ok {
 			got = first.UTC().Format(time.RFC3339)
 		}
 		if got != c.want {
@@ -38,11 +38,11 @@ func TestNoImmediateRunLeavesOutTheRunAtCreation(t *testing.T) {
 // What follows the last run of a count was never to run, so nothing of it was missed.
 func TestNothingIsMissedAfterTheLastRunOfACount(t *testing.T) {
 	created := instant(t, "2026-03-01T00:00:00Z")
-	for _, policy := range []MisfirePolicy{MisfireRunOnce, MisfireSkip, MisfireCatchUp} {
-		p := planFor(t, created, recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: created, Count: 5}, Misfire(policy))
+	for _, policy := range []string{MisfireRunOnce, MisfireSkip, MisfireCatchUp} {
+		p := planFor(t, created, recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: created, Count: 5}, withMisfire(policy))
 		for used, want := range map[int]bool{4: true, 5: false} {
 			cursor := protocol.Cursor{At: created.Add(4 * time.Minute), Used: used, Placed: true}
-			got := p.next(protocol.Owed{Cursor: cursor, Since: created.Add(30 * time.Minute)})
+			got := p.Next(protocol.Owed{Cursor: cursor, Since: created.Add(30 * time.Minute)})
 			if some := got.Missed+got.CaughtUp > 0; some != want || got.Count != 5 {
 				t.Errorf("%s, %d of 5 used: missed %d, caught up %d, count %d; want some %v, count 5", policy, used, got.Missed, got.CaughtUp, got.Count, want)
 			}
@@ -52,12 +52,12 @@ func TestNothingIsMissedAfterTheLastRunOfACount(t *testing.T) {
 
 func TestTheWindowOfCatchingUpHasOneEnd(t *testing.T) {
 	created := instant(t, "2026-03-01T00:00:00Z")
-	p := planFor(t, created, recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: created}, Misfire(MisfireCatchUp))
+	p := planFor(t, created, recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: created}, withMisfire(MisfireCatchUp))
 	at := instant(t, "2026-03-05T00:00:00Z")
 	since := at.Add(30 * time.Hour)
-	got := p.next(protocol.Owed{Cursor: protocol.Cursor{At: at, Placed: true}, Since: since})
+	got := p.Next(protocol.Owed{Cursor: protocol.Cursor{At: at, Placed: true}, Since: since})
 	edge := since.Add(-catchUpWindow)
-	if !p.runs(edge, since) {
+	if !p.Runs(edge, since) {
 		t.Error("an occurrence exactly as old as the window is dropped at its taking")
 	}
 	if len(got.Instants) == 0 || !got.Instants[0].Equal(edge) || got.Missed != 5 || got.CaughtUp != 25 {
@@ -68,16 +68,16 @@ func TestTheWindowOfCatchingUpHasOneEnd(t *testing.T) {
 func TestCountingTheMissedIsBounded(t *testing.T) {
 	created := instant(t, "2020-01-01T00:00:00Z")
 	rec := recurrence.Recurrence{Frequency: recurrence.Second, StartTime: created}
-	for _, policy := range []MisfirePolicy{MisfireRunOnce, MisfireCatchUp} {
-		p := planFor(t, created, rec, Misfire(policy))
+	for _, policy := range []string{MisfireRunOnce, MisfireCatchUp} {
+		p := planFor(t, created, rec, withMisfire(policy))
 		since := created.AddDate(5, 0, 0)
-		got := p.next(protocol.Owed{Cursor: protocol.Cursor{At: created, Placed: true}, Since: since})
+		got := p.Next(protocol.Owed{Cursor: protocol.Cursor{At: created, Placed: true}, Since: since})
 		last := since
 		if policy == MisfireRunOnce {
 			last = since.Add(time.Second)
 		}
-		if got.Missed != missedMost || len(got.Instants) == 0 || !got.Instants[len(got.Instants)-1].Equal(last) {
-			t.Errorf("%s: five years of seconds: %d missed, instants %v; want %d, the last at %v", policy, got.Missed, tail(got.Instants), missedMost, last)
+		if got.Missed != maxMissed || len(got.Instants) == 0 || !got.Instants[len(got.Instants)-1].Equal(last) {
+			t.Errorf("%s: five years of seconds: %d missed, instants %v; want %d, the last at %v", policy, got.Missed, tail(got.Instants), maxMissed, last)
 		}
 	}
 }

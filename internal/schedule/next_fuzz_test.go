@@ -1,4 +1,4 @@
-package chime
+package schedule
 
 import (
 	"math/rand/v2"
@@ -10,9 +10,9 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// FuzzPlacing takes occurrences at random instants, in time and late, under each policy, with and without a count, and compares
+// FuzzNextPlacement takes occurrences at random instants, in time and late, under each policy, with and without a count, and compares
 // every placement and every verdict with a list of all instants. The list knows nothing of Series.
-func FuzzPlacing(f *testing.F) {
+func FuzzNextPlacement(f *testing.F) {
 	for seed := range uint64(60) {
 		f.Add(seed, uint16(1+seed*37), uint16(seed*13), uint8(seed), uint8(seed%4*9))
 	}
@@ -30,10 +30,10 @@ func FuzzPlacing(f *testing.F) {
 
 type placingModel struct {
 	t       *testing.T
-	p       *plan
+	p       *Plan
 	period  time.Duration
 	grace   time.Duration
-	policy  MisfirePolicy
+	policy  string
 	count   int
 	all     []time.Time // every instant of the rule
 	now     time.Time
@@ -48,13 +48,13 @@ type placingModel struct {
 func newPlacingModel(t *testing.T, period, grace time.Duration, policy uint8, count int) *placingModel {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	m := &placingModel{t: t, period: period, grace: grace, count: count, now: start, placed: map[time.Time]int{}}
-	m.policy = []MisfirePolicy{MisfireRunOnce, MisfireSkip, MisfireCatchUp}[policy%3]
+	m.policy = []string{MisfireRunOnce, MisfireSkip, MisfireCatchUp}[policy%3]
 	rec := recurrence.Recurrence{StartTime: start, Frequency: recurrence.Second, Interval: int(period / time.Second), Count: count}
 	if rec.Interval > 1000 { // the limit of an interval
 		m.period = period.Truncate(time.Minute)
 		rec.Frequency, rec.Interval = recurrence.Minute, int(m.period/time.Minute)
 	}
-	m.p = planFor(t, start, rec, Misfire(m.policy), Grace(grace))
+	m.p = planFor(t, start, rec, withMisfire(m.policy), withGrace(grace))
 	for at := start; len(m.all) < 400_000 && at.Before(start.AddDate(0, 0, 130)); at = at.Add(m.period) {
 		m.all = append(m.all, at)
 	}
@@ -110,7 +110,7 @@ func (m *placingModel) step(random *rand.Rand) bool {
 	if m.count > 0 && m.cursor.Used >= m.count {
 		missed = 0
 	}
-	got := m.p.next(protocol.Owed{Cursor: m.cursor, Since: m.now})
+	got := m.p.Next(protocol.Owed{Cursor: m.cursor, Since: m.now})
 	if !slices.EqualFunc(got.Instants, want, time.Time.Equal) || got.Missed != missed {
 		m.t.Fatalf("%s every %v, grace %v, %+v taken %v:\n got %v, %d missed\nwant %v, %d missed", m.policy, m.period, m.grace, m.cursor, m.now, got.Instants, got.Missed, want, missed)
 	}
@@ -136,7 +136,7 @@ func (m *placingModel) step(random *rand.Rand) bool {
 
 func (m *placingModel) take(at time.Time) {
 	drop := m.late(at) && (m.policy == MisfireSkip || m.policy == MisfireCatchUp && m.now.Sub(at) > 24*time.Hour)
-	if m.p.runs(at, m.now) == drop {
+	if m.p.Runs(at, m.now) == drop {
 		m.t.Fatalf("%s every %v, grace %v: %v taken %v is run: %v, want %v", m.policy, m.period, m.grace, at, m.now, drop, !drop)
 	}
 	if drop {

@@ -1,32 +1,30 @@
-package chime
+package schedule
 
 import (
-	"errors"
 	"strings"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/recurrence"
 )
 
 const (
 	catchUpWindow = 24 * time.Hour // how far back missed occurrences are caught up
-	catchUpMost   = 100            // and how many of them, with the one that was late
-	missedMost    = 1_000_000      // counting what one placing missed ends here
+	maxCatchUp    = 100            // how many of them, with the one that was late
+	maxMissed     = 1_000_000      // counting what one placement missed ends here
 )
 
-// late tells whether an occurrence taken at an instant missed its own: by more than the grace, which is at most the time
-// to the following occurrence.
-func (p *plan) late(planned, taken time.Time) bool {
-	grace := p.grace
+// late reports whether an occurrence taken at an instant missed its own: by more than the grace, which is at most the time to
+// the following occurrence.
+func (p *Plan) late(planned, taken time.Time) bool {
+	grace := p.Grace
 	if next, ok := p.series.Next(planned); ok {
 		grace = min(grace, next.Sub(planned))
 	}
 	return taken.Sub(planned) > grace
 }
 
-// runs is the taker's verdict on an occurrence that it took for the first time: run it, or count it as missed.
-func (p *plan) runs(planned, taken time.Time) bool {
+// Runs decides about an occurrence that was taken for the first time: true runs it, false counts it as missed.
+func (p *Plan) Runs(planned, taken time.Time) bool {
 	switch {
 	case p.Misfire == MisfireSkip:
 		return !p.late(planned, taken)
@@ -36,13 +34,13 @@ func (p *plan) runs(planned, taken time.Time) bool {
 	return true
 }
 
-// next works out what follows the cursor of an owed schedule. It is the same whoever computes it and whenever: it depends on
+// Next works out what follows the cursor of an owed schedule. It is the same whoever computes it and whenever: it depends on
 // the definition, the cursor and the instant since when it is owed, never on the time at which it is computed.
 //
-// Runs used up are the store's to judge: an occurrence is proposed though none may be left. Only what is counted as missed or
-// caught up ends with the last run, for nothing was to follow that. (Should the last one be given back, its schedule is owed
-// again, and all of it counts then.)
-func (p *plan) next(o protocol.Owed) protocol.Placement {
+// The store decides how many runs are left: an occurrence is proposed though none may be. Only what is counted as missed or
+// caught up ends with the last run, for nothing was to follow that. (If the last one is given back, its schedule is owed again,
+// and then all of it counts.)
+func (p *Plan) Next(o protocol.Owed) protocol.Placement {
 	placement := protocol.Placement{
 		Partition: o.Partition, Name: o.Name, Revision: p.Revision, Cursor: o.Cursor, Count: p.Recurrence.Count,
 	}
@@ -64,7 +62,7 @@ func (p *plan) next(o protocol.Owed) protocol.Placement {
 	return placement
 }
 
-// instants is none or one.
+// instants is one instant or none.
 func instants(next time.Time, ok bool) []time.Time {
 	if !ok {
 		return nil
@@ -72,8 +70,8 @@ func instants(next time.Time, ok bool) []time.Time {
 	return []time.Time{next}
 }
 
-// first is a schedule's first run by the table of package recurrence, without the run at creation where that is not wanted.
-func (p *plan) first() (time.Time, bool) {
+// first is a schedule's first run by the table of package recurrence, without the run at creation if that is not wanted.
+func (p *Plan) first() (time.Time, bool) {
 	first, ok := p.series.First()
 	if !ok || !p.NoImmediateRun {
 		return first, ok
@@ -90,19 +88,19 @@ func (p *plan) first() (time.Time, bool) {
 	return p.series.Next(p.Created)
 }
 
-// catchUp places the occurrences missed after at and until since, the newest within window and cap, oldest first. The one at
-// the cursor is the hundredth: whoever took it runs it, unless it is older than the window. (Dropping it for a newer one would
-// make what is run depend on when the others of the hundred are taken.)
-func (p *plan) catchUp(placement *protocol.Placement, at, since time.Time) {
+// catchUp places the occurrences missed after at and until since, the newest within window and limit, oldest first. The one at
+// the cursor is the hundredth: whoever took it runs it, unless it is older than the window. (If it were dropped for a newer one,
+// what is run would depend on when the others of the hundred are taken.)
+func (p *Plan) catchUp(placement *protocol.Placement, at, since time.Time) {
 	from := at.Add(time.Nanosecond)
 	if window := since.Add(-catchUpWindow); from.Before(window) {
 		from = window
 		placement.Missed = p.count(at, window.Add(-time.Nanosecond))
 	}
-	kept := make([]time.Time, 0, catchUpMost)
-	oldest := 0 // where the oldest is, once kept is full
+	kept := make([]time.Time, 0, maxCatchUp)
+	oldest := 0 // index of the oldest, once kept is full
 	for next := range p.series.Between(from, since.Add(time.Nanosecond)) {
-		if len(kept) < catchUpMost-1 {
+		if len(kept) < maxCatchUp-1 {
 			kept = append(kept, next)
 			continue
 		}
@@ -110,7 +108,7 @@ func (p *plan) catchUp(placement *protocol.Placement, at, since time.Time) {
 		oldest = (oldest + 1) % len(kept)
 		placement.Missed++
 	}
-	placement.Missed = min(placement.Missed, missedMost)
+	placement.Missed = min(placement.Missed, maxMissed)
 	placement.Instants = append(append(placement.Instants, kept[oldest:]...), kept[:oldest]...)
 	placement.CaughtUp = len(kept)
 	if len(kept) == 0 {
@@ -119,20 +117,12 @@ func (p *plan) catchUp(placement *protocol.Placement, at, since time.Time) {
 }
 
 // count counts the rule's instants after from and until to.
-func (p *plan) count(from, to time.Time) int {
+func (p *Plan) count(from, to time.Time) int {
 	n := 0
 	for range p.series.Between(from.Add(time.Nanosecond), to.Add(time.Nanosecond)) {
-		if n++; n == missedMost {
+		if n++; n == maxMissed {
 			break
 		}
 	}
 	return n
-}
-
-// runsNever refuses what could only run at creation and must not.
-func runsNever(r recurrence.Recurrence, noImmediateRun bool) error {
-	if noImmediateRun && r.Frequency == 0 && r.Cron == "" && r.StartTime.IsZero() {
-		return errors.New("recurrence runs once, when it is created, and NoImmediateRun forbids that: give it a StartTime or a Frequency")
-	}
-	return nil
 }

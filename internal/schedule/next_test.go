@@ -1,4 +1,4 @@
-package chime
+package schedule
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 )
 
 // planFor is a plan as the store would give it to a taker.
-func planFor(t testing.TB, created time.Time, rec recurrence.Recurrence, options ...ScheduleOption) *plan {
+func planFor(t testing.TB, created time.Time, rec recurrence.Recurrence, options ...option) *Plan {
 	t.Helper()
 	declared, err := declaration("s", rec, options)
 	if err != nil {
@@ -26,7 +26,7 @@ func planFor(t testing.TB, created time.Time, rec recurrence.Recurrence, options
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newPlan([]byte(strings.TrimSuffix(string(head), "}") + "," + string(declared.Body[1:])))
+	p, err := Compile([]byte(strings.TrimSuffix(string(head), "}") + "," + string(declared.Body[1:])))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestWhatFollowsACursor(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		rec     recurrence.Recurrence
-		options []ScheduleOption
+		options []option
 		cursor  string // empty: nothing placed yet
 		changed bool   // the cursor is a change or a pause
 		since   string
@@ -56,15 +56,15 @@ func TestWhatFollowsACursor(t *testing.T) {
 		missed  int
 	}{
 		{name: "first, no start: at creation", rec: recurrence.Recurrence{Frequency: recurrence.Hour}, since: created, want: "12:00:30"},
-		{name: "first, no start, not at creation", rec: recurrence.Recurrence{Frequency: recurrence.Hour}, options: []ScheduleOption{NoImmediateRun()}, since: created, want: "13:00:30"},
+		{name: "first, no start, not at creation", rec: recurrence.Recurrence{Frequency: recurrence.Hour}, options: []option{noImmediateRun()}, since: created, want: "13:00:30"},
 		{name: "first, start in the past", rec: minute, since: created, want: "12:01:00"},
 		{name: "first, cron never at creation", rec: recurrence.Recurrence{Cron: "0 13 * * *"}, since: created, want: "13:00:00"},
 		{name: "taken in time", rec: minute, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:05:59Z", want: "12:06:00"},
 		{name: "taken at the next one's instant is in time", rec: minute, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:06:00Z", want: "12:06:00"},
 		{name: "late: the missed are passed over", rec: minute, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:08:30Z", want: "12:09:00", missed: 3},
-		{name: "late, skip", rec: minute, options: []ScheduleOption{Misfire(MisfireSkip)}, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:08:30Z", want: "12:09:00", missed: 3},
-		{name: "late, catch up", rec: minute, options: []ScheduleOption{Misfire(MisfireCatchUp)}, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:08:30Z", want: "12:06:00 12:07:00 12:08:00"},
-		{name: "late by less than an option's grace", rec: recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: minute.StartTime}, options: []ScheduleOption{Grace(10 * time.Minute)}, cursor: "2026-03-01T12:00:00Z", since: "2026-03-01T12:09:00Z", want: "13:00:00"},
+		{name: "late, skip", rec: minute, options: []option{withMisfire(MisfireSkip)}, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:08:30Z", want: "12:09:00", missed: 3},
+		{name: "late, catch up", rec: minute, options: []option{withMisfire(MisfireCatchUp)}, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:08:30Z", want: "12:06:00 12:07:00 12:08:00"},
+		{name: "late by less than an option's grace", rec: recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: minute.StartTime}, options: []option{withGrace(10 * time.Minute)}, cursor: "2026-03-01T12:00:00Z", since: "2026-03-01T12:09:00Z", want: "13:00:00"},
 		{name: "after a pause the gap is judged when it is taken", rec: minute, cursor: "2026-03-01T12:05:10Z", changed: true, since: "2026-03-01T14:00:00Z", want: "12:06:00"},
 		{name: "the end", rec: recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: minute.StartTime, EndTime: time.Date(2026, 3, 1, 12, 5, 0, 0, time.UTC)}, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:05:01Z", want: ""},
 		{name: "once", rec: recurrence.Recurrence{}, cursor: created, since: created, want: ""},
@@ -75,7 +75,7 @@ func TestWhatFollowsACursor(t *testing.T) {
 			if c.cursor != "" {
 				owed.Cursor = protocol.Cursor{At: instant(t, c.cursor), Used: 1, Placed: !c.changed}
 			}
-			got := p.next(owed)
+			got := p.Next(owed)
 			var texts []string
 			for _, at := range got.Instants {
 				texts = append(texts, at.UTC().Format("15:04:05"))
@@ -93,10 +93,10 @@ func TestWhatFollowsACursor(t *testing.T) {
 func TestCatchingUpKeepsTheNewestWithinWindowAndCap(t *testing.T) {
 	created := instant(t, "2026-03-01T00:00:00Z")
 	minute := recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: created}
-	p := planFor(t, created, minute, Misfire(MisfireCatchUp))
+	p := planFor(t, created, minute, withMisfire(MisfireCatchUp))
 	at := instant(t, "2026-03-02T00:00:00Z")
 	since := at.Add(3*time.Hour + 30*time.Second)
-	got := p.next(protocol.Owed{Cursor: protocol.Cursor{At: at, Placed: true}, Since: since})
+	got := p.Next(protocol.Owed{Cursor: protocol.Cursor{At: at, Placed: true}, Since: since})
 	if len(got.Instants) != 99 || got.Missed != 81 || got.CaughtUp != 99 {
 		t.Fatalf("%d instants, %d missed, %d caught up; want 99, with the late one 100, of 181; 81 missed", len(got.Instants), got.Missed, got.CaughtUp)
 	}
@@ -104,12 +104,12 @@ func TestCatchingUpKeepsTheNewestWithinWindowAndCap(t *testing.T) {
 		t.Errorf("from %v to %v, want the newest, oldest first", first, last)
 	}
 	hour := recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: created}
-	p = planFor(t, created, hour, Misfire(MisfireCatchUp))
-	got = p.next(protocol.Owed{Cursor: protocol.Cursor{At: at, Placed: true}, Since: at.Add(48*time.Hour + time.Minute)})
+	p = planFor(t, created, hour, withMisfire(MisfireCatchUp))
+	got = p.Next(protocol.Owed{Cursor: protocol.Cursor{At: at, Placed: true}, Since: at.Add(48*time.Hour + time.Minute)})
 	if len(got.Instants) != 24 || got.Missed != 24 {
 		t.Errorf("after two days %d instants, %d missed; want those of the last 24 hours, 24 missed", len(got.Instants), got.Missed)
 	}
-	if p.runs(at, at.Add(48*time.Hour)) {
+	if p.Runs(at, at.Add(48*time.Hour)) {
 		t.Error("an occurrence older than the window is run")
 	}
 }
@@ -118,7 +118,7 @@ func TestCatchingUpKeepsTheNewestWithinWindowAndCap(t *testing.T) {
 // the rule is placed once or counted as missed, in order, and nothing else is placed.
 func TestEveryInstantIsPlacedOnceOrCounted(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, misfire := range []MisfirePolicy{MisfireRunOnce, MisfireSkip, MisfireCatchUp} {
+	for _, misfire := range []string{MisfireRunOnce, MisfireSkip, MisfireCatchUp} {
 		for _, rec := range []recurrence.Recurrence{
 			{Frequency: recurrence.Second, Interval: 7},
 			{Frequency: recurrence.Minute, Interval: 15},
@@ -128,7 +128,7 @@ func TestEveryInstantIsPlacedOnceOrCounted(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s, %s", misfire, rec), func(t *testing.T) {
 				created := time.Date(2026, 3, 20, 10, 0, 0, 0, time.UTC)
-				p := planFor(t, created, rec, Misfire(misfire))
+				p := planFor(t, created, rec, withMisfire(misfire))
 				placed, missed := simulate(p, created, 3000, random)
 				last := placed[len(placed)-1]
 				matches := 0
@@ -160,12 +160,12 @@ func TestEveryInstantIsPlacedOnceOrCounted(t *testing.T) {
 }
 
 // simulate takes placed occurrences in their order, each at a random instant, and places what follows the cursor.
-func simulate(p *plan, created time.Time, steps int, random *rand.Rand) (placed []time.Time, missed int) {
+func simulate(p *Plan, created time.Time, steps int, random *rand.Rand) (placed []time.Time, missed int) {
 	now := created
 	owed := protocol.Owed{Since: now}
 	var cursor time.Time
 	for range steps {
-		next := p.next(owed)
+		next := p.Next(owed)
 		missed += next.Missed
 		if len(next.Instants) == 0 {
 			break
@@ -190,7 +190,7 @@ func simulate(p *plan, created time.Time, steps int, random *rand.Rand) (placed 
 }
 
 func TestADefinitionOfANewerVersionIsRefused(t *testing.T) {
-	_, err := newPlan([]byte(`{"revision":1,"state":"live","created":"2026-01-01T00:00:00Z","overlap":"skip","version":2,"job":"x","recurrence":{"frequency":"fortnight"}}`))
+	_, err := Compile([]byte(`{"revision":1,"state":"live","created":"2026-01-01T00:00:00Z","overlap":"skip","version":2,"job":"x","recurrence":{"frequency":"fortnight"}}`))
 	if err == nil || !strings.Contains(err.Error(), "newer") {
 		t.Errorf("got %v, want that a newer version wrote it", err)
 	}
@@ -199,9 +199,9 @@ func TestADefinitionOfANewerVersionIsRefused(t *testing.T) {
 func TestArgumentsSurviveTheDefinition(t *testing.T) {
 	created := time.Date(2026, 3, 20, 10, 0, 0, 0, time.UTC)
 	for _, payload := range []string{`{"a":1}`, `{"a": 1}`, "\x81\xa1a\x01", `"<b>"`, "", "null", "\xff"} {
-		p := planFor(t, created, recurrence.Recurrence{}, Args([]byte(payload)))
-		if string(p.payload()) != payload {
-			t.Errorf("payload %q, want %q", p.payload(), payload)
+		p := planFor(t, created, recurrence.Recurrence{}, withArgs([]byte(payload)))
+		if string(p.Payload) != payload {
+			t.Errorf("payload %q, want %q", p.Payload, payload)
 		}
 	}
 }

@@ -1,0 +1,52 @@
+package chime
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/recurrence"
+)
+
+func TestRefusedDeclarationsNameFieldValueAndLimit(t *testing.T) {
+	hour := recurrence.Recurrence{Frequency: recurrence.Hour}
+	for _, c := range []struct {
+		name    string
+		rec     recurrence.Recurrence
+		options []ScheduleOption
+		want    string
+	}{
+		{"", hour, nil, "name is missing"},
+		{"a@b", hour, nil, `name "a@b" has '@'`},
+		{"a/b", hour, nil, `name "a/b" has '/'`},
+		{strings.Repeat("x", 101), hour, nil, "101 characters: want at most 100"},
+		{"s", recurrence.Recurrence{Frequency: recurrence.Hour, Minutes: []int{60}}, nil, "60"},
+		{"s", recurrence.Recurrence{Cron: "61 * * * *"}, nil, "cron"},
+		{"s", recurrence.Recurrence{Cron: "0 0 30 2 *"}, nil, "cron"},
+		{"s", recurrence.Recurrence{Frequency: recurrence.Hour, TimeZone: "Mars/Olympus"}, nil, "Mars/Olympus"},
+		{"s", hour, []ScheduleOption{Grace(0)}, "grace 0s: want 1s to 8760h"},
+		{"s", hour, []ScheduleOption{Grace(-time.Second)}, "grace -1s"},
+		{"s", hour, []ScheduleOption{Queue("a b")}, `queue "a b"`},
+		{"s", hour, []ScheduleOption{JobName("")}, "job name is missing"},
+		{"s", hour, []ScheduleOption{MaxAttempts(0)}, "max attempts 0"},
+		{"s", hour, []ScheduleOption{Timeout(0)}, "timeout 0s"},
+		{"s", hour, []ScheduleOption{Overlap("both")}, `overlap policy "both"`},
+		{"s", hour, []ScheduleOption{Misfire("often")}, `misfire policy "often"`},
+		{"s", hour, []ScheduleOption{nil}, "an option is nil"},
+		{"s", hour, []ScheduleOption{Args(func() {})}, "args: "},
+		{"s", hour, []ScheduleOption{Args(make([]byte, DefaultMaxPayload+1))}, "1048577 bytes, the limit is 1048576"},
+		{"s", recurrence.Recurrence{}, []ScheduleOption{NoImmediateRun()}, "NoImmediateRun forbids that"},
+	} {
+		if _, err := declaration(c.name, c.rec, c.options); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.10q, %v: got %v, want an error with %q", c.name, c.rec, err, c.want)
+		}
+	}
+	_, err := declaration("a b", recurrence.Recurrence{Cron: "x"}, []ScheduleOption{Grace(0), Args(make([]byte, 2<<20))})
+	var refused *recurrence.Error
+	if !errors.As(err, &refused) || !errors.Is(err, ErrPayloadTooLarge) {
+		t.Errorf("got %v: want all that is wrong, joined, the rule's error and ErrPayloadTooLarge among it", err)
+	}
+}
+
+// The largest declaration that is accepted is one that can be read.

@@ -1,0 +1,221 @@
+// Package schedule computes what follows: from a schedule's stored definition and its cursor to the next placement. It reads no
+// clock and does no I/O.
+package schedule
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// definitionVersion is the newest form of a stored definition that this program knows. A program that adds a field without
+// which the definition means something else raises it; a field that older programs may ignore does not.
+const definitionVersion = 1
+
+// maxDefinition is the length in bytes of the longest stored definition that is read: arguments of the limit in base64, and the rest.
+const maxDefinition = 2 * protocol.MaxBytes
+
+const (
+	minGrace    = time.Second
+	minTimeout  = time.Millisecond
+	MaxTimeout  = 365 * 24 * time.Hour // of a handler, and the longest grace
+	MaxAttempts = 1000
+)
+
+// ErrNotHere: this program cannot compute the definition, but another one may: a newer one wrote it, or it names a time zone of
+// which there is no data here. What depends on it waits for such a program; nothing is thrown away.
+var ErrNotHere = errors.New("the definition cannot be computed by this program")
+
+// A Spec is a schedule as an application declares it. MaxAttempts and Timeout are 0 where the application said nothing: they
+// are then the handler's or the worker's when the job runs.
+type Spec struct {
+	JobName        string
+	Recurrence     recurrence.Recurrence
+	Payload        []byte // its jobs' arguments, encoded so that equal arguments are equal bytes
+	Overlap        string
+	Misfire        string
+	Grace          time.Duration
+	NoImmediateRun bool
+	MaxAttempts    int
+	Timeout        time.Duration
+}
+
+// A Definition is a schedule as it is stored.
+type Definition struct {
+	Revision int64
+	State    string
+	Created  time.Time
+	Spec
+}
+
+// stored is the text of a definition: JSON that a person can read with HGET. The store writes the first four fields, the
+// program the rest, in this order.
+type stored struct {
+	Revision int64     `json:"revision"`
+	State    string    `json:"state"`
+	Created  time.Time `json:"created"`
+	Overlap  string    `json:"overlap"`
+	storedSpec
+}
+
+// storedSpec is what the program writes. Misfire policy and grace are always written, so that a later version's defaults change
+// no schedule.
+type storedSpec struct {
+	Version        int                   `json:"version"`
+	Job            string                `json:"job"`
+	Recurrence     recurrence.Recurrence `json:"recurrence"`
+	Misfire        string                `json:"misfire"`
+	Grace          string                `json:"grace"`
+	NoImmediateRun bool                  `json:"noImmediateRun,omitempty"`
+	MaxAttempts    int                   `json:"maxAttempts,omitempty"`
+	Timeout        string                `json:"timeout,omitempty"`
+	Args           json.RawMessage       `json:"args,omitempty"`    // arguments that are JSON
+	Payload        []byte                `json:"payload,omitempty"` // other arguments, as they are stored, in base64
+}
+
+// Validate returns what is wrong with the rule.
+func (s *Spec) Validate() error {
+	if err := s.Recurrence.Validate(); err != nil {
+		return err
+	}
+	r := &s.Recurrence
+	if s.NoImmediateRun && r.Frequency == 0 && r.Cron == "" && r.StartTime.IsZero() {
+		return errors.New("recurrence runs once, when it is created, and NoImmediateRun forbids that: give it a StartTime or a Frequency")
+	}
+	return nil
+}
+
+// Declare puts a valid Spec into the form in which it is declared. Equal specs have equal text.
+func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
+	body := storedSpec{
+		Version: definitionVersion, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
+		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts,
+	}
+	if s.Timeout > 0 {
+		body.Timeout = s.Timeout.String()
+	}
+	body.setPayload(s.Payload)
+	text := new(bytes.Buffer)
+	encoder := json.NewEncoder(text)
+	encoder.SetEscapeHTML(true)
+	if err := encoder.Encode(&body); err != nil {
+		return protocol.Declaration{}, err
+	}
+	return protocol.Declaration{Name: name, Queue: queue, Overlap: s.Overlap, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n"))}, nil
+}
+
+// setPayload keeps arguments that are JSON as JSON, for those who read the definition.
+func (s *storedSpec) setPayload(payload []byte) {
+	if compact := new(bytes.Buffer); len(payload) > 0 && json.Compact(compact, payload) == nil && bytes.Equal(compact.Bytes(), payload) {
+		if text, err := json.Marshal(json.RawMessage(payload)); err == nil && bytes.Equal(text, payload) {
+			s.Args = payload
+			return
+		}
+	}
+	s.Payload = payload
+}
+
+// payload returns the arguments as they were given.
+func (s *storedSpec) payload() []byte {
+	if s.Args != nil {
+		return s.Args
+	}
+	return s.Payload
+}
+
+// Read reads a stored definition without compiling its rule. It ignores fields that it does not know: a field that must not be
+// ignored raises the version. An error that wraps ErrNotHere may be no error elsewhere; any other is for good.
+func Read(text []byte) (*Definition, error) {
+	if len(text) > maxDefinition {
+		return nil, fmt.Errorf("the definition has %d bytes, at most %d are read", len(text), maxDefinition)
+	}
+	var written struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(text, &written); err != nil {
+		return nil, fmt.Errorf("the definition is no JSON of ours: %w", err)
+	}
+	if written.Version > definitionVersion {
+		return nil, fmt.Errorf("%w: a newer version of chime wrote it (form %d, known is %d)", ErrNotHere, written.Version, definitionVersion)
+	}
+	s := new(stored)
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, notHere(fmt.Errorf("the definition cannot be read: %w", err))
+	}
+	return s.definition()
+}
+
+// definition checks what was read.
+func (s *stored) definition() (*Definition, error) {
+	if err := protocol.CheckName("the definition's job", s.Job); err != nil {
+		return nil, err
+	}
+	if year := s.Created.UTC().Year(); year < 1900 || year > 2199 {
+		return nil, fmt.Errorf("the definition's created %s: want the years 1900 to 2199", s.Created.UTC().Format(time.RFC3339))
+	}
+	switch s.Misfire {
+	case MisfireRunOnce, MisfireSkip, MisfireCatchUp:
+	default:
+		return nil, fmt.Errorf("%w: it has the misfire policy %.40q", ErrNotHere, s.Misfire)
+	}
+	grace, err := duration("grace", s.Grace, minGrace)
+	if err != nil {
+		return nil, err
+	}
+	var timeout time.Duration
+	if s.Timeout != "" {
+		if timeout, err = duration("timeout", s.Timeout, minTimeout); err != nil {
+			return nil, err
+		}
+	}
+	if s.MaxAttempts < 0 || s.MaxAttempts > MaxAttempts {
+		return nil, fmt.Errorf("the definition's maxAttempts %d: want 1 to %d", s.MaxAttempts, MaxAttempts)
+	}
+	return &Definition{
+		Revision: s.Revision, State: s.State, Created: s.Created,
+		Spec: Spec{
+			JobName: s.Job, Recurrence: s.Recurrence, Payload: s.payload(), Overlap: s.Overlap, Misfire: s.Misfire, Grace: grace,
+			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout,
+		},
+	}, nil
+}
+
+// duration reads a field of a definition as Declare writes it.
+func duration(field, text string, least time.Duration) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < least || d > MaxTimeout {
+		return 0, fmt.Errorf("the definition's %s %.40q: want %v to %v", field, text, least, MaxTimeout)
+	}
+	return d, nil
+}
+
+// notHere marks an error that is due to this machine's lack of time zone data.
+func notHere(err error) error {
+	for _, problem := range recurrence.Errors(err) {
+		if problem.Code == recurrence.CodeTimeZoneUnknown {
+			return fmt.Errorf("%w: %w", ErrNotHere, err)
+		}
+	}
+	return err
+}
+
+// ForLog returns a definition for a log: without its arguments, which may be secret, but with their size.
+func ForLog(text []byte) string {
+	var s stored
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Sprintf("unreadable, %d bytes", len(text))
+	}
+	if n := len(s.payload()); n > 0 {
+		s.Args, s.Payload = json.RawMessage(fmt.Sprintf(`"%d bytes"`, n)), nil
+	}
+	shown, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Sprintf("unreadable, %d bytes", len(text))
+	}
+	return string(shown)
+}

@@ -1,0 +1,46 @@
+package schedule
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
+)
+
+// SplitOccurrence takes an occurrence's ID apart, "<schedule>@<planned>". Another ID gives no schedule.
+func SplitOccurrence(id string) (schedule string, planned time.Time, err error) {
+	schedule, instant, ok := strings.Cut(id, "@")
+	if !ok {
+		return "", time.Time{}, nil
+	}
+	if planned, err = time.Parse(time.RFC3339, instant); err != nil {
+		return schedule, time.Time{}, fmt.Errorf("the occurrence's ID %q has no instant", id)
+	}
+	return schedule, planned, nil
+}
+
+// Job is the job that a schedule makes of an occurrence that has no body of its own yet.
+func (p *Plan) Job(schedule string, planned time.Time) wire.Envelope {
+	return wire.Envelope{
+		Name:        p.JobName,
+		Payload:     p.Payload,
+		Planned:     planned,
+		MaxAttempts: p.MaxAttempts,
+		Timeout:     p.Timeout,
+		Schedule:    schedule,
+	}
+}
+
+// JobNameOf reads what every version of a definition has: the name of its job. It is wire.NoName where there is none.
+func JobNameOf(definition []byte) string {
+	var d struct {
+		Job string `json:"job"`
+	}
+	if json.Unmarshal(definition, &d) != nil || protocol.CheckName("job name", d.Job) != nil {
+		return wire.NoName
+	}
+	return d.Job
+}

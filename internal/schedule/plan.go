@@ -1,0 +1,71 @@
+package schedule
+
+import (
+	"fmt"
+
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// A Plan is a definition with its rule compiled.
+type Plan struct {
+	Definition
+	text   string
+	series *recurrence.Series
+}
+
+// Compile reads a stored definition and compiles its rule. Its errors are those of Read, and that the rule never fires after
+// its creation.
+func Compile(text []byte) (*Plan, error) {
+	d, err := Read(text)
+	if err != nil {
+		return nil, err
+	}
+	series, err := d.Recurrence.Series(d.Created)
+	if err != nil {
+		return nil, notHere(fmt.Errorf("the definition's recurrence: %w", err))
+	}
+	return &Plan{Definition: *d, text: string(text), series: series}, nil
+}
+
+// Plans remembers compiled definitions by schedule, so that the rule of a busy schedule is compiled once and not at each
+// occurrence. It keeps at most maxPlans of them and maxPlanBytes of their text. It belongs to one goroutine.
+type Plans struct {
+	byName map[string]*Plan
+	bytes  int
+}
+
+const (
+	maxPlans     = 4096
+	maxPlanBytes = 32 << 20
+)
+
+// Of returns the plan of a stored definition. It is the same one as long as the text is the same.
+func (c *Plans) Of(name string, text []byte) (*Plan, error) {
+	if p := c.byName[name]; p != nil && p.text == string(text) {
+		return p, nil
+	}
+	p, err := Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	c.forget(name)
+	for other := range c.byName { // any: maps begin anywhere
+		if len(c.byName) < maxPlans && c.bytes+len(text) <= maxPlanBytes {
+			break
+		}
+		c.forget(other)
+	}
+	if c.byName == nil {
+		c.byName = map[string]*Plan{}
+	}
+	c.byName[name] = p
+	c.bytes += len(text)
+	return p, nil
+}
+
+func (c *Plans) forget(name string) {
+	if p := c.byName[name]; p != nil {
+		delete(c.byName, name)
+		c.bytes -= len(p.text)
+	}
+}

@@ -1,0 +1,16 @@
+package schedule
+
+// The overlap policies, as they are stored.
+const (
+	OverlapSkip   = "skip"
+	OverlapWait   = "wait"
+	OverlapCancel = "cancel"
+	OverlapAllow  = "allow"
+)
+
+// The misfire policies, as they are stored.
+const (
+	MisfireRunOnce = "run_once"
+	MisfireSkip    = "skip"
+	MisfireCatchUp = "catch_up"
+)
