@@ -78,40 +78,6 @@ func TestOneJobCostsLittleMemory(t *testing.T) {
 	}
 }
 
-func TestBodiesOfOneCallShareNoWritableMemory(t *testing.T) {
-	var room wire.Bodies
-	var made, want []string
-	var all [][]byte
-	for i := range 500 {
-		env := wire.Envelope{Name: fmt.Sprint("job-", i), Payload: []byte(strings.Repeat("p", i%90)), MaxAttempts: i % 3}
-		all = append(all, room.Add(&env))
-		want = append(want, string(env.Encode()))
-	}
-	for _, body := range all {
-		_ = append(body, "overwritten?"...)
-	}
-	for _, body := range all {
-		made = append(made, string(body))
-	}
-	for i := range want {
-		if made[i] != want[i] {
-			t.Fatalf("body %d is %q, want %q", i, made[i], want[i])
-		}
-	}
-}
-
-func TestLargeBodiesAreNotKept(t *testing.T) {
-	var room wire.Bodies
-	room.Add(&wire.Envelope{Name: "a", Payload: make([]byte, 5<<20)})
-	small := room.Add(&wire.Envelope{Name: "a"})
-	if cap(room.B) > maxEnqueueBytes || cap(small) != len(small) {
-		t.Errorf("a body of 5 MiB was followed by memory of %d bytes, want %d at most", cap(room.B), maxEnqueueBytes)
-	}
-	if room.Reset(maxSpareBody); cap(room.B) > maxSpareBody {
-		t.Errorf("%d bytes are kept, want %d at most", cap(room.B), maxSpareBody)
-	}
-}
-
 // A store may look at what it has not answered for as long as it likes.
 func TestBodiesOfACallThatFailedAreNotOverwritten(t *testing.T) {
 	store := newEnqueueStore(t, 1)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/retry"
 )
 
 // fakeRole tells what happens to it.
@@ -41,7 +40,7 @@ func (d *diary) write(format string, args ...any) {
 func (r *fakeRole) Run(ctx context.Context) error {
 	r.diary.write("%s begins", r.name)
 	defer r.diary.write("%s ends", r.name)
-	if r.fail > 0 && sleep(ctx, r.fail) {
+	if r.fail > 0 && retry.Sleep(ctx, r.fail) {
 		return r.err
 	}
 	<-ctx.Done()
@@ -159,54 +158,4 @@ func TestWhatIsWrongComesBackBeforeAnythingStarts(t *testing.T) {
 	if len(d.lines) > 0 {
 		t.Errorf("something started: %q", d.lines)
 	}
-}
-
-type checkStore struct {
-	protocol.Store
-	check func() error
-}
-
-func (s checkStore) Check(context.Context) error { return s.check() }
-
-func TestStoreIsWaitedForAndTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told strings.Builder
-		logger := slog.New(slog.NewTextHandler(&told, nil))
-		up := time.Now().Add(5 * time.Minute)
-		looks := 0
-		store := checkStore{check: func() error {
-			if looks++; time.Now().Before(up) {
-				return errLost
-			}
-			return nil
-		}}
-		if err := waitFit(t.Context(), store, logger, "scheduler"); err != nil {
-			t.Error(err)
-		}
-		if late := time.Since(up); late < 0 || late > troubleMost || looks > 200 {
-			t.Errorf("noticed after %v and %d looks", late, looks)
-		}
-		if n := strings.Count(told.String(), "WARN"); n < 4 || n > 7 || strings.Count(told.String(), "INFO") != 1 || !strings.Contains(told.String(), "role=scheduler") {
-			t.Errorf("told:\n%s", told.String())
-		}
-	})
-}
-
-func TestUnfitStoreIsNotWaitedFor(t *testing.T) {
-	store := checkStore{check: func() error { return fmt.Errorf("too old: %w", ErrUnfit) }}
-	if err := waitFit(t.Context(), store, slog.New(slog.DiscardHandler), "worker"); !errors.Is(err, ErrUnfit) {
-		t.Errorf("got %v, want %v", err, ErrUnfit)
-	}
-}
-
-func TestWaitingForTheStoreEndsWithTheContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		start := time.Now()
-		store := checkStore{check: func() error { return errLost }}
-		if err := waitFit(ctx, store, slog.New(slog.DiscardHandler), "worker"); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
-	})
 }

@@ -76,37 +76,21 @@ func TestALeaseFromALostAnswerIsHandedBackToo(t *testing.T) {
 
 func TestTheEndDoesNotWaitForAStoreThatHangs(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
-		stop := scheduling(t, hangingAbdicate{store}, nil)
+		stop := scheduling(t, hangingResign{store}, nil)
 		pass(time.Second)
 		began := time.Now()
 		stop()
-		if d := time.Since(began); d > handOver {
-			t.Errorf("the end took %v, want at most %v", d, handOver)
+		if d := time.Since(began); d > 5*time.Second {
+			t.Errorf("the end took %v, want at most 5 s", d)
 		}
 	})
 }
 
-type hangingAbdicate struct{ *fakeScheduleStore }
+type hangingResign struct{ *fakeScheduleStore }
 
-func (s hangingAbdicate) Resign(ctx context.Context, _ string) error {
+func (s hangingResign) Resign(ctx context.Context, _ string) error {
 	<-ctx.Done()
 	return ctx.Err()
-}
-
-// Where the two clocks part, as they do while a machine sleeps, cannot be made here: times without a monotonic reading show
-// that the wall clock alone ends a lease.
-func TestALeaseEndsByTheWallClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		at := time.Now().Add(10 * time.Second)
-		for wait, want := range map[time.Duration]bool{0: false, 9 * time.Second: false, 10 * time.Second: true, 10 * time.Minute: true} {
-			if got := reached(at, time.Now().Round(0).Add(wait)); got != want {
-				t.Errorf("after %v on the wall clock: reached %v, want %v", wait, got, want)
-			}
-		}
-		if e := (election{term: 1, until: time.Now().Round(0).Add(-time.Second)}); e.leading() {
-			t.Error("a lease that has ended by the wall clock is held")
-		}
-	})
 }
 
 func TestWhoeverDoesNotLeadLooksEveryHalfMinuteOnly(t *testing.T) {
@@ -128,7 +112,7 @@ func TestWhoeverDoesNotLeadLooksEveryHalfMinuteOnly(t *testing.T) {
 			t.Error("trimmed what is the leader's to trim")
 		}
 		stop()
-		if store.count("abdicate") > 0 {
+		if store.count("resign") > 0 {
 			t.Error("handed back a lease that it never had")
 		}
 	})
@@ -141,8 +125,8 @@ func TestALeaderReapsAtTheSecondLookAndTrimsALittle(t *testing.T) {
 		store.mu.Lock()
 		store.lapsed = []protocol.LapsedSession{{Session: "gone", Lapse: time.Now()}}
 		store.mu.Unlock()
-		pass(leaderLook + 3*time.Second)
-		if store.count("look") < 2 {
+		pass(13 * time.Second)
+		if store.count("poll") < 2 {
 			t.Error("no look for lapsed sessions")
 		}
 		pass(2 * time.Second)
@@ -151,8 +135,8 @@ func TestALeaderReapsAtTheSecondLookAndTrimsALittle(t *testing.T) {
 		}
 		swept := store.swept
 		pass(10 * time.Minute)
-		if n := store.swept - swept; n < 9*sweepSteps || n > 11*sweepSteps {
-			t.Errorf("%d sweeps in ten minutes though more always remains, want %d a minute", n, sweepSteps)
+		if n := store.swept - swept; n < 9*20 || n > 11*20 {
+			t.Errorf("%d sweeps in ten minutes though more always remains, want 20 a minute", n)
 		}
 		stop()
 	})
@@ -178,13 +162,13 @@ func TestAStoreInTroubleSlowsASchedulerDown(t *testing.T) {
 				}
 				return n
 			}
-			before, told := calls(), log.count("store is in trouble")
+			before, told := calls(), log.count("the store does not answer")
 			store.setFault(fault)
 			pass(10 * time.Minute)
 			if n := calls() - before; n > 1500 {
 				t.Errorf("%d calls in ten minutes of trouble, want a few a second at most", n)
 			}
-			if n := log.count("store is in trouble") - told; n < 9 || n > 12 {
+			if n := log.count("the store does not answer") - told; n < 9 || n > 12 {
 				t.Errorf("trouble was told %d times in ten minutes, want once a minute", n)
 			}
 			store.setFault(nil)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/retry"
 )
 
 // enqueueStore is the part of a Store that an Enqueuer uses, in memory. It keeps every job, counts every call, and holds
@@ -102,7 +103,7 @@ func (s *enqueueStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall
 // wait sleeps; what is too short for a timer it spins away.
 func wait(ctx context.Context, d time.Duration) {
 	if d >= 200*time.Microsecond {
-		sleep(ctx, d)
+		retry.Sleep(ctx, d)
 		return
 	}
 	for end := time.Now().Add(d); time.Now().Before(end); {

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/chimejobs/chime/internal/enqueue"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
 )
@@ -51,233 +51,93 @@ func (o EnqueuerOptions) validate() error {
 
 // An Enqueuer puts jobs on queues. Any number of goroutines may use one, and should: their calls travel together.
 type Enqueuer struct {
-	store   protocol.Store
 	options EnqueuerOptions
-	bad     error
-	sender  *coalescer
-
-	mu         sync.RWMutex
-	partitions map[string]int
-	asking     map[string]*question
-
-	checked chan bool // has one value: whether the store has been found fit; who checks it holds it
+	engine  *enqueue.Enqueuer
 }
 
-// question is one look at the number of a queue's partitions, for all who wait for it.
-type question struct {
-	done chan struct{}
-	n    int
-	err  error
-}
-
-// A Receipt tells what became of an item.
+// A Receipt says what became of an item.
 type Receipt struct {
 	// ID of the job. It is set even with an error, unless an ID of your own was refused: with ID(receipt.ID) the same job
-	// is enqueued again without ever running twice for it while it exists.
+	// is enqueued again, and it does not run twice for that as long as the first one exists.
 	ID string
-	// Existing: a job of this ID was there and was left as it is. Only with ID.
+	// Existing: a job of this ID was there and was left as it is. Only with the option ID.
 	Existing bool
 }
 
 // NewEnqueuer returns an enqueuer. It does no I/O; bad options come back from the first call.
-func NewEnqueuer(with Store, options EnqueuerOptions) *Enqueuer {
-	store := protocolOf(with)
+func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 	options = options.withDefaults()
-	e := &Enqueuer{
-		store: store, options: options, bad: options.validate(),
-		sender:     newCoalescer(store, options.SendTimeout, options.Logger),
-		partitions: make(map[string]int), asking: make(map[string]*question),
-		checked: make(chan bool, 1),
+	bad := options.validate()
+	p := protocolOf(store)
+	if p == nil {
+		bad = errors.Join(errNilStore, bad)
 	}
-	e.checked <- false
-	if store == nil {
-		e.bad = errors.Join(errNilStore, e.bad)
-	}
-	return e
+	return &Enqueuer{options: options, engine: enqueue.New(p, enqueue.Options{
+		Log: options.Logger, MaxPayload: options.MaxPayload, SendTimeout: options.SendTimeout, Bad: bad,
+	})}
 }
 
-// Enqueue puts one job on its queue: now, or when In or At say. When it returns nil the store has the job.
+// Enqueue puts one job on its queue: now, or at the instant that In or At give. When it returns nil the store has the job.
 //
-// What is wrong with the job is said before anything is sent. After any other error the job may be there or not; with
+// An error that is due to the job itself comes before anything is sent. After any other error the job may be there or not; with
 // ID(receipt.ID) the call is repeated safely. When ctx ends Enqueue returns at once, and takes the job back if it has not
 // been sent. Args: see Encode.
 //
-// The first call looks at the store once: one that cannot be trusted with jobs is refused, with an error that wraps ErrUnfit.
+// The first call checks the store once: a store that cannot be trusted with jobs is refused with an error that wraps ErrUnfit.
 func (e *Enqueuer) Enqueue(ctx context.Context, name string, args any, options ...EnqueueOption) (Receipt, error) {
-	s := e.settings(options)
-	id := s.id
-	if !s.own {
-		id = newID()
+	var job enqueue.Job
+	var settings *enqueueSettings
+	if len(options) > 0 {
+		settings = new(enqueueSettings) // options may keep it, as far as the compiler knows
 	}
-	p := e.sender.single()
-	err := e.item(&p.one[0], id, &s, name, args, e.sender.now(), &p.room)
-	receipt := Receipt{ID: p.one[0].ID}
-	if err != nil {
-		e.sender.reuse(p)
-		return receipt, fmt.Errorf("chime: enqueue %.40q: %w", name, err)
+	e.job(&job, name, args, options, settings)
+	receipt, err := e.engine.One(ctx, &job)
+	switch {
+	case err == nil:
+		return Receipt(receipt), nil
+	case len(job.Problems) > 0:
+		return Receipt(receipt), fmt.Errorf("chime: enqueue %.40q: %w", name, err)
 	}
-	receipt.Existing, err = e.enqueueOne(ctx, s.queue, p)
-	if err != nil {
-		return receipt, fmt.Errorf("chime: enqueue %q (ID %s): %w", name, receipt.ID, err)
-	}
-	return receipt, nil
+	return Receipt(receipt), fmt.Errorf("chime: enqueue %q (ID %s): %w", name, receipt.ID, err)
 }
 
-func (e *Enqueuer) enqueueOne(ctx context.Context, queue string, p *parcel) (existing bool, err error) {
-	n, err := e.partitionsOf(ctx, queue)
-	if err != nil {
-		e.sender.reuse(p)
-		return false, err
-	}
-	partition := [1]protocol.Partition{{Queue: queue, Index: protocol.PartitionOf(p.one[0].ID, n)}}
-	e.sender.post(partition[:], []*parcel{p}, ctx.Done() == nil)
-	if err := e.wait(ctx, p); err != nil {
-		return false, err // p may still be in a call: it is not used again
-	}
-	existing, err = p.existing != nil, p.err
-	e.sender.reuse(p)
-	return existing, err
+// An Item is one job for EnqueueMany.
+type Item struct {
+	Name    string          // the job name
+	Args    any             // see Encode
+	Options []EnqueueOption // nil: none
 }
 
-// wait returns nil when p is done.
-func (e *Enqueuer) wait(ctx context.Context, p *parcel) error {
-	select {
-	case <-p.done:
-		return nil
-	case <-ctx.Done():
-	}
-	if e.sender.withdraw(p) == 0 {
-		return fmt.Errorf("not sent: %w", ctx.Err())
-	}
-	return fmt.Errorf("outcome unknown: %w", ctx.Err())
+// EnqueueMany puts many jobs on their queues, in as few calls as that takes, and returns one receipt an item, in order.
+//
+// If anything is wrong with any item, none is sent; the error says what is wrong with each. Jobs go in calls of up to 500,
+// each of which arrives whole or not at all; after an error some may be there, see Enqueue. Items of one queue that run now
+// are taken in the order of items if the queue has one partition.
+func (e *Enqueuer) EnqueueMany(ctx context.Context, items []Item) ([]Receipt, error) {
+	receipts := make([]Receipt, len(items))
+	var settings enqueueSettings
+	return receipts, e.engine.Many(ctx, enqueue.Jobs{
+		Len:     len(items),
+		Job:     func(i int, job *enqueue.Job) { e.job(job, items[i].Name, items[i].Args, items[i].Options, &settings) },
+		Receipt: func(i int) *enqueue.Receipt { return (*enqueue.Receipt)(&receipts[i]) },
+		Refuse: func(i int, err error) error {
+			return fmt.Errorf("chime: enqueue item %d %.40q: %w", i, items[i].Name, err)
+		},
+	})
 }
 
-// settings are what options make of the defaults.
-func (e *Enqueuer) settings(options []EnqueueOption) enqueueSettings {
+// job fills in a job; its options are applied to s. A nil option is passed over.
+func (e *Enqueuer) job(job *enqueue.Job, name string, args any, options []EnqueueOption, s *enqueueSettings) {
+	job.Name, job.Args, job.Queue = name, args, e.options.Queue
 	if len(options) == 0 {
-		return enqueueSettings{jobSettings: jobSettings{queue: e.options.Queue}}
+		return
 	}
-	s := new(enqueueSettings) // options may keep it, as far as the compiler knows
-	e.apply(options, s)
-	return *s
-}
-
-// apply sets s to what options make of the defaults.
-func (e *Enqueuer) apply(options []EnqueueOption, s *enqueueSettings) {
 	*s = enqueueSettings{jobSettings: jobSettings{queue: e.options.Queue}}
 	for _, option := range options {
 		if option != nil {
 			option.enqueue(s)
 		}
 	}
-}
-
-// item checks one job and makes its body in room. The item has its ID even with an error, unless that is what is wrong.
-func (e *Enqueuer) item(item *protocol.EnqueueItem, id string, s *enqueueSettings, name string, args any, now time.Time, room *wire.Bodies) error {
-	*item = protocol.EnqueueItem{ID: id, Own: s.own, In: s.in, At: s.at}
-	if s.own && protocol.CheckName("ID", id) != nil {
-		item.ID = ""
-	}
-	if e.bad != nil {
-		return e.bad
-	}
-	if err := protocol.CheckName("job name", name); err != nil {
-		s.refuse("%w", err)
-	}
-	payload, buf, err := wire.EncodeTo(args, e.options.MaxPayload)
-	if err != nil {
-		s.refuse("args: %w", err)
-		return s.err()
-	}
-	planned := s.at
-	if planned.IsZero() {
-		planned = now.Add(s.in)
-	}
-	item.Body = room.Add(&wire.Envelope{Name: name, Payload: payload, Planned: planned, MaxAttempts: s.maxAttempts, Timeout: s.timeout})
-	if buf != nil {
-		buf.Release()
-	}
-	return s.err()
-}
-
-// partitionsOf returns the number of a queue's partitions, which never changes: the store is asked once, on behalf of all
-// who want to know.
-func (e *Enqueuer) partitionsOf(ctx context.Context, queue string) (int, error) {
-	e.mu.RLock()
-	n := e.partitions[queue]
-	e.mu.RUnlock()
-	if ctx.Err() != nil {
-		return 0, fmt.Errorf("not sent: %w", ctx.Err())
-	}
-	if n > 0 {
-		return n, nil
-	}
-	e.mu.Lock()
-	if n := e.partitions[queue]; n > 0 { // answered meanwhile
-		e.mu.Unlock()
-		return n, nil
-	}
-	q := e.asking[queue]
-	if q == nil {
-		q = &question{done: make(chan struct{})}
-		e.asking[queue] = q
-		go e.ask(queue, q)
-	}
-	e.mu.Unlock()
-	select {
-	case <-q.done:
-		if q.err != nil {
-			return 0, fmt.Errorf("not sent: %w", q.err)
-		}
-		return q.n, nil
-	case <-ctx.Done():
-		return 0, fmt.Errorf("not sent: %w", ctx.Err())
-	}
-}
-
-// ask puts the question until it is answered or the time is up. The first one checks the store before.
-func (e *Enqueuer) ask(queue string, q *question) {
-	ctx, cancel := context.WithTimeout(context.Background(), e.options.SendTimeout)
-	defer cancel()
-	for failures := 1; ; failures++ {
-		if q.err = e.check(ctx); q.err == nil {
-			q.n, q.err = e.store.Partitions(ctx, queue)
-		}
-		if q.err == nil && q.n < 1 {
-			q.err = fmt.Errorf("store says that queue %q has %d partitions", queue, q.n)
-		}
-		if q.err == nil || errors.Is(q.err, ErrUnfit) || errors.Is(q.err, ErrStoreFull) || !sleep(ctx, troubleDelay(failures)) {
-			break
-		}
-	}
-	e.mu.Lock()
-	delete(e.asking, queue)
-	if q.err == nil {
-		e.partitions[queue] = q.n
-	}
-	e.mu.Unlock()
-	close(q.done)
-}
-
-// check returns an error if the store cannot be trusted with jobs. It looks until it has found the store fit, once as a rule;
-// a look that fails for another reason holds nothing up, for the question that follows meets the same trouble.
-func (e *Enqueuer) check(ctx context.Context) error {
-	var fit bool
-	select {
-	case fit = <-e.checked:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { e.checked <- fit }()
-	if fit {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, e.options.SendTimeout/4) // the rest is left for the question
-	defer cancel()
-	err := e.store.Check(ctx)
-	if errors.Is(err, ErrUnfit) {
-		return err
-	}
-	fit = err == nil
-	return nil
+	job.Queue, job.ID, job.Own, job.In, job.At = s.queue, s.id, s.own, s.in, s.at
+	job.MaxAttempts, job.Timeout, job.Problems = s.maxAttempts, s.timeout, s.problems
 }

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chimejobs/chime/internal/enqueue"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
 )
@@ -625,7 +626,7 @@ func BenchmarkEnqueue(b *testing.B) {
 				if goroutines == 1 {
 					wait(context.Background(), store.rtt)
 				}
-				store.enqueue(protocol.EnqueueCall{Number: 1, Items: []protocol.EnqueueItem{{ID: newID(), Body: body}}})
+				store.enqueue(protocol.EnqueueCall{Number: 1, Items: []protocol.EnqueueItem{{ID: enqueue.NewID(), Body: body}}})
 			})
 		})
 	}

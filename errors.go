@@ -7,6 +7,7 @@ import (
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
+	"github.com/chimejobs/chime/internal/work"
 )
 
 // The errors that a caller may branch on with errors.Is.
@@ -25,10 +26,10 @@ var (
 
 // Why a handler's ctx ended, as context.Cause tells. ErrSessionLost also comes from a Store whose session is gone.
 var (
-	ErrTimeout     = errors.New("job timed out")
-	ErrShutdown    = errors.New("worker shuts down")
+	ErrTimeout     = work.ErrTimeout
+	ErrShutdown    = work.ErrShutdown
 	ErrSessionLost = protocol.ErrSessionLost
-	ErrReplaced    = errors.New("occurrence replaced by the next one")
+	ErrReplaced    = work.ErrReplaced
 )
 
 // DrainTimeoutError names the jobs whose handlers had not returned when the drain timeout was over. Their work was

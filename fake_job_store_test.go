@@ -443,7 +443,7 @@ func (part *fakePartition) horizon(h *protocol.WaitHint, worker string, now time
 func (s *fakeJobStore) Poll(_ context.Context, calls []protocol.PollCall) []protocol.PollAnswer {
 	answers := make([]protocol.PollAnswer, len(calls))
 	for i, c := range calls {
-		after, before := s.enter("look", c.Partition)
+		after, before := s.enter("poll", c.Partition)
 		if err := errors.Join(before, after); err != nil {
 			answers[i].Err = err
 			continue
@@ -607,3 +607,5 @@ func (s *fakeJobStore) count(act string) int {
 	defer s.mu.Unlock()
 	return s.calls[act]
 }
+
+func (s *fakeJobStore) Server() string { return "a store in memory" }

@@ -370,7 +370,7 @@ func (s *fakeScheduleStore) Lead(ctx context.Context, candidate string, ttl time
 }
 
 func (s *fakeScheduleStore) Resign(ctx context.Context, candidate string) error {
-	after, before := s.enter(ctx, "abdicate")
+	after, before := s.enter(ctx, "resign")
 	defer s.mu.Unlock()
 	if before == nil && s.lease.id == candidate {
 		s.lease.id = ""
@@ -391,7 +391,7 @@ func (s *fakeScheduleStore) leader() (id string, term int64) {
 }
 
 func (s *fakeScheduleStore) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.PollAnswer {
-	after, before := s.enter(ctx, "look")
+	after, before := s.enter(ctx, "poll")
 	defer s.mu.Unlock()
 	answers := make([]protocol.PollAnswer, len(calls))
 	for i := range answers {
@@ -516,3 +516,5 @@ func storedText(d protocol.Declaration, state string, revision int64, created ti
 	return fmt.Appendf(nil, `{"revision":%d,"state":"%s","created":"%s","overlap":"%s",%s`,
 		revision, state, created.UTC().Format(time.RFC3339), d.Overlap, d.Body[1:])
 }
+
+func (s *fakeScheduleStore) Server() string { return "a store in memory" }

@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/work"
 )
 
 // An Action is what becomes of a job when its handler has returned.
 type Action int
 
 const (
-	Succeeded Action = iota // done: the job is removed
-	Retried                 // failed: it runs again after the backoff, or after Outcome.Delay, until its attempts are used up
-	Discarded               // failed for good: it goes to the dead set
-	Snoozed                 // it runs again after Outcome.Delay; no attempt is used up
+	Succeeded Action = Action(work.Succeeded) // done: the job is removed
+	Retried   Action = Action(work.Retried)   // failed: it runs again after the backoff, or after Outcome.Delay, until its attempts are used up
+	Discarded Action = Action(work.Discarded) // failed for good: it goes to the dead set
+	Snoozed   Action = Action(work.Snoozed)   // it runs again after Outcome.Delay; no attempt is used up
 )
 
 func (a Action) String() string {

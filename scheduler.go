@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/schedule"
+	"github.com/chimejobs/chime/internal/tick"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -123,20 +123,20 @@ func (s *Scheduler) problems() error {
 	return errors.Join(append(bad, s.refused...)...)
 }
 
-// Run writes the declarations and then sees to the schedules until ctx ends; it hands the lead over at once and returns nil.
-// A store that does not answer is waited for. It returns an error for refused declarations, bad options and an unfit store,
+// Run writes the declarations and then places what workers leave, until ctx ends; it hands the lead over at once and returns
+// nil. It waits for a store that does not answer. It returns an error for refused declarations, bad options and an unfit store,
 // before it has written anything.
 func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	if err := waitFit(ctx, s.store, s.options.Logger, "scheduler"); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
+	err := tick.New(s.store, tick.Options{
+		Log: s.options.Logger, LeaderTTL: s.options.LeaderTTL, SafetyTick: s.options.SafetyTick, SessionTTL: DefaultSessionTTL,
+		Declared: s.declared, Removed: s.removed,
+	}).Run(ctx)
+	if err != nil {
+		return fmt.Errorf("chime: scheduler: %w", err)
 	}
-	newTicker(s).run(ctx)
 	return nil
 }
 
@@ -161,19 +161,3 @@ func (s *Scheduler) runs() bool {
 
 // stopsLast: the schedules are handed over when the workers have drained.
 func (s *Scheduler) stopsLast() bool { return true }
-
-// needed lists the jobs that the declared schedules make, each once.
-func (s *Scheduler) needed() []protocol.Handled {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	seen := map[protocol.Handled]bool{}
-	var all []protocol.Handled
-	for _, declared := range s.declared {
-		h := protocol.Handled{Queue: declared.Queue, Name: schedule.JobNameOf(declared.Body)}
-		if !seen[h] {
-			seen[h] = true
-			all = append(all, h)
-		}
-	}
-	return all
-}

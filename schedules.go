@@ -124,13 +124,14 @@ func (s *Schedules) checkStart(ctx context.Context, name string, rec recurrence.
 }
 
 func (s *Schedules) place(ctx context.Context, owed protocol.Owed) (placed, error) {
-	p, err := schedule.Compile(owed.Definition)
-	if err != nil {
-		return placed{}, err
+	var plans schedule.Plans
+	var failed error
+	next := plans.Next([]protocol.Owed{owed}, func(_ *protocol.Owed, err error) { failed = err })
+	if failed != nil {
+		return placed{}, failed
 	}
-	next := p.Next(owed)
-	answer := s.store.Place(ctx, []protocol.Placement{next})[0]
-	return placed{next, answer}, answer.Err
+	answer := s.store.Place(ctx, next)[0]
+	return placed{next[0], answer}, answer.Err
 }
 
 // Get returns a schedule; ErrNotFound if there is none of that name.

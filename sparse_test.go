@@ -46,32 +46,6 @@ func TestAJobThatComesAloneIsAskedForOnce(t *testing.T) {
 	})
 }
 
-// What a call says is bounded, and what does not fit goes with the next.
-func TestJobsThatBeganAreAllTold(t *testing.T) {
-	l := &lane{}
-	for i := range 1200 {
-		l.begun = append(l.begun, &flight{id: ids(1200)[i], fence: int64(i), listed: true, ended: i%100 == 0})
-	}
-	l.pending = make([]protocol.Settlement, 200)
-	told := map[string]bool{}
-	for calls := 1; len(told) < 1188; calls++ {
-		call := l.call("w", time.Second, 0, 0, time.Now())
-		if n := len(call.Settle) + len(call.Begun); n > maxSettlements || calls > 3 {
-			t.Fatalf("call %d says %d things, want %d at most, in three calls", calls, n, maxSettlements)
-		}
-		for _, job := range call.Begun {
-			if told[job.ID] {
-				t.Fatalf("%s is told twice", job.ID)
-			}
-			told[job.ID] = true
-		}
-		l.sent = nil
-	}
-	if len(l.begun) > 0 {
-		t.Errorf("%d are left", len(l.begun))
-	}
-}
-
 // A session has heartbeats as long as it holds a job, also one that comes after a rest.
 func TestASessionIsKeptAliveWhileItHoldsAJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

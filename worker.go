@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/work"
 )
 
 // WorkerOptions say what a worker works on. The zero value is good.
@@ -79,23 +80,19 @@ type Worker struct {
 
 	mu         sync.Mutex
 	handlers   map[string]*registration
-	names      map[string]string // of the handlers
 	middleware []Middleware
 	ran        bool
 }
 
-// A registration is a handler as the worker runs it.
+// A registration is a handler with its options.
 type registration struct {
-	name     string
 	handler  Handler
-	run      Handler // inside the middleware
 	settings handlerSettings
-	log      *slog.Logger
 }
 
 // NewWorker returns a worker that does nothing until Run. It does no I/O; bad options come back from Run.
 func NewWorker(store Store, options WorkerOptions) *Worker {
-	return &Worker{store: protocolOf(store), options: options.withDefaults(), handlers: make(map[string]*registration), names: make(map[string]string)}
+	return &Worker{store: protocolOf(store), options: options.withDefaults(), handlers: make(map[string]*registration)}
 }
 
 // Handle registers the handler for jobs of a name. Like net/http it panics on a nil handler, a bad or repeated name, and
@@ -115,7 +112,7 @@ func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) 
 	if w.handlers[name] != nil {
 		panic(fmt.Sprintf("chime: Handle %q: there is a handler for this name", name))
 	}
-	r := &registration{name: name, handler: handler, log: w.options.Logger}
+	r := &registration{handler: handler}
 	for _, option := range options {
 		if option == nil {
 			panic(fmt.Sprintf("chime: Handle %q: an option is nil", name))
@@ -125,7 +122,7 @@ func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) 
 	if err := errors.Join(r.settings.problems...); err != nil {
 		panic(fmt.Sprintf("chime: Handle %q: %v", name, err))
 	}
-	w.handlers[name], w.names[name] = r, name
+	w.handlers[name] = r
 }
 
 // Use puts middleware around every handler, also around those registered before. The first is the outermost. It panics
@@ -142,23 +139,26 @@ func (w *Worker) Use(middleware ...Middleware) {
 	w.middleware = append(w.middleware, middleware...)
 }
 
-// Run takes and runs jobs until ctx ends and the running handlers have returned. It waits for a store that is down and
-// tells so. It returns nil after a clean drain, an error that wraps ErrDrainTimeout when handlers were cut off, and never
+// Run takes and runs jobs until ctx ends and the running handlers have returned. It waits for a store that does not answer, and
+// logs that. It returns nil after a clean drain, an error that wraps ErrDrainTimeout when handlers were cut off, and never
 // ctx.Err(). A worker runs once.
 func (w *Worker) Run(ctx context.Context) error {
-	if err := w.begin(); err != nil {
+	config, err := w.begin()
+	if err != nil {
 		return err
 	}
-	t := newTaker(w)
-	if err := t.prepare(ctx); err != nil || ctx.Err() != nil {
-		return err
+	drained, err := work.Run(ctx, w.store, config)
+	if err != nil {
+		return fmt.Errorf("chime: worker: %w", err)
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var announcing sync.WaitGroup
-	announcing.Go(func() { newAnnouncer(w).run(ctx) })
-	defer announcing.Wait()
-	return t.run(ctx)
+	var errs []error
+	if len(drained.CutOff) > 0 {
+		errs = append(errs, &DrainTimeoutError{IDs: drained.CutOff})
+	}
+	if drained.Unsettled > 0 {
+		errs = append(errs, fmt.Errorf("chime: worker: the store did not take the outcomes of %d jobs: they run again once their session has lapsed", drained.Unsettled))
+	}
+	return errors.Join(errs...)
 }
 
 // validate returns everything that is wrong with the worker's options.
@@ -180,21 +180,48 @@ func (w *Worker) runs() bool {
 	return w.ran
 }
 
-func (w *Worker) begin() error {
+// begin marks the worker as running and returns what it works on.
+func (w *Worker) begin() (*work.Config, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ran {
-		return errors.New("chime: worker: Run was called twice")
+		return nil, errors.New("chime: worker: Run was called twice")
 	}
 	w.ran = true
 	if err := w.validate(); err != nil {
-		return err
+		return nil, err
 	}
-	for _, r := range w.handlers {
-		r.run = r.handler
+	config := &work.Config{
+		Queues: w.options.Queues, Handlers: make(map[string]*work.Handler, len(w.handlers)), Concurrency: w.options.Concurrency,
+		SessionTTL: w.options.SessionTTL, DrainTimeout: w.options.DrainTimeout, MaxCrashes: w.options.MaxCrashes,
+		MaxAttempts: DefaultMaxAttempts, Timeout: DefaultTimeout, Log: w.options.Logger,
+		Outcome: outcomeOf, Panic: newPanicError, StackOf: stackOf,
+	}
+	for name, r := range w.handlers {
+		run := r.handler
 		for i := len(w.middleware) - 1; i >= 0; i-- {
-			r.run = w.middleware[i](r.run)
+			run = w.middleware[i](run)
 		}
+		config.Handlers[name] = &work.Handler{
+			Name: name, Timeout: r.settings.timeout, Backoff: r.settings.backoff,
+			Run: func(ctx context.Context, job *work.Job) error { return run(ctx, (*Job)(job)) },
+		}
+	}
+	return config, nil
+}
+
+// outcomeOf is OutcomeOf for the engine.
+func outcomeOf(err error) work.Outcome {
+	o := OutcomeOf(err)
+	return work.Outcome{Action: work.Action(o.Action), Delay: o.Delay, Delayed: o.Delayed, Err: o.Err}
+}
+
+func newPanicError(value any, stack []byte) error { return &PanicError{Value: value, Stack: stack} }
+
+// stackOf returns the stack in a PanicError; nil: there is none in err.
+func stackOf(err error) []byte {
+	if panicked := (*PanicError)(nil); errors.As(err, &panicked) {
+		return panicked.Stack
 	}
 	return nil
 }

@@ -343,7 +343,7 @@ func TestAnIdleWorkerDoesNotPoll(t *testing.T) {
 		w.Handle("work", func(context.Context, *Job) error { ran = time.Now(); return nil })
 		stop := working(t, w)
 		pass(10 * time.Minute)
-		if works, looks := store.count("work"), store.count("look"); works != 3 || looks > 3*61 || looks < 3*49 {
+		if works, looks := store.count("work"), store.count("poll"); works != 3 || looks > 3*61 || looks < 3*49 {
 			t.Errorf("in ten idle minutes %d calls and %d looks on 3 partitions, want 3 calls and 50 to 60 looks on each", works, looks)
 		}
 		store.add("default", job("work"), "a1")

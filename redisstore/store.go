@@ -118,3 +118,17 @@ func (o Options) validate(client redis.UniversalClient) error {
 	}
 	return nil
 }
+
+// Server says, for a log, what the store is on.
+func (s *store) Server() string {
+	var addresses []string
+	switch c := s.client.(type) {
+	case *redis.Client:
+		addresses = []string{fmt.Sprintf("%s/%d", c.Options().Addr, c.Options().DB)}
+	case *redis.ClusterClient:
+		addresses = c.Options().Addrs
+	default:
+		addresses = []string{fmt.Sprintf("%T", c)}
+	}
+	return fmt.Sprintf("redis %s, namespace %s", strings.Join(addresses, " "), s.options.Namespace)
+}

@@ -18,6 +18,9 @@ type Store interface {
 	// keys under its names and no newer layout. Waiting does not cure an error that wraps ErrUnfit.
 	Check(ctx context.Context) error
 
+	// Server says, for a log, what the store is on: an address, never a password.
+	Server() string
+
 	// Listen opens the listener of a role. It returns at once; the listener connects again by itself until it is closed.
 	Listen(name string) Listener
 }

@@ -3,6 +3,7 @@ package schedule
 import (
 	"fmt"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -61,6 +62,21 @@ func (c *Plans) Of(name string, text []byte) (*Plan, error) {
 	c.byName[name] = p
 	c.bytes += len(text)
 	return p, nil
+}
+
+// Next works out what follows each of the owed schedules. failed is called for those that cannot be computed here.
+func (c *Plans) Next(owed []protocol.Owed, failed func(o *protocol.Owed, err error)) []protocol.Placement {
+	placements := make([]protocol.Placement, 0, len(owed))
+	for i := range owed {
+		o := &owed[i]
+		p, err := c.Of(o.Name, o.Definition)
+		if err != nil {
+			failed(o, err)
+			continue
+		}
+		placements = append(placements, p.Next(*o))
+	}
+	return placements
 }
 
 func (c *Plans) forget(name string) {

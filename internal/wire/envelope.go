@@ -107,25 +107,28 @@ func (e *Envelope) appendTo(b []byte) []byte {
 	return b
 }
 
-// bodies is memory in which bodies lie one behind the other, to be used again when the store has them all.
-type Bodies struct{ B []byte }
+// Bodies is memory in which bodies lie one behind the other, to be used again when the store has them all.
+type Bodies struct{ b []byte }
 
-// add returns the body of an envelope whose texts are printable. Appending to it changes no other.
+// Add returns the body of an envelope whose texts are printable. Appending to it changes no other body.
 func (m *Bodies) Add(e *Envelope) []byte {
-	if need := e.room(); need > cap(m.B)-len(m.B) { // those made so far keep what they lie in
-		m.B = make([]byte, 0, max(need, min(2*cap(m.B), protocol.MaxBytes)))
+	if need := e.room(); need > cap(m.b)-len(m.b) { // bodies made so far keep the memory they lie in
+		m.b = make([]byte, 0, max(need, min(2*cap(m.b), protocol.MaxBytes)))
 	}
-	from := len(m.B)
-	m.B = e.appendTo(m.B)
-	return m.B[from:len(m.B):len(m.B)]
+	from := len(m.b)
+	m.b = e.appendTo(m.b)
+	return m.b[from:len(m.b):len(m.b)]
 }
 
-// reuse forgets the bodies and keeps at most so many bytes of memory.
+// Reset forgets the bodies and keeps at most so many bytes of memory for others.
 func (m *Bodies) Reset(most int) {
-	if m.B = m.B[:0]; cap(m.B) > most {
-		m.B = nil
+	if m.b = m.b[:0]; cap(m.b) > most {
+		m.b = nil
 	}
 }
+
+// Forget leaves the memory to whoever still reads it.
+func (m *Bodies) Forget() { m.b = nil }
 
 // decodeEnvelope reads a body, which may be anything. The payload shares its memory. A name that is none becomes noName;
 // elements behind the known ones are ignored. Any error but errNewerVersion is for good.

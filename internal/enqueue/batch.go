@@ -1,0 +1,191 @@
+package enqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
+)
+
+// Jobs are many jobs to enqueue together.
+type Jobs struct {
+	Len int
+	// Job sets what is asked of job i. It is called once for each, in order; the memory is used again for the next.
+	Job func(i int, job *Job)
+	// Receipt is where what became of job i is written.
+	Receipt func(i int) *Receipt
+	// Refuse says what is wrong with job i, in the caller's words.
+	Refuse func(i int, err error) error
+}
+
+// Many enqueues jobs in as few calls as that takes. If anything is wrong with any of them, none is sent, and the error says what
+// is wrong with each.
+func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
+	b := spareBatches.Get().(*batch)
+	if err := b.fill(e, jobs); err != nil {
+		b.reuse()
+		return err
+	}
+	shares, err := b.split(ctx, e.counts)
+	if err != nil {
+		b.reuse()
+		return fmt.Errorf("chime: enqueue %d items: %w", jobs.Len, err)
+	}
+	err = e.sendShares(ctx, shares, jobs.Receipt)
+	if err == nil { // else a call may still be under way, or read by whoever has not answered it
+		b.reuse()
+	}
+	return err
+}
+
+// A batch is the checked items of one call of Many. Its memory is used again once the store has them all.
+type batch struct {
+	items  []protocol.EnqueueItem
+	queues []string // of the items; empty: all go to queue
+	queue  string
+	room   wire.Bodies
+}
+
+const (
+	maxSpareItems  = 4096
+	maxSpareBodies = protocol.MaxBytes
+)
+
+var spareBatches = sync.Pool{New: func() any { return new(batch) }}
+
+func (b *batch) reuse() {
+	clear(b.items)
+	clear(b.queues)
+	b.items, b.queues = b.items[:0], b.queues[:0]
+	if cap(b.items) > maxSpareItems {
+		b.items, b.queues = nil, nil
+	}
+	b.room.Reset(maxSpareBodies)
+	spareBatches.Put(b)
+}
+
+// fill checks all jobs and writes the IDs of their receipts.
+func (b *batch) fill(e *Enqueuer, jobs Jobs) error {
+	b.items = slices.Grow(b.items, jobs.Len)[:jobs.Len]
+	var job Job
+	var ids idBlock
+	var bad []error
+	now := e.batcher.now()
+	for i := range b.items {
+		job = Job{Problems: job.Problems[:0]}
+		jobs.Job(i, &job)
+		if !job.Own {
+			job.ID = ids.next(len(b.items) - 1 - i)
+		}
+		err := e.item(&b.items[i], &job, now, &b.room)
+		jobs.Receipt(i).ID = b.items[i].ID
+		b.note(i, job.Queue)
+		if err != nil && e.options.Bad == nil {
+			bad = append(bad, jobs.Refuse(i, err))
+		}
+	}
+	if e.options.Bad != nil {
+		return fmt.Errorf("chime: enqueue: %w", e.options.Bad)
+	}
+	return errors.Join(bad...)
+}
+
+// note notes the queue of item i, the last one so far.
+func (b *batch) note(i int, queue string) {
+	if i == 0 {
+		b.queue = queue
+	}
+	if len(b.queues) == 0 {
+		if queue == b.queue {
+			return
+		}
+		for range i {
+			b.queues = append(b.queues, b.queue)
+		}
+	}
+	b.queues = append(b.queues, queue)
+}
+
+// A share is the part of a batch that goes to one partition; of says where each item was in the batch, nil that it has them all.
+type share struct {
+	partition protocol.Partition
+	pending   *pending
+	of        []int
+}
+
+func (s *share) index(i int) int {
+	if s.of == nil {
+		return i
+	}
+	return s.of[i]
+}
+
+// split divides the items among partitions. Usually all of them go to one.
+func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, error) {
+	if len(b.items) == 0 {
+		return nil, nil
+	}
+	if len(b.queues) == 0 {
+		n, err := counts.of(ctx, b.queue)
+		if err != nil {
+			return nil, err
+		}
+		if n == 1 {
+			all := newPending()
+			all.items = b.items
+			return []share{{partition: protocol.Partition{Queue: b.queue}, pending: all}}, nil
+		}
+	}
+	var shares []share
+	indexes := make(map[protocol.Partition]int)
+	for i := range b.items {
+		queue := b.queue
+		if len(b.queues) > 0 {
+			queue = b.queues[i]
+		}
+		n, err := counts.of(ctx, queue)
+		if err != nil {
+			return nil, err
+		}
+		partition := protocol.Partition{Queue: queue, Index: protocol.PartitionOf(b.items[i].ID, n)}
+		at, ok := indexes[partition]
+		if !ok {
+			at = len(shares)
+			indexes[partition], shares = at, append(shares, share{partition: partition, pending: newPending()})
+		}
+		s := &shares[at]
+		s.pending.items, s.of = append(s.pending.items, b.items[i]), append(s.of, i)
+	}
+	return shares, nil
+}
+
+func (e *Enqueuer) sendShares(ctx context.Context, shares []share, receipt func(int) *Receipt) error {
+	partitions := make([]protocol.Partition, len(shares))
+	items := make([]*pending, len(shares))
+	for i, s := range shares {
+		partitions[i], items[i] = s.partition, s.pending
+	}
+	e.batcher.post(partitions, items, false)
+	var failed []error
+	for i := range shares {
+		s := &shares[i]
+		err, from := e.wait(ctx, s.pending), 0
+		if err == nil {
+			err, from = s.pending.err, s.pending.failed
+			for i, existing := range s.pending.existing {
+				receipt(s.index(i)).Existing = existing
+			}
+			if err == nil {
+				continue
+			}
+		}
+		n := len(s.pending.items)
+		failed = append(failed, fmt.Errorf("chime: enqueue %d of %d items on %q, from item %d on: %w",
+			n-from, n, s.partition.Queue, s.index(from), err))
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,313 @@
+package enqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/retry"
+)
+
+// A batcher sends jobs to the store, those of concurrent callers together. A partition has one call under way at a time; what
+// arrives meanwhile goes together in the next one. The first finds no call under way and leaves at once. No goroutine runs
+// while nothing waits.
+//
+// A call whose outcome is unknown is sent again, unchanged and with its number, until it is answered or the time is up. The
+// call has a time of its own: a caller that stops waiting takes back what has not been sent, and nothing of other callers.
+type batcher struct {
+	store   protocol.Store
+	caller  string
+	timeout time.Duration
+
+	outageMu sync.Mutex
+	outage   retry.Outage
+
+	// ahead is how far the store's clock was ahead of ours at its last answer, in ns. It is an estimate, for information only.
+	ahead atomic.Int64
+
+	first atomic.Pointer[sharedDeadline] // of the first attempts of calls that begin now
+
+	mu     sync.Mutex
+	queues map[protocol.Partition]*partitionQueue
+
+	spare sync.Pool // *pending; not shared with other batchers, for tests in bubbles of fake time
+}
+
+// A sharedDeadline is a ctx that first attempts share: a timer for each would cost more than it is worth.
+type sharedDeadline struct {
+	ctx   context.Context
+	end   context.CancelFunc // never called: it ends by its deadline, and who shares it is not known
+	began time.Time
+}
+
+func newBatcher(store protocol.Store, timeout time.Duration, log *slog.Logger) *batcher {
+	return &batcher{
+		store: store, caller: NewID(), timeout: timeout, outage: retry.Outage{Log: log}, queues: make(map[protocol.Partition]*partitionQueue),
+	}
+}
+
+// single returns a pending for one item, with room for its body.
+func (b *batcher) single() *pending {
+	p, _ := b.spare.Get().(*pending)
+	if p == nil {
+		p = newPending()
+		p.items = p.one[:]
+	}
+	return p
+}
+
+// reuse takes back a single pending that is in no call: it is done, or it was not posted.
+func (b *batcher) reuse(p *pending) {
+	if p.err != nil { // whoever has not answered its call may still read its body
+		p.room.Forget()
+	}
+	p.room.Reset(maxSpareBody)
+	p.one[0], p.existing, p.sent, p.err = protocol.EnqueueItem{}, nil, 0, nil
+	b.spare.Put(p)
+}
+
+// maxSpareBody is how much memory for a body is kept with a spare pending: there are as many as there are callers at once.
+const maxSpareBody = 4 << 10
+
+// now estimates the store's clock.
+func (b *batcher) now() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }
+
+// post hands pending items over, each to its partition. A caller that does nothing but wait (its ctx never ends) makes the
+// first call itself: two switches between goroutines cost more than all other work for a single job.
+func (b *batcher) post(partitions []protocol.Partition, items []*pending, waits bool) {
+	now := time.Now()
+	var idle []*partitionQueue
+	b.mu.Lock()
+	for i, p := range items {
+		q := b.queue(partitions[i])
+		p.since = now
+		q.push(p)
+		switch {
+		case q.busy:
+		case len(idle) == 0:
+			q.busy, idle = true, q.alone[:]
+		default:
+			q.busy, idle = true, append(idle[:len(idle):len(idle)], q)
+		}
+	}
+	b.mu.Unlock()
+	switch {
+	case len(idle) == 0:
+	case waits:
+		b.sendOnce(idle, now)
+	default:
+		go b.sendAll(idle)
+	}
+}
+
+func (b *batcher) queue(partition protocol.Partition) *partitionQueue {
+	q := b.queues[partition]
+	if q == nil {
+		q = &partitionQueue{call: protocol.EnqueueCall{Partition: partition, Caller: b.caller}}
+		q.alone[0] = q
+		b.queues[partition] = q
+	}
+	return q
+}
+
+// withdraw takes back what has not been sent of a pending. It returns how many items have been sent, or may be under way.
+func (b *batcher) withdraw(p *pending) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p.queue != nil {
+		p.queue.remove(p)
+	}
+	return p.sent
+}
+
+// sendAll sends what waits in queues, which only the caller sends for, until nothing does.
+func (b *batcher) sendAll(queues []*partitionQueue) {
+	for {
+		now := time.Now()
+		queues = b.load(queues, now)
+		if len(queues) == 0 {
+			return
+		}
+		queues = b.send(queues, now)
+		if b.halfEmpty(queues) {
+			// Those who have just got their answers are about to come back with their next jobs. Yielding to them once makes one
+			// full call of two that are half full.
+			runtime.Gosched()
+		}
+	}
+}
+
+// halfEmpty reports whether less waits in each of these queues than makes a good call.
+func (b *batcher) halfEmpty(queues []*partitionQueue) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, q := range queues {
+		if q.waiting >= protocol.MaxItems/2 {
+			return false
+		}
+	}
+	return true
+}
+
+// sendOnce makes the next call of queues that only the caller sends for, and leaves what has arrived meanwhile to a goroutine.
+func (b *batcher) sendOnce(queues []*partitionQueue, now time.Time) {
+	if queues = b.load(queues, now); len(queues) > 0 {
+		queues = b.send(queues, now)
+	}
+	var more []*partitionQueue
+	b.mu.Lock()
+	for _, q := range queues {
+		if q.busy = q.head != nil; q.busy {
+			more = append(more, q)
+		}
+	}
+	b.mu.Unlock()
+	if len(more) > 0 {
+		go b.sendAll(more)
+	}
+}
+
+// load fills the next call of each queue and returns the queues that have one. The others are not the caller's any more.
+func (b *batcher) load(queues []*partitionQueue, now time.Time) []*partitionQueue {
+	loaded := queues[:0]
+	var late []*pending
+	b.mu.Lock()
+	for _, q := range queues {
+		for q.head != nil && now.Sub(q.head.since) > b.timeout {
+			p := q.head
+			q.remove(p)
+			p.err, p.failed = notSent(now.Sub(p.since), q.err), p.sent
+			late = append(late, p)
+		}
+		q.load()
+		q.busy = len(q.parts) > 0
+		if q.busy {
+			loaded = append(loaded, q)
+		}
+	}
+	b.mu.Unlock()
+	for _, p := range late {
+		p.done <- struct{}{}
+	}
+	return loaded
+}
+
+func notSent(waited time.Duration, last error) error {
+	if last == nil {
+		return fmt.Errorf("not sent: waited %v behind other calls", waited.Round(time.Millisecond))
+	}
+	return fmt.Errorf("not sent in %v: %w", waited.Round(time.Millisecond), last)
+}
+
+// send sends the calls of queues in one round trip, and those that failed again, until each has its outcome. It returns the
+// queues that the caller still sends for.
+func (b *batcher) send(queues []*partitionQueue, began time.Time) []*partitionQueue {
+	open := b.attempt(b.deadline(began), queues)
+	if len(open) == 0 {
+		return queues
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), began.Add(b.timeout))
+	defer cancel()
+	for failures := 1; ; failures++ {
+		if len(open) < len(queues) { // the others do not wait for these
+			go b.sendAll(without(queues, open))
+		}
+		if queues = open; !retry.Sleep(ctx, retry.Delay(failures)) {
+			break
+		}
+		if open = b.attempt(ctx, queues); len(open) == 0 {
+			return queues
+		}
+	}
+	for _, q := range queues {
+		q.fail(b, fmt.Errorf("outcome unknown after %v: %w", b.timeout, q.err))
+	}
+	return queues
+}
+
+// deadline returns the ctx of a first attempt that begins now: it ends after SendTimeout, or up to an eighth earlier.
+func (b *batcher) deadline(now time.Time) context.Context {
+	shared := b.first.Load()
+	if shared == nil || now.Sub(shared.began) > b.timeout/8 {
+		shared = &sharedDeadline{began: now} // others may still use the old one
+		shared.ctx, shared.end = context.WithDeadline(context.Background(), now.Add(b.timeout))
+		b.first.Store(shared)
+	}
+	return shared.ctx
+}
+
+// attempt sends the calls of queues once. It returns the queues whose calls still have no outcome.
+func (b *batcher) attempt(ctx context.Context, queues []*partitionQueue) (open []*partitionQueue) {
+	calls := queues[0].sent[:1]
+	if len(queues) > 1 {
+		calls = make([]protocol.EnqueueCall, len(queues))
+	}
+	for i, q := range queues {
+		calls[i] = q.call
+	}
+	answers := b.store.Enqueue(ctx, calls)
+	for i, q := range queues {
+		err := answerErr(answers, i)
+		switch {
+		case err == nil:
+			b.noteClock(answers[i].Now)
+			b.endOutage(q)
+			q.deliver(b, answers[i].Existing)
+		case q.refused(err):
+			q.fail(b, err)
+		default:
+			q.unknown, q.err = true, err
+			b.beginOutage(q)
+			open = append(open, q)
+		}
+	}
+	return open
+}
+
+func without(queues, open []*partitionQueue) []*partitionQueue {
+	var rest []*partitionQueue
+	for _, q := range queues {
+		if !slices.Contains(open, q) {
+			rest = append(rest, q)
+		}
+	}
+	return rest
+}
+
+// beginOutage logs that a queue is held up, endOutage that none is any more.
+func (b *batcher) beginOutage(q *partitionQueue) {
+	b.outageMu.Lock()
+	defer b.outageMu.Unlock()
+	q.logged = true
+	b.outage.Begin(q, "enqueue", q.err, time.Now())
+}
+
+func (b *batcher) endOutage(q *partitionQueue) {
+	if !q.logged {
+		return
+	}
+	b.outageMu.Lock()
+	defer b.outageMu.Unlock()
+	q.logged = false
+	b.outage.End(q, time.Now())
+}
+
+func answerErr(answers []protocol.EnqueueAnswer, i int) error {
+	if i >= len(answers) {
+		return errors.New("store gave no answer")
+	}
+	return answers[i].Err
+}
+
+func (b *batcher) noteClock(now time.Time) {
+	if !now.IsZero() {
+		b.ahead.Store(int64(time.Until(now)))
+	}
+}

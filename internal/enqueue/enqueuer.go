@@ -1,0 +1,131 @@
+// Package enqueue puts jobs on queues: it checks them, gives them IDs, and sends those of concurrent callers together.
+package enqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
+)
+
+// Options of an Enqueuer.
+type Options struct {
+	Log         *slog.Logger
+	MaxPayload  int           // bytes
+	SendTimeout time.Duration // how long a call is sent again after errors
+	Bad         error         // what is wrong with the enqueuer: every job is refused with it
+}
+
+// A Job is one job to enqueue.
+type Job struct {
+	Name        string
+	Queue       string
+	ID          string // empty: a new one
+	Own         bool   // ID is the application's
+	In          time.Duration
+	At          time.Time
+	MaxAttempts int           // 0: the worker's
+	Timeout     time.Duration // 0: the handler's
+	Args        any
+	Problems    []error // what is wrong with it already
+}
+
+// A Receipt is what became of a Job.
+type Receipt struct {
+	ID       string
+	Existing bool
+}
+
+// An Enqueuer enqueues jobs. It is safe for concurrent use.
+type Enqueuer struct {
+	options Options
+	batcher *batcher
+	counts  *partitionCounts
+}
+
+// New returns an enqueuer. It does no I/O.
+func New(store protocol.Store, options Options) *Enqueuer {
+	return &Enqueuer{
+		options: options,
+		batcher: newBatcher(store, options.SendTimeout, options.Log),
+		counts:  newPartitionCounts(store, options.SendTimeout),
+	}
+}
+
+// One enqueues one job. The receipt has its ID even with an error, unless the ID is what is wrong.
+func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err error) {
+	if !job.Own {
+		job.ID = NewID()
+	}
+	p := e.batcher.single()
+	err = e.item(&p.one[0], job, e.batcher.now(), &p.room)
+	receipt.ID = p.one[0].ID
+	if err != nil {
+		e.batcher.reuse(p)
+		return receipt, err
+	}
+	receipt.Existing, err = e.send(ctx, job.Queue, p)
+	return receipt, err
+}
+
+func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing bool, err error) {
+	n, err := e.counts.of(ctx, queue)
+	if err != nil {
+		e.batcher.reuse(p)
+		return false, err
+	}
+	partition := [1]protocol.Partition{{Queue: queue, Index: protocol.PartitionOf(p.one[0].ID, n)}}
+	e.batcher.post(partition[:], []*pending{p}, ctx.Done() == nil)
+	if err := e.wait(ctx, p); err != nil {
+		return false, err // p may still be in a call: it is not used again
+	}
+	existing, err = p.existing != nil, p.err
+	e.batcher.reuse(p)
+	return existing, err
+}
+
+// wait returns nil when p is done.
+func (e *Enqueuer) wait(ctx context.Context, p *pending) error {
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+	}
+	if e.batcher.withdraw(p) == 0 {
+		return fmt.Errorf("not sent: %w", ctx.Err())
+	}
+	return fmt.Errorf("outcome unknown: %w", ctx.Err())
+}
+
+// item checks a job and makes its body in room. The item has its ID even with an error, unless the ID is what is wrong.
+func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, room *wire.Bodies) error {
+	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, In: job.In, At: job.At}
+	if job.Own && protocol.CheckName("ID", job.ID) != nil {
+		item.ID = ""
+	}
+	if e.options.Bad != nil {
+		job.Problems = []error{e.options.Bad}
+		return e.options.Bad
+	}
+	if err := protocol.CheckName("job name", job.Name); err != nil {
+		job.Problems = append(job.Problems, err)
+	}
+	payload, buf, err := wire.EncodeTo(job.Args, e.options.MaxPayload)
+	if err != nil {
+		job.Problems = append(job.Problems, fmt.Errorf("args: %w", err))
+		return errors.Join(job.Problems...)
+	}
+	planned := job.At
+	if planned.IsZero() {
+		planned = now.Add(job.In)
+	}
+	item.Body = room.Add(&wire.Envelope{Name: job.Name, Payload: payload, Planned: planned, MaxAttempts: job.MaxAttempts, Timeout: job.Timeout})
+	if buf != nil {
+		buf.Release()
+	}
+	return errors.Join(job.Problems...)
+}

@@ -1,0 +1,147 @@
+package enqueue
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// A partitionQueue is what waits to be sent to one partition, and the call that is under way to it.
+type partitionQueue struct {
+	// Guarded by batcher.mu.
+	busy       bool // a goroutine sends for it
+	head, tail *pending
+	waiting    int // of pending in the list
+
+	// The goroutine's that sends for it.
+	call    protocol.EnqueueCall
+	parts   []part
+	unknown bool  // the call under way may have been carried out
+	err     error // of the last attempt
+	logged  bool  // its outage was
+	// Memory for sending it without others.
+	alone [1]*partitionQueue
+	sent  [1]protocol.EnqueueCall
+}
+
+// part is what a call has of one pending: its items [from:to].
+type part struct {
+	pending  *pending
+	from, to int
+}
+
+// load fills the next call with up to MaxItems items and about MaxBytes of bodies. A pending with items left goes to the end of
+// the list, so that a large one does not hold up small ones.
+func (q *partitionQueue) load() {
+	items, parts, size := q.call.Items[:0], q.parts[:0], 0
+	for last := q.tail; q.head != nil && len(items) < protocol.MaxItems; {
+		p := q.head
+		from := p.sent
+		for p.sent < len(p.items) && len(items) < protocol.MaxItems {
+			body := len(p.items[p.sent].Body)
+			if size+body > protocol.MaxBytes && len(items) > 0 {
+				break
+			}
+			size += body
+			items = append(items, p.items[p.sent])
+			p.sent++
+		}
+		if p.sent == from {
+			break
+		}
+		parts = append(parts, part{p, from, p.sent})
+		q.remove(p)
+		if p.sent < len(p.items) {
+			q.push(p)
+		}
+		if p == last {
+			break
+		}
+	}
+	q.call.Items, q.parts = items, parts
+	if len(parts) > 0 {
+		q.call.Number++
+		q.unknown, q.err = false, nil
+	}
+}
+
+// refused reports whether the store has certainly not carried the call out, and will not if it is sent again.
+func (q *partitionQueue) refused(err error) bool {
+	return !q.unknown && (errors.Is(err, protocol.ErrStoreFull) || errors.Is(err, protocol.ErrUnfit))
+}
+
+// deliver wakes the callers whose last item was in the call.
+func (q *partitionQueue) deliver(b *batcher, existing []bool) {
+	at := 0
+	for _, part := range q.parts {
+		n := part.to - part.from
+		if at+n <= len(existing) && slices.Contains(existing[at:at+n], true) {
+			part.pending.exist(part.from, existing[at:at+n])
+		}
+		at += n
+		if part.to == len(part.pending.items) {
+			part.pending.done <- struct{}{}
+			continue
+		}
+		b.mu.Lock()
+		part.pending.since = time.Now() // it moves on: its wait begins anew
+		b.mu.Unlock()
+	}
+	q.clear()
+}
+
+// fail wakes the callers who had items in the call, with an error. What they have left is not sent.
+func (q *partitionQueue) fail(b *batcher, err error) {
+	q.err = err
+	for _, part := range q.parts {
+		p := part.pending
+		if part.to < len(p.items) {
+			b.mu.Lock()
+			withdrawn := p.queue == nil
+			if !withdrawn {
+				q.remove(p)
+			}
+			b.mu.Unlock()
+			if withdrawn {
+				continue
+			}
+		}
+		p.err, p.failed = err, part.from
+		p.done <- struct{}{}
+	}
+	q.clear()
+}
+
+// clear releases what the call held.
+func (q *partitionQueue) clear() {
+	clear(q.call.Items)
+	clear(q.parts)
+}
+
+func (q *partitionQueue) push(p *pending) {
+	p.queue, p.prev, p.next = q, q.tail, nil
+	if q.tail == nil {
+		q.head = p
+	} else {
+		q.tail.next = p
+	}
+	q.tail = p
+	q.waiting++
+}
+
+func (q *partitionQueue) remove(p *pending) {
+	if p.prev == nil {
+		q.head = p.next
+	} else {
+		p.prev.next = p.next
+	}
+	if p.next == nil {
+		q.tail = p.prev
+	} else {
+		p.next.prev = p.prev
+	}
+	p.queue, p.prev, p.next = nil, nil, nil
+	q.waiting--
+}

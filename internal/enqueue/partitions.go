@@ -1,0 +1,75 @@
+package enqueue
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/retry"
+)
+
+// partitionCounts knows how many partitions each queue has. The number never changes, so the store is asked once a queue, on
+// behalf of all callers that want to know. Before the first question the store is checked.
+type partitionCounts struct {
+	store   protocol.Store
+	timeout time.Duration
+	fit     *retry.FitCheck
+	asking  singleflight.Group
+
+	mu    sync.RWMutex
+	known map[string]int
+}
+
+func newPartitionCounts(store protocol.Store, timeout time.Duration) *partitionCounts {
+	return &partitionCounts{
+		store: store, timeout: timeout, known: make(map[string]int),
+		fit: retry.NewFitCheck(store, timeout/4), // the rest of the time is left for the question
+	}
+}
+
+// of returns the number of a queue's partitions.
+func (c *partitionCounts) of(ctx context.Context, queue string) (int, error) {
+	c.mu.RLock()
+	n := c.known[queue]
+	c.mu.RUnlock()
+	if ctx.Err() != nil {
+		return 0, fmt.Errorf("not sent: %w", ctx.Err())
+	}
+	if n > 0 {
+		return n, nil
+	}
+	select {
+	case answer := <-c.asking.DoChan(queue, func() (any, error) { return c.ask(queue) }):
+		if answer.Err != nil {
+			return 0, fmt.Errorf("not sent: %w", answer.Err)
+		}
+		return answer.Val.(int), nil
+	case <-ctx.Done():
+		return 0, fmt.Errorf("not sent: %w", ctx.Err())
+	}
+}
+
+// ask asks the store until it answers or the time is up.
+func (c *partitionCounts) ask(queue string) (n int, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+	defer cancel()
+	err = retry.Until(ctx, nil, "partitions", func(ctx context.Context) error {
+		if err := c.fit.Check(ctx); err != nil {
+			return err
+		}
+		if n, err = c.store.Partitions(ctx, queue); err == nil && n < 1 {
+			err = fmt.Errorf("store says that queue %q has %d partitions", queue, n)
+		}
+		return err
+	}, protocol.ErrStoreFull)
+	if err == nil {
+		c.mu.Lock()
+		c.known[queue] = n
+		c.mu.Unlock()
+	}
+	return n, err
+}

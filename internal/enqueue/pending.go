@@ -1,0 +1,37 @@
+package enqueue
+
+import (
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
+)
+
+// pending is what one caller wants enqueued on one partition, until the store has it.
+type pending struct {
+	items    []protocol.EnqueueItem
+	existing []bool        // nil: none was there before
+	done     chan struct{} // receives one value; has room for it
+	// Set when done: items from failed on were not enqueued, or may not have been.
+	err    error
+	failed int
+
+	// Guarded by batcher.mu.
+	queue      *partitionQueue // that it waits in; nil: none
+	prev, next *pending
+	sent       int // items handed to calls
+	since      time.Time
+
+	one  [1]protocol.EnqueueItem
+	room wire.Bodies // for the body of one
+}
+
+func newPending() *pending { return &pending{done: make(chan struct{}, 1)} }
+
+// exist notes which of the items from an index on were there before.
+func (p *pending) exist(from int, existing []bool) {
+	if p.existing == nil {
+		p.existing = make([]bool, len(p.items))
+	}
+	copy(p.existing[from:], existing)
+}

@@ -1,0 +1,66 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+var errLost = errors.New("connection lost")
+
+type checkStore struct {
+	protocol.Store
+	check func() error
+}
+
+func (s checkStore) Check(context.Context) error { return s.check() }
+
+func TestAStoreIsWaitedForAndThatIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logged strings.Builder
+		logger := slog.New(slog.NewTextHandler(&logged, nil))
+		up := time.Now().Add(5 * time.Minute)
+		checks := 0
+		store := checkStore{check: func() error {
+			if checks++; time.Now().Before(up) {
+				return errLost
+			}
+			return nil
+		}}
+		if err := WaitFit(t.Context(), store, &Outage{Log: logger}); err != nil {
+			t.Error(err)
+		}
+		if late := time.Since(up); late < 0 || late > maxDelay || checks > 200 {
+			t.Errorf("noticed after %v and %d checks", late, checks)
+		}
+		if n := strings.Count(logged.String(), "WARN"); n < 4 || n > 7 || strings.Count(logged.String(), "INFO") != 1 || !strings.Contains(logged.String(), "event=store.trouble action=check") {
+			t.Errorf("logged:\n%s", logged.String())
+		}
+	})
+}
+
+func TestAnUnfitStoreIsNotWaitedFor(t *testing.T) {
+	store := checkStore{check: func() error { return fmt.Errorf("too old: %w", protocol.ErrUnfit) }}
+	if err := WaitFit(t.Context(), store, nil); !errors.Is(err, protocol.ErrUnfit) {
+		t.Errorf("got %v, want %v", err, protocol.ErrUnfit)
+	}
+}
+
+func TestWaitingForAStoreEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		store := checkStore{check: func() error { return errLost }}
+		if err := WaitFit(ctx, store, nil); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errLost) || time.Since(start) != time.Minute {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
+}

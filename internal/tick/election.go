@@ -1,0 +1,64 @@
+package tick
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/retry"
+)
+
+// An election is one candidate's part in choosing the leader. Leading only speeds things up, so a candidate that was stopped for
+// a while and still believes that it leads does no harm.
+type election struct {
+	store protocol.LeaderStore
+	id    string
+	ttl   time.Duration
+	log   *slog.Logger
+
+	term  int64     // of the lease held; 0: none
+	until time.Time // when the lease held lapses
+	asked bool      // the store may hold a lease of ours: the last answer said so, or was lost
+	epoch string    // of the store, as the last answer said
+}
+
+// leading reports whether the lease is held for certain: no answer has come since, and its end has not come either.
+func (e *election) leading() bool { return e.term > 0 && !retry.Reached(e.until, time.Now()) }
+
+// run takes or keeps the lease and returns when to ask again: a leader well before its lease ends, a candidate when the
+// leader's lease does.
+func (e *election) run(ctx context.Context) (again time.Duration, err error) {
+	began := time.Now()
+	e.asked = true
+	answer, err := e.store.Lead(ctx, e.id, e.ttl)
+	if err != nil {
+		return 0, err
+	}
+	if answer.Epoch != "" {
+		e.epoch = answer.Epoch
+	}
+	e.asked = answer.Leading
+	if !answer.Leading {
+		if e.term > 0 {
+			e.log.Info("chime: no longer the leader", "event", "leader.lost", "leader", answer.Leader, "term", answer.Term)
+		}
+		e.term = 0
+		return answer.Left + rand.N(e.ttl/20+1), nil
+	}
+	if e.term != answer.Term {
+		e.log.Info("chime: leading", "event", "leader.elected", "leader", e.id, "term", answer.Term)
+	}
+	e.term, e.until = answer.Term, began.Add(e.ttl)
+	return e.ttl * 3 / 4, nil
+}
+
+// resign hands the lease back, also one that may have been given in an answer that was lost.
+func (e *election) resign(ctx context.Context) error {
+	if !e.asked {
+		return nil
+	}
+	e.term, e.asked = 0, false
+	return e.store.Resign(ctx, e.id)
+}

@@ -1,0 +1,62 @@
+package tick
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/retry"
+	"github.com/chimejobs/chime/internal/schedule"
+)
+
+// logLateAfter is how long a schedule is owed its next occurrence until that is logged. Any ticker places it earlier.
+const logLateAfter = time.Minute
+
+// A placer works out the next occurrences of schedules and places them.
+type placer struct {
+	store  protocol.ScheduleStore
+	log    *slog.Logger
+	plans  schedule.Plans
+	logged retry.LogLimiter
+}
+
+// place places what is owed and returns how many schedules are owed no more. What cannot be computed here is logged and
+// postponed, so that it does not hold up the others.
+func (p *placer) place(ctx context.Context, owed []protocol.Owed) (settled int, failed error) {
+	placements := p.plans.Next(owed, func(o *protocol.Owed, err error) {
+		if p.logged.Allow(o.Name, time.Now()) {
+			p.log.Error("chime: cannot compute the next occurrence of a schedule, trying again in a minute", "event", "schedule.uncomputable",
+				"schedule", o.Name, "queue", o.Partition.Queue, "error", err)
+		}
+		if err := p.store.Postpone(ctx, *o); err != nil {
+			failed = err
+			return
+		}
+		settled++
+	})
+	if len(placements) == 0 {
+		return settled, failed
+	}
+	for i, answer := range p.store.Place(ctx, placements) {
+		if answer.Err != nil {
+			failed = answer.Err
+			continue
+		}
+		settled++
+		if answer.Completed {
+			p.log.Info("chime: schedule completed", "event", "schedule.completed", "schedule", placements[i].Name, "queue", placements[i].Partition.Queue)
+		}
+	}
+	return settled, failed
+}
+
+// logLate warns, once a minute, of a schedule that has been waiting for longer than any ticker should let it.
+func (p *placer) logLate(owed []protocol.Owed) {
+	for i := range owed {
+		if late := owed[i].Now.Sub(owed[i].Since); late > logLateAfter && p.logged.Allow("\x00late", time.Now()) {
+			p.log.Warn("chime: a schedule was not placed in time", "event", "schedule.unplaced",
+				"schedule", owed[i].Name, "queue", owed[i].Partition.Queue, "late_ms", late.Milliseconds())
+		}
+	}
+}

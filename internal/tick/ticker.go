@@ -1,0 +1,324 @@
+// Package tick is what a Scheduler runs: it elects a leader, writes the program's declarations, and places the occurrences that no
+// worker has placed.
+package tick
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/reap"
+	"github.com/chimejobs/chime/internal/retry"
+	"github.com/chimejobs/chime/internal/schedule"
+)
+
+const (
+	leaderTick    = 4 * time.Second  // between the leader's searches for schedules that nobody placed
+	leaderPoll    = 10 * time.Second // between its polls for lapsed sessions
+	queuesEvery   = 30 * time.Second // between its reads of the registry of queues
+	sweepEvery    = 5 * time.Minute  // between two rounds of sweeping
+	sweepAgain    = time.Minute      // after a round that left something
+	maxSweepSteps = 20               // of a partition in a round
+	maxPlaceTurns = 20               // searches in a row before other duties have their turn
+	warnAfter     = 10 * time.Second // from the start until schedules without a worker are logged
+	warnEvery     = 2 * time.Minute
+	resignTimeout = 5 * time.Second // how long the end of Run waits for the store
+	maxNap        = time.Second     // timers stand still while a machine sleeps
+)
+
+// Options of a Ticker.
+type Options struct {
+	Log        *slog.Logger
+	LeaderTTL  time.Duration
+	SafetyTick time.Duration // about so often a ticker that does not lead searches for schedules that nobody placed
+	SessionTTL time.Duration // of sessions that are reaped
+	Declared   []protocol.Declaration
+	Removed    []string // names of schedules to delete
+}
+
+// A Ticker is the loop of a scheduler. It writes the declarations, and then searches again and again for what no worker has
+// placed: every four seconds while it leads, about every SafetyTick while it does not. What it does twice, or two tickers do at
+// the same time, takes effect once because of the store's compares; so it does not matter whether it still leads when it does it.
+type Ticker struct {
+	store      protocol.Store
+	options    Options
+	log        *slog.Logger
+	election   election
+	reconciler reconciler
+	placer     placer
+	reaper     *reap.Reaper
+	outage     retry.Outage
+
+	partitions []protocol.Partition
+	listed     time.Time // when these were read
+	scheduled  bool      // there are schedules, or were: before, nothing is owed
+	needed     []protocol.Handled
+	warned     map[protocol.Handled]bool
+
+	declaring, leading, placing, polling, sweeping, warning retry.Duty
+}
+
+// New returns a ticker. It does no I/O.
+func New(store protocol.Store, options Options) *Ticker {
+	t := &Ticker{
+		store: store, options: options, log: options.Log,
+		election:   election{store: store, id: rand.Text(), ttl: options.LeaderTTL, log: options.Log},
+		reconciler: reconciler{store: store, log: options.Log, declared: options.Declared, removed: options.Removed},
+		placer:     placer{store: store, log: options.Log},
+		reaper:     reap.New(store, options.SessionTTL, options.Log),
+		outage:     retry.Outage{Log: options.Log},
+		needed:     jobsOf(options.Declared),
+		scheduled:  len(options.Declared) > 0,
+	}
+	t.reconciler.begin()
+	t.declaring = retry.Duty{Action: "declare", Do: t.declare}
+	t.leading = retry.Duty{Action: "lead", Do: t.lead}
+	t.placing = retry.Duty{Action: "place", Do: t.placeOwed}
+	t.polling = retry.Duty{Action: "poll", Do: t.poll}
+	t.sweeping = retry.Duty{Action: "sweep", Do: t.sweep}
+	t.warning = retry.Duty{Action: "look for handlers", Do: t.warn, Next: time.Now().Add(warnAfter)}
+	return t
+}
+
+// jobsOf lists the jobs that schedules make, each once.
+func jobsOf(declared []protocol.Declaration) []protocol.Handled {
+	seen := map[protocol.Handled]bool{}
+	var all []protocol.Handled
+	for _, d := range declared {
+		h := protocol.Handled{Queue: d.Queue, Name: schedule.JobNameOf(d.Body)}
+		if !seen[h] {
+			seen[h] = true
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// Run waits until the store can be trusted with jobs, and then works until ctx ends; it hands the lease back. Its error is one
+// that waiting does not cure.
+func (t *Ticker) Run(ctx context.Context) error {
+	if err := retry.WaitFit(ctx, t.store, &t.outage); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	t.loop(ctx)
+	return nil
+}
+
+func (t *Ticker) loop(ctx context.Context) {
+	listener := t.store.Listen(t.election.id)
+	defer listener.Close()
+	ctx, stop := context.WithCancel(ctx)
+	var reaping sync.WaitGroup
+	reaping.Go(func() { t.reaper.Run(ctx) })
+	defer reaping.Wait()
+	defer stop()
+	defer t.resign()
+
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case signal := <-listener.Signals():
+			if !signal.Elect && !signal.Connected {
+				continue
+			}
+			t.leading.Now()
+			if signal.Connected { // the store was away, or this is the beginning
+				t.placing.Now()
+				t.declaring.Retry()
+			}
+		case <-timer.C:
+		}
+		timer.Reset(t.turn(ctx))
+	}
+}
+
+// resign hands the lease back, so that another scheduler leads at once.
+func (t *Ticker) resign() {
+	ctx, cancel := context.WithTimeout(context.Background(), resignTimeout)
+	defer cancel()
+	if err := t.election.resign(ctx); err != nil {
+		t.log.Warn("chime: could not hand the lease back; it lapses by itself", "event", "leader.handover_failed",
+			"after_ms", t.options.LeaderTTL.Milliseconds(), "error", err)
+	}
+}
+
+// turn does what is to be done now and returns how long to wait.
+func (t *Ticker) turn(ctx context.Context) time.Duration {
+	duties := []*retry.Duty{&t.declaring, &t.leading, &t.placing, &t.polling, &t.sweeping, &t.warning}
+	for _, d := range duties {
+		d.Turn(ctx, &t.outage)
+	}
+	wait := maxNap
+	for _, d := range duties {
+		wait = min(wait, time.Until(d.Next))
+	}
+	return max(wait, 0)
+}
+
+// pace is how long to wait between two searches: the leader so long, others about a safety tick.
+func (t *Ticker) pace(leader time.Duration) time.Duration {
+	if t.election.leading() {
+		return leader
+	}
+	return t.options.SafetyTick/2 + mathrand.N(t.options.SafetyTick)
+}
+
+// declare writes some more of what the program declared and places the first occurrences.
+func (t *Ticker) declare(ctx context.Context) (time.Duration, error) {
+	var failed error
+	more, err := t.reconciler.step(ctx, func(owed []protocol.Owed) {
+		if _, problem := t.placer.place(ctx, owed); problem != nil {
+			failed = problem
+		}
+	})
+	if err == nil && failed != nil {
+		t.placing.Now() // its turn places what is owed now
+	}
+	if more {
+		return 0, err
+	}
+	return retry.Never, err
+}
+
+// lead takes the lease or keeps it. A ticker that begins to lead searches everything at once. A store of another epoch has lost
+// the schedules: they are declared again.
+func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
+	led, epoch := t.election.leading(), t.election.epoch
+	again, err := t.election.run(ctx)
+	if !led && t.election.leading() {
+		t.placing.Now()
+		t.polling.Now()
+		t.sweeping.Now()
+	}
+	if epoch != "" && epoch != t.election.epoch {
+		t.log.Warn("chime: the store has lost what it held: declaring the schedules again", "event", "store.emptied")
+		t.partitions = nil
+		t.reconciler.begin()
+		t.declaring.Now()
+	}
+	return again, err
+}
+
+// placeOwed places what has been owed for a second, until nothing is.
+func (t *Ticker) placeOwed(ctx context.Context) (time.Duration, error) {
+	if !t.election.leading() || t.scheduled && t.partitions == nil {
+		if err := t.readQueues(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if !t.scheduled {
+		return t.pace(leaderPoll), nil
+	}
+	for range maxPlaceTurns {
+		owed, err := t.store.Owed(ctx, t.partitions)
+		t.placer.logLate(owed)
+		settled, failed := t.placer.place(ctx, owed)
+		if err == nil {
+			err = failed
+		}
+		if err != nil || settled == 0 {
+			return t.pace(leaderTick), err
+		}
+	}
+	return 0, nil
+}
+
+func (t *Ticker) readQueues(ctx context.Context) error {
+	queues, err := t.store.Queues(ctx)
+	if err != nil {
+		return err
+	}
+	if !t.scheduled {
+		names, next, err := t.store.Names(ctx, "")
+		if err != nil {
+			return err
+		}
+		if t.scheduled = len(names) > 0 || next != ""; t.scheduled {
+			t.placing.Now()
+		}
+	}
+	t.partitions, t.listed = t.partitions[:0], time.Now()
+	for queue, partitions := range queues {
+		for i := range partitions {
+			t.partitions = append(t.partitions, protocol.Partition{Queue: queue, Index: i})
+		}
+	}
+	return nil
+}
+
+// poll finds lapsed sessions and new queues.
+func (t *Ticker) poll(ctx context.Context) (time.Duration, error) {
+	if !t.scheduled || t.partitions == nil || retry.Reached(t.listed.Add(queuesEvery), time.Now()) {
+		if err := t.readQueues(ctx); err != nil {
+			return 0, err
+		}
+	}
+	calls := make([]protocol.PollCall, len(t.partitions))
+	for i, partition := range t.partitions {
+		calls[i] = protocol.PollCall{Partition: partition, Worker: t.election.id, Lapses: true}
+	}
+	var failed error
+	for i, answer := range t.store.Poll(ctx, calls) {
+		if answer.Err != nil {
+			failed = answer.Err
+			continue
+		}
+		t.reaper.Note(calls[i].Partition, answer.Lapsed, time.Now())
+	}
+	return t.pace(leaderPoll), failed
+}
+
+// warn logs, once each, declared schedules whose job no live worker handles. It begins ten seconds after the start, to give the
+// workers time to come up.
+func (t *Ticker) warn(ctx context.Context) (time.Duration, error) {
+	if len(t.needed) == 0 {
+		return retry.Never, nil
+	}
+	missing, err := t.store.Unhandled(ctx, t.needed)
+	if err != nil {
+		return 0, err
+	}
+	unhandled := make(map[protocol.Handled]bool, len(missing))
+	for _, h := range missing {
+		unhandled[h] = true
+		if !t.warned[h] {
+			t.log.Warn("chime: no live worker handles the job of a schedule", "event", "schedule.unhandled", "job", h.Name, "queue", h.Queue)
+		}
+	}
+	t.warned = unhandled
+	return warnEvery, nil
+}
+
+// sweep removes what is old, a little of each partition at a time. Only the leader does.
+func (t *Ticker) sweep(ctx context.Context) (time.Duration, error) {
+	if !t.election.leading() {
+		return retry.Never, nil
+	}
+	var failed error
+	left := false
+	for _, partition := range slices.Clone(t.partitions) {
+		more := true
+		for step := 0; more && step < maxSweepSteps; step++ {
+			var err error
+			if more, err = t.store.Sweep(ctx, partition); err != nil {
+				failed, more = err, false
+			}
+		}
+		left = left || more
+	}
+	if left {
+		return sweepAgain, failed
+	}
+	return sweepEvery, failed
+}

@@ -1,0 +1,47 @@
+package work
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// announceEvery is how often a worker says which jobs it handles.
+const announceEvery = 2 * time.Minute
+
+// An announcer is the loop that says what a worker handles, so that a scheduler can warn of schedules whose jobs no worker
+// handles. Nothing else depends on it.
+type announcer struct {
+	store   protocol.JobStore
+	log     *slog.Logger
+	handled []protocol.Handled
+}
+
+func newAnnouncer(store protocol.JobStore, config *Config) *announcer {
+	a := &announcer{store: store, log: config.Log}
+	for queue := range config.Queues {
+		for name := range config.Handlers {
+			a.handled = append(a.handled, protocol.Handled{Queue: queue, Name: name})
+		}
+	}
+	return a
+}
+
+func (a *announcer) run(ctx context.Context) {
+	ticker := time.NewTicker(announceEvery)
+	defer ticker.Stop()
+	for {
+		call, cancel := context.WithTimeout(ctx, callTimeout)
+		if err := a.store.Announce(call, a.handled); err != nil && ctx.Err() == nil {
+			a.log.Debug("chime: cannot announce what this worker handles", "event", "store.trouble", "action", "announce", "error", err)
+		}
+		cancel()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package work
+
+// A backlog is a queue of flights that reuses its memory.
+type backlog struct {
+	flights []*flight
+	first   int
+}
+
+func (b *backlog) len() int { return len(b.flights) - b.first }
+
+func (b *backlog) push(f *flight) {
+	if b.first > 0 && len(b.flights) == cap(b.flights) {
+		n := copy(b.flights, b.flights[b.first:])
+		clear(b.flights[n:])
+		b.flights, b.first = b.flights[:n], 0
+	}
+	b.flights = append(b.flights, f)
+}
+
+// head is the first flight, which stays.
+func (b *backlog) head() *flight { return b.flights[b.first] }
+
+// pop removes the first flight.
+func (b *backlog) pop() *flight {
+	f := b.flights[b.first]
+	b.flights[b.first] = nil
+	if b.first++; b.first == len(b.flights) {
+		b.flights, b.first = b.flights[:0], 0
+	}
+	return f
+}
+
+func (b *backlog) all() []*flight { return b.flights[b.first:] }

@@ -1,0 +1,173 @@
+package work
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
+	"github.com/chimejobs/chime/internal/wire"
+)
+
+// A claim is a job as the store has given it to this worker. It knows every settlement that the job can end in. Once the job was
+// admitted the claim does not change, so a slot and the processor may both read it.
+type claim struct {
+	config  *Config
+	id      string
+	fence   int64
+	ahead   bool   // the job was taken ahead
+	queue   string // where it was taken from
+	clock   *storeClock
+	message wire.Envelope
+
+	schedule string // whose occurrence it is; empty: an ordinary job
+	cancels  bool   // that schedule's overlap policy is cancel
+
+	handler *Handler
+	timeout time.Duration
+}
+
+// maxEvidence is how much is kept of a body that cannot be read.
+const maxEvidence = 64 << 10
+
+// open reads what the store has given: the envelope, or the definition of an occurrence's schedule. Then p is its plan. After an
+// error that wraps wire.ErrNewerVersion or schedule.ErrNotHere another worker may run the job; after any other nobody ever can.
+func (c *claim) open(taken *protocol.TakenJob, names map[string]string, plans *schedule.Plans) (p *schedule.Plan, err error) {
+	name, planned, err := schedule.SplitOccurrence(taken.ID)
+	c.schedule = name
+	c.message = wire.Envelope{Name: wire.NoName, Schedule: name, Planned: planned}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(taken.Body) > 0:
+		err := c.message.Decode(taken.Body, names)
+		if err != nil && !errors.Is(err, wire.ErrNewerVersion) {
+			c.message = wire.Envelope{Name: wire.NoName, Schedule: name, Planned: planned, Payload: taken.Body[:min(len(taken.Body), maxEvidence)]}
+			return nil, fmt.Errorf("its body cannot be read: %w", err)
+		}
+		return nil, err
+	case len(taken.Definition) > 0:
+		p, err := plans.Of(name, taken.Definition)
+		if err != nil {
+			c.message.Name = schedule.JobNameOf(taken.Definition)
+			return nil, err
+		}
+		c.message = p.Job(name, planned)
+		c.cancels = p.Overlap == schedule.OverlapCancel
+		return p, nil
+	}
+	return nil, errors.New("its body is gone from the store")
+}
+
+// handleBy sets who handles the job, and so how long an attempt may take.
+func (c *claim) handleBy(handler *Handler) {
+	c.handler = handler
+	c.timeout = cmp.Or(c.message.Timeout, handler.Timeout, c.config.Timeout)
+}
+
+// job is the job as its handler sees it, in memory of the handler's own: a retry goes with what was enqueued.
+func (c *claim) job(crashes int) Job {
+	return Job{
+		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: c.schedule, Planned: c.message.Planned,
+		Attempt: c.message.Failures + 1, MaxAttempts: c.maxAttempts(), Crashes: crashes, Fence: c.fence,
+		Timeout: c.timeout, LastError: c.message.LastError, Payload: bytes.Clone(c.message.Payload),
+	}
+}
+
+func (c *claim) maxAttempts() int { return cmp.Or(c.message.MaxAttempts, c.config.MaxAttempts) }
+
+func (c *claim) begunJob() protocol.BegunJob { return protocol.BegunJob{ID: c.id, Fence: c.fence} }
+
+// done settles an ordinary job that has succeeded.
+func (c *claim) done() protocol.Settlement {
+	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDone}
+}
+
+// back returns the job to the front of its queue. Nothing is counted.
+func (c *claim) back() protocol.Settlement {
+	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleBack}
+}
+
+// park puts the job aside for a worker that can run it.
+func (c *claim) park() protocol.Settlement {
+	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettlePark, Name: c.message.Name}
+}
+
+// missed drops an occurrence that was taken too late.
+func (c *claim) missed(now time.Time) protocol.Settlement {
+	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleMissed, Run: c.run(runMissed, now, now)}
+}
+
+// bury ends a job that nobody is to run, and logs it.
+func (c *claim) bury(reason string, now time.Time) protocol.Settlement {
+	c.config.Log.Error("chime: job is dead", "event", "job.dead", "job", c.message.Name, "id", c.id, "queue", c.queue, "reason", reason)
+	message := c.message
+	c.noteFailure(&message, errors.New(reason))
+	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true}
+	if c.schedule != "" {
+		s.Run = c.run(runDead, now, now)
+	}
+	return s
+}
+
+// settle ends an attempt with an outcome: the job is removed, due again later, or dead. A failure is logged.
+func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlement {
+	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDone}
+	word := runDone
+	switch outcome.Action {
+	case Succeeded:
+	case Snoozed:
+		s.Kind, s.Delay, s.Body, word = protocol.SettleLater, outcome.Delay, c.message.Encode(), runSnoozed
+	default:
+		message := c.message
+		message.Failures++
+		c.noteFailure(&message, outcome.Err)
+		s.Failed, s.Body = true, message.Encode()
+		if outcome.Action == Discarded || message.Failures >= c.maxAttempts() {
+			s.Kind, word = protocol.SettleDead, runDead
+		} else {
+			s.Kind, s.Delay, word = protocol.SettleLater, outcome.Delay, runFailed
+			if !outcome.Delayed {
+				s.Delay = c.handler.delay(message.Failures, c.config.Log)
+			}
+		}
+		c.logFailure(&s, message.Failures, outcome.Err)
+	}
+	if c.schedule != "" {
+		s.Run = c.run(word, began, now)
+	}
+	return s
+}
+
+// run is the entry that the record of runs gets of an occurrence.
+func (c *claim) run(outcome string, began, ended time.Time) *protocol.RunRecord {
+	return &protocol.RunRecord{
+		Schedule: c.schedule,
+		Planned:  c.message.Planned,
+		Started:  c.clock.at(began),
+		Ended:    c.clock.at(ended),
+		Outcome:  outcome,
+	}
+}
+
+// noteFailure notes in an envelope how an attempt failed, and where if it was a panic.
+func (c *claim) noteFailure(message *wire.Envelope, err error) {
+	message.LastError = fmt.Sprint(err) // which survives an Error method that panics
+	message.Stack = string(c.config.StackOf(err))
+}
+
+// logFailure logs a failed attempt, without the job's payload.
+func (c *claim) logFailure(s *protocol.Settlement, attempt int, err error) {
+	level, text, event := slog.LevelWarn, "chime: job failed, will be retried", "job.retrying"
+	if s.Kind == protocol.SettleDead {
+		level, text, event = slog.LevelError, "chime: job is dead", "job.dead"
+	}
+	c.config.Log.Log(context.Background(), level, text, "event", event, "job", c.message.Name, "id", c.id, "queue", c.queue,
+		"attempt", attempt, "max_attempts", c.maxAttempts(), "after_ms", s.Delay.Milliseconds(), "error", err)
+}

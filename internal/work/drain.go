@@ -1,0 +1,50 @@
+package work
+
+import "time"
+
+const (
+	handBackWait = 2 * time.Second // for handlers to return once their ctx has ended
+	settleAtEnd  = 2 * time.Second // for a store that does not answer to take the last outcomes
+)
+
+// A drain is the end of a worker: it takes nothing more, gives back what has not begun, waits for its handlers, ends their ctx, and
+// hands back what is left; no attempt is used up. It ends in bounded time whatever handlers and store do.
+type drain struct {
+	started   bool
+	startedAt time.Time
+	deadline  time.Time // the handlers' ctx end
+	handBack  time.Time // what has not returned is handed back
+	giveUp    time.Time // outcomes that the store does not take are left to it
+	ended     bool      // the handlers' ctx were ended
+	abandoned bool      // what had not returned was handed back
+}
+
+// begin begins the drain, with so long for the handlers.
+func (d *drain) begin(timeout time.Duration, now time.Time) {
+	d.started, d.startedAt = true, now
+	d.deadline = now.Add(timeout)
+	d.handBack = d.deadline.Add(handBackWait)
+	d.giveUp = d.handBack.Add(settleAtEnd)
+}
+
+// begun reports whether the worker drains.
+func (d *drain) begun() bool { return d.started }
+
+// step returns what the drain's time demands now, each once, and when it demands something again.
+func (d *drain) step(now time.Time) (shutDown, abandon bool, until time.Time) {
+	if now.Before(d.deadline) {
+		return false, false, d.deadline
+	}
+	shutDown, d.ended = !d.ended, true
+	if now.Before(d.handBack) {
+		return shutDown, false, d.handBack
+	}
+	abandon, d.abandoned = !d.abandoned, true
+	return shutDown, abandon, d.giveUp
+}
+
+// over reports whether nothing more can be hoped for.
+func (d *drain) over(now time.Time) bool { return !now.Before(d.giveUp) }
+
+// took is how long the drain has lasted.
+func (d *drain) took(now time.Time) time.Duration { return now.Sub(d.startedAt) }

@@ -1,0 +1,222 @@
+package work
+
+import (
+	"errors"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// A flight is a claim on its way through this worker, from the answer that brought it to the answer that settles it.
+//
+//		arrived ──► admitted ──► waiting ──► running ──► outcome kept ──► settled
+//		   │            │           │           │             ▲
+//		   │            │           │           └─────────────┤ its time is up, or the drain is over: it is settled
+//		   │            └───────────┴─────────────────────────┘ while it still runs (see below)
+//		   └── the session was lost: dropped          parked, dead, missed, given back
+//
+//	  - arrived: its answer was read and it is not admitted yet;
+//	  - admitted: admission has decided; it leaves this state at once, to waiting or to outcome kept;
+//	  - waiting: for a slot, behind others. If it was taken ahead, it has not begun as far as the store knows;
+//	  - running: in a slot, its handler has not returned;
+//	  - outcome kept: its settlement is in its lane's outbox or in the unanswered call;
+//	  - settled: the call was answered, or the session is lost and the settlement was dropped.
+//
+// A flight that is settled while it runs keeps its slot until the handler returns; what the handler returns is dropped.
+type flight struct {
+	claim
+	*attempt
+	lane    *lane
+	session *session
+
+	queued   time.Time // waiting since
+	began    time.Time
+	deadline time.Time // zero: none
+	endedAt  time.Time
+	slot     int // index among the busy slots, while it is in one
+
+	// The processor's.
+	settled bool // its outcome is kept, or nobody wants it
+	ended   bool // its handler has returned
+	listed  bool // in its lane's outbox, as begun
+
+	// Written in the slot, read by the processor once it has collected the flight.
+	cutOff     bool                 // handed back because of the drain
+	settlement *protocol.Settlement // nil: done, and nothing more is to be said, as of nearly every job
+}
+
+// An attempt is what a handler sees of a flight. The handler may keep both, so an attempt is never used again, as flights are.
+type attempt struct {
+	job Job
+	ctx jobContext
+}
+
+// Attempts are allocated attemptsTogether at a time, so one handler that runs for long keeps the memory of its neighbours. Jobs
+// with bodies larger than smallBody are allocated alone, so that this is never more than a few KiB.
+const (
+	attemptsTogether = 16
+	smallBody        = 1 << 10
+	maxSpareFlights  = maxAhead
+)
+
+// A flightPool is where flights come from and go to. It belongs to the processor's goroutine.
+type flightPool struct {
+	flights  []*flight
+	attempts []attempt
+}
+
+// get returns a flight for a job with a body of so many bytes, with so many others behind it.
+func (p *flightPool) get(body, others int) *flight {
+	var f *flight
+	if n := len(p.flights); n > 0 {
+		f, p.flights = p.flights[n-1], p.flights[:n-1]
+	} else {
+		f = new(flight)
+	}
+	if body > smallBody {
+		f.attempt = new(attempt)
+		return f
+	}
+	if len(p.attempts) == 0 {
+		p.attempts = make([]attempt, min(1+others, attemptsTogether))
+	}
+	f.attempt, p.attempts = &p.attempts[0], p.attempts[1:]
+	return f
+}
+
+// put takes back a flight that has ended and is settled, or dropped.
+func (p *flightPool) put(f *flight) {
+	if !f.listed && len(p.flights) < maxSpareFlights {
+		*f = flight{}
+		p.flights = append(p.flights, f)
+	}
+}
+
+// start sets what the flight is of: a job that a session has taken.
+func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob) {
+	f.lane, f.session = a.lane, a.session
+	f.claim = claim{
+		config: config, id: taken.ID, fence: taken.Fence, ahead: !taken.Begun, queue: a.lane.partition().Queue, clock: a.clock,
+	}
+}
+
+// admit makes the flight ready for a slot.
+func (f *flight) admit(base *handlerContext, crashes int) {
+	f.attempt.job = f.claim.job(crashes)
+	f.ctx.begin(base)
+	if f.session.isSilent() {
+		f.ctx.end(protocol.ErrSessionLost)
+	}
+}
+
+// of reports whether the flight belongs to a session.
+func (f *flight) of(s *session) bool { return f.session == s }
+
+// waitFrom notes when the flight began to wait, waitsUntil says how long it may.
+func (f *flight) waitFrom(now time.Time)  { f.queued = now }
+func (f *flight) waitsUntil() time.Time   { return f.queued.Add(aheadWait) }
+func (f *flight) inSlot() int             { return f.slot }
+func (f *flight) moveTo(slot int)         { f.slot = slot }
+func (f *flight) expires() time.Time      { return f.deadline }
+func (f *flight) wasTakenAhead() bool     { return f.ahead }
+func (f *flight) isSettled() bool         { return f.settled }
+func (f *flight) hasEnded() bool          { return f.ended }
+func (f *flight) list(listed bool)        { f.listed = listed }
+func (f *flight) duration() time.Duration { return f.endedAt.Sub(f.began) }
+func (f *flight) endContext(cause error)  { f.ctx.end(cause) }
+
+// begin marks the flight as running in a slot.
+func (f *flight) begin(slot int, now time.Time) {
+	f.slot, f.began = slot, now
+	if f.timeout > 0 {
+		f.deadline = now.Add(f.timeout)
+	}
+	f.attempt.job.Started = f.clock.at(now)
+	f.ctx.setDeadline(f.deadline)
+}
+
+// end marks the flight as having left its slot.
+func (f *flight) end(now time.Time) { f.endedAt = now }
+
+// run calls the handler and works out the settlement. A panic and runtime.Goexit are failures.
+func (f *flight) run() {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if v := recover(); v != nil {
+			f.finish(f.config.Panic(v, stack()))
+			return
+		}
+		f.finish(f.config.Panic(errGoexit, stack()))
+	}()
+	err := f.handler.Run(&f.ctx, &f.attempt.job)
+	returned = true
+	f.finish(err)
+}
+
+// finish works out the settlement from what the handler returned.
+func (f *flight) finish(err error) {
+	defer func() {
+		if v := recover(); v != nil { // of the error's own methods
+			f.conclude(Outcome{Action: Retried, Err: f.config.Panic(v, stack())})
+		}
+	}()
+	if err == nil {
+		if f.schedule != "" {
+			f.conclude(Outcome{Action: Succeeded})
+		}
+		return
+	}
+	outcome := f.config.Outcome(err)
+	if outcome.Action == Retried {
+		// A failure of a handler that was told to end is not its own: the job is handed back and nothing is counted.
+		if cause := f.ctx.reason(); errors.Is(cause, ErrShutdown) || errors.Is(cause, protocol.ErrSessionLost) {
+			f.cutOff = errors.Is(cause, ErrShutdown)
+			back := f.back()
+			f.settlement = &back
+			return
+		}
+	}
+	f.conclude(outcome)
+}
+
+func (f *flight) conclude(outcome Outcome) {
+	s := f.settle(outcome, f.began, time.Now())
+	f.settlement = &s
+}
+
+// returned marks that the handler has returned, and keeps its outcome, unless the flight is settled already or its session is
+// lost. kept reports which.
+func (f *flight) returned() (s protocol.Settlement, kept bool) {
+	f.ended = true
+	f.ctx.end(nil)
+	if f.settled {
+		return s, false
+	}
+	f.settled = true
+	if f.session.isLost() {
+		return s, false
+	}
+	if s = f.done(); f.settlement != nil {
+		s = *f.settlement
+	}
+	f.lane.keep(s, f.endedAt)
+	return s, true
+}
+
+// keep settles a flight that has not ended, or never began.
+func (f *flight) keep(s protocol.Settlement, now time.Time) {
+	f.settled = true
+	if !f.session.isLost() {
+		f.lane.keep(s, now)
+	}
+}
+
+// announce has the store told that a flight that was taken ahead has begun.
+func (f *flight) announce(now time.Time) {
+	if !f.ended && !f.session.isLost() {
+		f.lane.begin(f, now)
+	}
+}

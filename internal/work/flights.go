@@ -1,0 +1,228 @@
+package work
+
+import (
+	"context"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+const admitTogether = 64 // so many flights are handed to the slots at once, so that the first do not wait for the last
+
+// flights are all jobs in this worker's hands, from the answer that brought them to the outcome in an outbox. They belong to the
+// processor's goroutine.
+//
+// An answer's jobs arrive in two steps: arrive counts them, and admit, which may be a call to the store later, decides about them
+// and hands them to the slots. So the store works while the handlers do. What holds in between: room is counted with them, and
+// they are admitted or given back before the processor waits for anything, unless their session was lost meanwhile.
+type flights struct {
+	config    *Config
+	base      *handlerContext
+	slots     *slots
+	heartbeat *heartbeat
+	admission *admission
+	pool      flightPool
+
+	arrivals []arrival
+	arriving int       // jobs in arrivals
+	admitted []*flight // memory that is used again
+	seen     collected // likewise
+
+	cut   []string // IDs of jobs whose handlers were cut off
+	ended tally
+}
+
+// An arrival is what an answer has brought.
+type arrival struct {
+	lane    *lane
+	session *session
+	clock   *storeClock
+	jobs    []protocol.TakenJob
+}
+
+// A tally counts how jobs have ended here.
+type tally struct{ done, failed, dead, other int64 }
+
+func newFlights(config *Config, base context.Context, slots *slots, heartbeat *heartbeat, admission *admission) *flights {
+	return &flights{config: config, base: newHandlerContext(base), slots: slots, heartbeat: heartbeat, admission: admission}
+}
+
+// arrive notes jobs that an answer has brought.
+func (h *flights) arrive(l *lane, s *session, jobs []protocol.TakenJob) {
+	if len(jobs) == 0 {
+		return
+	}
+	h.arrivals = append(h.arrivals, arrival{l, s, l.clockNow(), jobs})
+	h.arriving += len(jobs)
+}
+
+// coming is how many jobs have arrived and are not admitted.
+func (h *flights) coming() int { return h.arriving }
+
+// admit admits what has arrived, but not the jobs of a session that was lost since: another worker has them. While the worker
+// drains it gives them back.
+func (h *flights) admit(draining bool, now time.Time) {
+	for i := range h.arrivals {
+		a := &h.arrivals[i]
+		if !a.session.isLost() {
+			h.admitJobs(a, draining, now)
+		}
+		*a = arrival{}
+	}
+	h.arrivals, h.arriving = h.arrivals[:0], 0
+}
+
+func (h *flights) admitJobs(a *arrival, draining bool, now time.Time) {
+	h.admitted = h.admitted[:0]
+	for i := range a.jobs {
+		if f := h.admitJob(a, &a.jobs[i], len(a.jobs)-i-1, draining, now); f != nil {
+			h.admitted = append(h.admitted, f)
+		}
+		if len(h.admitted) == admitTogether || i == len(a.jobs)-1 && len(h.admitted) > 0 {
+			h.slots.run(h.admitted, now)
+			clear(h.admitted)
+			h.admitted = h.admitted[:0]
+		}
+	}
+}
+
+// admitJob returns the flight of a job that runs here, with so many others behind it in its answer. What becomes of other jobs is
+// kept.
+func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, draining bool, now time.Time) *flight {
+	f := h.pool.get(len(taken.Body), others)
+	f.start(h.config, a, taken)
+	if draining {
+		f.keep(f.back(), now)
+		return nil
+	}
+	if refusal, refused := h.admission.admit(&f.claim, taken, now); refused {
+		f.keep(refusal, now)
+		return nil
+	}
+	f.admit(h.base, taken.Crashes)
+	if f.cancels {
+		h.heartbeat.watch(a.session, f.schedule, 1)
+	}
+	return f
+}
+
+// collect takes in what has happened in the slots.
+func (h *flights) collect(now time.Time) {
+	h.slots.collect(&h.seen)
+	for _, f := range h.seen.ended {
+		if f.cancels {
+			h.heartbeat.watch(f.session, f.schedule, -1)
+		}
+		if s, kept := f.returned(); kept {
+			h.count(&s)
+		}
+		if f.cutOff {
+			h.cut = append(h.cut, f.id)
+		}
+	}
+	for i, f := range h.seen.began {
+		h.seen.began[i] = nil
+		f.announce(now)
+	}
+	for i, f := range h.seen.ended {
+		h.seen.ended[i] = nil
+		h.pool.put(f)
+	}
+}
+
+func (h *flights) count(s *protocol.Settlement) {
+	switch {
+	case s.Kind == protocol.SettleDone:
+		h.ended.done++
+	case s.Kind == protocol.SettleDead:
+		h.ended.dead++
+	case s.Failed:
+		h.ended.failed++
+	default:
+		h.ended.other++
+	}
+}
+
+// due gives back what was taken ahead and waits too long, ends the ctx of handlers whose time is up, and settles what has not
+// returned long after. It returns when to come again.
+func (h *flights) due(now time.Time) time.Time {
+	stale, until := h.slots.stale(now)
+	for _, f := range stale {
+		f.keep(f.back(), now)
+	}
+	var overdue []*flight
+	expiry := h.slots.expire(now, &overdue)
+	for _, f := range overdue {
+		if f.isSettled() {
+			continue
+		}
+		s := f.settle(Outcome{Action: Retried, Err: errStuck(f.timeout)}, f.began, now)
+		h.count(&s)
+		f.keep(s, now)
+	}
+	return earlier(until, expiry)
+}
+
+// endSession ends the ctx of a session's handlers; lost also drops what waits for a slot.
+func (h *flights) endSession(s *session, lost bool) {
+	if lost {
+		h.slots.drop(func(f *flight) bool { return !f.of(s) })
+	}
+	h.slots.each(func(f *flight) {
+		if f.of(s) {
+			f.endContext(protocol.ErrSessionLost)
+		}
+	})
+}
+
+// replace ends the ctx of an occurrence whose successor asks it to end.
+func (h *flights) replace(id string) {
+	h.slots.each(func(f *flight) {
+		if f.id == id {
+			f.endContext(ErrReplaced)
+		}
+	})
+}
+
+// giveBackWaiting gives back what waits for a slot.
+func (h *flights) giveBackWaiting(now time.Time) {
+	for _, f := range h.slots.drop(func(*flight) bool { return false }) {
+		f.keep(f.back(), now)
+	}
+}
+
+// shutDown ends the ctx of all handlers.
+func (h *flights) shutDown() {
+	h.slots.each(func(f *flight) { f.endContext(ErrShutdown) })
+}
+
+// abandon hands back what has not returned.
+func (h *flights) abandon(now time.Time) {
+	var left []*flight
+	h.slots.each(func(f *flight) { left = append(left, f) })
+	for _, f := range left {
+		if !f.isSettled() {
+			h.cut = append(h.cut, f.id)
+			f.keep(f.back(), now)
+		}
+	}
+}
+
+// running is how many flights are not settled.
+func (h *flights) running() (n int) {
+	h.slots.each(func(f *flight) {
+		if !f.isSettled() {
+			n++
+		}
+	})
+	return n
+}
+
+// open reports whether an outcome is still to come.
+func (h *flights) open() bool { return h.running() > 0 || h.slots.unread() }
+
+// cutOff are the IDs of jobs whose handlers were cut off.
+func (h *flights) cutOff() []string { return h.cut }
+
+// result counts how the jobs of this worker have ended.
+func (h *flights) result() tally { return h.ended }

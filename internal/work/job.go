@@ -1,0 +1,104 @@
+// Package work is what a Worker runs: it takes jobs from queues, runs their handlers and settles what they return.
+//
+// Each of its files is one part with a few fields of its own; other parts call its methods and leave its fields alone, which a
+// test holds. A processor is the one loop that connects them:
+//
+//	processor   the loop: what is to be done next, and what an answer means for each part
+//	caller      the goroutine that makes the calls to the store, one at a time
+//	lane        one partition as the worker sees it: its session, the call under way, when to ask again
+//	outbox      what the next call of a lane carries: outcomes, begun jobs, placements
+//	session     the right to hold jobs of one partition
+//	heartbeat   the goroutine that keeps sessions alive
+//	wakeup      what was published for this worker: wake-ups and alarms
+//	flights     all jobs in the worker's hands, from the answer that brought them to the outcome in an outbox
+//	admission   which of them run, and what becomes of the others
+//	claim       a job as the store has given it, and the settlements it can end in
+//	flight      a claim on its way through a slot
+//	slots       the goroutines that run handlers
+//	pace        how fast handlers are, and so how many jobs are taken ahead
+//	drain       the end of a worker in bounded time
+//	announcer   the goroutine that says what the worker handles
+package work
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// Job is a job as its handler sees it. It has the fields of chime.Job, where they are documented; the compiler holds the two
+// together, for one is converted to the other.
+type Job struct {
+	ID       string
+	Name     string
+	Queue    string
+	Schedule string
+	Planned  time.Time
+	Started  time.Time
+
+	Attempt     int
+	MaxAttempts int
+	Crashes     int
+	Fence       int64
+	Timeout     time.Duration
+
+	LastError string
+
+	Payload []byte
+}
+
+// A Handler runs jobs of one name.
+type Handler struct {
+	Name    string
+	Run     func(ctx context.Context, job *Job) error
+	Timeout time.Duration                    // of an attempt; 0: Config.Timeout
+	Backoff func(failures int) time.Duration // nil: the default
+}
+
+// Config is what a worker works on.
+type Config struct {
+	Queues       map[string]int // name -> weight
+	Handlers     map[string]*Handler
+	Concurrency  int
+	SessionTTL   time.Duration
+	DrainTimeout time.Duration
+	MaxCrashes   int
+	MaxAttempts  int           // of a job that says nothing
+	Timeout      time.Duration // of a job whose handler says nothing either
+	Log          *slog.Logger
+
+	// Outcome says what a handler's error means.
+	Outcome func(error) Outcome
+	// Panic makes an error of a panic; StackOf finds the stack in an error that has one.
+	Panic   func(value any, stack []byte) error
+	StackOf func(error) []byte
+}
+
+// Drained is how a worker ended.
+type Drained struct {
+	CutOff    []string // IDs of jobs whose handlers had not returned
+	Unsettled int      // outcomes that the store has not taken
+}
+
+const (
+	maxBodies   = protocol.MaxBytes / 2 // of bodies that one call settles, unless a single one is larger: it takes as much again and more
+	settleBatch = protocol.MaxSettlements / 2
+	settleWait  = 20 * time.Millisecond // an outcome waits so long for the next take, unless there are settleBatch of them
+)
+
+// earlier returns the earlier of two instants; zero is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

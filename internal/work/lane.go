@@ -1,0 +1,200 @@
+package work
+
+import (
+	"errors"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/retry"
+)
+
+// A lane is one partition as this worker sees it. It belongs to the processor's goroutine.
+type lane struct {
+	waitState
+	outbox
+
+	at    protocol.Partition
+	stake *stake
+	clock storeClock
+
+	session *session           // nil: none
+	sent    *protocol.WorkCall // not answered yet: sent again, unchanged, until it is
+	sentAt  time.Time
+
+	failures int       // of calls, in a row
+	retryAt  time.Time // not before
+}
+
+func newLane(p protocol.Partition, s *share) *lane { return &lane{at: p, stake: &stake{share: s}} }
+
+func (l *lane) partition() protocol.Partition { return l.at }
+
+// part is the lane's part in its queue's share.
+func (l *lane) part() *stake { return l.stake }
+
+// holder is the session that holds the lane's jobs; nil: there is none.
+func (l *lane) holder() *session { return l.session }
+
+// calledAt is when the last call was sent.
+func (l *lane) calledAt() time.Time { return l.sentAt }
+
+// until returns the local instant at which the store's clock shows the given one.
+func (l *lane) until(store time.Time) time.Time { return l.clock.until(store) }
+
+// clockNow is the estimate of the store's clock as of the last answer.
+func (l *lane) clockNow() *storeClock {
+	clock := l.clock
+	return &clock
+}
+
+// note notes what an answer says about waiting.
+func (l *lane) note(h *protocol.WaitHint, lapses bool, ttl time.Duration, serves func(name string) bool, now time.Time) {
+	l.waitState.hint(h, lapses, &l.clock, ttl, serves, now)
+}
+
+// mayCall reports whether a call may be made, after failures or without.
+func (l *lane) mayCall(now time.Time) bool { return !now.Before(l.retryAt) }
+
+// unanswered is the call that is to be sent again; nil: there is none.
+func (l *lane) unanswered() *protocol.WorkCall { return l.sent }
+
+// hungry reports whether a call may bring jobs.
+func (l *lane) hungry(now time.Time) bool {
+	return l.sent == nil && l.mayCall(now) && l.waitState.hungry(now)
+}
+
+// sleepsOn reports whether the next call need not ask for jobs: this worker is asleep here, and all there is to say is that
+// ordinary jobs have finished.
+func (l *lane) sleepsOn(now time.Time) bool {
+	return l.isAsleep() && l.isListed() && l.onlyFinished(now)
+}
+
+// call builds the next numbered call with as much of the outbox as fits. It asks for take jobs, the last so many ahead.
+func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.Time) *protocol.WorkCall {
+	if l.session == nil {
+		l.session = newSession(l.at)
+	}
+	call := &protocol.WorkCall{
+		Partition: l.at,
+		Worker:    worker,
+		Session:   l.session.name(),
+		Number:    l.session.nextNumber(),
+		TTL:       ttl,
+		Take:      take,
+		Ahead:     ahead,
+		Sleep:     take > 0,
+		SleepOn:   take == 0 && l.sleepsOn(now),
+		Lapses:    take > 0 && l.wantsLapses(now),
+	}
+	l.load(call, now)
+	if take > 0 {
+		call.Serve = l.serve()
+	}
+	l.sent, l.sentAt = call, now
+	return call
+}
+
+// answered notes an answer to the call that is under way. An error means that the call is sent again after a while; lost, that
+// the session was reaped.
+func (l *lane) answered(a *protocol.WorkAnswer, now time.Time) (call *protocol.WorkCall, lost bool, err error) {
+	lost = errors.Is(a.Err, protocol.ErrSessionLost) || l.session.isLost()
+	if a.Err != nil && !lost {
+		l.failures++
+		l.retryAt = now.Add(retry.Delay(l.failures))
+		return nil, false, a.Err
+	}
+	call = l.sent
+	l.sent, l.failures = nil, 0
+	l.clock.set(a.Now, now)
+	return call, lost, nil
+}
+
+// poll begins a poll of a sleeping lane.
+func (l *lane) poll(worker string, now time.Time) protocol.PollCall {
+	call := protocol.PollCall{Partition: l.at, Worker: worker, Sleep: true, Since: l.beginPoll()}
+	if l.clock.trusted(now) {
+		call.Now = l.clock.at(now)
+	}
+	return call
+}
+
+// pollDue and pollSoon report whether the lane is to poll, or may as well poll with another one.
+func (l *lane) pollDue(now time.Time) bool  { return l.sent == nil && l.waitState.pollDue(now) }
+func (l *lane) pollSoon(now time.Time) bool { return l.sent == nil && l.waitState.pollSoon(now) }
+
+// polled notes the answer to a poll; an error means that it is repeated after a while.
+func (l *lane) polled(a *protocol.PollAnswer, now time.Time) error {
+	if a.Err != nil {
+		l.failures++
+		l.pollFailed(l.failures, now)
+		return a.Err
+	}
+	l.failures = 0
+	l.clock.set(a.Now, now)
+	l.waitState.polled(a)
+	return nil
+}
+
+// loseSession begins again without the session, which was reaped. While its last call is under way it only waits for the answer,
+// which may still say what was placed.
+func (l *lane) loseSession(s *session, underWay bool) {
+	if l.session != s || l.sent != nil && underWay {
+		return
+	}
+	if l.sent != nil {
+		l.place(l.sent.Place)
+		l.sent = nil
+	}
+	l.session = nil
+	l.drop()
+	l.stayAwake()
+	l.retryAt, l.failures = time.Time{}, 0
+}
+
+// closeSession returns a session that is to be closed, and forgets it; nil: there is none. atOnce closes it although it has not
+// held nothing for long.
+func (l *lane) closeSession(ttl time.Duration, atOnce bool, now time.Time) *session {
+	at := l.closeAt(ttl)
+	if at.IsZero() || now.Before(at) && !atOnce {
+		return nil
+	}
+	s := l.session
+	l.session = nil
+	return s
+}
+
+func (l *lane) closeAt(ttl time.Duration) time.Time {
+	if l.session == nil || l.sent != nil {
+		return time.Time{}
+	}
+	return l.session.closeAt(ttl)
+}
+
+// nextAt is when the lane is due for a call, a poll or the closing of its session; zero: not before something happens. room says
+// that there is a slot for what it might bring.
+func (l *lane) nextAt(room bool, ttl time.Duration) time.Time {
+	at := l.retryAt
+	if l.sent == nil {
+		at = l.waitState.nextAt(room)
+		if room && !l.isAsleep() {
+			at = later(at, l.retryAt)
+		}
+		at = earlier(at, l.urgentAt())
+		if !at.IsZero() {
+			at = later(at, l.retryAt)
+		}
+	}
+	return earlier(at, l.closeAt(ttl))
+}
+
+// settled reports whether no outcome and no placement is to be sent or answered.
+func (l *lane) settled() bool { return l.sent == nil && l.nothingToSend() }
+
+// unsettled is the number of outcomes whose fate is unknown.
+func (l *lane) unsettled() int {
+	n := l.outcomes()
+	if l.sent != nil {
+		n += len(l.sent.Settle)
+	}
+	return n
+}

@@ -1,0 +1,181 @@
+package work
+
+import (
+	"slices"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/retry"
+)
+
+// An outbox is what the next call of a lane carries: outcomes, jobs that have begun, and placements. What a call carries leaves
+// the outbox; the lane keeps the call until it was answered.
+type outbox struct {
+	pending []protocol.Settlement
+	begun   []*flight // taken ahead, begun since
+	since   time.Time // when the oldest of both came
+	spare   []protocol.Settlement
+
+	places        []protocol.Placement
+	placesAt      time.Time // not before
+	placeFailures int
+}
+
+// keep holds a settlement for the next call.
+func (o *outbox) keep(s protocol.Settlement, now time.Time) {
+	o.startWait(now)
+	o.pending = append(o.pending, s)
+}
+
+// begin holds the news that a job taken ahead has begun.
+func (o *outbox) begin(f *flight, now time.Time) {
+	o.startWait(now)
+	o.begun = append(o.begun, f)
+	f.list(true)
+}
+
+// placing stands for the placements of this outbox in an outage.
+func (o *outbox) placing() any { return &o.placeFailures }
+
+// place holds placements for the next call.
+func (o *outbox) place(places []protocol.Placement) { o.places = append(o.places, places...) }
+
+// startWait begins the wait for the next take.
+func (o *outbox) startWait(now time.Time) {
+	if len(o.pending) == 0 && len(o.begun) == 0 {
+		o.since = now
+	}
+}
+
+// outcomes is how many outcomes are held.
+func (o *outbox) outcomes() int { return len(o.pending) }
+
+// nothingToSend reports whether no outcome and no placement is held.
+func (o *outbox) nothingToSend() bool { return len(o.pending) == 0 && len(o.places) == 0 }
+
+// urgent reports whether something is not to wait for the next take.
+func (o *outbox) urgent(now time.Time, draining bool) bool {
+	if o.placesDue(now) {
+		return true
+	}
+	if len(o.pending) == 0 && len(o.begun) == 0 {
+		return false
+	}
+	return draining || len(o.pending) >= settleBatch || !now.Before(o.since.Add(settleWait))
+}
+
+// urgentAt is when something becomes urgent by waiting; zero: nothing does.
+func (o *outbox) urgentAt() (until time.Time) {
+	if len(o.pending)+len(o.begun) > 0 {
+		until = o.since.Add(settleWait)
+	}
+	if len(o.places) > 0 {
+		until = earlier(until, o.placesAt)
+	}
+	return until
+}
+
+func (o *outbox) placesDue(now time.Time) bool { return len(o.places) > 0 && !now.Before(o.placesAt) }
+
+// onlyFinished reports whether all there is to send is that ordinary jobs have finished.
+func (o *outbox) onlyFinished(now time.Time) bool {
+	return len(o.pending) > 0 && !o.placesDue(now) && !slices.ContainsFunc(o.pending, func(s protocol.Settlement) bool { return !s.Finished() })
+}
+
+// load moves as much as fits into a call.
+func (o *outbox) load(call *protocol.WorkCall, now time.Time) {
+	n := settleable(o.pending)
+	if n > 0 {
+		call.Settle = o.pending[:n:n]
+		o.pending = append(o.spare, o.pending[n:]...)
+		o.spare = nil
+	}
+	waiting := o.begun[:0]
+	for _, f := range o.begun {
+		switch {
+		case f.hasEnded(): // it is settled, which says more
+		case len(call.Settle)+len(call.Begun) < protocol.MaxSettlements:
+			call.Begun = append(call.Begun, f.begunJob())
+		default:
+			waiting = append(waiting, f)
+			continue
+		}
+		f.list(false)
+	}
+	clear(o.begun[len(waiting):])
+	o.begun = waiting
+	if !now.Before(o.placesAt) {
+		n = placeable(o.places)
+		call.Place, o.places = o.places[:n:n], o.places[n:]
+	}
+	if len(o.pending)+len(o.begun) > 0 {
+		o.since = now.Add(-settleWait) // the rest goes with the next call, at once
+	}
+}
+
+// reuse keeps the memory of outcomes that are settled for those to come.
+func (o *outbox) reuse(settled []protocol.Settlement) {
+	if cap(settled) > cap(o.spare) {
+		clear(settled)
+		o.spare = settled[:0]
+	}
+}
+
+// drop forgets outcomes and begun jobs: their session is lost.
+func (o *outbox) drop() { o.pending, o.begun = nil, nil }
+
+// placed notes what became of the placements of a call. What failed is tried again, unless the worker is draining: then it is
+// left to a scheduler. What another process has placed is done. It returns why some of them failed.
+func (o *outbox) placed(sent []protocol.Placement, answers []protocol.PlaceAnswer, draining bool, now time.Time) (failed error) {
+	var again []protocol.Placement
+	for i := range sent {
+		if i >= len(answers) {
+			again = append(again, sent[i])
+			failed = errNoAnswer
+		} else if answers[i].Err != nil {
+			again = append(again, sent[i])
+			failed = answers[i].Err
+		}
+	}
+	switch {
+	case failed == nil:
+		if len(sent) > 0 {
+			o.placeFailures = 0
+		}
+	case draining:
+	default:
+		o.placeFailures++
+		o.placesAt = now.Add(retry.Delay(o.placeFailures))
+		o.places = append(again, o.places...)
+	}
+	return failed
+}
+
+// settleable is how many of the outcomes go into one call: the store does nothing else meanwhile.
+func settleable(outcomes []protocol.Settlement) (n int) {
+	weight, bytes := 0, 0
+	for n < len(outcomes) {
+		weight++
+		if outcomes[n].Run != nil {
+			weight++
+		}
+		bytes += len(outcomes[n].Body)
+		if weight > protocol.MaxSettlements || n > 0 && bytes > maxBodies {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// placeable is how many of the placements go into one call.
+func placeable(places []protocol.Placement) (n int) {
+	size := 0
+	for n < len(places) {
+		if size += 1 + len(places[n].Instants); n > 0 && size > protocol.MaxInstants {
+			break
+		}
+		n++
+	}
+	return n
+}

@@ -1,0 +1,83 @@
+package work
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// An Action is what becomes of a job when its handler has returned.
+type Action int
+
+const (
+	Succeeded Action = iota // the job is removed
+	Retried                 // it failed: it runs again after the backoff, or after Delay, until its attempts are used up
+	Discarded               // it failed for good: it goes to the dead set
+	Snoozed                 // it runs again after Delay; no attempt is used up
+)
+
+// An Outcome is what a handler's error means.
+type Outcome struct {
+	Action  Action
+	Delay   time.Duration // of Snoozed, and of Retried if Delayed is set
+	Delayed bool          // Delay takes the place of the backoff
+	Err     error         // what the handler returned
+}
+
+// How an attempt ended, in the record of runs.
+const (
+	runDone    = "done"
+	runFailed  = "failed" // another attempt follows
+	runSnoozed = "snoozed"
+	runDead    = "dead"
+	runMissed  = "missed"
+)
+
+const (
+	firstBackoff = time.Second // after the first failure, at most
+	maxBackoff   = time.Hour
+)
+
+// backoff is random between 0 and 1 s × 2ⁿ⁻¹ after n failures, at most an hour: full jitter keeps jobs that failed together from
+// coming back together.
+func backoff(failures int) time.Duration {
+	most := min(firstBackoff<<min(max(failures-1, 0), 20), maxBackoff)
+	return rand.N(most) + time.Millisecond
+}
+
+// delay is how long a job of this handler waits for its next attempt after so many failures.
+func (h *Handler) delay(failures int, log *slog.Logger) (d time.Duration) {
+	if h.Backoff == nil {
+		return backoff(failures)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			log.Error("chime: a Backoff panicked, the default is used", "event", "handler.backoff_panic", "job", h.Name, "attempt", failures, "error", fmt.Sprint(v))
+			d = backoff(failures)
+		}
+	}()
+	return min(max(h.Backoff(failures), 0), protocol.MaxDelay)
+}
+
+// timeoutGrace is how long after its timeout a job is settled as failed although its handler has not returned.
+const timeoutGrace = 10 * time.Second
+
+// errStuck is the failure of a job whose handler ignores its ctx.
+func errStuck(timeout time.Duration) error {
+	return fmt.Errorf("%w after %v, and the handler has not returned %v later", ErrTimeout, timeout, timeoutGrace)
+}
+
+var errGoexit = errors.New("the handler called runtime.Goexit")
+
+const maxStack = 4 << 10
+
+// stack is where a handler panicked, cut to what is worth keeping.
+func stack() []byte {
+	s := debug.Stack()
+	return s[:min(len(s), maxStack)]
+}

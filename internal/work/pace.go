@@ -1,0 +1,85 @@
+package work
+
+import (
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+const (
+	aheadWorth = 4 * time.Millisecond  // of work is taken ahead, by the handlers' average duration; longer ones get nothing ahead
+	aheadWait  = 20 * time.Millisecond // a job taken ahead that has not begun by then is given back
+	maxAhead   = 2 * protocol.MaxTake  // one call's jobs run while the next call's are fetched
+	paceJobs   = 256                   // the pace is measured over so many ends
+	paceGap    = time.Millisecond      // a longer gap between two ends is a stall, not the pace
+)
+
+// A pace measures how fast handlers are, and how long a call to the store takes: from both follows how many jobs are worth taking
+// ahead. The slots guard it.
+type pace struct {
+	average time.Duration // of a handler
+	known   bool          // average was measured
+	each    time.Duration // between two ends while flights wait: what a job costs this worker, handler and all; 0: not known
+	lastEnd time.Time     // zero: nothing waited behind it
+	call    time.Duration // a round trip, lately; 0: not known
+
+	flow   time.Duration // sum of the gaps since each was measured
+	flowed int           // and their number
+}
+
+// ended notes how long a handler ran, and how fast handlers end while others wait. The second counts all that a job costs: a
+// thousand handlers of a microsecond are more than a millisecond's work.
+func (p *pace) ended(d time.Duration, now time.Time) {
+	d = min(d, time.Second)
+	if !p.known {
+		p.average, p.known = d, true
+	} else {
+		p.average += (d - p.average) / 16
+	}
+	if !p.lastEnd.IsZero() {
+		p.flow += max(0, min(now.Sub(p.lastEnd), paceGap))
+		if p.flowed++; p.flowed == paceJobs {
+			each := max(p.flow/paceJobs, 1)
+			if p.each > 0 {
+				each = (p.each + each) / 2
+			}
+			p.each, p.flow, p.flowed = each, 0, 0
+		}
+	}
+	p.lastEnd = now
+}
+
+// paused notes that nothing waits behind the last end.
+func (p *pace) paused() { p.lastEnd = time.Time{} }
+
+// stalled notes that handlers are slow: nothing is taken ahead until they are measured again.
+func (p *pace) stalled() { p.average = max(p.average, aheadWait) }
+
+// roundTrip notes how long a call was under way.
+func (p *pace) roundTrip(d time.Duration) {
+	if p.call == 0 {
+		p.call = d
+	}
+	p.call += (d - p.call) / 8
+}
+
+// target is how many jobs are worth taking ahead of so many slots.
+func (p *pace) target(slots int) int {
+	if !p.known || p.average > aheadWorth {
+		return 0
+	}
+	worth := int64(aheadWorth) * int64(slots) / max(int64(p.average), 1)
+	if p.each > 0 {
+		worth = min(worth, int64(aheadWorth/p.each))
+	}
+	return int(min(worth, maxAhead))
+}
+
+// lowMark is how few jobs may wait before the next are asked for: half of the target, or fewer if those last for two calls, so
+// that a call carries many. What one call cannot bring is asked for earlier.
+func (p *pace) lowMark(target int) int {
+	if p.each == 0 || p.call == 0 {
+		return target / 2
+	}
+	return min(target/2, max(int(2*p.call/p.each), target-protocol.MaxTake, 1))
+}

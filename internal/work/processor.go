@@ -1,0 +1,409 @@
+package work
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/reap"
+	"github.com/chimejobs/chime/internal/retry"
+)
+
+// A processor is a worker's one loop: it connects the parts, and decides what every call carries.
+//
+// Each turn of the loop collects what has ended, gives back what waits too long, ends what is over time, and then makes at most
+// one round trip: a call to each lane that needs one. While that is under way the loop goes on. The jobs of an answer are admitted
+// only after the next call was sent, if there is one; what holds in between is said of flights.
+type processor struct {
+	store  protocol.Store
+	config *Config
+	name   string // among the listeners and the sleeping workers
+
+	lanes     *lanes
+	caller    *caller
+	slots     *slots
+	flights   *flights
+	admission *admission
+	listener  protocol.Listener
+	reaper    *reap.Reaper
+	wakeup    wakeup
+	drain     drain
+	outage    retry.Outage
+	sessions  *sessions
+}
+
+func newProcessor(store protocol.Store, config *Config) *processor {
+	return &processor{
+		store: store, config: config, name: rand.Text(), lanes: new(lanes),
+		caller: newCaller(store), slots: newSlots(config.Concurrency), admission: newAdmission(config),
+		outage: retry.Outage{Log: config.Log},
+	}
+}
+
+// serve adds the lanes of a queue.
+func (p *processor) serve(queue string, partitions, weight int) {
+	p.lanes.add(queue, partitions, weight)
+}
+
+// connect sets what exists only while the processor runs.
+func (p *processor) connect(base context.Context, listener protocol.Listener, heartbeat *heartbeat, reaper *reap.Reaper) {
+	p.listener, p.reaper = listener, reaper
+	p.wakeup = newWakeup(time.Now())
+	p.flights = newFlights(p.config, base, p.slots, heartbeat, p.admission)
+	p.sessions = newSessions(p.config, p.name, heartbeat, p.flights, &p.outage)
+}
+
+// loop runs until the worker has drained after stop is closed.
+func (p *processor) loop(stop <-chan struct{}) Drained {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		now := time.Now()
+		p.sessions.readBeats(p.lanes, p.caller.busy())
+		p.flights.collect(now)
+		if p.drain.begun() {
+			p.flights.admit(true, now)
+		}
+		until := earlier(p.flights.due(now), p.sessions.checkSilences(p.lanes, now))
+		if p.drain.begun() {
+			until = earlier(until, p.drainStep(now))
+			if p.drained(now) {
+				return p.result(now)
+			}
+		} else if !p.caller.busy() {
+			p.act(now)
+		}
+		if p.flights.coming() > 0 {
+			p.flights.admit(p.drain.begun(), time.Now())
+			continue
+		}
+		until = earlier(until, p.nextAt(now))
+		if until.IsZero() {
+			until = now.Add(time.Hour)
+		}
+		timer.Reset(until.Sub(now))
+
+		p.slots.rest(p.caller.busy())
+		select {
+		case <-p.slots.notified():
+		case r := <-p.caller.answers():
+			p.received(r, time.Now())
+		case s := <-p.listener.Signals():
+			p.signal(s, time.Now())
+		case beats := <-p.sessions.answers():
+			p.sessions.beats(p.lanes, beats, p.caller.busy(), time.Now())
+		case <-timer.C:
+		case <-stop:
+			stop = nil
+			p.beginDrain(time.Now())
+		}
+	}
+}
+
+// act makes the one round trip that is most due, and reports whether there was one.
+func (p *processor) act(now time.Time) bool {
+	p.useWakeups(now)
+	return p.work(now) || p.leave(now) || p.poll(now) || p.closeSessions(now)
+}
+
+// closeSessions closes the sessions that have held nothing for a while, or, once all is settled in a drain, every one.
+func (p *processor) closeSessions(now time.Time) bool {
+	closed := p.sessions.close(p.lanes, p.drain.begun() && p.settled(), now)
+	if len(closed) > 0 {
+		p.caller.send(request{closed: closed}, now)
+	}
+	return len(closed) > 0
+}
+
+// useWakeups marks lanes as hungry whose alarm is due, and passes on a wake-up that finds no free slot.
+func (p *processor) useWakeups(now time.Time) {
+	if p.wakeup.alarmDue(now) {
+		p.lanes.markHungry()
+	}
+	if p.lanes.alarmDue(now) {
+		p.wakeup.wake()
+	}
+	free, _, worth := p.room(now)
+	p.wakeup.use(free, worth, p.lanes.listed(), p.drain.begun(), now)
+}
+
+// room is how many slots are free, and how many jobs may be taken now, for them and ahead of them; worth reports whether that is
+// worth a call.
+func (p *processor) room(now time.Time) (free, take int, worth bool) {
+	if p.drain.begun() || !p.wakeup.ready(now) {
+		return 0, 0, false
+	}
+	asked, ahead := p.lanes.asked()
+	return p.slots.room(p.flights.coming()+asked, ahead)
+}
+
+// work calls every lane that has something to settle or to place, or that may have a job for a free slot.
+func (p *processor) work(now time.Time) bool {
+	free, take, worth := p.room(now)
+	free = min(free, take)
+	ahead := take - free
+	asked, due, again := p.lanes.choose(worth, p.drain.begun(), now)
+	if len(asked)+len(due)+len(again) == 0 {
+		return false
+	}
+	r := request{
+		lanes: make([]*lane, 0, len(asked)+len(due)+len(again)),
+		work:  make([]protocol.WorkCall, 0, len(asked)+len(due)+len(again)),
+	}
+	send := func(l *lane, take int) {
+		begin := min(take, free)
+		free -= begin
+		ahead -= take - begin
+		r.lanes = append(r.lanes, l)
+		r.work = append(r.work, *l.call(p.name, p.config.SessionTTL, take, take-begin, now))
+		if take > 0 {
+			p.sessions.mayTake(l)
+		}
+	}
+	for i, take := range p.lanes.divide(free+ahead, asked) {
+		if take > 0 || asked[i].urgent(now, p.drain.begun()) {
+			send(asked[i], take)
+		}
+	}
+	// A lane that is called anyway is asked too, unless it sleeps on, if the hungry ones have left a slot, and ahead if it may have jobs.
+	for i, l := range due {
+		room := free
+		switch {
+		case l.sleepsOn(now):
+			room = 0
+		case l.hungry(now):
+			room += ahead
+		}
+		send(l, min((room+len(due)-i-1)/(len(due)-i), protocol.MaxTake))
+	}
+	for _, l := range again {
+		r.lanes = append(r.lanes, l)
+		r.work = append(r.work, *l.unanswered())
+	}
+	if len(r.work) == 0 {
+		return false
+	}
+	p.caller.send(r, now)
+	return true
+}
+
+// received takes in what a round trip has brought.
+func (p *processor) received(r reply, now time.Time) {
+	p.caller.received(&r, now)
+	if r.work != nil && len(r.lanes) > 0 {
+		p.slots.roundTrip(r.took)
+	}
+	for i, l := range r.lanes {
+		switch {
+		case r.work != nil && i < len(r.worked):
+			p.worked(l, &r.worked[i], now)
+		case r.poll != nil && i < len(r.polled):
+			p.polled(l, &r.polled[i], now)
+		}
+	}
+	if r.leave != nil {
+		p.left(r.leave, r.err, now)
+	}
+	if p.wakeup.answered() {
+		p.lanes.markHungry()
+	}
+}
+
+// worked takes in the answer to a lane's call.
+func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
+	s := l.holder()
+	call, lost, err := l.answered(a, now)
+	if err != nil {
+		p.outage.Begin(l, "work", err, now)
+		return
+	}
+	p.outage.End(l, now)
+	p.placed(l, call.Place, a.Placed, now)
+	l.place(p.admission.next(a.Owed, now))
+	if lost {
+		p.sessions.lose(l, s, p.caller.busy(), now)
+		return
+	}
+	if len(a.Taken) > 0 || s.exists() {
+		p.sessions.moveOn(l, call, a, now)
+	}
+	l.reuse(call.Settle)
+	p.flights.arrive(l, s, a.Taken)
+	if !call.SleepOn {
+		p.hint(l, &a.WaitHint, call.Lapses, now)
+		l.worked(call, a, now)
+	}
+}
+
+// placed takes in what became of placements. Their failure is an outage of its own: the store carries them out by themselves.
+func (p *processor) placed(l *lane, sent []protocol.Placement, answers []protocol.PlaceAnswer, now time.Time) {
+	if len(sent) == 0 {
+		return
+	}
+	err := l.placed(sent, answers, p.drain.begun(), now)
+	switch {
+	case err == nil:
+		p.outage.End(l.placing(), now)
+	case !p.drain.begun():
+		p.outage.Begin(l.placing(), "place", err, now)
+	}
+}
+
+// polled takes in the answer to a poll of a sleeping lane.
+func (p *processor) polled(l *lane, a *protocol.PollAnswer, now time.Time) {
+	if err := l.polled(a, now); err != nil {
+		p.outage.Begin(l, "poll", err, now)
+		return
+	}
+	p.outage.End(l, now)
+	p.hint(l, &a.WaitHint, true, now)
+	l.wakeIfMore(a)
+}
+
+// hint takes in what an answer says about waiting and about lapsed sessions.
+func (p *processor) hint(l *lane, h *protocol.WaitHint, lapses bool, now time.Time) {
+	l.note(h, lapses, p.config.SessionTTL, func(name string) bool { return p.admission.serves(name, now) }, now)
+	for _, lapsed := range h.Lapsed {
+		if s := l.holder(); s == nil || s.name() != lapsed.Session {
+			p.reaper.Note(l.partition(), []protocol.LapsedSession{lapsed}, now)
+		}
+	}
+}
+
+// leave removes a worker without a free slot, or one that drains, from the sleeping workers.
+func (p *processor) leave(now time.Time) bool {
+	leave, pass := p.wakeup.leaves(p.drain.begun(), now)
+	if !leave {
+		return false
+	}
+	var calls []protocol.LeaveCall
+	for _, l := range p.lanes.every() {
+		if l.isListed() || pass && l.unanswered() == nil {
+			calls = append(calls, protocol.LeaveCall{Partition: l.partition(), Worker: p.name, Pass: pass || p.drain.begun()})
+		}
+	}
+	if len(calls) == 0 {
+		return false
+	}
+	// Not registered any more, or about to be: no lane is asleep, whatever the answer.
+	for _, l := range p.lanes.every() {
+		l.stayAwake()
+	}
+	p.caller.send(request{leave: calls}, now)
+	return true
+}
+
+func (p *processor) left(calls []protocol.LeaveCall, err error, now time.Time) {
+	if err != nil {
+		p.wakeup.leaveFailed(calls[0].Pass && !p.drain.begun(), now)
+		p.outage.Begin("leave", "leave", err, now)
+		if !p.drain.begun() {
+			return
+		}
+	}
+	p.outage.End("leave", now)
+	p.wakeup.left()
+	for _, l := range p.lanes.every() {
+		l.left()
+	}
+}
+
+// poll asks the sleeping lanes that are due what there is to do, and with them those that are due soon.
+func (p *processor) poll(now time.Time) bool {
+	if p.drain.begun() || !p.lanes.pollDue(now) {
+		return false
+	}
+	var r request
+	for _, l := range p.lanes.every() {
+		if l.pollSoon(now) {
+			r.lanes = append(r.lanes, l)
+			r.poll = append(r.poll, l.poll(p.name, now))
+		}
+	}
+	p.caller.send(r, now)
+	return true
+}
+
+// nextAt is when something is to be done that nobody announces; zero: nothing is.
+func (p *processor) nextAt(now time.Time) time.Time {
+	if p.caller.busy() {
+		return time.Time{}
+	}
+	_, _, worth := p.room(now)
+	return earlier(p.wakeup.nextAt(now), p.lanes.nextAt(worth, p.config.SessionTTL))
+}
+
+// signal takes in what was published for this worker.
+func (p *processor) signal(s protocol.Signal, now time.Time) {
+	if p.wakeup.signal(s, p.caller.busy()) {
+		p.lanes.markHungry()
+	}
+	if !s.Alarm.IsZero() {
+		p.wakeup.keepAlarm(p.lanes.earliest(s.Alarm), now)
+	}
+	if s.Replaced != "" {
+		p.flights.replace(s.Replaced)
+	}
+}
+
+// beginDrain begins the end of the worker.
+func (p *processor) beginDrain(now time.Time) {
+	p.drain.begin(p.config.DrainTimeout, now)
+	p.wakeup.handOver()
+	p.flights.giveBackWaiting(now)
+	p.config.Log.Info("chime: worker drains", "event", "drain.started", "worker", p.name,
+		"count", p.flights.running(), "after_ms", p.config.DrainTimeout.Milliseconds())
+}
+
+// drainStep does what the drain's time demands and returns when it demands something again.
+func (p *processor) drainStep(now time.Time) time.Time {
+	shutDown, abandon, until := p.drain.step(now)
+	if shutDown {
+		p.flights.shutDown()
+	}
+	if abandon {
+		p.flights.abandon(now)
+	}
+	return until
+}
+
+// drained reports whether the worker is done: everything is settled, left and closed, or nothing more can be hoped for.
+func (p *processor) drained(now time.Time) bool {
+	if p.drain.over(now) {
+		return true
+	}
+	return !p.caller.busy() && !p.act(now) && p.settled()
+}
+
+// settled reports whether no outcome is to be waited for or sent.
+func (p *processor) settled() bool { return p.lanes.settled() && !p.flights.open() }
+
+// result is how the worker ended.
+func (p *processor) result(now time.Time) Drained {
+	p.logEnd(now)
+	return Drained{CutOff: p.flights.cutOff(), Unsettled: p.lanes.unsettled()}
+}
+
+// logStart says what the worker serves.
+func (p *processor) logStart() {
+	var queues []string
+	for _, queue := range slices.Sorted(maps.Keys(p.config.Queues)) {
+		queues = append(queues, fmt.Sprintf("%s=%d", queue, p.config.Queues[queue]))
+	}
+	p.config.Log.Info("chime: worker serves its queues", "event", "worker.started", "worker", p.name,
+		"queue", strings.Join(queues, " "), "job", strings.Join(slices.Sorted(maps.Keys(p.config.Handlers)), " "),
+		"count", p.config.Concurrency, "host", p.store.Server())
+}
+
+// logEnd says what it did.
+func (p *processor) logEnd(now time.Time) {
+	ended := p.flights.result()
+	p.config.Log.Info("chime: worker has drained", "event", "drain.ended", "worker", p.name, "took_ms", p.drain.took(now).Milliseconds(),
+		"count", ended.done+ended.failed+ended.dead+ended.other,
+		"note", fmt.Sprintf("%d done, %d failed and retried, %d dead, %d snoozed or handed back", ended.done, ended.failed, ended.dead, ended.other))
+}

@@ -1,0 +1,288 @@
+package work
+
+import (
+	"sync"
+	"time"
+)
+
+// slots run handlers, never more than size at once. A slot is free exactly when its handler has returned, however its job was
+// settled meanwhile. The processor hands flights over; runners, goroutines that are never more than size, run one after the
+// other, so that very short handlers do not wait for the processor.
+//
+// A runner that begins a flight while others wait starts one more runner, but only one runner that has not begun yet is under way
+// at a time. So handlers that block get all slots at once, because each runner starts the next one, while handlers that are over
+// before the new runner had its turn are run by the few that there are.
+type slots struct {
+	size   int
+	notify chan struct{} // room for one: the processor has something to collect
+
+	mu        sync.Mutex
+	busy      []*flight // one for each slot that is not free
+	waiting   backlog   // handed over and not begun
+	runners   int
+	launching bool      // a runner was started that has not begun
+	low       bool      // the processor was notified that little waits
+	began     []*flight // of those taken ahead, begun since the last collect
+	ended     []*flight // returned since the last collect, in the order of their ends
+	quiet     bool      // the processor waits for an answer and will collect by itself
+	expiry    time.Time // no running flight's time is up before; zero: none has an end
+	pace      pace
+}
+
+func newSlots(size int) *slots {
+	return &slots{size: size, notify: make(chan struct{}, 1), busy: make([]*flight, 0, size)}
+}
+
+// notified delivers a value when there is something to collect.
+func (s *slots) notified() <-chan struct{} { return s.notify }
+
+// run runs flights, each as soon as a slot is free, behind those that wait already.
+func (s *slots) run(flights []*flight, now time.Time) {
+	s.mu.Lock()
+	s.low = false
+	for _, f := range flights {
+		f.waitFrom(now)
+		s.waiting.push(f)
+	}
+	launch := s.launch()
+	s.mu.Unlock()
+	if launch {
+		go s.work(nil)
+	}
+}
+
+// launch reports whether the caller is to start a runner. The caller holds mu.
+func (s *slots) launch() bool {
+	if s.launching || s.runners == s.size || s.waiting.len() == 0 {
+		return false
+	}
+	s.launching = true
+	s.runners++
+	return true
+}
+
+// work is a runner: it ends a flight, if there is one, and goes on with what waits.
+func (s *slots) work(f *flight) {
+	done := false
+	defer func() {
+		// A handler that calls Goexit ends this goroutine, but not its slot.
+		if !done {
+			go s.work(f)
+		}
+	}()
+	for {
+		if f = s.next(f); f == nil {
+			done = true
+			return
+		}
+		f.run()
+	}
+}
+
+// next frees the slot of a flight whose handler has returned, if there is one, and fills it with the first flight that waits. It
+// returns nil if none does: then the runner ends.
+func (s *slots) next(ended *flight) *flight {
+	now := time.Now()
+	s.mu.Lock()
+	if ended != nil {
+		s.end(ended, now)
+	} else {
+		s.launching = false
+	}
+	if s.waiting.len() == 0 {
+		s.runners--
+		s.pace.paused()
+		switch {
+		case ended == nil:
+		case len(s.ended) >= settleBatch:
+			s.notifyNow() // to collect them while the store is busy
+		default:
+			s.notifyUnlessQuiet()
+		}
+		s.mu.Unlock()
+		return nil
+	}
+	f := s.waiting.pop()
+	s.begin(f, now)
+	if ended != nil && s.noteworthy() {
+		s.notifyUnlessQuiet()
+	}
+	launch := s.launch()
+	s.mu.Unlock()
+	if launch {
+		go s.work(nil)
+	}
+	return f
+}
+
+// begin takes a slot for a flight. The caller holds mu.
+func (s *slots) begin(f *flight, now time.Time) {
+	f.begin(len(s.busy), now)
+	s.busy = append(s.busy, f)
+	if f.wasTakenAhead() {
+		s.began = append(s.began, f)
+	}
+	if at := f.expires(); !at.IsZero() && (s.expiry.IsZero() || at.Before(s.expiry)) {
+		s.expiry = at
+		s.notifyNow()
+	}
+}
+
+// end frees the slot of a flight. The caller holds mu.
+func (s *slots) end(f *flight, now time.Time) {
+	f.end(now)
+	s.pace.ended(f.duration(), now)
+	last := len(s.busy) - 1
+	slot := f.inSlot()
+	s.busy[slot] = s.busy[last]
+	s.busy[slot].moveTo(slot)
+	s.busy[last] = nil
+	s.busy = s.busy[:last]
+	s.ended = append(s.ended, f)
+}
+
+// noteworthy reports whether the processor has something to do about the flights that have ended, although others follow in their
+// slots: many outcomes to send, or room to take more. Otherwise it comes by itself, when the first of what waits would have waited
+// too long, and that is before an outcome has. The caller holds mu.
+func (s *slots) noteworthy() bool {
+	switch {
+	case len(s.ended) >= settleBatch:
+		return true
+	case !s.low && s.waiting.len() <= s.pace.lowMark(s.pace.target(s.size)):
+		s.low = true
+		return true
+	}
+	return false
+}
+
+// notifyUnlessQuiet notifies the processor, unless it collects soon anyway. The caller holds mu.
+func (s *slots) notifyUnlessQuiet() {
+	if !s.quiet {
+		s.notifyNow()
+	}
+}
+
+func (s *slots) notifyNow() {
+	select {
+	case s.notify <- struct{}{}:
+	default:
+	}
+}
+
+// room returns how many slots are free, and how many jobs may be taken for them and ahead of them; worth reports whether that is
+// worth a call. coming are jobs on their way: arrived and not handed over, or asked for by calls that are not answered; so many of
+// them ahead, which occupy no slot. What is running, waiting and coming is never more than there are slots, and what is worth
+// taking ahead.
+func (s *slots) room(coming, ahead int) (free, take int, worth bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	load := len(s.busy) + s.waiting.len() + coming
+	target := s.pace.target(s.size)
+	free = max(0, s.size-load+ahead)
+	take = max(0, s.size+target-load)
+	return free, take, take > 0 && (free > 0 || load <= s.size+s.pace.lowMark(target))
+}
+
+// roundTrip notes how long a call was under way.
+func (s *slots) roundTrip(d time.Duration) {
+	s.mu.Lock()
+	s.pace.roundTrip(d)
+	s.mu.Unlock()
+}
+
+// collected is what has happened in the slots since the processor collected last.
+type collected struct {
+	ended, began []*flight
+}
+
+// collect moves what has happened into c, whose slices are used again.
+func (s *slots) collect(c *collected) {
+	s.mu.Lock()
+	c.ended, s.ended = s.ended, c.ended[:0]
+	c.began, s.began = s.began, c.began[:0]
+	s.mu.Unlock()
+}
+
+// rest says whether the processor collects by itself soon, so that it need not be notified.
+func (s *slots) rest(quiet bool) {
+	s.mu.Lock()
+	s.quiet = quiet
+	if !quiet && len(s.ended) > 0 && (s.noteworthy() || s.waiting.len() == 0) {
+		s.notifyNow()
+	}
+	s.mu.Unlock()
+}
+
+// unread reports whether there is something to collect.
+func (s *slots) unread() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.ended) > 0
+}
+
+// expire ends the ctx of handlers whose time is up and adds to overdue those whose time has been up for the grace. It returns when
+// to come again: zero, not before another flight begins.
+func (s *slots) expire(now time.Time, overdue *[]*flight) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.expiry.IsZero() || now.Before(s.expiry) {
+		return s.expiry
+	}
+	s.expiry = time.Time{}
+	for _, f := range s.busy {
+		due := f.expires()
+		if due.IsZero() || f.isSettled() {
+			continue
+		}
+		if !now.Before(due) {
+			f.endContext(ErrTimeout)
+			due = due.Add(timeoutGrace)
+		}
+		if now.Before(due) {
+			s.expiry = earlier(s.expiry, due)
+		} else {
+			*overdue = append(*overdue, f)
+		}
+	}
+	return s.expiry
+}
+
+// drop removes those flights from what waits that keep does not want, and returns them.
+func (s *slots) drop(keep func(*flight) bool) (dropped []*flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range s.waiting.len() {
+		if f := s.waiting.pop(); keep(f) {
+			s.waiting.push(f)
+		} else {
+			dropped = append(dropped, f)
+		}
+	}
+	return dropped
+}
+
+// stale returns what has waited too long, and until when the oldest of the others may wait: zero if there is none.
+func (s *slots) stale(now time.Time) (stale []*flight, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.waiting.len() > 0 {
+		if until = s.waiting.head().waitsUntil(); until.After(now) {
+			return stale, until
+		}
+		stale = append(stale, s.waiting.pop())
+		s.pace.stalled()
+	}
+	return stale, time.Time{}
+}
+
+// each calls visit for every flight that runs or waits, with mu held.
+func (s *slots) each(visit func(*flight)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.busy {
+		visit(f)
+	}
+	for _, f := range s.waiting.all() {
+		visit(f)
+	}
+}

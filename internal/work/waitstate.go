@@ -1,0 +1,155 @@
+package work
+
+import (
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/retry"
+)
+
+const (
+	lapsesEvery  = time.Second // a busy worker asks for lapsed sessions no more often
+	pollTogether = 2 * time.Second
+	maxEmpty     = 3 // empty answers in a row, before a lane that is said to have jobs is asked less often
+)
+
+// A waitState is how long nothing needs to be asked of a partition.
+type waitState struct {
+	asleep   bool      // the last answer left nothing to take and no wake-up has come since
+	listed   bool      // the store may have this worker among its sleeping workers; false: it certainly has not
+	since    time.Time // when it was registered there, by the store's clock; zero: not known
+	askAt    time.Time // not before, although awake: the last answers were empty
+	empty    int       // such answers in a row
+	next     time.Time // alarm: when the next delayed job is due; zero: there is none, or other workers keep it
+	lapse    time.Time // when a session lapses: a poll is due then; zero: none does
+	lapsesAt time.Time // when lapses were reported last
+	pollAt   time.Time // the safety poll
+	parked   []string  // names with parked jobs that this worker handles
+}
+
+func (w *waitState) isAsleep() bool { return w.asleep }
+
+func (w *waitState) isListed() bool { return w.listed }
+
+// hungry reports whether there may be jobs to take: nothing says that there are none.
+func (w *waitState) hungry(now time.Time) bool { return !w.asleep && !now.Before(w.askAt) }
+
+// markHungry notes that there may be jobs to take after all.
+func (w *waitState) markHungry() {
+	w.asleep = false
+	w.askAt, w.empty = time.Time{}, 0
+}
+
+// stayAwake ends the sleep without news of a job.
+func (w *waitState) stayAwake() { w.asleep = false }
+
+// left notes that the store has removed this worker from its sleeping workers.
+func (w *waitState) left() { w.listed = false }
+
+// alarmDue wakes a sleeping lane whose alarm is due, and reports whether it did.
+func (w *waitState) alarmDue(now time.Time) bool {
+	if !w.asleep || w.next.IsZero() || now.Before(w.next) {
+		return false
+	}
+	w.next = time.Time{}
+	w.asleep = false
+	return true
+}
+
+// wantsLapses reports whether the next call is to report lapsed sessions.
+func (w *waitState) wantsLapses(now time.Time) bool {
+	return now.Sub(w.lapsesAt) >= lapsesEvery || !w.lapse.IsZero() && !now.Before(w.lapse)
+}
+
+// pollDue reports whether a sleeping lane is to poll: the safety poll is due, or a session lapses.
+func (w *waitState) pollDue(now time.Time) bool {
+	return w.asleep && (!now.Before(w.pollAt) || !w.lapse.IsZero() && !now.Before(w.lapse))
+}
+
+// pollSoon reports whether it may as well poll with a lane whose poll is due.
+func (w *waitState) pollSoon(now time.Time) bool {
+	return w.asleep && (w.pollDue(now) || !now.Before(w.pollAt.Add(-pollTogether)))
+}
+
+// beginPoll returns since when the worker is registered as asleep.
+func (w *waitState) beginPoll() (since time.Time) {
+	w.lapse = time.Time{}
+	w.listed = true
+	return w.since
+}
+
+// pollFailed has it poll again after a while.
+func (w *waitState) pollFailed(failures int, now time.Time) {
+	w.pollAt = now.Add(retry.Delay(failures))
+}
+
+// polled notes since when the worker is registered as asleep.
+func (w *waitState) polled(a *protocol.PollAnswer) { w.since = a.Since }
+
+// wakeIfMore wakes the lane if a poll has found something to take.
+func (w *waitState) wakeIfMore(a *protocol.PollAnswer) {
+	if a.More || len(w.parked) > 0 && !a.Paused {
+		w.asleep = false
+	}
+}
+
+// worked notes the answer to a call: whether the worker sleeps now, and when it asks again.
+func (w *waitState) worked(call *protocol.WorkCall, a *protocol.WorkAnswer, now time.Time) {
+	left := a.More || len(w.parked) > 0 && !a.Paused
+	w.listed = call.Sleep && !left && len(a.Taken) < call.Take
+	if w.asleep = w.listed; w.asleep {
+		w.since = a.Now
+	}
+	switch {
+	case call.Take == 0:
+	case w.asleep || len(a.Taken) > 0 || len(a.Owed) > 0:
+		w.empty = 0
+	default:
+		// The answer says that more is there, yet none of it came.
+		if w.empty++; w.empty > maxEmpty {
+			w.askAt = now.Add(retry.Delay(w.empty - maxEmpty))
+		}
+	}
+}
+
+// hint notes what an answer says about waiting; lapses reports whether it says anything about sessions, serves whether parked
+// jobs of a name are worth asking for.
+func (w *waitState) hint(h *protocol.WaitHint, lapses bool, clock *storeClock, ttl time.Duration, serves func(name string) bool, now time.Time) {
+	w.next = time.Time{}
+	if lapses {
+		w.lapse, w.lapsesAt = time.Time{}, now
+	}
+	if h.Next > 0 {
+		w.next = now.Add(h.Next)
+		if h.Second {
+			w.next = w.next.Add(protocol.SecondAlarm)
+		}
+	}
+	if !h.Lapse.IsZero() {
+		if w.lapse = clock.until(h.Lapse); !w.lapse.After(now) {
+			w.lapse = time.Time{} // it is among the lapsed ones
+		}
+	}
+	w.pollAt = now.Add(min(safetyPoll(), ttl))
+	w.parked = w.parked[:0:0]
+	for _, name := range h.Parked {
+		if serves(name) {
+			w.parked = append(w.parked, name)
+		}
+	}
+}
+
+// serve are the names with parked jobs that the next call asks for.
+func (w *waitState) serve() []string { return w.parked }
+
+// nextAt is when the lane is due for a call or a poll; zero: not before something happens. room says that there is a slot for
+// what it might bring.
+func (w *waitState) nextAt(room bool) time.Time {
+	switch {
+	case w.asleep:
+		return earlier(earlier(w.next, w.lapse), w.pollAt)
+	case room:
+		return w.askAt
+	}
+	return time.Time{}
+}
