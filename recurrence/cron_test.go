@@ -78,12 +78,12 @@ func TestEachCronFieldHoldsTheseValues(t *testing.T) {
 		words[test.field] = test.text
 		f, err := compileCron(strings.Join(words, " "))
 		if err != nil {
-			t.Errorf("%s %q: %v", cronColumns[test.field].name, test.text, err)
+			t.Errorf("%s %q: %v", cronFieldTable[test.field].name, test.text, err)
 			continue
 		}
 		masks := []uint64{f.minutes, uint64(f.hours), uint64(f.daysOfMonth), uint64(f.months), uint64(f.weekDays)}
 		if got := bitsOf(masks[test.field]); !slices.Equal(got, test.want) {
-			t.Errorf("%s %q holds %v, want %v", cronColumns[test.field].name, test.text, got, test.want)
+			t.Errorf("%s %q holds %v, want %v", cronFieldTable[test.field].name, test.text, got, test.want)
 		}
 	}
 }
@@ -217,11 +217,11 @@ func TestRefusedCronTextSaysWhatToWrite(t *testing.T) {
 		{"99999999999999999999 * * * *", CodeCronSyntax, "0 to 59"},
 		{"0 0 * * monday", CodeCronSyntax, "three letters"},
 		{"0 0 * * onm", CodeCronSyntax, "three letters"},
-		{"1,,2 * * * *", CodeCronSyntax, "no value"},
-		{"-5 * * * *", CodeCronSyntax, "no value"},
-		{"1-2-3 * * * *", CodeCronSyntax, "no value"},
-		{"*-5 * * * *", CodeCronSyntax, "no value"},
-		{"+5 * * * *", CodeCronSyntax, "no value"},
+		{"1,,2 * * * *", CodeCronSyntax, "not a value"},
+		{"-5 * * * *", CodeCronSyntax, "not a value"},
+		{"1-2-3 * * * *", CodeCronSyntax, "not a value"},
+		{"*-5 * * * *", CodeCronSyntax, "not a value"},
+		{"+5 * * * *", CodeCronSyntax, "not a value"},
 		{"5/2/2 * * * *", CodeCronSyntax, "step"},
 		{"@every", CodeCronSyntax, "90m"},
 		{"@every 1d", CodeCronSyntax, "24h"},

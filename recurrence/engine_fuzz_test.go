@@ -39,8 +39,8 @@ func (d draw) instant(zone string) time.Time {
 	if d.IntN(3) > 0 {
 		at = time.Unix(d.Int64N(2_300_000_000), 0)
 	}
-	if z, err := loadZone(zone); err == nil && len(z.regimes) > 1 && d.IntN(4) > 0 {
-		at = time.Unix(z.regimes[1+d.IntN(len(z.regimes)-1)].from, 0).Add(time.Duration(d.IntN(4*86400)-2*86400) * time.Second)
+	if z, err := loadZone(zone); err == nil && len(z.periods) > 1 && d.IntN(4) > 0 {
+		at = time.Unix(z.periods[1+d.IntN(len(z.periods)-1)].begin, 0).Add(time.Duration(d.IntN(4*86400)-2*86400) * time.Second)
 	}
 	if d.chance(2) {
 		at = at.Truncate(15 * time.Minute)
@@ -61,7 +61,7 @@ func (d draw) rule(zone string) Recurrence {
 		return r
 	}
 	r.Frequency = Second + Frequency(d.IntN(7))
-	most := frequencies[r.Frequency].longest
+	most := frequencies[r.Frequency].maxInterval
 	if d.chance(3) {
 		r.Interval = 1 + d.IntN(min(most, []int{3, 30, 1000}[d.IntN(3)]))
 	}
@@ -207,7 +207,7 @@ func compareRuns(t *testing.T, seed uint64, d draw, r Recurrence, created time.T
 		to = from.Add(4 * 24 * time.Hour)
 	}
 	want := slow.between(from, to)
-	if r.StartTime.IsZero() && r.Cron == "" && (len(want) == 0 || !want[0].Equal(created)) && created.Before(latest) {
+	if r.StartTime.IsZero() && r.Cron == "" && (len(want) == 0 || !want[0].Equal(created)) && created.Before(horizonTime) {
 		want = slices.Insert(want, 0, created)
 	}
 	r.EndTime = from.Add(time.Duration(d.Int64N(int64(to.Sub(from)))))

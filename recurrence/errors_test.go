@@ -9,7 +9,7 @@ import (
 )
 
 func TestAnErrorSaysWhereWhatAndWhy(t *testing.T) {
-	e := refuse(CodeMinutesRange, "schedule.minutes[2]", "60", "must be 0 to %d", 59)
+	e := newError(CodeMinutesRange, "schedule.minutes[2]", "60", "must be 0 to %d", 59)
 	if got, want := e.Error(), `recurrence: schedule.minutes[2]: must be 0 to 59, got "60" (minutes_range)`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -47,7 +47,7 @@ func TestAValueIsCutAt64Characters(t *testing.T) {
 		strings.Repeat("ü", 65):          strings.Repeat("ü", 64),
 		"\xff" + strings.Repeat("a", 99): "\ufffd" + strings.Repeat("a", 63),
 	} {
-		if got := refuse("", "", value, "").Value; got != want {
+		if got := newError("", "", value, "").Value; got != want {
 			t.Errorf("%q: got %q, want %q", value, got, want)
 		}
 	}

@@ -80,7 +80,7 @@ func TestEveryJobThatRunsSurvivesItsCanonicalJSON(t *testing.T) {
 				t.Errorf("%s %s: refused: %v: %s", name, c.ID, err, c.Job)
 				continue
 			}
-			survives(t, r)
+			checkRoundTrip(t, r)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestTheseTextsMeanTheSame(t *testing.T) {
 		if got := marshal(t, r); got != c.canonical {
 			t.Errorf("%s: %s\n got %s\nwant %s", c.claim, c.text, got, c.canonical)
 		}
-		survives(t, r)
+		checkRoundTrip(t, r)
 	}
 }
 
@@ -263,14 +263,14 @@ func TestTheseTextsAreRefused(t *testing.T) {
 		{`{"frequency":"` + strings.Repeat("é", 70) + `"}`, `frequency_unknown|frequency|` + strings.Repeat("é", 64)},
 	} {
 		_, err := Parse([]byte(c.text))
-		if got := flat(err); got != c.want {
+		if got := describeErrors(err); got != c.want {
 			t.Errorf("%.200s\n got %s\nwant %s", c.text, got, c.want)
 		}
 	}
 }
 
 // flat is code|field|value of each error.
-func flat(err error) string {
+func describeErrors(err error) string {
 	var parts []string
 	for _, e := range Errors(err) {
 		parts = append(parts, string(e.Code)+"|"+e.Field+"|"+e.Value)

@@ -17,7 +17,7 @@ func marshal(t *testing.T, r Recurrence) string {
 }
 
 // survives checks that a rule that Validate accepts comes back from its canonical JSON.
-func survives(t *testing.T, r Recurrence) {
+func checkRoundTrip(t *testing.T, r Recurrence) {
 	t.Helper()
 	if err := r.Validate(); err != nil {
 		t.Errorf("%+v is read but not valid: %v", r, err)

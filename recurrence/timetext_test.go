@@ -47,8 +47,8 @@ func TestTheseTimesMeanThisInstant(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, bad := parseTime("startTime", c.text, loc)
-		if bad != nil || timeText(got) != c.want {
-			t.Errorf("%s in %s: got %s, %v, want %s", c.text, c.zone, timeText(got), bad, c.want)
+		if bad != nil || formatTime(got) != c.want {
+			t.Errorf("%s in %s: got %s, %v, want %s", c.text, c.zone, formatTime(got), bad, c.want)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 func TestHorizonIsTheYear2200(t *testing.T) {
-	if got := time.Unix(horizon, 0).UTC(); !got.Equal(latest) {
-		t.Errorf("horizon %s, want %s", got, latest)
+	if got := time.Unix(horizon, 0).UTC(); !got.Equal(horizonTime) {
+		t.Errorf("horizon %s, want %s", got, horizonTime)
 	}
 }
 
@@ -19,12 +19,12 @@ func TestZoneKeepsTheOffsetsOfItsLocation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		instants := []int64{earliest.Unix(), horizon - 1}
+		instants := []int64{minTime.Unix(), horizon - 1}
 		for range 3000 {
-			instants = append(instants, earliest.Unix()+rng.Int64N(horizon-earliest.Unix()))
+			instants = append(instants, minTime.Unix()+rng.Int64N(horizon-minTime.Unix()))
 		}
-		for _, r := range z.regimes[1:] {
-			instants = append(instants, r.from-1, r.from)
+		for _, r := range z.periods[1:] {
+			instants = append(instants, r.begin-1, r.begin)
 		}
 		for year := 1900; year < 2200; year++ { // the year's end is where time.Time.ZoneBounds errs
 			for hour := range 48 {
@@ -47,10 +47,10 @@ func TestRegimesOutlastTheChangeTheyBeginWith(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := 1; i < len(z.regimes)-1; i++ {
-			r := z.regimes[i]
-			if lasts := z.regimes[i+1].from - r.from; lasts <= max(r.first-r.wall, r.wall-r.first) {
-				t.Errorf("%s: the offset of %s lasts %d seconds, the change to it is %d", name, time.Unix(r.from, 0).UTC(), lasts, r.first-r.wall)
+		for i := 1; i < len(z.periods)-1; i++ {
+			r := z.periods[i]
+			if lasts := z.periods[i+1].begin - r.begin; lasts <= max(r.wallAfter-r.wallBefore, r.wallBefore-r.wallAfter) {
+				t.Errorf("%s: the offset of %s lasts %d seconds, the change to it is %d", name, time.Unix(r.begin, 0).UTC(), lasts, r.wallAfter-r.wallBefore)
 			}
 		}
 	}
