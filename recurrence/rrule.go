@@ -31,6 +31,7 @@ const CodeNoRRule Code = "no_rrule"
 //   - a rule without StartTime,
 //   - Count together with EndTime,
 //   - a cron rule that restricts both day fields, because either one is then enough,
+//   - a StartTime on the second pass of a repeated hour, at frequency day and above,
 //   - in a time zone other than UTC: all 24 hours of a day (they follow elapsed time in this package and the clock in RFC
 //     5545), the frequency hour, and hours or minutes with the frequencies minute and second.
 //
