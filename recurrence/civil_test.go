@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestCalendarAgreesWithTimeOnEveryDay(t *testing.T) {
+func TestCalendarAgreesWithPackageTimeOnEveryDay(t *testing.T) {
 	day := time.Date(1899, 12, 1, 0, 0, 0, 0, time.UTC)
 	for ; day.Year() < 2601; day = day.AddDate(0, 0, 1) {
 		n := day.Unix() / secondsPerDay

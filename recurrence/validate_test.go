@@ -48,7 +48,7 @@ func TestGoValuesAreRefusedLikeTheirJSON(t *testing.T) {
 	}
 }
 
-func TestARuleThatNoStartCanMakeFireIsRefusedWithoutOne(t *testing.T) {
+func TestARuleThatFiresFromNoStartIsRefusedEvenWithoutAStart(t *testing.T) {
 	for _, text := range []string{
 		`{"frequency":"month","schedule":{"months":2,"monthDays":[30,31,-30]}}`,
 		`{"cron":"0 0 30 2 *"}`,

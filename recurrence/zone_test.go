@@ -12,7 +12,7 @@ func TestHorizonIsTheYear2200(t *testing.T) {
 	}
 }
 
-func TestZoneKeepsTheOffsetsOfItsLocation(t *testing.T) {
+func TestZoneHasTheOffsetsOfItsLocation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, name := range engineZones {
 		z, err := loadZone(name)
@@ -26,7 +26,7 @@ func TestZoneKeepsTheOffsetsOfItsLocation(t *testing.T) {
 		for _, r := range z.periods[1:] {
 			instants = append(instants, r.begin-1, r.begin)
 		}
-		for year := 1900; year < 2200; year++ { // the year's end is where time.Time.ZoneBounds errs
+		for year := 1900; year < 2200; year++ { // time.Time.ZoneBounds is wrong on the last day of some years
 			for hour := range 48 {
 				instants = append(instants, time.Date(year, 12, 31, hour, 0, 0, 0, time.UTC).Unix())
 			}
@@ -40,8 +40,9 @@ func TestZoneKeepsTheOffsetsOfItsLocation(t *testing.T) {
 	}
 }
 
-// The search relies on it: what a gap moves lands within the regime after it, and what is repeated ends within it.
-func TestRegimesOutlastTheChangeTheyBeginWith(t *testing.T) {
+// The search relies on this: a run moved out of a gap falls into the period after the gap, and an overlap ends within the period
+// that begins with it.
+func TestAnOffsetPeriodLastsLongerThanTheChangeAtItsBeginning(t *testing.T) {
 	for _, name := range engineZones {
 		z, err := loadZone(name)
 		if err != nil {
