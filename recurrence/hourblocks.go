@@ -36,7 +36,7 @@ func newHourBlocks(origin, interval int64, times timesOfDay) hourBlocks {
 
 // next returns the first wall second at or after from that matches, as if the clocks kept this offset forever.
 func (b *hourBlocks) next(from, offset int64) int64 {
-	// 24 blocks cover every hour of the day that the interval reaches. Two more are for a first block that is cut short.
+	// 24 blocks cover every hour of the day that the interval reaches. The rest is for a first block that is cut short.
 	for range 26 {
 		wall := b.times.nextOnAnyDay(from)
 		inBlock := mod(wall-b.origin-offset, b.length)
