@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// A pace is a rule whose Next must be quick from anywhere.
-type pace struct {
+// A benchCase is a rule whose Next must be fast from any instant.
+type benchCase struct {
 	name string
 	rule Recurrence
 }
 
-func paces() []pace {
+func benchCases() []benchCase {
 	tenYearsBack := time.Date(2016, 3, 8, 9, 7, 30, 0, time.UTC)
-	list := []pace{
+	list := []benchCase{
 		{"cron/ordinary/UTC", Recurrence{Cron: "*/15 9-16 * * 1-5"}},
 		{"cron/ordinary/New_York", Recurrence{Cron: "*/15 9-16 * * 1-5", TimeZone: "America/New_York"}},
 		{"cron/leapday/UTC", Recurrence{Cron: "0 5 29 2 *"}},
@@ -35,18 +35,18 @@ func paces() []pace {
 		{"year", Recurrence{StartTime: tenYearsBack, Frequency: Year}},
 	}
 	for _, zone := range engineZones[1:] {
-		list = append(list, pace{"zones/" + zone, Recurrence{StartTime: tenYearsBack, Frequency: Day, Hours: []int{2}, Minutes: []int{30}, TimeZone: zone}})
+		list = append(list, benchCase{"zones/" + zone, Recurrence{StartTime: tenYearsBack, Frequency: Day, Hours: []int{2}, Minutes: []int{30}, TimeZone: zone}})
 	}
 	return list
 }
 
 func BenchmarkNext(b *testing.B) {
-	for _, p := range paces() {
-		series, err := p.rule.Series(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	for _, c := range benchCases() {
+		series, err := c.rule.Series(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 		if err != nil {
-			b.Fatalf("%s: %v", p.name, err)
+			b.Fatalf("%s: %v", c.name, err)
 		}
-		b.Run(p.name, func(b *testing.B) {
+		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			after := time.Date(2026, 3, 7, 11, 3, 9, 0, time.UTC)
 			begin := after
@@ -62,11 +62,11 @@ func BenchmarkNext(b *testing.B) {
 
 func BenchmarkSeries(b *testing.B) {
 	created := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for _, p := range paces()[:18] {
-		b.Run(p.name, func(b *testing.B) {
+	for _, c := range benchCases()[:18] {
+		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := p.rule.Series(created); err != nil {
+				if _, err := c.rule.Series(created); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -75,15 +75,15 @@ func BenchmarkSeries(b *testing.B) {
 }
 
 func TestNextAllocatesNothing(t *testing.T) {
-	for _, p := range paces() {
-		series, err := p.rule.Series(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	for _, c := range benchCases() {
+		series, err := c.rule.Series(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 		if err != nil {
-			t.Errorf("%s: %v", p.name, err)
+			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
 		after := time.Date(2026, 3, 7, 11, 3, 9, 0, time.UTC)
 		if allocs := testing.AllocsPerRun(50, func() { after, _ = series.Next(after) }); allocs != 0 {
-			t.Errorf("%s: Next allocates %v times", p.name, allocs)
+			t.Errorf("%s: Next allocates %v times", c.name, allocs)
 		}
 	}
 }

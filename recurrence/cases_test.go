@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A runCase is a job, its creation, and when it runs.
+// A runCase is a job, its creation and its expected runs.
 type runCase struct {
 	ID, Code    string
 	Job         json.RawMessage
@@ -22,7 +22,7 @@ type runCase struct {
 	}
 }
 
-// runCases reads a file of cases: an array, or one a line.
+// runCases reads a file of cases: a JSON array, or one JSON object a line.
 func runCases(t *testing.T, name string) []runCase {
 	t.Helper()
 	file, err := os.Open("testdata/" + name)
@@ -49,8 +49,8 @@ func runCases(t *testing.T, name string) []runCase {
 	return cases
 }
 
-// run checks one case; it reports whether there was anything to check.
-func (c runCase) run(t *testing.T) bool {
+// check checks one case. It reports whether the case has expected runs.
+func (c runCase) check(t *testing.T) bool {
 	want := append(c.First, c.Next...)
 	if len(want) == 0 && !c.Exhausted {
 		return false
@@ -90,19 +90,19 @@ func (c runCase) run(t *testing.T) bool {
 	return true
 }
 
-func TestEveryCaseRunsWhenTheOracleSays(t *testing.T) {
+func TestEveryCaseRunsAtTheInstantsOfTheOracle(t *testing.T) {
 	for _, file := range []struct {
-		name  string
-		least int
+		name string
+		min  int
 	}{{"seed_cases.json", 60}, {"random_cases.jsonl", 800}, {"tz_cases.json", 30}, {"extra_cases.json", 15}} {
 		checked := 0
 		for _, c := range runCases(t, file.name) {
-			if c.run(t) {
+			if c.check(t) {
 				checked++
 			}
 		}
-		if checked < file.least {
-			t.Errorf("%s: %d cases checked, want at least %d", file.name, checked, file.least)
+		if checked < file.min {
+			t.Errorf("%s: %d cases checked, want at least %d", file.name, checked, file.min)
 		}
 	}
 }

@@ -2,11 +2,11 @@ package recurrence
 
 import "time"
 
-// gregorianDays are the days of 400 years, after which the calendar repeats.
+// gregorianDays is the number of days in 400 years. After that the calendar repeats.
 const gregorianDays = 146097
 
-// compile turns a valid Recurrence, with the start in place, into its rule. It refuses what can never fire: nothing
-// matches in 400 years from the start, in the zone with its offsets up to the horizon.
+// compile builds the rule of a valid Recurrence that starts at start. It refuses a rule that never fires: one without a match
+// in the 400 years from the start, with the zone's offsets up to the horizon.
 func compile(r Recurrence, start int64, z *zone, cron *cronFields) (rule, error) {
 	c := compiler{Recurrence: r, start: start, local: start + z.offsetAt(start)}
 	c.Interval = max(c.Interval, 1)
@@ -17,17 +17,17 @@ func compile(r Recurrence, start int64, z *zone, cron *cronFields) (rule, error)
 	case r.Frequency == 0:
 		c.rule.atStart = true
 	case r.Frequency < Hour:
-		c.elapsed()
+		c.secondsOrMinutes()
 	case r.Frequency == Hour:
 		c.hourly()
 	default:
-		c.civil()
+		c.calendar()
 	}
 
 	day := floorDiv(c.local, secondsPerDay)
 	c.rule.days.limit = day + gregorianDays
 	if !c.rule.fires() {
-		return rule{}, c.refusal()
+		return rule{}, c.neverFires()
 	}
 	c.rule.days.limit = max(day, horizon/secondsPerDay+2)
 	return c.rule, nil
@@ -37,54 +37,54 @@ func compile(r Recurrence, start int64, z *zone, cron *cronFields) (rule, error)
 type compiler struct {
 	Recurrence
 	start int64
-	local int64 // the wall second of the start
+	local int64 // the wall second at the start
 	rule  rule
 }
 
-func (c *compiler) refusal() error {
+func (c *compiler) neverFires() error {
 	if c.Cron != "" {
-		return refuse(CodeNeverFires, "cron", c.Cron, "no day has such a date")
+		return newError(CodeNeverFires, "cron", c.Cron, "no day has such a date")
 	}
-	return refuse(CodeNeverFires, "schedule", "", "never matches: from the start on, no instant that the interval reaches fits the schedule")
+	return newError(CodeNeverFires, "schedule", "", "never matches: from the start on, no instant that the interval reaches fits the schedule")
 }
 
-// startHour, startMinute and startSecond are what the clock shows at the start.
+// startHour, startMinute and startSecond return what the local clock shows at the start.
 func (c *compiler) startHour() int     { return int(mod(c.local, secondsPerDay) / 3600) }
 func (c *compiler) startMinute() int   { return int(mod(c.local, 3600) / 60) }
 func (c *compiler) startSecond() int64 { return mod(c.local, 60) }
 
-// elapsed compiles second and minute, which hours and minutes limit.
-func (c *compiler) elapsed() {
+// secondsOrMinutes compiles the frequencies second and minute. Their hours and minutes limit.
+func (c *compiler) secondsOrMinutes() {
 	unit := int64(1)
 	if c.Frequency == Minute {
 		unit = 60
 	}
 	if len(c.Hours) == 0 && len(c.Minutes) == 0 {
-		c.lattice(unit)
+		c.fixedInterval(unit)
 		return
 	}
-	c.rule.kind = stepped
-	c.rule.step = newStep(c.start, unit, int64(c.Interval), newDial(c.hoursOr(allHours), c.minutesOr(allMinutes), 0))
+	c.rule.kind = filteredPoints
+	c.rule.filtered = newFilteredInterval(c.start, unit, int64(c.Interval), newTimesOfDay(c.hoursOr(allHours), c.minutesOr(allMinutes), 0))
 }
 
-// lattice compiles an interval of elapsed time and nothing else.
-func (c *compiler) lattice(unit int64) {
-	c.rule.kind = lattice
-	c.rule.length = int64(c.Interval) * unit
+// fixedInterval compiles an interval of elapsed time without a schedule. The unit is in seconds.
+func (c *compiler) fixedInterval(unit int64) {
+	c.rule.kind = fixedInterval
+	c.rule.interval = int64(c.Interval) * unit
 }
 
-// hourly compiles hour: minutes expand, hours limit, both on the local clock.
+// hourly compiles the frequency hour. Its minutes expand and its hours limit, both on the local clock.
 func (c *compiler) hourly() {
 	if len(c.Hours) == 0 && len(c.Minutes) == 0 {
-		c.lattice(3600)
+		c.fixedInterval(3600)
 		return
 	}
-	c.rule.kind = blocked
-	clock := newDial(c.hoursOr(allHours), c.minutesOr(1<<c.startMinute()), c.second())
-	c.rule.blocks = newBlocks(c.start-mod(c.local, 3600), int64(c.Interval), clock)
+	c.rule.kind = inHourBlocks
+	times := newTimesOfDay(c.hoursOr(allHours), c.minutesOr(1<<c.startMinute()), c.second())
+	c.rule.blocks = newHourBlocks(c.start-mod(c.local, 3600), int64(c.Interval), times)
 }
 
-// second is 0 where minutes are given, otherwise that of the start.
+// second returns the second of every run: 0 if minutes are given, otherwise the second of the start.
 func (c *compiler) second() int64 {
 	if len(c.Minutes) > 0 {
 		return 0
@@ -92,13 +92,13 @@ func (c *compiler) second() int64 {
 	return c.startSecond()
 }
 
-// civil compiles day, week, month and year: days of the calendar and times of the day.
-func (c *compiler) civil() {
+// calendar compiles the frequencies day, week, month and year: days of the calendar and times of the day.
+func (c *compiler) calendar() {
 	hours := c.hoursOr(1 << c.startHour())
 	if len(c.Hours) == 0 && len(c.Minutes) > 0 {
 		hours = allHours
 	}
-	c.times(hours, newDial(hours, c.minutesOr(1<<c.startMinute()), c.second()))
+	c.setTimes(hours, newTimesOfDay(hours, c.minutesOr(1<<c.startMinute()), c.second()))
 	c.rule.atStart = len(c.Hours) == 0 && len(c.Minutes) == 0 && len(c.WeekDays) == 0 &&
 		len(c.MonthDays) == 0 && len(c.MonthlyOccurrences) == 0 && len(c.Months) == 0
 
@@ -107,34 +107,35 @@ func (c *compiler) civil() {
 	d.interval = int64(c.Interval)
 	switch c.Frequency {
 	case Day:
-		d.period, d.origin = daily, day
+		d.unit, d.origin = daily, day
 	case Week:
-		d.period, d.origin = weekly, weekOf(day)
-		d.weekDays = c.weekDaysOr(1 << weekdayAt(day))
+		d.unit, d.origin = weekly, weekOf(day)
+		d.weekDays = c.weekDaysOr(1 << weekdayOfDay(day))
 	case Month:
-		d.period, d.origin = monthly, dateOf(day).month
+		d.unit, d.origin = monthly, dateOf(day).month
 		d.months = c.monthsOr(1<<12 - 1)
-		d.fillSkip()
-		d.fillMonth(c.monthHas(dateOf(day).day))
+		d.fillSkipMonths()
+		d.fillMonthMasks(c.dayOfMonthMatcher(dateOf(day).day))
 	case Year:
 		date := dateOf(day)
-		d.period, d.origin = yearly, date.month/12
+		d.unit, d.origin = yearly, date.month/12
 		d.months = c.monthsOr(1 << (date.month % 12))
-		d.fillMonth(func(day, _, _ int) bool { return day == date.day })
+		d.fillMonthMasks(func(day, _, _ int) bool { return day == date.day })
 	}
 }
 
-// times sets the times of a day. All 24 hours follow the real instants, named hours the clock.
-func (c *compiler) times(hours uint32, times dial) {
-	c.rule.kind = named
+// setTimes sets the times of day. All 24 hours follow elapsed time; named hours follow the clock.
+func (c *compiler) setTimes(hours uint32, times timesOfDay) {
+	c.rule.kind = namedHours
 	if hours == allHours {
-		c.rule.kind = allDay
+		c.rule.kind = everyHour
 	}
-	c.rule.clock = times
+	c.rule.times = times
 }
 
-// monthHas says which days of a month the day elements allow: both where both are given, the start's where none is.
-func (c *compiler) monthHas(startDay int) func(day, length, weekday int) bool {
+// dayOfMonthMatcher returns a function that reports whether a day of a month matches the day elements. If both elements are
+// given, both must match. If none is given, only the day of the start matches.
+func (c *compiler) dayOfMonthMatcher(startDay int) func(day, length, weekday int) bool {
 	if len(c.MonthDays) == 0 && len(c.MonthlyOccurrences) == 0 {
 		return func(day, _, _ int) bool { return day == startDay }
 	}
@@ -146,30 +147,30 @@ func (c *compiler) monthHas(startDay int) func(day, length, weekday int) bool {
 		byWeekday := len(c.MonthlyOccurrences) == 0
 		for _, o := range c.MonthlyOccurrences {
 			nth := o.N == 0 || o.N == (day-1)/7+1 || o.N == -((length-day)/7+1)
-			byWeekday = byWeekday || nth && mondayBased(o.Day) == weekday
+			byWeekday = byWeekday || nth && daysSinceMonday(o.Day) == weekday
 		}
 		return byDate && byWeekday
 	}
 }
 
-// cron compiles five fields. They hold no interval and take nothing from the start.
+// cron compiles five cron fields. They have no interval, and nothing in them comes from the start.
 func (c *compiler) cron(f *cronFields) {
-	c.times(f.hours, newDial(f.hours, f.minutes, 0))
+	c.setTimes(f.hours, newTimesOfDay(f.hours, f.minutes, 0))
 	var weekDays uint8
 	for day := range 7 {
 		if f.weekDays>>day&1 == 1 {
-			weekDays |= 1 << mondayBased(time.Weekday(day))
+			weekDays |= 1 << daysSinceMonday(time.Weekday(day))
 		}
 	}
 	d := &c.rule.days
 	d.interval = 1
 	if f.months == 1<<13-2 && !f.domRestricted {
-		d.period, d.weekDays = weekly, weekDays
+		d.unit, d.weekDays = weekly, weekDays
 		return
 	}
-	d.period, d.months = monthly, f.months>>1
-	d.fillSkip()
-	d.fillMonth(func(day, _, weekday int) bool {
+	d.unit, d.months = monthly, f.months>>1
+	d.fillSkipMonths()
+	d.fillMonthMasks(func(day, _, weekday int) bool {
 		byDate := f.daysOfMonth>>day&1 == 1
 		byWeekday := weekDays>>weekday&1 == 1
 		if f.domRestricted && f.dowRestricted {
@@ -179,8 +180,7 @@ func (c *compiler) cron(f *cronFields) {
 	})
 }
 
-// mondayBased numbers the weekdays from Monday, which is 0.
-func mondayBased(day time.Weekday) int { return (int(day) + 6) % 7 }
+// The methods below return a mask of an element's values, or the given mask if the element is not set.
 
 func (c *compiler) minutesOr(mask uint64) uint64 { return maskOr(c.Minutes, 0, mask) }
 func (c *compiler) hoursOr(mask uint32) uint32   { return uint32(maskOr(c.Hours, 0, uint64(mask))) }
@@ -192,12 +192,12 @@ func (c *compiler) weekDaysOr(mask uint8) uint8 {
 	}
 	mask = 0
 	for _, day := range c.WeekDays {
-		mask |= 1 << mondayBased(day)
+		mask |= 1 << daysSinceMonday(day)
 	}
 	return mask
 }
 
-// maskOr has a bit for each value, counted from lowest; a mask in its place where there are no values.
+// maskOr returns a mask with a bit for each value; bit 0 is the value lowest. Without values it returns the given mask.
 func maskOr[T ~int](values []T, lowest T, mask uint64) uint64 {
 	if len(values) == 0 {
 		return mask

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// maxCronText is the longest cron text that is read, in bytes. Naming every minute, hour, day and month takes 350.
+// maxCronText is the largest length of a cron text, in bytes. A text that names every minute, hour, day and month takes 350.
 const maxCronText = 1000
 
-// cronFields is a cron text as bit masks: bit n of minutes is minute n, and so on. No mask is empty unless every is set.
+// cronFields holds a cron text as bit masks: bit n of minutes is minute n, and so on. A mask is empty only if every is set.
 type cronFields struct {
 	minutes     uint64
 	hours       uint32
@@ -16,25 +16,29 @@ type cronFields struct {
 	months      uint16 // bits 1 to 12
 	weekDays    uint8  // bit 0 is Sunday
 
-	// A day field other than *, ? and */1 is restricted. Where both are, a day that matches either one matches.
+	// A day field is restricted unless it is *, ? or */1. If both are restricted, a day matches if either one matches.
 	domRestricted, dowRestricted bool
 
-	zone  string     // of a CRON_TZ= or TZ= prefix, unchecked; "" without one
-	every Recurrence // Frequency and Interval of an @every; otherwise zero
+	zone  string     // from a CRON_TZ= or TZ= prefix, not checked yet; "" without a prefix
+	every Recurrence // Frequency and Interval of an @every; the zero value otherwise
 }
 
-// Cron returns the rule that a cron text describes: five fields (minute, hour, day of the month, month, day of the week),
-// or one of @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly, or @every with a duration.
+// Cron returns the rule of a cron text of at most 1000 bytes. The text is five fields (minute, hour, day of the month, month,
+// day of the week), or one of @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly, or @every with a duration.
 //
-//   - The fields take numbers, names (mon, JAN), *, ?, lists, ranges and steps; n/step runs from n to the end; 7 is Sunday.
-//   - A day field is restricted unless it is *, ? or */1. Where both day fields are, either one is enough.
+//   - A field may have numbers, names (mon, JAN), *, ?, lists, ranges and steps. n/step goes from n to the field's end. 7 is
+//     Sunday.
+//   - A day field is restricted unless it is *, ? or */1. If both day fields are restricted, either one is enough.
+//   - All 24 hours (*, */1 or 0-23) follow elapsed time. Named hours, */2 included, follow the clock.
 //   - A prefix CRON_TZ=Europe/Berlin or TZ=Europe/Berlin becomes the rule's TimeZone.
-//   - "@every 90m" becomes Frequency Minute, Interval 90: the longest of second, minute and hour that divides it. Days are
-//     used only beyond 1000 hours, for in a zone a day is not always 24 hours. Such a rule is a frequency rule like any
-//     other: without a StartTime it also runs when it is created, which a rule of fields never does.
+//   - "@every 90m" becomes Frequency Minute and Interval 90: the largest of hour, minute and second that divides the duration.
+//     Durations over 1000 hours use days; in a time zone a day may be shorter or longer than 24 hours. Such a rule is a
+//     frequency rule: without a StartTime it also runs when created, which a rule of five fields does not.
 //
-// The rest of the text is kept in [Recurrence.Cron] with its white space made single. Six fields, @reboot, L, W and #, steps of
-// 0 and reversed ranges are refused, and the error names what to write instead. Texts over 1000 bytes are refused.
+// [Recurrence.Cron] keeps the text without the prefix and with single spaces.
+//
+// Cron refuses six fields, @reboot, L, W, #, steps of 0, steps longer than their field, and reversed ranges. Its error is an
+// [*Error] with [CodeCronSyntax], or with [CodeTimeZoneUnknown] for the prefix; its Reason says what to write instead.
 func Cron(expr string) (Recurrence, error) {
 	if err := checkCron(expr, false); err != nil {
 		return Recurrence{}, err
@@ -52,16 +56,16 @@ func Cron(expr string) (Recurrence, error) {
 	return r, nil
 }
 
-// checkCron says what is wrong with a rule's cron text: its syntax, a zone in its prefix that is unknown, or one that stands
-// beside the rule's own TimeZone. Whether it ever fires is not asked here.
-func checkCron(expr string, timeZoneSet bool) error {
+// checkCron refuses a cron text with wrong syntax, with an unknown zone in its prefix, or with a zone when the rule has its own
+// TimeZone. It does not check whether the text ever fires.
+func checkCron(expr string, hasTimeZone bool) error {
 	fields, err := compileCron(expr)
 	if err != nil {
 		return err
 	}
 	prefixed := len(fields.zone) > 0
-	if prefixed && timeZoneSet {
-		return refuse(CodeCronConflict, "cron", expr, "the zone is given twice: drop the prefix CRON_TZ= or the timeZone")
+	if prefixed && hasTimeZone {
+		return newError(CodeCronConflict, "cron", expr, "the zone is given twice: remove the prefix CRON_TZ= or the timeZone")
 	}
 	if prefixed {
 		return checkCronZone(fields.zone)
@@ -69,28 +73,28 @@ func checkCron(expr string, timeZoneSet bool) error {
 	return nil
 }
 
-// compileCron reads a cron text. It does not look the zone up, so it needs no zone data. Its time is bounded whatever the text.
+// compileCron reads a cron text. It does not look up the zone, so it needs no zone data. Its time is bounded for every text.
 func compileCron(expr string) (cronFields, error) {
 	if len(expr) > maxCronText {
-		return cronFields{}, refuse(CodeCronSyntax, "cron", expr, "the text has %d bytes; at most %d are read", len(expr), maxCronText)
+		return cronFields{}, newError(CodeCronSyntax, "cron", expr, "the text has %d bytes, at most %d are allowed", len(expr), maxCronText)
 	}
 	prefix, words := cutCronZone(expr)
 	zone, hasZone := "", prefix != ""
 	if hasZone {
 		_, zone, _ = strings.Cut(prefix, "=")
 		if zone == "" {
-			return cronFields{}, refuse(CodeTimeZoneUnknown, "cron", expr, "%s names no zone: write %sEurope/Berlin, or drop it for UTC", prefix, prefix)
+			return cronFields{}, newError(CodeTimeZoneUnknown, "cron", expr, "%s names no zone: write %sEurope/Berlin, or remove it for UTC", prefix, prefix)
 		}
 	}
 	fields, reason := compileCronWords(words)
 	if reason != "" {
-		return cronFields{}, refuse(CodeCronSyntax, "cron", expr, "%s", reason)
+		return cronFields{}, newError(CodeCronSyntax, "cron", expr, "%s", reason)
 	}
 	fields.zone = zone
 	return fields, nil
 }
 
-// cutCronZone splits a text into its CRON_TZ= or TZ= word, if it begins with one, and the words after it.
+// cutCronZone splits a text into its prefix, if its first word begins with CRON_TZ= or TZ=, and the words after it.
 func cutCronZone(expr string) (prefix string, words []string) {
 	words = strings.Fields(expr)
 	if len(words) == 0 {
@@ -103,7 +107,7 @@ func cutCronZone(expr string) (prefix string, words []string) {
 	return "", words
 }
 
-// cronMacros holds the names that stand for five fields.
+// cronMacros maps each name to the five fields that it stands for.
 var cronMacros = map[string]string{
 	"@yearly":   "0 0 1 1 *",
 	"@annually": "0 0 1 1 *",
@@ -114,7 +118,7 @@ var cronMacros = map[string]string{
 	"@hourly":   "0 * * * *",
 }
 
-// compileCronWords reads the words after the prefix. A reason other than "" says why they are refused.
+// compileCronWords reads the words after the prefix. If it refuses them, reason says why; otherwise reason is "".
 func compileCronWords(words []string) (f cronFields, reason string) {
 	if len(words) == 0 {
 		return f, `the text is empty: write five fields (minute, hour, day of the month, month, day of the week), such as "0 9 * * *"`
@@ -122,12 +126,12 @@ func compileCronWords(words []string) (f cronFields, reason string) {
 	if strings.HasPrefix(words[0], "@") {
 		return compileCronMacro(words)
 	}
-	if why := wrongFieldCount(words); why != "" {
-		return f, why
+	if reason := checkFieldCount(words); reason != "" {
+		return f, reason
 	}
 	var masks [5]uint64
 	for i, word := range words {
-		if masks[i], reason = cronColumns[i].parse(word); reason != "" {
+		if masks[i], reason = cronFieldTable[i].parse(word); reason != "" {
 			return cronFields{}, reason
 		}
 	}
@@ -150,33 +154,33 @@ func compileCronMacro(words []string) (cronFields, string) {
 		return cronFields{every: every}, reason
 	}
 	if macro == "@reboot" {
-		return cronFields{}, "@reboot is no time: a rule without frequency and cron runs once, when it is created"
+		return cronFields{}, "@reboot is not a time: a rule without frequency and cron runs once, when it is created"
 	}
 	expansion, known := cronMacros[macro]
 	if !known {
 		return cronFields{}, "unknown name: write @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly, @every with a duration, or five fields"
 	}
 	if len(words) > 1 {
-		return cronFields{}, macro + " stands alone: drop what follows it, or write five fields"
+		return cronFields{}, macro + " stands alone: remove what follows it, or write five fields"
 	}
 	return compileCronWords(strings.Fields(expansion))
 }
 
-// wrongFieldCount says what to write where the words are not five.
-func wrongFieldCount(words []string) string {
+// checkFieldCount returns "" for five words, and otherwise what to write instead.
+func checkFieldCount(words []string) string {
 	switch n := len(words); {
 	case n == 5:
 		return ""
 	case n < 5:
 		return "fewer than five fields: write minute, hour, day of the month, month and day of the week"
 	case n == 6 || n == 7:
-		return "more than five fields: there is none for seconds or years; " +
+		return "more than five fields: there is no field for seconds or years; " +
 			"for seconds use frequency second or minute with an interval, for years startTime and endTime"
 	}
 	return "more than five fields: write minute, hour, day of the month, month and day of the week"
 }
 
-// cronRestricted reports whether a day field limits the days: whether it is anything but *, ? and */1.
+// cronRestricted reports whether a day field is anything other than *, ? and */1.
 func cronRestricted(word string) bool {
 	base, step, stepped := strings.Cut(word, "/")
 	if base != "*" && base != "?" {
@@ -201,7 +205,7 @@ func cronEvery(words []string) (Recurrence, string) {
 	units := [...]struct {
 		frequency Frequency
 		length    time.Duration
-		most      time.Duration
+		max       time.Duration
 	}{
 		{Hour, time.Hour, 1000},
 		{Minute, time.Minute, 1000},
@@ -209,7 +213,7 @@ func cronEvery(words []string) (Recurrence, string) {
 		{Day, 24 * time.Hour, 548},
 	}
 	for _, u := range units {
-		if n := d / u.length; d%u.length == 0 && n <= u.most {
+		if n := d / u.length; d%u.length == 0 && n <= u.max {
 			return Recurrence{Frequency: u.frequency, Interval: int(n)}, ""
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	_ "time/tzdata"
 )
 
-// bitsOf lists the bits of a mask in order.
+// bitsOf returns the numbers of the bits that are set in a mask, in order.
 func bitsOf(mask uint64) []int {
 	var values []int
 	for bit := range 64 {
@@ -20,7 +20,7 @@ func bitsOf(mask uint64) []int {
 	return values
 }
 
-// upTo lists lo, lo+step, … as far as hi.
+// upTo returns lo, lo+step, … up to hi.
 func upTo(lo, hi, step int) []int {
 	var values []int
 	for v := lo; v <= hi; v += step {
@@ -29,7 +29,7 @@ func upTo(lo, hi, step int) []int {
 	return values
 }
 
-func TestEachCronFieldHoldsTheseValues(t *testing.T) {
+func TestCronFieldHasTheseValues(t *testing.T) {
 	const minute, hour, day, month, weekday = 0, 1, 2, 3, 4
 	tests := []struct {
 		field int
@@ -78,12 +78,12 @@ func TestEachCronFieldHoldsTheseValues(t *testing.T) {
 		words[test.field] = test.text
 		f, err := compileCron(strings.Join(words, " "))
 		if err != nil {
-			t.Errorf("%s %q: %v", cronColumns[test.field].name, test.text, err)
+			t.Errorf("%s %q: %v", cronFieldTable[test.field].name, test.text, err)
 			continue
 		}
 		masks := []uint64{f.minutes, uint64(f.hours), uint64(f.daysOfMonth), uint64(f.months), uint64(f.weekDays)}
 		if got := bitsOf(masks[test.field]); !slices.Equal(got, test.want) {
-			t.Errorf("%s %q holds %v, want %v", cronColumns[test.field].name, test.text, got, test.want)
+			t.Errorf("%s %q holds %v, want %v", cronFieldTable[test.field].name, test.text, got, test.want)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestDayFieldIsRestrictedUnlessItIsAStar(t *testing.T) {
 	}
 }
 
-func TestMacroMeansItsFields(t *testing.T) {
+func TestACronMacroMeansItsFiveFields(t *testing.T) {
 	tests := []struct{ macro, fields string }{
 		{"@yearly", "0 0 1 1 *"}, {"@annually", "0 0 1 1 *"}, {"@monthly", "0 0 1 * *"}, {"@weekly", "0 0 * * 0"},
 		{"@daily", "0 0 * * *"}, {"@Midnight", "0 0 * * *"}, {"@HOURLY", "0 * * * *"},
@@ -122,14 +122,14 @@ func TestMacroMeansItsFields(t *testing.T) {
 	}
 }
 
-// equalCron compares what two texts compile to, all but the zone.
+// equalCron compares two compiled texts without their zones.
 func equalCron(a, b cronFields) bool {
 	return a.minutes == b.minutes && a.hours == b.hours && a.daysOfMonth == b.daysOfMonth && a.months == b.months &&
 		a.weekDays == b.weekDays && a.domRestricted == b.domRestricted && a.dowRestricted == b.dowRestricted &&
 		a.every.Frequency == b.every.Frequency && a.every.Interval == b.every.Interval
 }
 
-func TestCronReturnsThisRule(t *testing.T) {
+func TestCronKeepsTheTextAndTurnsEveryIntoAFrequency(t *testing.T) {
 	tests := []struct {
 		text       string
 		cron, zone string
@@ -176,7 +176,7 @@ func TestCronReturnsThisRule(t *testing.T) {
 	}
 }
 
-func TestRefusedCronTextSaysWhatToWrite(t *testing.T) {
+func TestTheErrorOfARefusedCronTextSaysWhatToWrite(t *testing.T) {
 	tests := []struct {
 		text string
 		code Code
@@ -217,11 +217,11 @@ func TestRefusedCronTextSaysWhatToWrite(t *testing.T) {
 		{"99999999999999999999 * * * *", CodeCronSyntax, "0 to 59"},
 		{"0 0 * * monday", CodeCronSyntax, "three letters"},
 		{"0 0 * * onm", CodeCronSyntax, "three letters"},
-		{"1,,2 * * * *", CodeCronSyntax, "no value"},
-		{"-5 * * * *", CodeCronSyntax, "no value"},
-		{"1-2-3 * * * *", CodeCronSyntax, "no value"},
-		{"*-5 * * * *", CodeCronSyntax, "no value"},
-		{"+5 * * * *", CodeCronSyntax, "no value"},
+		{"1,,2 * * * *", CodeCronSyntax, "not a value"},
+		{"-5 * * * *", CodeCronSyntax, "not a value"},
+		{"1-2-3 * * * *", CodeCronSyntax, "not a value"},
+		{"*-5 * * * *", CodeCronSyntax, "not a value"},
+		{"+5 * * * *", CodeCronSyntax, "not a value"},
 		{"5/2/2 * * * *", CodeCronSyntax, "step"},
 		{"@every", CodeCronSyntax, "90m"},
 		{"@every 1d", CodeCronSyntax, "24h"},
@@ -249,7 +249,7 @@ func TestRefusedCronTextSaysWhatToWrite(t *testing.T) {
 	}
 }
 
-func TestZonePrefixBesideTimeZoneIsRefused(t *testing.T) {
+func TestACronZonePrefixTogetherWithTimeZoneIsRefused(t *testing.T) {
 	err := checkCron("CRON_TZ=Europe/Berlin 0 9 * * *", true)
 	var refused *Error
 	if !errors.As(err, &refused) || refused.Code != CodeCronConflict {
@@ -263,7 +263,7 @@ func TestZonePrefixBesideTimeZoneIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzCron holds that any text is read or refused at once, and that what is read names at least one value in each field.
+// FuzzCron checks that every text is read or refused within a second, and that every field of an accepted text has a value.
 func FuzzCron(f *testing.F) {
 	for _, text := range []string{
 		"*/15 9-16 * * mon-fri", "0 0 13 * 5", "0 0 L * *", "@every 1h30m", "TZ=UTC @daily", "CRON_TZ= 1 2 3 4 5",

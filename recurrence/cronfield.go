@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// A cronColumn is one of the five fields of a cron text: what it is called and what it may hold.
-type cronColumn struct {
-	name   string
-	lo, hi int    // what * means
-	top    int    // the largest number that may be written: 7 for Sunday, otherwise hi
-	names  string // three letters each, the first for lo; "" where only numbers are taken
+// A cronField is one of the five fields of a cron text.
+type cronField struct {
+	name     string
+	lo, hi   int    // the range of *
+	maxValue int    // the largest number allowed: 7 for the day of the week, otherwise hi
+	names    string // three letters each, the first for lo; "" if only numbers are allowed
 }
 
-var cronColumns = [5]cronColumn{
+var cronFieldTable = [5]cronField{
 	{"minute", 0, 59, 59, ""},
 	{"hour", 0, 23, 23, ""},
 	{"day of the month", 1, 31, 31, ""},
@@ -21,8 +21,8 @@ var cronColumns = [5]cronColumn{
 	{"day of the week", 0, 6, 7, "sunmontuewedthufrisat"},
 }
 
-// parse returns the values of a field as a mask, in which 7 may stand for Sunday, or the reason why the field is refused.
-func (c cronColumn) parse(word string) (mask uint64, reason string) {
+// parse returns the values of a field as a mask, in which bit 7 may mean Sunday. If it refuses the field, reason says why.
+func (c cronField) parse(word string) (mask uint64, reason string) {
 	for part := range strings.SplitSeq(word, ",") {
 		m, reason := c.parsePart(part)
 		if reason != "" {
@@ -33,13 +33,13 @@ func (c cronColumn) parse(word string) (mask uint64, reason string) {
 	return mask, ""
 }
 
-// parsePart reads one part of a list: a range with or without a step.
-func (c cronColumn) parsePart(part string) (uint64, string) {
-	if reason := c.foreign(part); reason != "" {
+// parsePart reads one part of a list: a value or a range, with or without a step.
+func (c cronField) parsePart(part string) (uint64, string) {
+	if reason := c.checkUnsupported(part); reason != "" {
 		return 0, reason
 	}
-	span, stepText, stepped := strings.Cut(part, "/")
-	lo, hi, reason := c.parseSpan(span, stepped)
+	rangeText, stepText, stepped := strings.Cut(part, "/")
+	lo, hi, reason := c.parseRange(rangeText, stepped)
 	if reason != "" {
 		return 0, reason
 	}
@@ -56,12 +56,12 @@ func (c cronColumn) parsePart(part string) (uint64, string) {
 	return mask, ""
 }
 
-// parseSpan reads *, ?, a value or a range. A value before a step runs to the end.
-func (c cronColumn) parseSpan(span string, stepped bool) (lo, hi int, reason string) {
-	if span == "*" || span == "?" {
+// parseRange reads *, ?, a value or a range. A value with a step means the range from it to the field's end.
+func (c cronField) parseRange(text string, stepped bool) (lo, hi int, reason string) {
+	if text == "*" || text == "?" {
 		return c.lo, c.hi, ""
 	}
-	from, to, ranged := strings.Cut(span, "-")
+	from, to, ranged := strings.Cut(text, "-")
 	if lo, reason = c.parseValue(from); reason != "" {
 		return 0, 0, reason
 	}
@@ -76,54 +76,54 @@ func (c cronColumn) parseSpan(span string, stepped bool) (lo, hi int, reason str
 		hi = lo
 	}
 	if lo > hi {
-		return 0, 0, c.reversed(span, lo, hi)
+		return 0, 0, c.reversed(text, lo, hi)
 	}
 	return lo, hi, ""
 }
 
-// reversed says how to write a range that runs backwards.
-func (c cronColumn) reversed(span string, lo, hi int) string {
-	if c.top == 7 && hi == 0 {
-		return fmt.Sprintf("%s %q runs backwards: Sunday at the end of a range is 7, so write %d-7", c.name, span, lo)
+// reversed returns the reason for refusing a reversed range, which says how to write it.
+func (c cronField) reversed(text string, lo, hi int) string {
+	if c.maxValue == 7 && hi == 0 {
+		return fmt.Sprintf("%s %q is reversed: Sunday at the end of a range is 7, so write %d-7", c.name, text, lo)
 	}
-	return fmt.Sprintf("%s %q runs backwards: write two ranges, %d-%d,%d-%d", c.name, span, lo, c.hi, c.lo, hi)
+	return fmt.Sprintf("%s %q is reversed: write two ranges, %d-%d,%d-%d", c.name, text, lo, c.hi, c.lo, hi)
 }
 
-// parseStep reads what follows a slash. A step beyond the field's length would never be taken, so it is refused.
-func (c cronColumn) parseStep(text string) (int, string) {
+// parseStep reads what follows a slash. It refuses a step longer than the field, because it would have no effect.
+func (c cronField) parseStep(text string) (int, string) {
 	n, ok := cronNumber(text)
 	size := c.hi - c.lo + 1
 	switch {
 	case !ok:
 		return 0, fmt.Sprintf("%s: a step is a number from 1 to %d, such as */2", c.name, size)
 	case n == 0:
-		return 0, fmt.Sprintf("%s: a step of 0 never advances; write a step from 1 to %d, or one value without a step", c.name, size)
+		return 0, fmt.Sprintf("%s: a step of 0 is not allowed: write a step from 1 to %d, or one value without a step", c.name, size)
 	case n > size:
-		return 0, fmt.Sprintf("%s: a step of %d is longer than the field; steps begin anew at %d. "+
-			"Write @every with a duration, or frequency and interval", c.name, n, c.lo)
+		return 0, fmt.Sprintf("%s: a step of %d is longer than the field, and steps start again at %d: "+
+			"write @every with a duration, or frequency and interval", c.name, n, c.lo)
 	}
 	return n, ""
 }
 
 // parseValue reads a number or a name.
-func (c cronColumn) parseValue(text string) (int, string) {
+func (c cronField) parseValue(text string) (int, string) {
 	if n, ok := cronNumber(text); ok {
-		if n < c.lo || n > c.top {
-			return 0, fmt.Sprintf("%s %d is out of range: write %d to %d", c.name, n, c.lo, c.top)
+		if n < c.lo || n > c.maxValue {
+			return 0, fmt.Sprintf("%s %d is out of range: write %d to %d", c.name, n, c.lo, c.maxValue)
 		}
 		return n, ""
 	}
-	if n, ok := c.named(text); ok {
+	if n, ok := c.valueOfName(text); ok {
 		return n, ""
 	}
 	if c.names != "" {
-		return 0, fmt.Sprintf("%s %.20q is no value: write %d to %d, or the first three letters of its English name", c.name, text, c.lo, c.top)
+		return 0, fmt.Sprintf("%s %.20q is not a value: write %d to %d, or the first three letters of its English name", c.name, text, c.lo, c.maxValue)
 	}
-	return 0, fmt.Sprintf("%s %.20q is no value: write %d to %d", c.name, text, c.lo, c.top)
+	return 0, fmt.Sprintf("%s %.20q is not a value: write %d to %d", c.name, text, c.lo, c.maxValue)
 }
 
-// named looks a three-letter name up, in any case.
-func (c cronColumn) named(text string) (int, bool) {
+// valueOfName returns the value of a three-letter name, in any case.
+func (c cronField) valueOfName(text string) (int, bool) {
 	if len(text) != 3 {
 		return 0, false
 	}
@@ -131,26 +131,27 @@ func (c cronColumn) named(text string) (int, bool) {
 	return c.lo + at/3, at >= 0 && at%3 == 0
 }
 
-// foreign says what to write for the signs L, W and # of other schedulers, which only the day fields of those take.
-func (c cronColumn) foreign(part string) string {
+// checkUnsupported returns "" unless a day field has one of the signs L, W and # of other schedulers, and otherwise what to
+// write instead.
+func (c cronField) checkUnsupported(part string) string {
 	upper := strings.ToUpper(part)
 	switch {
 	case strings.Contains(part, "#"):
-		return fmt.Sprintf("%s: # is not cron: write frequency month with monthlyOccurrences, such as "+
+		return fmt.Sprintf("%s: # is not supported: write frequency month with monthlyOccurrences, such as "+
 			`[{"day": "friday", "occurrence": 2}]`, c.name)
-	case c.top == 31 && strings.Contains(upper, "W"):
-		return fmt.Sprintf("%s: W (the nearest weekday) is not cron: write frequency month with monthlyOccurrences, such as "+
+	case c.maxValue == 31 && strings.Contains(upper, "W"):
+		return fmt.Sprintf("%s: W (the nearest weekday) is not supported: write frequency month with monthlyOccurrences, such as "+
 			`[{"day": "monday", "occurrence": 1}]`, c.name)
-	case c.top == 31 && strings.Contains(upper, "L"):
-		return c.name + ": L is not cron: write frequency month with monthDays: [-1]"
-	case c.top == 7 && strings.HasSuffix(upper, "L"):
-		return fmt.Sprintf("%s: L is not cron: write frequency month with monthlyOccurrences, such as "+
+	case c.maxValue == 31 && strings.Contains(upper, "L"):
+		return c.name + ": L is not supported: write frequency month with monthDays: [-1]"
+	case c.maxValue == 7 && strings.HasSuffix(upper, "L"):
+		return fmt.Sprintf("%s: L is not supported: write frequency month with monthlyOccurrences, such as "+
 			`[{"day": "friday", "occurrence": -1}]; its last day is monthDays: [-1]`, c.name)
 	}
 	return ""
 }
 
-// cronNumber reads a number of at most four digits. Signs are not taken.
+// cronNumber reads a number of one to four digits, without a sign.
 func cronNumber(text string) (n int, ok bool) {
 	if len(text) == 0 || len(text) > 4 {
 		return 0, false

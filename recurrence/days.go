@@ -1,37 +1,39 @@
 package recurrence
 
-// days is a set of days of the calendar, counted from 1 January 1970. The zero value is every day.
-// Its methods work by calendar arithmetic; the time they take does not depend on how far the next day is from the start.
+// days is a set of calendar days. A day is its number counted from 1 January 1970. The zero value is every day.
+// Its methods use calendar arithmetic; the time that they take does not depend on how far the next day is from the start.
 type days struct {
-	period   period
-	interval int64 // every n-th day, week, month or year
-	origin   int64 // the day, week, month or year that holds the start
+	unit     calendarUnit
+	interval int64 // every n-th unit
+	origin   int64 // the number of the unit that holds the start
 
 	weekDays uint8  // of weekly; bit 0 is Monday
 	months   uint16 // of monthly and yearly; bit 0 is January
 
-	// skip is, for a month of the year that is on, how many months it is to the first one on that is also in months.
-	skip [12]int16
+	// skipMonths is used by monthly. Its index is the month of the year of a month that the interval reaches. It says how
+	// many months later the interval reaches one that is also in months; -1 means that it never does.
+	skipMonths [12]int16
 
-	// inMonth holds the days of a month (bit 1 is its first) by the weekday it begins with, from Monday, and by its length less 28.
-	inMonth [7][4]uint32
+	// monthMasks has, for every shape of a month, a bit for each day that is in the set; bit 1 is the first day. Its
+	// indexes are the weekday of the first day, from Monday, and the length of the month minus 28.
+	monthMasks [7][4]uint32
 
-	limit int64 // days beyond are not looked for
+	limit int64 // the search ends after this day
 }
 
-// A period is what the interval counts.
-type period uint8
+// A calendarUnit is what the interval counts.
+type calendarUnit uint8
 
 const (
-	daily period = iota
+	daily calendarUnit = iota
 	weekly
 	monthly
 	yearly
 )
 
-// next is the first day of the set at or after a day; [never] where there is none up to the limit.
+// next returns the first day of the set at or after a day, or [never] if there is none up to the limit.
 func (d *days) next(day int64) int64 {
-	switch d.period {
+	switch d.unit {
 	case daily:
 		return day + mod(d.origin-day, d.interval)
 	case weekly:
@@ -40,19 +42,19 @@ func (d *days) next(day int64) int64 {
 	return d.nextInMonth(day)
 }
 
-// weekOf numbers weeks, which begin on Monday.
+// weekOf returns the number of the week that holds a day. Weeks begin on Monday.
 func weekOf(day int64) int64 { return floorDiv(day+3, 7) }
 
 func (d *days) nextInWeek(day int64) int64 {
 	week := weekOf(day)
 	weekday := int(day + 3 - 7*week)
-	if wait := mod(d.origin-week, d.interval); wait > 0 {
-		week, weekday = week+wait, 0
+	if skip := mod(d.origin-week, d.interval); skip > 0 {
+		week, weekday = week+skip, 0
 	}
-	found, ok := lowest(uint64(d.weekDays), weekday)
+	found, ok := nextBit(uint64(d.weekDays), weekday)
 	if !ok {
 		week += d.interval
-		found, _ = lowest(uint64(d.weekDays), 0)
+		found, _ = nextBit(uint64(d.weekDays), 0)
 	}
 	return 7*week - 3 + int64(found)
 }
@@ -67,61 +69,60 @@ func (d *days) nextInMonth(day int64) int64 {
 		if month == never {
 			return never
 		}
-		first := firstOf(month)
+		first := firstDayOf(month)
 		if first > d.limit {
 			return never
 		}
-		mask := d.inMonth[weekdayAt(first)][lengthOf(month)-28]
-		if found, ok := lowest(uint64(mask), date.day); ok {
+		mask := d.monthMasks[weekdayOfDay(first)][lengthOf(month)-28]
+		if found, ok := nextBit(uint64(mask), date.day); ok {
 			return first + int64(found) - 1
 		}
 		date.month, date.day = month+1, 1
 	}
 }
 
-// nextMonth is the first month at or after a month that the interval and months allow.
+// nextMonth returns the first month at or after a month that the interval reaches and months allow.
 func (d *days) nextMonth(month int64) int64 {
-	if d.period == monthly {
+	if d.unit == monthly {
 		month += mod(d.origin-month, d.interval)
-		skip := d.skip[month%12]
+		skip := d.skipMonths[month%12]
 		if skip < 0 {
 			return never
 		}
 		return month + int64(skip)
 	}
 	year, inYear := month/12, int(month%12)
-	if wait := mod(d.origin-year, d.interval); wait > 0 {
-		year, inYear = year+wait, 0
+	if skip := mod(d.origin-year, d.interval); skip > 0 {
+		year, inYear = year+skip, 0
 	}
-	found, ok := lowest(uint64(d.months), inYear)
+	found, ok := nextBit(uint64(d.months), inYear)
 	if !ok {
 		year += d.interval
-		found, _ = lowest(uint64(d.months), 0)
+		found, _ = nextBit(uint64(d.months), 0)
 	}
 	return year*12 + int64(found)
 }
 
-// fillSkip finds, from each month of the year, the first allowed one at a multiple of the interval; -1 where there is none.
-func (d *days) fillSkip() {
-	for m := range d.skip {
-		d.skip[m] = -1
-		for n := range int64(12) { // after twelve steps of any length the year's months repeat
+func (d *days) fillSkipMonths() {
+	for m := range d.skipMonths {
+		d.skipMonths[m] = -1
+		for n := range int64(12) { // after twelve steps of any length the months of the year repeat
 			if d.months>>((int64(m)+n*d.interval)%12)&1 == 1 {
-				d.skip[m] = int16(n * d.interval)
+				d.skipMonths[m] = int16(n * d.interval)
 				break
 			}
 		}
 	}
 }
 
-// fillMonth asks, for every shape a month can have, which of its days are in the set.
-func (d *days) fillMonth(has func(day, length, weekday int) bool) {
-	for begins := range d.inMonth {
-		for short := range d.inMonth[begins] {
-			length := 28 + short
+// fillMonthMasks calls matches for every day of every shape of a month. The weekday counts from Monday, which is 0.
+func (d *days) fillMonthMasks(matches func(day, length, weekday int) bool) {
+	for firstWeekday := range d.monthMasks {
+		for extra := range d.monthMasks[firstWeekday] {
+			length := 28 + extra
 			for day := 1; day <= length; day++ {
-				if has(day, length, (begins+day-1)%7) {
-					d.inMonth[begins][short] |= 1 << day
+				if matches(day, length, (firstWeekday+day-1)%7) {
+					d.monthMasks[firstWeekday][extra] |= 1 << day
 				}
 			}
 		}

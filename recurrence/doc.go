@@ -1,24 +1,51 @@
-// Package recurrence says when things happen: the schedules of Azure Scheduler (retired in 2020), in full and with their
-// JSON, extended by time zones, seconds, months and cron text. It is pure: it never asks what time it is, keeps no state
-// and does no I/O but to load a time zone by its name.
+// Package recurrence computes when recurring jobs run. It implements the recurrences of Azure Scheduler (retired in 2020) in
+// full, reads and writes their JSON, and adds time zones, seconds, months and cron text. It uses the standard library only,
+// and works without the rest of this module and without Redis.
 //
 //	rule := recurrence.MustParse(`{"frequency": "week", "schedule": {"weekDays": ["monday"], "hours": [10, 22]}}`)
+//	series, err := rule.Series(time.Now()) // the runs of a job created now
+//	next, ok := series.Next(time.Now())
 //
-// A [Recurrence] is a plain struct: write it in Go and call [Recurrence.Validate], or read it from JSON with [Parse] or
-// json.Unmarshal. [Cron] turns cron text into one. [Recurrence.Series] then computes its instants.
+// A [Recurrence] is a plain struct. Write it in Go and call [Recurrence.Validate], read it from JSON with [Parse] or
+// json.Unmarshal, or make it from cron text with [Cron]. [Recurrence.Series] returns its runs, [Recurrence.String] describes it
+// in English, and [Recurrence.RRule] writes it as an RFC 5545 rule.
+//
+// # What it promises
+//
+// The package never asks what time it is, keeps no state that changes a result, and does no I/O except to load a time zone by
+// its name. All its functions may be called from several goroutines at once. The same rule with the same creation always has
+// the same runs, given the same time zone data.
+//
+// Runs are whole seconds in ascending order, each instant once, all before the year 2200. [Series.Next] takes the same time
+// however long ago the start was, and allocates nothing.
+//
+// # What to know before you use it
+//
+//   - A rule with a frequency and without startTime runs once at creation, and then by its schedule. A cron rule does not.
+//   - Runs before creation are not caught up. The interval still counts from startTime, even if it is long ago.
+//   - count counts runs from creation on, the run at creation included. [Series.Next] and [Series.Between] ignore it.
+//   - What the schedule does not give comes from the start. At frequency day, {"hours": [5]} runs once a day, at the minute of
+//     the start; {"minutes": [15]} runs 24 times a day. A week or month with only hours and minutes runs on the weekday or the
+//     day of the start.
+//   - A month without the day is skipped: the 31st runs in seven months a year. Use -1 for the last day of every month.
+//   - monthDays and monthlyOccurrences together mean days that match both: the 13th, if it is a Friday.
+//   - The frequencies second, minute and hour follow elapsed time. From frequency day on, and in cron text, named hours follow
+//     the local clock: a time that the clocks skip runs later by the length of the gap (02:30 runs at 03:30), and one that
+//     they repeat runs the first time only. All 24 hours follow elapsed time: both passes of a repeated hour run, and a
+//     skipped hour does not.
 //
 // # The JSON
 //
-//	startTime   date or date-time      when it begins; it may lie in the past. Left out: creation
-//	frequency   second … year          needed, unless there is cron or the rule runs once
-//	interval    1 to 1000              month at most 18, week 78, day 548. Left out: 1
+//	startTime   date or date-time      when the rule begins; it may lie in the past. Left out: creation
+//	frequency   second to year         required, unless there is cron or the rule runs once
+//	interval    1 to 1000              every n-th period; month at most 18, week 78, day 548. Left out: 1
 //	count       1 to 2147483647        runs from creation on. Left out: endless
-//	endTime     date or date-time      inclusive. Left out: endless
+//	endTime     date or date-time      the last instant that may run. Left out: endless
 //	schedule    object                 the elements below
-//	timeZone    IANA name              the clock of the rule. Left out: UTC
-//	cron        cron text              instead of frequency, interval and schedule; see [Cron]
+//	timeZone    IANA name              the zone of the local clock. Left out: UTC
+//	cron        cron text              replaces frequency, interval and schedule; see [Cron]
 //
-// The elements of a schedule, each a number (word, object) or an array of them:
+// Each element of a schedule is a number (word, object) or an array of them:
 //
 //	minutes             0 to 59
 //	hours               0 to 23
@@ -28,30 +55,30 @@
 //	                     "occurrence": -1}       or left out: every such day
 //	months              1 to 12                  with frequency month or year
 //
-// Azure's job form is read as well: startTime beside an object recurrence that holds the rest, within properties or
-// not; its id, name, type, action, state and status are skipped. The two forms do not mix.
+// The Azure job form is accepted too: startTime next to an object recurrence that holds the rest, with or without a properties
+// object around both. The keys id, name, type, action, state and status are skipped. The two forms must not be mixed.
 //
-// What the published examples need is let through: keys and words in any case, plurals and adverbs as frequency (days,
-// daily), minute and hour for minutes and hours, monthlyOccurences. null and [] mean not set, as does {} for schedule.
-// A mistake that could hide is refused: an unknown key, a key given twice, "5" for 5, 5.0, null within an array, a
-// value out of range, an element that its frequency does not know, a rule that never fires.
+// Some variants from published examples are accepted: keys and words in any case, plurals and adverbs as frequency (days,
+// daily), minute and hour for minutes and hours, and monthlyOccurences. null and [] mean not set, and so does {} for schedule.
+// Likely mistakes are refused: an unknown key, a key given twice, "5" or 5.0 in place of 5, null inside an array, a value out
+// of range, an element that does not go with the frequency, and a rule that never fires.
 //
-// Times are written 2026-03-08, 2026-03-08T09:30 or 2026-03-08T09:30:00 with an optional fraction, which is dropped, and
-// end with Z, an offset such as +01, +0100 or +01:00, or neither: then they are on the clock of timeZone. There, a time
-// that the clocks skip counts at the offset before the gap, and one that they show twice is the first. Starts lie in
-// the years 1900 to 2199; an endTime may lie later.
+// A time is written as 2026-03-08, 2026-03-08T09:30 or 2026-03-08T09:30:00, with an optional fraction, which is dropped. Z or an
+// offset such as +01, +0100 or +01:00 may follow. Without one the time is local time in timeZone: a time that the clocks skip
+// has the offset before the gap, and one that they repeat is the first of the two. startTime lies in the years 1900 to 2199,
+// endTime in 1900 to 9999.
 //
 // # Errors
 //
-// What is wrong is told as an [*Error] with a [Code] for programs, the path of the field, its value and a reason. Several
-// are joined in the order of the text; [Errors] lists them. [Recurrence.Validate] tells the same of Go values.
+// Every mistake is an [*Error] with a [Code] for programs, the path of the field, its value and a reason for people. Several
+// are joined in the order of the text; [Errors] lists them. [Recurrence.Validate] returns the same errors for Go values.
 //
 // # Time zone data
 //
-// The package does not carry the time zone database. Programs that may run where there is none, such as in an empty
-// container, import it:
+// The package does not contain the time zone database. A program that may run where there is none, such as in an empty
+// container, must import it:
 //
 //	import _ "time/tzdata"
 //
-// Without it and without the system's tzdata package every timeZone is refused, and the error says so.
+// Without that import and without the system's tzdata package every timeZone other than UTC is refused, and the error says so.
 package recurrence

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// engineZones have whole-day, half-hour, midnight, negative and monthly changes among them, and offsets of odd seconds.
+// engineZones include clock changes of a whole day, of half an hour, at midnight, into negative daylight saving time and around
+// Ramadan, and offsets with odd seconds.
 var engineZones = []string{
 	"", "America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo", "Pacific/Apia", "Africa/Casablanca",
 	"Asia/Kolkata", "Europe/London", "Asia/Kathmandu", "America/St_Johns", "Europe/Dublin", "Europe/Amsterdam", "Antarctica/Troll",
@@ -21,106 +22,106 @@ var engineCrons = []string{
 	"*/15 9-16 * * 1-5", "0 5 29 2 *", "30 2 * * *", "15,45 * * * *", "0 */2 13 * 5", "5 0-23 */9 3,10 *", "* * * * 0", "0,30 0,1,2,3 25-31 3,4,9,10,11 0", "59 23 31 * *",
 }
 
-// A draw makes a rule and where to look at it from random numbers.
-type draw struct{ *rand.Rand }
+// A generator makes random rules and instants.
+type generator struct{ *rand.Rand }
 
-func (d draw) some(low, high, most int) (list []int) {
-	for range 1 + d.IntN(most) {
-		list = append(list, low+d.IntN(high-low+1))
+func (g generator) some(low, high, maxLen int) (list []int) {
+	for range 1 + g.IntN(maxLen) {
+		list = append(list, low+g.IntN(high-low+1))
 	}
 	return list
 }
 
-func (d draw) chance(n int) bool { return d.IntN(n) == 0 }
+func (g generator) chance(n int) bool { return g.IntN(n) == 0 }
 
-// instant lies near a change of the clocks more often than not.
-func (d draw) instant(zone string) time.Time {
-	at := time.Unix(-2_000_000_000+d.Int64N(9_000_000_000), 0)
-	if d.IntN(3) > 0 {
-		at = time.Unix(d.Int64N(2_300_000_000), 0)
+// instant returns an instant, in most cases one near a clock change.
+func (g generator) instant(zone string) time.Time {
+	at := time.Unix(-2_000_000_000+g.Int64N(9_000_000_000), 0)
+	if g.IntN(3) > 0 {
+		at = time.Unix(g.Int64N(2_300_000_000), 0)
 	}
-	if z, err := loadZone(zone); err == nil && len(z.regimes) > 1 && d.IntN(4) > 0 {
-		at = time.Unix(z.regimes[1+d.IntN(len(z.regimes)-1)].from, 0).Add(time.Duration(d.IntN(4*86400)-2*86400) * time.Second)
+	if z, err := loadZone(zone); err == nil && len(z.periods) > 1 && g.IntN(4) > 0 {
+		at = time.Unix(z.periods[1+g.IntN(len(z.periods)-1)].begin, 0).Add(time.Duration(g.IntN(4*86400)-2*86400) * time.Second)
 	}
-	if d.chance(2) {
+	if g.chance(2) {
 		at = at.Truncate(15 * time.Minute)
 	}
-	if zone == "Pacific/Apia" && d.chance(3) {
-		at = time.Date(2011, 12, 27+d.IntN(6), d.IntN(24), d.IntN(60), 0, 0, time.UTC)
+	if zone == "Pacific/Apia" && g.chance(3) {
+		at = time.Date(2011, 12, 27+g.IntN(6), g.IntN(24), g.IntN(60), 0, 0, time.UTC)
 	}
 	return at.UTC()
 }
 
-func (d draw) rule(zone string) Recurrence {
+func (g generator) rule(zone string) Recurrence {
 	r := Recurrence{TimeZone: zone}
-	if d.chance(6) {
-		r.Cron = engineCrons[d.IntN(len(engineCrons))]
-		if d.chance(2) {
-			r.Cron = fmt.Sprintf("%d,*/%d %d-23/%d %d,*/%d * %d", d.IntN(60), 1+d.IntN(40), d.IntN(24), 1+d.IntN(4), 1+d.IntN(31), 1+d.IntN(12), d.IntN(8))
+	if g.chance(6) {
+		r.Cron = engineCrons[g.IntN(len(engineCrons))]
+		if g.chance(2) {
+			r.Cron = fmt.Sprintf("%d,*/%d %d-23/%d %d,*/%d * %d", g.IntN(60), 1+g.IntN(40), g.IntN(24), 1+g.IntN(4), 1+g.IntN(31), 1+g.IntN(12), g.IntN(8))
 		}
 		return r
 	}
-	r.Frequency = Second + Frequency(d.IntN(7))
-	most := frequencies[r.Frequency].longest
-	if d.chance(3) {
-		r.Interval = 1 + d.IntN(min(most, []int{3, 30, 1000}[d.IntN(3)]))
+	r.Frequency = Second + Frequency(g.IntN(7))
+	limit := frequencies[r.Frequency].maxInterval
+	if g.chance(3) {
+		r.Interval = 1 + g.IntN(min(limit, []int{3, 30, 1000}[g.IntN(3)]))
 	}
-	if d.chance(2) {
-		r.Minutes = d.some(0, 59, 4)
+	if g.chance(2) {
+		r.Minutes = g.some(0, 59, 4)
 	}
-	if d.chance(2) {
-		r.Hours = d.some(0, 23, 5)
-		if d.chance(2) {
+	if g.chance(2) {
+		r.Hours = g.some(0, 23, 5)
+		if g.chance(2) {
 			r.Hours = append(r.Hours, 0, 1, 2, 3)
 		}
-		if d.chance(8) {
+		if g.chance(8) {
 			r.Hours = upTo(0, 23, 1)
 		}
 	}
 	switch r.Frequency {
 	case Week:
-		for _, day := range d.some(0, 6, 3)[d.IntN(2):] {
+		for _, day := range g.some(0, 6, 3)[g.IntN(2):] {
 			r.WeekDays = append(r.WeekDays, time.Weekday(day))
 		}
 	case Month:
-		if d.chance(2) {
-			for _, day := range d.some(-31, 31, 4) {
+		if g.chance(2) {
+			for _, day := range g.some(-31, 31, 4) {
 				r.MonthDays = append(r.MonthDays, day+map[bool]int{true: 1}[day == 0])
 			}
 		}
-		if d.chance(2) {
-			for range 1 + d.IntN(3) {
-				r.MonthlyOccurrences = append(r.MonthlyOccurrences, NthWeekday{time.Weekday(d.IntN(7)), d.IntN(11) - 5})
+		if g.chance(2) {
+			for range 1 + g.IntN(3) {
+				r.MonthlyOccurrences = append(r.MonthlyOccurrences, NthWeekday{time.Weekday(g.IntN(7)), g.IntN(11) - 5})
 			}
 		}
 	}
-	if r.Frequency >= Month && d.chance(3) {
-		for _, m := range d.some(1, 12, 4) {
+	if r.Frequency >= Month && g.chance(3) {
+		for _, m := range g.some(1, 12, 4) {
 			r.Months = append(r.Months, time.Month(m))
 		}
 	}
 	return r
 }
 
-// compareOne draws a rule and compares what the engine and the walk say of it. It reports whether anything was compared.
+// compareOne makes a rule and compares the engine with brute force. It reports whether anything was compared.
 func compareOne(t *testing.T, seed uint64) bool {
-	d := draw{rand.New(rand.NewPCG(seed, 7))}
-	zone := engineZones[d.IntN(len(engineZones))]
-	r := d.rule(zone)
-	created := d.instant(zone).Add(time.Duration(d.IntN(2)) * 500 * time.Millisecond)
-	if d.IntN(3) > 0 {
-		r.StartTime = d.instant(zone)
+	g := generator{rand.New(rand.NewPCG(seed, 7))}
+	zone := engineZones[g.IntN(len(engineZones))]
+	r := g.rule(zone)
+	created := g.instant(zone).Add(time.Duration(g.IntN(2)) * 500 * time.Millisecond)
+	if g.IntN(3) > 0 {
+		r.StartTime = g.instant(zone)
 	}
-	if d.chance(2) {
-		r.StartTime = created.Add(time.Duration(d.IntN(8*86400)-4*86400) * time.Second)
+	if g.chance(2) {
+		r.StartTime = created.Add(time.Duration(g.IntN(8*86400)-4*86400) * time.Second)
 	}
-	from := d.instant(zone)
-	if d.chance(2) {
-		from = created.Add(-time.Duration(d.IntN(3*86400)) * time.Second)
+	from := g.instant(zone)
+	if g.chance(2) {
+		from = created.Add(-time.Duration(g.IntN(3*86400)) * time.Second)
 	}
-	slow := newSlow(r, created)
-	if from.Before(slow.start) && d.chance(2) {
-		from = slow.start.Add(time.Duration(d.IntN(3*86400)-3600) * time.Second)
+	oracle := newBruteForce(r, created)
+	if from.Before(oracle.start) && g.chance(2) {
+		from = oracle.start.Add(time.Duration(g.IntN(3*86400)-3600) * time.Second)
 	}
 	series, err := r.Series(created)
 	if err != nil {
@@ -128,8 +129,8 @@ func compareOne(t *testing.T, seed uint64) bool {
 			t.Errorf("seed %d: %+v: %v", seed, r, err)
 		}
 		if codesOf(err) == string(CodeNeverFires) {
-			if found := slow.between(slow.start, slow.start.AddDate(0, 0, 1+d.IntN(9)/8*700)); len(found) > 0 {
-				t.Errorf("seed %d: %+v from %s is refused, yet runs at %s", seed, r, slow.start, found[0])
+			if found := oracle.between(oracle.start, oracle.start.AddDate(0, 0, 1+g.IntN(9)/8*700)); len(found) > 0 {
+				t.Errorf("seed %d: %+v from %s is refused but runs at %s", seed, r, oracle.start, found[0])
 			}
 		}
 		return false
@@ -140,13 +141,13 @@ func compareOne(t *testing.T, seed uint64) bool {
 	case r.Frequency == Second && r.Interval < 60:
 		span = 6 * time.Hour
 	case r.Frequency >= Day || r.Frequency == 0:
-		span = time.Duration(10+d.IntN(300)) * 24 * time.Hour
-		if slow.everyHour {
+		span = time.Duration(10+g.IntN(300)) * 24 * time.Hour
+		if oracle.everyHour {
 			span = min(span, 4*24*time.Hour)
 		}
 	}
 	to := from.Add(span)
-	want := slow.between(from, to)
+	want := oracle.between(from, to)
 	got := slices.Collect(series.Between(from, to))
 	if !slices.EqualFunc(got, want, time.Time.Equal) {
 		for i := range max(len(got), len(want)) {
@@ -155,24 +156,24 @@ func compareOne(t *testing.T, seed uint64) bool {
 				break
 			}
 		}
-		t.Errorf("seed %d: %+v start %s: from %s to %s\ngot  %v\nwant %v", seed, r, slow.start, from, to, got, want)
+		t.Errorf("seed %d: %+v start %s: from %s to %s\ngot  %v\nwant %v", seed, r, oracle.start, from, to, got, want)
 		return true
 	}
 	for range 3 {
-		after := from.Add(time.Duration(d.Int64N(int64(span))))
+		after := from.Add(time.Duration(g.Int64N(int64(span))))
 		i := slices.IndexFunc(want, func(at time.Time) bool { return at.After(after) })
 		got, ok := series.Next(after)
 		if i < 0 && ok && got.Before(to) || i >= 0 && !(ok && got.Equal(want[i])) {
-			t.Errorf("seed %d: %+v start %s: after %s got %s, %v", seed, r, slow.start, after, got, ok)
+			t.Errorf("seed %d: %+v start %s: after %s got %s, %v", seed, r, oracle.start, after, got, ok)
 		}
 	}
-	compareFar(t, seed, r, series, slow, to)
-	compareRuns(t, seed, d, r, created, slow)
+	compareFar(t, seed, r, series, oracle, to)
+	compareRuns(t, seed, g, r, created, oracle)
 	return true
 }
 
-// compareFar follows a rule from one match to the next, as far as the walk can follow in reasonable time.
-func compareFar(t *testing.T, seed uint64, r Recurrence, series *Series, slow *slow, after time.Time) {
+// compareFar follows a rule from one match to the next, over as long a time as brute force can search quickly.
+func compareFar(t *testing.T, seed uint64, r Recurrence, series *Series, oracle *bruteForce, after time.Time) {
 	after = after.Truncate(time.Second)
 	far := 30 * 365 * 24 * time.Hour
 	switch {
@@ -187,18 +188,18 @@ func compareFar(t *testing.T, seed uint64, r Recurrence, series *Series, slow *s
 		if !ok || next.Sub(after) > far {
 			end = after.Add(far / 10)
 		}
-		want := slow.between(after.Add(time.Second), end)
+		want := oracle.between(after.Add(time.Second), end)
 		if len(want) == 0 && end.Equal(next.Add(time.Second)) || len(want) > 0 && !want[0].Equal(next) {
-			t.Errorf("seed %d: %+v start %s: after %s got %s, %v, want %v", seed, r, slow.start, after, next, ok, want)
+			t.Errorf("seed %d: %+v start %s: after %s got %s, %v, want %v", seed, r, oracle.start, after, next, ok, want)
 		}
 		after = end.Add(-time.Second)
 	}
 }
 
-// compareRuns holds First and All to the table of starts, with an end and a count.
-func compareRuns(t *testing.T, seed uint64, d draw, r Recurrence, created time.Time, slow *slow) {
+// compareRuns compares First and All with brute force, with an end and a count.
+func compareRuns(t *testing.T, seed uint64, g generator, r Recurrence, created time.Time, oracle *bruteForce) {
 	created = created.Truncate(time.Second)
-	from := slow.start
+	from := oracle.start
 	if from.Before(created) {
 		from = created
 	}
@@ -206,15 +207,15 @@ func compareRuns(t *testing.T, seed uint64, d draw, r Recurrence, created time.T
 	if r.Frequency >= Day || r.Cron != "" {
 		to = from.Add(4 * 24 * time.Hour)
 	}
-	want := slow.between(from, to)
-	if r.StartTime.IsZero() && r.Cron == "" && (len(want) == 0 || !want[0].Equal(created)) && created.Before(latest) {
+	want := oracle.between(from, to)
+	if r.StartTime.IsZero() && r.Cron == "" && (len(want) == 0 || !want[0].Equal(created)) && created.Before(horizonTime) {
 		want = slices.Insert(want, 0, created)
 	}
-	r.EndTime = from.Add(time.Duration(d.Int64N(int64(to.Sub(from)))))
-	if d.chance(4) && r.StartTime.Before(from) {
+	r.EndTime = from.Add(time.Duration(g.Int64N(int64(to.Sub(from)))))
+	if g.chance(4) && r.StartTime.Before(from) {
 		r.EndTime = from.Add(-time.Second)
 	}
-	r.Count = 1 + d.IntN(6)
+	r.Count = 1 + g.IntN(6)
 	want = slices.DeleteFunc(want, func(at time.Time) bool { return at.After(r.EndTime) })
 	want = want[:min(len(want), r.Count)]
 	series, err := r.Series(created)
@@ -231,8 +232,8 @@ func compareRuns(t *testing.T, seed uint64, d draw, r Recurrence, created time.T
 	}
 }
 
-// TestEngineAgreesWithTheWalk compares rules drawn at random; ENGINE_RULES sets how many, ENGINE_SEED where they begin.
-func TestEngineAgreesWithTheWalk(t *testing.T) {
+// TestEngineAgreesWithBruteForce compares random rules. ENGINE_RULES sets their number, ENGINE_SEED the first seed.
+func TestEngineAgreesWithBruteForce(t *testing.T) {
 	rules, _ := strconv.ParseUint(os.Getenv("ENGINE_RULES"), 10, 64)
 	begin, _ := strconv.ParseUint(os.Getenv("ENGINE_SEED"), 10, 64)
 	if rules == 0 {

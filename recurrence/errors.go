@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// An Error is one thing that is wrong with a rule. Where several are wrong they come joined, in the
-// order of the text, at most 100; [Errors] lists them and errors.As finds the first.
+// An Error is one mistake in a rule. If a rule has several, they are joined in the order of the text, at most 100 of them:
+// [Errors] lists them, and errors.As finds the first.
 type Error struct {
-	Code   Code   `json:"code"`            // what is wrong; programs may branch on it
-	Field  string `json:"field,omitempty"` // the JSON path, such as schedule.minutes[2]; empty: the rule as a whole
-	Value  string `json:"value,omitempty"` // what stood there, cut at 64 characters
+	Code   Code   `json:"code"`            // the kind of mistake; programs may branch on it
+	Field  string `json:"field,omitempty"` // JSON path, such as schedule.minutes[2]. Empty: the rule as a whole
+	Value  string `json:"value,omitempty"` // the value that was refused, cut at 64 characters. Empty: none
 	Reason string `json:"reason"`          // for people; it may change between releases
 }
 
-// Error says where, what and why.
+// Error returns the field, the reason, the value and the code as one line of text.
 func (e *Error) Error() string {
 	text := "recurrence: "
 	if e.Field != "" {
@@ -30,7 +30,8 @@ func (e *Error) Error() string {
 	return text + " (" + string(e.Code) + ")"
 }
 
-// Errors lists every *Error within err, in the order of the text. It is empty where there is none.
+// Errors returns every *Error within err, wrapped and joined ones included, in the order of the text. It returns nil if err
+// holds none.
 func Errors(err error) []*Error {
 	var list []*Error
 	switch e := err.(type) {
@@ -47,21 +48,21 @@ func Errors(err error) []*Error {
 	return list
 }
 
-// A Code names what is wrong with a rule; programs may branch on it.
+// A Code names a kind of mistake in a rule. Programs may branch on it.
 type Code string
 
 // The codes, one for each kind of mistake.
 const (
 	// The text as a whole.
-	CodeSyntax         Code = "syntax"          // not one JSON value, an object missing where one must stand, or more than 64 KiB
-	CodeUnknownField   Code = "unknown_field"   // a key that means nothing here
-	CodeDuplicateField Code = "duplicate_field" // a key given twice, an alias and its real name included
+	CodeSyntax         Code = "syntax"          // not exactly one JSON value, another value in place of an object, or more than 64 KiB
+	CodeUnknownField   Code = "unknown_field"   // a key that is not known at this place
+	CodeDuplicateField Code = "duplicate_field" // a key given twice, also once by an alias and once by its real name
 	CodeConflict       Code = "conflict"        // the two forms of the JSON mixed
 
 	// When it starts and ends, and on which clock.
 	CodeTimeSyntax      Code = "time_syntax"      // not a date or date-time
 	CodeTimeValue       Code = "time_value"       // no such time, such as February 30
-	CodeTimeRange       Code = "time_range"       // outside the years 1900 to 2199
+	CodeTimeRange       Code = "time_range"       // outside the years 1900 to 2199 (endTime: 1900 to 9999)
 	CodeEndBeforeStart  Code = "end_before_start" // endTime before startTime
 	CodeTimeZoneUnknown Code = "timezone_unknown" // not an IANA name, or no zone data to look it up in
 	CodeCountType       Code = "count_type"       // not a whole number
@@ -69,46 +70,46 @@ const (
 
 	// How often.
 	CodeFrequencyMissing Code = "frequency_missing" // a recurrence with neither frequency nor cron
-	CodeFrequencyUnknown Code = "frequency_unknown" // not one of the words
+	CodeFrequencyUnknown Code = "frequency_unknown" // not second, minute, hour, day, week, month or year
 	CodeIntervalType     Code = "interval_type"     // not a whole number
-	CodeIntervalRange    Code = "interval_range"    // outside 1 to 1000; month 18, week 78, day 548
-	CodeCronSyntax       Code = "cron_syntax"       // not the cron text that this package reads
-	CodeCronConflict     Code = "cron_conflict"     // cron beside what it replaces
-	CodeNeverFires       Code = "never_fires"       // no instant matches
+	CodeIntervalRange    Code = "interval_range"    // outside 1 to 1000 (month: 1 to 18, week: 1 to 78, day: 1 to 548)
+	CodeCronSyntax       Code = "cron_syntax"       // not a cron text that this package reads
+	CodeCronConflict     Code = "cron_conflict"     // cron together with what it replaces, or two time zones
+	CodeNeverFires       Code = "never_fires"       // no instant ever matches
 
 	// The elements of the schedule.
 	CodeMinutesType          Code = "minutes_type"          // not whole numbers
 	CodeMinutesRange         Code = "minutes_range"         // outside 0 to 59
 	CodeHoursType            Code = "hours_type"            // not whole numbers
 	CodeHoursRange           Code = "hours_range"           // outside 0 to 23
-	CodeWeekDaysType         Code = "weekdays_type"         // not words
+	CodeWeekDaysType         Code = "weekdays_type"         // not strings
 	CodeWeekDaysValue        Code = "weekdays_value"        // not monday to sunday
 	CodeWeekDaysSize         Code = "weekdays_size"         // more than 7
-	CodeWeekDaysFrequency    Code = "weekdays_frequency"    // not with week
+	CodeWeekDaysFrequency    Code = "weekdays_frequency"    // used with another frequency than week
 	CodeMonthDaysType        Code = "monthdays_type"        // not whole numbers
 	CodeMonthDaysRange       Code = "monthdays_range"       // outside -31 to -1 and 1 to 31
-	CodeMonthDaysFrequency   Code = "monthdays_frequency"   // not with month
+	CodeMonthDaysFrequency   Code = "monthdays_frequency"   // used with another frequency than month
 	CodeOccurrencesType      Code = "occurrences_type"      // not objects of a day and a number
 	CodeOccurrenceDay        Code = "occurrence_day"        // no day, or not monday to sunday
 	CodeOccurrenceRange      Code = "occurrence_range"      // outside -5 to -1 and 1 to 5
-	CodeOccurrencesFrequency Code = "occurrences_frequency" // not with month
+	CodeOccurrencesFrequency Code = "occurrences_frequency" // used with another frequency than month
 	CodeMonthsType           Code = "months_type"           // not whole numbers
 	CodeMonthsRange          Code = "months_range"          // outside 1 to 12
-	CodeMonthsFrequency      Code = "months_frequency"      // not with month or year
+	CodeMonthsFrequency      Code = "months_frequency"      // used with another frequency than month and year
 )
 
-// refuse makes an Error. The value is cut at 64 characters.
-func refuse(code Code, field, value, format string, args ...any) *Error {
-	return &Error{Code: code, Field: field, Value: cut(value), Reason: fmt.Sprintf(format, args...)}
+// newError makes an Error. It cuts the value at 64 characters.
+func newError(code Code, field, value, format string, args ...any) *Error {
+	return &Error{Code: code, Field: field, Value: cutValue(value), Reason: fmt.Sprintf(format, args...)}
 }
 
-// longestValue is how many characters of a value an Error carries.
-const longestValue = 64
+// maxValueChars is the number of characters of a value that an Error keeps.
+const maxValueChars = 64
 
-// cut keeps the first 64 characters, each of them valid UTF-8.
-func cut(value string) string {
-	kept := make([]byte, 0, min(len(value), 4*longestValue))
-	for n := 0; n < longestValue && value != ""; n++ {
+// cutValue keeps the first 64 characters. It replaces invalid UTF-8 by U+FFFD.
+func cutValue(value string) string {
+	kept := make([]byte, 0, min(len(value), 4*maxValueChars))
+	for n := 0; n < maxValueChars && value != ""; n++ {
 		r, size := utf8.DecodeRuneInString(value)
 		kept = utf8.AppendRune(kept, r)
 		value = value[size:]
@@ -116,30 +117,30 @@ func cut(value string) string {
 	return string(kept)
 }
 
-// problems gathers what is wrong with one rule.
-type problems struct{ list []located }
+// An errorList collects the errors of one rule.
+type errorList struct{ list []positionedError }
 
-type located struct {
+type positionedError struct {
 	*Error
-	at int // where in the text; equal positions keep their order
+	at int // its position in the text; errors at the same position keep their order
 }
 
-func (p *problems) add(at int, e *Error) { p.list = append(p.list, located{e, at}) }
+func (l *errorList) add(at int, e *Error) { l.list = append(l.list, positionedError{e, at}) }
 
-// mostErrors is how many are told of one rule, so that 64 KiB of mistakes do not make megabytes of answer.
-const mostErrors = 100
+// maxErrors limits the errors returned for one rule, because 64 KiB of JSON may hold thousands.
+const maxErrors = 100
 
-// join is nil where nothing is wrong, the *Error itself where one thing is, else the first hundred in the order of the text.
-func (p *problems) join() error {
-	if len(p.list) == 0 {
+// join returns nil for no error, the *Error itself for one, and the first maxErrors joined for several.
+func (l *errorList) join() error {
+	if len(l.list) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(p.list, func(a, b located) int { return a.at - b.at })
-	if len(p.list) == 1 {
-		return p.list[0].Error
+	slices.SortStableFunc(l.list, func(a, b positionedError) int { return a.at - b.at })
+	if len(l.list) == 1 {
+		return l.list[0].Error
 	}
 	var all []error
-	for _, e := range p.list[:min(len(p.list), mostErrors)] {
+	for _, e := range l.list[:min(len(l.list), maxErrors)] {
 		all = append(all, e.Error)
 	}
 	return errors.Join(all...)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-func TestAnErrorSaysWhereWhatAndWhy(t *testing.T) {
-	e := refuse(CodeMinutesRange, "schedule.minutes[2]", "60", "must be 0 to %d", 59)
+func TestAnErrorNamesFieldReasonValueAndCode(t *testing.T) {
+	e := newError(CodeMinutesRange, "schedule.minutes[2]", "60", "must be 0 to %d", 59)
 	if got, want := e.Error(), `recurrence: schedule.minutes[2]: must be 0 to 59, got "60" (minutes_range)`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -19,7 +19,7 @@ func TestAnErrorSaysWhereWhatAndWhy(t *testing.T) {
 	}
 }
 
-func TestErrorsFindsEachWithinWrappedAndJoinedOnes(t *testing.T) {
+func TestErrorsFindsEachErrorInWrappedAndJoinedErrors(t *testing.T) {
 	a, b, c := &Error{Code: "a"}, &Error{Code: "b"}, &Error{Code: "c"}
 	err := fmt.Errorf("outer: %w", errors.Join(a, errors.New("other"), fmt.Errorf("inner: %w", errors.Join(b, c))))
 	if got := codesOf(err); got != "a b c" {
@@ -33,10 +33,10 @@ func TestErrorsFindsEachWithinWrappedAndJoinedOnes(t *testing.T) {
 	}
 }
 
-func TestAHundredErrorsAreTold(t *testing.T) {
+func TestAtMostAHundredErrorsAreReturned(t *testing.T) {
 	_, err := Parse([]byte(`{"frequency":"day","schedule":{"minutes":[` + strings.Repeat("60,", 20000) + `60]}}`))
 	if list := Errors(err); len(list) != 100 || list[99].Field != "schedule.minutes[99]" {
-		t.Errorf("%d errors are told, the last of %s", len(list), list[len(list)-1].Field)
+		t.Errorf("got %d errors, the last for %s", len(list), list[len(list)-1].Field)
 	}
 }
 
@@ -47,13 +47,13 @@ func TestAValueIsCutAt64Characters(t *testing.T) {
 		strings.Repeat("ü", 65):          strings.Repeat("ü", 64),
 		"\xff" + strings.Repeat("a", 99): "\ufffd" + strings.Repeat("a", 63),
 	} {
-		if got := refuse("", "", value, "").Value; got != want {
+		if got := newError("", "", value, "").Value; got != want {
 			t.Errorf("%q: got %q, want %q", value, got, want)
 		}
 	}
 }
 
-func TestFrequencyHasAWord(t *testing.T) {
+func TestFrequencyConvertsToAndFromItsWord(t *testing.T) {
 	for f, word := range map[Frequency]string{0: "", Second: "second", Minute: "minute", Hour: "hour", Day: "day", Week: "week", Month: "month", Year: "year"} {
 		text, err := f.MarshalText()
 		if f.String() != word || err != nil || string(text) != word {

@@ -33,7 +33,7 @@ func ExampleParse() {
 	// Fri, 13 Mar 2026 10:00:00 UTC
 }
 
-// 02:30 is skipped in Berlin on 29 March 2026: that day it runs at 03:30.
+// On 29 March 2026 the clocks in Berlin skip 02:30, so that day the job runs at 03:30.
 func ExampleCron() {
 	rule, err := recurrence.Cron("CRON_TZ=Europe/Berlin 30 2 * * *")
 	if err != nil {

@@ -2,7 +2,7 @@ package recurrence
 
 import "strconv"
 
-// Frequency is the unit of a Recurrence's interval. The zero value means that it runs once.
+// Frequency is the unit of [Recurrence.Interval]. The zero value means that the rule runs once.
 type Frequency uint8
 
 // The frequencies, from the shortest.
@@ -16,7 +16,7 @@ const (
 	Year
 )
 
-// String is the JSON word, such as "week"; for the zero value it is empty.
+// String returns the JSON word, such as "week". It returns "" for the zero value and "Frequency(8)" for an unknown one.
 func (f Frequency) String() string {
 	if int(f) >= len(frequencies) {
 		return "Frequency(" + strconv.Itoa(int(f)) + ")"
@@ -24,7 +24,8 @@ func (f Frequency) String() string {
 	return frequencies[f].word
 }
 
-// MarshalText gives the JSON word. It refuses a value that is no frequency; the zero value is the empty text.
+// MarshalText returns the JSON word, and an empty text for the zero value. Its error for an unknown value is an [*Error] with
+// [CodeFrequencyUnknown].
 func (f Frequency) MarshalText() ([]byte, error) {
 	if f > Year {
 		return nil, unknownFrequency(f.String())
@@ -32,7 +33,8 @@ func (f Frequency) MarshalText() ([]byte, error) {
 	return []byte(f.String()), nil
 }
 
-// UnmarshalText reads the JSON word in any case, its plural and its adverb (days, daily). The empty text is the zero value.
+// UnmarshalText reads the JSON word in any case, its plural and its adverb (day, days, daily). An empty text gives the zero
+// value. Its error for any other text is an [*Error] with [CodeFrequencyUnknown].
 func (f *Frequency) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*f = 0
@@ -46,10 +48,10 @@ func (f *Frequency) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// frequencies holds, for each Frequency, its words and the longest interval.
+// frequencies holds the words and the largest interval of each Frequency.
 var frequencies = [...]struct {
 	word, adverb string
-	longest      int
+	maxInterval  int
 }{
 	0:      {},
 	Second: {"second", "secondly", 1000},
@@ -61,7 +63,7 @@ var frequencies = [...]struct {
 	Year:   {"year", "yearly", 1000},
 }
 
-// frequencyOf finds the frequency that a word names.
+// frequencyOf returns the frequency that a word names.
 func frequencyOf(word string) (Frequency, bool) {
 	word = lower(word)
 	for f := Second; f <= Year; f++ {
@@ -73,7 +75,7 @@ func frequencyOf(word string) (Frequency, bool) {
 	return 0, false
 }
 
-// unknownFrequency refuses a word or number that names no frequency.
+// unknownFrequency returns the error for a value that names no frequency.
 func unknownFrequency(value string) *Error {
-	return refuse(CodeFrequencyUnknown, "frequency", value, "must be second, minute, hour, day, week, month or year")
+	return newError(CodeFrequencyUnknown, "frequency", value, "must be second, minute, hour, day, week, month or year")
 }

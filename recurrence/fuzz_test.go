@@ -18,18 +18,18 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := Parse(data)
 		if err == nil {
-			survives(t, r)
+			checkRoundTrip(t, r)
 			return
 		}
 		if !reflect.DeepEqual(r, Recurrence{}) {
-			t.Errorf("refused, yet returns %+v", r)
+			t.Errorf("an error, but also returns %+v", r)
 		}
 		list := Errors(err)
 		if len(list) == 0 {
 			t.Errorf("%v holds no *Error", err)
 		}
 		for _, e := range list {
-			if e.Code == "" || e.Reason == "" || len([]rune(e.Value)) > longestValue {
+			if e.Code == "" || e.Reason == "" || len([]rune(e.Value)) > maxValueChars {
 				t.Errorf("incomplete error %#v", e)
 			}
 		}
@@ -66,11 +66,11 @@ func FuzzRoundTrip(f *testing.F) {
 			r.MonthlyOccurrences = append(r.MonthlyOccurrences, NthWeekday{time.Weekday(int8(occurrences[i-1])), int(int8(occurrences[i]))})
 		}
 		if r.Validate() == nil {
-			survives(t, r)
+			checkRoundTrip(t, r)
 			return
 		}
-		if text := marshal(t, r); len(text) < longestText {
-			// Canonical JSON leaves duplicates out, so eight weekdays may come back as seven; all else that Go refuses Parse refuses.
+		if text := marshal(t, r); len(text) < maxJSONBytes {
+			// Canonical JSON has no duplicates, so eight weekdays may become seven. Parse refuses everything else that Validate refuses.
 			if _, err := Parse([]byte(text)); err == nil && len(r.WeekDays) <= 7 {
 				t.Errorf("Validate refuses %+v but Parse accepts %s: %v", r, text, r.Validate())
 			}
@@ -78,7 +78,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// signed reads each byte as a small number, negative ones included.
+// signed converts each byte to a number from -128 to 127.
 func signed[T ~int](bytes []byte) (list []T) {
 	for _, b := range bytes {
 		list = append(list, T(int8(b)))

@@ -9,25 +9,26 @@ import (
 	"time"
 )
 
-// Parse reads a rule from JSON: Azure Scheduler's job or the recurrence by itself, strict where a mistake
-// could hide. The package page describes the form. Its error is an [*Error], or several joined.
+// Parse reads a rule from JSON: an Azure Scheduler job, or a recurrence by itself. The package page describes the form. The
+// text is one JSON value of at most 64 KiB; {} and null are the rule that runs once, when created.
+// Its error is one [*Error], or several joined; [Errors] lists them.
 func Parse(data []byte) (Recurrence, error) {
 	v, e := readJSON(data)
 	if e != nil {
 		return Recurrence{}, e
 	}
-	f := fields{given: map[string]source{}}
-	f.job(v)
-	if err := f.join(); err != nil {
+	d := decoder{given: map[string]source{}}
+	d.job(v)
+	if err := d.join(); err != nil {
 		return Recurrence{}, err
 	}
-	if err := f.rule.neverFires(); err != nil {
+	if err := d.rule.neverFires(); err != nil {
 		return Recurrence{}, err
 	}
-	return f.rule, nil
+	return d.rule, nil
 }
 
-// MustParse is [Parse] for rules written in a program. It panics if the rule is refused.
+// MustParse is [Parse] for rules that are part of a program's text. It panics with Parse's error if the rule is refused.
 func MustParse(s string) Recurrence {
 	r, err := Parse([]byte(s))
 	if err != nil {
@@ -36,7 +37,7 @@ func MustParse(s string) Recurrence {
 	return r
 }
 
-// UnmarshalJSON is [Parse], but null leaves the Recurrence as it was.
+// UnmarshalJSON replaces the whole Recurrence by what [Parse] reads. null, and a text with an error, leave it unchanged.
 func (r *Recurrence) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -49,37 +50,37 @@ func (r *Recurrence) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// fields turns JSON values into the fields of a rule and notes what is wrong on the way.
-type fields struct {
-	problems
+// A decoder turns JSON values into the fields of a rule and collects the errors.
+type decoder struct {
+	errorList
 	rule  Recurrence
-	given map[string]source
+	given map[string]source // by the path of the field
 }
 
-// A source is what was given for a field: where it stands in the text, and what it looks like.
+// A source is the value that was given for a field, and its position in the text.
 type source struct {
 	at    int
-	shown string
+	value string
 }
 
-// The keys of each object in lower case, with the names of their fields.
+// The known keys of each object: from the key in lower case to the name of its field.
 var (
-	occurrenceKeys = keys("day", "occurrence")
-	scheduleKeys   = keys("minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences", "months")
+	occurrenceKeys = keySet("day", "occurrence")
+	scheduleKeys   = keySet("minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences", "months")
 	recurrenceOnly = []string{"frequency", "interval", "count", "endTime", "schedule", "timeZone", "cron"}
-	recurrenceKeys = keys(append([]string{"startTime"}, recurrenceOnly...)...)
+	recurrenceKeys = keySet(append([]string{"startTime"}, recurrenceOnly...)...)
 	azureKeys      = []string{"id", "name", "type", "action", "state", "status"} // read and skipped
-	jobKeys        = keys(slices.Concat([]string{"startTime", "recurrence"}, recurrenceOnly, azureKeys)...)
-	topKeys        = keys(slices.Concat([]string{"properties", "startTime", "recurrence"}, recurrenceOnly, azureKeys)...)
+	jobKeys        = keySet(slices.Concat([]string{"startTime", "recurrence"}, recurrenceOnly, azureKeys)...)
+	topKeys        = keySet(slices.Concat([]string{"properties", "startTime", "recurrence"}, recurrenceOnly, azureKeys)...)
 )
 
 func init() {
 	scheduleKeys["minute"] = "minutes"
 	scheduleKeys["hour"] = "hours"
-	scheduleKeys["monthlyoccurences"] = "monthlyOccurrences" // as the article misspells it
+	scheduleKeys["monthlyoccurences"] = "monthlyOccurrences" // a misspelling in the published article
 }
 
-func keys(names ...string) map[string]string {
+func keySet(names ...string) map[string]string {
 	known := make(map[string]string, len(names))
 	for _, name := range names {
 		known[lower(name)] = name
@@ -88,157 +89,157 @@ func keys(names ...string) map[string]string {
 }
 
 // job reads a whole text, in any of its forms.
-func (f *fields) job(v jsonValue) {
-	if v.unset() {
+func (d *decoder) job(v jsonValue) {
+	if v.isUnset() {
 		return
 	}
-	top := f.keys(v, "", topKeys)
+	top := d.members(v, "", topKeys)
 	if wrapper, ok := top["properties"]; ok {
-		f.conflict(top, "properties", append([]string{"startTime", "recurrence"}, recurrenceOnly...))
-		if !f.object(wrapper, "properties") {
+		d.conflict(top, "properties", append([]string{"startTime", "recurrence"}, recurrenceOnly...))
+		if !d.wantObject(wrapper, "properties") {
 			return
 		}
-		top = f.keys(wrapper.jsonValue, "", jobKeys)
+		top = d.members(wrapper.jsonValue, "", jobKeys)
 	}
 	nested, ok := top["recurrence"]
 	if !ok {
-		f.recurrence(top)
+		d.recurrence(top)
 		return
 	}
-	f.conflict(top, "recurrence", recurrenceOnly)
-	if !f.object(nested, "recurrence") {
+	d.conflict(top, "recurrence", recurrenceOnly)
+	if !d.wantObject(nested, "recurrence") {
 		return
 	}
-	f.given["recurrence"] = source{nested.at, nested.shown()}
-	set := f.keys(nested.jsonValue, "", recurrenceKeys)
+	d.given["recurrence"] = source{nested.at, nested.errorValue()}
+	set := d.members(nested.jsonValue, "", recurrenceKeys)
 	if start, ok := top["startTime"]; ok {
 		if inner, twice := set["startTime"]; twice {
 			later := inner
 			if start.at > inner.at {
 				later = start
 			}
-			f.add(later.at, refuse(CodeDuplicateField, "startTime", later.shown(), "is given twice, in the recurrence and beside it"))
+			d.add(later.at, newError(CodeDuplicateField, "startTime", later.errorValue(), "is given twice, inside the recurrence and outside it"))
 		}
 		set["startTime"] = start
 	}
-	f.recurrence(set)
+	d.recurrence(set)
 }
 
-// conflict refuses keys that stand beside an object in which they belong.
-func (f *fields) conflict(set map[string]jsonMember, inner string, names []string) {
+// conflict refuses keys that stand outside an object in which they belong.
+func (d *decoder) conflict(set map[string]jsonMember, inner string, names []string) {
 	for _, name := range names {
 		if m, ok := set[name]; ok {
-			f.add(m.at, refuse(CodeConflict, name, m.shown(), "stands beside %s and must stand in it", inner))
+			d.add(m.at, newError(CodeConflict, name, m.errorValue(), "must stand inside %s, not next to it", inner))
 		}
 	}
 }
 
-// recurrence reads the fields of a recurrence, and what is wrong between them.
-func (f *fields) recurrence(set map[string]jsonMember) {
+// recurrence reads the fields of a recurrence and checks their combinations.
+func (d *decoder) recurrence(set map[string]jsonMember) {
 	for name, m := range set {
-		f.given[name] = source{m.at, m.shown()}
+		d.given[name] = source{m.at, m.errorValue()}
 	}
-	r := &f.rule
+	r := &d.rule
 	if m, ok := set["frequency"]; ok {
 		r.Frequency, ok = frequencyOf(m.text)
 		if !ok {
-			f.add(m.at, unknownFrequency(m.shown()))
+			d.add(m.at, unknownFrequency(m.errorValue()))
 		}
 	}
 	if m, ok := set["interval"]; ok {
-		r.Interval = f.positive(m, CodeIntervalType, "interval")
+		r.Interval = d.positiveInteger(m, CodeIntervalType, "interval")
 	}
 	if m, ok := set["count"]; ok {
-		r.Count = f.positive(m, CodeCountType, "count")
+		r.Count = d.positiveInteger(m, CodeCountType, "count")
 	}
-	if m, ok := set["schedule"]; ok && f.object(m, "schedule") {
-		f.schedule(m.jsonValue)
+	if m, ok := set["schedule"]; ok && d.wantObject(m, "schedule") {
+		d.schedule(m.jsonValue)
 	}
 	if m, ok := set["cron"]; ok {
-		f.cron(m)
+		d.cron(m)
 	}
 	loc := time.UTC
 	if m, ok := set["timeZone"]; ok {
-		loc = f.zone(m)
+		loc = d.zone(m)
 	} else if prefix, _ := cutCronZone(r.Cron); prefix != "" {
 		_, name, _ := strings.Cut(prefix, "=")
-		if found, bad := findZone(name); bad == nil { // checkCron refuses the others
+		if found, bad := findZone(name); bad == nil { // checkCron refuses a zone that is not known
 			loc = found
 		}
 	}
 	if m, ok := set["startTime"]; ok {
-		r.StartTime = f.time(m, "startTime", loc)
+		r.StartTime = d.time(m, "startTime", loc)
 	}
 	if m, ok := set["endTime"]; ok {
-		r.EndTime = f.time(m, "endTime", loc)
+		r.EndTime = d.time(m, "endTime", loc)
 	}
-	r.between(&f.problems, f.given)
+	r.checkCombinations(&d.errorList, d.given)
 }
 
-func (f *fields) cron(m jsonMember) {
-	if m.kind != jsonWord || m.text == "" {
-		f.add(m.at, refuse(CodeCronSyntax, "cron", m.shown(), "must be cron text such as \"0 5 * * 1-5\""))
+func (d *decoder) cron(m jsonMember) {
+	if m.kind != jsonString || m.text == "" {
+		d.add(m.at, newError(CodeCronSyntax, "cron", m.errorValue(), "must be cron text such as \"0 5 * * 1-5\""))
 		return
 	}
-	f.rule.Cron = m.text
+	d.rule.Cron = m.text
 }
 
-// zone finds the clock that times without an offset are on.
-func (f *fields) zone(m jsonMember) *time.Location {
-	if m.kind != jsonWord {
-		f.add(m.at, refuse(CodeTimeZoneUnknown, "timeZone", m.shown(), "must be an IANA name such as America/Los_Angeles"))
+// zone reads the time zone, in which times without an offset are. It returns UTC for one that it refuses.
+func (d *decoder) zone(m jsonMember) *time.Location {
+	if m.kind != jsonString {
+		d.add(m.at, newError(CodeTimeZoneUnknown, "timeZone", m.errorValue(), "must be an IANA name such as America/Los_Angeles"))
 		return time.UTC
 	}
 	loc, e := findZone(m.text)
 	if e != nil {
-		f.add(m.at, e)
+		d.add(m.at, e)
 		return time.UTC
 	}
-	f.rule.TimeZone = m.text
+	d.rule.TimeZone = m.text
 	return loc
 }
 
-func (f *fields) time(m jsonMember, field string, loc *time.Location) time.Time {
-	if m.kind != jsonWord {
-		f.add(m.at, refuse(CodeTimeSyntax, field, m.shown(), "must be a string such as \"2026-03-08T09:30:00Z\""))
+func (d *decoder) time(m jsonMember, field string, loc *time.Location) time.Time {
+	if m.kind != jsonString {
+		d.add(m.at, newError(CodeTimeSyntax, field, m.errorValue(), "must be a string such as \"2026-03-08T09:30:00Z\""))
 		return time.Time{}
 	}
 	t, e := parseTime(field, m.text, loc)
 	if e != nil {
-		f.add(m.at, e)
+		d.add(m.at, e)
 		return time.Time{}
 	}
 	return t
 }
 
-// schedule reads the elements.
-func (f *fields) schedule(v jsonValue) {
-	set := f.keys(v, "schedule", scheduleKeys)
+// schedule reads the elements of the schedule.
+func (d *decoder) schedule(v jsonValue) {
+	set := d.members(v, "schedule", scheduleKeys)
 	for name, m := range set {
-		f.given["schedule."+name] = source{m.at, m.shown()}
+		d.given["schedule."+name] = source{m.at, m.errorValue()}
 	}
-	r := &f.rule
-	r.Minutes = numbers[int](f, set, minutes)
-	r.Hours = numbers[int](f, set, hours)
-	r.WeekDays = f.weekDays(set)
-	r.MonthDays = numbers[int](f, set, monthDays)
-	r.MonthlyOccurrences = f.occurrences(set)
-	r.Months = numbers[time.Month](f, set, months)
+	r := &d.rule
+	r.Minutes = numbers[int](d, set, minutes)
+	r.Hours = numbers[int](d, set, hours)
+	r.WeekDays = d.weekDays(set)
+	r.MonthDays = numbers[int](d, set, monthDays)
+	r.MonthlyOccurrences = d.occurrences(set)
+	r.Months = numbers[time.Month](d, set, months)
 }
 
 // numbers reads one number or an array of them.
-func numbers[T ~int](f *fields, set map[string]jsonMember, e element) (list []T) {
+func numbers[T ~int](d *decoder, set map[string]jsonMember, e element) (list []T) {
 	m, ok := set[e.name]
 	if !ok {
 		return nil
 	}
-	for field, v := range each("schedule."+e.name, m.jsonValue) {
-		n, ok := f.whole(v, e.badType, field)
+	for field, v := range items("schedule."+e.name, m.jsonValue) {
+		n, ok := d.integer(v, e.badType, field)
 		if !ok {
 			continue
 		}
-		if bad := e.outside(field, v.shown(), n); bad != nil {
-			f.add(v.at, bad)
+		if bad := e.checkRange(field, v.errorValue(), n); bad != nil {
+			d.add(v.at, bad)
 			continue
 		}
 		list = append(list, T(n))
@@ -246,22 +247,22 @@ func numbers[T ~int](f *fields, set map[string]jsonMember, e element) (list []T)
 	return list
 }
 
-func (f *fields) weekDays(set map[string]jsonMember) (days []time.Weekday) {
+func (d *decoder) weekDays(set map[string]jsonMember) (days []time.Weekday) {
 	m, ok := set["weekDays"]
 	if !ok {
 		return nil
 	}
 	if len(m.items) > 7 {
-		f.add(m.at, tooManyWeekDays(m.shown(), len(m.items)))
+		d.add(m.at, tooManyWeekDays(m.errorValue(), len(m.items)))
 	}
-	for field, v := range each("schedule.weekDays", m.jsonValue) {
-		if v.kind != jsonWord {
-			f.add(v.at, refuse(CodeWeekDaysType, field, v.shown(), "must be a word, monday to sunday"))
+	for field, v := range items("schedule.weekDays", m.jsonValue) {
+		if v.kind != jsonString {
+			d.add(v.at, newError(CodeWeekDaysType, field, v.errorValue(), "must be a string, monday to sunday"))
 			continue
 		}
 		day, ok := weekdayOf(v.text)
 		if !ok {
-			f.add(v.at, refuse(CodeWeekDaysValue, field, v.shown(), "must be monday to sunday"))
+			d.add(v.at, newError(CodeWeekDaysValue, field, v.errorValue(), "must be monday to sunday"))
 			continue
 		}
 		days = append(days, day)
@@ -269,84 +270,85 @@ func (f *fields) weekDays(set map[string]jsonMember) (days []time.Weekday) {
 	return days
 }
 
-func (f *fields) occurrences(set map[string]jsonMember) (list []NthWeekday) {
+func (d *decoder) occurrences(set map[string]jsonMember) (list []NthWeekday) {
 	m, ok := set["monthlyOccurrences"]
 	if !ok {
 		return nil
 	}
-	for field, v := range each("schedule.monthlyOccurrences", m.jsonValue) {
+	for field, v := range items("schedule.monthlyOccurrences", m.jsonValue) {
 		if v.kind != jsonObject {
-			f.add(v.at, refuse(CodeOccurrencesType, field, v.shown(), `must be an object such as {"day": "friday", "occurrence": -1}`))
+			d.add(v.at, newError(CodeOccurrencesType, field, v.errorValue(), `must be an object such as {"day": "friday", "occurrence": -1}`))
 			continue
 		}
-		list = append(list, f.occurrence(v, field))
+		list = append(list, d.occurrence(v, field))
 	}
 	return list
 }
 
-// occurrence reads one weekday of the month. What it cannot read it notes and leaves zero.
-func (f *fields) occurrence(v jsonValue, field string) (nth NthWeekday) {
-	set := f.keys(v, field, occurrenceKeys)
+// occurrence reads one weekday of the month. A part that it refuses stays zero.
+func (d *decoder) occurrence(v jsonValue, field string) (nth NthWeekday) {
+	set := d.members(v, field, occurrenceKeys)
 	day, ok := set["day"]
 	if !ok {
-		f.add(v.at, refuse(CodeOccurrenceDay, field+".day", "", "is missing, must be monday to sunday"))
+		d.add(v.at, newError(CodeOccurrenceDay, field+".day", "", "is missing, must be monday to sunday"))
 	} else if nth.Day, ok = weekdayOf(day.text); !ok {
-		f.add(day.at, refuse(CodeOccurrenceDay, field+".day", day.shown(), "must be monday to sunday"))
+		d.add(day.at, newError(CodeOccurrenceDay, field+".day", day.errorValue(), "must be monday to sunday"))
 	}
 	m, ok := set["occurrence"]
 	if !ok {
 		return nth
 	}
-	n, ok := f.whole(m.jsonValue, CodeOccurrencesType, field+".occurrence")
+	n, ok := d.integer(m.jsonValue, CodeOccurrencesType, field+".occurrence")
 	if !ok {
 		return nth
 	}
-	if bad := occurrence.outside(field+".occurrence", m.shown(), n); bad != nil {
-		f.add(m.at, bad)
+	if bad := occurrence.checkRange(field+".occurrence", m.errorValue(), n); bad != nil {
+		d.add(m.at, bad)
 		return nth
 	}
 	nth.N = int(n)
 	return nth
 }
 
-// positive reads interval or count. Zero, which in Go means not set, becomes a value that [Recurrence.Validate] refuses.
-func (f *fields) positive(m jsonMember, badType Code, field string) int {
-	n, ok := f.whole(m.jsonValue, badType, field)
+// positiveInteger reads interval or count. A value out of range becomes another value out of range: 0, which in Go means not
+// set, and negative numbers become -1; numbers beyond maxCount become maxCount+1. checkCombinations refuses them.
+func (d *decoder) positiveInteger(m jsonMember, badType Code, field string) int {
+	n, ok := d.integer(m.jsonValue, badType, field)
 	if !ok {
 		return 0
 	}
 	if n == 0 {
 		return -1
 	}
-	return int(min(max(n, -1), longestCount+1))
+	return int(min(max(n, -1), maxCount+1))
 }
 
-// whole reads a number without fraction and exponent. One too large for an int64 becomes the nearest that is one.
-func (f *fields) whole(v jsonValue, badType Code, field string) (int64, bool) {
+// integer reads a number without fraction and exponent. One that does not fit an int64 becomes the nearest int64.
+func (d *decoder) integer(v jsonValue, badType Code, field string) (int64, bool) {
 	if v.kind == jsonNumber {
 		n, err := strconv.ParseInt(v.raw, 10, 64)
 		if err == nil || errors.Is(err, strconv.ErrRange) {
 			return n, true
 		}
 	}
-	f.add(v.at, refuse(badType, field, v.shown(), "must be a whole number"))
+	d.add(v.at, newError(badType, field, v.errorValue(), "must be a whole number"))
 	return 0, false
 }
 
-// object tells whether a member is one, and refuses it if not.
-func (f *fields) object(m jsonMember, field string) bool {
+// wantObject reports whether a member is an object, and refuses it if it is not.
+func (d *decoder) wantObject(m jsonMember, field string) bool {
 	if m.kind != jsonObject {
-		f.add(m.at, refuse(CodeSyntax, field, m.shown(), "must be an object"))
+		d.add(m.at, newError(CodeSyntax, field, m.errorValue(), "must be an object"))
 		return false
 	}
 	return true
 }
 
-// keys finds the values that an object sets, by the real names of their keys.
-func (f *fields) keys(v jsonValue, path string, known map[string]string) map[string]jsonMember {
+// members returns the values that an object sets, by the names of their fields. It refuses unknown and repeated keys.
+func (d *decoder) members(v jsonValue, path string, known map[string]string) map[string]jsonMember {
 	set := map[string]jsonMember{}
 	if v.kind != jsonObject {
-		f.add(v.at, refuse(CodeSyntax, path, v.shown(), "must be an object"))
+		d.add(v.at, newError(CodeSyntax, path, v.errorValue(), "must be an object"))
 		return set
 	}
 	if path != "" {
@@ -357,10 +359,10 @@ func (f *fields) keys(v jsonValue, path string, known map[string]string) map[str
 		name, ok := known[lower(m.key)]
 		switch {
 		case !ok:
-			f.add(m.at, refuse(CodeUnknownField, path+cut(m.key), m.shown(), "means nothing here"))
+			d.add(m.at, newError(CodeUnknownField, path+cutValue(m.key), m.errorValue(), "is not a known key here"))
 		case seen[name]:
-			f.add(m.at, refuse(CodeDuplicateField, path+name, m.shown(), "is given twice"))
-		case !m.unset():
+			d.add(m.at, newError(CodeDuplicateField, path+name, m.errorValue(), "is given twice"))
+		case !m.isUnset():
 			set[name] = m
 		}
 		seen[name] = true
@@ -368,15 +370,15 @@ func (f *fields) keys(v jsonValue, path string, known map[string]string) map[str
 	return set
 }
 
-// each goes over the items of an array and their paths, or over the one value that stands in its place.
-func each(field string, v jsonValue) iter.Seq2[string, jsonValue] {
+// items yields the items of an array with their paths, or the single value that stands in place of an array.
+func items(field string, v jsonValue) iter.Seq2[string, jsonValue] {
 	return func(yield func(string, jsonValue) bool) {
 		if v.kind != jsonArray {
 			yield(field, v)
 			return
 		}
 		for i, item := range v.items {
-			if !yield(indexed(field, i), item) {
+			if !yield(indexPath(field, i), item) {
 				return
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	_ "time/tzdata"
 )
 
-// fileCase is one entry of the files in testdata; its README says what they hold.
+// fileCase is one entry of the files in testdata, which the README there describes.
 type fileCase struct {
 	ID, Code, Reason, Catches string
 	Job                       json.RawMessage
@@ -38,7 +38,7 @@ func casesOf(t *testing.T, name string) (cases []fileCase) {
 	return cases
 }
 
-// codesOf joins the codes of an error for comparison.
+// codesOf returns the codes of an error, joined by spaces.
 func codesOf(err error) string {
 	var codes []string
 	for _, e := range Errors(err) {
@@ -56,7 +56,7 @@ func TestEveryInvalidCaseIsRefusedWithItsCode(t *testing.T) {
 	}
 }
 
-func TestEveryFormOfTheExtraCasesReadsAsExpected(t *testing.T) {
+func TestEveryExtraCaseIsReadOrRefusedAsExpected(t *testing.T) {
 	for _, c := range casesOf(t, "extra_cases.json") {
 		text, want := c.JSON, c.Code
 		switch {
@@ -72,7 +72,7 @@ func TestEveryFormOfTheExtraCasesReadsAsExpected(t *testing.T) {
 	}
 }
 
-func TestEveryJobThatRunsSurvivesItsCanonicalJSON(t *testing.T) {
+func TestEveryValidCaseRoundTripsThroughCanonicalJSON(t *testing.T) {
 	for _, name := range []string{"seed_cases.json", "random_cases.jsonl", "tz_cases.json"} {
 		for _, c := range casesOf(t, name) {
 			r, err := Parse(c.Job)
@@ -80,31 +80,31 @@ func TestEveryJobThatRunsSurvivesItsCanonicalJSON(t *testing.T) {
 				t.Errorf("%s %s: refused: %v: %s", name, c.ID, err, c.Job)
 				continue
 			}
-			survives(t, r)
+			checkRoundTrip(t, r)
 		}
 	}
 }
 
-func TestTheseTextsMeanTheSame(t *testing.T) {
+func TestParseGivesThisCanonicalJSON(t *testing.T) {
 	for _, c := range []struct{ claim, text, canonical string }{
-		{"nothing runs once", `{}`, `{}`},
-		{"null is not set, even alone", `null`, `{}`},
+		{"an empty object runs once", `{}`, `{}`},
+		{"null alone is not set either", `null`, `{}`},
 		{"a start alone runs once", `{"startTime":"2026-03-08"}`, `{"startTime":"2026-03-08T00:00:00Z"}`},
-		{"a start on a local clock", `{"startTime":"2026-03-08","timeZone":"Europe/Berlin"}`, `{"startTime":"2026-03-07T23:00:00Z","timeZone":"Europe/Berlin"}`},
+		{"a start in a time zone", `{"startTime":"2026-03-08","timeZone":"Europe/Berlin"}`, `{"startTime":"2026-03-07T23:00:00Z","timeZone":"Europe/Berlin"}`},
 		{"the job form", `{"startTime":"2026-03-08","recurrence":{"frequency":"day"}}`, `{"startTime":"2026-03-08T00:00:00Z","frequency":"day"}`},
 		{"the successor's form", `{"startTime":"2026-03-08","frequency":"day"}`, `{"startTime":"2026-03-08T00:00:00Z","frequency":"day"}`},
 		{"the start within the recurrence", `{"recurrence":{"frequency":"day","startTime":"2026-03-08"}}`, `{"startTime":"2026-03-08T00:00:00Z","frequency":"day"}`},
 		{"one start is null", `{"startTime":null,"recurrence":{"frequency":"day","startTime":"2026-03-08"}}`, `{"startTime":"2026-03-08T00:00:00Z","frequency":"day"}`},
-		{"the wrapper", `{"properties":{"recurrence":{"frequency":"day"}}}`, `{"frequency":"day"}`},
-		{"the wrapper around the successor's form", `{"id":1,"properties":{"frequency":"day","state":"on"}}`, `{"frequency":"day"}`},
-		{"an empty wrapper", `{"properties":null,"recurrence":{"frequency":"day"}}`, `{"frequency":"day"}`},
+		{"properties", `{"properties":{"recurrence":{"frequency":"day"}}}`, `{"frequency":"day"}`},
+		{"properties around the successor's form", `{"id":1,"properties":{"frequency":"day","state":"on"}}`, `{"frequency":"day"}`},
+		{"null properties", `{"properties":null,"recurrence":{"frequency":"day"}}`, `{"frequency":"day"}`},
 		{"Azure's other keys are skipped", `{"id":"a","Name":["b",{"c":[null]}],"TYPE":1.5e3,"action":{"x":{"x":{}}},"state":true,"status":null,"recurrence":{"frequency":"day"}}`, `{"frequency":"day"}`},
 		{"a recurrence not set", `{"recurrence":null,"frequency":"day"}`, `{"frequency":"day"}`},
 		{"an empty array is not set", `{"startTime":[],"recurrence":[],"frequency":"day","count":[],"schedule":[]}`, `{"frequency":"day"}`},
-		{"own keys not set are no conflict", `{"interval":null,"recurrence":{"frequency":"day"}}`, `{"frequency":"day"}`},
+		{"a key that is not set does not conflict", `{"interval":null,"recurrence":{"frequency":"day"}}`, `{"frequency":"day"}`},
 		{"null is not set", `{"frequency":"day","interval":null,"count":null,"endTime":null,"schedule":null,"timeZone":null,"cron":null}`, `{"frequency":"day"}`},
 		{"an empty schedule is not set", `{"frequency":"day","schedule":{}}`, `{"frequency":"day"}`},
-		{"a schedule of nothing is not set", `{"frequency":"day","schedule":{"minutes":null,"monthDays":[],"weekDays":null}}`, `{"frequency":"day"}`},
+		{"a schedule without values is not set", `{"frequency":"day","schedule":{"minutes":null,"monthDays":[],"weekDays":null}}`, `{"frequency":"day"}`},
 		{"keys and words in any case", `{"FREQUENCY":"WEEK","Schedule":{"WEEKDAYS":["MonDay"]}}`, `{"frequency":"week","schedule":{"weekDays":["monday"]}}`},
 		{"escapes in keys and words", `{"\u0066requency":"d\u0061y"}`, `{"frequency":"day"}`},
 		{"an adverb", `{"frequency":"Monthly"}`, `{"frequency":"month"}`},
@@ -125,7 +125,7 @@ func TestTheseTextsMeanTheSame(t *testing.T) {
 		{"the largest of each", `{"frequency":"minute","interval":1000,"count":2147483647,"schedule":{"minutes":59,"hours":23}}`,
 			`{"frequency":"minute","interval":1000,"count":2147483647,"schedule":{"minutes":[59],"hours":[23]}}`},
 		{"cron", `{"recurrence":{"cron":"0 5 * * 1-5","count":2,"schedule":{}}}`, `{"count":2,"cron":"0 5 * * 1-5"}`},
-		{"a start on the clock of cron's own zone", `{"cron":"TZ=Europe/Berlin 0 5 * * *","startTime":"2026-07-01T00:00"}`, `{"startTime":"2026-06-30T22:00:00Z","cron":"TZ=Europe/Berlin 0 5 * * *"}`},
+		{"a start in the zone of the cron prefix", `{"cron":"TZ=Europe/Berlin 0 5 * * *","startTime":"2026-07-01T00:00"}`, `{"startTime":"2026-06-30T22:00:00Z","cron":"TZ=Europe/Berlin 0 5 * * *"}`},
 	} {
 		r, err := Parse([]byte(c.text))
 		if err != nil {
@@ -135,11 +135,11 @@ func TestTheseTextsMeanTheSame(t *testing.T) {
 		if got := marshal(t, r); got != c.canonical {
 			t.Errorf("%s: %s\n got %s\nwant %s", c.claim, c.text, got, c.canonical)
 		}
-		survives(t, r)
+		checkRoundTrip(t, r)
 	}
 }
 
-func TestTheseTextsAreRefused(t *testing.T) {
+func TestParseRefusesWithCodeFieldAndValue(t *testing.T) {
 	for _, c := range []struct{ text, want string }{ // want: code field value, joined
 		// The text as a whole.
 		{``, `syntax||`},
@@ -257,20 +257,20 @@ func TestTheseTextsAreRefused(t *testing.T) {
 		{`{"frequency":"month","schedule":{"months":["june"]}}`, `months_type|schedule.months[0]|june`},
 		{`{"frequency":"week","schedule":{"months":[6]}}`, `months_frequency|schedule.months|[6]`},
 
-		// Several, in the order of the text.
+		// Several errors, in the order of the text.
 		{`{"schedule":{"hours":[24],"x":1,"minutes":"0"},"count":0,"frequency":"eon","startTime":"?"}`,
 			`hours_range|schedule.hours[0]|24; unknown_field|schedule.x|1; minutes_type|schedule.minutes|0; count_range|count|0; frequency_unknown|frequency|eon; time_syntax|startTime|?`},
 		{`{"frequency":"` + strings.Repeat("é", 70) + `"}`, `frequency_unknown|frequency|` + strings.Repeat("é", 64)},
 	} {
 		_, err := Parse([]byte(c.text))
-		if got := flat(err); got != c.want {
+		if got := describeErrors(err); got != c.want {
 			t.Errorf("%.200s\n got %s\nwant %s", c.text, got, c.want)
 		}
 	}
 }
 
-// flat is code|field|value of each error.
-func flat(err error) string {
+// describeErrors returns code|field|value of each error.
+func describeErrors(err error) string {
 	var parts []string
 	for _, e := range Errors(err) {
 		parts = append(parts, string(e.Code)+"|"+e.Field+"|"+e.Value)
@@ -278,7 +278,7 @@ func flat(err error) string {
 	return strings.Join(parts, "; ")
 }
 
-func TestAnErrorIsFoundThroughOtherStructs(t *testing.T) {
+func TestErrorsAsFindsAnErrorInsideAnotherStruct(t *testing.T) {
 	var config struct {
 		Jobs []struct {
 			Name string
@@ -298,13 +298,13 @@ func TestAnErrorIsFoundThroughOtherStructs(t *testing.T) {
 	}
 }
 
-func TestNullLeavesARecurrenceAsItWas(t *testing.T) {
+func TestUnmarshalReplacesARecurrenceAndNullLeavesIt(t *testing.T) {
 	r := Recurrence{Frequency: Day}
 	if err := json.Unmarshal([]byte("null"), &r); err != nil || r.Frequency != Day {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	if err := json.Unmarshal([]byte(`{"frequency":"week"}`), &r); err != nil || !r.Equal(Recurrence{Frequency: Week}) {
-		t.Errorf("another text must replace it whole, got %+v, %v", r, err)
+		t.Errorf("another text must replace the whole value, got %+v, %v", r, err)
 	}
 }
 

@@ -9,69 +9,68 @@ import (
 	"time"
 )
 
-// MarshalJSON gives the canonical JSON: one text for all rules that say the same in the same fields. Its keys have a
-// fixed order, words are lower case, arrays sorted without duplicates, times in UTC and whole seconds; what is not
-// set is left out. [Parse] gives the rule back, if [Recurrence.Validate] accepts it; if not, it is written as it
-// stands for Parse to refuse.
+// MarshalJSON returns the canonical JSON of a rule: keys in a fixed order, words in lower case, arrays sorted and without
+// duplicates, times in UTC and whole seconds, fields that are not set left out. [Parse] reads it back as an equal rule if
+// [Recurrence.Validate] accepts the rule. An invalid rule is written as it is, and Parse refuses it. The error is always nil.
 func (r Recurrence) MarshalJSON() ([]byte, error) {
-	var w writer
+	var w jsonWriter
 	w.rule(r)
 	return w.text, nil
 }
 
-// given lists the fields that are set, with their place in the canonical JSON and what they look like there.
+// given returns the fields that are set, each with its position and its value in the canonical JSON.
 func (r Recurrence) given() map[string]source {
-	w := writer{given: map[string]source{}}
+	w := jsonWriter{given: map[string]source{}}
 	w.rule(r)
 	return w.given
 }
 
-// Equal tells whether two rules have the same canonical JSON: the order and duplicates of elements, the Location of
-// times and parts of a second make no difference, an Interval of 1 and one not set do.
+// Equal reports whether two rules have the same canonical JSON. The order of elements, duplicates, the Location of times and
+// fractions of a second make no difference. An Interval of 1 and an Interval that is not set do differ.
 func (r Recurrence) Equal(other Recurrence) bool {
 	a, errA := r.MarshalJSON()
 	b, errB := other.MarshalJSON()
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// timeText is an instant in UTC as canonical JSON has it, in whole seconds.
-func timeText(t time.Time) string { return whole(t).UTC().Format(time.RFC3339) }
+// formatTime formats an instant as canonical JSON has it: in UTC and whole seconds.
+func formatTime(t time.Time) string { return wholeSeconds(t).UTC().Format(time.RFC3339) }
 
-// A writer puts a rule into canonical JSON and notes where, if it has something to note it in.
-type writer struct {
+// A jsonWriter writes a rule as canonical JSON. If given is not nil, it also records where it wrote each field.
+type jsonWriter struct {
 	text  []byte
 	given map[string]source
 }
 
-func (w *writer) rule(r Recurrence) {
+func (w *jsonWriter) rule(r Recurrence) {
 	w.text = append(w.text, '{')
 	if !r.StartTime.IsZero() {
-		w.words("startTime", timeText(r.StartTime))
+		w.stringField("startTime", formatTime(r.StartTime))
 	}
 	if r.Frequency != 0 {
-		w.words("frequency", r.Frequency.String())
+		w.stringField("frequency", r.Frequency.String())
 	}
 	if r.Interval != 0 {
-		w.number("interval", r.Interval)
+		w.numberField("interval", r.Interval)
 	}
 	if r.Count != 0 {
-		w.number("count", r.Count)
+		w.numberField("count", r.Count)
 	}
 	if !r.EndTime.IsZero() {
-		w.words("endTime", timeText(r.EndTime))
+		w.stringField("endTime", formatTime(r.EndTime))
 	}
 	w.schedule(r)
 	if r.TimeZone != "" {
-		w.words("timeZone", r.TimeZone)
+		w.stringField("timeZone", r.TimeZone)
 	}
 	if r.Cron != "" {
-		w.words("cron", r.Cron)
+		w.stringField("cron", r.Cron)
 	}
 	w.text = append(w.text, '}')
 }
 
 // schedule writes the elements, if there are any.
-func (w *writer) schedule(r Recurrence) {
+func (w *jsonWriter) schedule(r Recurrence) {
 	before := len(w.text)
 	w.key("schedule")
 	w.text = append(w.text, '{')
@@ -89,7 +88,7 @@ func (w *writer) schedule(r Recurrence) {
 	w.text = append(w.text, '}')
 }
 
-func (w *writer) key(name string) {
+func (w *jsonWriter) key(name string) {
 	if last := w.text[len(w.text)-1]; last != '{' {
 		w.text = append(w.text, ',')
 	}
@@ -98,29 +97,29 @@ func (w *writer) key(name string) {
 	w.text = append(w.text, '"', ':')
 }
 
-// note remembers that field has just been written, from at on.
-func (w *writer) note(field string, at int, shown string) {
+// record records that field was written at position at.
+func (w *jsonWriter) record(field string, at int, value string) {
 	if w.given != nil {
-		w.given[field] = source{at, shown}
+		w.given[field] = source{at, value}
 	}
 }
 
-func (w *writer) words(key, text string) {
+func (w *jsonWriter) stringField(key, text string) {
 	w.key(key)
 	at := len(w.text)
-	quoted, _ := json.Marshal(text) // a string always has its JSON
+	quoted, _ := json.Marshal(text) // marshaling a string does not fail
 	w.text = append(w.text, quoted...)
-	w.note(key, at, text)
+	w.record(key, at, text)
 }
 
-func (w *writer) number(key string, n int) {
+func (w *jsonWriter) numberField(key string, n int) {
 	w.key(key)
 	at := len(w.text)
 	w.text = strconv.AppendInt(w.text, int64(n), 10)
-	w.note(key, at, strconv.Itoa(n))
+	w.record(key, at, strconv.Itoa(n))
 }
 
-func (w *writer) weekday(day time.Weekday) {
+func (w *jsonWriter) weekday(day time.Weekday) {
 	if !isWeekday(day) {
 		w.text = strconv.AppendInt(w.text, int64(day), 10)
 		return
@@ -128,7 +127,7 @@ func (w *writer) weekday(day time.Weekday) {
 	w.text = strconv.AppendQuote(w.text, weekdayNames[day])
 }
 
-func (w *writer) occurrence(nth NthWeekday) {
+func (w *jsonWriter) occurrence(nth NthWeekday) {
 	w.text = append(w.text, '{')
 	w.key("day")
 	w.weekday(nth.Day)
@@ -139,12 +138,12 @@ func (w *writer) occurrence(nth NthWeekday) {
 	w.text = append(w.text, '}')
 }
 
-func writeNumbers[T ~int](w *writer, e element, list []T) {
+func writeNumbers[T ~int](w *jsonWriter, e element, list []T) {
 	writeList(w, e.name, list, cmp.Compare[T], func(n T) { w.text = strconv.AppendInt(w.text, int64(n), 10) })
 }
 
-// writeList writes an array, sorted and without duplicates, if there is anything in it.
-func writeList[T comparable](w *writer, key string, list []T, compare func(a, b T) int, write func(T)) {
+// writeList writes an array, sorted and without duplicates. It writes nothing for an empty list.
+func writeList[T comparable](w *jsonWriter, key string, list []T, compare func(a, b T) int, write func(T)) {
 	if len(list) == 0 {
 		return
 	}
@@ -160,15 +159,15 @@ func writeList[T comparable](w *writer, key string, list []T, compare func(a, b 
 		write(v)
 	}
 	w.text = append(w.text, ']')
-	w.note("schedule."+key, at, string(w.text[at:]))
+	w.record("schedule."+key, at, string(w.text[at:]))
 }
 
-// byWeekday orders weekdays, Monday first, as weeks begin here.
+// byWeekday compares weekdays. Weeks begin on Monday.
 func byWeekday(a, b time.Weekday) int {
-	return cmp.Or(cmp.Compare(fromMonday(a), fromMonday(b)), cmp.Compare(a, b))
+	return cmp.Or(cmp.Compare(daysSinceMonday(a), daysSinceMonday(b)), cmp.Compare(a, b))
 }
 
-// byOccurrence orders the weekdays of a month by day and then by number.
+// byOccurrence compares the weekdays of a month by day and then by number.
 func byOccurrence(a, b NthWeekday) int {
 	return cmp.Or(byWeekday(a.Day, b.Day), cmp.Compare(a.N, b.N))
 }

@@ -16,8 +16,8 @@ func marshal(t *testing.T, r Recurrence) string {
 	return string(text)
 }
 
-// survives checks that a rule that Validate accepts comes back from its canonical JSON.
-func survives(t *testing.T, r Recurrence) {
+// checkRoundTrip checks that Parse reads the canonical JSON of a valid rule back as the same rule.
+func checkRoundTrip(t *testing.T, r Recurrence) {
 	t.Helper()
 	if err := r.Validate(); err != nil {
 		t.Errorf("%+v is read but not valid: %v", r, err)
@@ -38,7 +38,7 @@ func survives(t *testing.T, r Recurrence) {
 	}
 }
 
-func TestEqualIgnoresWhatMakesNoDifference(t *testing.T) {
+func TestEqualIgnoresOrderDuplicatesLocationAndFractions(t *testing.T) {
 	start := time.Date(2026, 7, 1, 12, 0, 0, 999, time.UTC)
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestEqualIgnoresWhatMakesNoDifference(t *testing.T) {
 	}
 }
 
-func TestMarshalLeavesTheRuleAlone(t *testing.T) {
+func TestMarshalDoesNotChangeTheRule(t *testing.T) {
 	r := Recurrence{Frequency: Day, Hours: []int{17, 5, 17}}
 	marshal(t, r)
 	if !reflect.DeepEqual(r.Hours, []int{17, 5, 17}) {
@@ -70,7 +70,7 @@ func TestMarshalLeavesTheRuleAlone(t *testing.T) {
 	}
 }
 
-func TestAnInvalidRuleIsWrittenForParseToRefuse(t *testing.T) {
+func TestParseRefusesTheJSONOfAnInvalidRule(t *testing.T) {
 	r := Recurrence{Frequency: 9, WeekDays: []time.Weekday{9, -1}, MonthlyOccurrences: []NthWeekday{{Day: 8, N: 7}}}
 	if err := json.Unmarshal([]byte(marshal(t, r)), &r); err == nil {
 		t.Error("the text of an invalid rule is accepted")

@@ -9,38 +9,46 @@ import (
 	"time"
 )
 
-// CodeNoRRule is the code of a rule that RFC 5545 cannot say; only [Recurrence.RRule] gives it.
+// CodeNoRRule is the code of a rule that RFC 5545 cannot express. Only [Recurrence.RRule] returns it.
 const CodeNoRRule Code = "no_rrule"
 
-// RRule returns the rule as RFC 5545 writes it, for calendars and other libraries: a DTSTART line and an RRULE line,
+// RRule returns the rule in the form of RFC 5545, for calendars and other libraries: a DTSTART line and an RRULE line, with a
+// line feed between them.
 //
 //	DTSTART;TZID=Europe/Berlin:20260105T090000
 //	RRULE:FREQ=WEEKLY;INTERVAL=1;WKST=MO;BYDAY=MO,FR;BYHOUR=9;BYMINUTE=0;BYSECOND=0
 //
-// Every part that this package takes from the start is spelled out. Three things to know:
+// The text names every element, also those that this package takes from the start. Three things to know:
 //
-//   - DTSTART is StartTime, even where no run falls on it. Libraries such as python-dateutil read that as meant here;
-//     RFC 5545 leaves it open, and some calendars show an event there.
-//   - COUNT counts from DTSTART, Count from creation: they agree for a rule created at or before its StartTime.
-//   - A local time that the clocks skip or repeat is the one that RFC 5545 names for it (section 3.3.10: the offset before
-//     the change), as in this package. Libraries that drop skipped times differ on those days.
+//   - DTSTART is StartTime, even if no run falls on it. Libraries such as python-dateutil then add no run. RFC 5545 does not
+//     define this case, and some calendars show an event at DTSTART.
+//   - COUNT counts from DTSTART, Count from creation. They agree for a rule created at or before its StartTime.
+//   - A local time that the clocks skip or repeat has the instant that RFC 5545, section 3.3.10, gives it: the one by the
+//     offset before the change. This package does the same. Libraries that drop skipped times differ on those days.
 //
-// Refused, with [CodeNoRRule], is what RFC 5545 cannot say or says differently: a rule without StartTime; Count together with
-// EndTime; a cron rule in which either of two day fields is enough; and in a zone all 24 hours of a day (which follow elapsed
-// time here and the clock there), the frequency hour, and hours or minutes with the frequencies minute and second.
+// RRule returns an [*Error] with [CodeNoRRule] for a rule that RFC 5545 cannot express or understands differently:
+//
+//   - a rule without StartTime,
+//   - Count together with EndTime,
+//   - a cron rule that restricts both day fields, because either one is then enough,
+//   - a StartTime on the second pass of a repeated hour, at frequency day and above,
+//   - in a time zone other than UTC: all 24 hours of a day (they follow elapsed time in this package and the clock in RFC
+//     5545), the frequency hour, and hours or minutes with the frequencies minute and second.
+//
+// For an invalid rule it returns the error of [Recurrence.Validate].
 func (r Recurrence) RRule() (string, error) {
 	if err := r.Validate(); err != nil {
 		return "", err
 	}
 	if r.StartTime.IsZero() {
-		return "", refuse(CodeNoRRule, "startTime", "", "RFC 5545 needs a start: set StartTime")
+		return "", newError(CodeNoRRule, "startTime", "", "RFC 5545 needs a start: set StartTime")
 	}
 	start := r.StartTime.Truncate(time.Second).UTC()
 	if r.Frequency == 0 && r.Cron == "" {
 		return rruleStart(start, "") + "\nRRULE:FREQ=DAILY;COUNT=1", nil
 	}
 	if r.Count > 0 && !r.EndTime.IsZero() {
-		return "", refuse(CodeNoRRule, "count", strconv.Itoa(r.Count), "RFC 5545 takes count or endTime, not both: drop one")
+		return "", newError(CodeNoRRule, "count", strconv.Itoa(r.Count), "RFC 5545 allows count or endTime, not both: remove one")
 	}
 	rule, err := r.rruleElements()
 	if err != nil {
@@ -48,7 +56,7 @@ func (r Recurrence) RRule() (string, error) {
 	}
 	zone := ""
 	if rule.zone != "" && rule.zone != "UTC" && rule.zone != "Etc/UTC" {
-		if err := rule.sayableInZone(); err != nil {
+		if err := rule.checkInZone(); err != nil {
 			return "", err
 		}
 		if rule.Frequency >= Day {
@@ -57,7 +65,7 @@ func (r Recurrence) RRule() (string, error) {
 				return "", bad
 			}
 			if wall := start.In(loc); !resolveLocal(loc, onUTC(wall)).Equal(start) {
-				return "", refuse(CodeNoRRule, "startTime", wall.Format(time.RFC3339), "RFC 5545 cannot name the second pass of a repeated hour as a start")
+				return "", newError(CodeNoRRule, "startTime", wall.Format(time.RFC3339), "RFC 5545 cannot name the second pass of a repeated hour as a start")
 			}
 			start, zone = start.In(loc), rule.zone
 		}
@@ -65,7 +73,7 @@ func (r Recurrence) RRule() (string, error) {
 	return rruleStart(start, zone) + "\nRRULE:" + rule.parts(start) + r.rruleEnd(), nil
 }
 
-// rruleStart writes the DTSTART line, in the zone if one is named.
+// rruleStart returns the DTSTART line. An empty zone means UTC.
 func rruleStart(start time.Time, zone string) string {
 	if zone == "" {
 		return "DTSTART:" + start.UTC().Format("20060102T150405Z")
@@ -73,7 +81,7 @@ func rruleStart(start time.Time, zone string) string {
 	return "DTSTART;TZID=" + zone + ":" + start.Format("20060102T150405")
 }
 
-// rruleEnd writes COUNT or UNTIL, or nothing.
+// rruleEnd returns the COUNT or the UNTIL part, or "".
 func (r Recurrence) rruleEnd() string {
 	if r.Count > 0 {
 		return ";COUNT=" + strconv.Itoa(r.Count)
@@ -84,13 +92,13 @@ func (r Recurrence) rruleEnd() string {
 	return ""
 }
 
-// An rruleRule is a rule with its cron text turned into frequency and elements. Its zone is the one it runs in.
+// An rruleRule is a rule whose cron text has been turned into a frequency and elements.
 type rruleRule struct {
 	Recurrence
-	zone string
+	zone string // the zone that it runs in; "" means UTC
 }
 
-// rruleElements turns a cron text into the frequency and elements that mean the same.
+// rruleElements turns a cron text into a frequency and elements of the same meaning.
 func (r Recurrence) rruleElements() (rruleRule, error) {
 	if r.Cron == "" {
 		return rruleRule{r, r.TimeZone}, nil
@@ -106,7 +114,7 @@ func (r Recurrence) rruleElements() (rruleRule, error) {
 	everyDay, everyWeekDay := bits.OnesCount32(f.daysOfMonth) == 31, f.weekDays == 0x7f
 	switch {
 	case f.domRestricted && f.dowRestricted && !everyDay && !everyWeekDay:
-		return rruleRule{}, refuse(CodeNoRRule, "cron", r.Cron, "RFC 5545 cannot say that either of two day fields is enough: make two rules of it")
+		return rruleRule{}, newError(CodeNoRRule, "cron", r.Cron, "RFC 5545 cannot express that either of two day fields is enough: make two rules of it")
 	case f.domRestricted && f.dowRestricted, everyDay && everyWeekDay:
 		rule.Frequency = Day
 	case everyWeekDay:
@@ -121,7 +129,7 @@ func (r Recurrence) rruleElements() (rruleRule, error) {
 	return rule, nil
 }
 
-// maskValues lists the bits of a mask in order.
+// maskValues returns the numbers of the bits that are set in a mask, in order.
 func maskValues[T ~int](mask uint64) []T {
 	values := make([]T, 0, bits.OnesCount64(mask))
 	for ; mask != 0; mask &= mask - 1 {
@@ -130,21 +138,21 @@ func maskValues[T ~int](mask uint64) []T {
 	return values
 }
 
-// sayableInZone refuses what follows elapsed time here and the clock in RFC 5545.
-func (r rruleRule) sayableInZone() error {
+// checkInZone refuses what follows elapsed time in this package and the clock in RFC 5545.
+func (r rruleRule) checkInZone() error {
 	hours := r.allHours()
 	switch {
 	case r.Frequency >= Day && len(hours) == 24:
-		return refuse(CodeNoRRule, "schedule.hours", "", "in a zone RFC 5545 has no rule for every hour of a day: name fewer hours, or drop the timeZone")
+		return newError(CodeNoRRule, "schedule.hours", "", "in a zone RFC 5545 has no rule for every hour of a day: name fewer hours, or remove the timeZone")
 	case r.Frequency == Hour:
-		return refuse(CodeNoRRule, "frequency", Hour.String(), "in a zone RFC 5545 has no rule for elapsed hours: drop the timeZone")
+		return newError(CodeNoRRule, "frequency", Hour.String(), "in a zone RFC 5545 has no rule for elapsed hours: remove the timeZone")
 	case r.Frequency < Hour && len(r.Hours)+len(r.Minutes) > 0:
-		return refuse(CodeNoRRule, "schedule", "", "in a zone RFC 5545 has no rule for elapsed time limited by the clock: drop the timeZone")
+		return newError(CodeNoRRule, "schedule", "", "in a zone RFC 5545 has no rule for elapsed time limited by the clock: remove the timeZone")
 	}
 	return nil
 }
 
-// allHours lists the hours in order: the given ones, or with minutes alone, at day and above, every hour.
+// allHours returns the hours in order. Minutes without hours mean every hour, from frequency day on.
 func (r rruleRule) allHours() []int {
 	if r.Frequency >= Day && len(r.Hours) == 0 && len(r.Minutes) > 0 {
 		return maskValues[int](1<<24 - 1)
@@ -156,7 +164,7 @@ var rruleFrequencies = [...]string{
 	Second: "SECONDLY", Minute: "MINUTELY", Hour: "HOURLY", Day: "DAILY", Week: "WEEKLY", Month: "MONTHLY", Year: "YEARLY",
 }
 
-// parts writes the parts of the RRULE, with those that come from the start filled in. The start is in the rule's zone.
+// parts returns the parts of the RRULE. Elements that are not set come from the start, which is in the rule's zone.
 func (r rruleRule) parts(start time.Time) string {
 	text := "FREQ=" + rruleFrequencies[r.Frequency] + ";INTERVAL=" + strconv.Itoa(cmp.Or(r.Interval, 1))
 	if r.Frequency == Week {
@@ -181,7 +189,7 @@ func (r rruleRule) parts(start time.Time) string {
 	return text + rrulePart("BYHOUR", hours) + rrulePart("BYMINUTE", minutes) + rrulePart("BYSECOND", seconds)
 }
 
-// rruleDays writes the months and days.
+// rruleDays returns the parts for months and days.
 func (r rruleRule) rruleDays(start time.Time) string {
 	months, monthDays, weekDays := sortedSet(r.Months), sortedSet(r.MonthDays), rruleWeekDays(r.WeekDays, r.MonthlyOccurrences)
 	switch r.Frequency {
@@ -210,8 +218,8 @@ func (r rruleRule) rruleDays(start time.Time) string {
 	return text
 }
 
-// rruleWeekDays writes weekdays from Monday on, the numbered ones from the end of the month first. One without number is
-// written as its first to fifth.
+// rruleWeekDays returns the values of BYDAY, sorted from Monday on and by number. A monthly occurrence without a number becomes
+// its first to fifth.
 func rruleWeekDays(days []time.Weekday, occurrences []NthWeekday) []string {
 	all := slices.Clone(occurrences)
 	for _, o := range occurrences {
@@ -224,7 +232,7 @@ func rruleWeekDays(days []time.Weekday, occurrences []NthWeekday) []string {
 		all = append(all, NthWeekday{Day: day})
 	}
 	slices.SortFunc(all, func(a, b NthWeekday) int {
-		return cmp.Or(cmp.Compare(fromMonday(a.Day), fromMonday(b.Day)), cmp.Compare(a.N, b.N))
+		return cmp.Or(cmp.Compare(daysSinceMonday(a.Day), daysSinceMonday(b.Day)), cmp.Compare(a.N, b.N))
 	})
 	var words []string
 	for _, o := range slices.Compact(all) {
@@ -237,7 +245,7 @@ func rruleWeekDays(days []time.Weekday, occurrences []NthWeekday) []string {
 	return words
 }
 
-// rrulePart writes one list of numbers, or nothing where it is empty.
+// rrulePart returns one part with a list of numbers, or "" for an empty list.
 func rrulePart(name string, values []int) string {
 	if len(values) == 0 {
 		return ""
@@ -249,15 +257,12 @@ func rrulePart(name string, values []int) string {
 	return ";" + name + "=" + strings.Join(words, ",")
 }
 
-// fromMonday counts a weekday from Monday, 0, to Sunday, 6.
-func fromMonday(day time.Weekday) int { return (int(day) + 6) % 7 }
-
-// sortedSet returns the values in order, each once. The given slice stays as it is.
+// sortedSet returns the values in order, each once. It does not change the given slice.
 func sortedSet[T cmp.Ordered](values []T) []T {
 	return slices.Compact(slices.Sorted(slices.Values(values)))
 }
 
-// onUTC reads the clock of t as if it were UTC's.
+// onUTC returns the instant at which a UTC clock shows what the clock of t shows.
 func onUTC(t time.Time) time.Time {
 	year, month, day := t.Date()
 	hour, minute, second := t.Clock()

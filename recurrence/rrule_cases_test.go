@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An rruleCase is a case whose RFC 5545 rule was asked of python-dateutil.
+// An rruleCase is a case with the RFC 5545 rule that python-dateutil computed its runs from.
 type rruleCase struct {
 	ID    string
 	RRule string
@@ -16,7 +16,7 @@ type rruleCase struct {
 	Job   Recurrence
 }
 
-// rule is the case's job without count and end, started at creation where it has no start.
+// rule returns the job without count and end. A job without a start gets its creation as its start.
 func (c rruleCase) rule() Recurrence {
 	r := c.Job
 	r.Count, r.EndTime = 0, time.Time{}
@@ -56,7 +56,7 @@ func rruleCases(t *testing.T) []rruleCase {
 	return cases
 }
 
-func TestRRuleIsTheOneTheOracleWasAsked(t *testing.T) {
+func TestRRuleEqualsTheRuleGivenToTheOracle(t *testing.T) {
 	compared := 0
 	for _, c := range rruleCases(t) {
 		if c.RRule == "" {
@@ -65,7 +65,7 @@ func TestRRuleIsTheOneTheOracleWasAsked(t *testing.T) {
 		rule := c.rule()
 		got, err := rule.RRule()
 		if c.ID == "r0565" && codesOf(err) == string(CodeNeverFires) {
-			continue // its only run is the one at creation; from a start it has none, and so no RFC 5545 rule
+			continue // it runs at creation only; with a start it never fires, so it has no RFC 5545 rule
 		}
 		if err != nil || got != c.RRule {
 			t.Errorf("%s: %v:\ngot  %q (%v)\nwant %q", c.ID, rule, got, err, c.RRule)
@@ -73,6 +73,6 @@ func TestRRuleIsTheOneTheOracleWasAsked(t *testing.T) {
 		compared++
 	}
 	if compared < 850 {
-		t.Errorf("%d rules compared, want at least 850: is testdata whole?", compared)
+		t.Errorf("%d rules compared, want at least 850: is testdata complete?", compared)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestRRuleSaysTheRuleInRFC5545(t *testing.T) {
+func TestRRuleWritesTheRuleAsRFC5545(t *testing.T) {
 	start := on("2026-01-05 08:30:15") // a Monday
 	const berlin, newYork = "Europe/Berlin", "America/New_York"
 	tests := []struct {
@@ -25,7 +25,7 @@ func TestRRuleSaysTheRuleInRFC5545(t *testing.T) {
 		{Recurrence{StartTime: start, Frequency: Month, MonthDays: []int{13}, MonthlyOccurrences: []NthWeekday{{time.Friday, 0}}, Minutes: []int{0}, Hours: []int{9}},
 			"DTSTART:20260105T083015Z\nRRULE:FREQ=MONTHLY;INTERVAL=1;BYMONTHDAY=13;BYDAY=1FR,2FR,3FR,4FR,5FR;BYHOUR=9;BYMINUTE=0;BYSECOND=0"},
 
-		// In a zone: the start is on its clock, the end is not. Elapsed time has no zone.
+		// In a zone the start is local time and the end is UTC. A rule of elapsed time has no zone.
 		{Recurrence{StartTime: start, Frequency: Day, TimeZone: berlin, EndTime: on("2026-03-01 00:00:00")},
 			"DTSTART;TZID=Europe/Berlin:20260105T093015\nRRULE:FREQ=DAILY;INTERVAL=1;BYHOUR=9;BYMINUTE=30;BYSECOND=15;UNTIL=20260301T000000Z"},
 		{Recurrence{StartTime: start, Frequency: Minute, Interval: 15, TimeZone: berlin},
@@ -49,7 +49,7 @@ func TestRRuleSaysTheRuleInRFC5545(t *testing.T) {
 	}
 }
 
-func TestRRuleRefusesWhatRFC5545CannotSay(t *testing.T) {
+func TestRRuleRefusesWhatRFC5545CannotExpress(t *testing.T) {
 	start := on("2026-01-05 08:30:15")
 	const berlin = "Europe/Berlin"
 	tests := []struct {

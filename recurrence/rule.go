@@ -1,88 +1,88 @@
 package recurrence
 
-// A rule is the instants that match, from the start on, endless: no count, no end, no immediate run. It never changes once made.
-// What is asked of it takes the same time however long ago the start was.
+// A rule is an endless set of instants, from the start on. It knows no count, no end and no immediate run.
+// It never changes once made. The time that a search takes does not depend on how long ago the start was.
 type rule struct {
 	kind  kind
 	start int64
 	zone  *zone
 
-	// atStart adds the start itself: a rule without schedule runs then, even on the second pass of a repeated hour.
+	// atStart adds the start itself. A rule without schedule runs then, even on the second pass of a repeated hour.
 	atStart bool
 
-	length int64 // of lattice: seconds
-	step   step
-	blocks blocks
-	days   days // of civil kinds, with clock
-	clock  dial
+	interval int64            // of fixedInterval, in seconds
+	filtered filteredInterval // of filteredPoints
+	blocks   hourBlocks       // of inHourBlocks
+	days     days             // of everyHour and namedHours, with times
+	times    timesOfDay
 
-	// lastRegime is the last one in which a step or blocks find anything.
-	lastRegime int
+	// lastPeriod is the last offset period in which filteredPoints or inHourBlocks find a match.
+	lastPeriod int
 }
 
-// A kind is how the instants of a rule are found.
+// A kind says how the instants of a rule are computed.
 type kind uint8
 
 const (
-	once    kind = iota // the start
-	lattice             // start + k·length
-	stepped             // a lattice that the clock limits
-	blocked             // blocks of hours
-	allDay              // days, and every real instant of them that the clock shows
-	named               // days, and the times the clock names, moved where they are skipped, on the first pass where they repeat
+	runOnce        kind = iota // the start alone
+	fixedInterval              // start + k·interval
+	filteredPoints             // the points of a fixed interval that hours or minutes limit
+	inHourBlocks               // every n-th hour of elapsed time, and the times of day within it
+	everyHour                  // days with all 24 hours: every instant at which the clocks show one of times
+	namedHours                 // days with named hours: one run a time of day, moved in a gap, on the first pass in an overlap
 )
 
-// next is the first match at or after an instant; [never] where there is none.
+// next returns the first match at or after an instant, or [never].
 func (r *rule) next(from int64) int64 {
 	from = max(from, r.start)
 	if r.atStart && from == r.start {
 		return from
 	}
 	switch r.kind {
-	case lattice:
-		return from + mod(r.start-from, r.length)
-	case stepped, blocked:
-		return r.nextByRegime(from)
-	case allDay:
-		return r.nextShown(from)
-	case named:
-		return r.nextNamed(from)
+	case fixedInterval:
+		return from + mod(r.start-from, r.interval)
+	case filteredPoints, inHourBlocks:
+		return r.nextInPeriods(from)
+	case everyHour:
+		return r.nextEveryHour(from)
+	case namedHours:
+		return r.nextNamedHours(from)
 	}
 	return never
 }
 
-// nextByRegime asks regime after regime, for what a step or blocks find depends on the offset.
-func (r *rule) nextByRegime(from int64) int64 {
-	for i := r.zone.at(from); i <= r.lastRegime; i++ {
-		if found := r.nextWithin(i, from); found != never {
+// nextInPeriods searches one offset period after another, because the matches depend on the offset.
+func (r *rule) nextInPeriods(from int64) int64 {
+	for i := r.zone.periodAt(from); i <= r.lastPeriod; i++ {
+		if found := r.nextInPeriod(i, from); found != never {
 			return found
 		}
 	}
 	return never
 }
 
-// nextWithin is the first match of a step or blocks at or after from within regime i.
-func (r *rule) nextWithin(i int, from int64) int64 {
-	g := &r.zone.regimes[i]
-	from = max(from, g.from, r.start) + g.offset
+// nextInPeriod returns the first match of filteredPoints or inHourBlocks at or after from within offset period i.
+func (r *rule) nextInPeriod(i int, from int64) int64 {
+	p := &r.zone.periods[i]
+	from = max(from, p.begin, r.start) + p.offset
 	var wall int64
-	if r.kind == stepped {
-		wall = r.step.next(from, g.offset)
+	if r.kind == filteredPoints {
+		wall = r.filtered.next(from, p.offset)
 	} else {
-		wall = r.blocks.next(from, g.offset)
+		wall = r.blocks.next(from, p.offset)
 	}
-	if wall >= r.zone.end(i) {
+	if wall >= r.zone.endWall(i) {
 		return never
 	}
-	return wall - g.offset
+	return wall - p.offset
 }
 
-// nextWall is the first wall second at or after from that the rule's days and clock name, as if no zone ever changed.
+// nextWall returns the first wall second at or after from that matches days and times. It ignores clock changes.
 func (r *rule) nextWall(from int64) int64 {
 	today := floorDiv(from, secondsPerDay)
 	day := r.days.next(today)
 	if day == today {
-		if second, ok := r.clock.next(from - today*secondsPerDay); ok {
+		if second, ok := r.times.next(from - today*secondsPerDay); ok {
 			return today*secondsPerDay + second
 		}
 		day = r.days.next(today + 1)
@@ -90,77 +90,79 @@ func (r *rule) nextWall(from int64) int64 {
 	if day == never {
 		return never
 	}
-	return day*secondsPerDay + r.clock.first
+	return day*secondsPerDay + r.times.first
 }
 
-// nextShown finds what the clocks really show: twice where they repeat it, not at all where they skip it.
-func (r *rule) nextShown(from int64) int64 {
+// nextEveryHour returns the first instant at or after from at which the clocks really show a match: both passes of an
+// overlap count, and a wall second in a gap does not.
+func (r *rule) nextEveryHour(from int64) int64 {
 	z := r.zone
-	i := z.at(from)
-	wall := r.nextWall(from + z.regimes[i].offset)
-	for i+1 < len(z.regimes) && wall >= z.end(i) {
-		// Clocks that fell back show again what lies before, even where nothing comes after. Otherwise nothing matches before wall.
+	i := z.periodAt(from)
+	wall := r.nextWall(from + z.periods[i].offset)
+	for i+1 < len(z.periods) && wall >= z.endWall(i) {
+		// After an overlap the clocks show earlier wall seconds again, so search from its beginning, even if nothing
+		// matches later. Otherwise nothing matches before wall.
 		i++
-		if g := z.regimes[i]; g.first < g.wall {
-			wall = r.nextWall(g.first)
+		if p := z.periods[i]; p.wallAfter < p.wallBefore {
+			wall = r.nextWall(p.wallAfter)
 			continue
 		}
-		i = z.atWall(wall)
-		if g := z.regimes[i]; wall < g.first {
-			wall = r.nextWall(g.first)
+		i = z.periodAtWall(wall)
+		if p := z.periods[i]; wall < p.wallAfter {
+			wall = r.nextWall(p.wallAfter)
 		}
 	}
 	if wall == never {
 		return never
 	}
-	return wall - z.regimes[i].offset
+	return wall - z.periods[i].offset
 }
 
-// nextNamed finds what the rule names, in the order in which it runs. Every wall second has one instant: its first
-// pass or, where it is skipped, the one that the offset before the gap gives it. So a run that was moved lands among those
-// that the clocks show after the gap, and both must be asked.
-func (r *rule) nextNamed(from int64) int64 {
+// nextNamedHours returns the first run at or after from. Every wall second has one instant: its first pass, or in a gap the
+// instant that the offset before the gap gives. A run moved out of a gap therefore falls among the wall seconds that follow
+// the gap, and the earlier of the two is next.
+func (r *rule) nextNamedHours(from int64) int64 {
 	z := r.zone
-	i := z.at(from)
-	g := z.regimes[i]
+	i := z.periodAt(from)
+	p := z.periods[i]
 	moved := never
-	if from-g.from < g.first-g.wall {
-		moved = r.nextSkipped(i, from)
+	if from-p.begin < p.wallAfter-p.wallBefore {
+		moved = r.nextMoved(i, from)
 	}
-	wall := r.nextWall(max(from+g.offset, g.wall))
-	if wall < z.end(i) {
-		return min(moved, wall-g.offset)
+	wall := r.nextWall(max(from+p.offset, p.wallBefore))
+	if wall < z.endWall(i) {
+		return min(moved, wall-p.offset)
 	}
 	if moved != never || wall == never {
 		return moved
 	}
-	i = z.atWall(wall)
-	g = z.regimes[i]
-	if wall >= g.first {
-		return wall - g.offset
+	i = z.periodAtWall(wall)
+	p = z.periods[i]
+	if wall >= p.wallAfter {
+		return wall - p.offset
 	}
-	return min(wall-(g.wall-g.from), r.nextWall(g.first)-g.offset)
+	return min(wall-(p.wallBefore-p.begin), r.nextWall(p.wallAfter)-p.offset)
 }
 
-// nextSkipped is the first match at or after an instant that the gap before regime i moved there.
-func (r *rule) nextSkipped(i int, from int64) int64 {
-	g := r.zone.regimes[i]
-	before := g.wall - g.from // the offset before the gap
+// nextMoved returns the first run at or after from that was moved out of the gap before period i.
+func (r *rule) nextMoved(i int, from int64) int64 {
+	p := r.zone.periods[i]
+	before := p.wallBefore - p.begin // the offset before the gap
 	wall := r.nextWall(from + before)
-	if wall >= g.first {
+	if wall >= p.wallAfter {
 		return never
 	}
 	return wall - before
 }
 
-// fires reports whether anything ever matches. It also finds the last regime in which a step or blocks do.
+// fires reports whether anything ever matches. It also sets lastPeriod.
 func (r *rule) fires() bool {
-	if r.kind != stepped && r.kind != blocked {
+	if r.kind != filteredPoints && r.kind != inHourBlocks {
 		return r.next(r.start) != never
 	}
-	for i := len(r.zone.regimes) - 1; i >= r.zone.at(r.start); i-- {
-		if r.nextWithin(i, r.start) != never {
-			r.lastRegime = i
+	for i := len(r.zone.periods) - 1; i >= r.zone.periodAt(r.start); i-- {
+		if r.nextInPeriod(i, r.start) != never {
+			r.lastPeriod = i
 			return true
 		}
 	}

@@ -6,27 +6,28 @@ import (
 	"time"
 )
 
-// A Series is a rule with its start in place, ready to be asked when it runs. It never changes: any number of goroutines may
-// ask it. Asking costs the same however long ago the start was, and [Series.Next] allocates nothing.
+// A Series is the sequence of runs that a rule has from its start on. [Recurrence.Series] returns one. It never changes, so
+// several goroutines may use it at once. A call takes the same time however long ago the start was, and [Series.Next]
+// allocates nothing.
 //
-// The times it returns are whole seconds in the rule's zone, none at or after 2200-01-01T00:00:00Z.
+// The times that it returns are whole seconds in the rule's time zone, all before 2200-01-01T00:00:00Z.
 type Series struct {
 	rule    rule
-	created int64 // whole seconds, as are all
-	end     int64 // the last second that may run
+	created int64 // Unix seconds, as are all instants here
+	end     int64 // the last second at which a run may be
 	count   int   // 0: endless
 
-	firstFrom int64 // where First begins to look
-	immediate bool  // the first run is at firstFrom, whether or not it matches
-	once      bool  // nothing matches, see meets: the immediate run is the only one
+	firstFrom     int64 // where First begins its search
+	immediate     bool  // the first run is at firstFrom, even if the rule does not match it
+	onlyImmediate bool  // nothing matches; the immediate run is the only one: see combinesDayElements
 }
 
-// Series puts the rule's start in place. Created is when the job comes to be; its fraction of a second is dropped. It is the
-// start where the rule has none, and past occurrences are counted from it.
+// Series returns the runs of a job created at created. A fraction of a second in created is dropped from the times returned.
+// A rule without StartTime starts at created. Runs before created are not caught up: First and All begin with it.
 //
-// It returns what [Recurrence.Validate] says is wrong, and an error of code never_fires where nothing ever matches. Of that there
-// is one exception: without a StartTime, month days that never fall on the monthly occurrences beside them leave the run at
-// creation. A rule whose next match lies in the year 2200 or later has simply ended.
+// Series returns the errors of [Recurrence.Validate], and an error with [CodeNeverFires] if no instant ever matches. There is
+// one exception: a rule without StartTime whose MonthDays and MonthlyOccurrences never fall on the same day is accepted and
+// runs once, when created. A rule whose next match lies in the year 2200 or later is accepted and has no more runs.
 func (r Recurrence) Series(created time.Time) (*Series, error) {
 	if err := checkRule(r); err != nil {
 		return nil, err
@@ -62,23 +63,24 @@ func (r Recurrence) Series(created time.Time) (*Series, error) {
 	runsOnce := fields == nil && r.Frequency == 0
 	s.immediate = runsOnce || fields == nil && r.StartTime.IsZero()
 	if s.rule, err = compile(r, start, zone, fields); err != nil {
-		if !s.immediate || !r.meets() {
+		if !s.immediate || !r.combinesDayElements() {
 			return nil, err
 		}
-		s.once, s.rule.zone = true, zone
+		s.onlyImmediate, s.rule.zone = true, zone
 	}
 	return s, nil
 }
 
-// meets tells that a rule asks for month days and monthly occurrences at once. Whether they ever fall together is hard to see
-// for whoever writes it, so without a StartTime such a rule is not refused: it runs when it is created.
-func (r Recurrence) meets() bool {
+// combinesDayElements reports whether a rule without StartTime has both month days and monthly occurrences. Its author cannot
+// easily see that the two never fall on the same day, so such a rule is not refused: it runs when it is created.
+func (r Recurrence) combinesDayElements() bool {
 	return r.StartTime.IsZero() && len(r.MonthDays) > 0 && len(r.MonthlyOccurrences) > 0
 }
 
-// First is the first run of a job made at creation. Without a StartTime a rule with a frequency runs at once, and so does one
-// without recurrence whose StartTime has passed; a cron rule never does. Otherwise it is the first match from creation and from
-// StartTime on. The bool is false where EndTime or the horizon comes first.
+// First returns the first run of a job made at creation. A rule with a frequency and without StartTime runs at creation. A
+// rule without a frequency runs once: at StartTime, or at creation if StartTime has passed or is not set. Every other rule,
+// cron rules included, has its first run at its first match from creation and from StartTime on.
+// The bool is false if EndTime or the year 2200 comes first.
 func (s *Series) First() (time.Time, bool) {
 	if s.immediate {
 		return s.time(s.firstFrom)
@@ -86,18 +88,19 @@ func (s *Series) First() (time.Time, bool) {
 	return s.time(s.rule.next(s.firstFrom))
 }
 
-// Next is the first match strictly after an instant. It knows the rule, not the job: matches begin at StartTime, those before
-// creation included; the immediate run is none unless it matches; EndTime is honoured, Count is not. Given the planned time of one
-// run it returns that of the following. The bool is false where there is none.
+// Next returns the first match strictly after an instant. To get the run that follows another, pass the planned time of that
+// run. Next knows the rule and not the job: it also returns matches between StartTime and creation, it honors EndTime, and it
+// ignores Count. The run at creation is no match unless the rule matches it.
+// The bool is false if there is no later match.
 func (s *Series) Next(after time.Time) (time.Time, bool) {
-	if s.once {
+	if s.onlyImmediate {
 		return time.Time{}, false
 	}
 	return s.time(s.rule.next(unixOf(after) + 1))
 }
 
-// All yields the runs of a job made at creation, in order: First, then the matches after it, until Count, EndTime or the
-// horizon.
+// All yields the runs of a job made at creation, in order: First, then the matches after it. It ends after Count runs, after
+// EndTime, or before the year 2200.
 func (s *Series) All() iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		at, ok := s.First()
@@ -107,8 +110,8 @@ func (s *Series) All() iter.Seq[time.Time] {
 	}
 }
 
-// Between yields the matches from one instant to another, which it does not include. Like [Series.Next] it knows the rule
-// only: it ignores Count, and yields matches before creation too.
+// Between yields the matches at or after from and before to, in order. Like [Series.Next] it knows the rule and not the job:
+// it also yields matches between StartTime and creation, it honors EndTime, and it ignores Count.
 func (s *Series) Between(from, to time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		at, ok := s.Next(from.Add(-1))
@@ -118,7 +121,7 @@ func (s *Series) Between(from, to time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// time gives an instant in the rule's zone, if it may run.
+// time returns an instant in the rule's zone; false if it lies after the end.
 func (s *Series) time(instant int64) (time.Time, bool) {
 	if instant > s.end {
 		return time.Time{}, false
@@ -126,8 +129,8 @@ func (s *Series) time(instant int64) (time.Time, bool) {
 	return time.Unix(instant, 0).In(s.rule.zone.location), true
 }
 
-// unixOf drops the fraction of a second. Instants beyond the years 1 to 9999 become the nearest in them.
+// unixOf drops the fraction of a second. An instant outside the years 1 to 9999 becomes the nearest one within them.
 func unixOf(t time.Time) int64 {
-	const firstYear, lastYear = -62135596800, 253402300799
-	return min(max(t.Unix(), firstYear), lastYear)
+	const minUnix, maxUnix = -62135596800, 253402300799
+	return min(max(t.Unix(), minUnix), maxUnix)
 }

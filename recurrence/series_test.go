@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// at reads an instant.
+// at parses an instant in RFC 3339, for tables.
 func at(text string) time.Time {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -15,18 +15,18 @@ func at(text string) time.Time {
 	return t
 }
 
-func TestRuleThatNeverFiresIsRefused(t *testing.T) {
+func TestARuleThatNeverFiresIsRefused(t *testing.T) {
 	for _, c := range []struct{ claim, text string }{
 		{"every 12 months from February on day 30", `{"startTime":"2024-02-01","frequency":"month","interval":12,"schedule":{"monthDays":30}}`},
 		{"every 2 hours from an even hour on odd hours", `{"startTime":"2024-01-01","frequency":"hour","interval":2,"schedule":{"hours":[1,3]}}`},
-		{"the same where clocks never change", `{"startTime":"2024-01-01","timeZone":"Asia/Tokyo","frequency":"hour","interval":2,"schedule":{"hours":[1,3]}}`},
+		{"the same in a zone without clock changes", `{"startTime":"2024-01-01","timeZone":"Asia/Tokyo","frequency":"hour","interval":2,"schedule":{"hours":[1,3]}}`},
 		{"30 February in cron", `{"cron":"0 0 30 2 *"}`},
 		{"30 February in cron, in a zone", `{"cron":"0 0 30 2 *","timeZone":"Europe/Berlin"}`},
-		{"every 2 minutes from an even minute in odd ones", `{"startTime":"2024-01-01","frequency":"minute","interval":2,"schedule":{"minutes":[1,3]}}`},
-		{"every day at midnight, in minute frequency, at one", `{"startTime":"2024-01-01","frequency":"minute","interval":720,"schedule":{"hours":1}}`},
+		{"every 2 minutes from an even minute, only in odd minutes", `{"startTime":"2024-01-01","frequency":"minute","interval":2,"schedule":{"minutes":[1,3]}}`},
+		{"every 720 minutes from midnight, only in hour 1", `{"startTime":"2024-01-01","frequency":"minute","interval":720,"schedule":{"hours":1}}`},
 		{"count and a past end change nothing", `{"startTime":"2024-02-01","endTime":"2024-02-02","count":1,"frequency":"month","interval":12,"schedule":{"monthDays":30}}`},
-		{"a fifth Friday on the 1st", `{"startTime":"2024-02-01","frequency":"month","schedule":{"monthDays":1,"monthlyOccurrences":{"day":"friday","occurrence":5}}}`},
-		{"no 29 February in years after 1900 by hundreds", `{"startTime":"1900-02-28","frequency":"month","interval":12,"schedule":{"monthDays":31}}`},
+		{"a fifth Friday that is the 1st", `{"startTime":"2024-02-01","frequency":"month","schedule":{"monthDays":1,"monthlyOccurrences":{"day":"friday","occurrence":5}}}`},
+		{"every 12 months from February on day 31", `{"startTime":"1900-02-28","frequency":"month","interval":12,"schedule":{"monthDays":31}}`},
 	} {
 		if _, err := Parse([]byte(c.text)); codesOf(err) != string(CodeNeverFires) {
 			t.Errorf("%s: got %v, want never_fires", c.claim, err)
@@ -34,14 +34,14 @@ func TestRuleThatNeverFiresIsRefused(t *testing.T) {
 	}
 }
 
-// Without a start there is a run at creation, which is all there is of days that never meet.
-func TestDaysThatNeverMeetRunAtCreation(t *testing.T) {
+// A rule without a start runs at creation. If its day elements never match the same day, that is its only run.
+func TestDayElementsThatNeverMatchTogetherRunOnceAtCreation(t *testing.T) {
 	s, err := MustParse(`{"frequency":"month","schedule":{"monthDays":1,"monthlyOccurrences":{"day":"friday","occurrence":2}}}`).Series(at("2024-02-05T00:00:00Z"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if runs := slices.Collect(s.All()); len(runs) != 1 || !runs[0].Equal(at("2024-02-05T00:00:00Z")) {
-		t.Errorf("runs %v, want the one at creation", runs)
+		t.Errorf("runs %v, want one at creation", runs)
 	}
 	_, err = MustParse(`{"frequency":"month","interval":12,"schedule":{"monthDays":30}}`).Series(at("2024-02-05T00:00:00Z"))
 	if codesOf(err) != string(CodeNeverFires) {
@@ -49,18 +49,18 @@ func TestDaysThatNeverMeetRunAtCreation(t *testing.T) {
 	}
 }
 
-func TestRuleThatFiresSomewhenIsNotRefused(t *testing.T) {
+func TestARuleThatFiresAtLeastOnceIsAccepted(t *testing.T) {
 	for _, c := range []struct{ claim, text, after, want string }{
-		{"odd hours come with the change in March", `{"startTime":"2024-01-01","timeZone":"America/New_York","frequency":"hour","interval":2,"schedule":{"hours":[1,3]}}`, "2024-01-01T00:00:00Z", "2024-03-10T07:00:00Z"},
+		{"odd hours are reached after the clock change in March", `{"startTime":"2024-01-01","timeZone":"America/New_York","frequency":"hour","interval":2,"schedule":{"hours":[1,3]}}`, "2024-01-01T00:00:00Z", "2024-03-10T07:00:00Z"},
 		{"the next 29 February lies beyond the horizon", `{"startTime":"2199-03-01","frequency":"year","schedule":{"months":2}}`, "2199-01-01T00:00:00Z", ""},
-		{"cron too", `{"startTime":"2197-03-01","cron":"0 0 29 2 *"}`, "2199-01-01T00:00:00Z", ""},
+		{"the same in cron", `{"startTime":"2197-03-01","cron":"0 0 29 2 *"}`, "2199-01-01T00:00:00Z", ""},
 		{"a leap day every hundred years", `{"startTime":"2000-02-29","frequency":"year","interval":100}`, "2000-02-29T00:00:00Z", ""},
 		{"the last second that is searched", `{"startTime":"2199-12-31T23:59:59Z","frequency":"second"}`, "2199-12-31T23:59:58Z", "2199-12-31T23:59:59Z"},
 		{"and none after it", `{"startTime":"2199-12-31T23:59:59Z","frequency":"second"}`, "2199-12-31T23:59:59Z", ""},
-		{"the last match of a slow lattice", `{"startTime":"1900-01-01","frequency":"minute","interval":997,"schedule":{"hours":5,"minutes":3}}`, "2199-12-31T00:00:00Z", ""},
-		{"without schedule the start is a match on the second pass too", `{"startTime":"2019-11-03T06:30:00Z","timeZone":"America/New_York","frequency":"day"}`, "2019-11-01T00:00:00Z", "2019-11-03T06:30:00Z"},
-		{"the last day of all repeats its last hour", `{"startTime":"2013-02-16T09:58:39","timeZone":"America/Sao_Paulo","frequency":"year","interval":839,"schedule":{"minutes":7}}`, "2013-02-17T01:07:00Z", "2013-02-17T02:07:00Z"},
-		{"hours without schedule follow elapsed time over half an hour", `{"startTime":"2019-10-05T12:15:00Z","timeZone":"Australia/Lord_Howe","frequency":"hour"}`, "2019-10-05T15:00:01Z", "2019-10-05T15:15:00Z"},
+		{"no match in the last hours before the horizon, at a long interval", `{"startTime":"1900-01-01","frequency":"minute","interval":997,"schedule":{"hours":5,"minutes":3}}`, "2199-12-31T00:00:00Z", ""},
+		{"without a schedule the start matches, even on the second pass of a repeated hour", `{"startTime":"2019-11-03T06:30:00Z","timeZone":"America/New_York","frequency":"day"}`, "2019-11-01T00:00:00Z", "2019-11-03T06:30:00Z"},
+		{"the last day that matches repeats its last hour", `{"startTime":"2013-02-16T09:58:39","timeZone":"America/Sao_Paulo","frequency":"year","interval":839,"schedule":{"minutes":7}}`, "2013-02-17T01:07:00Z", "2013-02-17T02:07:00Z"},
+		{"hours without a schedule follow elapsed time over a clock change of half an hour", `{"startTime":"2019-10-05T12:15:00Z","timeZone":"Australia/Lord_Howe","frequency":"hour"}`, "2019-10-05T15:00:01Z", "2019-10-05T15:15:00Z"},
 	} {
 		series, err := MustParse(c.text).Series(at("2020-01-01T00:00:00Z"))
 		if err != nil {
@@ -74,8 +74,8 @@ func TestRuleThatFiresSomewhenIsNotRefused(t *testing.T) {
 	}
 }
 
-// Samoa skipped 30 December 2011; a run named for it takes its clock time on the 31st, among those of the 31st.
-func TestMovedRunsStayInOrderAndMerge(t *testing.T) {
+// Samoa skipped 30 December 2011. Its runs move to the 31st, at the same clock time, among the runs of the 31st.
+func TestRunsMovedOutOfAGapStayInOrderAndMerge(t *testing.T) {
 	series, err := MustParse(`{"startTime":"2011-12-29T09:00","timeZone":"Pacific/Apia","frequency":"day","interval":1,"schedule":{"hours":[9,21],"minutes":[0,30]}}`).Series(at("2011-01-01T00:00:00Z"))
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestBetweenIncludesItsBeginningAndIgnoresCount(t *testing.T) {
 	}
 }
 
-func TestRunsComeInTheZoneOfTheRule(t *testing.T) {
+func TestRunsAreInTheTimeZoneOfTheRule(t *testing.T) {
 	series, err := MustParse(`{"cron":"0 9 * * *","timeZone":"Europe/Berlin"}`).Series(at("2026-07-01T00:00:00Z"))
 	if err != nil {
 		t.Fatal(err)
@@ -123,8 +123,8 @@ func TestRunsComeInTheZoneOfTheRule(t *testing.T) {
 	}
 }
 
-// The engine must end and stay in range whatever instants a program holds.
-func TestAnyInstantMayBeAsked(t *testing.T) {
+// The search ends, and its results stay in range, for every instant that a time.Time can hold.
+func TestNextAcceptsAnyInstant(t *testing.T) {
 	far := []time.Time{{}, time.Unix(-1<<62, 0), time.Unix(1<<62, 0), at("1899-12-31T00:00:00Z"), at("2500-01-01T00:00:00Z")}
 	for _, text := range []string{`{}`, `{"frequency":"second"}`, `{"frequency":"minute","schedule":{"hours":3}}`, `{"frequency":"hour","schedule":{"hours":3}}`,
 		`{"frequency":"day"}`, `{"frequency":"week"}`, `{"frequency":"month"}`, `{"frequency":"year"}`, `{"cron":"* * * * *","timeZone":"Europe/Berlin"}`} {
@@ -135,7 +135,7 @@ func TestAnyInstantMayBeAsked(t *testing.T) {
 				continue
 			}
 			for _, after := range far {
-				if next, ok := series.Next(after); ok && (!next.After(after) || !next.Before(latest)) {
+				if next, ok := series.Next(after); ok && (!next.After(after) || !next.Before(horizonTime)) {
 					t.Errorf("%s created %s: after %s comes %s", text, created, after, next)
 				}
 			}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// on is an instant in UTC, for tables.
+// on parses an instant in UTC, for tables.
 func on(text string) time.Time {
 	t, err := time.Parse("2006-01-02 15:04:05", text)
 	if err != nil {
@@ -18,7 +18,7 @@ func on(text string) time.Time {
 	return t
 }
 
-func TestStringSaysTheWholeRule(t *testing.T) {
+func TestStringDescribesTheWholeRule(t *testing.T) {
 	const berlin = "Europe/Berlin"
 	start := on("2012-08-04 00:00:00") // a Saturday
 	late := on("2018-11-14 12:25:40")
@@ -116,7 +116,7 @@ func TestStringOfAnInvalidRuleDoesNotPanic(t *testing.T) {
 	}
 }
 
-// randomRule returns a valid rule; few values, so that many rules are alike.
+// randomRule returns a random rule. It uses few values, so that many rules are alike.
 func randomRule(rng *rand.Rand) Recurrence {
 	some := func(n int, values ...int) (picked []int) {
 		for range rng.IntN(n + 1) {
@@ -156,7 +156,7 @@ func randomRule(rng *rand.Rand) Recurrence {
 	return r
 }
 
-// TestRulesThatDifferHaveDifferentTexts takes RFC 5545 for the meaning of a rule, with and without a start.
+// TestRulesThatDifferHaveDifferentTexts compares rules by their RFC 5545 form, with and without a start.
 func TestRulesThatDifferHaveDifferentTexts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	meaning := func(r Recurrence) string {
@@ -193,7 +193,7 @@ func TestRulesThatDifferHaveDifferentTexts(t *testing.T) {
 		}
 		alike++
 		a, b := meaning(r), meaning(other)
-		if absorbed(a) != absorbed(b) {
+		if withoutRedundantDays(a) != withoutRedundantDays(b) {
 			t.Errorf("one text for two rules: %s\n%s\n%s", text, a, b)
 		}
 	}
@@ -202,8 +202,8 @@ func TestRulesThatDifferHaveDifferentTexts(t *testing.T) {
 	}
 }
 
-// absorbed drops from an RRULE the numbered weekdays that stand beside all five of the same weekday.
-func absorbed(rule string) string {
+// withoutRedundantDays removes numbered weekdays from an RRULE that already has all five of the same weekday.
+func withoutRedundantDays(rule string) string {
 	for _, day := range []string{"MO", "SU"} {
 		every := "1" + day + ",2" + day + ",3" + day + ",4" + day + ",5" + day
 		if strings.Contains(rule, every) {

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// The instants a rule may name begin with earliest. A start must lie before latest, where every search ends; an
-// endTime beyond that ends nothing and is harmless, as long as its year has four digits.
+// A StartTime lies at or after minTime and before horizonTime, where every search ends. An EndTime may lie after horizonTime,
+// where it has no effect, but must lie before endTimeLimit so that its year has four digits.
 var (
-	earliest = time.Date(1900, time.January, 1, 0, 0, 0, 0, time.UTC)
-	latest   = time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
-	farthest = time.Date(10000, time.January, 1, 0, 0, 0, 0, time.UTC)
+	minTime      = time.Date(1900, time.January, 1, 0, 0, 0, 0, time.UTC)
+	horizonTime  = time.Date(2200, time.January, 1, 0, 0, 0, 0, time.UTC)
+	endTimeLimit = time.Date(10000, time.January, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// parseTime reads YYYY-MM-DD, optionally THH:MM, :SS and a fraction, which is dropped, and then Z, ±hh,
-// ±hhmm, ±hh:mm or nothing. With nothing it is a time on the clock of loc; see [resolveLocal].
+// parseTime reads YYYY-MM-DD, optionally followed by THH:MM, by :SS and by a fraction, which is dropped; then Z, ±hh, ±hhmm,
+// ±hh:mm or nothing. With nothing the text is a local time in loc; see [resolveLocal].
 func parseTime(field, text string, loc *time.Location) (time.Time, *Error) {
 	scan := timeScan{rest: text, ok: true}
 	year := scan.digits(4)
@@ -36,15 +36,15 @@ func parseTime(field, text string, loc *time.Location) (time.Time, *Error) {
 	}
 	offset := scan.offset()
 	if !scan.ok || scan.rest != "" {
-		return time.Time{}, refuse(CodeTimeSyntax, field, text,
-			"must be written as 2026-03-08, 2026-03-08T09:30 or 2026-03-08T09:30:00, with Z or an offset such as +01:00 or neither after it")
+		return time.Time{}, newError(CodeTimeSyntax, field, text,
+			"must be written as 2026-03-08, 2026-03-08T09:30 or 2026-03-08T09:30:00, optionally followed by Z or by an offset such as +01:00")
 	}
 
 	wall := time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC)
 	same := wall.Year() == year && wall.Month() == time.Month(month) && wall.Day() == day && wall.Hour() == hour &&
 		wall.Minute() == minute && wall.Second() == second
 	if !same || offset.hours > 23 || offset.minutes > 59 {
-		return time.Time{}, refuse(CodeTimeValue, field, text, "names a time that does not exist")
+		return time.Time{}, newError(CodeTimeValue, field, text, "names a time that does not exist")
 	}
 
 	t := wall
@@ -56,29 +56,29 @@ func parseTime(field, text string, loc *time.Location) (time.Time, *Error) {
 	return t, checkTime(field, text, t)
 }
 
-// checkTime refuses an instant outside the years 1900 to 2199, in UTC; endTime may lie in any later year to 9999.
+// checkTime refuses an instant outside the years 1900 to 2199 in UTC; for endTime, outside 1900 to 9999.
 func checkTime(field, text string, t time.Time) *Error {
-	limit, years := latest, "1900 to 2199"
+	limit, years := horizonTime, "1900 to 2199"
 	if field == "endTime" {
-		limit, years = farthest, "1900 to 9999"
+		limit, years = endTimeLimit, "1900 to 9999"
 	}
-	if t.Before(earliest) || !t.Before(limit) {
-		return refuse(CodeTimeRange, field, text, "must lie in the years %s (UTC)", years)
+	if t.Before(minTime) || !t.Before(limit) {
+		return newError(CodeTimeRange, field, text, "must lie in the years %s (UTC)", years)
 	}
 	return nil
 }
 
-// resolveLocal finds the instant at which the clocks of loc show what wall shows in UTC: the first such
-// instant where they show it twice. Where they skip it, the offset before the gap applies.
+// resolveLocal returns the instant at which the clocks of loc show what wall shows in UTC. If they show it twice, that is the
+// first such instant. If they skip it, the offset before the gap applies.
 func resolveLocal(loc *time.Location, wall time.Time) time.Time {
-	const reach = 48 * time.Hour // offsets are shorter than a day, and so is what they jump
+	const reach = 48 * time.Hour // an offset and a change of it are each shorter than a day
 	for at := wall.Add(-reach).In(loc); ; {
 		_, seconds := at.Zone()
 		_, end := at.ZoneBounds()
 		t := wall.Add(-time.Duration(seconds) * time.Second)
 		if end.IsZero() || t.Before(end) {
 			if t.Before(at) {
-				// The clocks skipped it when this offset began; the one before it applies.
+				// The clocks skipped it when this offset began, so the offset before applies.
 				_, seconds = at.Add(-time.Second).Zone()
 				t = wall.Add(-time.Duration(seconds) * time.Second)
 			}
@@ -88,7 +88,7 @@ func resolveLocal(loc *time.Location, wall time.Time) time.Time {
 	}
 }
 
-// A timeScan steps over the parts of a time. Once something is missing ok is false.
+// A timeScan reads the parts of a time one after another. ok becomes false when a part is missing.
 type timeScan struct {
 	rest string
 	ok   bool
@@ -117,13 +117,13 @@ func (s *timeScan) digits(n int) (number int) {
 	return number
 }
 
-// fraction steps over one digit or more.
+// fraction skips one or more digits.
 func (s *timeScan) fraction() {
 	s.digits(1)
 	s.rest = strings.TrimLeft(s.rest, "0123456789")
 }
 
-// A timeOffset is the distance of a clock from UTC, as written.
+// A timeOffset is a UTC offset as written.
 type timeOffset struct {
 	given, west    bool
 	hours, minutes int

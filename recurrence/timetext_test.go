@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestTheseTimesMeanThisInstant(t *testing.T) {
+func TestParseTimeReadsEveryForm(t *testing.T) {
 	for _, c := range []struct{ text, zone, want string }{
 		{"2026-03-08", "UTC", "2026-03-08T00:00:00Z"},
 		{"2026-03-08T09:30", "UTC", "2026-03-08T09:30:00Z"},
@@ -25,7 +25,7 @@ func TestTheseTimesMeanThisInstant(t *testing.T) {
 		{"2026-07-01T12:00Z", "Europe/Berlin", "2026-07-01T12:00:00Z"}, // an offset fixes the instant
 		{"2026-07-01T12:00", "Europe/Berlin", "2026-07-01T10:00:00Z"},
 
-		// In a gap the offset before it applies, in an overlap the first pass.
+		// In a gap the offset before it applies. In an overlap the first pass counts.
 		{"2026-03-08T01:59:59", "America/New_York", "2026-03-08T06:59:59Z"},
 		{"2026-03-08T02:00", "America/New_York", "2026-03-08T07:00:00Z"},
 		{"2026-03-08T02:30", "America/New_York", "2026-03-08T07:30:00Z"},
@@ -39,7 +39,7 @@ func TestTheseTimesMeanThisInstant(t *testing.T) {
 		{"2018-02-17T23:30", "America/Sao_Paulo", "2018-02-18T01:30:00Z"},
 		{"2026-10-04T02:15", "Australia/Lord_Howe", "2026-10-03T15:45:00Z"},
 		{"2026-04-05T01:45", "Australia/Lord_Howe", "2026-04-04T14:45:00Z"},
-		{"2011-12-30T12:00", "Pacific/Apia", "2011-12-30T22:00:00Z"}, // the day that never was
+		{"2011-12-30T12:00", "Pacific/Apia", "2011-12-30T22:00:00Z"}, // a day that Samoa skipped
 		{"2011-12-31T00:00", "Pacific/Apia", "2011-12-30T10:00:00Z"},
 	} {
 		loc, err := time.LoadLocation(c.zone)
@@ -47,13 +47,13 @@ func TestTheseTimesMeanThisInstant(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, bad := parseTime("startTime", c.text, loc)
-		if bad != nil || timeText(got) != c.want {
-			t.Errorf("%s in %s: got %s, %v, want %s", c.text, c.zone, timeText(got), bad, c.want)
+		if bad != nil || formatTime(got) != c.want {
+			t.Errorf("%s in %s: got %s, %v, want %s", c.text, c.zone, formatTime(got), bad, c.want)
 		}
 	}
 }
 
-func TestTheseTimesAreRefused(t *testing.T) {
+func TestParseTimeRefusesWithACode(t *testing.T) {
 	for code, texts := range map[Code][]string{
 		CodeTimeSyntax: {"", "next tuesday", "2026", "2026-03", "2026-3-8", "20260308", "2026-03-08 09:30", "2026-03-08T", "2026-03-08T09", "2026-03-08T9:30",
 			"2026-03-08T09:30:", "2026-03-08T09:30:15.", "2026-03-08T09:30.5", "2026-03-08T09:30:15,5", "2026-03-08T09:30:00-08:00Z", "2026-03-08T09:30Z+01",

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Validate tells all that can be known to be wrong with a rule before it starts, under the same codes and paths as
-// [Parse]. Its error is an [*Error], or several joined. A rule without StartTime may still prove never to fire
-// when [Recurrence.Series] is told its creation.
+// Validate returns every mistake that can be found without a creation time, with the same codes and paths as [Parse]. Its
+// error is one [*Error], or several joined; [Errors] lists them. If a rule has no StartTime, [Recurrence.Series] may still
+// refuse it with [CodeNeverFires], because some rules fire from one start and never from another.
 func (r Recurrence) Validate() error {
 	if err := checkRule(r); err != nil {
 		return err
@@ -19,27 +19,27 @@ func (r Recurrence) Validate() error {
 	return r.neverFires()
 }
 
-// checkRule is Validate but for the search for a first instant. Series, which searches for Validate, asks this one.
+// checkRule is Validate without the search for a first match. Series calls it, and Validate calls Series for that search.
 func checkRule(r Recurrence) error {
-	var p problems
+	var list errorList
 	given := r.given()
 	add := func(field string, bad *Error) {
 		if bad != nil {
-			p.add(given[field].at, bad)
+			list.add(given[field].at, bad)
 		}
 	}
 	if !r.StartTime.IsZero() {
-		add("startTime", checkTime("startTime", given["startTime"].shown, r.StartTime))
+		add("startTime", checkTime("startTime", given["startTime"].value, r.StartTime))
 	}
 	if !r.EndTime.IsZero() {
-		add("endTime", checkTime("endTime", given["endTime"].shown, r.EndTime))
+		add("endTime", checkTime("endTime", given["endTime"].value, r.EndTime))
 	}
 	if r.Frequency > Year {
 		add("frequency", unknownFrequency(r.Frequency.String()))
 	}
 	checkNumbers(minutes, r.Minutes, add)
 	checkNumbers(hours, r.Hours, add)
-	checkWeekDays(r.WeekDays, given["schedule.weekDays"].shown, add)
+	checkWeekDays(r.WeekDays, given["schedule.weekDays"].value, add)
 	checkNumbers(monthDays, r.MonthDays, add)
 	checkOccurrences(r.MonthlyOccurrences, add)
 	checkNumbers(months, r.Months, add)
@@ -47,88 +47,89 @@ func checkRule(r Recurrence) error {
 		_, bad := findZone(r.TimeZone)
 		add("timeZone", bad)
 	}
-	r.between(&p, given)
-	return p.join()
+	r.checkCombinations(&list, given)
+	return list.join()
 }
 
-// A placement says which frequencies an element goes with; none: all.
-type placement struct {
-	field       string
-	misplaced   Code
+// A scheduleField is an element of the schedule and the frequencies that allow it. No frequencies means all of them.
+type scheduleField struct {
+	path        string
+	notAllowed  Code
 	frequencies []Frequency
 }
 
-var scheduleFields = []placement{
-	{field: "schedule.minutes"},
-	{field: "schedule.hours"},
+var scheduleFields = []scheduleField{
+	{path: "schedule.minutes"},
+	{path: "schedule.hours"},
 	{"schedule.weekDays", CodeWeekDaysFrequency, []Frequency{Week}},
 	{"schedule.monthDays", CodeMonthDaysFrequency, []Frequency{Month}},
 	{"schedule.monthlyOccurrences", CodeOccurrencesFrequency, []Frequency{Month}},
 	{"schedule.months", CodeMonthsFrequency, []Frequency{Month, Year}},
 }
 
-// longestCount is as far as count goes, and a 32-bit int.
-const longestCount = 1<<31 - 1
+// maxCount is the largest count. It fits a 32-bit int.
+const maxCount = 1<<31 - 1
 
-// between notes what is wrong between fields that are right by themselves, and the ranges that depend on another field.
-// A field that is given and zero in r has been refused already.
-func (r Recurrence) between(p *problems, given map[string]source) {
+// checkCombinations refuses fields that do not go together, and values whose range depends on another field. A field that is
+// given but zero in r has been refused already.
+func (r Recurrence) checkCombinations(list *errorList, given map[string]source) {
 	has := func(field string) bool { _, ok := given[field]; return ok }
 	add := func(code Code, field, format string, args ...any) {
-		p.add(given[field].at, refuse(code, field, given[field].shown, format, args...))
+		list.add(given[field].at, newError(code, field, given[field].value, format, args...))
 	}
 
-	elements := slices.ContainsFunc(scheduleFields, func(e placement) bool { return has(e.field) })
+	elements := slices.ContainsFunc(scheduleFields, func(e scheduleField) bool { return has(e.path) })
 	switch {
 	case has("cron") && (has("frequency") || has("interval") || elements):
-		add(CodeCronConflict, "cron", "stands instead of frequency, interval and schedule, not beside them")
+		add(CodeCronConflict, "cron", "replaces frequency, interval and schedule: leave them out, or leave cron out")
 	case has("cron") && r.Cron != "":
 		for _, bad := range Errors(checkCron(r.Cron, r.TimeZone != "")) {
-			p.add(given["cron"].at, bad)
+			list.add(given["cron"].at, bad)
 		}
 	case !has("cron") && !has("frequency") && (has("recurrence") || has("interval") || has("count") || has("endTime") || elements):
-		p.add(given["recurrence"].at, refuse(CodeFrequencyMissing, "frequency", "", "is missing, must be second, minute, hour, day, week, month or year"))
+		list.add(given["recurrence"].at, newError(CodeFrequencyMissing, "frequency", "", "is missing, must be second, minute, hour, day, week, month or year"))
 	case !has("cron") && r.Frequency != 0 && r.Frequency <= Year:
 		for _, e := range scheduleFields {
-			if has(e.field) && e.frequencies != nil && !slices.Contains(e.frequencies, r.Frequency) {
-				add(e.misplaced, e.field, "goes with frequency %s only, not with %v", either(e.frequencies), r.Frequency)
+			if has(e.path) && e.frequencies != nil && !slices.Contains(e.frequencies, r.Frequency) {
+				add(e.notAllowed, e.path, "goes with frequency %s only, not with %v", joinOr(e.frequencies), r.Frequency)
 			}
 		}
 	}
 
-	if longest := longestInterval(r.Frequency); r.Interval < 0 || r.Interval > longest {
-		add(CodeIntervalRange, "interval", "must be 1 to %d%s", longest, withFrequency(r.Frequency))
+	if limit := maxInterval(r.Frequency); r.Interval < 0 || r.Interval > limit {
+		add(CodeIntervalRange, "interval", "must be 1 to %d%s", limit, withFrequency(r.Frequency))
 	}
-	if r.Count < 0 || r.Count > longestCount {
+	if r.Count < 0 || r.Count > maxCount {
 		add(CodeCountRange, "count", "must be 1 to 2147483647")
 	}
-	if !r.StartTime.IsZero() && !r.EndTime.IsZero() && whole(r.EndTime).Before(whole(r.StartTime)) {
-		add(CodeEndBeforeStart, "endTime", "must not lie before startTime, %s", timeText(r.StartTime))
+	if !r.StartTime.IsZero() && !r.EndTime.IsZero() && wholeSeconds(r.EndTime).Before(wholeSeconds(r.StartTime)) {
+		add(CodeEndBeforeStart, "endTime", "must not be before startTime, which is %s", formatTime(r.StartTime))
 	}
 }
 
-// neverFires refuses a rule that no instant matches, as far as that can be told without its creation. r is right otherwise.
+// neverFires refuses a rule that no instant matches, as far as this can be known without a creation time. r has no other
+// mistake.
 func (r Recurrence) neverFires() error {
 	if !r.StartTime.IsZero() {
 		_, err := r.Series(r.StartTime)
 		return err
 	}
-	if r.meets() || r.Cron == "" && len(r.MonthDays) == 0 && len(r.MonthlyOccurrences) == 0 {
-		return nil // some start fits any times of day, and the first of a month any months
+	if r.combinesDayElements() || r.Cron == "" && len(r.MonthDays) == 0 && len(r.MonthlyOccurrences) == 0 {
+		return nil // it fires from some start: at any time of day, and on the first of any month
 	}
-	// Whatever fires from some start at some interval also fires every month from here on.
+	// A rule that fires from some start at some interval also fires with interval 1 from this start.
 	r.StartTime = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 	r.Interval, r.Count, r.EndTime = 0, 0, time.Time{}
 	_, err := r.Series(r.StartTime)
 	return err
 }
 
-// An element is a list of numbers in a schedule. Zero is out of range where numbers may be negative.
+// An element is a list of numbers in a schedule. Zero is out of range if low is negative.
 type element struct {
 	name              string
 	badType, badRange Code
 	low, high         int64
-	must              string
+	reason            string // of a number out of range
 }
 
 var (
@@ -139,10 +140,10 @@ var (
 	occurrence = element{"occurrence", CodeOccurrencesType, CodeOccurrenceRange, -5, 5, "must be 1 to 5, or -1 (the last) to -5; leave it out for every such day"}
 )
 
-// outside refuses a number that is out of range.
-func (e element) outside(field, shown string, n int64) *Error {
+// checkRange refuses a number that is out of range.
+func (e element) checkRange(field, value string, n int64) *Error {
 	if n < e.low || n > e.high || n == 0 && e.low < 0 {
-		return refuse(e.badRange, field, shown, "%s", e.must)
+		return newError(e.badRange, field, value, "%s", e.reason)
 	}
 	return nil
 }
@@ -150,18 +151,18 @@ func (e element) outside(field, shown string, n int64) *Error {
 func checkNumbers[T ~int](e element, list []T, add func(string, *Error)) {
 	field := "schedule." + e.name
 	for i, n := range list {
-		add(field, e.outside(indexed(field, i), strconv.Itoa(int(n)), int64(n)))
+		add(field, e.checkRange(indexPath(field, i), strconv.Itoa(int(n)), int64(n)))
 	}
 }
 
-func checkWeekDays(list []time.Weekday, shown string, add func(string, *Error)) {
+func checkWeekDays(list []time.Weekday, value string, add func(string, *Error)) {
 	const field = "schedule.weekDays"
 	if len(list) > 7 {
-		add(field, tooManyWeekDays(shown, len(list)))
+		add(field, tooManyWeekDays(value, len(list)))
 	}
 	for i, day := range list {
 		if !isWeekday(day) {
-			add(field, refuse(CodeWeekDaysValue, indexed(field, i), strconv.Itoa(int(day)), "must be time.Sunday to time.Saturday"))
+			add(field, newError(CodeWeekDaysValue, indexPath(field, i), strconv.Itoa(int(day)), "must be time.Sunday to time.Saturday"))
 		}
 	}
 }
@@ -169,36 +170,36 @@ func checkWeekDays(list []time.Weekday, shown string, add func(string, *Error)) 
 func checkOccurrences(list []NthWeekday, add func(string, *Error)) {
 	const field = "schedule.monthlyOccurrences"
 	for i, nth := range list {
-		item := indexed(field, i)
+		item := indexPath(field, i)
 		if !isWeekday(nth.Day) {
-			add(field, refuse(CodeOccurrenceDay, item+".day", strconv.Itoa(int(nth.Day)), "must be time.Sunday to time.Saturday"))
+			add(field, newError(CodeOccurrenceDay, item+".day", strconv.Itoa(int(nth.Day)), "must be time.Sunday to time.Saturday"))
 		}
 		if nth.N != 0 {
-			add(field, occurrence.outside(item+".occurrence", strconv.Itoa(nth.N), int64(nth.N)))
+			add(field, occurrence.checkRange(item+".occurrence", strconv.Itoa(nth.N), int64(nth.N)))
 		}
 	}
 }
 
-func tooManyWeekDays(shown string, n int) *Error {
-	return refuse(CodeWeekDaysSize, "schedule.weekDays", shown, "must be at most 7 days, is %d", n)
+func tooManyWeekDays(value string, n int) *Error {
+	return newError(CodeWeekDaysSize, "schedule.weekDays", value, "must have at most 7 days, has %d", n)
 }
 
-// locations remembers zone data by name, so that a program with a million rules reads each zone's once. There are no more than
-// there are zones.
+// locations caches zone data by name, so that a program with a million rules loads each zone once. It holds at most one entry
+// a zone.
 var locations sync.Map
 
-// findZone finds a zone by its IANA name. time.LoadLocation also takes names for this machine's clock and for
-// clocks that count leap seconds; neither is the same everywhere.
+// findZone returns a zone by its IANA name. It refuses names that time.LoadLocation accepts but that do not mean the same on
+// every machine: the machine's own zone, and zones that count leap seconds.
 func findZone(name string) (*time.Location, *Error) {
 	refused := func(format string, args ...any) (*time.Location, *Error) {
-		return nil, refuse(CodeTimeZoneUnknown, "timeZone", name, format, args...)
+		return nil, newError(CodeTimeZoneUnknown, "timeZone", name, format, args...)
 	}
 	const want = "must be an IANA name such as America/Los_Angeles or Europe/Berlin"
 	switch lowered := lower(name); {
 	case strings.TrimSpace(name) == "":
 		return refused("is empty, " + want)
 	case lowered == "local" || lowered == "localtime":
-		return refused("means another clock on every machine, " + want)
+		return refused("is another zone on every machine, " + want)
 	case strings.HasSuffix(lowered, " time"):
 		return refused("is a Windows name, " + want)
 	case lowered == "posixrules" || strings.HasPrefix(lowered, "posix/") || strings.HasPrefix(lowered, "right/"):
@@ -209,7 +210,7 @@ func findZone(name string) (*time.Location, *Error) {
 	}
 	loc, err := time.LoadLocation(name)
 	if err == nil {
-		if path.Clean(name) == name { // a file has many paths; one of them is enough to remember
+		if path.Clean(name) == name { // a file has many paths; only one of them is cached
 			locations.Store(name, loc)
 		}
 		return loc, nil
@@ -219,10 +220,10 @@ func findZone(name string) (*time.Location, *Error) {
 			return refused(want)
 		}
 	}
-	return refused(`cannot be looked up, for this program finds no time zone data: import _ "time/tzdata" or install the system's tzdata package`)
+	return refused(`cannot be looked up, because this program finds no time zone data: import _ "time/tzdata" or install the system's tzdata package`)
 }
 
-// checkCronZone is [findZone] for the name that cron text begins with.
+// checkCronZone checks the zone in the prefix of a cron text.
 func checkCronZone(name string) error {
 	if _, bad := findZone(name); bad != nil {
 		bad.Field = "cron"
@@ -234,7 +235,7 @@ func checkCronZone(name string) error {
 // weekdayNames is in the order of time.Weekday.
 var weekdayNames = [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
 
-// weekdayOf finds the weekday that a word names, in any case.
+// weekdayOf returns the weekday that a word names, in any case.
 func weekdayOf(word string) (time.Weekday, bool) {
 	i := slices.Index(weekdayNames[:], lower(word))
 	return time.Weekday(max(i, 0)), i >= 0
@@ -242,26 +243,26 @@ func weekdayOf(word string) (time.Weekday, bool) {
 
 func isWeekday(day time.Weekday) bool { return time.Sunday <= day && day <= time.Saturday }
 
-// whole drops the part of a second.
-func whole(t time.Time) time.Time { return t.Truncate(time.Second) }
+// wholeSeconds drops the fraction of a second.
+func wholeSeconds(t time.Time) time.Time { return t.Truncate(time.Second) }
 
-func indexed(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
+func indexPath(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
 
-func longestInterval(f Frequency) int {
+func maxInterval(f Frequency) int {
 	if f == 0 || f > Year {
 		return 1000
 	}
-	return frequencies[f].longest
+	return frequencies[f].maxInterval
 }
 
 func withFrequency(f Frequency) string {
-	if longestInterval(f) == 1000 {
+	if maxInterval(f) == 1000 {
 		return ""
 	}
 	return " with frequency " + f.String()
 }
 
-func either(list []Frequency) string {
+func joinOr(list []Frequency) string {
 	words := make([]string, len(list))
 	for i, f := range list {
 		words[i] = f.String()

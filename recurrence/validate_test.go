@@ -42,13 +42,13 @@ func TestGoValuesAreRefusedLikeTheirJSON(t *testing.T) {
 		{Recurrence{Frequency: Day, Interval: 549, Count: -1, Minutes: []int{60}},
 			`interval_range|interval|549; count_range|count|-1; minutes_range|schedule.minutes[0]|60`},
 	} {
-		if got := flat(c.rule.Validate()); got != c.want {
+		if got := describeErrors(c.rule.Validate()); got != c.want {
 			t.Errorf("%+v\n got %s\nwant %s", c.rule, got, c.want)
 		}
 	}
 }
 
-func TestARuleThatNoStartCanMakeFireIsRefusedWithoutOne(t *testing.T) {
+func TestARuleThatFiresFromNoStartIsRefusedEvenWithoutAStart(t *testing.T) {
 	for _, text := range []string{
 		`{"frequency":"month","schedule":{"months":2,"monthDays":[30,31,-30]}}`,
 		`{"cron":"0 0 30 2 *"}`,

@@ -8,32 +8,33 @@ import (
 	"time"
 )
 
-// A zone is what the clocks of one place show from 1900 to the horizon. It never changes once made.
-// Before 1900 it holds its first offset, after the horizon its last.
+// A zone holds the UTC offsets of one time zone from 1900 to the horizon. It never changes once made.
+// Instants before 1900 get its first offset, instants after the horizon its last.
 type zone struct {
 	location *time.Location
-	regimes  []regime // from the earliest; at least one
+	periods  []offsetPeriod // in order; at least one
 }
 
-// A regime is a stretch of time in which the clocks keep one offset. Its wall seconds are the Unix seconds of UTC clocks that
-// show the same.
+// An offsetPeriod is a stretch of time in which local clocks keep one UTC offset.
 //
-// Where the clocks jump ahead, first is above wall, and what lies between is skipped. Where they fall back, first is
-// below wall, and what lies between is shown again. Otherwise they would be the same.
-type regime struct {
-	from   int64 // its first instant
-	offset int64 // local time minus UTC, in seconds
-	first  int64 // the wall second it begins with: from + offset
-	wall   int64 // the wall second that would have followed without the change: from + the offset before
+// A wall second is what a local clock shows, written as the Unix second at which a UTC clock shows the same.
+//
+// If the clocks jump forward when the period begins, wallAfter is larger than wallBefore and the wall seconds between them
+// are skipped: a gap. If the clocks fall back, wallAfter is smaller and the wall seconds between them come twice: an overlap.
+type offsetPeriod struct {
+	begin      int64 // its first instant
+	offset     int64 // local time minus UTC, in seconds
+	wallAfter  int64 // what the clocks show at begin: begin + offset
+	wallBefore int64 // what they would show without the change: begin + the offset before
 }
 
-// horizon is the first instant that is not searched: 2200-01-01T00:00:00Z.
+// horizon is where every search ends: 2200-01-01T00:00:00Z. Instants from it on are not searched.
 const horizon = 7258118400
 
-// zones remembers what was made of the zone data, by name. It saves the time of making it again and changes no result.
+// zones caches each zone by its name. It saves time and changes no result.
 var zones sync.Map
 
-// loadZone finds the zone of that name; without one it is UTC.
+// loadZone returns the zone of that name. An empty name means UTC.
 func loadZone(name string) (*zone, error) {
 	name = cmp.Or(name, "UTC") // needs no zone data
 	if known, ok := zones.Load(name); ok {
@@ -44,16 +45,16 @@ func loadZone(name string) (*zone, error) {
 		return nil, bad
 	}
 	z := newZone(location)
-	if path.Clean(name) == name { // a file has many paths; one of them is enough to remember
+	if path.Clean(name) == name { // a file has many paths; only one of them is cached
 		zones.Store(name, z)
 	}
 	return z, nil
 }
 
-// newZone lists the regimes of a location, joining those that differ in nothing but their name.
+// newZone collects the offset periods of a location. Neighbors that differ only in their abbreviation are joined.
 func newZone(location *time.Location) *zone {
 	z := &zone{location: location}
-	for at := earliest.In(location); at.Before(latest); {
+	for at := minTime.In(location); at.Before(horizonTime); {
 		_, seconds := at.Zone()
 		z.add(at.Unix(), int64(seconds))
 		_, end := at.ZoneBounds()
@@ -61,38 +62,38 @@ func newZone(location *time.Location) *zone {
 			break
 		}
 		if !end.After(at) {
-			end = stepOver(at, seconds)
+			end = nextChangeWithinHour(at, seconds)
 		}
 		at = end
 	}
 	return z
 }
 
-// stepOver goes on from an instant by an hour, or to the second in it at which the offset changes. On the last day of a
-// leap year ZoneBounds gives that day's beginning as the end.
-func stepOver(at time.Time, seconds int) time.Time {
+// nextChangeWithinHour returns the second at which the offset changes within the next hour, or an hour after at if it does
+// not change. It is for the last day of a leap year, for which ZoneBounds returns the beginning of that day as its end.
+func nextChangeWithinHour(at time.Time, seconds int) time.Time {
 	return at.Add(time.Second * time.Duration(1+sort.Search(3599, func(n int) bool {
 		_, later := at.Add(time.Duration(n+1) * time.Second).Zone()
 		return later != seconds
 	})))
 }
 
-func (z *zone) add(from, offset int64) {
-	if len(z.regimes) == 0 {
-		z.regimes = append(z.regimes, regime{from: -never, offset: offset, first: -never, wall: -never})
+func (z *zone) add(begin, offset int64) {
+	if len(z.periods) == 0 {
+		z.periods = append(z.periods, offsetPeriod{begin: -never, offset: offset, wallAfter: -never, wallBefore: -never})
 		return
 	}
-	before := z.regimes[len(z.regimes)-1].offset
+	before := z.periods[len(z.periods)-1].offset
 	if before != offset {
-		z.regimes = append(z.regimes, regime{from: from, offset: offset, first: from + offset, wall: from + before})
+		z.periods = append(z.periods, offsetPeriod{begin: begin, offset: offset, wallAfter: begin + offset, wallBefore: begin + before})
 	}
 }
 
-// at is the index of the regime that holds an instant.
-func (z *zone) at(instant int64) int {
-	low, high := 0, len(z.regimes) // regime low begins by then, regime high does not
+// periodAt returns the index of the period that holds an instant.
+func (z *zone) periodAt(instant int64) int {
+	low, high := 0, len(z.periods) // period low begins at or before the instant, period high after it
 	for low+1 < high {
-		if middle := (low + high) / 2; z.regimes[middle].from <= instant {
+		if middle := (low + high) / 2; z.periods[middle].begin <= instant {
 			low = middle
 		} else {
 			high = middle
@@ -101,12 +102,12 @@ func (z *zone) at(instant int64) int {
 	return low
 }
 
-// atWall is the index of the regime that a wall second belongs to: the one that shows it first or, where
-// none does, the one that skipped it.
-func (z *zone) atWall(wall int64) int {
-	low, high := 0, len(z.regimes)
+// periodAtWall returns the index of the period in which the clocks first show a wall second. If no period shows it, that is
+// the period that begins with the gap.
+func (z *zone) periodAtWall(wall int64) int {
+	low, high := 0, len(z.periods)
 	for low+1 < high {
-		if middle := (low + high) / 2; z.regimes[middle].wall <= wall {
+		if middle := (low + high) / 2; z.periods[middle].wallBefore <= wall {
 			low = middle
 		} else {
 			high = middle
@@ -115,13 +116,13 @@ func (z *zone) atWall(wall int64) int {
 	return low
 }
 
-// end is the wall second at which regime i no longer holds.
-func (z *zone) end(i int) int64 {
-	if i+1 == len(z.regimes) {
+// endWall returns the wall second at which period i ends, on its own clock.
+func (z *zone) endWall(i int) int64 {
+	if i+1 == len(z.periods) {
 		return never
 	}
-	return z.regimes[i+1].wall
+	return z.periods[i+1].wallBefore
 }
 
-// offsetAt is the offset at an instant.
-func (z *zone) offsetAt(instant int64) int64 { return z.regimes[z.at(instant)].offset }
+// offsetAt returns the offset at an instant.
+func (z *zone) offsetAt(instant int64) int64 { return z.periods[z.periodAt(instant)].offset }

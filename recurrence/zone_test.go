@@ -7,26 +7,26 @@ import (
 )
 
 func TestHorizonIsTheYear2200(t *testing.T) {
-	if got := time.Unix(horizon, 0).UTC(); !got.Equal(latest) {
-		t.Errorf("horizon %s, want %s", got, latest)
+	if got := time.Unix(horizon, 0).UTC(); !got.Equal(horizonTime) {
+		t.Errorf("horizon %s, want %s", got, horizonTime)
 	}
 }
 
-func TestZoneKeepsTheOffsetsOfItsLocation(t *testing.T) {
+func TestZoneHasTheOffsetsOfItsLocation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, name := range engineZones {
 		z, err := loadZone(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		instants := []int64{earliest.Unix(), horizon - 1}
+		instants := []int64{minTime.Unix(), horizon - 1}
 		for range 3000 {
-			instants = append(instants, earliest.Unix()+rng.Int64N(horizon-earliest.Unix()))
+			instants = append(instants, minTime.Unix()+rng.Int64N(horizon-minTime.Unix()))
 		}
-		for _, r := range z.regimes[1:] {
-			instants = append(instants, r.from-1, r.from)
+		for _, r := range z.periods[1:] {
+			instants = append(instants, r.begin-1, r.begin)
 		}
-		for year := 1900; year < 2200; year++ { // the year's end is where time.Time.ZoneBounds errs
+		for year := 1900; year < 2200; year++ { // time.Time.ZoneBounds is wrong on the last day of some years
 			for hour := range 48 {
 				instants = append(instants, time.Date(year, 12, 31, hour, 0, 0, 0, time.UTC).Unix())
 			}
@@ -40,17 +40,18 @@ func TestZoneKeepsTheOffsetsOfItsLocation(t *testing.T) {
 	}
 }
 
-// The search relies on it: what a gap moves lands within the regime after it, and what is repeated ends within it.
-func TestRegimesOutlastTheChangeTheyBeginWith(t *testing.T) {
+// The search relies on this: a run moved out of a gap falls into the period after the gap, and an overlap ends within the period
+// that begins with it.
+func TestAnOffsetPeriodLastsLongerThanTheChangeAtItsBeginning(t *testing.T) {
 	for _, name := range engineZones {
 		z, err := loadZone(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := 1; i < len(z.regimes)-1; i++ {
-			r := z.regimes[i]
-			if lasts := z.regimes[i+1].from - r.from; lasts <= max(r.first-r.wall, r.wall-r.first) {
-				t.Errorf("%s: the offset of %s lasts %d seconds, the change to it is %d", name, time.Unix(r.from, 0).UTC(), lasts, r.first-r.wall)
+		for i := 1; i < len(z.periods)-1; i++ {
+			r := z.periods[i]
+			if lasts := z.periods[i+1].begin - r.begin; lasts <= max(r.wallAfter-r.wallBefore, r.wallBefore-r.wallAfter) {
+				t.Errorf("%s: the offset of %s lasts %d seconds, the change to it is %d", name, time.Unix(r.begin, 0).UTC(), lasts, r.wallAfter-r.wallBefore)
 			}
 		}
 	}

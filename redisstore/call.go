@@ -9,8 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A call is one script with its keys, all of one partition, and its data, as it is sent.

@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
-	"github.com/redis/go-redis/v9"
 )
 
 // A job cancelled in ready and enqueued again for later stands in ready and in due; one take may meet both entries.

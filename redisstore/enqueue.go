@@ -7,8 +7,9 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 var enqueueScript = load("enqueue")

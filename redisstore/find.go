@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 const (

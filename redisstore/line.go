@@ -9,8 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 var extendScript = load("extend")

@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // sleeping puts a worker to sleep and returns when, by the server's clock.

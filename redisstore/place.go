@@ -5,8 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 var (

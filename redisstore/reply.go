@@ -5,8 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A reply is what a script returned: numbers, strings and lists of them. A value of another shape than asked for reads as

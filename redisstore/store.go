@@ -20,8 +20,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // Options of a Store. The zero value is good.

@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
-	"github.com/redis/go-redis/v9"
 )
 
 // A bench is one server with a store on it and short ways to call it.

@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"unsafe"
 
-	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 var workScript = load("work")

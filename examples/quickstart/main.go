@@ -1,8 +1,9 @@
-// Quickstart runs one-off, delayed, failing and recurring jobs for about ten seconds and says what happens as it happens.
+// Quickstart runs four kinds of jobs for ten seconds and prints each event: a job that runs at once, a delayed job, a job that
+// fails twice, and a recurring job.
 //
-//	go run ./examples/quickstart          # a Redis inside the process, which forgets everything
+//	go run ./examples/quickstart          # with a Redis inside the process, which loses its data at exit
 //	REDIS_URL=redis://localhost:6379/0 go run ./examples/quickstart
-//	go run ./examples/quickstart -keep    # goes on until you press Ctrl-C
+//	go run ./examples/quickstart -keep    # until you press Ctrl-C
 package main
 
 import (
@@ -16,21 +17,19 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	_ "time/tzdata" // time zones, even on a system without them
 
-	_ "time/tzdata"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
 	"github.com/chimejobs/chime/redisstore/embedded"
-	"github.com/redis/go-redis/v9"
 )
-
-// time zones also where the system has none
 
 type greeting struct{ To string }
 
-// Kinds bind a job's name to the type of its arguments, once for those who enqueue and those who handle.
+// A kind is a job's name and the type of its arguments. Handlers, enqueuers and schedulers share it.
 var (
 	welcome  = chime.Define[greeting]("welcome")
 	reminder = chime.Define[greeting]("reminder")
@@ -39,7 +38,7 @@ var (
 )
 
 func main() {
-	keep := flag.Bool("keep", false, "go on until Ctrl-C instead of ending after ten seconds")
+	keep := flag.Bool("keep", false, "run until Ctrl-C instead of ten seconds")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -48,80 +47,80 @@ func main() {
 		ctx, cancel = context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 	}
-	if err := run(ctx, *keep); err != nil {
+	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, keep bool) error {
-	store, done, err := open()
+func run(ctx context.Context) error {
+	store, closeStore, err := open()
 	if err != nil {
 		return err
 	}
-	defer done()
-	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	said := diary{began: time.Now()}
+	defer closeStore()
+	errorsOnly := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	events := eventLog{began: time.Now()}
 	before, err := counts(ctx, store)
 	if err != nil {
 		return err
 	}
 
-	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: quiet})
+	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: errorsOnly})
 	welcome.Handle(worker, func(_ context.Context, _ *chime.Job, args greeting) error {
-		said.say("ran", "welcome", "hello, "+args.To)
+		events.print("ran", "welcome", "hello, "+args.To)
 		return nil
 	})
 	reminder.Handle(worker, func(_ context.Context, job *chime.Job, args greeting) error {
-		said.say("ran", "reminder", fmt.Sprintf("%s, your three seconds are over (%v late)", args.To, job.Lateness().Round(time.Millisecond)))
+		events.print("ran", "reminder", fmt.Sprintf("%s, 3 seconds have passed (started %v late)", args.To, job.Lateness().Round(time.Millisecond)))
 		return nil
 	})
 	payment.Handle(worker, func(_ context.Context, job *chime.Job, args greeting) error {
 		if job.Attempt < 3 {
-			said.say("failed", "payment", fmt.Sprintf("attempt %d: the bank did not answer; again in a second", job.Attempt))
+			events.print("failed", "payment", fmt.Sprintf("attempt %d: the bank did not answer; retry in 1 second", job.Attempt))
 			return errors.New("the bank did not answer")
 		}
-		said.say("ran", "payment", fmt.Sprintf("attempt %d went through", job.Attempt))
+		events.print("ran", "payment", fmt.Sprintf("attempt %d: paid", job.Attempt))
 		return nil
 	}, chime.Backoff(func(int) time.Duration { return time.Second }))
 	pulse.Handle(worker, func(_ context.Context, job *chime.Job, _ greeting) error {
-		said.say("ran", "pulse", fmt.Sprintf("planned for %s", job.Planned.Format("15:04:05")))
+		events.print("ran", "pulse", fmt.Sprintf("planned for %s", job.Planned.Format("15:04:05")))
 		return nil
 	})
 
-	scheduler := chime.NewScheduler(store, chime.SchedulerOptions{Logger: quiet})
+	scheduler := chime.NewScheduler(store, chime.SchedulerOptions{Logger: errorsOnly})
 	everyTwo := recurrence.Recurrence{Frequency: recurrence.Second, Interval: 2}
 	if err := pulse.Schedule(scheduler, "pulse", everyTwo, greeting{}); err != nil {
 		return err
 	}
-	said.say("schedule", "pulse", everyTwo.String())
+	events.print("schedule", "pulse", everyTwo.String())
 
-	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: quiet})
+	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: errorsOnly})
 	if _, err := welcome.Enqueue(ctx, enqueuer, greeting{To: "Ada"}); err != nil {
 		return err
 	}
-	said.say("enqueue", "welcome", "to run now")
+	events.print("enqueue", "welcome", "to run now")
 	if _, err := reminder.Enqueue(ctx, enqueuer, greeting{To: "Ada"}, chime.In(3*time.Second)); err != nil {
 		return err
 	}
-	said.say("enqueue", "reminder", "to run in 3 seconds")
+	events.print("enqueue", "reminder", "to run in 3 seconds")
 	if _, err := payment.Enqueue(ctx, enqueuer, greeting{To: "Ada"}); err != nil {
 		return err
 	}
-	said.say("enqueue", "payment", "to run now; it will fail twice")
+	events.print("enqueue", "payment", "to run now; it will fail twice")
 
 	if err := chime.Run(ctx, scheduler, worker); err != nil {
 		return err
 	}
-	return summary(store, before, keep)
+	return summary(store, before)
 }
 
-// open returns a store on REDIS_URL, else on a Redis inside the process.
-func open() (store *redisstore.Store, done func() error, err error) {
+// open returns a store on the Redis of REDIS_URL. If that is not set, it starts a Redis inside the process.
+func open() (store *redisstore.Store, closeStore func() error, err error) {
 	if url := os.Getenv("REDIS_URL"); url != "" {
 		options, err := redis.ParseURL(url)
 		if err != nil {
-			return nil, nil, fmt.Errorf("REDIS_URL is not of the form redis://localhost:6379/0: %w", err)
+			return nil, nil, fmt.Errorf("REDIS_URL must be written like redis://localhost:6379/0: %w", err)
 		}
 		client := redis.NewClient(options)
 		fmt.Printf("chime on %s, keys chime-quickstart:*\n\n", options.Addr)
@@ -135,8 +134,8 @@ func open() (store *redisstore.Store, done func() error, err error) {
 	return server.Store(), server.Close, nil
 }
 
-// summary says what the store has counted since the program began, and removes the schedule.
-func summary(store *redisstore.Store, before *chime.QueueInfo, keep bool) error {
+// summary prints what the store has counted since the program began, and deletes the schedule.
+func summary(store *redisstore.Store, before *chime.QueueInfo) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	schedules := chime.NewSchedules(store)
@@ -148,12 +147,12 @@ func summary(store *redisstore.Store, before *chime.QueueInfo, keep bool) error 
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\nwhat the store counted:\n")
-	fmt.Printf("  jobs       %d enqueued, %d done, %d failed attempts, %d retried, %d given up\n", now.Enqueued-before.Enqueued,
-		now.Done-before.Done, now.Failed-before.Failed, now.Retried-before.Retried, now.Died-before.Died)
-	fmt.Printf("  pulse      %d runs started, the next at %s\n", schedule.Counters.Started, schedule.Next.Format("15:04:05"))
-	fmt.Printf("  left over  %d waiting, %d running\n", now.Waiting, now.Running)
-	fmt.Println("\nnext: README.md has the 20-line program to start from; examples/scenarios has real calendars.")
+	fmt.Println("\nsummary, as counted by the store:")
+	fmt.Printf("  created    %d jobs enqueued, %d runs of the schedule pulse\n", now.Enqueued-before.Enqueued, schedule.Counters.Started)
+	fmt.Printf("  ended      %d done, %d given up; %d attempts failed, %d were retried\n", now.Done-before.Done, now.Died-before.Died,
+		now.Failed-before.Failed, now.Retried-before.Retried)
+	fmt.Printf("  remaining  %d waiting, %d running; the next pulse would be at %s\n", now.Waiting, now.Running, schedule.Next.Format("15:04:05"))
+	fmt.Println("\nREADME.md has a 20-line program to start from; examples/scenarios shows business calendars.")
 	return schedules.Delete(ctx, "pulse")
 }
 
@@ -166,14 +165,14 @@ func counts(ctx context.Context, store chime.Store) (*chime.QueueInfo, error) {
 	return queue, err
 }
 
-// A diary prints one line an event, with the seconds since the program began.
-type diary struct {
+// An eventLog prints one line an event, with the seconds since the program began.
+type eventLog struct {
 	mu    sync.Mutex
 	began time.Time
 }
 
-func (d *diary) say(what, name, text string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	fmt.Printf("%5.1fs  %-8s  %-8s  %s\n", time.Since(d.began).Seconds(), what, name, text)
+func (l *eventLog) print(what, name, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Printf("%5.1fs  %-8s  %-8s  %s\n", time.Since(l.began).Seconds(), what, name, text)
 }

@@ -1,5 +1,5 @@
-// Scenarios reads four business calendars from JSON in the form of Azure Scheduler, shows when each runs next, and plays
-// their coming week on a real queue in ten seconds.
+// Scenarios reads four business calendars from JSON in the form of Azure Scheduler and prints the next runs of each. Then it
+// enqueues all runs of the coming week as delayed jobs and runs them on a worker, with the week shortened to ten seconds.
 //
 //	go run ./examples/scenarios
 package main
@@ -13,7 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"time"
-	_ "time/tzdata" // time zones also where the system has none
+	_ "time/tzdata" // time zones, even on a system without them
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/recurrence"
@@ -23,7 +23,7 @@ import (
 //go:embed scenarios.json
 var scenariosJSON []byte
 
-// A scenario is one business case of the file.
+// A scenario is one business calendar of the file.
 type scenario struct {
 	Name  string                `json:"name"`
 	About string                `json:"about"`
@@ -31,8 +31,8 @@ type scenario struct {
 }
 
 const (
-	played = 7 * 24 * time.Hour // what is played
-	pace   = 10 * time.Second   // in this time
+	week      = 7 * 24 * time.Hour
+	shortened = 10 * time.Second // how long the week takes
 )
 
 func main() {
@@ -53,10 +53,10 @@ func run(ctx context.Context) error {
 	if err := preview(scenarios, now); err != nil {
 		return err
 	}
-	return play(ctx, scenarios, now)
+	return runWeek(ctx, scenarios, now)
 }
 
-// preview prints each rule in words and its next runs.
+// preview prints each rule in English, and its next runs.
 func preview(scenarios []scenario, now time.Time) error {
 	for _, s := range scenarios {
 		series, err := s.Job.Series(now)
@@ -77,28 +77,28 @@ func preview(scenarios []scenario, now time.Time) error {
 	return nil
 }
 
-// planned is a run as an argument of the job that plays it.
-type planned struct {
-	At time.Time
+// args are the arguments of a job.
+type args struct {
+	At time.Time // when the run is in the real week
 }
 
-// play enqueues the runs of the coming week, each delayed by its share of ten seconds, and prints them as they come.
-func play(ctx context.Context, scenarios []scenario, now time.Time) error {
+// runWeek enqueues the runs of the coming week, each with its delay shortened, and prints them as they run.
+func runWeek(ctx context.Context, scenarios []scenario, now time.Time) error {
 	server, err := embedded.Start()
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Logger: quiet, Concurrency: 1})
+	errorsOnly := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Logger: errorsOnly, Concurrency: 1})
 	var items []chime.Item
 	counts := map[string]int{}
 	for _, s := range scenarios {
-		kind := chime.Define[planned](s.Name)
-		kind.Handle(worker, func(_ context.Context, _ *chime.Job, run planned) error {
+		kind := chime.Define[args](s.Name)
+		kind.Handle(worker, func(_ context.Context, _ *chime.Job, run args) error {
 			counts[s.Name]++
 			if s.Name != "external-data" || counts[s.Name]%96 == 1 {
-				fmt.Printf("  %-24s %s\n", run.At.In(location(s.Job)).Format("Mon 2 Jan 15:04 MST"), s.Name)
+				fmt.Printf("  %-20s  %s%s\n", run.At.UTC().Format("Mon 2 Jan 15:04 MST"), s.Name, localTime(s.Job, run.At))
 			}
 			return nil
 		})
@@ -106,17 +106,17 @@ func play(ctx context.Context, scenarios []scenario, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		for at := range series.Between(now, now.Add(played)) {
-			after := time.Duration(float64(at.Sub(now)) / float64(played) * float64(pace))
-			items = append(items, kind.Item(planned{At: at}, chime.In(after)))
+		for at := range series.Between(now, now.Add(week)) {
+			delay := time.Duration(float64(at.Sub(now)) / float64(week) * float64(shortened))
+			items = append(items, kind.Item(args{At: at}, chime.In(delay)))
 		}
 	}
-	fmt.Printf("the coming week in %v: %d runs (of external-data one in 96 is shown)\n", pace, len(items))
-	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{Logger: quiet})
+	fmt.Printf("The coming week in %v: %d runs (external-data runs 96 times a day, one of them is shown)\n", shortened, len(items))
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{Logger: errorsOnly})
 	if _, err := enqueuer.EnqueueMany(ctx, items); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, pace+time.Second)
+	ctx, cancel := context.WithTimeout(ctx, shortened+time.Second)
 	defer cancel()
 	if err := chime.Run(ctx, worker); err != nil {
 		return err
@@ -125,13 +125,15 @@ func play(ctx context.Context, scenarios []scenario, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\nwhat the store counted: %d enqueued, %d done\n", queue.Enqueued, queue.Done)
+	fmt.Printf("\nsummary, as counted by the store: %d enqueued, %d done\n", queue.Enqueued, queue.Done)
 	return nil
 }
 
-func location(r recurrence.Recurrence) *time.Location {
-	if zone, err := time.LoadLocation(r.TimeZone); err == nil {
-		return zone
+// localTime returns the local time of a run in its rule's time zone, in parentheses. It is empty for a rule without one.
+func localTime(rule recurrence.Recurrence, at time.Time) string {
+	zone, err := time.LoadLocation(rule.TimeZone)
+	if err != nil || rule.TimeZone == "" {
+		return ""
 	}
-	return time.UTC
+	return at.In(zone).Format(" (Mon 15:04 MST)")
 }

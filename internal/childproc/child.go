@@ -1,14 +1,14 @@
 //go:build unix
 
-// Package childproc lets a test run parts of itself as real processes and do to them what happens to processes: kill them,
-// freeze them, tell them to end. A package that wants this names its roles in TestMain:
+// Package childproc starts child processes of a test binary, so that a test can kill them, freeze them and send them signals.
+// A package that uses it registers its roles in TestMain:
 //
 //	func TestMain(m *testing.M) { childproc.Main(m, map[string]childproc.Role{"worker": runWorker}) }
 //
 // and its tests start them:
 //
 //	worker := childproc.Start(t, "worker", config{Addr: server.Addr()})
-//	worker.Await("took report@")
+//	worker.Await("took report@") // the next line of its output that begins so
 //	worker.Kill()
 package childproc
 
@@ -26,13 +26,13 @@ import (
 	"testing"
 )
 
-// roleVariable names the role that a child plays; a process without it is the test itself.
+// roleVariable is the environment variable that holds a child's role. A process without it is the test itself.
 const roleVariable = "CHIME_TEST_ROLE"
 
-// A Role is what a child process does. Its error is told on standard error and makes the process end with exit code 1.
+// A Role is the main function of a child process. Its error is written to standard error, and the process exits with code 1.
 type Role func(*Child) error
 
-// Main is the whole of TestMain: it plays the role that the process was started for, else it runs the tests.
+// Main is the body of TestMain. In a child it runs the role that the child was started with; otherwise it runs the tests.
 func Main(m *testing.M, roles map[string]Role) {
 	name, child := os.LookupEnv(roleVariable)
 	if !child {
@@ -43,56 +43,57 @@ func Main(m *testing.M, roles map[string]Role) {
 		fmt.Fprintf(os.Stderr, "childproc: no role %q\n", name)
 		os.Exit(2)
 	}
-	if err := play(role); err != nil {
+	if err := runRole(role); err != nil {
 		fmt.Fprintf(os.Stderr, "childproc: %s: %v\n", name, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-func play(role Role) error {
+// runRole reads the configuration, runs the role, and ends the process when the test ends.
+func runRole(role Role) error {
 	c := &Child{Signals: make(chan os.Signal, 8)}
 	signal.Notify(c.Signals, syscall.SIGTERM, syscall.SIGINT)
 	in := bufio.NewReader(os.Stdin)
 	config, err := in.ReadBytes('\n')
 	if err != nil {
-		return fmt.Errorf("read its configuration: %w", err)
+		return fmt.Errorf("read the configuration: %w", err)
 	}
 	c.config = config
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // ends when the test does, however it ends
+		_, _ = io.Copy(io.Discard, in) // standard input is open as long as the test lives
 		os.Exit(3)
 	}()
 	return role(c)
 }
 
-// A Child is the process as its role sees it.
+// A Child is a child process as its role sees it.
 type Child struct {
-	// Signals delivers SIGTERM and SIGINT, which end nothing by themselves.
+	// Signals delivers SIGTERM and SIGINT. They do not end the process; the role does.
 	Signals chan os.Signal
 
 	config []byte
 	mu     sync.Mutex
 }
 
-// Config decodes what the test handed over into v.
+// Config decodes the configuration given to Start into v.
 func (c *Child) Config(v any) error { return json.Unmarshal(c.config, v) }
 
-// Say tells the test one event, a line. It has left the process when Say returns, so that a kill right after it takes
-// nothing back.
+// Say sends one event to the test, as a line of text. When Say returns, the line has left the process, so a kill right after it
+// does not lose it.
 func (c *Child) Say(format string, arguments ...any) {
 	line := strings.ReplaceAll(fmt.Sprintf(format, arguments...), "\n", " ")
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, _ = os.Stdout.WriteString(line + "\n") // a test that is gone hears nothing
+	_, _ = os.Stdout.WriteString(line + "\n") // if the test has ended, nobody reads it
 }
 
-// events are the lines a child has said so far, and a way to wait for more.
+// events holds the lines that a child has sent so far, and lets readers wait for more.
 type events struct {
 	mu    sync.Mutex
 	lines []string
 	ended bool
-	more  chan struct{} // closed and replaced with each change
+	more  chan struct{} // closed and replaced at each change
 }
 
 func (e *events) add(line string) {
@@ -117,8 +118,8 @@ func (e *events) all() []string {
 	return slices.Clone(e.lines)
 }
 
-// find returns the position of the first line from position on that begins with prefix; -1, and what to wait for, if there
-// is none yet.
+// find returns the index of the first line that begins with prefix, at or after index from. If there is none yet, it returns -1
+// and a channel that is closed at the next change.
 func (e *events) find(from int, prefix string) (at int, ended bool, more <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

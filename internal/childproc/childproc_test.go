@@ -13,17 +13,17 @@ import (
 
 func TestMain(m *testing.M) {
 	Main(m, map[string]Role{
-		"count": count, "patient": patient, "deaf": deaf,
+		"counter": counter, "waiter": waiter, "ticker": ticker,
 		"failing": func(*Child) error { return errors.New("no luck") },
 		"orphan": func(c *Child) error {
-			c.Say("mine %d", os.Getpid())
+			c.Say("pid %d", os.Getpid())
 			select {}
 		},
 	})
 }
 
-// count says numbers, up to the one in its configuration, and ends.
-func count(c *Child) error {
+// counter sends the numbers up to the one in its configuration, and ends.
+func counter(c *Child) error {
 	var config struct{ To int }
 	if err := c.Config(&config); err != nil {
 		return err
@@ -34,26 +34,26 @@ func count(c *Child) error {
 	return nil
 }
 
-// patient waits for a signal, and ends in good order.
-func patient(c *Child) error {
+// waiter waits for a signal and ends without an error.
+func waiter(c *Child) error {
 	c.Say("ready")
 	c.Say("got %v", <-c.Signals)
 	return nil
 }
 
-// deaf answers each tick until it is killed.
-func deaf(c *Child) error {
+// ticker sends a line every millisecond until it is killed.
+func ticker(c *Child) error {
 	for range time.Tick(time.Millisecond) {
 		c.Say("tick")
 	}
 	return nil
 }
 
-func TestAChildGetsItsConfigurationAndIsHeardInOrder(t *testing.T) {
-	p := Start(t, "count", map[string]int{"To": 3})
+func TestAChildGetsItsConfigurationAndItsEventsArriveInOrder(t *testing.T) {
+	p := Start(t, "counter", map[string]int{"To": 3})
 	for _, want := range []string{"number 1", "number 2", "number 3"} {
 		if got := p.Await("number"); got != want {
-			t.Fatalf("heard %q, want %q", got, want)
+			t.Fatalf("received %q, want %q", got, want)
 		}
 	}
 	if state := p.Wait(); !state.Success() {
@@ -64,8 +64,8 @@ func TestAChildGetsItsConfigurationAndIsHeardInOrder(t *testing.T) {
 	}
 }
 
-func TestSigtermIsTheRolesToAnswer(t *testing.T) {
-	p := Start(t, "patient", nil)
+func TestSIGTERMIsDeliveredToTheRole(t *testing.T) {
+	p := Start(t, "waiter", nil)
 	p.Await("ready")
 	p.Signal(syscall.SIGTERM)
 	p.Await("got terminated")
@@ -74,8 +74,8 @@ func TestSigtermIsTheRolesToAnswer(t *testing.T) {
 	}
 }
 
-func TestAKilledChildIsReaped(t *testing.T) {
-	p := Start(t, "deaf", nil)
+func TestAKilledChildLeavesNoZombie(t *testing.T) {
+	p := Start(t, "ticker", nil)
 	p.Await("tick")
 	p.Kill()
 	status, ok := p.Wait().Sys().(syscall.WaitStatus)
@@ -83,19 +83,19 @@ func TestAKilledChildIsReaped(t *testing.T) {
 		t.Fatalf("it ended with %v, want killed", p.Wait())
 	}
 	if err := syscall.Kill(p.PID(), 0); !errors.Is(err, syscall.ESRCH) {
-		t.Fatalf("process %d is still known: %v", p.PID(), err)
+		t.Fatalf("process %d still exists: %v", p.PID(), err)
 	}
 }
 
-func TestAFrozenChildGoesOnWhereItWas(t *testing.T) {
-	p := Start(t, "deaf", nil)
+func TestAFrozenChildContinuesAfterThaw(t *testing.T) {
+	p := Start(t, "ticker", nil)
 	p.Await("tick")
 	p.Freeze()
-	// What it said before the signal may still be on its way; then it is silent for as long as we care to listen.
-	silent := time.NewTimer(50 * time.Millisecond)
-	for said := -1; said != len(p.Events()); silent.Reset(50 * time.Millisecond) {
-		said = len(p.Events())
-		<-silent.C
+	// Lines that it sent before the signal may still arrive. It is frozen when none arrives for 50 ms.
+	quiet := time.NewTimer(50 * time.Millisecond)
+	for received := -1; received != len(p.Events()); quiet.Reset(50 * time.Millisecond) {
+		received = len(p.Events())
+		<-quiet.C
 	}
 	before := len(p.Events())
 	p.Thaw()
@@ -104,24 +104,24 @@ func TestAFrozenChildGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-func TestAFailingRoleSaysWhy(t *testing.T) {
+func TestAFailingRoleEndsWithItsErrorOnStandardError(t *testing.T) {
 	p := Start(t, "failing", nil)
 	if state := p.Wait(); state.ExitCode() != 1 || !strings.Contains(p.Stderr(), "no luck") {
 		t.Fatalf("it ended with %v and %q, want exit code 1 and its error", state, p.Stderr())
 	}
 }
 
-func TestAnUnknownRoleIsAMistake(t *testing.T) {
+func TestAnUnknownRoleEndsTheChildWithAnError(t *testing.T) {
 	p := Start(t, "no such role", nil)
 	if state := p.Wait(); state.ExitCode() != 2 || !strings.Contains(p.Stderr(), `no role "no such role"`) {
 		t.Fatalf("it ended with %v and %q, want exit code 2", state, p.Stderr())
 	}
 }
 
-func TestAChildDoesNotOutliveItsTest(t *testing.T) {
+func TestAChildEndsWhenItsTestProcessDies(t *testing.T) {
 	p := Start(t, "orphan", nil)
-	p.Await("mine")
-	p.stdin.Close() // what happens when the test's process dies
+	p.Await("pid")
+	p.stdin.Close() // as when the test's process dies
 	if state := p.Wait(); state.ExitCode() != 3 {
 		t.Fatalf("it ended with %v, want exit code 3", state)
 	}

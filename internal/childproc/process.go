@@ -16,24 +16,24 @@ import (
 	"time"
 )
 
-// patience is how long a child may take to say or do what the test waits for.
-const patience = 30 * time.Second
+// timeout is how long a test waits for a child before it fails.
+const timeout = 30 * time.Second
 
-// A Process is a child as the test sees it. It is killed when the test ends, and a data race in it fails the test. Its
-// methods are for the test's own goroutine, but Events.
+// A Process is a child process as the test sees it. It is killed when the test ends, and a data race in it fails the test.
+// Only Events may be called from any goroutine; the other methods are for the test's own goroutine.
 type Process struct {
 	t      testing.TB
 	role   string
 	cmd    *exec.Cmd
 	stdin  io.Closer // open as long as the test lives
 	events *events
-	heard  int // lines that Await has passed
-	errors synced
-	ended  chan struct{} // closed when the process is gone and reaped
+	next   int // index of the line at which Await goes on
+	stderr lockedBuffer
+	ended  chan struct{} // closed when the process has ended and been waited for
 	state  *os.ProcessState
 }
 
-// Start runs this test binary once more, in the given role. The configuration travels as JSON.
+// Start runs this test binary as a child process with the given role. It sends the configuration to the child as JSON.
 func Start(t testing.TB, role string, config any) *Process {
 	t.Helper()
 	text, err := json.Marshal(config)
@@ -47,7 +47,7 @@ func Start(t testing.TB, role string, config any) *Process {
 	p := &Process{t: t, role: role, cmd: exec.Command(program), ended: make(chan struct{})}
 	p.events = &events{more: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), roleVariable+"="+role)
-	p.cmd.Stderr = &p.errors
+	p.cmd.Stderr = &p.stderr
 	stdin, err := p.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -63,79 +63,79 @@ func Start(t testing.TB, role string, config any) *Process {
 	go p.follow(out)
 	t.Cleanup(p.clean)
 	if _, err := stdin.Write(append(text, '\n')); err != nil {
-		t.Fatalf("childproc: %s: hand over its configuration: %v", role, err)
+		t.Fatalf("childproc: %s: send the configuration: %v", role, err)
 	}
 	return p
 }
 
-// follow reads what the child says to its end, and reaps it.
+// follow reads the child's events until it ends, and waits for the process.
 func (p *Process) follow(out io.Reader) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		p.events.add(lines.Text())
 	}
-	_ = p.cmd.Wait() // its state says how it ended
+	_ = p.cmd.Wait() // p.state says how it ended
 	p.state = p.cmd.ProcessState
 	p.events.end()
 	close(p.ended)
 }
 
 func (p *Process) clean() {
-	_ = p.cmd.Process.Kill() // one that is gone already is what we want
+	_ = p.cmd.Process.Kill() // an error means that it has ended already
 	<-p.ended
 	p.stdin.Close()
-	if stderr := p.errors.String(); strings.Contains(stderr, "DATA RACE") {
+	if stderr := p.stderr.String(); strings.Contains(stderr, "DATA RACE") {
 		p.t.Errorf("childproc: %s has a data race:\n%s", p.role, stderr)
 	} else if p.t.Failed() {
-		p.t.Logf("childproc: %s said:\n%s\nand on standard error:\n%s", p.role, strings.Join(p.events.all(), "\n"), stderr)
+		p.t.Logf("childproc: the events of %s:\n%s\nits standard error:\n%s", p.role, strings.Join(p.events.all(), "\n"), stderr)
 	}
 }
 
-// PID is its process ID.
+// PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Events returns all lines said so far.
+// Events returns all lines received so far.
 func (p *Process) Events() []string { return p.events.all() }
 
-// Stderr returns what it wrote on standard error so far.
-func (p *Process) Stderr() string { return p.errors.String() }
+// Stderr returns what the child has written to standard error so far.
+func (p *Process) Stderr() string { return p.stderr.String() }
 
-// Await returns the next line that begins with prefix, of those after the last that Await returned. A child that ends, or
-// says no such thing for half a minute, fails the test.
+// Await waits for a line that begins with prefix and returns it. It skips the lines up to the one that it returned last. The
+// test fails if the child ends first, or after 30 seconds.
 func (p *Process) Await(prefix string) string {
 	p.t.Helper()
-	late := time.NewTimer(patience)
-	defer late.Stop()
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
 	for {
-		at, ended, more := p.events.find(p.heard, prefix)
+		at, ended, more := p.events.find(p.next, prefix)
 		if at >= 0 {
-			p.heard = at + 1
+			p.next = at + 1
 			return p.events.all()[at]
 		}
 		if ended {
-			p.t.Fatalf("childproc: %s ended (%v) without saying %q", p.role, p.state, prefix)
+			p.t.Fatalf("childproc: %s ended (%v) without a line that begins with %q", p.role, p.state, prefix)
 		}
 		select {
 		case <-more:
-		case <-late.C:
-			p.t.Fatalf("childproc: %s has not said %q within %v", p.role, prefix, patience)
+		case <-timer.C:
+			p.t.Fatalf("childproc: %s sent no line that begins with %q within %v", p.role, prefix, timeout)
 		}
 	}
 }
 
-// Kill is kill -9. It returns when the process is gone.
+// Kill sends SIGKILL and returns when the process has ended.
 func (p *Process) Kill() {
 	p.t.Helper()
 	p.Signal(syscall.SIGKILL)
 	p.Wait()
 }
 
-// Freeze stops it where it is (SIGSTOP), with its connections open. A thread in the middle of a system call may finish that.
+// Freeze stops the process with SIGSTOP. Its connections stay open. A system call that is under way may still finish.
 func (p *Process) Freeze() { p.t.Helper(); p.Signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen one go on (SIGCONT).
+// Thaw continues a frozen process with SIGCONT.
 func (p *Process) Thaw() { p.t.Helper(); p.Signal(syscall.SIGCONT) }
 
-// Signal sends a signal; to a process that has ended it fails the test.
+// Signal sends a signal. The test fails if the process has ended.
 func (p *Process) Signal(sig syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(sig); err != nil {
@@ -143,33 +143,33 @@ func (p *Process) Signal(sig syscall.Signal) {
 	}
 }
 
-// Wait returns how it ended, when it has.
+// Wait waits until the process has ended and returns its state. The test fails after 30 seconds.
 func (p *Process) Wait() *os.ProcessState {
 	p.t.Helper()
-	late := time.NewTimer(patience)
-	defer late.Stop()
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
 	select {
 	case <-p.ended:
-	case <-late.C:
-		p.t.Fatalf("childproc: %s has not ended within %v", p.role, patience)
+	case <-timer.C:
+		p.t.Fatalf("childproc: %s has not ended within %v", p.role, timeout)
 	}
 	return p.state
 }
 
-// synced is a buffer that one goroutine writes while another reads.
-type synced struct {
+// A lockedBuffer is a buffer that one goroutine may write while another reads.
+type lockedBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
 }
 
-func (s *synced) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.buffer.Write(b)
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
 }
 
-func (s *synced) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.buffer.String()
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
 }

@@ -1,11 +1,11 @@
-// Package faultproxy stands between a client and a Redis and breaks what passes: it loses replies to what was executed,
-// loses requests, cuts, stalls, delays and refuses. It reads the protocol, so that a test names the call to hit instead of
-// guessing a moment.
+// Package faultproxy is a TCP proxy between a client and a Redis server that makes network faults for tests: it loses replies to
+// executed commands, loses requests, and cuts, stalls, delays and refuses connections. It reads the Redis protocol, so that a
+// test names the command that the fault is for and does not depend on timing.
 //
 //	proxy := faultproxy.Start(t, server.Addr())
 //	lost := proxy.LoseReply(proxy.Script("work"))
 //	… // a client of proxy.Addr() calls work.lua
-//	<-lost // the server has executed it, the client saw its connection end
+//	<-lost // the server has executed it, and the client's connection has ended
 package faultproxy
 
 import (
@@ -17,39 +17,38 @@ import (
 	"time"
 )
 
-// A Proxy passes connections on to one Redis until it is told otherwise. All its methods may be called at any time, from
-// any goroutine.
+// A Proxy forwards connections to one Redis server. Its methods add and end faults, and may be called at any time from any
+// goroutine.
 type Proxy struct {
 	target   string
 	listener net.Listener
-	owned    sync.WaitGroup // every goroutine of the proxy
-	matching sync.Mutex     // held while matches run: they see one command at a time, and may ask the proxy
+	owned    sync.WaitGroup // all goroutines of the proxy
+	matching sync.Mutex     // held while matches run: they see one command at a time and may call the proxy
 
 	mu      sync.Mutex
-	open    chan struct{} // closed while bytes flow; a new one for each stall
+	open    chan struct{} // closed unless stalled; each stall makes a new one
 	stalled bool
 	refuse  bool
 	closed  bool
 	delay   time.Duration
-	links   map[*link]struct{}
+	conns   map[*conn]struct{}
 	rules   []*rule
-	scripts map[string]string // SHA1 of a script's text → its name
+	scripts map[string]string // SHA1 of a script's text to its name
 
 	counts struct{ connections, commands, replies, lost, cut, refused atomic.Int64 }
 }
 
-// Counts are what has passed and what has not, since the start.
+// Counts counts what was forwarded and what was not, since the start.
 type Counts struct {
-	Connections int64 // accepted and passed on
-	Commands    int64 // that reached the server
-	Replies     int64 // that reached the client, push messages included
-	Lost        int64 // replies to executed commands that did not
+	Connections int64 // connections forwarded
+	Commands    int64 // commands forwarded to the server
+	Replies     int64 // replies and push messages forwarded to the client
+	Lost        int64 // replies to executed commands that were dropped
 	Cut         int64 // connections ended by the proxy
-	Refused     int64 // connections not passed on
+	Refused     int64 // connections refused
 }
 
-// Start listens on a free port of the loopback interface and passes everything on to target, host and port, until the test
-// ends.
+// Start listens on a free port of the loopback interface and forwards connections to target (host:port) until the test ends.
 func Start(t testing.TB, target string) *Proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,7 +57,7 @@ func Start(t testing.TB, target string) *Proxy {
 	}
 	p := &Proxy{
 		target: target, listener: listener, open: make(chan struct{}),
-		links: map[*link]struct{}{}, scripts: map[string]string{},
+		conns: map[*conn]struct{}{}, scripts: map[string]string{},
 	}
 	close(p.open)
 	p.owned.Go(p.accept)
@@ -66,7 +65,7 @@ func Start(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// Addr is what a client dials instead of the server.
+// Addr returns the address that a client dials instead of the server's.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
 // Counts returns the counts so far.
@@ -77,25 +76,26 @@ func (p *Proxy) Counts() Counts {
 	}
 }
 
-// Cut ends every connection there is, in both directions at once; new ones are welcome.
+// Cut ends every open connection, in both directions at once. New connections are accepted.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for l := range p.links {
+	for c := range p.conns {
 		p.counts.cut.Add(1)
-		l.close()
+		c.close()
 	}
 }
 
-// Refuse ends each new connection before a byte has passed, or no longer does. Those there are stay: see Cut.
+// Refuse(true) makes the proxy end each new connection before a byte is forwarded; Refuse(false) ends that. Open connections
+// stay open.
 func (p *Proxy) Refuse(refuse bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refuse = refuse
 }
 
-// Stall keeps every byte back, in both directions, with all connections open, as a network does that drops packets without
-// a word. New connections are accepted and hear nothing.
+// Stall holds every byte back, in both directions, and leaves all connections open, like a network that silently drops packets.
+// New connections are accepted and receive nothing.
 func (p *Proxy) Stall() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func (p *Proxy) Stall() {
 	}
 }
 
-// Resume ends a Stall: what was kept back arrives.
+// Resume ends a Stall. The bytes held back are then forwarded.
 func (p *Proxy) Resume() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,19 +114,19 @@ func (p *Proxy) Resume() {
 	}
 }
 
-// Delay has every reply arrive so much later; those of one pipeline together. Zero ends it.
+// Delay delays every reply by d. The replies to one pipeline are delayed once, together. Zero ends the delay.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// Close ends everything and returns when the proxy's last goroutine has ended. Closing it again does nothing.
+// Close ends all connections and returns when the proxy's last goroutine has ended. A second Close does nothing.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.closed = true
-	for l := range p.links {
-		l.close()
+	for c := range p.conns {
+		c.close()
 	}
 	p.mu.Unlock()
 	p.listener.Close()
@@ -139,21 +139,21 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		p.owned.Go(func() { p.link(client) })
+		p.owned.Go(func() { p.serve(client) })
 	}
 }
 
-// link passes one connection on, to its end.
-func (p *Proxy) link(client net.Conn) {
-	l := &link{proxy: p, client: client, done: make(chan struct{})}
-	if !p.join(l) {
+// serve forwards one connection until it ends.
+func (p *Proxy) serve(client net.Conn) {
+	c := &conn{proxy: p, client: client, done: make(chan struct{})}
+	if !p.register(c) {
 		p.counts.refused.Add(1)
-		l.close()
+		c.close()
 		return
 	}
-	defer p.part(l)
+	defer p.unregister(c)
 	server, err := net.DialTimeout("tcp", p.target, 10*time.Second)
-	if err != nil || !l.connect(server) {
+	if err != nil || !c.connect(server) {
 		if err == nil {
 			server.Close()
 		}
@@ -161,36 +161,38 @@ func (p *Proxy) link(client net.Conn) {
 	}
 	p.counts.connections.Add(1)
 	var replies sync.WaitGroup
-	replies.Go(l.replies)
-	l.requests()
+	replies.Go(c.forwardReplies)
+	c.forwardRequests()
 	replies.Wait()
 }
 
-func (p *Proxy) join(l *link) bool {
+// register returns false if the proxy refuses new connections.
+func (p *Proxy) register(c *conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || p.refuse {
 		return false
 	}
-	p.links[l] = struct{}{}
+	p.conns[c] = struct{}{}
 	return true
 }
 
-// part forgets a link whose goroutines have ended.
-func (p *Proxy) part(l *link) {
-	l.close()
+// unregister removes a connection whose goroutines have ended. It puts back the rules that apply once and have not applied,
+// because the connection ended for another reason before the reply came.
+func (p *Proxy) unregister(c *conn) {
+	c.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.links, l)
-	for _, b := range l.waiting { // ended before its reply came, by something else: the rule has not struck
+	delete(p.conns, c)
+	for _, b := range c.waiting {
 		if b.rule != nil && b.rule.once {
 			p.rules = append(slices.Clone(p.rules), b.rule)
 		}
 	}
 }
 
-// gate returns when bytes may flow; false: the connection ended meanwhile.
-func (p *Proxy) gate(l *link) bool {
+// waitOpen returns true when no stall holds bytes back, and false if the connection ends first.
+func (p *Proxy) waitOpen(c *conn) bool {
 	for {
 		p.mu.Lock()
 		open, stalled := p.open, p.stalled
@@ -200,13 +202,13 @@ func (p *Proxy) gate(l *link) bool {
 		}
 		select {
 		case <-open:
-		case <-l.done:
+		case <-c.done:
 			return false
 		}
 	}
 }
 
-func (p *Proxy) pause() time.Duration {
+func (p *Proxy) replyDelay() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.delay

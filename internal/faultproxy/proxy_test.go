@@ -20,25 +20,25 @@ import (
 	"github.com/chimejobs/chime/internal/redistest"
 )
 
-// once is a client that tells every failure instead of trying again.
-var once = redis.Options{MaxRetries: -1, ContextTimeoutEnabled: true}
+// noRetries are client options without retries: every failure is returned.
+var noRetries = redis.Options{MaxRetries: -1, ContextTimeoutEnabled: true}
 
-// setup is a server, a proxy in front of it, a client of each. The client of the proxy uses one connection.
+// setup returns a proxy, its client, which uses one connection, and a client connected directly to the server.
 func setup(t *testing.T) (*Proxy, *redis.Client, *redis.Client) {
 	server := redistest.Start(t, redistest.Options{})
 	proxy := Start(t, server.Addr())
-	o := once
+	o := noRetries
 	o.Addr, o.PoolSize = proxy.Addr(), 1
 	return proxy, server.Client(&o), server.Client(nil)
 }
 
-const incr = "-- count.lua: one more.\nreturn redis.call('INCR', KEYS[1])\n"
+const incr = "-- count.lua: add one.\nreturn redis.call('INCR', KEYS[1])\n"
 
-func TestALostReplyBelongsToACallThatWasExecuted(t *testing.T) {
+func TestACommandWhoseReplyIsLostWasExecuted(t *testing.T) {
 	proxy, client, direct := setup(t)
 	lost := proxy.LoseReply(Named("incr"))
 	if err := client.Incr(t.Context(), "n").Err(); err == nil {
-		t.Fatal("the caller heard no error of a lost reply")
+		t.Fatal("the caller got no error for a lost reply")
 	}
 	await(t, lost)
 	want(t, "the counter after the lost reply", direct.Get(t.Context(), "n").Val(), "1")
@@ -48,13 +48,13 @@ func TestALostReplyBelongsToACallThatWasExecuted(t *testing.T) {
 	}
 }
 
-func TestAClientThatTriesAgainRunsItTwice(t *testing.T) {
+func TestAClientThatRetriesExecutesTheCommandTwice(t *testing.T) {
 	proxy, _, direct := setup(t)
 	retrying := redis.NewClient(&redis.Options{Addr: proxy.Addr()})
 	defer retrying.Close()
 	proxy.LoseReply(Named("incr"))
 	if got, err := retrying.Incr(t.Context(), "n").Result(); err != nil || got != 2 {
-		t.Fatalf("INCR = %d, %v, want 2: sent again below the caller", got, err)
+		t.Fatalf("INCR = %d, %v, want 2: the client sent it again", got, err)
 	}
 	want(t, "the counter", direct.Get(t.Context(), "n").Val(), "2")
 }
@@ -82,7 +82,7 @@ func TestAPipelineLosesAllItsReplies(t *testing.T) {
 	}
 }
 
-func TestAScriptIsKnownByItsTitleAndNoscriptIsNoExecution(t *testing.T) {
+func TestAScriptIsMatchedByItsTitleAndNoscriptUsesUpNoRule(t *testing.T) {
 	proxy, client, direct := setup(t)
 	script := redis.NewScript(incr)
 	lost := proxy.LoseReply(proxy.Script("count"))
@@ -105,7 +105,7 @@ func TestAScriptIsKnownByItsTitleAndNoscriptIsNoExecution(t *testing.T) {
 		t.Fatalf("EVALSHA of a flushed script: %v, want NOSCRIPT to pass", err)
 	}
 	if err := script.Eval(t.Context(), client, []string{"n"}).Err(); err == nil {
-		t.Fatal("the rule did not wait for the call that executes")
+		t.Fatal("the rule did not wait for the call that was executed")
 	}
 	await(t, lost)
 	want(t, "after the second EVAL", direct.Get(t.Context(), "n").Val(), "3")
@@ -115,7 +115,7 @@ func TestALostRequestIsNeverExecuted(t *testing.T) {
 	proxy, client, direct := setup(t)
 	lost := proxy.LoseRequest(Contains("n"))
 	if err := client.Incr(t.Context(), "n").Err(); err == nil {
-		t.Fatal("the caller heard no error of a lost request")
+		t.Fatal("the caller got no error for a lost request")
 	}
 	await(t, lost)
 	if n := direct.Exists(t.Context(), "n").Val(); n != 0 {
@@ -123,7 +123,7 @@ func TestALostRequestIsNeverExecuted(t *testing.T) {
 	}
 }
 
-func TestNthStrikesTheNth(t *testing.T) {
+func TestNthAppliesToTheNthCommandOnly(t *testing.T) {
 	proxy, client, _ := setup(t)
 	proxy.LoseReply(Nth(3, Named("incr")))
 	for i := 1; i <= 5; i++ {
@@ -133,7 +133,7 @@ func TestNthStrikesTheNth(t *testing.T) {
 	}
 }
 
-func TestLoseRepliesGoesOnUntilItsEnd(t *testing.T) {
+func TestLoseRepliesAppliesUntilItsEndIsCalled(t *testing.T) {
 	proxy, client, direct := setup(t)
 	end := proxy.LoseReplies(Named("incr"))
 	for range 3 {
@@ -146,12 +146,12 @@ func TestLoseRepliesGoesOnUntilItsEnd(t *testing.T) {
 	want(t, "the counter", direct.Get(t.Context(), "n").Val(), "4")
 }
 
-func TestARuleOutlivesAConnectionThatEndsOtherwise(t *testing.T) {
+func TestARuleStaysWhenAConnectionEndsForAnotherReason(t *testing.T) {
 	proxy, client, direct := setup(t)
 	lost := proxy.LoseReply(Named("blpop"))
 	ended := make(chan error, 1)
 	go func() { ended <- client.BLPop(t.Context(), 0, "list").Err() }()
-	blocked(t, direct)
+	awaitBlocked(t, direct)
 	proxy.Cut()
 	if err := <-ended; err == nil {
 		t.Fatal("a cut connection was answered")
@@ -163,11 +163,11 @@ func TestARuleOutlivesAConnectionThatEndsOtherwise(t *testing.T) {
 	await(t, lost)
 }
 
-func TestCutEndsConnectionsAndTakesNewOnes(t *testing.T) {
+func TestCutEndsConnectionsAndAcceptsNewOnes(t *testing.T) {
 	proxy, client, _ := setup(t)
 	must(t, client.Ping(t.Context()).Err())
 	proxy.Cut()
-	must(t, client.Ping(t.Context()).Err()) // the pool has noticed
+	must(t, client.Ping(t.Context()).Err()) // the pool has replaced the connection
 	if c := proxy.Counts(); c.Cut != 1 || c.Connections != 2 {
 		t.Fatalf("counts %+v, want 1 cut of 2 connections", c)
 	}
@@ -179,7 +179,7 @@ func TestRefuseEndsNewConnectionsOnly(t *testing.T) {
 	proxy.Refuse(true)
 	must(t, client.Ping(t.Context()).Err())
 	conn, err := net.Dial("tcp", proxy.Addr())
-	if err == nil { // else it was ended before it had begun
+	if err == nil { // otherwise it was ended before Dial returned
 		defer conn.Close()
 		must(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
 		_, err = conn.Read(make([]byte, 1))
@@ -193,7 +193,7 @@ func TestRefuseEndsNewConnectionsOnly(t *testing.T) {
 	}
 }
 
-func TestStallKeepsEverythingBackAndResumeDelivers(t *testing.T) {
+func TestStallHoldsAllBytesBackAndResumeForwardsThem(t *testing.T) {
 	proxy, client, direct := setup(t)
 	must(t, client.Ping(t.Context()).Err())
 	proxy.Stall()
@@ -209,10 +209,10 @@ func TestStallKeepsEverythingBackAndResumeDelivers(t *testing.T) {
 	go func() { answer <- client.Ping(t.Context()).Err() }()
 	proxy.Resume()
 	must(t, <-answer)
-	until(t, "what was kept back arrives", func() bool { return direct.Get(t.Context(), "k").Val() == "v" })
+	until(t, "the bytes held back arrive", func() bool { return direct.Get(t.Context(), "k").Val() == "v" })
 }
 
-func TestDelayIsPaidOnceAPipeline(t *testing.T) {
+func TestAPipelineIsDelayedOnce(t *testing.T) {
 	proxy, client, _ := setup(t)
 	must(t, client.Ping(t.Context()).Err())
 	proxy.Delay(100 * time.Millisecond)
@@ -228,20 +228,20 @@ func TestDelayIsPaidOnceAPipeline(t *testing.T) {
 	}
 }
 
-func TestPublishedMessagesPass(t *testing.T) {
+func TestPublishedMessagesAreForwarded(t *testing.T) {
 	proxy, client, direct := setup(t)
 	for _, protocol := range []int{2, 3} {
-		o := once
+		o := noRetries
 		o.Addr, o.Protocol = proxy.Addr(), protocol
-		listener := redis.NewClient(&o)
-		defer listener.Close()
-		subscription := listener.Subscribe(t.Context(), "news")
+		subscriber := redis.NewClient(&o)
+		defer subscriber.Close()
+		subscription := subscriber.Subscribe(t.Context(), "channel")
 		defer subscription.Close()
 		if _, err := subscription.Receive(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 10 {
-			direct.Publish(t.Context(), "news", i)
+			direct.Publish(t.Context(), "channel", i)
 		}
 		for i := range 10 {
 			m, err := subscription.ReceiveMessage(t.Context())
@@ -252,7 +252,7 @@ func TestPublishedMessagesPass(t *testing.T) {
 	must(t, client.Ping(t.Context()).Err())
 }
 
-func TestEveryKindOfReplyPassesUnchanged(t *testing.T) {
+func TestEveryKindOfReplyIsReadUnchanged(t *testing.T) {
 	replies := []string{
 		"+OK\r\n", "-ERR no\r\n", ":12\r\n", "$3\r\na\nb\r\n", "$-1\r\n", "$0\r\n\r\n", "*0\r\n", "*-1\r\n", "_\r\n", "#t\r\n", ",1.5\r\n",
 		"(123\r\n", "=5\r\ntxt:a\r\n", "!2\r\nno\r\n", "*2\r\n*1\r\n:1\r\n$1\r\na\r\n", "%1\r\n+k\r\n*1\r\n:1\r\n", "~1\r\n:1\r\n",
@@ -270,7 +270,7 @@ func TestEveryKindOfReplyPassesUnchanged(t *testing.T) {
 	}
 }
 
-func TestWhatAPersonTypesPasses(t *testing.T) {
+func TestInlineCommandsAreForwarded(t *testing.T) {
 	proxy, _, _ := setup(t)
 	conn := dial(t, proxy)
 	fmt.Fprint(conn, "\r\nSET k v\r\nGET k\r\n")
@@ -316,8 +316,8 @@ func dial(t *testing.T, p *Proxy) *bufio.ReadWriter {
 	return bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn))
 }
 
-// blocked returns when a client waits in a blocking command.
-func blocked(t *testing.T, direct *redis.Client) {
+// awaitBlocked returns when a client waits in a blocking command.
+func awaitBlocked(t *testing.T, direct *redis.Client) {
 	t.Helper()
 	until(t, "a client blocks", func() bool {
 		return strings.Contains(direct.Info(t.Context(), "clients").Val(), "blocked_clients:1")
@@ -333,12 +333,12 @@ func until(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-func await(t *testing.T, struck <-chan struct{}) {
+func await(t *testing.T, applied <-chan struct{}) {
 	t.Helper()
 	select {
-	case <-struck:
+	case <-applied:
 	case <-time.After(10 * time.Second):
-		t.Fatal("the rule did not strike within 10 s")
+		t.Fatal("the rule did not apply within 10 s")
 	}
 }
 

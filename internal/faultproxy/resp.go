@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// A Command is what a client asks: the name, then its arguments.
+// A Command is a Redis command: its name and its arguments.
 type Command [][]byte
 
-// Name is the command's name as the client wrote it.
+// Name returns the command's name as the client wrote it.
 func (c Command) Name() string {
 	if len(c) == 0 {
 		return ""
@@ -19,8 +19,7 @@ func (c Command) Name() string {
 	return string(c[0])
 }
 
-// readBatch reads what a client has sent at once: commands until nothing more is at hand. It returns the bytes as they were,
-// too.
+// readBatch reads commands until nothing more is buffered. It returns their bytes, unchanged, and the commands.
 func readBatch(in *bufio.Reader) ([]byte, []Command, error) {
 	var raw bytes.Buffer
 	var commands []Command
@@ -44,11 +43,11 @@ func readCommand(in *bufio.Reader, raw *bytes.Buffer) (Command, error) {
 		return nil, err
 	}
 	if len(line) == 0 || line[0] != '*' {
-		return bytes.Fields(bytes.Clone(line)), nil // as a person types it
+		return bytes.Fields(bytes.Clone(line)), nil // an inline command, as typed in a telnet session
 	}
 	n, err := strconv.Atoi(string(line[1:]))
 	if err != nil {
-		return nil, fmt.Errorf("faultproxy: command of %q parts", line)
+		return nil, fmt.Errorf("faultproxy: a command begins with %q, want * and a number", line)
 	}
 	c := make(Command, 0, max(n, 0))
 	for range n {
@@ -56,7 +55,7 @@ func readCommand(in *bufio.Reader, raw *bytes.Buffer) (Command, error) {
 			return nil, err
 		}
 		if len(line) == 0 || line[0] != '$' {
-			return nil, fmt.Errorf("faultproxy: part of a command begins with %q, want $", line)
+			return nil, fmt.Errorf("faultproxy: an argument begins with %q, want $", line)
 		}
 		part, err := readBytes(in, raw, line[1:])
 		if err != nil {
@@ -67,17 +66,17 @@ func readCommand(in *bufio.Reader, raw *bytes.Buffer) (Command, error) {
 	return c, nil
 }
 
-// readReply reads one reply of the server, or one push message, and returns its bytes. It knows RESP2 and RESP3.
+// readReply reads one reply or push message of RESP2 or RESP3, and returns its bytes.
 func readReply(in *bufio.Reader) ([]byte, error) {
 	var raw bytes.Buffer
-	// left is how many values are still to read: aggregates add theirs.
+	// left is the number of values still to read. An aggregate adds its elements.
 	for left := 1; left > 0; left-- {
 		line, err := readLine(in, &raw)
 		if err != nil {
 			return nil, err
 		}
 		if len(line) == 0 {
-			return nil, fmt.Errorf("faultproxy: empty line in place of a reply")
+			return nil, fmt.Errorf("faultproxy: an empty line, want a reply")
 		}
 		switch line[0] {
 		case '+', '-', ':', '_', '#', ',', '(':
@@ -88,23 +87,23 @@ func readReply(in *bufio.Reader) ([]byte, error) {
 		case '*', '~', '>', '%', '|':
 			n, err := strconv.Atoi(string(line[1:]))
 			if err != nil {
-				return nil, fmt.Errorf("faultproxy: reply %q", line)
+				return nil, fmt.Errorf("faultproxy: unknown reply %q", line)
 			}
 			switch line[0] {
 			case '%':
 				n *= 2
-			case '|': // attributes stand before the value that they belong to
+			case '|': // attributes come before the value that they belong to
 				n = 2*n + 1
 			}
 			left += max(n, 0)
 		default:
-			return nil, fmt.Errorf("faultproxy: reply %q", line)
+			return nil, fmt.Errorf("faultproxy: unknown reply %q", line)
 		}
 	}
 	return raw.Bytes(), nil
 }
 
-// readLine reads a line into raw and returns it without its end.
+// readLine reads a line into raw and returns it without its line end.
 func readLine(in *bufio.Reader, raw *bytes.Buffer) ([]byte, error) {
 	line, err := in.ReadBytes('\n')
 	if err != nil {
@@ -114,11 +113,11 @@ func readLine(in *bufio.Reader, raw *bytes.Buffer) ([]byte, error) {
 	return bytes.TrimRight(line, "\r\n"), nil
 }
 
-// readBytes reads a string of the given length and its line end into raw; a negative length is null and has neither.
+// readBytes reads a string of the given length and its line end into raw. A negative length means null, which has neither.
 func readBytes(in *bufio.Reader, raw *bytes.Buffer, length []byte) ([]byte, error) {
 	n, err := strconv.Atoi(string(length))
 	if err != nil {
-		return nil, fmt.Errorf("faultproxy: string of length %q", length)
+		return nil, fmt.Errorf("faultproxy: bad string length %q", length)
 	}
 	if n < 0 {
 		return nil, nil

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// A Match picks commands. It is called for each command of each connection in the order of arrival, one at a time.
+// A Match selects commands. It is called for each command of each connection in the order of arrival, one at a time.
 type Match func(Command) bool
 
-// Any picks every command.
+// Any matches every command.
 func Any(Command) bool { return true }
 
-// Named picks a command by its name, in any case.
+// Named matches a command by its name, in any case.
 func Named(name string) Match {
 	return func(c Command) bool { return strings.EqualFold(c.Name(), name) }
 }
 
-// Contains picks a command of which an argument contains text.
+// Contains matches a command with an argument that contains text.
 func Contains(text string) Match {
 	return func(c Command) bool {
 		for _, argument := range c[min(1, len(c)):] {
@@ -31,7 +31,7 @@ func Contains(text string) Match {
 	}
 }
 
-// All picks what every one of matches picks.
+// All matches a command that every one of matches selects.
 func All(matches ...Match) Match {
 	return func(c Command) bool {
 		for _, match := range matches {
@@ -43,7 +43,7 @@ func All(matches ...Match) Match {
 	}
 }
 
-// Nth passes over the first n-1 commands that match picks; a rule for one command then strikes the nth.
+// Nth ignores the first n-1 commands that match selects, so that a rule for one command applies to the nth.
 func Nth(n int, match Match) Match {
 	return func(c Command) bool {
 		if !match(c) {
@@ -54,8 +54,8 @@ func Nth(n int, match Match) Match {
 	}
 }
 
-// Script picks the calls of a script by the name on its title page, `-- name.lua: …`. The proxy knows a script from the
-// first EVAL or SCRIPT LOAD that it passed on, so the server must have learned it through the proxy, or call Learn.
+// Script matches the calls of a script by the name on its title page, `-- name.lua: …`. The proxy knows a script after the
+// first EVAL or SCRIPT LOAD that it forwarded. If the server knows the script from elsewhere, call Learn.
 func (p *Proxy) Script(name string) Match {
 	return func(c Command) bool {
 		if len(c) < 2 {
@@ -73,7 +73,7 @@ func (p *Proxy) Script(name string) Match {
 	}
 }
 
-// Learn tells the text of a script that the server knows from elsewhere.
+// Learn gives the proxy the text of a script that the server knows from elsewhere.
 func (p *Proxy) Learn(text string) {
 	name := titleOf(text)
 	if name == "" {
@@ -85,6 +85,7 @@ func (p *Proxy) Learn(text string) {
 	p.scripts[hex.EncodeToString(sum[:])] = name
 }
 
+// titleOf returns the name on the title page of a script, or "".
 func titleOf(text string) string {
 	first, _, _ := strings.Cut(text, "\n")
 	name, _, found := strings.Cut(strings.TrimPrefix(first, "-- "), ".lua:")
@@ -94,38 +95,38 @@ func titleOf(text string) string {
 	return name
 }
 
-// LoseReply lets the next command that match picks reach the server and be executed, then loses its reply, with those to
-// the whole pipeline it came in, and ends the connection. A script that the server did not know has executed nothing: that
-// reply passes, and the rule waits for the next one. The channel is closed when the reply has been lost.
+// LoseReply forwards the next command that match selects, so that the server executes it. Then it drops the replies to the
+// whole pipeline of that command and ends the connection. A NOSCRIPT reply means that nothing was executed: it is forwarded,
+// and the rule waits for the next command. The channel is closed when the reply has been lost.
 func (p *Proxy) LoseReply(match Match) <-chan struct{} { return p.add(&rule{match: match, once: true}) }
 
-// LoseReplies does what LoseReply does, to every command that match picks, until end is called.
+// LoseReplies does the same as LoseReply to every command that match selects, until end is called.
 func (p *Proxy) LoseReplies(match Match) (end func()) {
 	r := &rule{match: match}
 	p.add(r)
 	return func() { p.remove(r) }
 }
 
-// LoseRequest ends the connection in place of passing on the next command that match picks, and what came with it in one
-// pipeline: the server never hears of it. The channel is closed when that has happened.
+// LoseRequest ends the connection instead of forwarding the next command that match selects. The server receives neither that
+// command nor the rest of its pipeline. The channel is closed when that has happened.
 func (p *Proxy) LoseRequest(match Match) <-chan struct{} {
 	return p.add(&rule{match: match, once: true, before: true})
 }
 
-// A rule is what befalls the commands it matches.
+// A rule is a fault for the commands that it matches.
 type rule struct {
-	match  Match
-	once   bool
-	before bool          // the server never hears of it
-	struck chan struct{} // closed the first time
+	match   Match
+	once    bool
+	before  bool          // the command is lost before it reaches the server
+	applied chan struct{} // closed when the rule has applied for the first time
 }
 
 func (p *Proxy) add(r *rule) <-chan struct{} {
-	r.struck = make(chan struct{})
+	r.applied = make(chan struct{})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rules = append(slices.Clone(p.rules), r)
-	return r.struck
+	return r.applied
 }
 
 func (p *Proxy) remove(r *rule) {
@@ -143,13 +144,13 @@ func (p *Proxy) drop(r *rule) {
 	}
 }
 
-// ruleFor returns the first rule that picks a command of the batch, and which command that is. One that strikes once is
-// taken off the list: where it strikes nothing after all, the caller puts it back with rearm.
+// ruleFor returns the first rule that matches a command of the batch, and the index of that command. It removes a rule that
+// applies once from the list. If the rule does not apply after all, the caller puts it back with rearm.
 func (p *Proxy) ruleFor(batch []Command) (*rule, int) {
 	p.matching.Lock()
 	defer p.matching.Unlock()
 	p.mu.Lock()
-	rules := p.rules // replaced, not changed, by whoever adds or removes one
+	rules := p.rules // add and remove replace the slice and do not change it
 	p.mu.Unlock()
 	for i, c := range batch {
 		for _, r := range rules {
@@ -161,7 +162,7 @@ func (p *Proxy) ruleFor(batch []Command) (*rule, int) {
 	return nil, 0
 }
 
-// claim is false for a rule that has gone meanwhile, and takes one that strikes once off the list.
+// claim returns false if the rule has been removed meanwhile. It removes a rule that applies once.
 func (p *Proxy) claim(r *rule) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,6 +177,7 @@ func (p *Proxy) claim(r *rule) bool {
 	return false
 }
 
+// rearm puts back a rule that applies once and has not applied.
 func (p *Proxy) rearm(r *rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,12 +186,13 @@ func (p *Proxy) rearm(r *rule) {
 	}
 }
 
-func (p *Proxy) strike(r *rule) {
+// markApplied closes the rule's channel.
+func (p *Proxy) markApplied(r *rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
-	case <-r.struck:
+	case <-r.applied:
 	default:
-		close(r.struck)
+		close(r.applied)
 	}
 }

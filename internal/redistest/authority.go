@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// An authority signs one server's certificate; both live as long as the test.
+// An authority is a certificate authority for one test. It has signed the certificate of one server.
 type authority struct {
 	pool      *x509.CertPool
-	cert, key string // files
+	cert, key string // paths of the server's files
 }
 
 func newAuthority(t testing.TB, dir string) *authority {
@@ -54,8 +54,9 @@ func newAuthority(t testing.TB, dir string) *authority {
 	return a
 }
 
+// config returns the lines of redis.conf for the certificate.
 func (a *authority) config() string {
-	// A server insists on a list of authorities even when it asks no client for a certificate.
+	// A server needs a CA file even if it asks clients for no certificate.
 	return fmt.Sprintf("tls-cert-file %s\ntls-key-file %s\ntls-ca-cert-file %s", a.cert, a.key, a.cert)
 }
 

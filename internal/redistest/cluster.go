@@ -14,13 +14,13 @@ import (
 
 const slots = 16384
 
-// A Cluster is a few masters that share the slots of a Redis Cluster evenly, without replicas.
+// A Cluster is a Redis Cluster of masters without replicas. Each master has an equal share of the slots.
 type Cluster struct {
 	Nodes []*Server
 	t     testing.TB
 }
 
-// StartCluster runs a cluster of so many masters and returns when every one of them knows where every slot is.
+// StartCluster starts a cluster and returns when every master knows the whole cluster.
 func StartCluster(t testing.TB, masters int, options Options) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t}
@@ -32,7 +32,7 @@ func StartCluster(t testing.TB, masters int, options Options) *Cluster {
 		}, options.Config...)
 		c.Nodes = append(c.Nodes, Start(t, node))
 	}
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	ctx, stop := context.WithTimeout(t.Context(), timeout)
 	defer stop()
 	for i, node := range c.Nodes {
 		client := node.Client(nil)
@@ -46,7 +46,7 @@ func StartCluster(t testing.TB, masters int, options Options) *Cluster {
 	return c
 }
 
-// Client returns a new client of the cluster, closed when the test ends.
+// Client returns a new client of the cluster, which is closed when the test ends.
 func (c *Cluster) Client() *redis.ClusterClient {
 	addrs := make([]string, len(c.Nodes))
 	for i, node := range c.Nodes {
@@ -57,11 +57,11 @@ func (c *Cluster) Client() *redis.ClusterClient {
 	return client
 }
 
-// await returns when the nodes agree: gossip takes a second or two.
+// await returns when all nodes agree. The cluster's gossip takes a second or two.
 func (c *Cluster) await(ctx context.Context) {
 	c.t.Helper()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
 	for _, node := range c.Nodes {
 		client := node.Client(nil)
 		for {
@@ -70,9 +70,9 @@ func (c *Cluster) await(ctx context.Context) {
 				break
 			}
 			select {
-			case <-again.C:
+			case <-ticker.C:
 			case <-ctx.Done():
-				c.t.Fatalf("redistest: the node at %s is no part of the cluster after %v: %v\n%s", node.Addr(), patience, err, info)
+				c.t.Fatalf("redistest: the node at %s is not part of the cluster after %v: %v\n%s", node.Addr(), timeout, err, info)
 			}
 		}
 	}

@@ -2,5 +2,5 @@ package redistest
 
 import "syscall"
 
-// endWithParent has the kernel kill the child when the test dies without cleaning up, by a timeout or a panic.
+// endWithParent makes the kernel kill the child if the test process ends without cleanup, after a timeout or a panic.
 func endWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

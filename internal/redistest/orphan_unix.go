@@ -4,5 +4,5 @@ package redistest
 
 import "syscall"
 
-// endWithParent: these systems cannot tie a child's life to its parent's.
+// endWithParent does nothing: these systems cannot end a child together with its parent.
 func endWithParent() *syscall.SysProcAttr { return nil }

@@ -1,11 +1,10 @@
 //go:build unix
 
-// Package redistest gives a test a real redis-server of its own: a child process on a free port of the loopback interface,
-// in a temporary directory, gone when the test ends. It never talks to a server that it has not started, and it signals
-// none but its own children, by their process IDs.
+// Package redistest starts a real redis-server for a test: a child process on a free port of the loopback interface, in a
+// temporary directory. It ends with the test. The package connects to and signals only servers that it has started.
 //
-// A machine without redis-server fails the test and says what to install: a suite that skips what it cannot run is green
-// for the wrong reason.
+// If redis-server is not installed, the test fails and says what to install. It is not skipped, so that a passing suite means
+// that everything has run.
 package redistest
 
 import (
@@ -29,20 +28,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// patience is how long a server may take to start, load its files or stop before the test fails.
-const patience = 20 * time.Second
+// timeout is how long a server may take to start, to load its files or to stop before the test fails.
+const timeout = 20 * time.Second
 
-// Options describe a server; the zero value is one that keeps everything in memory and lets everybody in.
+// Options configure a server. The zero value is a server that keeps everything in memory and needs no password.
 type Options struct {
-	AppendOnly bool     // every write goes to disk, fsync each second: a killed server comes back with its data
-	MaxMemory  string   // such as "4mb"; writes beyond it are refused. Empty: no limit
-	TLS        bool     // TLS only, with a certificate for 127.0.0.1 signed by Server.CA
-	Users      []string // ACL rules, one user each: "worker on >secret ~chime:* …"
+	AppendOnly bool     // append-only file, with an fsync each second: a killed server comes back with its data
+	MaxMemory  string   // such as "4mb"; writes beyond it fail. Empty: no limit
+	TLS        bool     // TLS only, with a certificate for 127.0.0.1; see Server.TLSConfig
+	Users      []string // ACL rules of one user each: "worker on >secret ~chime:* …"
 	Config     []string // further lines of redis.conf
 }
 
-// A Server is one redis-server child. Its methods fail the test when the server does not do as told; they are for the
-// test's own goroutine.
+// A Server is one redis-server process. If a method fails, it fails the test. The methods are for the test's own goroutine.
 type Server struct {
 	t       testing.TB
 	options Options
@@ -52,7 +50,7 @@ type Server struct {
 	process *process // nil while it is down
 }
 
-// Start runs a server and returns when it answers.
+// Start starts a server and returns when it answers.
 func Start(t testing.TB, options Options) *Server {
 	t.Helper()
 	s := &Server{t: t, options: options, dir: t.TempDir()}
@@ -64,7 +62,7 @@ func Start(t testing.TB, options Options) *Server {
 			s.process.end(syscall.SIGKILL)
 		}
 	})
-	// Between finding a free port and the server's taking it somebody else may; then another one will do.
+	// Another program may take the free port before the server does. Then try another port.
 	var err error
 	for range 5 {
 		s.port = freePort(t)
@@ -78,10 +76,10 @@ func Start(t testing.TB, options Options) *Server {
 	return s
 }
 
-// Addr is where it listens, host and port. It stays the same over restarts.
+// Addr returns the address (host:port) of the server. Restarts do not change it.
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// PID is the process ID of the child; 0 while it is down.
+// PID returns the process ID of the server, or 0 while it is down.
 func (s *Server) PID() int {
 	if s.process == nil {
 		return 0
@@ -89,10 +87,10 @@ func (s *Server) PID() int {
 	return s.process.cmd.Process.Pid
 }
 
-// Dir is where the server keeps its files. They may be cut, copied or removed while it is down.
+// Dir returns the directory of the server's files. A test may change them while the server is down.
 func (s *Server) Dir() string { return s.dir }
 
-// TLSConfig trusts the server's certificate and checks its name; nil for a server without TLS.
+// TLSConfig returns a configuration that trusts the server's certificate and checks its name. It is nil without TLS.
 func (s *Server) TLSConfig() *tls.Config {
 	if s.auth == nil {
 		return nil
@@ -100,8 +98,8 @@ func (s *Server) TLSConfig() *tls.Config {
 	return &tls.Config{RootCAs: s.auth.pool, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
 }
 
-// Client returns a new client, closed when the test ends. Set what it should do differently in options; address and TLS are
-// filled in where they are missing. Nil is the client's defaults.
+// Client returns a new client, which is closed when the test ends. Address and TLS are filled in if options do not set them. Nil
+// options mean the client's defaults.
 func (s *Server) Client(options *redis.Options) *redis.Client {
 	o := redis.Options{}
 	if options != nil {
@@ -116,13 +114,13 @@ func (s *Server) Client(options *redis.Options) *redis.Client {
 	return client
 }
 
-// Stop ends the server in good order: it saves what it is configured to save.
+// Stop stops the server with SIGTERM, so that it saves what it is configured to save.
 func (s *Server) Stop() { s.t.Helper(); s.down(syscall.SIGTERM) }
 
-// Kill is kill -9: nothing is saved that is not on disk already.
+// Kill stops the server with SIGKILL. What is not on disk yet is lost.
 func (s *Server) Kill() { s.t.Helper(); s.down(syscall.SIGKILL) }
 
-// Up starts a server that is down again, with the files that it left, and returns when it has loaded them.
+// Up starts a stopped server again with its files, and returns when it has loaded them.
 func (s *Server) Up() {
 	s.t.Helper()
 	if s.process != nil {
@@ -133,11 +131,11 @@ func (s *Server) Up() {
 	}
 }
 
-// UpEmpty is Up after the loss of all files.
+// UpEmpty removes the server's files and starts it again.
 func (s *Server) UpEmpty() {
 	s.t.Helper()
 	if s.process != nil {
-		s.t.Fatalf("redistest: the server at %s is up: stop it before its files go", s.Addr())
+		s.t.Fatalf("redistest: the server at %s is up: stop it before removing its files", s.Addr())
 	}
 	for _, name := range []string{"dump.rdb", "appendonlydir", "nodes.conf"} {
 		if err := os.RemoveAll(filepath.Join(s.dir, name)); err != nil {
@@ -147,10 +145,10 @@ func (s *Server) UpEmpty() {
 	s.Up()
 }
 
-// Freeze stops the process where it is (SIGSTOP): connections stay open and nothing answers. Thaw lets it go on.
+// Freeze stops the process with SIGSTOP: connections stay open, and the server does not answer. Thaw ends it.
 func (s *Server) Freeze() { s.t.Helper(); s.signal(syscall.SIGSTOP) }
 
-// Thaw ends a Freeze.
+// Thaw continues a frozen server with SIGCONT.
 func (s *Server) Thaw() { s.t.Helper(); s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) {
@@ -163,6 +161,7 @@ func (s *Server) signal(sig syscall.Signal) {
 	}
 }
 
+// down stops the server with a signal.
 func (s *Server) down(sig syscall.Signal) {
 	s.t.Helper()
 	if s.process == nil {
@@ -171,14 +170,15 @@ func (s *Server) down(sig syscall.Signal) {
 	p := s.process
 	s.process = nil
 	if !p.end(sig) {
-		s.t.Fatalf("redistest: the server at %s did not stop within %v of %v; its log:\n%s", s.Addr(), patience, sig, p.log())
+		s.t.Fatalf("redistest: the server at %s did not stop within %v of %v; its log:\n%s", s.Addr(), timeout, sig, p.log())
 	}
 }
 
-var errPortTaken = errors.New("redistest: the port was taken meanwhile")
+var errPortTaken = errors.New("redistest: another program took the port")
 
+// start starts the server process and waits until it answers.
 func (s *Server) start() error {
-	program, err := find()
+	program, err := findServer()
 	if err != nil {
 		return err
 	}
@@ -197,9 +197,9 @@ func (s *Server) start() error {
 			return errPortTaken
 		}
 		return fmt.Errorf("redistest: %s ended before it was ready; its log:\n%s", program, p.log())
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		p.end(syscall.SIGKILL)
-		return fmt.Errorf("redistest: %s was not ready after %v; its log:\n%s", program, patience, p.log())
+		return fmt.Errorf("redistest: %s was not ready after %v; its log:\n%s", program, timeout, p.log())
 	}
 	if err := s.ping(); err != nil {
 		p.end(syscall.SIGKILL)
@@ -227,9 +227,9 @@ func (s *Server) config() []string {
 	return slices.Concat(lines, s.options.Config)
 }
 
-// ping waits for one answer of any kind: a server that wants a password answers too.
+// ping waits for an answer to PING. An error answer of a server that wants a password counts.
 func (s *Server) ping() error {
-	dialer := &net.Dialer{Timeout: patience}
+	dialer := &net.Dialer{Timeout: timeout}
 	var conn net.Conn
 	var err error
 	if s.options.TLS {
@@ -241,7 +241,7 @@ func (s *Server) ping() error {
 		return err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
@@ -249,13 +249,13 @@ func (s *Server) ping() error {
 	}
 	answer, err := bufio.NewReader(conn).ReadString('\n')
 	if err == nil && !strings.HasPrefix(answer, "+PONG") && !strings.HasPrefix(answer, "-NOAUTH") && !strings.HasPrefix(answer, "-NOPERM") {
-		err = fmt.Errorf("PING was answered by %q", answer)
+		err = fmt.Errorf("the answer to PING is %q", answer)
 	}
 	return err
 }
 
-// find returns the server's program. Valkey runs the same scripts and is what some systems have.
-func find() (string, error) {
+// findServer returns the path of redis-server, or of valkey-server, which some systems have instead.
+func findServer() (string, error) {
 	for _, name := range []string{"redis-server", "valkey-server"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
@@ -274,14 +274,14 @@ func freePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// A process is a running child and what it says.
+// A process is a running server process and its log.
 type process struct {
 	cmd   *exec.Cmd
-	ready chan struct{} // closed when it says that it accepts connections
-	ended chan struct{} // closed when it is gone and reaped
+	ready chan struct{} // closed when it logs that it accepts connections
+	ended chan struct{} // closed when it has ended and been waited for
 
 	mu    sync.Mutex
-	lines []string // the last ones it logged
+	lines []string // the last 100 lines of the log
 }
 
 func launch(cmd *exec.Cmd) (*process, error) {
@@ -299,7 +299,7 @@ func launch(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// follow reads the log to its end, which is the end of the process, and reaps it.
+// follow reads the log until the process ends, and waits for the process.
 func (p *process) follow(out io.Reader) {
 	ready := false
 	for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -311,14 +311,14 @@ func (p *process) follow(out io.Reader) {
 			close(p.ready)
 		}
 	}
-	_ = p.cmd.Wait() // how it ended is its signal's doing
+	_ = p.cmd.Wait() // the signal decides how it ended
 	close(p.ended)
 }
 
-// end signals the process and waits until it is gone; one that does not go in time is killed, and false returned.
+// end signals the process and waits until it has ended. If that takes too long, it kills the process and returns false.
 func (p *process) end(sig syscall.Signal) bool {
-	_ = p.cmd.Process.Signal(sig) // one that is gone already is what we want
-	timer := time.NewTimer(patience)
+	_ = p.cmd.Process.Signal(sig) // an error means that it has ended already
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-p.ended:

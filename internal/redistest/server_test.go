@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-func TestAServerAnswersAndIsGoneAfterTheTest(t *testing.T) {
+func TestAServerAnswersAndEndsWithItsTest(t *testing.T) {
 	var pid int
 	t.Run("inner", func(t *testing.T) {
 		s := Start(t, Options{})
@@ -29,17 +29,17 @@ func TestAServerAnswersAndIsGoneAfterTheTest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := process.Signal(syscall.Signal(0)); err == nil {
-		t.Fatalf("the server's process %d is still there after its test", pid)
+		t.Fatalf("the server's process %d still exists after its test", pid)
 	}
 }
 
-func TestAppendOnlyOutlivesKillAndUpEmptyForgets(t *testing.T) {
+func TestAppendOnlyDataSurvivesAKillAndUpEmptyRemovesIt(t *testing.T) {
 	s := Start(t, Options{AppendOnly: true})
 	client := s.Client(nil)
 	set(t, client, "k", "v")
 	addr := s.Addr()
 	s.Kill()
-	if err := client.Ping(short(t)).Err(); err == nil {
+	if err := client.Ping(shortContext(t)).Err(); err == nil {
 		t.Fatal("a killed server answers")
 	}
 	s.Up()
@@ -52,11 +52,11 @@ func TestAppendOnlyOutlivesKillAndUpEmptyForgets(t *testing.T) {
 	s.Stop()
 	s.UpEmpty()
 	if err := client.Get(t.Context(), "k").Err(); !errors.Is(err, redis.Nil) {
-		t.Fatalf("after the loss of its files GET k gives %v, want nothing there", err)
+		t.Fatalf("without its files GET k returns %v, want redis.Nil", err)
 	}
 }
 
-func TestInMemoryForgetsWhenKilled(t *testing.T) {
+func TestAnInMemoryServerLosesItsDataWhenKilled(t *testing.T) {
 	s := Start(t, Options{})
 	client := s.Client(nil)
 	set(t, client, "k", "v")
@@ -67,12 +67,12 @@ func TestInMemoryForgetsWhenKilled(t *testing.T) {
 	}
 }
 
-func TestAFrozenServerAnswersLater(t *testing.T) {
+func TestAFrozenServerAnswersAfterThaw(t *testing.T) {
 	s := Start(t, Options{})
 	client := s.Client(&redis.Options{ContextTimeoutEnabled: true, MaxRetries: -1})
 	set(t, client, "k", "v")
 	s.Freeze()
-	if err := client.Ping(short(t)).Err(); !errors.Is(err, context.DeadlineExceeded) && !os.IsTimeout(err) {
+	if err := client.Ping(shortContext(t)).Err(); !errors.Is(err, context.DeadlineExceeded) && !os.IsTimeout(err) {
 		t.Fatalf("a frozen server: %v, want a timeout", err)
 	}
 	s.Thaw()
@@ -81,7 +81,7 @@ func TestAFrozenServerAnswersLater(t *testing.T) {
 	}
 }
 
-func TestMaxMemoryRefusesWrites(t *testing.T) {
+func TestWritesBeyondMaxMemoryFail(t *testing.T) {
 	s := Start(t, Options{MaxMemory: "2mb"})
 	err := s.Client(nil).Set(t.Context(), "k", strings.Repeat("x", 4<<20), 0).Err()
 	for i := 0; err == nil && i < 10; i++ {
@@ -92,7 +92,7 @@ func TestMaxMemoryRefusesWrites(t *testing.T) {
 	}
 }
 
-func TestUsersReachWhatTheyMay(t *testing.T) {
+func TestAUserHasAccessToItsOwnKeysOnly(t *testing.T) {
 	s := Start(t, Options{Users: []string{"default off", "app on >secret ~chime:* &chime:* +@all"}})
 	client := s.Client(&redis.Options{Username: "app", Password: "secret"})
 	set(t, client, "chime:k", "v")
@@ -104,7 +104,7 @@ func TestUsersReachWhatTheyMay(t *testing.T) {
 	}
 }
 
-func TestTLSIsCheckedBothWays(t *testing.T) {
+func TestTLSNeedsATrustedServerAndATLSClient(t *testing.T) {
 	s := Start(t, Options{TLS: true})
 	set(t, s.Client(nil), "k", "v")
 	stranger := s.TLSConfig()
@@ -115,7 +115,7 @@ func TestTLSIsCheckedBothWays(t *testing.T) {
 	}
 	plain := redis.NewClient(&redis.Options{Addr: s.Addr(), MaxRetries: -1})
 	defer plain.Close()
-	if err := plain.Ping(short(t)).Err(); err == nil {
+	if err := plain.Ping(shortContext(t)).Err(); err == nil {
 		t.Fatal("a client without TLS was answered")
 	}
 }
@@ -133,21 +133,21 @@ func TestAClusterServesEverySlot(t *testing.T) {
 		used[master.Options().Addr] = true
 	}
 	if len(used) < 2 {
-		t.Fatalf("five keys live on %d node, want several", len(used))
+		t.Fatalf("five keys live on %d node, want at least 2", len(used))
 	}
 }
 
-func TestABadConfigurationIsToldWithTheLog(t *testing.T) {
+func TestTheErrorForABadConfigurationHasTheServersLog(t *testing.T) {
 	s := &Server{t: t, options: Options{Config: []string{"no-such-setting yes"}}, port: freePort(t), dir: t.TempDir()}
 	if err := s.start(); err == nil || !strings.Contains(err.Error(), "no-such-setting") {
-		t.Fatalf("start = %v, want the server's own words about no-such-setting", err)
+		t.Fatalf("start = %v, want the server's log about no-such-setting", err)
 	}
 }
 
-func TestAMissingServerIsToldWithWhatToDo(t *testing.T) {
+func TestTheErrorForAMissingServerSaysWhatToDo(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := find(); err == nil || !strings.Contains(err.Error(), "./test.sh") {
-		t.Fatalf("find = %v, want an error that points to ./test.sh", err)
+	if _, err := findServer(); err == nil || !strings.Contains(err.Error(), "./test.sh") {
+		t.Fatalf("findServer = %v, want an error that points to ./test.sh", err)
 	}
 }
 
@@ -158,7 +158,7 @@ func set(t *testing.T, client redis.UniversalClient, key, value string) {
 	}
 }
 
-func short(t *testing.T) context.Context {
+func shortContext(t *testing.T) context.Context {
 	ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	t.Cleanup(stop)
 	return ctx

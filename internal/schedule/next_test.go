@@ -7,11 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/chimejobs/chime/internal/protocol"
-
 	_ "time/tzdata"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 )
 

@@ -8,9 +8,9 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// The first two asleep keep the alarm. Both are woken for long jobs, so that they are on no list any more, and then told to
-// stop: the third must keep it from then on.
-func TestTheAlarmOfThoseWhoAreBusyAndStopIsHandedOn(t *testing.T) {
+// The first two idle workers keep the alarm for the next due job. Here both get a long job, so that they are no longer idle, and
+// are then stopped. The third worker must keep the alarm from then on.
+func TestTheAlarmOfBusyWorkersThatStopGoesToAnIdleWorker(t *testing.T) {
 	inWorld(t, func(w *world) {
 		client := w.start(func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} })
 		enqueuer := chime.NewEnqueuer(client.store, chime.EnqueuerOptions{Logger: w.log})
@@ -44,7 +44,7 @@ func TestTheAlarmOfThoseWhoAreBusyAndStopIsHandedOn(t *testing.T) {
 		processes[1].stop()
 		w.pass(30 * time.Second)
 		if len(w.runs) != 1 || w.late > 50*time.Millisecond {
-			w.Errorf("%d short jobs ran, up to %v late; want one, at its instant", len(w.runs), w.late)
+			w.Errorf("%d short jobs ran, up to %v late; want 1, on time", len(w.runs), w.late)
 		}
 		for _, p := range append(processes, client) {
 			p.end()

@@ -1,3 +1,3 @@
-// Package system holds the tests of chime as a whole: days of schedules under fake time on an in-memory Redis, and real
-// processes on a real Redis with a network that loses replies.
+// Package system tests chime as a whole: days of schedules under fake time on an in-memory Redis, and real processes on a real
+// Redis behind a network that loses replies.
 package system

@@ -12,31 +12,32 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// spent lets time pass and returns how many commands the server executed meanwhile, those inside of scripts too.
-func (w *world) spent(d time.Duration) float64 {
+// commandsDuring lets time pass and returns how many commands the server executed, commands inside scripts included.
+func (w *world) commandsDuring(d time.Duration) float64 {
 	w.Helper()
-	before := w.executed()
+	before := w.commandsTotal()
 	w.pass(d)
-	return float64(w.executed() - before - 1)
+	return float64(w.commandsTotal() - before - 1)
 }
 
-var executed = regexp.MustCompile(`total_commands_processed:(\d+)`)
+var commandsProcessed = regexp.MustCompile(`total_commands_processed:(\d+)`)
 
-func (w *world) executed() int {
+// commandsTotal returns how many commands the server has executed.
+func (w *world) commandsTotal() int {
 	w.Helper()
 	info, err := w.server.Client().Info(w.Context(), "stats").Result()
 	if err != nil {
 		w.Fatal(err)
 	}
-	n, err := strconv.Atoi(executed.FindStringSubmatch(info)[1])
+	n, err := strconv.Atoi(commandsProcessed.FindStringSubmatch(info)[1])
 	if err != nil {
 		w.Fatal(err)
 	}
 	return n
 }
 
-// onQueues makes a worker on so many queues, the first of them the default one.
-func (p *process) onQueues(n int) *chime.Worker {
+// workerOnQueues makes a worker on n queues. The first is the default queue.
+func (p *process) workerOnQueues(n int) *chime.Worker {
 	queues := map[string]int{"default": 1}
 	for i := 1; i < n; i++ {
 		queues[fmt.Sprint("queue-", i)] = 1
@@ -49,7 +50,7 @@ func (p *process) onQueues(n int) *chime.Worker {
 	return worker
 }
 
-// enqueuer makes one on a process of its own, which the caller ends.
+// enqueuer starts a process with an enqueuer, which the caller ends, and returns a function that enqueues a job.
 func (w *world) enqueuer() (*process, func(in time.Duration)) {
 	p := w.start(func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} })
 	enqueuer := chime.NewEnqueuer(p.store, chime.EnqueuerOptions{Logger: w.log})
@@ -61,26 +62,26 @@ func (w *world) enqueuer() (*process, func(in time.Duration)) {
 	}
 }
 
-// What processes ask of Redis that have nothing to do, by the server's count. The clock is fake, so it is no measurement.
-func TestAnIdleHourCostsFewCommands(t *testing.T) {
+// The test counts the commands of processes that have nothing to do. The clock is fake, so this measures counts and not time.
+func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 	yearly := declares("beat", recurrence.Recurrence{Cron: "0 0 1 7 *"})
 	for _, c := range []struct {
-		what  string
-		roles func(p *process) []chime.Role
-		most  float64 // commands a second
+		what    string
+		roles   func(p *process) []chime.Role
+		maxRate float64 // commands a second
 	}{
-		{"a worker", func(p *process) []chime.Role { return []chime.Role{p.onQueues(1)} }, 0.6},
-		{"a worker on four queues", func(p *process) []chime.Role { return []chime.Role{p.onQueues(4)} }, 0.6 + 3*0.5},
-		{"a leader of nothing", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} }, 1},
-		{"a leader and worker of nothing", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil), p.onQueues(1)} }, 1.6},
-		{"a leader and worker of a schedule", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.onQueues(1)} }, 1.6},
+		{"a worker", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(1)} }, 0.6},
+		{"a worker on four queues", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(4)} }, 0.6 + 3*0.5},
+		{"a leader without schedules", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} }, 1},
+		{"a leader without schedules and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil), p.workerOnQueues(1)} }, 1.6},
+		{"a leader with a schedule and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.workerOnQueues(1)} }, 1.6},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				p := w.start(c.roles)
 				w.pass(time.Minute)
-				if rate := w.spent(time.Hour) / time.Hour.Seconds(); rate > c.most {
-					t.Errorf("%.3f commands a second, want at most %.2f", rate, c.most)
+				if rate := w.commandsDuring(time.Hour) / time.Hour.Seconds(); rate > c.maxRate {
+					t.Errorf("%.3f commands a second, want at most %.2f", rate, c.maxRate)
 				} else {
 					t.Logf("%.3f commands a second", rate)
 				}
@@ -90,29 +91,29 @@ func TestAnIdleHourCostsFewCommands(t *testing.T) {
 	}
 }
 
-// Fifty workers cost fifty times what one does, also while a job waits for a later day; a job that is enqueued wakes one of them.
-func TestFiftyIdleWorkersAndAJobASecond(t *testing.T) {
+// Fifty idle workers cost fifty times as much as one, even while a job waits for the next day. An enqueued job wakes one worker.
+func TestFiftyIdleWorkersSendFewCommandsAndOneRunsEachJob(t *testing.T) {
 	inWorld(t, func(w *world) {
 		client, enqueue := w.enqueuer()
 		enqueue(24 * time.Hour)
 		processes := []*process{client}
 		for range 50 {
-			processes = append(processes, w.start(func(p *process) []chime.Role { return []chime.Role{p.onQueues(1)} }))
+			processes = append(processes, w.start(func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(1)} }))
 		}
 		w.pass(time.Minute)
 		const period = 5 * time.Minute
-		idle := w.spent(period) / period.Seconds()
-		if most := 50*0.6 + 1.5; idle > most {
-			t.Errorf("%.1f commands a second by fifty idle workers and a leader, want at most %.1f", idle, most)
+		idle := w.commandsDuring(period) / period.Seconds()
+		if maxRate := 50*0.6 + 1.5; idle > maxRate {
+			t.Errorf("%.1f commands a second by fifty idle workers and a leader, want at most %.1f", idle, maxRate)
 		}
-		before := w.executed()
+		before := w.commandsTotal()
 		for range int(period.Seconds()) {
 			enqueue(0)
 			w.pass(1003 * time.Millisecond)
 		}
-		job := float64(w.executed()-before) / period.Seconds()
+		job := float64(w.commandsTotal()-before) / period.Seconds()
 		if job > 60+1 {
-			t.Errorf("%.1f commands a job where one is enqueued a second, want at most 60, and one of the leader", job)
+			t.Errorf("%.1f commands a job at one job a second, want at most 60 and 1 of the leader", job)
 		}
 		t.Logf("%.1f commands a second idle, %.1f a job", idle, job)
 		if len(w.runs) != int(period.Seconds()) || w.late > 5*time.Millisecond {
@@ -124,33 +125,33 @@ func TestFiftyIdleWorkersAndAJobASecond(t *testing.T) {
 	})
 }
 
-// Nobody is told of a job that is due in an hour; whoever is first asleep when it is near keeps its alarm, also when those
-// who were first have vanished.
-func TestADelayedJobFarAwayIsOnTime(t *testing.T) {
-	for _, lost := range []int{0, 2} {
-		t.Run(fmt.Sprint(lost, " vanish"), func(t *testing.T) {
+// No worker is notified of a job that is due in an hour. The worker that has been idle longest when the job comes near keeps
+// its alarm, even if the workers before it have crashed.
+func TestAJobDelayedByAnHourRunsOnTimeAfterCrashes(t *testing.T) {
+	for _, crashed := range []int{0, 2} {
+		t.Run(fmt.Sprint(crashed, " workers crash"), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				client, enqueue := w.enqueuer()
 				var workers []*process
 				for range 4 {
-					workers = append(workers, w.start(func(p *process) []chime.Role { return []chime.Role{p.onQueues(1)} }))
+					workers = append(workers, w.start(func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(1)} }))
 					w.pass(time.Second)
 				}
-				for i := range 40 { // at every distance from the looks
+				for i := range 40 { // at different distances from the polls
 					enqueue(time.Hour + time.Duration(i)*7300*time.Millisecond)
 				}
 				w.pass(59 * time.Minute)
-				for _, p := range workers[:lost] {
-					p.vanish()
+				for _, p := range workers[:crashed] {
+					p.crash()
 				}
 				w.pass(10 * time.Minute)
 				if len(w.runs) != 40 || w.late > 25*time.Millisecond {
-					t.Errorf("%d jobs ran, up to %v late, want 40 at their instants", len(w.runs), w.late)
+					t.Errorf("%d jobs ran, up to %v late, want 40 on time", len(w.runs), w.late)
 				}
-				for _, p := range workers[:lost] {
-					p.bury()
+				for _, p := range workers[:crashed] {
+					p.awaitCrashed()
 				}
-				for _, p := range append(workers[lost:], client) {
+				for _, p := range append(workers[crashed:], client) {
 					p.end()
 				}
 			})

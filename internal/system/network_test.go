@@ -10,33 +10,34 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/faultproxy"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
-	"github.com/redis/go-redis/v9"
 )
 
-// A lossy is a real server behind a proxy that can swallow replies, with the client's own retries and without them.
+// A lossy is a real server behind a proxy that loses replies, and a store that uses it through the proxy.
 type lossy struct {
 	*testing.T
 	server *redistest.Server
 	proxy  *faultproxy.Proxy
-	direct *redis.Client // not through the proxy
+	direct *redis.Client // connected to the server itself
 	store  *redisstore.Store
 }
 
-// behindProxy runs a test with a client that sends again by itself and with one that does not: then chime does.
+// behindProxy runs a test twice: with a client that retries, and with one that does not, so that chime retries.
 func behindProxy(t *testing.T, test func(l *lossy)) {
-	for name, retries := range map[string]int{"client sends again": 3, "chime sends again": -1} {
+	for name, retries := range map[string]int{"client retries": 3, "chime retries": -1} {
 		t.Run(name, func(t *testing.T) {
 			server := redistest.Start(t, redistest.Options{})
 			proxy := faultproxy.Start(t, server.Addr())
 			client := server.Client(&redis.Options{Addr: proxy.Addr(), MaxRetries: retries})
 			l := &lossy{T: t, server: server, proxy: proxy, direct: server.Client(nil), store: redisstore.New(client, redisstore.Options{Logger: errorsOnly})}
-			// The server knows the scripts, and so does the proxy: what is lost is the reply to a call like any other.
+			// The server and the proxy know all scripts, so that the lost reply is never a NOSCRIPT.
 			for _, script := range redisstore.Scripts() {
 				proxy.Learn(script)
 				if err := l.direct.ScriptLoad(t.Context(), script).Err(); err != nil {
@@ -48,7 +49,7 @@ func behindProxy(t *testing.T, test func(l *lossy)) {
 	}
 }
 
-// countsOf is what the store has counted on a queue.
+// countsOf returns the statistics of a queue.
 func countsOf(t testing.TB, client redis.UniversalClient, queue string) *chime.QueueInfo {
 	t.Helper()
 	stats, err := chime.NewQueues(redisstore.New(client, redisstore.Options{})).Get(t.Context(), queue)
@@ -58,30 +59,31 @@ func countsOf(t testing.TB, client redis.UniversalClient, queue string) *chime.Q
 	return stats
 }
 
-// work runs roles until the condition holds.
-func (l *lossy) work(what string, is func() bool, roles ...chime.Role) {
+// runUntil runs roles until a condition of the store holds.
+func (l *lossy) runUntil(what string, holds func() bool, roles ...chime.Role) {
 	l.Helper()
 	ctx, stop := context.WithCancel(l.Context())
 	done := make(chan error, 1)
 	go func() { done <- chime.Run(ctx, roles...) }()
-	until(l.T, what, is)
+	until(l.T, what, holds)
 	stop()
 	if err := <-done; err != nil {
 		l.Errorf("Run: %v", err)
 	}
 }
 
-func (l *lossy) lost(gone <-chan struct{}, what string) {
+// wantLost checks that the proxy has lost the reply.
+func (l *lossy) wantLost(lost <-chan struct{}, what string) {
 	l.Helper()
 	select {
-	case <-gone:
+	case <-lost:
 	default:
 		l.Errorf("the reply to %s was not lost: nothing was tested", what)
 	}
 }
 
-// nothingLeft checks that no job is stranded anywhere.
-func (l *lossy) nothingLeft() {
+// wantNothingLeft checks that the default queue has no jobs left.
+func (l *lossy) wantNothingLeft() {
 	l.Helper()
 	stats, err := chime.NewQueues(l.store).Get(l.Context(), "default")
 	if err != nil {
@@ -92,23 +94,23 @@ func (l *lossy) nothingLeft() {
 	}
 }
 
-func TestAReplyLostAfterEnqueue(t *testing.T) {
+func TestALostReplyToEnqueueAddsTheJobOnce(t *testing.T) {
 	behindProxy(t, func(l *lossy) {
-		gone := l.proxy.LoseReply(l.proxy.Script("enqueue"))
+		lost := l.proxy.LoseReply(l.proxy.Script("enqueue"))
 		enqueuer := chime.NewEnqueuer(l.store, chime.EnqueuerOptions{Logger: errorsOnly})
 		receipt, err := enqueuer.Enqueue(l.Context(), "beat", nil, chime.ID("one"))
 		if err != nil || receipt.ID != "one" || !receipt.Existing {
-			l.Errorf("receipt %+v, %v; want it existing: the first call had added it", receipt, err)
+			l.Errorf("receipt %+v, %v; want Existing: the first call had added the job", receipt, err)
 		}
-		l.lost(gone, "enqueue")
+		l.wantLost(lost, "enqueue")
 		if n := countsOf(l, l.direct, "default").Enqueued; n != 1 {
 			l.Errorf("%d jobs, want 1", n)
 		}
 	})
 }
 
-// A lost reply to any call of a working process: every job runs once and is settled once.
-func TestAReplyLostWhileWorking(t *testing.T) {
+// The reply to one of a worker's calls is lost. Every job must run once and be settled once.
+func TestALostReplyToAWorkerRunsEachJobOnce(t *testing.T) {
 	for _, nth := range []int{1, 2, 3, 4, 5} {
 		t.Run(fmt.Sprintf("work call %d", nth), func(t *testing.T) {
 			behindProxy(t, func(l *lossy) {
@@ -121,62 +123,62 @@ func TestAReplyLostWhileWorking(t *testing.T) {
 				if _, err := enqueuer.EnqueueMany(l.Context(), items); err != nil {
 					l.Fatal(err)
 				}
-				gone := l.proxy.LoseReply(faultproxy.Nth(nth, l.proxy.Script("work")))
+				lost := l.proxy.LoseReply(faultproxy.Nth(nth, l.proxy.Script("work")))
 				var runs atomic.Int64
 				worker := chime.NewWorker(l.store, chime.WorkerOptions{Concurrency: 5, Logger: errorsOnly})
 				worker.Handle("beat", func(context.Context, *chime.Job) error {
-					<-time.After(10 * time.Millisecond) // so that it takes several calls
+					<-time.After(10 * time.Millisecond) // so that the worker makes several calls
 					runs.Add(1)
 					return nil
 				})
-				l.work("all jobs are done", func() bool { return countsOf(l, l.direct, "default").Done == int64(jobs) }, worker)
-				l.lost(gone, "work")
+				l.runUntil("all jobs are done", func() bool { return countsOf(l, l.direct, "default").Done == int64(jobs) }, worker)
+				l.wantLost(lost, "work")
 				if runs.Load() != jobs {
 					l.Errorf("%d runs of %d jobs, want each once", runs.Load(), jobs)
 				}
-				l.nothingLeft()
+				l.wantNothingLeft()
 			})
 		})
 	}
 }
 
-func TestAReplyLostAfterDeclaringAndPlacing(t *testing.T) {
+func TestALostReplyToASchedulerRunsEachOccurrenceOnce(t *testing.T) {
 	for _, script := range []string{"declare", "place", "lead"} {
 		for _, nth := range []int{1, 2} {
 			if script == "declare" && nth == 2 {
-				continue // it declares once
+				continue // there is only one such call
 			}
 			t.Run(fmt.Sprintf("%s call %d", script, nth), func(t *testing.T) {
 				behindProxy(t, func(l *lossy) {
-					gone := l.proxy.LoseReply(faultproxy.Nth(nth, l.proxy.Script(script)))
+					lost := l.proxy.LoseReply(faultproxy.Nth(nth, l.proxy.Script(script)))
 					worker := chime.NewWorker(l.store, chime.WorkerOptions{Logger: errorsOnly})
 					worker.Handle("beat", func(context.Context, *chime.Job) error { return nil })
 					scheduler := chime.NewScheduler(l.store, chime.SchedulerOptions{LeaderTTL: 4 * time.Second, Logger: errorsOnly})
 					if err := scheduler.Schedule("beat", recurrence.Recurrence{Frequency: recurrence.Second, Count: 4}, chime.Misfire(chime.MisfireCatchUp)); err != nil {
 						l.Fatal(err)
 					}
-					l.work("the schedule has completed", func() bool {
+					l.runUntil("the schedule has completed", func() bool {
 						stored, err := chime.NewSchedules(l.store).Get(l.Context(), "beat")
-						return err == nil && stored.State == protocol.StateCompleted && countsOf(l, l.direct, "default").Done == 4
+						return err == nil && stored.State == chime.StateCompleted && countsOf(l, l.direct, "default").Done == 4
 					}, scheduler, worker)
-					l.lost(gone, script)
+					l.wantLost(lost, script)
 					for planned, n := range settledRuns(l.T, l.direct, "done") {
 						if n != 1 {
 							l.Errorf("%s was done %d times, want once", planned, n)
 						}
 					}
 					if term := l.direct.HGet(l.Context(), "chime:leader", "term").Val(); script == "lead" && term != "1" {
-						l.Errorf("term %s, want 1: the same candidate took the lease again", term)
+						l.Errorf("term %s, want 1: the same candidate has renewed its lease", term)
 					}
-					l.nothingLeft()
+					l.wantNothingLeft()
 				})
 			})
 		}
 	}
 }
 
-// SCRIPT FLUSH again and again: no caller sees an error and nothing is lost.
-func TestScriptsForgottenByTheServer(t *testing.T) {
+// SCRIPT FLUSH is called again and again. No caller gets an error and no job is lost.
+func TestNoCallFailsWhenTheServerForgetsItsScripts(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
 	store := redisstore.New(server.Client(nil), redisstore.Options{Logger: errorsOnly})
@@ -205,8 +207,8 @@ func TestScriptsForgottenByTheServer(t *testing.T) {
 	}
 }
 
-// At maxmemory nothing new is accepted, with an error that says so; what is there is taken, settled and retried.
-func TestAFullServerStillWorksOff(t *testing.T) {
+// At maxmemory the server refuses new jobs with ErrStoreFull. Jobs that it has are taken, settled and retried.
+func TestAFullServerRefusesNewJobsAndFinishesItsOwn(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
 	store := redisstore.New(server.Client(nil), redisstore.Options{Logger: errorsOnly})
@@ -223,7 +225,7 @@ func TestAFullServerStillWorksOff(t *testing.T) {
 	}
 	look := store.Protocol().Poll(t.Context(), []protocol.PollCall{{Partition: protocol.Partition{Queue: "default"}, Worker: "w", Sleep: true}})[0]
 	if look.Err != nil {
-		t.Errorf("look at a full server: %v, want that it works: it finds lapsed sessions", look.Err)
+		t.Errorf("poll a full server: %v, want no error: this call finds lapsed sessions", look.Err)
 	}
 	if led, err := store.Protocol().Lead(t.Context(), "leader", time.Minute); err != nil || !led.Leading {
 		t.Errorf("lead on a full server: %+v, %v", led, err)

@@ -25,13 +25,13 @@ func TestMain(m *testing.M) {
 	childproc.Main(m, map[string]childproc.Role{"worker": workerProcess, "scheduler": schedulerProcess})
 }
 
-// program is what a child process is told.
+// program is the configuration of a child process.
 type program struct {
 	Addr string
-	Work time.Duration // of every job
+	Work time.Duration // how long every job takes
 }
 
-// quickTTL is a session's time to live where a test waits for a crash to be noticed.
+// quickTTL is the session TTL of tests that wait until a crash is noticed.
 const quickTTL = time.Second
 
 func (p program) store() *redisstore.Store {
@@ -40,7 +40,7 @@ func (p program) store() *redisstore.Store {
 
 var errorsOnly = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 
-// run runs roles until the process is told to end.
+// run runs roles until the process gets a signal.
 func run(c *childproc.Child, roles ...chime.Role) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -52,7 +52,7 @@ func run(c *childproc.Child, roles ...chime.Role) error {
 	return chime.Run(ctx, roles...)
 }
 
-// workerProcess runs "beat": it says when a run begins and when it has ended.
+// workerProcess handles "beat". It sends an event when a run begins and when it has ended.
 func workerProcess(c *childproc.Child) error {
 	var p program
 	if err := c.Config(&p); err != nil {
@@ -75,6 +75,7 @@ func workerProcess(c *childproc.Child) error {
 
 var everySecond = recurrence.Recurrence{Frequency: recurrence.Second}
 
+// schedulerProcess declares "beat" for every second.
 func schedulerProcess(c *childproc.Child) error {
 	var p program
 	if err := c.Config(&p); err != nil {
@@ -87,7 +88,7 @@ func schedulerProcess(c *childproc.Child) error {
 	return run(c, scheduler)
 }
 
-// settledRuns reads from the store how often each occurrence was settled with an outcome.
+// settledRuns returns how often each occurrence was settled with an outcome, by its planned time.
 func settledRuns(t *testing.T, client *redis.Client, outcome string) map[string]int {
 	t.Helper()
 	entries, err := client.XRange(t.Context(), "chime:{default}:runs", "-", "+").Result()
@@ -103,24 +104,24 @@ func settledRuns(t *testing.T, client *redis.Client, outcome string) map[string]
 	return runs
 }
 
-// until waits for a condition of the store, by asking it again and again.
-func until(t *testing.T, what string, is func() bool) {
+// until waits for a condition of the store, which it checks every 20 ms.
+func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(60 * time.Second)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for !is() {
+	for !holds() {
 		select {
 		case <-deadline:
-			t.Fatalf("not after a minute: %s", what)
+			t.Fatalf("not within a minute: %s", what)
 		case <-tick.C:
 		}
 	}
 }
 
-// A schedule every second, three workers and two schedulers, all real processes; one of each, the leader and a worker in the
-// middle of a run, is killed half-way. Every occurrence is done once and none is missing.
-func TestAScheduleSurvivesKilledProcesses(t *testing.T) {
+// A schedule runs every second on three workers and two schedulers, all real processes. Half-way the leader is killed, and a
+// worker in the middle of a run. Every occurrence must be done exactly once.
+func TestEveryOccurrenceIsDoneOnceWhenProcessesAreKilled(t *testing.T) {
 	const seconds = 16
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
@@ -133,11 +134,11 @@ func TestAScheduleSurvivesKilledProcesses(t *testing.T) {
 	for range 3 {
 		workers = append(workers, childproc.Start(t, "worker", p))
 	}
-	until(t, "half of the seconds are done", func() bool { return len(settledRuns(t, client, "done")) >= seconds/2 })
+	until(t, "half of the occurrences are done", func() bool { return len(settledRuns(t, client, "done")) >= seconds/2 })
 	workers[0].Await("began ")
 	workers[0].Kill()
 	schedulers[0].Kill()
-	until(t, "all of the seconds are done", func() bool { return len(settledRuns(t, client, "done")) >= seconds })
+	until(t, "all occurrences are done", func() bool { return len(settledRuns(t, client, "done")) >= seconds })
 	if err := chime.NewSchedules(p.store()).Delete(t.Context(), "beat"); err != nil {
 		t.Fatal(err)
 	}
@@ -161,16 +162,16 @@ func TestAScheduleSurvivesKilledProcesses(t *testing.T) {
 		}
 	}
 	if want := int(last.Sub(first)/time.Second) + 1; len(runs) != want {
-		t.Errorf("%d seconds from %v to %v were done, want %d: all", len(runs), first, last, want)
+		t.Errorf("%d occurrences from %v to %v were done, want all %d", len(runs), first, last, want)
 	}
 	if missed := client.HGet(t.Context(), "chime:{default}:counters", "beat/missed").Val(); missed != "" {
 		t.Errorf("%s missed, want none", missed)
 	}
 }
 
-// A worker killed in the middle of a run: the run is made again elsewhere with a larger fence, no attempt is used up, and the
-// store sees one end.
-func TestAJobOfAKilledWorkerRunsAgain(t *testing.T) {
+// A worker is killed in the middle of a run. The job runs again on another worker with a larger fence, no attempt is used up, and
+// the store counts one job done.
+func TestAJobOfAKilledWorkerRunsAgainWithoutUsingAnAttempt(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
 	p := program{Addr: server.Addr(), Work: time.Minute}
@@ -186,7 +187,7 @@ func TestAJobOfAKilledWorkerRunsAgain(t *testing.T) {
 	second := childproc.Start(t, "worker", p)
 	again := fields(second.Await("began one"))
 	if again["attempt"] != "1" || again["crashes"] != "1" || again["fence"] <= began["fence"] {
-		t.Errorf("again %v, want attempt 1, crashes 1, a fence larger than %s", again, began["fence"])
+		t.Errorf("the second run has %v, want attempt 1, crashes 1, a fence larger than %s", again, began["fence"])
 	}
 	second.Await("ended one")
 	until(t, "the job is gone", func() bool { return client.HLen(t.Context(), "chime:{default}:jobs").Val() == 0 })
@@ -195,7 +196,8 @@ func TestAJobOfAKilledWorkerRunsAgain(t *testing.T) {
 	}
 }
 
-// A worker frozen for longer than its session: the job runs elsewhere, and what the frozen one sends when it wakes is refused.
+// A worker is frozen for longer than its session TTL. The job runs on another worker, and what the frozen worker sends after Thaw
+// is refused.
 func TestAFrozenWorkerSettlesNothing(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
@@ -211,8 +213,8 @@ func TestAFrozenWorkerSettlesNothing(t *testing.T) {
 	second := childproc.Start(t, "worker", p)
 	second.Await("began one")
 	first.Thaw()
-	if told := first.Await("cut one"); !strings.Contains(told, chime.ErrSessionLost.Error()) {
-		t.Errorf("the frozen worker's handler was told %q, want that its session is lost", told)
+	if cause := first.Await("cut one"); !strings.Contains(cause, chime.ErrSessionLost.Error()) {
+		t.Errorf("the context of the frozen worker's handler ended with %q, want ErrSessionLost", cause)
 	}
 	second.Await("ended one")
 	until(t, "the job is gone", func() bool { return client.HLen(t.Context(), "chime:{default}:jobs").Val() == 0 })
@@ -221,8 +223,8 @@ func TestAFrozenWorkerSettlesNothing(t *testing.T) {
 	}
 }
 
-// SIGTERM: a job under way is handed back without an attempt when the process must go, and one that ends in time is done.
-func TestASignalledWorkerDrains(t *testing.T) {
+// On SIGTERM a worker lets a running job finish within the drain timeout, settles it and ends its session.
+func TestAWorkerFinishesItsJobOnSIGTERM(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{})
 	client := server.Client(nil)
 	p := program{Addr: server.Addr(), Work: time.Second}
@@ -246,8 +248,8 @@ func TestASignalledWorkerDrains(t *testing.T) {
 	}
 }
 
-// A server killed and restarted with its append-only file loses nothing that was acknowledged, and work goes on.
-func TestAKilledServerComesBack(t *testing.T) {
+// A server that is killed and restarted with its append-only file loses nothing that it acknowledged, and work continues.
+func TestNoJobIsLostWhenTheServerIsKilledAndRestarted(t *testing.T) {
 	server := redistest.Start(t, redistest.Options{AppendOnly: true, Config: []string{"appendfsync always"}})
 	client := server.Client(nil)
 	p := program{Addr: server.Addr(), Work: time.Millisecond}
@@ -275,7 +277,7 @@ func TestAKilledServerComesBack(t *testing.T) {
 	}
 }
 
-// fields reads "… fence 12 crashes 1 attempt 2" into a map.
+// fields parses "… fence 12 crashes 1 attempt 2" into a map.
 func fields(line string) map[string]string {
 	words := strings.Fields(line)
 	values := map[string]string{}

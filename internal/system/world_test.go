@@ -11,27 +11,26 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/chimejobs/chime/internal/protocol"
-
 	_ "time/tzdata"
 
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
 	"github.com/chimejobs/chime/redisstore/embedded"
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// A world is the whole system under fake time: one in-memory Redis, processes that come and go, and a record of what ran.
+// A world is the whole system under fake time: one in-memory Redis, processes that start and end, and a record of what ran.
 type world struct {
 	*testing.T
 	server *embedded.Server
 	log    *slog.Logger
 
 	mu   sync.Mutex
-	runs map[string]int // job ID → times a handler ran it to its end
+	runs map[string]int // by job ID: how often a handler finished it
 	late time.Duration  // the largest lateness
 }
 
@@ -41,11 +40,11 @@ func inWorld(t *testing.T, test func(w *world)) {
 		w := &world{T: t, server: embedded.StartInMemory(), log: slog.New(slog.NewTextHandler(io.Discard, nil)), runs: map[string]int{}}
 		test(w)
 		w.server.Close()
-		w.pass(2 * time.Second) // the client's pool looks once a second whether it was closed
+		w.pass(2 * time.Second) // the client's pool checks once a second whether it is closed
 	})
 }
 
-// A process is one program with its own connection to Redis, which can be cut.
+// A process is one program with its own connections to Redis, which crash cuts.
 type process struct {
 	w      *world
 	client *redis.Client
@@ -58,7 +57,7 @@ type process struct {
 	conns []net.Conn
 }
 
-// start runs the roles that build makes on a process's own store.
+// start starts a process that runs the roles that build returns.
 func (w *world) start(build func(p *process) []chime.Role) *process {
 	p := &process{w: w, done: make(chan error, 1)}
 	p.client = redis.NewClient(&redis.Options{
@@ -68,7 +67,7 @@ func (w *world) start(build func(p *process) []chime.Role) *process {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if p.cut {
-				return nil, errors.New("the process is gone")
+				return nil, errors.New("the process has crashed")
 			}
 			conn, err := w.server.Dial()
 			if err == nil {
@@ -85,7 +84,7 @@ func (w *world) start(build func(p *process) []chime.Role) *process {
 	return p
 }
 
-// end stops a process as SIGTERM would, and waits for it.
+// end stops a process as SIGTERM does, and waits for it.
 func (p *process) end() {
 	p.w.Helper()
 	p.stop()
@@ -95,8 +94,8 @@ func (p *process) end() {
 	p.client.Close()
 }
 
-// vanish cuts a process off for ever, as a crash would look to the others.
-func (p *process) vanish() {
+// crash cuts all connections of a process for good. To the other processes this looks like a crash.
+func (p *process) crash() {
 	p.mu.Lock()
 	p.cut = true
 	for _, conn := range p.conns {
@@ -105,14 +104,14 @@ func (p *process) vanish() {
 	p.mu.Unlock()
 }
 
-// bury waits for a process that has vanished.
-func (p *process) bury() {
+// awaitCrashed stops a crashed process and waits for it.
+func (p *process) awaitCrashed() {
 	p.stop()
 	<-p.done
 	p.client.Close()
 }
 
-// worker makes a worker that records what it runs; each run takes as long as work says.
+// worker makes a worker that records what it runs. work returns how long a run takes; nil means no time.
 func (p *process) worker(name string, work func(*chime.Job) time.Duration) *chime.Worker {
 	worker := chime.NewWorker(p.store, chime.WorkerOptions{Logger: p.w.log, Concurrency: 20})
 	worker.Handle(name, func(ctx context.Context, job *chime.Job) error {
@@ -126,7 +125,7 @@ func (p *process) worker(name string, work func(*chime.Job) time.Duration) *chim
 		p.mu.Lock()
 		cut := p.cut
 		p.mu.Unlock()
-		if !cut { // what a crashed process did is not known to anybody
+		if !cut { // a crashed process records nothing
 			p.w.ran(job)
 		}
 		return nil
@@ -134,6 +133,7 @@ func (p *process) worker(name string, work func(*chime.Job) time.Duration) *chim
 	return worker
 }
 
+// scheduler makes a scheduler with the given declarations, if any.
 func (p *process) scheduler(declare func(s *chime.Scheduler)) *chime.Scheduler {
 	s := chime.NewScheduler(p.store, chime.SchedulerOptions{Logger: p.w.log})
 	if declare != nil {
@@ -142,6 +142,7 @@ func (p *process) scheduler(declare func(s *chime.Scheduler)) *chime.Scheduler {
 	return s
 }
 
+// ran records a run.
 func (w *world) ran(job *chime.Job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,7 +150,7 @@ func (w *world) ran(job *chime.Job) {
 	w.late = max(w.late, job.Lateness())
 }
 
-// wantRuns compares what ran with the instants that a rule has in [from, to).
+// wantRuns checks that each instant of a rule at or after from and before to ran exactly once, and nothing else.
 func (w *world) wantRuns(schedule string, rec recurrence.Recurrence, from, to time.Time) {
 	w.Helper()
 	series, err := rec.Series(from)
@@ -177,11 +178,12 @@ func (w *world) wantRuns(schedule string, rec recurrence.Recurrence, from, to ti
 
 var quarterHour = recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 15}
 
+// declares returns a function that declares a schedule.
 func declares(name string, rec recurrence.Recurrence, options ...chime.ScheduleOption) func(*chime.Scheduler) {
 	return func(s *chime.Scheduler) { s.Schedule(name, rec, options...) }
 }
 
-func TestADayOfQuarterHoursWithTwoSchedulers(t *testing.T) {
+func TestADayOfQuarterHoursWithTwoSchedulersRuns96Jobs(t *testing.T) {
 	inWorld(t, func(w *world) {
 		began := time.Now()
 		var all []*process
@@ -197,12 +199,12 @@ func TestADayOfQuarterHoursWithTwoSchedulers(t *testing.T) {
 		}
 		w.wantRuns("report", quarterHour, began, began.Add(24*time.Hour-time.Minute))
 		if w.late > 5*time.Millisecond {
-			w.Errorf("latest start %v after its instant, want at most 5ms of fake time", w.late)
+			w.Errorf("the latest run started %v late, want at most 5ms of fake time", w.late)
 		}
 	})
 }
 
-func TestALeaderThatVanishesIsReplaced(t *testing.T) {
+func TestACrashedLeaderIsReplaced(t *testing.T) {
 	inWorld(t, func(w *world) {
 		began := time.Now()
 		minute := recurrence.Recurrence{Frequency: recurrence.Minute}
@@ -212,16 +214,16 @@ func TestALeaderThatVanishesIsReplaced(t *testing.T) {
 		second := w.start(scheduler)
 		worker := w.start(func(p *process) []chime.Role { return []chime.Role{p.worker("beat", nil)} })
 		w.pass(10*time.Minute + time.Second)
-		first.vanish()
+		first.crash()
 		w.pass(10 * time.Minute)
 		worker.end()
 		second.end()
-		first.bury()
+		first.awaitCrashed()
 		w.wantRuns("beat", minute, began, began.Add(20*time.Minute+time.Second))
 	})
 }
 
-func TestAWorkerThatVanishesLosesNothing(t *testing.T) {
+func TestNoRunIsLostWhenWorkersCrash(t *testing.T) {
 	inWorld(t, func(w *world) {
 		began := time.Now()
 		minute := recurrence.Recurrence{Frequency: recurrence.Minute}
@@ -235,20 +237,20 @@ func TestAWorkerThatVanishesLosesNothing(t *testing.T) {
 		}
 		w.pass(10*time.Minute + 2*time.Second) // in the middle of a run
 		for _, p := range workers[:2] {
-			p.vanish()
+			p.crash()
 		}
 		w.pass(10 * time.Minute)
 		workers[2].end()
 		scheduler.end()
 		for _, p := range workers[:2] {
-			p.bury()
+			p.awaitCrashed()
 		}
 		w.wantRuns("beat", minute, began, began.Add(20*time.Minute+2*time.Second))
 	})
 }
 
-// Each overlap policy with each misfire policy over an outage of all workers: no policy loses count of an occurrence.
-func TestPoliciesOverAnOutage(t *testing.T) {
+// Every overlap policy is combined with every misfire policy over an outage of all workers. Every occurrence must be counted.
+func TestEveryPolicyCountsEveryOccurrenceOverAnOutage(t *testing.T) {
 	for _, overlap := range []chime.OverlapPolicy{chime.OverlapSkip, chime.OverlapWait, chime.OverlapCancel, chime.OverlapAllow} {
 		for _, misfire := range []chime.MisfirePolicy{chime.MisfireRunOnce, chime.MisfireSkip, chime.MisfireCatchUp} {
 			t.Run(fmt.Sprintf("%s, %s", overlap, misfire), func(t *testing.T) {
@@ -258,7 +260,8 @@ func TestPoliciesOverAnOutage(t *testing.T) {
 	}
 }
 
-// outage: a run a minute for ten minutes, no worker for the next ten and a half, a worker for the last ten.
+// outage has a worker for ten minutes, no worker for the next ten and a half, and a worker for the last ten. The schedule runs
+// every minute.
 func (w *world) outage(overlap chime.OverlapPolicy, misfire chime.MisfirePolicy) {
 	minute := recurrence.Recurrence{Frequency: recurrence.Minute}
 	began := time.Now()
@@ -271,7 +274,7 @@ func (w *world) outage(overlap chime.OverlapPolicy, misfire chime.MisfirePolicy)
 	worker := w.start(build)
 	w.pass(9*time.Minute + 30*time.Second)
 	worker.end()
-	w.pass(10*time.Minute + 30*time.Second) // until 20:00: those of 10 to 20 were missed, the one of 10 is placed
+	w.pass(10*time.Minute + 30*time.Second) // until 20:00; minutes 10 to 20 are missed, and the occurrence of minute 10 is placed
 	w.pass(15 * time.Second)
 	worker = w.start(build)
 	w.pass(10 * time.Minute)
@@ -317,15 +320,15 @@ func (w *world) outage(overlap chime.OverlapPolicy, misfire chime.MisfirePolicy)
 		}
 	}
 	if overlap == chime.OverlapCancel && misfire == chime.MisfireCatchUp {
-		want.during = 1 // the first one was asked to end
+		want.during = 1 // the first run was canceled
 	}
 	if got != want {
 		w.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
-// The clocks change: 02:30 is skipped on 2 April 2000 and 01:30 comes twice on 29 October.
-func TestNightsOnWhichTheClocksChange(t *testing.T) {
+// The clocks in New York skip 02:30 on 2 April 2000 and repeat 01:30 on 29 October 2000.
+func TestEachNamedTimeRunsOnceWhenTheClocksChange(t *testing.T) {
 	for name, day := range map[string]time.Time{
 		"spring": time.Date(2000, time.April, 2, 4, 0, 0, 0, time.UTC), "autumn": time.Date(2000, time.October, 29, 4, 0, 0, 0, time.UTC),
 	} {
@@ -341,17 +344,17 @@ func TestNightsOnWhichTheClocksChange(t *testing.T) {
 				p.end()
 				w.wantRuns("night", rule, began, began.Add(6*time.Hour))
 				if len(w.runs) != 2 {
-					w.Errorf("%d runs in the night, want 2: none skipped, none twice", len(w.runs))
+					w.Errorf("%d runs in the night, want 2: no run is skipped and none is repeated", len(w.runs))
 				}
 			})
 		})
 	}
 }
 
-func TestCountAndEndOfASchedule(t *testing.T) {
+func TestAScheduleCompletesAfterItsCount(t *testing.T) {
 	inWorld(t, func(w *world) {
 		rule := recurrence.Recurrence{Frequency: recurrence.Hour, Count: 5}
-		for range 2 { // declaring it again at the next start does nothing
+		for range 2 { // declaring a completed schedule again does nothing
 			p := w.start(func(p *process) []chime.Role {
 				return []chime.Role{p.scheduler(declares("trial", rule)), p.worker("trial", nil)}
 			})
@@ -368,7 +371,7 @@ func TestCountAndEndOfASchedule(t *testing.T) {
 	})
 }
 
-func TestASchedulerHandsOverAtOnce(t *testing.T) {
+func TestASchedulerThatStopsHandsOverAtOnce(t *testing.T) {
 	inWorld(t, func(w *world) {
 		first := w.start(func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} })
 		synctest.Wait()
@@ -376,12 +379,12 @@ func TestASchedulerHandsOverAtOnce(t *testing.T) {
 		synctest.Wait()
 		w.pass(time.Second)
 		leader := func() string { return w.server.Client().HGet(context.Background(), "chime:leader", "id").Val() }
-		was := leader()
+		before := leader()
 		first.end()
 		began := time.Now()
-		for leader() == "" || leader() == was {
+		for leader() == "" || leader() == before {
 			if time.Since(began) > time.Second {
-				w.Fatalf("no other leader after a second of fake time: %q", leader())
+				w.Fatalf("no new leader after a second of fake time: %q", leader())
 			}
 			w.pass(time.Millisecond)
 		}
@@ -389,7 +392,7 @@ func TestASchedulerHandsOverAtOnce(t *testing.T) {
 	})
 }
 
-func TestAScheduleMovesWithoutLosingARun(t *testing.T) {
+func TestAScheduleThatMovesBetweenQueuesLosesNoRun(t *testing.T) {
 	inWorld(t, func(w *world) {
 		rule := recurrence.Recurrence{Frequency: recurrence.Second, Interval: 10}
 		began := time.Now()

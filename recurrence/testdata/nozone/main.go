@@ -1,4 +1,4 @@
-// Command nozone prints what Parse says of a time zone where no zone data exists.
+// Command nozone prints the error of Parse for a time zone. A test runs it where no time zone data exists.
 package main
 
 import (

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	longestText = 64 << 10 // bytes
-	deepestText = 100      // values within values
+	maxJSONBytes = 64 << 10
+	maxJSONDepth = 100 // values within values
 )
 
-// A jsonValue is one JSON value with its place in the text, which encoding/json does not tell.
+// A jsonValue is one JSON value with its position in the text, which encoding/json does not report.
 type jsonValue struct {
 	kind    jsonKind
-	at      int    // where it begins
-	raw     string // as written
-	text    string // of a string: what it says
-	items   []jsonValue
-	members []jsonMember // every one, duplicates included, in the order of the text
+	at      int          // the byte at which it begins
+	raw     string       // as written
+	text    string       // of a string: its content
+	items   []jsonValue  // of an array
+	members []jsonMember // of an object: every member, duplicates included, in the order of the text
 }
 
 type jsonMember struct {
@@ -33,40 +33,40 @@ const (
 	jsonNull jsonKind = iota
 	jsonBoolean
 	jsonNumber
-	jsonWord
+	jsonString
 	jsonArray
 	jsonObject
 )
 
-// unset tells whether the value means that its field was not given.
-func (v jsonValue) unset() bool {
+// isUnset reports whether the value, null or [], means that its field is not set.
+func (v jsonValue) isUnset() bool {
 	return v.kind == jsonNull || v.kind == jsonArray && len(v.items) == 0
 }
 
-// shown is what an Error shows of the value.
-func (v jsonValue) shown() string {
-	if v.kind == jsonWord {
+// errorValue returns the value as an Error shows it.
+func (v jsonValue) errorValue() string {
+	if v.kind == jsonString {
 		return v.text
 	}
 	return v.raw
 }
 
-// readJSON reads one JSON value as RFC 8259 has it, with nothing after it.
+// readJSON reads one JSON value as RFC 8259 defines it, with nothing after it.
 func readJSON(data []byte) (jsonValue, *Error) {
-	if len(data) > longestText {
-		return jsonValue{}, refuse(CodeSyntax, "", "", "must be at most 64 KiB, is %d bytes", len(data))
+	if len(data) > maxJSONBytes {
+		return jsonValue{}, newError(CodeSyntax, "", "", "must be at most 64 KiB, is %d bytes", len(data))
 	}
 	r := jsonReader{data: string(data)}
-	r.space()
-	v := r.value(0)
-	r.space()
+	r.skipSpace()
+	v := r.readValue(0)
+	r.skipSpace()
 	if r.err == nil && r.at < len(r.data) {
-		r.fail("one JSON value must stand alone, something follows it")
+		r.fail("more text follows the JSON value")
 	}
 	return v, r.err
 }
 
-// A jsonReader walks over JSON text. After its first error it no longer moves.
+// A jsonReader reads JSON text from its beginning to its end. It stops at its first error.
 type jsonReader struct {
 	data string
 	at   int
@@ -75,11 +75,11 @@ type jsonReader struct {
 
 func (r *jsonReader) fail(reason string) {
 	if r.err == nil {
-		r.err = refuse(CodeSyntax, "", r.data[r.at:], "at byte %d: %s", r.at, reason)
+		r.err = newError(CodeSyntax, "", r.data[r.at:], "at byte %d: %s", r.at, reason)
 	}
 }
 
-// peek is the next byte; 0, which begins nothing in JSON, at the end and after an error.
+// peek returns the next byte. At the end and after an error it returns 0, with which no JSON value begins.
 func (r *jsonReader) peek() byte {
 	if r.err != nil || r.at >= len(r.data) {
 		return 0
@@ -87,7 +87,7 @@ func (r *jsonReader) peek() byte {
 	return r.data[r.at]
 }
 
-// take steps over c if it is next.
+// take skips c if it is the next byte, and reports whether it was.
 func (r *jsonReader) take(c byte) bool {
 	if r.peek() != c || r.at >= len(r.data) {
 		return false
@@ -96,130 +96,130 @@ func (r *jsonReader) take(c byte) bool {
 	return true
 }
 
-func (r *jsonReader) space() {
+func (r *jsonReader) skipSpace() {
 	for r.take(' ') || r.take('\n') || r.take('\t') || r.take('\r') {
 	}
 }
 
-func (r *jsonReader) value(depth int) jsonValue {
+func (r *jsonReader) readValue(depth int) jsonValue {
 	v := jsonValue{at: r.at}
-	if depth > deepestText {
+	if depth > maxJSONDepth {
 		r.fail("values are nested too deeply")
 		return v
 	}
 	switch c := r.peek(); {
 	case c == '{':
-		v.kind, v.members = jsonObject, r.object(depth)
+		v.kind, v.members = jsonObject, r.readObject(depth)
 	case c == '[':
-		v.kind, v.items = jsonArray, r.array(depth)
+		v.kind, v.items = jsonArray, r.readArray(depth)
 	case c == '"':
-		v.kind, v.text = jsonWord, r.string()
+		v.kind, v.text = jsonString, r.readString()
 	case c == '-' || isDigit(c):
 		v.kind = jsonNumber
-		r.number()
+		r.skipNumber()
 	case c == 'n':
-		r.literal("null")
+		r.skipLiteral("null")
 	case c == 't':
 		v.kind = jsonBoolean
-		r.literal("true")
+		r.skipLiteral("true")
 	case c == 'f':
 		v.kind = jsonBoolean
-		r.literal("false")
+		r.skipLiteral("false")
 	case strings.HasPrefix(r.data[r.at:], "\ufeff"):
-		r.fail("JSON has no byte order mark")
+		r.fail("JSON must not begin with a byte order mark")
 	default:
-		r.fail("a JSON value must stand here")
+		r.fail("a JSON value is expected here")
 	}
 	v.raw = r.data[v.at:r.at]
 	return v
 }
 
-func (r *jsonReader) object(depth int) (members []jsonMember) {
+func (r *jsonReader) readObject(depth int) (members []jsonMember) {
 	r.take('{')
-	r.space()
+	r.skipSpace()
 	if r.take('}') {
 		return nil
 	}
 	for r.err == nil {
 		m := jsonMember{at: r.at}
 		if r.peek() != '"' {
-			r.fail("a key in double quotes must stand here")
+			r.fail("a key in double quotes is expected here")
 			return nil
 		}
-		m.key = r.string()
-		r.space()
+		m.key = r.readString()
+		r.skipSpace()
 		if !r.take(':') {
 			r.fail("a colon must follow the key")
 			return nil
 		}
-		r.space()
-		m.jsonValue = r.value(depth + 1)
+		r.skipSpace()
+		m.jsonValue = r.readValue(depth + 1)
 		members = append(members, m)
-		r.space()
+		r.skipSpace()
 		if r.take('}') {
 			return members
 		}
 		if !r.take(',') {
 			r.fail("a comma or } must follow the value")
 		}
-		r.space()
+		r.skipSpace()
 	}
 	return nil
 }
 
-func (r *jsonReader) array(depth int) (items []jsonValue) {
+func (r *jsonReader) readArray(depth int) (items []jsonValue) {
 	r.take('[')
-	r.space()
+	r.skipSpace()
 	if r.take(']') {
 		return nil
 	}
 	for r.err == nil {
-		items = append(items, r.value(depth+1))
-		r.space()
+		items = append(items, r.readValue(depth+1))
+		r.skipSpace()
 		if r.take(']') {
 			return items
 		}
 		if !r.take(',') {
 			r.fail("a comma or ] must follow the value")
 		}
-		r.space()
+		r.skipSpace()
 	}
 	return nil
 }
 
-func (r *jsonReader) literal(name string) {
+func (r *jsonReader) skipLiteral(name string) {
 	if !strings.HasPrefix(r.data[r.at:], name) {
-		r.fail("a JSON value must stand here")
+		r.fail("a JSON value is expected here")
 		return
 	}
 	r.at += len(name)
 }
 
-func (r *jsonReader) number() {
+func (r *jsonReader) skipNumber() {
 	r.take('-')
 	if !r.take('0') {
-		r.digits()
+		r.skipDigits()
 	}
 	if r.take('.') {
-		r.digits()
+		r.skipDigits()
 	}
 	if r.take('e') || r.take('E') {
 		_ = r.take('+') || r.take('-')
-		r.digits()
+		r.skipDigits()
 	}
 }
 
-// digits steps over one digit or more.
-func (r *jsonReader) digits() {
+// skipDigits skips one or more digits.
+func (r *jsonReader) skipDigits() {
 	if !isDigit(r.peek()) {
-		r.fail("a digit must stand here")
+		r.fail("a digit is expected here")
 	}
 	for isDigit(r.peek()) {
 		r.at++
 	}
 }
 
-func (r *jsonReader) string() string {
+func (r *jsonReader) readString() string {
 	r.take('"')
 	var text strings.Builder
 	for {
@@ -228,7 +228,7 @@ func (r *jsonReader) string() string {
 		case size == 0:
 			r.fail("the string does not end")
 		case c == utf8.RuneError && size == 1:
-			r.fail("the text is no valid UTF-8")
+			r.fail("the text is not valid UTF-8")
 		case c < ' ':
 			r.fail("a control character in a string must be escaped")
 		case c == '"':
@@ -236,7 +236,7 @@ func (r *jsonReader) string() string {
 			return text.String()
 		case c == '\\':
 			r.at++
-			text.WriteRune(r.escape())
+			text.WriteRune(r.readEscape())
 		default:
 			r.at += size
 			text.WriteRune(c)
@@ -247,8 +247,8 @@ func (r *jsonReader) string() string {
 	}
 }
 
-// escape reads what follows a backslash.
-func (r *jsonReader) escape() rune {
+// readEscape reads the rest of an escape sequence, after its backslash.
+func (r *jsonReader) readEscape() rune {
 	const names, meanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 	c := r.peek()
 	if i := strings.IndexByte(names, c); i >= 0 {
@@ -256,16 +256,16 @@ func (r *jsonReader) escape() rune {
 		return rune(meanings[i])
 	}
 	if c != 'u' {
-		r.fail("no such escape")
+		r.fail("this is not an escape sequence of JSON")
 		return 0
 	}
-	first := r.hex()
+	first := r.readHex()
 	if !utf16.IsSurrogate(first) || !strings.HasPrefix(r.data[r.at:], `\u`) {
-		return first // WriteRune turns a lone surrogate into U+FFFD, as encoding/json does
+		return first // WriteRune writes a lone surrogate as U+FFFD, as encoding/json does
 	}
 	before := r.at
 	r.at++
-	if pair := utf16.DecodeRune(first, r.hex()); pair != utf8.RuneError {
+	if pair := utf16.DecodeRune(first, r.readHex()); pair != utf8.RuneError {
 		return pair
 	}
 	if r.err == nil {
@@ -274,8 +274,8 @@ func (r *jsonReader) escape() rune {
 	return utf8.RuneError
 }
 
-// hex reads u and four hexadecimal digits.
-func (r *jsonReader) hex() (c rune) {
+// readHex reads the letter u and four hexadecimal digits.
+func (r *jsonReader) readHex() (c rune) {
 	r.take('u')
 	for range 4 {
 		d := r.peek()
@@ -295,7 +295,7 @@ func (r *jsonReader) hex() (c rune) {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// lower turns A to Z into a to z and leaves everything else, so that no foreign letter passes for one of ours.
+// lower turns A to Z into a to z and leaves all else unchanged. (strings.ToLower turns the Kelvin sign into a k.)
 func lower(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// list joins words: a, b and c.
-func list(words []string, last string) string {
+// joinList joins words with commas and puts last before the last one: "a, b and c".
+func joinList(words []string, last string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
@@ -18,50 +18,50 @@ func list(words []string, last string) string {
 	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
 }
 
-// words says each value.
-func words[T any](values []T, say func(T) string) []string {
-	said := make([]string, len(values))
+// format applies name to each value.
+func format[T any](values []T, name func(T) string) []string {
+	names := make([]string, len(values))
 	for i, v := range values {
-		said[i] = say(v)
+		names[i] = name(v)
 	}
-	return said
+	return names
 }
 
-// spans says values in order, three or more in a row as a range: 1, 3 to 5.
-func spans[T ~int](values []T, say func(T) string) []string {
-	var said []string
+// ranges applies name to sorted values. It writes three or more consecutive values as a range: "1", "3 to 5".
+func ranges[T ~int](values []T, name func(T) string) []string {
+	var names []string
 	for i := 0; i < len(values); {
 		end := i + 1
 		for end < len(values) && values[end] == values[end-1]+1 {
 			end++
 		}
 		if end-i >= 3 {
-			said = append(said, say(values[i])+" to "+say(values[end-1]))
+			names = append(names, name(values[i])+" to "+name(values[end-1]))
 		} else {
-			said = append(said, words(values[i:end], say)...)
+			names = append(names, format(values[i:end], name)...)
 		}
 		i = end
 	}
-	return said
+	return names
 }
 
-// plural is the noun as the number of values needs it.
-func plural(noun string, values []int) string {
+// pluralize returns the noun, in the plural unless there is exactly one value.
+func pluralize(noun string, values []int) string {
 	if len(values) == 1 {
 		return noun
 	}
 	return noun + "s"
 }
 
-// clock says a time of day, with seconds where there are any.
-func clock(hour, minute, second int) string {
+// formatClock formats a time of day, with seconds unless they are 0.
+func formatClock(hour, minute, second int) string {
 	if second == 0 {
 		return fmt.Sprintf("%02d:%02d", hour, minute)
 	}
 	return fmt.Sprintf("%02d:%02d:%02d", hour, minute, second)
 }
 
-// minutesPast says minutes before "the hour": 15 and 45 minutes past, every minute of.
+// minutesPast describes minutes, for use before "the hour": "15 and 45 minutes past", "every minute of".
 func minutesPast(minutes []int, second int) string {
 	if len(minutes) == 60 {
 		return "every minute of"
@@ -70,41 +70,41 @@ func minutesPast(minutes []int, second int) string {
 	if len(minutes) == 1 && minutes[0] == 1 {
 		noun = " minute"
 	}
-	text := list(spans(minutes, strconv.Itoa), "and") + noun
+	text := joinList(ranges(minutes, strconv.Itoa), "and") + noun
 	if second > 0 {
 		text += fmt.Sprintf(" %d s", second)
 	}
 	return text + " past"
 }
 
-// minuteNumbers says minutes as a limit: minutes 0 to 29.
+// minuteNumbers describes minutes as a limit: "minutes 0 to 29".
 func minuteNumbers(minutes []int) string {
-	return plural("minute", minutes) + " " + list(spans(minutes, strconv.Itoa), "and")
+	return pluralize("minute", minutes) + " " + joinList(ranges(minutes, strconv.Itoa), "and")
 }
 
-// mondayFirst returns the weekdays from Monday on, each once.
+// mondayFirst returns the weekdays sorted from Monday on, each once.
 func mondayFirst(days []time.Weekday) []time.Weekday {
 	days = slices.Clone(days)
-	slices.SortFunc(days, func(a, b time.Weekday) int { return cmp.Compare(fromMonday(a), fromMonday(b)) })
+	slices.SortFunc(days, func(a, b time.Weekday) int { return cmp.Compare(daysSinceMonday(a), daysSinceMonday(b)) })
 	return slices.Compact(days)
 }
 
-// weekDayNames says weekdays that are in order: Monday to Friday and Sunday.
+// weekDayNames describes sorted weekdays: "Monday to Friday and Sunday".
 func weekDayNames(days []time.Weekday) string {
 	positions := make([]int, len(days))
 	for i, day := range days {
-		positions[i] = fromMonday(day)
+		positions[i] = daysSinceMonday(day)
 	}
-	return list(spans(positions, func(at int) string { return days[slices.Index(positions, at)].String() }), "and")
+	return joinList(ranges(positions, func(at int) string { return days[slices.Index(positions, at)].String() }), "and")
 }
 
-// dayNames says days of the month that are in order, those from its end last.
+// dayNames describes sorted days of the month. Those that count from its end come last.
 func dayNames(days []int) []string {
 	firstPositive, _ := slices.BinarySearch(days, 0)
-	return append(spans(days[firstPositive:], dayName), words(days[:firstPositive], dayName)...)
+	return append(ranges(days[firstPositive:], dayName), format(days[:firstPositive], dayName)...)
 }
 
-// dayName says a day of the month: the 15th, the last day, the 2nd last day.
+// dayName describes a day of the month: "the 15th", "the last day", "the 2nd last day".
 func dayName(day int) string {
 	switch {
 	case day == -1:
@@ -115,7 +115,7 @@ func dayName(day int) string {
 	return "the " + ordinal(day)
 }
 
-// ordinal says 1st, 2nd, 3rd, 4th, …
+// ordinal returns 1st, 2nd, 3rd, 4th, …
 func ordinal(n int) string {
 	suffix := "th"
 	if n%100 < 11 || n%100 > 13 {
@@ -131,10 +131,10 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-// occurrenceNames says weekdays of the month, those of one weekday together: the first and last Friday. The article is for
-// a weekday without number.
+// occurrenceNames describes weekdays of the month and groups them by weekday: "the first and last Friday". The article stands
+// before a weekday without a number: "every Friday".
 func occurrenceNames(occurrences []NthWeekday, article string) []string {
-	var said []string
+	var names []string
 	for _, day := range mondayFirst(occurrenceDays(occurrences)) {
 		var numbers []int
 		for _, o := range occurrences {
@@ -144,17 +144,17 @@ func occurrenceNames(occurrences []NthWeekday, article string) []string {
 		}
 		numbers = sortedSet(numbers)
 		if slices.Contains(numbers, 0) {
-			said = append(said, article+" "+day.String())
+			names = append(names, article+" "+day.String())
 			continue
 		}
 		firstPositive, _ := slices.BinarySearch(numbers, 0)
-		names := words(append(slices.Clone(numbers[firstPositive:]), numbers[:firstPositive]...), nthName)
-		said = append(said, "the "+list(names, "and")+" "+day.String())
+		nths := format(append(slices.Clone(numbers[firstPositive:]), numbers[:firstPositive]...), nthName)
+		names = append(names, "the "+joinList(nths, "and")+" "+day.String())
 	}
-	return said
+	return names
 }
 
-// occurrenceDays lists the weekdays of occurrences.
+// occurrenceDays returns the weekdays of occurrences.
 func occurrenceDays(occurrences []NthWeekday) []time.Weekday {
 	days := make([]time.Weekday, len(occurrences))
 	for i, o := range occurrences {
@@ -163,7 +163,7 @@ func occurrenceDays(occurrences []NthWeekday) []time.Weekday {
 	return days
 }
 
-// nthName says the number of a weekday: first, last, second last.
+// nthName describes the number of a weekday: "first", "last", "second last".
 func nthName(n int) string {
 	names := [...]string{"", "first", "second", "third", "fourth", "fifth"}
 	switch {
