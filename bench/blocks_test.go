@@ -57,10 +57,10 @@ func TestOnlyBlocksAreReplaced(t *testing.T) {
 // A row that rests on fewer rounds than its neighbours says so.
 func TestARowSaysItsRoundsWhereTheyDiffer(t *testing.T) {
 	all := samples{
-		told("crash", "a", "s", true, "chime", 1, 7), told("crash", "a", "s", true, "chime", 2, 9), told("crash", "a", "s", true, "gocraft defaults", 1, 14),
-		told("crash", "a", "s", true, "gocraft defaults", 2, 18),
-		told("crash", "b", "s", true, "chime", 1, 1), told("crash", "b", "s", true, "chime", 2, 1),
-		told("crash", "c", "1/s", true, "chime", 1, 1),
+		sampleOf("crash", "a", "s", true, "chime", 1, 7), sampleOf("crash", "a", "s", true, "chime", 2, 9), sampleOf("crash", "a", "s", true, "gocraft defaults", 1, 14),
+		sampleOf("crash", "a", "s", true, "gocraft defaults", 2, 18),
+		sampleOf("crash", "b", "s", true, "chime", 1, 1), sampleOf("crash", "b", "s", true, "chime", 2, 1),
+		sampleOf("crash", "c", "1/s", true, "chime", 1, 1),
 	}
 	got, rounds := groupTable(all, "crash")
 	want := [][]string{

@@ -8,12 +8,12 @@ import (
 
 func TestThePlanFollowsFromTheFigures(t *testing.T) {
 	all := samples{
-		told("life bulk", "server CPU a job", "µs", true, "chime", 1, 4),
-		told("schedules 1000000", "memory a schedule", "B", true, "chime", 1, 640),
-		told("schedules 1000000", "of it the registry", "B", true, "chime", 1, 64),
-		told("schedules 1000000", "an occurrence in batches", "µs", true, "chime", 1, 35),
-		told("schedules 1000000", "an occurrence in batches to one of 1000", "×", true, "chime", 1, 35.0/29),
-		told("schedules put", "created", "1/s", false, "chime", 1, 3000),
+		sampleOf("life bulk", "server CPU a job", "µs", true, "chime", 1, 4),
+		sampleOf("schedules 1000000", "memory a schedule", "B", true, "chime", 1, 640),
+		sampleOf("schedules 1000000", "of it the registry", "B", true, "chime", 1, 64),
+		sampleOf("schedules 1000000", "an occurrence in batches", "µs", true, "chime", 1, 35),
+		sampleOf("schedules 1000000", "an occurrence in batches to one of 1000", "×", true, "chime", 1, 35.0/29),
+		sampleOf("schedules put", "created", "1/s", false, "chime", 1, 3000),
 	}
 	want := map[string]string{
 		"jobs/s through one Redis, enqueued and worked off in batches":                                                       "180,000", // 0.7 s / 4 µs, two digits
@@ -56,14 +56,14 @@ func TestThePlanKnowsItsMeasures(t *testing.T) {
 // What cannot be measured is said to be extrapolated, and from what.
 func TestThePlanSaysWhatItExtrapolates(t *testing.T) {
 	all := samples{
-		told("schedules 1000000", "memory a schedule", "B", true, "chime", 1, 640),
-		told("schedules 1000000", "an occurrence in batches", "µs", true, "chime", 1, 35),
-		told("schedules 1000000", "an occurrence in batches to one of 1000", "×", true, "chime", 1, 1.2),
+		sampleOf("schedules 1000000", "memory a schedule", "B", true, "chime", 1, 640),
+		sampleOf("schedules 1000000", "an occurrence in batches", "µs", true, "chime", 1, 35),
+		sampleOf("schedules 1000000", "an occurrence in batches to one of 1000", "×", true, "chime", 1, 1.2),
 	}
 	if notes := planNotes(all); !strings.Contains(notes, "was not recorded") {
 		t.Errorf("%q, want that the registry was not recorded", notes)
 	}
-	notes := planNotes(append(all, told("schedules 1000000", "of it the registry", "B", true, "chime", 1, 64)))
+	notes := planNotes(append(all, sampleOf("schedules 1000000", "of it the registry", "B", true, "chime", 1, 64)))
 	for _, want := range []string{"extrapolated", "71,000,000 on a node", "grew 1.20 ×"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("%q does not say %q", notes, want)

@@ -29,22 +29,22 @@ const roleVariable = "CHIME_BENCH_ROLE"
 
 // A role is what a child process does until it is told to stop.
 type role struct {
-	Act         act    `json:"act"`
-	Peer        string `json:"peer"`
-	Redis       string `json:"redis,omitempty"`
-	Postgres    string `json:"postgres,omitempty"`
-	Concurrency int    `json:"concurrency,omitempty"`
-	Queues      int    `json:"queues,omitempty"`    // of queuesAct
-	Schedules   int    `json:"schedules,omitempty"` // of scheduleAct: how many it declares
+	Kind        roleKind `json:"kind"`
+	Peer        string   `json:"peer"`
+	Redis       string   `json:"redis,omitempty"`
+	Postgres    string   `json:"postgres,omitempty"`
+	Concurrency int      `json:"concurrency,omitempty"`
+	Queues      int      `json:"queues,omitempty"`    // of queuesRole
+	Schedules   int      `json:"schedules,omitempty"` // of scheduleRole: how many it declares
 }
 
-type act string
+type roleKind string
 
 const (
-	idleAct     act = "idle"     // works with a handler that does nothing
-	holdAct     act = "hold"     // works with a handler that prints the job's number when it starts, and never ends
-	queuesAct   act = "queues"   // chime: works on several queues
-	scheduleAct act = "schedule" // chime: a scheduler alone, with yearly schedules
+	idleRole     roleKind = "idle"     // works with a handler that does nothing
+	holdRole     roleKind = "hold"     // works with a handler that prints the job's number when it starts, and never ends
+	queuesRole   roleKind = "queues"   // chime: works on several queues
+	scheduleRole roleKind = "schedule" // chime: a scheduler alone, with yearly schedules
 )
 
 // What a child prints, a line each.
@@ -190,8 +190,8 @@ func (all children) kill() {
 	}
 }
 
-// play is the whole life of a child: it says that it is ready, and works until it is told to stop or its parent ends.
-func play(text string) error {
+// runChild is the whole life of a child: it says that it is ready, and works until it is told to stop or its parent ends.
+func runChild(text string) error {
 	var role role
 	if err := json.Unmarshal([]byte(text), &role); err != nil {
 		return fmt.Errorf("%s: %w", roleVariable, err)
@@ -213,10 +213,10 @@ func play(text string) error {
 
 // begin starts what the role does.
 func (role role) begin(ctx context.Context) (stop func() error, err error) {
-	switch role.Act {
-	case queuesAct:
+	switch role.Kind {
+	case queuesRole:
 		return role.queues(), nil
-	case scheduleAct:
+	case scheduleRole:
 		return role.schedule()
 	}
 	p, err := peerNamed(role.Peer)
@@ -232,7 +232,7 @@ func (role role) begin(ctx context.Context) (stop func() error, err error) {
 		return nil, err
 	}
 	handle := func([]byte) {}
-	if role.Act == holdAct {
+	if role.Kind == holdRole {
 		handle = hold
 	}
 	drain, err := lib.Work(role.Concurrency, handle)
@@ -283,8 +283,8 @@ func peerNamed(name string) (peer, error) {
 }
 
 // roleOf is a child's role with a peer on the rig's servers.
-func (r *rig) roleOf(act act, p peer, concurrency int) role {
-	role := role{Act: act, Peer: p.name(), Redis: r.redis.addr, Concurrency: concurrency}
+func (r *rig) roleOf(kind roleKind, p peer, concurrency int) role {
+	role := role{Kind: kind, Peer: p.name(), Redis: r.redis.addr, Concurrency: concurrency}
 	if r.postgres != nil {
 		role.Postgres = r.postgres.url
 	}

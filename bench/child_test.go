@@ -10,7 +10,7 @@ import (
 // TestMain lets the test's own program be a child too.
 func TestMain(m *testing.M) {
 	if text := os.Getenv(roleVariable); text != "" {
-		if err := play(text); err != nil {
+		if err := runChild(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -37,7 +37,7 @@ func TestAKilledChildLeavesTheJobThatItHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lib.Close()
-	holder, err := startChild(t.Context(), r.roleOf(holdAct, chimePeer, 1))
+	holder, err := startChild(t.Context(), r.roleOf(holdRole, chimePeer, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,23 +62,23 @@ func TestAKilledChildLeavesTheJobThatItHeld(t *testing.T) {
 func TestAChildEndsWhenItIsToldTo(t *testing.T) {
 	r := testRig(t, false)
 	for _, role := range []role{
-		r.roleOf(idleAct, chimePeer, 1),
-		{Act: queuesAct, Peer: chimePeer.name(), Redis: r.redis.addr, Concurrency: 1, Queues: 4},
-		r.roleOf(scheduleAct, chimePeer, 0),
+		r.roleOf(idleRole, chimePeer, 1),
+		{Kind: queuesRole, Peer: chimePeer.name(), Redis: r.redis.addr, Concurrency: 1, Queues: 4},
+		r.roleOf(scheduleRole, chimePeer, 0),
 	} {
 		c, err := startChild(t.Context(), role)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := c.stop(); err != nil {
-			t.Errorf("%s ended with %v, want a clean end", role.Act, err)
+			t.Errorf("%s ended with %v, want a clean end", role.Kind, err)
 		}
 	}
 }
 
 func TestAChildEndsWithItsParent(t *testing.T) {
 	r := testRig(t, false)
-	c, err := startChild(t.Context(), r.roleOf(idleAct, chimePeer, 1))
+	c, err := startChild(t.Context(), r.roleOf(idleRole, chimePeer, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestAChildEndsWithItsParent(t *testing.T) {
 }
 
 func TestAChildThatCannotBeginSaysWhy(t *testing.T) {
-	_, err := startChild(t.Context(), role{Act: idleAct, Peer: "nobody"})
+	_, err := startChild(t.Context(), role{Kind: idleRole, Peer: "nobody"})
 	if err == nil {
 		t.Fatal("a child of an unknown peer is ready")
 	}

@@ -73,7 +73,7 @@ func enqueueFrom(ctx context.Context, r *rig, p peer, goroutines, n, batch int,
 	warm := sent.Load()
 	e, err := watch(ctx, r.server(p), func() (int64, time.Duration, error) {
 		began := time.Now()
-		end := began.Add(r.sizes.calls)
+		end := began.Add(r.sizes.enqueueFor)
 		err := fromMany(ctx, goroutines, n/batch, func(ctx context.Context) error {
 			if time.Now().After(end) {
 				return nil

@@ -14,17 +14,17 @@ const (
 	idleMany        = 50              // processes
 	idleDeclared    = 100             // schedules
 
-	// longestLook is the longest that an idle worker of chime goes without a look at the server; 10 s is the shortest. Processes
+	// longestPoll is the longest that an idle worker of chime goes without a look at the server; 10 s is the shortest. Processes
 	// that start together look together: a window that is no multiple of it has more looks than its share, or none.
-	longestLook = 12 * time.Second
-	sparseTime  = 2 * longestLook
+	longestPoll = 12 * time.Second
+	sparseTime  = 2 * longestPoll
 )
 
 // What idle processes ask of the server and use themselves. Every peer runs at the same time, each on a server of its own, and
 // so do all rounds but those of fifty processes of every peer.
 var (
 	idleOne = measure{
-		name: "idle", group: "idle", asleep: true,
+		name: "idle", group: "idle", concurrent: true,
 		about: fmt.Sprintf("one worker process of %d at once on one empty queue, %v after its start; the server's CPU includes what it uses by itself",
 			idleConcurrency, idleSettle),
 		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
@@ -32,44 +32,44 @@ var (
 		},
 	}
 	idleFifty = measure{
-		name: "idle 50", group: "idle", asleep: true, crowd: true, long: true,
+		name: "idle 50", group: "idle", concurrent: true, roundByRound: true, long: true,
 		about: "the same with fifty worker processes of every peer at the same time",
 		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
 			return idleAtDefaults(ctx, r, p, idleMany)
 		},
 	}
 	idleQueues = measure{
-		name: "idle 4 queues", group: "idle", asleep: true, only: []string{chimePeer.library},
+		name: "idle 4 queues", group: "idle", concurrent: true, only: []string{chimePeer.library},
 		about: "one worker process on four empty queues",
 		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
-			role := r.roleOf(queuesAct, p, idleConcurrency)
+			role := r.roleOf(queuesRole, p, idleConcurrency)
 			role.Queues = 4
 			return idle(ctx, r, role, 1)
 		},
 	}
 	idleLeader = measure{
-		name: "idle leader", group: "idle", asleep: true, only: []string{chimePeer.library},
+		name: "idle leader", group: "idle", concurrent: true, only: []string{chimePeer.library},
 		about: "one scheduler process, the leader, without schedules, beside a queue of which it knows",
 		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
 			if err := fillAndClose(ctx, r, p, 1, fillBulk); err != nil {
 				return nil, err
 			}
-			return idle(ctx, r, r.roleOf(scheduleAct, p, 0), 1)
+			return idle(ctx, r, r.roleOf(scheduleRole, p, 0), 1)
 		},
 	}
 	idleSchedules = measure{
-		name: "idle leader of schedules", group: "idle", asleep: true, only: []string{chimePeer.library},
+		name: "idle leader of schedules", group: "idle", concurrent: true, only: []string{chimePeer.library},
 		about: fmt.Sprintf("one scheduler process, the leader, with %d yearly schedules that it has declared", idleDeclared),
 		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
-			role := r.roleOf(scheduleAct, p, 0)
+			role := r.roleOf(scheduleRole, p, 0)
 			role.Schedules = idleDeclared
 			return idle(ctx, r, role, 1)
 		},
 	}
 	idleSparse = measure{
-		name: "idle 50 + 1/s", group: "idle", asleep: true, slow: true, only: []string{chimePeer.library},
+		name: "idle 50 + 1/s", group: "idle", concurrent: true, slow: true, only: []string{chimePeer.library},
 		about: fmt.Sprintf("fifty idle worker processes while one job a second is enqueued: all commands, for each job, of %v that begin "+
-			"%v after the start, for that is how long a process goes without a look", sparseTime, longestLook),
+			"%v after the start, for that is how long a process goes without a look", sparseTime, longestPoll),
 		run: sparse,
 	}
 )
@@ -78,13 +78,13 @@ func idleAtDefaults(ctx context.Context, r *rig, p peer, processes int) ([]figur
 	if p.setting != "" && p.setting != "defaults" {
 		return nil, errors.ErrUnsupported
 	}
-	return idle(ctx, r, r.roleOf(idleAct, p, idleConcurrency), processes)
+	return idle(ctx, r, r.roleOf(idleRole, p, idleConcurrency), processes)
 }
 
 func idle(ctx context.Context, r *rig, role role, processes int) ([]figure, error) {
 	watched := r.sizes.idle
 	if processes > 1 {
-		watched = r.sizes.crowd
+		watched = r.sizes.idleMany
 	}
 	spent, seconds, err := r.rest(ctx, role, processes, idleSettle, func(ctx context.Context) error { return pause(ctx, watched) })
 	if err != nil {
@@ -108,7 +108,7 @@ func sparse(ctx context.Context, r *rig, p peer) ([]figure, error) {
 	}
 	defer lib.Close()
 	var jobs atomic.Int64
-	spent, _, err := r.rest(ctx, r.roleOf(idleAct, p, idleConcurrency), idleMany, longestLook, func(ctx context.Context) error {
+	spent, _, err := r.rest(ctx, r.roleOf(idleRole, p, idleConcurrency), idleMany, longestPoll, func(ctx context.Context) error {
 		for range int(sparseTime / time.Second) {
 			if err := lib.Enqueue(ctx, payloadOf(jobs.Add(1))); err != nil {
 				return err

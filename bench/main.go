@@ -18,7 +18,7 @@ import (
 
 func main() {
 	if text := os.Getenv(roleVariable); text != "" {
-		if err := play(text); err != nil {
+		if err := runChild(text); err != nil {
 			fmt.Fprintln(os.Stderr, "bench: a child:", err)
 			os.Exit(1)
 		}
@@ -32,8 +32,8 @@ func main() {
 	}
 }
 
-// An order is what the command line asks for.
-type order struct {
+// A commandLine is what this run was asked for.
+type commandLine struct {
 	peers, measures string
 	short           bool
 	rounds          int
@@ -47,9 +47,9 @@ type order struct {
 	from            files
 }
 
-// readOrder reads the command line and refuses what makes no sense.
-func readOrder(flags *flag.FlagSet, arguments []string) (order, error) {
-	o := order{shuffle: true}
+// readCommandLine reads the command line and refuses what makes no sense.
+func readCommandLine(flags *flag.FlagSet, arguments []string) (commandLine, error) {
+	o := commandLine{shuffle: true}
 	flags.StringVar(&o.peers, "peers", "", "measure these libraries, or these of their settings, only: `names`, comma-separated; empty: all")
 	flags.StringVar(&o.measures, "measures", "", "take these measures, or these groups of measures, only: `names`, comma-separated; empty: all")
 	flags.BoolVar(&o.short, "short", false, "the short form: smaller counts, three rounds, what takes long left out")
@@ -65,27 +65,27 @@ func readOrder(flags *flag.FlagSet, arguments []string) (order, error) {
 	flags.Var(&o.from, "from", "measure nothing, print what this `file` recorded; may be repeated, and further files may follow the flags")
 	flags.Usage = func() { usageText(flags) }
 	if err := flags.Parse(arguments); err != nil {
-		return order{}, err
+		return commandLine{}, err
 	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if len(o.from) > 0 {
 		o.from = append(o.from, flags.Args()...)
 	} else if flags.NArg() > 0 {
-		return order{}, fmt.Errorf("arguments that mean nothing: %q", flags.Args())
+		return commandLine{}, fmt.Errorf("arguments that mean nothing: %q", flags.Args())
 	}
 	if given["rounds"] && o.rounds < 1 {
-		return order{}, fmt.Errorf("-rounds %d: want 1 or more", o.rounds)
+		return commandLine{}, fmt.Errorf("-rounds %d: want 1 or more", o.rounds)
 	}
 	for _, printing := range []string{"from", "fill"} {
 		for _, measuring := range []string{"short", "rounds", "within", "peers", "measures", "shuffle", "aof", "out"} {
 			if given[printing] && given[measuring] {
-				return order{}, fmt.Errorf("-%s measures nothing: -%s means nothing beside it", printing, measuring)
+				return commandLine{}, fmt.Errorf("-%s measures nothing: -%s means nothing beside it", printing, measuring)
 			}
 		}
 	}
 	if err := known("-peers", o.peers, peerNames(), libraryNames()); err != nil {
-		return order{}, err
+		return commandLine{}, err
 	}
 	return o, known("-measures", o.measures, measureNames(), groupNames())
 }
@@ -122,7 +122,7 @@ Peers: %s.
 }
 
 func program(ctx context.Context) error {
-	o, err := readOrder(flag.CommandLine, os.Args[1:])
+	o, err := readCommandLine(flag.CommandLine, os.Args[1:])
 	switch {
 	case err != nil:
 		return err
@@ -139,7 +139,7 @@ func program(ctx context.Context) error {
 }
 
 // print prints a recording in the form that is asked for.
-func (o order) print(rec recording) error {
+func (o commandLine) print(rec recording) error {
 	switch {
 	case o.targets:
 		return writeTable(os.Stdout, targetTable(rec.samples), o.markdown)
@@ -150,7 +150,7 @@ func (o order) print(rec recording) error {
 }
 
 // measure runs, records as it goes, and prints what was measured even where something failed.
-func (o order) measure(ctx context.Context) error {
+func (o commandLine) measure(ctx context.Context) error {
 	form := longForm
 	if o.short {
 		form = shortForm
@@ -190,7 +190,7 @@ func (o order) measure(ctx context.Context) error {
 }
 
 // next says what to do with what was measured.
-func (o order) next() string {
+func (o commandLine) next() string {
 	if o.out == "" {
 		return "Next: -out FILE keeps the figures of a run; -from FILE prints them again, with -targets held against what was to be reached."
 	}

@@ -9,11 +9,11 @@ import (
 )
 
 // ordered reads a command line; what is printed beside the error is returned too.
-func ordered(arguments ...string) (order, string, error) {
+func ordered(arguments ...string) (commandLine, string, error) {
 	var printed bytes.Buffer
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(&printed)
-	o, err := readOrder(flags, arguments)
+	o, err := readCommandLine(flags, arguments)
 	return o, printed.String(), err
 }
 

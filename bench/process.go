@@ -34,7 +34,7 @@ func processMeasure(concurrency int) measure {
 // workOff lets a worker run the jobs that fillBulk left, each counted once, until all have run or patience ends. The time is
 // that from the worker's start to the last job; what the worker costs counts until it has drained, because some libraries
 // settle jobs in the background. Afterwards the store must hold no job, or as many as have not run.
-func workOff(ctx context.Context, r *rig, p peer, lib library, concurrency int) (effort, error) {
+func workOff(ctx context.Context, r *rig, p peer, lib library, concurrency int) (resources, error) {
 	var (
 		ran   atomic.Int64
 		total = int64(r.sizes.backlog)
@@ -60,7 +60,7 @@ func workOff(ctx context.Context, r *rig, p peer, lib library, concurrency int) 
 	}
 	e, err := watch(ctx, r.server(p), func() (int64, time.Duration, error) {
 		began := time.Now()
-		patience := time.NewTimer(r.sizes.patience)
+		patience := time.NewTimer(r.sizes.workOff)
 		defer patience.Stop()
 		stop, err := lib.Work(concurrency, handle)
 		if err != nil {
@@ -86,14 +86,14 @@ func workOff(ctx context.Context, r *rig, p peer, lib library, concurrency int) 
 		return jobs, took, err
 	})
 	if err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
 	held, err := lib.Held(ctx)
 	if err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
 	if want := total - ran.Load(); held != want {
-		return effort{}, fmt.Errorf("the store holds %d jobs after %d of %d ran", held, ran.Load(), total)
+		return resources{}, fmt.Errorf("the store holds %d jobs after %d of %d ran", held, ran.Load(), total)
 	}
 	return e, nil
 }

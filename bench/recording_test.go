@@ -76,14 +76,14 @@ func TestAFigureIsToldOnceARound(t *testing.T) {
 // Medians side by side are of the same rounds. Other measures may have fewer.
 func TestPeersHaveTheSameRounds(t *testing.T) {
 	rec := recording{samples: samples{
-		told("crash", "s", "s", true, "chime", 1, 1), told("crash", "s", "s", true, "gocraft defaults", 1, 1),
-		told("crash", "s", "s", true, "chime", 2, 1), told("crash", "s", "s", true, "gocraft defaults", 2, 1),
-		told("schedules", "s", "s", true, "chime", 1, 1),
+		sampleOf("crash", "s", "s", true, "chime", 1, 1), sampleOf("crash", "s", "s", true, "gocraft defaults", 1, 1),
+		sampleOf("crash", "s", "s", true, "chime", 2, 1), sampleOf("crash", "s", "s", true, "gocraft defaults", 2, 1),
+		sampleOf("schedules", "s", "s", true, "chime", 1, 1),
 	}}
 	if err := rec.even(); err != nil {
 		t.Error(err)
 	}
-	rec.samples = append(rec.samples, told("crash", "s", "s", true, "chime", 3, 1))
+	rec.samples = append(rec.samples, sampleOf("crash", "s", "s", true, "chime", 3, 1))
 	err := rec.even()
 	if err == nil || !strings.Contains(err.Error(), "crash: chime took part in round 3 and gocraft defaults did not") {
 		t.Errorf("%v, want an error that names measure, round and peers", err)

@@ -44,7 +44,7 @@ func (u *run) do(ctx context.Context) error {
 			u.random.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
 		}
 		for _, m := range u.measures {
-			if m.asleep || round > m.rounds(u.rig.sizes) {
+			if m.concurrent || round > m.rounds(u.rig.sizes) {
 				continue
 			}
 			if !u.fits(m, round, took, time.Since(began)-time.Since(roundBegan)) {
@@ -68,10 +68,10 @@ func (u *run) do(ctx context.Context) error {
 			took[m.name] = max(took[m.name], time.Since(measureBegan))
 		}
 		if len(took) > 0 {
-			u.tellTime(round, took, time.Since(roundBegan))
+			u.reportTime(round, took, time.Since(roundBegan))
 		}
 		if round == 1 {
-			failed = append(failed, u.asleep(ctx, peers)...)
+			failed = append(failed, u.concurrently(ctx, peers)...)
 		}
 	}
 	if told == 0 && len(failed) == 0 && ctx.Err() == nil {
@@ -83,12 +83,12 @@ func (u *run) do(ctx context.Context) error {
 // fits reports whether a measure that need not have all rounds leaves time for all rounds of those that do; elapsed is what the
 // run had taken when the round began.
 func (u *run) fits(m measure, round int, took map[string]time.Duration, elapsed time.Duration) bool {
-	if m.most == 0 || round == 1 || u.within == 0 {
+	if m.maxRounds == 0 || round == 1 || u.within == 0 {
 		return true
 	}
 	all := elapsed + took[m.name]
 	for _, other := range u.measures {
-		if other.most == 0 && !other.asleep {
+		if other.maxRounds == 0 && !other.concurrent {
 			all += time.Duration(max(0, other.rounds(u.rig.sizes)-round+1)) * took[other.name]
 		}
 	}
@@ -98,15 +98,15 @@ func (u *run) fits(m measure, round int, took map[string]time.Duration, elapsed 
 // expected is what a round will take without what it may leave out, going by the longest that each of its measures took so far.
 func (u *run) expected(round int, took map[string]time.Duration) (all time.Duration) {
 	for _, m := range u.measures {
-		if round <= m.rounds(u.rig.sizes) && m.most == 0 {
+		if round <= m.rounds(u.rig.sizes) && m.maxRounds == 0 {
 			all += took[m.name]
 		}
 	}
 	return all
 }
 
-// tellTime says how long a round took, and how long those that follow will take.
-func (u *run) tellTime(round int, took map[string]time.Duration, whole time.Duration) {
+// reportTime says how long a round took, and how long those that follow will take.
+func (u *run) reportTime(round int, took map[string]time.Duration, whole time.Duration) {
 	var rest time.Duration
 	for next := round + 1; next <= u.rig.sizes.rounds; next++ {
 		rest += u.expected(next, took)
@@ -134,11 +134,11 @@ func (u *run) one(ctx context.Context, m measure, p peer, round int) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	figures, err := m.run(ctx, u.rig, p)
-	return u.tell(m, p, round, figures, err, time.Since(began))
+	return u.report(m, p, round, figures, err, time.Since(began))
 }
 
 // tell records what one round with one peer has told.
-func (u *run) tell(m measure, p peer, round int, figures []figure, err error, took time.Duration) error {
+func (u *run) report(m measure, p peer, round int, figures []figure, err error, took time.Duration) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}

@@ -153,7 +153,7 @@ var takeOverMeasure = measure{
 		}); err != nil {
 			return nil, err
 		}
-		first, err := startChild(ctx, r.roleOf(scheduleAct, p, 1))
+		first, err := startChild(ctx, r.roleOf(scheduleRole, p, 1))
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +162,7 @@ var takeOverMeasure = measure{
 		if err != nil {
 			return nil, err
 		}
-		second, err := startChild(ctx, r.roleOf(scheduleAct, p, 1))
+		second, err := startChild(ctx, r.roleOf(scheduleRole, p, 1))
 		if err != nil {
 			return nil, err
 		}

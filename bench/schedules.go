@@ -23,18 +23,18 @@ func scheduleMeasures() []measure {
 
 // storedMeasure declares n schedules and tells what they take, what it costs to run one of them, and to list them all.
 func storedMeasure(n int) measure {
-	most, about := 0, fmt.Sprintf("%d schedules are declared by one scheduler, from its start until each has its next occurrence placed; "+
+	maxRounds, about := 0, fmt.Sprintf("%d schedules are declared by one scheduler, from its start until each has its next occurrence placed; "+
 		"then some of them run; the costs of one occurrence are server CPU of taking, settling and placing it, in the same "+
 		"minute compared with a namespace of %d schedules", n, fewSchedules)
 	if n >= 1_000_000 {
-		most = millionRounds
-		about += fmt.Sprintf("; %d rounds at most, for each takes minutes", most)
+		maxRounds = millionRounds
+		about += fmt.Sprintf("; %d rounds at most, for each takes minutes", maxRounds)
 	}
 	return measure{
 		name:  fmt.Sprintf("schedules %d", n),
 		group: "schedules",
 		about: about,
-		only:  []string{"chime"}, most: most, slow: true, long: n > 10_000,
+		only:  []string{"chime"}, maxRounds: maxRounds, slow: true, long: n > 10_000,
 		run: func(ctx context.Context, r *rig, _ peer) ([]figure, error) {
 			// A first one leaves behind what does not grow with their number.
 			few, err := declareMany(ctx, r, "few", fewSchedules)

@@ -83,14 +83,14 @@ func (s *steady) handle(payload []byte) {
 	}
 }
 
-func (s *steady) run(ctx context.Context, server server, lib library) (effort, error) {
+func (s *steady) run(ctx context.Context, server server, lib library) (resources, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("jobs are missing after a minute"))
 	defer cancel()
 	if err := fromMany(ctx, 20, warmJobs, func(ctx context.Context) error { return lib.Enqueue(ctx, payloadOf(-1)) }); err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
 	if err := s.await(ctx, s.warm); err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
 	return watch(ctx, server, func() (int64, time.Duration, error) {
 		began := time.Now()

@@ -66,18 +66,18 @@ var promised = []target{
 	{measure: "schedules 1000000", figure: "an occurrence in batches to one of 1000", unit: "×", limit: 2},
 }
 
-// A verdict is what became of a target.
-type verdict string
+// A result is what became of a target.
+type result string
 
 const (
-	met         verdict = "met"
-	missed      verdict = "missed"
-	notMeasured verdict = "not measured"
+	met         result = "met"
+	missed      result = "missed"
+	notMeasured result = "not measured"
 )
 
 // judge says what chime was to reach, what it reached, with the least and the most of the rounds, and whether that is enough. The median
 // decides; that the longest of all calls is beyond the limit is said beside it.
-func (t target) judge(all samples) (wanted, reached string, v verdict) {
+func (t target) judge(all samples) (wanted, reached string, v result) {
 	chime, measured := all.spreadOf(t.measure, t.figure, chimePeer.name())
 	if t.factor == 0 {
 		wanted = "≤ " + quantity(t.limit)
@@ -89,7 +89,7 @@ func (t target) judge(all samples) (wanted, reached string, v verdict) {
 			beside := fmt.Sprintf(", %s %s", t.longest, quantity(longest.most))
 			reached += beside
 			if longest.most > t.limit {
-				v += verdict(beside + " " + t.unit)
+				v += result(beside + " " + t.unit)
 			}
 		}
 		return wanted, reached, v
@@ -108,7 +108,7 @@ func (t target) judge(all samples) (wanted, reached string, v verdict) {
 	return wanted, fmt.Sprintf("%s %s, %s to %s", c.ranged(), name, quantity(chime.median), quantity(peer.median)), passed(c.median >= t.factor)
 }
 
-func passed(ok bool) verdict {
+func passed(ok bool) result {
 	if ok {
 		return met
 	}
@@ -170,7 +170,7 @@ func targetTable(all samples, aof ...sample) table {
 	if len(aof) > 0 {
 		t.heading = append(t.heading, "with AOF")
 	}
-	t.heading = append(t.heading, "verdict")
+	t.heading = append(t.heading, "result")
 	t.numbers = make([]bool, len(t.heading))
 	for _, one := range targets {
 		wanted, reached, v := one.judge(all)

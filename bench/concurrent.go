@@ -9,7 +9,7 @@ import (
 
 // asleep measures what waits and does not work: all rounds of all peers at the same time, each on servers of its own, and the
 // measures of one group too, in the short form those of all groups. Crowds wait for each other.
-func (u *run) asleep(ctx context.Context, peers []peer) []error {
+func (u *run) concurrently(ctx context.Context, peers []peer) []error {
 	var (
 		wait   sync.WaitGroup
 		mu     sync.Mutex
@@ -17,10 +17,10 @@ func (u *run) asleep(ctx context.Context, peers []peer) []error {
 		group  string
 	)
 	for _, m := range u.measures {
-		if !m.asleep || ctx.Err() != nil {
+		if !m.concurrent || ctx.Err() != nil {
 			continue
 		}
-		if m.crowd || m.group != group && !u.rig.sizes.short {
+		if m.roundByRound || m.group != group && !u.rig.sizes.short {
 			wait.Wait()
 		}
 		group = m.group
@@ -31,13 +31,13 @@ func (u *run) asleep(ctx context.Context, peers []peer) []error {
 					figures, err := u.alone(ctx, m, p)
 					mu.Lock()
 					defer mu.Unlock()
-					if err := u.tell(m, p, round, figures, err, time.Since(began)); err != nil {
+					if err := u.report(m, p, round, figures, err, time.Since(began)); err != nil {
 						fmt.Fprintln(u.progress, "failed:", err)
 						failed = append(failed, err)
 					}
 				})
 			}
-			if m.crowd {
+			if m.roundByRound {
 				wait.Wait()
 			}
 		}

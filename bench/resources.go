@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// An effort is what a number of jobs took.
-type effort struct {
+// An resources is what a number of jobs took.
+type resources struct {
 	jobs   int64
 	took   time.Duration
 	client time.Duration // CPU of this process
@@ -14,25 +14,25 @@ type effort struct {
 }
 
 // watch tells what do takes; do returns how many jobs that was and how long they took.
-func watch(ctx context.Context, s server, do func() (jobs int64, took time.Duration, err error)) (effort, error) {
+func watch(ctx context.Context, s server, do func() (jobs int64, took time.Duration, err error)) (resources, error) {
 	before, err := s.usage(ctx)
 	if err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
 	cpu := clientCPU()
 	jobs, took, err := do()
 	if err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
 	cpu = clientCPU() - cpu
 	after, err := s.usage(ctx)
 	if err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
-	return effort{jobs, took, cpu, after.since(before)}, nil
+	return resources{jobs, took, cpu, after.since(before)}, nil
 }
 
-func (e effort) rate() figure {
+func (e resources) rate() figure {
 	return figure{name: "jobs/s", unit: "1/s", value: float64(e.jobs) / e.took.Seconds()}
 }
 
@@ -42,7 +42,7 @@ type cost struct {
 	commands, network float64 // commands executed, those inside of scripts too; bytes in both directions
 }
 
-func (e effort) each() cost {
+func (e resources) each() cost {
 	n := float64(e.jobs)
 	return cost{
 		client:   float64(e.client.Nanoseconds()) / 1e3 / n,
