@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,13 +30,14 @@ const roleVariable = "CHIME_BENCH_ROLE"
 
 // A role is what a child process does until it is told to stop.
 type role struct {
-	Kind        roleKind `json:"kind"`
-	Peer        string   `json:"peer"`
-	Redis       string   `json:"redis,omitempty"`
-	Postgres    string   `json:"postgres,omitempty"`
-	Concurrency int      `json:"concurrency,omitempty"`
-	Queues      int      `json:"queues,omitempty"`    // of queuesRole
-	Schedules   int      `json:"schedules,omitempty"` // of scheduleRole: how many it declares
+	Kind        roleKind      `json:"kind"`
+	Peer        string        `json:"peer"`
+	Redis       string        `json:"redis,omitempty"`
+	Postgres    string        `json:"postgres,omitempty"`
+	Concurrency int           `json:"concurrency,omitempty"`
+	Queues      int           `json:"queues,omitempty"`    // of queuesRole
+	Schedules   int           `json:"schedules,omitempty"` // of scheduleRole: how many it declares
+	Handler     time.Duration `json:"handler,omitempty"`   // of workRole: how long each handler waits
 }
 
 type roleKind string
@@ -45,22 +47,28 @@ const (
 	holdRole     roleKind = "hold"     // works with a handler that prints the job's number when it starts, and never ends
 	queuesRole   roleKind = "queues"   // chime: works on several queues
 	scheduleRole roleKind = "schedule" // chime: a scheduler alone, with yearly schedules
+	workRole     roleKind = "work"     // works off a backlog once it is told to begin, and prints how many jobs it has run
 )
 
 // What a child prints, a line each.
 const (
 	readyLine = "ready"
 	begunLine = "begun " // and the job's number
+	ranLine   = "ran "   // and how many jobs it has run, and when it ended the last one, Unix ns
 )
+
+// beginLine is what a child of workRole reads when it is to start its worker.
+const beginLine = "begin"
 
 // A child is a process of this program in a role. It ends with its parent.
 type child struct {
 	command *exec.Cmd
-	stdin   io.Closer     // its end is the parent's
-	begun   chan int64    // numbers of the jobs that began, as they begin; closed when it ends
+	stdin   io.WriteCloser // the child ends when it is closed
+	begun   chan int64     // numbers of the jobs that began, as they begin; closed when it ends
+	tally   atomic.Pointer[tally]
 	ready   chan struct{} // closed when it is
 	ended   chan struct{} // closed when it has
-	said    *bytes.Buffer // its standard error; after ended
+	stderr  *bytes.Buffer // after ended
 	err     error         // how it ended; after ended
 }
 
@@ -74,8 +82,8 @@ func startChild(ctx context.Context, role role) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	command, said := exec.Command(program), new(bytes.Buffer)
-	command.Stderr = said
+	command, stderr := exec.Command(program), new(bytes.Buffer)
+	command.Stderr = stderr
 	command.Env = append(os.Environ(), roleVariable+"="+string(text))
 	endWithParent(command)
 	stdin, err := command.StdinPipe()
@@ -89,7 +97,8 @@ func startChild(ctx context.Context, role role) (*child, error) {
 	if err := command.Start(); err != nil {
 		return nil, err
 	}
-	c := &child{command: command, said: said, stdin: stdin, begun: make(chan int64, 100), ready: make(chan struct{}), ended: make(chan struct{})}
+	c := &child{command: command, stderr: stderr, stdin: stdin, begun: make(chan int64, 100), ready: make(chan struct{}), ended: make(chan struct{})}
+	c.tally.Store(new(tally))
 	go c.read(stdout)
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -112,11 +121,13 @@ func (c *child) read(stdout io.Reader) {
 			close(c.ready)
 		} else if text, ok := strings.CutPrefix(lines.Text(), begunLine); ok {
 			c.begun <- number(text)
+		} else if text, ok := strings.CutPrefix(lines.Text(), ranLine); ok {
+			c.tally.Store(tallyIn(text))
 		}
 	}
 	close(c.begun)
-	if c.err = c.command.Wait(); c.err != nil && c.said.Len() > 0 {
-		c.err = fmt.Errorf("%w: %s", c.err, bytes.TrimSpace(c.said.Bytes()))
+	if c.err = c.command.Wait(); c.err != nil && c.stderr.Len() > 0 {
+		c.err = fmt.Errorf("%w: %s", c.err, bytes.TrimSpace(c.stderr.Bytes()))
 	}
 	close(c.ended)
 }
@@ -198,11 +209,16 @@ func runChild(text string) error {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
+	begin := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
+		defer cancel()
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			if lines.Text() == beginLine {
+				close(begin)
+			}
+		}
 	}()
-	stop, err := role.begin(ctx)
+	stop, err := role.begin(ctx, begin)
 	if err != nil {
 		return err
 	}
@@ -211,8 +227,8 @@ func runChild(text string) error {
 	return stop()
 }
 
-// begin starts what the role does.
-func (role role) begin(ctx context.Context) (stop func() error, err error) {
+// begin starts what the role does; workRole starts its worker when begin is closed.
+func (role role) begin(ctx context.Context, begin <-chan struct{}) (stop func() error, err error) {
 	switch role.Kind {
 	case queuesRole:
 		return role.queues(), nil
@@ -230,6 +246,9 @@ func (role role) begin(ctx context.Context) (stop func() error, err error) {
 	lib, err := p.open(ctx, r)
 	if err != nil {
 		return nil, err
+	}
+	if role.Kind == workRole {
+		return role.work(ctx, lib, begin), nil
 	}
 	handle := func([]byte) {}
 	if role.Kind == holdRole {

@@ -25,7 +25,7 @@ var lifeBulk = measure{
 		if err != nil {
 			return nil, fmt.Errorf("enqueue: %w", err)
 		}
-		out, err := workOff(ctx, r, p, lib, 100)
+		out, err := workOff(ctx, r, p, lib, 100, doNothing)
 		if err != nil {
 			return nil, err
 		}

@@ -48,7 +48,7 @@ func TestRiverRunsWhatWasEnqueued(t *testing.T) {
 		}
 		small := *r
 		small.sizes.backlog, small.sizes.workOff = 4, 30*time.Second
-		e, err := workOff(t.Context(), &small, p, lib, 10) // it counts each job once, and what is left
+		e, err := workOff(t.Context(), &small, p, lib, 10, doNothing) // it counts each job once, and what is left
 		if err != nil {
 			t.Fatalf("%s: %v", p.name(), err)
 		}

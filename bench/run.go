@@ -198,6 +198,6 @@ func (u *run) warm(ctx context.Context, p peer) error {
 	if err := fillBulk(ctx, lib, small.sizes.backlog); err != nil {
 		return err
 	}
-	_, err = workOff(ctx, &small, p, lib, 10)
+	_, err = workOff(ctx, &small, p, lib, 10, doNothing)
 	return err
 }
