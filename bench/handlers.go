@@ -32,7 +32,7 @@ func handlersMeasure(each time.Duration) measure {
 				return nil, err
 			}
 			rate := e.rate()
-			return append([]figure{rate, busyShare(rate.value, each, handlersAtOnce)}, e.each().figures()...), nil
+			return append([]figure{rate, busyShare(rate.value, each, handlersAtOnce)}, e.each().cpu()...), nil
 		},
 	}
 }

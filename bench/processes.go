@@ -49,7 +49,7 @@ func sharedMeasure(name string, each time.Duration) measure {
 			if each > 0 {
 				figures = append(figures, busyShare(e.rate().value, each, sharingProcesses*sharingAtOnce))
 			}
-			return append(append(figures, evenness(shares)), e.each().figures()...), nil
+			return append(append(figures, evenness(shares)), e.each().cpu()...), nil
 		},
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An resources is what a number of jobs took.
+// resources are what a number of jobs took.
 type resources struct {
 	jobs   int64
 	took   time.Duration
@@ -13,7 +13,7 @@ type resources struct {
 	server usage
 }
 
-// watch tells what do takes; do returns how many jobs that was and how long they took.
+// watch returns what do takes; do returns how many jobs that was and how long they took.
 func watch(ctx context.Context, s server, do func() (jobs int64, took time.Duration, err error)) (resources, error) {
 	before, err := s.usage(ctx)
 	if err != nil {
@@ -56,11 +56,16 @@ func (c cost) plus(other cost) cost {
 	return cost{c.client + other.client, c.server + other.server, c.commands + other.commands, c.network + other.network}
 }
 
-func (c cost) figures() []figure {
-	all := []figure{
+// cpu are the figures of the CPU time alone.
+func (c cost) cpu() []figure {
+	return []figure{
 		{name: "client CPU a job", unit: "µs", value: c.client, less: true},
 		{name: "server CPU a job", unit: "µs", value: c.server, less: true},
 	}
+}
+
+func (c cost) figures() []figure {
+	all := c.cpu()
 	if c.commands > 0 {
 		all = append(all, figure{name: "commands a job", value: c.commands, less: true})
 	}
