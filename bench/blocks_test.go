@@ -41,13 +41,13 @@ func TestEveryRecordingCanBeRead(t *testing.T) {
 }
 
 func TestOnlyBlocksAreReplaced(t *testing.T) {
-	begin, end := "<!-- bench long.jsonl telling -->\n", "<!-- /bench -->\n"
+	begin, end := "<!-- bench long.jsonl detailed -->\n", "<!-- /bench -->\n"
 	got, err := filled("a\n"+begin+"old\n"+end+"b\n", results)
 	if err != nil || !strings.HasPrefix(got, "a\n"+begin+"| ") || !strings.HasSuffix(got, "\n"+end+"b\n") || strings.Contains(got, "old") {
 		t.Errorf("got %q, %v, want the block alone replaced by a table", got, err)
 	}
-	for _, text := range []string{"a\n", begin, end, begin + end + begin, "<!-- bench none.jsonl telling -->\n" + end, "<!-- bench long.jsonl nothing -->\n" + end,
-		"<!-- bench long.jsonl telling aof.jsonl -->\n" + end, "<!-- bench long.jsonl targets none.jsonl -->\n" + end} {
+	for _, text := range []string{"a\n", begin, end, begin + end + begin, "<!-- bench none.jsonl detailed -->\n" + end, "<!-- bench long.jsonl nothing -->\n" + end,
+		"<!-- bench long.jsonl detailed aof.jsonl -->\n" + end, "<!-- bench long.jsonl targets none.jsonl -->\n" + end} {
 		if _, err := filled(text, results); err == nil {
 			t.Errorf("%q: no error", text)
 		}

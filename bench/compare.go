@@ -18,8 +18,18 @@ type turn struct{ run, round int }
 
 // compare compares chime with a peer round by round; ok is false where no round has both, or where the figure is not the libraries'.
 func (s samples) compare(measure, figure, peer string, less bool) (c comparison, ok bool) {
-	if slices.Contains(ofTheMachine, figure) {
+	ratios, gaveUp := s.ratios(measure, figure, peer, less)
+	if len(ratios) == 0 {
 		return c, false
+	}
+	slices.Sort(ratios)
+	return comparison{medianOf(ratios), ratios[0], ratios[len(ratios)-1], 2*gaveUp >= len(ratios)}, true
+}
+
+// ratios are how many times better chime was in each round that has both, and gaveUp is in how many of them the peer gave up.
+func (s samples) ratios(measure, figure, peer string, less bool) (ratios []float64, gaveUp int) {
+	if slices.Contains(ofTheMachine, figure) {
+		return nil, 0
 	}
 	own := map[turn]float64{}
 	for _, one := range s {
@@ -27,26 +37,20 @@ func (s samples) compare(measure, figure, peer string, less bool) (c comparison,
 			own[turn{one.run, one.Round}] = one.Value
 		}
 	}
-	var ratios []float64
-	gaveUp := 0
 	for _, one := range s {
 		chime, both := own[turn{one.run, one.Round}]
 		if !both || one.Measure != measure || one.Figure != figure || one.Peer != peer {
 			continue
 		}
 		if less && chime == 0 || !less && one.Value == 0 {
-			return c, false // none of something is not so many times less than some
+			return nil, 0 // none of something is not so many times less than some
 		}
 		ratios = append(ratios, ratio(chime, one.Value, less))
 		if one.Over {
 			gaveUp++
 		}
 	}
-	if len(ratios) == 0 {
-		return c, false
-	}
-	slices.Sort(ratios)
-	return comparison{medianOf(ratios), ratios[0], ratios[len(ratios)-1], 2*gaveUp >= len(ratios)}, true
+	return ratios, gaveUp
 }
 
 // ofTheMachine are figures that tell of the machine, not of a library.

@@ -44,6 +44,7 @@ type commandLine struct {
 	markdown        bool
 	targets         bool
 	document        string
+	against         string
 	from            files
 }
 
@@ -62,6 +63,7 @@ func readCommandLine(flags *flag.FlagSet, arguments []string) (commandLine, erro
 	flags.BoolVar(&o.markdown, "markdown", false, "print Markdown")
 	flags.BoolVar(&o.targets, "targets", false, "print the targets and whether they are met instead of the tables")
 	flags.StringVar(&o.document, "fill", "", "measure nothing, fill in the blocks of this `document` from what was recorded")
+	flags.StringVar(&o.against, "against", "", "compare chime here with chime in another build, in turns: `path` of that bench program, or of a checkout to build it from")
 	flags.Var(&o.from, "from", "measure nothing, print what this `file` recorded; may be repeated, and further files may follow the flags")
 	flags.Usage = func() { usageText(flags) }
 	if err := flags.Parse(arguments); err != nil {
@@ -76,6 +78,11 @@ func readCommandLine(flags *flag.FlagSet, arguments []string) (commandLine, erro
 	}
 	if given["rounds"] && o.rounds < 1 {
 		return commandLine{}, fmt.Errorf("-rounds %d: want 1 or more", o.rounds)
+	}
+	for _, other := range []string{"peers", "within", "shuffle", "json", "out", "targets", "from", "fill"} {
+		if given["against"] && given[other] {
+			return commandLine{}, fmt.Errorf("-against compares two builds of chime: -%s means nothing beside it", other)
+		}
 	}
 	for _, printing := range []string{"from", "fill"} {
 		for _, measuring := range []string{"short", "rounds", "within", "peers", "measures", "shuffle", "aof", "out"} {
@@ -112,6 +119,7 @@ PostgreSQL of its own for River, where it is installed), and prints medians, ext
   go run . -short -peers chime,asynq -measures process   # a minute of it
   go run . -out results/mine.jsonl                       # all of it, five rounds: an hour; recorded as it goes
   go run . -from results/mine.jsonl -targets             # what was recorded, held against what was to be reached
+  go run . -against ../../chime-before                   # chime here and in another checkout, in turns: what a change has changed
 
 Groups of measures: %s.
 Measures: %s.
@@ -126,6 +134,8 @@ func program(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
+	case o.against != "":
+		return o.pair(ctx)
 	case o.document != "":
 		return fill(o.document)
 	case len(o.from) > 0:

@@ -34,6 +34,9 @@ func TestWhatMeansNothingOnTheCommandLineIsRefused(t *testing.T) {
 		{"-from a -out b", "-out means nothing"},
 		{"-fill a -short", "-short means nothing"},
 		{"a", "arguments that mean nothing"},
+		{"-against a -peers chime", "-peers means nothing"},
+		{"-against a -out b", "-out means nothing"},
+		{"-against a -fill b", "-fill means nothing"},
 	} {
 		if _, _, err := ordered(strings.Fields(c.arguments)...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error with %q", c.arguments, err, c.want)

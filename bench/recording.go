@@ -170,9 +170,12 @@ func (s spread) bound(gaveUp int) string {
 	return ""
 }
 
-// String says the median and, where rounds differ, the least and the most.
+// middle is the median.
+func (s spread) middle() string { return s.bound((s.rounds+1)/2) + quantity(s.median) }
+
+// String is the median and, where rounds differ, the least and the most.
 func (s spread) String() string {
-	text := s.bound((s.rounds+1)/2) + quantity(s.median)
+	text := s.middle()
 	if least, most := s.bound(s.rounds)+quantity(s.least), s.bound(1)+quantity(s.most); least != most {
 		text += " (" + least + "–" + most + ")"
 	}

@@ -121,12 +121,11 @@ func measureTable(all samples, name string) table {
 			if !ok {
 				continue
 			}
-			half := (s.rounds + 1) / 2
 			better := ""
 			if c, ok := own.compare(name, h.figure, peer, h.less); ok && peer != chimePeer.name() {
 				better = c.String()
 			}
-			t.rows = append(t.rows, []string{text, peer, s.bound(half) + quantity(s.median), s.bound(s.rounds) + quantity(s.least),
+			t.rows = append(t.rows, []string{text, peer, s.middle(), s.bound(s.rounds) + quantity(s.least),
 				s.bound(1) + quantity(s.most), strconv.Itoa(s.rounds), better})
 			text = ""
 		}
