@@ -27,7 +27,7 @@ const beforePeer = "before"
 // A build is this program, made of one revision of chime.
 type build struct {
 	program string
-	folder  string // where it runs: git tells the revision of the source there; empty: the working directory, which is that of another revision
+	folder  string // where it runs: git reports the revision of the source there; empty: the source is not known
 }
 
 // A pairing measures chime in two builds of this program, which take turns: each measure is taken once by either in every pair, and the

@@ -72,7 +72,7 @@ func fillingOf(what string, rec, second recording) (string, error) {
 		return "", fmt.Errorf("the recording does not say its conditions")
 	}
 	if len(second.samples) > 0 && !slices.Contains([]string{"headline", "targets", "judged"}, what) {
-		return "", fmt.Errorf("a second recording means nothing here")
+		return "", fmt.Errorf("%s takes no second recording", what)
 	}
 	var filling bytes.Buffer
 	var err error
@@ -134,8 +134,8 @@ func roundsOf(n int) string {
 	return fmt.Sprintf("%d rounds", n)
 }
 
-// conditionsOf says on what and when the samples were taken: a line for each run that they are of. What a run has in common with the one
-// before it is said once.
+// conditionsOf has a line for each run that the samples are of: on what and when they were taken. A run with the same machine and versions as
+// the one before it says only that.
 func conditionsOf(rec recording, shown samples) string {
 	var text strings.Builder
 	last := ""

@@ -9,7 +9,7 @@ import (
 )
 
 // The figures of the documents are those that the program prints of what it recorded.
-func TestTheDocumentsTellWhatWasRecorded(t *testing.T) {
+func TestTheDocumentsSayWhatWasRecorded(t *testing.T) {
 	for _, name := range []string{"../README.md", "../docs/performance.md"} {
 		text, err := os.ReadFile(name)
 		if err != nil {

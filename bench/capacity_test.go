@@ -22,13 +22,13 @@ func TestThePlanFollowsFromTheFigures(t *testing.T) {
 		"… nodes of 40 GiB of data each":                                                                                     "14",
 		"… GiB of RAM in each, with room for a fork's copy":                                                                  "80",
 		"… schedules on each":                                                                                                "71,000,000",
-		"… partitions to set (redisstore.Options.Partitions), were nodes to double once":                                     "28",
+		"… partitions to set (redisstore.Options.Partitions), for twice as many nodes":                                       "28",
 		"… server CPU of an occurrence there, in batches, extrapolated, µs":                                                  "39",
-		"… nodes for their occurrences, were each to run once an hour":                                                       "16", // 277,778/s; 71 million a node, hence 38.7 µs and 18,088/s
-		"… nodes, were each to run once a day":                                                                               "1",
+		"… nodes for their occurrences, if each runs once an hour":                                                           "16", // 277,778/s; 71 million a node, so 38.7 µs and 18,088/s
+		"… nodes, if each runs once a day":                                                                                   "1",
 		"… the registry of names, GiB":                                                                                       "60",
 		"… names that one namespace's registry holds in 40 GiB, a node of its own":                                           "670,000,000",
-		"… namespaces, hence, each with a node for its registry":                                                             "2",
+		"… so many namespaces, each with a node for its registry":                                                            "2",
 		"slots (Concurrency of all workers together) for 500 jobs/s whose handlers take 20 ms: 10 run at once, 70 % of them": "15",
 		"… hours to create them one by one, from one goroutine":                                                              "93",
 	}

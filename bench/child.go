@@ -28,7 +28,7 @@ import (
 // roleVariable is the environment variable that makes this program a child: it holds a role as JSON.
 const roleVariable = "CHIME_BENCH_ROLE"
 
-// A role is what a child process does until it is told to stop.
+// A role is what a child process does until it gets a signal.
 type role struct {
 	Kind        roleKind      `json:"kind"`
 	Peer        string        `json:"peer"`
@@ -47,7 +47,7 @@ const (
 	holdRole     roleKind = "hold"     // works with a handler that prints the job's number when it starts, and never ends
 	queuesRole   roleKind = "queues"   // chime: works on several queues
 	scheduleRole roleKind = "schedule" // chime: a scheduler alone, with yearly schedules
-	workRole     roleKind = "work"     // works off a backlog once it is told to begin, and prints how many jobs it has run
+	workRole     roleKind = "work"     // works off a backlog once its parent says so, and prints how many jobs it has run
 )
 
 // What a child prints, a line each.
@@ -150,7 +150,7 @@ func (c *child) kill() {
 	<-c.ended
 }
 
-// cpu is what the child has used. Linux tells in nanoseconds; elsewhere it is 0.
+// cpu is what the child has used. Linux counts in nanoseconds; elsewhere it is 0.
 func (c *child) cpu() time.Duration {
 	var used time.Duration
 	threads, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(c.command.Process.Pid), "task", "*", "schedstat"))
@@ -201,7 +201,7 @@ func (all children) kill() {
 	}
 }
 
-// runChild is the whole life of a child: it says that it is ready, and works until it is told to stop or its parent ends.
+// runChild is the whole life of a child: it says that it is ready, and works until it gets a signal or its parent ends.
 func runChild(text string) error {
 	var role role
 	if err := json.Unmarshal([]byte(text), &role); err != nil {
@@ -258,7 +258,7 @@ func (role role) begin(ctx context.Context, begin <-chan struct{}) (stop func() 
 	return func() error { return errors.Join(drain(), lib.Close()) }, err
 }
 
-// hold says that a job has begun and never returns.
+// hold prints that a job has begun and never returns.
 func hold(payload []byte) {
 	n, err := numberIn(payload)
 	if err != nil {

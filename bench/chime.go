@@ -73,7 +73,7 @@ func (l *chimeLibrary) WorkQueues(weights map[string]int, concurrency int, handl
 	return runChime(worker), nil
 }
 
-// runChime runs roles until it is told to stop.
+// runChime runs roles until stop is called.
 func runChime(roles ...chime.Role) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

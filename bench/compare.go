@@ -7,7 +7,7 @@ import (
 )
 
 // A comparison is how many times better chime was than a peer: the median, the least and the most of the rounds' ratios. Both did a
-// round within minutes of each other, so the ratio of a round holds where the machine is twice as fast an hour later.
+// round within minutes of each other, so the ratio of a round stays the same when the machine is twice as fast an hour later.
 type comparison struct {
 	median, least, most float64
 	over                bool // the median is a bound: the peer gave up in half of the rounds
@@ -53,7 +53,7 @@ func (s samples) ratios(measure, figure, peer string, less bool) (ratios []float
 	return ratios, gaveUp
 }
 
-// ofTheMachine are figures that tell of the machine, not of a library.
+// ofTheMachine are figures of the machine, not of a library.
 var ofTheMachine = []string{"p99 of a bare timer"}
 
 // ratio is how many times better chime's value is than the peer's.
@@ -64,7 +64,7 @@ func ratio(chime, peer float64, less bool) float64 {
 	return chime / peer
 }
 
-// String says the median.
+// String is the median.
 func (c comparison) String() string {
 	if c.over {
 		return "> " + times(c.median)
@@ -72,7 +72,7 @@ func (c comparison) String() string {
 	return times(c.median)
 }
 
-// ranged says the median and, where the rounds differ, the least and the most.
+// ranged is the median and, where the rounds differ, the least and the most.
 func (c comparison) ranged() string {
 	least, most := times(c.least), times(c.most)
 	if least == most {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// asleep measures what waits and does not work: all rounds of all peers at the same time, each on servers of its own, and the
-// measures of one group too, in the short form those of all groups. Crowds wait for each other.
+// concurrently takes the measures that mostly wait: all rounds of all peers at the same time, each on servers of its own, and so the measures
+// of a group, in the short form those of all groups. What is measured round by round runs alone.
 func (u *run) concurrently(ctx context.Context, peers []peer) []error {
 	var (
 		wait   sync.WaitGroup

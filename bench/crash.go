@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// maxCrashWait is how long a job is waited for; some libraries take an hour.
+// maxCrashWait limits how long a job is waited for; some libraries take an hour.
 const maxCrashWait = 180 * time.Second
 
 // crashMeasure kills the process that runs a job while another one waits for work.
@@ -56,7 +56,7 @@ func crash(ctx context.Context, r *rig, p peer) (time.Duration, error) {
 		return 0, err
 	}
 	defer second.kill()
-	// A worker dies at any phase of its heartbeat, and the other is no newcomer.
+	// The worker is killed at a random phase of its heartbeat, and the other one has been idle for some seconds.
 	if err := pause(ctx, 2*time.Second+rand.N(5*time.Second)); err != nil {
 		return 0, err
 	}
@@ -70,7 +70,7 @@ func crash(ctx context.Context, r *rig, p peer) (time.Duration, error) {
 }
 
 // awaitJob waits until the child begins a job and returns when it did.
-func (c *child) awaitJob(ctx context.Context, patience time.Duration) (time.Time, error) {
+func (c *child) awaitJob(ctx context.Context, limit time.Duration) (time.Time, error) {
 	select {
 	case _, ok := <-c.begun:
 		if !ok {
@@ -78,7 +78,7 @@ func (c *child) awaitJob(ctx context.Context, patience time.Duration) (time.Time
 			return time.Time{}, fmt.Errorf("the child ended: %w", c.err)
 		}
 		return time.Now(), nil
-	case <-time.After(patience):
+	case <-time.After(limit):
 		return time.Time{}, errOver
 	case <-ctx.Done():
 		return time.Time{}, ctx.Err()

@@ -15,7 +15,7 @@ const (
 	delayedFrom = 2 * time.Second // the first is due so long after the first is enqueued
 )
 
-// delayedMeasure tells how far from its instant a job starts, after it or before. The worker is up before the jobs are
+// delayedMeasure has how far from its instant a job starts, after it or before. The worker is up before the jobs are
 // enqueued. A job's instant is that of the call plus the delay handed over, both by this process's clock; started before it is
 // early, also where the library rounds.
 var delayedMeasure = measure{

@@ -39,7 +39,7 @@ func openGocraft(connections int) func(context.Context, *rig) (library, error) {
 	}
 }
 
-// Enqueue: its arguments are JSON, where the payload travels as a string of the same length.
+// Enqueue: its arguments are JSON, where the payload is a string of the same length.
 func (l *gocraftLibrary) Enqueue(_ context.Context, payload []byte) error {
 	_, err := l.enqueuer.Enqueue(jobName, work.Q{"p": string(payload)})
 	return err

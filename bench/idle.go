@@ -14,8 +14,8 @@ const (
 	idleMany        = 50              // processes
 	idleDeclared    = 100             // schedules
 
-	// longestPoll is the longest that an idle worker of chime goes without a look at the server; 10 s is the shortest. Processes
-	// that start together look together: a window that is no multiple of it has more looks than its share, or none.
+	// longestPoll is the longest time between two polls of an idle worker of chime; 10 s is the shortest. Processes that start together
+	// poll together: a window that is no multiple of it has too many polls, or none.
 	longestPoll = 12 * time.Second
 	sparseTime  = 2 * longestPoll
 )
@@ -49,7 +49,7 @@ var (
 	}
 	idleLeader = measure{
 		name: "idle leader", group: "idle", concurrent: true, only: []string{chimePeer.library},
-		about: "one scheduler process, the leader, without schedules, beside a queue of which it knows",
+		about: "one scheduler process, the leader, without schedules, with one queue",
 		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
 			if err := fillAndClose(ctx, r, p, 1, fillBulk); err != nil {
 				return nil, err
@@ -69,7 +69,7 @@ var (
 	idleSparse = measure{
 		name: "idle 50 + 1/s", group: "idle", concurrent: true, slow: true, only: []string{chimePeer.library},
 		about: fmt.Sprintf("fifty idle worker processes while one job a second is enqueued: all commands, for each job, of %v that begin "+
-			"%v after the start, for that is how long a process goes without a look", sparseTime, longestPoll),
+			"%v after the start, the longest time between two polls", sparseTime, longestPoll),
 		run: sparse,
 	}
 )
@@ -86,17 +86,17 @@ func idle(ctx context.Context, r *rig, role role, processes int) ([]figure, erro
 	if processes > 1 {
 		watched = r.sizes.idleMany
 	}
-	spent, seconds, err := r.rest(ctx, role, processes, idleSettle, func(ctx context.Context) error { return pause(ctx, watched) })
+	used, seconds, err := r.usageMeanwhile(ctx, role, processes, idleSettle, func(ctx context.Context) error { return pause(ctx, watched) })
 	if err != nil {
 		return nil, err
 	}
 	var figures []figure
-	if spent.commands > 0 {
-		figures = append(figures, figure{name: "commands/s", unit: "1/s", value: float64(spent.commands) / seconds, less: true})
+	if used.commands > 0 {
+		figures = append(figures, figure{name: "commands/s", unit: "1/s", value: float64(used.commands) / seconds, less: true})
 	}
 	return append(figures,
-		figure{name: "server CPU", unit: "ms/s", value: float64(spent.server.Microseconds()) / 1e3 / seconds, less: true},
-		figure{name: "client CPU", unit: "ms/s", value: float64(spent.client.Microseconds()) / 1e3 / seconds, less: true},
+		figure{name: "server CPU", unit: "ms/s", value: float64(used.server.Microseconds()) / 1e3 / seconds, less: true},
+		figure{name: "client CPU", unit: "ms/s", value: float64(used.client.Microseconds()) / 1e3 / seconds, less: true},
 	), nil
 }
 
@@ -108,7 +108,7 @@ func sparse(ctx context.Context, r *rig, p peer) ([]figure, error) {
 	}
 	defer lib.Close()
 	var jobs atomic.Int64
-	spent, _, err := r.rest(ctx, r.roleOf(idleRole, p, idleConcurrency), idleMany, longestPoll, func(ctx context.Context) error {
+	used, _, err := r.usageMeanwhile(ctx, r.roleOf(idleRole, p, idleConcurrency), idleMany, longestPoll, func(ctx context.Context) error {
 		for range int(sparseTime / time.Second) {
 			if err := lib.Enqueue(ctx, payloadOf(jobs.Add(1))); err != nil {
 				return err
@@ -126,53 +126,53 @@ func sparse(ctx context.Context, r *rig, p peer) ([]figure, error) {
 	if err == nil && held > 0 {
 		err = fmt.Errorf("%d of %d jobs have not run", held, jobs.Load())
 	}
-	return []figure{{name: "commands a job", value: float64(spent.commands) / float64(jobs.Load()), less: true}}, err
+	return []figure{{name: "commands a job", value: float64(used.commands) / float64(jobs.Load()), less: true}}, err
 }
 
-// A repose is what processes and their server spent while there was little or nothing to do.
-type repose struct {
-	commands       int64 // those inside of scripts too; 0 where the server does not tell
+// An idleUsage is what processes and their server used while there was little or nothing to do.
+type idleUsage struct {
+	commands       int64 // those inside of scripts too; 0 where the server does not count them
 	server, client time.Duration
 }
 
-// rest starts the processes, lets them settle, and tells what is spent during meanwhile, and how many seconds that took.
-func (r *rig) rest(ctx context.Context, role role, processes int, settle time.Duration, meanwhile func(context.Context) error) (
-	repose, float64, error,
+// usageMeanwhile starts the processes, waits, and returns what is used during meanwhile, and how many seconds that took.
+func (r *rig) usageMeanwhile(ctx context.Context, role role, processes int, wait time.Duration, meanwhile func(context.Context) error) (
+	idleUsage, float64, error,
 ) {
 	p, err := peerNamed(role.Peer)
 	if err != nil {
-		return repose{}, 0, err
+		return idleUsage{}, 0, err
 	}
 	all, err := startChildren(ctx, role, processes)
 	if err != nil {
-		return repose{}, 0, err
+		return idleUsage{}, 0, err
 	}
 	defer all.kill()
-	if err := pause(ctx, settle); err != nil {
-		return repose{}, 0, err
+	if err := pause(ctx, wait); err != nil {
+		return idleUsage{}, 0, err
 	}
-	before, err := r.repose(ctx, p, all)
+	before, err := r.idleUsage(ctx, p, all)
 	if err != nil {
-		return repose{}, 0, err
+		return idleUsage{}, 0, err
 	}
 	began := time.Now()
 	if err := meanwhile(ctx); err != nil {
-		return repose{}, 0, err
+		return idleUsage{}, 0, err
 	}
 	seconds := time.Since(began).Seconds()
-	after, err := r.repose(ctx, p, all)
+	after, err := r.idleUsage(ctx, p, all)
 	if err != nil {
-		return repose{}, 0, err
+		return idleUsage{}, 0, err
 	}
-	return repose{after.commands - before.commands, after.server - before.server, after.client - before.client}, seconds, nil
+	return idleUsage{after.commands - before.commands, after.server - before.server, after.client - before.client}, seconds, nil
 }
 
-func (r *rig) repose(ctx context.Context, p peer, all children) (repose, error) {
+func (r *rig) idleUsage(ctx context.Context, p peer, all children) (idleUsage, error) {
 	used, err := r.server(p).usage(ctx)
 	if err != nil {
-		return repose{}, err
+		return idleUsage{}, err
 	}
-	return repose{used.commands, used.cpu, all.cpu()}, nil
+	return idleUsage{used.commands, used.cpu, all.cpu()}, nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -76,7 +76,7 @@ var largestCalls = []largestCall{
 func (c largestCall) measure() measure {
 	return measure{
 		name: "limit: " + c.name, group: "limits", only: []string{"chime"}, slow: true,
-		about: fmt.Sprintf("the time of the longest script or command of a call, as SLOWLOG tells it, the median and the longest of "+
+		about: fmt.Sprintf("the time of the longest script or command of a call, as SLOWLOG has it, the median and the longest of "+
 			"%d calls, with %s (a fifth of that in the short form)", limitCalls, c.fill),
 		run: func(ctx context.Context, r *rig, _ peer) ([]figure, error) {
 			s := openNamespace(r, "limits")

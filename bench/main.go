@@ -48,7 +48,7 @@ type commandLine struct {
 	from            files
 }
 
-// readCommandLine reads the command line and refuses what makes no sense.
+// readCommandLine reads the command line and refuses what has no meaning.
 func readCommandLine(flags *flag.FlagSet, arguments []string) (commandLine, error) {
 	o := commandLine{shuffle: true}
 	flags.StringVar(&o.peers, "peers", "", "measure these libraries, or these of their settings, only: `names`, comma-separated; empty: all")
@@ -74,20 +74,20 @@ func readCommandLine(flags *flag.FlagSet, arguments []string) (commandLine, erro
 	if len(o.from) > 0 {
 		o.from = append(o.from, flags.Args()...)
 	} else if flags.NArg() > 0 {
-		return commandLine{}, fmt.Errorf("arguments that mean nothing: %q", flags.Args())
+		return commandLine{}, fmt.Errorf("unexpected arguments: %q", flags.Args())
 	}
 	if given["rounds"] && o.rounds < 1 {
 		return commandLine{}, fmt.Errorf("-rounds %d: want 1 or more", o.rounds)
 	}
 	for _, other := range []string{"peers", "within", "shuffle", "json", "out", "targets", "from", "fill"} {
 		if given["against"] && given[other] {
-			return commandLine{}, fmt.Errorf("-against compares two builds of chime: -%s means nothing beside it", other)
+			return commandLine{}, fmt.Errorf("-%s has no meaning with -against, which compares two builds of chime", other)
 		}
 	}
 	for _, printing := range []string{"from", "fill"} {
 		for _, measuring := range []string{"short", "rounds", "within", "peers", "measures", "shuffle", "aof", "out"} {
 			if given[printing] && given[measuring] {
-				return commandLine{}, fmt.Errorf("-%s measures nothing: -%s means nothing beside it", printing, measuring)
+				return commandLine{}, fmt.Errorf("-%s has no meaning with -%s, which measures nothing", measuring, printing)
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func known(what, list string, names, groups []string) error {
 	}
 	for _, word := range strings.Split(list, ",") {
 		if word = strings.TrimSpace(word); !slices.Contains(names, word) && !slices.Contains(groups, word) {
-			return fmt.Errorf("%s: nothing is called %q; there are %s; and of these %s",
+			return fmt.Errorf("%s: unknown name %q; known are %s; and of these %s",
 				what, word, strings.Join(groups, ", "), strings.Join(names, ", "))
 		}
 	}
@@ -118,7 +118,7 @@ PostgreSQL of its own for River, where it is installed), and prints medians, ext
 
   go run . -short -peers chime,asynq -measures process   # a minute of it
   go run . -out results/mine.jsonl                       # all of it, five rounds: an hour; recorded as it goes
-  go run . -from results/mine.jsonl -targets             # what was recorded, held against what was to be reached
+  go run . -from results/mine.jsonl -targets             # what was recorded, compared with the targets
   go run . -against ../../chime-before                   # chime here and in another checkout, in turns: what a change has changed
 
 Groups of measures: %s.
@@ -199,12 +199,12 @@ func (o commandLine) measure(ctx context.Context) error {
 	return failed
 }
 
-// next says what to do with what was measured.
+// next says what the reader may do next.
 func (o commandLine) next() string {
 	if o.out == "" {
-		return "Next: -out FILE keeps the figures of a run; -from FILE prints them again, with -targets held against what was to be reached."
+		return "Next: -out FILE keeps the figures of a run; -from FILE prints them again, with -targets compared with the targets."
 	}
-	return fmt.Sprintf("Recorded in %[1]s. Next: -from %[1]s -targets holds it against what was to be reached; -from %[1]s prints it again.", o.out)
+	return fmt.Sprintf("Recorded in %[1]s. Next: -from %[1]s -targets compares it with the targets; -from %[1]s prints it again.", o.out)
 }
 
 // measureAll starts the servers, runs and records to w as it goes.

@@ -17,26 +17,26 @@ func ordered(arguments ...string) (commandLine, string, error) {
 	return o, printed.String(), err
 }
 
-func TestWhatMeansNothingOnTheCommandLineIsRefused(t *testing.T) {
+func TestWhatHasNoMeaningOnTheCommandLineIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		arguments string
 		want      string // part of the error
 	}{
-		{"-peers chime,asink", `nothing is called "asink"; there are chime, asynq`},
-		{"-measures process,proces", `nothing is called "proces"; there are process`},
+		{"-peers chime,asink", `unknown name "asink"; known are chime, asynq`},
+		{"-measures process,proces", `unknown name "proces"; known are process`},
 		{"-measures chime", "-measures"},
 		{"-rounds 0", "want 1 or more"},
 		{"-rounds -1", "want 1 or more"},
-		{"-from a -short", "-short means nothing"},
-		{"-from a -rounds 3", "-rounds means nothing"},
-		{"-from a -peers chime", "-peers means nothing"},
-		{"-from a -measures process", "-measures means nothing"},
-		{"-from a -out b", "-out means nothing"},
-		{"-fill a -short", "-short means nothing"},
-		{"a", "arguments that mean nothing"},
-		{"-against a -peers chime", "-peers means nothing"},
-		{"-against a -out b", "-out means nothing"},
-		{"-against a -fill b", "-fill means nothing"},
+		{"-from a -short", "-short has no meaning"},
+		{"-from a -rounds 3", "-rounds has no meaning"},
+		{"-from a -peers chime", "-peers has no meaning"},
+		{"-from a -measures process", "-measures has no meaning"},
+		{"-from a -out b", "-out has no meaning"},
+		{"-fill a -short", "-short has no meaning"},
+		{"a", "unexpected arguments"},
+		{"-against a -peers chime", "-peers has no meaning"},
+		{"-against a -out b", "-out has no meaning"},
+		{"-against a -fill b", "-fill has no meaning"},
 	} {
 		if _, _, err := ordered(strings.Fields(c.arguments)...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error with %q", c.arguments, err, c.want)

@@ -35,11 +35,11 @@ type library interface {
 	// EnqueueMany sends all payloads by the library's way of doing so at once.
 	EnqueueMany(ctx context.Context, payloads [][]byte) error
 	// Work starts a worker that runs handle for every job, so many at once. What the library starts in the background may still be
-	// starting when it returns: what it costs a measure is part of the figure, or a job of a warm-up goes ahead. stop drains it.
+	// starting when Work returns: that is part of the figure, or the measure sends jobs ahead that do not count. stop drains the worker.
 	Work(concurrency int, handle func(payload []byte)) (stop func() error, err error)
 	// Held counts the jobs that the store has and that have not ended: waiting, delayed, running, retried, dead.
 	Held(ctx context.Context) (int64, error)
-	// Close lets go of the connections.
+	// Close closes the connections.
 	Close() error
 }
 

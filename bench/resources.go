@@ -36,7 +36,7 @@ func (e resources) rate() figure {
 	return figure{name: "jobs/s", unit: "1/s", value: float64(e.jobs) / e.took.Seconds()}
 }
 
-// A cost is what one job took. Where the server does not tell commands or bytes they are 0, and left out of the figures.
+// A cost is what one job took. Where the server does not count commands or bytes they are 0, and left out of the figures.
 type cost struct {
 	client, server    float64 // CPU, µs
 	commands, network float64 // commands executed, those inside of scripts too; bytes in both directions

@@ -22,7 +22,7 @@ const (
 	payloadBytes = 100
 )
 
-// A rig is what the peers of one run share: the servers, started for the run and gone with it.
+// A rig is what the peers of one run share: the servers, started for the run and stopped with it.
 type rig struct {
 	redis    *redisServer
 	postgres *postgresServer // nil: not wanted or not installed

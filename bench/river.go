@@ -33,7 +33,7 @@ const riverSteady = 400
 
 func postgresOf(r *rig) server { return r.postgres }
 
-// A riverSetting is what tells the two River peers apart.
+// A riverSetting is how the two River peers differ.
 type riverSetting struct{ tuned bool }
 
 type riverLibrary struct {
@@ -43,7 +43,7 @@ type riverLibrary struct {
 	client  *river.Client[pgx.Tx] // inserts only
 }
 
-// riverArgs are stored as JSON, where the payload travels as a string of the same length.
+// riverArgs are stored as JSON, where the payload is a string of the same length.
 type riverArgs struct {
 	Payload string `json:"p"`
 }

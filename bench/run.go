@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// A run measures the chosen peers, every measure once a round, so that what the machine does meanwhile meets all alike.
+// A run measures the chosen peers, every measure once a round, so that what else the machine does affects all peers alike.
 type run struct {
 	rig      *rig
 	measures []measure
 	only     string        // which peers, comma-separated; empty: all
 	peers    []peer        // in the order of the first round, unless shuffled
-	within   time.Duration // no round begins that would not end within it, going by the longest so far; 0: no limit
+	within   time.Duration // no round begins that would not end within it if it takes as long as the longest so far; 0: no limit
 	random   *rand.Rand    // draws the peers' order anew for every round; nil: that of the list
 	seed     uint64        // of random
-	progress io.Writer     // told a line a measurement
+	progress io.Writer     // gets a line a measurement
 	record   func(sample) error
 }
 
-// do runs all rounds. What fails is told, left out, and returned at the end; that nothing was measured is an error too.
+// do runs all rounds. What fails is reported, left out, and returned at the end; it is an error too if nothing was measured.
 func (u *run) do(ctx context.Context) error {
-	began, told := time.Now(), 0
+	began, recorded := time.Now(), 0
 	record := u.record
 	u.record = func(s sample) error {
-		told++
+		recorded++
 		return record(s)
 	}
 	peers, failed := u.warmed(ctx)
@@ -74,7 +74,7 @@ func (u *run) do(ctx context.Context) error {
 			failed = append(failed, u.concurrently(ctx, peers)...)
 		}
 	}
-	if told == 0 && len(failed) == 0 && ctx.Err() == nil {
+	if recorded == 0 && len(failed) == 0 && ctx.Err() == nil {
 		failed = append(failed, errors.New("nothing was measured: none of the chosen peers takes part in any of the chosen measures"))
 	}
 	return errors.Join(append(failed, context.Cause(ctx))...)
@@ -137,7 +137,7 @@ func (u *run) one(ctx context.Context, m measure, p peer, round int) error {
 	return u.report(m, p, round, figures, err, time.Since(began))
 }
 
-// tell records what one round with one peer has told.
+// report records the figures of one round with one peer.
 func (u *run) report(m measure, p peer, round int, figures []figure, err error, took time.Duration) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil

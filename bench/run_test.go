@@ -37,7 +37,7 @@ func TestARunMeasuresChimeFromEndToEnd(t *testing.T) {
 		for _, s := range all {
 			if s.Measure == m.name {
 				rounds[s.Round]++
-				if s.Value <= 0 && !strings.Contains(s.Figure, "CPU") { // so few jobs may take less CPU than the server tells
+				if s.Value <= 0 && !strings.Contains(s.Figure, "CPU") { // so few jobs may take less CPU than the server counts
 					t.Errorf("%s, %s is %v", m.name, s.Figure, s.Value)
 				}
 			}
@@ -61,14 +61,14 @@ func TestEveryPeerOnRedisWorksOffItsJobs(t *testing.T) {
 	small := tiny
 	small.rounds = 1
 	u := run{rig: startedRig(t, small), measures: chosenMeasures("process 10"), peers: onRedis, progress: io.Discard}
-	told := map[string]bool{}
-	u.record = func(s sample) error { told[s.Peer] = true; return nil }
+	recorded := map[string]bool{}
+	u.record = func(s sample) error { recorded[s.Peer] = true; return nil }
 	if err := u.do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range onRedis {
-		if !told[p.name()] {
-			t.Errorf("%s told nothing", p.name())
+		if !recorded[p.name()] {
+			t.Errorf("%s recorded nothing", p.name())
 		}
 	}
 }
@@ -86,9 +86,9 @@ func TestNoRoundBeginsThatWouldNotEndInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(progress.String(), "round 2 would not end") {
-		t.Errorf("told %q, want that round 2 is left out", progress.String())
+		t.Errorf("reported %q, want that round 2 is left out", progress.String())
 	}
 	if rounds == 0 {
-		t.Error("the first round told nothing")
+		t.Error("the first round recorded nothing")
 	}
 }

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	dueAtOnce   = 1_000 // occurrences that run between two looks at the clock of the server's CPU
+	dueAtOnce   = 1_000 // occurrences that run between two readings of the server's CPU time
 	costRounds  = 7
 	takenInCall = 100 // in batches
 )
 
-// occurrenceCosts tells the server CPU of one occurrence, one at a time and in batches, and how it compares with few schedules.
-// Both namespaces take turns, so that what else the machine does meets both.
+// occurrenceCosts measures the server CPU of one occurrence, one at a time and in batches, and compares it with few schedules.
+// Both namespaces take turns, so that what else the machine does affects both.
 func occurrenceCosts(ctx context.Context, r *rig, few, many *namespace) ([]figure, error) {
 	var figures []figure
 	for _, way := range []struct {

@@ -76,7 +76,7 @@ func (s *namespace) declaredBefore(begin time.Time) error {
 	return nil
 }
 
-// runMeanwhile runs a scheduler and a worker until meanwhile returns, and tells how late each occurrence began.
+// runMeanwhile runs a scheduler and a worker until meanwhile returns, and returns how late each occurrence began.
 func (s *namespace) runMeanwhile(meanwhile func() error) (latenesses, error) {
 	var (
 		mu  sync.Mutex

@@ -21,7 +21,7 @@ func scheduleMeasures() []measure {
 	return append(all, putMeasure, paceMeasure, burstMeasure, takeOverMeasure)
 }
 
-// storedMeasure declares n schedules and tells what they take, what it costs to run one of them, and to list them all.
+// storedMeasure declares n schedules and measures what they take, what it costs to run one of them, and to list them all.
 func storedMeasure(n int) measure {
 	maxRounds, about := 0, fmt.Sprintf("%d schedules are declared by one scheduler, from its start until each has its next occurrence placed; "+
 		"then some of them run; the costs of one occurrence are server CPU of taking, settling and placing it, in the same "+

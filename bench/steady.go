@@ -13,7 +13,7 @@ import (
 const (
 	steadyPace   = 2000 // jobs a second
 	steadyAtOnce = 100
-	steadyBehind = 2 * time.Second // who is further behind at the end cannot keep up; a library that looks once a second is not
+	steadyBehind = 2 * time.Second // a library that is further behind at the end cannot keep up; one that polls once a second can
 )
 
 // lifeSteady enqueues jobs at an even pace while a worker waits for them.
@@ -54,7 +54,7 @@ type steady struct {
 	warm, done    chan struct{}
 }
 
-// warmJobs go ahead of those that count: they make connections, load scripts and start what waits.
+// warmJobs are sent before those that count: they make connections, load scripts and start background work.
 const warmJobs = 200
 
 func newSteady(n int) *steady {
@@ -143,8 +143,7 @@ func (s *steady) send(ctx context.Context, lib library) error {
 // leftAtTheEnd is the figure of a backlog; over: whoever left it cannot keep up.
 const leftAtTheEnd = "left at the end"
 
-// figures tell what the jobs waited. Of a library that cannot keep up that says how long the measure was: it would have been
-// more in a longer one.
+// figures have what the jobs waited. Where a library cannot keep up they are lower bounds: a longer measure would have given more.
 func (s *steady) figures() []figure {
 	waits, over := s.waits(), !s.keptUp()
 	return []figure{

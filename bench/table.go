@@ -145,7 +145,7 @@ func inOrder(names []string) []string {
 	return names
 }
 
-// settingsOf says, a line each, what the settings of the peers are that took part.
+// settingsOf has a line for each peer that took part: its settings.
 func settingsOf(rec recording) string {
 	var text strings.Builder
 	for _, name := range inOrder(distinct(rec.samples, func(s sample) string { return s.Peer })) {
@@ -159,7 +159,7 @@ func settingsOf(rec recording) string {
 	return text.String()
 }
 
-// labelOf is a figure with its unit, which most names do not tell.
+// labelOf is a figure with its unit, which most names do not have.
 func labelOf(figure, unit string) string {
 	switch {
 	case unit == "", unit == "1/s" && strings.Contains(figure, "/s"):

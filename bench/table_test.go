@@ -110,7 +110,7 @@ func TestALabelSaysTheUnitOnce(t *testing.T) {
 	}
 }
 
-// told is a sample of a round that was measured.
+// sampleOf is a sample of a round that was measured.
 func sampleOf(measure, figure, unit string, less bool, peer string, round int, value float64) sample {
 	return sample{Measure: measure, Figure: figure, Unit: unit, Less: less, Peer: peer, Round: round, Value: value}
 }

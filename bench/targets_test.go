@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestATargetIsJudgedByThePeerThatIsHardestToBeat(t *testing.T) {
+func TestATargetIsComparedWithThePeerThatIsHardestToBeat(t *testing.T) {
 	all := samples{
 		sampleOf("m", "jobs/s", "1/s", false, "chime", 1, 90), sampleOf("m", "jobs/s", "1/s", false, "chime", 2, 100), sampleOf("m", "jobs/s", "1/s", false, "chime", 3, 500),
 		sampleOf("m", "jobs/s", "1/s", false, "asynq defaults", 2, 10), sampleOf("m", "jobs/s", "1/s", false, "asynq tuned", 2, 20),
@@ -35,14 +35,14 @@ func TestATargetIsJudgedByThePeerThatIsHardestToBeat(t *testing.T) {
 		{"a peer that was not measured", target{measure: "m", figure: "jobs/s", against: []string{"river"}, factor: 1}, notMeasured},
 		{"a figure that was not measured", target{measure: "m", figure: "max", limit: 1}, notMeasured},
 	} {
-		if wanted, reached, got := c.judge(all); got != c.want {
+		if wanted, reached, got := c.evaluate(all); got != c.want {
 			t.Errorf("%s: %s (%s, %s), want %s", c.name, got, wanted, reached, c.want)
 		}
 	}
 }
 
-// A script whose median is short and that once was long is no plain success.
-func TestTheLongestCallIsSaidBesideTheVerdict(t *testing.T) {
+// A script with a short median that once took long is not simply a success.
+func TestTheLongestCallIsShownWithTheResult(t *testing.T) {
 	limit := target{measure: "m", figure: "median", unit: "ms", limit: 5, longest: "longest"}
 	for _, c := range []struct {
 		median, longest float64
@@ -57,7 +57,7 @@ func TestTheLongestCallIsSaidBesideTheVerdict(t *testing.T) {
 			sampleOf("m", "median", "ms", true, "chime", 1, c.median),
 			sampleOf("m", "longest", "ms", true, "chime", 1, 2), sampleOf("m", "longest", "ms", true, "chime", 2, c.longest), sampleOf("m", "longest", "ms", true, "chime", 3, 2),
 		}
-		if _, reached, got := limit.judge(all); got != c.want || reached != c.reached {
+		if _, reached, got := limit.evaluate(all); got != c.want || reached != c.reached {
 			t.Errorf("median %v, longest %v: got %q, %q, want %q, %q", c.median, c.longest, reached, got, c.reached, c.want)
 		}
 	}
@@ -69,10 +69,10 @@ func TestTargetsShowTheRoundsRange(t *testing.T) {
 		sampleOf("m", "jobs/s", "1/s", false, "chime", 2, 300), sampleOf("m", "jobs/s", "1/s", false, "asynq", 2, 100),
 		sampleOf("m", "jobs/s", "1/s", false, "chime", 3, 200), sampleOf("m", "jobs/s", "1/s", false, "asynq", 3, 100),
 	}
-	if _, reached, _ := (target{measure: "m", figure: "jobs/s", factor: 2}).judge(all); reached != "3.00 × (2.00–4.00) asynq, 300 to 100" {
+	if _, reached, _ := (target{measure: "m", figure: "jobs/s", factor: 2}).evaluate(all); reached != "3.00 × (2.00–4.00) asynq, 300 to 100" {
 		t.Errorf("a ratio: %q", reached)
 	}
-	if _, reached, _ := (target{measure: "m", figure: "jobs/s", limit: 2}).judge(all); reached != "300 (200–400)" {
+	if _, reached, _ := (target{measure: "m", figure: "jobs/s", limit: 2}).evaluate(all); reached != "300 (200–400)" {
 		t.Errorf("a limit: %q", reached)
 	}
 }
@@ -93,7 +93,7 @@ func TestTargetsShowWhatAnAppendOnlyFileCosts(t *testing.T) {
 	}
 }
 
-// A row whose measure nobody makes, or whose figure was renamed, would be "not measured" for ever.
+// A row whose measure nobody makes, or whose figure was renamed, would always be "not measured".
 func TestEveryRowHasItsFigure(t *testing.T) {
 	rec, err := readRecording("results/long.jsonl")
 	if err != nil {
@@ -120,13 +120,13 @@ func TestEveryRowHasItsFigure(t *testing.T) {
 		if !slices.ContainsFunc(named, func(name string) bool {
 			return name == row.figure || strings.HasSuffix(name, " ") && strings.HasPrefix(row.figure, name)
 		}) {
-			t.Errorf("%s: the program tells no figure %q", row.measure, row.figure)
+			t.Errorf("%s: the program has no figure %q", row.measure, row.figure)
 		}
 	}
 	for _, one := range targets {
 		of := func(s sample) bool { return s.Measure == one.measure }
 		if slices.ContainsFunc(rec.samples, of) && !slices.ContainsFunc(rec.samples, func(s sample) bool { return of(s) && s.Figure == one.figure }) {
-			t.Errorf("%s was recorded and told no %q", one.measure, one.figure)
+			t.Errorf("%s was recorded and has no %q", one.measure, one.figure)
 		}
 	}
 }
