@@ -30,8 +30,8 @@ type asynqLibrary struct {
 	inspector *asynq.Inspector
 }
 
-func openAsynq(setting asynqSetting) func(context.Context, *rig) (library, error) {
-	return func(_ context.Context, r *rig) (library, error) {
+func openAsynq(setting asynqSetting) func(context.Context, *testbed) (library, error) {
+	return func(_ context.Context, r *testbed) (library, error) {
 		opt := asynq.RedisClientOpt{Addr: r.redis.addr, PoolSize: setting.pool}
 		return &asynqLibrary{setting, opt, asynq.NewClient(opt), asynq.NewInspector(opt)}, nil
 	}

@@ -239,7 +239,7 @@ func (role role) begin(ctx context.Context, begin <-chan struct{}) (stop func() 
 	if err != nil {
 		return nil, err
 	}
-	r := &rig{redis: &redisServer{addr: role.Redis}}
+	r := &testbed{redis: &redisServer{addr: role.Redis}}
 	if role.Postgres != "" {
 		r.postgres = &postgresServer{url: role.Postgres}
 	}
@@ -301,8 +301,8 @@ func peerNamed(name string) (peer, error) {
 	return peer{}, fmt.Errorf("there is no peer %q", name)
 }
 
-// roleOf is a child's role with a peer on the rig's servers.
-func (r *rig) roleOf(kind roleKind, p peer, concurrency int) role {
+// roleOf is a child's role with a peer on the testbed's servers.
+func (r *testbed) roleOf(kind roleKind, p peer, concurrency int) role {
 	role := role{Kind: kind, Peer: p.name(), Redis: r.redis.addr, Concurrency: concurrency}
 	if r.postgres != nil {
 		role.Postgres = r.postgres.url

@@ -26,10 +26,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// testRig is a rig with a Redis, and with PostgreSQL where it is wanted and installed.
-func testRig(t *testing.T, postgres bool) *rig {
+// newTestbed is a testbed with a Redis, and with PostgreSQL where it is wanted and installed.
+func newTestbed(t *testing.T, postgres bool) *testbed {
 	t.Helper()
-	r, err := startRig(t.Context(), shortForm, false, postgres)
+	r, err := startTestbed(t.Context(), shortForm, false, postgres)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func testRig(t *testing.T, postgres bool) *rig {
 }
 
 func TestAKilledChildLeavesTheJobThatItHeld(t *testing.T) {
-	r := testRig(t, false)
+	r := newTestbed(t, false)
 	lib, err := chimePeer.open(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestAKilledChildLeavesTheJobThatItHeld(t *testing.T) {
 }
 
 func TestAChildEndsWhenItIsToldTo(t *testing.T) {
-	r := testRig(t, false)
+	r := newTestbed(t, false)
 	for _, role := range []role{
 		r.roleOf(idleRole, chimePeer, 1),
 		{Kind: queuesRole, Peer: chimePeer.name(), Redis: r.redis.addr, Concurrency: 1, Queues: 4},
@@ -84,7 +84,7 @@ func TestAChildEndsWhenItIsToldTo(t *testing.T) {
 }
 
 func TestAChildEndsWithItsParent(t *testing.T) {
-	r := testRig(t, false)
+	r := newTestbed(t, false)
 	c, err := startChild(t.Context(), r.roleOf(idleRole, chimePeer, 1))
 	if err != nil {
 		t.Fatal(err)

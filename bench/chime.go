@@ -21,7 +21,7 @@ type chimeLibrary struct {
 	enqueuer *chime.Enqueuer
 }
 
-func openChime(_ context.Context, r *rig) (library, error) {
+func openChime(_ context.Context, r *testbed) (library, error) {
 	client := redis.NewClient(&redis.Options{Addr: r.redis.addr})
 	store := redisstore.New(client, redisstore.Options{})
 	return &chimeLibrary{client, store, chime.NewEnqueuer(store, chime.EnqueuerOptions{})}, nil

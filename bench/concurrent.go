@@ -20,11 +20,11 @@ func (u *run) concurrently(ctx context.Context, peers []peer) []error {
 		if !m.concurrent || ctx.Err() != nil {
 			continue
 		}
-		if m.roundByRound || m.group != group && !u.rig.sizes.short {
+		if m.roundByRound || m.group != group && !u.testbed.sizes.short {
 			wait.Wait()
 		}
 		group = m.group
-		for round := 1; round <= m.rounds(u.rig.sizes); round++ {
+		for round := 1; round <= m.rounds(u.testbed.sizes); round++ {
 			for _, p := range u.peersOf(m, peers) {
 				wait.Go(func() {
 					began := time.Now()
@@ -48,7 +48,7 @@ func (u *run) concurrently(ctx context.Context, peers []peer) []error {
 
 // alone measures one peer once, on servers of its own.
 func (u *run) alone(ctx context.Context, m measure, p peer) ([]figure, error) {
-	r, err := startRig(ctx, u.rig.sizes, u.rig.aof, p.library == riverDefaults.library)
+	r, err := startTestbed(ctx, u.testbed.sizes, u.testbed.aof, p.library == riverDefaults.library)
 	if err != nil {
 		return nil, err
 	}

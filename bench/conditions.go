@@ -35,7 +35,7 @@ type conditions struct {
 // unrecorded are the flags that say where the output goes, not how it was measured.
 var unrecorded = []string{"out", "json", "markdown", "targets"}
 
-func conditionsNow(ctx context.Context, r *rig, chosen []peer) (conditions, error) {
+func conditionsNow(ctx context.Context, r *testbed, chosen []peer) (conditions, error) {
 	info, err := r.redis.client.InfoMap(ctx, "server").Result()
 	if err != nil {
 		return conditions{}, err

@@ -18,7 +18,7 @@ var crashMeasure = measure{
 	about: fmt.Sprintf("the process that runs a job is killed with SIGKILL while another worker waits: time until the job "+
 		"starts again; default settings, waited for %v at most", maxCrashWait),
 	concurrent: true,
-	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		if p.setting != "" && p.setting != "defaults" || r.sizes.short && p.library != chimePeer.library {
 			return nil, errors.ErrUnsupported
 		}
@@ -34,7 +34,7 @@ var crashMeasure = measure{
 var errOver = errors.New("the job did not start again in time")
 
 // crash returns the time from the kill to the job's second start, or maxCrashWait with errOver.
-func crash(ctx context.Context, r *rig, p peer) (time.Duration, error) {
+func crash(ctx context.Context, r *testbed, p peer) (time.Duration, error) {
 	lib, err := p.open(ctx, r)
 	if err != nil {
 		return 0, err

@@ -24,7 +24,7 @@ var delayedMeasure = measure{
 	slow:  true,
 	about: fmt.Sprintf("jobs due evenly, %d a second, enqueued beforehand; one worker of 100 at once; how far from its "+
 		"instant each starts, how many before it, and how late a mere timer of the same process is meanwhile", delayedPace),
-	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		lib, err := p.open(ctx, r)
 		if err != nil {
 			return nil, err

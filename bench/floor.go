@@ -36,7 +36,7 @@ type floorLibrary struct {
 	listens  atomic.Bool
 }
 
-func openFloor(_ context.Context, r *rig) (library, error) {
+func openFloor(_ context.Context, r *testbed) (library, error) {
 	return &floorLibrary{client: redis.NewClient(&redis.Options{Addr: r.redis.addr})}, nil
 }
 

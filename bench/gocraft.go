@@ -29,8 +29,8 @@ type gocraftLibrary struct {
 	enqueuer *work.Enqueuer
 }
 
-func openGocraft(connections int) func(context.Context, *rig) (library, error) {
-	return func(_ context.Context, r *rig) (library, error) {
+func openGocraft(connections int) func(context.Context, *testbed) (library, error) {
+	return func(_ context.Context, r *testbed) (library, error) {
 		pool := &redis.Pool{
 			MaxActive: connections, MaxIdle: connections, Wait: true,
 			Dial: func() (redis.Conn, error) { return redis.Dial("tcp", r.redis.addr) },

@@ -16,7 +16,7 @@ func handlersMeasure(each time.Duration) measure {
 		name: fmt.Sprintf("handlers %v", each), group: "handlers", slow: true,
 		about: fmt.Sprintf("a backlog of jobs worked off by one process with handlers that wait %v (time.Sleep), %d at once; jobs/s are those that "+
 			"have ended, the busy share is jobs/s × %v ÷ %d slots", each, handlersAtOnce, each, handlersAtOnce),
-		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 			lib, err := p.open(ctx, r)
 			if err != nil {
 				return nil, err

@@ -27,21 +27,21 @@ var (
 		name: "idle", group: "idle", concurrent: true,
 		about: fmt.Sprintf("one worker process of %d at once on one empty queue, %v after its start; the server's CPU includes what it uses by itself",
 			idleConcurrency, idleSettle),
-		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 			return idleAtDefaults(ctx, r, p, 1)
 		},
 	}
 	idleFifty = measure{
 		name: "idle 50", group: "idle", concurrent: true, roundByRound: true, long: true,
 		about: "the same with fifty worker processes of every peer at the same time",
-		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 			return idleAtDefaults(ctx, r, p, idleMany)
 		},
 	}
 	idleQueues = measure{
 		name: "idle 4 queues", group: "idle", concurrent: true, only: []string{chimePeer.library},
 		about: "one worker process on four empty queues",
-		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 			role := r.roleOf(queuesRole, p, idleConcurrency)
 			role.Queues = 4
 			return idle(ctx, r, role, 1)
@@ -50,7 +50,7 @@ var (
 	idleLeader = measure{
 		name: "idle leader", group: "idle", concurrent: true, only: []string{chimePeer.library},
 		about: "one scheduler process, the leader, without schedules, with one queue",
-		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 			if err := fillAndClose(ctx, r, p, 1, fillBulk); err != nil {
 				return nil, err
 			}
@@ -60,7 +60,7 @@ var (
 	idleSchedules = measure{
 		name: "idle leader of schedules", group: "idle", concurrent: true, only: []string{chimePeer.library},
 		about: fmt.Sprintf("one scheduler process, the leader, with %d yearly schedules that it has declared", idleDeclared),
-		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 			role := r.roleOf(scheduleRole, p, 0)
 			role.Schedules = idleDeclared
 			return idle(ctx, r, role, 1)
@@ -74,14 +74,14 @@ var (
 	}
 )
 
-func idleAtDefaults(ctx context.Context, r *rig, p peer, processes int) ([]figure, error) {
+func idleAtDefaults(ctx context.Context, r *testbed, p peer, processes int) ([]figure, error) {
 	if p.setting != "" && p.setting != "defaults" {
 		return nil, errors.ErrUnsupported
 	}
 	return idle(ctx, r, r.roleOf(idleRole, p, idleConcurrency), processes)
 }
 
-func idle(ctx context.Context, r *rig, role role, processes int) ([]figure, error) {
+func idle(ctx context.Context, r *testbed, role role, processes int) ([]figure, error) {
 	watched := r.sizes.idle
 	if processes > 1 {
 		watched = r.sizes.idleMany
@@ -101,7 +101,7 @@ func idle(ctx context.Context, r *rig, role role, processes int) ([]figure, erro
 }
 
 // sparse enqueues a job a second while many processes are idle.
-func sparse(ctx context.Context, r *rig, p peer) ([]figure, error) {
+func sparse(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 	lib, err := p.open(ctx, r)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ type idleUsage struct {
 }
 
 // usageMeanwhile starts the processes, waits, and returns what is used during meanwhile, and how many seconds that took.
-func (r *rig) usageMeanwhile(ctx context.Context, role role, processes int, wait time.Duration, meanwhile func(context.Context) error) (
+func (r *testbed) usageMeanwhile(ctx context.Context, role role, processes int, wait time.Duration, meanwhile func(context.Context) error) (
 	idleUsage, float64, error,
 ) {
 	p, err := peerNamed(role.Peer)
@@ -167,7 +167,7 @@ func (r *rig) usageMeanwhile(ctx context.Context, role role, processes int, wait
 	return idleUsage{after.commands - before.commands, after.server - before.server, after.client - before.client}, seconds, nil
 }
 
-func (r *rig) idleUsage(ctx context.Context, p peer, all children) (idleUsage, error) {
+func (r *testbed) idleUsage(ctx context.Context, p peer, all children) (idleUsage, error) {
 	used, err := r.server(p).usage(ctx)
 	if err != nil {
 		return idleUsage{}, err

@@ -3,7 +3,7 @@ package main
 import "testing"
 
 func TestAskingWhatWasUsedIsNoCommand(t *testing.T) {
-	r := testRig(t, false)
+	r := newTestbed(t, false)
 	if err := r.redis.empty(t.Context()); err != nil {
 		t.Fatal(err)
 	}

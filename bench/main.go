@@ -211,11 +211,11 @@ func (o commandLine) next() string {
 func measureAll(ctx context.Context, u run, form sizes, aof bool, w io.Writer) (recording, error) {
 	postgres := slices.ContainsFunc(u.peers, func(p peer) bool { return p.library == riverDefaults.library })
 	var err error
-	if u.rig, err = startRig(ctx, form, aof, postgres); err != nil {
+	if u.testbed, err = startTestbed(ctx, form, aof, postgres); err != nil {
 		return recording{}, err
 	}
-	defer u.rig.stop()
-	now, err := conditionsNow(ctx, u.rig, u.peers)
+	defer u.testbed.stop()
+	now, err := conditionsNow(ctx, u.testbed, u.peers)
 	if err != nil {
 		return recording{}, err
 	}

@@ -80,7 +80,7 @@ func TestHelpNamesEveryMeasureAndPeer(t *testing.T) {
 
 func TestThatNothingWasMeasuredIsAnError(t *testing.T) {
 	u := run{
-		rig: startedRig(t, tiny), measures: chosenMeasures("limits"), only: "asynq", peers: chosenPeers("asynq"), progress: io.Discard,
+		testbed: testbedOf(t, tiny), measures: chosenMeasures("limits"), only: "asynq", peers: chosenPeers("asynq"), progress: io.Discard,
 		record: func(sample) error { return nil },
 	}
 	if err := u.do(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing was measured") {

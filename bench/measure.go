@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// A measure is one thing that is done with a peer, alone on the rig, and the figures that come of it.
+// A measure is one thing that is done with a peer, alone on the testbed, and the figures that come of it.
 type measure struct {
 	name  string // "process 100"
 	group string // "process": what -measures picks
 	about string // what is done, in one sentence with its numbers
 	// run does it once on an empty store. errors.ErrUnsupported: the peer has no such thing.
-	run func(ctx context.Context, r *rig, p peer) ([]figure, error)
+	run func(ctx context.Context, r *testbed, p peer) ([]figure, error)
 	// only limits the measure to these libraries; empty: all.
 	only []string
 	// peers are those of a measure that no job library takes part in; empty: the list of all.

@@ -12,7 +12,7 @@ import (
 func memoryMeasure(name, about string, fill func(ctx context.Context, lib library, n int) error) measure {
 	return measure{
 		name: name, group: "memory", about: about, slow: true,
-		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 			if p.setting == "tuned" {
 				return nil, errors.ErrUnsupported // no option here changes what is stored
 			}
@@ -53,7 +53,7 @@ var (
 )
 
 // fillAndClose fills the store, checks that it holds the jobs, and closes the connections, so that their buffers do not count.
-func fillAndClose(ctx context.Context, r *rig, p peer, n int, fill func(ctx context.Context, lib library, n int) error) error {
+func fillAndClose(ctx context.Context, r *testbed, p peer, n int, fill func(ctx context.Context, lib library, n int) error) error {
 	lib, err := p.open(ctx, r)
 	if err != nil {
 		return err

@@ -9,9 +9,9 @@ import (
 )
 
 // Where PostgreSQL is not installed the River peers say that they cannot take part; that is what these tests hold there.
-func postgresRig(t *testing.T) *rig {
+func postgresTestbed(t *testing.T) *testbed {
 	t.Helper()
-	r := testRig(t, true)
+	r := newTestbed(t, true)
 	if r.postgres == nil {
 		for _, p := range []peer{riverDefaults, riverTuned} {
 			if _, err := p.open(t.Context(), r); !errors.Is(err, errors.ErrUnsupported) {
@@ -24,7 +24,7 @@ func postgresRig(t *testing.T) *rig {
 }
 
 func TestRiverRunsWhatWasEnqueued(t *testing.T) {
-	r := postgresRig(t)
+	r := postgresTestbed(t)
 	if r == nil {
 		return
 	}
@@ -59,7 +59,7 @@ func TestRiverRunsWhatWasEnqueued(t *testing.T) {
 }
 
 func TestTheCPUTimeOfAConnectionCountsAfterItsEnd(t *testing.T) {
-	r := postgresRig(t)
+	r := postgresTestbed(t)
 	if r == nil {
 		return
 	}

@@ -13,7 +13,7 @@ func processMeasure(concurrency int) measure {
 		name:  fmt.Sprintf("process %d", concurrency),
 		group: "process",
 		about: fmt.Sprintf("a backlog of jobs worked off by one process with empty handlers, %d at once", concurrency),
-		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 			lib, err := p.open(ctx, r)
 			if err != nil {
 				return nil, err
@@ -37,7 +37,7 @@ func doNothing() {}
 // workOff lets a worker run the jobs that fillBulk left, each counted once when its handler has ended, until all have run or the time is
 // over. The time is that from the worker's start to the last job; what the worker costs counts until it has drained, because some
 // libraries settle jobs in the background. Afterwards the store must hold no job, or as many as have not run.
-func workOff(ctx context.Context, r *rig, p peer, lib library, concurrency int, handler func()) (resources, error) {
+func workOff(ctx context.Context, r *testbed, p peer, lib library, concurrency int, handler func()) (resources, error) {
 	var (
 		ran   atomic.Int64
 		total = int64(r.sizes.backlog)

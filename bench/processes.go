@@ -28,7 +28,7 @@ func sharedMeasure(name string, each time.Duration) measure {
 		name: name, group: "processes", slow: true,
 		about: fmt.Sprintf("the backlog of one queue worked off by %d processes that start at the same time, %d at once each, with %s; "+
 			"least to most share is what the process with the fewest jobs ran, in percent of what the one with the most ran", sharingProcesses, sharingAtOnce, handlers),
-		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 			lib, err := p.open(ctx, r)
 			if err != nil {
 				return nil, err
@@ -61,7 +61,7 @@ func evenness(shares []int64) figure {
 
 // workOffTogether lets several children run the jobs that fillBulk left, until all have run or the time is over, and returns what that
 // took and how many jobs each child had run by then. Afterwards the store must hold no job, or as many as have not run.
-func workOffTogether(ctx context.Context, r *rig, p peer, lib library, each time.Duration) (e resources, shares []int64, err error) {
+func workOffTogether(ctx context.Context, r *testbed, p peer, lib library, each time.Duration) (e resources, shares []int64, err error) {
 	role := r.roleOf(workRole, p, sharingAtOnce)
 	role.Handler = each
 	all, err := startChildren(ctx, role, sharingProcesses)

@@ -20,7 +20,7 @@ func TestEvennessIsTheLeastShareOfTheMost(t *testing.T) {
 
 // Every job of the queue runs in one of the processes, and once.
 func TestFourProcessesWorkOffOneQueue(t *testing.T) {
-	r := startedRig(t, tiny)
+	r := testbedOf(t, tiny)
 	for _, p := range []peer{chimePeer, asynqDefaults, gocraftDefaults} {
 		if err := r.redis.empty(t.Context()); err != nil {
 			t.Fatal(err)

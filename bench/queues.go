@@ -31,7 +31,7 @@ var weightedMeasure = measure{
 	about: fmt.Sprintf("%d queues with the weights 1 to %d worked off by one process with handlers that wait %v, %d at once, as long as all have a "+
 		"backlog; the deviation is that of the queue whose share of the jobs is furthest from its weight, in percent of its weight; with gocraft, which "+
 		"has one queue for each type of job, types with these priorities; River has no weights", weightedQueues, weightedQueues, weightedHandler, handlersAtOnce),
-	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		lib, err := p.open(ctx, r)
 		if err != nil {
 			return nil, err

@@ -40,7 +40,7 @@ func TestAQueueHasABacklogByItsWeight(t *testing.T) {
 
 // What the measure asks of a library is true of all that take part: each job arrives from its queue, once, and none is lost.
 func TestWeightedQueuesAreWorkedOff(t *testing.T) {
-	r := startedRig(t, tiny)
+	r := testbedOf(t, tiny)
 	for _, p := range []peer{chimePeer, asynqDefaults, gocraftDefaults} {
 		if err := r.redis.empty(t.Context()); err != nil {
 			t.Fatal(err)

@@ -127,7 +127,7 @@ func nextMeasure(rule calendarRule, zone string, years int) measure {
 		slow:  true,
 		about: fmt.Sprintf("the next instant after one of today: %s in %s, a rule whose start is %s", rule.about, zone, start),
 		peers: calendars,
-		run: func(_ context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(_ context.Context, r *testbed, p peer) ([]figure, error) {
 			location, err := time.LoadLocation(zone)
 			if err != nil {
 				return nil, err

@@ -13,7 +13,7 @@ import (
 
 // A run measures the chosen peers, every measure once a round, so that what else the machine does affects all peers alike.
 type run struct {
-	rig      *rig
+	testbed  *testbed
 	measures []measure
 	only     string        // which peers, comma-separated; empty: all
 	peers    []peer        // in the order of the first round, unless shuffled
@@ -34,7 +34,7 @@ func (u *run) do(ctx context.Context) error {
 	}
 	peers, failed := u.warmed(ctx)
 	took := map[string]time.Duration{} // what a measure took, the longest of all rounds
-	for round := 1; round <= u.rig.sizes.rounds && ctx.Err() == nil; round++ {
+	for round := 1; round <= u.testbed.sizes.rounds && ctx.Err() == nil; round++ {
 		if round > 1 && u.within > 0 && time.Since(began)+u.expected(round, took) > u.within {
 			fmt.Fprintf(u.progress, "round %d would not end within %v: left out\n", round, u.within)
 			break
@@ -44,7 +44,7 @@ func (u *run) do(ctx context.Context) error {
 			u.random.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
 		}
 		for _, m := range u.measures {
-			if m.concurrent || round > m.rounds(u.rig.sizes) {
+			if m.concurrent || round > m.rounds(u.testbed.sizes) {
 				continue
 			}
 			if !u.fits(m, round, took, time.Since(began)-time.Since(roundBegan)) {
@@ -89,7 +89,7 @@ func (u *run) fits(m measure, round int, took map[string]time.Duration, elapsed 
 	all := elapsed + took[m.name]
 	for _, other := range u.measures {
 		if other.maxRounds == 0 && !other.concurrent {
-			all += time.Duration(max(0, other.rounds(u.rig.sizes)-round+1)) * took[other.name]
+			all += time.Duration(max(0, other.rounds(u.testbed.sizes)-round+1)) * took[other.name]
 		}
 	}
 	return all <= u.within
@@ -98,7 +98,7 @@ func (u *run) fits(m measure, round int, took map[string]time.Duration, elapsed 
 // expected is what a round will take without what it may leave out, going by the longest that each of its measures took so far.
 func (u *run) expected(round int, took map[string]time.Duration) (all time.Duration) {
 	for _, m := range u.measures {
-		if round <= m.rounds(u.rig.sizes) && m.maxRounds == 0 {
+		if round <= m.rounds(u.testbed.sizes) && m.maxRounds == 0 {
 			all += took[m.name]
 		}
 	}
@@ -108,7 +108,7 @@ func (u *run) expected(round int, took map[string]time.Duration) (all time.Durat
 // reportTime says how long a round took, and how long those that follow will take.
 func (u *run) reportTime(round int, took map[string]time.Duration, whole time.Duration) {
 	var rest time.Duration
-	for next := round + 1; next <= u.rig.sizes.rounds; next++ {
+	for next := round + 1; next <= u.testbed.sizes.rounds; next++ {
 		rest += u.expected(next, took)
 	}
 	fmt.Fprintf(u.progress, "round %d took %v; the others will take %v\n", round, whole.Round(time.Second), rest.Round(time.Second))
@@ -126,14 +126,14 @@ func (u *run) peersOf(m measure, peers []peer) []peer {
 
 // one measures one peer once.
 func (u *run) one(ctx context.Context, m measure, p peer, round int) error {
-	if err := u.rig.server(p).empty(ctx); err != nil {
+	if err := u.testbed.server(p).empty(ctx); err != nil {
 		return err
 	}
 	runtime.GC() // one peer's garbage is not the next one's to collect
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	figures, err := m.run(ctx, u.rig, p)
+	figures, err := m.run(ctx, u.testbed, p)
 	return u.report(m, p, round, figures, err, time.Since(began))
 }
 
@@ -185,15 +185,15 @@ func (u *run) warmed(ctx context.Context) (peers []peer, failed []error) {
 }
 
 func (u *run) warm(ctx context.Context, p peer) error {
-	lib, err := p.open(ctx, u.rig)
+	lib, err := p.open(ctx, u.testbed)
 	if err != nil {
 		return err
 	}
 	defer lib.Close()
-	if err := u.rig.server(p).empty(ctx); err != nil {
+	if err := u.testbed.server(p).empty(ctx); err != nil {
 		return err
 	}
-	small := *u.rig
+	small := *u.testbed
 	small.sizes.backlog = min(small.sizes.backlog, 1000)
 	if err := fillBulk(ctx, lib, small.sizes.backlog); err != nil {
 		return err

@@ -14,17 +14,17 @@ var tiny = sizes{
 	short: true, rounds: 2, backlog: 200, enqueue: 100, workOff: 20 * time.Second, enqueueFor: 20 * time.Second, steady: 100 * time.Millisecond,
 }
 
-// startedRig is a rig with a Redis of the test's own.
-func startedRig(t *testing.T, s sizes) *rig {
+// testbedOf is a testbed with a Redis of the test's own.
+func testbedOf(t *testing.T, s sizes) *testbed {
 	t.Helper()
-	r := testRig(t, false)
+	r := newTestbed(t, false)
 	r.sizes = s
 	return r
 }
 
 func TestARunMeasuresChimeFromEndToEnd(t *testing.T) {
 	u := run{
-		rig: startedRig(t, tiny), measures: chosenMeasures("process,enqueue,life,life steady,memory"), peers: []peer{chimePeer},
+		testbed: testbedOf(t, tiny), measures: chosenMeasures("process,enqueue,life,life steady,memory"), peers: []peer{chimePeer},
 		random: rand.New(rand.NewPCG(1, 0)), progress: io.Discard,
 	}
 	var all samples
@@ -60,7 +60,7 @@ func TestEveryPeerOnRedisWorksOffItsJobs(t *testing.T) {
 	onRedis := slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return p.server != nil })
 	small := tiny
 	small.rounds = 1
-	u := run{rig: startedRig(t, small), measures: chosenMeasures("process 10"), peers: onRedis, progress: io.Discard}
+	u := run{testbed: testbedOf(t, small), measures: chosenMeasures("process 10"), peers: onRedis, progress: io.Discard}
 	recorded := map[string]bool{}
 	u.record = func(s sample) error { recorded[s.Peer] = true; return nil }
 	if err := u.do(t.Context()); err != nil {
@@ -79,7 +79,7 @@ func TestNoRoundBeginsThatWouldNotEndInTime(t *testing.T) {
 	var progress bytes.Buffer
 	rounds := 0
 	u := run{
-		rig: startedRig(t, s), peers: []peer{chimePeer}, within: time.Nanosecond, progress: &progress, record: func(sample) error { rounds++; return nil },
+		testbed: testbedOf(t, s), peers: []peer{chimePeer}, within: time.Nanosecond, progress: &progress, record: func(sample) error { rounds++; return nil },
 		measures: chosenMeasures("enqueue 1"),
 	}
 	if err := u.do(t.Context()); err != nil {

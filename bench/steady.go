@@ -23,7 +23,7 @@ var lifeSteady = measure{
 	about: fmt.Sprintf("%d jobs/s at an even pace, each enqueued by a call of its own, with a worker of %d at once waiting, of %d "+
 		"with River; left at the end is what had not started when the last was sent: more than %v of jobs cannot keep up, and "+
 		"what it waits is what it waited until then", steadyPace, steadyAtOnce, riverSteady, steadyBehind),
-	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		lib, err := p.open(ctx, r)
 		if err != nil {
 			return nil, err
