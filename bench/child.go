@@ -201,7 +201,7 @@ func (all children) kill() {
 	}
 }
 
-// runChild is the whole life of a child: it says that it is ready, and works until it gets a signal or its parent ends.
+// runChild is the whole life of a child: it prints that it is ready, and works until it gets a signal or its parent ends.
 func runChild(text string) error {
 	var role role
 	if err := json.Unmarshal([]byte(text), &role); err != nil {

@@ -66,7 +66,7 @@ func TestAKilledChildLeavesTheJobThatItHeld(t *testing.T) {
 	}
 }
 
-func TestAChildEndsWhenItIsToldTo(t *testing.T) {
+func TestAChildEndsAtASignal(t *testing.T) {
 	r := newTestbed(t, false)
 	for _, role := range []role{
 		r.roleOf(idleRole, chimePeer, 1),

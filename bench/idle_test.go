@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-func TestAskingWhatWasUsedIsNoCommand(t *testing.T) {
+func TestReadingTheUsageIsNoCommand(t *testing.T) {
 	r := newTestbed(t, false)
 	if err := r.redis.empty(t.Context()); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestAskingWhatWasUsedIsNoCommand(t *testing.T) {
 }
 
 // A worker that polls every twelve seconds polls twice in the window, whenever it began.
-func TestTheWindowOfASparseLoadIsAMultipleOfTheLongestLook(t *testing.T) {
+func TestTheWindowOfASparseLoadIsAMultipleOfTheLongestTimeBetweenPolls(t *testing.T) {
 	if sparseTime < 2*longestPoll || sparseTime%longestPoll != 0 {
 		t.Errorf("jobs are enqueued for %v, want a multiple of %v, twice it at least", sparseTime, longestPoll)
 	}

@@ -117,7 +117,7 @@ func usageText(flags *flag.FlagSet) {
 PostgreSQL of its own for River, where it is installed), and prints medians, extremes and how many times better chime is.
 
   go run . -short -peers chime,asynq -measures process   # a minute of it
-  go run . -out results/mine.jsonl                       # all of it, five rounds: an hour; recorded as it goes
+  go run . -out results/mine.jsonl                       # all of it, five rounds, more than an hour; recorded as it goes
   go run . -from results/mine.jsonl -targets             # what was recorded, compared with the targets
   go run . -against ../../chime-before                   # chime here and in another checkout, in turns: what a change has changed
 

@@ -31,7 +31,7 @@ func processMeasure(concurrency int) measure {
 	}
 }
 
-// doNothing is the handler of the measures that tell what a library itself costs.
+// doNothing is the handler of the measures of what a library itself costs.
 func doNothing() {}
 
 // workOff lets a worker run the jobs that fillBulk left, each counted once when its handler has ended, until all have run or the time is

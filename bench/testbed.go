@@ -189,7 +189,7 @@ func (s *redisServer) usage(ctx context.Context) (usage, error) {
 	u.in, u.out = number(info["Stats"]["total_net_input_bytes"]), number(info["Stats"]["total_net_output_bytes"])
 	u.memory = number(info["Memory"]["used_memory"]) - number(info["Memory"]["mem_clients_normal"])
 	for name, text := range info["Commandstats"] {
-		if name != "cmdstat_info" { // asking is no use
+		if name != "cmdstat_info" { // reading the usage is no use of it
 			calls, _, _ := strings.Cut(strings.TrimPrefix(text, "calls="), ",")
 			u.commands += number(calls)
 		}
