@@ -10,10 +10,13 @@ import (
 // handlersAtOnce is the concurrency of the measures whose handlers take time.
 const handlersAtOnce = 100
 
+// shortFormHandler is the only duration that the short form has time for.
+const shortFormHandler = 5 * time.Millisecond
+
 // handlersMeasure works off a backlog with handlers that wait, as most handlers do: for a database, another service, a disk.
 func handlersMeasure(each time.Duration) measure {
 	return measure{
-		name: fmt.Sprintf("handlers %v", each), group: "handlers", slow: true,
+		name: fmt.Sprintf("handlers %v", each), group: "handlers", slow: true, long: each != shortFormHandler,
 		about: fmt.Sprintf("a backlog of jobs worked off by one process with handlers that wait %v (time.Sleep), %d at once; jobs/s are those that "+
 			"have ended, the busy share is jobs/s × %v ÷ %d slots", each, handlersAtOnce, each, handlersAtOnce),
 		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {

@@ -25,7 +25,7 @@ func sharedMeasure(name string, each time.Duration) measure {
 		handlers = fmt.Sprintf("handlers that wait %v", each)
 	}
 	return measure{
-		name: name, group: "processes", slow: true,
+		name: name, group: "processes", slow: true, long: each != shortFormHandler,
 		about: fmt.Sprintf("the backlog of one queue worked off by %d processes that start at the same time, %d at once each, with %s; "+
 			"least to most share is what the process with the fewest jobs ran, in percent of what the one with the most ran", sharingProcesses, sharingAtOnce, handlers),
 		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
@@ -126,7 +126,7 @@ func (all children) awaitJobs(ctx context.Context, total int64, limit time.Durat
 			jobs += tallies[i].jobs
 			select {
 			case <-c.ended:
-				return nil, fmt.Errorf("a child ended: %w", c.err)
+				return nil, fmt.Errorf("a child ended too early: %v", c.err)
 			default:
 			}
 		}
@@ -173,10 +173,12 @@ func (role role) workUntil(ctx context.Context, lib library, begin <-chan struct
 	case <-ctx.Done():
 		return nil
 	}
-	var jobs, last, printed atomic.Int64
-	print := func() {
-		if n := jobs.Load(); printed.Swap(n) != n {
+	var jobs, last atomic.Int64
+	printed := int64(0)
+	printTally := func() {
+		if n := jobs.Load(); n != printed {
 			fmt.Printf("%s%d %d\n", ranLine, n, last.Load())
+			printed = n
 		}
 	}
 	drain, err := lib.Work(role.Concurrency, func(payload []byte) {
@@ -193,13 +195,13 @@ func (role role) workUntil(ctx context.Context, lib library, begin <-chan struct
 	for ticker := time.NewTicker(tallyEvery); ctx.Err() == nil; {
 		select {
 		case <-ticker.C:
-			print()
+			printTally()
 		case <-ctx.Done():
 			ticker.Stop()
 		}
 	}
 	err = drain()
-	print()
+	printTally()
 	return err
 }
 
