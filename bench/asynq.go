@@ -30,8 +30,8 @@ type asynqLibrary struct {
 	inspector *asynq.Inspector
 }
 
-func openAsynq(setting asynqSetting) func(context.Context, *rig) (library, error) {
-	return func(_ context.Context, r *rig) (library, error) {
+func openAsynq(setting asynqSetting) func(context.Context, *testbed) (library, error) {
+	return func(_ context.Context, r *testbed) (library, error) {
 		opt := asynq.RedisClientOpt{Addr: r.redis.addr, PoolSize: setting.pool}
 		return &asynqLibrary{setting, opt, asynq.NewClient(opt), asynq.NewInspector(opt)}, nil
 	}
@@ -50,29 +50,60 @@ func (l *asynqLibrary) EnqueueIn(ctx context.Context, payload []byte, d time.Dur
 // EnqueueMany: asynq has no such thing.
 func (l *asynqLibrary) EnqueueMany(context.Context, [][]byte) error { return errors.ErrUnsupported }
 
+// EnqueueTo sends them from many goroutines, for there is no call for several.
+func (l *asynqLibrary) EnqueueTo(ctx context.Context, queue string, payloads [][]byte) error {
+	return eachOf(ctx, payloads, func(ctx context.Context, payload []byte) error {
+		_, err := l.client.EnqueueContext(ctx, asynq.NewTask(jobName, payload), asynq.Queue(queue))
+		return err
+	})
+}
+
 func (l *asynqLibrary) Work(concurrency int, handle func(payload []byte)) (func() error, error) {
-	server := asynq.NewServer(l.redis, asynq.Config{
+	return l.start(l.config(concurrency), func(_ string, payload []byte) { handle(payload) })
+}
+
+// WorkQueues has the weights as priorities, not strict ones: of the queues with jobs each is asked first as often as its priority says.
+func (l *asynqLibrary) WorkQueues(weights map[string]int, concurrency int, handle func(queue string, payload []byte)) (func() error, error) {
+	config := l.config(concurrency)
+	config.Queues = weights
+	return l.start(config, handle)
+}
+
+func (l *asynqLibrary) config(concurrency int) asynq.Config {
+	return asynq.Config{
 		Concurrency:              concurrency,
 		TaskCheckInterval:        l.setting.check,
 		DelayedTaskCheckInterval: l.setting.check,
 		Logger:                   asynqSilence{},
-	})
-	err := server.Start(asynq.HandlerFunc(func(_ context.Context, task *asynq.Task) error {
-		handle(task.Payload())
+	}
+}
+
+func (l *asynqLibrary) start(config asynq.Config, handle func(queue string, payload []byte)) (func() error, error) {
+	server := asynq.NewServer(l.redis, config)
+	err := server.Start(asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
+		queue, _ := asynq.GetQueueName(ctx)
+		handle(queue, task.Payload())
 		return nil
 	}))
 	return func() error { server.Shutdown(); return nil }, err
 }
 
-func (l *asynqLibrary) Held(context.Context) (int64, error) {
-	info, err := l.inspector.GetQueueInfo("default")
-	if errors.Is(err, asynq.ErrQueueNotFound) {
-		return 0, nil
+func (l *asynqLibrary) Held(ctx context.Context) (int64, error) {
+	return l.HeldIn(ctx, []string{"default"})
+}
+
+func (l *asynqLibrary) HeldIn(_ context.Context, queues []string) (held int64, err error) {
+	for _, queue := range queues {
+		info, err := l.inspector.GetQueueInfo(queue)
+		if errors.Is(err, asynq.ErrQueueNotFound) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		held += int64(info.Size)
 	}
-	if err != nil {
-		return 0, err
-	}
-	return int64(info.Size), nil
+	return held, nil
 }
 
 func (l *asynqLibrary) Close() error { return errors.Join(l.client.Close(), l.inspector.Close()) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,9 +17,10 @@ import (
 //	…
 //	<!-- /bench -->
 //
-// RECORDING is a file of the folder results. WHAT is "telling" (the few rows of the README), "targets", "judged" (those targets that
-// the recording can tell of), "plan", "conditions", "settings", or a group of measures. Behind "targets" and "judged" a second
-// RECORDING, with an append-only file, adds a column.
+// RECORDING is a file of the folder results. WHAT is "headline" (the few rows of the README), "detailed" (more rows, with their spread),
+// "waking" (asynq's range), "targets", "judged" (those targets whose figure the recording has), "plan", "conditions", "settings", or a
+// group of measures. A second RECORDING follows "headline": it has the handlers that wait; and "targets" or "judged": one with an
+// append-only file, which adds a column.
 var block = regexp.MustCompile(`(?s)(<!-- bench (\S+) (\S+)(?: (\S+))? -->\n).*?(<!-- /bench -->\n)`)
 
 // results is where recordings are kept.
@@ -44,13 +46,13 @@ func filled(text, folder string) (string, error) {
 		blocks++
 		part := block.FindStringSubmatch(whole)
 		rec, err := read(part[2])
-		var aof recording
+		var second recording
 		if err == nil {
-			aof, err = read(part[4])
+			second, err = read(part[4])
 		}
 		var filling string
 		if err == nil {
-			filling, err = fillingOf(part[3], rec, aof)
+			filling, err = fillingOf(part[3], rec, second)
 		}
 		if err != nil {
 			failed = fmt.Errorf("block %s %s: %w", part[2], part[3], err)
@@ -64,13 +66,13 @@ func filled(text, folder string) (string, error) {
 	return text, failed
 }
 
-// fillingOf is what stands in a block. aof is what was recorded with an append-only file; it may be empty.
-func fillingOf(what string, rec, aof recording) (string, error) {
+// fillingOf is what stands in a block. second is the block's second recording; it may be empty.
+func fillingOf(what string, rec, second recording) (string, error) {
 	if len(rec.conditions) == 0 {
 		return "", fmt.Errorf("the recording does not say its conditions")
 	}
-	if len(aof.samples) > 0 && what != "targets" && what != "judged" {
-		return "", fmt.Errorf("a second recording means nothing here")
+	if len(second.samples) > 0 && !slices.Contains([]string{"headline", "targets", "judged"}, what) {
+		return "", fmt.Errorf("%s takes no second recording", what)
 	}
 	var filling bytes.Buffer
 	var err error
@@ -79,16 +81,26 @@ func fillingOf(what string, rec, aof recording) (string, error) {
 		filling.WriteString(conditionsOf(rec, rec.samples))
 	case "settings":
 		filling.WriteString(settingsOf(rec))
-	case "telling":
-		err = tellingTable(rec.samples).writeMarkdown(&filling)
-		fmt.Fprintf(&filling, "\n%s A library is shown with those of its settings that chime is the fewest times better than.\n\n%s", cellMeans, conditionsOf(rec, rec.samples.told()))
+	case "headline":
+		t, rounds := headlineTable(rec.samples)
+		note, failed := headlineNote(rounds, second.samples)
+		err = errors.Join(failed, t.writeMarkdown(&filling))
+		fmt.Fprintf(&filling, "\n%s\n", note)
+	case "detailed":
+		t, rounds := detailTable(rec.samples)
+		err = t.writeMarkdown(&filling)
+		fmt.Fprintf(&filling, "\n%s A library is shown with the one of its settings that chime is the fewest times better than.\n", footerOf(rounds, true))
+	case "waking":
+		var note string
+		note, err = wakingNote(rec.samples)
+		fmt.Fprintf(&filling, "%s\n", note)
 	case "plan":
 		err = planTable(rec.samples).writeMarkdown(&filling)
 		fmt.Fprintf(&filling, "\n%s\n", planNotes(rec.samples))
 	case "targets":
-		err = targetTable(rec.samples, aof.samples...).writeMarkdown(&filling)
+		err = targetTable(rec.samples, second.samples...).writeMarkdown(&filling)
 	case "judged":
-		err = targetTable(rec.samples, aof.samples...).without(string(notMeasured)).writeMarkdown(&filling)
+		err = targetTable(rec.samples, second.samples...).without(string(notMeasured)).writeMarkdown(&filling)
 	default:
 		t, rounds := groupTable(rec.samples, what)
 		if len(t.rows) == 0 {
@@ -122,8 +134,8 @@ func roundsOf(n int) string {
 	return fmt.Sprintf("%d rounds", n)
 }
 
-// conditionsOf says on what and when the samples were taken: a line for each run that they are of. What a run has in common with the one
-// before it is said once.
+// conditionsOf has a line for each run that the samples are of: on what and when they were taken. A run with the same machine and versions as
+// the one before it says only that.
 func conditionsOf(rec recording, shown samples) string {
 	var text strings.Builder
 	last := ""
@@ -185,13 +197,18 @@ func groupTable(all samples, group string) (t table, rounds int) {
 			counts = append(counts, took)
 		}
 	}
+	return t, t.sayRounds(counts)
+}
+
+// sayRounds has each row say its rounds whose number is not that of most rows, and returns that number.
+func (t table) sayRounds(counts []int) (rounds int) {
 	rounds = mostFrequent(counts)
 	for i, n := range counts {
 		if n != rounds {
 			t.rows[i][0] += " (" + roundsOf(n) + ")"
 		}
 	}
-	return t, rounds
+	return rounds
 }
 
 // mostFrequent is the number that occurs most often, of several the greatest; 0: there is none.

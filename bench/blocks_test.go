@@ -9,7 +9,7 @@ import (
 )
 
 // The figures of the documents are those that the program prints of what it recorded.
-func TestTheDocumentsTellWhatWasRecorded(t *testing.T) {
+func TestTheDocumentsSayWhatWasRecorded(t *testing.T) {
 	for _, name := range []string{"../README.md", "../docs/performance.md"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -41,13 +41,13 @@ func TestEveryRecordingCanBeRead(t *testing.T) {
 }
 
 func TestOnlyBlocksAreReplaced(t *testing.T) {
-	begin, end := "<!-- bench long.jsonl telling -->\n", "<!-- /bench -->\n"
+	begin, end := "<!-- bench long.jsonl detailed -->\n", "<!-- /bench -->\n"
 	got, err := filled("a\n"+begin+"old\n"+end+"b\n", results)
 	if err != nil || !strings.HasPrefix(got, "a\n"+begin+"| ") || !strings.HasSuffix(got, "\n"+end+"b\n") || strings.Contains(got, "old") {
 		t.Errorf("got %q, %v, want the block alone replaced by a table", got, err)
 	}
-	for _, text := range []string{"a\n", begin, end, begin + end + begin, "<!-- bench none.jsonl telling -->\n" + end, "<!-- bench long.jsonl nothing -->\n" + end,
-		"<!-- bench long.jsonl telling aof.jsonl -->\n" + end, "<!-- bench long.jsonl targets none.jsonl -->\n" + end} {
+	for _, text := range []string{"a\n", begin, end, begin + end + begin, "<!-- bench none.jsonl detailed -->\n" + end, "<!-- bench long.jsonl nothing -->\n" + end,
+		"<!-- bench long.jsonl detailed aof.jsonl -->\n" + end, "<!-- bench long.jsonl targets none.jsonl -->\n" + end} {
 		if _, err := filled(text, results); err == nil {
 			t.Errorf("%q: no error", text)
 		}
@@ -57,10 +57,10 @@ func TestOnlyBlocksAreReplaced(t *testing.T) {
 // A row that rests on fewer rounds than its neighbours says so.
 func TestARowSaysItsRoundsWhereTheyDiffer(t *testing.T) {
 	all := samples{
-		told("crash", "a", "s", true, "chime", 1, 7), told("crash", "a", "s", true, "chime", 2, 9), told("crash", "a", "s", true, "gocraft defaults", 1, 14),
-		told("crash", "a", "s", true, "gocraft defaults", 2, 18),
-		told("crash", "b", "s", true, "chime", 1, 1), told("crash", "b", "s", true, "chime", 2, 1),
-		told("crash", "c", "1/s", true, "chime", 1, 1),
+		sampleOf("crash", "a", "s", true, "chime", 1, 7), sampleOf("crash", "a", "s", true, "chime", 2, 9), sampleOf("crash", "a", "s", true, "gocraft defaults", 1, 14),
+		sampleOf("crash", "a", "s", true, "gocraft defaults", 2, 18),
+		sampleOf("crash", "b", "s", true, "chime", 1, 1), sampleOf("crash", "b", "s", true, "chime", 2, 1),
+		sampleOf("crash", "c", "1/s", true, "chime", 1, 1),
 	}
 	got, rounds := groupTable(all, "crash")
 	want := [][]string{

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// share of a core that a plan may count on: the rest is for bursts, snapshots and what was not thought of.
+// plannedShare is the share of a core that a plan may use: the rest is for bursts, snapshots and the unforeseen.
 const plannedShare = 0.7
 
-// gibibytes of data that a plan gives to one node.
+// plannedGiB is how many GiB of data a plan gives to one node.
 const plannedGiB = 40
 
-// forked is how many times the data a node's RAM is: a fork, for a snapshot or a rewritten append-only file, copies all that is
-// written meanwhile, at worst everything.
+// forked is a node's RAM in multiples of its data: a fork, for a snapshot or to rewrite an append-only file, copies what is written
+// meanwhile, at worst everything.
 const forked = 2
 
-// The worked example of slots: handlers' jobs a second and the seconds that each takes.
+// The example of slots: jobs a second, and the seconds that each handler takes.
 const exampleRate, exampleSeconds = 500, 0.020
 
 // A source is a figure of chime that a plan follows from.
 type source struct{ measure, figure string }
 
-// planned is what follows from figures of chime, or from arithmetic alone, in a reader's words.
+// planned is a row of the plan: what follows from figures of chime, or from arithmetic alone.
 type planned struct {
 	text string
 	from []source
@@ -106,20 +106,20 @@ var plan = []planned{
 	{fmt.Sprintf("… nodes of %d GiB of data each", plannedGiB), billion, billionNodes},
 	{"… GiB of RAM in each, with room for a fork's copy", billion, func([]float64) float64 { return forked * plannedGiB }},
 	{"… schedules on each", billion, billionHeld},
-	{"… partitions to set (redisstore.Options.Partitions), were nodes to double once", billion, func(v []float64) float64 { return 2 * billionNodes(v) }},
+	{"… partitions to set (redisstore.Options.Partitions), for twice as many nodes", billion, func(v []float64) float64 { return 2 * billionNodes(v) }},
 	{"… server CPU of an occurrence there, in batches, extrapolated, µs", billionOccurrences, heldCost},
-	{"… nodes for their occurrences, were each to run once an hour", billionOccurrences, occurrencesNodes(3600)},
-	{"… nodes, were each to run once a day", billionOccurrences, occurrencesNodes(86400)},
+	{"… nodes for their occurrences, if each runs once an hour", billionOccurrences, occurrencesNodes(3600)},
+	{"… nodes, if each runs once a day", billionOccurrences, occurrencesNodes(86400)},
 	{"… the registry of names, GiB", []source{registryBytes}, first(billionGiB)},
 	{fmt.Sprintf("… names that one namespace's registry holds in %d GiB, a node of its own", plannedGiB), []source{registryBytes}, first(namesHeld)},
-	{"… namespaces, hence, each with a node for its registry", []source{registryBytes}, first(func(bytes float64) float64 {
+	{"… so many namespaces, each with a node for its registry", []source{registryBytes}, first(func(bytes float64) float64 {
 		return math.Ceil(1e9 / namesHeld(bytes))
 	})},
 	{"… hours to declare them all from one process", []source{declaredRate}, first(func(perSecond float64) float64 { return 1e9 / perSecond / 3600 })},
 	{"… hours to create them one by one, from one goroutine", []source{putRate}, first(func(perSecond float64) float64 { return 1e9 / perSecond / 3600 })},
 }
 
-// planTable says what follows from the figures; rows of which a figure was not measured are left out.
+// planTable has what follows from the figures; a row that lacks a figure is left out.
 func planTable(all samples) table {
 	t := table{heading: []string{"", "plan with", "from", "measured"}, numbers: []bool{false, true, false, true}}
 	for _, row := range plan {
@@ -144,9 +144,9 @@ func planTable(all samples) table {
 	return t
 }
 
-// planNotes say what a plan leaves to its reader.
+// planNotes say what the plan assumes.
 func planNotes(all samples) string {
-	notes := fmt.Sprintf("%.0f %% of a core are planned with. RAM is twice the data: a fork copies what is written meanwhile. Slots are by Little's law: "+
+	notes := fmt.Sprintf("The plan uses %.0f %% of a core. RAM is twice the data, because a fork copies what is written meanwhile. Slots follow from Little's law: "+
 		"jobs a second times the seconds that a handler takes.", 100*plannedShare)
 	var values []float64
 	for _, from := range billionOccurrences {
@@ -156,9 +156,9 @@ func planNotes(all samples) string {
 		}
 		values = append(values, s.median)
 	}
-	return notes + fmt.Sprintf(" Nobody here has run a billion schedules, or %s on a node: what an occurrence costs there is extrapolated. From 1,000 to "+
-		"1,000,000 schedules it grew %s; it is taken to grow on by the logarithm of their number. The registry, which says in which queue a schedule lives, "+
-		"is one hash in one slot (`<namespace>:schedules`): its node is the ceiling of a namespace, and more schedules need more namespaces.",
+	return notes + fmt.Sprintf(" Nobody here has run a billion schedules, or %s on a node: the cost of an occurrence there is extrapolated. From 1,000 to "+
+		"1,000,000 schedules it grew %s; it is assumed to go on growing with the logarithm of their number. The registry, which says in which queue a schedule lives, "+
+		"is one hash in one slot (`<namespace>:schedules`): its node limits a namespace, and more schedules need more namespaces.",
 		quantity(rounded(billionHeld(values[2:]))), times(values[1]))
 }
 
@@ -172,7 +172,7 @@ func (s samples) unitOf(measure, figure string) string {
 	return ""
 }
 
-// rounded keeps two digits: a plan that pretends to know more deceives.
+// rounded keeps two digits: a plan knows no more.
 func rounded(value float64) float64 {
 	if value <= 0 {
 		return value

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -27,40 +28,47 @@ import (
 // roleVariable is the environment variable that makes this program a child: it holds a role as JSON.
 const roleVariable = "CHIME_BENCH_ROLE"
 
-// A role is what a child process does until it is told to stop.
+// A role is what a child process does until it gets a signal.
 type role struct {
-	Act         act    `json:"act"`
-	Peer        string `json:"peer"`
-	Redis       string `json:"redis,omitempty"`
-	Postgres    string `json:"postgres,omitempty"`
-	Concurrency int    `json:"concurrency,omitempty"`
-	Queues      int    `json:"queues,omitempty"`    // of queuesAct
-	Schedules   int    `json:"schedules,omitempty"` // of scheduleAct: how many it declares
+	Kind        roleKind      `json:"kind"`
+	Peer        string        `json:"peer"`
+	Redis       string        `json:"redis,omitempty"`
+	Postgres    string        `json:"postgres,omitempty"`
+	Concurrency int           `json:"concurrency,omitempty"`
+	Queues      int           `json:"queues,omitempty"`    // of queuesRole
+	Schedules   int           `json:"schedules,omitempty"` // of scheduleRole: how many it declares
+	Handler     time.Duration `json:"handler,omitempty"`   // of workRole: how long each handler waits
 }
 
-type act string
+type roleKind string
 
 const (
-	idleAct     act = "idle"     // works with a handler that does nothing
-	holdAct     act = "hold"     // works with a handler that prints the job's number when it starts, and never ends
-	queuesAct   act = "queues"   // chime: works on several queues
-	scheduleAct act = "schedule" // chime: a scheduler alone, with yearly schedules
+	idleRole     roleKind = "idle"     // works with a handler that does nothing
+	holdRole     roleKind = "hold"     // works with a handler that prints the job's number when it starts, and never ends
+	queuesRole   roleKind = "queues"   // chime: works on several queues
+	scheduleRole roleKind = "schedule" // chime: a scheduler alone, with yearly schedules
+	workRole     roleKind = "work"     // works off a backlog once its parent says so, and prints how many jobs it has run
 )
 
 // What a child prints, a line each.
 const (
 	readyLine = "ready"
 	begunLine = "begun " // and the job's number
+	ranLine   = "ran "   // and how many jobs it has run, and when it ended the last one, Unix ns
 )
+
+// beginLine is what a child of workRole reads when it is to start its worker.
+const beginLine = "begin"
 
 // A child is a process of this program in a role. It ends with its parent.
 type child struct {
 	command *exec.Cmd
-	stdin   io.Closer     // its end is the parent's
-	begun   chan int64    // numbers of the jobs that began, as they begin; closed when it ends
+	stdin   io.WriteCloser // the child ends when it is closed
+	begun   chan int64     // numbers of the jobs that began, as they begin; closed when it ends
+	tally   atomic.Pointer[tally]
 	ready   chan struct{} // closed when it is
 	ended   chan struct{} // closed when it has
-	said    *bytes.Buffer // its standard error; after ended
+	stderr  *bytes.Buffer // after ended
 	err     error         // how it ended; after ended
 }
 
@@ -74,8 +82,8 @@ func startChild(ctx context.Context, role role) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	command, said := exec.Command(program), new(bytes.Buffer)
-	command.Stderr = said
+	command, stderr := exec.Command(program), new(bytes.Buffer)
+	command.Stderr = stderr
 	command.Env = append(os.Environ(), roleVariable+"="+string(text))
 	endWithParent(command)
 	stdin, err := command.StdinPipe()
@@ -89,7 +97,8 @@ func startChild(ctx context.Context, role role) (*child, error) {
 	if err := command.Start(); err != nil {
 		return nil, err
 	}
-	c := &child{command: command, said: said, stdin: stdin, begun: make(chan int64, 100), ready: make(chan struct{}), ended: make(chan struct{})}
+	c := &child{command: command, stderr: stderr, stdin: stdin, begun: make(chan int64, 100), ready: make(chan struct{}), ended: make(chan struct{})}
+	c.tally.Store(new(tally))
 	go c.read(stdout)
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -112,11 +121,13 @@ func (c *child) read(stdout io.Reader) {
 			close(c.ready)
 		} else if text, ok := strings.CutPrefix(lines.Text(), begunLine); ok {
 			c.begun <- number(text)
+		} else if text, ok := strings.CutPrefix(lines.Text(), ranLine); ok {
+			c.tally.Store(tallyIn(text))
 		}
 	}
 	close(c.begun)
-	if c.err = c.command.Wait(); c.err != nil && c.said.Len() > 0 {
-		c.err = fmt.Errorf("%w: %s", c.err, bytes.TrimSpace(c.said.Bytes()))
+	if c.err = c.command.Wait(); c.err != nil && c.stderr.Len() > 0 {
+		c.err = fmt.Errorf("%w: %s", c.err, bytes.TrimSpace(c.stderr.Bytes()))
 	}
 	close(c.ended)
 }
@@ -139,7 +150,7 @@ func (c *child) kill() {
 	<-c.ended
 }
 
-// cpu is what the child has used. Linux tells in nanoseconds; elsewhere it is 0.
+// cpu is what the child has used. Linux counts in nanoseconds; elsewhere it is 0.
 func (c *child) cpu() time.Duration {
 	var used time.Duration
 	threads, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(c.command.Process.Pid), "task", "*", "schedstat"))
@@ -190,19 +201,24 @@ func (all children) kill() {
 	}
 }
 
-// play is the whole life of a child: it says that it is ready, and works until it is told to stop or its parent ends.
-func play(text string) error {
+// runChild is the whole life of a child: it prints that it is ready, and works until it gets a signal or its parent ends.
+func runChild(text string) error {
 	var role role
 	if err := json.Unmarshal([]byte(text), &role); err != nil {
 		return fmt.Errorf("%s: %w", roleVariable, err)
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
+	begin := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
+		defer cancel()
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			if lines.Text() == beginLine {
+				close(begin)
+			}
+		}
 	}()
-	stop, err := role.begin(ctx)
+	stop, err := role.begin(ctx, begin)
 	if err != nil {
 		return err
 	}
@@ -211,19 +227,19 @@ func play(text string) error {
 	return stop()
 }
 
-// begin starts what the role does.
-func (role role) begin(ctx context.Context) (stop func() error, err error) {
-	switch role.Act {
-	case queuesAct:
+// begin starts what the role does; workRole starts its worker when begin is closed.
+func (role role) begin(ctx context.Context, begin <-chan struct{}) (stop func() error, err error) {
+	switch role.Kind {
+	case queuesRole:
 		return role.queues(), nil
-	case scheduleAct:
+	case scheduleRole:
 		return role.schedule()
 	}
 	p, err := peerNamed(role.Peer)
 	if err != nil {
 		return nil, err
 	}
-	r := &rig{redis: &redisServer{addr: role.Redis}}
+	r := &testbed{redis: &redisServer{addr: role.Redis}}
 	if role.Postgres != "" {
 		r.postgres = &postgresServer{url: role.Postgres}
 	}
@@ -231,15 +247,18 @@ func (role role) begin(ctx context.Context) (stop func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if role.Kind == workRole {
+		return role.work(ctx, lib, begin), nil
+	}
 	handle := func([]byte) {}
-	if role.Act == holdAct {
+	if role.Kind == holdRole {
 		handle = hold
 	}
 	drain, err := lib.Work(role.Concurrency, handle)
 	return func() error { return errors.Join(drain(), lib.Close()) }, err
 }
 
-// hold says that a job has begun and never returns.
+// hold prints that a job has begun and never returns.
 func hold(payload []byte) {
 	n, err := numberIn(payload)
 	if err != nil {
@@ -282,9 +301,9 @@ func peerNamed(name string) (peer, error) {
 	return peer{}, fmt.Errorf("there is no peer %q", name)
 }
 
-// roleOf is a child's role with a peer on the rig's servers.
-func (r *rig) roleOf(act act, p peer, concurrency int) role {
-	role := role{Act: act, Peer: p.name(), Redis: r.redis.addr, Concurrency: concurrency}
+// roleOf is a child's role with a peer on the testbed's servers.
+func (r *testbed) roleOf(kind roleKind, p peer, concurrency int) role {
+	role := role{Kind: kind, Peer: p.name(), Redis: r.redis.addr, Concurrency: concurrency}
 	if r.postgres != nil {
 		role.Postgres = r.postgres.url
 	}

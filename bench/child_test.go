@@ -7,10 +7,17 @@ import (
 	"time"
 )
 
-// TestMain lets the test's own program be a child too.
+// benchVariable makes the test's own program the bench itself.
+const benchVariable = "CHIME_BENCH_PROGRAM"
+
+// TestMain lets the test's own program be a child too, and the bench itself.
 func TestMain(m *testing.M) {
+	if os.Getenv(benchVariable) != "" {
+		main()
+		os.Exit(0)
+	}
 	if text := os.Getenv(roleVariable); text != "" {
-		if err := play(text); err != nil {
+		if err := runChild(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -19,10 +26,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// testRig is a rig with a Redis, and with PostgreSQL where it is wanted and installed.
-func testRig(t *testing.T, postgres bool) *rig {
+// newTestbed is a testbed with a Redis, and with PostgreSQL where it is wanted and installed.
+func newTestbed(t *testing.T, postgres bool) *testbed {
 	t.Helper()
-	r, err := startRig(t.Context(), shortForm, false, postgres)
+	r, err := startTestbed(t.Context(), shortForm, false, postgres)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,13 +38,13 @@ func testRig(t *testing.T, postgres bool) *rig {
 }
 
 func TestAKilledChildLeavesTheJobThatItHeld(t *testing.T) {
-	r := testRig(t, false)
+	r := newTestbed(t, false)
 	lib, err := chimePeer.open(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lib.Close()
-	holder, err := startChild(t.Context(), r.roleOf(holdAct, chimePeer, 1))
+	holder, err := startChild(t.Context(), r.roleOf(holdRole, chimePeer, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,26 +66,26 @@ func TestAKilledChildLeavesTheJobThatItHeld(t *testing.T) {
 	}
 }
 
-func TestAChildEndsWhenItIsToldTo(t *testing.T) {
-	r := testRig(t, false)
+func TestAChildEndsAtASignal(t *testing.T) {
+	r := newTestbed(t, false)
 	for _, role := range []role{
-		r.roleOf(idleAct, chimePeer, 1),
-		{Act: queuesAct, Peer: chimePeer.name(), Redis: r.redis.addr, Concurrency: 1, Queues: 4},
-		r.roleOf(scheduleAct, chimePeer, 0),
+		r.roleOf(idleRole, chimePeer, 1),
+		{Kind: queuesRole, Peer: chimePeer.name(), Redis: r.redis.addr, Concurrency: 1, Queues: 4},
+		r.roleOf(scheduleRole, chimePeer, 0),
 	} {
 		c, err := startChild(t.Context(), role)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := c.stop(); err != nil {
-			t.Errorf("%s ended with %v, want a clean end", role.Act, err)
+			t.Errorf("%s ended with %v, want a clean end", role.Kind, err)
 		}
 	}
 }
 
 func TestAChildEndsWithItsParent(t *testing.T) {
-	r := testRig(t, false)
-	c, err := startChild(t.Context(), r.roleOf(idleAct, chimePeer, 1))
+	r := newTestbed(t, false)
+	c, err := startChild(t.Context(), r.roleOf(idleRole, chimePeer, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +99,7 @@ func TestAChildEndsWithItsParent(t *testing.T) {
 }
 
 func TestAChildThatCannotBeginSaysWhy(t *testing.T) {
-	_, err := startChild(t.Context(), role{Act: idleAct, Peer: "nobody"})
+	_, err := startChild(t.Context(), role{Kind: idleRole, Peer: "nobody"})
 	if err == nil {
 		t.Fatal("a child of an unknown peer is ready")
 	}

@@ -21,7 +21,7 @@ type chimeLibrary struct {
 	enqueuer *chime.Enqueuer
 }
 
-func openChime(_ context.Context, r *rig) (library, error) {
+func openChime(_ context.Context, r *testbed) (library, error) {
 	client := redis.NewClient(&redis.Options{Addr: r.redis.addr})
 	store := redisstore.New(client, redisstore.Options{})
 	return &chimeLibrary{client, store, chime.NewEnqueuer(store, chime.EnqueuerOptions{})}, nil
@@ -55,7 +55,25 @@ func (l *chimeLibrary) Work(concurrency int, handle func(payload []byte)) (func(
 	return runChime(worker), nil
 }
 
-// runChime runs roles until it is told to stop.
+func (l *chimeLibrary) EnqueueTo(ctx context.Context, queue string, payloads [][]byte) error {
+	items := make([]chime.Item, len(payloads))
+	for i, payload := range payloads {
+		items[i] = chime.Item{Name: jobName, Args: payload, Options: []chime.EnqueueOption{chime.Queue(queue)}}
+	}
+	_, err := l.enqueuer.EnqueueMany(ctx, items)
+	return err
+}
+
+func (l *chimeLibrary) WorkQueues(weights map[string]int, concurrency int, handle func(queue string, payload []byte)) (func() error, error) {
+	worker := chime.NewWorker(l.store, chime.WorkerOptions{Queues: weights, Concurrency: concurrency, Logger: quiet})
+	worker.Handle(jobName, func(_ context.Context, job *chime.Job) error {
+		handle(job.Queue, job.Payload)
+		return nil
+	})
+	return runChime(worker), nil
+}
+
+// runChime runs roles until stop is called.
 func runChime(roles ...chime.Role) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -64,7 +82,18 @@ func runChime(roles ...chime.Role) (stop func() error) {
 }
 
 func (l *chimeLibrary) Held(ctx context.Context) (int64, error) {
-	return l.client.HLen(ctx, "chime:{default}:jobs").Result()
+	return l.HeldIn(ctx, []string{chime.DefaultQueue})
+}
+
+func (l *chimeLibrary) HeldIn(ctx context.Context, queues []string) (held int64, err error) {
+	for _, queue := range queues {
+		n, err := l.client.HLen(ctx, "chime:{"+queue+"}:jobs").Result()
+		if err != nil {
+			return 0, err
+		}
+		held += n
+	}
+	return held, nil
 }
 
 func (l *chimeLibrary) Close() error { return l.client.Close() }

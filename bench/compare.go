@@ -7,7 +7,7 @@ import (
 )
 
 // A comparison is how many times better chime was than a peer: the median, the least and the most of the rounds' ratios. Both did a
-// round within minutes of each other, so the ratio of a round holds where the machine is twice as fast an hour later.
+// round within minutes of each other, so the ratio of a round stays the same when the machine is twice as fast an hour later.
 type comparison struct {
 	median, least, most float64
 	over                bool // the median is a bound: the peer gave up in half of the rounds
@@ -18,30 +18,7 @@ type turn struct{ run, round int }
 
 // compare compares chime with a peer round by round; ok is false where no round has both, or where the figure is not the libraries'.
 func (s samples) compare(measure, figure, peer string, less bool) (c comparison, ok bool) {
-	if slices.Contains(ofTheMachine, figure) {
-		return c, false
-	}
-	own := map[turn]float64{}
-	for _, one := range s {
-		if one.Measure == measure && one.Figure == figure && one.Peer == chimePeer.name() {
-			own[turn{one.run, one.Round}] = one.Value
-		}
-	}
-	var ratios []float64
-	gaveUp := 0
-	for _, one := range s {
-		chime, both := own[turn{one.run, one.Round}]
-		if !both || one.Measure != measure || one.Figure != figure || one.Peer != peer {
-			continue
-		}
-		if less && chime == 0 || !less && one.Value == 0 {
-			return c, false // none of something is not so many times less than some
-		}
-		ratios = append(ratios, ratio(chime, one.Value, less))
-		if one.Over {
-			gaveUp++
-		}
-	}
+	ratios, gaveUp := s.ratios(measure, figure, peer, less)
 	if len(ratios) == 0 {
 		return c, false
 	}
@@ -49,7 +26,34 @@ func (s samples) compare(measure, figure, peer string, less bool) (c comparison,
 	return comparison{medianOf(ratios), ratios[0], ratios[len(ratios)-1], 2*gaveUp >= len(ratios)}, true
 }
 
-// ofTheMachine are figures that tell of the machine, not of a library.
+// ratios are how many times better chime was in each round that has both, and gaveUp is in how many of them the peer gave up.
+func (s samples) ratios(measure, figure, peer string, less bool) (ratios []float64, gaveUp int) {
+	if slices.Contains(ofTheMachine, figure) {
+		return nil, 0
+	}
+	own := map[turn]float64{}
+	for _, one := range s {
+		if one.Measure == measure && one.Figure == figure && one.Peer == chimePeer.name() {
+			own[turn{one.run, one.Round}] = one.Value
+		}
+	}
+	for _, one := range s {
+		chime, both := own[turn{one.run, one.Round}]
+		if !both || one.Measure != measure || one.Figure != figure || one.Peer != peer {
+			continue
+		}
+		if less && chime == 0 || !less && one.Value == 0 {
+			return nil, 0 // none of something is not so many times less than some
+		}
+		ratios = append(ratios, ratio(chime, one.Value, less))
+		if one.Over {
+			gaveUp++
+		}
+	}
+	return ratios, gaveUp
+}
+
+// ofTheMachine are figures of the machine, not of a library.
 var ofTheMachine = []string{"p99 of a bare timer"}
 
 // ratio is how many times better chime's value is than the peer's.
@@ -60,7 +64,7 @@ func ratio(chime, peer float64, less bool) float64 {
 	return chime / peer
 }
 
-// String says the median.
+// String is the median.
 func (c comparison) String() string {
 	if c.over {
 		return "> " + times(c.median)
@@ -68,7 +72,7 @@ func (c comparison) String() string {
 	return times(c.median)
 }
 
-// ranged says the median and, where the rounds differ, the least and the most.
+// ranged is the median and, where the rounds differ, the least and the most.
 func (c comparison) ranged() string {
 	least, most := times(c.least), times(c.most)
 	if least == most {

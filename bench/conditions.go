@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// conditions are what a run ran on and with: enough to judge its figures, nothing that tells whose machine it was.
+// conditions are what a run ran on and with: enough to judge its figures, and nothing that identifies the owner of the machine.
 type conditions struct {
 	Date       string            `json:"date"`               // UTC
 	Revision   string            `json:"revision,omitempty"` // of chime's source, as git has it; "unknown"
@@ -35,7 +35,7 @@ type conditions struct {
 // unrecorded are the flags that say where the output goes, not how it was measured.
 var unrecorded = []string{"out", "json", "markdown", "targets"}
 
-func conditionsNow(ctx context.Context, r *rig, chosen []peer) (conditions, error) {
+func conditionsNow(ctx context.Context, r *testbed, chosen []peer) (conditions, error) {
 	info, err := r.redis.client.InfoMap(ctx, "server").Result()
 	if err != nil {
 		return conditions{}, err
@@ -76,8 +76,8 @@ func conditionsNow(ctx context.Context, r *rig, chosen []peer) (conditions, erro
 	return c, nil
 }
 
-// sourceRevision is the revision that this program was built from, and whether the source has changed since. "go build" notes it in
-// the program; "go run" does not: then git is asked about the source around the working directory.
+// sourceRevision is the revision that this program was built from, and whether the source has changed since. "go build" writes it into
+// the program; "go run" does not: then git says it of the source around the working directory.
 func sourceRevision(ctx context.Context) (revision string, changed bool) {
 	const digits = 12
 	if build, ok := debug.ReadBuildInfo(); ok {
@@ -93,7 +93,7 @@ func sourceRevision(ctx context.Context) (revision string, changed bool) {
 	if err != nil {
 		return "unknown", false
 	}
-	// what a recording or a document says changes no figure
+	// a change of a recording or a document changes no figure
 	status, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ":/*.go", ":/*.lua", ":/*go.mod", ":/*go.sum").Output()
 	return strings.TrimSpace(string(head)), err != nil || len(status) > 0
 }
@@ -110,7 +110,7 @@ var compared = []string{
 	"github.com/teambition/rrule-go",
 }
 
-// String says the conditions in a sentence or two.
+// String has the conditions in a sentence or two.
 func (c conditions) String() string {
 	var with []string
 	for _, module := range slices.Sorted(maps.Keys(c.Libraries)) {

@@ -15,7 +15,7 @@ const (
 	delayedFrom = 2 * time.Second // the first is due so long after the first is enqueued
 )
 
-// delayedMeasure tells how far from its instant a job starts, after it or before. The worker is up before the jobs are
+// delayedMeasure has how far from its instant a job starts, after it or before. The worker is up before the jobs are
 // enqueued. A job's instant is that of the call plus the delay handed over, both by this process's clock; started before it is
 // early, also where the library rounds.
 var delayedMeasure = measure{
@@ -24,7 +24,7 @@ var delayedMeasure = measure{
 	slow:  true,
 	about: fmt.Sprintf("jobs due evenly, %d a second, enqueued beforehand; one worker of 100 at once; how far from its "+
 		"instant each starts, how many before it, and how late a mere timer of the same process is meanwhile", delayedPace),
-	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		lib, err := p.open(ctx, r)
 		if err != nil {
 			return nil, err

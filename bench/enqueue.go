@@ -13,7 +13,7 @@ func enqueueMeasure(goroutines, factor int) measure {
 		name:  fmt.Sprintf("enqueue %d", goroutines),
 		group: "enqueue",
 		about: fmt.Sprintf("jobs enqueued one a call, %d goroutines at once, with a ctx that may end", goroutines),
-		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 			return enqueueFrom(ctx, r, p, goroutines, r.sizes.enqueue*factor, 1, func(ctx context.Context, lib library, first int64) error {
 				return lib.Enqueue(ctx, payloadOf(first))
 			})
@@ -26,7 +26,7 @@ var enqueueAlone = measure{
 	name:  "enqueue alone",
 	group: "enqueue",
 	about: "jobs enqueued one a call by one goroutine, with a ctx that never ends",
-	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		return enqueueFrom(ctx, r, p, 1, r.sizes.enqueue, 1, func(ctx context.Context, lib library, first int64) error {
 			return lib.Enqueue(context.WithoutCancel(ctx), payloadOf(first))
 		})
@@ -38,7 +38,7 @@ var enqueueBulk = measure{
 	name:  "enqueue bulk",
 	group: "enqueue",
 	about: fmt.Sprintf("jobs enqueued by one goroutine, %d handed over a call", fillBatch),
-	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		batch := make([][]byte, fillBatch)
 		return enqueueFrom(ctx, r, p, 1, r.sizes.enqueue*10, fillBatch, func(ctx context.Context, lib library, first int64) error {
 			for i := range batch {
@@ -51,7 +51,7 @@ var enqueueBulk = measure{
 
 // enqueueFrom calls do, which enqueues batch jobs from the number first on, until n jobs are enqueued or the
 // time for that is over. The calls before the clock starts make the connections and load the scripts.
-func enqueueFrom(ctx context.Context, r *rig, p peer, goroutines, n, batch int,
+func enqueueFrom(ctx context.Context, r *testbed, p peer, goroutines, n, batch int,
 	do func(ctx context.Context, lib library, first int64) error,
 ) ([]figure, error) {
 	lib, err := p.open(ctx, r)
@@ -73,7 +73,7 @@ func enqueueFrom(ctx context.Context, r *rig, p peer, goroutines, n, batch int,
 	warm := sent.Load()
 	e, err := watch(ctx, r.server(p), func() (int64, time.Duration, error) {
 		began := time.Now()
-		end := began.Add(r.sizes.calls)
+		end := began.Add(r.sizes.enqueueFor)
 		err := fromMany(ctx, goroutines, n/batch, func(ctx context.Context) error {
 			if time.Now().After(end) {
 				return nil

@@ -7,7 +7,10 @@ import (
 	"sync/atomic"
 )
 
-const fillBatch = 1000
+const (
+	fillBatch      = 1000
+	fillGoroutines = 50 // where a library has no call for several jobs
+)
 
 // fillBulk enqueues n jobs, numbered from 0, in batches or, where the library knows none, from 50 goroutines.
 func fillBulk(ctx context.Context, lib library, n int) error {
@@ -19,7 +22,7 @@ func fillBulk(ctx context.Context, lib library, n int) error {
 		}
 		err := lib.EnqueueMany(ctx, batch)
 		if errors.Is(err, errors.ErrUnsupported) && first == 0 {
-			return fillEach(ctx, lib, 50, n)
+			return fillEach(ctx, lib, fillGoroutines, n)
 		}
 		if err != nil {
 			return err
@@ -33,6 +36,14 @@ func fillEach(ctx context.Context, lib library, goroutines, n int) error {
 	var next atomic.Int64
 	return fromMany(ctx, goroutines, n, func(ctx context.Context) error {
 		return lib.Enqueue(ctx, payloadOf(next.Add(1)-1))
+	})
+}
+
+// eachOf calls send for every payload, from 50 goroutines.
+func eachOf(ctx context.Context, payloads [][]byte, send func(context.Context, []byte) error) error {
+	var next atomic.Int64
+	return fromMany(ctx, fillGoroutines, len(payloads), func(ctx context.Context) error {
+		return send(ctx, payloads[next.Add(1)-1])
 	})
 }
 

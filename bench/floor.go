@@ -10,7 +10,7 @@ import (
 )
 
 // The floor is what go-redis and Redis take where a job costs the messages of chime's protocol and nothing else: scripts that do nothing,
-// with as many keys and arguments. What a library that needs these messages cannot go below is told by it, on this machine, in this run.
+// with as many keys and arguments. It is what a library that needs these messages costs at least, on this machine, in this run.
 var floorPeer = peer{library: "floor", about: "the same messages, by scripts that do nothing", open: openFloor}
 
 // floorAlone is enqueue alone, floorSteady is life steady.
@@ -36,7 +36,7 @@ type floorLibrary struct {
 	listens  atomic.Bool
 }
 
-func openFloor(_ context.Context, r *rig) (library, error) {
+func openFloor(_ context.Context, r *testbed) (library, error) {
 	return &floorLibrary{client: redis.NewClient(&redis.Options{Addr: r.redis.addr})}, nil
 }
 

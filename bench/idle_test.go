@@ -2,8 +2,8 @@ package main
 
 import "testing"
 
-func TestAskingWhatWasUsedIsNoCommand(t *testing.T) {
-	r := testRig(t, false)
+func TestReadingTheUsageIsNoCommand(t *testing.T) {
+	r := newTestbed(t, false)
 	if err := r.redis.empty(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -31,14 +31,14 @@ func TestAskingWhatWasUsedIsNoCommand(t *testing.T) {
 	}
 }
 
-// A worker that looks every twelve seconds looks twice in the window, whenever it began.
-func TestTheWindowOfASparseLoadIsAMultipleOfTheLongestLook(t *testing.T) {
-	if sparseTime < 2*longestLook || sparseTime%longestLook != 0 {
-		t.Errorf("jobs are enqueued for %v, want a multiple of %v, twice it at least", sparseTime, longestLook)
+// A worker that polls every twelve seconds polls twice in the window, whenever it began.
+func TestTheWindowOfASparseLoadIsAMultipleOfTheLongestTimeBetweenPolls(t *testing.T) {
+	if sparseTime < 2*longestPoll || sparseTime%longestPoll != 0 {
+		t.Errorf("jobs are enqueued for %v, want a multiple of %v, twice it at least", sparseTime, longestPoll)
 	}
 	for _, form := range []sizes{longForm, shortForm} {
-		if form.idle%(11e9) != 0 || form.crowd%(11e9) != 0 {
-			t.Errorf("idle processes are watched for %v and %v, want multiples of 11s, the look's mean", form.idle, form.crowd)
+		if form.idle%(11e9) != 0 || form.idleMany%(11e9) != 0 {
+			t.Errorf("idle processes are watched for %v and %v, want multiples of 11s, the mean time between two polls", form.idle, form.idleMany)
 		}
 	}
 }

@@ -11,7 +11,7 @@ var lifeBulk = measure{
 	name:  "life bulk",
 	group: "life",
 	about: "what a job costs from enqueue to end: enqueued in bulk (from 50 goroutines where there is no bulk call), worked off by 100 at once",
-	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		lib, err := p.open(ctx, r)
 		if err != nil {
 			return nil, err
@@ -25,7 +25,7 @@ var lifeBulk = measure{
 		if err != nil {
 			return nil, fmt.Errorf("enqueue: %w", err)
 		}
-		out, err := workOff(ctx, r, p, lib, 100)
+		out, err := workOff(ctx, r, p, lib, 100, doNothing)
 		if err != nil {
 			return nil, err
 		}

@@ -76,12 +76,12 @@ var largestCalls = []largestCall{
 func (c largestCall) measure() measure {
 	return measure{
 		name: "limit: " + c.name, group: "limits", only: []string{"chime"}, slow: true,
-		about: fmt.Sprintf("the time of the longest script or command of a call, as SLOWLOG tells it, the median and the longest of "+
+		about: fmt.Sprintf("the time of the longest script or command of a call, as SLOWLOG has it, the median and the longest of "+
 			"%d calls, with %s (a fifth of that in the short form)", limitCalls, c.fill),
-		run: func(ctx context.Context, r *rig, _ peer) ([]figure, error) {
+		run: func(ctx context.Context, r *testbed, _ peer) ([]figure, error) {
 			s := openNamespace(r, "limits")
 			defer s.close()
-			l := &limits{namespace: s, rig: r, part: chime.Partition{Queue: chime.DefaultQueue}, caller: fmt.Sprintf("%016x", rand.Uint64())}
+			l := &limits{namespace: s, testbed: r, part: chime.Partition{Queue: chime.DefaultQueue}, caller: fmt.Sprintf("%016x", rand.Uint64())}
 			if err := l.ready(ctx, c); err != nil {
 				return nil, err
 			}
@@ -105,7 +105,7 @@ func (c largestCall) measure() measure {
 // limits makes the calls of one largestCall.
 type limits struct {
 	*namespace
-	rig     *rig
+	testbed *testbed
 	part    chime.Partition
 	caller  string
 	calls   int64
@@ -171,7 +171,7 @@ func (l *limits) ready(ctx context.Context, c largestCall) error {
 			return err
 		}
 	}
-	for range l.rig.sizes.backlog / 500 {
+	for range l.testbed.sizes.backlog / 500 {
 		if err := l.send(ctx, l.items(500, payloadBytes, later)); err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (l *limits) ready(ctx context.Context, c largestCall) error {
 			return err
 		}
 	}
-	return l.standing(ctx, l.rig.sizes.backlog/10)
+	return l.standing(ctx, l.testbed.sizes.backlog/10)
 }
 
 // atTheHead sends the jobs that will be taken before all others, enough for every call.

@@ -125,7 +125,7 @@ func (l *limits) takeOccurrences(ctx context.Context) error {
 	return l.finish(ctx, append(taken, rest...))
 }
 
-// skipOccurrences meets 500 while the ones before them are in flight: each is skipped, counted and recorded.
+// skipOccurrences takes 500 while the ones before them are in flight: each is skipped, counted and recorded.
 func (l *limits) skipOccurrences(ctx context.Context) error {
 	placed, err := l.placements(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 func main() {
 	if text := os.Getenv(roleVariable); text != "" {
-		if err := play(text); err != nil {
+		if err := runChild(text); err != nil {
 			fmt.Fprintln(os.Stderr, "bench: a child:", err)
 			os.Exit(1)
 		}
@@ -32,8 +32,8 @@ func main() {
 	}
 }
 
-// An order is what the command line asks for.
-type order struct {
+// A commandLine is what this run was asked for.
+type commandLine struct {
 	peers, measures string
 	short           bool
 	rounds          int
@@ -44,12 +44,13 @@ type order struct {
 	markdown        bool
 	targets         bool
 	document        string
+	against         string
 	from            files
 }
 
-// readOrder reads the command line and refuses what makes no sense.
-func readOrder(flags *flag.FlagSet, arguments []string) (order, error) {
-	o := order{shuffle: true}
+// readCommandLine reads the command line and refuses what has no meaning.
+func readCommandLine(flags *flag.FlagSet, arguments []string) (commandLine, error) {
+	o := commandLine{shuffle: true}
 	flags.StringVar(&o.peers, "peers", "", "measure these libraries, or these of their settings, only: `names`, comma-separated; empty: all")
 	flags.StringVar(&o.measures, "measures", "", "take these measures, or these groups of measures, only: `names`, comma-separated; empty: all")
 	flags.BoolVar(&o.short, "short", false, "the short form: smaller counts, three rounds, what takes long left out")
@@ -62,30 +63,36 @@ func readOrder(flags *flag.FlagSet, arguments []string) (order, error) {
 	flags.BoolVar(&o.markdown, "markdown", false, "print Markdown")
 	flags.BoolVar(&o.targets, "targets", false, "print the targets and whether they are met instead of the tables")
 	flags.StringVar(&o.document, "fill", "", "measure nothing, fill in the blocks of this `document` from what was recorded")
+	flags.StringVar(&o.against, "against", "", "compare chime here with chime in another build, in turns: `path` of that bench program, or of a checkout to build it from")
 	flags.Var(&o.from, "from", "measure nothing, print what this `file` recorded; may be repeated, and further files may follow the flags")
 	flags.Usage = func() { usageText(flags) }
 	if err := flags.Parse(arguments); err != nil {
-		return order{}, err
+		return commandLine{}, err
 	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if len(o.from) > 0 {
 		o.from = append(o.from, flags.Args()...)
 	} else if flags.NArg() > 0 {
-		return order{}, fmt.Errorf("arguments that mean nothing: %q", flags.Args())
+		return commandLine{}, fmt.Errorf("unexpected arguments: %q", flags.Args())
 	}
 	if given["rounds"] && o.rounds < 1 {
-		return order{}, fmt.Errorf("-rounds %d: want 1 or more", o.rounds)
+		return commandLine{}, fmt.Errorf("-rounds %d: want 1 or more", o.rounds)
+	}
+	for _, other := range []string{"peers", "within", "shuffle", "json", "out", "targets", "from", "fill"} {
+		if given["against"] && given[other] {
+			return commandLine{}, fmt.Errorf("-%s has no meaning with -against, which compares two builds of chime", other)
+		}
 	}
 	for _, printing := range []string{"from", "fill"} {
 		for _, measuring := range []string{"short", "rounds", "within", "peers", "measures", "shuffle", "aof", "out"} {
 			if given[printing] && given[measuring] {
-				return order{}, fmt.Errorf("-%s measures nothing: -%s means nothing beside it", printing, measuring)
+				return commandLine{}, fmt.Errorf("-%s has no meaning with -%s, which measures nothing", measuring, printing)
 			}
 		}
 	}
 	if err := known("-peers", o.peers, peerNames(), libraryNames()); err != nil {
-		return order{}, err
+		return commandLine{}, err
 	}
 	return o, known("-measures", o.measures, measureNames(), groupNames())
 }
@@ -97,7 +104,7 @@ func known(what, list string, names, groups []string) error {
 	}
 	for _, word := range strings.Split(list, ",") {
 		if word = strings.TrimSpace(word); !slices.Contains(names, word) && !slices.Contains(groups, word) {
-			return fmt.Errorf("%s: nothing is called %q; there are %s; and of these %s",
+			return fmt.Errorf("%s: unknown name %q; known are %s; and of these %s",
 				what, word, strings.Join(groups, ", "), strings.Join(names, ", "))
 		}
 	}
@@ -110,8 +117,9 @@ func usageText(flags *flag.FlagSet) {
 PostgreSQL of its own for River, where it is installed), and prints medians, extremes and how many times better chime is.
 
   go run . -short -peers chime,asynq -measures process   # a minute of it
-  go run . -out results/mine.jsonl                       # all of it, five rounds: an hour; recorded as it goes
-  go run . -from results/mine.jsonl -targets             # what was recorded, held against what was to be reached
+  go run . -out results/mine.jsonl                       # all of it, five rounds, more than an hour; recorded as it goes
+  go run . -from results/mine.jsonl -targets             # what was recorded, compared with the targets
+  go run . -against ../../chime-before                   # chime here and in another checkout, in turns: what a change has changed
 
 Groups of measures: %s.
 Measures: %s.
@@ -122,10 +130,12 @@ Peers: %s.
 }
 
 func program(ctx context.Context) error {
-	o, err := readOrder(flag.CommandLine, os.Args[1:])
+	o, err := readCommandLine(flag.CommandLine, os.Args[1:])
 	switch {
 	case err != nil:
 		return err
+	case o.against != "":
+		return o.pair(ctx)
 	case o.document != "":
 		return fill(o.document)
 	case len(o.from) > 0:
@@ -139,7 +149,7 @@ func program(ctx context.Context) error {
 }
 
 // print prints a recording in the form that is asked for.
-func (o order) print(rec recording) error {
+func (o commandLine) print(rec recording) error {
 	switch {
 	case o.targets:
 		return writeTable(os.Stdout, targetTable(rec.samples), o.markdown)
@@ -150,7 +160,7 @@ func (o order) print(rec recording) error {
 }
 
 // measure runs, records as it goes, and prints what was measured even where something failed.
-func (o order) measure(ctx context.Context) error {
+func (o commandLine) measure(ctx context.Context) error {
 	form := longForm
 	if o.short {
 		form = shortForm
@@ -189,23 +199,23 @@ func (o order) measure(ctx context.Context) error {
 	return failed
 }
 
-// next says what to do with what was measured.
-func (o order) next() string {
+// next says what the reader may do next.
+func (o commandLine) next() string {
 	if o.out == "" {
-		return "Next: -out FILE keeps the figures of a run; -from FILE prints them again, with -targets held against what was to be reached."
+		return "Next: -out FILE keeps the figures of a run; -from FILE prints them again, with -targets compared with the targets."
 	}
-	return fmt.Sprintf("Recorded in %[1]s. Next: -from %[1]s -targets holds it against what was to be reached; -from %[1]s prints it again.", o.out)
+	return fmt.Sprintf("Recorded in %[1]s. Next: -from %[1]s -targets compares it with the targets; -from %[1]s prints it again.", o.out)
 }
 
 // measureAll starts the servers, runs and records to w as it goes.
 func measureAll(ctx context.Context, u run, form sizes, aof bool, w io.Writer) (recording, error) {
 	postgres := slices.ContainsFunc(u.peers, func(p peer) bool { return p.library == riverDefaults.library })
 	var err error
-	if u.rig, err = startRig(ctx, form, aof, postgres); err != nil {
+	if u.testbed, err = startTestbed(ctx, form, aof, postgres); err != nil {
 		return recording{}, err
 	}
-	defer u.rig.stop()
-	now, err := conditionsNow(ctx, u.rig, u.peers)
+	defer u.testbed.stop()
+	now, err := conditionsNow(ctx, u.testbed, u.peers)
 	if err != nil {
 		return recording{}, err
 	}

@@ -9,31 +9,34 @@ import (
 )
 
 // ordered reads a command line; what is printed beside the error is returned too.
-func ordered(arguments ...string) (order, string, error) {
+func ordered(arguments ...string) (commandLine, string, error) {
 	var printed bytes.Buffer
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(&printed)
-	o, err := readOrder(flags, arguments)
+	o, err := readCommandLine(flags, arguments)
 	return o, printed.String(), err
 }
 
-func TestWhatMeansNothingOnTheCommandLineIsRefused(t *testing.T) {
+func TestWhatHasNoMeaningOnTheCommandLineIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		arguments string
 		want      string // part of the error
 	}{
-		{"-peers chime,asink", `nothing is called "asink"; there are chime, asynq`},
-		{"-measures process,proces", `nothing is called "proces"; there are process`},
+		{"-peers chime,asink", `unknown name "asink"; known are chime, asynq`},
+		{"-measures process,proces", `unknown name "proces"; known are process`},
 		{"-measures chime", "-measures"},
 		{"-rounds 0", "want 1 or more"},
 		{"-rounds -1", "want 1 or more"},
-		{"-from a -short", "-short means nothing"},
-		{"-from a -rounds 3", "-rounds means nothing"},
-		{"-from a -peers chime", "-peers means nothing"},
-		{"-from a -measures process", "-measures means nothing"},
-		{"-from a -out b", "-out means nothing"},
-		{"-fill a -short", "-short means nothing"},
-		{"a", "arguments that mean nothing"},
+		{"-from a -short", "-short has no meaning"},
+		{"-from a -rounds 3", "-rounds has no meaning"},
+		{"-from a -peers chime", "-peers has no meaning"},
+		{"-from a -measures process", "-measures has no meaning"},
+		{"-from a -out b", "-out has no meaning"},
+		{"-fill a -short", "-short has no meaning"},
+		{"a", "unexpected arguments"},
+		{"-against a -peers chime", "-peers has no meaning"},
+		{"-against a -out b", "-out has no meaning"},
+		{"-against a -fill b", "-fill has no meaning"},
 	} {
 		if _, _, err := ordered(strings.Fields(c.arguments)...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error with %q", c.arguments, err, c.want)
@@ -77,7 +80,7 @@ func TestHelpNamesEveryMeasureAndPeer(t *testing.T) {
 
 func TestThatNothingWasMeasuredIsAnError(t *testing.T) {
 	u := run{
-		rig: startedRig(t, tiny), measures: chosenMeasures("limits"), only: "asynq", peers: chosenPeers("asynq"), progress: io.Discard,
+		testbed: testbedOf(t, tiny), measures: chosenMeasures("limits"), only: "asynq", peers: chosenPeers("asynq"), progress: io.Discard,
 		record: func(sample) error { return nil },
 	}
 	if err := u.do(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing was measured") {

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// A measure is one thing that is done with a peer, alone on the rig, and what it tells.
+// A measure is one thing that is done with a peer, alone on the testbed, and the figures that come of it.
 type measure struct {
 	name  string // "process 100"
 	group string // "process": what -measures picks
 	about string // what is done, in one sentence with its numbers
 	// run does it once on an empty store. errors.ErrUnsupported: the peer has no such thing.
-	run func(ctx context.Context, r *rig, p peer) ([]figure, error)
+	run func(ctx context.Context, r *testbed, p peer) ([]figure, error)
 	// only limits the measure to these libraries; empty: all.
 	only []string
 	// peers are those of a measure that no job library takes part in; empty: the list of all.
 	peers []peer
-	// most is how many rounds there are at most, of what takes minutes each; 0: as many as of the others.
-	most int
+	// maxRounds limits the rounds of a measure that takes minutes; 0: as many as the others have.
+	maxRounds int
 	// slow: the short form runs it in the first round only.
 	slow bool
 	// long: the short form leaves it out.
 	long bool
-	// asleep: it waits and does not work. All rounds of all peers run at the same time, each on servers of its own.
-	asleep bool
-	// crowd: it is asleep, but in so many processes that one round at a time runs.
-	crowd bool
+	// concurrent: it mostly waits. All rounds of all peers run at the same time, each on servers of its own.
+	concurrent bool
+	// roundByRound: it is concurrent, but has so many processes that one round runs at a time.
+	roundByRound bool
 }
 
 // rounds is how many rounds a measure takes part in.
@@ -36,13 +36,13 @@ func (m measure) rounds(form sizes) int {
 		return 0
 	case m.slow && form.short:
 		return 1
-	case m.most > 0:
-		return min(m.most, form.rounds)
+	case m.maxRounds > 0:
+		return min(m.maxRounds, form.rounds)
 	}
 	return form.rounds
 }
 
-// A figure is one number that a measure tells.
+// A figure is one number that a measure returns.
 type figure struct {
 	name  string // "jobs/s", "p99"
 	unit  string
@@ -53,26 +53,26 @@ type figure struct {
 
 // sizes are the counts of a run: the long form's or the short form's.
 type sizes struct {
-	short    bool
-	rounds   int
-	backlog  int           // jobs to process
-	enqueue  int           // jobs to enqueue from one goroutine; more for more
-	patience time.Duration // how long a backlog is worked off at most; what ran until then is the figure
-	calls    time.Duration // how long is enqueued at most, likewise
-	steady   time.Duration // how long jobs are enqueued at a steady pace
-	delayed  time.Duration // from the first delayed job's instant to the last's
-	idle     time.Duration // how long idle processes are watched; chime looks every 11 s on average
-	crowd    time.Duration // how long many of them are
+	short      bool
+	rounds     int
+	backlog    int           // jobs to process
+	enqueue    int           // jobs to enqueue from one goroutine; more for more
+	workOff    time.Duration // how long a backlog is worked off; what ran until then is the figure
+	enqueueFor time.Duration // how long jobs are enqueued, likewise
+	steady     time.Duration // how long jobs are enqueued at a steady pace
+	delayed    time.Duration // from the first delayed job's instant to the last's
+	idle       time.Duration // how long idle processes are watched; chime polls every 11 s on average
+	idleMany   time.Duration // how long fifty idle processes are watched
 }
 
 var (
 	longForm = sizes{
-		rounds: 5, backlog: 100_000, enqueue: 30_000, patience: 3 * time.Second, calls: time.Second,
-		steady: 5 * time.Second, delayed: 20 * time.Second, idle: 33 * time.Second, crowd: 22 * time.Second,
+		rounds: 5, backlog: 100_000, enqueue: 30_000, workOff: 3 * time.Second, enqueueFor: time.Second,
+		steady: 5 * time.Second, delayed: 20 * time.Second, idle: 33 * time.Second, idleMany: 22 * time.Second,
 	}
 	shortForm = sizes{
-		short: true, rounds: 3, backlog: 20_000, enqueue: 8_000, patience: 500 * time.Millisecond, calls: 200 * time.Millisecond,
-		steady: time.Second, delayed: 2 * time.Second, idle: 11 * time.Second, crowd: 11 * time.Second,
+		short: true, rounds: 3, backlog: 20_000, enqueue: 8_000, workOff: 500 * time.Millisecond, enqueueFor: 200 * time.Millisecond,
+		steady: time.Second, delayed: 2 * time.Second, idle: 11 * time.Second, idleMany: 11 * time.Second,
 	}
 )
 
@@ -81,6 +81,12 @@ var measures = slices.Concat([]measure{
 	processMeasure(1),
 	processMeasure(10),
 	processMeasure(100),
+	handlersMeasure(time.Millisecond),
+	handlersMeasure(5 * time.Millisecond),
+	handlersMeasure(50 * time.Millisecond),
+	sharedMeasure("four processes", 0),
+	sharedMeasure("four processes 5ms", 5*time.Millisecond),
+	weightedMeasure,
 	enqueueAlone, enqueueMeasure(1, 1),
 	enqueueMeasure(16, 3),
 	enqueueMeasure(100, 5),

@@ -27,8 +27,8 @@ func TestEveryMeasureHasFiveRoundsButOneThatSaysSo(t *testing.T) {
 
 // A million schedules have more rounds where that leaves time for five rounds of all others.
 func TestWhatNeedNotHaveAllRoundsLeavesTimeForThoseThatDo(t *testing.T) {
-	long, must := measure{name: "long", most: 3}, measure{name: "must"}
-	u := run{rig: &rig{sizes: sizes{rounds: 5}}, measures: []measure{must, long}}
+	long, must := measure{name: "long", maxRounds: 3}, measure{name: "must"}
+	u := run{testbed: &testbed{sizes: sizes{rounds: 5}}, measures: []measure{must, long}}
 	took := map[string]time.Duration{"must": 10 * time.Minute, "long": 2 * time.Minute}
 	elapsed := 12 * time.Minute // of round 1; four more of the other take 40 min
 	for within, want := range map[time.Duration]bool{0: true, 53 * time.Minute: false, 54 * time.Minute: true} {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// memoryMeasure tells what a job takes in the server while it waits.
+// memoryMeasure has what a job takes in the server while it waits.
 func memoryMeasure(name, about string, fill func(ctx context.Context, lib library, n int) error) measure {
 	return measure{
 		name: name, group: "memory", about: about, slow: true,
-		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 			if p.setting == "tuned" {
 				return nil, errors.ErrUnsupported // no option here changes what is stored
 			}
@@ -52,8 +52,8 @@ var (
 		})
 )
 
-// fillAndClose fills the store, sees that it holds the jobs, and lets go of the connections, so that their buffers do not count.
-func fillAndClose(ctx context.Context, r *rig, p peer, n int, fill func(ctx context.Context, lib library, n int) error) error {
+// fillAndClose fills the store, checks that it holds the jobs, and closes the connections, so that their buffers do not count.
+func fillAndClose(ctx context.Context, r *testbed, p peer, n int, fill func(ctx context.Context, lib library, n int) error) error {
 	lib, err := p.open(ctx, r)
 	if err != nil {
 		return err

@@ -11,11 +11,11 @@ type peer struct {
 	library string // "asynq"
 	setting string // "defaults", "tuned"
 	about   string // which options differ from the defaults, for the reader of the table
-	open    func(ctx context.Context, r *rig) (library, error)
+	open    func(ctx context.Context, r *testbed) (library, error)
 	// steadyAtOnce is how many jobs its worker runs at once under a steady load; 0: 100.
 	steadyAtOnce int
-	// server is where its jobs are; nil: the rig's Redis.
-	server func(r *rig) server
+	// server is where its jobs are; nil: the testbed's Redis.
+	server func(r *testbed) server
 }
 
 func (p peer) name() string {
@@ -25,7 +25,7 @@ func (p peer) name() string {
 	return p.library + " " + p.setting
 }
 
-// A library is a peer connected to the rig's servers. Its methods do what an application would write; errors.ErrUnsupported
+// A library is a peer connected to the testbed's servers. Its methods do what an application would write; errors.ErrUnsupported
 // says that the library has no such thing.
 type library interface {
 	// Enqueue sends one job to run now and returns when the store has it. It is called from many goroutines.
@@ -35,11 +35,11 @@ type library interface {
 	// EnqueueMany sends all payloads by the library's way of doing so at once.
 	EnqueueMany(ctx context.Context, payloads [][]byte) error
 	// Work starts a worker that runs handle for every job, so many at once. What the library starts in the background may still be
-	// starting when it returns: what it costs a measure is part of the figure, or a job of a warm-up goes ahead. stop drains it.
+	// starting when Work returns: that is part of the figure, or the measure sends jobs ahead that do not count. stop drains the worker.
 	Work(concurrency int, handle func(payload []byte)) (stop func() error, err error)
 	// Held counts the jobs that the store has and that have not ended: waiting, delayed, running, retried, dead.
 	Held(ctx context.Context) (int64, error)
-	// Close lets go of the connections.
+	// Close closes the connections.
 	Close() error
 }
 

@@ -193,8 +193,8 @@ func (s *postgresServer) empty(ctx context.Context) error {
 	return nil
 }
 
-// usage knows no commands: a statement of PostgreSQL is no unit to compare. Its bytes are those of this process's connections.
-// Where there is no /proc it knows no CPU time.
+// usage has no commands: a statement of PostgreSQL is no unit to compare. Its bytes are those of this process's connections.
+// Where there is no /proc it has no CPU time.
 func (s *postgresServer) usage(ctx context.Context) (usage, error) {
 	u := usage{in: s.in.Load(), out: s.out.Load()}
 	var err error
@@ -248,7 +248,7 @@ func processCPU(pid string) (own, ended time.Duration, parent int, err error) {
 	}
 	ticks := func(field int) time.Duration { return time.Duration(number(fields[field])) * clockTick }
 	own, ended = ticks(11)+ticks(12), ticks(13)+ticks(14) // utime, stime; cutime, cstime
-	// The same in nanoseconds, of the one thread that such a process has; not every kernel tells.
+	// The same in nanoseconds, of the one thread that such a process has; not every kernel has it.
 	if text, err := os.ReadFile(filepath.Join("/proc", pid, "schedstat")); err == nil {
 		running, _, _ := strings.Cut(string(text), " ")
 		own = time.Duration(number(running))

@@ -9,9 +9,9 @@ import (
 )
 
 // Where PostgreSQL is not installed the River peers say that they cannot take part; that is what these tests hold there.
-func postgresRig(t *testing.T) *rig {
+func postgresTestbed(t *testing.T) *testbed {
 	t.Helper()
-	r := testRig(t, true)
+	r := newTestbed(t, true)
 	if r.postgres == nil {
 		for _, p := range []peer{riverDefaults, riverTuned} {
 			if _, err := p.open(t.Context(), r); !errors.Is(err, errors.ErrUnsupported) {
@@ -24,7 +24,7 @@ func postgresRig(t *testing.T) *rig {
 }
 
 func TestRiverRunsWhatWasEnqueued(t *testing.T) {
-	r := postgresRig(t)
+	r := postgresTestbed(t)
 	if r == nil {
 		return
 	}
@@ -47,8 +47,8 @@ func TestRiverRunsWhatWasEnqueued(t *testing.T) {
 			t.Fatal(err)
 		}
 		small := *r
-		small.sizes.backlog, small.sizes.patience = 4, 30*time.Second
-		e, err := workOff(t.Context(), &small, p, lib, 10) // it counts each job once, and what is left
+		small.sizes.backlog, small.sizes.workOff = 4, 30*time.Second
+		e, err := workOff(t.Context(), &small, p, lib, 10, doNothing) // it counts each job once, and what is left
 		if err != nil {
 			t.Fatalf("%s: %v", p.name(), err)
 		}
@@ -59,7 +59,7 @@ func TestRiverRunsWhatWasEnqueued(t *testing.T) {
 }
 
 func TestTheCPUTimeOfAConnectionCountsAfterItsEnd(t *testing.T) {
-	r := postgresRig(t)
+	r := postgresTestbed(t)
 	if r == nil {
 		return
 	}

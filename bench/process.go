@@ -13,7 +13,7 @@ func processMeasure(concurrency int) measure {
 		name:  fmt.Sprintf("process %d", concurrency),
 		group: "process",
 		about: fmt.Sprintf("a backlog of jobs worked off by one process with empty handlers, %d at once", concurrency),
-		run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 			lib, err := p.open(ctx, r)
 			if err != nil {
 				return nil, err
@@ -22,7 +22,7 @@ func processMeasure(concurrency int) measure {
 			if err := fillBulk(ctx, lib, r.sizes.backlog); err != nil {
 				return nil, err
 			}
-			e, err := workOff(ctx, r, p, lib, concurrency)
+			e, err := workOff(ctx, r, p, lib, concurrency, doNothing)
 			if err != nil {
 				return nil, err
 			}
@@ -31,10 +31,13 @@ func processMeasure(concurrency int) measure {
 	}
 }
 
-// workOff lets a worker run the jobs that fillBulk left, each counted once, until all have run or patience ends. The time is
-// that from the worker's start to the last job; what the worker costs counts until it has drained, because some libraries
-// settle jobs in the background. Afterwards the store must hold no job, or as many as have not run.
-func workOff(ctx context.Context, r *rig, p peer, lib library, concurrency int) (effort, error) {
+// doNothing is the handler of the measures of what a library itself costs.
+func doNothing() {}
+
+// workOff lets a worker run the jobs that fillBulk left, each counted once when its handler has ended, until all have run or the time is
+// over. The time is that from the worker's start to the last job; what the worker costs counts until it has drained, because some
+// libraries settle jobs in the background. Afterwards the store must hold no job, or as many as have not run.
+func workOff(ctx context.Context, r *testbed, p peer, lib library, concurrency int, handler func()) (resources, error) {
 	var (
 		ran   atomic.Int64
 		total = int64(r.sizes.backlog)
@@ -54,14 +57,15 @@ func workOff(ctx context.Context, r *rig, p peer, lib library, concurrency int) 
 			}
 			return
 		}
+		handler()
 		if !seen[n].Swap(true) && ran.Add(1) == total {
 			close(done)
 		}
 	}
 	e, err := watch(ctx, r.server(p), func() (int64, time.Duration, error) {
 		began := time.Now()
-		patience := time.NewTimer(r.sizes.patience)
-		defer patience.Stop()
+		limit := time.NewTimer(r.sizes.workOff)
+		defer limit.Stop()
 		stop, err := lib.Work(concurrency, handle)
 		if err != nil {
 			return 0, 0, err
@@ -70,7 +74,7 @@ func workOff(ctx context.Context, r *rig, p peer, lib library, concurrency int) 
 		select {
 		case <-done:
 			jobs = total
-		case <-patience.C:
+		case <-limit.C:
 			jobs = ran.Load()
 		case err = <-wrong:
 		case <-ctx.Done():
@@ -86,14 +90,14 @@ func workOff(ctx context.Context, r *rig, p peer, lib library, concurrency int) 
 		return jobs, took, err
 	})
 	if err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
 	held, err := lib.Held(ctx)
 	if err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
 	if want := total - ran.Load(); held != want {
-		return effort{}, fmt.Errorf("the store holds %d jobs after %d of %d ran", held, ran.Load(), total)
+		return resources{}, fmt.Errorf("the store holds %d jobs after %d of %d ran", held, ran.Load(), total)
 	}
 	return e, nil
 }

@@ -24,13 +24,13 @@ type sample struct {
 	run int // of the recording: its place among the conditions, from 1
 }
 
-// A recording is what runs told: the conditions of each, and their samples in the order in which they were taken.
+// A recording is what runs recorded: the conditions of each, and their samples in the order in which they were taken.
 type recording struct {
 	conditions []conditions
 	samples    samples
 }
 
-// A header is the line that tells the conditions of the samples that follow it.
+// A header is the line that has the conditions of the samples that follow it.
 type header struct {
 	Conditions conditions `json:"conditions"`
 }
@@ -88,8 +88,8 @@ func readRecording(files ...string) (recording, error) {
 	return rec, rec.check()
 }
 
-// check refuses a measure of two runs: who takes part in only one of them had another machine, and who runs again until a figure
-// pleases deceives. Nor is a figure told twice in a round.
+// check refuses a measure that is of two runs: the machine differs between them, and whoever repeats a run until a figure is good misleads.
+// It also refuses a figure that is recorded twice in a round.
 func (rec recording) check() error {
 	type place struct {
 		measure, figure, peer string
@@ -103,7 +103,7 @@ func (rec recording) check() error {
 		of[s.Measure] = s.run
 		at := place{s.Measure, s.Figure, s.Peer, s.Round}
 		if seen[at] {
-			return fmt.Errorf("%s: %s of %s is told twice in round %d", s.Measure, s.Figure, s.Peer, s.Round)
+			return fmt.Errorf("%s: %s of %s is recorded twice in round %d", s.Measure, s.Figure, s.Peer, s.Round)
 		}
 		seen[at] = true
 	}
@@ -132,7 +132,7 @@ func (rec recording) even() error {
 	return nil
 }
 
-// samples are all that has been told so far.
+// samples are all that has been recorded so far.
 type samples []sample
 
 // A spread is the median and the extremes of the values of all rounds.
@@ -161,8 +161,8 @@ func (s samples) spreadOf(measure, figure, peer string) (spread, bool) {
 	return spread{medianOf(values), values[0], values[len(values)-1], len(values), measured}, true
 }
 
-// bound is what stands before a value that is only known to be exceeded: the least where no round has measured, the median
-// where half of them gave up, the most where any did.
+// bound stands before a value of which only a lower bound is known: the least if all rounds gave up, the median if half of them did, the most if
+// any did.
 func (s spread) bound(gaveUp int) string {
 	if s.rounds-s.measured >= gaveUp {
 		return "> "
@@ -170,16 +170,19 @@ func (s spread) bound(gaveUp int) string {
 	return ""
 }
 
-// String says the median and, where rounds differ, the least and the most.
+// middle is the median.
+func (s spread) middle() string { return s.bound((s.rounds+1)/2) + quantity(s.median) }
+
+// String is the median and, where rounds differ, the least and the most.
 func (s spread) String() string {
-	text := s.bound((s.rounds+1)/2) + quantity(s.median)
+	text := s.middle()
 	if least, most := s.bound(s.rounds)+quantity(s.least), s.bound(1)+quantity(s.most); least != most {
 		text += " (" + least + "–" + most + ")"
 	}
 	return text
 }
 
-// distinct lists what of the samples gives, in the order of its first appearance.
+// distinct lists the values of a function of the samples, each once, in the order of their first appearance.
 func distinct[K comparable](s samples, of func(sample) K) []K {
 	var all []K
 	met := map[K]bool{}

@@ -34,7 +34,7 @@ func TestARecordingIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// Whoever measures again until a figure pleases is found out, and so is a peer that had another hour.
+// A measure that was repeated until its figure was good is refused, and so is a peer that was measured in another run.
 func TestAMeasureIsOfOneRun(t *testing.T) {
 	rec := recording{samples: samples{{Measure: "delayed", Round: 1, run: 1}, {Measure: "process 1", Round: 1, run: 2}, {Measure: "delayed", Round: 2, run: 1}}}
 	if err := rec.check(); err != nil {
@@ -46,7 +46,7 @@ func TestAMeasureIsOfOneRun(t *testing.T) {
 	}
 }
 
-// Runs that measure different things may share a file, and stay told apart when it is written again.
+// Runs that measure different things may share a file, and stay apart when it is written again.
 func TestRunsKeepTheirSamples(t *testing.T) {
 	const text = `{"conditions":{"date":"2026-03-08","cpu":"","cores":2,"kernel":"","go":"","redis":"","libraries":null,"settings":null,"flags":["-measures=process"]}}
 {"measure":"process 1","figure":"jobs/s","peer":"chime","round":1,"value":1}
@@ -66,7 +66,7 @@ func TestRunsKeepTheirSamples(t *testing.T) {
 	}
 }
 
-func TestAFigureIsToldOnceARound(t *testing.T) {
+func TestAFigureIsRecordedOnceARound(t *testing.T) {
 	one := sample{Measure: "delayed", Figure: "p99", Peer: "chime", Round: 2, run: 1}
 	if err := (recording{samples: samples{one, one}}).check(); err == nil || !strings.Contains(err.Error(), "p99 of chime") {
 		t.Errorf("%v, want an error that names the figure and the peer", err)
@@ -76,14 +76,14 @@ func TestAFigureIsToldOnceARound(t *testing.T) {
 // Medians side by side are of the same rounds. Other measures may have fewer.
 func TestPeersHaveTheSameRounds(t *testing.T) {
 	rec := recording{samples: samples{
-		told("crash", "s", "s", true, "chime", 1, 1), told("crash", "s", "s", true, "gocraft defaults", 1, 1),
-		told("crash", "s", "s", true, "chime", 2, 1), told("crash", "s", "s", true, "gocraft defaults", 2, 1),
-		told("schedules", "s", "s", true, "chime", 1, 1),
+		sampleOf("crash", "s", "s", true, "chime", 1, 1), sampleOf("crash", "s", "s", true, "gocraft defaults", 1, 1),
+		sampleOf("crash", "s", "s", true, "chime", 2, 1), sampleOf("crash", "s", "s", true, "gocraft defaults", 2, 1),
+		sampleOf("schedules", "s", "s", true, "chime", 1, 1),
 	}}
 	if err := rec.even(); err != nil {
 		t.Error(err)
 	}
-	rec.samples = append(rec.samples, told("crash", "s", "s", true, "chime", 3, 1))
+	rec.samples = append(rec.samples, sampleOf("crash", "s", "s", true, "chime", 3, 1))
 	err := rec.even()
 	if err == nil || !strings.Contains(err.Error(), "crash: chime took part in round 3 and gocraft defaults did not") {
 		t.Errorf("%v, want an error that names measure, round and peers", err)

@@ -127,7 +127,7 @@ func nextMeasure(rule calendarRule, zone string, years int) measure {
 		slow:  true,
 		about: fmt.Sprintf("the next instant after one of today: %s in %s, a rule whose start is %s", rule.about, zone, start),
 		peers: calendars,
-		run: func(_ context.Context, r *rig, p peer) ([]figure, error) {
+		run: func(_ context.Context, r *testbed, p peer) ([]figure, error) {
 			location, err := time.LoadLocation(zone)
 			if err != nil {
 				return nil, err
@@ -158,7 +158,7 @@ func nextFor(s sizes) time.Duration {
 	return 50 * time.Millisecond
 }
 
-// agrees holds a library's instants against chime's, from a day without a change of the clocks on.
+// agrees compares a library's instants with chime's, from a day without a change of the clocks on.
 func (c calendarRule) agrees(library string, next calendar, start, today time.Time) error {
 	ours, err := c.open("chime", start)
 	if err != nil {
@@ -175,8 +175,8 @@ func (c calendarRule) agrees(library string, next calendar, start, today time.Ti
 	return nil
 }
 
-// time asks for the next instant after several of a day, for at least so long, and tells how long one answer took, in
-// nanoseconds, and how much it allocated. The best of ten parts of the time counts: the others were disturbed.
+// time asks for the next instant after several of a day, for at least so long, and returns how long one answer took, in
+// nanoseconds, and how much it allocated. The fastest of ten parts of the time counts: the machine did other things during the others.
 func (next calendar) time(today time.Time, least time.Duration) (nanoseconds, allocations float64) {
 	afters := make([]time.Time, 16) // a power of two
 	for i := range afters {

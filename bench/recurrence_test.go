@@ -10,7 +10,7 @@ import (
 func TestAllCalendarsGiveTheSameInstants(t *testing.T) {
 	for _, m := range recurrenceMeasures() {
 		for _, p := range m.peers {
-			figures, err := m.run(t.Context(), &rig{sizes: sizes{short: true}}, p)
+			figures, err := m.run(t.Context(), &testbed{sizes: sizes{short: true}}, p)
 			if errors.Is(err, errors.ErrUnsupported) {
 				if p.library != "robfig" || m.name[:len("next 5th")] != "next 5th" {
 					t.Errorf("%s is left out of %q", p.library, m.name)

@@ -31,9 +31,9 @@ const riverConnections = 20
 // workers free and at most once a FetchCooldown, 100 ms by default: a hundred workers end at 1,000 jobs/s.
 const riverSteady = 400
 
-func postgresOf(r *rig) server { return r.postgres }
+func postgresOf(r *testbed) server { return r.postgres }
 
-// A riverSetting is what tells the two River peers apart.
+// A riverSetting is how the two River peers differ.
 type riverSetting struct{ tuned bool }
 
 type riverLibrary struct {
@@ -43,15 +43,15 @@ type riverLibrary struct {
 	client  *river.Client[pgx.Tx] // inserts only
 }
 
-// riverArgs are stored as JSON, where the payload travels as a string of the same length.
+// riverArgs are stored as JSON, where the payload is a string of the same length.
 type riverArgs struct {
 	Payload string `json:"p"`
 }
 
 func (riverArgs) Kind() string { return jobName }
 
-// open has errors.ErrUnsupported where the rig has no PostgreSQL.
-func (s riverSetting) open(ctx context.Context, r *rig) (library, error) {
+// open has errors.ErrUnsupported where the testbed has no PostgreSQL.
+func (s riverSetting) open(ctx context.Context, r *testbed) (library, error) {
 	if r.postgres == nil {
 		return nil, errors.ErrUnsupported
 	}

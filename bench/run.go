@@ -11,30 +11,30 @@ import (
 	"time"
 )
 
-// A run measures the chosen peers, every measure once a round, so that what the machine does meanwhile meets all alike.
+// A run measures the chosen peers, every measure once a round, so that what else the machine does affects all peers alike.
 type run struct {
-	rig      *rig
+	testbed  *testbed
 	measures []measure
 	only     string        // which peers, comma-separated; empty: all
 	peers    []peer        // in the order of the first round, unless shuffled
-	within   time.Duration // no round begins that would not end within it, going by the longest so far; 0: no limit
+	within   time.Duration // no round begins that would not end within it if it takes as long as the longest so far; 0: no limit
 	random   *rand.Rand    // draws the peers' order anew for every round; nil: that of the list
 	seed     uint64        // of random
-	progress io.Writer     // told a line a measurement
+	progress io.Writer     // gets a line a measurement
 	record   func(sample) error
 }
 
-// do runs all rounds. What fails is told, left out, and returned at the end; that nothing was measured is an error too.
+// do runs all rounds. What fails is reported, left out, and returned at the end; it is an error too if nothing was measured.
 func (u *run) do(ctx context.Context) error {
-	began, told := time.Now(), 0
+	began, recorded := time.Now(), 0
 	record := u.record
 	u.record = func(s sample) error {
-		told++
+		recorded++
 		return record(s)
 	}
 	peers, failed := u.warmed(ctx)
 	took := map[string]time.Duration{} // what a measure took, the longest of all rounds
-	for round := 1; round <= u.rig.sizes.rounds && ctx.Err() == nil; round++ {
+	for round := 1; round <= u.testbed.sizes.rounds && ctx.Err() == nil; round++ {
 		if round > 1 && u.within > 0 && time.Since(began)+u.expected(round, took) > u.within {
 			fmt.Fprintf(u.progress, "round %d would not end within %v: left out\n", round, u.within)
 			break
@@ -44,7 +44,7 @@ func (u *run) do(ctx context.Context) error {
 			u.random.Shuffle(len(peers), func(i, j int) { peers[i], peers[j] = peers[j], peers[i] })
 		}
 		for _, m := range u.measures {
-			if m.asleep || round > m.rounds(u.rig.sizes) {
+			if m.concurrent || round > m.rounds(u.testbed.sizes) {
 				continue
 			}
 			if !u.fits(m, round, took, time.Since(began)-time.Since(roundBegan)) {
@@ -68,13 +68,13 @@ func (u *run) do(ctx context.Context) error {
 			took[m.name] = max(took[m.name], time.Since(measureBegan))
 		}
 		if len(took) > 0 {
-			u.tellTime(round, took, time.Since(roundBegan))
+			u.reportTime(round, took, time.Since(roundBegan))
 		}
 		if round == 1 {
-			failed = append(failed, u.asleep(ctx, peers)...)
+			failed = append(failed, u.concurrently(ctx, peers)...)
 		}
 	}
-	if told == 0 && len(failed) == 0 && ctx.Err() == nil {
+	if recorded == 0 && len(failed) == 0 && ctx.Err() == nil {
 		failed = append(failed, errors.New("nothing was measured: none of the chosen peers takes part in any of the chosen measures"))
 	}
 	return errors.Join(append(failed, context.Cause(ctx))...)
@@ -83,13 +83,13 @@ func (u *run) do(ctx context.Context) error {
 // fits reports whether a measure that need not have all rounds leaves time for all rounds of those that do; elapsed is what the
 // run had taken when the round began.
 func (u *run) fits(m measure, round int, took map[string]time.Duration, elapsed time.Duration) bool {
-	if m.most == 0 || round == 1 || u.within == 0 {
+	if m.maxRounds == 0 || round == 1 || u.within == 0 {
 		return true
 	}
 	all := elapsed + took[m.name]
 	for _, other := range u.measures {
-		if other.most == 0 && !other.asleep {
-			all += time.Duration(max(0, other.rounds(u.rig.sizes)-round+1)) * took[other.name]
+		if other.maxRounds == 0 && !other.concurrent {
+			all += time.Duration(max(0, other.rounds(u.testbed.sizes)-round+1)) * took[other.name]
 		}
 	}
 	return all <= u.within
@@ -98,17 +98,17 @@ func (u *run) fits(m measure, round int, took map[string]time.Duration, elapsed 
 // expected is what a round will take without what it may leave out, going by the longest that each of its measures took so far.
 func (u *run) expected(round int, took map[string]time.Duration) (all time.Duration) {
 	for _, m := range u.measures {
-		if round <= m.rounds(u.rig.sizes) && m.most == 0 {
+		if round <= m.rounds(u.testbed.sizes) && m.maxRounds == 0 {
 			all += took[m.name]
 		}
 	}
 	return all
 }
 
-// tellTime says how long a round took, and how long those that follow will take.
-func (u *run) tellTime(round int, took map[string]time.Duration, whole time.Duration) {
+// reportTime says how long a round took, and how long those that follow will take.
+func (u *run) reportTime(round int, took map[string]time.Duration, whole time.Duration) {
 	var rest time.Duration
-	for next := round + 1; next <= u.rig.sizes.rounds; next++ {
+	for next := round + 1; next <= u.testbed.sizes.rounds; next++ {
 		rest += u.expected(next, took)
 	}
 	fmt.Fprintf(u.progress, "round %d took %v; the others will take %v\n", round, whole.Round(time.Second), rest.Round(time.Second))
@@ -126,19 +126,19 @@ func (u *run) peersOf(m measure, peers []peer) []peer {
 
 // one measures one peer once.
 func (u *run) one(ctx context.Context, m measure, p peer, round int) error {
-	if err := u.rig.server(p).empty(ctx); err != nil {
+	if err := u.testbed.server(p).empty(ctx); err != nil {
 		return err
 	}
 	runtime.GC() // one peer's garbage is not the next one's to collect
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	figures, err := m.run(ctx, u.rig, p)
-	return u.tell(m, p, round, figures, err, time.Since(began))
+	figures, err := m.run(ctx, u.testbed, p)
+	return u.report(m, p, round, figures, err, time.Since(began))
 }
 
-// tell records what one round with one peer has told.
-func (u *run) tell(m measure, p peer, round int, figures []figure, err error, took time.Duration) error {
+// report records the figures of one round with one peer.
+func (u *run) report(m measure, p peer, round int, figures []figure, err error, took time.Duration) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}
@@ -185,19 +185,19 @@ func (u *run) warmed(ctx context.Context) (peers []peer, failed []error) {
 }
 
 func (u *run) warm(ctx context.Context, p peer) error {
-	lib, err := p.open(ctx, u.rig)
+	lib, err := p.open(ctx, u.testbed)
 	if err != nil {
 		return err
 	}
 	defer lib.Close()
-	if err := u.rig.server(p).empty(ctx); err != nil {
+	if err := u.testbed.server(p).empty(ctx); err != nil {
 		return err
 	}
-	small := *u.rig
+	small := *u.testbed
 	small.sizes.backlog = min(small.sizes.backlog, 1000)
 	if err := fillBulk(ctx, lib, small.sizes.backlog); err != nil {
 		return err
 	}
-	_, err = workOff(ctx, &small, p, lib, 10)
+	_, err = workOff(ctx, &small, p, lib, 10, doNothing)
 	return err
 }

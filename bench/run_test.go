@@ -11,20 +11,20 @@ import (
 )
 
 var tiny = sizes{
-	short: true, rounds: 2, backlog: 200, enqueue: 100, patience: 20 * time.Second, calls: 20 * time.Second, steady: 100 * time.Millisecond,
+	short: true, rounds: 2, backlog: 200, enqueue: 100, workOff: 20 * time.Second, enqueueFor: 20 * time.Second, steady: 100 * time.Millisecond,
 }
 
-// startedRig is a rig with a Redis of the test's own.
-func startedRig(t *testing.T, s sizes) *rig {
+// testbedOf is a testbed with a Redis of the test's own.
+func testbedOf(t *testing.T, s sizes) *testbed {
 	t.Helper()
-	r := testRig(t, false)
+	r := newTestbed(t, false)
 	r.sizes = s
 	return r
 }
 
 func TestARunMeasuresChimeFromEndToEnd(t *testing.T) {
 	u := run{
-		rig: startedRig(t, tiny), measures: chosenMeasures("process,enqueue,life,life steady,memory"), peers: []peer{chimePeer},
+		testbed: testbedOf(t, tiny), measures: chosenMeasures("process,enqueue,life,life steady,memory"), peers: []peer{chimePeer},
 		random: rand.New(rand.NewPCG(1, 0)), progress: io.Discard,
 	}
 	var all samples
@@ -37,7 +37,7 @@ func TestARunMeasuresChimeFromEndToEnd(t *testing.T) {
 		for _, s := range all {
 			if s.Measure == m.name {
 				rounds[s.Round]++
-				if s.Value <= 0 && !strings.Contains(s.Figure, "CPU") { // so few jobs may take less CPU than the server tells
+				if s.Value <= 0 && !strings.Contains(s.Figure, "CPU") { // so few jobs may take less CPU than the server counts
 					t.Errorf("%s, %s is %v", m.name, s.Figure, s.Value)
 				}
 			}
@@ -60,15 +60,15 @@ func TestEveryPeerOnRedisWorksOffItsJobs(t *testing.T) {
 	onRedis := slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return p.server != nil })
 	small := tiny
 	small.rounds = 1
-	u := run{rig: startedRig(t, small), measures: chosenMeasures("process 10"), peers: onRedis, progress: io.Discard}
-	told := map[string]bool{}
-	u.record = func(s sample) error { told[s.Peer] = true; return nil }
+	u := run{testbed: testbedOf(t, small), measures: chosenMeasures("process 10"), peers: onRedis, progress: io.Discard}
+	recorded := map[string]bool{}
+	u.record = func(s sample) error { recorded[s.Peer] = true; return nil }
 	if err := u.do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range onRedis {
-		if !told[p.name()] {
-			t.Errorf("%s told nothing", p.name())
+		if !recorded[p.name()] {
+			t.Errorf("%s recorded nothing", p.name())
 		}
 	}
 }
@@ -79,16 +79,16 @@ func TestNoRoundBeginsThatWouldNotEndInTime(t *testing.T) {
 	var progress bytes.Buffer
 	rounds := 0
 	u := run{
-		rig: startedRig(t, s), peers: []peer{chimePeer}, within: time.Nanosecond, progress: &progress, record: func(sample) error { rounds++; return nil },
+		testbed: testbedOf(t, s), peers: []peer{chimePeer}, within: time.Nanosecond, progress: &progress, record: func(sample) error { rounds++; return nil },
 		measures: chosenMeasures("enqueue 1"),
 	}
 	if err := u.do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(progress.String(), "round 2 would not end") {
-		t.Errorf("told %q, want that round 2 is left out", progress.String())
+		t.Errorf("reported %q, want that round 2 is left out", progress.String())
 	}
 	if rounds == 0 {
-		t.Error("the first round told nothing")
+		t.Error("the first round recorded nothing")
 	}
 }

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	dueAtOnce   = 1_000 // occurrences that run between two looks at the clock of the server's CPU
+	dueAtOnce   = 1_000 // occurrences that run between two readings of the server's CPU time
 	costRounds  = 7
 	takenInCall = 100 // in batches
 )
 
-// occurrenceCosts tells the server CPU of one occurrence, one at a time and in batches, and how it compares with few schedules.
-// Both namespaces take turns, so that what else the machine does meets both.
-func occurrenceCosts(ctx context.Context, r *rig, few, many *namespace) ([]figure, error) {
+// occurrenceCosts measures the server CPU of one occurrence, one at a time and in batches, and compares it with few schedules.
+// Both namespaces take turns, so that what else the machine does affects both.
+func occurrenceCosts(ctx context.Context, r *testbed, few, many *namespace) ([]figure, error) {
 	var figures []figure
 	for _, way := range []struct {
 		name string
@@ -52,7 +52,7 @@ func middle(values []float64) float64 {
 
 // runSome makes occurrences of some schedules due, anywhere among all, takes and settles so many in a call, places what
 // follows them, and returns the server CPU of one, in microseconds.
-func (s *namespace) runSome(ctx context.Context, r *rig, take int) (float64, error) {
+func (s *namespace) runSome(ctx context.Context, r *testbed, take int) (float64, error) {
 	names := make([]string, 0, dueAtOnce)
 	for _, i := range rand.Perm(s.n)[:min(dueAtOnce, s.n)] {
 		names = append(names, scheduleName(i))

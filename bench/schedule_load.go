@@ -26,7 +26,7 @@ var paceMeasure = measure{
 	name: "schedules steady", group: "schedules", only: []string{"chime"}, long: true,
 	about: fmt.Sprintf("%d schedules that run every %d s, %d of them due at the beginning of each second; one worker, %d at once, "+
 		"empty handlers: from the planned instant to the start", occurrencesASecond*paceSeconds, paceSeconds, occurrencesASecond, loadConcurrency),
-	run: func(ctx context.Context, r *rig, _ peer) ([]figure, error) {
+	run: func(ctx context.Context, r *testbed, _ peer) ([]figure, error) {
 		s := openNamespace(r, "pace")
 		defer s.close()
 		s.n = occurrencesASecond * paceSeconds
@@ -76,7 +76,7 @@ func (s *namespace) declaredBefore(begin time.Time) error {
 	return nil
 }
 
-// runMeanwhile runs a scheduler and a worker until meanwhile returns, and tells how late each occurrence began.
+// runMeanwhile runs a scheduler and a worker until meanwhile returns, and returns how late each occurrence began.
 func (s *namespace) runMeanwhile(meanwhile func() error) (latenesses, error) {
 	var (
 		mu  sync.Mutex
@@ -103,7 +103,7 @@ var burstMeasure = measure{
 	name: "schedules at once", group: "schedules", only: []string{"chime"}, long: true,
 	about: fmt.Sprintf("%d schedules due in the same second; one worker, %d at once, empty handlers: from the planned instant until all have "+
 		"started, and until all next ones are placed", occurrencesAtOnce, loadConcurrency),
-	run: func(ctx context.Context, r *rig, _ peer) ([]figure, error) {
+	run: func(ctx context.Context, r *testbed, _ peer) ([]figure, error) {
 		s := openNamespace(r, "burst")
 		defer s.close()
 		s.n = occurrencesAtOnce
@@ -144,7 +144,7 @@ var takeOverMeasure = measure{
 	name: "schedules take-over", group: "schedules", only: []string{"chime"}, long: true,
 	about: fmt.Sprintf("%d schedules are stored and two schedulers run; the one that leads is killed with SIGKILL: "+
 		"time until the other leads", occurrencesAtOnce),
-	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		s := openNamespace(r, chimeNamespace)
 		defer s.close()
 		s.n = occurrencesAtOnce
@@ -153,7 +153,7 @@ var takeOverMeasure = measure{
 		}); err != nil {
 			return nil, err
 		}
-		first, err := startChild(ctx, r.roleOf(scheduleAct, p, 1))
+		first, err := startChild(ctx, r.roleOf(scheduleRole, p, 1))
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +162,7 @@ var takeOverMeasure = measure{
 		if err != nil {
 			return nil, err
 		}
-		second, err := startChild(ctx, r.roleOf(scheduleAct, p, 1))
+		second, err := startChild(ctx, r.roleOf(scheduleRole, p, 1))
 		if err != nil {
 			return nil, err
 		}

@@ -21,21 +21,21 @@ func scheduleMeasures() []measure {
 	return append(all, putMeasure, paceMeasure, burstMeasure, takeOverMeasure)
 }
 
-// storedMeasure declares n schedules and tells what they take, what it costs to run one of them, and to list them all.
+// storedMeasure declares n schedules and measures what they take, what it costs to run one of them, and to list them all.
 func storedMeasure(n int) measure {
-	most, about := 0, fmt.Sprintf("%d schedules are declared by one scheduler, from its start until each has its next occurrence placed; "+
+	maxRounds, about := 0, fmt.Sprintf("%d schedules are declared by one scheduler, from its start until each has its next occurrence placed; "+
 		"then some of them run; the costs of one occurrence are server CPU of taking, settling and placing it, in the same "+
 		"minute compared with a namespace of %d schedules", n, fewSchedules)
 	if n >= 1_000_000 {
-		most = millionRounds
-		about += fmt.Sprintf("; %d rounds at most, for each takes minutes", most)
+		maxRounds = millionRounds
+		about += fmt.Sprintf("; %d rounds at most, for each takes minutes", maxRounds)
 	}
 	return measure{
 		name:  fmt.Sprintf("schedules %d", n),
 		group: "schedules",
 		about: about,
-		only:  []string{"chime"}, most: most, slow: true, long: n > 10_000,
-		run: func(ctx context.Context, r *rig, _ peer) ([]figure, error) {
+		only:  []string{"chime"}, maxRounds: maxRounds, slow: true, long: n > 10_000,
+		run: func(ctx context.Context, r *testbed, _ peer) ([]figure, error) {
 			// A first one leaves behind what does not grow with their number.
 			few, err := declareMany(ctx, r, "few", fewSchedules)
 			if err != nil {
@@ -106,7 +106,7 @@ func (s *namespace) key(name string) string { return s.name + ":{default}:" + na
 
 func (s *namespace) close() { _ = s.client.Close() }
 
-func openNamespace(r *rig, name string) *namespace {
+func openNamespace(r *testbed, name string) *namespace {
 	client := redis.NewClient(&redis.Options{Addr: r.redis.addr})
 	return &namespace{name: name, client: client, store: redisstore.New(client, redisstore.Options{Namespace: name, Logger: quiet})}
 }
@@ -122,7 +122,7 @@ func yearly(i int) recurrence.Recurrence {
 }
 
 // declareMany runs a scheduler with n declarations until all are written and placed.
-func declareMany(ctx context.Context, r *rig, name string, n int) (*namespace, error) {
+func declareMany(ctx context.Context, r *testbed, name string, n int) (*namespace, error) {
 	s := openNamespace(r, name)
 	s.n = n
 	if err := s.declare(ctx, r, func(i int) (recurrence.Recurrence, []chime.ScheduleOption) {
@@ -134,7 +134,7 @@ func declareMany(ctx context.Context, r *rig, name string, n int) (*namespace, e
 	return s, nil
 }
 
-func (s *namespace) declare(ctx context.Context, r *rig, rule func(i int) (recurrence.Recurrence, []chime.ScheduleOption)) error {
+func (s *namespace) declare(ctx context.Context, r *testbed, rule func(i int) (recurrence.Recurrence, []chime.ScheduleOption)) error {
 	before, err := r.redis.usage(ctx)
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (s *namespace) declare(ctx context.Context, r *rig, rule func(i int) (recur
 }
 
 // awaitPlaced returns when every schedule has an occurrence placed after an instant.
-func (s *namespace) awaitPlaced(ctx context.Context, r *rig, after time.Time) error {
+func (s *namespace) awaitPlaced(ctx context.Context, r *testbed, after time.Time) error {
 	for {
 		pipe := r.redis.client.Pipeline()
 		placed := pipe.ZCount(ctx, s.key("due"), fmt.Sprintf("(%d", after.UnixMilli()), "+inf")
@@ -203,7 +203,7 @@ func (s *namespace) list(ctx context.Context) (time.Duration, error) {
 var putMeasure = measure{
 	name: "schedules put", group: "schedules", only: []string{"chime"},
 	about: fmt.Sprintf("%d schedules are created one by one with Schedules.Put, each placed when it returns", fewSchedules),
-	run: func(ctx context.Context, r *rig, _ peer) ([]figure, error) {
+	run: func(ctx context.Context, r *testbed, _ peer) ([]figure, error) {
 		s := openNamespace(r, "put")
 		defer s.close()
 		schedules := chime.NewSchedules(s.store)
@@ -227,7 +227,7 @@ var putMeasure = measure{
 }
 
 // registryBytesOf is what a name takes in the hash of all names, the one key of a namespace that grows with its schedules.
-func registryBytesOf(ctx context.Context, r *rig, namespace string) (float64, error) {
+func registryBytesOf(ctx context.Context, r *testbed, namespace string) (float64, error) {
 	registry := namespace + ":schedules"
 	bytes, err := r.redis.client.MemoryUsage(ctx, registry, 0).Result()
 	if err != nil {

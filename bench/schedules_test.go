@@ -4,7 +4,7 @@ import "testing"
 
 // A small run of what the measures of schedules do: declared, run in both ways, listed.
 func TestSchedulesAreDeclaredRunAndListed(t *testing.T) {
-	r := testRig(t, false)
+	r := newTestbed(t, false)
 	few, err := declareMany(t.Context(), r, "few", 120)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func TestSchedulesAreDeclaredRunAndListed(t *testing.T) {
 
 // Every largest call does what its name says on a real server.
 func TestEveryLargestCallIsTimed(t *testing.T) {
-	r := testRig(t, false)
+	r := newTestbed(t, false)
 	for _, m := range limitMeasures() {
 		if err := r.redis.empty(t.Context()); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 const (
 	steadyPace   = 2000 // jobs a second
 	steadyAtOnce = 100
-	steadyBehind = 2 * time.Second // who is further behind at the end cannot keep up; a library that looks once a second is not
+	steadyBehind = 2 * time.Second // a library that is further behind at the end cannot keep up; one that polls once a second can
 )
 
 // lifeSteady enqueues jobs at an even pace while a worker waits for them.
@@ -23,7 +23,7 @@ var lifeSteady = measure{
 	about: fmt.Sprintf("%d jobs/s at an even pace, each enqueued by a call of its own, with a worker of %d at once waiting, of %d "+
 		"with River; left at the end is what had not started when the last was sent: more than %v of jobs cannot keep up, and "+
 		"what it waits is what it waited until then", steadyPace, steadyAtOnce, riverSteady, steadyBehind),
-	run: func(ctx context.Context, r *rig, p peer) ([]figure, error) {
+	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		lib, err := p.open(ctx, r)
 		if err != nil {
 			return nil, err
@@ -54,7 +54,7 @@ type steady struct {
 	warm, done    chan struct{}
 }
 
-// warmJobs go ahead of those that count: they make connections, load scripts and start what waits.
+// warmJobs are sent before those that count: they make connections, load scripts and start background work.
 const warmJobs = 200
 
 func newSteady(n int) *steady {
@@ -83,14 +83,14 @@ func (s *steady) handle(payload []byte) {
 	}
 }
 
-func (s *steady) run(ctx context.Context, server server, lib library) (effort, error) {
+func (s *steady) run(ctx context.Context, server server, lib library) (resources, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("jobs are missing after a minute"))
 	defer cancel()
 	if err := fromMany(ctx, 20, warmJobs, func(ctx context.Context) error { return lib.Enqueue(ctx, payloadOf(-1)) }); err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
 	if err := s.await(ctx, s.warm); err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
 	return watch(ctx, server, func() (int64, time.Duration, error) {
 		began := time.Now()
@@ -143,8 +143,7 @@ func (s *steady) send(ctx context.Context, lib library) error {
 // leftAtTheEnd is the figure of a backlog; over: whoever left it cannot keep up.
 const leftAtTheEnd = "left at the end"
 
-// figures tell what the jobs waited. Of a library that cannot keep up that says how long the measure was: it would have been
-// more in a longer one.
+// figures have what the jobs waited. Where a library cannot keep up they are lower bounds: a longer measure would have given more.
 func (s *steady) figures() []figure {
 	waits, over := s.waits(), !s.keptUp()
 	return []figure{

@@ -9,7 +9,7 @@ func TestWhatALibraryThatCannotKeepUpWaitsIsABound(t *testing.T) {
 		over bool
 	}{
 		{"nothing is left", 0, false},
-		{"a second's jobs wait for the next look", steadyPace, false},
+		{"a second's jobs wait for the next poll", steadyPace, false},
 		{"three seconds' jobs are left", 3 * steadyPace, true},
 	} {
 		s := newSteady(4)

@@ -121,12 +121,11 @@ func measureTable(all samples, name string) table {
 			if !ok {
 				continue
 			}
-			half := (s.rounds + 1) / 2
 			better := ""
 			if c, ok := own.compare(name, h.figure, peer, h.less); ok && peer != chimePeer.name() {
 				better = c.String()
 			}
-			t.rows = append(t.rows, []string{text, peer, s.bound(half) + quantity(s.median), s.bound(s.rounds) + quantity(s.least),
+			t.rows = append(t.rows, []string{text, peer, s.middle(), s.bound(s.rounds) + quantity(s.least),
 				s.bound(1) + quantity(s.most), strconv.Itoa(s.rounds), better})
 			text = ""
 		}
@@ -146,7 +145,7 @@ func inOrder(names []string) []string {
 	return names
 }
 
-// settingsOf says, a line each, what the settings of the peers are that took part.
+// settingsOf has a line for each peer that took part: its settings.
 func settingsOf(rec recording) string {
 	var text strings.Builder
 	for _, name := range inOrder(distinct(rec.samples, func(s sample) string { return s.Peer })) {
@@ -160,7 +159,7 @@ func settingsOf(rec recording) string {
 	return text.String()
 }
 
-// labelOf is a figure with its unit, which most names do not tell.
+// labelOf is a figure with its unit, which most names do not have.
 func labelOf(figure, unit string) string {
 	switch {
 	case unit == "", unit == "1/s" && strings.Contains(figure, "/s"):

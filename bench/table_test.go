@@ -42,12 +42,12 @@ func TestARatioAboveOneMeansThatChimeIsBetter(t *testing.T) {
 
 func TestAMeasureHasARowForEveryFigureAndPeer(t *testing.T) {
 	all := samples{
-		told("process 1", "jobs/s", "1/s", false, "asynq tuned", 1, 100),
-		told("process 1", "jobs/s", "1/s", false, "chime", 1, 900),
-		told("process 1", "jobs/s", "1/s", false, "chime", 2, 1100),
-		told("process 1", "server CPU a job", "µs", true, "chime", 1, 5),
-		told("process 1", "server CPU a job", "µs", true, "asynq tuned", 1, 60),
-		told("process 10", "jobs/s", "1/s", false, "chime", 1, 1),
+		sampleOf("process 1", "jobs/s", "1/s", false, "asynq tuned", 1, 100),
+		sampleOf("process 1", "jobs/s", "1/s", false, "chime", 1, 900),
+		sampleOf("process 1", "jobs/s", "1/s", false, "chime", 2, 1100),
+		sampleOf("process 1", "server CPU a job", "µs", true, "chime", 1, 5),
+		sampleOf("process 1", "server CPU a job", "µs", true, "asynq tuned", 1, 60),
+		sampleOf("process 10", "jobs/s", "1/s", false, "chime", 1, 1),
 	}
 	want := strings.TrimPrefix(`
 figure                peer         median  least   most  rounds  chime is
@@ -77,13 +77,13 @@ server CPU a job, µs  chime             5      5      5       1
 // The machine changes from round to round: chime's round is compared with the peer's round.
 func TestRoundsAreCompared(t *testing.T) {
 	all := samples{
-		told("m", "jobs/s", "1/s", false, "chime", 1, 400), told("m", "jobs/s", "1/s", false, "asynq", 1, 100),
-		told("m", "jobs/s", "1/s", false, "chime", 2, 90), told("m", "jobs/s", "1/s", false, "asynq", 2, 30),
-		told("m", "jobs/s", "1/s", false, "asynq", 3, 200), told("m", "jobs/s", "1/s", false, "chime", 3, 400),
-		told("m", "jobs/s", "1/s", false, "asynq", 4, 1),
-		told("m", "early", "", true, "chime", 1, 0), told("m", "early", "", true, "asynq", 1, 28), told("m", "early", "", true, "gocraft", 1, 0),
-		told("m", "p99 of a bare timer", "ms", true, "chime", 1, 1), told("m", "p99 of a bare timer", "ms", true, "asynq", 1, 9),
-		told("m", "back", "s", true, "chime", 1, 10), told("m", "back", "s", true, "asynq", 1, 180),
+		sampleOf("m", "jobs/s", "1/s", false, "chime", 1, 400), sampleOf("m", "jobs/s", "1/s", false, "asynq", 1, 100),
+		sampleOf("m", "jobs/s", "1/s", false, "chime", 2, 90), sampleOf("m", "jobs/s", "1/s", false, "asynq", 2, 30),
+		sampleOf("m", "jobs/s", "1/s", false, "asynq", 3, 200), sampleOf("m", "jobs/s", "1/s", false, "chime", 3, 400),
+		sampleOf("m", "jobs/s", "1/s", false, "asynq", 4, 1),
+		sampleOf("m", "early", "", true, "chime", 1, 0), sampleOf("m", "early", "", true, "asynq", 1, 28), sampleOf("m", "early", "", true, "gocraft", 1, 0),
+		sampleOf("m", "p99 of a bare timer", "ms", true, "chime", 1, 1), sampleOf("m", "p99 of a bare timer", "ms", true, "asynq", 1, 9),
+		sampleOf("m", "back", "s", true, "chime", 1, 10), sampleOf("m", "back", "s", true, "asynq", 1, 180),
 	}
 	all[len(all)-1].Over = true
 	if c, ok := all.compare("m", "jobs/s", "asynq", false); !ok || c != (comparison{3, 2, 4, false}) {
@@ -110,7 +110,7 @@ func TestALabelSaysTheUnitOnce(t *testing.T) {
 	}
 }
 
-// told is a sample of a round that was measured.
-func told(measure, figure, unit string, less bool, peer string, round int, value float64) sample {
+// sampleOf is a sample of a round that was measured.
+func sampleOf(measure, figure, unit string, less bool, peer string, round int, value float64) sample {
 	return sample{Measure: measure, Figure: figure, Unit: unit, Less: less, Peer: peer, Round: round, Value: value}
 }

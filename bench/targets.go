@@ -14,7 +14,7 @@ type target struct {
 	against         []string // libraries or peers; empty: all others
 	factor          float64  // chime is to be so many times better than the best of them; 0: limit counts
 	limit           float64  // chime's value is to be at most this
-	longest         string   // a figure that is told beside it
+	longest         string   // a figure that is shown with it
 }
 
 // targets are those that were set before this program was written, from figures of the peers and of a prototype.
@@ -66,18 +66,18 @@ var promised = []target{
 	{measure: "schedules 1000000", figure: "an occurrence in batches to one of 1000", unit: "×", limit: 2},
 }
 
-// A verdict is what became of a target.
-type verdict string
+// A result says whether a target is met.
+type result string
 
 const (
-	met         verdict = "met"
-	missed      verdict = "missed"
-	notMeasured verdict = "not measured"
+	met         result = "met"
+	missed      result = "missed"
+	notMeasured result = "not measured"
 )
 
-// judge says what chime was to reach, what it reached, with the least and the most of the rounds, and whether that is enough. The median
-// decides; that the longest of all calls is beyond the limit is said beside it.
-func (t target) judge(all samples) (wanted, reached string, v verdict) {
+// evaluate says what chime was to reach, what it reached, with the least and the most of the rounds, and whether that is enough. The median
+// decides; if the longest of all calls is beyond the limit, the result says so too.
+func (t target) evaluate(all samples) (wanted, reached string, v result) {
 	chime, measured := all.spreadOf(t.measure, t.figure, chimePeer.name())
 	if t.factor == 0 {
 		wanted = "≤ " + quantity(t.limit)
@@ -86,10 +86,10 @@ func (t target) judge(all samples) (wanted, reached string, v verdict) {
 		}
 		reached, v = chime.String(), passed(chime.median <= t.limit)
 		if longest, ok := all.spreadOf(t.measure, t.longest, chimePeer.name()); ok && t.longest != "" {
-			beside := fmt.Sprintf(", %s %s", t.longest, quantity(longest.most))
-			reached += beside
+			shown := fmt.Sprintf(", %s %s", t.longest, quantity(longest.most))
+			reached += shown
 			if longest.most > t.limit {
-				v += verdict(beside + " " + t.unit)
+				v += result(shown + " " + t.unit)
 			}
 		}
 		return wanted, reached, v
@@ -108,7 +108,7 @@ func (t target) judge(all samples) (wanted, reached string, v verdict) {
 	return wanted, fmt.Sprintf("%s %s, %s to %s", c.ranged(), name, quantity(chime.median), quantity(peer.median)), passed(c.median >= t.factor)
 }
 
-func passed(ok bool) verdict {
+func passed(ok bool) result {
 	if ok {
 		return met
 	}
@@ -170,10 +170,10 @@ func targetTable(all samples, aof ...sample) table {
 	if len(aof) > 0 {
 		t.heading = append(t.heading, "with AOF")
 	}
-	t.heading = append(t.heading, "verdict")
+	t.heading = append(t.heading, "result")
 	t.numbers = make([]bool, len(t.heading))
 	for _, one := range targets {
-		wanted, reached, v := one.judge(all)
+		wanted, reached, v := one.evaluate(all)
 		row := []string{one.measure, labelOf(one.figure, one.unit), wanted, reached}
 		if len(aof) > 0 {
 			row = append(row, one.withAOF(aof))

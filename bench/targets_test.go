@@ -11,17 +11,17 @@ import (
 	"testing"
 )
 
-func TestATargetIsJudgedByThePeerThatIsHardestToBeat(t *testing.T) {
+func TestATargetIsComparedWithThePeerThatIsHardestToBeat(t *testing.T) {
 	all := samples{
-		told("m", "jobs/s", "1/s", false, "chime", 1, 90), told("m", "jobs/s", "1/s", false, "chime", 2, 100), told("m", "jobs/s", "1/s", false, "chime", 3, 500),
-		told("m", "jobs/s", "1/s", false, "asynq defaults", 2, 10), told("m", "jobs/s", "1/s", false, "asynq tuned", 2, 20),
-		told("m", "jobs/s", "1/s", false, "gocraft tuned", 1, 45), told("m", "jobs/s", "1/s", false, "gocraft tuned", 3, 250),
-		told("m", "p99", "ms", true, "chime", 1, 2), told("m", "p99", "ms", true, "asynq defaults", 1, 900), told("m", "p99", "ms", true, "asynq tuned", 1, 8),
+		sampleOf("m", "jobs/s", "1/s", false, "chime", 1, 90), sampleOf("m", "jobs/s", "1/s", false, "chime", 2, 100), sampleOf("m", "jobs/s", "1/s", false, "chime", 3, 500),
+		sampleOf("m", "jobs/s", "1/s", false, "asynq defaults", 2, 10), sampleOf("m", "jobs/s", "1/s", false, "asynq tuned", 2, 20),
+		sampleOf("m", "jobs/s", "1/s", false, "gocraft tuned", 1, 45), sampleOf("m", "jobs/s", "1/s", false, "gocraft tuned", 3, 250),
+		sampleOf("m", "p99", "ms", true, "chime", 1, 2), sampleOf("m", "p99", "ms", true, "asynq defaults", 1, 900), sampleOf("m", "p99", "ms", true, "asynq tuned", 1, 8),
 	}
 	for _, c := range []struct {
 		name string
 		target
-		want verdict
+		want result
 	}{
 		{"five times the better setting", target{measure: "m", figure: "jobs/s", against: []string{"asynq"}, factor: 5}, met},
 		{"a little more than that", target{measure: "m", figure: "jobs/s", against: []string{"asynq"}, factor: 5.01}, missed},
@@ -35,29 +35,29 @@ func TestATargetIsJudgedByThePeerThatIsHardestToBeat(t *testing.T) {
 		{"a peer that was not measured", target{measure: "m", figure: "jobs/s", against: []string{"river"}, factor: 1}, notMeasured},
 		{"a figure that was not measured", target{measure: "m", figure: "max", limit: 1}, notMeasured},
 	} {
-		if wanted, reached, got := c.judge(all); got != c.want {
+		if wanted, reached, got := c.evaluate(all); got != c.want {
 			t.Errorf("%s: %s (%s, %s), want %s", c.name, got, wanted, reached, c.want)
 		}
 	}
 }
 
-// A script whose median is short and that once was long is no plain success.
-func TestTheLongestCallIsSaidBesideTheVerdict(t *testing.T) {
+// A script with a short median that once took long is not simply a success.
+func TestTheLongestCallIsShownWithTheResult(t *testing.T) {
 	limit := target{measure: "m", figure: "median", unit: "ms", limit: 5, longest: "longest"}
 	for _, c := range []struct {
 		median, longest float64
 		reached         string
-		want            verdict
+		want            result
 	}{
 		{1, 4, "1, longest 4", met},
 		{1, 6.4, "1, longest 6.40", "met, longest 6.40 ms"},
 		{5.5, 6.4, "5.50, longest 6.40", "missed, longest 6.40 ms"},
 	} {
 		all := samples{
-			told("m", "median", "ms", true, "chime", 1, c.median),
-			told("m", "longest", "ms", true, "chime", 1, 2), told("m", "longest", "ms", true, "chime", 2, c.longest), told("m", "longest", "ms", true, "chime", 3, 2),
+			sampleOf("m", "median", "ms", true, "chime", 1, c.median),
+			sampleOf("m", "longest", "ms", true, "chime", 1, 2), sampleOf("m", "longest", "ms", true, "chime", 2, c.longest), sampleOf("m", "longest", "ms", true, "chime", 3, 2),
 		}
-		if _, reached, got := limit.judge(all); got != c.want || reached != c.reached {
+		if _, reached, got := limit.evaluate(all); got != c.want || reached != c.reached {
 			t.Errorf("median %v, longest %v: got %q, %q, want %q, %q", c.median, c.longest, reached, got, c.reached, c.want)
 		}
 	}
@@ -65,14 +65,14 @@ func TestTheLongestCallIsSaidBesideTheVerdict(t *testing.T) {
 
 func TestTargetsShowTheRoundsRange(t *testing.T) {
 	all := samples{
-		told("m", "jobs/s", "1/s", false, "chime", 1, 400), told("m", "jobs/s", "1/s", false, "asynq", 1, 100),
-		told("m", "jobs/s", "1/s", false, "chime", 2, 300), told("m", "jobs/s", "1/s", false, "asynq", 2, 100),
-		told("m", "jobs/s", "1/s", false, "chime", 3, 200), told("m", "jobs/s", "1/s", false, "asynq", 3, 100),
+		sampleOf("m", "jobs/s", "1/s", false, "chime", 1, 400), sampleOf("m", "jobs/s", "1/s", false, "asynq", 1, 100),
+		sampleOf("m", "jobs/s", "1/s", false, "chime", 2, 300), sampleOf("m", "jobs/s", "1/s", false, "asynq", 2, 100),
+		sampleOf("m", "jobs/s", "1/s", false, "chime", 3, 200), sampleOf("m", "jobs/s", "1/s", false, "asynq", 3, 100),
 	}
-	if _, reached, _ := (target{measure: "m", figure: "jobs/s", factor: 2}).judge(all); reached != "3.00 × (2.00–4.00) asynq, 300 to 100" {
+	if _, reached, _ := (target{measure: "m", figure: "jobs/s", factor: 2}).evaluate(all); reached != "3.00 × (2.00–4.00) asynq, 300 to 100" {
 		t.Errorf("a ratio: %q", reached)
 	}
-	if _, reached, _ := (target{measure: "m", figure: "jobs/s", limit: 2}).judge(all); reached != "300 (200–400)" {
+	if _, reached, _ := (target{measure: "m", figure: "jobs/s", limit: 2}).evaluate(all); reached != "300 (200–400)" {
 		t.Errorf("a limit: %q", reached)
 	}
 }
@@ -80,7 +80,7 @@ func TestTargetsShowTheRoundsRange(t *testing.T) {
 func TestTargetsShowWhatAnAppendOnlyFileCosts(t *testing.T) {
 	one := targets[0]
 	aof := samples{
-		told(one.measure, one.figure, "1/s", false, "chime", 1, 80), told(one.measure, one.figure, "1/s", false, "asynq tuned", 1, 10),
+		sampleOf(one.measure, one.figure, "1/s", false, "chime", 1, 80), sampleOf(one.measure, one.figure, "1/s", false, "asynq tuned", 1, 10),
 	}
 	plain := targetTable(aof)
 	if slices.Contains(plain.heading, "with AOF") {
@@ -93,7 +93,7 @@ func TestTargetsShowWhatAnAppendOnlyFileCosts(t *testing.T) {
 	}
 }
 
-// A row whose measure nobody makes, or whose figure was renamed, would be "not measured" for ever.
+// A row whose measure nobody makes, or whose figure was renamed, would always be "not measured".
 func TestEveryRowHasItsFigure(t *testing.T) {
 	rec, err := readRecording("results/long.jsonl")
 	if err != nil {
@@ -106,7 +106,7 @@ func TestEveryRowHasItsFigure(t *testing.T) {
 			rows = append(rows, source{one.measure, one.longest})
 		}
 	}
-	for _, one := range tellings {
+	for _, one := range slices.Concat(headlines, details, []headline{slowHandlers}) {
 		rows = append(rows, source{one.measure, one.figure})
 	}
 	for _, one := range plan {
@@ -120,13 +120,13 @@ func TestEveryRowHasItsFigure(t *testing.T) {
 		if !slices.ContainsFunc(named, func(name string) bool {
 			return name == row.figure || strings.HasSuffix(name, " ") && strings.HasPrefix(row.figure, name)
 		}) {
-			t.Errorf("%s: the program tells no figure %q", row.measure, row.figure)
+			t.Errorf("%s: the program has no figure %q", row.measure, row.figure)
 		}
 	}
 	for _, one := range targets {
 		of := func(s sample) bool { return s.Measure == one.measure }
 		if slices.ContainsFunc(rec.samples, of) && !slices.ContainsFunc(rec.samples, func(s sample) bool { return of(s) && s.Figure == one.figure }) {
-			t.Errorf("%s was recorded and told no %q", one.measure, one.figure)
+			t.Errorf("%s was recorded and has no %q", one.measure, one.figure)
 		}
 	}
 }

@@ -22,17 +22,17 @@ const (
 	payloadBytes = 100
 )
 
-// A rig is what the peers of one run share: the servers, started for the run and gone with it.
-type rig struct {
+// A testbed is what the peers of one run share: the servers, started for the run and stopped with it.
+type testbed struct {
 	redis    *redisServer
 	postgres *postgresServer // nil: not wanted or not installed
 	sizes    sizes
 	aof      bool
 }
 
-// startRig starts the servers of a rig; PostgreSQL where it is wanted, installed and able to run.
-func startRig(ctx context.Context, form sizes, aof, postgres bool) (*rig, error) {
-	r := &rig{sizes: form, aof: aof}
+// startTestbed starts the servers of a testbed; PostgreSQL where it is wanted, installed and able to run.
+func startTestbed(ctx context.Context, form sizes, aof, postgres bool) (*testbed, error) {
+	r := &testbed{sizes: form, aof: aof}
 	var err error
 	if r.redis, err = startRedis(ctx, aof); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func startRig(ctx context.Context, form sizes, aof, postgres bool) (*rig, error)
 	return r, nil
 }
 
-func (r *rig) stop() {
+func (r *testbed) stop() {
 	if r.postgres != nil {
 		r.postgres.stop()
 	}
@@ -62,7 +62,7 @@ type server interface {
 }
 
 // server is where the peer's jobs are.
-func (r *rig) server(p peer) server {
+func (r *testbed) server(p peer) server {
 	if p.server == nil {
 		return r.redis
 	}
@@ -189,7 +189,7 @@ func (s *redisServer) usage(ctx context.Context) (usage, error) {
 	u.in, u.out = number(info["Stats"]["total_net_input_bytes"]), number(info["Stats"]["total_net_output_bytes"])
 	u.memory = number(info["Memory"]["used_memory"]) - number(info["Memory"]["mem_clients_normal"])
 	for name, text := range info["Commandstats"] {
-		if name != "cmdstat_info" { // asking is no use
+		if name != "cmdstat_info" { // reading the usage is no use of it
 			calls, _, _ := strings.Cut(strings.TrimPrefix(text, "calls="), ",")
 			u.commands += number(calls)
 		}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// asleep measures what waits and does not work: all rounds of all peers at the same time, each on servers of its own, and the
-// measures of one group too, in the short form those of all groups. Crowds wait for each other.
-func (u *run) asleep(ctx context.Context, peers []peer) []error {
+// concurrently takes the measures that mostly wait: all rounds of all peers at the same time, each on servers of its own, and so the measures
+// of a group, in the short form those of all groups. What is measured round by round runs alone.
+func (u *run) concurrently(ctx context.Context, peers []peer) []error {
 	var (
 		wait   sync.WaitGroup
 		mu     sync.Mutex
@@ -17,27 +17,27 @@ func (u *run) asleep(ctx context.Context, peers []peer) []error {
 		group  string
 	)
 	for _, m := range u.measures {
-		if !m.asleep || ctx.Err() != nil {
+		if !m.concurrent || ctx.Err() != nil {
 			continue
 		}
-		if m.crowd || m.group != group && !u.rig.sizes.short {
+		if m.roundByRound || m.group != group && !u.testbed.sizes.short {
 			wait.Wait()
 		}
 		group = m.group
-		for round := 1; round <= m.rounds(u.rig.sizes); round++ {
+		for round := 1; round <= m.rounds(u.testbed.sizes); round++ {
 			for _, p := range u.peersOf(m, peers) {
 				wait.Go(func() {
 					began := time.Now()
 					figures, err := u.alone(ctx, m, p)
 					mu.Lock()
 					defer mu.Unlock()
-					if err := u.tell(m, p, round, figures, err, time.Since(began)); err != nil {
+					if err := u.report(m, p, round, figures, err, time.Since(began)); err != nil {
 						fmt.Fprintln(u.progress, "failed:", err)
 						failed = append(failed, err)
 					}
 				})
 			}
-			if m.crowd {
+			if m.roundByRound {
 				wait.Wait()
 			}
 		}
@@ -48,7 +48,7 @@ func (u *run) asleep(ctx context.Context, peers []peer) []error {
 
 // alone measures one peer once, on servers of its own.
 func (u *run) alone(ctx context.Context, m measure, p peer) ([]figure, error) {
-	r, err := startRig(ctx, u.rig.sizes, u.rig.aof, p.library == riverDefaults.library)
+	r, err := startTestbed(ctx, u.testbed.sizes, u.testbed.aof, p.library == riverDefaults.library)
 	if err != nil {
 		return nil, err
 	}

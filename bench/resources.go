@@ -5,44 +5,44 @@ import (
 	"time"
 )
 
-// An effort is what a number of jobs took.
-type effort struct {
+// resources are what a number of jobs took.
+type resources struct {
 	jobs   int64
 	took   time.Duration
 	client time.Duration // CPU of this process
 	server usage
 }
 
-// watch tells what do takes; do returns how many jobs that was and how long they took.
-func watch(ctx context.Context, s server, do func() (jobs int64, took time.Duration, err error)) (effort, error) {
+// watch returns what do takes; do returns how many jobs that was and how long they took.
+func watch(ctx context.Context, s server, do func() (jobs int64, took time.Duration, err error)) (resources, error) {
 	before, err := s.usage(ctx)
 	if err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
 	cpu := clientCPU()
 	jobs, took, err := do()
 	if err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
 	cpu = clientCPU() - cpu
 	after, err := s.usage(ctx)
 	if err != nil {
-		return effort{}, err
+		return resources{}, err
 	}
-	return effort{jobs, took, cpu, after.since(before)}, nil
+	return resources{jobs, took, cpu, after.since(before)}, nil
 }
 
-func (e effort) rate() figure {
+func (e resources) rate() figure {
 	return figure{name: "jobs/s", unit: "1/s", value: float64(e.jobs) / e.took.Seconds()}
 }
 
-// A cost is what one job took. Where the server does not tell commands or bytes they are 0, and left out of the figures.
+// A cost is what one job took. Where the server does not count commands or bytes they are 0, and left out of the figures.
 type cost struct {
 	client, server    float64 // CPU, µs
 	commands, network float64 // commands executed, those inside of scripts too; bytes in both directions
 }
 
-func (e effort) each() cost {
+func (e resources) each() cost {
 	n := float64(e.jobs)
 	return cost{
 		client:   float64(e.client.Nanoseconds()) / 1e3 / n,
@@ -56,11 +56,16 @@ func (c cost) plus(other cost) cost {
 	return cost{c.client + other.client, c.server + other.server, c.commands + other.commands, c.network + other.network}
 }
 
-func (c cost) figures() []figure {
-	all := []figure{
+// cpu are the figures of the CPU time alone.
+func (c cost) cpu() []figure {
+	return []figure{
 		{name: "client CPU a job", unit: "µs", value: c.client, less: true},
 		{name: "server CPU a job", unit: "µs", value: c.server, less: true},
 	}
+}
+
+func (c cost) figures() []figure {
+	all := c.cpu()
 	if c.commands > 0 {
 		all = append(all, figure{name: "commands a job", value: c.commands, less: true})
 	}

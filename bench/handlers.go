@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+)
+
+// handlersAtOnce is the concurrency of the measures whose handlers take time.
+const handlersAtOnce = 100
+
+// shortFormHandler is the only duration that the short form has time for.
+const shortFormHandler = 5 * time.Millisecond
+
+// handlersMeasure works off a backlog with handlers that wait, as most handlers do: for a database, another service, a disk.
+func handlersMeasure(each time.Duration) measure {
+	return measure{
+		name: fmt.Sprintf("handlers %v", each), group: "handlers", slow: true, long: each != shortFormHandler,
+		about: fmt.Sprintf("a backlog of jobs worked off by one process with handlers that wait %v (time.Sleep), %d at once; jobs/s are those that "+
+			"have ended, the busy share is jobs/s × %v ÷ %d slots", each, handlersAtOnce, each, handlersAtOnce),
+		run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
+			lib, err := p.open(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			defer lib.Close()
+			own := *r
+			own.sizes = r.sizes.forHandlers(each, handlersAtOnce)
+			if err := fillBulk(ctx, lib, own.sizes.backlog); err != nil {
+				return nil, err
+			}
+			e, err := workOff(ctx, &own, p, lib, handlersAtOnce, func() { time.Sleep(each) })
+			if err != nil {
+				return nil, err
+			}
+			rate := e.rate()
+			return append([]figure{rate, busyShare(rate.value, each, handlersAtOnce)}, e.each().cpu()...), nil
+		},
+	}
+}
+
+// shortestRuns is how many handlers one after the other a slot has time for at least. The last of each slot does not count when the time
+// is over before it has ended.
+const shortestRuns = 40
+
+// forHandlers are the sizes for handlers that take so long each in so many slots: time for shortestRuns of them, and no more jobs than
+// the slots can run in that time, and a fifth.
+func (s sizes) forHandlers(each time.Duration, slots int) sizes {
+	s.workOff = max(s.workOff, shortestRuns*each)
+	s.backlog = min(s.backlog, int(math.Ceil(1.2*float64(slots)*s.workOff.Seconds()/each.Seconds())))
+	return s
+}
+
+// busyShare is the part of the slots' time that was spent in handlers.
+func busyShare(perSecond float64, each time.Duration, slots int) figure {
+	return figure{name: "busy share", unit: "%", value: 100 * perSecond * each.Seconds() / float64(slots)}
+}
