@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // limitMeasures time the longest script of a call of the store at its largest batch. While a script runs the server does
@@ -53,13 +54,13 @@ var largestCalls = []largestCall{
 	{"take 100 of 10 KiB", atTheHead(100, 10<<10), crowded, func(ctx context.Context, l *limits) error { return l.takeAndFinish(ctx, 100, 10<<10) }},
 	{"take 10 of 100 KiB", atTheHead(10, 100<<10), crowded, func(ctx context.Context, l *limits) error { return l.takeAndFinish(ctx, 10, 100<<10) }},
 	{"take 500 that are due", nil, delayedOnly, func(ctx context.Context, l *limits) error { return l.takeDue(ctx) }},
-	{"settle 500 and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettleDone, 0) }},
+	{"settle 500 and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, protocol.SettleDone, 0) }},
 	{"retry 256 of 2 KiB and take 500", nil, crowded, func(ctx context.Context, l *limits) error {
-		return l.settle(ctx, 256, chime.SettleLater, 2<<10)
+		return l.settle(ctx, 256, protocol.SettleLater, 2<<10)
 	}},
-	{"bury 256 of 2 KiB and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 256, chime.SettleDead, 2<<10) }},
-	{"give 500 back and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettleBack, 0) }},
-	{"park 500 and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, chime.SettlePark, 0) }},
+	{"bury 256 of 2 KiB and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 256, protocol.SettleDead, 2<<10) }},
+	{"give 500 back and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, protocol.SettleBack, 0) }},
+	{"park 500 and take 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.settle(ctx, 500, protocol.SettlePark, 0) }},
 	{"declare 100 of 250 B", nil, crowded, func(ctx context.Context, l *limits) error { return l.declare(ctx, 100, 250) }},
 	{"declare 100 of 5 KiB", nil, crowded, func(ctx context.Context, l *limits) error { return l.declare(ctx, 100, 5<<10) }},
 	{"place 500", nil, crowded, func(ctx context.Context, l *limits) error { return l.place(ctx) }},
@@ -81,7 +82,7 @@ func (c largestCall) measure() measure {
 		run: func(ctx context.Context, r *testbed, _ peer) ([]figure, error) {
 			s := openNamespace(r, "limits")
 			defer s.close()
-			l := &limits{namespace: s, testbed: r, part: chime.Partition{Queue: chime.DefaultQueue}, caller: fmt.Sprintf("%016x", rand.Uint64())}
+			l := &limits{namespace: s, testbed: r, part: protocol.Partition{Queue: chime.DefaultQueue}, caller: fmt.Sprintf("%016x", rand.Uint64())}
 			if err := l.ready(ctx, c); err != nil {
 				return nil, err
 			}
@@ -106,7 +107,7 @@ func (c largestCall) measure() measure {
 type limits struct {
 	*namespace
 	testbed *testbed
-	part    chime.Partition
+	part    protocol.Partition
 	caller  string
 	calls   int64
 	ids     int64
@@ -137,26 +138,26 @@ func (l *limits) timed(ctx context.Context, do func() error) error {
 	return nil
 }
 
-type instant func(item *chime.EnqueueItem)
+type instant func(item *protocol.EnqueueItem)
 
-func now(*chime.EnqueueItem)        {}
-func later(item *chime.EnqueueItem) { item.In, item.Own = time.Hour, true }
+func now(*protocol.EnqueueItem)        {}
+func later(item *protocol.EnqueueItem) { item.In, item.Own = time.Hour, true }
 
 // items are new jobs.
-func (l *limits) items(n, bytes int, when instant) []chime.EnqueueItem {
-	items := make([]chime.EnqueueItem, n)
+func (l *limits) items(n, bytes int, when instant) []protocol.EnqueueItem {
+	items := make([]protocol.EnqueueItem, n)
 	body := []byte("\x01" + strings.Repeat("x", bytes-1))
 	for i := range items {
 		l.ids++
-		items[i] = chime.EnqueueItem{ID: fmt.Sprintf("job%010d", l.ids), Body: body}
+		items[i] = protocol.EnqueueItem{ID: fmt.Sprintf("job%010d", l.ids), Body: body}
 		when(&items[i])
 	}
 	return items
 }
 
-func (l *limits) send(ctx context.Context, items []chime.EnqueueItem) error {
+func (l *limits) send(ctx context.Context, items []protocol.EnqueueItem) error {
 	l.calls++
-	return l.store.Enqueue(ctx, []chime.EnqueueCall{{Partition: l.part, Caller: l.caller, Number: l.calls, Items: items}})[0].Err
+	return l.store.Protocol().Enqueue(ctx, []protocol.EnqueueCall{{Partition: l.part, Caller: l.caller, Number: l.calls, Items: items}})[0].Err
 }
 
 func (l *limits) enqueue(ctx context.Context, n, bytes int, when instant) error {
@@ -201,13 +202,13 @@ func atTheHead(n, bytes int) func(context.Context, *limits) error {
 func (l *limits) begin() { l.session, l.number = fmt.Sprintf("%016x", rand.Uint64()), 0 }
 
 // work makes the session's next call.
-func (l *limits) work(ctx context.Context, call chime.WorkCall) (chime.WorkAnswer, error) {
+func (l *limits) work(ctx context.Context, call protocol.WorkCall) (protocol.WorkAnswer, error) {
 	l.number++
 	call.Partition, call.Worker, call.Session, call.Number = l.part, "bench", l.session, l.number
 	if call.TTL == 0 {
 		call.TTL = chime.DefaultSessionTTL
 	}
-	answer := l.store.Work(ctx, []chime.WorkCall{call})[0]
+	answer := l.store.Protocol().Work(ctx, []protocol.WorkCall{call})[0]
 	if answer.Err == nil && len(answer.Refused) > 0 {
 		answer.Err = errors.New("settlements were refused")
 	}
@@ -215,7 +216,7 @@ func (l *limits) work(ctx context.Context, call chime.WorkCall) (chime.WorkAnswe
 }
 
 // takenAll takes n jobs and fails where there are fewer.
-func (l *limits) takenAll(ctx context.Context, n int, call chime.WorkCall) (chime.WorkAnswer, error) {
+func (l *limits) takenAll(ctx context.Context, n int, call protocol.WorkCall) (protocol.WorkAnswer, error) {
 	call.Take = n
 	answer, err := l.work(ctx, call)
 	if err == nil && len(answer.Taken) != n {
@@ -225,19 +226,19 @@ func (l *limits) takenAll(ctx context.Context, n int, call chime.WorkCall) (chim
 }
 
 // finish settles what was taken as done.
-func (l *limits) finish(ctx context.Context, jobs []chime.TakenJob) error {
-	_, err := l.work(ctx, chime.WorkCall{Settle: settlements(jobs, chime.SettleDone, nil)})
+func (l *limits) finish(ctx context.Context, jobs []protocol.TakenJob) error {
+	_, err := l.work(ctx, protocol.WorkCall{Settle: settlements(jobs, protocol.SettleDone, nil)})
 	return err
 }
 
-func settlements(jobs []chime.TakenJob, kind chime.SettleKind, body []byte) []chime.Settlement {
-	all := make([]chime.Settlement, len(jobs))
+func settlements(jobs []protocol.TakenJob, kind protocol.SettleKind, body []byte) []protocol.Settlement {
+	all := make([]protocol.Settlement, len(jobs))
 	for i, job := range jobs {
-		all[i] = chime.Settlement{ID: job.ID, Fence: job.Fence, Kind: kind, Body: body}
+		all[i] = protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: kind, Body: body}
 		switch kind {
-		case chime.SettleLater:
+		case protocol.SettleLater:
 			all[i].Delay, all[i].Failed = time.Hour, true
-		case chime.SettlePark:
+		case protocol.SettlePark:
 			all[i].Name = "nobody"
 		}
 	}
@@ -254,8 +255,8 @@ func (l *limits) take(ctx context.Context, n int) error {
 
 func (l *limits) takeAndFinish(ctx context.Context, n, bytes int) error {
 	l.begin()
-	var answer chime.WorkAnswer
-	if err := l.timed(ctx, func() (err error) { answer, err = l.takenAll(ctx, n, chime.WorkCall{}); return err }); err != nil {
+	var answer protocol.WorkAnswer
+	if err := l.timed(ctx, func() (err error) { answer, err = l.takenAll(ctx, n, protocol.WorkCall{}); return err }); err != nil {
 		return err
 	}
 	for _, job := range answer.Taken {
@@ -268,7 +269,7 @@ func (l *limits) takeAndFinish(ctx context.Context, n, bytes int) error {
 
 // takeDue takes jobs whose instant has come, with many behind them whose has not.
 func (l *limits) takeDue(ctx context.Context) error {
-	due := l.items(500, payloadBytes, func(item *chime.EnqueueItem) { item.In, item.Own = time.Millisecond, true })
+	due := l.items(500, payloadBytes, func(item *protocol.EnqueueItem) { item.In, item.Own = time.Millisecond, true })
 	if err := l.send(ctx, due); err != nil {
 		return err
 	}
@@ -279,29 +280,29 @@ func (l *limits) takeDue(ctx context.Context) error {
 }
 
 // settle ends n of 500 jobs in a way and takes 500 more in the same call.
-func (l *limits) settle(ctx context.Context, n int, kind chime.SettleKind, bytes int) error {
+func (l *limits) settle(ctx context.Context, n int, kind protocol.SettleKind, bytes int) error {
 	for range 2 {
 		if err := l.send(ctx, l.items(500, payloadBytes, now)); err != nil {
 			return err
 		}
 	}
 	l.begin()
-	answer, err := l.takenAll(ctx, 500, chime.WorkCall{})
+	answer, err := l.takenAll(ctx, 500, protocol.WorkCall{})
 	if err != nil {
 		return err
 	}
 	settled := settlements(answer.Taken[:n], kind, []byte(strings.Repeat("\x01", bytes)))
 	rest := answer.Taken[n:]
 	if err := l.timed(ctx, func() error {
-		answer, err = l.takenAll(ctx, 500, chime.WorkCall{Settle: settled})
+		answer, err = l.takenAll(ctx, 500, protocol.WorkCall{Settle: settled})
 		return err
 	}); err != nil {
 		return err
 	}
-	if err := l.finish(ctx, append(rest, answer.Taken...)); err != nil || kind != chime.SettleBack {
+	if err := l.finish(ctx, append(rest, answer.Taken...)); err != nil || kind != protocol.SettleBack {
 		return err
 	}
-	if answer, err = l.takenAll(ctx, 500, chime.WorkCall{}); err != nil { // those given back
+	if answer, err = l.takenAll(ctx, 500, protocol.WorkCall{}); err != nil { // those given back
 		return err
 	}
 	return l.finish(ctx, answer.Taken)
@@ -324,15 +325,15 @@ func (l *limits) reap(ctx context.Context, n int, fill func(context.Context, int
 	if err := pause(ctx, 60*time.Millisecond); err != nil {
 		return err
 	}
-	look := l.store.Look(ctx, []chime.LookCall{{Partition: l.part, Worker: "bench"}})[0]
+	look := l.store.Protocol().Poll(ctx, []protocol.PollCall{{Partition: l.part, Worker: "bench"}})[0]
 	if look.Err != nil || len(look.Lapsed) != 1 {
 		return fmt.Errorf("one session lapsed, but the store says %+v", look)
 	}
-	call := chime.ReapCall{Partition: l.part, Session: l.session, Seen: look.Lapsed[0].Lapse, Seed: 1}
+	call := protocol.ReapCall{Partition: l.part, Session: l.session, Seen: look.Lapsed[0].Lapse, Seed: 1}
 	var done bool
-	err := l.timed(ctx, func() (err error) { done, err = l.store.Reap(ctx, call); return err })
+	err := l.timed(ctx, func() (err error) { done, err = l.store.Protocol().Reap(ctx, call); return err })
 	for err == nil && !done {
-		done, err = l.store.Reap(ctx, call)
+		done, err = l.store.Protocol().Reap(ctx, call)
 	}
 	if err != nil {
 		return err
@@ -347,7 +348,7 @@ func (l *limits) reap(ctx context.Context, n int, fill func(context.Context, int
 
 func (l *limits) look(ctx context.Context) error {
 	return l.timed(ctx, func() error {
-		return l.store.Look(ctx, []chime.LookCall{{Partition: l.part, Worker: "bench", Sleep: true}})[0].Err
+		return l.store.Protocol().Poll(ctx, []protocol.PollCall{{Partition: l.part, Worker: "bench", Sleep: true}})[0].Err
 	})
 }
 
@@ -361,16 +362,16 @@ func (l *limits) sweep(ctx context.Context) error {
 			return err
 		}
 		l.begin()
-		answer, err := l.takenAll(ctx, 500, chime.WorkCall{})
+		answer, err := l.takenAll(ctx, 500, protocol.WorkCall{})
 		if err != nil {
 			return err
 		}
-		if _, err := l.work(ctx, chime.WorkCall{Settle: settlements(answer.Taken, chime.SettleDead, []byte("\x01"))}); err != nil {
+		if _, err := l.work(ctx, protocol.WorkCall{Settle: settlements(answer.Taken, protocol.SettleDead, []byte("\x01"))}); err != nil {
 			return err
 		}
 		if dead, err = l.client.ZCard(ctx, l.key("dead")).Result(); err != nil {
 			return err
 		}
 	}
-	return l.timed(ctx, func() error { _, err := l.store.Sweep(ctx, l.part); return err })
+	return l.timed(ctx, func() error { _, err := l.store.Protocol().Sweep(ctx, l.part); return err })
 }

@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // definitions are new schedules.
-func (l *limits) definitions(n, bytes int) []chime.Declaration {
-	all := make([]chime.Declaration, n)
+func (l *limits) definitions(n, bytes int) []protocol.Declaration {
+	all := make([]protocol.Declaration, n)
 	for i := range all {
 		l.ids++
 		body := `{"version":1,"job":"work","args":"`
-		all[i] = chime.Declaration{Name: fmt.Sprintf("schedule%08d", l.ids), Queue: chime.DefaultQueue, Overlap: chime.OverlapSkip,
+		all[i] = protocol.Declaration{Name: fmt.Sprintf("schedule%08d", l.ids), Queue: chime.DefaultQueue, Overlap: string(chime.OverlapSkip),
 			Body: []byte(body + strings.Repeat("x", bytes-len(body)-2) + `"}`)}
 	}
 	return all
@@ -27,21 +28,21 @@ func (l *limits) declare(ctx context.Context, n, bytes int) error {
 }
 
 // declared declares and returns an occurrence of now for each to be placed.
-func (l *limits) declared(ctx context.Context, all []chime.Declaration) ([]chime.Placement, error) {
-	var placements []chime.Placement
-	for _, answer := range l.store.Declare(ctx, all) {
+func (l *limits) declared(ctx context.Context, all []protocol.Declaration) ([]protocol.Placement, error) {
+	var placements []protocol.Placement
+	for _, answer := range l.store.Protocol().Declare(ctx, all) {
 		if answer.Err != nil {
 			return nil, answer.Err
 		}
-		placements = append(placements, chime.Placement{Partition: answer.Partition, Name: answer.Owed.Name, Revision: answer.Revision,
+		placements = append(placements, protocol.Placement{Partition: answer.Partition, Name: answer.Owed.Name, Revision: answer.Revision,
 			Cursor: answer.Owed.Cursor, Instants: []time.Time{answer.Created}})
 	}
 	return placements, nil
 }
 
 // placements are for 500 new schedules.
-func (l *limits) placements(ctx context.Context) ([]chime.Placement, error) {
-	var all []chime.Placement
+func (l *limits) placements(ctx context.Context) ([]protocol.Placement, error) {
+	var all []protocol.Placement
 	for range 5 {
 		some, err := l.declared(ctx, l.definitions(100, 250))
 		if err != nil {
@@ -52,8 +53,8 @@ func (l *limits) placements(ctx context.Context) ([]chime.Placement, error) {
 	return all, nil
 }
 
-func (l *limits) putPlaced(ctx context.Context, placements []chime.Placement) error {
-	for _, answer := range l.store.Place(ctx, placements) {
+func (l *limits) putPlaced(ctx context.Context, placements []protocol.Placement) error {
+	for _, answer := range l.store.Protocol().Place(ctx, placements) {
 		if answer.Err != nil || answer.Placed != 1 {
 			return fmt.Errorf("place: %+v", answer)
 		}
@@ -82,9 +83,9 @@ func (l *limits) occurrences(ctx context.Context, n int) error {
 }
 
 // takeFirst makes a timed call that asks for 500 and is given n, what the store lets a call have of occurrences.
-func (l *limits) takeFirst(ctx context.Context, n int, call chime.WorkCall) ([]chime.TakenJob, error) {
+func (l *limits) takeFirst(ctx context.Context, n int, call protocol.WorkCall) ([]protocol.TakenJob, error) {
 	call.Take = 500
-	var answer chime.WorkAnswer
+	var answer protocol.WorkAnswer
 	if err := l.timed(ctx, func() (err error) { answer, err = l.work(ctx, call); return err }); err != nil {
 		return nil, err
 	}
@@ -95,9 +96,9 @@ func (l *limits) takeFirst(ctx context.Context, n int, call chime.WorkCall) ([]c
 }
 
 // takeAll takes n jobs in as many calls as the store needs for them, and none of them is timed.
-func (l *limits) takeAll(ctx context.Context, n int, ttl time.Duration) (taken []chime.TakenJob, err error) {
+func (l *limits) takeAll(ctx context.Context, n int, ttl time.Duration) (taken []protocol.TakenJob, err error) {
 	for len(taken) < n {
-		answer, err := l.work(ctx, chime.WorkCall{Take: n - len(taken), TTL: ttl})
+		answer, err := l.work(ctx, protocol.WorkCall{Take: n - len(taken), TTL: ttl})
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +115,7 @@ func (l *limits) takeOccurrences(ctx context.Context) error {
 		return err
 	}
 	l.begin()
-	taken, err := l.takeFirst(ctx, 150, chime.WorkCall{})
+	taken, err := l.takeFirst(ctx, 150, protocol.WorkCall{})
 	if err != nil {
 		return err
 	}
@@ -135,9 +136,9 @@ func (l *limits) skipOccurrences(ctx context.Context) error {
 		return err
 	}
 	l.begin()
-	taken, owed := []chime.TakenJob(nil), map[string]chime.Cursor{}
+	taken, owed := []protocol.TakenJob(nil), map[string]protocol.Cursor{}
 	for len(taken) < len(placed) {
-		answer, err := l.work(ctx, chime.WorkCall{Take: 500})
+		answer, err := l.work(ctx, protocol.WorkCall{Take: 500})
 		if err != nil {
 			return err
 		}
@@ -163,8 +164,8 @@ func (l *limits) skipOccurrences(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var answer chime.WorkAnswer
-	if err := l.timed(ctx, func() (err error) { answer, err = l.work(ctx, chime.WorkCall{Take: 500}); return err }); err != nil {
+	var answer protocol.WorkAnswer
+	if err := l.timed(ctx, func() (err error) { answer, err = l.work(ctx, protocol.WorkCall{Take: 500}); return err }); err != nil {
 		return err
 	}
 	after, err := l.client.ZCard(ctx, l.key("due")).Result()
@@ -175,7 +176,7 @@ func (l *limits) skipOccurrences(ctx context.Context) error {
 		return fmt.Errorf("a call skipped %d occurrences, want 150", before-after)
 	}
 	for answer.More {
-		if answer, err = l.work(ctx, chime.WorkCall{Take: 500}); err != nil {
+		if answer, err = l.work(ctx, protocol.WorkCall{Take: 500}); err != nil {
 			return err
 		}
 	}
@@ -192,14 +193,14 @@ func (l *limits) settleOccurrences(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	settled := settlements(taken, chime.SettleDone, nil)
+	settled := settlements(taken, protocol.SettleDone, nil)
 	for i := range settled {
-		settled[i].Run = &chime.RunRecord{Started: time.Now(), Ended: time.Now(), Outcome: "done"}
+		settled[i].Run = &protocol.RunRecord{Started: time.Now(), Ended: time.Now(), Outcome: "done"}
 	}
 	if err := l.occurrences(ctx, 250); err != nil {
 		return err
 	}
-	taken, err = l.takeFirst(ctx, 50, chime.WorkCall{Settle: settled})
+	taken, err = l.takeFirst(ctx, 50, protocol.WorkCall{Settle: settled})
 	if err != nil {
 		return err
 	}
@@ -228,5 +229,5 @@ func (l *limits) standing(ctx context.Context, n int) error {
 }
 
 func (l *limits) names(ctx context.Context) error {
-	return l.timed(ctx, func() error { _, _, err := l.store.Names(ctx, ""); return err })
+	return l.timed(ctx, func() error { _, _, err := l.store.Protocol().Names(ctx, ""); return err })
 }

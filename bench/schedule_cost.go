@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 const (
@@ -76,13 +77,13 @@ func (s *namespace) runSome(ctx context.Context, r *testbed, take int) (float64,
 }
 
 // makeDue places an occurrence of its creation for each schedule beside the one of next month, which its worker then places again.
-func (s *namespace) makeDue(ctx context.Context, names []string) (follow map[string]chime.Placement, err error) {
-	stored, err := s.store.Find(ctx, names)
+func (s *namespace) makeDue(ctx context.Context, names []string) (follow map[string]protocol.Placement, err error) {
+	stored, err := s.store.Protocol().Find(ctx, names)
 	if err != nil {
 		return nil, err
 	}
-	follow = make(map[string]chime.Placement, len(names))
-	due := make([]chime.Placement, len(names))
+	follow = make(map[string]protocol.Placement, len(names))
+	due := make([]protocol.Placement, len(names))
 	for i, found := range stored {
 		var head struct {
 			Revision int64
@@ -91,12 +92,12 @@ func (s *namespace) makeDue(ctx context.Context, names []string) (follow map[str
 		if err := json.Unmarshal(found.Definition, &head); err != nil {
 			return nil, fmt.Errorf("schedule %q: %w", found.Name, err)
 		}
-		next := chime.Placement{Partition: found.Partition, Name: found.Name, Revision: head.Revision, Instants: []time.Time{found.Cursor.At}}
+		next := protocol.Placement{Partition: found.Partition, Name: found.Name, Revision: head.Revision, Instants: []time.Time{found.Cursor.At}}
 		follow[found.Name] = next
 		due[i] = next
 		due[i].Cursor, due[i].Instants = found.Cursor, []time.Time{head.Created}
 	}
-	for _, answer := range s.store.Place(ctx, due) {
+	for _, answer := range s.store.Protocol().Place(ctx, due) {
 		if answer.Err != nil || answer.Placed != 1 {
 			return nil, fmt.Errorf("make schedules due: %+v", answer)
 		}
@@ -105,14 +106,14 @@ func (s *namespace) makeDue(ctx context.Context, names []string) (follow map[str
 }
 
 // workOffDue makes the calls of a worker that has no handlers to wait for.
-func (s *namespace) workOffDue(ctx context.Context, follow map[string]chime.Placement, take int) error {
-	call := chime.WorkCall{
-		Partition: chime.Partition{Queue: chime.DefaultQueue}, Worker: "bench", Session: fmt.Sprintf("%016x", rand.Uint64()),
+func (s *namespace) workOffDue(ctx context.Context, follow map[string]protocol.Placement, take int) error {
+	call := protocol.WorkCall{
+		Partition: protocol.Partition{Queue: chime.DefaultQueue}, Worker: "bench", Session: fmt.Sprintf("%016x", rand.Uint64()),
 		TTL: chime.DefaultSessionTTL, Take: take,
 	}
 	for ran := 0; ; {
 		call.Number++
-		answer := s.store.Work(ctx, []chime.WorkCall{call})[0]
+		answer := s.store.Protocol().Work(ctx, []protocol.WorkCall{call})[0]
 		if answer.Err != nil {
 			return answer.Err
 		}
@@ -128,11 +129,11 @@ func (s *namespace) workOffDue(ctx context.Context, follow map[string]chime.Plac
 			if ran != len(follow) {
 				return fmt.Errorf("%d of %d occurrences ran", ran, len(follow))
 			}
-			return s.store.CloseSession(ctx, call.Partition, call.Session)
+			return s.store.Protocol().CloseSession(ctx, call.Partition, call.Session)
 		}
 		call.Settle, call.Place = call.Settle[:0], call.Place[:0]
 		for _, job := range answer.Taken {
-			call.Settle = append(call.Settle, chime.Settlement{ID: job.ID, Fence: job.Fence, Kind: chime.SettleDone, Run: &chime.RunRecord{
+			call.Settle = append(call.Settle, protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone, Run: &protocol.RunRecord{
 				Started: answer.Now, Ended: answer.Now, Outcome: "done",
 			}})
 		}
