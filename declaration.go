@@ -9,7 +9,7 @@ import (
 
 // declaration checks a schedule and puts it into the form in which it is declared. All that is wrong comes back, joined.
 func declaration(name string, rec recurrence.Recurrence, options []ScheduleOption) (protocol.Declaration, error) {
-	settings := scheduleSettings{overlap: OverlapSkip, misfire: MisfireRunOnce, grace: DefaultGrace, jobName: name}
+	settings := scheduleSettings{overlap: OverlapSkip, misfire: MisfireRunOnce, grace: defaultGrace, jobName: name}
 	settings.queue = DefaultQueue
 	if err := protocol.CheckName("name", name); err != nil {
 		settings.problems = append(settings.problems, err)
@@ -22,8 +22,8 @@ func declaration(name string, rec recurrence.Recurrence, options []ScheduleOptio
 		option.schedule(&settings)
 	}
 	payload, err := wire.EncodeStable(settings.args)
-	if err == nil && len(payload) > DefaultMaxPayload {
-		err = wire.TooLarge(len(payload), DefaultMaxPayload)
+	if err == nil && len(payload) > defaultMaxPayload {
+		err = wire.TooLarge(len(payload), defaultMaxPayload)
 	}
 	spec := schedule.Spec{
 		JobName: settings.jobName, Recurrence: rec, Payload: payload,

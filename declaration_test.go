@@ -35,7 +35,7 @@ func TestRefusedDeclarationsNameFieldValueAndLimit(t *testing.T) {
 		{"s", hour, []ScheduleOption{Misfire("often")}, `misfire policy "often"`},
 		{"s", hour, []ScheduleOption{nil}, "an option is nil"},
 		{"s", hour, []ScheduleOption{Args(func() {})}, "args: "},
-		{"s", hour, []ScheduleOption{Args(make([]byte, DefaultMaxPayload+1))}, "1048577 bytes, the limit is 1048576"},
+		{"s", hour, []ScheduleOption{Args(make([]byte, defaultMaxPayload+1))}, "1048577 bytes, the limit is 1048576"},
 		{"s", recurrence.Recurrence{}, []ScheduleOption{NoImmediateRun()}, "NoImmediateRun forbids that"},
 	} {
 		if _, err := declaration(c.name, c.rec, c.options); err == nil || !strings.Contains(err.Error(), c.want) {

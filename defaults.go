@@ -1,22 +1,29 @@
 package chime
 
-import "time"
+import (
+	"time"
 
-// The defaults, in one place. A test holds them against the README.
+	"github.com/chimejobs/chime/internal/work"
+)
+
+// DefaultQueue is the queue of jobs and schedules that name none, and the one that a worker takes from if it names none.
+const DefaultQueue = "default"
+
+// The other defaults, in one place. A test holds them against the README.
 const (
-	DefaultQueue        = "default"
-	DefaultMaxAttempts  = 25
-	DefaultBackoff      = time.Second // before the first retry; doubled each time
-	DefaultBackoffMost  = time.Hour
-	DefaultTimeout      = 30 * time.Minute
-	DefaultSessionTTL   = 12 * time.Second
-	DefaultDrainTimeout = 25 * time.Second
-	DefaultMaxPayload   = 1 << 20 // bytes
-	DefaultGrace        = 60 * time.Second
-	DefaultMaxCrashes   = 3
-	DefaultSendTimeout  = 10 * time.Second // of an Enqueuer
-	DefaultLeaderTTL    = 10 * time.Second
+	defaultMaxAttempts  = 25
+	defaultBackoff      = work.FirstBackoff // at most, before the first retry; doubled each time
+	defaultMaxBackoff   = work.MaxBackoff
+	defaultTimeout      = 30 * time.Minute
+	defaultSessionTTL   = 12 * time.Second
+	defaultDrainTimeout = 25 * time.Second
+	defaultMaxPayload   = 1 << 20 // bytes
+	defaultGrace        = 60 * time.Second
+	defaultMaxCrashes   = 3
+	defaultSendTimeout  = 10 * time.Second // of an Enqueuer
+	defaultLeaderTTL    = 10 * time.Second
+	defaultSafetyTick   = 30 * time.Second
 
-	// Concurrency is DefaultConcurrency for each processor that Go uses (GOMAXPROCS).
-	DefaultConcurrency = 10
+	// Concurrency is defaultConcurrency for each processor that Go uses (GOMAXPROCS).
+	defaultConcurrency = 10
 )

@@ -35,7 +35,7 @@ func TestTheLeadIsHandedOverAtOnce(t *testing.T) {
 
 func TestALeaderThatVanishesIsReplacedWithinItsLease(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
-		if _, err := store.Lead(t.Context(), "gone", DefaultLeaderTTL); err != nil {
+		if _, err := store.Lead(t.Context(), "gone", defaultLeaderTTL); err != nil {
 			t.Fatal(err)
 		}
 		stop := scheduling(t, store, nil)

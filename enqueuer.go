@@ -30,8 +30,8 @@ type EnqueuerOptions struct {
 func (o EnqueuerOptions) withDefaults() EnqueuerOptions {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.Queue = cmp.Or(o.Queue, DefaultQueue)
-	o.MaxPayload = cmp.Or(o.MaxPayload, DefaultMaxPayload)
-	o.SendTimeout = cmp.Or(o.SendTimeout, DefaultSendTimeout)
+	o.MaxPayload = cmp.Or(o.MaxPayload, defaultMaxPayload)
+	o.SendTimeout = cmp.Or(o.SendTimeout, defaultSendTimeout)
 	return o
 }
 

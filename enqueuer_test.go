@@ -274,8 +274,8 @@ func TestSlowPartitionHoldsUpNoOther(t *testing.T) {
 		if err == nil || !errors.Is(err, errLost) || !strings.Contains(err.Error(), "from item 1 on") {
 			t.Errorf("got %v", err)
 		}
-		if took := time.Since(start); took < DefaultSendTimeout || took > DefaultSendTimeout+time.Second {
-			t.Errorf("it was given up after %v, want %v", took, DefaultSendTimeout)
+		if took := time.Since(start); took < defaultSendTimeout || took > defaultSendTimeout+time.Second {
+			t.Errorf("it was given up after %v, want %v", took, defaultSendTimeout)
 		}
 		if _, ok := store.jobs[receipts[0].ID]; !ok {
 			t.Error("the good one is not there")
@@ -485,7 +485,7 @@ func TestOutageDoesNotPileUpCallers(t *testing.T) {
 		for i := range 4000 {
 			all.Go(func() {
 				start := time.Now()
-				if _, err := e.Enqueue(context.Background(), "a", nil); err == nil || time.Since(start) > 2*DefaultSendTimeout {
+				if _, err := e.Enqueue(context.Background(), "a", nil); err == nil || time.Since(start) > 2*defaultSendTimeout {
 					t.Errorf("caller %d waited %v: %v", i, time.Since(start), err)
 				}
 			})

@@ -1,4 +1,4 @@
-package chime_test
+package chime
 
 import (
 	"bufio"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/redistest"
 )
 
@@ -79,19 +78,19 @@ func TestReadmeDefaults(t *testing.T) {
 		got[pair[1]] = strings.Trim(pair[2], "`")
 	}
 	want := map[string]string{
-		"MaxAttempts":                fmt.Sprint(chime.DefaultMaxAttempts),
+		"MaxAttempts":                fmt.Sprint(defaultMaxAttempts),
 		"Timeout":                    "30m",
-		"Queue":                      chime.DefaultQueue,
-		"Grace":                      fmt.Sprintf("%.0fs", chime.DefaultGrace.Seconds()),
-		"Backoff":                    fmt.Sprintf("%.0fs to %.0fh", chime.DefaultBackoff.Seconds(), chime.DefaultBackoffMost.Hours()),
-		"WorkerOptions.Concurrency":  fmt.Sprintf("%d × GOMAXPROCS", chime.DefaultConcurrency),
-		"WorkerOptions.SessionTTL":   fmt.Sprintf("%.0fs", chime.DefaultSessionTTL.Seconds()),
-		"WorkerOptions.DrainTimeout": fmt.Sprintf("%.0fs", chime.DefaultDrainTimeout.Seconds()),
-		"EnqueuerOptions.MaxPayload": fmt.Sprintf("%d MiB", chime.DefaultMaxPayload>>20),
-		"SchedulerOptions.LeaderTTL": fmt.Sprintf("%.0fs", chime.DefaultLeaderTTL.Seconds()),
+		"Queue":                      DefaultQueue,
+		"Grace":                      fmt.Sprintf("%.0fs", defaultGrace.Seconds()),
+		"Backoff":                    fmt.Sprintf("%.0fs to %.0fh", defaultBackoff.Seconds(), defaultMaxBackoff.Hours()),
+		"WorkerOptions.Concurrency":  fmt.Sprintf("%d × GOMAXPROCS", defaultConcurrency),
+		"WorkerOptions.SessionTTL":   fmt.Sprintf("%.0fs", defaultSessionTTL.Seconds()),
+		"WorkerOptions.DrainTimeout": fmt.Sprintf("%.0fs", defaultDrainTimeout.Seconds()),
+		"EnqueuerOptions.MaxPayload": fmt.Sprintf("%d MiB", defaultMaxPayload>>20),
+		"SchedulerOptions.LeaderTTL": fmt.Sprintf("%.0fs", defaultLeaderTTL.Seconds()),
 	}
-	if fmt.Sprintf("%.0fm", chime.DefaultTimeout.Minutes()) != want["Timeout"] {
-		t.Errorf("the default timeout is %v, the table's form is %s", chime.DefaultTimeout, want["Timeout"])
+	if fmt.Sprintf("%.0fm", defaultTimeout.Minutes()) != want["Timeout"] {
+		t.Errorf("the default timeout is %v, the table's form is %s", defaultTimeout, want["Timeout"])
 	}
 	for option, value := range want {
 		if got[option] != value {

@@ -52,8 +52,8 @@ type Scheduler struct {
 
 // NewScheduler returns a scheduler. It does no I/O; bad options come back from Run.
 func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
-	options.LeaderTTL = cmp.Or(options.LeaderTTL, DefaultLeaderTTL)
-	options.SafetyTick = cmp.Or(options.SafetyTick, 30*time.Second)
+	options.LeaderTTL = cmp.Or(options.LeaderTTL, defaultLeaderTTL)
+	options.SafetyTick = cmp.Or(options.SafetyTick, defaultSafetyTick)
 	options.Logger = cmp.Or(options.Logger, slog.Default())
 	return &Scheduler{store: protocolOf(store), options: options, names: map[string]bool{}}
 }
@@ -131,7 +131,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		return err
 	}
 	err := tick.New(s.store, tick.Options{
-		Log: s.options.Logger, LeaderTTL: s.options.LeaderTTL, SafetyTick: s.options.SafetyTick, SessionTTL: DefaultSessionTTL,
+		Log: s.options.Logger, LeaderTTL: s.options.LeaderTTL, SafetyTick: s.options.SafetyTick, SessionTTL: defaultSessionTTL,
 		Declared: s.declared, Removed: s.removed,
 	}).Run(ctx)
 	if err != nil {

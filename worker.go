@@ -40,10 +40,10 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	if len(o.Queues) == 0 {
 		o.Queues = map[string]int{DefaultQueue: 1}
 	}
-	o.Concurrency = cmp.Or(o.Concurrency, DefaultConcurrency*runtime.GOMAXPROCS(0))
-	o.SessionTTL = cmp.Or(o.SessionTTL, DefaultSessionTTL)
-	o.DrainTimeout = max(cmp.Or(o.DrainTimeout, DefaultDrainTimeout), 0)
-	o.MaxCrashes = cmp.Or(o.MaxCrashes, DefaultMaxCrashes)
+	o.Concurrency = cmp.Or(o.Concurrency, defaultConcurrency*runtime.GOMAXPROCS(0))
+	o.SessionTTL = cmp.Or(o.SessionTTL, defaultSessionTTL)
+	o.DrainTimeout = max(cmp.Or(o.DrainTimeout, defaultDrainTimeout), 0)
+	o.MaxCrashes = cmp.Or(o.MaxCrashes, defaultMaxCrashes)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return o
 }
@@ -194,7 +194,7 @@ func (w *Worker) begin() (*work.Config, error) {
 	config := &work.Config{
 		Queues: w.options.Queues, Handlers: make(map[string]*work.Handler, len(w.handlers)), Concurrency: w.options.Concurrency,
 		SessionTTL: w.options.SessionTTL, DrainTimeout: w.options.DrainTimeout, MaxCrashes: w.options.MaxCrashes,
-		MaxAttempts: DefaultMaxAttempts, Timeout: DefaultTimeout, Log: w.options.Logger,
+		MaxAttempts: defaultMaxAttempts, Timeout: defaultTimeout, Log: w.options.Logger,
 		Outcome: outcomeOf, Panic: newPanicError, StackOf: stackOf,
 	}
 	for name, r := range w.handlers {

@@ -13,6 +13,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
+const sessionTTL = 12 * time.Second // a worker's default
+
 // limitMeasures time the longest script of a call of the store at its largest batch. While a script runs the server does
 // nothing else: none may take longer than 5 ms.
 func limitMeasures() []measure {
@@ -206,7 +208,7 @@ func (l *limits) work(ctx context.Context, call protocol.WorkCall) (protocol.Wor
 	l.number++
 	call.Partition, call.Worker, call.Session, call.Number = l.part, "bench", l.session, l.number
 	if call.TTL == 0 {
-		call.TTL = chime.DefaultSessionTTL
+		call.TTL = sessionTTL
 	}
 	answer := l.store.Protocol().Work(ctx, []protocol.WorkCall{call})[0]
 	if answer.Err == nil && len(answer.Refused) > 0 {
@@ -339,7 +341,7 @@ func (l *limits) reap(ctx context.Context, n int, fill func(context.Context, int
 		return err
 	}
 	l.begin()
-	taken, err := l.takeAll(ctx, n, chime.DefaultSessionTTL)
+	taken, err := l.takeAll(ctx, n, sessionTTL)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func (l *limits) takeOccurrences(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rest, err := l.takeAll(ctx, 350, chime.DefaultSessionTTL)
+	rest, err := l.takeAll(ctx, 350, sessionTTL)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (l *limits) settleOccurrences(ctx context.Context) error {
 		return err
 	}
 	l.begin()
-	taken, err := l.takeAll(ctx, 250, chime.DefaultSessionTTL)
+	taken, err := l.takeAll(ctx, 250, sessionTTL)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (l *limits) settleOccurrences(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rest, err := l.takeAll(ctx, 200, chime.DefaultSessionTTL)
+	rest, err := l.takeAll(ctx, 200, sessionTTL)
 	if err != nil {
 		return err
 	}

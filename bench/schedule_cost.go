@@ -109,7 +109,7 @@ func (s *namespace) makeDue(ctx context.Context, names []string) (follow map[str
 func (s *namespace) workOffDue(ctx context.Context, follow map[string]protocol.Placement, take int) error {
 	call := protocol.WorkCall{
 		Partition: protocol.Partition{Queue: chime.DefaultQueue}, Worker: "bench", Session: fmt.Sprintf("%016x", rand.Uint64()),
-		TTL: chime.DefaultSessionTTL, Take: take,
+		TTL: sessionTTL, Take: take,
 	}
 	for ran := 0; ; {
 		call.Number++

@@ -38,15 +38,16 @@ const (
 	runMissed  = "missed"
 )
 
+// The default backoff, at most: after the first failure, and after any number.
 const (
-	firstBackoff = time.Second // after the first failure, at most
-	maxBackoff   = time.Hour
+	FirstBackoff = time.Second
+	MaxBackoff   = time.Hour
 )
 
 // backoff is random between 0 and 1 s × 2ⁿ⁻¹ after n failures, at most an hour: full jitter keeps jobs that failed together from
 // coming back together.
 func backoff(failures int) time.Duration {
-	most := min(firstBackoff<<min(max(failures-1, 0), 20), maxBackoff)
+	most := min(FirstBackoff<<min(max(failures-1, 0), 20), MaxBackoff)
 	return rand.N(most) + time.Millisecond
 }
 
