@@ -1,6 +1,9 @@
 // Package chime is a background job scheduler for Go applications on a Redis they already run: recurring schedules, one-off
 // and delayed jobs, and the workers that run them, in one process or in many.
 //
+// Most programs need four calls: [Worker.Handle] for what a job does, [Scheduler.Schedule] for when it recurs,
+// [Enqueuer.Enqueue] for one job now or later, and [Run].
+//
 // # What do I type
 //
 //	store := redisstore.New(redis.NewClient(&redis.Options{Addr: "localhost:6379"}), redisstore.Options{})
@@ -17,10 +20,11 @@
 //	scheduler := chime.NewScheduler(store, chime.SchedulerOptions{})
 //	scheduler.Schedule("report", recurrence.Recurrence{Cron: "0 9 * * 1-5", TimeZone: "Europe/Berlin"})
 //
-//	err := chime.Run(ctx, scheduler, worker) // until ctx ends: one of signal.NotifyContext
+//	err := chime.Run(ctx, scheduler, worker) // until ctx ends: a ctx of signal.NotifyContext
 //
-// and, wherever something is to be done later:
+// Anywhere in the program, one job for later:
 //
+//	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
 //	receipt, err := enqueuer.Enqueue(ctx, "report", ReportArgs{Customer: "c1"}, chime.In(time.Hour))
 //
 // [Define] binds a job's name to the type of its arguments, for those who enqueue and those who handle.
@@ -29,28 +33,29 @@
 //
 //   - An occurrence of a schedule is placed exactly once, whatever crashes and however many schedulers run. Its ID is
 //     "<schedule>@<planned instant>".
-//   - A job runs at least once and ends in exactly one of done, waiting for its next attempt, dead. A process that vanishes
-//     loses none: its jobs run again elsewhere within seconds, and this uses up no attempt.
-//   - The result of a handler that lost its job meanwhile is refused: at most one completion counts.
-//   - No job runs early. What is due or late is decided by the store's clock alone; those of the machines may be wrong.
-//   - The next occurrence never waits for the last one to end. What happens when they overlap, and to those that were missed
-//     while nothing ran, is a policy of the schedule: [OverlapPolicy], [MisfirePolicy].
-//   - A store in trouble slows things down and is told; it ends nothing and loses no result.
+//   - A job runs at least once, and ends in exactly one of three ways: it is done, it waits for its next attempt, or it is dead.
+//     If a process vanishes its jobs run again in another one within seconds; this uses up no attempt.
+//   - At most one completion of a job counts. The store refuses the result of a handler whose job went to another worker.
+//   - No job runs early. Only the store's clock decides what is due or late; the clocks of the machines may be wrong.
+//   - The next occurrence does not wait for the last one to end. A policy of the schedule says what happens if they overlap, and
+//     what becomes of occurrences that were missed while nothing ran: [OverlapPolicy], [MisfirePolicy].
+//   - If Redis is unavailable, work slows down and the roles log it; nothing stops and no result is lost.
 //
 // # What will bite me
 //
-//   - At least once means twice now and then: make effects idempotent by [Job].ID, or refuse older ones by [Job].Fence.
-//   - A schedule without a start time runs at once when it is first declared; [NoImmediateRun] leaves that out.
-//   - Deleting the line that declares a schedule does not delete the schedule: Scheduler.Remove and Schedules.Delete do.
-//   - A handler that ignores its ctx keeps its slot until it returns, though its job has long been settled as failed.
-//   - Redis replicates asynchronously: a failover can lose what was written last, jobs that were acknowledged included.
-//   - A Redis that may evict keys loses jobs: workers, schedulers and enqueuers refuse any maxmemory-policy but noeviction.
+//   - At least once means that a job sometimes runs twice: make its effects idempotent by [Job].ID, or refuse older ones by
+//     [Job].Fence.
+//   - A schedule without a start time runs at once when it is first declared; [NoImmediateRun] leaves that run out.
+//   - Deleting the line that declares a schedule does not delete the schedule: [Scheduler.Remove] and [Schedules.Delete] do.
+//   - A handler that ignores its ctx keeps its slot until it returns, although its job was settled as failed long before.
+//   - Redis replicates asynchronously: a failover can lose what was written last, also jobs that were acknowledged.
+//   - A Redis that may evict keys loses jobs: every role refuses any maxmemory-policy but noeviction.
 //
 // # Where is everything
 //
-// [Worker] runs handlers; [Scheduler] declares schedules at start, [Schedules] changes them at run time; [Enqueuer] adds jobs;
-// [Run] starts and stops it all. Package recurrence says when, and is of use alone. Package redisstore is the [Store];
-// redisstore/embedded is one in the process, for tests and a first try.
+// [Worker] runs handlers. [Scheduler] declares schedules at start, [Schedules] changes them at run time. [Enqueuer] adds jobs.
+// [Queues] shows and pauses queues. [Run] starts and stops roles. Package recurrence has the calendar and is of use alone.
+// Package redisstore has the [Store]; redisstore/embedded has one inside the process, for tests and a first try.
 package chime
 
 import (
@@ -61,28 +66,28 @@ import (
 	"sync"
 )
 
-// A Role is what Run runs: a *Worker, a *Scheduler, or something of your own that is to begin and end with them.
+// A Role is what Run runs: a *Worker, a *Scheduler, or a service of your own that starts and stops with them.
 type Role interface {
 	// Run works until ctx ends, and returns when the work is finished: nil after a clean end.
 	Run(ctx context.Context) error
 }
 
-// What chime's own roles tell Run beyond that.
+// What chime's own roles have beyond that.
 type (
 	// validator returns all that is wrong with a role's options and declarations.
 	validator interface{ validate() error }
-	// runner tells whether a role runs already, or has run.
+	// runner reports whether a role runs already, or has run.
 	runner interface{ runs() bool }
 	// laster is a role that goes on until all others have ended.
 	laster interface{ stopsLast() bool }
 )
 
-// Run runs roles until ctx ends, then ends them in order: workers, and roles of your own, finish what they have in hand
-// before schedulers hand over. It returns when all have returned.
+// Run runs roles until ctx ends, then stops them in order: first workers, and roles of your own, finish the jobs that they hold,
+// then schedulers hand over. It returns when all have returned.
 //
-// What is wrong with options and declarations of any role comes back, joined, before anything starts. A store that is down
-// is waited for, and told through the roles' loggers. If a role fails, the others are ended in the same order and its error
-// is returned. After ctx has ended Run returns nil, or a *DrainTimeoutError if handlers had to be cut off; never ctx.Err().
+// If options or declarations of any role are wrong, Run returns all that is wrong, joined, before anything starts. If the store is
+// down, the roles wait for it and log that. If a role fails, Run stops the others in the same order and returns its error. After
+// ctx has ended Run returns nil, or a *[DrainTimeoutError] if handlers had to be cut off; never ctx.Err().
 func Run(ctx context.Context, roles ...Role) error {
 	if err := checkRoles(roles); err != nil {
 		return err

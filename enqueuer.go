@@ -13,17 +13,17 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// EnqueuerOptions are good as they are.
+// EnqueuerOptions are the options of an Enqueuer. The zero value is good.
 type EnqueuerOptions struct {
-	// Logger is told when enqueuing is held up and when it works again. Nil means slog.Default().
+	// Logger logs when the store does not answer and when it answers again. Nil means slog.Default().
 	Logger *slog.Logger
-	// Queue is where jobs go that name none. Empty means "default".
+	// Queue is the queue of jobs that name none. Empty means "default".
 	Queue string
-	// MaxPayload is the longest payload in bytes, at most 64 MiB. Zero means 1 MiB. A store moves a job in one step, in
-	// which it serves nobody else: large data belong elsewhere and their place in the payload.
+	// MaxPayload is the length of the longest payload in bytes, at most 64 MiB. Zero means 1 MiB. While Redis moves a job it serves
+	// nobody else: keep large data elsewhere, and in the payload where they are.
 	MaxPayload int
-	// SendTimeout is how long a call to the store is sent again after errors, before its callers are told that the outcome
-	// is unknown. Zero means 10s. A caller whose ctx never ends waits twice as long at most.
+	// SendTimeout is how long a call to the store is sent again after errors, until Enqueue returns that the outcome is unknown.
+	// Zero means 10 s. A caller whose ctx never ends waits twice as long at most.
 	SendTimeout time.Duration
 }
 
@@ -49,7 +49,7 @@ func (o EnqueuerOptions) validate() error {
 	return errors.Join(bad...)
 }
 
-// An Enqueuer puts jobs on queues. Any number of goroutines may use one, and should: their calls travel together.
+// An Enqueuer puts jobs on queues. Any number of goroutines may use one, and should share one: their jobs are sent together.
 type Enqueuer struct {
 	options EnqueuerOptions
 	engine  *enqueue.Enqueuer
@@ -57,14 +57,14 @@ type Enqueuer struct {
 
 // A Receipt says what became of an item.
 type Receipt struct {
-	// ID of the job. It is set even with an error, unless an ID of your own was refused: with ID(receipt.ID) the same job
-	// is enqueued again, and it does not run twice for that as long as the first one exists.
+	// ID of the job. It is set even with an error, unless an ID of your own was refused. With the option ID(receipt.ID) the same job
+	// is enqueued again, and as long as the first one exists nothing is added.
 	ID string
-	// Existing: a job of this ID was there and was left as it is. Only with the option ID.
+	// Existing is true if a job of this ID existed already and was left as it is. Only with the option ID.
 	Existing bool
 }
 
-// NewEnqueuer returns an enqueuer. It does no I/O; bad options come back from the first call.
+// NewEnqueuer returns an enqueuer. It does no I/O; its first call returns an error for bad options.
 func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 	options = options.withDefaults()
 	bad := options.validate()
@@ -77,13 +77,13 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 	})}
 }
 
-// Enqueue puts one job on its queue: now, or at the instant that In or At give. When it returns nil the store has the job.
+// Enqueue puts one job on its queue, to run now or when the options [In] or [At] say. The name says which handler runs it, and args
+// are encoded by [Encode]. When Enqueue returns nil the store has the job.
 //
-// An error that is due to the job itself comes before anything is sent. After any other error the job may be there or not; with
-// ID(receipt.ID) the call is repeated safely. When ctx ends Enqueue returns at once, and takes the job back if it has not
-// been sent. Args: see Encode.
+// If anything is wrong with the job, nothing is sent. After any other error the store may have the job or not: repeat the call with
+// the option ID(receipt.ID), which is safe. When ctx ends Enqueue returns at once; a job that was not sent by then is not sent.
 //
-// The first call checks the store once: a store that cannot be trusted with jobs is refused with an error that wraps ErrUnfit.
+// The first call checks the store. A store that cannot be trusted with jobs gets none: the error wraps ErrUnfit.
 func (e *Enqueuer) Enqueue(ctx context.Context, name string, args any, options ...EnqueueOption) (Receipt, error) {
 	var job enqueue.Job
 	var settings *enqueueSettings
@@ -108,11 +108,11 @@ type Item struct {
 	Options []EnqueueOption // nil: none
 }
 
-// EnqueueMany puts many jobs on their queues, in as few calls as that takes, and returns one receipt an item, in order.
+// EnqueueMany puts many jobs on their queues, in as few calls to the store as possible, and returns one receipt an item, in order.
 //
-// If anything is wrong with any item, none is sent; the error says what is wrong with each. Jobs go in calls of up to 500,
-// each of which arrives whole or not at all; after an error some may be there, see Enqueue. Items of one queue that run now
-// are taken in the order of items if the queue has one partition.
+// If anything is wrong with any item, none is sent, and the error says what is wrong with each. Jobs are sent in calls of up to 500
+// and about 1 MiB, each of which the store carries out completely or not at all. After an error the store may have some of the jobs,
+// see Enqueue. Items of one queue that run now are taken in the order of items if the queue has one partition.
 func (e *Enqueuer) EnqueueMany(ctx context.Context, items []Item) ([]Receipt, error) {
 	receipts := make([]Receipt, len(items))
 	var settings enqueueSettings

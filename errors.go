@@ -12,42 +12,50 @@ import (
 
 // The errors that a caller may branch on with errors.Is.
 var (
-	// ErrNotFound: there is no schedule (or job) of that name.
+	// ErrNotFound: there is no schedule, or no queue, of that name.
 	ErrNotFound = protocol.ErrNotFound
-	// ErrPayloadTooLarge: the encoded arguments are longer than the limit. Nothing was sent.
+	// ErrPayloadTooLarge: the encoded arguments are longer than EnqueuerOptions.MaxPayload. Nothing was sent.
 	ErrPayloadTooLarge = wire.ErrPayloadTooLarge
-	// ErrStoreFull: the database is out of memory; nothing was written.
+	// ErrStoreFull: Redis is out of memory; nothing was written.
 	ErrStoreFull = protocol.ErrStoreFull
-	// ErrUnfit: the store cannot be trusted with jobs (its version, its settings, foreign keys) and waiting will not help.
+	// ErrUnfit: the store cannot be trusted with jobs, because of its version, its settings, its options or keys of another
+	// program. Waiting does not help.
 	ErrUnfit = protocol.ErrUnfit
-	// ErrDrainTimeout: Run ended with handlers cut off; see DrainTimeoutError for the jobs.
+	// ErrDrainTimeout: Run ended with handlers cut off. The error is a *DrainTimeoutError, which names their jobs.
 	ErrDrainTimeout = errors.New("drain timed out")
 )
 
-// Why a handler's ctx ended, as context.Cause tells. ErrSessionLost also comes from a Store whose session is gone.
+// Why a handler's ctx ended, as context.Cause says.
 var (
-	ErrTimeout     = work.ErrTimeout
-	ErrShutdown    = work.ErrShutdown
+	// ErrTimeout: the attempt took longer than its Timeout.
+	ErrTimeout = work.ErrTimeout
+	// ErrShutdown: the worker stops, and the handler had WorkerOptions.DrainTimeout to return.
+	ErrShutdown = work.ErrShutdown
+	// ErrSessionLost: the worker could not reach the store for SessionTTL, so another worker may run the job.
 	ErrSessionLost = protocol.ErrSessionLost
-	ErrReplaced    = work.ErrReplaced
+	// ErrReplaced: the next occurrence of the schedule is due and its overlap policy is OverlapCancel.
+	ErrReplaced = work.ErrReplaced
 )
 
-// DrainTimeoutError names the jobs whose handlers had not returned when the drain timeout was over. Their work was
-// cancelled and handed back: they run again without having used up an attempt.
+// DrainTimeoutError names the jobs whose handlers had not returned in time when the worker stopped. Their ctx was ended and the
+// jobs were handed back: they run again, and no attempt was used up.
 type DrainTimeoutError struct {
-	IDs []string
+	IDs []string // of the jobs; at least one
 }
 
+// Error lists the IDs.
 func (e *DrainTimeoutError) Error() string {
 	return fmt.Sprintf("chime: %v: %d handlers cut off: %s", ErrDrainTimeout, len(e.IDs), strings.Join(e.IDs, ", "))
 }
 
+// Unwrap returns ErrDrainTimeout.
 func (e *DrainTimeoutError) Unwrap() error { return ErrDrainTimeout }
 
-// PanicError is the failure of a handler that panicked or ended its goroutine.
+// PanicError is the failure of a handler that panicked or called runtime.Goexit. It is logged, and kept with the job.
 type PanicError struct {
-	Value any
-	Stack []byte // at most 4 KiB
+	Value any    // what was passed to panic
+	Stack []byte // of the handler's goroutine, at most 4 KiB
 }
 
+// Error is "panic: " and the value.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }

@@ -111,7 +111,7 @@ func TestABusyWorkerFindsTheJobsOfAVanishedOne(t *testing.T) {
 	onStore(t, func(t *testing.T, b *bench) {
 		b.add("work", 0, "held")
 		call := protocol.WorkCall{
-			Partition: protocol.Partition{Queue: "default"}, Worker: "gone", Session: "gone", Number: 1, TTL: 12*time.Second, Take: 1,
+			Partition: protocol.Partition{Queue: "default"}, Worker: "gone", Session: "gone", Number: 1, TTL: 12 * time.Second, Take: 1,
 		}
 		if a := b.server.Store().Protocol().Work(t.Context(), []protocol.WorkCall{call})[0]; len(a.Taken) != 1 {
 			t.Fatalf("took %+v", a)

@@ -9,35 +9,35 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// A Job is one unit of work as its handler sees it. The handler may keep it, but nothing that it changes there goes anywhere.
+// A Job is one unit of work as its handler sees it. The handler may keep it; changing it has no effect.
 type Job struct {
-	ID       string    // the same in all attempts: the idempotency key; of an occurrence `<schedule>@<planned>`
-	Name     string    // which handler runs it
-	Queue    string    // where it was taken from
-	Schedule string    // whose occurrence it is; empty: none's
-	Planned  time.Time // when it was to run: the occurrence's instant, or when it was due
-	Started  time.Time // when this attempt was begun, by the store's clock
+	ID       string    // the same in all attempts: the idempotency key. An occurrence's is "<schedule>@<planned instant>"
+	Name     string    // the job name: which handler runs it
+	Queue    string    // the queue it was taken from
+	Schedule string    // the schedule that made it; empty: it was enqueued
+	Planned  time.Time // when it was to run: the occurrence's instant, or the instant of In or At
+	Started  time.Time // when this attempt began, by the store's clock
 
-	Attempt     int // 1, 2, … : failures so far and one
-	MaxAttempts int // after so many it is given up
-	Crashes     int // how often a worker vanished with it
-	Fence       int64
-	Timeout     time.Duration // of this attempt
+	Attempt     int           // 1, 2, …: failures so far plus one
+	MaxAttempts int           // after so many failed attempts it is dead
+	Crashes     int           // how many workers have vanished while they ran it; no attempt is used up by that
+	Fence       int64         // grows each time the job is taken: of two holders the one with the larger fence is the current one
+	Timeout     time.Duration // of this attempt; then ctx ends
 
-	LastError string // how the last attempt failed, shortened; empty at the first
+	LastError string // how the last attempt failed, at most 1 KiB; empty in the first attempt
 
 	Payload []byte // the encoded arguments; see Decode
 }
 
-// Decode reads the arguments into v, a pointer. An empty payload leaves v as it is; fields that v does not have are ignored;
-// of a time only the instant is as it was.
+// Decode reads the arguments into v, a pointer. An empty payload leaves v as it is. Fields that v does not have are ignored. Of a
+// time.Time only the instant is restored.
 //
-// Raw JSON, stored as []byte or json.RawMessage, is decoded as JSON: no msgpack of more than one byte begins as JSON does.
-// (A payload of one digit is msgpack.) A *[]byte or *json.RawMessage gets the payload as it is stored.
+// Raw JSON, which was stored from []byte or json.RawMessage, is decoded as JSON: no msgpack of more than one byte begins as JSON
+// does. (A payload of one digit is msgpack.) A *[]byte or *json.RawMessage gets the payload as it is stored.
 //
-// Arguments that cannot be decoded never can be: returned from the handler, the error ends the job in the dead set, as
-// Discard does. That covers what is cut short, nested deeper than 64, has more than 1,048,576 values, and extensions of
-// msgpack other than the timestamp.
+// If the arguments cannot be decoded the error is one of [Discard]: a handler that returns it ends the job in the dead set, for
+// another attempt would fail too. That is so for a payload that is cut short, is nested deeper than 64, has more than 1,048,576
+// values, or has a msgpack extension other than the timestamp.
 func (j *Job) Decode(v any) error {
 	err := wire.Decode(j.Payload, v)
 	if final := (*wire.DecodeError)(nil); errors.As(err, &final) {
@@ -46,7 +46,7 @@ func (j *Job) Decode(v any) error {
 	return err
 }
 
-// Lateness is how long after its planned instant the attempt began; never negative.
+// Lateness is how long after its planned instant the attempt began, by the store's clock. It is never negative.
 func (j *Job) Lateness() time.Duration {
 	if j.Planned.IsZero() || j.Started.Before(j.Planned) {
 		return 0
@@ -54,7 +54,7 @@ func (j *Job) Lateness() time.Duration {
 	return j.Started.Sub(j.Planned)
 }
 
-// LogValue keeps the payload out of logs.
+// LogValue is what a slog.Logger prints of the job: all but its payload, of which it prints the size.
 func (j *Job) LogValue() slog.Value {
 	attrs := []slog.Attr{
 		slog.String("id", j.ID), slog.String("name", j.Name), slog.String("queue", j.Queue), slog.Int("attempt", j.Attempt),
@@ -66,20 +66,20 @@ func (j *Job) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
-// String names the job. It keeps the payload out of what is printed with %v and %s.
+// String names the job, without its payload.
 func (j *Job) String() string {
 	return fmt.Sprintf("job %q (ID %s, queue %s, attempt %d)", j.Name, j.ID, j.Queue, j.Attempt)
 }
 
-// Encode turns arguments into a payload, as Enqueue and Args do; a test of a handler may want it.
+// Encode turns arguments into a payload, as Enqueue and Args do. Tests of handlers use it.
 //
 //   - nil is an empty payload.
 //   - []byte and json.RawMessage are stored as they are.
-//   - everything else is msgpack. Fields have the name in their `msgpack` tag, else that in their `json` tag. Of a time
-//     only the instant travels; of msgpack's extensions only the timestamp does.
+//   - Everything else is stored as msgpack. A field has the name in its `msgpack` tag, or else in its `json` tag. Of a time.Time
+//     only the instant is stored.
 //
-// It refuses what Decode would: nested deeper than 64, more than 1,048,576 values. It returns an error, and does not
-// panic, when a value's own marshaller panics.
+// It refuses what Decode would refuse: more than 64 levels of nesting, more than 1,048,576 values, more than 64 MiB. If a value's
+// own marshaller panics, Encode returns an error.
 func Encode(v any) ([]byte, error) {
 	payload, err := wire.Encode(v)
 	if err != nil {

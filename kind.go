@@ -15,8 +15,9 @@ type Kind[T any] struct{ name string }
 
 var kinds sync.Map // job name -> reflect.Type of its arguments
 
-// Define binds a job name to the type of its arguments, usually in a package-level variable of a package that those who
-// enqueue and those who handle both import. It panics on a bad name, and on a name that is bound to another type already.
+// Define binds a job name to the type of its arguments. The usual place is a package-level variable, in a package that those who
+// enqueue and those who handle both import. It panics if the name is not 1 to 100 of A-Z a-z 0-9 _ . : -, and if it is bound to
+// another type already.
 func Define[T any](name string) Kind[T] {
 	if err := protocol.CheckName("job name", name); err != nil {
 		panic("chime: Define: " + err.Error())
@@ -31,8 +32,8 @@ func Define[T any](name string) Kind[T] {
 // Name returns the job name.
 func (k Kind[T]) Name() string { return k.name }
 
-// Handle registers the handler of the kind's jobs. Arguments that do not decode end a job in the dead set. Like
-// Worker.Handle it panics on a nil handler and on a second one.
+// Handle registers the handler of the kind's jobs on a worker. A job whose arguments cannot be decoded ends in the dead set. Like
+// [Worker.Handle] it panics on a nil handler and on a second one.
 func (k Kind[T]) Handle(worker *Worker, handler func(ctx context.Context, job *Job, args T) error, options ...HandlerOption) {
 	if handler == nil {
 		panic(fmt.Sprintf("chime: Handle %q: nil handler", k.name))
@@ -46,22 +47,22 @@ func (k Kind[T]) Handle(worker *Worker, handler func(ctx context.Context, job *J
 	}, options...)
 }
 
-// Enqueue puts one job of this kind on its queue.
+// Enqueue puts one job of this kind on its queue, as [Enqueuer.Enqueue] does.
 func (k Kind[T]) Enqueue(ctx context.Context, e *Enqueuer, args T, options ...EnqueueOption) (Receipt, error) {
 	return e.Enqueue(ctx, k.name, args, options...)
 }
 
-// Item is one job of this kind for EnqueueMany.
+// Item is one job of this kind for [Enqueuer.EnqueueMany].
 func (k Kind[T]) Item(args T, options ...EnqueueOption) Item {
 	return Item{Name: k.name, Args: args, Options: options}
 }
 
-// Schedule declares a schedule of jobs of this kind.
+// Schedule declares a schedule that makes jobs of this kind, as [Scheduler.Schedule] does.
 func (k Kind[T]) Schedule(scheduler *Scheduler, name string, rec recurrence.Recurrence, args T, options ...ScheduleOption) error {
 	return scheduler.Schedule(name, rec, append([]ScheduleOption{k.With(args)}, options...)...)
 }
 
-// With makes a schedule's jobs jobs of this kind: their name and arguments at once.
+// With sets the job name and the arguments of a schedule's jobs, for [Schedules.Put].
 func (k Kind[T]) With(args T) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) { s.args, s.jobName = args, k.name })
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/chimejobs/chime/internal/schedule"
 )
 
-// EnqueueOption changes one job: In, At, ID, and every JobOption.
+// An EnqueueOption changes one job: In, At, ID, and every JobOption.
 type EnqueueOption interface{ enqueue(*enqueueSettings) }
 
-// ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Kind.With, and every JobOption.
+// A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Kind.With, and every JobOption.
 type ScheduleOption interface{ schedule(*scheduleSettings) }
 
-// HandlerOption changes one handler: Backoff, Timeout.
+// A HandlerOption changes one handler: Backoff, Timeout.
 type HandlerOption interface{ handler(*handlerSettings) }
 
-// JobOption changes a job however it is made: Queue, MaxAttempts, Timeout.
+// A JobOption is both an EnqueueOption and a ScheduleOption: Queue, MaxAttempts, Timeout.
 type JobOption interface {
 	EnqueueOption
 	ScheduleOption
 }
 
-// jobSettings are what EnqueueOptions and ScheduleOptions have in common. A problem is told when they are checked.
+// jobSettings are what EnqueueOptions and ScheduleOptions have in common. Problems are returned when they are checked.
 type jobSettings struct {
 	queue       string
 	maxAttempts int           // 0: the worker's
@@ -80,7 +80,8 @@ type handlerOption func(*handlerSettings)
 
 func (o handlerOption) handler(s *handlerSettings) { o(s) }
 
-// Queue names the queue of the job. Without it: "default".
+// Queue is the queue that the job goes to, 1 to 100 of A-Z a-z 0-9 _ . : -. Without it: EnqueuerOptions.Queue, and for schedules
+// "default".
 func Queue(name string) JobOption {
 	return jobOption(func(s *jobSettings) {
 		s.queue = name
@@ -90,7 +91,7 @@ func Queue(name string) JobOption {
 	})
 }
 
-// MaxAttempts is how often the job is tried, 1 to 1000. Without it: 25.
+// MaxAttempts is after how many failed attempts the job is dead, 1 to 1000. Without it: 25.
 func MaxAttempts(n int) JobOption {
 	return jobOption(func(s *jobSettings) {
 		s.maxAttempts = n
@@ -100,7 +101,7 @@ func MaxAttempts(n int) JobOption {
 	})
 }
 
-// TimeoutOption is a JobOption and a HandlerOption; a job's own timeout goes before its handler's.
+// TimeoutOption is a JobOption and a HandlerOption: see Timeout.
 type TimeoutOption interface {
 	JobOption
 	HandlerOption
@@ -131,11 +132,12 @@ func (o timeoutOption) handler(s *handlerSettings) {
 	o.check(func(format string, args ...any) { s.problems = append(s.problems, fmt.Errorf(format, args...)) })
 }
 
-// Timeout ends the handler's ctx after d, 1 ms to 365 days. Without it: 30 minutes.
+// Timeout ends the handler's ctx after d, 1 ms to 365 days. Ten seconds later the attempt counts as failed, whether the handler has
+// returned or not. A job's own timeout takes precedence over its handler's. Without either: 30 minutes.
 func Timeout(d time.Duration) TimeoutOption { return timeoutOption(d) }
 
-// In delays the job by d, measured on the store's clock, so that the caller's need not be right. 0 and less is now; at most
-// 100 years. Of several In and At the last counts.
+// In delays the job by d, at most 100 years; 0 or less means now. The store's clock measures it, so the caller's clock may be wrong.
+// Of several In and At the last one counts.
 func In(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.in, s.at = max(d, 0), time.Time{}
@@ -145,7 +147,7 @@ func In(d time.Duration) EnqueueOption {
 	})
 }
 
-// At has the job run at an instant, in milliseconds, rounded up. The past is now; at most 100 years from now either way.
+// At delays the job until an instant, at most 100 years from now, rounded up to milliseconds. An instant in the past means now.
 func At(t time.Time) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.at, s.in = t, 0
@@ -155,8 +157,8 @@ func At(t time.Time) EnqueueOption {
 	})
 }
 
-// ID gives the job an ID of the caller's own, 1 to 100 of A-Z a-z 0-9 _ . : -. As long as a job with that ID exists in its
-// queue (waiting, running, or in the dead set) another one is not added: its Receipt says Existing.
+// ID gives the job an ID of the caller's own, 1 to 100 of A-Z a-z 0-9 _ . : -. As long as a job with that ID exists in its queue
+// (waiting, delayed, running, or in the dead set) another one is not added: the [Receipt] says Existing.
 func ID(id string) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.id, s.own = id, true
@@ -166,10 +168,11 @@ func ID(id string) EnqueueOption {
 	})
 }
 
-// Args are the arguments of every job of the schedule; see Encode.
+// Args are the arguments of every job of the schedule; see Encode. At most 1 MiB when encoded. Without it the payload is empty.
 func Args(v any) ScheduleOption { return scheduleOption(func(s *scheduleSettings) { s.args = v }) }
 
-// JobName names the handler where it is not the schedule's own name.
+// JobName is the name of the schedule's jobs, which says who handles them: 1 to 100 of A-Z a-z 0-9 _ . : -. Without it: the
+// schedule's name.
 func JobName(name string) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.jobName = name
@@ -179,12 +182,12 @@ func JobName(name string) ScheduleOption {
 	})
 }
 
-// NoImmediateRun leaves out the run that a rule without a start makes when it is created.
+// NoImmediateRun leaves out the run that a rule without a start time makes when the schedule is created.
 func NoImmediateRun() ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) { s.noImmediateRun = true })
 }
 
-// Overlap says what happens when an occurrence is due while the last one is still running. Without it: OverlapSkip.
+// Overlap says what happens if an occurrence is due while the last one still runs. Without it: OverlapSkip.
 func Overlap(policy OverlapPolicy) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.overlap = policy
@@ -196,7 +199,7 @@ func Overlap(policy OverlapPolicy) ScheduleOption {
 	})
 }
 
-// Misfire says what happens to occurrences that could not be run in time. Without it: MisfireRunOnce.
+// Misfire says what becomes of occurrences that were not run in time. Without it: MisfireRunOnce.
 func Misfire(policy MisfirePolicy) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.misfire = policy
@@ -208,8 +211,8 @@ func Misfire(policy MisfirePolicy) ScheduleOption {
 	})
 }
 
-// Grace is how late an occurrence may be taken without being a misfire: 1 s to 365 days, at most the time to the next one.
-// Without it: 60 s.
+// Grace is how late an occurrence may be taken before its misfire policy applies: 1 s to 365 days, and never more than the time to
+// the next occurrence. Without it: 60 s.
 func Grace(d time.Duration) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.grace = d
@@ -219,8 +222,9 @@ func Grace(d time.Duration) ScheduleOption {
 	})
 }
 
-// Backoff gives the delay before the next attempt after so many failures (1, 2, …), in place of 1 s doubled up to 1 h with
-// full jitter. Negative counts as 0.
+// Backoff sets the delay before the next attempt, by the number of failures so far: 1, 2, …. A negative delay counts as 0, one of
+// more than 100 years as 100 years. Without it the delay is random, at most 1 s after the first failure, doubled with each up to
+// 1 h.
 func Backoff(delay func(failures int) time.Duration) HandlerOption {
 	return handlerOption(func(s *handlerSettings) {
 		s.backoff = delay

@@ -13,12 +13,13 @@ import (
 type Action int
 
 const (
-	Succeeded Action = Action(work.Succeeded) // done: the job is removed
-	Retried   Action = Action(work.Retried)   // failed: it runs again after the backoff, or after Outcome.Delay, until its attempts are used up
-	Discarded Action = Action(work.Discarded) // failed for good: it goes to the dead set
+	Succeeded Action = Action(work.Succeeded) // it is done, and removed
+	Retried   Action = Action(work.Retried)   // the attempt failed: it runs again after the backoff, or after Outcome.Delay, until its attempts are used up
+	Discarded Action = Action(work.Discarded) // it failed for good: it goes to the dead set
 	Snoozed   Action = Action(work.Snoozed)   // it runs again after Outcome.Delay; no attempt is used up
 )
 
+// String is "succeeded", "retried", "discarded" or "snoozed".
 func (a Action) String() string {
 	switch a {
 	case Succeeded:
@@ -33,7 +34,7 @@ func (a Action) String() string {
 	return fmt.Sprintf("Action(%d)", int(a))
 }
 
-// An Outcome is what a handler's error means.
+// An Outcome is what a handler's error means. The zero Outcome is that of nil: the job is done.
 type Outcome struct {
 	Action  Action
 	Delay   time.Duration // of Snoozed, and of Retried when Delayed is set
@@ -56,9 +57,9 @@ func (s *steering) Error() string {
 
 func (s *steering) Unwrap() error { return s.err }
 
-// RetryAfter fails the attempt like err and has the next one made after d instead of the backoff. A negative d counts as 0,
-// more than 100 years as 100 years. A nil err gives nil, so that the error of a call can be passed through; to come back
-// without having failed there is Snooze.
+// RetryAfter returns an error that fails the attempt as err does, and has the next attempt made after d instead of the backoff. A
+// negative d counts as 0, more than 100 years as 100 years. If err is nil so is the result: the error of a call can be passed
+// through. To run again without a failure use [Snooze].
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -66,8 +67,8 @@ func RetryAfter(d time.Duration, err error) error {
 	return &steering{outcome: Outcome{Action: Retried, Delay: clampDelay(d), Delayed: true}, err: err}
 }
 
-// Discard fails the job for good: it goes to the dead set with err as the reason, whatever attempts are left.
-// A nil err gives nil: the job has succeeded.
+// Discard returns an error that fails the job for good: it goes to the dead set with err as the reason, however many attempts are
+// left. If err is nil so is the result.
 func Discard(err error) error {
 	if err == nil {
 		return nil
@@ -75,8 +76,8 @@ func Discard(err error) error {
 	return &steering{outcome: Outcome{Action: Discarded}, err: err}
 }
 
-// Snooze has the job run again after d. It is no failure and uses up no attempt. A negative d counts as 0, more than 100
-// years as 100 years.
+// Snooze returns an error that has the job run again after d. It is no failure and uses up no attempt. A negative d counts as 0,
+// more than 100 years as 100 years.
 func Snooze(d time.Duration) error {
 	return &steering{outcome: Outcome{Action: Snoozed, Delay: clampDelay(d)}}
 }
@@ -85,8 +86,8 @@ const longestDelay = protocol.MaxDelay
 
 func clampDelay(d time.Duration) time.Duration { return min(max(d, 0), longestDelay) }
 
-// OutcomeOf tells what becomes of a job whose handler returned err. It finds RetryAfter, Discard and Snooze through %w and
-// errors.Join; the outermost (first) one counts. The worker itself calls it, so a test of a handler may rely on it.
+// OutcomeOf returns what becomes of a job whose handler returned err. It finds RetryAfter, Discard and Snooze through %w and
+// errors.Join; the outermost (first) one counts. The worker calls it too, so a test of a handler may rely on it.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return Outcome{Action: Succeeded}

@@ -5,24 +5,25 @@ import (
 	"github.com/chimejobs/chime/internal/schedule"
 )
 
-// An OverlapPolicy says what happens when an occurrence is taken while the last one of its schedule is still running. The
-// store decides, in the step that takes the new one.
+// An OverlapPolicy says what happens if an occurrence is taken while the last one of its schedule still runs. The store decides, in
+// the step that takes the new one. One that waits for a retry does not run.
 type OverlapPolicy string
 
 const (
-	OverlapSkip   OverlapPolicy = schedule.OverlapSkip   // the new one is dropped and counted (default)
-	OverlapWait   OverlapPolicy = schedule.OverlapWait   // the new one runs when the last has ended; at most one waits, more are dropped
-	OverlapCancel OverlapPolicy = schedule.OverlapCancel // as wait, and the running one's ctx ends with ErrReplaced
-	OverlapAllow  OverlapPolicy = schedule.OverlapAllow  // both run
+	OverlapSkip   OverlapPolicy = schedule.OverlapSkip   // "skip" (default): the new one is dropped and counted
+	OverlapWait   OverlapPolicy = schedule.OverlapWait   // "wait": the new one runs when the last one has ended; at most one waits, others are dropped
+	OverlapCancel OverlapPolicy = schedule.OverlapCancel // "cancel": as wait, and the ctx of the running one ends with ErrReplaced
+	OverlapAllow  OverlapPolicy = schedule.OverlapAllow  // "allow": both run
 )
 
-// A MisfirePolicy says what happens to an occurrence taken later than the grace after its instant, and to those missed since.
+// A MisfirePolicy says what becomes of an occurrence that is taken later than the grace after its instant, and of the instants
+// missed since.
 type MisfirePolicy string
 
 const (
-	MisfireRunOnce MisfirePolicy = schedule.MisfireRunOnce // it runs; those missed since are counted (default)
-	MisfireSkip    MisfirePolicy = schedule.MisfireSkip    // it is counted with those missed since; none of them runs
-	MisfireCatchUp MisfirePolicy = schedule.MisfireCatchUp // all missed in the last 24 hours run, oldest first, at most 100; more are counted
+	MisfireRunOnce MisfirePolicy = schedule.MisfireRunOnce // "run_once" (default): it runs; those missed since are counted
+	MisfireSkip    MisfirePolicy = schedule.MisfireSkip    // "skip": it is counted, as are those missed since; none of them runs
+	MisfireCatchUp MisfirePolicy = schedule.MisfireCatchUp // "catch_up": those of the last 24 hours run, oldest first, at most the newest 100; others are counted
 )
 
 // A ScheduleState says whether a schedule makes jobs.

@@ -14,14 +14,14 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// SchedulerOptions of a Scheduler. The zero value is good.
+// SchedulerOptions are the options of a Scheduler. The zero value is good.
 type SchedulerOptions struct {
-	// LeaderTTL is how long the leader's lease outlives a leader that has gone silent, 1 s to 10 min. Zero means 10 s.
+	// LeaderTTL is how long the lease of a leader that has vanished lasts, 1 s to 10 min. Zero means 10 s.
 	LeaderTTL time.Duration
-	// SafetyTick is how often, about, a scheduler that does not lead looks for schedules that nobody places, 1 s to 10 min.
+	// SafetyTick is about how often a scheduler that does not lead searches for schedules that nobody has placed, 1 s to 10 min.
 	// Zero means 30 s.
 	SafetyTick time.Duration
-	// Logger hears of elections, changed definitions and trouble. Nil means slog.Default().
+	// Logger logs elections, changed schedules, and a store that does not answer. Nil means slog.Default().
 	Logger *slog.Logger
 }
 
@@ -36,8 +36,8 @@ func (o SchedulerOptions) validate() error {
 	return errors.Join(bad...)
 }
 
-// A Scheduler declares schedules and sees to it that each has its next occurrence placed. Any number of processes may run
-// the same scheduler; one of them leads, which only speeds things up.
+// A Scheduler declares schedules, and places the occurrences that no worker has placed. Any number of processes may run the same
+// scheduler; one of them leads, which only speeds things up.
 type Scheduler struct {
 	store   protocol.Store
 	options SchedulerOptions
@@ -58,13 +58,13 @@ func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
 	return &Scheduler{store: protocolOf(store), options: options, names: map[string]bool{}}
 }
 
-// Schedule declares a schedule, before Run. The name is the schedule's and, unless JobName says otherwise, its handler's. It
-// checks everything at once and does no I/O; Run writes the declaration, and returns a refused one again, so a program may
-// check in one place.
+// Schedule declares a schedule, before Run. The name is the schedule's and, unless the option [JobName] gives another, its jobs'
+// name: 1 to 100 of A-Z a-z 0-9 _ . : -. Schedule checks everything at once and does no I/O. Run writes the declaration; it also
+// returns the errors of refused declarations, so a program may check in one place.
 //
-// A definition that is stored already is left as it is. A changed one takes effect when Run begins, keeps its creation and
-// the runs used up, and makes no immediate run. One that has ended stays ended. Deleting the line from the program deletes
-// no schedule: Remove and Schedules.Delete do.
+// A schedule that is stored already with the same definition stays as it is. A changed definition takes effect when Run begins; it
+// keeps the schedule's creation and the runs used up, and makes no immediate run. A schedule that has ended stays ended. Deleting
+// the line from the program does not delete the schedule: Remove and [Schedules.Delete] do.
 func (s *Scheduler) Schedule(name string, rec recurrence.Recurrence, options ...ScheduleOption) error {
 	declared, err := declaration(name, rec, options)
 	s.mu.Lock()
@@ -86,7 +86,7 @@ func (s *Scheduler) Schedule(name string, rec recurrence.Recurrence, options ...
 	return nil
 }
 
-// Remove has Run delete a schedule that an earlier version of the program declared. One that does not exist is no error.
+// Remove has Run delete a schedule that an earlier version of the program declared. It is no error if there is none of that name.
 func (s *Scheduler) Remove(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,9 +123,9 @@ func (s *Scheduler) problems() error {
 	return errors.Join(append(bad, s.refused...)...)
 }
 
-// Run writes the declarations and then places what workers leave, until ctx ends; it hands the lead over at once and returns
-// nil. It waits for a store that does not answer. It returns an error for refused declarations, bad options and an unfit store,
-// before it has written anything.
+// Run writes the declarations, and then places the occurrences that no worker has placed, until ctx ends; then it hands its lease
+// back and returns nil. It waits for a store that does not answer. Before it has written anything it returns an error for refused
+// declarations, bad options and an unfit store. A scheduler runs once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.begin(); err != nil {
 		return err

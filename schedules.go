@@ -8,28 +8,36 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/retry"
 	"github.com/chimejobs/chime/internal/schedule"
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// Schedules creates, reads and deletes schedules while programs run, for those that come from users' data. Declare what
-// belongs to the program with Scheduler.Schedule.
+// Schedules creates, reads and deletes schedules while programs run, for schedules that come from users' data. Schedules that
+// belong to the program are declared with [Scheduler.Schedule].
 type Schedules struct {
 	store protocol.Store
+	fit   *retry.FitCheck
 }
 
-// NewSchedules returns the schedules of a store.
-func NewSchedules(store Store) *Schedules { return &Schedules{store: protocolOf(store)} }
+// NewSchedules returns the schedules of a store. It does no I/O.
+func NewSchedules(store Store) *Schedules {
+	s := &Schedules{store: protocolOf(store)}
+	if s.store != nil {
+		s.fit = retry.NewFitCheck(s.store, defaultSendTimeout/4)
+	}
+	return s
+}
 
 // A Schedule is a named recurrence with the job that it makes, as it is stored.
 type Schedule struct {
 	Name       string
-	JobName    string
-	Queue      string
+	JobName    string // the name of its jobs
+	Queue      string // that its jobs go to
 	Recurrence recurrence.Recurrence
 	Payload    []byte // the encoded arguments of its jobs
 
-	Created  time.Time // when the name first appeared, by the store's clock, whole seconds
+	Created  time.Time // when the name first appeared, by the store's clock, in whole seconds
 	Revision int64     // grows with every change
 	State    ScheduleState
 
@@ -37,11 +45,11 @@ type Schedule struct {
 	Misfire        MisfirePolicy
 	Grace          time.Duration
 	NoImmediateRun bool
-	MaxAttempts    int           // 0: the worker's default
-	Timeout        time.Duration // 0: the handler's or the worker's default
+	MaxAttempts    int           // 0: the default, 25
+	Timeout        time.Duration // 0: the handler's, or the default, 30 minutes
 
-	// Next is the occurrence that is placed and not yet taken; of several to be caught up, the last. Zero: there is none, for a
-	// moment after one was taken, and for as long as the schedule is paused or completed.
+	// Next is the planned instant of the occurrence that is placed and was not taken yet; if several are to be caught up, of the
+	// last one. It is zero for a moment after one was taken, and as long as the schedule is paused or completed.
 	Next     time.Time
 	Used     int // runs used up of the recurrence's Count
 	Counters ScheduleCounters
@@ -49,23 +57,27 @@ type Schedule struct {
 
 // ScheduleCounters count a schedule's occurrences since it was created.
 type ScheduleCounters struct {
-	Placed     int64 // placed and not given back
-	Started    int64
-	Skipped    int64 // due while another one was running (OverlapSkip, or no place to wait)
+	Placed     int64 // placed, without those given back
+	Started    int64 // begun for the first time
+	Skipped    int64 // dropped because another one was running
 	Missed     int64 // passed over by the misfire policy
 	CaughtUp   int64 // run late by MisfireCatchUp
-	Superseded int64 // ended waiting for a retry when the next one came
+	Superseded int64 // ended while they waited for a retry, because the next one came
 }
 
-// Put creates a schedule, or changes the one of that name, places its next occurrence and returns it as it is then stored. The
-// same definition again changes nothing. It takes the rules and options of Scheduler.Schedule.
+// Put creates a schedule, or changes the one of that name, places its next occurrence, and returns the schedule as it is stored
+// then. The same definition again changes nothing. Name, recurrence and options are those of [Scheduler.Schedule].
 //
-// After an error of the store the schedule may be stored all the same; Put it again. A rule that could never run is refused
-// before anything is written, which for some rules depends on when the name was created.
+// After an error of the store the schedule may be stored all the same: Put it again. A rule that never fires is refused before
+// anything is written; for some rules that depends on when the name was created. The first call checks the store: a store that
+// cannot be trusted with jobs is refused with an error that wraps ErrUnfit.
 func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurrence, options ...ScheduleOption) (*Schedule, error) {
 	declared, err := declaration(name, rec, options)
 	if err != nil {
-		return nil, fmt.Errorf("chime: schedule %q: %w", name, err)
+		return nil, fmt.Errorf("chime: put schedule %.40q: %w", name, err)
+	}
+	if err := s.ready(ctx); err != nil {
+		return nil, fmt.Errorf("chime: put schedule %q: %w", name, err)
 	}
 	if err := s.checkStart(ctx, name, rec); err != nil {
 		return nil, fmt.Errorf("chime: put schedule %q: %w", name, err)
@@ -75,13 +87,21 @@ func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurre
 		return nil, fmt.Errorf("chime: put schedule %q: %w", name, answer.Err)
 	}
 	if answer.Owed != nil {
-		// What fails here the leader does within seconds: the schedule is stored, and owed its occurrence.
+		// If this fails the leader does it within seconds: the schedule is stored, and owed its occurrence.
 		placed, err := s.place(ctx, *answer.Owed)
 		if err == nil && placed.Placed > 0 && answer.New {
-			return stored(created(answer, placed)) // it is read only where not all of it is known
+			return stored(created(answer, placed)) // it is read only if not all of it is known
 		}
 	}
 	return s.Get(ctx, name)
+}
+
+// ready returns an error if nothing may be written into the store.
+func (s *Schedules) ready(ctx context.Context) error {
+	if s.store == nil {
+		return errNilStore
+	}
+	return s.fit.Check(ctx)
 }
 
 // A placed is a placement that the store has answered.
@@ -102,8 +122,8 @@ func created(answer protocol.DeclareAnswer, placed placed) protocol.Stored {
 	}
 }
 
-// checkStart refuses a rule that never fires from the creation that is its start. A new schedule's is about now: a clock that is
-// wrong here accepts or refuses a rule wrongly at the turn of a day, and nothing else depends on it.
+// checkStart refuses a rule that never fires after the creation that is its start. A new schedule's creation is about now: if this
+// machine's clock is wrong a rule may be accepted or refused wrongly at the turn of a day; nothing else depends on it.
 func (s *Schedules) checkStart(ctx context.Context, name string, rec recurrence.Recurrence) error {
 	if !rec.StartTime.IsZero() || rec.Frequency == 0 {
 		return nil
@@ -134,9 +154,17 @@ func (s *Schedules) place(ctx context.Context, owed protocol.Owed) (placed, erro
 	return placed{next[0], answer}, answer.Err
 }
 
+// check refuses what no call to the store is needed for.
+func (s *Schedules) check(name string) error {
+	if s.store == nil {
+		return errNilStore
+	}
+	return protocol.CheckName("name", name)
+}
+
 // Get returns a schedule; ErrNotFound if there is none of that name.
 func (s *Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
-	if err := protocol.CheckName("name", name); err != nil {
+	if err := s.check(name); err != nil {
 		return nil, fmt.Errorf("chime: get schedule: %w", err)
 	}
 	found, err := s.store.Find(ctx, []string{name})
@@ -152,18 +180,22 @@ func (s *Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
 // listStep is how many schedules are read at a time.
 const listStep = 1_000
 
-// List goes through all schedules in the order of their names. It reads all names first, for the store keeps them in no order
-// (about a second and 50 MB of memory for a million), and then the schedules themselves, some at a time. What is created or
-// deleted meanwhile may be in it or not; everything else is, once.
+// List goes through all schedules in the order of their names. It reads all names first, because the store keeps them in no order
+// (about a second and 50 MB of memory for a million), and then the schedules, some at a time. A schedule that is created or deleted
+// meanwhile may be in the list or not; every other one is in it once.
 //
-// It ends after an error of the store, which comes with no schedule. A schedule that this program cannot read (a newer version
-// wrote it) comes with its name and queue and an error of its own, and the list goes on.
+// The list ends after an error of the store, which comes with a nil schedule. A schedule that this program cannot read, because a
+// newer version wrote it, comes with its name and queue and an error of its own, and the list goes on.
 func (s *Schedules) List(ctx context.Context) iter.Seq2[*Schedule, error] {
 	return s.list(ctx, listStep)
 }
 
 func (s *Schedules) list(ctx context.Context, step int) iter.Seq2[*Schedule, error] {
 	return func(yield func(*Schedule, error) bool) {
+		if s.store == nil {
+			yield(nil, fmt.Errorf("chime: list schedules: %w", errNilStore))
+			return
+		}
 		names, err := s.names(ctx)
 		if err != nil {
 			yield(nil, fmt.Errorf("chime: list schedules: %w", err))
@@ -207,10 +239,10 @@ func (s *Schedules) names(ctx context.Context) ([]string, error) {
 	}
 }
 
-// Delete removes a schedule and its placed occurrence; ErrNotFound if there is none of that name. A job of it that is running
-// may finish; one that waits for a retry still runs.
+// Delete deletes a schedule and its placed occurrence; ErrNotFound if there is none of that name. A job of it that runs may finish; a
+// job of it that waits for a retry still runs.
 func (s *Schedules) Delete(ctx context.Context, name string) error {
-	if err := protocol.CheckName("name", name); err != nil {
+	if err := s.check(name); err != nil {
 		return fmt.Errorf("chime: delete schedule: %w", err)
 	}
 	found, err := s.store.Remove(ctx, name)
@@ -223,20 +255,20 @@ func (s *Schedules) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// Pause stops a schedule; ErrNotFound if there is none of that name. What is placed in the future is withdrawn, what is due
-// already still runs. One that is paused already, or has completed, stays as it is.
+// Pause stops a schedule until Resume; ErrNotFound if there is none of that name. An occurrence that is placed in the future is
+// withdrawn; one that is due already still runs. A schedule that is paused already, or has completed, stays as it is.
 func (s *Schedules) Pause(ctx context.Context, name string) error {
 	return s.pause(ctx, "pause", name, true)
 }
 
-// Resume lets a paused schedule go on; ErrNotFound if there is none of that name. What it missed is treated as its misfire
-// policy says. One that is not paused stays as it is.
+// Resume lets a paused schedule go on; ErrNotFound if there is none of that name. Its misfire policy says what becomes of the
+// occurrences that it missed. A schedule that is not paused stays as it is.
 func (s *Schedules) Resume(ctx context.Context, name string) error {
 	return s.pause(ctx, "resume", name, false)
 }
 
 func (s *Schedules) pause(ctx context.Context, verb, name string, paused bool) error {
-	if err := protocol.CheckName("name", name); err != nil {
+	if err := s.check(name); err != nil {
 		return fmt.Errorf("chime: %s schedule: %w", verb, err)
 	}
 	owed, err := s.store.PauseSchedule(ctx, name, paused)

@@ -16,21 +16,23 @@ import (
 	"github.com/chimejobs/chime/internal/work"
 )
 
-// WorkerOptions say what a worker works on. The zero value is good.
+// WorkerOptions are the options of a Worker. The zero value is good.
 type WorkerOptions struct {
-	// Queues are the queues to take from, each with its weight, 1 or more: of the free slots a queue with weight 3 gets three
-	// times what one with weight 1 gets, and all of them while the other is empty. Empty: {"default": 1}.
+	// Queues are the queues to take jobs from, each with a weight of 1 to 32767: of the free slots a queue with weight 3 gets three
+	// times what a queue with weight 1 gets, and all of them while the other one is empty. Empty means {"default": 1}.
 	Queues map[string]int
-	// Concurrency is how many handlers run at once, at most. Zero means 10 × GOMAXPROCS.
+	// Concurrency is how many handlers run at the same time, at most. Zero means 10 × GOMAXPROCS.
 	Concurrency int
-	// SessionTTL is how long a worker that has gone silent keeps its jobs; after it, and another third, they run elsewhere. It is renewed every SessionTTL/3. Zero means 12 s, the least is 1 s.
+	// SessionTTL is how long a worker that cannot reach the store keeps its jobs, 1 s or more. About a third of it later they run
+	// elsewhere. It is renewed every SessionTTL/3. Zero means 12 s.
 	SessionTTL time.Duration
-	// DrainTimeout is how long Run waits for running handlers once its ctx has ended; then their ctx ends with cause ErrShutdown.
-	// Run returns at most 4 s after that. Zero means 25 s, negative: no wait.
+	// DrainTimeout is how long Run waits for running handlers once its ctx has ended. Then their ctx ends with the cause
+	// ErrShutdown; they have 2 s to return, and the store another 2 s to take the last outcomes; a second later Run returns in any
+	// case. Zero means 25 s, negative means no wait.
 	DrainTimeout time.Duration
-	// MaxCrashes is how many workers a job may take down with it before it is dead. Zero means 3.
+	// MaxCrashes is how many workers may vanish while they run a job before the job is dead, 1 or more. Zero means 3.
 	MaxCrashes int
-	// Logger is told what goes wrong. Nil means slog.Default().
+	// Logger logs what the worker serves, how jobs fail, and a store that does not answer. Nil means slog.Default().
 	Logger *slog.Logger
 }
 
@@ -72,8 +74,8 @@ func (o WorkerOptions) validate() error {
 
 // A Worker takes jobs from queues and runs their handlers.
 //
-// A job runs at least once: it runs again when its handler fails, and when the process that ran it has vanished or was cut
-// off from the store for longer than SessionTTL. So handlers should be safe to repeat; Job.ID is the same in all attempts.
+// A job runs at least once. It runs again if its handler fails, and if the process that ran it vanishes or cannot reach the store
+// for longer than SessionTTL. So handlers should be safe to repeat; Job.ID is the same in all attempts.
 type Worker struct {
 	store   protocol.Store
 	options WorkerOptions
@@ -90,13 +92,13 @@ type registration struct {
 	settings handlerSettings
 }
 
-// NewWorker returns a worker that does nothing until Run. It does no I/O; bad options come back from Run.
+// NewWorker returns a worker that does nothing until Run. It does no I/O; Run returns an error for bad options.
 func NewWorker(store Store, options WorkerOptions) *Worker {
 	return &Worker{store: protocolOf(store), options: options.withDefaults(), handlers: make(map[string]*registration)}
 }
 
-// Handle registers the handler for jobs of a name. Like net/http it panics on a nil handler, a bad or repeated name, and
-// when the worker runs already.
+// Handle registers the handler for jobs of a name, 1 to 100 of A-Z a-z 0-9 _ . : -. Like net/http it panics on a nil handler, and on
+// a bad or repeated name; it also panics if the worker runs already. Jobs of a name without a handler wait for a worker that has one.
 func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) {
 	if err := protocol.CheckName("job name", name); err != nil {
 		panic("chime: Handle: " + err.Error())
@@ -125,8 +127,8 @@ func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) 
 	w.handlers[name] = r
 }
 
-// Use puts middleware around every handler, also around those registered before. The first is the outermost. It panics
-// on a nil one, and when the worker runs already.
+// Use puts middleware around every handler, also around those registered before. The first one is the outermost. It panics on a nil
+// middleware, and if the worker runs already.
 func (w *Worker) Use(middleware ...Middleware) {
 	if slices.ContainsFunc(middleware, func(m Middleware) bool { return m == nil }) {
 		panic("chime: Use: nil middleware")
