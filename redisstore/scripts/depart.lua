@@ -21,11 +21,11 @@ local stands = redis.call('HGET', CURSORS, name) or ''
 local since = redis.call('ZSCORE', OWED, name)
 if not revision then
   revision, state, created, overlap, rest = '0', 'none', instant(now_s), 'allow', '"job":""}'
-elseif string.sub(state, 1, 5) == 'moved' then
+elseif is_mark(state) then
   return { text, stands, whole(tonumber(since or now_ms)) }
 end
 local at, used, kind = cursor(stands)
-local withdrawn = placed_ahead(name, at, kind)
+local withdrawn = placed_ahead(DUE, JOBS, CRASHES, name, at, kind)
 local fence = math.max(tonumber(redis.call('HGET', STATE, 'fence') or 0) + 1, now_us, tonumber(revision) + 1)
 
 if withdrawn then

@@ -5,5 +5,5 @@
 -- Returns 1 if that changed anything.
 -- uses: definition
 local revision, state = head(redis.call('HGET', KEYS[1], ARGV[1]))
-if revision ~= ARGV[2] or string.sub(state, 1, 5) ~= 'moved' then return 0 end
+if revision ~= ARGV[2] or not is_mark(state) then return 0 end
 return redis.call('ZREM', KEYS[2], ARGV[1])

@@ -2,25 +2,23 @@
 -- KEYS[1] …:ready     list  IDs of jobs to run now
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:jobs      hash  job ID -> envelope
--- KEYS[4] …:callers   zset  enqueuer -> seconds x 2^20 + number of its last call modulo 2^20; #enqueued: jobs ever
+-- KEYS[4] …:callers   zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued: jobs ever
 -- KEYS[5] …:state     hash  paused, layout, large
 -- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep
 -- ARGV[1] the caller, a name used by one enqueuer only
 -- ARGV[2] number of the call, one more than the caller's last
 -- ARGV[3] prefix of the wake-up channels
--- ARGV[4] 1 if an envelope is longer than 2 KiB: takes must then look at lengths
+-- ARGV[4] 1 if an envelope is longer than 2 KiB: takes must then ask for lengths first
 -- ARGV[5] how many of the jobs, the first ones, are ordinary: they run now, under an ID made by the enqueuer; two values each: ID, envelope
 -- then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; o before it: the caller's own ID
 -- Returns the time (Unix us), then the positions among the others of the jobs that exist already and were left as they are.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local ARGV = ARGV -- a global costs a look-up at each use
-local WAKE = ARGV[3]
-local ROUND = 1048576
--- uses: clock layout
+-- uses: limits callers clock layout
 
 local state = redis.call('HMGET', STATE, 'paused', 'layout')
-local refused = newer(state[2])
-if refused then return refused end
+local refusal = newer(state[2])
+if refusal then return refusal end
 
 local calls = redis.call('ZMSCORE', CALLERS, ARGV[1], '#enqueued')
 local last, number = calls[1], tonumber(ARGV[2]) % ROUND
@@ -81,7 +79,7 @@ if not state[2] then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then
   -- uses: wake alarm
-  if #ready > 0 then wake_one() end
-  if earliest and (not first or earliest < tonumber(first)) then keep_alarm(earliest) end
+  if #ready > 0 then wake_one(IDLE, ARGV[3]) end
+  if earliest and (not first or earliest < tonumber(first)) then keep_alarm(IDLE, ARGV[3], earliest) end
 end
 return answer

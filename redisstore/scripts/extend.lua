@@ -5,12 +5,12 @@
 -- ARGV[1] session; ARGV[2] time to live, ms; ARGV[3...] schedules whose occurrences it holds under policy cancel
 -- Returns time (us), 1 extended or 0 gone, then the IDs in flight that another one is parked behind.
 local INFLIGHT, SESSIONS, OPEN = KEYS[1], KEYS[2], KEYS[3]
--- uses: clock
+-- uses: clock open
 local alive = string.match(redis.call('HGET', INFLIGHT, '#') or '', '^%d+ ')
 local answer = { whole(now_us), alive and 1 or 0 }
 if not alive then return answer end
 for i = 3, #ARGV do
-  local id, _, _, parked = string.match(redis.call('HGET', OPEN, ARGV[i]) or '', '^([^|]*)|([^|]*)|([^|]*)|([^|]*)$')
+  local id, _, _, parked = opened(redis.call('HGET', OPEN, ARGV[i]))
   if id and parked ~= '' then answer[#answer + 1] = id end
 end
 redis.call('ZREM', SESSIONS, '') -- lets the next write pass when the server is out of memory

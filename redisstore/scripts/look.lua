@@ -10,13 +10,13 @@
 -- Returns time (us); more (1, 0); paused (1, 0); instant of the next (Unix ms, -1 none to wait for); place among the keepers of
 -- the alarm (1, 2, 0); parked names; earliest lapse (Unix ms, -1); lapsed sessions, two values each: name, lapse.
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local worker, sleep, WAKE = ARGV[1], ARGV[2] == '1', ARGV[3]
--- uses: clock layout wake alarm lapse parked
+local worker, sleep, wake = ARGV[1], ARGV[2] == '1', ARGV[3]
+-- uses: limits clock layout alarm lapse parked
 local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'ttl')
 local refusal = newer(state[3])
 if refusal then return refusal end
 local paused = state[1]
-read_parked(state[2])
+local parked = read_parked(state[2])
 
 local head_due = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
 local next_ms = tonumber(head_due[2] or -1)
@@ -34,8 +34,8 @@ if #asleep_before > 0 then redis.call('ZREM', IDLE, unpack(asleep_before)) end
 if sleep then
   redis.call('ZREM', IDLE, worker) -- first, for it lets the rest go on when the server is out of memory
   if not more then redis.call('ZADD', IDLE, whole(now_ms), worker) end
-  if not more and not paused and next_ms >= 0 then place = keep_alarm(next_ms, worker) end
+  if not more and not paused and next_ms >= 0 then place = keep_alarm(IDLE, wake, next_ms, worker) end
 end
 if place == 0 then next_ms = -1 end
 local lapse, lapsed = lapses(SESSIONS, tonumber(state[4] or 0))
-return { whole(now_us), more and 1 or 0, paused and 1 or 0, whole(next_ms), place, parked_list(), whole(lapse), lapsed }
+return { whole(now_us), more and 1 or 0, paused and 1 or 0, whole(next_ms), place, parked_list(parked), whole(lapse), lapsed }

@@ -5,7 +5,7 @@
 -- ARGV[1] how long, ms; ARGV[2] at most this many, and about 1 MiB of definitions
 -- Returns time (us), then four values a schedule: name, definition, cursor, since (Unix ms).
 local OWED, SCHEDULES, CURSORS = KEYS[1], KEYS[2], KEYS[3]
--- uses: clock
+-- uses: limits clock
 local answer = { whole(now_us) }
 local list = redis.call('ZRANGEBYSCORE', OWED, '-inf', whole(now_ms - tonumber(ARGV[1])), 'LIMIT', 0, tonumber(ARGV[2]), 'WITHSCORES')
 if #list == 0 then return answer end
@@ -13,7 +13,7 @@ local names = {}
 local bytes = 0
 for i = 1, #list, 2 do
   bytes = bytes + redis.call('HSTRLEN', SCHEDULES, list[i])
-  if i > 1 and bytes > 1048576 then break end
+  if i > 1 and bytes > CALL_BYTES then break end
   names[#names + 1] = list[i]
 end
 local definitions = redis.call('HMGET', SCHEDULES, unpack(names))

@@ -18,7 +18,7 @@ local from = wanted == 'paused' and 'live' or 'paused'
 if state ~= from then return { whole(now_us), 0, text, stands or '' } end
 
 local at, used, kind = cursor(stands)
-local withdrawn = wanted == 'paused' and placed_ahead(name, at, kind)
+local withdrawn = wanted == 'paused' and placed_ahead(DUE, JOBS, CRASHES, name, at, kind)
 text = definition(revision, wanted, created, overlap, rest)
 redis.call('HSET', SCHEDULES, name, text)
 if wanted == 'paused' then

@@ -11,8 +11,7 @@
 -- and for each of these its planned instant as text and in Unix ms, oldest first; none: the schedule has completed
 -- Returns time (us), then a number a schedule: how many were placed, -1 completed, -2 somebody else placed or changed it.
 local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local WAKE = ARGV[1]
--- uses: clock layout wake alarm definition
+-- uses: limits clock layout alarm counters definition
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
 
@@ -55,9 +54,9 @@ for i, plan in ipairs(plans) do
       redis.call('ZADD', DUE, unpack(due))
       answer[#answer + 1] = placing
     end
-    if plan.missed > 0 then redis.call('HINCRBY', COUNTERS, plan.name .. '/missed', plan.missed) end
-    if plan.caught_up > 0 then redis.call('HINCRBY', COUNTERS, plan.name .. '/caught_up', math.min(plan.caught_up, placing)) end
+    if plan.missed > 0 then redis.call('HINCRBY', COUNTERS, plan.name .. MISSED, plan.missed) end
+    if plan.caught_up > 0 then redis.call('HINCRBY', COUNTERS, plan.name .. CAUGHT_UP, math.min(plan.caught_up, placing)) end
   end
 end
-if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(soonest) end
+if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(IDLE, ARGV[1], soonest) end
 return answer

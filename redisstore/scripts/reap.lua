@@ -15,10 +15,10 @@
 -- Returns 1: nothing (more) to do. 0: call again, jobs remain.
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local seed, WAKE = tonumber(ARGV[3]), ARGV[4]
+local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local STEP = 500
 local front = {}
--- uses: clock wake alarm definition flight
+-- uses: limits clock wake alarm strings definition open flight
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return 1 end
@@ -31,7 +31,7 @@ if held <= 8 * STEP then
 else
   all = redis.call('HRANDFIELD', INFLIGHT, STEP + 1, 'WITHVALUES') -- to read so many for each step would take too long
 end
-local fences, id_of, begun, names, needed = {}, {}, {}, {}, {}
+local fences, id_of, begun, names = {}, {}, {}, {}
 for i = 1, #all, 2 do
   local id = all[i]
   if left > 0 and id ~= '#' then
@@ -56,7 +56,7 @@ if #begun > 0 then
   local counts = redis.call('HMGET', CRASHES, unpack(begun))
   for i, id in ipairs(begun) do crashes[id] = tonumber(counts[i] or 0) + 1 end
 end
-learn(names, needed)
+local flights = read_flights(OPEN, SCHEDULES, CURSORS, names, {})
 local head_due = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
 
 redis.call('ZREM', SESSIONS, '') -- lets the rest go on when the server is out of memory
@@ -81,20 +81,18 @@ for i, fence in ipairs(fences) do
     front[#front + 1] = id
   end
   local name = occurrence(id)
-  if name then landed(name, id, false) end
+  if name then end_flight(flights, front, name, id, false) end
 end
 if #crashed > 0 then
-  redis.call('HSET', STATE, 'crashed', '1') -- who takes looks at …:crashes only then
+  redis.call('HSET', STATE, 'crashed', '1') -- takes read …:crashes only then
   redis.call('HSET', CRASHES, unpack(crashed))
 end
 if #suspects > 0 then redis.call('ZADD', DUE, unpack(suspects)) end
-save_opens()
+save_opens(flights, OPEN)
 if #ids > 0 then redis.call('HDEL', INFLIGHT, unpack(ids)) end
-local foremost_last = {}
-for i = #front, 1, -1 do foremost_last[#foremost_last + 1] = front[i] end
-if #foremost_last > 0 then redis.call('LPUSH', READY, unpack(foremost_last)) end
-if #front > 0 then wake_one() end
-if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(soonest) end
+push_front(READY, front)
+if #front > 0 then wake_one(IDLE, wake) end
+if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(IDLE, wake, soonest) end
 if held > #ids then return 0 end
 redis.call('DEL', INFLIGHT)
 redis.call('ZREM', SESSIONS, ARGV[1])

@@ -11,10 +11,10 @@
 -- Returns 1 removed, 0 there was none, or the text of a mark: the schedule is moving, finish that first.
 local SCHEDULES, CURSORS, OWED, DUE, OPEN, JOBS, CRASHES, COUNTERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local name = ARGV[1]
--- uses: clock definition
+-- uses: counters definition
 local text = redis.call('HGET', SCHEDULES, name)
 local _, state = head(text)
-if state and string.sub(state, 1, 5) == 'moved' then return text end
+if is_mark(state) then return text end
 local at, _, kind = cursor(redis.call('HGET', CURSORS, name))
 local placed = kind == 'p' and name .. '@' .. at
 if placed and (redis.call('HEXISTS', JOBS, placed) == 1 or redis.call('HEXISTS', CRASHES, placed) == 1) then placed = false end
@@ -24,5 +24,5 @@ redis.call('HDEL', CURSORS, name)
 redis.call('ZREM', OWED, name)
 redis.call('HDEL', OPEN, name)
 if placed then redis.call('ZREM', DUE, placed) end
-redis.call('HDEL', COUNTERS, name .. '/started', name .. '/skipped', name .. '/missed', name .. '/caught_up', name .. '/superseded')
+redis.call('HDEL', COUNTERS, counters_of(name))
 return found

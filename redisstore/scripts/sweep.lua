@@ -18,8 +18,8 @@ local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEY
 local SCHEDULES, CURSORS, OWED, MOVED, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local PARKED = 11
 local STEP = 500
--- uses: clock definition parked
-read_parked(redis.call('HGET', STATE, 'parked'))
+-- uses: callers clock counters definition parked
+local parked = read_parked(redis.call('HGET', STATE, 'parked'))
 local gone = redis.call('ZRANGEBYSCORE', DEAD, '-inf', whole(now_ms - tonumber(ARGV[1])), 'LIMIT', 0, STEP)
 local over = redis.call('ZCARD', DEAD) - tonumber(ARGV[2])
 if #gone < over then gone = redis.call('ZRANGE', DEAD, 0, math.min(over, STEP) - 1) end
@@ -46,20 +46,20 @@ for i = PARKED + 1, #KEYS do
     redis.call('ZREM', KEYS[i], id)
     touched = touched + 1
   end
-  set_parked(ARGV[i - PARKED + 3], redis.call('EXISTS', KEYS[i]) == 1)
+  set_parked(parked, ARGV[i - PARKED + 3], redis.call('EXISTS', KEYS[i]) == 1)
 end
-save_parked()
+save_parked(parked, STATE)
 for i, name in ipairs(marks) do
   local _, state = head(texts[i])
   if not owing[i] then -- owed still: the move is not done
     redis.call('ZREM', MOVED, name)
-    if state and string.sub(state, 1, 5) == 'moved' then
+    if is_mark(state) then
       redis.call('HDEL', SCHEDULES, name)
       redis.call('HDEL', CURSORS, name)
-      redis.call('HDEL', COUNTERS, name .. '/started', name .. '/skipped', name .. '/missed', name .. '/caught_up', name .. '/superseded')
+      redis.call('HDEL', COUNTERS, counters_of(name))
     end
   end
 end
-redis.call('ZREMRANGEBYSCORE', CALLERS, '1e15', whole((now_s - 3600) * 1048576)) -- not #enqueued, which is less
+redis.call('ZREMRANGEBYSCORE', CALLERS, '1e15', whole((now_s - 3600) * ROUND)) -- not #enqueued, which is less
 redis.call('ZREMRANGEBYSCORE', IDLE, '-inf', whole(now_ms - 60000))
 return touched >= STEP and 1 or 0
