@@ -26,7 +26,7 @@ if more and sleep then
   -- somebody ahead should have taken it: those who live return at their next look
   local since = ARGV[4]
   if since == '' then since = redis.call('ZSCORE', IDLE, worker) end
-  if since then asleep_before = redis.call('ZRANGEBYSCORE', IDLE, '-inf', '(' .. since, 'LIMIT', 0, 500) end
+  if since then asleep_before = redis.call('ZRANGEBYSCORE', IDLE, '-inf', '(' .. since, 'LIMIT', 0, MAX_ITEMS) end
 end
 
 local place = 0

@@ -16,7 +16,6 @@
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
-local STEP = 500
 local front = {}
 -- uses: limits clock wake alarm strings definition open flight
 
@@ -24,12 +23,12 @@ local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return 1 end
 
 -- The jobs in the order in which they were taken: no two have the same fence.
-local held, left = redis.call('HLEN', INFLIGHT) - 1, STEP
+local held, left = redis.call('HLEN', INFLIGHT) - 1, MAX_ITEMS
 local all
-if held <= 8 * STEP then
+if held <= 8 * MAX_ITEMS then
   all = redis.call('HGETALL', INFLIGHT)
 else
-  all = redis.call('HRANDFIELD', INFLIGHT, STEP + 1, 'WITHVALUES') -- to read so many for each step would take too long
+  all = redis.call('HRANDFIELD', INFLIGHT, MAX_ITEMS + 1, 'WITHVALUES') -- to read so many for each step would take too long
 end
 local fences, id_of, begun, names = {}, {}, {}, {}
 for i = 1, #all, 2 do

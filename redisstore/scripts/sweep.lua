@@ -18,10 +18,9 @@
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, MOVED, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local PARKED = 11 -- the parked lists come behind KEYS[11]
-local MAX_ITEMS = 500
 local GONE_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
 local CALLER_S = 3600 -- an enqueuer's last call is remembered for so long: it may be sent again
--- uses: callers clock counters definition parked
+-- uses: limits callers clock counters definition parked
 
 -- oldest returns the members of a sorted set up to this score, at most max of them, and whether there are more.
 local function oldest(key, score, max)

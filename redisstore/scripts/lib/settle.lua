@@ -1,5 +1,5 @@
 -- settle: the settlements of work.lua, but for finished jobs.
--- needs: limits clock counters flight call
+-- needs: limits clock counters definition flight call
 
 -- settle notes in the table call what a settlement changes. id: the job; name, planned: its schedule and planned instant if it is an
 -- occurrence; kind, amount, body, run: the four values of the settlement as the title page of work.lua has them.
