@@ -1,4 +1,4 @@
--- declare.lua: create schedules and change them. The same definition again writes nothing.
+-- declare.lua: create schedules and change them. A definition that is stored already is not written again.
 -- KEYS[1] …:schedules  hash  schedule -> definition, JSON
 -- KEYS[2] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
@@ -6,9 +6,9 @@
 -- KEYS[5] …:state      hash  fence, layout, large
 -- KEYS[6] …:jobs       hash  job ID -> envelope
 -- KEYS[7] …:crashes    hash  job ID -> times its holder vanished
--- ARGV a schedule each: name, overlap policy, the rest of its definition (a JSON object)
--- Returns time (us), then five values a schedule: 0 the same, 1 new, 2 changed, 3 moved away; definition before; definition
--- now; cursor now; 1 if its next occurrence is owed by this call.
+-- ARGV three values for each schedule: name, overlap policy, the rest of its definition (a JSON object)
+-- Returns time (us), then five values for each schedule: 0 the same, 1 new, 2 changed, 3 moved away; definition before; definition
+-- now; cursor now; 1 if this call put it into owed.
 local SCHEDULES, CURSORS, OWED, DUE, STATE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 -- uses: limits clock layout instant definition withdraw
 local state = redis.call('HMGET', STATE, 'fence', 'layout')
@@ -21,7 +21,7 @@ local stored = redis.call('HMGET', SCHEDULES, unpack(names))
 local cursors = redis.call('HMGET', CURSORS, unpack(names))
 local draw = math.max(tonumber(state[1] or 0) + 1, now_us)
 
--- plan says what each declaration does; all is read before anything is written.
+-- plans: what each declaration does. Everything is read before anything is written.
 local plans, done = {}, {}
 for i, name in ipairs(names) do
   local overlap, rest = ARGV[3 * i - 1], string.sub(ARGV[3 * i], 2)

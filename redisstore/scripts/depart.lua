@@ -1,5 +1,6 @@
--- depart.lua: begin to move a schedule to another queue. What is placed in the future is withdrawn and the definition becomes a
--- mark, which places nothing but serves what is still due, in flight or parked here. The name stays owed until the move is done.
+-- depart.lua: begin to move a schedule to another queue. An occurrence placed in the future is withdrawn, and the definition becomes
+-- a mark: it places nothing more, but what is still due, in flight or parked here runs with it. The name stays in owed until the move
+-- is done.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
@@ -10,8 +11,8 @@
 -- KEYS[8] …:moved      zset  schedule -> instant its mark was made, Unix ms: the sweep removes it after 7 days
 -- ARGV[1] schedule; ARGV[2] the queue it goes to
 -- Returns the mark, the cursor, since when it is owed (Unix ms).
--- A mark's state is "moved to <queue> <state before>"; it has a revision of its own, which goes with the schedule. Where there is
--- no definition the state before is none: the mark then stops a declaration that is on its way here.
+-- A mark's state is "moved to <queue> <state before>". It has a revision of its own, which moves with the schedule. If there is no
+-- definition, the state before is none: then the mark stops a declaration that comes later.
 local SCHEDULES, CURSORS, OWED, DUE, JOBS, CRASHES, STATE, MOVED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local name = ARGV[1]
 -- uses: clock instant definition withdraw

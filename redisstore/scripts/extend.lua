@@ -1,9 +1,9 @@
--- extend.lua: a worker's sign of life for one session. It carries no number: sent twice it extends twice.
--- KEYS[1] …:inflight:<session>  hash  # is there while the session lives
+-- extend.lua: extend a session: the worker's heartbeat. It has no number: a call that is sent twice extends twice.
+-- KEYS[1] …:inflight:<session>  hash  the field # exists while the session lives
 -- KEYS[2] …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3] …:open                hash  schedule -> "<occurrence>|<fence>|<worker>|<occurrence parked behind it>"
 -- ARGV[1] session; ARGV[2] time to live, ms; ARGV[3...] schedules whose occurrences it holds under policy cancel
--- Returns time (us), 1 extended or 0 gone, then the IDs in flight that another one is parked behind.
+-- Returns time (us), 1 extended or 0 gone, then the occurrences in flight behind which another one is parked.
 local INFLIGHT, SESSIONS, OPEN = KEYS[1], KEYS[2], KEYS[3]
 -- uses: clock open
 local alive = string.match(redis.call('HGET', INFLIGHT, '#') or '', '^%d+ ')

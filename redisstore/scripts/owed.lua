@@ -1,9 +1,9 @@
--- owed.lua: schedules whose next occurrence has been waiting to be placed for a while.
+-- owed.lua: list the schedules whose next occurrence has waited for a while to be placed. A name without a definition is removed.
 -- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
 -- KEYS[2] …:schedules  hash  schedule -> definition
 -- KEYS[3] …:cursors    hash  schedule -> cursor
--- ARGV[1] how long, ms; ARGV[2] at most this many, and about 1 MiB of definitions
--- Returns time (us), then four values a schedule: name, definition, cursor, since (Unix ms).
+-- ARGV[1] how long, ms; ARGV[2] how many at most; their definitions together have about 1 MiB
+-- Returns time (us), then four values for each schedule: name, definition, cursor, since (Unix ms).
 local OWED, SCHEDULES, CURSORS = KEYS[1], KEYS[2], KEYS[3]
 -- uses: limits clock
 local answer = { whole(now_us) }

@@ -1,4 +1,4 @@
--- pause.lua: stop a schedule, or let it go on. What is due already still runs.
+-- pause.lua: pause a schedule, or resume it. An occurrence that is due already still runs.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
@@ -6,7 +6,7 @@
 -- KEYS[5] …:jobs       hash  job ID -> envelope
 -- KEYS[6] …:crashes    hash  job ID -> times its holder vanished
 -- ARGV[1] schedule; ARGV[2] paused or live
--- Returns time (us), 1 changed, 0 nothing to change, -1 there is none; definition, cursor.
+-- Returns time (us); 1 changed, 0 nothing to change, -1 there is no such schedule; definition; cursor.
 local SCHEDULES, CURSORS, OWED, DUE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local name, wanted = ARGV[1], ARGV[2]
 -- uses: clock instant definition withdraw

@@ -1,6 +1,6 @@
--- queue.lua: pause a queue, or resume it; one that is resumed wakes a sleeper as enqueuing does.
+-- queue.lua: pause a queue, or resume it. Resuming wakes a worker as enqueuing does.
 -- KEYS[1] …:state  hash  paused
--- KEYS[2] …:idle   zset  sleeping worker -> instant it went to sleep
+-- KEYS[2] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[3] …:due    zset  job ID -> instant it is due, Unix ms
 -- ARGV[1] 1 pause, 0 resume; ARGV[2] prefix of the wake-up channels
 -- Returns 1 if that changed anything.

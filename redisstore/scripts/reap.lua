@@ -1,4 +1,4 @@
--- reap.lua: return the jobs of a lapsed session to their queue, at most 500 a call (an occurrence counts twice), then end the session.
+-- reap.lua: return the jobs of a lapsed session to their queue, at most 500 a call (an occurrence counts twice); then end the session.
 -- KEYS[1]  …:inflight:<session>  hash  job ID -> fence, "-" before it while not begun; #
 -- KEYS[2]  …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:ready               list  IDs of jobs to run now
@@ -7,12 +7,12 @@
 -- KEYS[6]  …:open                hash  schedule -> "<occurrence>|<fence>|<worker>|<occurrence parked behind it>"
 -- KEYS[7]  …:schedules           hash  schedule -> definition
 -- KEYS[8]  …:cursors             hash  schedule -> cursor
--- KEYS[9]  …:idle                zset  sleeping worker -> instant it went to sleep
+-- KEYS[9]  …:idle                zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[10] …:state               hash  crashed
--- ARGV[1] session; ARGV[2] its lapse as seen before, Unix ms: extended since, it is left alone
--- ARGV[3] a random number: spreads the second crash of a job over 5 to 60 s
+-- ARGV[1] session; ARGV[2] its lapse as the caller saw it, Unix ms: if it was extended since, nothing is done
+-- ARGV[3] a random number; a job whose holder vanished a second time is due again 5 to 60 s later, at random
 -- ARGV[4] prefix of the wake-up channels
--- Returns 1: nothing (more) to do. 0: call again, jobs remain.
+-- Returns 1 if nothing is left to do, 0 if jobs remain: call again.
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
@@ -22,13 +22,13 @@ local front = {}
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return 1 end
 
--- The jobs in the order in which they were taken: no two have the same fence.
+-- The jobs, to be sorted by fence: in the order in which they were taken. No two have the same fence.
 local held, left = redis.call('HLEN', INFLIGHT) - 1, MAX_ITEMS
 local all
 if held <= 8 * MAX_ITEMS then
   all = redis.call('HGETALL', INFLIGHT)
 else
-  all = redis.call('HRANDFIELD', INFLIGHT, MAX_ITEMS + 1, 'WITHVALUES') -- to read so many for each step would take too long
+  all = redis.call('HRANDFIELD', INFLIGHT, MAX_ITEMS + 1, 'WITHVALUES') -- reading them all in each call would take too long
 end
 local fences, id_of, begun, names = {}, {}, {}, {}
 for i = 1, #all, 2 do
@@ -71,7 +71,7 @@ for i, fence in ipairs(fences) do
     crashed[#crashed + 1] = whole(times)
   end
   if times == 2 then
-    -- apart from the others that its worker held
+    -- at another time than the others that its worker held: one of them may be what makes workers crash
     local at = now_ms + 5000 + (seed + i * 7919) % 55000
     suspects[#suspects + 1] = whole(at)
     suspects[#suspects + 1] = id

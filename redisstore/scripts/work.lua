@@ -20,28 +20,37 @@
 -- ARGV[3]  time to live of the session, ms
 -- ARGV[4]  how many to take at most
 -- ARGV[5]  how many of these, the last ones, are taken ahead: not begun
--- ARGV[6]  0: stay awake; 1: sleep if nothing is left to take and fewer jobs came than were asked for; 2: as 1, and list lapsed
---          sessions; 3: sleep on, at the same place among the sleeping workers: only for a call that takes nothing and settles
---          nothing but finished jobs
+-- ARGV[6]  0: stay awake; 1: sleep if nothing is left to take and fewer jobs came than were asked for; 2: as 1, and answer which
+--          sessions have lapsed; 3: sleep on, registered in idle as before: only for calls that take nothing and settle nothing but
+--          finished jobs
 -- ARGV[7]  worker
 -- ARGV[8]  prefix of the wake-up channels
 -- ARGV[9]  host, pid and padding, kept beside the number
--- ARGV[10] how many parked names to serve; ARGV[11] how many names to park on; ARGV[12] how many finished jobs without more to say;
--- ARGV[13] how many jobs begun; ARGV[14] how many other settlements. Then, in this order: the names to serve; the names to park
--- on; the IDs of the finished, of the begun and of the others; the fences of all of these; four more of each other settlement:
--- kind, delay in ms (or position of the name to park on), envelope (empty: unchanged), record
--- Kinds: d done, f failed and due again, l later, x dead, b back, p parked, m missed. A record: "<outcome>|<started>|<ended>", Unix ms.
--- The field # is "<number of the last call> <first fence it drew> <when the session was renewed, Unix s> … <kinds that it answered>".
--- Returns (an empty list is 0) time (us); positions of the settlements refused (finished ones first); of the jobs taken: the first
--- fence (the others follow, each one more), how many are begun (the first of them), the IDs (a list; of equal lengths: joined), the
--- data of each (an envelope, or a definition; empty: gone), if there are occurrences a letter for each: j an ordinary job, e an
--- occurrence with an envelope, d with a definition, n that and new; if jobs of the partition have crashed the crashes of each;
--- schedules owed, three values each: name, definition, cursor; more left (1, 0), paused (1, 0), instant of the next (Unix ms, -1 none
--- to wait for), place among the keepers of the alarm (1, 2, 0), parked names; earliest lapse (Unix ms, -1), lapsed sessions, two
--- values each: name, lapse.
+-- ARGV[10] how many parked names to serve
+-- ARGV[11] how many names to park on
+-- ARGV[12] how many finished jobs: done, without an envelope or a record
+-- ARGV[13] how many jobs that were taken ahead and have begun; none of them is settled in the same call
+-- ARGV[14] how many other settlements
+-- ARGV[15...] in this order: the names to serve; the names to park on; the IDs of the finished jobs, of the begun ones and of the
+--          other settlements; the fences of all of these; then four values for each other settlement: kind (d done, f failed and
+--          due again, l due later, x dead, b back, p parked, m missed), delay in ms (p: position of the name to park on), envelope
+--          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms; empty: none)
+-- The field # of inflight is "<number of the last call> <first fence it drew> <when the session was renewed, Unix s> <host> <pid>
+-- <padding> <kinds that the call answered>".
+-- Returns (an empty list is 0):
+--   time (us)
+--   positions of the settlements refused, the finished jobs first
+--   of the jobs taken: fence of the first (that of each other is one more than the one before); how many are begun (the first of
+--     them); the IDs (a list; if they have equal lengths: joined); the data of each (an envelope, or a definition; empty: gone); if
+--     there are occurrences, a letter for each (j an ordinary job, e an occurrence with an envelope, d with a definition, n with a
+--     definition and new); if jobs of the partition have crashed, the crashes of each
+--   schedules whose next occurrence is owed, three values each: name, definition, cursor
+--   more to take (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of the
+--     alarm (1, 2, 0); names with parked jobs
+--   earliest lapse (Unix ms, -1); lapsed sessions, two values each: name, lapse
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD, RUNS = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
-local ARGV = ARGV -- a global costs a look-up at each use
+local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, sleep, sleeps_on, worker, wake = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
 local ahead, serves, parks, begun, others = 0, 0, 0, 0, 0
@@ -62,12 +71,13 @@ local OCCURRENCES = 150 -- what one call settles and takes of occurrences: one c
 local now_us_text = time[1] .. string.sub('00000' .. time[2], -6)
 local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
--- The ordinary way is that of plain jobs which are finished, begun or taken. Failures and other settlements, occurrences, and the
--- same call again go the long way: what they need beyond is in the blocks `if long`, by functions on the table call.
+-- There are two ways through this script. Calls that finish, begin and take ordinary jobs go the ordinary way. Calls with other
+-- settlements or with occurrences, and a call that is sent again, go the long way: what they need in addition is done by functions on
+-- the table call (lib/call.lua, lib/settle.lua, lib/overlap.lua).
 --
 -- What this costs: a call of Redis 0.4 us, a closure 0.1 us, a number made of a text 0.1 us, a text made of a number 0.1 us by whole
 -- and 0.4 us as an argument, a table that grows 0.1 us, a string 1.3 ns a byte (Redis hashes each whole), the length of a long list a
--- search. So the ordinary way makes nothing that it does not need: the long way's functions are created on the long way only.
+-- search. So the ordinary way makes nothing that it does not need, and the functions of the long way are created on the long way only.
 
 --------------------------------------------------------------------------------------------- read and check: the session
 
@@ -81,7 +91,7 @@ local sign = held[1]
 local last, first_drawn, renewed
 if sign then last, first_drawn, renewed = string.match(sign, '^(%d+) (%d+) (%d+)') end
 last = last and tonumber(last)
--- A session that is being reaped is not begun anew, not even by its first call, come late: what is left in it would stay for ever.
+-- Not even its first call, if it comes late, begins a session again that is being reaped: the jobs left in it would never be reaped.
 if not last and (sign or number ~= 1 or settled > 0) then
   return redis.error_reply('CHIMELOST session ' .. session .. ' is gone')
 end
@@ -92,7 +102,8 @@ local again = last == number
 
 ------------------------------------------------------------------------------------------- read and check: the settlements
 
--- The finished jobs that the session holds with the fence that was named are ended[ended_from] to ended[ended_to].
+-- A settlement counts if the session holds the job with the fence that was named. The finished jobs for which it does are
+-- ended[ended_from] to ended[ended_to].
 local ended, ended_from, ended_to = ARGV, at_id + 1, at_id + finished
 local flying, others_held, refused = {}, {}, {} -- flying: jobs in flight with their fences, as they are to be written
 if again then
@@ -158,7 +169,8 @@ elseif want > 0 and not paused then
   end
   local left = want - #ids
   if left > 0 then
-    local ready, due = redis.call('LRANGE', READY, '0', left == want and ARGV[4] or whole(left)), {} -- one more than is wanted
+    -- one more than is wanted, which shows whether this call leaves any
+    local ready, due = redis.call('LRANGE', READY, '0', left == want and ARGV[4] or whole(left)), {}
     if next_ms >= 0 and next_ms <= now_ms then due = redis.call('ZRANGEBYSCORE', DUE, '-inf', now_text, 'LIMIT', '0', whole(left)) end
     -- half of each, the odd place in turn; what one leaves the other gets
     local odd = state[9] and 1 or 0
@@ -171,7 +183,7 @@ elseif want > 0 and not paused then
       ids = ready
       ids[want + 1] = nil
     elseif large then
-      -- in turn, for the call may be full of bodies before it has all of them
+      -- in turn, because the call may be full of bodies before it has all of them
       for i = 1, math.max(from_ready, from_due) do
         if odd == 1 then add(due, i, math.min(i, from_due), 'd') end
         add(ready, i, math.min(i, from_ready), nil)
@@ -189,7 +201,7 @@ if large and not again then
   for i, id in ipairs(ids) do
     local length = redis.call('HSTRLEN', JOBS, id)
     local name = length == 0 and string.match(id, '^(.-)@')
-    if name then length = 2 * redis.call('HSTRLEN', SCHEDULES, name) end -- it comes with the occurrence and with what is owed
+    if name then length = 2 * redis.call('HSTRLEN', SCHEDULES, name) end -- the answer has it twice: as data and as what is owed
     bytes = bytes + length
     if i > 1 and bytes > CALL_BYTES then
       for j = #ids, i, -1 do ids[j], from[j] = nil, nil end
@@ -200,7 +212,7 @@ if large and not again then
 end
 
 local bodies, crashes, crashed = {}, nil, state[8] and redis.call('HLEN', CRASHES) > 0
-local joined, occurrences -- the IDs, one after the other; is one an occurrence's
+local joined, occurrences -- the IDs, one after the other; whether an occurrence is among them
 if #ids > 0 then
   bodies = redis.call('HMGET', JOBS, unpack(ids))
   if crashed then crashes = redis.call('HMGET', CRASHES, unpack(ids)) end
@@ -218,7 +230,9 @@ if long then
   -- uses: strings counters definition open flight call settle overlap candidates
   settle_one, write_settlements, meet_one, write_changes, write_front = settle, save_settlements, meet, save_changes, push_front
 
-  local names, known, needed, met = {}, {}, {}, {} -- the schedules that this call touches; met: those whose occurrences are candidates
+  -- names: the schedules that this call touches, each known once; needed: those whose definition and cursor it needs; met: those whose
+  -- occurrences are candidates
+  local names, known, needed, met = {}, {}, {}, {}
   schedule_of, planned_of = {}, {}
   for _, i in ipairs(others_held) do
     local name, planned = occurrence(ARGV[at_id + finished + begun + i])
@@ -255,7 +269,7 @@ end
 
 -------------------------------------------------------------------------------------------------- carry out the settlements
 
--- The first write takes no memory, here as below: it lets the rest go on when the server is out of it.
+-- The first write takes no memory, whichever it is: that lets the rest go on when the server is out of memory.
 local done = math.max(ended_to - ended_from + 1, 0)
 if done > 0 then
   redis.call('HDEL', INFLIGHT, unpack(ended, ended_from, ended_to))
@@ -274,7 +288,7 @@ end
 
 -------------------------------------------------------------------------------------------------------- decide what is taken
 
--- taken and data, the answer's jobs, are the candidates and their envelopes as long as every one of them is taken as it is.
+-- taken and data, the IDs and data of the answer, are the candidates and their envelopes as long as each is taken as it is.
 local n_ids, n_taken, taken, data = #ids, 0, ids, bodies
 local taken_crashes, marks = {}, nil
 
@@ -290,7 +304,7 @@ if again then
   n_taken, data = n_ids, call.data
   for i = 1, crashes and n_ids or 0 do taken_crashes[i] = crashes[i] or '0' end
 elseif n_ids > 0 then
-  -- Each that is taken draws a fence, one more than the last. Their texts differ in the last digit, but for every tenth.
+  -- Each job that is taken draws a fence, one more than the last. Nine times out of ten only the last digit of its text changes.
   local DIGITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
   local stem, digit = string.sub(first_text, 1, -2), first_fence % 10
   local byte, at = string.byte, #flying
@@ -337,7 +351,7 @@ if #due_out > 0 then redis.call('ZREM', DUE, unpack(due_out)) end
 if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
 for key, out in pairs(parked_out) do redis.call('ZREM', KEYS[15 + key], unpack(out)) end
 
-local was_asleep -- nil: not known, for the worker may still be on the list
+local was_asleep -- nil: not known, the worker may still be in idle
 if done == 0 and sleeps_on then
   redis.call('HDEL', INFLIGHT, '')
 elseif done == 0 and (again or n_ids == 0) then
@@ -372,10 +386,10 @@ if state[3] or parks > 0 then
 end
 
 if last or n_taken > 0 then
-  -- once a second is enough for a session that lives as long at least
+  -- written once a second, which is enough for sessions that live 5 s or longer
   if renewed ~= time[1] or ttl_ms < 5000 then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
   if not again then
-    local holder = occurrences and ARGV[9] .. ' ' .. table.concat(call.kinds) or ARGV[9] -- for the same call again
+    local holder = occurrences and ARGV[9] .. ' ' .. table.concat(call.kinds) or ARGV[9] -- the same call again needs the kinds
     redis.call('HSET', INFLIGHT, '#', ARGV[2] .. ' ' .. first_text .. ' ' .. time[1] .. ' ' .. holder, unpack(flying))
   end
 end
@@ -413,7 +427,7 @@ local more, place, lapse, lapsed = false, 0, -1, {}
 if not paused and not sleeps_on then
   more = next_ms >= 0 and next_ms <= now_ms or (ready_left or redis.call('LLEN', READY)) > 0
 end
-local asleep = sleep and not more and n_taken < want -- who got all it asked for has no slot free
+local asleep = sleep and not more and n_taken < want -- a worker that got all that it asked for has no free slot
 if asleep then
   was_asleep = redis.call('ZADD', IDLE, now_text, worker) == 0 or was_asleep
 elseif was_asleep == nil and not sleeps_on then
@@ -435,12 +449,12 @@ end
 
 ------------------------------------------------------------------------------------------------------------------- answer
 
--- IDs of one length, as most are, travel as one string.
+-- IDs of one length, as most are, are sent as one string.
 local length = n_taken > 0 and #taken[1]
 for i = 2, n_taken do
   if #taken[i] ~= length then length = nil end
 end
-local function some(list) return #list > 0 and list or 0 end -- a list costs a microsecond, empty too
+local function some(list) return #list > 0 and list or 0 end -- even an empty list costs a microsecond
 return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
   length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), occurrences and table.concat(call.kinds) or 0,
   some(taken_crashes), long and some(call.owed) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, parked, lapse, some(lapsed) }

@@ -1,5 +1,5 @@
--- call: what a call of work.lua knows and gathers on its long way, a table that the functions of the long way get. First they
--- change this table alone; then save_settlements and save_changes write what it has gathered, one command a key.
+-- call: what a call of work.lua knows and gathers on its long way, in a table that the functions of the long way get. settle and meet
+-- change this table alone; save_settlements and save_changes write what it has gathered, with one command for each key.
 -- needs: strings clock counters definition open flight
 
 -- new_call returns the table. ids, from, bodies, crashes: the candidates, where each comes from, its envelope, how often its holder
@@ -143,8 +143,8 @@ local function answer_again(call, kinds)
   end
 end
 
--- save_settlements writes what the settlements alone change. crashed: …:crashes holds anything. Its first write takes no memory,
--- which lets the rest go on when the server is out of it.
+-- save_settlements writes what the settlements alone change; crashed says whether …:crashes holds anything. Its first write takes no
+-- memory, which lets the rest go on when the server is out of memory.
 local function save_settlements(call, inflight, jobs, due, dead, crashes, state, crashed)
   if #call.removed > 0 then redis.call('HDEL', inflight, unpack(call.removed)) end
   if call.large then redis.call('HSET', state, 'large', '1') end
@@ -154,7 +154,8 @@ local function save_settlements(call, inflight, jobs, due, dead, crashes, state,
   if crashed and #call.uncrashed > 0 then redis.call('HDEL', crashes, unpack(call.uncrashed)) end
 end
 
--- save_changes writes what settlements and takes have changed, the counters and the record included.
+-- save_changes writes what settlements and takes have changed of schedules, with the counters and the record of runs. The takes come
+-- after the settlements: an occurrence that a settlement put into due may be taken out of it here.
 local function save_changes(call, due, crashes, schedules, cursors, owed, open, counters, runs)
   local flights, list = call.flights, {}
   if #call.undue > 0 then redis.call('ZREM', due, unpack(call.undue)) end
