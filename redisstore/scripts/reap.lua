@@ -58,8 +58,7 @@ end
 local flights = read_flights(OPEN, SCHEDULES, CURSORS, names, {})
 local head_due = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
 
-redis.call('ZREM', SESSIONS, '') -- lets the rest go on when the server is out of memory
-redis.call('HSET', INFLIGHT, '#', 'reaped') -- from here on its own calls are refused, even if jobs remain
+-- decide: a job that had begun has crashed once more; the second time it waits a while, else it goes to the front of ready
 local soonest
 local ids, crashed, suspects = {}, {}, {}
 for i, fence in ipairs(fences) do
@@ -82,6 +81,9 @@ for i, fence in ipairs(fences) do
   local name = occurrence(id)
   if name then end_flight(flights, front, name, id, false) end
 end
+
+redis.call('ZREM', SESSIONS, '') -- lets the rest go on when the server is out of memory
+redis.call('HSET', INFLIGHT, '#', 'reaped') -- from here on its own calls are refused, even if jobs remain
 if #crashed > 0 then
   redis.call('HSET', STATE, 'crashed', '1') -- takes read …:crashes only then
   redis.call('HSET', CRASHES, unpack(crashed))
