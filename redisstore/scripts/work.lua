@@ -91,7 +91,7 @@ local sign = held[1]
 local last, first_drawn, renewed
 if sign then last, first_drawn, renewed = string.match(sign, '^(%d+) (%d+) (%d+)') end
 last = last and tonumber(last)
--- Not even its first call, if it comes late, begins a session again that is being reaped: the jobs left in it would never be reaped.
+-- A session that is being reaped does not begin again, not even if its first call comes late: the jobs left in it would never be reaped.
 if not last and (sign or number ~= 1 or settled > 0) then
   return redis.error_reply('CHIMELOST session ' .. session .. ' is gone')
 end
@@ -223,9 +223,9 @@ end
 ----------------------------------------------------------------------------------------- read: the schedules (the long way)
 
 local long = again or others > 0 or occurrences
-local call -- what the long way knows and gathers, see the piece call
+local call -- what the long way knows and gathers, see lib/call.lua
 local schedule_of, planned_of -- schedule and planned instant of each other settlement, if it is of an occurrence
-local settle_one, write_settlements, meet_one, write_changes, write_front -- the functions of the long way
+local settle_one, write_settlements, meet_one, write_changes, write_front -- its functions, which only the next block creates
 if long then
   -- uses: strings counters definition open flight call settle overlap candidates
   settle_one, write_settlements, meet_one, write_changes, write_front = settle, save_settlements, meet, save_changes, push_front
@@ -282,7 +282,8 @@ if #others_held > 0 then
     settle_one(call, ARGV[at_id + finished + begun + i], schedule_of[i], planned_of[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
   end
   done = done + call.done
-  write_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, STATE, crashed)
+  write_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)
+  if call.large and not large then redis.call('HSET', STATE, 'large', '1') end
   for position, list in pairs(call.parked) do redis.call('ZADD', KEYS[15 + serves + position], unpack(list)) end
 end
 

@@ -145,9 +145,8 @@ end
 
 -- save_settlements writes what the settlements alone change; crashed says whether …:crashes holds anything. Its first write takes no
 -- memory, which lets the rest go on when the server is out of memory.
-local function save_settlements(call, inflight, jobs, due, dead, crashes, state, crashed)
+local function save_settlements(call, inflight, jobs, due, dead, crashes, crashed)
   if #call.removed > 0 then redis.call('HDEL', inflight, unpack(call.removed)) end
-  if call.large then redis.call('HSET', state, 'large', '1') end
   if #call.envelopes > 0 then redis.call('HSET', jobs, unpack(call.envelopes)) end
   if #call.due > 0 then redis.call('ZADD', due, unpack(call.due)) end
   if #call.dead > 0 then redis.call('ZADD', dead, unpack(call.dead)) end
