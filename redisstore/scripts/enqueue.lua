@@ -79,8 +79,13 @@ redis.call('ZADD', CALLERS, whole(now_s * ROUND + number), ARGV[1], whole((calls
 if not state[2] then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then
-  -- uses: wake alarm
-  if #ready > 0 then wake_one(IDLE, ARGV[3]) end
-  if earliest and (not first or earliest < tonumber(first)) then keep_alarm(IDLE, ARGV[3], earliest) end
+  if #ready > 0 then
+    -- uses: wake
+    wake_one(IDLE, ARGV[3])
+  end
+  if earliest and (not first or earliest < tonumber(first)) then
+    -- uses: alarm
+    keep_alarm(IDLE, ARGV[3], earliest)
+  end
 end
 return answer
