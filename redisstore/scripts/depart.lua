@@ -18,21 +18,21 @@ local name = ARGV[1]
 -- uses: clock instant definition withdraw
 local text = redis.call('HGET', SCHEDULES, name)
 local revision, state, created, overlap, rest = head(text)
-local stands = redis.call('HGET', CURSORS, name) or ''
+local stored_cursor = redis.call('HGET', CURSORS, name) or ''
 local since = redis.call('ZSCORE', OWED, name)
 if not revision then
   revision, state, created, overlap, rest = '0', 'none', instant(now_s), 'allow', '"job":""}'
 elseif is_mark(state) then
-  return { text, stands, whole(tonumber(since or now_ms)) }
+  return { text, stored_cursor, whole(tonumber(since or now_ms)) }
 end
-local at, used, kind = cursor(stands)
+local at, used, kind = cursor(stored_cursor)
 local withdrawn = placed_ahead(DUE, JOBS, CRASHES, name, at, kind)
 local fence = math.max(tonumber(redis.call('HGET', STATE, 'fence') or 0) + 1, now_us, tonumber(revision) + 1)
 
 if withdrawn then
   redis.call('ZREM', DUE, withdrawn)
-  stands = instant(now_s) .. ' ' .. whole(math.max(used - 1, 0)) .. ' s'
-  redis.call('HSET', CURSORS, name, stands)
+  stored_cursor = instant(now_s) .. ' ' .. whole(math.max(used - 1, 0)) .. ' s'
+  redis.call('HSET', CURSORS, name, stored_cursor)
 end
 text = definition(whole(fence), 'moved to ' .. ARGV[2] .. ' ' .. state, created, overlap, rest)
 redis.call('HSET', SCHEDULES, name, text)
@@ -42,4 +42,4 @@ if not since then
   since = now_ms
   redis.call('ZADD', OWED, whole(now_ms), name)
 end
-return { text, stands, whole(tonumber(since)) }
+return { text, stored_cursor, whole(tonumber(since)) }

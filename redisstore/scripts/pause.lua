@@ -13,11 +13,11 @@ local name, wanted = ARGV[1], ARGV[2]
 local text = redis.call('HGET', SCHEDULES, name)
 local revision, state, created, overlap, rest = head(text)
 if not revision then return { whole(now_us), -1, text or '', '' } end
-local stands = redis.call('HGET', CURSORS, name)
+local stored_cursor = redis.call('HGET', CURSORS, name)
 local from = wanted == 'paused' and 'live' or 'paused'
-if state ~= from then return { whole(now_us), 0, text, stands or '' } end
+if state ~= from then return { whole(now_us), 0, text, stored_cursor or '' } end
 
-local at, used, kind = cursor(stands)
+local at, used, kind = cursor(stored_cursor)
 local withdrawn = wanted == 'paused' and placed_ahead(DUE, JOBS, CRASHES, name, at, kind)
 text = definition(revision, wanted, created, overlap, rest)
 redis.call('HSET', SCHEDULES, name, text)
@@ -26,12 +26,12 @@ if wanted == 'paused' then
     redis.call('ZREM', DUE, withdrawn)
     used = math.max(used - 1, 0)
   end
-  if stands then
-    stands = instant(now_s) .. ' ' .. whole(used) .. ' s'
-    redis.call('HSET', CURSORS, name, stands)
+  if stored_cursor then
+    stored_cursor = instant(now_s) .. ' ' .. whole(used) .. ' s'
+    redis.call('HSET', CURSORS, name, stored_cursor)
   end
   redis.call('ZREM', OWED, name)
 else
   redis.call('ZADD', OWED, whole(now_ms), name)
 end
-return { whole(now_us), 1, text, stands or '' }
+return { whole(now_us), 1, text, stored_cursor or '' }

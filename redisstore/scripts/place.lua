@@ -33,8 +33,8 @@ local placed, due, cursors_now, completed, counts = {}, {}, {}, {}, {}
 for i, plan in ipairs(plans) do
   local revision, state, created, overlap, rest = head(definitions[i])
   local current, used, kind = cursor(cursors[i])
-  local stands = current and current .. ' ' .. kind or ''
-  if done[plan.name] or revision ~= plan.revision or state ~= 'live' or stands ~= plan.cursor then
+  local now_cursor = current and current .. ' ' .. kind or ''
+  if done[plan.name] or revision ~= plan.revision or state ~= 'live' or now_cursor ~= plan.cursor then
     answer[#answer + 1] = -2
   else
     done[plan.name] = true

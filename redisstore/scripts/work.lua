@@ -87,12 +87,12 @@ if refusal then return refusal end
 local paused, large = state[2], state[5]
 
 local held = redis.call('HMGET', INFLIGHT, '#', unpack(ARGV, at_id + 1, at_id + settled))
-local sign = held[1]
+local header = held[1]
 local last, first_drawn, renewed
-if sign then last, first_drawn, renewed = string.match(sign, '^(%d+) (%d+) (%d+)') end
+if header then last, first_drawn, renewed = string.match(header, '^(%d+) (%d+) (%d+)') end
 last = last and tonumber(last)
 -- A session that is being reaped does not begin again, not even if its first call comes late: the jobs left in it would never be reaped.
-if not last and (sign or number ~= 1 or settled > 0) then
+if not last and (header or number ~= 1 or settled > 0) then
   return redis.error_reply('CHIMELOST session ' .. session .. ' is gone')
 end
 if last and number ~= last and number ~= last + 1 then
@@ -261,7 +261,7 @@ if long then
   end
   call = new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, now_text)
   if again then
-    answer_again(call, string.match(sign, ' ([jedn]+)$') or '')
+    answer_again(call, string.match(header, ' ([jedn]+)$') or '')
   else
     read_waiting(call, DUE)
   end

@@ -20,8 +20,8 @@ local function read_flights(open, schedules, cursors, names, needed)
   end
   if #read == 0 then return flights end
   local texts = redis.call('HMGET', schedules, unpack(read))
-  local stands = redis.call('HMGET', cursors, unpack(read))
-  for i, name in ipairs(read) do flights.definitions[name], flights.cursors[name] = texts[i], stands[i] end
+  local stored = redis.call('HMGET', cursors, unpack(read))
+  for i, name in ipairs(read) do flights.definitions[name], flights.cursors[name] = texts[i], stored[i] end
   return flights
 end
 
