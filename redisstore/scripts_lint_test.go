@@ -5,9 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -40,6 +38,15 @@ func lint(name, text string) []string {
 		return append(findings, err.Error())
 	}
 	findings = append(findings, w.findings...)
+	names, err := luaFreeNames(name, text)
+	if err != nil {
+		return append(findings, err.Error())
+	}
+	for _, free := range names {
+		if !slices.Contains(luaGlobals, free) { // the walk sees what is called, this sees all
+			findings = append(findings, fmt.Sprintf("%s is nowhere declared", free))
+		}
+	}
 	for at := range title.keys {
 		if !w.used[at] {
 			findings = append(findings, fmt.Sprintf("KEYS[%d] is on the title page and never used", at))
@@ -105,14 +112,12 @@ func readTitle(name, text string) (titlePage, []string) {
 // loadAll returns all scripts by name, as they are sent.
 func loadAll(t *testing.T) map[string]script {
 	t.Helper()
-	files, err := fs.Glob(scripts, "scripts/*.lua")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
 	all := map[string]script{}
-	for _, file := range files {
-		name := strings.TrimSuffix(path.Base(file), ".lua")
+	for _, name := range scriptNames() {
 		all[name] = load(name)
+	}
+	if len(all) == 0 {
+		t.Fatal("no scripts")
 	}
 	return all
 }
@@ -196,28 +201,12 @@ func TestScriptTextIsConstant(t *testing.T) {
 			return true
 		})
 	}
-	used := map[string]bool{}
-	for name := range loadAll(t) {
+	for name, script := range loadAll(t) {
 		if loaded[name] != 1 {
 			t.Errorf("scripts/%s.lua is loaded %d times, want once", name, loaded[name])
 		}
-		for _, line := range usesLine.FindAllStringSubmatch(read("scripts/"+name+".lua"), -1) {
-			for piece := range strings.FieldsSeq(line[1]) {
-				used[piece] = true
-			}
-		}
-	}
-	pieces, err := fs.Glob(scripts, "scripts/lib/*.lua")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range pieces {
-		name := strings.TrimSuffix(path.Base(file), ".lua")
-		if !used[name] {
-			t.Errorf("%s is used by no script", file)
-		}
-		if text := read(file); !strings.HasPrefix(text, "-- "+name+": ") {
-			t.Errorf("%s begins with %.40q, want -- %s: what it is", file, text, name)
+		if !slices.Contains(Scripts(), script.text) {
+			t.Errorf("%s is not among Scripts()", name)
 		}
 	}
 }

@@ -1,10 +1,10 @@
--- arrive.lua: take over a schedule that moves here, with its revision, creation, cursor and runs used. Done before, or overtaken
--- by what happened since, it writes nothing.
+-- arrive.lua: take over a schedule that moves to this queue, with its revision, creation, cursor and runs used. If that was done
+-- before, or if the schedule has a newer definition here, it writes nothing.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
--- ARGV[1] schedule; ARGV[2] its definition as it shall stand here; ARGV[3] cursor (empty: none); ARGV[4] since when it is owed, Unix ms
--- Returns 1 if it was taken over by this call.
+-- ARGV[1] schedule; ARGV[2] its definition, to be stored here; ARGV[3] cursor (empty: none); ARGV[4] since when it is owed, Unix ms
+-- Returns 1 if this call took it over.
 local SCHEDULES, CURSORS, OWED = KEYS[1], KEYS[2], KEYS[3]
 -- uses: definition
 local revision, state = head(ARGV[2])

@@ -1,4 +1,4 @@
--- declare.lua: create schedules and change them. The same definition again writes nothing.
+-- declare.lua: create schedules and change them. A definition that is stored already is not written again.
 -- KEYS[1] …:schedules  hash  schedule -> definition, JSON
 -- KEYS[2] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
@@ -6,11 +6,11 @@
 -- KEYS[5] …:state      hash  fence, layout, large
 -- KEYS[6] …:jobs       hash  job ID -> envelope
 -- KEYS[7] …:crashes    hash  job ID -> times its holder vanished
--- ARGV a schedule each: name, overlap policy, the rest of its definition (a JSON object)
--- Returns time (us), then five values a schedule: 0 the same, 1 new, 2 changed, 3 moved away; definition before; definition
--- now; cursor now; 1 if its next occurrence is owed by this call.
+-- ARGV three values for each schedule: name, overlap policy, the rest of its definition (a JSON object)
+-- Returns time (us), then five values for each schedule: 0 the same, 1 new, 2 changed, 3 moved away; definition before; definition
+-- now; cursor now; 1 if this call put it into owed.
 local SCHEDULES, CURSORS, OWED, DUE, STATE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
--- uses: clock layout instant definition withdraw
+-- uses: limits clock layout instant definition withdraw
 local state = redis.call('HMGET', STATE, 'fence', 'layout')
 local refusal = newer(state[2])
 if refusal then return refusal end
@@ -21,7 +21,7 @@ local stored = redis.call('HMGET', SCHEDULES, unpack(names))
 local cursors = redis.call('HMGET', CURSORS, unpack(names))
 local draw = math.max(tonumber(state[1] or 0) + 1, now_us)
 
--- plan says what each declaration does; all is read before anything is written.
+-- plans: what each declaration does. Everything is read before anything is written.
 local plans, done = {}, {}
 for i, name in ipairs(names) do
   local overlap, rest = ARGV[3 * i - 1], string.sub(ARGV[3 * i], 2)
@@ -33,7 +33,7 @@ for i, name in ipairs(names) do
     plan.status, plan.state, plan.cursor = 1, 'live', ''
     plan.text = definition(whole(draw), 'live', instant(now_s), overlap, rest)
     draw = draw + 1
-  elseif string.sub(condition, 1, 5) == 'moved' then
+  elseif is_mark(condition) then
     plan.status = 3
   elseif overlap ~= old_overlap or rest ~= old_rest then
     plan.status = 2
@@ -42,7 +42,7 @@ for i, name in ipairs(names) do
     draw = next_revision + 1
     plan.text = definition(whole(next_revision), plan.state, created, overlap, rest)
     local at, used, kind = cursor(cursors[i])
-    plan.withdrawn = placed_ahead(name, at, kind)
+    plan.withdrawn = placed_ahead(DUE, JOBS, CRASHES, name, at, kind)
     if plan.withdrawn then used = math.max(used - 1, 0) end
     plan.cursor = instant(now_s) .. ' ' .. whole(used) .. ' s'
   end
@@ -55,7 +55,7 @@ for i, plan in ipairs(plans) do
   local name = names[i]
   local owes = 0
   if plan.status == 1 or plan.status == 2 then
-    drawn, large = true, large or #plan.text > 2048
+    drawn, large = true, large or #plan.text > LARGE_BYTES
     redis.call('HSET', SCHEDULES, name, plan.text)
     if plan.withdrawn then redis.call('ZREM', DUE, plan.withdrawn) end
     if plan.cursor ~= '' then
@@ -73,6 +73,6 @@ for i, plan in ipairs(plans) do
   for _, value in ipairs({ plan.status, plan.old, plan.text, plan.cursor, owes }) do answer[#answer + 1] = value end
 end
 if drawn then redis.call('HSET', STATE, 'fence', whole(draw - 1)) end
-if large then redis.call('HSETNX', STATE, 'large', '1') end -- takes must look at lengths
+if large then redis.call('HSETNX', STATE, 'large', '1') end -- takes must ask for lengths first
 if not state[2] then redis.call('HSET', STATE, 'layout', LAYOUT) end
 return answer

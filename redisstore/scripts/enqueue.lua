@@ -1,26 +1,25 @@
--- enqueue.lua: add jobs that run now or later. Sent again with the same number it adds nothing.
+-- enqueue.lua: add jobs that run now or later. A call that is sent again, with the same number, adds nothing.
 -- KEYS[1] …:ready     list  IDs of jobs to run now
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:jobs      hash  job ID -> envelope
--- KEYS[4] …:callers   zset  enqueuer -> seconds x 2^20 + number of its last call modulo 2^20; #enqueued: jobs ever
+-- KEYS[4] …:callers   zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued: jobs ever
 -- KEYS[5] …:state     hash  paused, layout, large
--- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep
+-- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms
 -- ARGV[1] the caller, a name used by one enqueuer only
 -- ARGV[2] number of the call, one more than the caller's last
 -- ARGV[3] prefix of the wake-up channels
--- ARGV[4] 1 if an envelope is longer than 2 KiB: takes must then look at lengths
--- ARGV[5] how many of the jobs, the first ones, are ordinary: they run now, under an ID made by the enqueuer; two values each: ID, envelope
--- then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; o before it: the caller's own ID
--- Returns the time (Unix us), then the positions among the others of the jobs that exist already and were left as they are.
+-- ARGV[4] 1 if an envelope is longer than 2 KiB: takes must then ask for lengths first
+-- ARGV[5] how many of the jobs are ordinary: they run now, under an ID that the enqueuer made. They come first, two values each: ID,
+-- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; with o in front: the
+-- ID is the caller's own
+-- Returns time (us), then the positions, among the others, of the jobs that exist already; these stay as they are.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local ARGV = ARGV -- a global costs a look-up at each use
-local WAKE = ARGV[3]
-local ROUND = 1048576
--- uses: clock layout
+local ARGV = ARGV -- a local is found faster than a global
+-- uses: limits callers clock layout
 
 local state = redis.call('HMGET', STATE, 'paused', 'layout')
-local refused = newer(state[2])
-if refused then return refused end
+local refusal = newer(state[2])
+if refusal then return refusal end
 
 local calls = redis.call('ZMSCORE', CALLERS, ARGV[1], '#enqueued')
 local last, number = calls[1], tonumber(ARGV[2]) % ROUND
@@ -31,7 +30,7 @@ end
 local again = ahead == 0
 
 local ordinary = ARGV[5] == '1' and 1 or tonumber(ARGV[5])
-local others = 5 + 2 * ordinary -- they begin behind it
+local others = 5 + 2 * ordinary -- ARGV[others + 1] is the first of them
 local answer = { now_us }
 local bodies, ready, due, earliest, first = {}, {}, {}, nil, nil
 for i = 1, ordinary do ready[i] = ARGV[4 + 2 * i] end
@@ -61,7 +60,7 @@ if #ARGV > others then
         due[#due + 1] = whole(at)
         due[#due + 1] = id
         if not earliest or at < earliest then earliest = at end
-        if cancelled then body = '\0' .. body end -- its old entry in ready is dropped by the take that meets it
+        if cancelled then body = '\0' .. body end -- a take drops its old entry in ready
       end
       bodies[#bodies + 1] = id
       bodies[#bodies + 1] = body
@@ -80,8 +79,13 @@ redis.call('ZADD', CALLERS, whole(now_s * ROUND + number), ARGV[1], whole((calls
 if not state[2] then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then
-  -- uses: wake alarm
-  if #ready > 0 then wake_one() end
-  if earliest and (not first or earliest < tonumber(first)) then keep_alarm(earliest) end
+  if #ready > 0 then
+    -- uses: wake
+    wake_one(IDLE, ARGV[3])
+  end
+  if earliest and (not first or earliest < tonumber(first)) then
+    -- uses: alarm
+    keep_alarm(IDLE, ARGV[3], earliest)
+  end
 end
 return answer

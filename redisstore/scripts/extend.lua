@@ -1,16 +1,16 @@
--- extend.lua: a worker's sign of life for one session. It carries no number: sent twice it extends twice.
--- KEYS[1] …:inflight:<session>  hash  # is there while the session lives
+-- extend.lua: extend a session: the worker's heartbeat. It has no number: a call that is sent twice extends twice.
+-- KEYS[1] …:inflight:<session>  hash  the field # exists while the session lives
 -- KEYS[2] …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3] …:open                hash  schedule -> "<occurrence>|<fence>|<worker>|<occurrence parked behind it>"
 -- ARGV[1] session; ARGV[2] time to live, ms; ARGV[3...] schedules whose occurrences it holds under policy cancel
--- Returns time (us), 1 extended or 0 gone, then the IDs in flight that another one is parked behind.
+-- Returns time (us), 1 extended or 0 gone, then the occurrences in flight behind which another one is parked.
 local INFLIGHT, SESSIONS, OPEN = KEYS[1], KEYS[2], KEYS[3]
--- uses: clock
+-- uses: clock open
 local alive = string.match(redis.call('HGET', INFLIGHT, '#') or '', '^%d+ ')
 local answer = { whole(now_us), alive and 1 or 0 }
 if not alive then return answer end
 for i = 3, #ARGV do
-  local id, _, _, parked = string.match(redis.call('HGET', OPEN, ARGV[i]) or '', '^([^|]*)|([^|]*)|([^|]*)|([^|]*)$')
+  local id, _, _, parked = opened(redis.call('HGET', OPEN, ARGV[i]))
   if id and parked ~= '' then answer[#answer + 1] = id end
 end
 redis.call('ZREM', SESSIONS, '') -- lets the next write pass when the server is out of memory

@@ -1,7 +1,7 @@
--- lead.lua: take or keep the leader's lease. Sent again it finds the same leader and the same term.
--- KEYS[1] …:leader  hash  id, term, until (Unix ms), epoch (first leader ever, and when: another one once all is lost)
--- ARGV[1] candidate; ARGV[2] how long the lease lasts, ms; ARGV[3] 1: the server is out of memory, which it was told
--- Returns 1 leading or 0, leader, term, what is left of the lease in ms, epoch.
+-- lead.lua: take or keep the leader's lease. A call that is sent again finds the same leader and the same term.
+-- KEYS[1] …:leader  hash  id, term, until (Unix ms), epoch (the first leader ever, and when; it changes if the data was lost)
+-- ARGV[1] candidate; ARGV[2] how long the lease lasts, ms; ARGV[3] 1: the last call failed because the server is out of memory
+-- Returns 1 if the candidate leads, else 0; leader; term; how long the lease still lasts, ms; epoch.
 local ttl_ms = tonumber(ARGV[2])
 local stored = redis.call('HMGET', KEYS[1], 'id', 'term', 'until', 'epoch')
 -- uses: clock
@@ -13,6 +13,6 @@ end
 if leader ~= ARGV[1] or lapse <= now_ms then term = term + 1 end
 local epoch = stored[4] or ARGV[1] .. ' ' .. whole(now_us)
 if ARGV[3] == '1' then redis.call('HDEL', KEYS[1], '') end -- lets the next write pass
--- grows first: refused out of memory, the candidate asks again and says so; then the lines above make it pass
+-- grows first: if memory is out this is refused, and the candidate calls again with ARGV[3] 1: then the line above lets it pass
 redis.call('HSET', KEYS[1], 'id', ARGV[1], 'term', whole(term), 'until', whole(now_ms + ttl_ms), 'epoch', epoch)
 return { 1, ARGV[1], whole(term), whole(ttl_ms), epoch }

@@ -1,5 +1,5 @@
--- leave.lua: a worker is no longer asleep; a wake-up that it cannot use goes to the next sleeper.
--- KEYS[1] …:idle   zset  sleeping worker -> instant it went to sleep
+-- leave.lua: take a worker off the sleeping ones. A wake-up that it cannot use goes to the next sleeping worker.
+-- KEYS[1] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[2] …:due    zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:ready  list  IDs of jobs to run now
 -- KEYS[4] …:state  hash  paused
@@ -7,13 +7,13 @@
 -- ARGV[3] prefix of the wake-up channels
 -- Returns 1.
 local IDLE, DUE, READY, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local WAKE = ARGV[3]
--- uses: clock wake alarm
+local wake = ARGV[3]
+-- uses: limits clock wake alarm
 local next_ms = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
 local paused = redis.call('HGET', STATE, 'paused')
 local waiting = redis.call('LLEN', READY)
 local was_asleep = redis.call('ZREM', IDLE, ARGV[1]) == 1
 if paused then return 1 end
-if ARGV[2] == '1' and (waiting > 0 or next_ms >= 0 and next_ms <= now_ms) then wake_one() end
-if (was_asleep or ARGV[2] == '1') and next_ms > now_ms then keep_alarm(next_ms) end
+if ARGV[2] == '1' and (waiting > 0 or next_ms >= 0 and next_ms <= now_ms) then wake_one(IDLE, wake) end
+if (was_asleep or ARGV[2] == '1') and next_ms > now_ms then keep_alarm(IDLE, wake, next_ms) end
 return 1

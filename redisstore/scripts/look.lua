@@ -1,41 +1,41 @@
--- look.lua: what is there to do? Takes nothing; renews the caller's place among the sleepers.
+-- look.lua: poll a partition: is there something to take? Takes nothing, and renews the caller's place among the sleeping workers.
 -- KEYS[1] …:state     hash  paused, parked, layout, ttl
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:ready     list  IDs of jobs to run now
--- KEYS[4] …:idle      zset  sleeping worker -> instant it went to sleep
--- KEYS[5] …:sessions  zset  session -> instant it lapses
--- ARGV[1] worker; ARGV[2] 1: it sleeps on, unless there is something to take
+-- KEYS[4] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[5] …:sessions  zset  session -> instant it lapses, Unix ms
+-- ARGV[1] worker; ARGV[2] 1: it sleeps on unless there is something to take
 -- ARGV[3] prefix of the wake-up channels
--- ARGV[4] instant at which it was put among the sleepers before, Unix ms; empty: where it is among them now counts
--- Returns time (us); more (1, 0); paused (1, 0); instant of the next (Unix ms, -1 none to wait for); place among the keepers of
+-- ARGV[4] instant at which it last registered in idle, Unix ms; empty: its present registration counts
+-- Returns time (us); more (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of
 -- the alarm (1, 2, 0); parked names; earliest lapse (Unix ms, -1); lapsed sessions, two values each: name, lapse.
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local worker, sleep, WAKE = ARGV[1], ARGV[2] == '1', ARGV[3]
--- uses: clock layout wake alarm lapse parked
+local worker, sleep, wake = ARGV[1], ARGV[2] == '1', ARGV[3]
+-- uses: limits clock layout alarm lapse parked
 local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'ttl')
 local refusal = newer(state[3])
 if refusal then return refusal end
 local paused = state[1]
-read_parked(state[2])
+local parked = read_parked(state[2])
 
 local head_due = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
 local next_ms = tonumber(head_due[2] or -1)
 local more = not paused and (next_ms >= 0 and next_ms <= now_ms or redis.call('LLEN', READY) > 0)
 local asleep_before = {}
 if more and sleep then
-  -- somebody ahead should have taken it: those who live return at their next look
+  -- A worker that has slept for longer should have taken it. These are removed: those that live register again at their next poll.
   local since = ARGV[4]
   if since == '' then since = redis.call('ZSCORE', IDLE, worker) end
-  if since then asleep_before = redis.call('ZRANGEBYSCORE', IDLE, '-inf', '(' .. since, 'LIMIT', 0, 500) end
+  if since then asleep_before = redis.call('ZRANGEBYSCORE', IDLE, '-inf', '(' .. since, 'LIMIT', 0, MAX_ITEMS) end
 end
 
 local place = 0
 if #asleep_before > 0 then redis.call('ZREM', IDLE, unpack(asleep_before)) end
 if sleep then
-  redis.call('ZREM', IDLE, worker) -- first, for it lets the rest go on when the server is out of memory
+  redis.call('ZREM', IDLE, worker) -- comes first: it lets the rest go on when the server is out of memory
   if not more then redis.call('ZADD', IDLE, whole(now_ms), worker) end
-  if not more and not paused and next_ms >= 0 then place = keep_alarm(next_ms, worker) end
+  if not more and not paused and next_ms >= 0 then place = keep_alarm(IDLE, wake, next_ms, worker) end
 end
 if place == 0 then next_ms = -1 end
 local lapse, lapsed = lapses(SESSIONS, tonumber(state[4] or 0))
-return { whole(now_us), more and 1 or 0, paused and 1 or 0, whole(next_ms), place, parked_list(), whole(lapse), lapsed }
+return { whole(now_us), more and 1 or 0, paused and 1 or 0, whole(next_ms), place, parked_list(parked), whole(lapse), lapsed }

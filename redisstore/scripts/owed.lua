@@ -1,11 +1,11 @@
--- owed.lua: schedules whose next occurrence has been waiting to be placed for a while.
+-- owed.lua: list the schedules whose next occurrence has waited for a while to be placed. A name without a definition is removed.
 -- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
 -- KEYS[2] …:schedules  hash  schedule -> definition
 -- KEYS[3] …:cursors    hash  schedule -> cursor
--- ARGV[1] how long, ms; ARGV[2] at most this many, and about 1 MiB of definitions
--- Returns time (us), then four values a schedule: name, definition, cursor, since (Unix ms).
+-- ARGV[1] how long, ms; ARGV[2] how many at most; their definitions together have about 1 MiB
+-- Returns time (us), then four values for each schedule: name, definition, cursor, since (Unix ms).
 local OWED, SCHEDULES, CURSORS = KEYS[1], KEYS[2], KEYS[3]
--- uses: clock
+-- uses: limits clock
 local answer = { whole(now_us) }
 local list = redis.call('ZRANGEBYSCORE', OWED, '-inf', whole(now_ms - tonumber(ARGV[1])), 'LIMIT', 0, tonumber(ARGV[2]), 'WITHSCORES')
 if #list == 0 then return answer end
@@ -13,7 +13,7 @@ local names = {}
 local bytes = 0
 for i = 1, #list, 2 do
   bytes = bytes + redis.call('HSTRLEN', SCHEDULES, list[i])
-  if i > 1 and bytes > 1048576 then break end
+  if i > 1 and bytes > CALL_BYTES then break end
   names[#names + 1] = list[i]
 end
 local definitions = redis.call('HMGET', SCHEDULES, unpack(names))

@@ -1,18 +1,17 @@
--- place.lua: place the next occurrences of schedules and move their cursors. Of many that place the same one succeeds.
+-- place.lua: place the next occurrences of schedules and move their cursors. Of several callers that place the same one succeeds.
 -- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
 -- KEYS[2] …:schedules  hash  schedule -> definition
 -- KEYS[3] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
--- KEYS[5] …:idle       zset  sleeping worker -> instant it went to sleep
+-- KEYS[5] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[6] …:counters   hash
 -- KEYS[7] …:state      hash  layout
--- ARGV[1] prefix of the wake-up channels; then for each schedule:
--- name, revision, cursor as read ("<planned instant> <kind>" or empty), count (0 endless), missed, caught up, number of occurrences
--- and for each of these its planned instant as text and in Unix ms, oldest first; none: the schedule has completed
--- Returns time (us), then a number a schedule: how many were placed, -1 completed, -2 somebody else placed or changed it.
+-- ARGV[1] prefix of the wake-up channels; then for each schedule: name, revision, cursor as the caller read it ("<planned instant>
+-- <kind>" or empty), count (0 endless), how many instants were missed, how many of the occurrences are caught up, number of occurrences
+-- (0: the schedule has completed), and for each of these its planned instant as text and in Unix ms, oldest first
+-- Returns time (us), then a number for each schedule: how many were placed, -1 completed, -2 somebody else placed or changed it.
 local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local WAKE = ARGV[1]
--- uses: clock layout wake alarm definition
+-- uses: limits clock layout alarm counters definition
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
 
@@ -28,36 +27,44 @@ local definitions = redis.call('HMGET', SCHEDULES, unpack(names))
 local cursors = redis.call('HMGET', CURSORS, unpack(names))
 local head_due = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
 
+-- decide: what is placed, and what is written for it
 local answer, done, soonest = { whole(now_us) }, {}, nil
+local placed, due, cursors_now, completed, counts = {}, {}, {}, {}, {}
 for i, plan in ipairs(plans) do
   local revision, state, created, overlap, rest = head(definitions[i])
   local current, used, kind = cursor(cursors[i])
-  local stands = current and current .. ' ' .. kind or ''
-  if done[plan.name] or revision ~= plan.revision or state ~= 'live' or stands ~= plan.cursor then
+  local now_cursor = current and current .. ' ' .. kind or ''
+  if done[plan.name] or revision ~= plan.revision or state ~= 'live' or now_cursor ~= plan.cursor then
     answer[#answer + 1] = -2
   else
     done[plan.name] = true
+    placed[#placed + 1] = plan.name
     local placing = plan.instants
     if plan.count > 0 then placing = math.min(placing, math.max(plan.count - used, 0)) end
-    redis.call('ZREM', OWED, plan.name)
     if placing == 0 then
-      redis.call('HSET', SCHEDULES, plan.name, definition(revision, 'completed', created, overlap, rest))
+      completed[#completed + 1] = plan.name
+      completed[#completed + 1] = definition(revision, 'completed', created, overlap, rest)
       answer[#answer + 1] = -1
     else
-      local due = {}
       for k = 0, placing - 1 do
         local planned, ms = ARGV[plan.first + 2 * k], ARGV[plan.first + 2 * k + 1]
         due[#due + 1] = ms
         due[#due + 1] = plan.name .. '@' .. planned
         if not soonest or tonumber(ms) < soonest then soonest = tonumber(ms) end
       end
-      redis.call('HSET', CURSORS, plan.name, ARGV[plan.first + 2 * placing - 2] .. ' ' .. whole(used + placing) .. ' p')
-      redis.call('ZADD', DUE, unpack(due))
+      cursors_now[#cursors_now + 1] = plan.name
+      cursors_now[#cursors_now + 1] = ARGV[plan.first + 2 * placing - 2] .. ' ' .. whole(used + placing) .. ' p'
       answer[#answer + 1] = placing
     end
-    if plan.missed > 0 then redis.call('HINCRBY', COUNTERS, plan.name .. '/missed', plan.missed) end
-    if plan.caught_up > 0 then redis.call('HINCRBY', COUNTERS, plan.name .. '/caught_up', math.min(plan.caught_up, placing)) end
+    if plan.missed > 0 then counts[plan.name .. MISSED] = plan.missed end
+    if plan.caught_up > 0 then counts[plan.name .. CAUGHT_UP] = math.min(plan.caught_up, placing) end
   end
 end
-if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(soonest) end
+
+if #placed > 0 then redis.call('ZREM', OWED, unpack(placed)) end
+if #completed > 0 then redis.call('HSET', SCHEDULES, unpack(completed)) end
+if #cursors_now > 0 then redis.call('HSET', CURSORS, unpack(cursors_now)) end
+if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
+for field, n in pairs(counts) do redis.call('HINCRBY', COUNTERS, field, n) end
+if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(IDLE, ARGV[1], soonest) end
 return answer

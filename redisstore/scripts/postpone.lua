@@ -1,6 +1,6 @@
--- postpone.lua: let a schedule that cannot be computed here wait a minute more, if it is still owed since the same instant.
+-- postpone.lua: let a schedule whose next occurrence cannot be computed wait another minute, if it is owed since the same instant still.
 -- KEYS[1] …:owed  zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
--- ARGV[1] schedule; ARGV[2] since when it was seen to be owed, Unix ms
+-- ARGV[1] schedule; ARGV[2] since when it is owed as far as the caller knows, Unix ms
 -- Returns 1 if it was moved.
 local since = redis.call('ZSCORE', KEYS[1], ARGV[1])
 -- uses: clock

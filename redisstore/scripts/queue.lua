@@ -1,15 +1,15 @@
--- queue.lua: pause a queue, or resume it; one that is resumed wakes a sleeper as enqueuing does.
+-- queue.lua: pause a queue, or resume it. Resuming wakes a worker as enqueuing does.
 -- KEYS[1] …:state  hash  paused
--- KEYS[2] …:idle   zset  sleeping worker -> instant it went to sleep
+-- KEYS[2] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[3] …:due    zset  job ID -> instant it is due, Unix ms
 -- ARGV[1] 1 pause, 0 resume; ARGV[2] prefix of the wake-up channels
 -- Returns 1 if that changed anything.
 local STATE, IDLE, DUE = KEYS[1], KEYS[2], KEYS[3]
-local WAKE = ARGV[2]
--- uses: clock wake alarm
+local wake = ARGV[2]
+-- uses: limits clock wake alarm
 local next_ms = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
 if ARGV[1] == '1' then return redis.call('HSET', STATE, 'paused', 1) end
 if redis.call('HDEL', STATE, 'paused') == 0 then return 0 end
-wake_one()
-if next_ms >= 0 then keep_alarm(next_ms) end
+wake_one(IDLE, wake)
+if next_ms >= 0 then keep_alarm(IDLE, wake, next_ms) end
 return 1

@@ -1,4 +1,4 @@
--- reap.lua: return the jobs of a lapsed session to their queue, at most 500 a call (an occurrence counts twice), then end the session.
+-- reap.lua: return the jobs of a lapsed session to their queue, at most 500 a call (an occurrence counts twice); then end the session.
 -- KEYS[1]  …:inflight:<session>  hash  job ID -> fence, "-" before it while not begun; #
 -- KEYS[2]  …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:ready               list  IDs of jobs to run now
@@ -7,31 +7,30 @@
 -- KEYS[6]  …:open                hash  schedule -> "<occurrence>|<fence>|<worker>|<occurrence parked behind it>"
 -- KEYS[7]  …:schedules           hash  schedule -> definition
 -- KEYS[8]  …:cursors             hash  schedule -> cursor
--- KEYS[9]  …:idle                zset  sleeping worker -> instant it went to sleep
+-- KEYS[9]  …:idle                zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[10] …:state               hash  crashed
--- ARGV[1] session; ARGV[2] its lapse as seen before, Unix ms: extended since, it is left alone
--- ARGV[3] a random number: spreads the second crash of a job over 5 to 60 s
+-- ARGV[1] session; ARGV[2] its lapse as the caller saw it, Unix ms: if it was extended since, nothing is done
+-- ARGV[3] a random number; a job whose holder vanished a second time is due again 5 to 60 s later, at random
 -- ARGV[4] prefix of the wake-up channels
--- Returns 1: nothing (more) to do. 0: call again, jobs remain.
+-- Returns 1 if nothing is left to do, 0 if jobs remain: call again.
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local seed, WAKE = tonumber(ARGV[3]), ARGV[4]
-local STEP = 500
+local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
--- uses: clock wake alarm definition flight
+-- uses: limits clock wake alarm strings definition open flight
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return 1 end
 
--- The jobs in the order in which they were taken: no two have the same fence.
-local held, left = redis.call('HLEN', INFLIGHT) - 1, STEP
+-- The jobs, to be sorted by fence: in the order in which they were taken. No two have the same fence.
+local held, left = redis.call('HLEN', INFLIGHT) - 1, MAX_ITEMS
 local all
-if held <= 8 * STEP then
+if held <= 8 * MAX_ITEMS then
   all = redis.call('HGETALL', INFLIGHT)
 else
-  all = redis.call('HRANDFIELD', INFLIGHT, STEP + 1, 'WITHVALUES') -- to read so many for each step would take too long
+  all = redis.call('HRANDFIELD', INFLIGHT, MAX_ITEMS + 1, 'WITHVALUES') -- reading them all in each call would take too long
 end
-local fences, id_of, begun, names, needed = {}, {}, {}, {}, {}
+local fences, id_of, begun, names = {}, {}, {}, {}
 for i = 1, #all, 2 do
   local id = all[i]
   if left > 0 and id ~= '#' then
@@ -56,11 +55,10 @@ if #begun > 0 then
   local counts = redis.call('HMGET', CRASHES, unpack(begun))
   for i, id in ipairs(begun) do crashes[id] = tonumber(counts[i] or 0) + 1 end
 end
-learn(names, needed)
+local flights = read_flights(OPEN, SCHEDULES, CURSORS, names, {})
 local head_due = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
 
-redis.call('ZREM', SESSIONS, '') -- lets the rest go on when the server is out of memory
-redis.call('HSET', INFLIGHT, '#', 'reaped') -- from here on its own calls are refused, even if jobs remain
+-- decide: a job that had begun has crashed once more; the second time it waits a while, else it goes to the front of ready
 local soonest
 local ids, crashed, suspects = {}, {}, {}
 for i, fence in ipairs(fences) do
@@ -72,7 +70,7 @@ for i, fence in ipairs(fences) do
     crashed[#crashed + 1] = whole(times)
   end
   if times == 2 then
-    -- apart from the others that its worker held
+    -- at another time than the others that its worker held: one of them may be what makes workers crash
     local at = now_ms + 5000 + (seed + i * 7919) % 55000
     suspects[#suspects + 1] = whole(at)
     suspects[#suspects + 1] = id
@@ -81,20 +79,21 @@ for i, fence in ipairs(fences) do
     front[#front + 1] = id
   end
   local name = occurrence(id)
-  if name then landed(name, id, false) end
+  if name then end_flight(flights, front, name, id, false) end
 end
+
+redis.call('ZREM', SESSIONS, '') -- lets the rest go on when the server is out of memory
+redis.call('HSET', INFLIGHT, '#', 'reaped') -- from here on its own calls are refused, even if jobs remain
 if #crashed > 0 then
-  redis.call('HSET', STATE, 'crashed', '1') -- who takes looks at …:crashes only then
+  redis.call('HSET', STATE, 'crashed', '1') -- takes read …:crashes only then
   redis.call('HSET', CRASHES, unpack(crashed))
 end
 if #suspects > 0 then redis.call('ZADD', DUE, unpack(suspects)) end
-save_opens()
+save_opens(flights, OPEN)
 if #ids > 0 then redis.call('HDEL', INFLIGHT, unpack(ids)) end
-local foremost_last = {}
-for i = #front, 1, -1 do foremost_last[#foremost_last + 1] = front[i] end
-if #foremost_last > 0 then redis.call('LPUSH', READY, unpack(foremost_last)) end
-if #front > 0 then wake_one() end
-if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(soonest) end
+push_front(READY, front)
+if #front > 0 then wake_one(IDLE, wake) end
+if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(IDLE, wake, soonest) end
 if held > #ids then return 0 end
 redis.call('DEL', INFLIGHT)
 redis.call('ZREM', SESSIONS, ARGV[1])

@@ -1,6 +1,6 @@
--- register.lua: write where schedules live, unless that is written, and tell where they do.
+-- register.lua: write in which queue schedules live, unless that is known, and return where they live.
 -- KEYS[1] …:schedules  hash  schedule -> queue
--- ARGV a schedule each: name, queue
+-- ARGV two values for each schedule: name, queue
 -- Returns the queue of each.
 local REGISTRY = KEYS[1]
 local names = {}

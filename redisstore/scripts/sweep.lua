@@ -1,65 +1,88 @@
--- sweep.lua: trim what only grows, at most 500 items a call.
--- KEYS[1] …:dead     zset  job ID -> instant it was given up, Unix ms
--- KEYS[2] …:jobs     hash  job ID -> envelope
--- KEYS[3] …:callers  zset  enqueuer -> seconds x 2^20 + number of its last call; #enqueued
--- KEYS[4] …:idle     zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[5] …:state    hash  parked
--- KEYS[6] …:crashes  hash  job ID -> times its holder vanished
--- KEYS[7] …:schedules  hash  schedule -> definition
--- KEYS[8] …:cursors    hash  schedule -> cursor
--- KEYS[9] …:owed       zset  schedule -> instant
--- KEYS[10] …:moved     zset  schedule -> instant its mark was made, Unix ms
--- KEYS[11] …:counters   hash  <schedule>/started, …
+-- sweep.lua: trim what only grows, at most 500 items a call in total: dead jobs, parked jobs and marks of schedules that have moved.
+-- Registrations of workers and enqueuers that are gone go with one command each, however many.
+-- KEYS[1]  …:dead       zset  job ID -> instant it was given up, Unix ms
+-- KEYS[2]  …:jobs       hash  job ID -> envelope
+-- KEYS[3]  …:callers    zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued
+-- KEYS[4]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[5]  …:state      hash  parked
+-- KEYS[6]  …:crashes    hash  job ID -> times its holder vanished
+-- KEYS[7]  …:schedules  hash  schedule -> definition
+-- KEYS[8]  …:cursors    hash  schedule -> cursor
+-- KEYS[9]  …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
+-- KEYS[10] …:moved      zset  schedule -> instant its mark was made, Unix ms
+-- KEYS[11] …:counters   hash  see lib/counters.lua
 -- KEYS[12...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
 -- ARGV[4...] the names of the parked lists
 -- Returns 1 if more remain.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, MOVED, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local PARKED = 11
-local STEP = 500
--- uses: clock definition parked
-read_parked(redis.call('HGET', STATE, 'parked'))
-local gone = redis.call('ZRANGEBYSCORE', DEAD, '-inf', whole(now_ms - tonumber(ARGV[1])), 'LIMIT', 0, STEP)
-local over = redis.call('ZCARD', DEAD) - tonumber(ARGV[2])
-if #gone < over then gone = redis.call('ZRANGE', DEAD, 0, math.min(over, STEP) - 1) end
-local given_up = {}
-local long_ago = whole(now_ms - tonumber(ARGV[3]))
-local marks = redis.call('ZRANGEBYSCORE', MOVED, '-inf', long_ago, 'LIMIT', 0, STEP)
-local texts = #marks > 0 and redis.call('HMGET', SCHEDULES, unpack(marks)) or {}
-local owing = {}
-for i, name in ipairs(marks) do owing[i] = redis.call('ZSCORE', OWED, name) end
-for i = PARKED + 1, #KEYS do
-  given_up[i] = redis.call('ZRANGEBYSCORE', KEYS[i], '-inf', long_ago, 'LIMIT', 0, STEP)
+local PARKED = 11 -- the parked lists come behind KEYS[11]
+local GONE_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
+local CALLER_S = 3600 -- an enqueuer's last call is remembered for so long: it may be sent again
+-- uses: limits callers clock counters definition parked
+
+-- oldest returns the members of a sorted set up to this score, at most max of them, and whether there are more.
+local function oldest(key, score, max)
+  local members = redis.call('ZRANGEBYSCORE', key, '-inf', score, 'LIMIT', 0, max + 1)
+  local more = #members > max
+  if more then members[max + 1] = nil end
+  return members, more
 end
 
-local touched = #gone
+local parked = read_parked(redis.call('HGET', STATE, 'parked'))
+local left = MAX_ITEMS -- how many items this call may still touch
+
+-- dead jobs: those that are too old, and the oldest of those that are too many
+local too_old = redis.call('ZCOUNT', DEAD, '-inf', whole(now_ms - tonumber(ARGV[1])))
+local excess = math.max(too_old, redis.call('ZCARD', DEAD) - tonumber(ARGV[2]), 0)
+local buried = excess > 0 and redis.call('ZRANGE', DEAD, 0, math.min(excess, left) - 1) or {}
+local more = excess > left
+left = left - #buried
+
+-- parked jobs for which no worker came
+local long_ago = whole(now_ms - tonumber(ARGV[3]))
+local given_up, more_parked = {}, false
+for i = PARKED + 1, #KEYS do
+  given_up[i], more_parked = oldest(KEYS[i], long_ago, left)
+  more = more or more_parked
+  left = left - #given_up[i]
+end
+
+-- marks; those whose schedule is still owed stay, for the move is not done
+local marks, more_marks = oldest(MOVED, long_ago, left)
+local texts = #marks > 0 and redis.call('HMGET', SCHEDULES, unpack(marks)) or {}
+local since = #marks > 0 and redis.call('ZMSCORE', OWED, unpack(marks)) or {}
+local done, marked = {}, {} -- names of the marks that go; those whose definition is still the mark
+for i, name in ipairs(marks) do
+  if not since[i] then
+    done[#done + 1] = name
+    local _, state = head(texts[i])
+    if is_mark(state) then marked[#marked + 1] = name end
+  end
+end
+more = more or more_marks and (left == 0 or #done > 0) -- else marks that stay would have this called again and again
+
 redis.call('ZREM', DEAD, '') -- lets the rest go on when the server is out of memory
-if #gone > 0 then
-  redis.call('ZREM', DEAD, unpack(gone))
-  redis.call('HDEL', JOBS, unpack(gone))
+if #buried > 0 then
+  redis.call('ZREM', DEAD, unpack(buried))
+  redis.call('HDEL', JOBS, unpack(buried))
 end
 for i = PARKED + 1, #KEYS do
   for _, id in ipairs(given_up[i]) do
     redis.call('ZADD', DEAD, whole(now_ms), id)
     redis.call('HDEL', CRASHES, id)
     redis.call('ZREM', KEYS[i], id)
-    touched = touched + 1
   end
-  set_parked(ARGV[i - PARKED + 3], redis.call('EXISTS', KEYS[i]) == 1)
+  set_parked(parked, ARGV[i - PARKED + 3], redis.call('EXISTS', KEYS[i]) == 1)
 end
-save_parked()
-for i, name in ipairs(marks) do
-  local _, state = head(texts[i])
-  if not owing[i] then -- owed still: the move is not done
-    redis.call('ZREM', MOVED, name)
-    if state and string.sub(state, 1, 5) == 'moved' then
-      redis.call('HDEL', SCHEDULES, name)
-      redis.call('HDEL', CURSORS, name)
-      redis.call('HDEL', COUNTERS, name .. '/started', name .. '/skipped', name .. '/missed', name .. '/caught_up', name .. '/superseded')
-    end
-  end
+save_parked(parked, STATE)
+if #done > 0 then redis.call('ZREM', MOVED, unpack(done)) end
+for _, name in ipairs(marked) do
+  redis.call('HDEL', SCHEDULES, name)
+  redis.call('HDEL', CURSORS, name)
+  redis.call('HDEL', COUNTERS, counters_of(name))
 end
-redis.call('ZREMRANGEBYSCORE', CALLERS, '1e15', whole((now_s - 3600) * 1048576)) -- not #enqueued, which is less
-redis.call('ZREMRANGEBYSCORE', IDLE, '-inf', whole(now_ms - 60000))
-return touched >= STEP and 1 or 0
+redis.call('ZREMRANGEBYSCORE', CALLERS, '1e15', whole((now_s - CALLER_S) * ROUND)) -- not #enqueued, whose score is lower
+redis.call('ZREMRANGEBYSCORE', IDLE, '-inf', whole(now_ms - GONE_MS))
+return more and 1 or 0

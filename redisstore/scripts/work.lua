@@ -1,4 +1,4 @@
--- work.lua: end the flights of jobs, then take what is due. The one call of a busy worker to a partition.
+-- work.lua: settle jobs that ended, then take what is due. The one call of a busy worker to a partition.
 -- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun; # -> see below
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
 -- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, ttl, done, crashed, turn
@@ -6,7 +6,7 @@
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
 -- KEYS[7]  …:crashes             hash    job ID -> times its holder vanished
--- KEYS[8]  …:idle                zset    sleeping worker -> instant it went to sleep
+-- KEYS[8]  …:idle                zset    sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[9]  …:counters            hash
 -- KEYS[10] …:schedules           hash    schedule -> definition
 -- KEYS[11] …:cursors             hash    schedule -> "<planned instant> <runs used> <kind>"
@@ -20,29 +20,39 @@
 -- ARGV[3]  time to live of the session, ms
 -- ARGV[4]  how many to take at most
 -- ARGV[5]  how many of these, the last ones, are taken ahead: not begun
--- ARGV[6]  0: stay awake; 1: sleep when nothing is left to take and not all that was asked for came; 2: that, and tell of lapses;
---          3: sleep on, where it is on the list if it is: of a call that takes nothing and settles only finished jobs
+-- ARGV[6]  0: stay awake; 1: sleep if nothing is left to take and fewer jobs came than were asked for; 2: as 1, and answer which
+--          sessions have lapsed; 3: sleep on, registered in idle as before: only for calls that take nothing and settle nothing but
+--          finished jobs
 -- ARGV[7]  worker
 -- ARGV[8]  prefix of the wake-up channels
 -- ARGV[9]  host, pid and padding, kept beside the number
--- ARGV[10] how many parked names to serve; ARGV[11] how many names to park on; ARGV[12] how many finished jobs without more to say;
--- ARGV[13] how many jobs begun; ARGV[14] how many other settlements. Then, in this order: the names to serve; the names to park
--- on; the IDs of the finished, of the begun and of the others; the fences of all of these; four more of each other settlement:
--- kind, delay in ms (or position of the name to park on), envelope (empty: unchanged), record
--- Kinds: d done, f failed and due again, l later, x dead, b back, p parked, m missed. A record: "<outcome>|<started>|<ended>", Unix ms.
--- The field # is "<number of the last call> <first fence it drew> <when the session was renewed, Unix s> … <kinds that it answered>".
--- Returns (an empty list is 0) time (us); positions of the settlements refused (finished ones first); of the jobs taken: the first
--- fence (the others follow, each one more), how many are begun (the first of them), the IDs (a list; of equal lengths: joined), the
--- data of each (an envelope, or a definition; empty: gone), if there are occurrences a letter for each: j an ordinary job, e an
--- occurrence with an envelope, d with a definition, n that and new; where jobs of the partition have crashed the crashes of each;
--- schedules owed, three values each: name, definition, cursor; more left (1, 0), paused (1, 0), instant of the next (Unix ms, -1 none
--- to wait for), place among the keepers of the alarm (1, 2, 0), parked names; earliest lapse (Unix ms, -1), lapsed sessions, two
--- values each: name, lapse.
+-- ARGV[10] how many parked names to serve
+-- ARGV[11] how many names to park on
+-- ARGV[12] how many finished jobs: done, without an envelope or a record
+-- ARGV[13] how many jobs that were taken ahead and have begun; none of them is settled in the same call
+-- ARGV[14] how many other settlements
+-- ARGV[15...] in this order: the names to serve; the names to park on; the IDs of the finished jobs, of the begun ones and of the
+--          other settlements; the fences of all of these; then four values for each other settlement: kind (d done, f failed and
+--          due again, l due later, x dead, b back, p parked, m missed), delay in ms (p: position of the name to park on), envelope
+--          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms; empty: none)
+-- The field # of inflight is "<number of the last call> <first fence it drew> <when the session was renewed, Unix s> <host> <pid>
+-- <padding> <kinds that the call answered>".
+-- Returns (an empty list is 0):
+--   time (us)
+--   positions of the settlements refused, the finished jobs first
+--   of the jobs taken: fence of the first (that of each other is one more than the one before); how many are begun (the first of
+--     them); the IDs (a list; if they have equal lengths: joined); the data of each (an envelope, or a definition; empty: gone); if
+--     there are occurrences, a letter for each (j an ordinary job, e an occurrence with an envelope, d with a definition, n with a
+--     definition and new); if jobs of the partition have crashed, the crashes of each
+--   schedules whose next occurrence is owed, three values each: name, definition, cursor
+--   more to take (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of the
+--     alarm (1, 2, 0); names with parked jobs
+--   earliest lapse (Unix ms, -1); lapsed sessions, two values each: name, lapse
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD, RUNS = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
-local ARGV = ARGV -- a global costs a look-up at each use
+local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local want, sleep, sleeps_on, worker, WAKE = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
+local want, sleep, sleeps_on, worker, wake = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
 local ahead, serves, parks, begun, others = 0, 0, 0, 0, 0
 if ARGV[5] ~= '0' then ahead = tonumber(ARGV[5]) end
 if ARGV[10] ~= '0' then serves = tonumber(ARGV[10]) end
@@ -56,20 +66,20 @@ local settled = finished + begun + others
 local at_id = at_park + parks
 local at_fence = at_id + settled
 local at_other = at_fence + settled
-local BODY_BYTES = 1048576 -- what one call takes of envelopes, about
-local LARGE_BYTES = 2048 -- an envelope or a definition that is longer is looked at before it is taken
 local OCCURRENCES = 150 -- what one call settles and takes of occurrences: one costs as much as five ordinary jobs, skipped ten
-local RETRY_BEHIND_MS = 3000 -- when an occurrence that came back and finds another in flight tries again
--- uses: clock layout wake
+-- uses: limits clock layout
 local now_us_text = time[1] .. string.sub('00000' .. time[2], -6)
 local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
+-- There are two ways through this script. Calls that finish, begin and take ordinary jobs go the ordinary way. Calls with other
+-- settlements or with occurrences, and a call that is sent again, go the long way: what they need in addition is done by functions on
+-- the table call (lib/call.lua, lib/settle.lua, lib/overlap.lua).
+--
 -- What this costs: a call of Redis 0.4 us, a closure 0.1 us, a number made of a text 0.1 us, a text made of a number 0.1 us by whole
 -- and 0.4 us as an argument, a table that grows 0.1 us, a string 1.3 ns a byte (Redis hashes each whole), the length of a long list a
--- search. So what most calls do not need is not made: they go the short way, for ordinary jobs that are finished, begun or taken.
--- Failures, occurrences and the same call again go the long way as well.
+-- search. So the ordinary way makes nothing that it does not need, and the functions of the long way are created on the long way only.
 
----------------------------------------------------------------------------------------------------- read: session and state
+--------------------------------------------------------------------------------------------- read and check: the session
 
 local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'ttl', 'done', 'crashed', 'turn')
 local refusal = newer(state[4])
@@ -77,12 +87,12 @@ if refusal then return refusal end
 local paused, large = state[2], state[5]
 
 local held = redis.call('HMGET', INFLIGHT, '#', unpack(ARGV, at_id + 1, at_id + settled))
-local sign = held[1]
+local header = held[1]
 local last, first_drawn, renewed
-if sign then last, first_drawn, renewed = string.match(sign, '^(%d+) (%d+) (%d+)') end
+if header then last, first_drawn, renewed = string.match(header, '^(%d+) (%d+) (%d+)') end
 last = last and tonumber(last)
--- while it is being reaped not even its first call, come late, begins it anew: what is left in it would stay for ever
-if not last and (sign or number ~= 1 or settled > 0) then
+-- A session that is being reaped does not begin again, not even if its first call comes late: the jobs left in it would never be reaped.
+if not last and (header or number ~= 1 or settled > 0) then
   return redis.error_reply('CHIMELOST session ' .. session .. ' is gone')
 end
 if last and number ~= last and number ~= last + 1 then
@@ -90,11 +100,12 @@ if last and number ~= last and number ~= last + 1 then
 end
 local again = last == number
 
--------------------------------------------------------------------------------------------------------- read: settlements
+------------------------------------------------------------------------------------------- read and check: the settlements
 
--- The finished jobs that the session holds with the fence that was named are ended[ended_from] to ended[ended_to].
+-- A settlement counts if the session holds the job with the fence that was named. The finished jobs for which it does are
+-- ended[ended_from] to ended[ended_to].
 local ended, ended_from, ended_to = ARGV, at_id + 1, at_id + finished
-local starting, others_held, refused = {}, {}, {}
+local flying, others_held, refused = {}, {}, {} -- flying: jobs in flight with their fences, as they are to be written
 if again then
   ended_to = at_id
 else
@@ -116,8 +127,8 @@ else
   end
   for i = finished + 1, finished + begun do
     if held[i + 1] == '-' .. ARGV[at_fence + i] then
-      starting[#starting + 1] = ARGV[at_id + i]
-      starting[#starting + 1] = ARGV[at_fence + i]
+      flying[#flying + 1] = ARGV[at_id + i]
+      flying[#flying + 1] = ARGV[at_fence + i]
     end
   end
   for i = 1, others do
@@ -132,36 +143,24 @@ end
 
 ------------------------------------------------------------------------------------------------- read: what could be taken
 
--- ids are the candidates in order, from[i] says whence: nil ready, 'd' due, n the n-th list of parked ones.
+-- ids are the candidates in order, from[i] says where each comes from: nil ready, 'd' due, n the n-th list of parked ones.
 local ids, from = {}, {}
-local function add(list, first, last_one, source)
-  local n = #ids
-  for i = first, last_one do
-    n = n + 1
-    ids[n], from[n] = list[i], source
-  end
-end
-
-local next_ms = -1
+local next_ms = -1 -- instant of the head of due
 if not sleeps_on then next_ms = tonumber(redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] or -1) end
-local turn -- whose the odd place is next time, if it changes: 1 of what is due
-local ready_left -- how many this call leaves in ready, as far as it has looked; nil: it has not
-local begun_before -- of the same call again
+local turn -- which list has the odd place next time, if that changes: 1 due, 0 ready
+local ready_left -- how many this call leaves in ready, as far as it has read; nil: not known
+local begun_before -- of the same call again: how many of the jobs it took are begun
 if again then
-  local all, flights = redis.call('HGETALL', INFLIGHT), {}
-  for i = 1, #all, 2 do
-    local fence = string.match(all[i + 1], '^%-?(%d+)$')
-    if all[i] ~= '#' and fence and tonumber(fence) >= tonumber(first_drawn) then
-      flights[#flights + 1] = { id = all[i], fence = tonumber(fence), begun = all[i + 1] == fence }
+  -- uses: again
+  ids, begun_before = taken_since(INFLIGHT, tonumber(first_drawn))
+elseif want > 0 and not paused then
+  local function add(list, first, last_one, source)
+    local n = #ids
+    for i = first, last_one do
+      n = n + 1
+      ids[n], from[n] = list[i], source
     end
   end
-  table.sort(flights, function(a, b) return a.fence < b.fence end)
-  begun_before = 0
-  for i, flight in ipairs(flights) do
-    ids[i] = flight.id
-    if flight.begun then begun_before = begun_before + 1 end
-  end
-elseif want > 0 and not paused then
   for i = 1, serves do
     if #ids < want then
       local parked = redis.call('ZRANGE', KEYS[15 + i], 0, want - #ids - 1)
@@ -170,7 +169,8 @@ elseif want > 0 and not paused then
   end
   local left = want - #ids
   if left > 0 then
-    local ready, due = redis.call('LRANGE', READY, '0', left == want and ARGV[4] or whole(left)), {} -- one more than is wanted
+    -- one more than is wanted, which shows whether this call leaves any
+    local ready, due = redis.call('LRANGE', READY, '0', left == want and ARGV[4] or whole(left)), {}
     if next_ms >= 0 and next_ms <= now_ms then due = redis.call('ZRANGEBYSCORE', DUE, '-inf', now_text, 'LIMIT', '0', whole(left)) end
     -- half of each, the odd place in turn; what one leaves the other gets
     local odd = state[9] and 1 or 0
@@ -183,7 +183,7 @@ elseif want > 0 and not paused then
       ids = ready
       ids[want + 1] = nil
     elseif large then
-      -- in turn, for the call may be full of bodies before it has all of them
+      -- in turn, because the call may be full of bodies before it has all of them
       for i = 1, math.max(from_ready, from_due) do
         if odd == 1 then add(due, i, math.min(i, from_due), 'd') end
         add(ready, i, math.min(i, from_ready), nil)
@@ -201,9 +201,9 @@ if large and not again then
   for i, id in ipairs(ids) do
     local length = redis.call('HSTRLEN', JOBS, id)
     local name = length == 0 and string.match(id, '^(.-)@')
-    if name then length = 2 * redis.call('HSTRLEN', SCHEDULES, name) end -- it comes with the occurrence and with what is owed
+    if name then length = 2 * redis.call('HSTRLEN', SCHEDULES, name) end -- the answer has it twice: as data and as what is owed
     bytes = bytes + length
-    if i > 1 and bytes > BODY_BYTES then
+    if i > 1 and bytes > CALL_BYTES then
       for j = #ids, i, -1 do ids[j], from[j] = nil, nil end
       ready_left = nil
       break
@@ -212,7 +212,7 @@ if large and not again then
 end
 
 local bodies, crashes, crashed = {}, nil, state[8] and redis.call('HLEN', CRASHES) > 0
-local joined, occurrences -- the IDs, one after the other; is one an occurrence's
+local joined, occurrences -- the IDs, one after the other; whether an occurrence is among them
 if #ids > 0 then
   bodies = redis.call('HMGET', JOBS, unpack(ids))
   if crashed then crashes = redis.call('HMGET', CRASHES, unpack(ids)) end
@@ -220,15 +220,78 @@ if #ids > 0 then
   occurrences = string.find(joined, '@', 1, true)
 end
 
--------------------------------------------------------------------------------------------- what changes, and what comes back
+----------------------------------------------------------------------------------------- read: the schedules (the long way)
 
--- taken and data, the answer's jobs, are the candidates and their envelopes as long as every one of them is taken as it is.
-local n_ids, n_taken, taken, data = #ids, 0, ids, bodies
-local flying, taken_crashes, forgotten = {}, {}, {}
+local long = again or others > 0 or occurrences
+local call -- what the long way knows and gathers, see lib/call.lua
+local schedule_of, planned_of -- schedule and planned instant of each other settlement, if it is of an occurrence
+local settle_one, write_settlements, meet_one, write_changes, write_front -- its functions, which only the next block creates
+if long then
+  -- uses: strings counters definition open flight call settle overlap candidates
+  settle_one, write_settlements, meet_one, write_changes, write_front = settle, save_settlements, meet, save_changes, push_front
+
+  -- names: the schedules that this call touches, each known once; needed: those whose definition and cursor it needs; met: those whose
+  -- occurrences are candidates
+  local names, known, needed, met = {}, {}, {}, {}
+  schedule_of, planned_of = {}, {}
+  for _, i in ipairs(others_held) do
+    local name, planned = occurrence(ARGV[at_id + finished + begun + i])
+    if name then
+      schedule_of[i], planned_of[i] = name, planned
+      if not known[name] then known[name], names[#names + 1] = true, name end
+      if ARGV[at_other + 4 * i - 3] == 'm' then needed[name] = true end
+    end
+  end
+  local kept = occurrences and not again and bounded(ids, from, math.max(OCCURRENCES - #names, 50), number % 2 == 1)
+  if kept then
+    ids, from, bodies, crashes = picked(ids, kept), picked(from, kept), picked(bodies, kept), crashes and picked(crashes, kept)
+  end
+  local schedule, planned = {}, {}
+  for i = 1, occurrences and #ids or 0 do
+    local name, instant = occurrence(ids[i])
+    if name then
+      schedule[i], planned[i] = name, instant
+      if not known[name] then known[name], names[#names + 1] = true, name end
+      if needed[name] ~= 'met' then needed[name], met[#met + 1] = 'met', name end
+    end
+  end
+  local flights, owes = read_flights(OPEN, SCHEDULES, CURSORS, names, needed), {}
+  if #met > 0 then
+    for i, since in ipairs(redis.call('ZMSCORE', OWED, unpack(met))) do owes[met[i]] = since end
+  end
+  call = new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, now_text)
+  if again then
+    answer_again(call, string.match(header, ' ([jedn]+)$') or '')
+  else
+    read_waiting(call, DUE)
+  end
+end
+
+-------------------------------------------------------------------------------------------------- carry out the settlements
+
+-- The first write takes no memory, whichever it is: that lets the rest go on when the server is out of memory.
 local done = math.max(ended_to - ended_from + 1, 0)
-local NONE = {}
-local kinds, owed, removed, front, counts, recorded, behind, newly_parked = NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE -- the long way's
-local soonest
+if done > 0 then
+  redis.call('HDEL', INFLIGHT, unpack(ended, ended_from, ended_to))
+  redis.call('HDEL', JOBS, unpack(ended, ended_from, ended_to))
+  if crashed then redis.call('HDEL', CRASHES, unpack(ended, ended_from, ended_to)) end
+end
+if #others_held > 0 then
+  for _, i in ipairs(others_held) do
+    local at = at_other + 4 * i - 3
+    settle_one(call, ARGV[at_id + finished + begun + i], schedule_of[i], planned_of[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+  end
+  done = done + call.done
+  write_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)
+  if call.large and not large then redis.call('HSET', STATE, 'large', '1') end
+  for position, list in pairs(call.parked) do redis.call('ZADD', KEYS[15 + serves + position], unpack(list)) end
+end
+
+-------------------------------------------------------------------------------------------------------- decide what is taken
+
+-- taken and data, the IDs and data of the answer, are the candidates and their envelopes as long as each is taken as it is.
+local n_ids, n_taken, taken, data = #ids, 0, ids, bodies
+local taken_crashes, marks = {}, nil
 
 local first_fence, first_text = now_us, now_us_text
 if again then
@@ -237,37 +300,44 @@ elseif state[1] and state[1] >= now_us_text then -- as texts, for both have 16 d
   first_fence = tonumber(state[1]) + 1
   first_text = whole(first_fence)
 end
-
--- unmarked returns what there is to take of a candidate that was cancelled while in ready, nil: nothing. Enqueued again for
--- later it has an entry in due besides.
-local function unmarked(i)
-  local id, body = ids[i], bodies[i]
-  if body == '\0' then
-    forgotten[#forgotten + 1] = id
-    return nil
+local begins, last_text = want - ahead, nil
+if again then
+  n_taken, data = n_ids, call.data
+  for i = 1, crashes and n_ids or 0 do taken_crashes[i] = crashes[i] or '0' end
+elseif n_ids > 0 then
+  -- Each job that is taken draws a fence, one more than the last. Nine times out of ten only the last digit of its text changes.
+  local DIGITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
+  local stem, digit = string.sub(first_text, 1, -2), first_fence % 10
+  local byte, at = string.byte, #flying
+  for i = 1, n_ids do
+    local id, text = ids[i], bodies[i] or ''
+    local fence = stem .. DIGITS[digit]
+    if byte(text, 1) == 0 then -- it was cancelled while in ready
+      -- uses: mark
+      marks = marks or { void = {}, stale = {}, restored = {} }
+      text = unmark(marks, ids, from, i, text)
+      bodies[i] = text or bodies[i]
+    end
+    if text and long then text = meet_one(call, i, n_taken + 1, fence, worker) end
+    if text ~= bodies[i] and taken == ids then -- from here on they differ
+      taken, data = {}, {}
+      for j = 1, n_taken do taken[j], data[j] = ids[j], bodies[j] end
+    end
+    if text then
+      n_taken = n_taken + 1
+      if taken ~= ids then taken[n_taken], data[n_taken] = id, text end
+      flying[at + 1], flying[at + 2] = id, n_taken > begins and '-' .. fence or fence
+      at = at + 2
+      if crashes then taken_crashes[n_taken] = crashes[i] or '0' end
+      last_text, digit = fence, digit + 1
+      if digit == 10 then stem, digit = whole((first_fence + n_taken) / 10), 0 end
+    end
   end
-  local in_ready = false
-  for j = 1, n_ids do in_ready = in_ready or ids[j] == id and not from[j] end
-  if not in_ready then redis.call('LREM', READY, 1, id) end
-  bodies[i] = string.sub(body, 2)
-  redis.call('HSET', JOBS, id, bodies[i])
-  return from[i] and bodies[i]
-end
-
-------------------------------------------------------------------------------------------------------------- the long way
-
-local long = again or others > 0 or occurrences
-local settle, meet, carry_out
-if long then
-  -- uses: definition flight long
 end
 
 -------------------------------------------------------------------------------------------------------------------- write
 
--- The first write takes no memory: it lets the rest go on when the server is out of it.
-local was_asleep -- nil: not known, for the worker may still be on the list
-
--- What is taken leaves the lines it stood in.
+-- The candidates leave the lists in which they stood.
 local pops, due_out, parked_out = again and 0 or n_ids, {}, {}
 for i, source in pairs(from) do
   pops = pops - 1
@@ -280,15 +350,12 @@ for i, source in pairs(from) do
 end
 if #due_out > 0 then redis.call('ZREM', DUE, unpack(due_out)) end
 if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
-for key, gone in pairs(parked_out) do redis.call('ZREM', KEYS[15 + key], unpack(gone)) end
+for key, out in pairs(parked_out) do redis.call('ZREM', KEYS[15 + key], unpack(out)) end
 
-if ended_to >= ended_from then
-  redis.call('HDEL', INFLIGHT, unpack(ended, ended_from, ended_to))
-  redis.call('HDEL', JOBS, unpack(ended, ended_from, ended_to))
-  if crashed then redis.call('HDEL', CRASHES, unpack(ended, ended_from, ended_to)) end
-elseif sleeps_on then
+local was_asleep -- nil: not known, the worker may still be in idle
+if done == 0 and sleeps_on then
   redis.call('HDEL', INFLIGHT, '')
-elseif again or n_ids == 0 then
+elseif done == 0 and (again or n_ids == 0) then
   was_asleep = redis.call('ZREM', IDLE, worker) == 1
 end
 if state[8] and not crashed then redis.call('HDEL', STATE, 'crashed') end
@@ -297,68 +364,33 @@ if turn == 1 then
 elseif turn then
   redis.call('HDEL', STATE, 'turn')
 end
-if #starting > 0 then redis.call('HSET', INFLIGHT, unpack(starting)) end
-for _, i in ipairs(others_held) do settle(i) end
 
--- Each that is taken draws a fence, one more than the last. Their texts differ in the last digit, but for every tenth.
-local DIGITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
-local begins, last_text = want - ahead, nil
-local stem, digit = string.sub(first_text, 1, -2), first_fence % 10
-if not again then
-  local byte = string.byte
-  for i = 1, n_ids do
-    local id, text = ids[i], bodies[i]
-    local fence = stem .. DIGITS[digit]
-    if long then
-      if text and byte(text, 1) == 0 then text = unmarked(i) end
-      if text or not bodies[i] then text = meet(i, n_taken + 1, fence) end
-    elseif not text then
-      text = ''
-    elseif byte(text, 1) == 0 then
-      text = unmarked(i)
-    end
-    if text ~= bodies[i] and taken == ids then -- from here on they differ
-      taken, data = {}, {}
-      for j = 1, n_taken do taken[j], data[j] = ids[j], bodies[j] end
-    end
-    if text then
-      n_taken = n_taken + 1
-      if taken ~= ids then taken[n_taken], data[n_taken] = id, text end
-      flying[2 * n_taken - 1], flying[2 * n_taken] = id, n_taken > begins and '-' .. fence or fence
-      if crashes then taken_crashes[n_taken] = crashes[i] or '0' end
-      last_text, digit = fence, digit + 1
-      if digit == 10 then stem, digit = whole((first_fence + n_taken) / 10), 0 end
-    end
+if marks then
+  for _, id in ipairs(marks.stale) do redis.call('LREM', READY, 1, id) end
+  if #marks.restored > 0 then redis.call('HSET', JOBS, unpack(marks.restored)) end
+  if #marks.void > 0 then
+    redis.call('HDEL', JOBS, unpack(marks.void))
+    if crashed then redis.call('HDEL', CRASHES, unpack(marks.void)) end
   end
 end
 
 local parked = 0 -- the answer's
-if state[3] or #newly_parked > 0 then
+if state[3] or parks > 0 then
   -- uses: parked
-  read_parked(state[3])
+  local names = read_parked(state[3])
   for i = 1, serves do
-    if not paused and redis.call('EXISTS', KEYS[15 + i]) == 0 then set_parked(ARGV[at_serve + i], false) end
+    if not paused and redis.call('EXISTS', KEYS[15 + i]) == 0 then set_parked(names, ARGV[at_serve + i], false) end
   end
-  for _, name in ipairs(newly_parked) do set_parked(name, true) end
-  save_parked()
-  parked = parked_list()
+  for position in pairs(call and call.parked or {}) do set_parked(names, ARGV[at_park + position], true) end
+  save_parked(names, STATE)
+  parked = parked_list(names)
 end
-for _, id in ipairs(behind) do
-  local at_ms = now_ms + RETRY_BEHIND_MS
-  redis.call('ZADD', DUE, whole(at_ms), id)
-  if not soonest or at_ms < soonest then soonest = at_ms end
-end
-if #removed > 0 then redis.call('HDEL', INFLIGHT, unpack(removed)) end
-if #forgotten > 0 then
-  redis.call('HDEL', JOBS, unpack(forgotten))
-  if crashed then redis.call('HDEL', CRASHES, unpack(forgotten)) end
-end
-for i = #front, 1, -1 do redis.call('LPUSH', READY, front[i]) end
+
 if last or n_taken > 0 then
-  -- once a second is enough for a session that lives as long at least
+  -- written once a second, which is enough for sessions that live 5 s or longer
   if renewed ~= time[1] or ttl_ms < 5000 then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
   if not again then
-    local holder = occurrences and ARGV[9] .. ' ' .. table.concat(kinds) or ARGV[9] -- for the same call again
+    local holder = occurrences and ARGV[9] .. ' ' .. table.concat(call.kinds) or ARGV[9] -- the same call again needs the kinds
     redis.call('HSET', INFLIGHT, '#', ARGV[2] .. ' ' .. first_text .. ' ' .. time[1] .. ' ' .. holder, unpack(flying))
   end
 end
@@ -371,9 +403,22 @@ elseif done > 0 then
 end
 if not state[4] then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if state[6] ~= ARGV[3] and ttl_ms > tonumber(state[6] or 0) then redis.call('HSET', STATE, 'ttl', whole(ttl_ms)) end
-if long then carry_out() end
 
------------------------------------------------------------------------------------------------------------ what comes next
+if long then
+  if #call.came_back > 0 and not crashed then
+    redis.call('HSET', STATE, 'crashed', '1')
+    crashed = true
+  end
+  write_changes(call, DUE, CRASHES, SCHEDULES, CURSORS, OWED, OPEN, COUNTERS, RUNS)
+  if #call.forgotten > 0 then
+    redis.call('HDEL', JOBS, unpack(call.forgotten))
+    if crashed then redis.call('HDEL', CRASHES, unpack(call.forgotten)) end
+  end
+  write_front(READY, call.front)
+  for i = 1, #call.replaced, 2 do redis.call('PUBLISH', wake .. call.replaced[i], 'r' .. call.replaced[i + 1]) end
+end
+
+------------------------------------------------------------------------------------------------------ what is left, and when
 
 if long or #due_out > 0 then
   next_ms = tonumber(redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] or -1)
@@ -383,16 +428,19 @@ local more, place, lapse, lapsed = false, 0, -1, {}
 if not paused and not sleeps_on then
   more = next_ms >= 0 and next_ms <= now_ms or (ready_left or redis.call('LLEN', READY)) > 0
 end
-local asleep = sleep and not more and n_taken < want -- who got all it asked for has no slot free
+local asleep = sleep and not more and n_taken < want -- a worker that got all that it asked for has no free slot
 if asleep then
   was_asleep = redis.call('ZADD', IDLE, now_text, worker) == 0 or was_asleep
 elseif was_asleep == nil and not sleeps_on then
   was_asleep = redis.call('ZREM', IDLE, worker) == 1
 end
-if more then wake_one() end
-if not more and not paused and next_ms >= 0 and (asleep or was_asleep or next_ms == soonest) then
+if more then
+  -- uses: wake
+  wake_one(IDLE, wake)
+end
+if not more and not paused and next_ms >= 0 and (asleep or was_asleep or long and next_ms == call.soonest) then
   -- uses: alarm
-  place = keep_alarm(next_ms, asleep and worker)
+  place = keep_alarm(IDLE, wake, next_ms, asleep and worker)
 end
 if place == 0 or paused then next_ms = -1 end
 if ARGV[6] == '2' then
@@ -400,12 +448,14 @@ if ARGV[6] == '2' then
   lapse, lapsed = lapses(SESSIONS, math.max(ttl_ms, tonumber(state[6] or 0)))
 end
 
--- IDs of one length, as most are, travel as one string.
+------------------------------------------------------------------------------------------------------------------- answer
+
+-- IDs of one length, as most are, are sent as one string.
 local length = n_taken > 0 and #taken[1]
 for i = 2, n_taken do
   if #taken[i] ~= length then length = nil end
 end
-local function some(list) return #list > 0 and list or 0 end -- a list costs a microsecond, empty too
+local function some(list) return #list > 0 and list or 0 end -- even an empty list costs a microsecond
 return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
-  length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), occurrences and table.concat(kinds) or 0, some(taken_crashes), some(owed),
-  more and 1 or 0, paused and 1 or 0, next_ms, place, parked, lapse, some(lapsed) }
+  length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), occurrences and table.concat(call.kinds) or 0,
+  some(taken_crashes), long and some(call.owed) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, parked, lapse, some(lapsed) }

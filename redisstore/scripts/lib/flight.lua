@@ -1,65 +1,68 @@
--- flight: needs OPEN, SCHEDULES, CURSORS, the list front (of IDs that go to the front of ready, the first of them foremost) and the
--- piece definition. What is known of the schedules whose occurrences a call touches.
+-- flight: what a call knows of the schedules whose occurrences it touches, and what it makes of their entries in …:open.
+-- needs: strings definition open
 
--- occurrence splits the ID of an occurrence into schedule and planned instant; other IDs give nothing.
+-- occurrence splits the ID of an occurrence into schedule and planned instant; of another ID it returns nothing.
 local function occurrence(id)
-  local at = string.find(id, '@', 1, true)
-  if at then return string.sub(id, 1, at - 1), string.sub(id, at + 1) end
+  local at = find(id, '@', 1, true)
+  if at then return sub(id, 1, at - 1), sub(id, at + 1) end
 end
 
--- opens[name] is false or "<occurrence>|<fence>|<worker>|<parked behind it>": the occurrence in flight (fence 0: waiting to come back).
--- What a call makes of it is written once, by save_opens.
-local opens, opens_changed = {}, {}
-local definitions, cursors = {}, {}
-
--- learn reads what is open of these schedules; definition and cursor of those that are needed, and where one is parked.
-local function learn(names, needed)
-  if #names == 0 then return end
-  local open, whole_names = redis.call('HMGET', OPEN, unpack(names)), {}
+-- read_flights reads the schedules names: of each its entry in the hash open; where needed[name], or where an occurrence is parked,
+-- its definition and cursor in the hashes schedules and cursors. Returns the table that the other functions get: opens[name],
+-- definitions[name], cursors[name] are what is stored, false if nothing is; changed[name]: save_opens writes opens[name].
+local function read_flights(open, schedules, cursors, names, needed)
+  local flights = { opens = {}, definitions = {}, cursors = {}, changed = {} }
+  if #names == 0 then return flights end
+  local entries, read = redis.call('HMGET', open, unpack(names)), {}
   for i, name in ipairs(names) do
-    opens[name] = open[i]
-    if needed[name] or open[i] and string.byte(open[i], -1) ~= 124 then whole_names[#whole_names + 1] = name end
+    flights.opens[name] = entries[i]
+    if needed[name] or entries[i] and byte(entries[i], -1) ~= 124 then read[#read + 1] = name end -- 124 is |: nothing is parked
   end
-  if #whole_names == 0 then return end
-  local d = redis.call('HMGET', SCHEDULES, unpack(whole_names))
-  local c = redis.call('HMGET', CURSORS, unpack(whole_names))
-  for i, name in ipairs(whole_names) do definitions[name], cursors[name] = d[i], c[i] end
+  if #read == 0 then return flights end
+  local texts = redis.call('HMGET', schedules, unpack(read))
+  local stored = redis.call('HMGET', cursors, unpack(read))
+  for i, name in ipairs(read) do flights.definitions[name], flights.cursors[name] = texts[i], stored[i] end
+  return flights
 end
 
--- opened returns occurrence, fence, worker and the one parked behind it; nothing where none is open.
-local function opened(name)
-  local open = opens[name]
-  if open then return string.match(open, '^([^|]*)|([^|]*)|([^|]*)|([^|]*)$') end
+-- set_open changes the entry of a schedule; false removes it.
+local function set_open(flights, name, entry)
+  flights.opens[name], flights.changed[name] = entry, true
 end
 
-local function set_open(name, text)
-  opens[name], opens_changed[name] = text, true
-end
-
-local function save_opens()
+-- save_opens writes the entries that have changed to the hash open.
+local function save_opens(flights, open)
   local set, gone = {}, {}
-  for name in pairs(opens_changed) do
-    local open = opens[name]
-    if open then
+  for name in pairs(flights.changed) do
+    local entry = flights.opens[name]
+    if entry then
       set[#set + 1] = name
-      set[#set + 1] = open
+      set[#set + 1] = entry
     else
       gone[#gone + 1] = name
     end
   end
-  if #gone > 0 then redis.call('HDEL', OPEN, unpack(gone)) end
-  if #set > 0 then redis.call('HSET', OPEN, unpack(set)) end
+  if #gone > 0 then redis.call('HDEL', open, unpack(gone)) end
+  if #set > 0 then redis.call('HSET', open, unpack(set)) end
 end
 
--- landed ends the flight of an occurrence, for good or to come back; what is parked behind it goes to the front: under policy
--- cancel ahead of one that comes back to the front itself, which it replaces.
-local function landed(name, id, final)
-  local open = opens[name]
-  if not open or string.find(open, '|', 1, true) ~= #id + 1 or string.sub(open, 1, #id) ~= id then return end
-  if string.byte(open, -1) ~= 124 then
-    local _, _, _, parked = opened(name)
-    local _, _, overlap = policy(definitions[name])
+-- end_flight ends the flight of the occurrence id of the schedule name: for good (final) or to come back. What is parked behind it
+-- joins the list front, the IDs that go to the front of ready: under policy cancel it goes ahead of id, which it replaces, if id
+-- is the last of that list.
+local function end_flight(flights, front, name, id, final)
+  local entry = flights.opens[name]
+  if not entry or find(entry, '|', 1, true) ~= #id + 1 or sub(entry, 1, #id) ~= id then return end
+  if byte(entry, -1) ~= 124 then
+    local _, _, _, parked = opened(entry)
+    local _, _, overlap = policy(flights.definitions[name])
     table.insert(front, overlap == 'cancel' and front[#front] == id and #front or #front + 1, parked)
   end
-  set_open(name, not final and id .. '|0||')
+  set_open(flights, name, not final and id .. '|0||')
+end
+
+-- push_front puts the IDs of the list front at the front of the list ready, the first of them foremost.
+local function push_front(ready, front)
+  local n, foremost_last = #front, {}
+  for i = n, 1, -1 do foremost_last[n + 1 - i] = front[i] end
+  if n > 0 then redis.call('LPUSH', ready, unpack(foremost_last)) end
 end

@@ -1,4 +1,6 @@
--- instant: instants as text, 2026-03-08T09:00:00Z, which sort as they follow each other.
+-- instant: instants as text, 2026-03-08T09:00:00Z, which sort in the order of time.
+
+-- instant returns the text of a Unix second.
 local function instant(s)
   local days = math.floor(s / 86400)
   local rest = s - days * 86400

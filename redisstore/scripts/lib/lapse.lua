@@ -1,7 +1,9 @@
 -- lapse: which sessions have lapsed.
+-- needs: clock
 
--- lapses returns the earliest lapse (Unix ms, -1: no session) and at most 16 sessions past theirs, two values each.
--- A lapse further ahead than any session may live means that the clock stepped back: it is set to now and the longest life.
+-- lapses returns the earliest lapse in the sorted set sessions (Unix ms, -1: no session) and at most 16 sessions past theirs, two
+-- values each: name, lapse. No session lives longer than longest_ms: a lapse further ahead means that the clock stepped back, and
+-- is set to longest_ms from now.
 local function lapses(sessions, longest_ms)
   -- read after write: the caller's own session counts as it is now; all that the call was for is done
   local first = redis.call('ZRANGE', sessions, 0, 15, 'WITHSCORES')
@@ -9,14 +11,14 @@ local function lapses(sessions, longest_ms)
   if not latest then return -1, {} end
   -- read after write: as above
   if #first == 32 then latest = redis.call('ZRANGE', sessions, -1, -1, 'WITHSCORES')[2] end
-  local most = whole(now_ms + longest_ms)
+  local max = whole(now_ms + longest_ms)
   if longest_ms > 0 and tonumber(latest) > now_ms + longest_ms then
     redis.call('ZREM', sessions, '') -- lets the next write pass when the server is out of memory
     -- read after write: as above
-    for _, session in ipairs(redis.call('ZRANGEBYSCORE', sessions, '(' .. most, '+inf', 'LIMIT', 0, 100)) do
-      redis.call('ZADD', sessions, most, session)
+    for _, session in ipairs(redis.call('ZRANGEBYSCORE', sessions, '(' .. max, '+inf', 'LIMIT', 0, 100)) do
+      redis.call('ZADD', sessions, max, session)
     end
-    if tonumber(first[2]) > now_ms + longest_ms then first[2] = most end
+    if tonumber(first[2]) > now_ms + longest_ms then first[2] = max end
   end
   local lapsed = {}
   for i = 2, #first, 2 do

@@ -1,30 +1,35 @@
--- parked: needs STATE. The names with parked jobs, kept in the field parked of the state, separated by spaces.
-local parked_names, parked_changed = {}, false
+-- parked: the names that have parked jobs: the field parked of …:state, separated by spaces.
 
+-- read_parked returns these names as the table that the other functions get: names[name] is true, changed says whether to write.
 local function read_parked(text)
-  for name in string.gmatch(text or '', '%S+') do parked_names[name] = true end
+  local parked = { names = {}, changed = false }
+  for name in string.gmatch(text or '', '%S+') do parked.names[name] = true end
+  return parked
 end
 
-local function set_parked(name, is)
-  if (parked_names[name] or false) ~= is then
-    parked_names[name] = is or nil
-    parked_changed = true
+-- set_parked notes whether a name has parked jobs.
+local function set_parked(parked, name, has)
+  if (parked.names[name] or false) ~= has then
+    parked.names[name] = has or nil
+    parked.changed = true
   end
 end
 
-local function parked_list()
+-- parked_list returns the names in order.
+local function parked_list(parked)
   local list = {}
-  for name in pairs(parked_names) do list[#list + 1] = name end
+  for name in pairs(parked.names) do list[#list + 1] = name end
   table.sort(list)
   return list
 end
 
-local function save_parked()
-  if not parked_changed then return end
-  local list = parked_list()
+-- save_parked writes the names to the hash state if they have changed.
+local function save_parked(parked, state)
+  if not parked.changed then return end
+  local list = parked_list(parked)
   if #list > 0 then
-    redis.call('HSET', STATE, 'parked', table.concat(list, ' '))
+    redis.call('HSET', state, 'parked', table.concat(list, ' '))
   else
-    redis.call('HDEL', STATE, 'parked')
+    redis.call('HDEL', state, 'parked')
   end
 end

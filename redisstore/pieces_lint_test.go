@@ -1,0 +1,271 @@
+package redisstore
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	lua "github.com/yuin/gopher-lua"
+	luaast "github.com/yuin/gopher-lua/ast"
+	"github.com/yuin/gopher-lua/parse"
+
+	"github.com/chimejobs/chime"
+)
+
+// What holds of the pieces of scripts/lib, which stand in the texts of the scripts that use them.
+
+// pieceFiles returns the texts of all pieces by name.
+func pieceFiles(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := fs.Glob(scripts, "scripts/lib/*.lua")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no pieces: %v", err)
+	}
+	texts := map[string]string{}
+	for _, file := range files {
+		texts[strings.TrimSuffix(path.Base(file), ".lua")] = read(file)
+	}
+	return texts
+}
+
+func TestEveryPieceKeepsTheRules(t *testing.T) {
+	pieces := pieceFiles(t)
+	for name := range pieces {
+		for _, finding := range lintPiece(name, pieces) {
+			t.Errorf("scripts/lib/%s.lua: %s", name, finding)
+		}
+	}
+}
+
+var (
+	needsLine    = regexp.MustCompile(`(?m)^-- needs: (.+)$`)
+	functionLine = regexp.MustCompile(`^ *local function (\w+)\(`)
+)
+
+func needs(text string) []string {
+	if line := needsLine.FindStringSubmatch(text); line != nil {
+		return strings.Fields(line[1])
+	}
+	return nil
+}
+
+// lintPiece returns what is wrong with a piece: it begins with its name and what it is; each of its functions has a comment; it does
+// nothing by itself; and it knows no name but those that it declares, those of the pieces that it needs, and Lua's libraries. What else
+// it works on, keys and data, are parameters.
+func lintPiece(name string, pieces map[string]string) (findings []string) {
+	text := pieces[name]
+	if !strings.HasPrefix(text, "-- "+name+": ") {
+		findings = append(findings, fmt.Sprintf("begins with %.40q, want -- %s: what it is", text, name))
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		function := functionLine.FindStringSubmatch(line)
+		if function == nil {
+			continue
+		}
+		first := i
+		for first > 0 && strings.HasPrefix(lines[first-1], "--") {
+			first--
+		}
+		if !strings.HasPrefix(lines[first], "-- "+function[1]+" ") {
+			findings = append(findings, fmt.Sprintf("no comment above function %s that begins with its name", function[1]))
+		}
+	}
+	chunk, err := parse.Parse(strings.NewReader(text), name)
+	if err != nil {
+		return append(findings, err.Error())
+	}
+	for _, statement := range chunk {
+		if _, ok := statement.(*luaast.LocalAssignStmt); !ok {
+			findings = append(findings, fmt.Sprintf("line %d is no declaration", statement.Line()))
+		}
+	}
+	before := ""
+	for _, needed := range needs(text) {
+		if _, ok := pieces[needed]; !ok {
+			findings = append(findings, fmt.Sprintf("needs %s, which is no piece", needed))
+		}
+		before += pieces[needed]
+	}
+	names, err := luaFreeNames(name, before+text)
+	if err != nil {
+		return append(findings, err.Error())
+	}
+	own, _ := luaFreeNames(name, text)
+	for _, free := range names {
+		if slices.Contains(own, free) && (free == "KEYS" || free == "ARGV" || !slices.Contains(luaGlobals, free)) {
+			findings = append(findings, fmt.Sprintf("%s is neither declared here nor in the pieces that it needs", free))
+		}
+	}
+	return findings
+}
+
+// luaFreeNames returns the names that a text reads or writes and does not declare.
+func luaFreeNames(name, text string) ([]string, error) {
+	chunk, err := parse.Parse(strings.NewReader(text), name)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := lua.Compile(chunk, name)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	var visit func(*lua.FunctionProto)
+	visit = func(function *lua.FunctionProto) {
+		for _, instruction := range function.Code {
+			// the operation is the first 6 bits, the constant that holds the name the last 18
+			if operation := int(instruction >> 26); operation == lua.OP_GETGLOBAL || operation == lua.OP_SETGLOBAL {
+				names = append(names, function.Constants[instruction&(1<<18-1)].String())
+			}
+		}
+		for _, inner := range function.FunctionPrototypes {
+			visit(inner)
+		}
+	}
+	visit(compiled)
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// The lint of pieces has teeth: each of these breaks one rule.
+func TestThePieceLintFindsWhatIsWrong(t *testing.T) {
+	const good = "-- x: a piece.\n-- needs: y\n\n-- f adds.\nlocal function f(key)\n  return redis.call('HGET', key, Y)\nend\n"
+	for _, c := range []struct{ rule, text, want string }{
+		{"a good piece", good, ""},
+		{"the title names the piece", strings.Replace(good, "-- x:", "-- z:", 1), "begins with"},
+		{"a function has a comment", strings.Replace(good, "-- f adds.\n", "", 1), "no comment above function f"},
+		{"the comment names the function", strings.Replace(good, "-- f adds", "-- It adds", 1), "no comment above function f"},
+		{"a piece does nothing", good + "redis.call('PUBLISH', 'a', 'b')\n", "line 8 is no declaration"},
+		{"what it needs exists", strings.Replace(good, "needs: y", "needs: y z", 1), "needs z, which is no piece"},
+		{"what it needs is said", strings.Replace(good, "-- needs: y\n", "", 1), "Y is neither declared"},
+		{"no variable of the script", strings.Replace(good, "call('HGET', key", "call('HGET', JOBS", 1), "JOBS is neither declared"},
+		{"no key but a parameter", strings.Replace(good, "call('HGET', key", "call('HGET', KEYS[1]", 1), "KEYS is neither declared"},
+		{"no data but a parameter", strings.Replace(good, "Y)", "ARGV[1])", 1), "ARGV is neither declared"},
+		{"no global is written", strings.Replace(good, "return ", "count = ", 1), "count is neither declared"},
+	} {
+		findings := strings.Join(lintPiece("x", map[string]string{"x": c.text, "y": "-- y: another.\nlocal Y = 1\n"}), "\n")
+		if (c.want == "") != (findings == "") || !strings.Contains(findings, c.want) {
+			t.Errorf("%s: found %q, want %q", c.rule, findings, c.want)
+		}
+	}
+}
+
+// Every piece is used, and stands behind those that it needs.
+func TestScriptsUseWhatTheirPiecesNeed(t *testing.T) {
+	pieces, used := pieceFiles(t), map[string]bool{}
+	for _, script := range scriptNames() {
+		var before []string
+		for _, line := range usesLine.FindAllStringSubmatch(read("scripts/"+script+".lua"), -1) {
+			for piece := range strings.FieldsSeq(line[1]) {
+				for _, needed := range needs(pieces[piece]) {
+					if !slices.Contains(before, needed) {
+						t.Errorf("scripts/%s.lua uses %s, which needs %s before it", script, piece, needed)
+					}
+				}
+				if slices.Contains(before, piece) {
+					t.Errorf("scripts/%s.lua uses %s twice", script, piece)
+				}
+				before, used[piece] = append(before, piece), true
+			}
+		}
+	}
+	for name := range pieces {
+		if !used[name] {
+			t.Errorf("scripts/lib/%s.lua is used by no script", name)
+		}
+	}
+}
+
+// luaValues returns the values of names that a piece declares.
+func luaValues(t *testing.T, piece string, names ...string) []string {
+	t.Helper()
+	state := lua.NewState()
+	defer state.Close()
+	if err := state.DoString(read("scripts/lib/"+piece+".lua") + "\nreturn " + strings.Join(names, ", ")); err != nil {
+		t.Fatal(err)
+	}
+	values := make([]string, len(names))
+	for i := range names {
+		values[i] = state.ToString(i + 1)
+	}
+	return values
+}
+
+// What scripts and Go code both know is written once on each side, and is the same.
+func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
+	for _, c := range []struct{ piece, name, want string }{
+		{"limits", "MAX_ITEMS", strconv.Itoa(placeBatch)},
+		{"limits", "LARGE_BYTES", strconv.Itoa(largeBody)},
+		{"limits", "CALL_BYTES", strconv.Itoa(chime.DefaultMaxPayload)},
+		{"limits", "STALE_MS", strconv.FormatInt(alarmWithin.Milliseconds(), 10)},
+		{"layout", "LAYOUT", layoutKnown},
+	} {
+		got := luaValues(t, c.piece, c.name)[0]
+		if got != c.want {
+			t.Errorf("scripts/lib/%s.lua: %s is %s, the Go code has %s", c.piece, c.name, got, c.want)
+		}
+		if c.piece == "limits" {
+			onlyIn(t, c.piece, got)
+		}
+	}
+}
+
+// The fields of …:counters are those that the Go code reads.
+func TestLuaAndGoKnowTheSameCounters(t *testing.T) {
+	literal := regexp.MustCompile(`^/[a-z_]+$`)
+	var inGo []string
+	for _, tree := range goFiles(t) {
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+				if field, _ := strconv.Unquote(text.Value); literal.MatchString(field) {
+					inGo = append(inGo, field)
+				}
+			}
+			return true
+		})
+	}
+	slices.Sort(inGo)
+	of := luaValues(t, "counters", "table.concat({ counters_of('') }, ' ')")[0]
+	fields := luaValues(t, "counters", "FAILED", "RETRIED", "DIED", "STARTED", "SKIPPED", "MISSED", "CAUGHT_UP", "SUPERSEDED")
+	for _, field := range fields {
+		onlyIn(t, "counters", field)
+	}
+	if want := strings.Join(fields[3:], " "); of != want {
+		t.Errorf("counters_of has %q, want %q", of, want)
+	}
+	slices.Sort(fields)
+	if fmt.Sprint(slices.Compact(inGo)) != fmt.Sprint(fields) {
+		t.Errorf("fields of …:counters: the scripts have %q, the Go code has %q", fields, inGo)
+	}
+}
+
+// onlyIn holds that a number or a field is written in one piece and in no other text.
+func onlyIn(t *testing.T, piece, literal string) {
+	t.Helper()
+	texts := map[string]string{}
+	for name, text := range pieceFiles(t) {
+		if name != piece {
+			texts["lib/"+name] = text
+		}
+	}
+	for _, name := range scriptNames() {
+		texts[name] = read("scripts/" + name + ".lua")
+	}
+	written := regexp.MustCompile(`(^|\W)['"]?` + regexp.QuoteMeta(literal) + `\b`)
+	for name, text := range texts {
+		for _, line := range strings.Split(text, "\n") {
+			code, _, _ := strings.Cut(line, "--")
+			if written.MatchString(code) {
+				t.Errorf("scripts/%s.lua has %s, which stands in lib/%s.lua: %s", name, literal, piece, strings.TrimSpace(line))
+			}
+		}
+	}
+}

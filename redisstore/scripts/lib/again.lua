@@ -1,0 +1,19 @@
+-- again: the call of a session that is sent a second time.
+
+-- taken_since returns the IDs of the jobs in the hash inflight that have this fence or a later one, in the order of their fences, and
+-- how many of them are begun: what the call took that drew this fence first.
+local function taken_since(inflight, first_fence)
+  local fields, jobs, ids, begun = redis.call('HGETALL', inflight), {}, {}, 0
+  for i = 1, #fields, 2 do
+    local fence = string.match(fields[i + 1], '^%-?(%d+)$')
+    if fields[i] ~= '#' and fence and tonumber(fence) >= first_fence then
+      jobs[#jobs + 1] = { id = fields[i], fence = tonumber(fence), begun = fields[i + 1] == fence }
+    end
+  end
+  table.sort(jobs, function(a, b) return a.fence < b.fence end)
+  for i, job in ipairs(jobs) do
+    ids[i] = job.id
+    if job.begun then begun = begun + 1 end
+  end
+  return ids, begun
+end

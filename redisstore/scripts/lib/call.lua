@@ -1,0 +1,190 @@
+-- call: what a call of work.lua knows and gathers on its long way, in a table that the functions of the long way get. settle and meet
+-- change this table alone; save_settlements and save_changes write what it has gathered, with one command for each key.
+-- needs: strings clock counters definition open flight
+
+-- new_call returns the table. ids, from, bodies, crashes: the candidates, where each comes from, its envelope, how often its holder
+-- vanished (nil: no job of the partition crashed). schedule, planned: schedule and planned instant of each that is an occurrence.
+-- flights: see the piece flight. owes[name]: the schedule is in owed. now: the time as text, Unix ms.
+local function new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, now)
+  return {
+    now = now,
+    ids = ids, from = from, bodies = bodies, crashes = crashes, schedule = schedule, planned = planned, flights = flights, owes = owes,
+    waiting = {}, -- occurrence that came back and waits in due -> when it is due, Unix ms; false: it is not in due
+
+    -- what the settlements change
+    done = 0, -- how many ended well
+    removed = {}, -- IDs to remove from inflight
+    envelopes = {}, -- ID and new envelope
+    large = false, -- one of these is longer than LARGE_BYTES
+    due = {}, -- instant and ID of what goes to due
+    dead = {}, -- instant and ID of what was given up
+    uncrashed = {}, -- IDs of these: their crashes count no more
+    parked = {}, -- position of a name to park on -> instant and ID of what is parked on it
+
+    -- what the takes change
+    kinds = {}, -- a letter each, for the answer
+    data = nil, -- of the same call again: what it answered
+    superseded = {}, -- occurrence whose retries end -> true
+    undue = {}, -- IDs of these, to remove from due
+    behind = {}, -- instant and ID of occurrences that came back and go to due again, for another one is in flight
+    replaced = {}, -- worker and occurrence: the worker is to end it, another one is parked behind it
+
+    -- what both change
+    soonest = nil, -- earliest instant that this call adds to due, Unix ms
+    came_back = {}, -- IDs of occurrences without an envelope that are not new any more
+    forgotten = {}, -- IDs to remove from jobs and crashes
+    front = {}, -- IDs that go to the front of ready, the foremost first
+    counts = {}, -- field of …:counters -> how much to add
+    runs = {}, -- for the record, three values each: schedule, planned instant, "<outcome>|<started>|<ended>"
+    owing = {}, -- instant and name of schedules that go to owed
+    owed = {}, -- for the answer, three values each: schedule, definition, cursor
+    cursors_changed = {}, definitions_changed = {}, -- names whose cursor or definition in flights is to be written
+  }
+end
+
+-- add_pair adds two values to a list.
+local function add_pair(list, one, other)
+  local n = #list
+  list[n + 1], list[n + 2] = one, other
+end
+
+-- add_due adds a job to list, one of those of the table call whose jobs go to due at an instant, Unix ms.
+local function add_due(call, list, id, at_ms)
+  add_pair(list, whole(at_ms), id)
+  if not call.soonest or at_ms < call.soonest then call.soonest = at_ms end
+end
+
+-- count adds n to a counter.
+local function count(call, field, n)
+  call.counts[field] = (call.counts[field] or 0) + n
+end
+
+-- record notes one line of the record of runs.
+local function record(call, name, planned, run)
+  local runs = call.runs
+  local n = #runs
+  runs[n + 1], runs[n + 2], runs[n + 3] = name, planned, run
+end
+
+-- at_cursor says whether this occurrence of the schedule name is the one at its cursor.
+local function at_cursor(call, name, planned)
+  local text = call.flights.cursors[name]
+  return text and byte(text, -1) == 112 and find(text, planned, 1, true) == 1 and byte(text, #planned + 1) == 32 -- "<planned> … p"
+end
+
+-- answer_owed has the answer say that the next occurrence of a schedule is owed.
+local function answer_owed(call, name)
+  local owed, flights = call.owed, call.flights
+  local n = #owed
+  owed[n + 1], owed[n + 2], owed[n + 3] = name, flights.definitions[name] or '', flights.cursors[name] or ''
+end
+
+-- owe notes that the next occurrence of a schedule is to be placed; nothing if that is known.
+local function owe(call, name)
+  if call.owes[name] then return end
+  call.owes[name] = true
+  add_pair(call.owing, call.now, name)
+  answer_owed(call, name)
+end
+
+-- give_run_back gives a run back to the schedule's count; a schedule that had completed is live again.
+local function give_run_back(call, name)
+  local flights = call.flights
+  local at, used, kind = cursor(flights.cursors[name])
+  if at and used > 0 then
+    flights.cursors[name] = at .. ' ' .. whole(used - 1) .. ' ' .. kind
+    call.cursors_changed[name] = true
+  end
+  if policy(flights.definitions[name]) == 'completed' then
+    local revision, _, created, overlap, rest = head(flights.definitions[name])
+    flights.definitions[name] = definition(revision, 'live', created, overlap, rest)
+    call.definitions_changed[name] = true
+    owe(call, name)
+  end
+end
+
+-- describe returns the data that the answer has of the i-th candidate, an envelope or a definition, and notes its kind as the
+-- n-th of the answer; new says of an occurrence that it is taken for the first time.
+local function describe(call, i, n, new)
+  local text, name = call.bodies[i], call.schedule[i]
+  local stored = name and call.flights.definitions[name]
+  if stored and not text then
+    call.kinds[n] = new and 'n' or 'd'
+    return stored
+  end
+  call.kinds[n] = name and 'e' or 'j'
+  if not text then return '' end
+  return byte(text, 1) == 0 and sub(text, 2) or text -- without the mark of the piece mark
+end
+
+-- read_waiting reads which of the occurrences that came back, each the last one of a candidate's schedule, wait in due.
+local function read_waiting(call, due)
+  local waiting, ids = call.waiting, {}
+  for i, name in pairs(call.schedule) do
+    local entry = call.flights.opens[name]
+    local id = entry and sub(entry, -4) == '|0||' and opened(entry)
+    if id and id ~= call.ids[i] and waiting[id] == nil then
+      waiting[id] = false
+      ids[#ids + 1] = id
+    end
+  end
+  if #ids == 0 then return end
+  for i, due_ms in ipairs(redis.call('ZMSCORE', due, unpack(ids))) do waiting[ids[i]] = due_ms end
+end
+
+-- answer_again prepares the answer to the same call again, whose candidates are the jobs that it took; kinds are their letters in the
+-- first answer. It names the schedules whose occurrence it took and whose next one has not been placed since.
+local function answer_again(call, kinds)
+  call.data = {}
+  for i = 1, #call.ids do
+    local name = call.schedule[i]
+    if name and call.owes[name] and at_cursor(call, name, call.planned[i]) then answer_owed(call, name) end
+    call.data[i] = describe(call, i, i, byte(kinds, i) == 110) -- n
+  end
+end
+
+-- save_settlements writes what the settlements alone change; crashed says whether …:crashes holds anything. Its first write takes no
+-- memory, which lets the rest go on when the server is out of memory.
+local function save_settlements(call, inflight, jobs, due, dead, crashes, crashed)
+  if #call.removed > 0 then redis.call('HDEL', inflight, unpack(call.removed)) end
+  if #call.envelopes > 0 then redis.call('HSET', jobs, unpack(call.envelopes)) end
+  if #call.due > 0 then redis.call('ZADD', due, unpack(call.due)) end
+  if #call.dead > 0 then redis.call('ZADD', dead, unpack(call.dead)) end
+  if crashed and #call.uncrashed > 0 then redis.call('HDEL', crashes, unpack(call.uncrashed)) end
+end
+
+-- save_changes writes what settlements and takes have changed of schedules, with the counters and the record of runs. The takes come
+-- after the settlements: an occurrence that a settlement put into due may be taken out of it here.
+local function save_changes(call, due, crashes, schedules, cursors, owed, open, counters, runs)
+  local flights, list = call.flights, {}
+  if #call.undue > 0 then redis.call('ZREM', due, unpack(call.undue)) end
+  if #call.behind > 0 then redis.call('ZADD', due, unpack(call.behind)) end
+  for _, id in ipairs(call.came_back) do redis.call('HSETNX', crashes, id, 0) end
+  if #call.owing > 0 then redis.call('ZADD', owed, unpack(call.owing)) end
+  save_opens(flights, open)
+  for name in pairs(call.cursors_changed) do add_pair(list, name, flights.cursors[name]) end
+  if #list > 0 then redis.call('HSET', cursors, unpack(list)) end
+  list = {}
+  for name in pairs(call.definitions_changed) do add_pair(list, name, flights.definitions[name]) end
+  if #list > 0 then redis.call('HSET', schedules, unpack(list)) end
+
+  local fields = {}
+  for field in pairs(call.counts) do fields[#fields + 1] = field end
+  if #fields > 4 then -- two commands instead of one a field
+    -- read after write: what is counted is known only now
+    local sums = redis.call('HMGET', counters, unpack(fields))
+    list = {}
+    for i, field in ipairs(fields) do add_pair(list, field, whole((sums[i] or 0) + call.counts[field])) end
+    redis.call('HSET', counters, unpack(list))
+  else
+    for field, n in pairs(call.counts) do redis.call('HINCRBY', counters, field, whole(n)) end
+  end
+
+  for i = 1, #call.runs, 3 do
+    local run = call.runs[i + 2]
+    local first = find(run, '|', 1, true)
+    local second = find(run, '|', first + 1, true)
+    redis.call('XADD', runs, 'MAXLEN', '~', '10000', '*', 'schedule', call.runs[i], 'planned', call.runs[i + 1],
+      'started', sub(run, first + 1, second - 1), 'ended', sub(run, second + 1), 'outcome', sub(run, 1, first - 1))
+  end
+end

@@ -1,0 +1,47 @@
+-- settle: the settlements of work.lua, but for finished jobs.
+-- needs: limits clock counters definition flight call
+
+-- settle notes in the table call what a settlement changes. id: the job; name, planned: its schedule and planned instant if it is an
+-- occurrence; kind, amount, body, run: the four values of the settlement as the title page of work.lua has them.
+local function settle(call, id, name, planned, kind, amount, body, run)
+  call.removed[#call.removed + 1] = id
+  if kind == 'd' then
+    call.done = call.done + 1
+    call.forgotten[#call.forgotten + 1] = id
+  elseif kind == 'm' then
+    call.forgotten[#call.forgotten + 1] = id
+    local _, created = policy(call.flights.definitions[name])
+    if created and created <= planned then -- else its schedule was removed; another one of that name gets nothing of it
+      count(call, name .. MISSED, 1)
+      give_run_back(call, name)
+    end
+  else
+    if body ~= '' then add_pair(call.envelopes, id, body) end
+    if #body > LARGE_BYTES then call.large = true end
+    if kind == 'f' or kind == 'l' then
+      if kind == 'f' then
+        count(call, FAILED, 1)
+        count(call, RETRIED, 1)
+      end
+      if name and body == '' then call.came_back[#call.came_back + 1] = id end
+      local at_ms = math.ceil((now_us + (tonumber(amount) or 0) * 1000) / 1000)
+      add_due(call, call.due, id, at_ms)
+      if name then call.waiting[id] = at_ms end
+    elseif kind == 'x' then
+      count(call, FAILED, 1)
+      count(call, DIED, 1)
+      add_pair(call.dead, call.now, id)
+      call.uncrashed[#call.uncrashed + 1] = id
+    elseif kind == 'p' then
+      local position = tonumber(amount)
+      call.parked[position] = call.parked[position] or {}
+      add_pair(call.parked[position], call.now, id)
+    else
+      call.front[#call.front + 1] = id
+    end
+  end
+  if name then
+    end_flight(call.flights, call.front, name, id, kind == 'd' or kind == 'x' or kind == 'm')
+    if run ~= '' then record(call, name, planned, run) end
+  end
+end

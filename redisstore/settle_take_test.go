@@ -1,0 +1,95 @@
+package redisstore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// A call carries out its settlements before it decides what becomes of the next occurrence: a call that settles one occurrence and
+// takes the next leaves behind what two calls leave behind that do the one and then the other.
+func TestACallSettlesBeforeItTakes(t *testing.T) {
+	settlements := map[string]chime.Settlement{
+		"done":          {Kind: chime.SettleDone},
+		"failed":        {Kind: chime.SettleLater, Delay: time.Hour, Failed: true, Body: []byte("\x01again")},
+		"failed, bare":  {Kind: chime.SettleLater, Delay: time.Hour, Failed: true},
+		"snoozed":       {Kind: chime.SettleLater, Delay: time.Hour, Body: []byte("\x01again")},
+		"failed at now": {Kind: chime.SettleLater, Failed: true, Body: []byte("\x01again")},
+		"dead":          {Kind: chime.SettleDead, Body: []byte("\x01again")},
+		"parked":        {Kind: chime.SettlePark, Name: "mail"},
+		"missed":        {Kind: chime.SettleMissed},
+	}
+	for _, policy := range []chime.OverlapPolicy{"skip", "wait", "cancel", "allow"} {
+		for name, settlement := range settlements {
+			t.Run(fmt.Sprintf("%s, %s", policy, name), func(t *testing.T) {
+				onEveryServer(t, func(b *bench) {
+					first, second := ago(2*time.Minute), ago(time.Minute)
+					var left []string
+					for _, schedule := range []string{"once", "twice"} {
+						owed := b.scheduled(schedule, policy, first)
+						held := b.take(schedule, 1)
+						b.want("taken", ids(held), occurrenceID(schedule, first))
+						found, err := b.store.Find(b.Context(), []string{schedule})
+						if err != nil {
+							b.Fatal(err)
+						}
+						b.place(chime.Owed{Partition: line0, Name: schedule, Cursor: found[0].Cursor}, owed.Revision, 0, second)
+						s := settlement
+						s.ID, s.Fence = held[0].ID, held[0].Fence
+						s.Run = &chime.RunRecord{Started: first, Ended: second, Outcome: name}
+						call := chime.WorkCall{Take: 1, Settle: []chime.Settlement{s}}
+						if schedule == "twice" {
+							b.work(schedule, chime.WorkCall{Settle: call.Settle})
+							call.Settle = nil
+						}
+						b.want("taken next", ids(b.work(schedule, call).Taken), occurrenceID(schedule, second))
+						left = append(left, b.leftOf(schedule))
+					}
+					b.want("left by one call", left[0], left[1])
+					if superseded := strings.Contains(left[0], "/superseded=1"); superseded != (policy != "wait" && policy != "allow" &&
+						settlement.Kind == chime.SettleLater) {
+						b.Errorf("the retries were ended: %v\n%s", superseded, left[0])
+					}
+				})
+			})
+		}
+	}
+}
+
+// leftOf returns what the store holds of a schedule, without its name and without fences.
+func (b *bench) leftOf(schedule string) string {
+	b.Helper()
+	keys := b.keys()
+	var lines []string
+	for name, key := range map[string]string{"jobs": keys.jobs, "crashes": keys.crashes, "counters": keys.counters} {
+		for field, value := range b.client.HGetAll(b.Context(), key).Val() {
+			if strings.HasPrefix(field, schedule) {
+				lines = append(lines, fmt.Sprintf("%s %s=%s", name, field, value))
+			}
+		}
+	}
+	for name, key := range map[string]string{"due": keys.due, "owed": keys.owed, "dead": keys.dead, "parked": keys.parked("mail")} {
+		for _, member := range b.client.ZRange(b.Context(), key, 0, -1).Val() {
+			if strings.HasPrefix(member, schedule) {
+				lines = append(lines, fmt.Sprintf("%s %s", name, member))
+			}
+		}
+	}
+	for _, entry := range b.client.XRange(b.Context(), keys.runs, "-", "+").Val() {
+		if entry.Values["schedule"] == schedule {
+			lines = append(lines, fmt.Sprintf("ran %v %v", entry.Values["planned"], entry.Values["outcome"]))
+		}
+	}
+	for id := range b.client.HGetAll(b.Context(), keys.inflight(schedule)).Val() {
+		lines = append(lines, "in flight "+id)
+	}
+	open := strings.Split(b.client.HGet(b.Context(), keys.open, schedule).Val(), "|")
+	lines = append(lines, fmt.Sprintf("open %s behind %s", open[0], open[len(open)-1]))
+	lines = append(lines, "cursor "+b.client.HGet(b.Context(), keys.cursors, schedule).Val())
+	slices.Sort(lines)
+	return strings.ReplaceAll(strings.Join(lines, "\n"), schedule, "schedule")
+}

@@ -1,0 +1,80 @@
+package redisstore
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// However much there is to sweep and wherever, one call touches 500 items at most and says whether more remain.
+func TestACallSweepsAtMost500Items(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		dead, parked, marks int // old ones; parked on each of three names
+		want                []int
+	}{
+		{"nothing", 0, 0, 0, []int{0}},
+		{"exactly one call's", 500, 0, 0, []int{500}},
+		{"one more", 501, 0, 0, []int{500, 1}},
+		{"one call's and a mark", 500, 0, 1, []int{500, 1}},
+		{"one call's and some parked", 500, 1, 0, []int{500, 3}},
+		{"parked under three names", 0, 400, 0, []int{500, 500, 200}},
+		{"marks", 0, 0, 700, []int{500, 200}},
+		{"of everything", 300, 100, 150, []int{500, 250}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.store.options.DeadMost = 5000
+				keys := b.keys()
+				old := func(key string, n int) {
+					for i := range n {
+						b.client.ZAdd(b.Context(), key, redisZ(1000, fmt.Sprintf("%d of %s", i, key)))
+					}
+				}
+				old(keys.dead, c.dead)
+				old(keys.moved, c.marks)
+				lists := []string{keys.parked("mail"), keys.parked("report"), keys.parked("sms")}
+				for _, list := range lists {
+					old(list, c.parked)
+				}
+				b.client.HSet(b.Context(), keys.state, "parked", "mail report sms")
+				left := func() (n int64) {
+					for _, key := range append(lists, keys.moved) {
+						n += b.client.ZCard(b.Context(), key).Val()
+					}
+					return n + b.client.ZCount(b.Context(), keys.dead, "-inf", "1000").Val()
+				}
+				for i, want := range c.want {
+					before := left()
+					more, err := b.store.Sweep(b.Context(), line0)
+					if swept := before - left(); err != nil || swept != int64(want) || more != (i < len(c.want)-1) {
+						b.Errorf("call %d swept %d, more %v, error %v; want %d", i+1, swept, more, err, want)
+					}
+				}
+				b.want("names with parked jobs", b.client.HGet(b.Context(), keys.state, "parked").Val(), "")
+				if n := b.client.ZCount(b.Context(), keys.dead, "(1000", "+inf").Val(); n != int64(3*c.parked) {
+					b.Errorf("%d dead that were parked, want %d", n, 3*c.parked)
+				}
+			})
+		})
+	}
+}
+
+// Marks of moves that are not done stay, and do not have the sweep called again and again.
+func TestMarksOfMovesThatAreNotDoneAreNoMoreToSweep(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		keys := b.keys()
+		for i := range 600 {
+			old := redis.Z{Score: 1000, Member: fmt.Sprint("s", i)}
+			b.client.ZAdd(b.Context(), keys.moved, old)
+			b.client.ZAdd(b.Context(), keys.owed, old)
+		}
+		if more, err := b.store.Sweep(b.Context(), line0); more || err != nil {
+			b.Errorf("more %v, error %v; want no more", more, err)
+		}
+		if n := b.client.ZCard(b.Context(), keys.moved).Val(); n != 600 {
+			b.Errorf("%d marks are left, want all 600", n)
+		}
+	})
+}
