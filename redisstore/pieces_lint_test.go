@@ -12,11 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	lua "github.com/yuin/gopher-lua"
 	luaast "github.com/yuin/gopher-lua/ast"
 	"github.com/yuin/gopher-lua/parse"
-
-	"github.com/chimejobs/chime"
 )
 
 // What holds of the pieces of scripts/lib, which stand in the texts of the scripts that use them.
@@ -204,7 +203,7 @@ func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
 	for _, c := range []struct{ piece, name, want string }{
 		{"limits", "MAX_ITEMS", strconv.Itoa(placeBatch)},
 		{"limits", "LARGE_BYTES", strconv.Itoa(largeBody)},
-		{"limits", "CALL_BYTES", strconv.Itoa(chime.DefaultMaxPayload)},
+		{"limits", "CALL_BYTES", strconv.Itoa(protocol.MaxBytes)},
 		{"limits", "STALE_MS", strconv.FormatInt(alarmWithin.Milliseconds(), 10)},
 		{"layout", "LAYOUT", layoutKnown},
 	} {

@@ -7,23 +7,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A call carries out its settlements before it decides what becomes of the next occurrence: a call that settles one occurrence and
 // takes the next leaves behind what two calls leave behind that do the one and then the other.
 func TestACallSettlesBeforeItTakes(t *testing.T) {
-	settlements := map[string]chime.Settlement{
-		"done":          {Kind: chime.SettleDone},
-		"failed":        {Kind: chime.SettleLater, Delay: time.Hour, Failed: true, Body: []byte("\x01again")},
-		"failed, bare":  {Kind: chime.SettleLater, Delay: time.Hour, Failed: true},
-		"snoozed":       {Kind: chime.SettleLater, Delay: time.Hour, Body: []byte("\x01again")},
-		"failed at now": {Kind: chime.SettleLater, Failed: true, Body: []byte("\x01again")},
-		"dead":          {Kind: chime.SettleDead, Body: []byte("\x01again")},
-		"parked":        {Kind: chime.SettlePark, Name: "mail"},
-		"missed":        {Kind: chime.SettleMissed},
+	settlements := map[string]protocol.Settlement{
+		"done":          {Kind: protocol.SettleDone},
+		"failed":        {Kind: protocol.SettleLater, Delay: time.Hour, Failed: true, Body: []byte("\x01again")},
+		"failed, bare":  {Kind: protocol.SettleLater, Delay: time.Hour, Failed: true},
+		"snoozed":       {Kind: protocol.SettleLater, Delay: time.Hour, Body: []byte("\x01again")},
+		"failed at now": {Kind: protocol.SettleLater, Failed: true, Body: []byte("\x01again")},
+		"dead":          {Kind: protocol.SettleDead, Body: []byte("\x01again")},
+		"parked":        {Kind: protocol.SettlePark, Name: "mail"},
+		"missed":        {Kind: protocol.SettleMissed},
 	}
-	for _, policy := range []chime.OverlapPolicy{"skip", "wait", "cancel", "allow"} {
+	for _, policy := range []string{"skip", "wait", "cancel", "allow"} {
 		for name, settlement := range settlements {
 			t.Run(fmt.Sprintf("%s, %s", policy, name), func(t *testing.T) {
 				onEveryServer(t, func(b *bench) {
@@ -37,13 +37,13 @@ func TestACallSettlesBeforeItTakes(t *testing.T) {
 						if err != nil {
 							b.Fatal(err)
 						}
-						b.place(chime.Owed{Partition: line0, Name: schedule, Cursor: found[0].Cursor}, owed.Revision, 0, second)
+						b.place(protocol.Owed{Partition: line0, Name: schedule, Cursor: found[0].Cursor}, owed.Revision, 0, second)
 						s := settlement
 						s.ID, s.Fence = held[0].ID, held[0].Fence
-						s.Run = &chime.RunRecord{Started: first, Ended: second, Outcome: name}
-						call := chime.WorkCall{Take: 1, Settle: []chime.Settlement{s}}
+						s.Run = &protocol.RunRecord{Started: first, Ended: second, Outcome: name}
+						call := protocol.WorkCall{Take: 1, Settle: []protocol.Settlement{s}}
 						if schedule == "twice" {
-							b.work(schedule, chime.WorkCall{Settle: call.Settle})
+							b.work(schedule, protocol.WorkCall{Settle: call.Settle})
 							call.Settle = nil
 						}
 						b.want("taken next", ids(b.work(schedule, call).Taken), occurrenceID(schedule, second))
@@ -51,7 +51,7 @@ func TestACallSettlesBeforeItTakes(t *testing.T) {
 					}
 					b.want("left by one call", left[0], left[1])
 					if superseded := strings.Contains(left[0], "/superseded=1"); superseded != (policy != "wait" && policy != "allow" &&
-						settlement.Kind == chime.SettleLater) {
+						settlement.Kind == protocol.SettleLater) {
 						b.Errorf("the retries were ended: %v\n%s", superseded, left[0])
 					}
 				})

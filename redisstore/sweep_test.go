@@ -25,7 +25,7 @@ func TestACallSweepsAtMost500Items(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
-				b.store.options.DeadMost = 5000
+				b.store.options.MaxDead = 5000
 				keys := b.keys()
 				old := func(key string, n int) {
 					for i := range n {
