@@ -197,18 +197,8 @@ elseif want > 0 and not paused then
 end
 
 if large and not again then
-  local bytes = 0
-  for i, id in ipairs(ids) do
-    local length = redis.call('HSTRLEN', JOBS, id)
-    local name = length == 0 and string.match(id, '^(.-)@')
-    if name then length = 2 * redis.call('HSTRLEN', SCHEDULES, name) end -- the answer has it twice: as data and as what is owed
-    bytes = bytes + length
-    if i > 1 and bytes > CALL_BYTES then
-      for j = #ids, i, -1 do ids[j], from[j] = nil, nil end
-      ready_left = nil
-      break
-    end
-  end
+  -- uses: bytes
+  if cut_bytes(ids, from, JOBS, SCHEDULES) then ready_left = nil end
 end
 
 local bodies, crashes, crashed = {}, nil, state[8] and redis.call('HLEN', CRASHES) > 0
@@ -366,12 +356,8 @@ elseif turn then
 end
 
 if marks then
-  for _, id in ipairs(marks.stale) do redis.call('LREM', READY, 1, id) end
-  if #marks.restored > 0 then redis.call('HSET', JOBS, unpack(marks.restored)) end
-  if #marks.void > 0 then
-    redis.call('HDEL', JOBS, unpack(marks.void))
-    if crashed then redis.call('HDEL', CRASHES, unpack(marks.void)) end
-  end
+  -- uses: savemarks
+  save_marks(marks, READY, JOBS, CRASHES, crashed)
 end
 
 local parked = 0 -- the answer's
