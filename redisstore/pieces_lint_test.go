@@ -12,10 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chimejobs/chime/internal/protocol"
 	lua "github.com/yuin/gopher-lua"
 	luaast "github.com/yuin/gopher-lua/ast"
 	"github.com/yuin/gopher-lua/parse"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // What holds of the pieces of scripts/lib, which stand in the texts of the scripts that use them.

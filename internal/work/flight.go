@@ -112,6 +112,18 @@ func (f *flight) admit(base *handlerContext, crashes int) {
 // of reports whether the flight belongs to a session.
 func (f *flight) of(s *session) bool { return f.session == s }
 
+// claimed is the job; holder is the session that holds it.
+func (f *flight) claimed() *claim  { return &f.claim }
+func (f *flight) holder() *session { return f.session }
+
+// stuck settles a flight whose handler has not returned long after its time was up.
+func (f *flight) stuck(now time.Time) protocol.Settlement {
+	return f.settle(Outcome{Action: Retried, Err: errStuck(f.timeout)}, f.began, now)
+}
+
+// wasCutOff reports whether the job was handed back because its handler was told to shut down.
+func (f *flight) wasCutOff() bool { return f.cutOff }
+
 // waitFrom notes when the flight began to wait, waitsUntil says how long it may.
 func (f *flight) waitFrom(now time.Time)  { f.queued = now }
 func (f *flight) waitsUntil() time.Time   { return f.queued.Add(aheadWait) }

@@ -95,7 +95,7 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 		f.keep(f.back(), now)
 		return nil
 	}
-	if refusal, refused := h.admission.admit(&f.claim, taken, now); refused {
+	if refusal, refused := h.admission.admit(f.claimed(), taken, now); refused {
 		f.keep(refusal, now)
 		return nil
 	}
@@ -111,12 +111,12 @@ func (h *flights) collect(now time.Time) {
 	h.slots.collect(&h.seen)
 	for _, f := range h.seen.ended {
 		if f.cancels {
-			h.heartbeat.watch(f.session, f.schedule, -1)
+			h.heartbeat.watch(f.holder(), f.schedule, -1)
 		}
 		if s, kept := f.returned(); kept {
 			h.count(&s)
 		}
-		if f.cutOff {
+		if f.wasCutOff() {
 			h.cut = append(h.cut, f.id)
 		}
 	}
@@ -156,7 +156,7 @@ func (h *flights) due(now time.Time) time.Time {
 		if f.isSettled() {
 			continue
 		}
-		s := f.settle(Outcome{Action: Retried, Err: errStuck(f.timeout)}, f.began, now)
+		s := f.stuck(now)
 		h.count(&s)
 		f.keep(s, now)
 	}

@@ -22,6 +22,7 @@ package work
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -55,6 +56,20 @@ type Handler struct {
 	Run     func(ctx context.Context, job *Job) error
 	Timeout time.Duration                    // of an attempt; 0: Config.Timeout
 	Backoff func(failures int) time.Duration // nil: the default
+}
+
+// delay is how long a job of this handler waits for its next attempt after so many failures.
+func (h *Handler) delay(failures int, log *slog.Logger) (d time.Duration) {
+	if h.Backoff == nil {
+		return backoff(failures)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			log.Error("chime: a Backoff panicked, the default is used", "event", "handler.backoff_panic", "job", h.Name, "attempt", failures, "error", fmt.Sprint(v))
+			d = backoff(failures)
+		}
+	}()
+	return min(max(h.Backoff(failures), 0), protocol.MaxDelay)
 }
 
 // Config is what a worker works on.

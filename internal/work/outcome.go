@@ -3,12 +3,9 @@ package work
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
-
-	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // An Action is what becomes of a job when its handler has returned.
@@ -49,20 +46,6 @@ const (
 func backoff(failures int) time.Duration {
 	most := min(FirstBackoff<<min(max(failures-1, 0), 20), MaxBackoff)
 	return rand.N(most) + time.Millisecond
-}
-
-// delay is how long a job of this handler waits for its next attempt after so many failures.
-func (h *Handler) delay(failures int, log *slog.Logger) (d time.Duration) {
-	if h.Backoff == nil {
-		return backoff(failures)
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			log.Error("chime: a Backoff panicked, the default is used", "event", "handler.backoff_panic", "job", h.Name, "attempt", failures, "error", fmt.Sprint(v))
-			d = backoff(failures)
-		}
-	}()
-	return min(max(h.Backoff(failures), 0), protocol.MaxDelay)
 }
 
 // timeoutGrace is how long after its timeout a job is settled as failed although its handler has not returned.

@@ -1,8 +1,6 @@
 package work
 
 import (
-	"context"
-	"crypto/rand"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,42 +18,20 @@ import (
 // one round trip: a call to each lane that needs one. While that is under way the loop goes on. The jobs of an answer are admitted
 // only after the next call was sent, if there is one; what holds in between is said of flights.
 type processor struct {
-	store  protocol.Store
 	config *Config
 	name   string // among the listeners and the sleeping workers
 
+	listener  protocol.Listener
 	lanes     *lanes
 	caller    *caller
 	slots     *slots
 	flights   *flights
 	admission *admission
-	listener  protocol.Listener
+	sessions  *sessions
 	reaper    *reap.Reaper
 	wakeup    wakeup
 	drain     drain
-	outage    retry.Outage
-	sessions  *sessions
-}
-
-func newProcessor(store protocol.Store, config *Config) *processor {
-	return &processor{
-		store: store, config: config, name: rand.Text(), lanes: new(lanes),
-		caller: newCaller(store), slots: newSlots(config.Concurrency), admission: newAdmission(config),
-		outage: retry.Outage{Log: config.Log},
-	}
-}
-
-// serve adds the lanes of a queue.
-func (p *processor) serve(queue string, partitions, weight int) {
-	p.lanes.add(queue, partitions, weight)
-}
-
-// connect sets what exists only while the processor runs.
-func (p *processor) connect(base context.Context, listener protocol.Listener, heartbeat *heartbeat, reaper *reap.Reaper) {
-	p.listener, p.reaper = listener, reaper
-	p.wakeup = newWakeup(time.Now())
-	p.flights = newFlights(p.config, base, p.slots, heartbeat, p.admission)
-	p.sessions = newSessions(p.config, p.name, heartbeat, p.flights, &p.outage)
+	outage    *retry.Outage
 }
 
 // loop runs until the worker has drained after stop is closed.
@@ -389,18 +365,18 @@ func (p *processor) result(now time.Time) Drained {
 	return Drained{CutOff: p.flights.cutOff(), Unsettled: p.lanes.unsettled()}
 }
 
-// logStart says what the worker serves.
-func (p *processor) logStart() {
+// logStart logs what the worker serves, and on which server.
+func (p *processor) logStart(server string) {
 	var queues []string
 	for _, queue := range slices.Sorted(maps.Keys(p.config.Queues)) {
 		queues = append(queues, fmt.Sprintf("%s=%d", queue, p.config.Queues[queue]))
 	}
 	p.config.Log.Info("chime: worker serves its queues", "event", "worker.started", "worker", p.name,
 		"queue", strings.Join(queues, " "), "job", strings.Join(slices.Sorted(maps.Keys(p.config.Handlers)), " "),
-		"count", p.config.Concurrency, "host", p.store.Server())
+		"count", p.config.Concurrency, "host", server)
 }
 
-// logEnd says what it did.
+// logEnd logs what it did.
 func (p *processor) logEnd(now time.Time) {
 	ended := p.flights.result()
 	p.config.Log.Info("chime: worker has drained", "event", "drain.ended", "worker", p.name, "took_ms", p.drain.took(now).Milliseconds(),

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,11 +18,12 @@ import (
 // that waiting does not cure: then no job was taken. Every goroutine it starts has ended when it returns, but for handlers that
 // never return and a call that its store does not end.
 func Run(ctx context.Context, store protocol.Store, config *Config) (Drained, error) {
-	p := newProcessor(store, config)
-	if err := p.prepare(ctx); err != nil || ctx.Err() != nil {
-		if ctx.Err() != nil {
-			err = nil
-		}
+	outage := &retry.Outage{Log: config.Log}
+	lanes, err := prepare(ctx, store, config, outage)
+	if ctx.Err() != nil {
+		return Drained{}, nil
+	}
+	if err != nil {
 		return Drained{}, err
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -29,50 +31,60 @@ func Run(ctx context.Context, store protocol.Store, config *Config) (Drained, er
 	var announcing sync.WaitGroup
 	announcing.Go(func() { newAnnouncer(store, config).run(ctx) })
 	defer announcing.Wait()
-	return p.run(ctx), nil
+	return runParts(ctx, store, config, lanes, outage), nil
 }
 
 // prepare waits for the store and learns the partitions of the queues. The store is checked first, so that nothing is written into
 // one that is refused, and again when it knows every queue: it checks the keys of the queues that it knows.
-func (p *processor) prepare(ctx context.Context) error {
-	if err := retry.WaitFit(ctx, p.store, &p.outage); err != nil {
-		return err
+func prepare(ctx context.Context, store protocol.Store, config *Config, outage *retry.Outage) (*lanes, error) {
+	if err := retry.WaitFit(ctx, store, outage); err != nil {
+		return nil, err
 	}
-	for _, queue := range slices.Sorted(maps.Keys(p.config.Queues)) {
+	all := new(lanes)
+	for _, queue := range slices.Sorted(maps.Keys(config.Queues)) {
 		n := 0
-		err := retry.Until(ctx, &p.outage, "partitions", func(ctx context.Context) (err error) {
-			n, err = p.store.Partitions(ctx, queue)
+		err := retry.Until(ctx, outage, "partitions", func(ctx context.Context) (err error) {
+			n, err = store.Partitions(ctx, queue)
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("queue %q: %w", queue, err)
+			return nil, fmt.Errorf("queue %q: %w", queue, err)
 		}
-		p.serve(queue, n, p.config.Queues[queue])
+		all.add(queue, n, config.Queues[queue])
 	}
-	return retry.WaitFit(ctx, p.store, &p.outage)
+	return all, retry.WaitFit(ctx, store, outage)
 }
 
-// run runs the parts until ctx ends and the worker has drained.
-func (p *processor) run(ctx context.Context) Drained {
+// runParts starts the parts, runs the processor until ctx ends and the worker has drained, and ends the parts.
+func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *lanes, outage *retry.Outage) Drained {
 	base := context.WithoutCancel(ctx)
-	listener := p.store.Listen(p.name)
-	heartbeat := newHeartbeat(listener, p.config.SessionTTL)
-	reaper := reap.New(p.store, p.config.SessionTTL, p.config.Log)
-	p.connect(base, listener, heartbeat, reaper)
-	p.logStart()
+	name := rand.Text()
+	listener := store.Listen(name)
+	heartbeat := newHeartbeat(listener, config.SessionTTL)
+	reaper := reap.New(store, config.SessionTTL, config.Log)
+	caller := newCaller(store)
+	slots := newSlots(config.Concurrency)
+	admission := newAdmission(config)
+	flights := newFlights(config, base, slots, heartbeat, admission)
+	p := &processor{
+		config: config, name: name, listener: listener, lanes: lanes, caller: caller, slots: slots, flights: flights,
+		admission: admission, sessions: newSessions(config, name, heartbeat, flights, outage), reaper: reaper,
+		wakeup: newWakeup(time.Now()), outage: outage,
+	}
 
 	live, end := context.WithCancel(base)
 	var loops sync.WaitGroup
 	loops.Go(func() { heartbeat.run(live) })
 	loops.Go(func() { reaper.Run(live) })
-	loops.Go(func() { p.caller.run(live) })
+	loops.Go(func() { caller.run(live) })
 
+	p.logStart(store.Server())
 	drained := p.loop(ctx.Done())
 
 	end()
-	p.caller.stop()
+	caller.stop()
 	if err := listener.Close(); err != nil {
-		p.config.Log.Debug("chime: closing the subscription", "event", "store.trouble", "action", "close", "error", err)
+		config.Log.Debug("chime: closing the subscription", "event", "store.trouble", "action", "close", "error", err)
 	}
 	done := make(chan struct{})
 	go func() {
