@@ -51,9 +51,11 @@ func TestReadmeProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill() }()
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil || !strings.HasPrefix(line, "report@") || !strings.Contains(line, "was planned for") {
-		t.Errorf("the program printed %q, %v; want the run at creation", line, err)
+	lines := bufio.NewScanner(out)
+	for _, want := range []string{"report@", "welcome, Ada"} { // the run at creation, then the job enqueued for a second later
+		if !lines.Scan() || !strings.HasPrefix(lines.Text(), want) {
+			t.Fatalf("the program printed %q, %v; want %s…", lines.Text(), lines.Err(), want)
+		}
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -99,5 +101,29 @@ func TestReadmeDefaults(t *testing.T) {
 	}
 	if len(got) != len(want) {
 		t.Errorf("README.md has %d defaults, want %d: %v", len(got), len(want), got)
+	}
+}
+
+// Every file and folder that the documentation names exists.
+func TestFilesNamedInTheDocumentationExist(t *testing.T) {
+	path := regexp.MustCompile("`([a-z_/]+(?:/[a-z_]+|\\.go|\\.lua|\\.md|\\.sh))`")
+	found := 0
+	for _, document := range []string{"README.md", "docs/how-it-works.md", "docs/performance.md", "bench/README.md"} {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range path.FindAllStringSubmatch(string(text), -1) {
+			found++
+			beside := filepath.Join(filepath.Dir(document), match[1])
+			if _, err := os.Stat(match[1]); err != nil {
+				if _, err := os.Stat(beside); err != nil {
+					t.Errorf("%s names %s, which does not exist", document, match[1])
+				}
+			}
+		}
+	}
+	if found < 40 {
+		t.Errorf("%d files are named: this test looks in the wrong place", found)
 	}
 }

@@ -104,12 +104,25 @@ server=$(redis_server)
 say "$(go version | cut -d' ' -f3,4), $server $("$server" --version | sed -n 's/.* v=\([0-9.]*\).*/\1/p')"
 export CGO_ENABLED=1
 
-# Every module of the repository: the library, and what carries a go.mod of its own below it.
+# run tests one module. Its packages are printed in this order: those that take seconds come first, so that there is soon something
+# to read; the whole system and the roles, which take a minute or two, come last.
+run() {
+	say "go test -race ./... in $1"
+	(
+		cd "$1"
+		shift
+		slow='/chime$|/internal/system$'
+		# shellcheck disable=SC2046 # a word is a package
+		go test -race "$@" $(go list ./... | grep -Ev "$slow") $(go list ./... | grep -E "$slow")
+	)
+}
+
+# The library, and then every module with a go.mod of its own below it, such as bench, which downloads what it compares with.
 failed=
-for module in $(find . -name go.mod -not -path '*/testdata/*' | sort); do
+run . "$@" || failed=" ."
+for module in $(find . -mindepth 2 -name go.mod -not -path '*/testdata/*' | sort); do
 	folder=$(dirname "$module")
-	say "go test -race ./... in $folder"
-	(cd "$folder" && go test -race "$@" ./...) || failed="$failed $folder"
+	run "$folder" "$@" || failed="$failed $folder"
 done
 if [ -n "$failed" ]; then
 	say "FAILED in$failed" >&2

@@ -1,0 +1,94 @@
+package chime_test
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// What log lines are made of. Whoever collects them may rely on it.
+var (
+	logKeys = strings.Fields(`event queue partition job id schedule planned attempt max_attempts fence worker session host pid term leader
+		outcome reason error late_ms took_ms after_ms count viewer action note`)
+	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
+		schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.paused schedule.resumed
+		job.dead job.parked job.superseded job.late_result job.retrying handler.panic handler.stuck handler.backoff_panic
+		session.lost session.expired session.reap_failed store.trouble store.recovered store.unfit store.emptied
+		worker.started drain.started drain.ended`)
+)
+
+// Every line that the library logs has a level, a text that begins with the package, an event, and keys of the list.
+func TestLogLinesHaveAnEventAndStableKeys(t *testing.T) {
+	lines := 0
+	for _, s := range sources(t) {
+		if s.test || s.under("examples") || s.under("bench") || servesTests(s.folder) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			arguments, ok := logArguments(call)
+			if !ok {
+				return true
+			}
+			lines++
+			at := s.set.Position(call.Pos())
+			if text, constant := literal(arguments[0]); constant && !strings.HasPrefix(text, "chime: ") && !strings.HasPrefix(text, "redisstore: ") && !strings.HasPrefix(text, "embedded: ") {
+				t.Errorf("%s:%d logs %q: want the package in front", s.path, at.Line, text)
+			}
+			keys := arguments[1:]
+			if first, _ := literalOr(keys, 0); first != "event" {
+				t.Errorf("%s:%d logs a line whose first key is %q, want event", s.path, at.Line, first)
+			}
+			for i := 0; i < len(keys); i += 2 {
+				if key, _ := literal(keys[i]); !slices.Contains(logKeys, key) {
+					t.Errorf("%s:%d logs the key %q, want one of %q", s.path, at.Line, key, logKeys)
+				}
+			}
+			if event, constant := literalOr(keys, 1); constant && !slices.Contains(logEvents, event) {
+				t.Errorf("%s:%d logs the event %q, want one of %q", s.path, at.Line, event, logEvents)
+			}
+			return true
+		})
+	}
+	if lines < 20 {
+		t.Errorf("%d log lines were found: this test looks in the wrong place", lines)
+	}
+}
+
+// logArguments returns the text and the attributes of a call of a slog.Logger.
+func logArguments(call *ast.CallExpr) ([]ast.Expr, bool) {
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return nil, false
+	}
+	if receiver := strings.ToLower(types.ExprString(selector.X)); !strings.HasSuffix(receiver, "log") && !strings.HasSuffix(receiver, "logger") && receiver != "slog" && !strings.HasSuffix(receiver, "default()") {
+		return nil, false
+	}
+	before := map[string]int{"Debug": 0, "Info": 0, "Warn": 0, "Error": 0, "DebugContext": 1, "InfoContext": 1, "WarnContext": 1, "ErrorContext": 1, "Log": 2}
+	n, ok := before[selector.Sel.Name]
+	if !ok || len(call.Args) <= n {
+		return nil, false
+	}
+	return call.Args[n:], true
+}
+
+func literal(e ast.Expr) (text string, constant bool) {
+	if basic, ok := e.(*ast.BasicLit); ok {
+		text, err := strconv.Unquote(basic.Value)
+		return text, err == nil
+	}
+	return "", false
+}
+
+func literalOr(list []ast.Expr, i int) (string, bool) {
+	if i < len(list) {
+		return literal(list[i])
+	}
+	return "", true
+}
