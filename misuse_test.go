@@ -8,6 +8,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/recurrence"
 )
 
 // What a program does wrong is told by name, and never as a nil pointer.
@@ -28,6 +29,22 @@ func TestMisuseIsToldByName(t *testing.T) {
 		"chime: scheduler: store is nil":      run(chime.NewScheduler(nil, chime.SchedulerOptions{})),
 		"chime: Use: nil middleware":          handler(func(w *chime.Worker) { w.Use(h, nil) }),
 		`chime: Handle "a": an option is nil`: handler(func(w *chime.Worker) { w.Handle("a", func(context.Context, *chime.Job) error { return nil }, nil) }),
+		`chime: get schedule: store is nil`: func() error {
+			_, err := chime.NewSchedules(nil).Get(t.Context(), "a")
+			return err
+		},
+		`chime: put schedule "a": store is nil`: func() error {
+			_, err := chime.NewSchedules(nil).Put(t.Context(), "a", recurrence.Recurrence{Cron: "0 9 * * *"})
+			return err
+		},
+		`chime: list schedules: store is nil`: func() error {
+			for _, err := range chime.NewSchedules(nil).List(t.Context()) {
+				return err
+			}
+			return nil
+		},
+		`chime: delete schedule: store is nil`: func() error { return chime.NewSchedules(nil).Delete(t.Context(), "a") },
+		`chime: pause schedule: store is nil`:  func() error { return chime.NewSchedules(nil).Pause(t.Context(), "a") },
 		"chime: list queues: store is nil": func() error {
 			_, err := chime.NewQueues(nil).List(t.Context())
 			return err

@@ -679,6 +679,31 @@ func TestQueuesShareTheSlotsByWeight(t *testing.T) {
 	}
 }
 
+func TestAWorkerLogsWhatItServesAndWhatItDid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		var log notebook
+		w := NewWorker(asStore(store), WorkerOptions{Queues: map[string]int{"mail": 1, "default": 3}, Concurrency: 20, Logger: log.logger()})
+		w.Handle("report", func(context.Context, *Job) error { return nil })
+		w.Handle("alert", func(context.Context, *Job) error { return Discard(errors.New("no")) })
+		store.add("default", job("report"), ids(7)...)
+		store.add("mail", job("alert"), "a")
+		stop := working(t, w)
+		pass(time.Second)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		for _, want := range []string{
+			`event=worker.started`, `queue="default=3 mail=1" job="alert report" count=20 host="a store in memory"`,
+			`event=drain.started`, `event=drain.ended`, `count=8 note="7 done, 0 failed and retried, 1 dead, 0 snoozed or handed back"`,
+		} {
+			if log.count(want) != 1 {
+				t.Errorf("%s is logged %d times, want once, in\n%s", want, log.count(want), log.text.String())
+			}
+		}
+	})
+}
+
 func TestMiddlewareRunsOutermostFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)

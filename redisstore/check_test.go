@@ -10,6 +10,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
 )
 
@@ -30,6 +31,23 @@ func TestAnEnqueuerRefusesAServerThatEvicts(t *testing.T) {
 	}
 	client.ConfigSet(t.Context(), "maxmemory-policy", "noeviction")
 	if _, err := enqueuer.Enqueue(t.Context(), "report", nil); err != nil {
+		t.Errorf("once it keeps everything: %v", err)
+	}
+}
+
+// A program that only puts schedules does too.
+func TestSchedulesArePutOnNoServerThatEvicts(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{Config: []string{"maxmemory-policy allkeys-lru"}}).Client(nil)
+	schedules := chime.NewSchedules(redisstore.New(client, redisstore.Options{}))
+	rule := recurrence.Recurrence{Cron: "0 9 * * *"}
+	if _, err := schedules.Put(t.Context(), "report", rule); !errors.Is(err, chime.ErrUnfit) || !strings.Contains(err.Error(), "allkeys-lru") {
+		t.Errorf("put: %v, want ErrUnfit that names the policy", err)
+	}
+	if keys := client.Keys(t.Context(), "*").Val(); len(keys) > 0 {
+		t.Errorf("%v were written", keys)
+	}
+	client.ConfigSet(t.Context(), "maxmemory-policy", "noeviction")
+	if _, err := schedules.Put(t.Context(), "report", rule); err != nil {
 		t.Errorf("once it keeps everything: %v", err)
 	}
 }

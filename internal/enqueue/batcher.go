@@ -43,7 +43,6 @@ type batcher struct {
 // A sharedDeadline is a ctx that first attempts share: a timer for each would cost more than it is worth.
 type sharedDeadline struct {
 	ctx   context.Context
-	end   context.CancelFunc // never called: it ends by its deadline, and who shares it is not known
 	began time.Time
 }
 
@@ -236,8 +235,9 @@ func (b *batcher) send(queues []*partitionQueue, began time.Time) []*partitionQu
 func (b *batcher) deadline(now time.Time) context.Context {
 	shared := b.first.Load()
 	if shared == nil || now.Sub(shared.began) > b.timeout/8 {
-		shared = &sharedDeadline{began: now} // others may still use the old one
-		shared.ctx, shared.end = context.WithDeadline(context.Background(), now.Add(b.timeout))
+		ctx, cancel := context.WithDeadline(context.Background(), now.Add(b.timeout))
+		context.AfterFunc(ctx, cancel) // not before: attempts that began earlier may still use it
+		shared = &sharedDeadline{ctx: ctx, began: now}
 		b.first.Store(shared)
 	}
 	return shared.ctx

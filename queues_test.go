@@ -1,0 +1,138 @@
+package chime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+func TestQueuesShowWhatTheyHold(t *testing.T) {
+	onStore(t, func(t *testing.T, b *bench) {
+		queues := chime.NewQueues(b.server.Store())
+		if all, err := queues.List(t.Context()); err != nil || len(all) != 0 {
+			t.Errorf("an empty store lists %v, %v", all, err)
+		}
+		b.add("good", 0, "g1", "g2")
+		b.add("bad", 0, "b1")
+		b.add("good", time.Hour, "later")
+		b.add("elsewhere", 0, "parked")
+		if _, err := chime.NewSchedules(b.server.Store()).Put(t.Context(), "nightly", recurrence.Recurrence{Cron: "0 3 * * *"}, chime.Queue("mail")); err != nil {
+			t.Fatal(err)
+		}
+		w := b.worker(chime.WorkerOptions{})
+		hold := make(chan struct{})
+		w.Handle("good", func(_ context.Context, job *chime.Job) error {
+			if job.ID == "g2" {
+				<-hold
+			}
+			return nil
+		})
+		w.Handle("bad", func(context.Context, *chime.Job) error { return chime.Discard(errors.New("no")) })
+		stop := b.run(w)
+		pass(time.Second)
+
+		all, err := queues.List(t.Context())
+		if err != nil || len(all) != 2 || all[0].Name != "default" || all[1].Name != "mail" {
+			t.Fatalf("lists %v, %v; want default and mail", all, err)
+		}
+		now := time.Now()
+		want := chime.QueueInfo{
+			Name: "default", Partitions: 1, Delayed: 1, Running: 1, Parked: 1, Dead: 1, Enqueued: 5, Done: 1, Failed: 1, Died: 1, Now: all[0].Now,
+		}
+		if *all[0] != want {
+			t.Errorf("got  %+v\nwant %+v", *all[0], want)
+		}
+		if d := now.Sub(all[0].Now).Abs(); d > time.Second {
+			t.Errorf("Now is %v away from the store's clock", d)
+		}
+		if all[1].Schedules != 1 || all[1].Delayed != 1 {
+			t.Errorf("mail: %+v, want its schedule and the placed occurrence", *all[1])
+		}
+		close(hold)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAPausedQueueKeepsItsJobsUntilItIsResumed(t *testing.T) {
+	onStore(t, func(t *testing.T, b *bench) {
+		queues := chime.NewQueues(b.server.Store())
+		b.add("work", 0, "a")
+		if err := queues.Pause(t.Context(), "default"); err != nil {
+			t.Fatal(err)
+		}
+		w := b.worker(chime.WorkerOptions{})
+		ran := 0
+		w.Handle("work", func(context.Context, *chime.Job) error { ran++; return nil })
+		stop := b.run(w)
+		pass(time.Minute)
+		if info, err := queues.Get(t.Context(), "default"); err != nil || !info.Paused || info.Waiting != 1 || ran != 0 {
+			t.Errorf("paused: %+v, %v, %d ran", info, err, ran)
+		}
+		for range 2 { // the second time nothing is to be done
+			if err := queues.Resume(t.Context(), "default"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if ran != 1 {
+			t.Errorf("%d ran at once when the queue was resumed, want 1", ran)
+		}
+		pass(time.Second)
+		if info, err := queues.Get(t.Context(), "default"); err != nil || info.Paused || info.Done != 1 {
+			t.Errorf("resumed: %+v, %v; want one done", info, err)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// To look at a queue does not create it, and a name with a mistake in it is no queue.
+func TestAQueueThatNobodyNamedIsNotFound(t *testing.T) {
+	onStore(t, func(t *testing.T, b *bench) {
+		queues := chime.NewQueues(b.server.Store())
+		for act, do := range map[string]func() error{
+			"get":    func() error { _, err := queues.Get(t.Context(), "mial"); return err },
+			"pause":  func() error { return queues.Pause(t.Context(), "mial") },
+			"resume": func() error { return queues.Resume(t.Context(), "mial") },
+		} {
+			if err := do(); !errors.Is(err, chime.ErrNotFound) {
+				t.Errorf("%s: %v, want ErrNotFound", act, err)
+			}
+		}
+		if err := queues.Pause(t.Context(), "a b"); err == nil || errors.Is(err, chime.ErrNotFound) {
+			t.Errorf("a bad name: %v, want what is wrong with it", err)
+		}
+		if all, err := queues.List(t.Context()); err != nil || len(all) > 0 {
+			t.Errorf("afterwards there are %v, %v; want none", all, err)
+		}
+	})
+}
+
+func TestAJobSaysItsTimeoutAndHowItFailedLast(t *testing.T) {
+	onStore(t, func(t *testing.T, b *bench) {
+		w := b.worker(chime.WorkerOptions{})
+		var seen []string
+		w.Handle("work", func(_ context.Context, job *chime.Job) error {
+			seen = append(seen, fmt.Sprintf("%d %v %q", job.Attempt, job.Timeout, job.LastError))
+			return chime.RetryAfter(time.Second, fmt.Errorf("no %d", job.Attempt))
+		}, chime.Timeout(time.Minute))
+		b.add("work", 0, "a")
+		stop := b.run(w)
+		pass(time.Minute)
+		if got, want := fmt.Sprint(seen), `[1 1m0s "" 2 1m0s "no 1" 3 1m0s "no 2"]`; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
