@@ -2,10 +2,7 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 
@@ -116,88 +113,4 @@ func failure(act, subject string, err error) error {
 		return fmt.Errorf("redisstore: %s: %w: %w", act, kind, err)
 	}
 	return fmt.Errorf("redisstore: %s: %w", act, err)
-}
-
-// Check tells whether the server can be trusted with jobs.
-func (s *store) Check(ctx context.Context) error {
-	if s.bad != nil {
-		return s.bad
-	}
-	info, err := s.client.InfoMap(ctx).Result()
-	if err != nil && denied(err) {
-		s.options.Logger.WarnContext(ctx, "redisstore: INFO is denied, so version and eviction policy are unknown: use Redis 7.0 or later with maxmemory-policy noeviction")
-		err = s.client.Ping(ctx).Err()
-	}
-	if err != nil {
-		return failure("check the server", "", err)
-	}
-	var bad []error
-	if version, ok := info["Server"]["redis_version"]; ok && olderThan(version, 7) {
-		bad = append(bad, fmt.Errorf("redisstore: %w: Redis %s: want 7.0 or later", protocol.ErrUnfit, version))
-	}
-	if policy, ok := info["Memory"]["maxmemory_policy"]; ok && policy != "noeviction" {
-		bad = append(bad, fmt.Errorf("redisstore: %w: maxmemory-policy %s may evict jobs: set it to noeviction", protocol.ErrUnfit, policy))
-	}
-	return errors.Join(append(bad, s.checkKeys(ctx))...)
-}
-
-// checkKeys refuses a namespace whose keys are of another type, and so somebody else's: its own, and those of every queue that
-// has been registered.
-func (s *store) checkKeys(ctx context.Context) error {
-	queues, err := s.Queues(ctx)
-	if err != nil {
-		return err
-	}
-	want := map[string]string{s.keys.leader(): "hash", s.keys.queues(): "hash", s.keys.registry(): "hash", s.keys.handlers(): "zset"}
-	for queue, n := range queues {
-		for i := range n {
-			k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})
-			for _, key := range []string{k.due, k.dead, k.sessions, k.callers, k.idle, k.owed, k.moved} {
-				want[key] = "zset"
-			}
-			for _, key := range []string{k.jobs, k.crashes, k.state, k.schedules, k.cursors, k.open, k.counters} {
-				want[key] = "hash"
-			}
-			want[k.ready], want[k.runs] = "list", "stream"
-		}
-	}
-	pipe := s.client.Pipeline()
-	types := make(map[string]*redis.StatusCmd, len(want))
-	for key := range want {
-		types[key] = pipe.Type(ctx, key)
-	}
-	if _, err := pipe.Exec(ctx); err != nil && !denied(err) {
-		return failure("check the keys of", string(s.keys), err)
-	}
-	var bad []error
-	for _, key := range slices.Sorted(maps.Keys(types)) {
-		if is := types[key].Val(); is != "" && is != "none" && is != want[key] {
-			bad = append(bad, foreign(key, is, want[key]))
-		}
-	}
-	return errors.Join(bad...)
-}
-
-// foreign refuses a key of another type.
-func foreign(key, is, want string) error {
-	return fmt.Errorf("redisstore: %w: key %s is a %s, want a %s: it is not chime's", protocol.ErrUnfit, key, is, want)
-}
-
-// queuesFailure says what was tried with the registry of queues when err happened, and whose that is if it is no hash.
-func (s *store) queuesFailure(ctx context.Context, act, subject string, err error) error {
-	if redis.HasErrorPrefix(err, "WRONGTYPE") {
-		if is, err := s.client.Type(ctx, s.keys.queues()).Result(); err == nil && is != "hash" {
-			return foreign(s.keys.queues(), is, "hash")
-		}
-	}
-	return failure(act, subject, err)
-}
-
-func denied(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOPERM") }
-
-// olderThan compares the first number of a version.
-func olderThan(version string, major int) bool {
-	var got int
-	_, err := fmt.Sscanf(version, "%d.", &got)
-	return err == nil && got < major
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -127,31 +126,4 @@ func (c *partitionCount) add() {
 	for _, n := range c.parked {
 		to.Parked += n.Val()
 	}
-}
-
-// registered returns the numbers of partitions of queues; 0: the queue is not registered.
-func (s *store) registered(ctx context.Context, queues ...string) ([]int, error) {
-	if s.bad != nil {
-		return nil, s.bad
-	}
-	numbers := make([]int, len(queues))
-	if len(queues) == 0 {
-		return numbers, nil
-	}
-	stored, err := s.client.HMGet(ctx, s.keys.queues(), queues...).Result()
-	if err != nil {
-		return nil, s.queuesFailure(ctx, "look up queues in", s.keys.queues(), err)
-	}
-	for i, queue := range queues {
-		text, ok := stored[i].(string)
-		if !ok {
-			continue
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("redisstore: %w: queue %q has %q partitions in %s", protocol.ErrUnfit, queue, text, s.keys.queues())
-		}
-		numbers[i] = n
-	}
-	return numbers, nil
 }

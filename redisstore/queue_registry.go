@@ -76,11 +76,39 @@ func (s *store) Queues(ctx context.Context) (map[string]int, error) {
 	return queues, nil
 }
 
-// home returns the partition in which a schedule of a queue lives.
-func (s *store) home(ctx context.Context, queue, name string) (protocol.Partition, error) {
-	n, err := s.Partitions(ctx, queue)
-	if err != nil {
-		return protocol.Partition{}, err
+// registered returns the numbers of partitions of queues; 0: the queue is not registered.
+func (s *store) registered(ctx context.Context, queues ...string) ([]int, error) {
+	if s.bad != nil {
+		return nil, s.bad
 	}
-	return protocol.Partition{Queue: queue, Index: protocol.PartitionOf(name, n)}, nil
+	numbers := make([]int, len(queues))
+	if len(queues) == 0 {
+		return numbers, nil
+	}
+	stored, err := s.client.HMGet(ctx, s.keys.queues(), queues...).Result()
+	if err != nil {
+		return nil, s.queuesFailure(ctx, "look up queues in", s.keys.queues(), err)
+	}
+	for i, queue := range queues {
+		text, ok := stored[i].(string)
+		if !ok {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("redisstore: %w: queue %q has %q partitions in %s", protocol.ErrUnfit, queue, text, s.keys.queues())
+		}
+		numbers[i] = n
+	}
+	return numbers, nil
+}
+
+// queuesFailure says what was tried with the registry of queues when err happened, and whose that is if it is no hash.
+func (s *store) queuesFailure(ctx context.Context, act, subject string, err error) error {
+	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		if is, err := s.client.Type(ctx, s.keys.queues()).Result(); err == nil && is != "hash" {
+			return foreign(s.keys.queues(), is, "hash")
+		}
+	}
+	return failure(act, subject, err)
 }
