@@ -110,17 +110,17 @@ func TestAtMaxmemoryLapsedSessionsAreSeenAndTheLeaderKeepsItsLease(t *testing.T)
 
 // The signal does not say whose alarm it is: of two partitions the earlier one must not be forgotten for the later.
 func TestOfAlarmsNotYetReceivedTheEarliestCounts(t *testing.T) {
-	l := &line{news: make(chan struct{}, 1)}
+	l := &listener{added: make(chan struct{}, 1)}
 	early, late := time.Unix(100, 0), time.Unix(200, 0)
 	l.push(protocol.Signal{Alarm: early})
 	l.push(protocol.Signal{Wake: true})
 	l.push(protocol.Signal{Alarm: late})
 	found := false
-	for _, s := range l.pending {
+	for _, s := range l.undelivered {
 		found = found || s.Alarm.Equal(early)
 	}
-	if !found || len(l.pending) != 2 {
-		t.Errorf("pending %v, want the wake-up and the alarm of %v", l.pending, early)
+	if !found || len(l.undelivered) != 2 {
+		t.Errorf("undelivered %v, want the wake-up and the alarm of %v", l.undelivered, early)
 	}
 }
 

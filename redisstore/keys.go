@@ -24,10 +24,13 @@ func (k keyspace) registry() string { return string(k) + ":schedules" }
 // handlers is a sorted set: "<queue> <job name>" → instant a live worker last said that it handles it, Unix ms.
 func (k keyspace) handlers() string { return string(k) + ":handlers" }
 
-// wake is the prefix of the wake-up channels; a sleeper's name follows.
+// wake is the prefix of all channels; the name of a listener follows. Scripts get the prefix and find the workers in idle.
 func (k keyspace) wake() string { return string(k) + ":wake:" }
 
-// elections is the name under which all candidates for leader listen.
+// channel is the channel on which a listener gets its signals.
+func (k keyspace) channel(listener string) string { return k.wake() + listener }
+
+// elections is the name of the channel that every listener is subscribed to besides its own: the leader has resigned.
 const elections = "leader"
 
 // partition builds the keys of one partition: `<namespace>:{<queue>}:…`, further partitions `<namespace>:{<queue>/1}:…`.
