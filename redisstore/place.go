@@ -110,11 +110,11 @@ func (s *store) Owed(ctx context.Context, partitions []protocol.Partition) ([]pr
 	var failed []error // one partition out of reach hides no other
 	var calls []call
 	var asked []protocol.Partition
-	there, errs := s.there(ctx, partitions, func(k *partitionKeys) string { return k.owed })
+	exist, errs := s.exist(ctx, partitions, func(k *partitionKeys) string { return k.owed })
 	for i, p := range partitions {
 		if errs[i] != nil {
 			failed = append(failed, failure("look for owed schedules of", p.Queue, errs[i]))
-		} else if there[i] {
+		} else if exist[i] {
 			k := s.keys.partition(p)
 			calls = append(calls, newCall(&owedScript, []string{k.owed, k.schedules, k.cursors}, []any{owedAfter.Milliseconds(), owedBatch}))
 			asked = append(asked, p)

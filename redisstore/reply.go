@@ -80,8 +80,8 @@ func (r reply) texts(i int) []string {
 	return texts
 }
 
-// horizon reads more, paused, next, place among the keepers, parked names, lapse and lapsed sessions, from i on.
-func (r reply) horizon(i int) protocol.WaitHint {
+// waitHint reads, from i on: more, paused, next, which keeper of the alarm the caller is, parked names, lapse, lapsed sessions.
+func (r reply) waitHint(i int) protocol.WaitHint {
 	h := protocol.WaitHint{
 		More: r.number(i) == 1, Paused: r.number(i+1) == 1, Second: r.number(i+3) == 2,
 		Parked: r.texts(i + 4), Lapse: r.milli(i + 5),

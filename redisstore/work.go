@@ -168,7 +168,7 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 		return protocol.WorkAnswer{Err: err}
 	}
 	answer := protocol.WorkAnswer{
-		Now: values.now(), Refused: refusedOf(c, values.list(1)), Taken: takenOf(values[min(2, len(values)):]), WaitHint: values.horizon(9),
+		Now: values.now(), Refused: refusedOf(c, values.list(1)), Taken: takenOf(values[min(2, len(values)):]), WaitHint: values.waitHint(9),
 	}
 	owed := values.list(8)
 	for i := 0; i+2 < len(owed); i += 3 {
