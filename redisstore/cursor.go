@@ -8,7 +8,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// parseCursor reads "<planned instant> <runs used> <kind>"; anything else is the zero Cursor.
+// parseCursor reads "<planned instant> <runs used> <kind>", kind p for an occurrence and s for a change or a pause. Any other text is
+// the zero Cursor: nothing was placed yet.
 func parseCursor(text string) protocol.Cursor {
 	fields := strings.Fields(text)
 	if len(fields) != 3 {
@@ -22,8 +23,8 @@ func parseCursor(text string) protocol.Cursor {
 	return protocol.Cursor{At: at, Used: used, Placed: fields[2] == "p"}
 }
 
-// spellCursor is the part of a cursor that placing compares.
-func spellCursor(c protocol.Cursor) string {
+// formatCursor formats the part of a cursor that placing compares: the instant and the kind.
+func formatCursor(c protocol.Cursor) string {
 	switch {
 	case c.At.IsZero():
 		return ""

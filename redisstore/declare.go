@@ -10,52 +10,52 @@ import (
 var declareScript = load("declare")
 
 const (
-	declareBatch = 100       // schedules a script
-	declareBytes = 512 << 10 // of definitions a script
-	moveRounds   = 8         // how often a declaration follows a schedule that others move meanwhile
+	maxDeclareBytes  = protocol.MaxBytes / 2 // of definitions in a call: the answer carries them back
+	maxMovesFollowed = 8                     // how often a call follows a schedule that others move meanwhile
 )
 
-// Declare creates or changes schedules, and moves those whose queue is another now.
+// Declare creates schedules, changes them, and moves those that are declared for another queue now. The same declaration again,
+// by anybody, changes nothing. Each declaration has its own answer: one that fails holds up no other.
 func (s *store) Declare(ctx context.Context, declarations []protocol.Declaration) []protocol.DeclareAnswer {
 	answers := make([]protocol.DeclareAnswer, len(declarations))
-	pending := make([]int, len(declarations))
-	for i := range pending {
-		pending[i] = i
+	remaining := make([]int, len(declarations))
+	for i := range remaining {
+		remaining[i] = i
 	}
 	if err := s.registerQueues(ctx, declarations); err != nil {
-		return declareFailed(answers, pending, err)
+		return declareFailed(answers, remaining, err)
 	}
-	for range moveRounds {
-		here, err := s.bringHere(ctx, declarations, pending, answers)
+	for range maxMovesFollowed {
+		registered, err := s.registerAndMove(ctx, declarations, remaining, answers)
 		if err != nil {
-			return declareFailed(answers, pending, err)
+			return declareFailed(answers, remaining, err)
 		}
-		pending, err = s.declareHere(ctx, declarations, here, answers)
+		remaining, err = s.declareRegistered(ctx, declarations, registered, answers)
 		if err != nil {
-			return declareFailed(answers, pending, err)
+			return declareFailed(answers, remaining, err)
 		}
-		if len(pending) == 0 {
+		if len(remaining) == 0 {
 			return answers
 		}
 	}
-	return declareFailed(answers, pending, errors.New("redisstore: declare: others keep moving it to another queue"))
+	return declareFailed(answers, remaining, errors.New("redisstore: declare: other processes keep moving it to another queue"))
 }
 
-func declareFailed(answers []protocol.DeclareAnswer, pending []int, err error) []protocol.DeclareAnswer {
-	for _, i := range pending {
+func declareFailed(answers []protocol.DeclareAnswer, which []int, err error) []protocol.DeclareAnswer {
+	for _, i := range which {
 		answers[i].Err = err
 	}
 	return answers
 }
 
-// registerQueues writes the queues of declarations into the registry. For a few declarations a queue that this process knows is
-// left to bringHere, which saves a round trip.
+// registerQueues writes the queues of declarations into the registry. Of a few declarations it leaves the queues that this process
+// knows to registerAndMove, which saves a round trip.
 func (s *store) registerQueues(ctx context.Context, declarations []protocol.Declaration) error {
 	if s.bad != nil {
 		return s.bad
 	}
 	register := s.registerQueue
-	if len(declarations) <= registerAlone {
+	if len(declarations) <= maxRegisterPlainly {
 		register = s.Partitions
 	}
 	seen := map[string]bool{}
@@ -70,15 +70,15 @@ func (s *store) registerQueues(ctx context.Context, declarations []protocol.Decl
 	return nil
 }
 
-// bringHere writes where new schedules live, and moves those that live elsewhere. It returns the ones that now live in the
-// queue they are declared for; a move that failed is told in its answer.
-func (s *store) bringHere(ctx context.Context, declarations []protocol.Declaration, pending []int, answers []protocol.DeclareAnswer) (here []int, err error) {
-	homes, err := s.register(ctx, declarations, pending, len(declarations) <= registerAlone)
+// registerAndMove writes the queues of new schedules into the registry, and moves the schedules that live in another queue. It
+// returns those that now live in the queue they are declared for; a move that failed is an error in the schedule's answer.
+func (s *store) registerAndMove(ctx context.Context, declarations []protocol.Declaration, which []int, answers []protocol.DeclareAnswer) (registered []int, err error) {
+	queues, err := s.registerSchedules(ctx, declarations, which, len(declarations) <= maxRegisterPlainly)
 	if err != nil {
 		return nil, err
 	}
-	for j, i := range pending {
-		if from := homes.text(j); from != declarations[i].Queue {
+	for j, i := range which {
+		if from := queues.text(j); from != declarations[i].Queue {
 			owed, err := s.move(ctx, declarations[i].Name, from, declarations[i].Queue)
 			if err != nil {
 				answers[i].Err = err
@@ -86,18 +86,19 @@ func (s *store) bringHere(ctx context.Context, declarations []protocol.Declarati
 			}
 			answers[i].Owed = owed
 		}
-		here = append(here, i)
+		registered = append(registered, i)
 	}
-	return here, nil
+	return registered, nil
 }
 
-// declareHere declares each in the partition it lives in and returns those that have moved away meanwhile.
-func (s *store) declareHere(ctx context.Context, declarations []protocol.Declaration, here []int, answers []protocol.DeclareAnswer) (again []int, err error) {
+// declareRegistered declares schedules in the queue that the registry has for them. It returns those that have moved away
+// meanwhile.
+func (s *store) declareRegistered(ctx context.Context, declarations []protocol.Declaration, registered []int, answers []protocol.DeclareAnswer) (moved []int, err error) {
 	groups := map[protocol.Partition][]int{}
-	for _, i := range here {
-		partition, err := s.home(ctx, declarations[i].Queue, declarations[i].Name)
+	for _, i := range registered {
+		partition, err := s.partitionOf(ctx, declarations[i].Queue, declarations[i].Name)
 		if err != nil {
-			return here, err
+			return registered, err
 		}
 		answers[i].Partition = partition
 		groups[partition] = append(groups[partition], i)
@@ -109,7 +110,7 @@ func (s *store) declareHere(ctx context.Context, declarations []protocol.Declara
 		for _, batch := range declareBatches(declarations, members) {
 			args := make([]any, 0, 3*len(batch))
 			for _, i := range batch {
-				args = append(args, declarations[i].Name, string(declarations[i].Overlap), declarations[i].Body)
+				args = append(args, declarations[i].Name, declarations[i].Overlap, declarations[i].Body)
 			}
 			calls = append(calls, newCall(&declareScript, []string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes}, args))
 			batches = append(batches, batch)
@@ -126,23 +127,23 @@ func (s *store) declareHere(ctx context.Context, declarations []protocol.Declara
 				continue
 			}
 			if status := values.number(1 + 5*j); status == 3 {
-				again = append(again, i)
+				moved = append(moved, i)
 				continue
 			}
 			readDeclared(values, 1+5*j, &declarations[i], &answers[i])
 		}
 	}
-	elsewhere, err := s.confirmHomes(ctx, declarations, here, answers)
-	return append(again, elsewhere...), err
+	elsewhere, err := s.confirmRegistered(ctx, declarations, registered, answers)
+	return append(moved, elsewhere...), err
 }
 
-// declareBatches splits members so that no script touches too much.
+// declareBatches splits members into calls within the limits of one.
 func declareBatches(declarations []protocol.Declaration, members []int) [][]int {
 	var batches [][]int
 	start, bytes := 0, 0
 	for j, i := range members {
 		size := len(declarations[i].Body)
-		if j > start && (j-start == declareBatch || bytes+size > declareBytes) {
+		if j > start && (j-start == protocol.MaxDeclared || bytes+size > maxDeclareBytes) {
 			batches = append(batches, members[start:j])
 			start, bytes = j, 0
 		}
@@ -151,6 +152,7 @@ func declareBatches(declarations []protocol.Declaration, members []int) [][]int 
 	return append(batches, members[start:])
 }
 
+// readDeclared reads the five values that the script answers for one schedule.
 func readDeclared(values reply, at int, declared *protocol.Declaration, answer *protocol.DeclareAnswer) {
 	answer.New, answer.Changed = values.number(at) == 1, values.number(at) == 2
 	if answer.Changed {
@@ -167,11 +169,11 @@ func readDeclared(values reply, at int, declared *protocol.Declaration, answer *
 	}
 }
 
-// confirmHomes writes the registry again for schedules that somebody deleted while they were declared, and returns those
-// that the registry says live elsewhere.
-func (s *store) confirmHomes(ctx context.Context, declarations []protocol.Declaration, here []int, answers []protocol.DeclareAnswer) (elsewhere []int, err error) {
+// confirmRegistered writes the registry again for schedules that another process deleted while they were declared. It returns
+// those that live in another queue by now.
+func (s *store) confirmRegistered(ctx context.Context, declarations []protocol.Declaration, registered []int, answers []protocol.DeclareAnswer) (elsewhere []int, err error) {
 	var written []int
-	for _, i := range here {
+	for _, i := range registered {
 		if answers[i].New || answers[i].Changed {
 			written = append(written, i)
 		}
@@ -179,12 +181,12 @@ func (s *store) confirmHomes(ctx context.Context, declarations []protocol.Declar
 	if len(written) == 0 {
 		return nil, nil
 	}
-	homes, err := s.register(ctx, declarations, written, false)
+	queues, err := s.registerSchedules(ctx, declarations, written, false)
 	if err != nil {
-		return here, err
+		return registered, err
 	}
 	for j, i := range written {
-		if homes.text(j) != declarations[i].Queue {
+		if queues.text(j) != declarations[i].Queue {
 			elsewhere = append(elsewhere, i)
 		}
 	}

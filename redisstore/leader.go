@@ -17,7 +17,7 @@ var (
 // memory too: the script is then called again and says so.
 func (s *store) Lead(ctx context.Context, candidate string, ttl time.Duration) (protocol.Leadership, error) {
 	lead := func(outOfMemory bool) (reply, error) {
-		return s.one(ctx, "lead as", candidate, newCall(&leadScript, []string{s.keys.leader()}, []any{candidate, ttl.Milliseconds(), flag(outOfMemory)}))
+		return s.runOne(ctx, "lead as", candidate, newCall(&leadScript, []string{s.keys.leader()}, []any{candidate, ttl.Milliseconds(), flag(outOfMemory)}))
 	}
 	values, err := lead(false)
 	if errors.Is(err, protocol.ErrStoreFull) {

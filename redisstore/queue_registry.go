@@ -10,7 +10,11 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Partitions returns the number of partitions of a queue and fixes it when the queue is first seen.
+// The registry of queues is one hash of the namespace: queue → number of its partitions. The number is fixed when the queue is
+// registered.
+
+// Partitions returns the number of partitions of a queue. It registers a queue that is not registered. The number is read once and
+// then known to this process.
 func (s *store) Partitions(ctx context.Context, queue string) (int, error) {
 	if s.bad != nil {
 		return 0, s.bad
@@ -24,28 +28,29 @@ func (s *store) Partitions(ctx context.Context, queue string) (int, error) {
 	return s.registerQueue(ctx, queue)
 }
 
-// registerQueue writes a queue into the registry if it is not there. It is repeated by every declaration and by workers, so
-// that a registry lost with its server is written again.
+// registerQueue registers a queue unless it is registered, and returns its number of partitions. Every declaration and every
+// announcement repeats it, so that a registry that the server has lost is written again.
 func (s *store) registerQueue(ctx context.Context, queue string) (int, error) {
 	pipe := s.client.Pipeline()
-	number := s.askQueue(ctx, pipe, queue)
+	stored := s.pipeRegisterQueue(ctx, pipe, queue)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return 0, s.queuesFailure(ctx, "register queue", queue, err)
 	}
-	return s.learnQueue(queue, number.Val())
+	return s.checkPartitions(queue, stored.Val())
 }
 
-// askQueue adds to pipe what writes a queue into the registry if it is not there, and asks for what is.
-func (s *store) askQueue(ctx context.Context, pipe redis.Pipeliner, queue string) *redis.StringCmd {
+// pipeRegisterQueue adds to pipe the commands that register a queue unless it is registered, and read its number of partitions.
+func (s *store) pipeRegisterQueue(ctx context.Context, pipe redis.Pipeliner, queue string) *redis.StringCmd {
 	pipe.HSetNX(ctx, s.keys.queues(), queue, max(s.options.Partitions[queue], 1))
 	return pipe.HGet(ctx, s.keys.queues(), queue)
 }
 
-// learnQueue takes what the registry says of a queue and refuses what is not as the options want it.
-func (s *store) learnQueue(queue, stored string) (int, error) {
-	n, err := strconv.Atoi(stored)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("redisstore: %w: queue %q has %q partitions in %s", protocol.ErrUnfit, queue, stored, s.keys.queues())
+// checkPartitions reads the number of partitions that is stored for a queue, refuses one that differs from the options', and keeps
+// it for Partitions.
+func (s *store) checkPartitions(queue, stored string) (int, error) {
+	n, err := s.parsePartitions(queue, stored)
+	if err != nil {
+		return 0, err
 	}
 	if want := s.options.Partitions[queue]; want > 0 && n != want {
 		return 0, fmt.Errorf("redisstore: %w: Options.Partitions says %d for queue %q, which was first seen with %d: keep that number, or use another queue", protocol.ErrUnfit, want, queue, n)
@@ -56,7 +61,16 @@ func (s *store) learnQueue(queue, stored string) (int, error) {
 	return n, nil
 }
 
-// Queues returns every queue ever seen with its number of partitions.
+// parsePartitions reads the number of partitions that is stored for a queue.
+func (s *store) parsePartitions(queue, stored string) (int, error) {
+	n, err := strconv.Atoi(stored)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("redisstore: %w: queue %q has %q partitions in %s", protocol.ErrUnfit, queue, stored, s.keys.queues())
+	}
+	return n, nil
+}
+
+// Queues returns every registered queue with its number of partitions.
 func (s *store) Queues(ctx context.Context) (map[string]int, error) {
 	if s.bad != nil {
 		return nil, s.bad
@@ -67,17 +81,15 @@ func (s *store) Queues(ctx context.Context) (map[string]int, error) {
 	}
 	queues := make(map[string]int, len(stored))
 	for queue, text := range stored {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("redisstore: %w: queue %q has %q partitions in %s", protocol.ErrUnfit, queue, text, s.keys.queues())
+		if queues[queue], err = s.parsePartitions(queue, text); err != nil {
+			return nil, err
 		}
-		queues[queue] = n
 	}
 	return queues, nil
 }
 
-// registered returns the numbers of partitions of queues; 0: the queue is not registered.
-func (s *store) registered(ctx context.Context, queues ...string) ([]int, error) {
+// registeredPartitions returns the numbers of partitions of queues, 0 for one that is not registered. It registers nothing.
+func (s *store) registeredPartitions(ctx context.Context, queues ...string) ([]int, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
@@ -94,16 +106,14 @@ func (s *store) registered(ctx context.Context, queues ...string) ([]int, error)
 		if !ok {
 			continue
 		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("redisstore: %w: queue %q has %q partitions in %s", protocol.ErrUnfit, queue, text, s.keys.queues())
+		if numbers[i], err = s.parsePartitions(queue, text); err != nil {
+			return nil, err
 		}
-		numbers[i] = n
 	}
 	return numbers, nil
 }
 
-// queuesFailure says what was tried with the registry of queues when err happened, and whose that is if it is no hash.
+// queuesFailure is failure for the registry of queues: if its key is of another type, the error names the key and both types.
 func (s *store) queuesFailure(ctx context.Context, act, subject string, err error) error {
 	if redis.HasErrorPrefix(err, "WRONGTYPE") {
 		if is, err := s.client.Type(ctx, s.keys.queues()).Result(); err == nil && is != "hash" {

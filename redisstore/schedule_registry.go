@@ -14,61 +14,64 @@ var (
 	registerScript = load("register")
 )
 
+// The registry of schedules is one hash of the namespace: schedule → the queue it lives in. It decides where a schedule is.
+
 const (
-	registerAlone = 8   // schedules for which plain commands cost the server less than a script of the registry
-	registerBatch = 500 // schedules a script of the registry
+	maxRegisterPlainly = 8   // schedules for which plain commands cost the server less than the script
+	maxRegister        = 500 // schedules in a call of the script
 )
 
-// register writes where some declarations live into the registry where it has nothing for them, and returns what it has.
-// It writes their queues too, if told so: a few at most.
-func (s *store) register(ctx context.Context, declarations []protocol.Declaration, which []int, queues bool) (reply, error) {
-	if len(which) <= registerAlone {
-		return s.registerFew(ctx, declarations, which, queues)
+// registerSchedules writes the queues of declarations into the registry where it has none for the schedule, and returns the queue
+// that the registry has for each of which. With alsoQueues, of a few declarations only, it registers these queues too.
+func (s *store) registerSchedules(ctx context.Context, declarations []protocol.Declaration, which []int, alsoQueues bool) (reply, error) {
+	if len(which) <= maxRegisterPlainly {
+		return s.registerPlainly(ctx, declarations, which, alsoQueues)
 	}
-	homes := make(reply, 0, len(which))
-	for some := range slices.Chunk(which, registerBatch) {
+	queues := make(reply, 0, len(which))
+	for some := range slices.Chunk(which, maxRegister) {
 		args := make([]any, 0, 2*len(some))
 		for _, i := range some {
 			args = append(args, declarations[i].Name, declarations[i].Queue)
 		}
-		values, err := s.one(ctx, "look up schedules in", s.keys.registry(), newCall(&registerScript, []string{s.keys.registry()}, args))
+		values, err := s.runOne(ctx, "register schedules in", s.keys.registry(), newCall(&registerScript, []string{s.keys.registry()}, args))
 		if err != nil {
 			return nil, err
 		}
-		homes = append(homes, values...)
+		queues = append(queues, values...)
 	}
-	return homes, nil
+	return queues, nil
 }
 
-func (s *store) registerFew(ctx context.Context, declarations []protocol.Declaration, which []int, queues bool) (reply, error) {
+// registerPlainly does the same with plain commands.
+func (s *store) registerPlainly(ctx context.Context, declarations []protocol.Declaration, which []int, alsoQueues bool) (reply, error) {
 	pipe := s.client.Pipeline()
-	numbers := map[string]*redis.StringCmd{}
-	homes := make([]*redis.StringCmd, len(which))
+	partitions := map[string]*redis.StringCmd{}
+	stored := make([]*redis.StringCmd, len(which))
 	for j, i := range which {
 		d := &declarations[i]
-		if queues && numbers[d.Queue] == nil {
-			numbers[d.Queue] = s.askQueue(ctx, pipe, d.Queue)
+		if alsoQueues && partitions[d.Queue] == nil {
+			partitions[d.Queue] = s.pipeRegisterQueue(ctx, pipe, d.Queue)
 		}
 		pipe.HSetNX(ctx, s.keys.registry(), d.Name, d.Queue)
-		homes[j] = pipe.HGet(ctx, s.keys.registry(), d.Name)
+		stored[j] = pipe.HGet(ctx, s.keys.registry(), d.Name)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, failure("look up schedules in", s.keys.registry(), err)
+		return nil, failure("register schedules in", s.keys.registry(), err)
 	}
-	for queue, number := range numbers {
-		if _, err := s.learnQueue(queue, number.Val()); err != nil {
+	for queue, n := range partitions {
+		if _, err := s.checkPartitions(queue, n.Val()); err != nil {
 			return nil, err
 		}
 	}
-	found := make(reply, len(homes))
-	for j, home := range homes {
-		found[j] = home.Val()
+	queues := make(reply, len(stored))
+	for j, queue := range stored {
+		queues[j] = queue.Val()
 	}
-	return found, nil
+	return queues, nil
 }
 
-// home returns the partition in which a schedule of a queue lives.
-func (s *store) home(ctx context.Context, queue, name string) (protocol.Partition, error) {
+// partitionOf returns the partition of a queue in which a schedule lives.
+func (s *store) partitionOf(ctx context.Context, queue, name string) (protocol.Partition, error) {
 	n, err := s.Partitions(ctx, queue)
 	if err != nil {
 		return protocol.Partition{}, err

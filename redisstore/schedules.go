@@ -15,12 +15,12 @@ var (
 	pauseScript  = load("pause")
 )
 
-// Remove deletes a schedule and what is placed of it.
-func (s *store) Remove(ctx context.Context, name string) (bool, error) {
+// Remove deletes a schedule and its placed occurrence; found is false if there was none. What is in flight may finish.
+func (s *store) Remove(ctx context.Context, name string) (found bool, err error) {
 	if s.bad != nil {
 		return false, s.bad
 	}
-	for range moveRounds {
+	for range maxMovesFollowed {
 		queue, err := s.client.HGet(ctx, s.keys.registry(), name).Result()
 		if errors.Is(err, redis.Nil) {
 			return false, nil
@@ -28,7 +28,7 @@ func (s *store) Remove(ctx context.Context, name string) (bool, error) {
 		if err != nil {
 			return false, failure("look up schedule", name, err)
 		}
-		partition, err := s.home(ctx, queue, name)
+		partition, err := s.partitionOf(ctx, queue, name)
 		if err != nil {
 			return false, err
 		}
@@ -44,26 +44,26 @@ func (s *store) Remove(ctx context.Context, name string) (bool, error) {
 			}
 			continue
 		}
-		found, _ := cmd.Val().(int64)
+		removed, _ := cmd.Val().(int64)
 		if err := s.run(ctx, s.client, newCall(&registryScript, []string{s.keys.registry()}, []any{name, queue, ""}))[0].Err(); err != nil {
 			return false, failure("remove from the registry schedule", name, err)
 		}
-		// Somebody who declared it again meanwhile found the registry still written: write it again.
+		// A process that declared it again meanwhile found its name in the registry and did not write it: write it again.
 		if exists, err := s.client.HExists(ctx, k.schedules, name).Result(); err == nil && exists {
 			s.client.HSetNX(ctx, s.keys.registry(), name, queue)
 		}
-		return found == 1, nil
+		return removed == 1, nil
 	}
-	return false, fmt.Errorf("redisstore: remove schedule %q: others keep moving it to another queue", name)
+	return false, fmt.Errorf("redisstore: remove schedule %q: other processes keep moving it to another queue", name)
 }
 
-// PauseSchedule stops a schedule or lets it go on.
+// PauseSchedule stops a schedule, or resumes it and returns what it is owed then. ErrNotFound if there is none of that name.
 func (s *store) PauseSchedule(ctx context.Context, name string, paused bool) (protocol.Owed, error) {
 	wanted := protocol.StateLive
 	if paused {
 		wanted = protocol.StatePaused
 	}
-	for range moveRounds {
+	for range maxMovesFollowed {
 		if s.bad != nil {
 			return protocol.Owed{}, s.bad
 		}
@@ -74,13 +74,13 @@ func (s *store) PauseSchedule(ctx context.Context, name string, paused bool) (pr
 		if err != nil {
 			return protocol.Owed{}, failure("look up schedule", name, err)
 		}
-		partition, err := s.home(ctx, queue, name)
+		partition, err := s.partitionOf(ctx, queue, name)
 		if err != nil {
 			return protocol.Owed{}, err
 		}
 		k := s.keys.partition(partition)
-		values, err := s.one(ctx, "pause or resume schedule", name, newCall(&pauseScript,
-			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes}, []any{name, string(wanted)}))
+		values, err := s.runOne(ctx, "pause or resume schedule", name, newCall(&pauseScript,
+			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes}, []any{name, wanted}))
 		if err != nil {
 			return protocol.Owed{}, err
 		}
@@ -102,5 +102,5 @@ func (s *store) PauseSchedule(ctx context.Context, name string, paused bool) (pr
 			Since: values.now(), Now: values.now(),
 		}, nil
 	}
-	return protocol.Owed{}, fmt.Errorf("redisstore: pause or resume schedule %q: others keep moving it to another queue", name)
+	return protocol.Owed{}, fmt.Errorf("redisstore: pause or resume schedule %q: other processes keep moving it to another queue", name)
 }

@@ -386,7 +386,7 @@ func (b *bench) cutMove(name, from, to string, steps int) {
 		return
 	}
 	k := b.store.keys.partition(protocol.Partition{Queue: from})
-	values, err := b.store.one(b.Context(), "depart", name, newCall(&departScript,
+	values, err := b.store.runOne(b.Context(), "depart", name, newCall(&departScript,
 		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.moved}, []any{name, to}))
 	if err != nil {
 		b.Fatal(err)
@@ -616,7 +616,7 @@ func TestOwedSchedulesOfOnePartitionAreListedThoughAnotherFails(t *testing.T) {
 // A declaration by a process that has known the queue for long writes it again where the registry was lost.
 func TestADeclarationWritesALostRegistryAgain(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		for _, few := range []int{1, registerAlone, registerAlone + 1} {
+		for _, few := range []int{1, maxRegisterPlainly, maxRegisterPlainly + 1} {
 			var all []protocol.Declaration
 			for i := range few {
 				all = append(all, protocol.Declaration{Name: fmt.Sprintf("s%d", i), Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)})
