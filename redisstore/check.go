@@ -12,14 +12,16 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Check tells whether the server can be trusted with jobs.
+// Check returns nil if the server can be trusted with jobs: it answers, is Redis 7.0 or later, evicts nothing, and has no keys of
+// another program under the names of the namespace.
 func (s *store) Check(ctx context.Context) error {
 	if s.bad != nil {
 		return s.bad
 	}
 	info, err := s.client.InfoMap(ctx).Result()
 	if err != nil && denied(err) {
-		s.options.Logger.WarnContext(ctx, "redisstore: INFO is denied, so version and eviction policy are unknown: use Redis 7.0 or later with maxmemory-policy noeviction")
+		s.options.Logger.WarnContext(ctx, "redisstore: INFO is denied, so version and eviction policy are not checked: use Redis 7.0 or later with maxmemory-policy noeviction",
+			"event", "store.trouble", "action", "check", "error", err)
 		err = s.client.Ping(ctx).Err()
 	}
 	if err != nil {
@@ -35,8 +37,8 @@ func (s *store) Check(ctx context.Context) error {
 	return errors.Join(append(bad, s.checkKeys(ctx))...)
 }
 
-// checkKeys refuses a namespace whose keys are of another type, and so somebody else's: its own, and those of every queue that
-// has been registered.
+// checkKeys refuses a namespace in which a key has another type than chime's, so that another program must have written it. It checks
+// the namespace's own keys and those of every registered queue.
 func (s *store) checkKeys(ctx context.Context) error {
 	queues, err := s.Queues(ctx)
 	if err != nil {
@@ -72,11 +74,12 @@ func (s *store) checkKeys(ctx context.Context) error {
 	return errors.Join(bad...)
 }
 
-// foreign refuses a key of another type.
+// foreign is the error for a key of another type.
 func foreign(key, is, want string) error {
 	return fmt.Errorf("redisstore: %w: key %s is a %s, want a %s: it is not chime's", protocol.ErrUnfit, key, is, want)
 }
 
+// denied reports whether the user lacks the permission for a command.
 func denied(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOPERM") }
 
 // olderThan compares the first number of a version.

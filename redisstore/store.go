@@ -39,15 +39,16 @@ type store struct {
 	client  redis.UniversalClient
 	keys    keyspace
 	options Options
-	bad     error  // what is wrong with the options, told by every call
+	bad     error  // what is wrong with the options: every call returns it
 	holder  string // host and pid, kept beside a session's number
 
 	mu         sync.Mutex
-	partitions map[string]int // queue → partitions, as fixed in the registry
+	partitions map[string]int // queue → number of its partitions, as read from the registry
 
-	hot sync.Map // chime.Partition → *hotKeys
+	hot sync.Map // protocol.Partition → *hotKeys
 }
 
+// hotKeys returns the keys of a partition, made once.
 func (s *store) hotKeys(p protocol.Partition) *hotKeys {
 	known, ok := s.hot.Load(p)
 	if !ok {
@@ -66,7 +67,8 @@ func newStore(client redis.UniversalClient, options Options) *store {
 	options.Logger = cmp.Or(options.Logger, slog.Default())
 	options.Partitions = maps.Clone(options.Partitions)
 	host, _ := os.Hostname()
-	// Longer than 64 bytes: a hash with such a value is a hash table from the start, which a few hundred jobs in flight pay for.
+	// More than 64 bytes, so that the hash of the jobs in flight is a hash table from the start: as a listpack it would be slow with a
+	// few hundred jobs.
 	holder := fmt.Sprintf("%s %d %s", host, os.Getpid(), strings.Repeat(".", 64))
 	return &store{
 		client: client, keys: keyspace(options.Namespace), options: options, bad: options.validate(client),
@@ -74,7 +76,7 @@ func newStore(client redis.UniversalClient, options Options) *store {
 	}
 }
 
-// Server says, for a log, what the store is on.
+// Server says, for a log, what the store is on: addresses and namespace, never a password.
 func (s *store) Server() string {
 	var addresses []string
 	switch c := s.client.(type) {
