@@ -1,11 +1,36 @@
-// Package redisstore keeps chime's jobs and schedules in Redis 7.0 or later (or Valkey 7.2 or later).
+// Package redisstore keeps chime's jobs and schedules in Redis 7.0 or later, or Valkey 7.2 or later.
 //
-//	store := redisstore.New(rdb, redisstore.Options{Namespace: "billing"})
+// # What do I type
 //
-// It takes any client of go-redis (one server, Sentinel, Cluster) and never decides where to connect: heartbeats, which must
-// not wait behind other calls, use a second connection with the very same options. Every change is one Lua script
-// (scripts/*.lua), safe to send twice; keys.go lists every key. What asynchronous replication loses at a failover, Redis
-// loses: see the README.
+//	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+//	store := redisstore.New(client, redisstore.Options{Namespace: "billing"})
+//	worker := chime.NewWorker(store, chime.WorkerOptions{})
+//
+// The client is go-redis's, for one server, Sentinel or Cluster.
+//
+// # What does it promise
+//
+//   - Every step of a job or schedule is one Lua script, which reads and checks everything before it writes. Sent twice, because a
+//     reply was lost, it takes effect once.
+//   - The server's clock alone decides what is due or has lapsed; the machines' clocks may be wrong.
+//   - A store never decides where to connect. Heartbeats must not wait behind other calls, so they use a second connection with
+//     the same options.
+//   - All keys and channels begin with the namespace. A key of another program under such a name is refused, not overwritten.
+//
+// # What will bite me
+//
+//   - A server that may evict keys loses jobs: the roles refuse any maxmemory-policy but noeviction with chime.ErrUnfit.
+//   - What Redis loses, the store loses: in a crash the writes since the last fsync of the append-only file, in a failover the
+//     writes that the replica had not received yet.
+//   - Processes work together only with the same server, database and namespace: under another namespace are other jobs.
+//   - The number of partitions of a queue is fixed when the queue is first seen.
+//   - The client is the application's: close it after chime.Run has returned.
+//
+// # Where is everything
+//
+// The README, under "What is in Redis", has every key with its type; keys.go is the only file that builds their names. Each script,
+// scripts/*.lua, begins with a page on its keys, arguments and answer; [Scripts] returns their texts. Package redisstore/embedded
+// is a Redis inside the process, for tests and a first try.
 package redisstore
 
 import (
@@ -23,15 +48,17 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A Store is a namespace on a Redis. It is safe for concurrent use, and it does nothing by itself: the roles of package chime use it.
+// A Store is one namespace on one Redis. It is safe for concurrent use by any number of roles. It does nothing by itself and has
+// nothing to close: the roles of package chime, which take it as a chime.Store, call it. New makes one; the zero value is not usable.
 type Store struct{ store *store }
 
-// New returns a store on a client. It does no I/O; bad options come back from the first call of a role.
+// New returns a store on a client of go-redis. It does no I/O and does not fail: a nil client and bad options are errors,
+// chime.ErrUnfit, of the first call that a role makes.
 func New(client redis.UniversalClient, options Options) *Store {
 	return &Store{newStore(client, options)}
 }
 
-// Protocol is how the roles of package chime talk to the store.
+// Protocol returns the calls that the roles of package chime make. Applications do not need it.
 func (s *Store) Protocol() protocol.Store { return s.store }
 
 // A store carries out the protocol with scripts.
