@@ -18,7 +18,7 @@ var extendScript = load("extend")
 
 const (
 	// pingAfter is how long a subscription may be silent before it is pinged. If it stays silent for as long again, it is closed
-	// and opened anew.
+	// and opened again.
 	pingAfter = 30 * time.Second
 
 	// A lost subscription is opened again after about minReconnect, then twice as long each time, at most about maxReconnect.
