@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Outside of keys.go the name of a key or a channel is used as it is: nothing is appended to it or put in front of it. That no text
-// outside of keys.go looks like a part of a key is another test's.
+// Outside of keys.go the name of a key or a channel is used as it is: nothing is appended to it or put in front of it.
+// Another test holds that no text outside of keys.go looks like a part of a key.
 func TestNoNameOfAKeyIsExtendedOutsideKeysGo(t *testing.T) {
 	for file, tree := range goFiles(t) {
 		if file == "keys.go" {

@@ -21,8 +21,8 @@ const (
 	maxRegister        = 500 // schedules in a call of the script
 )
 
-// registerSchedules writes the queues of declarations into the registry where it has none for the schedule, and returns the queue
-// that the registry has for each of which. With alsoQueues, of a few declarations only, it registers these queues too.
+// registerSchedules registers the schedules of some declarations, those that which names, unless they are registered. It returns the
+// queue that the registry has for each. With alsoQueues it registers the queues too, if the declarations are few.
 func (s *store) registerSchedules(ctx context.Context, declarations []protocol.Declaration, which []int, alsoQueues bool) (reply, error) {
 	if len(which) <= maxRegisterPlainly {
 		return s.registerPlainly(ctx, declarations, which, alsoQueues)

@@ -11,8 +11,7 @@
 // schedules then take seconds.
 //
 // It forgets all jobs and schedules when the process ends, so it is no place for jobs that matter: Start logs a warning that says
-// so. No other process can share the store of StartInMemory. The package is a third of a
-// small binary.
+// so. No other process can share the store of StartInMemory. The package makes up a third of a small binary.
 package embedded
 
 import (
