@@ -2,10 +2,7 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 
@@ -17,8 +14,8 @@ import (
 // A call is one script with its keys, all of one partition, and its data, as it is sent.
 type call struct {
 	script *script
-	args   []any // EVALSHA, the script's SHA-1, the number of keys, the keys, the data
-	spare  *spareCall
+	args   []any       // EVALSHA, the script's SHA-1, the number of keys, the keys, the data
+	buffer *callBuffer // of args; nil: newCall made them
 }
 
 func newCall(script *script, keys []string, data []any) call {
@@ -30,29 +27,29 @@ func newCall(script *script, keys []string, data []any) call {
 	return call{script: script, args: append(args, data...)}
 }
 
-// A spareCall is memory of calls that have been answered: those that carry jobs are long and many, and what a busy process
-// throws away its collector pays for.
-type spareCall struct {
+// A callBuffer is the memory of a call, used again when the call was answered. The calls that carry jobs are long and many: memory
+// of their own would keep the garbage collector busy.
+type callBuffer struct {
 	args  []any
-	texts []string // bodies: a slice in an any is memory of its own, a pointer to a string is not
+	texts []string // bodies: storing a slice in an any allocates, storing a pointer to a string does not
 }
 
-var spareCalls = sync.Pool{New: func() any { return new(spareCall) }}
+var callBuffers = sync.Pool{New: func() any { return new(callBuffer) }}
 
-// beginCall begins a call with memory that is used again once it is answered. More keys and the data follow.
+// beginCall begins a call in a buffer from the pool. The caller appends the other keys and the data.
 func beginCall(script *script, keys int, first ...any) call {
-	spare := spareCalls.Get().(*spareCall)
-	args := append(spare.args[:0], "evalsha", script.sha, keys)
-	return call{script: script, args: append(args, first...), spare: spare}
+	buffer := callBuffers.Get().(*callBuffer)
+	args := append(buffer.args[:0], "evalsha", script.sha, keys)
+	return call{script: script, args: append(args, first...), buffer: buffer}
 }
 
-// answered lets go of what a call held.
-func (c *call) answered() {
-	if c.spare != nil {
+// release returns the buffer of a call that was answered to the pool.
+func (c *call) release() {
+	if c.buffer != nil {
 		clear(c.args)
-		clear(c.spare.texts)
-		c.spare.args = c.args[:0]
-		spareCalls.Put(c.spare)
+		clear(c.buffer.texts)
+		c.buffer.args = c.args[:0]
+		callBuffers.Put(c.buffer)
 	}
 }
 
@@ -62,13 +59,13 @@ func (c *call) command(ctx context.Context) *redis.Cmd {
 	return cmd
 }
 
-// run sends calls in one round trip; each has its own answer or error. A server that does not know a script (restarted,
-// SCRIPT FLUSH) gets that one call again with its text.
+// run sends calls in one round trip; each has its own answer or error. If the server does not know a script (it was restarted, or
+// SCRIPT FLUSH), that call alone is sent again with the script's text.
 func (s *store) run(ctx context.Context, client redis.UniversalClient, calls ...call) []*redis.Cmd {
 	cmds := make([]*redis.Cmd, len(calls))
 	if len(calls) == 1 {
 		cmds[0] = calls[0].command(ctx)
-		_ = client.Process(ctx, cmds[0]) // the command has its error
+		_ = client.Process(ctx, cmds[0]) // the command has the error
 	} else {
 		pipe := client.Pipeline()
 		for i := range calls {
@@ -84,20 +81,20 @@ func (s *store) run(ctx context.Context, client redis.UniversalClient, calls ...
 			cmds[i] = c.command(ctx)
 			_ = client.Process(ctx, cmds[i])
 		}
-		c.answered()
+		c.release()
 	}
 	return cmds
 }
 
-// one sends a single call and returns its answer as a list.
-func (s *store) one(ctx context.Context, act, subject string, c call) (reply, error) {
+// runOne sends a single call and returns its answer as a list.
+func (s *store) runOne(ctx context.Context, act, subject string, c call) (reply, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
 	return list(act, subject, s.run(ctx, s.client, c)[0])
 }
 
-// failure says what was tried when err happened, and which of chime's errors it is.
+// failure adds to err what was tried, on what, and which of the protocol's errors it is. An empty subject is left out.
 func failure(act, subject string, err error) error {
 	text := err.Error()
 	kind := error(nil)
@@ -116,88 +113,4 @@ func failure(act, subject string, err error) error {
 		return fmt.Errorf("redisstore: %s: %w: %w", act, kind, err)
 	}
 	return fmt.Errorf("redisstore: %s: %w", act, err)
-}
-
-// Check tells whether the server can be trusted with jobs.
-func (s *store) Check(ctx context.Context) error {
-	if s.bad != nil {
-		return s.bad
-	}
-	info, err := s.client.InfoMap(ctx).Result()
-	if err != nil && denied(err) {
-		s.options.Logger.WarnContext(ctx, "redisstore: INFO is denied, so version and eviction policy are unknown: use Redis 7.0 or later with maxmemory-policy noeviction")
-		err = s.client.Ping(ctx).Err()
-	}
-	if err != nil {
-		return failure("check the server", "", err)
-	}
-	var bad []error
-	if version, ok := info["Server"]["redis_version"]; ok && olderThan(version, 7) {
-		bad = append(bad, fmt.Errorf("redisstore: %w: Redis %s: want 7.0 or later", protocol.ErrUnfit, version))
-	}
-	if policy, ok := info["Memory"]["maxmemory_policy"]; ok && policy != "noeviction" {
-		bad = append(bad, fmt.Errorf("redisstore: %w: maxmemory-policy %s may evict jobs: set it to noeviction", protocol.ErrUnfit, policy))
-	}
-	return errors.Join(append(bad, s.checkKeys(ctx))...)
-}
-
-// checkKeys refuses a namespace whose keys are of another type, and so somebody else's: its own, and those of every queue that
-// has been registered.
-func (s *store) checkKeys(ctx context.Context) error {
-	queues, err := s.Queues(ctx)
-	if err != nil {
-		return err
-	}
-	want := map[string]string{s.keys.leader(): "hash", s.keys.queues(): "hash", s.keys.registry(): "hash", s.keys.handlers(): "zset"}
-	for queue, n := range queues {
-		for i := range n {
-			k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})
-			for _, key := range []string{k.due, k.dead, k.sessions, k.callers, k.idle, k.owed, k.moved} {
-				want[key] = "zset"
-			}
-			for _, key := range []string{k.jobs, k.crashes, k.state, k.schedules, k.cursors, k.open, k.counters} {
-				want[key] = "hash"
-			}
-			want[k.ready], want[k.runs] = "list", "stream"
-		}
-	}
-	pipe := s.client.Pipeline()
-	types := make(map[string]*redis.StatusCmd, len(want))
-	for key := range want {
-		types[key] = pipe.Type(ctx, key)
-	}
-	if _, err := pipe.Exec(ctx); err != nil && !denied(err) {
-		return failure("check the keys of", string(s.keys), err)
-	}
-	var bad []error
-	for _, key := range slices.Sorted(maps.Keys(types)) {
-		if is := types[key].Val(); is != "" && is != "none" && is != want[key] {
-			bad = append(bad, foreign(key, is, want[key]))
-		}
-	}
-	return errors.Join(bad...)
-}
-
-// foreign refuses a key of another type.
-func foreign(key, is, want string) error {
-	return fmt.Errorf("redisstore: %w: key %s is a %s, want a %s: it is not chime's", protocol.ErrUnfit, key, is, want)
-}
-
-// queuesFailure says what was tried with the registry of queues when err happened, and whose that is if it is no hash.
-func (s *store) queuesFailure(ctx context.Context, act, subject string, err error) error {
-	if redis.HasErrorPrefix(err, "WRONGTYPE") {
-		if is, err := s.client.Type(ctx, s.keys.queues()).Result(); err == nil && is != "hash" {
-			return foreign(s.keys.queues(), is, "hash")
-		}
-	}
-	return failure(act, subject, err)
-}
-
-func denied(err error) bool { return err != nil && redis.HasErrorPrefix(err, "NOPERM") }
-
-// olderThan compares the first number of a version.
-func olderThan(version string, major int) bool {
-	var got int
-	_, err := fmt.Sscanf(version, "%d.", &got)
-	return err == nil && got < major
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A program that only enqueues refuses a server that evicts, and goes on once its policy has been put right.
+// A program that only enqueues refuses a server that evicts, and accepts it once its policy is noeviction.
 func TestAnEnqueuerRefusesAServerThatEvicts(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{Config: []string{"maxmemory-policy allkeys-lru"}}).Client(nil)
 	enqueuer := chime.NewEnqueuer(redisstore.New(client, redisstore.Options{}), chime.EnqueuerOptions{})
@@ -31,7 +31,7 @@ func TestAnEnqueuerRefusesAServerThatEvicts(t *testing.T) {
 	}
 	client.ConfigSet(t.Context(), "maxmemory-policy", "noeviction")
 	if _, err := enqueuer.Enqueue(t.Context(), "report", nil); err != nil {
-		t.Errorf("once it keeps everything: %v", err)
+		t.Errorf("with noeviction: %v", err)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestSchedulesArePutOnNoServerThatEvicts(t *testing.T) {
 	}
 }
 
-// Whoever meets a key of another program under one of chime's names says which, at once and in the same words.
+// A role that finds a key of another program under one of chime's names fails at once and names the key, every role in the same words.
 func TestForeignKeysAreRefusedByName(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(nil)
 	for key, names := range map[string]string{

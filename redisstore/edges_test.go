@@ -13,8 +13,8 @@ import (
 	"github.com/chimejobs/chime/internal/redistest"
 )
 
-// A job cancelled in ready and enqueued again for later stands in ready and in due; one take may meet both entries.
-func TestBothEntriesOfACancelledJobInOneCallPushNobodyOut(t *testing.T) {
+// A job that was cancelled in ready and enqueued again for later is in ready and in due. One take may find both entries.
+func TestACancelledJobEnqueuedAgainIsTakenOnceAndDisplacesNoOtherJob(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(own("x"), job("y"), job("z"))
 		b.client.HSet(b.Context(), b.keys().jobs, "x", "\x00") // the mark of a cancelled job
@@ -28,7 +28,7 @@ func TestBothEntriesOfACancelledJobInOneCallPushNobodyOut(t *testing.T) {
 	})
 }
 
-func TestLargeJobsThatAreReadyDoNotHoldUpThoseThatAreDue(t *testing.T) {
+func TestLargeReadyJobsDoNotHoldUpDueJobs(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for i := range 6 {
 			large := job(fmt.Sprint("r", i))
@@ -44,14 +44,14 @@ func TestLargeJobsThatAreReadyDoNotHoldUpThoseThatAreDue(t *testing.T) {
 	})
 }
 
-func TestALapseLeftBehindByAClockThatSteppedBackIsSetBackThoughOthersLive(t *testing.T) {
+func TestALapseTooFarAheadIsCorrectedWhileOtherSessionsLive(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"))
 		b.take("gone", 1)
 		b.take("lives", 1)
 		b.client.ZAdd(b.Context(), b.keys().sessions, redisZ(float64(time.Now().Add(time.Hour).UnixMilli()), "gone"))
-		if look := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: line0, Worker: "looker"}})[0]; look.Err != nil {
-			b.Fatal(look.Err)
+		if poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "poller"}})[0]; poll.Err != nil {
+			b.Fatal(poll.Err)
 		}
 		lapse := time.UnixMilli(int64(b.client.ZScore(b.Context(), b.keys().sessions, "gone").Val()))
 		if in := time.Until(lapse); in > 12*time.Second {
@@ -60,7 +60,7 @@ func TestALapseLeftBehindByAClockThatSteppedBackIsSetBackThoughOthersLive(t *tes
 	})
 }
 
-func TestASessionThatIsBeingReapedIsNotBegunAgain(t *testing.T) {
+func TestASessionBeingReapedCannotStartAgain(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		items := make([]protocol.EnqueueItem, 600)
 		for i := range items {
@@ -71,11 +71,11 @@ func TestASessionThatIsBeingReapedIsNotBegunAgain(t *testing.T) {
 		b.work("s", protocol.WorkCall{Take: 300, TTL: time.Millisecond})
 		b.work("s", protocol.WorkCall{Take: 300, TTL: time.Millisecond})
 		lapsed := b.untilLapsed()
-		call := protocol.ReapCall{Partition: line0, Session: "s", Seen: lapsed.Lapse}
+		call := protocol.ReapCall{Partition: defaultPartition, Session: "s", Seen: lapsed.Lapse}
 		if done, err := b.store.Reap(b.Context(), call); done || err != nil {
 			b.Fatalf("first step: done %v, error %v; want more to do", done, err)
 		}
-		b.numbers["s"] = 0 // its first call comes again, late
+		b.numbers["s"] = 0 // its first call arrives again, late
 		if answer := b.try("s", protocol.WorkCall{Take: 1}); answer.Err == nil {
 			b.Errorf("a session that is being reaped took %s", ids(answer.Taken))
 		}
@@ -86,7 +86,7 @@ func TestASessionThatIsBeingReapedIsNotBegunAgain(t *testing.T) {
 	})
 }
 
-func TestAtMaxmemoryLapsedSessionsAreSeenAndTheLeaderKeepsItsLease(t *testing.T) {
+func TestAtMaxmemoryLapsedSessionsAreReportedAndTheLeaderKeepsItsLease(t *testing.T) {
 	client := redistest.Start(t, redistest.Options{}).Client(nil)
 	b := newBench(t, client)
 	b.enqueue(job("a"))
@@ -94,9 +94,9 @@ func TestAtMaxmemoryLapsedSessionsAreSeenAndTheLeaderKeepsItsLease(t *testing.T)
 	owed := b.declare("report", "skip", `{"job":"report"}`).Owed
 	b.client.(*redis.Client).ConfigSet(b.Context(), "maxmemory", "1")
 	defer client.ConfigSet(context.WithoutCancel(b.Context()), "maxmemory", "0")
-	look := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: line0, Worker: "w", Sleep: true}})[0]
-	if look.Err != nil || len(look.Lapsed) != 1 {
-		b.Errorf("look: error %v, lapsed %v; want the session", look.Err, look.Lapsed)
+	poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "w", Sleep: true}})[0]
+	if poll.Err != nil || len(poll.Lapsed) != 1 {
+		b.Errorf("poll: error %v, lapsed %v; want the session", poll.Err, poll.Lapsed)
 	}
 	for range 2 {
 		if answer, err := b.store.Lead(b.Context(), "me", time.Minute); err != nil || !answer.Leading {
@@ -108,23 +108,23 @@ func TestAtMaxmemoryLapsedSessionsAreSeenAndTheLeaderKeepsItsLease(t *testing.T)
 	}
 }
 
-// The signal does not say whose alarm it is: of two partitions the earlier one must not be forgotten for the later.
-func TestOfAlarmsNotYetReceivedTheEarliestCounts(t *testing.T) {
-	l := &line{news: make(chan struct{}, 1)}
+// An alarm does not name its partition: the later one of another partition must not replace the earlier one.
+func TestOfUndeliveredAlarmsTheEarliestIsKept(t *testing.T) {
+	l := &listener{added: make(chan struct{}, 1)}
 	early, late := time.Unix(100, 0), time.Unix(200, 0)
 	l.push(protocol.Signal{Alarm: early})
 	l.push(protocol.Signal{Wake: true})
 	l.push(protocol.Signal{Alarm: late})
 	found := false
-	for _, s := range l.pending {
+	for _, s := range l.undelivered {
 		found = found || s.Alarm.Equal(early)
 	}
-	if !found || len(l.pending) != 2 {
-		t.Errorf("pending %v, want the wake-up and the alarm of %v", l.pending, early)
+	if !found || len(l.undelivered) != 2 {
+		t.Errorf("undelivered %v, want the wake-up and the alarm of %v", l.undelivered, early)
 	}
 }
 
-func TestARetryMetTogetherWithItsSuccessorIsSupersededOnce(t *testing.T) {
+func TestARetryTakenTogetherWithItsSuccessorIsSupersededOnce(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		first, second := ago(2*time.Hour), ago(time.Hour)
 		b.scheduled("report", "skip", first, second)
@@ -137,7 +137,7 @@ func TestARetryMetTogetherWithItsSuccessorIsSupersededOnce(t *testing.T) {
 	})
 }
 
-func TestAMissedRunOfAScheduleThatWasRemovedGivesTheNewOneNothing(t *testing.T) {
+func TestAMissedRunOfARemovedScheduleLeavesANewOneOfThatNameAlone(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.scheduled("report", "skip", ago(time.Hour))
 		old := b.take("s", 1)[0]
@@ -154,8 +154,8 @@ func TestAMissedRunOfAScheduleThatWasRemovedGivesTheNewOneNothing(t *testing.T) 
 	})
 }
 
-// Under policy cancel the one that was parked replaces the one that comes back from a crash.
-func TestUnderCancelTheParkedOneReplacesTheOneThatComesBack(t *testing.T) {
+// Under policy cancel the occurrence in behind replaces the one that a crash returns.
+func TestUnderCancelTheOccurrenceBehindReplacesTheOneThatCrashed(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		first, second := ago(30*time.Second), ago(20*time.Second)
 		b.scheduled("s", "cancel", first, second)
@@ -169,13 +169,13 @@ func TestUnderCancelTheParkedOneReplacesTheOneThatComesBack(t *testing.T) {
 	})
 }
 
-func TestAMarkIsSweptWithItsCounters(t *testing.T) {
+func TestSweepRemovesTheMarkOfAMoveWithItsCounters(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.scheduled("s", "skip", ago(time.Minute))
 		b.take("w", 1)
 		b.declareOn("mail", "s", "skip", `{"job":"j"}`)
 		b.client.ZAdd(b.Context(), b.keys().moved, redisZ(1000, "s"))
-		if _, err := b.store.Sweep(b.Context(), line0); err != nil {
+		if _, err := b.store.Sweep(b.Context(), defaultPartition); err != nil {
 			b.Fatal(err)
 		}
 		for _, key := range []string{b.keys().schedules, b.keys().cursors, b.keys().moved} {

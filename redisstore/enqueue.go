@@ -14,10 +14,11 @@ import (
 
 var enqueueScript = load("enqueue")
 
-// largeBody is the length from which takes must look at the length of each body to stay near 1 MiB a call.
+// largeBody is the length in bytes of a body above which a take reads the lengths of bodies before it reads them, in order to stay
+// within MaxBytes. Shorter ones cannot exceed it.
 const largeBody = 2 << 10
 
-// Enqueue adds jobs, one call a partition, in one round trip.
+// Enqueue adds jobs, one call a partition, in one round trip. Sent again with the same number a call adds nothing.
 func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {
 	answers := make([]protocol.EnqueueAnswer, len(calls))
 	if s.bad != nil {
@@ -47,12 +48,12 @@ func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 	keys := s.hotKeys(c.Partition)
 	call := beginCall(&enqueueScript, len(keys.enqueue), keys.enqueue...)
 	args := append(call.args, c.Caller, c.Number, keys.wake, large, ordinary)
-	call.spare.texts = slices.Grow(call.spare.texts[:0], len(c.Items))[:len(c.Items)]
+	call.buffer.texts = slices.Grow(call.buffer.texts[:0], len(c.Items))[:len(c.Items)]
 	for i := range c.Items {
 		item := &c.Items[i]
-		body := &call.spare.texts[i]
-		*body = unsafe.String(unsafe.SliceData(item.Body), len(item.Body)) // nobody changes a body while it is sent
-		args = append(args, &item.ID)                                      // a pointer, for a string in an any is memory of its own
+		body := &call.buffer.texts[i]
+		*body = unsafe.String(unsafe.SliceData(item.Body), len(item.Body)) // nobody changes a body before the call is answered
+		args = append(args, &item.ID)                                      // a pointer: storing a string in an any allocates
 		if i >= ordinary {
 			args = append(args, when(item))
 		}
@@ -62,7 +63,7 @@ func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 	return call
 }
 
-// ordinaryItems is how many of the first items run now, under an ID that the enqueuer made.
+// ordinaryItems counts the items at the beginning that run now, under an ID that the enqueuer made.
 func ordinaryItems(c *protocol.EnqueueCall) int {
 	for i := range c.Items {
 		if c.Items[i].Own || c.Items[i].In > 0 || !c.Items[i].At.IsZero() {
@@ -72,8 +73,8 @@ func ordinaryItems(c *protocol.EnqueueCall) int {
 	return len(c.Items)
 }
 
-// when spells the instant of a job: empty now, +n in n µs, @n at Unix ms n (rounded up: never early); o before it: the
-// caller's own ID.
+// when formats when a job is due: empty now, +n in n µs, @n at n Unix ms, rounded up so that no job is early. An o in front: the ID
+// is the caller's own.
 func when(item *protocol.EnqueueItem) string {
 	own := ""
 	if item.Own {

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	findBatch         = 200 // schedules read at a time
-	definitionsAtOnce = 20  // definitions in one command: they may be long
-	namesStep         = 2000
+	maxFind        = 200  // schedules read in one round trip
+	maxDefinitions = 20   // definitions read by one command: they may be long
+	namesPerCall   = 2000 // about so many names a call
 )
 
-// Find returns stored schedules by name; one that is not stored is zero.
+// Find returns stored schedules by name, in the order of the names; one that is not stored is zero. It completes a move that it meets.
 func (s *store) Find(ctx context.Context, names []string) ([]protocol.Stored, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
 	found := make([]protocol.Stored, 0, len(names))
-	for chunk := range slices.Chunk(names, findBatch) {
-		homes, err := s.client.HMGet(ctx, s.keys.registry(), chunk...).Result()
+	for chunk := range slices.Chunk(names, maxFind) {
+		queues, err := s.client.HMGet(ctx, s.keys.registry(), chunk...).Result()
 		if err != nil {
 			return nil, failure("look up schedules in", s.keys.registry(), err)
 		}
-		stored, err := s.read(ctx, chunk, homes)
+		stored, err := s.readSchedules(ctx, chunk, queues)
 		if err != nil {
 			return nil, err
 		}
@@ -39,21 +39,21 @@ func (s *store) Find(ctx context.Context, names []string) ([]protocol.Stored, er
 	return found, nil
 }
 
-// Names returns some names of schedules, in no order, and where to go on; a cursor of "" begins and ends. It costs what it
-// returns, however many there are. Names that are there all the while are returned at least once.
+// Names returns some names of schedules, in no order, and the cursor of the next call: "" begins, and in the answer it ends. A call
+// costs what it returns, however many there are. A name that is stored all the while is returned at least once.
 func (s *store) Names(ctx context.Context, cursor string) (names []string, next string, err error) {
 	if s.bad != nil {
 		return nil, "", s.bad
 	}
 	at, err := strconv.ParseUint(cmp.Or(cursor, "0"), 10, 64)
 	if err != nil {
-		return nil, "", fmt.Errorf("redisstore: list schedules: no cursor of ours: %.40q", cursor)
+		return nil, "", fmt.Errorf("redisstore: list schedules: %.40q is not a cursor that Names returned", cursor)
 	}
-	pairs, at, err := s.client.HScan(ctx, s.keys.registry(), at, "", namesStep).Result()
+	pairs, at, err := s.client.HScan(ctx, s.keys.registry(), at, "", namesPerCall).Result()
 	if err != nil {
 		return nil, "", failure("list schedules in", s.keys.registry(), err)
 	}
-	for i := 0; i < len(pairs); i += 2 { // its queue follows each name
+	for i := 0; i < len(pairs); i += 2 { // a name, then its queue
 		names = append(names, pairs[i])
 	}
 	if at != 0 {
@@ -62,27 +62,28 @@ func (s *store) Names(ctx context.Context, cursor string) (names []string, next 
 	return names, next, nil
 }
 
-// A reading is what is read at once of schedules that live in one partition.
+// A reading is what is read of the schedules that live in one partition.
 type reading struct {
-	at          []int // positions of the schedules
+	at          []int // positions of the schedules in the answer
 	definitions []*redis.SliceCmd
 	cursors     *redis.SliceCmd
 	counters    *redis.SliceCmd
-	waiting     []int // positions of those that have one placed at their cursor
+	placed      []int // positions of those whose cursor is an occurrence's
 	scores      *redis.FloatSliceCmd
 }
 
 var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded"}
 
-func (s *store) read(ctx context.Context, names []string, homes []any) ([]protocol.Stored, error) {
+// readSchedules reads schedules from the queues that the registry has for them; a nil queue leaves a zero.
+func (s *store) readSchedules(ctx context.Context, names []string, queues []any) ([]protocol.Stored, error) {
 	stored := make([]protocol.Stored, len(names))
 	readings := map[protocol.Partition]*reading{}
 	for i, name := range names {
-		queue, ok := homes[i].(string)
+		queue, ok := queues[i].(string)
 		if !ok {
 			continue
 		}
-		partition, err := s.home(ctx, queue, name)
+		partition, err := s.partitionOf(ctx, queue, name)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +105,7 @@ func (s *store) read(ctx context.Context, names []string, homes []any) ([]protoc
 	return stored, s.followMarks(ctx, stored)
 }
 
-// readHashes reads definitions, cursors and counters. One without a definition becomes zero.
+// readHashes reads definitions, cursors and counters. A schedule without a definition becomes zero.
 func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readings map[protocol.Partition]*reading) error {
 	pipe := s.client.Pipeline()
 	for partition, r := range readings {
@@ -116,7 +117,7 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 				counters = append(counters, stored[i].Name+counter)
 			}
 		}
-		for some := range slices.Chunk(fields, definitionsAtOnce) {
+		for some := range slices.Chunk(fields, maxDefinitions) {
 			r.definitions = append(r.definitions, pipe.HMGet(ctx, k.schedules, some...))
 		}
 		r.cursors, r.counters = pipe.HMGet(ctx, k.cursors, fields...), pipe.HMGet(ctx, k.counters, counters...)
@@ -126,7 +127,7 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 	}
 	for _, r := range readings {
 		for j, i := range r.at {
-			definition, ok := r.definitions[j/definitionsAtOnce].Val()[j%definitionsAtOnce].(string)
+			definition, ok := r.definitions[j/maxDefinitions].Val()[j%maxDefinitions].(string)
 			if !ok {
 				stored[i] = protocol.Stored{}
 				continue
@@ -144,14 +145,14 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 	return nil
 }
 
-// readWaiting tells whose occurrence at the cursor is placed and not yet taken.
+// readWaiting sets Waiting for the schedules whose occurrence at the cursor was not taken yet.
 func (s *store) readWaiting(ctx context.Context, stored []protocol.Stored, readings map[protocol.Partition]*reading) error {
 	pipe := s.client.Pipeline()
 	for partition, r := range readings {
 		var ids []string
 		for _, i := range r.at {
 			if c := stored[i].Cursor; c.Placed {
-				r.waiting = append(r.waiting, i)
+				r.placed = append(r.placed, i)
 				ids = append(ids, stored[i].Name+"@"+c.At.UTC().Format(time.RFC3339))
 			}
 		}
@@ -166,14 +167,14 @@ func (s *store) readWaiting(ctx context.Context, stored []protocol.Stored, readi
 		return failure("read schedules", "", err)
 	}
 	for _, r := range readings {
-		for j, i := range r.waiting {
-			stored[i].Waiting = r.scores.Val()[j] != 0 // a missing one scores 0, and no occurrence is of 1970
+		for j, i := range r.placed {
+			stored[i].Waiting = r.scores.Val()[j] != 0 // a missing member has score 0, and no occurrence is of 1970
 		}
 	}
 	return nil
 }
 
-// followMarks completes the move of a schedule found as a mark and reads it where it lives now.
+// followMarks completes the moves of schedules that were found as marks, and reads them from the queues they live in now.
 func (s *store) followMarks(ctx context.Context, stored []protocol.Stored) error {
 	for i := range stored {
 		h, ok := parseHead(string(stored[i].Definition))
@@ -183,7 +184,7 @@ func (s *store) followMarks(ctx context.Context, stored []protocol.Stored) error
 		if _, err := s.finishMove(ctx, stored[i].Name, stored[i].Partition.Queue, string(stored[i].Definition)); err != nil {
 			return err
 		}
-		moved, err := s.read(ctx, []string{stored[i].Name}, []any{h.movedTo})
+		moved, err := s.readSchedules(ctx, []string{stored[i].Name}, []any{h.movedTo})
 		if err != nil {
 			return err
 		}

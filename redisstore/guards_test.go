@@ -10,9 +10,9 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Each of these holds one guard of the scripts that the other tests would not miss.
+// Each of these tests holds one check of a script. If the check were removed, the other tests would still pass.
 
-// Two changes within a second leave the same cursor: only the revision tells them apart.
+// Two changes within a second leave the same cursor and differ in the revision only.
 func TestPlacingForAnEarlierRevisionIsLost(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.declare("s", "skip", `{"job":"0"}`)
@@ -27,7 +27,7 @@ func TestPlacingForAnEarlierRevisionIsLost(t *testing.T) {
 			}
 			return
 		}
-		b.Fatal("never two changes within a second")
+		b.Fatal("no two changes were within a second")
 	})
 }
 
@@ -43,8 +43,8 @@ func TestNothingIsPlacedForAPausedSchedule(t *testing.T) {
 	})
 }
 
-// A session that was extended after the first look and has lapsed again since is not the one that was seen.
-func TestTheSecondLookIsForTheLapseThatWasSeen(t *testing.T) {
+// A session that was extended after it was seen and has lapsed again is not reaped for the lapse that was seen.
+func TestReapingNeedsTheLapseThatWasSeen(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
 		b.work("s", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
@@ -61,8 +61,8 @@ func TestTheSecondLookIsForTheLapseThatWasSeen(t *testing.T) {
 	})
 }
 
-// A session with more jobs than one step reaps is refused from the first step on.
-func TestASessionHalfReapedIsRefused(t *testing.T) {
+// A session with more jobs than one call reaps is refused from the first call on.
+func TestAHalfReapedSessionIsRefused(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const jobs = 700
 		for range jobs / 100 {
@@ -75,21 +75,21 @@ func TestASessionHalfReapedIsRefused(t *testing.T) {
 		b.work("s", protocol.WorkCall{Take: 400, TTL: 50 * time.Millisecond})
 		b.work("s", protocol.WorkCall{Take: 400, TTL: 50 * time.Millisecond})
 		lapsed := b.untilLapsed()
-		call := protocol.ReapCall{Partition: line0, Session: lapsed.Session, Seen: lapsed.Lapse}
+		call := protocol.ReapCall{Partition: defaultPartition, Session: lapsed.Session, Seen: lapsed.Lapse}
 		if done, err := b.store.Reap(b.Context(), call); done || err != nil {
-			b.Fatalf("first step: done %v, %v; want more to do", done, err)
+			b.Fatalf("first call: done %v, %v; want more to do", done, err)
 		}
 		if answer := b.try("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
 			b.Errorf("its own call: %v, want ErrSessionLost", answer.Err)
 		}
-		line := b.store.Listen("w")
-		defer line.Close()
-		beat := line.Extend(b.Context(), []protocol.ExtendCall{{Partition: line0, Session: "s", TTL: time.Minute}})[0]
-		if !errors.Is(beat.Err, protocol.ErrSessionLost) {
-			b.Errorf("its heartbeat: %v, want ErrSessionLost", beat.Err)
+		listener := b.store.Listen("w")
+		defer listener.Close()
+		extended := listener.Extend(b.Context(), []protocol.ExtendCall{{Partition: defaultPartition, Session: "s", TTL: time.Minute}})[0]
+		if !errors.Is(extended.Err, protocol.ErrSessionLost) {
+			b.Errorf("its heartbeat: %v, want ErrSessionLost", extended.Err)
 		}
 		if done, err := b.store.Reap(b.Context(), call); !done || err != nil {
-			b.Fatalf("second step: done %v, %v; want done", done, err)
+			b.Fatalf("second call: done %v, %v; want done", done, err)
 		}
 		if s := b.stats(); s.Running != 0 || s.Waiting != jobs {
 			b.Errorf("stats %+v, want all %d waiting", s, jobs)
@@ -97,20 +97,20 @@ func TestASessionHalfReapedIsRefused(t *testing.T) {
 	})
 }
 
-// The clock stepped back an hour: a lapse that far ahead is brought back to the longest life of a session.
-func TestALapseTooFarAheadIsBroughtBack(t *testing.T) {
+// The clock stepped back an hour: a lapse that far ahead is set to the longest TTL of a session.
+func TestALapseTooFarAheadIsCorrected(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
 		b.work("s", protocol.WorkCall{Take: 1, TTL: 12 * time.Second})
 		b.client.ZAdd(b.Context(), b.keys().sessions, redisZ(float64(time.Now().Add(time.Hour).UnixMilli()), "s"))
-		look := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: line0, Worker: "w"}})[0]
-		if ahead := look.Lapse.Sub(look.Now); ahead > 12*time.Second {
+		poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "w"}})[0]
+		if ahead := poll.Lapse.Sub(poll.Now); ahead > 12*time.Second {
 			b.Errorf("lapse in %v, want at most 12s", ahead)
 		}
 	})
 }
 
-func TestATakeKeepsToAboutAMebibyte(t *testing.T) {
+func TestATakeReturnsAboutAMebibyteAtMost(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		var items []protocol.EnqueueItem
 		for i := range 20 {
@@ -128,8 +128,8 @@ func TestATakeKeepsToAboutAMebibyte(t *testing.T) {
 	})
 }
 
-// A mark in place of a job's body says that its ID in ready is void; the ID is never there twice.
-func TestAMarkedIDIsNotTaken(t *testing.T) {
+// A mark in place of a job's body says that its ID in ready is not to be taken; the ID is never in ready twice.
+func TestACancelledIDInReadyIsNotTaken(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		mark := func(id string) { b.client.HSet(b.Context(), b.keys().jobs, id, "\x00") }
 		b.enqueue(own("gone"), own("again"), own("later"), job("last"))
@@ -152,11 +152,11 @@ func TestAMarkedIDIsNotTaken(t *testing.T) {
 	})
 }
 
-// A process that stopped in the middle of a move wakes when the schedule has long moved back.
+// A process that was stopped in the middle of a move continues after the schedule has moved back.
 func TestAStaleMoveChangesNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.declare("s", "skip", `{"job":"j"}`)
-		b.cutMove("s", "default", "mail", 1)
+		b.interruptMove("s", "default", "mail", 1)
 		mark := b.client.HGet(b.Context(), b.keys().schedules, "s").Val()
 		h, _ := parseHead(mark)
 		b.declareOn("mail", "s", "skip", `{"job":"j"}`)
@@ -169,17 +169,17 @@ func TestAStaleMoveChangesNothing(t *testing.T) {
 	})
 }
 
-func TestANewerLayoutIsLeftAlone(t *testing.T) {
+func TestANewerLayoutIsRefused(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		declared := b.declare("s", "skip", `{"job":"j"}`)
 		b.client.HSet(b.Context(), b.keys().state, "layout", 99)
 		item := []protocol.EnqueueItem{job("a")}
 		for act, err := range map[string]error{
-			"enqueue": b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: line0, Caller: "c", Number: 1, Items: item}})[0].Err,
+			"enqueue": b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: defaultPartition, Caller: "c", Number: 1, Items: item}})[0].Err,
 			"work":    b.try("s", protocol.WorkCall{Take: 1}).Err,
-			"look":    b.store.Poll(b.Context(), []protocol.PollCall{{Partition: line0, Worker: "w"}})[0].Err,
+			"poll":    b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "w"}})[0].Err,
 			"declare": b.store.Declare(b.Context(), []protocol.Declaration{{Name: "t", Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)}})[0].Err,
-			"place":   b.store.Place(b.Context(), []protocol.Placement{{Partition: line0, Name: "s", Revision: declared.Revision, Instants: []time.Time{ago(0)}}})[0].Err,
+			"place":   b.store.Place(b.Context(), []protocol.Placement{{Partition: defaultPartition, Name: "s", Revision: declared.Revision, Instants: []time.Time{ago(0)}}})[0].Err,
 		} {
 			if !errors.Is(err, protocol.ErrUnfit) || !strings.Contains(err.Error(), "99") {
 				b.Errorf("%s: %v, want ErrUnfit that names the layout", act, err)
@@ -188,8 +188,8 @@ func TestANewerLayoutIsLeftAlone(t *testing.T) {
 	})
 }
 
-// One whose registration nobody has renewed is dead, or returns at its next look: the next in line is woken.
-func TestAWakeUpPassesOverTheDead(t *testing.T) {
+// A worker that did not renew its registration is dead, or polls soon: the next one is woken.
+func TestAWakeUpPassesOverWorkersThatDidNotRenew(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for _, session := range []string{"dead", "alive", "later"} {
 			b.sleeping(session)
@@ -197,13 +197,13 @@ func TestAWakeUpPassesOverTheDead(t *testing.T) {
 		b.client.ZAdd(b.Context(), b.keys().idle, redisZ(float64(time.Now().Add(-14*time.Second).UnixMilli()), "w-dead"))
 		b.enqueue(job("a"))
 		if !b.asleepSince("dead").IsZero() || !b.asleepSince("alive").IsZero() || b.asleepSince("later").IsZero() {
-			b.Errorf("asleep since %v, %v, %v; want only the third to sleep on", b.asleepSince("dead"), b.asleepSince("alive"), b.asleepSince("later"))
+			b.Errorf("asleep since %v, %v, %v; want only the third still asleep", b.asleepSince("dead"), b.asleepSince("alive"), b.asleepSince("later"))
 		}
 	})
 }
 
-// An occurrence that comes back without an envelope is not a new one: neither lateness nor overlap is judged again.
-func TestAnOccurrencePutOffWithoutAnEnvelopeIsNotNew(t *testing.T) {
+// An occurrence that is taken again without a body is not new: lateness and overlap are not judged a second time.
+func TestAnOccurrencePostponedWithoutABodyIsNotNew(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.scheduled("s", "skip", ago(time.Minute))
 		first := b.take("one", 1)

@@ -11,12 +11,12 @@ import (
 var announceScript = load("announce")
 
 const (
-	announceBatch = 500
-	announcedFor  = 5 * time.Minute // a worker says every other minute what it handles
+	maxAnnounce           = 500             // handlers in a call
+	announcementRetention = 5 * time.Minute // a worker announces every other minute what it handles
 )
 
-// Announce says that a live worker handles jobs of these names on these queues. It writes the queues into the registry too, so
-// that one lost with its server is known again to the schedulers, which reap and sweep what the registry lists.
+// Announce records that a live worker handles jobs of these names on these queues. It registers the queues too: schedulers reap and
+// sweep the queues in the registry, and a server that was restarted empty has lost it.
 func (s *store) Announce(ctx context.Context, handled []protocol.Handled) error {
 	if s.bad != nil {
 		return s.bad
@@ -32,7 +32,7 @@ func (s *store) Announce(ctx context.Context, handled []protocol.Handled) error 
 	}
 	known, err := s.client.HMGet(ctx, s.keys.queues(), queues...).Result()
 	if err != nil {
-		return failure("look for the queues in", s.keys.queues(), err)
+		return failure("look up queues in", s.keys.queues(), err)
 	}
 	for i, queue := range queues {
 		if known[i] == nil {
@@ -41,35 +41,35 @@ func (s *store) Announce(ctx context.Context, handled []protocol.Handled) error 
 			}
 		}
 	}
-	for chunk := range slices.Chunk(handled, announceBatch) {
+	for chunk := range slices.Chunk(handled, maxAnnounce) {
 		args := make([]any, len(chunk))
 		for i, h := range chunk {
-			args[i] = h.Queue + " " + h.Name
+			args[i] = handlerMember(h)
 		}
 		if err := s.run(ctx, s.client, newCall(&announceScript, []string{s.keys.handlers()}, args))[0].Err(); err != nil {
-			return failure("announce the handlers in", s.keys.handlers(), err)
+			return failure("announce handlers in", s.keys.handlers(), err)
 		}
 	}
 	return nil
 }
 
-// Unhandled returns those that no live worker has announced.
+// Unhandled returns those that no worker has announced within the last five minutes.
 func (s *store) Unhandled(ctx context.Context, asked []protocol.Handled) ([]protocol.Handled, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
 	var missing []protocol.Handled
-	for chunk := range slices.Chunk(asked, announceBatch) {
+	for chunk := range slices.Chunk(asked, maxAnnounce) {
 		members := make([]string, len(chunk))
 		for i, h := range chunk {
-			members[i] = h.Queue + " " + h.Name
+			members[i] = handlerMember(h)
 		}
 		pipe := s.client.Pipeline()
 		now, scores := pipe.Time(ctx), pipe.ZMScore(ctx, s.keys.handlers(), members...)
 		if _, err := pipe.Exec(ctx); err != nil {
-			return nil, failure("look for handlers in", s.keys.handlers(), err)
+			return nil, failure("look up handlers in", s.keys.handlers(), err)
 		}
-		since := float64(now.Val().Add(-announcedFor).UnixMilli())
+		since := float64(now.Val().Add(-announcementRetention).UnixMilli())
 		for i, score := range scores.Val() {
 			if score < since {
 				missing = append(missing, chunk[i])
@@ -78,3 +78,6 @@ func (s *store) Unhandled(ctx context.Context, asked []protocol.Handled) ([]prot
 	}
 	return missing, nil
 }
+
+// handlerMember is the member for a job name on a queue; neither contains a space.
+func handlerMember(h protocol.Handled) string { return h.Queue + " " + h.Name }

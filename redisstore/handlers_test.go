@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-func TestWhatNobodyHandlesIsFound(t *testing.T) {
+func TestUnhandledReturnsWhatNoLiveWorkerAnnounced(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		report, mail := protocol.Handled{Queue: "default", Name: "report"}, protocol.Handled{Queue: "default", Name: "mail"}
 		if err := b.store.Announce(b.Context(), []protocol.Handled{report}); err != nil {
@@ -26,7 +26,7 @@ func TestWhatNobodyHandlesIsFound(t *testing.T) {
 	})
 }
 
-// A server that was restarted empty knows the queues again as soon as a worker has spoken.
+// A server that was restarted empty knows a queue again as soon as a worker of that queue has announced its handlers.
 func TestAnnouncingRegistersTheQueueAgain(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		handled := []protocol.Handled{{Queue: "mail", Name: "welcome"}}

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-func TestJobsAreTakenInTheirOrderWithGrowingFences(t *testing.T) {
+func TestJobsAreTakenInOrderWithGrowingFences(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"), job("c"))
 		taken := b.take("s", 2)
@@ -29,7 +29,7 @@ func TestJobsAreTakenInTheirOrderWithGrowingFences(t *testing.T) {
 	})
 }
 
-func TestAJobDoneIsGone(t *testing.T) {
+func TestADoneJobIsRemoved(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
 		a := b.take("s", 1)[0]
@@ -45,7 +45,7 @@ func TestAJobDoneIsGone(t *testing.T) {
 	})
 }
 
-func TestTheSameCallAgainGivesTheSameAnswerAndWritesNothing(t *testing.T) {
+func TestARepeatedWorkCallGetsTheSameAnswerAndWritesNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"), job("c"), job("d"))
 		first := b.take("s", 1)
@@ -87,7 +87,7 @@ func TestASettlementNeedsTheFence(t *testing.T) {
 	})
 }
 
-func TestEnqueueAgainAddsNothing(t *testing.T) {
+func TestARepeatedEnqueueCallAddsNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.want("existing", boolsText(b.enqueue(own("a"), job("b"))), "false false")
 		b.callers--
@@ -104,7 +104,7 @@ func TestEnqueueAgainAddsNothing(t *testing.T) {
 			b.Errorf("the same call after the jobs were done: %d waiting, want 0", s.Waiting)
 		}
 		b.callers -= 2
-		answer := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: line0, Caller: "caller", Number: b.callers, Items: []protocol.EnqueueItem{job("c")}}})[0]
+		answer := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: defaultPartition, Caller: "caller", Number: b.callers, Items: []protocol.EnqueueItem{job("c")}}})[0]
 		if answer.Err == nil {
 			b.Error("a call older than the last one was accepted")
 		}
@@ -156,7 +156,7 @@ func TestADelayedJobIsNotTakenEarly(t *testing.T) {
 	})
 }
 
-func TestDueAndReadyShareACall(t *testing.T) {
+func TestDueAndReadyJobsShareATake(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		past := time.Now().Add(-time.Hour)
 		for _, id := range []string{"d1", "d2", "d3"} {
@@ -171,7 +171,7 @@ func TestDueAndReadyShareACall(t *testing.T) {
 	})
 }
 
-func TestRetriesDeadAndGivenBack(t *testing.T) {
+func TestFailedJobsAreDelayedOrDeadAndJobsGivenBackAreFirst(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"), job("c"), job("d"))
 		taken := b.take("s", 3)
@@ -214,7 +214,7 @@ func TestParkedJobsGoToAWorkerThatAsks(t *testing.T) {
 	})
 }
 
-func TestTakenAheadIsNotBegun(t *testing.T) {
+func TestAJobTakenAheadHasNotBegun(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"), job("c"))
 		answer := b.work("s", protocol.WorkCall{Take: 3, Ahead: 2})
@@ -228,7 +228,7 @@ func TestTakenAheadIsNotBegun(t *testing.T) {
 	})
 }
 
-func TestALapsedSessionIsReapedOnceItIsNotExtended(t *testing.T) {
+func TestALapsedSessionIsReapedUnlessItWasExtended(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"), job("c"))
 		b.work("s", protocol.WorkCall{Take: 3, Ahead: 1, TTL: 50 * time.Millisecond})
@@ -255,16 +255,17 @@ func TestALapsedSessionIsReapedOnceItIsNotExtended(t *testing.T) {
 	})
 }
 
+// untilLapsed polls until a session has lapsed, and returns it.
 func (b *bench) untilLapsed() protocol.LapsedSession {
 	b.Helper()
 	started := time.Now()
 	for time.Since(started) < 10*time.Second {
-		look := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: line0, Worker: "looker"}})[0]
-		if look.Err != nil {
-			b.Fatal(look.Err)
+		poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "poller"}})[0]
+		if poll.Err != nil {
+			b.Fatal(poll.Err)
 		}
-		if len(look.Lapsed) > 0 {
-			return look.Lapsed[0]
+		if len(poll.Lapsed) > 0 {
+			return poll.Lapsed[0]
 		}
 	}
 	b.Fatal("no session lapsed")
@@ -273,13 +274,13 @@ func (b *bench) untilLapsed() protocol.LapsedSession {
 
 func (b *bench) reap(lapsed protocol.LapsedSession, seed int64) {
 	b.Helper()
-	done, err := b.store.Reap(b.Context(), protocol.ReapCall{Partition: line0, Session: lapsed.Session, Seen: lapsed.Lapse, Seed: seed})
+	done, err := b.store.Reap(b.Context(), protocol.ReapCall{Partition: defaultPartition, Session: lapsed.Session, Seen: lapsed.Lapse, Seed: seed})
 	if err != nil || !done {
 		b.Fatalf("reap: done %v, error %v", done, err)
 	}
 }
 
-func TestCrashesPartSuspects(t *testing.T) {
+func TestCrashesAreCountedAndTheSecondDelaysTheJob(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
 		for crash := 1; crash <= 3; crash++ {
@@ -299,22 +300,22 @@ func TestCrashesPartSuspects(t *testing.T) {
 			}
 		}
 		if taken := b.take("s4", 1); len(taken) != 1 || taken[0].Crashes != 3 {
-			b.Errorf("third crash: %+v, want it at the front with 3 crashes for the taker to bury", taken)
+			b.Errorf("third crash: %+v, want it at the front with 3 crashes, for the worker to settle as dead", taken)
 		}
 	})
 }
 
-func TestCloseKeepsASessionThatHoldsJobs(t *testing.T) {
+func TestASessionThatHoldsJobsIsNotClosed(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
 		a := b.take("s", 1)[0]
-		if err := b.store.CloseSession(b.Context(), line0, "s"); err != nil {
+		if err := b.store.CloseSession(b.Context(), defaultPartition, "s"); err != nil {
 			b.Fatal(err)
 		}
 		if !b.settle("s", protocol.Settlement{ID: "a", Fence: a.Fence, Kind: protocol.SettleDone}) {
 			b.Error("the session was closed with a job in flight")
 		}
-		if err := b.store.CloseSession(b.Context(), line0, "s"); err != nil {
+		if err := b.store.CloseSession(b.Context(), defaultPartition, "s"); err != nil {
 			b.Fatal(err)
 		}
 		if n := b.client.Exists(b.Context(), b.keys().inflight("s"), b.keys().sessions).Val(); n != 0 {
@@ -323,7 +324,7 @@ func TestCloseKeepsASessionThatHoldsJobs(t *testing.T) {
 	})
 }
 
-func TestAPausedQueueGivesNothing(t *testing.T) {
+func TestNothingIsTakenFromAPausedQueue(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
 		if err := b.store.PauseQueue(b.Context(), "default", true); err != nil {

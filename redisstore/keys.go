@@ -6,8 +6,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// keys.go is the only place where the name of a key or a channel is built. All keys of a partition share one hash tag,
-// so that they live in one slot of a cluster; the namespace's own keys have none and are never mixed with others in a call.
+// keys.go is the only place where the name of a key or a channel is built. All keys of a partition share one hash tag, so that they
+// live in one slot of a cluster. The namespace's own keys have no tag, and a call has either one of these or keys of one partition.
 
 // keyspace builds the names under one namespace.
 type keyspace string
@@ -21,13 +21,16 @@ func (k keyspace) queues() string { return string(k) + ":queues" }
 // registry is a hash: schedule → the queue it lives in; the authority for where a schedule is.
 func (k keyspace) registry() string { return string(k) + ":schedules" }
 
-// handlers is a sorted set: "<queue> <job name>" → instant a live worker last said that it handles it, Unix ms.
+// handlers is a sorted set: "<queue> <job name>" → instant a worker last announced that it handles it, Unix ms.
 func (k keyspace) handlers() string { return string(k) + ":handlers" }
 
-// wake is the prefix of the wake-up channels; a sleeper's name follows.
+// wake is the prefix of all channels; the name of a listener follows. Scripts get the prefix and find the workers in idle.
 func (k keyspace) wake() string { return string(k) + ":wake:" }
 
-// elections is the name under which all candidates for leader listen.
+// channel is the channel on which a listener gets its signals.
+func (k keyspace) channel(listener string) string { return k.wake() + listener }
+
+// elections is the name of the channel that every listener is subscribed to besides its own: the leader has resigned.
 const elections = "leader"
 
 // partition builds the keys of one partition: `<namespace>:{<queue>}:…`, further partitions `<namespace>:{<queue>/1}:…`.
@@ -47,7 +50,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 	}
 }
 
-// partitionKeys are the keys of one partition; what each holds is said beside it.
+// partitionKeys are the keys of one partition.
 type partitionKeys struct {
 	prefix string
 
@@ -57,17 +60,17 @@ type partitionKeys struct {
 	dead  string // sorted set: ID of a job given up → instant, Unix ms; its envelope stays in jobs
 
 	sessions string // sorted set: session → instant it lapses, Unix ms
-	callers  string // sorted set: enqueuer → number of its last call, with the time (see enqueue.lua); #enqueued: jobs ever
-	crashes  string // hash: job ID → times its holder vanished; 0: come back without an envelope
+	callers  string // sorted set: enqueuer → number of its last call, with the time (see enqueue.lua); #enqueued: jobs since the start
+	crashes  string // hash: job ID → times its holder vanished; 0: returned without an envelope
 	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms
-	state    string // hash: fence (the last drawn), done (jobs ever), paused, parked (names), layout, large, ttl, crashed (there may be …:crashes), turn
+	state    string // hash: fence (the last drawn), done (jobs since the start), paused, parked (names), layout, large, ttl, crashed (there may be …:crashes), turn
 
 	schedules string // hash: schedule → definition, JSON
 	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; s in place of p: a change or pause
 	owed      string // sorted set: schedule → instant since when its next occurrence is to be placed, Unix ms
-	open      string // hash: schedule → "<occurrence>|<fence, 0 while it waits for a retry>|<worker>|<occurrence parked behind it>"
+	open      string // hash: schedule → "<occurrence>|<fence, 0 while it waits for a retry>|<worker>|<occurrence behind it>"
 
-	moved string // sorted set: schedule that moved to another queue → when, Unix ms; its mark goes after 7 days
+	moved string // sorted set: schedule that moved to another queue → when, Unix ms; its mark is removed after 7 days
 
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule
@@ -76,25 +79,25 @@ type partitionKeys struct {
 // inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun); # → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid>…".
 func (p partitionKeys) inflight(session string) string { return p.prefix + "inflight:" + session }
 
-// parked is a sorted set: ID of a job that no worker at hand could handle → instant parked, Unix ms.
+// parked is a sorted set: ID of a job whose worker had no handler for it → instant parked, Unix ms.
 func (p partitionKeys) parked(name string) string { return p.prefix + "parked:" + name }
 
-// hotKeys are the keys of the calls that carry jobs, made once for each partition, as they are sent.
+// hotKeys are the keys of the calls that carry jobs, as they are sent. They are made once for each partition.
 type hotKeys struct {
 	partitionKeys
 	enqueue []any
-	work    []any // behind the session's own
+	work    []any // after that of the session
 	wake    any
 }
 
 func (k keyspace) hot(p protocol.Partition) *hotKeys {
-	of := k.partition(p)
+	keys := k.partition(p)
 	return &hotKeys{
-		partitionKeys: of,
-		enqueue:       []any{of.ready, of.due, of.jobs, of.callers, of.state, of.idle},
+		partitionKeys: keys,
+		enqueue:       []any{keys.ready, keys.due, keys.jobs, keys.callers, keys.state, keys.idle},
 		work: []any{
-			of.sessions, of.state, of.jobs, of.due, of.ready, of.crashes, of.idle, of.counters,
-			of.schedules, of.cursors, of.owed, of.open, of.dead, of.runs,
+			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,
+			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs,
 		},
 		wake: k.wake(),
 	}

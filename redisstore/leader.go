@@ -13,10 +13,11 @@ var (
 	abdicateScript = load("abdicate")
 )
 
-// Lead takes or keeps the leader's lease of the namespace.
+// Lead takes the leader's lease of the namespace or keeps it. Of many candidates one leads at a time. It works when Redis is out of
+// memory too: the script is then called again and says so.
 func (s *store) Lead(ctx context.Context, candidate string, ttl time.Duration) (protocol.Leadership, error) {
-	lead := func(full bool) (reply, error) {
-		return s.one(ctx, "lead as", candidate, newCall(&leadScript, []string{s.keys.leader()}, []any{candidate, ttl.Milliseconds(), flag(full)}))
+	lead := func(outOfMemory bool) (reply, error) {
+		return s.runOne(ctx, "lead as", candidate, newCall(&leadScript, []string{s.keys.leader()}, []any{candidate, ttl.Milliseconds(), flag(outOfMemory)}))
 	}
 	values, err := lead(false)
 	if errors.Is(err, protocol.ErrStoreFull) {
@@ -31,14 +32,15 @@ func (s *store) Lead(ctx context.Context, candidate string, ttl time.Duration) (
 	}, nil
 }
 
-// Abdicate hands the lease back and tells the other candidates.
+// Resign hands the lease back, so that another candidate can lead at once, and notifies all listeners. A candidate that does not
+// lead changes nothing.
 func (s *store) Resign(ctx context.Context, candidate string) error {
 	if s.bad != nil {
 		return s.bad
 	}
-	cmd := s.run(ctx, s.client, newCall(&abdicateScript, []string{s.keys.leader()}, []any{candidate, s.keys.wake() + elections}))[0]
+	cmd := s.run(ctx, s.client, newCall(&abdicateScript, []string{s.keys.leader()}, []any{candidate, s.keys.channel(elections)}))[0]
 	if err := cmd.Err(); err != nil {
-		return failure("abdicate as", candidate, err)
+		return failure("resign as", candidate, err)
 	}
 	return nil
 }

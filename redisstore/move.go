@@ -14,24 +14,24 @@ var (
 	departedScript = load("departed")
 )
 
-// A move takes four steps, each of which compares before it writes, so that anybody may repeat them from the start and a
-// move cut short anywhere is completed by whoever meets its mark (a declaration, a ticker):
+// A move takes four steps. Each compares before it writes, so anybody may repeat all of them from the start: whoever finds the
+// mark of an interrupted move completes it (a declaration, the ticker, Find).
 //
-//	depart    old place: withdraw what is placed in the future; the definition becomes a mark that names the new queue
-//	arrive    new place: definition, cursor and runs used, owed its next occurrence
-//	registry  the name now lives in the new queue
-//	departed  old place: nothing owed any more
+//	depart    old queue: withdraw what is placed in the future; the definition becomes a mark that names the new queue
+//	arrive    new queue: definition, cursor and runs used; its next occurrence is owed
+//	registry  the schedule lives in the new queue
+//	departed  old queue: nothing is owed any more
 //
-// From depart to arrive the schedule places nothing anywhere; from arrive on only the new place does.
+// From depart to arrive the schedule places nothing anywhere; from arrive on only the new queue does.
 
-// move brings a schedule from one queue to another. It returns what the new place owes if this call brought it there.
+// move moves a schedule from one queue to another. If this call was the one that moved it, it returns what is owed in the new queue.
 func (s *store) move(ctx context.Context, name, from, to string) (*protocol.Owed, error) {
-	partition, err := s.home(ctx, from, name)
+	partition, err := s.partitionOf(ctx, from, name)
 	if err != nil {
 		return nil, err
 	}
 	k := s.keys.partition(partition)
-	values, err := s.one(ctx, "begin to move schedule", name, newCall(&departScript,
+	values, err := s.runOne(ctx, "begin to move schedule", name, newCall(&departScript,
 		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.moved}, []any{name, to}))
 	if err != nil {
 		return nil, err
@@ -39,21 +39,22 @@ func (s *store) move(ctx context.Context, name, from, to string) (*protocol.Owed
 	return s.completeMove(ctx, name, from, values.text(0), values.text(1), values.number(2))
 }
 
-// finishMove completes the move that a mark in queue from tells of.
+// finishMove completes the move whose mark is in queue from.
 func (s *store) finishMove(ctx context.Context, name, from, mark string) (*protocol.Owed, error) {
 	h, ok := parseHead(mark)
 	if !ok || h.movedTo == "" {
-		return nil, fmt.Errorf("redisstore: finish the move of schedule %q: %q is no mark", name, mark)
+		return nil, fmt.Errorf("redisstore: finish the move of schedule %q: %q is not the mark of a move", name, mark)
 	}
 	return s.move(ctx, name, from, h.movedTo)
 }
 
+// completeMove takes the steps after depart.
 func (s *store) completeMove(ctx context.Context, name, from, mark, cursor string, since int64) (*protocol.Owed, error) {
 	h, ok := parseHead(mark)
 	if !ok || h.movedTo == "" {
 		return nil, fmt.Errorf("redisstore: move schedule %q: its definition in queue %q cannot be read: %.200q", name, from, mark)
 	}
-	to, err := s.home(ctx, h.movedTo, name)
+	to, err := s.partitionOf(ctx, h.movedTo, name)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func (s *store) completeMove(ctx context.Context, name, from, mark, cursor strin
 		if err != nil {
 			return nil, failure("move to queue "+h.movedTo+" schedule", name, err)
 		}
-		if arrived == 1 && h.before == string(protocol.StateLive) {
+		if arrived == 1 && h.before == protocol.StateLive {
 			at := time.UnixMilli(since).UTC()
 			owed = &protocol.Owed{Partition: to, Name: name, Definition: []byte(text), Cursor: parseCursor(cursor), Since: at, Now: at}
 		}
@@ -80,7 +81,7 @@ func (s *store) completeMove(ctx context.Context, name, from, mark, cursor strin
 			return nil, failure("write to the registry schedule", name, err)
 		}
 	}
-	old, err := s.home(ctx, from, name)
+	old, err := s.partitionOf(ctx, from, name)
 	if err != nil {
 		return nil, err
 	}

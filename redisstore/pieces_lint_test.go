@@ -202,10 +202,10 @@ func luaValues(t *testing.T, piece string, names ...string) []string {
 // What scripts and Go code both know is written once on each side, and is the same.
 func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
 	for _, c := range []struct{ piece, name, want string }{
-		{"limits", "MAX_ITEMS", strconv.Itoa(placeBatch)},
+		{"limits", "MAX_ITEMS", strconv.Itoa(protocol.MaxInstants)},
 		{"limits", "LARGE_BYTES", strconv.Itoa(largeBody)},
 		{"limits", "CALL_BYTES", strconv.Itoa(protocol.MaxBytes)},
-		{"limits", "STALE_MS", strconv.FormatInt(alarmWithin.Milliseconds(), 10)},
+		{"limits", "STALE_MS", strconv.FormatInt(protocol.IdleRetention.Milliseconds(), 10)},
 		{"layout", "LAYOUT", layoutKnown},
 	} {
 		got := luaValues(t, c.piece, c.name)[0]

@@ -17,12 +17,12 @@ var (
 )
 
 const (
-	placeBatch = 500         // occurrences a script
-	owedAfter  = time.Second // what is owed for less is left to whoever took the last occurrence
-	owedBatch  = 100         // schedules a partition and call
+	minOwed = time.Second // what has been owed for less is left to the worker that took the last occurrence
+	maxOwed = 100         // schedules listed for a partition
 )
 
-// Place places next occurrences, each with its own compare.
+// Place places the next occurrences of schedules and moves their cursors. Of many processes that place the same occurrence one
+// succeeds; the others get Lost and have nothing to undo.
 func (s *store) Place(ctx context.Context, placements []protocol.Placement) []protocol.PlaceAnswer {
 	answers := make([]protocol.PlaceAnswer, len(placements))
 	if s.bad != nil {
@@ -41,7 +41,7 @@ func (s *store) Place(ctx context.Context, placements []protocol.Placement) []pr
 		start, size := 0, 0
 		for j, i := range members {
 			next := 1 + len(placements[i].Instants)
-			if j > start && size+next > placeBatch {
+			if j > start && size+next > protocol.MaxInstants {
 				batches = append(batches, members[start:j])
 				calls = append(calls, s.placeCall(partition, pick(placements, members[start:j])))
 				start, size = j, 0
@@ -62,6 +62,7 @@ func (s *store) Place(ctx context.Context, placements []protocol.Placement) []pr
 	return answers
 }
 
+// pick returns those of placements that which names.
 func pick(placements []protocol.Placement, which []int) []protocol.Placement {
 	picked := make([]protocol.Placement, len(which))
 	for j, i := range which {
@@ -76,7 +77,7 @@ func (s *store) placeCall(partition protocol.Partition, placements []protocol.Pl
 	args[0] = s.keys.wake()
 	for i := range placements {
 		p := &placements[i]
-		args = append(args, p.Name, p.Revision, spellCursor(p.Cursor), p.Count, p.Missed, p.CaughtUp, len(p.Instants))
+		args = append(args, p.Name, p.Revision, formatCursor(p.Cursor), p.Count, p.Missed, p.CaughtUp, len(p.Instants))
 		for _, at := range p.Instants {
 			args = append(args, at.UTC().Format(time.RFC3339), milli(at))
 		}
@@ -98,7 +99,8 @@ func placeAnswers(placements []protocol.Placement, cmd *redis.Cmd) []protocol.Pl
 	return answers
 }
 
-// Owed lists schedules whose next occurrence waits to be placed, and completes moves that were cut short.
+// Owed lists schedules whose next occurrence has been owed for a second or more, and completes interrupted moves. A partition that
+// cannot be read is named in the error and hides no other.
 func (s *store) Owed(ctx context.Context, partitions []protocol.Partition) ([]protocol.Owed, error) {
 	if s.bad != nil {
 		return nil, s.bad
@@ -106,17 +108,16 @@ func (s *store) Owed(ctx context.Context, partitions []protocol.Partition) ([]pr
 	if len(partitions) == 0 {
 		return nil, nil
 	}
-	// Nearly always nothing is owed.
-	var failed []error // one partition out of reach hides no other
+	var failed []error
 	var calls []call
 	var asked []protocol.Partition
-	there, errs := s.there(ctx, partitions, func(k *partitionKeys) string { return k.owed })
+	exist, errs := s.exist(ctx, partitions, func(k *partitionKeys) string { return k.owed })
 	for i, p := range partitions {
 		if errs[i] != nil {
-			failed = append(failed, failure("look for owed schedules of", p.Queue, errs[i]))
-		} else if there[i] {
+			failed = append(failed, failure("list owed schedules of", p.Queue, errs[i]))
+		} else if exist[i] {
 			k := s.keys.partition(p)
-			calls = append(calls, newCall(&owedScript, []string{k.owed, k.schedules, k.cursors}, []any{owedAfter.Milliseconds(), owedBatch}))
+			calls = append(calls, newCall(&owedScript, []string{k.owed, k.schedules, k.cursors}, []any{minOwed.Milliseconds(), maxOwed}))
 			asked = append(asked, p)
 		}
 	}
@@ -138,7 +139,8 @@ func (s *store) Owed(ctx context.Context, partitions []protocol.Partition) ([]pr
 			if h, ok := parseHead(values.text(j + 1)); ok && h.movedTo != "" {
 				moved, err := s.finishMove(ctx, o.Name, o.Partition.Queue, values.text(j+1))
 				if err != nil {
-					s.options.Logger.WarnContext(ctx, "redisstore: cannot complete a move", "schedule", o.Name, "error", err)
+					s.options.Logger.WarnContext(ctx, "redisstore: cannot complete the move of a schedule to another queue",
+						"event", "schedule.unplaced", "schedule", o.Name, "queue", o.Partition.Queue, "error", err)
 				}
 				if moved != nil {
 					owed = append(owed, *moved)
@@ -151,7 +153,7 @@ func (s *store) Owed(ctx context.Context, partitions []protocol.Partition) ([]pr
 	return owed, errors.Join(failed...)
 }
 
-// Postpone moves an owed schedule a minute on.
+// Postpone moves an owed schedule a minute on, unless it is owed since another instant by now.
 func (s *store) Postpone(ctx context.Context, owed protocol.Owed) error {
 	if s.bad != nil {
 		return s.bad

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -14,9 +13,10 @@ import (
 
 var queueScript = load("queue")
 
-// PauseQueue stops or resumes taking from a queue.
+// PauseQueue stops taking from a queue, or resumes it, in all its partitions. Jobs are still added while it is paused. A partition
+// that fails holds up no other; the call may be repeated.
 func (s *store) PauseQueue(ctx context.Context, queue string, paused bool) error {
-	n, err := s.registered(ctx, queue)
+	n, err := s.registeredPartitions(ctx, queue)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s *store) PauseQueue(ctx context.Context, queue string, paused bool) error
 
 // QueueStats counts queues, all partitions of each together. It registers nothing and writes nothing.
 func (s *store) QueueStats(ctx context.Context, queues []string) ([]protocol.QueueStats, error) {
-	numbers, err := s.registered(ctx, queues...)
+	numbers, err := s.registeredPartitions(ctx, queues...)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *store) QueueStats(ctx context.Context, queues []string) ([]protocol.Que
 	}
 	second := s.client.Pipeline()
 	for _, c := range counts {
-		c.askLists(ctx, second)
+		c.askHeldAndParked(ctx, second)
 	}
 	if second.Len() > 0 {
 		if _, err := second.Exec(ctx); err != nil {
@@ -76,8 +76,8 @@ func (s *store) QueueStats(ctx context.Context, queues []string) ([]protocol.Que
 	return stats, nil
 }
 
-// A partitionCount is what QueueStats asks of one partition: first the counts, with the names of the sessions and of the lists of
-// parked jobs, then how many jobs these hold.
+// A partitionCount is what QueueStats reads of one partition: first the counts, the names of the sessions and the names of the
+// parked jobs, then how many jobs each session holds and how many are parked under each name.
 type partitionCount struct {
 	keys partitionKeys
 	to   *protocol.QueueStats
@@ -98,7 +98,7 @@ func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died")
 }
 
-func (c *partitionCount) askLists(ctx context.Context, pipe redis.Pipeliner) {
+func (c *partitionCount) askHeldAndParked(ctx context.Context, pipe redis.Pipeliner) {
 	for _, session := range c.sessions.Val() {
 		c.held = append(c.held, pipe.HLen(ctx, c.keys.inflight(session)))
 	}
@@ -127,31 +127,4 @@ func (c *partitionCount) add() {
 	for _, n := range c.parked {
 		to.Parked += n.Val()
 	}
-}
-
-// registered returns the numbers of partitions of queues; 0: the queue is not registered.
-func (s *store) registered(ctx context.Context, queues ...string) ([]int, error) {
-	if s.bad != nil {
-		return nil, s.bad
-	}
-	numbers := make([]int, len(queues))
-	if len(queues) == 0 {
-		return numbers, nil
-	}
-	stored, err := s.client.HMGet(ctx, s.keys.queues(), queues...).Result()
-	if err != nil {
-		return nil, s.queuesFailure(ctx, "look up queues in", s.keys.queues(), err)
-	}
-	for i, queue := range queues {
-		text, ok := stored[i].(string)
-		if !ok {
-			continue
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("redisstore: %w: queue %q has %q partitions in %s", protocol.ErrUnfit, queue, text, s.keys.queues())
-		}
-		numbers[i] = n
-	}
-	return numbers, nil
 }

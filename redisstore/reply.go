@@ -10,10 +10,11 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A reply is what a script returned: numbers, strings and lists of them. A value of another shape than asked for reads as
-// zero: scripts are ours, and what they pass on from keys is checked where it is decoded.
+// A reply is what a script returned: numbers, strings and lists of them. A value of another type than asked for, or none, reads as
+// zero: the scripts are known, and what they return from keys is checked where it is decoded.
 type reply []any
 
+// list returns the answer of a command as a reply.
 func list(act, subject string, cmd *redis.Cmd) (reply, error) {
 	if err := cmd.Err(); err != nil {
 		return nil, failure(act, subject, err)
@@ -57,10 +58,10 @@ func (r reply) list(i int) reply {
 	return nil
 }
 
-// now reads the server's time, Unix µs, which every answer begins with.
+// now reads the server's time, Unix µs: every answer begins with it.
 func (r reply) now() time.Time { return time.UnixMicro(r.number(0)).UTC() }
 
-// milli reads an instant in Unix ms; a negative one is none.
+// milli reads an instant in Unix ms; a negative number is the zero Time.
 func (r reply) milli(i int) time.Time {
 	if ms := r.number(i); ms >= 0 {
 		return time.UnixMilli(ms).UTC()
@@ -80,8 +81,8 @@ func (r reply) texts(i int) []string {
 	return texts
 }
 
-// horizon reads more, paused, next, place among the keepers, parked names, lapse and lapsed sessions, from i on.
-func (r reply) horizon(i int) protocol.WaitHint {
+// waitHint reads, from i on: more, paused, next, which keeper of the alarm the caller is, parked names, lapse, lapsed sessions.
+func (r reply) waitHint(i int) protocol.WaitHint {
 	h := protocol.WaitHint{
 		More: r.number(i) == 1, Paused: r.number(i+1) == 1, Second: r.number(i+3) == 2,
 		Parked: r.texts(i + 4), Lapse: r.milli(i + 5),

@@ -12,7 +12,7 @@ import (
 )
 
 // A scheduleWalk makes random calls of three workers about schedules of each overlap policy, some ordinary jobs among them,
-// and keeps its own books.
+// and records what must hold.
 type scheduleWalk struct {
 	*bench
 	random   *rand.Rand
@@ -28,10 +28,10 @@ type scheduleWalk struct {
 	jobs     int
 }
 
-// Whatever is called in whatever order, repeated or cut off: each occurrence placed is new at most once and ends in one way,
-// which the record tells; a schedule whose runs may not overlap has one in flight at most, the one named in open; runs that did not
-// come about are given back; and nothing is left behind.
-func TestARandomWalkEndsEachOccurrenceOnce(t *testing.T) {
+// Whatever is called in whatever order, repeated or interrupted: each placed occurrence is new at most once and ends in one way,
+// which the record of runs has; a schedule whose runs may not overlap has at most one in flight, the one named in open; runs that
+// did not happen are given back; and no key keeps anything.
+func TestRandomCallsEndEachOccurrenceOnce(t *testing.T) {
 	for seed := range uint64(6) {
 		onEveryServer(t, func(b *bench) {
 			w := &scheduleWalk{
@@ -93,14 +93,14 @@ func (w *scheduleWalk) placeSome(all bool) {
 			at = append(at, w.last[name])
 			w.placed[occurrenceID(name, w.last[name])] = true
 		}
-		owed := protocol.Owed{Partition: line0, Name: name, Cursor: found[i].Cursor}
+		owed := protocol.Owed{Partition: defaultPartition, Name: name, Cursor: found[i].Cursor}
 		if placed := w.place(owed, w.revision[name], 0, at...); placed.Placed != len(at) {
 			w.Fatalf("%s is owed but placed %+v, want %d", name, placed, len(at))
 		}
 	}
 }
 
-// hurry makes due what waits for a retry.
+// hurry makes due what is delayed, retries among it.
 func (w *scheduleWalk) hurry() {
 	for _, id := range w.client.ZRange(w.Context(), w.keys().due, 0, -1).Val() {
 		w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(ago(time.Minute).UnixMilli()+int64(w.random.IntN(5))), id))
@@ -117,7 +117,7 @@ func (w *scheduleWalk) crash(worker string) {
 	w.call(worker, false, time.Millisecond)
 	session := w.session(worker)
 	if w.numbers[session] == 0 {
-		return // it has never held anything
+		return // it has never held a job
 	}
 	lapsed := w.untilLapsed()
 	w.want("lapsed", lapsed.Session, session)
@@ -149,7 +149,7 @@ func (w *scheduleWalk) call(worker string, draining bool, ttl time.Duration) {
 		w.Fatalf("refused %v of %+v", answer.Refused, call.Settle)
 	}
 	if w.numbers[session] > 0 && w.random.IntN(3) == 0 {
-		w.sameAgain(call, answer, w.repeat(session, call))
+		w.checkRepeated(call, answer, w.repeat(session, call))
 	}
 	for _, s := range call.Settle {
 		delete(held, s.ID)
@@ -160,40 +160,40 @@ func (w *scheduleWalk) call(worker string, draining bool, ttl time.Duration) {
 		}
 	}
 	for _, job := range answer.Taken {
-		w.met(job)
+		w.checkTaken(job)
 		held[job.ID] = job
 	}
 }
 
-// sameAgain holds that a call repeated takes the same, and owes only what is owed.
-func (w *scheduleWalk) sameAgain(call protocol.WorkCall, first, again protocol.WorkAnswer) {
+// checkRepeated checks that a repeated call takes the same jobs and names only schedules that are owed.
+func (w *scheduleWalk) checkRepeated(call protocol.WorkCall, first, again protocol.WorkAnswer) {
 	if fmt.Sprint(again.Taken) != fmt.Sprint(first.Taken) || again.Err != nil {
 		w.Fatalf("repeated %+v: %v, took %+v, want %+v", call, again.Err, again.Taken, first.Taken)
 	}
 	names := w.client.ZRange(w.Context(), w.keys().owed, 0, -1).Val()
 	for _, owed := range again.Owed {
 		if !slices.Contains(names, owed.Name) {
-			w.Fatalf("repeated, a call says that %s is owed; owed are %v", owed.Name, names)
+			w.Fatalf("a repeated call says that %s is owed; owed are %v", owed.Name, names)
 		}
 	}
 }
 
-// met holds what a job that was just taken says of itself.
-func (w *scheduleWalk) met(job protocol.TakenJob) {
+// checkTaken checks a job that was just taken.
+func (w *scheduleWalk) checkTaken(job protocol.TakenJob) {
 	name, _, occurrence := strings.Cut(job.ID, "@")
 	switch {
 	case w.ended[job.ID] != "":
 		w.Fatalf("%s was taken after its end (%s)", job.ID, w.ended[job.ID])
 	case !occurrence:
 		if string(job.Body) != "\x01"+job.ID && string(job.Body) != w.bodies[job.ID] || job.New {
-			w.Fatalf("took %+v, want the envelope", job)
+			w.Fatalf("took %+v, want its body", job)
 		}
 	case !w.placed[job.ID]:
 		w.Fatalf("%s was taken and never placed", job.ID)
 	case string(job.Body) != w.bodies[job.ID]:
-		w.Fatalf("%s came with the envelope %q, want %q", job.ID, job.Body, w.bodies[job.ID])
+		w.Fatalf("%s came with the body %q, want %q", job.ID, job.Body, w.bodies[job.ID])
 	case (job.Body == nil) != strings.Contains(string(job.Definition), `"job":"j"`):
-		w.Fatalf("%s of %s came with the definition %q and the envelope %q", job.ID, name, job.Definition, job.Body)
+		w.Fatalf("%s of %s came with the definition %q and the body %q", job.ID, name, job.Definition, job.Body)
 	case job.New && w.began[job.ID]:
 		w.Fatalf("%s is new a second time", job.ID)
 	}
@@ -230,31 +230,31 @@ func (w *scheduleWalk) settlement(job protocol.TakenJob, draining bool) protocol
 }
 
 // check compares open with what the walk knows to be in flight, and owed with what it has placed: a schedule is in owed, or the
-// occurrence at its cursor is in due and nobody has met it.
+// occurrence at its cursor is in due and was not taken.
 func (w *scheduleWalk) check() {
 	open := w.client.HGetAll(w.Context(), w.keys().open).Val()
-	flying := map[string]protocol.TakenJob{}
+	inFlight := map[string]protocol.TakenJob{}
 	for _, held := range w.held {
 		for id, job := range held {
 			name, _, occurrence := strings.Cut(id, "@")
 			if !occurrence || w.policies[name] == "allow" {
 				continue
 			}
-			if other, ok := flying[name]; ok {
+			if other, ok := inFlight[name]; ok {
 				w.Fatalf("%s and %s are in flight together", id, other.ID)
 			}
-			flying[name] = job
+			inFlight[name] = job
 		}
 	}
 	owed := w.client.ZRange(w.Context(), w.keys().owed, 0, -1).Val()
 	for name := range w.policies {
 		last := occurrenceID(name, w.last[name])
-		unmet := w.client.ZScore(w.Context(), w.keys().due, last).Err() == nil &&
+		untaken := w.client.ZScore(w.Context(), w.keys().due, last).Err() == nil &&
 			!w.client.HExists(w.Context(), w.keys().jobs, last).Val() && !w.client.HExists(w.Context(), w.keys().crashes, last).Val()
-		if unmet == slices.Contains(owed, name) {
-			w.Fatalf("%s waits unmet: %v; owed are %v", last, unmet, owed)
+		if untaken == slices.Contains(owed, name) {
+			w.Fatalf("%s waits and was not taken: %v; owed are %v", last, untaken, owed)
 		}
-		job, ok := flying[name]
+		job, ok := inFlight[name]
 		if want := fmt.Sprintf("%s|%d|", job.ID, job.Fence); ok && !strings.HasPrefix(open[name], want) {
 			w.Fatalf("%s is in flight, but open is %q, want %s…", job.ID, open[name], want)
 		}
@@ -264,7 +264,7 @@ func (w *scheduleWalk) check() {
 	}
 }
 
-// drain takes and ends all there is, and compares the books.
+// drain takes and ends all jobs, and compares what is left with what the walk recorded.
 func (w *scheduleWalk) drain() {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
@@ -302,7 +302,7 @@ func (w *scheduleWalk) drain() {
 	w.compare()
 }
 
-// compare holds the record of runs and the counters against what was placed, begun and ended.
+// compare compares the record of runs and the counters with what was placed, begun and ended.
 func (w *scheduleWalk) compare() {
 	ends := map[string][]string{}
 	for _, entry := range w.client.XRange(w.Context(), w.keys().runs, "-", "+").Val() {
@@ -345,81 +345,4 @@ func (w *scheduleWalk) compare() {
 		want := fmt.Sprint(c["started"], c["skipped"], c["missed"], c["superseded"], c["placed"]-c["skipped"]-c["missed"])
 		w.want("started, skipped, missed, superseded, used of "+name, got, want)
 	}
-}
-
-// What a call takes of occurrences is bounded, for each costs as much as several jobs: the rest stays, and neither those that are
-// due nor what is ready waits for the other.
-func TestACallTakesAtMost150Occurrences(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		const schedules = 450
-		for first := 0; first < schedules; first += 50 {
-			var declared []protocol.Declaration
-			for i := first; i < first+50; i++ {
-				declared = append(declared, protocol.Declaration{Name: fmt.Sprintf("s%03d", i), Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)})
-			}
-			var placements []protocol.Placement
-			for _, answer := range b.store.Declare(b.Context(), declared) {
-				placements = append(placements, protocol.Placement{
-					Partition: line0, Name: answer.Owed.Name, Revision: answer.Revision, Cursor: answer.Owed.Cursor, Instants: []time.Time{answer.Created},
-				})
-			}
-			for _, placed := range b.store.Place(b.Context(), placements) {
-				if placed.Placed != 1 {
-					b.Fatalf("placed %+v", placed)
-				}
-			}
-		}
-		var items []protocol.EnqueueItem
-		for i := range 30 {
-			items = append(items, job(fmt.Sprintf("job%02d", i)))
-		}
-		b.enqueue(items...)
-		first := b.work("w", protocol.WorkCall{Take: 500})
-		b.want("taken first", kindsOf(first.Taken), "150 occurrences, 30 jobs")
-		if !first.More {
-			b.Error("no more is said to be there")
-		}
-		// given back these are ready, before the others that are due
-		var back []protocol.Settlement
-		for _, taken := range first.Taken {
-			back = append(back, protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleBack})
-		}
-		b.work("w", protocol.WorkCall{Settle: back})
-		second := b.work("w", protocol.WorkCall{Take: 500})
-		due := 0
-		for _, taken := range second.Taken {
-			if !slices.ContainsFunc(first.Taken, func(job protocol.TakenJob) bool { return job.ID == taken.ID }) {
-				due++
-			}
-			if name, _, ok := strings.Cut(taken.ID, "@"); ok == (taken.Body != nil) || !ok && string(taken.Body) != "\x01"+name {
-				b.Fatalf("took %+v", taken)
-			}
-		}
-		if due < 75 || len(second.Taken)-due < 75 {
-			b.Errorf("taken second: %d that were due and %d that were ready, want half of each", due, len(second.Taken)-due)
-		}
-		all := second.Taken
-		for more := true; more; {
-			answer := b.work("w", protocol.WorkCall{Take: 500})
-			if len(answer.Taken) == 0 {
-				b.Fatalf("%d taken, more to come, and nothing came", len(all))
-			}
-			all, more = append(all, answer.Taken...), answer.More
-		}
-		b.want("taken then", kindsOf(all), "450 occurrences, 30 jobs")
-	})
-}
-
-func kindsOf(taken []protocol.TakenJob) string {
-	occurrences, seen := 0, map[string]bool{}
-	for _, job := range taken {
-		if strings.Contains(job.ID, "@") {
-			occurrences++
-		}
-		seen[job.ID] = true
-	}
-	if len(seen) != len(taken) {
-		return "some twice"
-	}
-	return fmt.Sprintf("%d occurrences, %d jobs", occurrences, len(taken)-occurrences)
 }

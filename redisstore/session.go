@@ -13,7 +13,7 @@ var (
 	reapScript  = load("reap")
 )
 
-// Leave takes a worker off the list of sleepers; with Pass the next one is woken in its place.
+// Leave removes a worker from the sleeping workers of partitions; with Pass the next one is woken in its place.
 func (s *store) Leave(ctx context.Context, calls []protocol.LeaveCall) error {
 	if s.bad != nil {
 		return s.bad
@@ -27,13 +27,13 @@ func (s *store) Leave(ctx context.Context, calls []protocol.LeaveCall) error {
 	var failed []error
 	for i, cmd := range s.run(ctx, s.client, sent...) {
 		if err := cmd.Err(); err != nil {
-			failed = append(failed, failure("leave the sleepers of", calls[i].Partition.Queue, err))
+			failed = append(failed, failure("leave the sleeping workers of", calls[i].Partition.Queue, err))
 		}
 	}
 	return errors.Join(failed...)
 }
 
-// CloseSession ends a session that holds no job.
+// CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is.
 func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, session string) error {
 	if s.bad != nil {
 		return s.bad
@@ -46,8 +46,9 @@ func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, 
 	return nil
 }
 
-// Reap returns the jobs of a lapsed session to their queue.
-func (s *store) Reap(ctx context.Context, c protocol.ReapCall) (bool, error) {
+// Reap returns the jobs of a lapsed session to their queue, unless the session was extended since it was seen. done is false while
+// jobs remain: call again.
+func (s *store) Reap(ctx context.Context, c protocol.ReapCall) (done bool, err error) {
 	if s.bad != nil {
 		return false, s.bad
 	}
@@ -55,9 +56,9 @@ func (s *store) Reap(ctx context.Context, c protocol.ReapCall) (bool, error) {
 	cmd := s.run(ctx, s.client, newCall(&reapScript,
 		[]string{k.inflight(c.Session), k.sessions, k.ready, k.due, k.crashes, k.open, k.schedules, k.cursors, k.idle, k.state},
 		[]any{c.Session, c.Seen.UnixMilli(), c.Seed % 1_000_000, s.keys.wake()}))[0]
-	done, err := cmd.Int()
+	answer, err := cmd.Int()
 	if err != nil {
 		return false, failure("reap session", c.Session, err)
 	}
-	return done == 1, nil
+	return answer == 1, nil
 }

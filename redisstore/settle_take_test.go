@@ -37,7 +37,7 @@ func TestACallSettlesBeforeItTakes(t *testing.T) {
 						if err != nil {
 							b.Fatal(err)
 						}
-						b.place(protocol.Owed{Partition: line0, Name: schedule, Cursor: found[0].Cursor}, owed.Revision, 0, second)
+						b.place(protocol.Owed{Partition: defaultPartition, Name: schedule, Cursor: found[0].Cursor}, owed.Revision, 0, second)
 						s := settlement
 						s.ID, s.Fence = held[0].ID, held[0].Fence
 						s.Run = &protocol.RunRecord{Started: first, Ended: second, Outcome: name}

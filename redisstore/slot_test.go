@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A keyGuard watches every script call of a client: its keys are those of the title page, in that order, and live in one
-// slot, and it carries no more than Lua may unpack. A real cluster would refuse some of this, other servers none of it.
+// A keyGuard checks every script call of a client: its keys are those of the title page, in that order and of one slot, and it has
+// no more arguments than Lua can unpack. A cluster refuses only some calls that break this, other servers none.
 type keyGuard struct {
 	t      testing.TB
 	titles map[string]titlePage
@@ -46,7 +46,7 @@ func (g keyGuard) check(args []any) {
 	}
 }
 
-// findings is what is wrong with a command: EVALSHA sha numkeys key … argument …; EVAL has the text in place of the hash.
+// findings returns what is wrong with a command: EVALSHA sha numkeys key … argument …; EVAL has the text in place of the hash.
 func (g keyGuard) findings(args []any) []string {
 	name := strings.ToLower(fmt.Sprint(args[0]))
 	if name != "evalsha" && name != "eval" {
@@ -69,7 +69,7 @@ func (g keyGuard) findings(args []any) []string {
 			found = append(found, fmt.Sprintf("KEYS[%d] is %s, want …:%s", i+1, keys[i], want.name))
 		}
 		if slot(keys[i]) != slot(keys[0]) {
-			found = append(found, fmt.Sprintf("%s and %s live in two slots", keys[0], keys[i]))
+			found = append(found, fmt.Sprintf("%s and %s are of two slots", keys[0], keys[i]))
 		}
 	}
 	if fixed := len(title.keys); known && count != fixed && (title.rest == 0 || count < fixed-1) {
@@ -81,7 +81,7 @@ func (g keyGuard) findings(args []any) []string {
 	return found
 }
 
-// fits tells whether a key is what the title page calls by the last part of its name: due, or inflight:<session>.
+// fits reports whether a key has the name that the title page gives: the last part of the key, due or inflight:<session>.
 func fits(key, name string) bool {
 	name, _, prefix := strings.Cut(name, "<")
 	_, last, found := strings.Cut(key, "}:")
@@ -115,8 +115,8 @@ func slot(key string) uint16 {
 	return crc % 16384
 }
 
-// The values are CLUSTER KEYSLOT's.
-func TestSlotsAreThoseOfACluster(t *testing.T) {
+// The values wanted are answers of CLUSTER KEYSLOT.
+func TestSlotAgreesWithClusterKeyslot(t *testing.T) {
 	for key, want := range map[string]uint16{
 		"123456789": 12739, "foo": 12182, "{foo}bar": 12182, "x{foo}{bar}": 12182, "{}foo": 9500, "foo{": 7673, "": 0,
 	} {
@@ -126,10 +126,10 @@ func TestSlotsAreThoseOfACluster(t *testing.T) {
 	}
 }
 
-func TestTheGuardFindsWhatIsWrong(t *testing.T) {
+func TestTheKeyGuardReportsWrongCalls(t *testing.T) {
 	g := keyGuard{t, titles(t)}
 	owed := owedScript.sha
-	k := keyspace("chime").partition(line0)
+	k := keyspace("chime").partition(defaultPartition)
 	for _, c := range []struct {
 		what string
 		args []any

@@ -1,21 +1,44 @@
-// Package redisstore keeps chime's jobs and schedules in Redis 7.0 or later (or Valkey 7.2 or later).
+// Package redisstore keeps chime's jobs and schedules in Redis 7.0 or later, or Valkey 7.2 or later.
 //
-//	store := redisstore.New(rdb, redisstore.Options{Namespace: "billing"})
+// # What do I type
 //
-// It takes any client of go-redis (one server, Sentinel, Cluster) and never decides where to connect: heartbeats, which must
-// not wait behind other calls, use a second connection with the very same options. Every change is one Lua script
-// (scripts/*.lua), safe to send twice; keys.go lists every key. What asynchronous replication loses at a failover, Redis
-// loses: see the README.
+//	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+//	store := redisstore.New(client, redisstore.Options{Namespace: "billing"})
+//	worker := chime.NewWorker(store, chime.WorkerOptions{})
+//
+// The client is go-redis's, for one server, Sentinel or Cluster.
+//
+// # What does it promise
+//
+//   - Every step of a job or schedule is one Lua script, which reads and checks everything before it writes. Sent twice, because a
+//     reply was lost, it takes effect once.
+//   - The server's clock alone decides what is due or has lapsed; the machines' clocks may be wrong.
+//   - A store never decides where to connect. Heartbeats must not wait behind other calls, so they use a second connection with
+//     the same options.
+//   - All keys and channels begin with the namespace. A key of another program under such a name is refused, not overwritten.
+//
+// # What will bite me
+//
+//   - A server that may evict keys loses jobs: the roles refuse any maxmemory-policy but noeviction with chime.ErrUnfit.
+//   - What Redis loses, the store loses: in a crash the writes since the last fsync of the append-only file, in a failover the
+//     writes that the replica had not received yet.
+//   - Processes work together only with the same server, database and namespace: under another namespace are other jobs.
+//   - The number of partitions of a queue is fixed when the queue is first seen.
+//   - The client is the application's: close it after chime.Run has returned.
+//
+// # Where is everything
+//
+// The README, under "What is in Redis", has every key with its type; keys.go is the only file that builds their names. Each script,
+// scripts/*.lua, begins with a page on its keys, arguments and answer; [Scripts] returns their texts. Package redisstore/embedded
+// is a Redis inside the process, for tests and a first try.
 package redisstore
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -25,35 +48,17 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Options of a Store. The zero value is good.
-type Options struct {
-	// Namespace begins every key and channel: letters, digits, `_`, `.` and `-`, at most 100. Empty means "chime".
-	Namespace string
-
-	// Partitions spreads a hot queue over so many lines (1 to 1024, which a cluster keeps on different nodes). A queue that is
-	// not named has 1. The number is fixed when the queue is first seen; another one is refused.
-	Partitions map[string]int
-
-	// DeadRetention is how long a job that was given up is kept. Zero means 30 days.
-	DeadRetention time.Duration
-	// MaxDead is how many of them a partition keeps; the oldest go first. Zero means 10,000.
-	MaxDead int
-	// ParkedRetention is how long a job waits for a worker that has a handler for it before it is given up. Zero means 7 days.
-	ParkedRetention time.Duration
-
-	// Logger hears of the connection's state. Nil means slog.Default().
-	Logger *slog.Logger
-}
-
-// A Store is a namespace on a Redis. It is safe for concurrent use, and it does nothing by itself: the roles of package chime use it.
+// A Store is one namespace on one Redis. It is safe for concurrent use by any number of roles. It does nothing by itself and has
+// nothing to close: the roles of package chime, which take it as a chime.Store, call it. New makes one; the zero value is not usable.
 type Store struct{ store *store }
 
-// New returns a store on a client. It does no I/O; bad options come back from the first call of a role.
+// New returns a store on a client of go-redis. It does no I/O and does not fail: a nil client and bad options are errors,
+// chime.ErrUnfit, of the first call that a role makes.
 func New(client redis.UniversalClient, options Options) *Store {
 	return &Store{newStore(client, options)}
 }
 
-// Protocol is how the roles of package chime talk to the store.
+// Protocol returns the calls that the roles of package chime make. Applications do not need it.
 func (s *Store) Protocol() protocol.Store { return s.store }
 
 // A store carries out the protocol with scripts.
@@ -61,15 +66,16 @@ type store struct {
 	client  redis.UniversalClient
 	keys    keyspace
 	options Options
-	bad     error  // what is wrong with the options, told by every call
+	bad     error  // what is wrong with the options: every call returns it
 	holder  string // host and pid, kept beside a session's number
 
 	mu         sync.Mutex
-	partitions map[string]int // queue → partitions, as fixed in the registry
+	partitions map[string]int // queue → number of its partitions, as read from the registry
 
-	hot sync.Map // chime.Partition → *hotKeys
+	hot sync.Map // protocol.Partition → *hotKeys
 }
 
+// hotKeys returns the keys of a partition, made once.
 func (s *store) hotKeys(p protocol.Partition) *hotKeys {
 	known, ok := s.hot.Load(p)
 	if !ok {
@@ -88,7 +94,8 @@ func newStore(client redis.UniversalClient, options Options) *store {
 	options.Logger = cmp.Or(options.Logger, slog.Default())
 	options.Partitions = maps.Clone(options.Partitions)
 	host, _ := os.Hostname()
-	// Longer than 64 bytes: a hash with such a value is a hash table from the start, which a few hundred jobs in flight pay for.
+	// More than 64 bytes, so that the hash of the jobs in flight is a hash table from the start: as a listpack it would be slow with a
+	// few hundred jobs.
 	holder := fmt.Sprintf("%s %d %s", host, os.Getpid(), strings.Repeat(".", 64))
 	return &store{
 		client: client, keys: keyspace(options.Namespace), options: options, bad: options.validate(client),
@@ -96,31 +103,7 @@ func newStore(client redis.UniversalClient, options Options) *store {
 	}
 }
 
-var namespacePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
-
-func (o Options) validate(client redis.UniversalClient) error {
-	var bad []error
-	if client == nil {
-		bad = append(bad, errors.New("redisstore: client is nil"))
-	}
-	if !namespacePattern.MatchString(o.Namespace) {
-		bad = append(bad, fmt.Errorf("redisstore: Namespace %.100q: want 1 to 100 of A-Z a-z 0-9 _ . -", o.Namespace))
-	}
-	for queue, n := range o.Partitions {
-		if n < 1 || n > 1024 {
-			bad = append(bad, fmt.Errorf("redisstore: Partitions[%q] %d: want 1 to 1024", queue, n))
-		}
-	}
-	if o.DeadRetention < 0 || o.MaxDead < 0 || o.ParkedRetention < 0 {
-		bad = append(bad, errors.New("redisstore: DeadRetention, MaxDead and ParkedRetention must not be negative"))
-	}
-	if len(bad) > 0 {
-		return fmt.Errorf("%w: %w", protocol.ErrUnfit, errors.Join(bad...))
-	}
-	return nil
-}
-
-// Server says, for a log, what the store is on.
+// Server says, for a log, what the store is on: addresses and namespace, never a password.
 func (s *store) Server() string {
 	var addresses []string
 	switch c := s.client.(type) {

@@ -18,7 +18,7 @@ import (
 	"github.com/chimejobs/chime/internal/redistest"
 )
 
-// A bench is one server with a store on it and short ways to call it.
+// A bench is one server with a store on it, and short methods that call the store.
 type bench struct {
 	*testing.T
 	store   *store
@@ -58,7 +58,7 @@ func newBench(t *testing.T, client redis.UniversalClient) *bench {
 	guardKeys(t, client)
 	namespace := fmt.Sprintf("test%d", namespaces.Add(1))
 	b := &bench{T: t, store: newStore(client, Options{Namespace: namespace}), client: client, numbers: map[string]int64{}}
-	if _, err := b.store.Partitions(t.Context(), line0.Queue); err != nil { // the queue is registered, as roles do before they use it
+	if _, err := b.store.Partitions(t.Context(), defaultPartition.Queue); err != nil { // the queue is registered, as roles do before they use it
 		t.Fatal(err)
 	}
 	return b
@@ -86,12 +86,12 @@ func TestTheSuiteOnACluster(t *testing.T) {
 	}
 }
 
-var line0 = protocol.Partition{Queue: "default"}
+var defaultPartition = protocol.Partition{Queue: "default"}
 
 func (b *bench) enqueue(items ...protocol.EnqueueItem) []bool {
 	b.Helper()
 	b.callers++
-	answer := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: line0, Caller: "caller", Number: b.callers, Items: items}})[0]
+	answer := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: defaultPartition, Caller: "caller", Number: b.callers, Items: items}})[0]
 	if answer.Err != nil {
 		b.Fatal(answer.Err)
 	}
@@ -129,7 +129,7 @@ func (b *bench) try(session string, call protocol.WorkCall) protocol.WorkAnswer 
 // repeat makes a call with the number of the last one.
 func (b *bench) repeat(session string, call protocol.WorkCall) protocol.WorkAnswer {
 	b.Helper()
-	call.Partition, call.Worker, call.Session, call.Number = line0, "w-"+session, session, b.numbers[session]
+	call.Partition, call.Worker, call.Session, call.Number = defaultPartition, "w-"+session, session, b.numbers[session]
 	if call.TTL == 0 {
 		call.TTL = 12 * time.Second
 	}
@@ -176,6 +176,6 @@ func (b *bench) stats() protocol.QueueStats {
 	return stats[0]
 }
 
-func (b *bench) keys() partitionKeys { return b.store.keys.partition(line0) }
+func (b *bench) keys() partitionKeys { return b.store.keys.partition(defaultPartition) }
 
 func redisZ(score float64, member string) redis.Z { return redis.Z{Score: score, Member: member} }

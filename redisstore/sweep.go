@@ -12,8 +12,8 @@ import (
 
 var sweepScript = load("sweep")
 
-// Sweep removes what is old in a partition.
-func (s *store) Sweep(ctx context.Context, partition protocol.Partition) (bool, error) {
+// Sweep removes what is old in a partition, at most 500 items a call; more reports whether others remain.
+func (s *store) Sweep(ctx context.Context, partition protocol.Partition) (more bool, err error) {
 	if s.bad != nil {
 		return false, s.bad
 	}
@@ -28,9 +28,9 @@ func (s *store) Sweep(ctx context.Context, partition protocol.Partition) (bool, 
 		keys = append(keys, k.parked(name))
 		args = append(args, name)
 	}
-	more, err := s.run(ctx, s.client, newCall(&sweepScript, keys, args))[0].Int()
+	answer, err := s.run(ctx, s.client, newCall(&sweepScript, keys, args))[0].Int()
 	if err != nil {
 		return false, failure("sweep", partition.Queue, err)
 	}
-	return more == 1, nil
+	return answer == 1, nil
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // However much there is to sweep and wherever, one call touches 500 items at most and says whether more remain.
@@ -47,7 +49,7 @@ func TestACallSweepsAtMost500Items(t *testing.T) {
 				}
 				for i, want := range c.want {
 					before := left()
-					more, err := b.store.Sweep(b.Context(), line0)
+					more, err := b.store.Sweep(b.Context(), defaultPartition)
 					if swept := before - left(); err != nil || swept != int64(want) || more != (i < len(c.want)-1) {
 						b.Errorf("call %d swept %d, more %v, error %v; want %d", i+1, swept, more, err, want)
 					}
@@ -70,11 +72,38 @@ func TestMarksOfMovesThatAreNotDoneAreNoMoreToSweep(t *testing.T) {
 			b.client.ZAdd(b.Context(), keys.moved, old)
 			b.client.ZAdd(b.Context(), keys.owed, old)
 		}
-		if more, err := b.store.Sweep(b.Context(), line0); more || err != nil {
+		if more, err := b.store.Sweep(b.Context(), defaultPartition); more || err != nil {
 			b.Errorf("more %v, error %v; want no more", more, err)
 		}
 		if n := b.client.ZCard(b.Context(), keys.moved).Val(); n != 600 {
 			b.Errorf("%d marks are left, want all 600", n)
+		}
+	})
+}
+
+func TestSweepKeepsTheNewestDeadJobsAndBuriesOldParkedOnes(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.store.options.MaxDead = 2
+		b.enqueue(job("a"), job("b"), job("c"), job("d"))
+		taken := b.take("s", 4)
+		var settled []protocol.Settlement
+		for _, j := range taken {
+			settled = append(settled, protocol.Settlement{ID: j.ID, Fence: j.Fence, Kind: protocol.SettleDead, Body: j.Body})
+		}
+		settled[3].Kind, settled[3].Name = protocol.SettlePark, "mail"
+		b.work("s", protocol.WorkCall{Settle: settled})
+		if _, err := b.store.Sweep(b.Context(), defaultPartition); err != nil {
+			b.Fatal(err)
+		}
+		if s := b.stats(); s.Dead != 2 || s.Parked != 1 {
+			b.Errorf("stats %+v, want the 2 newest dead and 1 parked", s)
+		}
+		b.client.ZAdd(b.Context(), b.keys().parked("mail"), redisZ(1000, "d"))
+		if _, err := b.store.Sweep(b.Context(), defaultPartition); err != nil {
+			b.Fatal(err)
+		}
+		if s := b.stats(); s.Dead != 3 || s.Parked != 0 {
+			b.Errorf("stats %+v, want the parked one dead", s)
 		}
 	})
 }

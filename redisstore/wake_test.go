@@ -9,51 +9,51 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Who is taken off the list of sleepers was woken: the two are one step of a script.
+// A worker that is not registered as asleep any more was woken: a script does both in one step.
 
-func TestATakeThatLeavesSomethingWakesOneMore(t *testing.T) {
+func TestATakeThatLeavesJobsWakesOneMoreWorker(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for _, session := range []string{"a", "b", "c"} {
 			b.sleeping(session)
 		}
 		b.enqueue(job("1"), job("2"), job("3"))
 		if !b.asleepSince("a").IsZero() || b.asleepSince("b").IsZero() {
-			b.Fatal("a call that enqueues wakes the longest asleep, and no other")
+			b.Fatal("a call that enqueues wakes the worker asleep longest, and no other")
 		}
 		b.work("a", protocol.WorkCall{Take: 1, Sleep: true})
 		if !b.asleepSince("b").IsZero() || b.asleepSince("c").IsZero() {
-			b.Error("who leaves two jobs wakes the next, and no other")
+			b.Error("a take that leaves jobs wakes the next worker, and no other")
 		}
 		b.work("b", protocol.WorkCall{Take: 5, Sleep: true})
 		if b.asleepSince("c").IsZero() {
-			b.Error("who leaves nothing wakes nobody")
+			b.Error("a take that leaves no job wakes no worker")
 		}
 	})
 }
 
-func TestWhoFillsItsSlotsIsNoSleeper(t *testing.T) {
+func TestAWorkerThatFillsItsSlotsIsNotAsleep(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.sleeping("s")
 		item := job("soon")
 		item.In = time.Millisecond
-		b.enqueue(item) // which wakes nobody
+		b.enqueue(item) // which wakes no worker
 		for len(b.work("s", protocol.WorkCall{Take: 1, Sleep: true}).Taken) == 0 {
 			if b.asleepSince("s").IsZero() {
-				b.Fatal("it found nothing, and does not sleep")
+				b.Fatal("it took no job, and is not registered as asleep")
 			}
 		}
 		if !b.asleepSince("s").IsZero() {
-			b.Error("all its slots are taken, and it is on the list of sleepers")
+			b.Error("all its slots are taken, and it is registered as asleep")
 		}
 	})
 }
 
-func TestAWakeUpThatCannotBeUsedGoesOn(t *testing.T) {
+func TestAWakeUpThatCannotBeUsedIsPassedOn(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.sleeping("a")
 		b.sleeping("b")
 		b.enqueue(job("1"))
-		if err := b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: line0, Worker: "w-a", Pass: true}}); err != nil {
+		if err := b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: defaultPartition, Worker: "w-a", Pass: true}}); err != nil {
 			b.Fatal(err)
 		}
 		if !b.asleepSince("b").IsZero() {
@@ -62,7 +62,7 @@ func TestAWakeUpThatCannotBeUsedGoesOn(t *testing.T) {
 	})
 }
 
-func TestNobodyIsWokenForAPausedQueue(t *testing.T) {
+func TestNoWorkerIsWokenForAPausedQueue(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.sleeping("s")
 		if err := b.store.PauseQueue(b.Context(), "default", true); err != nil {
@@ -70,7 +70,7 @@ func TestNobodyIsWokenForAPausedQueue(t *testing.T) {
 		}
 		b.enqueue(job("1"))
 		if b.asleepSince("s").IsZero() {
-			b.Error("woken, and nothing may be taken")
+			b.Error("woken, though no job may be taken")
 		}
 		if err := b.store.PauseQueue(b.Context(), "default", false); err != nil {
 			b.Fatal(err)
@@ -81,24 +81,25 @@ func TestNobodyIsWokenForAPausedQueue(t *testing.T) {
 	})
 }
 
-// Who finds by itself what somebody ahead of it should have taken takes those off: they are dead, or return at their next look.
-func TestASleeperThatFindsWorkDropsThoseAheadOfIt(t *testing.T) {
+// A worker that finds work by its own poll, which a worker ahead of it should have taken, removes those ahead of it: they are dead, or
+// register again at their next poll.
+func TestASleepingWorkerThatFindsWorkRemovesThoseAheadOfIt(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.sleeping("dead")
 		b.client.ZAdd(b.Context(), b.keys().idle, redisZ(float64(time.Now().Add(-time.Second).UnixMilli()), "w-dead"))
 		since := b.sleeping("s")
 		b.client.HSet(b.Context(), b.keys().jobs, "1", "\x011")
-		b.client.RPush(b.Context(), b.keys().ready, "1") // as if the wake-up had gone to the dead
-		if answer := b.look("s", since, since.Add(time.Millisecond)); !answer.More {
-			b.Errorf("a job waits, and the look says %+v", answer)
+		b.client.RPush(b.Context(), b.keys().ready, "1") // as if the wake-up had gone to the dead worker
+		if answer := b.poll("s", since, since.Add(time.Millisecond)); !answer.More {
+			b.Errorf("a job waits: got %+v", answer)
 		}
 		if !b.asleepSince("dead").IsZero() {
-			b.Error("the dead one is still first in line")
+			b.Error("the dead worker is still registered")
 		}
 	})
 }
 
-func TestReapedJobsComeBackInOrderAndWakeSomebody(t *testing.T) {
+func TestReapedJobsReturnInOrderAndWakeAWorker(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		var items []protocol.EnqueueItem
 		for i := range 60 {
@@ -110,60 +111,60 @@ func TestReapedJobsComeBackInOrderAndWakeSomebody(t *testing.T) {
 		b.sleeping("s")
 		b.reap(lapsed, 1)
 		if !b.asleepSince("s").IsZero() {
-			b.Error("nobody was woken")
+			b.Error("no worker was woken")
 		}
 		b.want("taken again", ids(b.take("s", 60)), first)
 	})
 }
 
-// heard waits for the alarm that a sleeper is told of.
-func heard(b *bench, line protocol.Listener, want func(protocol.Signal) bool) protocol.Signal {
+// receive returns the first signal of a listener that is wanted.
+func receive(b *bench, listener protocol.Listener, want func(protocol.Signal) bool) protocol.Signal {
 	b.Helper()
 	timeout := time.After(10 * time.Second)
 	for {
 		select {
-		case signal := <-line.Signals():
+		case signal := <-listener.Signals():
 			if want(signal) {
 				return signal
 			}
 		case <-timeout:
-			b.Fatal("nothing was heard")
+			b.Fatal("no such signal within ten seconds")
 		}
 	}
 }
 
-// A retry that is due before all else is told to the first two sleepers, the second of whom lets the first go ahead.
-func TestTheFirstTwoSleepersAreToldOfARetry(t *testing.T) {
+// The first two sleeping workers get the alarm of a retry that is due before everything else, the second one 20 ms later.
+func TestTheFirstTwoSleepingWorkersGetTheAlarmOfARetry(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("1"))
 		taken := b.take("busy", 1)
-		var lines []protocol.Listener
+		var listeners []protocol.Listener
 		for _, session := range []string{"a", "b", "c"} {
-			line := b.store.Listen("w-" + session)
-			defer line.Close()
-			heard(b, line, func(s protocol.Signal) bool { return s.Connected })
-			lines = append(lines, line)
+			listener := b.store.Listen("w-" + session)
+			defer listener.Close()
+			receive(b, listener, func(s protocol.Signal) bool { return s.Connected })
+			listeners = append(listeners, listener)
 			b.sleeping(session)
 		}
 		answer := b.work("busy", protocol.WorkCall{Settle: []protocol.Settlement{{
 			ID: "1", Fence: taken[0].Fence, Kind: protocol.SettleLater, Delay: 3 * time.Second, Failed: true,
 		}}})
 		due := answer.Now.Add(3 * time.Second)
-		for i, line := range lines[:2] {
-			at := heard(b, line, func(s protocol.Signal) bool { return !s.Alarm.IsZero() }).Alarm
-			want := due.Add(time.Duration(i) * 20 * time.Millisecond)
+		for i, listener := range listeners[:2] {
+			at := receive(b, listener, func(s protocol.Signal) bool { return !s.Alarm.IsZero() }).Alarm
+			want := due.Add(time.Duration(i) * protocol.SecondAlarm)
 			if late := at.Sub(want); late < 0 || late > time.Millisecond {
-				b.Errorf("sleeper %d was told %v after the instant, want the next millisecond at most", i, late)
+				b.Errorf("sleeping worker %d: alarm %v after the instant, want at most the next millisecond", i, late)
 			}
 		}
 		if b.asleepSince("a").IsZero() || b.asleepSince("b").IsZero() {
-			b.Error("who keeps an alarm sleeps on")
+			b.Error("a worker that keeps an alarm is not registered any more")
 		}
 	})
 }
 
-// Nothing is due before its time: what is a part of a millisecond longer is due in the next.
-func TestDelaysAreRoundedUp(t *testing.T) {
+// No job is due before its time: a delay that ends within a millisecond ends with the next one.
+func TestDelaysAreRoundedUpToMilliseconds(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for n := range 20 {
 			id := fmt.Sprintf("j%02d", n)
@@ -171,7 +172,7 @@ func TestDelaysAreRoundedUp(t *testing.T) {
 			item := job(id)
 			item.In = delay
 			b.callers++
-			enqueued := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: line0, Caller: "caller", Number: b.callers, Items: []protocol.EnqueueItem{item}}})[0]
+			enqueued := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: defaultPartition, Caller: "caller", Number: b.callers, Items: []protocol.EnqueueItem{item}}})[0]
 			if enqueued.Err != nil {
 				b.Fatal(enqueued.Err)
 			}
@@ -196,8 +197,8 @@ func (b *bench) dueAfter(id string, now time.Time, delay time.Duration) {
 	}
 }
 
-// A job that was taken ahead has begun only if whoever says so holds it under that fence.
-func TestBeginningNeedsTheFence(t *testing.T) {
+// A job taken ahead has begun only if the call that says so names its fence.
+func TestAJobTakenAheadBeginsOnlyUnderItsFence(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"))
 		taken := b.work("s", protocol.WorkCall{Take: 2, Ahead: 2}).Taken
@@ -208,6 +209,39 @@ func TestBeginningNeedsTheFence(t *testing.T) {
 		}
 		if other, _ := held[1].(string); !strings.HasPrefix(other, "-") {
 			b.Errorf("b has not begun and is held as %q", other)
+		}
+	})
+}
+
+func TestASleepingWorkerGetsWakeUpsAndAlarms(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		listener := b.store.Listen("w-s")
+		defer listener.Close()
+		if s := <-listener.Signals(); !s.Connected {
+			b.Fatalf("signal %+v, want connected", s)
+		}
+		b.work("s", protocol.WorkCall{Take: 1, Sleep: true, Lapses: true})
+		b.enqueue(job("a"))
+		if s := <-listener.Signals(); !s.Wake {
+			b.Fatalf("signal %+v, want a wake-up", s)
+		}
+		taken := b.work("s", protocol.WorkCall{Take: 2, Sleep: true, Lapses: true}).Taken
+		b.want("taken", ids(taken), "a")
+		later := job("b")
+		later.At = time.Now().Add(10 * time.Second).Truncate(time.Millisecond)
+		b.enqueue(later)
+		if s := <-listener.Signals(); !s.Alarm.Equal(later.At) {
+			b.Fatalf("signal %+v, want an alarm at %v", s, later.At)
+		}
+		poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "w-s", Sleep: true}})[0]
+		if poll.Next <= 0 || poll.Second || poll.More {
+			b.Errorf("poll %+v, want the first keeper of the alarm", poll)
+		}
+		if err := b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: defaultPartition, Worker: "w-s"}}); err != nil {
+			b.Fatal(err)
+		}
+		if n := b.client.ZCard(b.Context(), b.keys().idle).Val(); n != 0 {
+			b.Errorf("%d asleep, want none", n)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A walk makes random calls of three sessions and keeps its own books of who holds what.
+// A walk makes random calls of three sessions and records which session holds which job.
 type walk struct {
 	*bench
 	random *rand.Rand
@@ -23,9 +23,9 @@ type walk struct {
 
 var walkParks = []string{"mail", "report"}
 
-// Whatever is called in whatever order, answered or repeated: a job is held by one session at a time under a fence that was
-// never given out before, comes with its own envelope, and ends once.
-func TestARandomWalkLosesNothingAndDoublesNothing(t *testing.T) {
+// Whatever is called in whatever order, answered or repeated: a job is held by one session at a time, under a fence that was never
+// used before, comes with its own body, and ends once.
+func TestRandomCallsLoseNoJobAndRunNoneTwice(t *testing.T) {
 	for seed := range uint64(4) {
 		onEveryServer(t, func(b *bench) {
 			w := &walk{bench: b, random: rand.New(rand.NewPCG(seed, 1)), held: map[string]map[string]int64{}, ended: map[string]int{}}
@@ -81,7 +81,7 @@ func (w *walk) call(session string, draining bool) (taken int) {
 			call.Settle = append(call.Settle, w.settlement(id, fence, draining))
 		}
 	}
-	if len(call.Settle) > 0 && w.random.IntN(4) == 0 { // one that it does not hold
+	if len(call.Settle) > 0 && w.random.IntN(4) == 0 { // a job that it does not hold
 		call.Settle = append(call.Settle, protocol.Settlement{ID: "job99999", Fence: 7, Kind: protocol.SettleDone})
 	}
 	answer := w.work(session, call)
@@ -140,9 +140,9 @@ func (w *walk) taken(held map[string]int64, call protocol.WorkCall, answer proto
 		}
 		switch {
 		case string(job.Body) != "\x01"+job.ID:
-			w.Fatalf("%s came with the envelope %q", job.ID, job.Body)
+			w.Fatalf("%s came with the body %q", job.ID, job.Body)
 		case job.Fence <= w.fence:
-			w.Fatalf("%s has fence %d, and there has been %d", job.ID, job.Fence, w.fence)
+			w.Fatalf("%s has fence %d, and %d was used before", job.ID, job.Fence, w.fence)
 		case job.Begun != (i < call.Take-call.Ahead):
 			w.Fatalf("job %d of a call for %d with %d ahead is begun: %v", i, call.Take, call.Ahead, job.Begun)
 		}
@@ -150,7 +150,7 @@ func (w *walk) taken(held map[string]int64, call protocol.WorkCall, answer proto
 	}
 }
 
-// drain takes and ends all there is.
+// drain takes and ends all jobs.
 func (w *walk) drain() {
 	deadline := time.Now().Add(20 * time.Second)
 	for {

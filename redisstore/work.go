@@ -13,8 +13,8 @@ import (
 
 var workScript = load("work")
 
-// Work settles what ended and takes what is due, one call a partition, in one round trip; placings go before it in the
-// same pipeline.
+// Work settles what has ended and takes what is due, one call a partition, in one round trip. What a call places goes before it in
+// the same pipeline. The same number again returns the same jobs and writes nothing.
 func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
 	answers := make([]protocol.WorkAnswer, len(calls))
 	if s.bad != nil {
@@ -44,8 +44,9 @@ func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.
 	return answers
 }
 
+// workCall is the script call of c. KEYS and ARGV are described on the title page of the script.
 func (s *store) workCall(c *protocol.WorkCall) call {
-	// What a finished job needs is short; what else ended has its kind, body and record.
+	// A job that is Finished needs only its ID and fence; any other settlement needs kind, body and record too.
 	finished := 0
 	var others []*protocol.Settlement
 	var parks []string
@@ -80,7 +81,7 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	for _, name := range parks {
 		args = append(args, name)
 	}
-	// IDs, then fences in the same order. Pointers, for a string or a number in an any is memory of its own.
+	// IDs, then fences in the same order. Pointers: storing a string or a number in an any allocates.
 	ids := len(args)
 	args = slices.Grow(args, 2*settled+4*len(others))[:ids+2*settled]
 	at := ids
@@ -106,6 +107,7 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	return call
 }
 
+// settleKind is the letter of a kind; f is a later that counts a failed attempt.
 func settleKind(settled *protocol.Settlement) string {
 	if settled.Kind == protocol.SettleLater && settled.Failed {
 		return "f"
@@ -128,6 +130,7 @@ func amount(settled *protocol.Settlement, parks []string) string {
 	return strconv.FormatInt(ms, 10)
 }
 
+// record formats an entry of the record of runs, without what the ID says.
 func record(run *protocol.RunRecord) string {
 	if run == nil {
 		return ""
@@ -144,7 +147,8 @@ func indexOf(names []string, name string) int {
 	return -1
 }
 
-// sleeps says whether the worker goes to sleep where nothing is left, and whether it is to hear of lapses then; or that it sleeps on.
+// sleeps formats how the call leaves the worker: 0 awake, 1 asleep if nothing is left, 2 the same and lapsed sessions are reported,
+// 3 asleep as before.
 func sleeps(c *protocol.WorkCall) string {
 	switch {
 	case c.SleepOn:
@@ -168,7 +172,7 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 		return protocol.WorkAnswer{Err: err}
 	}
 	answer := protocol.WorkAnswer{
-		Now: values.now(), Refused: refusedOf(c, values.list(1)), Taken: takenOf(values[min(2, len(values)):]), WaitHint: values.horizon(9),
+		Now: values.now(), Refused: refusedOf(c, values.list(1)), Taken: takenOf(values[min(2, len(values)):]), WaitHint: values.waitHint(9),
 	}
 	owed := values.list(8)
 	for i := 0; i+2 < len(owed); i += 3 {
@@ -180,7 +184,8 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 	return answer
 }
 
-// takenOf reads the jobs taken: first fence, how many are begun, IDs, data, kinds, crashes.
+// takenOf reads the jobs taken: first fence, how many have begun, IDs, bodies or definitions, kinds, crashes. IDs of one length come
+// as one text, others as a list.
 func takenOf(values reply) []protocol.TakenJob {
 	fence, begun, joined, data := values.number(0), values.number(1), values.text(2), values.list(3)
 	ids, kinds, crashes := values.list(2), values.text(4), values.list(5)
@@ -196,7 +201,7 @@ func takenOf(values reply) []protocol.TakenJob {
 		}
 		job.Fence, job.Begun = fence+int64(i), int64(i) < begun
 		if text := data.text(i); text != "" {
-			// The text was made for this answer and nobody else has it: its memory may as well be a slice's.
+			// The text was made for this answer and nothing else refers to it, so its memory may be a slice's.
 			job.Body = unsafe.Slice(unsafe.StringData(text), len(text))
 		}
 		if i < len(crashes) {

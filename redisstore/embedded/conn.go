@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// A conn is a client's in-memory connection whose Write does not wait for the other end to read. A pipe has no buffer: a client
-// that sends many commands at once would wait for the server, which waits for the client to read its answers. Here what is
-// sent gathers in memory, and a goroutine that ends with the connection passes it on. A connection with more than maxSent
-// waiting is closed, as a Redis closes one.
+// A conn is a client's in-memory connection whose Write does not wait for the server to read. A pipe has no buffer: a client that
+// sends many commands at once would wait for the server, and the server for the client to read its answers. A conn keeps what is
+// written in memory, and a goroutine that ends with the connection forwards it. A connection with more than maxUnread bytes not
+// forwarded yet is closed, as Redis closes one.
 type conn struct {
 	net.Conn
-	more   chan struct{} // room for one
-	closed chan struct{}
-	ended  chan struct{} // when pass has
-	once   sync.Once
-	most   int // bytes waiting, maxSent
+	written chan struct{} // capacity 1: unread is not empty
+	closed  chan struct{}
+	ended   chan struct{} // forward has returned
+	once    sync.Once
+	limit   int // of unread, in bytes
 
-	mu   sync.Mutex
-	sent []byte // not passed on yet
-	err  error  // why nothing is any more
+	mu     sync.Mutex
+	unread []byte // written and not forwarded yet
+	err    error  // why nothing is forwarded any more
 }
 
-// maxSent is Redis's default client-query-buffer-limit.
-const maxSent = 1 << 30
+// maxUnread is Redis's default client-query-buffer-limit, in bytes.
+const maxUnread = 1 << 30
 
-// maxSpare is the most memory that is kept for what is sent next.
-const maxSpare = 64 << 10
+// maxKept is how much memory, in bytes, is kept for the next writes.
+const maxKept = 64 << 10
 
 func newConn(pipe net.Conn) *conn {
-	c := &conn{Conn: pipe, most: maxSent, more: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{})}
-	go c.pass()
+	c := &conn{Conn: pipe, limit: maxUnread, written: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{})}
+	go c.forward()
 	return c
 }
 
@@ -42,56 +42,58 @@ func (c *conn) Write(p []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
 	}
-	if len(c.sent)+len(p) > c.most {
-		c.err = fmt.Errorf("embedded: more than %d bytes sent that the server has not read", c.most)
+	if len(c.unread)+len(p) > c.limit {
+		c.err = fmt.Errorf("embedded: write: the server has more than %d bytes to read", c.limit)
 		_ = c.Conn.Close()
 		return 0, c.err
 	}
-	c.sent = append(c.sent, p...)
+	c.unread = append(c.unread, p...)
 	select {
-	case c.more <- struct{}{}:
+	case c.written <- struct{}{}:
 	default:
 	}
 	return len(p), nil
 }
 
-func (c *conn) pass() {
+// forward writes to the pipe what Write has kept, until the connection is closed or fails.
+func (c *conn) forward() {
 	defer close(c.ended)
-	var passing []byte
+	var forwarding []byte
 	for {
 		select {
-		case <-c.more:
+		case <-c.written:
 		case <-c.closed:
 			return
 		}
 		c.mu.Lock()
-		passing, c.sent = c.sent, passing[:0]
+		forwarding, c.unread = c.unread, forwarding[:0]
 		c.mu.Unlock()
-		if _, err := c.Conn.Write(passing); err != nil {
+		if _, err := c.Conn.Write(forwarding); err != nil {
 			c.fail(err)
 			return
 		}
-		if cap(passing) > maxSpare {
-			passing = nil
+		if cap(forwarding) > maxKept {
+			forwarding = nil
 		}
 	}
 }
 
-// fail keeps the first reason why nothing is passed on any more.
+// fail records why nothing is forwarded any more: the first reason counts.
 func (c *conn) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
-		c.err, c.sent = err, nil
+		c.err, c.unread = err, nil
 	}
 }
 
-// SetDeadline and SetWriteDeadline leave writing alone, which does not wait.
+// SetDeadline sets the deadline of reading only: Write does not wait.
 func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
+// SetWriteDeadline does nothing: Write does not wait.
 func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
-// Close ends the connection and its goroutine; what has not been passed on is lost.
+// Close closes the connection and waits for its goroutine; what was not forwarded yet is lost.
 func (c *conn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	c.fail(net.ErrClosed)

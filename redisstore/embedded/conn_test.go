@@ -16,8 +16,8 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// What is sent at once may be larger than any buffer, and so may its answers.
-func TestALargePipelineDoesNotWaitForItself(t *testing.T) {
+// Commands sent at once may be larger than any buffer, and so may their answers.
+func TestALargePipelineDoesNotDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := StartInMemory()
 		defer server.Close()
@@ -33,47 +33,47 @@ func TestALargePipelineDoesNotWaitForItself(t *testing.T) {
 	})
 }
 
-func TestADeadlineOfReadingIsKept(t *testing.T) {
+func TestAReadDeadlineIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := dialed(t)
 		_ = c.SetDeadline(time.Now().Add(time.Second))
 		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%v, want that the deadline has passed", err)
+			t.Errorf("reading: %v, want os.ErrDeadlineExceeded", err)
 		}
 		if _, err := c.Write([]byte("PING\r\n")); err != nil {
-			t.Errorf("writing after it: %v", err)
+			t.Errorf("writing after the deadline: %v", err)
 		}
 	})
 }
 
-// The bubble ends only when every goroutine in it has.
-func TestAClosedConnectionTakesNothing(t *testing.T) {
+// The test also ends only when the goroutine of the connection has ended: synctest waits for it.
+func TestWritingToAClosedConnectionFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := dialed(t)
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.Write([]byte("PING\r\n")); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("%v, want net.ErrClosed", err)
+			t.Errorf("writing: %v, want net.ErrClosed", err)
 		}
 		_ = c.Close()
 	})
 }
 
-func TestAConnectionWithTooMuchWaitingIsClosed(t *testing.T) {
+func TestAConnectionWithTooManyUnreadBytesIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe() // nobody reads from far
 		c := newConn(near)
 		defer c.Close()
-		c.most = 1000
+		c.limit = 1000
 		piece := make([]byte, 501)
 		_, err := c.Write(piece)
-		synctest.Wait() // it is being passed on: a second one gathers, and a third is too much
+		synctest.Wait() // the first is being forwarded, a second is kept, and a third is too much
 		if _, again := c.Write(piece); err != nil || again != nil {
 			t.Fatalf("the first two: %v, %v", err, again)
 		}
 		if _, err := c.Write(piece); err == nil {
-			t.Error("more than the limit gathered")
+			t.Error("a write beyond the limit succeeded")
 		}
 		if _, err := far.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("the other end: %v, want io.EOF", err)
@@ -109,7 +109,7 @@ func TestManySchedulesOnManyQueuesAreDeclaredInMemory(t *testing.T) {
 		ran := make(chan error, 1)
 		ctx, stop := context.WithCancel(t.Context())
 		go func() { ran <- chime.Run(ctx, scheduler) }()
-		time.Sleep(10 * time.Second) // fake time: nothing of this takes any
+		time.Sleep(10 * time.Second) // fake time: none of the work takes any
 		stop()
 		if err := <-ran; err != nil {
 			t.Fatal(err)

@@ -1,16 +1,21 @@
 // Package embedded runs a Redis inside the process, for a first try, for examples and for tests.
 //
 //	server, err := embedded.Start()
+//	if err != nil {
+//		return err
+//	}
 //	defer server.Close()
 //	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{})
 //
-// It is miniredis behind the same scripts as a real server, and it forgets everything when the process ends. It is no
-// place for jobs that matter: Start says so in the log.
+// It is miniredis behind the same scripts as a real server. StartInMemory is for tests: inside a testing/synctest bubble days of
+// schedules then take seconds.
+//
+// It forgets all jobs and schedules when the process ends, so it is no place for jobs that matter: Start logs a warning that says
+// so. No other process can share the store of StartInMemory. The package makes up a third of a small binary.
 package embedded
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -23,7 +28,8 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-// A Server is an in-memory Redis with a client and a store on it.
+// A Server is an in-memory Redis with a client and a store on it. Start or StartInMemory makes one; the zero value is not usable.
+// It is safe for concurrent use. The caller closes it.
 type Server struct {
 	mini   *miniredis.Miniredis
 	client *redis.Client
@@ -32,22 +38,23 @@ type Server struct {
 	err    error
 }
 
-// Start runs a server on a free port of the loopback interface, so that redis-cli can look at it, and warns that it forgets.
+// Start starts a server on a free port of the loopback interface, so that redis-cli can connect to it, and logs a warning with
+// slog.Default that it forgets everything. The error is that of listening.
 func Start() (*Server, error) {
 	mini := miniredis.NewMiniRedis()
 	mini.ClockTTL(true)
 	if err := mini.Start(); err != nil {
 		return nil, fmt.Errorf("embedded: start: %w", err)
 	}
-	slog.Warn("embedded: this Redis lives in the process and forgets all jobs and schedules when it ends", "address", mini.Addr())
+	slog.Warn("embedded: this Redis is inside the process and forgets all jobs and schedules when the process ends", "event", "store.unfit", "host", mini.Addr())
 	return newServer(mini, &redis.Options{Addr: mini.Addr()}), nil
 }
 
-// inMemory is the address of a server without a network: a literal one, for clients look names up.
+// inMemory is the address of a server without a network. It is an IP address, because clients resolve names.
 const inMemory = "127.0.0.1:0"
 
-// StartInMemory runs a server without a network, over in-memory connections: inside a testing/synctest bubble the whole
-// system then runs under fake time. It warns of nothing.
+// StartInMemory starts a server with in-memory connections in place of a network, so that inside a testing/synctest bubble all of
+// chime runs under fake time. It needs no port, cannot fail and logs nothing.
 func StartInMemory() *Server {
 	mini := miniredis.NewMiniRedis()
 	mini.ClockTTL(true)
@@ -65,13 +72,14 @@ func newServer(mini *miniredis.Miniredis, options *redis.Options) *Server {
 	return &Server{mini: mini, client: client, store: redisstore.New(client, redisstore.Options{})}
 }
 
-// Store returns the store with namespace "chime".
+// Store returns the server's store, which has the zero redisstore.Options: its namespace is "chime".
 func (s *Server) Store() *redisstore.Store { return s.store }
 
-// Client returns the client, to look at the keys with or to make a store with other options.
+// Client returns the server's client, to read keys in a test or to make a store with other options. Close closes it.
 func (s *Server) Client() *redis.Client { return s.client }
 
-// Dial opens a connection of its own to the server, for a client that a test wants to cut off.
+// Dial opens a connection to the server, for the Dialer of a client whose connections a test closes. It fails once the server is
+// closed.
 func (s *Server) Dial() (net.Conn, error) { return dial(s.mini) }
 
 func dial(mini *miniredis.Miniredis) (net.Conn, error) {
@@ -82,7 +90,7 @@ func dial(mini *miniredis.Miniredis) (net.Conn, error) {
 	return newConn(pipe), nil
 }
 
-// Addr is where a server made by Start listens, for redis-cli; empty for one in memory.
+// Addr returns the address, host and port, on which a server of Start listens. It is empty for a server of StartInMemory.
 func (s *Server) Addr() string {
 	if s.client.Options().Addr == inMemory {
 		return ""
@@ -90,10 +98,11 @@ func (s *Server) Addr() string {
 	return s.mini.Addr()
 }
 
-// Close ends the server and forgets everything. Closing it again does nothing.
+// Close closes the client and the server, which forgets everything. Roles on it must have returned before. Closing it again does
+// nothing and returns the same error.
 func (s *Server) Close() error {
 	s.once.Do(func() {
-		s.err = errors.Join(s.client.Close())
+		s.err = s.client.Close()
 		s.mini.Close()
 	})
 	return s.err

@@ -9,13 +9,13 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// sleeping puts a worker to sleep and returns when, by the server's clock.
+// sleeping registers a worker as asleep and returns when, by the server's clock.
 func (b *bench) sleeping(session string) time.Time {
 	b.Helper()
 	return b.work(session, protocol.WorkCall{Take: 1, Sleep: true}).Now
 }
 
-// asleepSince is the instant that the list of sleepers shows for the worker of a session; zero: it is not on it.
+// asleepSince is the instant since when the worker of a session is registered as asleep; zero: it is not.
 func (b *bench) asleepSince(session string) time.Time {
 	b.Helper()
 	score, err := b.client.ZScore(b.Context(), b.keys().idle, "w-"+session).Result()
@@ -28,60 +28,60 @@ func (b *bench) asleepSince(session string) time.Time {
 	return time.UnixMilli(int64(score))
 }
 
-func (b *bench) look(session string, since, now time.Time) protocol.PollAnswer {
+func (b *bench) poll(session string, since, now time.Time) protocol.PollAnswer {
 	b.Helper()
-	answer := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: line0, Worker: "w-" + session, Sleep: true, Since: since, Now: now}})[0]
+	answer := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "w-" + session, Sleep: true, Since: since, Now: now}})[0]
 	if answer.Err != nil {
 		b.Fatal(answer.Err)
 	}
 	return answer
 }
 
-// A sleeper's idea of the time is only a guess: what it reads is judged by the server's, and where the two differ the list
-// of sleepers gets the server's too.
-func TestALookGoesByTheServersTime(t *testing.T) {
+// A worker's Now is only a guess: what is due is judged by the server's time. Where the two differ much, the worker is registered with
+// the server's time too.
+func TestAPollGoesByTheServersTime(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		since := b.sleeping("s")
 		for _, wrong := range []time.Duration{-time.Hour, -5 * time.Second, -10 * time.Millisecond, 10 * time.Millisecond, 5 * time.Second, time.Hour} {
-			answer := b.look("s", since.Add(min(wrong, 0)-time.Second), since.Add(wrong))
+			answer := b.poll("s", since.Add(min(wrong, 0)-time.Second), since.Add(wrong))
 			if off := answer.Now.Sub(since); off < 0 || off > 10*time.Second {
-				b.Errorf("a caller that is wrong by %v was told that it is %v after it went to sleep", wrong, off)
+				b.Errorf("a caller that is wrong by %v got a time %v after it was registered", wrong, off)
 			}
 			if off := answer.Now.Sub(answer.Since).Abs(); off > 1100*time.Millisecond {
-				b.Errorf("a caller that is wrong by %v is on the list with an instant that is wrong by %v", wrong, off)
+				b.Errorf("a caller that is wrong by %v is registered with an instant that is wrong by %v", wrong, off)
 			}
 			if listed := b.asleepSince("s"); !listed.Equal(answer.Since.Truncate(time.Millisecond)) {
-				b.Errorf("it was told that it is on the list since %v, there it says %v", answer.Since, listed)
+				b.Errorf("the answer says registered since %v, the key says %v", answer.Since, listed)
 			}
 		}
 	})
 }
 
-// Whatever a sleeper may have to do something about is found by its look, whether it knows the time or not.
-func TestALookFindsWhatIsToBeDone(t *testing.T) {
+// A poll reports a job soon due, a waiting job and a session, whether the caller knows the time or not.
+func TestAPollReportsWhatThereIsToDo(t *testing.T) {
 	for _, knows := range []bool{true, false} {
 		onEveryServer(t, func(b *bench) {
 			since := b.sleeping("s")
-			look := func() protocol.PollAnswer {
+			poll := func() protocol.PollAnswer {
 				if !knows {
-					return b.look("s", time.Time{}, time.Time{})
+					return b.poll("s", time.Time{}, time.Time{})
 				}
-				return b.look("s", since, since.Add(time.Millisecond))
+				return b.poll("s", since, since.Add(time.Millisecond))
 			}
-			if a := look(); a.More || a.Next != 0 || !a.Lapse.IsZero() || a.Since.IsZero() {
-				b.Fatalf("nothing is there, and the look says %+v", a)
+			if a := poll(); a.More || a.Next != 0 || !a.Lapse.IsZero() || a.Since.IsZero() {
+				b.Fatalf("nothing to do: got %+v", a)
 			}
 			item := job("soon")
 			item.In = 5 * time.Second
 			b.enqueue(item)
-			if a := look(); a.Next <= 0 || a.Next > 5*time.Second+time.Millisecond {
-				b.Errorf("a job is due in five seconds, and the look says in %v", a.Next)
+			if a := poll(); a.Next <= 0 || a.Next > 5*time.Second+time.Millisecond {
+				b.Errorf("a job is due in five seconds: got %v", a.Next)
 			}
 			b.enqueue(job("held"), job("waiting"))
 			b.take("other", 1)
-			a := look()
+			a := poll()
 			if !a.More || !a.Since.IsZero() || !b.asleepSince("s").IsZero() {
-				b.Errorf("a job waits, and the look says %+v; asleep since %v", a, b.asleepSince("s"))
+				b.Errorf("a job waits: got %+v, asleep since %v", a, b.asleepSince("s"))
 			}
 			if lapse := a.Lapse.Sub(a.Now); lapse <= 10*time.Second || lapse > 12*time.Second {
 				b.Errorf("a session lapses in %v, want about twelve seconds", lapse)
@@ -90,8 +90,8 @@ func TestALookFindsWhatIsToBeDone(t *testing.T) {
 	}
 }
 
-// Who only says that its jobs have finished keeps its place among the sleepers, before whoever came later.
-func TestASleeperThatSettlesSleepsOn(t *testing.T) {
+// A worker that only settles finished jobs stays registered as asleep, before those that were registered later.
+func TestASleepingWorkerThatSettlesStaysRegistered(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"))
 		held := b.work("first", protocol.WorkCall{Take: 3, Sleep: true}).Taken
@@ -115,16 +115,16 @@ func TestASleeperThatSettlesSleepsOn(t *testing.T) {
 		}
 		answer := b.work("first", protocol.WorkCall{SleepOn: true, Settle: []protocol.Settlement{{ID: "b", Fence: held[1].Fence, Kind: protocol.SettleDone}}})
 		if answer.More || b.asleepSince("second").IsZero() {
-			b.Errorf("who only settles was told of more (%v), or woke the other", answer.More)
+			b.Errorf("a call that only settles reported more (%v), or woke the other worker", answer.More)
 		}
 		if now := b.asleepSince("first"); !now.IsZero() {
-			b.Error("one that was woken went to sleep again without having looked")
+			b.Error("a worker that was woken is registered again without a poll")
 		}
 	})
 }
 
-// A settlement that is refused writes nothing, also out of memory, and leaves the sleeper where it is.
-func TestASleeperWhoseSettlementIsRefusedSleepsOn(t *testing.T) {
+// A settlement that is refused writes nothing, not even out of memory, and leaves the worker registered.
+func TestASleepingWorkerWhoseSettlementIsRefusedStaysRegistered(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
 		b.work("s", protocol.WorkCall{Take: 3, Sleep: true})

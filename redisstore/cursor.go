@@ -1,0 +1,35 @@
+package redisstore
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// parseCursor reads "<planned instant> <runs used> <kind>", kind p for an occurrence and s for a change or a pause. Any other text is
+// the zero Cursor: nothing was placed yet.
+func parseCursor(text string) protocol.Cursor {
+	fields := strings.Fields(text)
+	if len(fields) != 3 {
+		return protocol.Cursor{}
+	}
+	at, err := time.Parse(time.RFC3339, fields[0])
+	used, _ := strconv.Atoi(fields[1])
+	if err != nil {
+		return protocol.Cursor{}
+	}
+	return protocol.Cursor{At: at, Used: used, Placed: fields[2] == "p"}
+}
+
+// formatCursor formats the part of a cursor that placing compares: the instant and the kind.
+func formatCursor(c protocol.Cursor) string {
+	switch {
+	case c.At.IsZero():
+		return ""
+	case c.Placed:
+		return c.At.UTC().Format(time.RFC3339) + " p"
+	}
+	return c.At.UTC().Format(time.RFC3339) + " s"
+}

@@ -1,0 +1,248 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+var extendScript = load("extend")
+
+const (
+	// pingAfter is how long a subscription may be silent before it is pinged. If it stays silent for as long again, it is closed
+	// and opened again.
+	pingAfter = 30 * time.Second
+
+	// A lost subscription is opened again after about minReconnect, then twice as long each time, at most about maxReconnect.
+	minReconnect, maxReconnect = 200 * time.Millisecond, 5 * time.Second
+)
+
+// A listener keeps one role subscribed to its channel until it is closed, and sends the role's heartbeats on a connection of
+// their own.
+type listener struct {
+	store    *store
+	channels []string
+	signals  chan protocol.Signal
+
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	mu          sync.Mutex
+	undelivered []protocol.Signal
+	added       chan struct{} // capacity 1: undelivered is not empty
+
+	heartbeatsOnce sync.Once
+	heartbeats     redis.UniversalClient // the heartbeat connection
+	ownsHeartbeats bool                  // Close closes it
+}
+
+// Listen subscribes to the channel of a role and, at the first heartbeat, opens a connection for its heartbeats.
+func (s *store) Listen(name string) protocol.Listener {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &listener{
+		store: s, channels: []string{s.keys.channel(name), s.keys.channel(elections)},
+		signals: make(chan protocol.Signal), cancel: cancel, added: make(chan struct{}, 1),
+	}
+	if s.bad != nil {
+		return l
+	}
+	l.done.Add(2)
+	go l.subscribeLoop(ctx)
+	go l.deliver(ctx)
+	return l
+}
+
+func (l *listener) Signals() <-chan protocol.Signal { return l.signals }
+
+// Close ends the subscription, waits for its goroutines, and closes the heartbeat connection.
+func (l *listener) Close() error {
+	l.cancel()
+	l.done.Wait()
+	l.heartbeatsOnce.Do(func() {})
+	if l.ownsHeartbeats {
+		return l.heartbeats.Close()
+	}
+	return nil
+}
+
+// subscribeLoop opens the subscription again whenever it is lost, until ctx ends.
+func (l *listener) subscribeLoop(ctx context.Context) {
+	defer l.done.Done()
+	backoff := minReconnect
+	for ctx.Err() == nil {
+		confirmed := l.subscribe(ctx)
+		if confirmed {
+			backoff = minReconnect
+		}
+		wait := time.NewTimer(backoff/2 + rand.N(backoff))
+		select {
+		case <-ctx.Done():
+		case <-wait.C:
+		}
+		wait.Stop()
+		backoff = min(2*backoff, maxReconnect)
+	}
+}
+
+// subscribe receives until the connection fails or ctx ends. confirmed says whether the server ever confirmed the subscription.
+func (l *listener) subscribe(ctx context.Context) (confirmed bool) {
+	subscription := l.store.client.Subscribe(ctx, l.channels...)
+	closed := context.AfterFunc(ctx, func() { _ = subscription.Close() })
+	defer func() {
+		if closed() {
+			_ = subscription.Close()
+		}
+	}()
+	pinged := false // and not answered yet
+	for {
+		message, err := subscription.ReceiveTimeout(ctx, pingAfter)
+		var timeout net.Error
+		switch {
+		case err == nil:
+			pinged = false
+		case errors.As(err, &timeout) && timeout.Timeout() && !pinged && ctx.Err() == nil:
+			pinged = true
+			if subscription.Ping(ctx) != nil {
+				return confirmed
+			}
+			continue
+		default:
+			return confirmed
+		}
+		switch m := message.(type) {
+		case *redis.Subscription:
+			if m.Kind == "subscribe" && m.Count == len(l.channels) {
+				confirmed = true
+				l.push(protocol.Signal{Connected: true})
+			}
+		case *redis.Message:
+			l.push(signal(m.Payload))
+		}
+	}
+}
+
+// signal reads a message that a script published: w wake up, a<ms> when the head of due is due, r<ID> replaced, e elect a
+// leader. Any other message is the zero Signal.
+func signal(payload string) protocol.Signal {
+	if payload == "" {
+		return protocol.Signal{}
+	}
+	kind, rest := payload[0], payload[1:]
+	switch kind {
+	case 'w':
+		return protocol.Signal{Wake: true}
+	case 'a':
+		if ms, err := strconv.ParseInt(rest, 10, 64); err == nil {
+			return protocol.Signal{Alarm: time.UnixMilli(ms).UTC()}
+		}
+	case 'r':
+		return protocol.Signal{Replaced: rest}
+	case 'e':
+		return protocol.Signal{Elect: true}
+	}
+	return protocol.Signal{}
+}
+
+// push adds a signal to those not yet delivered. Equal signals are delivered once. Of several alarms the earliest is kept: an
+// alarm does not name its partition, and a worker that wakes for it polls all of its partitions.
+func (l *listener) push(s protocol.Signal) {
+	if s == (protocol.Signal{}) {
+		return
+	}
+	l.mu.Lock()
+	kept := l.undelivered[:0]
+	for _, p := range l.undelivered {
+		if !s.Alarm.IsZero() && p.Alarm.Before(s.Alarm) && !p.Alarm.IsZero() {
+			s = p
+		}
+		if p != s && (s.Alarm.IsZero() || p.Alarm.IsZero()) {
+			kept = append(kept, p)
+		}
+	}
+	l.undelivered = append(kept, s)
+	l.mu.Unlock()
+	select {
+	case l.added <- struct{}{}:
+	default:
+	}
+}
+
+// deliver sends signals to the role one by one, in their order, until ctx ends.
+func (l *listener) deliver(ctx context.Context) {
+	defer l.done.Done()
+	for {
+		l.mu.Lock()
+		var next protocol.Signal
+		if len(l.undelivered) > 0 {
+			next = l.undelivered[0]
+			l.undelivered = append(l.undelivered[:0], l.undelivered[1:]...)
+		}
+		l.mu.Unlock()
+		if next == (protocol.Signal{}) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-l.added:
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case l.signals <- next:
+		}
+	}
+}
+
+// Extend keeps sessions alive. It sends on the heartbeat connection, all calls in one round trip.
+func (l *listener) Extend(ctx context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
+	answers := make([]protocol.ExtendAnswer, len(calls))
+	l.heartbeatsOnce.Do(func() { l.heartbeats, l.ownsHeartbeats = dedicated(l.store.client) })
+	sent := make([]call, len(calls))
+	for i, c := range calls {
+		k := l.store.keys.partition(c.Partition)
+		args := []any{c.Session, c.TTL.Milliseconds()}
+		for _, name := range c.Schedules {
+			args = append(args, name)
+		}
+		sent[i] = newCall(&extendScript, []string{k.inflight(c.Session), k.sessions, k.open}, args)
+	}
+	for i, cmd := range l.store.run(ctx, l.heartbeats, sent...) {
+		values, err := list("extend session", calls[i].Session, cmd)
+		if err != nil {
+			answers[i].Err = err
+			continue
+		}
+		if values.number(1) == 0 {
+			answers[i].Err = failure("extend session", calls[i].Session, protocol.ErrSessionLost)
+		}
+		for j := 2; j < len(values); j++ {
+			answers[i].Replaced = append(answers[i].Replaced, values.text(j))
+		}
+	}
+	return answers
+}
+
+// dedicated returns a client with the same options and one connection of its own, so that a heartbeat waits behind no other
+// call. own is false if the client is of a type that cannot be copied: then it is returned itself.
+func dedicated(client redis.UniversalClient) (heartbeats redis.UniversalClient, own bool) {
+	switch c := client.(type) {
+	case *redis.Client:
+		options := *c.Options()
+		options.PoolSize, options.MinIdleConns, options.MaxIdleConns, options.MaxActiveConns = 1, 0, 0, 0
+		return redis.NewClient(&options), true
+	case *redis.ClusterClient:
+		options := *c.Options()
+		options.PoolSize, options.MinIdleConns, options.MaxIdleConns, options.MaxActiveConns = 1, 0, 0, 0
+		return redis.NewClusterClient(&options), true
+	}
+	return client, false
+}

@@ -1,0 +1,63 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// Options configure a Store. The zero value is good: every field shows its default. Bad options are an error, chime.ErrUnfit, of
+// the first call that a role makes.
+type Options struct {
+	// Namespace begins the name of every key and channel, so that several applications can share a Redis: 1 to 100 characters
+	// out of A-Z a-z 0-9 _ . and -. Empty means "chime". Processes that work together have the same namespace.
+	Namespace string
+
+	// Partitions is the number of partitions of a queue, by its name, 1 to 1024: a cluster keeps the partitions of a busy queue
+	// on different nodes. A queue that is not named has 1. The number is fixed when the queue is first seen; another number is
+	// refused with chime.ErrUnfit.
+	Partitions map[string]int
+
+	// DeadRetention is how long a job that was given up is kept, in the dead set. Zero means 30 days; negative is refused.
+	DeadRetention time.Duration
+	// MaxDead is how many dead jobs a partition keeps; the oldest are removed first. Zero means 10,000; negative is refused.
+	MaxDead int
+	// ParkedRetention is how long a job waits for a worker that has a handler for it, before it is dead. Zero means 7 days;
+	// negative is refused.
+	ParkedRetention time.Duration
+
+	// Logger gets the store's few warnings: that INFO is denied, and that the move of a schedule to another queue cannot be
+	// completed. Nil means slog.Default(). Errors are returned to the roles, which log them with their own Logger.
+	Logger *slog.Logger
+}
+
+var namespacePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+
+// validate returns what is wrong with the options and the client, an error that wraps ErrUnfit.
+func (o Options) validate(client redis.UniversalClient) error {
+	var bad []error
+	if client == nil {
+		bad = append(bad, errors.New("redisstore: client is nil"))
+	}
+	if !namespacePattern.MatchString(o.Namespace) {
+		bad = append(bad, fmt.Errorf("redisstore: Namespace %.100q: want 1 to 100 of A-Z a-z 0-9 _ . -", o.Namespace))
+	}
+	for queue, n := range o.Partitions {
+		if n < 1 || n > 1024 {
+			bad = append(bad, fmt.Errorf("redisstore: Partitions[%q] %d: want 1 to 1024", queue, n))
+		}
+	}
+	if o.DeadRetention < 0 || o.MaxDead < 0 || o.ParkedRetention < 0 {
+		bad = append(bad, errors.New("redisstore: DeadRetention, MaxDead and ParkedRetention must not be negative"))
+	}
+	if len(bad) > 0 {
+		return fmt.Errorf("%w: %w", protocol.ErrUnfit, errors.Join(bad...))
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+var lookScript = load("look")
+
+// layoutKnown is the version of the keys' layout that the scripts know.
+const layoutKnown = "1"
+
+// maxClockError is how far a caller's Now may be from the server's time for a cheap poll.
+const maxClockError = time.Second
+
+// Poll answers what there is to do, and renews the caller's registration as a sleeping worker. It takes nothing. Where plain
+// commands show that there is nothing to do, they are all that is sent; otherwise the script decides.
+func (s *store) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.PollAnswer {
+	answers := make([]protocol.PollAnswer, len(calls))
+	if s.bad != nil {
+		for i := range answers {
+			answers[i].Err = s.bad
+		}
+		return answers
+	}
+	answered := s.pollCheaply(ctx, calls, answers)
+	s.skipWithoutSessions(ctx, calls, answered)
+	var sent []call
+	var asked []int
+	for i, c := range calls {
+		if answered[i] {
+			continue
+		}
+		since := ""
+		if !c.Since.IsZero() {
+			since = strconv.FormatInt(c.Since.UnixMilli(), 10)
+		}
+		k := s.keys.partition(c.Partition)
+		sent = append(sent, newCall(&lookScript, []string{k.state, k.due, k.ready, k.idle, k.sessions},
+			[]any{c.Worker, flag(c.Sleep), s.keys.wake(), since}))
+		asked = append(asked, i)
+	}
+	if len(sent) == 0 {
+		return answers
+	}
+	for n, cmd := range s.run(ctx, s.client, sent...) {
+		i := asked[n]
+		values, err := list("poll", calls[i].Partition.Queue, cmd)
+		if err != nil {
+			answers[i].Err = err
+			continue
+		}
+		answers[i] = protocol.PollAnswer{Now: values.now(), WaitHint: values.waitHint(1)}
+		if calls[i].Sleep && !answers[i].More {
+			answers[i].Since = answers[i].Now
+		}
+	}
+	return answers
+}
+
+// A cheapPoll is what plain commands ask about one partition: five of them, and one for the time, in place of a script's ten.
+type cheapPoll struct {
+	renewed       *redis.IntCmd
+	state         *redis.SliceCmd
+	due, sessions *redis.ZSliceCmd
+	ready         *redis.IntCmd
+}
+
+// pollCheaply answers the sleeping workers for whom there is nothing to do, and renews their registrations. answered says which
+// these are; the script answers the others: those whose registration is gone or whose Now is wrong, and those who have something
+// due, something due soon enough to keep its alarm, a lapsed session, or an error.
+//
+// The commands are not one step and need not be: a registration that is renewed was there all the time, so whatever arrives
+// between two commands finds the worker registered. The nodes of a cluster have a clock each, so there the script answers all.
+func (s *store) pollCheaply(ctx context.Context, calls []protocol.PollCall, answers []protocol.PollAnswer) (answered []bool) {
+	answered = make([]bool, len(calls))
+	if _, single := s.client.(*redis.Client); !single {
+		return answered
+	}
+	polls := make([]cheapPoll, len(calls))
+	pipe := s.client.Pipeline()
+	clock := pipe.Time(ctx)
+	for i, c := range calls {
+		if !c.Sleep || c.Since.IsZero() || !c.Now.After(c.Since) || c.Now.Sub(c.Since) > protocol.IdleRetention {
+			continue
+		}
+		k := s.keys.partition(c.Partition)
+		registration := redis.Z{Score: float64(c.Now.UnixMilli()), Member: c.Worker}
+		polls[i] = cheapPoll{
+			renewed:  pipe.ZAddArgs(ctx, k.idle, redis.ZAddArgs{XX: true, Ch: true, Members: []redis.Z{registration}}),
+			state:    pipe.HMGet(ctx, k.state, "layout", "paused", "parked"),
+			due:      pipe.ZRangeWithScores(ctx, k.due, 0, 0),
+			ready:    pipe.LLen(ctx, k.ready),
+			sessions: pipe.ZRangeWithScores(ctx, k.sessions, 0, 0),
+		}
+	}
+	if pipe.Len() == 1 {
+		return answered
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	now, err := clock.Result()
+	for i, c := range calls {
+		if err == nil && polls[i].renewed != nil && c.Now.Sub(now).Abs() <= maxClockError {
+			var h protocol.WaitHint
+			if h, answered[i] = polls[i].waitHint(now); answered[i] {
+				answers[i] = protocol.PollAnswer{Now: now.UTC(), Since: c.Now.Truncate(time.Millisecond), WaitHint: h}
+			}
+		}
+	}
+	return answered
+}
+
+// waitHint is the caller's answer if there is nothing to do; idle is false if the script has to answer.
+func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
+	state := reply(p.state.Val())
+	for _, err := range []error{p.renewed.Err(), p.state.Err(), p.due.Err(), p.ready.Err(), p.sessions.Err()} {
+		if err != nil {
+			return h, false
+		}
+	}
+	if p.renewed.Val() != 1 || state.text(0) != "" && state.text(0) != layoutKnown {
+		return h, false
+	}
+	h.Paused = state.text(1) != ""
+	h.Parked = strings.Fields(state.text(2))
+	// An alarm is kept for a job that is due before the registration ends.
+	if due := p.due.Val(); len(due) > 0 && !h.Paused && int64(due[0].Score) <= now.Add(protocol.IdleRetention).UnixMilli() {
+		return h, false
+	}
+	if p.ready.Val() > 0 && !h.Paused {
+		return h, false
+	}
+	if sessions := p.sessions.Val(); len(sessions) > 0 {
+		h.Lapse = time.UnixMilli(int64(sessions[0].Score)).UTC()
+		if !h.Lapse.After(now) {
+			return h, false
+		}
+	}
+	return h, true
+}
+
+// skipWithoutSessions marks as answered the calls that only ask for lapsed sessions, where no worker holds a session.
+func (s *store) skipWithoutSessions(ctx context.Context, calls []protocol.PollCall, answered []bool) {
+	var partitions []protocol.Partition
+	var asked []int
+	for i, c := range calls {
+		if c.Lapses && !c.Sleep {
+			partitions, asked = append(partitions, c.Partition), append(asked, i)
+		}
+	}
+	exist, errs := s.exist(ctx, partitions, func(k *partitionKeys) string { return k.sessions })
+	for n, i := range asked {
+		answered[i] = errs[n] == nil && !exist[n]
+	}
+}
+
+// exist returns which of the partitions have a key, a sorted set. Nearly always none has it: where one server has all partitions,
+// one command then answers for all of them.
+func (s *store) exist(ctx context.Context, partitions []protocol.Partition, key func(*partitionKeys) string) (exist []bool, errs []error) {
+	exist, errs = make([]bool, len(partitions)), make([]error, len(partitions))
+	if len(partitions) == 0 {
+		return exist, errs
+	}
+	keys := make([]string, len(partitions))
+	for i, p := range partitions {
+		k := s.keys.partition(p)
+		keys[i] = key(&k)
+	}
+	if _, single := s.client.(*redis.Client); single && len(keys) > 1 {
+		if n, err := s.client.Exists(ctx, keys...).Result(); err == nil && n == 0 {
+			return exist, errs
+		}
+	}
+	pipe := s.client.Pipeline()
+	first := make([]*redis.StringSliceCmd, len(keys))
+	for i := range keys {
+		first[i] = pipe.ZRange(ctx, keys[i], 0, 0)
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	for i := range first {
+		exist[i], errs[i] = len(first[i].Val()) > 0, first[i].Err()
+	}
+	return exist, errs
+}
