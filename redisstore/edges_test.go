@@ -92,6 +92,7 @@ func TestAtMaxmemoryLapsedSessionsAreReportedAndTheLeaderKeepsItsLease(t *testin
 	b.enqueue(job("a"))
 	b.work("s", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
 	owed := b.declare("report", "skip", `{"job":"report"}`).Owed
+	b.untilLapsed()
 	b.client.(*redis.Client).ConfigSet(b.Context(), "maxmemory", "1")
 	defer client.ConfigSet(context.WithoutCancel(b.Context()), "maxmemory", "0")
 	poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "w", Sleep: true}})[0]

@@ -163,7 +163,7 @@ func TestAStaleMoveChangesNothing(t *testing.T) {
 		b.declareOn("default", "s", "skip", `{"job":"j"}`)
 		mail := b.store.keys.partition(protocol.Partition{Queue: "mail"})
 		before := b.client.HGet(b.Context(), mail.schedules, "s").Val()
-		b.store.run(b.Context(), b.client, newCall(&arriveScript, []string{mail.schedules, mail.cursors, mail.owed}, []any{"s", h.withState("live"), "", 1000}))
+		b.store.run(b.Context(), b.client, newCall(&moveArriveScript, []string{mail.schedules, mail.cursors, mail.owed}, []any{"s", h.withState("live"), "", 1000}))
 		b.want("definition in mail", b.client.HGet(b.Context(), mail.schedules, "s").Val(), before)
 		b.want("owed in mail", fmt.Sprint(b.client.ZRange(b.Context(), mail.owed, 0, -1).Val()), "[]")
 	})

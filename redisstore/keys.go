@@ -60,7 +60,7 @@ type partitionKeys struct {
 	dead  string // sorted set: ID of a job given up → instant, Unix ms; its envelope stays in jobs
 
 	sessions string // sorted set: session → instant it lapses, Unix ms
-	callers  string // sorted set: enqueuer → number of its last call, with the time (see enqueue.lua); #enqueued: jobs since the start
+	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); #enqueued: jobs since the start
 	crashes  string // hash: job ID → times its holder vanished; 0: returned without an envelope
 	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms
 	state    string // hash: fence (the last drawn), done (jobs since the start), paused, parked (names), layout, large, ttl, crashed (there may be …:crashes), turn

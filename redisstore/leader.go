@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	leadScript     = load("lead")
-	abdicateScript = load("abdicate")
+	leadScript   = load("lead")
+	resignScript = load("resign")
 )
 
 // Lead takes the leader's lease of the namespace or keeps it. Of many candidates one leads at a time. It works when Redis is out of
@@ -38,7 +38,7 @@ func (s *store) Resign(ctx context.Context, candidate string) error {
 	if s.bad != nil {
 		return s.bad
 	}
-	cmd := s.run(ctx, s.client, newCall(&abdicateScript, []string{s.keys.leader()}, []any{candidate, s.keys.channel(elections)}))[0]
+	cmd := s.run(ctx, s.client, newCall(&resignScript, []string{s.keys.leader()}, []any{candidate, s.keys.channel(elections)}))[0]
 	if err := cmd.Err(); err != nil {
 		return failure("resign as", candidate, err)
 	}

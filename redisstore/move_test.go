@@ -57,7 +57,7 @@ func (b *bench) interruptMove(name, from, to string, steps int) {
 		return
 	}
 	k := b.store.keys.partition(protocol.Partition{Queue: from})
-	values, err := b.store.runOne(b.Context(), "depart", name, newCall(&departScript,
+	values, err := b.store.runOne(b.Context(), "begin to move", name, newCall(&moveBeginScript,
 		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.moved}, []any{name, to}))
 	if err != nil {
 		b.Fatal(err)
@@ -68,13 +68,13 @@ func (b *bench) interruptMove(name, from, to string, steps int) {
 	}
 	if steps > 1 {
 		n := b.store.keys.partition(protocol.Partition{Queue: to})
-		b.store.run(b.Context(), b.client, newCall(&arriveScript, []string{n.schedules, n.cursors, n.owed}, []any{name, h.withState("live"), values.text(1), values.number(2)}))
+		b.store.run(b.Context(), b.client, newCall(&moveArriveScript, []string{n.schedules, n.cursors, n.owed}, []any{name, h.withState("live"), values.text(1), values.number(2)}))
 	}
 	if steps > 2 {
-		b.store.run(b.Context(), b.client, newCall(&registryScript, []string{b.store.keys.registry()}, []any{name, from, to}))
+		b.store.run(b.Context(), b.client, newCall(&changeQueueScript, []string{b.store.keys.registry()}, []any{name, from, to}))
 	}
 	if steps > 3 {
-		b.store.run(b.Context(), b.client, newCall(&departedScript, []string{k.schedules, k.owed}, []any{name, h.revision}))
+		b.store.run(b.Context(), b.client, newCall(&moveEndScript, []string{k.schedules, k.owed}, []any{name, h.revision}))
 	}
 }
 

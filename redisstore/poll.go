@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var lookScript = load("look")
+var pollScript = load("poll")
 
 // layoutKnown is the version of the keys' layout that the scripts know.
 const layoutKnown = "1"
@@ -42,7 +42,7 @@ func (s *store) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.
 			since = strconv.FormatInt(c.Since.UnixMilli(), 10)
 		}
 		k := s.keys.partition(c.Partition)
-		sent = append(sent, newCall(&lookScript, []string{k.state, k.due, k.ready, k.idle, k.sessions},
+		sent = append(sent, newCall(&pollScript, []string{k.state, k.due, k.ready, k.idle, k.sessions},
 			[]any{c.Worker, flag(c.Sleep), s.keys.wake(), since}))
 		asked = append(asked, i)
 	}

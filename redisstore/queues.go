@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var queueScript = load("queue")
+var pauseQueueScript = load("pause_queue")
 
 // PauseQueue stops taking from a queue, or resumes it, in all its partitions. Jobs are still added while it is paused. A partition
 // that fails holds up no other; the call may be repeated.
@@ -26,7 +26,7 @@ func (s *store) PauseQueue(ctx context.Context, queue string, paused bool) error
 	calls := make([]call, n[0])
 	for i := range calls {
 		k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})
-		calls[i] = newCall(&queueScript, []string{k.state, k.idle, k.due}, []any{flag(paused), s.keys.wake()})
+		calls[i] = newCall(&pauseQueueScript, []string{k.state, k.idle, k.due}, []any{flag(paused), s.keys.wake()})
 	}
 	var failed []error
 	for _, cmd := range s.run(ctx, s.client, calls...) {

@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	registryScript = load("registry")
-	registerScript = load("register")
+	changeQueueScript       = load("change_queue")
+	registerSchedulesScript = load("register_schedules")
 )
 
 // The registry of schedules is one hash of the namespace: schedule → the queue it lives in. It decides where a schedule is.
@@ -33,7 +33,7 @@ func (s *store) registerSchedules(ctx context.Context, declarations []protocol.D
 		for _, i := range some {
 			args = append(args, declarations[i].Name, declarations[i].Queue)
 		}
-		values, err := s.runOne(ctx, "register schedules in", s.keys.registry(), newCall(&registerScript, []string{s.keys.registry()}, args))
+		values, err := s.runOne(ctx, "register schedules in", s.keys.registry(), newCall(&registerSchedulesScript, []string{s.keys.registry()}, args))
 		if err != nil {
 			return nil, err
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	removeScript = load("remove")
-	pauseScript  = load("pause")
+	removeScript        = load("remove")
+	pauseScheduleScript = load("pause_schedule")
 )
 
 // Remove deletes a schedule and its placed occurrence; found is false if there was none. What is in flight may finish.
@@ -45,7 +45,7 @@ func (s *store) Remove(ctx context.Context, name string) (found bool, err error)
 			continue
 		}
 		removed, _ := cmd.Val().(int64)
-		if err := s.run(ctx, s.client, newCall(&registryScript, []string{s.keys.registry()}, []any{name, queue, ""}))[0].Err(); err != nil {
+		if err := s.run(ctx, s.client, newCall(&changeQueueScript, []string{s.keys.registry()}, []any{name, queue, ""}))[0].Err(); err != nil {
 			return false, failure("remove from the registry schedule", name, err)
 		}
 		// A process that declared it again meanwhile found its name in the registry and did not write it: write it again.
@@ -79,7 +79,7 @@ func (s *store) PauseSchedule(ctx context.Context, name string, paused bool) (pr
 			return protocol.Owed{}, err
 		}
 		k := s.keys.partition(partition)
-		values, err := s.runOne(ctx, "pause or resume schedule", name, newCall(&pauseScript,
+		values, err := s.runOne(ctx, "pause or resume schedule", name, newCall(&pauseScheduleScript,
 			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes}, []any{name, wanted}))
 		if err != nil {
 			return protocol.Owed{}, err

@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	leaveScript = load("leave")
-	closeScript = load("close")
-	reapScript  = load("reap")
+	leaveScript        = load("leave")
+	closeSessionScript = load("close_session")
+	reapScript         = load("reap")
 )
 
 // Leave removes a worker from the sleeping workers of partitions; with Pass the next one is woken in its place.
@@ -39,7 +39,7 @@ func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, 
 		return s.bad
 	}
 	k := s.keys.partition(partition)
-	cmd := s.run(ctx, s.client, newCall(&closeScript, []string{k.inflight(session), k.sessions}, []any{session}))[0]
+	cmd := s.run(ctx, s.client, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions}, []any{session}))[0]
 	if err := cmd.Err(); err != nil {
 		return failure("close session", session, err)
 	}

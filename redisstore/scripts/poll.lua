@@ -1,4 +1,4 @@
--- look.lua: poll a partition: is there something to take? Takes nothing, and renews the caller's place among the sleeping workers.
+-- poll.lua: poll a partition: is there something to take? Takes nothing, and renews the caller's place among the sleeping workers.
 -- KEYS[1] …:state     hash  paused, parked, layout, ttl
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:ready     list  IDs of jobs to run now

@@ -1,4 +1,4 @@
--- departed.lua: end the move of a schedule in the queue that it left: take its name out of owed. The mark stays until it is swept.
+-- move_end.lua: end the move of a schedule in the queue that it left: take its name out of owed. The mark stays until it is swept.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
 -- ARGV[1] schedule; ARGV[2] revision of the mark

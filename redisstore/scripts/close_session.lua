@@ -1,4 +1,4 @@
--- close.lua: end a session that holds no job. A session that holds jobs or is being reaped stays as it is.
+-- close_session.lua: end a session that holds no job. A session that holds jobs or is being reaped stays as it is.
 -- KEYS[1] …:inflight:<session>  hash  job ID -> fence; #
 -- KEYS[2] …:sessions            zset  session -> instant it lapses, Unix ms
 -- ARGV[1] session

@@ -1,4 +1,4 @@
--- pause.lua: pause a schedule, or resume it. An occurrence that is due already still runs.
+-- pause_schedule.lua: pause a schedule, or resume it. An occurrence that is due already still runs.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms

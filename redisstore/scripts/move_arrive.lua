@@ -1,4 +1,4 @@
--- arrive.lua: take over a schedule that moves to this queue, with its revision, creation, cursor and runs used. If that was done
+-- move_arrive.lua: take over a schedule that moves to this queue, with its revision, creation, cursor and runs used. If that was done
 -- before, or if the schedule has a newer definition here, it writes nothing.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor

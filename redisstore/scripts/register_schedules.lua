@@ -1,4 +1,4 @@
--- register.lua: write in which queue schedules live, unless that is known, and return where they live.
+-- register_schedules.lua: write in which queue schedules live, unless that is known, and return where they live.
 -- KEYS[1] …:schedules  hash  schedule -> queue
 -- ARGV two values for each schedule: name, queue
 -- Returns the queue of each.

@@ -1,4 +1,4 @@
--- depart.lua: begin to move a schedule to another queue. An occurrence placed in the future is withdrawn, and the definition becomes
+-- move_begin.lua: begin to move a schedule to another queue. An occurrence placed in the future is withdrawn, and the definition becomes
 -- a mark: it places nothing more, but what is still due, in flight or parked here runs with it. The name stays in owed until the move
 -- is done.
 -- KEYS[1] …:schedules  hash  schedule -> definition

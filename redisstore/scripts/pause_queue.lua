@@ -1,4 +1,4 @@
--- queue.lua: pause a queue, or resume it. Resuming wakes a worker as enqueuing does.
+-- pause_queue.lua: pause a queue, or resume it. Resuming wakes a worker as enqueuing does.
 -- KEYS[1] …:state  hash  paused
 -- KEYS[2] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[3] …:due    zset  job ID -> instant it is due, Unix ms

@@ -1,4 +1,4 @@
--- registry.lua: change in which queue a schedule lives, if it lives where the caller thinks.
+-- change_queue.lua: change in which queue a schedule lives, if it lives where the caller thinks.
 -- KEYS[1] …:schedules  hash  schedule -> queue
 -- ARGV[1] schedule; ARGV[2] queue it is thought to live in; ARGV[3] the new queue; empty: the schedule is removed
 -- Returns 1 if that changed anything.
