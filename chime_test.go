@@ -55,7 +55,7 @@ func (r *fakeRole) validate() error { return r.bad }
 func (r *fakeRole) runs() bool      { return r.ran }
 func (r *fakeRole) stopsLast() bool { return r.last }
 
-func TestWorkersEndBeforeSchedulersHandOver(t *testing.T) {
+func TestRunStopsWorkersBeforeSchedulers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &diary{}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -77,7 +77,7 @@ func TestWorkersEndBeforeSchedulersHandOver(t *testing.T) {
 	})
 }
 
-func TestRoleThatFailsEndsTheOthersInOrder(t *testing.T) {
+func TestARoleThatFailsStopsTheOthersInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &diary{}
 		failure := errors.New("no more")
@@ -92,7 +92,7 @@ func TestRoleThatFailsEndsTheOthersInOrder(t *testing.T) {
 	})
 }
 
-func TestRoleThatHasFinishedLeavesTheOthersRunning(t *testing.T) {
+func TestARoleThatFinishesLeavesTheOthersRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &diary{}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -133,7 +133,7 @@ func TestRunNeverReturnsItsContextsError(t *testing.T) {
 	})
 }
 
-func TestWhatIsWrongComesBackBeforeAnythingStarts(t *testing.T) {
+func TestRunRefusesBadRolesBeforeAnyRoleStarts(t *testing.T) {
 	d := &diary{}
 	good := &fakeRole{name: "good", diary: d}
 	for name, test := range map[string]struct {

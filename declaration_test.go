@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-func TestRefusedDeclarationsNameFieldValueAndLimit(t *testing.T) {
+func TestARefusedDeclarationNamesFieldValueAndLimit(t *testing.T) {
 	hour := recurrence.Recurrence{Frequency: recurrence.Hour}
 	for _, c := range []struct {
 		name    string

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-func TestTheLeadIsHandedOverAtOnce(t *testing.T) {
+func TestALeaderThatStopsHandsOverAtOnce(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		first := scheduling(t, store, nil)
 		synctest.Wait()
@@ -54,7 +54,7 @@ func TestALeaderThatVanishesIsReplacedWithinItsLease(t *testing.T) {
 }
 
 // An answer that was lost may have made a leader of somebody who does not know it.
-func TestALeaseFromALostAnswerIsHandedBackToo(t *testing.T) {
+func TestALeaseGrantedInALostAnswerIsHandedBack(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		store.fault = func(act string) (before, after error) {
 			if act == "lead" {
@@ -74,7 +74,7 @@ func TestALeaseFromALostAnswerIsHandedBackToo(t *testing.T) {
 	})
 }
 
-func TestTheEndDoesNotWaitForAStoreThatHangs(t *testing.T) {
+func TestStoppingDoesNotWaitForAStoreThatHangs(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		stop := scheduling(t, hangingResign{store}, nil)
 		pass(time.Second)
@@ -93,7 +93,7 @@ func (s hangingResign) Resign(ctx context.Context, _ string) error {
 	return ctx.Err()
 }
 
-func TestWhoeverDoesNotLeadLooksEveryHalfMinuteOnly(t *testing.T) {
+func TestASchedulerThatDoesNotLeadSearchesEveryHalfMinute(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		store.fault = func(act string) (before, after error) {
 			if act == "lead" && store.lease.id == "" {
@@ -118,7 +118,7 @@ func TestWhoeverDoesNotLeadLooksEveryHalfMinuteOnly(t *testing.T) {
 	})
 }
 
-func TestALeaderReapsAtTheSecondLookAndTrimsALittle(t *testing.T) {
+func TestALeaderReapsAtTheSecondLookAndSweepsInSmallSteps(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		stop := scheduling(t, store, declaring(t, "beat", everyMinute))
 		pass(time.Second)
@@ -143,7 +143,7 @@ func TestALeaderReapsAtTheSecondLookAndTrimsALittle(t *testing.T) {
 }
 
 // Everything fails for ten minutes: it is told, the calls become few, and afterwards work goes on within seconds.
-func TestAStoreInTroubleSlowsASchedulerDown(t *testing.T) {
+func TestAnOutageSlowsASchedulerDown(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		var log notebook
 		store.noPlace = true

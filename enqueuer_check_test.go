@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestAnUnfitStoreIsToldAtOnceToEveryCallerAndSentNothing(t *testing.T) {
+func TestEveryCallerGetsErrUnfitAtOnceAndNothingIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		store.checkFault = func(context.Context, int) error {
@@ -43,7 +43,7 @@ func TestAnUnfitStoreIsToldAtOnceToEveryCallerAndSentNothing(t *testing.T) {
 	})
 }
 
-func TestAFitStoreIsCheckedOnceHoweverManyQueuesThereAre(t *testing.T) {
+func TestAFitStoreIsCheckedOnceForAllQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		store.checkFault = func(context.Context, int) error { time.Sleep(time.Millisecond); return nil }
@@ -63,7 +63,7 @@ func TestAFitStoreIsCheckedOnceHoweverManyQueuesThereAre(t *testing.T) {
 	})
 }
 
-func TestACheckThatFailsOrHangsHoldsNothingUp(t *testing.T) {
+func TestACheckThatFailsOrHangsDoesNotStopEnqueuing(t *testing.T) {
 	for name, fault := range map[string]func(ctx context.Context, n int) error{
 		"it fails": func(context.Context, int) error { return errors.New("INFO is broken") },
 		"it hangs": func(ctx context.Context, n int) error { <-ctx.Done(); return ctx.Err() },

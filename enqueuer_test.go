@@ -24,7 +24,7 @@ func quietEnqueuer(store protocol.Store, options EnqueuerOptions) *Enqueuer {
 	return NewEnqueuer(asStore(store), options)
 }
 
-func TestWhatIsEnqueuedIsWhatTheOptionsSay(t *testing.T) {
+func TestOptionsSetWhatIsEnqueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 4)
 		e := quietEnqueuer(store, EnqueuerOptions{})
@@ -70,7 +70,7 @@ func TestWhatIsEnqueuedIsWhatTheOptionsSay(t *testing.T) {
 	})
 }
 
-func TestRefusedJobsAreNotSentAndSayWhy(t *testing.T) {
+func TestARefusedJobIsNotSentAndTheErrorSaysWhy(t *testing.T) {
 	far := 200 * 365 * 24 * time.Hour
 	for name, test := range map[string]struct {
 		item Item
@@ -117,7 +117,7 @@ func TestRefusedJobsAreNotSentAndSayWhy(t *testing.T) {
 	}
 }
 
-func TestLimitOfPayloadsIsAnOption(t *testing.T) {
+func TestMaxPayloadLimitsPayloads(t *testing.T) {
 	store := newEnqueueStore(t, 1)
 	e := quietEnqueuer(store, EnqueuerOptions{MaxPayload: 10})
 	if _, err := e.Enqueue(t.Context(), "a", make([]byte, 10)); err != nil {
@@ -128,7 +128,7 @@ func TestLimitOfPayloadsIsAnOption(t *testing.T) {
 	}
 }
 
-func TestAllBadItemsAreNamed(t *testing.T) {
+func TestEnqueueManyNamesAllBadItems(t *testing.T) {
 	e := quietEnqueuer(newEnqueueStore(t, 1), EnqueuerOptions{})
 	receipts, err := e.EnqueueMany(t.Context(), []Item{{Name: "a"}, {Name: ""}, {Name: "b"}, {Name: "c", Options: []EnqueueOption{MaxAttempts(-1), Queue("")}}})
 	if err == nil || !strings.Contains(err.Error(), "item 1") || !strings.Contains(err.Error(), "item 3") || strings.Contains(err.Error(), "item 2") {
@@ -141,7 +141,7 @@ func TestAllBadItemsAreNamed(t *testing.T) {
 	}
 }
 
-func TestBadEnqueuerOptionsComeBackFromTheFirstCall(t *testing.T) {
+func TestTheFirstCallReturnsBadEnqueuerOptions(t *testing.T) {
 	for _, options := range []EnqueuerOptions{{Queue: "a b"}, {MaxPayload: -1}, {MaxPayload: 1 << 30}, {SendTimeout: -1}} {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, options)
@@ -157,7 +157,7 @@ func TestBadEnqueuerOptionsComeBackFromTheFirstCall(t *testing.T) {
 	}
 }
 
-func TestManyItemsGoInFewCallsAndInOrder(t *testing.T) {
+func TestEnqueueManySendsFewCallsInOrder(t *testing.T) {
 	store := newEnqueueStore(t, 1)
 	e := quietEnqueuer(store, EnqueuerOptions{})
 	items := make([]Item, 1750)
@@ -187,7 +187,7 @@ func TestManyItemsGoInFewCallsAndInOrder(t *testing.T) {
 	}
 }
 
-func TestManyItemsOfSeveralPartitionsGoTogether(t *testing.T) {
+func TestEnqueueManySendsAllPartitionsInOneRoundTrip(t *testing.T) {
 	store := newEnqueueStore(t, 8)
 	e := quietEnqueuer(store, EnqueuerOptions{})
 	items := make([]Item, 1000)
@@ -211,7 +211,7 @@ func TestManyItemsOfSeveralPartitionsGoTogether(t *testing.T) {
 	}
 }
 
-func TestLargePayloadsGoInCallsOfAboutAMebibyte(t *testing.T) {
+func TestLargePayloadsAreSplitIntoCallsOfAboutAMebibyte(t *testing.T) {
 	store := newEnqueueStore(t, 1)
 	e := quietEnqueuer(store, EnqueuerOptions{})
 	items := make([]Item, 10)
@@ -227,7 +227,7 @@ func TestLargePayloadsGoInCallsOfAboutAMebibyte(t *testing.T) {
 	}
 }
 
-func TestNoItemsAreNoCall(t *testing.T) {
+func TestEnqueueManyOfNothingMakesNoCall(t *testing.T) {
 	store := newEnqueueStore(t, 1)
 	receipts, err := quietEnqueuer(store, EnqueuerOptions{}).EnqueueMany(t.Context(), nil)
 	if err != nil || len(receipts) != 0 || store.asked+store.trips > 0 {
@@ -235,7 +235,7 @@ func TestNoItemsAreNoCall(t *testing.T) {
 	}
 }
 
-func TestConcurrentCallsTravelTogether(t *testing.T) {
+func TestConcurrentCallsShareRoundTrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		store.rtt = time.Millisecond
@@ -259,7 +259,7 @@ func TestConcurrentCallsTravelTogether(t *testing.T) {
 	})
 }
 
-func TestSlowPartitionHoldsUpNoOther(t *testing.T) {
+func TestAFailingPartitionDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{})
@@ -290,7 +290,7 @@ func TestSlowPartitionHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-func TestLostReplyIsRepeatedUnchangedAndAddsNothingTwice(t *testing.T) {
+func TestACallWhoseReplyWasLostIsRepeatedAndAddsNothingTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		store.rtt = time.Millisecond
@@ -319,7 +319,7 @@ func TestLostReplyIsRepeatedUnchangedAndAddsNothingTwice(t *testing.T) {
 	})
 }
 
-func TestUnknownOutcomeIsSaidAndRepeatedSafely(t *testing.T) {
+func TestAnUnknownOutcomeIsReportedAndSafeToRepeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{SendTimeout: time.Second})
@@ -347,7 +347,7 @@ func TestUnknownOutcomeIsSaidAndRepeatedSafely(t *testing.T) {
 	})
 }
 
-func TestStoreThatHangsIsAskedAgainAndGivenUpInTime(t *testing.T) {
+func TestEnqueueGivesUpOnAStoreThatHangsAfterSendTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hangingStore{enqueueStore: newEnqueueStore(t, 1)}
 		e := quietEnqueuer(store, EnqueuerOptions{SendTimeout: 8 * time.Second})
@@ -390,7 +390,7 @@ func (s *hangingStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall
 	return []protocol.EnqueueAnswer{{Err: ctx.Err()}}
 }
 
-func TestFullStoreIsSaidAtOnce(t *testing.T) {
+func TestAFullStoreIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{})
@@ -406,7 +406,7 @@ func TestFullStoreIsSaidAtOnce(t *testing.T) {
 	})
 }
 
-func TestFullStoreAfterALostReplyIsUnknown(t *testing.T) {
+func TestAFullStoreAfterALostReplyIsAnUnknownOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{})
@@ -422,7 +422,7 @@ func TestFullStoreAfterALostReplyIsUnknown(t *testing.T) {
 	})
 }
 
-func TestCancelledCallerEndsOnlyItsOwnWait(t *testing.T) {
+func TestACancelledCallerEndsOnlyItsOwnWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		store.rtt = time.Second
@@ -470,7 +470,7 @@ func cancelled(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestOutageDoesNotPileUpCallers(t *testing.T) {
+func TestCallersDoNotPileUpInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{})
@@ -503,7 +503,7 @@ func TestOutageDoesNotPileUpCallers(t *testing.T) {
 	})
 }
 
-func TestNumberOfPartitionsIsWaitedFor(t *testing.T) {
+func TestEnqueueWaitsForTheNumberOfPartitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 3)
 		store.askFault = func(n int) error {
@@ -528,7 +528,7 @@ func TestNumberOfPartitionsIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestSmallCallIsNotHeldUpByALargeOne(t *testing.T) {
+func TestALargeCallDoesNotDelayASmallOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		store.rtt = time.Millisecond
@@ -551,7 +551,7 @@ func TestSmallCallIsNotHeldUpByALargeOne(t *testing.T) {
 	})
 }
 
-func TestNothingRunsWhileNothingWaits(t *testing.T) {
+func TestAnIdleEnqueuerRunsNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	e := quietEnqueuer(newEnqueueStore(t, 4), EnqueuerOptions{})
 	var all sync.WaitGroup

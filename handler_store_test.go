@@ -16,7 +16,7 @@ import (
 )
 
 // What a handler changes in its payload is its own: the next attempt, and the schedule's next occurrence, have what was enqueued.
-func TestAHandlersChangesToItsPayloadAreItsOwn(t *testing.T) {
+func TestAHandlersChangesToItsPayloadReachNoOtherAttempt(t *testing.T) {
 	onStore(t, func(t *testing.T, b *bench) {
 		quiet := slog.New(slog.DiscardHandler)
 		scheduler := chime.NewScheduler(b.server.Store(), chime.SchedulerOptions{Logger: quiet})
@@ -75,7 +75,7 @@ func (wildError) Is(error) bool { panic("Is") }
 func (wildError) As(any) bool   { panic("As") }
 
 // Whatever a handler returns, and whatever its Backoff does, is that job's failure and no other's.
-func TestAPanicWhileAFailureIsReadIsAFailure(t *testing.T) {
+func TestAnErrorWhoseMethodsPanicIsAFailure(t *testing.T) {
 	for name, failure := range map[string]error{
 		"a nil pointer": (*textError)(nil), "an error that panics when asked": wildError{}, "an ordinary error": errors.New("no"),
 		"one inside another": fmt.Errorf("because: %w", wildError{}),
@@ -139,7 +139,7 @@ func TestABusyWorkerFindsTheJobsOfAVanishedOne(t *testing.T) {
 }
 
 // One slot is shared by what is due and what is ready too.
-func TestNeitherDueNorReadyStarves(t *testing.T) {
+func TestDueAndReadyJobsShareTheSlots(t *testing.T) {
 	for _, concurrency := range []int{1, 2, 3} {
 		onStore(t, func(t *testing.T, b *bench) {
 			hourly, err := recurrence.Cron("0 * * * *")

@@ -90,7 +90,7 @@ func servesTests(folder string) bool {
 	return slices.Contains([]string{"internal/childproc", "internal/faultproxy", "internal/redistest", "internal/system"}, folder)
 }
 
-func TestTheTopLevelIsAsGiven(t *testing.T) {
+func TestTheTopLevelHasItsFiles(t *testing.T) {
 	for _, name := range []string{
 		"scheduler.go", "enqueuer.go", "worker.go", "recurrence/", "redisstore/", "examples/", "go.mod", "go.sum", "README.md",
 		"LICENSE", "CHANGELOG.md", "SECURITY.md", "Makefile", "test.sh", "check.sh", ".ci/run",

@@ -12,7 +12,7 @@ import (
 )
 
 // What a program does wrong is told by name, and never as a nil pointer.
-func TestMisuseIsToldByName(t *testing.T) {
+func TestMisuseIsReportedByName(t *testing.T) {
 	handler := func(act func(*chime.Worker)) func() error {
 		return func() (err error) {
 			defer func() { err = fmt.Errorf("%v", recover()) }()

@@ -55,7 +55,7 @@ func (l *slowLog) Handle(_ context.Context, line slog.Record) error {
 	return nil
 }
 
-func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreLookedAt(t *testing.T) {
+func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreAdmitted(t *testing.T) {
 	for _, concurrency := range []int{1, 10, 100} {
 		synctest.Test(t, func(t *testing.T) {
 			store := newFakeJobStore(t)
@@ -99,7 +99,7 @@ func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreLookedAt(t *testing.T) {
 	}
 }
 
-func TestNoMoreIsInHandThanSlotsAndFourMillisecondsOfWork(t *testing.T) {
+func TestAWorkerHoldsAtMostItsSlotsAndFourMillisecondsOfWork(t *testing.T) {
 	for _, test := range []struct {
 		work        time.Duration
 		concurrency int
@@ -143,7 +143,7 @@ func TestNoMoreIsInHandThanSlotsAndFourMillisecondsOfWork(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatTookAheadSleepsThoughCallsFail(t *testing.T) {
+func TestAWorkerThatTookAheadSleepsAlthoughCallsFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		store.latency = 300 * time.Microsecond

@@ -6,7 +6,7 @@ import (
 )
 
 // What `go doc .` shows is what an application needs, and each of it is explained.
-func TestThePublicPageIsShortAndExplained(t *testing.T) {
+func TestThePublicAPIIsSmallAndDocumented(t *testing.T) {
 	const most = 80
 	names := 0
 	for _, s := range sources(t) {

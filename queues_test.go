@@ -96,7 +96,7 @@ func TestAPausedQueueKeepsItsJobsUntilItIsResumed(t *testing.T) {
 }
 
 // To look at a queue does not create it, and a name with a mistake in it is no queue.
-func TestAQueueThatNobodyNamedIsNotFound(t *testing.T) {
+func TestAnUnregisteredQueueIsNotFound(t *testing.T) {
 	onStore(t, func(t *testing.T, b *bench) {
 		queues := chime.NewQueues(b.server.Store())
 		for act, do := range map[string]func() error{
@@ -117,7 +117,7 @@ func TestAQueueThatNobodyNamedIsNotFound(t *testing.T) {
 	})
 }
 
-func TestAJobSaysItsTimeoutAndHowItFailedLast(t *testing.T) {
+func TestAJobHasItsTimeoutAndItsLastError(t *testing.T) {
 	onStore(t, func(t *testing.T, b *bench) {
 		w := b.worker(chime.WorkerOptions{})
 		var seen []string

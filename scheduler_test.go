@@ -170,7 +170,7 @@ func TestDeclaringToARunningSchedulerPointsToSchedules(t *testing.T) {
 	})
 }
 
-func TestAnUnfitStoreEndsRunAndADeadOneIsWaitedFor(t *testing.T) {
+func TestRunEndsOnAnUnfitStoreAndWaitsForAnUnavailableOne(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		store.unfit = fmt.Errorf("fake: %w", ErrUnfit)
 		if err := NewScheduler(asStore(store), SchedulerOptions{Logger: quiet()}).Run(t.Context()); !errors.Is(err, ErrUnfit) {
@@ -198,7 +198,7 @@ func TestAnUnfitStoreEndsRunAndADeadOneIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestDaysOfSchedules(t *testing.T) {
+func TestEveryOccurrenceRunsOnceForDays(t *testing.T) {
 	rules := map[string]recurrence.Recurrence{
 		"minutes": everyMinute,
 		"quarter": quarterHours,
@@ -259,7 +259,7 @@ func TestDaysOfSchedules(t *testing.T) {
 	}
 }
 
-func TestFiftyThatDeclareTheSameChangeNothing(t *testing.T) {
+func TestFiftySchedulersWithTheSameDeclarationsWriteEachOnce(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		declare := func(s *Scheduler) {
 			for i := range 250 {
@@ -291,7 +291,7 @@ func TestFiftyThatDeclareTheSameChangeNothing(t *testing.T) {
 	})
 }
 
-func TestAChangedDeclarationIsToldKeepsItsPastAndDoesNotRunAtOnce(t *testing.T) {
+func TestAChangedDeclarationIsLoggedKeepsItsHistoryAndDoesNotRunAtOnce(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		var log notebook
 		created := time.Now().UTC()
@@ -334,7 +334,7 @@ func TestAChangedDeclarationIsToldKeepsItsPastAndDoesNotRunAtOnce(t *testing.T) 
 	})
 }
 
-func TestMisfirePoliciesOverAnOutage(t *testing.T) {
+func TestMisfirePoliciesAfterATimeWithoutWorkers(t *testing.T) {
 	for policy, want := range map[MisfirePolicy]struct{ ran, missed, caughtUp int }{
 		MisfireRunOnce: {ran: 1, missed: 30},
 		MisfireSkip:    {ran: 0, missed: 31},
@@ -363,7 +363,7 @@ func TestMisfirePoliciesOverAnOutage(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeComputedHereIsToldAndHoldsNobodyUp(t *testing.T) {
+func TestAScheduleThatCannotBeComputedIsLoggedAndDelaysNoOther(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		var log notebook
 		store.noPlace = true
@@ -431,7 +431,7 @@ func TestSchedulesAreDeclaredAgainOnlyWhenTheStoreHasLostThem(t *testing.T) {
 	})
 }
 
-func TestAScheduleThatTheStoreRefusesHoldsNobodyUp(t *testing.T) {
+func TestAScheduleThatTheStoreRefusesDelaysNoOther(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		store.refuse = func(name string) error {
 			if strings.HasPrefix(name, "refused") {
@@ -480,7 +480,7 @@ func TestRemoveDeletesBeforeAnythingIsDeclared(t *testing.T) {
 	})
 }
 
-func TestADeclaredJobThatNobodyHandlesIsToldOnce(t *testing.T) {
+func TestADeclaredJobThatNobodyHandlesIsLoggedOnce(t *testing.T) {
 	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
 		var log notebook
 		absent := func(names ...string) {

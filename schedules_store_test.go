@@ -31,7 +31,7 @@ func (b *bench) schedule(name string, rec recurrence.Recurrence) (stop func()) {
 }
 
 // The server forgets everything while one scheduler leads, the first there ever was, and an enqueuer is back before it.
-func TestOnTheStoreLostSchedulesAreDeclaredAgainAndDeletedOnesAreNot(t *testing.T) {
+func TestAnEmptiedStoreGetsLostSchedulesButNotDeletedOnes(t *testing.T) {
 	onStore(t, func(t *testing.T, b *bench) {
 		minute := recurrence.Recurrence{Frequency: recurrence.Minute}
 		stop := b.schedule("beat", minute)
@@ -56,7 +56,7 @@ func TestOnTheStoreLostSchedulesAreDeclaredAgainAndDeletedOnesAreNot(t *testing.
 }
 
 // One machine has no data of a time zone: what it takes there waits for another that has.
-func TestOnTheStoreAnOccurrenceOfAnUnknownZoneIsParkedNotDead(t *testing.T) {
+func TestAnOccurrenceInAnUnknownTimeZoneIsParked(t *testing.T) {
 	onStore(t, func(t *testing.T, b *bench) {
 		b.declare("beat", `{"cron":"* * * * *"}`, "run_once", chime.OverlapSkip)
 		found := b.stored("beat")
@@ -85,7 +85,7 @@ func TestOnTheStoreAnOccurrenceOfAnUnknownZoneIsParkedNotDead(t *testing.T) {
 }
 
 // Put does not read what it knows from the store's answers.
-func TestOnTheStorePutReturnsANewScheduleAsGetReadsIt(t *testing.T) {
+func TestPutReturnsANewScheduleAsGetReadsIt(t *testing.T) {
 	onStore(t, func(t *testing.T, b *bench) {
 		schedules := chime.NewSchedules(b.server.Store())
 		now := time.Now().UTC().Truncate(time.Second)

@@ -40,7 +40,7 @@ func TestPutReturnsTheScheduleAsItIsStored(t *testing.T) {
 	})
 }
 
-func TestPutRefusesWhatWouldNeverRun(t *testing.T) {
+func TestPutRefusesAScheduleThatWouldNeverRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeScheduleStore(t)
 		schedules := NewSchedules(asStore(store))
@@ -67,7 +67,7 @@ func TestPutRefusesWhatWouldNeverRun(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotThereIsNotFound(t *testing.T) {
+func TestAnUnknownScheduleIsNotFound(t *testing.T) {
 	schedules := NewSchedules(asStore(newFakeScheduleStore(t)))
 	for act, do := range map[string]func(name string) error{
 		"get":    func(name string) error { _, err := schedules.Get(t.Context(), name); return err },
@@ -84,7 +84,7 @@ func TestWhatIsNotThereIsNotFound(t *testing.T) {
 	}
 }
 
-func TestPauseWithdrawsAndResumeGoesOn(t *testing.T) {
+func TestPauseWithdrawsTheNextRunAndResumeAppliesTheMisfirePolicy(t *testing.T) {
 	for policy, want := range map[MisfirePolicy]struct{ ran, missed int }{
 		MisfireRunOnce: {1, 1439}, MisfireSkip: {0, 1440}, MisfireCatchUp: {100, 1340},
 	} {
@@ -123,7 +123,7 @@ func TestPauseWithdrawsAndResumeGoesOn(t *testing.T) {
 	}
 }
 
-func TestListGoesThroughAllInOrder(t *testing.T) {
+func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 	store := newFakeScheduleStore(t)
 	schedules := NewSchedules(asStore(store))
 	names := []string{}

@@ -11,7 +11,7 @@ import (
 
 // A job that comes alone to a sleeping worker costs two calls: one takes it and finds nothing more, so that the other, which says
 // that it has finished, need not ask again; and one to close its session.
-func TestAJobThatComesAloneIsAskedForOnce(t *testing.T) {
+func TestALoneJobCostsTwoCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		store.keepCalls = true

@@ -14,9 +14,9 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// TestNothingIsLostWhateverGoesWrong runs three workers on a store that loses calls and replies, goes silent and reaps
+// TestEveryJobEndsOnceUnderFaults runs three workers on a store that loses calls and replies, goes silent and reaps
 // sessions at random. Each seed is a different history; whatever it is, every job ends exactly once.
-func TestNothingIsLostWhateverGoesWrong(t *testing.T) {
+func TestEveryJobEndsOnceUnderFaults(t *testing.T) {
 	seeds := 60
 	if testing.Short() {
 		seeds = 10

@@ -73,7 +73,7 @@ func TestWorkersAloneKeepASchedulePlaced(t *testing.T) {
 	})
 }
 
-func TestLateOccurrencesAreWhatThePolicySays(t *testing.T) {
+func TestTheMisfirePolicyDecidesAboutLateOccurrences(t *testing.T) {
 	tests := []struct {
 		misfire string
 		ran     int   // of those due before the worker came, with the first after it
@@ -103,7 +103,7 @@ func TestLateOccurrencesAreWhatThePolicySays(t *testing.T) {
 	}
 }
 
-func TestAReplacedOccurrenceIsToldAndTheNextOneRuns(t *testing.T) {
+func TestAReplacedOccurrenceIsCancelledAndTheNextOneRuns(t *testing.T) {
 	onStore(t, func(t *testing.T, b *bench) {
 		b.declare("tick", `{"cron":"0 * * * *"}`, "run_once", chime.OverlapCancel)
 		w := b.worker(chime.WorkerOptions{Concurrency: 3})

@@ -111,7 +111,7 @@ func names(prefix string, n int) []string {
 	return ids
 }
 
-func TestOnTheStoreEveryJobRunsOnce(t *testing.T) {
+func TestEveryJobRunsOnce(t *testing.T) {
 	for _, work := range []time.Duration{0, 50 * time.Microsecond, 20 * time.Millisecond} {
 		onStore(t, func(t *testing.T, b *bench) {
 			var r runs
@@ -150,7 +150,7 @@ func TestOnTheStoreEveryJobRunsOnce(t *testing.T) {
 	}
 }
 
-func TestOnTheStoreDelayedJobsAreTakenWhenTheyAreDue(t *testing.T) {
+func TestDelayedJobsAreTakenWhenTheyAreDue(t *testing.T) {
 	onStore(t, func(t *testing.T, b *bench) {
 		var r runs
 		w := b.worker(chime.WorkerOptions{Concurrency: 5})
@@ -175,7 +175,7 @@ func TestOnTheStoreDelayedJobsAreTakenWhenTheyAreDue(t *testing.T) {
 	})
 }
 
-func TestOnTheStoreFailuresEndDead(t *testing.T) {
+func TestJobsThatKeepFailingEndDead(t *testing.T) {
 	onStore(t, func(t *testing.T, b *bench) {
 		var r runs
 		w := b.worker(chime.WorkerOptions{Concurrency: 5})
@@ -194,7 +194,7 @@ func TestOnTheStoreFailuresEndDead(t *testing.T) {
 	})
 }
 
-func TestOnTheStoreUnknownNamesWaitForWhoHandlesThem(t *testing.T) {
+func TestJobsOfUnknownNamesWaitForAWorkerThatHandlesThem(t *testing.T) {
 	onStore(t, func(t *testing.T, b *bench) {
 		old := b.worker(chime.WorkerOptions{Concurrency: 2})
 		old.Handle("old", func(context.Context, *chime.Job) error { return nil })

@@ -75,7 +75,7 @@ func TestJobsRunOnceAndAreSettled(t *testing.T) {
 	}
 }
 
-func TestFailuresAreRetriedUntilTheyAreDead(t *testing.T) {
+func TestAFailedJobIsRetriedUntilItsAttemptsAreUsedUp(t *testing.T) {
 	tests := []struct {
 		name    string
 		handler Handler
@@ -124,7 +124,7 @@ func TestFailuresAreRetriedUntilTheyAreDead(t *testing.T) {
 	}
 }
 
-func TestSnoozeBurnsNoAttempt(t *testing.T) {
+func TestSnoozeUsesUpNoAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
@@ -151,7 +151,7 @@ func TestSnoozeBurnsNoAttempt(t *testing.T) {
 	})
 }
 
-func TestATimeoutEndsTheContextAndTheJobButNotTheSlot(t *testing.T) {
+func TestATimeoutEndsTheContextAndTheJobButKeepsTheSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 1, Logger: quiet()})
@@ -209,7 +209,7 @@ func losing(act string, reply, call int) func(string, protocol.Partition) (error
 	}
 }
 
-func TestLostRepliesLoseAndDoubleNothing(t *testing.T) {
+func TestLostRepliesLoseNoJobAndRunNoneTwice(t *testing.T) {
 	tests := []struct {
 		name        string
 		reply, call int
@@ -299,7 +299,7 @@ func TestALostSessionEndsItsHandlersAndDropsTheirOutcomes(t *testing.T) {
 	})
 }
 
-func TestASilenceEndsTheHandlersButTheirOutcomesCount(t *testing.T) {
+func TestASilentSessionEndsItsHandlersButTheirOutcomesCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 4, Logger: quiet()})
@@ -334,7 +334,7 @@ func TestASilenceEndsTheHandlersButTheirOutcomesCount(t *testing.T) {
 	})
 }
 
-func TestAnIdleWorkerDoesNotPoll(t *testing.T) {
+func TestAnIdleWorkerMakesSafetyPollsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		store.sizes["default"] = 3
@@ -367,7 +367,7 @@ func TestAnIdleWorkerDoesNotPoll(t *testing.T) {
 	})
 }
 
-func TestASaturatedWorkerPassesWakeUpsOn(t *testing.T) {
+func TestAFullWorkerPassesWakeUpsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		var ran atomic.Int64
@@ -395,7 +395,7 @@ func TestASaturatedWorkerPassesWakeUpsOn(t *testing.T) {
 	})
 }
 
-func TestAWakeUpThatOvertakesTheAnswerIsRemembered(t *testing.T) {
+func TestAWakeUpThatArrivesBeforeTheAnswerIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		store.lag = 100 * time.Millisecond
@@ -441,7 +441,7 @@ func TestAWakeUpForAnotherQueueIsPassedOn(t *testing.T) {
 	})
 }
 
-func TestDrainWaitsGivesBackAndCutsOff(t *testing.T) {
+func TestADrainWaitsForHandlersAndThenHandsTheirJobsBack(t *testing.T) {
 	tests := []struct {
 		name    string
 		handler Handler
@@ -481,7 +481,7 @@ func TestDrainWaitsGivesBackAndCutsOff(t *testing.T) {
 	}
 }
 
-func TestDrainEndsWithTheStoreDown(t *testing.T) {
+func TestADrainEndsAlthoughTheStoreIsUnavailable(t *testing.T) {
 	for _, hang := range []bool{false, true} {
 		t.Run(fmt.Sprint("hanging ", hang), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -509,7 +509,7 @@ func TestDrainEndsWithTheStoreDown(t *testing.T) {
 	}
 }
 
-func TestUnknownNamesAreParkedAndServedByWhoHandlesThem(t *testing.T) {
+func TestAJobOfAnUnknownNameIsParkedForAWorkerThatHandlesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		old := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
@@ -538,7 +538,7 @@ func TestUnknownNamesAreParkedAndServedByWhoHandlesThem(t *testing.T) {
 	})
 }
 
-func TestABodyOfANewerVersionIsParkedAndNotBouncedForEver(t *testing.T) {
+func TestABodyOfANewerVersionIsParkedAndSeldomTakenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
@@ -557,7 +557,7 @@ func TestABodyOfANewerVersionIsParkedAndNotBouncedForEver(t *testing.T) {
 	})
 }
 
-func TestWhatNobodyCanReadIsDeadWithTheReason(t *testing.T) {
+func TestAJobThatNobodyCanReadIsDeadWithTheReason(t *testing.T) {
 	for _, body := range [][]byte{nil, {}, {1}, {1, 0xdd, 0xff, 0xff, 0xff, 0xff}, []byte("nonsense")} {
 		synctest.Test(t, func(t *testing.T) {
 			store := newFakeJobStore(t)
@@ -602,7 +602,7 @@ func TestAJobWhoseWorkersVanishedThreeTimesIsDead(t *testing.T) {
 	})
 }
 
-func TestShortHandlersAreTakenAheadAndGivenBack(t *testing.T) {
+func TestJobsOfShortHandlersAreTakenAheadAndGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		store.latency = time.Millisecond
@@ -731,7 +731,7 @@ func TestMiddlewareRunsOutermostFirst(t *testing.T) {
 	})
 }
 
-func TestBadOptionsComeBackFromRun(t *testing.T) {
+func TestRunReturnsBadWorkerOptions(t *testing.T) {
 	for _, options := range []WorkerOptions{
 		{Concurrency: -1},
 		{SessionTTL: time.Millisecond},

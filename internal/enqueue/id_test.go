@@ -43,7 +43,7 @@ func TestIDsOfManyGoroutinesAreDifferent(t *testing.T) {
 	all.Wait()
 }
 
-func TestIDsMadeTogetherAreLikeThoseMadeAlone(t *testing.T) {
+func TestIDsOfABlockAreLikeSingleOnes(t *testing.T) {
 	last := NewID()
 	for n := range 200 {
 		var ids idBlock
@@ -91,7 +91,7 @@ func TestIDsCarryIntoTheNextMillisecond(t *testing.T) {
 	})
 }
 
-func TestIDsCannotBeCountedUp(t *testing.T) {
+func TestIDsAreNotConsecutive(t *testing.T) {
 	steps := make(map[uint64]bool)
 	var s idSource
 	s.next()

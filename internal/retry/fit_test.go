@@ -22,7 +22,7 @@ type checkStore struct {
 
 func (s checkStore) Check(context.Context) error { return s.check() }
 
-func TestAStoreIsWaitedForAndThatIsLogged(t *testing.T) {
+func TestWaitFitWaitsForTheStoreAndLogsThat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged strings.Builder
 		logger := slog.New(slog.NewTextHandler(&logged, nil))
@@ -46,14 +46,14 @@ func TestAStoreIsWaitedForAndThatIsLogged(t *testing.T) {
 	})
 }
 
-func TestAnUnfitStoreIsNotWaitedFor(t *testing.T) {
+func TestWaitFitReturnsErrUnfitAtOnce(t *testing.T) {
 	store := checkStore{check: func() error { return fmt.Errorf("too old: %w", protocol.ErrUnfit) }}
 	if err := WaitFit(t.Context(), store, nil); !errors.Is(err, protocol.ErrUnfit) {
 		t.Errorf("got %v, want %v", err, protocol.ErrUnfit)
 	}
 }
 
-func TestWaitingForAStoreEndsWithTheContext(t *testing.T) {
+func TestWaitFitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

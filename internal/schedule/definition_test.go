@@ -70,7 +70,7 @@ func TestEqualDeclarationsHaveEqualText(t *testing.T) {
 	}
 }
 
-func TestArgumentsOfTheLimitAreReadBack(t *testing.T) {
+func TestArgumentsOfTheLargestSizeAreReadBack(t *testing.T) {
 	for _, args := range []any{make([]byte, maxPayload()), []byte(`"` + strings.Repeat("x", maxPayload()-2) + `"`), []byte(`"` + strings.Repeat("<", maxPayload()-2) + `"`)} {
 		p := planFor(t, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), recurrence.Recurrence{Cron: "0 9 * * *"}, withArgs(args))
 		if string(p.Payload) != string(args.([]byte)) {
@@ -80,7 +80,7 @@ func TestArgumentsOfTheLimitAreReadBack(t *testing.T) {
 }
 
 // What a stored definition must be for this program to act on it; what another program may act on is told apart.
-func TestStoredDefinitionsThatAreNotComputed(t *testing.T) {
+func TestCompileRefusesBadDefinitions(t *testing.T) {
 	const good = `{"revision":1,"state":"live","created":"2026-01-01T00:00:00Z","overlap":"skip","version":1,"job":"x","recurrence":{"frequency":"hour"},"misfire":"skip","grace":"1m0s"}`
 	if _, err := Compile([]byte(good)); err != nil {
 		t.Fatal(err)

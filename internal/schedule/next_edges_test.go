@@ -50,7 +50,7 @@ func TestNothingIsMissedAfterTheLastRunOfACount(t *testing.T) {
 	}
 }
 
-func TestTheWindowOfCatchingUpHasOneEnd(t *testing.T) {
+func TestTakingAndPlacingAgreeOnTheCatchUpWindow(t *testing.T) {
 	created := instant(t, "2026-03-01T00:00:00Z")
 	p := planFor(t, created, recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: created}, withMisfire(MisfireCatchUp))
 	at := instant(t, "2026-03-05T00:00:00Z")
@@ -65,7 +65,7 @@ func TestTheWindowOfCatchingUpHasOneEnd(t *testing.T) {
 	}
 }
 
-func TestCountingTheMissedIsBounded(t *testing.T) {
+func TestTheCountOfMissedInstantsIsBounded(t *testing.T) {
 	created := instant(t, "2020-01-01T00:00:00Z")
 	rec := recurrence.Recurrence{Frequency: recurrence.Second, StartTime: created}
 	for _, policy := range []string{MisfireRunOnce, MisfireCatchUp} {

@@ -40,7 +40,7 @@ func instant(t testing.TB, text string) time.Time {
 	return at
 }
 
-func TestWhatFollowsACursor(t *testing.T) {
+func TestNextPlacesWhatFollowsTheCursor(t *testing.T) {
 	const created = "2026-03-01T12:00:30Z"
 	minute := recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
 	for _, c := range []struct {
@@ -88,7 +88,7 @@ func TestWhatFollowsACursor(t *testing.T) {
 	}
 }
 
-func TestCatchingUpKeepsTheNewestWithinWindowAndCap(t *testing.T) {
+func TestCatchUpKeepsTheNewestWithinWindowAndLimit(t *testing.T) {
 	created := instant(t, "2026-03-01T00:00:00Z")
 	minute := recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: created}
 	p := planFor(t, created, minute, withMisfire(MisfireCatchUp))
@@ -194,7 +194,7 @@ func TestADefinitionOfANewerVersionIsRefused(t *testing.T) {
 	}
 }
 
-func TestArgumentsSurviveTheDefinition(t *testing.T) {
+func TestADefinitionKeepsItsArguments(t *testing.T) {
 	created := time.Date(2026, 3, 20, 10, 0, 0, 0, time.UTC)
 	for _, payload := range []string{`{"a":1}`, `{"a": 1}`, "\x81\xa1a\x01", `"<b>"`, "", "null", "\xff"} {
 		p := planFor(t, created, recurrence.Recurrence{}, withArgs([]byte(payload)))

@@ -25,7 +25,7 @@ type argsBothTags struct {
 	Inner    *argsBothTags `json:"inner,omitempty"`
 }
 
-func TestArgumentsComeBackAsTheyWere(t *testing.T) {
+func TestArgumentsAreDecodedAsTheyWereEncoded(t *testing.T) {
 	now := time.Date(2026, 3, 29, 2, 30, 0, 123456789, time.FixedZone("", 3600))
 	in := argsBothTags{
 		Customer: "a", Amount: -5, Plain: "p", When: now, Wait: time.Minute, Tags: map[string]string{"k": "v"},
@@ -113,7 +113,7 @@ func TestRawJSONIsDecodedAsJSON(t *testing.T) {
 	}
 }
 
-func TestEmptyPayloadLeavesTheTargetAlone(t *testing.T) {
+func TestAnEmptyPayloadLeavesTheTargetAlone(t *testing.T) {
 	got := argsBothTags{Customer: "before"}
 	if err := Decode(nil, &got); err != nil || got.Customer != "before" {
 		t.Errorf("got %+v, %v", got, err)
@@ -222,7 +222,7 @@ func isFinal(err error) bool {
 	return errors.As(err, &final)
 }
 
-func TestWhatDoesNotDecodeNeverWillAndCostsNothing(t *testing.T) {
+func TestABadPayloadIsADecodeErrorAndAllocatesLittle(t *testing.T) {
 	for name, payload := range bombs() {
 		for _, target := range []any{new(any), new(argsBothTags), new(map[string]any), new([]any), new(string), new([]argsBothTags), new(struct{ Tags map[string]any })} {
 			var before, after runtime.MemStats
@@ -239,7 +239,7 @@ func TestWhatDoesNotDecodeNeverWillAndCostsNothing(t *testing.T) {
 	}
 }
 
-func TestTimestampIsNotReadAsTheMapThatWasExpected(t *testing.T) {
+func TestATimestampIsNotReadAsAMap(t *testing.T) {
 	bomb := []byte{0x81, 0xa4, 'T', 'a', 'g', 's', 0xd7, 0xff, 0x81, 0xa1, 0x61, 0xdd, 0xff, 0xff, 0xff, 0xff}
 	for _, target := range []any{new(argsBothTags), new(struct{ Tags map[string]any }), new(struct{ Tags map[int]any })} {
 		if err := Decode(bomb, target); !errors.Is(err, errMisread) {
@@ -252,7 +252,7 @@ func TestTimestampIsNotReadAsTheMapThatWasExpected(t *testing.T) {
 	}
 }
 
-func TestUnmarshallerThatPanicsIsAnError(t *testing.T) {
+func TestAnUnmarshallerThatPanicsIsAnError(t *testing.T) {
 	err := Decode([]byte{0xc3}, new(panics))
 	if err == nil || !strings.Contains(err.Error(), "panic: unmarshal") {
 		t.Errorf("got %v", err)

@@ -19,7 +19,7 @@ func newTestContext() *jobContext {
 	return c
 }
 
-func TestAJobsContextTellsWhyItEndedWheneverItIsAsked(t *testing.T) {
+func TestAJobsContextSaysWhyItEnded(t *testing.T) {
 	for _, test := range []struct {
 		cause     error
 		err, want error // what Err and Cause return
@@ -59,7 +59,7 @@ func TestAJobsContextTellsWhyItEndedWheneverItIsAsked(t *testing.T) {
 // otherKey is a key of somebody's own.
 type otherKey struct{}
 
-func TestWhatIsDerivedFromAJobsContextEndsWithIt(t *testing.T) {
+func TestContextsDerivedFromAJobsContextEndWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestContext()
 		plain, cancel := context.WithCancel(c)
