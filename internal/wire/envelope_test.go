@@ -66,7 +66,7 @@ func TestDecodeEnvelopeRefusesBadBodies(t *testing.T) {
 		"a name that is a number":   {[]byte{1, 0x93, 1, 0xc4, 0, 0xc0}, NoName, false},
 		"attempts below zero":       {append([]byte{1, 0x94, 0xa1, 'a', 0xc4, 0, 0xc0}, 0xff), "a", false},
 		"bytes after the end":       {[]byte{1, 0x93, 0xa1, 'a', 0xc4, 0, 0xc0, 0}, NoName, false},
-		"a length that is not true": {[]byte{1, 0xdd, 0xff, 0xff, 0xff, 0xff}, NoName, false},
+		"a length that is too long": {[]byte{1, 0xdd, 0xff, 0xff, 0xff, 0xff}, NoName, false},
 		"deep":                      {append([]byte{1}, bytes.Repeat([]byte{0x91}, 4<<20)...), NoName, false},
 		"newer with a name":         {newer, "report", true},
 		"newer, cut short":          {newer[:5], NoName, true},
@@ -84,7 +84,7 @@ func TestAnInvalidNameIsDecodedAsNoName(t *testing.T) {
 	for _, name := range []string{"../x", "", "a b", "nul\x00", strings.Repeat("n", 101), strings.Repeat("n", 1<<20), "a}b"} {
 		e := Envelope{Name: name}
 		if got, err := DecodeEnvelope(e.Encode()); err != nil || got.Name != NoName {
-			t.Errorf("name %.20q came back as %q, %v; want %q", name, got.Name, err, NoName)
+			t.Errorf("name %.20q was decoded as %q, %v; want %q", name, got.Name, err, NoName)
 		}
 	}
 }
