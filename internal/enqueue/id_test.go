@@ -14,7 +14,7 @@ func TestIDsAreShortSortedAndDifferent(t *testing.T) {
 	for range 200_000 {
 		id := NewID()
 		if len(id) != 14 || protocol.CheckName("ID", id) != nil {
-			t.Fatalf("ID %q: want 14 of the alphabet of names", id)
+			t.Fatalf("ID %q: want 14 characters that a name may have", id)
 		}
 		if id <= last {
 			t.Fatalf("ID %q follows %q", id, last)
@@ -33,7 +33,7 @@ func TestIDsOfManyGoroutinesAreDifferent(t *testing.T) {
 				id := NewID()
 				mu.Lock()
 				if seen[id] {
-					t.Errorf("ID %q twice", id)
+					t.Errorf("ID %q was made twice", id)
 				}
 				seen[id] = true
 				mu.Unlock()
@@ -55,7 +55,7 @@ func TestIDsOfABlockAreLikeSingleOnes(t *testing.T) {
 			last = id
 		}
 		if ids.left != "" {
-			t.Errorf("of %d IDs wanted %d were made too many", n, len(ids.left)/14)
+			t.Errorf("%d IDs were wanted, %d more were made", n, len(ids.left)/14)
 		}
 		if id := NewID(); id <= last {
 			t.Fatalf("ID %q alone follows %q", id, last)
