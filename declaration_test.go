@@ -48,5 +48,3 @@ func TestARefusedDeclarationNamesFieldValueAndLimit(t *testing.T) {
 		t.Errorf("got %v: want all that is wrong, joined, the rule's error and ErrPayloadTooLarge among it", err)
 	}
 }
-
-// The largest declaration that is accepted is one that can be read.

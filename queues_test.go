@@ -116,23 +116,3 @@ func TestAnUnregisteredQueueIsNotFound(t *testing.T) {
 		}
 	})
 }
-
-func TestAJobHasItsTimeoutAndItsLastError(t *testing.T) {
-	onStore(t, func(t *testing.T, b *bench) {
-		w := b.worker(chime.WorkerOptions{})
-		var seen []string
-		w.Handle("work", func(_ context.Context, job *chime.Job) error {
-			seen = append(seen, fmt.Sprintf("%d %v %q", job.Attempt, job.Timeout, job.LastError))
-			return chime.RetryAfter(time.Second, fmt.Errorf("no %d", job.Attempt))
-		}, chime.Timeout(time.Minute))
-		b.add("work", 0, "a")
-		stop := b.run(w)
-		pass(time.Minute)
-		if got, want := fmt.Sprint(seen), `[1 1m0s "" 2 1m0s "no 1" 3 1m0s "no 2"]`; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
-}

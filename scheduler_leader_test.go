@@ -2,7 +2,6 @@ package chime
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,55 +138,5 @@ func TestALeaderReapsAtTheSecondLookAndSweepsInSmallSteps(t *testing.T) {
 			t.Errorf("%d sweeps in ten minutes though more always remains, want 20 a minute", n)
 		}
 		stop()
-	})
-}
-
-// Everything fails for ten minutes: it is told, the calls become few, and afterwards work goes on within seconds.
-func TestAnOutageSlowsASchedulerDown(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
-		var log notebook
-		store.noPlace = true
-		created := time.Now()
-		stop := schedulingWith(t, store, SchedulerOptions{Logger: log.logger()}, declaring(t, "beat", everyMinute))
-		pass(5*time.Minute + 30*time.Second)
-		for _, fault := range []func(string) (error, error){
-			func(string) (before, after error) { return errors.New("connection refused"), nil },
-			func(string) (before, after error) { return nil, errors.New("connection reset") },
-		} {
-			calls := func() (n int) {
-				store.mu.Lock()
-				defer store.mu.Unlock()
-				for _, c := range store.calls {
-					n += c
-				}
-				return n
-			}
-			before, told := calls(), log.count("the store does not answer")
-			store.setFault(fault)
-			pass(10 * time.Minute)
-			if n := calls() - before; n > 1500 {
-				t.Errorf("%d calls in ten minutes of trouble, want a few a second at most", n)
-			}
-			if n := log.count("the store does not answer") - told; n < 9 || n > 12 {
-				t.Errorf("trouble was told %d times in ten minutes, want once a minute", n)
-			}
-			store.setFault(nil)
-			pass(9 * time.Second)
-			if id, _ := store.leader(); id == "" {
-				t.Error("nobody leads 9 s after the end of the trouble")
-			}
-			if f := store.schedules["beat"]; !f.owed.IsZero() {
-				t.Errorf("the schedule is still owed since %v", f.owed)
-			}
-			pass(5*time.Minute - 9*time.Second)
-		}
-		stop()
-		if n := log.count("store answers again"); n != 2 {
-			t.Errorf("told %d times that it was over, want twice", n)
-		}
-		// Nothing was placed while every call was refused, so one late run stands for that gap; lost answers lost nothing.
-		if f := store.schedules["beat"]; int(f.stored.Started+f.stored.Missed) != int(time.Since(created)/time.Minute)+1 {
-			t.Errorf("%d ran and %d were missed of %v", f.stored.Started, f.stored.Missed, time.Since(created))
-		}
 	})
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A job that comes alone to a sleeping worker costs two calls: one takes it and finds nothing more, so that the other, which says
@@ -38,45 +36,6 @@ func TestALoneJobCostsTwoCalls(t *testing.T) {
 		}
 		if n := store.count("extend"); n > 0 {
 			t.Errorf("%d heartbeats for sessions that held nothing, want none", n)
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		store.checkEmpty()
-	})
-}
-
-// A session has heartbeats as long as it holds a job, also one that comes after a rest.
-func TestASessionIsKeptAliveWhileItHoldsAJob(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFakeJobStore(t)
-		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 4, Logger: quiet()})
-		w.Handle("short", func(context.Context, *Job) error { return nil })
-		var lost error
-		w.Handle("long", func(ctx context.Context, _ *Job) error {
-			select {
-			case <-time.After(time.Minute):
-			case <-ctx.Done():
-				lost = context.Cause(ctx)
-			}
-			return nil
-		})
-		stop := working(t, w)
-		store.add("default", job("short"), "before")
-		pass(500 * time.Millisecond) // its session rests
-		store.add("default", job("long"), "long")
-		synctest.Wait()
-		store.add("default", job("short"), "beside")
-		pass(30 * time.Second)
-		if n := store.count("extend"); n < 6 || n > 8 {
-			t.Errorf("%d heartbeats in half a minute for a session that holds a job, want one in four seconds", n)
-		}
-		pass(time.Minute)
-		if lost != nil {
-			t.Errorf("the handler's ctx ended: %v", lost)
-		}
-		if got := store.kinds()[protocol.SettleDone]; got != 3 {
-			t.Errorf("%d done, want 3", got)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
