@@ -11,11 +11,11 @@ import (
 )
 
 func TestALeaderThatStopsHandsOverAtOnce(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
-		first := scheduling(t, store, nil)
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
+		first := startScheduler(t, store, nil)
 		synctest.Wait()
 		was, term := store.leader()
-		second := scheduling(t, store, nil)
+		second := startScheduler(t, store, nil)
 		pass(time.Minute)
 		if id, now := store.leader(); id != was || now != term {
 			t.Errorf("a minute on %s leads with term %d, want %s with %d still", id, now, was, term)
@@ -27,24 +27,24 @@ func TestALeaderThatStopsHandsOverAtOnce(t *testing.T) {
 		}
 		second()
 		if id, _ := store.leader(); id != "" {
-			t.Errorf("%s leads after all have ended", id)
+			t.Errorf("%s leads after all schedulers have stopped", id)
 		}
 	})
 }
 
 func TestALeaderThatVanishesIsReplacedWithinItsLease(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
 		if _, err := store.Lead(t.Context(), "gone", defaultLeaderTTL); err != nil {
 			t.Fatal(err)
 		}
-		stop := scheduling(t, store, nil)
+		stop := startScheduler(t, store, nil)
 		began := time.Now()
 		for {
 			if id, _ := store.leader(); id != "" && id != "gone" {
 				break
 			}
 			if time.Since(began) > 12*time.Second {
-				t.Fatal("nobody has taken over after 12 s")
+				t.Fatal("no scheduler has taken over after 12 s")
 			}
 			pass(100 * time.Millisecond)
 		}
@@ -52,19 +52,19 @@ func TestALeaderThatVanishesIsReplacedWithinItsLease(t *testing.T) {
 	})
 }
 
-// An answer that was lost may have made a leader of somebody who does not know it.
+// If the answer was lost, a scheduler may hold the lease and not know it.
 func TestALeaseGrantedInALostAnswerIsHandedBack(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
 		store.fault = func(act string) (before, after error) {
 			if act == "lead" {
 				return nil, errFake
 			}
 			return nil, nil
 		}
-		stop := scheduling(t, store, nil)
+		stop := startScheduler(t, store, nil)
 		pass(time.Second)
 		if id, _ := store.leader(); id == "" {
-			t.Fatal("the store has no leader: this test shows nothing")
+			t.Fatal("the store has no leader, so this test shows nothing")
 		}
 		stop()
 		if id, _ := store.leader(); id != "" {
@@ -74,8 +74,8 @@ func TestALeaseGrantedInALostAnswerIsHandedBack(t *testing.T) {
 }
 
 func TestStoppingDoesNotWaitForAStoreThatHangs(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
-		stop := scheduling(t, hangingResign{store}, nil)
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
+		stop := startScheduler(t, hangingResign{store}, nil)
 		pass(time.Second)
 		began := time.Now()
 		stop()
@@ -93,40 +93,40 @@ func (s hangingResign) Resign(ctx context.Context, _ string) error {
 }
 
 func TestASchedulerThatDoesNotLeadSearchesEveryHalfMinute(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
 		store.fault = func(act string) (before, after error) {
 			if act == "lead" && store.lease.id == "" {
 				store.lease.id, store.lease.until, store.lease.term = "another", time.Now().Add(1000*time.Hour), 7
 			}
 			return nil, nil
 		}
-		stop := scheduling(t, store, declaring(t, "beat", recurrence.Recurrence{Cron: "0 0 1 1 *"}))
+		stop := startScheduler(t, store, declaring(t, "yearly", recurrence.Recurrence{Cron: "0 0 1 1 *"}))
 		pass(time.Minute)
 		owed, swept := store.count("owed"), store.swept
 		pass(time.Hour)
 		if n := store.count("owed") - owed; n < 80 || n > 240 {
-			t.Errorf("looked %d times in an hour, want about 120", n)
+			t.Errorf("searched %d times in an hour, want about 120", n)
 		}
 		if store.swept != swept {
-			t.Error("trimmed what is the leader's to trim")
+			t.Error("a scheduler that does not lead swept, want the leader only")
 		}
 		stop()
 		if store.count("resign") > 0 {
-			t.Error("handed back a lease that it never had")
+			t.Error("it handed back a lease that it never had")
 		}
 	})
 }
 
 func TestALeaderReapsAtTheSecondLookAndSweepsInSmallSteps(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
-		stop := scheduling(t, store, declaring(t, "beat", everyMinute))
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
+		stop := startScheduler(t, store, declaring(t, "minutely", everyMinute))
 		pass(time.Second)
 		store.mu.Lock()
 		store.lapsed = []protocol.LapsedSession{{Session: "gone", Lapse: time.Now()}}
 		store.mu.Unlock()
 		pass(13 * time.Second)
 		if store.count("poll") < 2 {
-			t.Error("no look for lapsed sessions")
+			t.Error("the leader did not poll for lapsed sessions")
 		}
 		pass(2 * time.Second)
 		if store.count("reap gone") == 0 {
@@ -135,7 +135,7 @@ func TestALeaderReapsAtTheSecondLookAndSweepsInSmallSteps(t *testing.T) {
 		swept := store.swept
 		pass(10 * time.Minute)
 		if n := store.swept - swept; n < 9*20 || n > 11*20 {
-			t.Errorf("%d sweeps in ten minutes though more always remains, want 20 a minute", n)
+			t.Errorf("%d sweeps in ten minutes although more always remains, want 20 a minute", n)
 		}
 		stop()
 	})

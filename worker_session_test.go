@@ -27,10 +27,10 @@ func TestTheJobsOfAVanishedWorkerRunAfterTheSecondLook(t *testing.T) {
 			}
 			return nil
 		})
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		pass(time.Minute)
 		if want := 12*time.Second + 4400*time.Millisecond; after != want {
-			t.Errorf("it ran after %v, want %v", after, want)
+			t.Errorf("the job ran after %v, want %v", after, want)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -47,7 +47,7 @@ func TestASessionThatIsExtendedIsNotReaped(t *testing.T) {
 		part.sessions["slow"] = session
 		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 1, Logger: quiet()})
 		w.Handle("work", func(context.Context, *Job) error { return nil })
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		for range 20 {
 			pass(4 * time.Second)
 			store.mu.Lock()
@@ -63,7 +63,7 @@ func TestASessionThatIsExtendedIsNotReaped(t *testing.T) {
 	})
 }
 
-// A session has heartbeats as long as it holds a job, also one that comes after a rest.
+// A session has heartbeats as long as it holds a job, also if it held none for a while before.
 func TestASessionIsKeptAliveWhileItHoldsAJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
@@ -78,12 +78,12 @@ func TestASessionIsKeptAliveWhileItHoldsAJob(t *testing.T) {
 			}
 			return nil
 		})
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		store.add("default", job("short"), "before")
-		pass(500 * time.Millisecond) // its session rests
+		pass(500 * time.Millisecond) // the session holds no job
 		store.add("default", job("long"), "long")
 		synctest.Wait()
-		store.add("default", job("short"), "beside")
+		store.add("default", job("short"), "meanwhile")
 		pass(30 * time.Second)
 		if n := store.count("extend"); n < 6 || n > 8 {
 			t.Errorf("%d heartbeats in half a minute for a session that holds a job, want one in four seconds", n)
@@ -123,7 +123,7 @@ func TestALostSessionEndsItsHandlersAndDropsTheirOutcomes(t *testing.T) {
 			return errors.New("ended")
 		})
 		store.add("default", job("work"), "a", "b", "c")
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		pass(time.Second)
 		store.reapAll()
 		pass(time.Minute)
@@ -152,21 +152,21 @@ func TestASilentSessionEndsItsHandlersButTheirOutcomesCount(t *testing.T) {
 			return nil
 		})
 		store.add("default", job("work"), "a")
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		pass(time.Second)
 		store.mu.Lock()
 		store.fault = func(string, protocol.Partition) (error, error) { return errFake, nil }
 		store.mu.Unlock()
 		pass(30 * time.Second)
 		if d := ended.Sub(begun); d < 12*time.Second || d > 17*time.Second {
-			t.Errorf("the handler was told after %v of silence, want 12 s", d)
+			t.Errorf("the handler's ctx ended after %v without a heartbeat, want 12 s", d)
 		}
 		store.mu.Lock()
 		store.fault = nil
 		store.mu.Unlock()
 		pass(10 * time.Second)
 		if got := store.kinds(); got[protocol.SettleDone] != 1 {
-			t.Errorf("settled %v, want the outcome kept and sent", got)
+			t.Errorf("settled %v, want the outcome kept and sent: one done", got)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)

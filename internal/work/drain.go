@@ -8,7 +8,7 @@ const (
 )
 
 // A drain is the end of a worker: it takes nothing more, gives back what has not begun, waits for its handlers, ends their ctx, and
-// hands back what is left; no attempt is used up. It ends in bounded time whatever handlers and store do.
+// hands back what is left; no attempt is used up. It ends in bounded time even if handlers or the store hang.
 type drain struct {
 	started   bool
 	startedAt time.Time
