@@ -61,7 +61,10 @@ func withReaper(t *testing.T, answer func(protocol.ReapCall) (bool, error), test
 func done(protocol.ReapCall) (bool, error) { return true, nil }
 
 // pass lets time pass, and waits until everything that is due by then has happened.
-func pass(d time.Duration) {
+func (s *fakeStore) pass(d time.Duration) {
+	s.mu.Lock()
+	//lint:ignore SA2001 it orders the test's reads before the writes that follow
+	s.mu.Unlock()
 	time.Sleep(d)
 	synctest.Wait()
 }
@@ -75,12 +78,12 @@ func TestALapsedSessionIsReapedOnceAtTheSecondLook(t *testing.T) {
 		lapse := time.Now().Add(-time.Second)
 		for range 4 { // other polls find it too, which does not delay the second look
 			r.Note(partition, lapsed("a", lapse), time.Now())
-			pass(time.Second)
+			s.pass(time.Second)
 		}
 		if len(s.calls) > 0 {
 			t.Errorf("%d calls before the second look, want none", len(s.calls))
 		}
-		pass(time.Hour)
+		s.pass(time.Hour)
 		if len(s.calls) != 1 || s.after[0] != secondLookAfter {
 			t.Fatalf("calls after %v, want one after %v", s.after, secondLookAfter)
 		}
@@ -98,13 +101,13 @@ func TestASessionThatWasExtendedGetsAnotherSecondLook(t *testing.T) {
 	withReaper(t, done, func(t *testing.T, r *Reaper, s *fakeStore, _ *strings.Builder) {
 		for range 20 {
 			r.Note(partition, lapsed("slow", time.Now()), time.Now())
-			pass(4 * time.Second)
+			s.pass(4 * time.Second)
 		}
 		if len(s.calls) > 0 {
 			t.Errorf("a session that is extended every 4 s was reaped after %v", s.after)
 		}
 		last := time.Now().Add(-4 * time.Second)
-		pass(time.Minute)
+		s.pass(time.Minute)
 		if len(s.calls) != 1 || !s.calls[0].Seen.Equal(last) {
 			t.Errorf("calls %+v, want one with the last lapse %v", s.calls, last)
 		}
@@ -115,9 +118,9 @@ func TestSessionsAreReapedInTheOrderOfTheirSecondLooks(t *testing.T) {
 	withReaper(t, done, func(t *testing.T, r *Reaper, s *fakeStore, _ *strings.Builder) {
 		for _, name := range []string{"a", "b", "c"} {
 			r.Note(partition, lapsed(name, time.Now()), time.Now())
-			pass(time.Second)
+			s.pass(time.Second)
 		}
-		pass(time.Minute)
+		s.pass(time.Minute)
 		if want := "[4.4s 5.4s 6.4s]"; fmt.Sprint(s.after) != want {
 			t.Errorf("calls after %v, want %v", s.after, want)
 		}
@@ -129,11 +132,11 @@ func TestALargeSessionIsReapedInSteps(t *testing.T) {
 	answer := func(protocol.ReapCall) (bool, error) { steps++; return steps == 3, nil }
 	withReaper(t, answer, func(t *testing.T, r *Reaper, s *fakeStore, _ *strings.Builder) {
 		r.Note(partition, lapsed("large", time.Now()), time.Now())
-		pass(secondLookAfter)
+		s.pass(secondLookAfter)
 		if len(s.calls) != 3 {
 			t.Errorf("%d calls, want 3 at once", len(s.calls))
 		}
-		pass(time.Hour)
+		s.pass(time.Hour)
 		if len(s.calls) != 3 {
 			t.Errorf("%d calls after it was reaped, want 3", len(s.calls))
 		}
@@ -152,11 +155,11 @@ func TestACallThatFailsIsRepeatedAndLoggedOnce(t *testing.T) {
 	withReaper(t, answer, func(t *testing.T, r *Reaper, s *fakeStore, log *strings.Builder) {
 		r.Note(partition, lapsed("a", time.Now()), time.Now())
 		r.Note(partition, lapsed("b", time.Now()), time.Now())
-		pass(secondLookAfter)
+		s.pass(secondLookAfter)
 		if len(s.calls) != 2 {
 			t.Errorf("%d calls at the second look, want one for each session although one fails", len(s.calls))
 		}
-		pass(10 * time.Second)
+		s.pass(10 * time.Second)
 		if len(s.calls) != 7 || len(r.seen) != 0 {
 			t.Errorf("calls after %v, and %d sightings are left; want six for session a, one for b, and none left", s.after, len(r.seen))
 		}
