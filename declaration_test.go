@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-func TestRefusedDeclarationsNameFieldValueAndLimit(t *testing.T) {
+func TestARefusedDeclarationNamesFieldValueAndLimit(t *testing.T) {
 	hour := recurrence.Recurrence{Frequency: recurrence.Hour}
 	for _, c := range []struct {
 		name    string
@@ -48,5 +48,3 @@ func TestRefusedDeclarationsNameFieldValueAndLimit(t *testing.T) {
 		t.Errorf("got %v: want all that is wrong, joined, the rule's error and ErrPayloadTooLarge among it", err)
 	}
 }
-
-// The largest declaration that is accepted is one that can be read.

@@ -24,7 +24,7 @@ func quietEnqueuer(store protocol.Store, options EnqueuerOptions) *Enqueuer {
 	return NewEnqueuer(asStore(store), options)
 }
 
-func TestWhatIsEnqueuedIsWhatTheOptionsSay(t *testing.T) {
+func TestOptionsSetWhatIsEnqueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 4)
 		e := quietEnqueuer(store, EnqueuerOptions{})
@@ -70,7 +70,7 @@ func TestWhatIsEnqueuedIsWhatTheOptionsSay(t *testing.T) {
 	})
 }
 
-func TestRefusedJobsAreNotSentAndSayWhy(t *testing.T) {
+func TestARefusedJobIsNotSentAndTheErrorSaysWhy(t *testing.T) {
 	far := 200 * 365 * 24 * time.Hour
 	for name, test := range map[string]struct {
 		item Item
@@ -96,8 +96,8 @@ func TestRefusedJobsAreNotSentAndSayWhy(t *testing.T) {
 		e := quietEnqueuer(store, EnqueuerOptions{})
 		receipt, err := e.Enqueue(t.Context(), test.item.Name, test.item.Args, test.item.Options...)
 		_, manyErr := e.EnqueueMany(t.Context(), []Item{{Name: "good"}, test.item})
-		if err == nil || manyErr == nil || store.asked+store.trips > 0 {
-			t.Errorf("%s: got %v and %v, and the store was asked %d times", name, err, manyErr, store.asked+store.trips)
+		if err == nil || manyErr == nil || store.asked+store.roundTrips > 0 {
+			t.Errorf("%s: got %v and %v, and the store was asked %d times", name, err, manyErr, store.asked+store.roundTrips)
 			continue
 		}
 		for _, want := range test.want {
@@ -117,7 +117,7 @@ func TestRefusedJobsAreNotSentAndSayWhy(t *testing.T) {
 	}
 }
 
-func TestLimitOfPayloadsIsAnOption(t *testing.T) {
+func TestMaxPayloadLimitsPayloads(t *testing.T) {
 	store := newEnqueueStore(t, 1)
 	e := quietEnqueuer(store, EnqueuerOptions{MaxPayload: 10})
 	if _, err := e.Enqueue(t.Context(), "a", make([]byte, 10)); err != nil {
@@ -128,7 +128,7 @@ func TestLimitOfPayloadsIsAnOption(t *testing.T) {
 	}
 }
 
-func TestAllBadItemsAreNamed(t *testing.T) {
+func TestEnqueueManyNamesAllBadItems(t *testing.T) {
 	e := quietEnqueuer(newEnqueueStore(t, 1), EnqueuerOptions{})
 	receipts, err := e.EnqueueMany(t.Context(), []Item{{Name: "a"}, {Name: ""}, {Name: "b"}, {Name: "c", Options: []EnqueueOption{MaxAttempts(-1), Queue("")}}})
 	if err == nil || !strings.Contains(err.Error(), "item 1") || !strings.Contains(err.Error(), "item 3") || strings.Contains(err.Error(), "item 2") {
@@ -141,7 +141,7 @@ func TestAllBadItemsAreNamed(t *testing.T) {
 	}
 }
 
-func TestBadEnqueuerOptionsComeBackFromTheFirstCall(t *testing.T) {
+func TestTheFirstCallReturnsBadEnqueuerOptions(t *testing.T) {
 	for _, options := range []EnqueuerOptions{{Queue: "a b"}, {MaxPayload: -1}, {MaxPayload: 1 << 30}, {SendTimeout: -1}} {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, options)
@@ -157,7 +157,7 @@ func TestBadEnqueuerOptionsComeBackFromTheFirstCall(t *testing.T) {
 	}
 }
 
-func TestManyItemsGoInFewCallsAndInOrder(t *testing.T) {
+func TestEnqueueManySendsFewCallsInOrder(t *testing.T) {
 	store := newEnqueueStore(t, 1)
 	e := quietEnqueuer(store, EnqueuerOptions{})
 	items := make([]Item, 1750)
@@ -187,7 +187,7 @@ func TestManyItemsGoInFewCallsAndInOrder(t *testing.T) {
 	}
 }
 
-func TestManyItemsOfSeveralPartitionsGoTogether(t *testing.T) {
+func TestEnqueueManySendsAllPartitionsInOneRoundTrip(t *testing.T) {
 	store := newEnqueueStore(t, 8)
 	e := quietEnqueuer(store, EnqueuerOptions{})
 	items := make([]Item, 1000)
@@ -195,7 +195,7 @@ func TestManyItemsOfSeveralPartitionsGoTogether(t *testing.T) {
 		items[i] = Item{Name: "a", Options: []EnqueueOption{ID(fmt.Sprint(i)), Queue([]string{"x", "y"}[i%2])}}
 	}
 	for _, existing := range []bool{false, true} {
-		store.trips = 0
+		store.roundTrips = 0
 		receipts, err := e.EnqueueMany(t.Context(), items)
 		if err != nil {
 			t.Fatal(err)
@@ -205,13 +205,13 @@ func TestManyItemsOfSeveralPartitionsGoTogether(t *testing.T) {
 				t.Fatalf("receipt %d is %+v, want Existing %v", i, receipt, existing)
 			}
 		}
-		if store.trips != 1 {
-			t.Errorf("%d round trips, want 1", store.trips)
+		if store.roundTrips != 1 {
+			t.Errorf("%d round trips, want 1", store.roundTrips)
 		}
 	}
 }
 
-func TestLargePayloadsGoInCallsOfAboutAMebibyte(t *testing.T) {
+func TestLargePayloadsAreSplitIntoCallsOfAboutAMebibyte(t *testing.T) {
 	store := newEnqueueStore(t, 1)
 	e := quietEnqueuer(store, EnqueuerOptions{})
 	items := make([]Item, 10)
@@ -227,15 +227,15 @@ func TestLargePayloadsGoInCallsOfAboutAMebibyte(t *testing.T) {
 	}
 }
 
-func TestNoItemsAreNoCall(t *testing.T) {
+func TestEnqueueManyOfNothingMakesNoCall(t *testing.T) {
 	store := newEnqueueStore(t, 1)
 	receipts, err := quietEnqueuer(store, EnqueuerOptions{}).EnqueueMany(t.Context(), nil)
-	if err != nil || len(receipts) != 0 || store.asked+store.trips > 0 {
+	if err != nil || len(receipts) != 0 || store.asked+store.roundTrips > 0 {
 		t.Errorf("got %v, %v", receipts, err)
 	}
 }
 
-func TestConcurrentCallsTravelTogether(t *testing.T) {
+func TestConcurrentCallsShareRoundTrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		store.rtt = time.Millisecond
@@ -250,8 +250,8 @@ func TestConcurrentCallsTravelTogether(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if len(store.order) != 1000 || store.trips > 4 || time.Since(start) > 4*time.Millisecond {
-			t.Errorf("%d jobs in %d round trips and %v; want 1000 in 4 and 4ms", len(store.order), store.trips, time.Since(start))
+		if len(store.order) != 1000 || store.roundTrips > 4 || time.Since(start) > 4*time.Millisecond {
+			t.Errorf("%d jobs in %d round trips and %v; want 1000 in 4 and 4ms", len(store.order), store.roundTrips, time.Since(start))
 		}
 		if store.asked != 1 {
 			t.Errorf("the store was asked %d times for the number of partitions, want once", store.asked)
@@ -259,7 +259,7 @@ func TestConcurrentCallsTravelTogether(t *testing.T) {
 	})
 }
 
-func TestSlowPartitionHoldsUpNoOther(t *testing.T) {
+func TestAFailingPartitionDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{})
@@ -275,10 +275,10 @@ func TestSlowPartitionHoldsUpNoOther(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(start); took < defaultSendTimeout || took > defaultSendTimeout+time.Second {
-			t.Errorf("it was given up after %v, want %v", took, defaultSendTimeout)
+			t.Errorf("EnqueueMany gave up after %v, want %v", took, defaultSendTimeout)
 		}
 		if _, ok := store.jobs[receipts[0].ID]; !ok {
-			t.Error("the good one is not there")
+			t.Error("the job on the good queue was not stored")
 		}
 		go e.Enqueue(t.Context(), "a", nil, Queue("bad"))
 		synctest.Wait()
@@ -290,7 +290,7 @@ func TestSlowPartitionHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-func TestLostReplyIsRepeatedUnchangedAndAddsNothingTwice(t *testing.T) {
+func TestACallWhoseReplyWasLostIsRepeatedAndAddsNothingTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		store.rtt = time.Millisecond
@@ -319,7 +319,7 @@ func TestLostReplyIsRepeatedUnchangedAndAddsNothingTwice(t *testing.T) {
 	})
 }
 
-func TestUnknownOutcomeIsSaidAndRepeatedSafely(t *testing.T) {
+func TestAnUnknownOutcomeIsReportedAndSafeToRepeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{SendTimeout: time.Second})
@@ -347,7 +347,7 @@ func TestUnknownOutcomeIsSaidAndRepeatedSafely(t *testing.T) {
 	})
 }
 
-func TestStoreThatHangsIsAskedAgainAndGivenUpInTime(t *testing.T) {
+func TestEnqueueGivesUpOnAStoreThatHangsAfterSendTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hangingStore{enqueueStore: newEnqueueStore(t, 1)}
 		e := quietEnqueuer(store, EnqueuerOptions{SendTimeout: 8 * time.Second})
@@ -358,7 +358,7 @@ func TestStoreThatHangsIsAskedAgainAndGivenUpInTime(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			if took := time.Since(start); took != 8*time.Second {
-				t.Errorf("it was given up after %v, want 8s", took)
+				t.Errorf("Enqueue gave up after %v, want 8s", took)
 			}
 			store.answers = true
 			time.Sleep(time.Duration(i) * 100 * time.Millisecond)
@@ -371,7 +371,7 @@ func TestStoreThatHangsIsAskedAgainAndGivenUpInTime(t *testing.T) {
 	})
 }
 
-// hangingStore does not answer until its ctx has ended.
+// A hangingStore answers only when the ctx has ended, unless answers is set.
 type hangingStore struct {
 	*enqueueStore
 	answers  bool
@@ -384,13 +384,13 @@ func (s *hangingStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall
 		return s.enqueueStore.Enqueue(ctx, calls)
 	}
 	if end, ok := ctx.Deadline(); !ok || time.Until(end) > 8*time.Second || s.attempts == 1 && time.Until(end) < 7*time.Second {
-		s.t.Errorf("attempt %d has %v, %v; want one of 7 to 8 seconds, and what is left of 8", s.attempts, time.Until(end), ok)
+		s.t.Errorf("attempt %d has %v, %v; want 7 to 8 seconds for the first, and the rest of 8 for the others", s.attempts, time.Until(end), ok)
 	}
 	<-ctx.Done()
 	return []protocol.EnqueueAnswer{{Err: ctx.Err()}}
 }
 
-func TestFullStoreIsSaidAtOnce(t *testing.T) {
+func TestAFullStoreIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{})
@@ -406,7 +406,7 @@ func TestFullStoreIsSaidAtOnce(t *testing.T) {
 	})
 }
 
-func TestFullStoreAfterALostReplyIsUnknown(t *testing.T) {
+func TestAFullStoreAfterALostReplyIsAnUnknownOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{})
@@ -422,7 +422,7 @@ func TestFullStoreAfterALostReplyIsUnknown(t *testing.T) {
 	})
 }
 
-func TestCancelledCallerEndsOnlyItsOwnWait(t *testing.T) {
+func TestACancelledCallerEndsOnlyItsOwnWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		store.rtt = time.Second
@@ -438,7 +438,7 @@ func TestCancelledCallerEndsOnlyItsOwnWait(t *testing.T) {
 			receipts[i], ended[i] = e.Enqueue(ctx, "a", nil)
 			took[i] = time.Since(start)
 		}
-		all.Go(func() { call(0, 100*time.Millisecond) }) // goes at once
+		all.Go(func() { call(0, 100*time.Millisecond) }) // is sent at once
 		synctest.Wait()
 		all.Go(func() { call(1, 100*time.Millisecond) }) // waits behind it
 		all.Go(func() { call(2, time.Minute) })
@@ -459,7 +459,7 @@ func TestCancelledCallerEndsOnlyItsOwnWait(t *testing.T) {
 			}
 		}
 		if _, err := e.Enqueue(cancelled(t), "a", nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("ctx had ended before: %v", err)
+			t.Errorf("with a ctx that has ended: got %v, want context.Canceled", err)
 		}
 	})
 }
@@ -470,7 +470,7 @@ func cancelled(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestOutageDoesNotPileUpCallers(t *testing.T) {
+func TestCallersDoNotPileUpInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		e := quietEnqueuer(store, EnqueuerOptions{})
@@ -503,7 +503,7 @@ func TestOutageDoesNotPileUpCallers(t *testing.T) {
 	})
 }
 
-func TestNumberOfPartitionsIsWaitedFor(t *testing.T) {
+func TestEnqueueWaitsForTheNumberOfPartitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 3)
 		store.askFault = func(n int) error {
@@ -528,7 +528,7 @@ func TestNumberOfPartitionsIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestSmallCallIsNotHeldUpByALargeOne(t *testing.T) {
+func TestALargeCallDoesNotDelayASmallOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		store.rtt = time.Millisecond
@@ -551,7 +551,7 @@ func TestSmallCallIsNotHeldUpByALargeOne(t *testing.T) {
 	})
 }
 
-func TestNothingRunsWhileNothingWaits(t *testing.T) {
+func TestAnIdleEnqueuerRunsNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	e := quietEnqueuer(newEnqueueStore(t, 4), EnqueuerOptions{})
 	var all sync.WaitGroup
@@ -606,23 +606,23 @@ func TestEveryJobArrivesOnceUnderFaults(t *testing.T) {
 	})
 }
 
-// BenchmarkEnqueue measures jobs a second of so many goroutines on a server 50 µs away that needs 20 µs a call and 1.8 µs
-// a job. Unbatched callers of whom there are many get the way for nothing: the server is what they wait for.
+// BenchmarkEnqueue measures how many jobs a second a number of goroutines enqueue on a server 50 µs away that needs 20 µs for a call
+// and 1.8 µs for a job. With many goroutines the unbatched calls leave out the 50 µs, because the server is what limits them.
 func BenchmarkEnqueue(b *testing.B) {
 	body := (&wire.Envelope{Name: "a", Payload: make([]byte, 100)}).Encode()
 	for _, goroutines := range []int{1, 16, 100, 1000} {
 		store := newEnqueueStore(b, 1)
 		store.keep, store.rtt, store.perCall, store.perItem = false, 50*time.Microsecond, 20*time.Microsecond, 1800*time.Nanosecond
 		e := quietEnqueuer(store, EnqueuerOptions{})
-		b.Run(fmt.Sprintf("coalesced/%d", goroutines), func(b *testing.B) {
-			shared(b, goroutines, func() {
+		b.Run(fmt.Sprintf("batched/%d", goroutines), func(b *testing.B) {
+			onGoroutines(b, goroutines, func() {
 				if _, err := e.Enqueue(context.Background(), "a", body); err != nil {
 					b.Error(err)
 				}
 			})
 		})
 		b.Run(fmt.Sprintf("unbatched/%d", goroutines), func(b *testing.B) {
-			shared(b, goroutines, func() {
+			onGoroutines(b, goroutines, func() {
 				if goroutines == 1 {
 					wait(context.Background(), store.rtt)
 				}
@@ -632,7 +632,8 @@ func BenchmarkEnqueue(b *testing.B) {
 	}
 }
 
-func shared(b *testing.B, goroutines int, do func()) {
+// onGoroutines calls do b.N times in total, from a number of goroutines.
+func onGoroutines(b *testing.B, goroutines int, do func()) {
 	b.ReportAllocs()
 	var left atomic.Int64
 	left.Store(int64(b.N))

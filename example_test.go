@@ -92,7 +92,7 @@ func ExampleDefine() {
 	// Output: Welcome to ada@example.com
 }
 
-// Many jobs travel in one call. Each item has its receipt, in order; an ID of one's own makes repeating harmless.
+// EnqueueMany sends many jobs in one call. Each item has its receipt, in order. With IDs of its own a program may repeat the call.
 func ExampleEnqueuer_EnqueueMany() {
 	server := embedded.StartInMemory()
 	defer server.Close()

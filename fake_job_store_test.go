@@ -15,30 +15,30 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// A fakeJobStore is a Store in memory that is faithful about jobs: sessions with numbers, fences, sleepers, parked names,
-// crashes. It checks every call against the protocol of WorkCall and fails the test that breaks it.
+// A fakeJobStore is a Store in memory that treats jobs as the real one does: sessions with numbers, fences, sleeping workers, parked
+// names, crashes. It checks every call against the protocol of WorkCall and fails the test if one breaks it.
 type fakeJobStore struct {
-	protocol.Store // what is not faked panics
+	protocol.Store // methods without a fake panic
 	t              testing.TB
 
 	mu         sync.Mutex
 	partitions map[protocol.Partition]*fakePartition
 	sizes      map[string]int // partitions of a queue; 1 unless set
-	lines      map[string]*fakeLine
+	listeners  map[string]*fakeJobListener
 	fence      int64
 	settled    []protocol.Settlement // in the order in which they were accepted
 	refused    int                   // settlements of jobs not held
 	calls      map[string]int
 	seen       map[string]*fakeProtocol // by session
-	workCalls  []protocol.WorkCall      // all, for tests that look at them
+	workCalls  []protocol.WorkCall      // all, if keepCalls is set
 	keepCalls  bool
 
-	latency time.Duration // of a pipeline of Work, on the way there
-	lag     time.Duration // and on the way back
-	// fault, if set, says what goes wrong with a call: before it is executed, or with its reply.
-	fault   func(act string, p protocol.Partition) (before, after error)
-	checkup error // what Check returns
-	deaf    bool  // subscriptions are not confirmed
+	latency time.Duration // of a round trip of Work, before the calls are carried out
+	lag     time.Duration // and after
+	// fault, if set, returns for each call an error before it is carried out, or one in place of its answer.
+	fault          func(act string, p protocol.Partition) (before, after error)
+	checkup        error // what Check returns
+	noSubscription bool  // subscriptions are not confirmed
 }
 
 func (s *fakeJobStore) Announce(context.Context, []protocol.Handled) error { return nil }
@@ -58,7 +58,7 @@ type fakePartition struct {
 	parked   map[string][]string
 	dead     map[string][]byte
 	paused   bool
-	owedNext map[string]protocol.Owed // occurrence ID -> what taking it makes owed
+	owedNext map[string]protocol.Owed // occurrence ID -> the schedule that is owed when it is taken
 	placed   []protocol.Placement
 }
 
@@ -74,7 +74,7 @@ type fakeHeld struct {
 	ahead bool
 }
 
-// fakeProtocol is what the client may do next in a session.
+// A fakeProtocol is what the client may do next in a session.
 type fakeProtocol struct {
 	underWay   bool
 	unanswered *protocol.WorkCall
@@ -89,7 +89,7 @@ func newFakeJobStore(t testing.TB) *fakeJobStore {
 		t:          t,
 		partitions: make(map[protocol.Partition]*fakePartition),
 		sizes:      make(map[string]int),
-		lines:      make(map[string]*fakeLine),
+		listeners:  make(map[string]*fakeJobListener),
 		calls:      make(map[string]int),
 		seen:       make(map[string]*fakeProtocol),
 	}
@@ -133,7 +133,7 @@ func (s *fakeJobStore) Partitions(_ context.Context, queue string) (int, error) 
 	return max(1, s.sizes[queue]), before
 }
 
-// add enqueues jobs for now and wakes a sleeper for each, as the real script does.
+// add enqueues jobs for now and wakes a sleeping worker for each, as the real script does.
 func (s *fakeJobStore) add(queue string, e wire.Envelope, ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *fakeJobStore) add(queue string, e wire.Envelope, ids ...string) {
 	}
 }
 
-// addAt makes a job due at an instant and tells the first two sleepers.
+// addAt makes a job due at an instant and notifies the first two sleeping workers.
 func (s *fakeJobStore) addAt(queue string, at time.Time, e wire.Envelope, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +177,7 @@ func (part *fakePartition) head() (first time.Time, ok bool) {
 	return first, ok
 }
 
-// wake pops the longest asleep.
+// wake wakes the worker that has slept longest.
 func (s *fakeJobStore) wake(part *fakePartition) {
 	if len(part.idle) == 0 {
 		return
@@ -188,9 +188,9 @@ func (s *fakeJobStore) wake(part *fakePartition) {
 }
 
 func (s *fakeJobStore) send(name string, signal protocol.Signal) {
-	if line := s.lines[name]; line != nil {
+	if listener := s.listeners[name]; listener != nil {
 		select {
-		case line.signals <- signal:
+		case listener.signals <- signal:
 		default:
 		}
 	}
@@ -212,10 +212,10 @@ func (s *fakeJobStore) Work(_ context.Context, calls []protocol.WorkCall) []prot
 		s.checkCall(&calls[i])
 	}
 	s.mu.Lock()
-	s.calls["pipeline"]++
+	s.calls["round trip"]++
 	s.mu.Unlock()
 	if s.latency > 0 {
-		time.Sleep(s.latency) // the way there: fake time in a bubble
+		time.Sleep(s.latency) // fake time in a bubble
 	}
 	for i := range calls {
 		after, before := s.enter("work", calls[i].Partition)
@@ -229,7 +229,7 @@ func (s *fakeJobStore) Work(_ context.Context, calls []protocol.WorkCall) []prot
 		}
 	}
 	if s.lag > 0 {
-		time.Sleep(s.lag) // the way back
+		time.Sleep(s.lag) // fake time too
 	}
 	for i := range calls {
 		s.checkAnswer(&calls[i], &answers[i])
@@ -237,7 +237,7 @@ func (s *fakeJobStore) Work(_ context.Context, calls []protocol.WorkCall) []prot
 	return answers
 }
 
-// checkCall holds a call against the protocol.
+// checkCall checks a call against the protocol.
 func (s *fakeJobStore) checkCall(c *protocol.WorkCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -271,7 +271,7 @@ func (s *fakeJobStore) checkCall(c *protocol.WorkCall) {
 		s.t.Errorf("session %s: a call too large: %d settlements of %d bytes, take %d, ahead %d", c.Session, len(c.Settle), bytes, c.Take, c.Ahead)
 	}
 	if c.SleepOn && (c.Take > 0 || c.Sleep || len(c.Settle) == 0 || len(c.Place) > 0 || slices.ContainsFunc(c.Settle, func(settled protocol.Settlement) bool { return !settled.Finished() })) {
-		s.t.Errorf("session %s: sleeps on with %+v", c.Session, *c)
+		s.t.Errorf("session %s: a call that sleeps on is %+v", c.Session, *c)
 	}
 	if c.TTL < time.Second || c.Session == "" || c.Worker == "" {
 		s.t.Errorf("session %s: incomplete call %+v", c.Session, *c)
@@ -316,7 +316,7 @@ func (s *fakeJobStore) work(c *protocol.WorkCall) (a protocol.WorkAnswer) {
 	case session != nil && session.number == c.Number:
 		session.lapse = now.Add(c.TTL)
 		a.Taken = session.answer
-		part.horizon(&a.WaitHint, c.Worker, now, true)
+		part.waitHint(&a.WaitHint, c.Worker, now, true)
 		return a
 	case session != nil && session.number != c.Number-1:
 		a.Err = fmt.Errorf("fake: call %d after %d", c.Number, session.number)
@@ -351,9 +351,9 @@ func (s *fakeJobStore) work(c *protocol.WorkCall) (a protocol.WorkAnswer) {
 	if c.SleepOn {
 		return a
 	}
-	part.horizon(&a.WaitHint, c.Worker, now, c.Take > len(a.Taken))
+	part.waitHint(&a.WaitHint, c.Worker, now, c.Take > len(a.Taken))
 	part.sleep(c.Worker, c.Sleep && !a.More && len(a.Taken) < c.Take)
-	part.horizon(&a.WaitHint, c.Worker, now, c.Take > len(a.Taken))
+	part.waitHint(&a.WaitHint, c.Worker, now, c.Take > len(a.Taken))
 	if a.More {
 		s.wake(part)
 	}
@@ -418,7 +418,7 @@ func (s *fakeJobStore) take(part *fakePartition, session *fakeSession, c *protoc
 	}
 }
 
-func (part *fakePartition) horizon(h *protocol.WaitHint, worker string, now time.Time, free bool) {
+func (part *fakePartition) waitHint(h *protocol.WaitHint, worker string, now time.Time, free bool) {
 	*h = protocol.WaitHint{Paused: part.paused, Parked: slices.Sorted(maps.Keys(part.parked))}
 	for name, session := range part.sessions {
 		if h.Lapse.IsZero() || session.lapse.Before(h.Lapse) {
@@ -455,7 +455,7 @@ func (s *fakeJobStore) Poll(_ context.Context, calls []protocol.PollCall) []prot
 		if c.Sleep {
 			answers[i].Since = time.Now()
 		}
-		part.horizon(&answers[i].WaitHint, c.Worker, time.Now(), true)
+		part.waitHint(&answers[i].WaitHint, c.Worker, time.Now(), true)
 		s.mu.Unlock()
 	}
 	return answers
@@ -510,7 +510,7 @@ func (s *fakeJobStore) Reap(_ context.Context, c protocol.ReapCall) (bool, error
 	return true, after
 }
 
-// reap returns a session's jobs, whatever its lapse.
+// reap returns a session's jobs, also if it has not lapsed.
 func (s *fakeJobStore) reap(part *fakePartition, name string) {
 	for id, held := range part.sessions[name].inflight {
 		if !held.ahead {
@@ -536,23 +536,23 @@ func (s *fakeJobStore) reapAll() {
 func (s *fakeJobStore) Listen(name string) protocol.Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	line := &fakeLine{store: s, name: name, signals: make(chan protocol.Signal, 16)}
-	s.lines[name] = line
-	if !s.deaf {
-		line.signals <- protocol.Signal{Connected: true}
+	listener := &fakeJobListener{store: s, name: name, signals: make(chan protocol.Signal, 16)}
+	s.listeners[name] = listener
+	if !s.noSubscription {
+		listener.signals <- protocol.Signal{Connected: true}
 	}
-	return line
+	return listener
 }
 
-type fakeLine struct {
+type fakeJobListener struct {
 	store   *fakeJobStore
 	name    string
 	signals chan protocol.Signal
 }
 
-func (l *fakeLine) Signals() <-chan protocol.Signal { return l.signals }
+func (l *fakeJobListener) Signals() <-chan protocol.Signal { return l.signals }
 
-func (l *fakeLine) Extend(_ context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
+func (l *fakeJobListener) Extend(_ context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
 	s := l.store
 	answers := make([]protocol.ExtendAnswer, len(calls))
 	for i, c := range calls {
@@ -572,10 +572,10 @@ func (l *fakeLine) Extend(_ context.Context, calls []protocol.ExtendCall) []prot
 	return answers
 }
 
-func (l *fakeLine) Close() error {
+func (l *fakeJobListener) Close() error {
 	l.store.mu.Lock()
 	defer l.store.mu.Unlock()
-	delete(l.store.lines, l.name)
+	delete(l.store.listeners, l.name)
 	return nil
 }
 
@@ -586,7 +586,7 @@ func (s *fakeJobStore) checkEmpty() {
 	defer s.mu.Unlock()
 	for p, part := range s.partitions {
 		if len(part.sessions) > 0 || len(part.idle) > 0 {
-			s.t.Errorf("%v: %d sessions and %d sleepers are left, want none", p, len(part.sessions), len(part.idle))
+			s.t.Errorf("%v: %d sessions and %d sleeping workers are left, want none", p, len(part.sessions), len(part.idle))
 		}
 	}
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/chimejobs/chime/internal/schedule"
 )
 
-// A fakeScheduleStore is a Store in memory that is faithful about schedules and the leader: revision, state and cursor are
-// compared before anything is placed, and what is placed twice fails the test. Its clock is the bubble's.
+// A fakeScheduleStore is a Store in memory that treats schedules and the leader as the real one does: it compares revision, state
+// and cursor before it places anything, and fails the test if an instant is placed twice. Its clock is the bubble's.
 type fakeScheduleStore struct {
-	protocol.Store // what is not faked panics
+	protocol.Store // methods without a fake panic
 	t              testing.TB
 
 	mu        *sync.Mutex    // fakeSchedules: see there
@@ -31,24 +31,24 @@ type fakeScheduleStore struct {
 		term  int64
 		until time.Time
 	}
-	epoch   string
-	ears    map[string]*fakeEar
-	absent  []string // job names that no live worker handles
-	lapsed  []protocol.LapsedSession
-	calls   map[string]int
-	written []string // schedules created or changed, in order
-	ran     map[string]int
-	missed  map[string]int
-	swept   int
-	plans   schedule.Plans
-	scanned []string // what Names goes through
+	epoch     string
+	listeners map[string]*fakeScheduleListener
+	absent    []string // job names that no live worker handles
+	lapsed    []protocol.LapsedSession
+	calls     map[string]int
+	written   []string // schedules created or changed, in order
+	ran       map[string]int
+	missed    map[string]int
+	swept     int
+	plans     schedule.Plans
+	scanned   []string // what Names goes through
 
-	// fault, if set, says what goes wrong with a call: before it is executed, or with its reply.
+	// fault, if set, returns for each call an error before it is carried out, or one in place of its answer.
 	fault func(act string) (before, after error)
-	// refuse, if set, says which declaration fails.
+	// refuse, if set, returns the error of a declaration.
 	refuse  func(name string) error
 	unfit   error
-	noPlace bool // the worker below takes, and vanishes before it places what follows
+	noPlace bool // the method work takes occurrences and does not place what follows
 }
 
 // A fakeSchedule is what the scripts keep of one schedule.
@@ -57,23 +57,23 @@ type fakeSchedule struct {
 	revision                    int64
 	created                     time.Time
 	cursor                      protocol.Cursor
-	owed                        time.Time // zero: it is not
+	owed                        time.Time // since when it is owed; zero: it is not
 	due                         []time.Time
 	placed                      map[int64]bool  // every instant ever placed
 	stored                      protocol.Stored // the counters
 }
 
-// fakeSchedules guards all fakes of schedules. A test reads a fake without it while the bubble stands still; pass, which lets time
-// go on, locks and unlocks it, so that what the test has read comes before what is written then, also for the race detector.
+// fakeSchedules guards all fakes of schedules. A test reads a fake without the lock while all goroutines of the bubble wait. pass,
+// which lets time go on, locks and unlocks it, so that the race detector sees the test's reads before the writes that follow.
 var fakeSchedules sync.Mutex
 
 func newFakeScheduleStore(t testing.TB) *fakeScheduleStore {
-	s := &fakeScheduleStore{t: t, mu: &fakeSchedules, ears: map[string]*fakeEar{}, calls: map[string]int{}, ran: map[string]int{}, missed: map[string]int{}}
+	s := &fakeScheduleStore{t: t, mu: &fakeSchedules, listeners: map[string]*fakeScheduleListener{}, calls: map[string]int{}, ran: map[string]int{}, missed: map[string]int{}}
 	s.lose()
 	return s
 }
 
-// lose forgets everything, as a server that is restarted empty does.
+// lose forgets everything, like a server that is restarted empty.
 func (s *fakeScheduleStore) lose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *fakeScheduleStore) lose() {
 	s.lease.id, s.lease.term, s.epoch = "", 0, ""
 }
 
-// enter begins a call; the caller unlocks. The error is what goes wrong before it is executed.
+// enter begins a call and locks the store; the caller unlocks it. It returns the errors of fault.
 func (s *fakeScheduleStore) enter(ctx context.Context, act string) (after, before error) {
 	s.mu.Lock()
 	s.calls[act]++
@@ -235,7 +235,7 @@ func (s *fakeScheduleStore) place(p *protocol.Placement) protocol.PlaceAnswer {
 	}
 	for _, at := range instants {
 		if f.placed[at.Unix()] || f.cursor.Placed && !at.After(f.cursor.At) {
-			s.t.Errorf("%s@%v is placed again, or behind its cursor", p.Name, at)
+			s.t.Errorf("%s@%v is placed again, or not after its cursor", p.Name, at)
 		}
 		f.placed[at.Unix()] = true
 		f.due = append(f.due, at)
@@ -294,8 +294,8 @@ func (s *fakeScheduleStore) Find(ctx context.Context, names []string) ([]protoco
 	return found, errors.Join(before, after)
 }
 
-// Names gives three names at a time, the last of them again in the next answer, and no order. Those that begin with "deleted" are
-// deleted before anybody can read them.
+// Names returns three names at a time, in no order, and the last of them again in the next answer. It deletes the schedules whose
+// names begin with "deleted", so that nobody can read them.
 func (s *fakeScheduleStore) Names(ctx context.Context, cursor string) (names []string, next string, err error) {
 	lost, before := s.enter(ctx, "names")
 	defer s.mu.Unlock()
@@ -374,8 +374,8 @@ func (s *fakeScheduleStore) Resign(ctx context.Context, candidate string) error 
 	defer s.mu.Unlock()
 	if before == nil && s.lease.id == candidate {
 		s.lease.id = ""
-		for _, ear := range s.ears {
-			ear.hear(protocol.Signal{Elect: true})
+		for _, listener := range s.listeners {
+			listener.send(protocol.Signal{Elect: true})
 		}
 	}
 	return errors.Join(before, after)
@@ -422,33 +422,33 @@ func (s *fakeScheduleStore) Sweep(ctx context.Context, _ protocol.Partition) (bo
 func (s *fakeScheduleStore) Listen(name string) protocol.Listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ear := &fakeEar{store: s, name: name, signals: make(chan protocol.Signal, 8)}
-	ear.hear(protocol.Signal{Connected: true})
-	s.ears[name] = ear
-	return ear
+	listener := &fakeScheduleListener{store: s, name: name, signals: make(chan protocol.Signal, 8)}
+	listener.send(protocol.Signal{Connected: true})
+	s.listeners[name] = listener
+	return listener
 }
 
-type fakeEar struct {
+type fakeScheduleListener struct {
 	store   *fakeScheduleStore
 	name    string
 	signals chan protocol.Signal
 }
 
-func (e *fakeEar) hear(signal protocol.Signal) {
+func (l *fakeScheduleListener) send(signal protocol.Signal) {
 	select {
-	case e.signals <- signal:
+	case l.signals <- signal:
 	default:
 	}
 }
 
-func (e *fakeEar) Signals() <-chan protocol.Signal { return e.signals }
-func (e *fakeEar) Extend(_ context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
+func (l *fakeScheduleListener) Signals() <-chan protocol.Signal { return l.signals }
+func (l *fakeScheduleListener) Extend(_ context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
 	return nil
 }
-func (e *fakeEar) Close() error {
-	e.store.mu.Lock()
-	defer e.store.mu.Unlock()
-	delete(e.store.ears, e.name)
+func (l *fakeScheduleListener) Close() error {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	delete(l.store.listeners, l.name)
 	return nil
 }
 
@@ -501,7 +501,7 @@ func (s *fakeScheduleStore) takeDue() (next time.Time, some bool) {
 			}
 		}
 	}
-	for _, f := range s.schedules { // what this round has placed, too
+	for _, f := range s.schedules { // with the instants that this round has placed
 		for _, at := range f.due {
 			if !some || at.Before(next) {
 				next, some = at, true

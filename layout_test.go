@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// What holds of the source as a whole: where things are, who may import whom, and what no file contains.
+// These tests hold for the whole source: which files there are, which package may import which, and what no file contains.
 
 const modulePath = "github.com/chimejobs/chime"
 
@@ -64,7 +64,7 @@ func TestImportsRunOneWay(t *testing.T) {
 	}
 }
 
-// Some imports cost or decide something for every program that has them, so only examples, commands and tests do it.
+// Some imports make every program larger or decide something for it, so only examples, commands and tests have them.
 func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || s.under("examples") || s.under("cmd") || s.under("bench") {
@@ -75,7 +75,7 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 			case imported == modulePath+"/redisstore/embedded":
 				t.Errorf("%s imports the embedded server: a third of a small binary", s.path)
 			case imported == "time/tzdata":
-				t.Errorf("%s imports time/tzdata: 450 KiB that each program chooses", s.path)
+				t.Errorf("%s imports time/tzdata: 450 KiB, for which each program decides itself", s.path)
 			case imported == "testing" && !servesTests(s.folder):
 				t.Errorf("%s imports testing", s.path)
 			case servesTests(strings.TrimPrefix(imported, modulePath+"/")) && !servesTests(s.folder):
@@ -85,12 +85,12 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 	}
 }
 
-// servesTests tells whether a folder has helpers of tests, which no program needs.
+// servesTests reports whether a folder has helpers of tests, which no program needs.
 func servesTests(folder string) bool {
 	return slices.Contains([]string{"internal/childproc", "internal/faultproxy", "internal/redistest", "internal/system"}, folder)
 }
 
-func TestTheTopLevelIsAsGiven(t *testing.T) {
+func TestTheTopLevelHasItsFiles(t *testing.T) {
 	for _, name := range []string{
 		"scheduler.go", "enqueuer.go", "worker.go", "recurrence/", "redisstore/", "examples/", "go.mod", "go.sum", "README.md",
 		"LICENSE", "CHANGELOG.md", "SECURITY.md", "Makefile", "test.sh", "check.sh", ".ci/run",
@@ -114,11 +114,11 @@ func TestEveryFileIsANoun(t *testing.T) {
 	for _, s := range sources(t) {
 		for _, part := range strings.Split(strings.TrimSuffix(strings.TrimSuffix(s.path, ".go"), "_test"), "/") {
 			if slices.Contains(vague, part) {
-				t.Errorf("%s is called %s, which says nothing", s.path, part)
+				t.Errorf("%s is called %s, which which does not say what is in it", s.path, part)
 			}
 		}
 		if lines := bytes.Count(s.text, []byte("\n")); !s.test && lines > 450 {
-			t.Errorf("%s has %d lines, want at most 450: which second noun is in it?", s.path, lines)
+			t.Errorf("%s has %d lines, want at most 450: move its second noun to a file of its own", s.path, lines)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestNoTestSleepsOrSkips(t *testing.T) {
 			sleeps := receiver == "time" && name == "Sleep" && !fake
 			skips := receiver != "" && (name == "Skip" || name == "Skipf" || name == "SkipNow")
 			if (sleeps || skips) && !s.commented(line) {
-				t.Errorf("%s:%d: %s.%s without a reason beside it: wait for a condition, and fail where something is missing", s.path, line, receiver, name)
+				t.Errorf("%s:%d: %s.%s without a comment that gives the reason: wait for a condition, and fail where something is missing", s.path, line, receiver, name)
 			}
 		})
 	}
@@ -151,7 +151,7 @@ func TestNobodySwitchesOffTLSChecks(t *testing.T) {
 	}
 }
 
-// go test -fuzz passes when the target does not exist, and a target that nobody runs finds nothing.
+// go test -fuzz passes if the target does not exist, and a target that check.sh does not run finds nothing.
 func TestEveryFuzzTargetIsRun(t *testing.T) {
 	script, err := os.ReadFile("check.sh")
 	if err != nil {
@@ -184,7 +184,7 @@ func TestEveryFuzzTargetIsRun(t *testing.T) {
 		}
 	}
 	if len(defined) == 0 {
-		t.Error("no fuzz target found: this test looks in the wrong place")
+		t.Error("no fuzz target found: this test searches in the wrong place")
 	}
 }
 
@@ -252,7 +252,7 @@ func (s source) eachCall(visit func(receiver, name string, line int)) {
 	})
 }
 
-// commented tells whether a comment ends on the line or on the one before.
+// commented reports whether a comment ends on the line or on the one before.
 func (s source) commented(line int) bool {
 	return slices.ContainsFunc(s.file.Comments, func(c *ast.CommentGroup) bool {
 		end := s.set.Position(c.End()).Line
@@ -274,7 +274,7 @@ func layer(t *testing.T, folder string) string {
 	return "."
 }
 
-// covers tells whether an import is the one allowed, or below it for other modules and for internal.
+// covers reports whether an import is the one allowed, or below it for other modules and for internal.
 func covers(allowed, imported string) bool {
 	switch {
 	case allowed == ".":
@@ -287,7 +287,7 @@ func covers(allowed, imported string) bool {
 	return imported == allowed || strings.HasPrefix(imported, allowed+"/")
 }
 
-// standard tells whether an import is of the standard library: those of modules begin with a domain.
+// standard reports whether an import is of the standard library: those of modules begin with a domain.
 func standard(imported string) bool {
 	first, _, _ := strings.Cut(imported, "/")
 	return !strings.Contains(first, ".")

@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// What a program does wrong is told by name, and never as a nil pointer.
-func TestMisuseIsToldByName(t *testing.T) {
+// Misuse gives an error or a panic that names the call, and never a nil dereference.
+func TestMisuseIsReportedByName(t *testing.T) {
 	handler := func(act func(*chime.Worker)) func() error {
 		return func() (err error) {
 			defer func() { err = fmt.Errorf("%v", recover()) }()
@@ -61,7 +61,7 @@ func TestMisuseIsToldByName(t *testing.T) {
 	}
 }
 
-// noStore is a Store of which nothing is asked.
+// A noStore is a Store of which every call panics.
 type noStore struct{}
 
 func (noStore) Protocol() protocol.Store { return struct{ protocol.Store }{} }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestErrorsSteerWhatBecomesOfAJob(t *testing.T) {
+func TestAHandlersErrorDecidesTheOutcome(t *testing.T) {
 	bad := errors.New("bad")
 	for _, test := range []struct {
 		err     error
@@ -38,7 +38,7 @@ func TestErrorsSteerWhatBecomesOfAJob(t *testing.T) {
 	}
 }
 
-func TestSteeringKeepsTheError(t *testing.T) {
+func TestDiscardAndRetryAfterWrapTheError(t *testing.T) {
 	bad := errors.New("bad")
 	for _, err := range []error{Discard(bad), RetryAfter(time.Second, bad)} {
 		if !errors.Is(err, bad) || err.Error() != "bad" {
@@ -47,7 +47,7 @@ func TestSteeringKeepsTheError(t *testing.T) {
 	}
 }
 
-func TestSteeringWithoutAnErrorMeansSuccess(t *testing.T) {
+func TestDiscardAndRetryAfterOfNilAreNil(t *testing.T) {
 	for name, err := range map[string]error{"Discard(nil)": Discard(nil), "RetryAfter(time.Second, nil)": RetryAfter(time.Second, nil)} {
 		if err != nil {
 			t.Errorf("%s = %v, want nil", name, err)

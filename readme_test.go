@@ -61,7 +61,7 @@ func TestReadmeProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("after Ctrl-C: %v, want that it drains and ends well", err)
+		t.Errorf("after Ctrl-C: %v, want it to drain and to end without an error", err)
 	}
 }
 
@@ -124,6 +124,6 @@ func TestFilesNamedInTheDocumentationExist(t *testing.T) {
 		}
 	}
 	if found < 40 {
-		t.Errorf("%d files are named: this test looks in the wrong place", found)
+		t.Errorf("%d files are named: this test searches in the wrong place", found)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// scheduled runs a test in a bubble of fake time on a store with a worker that takes what is due.
-func scheduled(t *testing.T, test func(t *testing.T, s *fakeScheduleStore)) {
+// withScheduleStore runs a test in a bubble of fake time on a store with a worker that takes what is due.
+func withScheduleStore(t *testing.T, test func(t *testing.T, s *fakeScheduleStore)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeScheduleStore(t)
@@ -30,13 +30,13 @@ func scheduled(t *testing.T, test func(t *testing.T, s *fakeScheduleStore)) {
 	})
 }
 
-// scheduling runs a scheduler with these declarations; stop ends it and waits.
-func scheduling(t *testing.T, store protocol.Store, declare func(s *Scheduler)) (stop func()) {
+// startScheduler runs a scheduler with these declarations; stop ends it and waits.
+func startScheduler(t *testing.T, store protocol.Store, declare func(s *Scheduler)) (stop func()) {
 	t.Helper()
-	return schedulingWith(t, store, SchedulerOptions{Logger: quiet()}, declare)
+	return startSchedulerWith(t, store, SchedulerOptions{Logger: quiet()}, declare)
 }
 
-func schedulingWith(t *testing.T, store protocol.Store, options SchedulerOptions, declare func(s *Scheduler)) (stop func()) {
+func startSchedulerWith(t *testing.T, store protocol.Store, options SchedulerOptions, declare func(s *Scheduler)) (stop func()) {
 	t.Helper()
 	s := NewScheduler(asStore(store), options)
 	if declare != nil {
@@ -53,7 +53,7 @@ func schedulingWith(t *testing.T, store protocol.Store, options SchedulerOptions
 	}
 }
 
-// declaring declares one schedule and fails the test where that is refused.
+// declaring returns a function that declares one schedule, and fails the test if it is refused.
 func declaring(t *testing.T, name string, rec recurrence.Recurrence, options ...ScheduleOption) func(*Scheduler) {
 	return func(s *Scheduler) {
 		if err := s.Schedule(name, rec, options...); err != nil {
@@ -62,27 +62,27 @@ func declaring(t *testing.T, name string, rec recurrence.Recurrence, options ...
 	}
 }
 
-// A notebook is a log that a test reads.
-type notebook struct {
+// A logBuffer keeps log lines for a test.
+type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (n *notebook) Write(p []byte) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.Write(p)
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
 }
 
-func (n *notebook) count(words string) int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return strings.Count(n.text.String(), words)
+func (b *logBuffer) count(text string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Count(b.text.String(), text)
 }
 
-func (n *notebook) logger() *slog.Logger { return slog.New(slog.NewTextHandler(n, nil)) }
+func (b *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
 
-// wantRuns compares what the worker took with the runs of a rule from its creation until now.
+// wantRuns checks that every instant of a rule from its creation until now ran once, and nothing else.
 func (s *fakeScheduleStore) wantRuns(name string, rec recurrence.Recurrence, created time.Time) {
 	s.t.Helper()
 	series, err := rec.Series(created)
@@ -153,9 +153,9 @@ func TestRunReturnsRefusedDeclarationsBeforeItDoesAnything(t *testing.T) {
 }
 
 func TestDeclaringToARunningSchedulerPointsToSchedules(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
 		var s *Scheduler
-		stop := scheduling(t, store, func(made *Scheduler) { s = made })
+		stop := startScheduler(t, store, func(made *Scheduler) { s = made })
 		synctest.Wait()
 		if err := s.Schedule("x", everyMinute); err == nil || !strings.Contains(err.Error(), "Schedules.Put") {
 			t.Errorf("Schedule: got %v; want an error that points to Schedules.Put", err)
@@ -170,15 +170,15 @@ func TestDeclaringToARunningSchedulerPointsToSchedules(t *testing.T) {
 	})
 }
 
-func TestAnUnfitStoreEndsRunAndADeadOneIsWaitedFor(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+func TestRunEndsOnAnUnfitStoreAndWaitsForAnUnavailableOne(t *testing.T) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
 		store.unfit = fmt.Errorf("fake: %w", ErrUnfit)
 		if err := NewScheduler(asStore(store), SchedulerOptions{Logger: quiet()}).Run(t.Context()); !errors.Is(err, ErrUnfit) {
 			t.Errorf("got %v, want ErrUnfit", err)
 		}
 		store.unfit = errors.New("fake: connection refused")
 		began := time.Now()
-		stop := scheduling(t, store, declaring(t, "beat", everyMinute))
+		stop := startScheduler(t, store, declaring(t, "minutely", everyMinute))
 		pass(10 * time.Minute)
 		store.mu.Lock()
 		store.unfit = nil
@@ -193,12 +193,12 @@ func TestAnUnfitStoreEndsRunAndADeadOneIsWaitedFor(t *testing.T) {
 		}
 		stop()
 		if d := time.Since(began); d > 11*time.Minute {
-			t.Errorf("the end took until %v", d)
+			t.Errorf("the scheduler stopped after %v, want at most 11m", d)
 		}
 	})
 }
 
-func TestDaysOfSchedules(t *testing.T) {
+func TestEveryOccurrenceRunsOnceForDays(t *testing.T) {
 	rules := map[string]recurrence.Recurrence{
 		"minutes": everyMinute,
 		"quarter": quarterHours,
@@ -220,7 +220,7 @@ func TestDaysOfSchedules(t *testing.T) {
 		{"no leader, workers that vanish", 1, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+			withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
 				store.noPlace = c.noPlace
 				if c.noLeader {
 					store.fault = func(act string) (before, after error) {
@@ -233,7 +233,7 @@ func TestDaysOfSchedules(t *testing.T) {
 				created := time.Now()
 				var stops []func()
 				for range c.schedulers {
-					stops = append(stops, scheduling(t, store, func(s *Scheduler) {
+					stops = append(stops, startScheduler(t, store, func(s *Scheduler) {
 						for name, rec := range rules {
 							declaring(t, name, rec)(s)
 						}
@@ -259,8 +259,8 @@ func TestDaysOfSchedules(t *testing.T) {
 	}
 }
 
-func TestFiftyThatDeclareTheSameChangeNothing(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+func TestFiftySchedulersWithTheSameDeclarationsWriteEachOnce(t *testing.T) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
 		declare := func(s *Scheduler) {
 			for i := range 250 {
 				declaring(t, fmt.Sprint("s", i), quarterHours, Args(map[string]int{"a": i, "b": 2}))(s)
@@ -268,7 +268,7 @@ func TestFiftyThatDeclareTheSameChangeNothing(t *testing.T) {
 		}
 		var stops []func()
 		for range 50 {
-			stops = append(stops, scheduling(t, store, declare))
+			stops = append(stops, startScheduler(t, store, declare))
 		}
 		pass(time.Minute)
 		if len(store.written) != 250 {
@@ -282,7 +282,7 @@ func TestFiftyThatDeclareTheSameChangeNothing(t *testing.T) {
 		for _, stop := range stops {
 			stop()
 		}
-		scheduling(t, store, declare)()
+		startScheduler(t, store, declare)()
 		for name, f := range store.schedules {
 			if len(f.due) != 1 || f.cursor.Used != 6 {
 				t.Fatalf("%s has %v placed and %d used, want one and six", name, f.due, f.cursor.Used)
@@ -291,12 +291,12 @@ func TestFiftyThatDeclareTheSameChangeNothing(t *testing.T) {
 	})
 }
 
-func TestAChangedDeclarationIsToldKeepsItsPastAndDoesNotRunAtOnce(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
-		var log notebook
+func TestAChangedDeclarationIsLoggedKeepsItsHistoryAndDoesNotRunAtOnce(t *testing.T) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
+		var log logBuffer
 		created := time.Now().UTC()
 		declare := func(rec recurrence.Recurrence, args string) func() {
-			return schedulingWith(t, store, SchedulerOptions{Logger: log.logger()}, declaring(t, "report", rec, Args([]byte(args))))
+			return startSchedulerWith(t, store, SchedulerOptions{Logger: log.logger()}, declaring(t, "report", rec, Args([]byte(args))))
 		}
 		stop := declare(recurrence.Recurrence{Frequency: recurrence.Hour, Count: 10}, `{"secret":"hunter2"}`)
 		pass(150 * time.Minute)
@@ -334,7 +334,7 @@ func TestAChangedDeclarationIsToldKeepsItsPastAndDoesNotRunAtOnce(t *testing.T) 
 	})
 }
 
-func TestMisfirePoliciesOverAnOutage(t *testing.T) {
+func TestMisfirePoliciesAfterATimeWithoutWorkers(t *testing.T) {
 	for policy, want := range map[MisfirePolicy]struct{ ran, missed, caughtUp int }{
 		MisfireRunOnce: {ran: 1, missed: 30},
 		MisfireSkip:    {ran: 0, missed: 31},
@@ -343,12 +343,12 @@ func TestMisfirePoliciesOverAnOutage(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newFakeScheduleStore(t)
-				stop := scheduling(t, store, declaring(t, "beat", everyMinute, Misfire(policy), Grace(5*time.Second)))
+				stop := startScheduler(t, store, declaring(t, "minutely", everyMinute, Misfire(policy), Grace(5*time.Second)))
 				pass(30*time.Minute + 30*time.Second) // no worker: the run at creation waits, 30 more are missed
 				ctx, cancel := context.WithCancel(t.Context())
 				go store.work(ctx)
 				pass(15 * time.Second)
-				f := store.schedules["beat"]
+				f := store.schedules["minutely"]
 				if got := len(store.ran); got != want.ran || int(f.stored.Missed) != want.missed || int(f.stored.CaughtUp) != want.caughtUp {
 					t.Errorf("ran %d, missed %d, caught up %d; want %+v", got, f.stored.Missed, f.stored.CaughtUp, want)
 				}
@@ -363,12 +363,12 @@ func TestMisfirePoliciesOverAnOutage(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeComputedHereIsToldAndHoldsNobodyUp(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
-		var log notebook
+func TestAScheduleThatCannotBeComputedIsLoggedAndDelaysNoOther(t *testing.T) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
+		var log logBuffer
 		store.noPlace = true
-		stop := schedulingWith(t, store, SchedulerOptions{Logger: log.logger()}, func(s *Scheduler) {
-			declaring(t, "beat", everyMinute)(s)
+		stop := startSchedulerWith(t, store, SchedulerOptions{Logger: log.logger()}, func(s *Scheduler) {
+			declaring(t, "minutely", everyMinute)(s)
 			for i := range 150 {
 				declaring(t, fmt.Sprint("strange", i), everyMinute)(s)
 			}
@@ -382,33 +382,33 @@ func TestWhatCannotBeComputedHereIsToldAndHoldsNobodyUp(t *testing.T) {
 			}
 		}
 		store.mu.Unlock()
-		began, created := store.count("postpone"), store.schedules["beat"].created
+		began, created := store.count("postpone"), store.schedules["minutely"].created
 		pass(30 * time.Minute)
-		store.wantRuns("beat", everyMinute, created)
+		store.wantRuns("minutely", everyMinute, created)
 		if n := store.count("postpone") - began; n < 150*20 || n > 150*31 {
-			t.Errorf("%d were put off in half an hour, want each of 150 about every minute", n)
+			t.Errorf("%d schedules were postponed in half an hour, want each of 150 about every minute", n)
 		}
 		if n := log.count("schedule=strange7 "); n < 20 || n > 31 || log.count("Mars/Olympus") == 0 {
-			t.Errorf("strange7 was told %d times in half an hour, want about once a minute, with the zone", n)
+			t.Errorf("strange7 was logged %d times in half an hour, want about once a minute, with the zone", n)
 		}
 		store.mu.Lock()
 		store.schedules["strange7"].body = strings.Replace(store.schedules["strange7"].body, `"Mars/Olympus"`, `"Europe/Berlin"`, 1)
 		store.mu.Unlock()
 		pass(2 * time.Minute)
 		if f := store.schedules["strange7"]; !f.cursor.Placed || len(f.placed) < 2 {
-			t.Errorf("what can be computed again has cursor %+v, want it placed", f.cursor)
+			t.Errorf("the schedule that can be computed again has cursor %+v, want it placed", f.cursor)
 		}
 		stop()
 	})
 }
 
-// A store that forgot everything has another epoch. One schedule that was deleted on purpose is no such thing, even if it was
-// the only one.
+// A store that forgot everything has another epoch. Deleting a schedule on purpose does not change the epoch, even if it was the
+// only one.
 func TestSchedulesAreDeclaredAgainOnlyWhenTheStoreHasLostThem(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
-		stop := scheduling(t, store, declaring(t, "beat", everyMinute))
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
+		stop := startScheduler(t, store, declaring(t, "minutely", everyMinute))
 		pass(time.Minute)
-		if err := NewSchedules(asStore(store)).Delete(t.Context(), "beat"); err != nil {
+		if err := NewSchedules(asStore(store)).Delete(t.Context(), "minutely"); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Hour)
@@ -417,10 +417,10 @@ func TestSchedulesAreDeclaredAgainOnlyWhenTheStoreHasLostThem(t *testing.T) {
 		}
 		store.lose()
 		store.mu.Lock()
-		store.sizes["default"] = 1 // an enqueuer was faster
+		store.sizes["default"] = 1 // an enqueuer has written to it first
 		store.mu.Unlock()
 		pass(15 * time.Second)
-		if len(store.schedules) != 1 || len(store.written) != 2 || len(store.schedules["beat"].due) != 1 {
+		if len(store.schedules) != 1 || len(store.written) != 2 || len(store.schedules["minutely"].due) != 1 {
 			t.Errorf("15 s after the store was lost it has %d schedules, want the one declared, placed", len(store.schedules))
 		}
 		pass(time.Hour)
@@ -431,8 +431,8 @@ func TestSchedulesAreDeclaredAgainOnlyWhenTheStoreHasLostThem(t *testing.T) {
 	})
 }
 
-func TestAScheduleThatTheStoreRefusesHoldsNobodyUp(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+func TestAScheduleThatTheStoreRefusesDelaysNoOther(t *testing.T) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
 		store.refuse = func(name string) error {
 			if strings.HasPrefix(name, "refused") {
 				return errFake
@@ -440,7 +440,7 @@ func TestAScheduleThatTheStoreRefusesHoldsNobodyUp(t *testing.T) {
 			return nil
 		}
 		store.noPlace = true
-		stop := scheduling(t, store, func(s *Scheduler) {
+		stop := startScheduler(t, store, func(s *Scheduler) {
 			for i := range 120 { // more than one call takes
 				declaring(t, fmt.Sprint("refused", i), everyMinute)(s)
 			}
@@ -451,7 +451,7 @@ func TestAScheduleThatTheStoreRefusesHoldsNobodyUp(t *testing.T) {
 		created := time.Now()
 		pass(10*time.Minute + time.Second)
 		if id, _ := store.leader(); id == "" {
-			t.Error("nobody leads")
+			t.Error("no scheduler leads")
 		}
 		for i := range 350 {
 			store.wantRuns(fmt.Sprint("s", i), everyMinute, created)
@@ -464,9 +464,9 @@ func TestAScheduleThatTheStoreRefusesHoldsNobodyUp(t *testing.T) {
 }
 
 func TestRemoveDeletesBeforeAnythingIsDeclared(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
-		scheduling(t, store, declaring(t, "old", everyMinute))()
-		stop := scheduling(t, store, func(s *Scheduler) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
+		startScheduler(t, store, declaring(t, "old", everyMinute))()
+		stop := startScheduler(t, store, func(s *Scheduler) {
 			if err := errors.Join(s.Remove("old"), s.Remove("never.there")); err != nil {
 				t.Error(err)
 			}
@@ -480,18 +480,18 @@ func TestRemoveDeletesBeforeAnythingIsDeclared(t *testing.T) {
 	})
 }
 
-func TestADeclaredJobThatNobodyHandlesIsToldOnce(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
-		var log notebook
+func TestADeclaredJobThatNobodyHandlesIsLoggedOnce(t *testing.T) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
+		var log logBuffer
 		absent := func(names ...string) {
 			store.mu.Lock()
 			defer store.mu.Unlock()
 			store.absent = names
 		}
-		absent("report", "somebody.elses")
-		stop := schedulingWith(t, store, SchedulerOptions{Logger: log.logger()}, func(s *Scheduler) {
+		absent("report", "other")
+		stop := startSchedulerWith(t, store, SchedulerOptions{Logger: log.logger()}, func(s *Scheduler) {
 			declaring(t, "report.daily", everyMinute, JobName("report"))(s)
-			declaring(t, "beat", everyMinute)(s)
+			declaring(t, "minutely", everyMinute)(s)
 		})
 		for _, c := range []struct {
 			absent []string
@@ -506,9 +506,59 @@ func TestADeclaredJobThatNobodyHandlesIsToldOnce(t *testing.T) {
 			absent(c.absent...)
 			pass(c.wait)
 			if n := log.count("no live worker handles"); n != c.want {
-				t.Errorf("%v absent for %v: told %d times, want %d: %s", c.absent, c.wait, n, c.want, log.text.String())
+				t.Errorf("%v absent for %v: logged %d times, want %d: %s", c.absent, c.wait, n, c.want, log.text.String())
 			}
 		}
 		stop()
+	})
+}
+
+// Everything fails for ten minutes. The scheduler logs that and makes few calls. Afterwards it goes on within seconds.
+func TestAnOutageSlowsASchedulerDown(t *testing.T) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
+		var log logBuffer
+		store.noPlace = true
+		created := time.Now()
+		stop := startSchedulerWith(t, store, SchedulerOptions{Logger: log.logger()}, declaring(t, "minutely", everyMinute))
+		pass(5*time.Minute + 30*time.Second)
+		for _, fault := range []func(string) (error, error){
+			func(string) (before, after error) { return errors.New("connection refused"), nil },
+			func(string) (before, after error) { return nil, errors.New("connection reset") },
+		} {
+			calls := func() (n int) {
+				store.mu.Lock()
+				defer store.mu.Unlock()
+				for _, c := range store.calls {
+					n += c
+				}
+				return n
+			}
+			before, logged := calls(), log.count("the store does not answer")
+			store.setFault(fault)
+			pass(10 * time.Minute)
+			if n := calls() - before; n > 1500 {
+				t.Errorf("%d calls in an outage of ten minutes, want a few a second at most", n)
+			}
+			if n := log.count("the store does not answer") - logged; n < 9 || n > 12 {
+				t.Errorf("the outage was logged %d times in ten minutes, want once a minute", n)
+			}
+			store.setFault(nil)
+			pass(9 * time.Second)
+			if id, _ := store.leader(); id == "" {
+				t.Error("no scheduler leads 9 s after the end of the outage")
+			}
+			if f := store.schedules["minutely"]; !f.owed.IsZero() {
+				t.Errorf("the schedule is still owed since %v", f.owed)
+			}
+			pass(5*time.Minute - 9*time.Second)
+		}
+		stop()
+		if n := log.count("store answers again"); n != 2 {
+			t.Errorf("the end of an outage was logged %d times, want twice", n)
+		}
+		// While every call failed nothing was placed, so one late run stands for that gap. Lost answers lost nothing.
+		if f := store.schedules["minutely"]; int(f.stored.Started+f.stored.Missed) != int(time.Since(created)/time.Minute)+1 {
+			t.Errorf("%d ran and %d were missed of %v", f.stored.Started, f.stored.Missed, time.Since(created))
+		}
 	})
 }

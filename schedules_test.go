@@ -14,7 +14,7 @@ import (
 )
 
 func TestPutReturnsTheScheduleAsItIsStored(t *testing.T) {
-	scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
 		schedules, created := NewSchedules(asStore(store)), time.Now().UTC()
 		got, err := schedules.Put(t.Context(), "report:c1", quarterHours, NoImmediateRun(), JobName("report"), Queue("low"),
 			Args([]byte(`{"c":1}`)), MaxAttempts(3), Timeout(time.Minute), Overlap(OverlapWait), Misfire(MisfireSkip), Grace(5*time.Second))
@@ -40,7 +40,7 @@ func TestPutReturnsTheScheduleAsItIsStored(t *testing.T) {
 	})
 }
 
-func TestPutRefusesWhatWouldNeverRun(t *testing.T) {
+func TestPutRefusesAScheduleThatWouldNeverRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeScheduleStore(t)
 		schedules := NewSchedules(asStore(store))
@@ -60,14 +60,14 @@ func TestPutRefusesWhatWouldNeverRun(t *testing.T) {
 		if _, err := schedules.Put(t.Context(), "yearly", everyMinute); err != nil {
 			t.Fatal(err)
 		}
-		pass(24 * time.Hour * 57) // 30 March: it is the creation, 2 February, that counts
+		pass(24 * time.Hour * 57) // 30 March; the creation, 2 February, is what counts
 		if _, err := schedules.Put(t.Context(), "yearly", february); err != nil {
 			t.Errorf("2 February: %v", err)
 		}
 	})
 }
 
-func TestWhatIsNotThereIsNotFound(t *testing.T) {
+func TestAnUnknownScheduleIsNotFound(t *testing.T) {
 	schedules := NewSchedules(asStore(newFakeScheduleStore(t)))
 	for act, do := range map[string]func(name string) error{
 		"get":    func(name string) error { _, err := schedules.Get(t.Context(), name); return err },
@@ -76,7 +76,7 @@ func TestWhatIsNotThereIsNotFound(t *testing.T) {
 		"resume": func(name string) error { return schedules.Resume(t.Context(), name) },
 	} {
 		if err := do("nobody"); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), act) || !strings.Contains(err.Error(), "nobody") {
-			t.Errorf("%s: got %v, want ErrNotFound with act and name", act, err)
+			t.Errorf("%s: got %v, want ErrNotFound, the act and the name", act, err)
 		}
 		if err := do("a/b"); err == nil || errors.Is(err, ErrNotFound) {
 			t.Errorf("%s of a bad name: got %v, want it refused", act, err)
@@ -84,21 +84,21 @@ func TestWhatIsNotThereIsNotFound(t *testing.T) {
 	}
 }
 
-func TestPauseWithdrawsAndResumeGoesOn(t *testing.T) {
+func TestPauseWithdrawsTheNextRunAndResumeAppliesTheMisfirePolicy(t *testing.T) {
 	for policy, want := range map[MisfirePolicy]struct{ ran, missed int }{
 		MisfireRunOnce: {1, 1439}, MisfireSkip: {0, 1440}, MisfireCatchUp: {100, 1340},
 	} {
 		t.Run(string(policy), func(t *testing.T) {
-			scheduled(t, func(t *testing.T, store *fakeScheduleStore) {
+			withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
 				schedules := NewSchedules(asStore(store))
-				if _, err := schedules.Put(t.Context(), "beat", everyMinute, Misfire(policy)); err != nil {
+				if _, err := schedules.Put(t.Context(), "minutely", everyMinute, Misfire(policy)); err != nil {
 					t.Fatal(err)
 				}
 				pass(10*time.Minute + 30*time.Second)
-				if err := errors.Join(schedules.Pause(t.Context(), "beat"), schedules.Pause(t.Context(), "beat")); err != nil {
+				if err := errors.Join(schedules.Pause(t.Context(), "minutely"), schedules.Pause(t.Context(), "minutely")); err != nil {
 					t.Fatal(err)
 				}
-				got, err := schedules.Get(t.Context(), "beat")
+				got, err := schedules.Get(t.Context(), "minutely")
 				if err != nil || got.State != protocol.StatePaused || !got.Next.IsZero() || got.Used != 11 {
 					t.Errorf("paused: %+v, %v; want no next run, 11 used", got, err)
 				}
@@ -106,11 +106,11 @@ func TestPauseWithdrawsAndResumeGoesOn(t *testing.T) {
 				if len(store.ran) != 11 {
 					t.Errorf("%d ran, want 11 as before the pause", len(store.ran))
 				}
-				if err := errors.Join(schedules.Resume(t.Context(), "beat"), schedules.Resume(t.Context(), "beat")); err != nil {
+				if err := errors.Join(schedules.Resume(t.Context(), "minutely"), schedules.Resume(t.Context(), "minutely")); err != nil {
 					t.Fatal(err)
 				}
 				pass(time.Second)
-				f := store.schedules["beat"]
+				f := store.schedules["minutely"]
 				if got := len(store.ran) - 11; got != want.ran || int(f.stored.Missed) != want.missed {
 					t.Errorf("resumed after a day: %d ran, %d missed; want %+v", got, f.stored.Missed, want)
 				}
@@ -123,7 +123,7 @@ func TestPauseWithdrawsAndResumeGoesOn(t *testing.T) {
 	}
 }
 
-func TestListGoesThroughAllInOrder(t *testing.T) {
+func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 	store := newFakeScheduleStore(t)
 	schedules := NewSchedules(asStore(store))
 	names := []string{}

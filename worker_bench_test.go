@@ -11,19 +11,19 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// benchStore hands out the same body for ever and keeps nothing: what is measured is the worker.
+// A benchStore hands out the same body again and again and keeps nothing, so that only the worker is measured.
 type benchStore struct {
 	*fakeJobStore
-	mu    sync.Mutex
-	left  int
-	fence int64
-	body  []byte
-	trip  time.Duration
+	mu        sync.Mutex
+	left      int
+	fence     int64
+	body      []byte
+	roundTrip time.Duration
 }
 
 func (s *benchStore) Work(_ context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
-	if s.trip > 0 {
-		time.Sleep(s.trip) // a round trip, which is what the benchmark varies
+	if s.roundTrip > 0 {
+		time.Sleep(s.roundTrip) // the benchmark sets how long a round trip takes
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,19 +49,19 @@ func (s *benchStore) Work(_ context.Context, calls []protocol.WorkCall) []protoc
 }
 
 func (s *benchStore) Listen(name string) protocol.Listener {
-	return benchLine{s.fakeJobStore.Listen(name)}
+	return benchListener{s.fakeJobStore.Listen(name)}
 }
 
-// benchLine keeps every session alive.
-type benchLine struct{ protocol.Listener }
+// A benchListener keeps every session alive.
+type benchListener struct{ protocol.Listener }
 
-func (benchLine) Extend(_ context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
+func (benchListener) Extend(_ context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
 	return make([]protocol.ExtendAnswer, len(calls))
 }
 
 func (s *benchStore) CloseSession(context.Context, protocol.Partition, string) error { return nil }
 
-// BenchmarkLoop measures the worker's own work for a job: taking in, running an empty handler, settling.
+// BenchmarkLoop measures the worker's own work for a job: taking it, running an empty handler, settling it.
 func BenchmarkLoop(b *testing.B) {
 	for _, concurrency := range []int{1, 10, 100} {
 		b.Run(fmt.Sprint(concurrency), func(b *testing.B) {

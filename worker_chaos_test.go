@@ -14,9 +14,9 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// TestNothingIsLostWhateverGoesWrong runs three workers on a store that loses calls and replies, goes silent and reaps
-// sessions at random. Each seed is a different history; whatever it is, every job ends exactly once.
-func TestNothingIsLostWhateverGoesWrong(t *testing.T) {
+// TestEveryJobEndsOnceUnderFaults runs three workers on a store that, at random, loses calls and replies, is unavailable, and reaps
+// sessions. Each seed is another sequence of faults; after each of them every job has ended exactly once.
+func TestEveryJobEndsOnceUnderFaults(t *testing.T) {
 	seeds := 60
 	if testing.Short() {
 		seeds = 10
@@ -78,7 +78,7 @@ func chaos(t *testing.T, seed uint64) {
 			defer func() { mu.Lock(); running--; mu.Unlock() }()
 			long := []time.Duration{0, 10 * time.Microsecond, time.Millisecond, 300 * time.Millisecond, 20 * time.Second}[upTo(4)]
 			if chance(10) {
-				time.Sleep(long) // deaf
+				time.Sleep(long) // a handler that ignores its ctx
 			} else {
 				select {
 				case <-time.After(long):
@@ -97,7 +97,7 @@ func chaos(t *testing.T, seed uint64) {
 			}
 			return nil
 		})
-		stops = append(stops, working(t, w))
+		stops = append(stops, startWorker(t, w))
 	}
 	for range 3 {
 		start()

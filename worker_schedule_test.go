@@ -14,40 +14,40 @@ import (
 )
 
 // declare stores a schedule and places its first occurrence; from then on only workers place.
-func (b *bench) declare(name, rule, misfire string, overlap chime.OverlapPolicy) {
-	b.t.Helper()
-	pass(time.Second) // a bubble begins at midnight, which a rule might match
+func (f *fixture) declare(name, rule, misfire string, overlap chime.OverlapPolicy) {
+	f.t.Helper()
+	pass(time.Second) // a bubble begins at midnight, which a rule may match
 	body := fmt.Sprintf(`{"version":1,"job":"tick","recurrence":%s,"misfire":%q,"grace":"1m0s","noImmediateRun":true}`, rule, misfire)
-	a := b.server.Store().Protocol().Declare(b.t.Context(), []protocol.Declaration{{Name: name, Queue: "default", Overlap: string(overlap), Body: []byte(body)}})
+	a := f.server.Store().Protocol().Declare(f.t.Context(), []protocol.Declaration{{Name: name, Queue: "default", Overlap: string(overlap), Body: []byte(body)}})
 	if a[0].Err != nil || a[0].Owed == nil {
-		b.t.Fatalf("declare: %+v", a[0])
+		f.t.Fatalf("declare: %+v", a[0])
 	}
 	placement, err := chime.Next(*a[0].Owed)
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	if placed := b.server.Store().Protocol().Place(b.t.Context(), []protocol.Placement{placement}); placed[0].Err != nil {
-		b.t.Fatal(placed[0].Err)
+	if placed := f.server.Store().Protocol().Place(f.t.Context(), []protocol.Placement{placement}); placed[0].Err != nil {
+		f.t.Fatal(placed[0].Err)
 	}
 }
 
-func (b *bench) stored(name string) protocol.Stored {
-	b.t.Helper()
-	found, err := b.server.Store().Protocol().Find(b.t.Context(), []string{name})
+func (f *fixture) stored(name string) protocol.Stored {
+	f.t.Helper()
+	found, err := f.server.Store().Protocol().Find(f.t.Context(), []string{name})
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return found[0]
 }
 
 func TestWorkersAloneKeepASchedulePlaced(t *testing.T) {
-	onStore(t, func(t *testing.T, b *bench) {
-		b.declare("tick", `{"cron":"*/15 * * * *"}`, "run_once", chime.OverlapSkip)
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		f.declare("tick", `{"cron":"*/15 * * * *"}`, "run_once", chime.OverlapSkip)
 		var r runs
 		var late atomic.Int64
 		var stops []func() error
 		for range 2 {
-			w := b.worker(chime.WorkerOptions{Concurrency: 2})
+			w := f.worker(chime.WorkerOptions{Concurrency: 2})
 			w.Handle("tick", func(_ context.Context, job *chime.Job) error {
 				r.add(job.ID)
 				late.Store(max(late.Load(), int64(job.Lateness())))
@@ -56,7 +56,7 @@ func TestWorkersAloneKeepASchedulePlaced(t *testing.T) {
 				}
 				return nil
 			})
-			stops = append(stops, b.run(w))
+			stops = append(stops, f.run(w))
 		}
 		pass(24*time.Hour + time.Second)
 		for _, stop := range stops {
@@ -64,7 +64,7 @@ func TestWorkersAloneKeepASchedulePlaced(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if s := b.stored("tick"); len(r.n) != 96 || s.Placed != 97 || s.Started != 96 {
+		if s := f.stored("tick"); len(r.n) != 96 || s.Placed != 97 || s.Started != 96 {
 			t.Errorf("a day of quarter hours ran %d occurrences, the store says %+v; want 96", len(r.n), s)
 		}
 		if d := time.Duration(late.Load()); d > 2*time.Millisecond {
@@ -73,10 +73,10 @@ func TestWorkersAloneKeepASchedulePlaced(t *testing.T) {
 	})
 }
 
-func TestLateOccurrencesAreWhatThePolicySays(t *testing.T) {
+func TestTheMisfirePolicyDecidesAboutLateOccurrences(t *testing.T) {
 	tests := []struct {
 		misfire string
-		ran     int   // of those due before the worker came, with the first after it
+		ran     int   // of those that were due before the worker started, with the first one after that
 		missed  int64 // by the counter
 		caught  int64
 	}{
@@ -85,15 +85,15 @@ func TestLateOccurrencesAreWhatThePolicySays(t *testing.T) {
 		{"catch_up", 11, 0, 9},
 	}
 	for _, test := range tests {
-		onStore(t, func(t *testing.T, b *bench) {
-			b.declare("tick", `{"cron":"0 * * * *"}`, test.misfire, chime.OverlapAllow)
+		onEmbedded(t, func(t *testing.T, f *fixture) {
+			f.declare("tick", `{"cron":"0 * * * *"}`, test.misfire, chime.OverlapAllow)
 			pass(10*time.Hour + 30*time.Minute) // ten are due, one of them placed
 			var r runs
-			w := b.worker(chime.WorkerOptions{Concurrency: 2})
+			w := f.worker(chime.WorkerOptions{Concurrency: 2})
 			w.Handle("tick", func(_ context.Context, job *chime.Job) error { r.add(job.ID); return nil })
-			stop := b.run(w)
+			stop := f.run(w)
 			pass(time.Hour)
-			if s := b.stored("tick"); len(r.n) != test.ran || s.Missed != test.missed || s.CaughtUp != test.caught {
+			if s := f.stored("tick"); len(r.n) != test.ran || s.Missed != test.missed || s.CaughtUp != test.caught {
 				t.Errorf("%s: %d ran, the store says missed %d, caught up %d; want %d, %d, %d", test.misfire, len(r.n), s.Missed, s.CaughtUp, test.ran, test.missed, test.caught)
 			}
 			if err := stop(); err != nil {
@@ -103,10 +103,10 @@ func TestLateOccurrencesAreWhatThePolicySays(t *testing.T) {
 	}
 }
 
-func TestAReplacedOccurrenceIsToldAndTheNextOneRuns(t *testing.T) {
-	onStore(t, func(t *testing.T, b *bench) {
-		b.declare("tick", `{"cron":"0 * * * *"}`, "run_once", chime.OverlapCancel)
-		w := b.worker(chime.WorkerOptions{Concurrency: 3})
+func TestAReplacedOccurrenceIsCancelledAndTheNextOneRuns(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		f.declare("tick", `{"cron":"0 * * * *"}`, "run_once", chime.OverlapCancel)
+		w := f.worker(chime.WorkerOptions{Concurrency: 3})
 		var r runs
 		causes := make(chan error, 10)
 		w.Handle("tick", func(ctx context.Context, job *chime.Job) error {
@@ -115,17 +115,17 @@ func TestAReplacedOccurrenceIsToldAndTheNextOneRuns(t *testing.T) {
 			causes <- context.Cause(ctx)
 			return context.Cause(ctx)
 		}, chime.Timeout(100*time.Hour))
-		stop := b.run(w)
+		stop := f.run(w)
 		pass(5*time.Hour + time.Minute)
 		if len(r.n) != 5 || len(causes) != 4 {
-			t.Errorf("%v ran and %d were told, want five and four", r.n, len(causes))
+			t.Errorf("%v ran and the ctx of %d ended, want five and four", r.n, len(causes))
 		}
 		for range len(causes) {
 			if cause := <-causes; !errors.Is(cause, chime.ErrReplaced) {
-				t.Errorf("told %v, want ErrReplaced", cause)
+				t.Errorf("the ctx ended with %v, want ErrReplaced", cause)
 			}
 		}
-		if s := b.stored("tick"); s.Superseded != 4 {
+		if s := f.stored("tick"); s.Superseded != 4 {
 			t.Errorf("the store says %+v, want four superseded", s)
 		}
 		go stop()
@@ -134,18 +134,18 @@ func TestAReplacedOccurrenceIsToldAndTheNextOneRuns(t *testing.T) {
 }
 
 func TestASkippedOccurrenceDoesNotStopItsSchedule(t *testing.T) {
-	onStore(t, func(t *testing.T, b *bench) {
-		b.declare("tick", `{"cron":"* * * * *"}`, "run_once", chime.OverlapSkip)
-		w := b.worker(chime.WorkerOptions{Concurrency: 3})
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		f.declare("tick", `{"cron":"* * * * *"}`, "run_once", chime.OverlapSkip)
+		w := f.worker(chime.WorkerOptions{Concurrency: 3})
 		var r runs
 		w.Handle("tick", func(_ context.Context, job *chime.Job) error {
 			r.add(job.ID)
 			time.Sleep(150 * time.Second)
 			return nil
 		})
-		stop := b.run(w)
+		stop := f.run(w)
 		pass(30*time.Minute + time.Second)
-		if s := b.stored("tick"); len(r.n) != 10 || s.Skipped != 20 {
+		if s := f.stored("tick"); len(r.n) != 10 || s.Skipped != 20 {
 			t.Errorf("%d ran and %d were skipped, want 10 and 20", len(r.n), s.Skipped)
 		}
 		go stop()

@@ -18,8 +18,8 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// working runs a worker inside a bubble until stop is called, which returns what Run returned.
-func working(t *testing.T, w *Worker) (stop func() error) {
+// startWorker runs a worker inside a bubble until stop is called, which returns what Run returned.
+func startWorker(t *testing.T, w *Worker) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -48,16 +48,16 @@ func TestJobsRunOnceAndAreSettled(t *testing.T) {
 				store := newFakeJobStore(t)
 				store.latency = time.Millisecond
 				w := NewWorker(asStore(store), WorkerOptions{Concurrency: concurrency})
-				var ran, running, most atomic.Int64
+				var ran, running, peak atomic.Int64
 				w.Handle("work", func(context.Context, *Job) error {
-					most.Store(max(most.Load(), running.Add(1)))
+					peak.Store(max(peak.Load(), running.Add(1)))
 					time.Sleep(10 * time.Millisecond)
 					running.Add(-1)
 					ran.Add(1)
 					return nil
 				})
 				store.add("default", job("work"), ids(50)...)
-				stop := working(t, w)
+				stop := startWorker(t, w)
 				store.add("default", job("work"), "late")
 				pass(time.Minute)
 				if err := stop(); err != nil {
@@ -66,8 +66,8 @@ func TestJobsRunOnceAndAreSettled(t *testing.T) {
 				if ran.Load() != 51 || store.kinds()[protocol.SettleDone] != 51 {
 					t.Errorf("%d handlers ran and %v settled, want 51 of both", ran.Load(), store.kinds())
 				}
-				if most.Load() > int64(concurrency) {
-					t.Errorf("%d handlers at once, want at most %d", most.Load(), concurrency)
+				if peak.Load() > int64(concurrency) {
+					t.Errorf("%d handlers at once, want at most %d", peak.Load(), concurrency)
 				}
 				store.checkEmpty()
 			})
@@ -75,7 +75,7 @@ func TestJobsRunOnceAndAreSettled(t *testing.T) {
 	}
 }
 
-func TestFailuresAreRetriedUntilTheyAreDead(t *testing.T) {
+func TestAFailedJobIsRetriedUntilItsAttemptsAreUsedUp(t *testing.T) {
 	tests := []struct {
 		name    string
 		handler Handler
@@ -110,7 +110,7 @@ func TestFailuresAreRetriedUntilTheyAreDead(t *testing.T) {
 					return test.handler(ctx, job)
 				}, test.options...)
 				store.add("default", wire.Envelope{Name: "work", MaxAttempts: 4}, "a")
-				stop := working(t, w)
+				stop := startWorker(t, w)
 				pass(test.within)
 				if got := store.kinds(); !maps.Equal(got, test.want) {
 					t.Errorf("after %v settled as %v, want %v", test.within, got, test.want)
@@ -124,7 +124,7 @@ func TestFailuresAreRetriedUntilTheyAreDead(t *testing.T) {
 	}
 }
 
-func TestSnoozeBurnsNoAttempt(t *testing.T) {
+func TestSnoozeUsesUpNoAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
@@ -140,7 +140,7 @@ func TestSnoozeBurnsNoAttempt(t *testing.T) {
 			return nil
 		})
 		store.add("default", job("work"), "a")
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		pass(4 * time.Hour)
 		if len(at) != 4 || at[1].Sub(at[0]) < time.Hour || at[1].Sub(at[0]) > time.Hour+100*time.Millisecond {
 			t.Errorf("ran at %v, want 4 times an hour apart", at)
@@ -151,7 +151,7 @@ func TestSnoozeBurnsNoAttempt(t *testing.T) {
 	})
 }
 
-func TestATimeoutEndsTheContextAndTheJobButNotTheSlot(t *testing.T) {
+func TestATimeoutEndsTheContextAndTheJobButKeepsTheSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 1, Logger: quiet()})
@@ -167,7 +167,7 @@ func TestATimeoutEndsTheContextAndTheJobButNotTheSlot(t *testing.T) {
 		w.Handle("next", func(context.Context, *Job) error { ran = true; return nil })
 		store.add("default", wire.Envelope{Name: "hang", MaxAttempts: 1, Timeout: time.Minute}, "a")
 		store.add("default", job("next"), "b")
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		pass(time.Minute + time.Second)
 		if !errors.Is(cause, ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("after the timeout Cause = %v and Err = %v, want ErrTimeout and DeadlineExceeded", cause, err)
@@ -191,8 +191,8 @@ func TestATimeoutEndsTheContextAndTheJobButNotTheSlot(t *testing.T) {
 	})
 }
 
-// losing returns a fault that loses every nth reply and refuses every mth call.
-func losing(act string, reply, call int) func(string, protocol.Partition) (error, error) {
+// loseEvery returns a fault that loses every reply-th reply and every call-th call; 0: none.
+func loseEvery(act string, reply, call int) func(string, protocol.Partition) (error, error) {
 	n := 0
 	return func(a string, _ protocol.Partition) (before, after error) {
 		if a != act {
@@ -209,7 +209,7 @@ func losing(act string, reply, call int) func(string, protocol.Partition) (error
 	}
 }
 
-func TestLostRepliesLoseAndDoubleNothing(t *testing.T) {
+func TestLostRepliesLoseNoJobAndRunNoneTwice(t *testing.T) {
 	tests := []struct {
 		name        string
 		reply, call int
@@ -229,7 +229,7 @@ func TestLostRepliesLoseAndDoubleNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newFakeJobStore(t)
 				store.latency = 300 * time.Microsecond
-				store.fault = losing("work", test.reply, test.call)
+				store.fault = loseEvery("work", test.reply, test.call)
 				store.sizes["default"] = test.partitions
 				w := NewWorker(asStore(store), WorkerOptions{Concurrency: test.concurrency, Logger: quiet()})
 				var mu sync.Mutex
@@ -242,7 +242,7 @@ func TestLostRepliesLoseAndDoubleNothing(t *testing.T) {
 					return nil
 				})
 				store.add("default", job("work"), ids(300)...)
-				stop := working(t, w)
+				stop := startWorker(t, w)
 				pass(time.Hour)
 				if err := stop(); err != nil {
 					t.Error(err)
@@ -261,90 +261,17 @@ func TestLostRepliesLoseAndDoubleNothing(t *testing.T) {
 	}
 }
 
-func TestALostSessionEndsItsHandlersAndDropsTheirOutcomes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFakeJobStore(t)
-		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 4, Logger: quiet()})
-		var mu sync.Mutex
-		var causes []error
-		runs := 0
-		w.Handle("work", func(ctx context.Context, job *Job) error {
-			mu.Lock()
-			runs++
-			mu.Unlock()
-			if job.Crashes > 0 {
-				return nil
-			}
-			<-ctx.Done()
-			mu.Lock()
-			defer mu.Unlock()
-			causes = append(causes, context.Cause(ctx))
-			return errors.New("ended")
-		})
-		store.add("default", job("work"), "a", "b", "c")
-		stop := working(t, w)
-		pass(time.Second)
-		store.reapAll()
-		pass(time.Minute)
-		if len(causes) != 3 || !errors.Is(causes[0], ErrSessionLost) {
-			t.Errorf("handlers ended for %v, want ErrSessionLost three times", causes)
-		}
-		if got := store.kinds(); got[protocol.SettleDone] != 3 || len(got) != 1 || runs != 6 {
-			t.Errorf("%d runs settled as %v, want 6 and three done", runs, got)
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		store.checkEmpty()
-	})
-}
-
-func TestASilenceEndsTheHandlersButTheirOutcomesCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFakeJobStore(t)
-		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 4, Logger: quiet()})
-		var ended time.Time
-		begun := time.Now()
-		w.Handle("work", func(ctx context.Context, job *Job) error {
-			<-ctx.Done()
-			ended = time.Now()
-			return nil
-		})
-		store.add("default", job("work"), "a")
-		stop := working(t, w)
-		pass(time.Second)
-		store.mu.Lock()
-		store.fault = func(string, protocol.Partition) (error, error) { return errFake, nil }
-		store.mu.Unlock()
-		pass(30 * time.Second)
-		if d := ended.Sub(begun); d < 12*time.Second || d > 17*time.Second {
-			t.Errorf("the handler was told after %v of silence, want 12 s", d)
-		}
-		store.mu.Lock()
-		store.fault = nil
-		store.mu.Unlock()
-		pass(10 * time.Second)
-		if got := store.kinds(); got[protocol.SettleDone] != 1 {
-			t.Errorf("settled %v, want the outcome kept and sent", got)
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		store.checkEmpty()
-	})
-}
-
-func TestAnIdleWorkerDoesNotPoll(t *testing.T) {
+func TestAnIdleWorkerMakesSafetyPollsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		store.sizes["default"] = 3
 		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 4, Logger: quiet()})
 		var ran time.Time
 		w.Handle("work", func(context.Context, *Job) error { ran = time.Now(); return nil })
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		pass(10 * time.Minute)
-		if works, looks := store.count("work"), store.count("poll"); works != 3 || looks > 3*61 || looks < 3*49 {
-			t.Errorf("in ten idle minutes %d calls and %d looks on 3 partitions, want 3 calls and 50 to 60 looks on each", works, looks)
+		if calls, polls := store.count("work"), store.count("poll"); calls != 3 || polls > 3*61 || polls < 3*49 {
+			t.Errorf("in ten idle minutes %d calls and %d polls on 3 partitions, want 3 calls, and 50 to 60 polls on each", calls, polls)
 		}
 		store.add("default", job("work"), "a1")
 		synctest.Wait()
@@ -358,7 +285,7 @@ func TestAnIdleWorkerDoesNotPoll(t *testing.T) {
 			t.Errorf("a job due at %v ran at %v", due, ran)
 		}
 		if n := store.count("extend"); n > 0 {
-			t.Errorf("%d heartbeats for sessions that were empty after an instant, want none", n)
+			t.Errorf("%d heartbeats for sessions that held no job, want none", n)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -367,7 +294,7 @@ func TestAnIdleWorkerDoesNotPoll(t *testing.T) {
 	})
 }
 
-func TestASaturatedWorkerPassesWakeUpsOn(t *testing.T) {
+func TestAFullWorkerPassesWakeUpsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		var ran atomic.Int64
@@ -379,13 +306,13 @@ func TestASaturatedWorkerPassesWakeUpsOn(t *testing.T) {
 			if i == 1 {
 				store.add("default", job("long"), "l")
 			}
-			stops = append(stops, working(t, w))
+			stops = append(stops, startWorker(t, w))
 		}
 		for i := range 10 {
 			store.add("default", job("short"), fmt.Sprint("s", i))
 			synctest.Wait()
 			if ran.Load() != int64(i+1) {
-				t.Fatalf("%d of %d jobs ran at once beside a worker that is full", ran.Load(), i+1)
+				t.Fatalf("%d of %d jobs ran at once although another worker is full", ran.Load(), i+1)
 			}
 		}
 		for _, stop := range stops {
@@ -395,18 +322,18 @@ func TestASaturatedWorkerPassesWakeUpsOn(t *testing.T) {
 	})
 }
 
-func TestAWakeUpThatOvertakesTheAnswerIsRemembered(t *testing.T) {
+func TestAWakeUpThatArrivesBeforeTheAnswerIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		store.lag = 100 * time.Millisecond
 		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
 		var ran atomic.Int64
 		w.Handle("work", func(context.Context, *Job) error { ran.Add(1); return nil })
-		stop := working(t, w) // asleep as the store sees it, the answer is under way
+		stop := startWorker(t, w) // the store has it as asleep, the answer is under way
 		store.add("default", job("work"), "a")
 		pass(time.Second)
 		if ran.Load() != 1 {
-			t.Error("a job whose wake-up overtook the answer that said there was none did not run")
+			t.Error("the wake-up came before the answer that there is no job, and the job did not run")
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -426,13 +353,13 @@ func TestAWakeUpForAnotherQueueIsPassedOn(t *testing.T) {
 				time.Sleep(time.Hour)
 				return nil
 			})
-			stops = append(stops, working(t, w))
+			stops = append(stops, startWorker(t, w))
 		}
 		store.add("a", job("work"), "1")
 		store.add("b", job("work"), "2") // wakes the same worker, which has one slot
 		pass(time.Millisecond)
 		if len(ran) != 2 {
-			t.Errorf("%d of 2 jobs run beside each other on two workers", len(ran))
+			t.Errorf("%d of 2 jobs run at the same time on two workers, want both", len(ran))
 		}
 		for _, stop := range stops {
 			go stop()
@@ -441,7 +368,7 @@ func TestAWakeUpForAnotherQueueIsPassedOn(t *testing.T) {
 	})
 }
 
-func TestDrainWaitsGivesBackAndCutsOff(t *testing.T) {
+func TestADrainWaitsForHandlersAndThenHandsTheirJobsBack(t *testing.T) {
 	tests := []struct {
 		name    string
 		handler Handler
@@ -450,8 +377,8 @@ func TestDrainWaitsGivesBackAndCutsOff(t *testing.T) {
 		within  time.Duration
 	}{
 		{"a handler that ends in time is waited for", func(context.Context, *Job) error { time.Sleep(20 * time.Second); return nil }, false, map[protocol.SettleKind]int{protocol.SettleDone: 1}, 20 * time.Second},
-		{"one that ends when told is handed back", func(ctx context.Context, _ *Job) error { <-ctx.Done(); return context.Cause(ctx) }, true, map[protocol.SettleKind]int{protocol.SettleBack: 1}, 26 * time.Second},
-		{"one that succeeds when told is done", func(ctx context.Context, _ *Job) error { <-ctx.Done(); return nil }, false, map[protocol.SettleKind]int{protocol.SettleDone: 1}, 26 * time.Second},
+		{"one that fails when its ctx ends is handed back", func(ctx context.Context, _ *Job) error { <-ctx.Done(); return context.Cause(ctx) }, true, map[protocol.SettleKind]int{protocol.SettleBack: 1}, 26 * time.Second},
+		{"one that succeeds when its ctx ends is done", func(ctx context.Context, _ *Job) error { <-ctx.Done(); return nil }, false, map[protocol.SettleKind]int{protocol.SettleDone: 1}, 26 * time.Second},
 		{"one that never ends is handed back", func(context.Context, *Job) error { time.Sleep(time.Hour); return nil }, true, map[protocol.SettleKind]int{protocol.SettleBack: 1}, 28 * time.Second},
 	}
 	for _, test := range tests {
@@ -461,7 +388,7 @@ func TestDrainWaitsGivesBackAndCutsOff(t *testing.T) {
 				w := NewWorker(asStore(store), WorkerOptions{Concurrency: 1, Logger: quiet()})
 				w.Handle("work", test.handler)
 				store.add("default", job("work"), "a", "b")
-				stop := working(t, w)
+				stop := startWorker(t, w)
 				pass(time.Second)
 				begun := time.Now()
 				err := stop()
@@ -481,7 +408,7 @@ func TestDrainWaitsGivesBackAndCutsOff(t *testing.T) {
 	}
 }
 
-func TestDrainEndsWithTheStoreDown(t *testing.T) {
+func TestADrainEndsAlthoughTheStoreIsUnavailable(t *testing.T) {
 	for _, hang := range []bool{false, true} {
 		t.Run(fmt.Sprint("hanging ", hang), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -489,7 +416,7 @@ func TestDrainEndsWithTheStoreDown(t *testing.T) {
 				w := NewWorker(asStore(store), WorkerOptions{Concurrency: 1, Logger: quiet()})
 				w.Handle("work", func(context.Context, *Job) error { time.Sleep(5 * time.Second); return nil })
 				store.add("default", job("work"), "a", "b")
-				stop := working(t, w)
+				stop := startWorker(t, w)
 				store.mu.Lock()
 				store.fault = func(string, protocol.Partition) (error, error) {
 					if hang {
@@ -509,27 +436,27 @@ func TestDrainEndsWithTheStoreDown(t *testing.T) {
 	}
 }
 
-func TestUnknownNamesAreParkedAndServedByWhoHandlesThem(t *testing.T) {
+func TestAJobOfAnUnknownNameIsParkedForAWorkerThatHandlesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		old := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
-		old.Handle("old", func(context.Context, *Job) error { return nil })
+		first := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
+		first.Handle("old", func(context.Context, *Job) error { return nil })
 		store.add("default", job("new"), ids(5)...)
 		store.add("default", job("old"), "o")
-		stopOld := working(t, old)
+		stopFirst := startWorker(t, first)
 		pass(time.Second)
 		if got := store.kinds(); got[protocol.SettlePark] != 5 || got[protocol.SettleDone] != 1 {
 			t.Fatalf("settled %v, want five parked and one done", got)
 		}
 		var ran atomic.Int64
-		young := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
-		young.Handle("new", func(context.Context, *Job) error { ran.Add(1); return nil })
-		stopYoung := working(t, young)
+		second := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
+		second.Handle("new", func(context.Context, *Job) error { ran.Add(1); return nil })
+		stopSecond := startWorker(t, second)
 		pass(time.Minute)
 		if got := store.kinds(); ran.Load() != 5 || got[protocol.SettlePark] != 5 {
 			t.Errorf("%d ran, settled %v; want five run and nothing parked twice", ran.Load(), got)
 		}
-		for _, stop := range []func() error{stopOld, stopYoung} {
+		for _, stop := range []func() error{stopFirst, stopSecond} {
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
@@ -538,7 +465,7 @@ func TestUnknownNamesAreParkedAndServedByWhoHandlesThem(t *testing.T) {
 	})
 }
 
-func TestABodyOfANewerVersionIsParkedAndNotBouncedForEver(t *testing.T) {
+func TestABodyOfANewerVersionIsParkedAndSeldomTakenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Logger: quiet()})
@@ -546,10 +473,10 @@ func TestABodyOfANewerVersionIsParkedAndNotBouncedForEver(t *testing.T) {
 		store.add("default", job("work"), "a")
 		body := store.part(protocol.Partition{Queue: "default"}).jobs["a"]
 		body[0]++
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		pass(10 * time.Minute)
 		if got := store.kinds(); got[protocol.SettlePark] < 1 || got[protocol.SettlePark] > 11 || len(got) != 1 {
-			t.Errorf("in ten minutes settled %v, want it parked, and asked for once a minute at most", got)
+			t.Errorf("in ten minutes settled %v, want it parked, and taken again at most once a minute", got)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -557,7 +484,7 @@ func TestABodyOfANewerVersionIsParkedAndNotBouncedForEver(t *testing.T) {
 	})
 }
 
-func TestWhatNobodyCanReadIsDeadWithTheReason(t *testing.T) {
+func TestAJobThatNobodyCanReadIsDeadWithTheReason(t *testing.T) {
 	for _, body := range [][]byte{nil, {}, {1}, {1, 0xdd, 0xff, 0xff, 0xff, 0xff}, []byte("nonsense")} {
 		synctest.Test(t, func(t *testing.T) {
 			store := newFakeJobStore(t)
@@ -565,7 +492,7 @@ func TestWhatNobodyCanReadIsDeadWithTheReason(t *testing.T) {
 			w.Handle("work", func(context.Context, *Job) error { t.Error("it ran"); return nil })
 			store.add("default", job("work"), "a")
 			store.part(protocol.Partition{Queue: "default"}).jobs["a"] = body
-			stop := working(t, w)
+			stop := startWorker(t, w)
 			pass(time.Second)
 			kinds := store.kinds()
 			if len(body) > 0 && body[0] > 1 {
@@ -573,7 +500,7 @@ func TestWhatNobodyCanReadIsDeadWithTheReason(t *testing.T) {
 					t.Errorf("body %q settled %v, want it parked", body, kinds)
 				}
 			} else if dead, err := wire.DecodeEnvelope(store.part(protocol.Partition{Queue: "default"}).dead["a"]); kinds[protocol.SettleDead] != 1 || err != nil || dead.LastError == "" {
-				t.Errorf("body %q settled %v with %+v, %v; want it dead with a reason", body, kinds, dead, err)
+				t.Errorf("body %q settled %v with %+v, %v; want it dead with the reason", body, kinds, dead, err)
 			}
 			if err := stop(); err != nil {
 				t.Error(err)
@@ -589,7 +516,7 @@ func TestAJobWhoseWorkersVanishedThreeTimesIsDead(t *testing.T) {
 		w.Handle("work", func(context.Context, *Job) error { t.Error("it ran"); return nil })
 		store.add("default", job("work"), "a")
 		store.part(protocol.Partition{Queue: "default"}).crashes["a"] = 3
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		if got := store.kinds(); got[protocol.SettleDead] != 1 {
 			pass(time.Second)
 			if got := store.kinds(); got[protocol.SettleDead] != 1 {
@@ -602,7 +529,7 @@ func TestAJobWhoseWorkersVanishedThreeTimesIsDead(t *testing.T) {
 	})
 }
 
-func TestShortHandlersAreTakenAheadAndGivenBack(t *testing.T) {
+func TestJobsOfShortHandlersAreTakenAheadAndGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		store.latency = time.Millisecond
@@ -619,19 +546,19 @@ func TestShortHandlersAreTakenAheadAndGivenBack(t *testing.T) {
 			return nil
 		})
 		store.add("default", job("work"), ids(3000)...)
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		for ran.Load() < 1000 {
 			pass(time.Millisecond)
 		}
-		most := 0
+		ahead := 0
 		for _, call := range store.workCalls {
-			most = max(most, call.Ahead)
+			ahead = max(ahead, call.Ahead)
 		}
-		if most < 100 {
-			t.Errorf("at most %d handlers of 10 µs were taken ahead, want hundreds", most)
+		if ahead < 100 {
+			t.Errorf("a call takes at most %d jobs of 10 µs ahead, want hundreds", ahead)
 		}
 		if n := store.count("work"); n > 100 {
-			t.Errorf("%d calls for %d short jobs, want them in large batches", n, ran.Load())
+			t.Errorf("%d calls for %d short jobs, want at most 100", n, ran.Load())
 		}
 		slow.Store(true)
 		pass(30 * time.Second)
@@ -665,7 +592,7 @@ func TestQueuesShareTheSlotsByWeight(t *testing.T) {
 				store.add("high", job("work"), fmt.Sprint("h", i))
 				store.add("low", job("work"), fmt.Sprint("l", i))
 			}
-			stop := working(t, w)
+			stop := startWorker(t, w)
 			pass(10 * time.Second)
 			mu.Lock()
 			if share := float64(ran["high"]) / float64(ran["low"]); share < 2.7 || share > 3.3 {
@@ -682,13 +609,13 @@ func TestQueuesShareTheSlotsByWeight(t *testing.T) {
 func TestAWorkerLogsWhatItServesAndWhatItDid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
-		var log notebook
+		var log logBuffer
 		w := NewWorker(asStore(store), WorkerOptions{Queues: map[string]int{"mail": 1, "default": 3}, Concurrency: 20, Logger: log.logger()})
 		w.Handle("report", func(context.Context, *Job) error { return nil })
 		w.Handle("alert", func(context.Context, *Job) error { return Discard(errors.New("no")) })
 		store.add("default", job("report"), ids(7)...)
 		store.add("mail", job("alert"), "a")
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		pass(time.Second)
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -721,7 +648,7 @@ func TestMiddlewareRunsOutermostFirst(t *testing.T) {
 		w.Handle("work", func(context.Context, *Job) error { order = append(order, "handler"); return nil })
 		w.Use(layer("c"))
 		store.add("default", job("work"), "a")
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
@@ -731,7 +658,7 @@ func TestMiddlewareRunsOutermostFirst(t *testing.T) {
 	})
 }
 
-func TestBadOptionsComeBackFromRun(t *testing.T) {
+func TestRunReturnsBadWorkerOptions(t *testing.T) {
 	for _, options := range []WorkerOptions{
 		{Concurrency: -1},
 		{SessionTTL: time.Millisecond},
@@ -746,10 +673,10 @@ func TestBadOptionsComeBackFromRun(t *testing.T) {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// pass lets time pass, and everything happen that happens until then.
+// pass lets time pass, and waits until everything that is due by then has happened.
 func pass(d time.Duration) {
 	fakeSchedules.Lock()
-	//lint:ignore SA2001 it orders what the test has read before what follows
+	//lint:ignore SA2001 it orders the test's reads before the writes that follow
 	fakeSchedules.Unlock()
 	time.Sleep(d)
 	synctest.Wait()

@@ -14,16 +14,16 @@ import (
 // Jobs are many jobs to enqueue together.
 type Jobs struct {
 	Len int
-	// Job sets what is asked of job i. It is called once for each, in order; the memory is used again for the next.
+	// Job fills in job i. It is called once for each job, in order; the Job is used again for the next one.
 	Job func(i int, job *Job)
-	// Receipt is where what became of job i is written.
+	// Receipt returns where the receipt of job i is written.
 	Receipt func(i int) *Receipt
-	// Refuse says what is wrong with job i, in the caller's words.
+	// Refuse returns the error for job i, in the caller's words.
 	Refuse func(i int, err error) error
 }
 
-// Many enqueues jobs in as few calls as that takes. If anything is wrong with any of them, none is sent, and the error says what
-// is wrong with each.
+// Many enqueues jobs in as few calls as possible. If anything is wrong with any of them, none is sent, and the error says what is
+// wrong with each.
 func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 	b := spareBatches.Get().(*batch)
 	if err := b.fill(e, jobs); err != nil {
@@ -36,7 +36,7 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 		return fmt.Errorf("chime: enqueue %d items: %w", jobs.Len, err)
 	}
 	err = e.sendShares(ctx, shares, jobs.Receipt)
-	if err == nil { // else a call may still be under way, or read by whoever has not answered it
+	if err == nil { // else a call may still be under way, or the store may still read it
 		b.reuse()
 	}
 	return err
@@ -110,7 +110,8 @@ func (b *batch) note(i int, queue string) {
 	b.queues = append(b.queues, queue)
 }
 
-// A share is the part of a batch that goes to one partition; of says where each item was in the batch, nil that it has them all.
+// A share is the part of a batch that goes to one partition. of has the index in the batch of each of its items; nil: the share has
+// the whole batch.
 type share struct {
 	partition protocol.Partition
 	pending   *pending

@@ -29,7 +29,7 @@ type batcher struct {
 	outageMu sync.Mutex
 	outage   retry.Outage
 
-	// ahead is how far the store's clock was ahead of ours at its last answer, in ns. It is an estimate, for information only.
+	// ahead is how far the store's clock was ahead of this process's at the last answer, in ns: an estimate, for information only.
 	ahead atomic.Int64
 
 	first atomic.Pointer[sharedDeadline] // of the first attempts of calls that begin now
@@ -40,7 +40,7 @@ type batcher struct {
 	spare sync.Pool // *pending; not shared with other batchers, for tests in bubbles of fake time
 }
 
-// A sharedDeadline is a ctx that first attempts share: a timer for each would cost more than it is worth.
+// A sharedDeadline is a ctx that many first attempts share, because a timer for each would be expensive.
 type sharedDeadline struct {
 	ctx   context.Context
 	began time.Time
@@ -64,7 +64,7 @@ func (b *batcher) single() *pending {
 
 // reuse takes back a single pending that is in no call: it is done, or it was not posted.
 func (b *batcher) reuse(p *pending) {
-	if p.err != nil { // whoever has not answered its call may still read its body
+	if p.err != nil { // the store may still read its body
 		p.room.Forget()
 	}
 	p.room.Reset(maxSpareBody)
@@ -72,14 +72,14 @@ func (b *batcher) reuse(p *pending) {
 	b.spare.Put(p)
 }
 
-// maxSpareBody is how much memory for a body is kept with a spare pending: there are as many as there are callers at once.
+// maxSpareBody is how much memory for a body a spare pending keeps. There are as many spare ones as there were callers at once.
 const maxSpareBody = 4 << 10
 
 // now estimates the store's clock.
 func (b *batcher) now() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }
 
-// post hands pending items over, each to its partition. A caller that does nothing but wait (its ctx never ends) makes the
-// first call itself: two switches between goroutines cost more than all other work for a single job.
+// post hands pending items over, each to its partition. A caller that only waits, because its ctx never ends, makes the first call
+// itself: two switches between goroutines cost more than all other work for a single job.
 func (b *batcher) post(partitions []protocol.Partition, items []*pending, waits bool) {
 	now := time.Now()
 	var idle []*partitionQueue
@@ -136,8 +136,8 @@ func (b *batcher) sendAll(queues []*partitionQueue) {
 		}
 		queues = b.send(queues, now)
 		if b.halfEmpty(queues) {
-			// Those who have just got their answers are about to come back with their next jobs. Yielding to them once makes one
-			// full call of two that are half full.
+			// The callers that were just answered are about to enqueue their next jobs. Yielding to them once makes one full call
+			// of two that are half full.
 			runtime.Gosched()
 		}
 	}
@@ -281,7 +281,7 @@ func without(queues, open []*partitionQueue) []*partitionQueue {
 	return rest
 }
 
-// beginOutage logs that a queue is held up, endOutage that none is any more.
+// beginOutage logs that a call has failed; endOutage logs that all queues can be sent to again.
 func (b *batcher) beginOutage(q *partitionQueue) {
 	b.outageMu.Lock()
 	defer b.outageMu.Unlock()

@@ -7,24 +7,25 @@ import (
 	"time"
 )
 
-// idDigits are the 64 digits of an ID, in the order of their bytes, all of them in the alphabet of names.
+// idDigits are the 64 digits of an ID, in the order of their bytes. Names may have all of them.
 const idDigits = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 
 const (
-	idLength  = 14 // 13 take as much in a hash of Redis
+	idLength  = 14 // a hash in Redis needs as much memory for 13
 	idLowBits = 42
 	idStep    = 1<<20 - 1
 )
 
 var jobIDs idSource
 
-// NewID returns 14 characters that no two calls in this process share, that sort in the order of the calls, and by time
-// among processes as far as their clocks agree. A millisecond's first ID is random; the next are a random step of up to a
-// million further. IDs are not secrets: they cannot be counted up, but they do tell when they were made.
+// NewID returns an ID of 14 characters. No two calls in a process return the same one. IDs sort in the order of the calls, and
+// among processes by time, as far as their clocks agree. The first ID of a millisecond is random; each next one is a random step
+// of up to a million further, so nobody can count from one ID to the next. IDs are not secrets: they show when they were made.
 func NewID() string { return jobIDs.next() }
 
-// idSource makes IDs of 42 bits of Unix milliseconds (until the year 2109) and 42 bits that grow within each. A hundred
-// processes that make ten thousand jobs a second together draw one ID twice in three years; with 36 bits it was every eighteen days.
+// An idSource makes IDs of 42 bits of Unix milliseconds (until the year 2109) and 42 bits that grow within a millisecond. If a
+// hundred processes together make ten thousand jobs a second, two of them draw the same ID about once in three years. With 36
+// bits it would be once in eighteen days.
 type idSource struct {
 	mu     sync.Mutex
 	ms     uint64
@@ -42,7 +43,7 @@ func (s *idSource) next() string {
 	return string(id[:])
 }
 
-// step moves on to the next ID. Its caller has the lock.
+// step moves on to the next ID. The caller holds mu.
 func (s *idSource) step(now uint64) (ms, low uint64) {
 	if r := s.draw(); now > s.ms {
 		s.ms, s.low = now, r&(1<<idLowBits-1)
@@ -63,13 +64,13 @@ func writeID(id []byte, ms, low uint64) {
 	}
 }
 
-// idBlockSize is how many IDs are made at once at most: they share memory, of which one ID that is kept keeps all.
+// idBlockSize is the most IDs that are made at once. They share memory: a program that keeps one of them keeps the memory of all.
 const idBlockSize = 36
 
-// An idBlock is IDs for one caller, made together. They sort in the order of the calls.
+// An idBlock gives one caller many IDs, which it makes in blocks. They sort in the order of the calls.
 type idBlock struct{ left string }
 
-// next returns an ID like NewID's. Its caller wants at most so many more after it.
+// next returns an ID like NewID's. The caller needs at most that many more after it.
 func (b *idBlock) next(more int) string {
 	if b.left == "" {
 		b.left = jobIDs.block(min(1+more, idBlockSize))
@@ -79,7 +80,7 @@ func (b *idBlock) next(more int) string {
 	return id
 }
 
-// block returns n IDs, one behind the other.
+// block returns n IDs in one string.
 func (s *idSource) block(n int) string {
 	var text [idBlockSize * idLength]byte
 	var steps [idBlockSize]struct{ ms, low uint64 }

@@ -14,7 +14,7 @@ func TestIDsAreShortSortedAndDifferent(t *testing.T) {
 	for range 200_000 {
 		id := NewID()
 		if len(id) != 14 || protocol.CheckName("ID", id) != nil {
-			t.Fatalf("ID %q: want 14 of the alphabet of names", id)
+			t.Fatalf("ID %q: want 14 characters that a name may have", id)
 		}
 		if id <= last {
 			t.Fatalf("ID %q follows %q", id, last)
@@ -33,7 +33,7 @@ func TestIDsOfManyGoroutinesAreDifferent(t *testing.T) {
 				id := NewID()
 				mu.Lock()
 				if seen[id] {
-					t.Errorf("ID %q twice", id)
+					t.Errorf("ID %q was made twice", id)
 				}
 				seen[id] = true
 				mu.Unlock()
@@ -43,7 +43,7 @@ func TestIDsOfManyGoroutinesAreDifferent(t *testing.T) {
 	all.Wait()
 }
 
-func TestIDsMadeTogetherAreLikeThoseMadeAlone(t *testing.T) {
+func TestIDsOfABlockAreLikeSingleOnes(t *testing.T) {
 	last := NewID()
 	for n := range 200 {
 		var ids idBlock
@@ -55,7 +55,7 @@ func TestIDsMadeTogetherAreLikeThoseMadeAlone(t *testing.T) {
 			last = id
 		}
 		if ids.left != "" {
-			t.Errorf("of %d IDs wanted %d were made too many", n, len(ids.left)/14)
+			t.Errorf("%d IDs were wanted, %d more were made", n, len(ids.left)/14)
 		}
 		if id := NewID(); id <= last {
 			t.Fatalf("ID %q alone follows %q", id, last)
@@ -91,7 +91,7 @@ func TestIDsCarryIntoTheNextMillisecond(t *testing.T) {
 	})
 }
 
-func TestIDsCannotBeCountedUp(t *testing.T) {
+func TestIDsAreNotConsecutive(t *testing.T) {
 	steps := make(map[uint64]bool)
 	var s idSource
 	s.next()

@@ -20,20 +20,20 @@ type partitionQueue struct {
 	parts   []part
 	unknown bool  // the call under way may have been carried out
 	err     error // of the last attempt
-	logged  bool  // its outage was
-	// Memory for sending it without others.
+	logged  bool  // its outage was logged
+	// Memory for a round trip with this queue alone.
 	alone [1]*partitionQueue
 	sent  [1]protocol.EnqueueCall
 }
 
-// part is what a call has of one pending: its items [from:to].
+// A part is the items [from:to] of one pending in a call.
 type part struct {
 	pending  *pending
 	from, to int
 }
 
 // load fills the next call with up to MaxItems items and about MaxBytes of bodies. A pending with items left goes to the end of
-// the list, so that a large one does not hold up small ones.
+// the list, so that a large one does not delay small ones.
 func (q *partitionQueue) load() {
 	items, parts, size := q.call.Items[:0], q.parts[:0], 0
 	for last := q.tail; q.head != nil && len(items) < protocol.MaxItems; {
@@ -92,7 +92,7 @@ func (q *partitionQueue) deliver(b *batcher, existing []bool) {
 	q.clear()
 }
 
-// fail wakes the callers who had items in the call, with an error. What they have left is not sent.
+// fail wakes the callers that had items in the call, with an error. Their other items are not sent.
 func (q *partitionQueue) fail(b *batcher, err error) {
 	q.err = err
 	for _, part := range q.parts {

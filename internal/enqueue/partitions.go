@@ -12,8 +12,8 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// partitionCounts knows how many partitions each queue has. The number never changes, so the store is asked once a queue, on
-// behalf of all callers that want to know. Before the first question the store is checked.
+// partitionCounts knows how many partitions each queue has. The number never changes, so the store is asked once for each queue, on
+// behalf of all callers. Before the first question the store is checked.
 type partitionCounts struct {
 	store   protocol.Store
 	timeout time.Duration

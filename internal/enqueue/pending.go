@@ -7,17 +7,17 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// pending is what one caller wants enqueued on one partition, until the store has it.
+// A pending holds what one caller enqueues on one partition, until the store has it.
 type pending struct {
 	items    []protocol.EnqueueItem
-	existing []bool        // nil: none was there before
+	existing []bool        // nil: no item existed before
 	done     chan struct{} // receives one value; has room for it
 	// Set when done: items from failed on were not enqueued, or may not have been.
 	err    error
 	failed int
 
 	// Guarded by batcher.mu.
-	queue      *partitionQueue // that it waits in; nil: none
+	queue      *partitionQueue // the one that it waits in; nil: it waits in none
 	prev, next *pending
 	sent       int // items handed to calls
 	since      time.Time
@@ -28,7 +28,7 @@ type pending struct {
 
 func newPending() *pending { return &pending{done: make(chan struct{}, 1)} }
 
-// exist notes which of the items from an index on were there before.
+// exist notes which of the items from an index on existed before.
 func (p *pending) exist(from int, existing []bool) {
 	if p.existing == nil {
 		p.existing = make([]bool, len(p.items))

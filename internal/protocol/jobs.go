@@ -10,10 +10,10 @@ type JobStore interface {
 	// Enqueue adds jobs, one call a partition, in one round trip. Answers are in the order of the calls.
 	Enqueue(ctx context.Context, calls []EnqueueCall) []EnqueueAnswer
 
-	// Work settles what has ended and takes what is due, one call a partition, in one round trip. See WorkCall.
+	// Work settles jobs that have ended and takes jobs that are due, one call a partition, in one round trip. See WorkCall.
 	Work(ctx context.Context, calls []WorkCall) []WorkAnswer
 
-	// Poll asks what there is to do, takes nothing, and registers the caller again as a sleeping worker.
+	// Poll asks whether there is something to do, takes nothing, and registers the caller again as a sleeping worker.
 	Poll(ctx context.Context, calls []PollCall) []PollAnswer
 
 	// Leave removes a worker from the sleeping workers; with Pass it hands a wake-up that it cannot use to the next one.
@@ -30,7 +30,7 @@ type JobStore interface {
 	// moved schedules. A call touches at most 500 items; more reports whether others remain.
 	Sweep(ctx context.Context, partition Partition) (more bool, err error)
 
-	// Announce says that a live worker handles these. Workers repeat it.
+	// Announce notes that a live worker handles these. Workers repeat it.
 	Announce(ctx context.Context, handled []Handled) error
 
 	// Unhandled returns those that no worker has announced within the last minutes.
@@ -70,7 +70,7 @@ type EnqueueAnswer struct {
 	Existing []bool // one an item, in order
 }
 
-// WorkCall is the one call that a busy worker makes to a partition: it settles what has ended and takes what is due.
+// WorkCall is the one call that a busy worker makes to a partition: it settles jobs that have ended and takes jobs that are due.
 //
 // Number grows by one with each call of a session; one call is under way at a time. The same Number again returns the same jobs
 // with the same fences and writes nothing. So after a transport error the same call is sent again, unchanged, until it is
@@ -86,8 +86,8 @@ type WorkCall struct {
 	TTL       time.Duration // how long the session outlives its last sign of life
 	Settle    []Settlement  // at most MaxSettlements
 	Begun     []BegunJob    // taken ahead before, begun since
-	Take      int           // at most so many, at most MaxTake; 0: only settle. What costs the store more comes in several calls (More)
-	Ahead     int           // of Take: the last so many are taken ahead, which means not begun until Begun says so
+	Take      int           // how many jobs to take, at most MaxTake; 0: only settle. Large jobs come in several calls (More)
+	Ahead     int           // how many of Take, the last ones, are taken ahead: they count as not begun until Begun names them
 	Serve     []string      // names that this worker handles and that the last answer listed as Parked
 	Sleep     bool          // register the worker as asleep if nothing is left to take
 	Lapses    bool          // report lapsed sessions; only for calls that may sleep
@@ -109,7 +109,7 @@ const (
 	SettleLater  SettleKind = 'l' // failed or snoozed: due again after Delay, with Body in place of the old one
 	SettleDead   SettleKind = 'x' // given up: kept in the dead set with Body
 	SettleBack   SettleKind = 'b' // given back, not begun or at shutdown: to the front of the queue, nothing is counted
-	SettlePark   SettleKind = 'p' // nobody here handles Name: put aside until a worker that does asks for it
+	SettlePark   SettleKind = 'p' // this worker cannot run Name: put aside until a worker that can asks for it
 	SettleMissed SettleKind = 'm' // an occurrence that misfire policy skip drops: its run is given back to the count
 )
 
@@ -127,7 +127,7 @@ type Settlement struct {
 	Failed bool
 }
 
-// Finished reports whether it is of the short kind: an ordinary job that is done.
+// Finished reports whether it settles an ordinary job as done, which is the shortest settlement.
 func (s *Settlement) Finished() bool { return s.Kind == SettleDone && s.Run == nil }
 
 // RunRecord is one entry of the record of runs. Times are the store's.

@@ -2,7 +2,7 @@ package protocol
 
 import "time"
 
-// What one call carries at most. While it carries a call out, a store serves nobody else.
+// The most that one call carries. While a store carries a call out, it serves no other.
 const (
 	MaxItems       = 500     // jobs that a call enqueues
 	MaxBytes       = 1 << 20 // of bodies or definitions in a call, unless a single one is larger
@@ -17,7 +17,7 @@ const (
 	// MaxDelay is how far from now a job may be due.
 	MaxDelay = 100 * 365 * 24 * time.Hour
 
-	// IdleRetention is how long a worker is registered as asleep. Who polls in time is registered again.
+	// IdleRetention is how long a worker is registered as asleep. Each poll registers it again.
 	IdleRetention = 13 * time.Second
 	// SecondAlarm is how much later than the first the second worker that keeps the alarm for a delayed job takes it.
 	SecondAlarm = 20 * time.Millisecond

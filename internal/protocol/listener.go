@@ -19,14 +19,14 @@ type Listener interface {
 
 // A Signal is what arrives on a Listener.
 type Signal struct {
-	// Connected: the subscription was confirmed, for the first time or again. What was published before is lost: poll now.
+	// Connected: the subscription was confirmed, for the first time or again. Messages from before are lost: ask now.
 	Connected bool
 	// Wake: there may be a job to take now.
 	Wake bool
 	// Alarm: the earliest delayed job is now due at this instant of the store's clock. For the second worker that keeps the
-	// alarm it is SecondAlarm after that. Zero: no news.
+	// alarm it is SecondAlarm after that. Zero: the signal is about something else.
 	Alarm time.Time
-	// Replaced is the ID of an occurrence whose successor asks it to end (overlap policy cancel). Empty: none.
+	// Replaced is the ID of an occurrence that is to end because the next one replaces it (overlap policy cancel). Empty: none.
 	Replaced string
 	// Elect: the leader has handed its lease back.
 	Elect bool
@@ -43,5 +43,5 @@ type ExtendCall struct {
 // ExtendAnswer is the answer to a heartbeat. Err wraps ErrSessionLost if the session was reaped.
 type ExtendAnswer struct {
 	Err      error
-	Replaced []string // IDs of occurrences that the session holds and that were asked to end
+	Replaced []string // IDs of occurrences that the session holds and that are to end
 }

@@ -7,7 +7,7 @@ import (
 
 const MaxName = 100
 
-// CheckName refuses a name outside of [A-Za-z0-9_.:-]{1,100}; field says whose.
+// CheckName returns an error if a name does not match [A-Za-z0-9_.:-]{1,100}; field says what it is the name of.
 func CheckName(field, name string) error {
 	if name == "" {
 		return fmt.Errorf("%s is missing: want 1 to %d of A-Z a-z 0-9 _ . : -", field, MaxName)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestPartitionOfAnOccurrenceIsThatOfItsSchedule(t *testing.T) {
+func TestAnOccurrenceIsInThePartitionOfItsSchedule(t *testing.T) {
 	seen := make(map[int]bool)
 	for i := range 100 {
 		name := fmt.Sprint("schedule-", i)
@@ -25,7 +25,7 @@ func TestPartitionOfAnOccurrenceIsThatOfItsSchedule(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestNamesHaveOneAlphabetAndAtMost100Characters(t *testing.T) {
 	for name, good := range map[string]bool{
 		"a": true, "email:welcome": true, "A-Z_0.9": true, strings.Repeat("n", 100): true,
 		"": false, "a b": false, "a@b": false, "a/b": false, "{a}": false, "a|b": false, "ä": false, "a\x00": false, "*": false, "?": false,

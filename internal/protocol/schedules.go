@@ -8,25 +8,25 @@ import (
 // ScheduleStore keeps definitions and places occurrences. An occurrence is placed exactly once: placing compares the
 // definition's revision, its state and the cursor, and moves the cursor in the same step.
 type ScheduleStore interface {
-	// Declare creates or changes schedules, and moves those that are declared for another queue now. The same declaration
-	// again, by anybody, changes nothing.
+	// Declare creates or changes schedules, and moves those that are now declared for another queue. Declaring the same again, in
+	// any process, changes nothing.
 	Declare(ctx context.Context, declarations []Declaration) []DeclareAnswer
 
 	// Place places next occurrences, each with its own compare.
 	Place(ctx context.Context, placements []Placement) []PlaceAnswer
 
 	// Owed lists, for each partition, at most 100 schedules whose next occurrence has been waiting to be placed for a second
-	// or more. It completes moves that were cut short.
+	// or more. It completes moves that were interrupted.
 	Owed(ctx context.Context, partitions []Partition) ([]Owed, error)
 
-	// Postpone moves an owed schedule that cannot be computed here a minute on, so that it does not hold up the others.
+	// Postpone makes an owed schedule that cannot be computed here wait for a minute, so that it does not delay the others.
 	Postpone(ctx context.Context, owed Owed) error
 
 	// Find returns stored schedules by name. A name that is not stored gives a zero Stored.
 	Find(ctx context.Context, names []string) ([]Stored, error)
 
-	// Names returns some names of schedules, in no order, and where to go on: "" begins, and in the answer it ends. A call
-	// costs what it returns. A name that is stored all the while is returned at least once.
+	// Names returns some names of schedules, in no order, and the cursor of the next call. The cursor "" begins; next is "" at the
+	// end. A call costs what it returns. A name that is stored during all the calls is returned at least once.
 	Names(ctx context.Context, cursor string) (names []string, next string, err error)
 
 	// Remove deletes a schedule and its placed occurrence; found is false if there was none.

@@ -1,8 +1,8 @@
-// Package protocol is what the roles and a store say to each other: the calls, their answers, and the errors that mean something
-// to a caller. It knows nothing of Redis and nothing of handlers.
+// Package protocol has the calls that the roles make to a store, their answers, and the errors that a caller distinguishes. It knows
+// nothing of Redis and nothing of handlers.
 //
-// What holds for every call: it is a batch; each write is atomic for its partition and safe to send twice; and every answer
-// carries the store's own time, so that no caller's clock decides what is due or has lapsed.
+// Every call is a batch. Each write is atomic for its partition and safe to send twice. Every answer carries the store's own time,
+// so that no caller's clock decides what is due or has lapsed.
 package protocol
 
 import "context"
@@ -18,7 +18,7 @@ type Store interface {
 	// keys under its names and no newer layout. Waiting does not cure an error that wraps ErrUnfit.
 	Check(ctx context.Context) error
 
-	// Server says, for a log, what the store is on: an address, never a password.
+	// Server says, for a log, where the store is: an address, never a password.
 	Server() string
 
 	// Listen opens the listener of a role. It returns at once; the listener connects again by itself until it is closed.

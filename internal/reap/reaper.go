@@ -12,11 +12,11 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// A Reaper reaps a lapsed session at the second look: it leaves a session that it hears of alone for a heartbeat and a tenth,
-// and returns its jobs only if nobody has extended it since. So an outage of the store that is shorter than a session's TTL
-// reruns nothing.
+// A Reaper reaps a lapsed session at the second look: it leaves the session alone for the time of a heartbeat and a tenth, and
+// returns its jobs only if the session was not extended since. So an outage of the store that is shorter than a session's TTL reruns
+// nothing.
 //
-// Any number of reapers may hear of the same session; the store lets one of them reap it. It is safe for concurrent use.
+// Any number of reapers may find the same session; the store lets one of them reap it. It is safe for concurrent use.
 type Reaper struct {
 	store  protocol.JobStore
 	wait   time.Duration // between the two looks
@@ -34,12 +34,12 @@ type sightingKey struct {
 
 // A sighting is a session that was seen lapsed.
 type sighting struct {
-	lapse    time.Time // as the store gave it
+	lapse    time.Time // when it lapses, as the store said
 	due      time.Time // the second look
 	failures int
 }
 
-// maxSightings bounds what is remembered. A session that is not remembered is seen again by the next poll.
+// maxSightings bounds what is remembered. The next poll finds a session again that was not remembered.
 const maxSightings = 10_000
 
 // New returns a reaper for sessions of this TTL.
@@ -115,7 +115,7 @@ func (r *Reaper) earliest() (key sightingKey, first sighting, ok bool) {
 	return key, first, ok
 }
 
-// reap takes the second look at one session and, if it is as lapsed as at the first, returns its jobs in steps.
+// reap takes the second look at one session and, if it was not extended since the first, returns its jobs in steps.
 func (r *Reaper) reap(ctx context.Context, key sightingKey, s sighting) {
 	for {
 		done, err := r.store.Reap(ctx, protocol.ReapCall{Partition: key.partition, Session: key.session, Seen: s.lapse, Seed: rand.Int64()})

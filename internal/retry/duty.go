@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Duty is something that a loop does again and again. It says itself when the next time is; when it fails, the next time is
-// soon, and later after each failure in a row. It belongs to the loop's goroutine.
+// A Duty is something that a loop does again and again. Do returns how long until the next time. After a failure the next time is
+// soon, and after each further failure in a row it is later. It belongs to the loop's goroutine.
 type Duty struct {
 	Action string // a verb, for the log
 	Do     func(ctx context.Context) (again time.Duration, err error)
@@ -17,20 +17,20 @@ type Duty struct {
 
 const dutyTimeout = 30 * time.Second
 
-// Never is the wait of a duty that is done only when somebody asks for it.
+// Never is the wait of a duty that is done only after Now.
 const Never = 100 * 365 * 24 * time.Hour
 
-// Now has the duty done at the loop's next turn.
+// Now makes the duty due at the loop's next turn.
 func (d *Duty) Now() { d.Next = time.Time{} }
 
-// Retry has a duty that failed done at the loop's next turn.
+// Retry makes the duty due at the loop's next turn if it failed last time.
 func (d *Duty) Retry() {
 	if d.failures > 0 {
 		d.Now()
 	}
 }
 
-// Turn does the duty if it is time to, and logs an outage of the store.
+// Turn does the duty if it is due, and logs an outage of the store.
 func (d *Duty) Turn(ctx context.Context, outage *Outage) {
 	if ctx.Err() != nil || !Reached(d.Next, time.Now()) {
 		return
@@ -52,8 +52,8 @@ func (d *Duty) Turn(ctx context.Context, outage *Outage) {
 	}
 }
 
-// Reached reports whether an instant has come, by the monotonic clock or by the wall clock: while a machine sleeps the first
-// stands still, and the second may be set back.
+// Reached reports whether an instant has come, by the monotonic clock or by the wall clock. One alone is not enough: the monotonic
+// clock stands still while a machine sleeps, and the wall clock may be set back.
 func Reached(at, now time.Time) bool {
 	return !now.Before(at) || !now.Round(0).Before(at.Round(0))
 }

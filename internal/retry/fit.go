@@ -13,8 +13,8 @@ import (
 // checkTimeout is how long one check of the store may take.
 const checkTimeout = 10 * time.Second
 
-// Until repeats do until it succeeds, ctx ends, or its error wraps protocol.ErrUnfit, which waiting does not cure, or one of
-// final. Once ctx has ended its error wraps ctx.Err() and the last error of do. A nil outage logs nothing.
+// Until repeats do until it succeeds, ctx ends, or the error of do wraps protocol.ErrUnfit or one of final, for which waiting does
+// not help. If ctx ends, the error wraps ctx.Err() and the last error of do. A nil outage logs nothing.
 func Until(ctx context.Context, outage *Outage, action string, do func(context.Context) error, final ...error) error {
 	for failures := 1; ctx.Err() == nil; failures++ {
 		err := do(ctx)
@@ -46,21 +46,21 @@ func WaitFit(ctx context.Context, store protocol.Store, outage *Outage) error {
 	})
 }
 
-// A FitCheck checks a store until it has found it fit, which as a rule is once. It is safe for concurrent use.
+// A FitCheck checks a store until the store is found fit, which is usually the first time. It is safe for concurrent use.
 type FitCheck struct {
 	store   protocol.Store
 	timeout time.Duration
-	checked chan bool // holds one value: whether the store was found fit; who checks takes it
+	checked chan bool // holds one value: whether the store was found fit; a caller takes it while it checks
 }
 
-// NewFitCheck returns a check that takes at most so long each time.
+// NewFitCheck returns a check that takes at most the timeout each time.
 func NewFitCheck(store protocol.Store, timeout time.Duration) *FitCheck {
 	f := &FitCheck{store: store, timeout: timeout, checked: make(chan bool, 1)}
 	f.checked <- false
 	return f
 }
 
-// Check returns an error if the store cannot be trusted with jobs. A check that fails for another reason holds nothing up: the
+// Check returns an error if the store cannot be trusted with jobs. If the check fails for another reason it returns nil, because the
 // call that follows meets the same reason.
 func (f *FitCheck) Check(ctx context.Context) error {
 	var fit bool

@@ -22,7 +22,7 @@ type checkStore struct {
 
 func (s checkStore) Check(context.Context) error { return s.check() }
 
-func TestAStoreIsWaitedForAndThatIsLogged(t *testing.T) {
+func TestWaitFitWaitsForTheStoreAndLogsThat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged strings.Builder
 		logger := slog.New(slog.NewTextHandler(&logged, nil))
@@ -38,29 +38,29 @@ func TestAStoreIsWaitedForAndThatIsLogged(t *testing.T) {
 			t.Error(err)
 		}
 		if late := time.Since(up); late < 0 || late > maxDelay || checks > 200 {
-			t.Errorf("noticed after %v and %d checks", late, checks)
+			t.Errorf("WaitFit returned %v after the store was fit, with %d checks; want at most %v and 200", late, checks, maxDelay)
 		}
 		if n := strings.Count(logged.String(), "WARN"); n < 4 || n > 7 || strings.Count(logged.String(), "INFO") != 1 || !strings.Contains(logged.String(), "event=store.trouble action=check") {
-			t.Errorf("logged:\n%s", logged.String())
+			t.Errorf("want 4 to 7 warnings with event and action, and one line at the end; logged:\n%s", logged.String())
 		}
 	})
 }
 
-func TestAnUnfitStoreIsNotWaitedFor(t *testing.T) {
+func TestWaitFitReturnsErrUnfitAtOnce(t *testing.T) {
 	store := checkStore{check: func() error { return fmt.Errorf("too old: %w", protocol.ErrUnfit) }}
 	if err := WaitFit(t.Context(), store, nil); !errors.Is(err, protocol.ErrUnfit) {
 		t.Errorf("got %v, want %v", err, protocol.ErrUnfit)
 	}
 }
 
-func TestWaitingForAStoreEndsWithTheContext(t *testing.T) {
+func TestWaitFitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		start := time.Now()
 		store := checkStore{check: func() error { return errLost }}
 		if err := WaitFit(ctx, store, nil); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errLost) || time.Since(start) != time.Minute {
-			t.Errorf("after %v: %v", time.Since(start), err)
+			t.Errorf("got %v after %v, want DeadlineExceeded and the store's error after a minute", err, time.Since(start))
 		}
 	})
 }

@@ -16,14 +16,14 @@ const (
 	LogEvery = time.Minute
 )
 
-// Delay is how long to wait after so many failures in a row: it doubles from 50 ms to 5 s, and half of it is random, so that
+// Delay is how long to wait after this number of failures in a row. It doubles from 50 ms to 5 s, and half of it is random, so that
 // many processes do not come back at the same instant.
 func Delay(failures int) time.Duration {
 	d := min(firstDelay<<min(max(failures-1, 0), 10), maxDelay)
 	return d/2 + rand.N(d/2+1)
 }
 
-// Sleep waits for d; it returns false if ctx ends before.
+// Sleep waits for d; it returns false if ctx ends first.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -40,7 +40,7 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 type Outage struct {
 	Log *slog.Logger
 
-	failed map[any]bool // what fails, a partition for instance
+	failed map[any]bool // what fails, for example a partition
 	since  time.Time
 	logged time.Time
 }
@@ -65,7 +65,7 @@ func (o *Outage) Begin(what any, action string, err error, now time.Time) {
 		"action", action, "after_ms", now.Sub(o.since).Milliseconds(), "error", err)
 }
 
-// End notes that what failed before has succeeded. For what has not failed it does nothing.
+// End notes that what failed before has succeeded. If it has not failed, End does nothing.
 func (o *Outage) End(what any, now time.Time) {
 	if o == nil || !o.failed[what] {
 		return

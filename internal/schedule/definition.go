@@ -27,12 +27,12 @@ const (
 	MaxAttempts = 1000
 )
 
-// ErrNotHere: this program cannot compute the definition, but another one may: a newer one wrote it, or it names a time zone of
-// which there is no data here. What depends on it waits for such a program; nothing is thrown away.
+// ErrNotHere means that this program cannot compute the definition, but another one may: a newer version wrote it, or there is no
+// data of its time zone here. What depends on it waits for such a program; nothing is lost.
 var ErrNotHere = errors.New("the definition cannot be computed by this program")
 
-// A Spec is a schedule as an application declares it. MaxAttempts and Timeout are 0 where the application said nothing: they
-// are then the handler's or the worker's when the job runs.
+// A Spec is a schedule as an application declares it. MaxAttempts and Timeout are 0 if the application did not set them; then those
+// of the handler or the worker apply when the job runs.
 type Spec struct {
 	JobName        string
 	Recurrence     recurrence.Recurrence
@@ -129,7 +129,7 @@ func (s *storedSpec) payload() []byte {
 }
 
 // Read reads a stored definition without compiling its rule. It ignores fields that it does not know: a field that must not be
-// ignored raises the version. An error that wraps ErrNotHere may be no error elsewhere; any other is for good.
+// ignored raises the version. After an error that wraps ErrNotHere another program may read it; every other error is permanent.
 func Read(text []byte) (*Definition, error) {
 	if len(text) > maxDefinition {
 		return nil, fmt.Errorf("the definition has %d bytes, at most %d are read", len(text), maxDefinition)
@@ -138,7 +138,7 @@ func Read(text []byte) (*Definition, error) {
 		Version int `json:"version"`
 	}
 	if err := json.Unmarshal(text, &written); err != nil {
-		return nil, fmt.Errorf("the definition is no JSON of ours: %w", err)
+		return nil, fmt.Errorf("the definition is not JSON, or not of a schedule: %w", err)
 	}
 	if written.Version > definitionVersion {
 		return nil, fmt.Errorf("%w: a newer version of chime wrote it (form %d, known is %d)", ErrNotHere, written.Version, definitionVersion)
@@ -185,11 +185,11 @@ func (s *stored) definition() (*Definition, error) {
 	}, nil
 }
 
-// duration reads a field of a definition as Declare writes it.
-func duration(field, text string, least time.Duration) (time.Duration, error) {
+// duration reads a duration of a definition as Declare writes it, and checks that it is at least lowest.
+func duration(field, text string, lowest time.Duration) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
-	if err != nil || d < least || d > MaxTimeout {
-		return 0, fmt.Errorf("the definition's %s %.40q: want %v to %v", field, text, least, MaxTimeout)
+	if err != nil || d < lowest || d > MaxTimeout {
+		return 0, fmt.Errorf("the definition's %s %.40q: want %v to %v", field, text, lowest, MaxTimeout)
 	}
 	return d, nil
 }

@@ -22,9 +22,9 @@ func TestADefinitionIsReadableAndKeepsItsText(t *testing.T) {
 		options []option
 		want    string
 	}{
-		{"nothing said", recurrence.Recurrence{Cron: "0 9 * * *"}, nil,
+		{"no options", recurrence.Recurrence{Cron: "0 9 * * *"}, nil,
 			`{"version":1,"job":"report","recurrence":{"cron":"0 9 * * *"},"misfire":"run_once","grace":"1m0s"}`},
-		{"everything said", rec,
+		{"all options", rec,
 			[]option{jobName("mail"), withArgs([]byte(`{"to":"a"}`)), maxAttempts(3), withTimeout(90 * time.Second), withMisfire(MisfireCatchUp), withGrace(time.Hour), noImmediateRun(), withOverlap(OverlapAllow)},
 			`{"version":1,"job":"mail","recurrence":{"startTime":"2026-01-01T07:00:00Z","frequency":"week","interval":2,"schedule":{"hours":[9],"weekDays":["monday","friday"]},"timeZone":"Europe/Berlin"},"misfire":"catch_up","grace":"1h0m0s","noImmediateRun":true,"maxAttempts":3,"timeout":"1m30s","args":{"to":"a"}}`},
 		{"msgpack arguments", recurrence.Recurrence{}, []option{withArgs(mail{"a"})},
@@ -49,7 +49,7 @@ func TestADefinitionIsReadableAndKeepsItsText(t *testing.T) {
 	}
 }
 
-// A map has no order and a rule several spellings; a definition that is the same must not look changed.
+// Maps have no order, and a rule has several spellings. Equal definitions must have equal text all the same.
 func TestEqualDeclarationsHaveEqualText(t *testing.T) {
 	args := func() any {
 		m := map[string]any{}
@@ -70,7 +70,7 @@ func TestEqualDeclarationsHaveEqualText(t *testing.T) {
 	}
 }
 
-func TestArgumentsOfTheLimitAreReadBack(t *testing.T) {
+func TestArgumentsOfTheLargestSizeAreReadBack(t *testing.T) {
 	for _, args := range []any{make([]byte, maxPayload()), []byte(`"` + strings.Repeat("x", maxPayload()-2) + `"`), []byte(`"` + strings.Repeat("<", maxPayload()-2) + `"`)} {
 		p := planFor(t, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), recurrence.Recurrence{Cron: "0 9 * * *"}, withArgs(args))
 		if string(p.Payload) != string(args.([]byte)) {
@@ -79,8 +79,8 @@ func TestArgumentsOfTheLimitAreReadBack(t *testing.T) {
 	}
 }
 
-// What a stored definition must be for this program to act on it; what another program may act on is told apart.
-func TestStoredDefinitionsThatAreNotComputed(t *testing.T) {
+// A definition that only this program cannot compute gives ErrNotHere; one that nobody can compute gives another error.
+func TestCompileRefusesBadDefinitions(t *testing.T) {
 	const good = `{"revision":1,"state":"live","created":"2026-01-01T00:00:00Z","overlap":"skip","version":1,"job":"x","recurrence":{"frequency":"hour"},"misfire":"skip","grace":"1m0s"}`
 	if _, err := Compile([]byte(good)); err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestStoredDefinitionsThatAreNotComputed(t *testing.T) {
 		text := strings.Replace(good, c.old, c.new, 1)
 		_, err := Compile([]byte(text))
 		if err == nil || errors.Is(err, ErrNotHere) != c.elsewhere {
-			t.Errorf("%.60q for %.60q: got %v; want an error, to be left to others: %v", c.new, c.old, err, c.elsewhere)
+			t.Errorf("%.60q for %.60q: got %v; want an error that is ErrNotHere: %v", c.new, c.old, err, c.elsewhere)
 		}
 		if err != nil && len(err.Error()) > 1000 {
 			t.Errorf("%.60q: an error of %d bytes", c.new, len(err.Error()))
@@ -138,7 +138,7 @@ func TestALoggedDefinitionHasNoArguments(t *testing.T) {
 		}
 	}
 	if got := ForLog([]byte("password hunter2")); strings.Contains(got, "hunter2") {
-		t.Errorf("got %s; want nothing of what cannot be read", got)
+		t.Errorf("got %s; want nothing of an unreadable text", got)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestRememberedPlansAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever stands in the store, reading it ends in a plan or an error, and a plan can be asked.
+// Any text gives a plan or an error, and a plan gives a valid placement.
 func FuzzDefinition(f *testing.F) {
 	created := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for _, rec := range []recurrence.Recurrence{{}, {Cron: "*/7 1-5 * * 1"}, {Frequency: recurrence.Month, MonthDays: []int{-1}, TimeZone: "Europe/Berlin", Count: 3}} {

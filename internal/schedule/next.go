@@ -10,7 +10,7 @@ import (
 const (
 	catchUpWindow = 24 * time.Hour // how far back missed occurrences are caught up
 	maxCatchUp    = 100            // how many of them, with the one that was late
-	maxMissed     = 1_000_000      // counting what one placement missed ends here
+	maxMissed     = 1_000_000      // the most that one placement counts as missed
 )
 
 // late reports whether an occurrence taken at an instant missed its own: by more than the grace, which is at most the time to
@@ -23,7 +23,7 @@ func (p *Plan) late(planned, taken time.Time) bool {
 	return taken.Sub(planned) > grace
 }
 
-// Runs decides about an occurrence that was taken for the first time: true runs it, false counts it as missed.
+// Runs reports whether an occurrence that was taken for the first time runs; false: it counts as missed.
 func (p *Plan) Runs(planned, taken time.Time) bool {
 	switch {
 	case p.Misfire == MisfireSkip:
@@ -34,12 +34,12 @@ func (p *Plan) Runs(planned, taken time.Time) bool {
 	return true
 }
 
-// Next works out what follows the cursor of an owed schedule. It is the same whoever computes it and whenever: it depends on
-// the definition, the cursor and the instant since when it is owed, never on the time at which it is computed.
+// Next computes what follows the cursor of an owed schedule. Every process computes the same at any time: the result depends on the
+// definition, the cursor and the instant since when the schedule is owed, and never on the time of the computation.
 //
-// The store decides how many runs are left: an occurrence is proposed though none may be. Only what is counted as missed or
-// caught up ends with the last run, for nothing was to follow that. (If the last one is given back, its schedule is owed again,
-// and then all of it counts.)
+// The store decides how many runs are left, so an occurrence is proposed even if none may be left. After the last run nothing counts
+// as missed or caught up, because nothing was to follow it. (If the last one is given back, its schedule is owed again, and then all
+// of it counts.)
 func (p *Plan) Next(o protocol.Owed) protocol.Placement {
 	placement := protocol.Placement{
 		Partition: o.Partition, Name: o.Name, Revision: p.Revision, Cursor: o.Cursor, Count: p.Recurrence.Count,
@@ -70,7 +70,7 @@ func instants(next time.Time, ok bool) []time.Time {
 	return []time.Time{next}
 }
 
-// first is a schedule's first run by the table of package recurrence, without the run at creation if that is not wanted.
+// first is a schedule's first run by the table of package recurrence, without the run at creation if NoImmediateRun is set.
 func (p *Plan) first() (time.Time, bool) {
 	first, ok := p.series.First()
 	if !ok || !p.NoImmediateRun {
@@ -88,9 +88,9 @@ func (p *Plan) first() (time.Time, bool) {
 	return p.series.Next(p.Created)
 }
 
-// catchUp places the occurrences missed after at and until since, the newest within window and limit, oldest first. The one at
-// the cursor is the hundredth: whoever took it runs it, unless it is older than the window. (If it were dropped for a newer one,
-// what is run would depend on when the others of the hundred are taken.)
+// catchUp places the occurrences that were missed after at and until since: the newest within window and limit, oldest first. The
+// one at the cursor is the hundredth: the worker that took it runs it, unless it is older than the window. (If a newer one replaced
+// it, what runs would depend on when the others of the hundred are taken.)
 func (p *Plan) catchUp(placement *protocol.Placement, at, since time.Time) {
 	from := at.Add(time.Nanosecond)
 	if window := since.Add(-catchUpWindow); from.Before(window) {

@@ -19,7 +19,7 @@ func TestNoImmediateRunLeavesOutTheRunAtCreation(t *testing.T) {
 		{`{"recurrence":{"frequency":"day","schedule":{"hours":[12],"minutes":[0]}}}`, "2026-03-02T12:00:00Z"},
 		{`{"recurrence":{"cron":"@every 90m"}}`, "2026-03-01T13:30:00Z"},
 		{`{"recurrence":{"cron":"CRON_TZ=Europe/Berlin @every 1h"}}`, "2026-03-01T13:00:00Z"},
-		{`{"recurrence":{"cron":"0 12 * * *"}}`, "2026-03-01T12:00:00Z"}, // a cron line's match: no rule runs it for being created
+		{`{"recurrence":{"cron":"0 12 * * *"}}`, "2026-03-01T12:00:00Z"}, // creation matches the cron line, so this is no immediate run
 		{`{"startTime":"2026-03-01T12:00:00Z","recurrence":{"frequency":"hour"}}`, "2026-03-01T12:00:00Z"},
 		{`{"startTime":"2026-03-01T11:30:00Z","recurrence":{"frequency":"hour"}}`, "2026-03-01T12:30:00Z"},
 		{`{"startTime":"2026-03-01T12:00:01Z"}`, "2026-03-01T12:00:01Z"},
@@ -35,7 +35,7 @@ func TestNoImmediateRunLeavesOutTheRunAtCreation(t *testing.T) {
 	}
 }
 
-// What follows the last run of a count was never to run, so nothing of it was missed.
+// After the last run of a count nothing is to run, so nothing counts as missed.
 func TestNothingIsMissedAfterTheLastRunOfACount(t *testing.T) {
 	created := instant(t, "2026-03-01T00:00:00Z")
 	for _, policy := range []string{MisfireRunOnce, MisfireSkip, MisfireCatchUp} {
@@ -50,7 +50,7 @@ func TestNothingIsMissedAfterTheLastRunOfACount(t *testing.T) {
 	}
 }
 
-func TestTheWindowOfCatchingUpHasOneEnd(t *testing.T) {
+func TestTakingAndPlacingAgreeOnTheCatchUpWindow(t *testing.T) {
 	created := instant(t, "2026-03-01T00:00:00Z")
 	p := planFor(t, created, recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: created}, withMisfire(MisfireCatchUp))
 	at := instant(t, "2026-03-05T00:00:00Z")
@@ -58,14 +58,14 @@ func TestTheWindowOfCatchingUpHasOneEnd(t *testing.T) {
 	got := p.Next(protocol.Owed{Cursor: protocol.Cursor{At: at, Placed: true}, Since: since})
 	edge := since.Add(-catchUpWindow)
 	if !p.Runs(edge, since) {
-		t.Error("an occurrence exactly as old as the window is dropped at its taking")
+		t.Error("an occurrence exactly as old as the window is dropped when it is taken, want it to run")
 	}
 	if len(got.Instants) == 0 || !got.Instants[0].Equal(edge) || got.Missed != 5 || got.CaughtUp != 25 {
 		t.Errorf("got %d instants from %v, %d missed; want 25 from %v, 5 missed", len(got.Instants), got.Instants, got.Missed, edge)
 	}
 }
 
-func TestCountingTheMissedIsBounded(t *testing.T) {
+func TestTheCountOfMissedInstantsIsBounded(t *testing.T) {
 	created := instant(t, "2020-01-01T00:00:00Z")
 	rec := recurrence.Recurrence{Frequency: recurrence.Second, StartTime: created}
 	for _, policy := range []string{MisfireRunOnce, MisfireCatchUp} {

@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzNextPlacement takes occurrences at random instants, in time and late, under each policy, with and without a count, and compares
-// every placement and every verdict with a list of all instants. The list knows nothing of Series.
+// every placement, and whether each occurrence runs, with a list of all instants. The list does not use Series.
 func FuzzNextPlacement(f *testing.F) {
 	for seed := range uint64(60) {
 		f.Add(seed, uint16(1+seed*37), uint16(seed*13), uint8(seed), uint8(seed%4*9))
@@ -77,7 +77,7 @@ func (m *placingModel) after(from, to time.Time) []time.Time {
 
 func (m *placingModel) late(at time.Time) bool { return m.now.Sub(at) > min(m.grace, m.period) }
 
-// expect is what the policy says must follow the occurrence at the cursor, taken now.
+// expect is what must follow the occurrence at the cursor by the policy, if it is taken now.
 func (m *placingModel) expect() (instants []time.Time, missed int) {
 	at := m.cursor.At
 	if at.IsZero() {
@@ -147,14 +147,14 @@ func (m *placingModel) take(at time.Time) {
 	}
 }
 
-// delay is mostly nothing, now and then minutes, hours or days.
+// delay is usually less than a second, sometimes minutes, hours or days.
 func delay(random *rand.Rand) time.Duration {
 	longest := []time.Duration{time.Second, time.Second, time.Second, time.Minute, time.Hour, 60 * time.Hour}[random.IntN(6)]
 	return time.Duration(random.Int64N(int64(longest)))
 }
 
-// check holds the whole to what every policy promises: each instant up to the cursor was placed once or missed, and a count
-// is kept exactly.
+// check checks what every policy promises: each instant up to the cursor was placed once or missed, and exactly as many ran as the
+// count allows.
 func (m *placingModel) check() {
 	for at, n := range m.placed {
 		if n != 1 {

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// planFor is a plan as the store would give it to a taker.
+// planFor is a plan as the store gives it to a worker.
 func planFor(t testing.TB, created time.Time, rec recurrence.Recurrence, options ...option) *Plan {
 	t.Helper()
 	declared, err := declaration("s", rec, options)
@@ -40,7 +40,7 @@ func instant(t testing.TB, text string) time.Time {
 	return at
 }
 
-func TestWhatFollowsACursor(t *testing.T) {
+func TestNextPlacesWhatFollowsTheCursor(t *testing.T) {
 	const created = "2026-03-01T12:00:30Z"
 	minute := recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestWhatFollowsACursor(t *testing.T) {
 		{name: "first, cron never at creation", rec: recurrence.Recurrence{Cron: "0 13 * * *"}, since: created, want: "13:00:00"},
 		{name: "taken in time", rec: minute, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:05:59Z", want: "12:06:00"},
 		{name: "taken at the next one's instant is in time", rec: minute, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:06:00Z", want: "12:06:00"},
-		{name: "late: the missed are passed over", rec: minute, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:08:30Z", want: "12:09:00", missed: 3},
+		{name: "late: the missed instants are skipped", rec: minute, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:08:30Z", want: "12:09:00", missed: 3},
 		{name: "late, skip", rec: minute, options: []option{withMisfire(MisfireSkip)}, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:08:30Z", want: "12:09:00", missed: 3},
 		{name: "late, catch up", rec: minute, options: []option{withMisfire(MisfireCatchUp)}, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:08:30Z", want: "12:06:00 12:07:00 12:08:00"},
 		{name: "late by less than an option's grace", rec: recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: minute.StartTime}, options: []option{withGrace(10 * time.Minute)}, cursor: "2026-03-01T12:00:00Z", since: "2026-03-01T12:09:00Z", want: "13:00:00"},
@@ -82,13 +82,13 @@ func TestWhatFollowsACursor(t *testing.T) {
 				t.Errorf("got %q, %d missed; want %q, %d missed", strings.Join(texts, " "), got.Missed, c.want, c.missed)
 			}
 			if got.Revision != 7 || got.Cursor != owed.Cursor {
-				t.Errorf("placement %+v: want the revision and cursor it was computed from", got)
+				t.Errorf("placement %+v: want the revision and the cursor from which it was computed", got)
 			}
 		})
 	}
 }
 
-func TestCatchingUpKeepsTheNewestWithinWindowAndCap(t *testing.T) {
+func TestCatchUpKeepsTheNewestWithinWindowAndLimit(t *testing.T) {
 	created := instant(t, "2026-03-01T00:00:00Z")
 	minute := recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: created}
 	p := planFor(t, created, minute, withMisfire(MisfireCatchUp))
@@ -173,7 +173,7 @@ func simulate(p *Plan, created time.Time, steps int, random *rand.Rand) (placed 
 		if cursor.After(now) {
 			now = cursor
 		}
-		// mostly at once, now and then minutes or hours late
+		// usually at once, sometimes minutes or hours late
 		switch random.IntN(10) {
 		case 0:
 			now = now.Add(time.Duration(random.Int64N(int64(3 * time.Hour))))
@@ -194,7 +194,7 @@ func TestADefinitionOfANewerVersionIsRefused(t *testing.T) {
 	}
 }
 
-func TestArgumentsSurviveTheDefinition(t *testing.T) {
+func TestADefinitionKeepsItsArguments(t *testing.T) {
 	created := time.Date(2026, 3, 20, 10, 0, 0, 0, time.UTC)
 	for _, payload := range []string{`{"a":1}`, `{"a": 1}`, "\x81\xa1a\x01", `"<b>"`, "", "null", "\xff"} {
 		p := planFor(t, created, recurrence.Recurrence{}, withArgs([]byte(payload)))

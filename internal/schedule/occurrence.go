@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// SplitOccurrence takes an occurrence's ID apart, "<schedule>@<planned>". Another ID gives no schedule.
+// SplitOccurrence splits an occurrence's ID, "<schedule>@<planned>". For another ID schedule is empty.
 func SplitOccurrence(id string) (schedule string, planned time.Time, err error) {
 	schedule, instant, ok := strings.Cut(id, "@")
 	if !ok {
@@ -34,7 +34,7 @@ func (p *Plan) Job(schedule string, planned time.Time) wire.Envelope {
 	}
 }
 
-// JobNameOf reads what every version of a definition has: the name of its job. It is wire.NoName where there is none.
+// JobNameOf reads the name of a definition's job, which every version of a definition has. It is wire.NoName if there is none.
 func JobNameOf(definition []byte) string {
 	var d struct {
 		Job string `json:"job"`

@@ -14,8 +14,8 @@ type Plan struct {
 	series *recurrence.Series
 }
 
-// Compile reads a stored definition and compiles its rule. Its errors are those of Read, and that the rule never fires after
-// its creation.
+// Compile reads a stored definition and compiles its rule. Its errors are those of Read, and one for a rule that never fires after
+// the schedule's creation.
 func Compile(text []byte) (*Plan, error) {
 	d, err := Read(text)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Plans) Of(name string, text []byte) (*Plan, error) {
 		return nil, err
 	}
 	c.forget(name)
-	for other := range c.byName { // any: maps begin anywhere
+	for other := range c.byName { // any of them: a map has no order
 		if len(c.byName) < maxPlans && c.bytes+len(text) <= maxPlanBytes {
 			break
 		}
@@ -64,7 +64,7 @@ func (c *Plans) Of(name string, text []byte) (*Plan, error) {
 	return p, nil
 }
 
-// Next works out what follows each of the owed schedules. failed is called for those that cannot be computed here.
+// Next computes the placement of each of the owed schedules. It calls failed for those that cannot be computed here.
 func (c *Plans) Next(owed []protocol.Owed, failed func(o *protocol.Owed, err error)) []protocol.Placement {
 	placements := make([]protocol.Placement, 0, len(owed))
 	for i := range owed {

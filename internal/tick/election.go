@@ -18,20 +18,20 @@ type election struct {
 	ttl   time.Duration
 	log   *slog.Logger
 
-	term  int64     // of the lease held; 0: none
-	until time.Time // when the lease held lapses
-	asked bool      // the store may hold a lease of ours: the last answer said so, or was lost
-	epoch string    // of the store, as the last answer said
+	term    int64     // of the lease held; 0: none
+	until   time.Time // when the lease held lapses
+	mayLead bool      // the store may hold a lease of this candidate: the last answer gave one, or was lost
+	epoch   string    // of the store, from the last answer
 }
 
-// leading reports whether the lease is held for certain: no answer has come since, and its end has not come either.
+// leading reports whether this candidate certainly holds the lease: the last answer gave it, and it has not lapsed since.
 func (e *election) leading() bool { return e.term > 0 && !retry.Reached(e.until, time.Now()) }
 
-// run takes or keeps the lease and returns when to ask again: a leader well before its lease ends, a candidate when the
-// leader's lease does.
+// run takes or keeps the lease and returns when to ask again: a leader asks well before its lease ends, another candidate when the
+// leader's lease ends.
 func (e *election) run(ctx context.Context) (again time.Duration, err error) {
 	began := time.Now()
-	e.asked = true
+	e.mayLead = true
 	answer, err := e.store.Lead(ctx, e.id, e.ttl)
 	if err != nil {
 		return 0, err
@@ -39,7 +39,7 @@ func (e *election) run(ctx context.Context) (again time.Duration, err error) {
 	if answer.Epoch != "" {
 		e.epoch = answer.Epoch
 	}
-	e.asked = answer.Leading
+	e.mayLead = answer.Leading
 	if !answer.Leading {
 		if e.term > 0 {
 			e.log.Info("chime: no longer the leader", "event", "leader.lost", "leader", answer.Leader, "term", answer.Term)
@@ -54,11 +54,11 @@ func (e *election) run(ctx context.Context) (again time.Duration, err error) {
 	return e.ttl * 3 / 4, nil
 }
 
-// resign hands the lease back, also one that may have been given in an answer that was lost.
+// resign hands the lease back, also one that may have been granted in an answer that was lost.
 func (e *election) resign(ctx context.Context) error {
-	if !e.asked {
+	if !e.mayLead {
 		return nil
 	}
-	e.term, e.asked = 0, false
+	e.term, e.mayLead = 0, false
 	return e.store.Resign(ctx, e.id)
 }

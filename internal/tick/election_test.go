@@ -8,8 +8,8 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// Where the two clocks part, as they do while a machine sleeps, cannot be made here: times without a monotonic reading show
-// that the wall clock alone ends a lease.
+// While a machine sleeps, the wall clock goes on and the monotonic clock stands still. A test cannot make that happen. It uses times
+// without a monotonic reading, which show that the wall clock alone ends a lease.
 func TestALeaseEndsByTheWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := time.Now().Add(10 * time.Second)

@@ -13,7 +13,7 @@ import (
 // logLateAfter is how long a schedule is owed its next occurrence until that is logged. Any ticker places it earlier.
 const logLateAfter = time.Minute
 
-// A placer works out the next occurrences of schedules and places them.
+// A placer computes the next occurrences of schedules and places them.
 type placer struct {
 	store  protocol.ScheduleStore
 	log    *slog.Logger
@@ -21,8 +21,8 @@ type placer struct {
 	logged retry.LogLimiter
 }
 
-// place places what is owed and returns how many schedules are owed no more. What cannot be computed here is logged and
-// postponed, so that it does not hold up the others.
+// place places what is owed and returns how many schedules are no longer owed. A schedule that cannot be computed here is logged
+// and postponed, so that it does not delay the others.
 func (p *placer) place(ctx context.Context, owed []protocol.Owed) (settled int, failed error) {
 	placements := p.plans.Next(owed, func(o *protocol.Owed, err error) {
 		if p.logged.Allow(o.Name, time.Now()) {
@@ -51,7 +51,7 @@ func (p *placer) place(ctx context.Context, owed []protocol.Owed) (settled int, 
 	return settled, failed
 }
 
-// logLate warns, once a minute, of a schedule that has been waiting for longer than any ticker should let it.
+// logLate warns, once a minute, of a schedule that has been owed for longer than logLateAfter.
 func (p *placer) logLate(owed []protocol.Owed) {
 	for i := range owed {
 		if late := owed[i].Now.Sub(owed[i].Since); late > logLateAfter && p.logged.Allow("\x00late", time.Now()) {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	stepTime   = 200 * time.Millisecond // of declaring; then other duties have their turn
-	maxRefused = 3                      // errors of a batch that are returned
+	stepTime   = 200 * time.Millisecond // how long a step declares; then other duties have their turn
+	maxRefused = 3                      // errors that a batch returns
 )
 
-// A reconciler brings the store into line with what a program declared, in steps. Doing it again changes nothing.
+// A reconciler writes what a program declared to the store, in steps. Writing it again changes nothing.
 type reconciler struct {
 	store    protocol.ScheduleStore
 	log      *slog.Logger
@@ -27,12 +27,12 @@ type reconciler struct {
 	remove  []string               // still to be removed
 }
 
-// begin begins anew.
+// begin begins again with everything that was declared.
 func (r *reconciler) begin() { r.declare, r.remove = r.declared, r.removed }
 
-// step removes one schedule, or writes batches for a while. The next batch is under way while place works out the first
-// occurrences of the last one, so that the store and this program are busy at the same time. What the store refuses goes to the
-// end, so that it does not hold up the rest, and ends the step. more reports whether anything is left.
+// step removes one schedule, or writes batches for stepTime. The next batch is under way while place computes the first occurrences
+// of the last one, so that the store and this program work at the same time. What the store refuses goes to the end, so that it does
+// not delay the rest, and ends the step. more reports whether anything is left.
 func (r *reconciler) step(ctx context.Context, place func([]protocol.Owed)) (more bool, err error) {
 	if len(r.remove) > 0 {
 		if _, err := r.store.Remove(ctx, r.remove[0]); err != nil {
@@ -55,7 +55,7 @@ func (r *reconciler) step(ctx context.Context, place func([]protocol.Owed)) (mor
 	return len(r.declare) > 0, err
 }
 
-// send begins to declare what comes next. The answers arrive in any case.
+// send begins to declare the next batch. If the batch is not empty, its answers arrive in every case.
 func (r *reconciler) send(ctx context.Context) ([]protocol.Declaration, <-chan []protocol.DeclareAnswer) {
 	batch := r.batch()
 	answers := make(chan []protocol.DeclareAnswer, 1)
@@ -65,7 +65,7 @@ func (r *reconciler) send(ctx context.Context) ([]protocol.Declaration, <-chan [
 	return batch, answers
 }
 
-// receive notes what became of a batch and returns the schedules that are owed their next occurrence.
+// receive handles the answers to a batch and returns the schedules that are owed their next occurrence.
 func (r *reconciler) receive(batch []protocol.Declaration, answers []protocol.DeclareAnswer) (owed []protocol.Owed, err error) {
 	var refused []protocol.Declaration
 	var errs []error
@@ -91,7 +91,7 @@ func (r *reconciler) receive(batch []protocol.Declaration, answers []protocol.De
 	return owed, errors.Join(errs[:min(len(errs), maxRefused)]...)
 }
 
-// batch is what comes next, as much as one call takes.
+// batch returns the declarations of the next call, as many as it takes.
 func (r *reconciler) batch() []protocol.Declaration {
 	bytes := 0
 	for n := range r.declare {

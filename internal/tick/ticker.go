@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	leaderTick    = 4 * time.Second  // between the leader's searches for schedules that nobody placed
+	leaderTick    = 4 * time.Second  // between the leader's searches for owed schedules
 	leaderPoll    = 10 * time.Second // between its polls for lapsed sessions
 	queuesEvery   = 30 * time.Second // between its reads of the registry of queues
 	sweepEvery    = 5 * time.Minute  // between two rounds of sweeping
@@ -35,15 +35,15 @@ const (
 type Options struct {
 	Log        *slog.Logger
 	LeaderTTL  time.Duration
-	SafetyTick time.Duration // about so often a ticker that does not lead searches for schedules that nobody placed
+	SafetyTick time.Duration // about this often a ticker that does not lead searches for owed schedules
 	SessionTTL time.Duration // of sessions that are reaped
 	Declared   []protocol.Declaration
 	Removed    []string // names of schedules to delete
 }
 
-// A Ticker is the loop of a scheduler. It writes the declarations, and then searches again and again for what no worker has
-// placed: every four seconds while it leads, about every SafetyTick while it does not. What it does twice, or two tickers do at
-// the same time, takes effect once because of the store's compares; so it does not matter whether it still leads when it does it.
+// A Ticker is the loop of a scheduler. It writes the declarations, and then searches again and again for occurrences that no worker
+// has placed: every four seconds while it leads, about every SafetyTick while it does not. Whatever it does twice, or two tickers do
+// at the same time, takes effect once, because the store compares before it writes. So it need not be certain that it still leads.
 type Ticker struct {
 	store      protocol.Store
 	options    Options
@@ -56,7 +56,7 @@ type Ticker struct {
 
 	partitions []protocol.Partition
 	listed     time.Time // when these were read
-	scheduled  bool      // there are schedules, or were: before, nothing is owed
+	scheduled  bool      // there are schedules, or were; before that, nothing is owed
 	needed     []protocol.Handled
 	warned     map[protocol.Handled]bool
 
@@ -99,8 +99,8 @@ func jobsOf(declared []protocol.Declaration) []protocol.Handled {
 	return all
 }
 
-// Run waits until the store can be trusted with jobs, and then works until ctx ends; it hands the lease back. Its error is one
-// that waiting does not cure.
+// Run waits until the store can be trusted with jobs, works until ctx ends, and hands the lease back. It returns an error only if
+// waiting does not help.
 func (t *Ticker) Run(ctx context.Context) error {
 	if err := retry.WaitFit(ctx, t.store, &t.outage); err != nil {
 		if ctx.Err() != nil {
@@ -133,7 +133,7 @@ func (t *Ticker) loop(ctx context.Context) {
 				continue
 			}
 			t.leading.Now()
-			if signal.Connected { // the store was away, or this is the beginning
+			if signal.Connected { // the store was unavailable, or Run has just begun
 				t.placing.Now()
 				t.declaring.Retry()
 			}
@@ -153,7 +153,7 @@ func (t *Ticker) resign() {
 	}
 }
 
-// turn does what is to be done now and returns how long to wait.
+// turn does the duties that are due and returns how long to wait.
 func (t *Ticker) turn(ctx context.Context) time.Duration {
 	duties := []*retry.Duty{&t.declaring, &t.leading, &t.placing, &t.polling, &t.sweeping, &t.warning}
 	for _, d := range duties {
@@ -166,7 +166,7 @@ func (t *Ticker) turn(ctx context.Context) time.Duration {
 	return max(wait, 0)
 }
 
-// pace is how long to wait between two searches: the leader so long, others about a safety tick.
+// pace is how long to wait between two searches: for the leader the given time, for others about a SafetyTick.
 func (t *Ticker) pace(leader time.Duration) time.Duration {
 	if t.election.leading() {
 		return leader
@@ -191,8 +191,8 @@ func (t *Ticker) declare(ctx context.Context) (time.Duration, error) {
 	return retry.Never, err
 }
 
-// lead takes the lease or keeps it. A ticker that begins to lead searches everything at once. A store of another epoch has lost
-// the schedules: they are declared again.
+// lead takes the lease or keeps it. A ticker that begins to lead searches everything at once. A store with another epoch has lost
+// the schedules, so they are declared again.
 func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
 	led, epoch := t.election.leading(), t.election.epoch
 	again, err := t.election.run(ctx)

@@ -30,7 +30,7 @@ func TestBodiesOfOneCallShareNoWritableMemory(t *testing.T) {
 	}
 }
 
-func TestLargeBodiesAreNotKept(t *testing.T) {
+func TestTheMemoryOfLargeBodiesIsNotKept(t *testing.T) {
 	var room Bodies
 	room.Add(&Envelope{Name: "a", Payload: make([]byte, 5<<20)})
 	small := room.Add(&Envelope{Name: "a"})

@@ -11,11 +11,11 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// envelopeVersion is the first byte of every body. The layout behind it may change with it, but for one thing: a msgpack
-// array follows whose first element is the job's name. A byte 0 is the store's own.
+// Version is the first byte of every body. A later version may change the layout behind it, except for one thing: a msgpack array
+// follows, and its first element is the job's name. A store uses the byte 0 for marks of its own.
 const Version = 1
 
-// noName stands for a name that cannot be read or is none. No handler can have it, so the job is parked.
+// NoName replaces a name that is unreadable or invalid. No handler can have it, so the job is parked.
 const NoName = "?"
 
 const (
@@ -23,12 +23,12 @@ const (
 	maxStackText = 4 << 10
 )
 
-// errNewerVersion: the body was written by a newer chime. The envelope has its name, or noName, and nothing else.
+// ErrNewerVersion means that a newer chime wrote the body. The envelope then has the job's name, or NoName, and nothing else.
 var ErrNewerVersion = errors.New("written by a newer version")
 
-// envelope is a job as the store keeps it. ID, crashes and fence are not in it: they are the store's.
-// It is the array [name, payload, planned (Unix ms or nil), max attempts, timeout in ms, failures, schedule, last error, stack],
-// which ends after the last element that is not zero.
+// An Envelope is a job as the store keeps it, without ID, crashes and fence, which the store keeps beside it. It is stored as the
+// array [name, payload, planned (Unix ms or nil), max attempts, timeout in ms, failures, schedule, last error, stack], which ends
+// after the last element that is not zero, and has at least three.
 type Envelope struct {
 	Name        string
 	Payload     []byte
@@ -37,11 +37,11 @@ type Envelope struct {
 	Timeout     time.Duration // milliseconds, rounded up; 0: the handler's
 	Failures    int           // attempt = failures + 1
 	Schedule    string        // empty: the job was enqueued
-	LastError   string        // kept to 1 KiB, control characters escaped
-	Stack       string        // kept to 4 KiB, control characters but line ends and tabs escaped
+	LastError   string        // cut to 1 KiB, control characters escaped
+	Stack       string        // cut to 4 KiB, control characters except line ends and tabs escaped
 }
 
-// encode returns the body, in memory of its own.
+// Encode returns the body, in memory of its own.
 func (e *Envelope) Encode() []byte {
 	clean := *e
 	clean.LastError = printable(e.LastError, maxErrorText, false)
@@ -49,7 +49,7 @@ func (e *Envelope) Encode() []byte {
 	return clean.appendTo(make([]byte, 0, clean.room()))
 }
 
-// fields is how many elements the array has.
+// fields is the number of elements of the array.
 func (e *Envelope) fields() int {
 	switch {
 	case e.Stack != "":
@@ -68,7 +68,7 @@ func (e *Envelope) fields() int {
 	return 3
 }
 
-// room is a length that no body of e exceeds.
+// room is an upper bound of the body's length.
 func (e *Envelope) room() int {
 	if e.fields() == 3 {
 		return 22 + len(e.Name) + len(e.Payload)
@@ -76,7 +76,7 @@ func (e *Envelope) room() int {
 	return 64 + len(e.Name) + len(e.Payload) + len(e.Schedule) + len(e.LastError) + len(e.Stack)
 }
 
-// appendTo appends the body of an envelope whose texts are printable.
+// appendTo appends the body. The envelope's texts must be printable.
 func (e *Envelope) appendTo(b []byte) []byte {
 	fields := e.fields()
 	b = append(b, Version)
@@ -107,12 +107,12 @@ func (e *Envelope) appendTo(b []byte) []byte {
 	return b
 }
 
-// Bodies is memory in which bodies lie one behind the other, to be used again when the store has them all.
+// Bodies holds the bodies of many envelopes in one piece of memory, which is used again once the store has them.
 type Bodies struct{ b []byte }
 
-// Add returns the body of an envelope whose texts are printable. Appending to it changes no other body.
+// Add returns the body of an envelope, whose texts must be printable. Appending to it changes no other body.
 func (m *Bodies) Add(e *Envelope) []byte {
-	if need := e.room(); need > cap(m.b)-len(m.b) { // bodies made so far keep the memory they lie in
+	if need := e.room(); need > cap(m.b)-len(m.b) { // earlier bodies stay in the old memory
 		m.b = make([]byte, 0, max(need, min(2*cap(m.b), protocol.MaxBytes)))
 	}
 	from := len(m.b)
@@ -120,25 +120,25 @@ func (m *Bodies) Add(e *Envelope) []byte {
 	return m.b[from:len(m.b):len(m.b)]
 }
 
-// Reset forgets the bodies and keeps at most so many bytes of memory for others.
-func (m *Bodies) Reset(most int) {
-	if m.b = m.b[:0]; cap(m.b) > most {
+// Reset forgets the bodies. It keeps their memory for others if that is at most limit bytes.
+func (m *Bodies) Reset(limit int) {
+	if m.b = m.b[:0]; cap(m.b) > limit {
 		m.b = nil
 	}
 }
 
-// Forget leaves the memory to whoever still reads it.
+// Forget gives up the memory, because a call may still read it.
 func (m *Bodies) Forget() { m.b = nil }
 
-// decodeEnvelope reads a body, which may be anything. The payload shares its memory. A name that is none becomes noName;
-// elements behind the known ones are ignored. Any error but errNewerVersion is for good.
+// DecodeEnvelope reads a body, which may be any bytes. The payload shares its memory. An invalid name becomes NoName, and elements
+// after the known ones are ignored. Every error except ErrNewerVersion is permanent.
 func DecodeEnvelope(body []byte) (Envelope, error) {
 	var e Envelope
 	err := e.Decode(body, nil)
 	return e, err
 }
 
-// decode reads a body as decodeEnvelope does. A name that is in names is that string: most are, and need no memory of their own.
+// Decode reads a body as DecodeEnvelope does. It takes the name's string from names if it is there, which saves an allocation.
 func (e *Envelope) Decode(body []byte, names map[string]string) error {
 	if len(body) == 0 {
 		*e = Envelope{Name: NoName}
@@ -158,19 +158,20 @@ func (e *Envelope) Decode(body []byte, names map[string]string) error {
 	}
 	at, fields, _ := head(body, 0)
 	if body[0]&0xf0 != 0x90 && body[0] != 0xdc && body[0] != 0xdd || fields < 3 {
-		return errors.New("body is no array of a name, a payload and an instant")
+		return errors.New("body is not an array of a name, a payload and an instant")
 	}
 	for field := range min(fields, 9) {
 		end, inside, _ := head(body, at)
 		if inside > 0 || !e.set(field, body, at, end, names) {
-			return fmt.Errorf("body: element %d of the array is not what belongs there", field)
+			return fmt.Errorf("body: element %d of the array has the wrong type or is out of range", field)
 		}
 		at = end
 	}
 	return nil
 }
 
-// set sets one element of the array from the value in body[at:end]. It returns false if that is none of its values.
+// set sets the field of one element of the array from body[at:end]. It returns false if the value has the wrong type or is out of
+// range.
 func (e *Envelope) set(field int, body []byte, at, end int, names map[string]string) bool {
 	switch field {
 	case 2, 3, 4, 5:
@@ -224,7 +225,7 @@ func (e *Envelope) setNumber(field int, n int64) bool {
 	return n >= 0 && n < 1<<31
 }
 
-// newerName reads the name out of a layout of which nothing else is known.
+// newerName reads the name from the array of a newer version.
 func newerName(b []byte) string {
 	at, fields, err := head(b, 0)
 	if err != nil || fields == 0 || b[0]&0xf0 != 0x90 && b[0] != 0xdc && b[0] != 0xdd {
@@ -241,8 +242,8 @@ func newerName(b []byte) string {
 	return string(text)
 }
 
-// printable shortens s to at most limit bytes and escapes what a terminal or a log would act on. Lines keeps line ends and
-// tabs.
+// printable cuts s to at most limit bytes and escapes invalid UTF-8 and every character that is not printable. With lines, line
+// ends and tabs stay.
 func printable(s string, limit int, lines bool) string {
 	const more = "…"
 	plain := func(r rune) bool { return lines && (r == '\n' || r == '\t') || unicode.IsPrint(r) }

@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-func TestEnvelopeComesBackAsItWas(t *testing.T) {
+func TestAnEnvelopeIsDecodedAsItWasEncoded(t *testing.T) {
 	planned := time.Date(2026, 3, 8, 9, 0, 0, 123e6, time.UTC)
 	for _, want := range []Envelope{
 		{Name: "a"},
@@ -36,14 +36,14 @@ func TestEnvelopeComesBackAsItWas(t *testing.T) {
 	}
 }
 
-func TestFreshJobCostsItsNameItsPayloadAnd14Bytes(t *testing.T) {
+func TestANewBodyHas14BytesBesidesNameAndPayload(t *testing.T) {
 	e := Envelope{Name: "email:welcome", Payload: make([]byte, 100), Planned: time.UnixMilli(1780000000000)}
 	if got, want := len(e.Encode()), 14+len(e.Name)+len(e.Payload); got != want {
 		t.Errorf("body has %d bytes, want %d", got, want)
 	}
 }
 
-func TestTimeoutIsRoundedUpToMilliseconds(t *testing.T) {
+func TestATimeoutIsRoundedUpToMilliseconds(t *testing.T) {
 	e := Envelope{Name: "a", Timeout: time.Second + 1}
 	got, err := DecodeEnvelope(e.Encode())
 	if err != nil || got.Timeout != time.Second+time.Millisecond {
@@ -51,7 +51,7 @@ func TestTimeoutIsRoundedUpToMilliseconds(t *testing.T) {
 	}
 }
 
-func TestBodiesThatCannotBeRead(t *testing.T) {
+func TestDecodeEnvelopeRefusesBadBodies(t *testing.T) {
 	newer := append([]byte{255}, appendText(appendArray(nil, 2), "report")...)
 	for name, test := range map[string]struct {
 		body  []byte
@@ -66,7 +66,7 @@ func TestBodiesThatCannotBeRead(t *testing.T) {
 		"a name that is a number":   {[]byte{1, 0x93, 1, 0xc4, 0, 0xc0}, NoName, false},
 		"attempts below zero":       {append([]byte{1, 0x94, 0xa1, 'a', 0xc4, 0, 0xc0}, 0xff), "a", false},
 		"bytes after the end":       {[]byte{1, 0x93, 0xa1, 'a', 0xc4, 0, 0xc0, 0}, NoName, false},
-		"a length that is not true": {[]byte{1, 0xdd, 0xff, 0xff, 0xff, 0xff}, NoName, false},
+		"a length that is too long": {[]byte{1, 0xdd, 0xff, 0xff, 0xff, 0xff}, NoName, false},
 		"deep":                      {append([]byte{1}, bytes.Repeat([]byte{0x91}, 4<<20)...), NoName, false},
 		"newer with a name":         {newer, "report", true},
 		"newer, cut short":          {newer[:5], NoName, true},
@@ -80,16 +80,16 @@ func TestBodiesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreNoneBecomeOneThatNobodyHandles(t *testing.T) {
+func TestAnInvalidNameIsDecodedAsNoName(t *testing.T) {
 	for _, name := range []string{"../x", "", "a b", "nul\x00", strings.Repeat("n", 101), strings.Repeat("n", 1<<20), "a}b"} {
 		e := Envelope{Name: name}
 		if got, err := DecodeEnvelope(e.Encode()); err != nil || got.Name != NoName {
-			t.Errorf("name %.20q came back as %q, %v; want %q", name, got.Name, err, NoName)
+			t.Errorf("name %.20q was decoded as %q, %v; want %q", name, got.Name, err, NoName)
 		}
 	}
 }
 
-func TestElementsOfLaterTimesAreIgnored(t *testing.T) {
+func TestElementsOfLaterVersionsAreIgnored(t *testing.T) {
 	e := Envelope{Name: "a", Stack: "s"}
 	body := e.Encode()
 	body[1]++
@@ -99,7 +99,7 @@ func TestElementsOfLaterTimesAreIgnored(t *testing.T) {
 	}
 }
 
-func TestErrorsAreStoredShortAndHarmless(t *testing.T) {
+func TestErrorTextsAreShortenedAndEscaped(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain ünïcode ☃":        "plain ünïcode ☃",
 		"red \x1b[31m\r\n":       `red \x1b[31m\r\n`,

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// What comes from a store may be anything, and msgpack decoders believe it: five bytes make them allocate gigabytes, a
-// few megabytes of brackets overflow the stack. So nothing is decoded before it was walked.
+// The limits of a value. A store may hold any bytes, and a msgpack decoder trusts the lengths that it reads: five bytes make it
+// allocate gigabytes, and a few megabytes of nested arrays overflow its stack. So walk checks every value before it is decoded.
 const (
 	maxDepth  = 64
 	maxValues = 1 << 20
@@ -21,11 +21,11 @@ var (
 	errTooMany  = fmt.Errorf("msgpack: more than %d values", maxValues)
 )
 
-// span is a piece of a body.
+// A span is the part [from:to] of a body.
 type span struct{ from, to int }
 
-// walk checks that b is exactly one msgpack value, no deeper and of no more values than allowed, whose lengths are true.
-// The only extension it lets pass is the timestamp; where their data lie is added to exts unless that is nil.
+// walk checks that b is exactly one msgpack value, that it is within maxDepth and maxValues, and that its lengths fit into b. The
+// timestamp is the only extension that it accepts. If exts is not nil, walk appends the spans of the timestamps' data to it.
 func walk(b []byte, exts *[]span) error {
 	var left [maxDepth]int // values still to come in each open array and map
 	depth, at := 0, 0
@@ -73,14 +73,18 @@ func walk(b []byte, exts *[]span) error {
 	return nil
 }
 
-// head reads the value that begins at b[at]: where its own bytes end and how many values it holds. Each of those takes a
-// byte at least, so there are never more than bytes left.
+// head reads the value that begins at b[at]. It returns where the value's own bytes end and how many values follow inside it. Each
+// of those takes at least a byte, so head refuses a count that is larger than the rest of b.
 func head(b []byte, at int) (end, inside int, err error) {
 	if at >= len(b) {
 		return 0, 0, errShort
 	}
 	code, rest := b[at], b[at+1:]
-	width, length, values := 0, uint64(0), uint64(0) // of the length or number; bytes; values
+	var (
+		width  int    // of the length or count behind the code, in bytes
+		length uint64 // of the value's data, in bytes
+		values uint64 // inside the value
+	)
 	switch {
 	case code <= 0x7f, code >= 0xe0, code == 0xc0, code == 0xc2, code == 0xc3:
 	case code <= 0x8f:
@@ -136,7 +140,7 @@ func head(b []byte, at int) (end, inside int, err error) {
 
 func isExt(code byte) bool { return code >= 0xc7 && code <= 0xc9 || code >= 0xd4 && code <= 0xd8 }
 
-// headTimestamp is head for extensions: type -1 in 4, 8 or 12 bytes.
+// headTimestamp is head for an extension. It accepts timestamps only: type -1 with 4, 8 or 12 bytes of data.
 func headTimestamp(b []byte, at int) (end, inside int, err error) {
 	rest := b[at:]
 	switch {
@@ -149,7 +153,7 @@ func headTimestamp(b []byte, at int) (end, inside int, err error) {
 	case rest[0] == 0xc7 && rest[1] == 12 && rest[2] == 0xff:
 		end = at + 3 + 12
 	default:
-		return 0, 0, fmt.Errorf("msgpack: %#x begins an extension that is no timestamp", rest[0])
+		return 0, 0, fmt.Errorf("msgpack: %#x begins an extension that is not a timestamp", rest[0])
 	}
 	if end > len(b) {
 		return 0, 0, errShort
@@ -201,7 +205,7 @@ func appendNumber(b []byte, n int64) []byte {
 	return binary.BigEndian.AppendUint64(append(b, 0xcf), uint64(n))
 }
 
-// bytesAt returns what a string or binary holds, which begins at b[at] and ends at end.
+// bytesAt returns the bytes of the string or binary in b[at:end]; false: it is neither.
 func bytesAt(b []byte, at, end int) ([]byte, bool) {
 	switch code := b[at]; {
 	case code >= 0xa0 && code <= 0xbf:
@@ -216,7 +220,7 @@ func bytesAt(b []byte, at, end int) ([]byte, bool) {
 	return nil, false
 }
 
-// numberAt returns the integer that begins at b[at] and ends at end.
+// numberAt returns the integer in b[at:end]; false: it is no integer, or none that fits into an int64.
 func numberAt(b []byte, at, end int) (int64, bool) {
 	code := b[at]
 	switch {

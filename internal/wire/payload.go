@@ -13,13 +13,13 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// maxEncoded bounds Encode itself; an Enqueuer's limit is EnqueuerOptions.MaxPayload.
+// MaxEncoded is the largest payload of Encode and EncodeStable, in bytes. An enqueuer has a limit of its own.
 const MaxEncoded = 64 << 20
 
-// errPayloadTooLarge: the encoded arguments are longer than the limit.
+// ErrPayloadTooLarge means that the encoded arguments are longer than the limit.
 var ErrPayloadTooLarge = errors.New("payload too large")
 
-// encode returns v's payload in memory of its own.
+// Encode returns the payload of v, in memory of its own.
 func Encode(v any) ([]byte, error) {
 	payload, buf, err := EncodeTo(v, MaxEncoded)
 	if buf != nil {
@@ -29,7 +29,7 @@ func Encode(v any) ([]byte, error) {
 	return payload, err
 }
 
-// encodeStable is Encode with the keys of all maps sorted: equal arguments give equal bytes.
+// EncodeStable is Encode with the keys of all maps sorted, so equal arguments give equal bytes.
 func EncodeStable(v any) ([]byte, error) {
 	payload, buf, err := EncodeTo(v, MaxEncoded)
 	if buf == nil || err != nil {
@@ -40,7 +40,7 @@ func EncodeStable(v any) ([]byte, error) {
 	return sorted, nil
 }
 
-// encodeArgs returns v's payload of at most limit bytes. It lies in buf, until that is released, unless buf is nil.
+// EncodeTo returns the payload of v, of at most limit bytes. If buf is not nil, the payload is in its memory until it is released.
 func EncodeTo(v any, limit int) (payload []byte, buf *encodeBuffer, err error) {
 	switch raw := v.(type) {
 	case nil:
@@ -52,7 +52,7 @@ func EncodeTo(v any, limit int) (payload []byte, buf *encodeBuffer, err error) {
 	default:
 		buf = encodeBuffers.Get().(*encodeBuffer)
 		if err = buf.encode(v, limit); err != nil {
-			return nil, nil, err // buf is not used again: the encoder may be half-way through something
+			return nil, nil, err // buf is not used again: its encoder may be in the middle of a value
 		}
 		return buf.b, buf, nil
 	}
@@ -62,17 +62,18 @@ func EncodeTo(v any, limit int) (payload []byte, buf *encodeBuffer, err error) {
 	return payload, nil, nil
 }
 
+// TooLarge returns an error that wraps ErrPayloadTooLarge and has both sizes.
 func TooLarge(size, limit int) error {
 	return fmt.Errorf("%w: %d bytes, the limit is %d", ErrPayloadTooLarge, size, limit)
 }
 
-// encodeBuffer is what an encoder writes to. It stops the encoder at the limit, and soon after it has gone too deep: a
-// value that contains itself would otherwise end the process.
+// An encodeBuffer is what an encoder writes to. It stops the encoder at the limit, and soon after the value has become too deep: a
+// value that contains itself would overflow the stack, which ends the process.
 type encodeBuffer struct {
 	encoder   *msgpack.Encoder
 	b         []byte
 	limit     int
-	nextCheck int // length at which to look at the depth
+	nextCheck int // length at which the depth is checked next
 }
 
 const firstCheck = 4 << 10
@@ -120,21 +121,22 @@ func (e *encodeBuffer) WriteByte(c byte) error {
 	return err
 }
 
-// recovered turns a panic, of a marshaller that is the user's own, into an error.
+// recovered turns a panic, for example of a user's own marshaller, into an error.
 func recovered(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("panic: %v", r)
 	}
 }
 
-// A DecodeError says why a payload cannot be decoded. It never can be.
+// A DecodeError says why a payload cannot be decoded. It is permanent: decoding the same payload again fails too.
 type DecodeError struct{ err error }
 
 func (e *DecodeError) Error() string { return e.err.Error() }
 
 func (e *DecodeError) Unwrap() error { return e.err }
 
-// decode reads a payload into v, a pointer. A *DecodeError is for good; any other error says that v is no such pointer.
+// Decode reads a payload into v, which must be a pointer that is not nil. A *DecodeError is permanent; any other error says what is
+// wrong with v.
 func Decode(payload []byte, v any) error {
 	if target := reflect.ValueOf(v); target.Kind() != reflect.Pointer || target.IsNil() {
 		return fmt.Errorf("chime: decode into %T: want a pointer that is not nil", v)
@@ -162,8 +164,8 @@ func Decode(payload []byte, v any) error {
 	return nil
 }
 
-// isJSON tells raw JSON from msgpack. JSON text begins with a byte below 0x80, which to msgpack is a whole value; so only
-// a single digit can be both, and is msgpack.
+// isJSON reports whether a payload is JSON text and not msgpack. JSON text begins with a byte below 0x80, which in msgpack is a
+// whole value. So only a single digit can be both, and it counts as msgpack.
 func isJSON(payload []byte) bool {
 	return len(payload) > 1 && payload[0] < 0x80 && json.Valid(payload)
 }
@@ -183,13 +185,13 @@ func decodeMsgpack(payload []byte, v any) error {
 	return err
 }
 
-// payloadReader is what a decoder reads from. The decoder takes an extension for a map where it wants one, and would go on
-// inside of the timestamp, where nothing was walked: there the reader stops it.
+// A payloadReader is what a decoder reads from. A decoder that expects a map misreads an extension as one and continues inside the
+// timestamp's data, which walk has not checked. The reader stops it there.
 type payloadReader struct {
 	decoder *msgpack.Decoder
 	b       []byte
 	at      int
-	exts    []span // data of timestamps not yet passed
+	exts    []span // data of the timestamps that the decoder has not passed yet
 	room    []span
 }
 
@@ -245,8 +247,8 @@ func (r *payloadReader) UnreadByte() error {
 	return nil
 }
 
-// appendSorted appends the walked value that begins at b[at], with the entries of its maps in the order of their keys'
-// bytes, and returns where it ends.
+// appendSorted appends the value that begins at b[at], which walk has checked, and returns where it ends. The entries of its maps
+// are in the order of their keys' bytes.
 func appendSorted(to, b []byte, at int) ([]byte, int) {
 	end, inside, _ := head(b, at)
 	code := b[at]

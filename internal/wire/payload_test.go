@@ -25,7 +25,7 @@ type argsBothTags struct {
 	Inner    *argsBothTags `json:"inner,omitempty"`
 }
 
-func TestArgumentsComeBackAsTheyWere(t *testing.T) {
+func TestArgumentsAreDecodedAsTheyWereEncoded(t *testing.T) {
 	now := time.Date(2026, 3, 29, 2, 30, 0, 123456789, time.FixedZone("", 3600))
 	in := argsBothTags{
 		Customer: "a", Amount: -5, Plain: "p", When: now, Wait: time.Minute, Tags: map[string]string{"k": "v"},
@@ -64,7 +64,7 @@ func TestFieldsHaveTheNamesOfTheirTags(t *testing.T) {
 	}
 	for _, name := range []string{"customer", "Customer", "Amount", "Hidden", "-", "inner"} {
 		if _, ok := got[name]; ok {
-			t.Errorf("there is a field %q", name)
+			t.Errorf("the payload has a field %q, want none", name)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestRawJSONIsDecodedAsJSON(t *testing.T) {
 	}
 }
 
-func TestEmptyPayloadLeavesTheTargetAlone(t *testing.T) {
+func TestAnEmptyPayloadLeavesTheTargetAlone(t *testing.T) {
 	got := argsBothTags{Customer: "before"}
 	if err := Decode(nil, &got); err != nil || got.Customer != "before" {
 		t.Errorf("got %+v, %v", got, err)
@@ -189,11 +189,11 @@ func TestArgumentsThatCannotBeEncodedAreRefused(t *testing.T) {
 		t.Errorf("64 levels: %v", err)
 	}
 	if _, err := Encode(map[string]int{"after": 1}); err != nil {
-		t.Errorf("what is good after what was refused: %v", err)
+		t.Errorf("good arguments after refused ones: %v", err)
 	}
 }
 
-// bombs are payloads that make a decoder allocate or recurse without end.
+// bombs are payloads that make an unprotected decoder allocate or recurse without bound, and other bad ones.
 func bombs() map[string][]byte {
 	return map[string][]byte{
 		"array of 4 billion":           {0xdd, 0xff, 0xff, 0xff, 0xff},
@@ -208,7 +208,7 @@ func bombs() map[string][]byte {
 		"extension of an unknown type": {0xd4, 5, 0},
 		"timestamp of no length":       {0xc7, 0, 0xff},
 		"interned string":              {0xd4, 0x80, 0},
-		"a code that is none":          {0xc1},
+		"an unused code":               {0xc1},
 		"two values":                   {0xc0, 0xc0},
 		"half a string":                {0xa5, 'a'},
 		"half a float":                 {0xcb, 0},
@@ -222,7 +222,7 @@ func isFinal(err error) bool {
 	return errors.As(err, &final)
 }
 
-func TestWhatDoesNotDecodeNeverWillAndCostsNothing(t *testing.T) {
+func TestABadPayloadIsADecodeErrorAndAllocatesLittle(t *testing.T) {
 	for name, payload := range bombs() {
 		for _, target := range []any{new(any), new(argsBothTags), new(map[string]any), new([]any), new(string), new([]argsBothTags), new(struct{ Tags map[string]any })} {
 			var before, after runtime.MemStats
@@ -239,7 +239,7 @@ func TestWhatDoesNotDecodeNeverWillAndCostsNothing(t *testing.T) {
 	}
 }
 
-func TestTimestampIsNotReadAsTheMapThatWasExpected(t *testing.T) {
+func TestATimestampIsNotReadAsAMap(t *testing.T) {
 	bomb := []byte{0x81, 0xa4, 'T', 'a', 'g', 's', 0xd7, 0xff, 0x81, 0xa1, 0x61, 0xdd, 0xff, 0xff, 0xff, 0xff}
 	for _, target := range []any{new(argsBothTags), new(struct{ Tags map[string]any }), new(struct{ Tags map[int]any })} {
 		if err := Decode(bomb, target); !errors.Is(err, errMisread) {
@@ -248,11 +248,11 @@ func TestTimestampIsNotReadAsTheMapThatWasExpected(t *testing.T) {
 	}
 	var free map[string]any
 	if err := Decode(bomb, &free); err != nil {
-		t.Errorf("read as the timestamp that it is: %v", err)
+		t.Errorf("decoded as a timestamp: %v", err)
 	}
 }
 
-func TestUnmarshallerThatPanicsIsAnError(t *testing.T) {
+func TestAnUnmarshallerThatPanicsIsAnError(t *testing.T) {
 	err := Decode([]byte{0xc3}, new(panics))
 	if err == nil || !strings.Contains(err.Error(), "panic: unmarshal") {
 		t.Errorf("got %v", err)
@@ -262,7 +262,7 @@ func TestUnmarshallerThatPanicsIsAnError(t *testing.T) {
 func TestDecodeWantsAPointer(t *testing.T) {
 	for _, target := range []any{nil, argsBothTags{}, (*argsBothTags)(nil)} {
 		if err := Decode([]byte{0x80}, target); err == nil || isFinal(err) {
-			t.Errorf("decode into %#v: got %v, want an error that is no *DecodeError", target, err)
+			t.Errorf("decode into %#v: got %v, want an error that is not a *DecodeError", target, err)
 		}
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// An admission decides what becomes of a job that was taken: most run; what cannot run here is parked, what nobody can run is
-// dead, and what was taken too late is missed. It belongs to the processor's goroutine.
+// An admission decides about each job that was taken. Most run. A job that cannot run here is parked, a job that nobody can run is
+// dead, and an occurrence that was taken too late is missed. It belongs to the processor's goroutine.
 type admission struct {
 	config     *Config
 	names      map[string]string // of the handlers
 	plans      schedule.Plans
 	logged     retry.LogLimiter
-	unreadable map[string]time.Time // names of parked jobs that this version cannot read: not asked for before
+	unreadable map[string]time.Time // name of parked jobs that this version cannot read -> when it asks for them again
 }
 
 func newAdmission(config *Config) *admission {
@@ -38,9 +38,9 @@ func (a *admission) admit(c *claim, taken *protocol.TakenJob, now time.Time) (s 
 		a.unreadable[name] = now.Add(retry.LogEvery)
 		return a.park(c, err.Error(), now), true
 	case err != nil:
-		return c.bury(err.Error(), now), true
+		return c.kill(err.Error(), now), true
 	case taken.Crashes >= a.config.MaxCrashes:
-		return c.bury(fmt.Sprintf("its worker vanished %d times", taken.Crashes), now), true
+		return c.kill(fmt.Sprintf("its worker vanished %d times", taken.Crashes), now), true
 	case p != nil && taken.New && !p.Runs(c.message.Planned, c.clock.answered()):
 		return c.missed(now), true
 	}
@@ -61,12 +61,13 @@ func (a *admission) park(c *claim, reason string, now time.Time) protocol.Settle
 	return c.park()
 }
 
-// serves reports whether parked jobs of a name are worth asking for.
+// serves reports whether this worker asks for parked jobs of a name.
 func (a *admission) serves(name string, now time.Time) bool {
 	return a.config.Handlers[name] != nil && !now.Before(a.unreadable[name])
 }
 
-// next works out what follows the occurrences that a call has taken. What cannot be worked out here is left to a scheduler.
+// next computes the placements that follow the occurrences that a call has taken. A scheduler computes those that this worker
+// cannot.
 func (a *admission) next(owed []protocol.Owed, now time.Time) []protocol.Placement {
 	if len(owed) == 0 {
 		return nil

@@ -8,11 +8,11 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// announceEvery is how often a worker says which jobs it handles.
+// announceEvery is how often a worker announces which jobs it handles.
 const announceEvery = 2 * time.Minute
 
-// An announcer is the loop that says what a worker handles, so that a scheduler can warn of schedules whose jobs no worker
-// handles. Nothing else depends on it.
+// An announcer is the loop that announces which jobs a worker handles, so that a scheduler can warn of schedules whose jobs no
+// worker handles. Nothing else depends on it.
 type announcer struct {
 	store   protocol.JobStore
 	log     *slog.Logger

@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// callTimeout bounds a call whose store does not bound it itself. What it cuts off is sent again.
+// callTimeout bounds a call if the store does not. A call that it ends is sent again.
 const callTimeout = 30 * time.Second
 
 // A request is one round trip; exactly one of work, poll, leave and closed is set.
@@ -19,7 +19,7 @@ type request struct {
 	closed []*session
 }
 
-// A reply is what a request has brought.
+// A reply is a request with its answers.
 type reply struct {
 	request
 	took   time.Duration
@@ -35,7 +35,7 @@ type caller struct {
 	replies  chan reply
 
 	calling bool      // the processor's: a request is under way
-	sentAt  time.Time // likewise
+	sentAt  time.Time // the processor's
 }
 
 func newCaller(store protocol.Store) *caller {

@@ -25,18 +25,18 @@ type claim struct {
 	clock   *storeClock
 	message wire.Envelope
 
-	schedule string // whose occurrence it is; empty: an ordinary job
-	cancels  bool   // that schedule's overlap policy is cancel
+	schedule string // the schedule of which it is an occurrence; empty: an ordinary job
+	cancels  bool   // the schedule's overlap policy is cancel
 
 	handler *Handler
 	timeout time.Duration
 }
 
-// maxEvidence is how much is kept of a body that cannot be read.
-const maxEvidence = 64 << 10
+// maxUnreadable is how many bytes of an unreadable body the dead job keeps.
+const maxUnreadable = 64 << 10
 
-// open reads what the store has given: the envelope, or the definition of an occurrence's schedule. Then p is its plan. After an
-// error that wraps wire.ErrNewerVersion or schedule.ErrNotHere another worker may run the job; after any other nobody ever can.
+// open reads the job's envelope, or the definition of an occurrence's schedule, and then returns its plan. After an error that wraps
+// wire.ErrNewerVersion or schedule.ErrNotHere another worker may be able to run the job; every other error is permanent.
 func (c *claim) open(taken *protocol.TakenJob, names map[string]string, plans *schedule.Plans) (p *schedule.Plan, err error) {
 	name, planned, err := schedule.SplitOccurrence(taken.ID)
 	c.schedule = name
@@ -48,7 +48,7 @@ func (c *claim) open(taken *protocol.TakenJob, names map[string]string, plans *s
 	case len(taken.Body) > 0:
 		err := c.message.Decode(taken.Body, names)
 		if err != nil && !errors.Is(err, wire.ErrNewerVersion) {
-			c.message = wire.Envelope{Name: wire.NoName, Schedule: name, Planned: planned, Payload: taken.Body[:min(len(taken.Body), maxEvidence)]}
+			c.message = wire.Envelope{Name: wire.NoName, Schedule: name, Planned: planned, Payload: taken.Body[:min(len(taken.Body), maxUnreadable)]}
 			return nil, fmt.Errorf("its body cannot be read: %w", err)
 		}
 		return nil, err
@@ -71,7 +71,7 @@ func (c *claim) handleBy(handler *Handler) {
 	c.timeout = cmp.Or(c.message.Timeout, handler.Timeout, c.config.Timeout)
 }
 
-// job is the job as its handler sees it, in memory of the handler's own: a retry goes with what was enqueued.
+// job is the job as its handler sees it, with a copy of the payload: what the handler changes in it does not reach a retry.
 func (c *claim) job(crashes int) Job {
 	return Job{
 		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: c.schedule, Planned: c.message.Planned,
@@ -104,8 +104,8 @@ func (c *claim) missed(now time.Time) protocol.Settlement {
 	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleMissed, Run: c.run(runMissed, now, now)}
 }
 
-// bury ends a job that nobody is to run, and logs it.
-func (c *claim) bury(reason string, now time.Time) protocol.Settlement {
+// kill ends a job that nobody can run or that has crashed too often, and logs it.
+func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 	c.config.Log.Error("chime: job is dead", "event", "job.dead", "job", c.message.Name, "id", c.id, "queue", c.queue, "reason", reason)
 	message := c.message
 	c.noteFailure(&message, errors.New(reason))
@@ -145,7 +145,7 @@ func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlemen
 	return s
 }
 
-// run is the entry that the record of runs gets of an occurrence.
+// run is the entry of an occurrence in the record of runs.
 func (c *claim) run(outcome string, began, ended time.Time) *protocol.RunRecord {
 	return &protocol.RunRecord{
 		Schedule: c.schedule,
@@ -158,7 +158,7 @@ func (c *claim) run(outcome string, began, ended time.Time) *protocol.RunRecord 
 
 // noteFailure notes in an envelope how an attempt failed, and where if it was a panic.
 func (c *claim) noteFailure(message *wire.Envelope, err error) {
-	message.LastError = fmt.Sprint(err) // which survives an Error method that panics
+	message.LastError = fmt.Sprint(err) // fmt recovers if the Error method panics
 	message.Stack = string(c.config.StackOf(err))
 }
 

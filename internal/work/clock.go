@@ -5,8 +5,8 @@ import "time"
 // clockTrust is how long after an answer its estimate of the store's clock is good to a few milliseconds.
 const clockTrust = 2 * time.Minute
 
-// A storeClock estimates a store's clock from its last answer. It is never ahead of the store's: what is late by the estimate is
-// late.
+// A storeClock estimates a store's clock from its last answer. The estimate is never ahead of the store's clock, so a job that is
+// late by the estimate is late.
 type storeClock struct {
 	store, local time.Time // at the last answer
 }
@@ -17,7 +17,7 @@ func (c *storeClock) set(store, local time.Time) {
 	}
 }
 
-// answered is what the store's clock showed at its last answer; zero: there was none.
+// answered is what the store's clock showed at the last answer; zero: there was no answer yet.
 func (c *storeClock) answered() time.Time { return c.store }
 
 // trusted reports whether the estimate is good to a few milliseconds: the last answer was not long ago, and the two local clocks

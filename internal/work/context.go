@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Why a handler's ctx ended, as context.Cause tells; protocol.ErrSessionLost is another reason.
+// The causes with which a handler's ctx ends, as context.Cause returns them; protocol.ErrSessionLost is another one.
 var (
 	ErrTimeout  = errors.New("job timed out")
 	ErrShutdown = errors.New("worker shuts down")
@@ -22,20 +22,20 @@ func newHandlerContext(ctx context.Context) *handlerContext {
 	return &handlerContext{context.WithoutCancel(ctx)}
 }
 
-// jobContext is a handler's context: it ends when its job's time is up, or for the reasons that context.Cause tells. The
-// deadlines of all handlers are kept by the slots, not by a timer each.
+// A jobContext is a handler's context. It ends when the job's time is up, or for another reason that context.Cause returns. The
+// slots keep the deadlines of all handlers; no handler has a timer of its own.
 //
-// Most handlers never ask for Done, so the cancellable context of the standard library behind it, which costs an entry in
-// its parent's books, is made when it is first asked for: by Done, or by a search for it in Value, as context.Cause and
-// every derived context make. What has ended before is ended in it at once.
+// Most handlers never call Done. So the cancellable context of the standard library behind it, which its parent has to keep in a
+// map, is created on the first use: by Done, or by Value, with which context.Cause and every derived context search for it. If the
+// jobContext has ended by then, the new context is ended at once.
 type jobContext struct {
 	base     *handlerContext
 	deadline time.Time
 
 	mu    sync.Mutex
 	ended bool
-	cause error        // nil: none but that the handler has returned
-	live  *liveContext // nil: nobody has asked for it yet
+	cause error        // nil: the handler has returned, if the context has ended
+	live  *liveContext // nil: it was not used yet
 }
 
 // A liveContext is the standard library's.
@@ -50,7 +50,7 @@ func (c *jobContext) begin(base *handlerContext) { c.base = base }
 // setDeadline is called before the handler is.
 func (c *jobContext) setDeadline(at time.Time) { c.deadline = at }
 
-// end ends the context. The first end counts. Done is closed before Err tells.
+// end ends the context; only the first call has an effect. Done is closed before Err returns an error.
 func (c *jobContext) end(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +63,7 @@ func (c *jobContext) end(cause error) {
 	}
 }
 
-// reason is why the context has ended; nil: it has not, or only because its handler has returned.
+// reason is the cause with which the context has ended; nil: it has not ended, or its handler has returned.
 func (c *jobContext) reason() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +88,7 @@ func (c *jobContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadli
 
 func (c *jobContext) Done() <-chan struct{} { return c.cancellable().Done() }
 
-// Err is context.DeadlineExceeded where the job's time was up.
+// Err is context.DeadlineExceeded if the job's time was up.
 func (c *jobContext) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +101,8 @@ func (c *jobContext) Err() error {
 	return context.Canceled
 }
 
-// Value is the base's. The key by which the standard library finds what can be cancelled finds the cancellable context.
+// Value returns the base's values. For the key with which the standard library searches for a cancellable context, it returns the
+// one behind this context.
 func (c *jobContext) Value(key any) any {
 	if key == cancellableKey || cancellableKey == nil {
 		return c.cancellable().Value(key)
@@ -111,15 +112,15 @@ func (c *jobContext) Value(key any) any {
 
 func (c *jobContext) String() string { return fmt.Sprintf("chime job context until %v", c.deadline) }
 
-// cancellableKey is what context.Cause asks a context's Value for: learnt from it, for the key is not exported. Should it
-// ask for nothing one day, every Value is taken for such a question.
+// cancellableKey is the key with which context.Cause calls Value. It is not exported, so it is learnt from a call. If a later Go
+// version calls Value with no key, cancellableKey is nil and every Value counts as such a search.
 var cancellableKey = func() any {
 	probe := &keyProbe{Context: context.Background()}
 	_ = context.Cause(probe)
 	return probe.key
 }()
 
-// keyProbe has ended and remembers the key of the last question.
+// A keyProbe is a context that has ended and remembers the last key that Value was called with.
 type keyProbe struct {
 	context.Context
 	key any

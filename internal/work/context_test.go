@@ -19,7 +19,7 @@ func newTestContext() *jobContext {
 	return c
 }
 
-func TestAJobsContextTellsWhyItEndedWheneverItIsAsked(t *testing.T) {
+func TestAJobsContextSaysWhyItEnded(t *testing.T) {
 	for _, test := range []struct {
 		cause     error
 		err, want error // what Err and Cause return
@@ -30,9 +30,9 @@ func TestAJobsContextTellsWhyItEndedWheneverItIsAsked(t *testing.T) {
 		{ErrReplaced, context.Canceled, ErrReplaced},
 		{nil, context.Canceled, context.Canceled}, // its handler has returned
 	} {
-		for _, asked := range []bool{false, true} { // before it ends
+		for _, used := range []bool{false, true} { // whether Done is called before the end
 			c := newTestContext()
-			if asked {
+			if used {
 				select {
 				case <-c.Done():
 					t.Fatal("Done is closed before the end")
@@ -45,21 +45,21 @@ func TestAJobsContextTellsWhyItEndedWheneverItIsAsked(t *testing.T) {
 			c.end(test.cause)
 			c.end(errors.New("a second end"))
 			if c.Err() != test.err || !errors.Is(context.Cause(c), test.want) {
-				t.Errorf("ended by %v, asked before: %v: Err = %v and Cause = %v, want %v and %v", test.cause, asked, c.Err(), context.Cause(c), test.err, test.want)
+				t.Errorf("ended by %v, Done called before: %v: Err = %v and Cause = %v, want %v and %v", test.cause, used, c.Err(), context.Cause(c), test.err, test.want)
 			}
 			select {
 			case <-c.Done():
 			default:
-				t.Errorf("ended by %v, asked before: %v: Done is open", test.cause, asked)
+				t.Errorf("ended by %v, Done called before: %v: Done is open", test.cause, used)
 			}
 		}
 	}
 }
 
-// otherKey is a key of somebody's own.
+// otherKey is a key that the application uses.
 type otherKey struct{}
 
-func TestWhatIsDerivedFromAJobsContextEndsWithIt(t *testing.T) {
+func TestContextsDerivedFromAJobsContextEndWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestContext()
 		plain, cancel := context.WithCancel(c)
@@ -67,8 +67,8 @@ func TestWhatIsDerivedFromAJobsContextEndsWithIt(t *testing.T) {
 		timed, cancel := context.WithTimeout(context.WithValue(c, otherKey{}, 1), time.Hour)
 		defer cancel()
 		free := context.WithoutCancel(c)
-		told := false
-		context.AfterFunc(c, func() { told = true })
+		called := false
+		context.AfterFunc(c, func() { called = true })
 		c.end(ErrReplaced)
 		synctest.Wait() // for AfterFunc
 		for name, derived := range map[string]context.Context{"WithCancel": plain, "WithTimeout": timed} {
@@ -76,7 +76,7 @@ func TestWhatIsDerivedFromAJobsContextEndsWithIt(t *testing.T) {
 				t.Errorf("%s: Err = %v and Cause = %v, want it ended by ErrReplaced", name, derived.Err(), context.Cause(derived))
 			}
 		}
-		if !told {
+		if !called {
 			t.Error("AfterFunc was not called")
 		}
 		if free.Err() != nil || context.Cause(free) != nil {
@@ -96,9 +96,9 @@ func TestAJobsContextHasTheValuesOfRunsContext(t *testing.T) {
 		t.Errorf("Value = %v, want the base's", v)
 	}
 	if c.live != nil {
-		t.Error("asking for a value made the context cancellable, which costs a job more than all else")
+		t.Error("Value made the context cancellable, which is the most expensive part of a job")
 	}
 	if cancellableKey == nil {
-		t.Error("context.Cause asks for no key any more: each Value makes a context cancellable")
+		t.Error("context.Cause calls Value with no key: every Value makes a context cancellable")
 	}
 }

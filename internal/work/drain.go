@@ -8,18 +8,18 @@ const (
 )
 
 // A drain is the end of a worker: it takes nothing more, gives back what has not begun, waits for its handlers, ends their ctx, and
-// hands back what is left; no attempt is used up. It ends in bounded time whatever handlers and store do.
+// hands back what is left; no attempt is used up. It ends in bounded time even if handlers or the store hang.
 type drain struct {
 	started   bool
 	startedAt time.Time
 	deadline  time.Time // the handlers' ctx end
 	handBack  time.Time // what has not returned is handed back
-	giveUp    time.Time // outcomes that the store does not take are left to it
+	giveUp    time.Time // outcomes that the store has not taken are given up
 	ended     bool      // the handlers' ctx were ended
 	abandoned bool      // what had not returned was handed back
 }
 
-// begin begins the drain, with so long for the handlers.
+// begin begins the drain. The handlers' ctx end after the timeout.
 func (d *drain) begin(timeout time.Duration, now time.Time) {
 	d.started, d.startedAt = true, now
 	d.deadline = now.Add(timeout)
@@ -30,7 +30,7 @@ func (d *drain) begin(timeout time.Duration, now time.Time) {
 // begun reports whether the worker drains.
 func (d *drain) begun() bool { return d.started }
 
-// step returns what the drain's time demands now, each once, and when it demands something again.
+// step returns what the drain is to do now, each thing once, and when there is something to do again.
 func (d *drain) step(now time.Time) (shutDown, abandon bool, until time.Time) {
 	if now.Before(d.deadline) {
 		return false, false, d.deadline
@@ -43,7 +43,7 @@ func (d *drain) step(now time.Time) (shutDown, abandon bool, until time.Time) {
 	return shutDown, abandon, d.giveUp
 }
 
-// over reports whether nothing more can be hoped for.
+// over reports whether the drain's time is up.
 func (d *drain) over(now time.Time) bool { return !now.Before(d.giveUp) }
 
 // took is how long the drain has lasted.

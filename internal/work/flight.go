@@ -36,23 +36,24 @@ type flight struct {
 	slot     int // index among the busy slots, while it is in one
 
 	// The processor's.
-	settled bool // its outcome is kept, or nobody wants it
+	settled bool // its outcome is kept or was dropped
 	ended   bool // its handler has returned
 	listed  bool // in its lane's outbox, as begun
 
 	// Written in the slot, read by the processor once it has collected the flight.
 	cutOff     bool                 // handed back because of the drain
-	settlement *protocol.Settlement // nil: done, and nothing more is to be said, as of nearly every job
+	settlement *protocol.Settlement // nil: the ordinary one of a job that is done, as of nearly every job
 }
 
-// An attempt is what a handler sees of a flight. The handler may keep both, so an attempt is never used again, as flights are.
+// An attempt is what a handler sees of a flight: its job and its ctx. The handler may keep both, so the memory of an attempt is
+// never used again; that of a flight is.
 type attempt struct {
 	job Job
 	ctx jobContext
 }
 
-// Attempts are allocated attemptsTogether at a time, so one handler that runs for long keeps the memory of its neighbours. Jobs
-// with bodies larger than smallBody are allocated alone, so that this is never more than a few KiB.
+// Attempts are allocated attemptsTogether at a time, so a handler that runs for long keeps the memory of all of them. A job with a
+// body larger than smallBody gets an attempt of its own, so that this is never more than a few KiB.
 const (
 	attemptsTogether = 16
 	smallBody        = 1 << 10
@@ -65,7 +66,7 @@ type flightPool struct {
 	attempts []attempt
 }
 
-// get returns a flight for a job with a body of so many bytes, with so many others behind it.
+// get returns a flight for a job whose body has so many bytes. others is how many jobs follow in its answer.
 func (p *flightPool) get(body, others int) *flight {
 	var f *flight
 	if n := len(p.flights); n > 0 {
@@ -92,7 +93,7 @@ func (p *flightPool) put(f *flight) {
 	}
 }
 
-// start sets what the flight is of: a job that a session has taken.
+// start sets the job of the flight, and the session that has taken it.
 func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob) {
 	f.lane, f.session = a.lane, a.session
 	f.claim = claim{
@@ -121,7 +122,7 @@ func (f *flight) stuck(now time.Time) protocol.Settlement {
 	return f.settle(Outcome{Action: Retried, Err: errStuck(f.timeout)}, f.began, now)
 }
 
-// wasCutOff reports whether the job was handed back because its handler was told to shut down.
+// wasCutOff reports whether the job was handed back because the shutdown ended its handler's ctx.
 func (f *flight) wasCutOff() bool { return f.cutOff }
 
 // waitFrom notes when the flight began to wait, waitsUntil says how long it may.
@@ -183,7 +184,7 @@ func (f *flight) finish(err error) {
 	}
 	outcome := f.config.Outcome(err)
 	if outcome.Action == Retried {
-		// A failure of a handler that was told to end is not its own: the job is handed back and nothing is counted.
+		// If the worker ended the ctx, the failure is not the job's: the job is handed back and nothing is counted.
 		if cause := f.ctx.reason(); errors.Is(cause, ErrShutdown) || errors.Is(cause, protocol.ErrSessionLost) {
 			f.cutOff = errors.Is(cause, ErrShutdown)
 			back := f.back()
@@ -199,8 +200,8 @@ func (f *flight) conclude(outcome Outcome) {
 	f.settlement = &s
 }
 
-// returned marks that the handler has returned, and keeps its outcome, unless the flight is settled already or its session is
-// lost. kept reports which.
+// returned marks that the handler has returned, and keeps its outcome, unless the flight is settled already or its session is lost.
+// kept reports whether it did.
 func (f *flight) returned() (s protocol.Settlement, kept bool) {
 	f.ended = true
 	f.ctx.end(nil)
@@ -226,7 +227,7 @@ func (f *flight) keep(s protocol.Settlement, now time.Time) {
 	}
 }
 
-// announce has the store told that a flight that was taken ahead has begun.
+// announce notes in the lane's outbox that a flight that was taken ahead has begun.
 func (f *flight) announce(now time.Time) {
 	if !f.ended && !f.session.isLost() {
 		f.lane.begin(f, now)

@@ -7,14 +7,15 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-const admitTogether = 64 // so many flights are handed to the slots at once, so that the first do not wait for the last
+const admitTogether = 64 // flights that are handed to the slots at once, so that the first ones do not wait for all of an answer
 
 // flights are all jobs in this worker's hands, from the answer that brought them to the outcome in an outbox. They belong to the
 // processor's goroutine.
 //
-// An answer's jobs arrive in two steps: arrive counts them, and admit, which may be a call to the store later, decides about them
-// and hands them to the slots. So the store works while the handlers do. What holds in between: room is counted with them, and
-// they are admitted or given back before the processor waits for anything, unless their session was lost meanwhile.
+// The jobs of an answer arrive in two steps. arrive counts them; admit decides about them and hands them to the slots. The processor
+// may send its next call between the two, so the store and the handlers work at the same time. In between, these jobs count where
+// room is computed, and the processor admits them or gives them back before it waits for anything. The jobs of a session that was
+// lost meanwhile are dropped.
 type flights struct {
 	config    *Config
 	base      *handlerContext
@@ -26,13 +27,13 @@ type flights struct {
 	arrivals []arrival
 	arriving int       // jobs in arrivals
 	admitted []*flight // memory that is used again
-	seen     collected // likewise
+	seen     collected // memory that is used again
 
 	cut   []string // IDs of jobs whose handlers were cut off
 	ended tally
 }
 
-// An arrival is what an answer has brought.
+// An arrival is the jobs of one answer.
 type arrival struct {
 	lane    *lane
 	session *session
@@ -47,7 +48,7 @@ func newFlights(config *Config, base context.Context, slots *slots, heartbeat *h
 	return &flights{config: config, base: newHandlerContext(base), slots: slots, heartbeat: heartbeat, admission: admission}
 }
 
-// arrive notes jobs that an answer has brought.
+// arrive notes the jobs of an answer.
 func (h *flights) arrive(l *lane, s *session, jobs []protocol.TakenJob) {
 	if len(jobs) == 0 {
 		return
@@ -56,11 +57,11 @@ func (h *flights) arrive(l *lane, s *session, jobs []protocol.TakenJob) {
 	h.arriving += len(jobs)
 }
 
-// coming is how many jobs have arrived and are not admitted.
+// coming is how many jobs have arrived and are not admitted yet.
 func (h *flights) coming() int { return h.arriving }
 
-// admit admits what has arrived, but not the jobs of a session that was lost since: another worker has them. While the worker
-// drains it gives them back.
+// admit admits the jobs that have arrived, except those of a session that was lost since: another worker has them. While the worker
+// drains, admit gives them back.
 func (h *flights) admit(draining bool, now time.Time) {
 	for i := range h.arrivals {
 		a := &h.arrivals[i]
@@ -86,8 +87,8 @@ func (h *flights) admitJobs(a *arrival, draining bool, now time.Time) {
 	}
 }
 
-// admitJob returns the flight of a job that runs here, with so many others behind it in its answer. What becomes of other jobs is
-// kept.
+// admitJob returns the flight of a job that runs here; nil: the job does not, and its settlement is kept. others is how many jobs
+// follow in the answer.
 func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, draining bool, now time.Time) *flight {
 	f := h.pool.get(len(taken.Body), others)
 	f.start(h.config, a, taken)
@@ -106,7 +107,7 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 	return f
 }
 
-// collect takes in what has happened in the slots.
+// collect handles what has happened in the slots.
 func (h *flights) collect(now time.Time) {
 	h.slots.collect(&h.seen)
 	for _, f := range h.seen.ended {
@@ -143,8 +144,8 @@ func (h *flights) count(s *protocol.Settlement) {
 	}
 }
 
-// due gives back what was taken ahead and waits too long, ends the ctx of handlers whose time is up, and settles what has not
-// returned long after. It returns when to come again.
+// due gives back the flights that were taken ahead and wait too long, ends the ctx of handlers whose time is up, and settles those
+// that have not returned long after that. It returns when to call it again.
 func (h *flights) due(now time.Time) time.Time {
 	stale, until := h.slots.stale(now)
 	for _, f := range stale {
@@ -163,7 +164,7 @@ func (h *flights) due(now time.Time) time.Time {
 	return earlier(until, expiry)
 }
 
-// endSession ends the ctx of a session's handlers; lost also drops what waits for a slot.
+// endSession ends the ctx of a session's handlers. If the session is lost, the flights that wait for a slot are dropped.
 func (h *flights) endSession(s *session, lost bool) {
 	if lost {
 		h.slots.drop(func(f *flight) bool { return !f.of(s) })
@@ -175,7 +176,7 @@ func (h *flights) endSession(s *session, lost bool) {
 	})
 }
 
-// replace ends the ctx of an occurrence whose successor asks it to end.
+// replace ends the ctx of an occurrence that the next one replaces.
 func (h *flights) replace(id string) {
 	h.slots.each(func(f *flight) {
 		if f.id == id {
@@ -184,7 +185,7 @@ func (h *flights) replace(id string) {
 	})
 }
 
-// giveBackWaiting gives back what waits for a slot.
+// giveBackWaiting gives back the flights that wait for a slot.
 func (h *flights) giveBackWaiting(now time.Time) {
 	for _, f := range h.slots.drop(func(*flight) bool { return false }) {
 		f.keep(f.back(), now)
@@ -196,7 +197,7 @@ func (h *flights) shutDown() {
 	h.slots.each(func(f *flight) { f.endContext(ErrShutdown) })
 }
 
-// abandon hands back what has not returned.
+// abandon hands back the jobs whose handlers have not returned.
 func (h *flights) abandon(now time.Time) {
 	var left []*flight
 	h.slots.each(func(f *flight) { left = append(left, f) })
@@ -218,7 +219,7 @@ func (h *flights) running() (n int) {
 	return n
 }
 
-// open reports whether an outcome is still to come.
+// open reports whether an outcome is still expected.
 func (h *flights) open() bool { return h.running() > 0 || h.slots.unread() }
 
 // cutOff are the IDs of jobs whose handlers were cut off.

@@ -9,12 +9,12 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A heartbeat keeps a worker's sessions alive, every third of their TTL, on the listener's own connection, so that neither a
-// slow call nor a slow processor costs it its sessions. What it learns goes to the processor, which alone decides.
+// A heartbeat extends a worker's sessions every third of their TTL. It has the listener's own connection, so a slow call or a slow
+// processor loses no session. It passes the answers to the processor, which decides what they mean.
 type heartbeat struct {
-	listener protocol.Listener
-	ttl      time.Duration
-	beats    chan []beat // the processor always receives while run runs
+	listener   protocol.Listener
+	ttl        time.Duration
+	extensions chan []extension // the processor always receives while run runs
 
 	mu   sync.Mutex
 	kept map[*session]*keptSession
@@ -23,25 +23,25 @@ type heartbeat struct {
 // A keptSession is one that the heartbeat keeps alive.
 type keptSession struct {
 	call    protocol.ExtendCall
-	resting bool           // it holds nothing, and no call that may bring it a job is under way: no heartbeat
+	resting bool           // it needs no heartbeat: it holds no job, and no call that may take one is under way
 	cancels map[string]int // schedules with overlap policy cancel -> their occurrences held
 }
 
 var errNoAnswer = errors.New("chime: the store gave no answer")
 
-// A beat is the answer for one session.
-type beat struct {
+// An extension is the answer to the heartbeat of one session.
+type extension struct {
 	session *session
 	sent    time.Time // local, before the call
 	answer  protocol.ExtendAnswer
 }
 
 func newHeartbeat(listener protocol.Listener, ttl time.Duration) *heartbeat {
-	return &heartbeat{listener: listener, ttl: ttl, beats: make(chan []beat), kept: make(map[*session]*keptSession)}
+	return &heartbeat{listener: listener, ttl: ttl, extensions: make(chan []extension), kept: make(map[*session]*keptSession)}
 }
 
-// answers delivers what heartbeats have brought.
-func (h *heartbeat) answers() <-chan []beat { return h.beats }
+// answers delivers the answers to heartbeats.
+func (h *heartbeat) answers() <-chan []extension { return h.extensions }
 
 // open keeps a session alive from the next heartbeat on.
 func (h *heartbeat) open(s *session) {
@@ -50,7 +50,7 @@ func (h *heartbeat) open(s *session) {
 	h.mu.Unlock()
 }
 
-// rest says whether a session needs no heartbeat, since it holds nothing. It is closed before it lapses, or called again, which
+// rest sets whether a session needs no heartbeat because it holds no job. Such a session is closed before it lapses, or a call
 // extends it.
 func (h *heartbeat) rest(s *session, resting bool) {
 	h.mu.Lock()
@@ -60,14 +60,15 @@ func (h *heartbeat) rest(s *session, resting bool) {
 	h.mu.Unlock()
 }
 
-// close ends the keeping of a session.
+// close ends the heartbeats of a session.
 func (h *heartbeat) close(s *session) {
 	h.mu.Lock()
 	delete(h.kept, s)
 	h.mu.Unlock()
 }
 
-// watch asks, with each heartbeat, whether an occurrence of the schedule was asked to end: n more of its occurrences are held.
+// watch notes that the session holds n more occurrences of a schedule, fewer if n is negative. While it holds one, each heartbeat
+// asks whether one of them is to end.
 func (h *heartbeat) watch(s *session, schedule string, n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,16 +96,16 @@ func (h *heartbeat) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		begun := time.Now()
-		beats := h.beat(ctx)
+		answers := h.extend(ctx)
 		wait := every
-		for _, b := range beats {
-			if b.answer.Err != nil && !errors.Is(b.answer.Err, protocol.ErrSessionLost) {
+		for _, a := range answers {
+			if a.answer.Err != nil && !errors.Is(a.answer.Err, protocol.ErrSessionLost) {
 				wait = every / 4 // another try or two before the TTL is over
 			}
 		}
-		if len(beats) > 0 {
+		if len(answers) > 0 {
 			select {
-			case h.beats <- beats:
+			case h.extensions <- answers:
 			case <-ctx.Done():
 				return
 			}
@@ -113,9 +114,10 @@ func (h *heartbeat) run(ctx context.Context) {
 	}
 }
 
-func (h *heartbeat) beat(ctx context.Context) []beat {
+// extend sends one heartbeat for all sessions that need one.
+func (h *heartbeat) extend(ctx context.Context) []extension {
 	h.mu.Lock()
-	beats := make([]beat, 0, len(h.kept))
+	extensions := make([]extension, 0, len(h.kept))
 	calls := make([]protocol.ExtendCall, 0, len(h.kept))
 	for s, k := range h.kept {
 		if k.resting {
@@ -125,7 +127,7 @@ func (h *heartbeat) beat(ctx context.Context) []beat {
 		for schedule := range k.cancels {
 			call.Schedules = append(call.Schedules, schedule)
 		}
-		beats = append(beats, beat{session: s})
+		extensions = append(extensions, extension{session: s})
 		calls = append(calls, call)
 	}
 	h.mu.Unlock()
@@ -136,11 +138,11 @@ func (h *heartbeat) beat(ctx context.Context) []beat {
 	ctx, cancel := context.WithTimeout(ctx, h.ttl/3)
 	defer cancel()
 	answers := h.listener.Extend(ctx, calls)
-	for i := range beats {
-		beats[i].sent = sent
-		if beats[i].answer.Err = errNoAnswer; i < len(answers) {
-			beats[i].answer = answers[i]
+	for i := range extensions {
+		extensions[i].sent = sent
+		if extensions[i].answer.Err = errNoAnswer; i < len(answers) {
+			extensions[i].answer = answers[i]
 		}
 	}
-	return beats
+	return extensions
 }

@@ -1,23 +1,23 @@
 // Package work is what a Worker runs: it takes jobs from queues, runs their handlers and settles what they return.
 //
-// Each of its files is one part with a few fields of its own; other parts call its methods and leave its fields alone, which a
-// test holds. A processor is the one loop that connects them:
+// Each of its files is one part with a few fields of its own. Other parts call its methods and never use its fields; a test checks
+// that. The processor is the one loop that connects them:
 //
-//	processor   the loop: what is to be done next, and what an answer means for each part
+//	processor   the loop: it decides what to do next, and passes answers to the parts
 //	caller      the goroutine that makes the calls to the store, one at a time
-//	lane        one partition as the worker sees it: its session, the call under way, when to ask again
+//	lane        one partition as the worker sees it: its session, the call under way, when it is asked again
 //	outbox      what the next call of a lane carries: outcomes, begun jobs, placements
 //	session     the right to hold jobs of one partition
 //	heartbeat   the goroutine that keeps sessions alive
 //	wakeup      what was published for this worker: wake-ups and alarms
-//	flights     all jobs in the worker's hands, from the answer that brought them to the outcome in an outbox
-//	admission   which of them run, and what becomes of the others
+//	flights     all jobs that this worker holds, from the answer that brought them to the outcome in an outbox
+//	admission   which of them run, and how the others are settled
 //	claim       a job as the store has given it, and the settlements it can end in
 //	flight      a claim on its way through a slot
 //	slots       the goroutines that run handlers
 //	pace        how fast handlers are, and so how many jobs are taken ahead
 //	drain       the end of a worker in bounded time
-//	announcer   the goroutine that says what the worker handles
+//	announcer   the goroutine that announces which jobs the worker handles
 package work
 
 import (
@@ -80,13 +80,13 @@ type Config struct {
 	SessionTTL   time.Duration
 	DrainTimeout time.Duration
 	MaxCrashes   int
-	MaxAttempts  int           // of a job that says nothing
-	Timeout      time.Duration // of a job whose handler says nothing either
+	MaxAttempts  int           // of a job that has no number of its own
+	Timeout      time.Duration // of a job if neither it nor its handler has one
 	Log          *slog.Logger
 
 	// Outcome says what a handler's error means.
 	Outcome func(error) Outcome
-	// Panic makes an error of a panic; StackOf finds the stack in an error that has one.
+	// Panic turns a panic into an error; StackOf returns the stack of such an error, nil of any other.
 	Panic   func(value any, stack []byte) error
 	StackOf func(error) []byte
 }
@@ -94,13 +94,13 @@ type Config struct {
 // Drained is how a worker ended.
 type Drained struct {
 	CutOff    []string // IDs of jobs whose handlers had not returned
-	Unsettled int      // outcomes that the store has not taken
+	Unsettled int      // outcomes that the store has not confirmed
 }
 
 const (
-	maxBodies   = protocol.MaxBytes / 2 // of bodies that one call settles, unless a single one is larger: it takes as much again and more
+	maxBodies   = protocol.MaxBytes / 2 // bytes of bodies that one call settles, unless a single one is larger: the call also takes jobs with bodies
 	settleBatch = protocol.MaxSettlements / 2
-	settleWait  = 20 * time.Millisecond // an outcome waits so long for the next take, unless there are settleBatch of them
+	settleWait  = 20 * time.Millisecond // an outcome waits this long for the next take, unless there are settleBatch of them
 )
 
 // earlier returns the earlier of two instants; zero is never.

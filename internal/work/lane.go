@@ -63,13 +63,14 @@ func (l *lane) hungry(now time.Time) bool {
 	return l.sent == nil && l.mayCall(now) && l.waitState.hungry(now)
 }
 
-// sleepsOn reports whether the next call need not ask for jobs: this worker is asleep here, and all there is to say is that
-// ordinary jobs have finished.
+// sleepsOn reports whether the next call need not ask for jobs: the worker is asleep here, and the call only settles ordinary jobs
+// that are done.
 func (l *lane) sleepsOn(now time.Time) bool {
 	return l.isAsleep() && l.isListed() && l.onlyFinished(now)
 }
 
-// call builds the next numbered call with as much of the outbox as fits. It asks for take jobs, the last so many ahead.
+// call builds the next numbered call with as much of the outbox as fits. It asks for take jobs; ahead of them, the last ones, are
+// taken ahead.
 func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.Time) *protocol.WorkCall {
 	if l.session == nil {
 		l.session = newSession(l.at)
@@ -135,8 +136,8 @@ func (l *lane) polled(a *protocol.PollAnswer, now time.Time) error {
 	return nil
 }
 
-// loseSession begins again without the session, which was reaped. While its last call is under way it only waits for the answer,
-// which may still say what was placed.
+// loseSession forgets the session, which was reaped, with its outcomes. While its last call is under way it does nothing yet: the
+// answer may still say what was placed.
 func (l *lane) loseSession(s *session, underWay bool) {
 	if l.session != s || l.sent != nil && underWay {
 		return
@@ -151,8 +152,8 @@ func (l *lane) loseSession(s *session, underWay bool) {
 	l.retryAt, l.failures = time.Time{}, 0
 }
 
-// closeSession returns a session that is to be closed, and forgets it; nil: there is none. atOnce closes it although it has not
-// held nothing for long.
+// closeSession returns the session if it is to be closed, and forgets it; nil: it is not to be closed. With atOnce a session that
+// holds no job is closed without the usual wait.
 func (l *lane) closeSession(ttl time.Duration, atOnce bool, now time.Time) *session {
 	at := l.closeAt(ttl)
 	if at.IsZero() || now.Before(at) && !atOnce {
@@ -170,8 +171,8 @@ func (l *lane) closeAt(ttl time.Duration) time.Time {
 	return l.session.closeAt(ttl)
 }
 
-// nextAt is when the lane is due for a call, a poll or the closing of its session; zero: not before something happens. room says
-// that there is a slot for what it might bring.
+// nextAt is when the lane needs a call, a poll or the closing of its session; zero: not before something happens. room says that
+// there is a free slot.
 func (l *lane) nextAt(room bool, ttl time.Duration) time.Time {
 	at := l.retryAt
 	if l.sent == nil {
@@ -190,7 +191,7 @@ func (l *lane) nextAt(room bool, ttl time.Duration) time.Time {
 // settled reports whether no outcome and no placement is to be sent or answered.
 func (l *lane) settled() bool { return l.sent == nil && l.nothingToSend() }
 
-// unsettled is the number of outcomes whose fate is unknown.
+// unsettled is the number of outcomes that the store has not confirmed.
 func (l *lane) unsettled() int {
 	n := l.outcomes()
 	if l.sent != nil {

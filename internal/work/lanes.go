@@ -52,7 +52,7 @@ func (ls *lanes) listed() bool {
 	return false
 }
 
-// asked is how many jobs are asked for by calls that were not answered yet, so many of them ahead.
+// asked is how many jobs the unanswered calls ask for, and how many of them ahead.
 func (ls *lanes) asked() (jobs, ahead int) {
 	for _, l := range ls.all {
 		if sent := l.unanswered(); sent != nil {
@@ -63,8 +63,8 @@ func (ls *lanes) asked() (jobs, ahead int) {
 	return jobs, ahead
 }
 
-// choose returns the lanes to ask for jobs, if that is worth a call, those that have something urgent to send, and those whose
-// call is sent again.
+// choose returns the lanes that are asked for jobs, if that is worth a call; the lanes that have something urgent to send; and those
+// whose last call is sent again.
 func (ls *lanes) choose(worth, draining bool, now time.Time) (hungry, due, again []*lane) {
 	hungry, due, again = ls.hungry[:0], ls.due[:0], ls.again[:0]
 	for _, l := range ls.all {
@@ -113,7 +113,7 @@ func (ls *lanes) earliest(store time.Time) (local time.Time) {
 	return local
 }
 
-// of returns the lane whose session this is; nil: it is no lane's any more.
+// of returns the lane that has this session; nil: no lane has it any more.
 func (ls *lanes) of(s *session) *lane {
 	for _, l := range ls.all {
 		if l.holder() == s {
@@ -123,7 +123,7 @@ func (ls *lanes) of(s *session) *lane {
 	return nil
 }
 
-// nextAt is when the first lane is due; zero: none is.
+// nextAt is when the first lane needs something; zero: no lane does.
 func (ls *lanes) nextAt(room bool, ttl time.Duration) (until time.Time) {
 	for _, l := range ls.all {
 		until = earlier(until, l.nextAt(room, ttl))
@@ -141,7 +141,7 @@ func (ls *lanes) settled() bool {
 	return true
 }
 
-// unsettled is the number of outcomes whose fate is unknown.
+// unsettled is the number of outcomes that the store has not confirmed.
 func (ls *lanes) unsettled() (n int) {
 	for _, l := range ls.all {
 		n += l.unsettled()

@@ -27,14 +27,14 @@ func (o *outbox) keep(s protocol.Settlement, now time.Time) {
 	o.pending = append(o.pending, s)
 }
 
-// begin holds the news that a job taken ahead has begun.
+// begin notes for the next call that a job taken ahead has begun.
 func (o *outbox) begin(f *flight, now time.Time) {
 	o.startWait(now)
 	o.begun = append(o.begun, f)
 	f.list(true)
 }
 
-// placing stands for the placements of this outbox in an outage.
+// placing is the key of this outbox's placements in an outage.
 func (o *outbox) placing() any { return &o.placeFailures }
 
 // place holds placements for the next call.
@@ -93,7 +93,7 @@ func (o *outbox) load(call *protocol.WorkCall, now time.Time) {
 	waiting := o.begun[:0]
 	for _, f := range o.begun {
 		switch {
-		case f.hasEnded(): // it is settled, which says more
+		case f.hasEnded(): // its settlement says that it has begun
 		case len(call.Settle)+len(call.Begun) < protocol.MaxSettlements:
 			call.Begun = append(call.Begun, f.begunJob())
 		default:

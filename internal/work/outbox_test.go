@@ -35,6 +35,6 @@ func TestEveryJobThatBeganIsAnnouncedOnce(t *testing.T) {
 		}
 	}
 	if !l.settled() || l.urgent(now.Add(time.Hour), false) {
-		t.Error("something is left to send")
+		t.Error("the lane still has something to send, want nothing")
 	}
 }

@@ -35,7 +35,7 @@ const (
 	runMissed  = "missed"
 )
 
-// The default backoff, at most: after the first failure, and after any number.
+// The bounds of the default backoff: after the first failure, and after any number.
 const (
 	FirstBackoff = time.Second
 	MaxBackoff   = time.Hour
@@ -44,8 +44,8 @@ const (
 // backoff is random between 0 and 1 s × 2ⁿ⁻¹ after n failures, at most an hour: full jitter keeps jobs that failed together from
 // coming back together.
 func backoff(failures int) time.Duration {
-	most := min(FirstBackoff<<min(max(failures-1, 0), 20), MaxBackoff)
-	return rand.N(most) + time.Millisecond
+	limit := min(FirstBackoff<<min(max(failures-1, 0), 20), MaxBackoff)
+	return rand.N(limit) + time.Millisecond
 }
 
 // timeoutGrace is how long after its timeout a job is settled as failed although its handler has not returned.

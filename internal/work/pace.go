@@ -7,28 +7,28 @@ import (
 )
 
 const (
-	aheadWorth = 4 * time.Millisecond  // of work is taken ahead, by the handlers' average duration; longer ones get nothing ahead
+	aheadWorth = 4 * time.Millisecond  // this much work is taken ahead, by the handlers' average duration; with a longer average none is
 	aheadWait  = 20 * time.Millisecond // a job taken ahead that has not begun by then is given back
-	maxAhead   = 2 * protocol.MaxTake  // one call's jobs run while the next call's are fetched
-	paceJobs   = 256                   // the pace is measured over so many ends
-	paceGap    = time.Millisecond      // a longer gap between two ends is a stall, not the pace
+	maxAhead   = 2 * protocol.MaxTake  // the jobs of one call run while those of the next are fetched
+	paceJobs   = 256                   // the pace is measured over this many ends
+	paceGap    = time.Millisecond      // a gap between two ends counts as at most this: a longer one is a stall, not the pace
 )
 
-// A pace measures how fast handlers are, and how long a call to the store takes: from both follows how many jobs are worth taking
-// ahead. The slots guard it.
+// A pace measures how fast handlers are and how long a call to the store takes. From both it computes how many jobs are worth taking
+// ahead. The slots' mutex guards it.
 type pace struct {
 	average time.Duration // of a handler
 	known   bool          // average was measured
-	each    time.Duration // between two ends while flights wait: what a job costs this worker, handler and all; 0: not known
+	each    time.Duration // between two ends while flights wait: what a job costs this worker, with its handler; 0: not known
 	lastEnd time.Time     // zero: nothing waited behind it
-	call    time.Duration // a round trip, lately; 0: not known
+	call    time.Duration // average of the last round trips; 0: not known
 
 	flow   time.Duration // sum of the gaps since each was measured
 	flowed int           // and their number
 }
 
-// ended notes how long a handler ran, and how fast handlers end while others wait. The second counts all that a job costs: a
-// thousand handlers of a microsecond are more than a millisecond's work.
+// ended notes how long a handler ran, and how fast handlers end while others wait. The second includes everything that a job costs:
+// a thousand handlers of a microsecond are more than a millisecond's work.
 func (p *pace) ended(d time.Duration, now time.Time) {
 	d = min(d, time.Second)
 	if !p.known {
@@ -63,7 +63,7 @@ func (p *pace) roundTrip(d time.Duration) {
 	p.call += (d - p.call) / 8
 }
 
-// target is how many jobs are worth taking ahead of so many slots.
+// target is how many jobs are worth taking ahead for this number of slots.
 func (p *pace) target(slots int) int {
 	if !p.known || p.average > aheadWorth {
 		return 0
@@ -75,8 +75,8 @@ func (p *pace) target(slots int) int {
 	return int(min(worth, maxAhead))
 }
 
-// lowMark is how few jobs may wait before the next are asked for: half of the target, or fewer if those last for two calls, so
-// that a call carries many. What one call cannot bring is asked for earlier.
+// lowMark is the number of waiting jobs at which the next ones are asked for: half of the target, or fewer if they last for two
+// calls, so that a call carries many. If the target is more than one call brings, the mark is higher.
 func (p *pace) lowMark(target int) int {
 	if p.each == 0 || p.call == 0 {
 		return target / 2

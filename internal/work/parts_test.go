@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// records are structs that are passed from part to part and guard nothing: their fields are there to be read.
+// records are structs that are passed from part to part and guard nothing: every part may use their fields.
 var records = map[string]bool{
-	"Config": true, "Drained": true, "Handler": true, "Job": true, "Outcome": true, // what comes from outside, and goes there
-	"claim":   true, // it does not change once its job was admitted
-	"arrival": true, "beat": true, "collected": true, "reply": true, "request": true, "tally": true,
-	"share": true, "stake": true, // of one function, divide
+	"Config": true, "Drained": true, "Handler": true, "Job": true, "Outcome": true, // exchanged with the root package
+	"claim":   true, // it does not change once its job is admitted
+	"arrival": true, "extension": true, "collected": true, "reply": true, "request": true, "tally": true,
+	"share": true, "stake": true, // used by one function, divide
 }
 
 // Each part is a type whose fields only its own file touches; other parts call its methods.
@@ -53,7 +53,7 @@ func TestNoPartReachesIntoAnother(t *testing.T) {
 		}
 	}
 	if uses < 500 {
-		t.Errorf("%d uses of fields were found: this test looks in the wrong place", uses)
+		t.Errorf("%d uses of fields were found: this test searches in the wrong place", uses)
 	}
 }
 
@@ -71,7 +71,7 @@ func owner(files []*ast.File, field *types.Var) string {
 	return name
 }
 
-// A method is in the file of its type: who looks for what a part does finds all of it there.
+// A method is in the file of its type, so a reader finds everything that a part does in one file.
 func TestEveryMethodIsInTheFileOfItsType(t *testing.T) {
 	fset := token.NewFileSet()
 	names, err := filepath.Glob("*.go")
@@ -114,6 +114,6 @@ func TestEveryMethodIsInTheFileOfItsType(t *testing.T) {
 		}
 	}
 	if len(methods) < 10 {
-		t.Errorf("methods of %d types were found: this test looks in the wrong place", len(methods))
+		t.Errorf("methods of %d types were found: this test searches in the wrong place", len(methods))
 	}
 }

@@ -14,9 +14,9 @@ import (
 
 // A processor is a worker's one loop: it connects the parts, and decides what every call carries.
 //
-// Each turn of the loop collects what has ended, gives back what waits too long, ends what is over time, and then makes at most
-// one round trip: a call to each lane that needs one. While that is under way the loop goes on. The jobs of an answer are admitted
-// only after the next call was sent, if there is one; what holds in between is said of flights.
+// Each turn of the loop collects the flights that have ended, gives back those that wait too long, ends those whose time is up, and
+// then makes at most one round trip: a call to each lane that needs one. While it is under way the loop goes on. The jobs of an
+// answer are admitted after the next call was sent, if there is one; the comment on flights says what holds in between.
 type processor struct {
 	config *Config
 	name   string // among the listeners and the sleeping workers
@@ -40,7 +40,7 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 	defer timer.Stop()
 	for {
 		now := time.Now()
-		p.sessions.readBeats(p.lanes, p.caller.busy())
+		p.sessions.drainHeartbeats(p.lanes, p.caller.busy())
 		p.flights.collect(now)
 		if p.drain.begun() {
 			p.flights.admit(true, now)
@@ -71,8 +71,8 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 			p.received(r, time.Now())
 		case s := <-p.listener.Signals():
 			p.signal(s, time.Now())
-		case beats := <-p.sessions.answers():
-			p.sessions.beats(p.lanes, beats, p.caller.busy(), time.Now())
+		case extensions := <-p.sessions.answers():
+			p.sessions.extended(p.lanes, extensions, p.caller.busy(), time.Now())
 		case <-timer.C:
 		case <-stop:
 			stop = nil
@@ -81,13 +81,13 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 	}
 }
 
-// act makes the one round trip that is most due, and reports whether there was one.
+// act makes one round trip, the most urgent one, and reports whether there was one to make.
 func (p *processor) act(now time.Time) bool {
 	p.useWakeups(now)
 	return p.work(now) || p.leave(now) || p.poll(now) || p.closeSessions(now)
 }
 
-// closeSessions closes the sessions that have held nothing for a while, or, once all is settled in a drain, every one.
+// closeSessions closes the sessions that have held no job for a while, or, once everything is settled in a drain, all of them.
 func (p *processor) closeSessions(now time.Time) bool {
 	closed := p.sessions.close(p.lanes, p.drain.begun() && p.settled(), now)
 	if len(closed) > 0 {
@@ -108,8 +108,8 @@ func (p *processor) useWakeups(now time.Time) {
 	p.wakeup.use(free, worth, p.lanes.listed(), p.drain.begun(), now)
 }
 
-// room is how many slots are free, and how many jobs may be taken now, for them and ahead of them; worth reports whether that is
-// worth a call.
+// room returns how many slots are free, and how many jobs may be taken now, for the free slots and ahead of them; worth reports
+// whether that is worth a call.
 func (p *processor) room(now time.Time) (free, take int, worth bool) {
 	if p.drain.begun() || !p.wakeup.ready(now) {
 		return 0, 0, false
@@ -146,7 +146,8 @@ func (p *processor) work(now time.Time) bool {
 			send(asked[i], take)
 		}
 	}
-	// A lane that is called anyway is asked too, unless it sleeps on, if the hungry ones have left a slot, and ahead if it may have jobs.
+	// A lane that is called anyway is also asked for jobs if the hungry ones have left a free slot, and for jobs ahead if it may have
+	// some. A lane that sleeps on is not.
 	for i, l := range due {
 		room := free
 		switch {
@@ -168,7 +169,7 @@ func (p *processor) work(now time.Time) bool {
 	return true
 }
 
-// received takes in what a round trip has brought.
+// received handles the answers of a round trip.
 func (p *processor) received(r reply, now time.Time) {
 	p.caller.received(&r, now)
 	if r.work != nil && len(r.lanes) > 0 {
@@ -190,7 +191,7 @@ func (p *processor) received(r reply, now time.Time) {
 	}
 }
 
-// worked takes in the answer to a lane's call.
+// worked handles the answer to a lane's call.
 func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 	s := l.holder()
 	call, lost, err := l.answered(a, now)
@@ -216,7 +217,8 @@ func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 	}
 }
 
-// placed takes in what became of placements. Their failure is an outage of its own: the store carries them out by themselves.
+// placed handles the answers to placements. If they fail, that is an outage of its own, because the store carries them out
+// separately from the call.
 func (p *processor) placed(l *lane, sent []protocol.Placement, answers []protocol.PlaceAnswer, now time.Time) {
 	if len(sent) == 0 {
 		return
@@ -230,7 +232,7 @@ func (p *processor) placed(l *lane, sent []protocol.Placement, answers []protoco
 	}
 }
 
-// polled takes in the answer to a poll of a sleeping lane.
+// polled handles the answer to a poll of a sleeping lane.
 func (p *processor) polled(l *lane, a *protocol.PollAnswer, now time.Time) {
 	if err := l.polled(a, now); err != nil {
 		p.outage.Begin(l, "poll", err, now)
@@ -241,7 +243,7 @@ func (p *processor) polled(l *lane, a *protocol.PollAnswer, now time.Time) {
 	l.wakeIfMore(a)
 }
 
-// hint takes in what an answer says about waiting and about lapsed sessions.
+// hint handles what an answer says about waiting and about lapsed sessions.
 func (p *processor) hint(l *lane, h *protocol.WaitHint, lapses bool, now time.Time) {
 	l.note(h, lapses, p.config.SessionTTL, func(name string) bool { return p.admission.serves(name, now) }, now)
 	for _, lapsed := range h.Lapsed {
@@ -266,7 +268,7 @@ func (p *processor) leave(now time.Time) bool {
 	if len(calls) == 0 {
 		return false
 	}
-	// Not registered any more, or about to be: no lane is asleep, whatever the answer.
+	// The worker is no longer registered, or soon will not be. Whatever the answer is, no lane is asleep.
 	for _, l := range p.lanes.every() {
 		l.stayAwake()
 	}
@@ -289,7 +291,7 @@ func (p *processor) left(calls []protocol.LeaveCall, err error, now time.Time) {
 	}
 }
 
-// poll asks the sleeping lanes that are due what there is to do, and with them those that are due soon.
+// poll polls the sleeping lanes whose poll is due, and in the same round trip those whose poll is due soon.
 func (p *processor) poll(now time.Time) bool {
 	if p.drain.begun() || !p.lanes.pollDue(now) {
 		return false
@@ -305,7 +307,7 @@ func (p *processor) poll(now time.Time) bool {
 	return true
 }
 
-// nextAt is when something is to be done that nobody announces; zero: nothing is.
+// nextAt is when the loop has something to do although no event arrives; zero: it has nothing to do.
 func (p *processor) nextAt(now time.Time) time.Time {
 	if p.caller.busy() {
 		return time.Time{}
@@ -314,7 +316,7 @@ func (p *processor) nextAt(now time.Time) time.Time {
 	return earlier(p.wakeup.nextAt(now), p.lanes.nextAt(worth, p.config.SessionTTL))
 }
 
-// signal takes in what was published for this worker.
+// signal handles what was published for this worker.
 func (p *processor) signal(s protocol.Signal, now time.Time) {
 	if p.wakeup.signal(s, p.caller.busy()) {
 		p.lanes.markHungry()
@@ -348,7 +350,8 @@ func (p *processor) drainStep(now time.Time) time.Time {
 	return until
 }
 
-// drained reports whether the worker is done: everything is settled, left and closed, or nothing more can be hoped for.
+// drained reports whether the drain is over: everything is settled, the worker has left and its sessions are closed, or the time is
+// up.
 func (p *processor) drained(now time.Time) bool {
 	if p.drain.over(now) {
 		return true
@@ -356,7 +359,7 @@ func (p *processor) drained(now time.Time) bool {
 	return !p.caller.busy() && !p.act(now) && p.settled()
 }
 
-// settled reports whether no outcome is to be waited for or sent.
+// settled reports whether no outcome is left to wait for or to send.
 func (p *processor) settled() bool { return p.lanes.settled() && !p.flights.open() }
 
 // result is how the worker ended.
@@ -365,7 +368,7 @@ func (p *processor) result(now time.Time) Drained {
 	return Drained{CutOff: p.flights.cutOff(), Unsettled: p.lanes.unsettled()}
 }
 
-// logStart logs what the worker serves, and on which server.
+// logStart logs which queues and jobs the worker serves, and on which server.
 func (p *processor) logStart(server string) {
 	var queues []string
 	for _, queue := range slices.Sorted(maps.Keys(p.config.Queues)) {
@@ -376,7 +379,7 @@ func (p *processor) logStart(server string) {
 		"count", p.config.Concurrency, "host", server)
 }
 
-// logEnd logs what it did.
+// logEnd logs how the worker's jobs have ended.
 func (p *processor) logEnd(now time.Time) {
 	ended := p.flights.result()
 	p.config.Log.Info("chime: worker has drained", "event", "drain.ended", "worker", p.name, "took_ms", p.drain.took(now).Milliseconds(),

@@ -24,8 +24,9 @@ import (
 //   - a session settles only jobs that it took itself;
 //   - the name of a closed or lost session is never used again.
 //
-// silent is no state of its own: a session that could not be extended for its TTL has told its handlers to end, for the store may
-// have given its jobs to another worker; the outcomes that they reach are sent, and count if it has not.
+// silent is not a state of its own. A session that could not be extended for its TTL is silent, and the ctx of its handlers has
+// ended, because the store may have given its jobs to another worker. The outcomes that the handlers still reach are sent. They
+// count if the session was not reaped.
 type session struct {
 	id string // its name
 	at protocol.Partition
@@ -33,7 +34,7 @@ type session struct {
 	number     int64     // of the last call answered; 0: the session does not exist in the store
 	held       int       // jobs taken and not known to be settled
 	aliveAt    time.Time // when the last call that extended it was sent
-	emptySince time.Time // of jobs; zero: it holds some
+	emptySince time.Time // since when it holds no job; zero: it holds some
 	silent     bool
 	lost       bool // reaped: what its handlers return is dropped
 }
@@ -54,8 +55,8 @@ func (s *session) isLost() bool { return s.lost }
 // nextNumber is the number of the session's next call.
 func (s *session) nextNumber() int64 { return s.number + 1 }
 
-// answered notes that a call of this number, sent then, was answered, and how many jobs it has taken and settled. It returns
-// whether the session holds none now.
+// answered notes the answer to the call with this number, which was sent at that instant, took so many jobs and settled so many. It
+// reports whether the session holds no job now.
 func (s *session) answered(number int64, sent time.Time, taken, settled int, now time.Time) (empty bool) {
 	s.number = number
 	s.aliveAt = sent
@@ -76,9 +77,9 @@ func (s *session) extended(sent, now time.Time, ttl time.Duration) {
 	s.silent = s.silent && now.Sub(s.aliveAt) >= ttl
 }
 
-// checkSilence makes a session silent that holds jobs and was not extended for its TTL. fell reports that it has just become so;
-// else until is when to check again, zero: no need to.
-func (s *session) checkSilence(now time.Time, ttl time.Duration) (fell bool, until time.Time) {
+// checkSilence makes the session silent if it holds jobs and was not extended for its TTL. became reports that it has just become
+// silent. Otherwise until is when to check again; zero: no check is needed.
+func (s *session) checkSilence(now time.Time, ttl time.Duration) (became bool, until time.Time) {
 	if !s.exists() || s.silent || s.held == 0 {
 		return false, time.Time{}
 	}
@@ -89,18 +90,18 @@ func (s *session) checkSilence(now time.Time, ttl time.Duration) (fell bool, unt
 	return true, time.Time{}
 }
 
-// lose notes that the store has reaped the session. It returns how many jobs it held, and whether that is news.
-func (s *session) lose() (held int, news bool) {
-	news = !s.lost
+// lose notes that the store has reaped the session. It returns how many jobs it held, and whether this is the first call.
+func (s *session) lose() (held int, first bool) {
+	first = !s.lost
 	s.lost = true
-	return s.held, news
+	return s.held, first
 }
 
-// idleRest is how long a session that holds nothing stays open: not for long, for a worker that sleeps beside it polls in vain
-// when the first session lapses.
+// idleRest is how long a session that holds no job stays open. It is short, because a sleeping worker polls when a session lapses,
+// and an empty one would make it poll for nothing.
 const idleRest = time.Second
 
-// closeAt is when a session that holds nothing is to be closed; zero: it is not.
+// closeAt is when a session that holds no job is to be closed; zero: it is not to be closed.
 func (s *session) closeAt(ttl time.Duration) time.Time {
 	if !s.exists() || s.emptySince.IsZero() {
 		return time.Time{}

@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// sessions looks after the sessions of all lanes: what an answer or a heartbeat means for one, and when one is silent, lost or
+// sessions decides about the sessions of all lanes: what an answer or a heartbeat means for one, and when one is silent, lost or
 // closed. It belongs to the processor's goroutine.
 type sessions struct {
 	config    *Config
@@ -42,47 +42,48 @@ func (ss *sessions) moveOn(l *lane, call *protocol.WorkCall, a *protocol.WorkAns
 	}
 }
 
-// answers delivers heartbeats; each is to be passed to beats.
-func (ss *sessions) answers() <-chan []beat { return ss.heartbeat.answers() }
+// answers delivers the answers to heartbeats; the processor passes each to extended.
+func (ss *sessions) answers() <-chan []extension { return ss.heartbeat.answers() }
 
-// readBeats takes in heartbeats that have already arrived, before anything is concluded from silence.
-func (ss *sessions) readBeats(lanes *lanes, busy bool) {
+// drainHeartbeats handles the answers to heartbeats that have already arrived. It comes before checkSilences, so that no session
+// counts as silent whose extension is only unread.
+func (ss *sessions) drainHeartbeats(lanes *lanes, busy bool) {
 	for {
 		select {
-		case beats := <-ss.heartbeat.answers():
-			ss.beats(lanes, beats, busy, time.Now())
+		case extensions := <-ss.heartbeat.answers():
+			ss.extended(lanes, extensions, busy, time.Now())
 		default:
 			return
 		}
 	}
 }
 
-// beats takes in heartbeats. busy says that a call is under way.
-func (ss *sessions) beats(lanes *lanes, beats []beat, busy bool, now time.Time) {
-	for _, b := range beats {
-		l := lanes.of(b.session)
-		if l == nil || b.session.isLost() {
+// extended handles the answers to heartbeats. busy says that a call is under way.
+func (ss *sessions) extended(lanes *lanes, extensions []extension, busy bool, now time.Time) {
+	for _, e := range extensions {
+		l := lanes.of(e.session)
+		if l == nil || e.session.isLost() {
 			continue
 		}
 		switch {
-		case b.answer.Err == nil:
+		case e.answer.Err == nil:
 			ss.outage.End("extend", now)
-			b.session.extended(b.sent, now, ss.config.SessionTTL)
-			for _, id := range b.answer.Replaced {
+			e.session.extended(e.sent, now, ss.config.SessionTTL)
+			for _, id := range e.answer.Replaced {
 				ss.flights.replace(id)
 			}
-		case errors.Is(b.answer.Err, protocol.ErrSessionLost):
-			ss.lose(l, b.session, busy, now)
+		case errors.Is(e.answer.Err, protocol.ErrSessionLost):
+			ss.lose(l, e.session, busy, now)
 		default:
-			ss.outage.Begin("extend", "extend", b.answer.Err, now)
+			ss.outage.Begin("extend", "extend", e.answer.Err, now)
 		}
 	}
 }
 
-// lose ends a session that was reaped: other workers have its jobs now. Their handlers are told to end, and what they return is
+// lose ends a session that was reaped: other workers have its jobs now. The ctx of its handlers ends, and what they return is
 // dropped.
 func (ss *sessions) lose(l *lane, s *session, busy bool, now time.Time) {
-	if held, news := s.lose(); news {
+	if held, first := s.lose(); first {
 		ss.config.Log.Warn("chime: a session was lost, its jobs run again elsewhere", "event", "session.lost",
 			"queue", l.partition().Queue, "partition", l.partition().Index, "session", s.name(), "worker", ss.worker, "count", held)
 	}
@@ -98,9 +99,9 @@ func (ss *sessions) checkSilences(lanes *lanes, now time.Time) (until time.Time)
 		if s == nil {
 			continue
 		}
-		fell, at := s.checkSilence(now, ss.config.SessionTTL)
+		became, at := s.checkSilence(now, ss.config.SessionTTL)
 		until = earlier(until, at)
-		if fell {
+		if became {
 			ss.config.Log.Warn("chime: a session could not be extended, its handlers are told to end", "event", "session.expired",
 				"queue", l.partition().Queue, "partition", l.partition().Index, "session", s.name(), "worker", ss.worker)
 			ss.flights.endSession(s, false)
@@ -109,7 +110,7 @@ func (ss *sessions) checkSilences(lanes *lanes, now time.Time) (until time.Time)
 	return until
 }
 
-// close returns the sessions that have held nothing for a while, or atOnce every one, and forgets them.
+// close returns the sessions that have held no job for a while, or with atOnce all that hold none, and forgets them.
 func (ss *sessions) close(lanes *lanes, atOnce bool, now time.Time) (closed []*session) {
 	for _, l := range lanes.every() {
 		if s := l.closeSession(ss.config.SessionTTL, atOnce, now); s != nil {

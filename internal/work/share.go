@@ -8,17 +8,17 @@ type share struct {
 	hungry int // of its lanes, in this round
 }
 
-// A stake is one lane's part in its queue's share. What it was due and did not get is remembered as credit.
+// A stake is one lane's part in its queue's share. Its credit is what it should have got and did not get.
 type stake struct {
 	share  *share
 	credit float64
 }
 
-// maxCredit bounds what a lane is owed that could not take what it was given.
+// maxCredit bounds the credit of a lane that could not use the slots that it was given.
 const maxCredit = 4
 
-// divide says how many of room slots each stake gets, in proportion to the weights of their queues. What one round cannot
-// divide evenly is remembered: over many rounds of a single slot each lane gets its share.
+// divide sets in takes how many of room slots each stake gets, in proportion to the weights of their queues. The credit carries
+// over what one round cannot divide evenly, so over many rounds of a single slot each lane gets its share.
 func divide(room int, stakes []*stake, takes []int) {
 	total := 0
 	for _, s := range stakes {

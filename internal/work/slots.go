@@ -9,9 +9,9 @@ import (
 // settled meanwhile. The processor hands flights over; runners, goroutines that are never more than size, run one after the
 // other, so that very short handlers do not wait for the processor.
 //
-// A runner that begins a flight while others wait starts one more runner, but only one runner that has not begun yet is under way
-// at a time. So handlers that block get all slots at once, because each runner starts the next one, while handlers that are over
-// before the new runner had its turn are run by the few that there are.
+// A runner that begins a flight while others wait starts one more runner, unless one was started that has not begun yet. So handlers
+// that block get all slots at once, because each runner starts the next one. Handlers that return before the new runner has begun
+// are run by few runners.
 type slots struct {
 	size   int
 	notify chan struct{} // room for one: the processor has something to collect
@@ -25,7 +25,7 @@ type slots struct {
 	began     []*flight // of those taken ahead, begun since the last collect
 	ended     []*flight // returned since the last collect, in the order of their ends
 	quiet     bool      // the processor waits for an answer and will collect by itself
-	expiry    time.Time // no running flight's time is up before; zero: none has an end
+	expiry    time.Time // no running flight's time is up before; zero: none has a deadline
 	pace      pace
 }
 
@@ -79,8 +79,8 @@ func (s *slots) work(f *flight) {
 	}
 }
 
-// next frees the slot of a flight whose handler has returned, if there is one, and fills it with the first flight that waits. It
-// returns nil if none does: then the runner ends.
+// next frees the slot of a flight whose handler has returned, if there is one, and gives it to the first flight that waits. It
+// returns nil if none waits: then the runner ends.
 func (s *slots) next(ended *flight) *flight {
 	now := time.Now()
 	s.mu.Lock()
@@ -141,9 +141,9 @@ func (s *slots) end(f *flight, now time.Time) {
 	s.ended = append(s.ended, f)
 }
 
-// noteworthy reports whether the processor has something to do about the flights that have ended, although others follow in their
-// slots: many outcomes to send, or room to take more. Otherwise it comes by itself, when the first of what waits would have waited
-// too long, and that is before an outcome has. The caller holds mu.
+// noteworthy reports whether the processor has something to do although other flights follow in the slots: there are many outcomes
+// to send, or there is room to take more jobs. Otherwise the processor collects without a notification, when the first waiting flight
+// has waited too long; no outcome has waited too long by then. The caller holds mu.
 func (s *slots) noteworthy() bool {
 	switch {
 	case len(s.ended) >= settleBatch:
@@ -170,9 +170,9 @@ func (s *slots) notifyNow() {
 }
 
 // room returns how many slots are free, and how many jobs may be taken for them and ahead of them; worth reports whether that is
-// worth a call. coming are jobs on their way: arrived and not handed over, or asked for by calls that are not answered; so many of
-// them ahead, which occupy no slot. What is running, waiting and coming is never more than there are slots, and what is worth
-// taking ahead.
+// worth a call. coming counts the jobs that have arrived and are not handed over, and those that unanswered calls ask for; ahead of
+// them are taken ahead and occupy no slot. The jobs that run, wait or come are never more than the slots and the target of jobs
+// ahead together.
 func (s *slots) room(coming, ahead int) (free, take int, worth bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +203,7 @@ func (s *slots) collect(c *collected) {
 	s.mu.Unlock()
 }
 
-// rest says whether the processor collects by itself soon, so that it need not be notified.
+// rest sets whether the processor collects soon without a notification.
 func (s *slots) rest(quiet bool) {
 	s.mu.Lock()
 	s.quiet = quiet
@@ -221,7 +221,7 @@ func (s *slots) unread() bool {
 }
 
 // expire ends the ctx of handlers whose time is up and adds to overdue those whose time has been up for the grace. It returns when
-// to come again: zero, not before another flight begins.
+// to call it again; zero: not before another flight begins.
 func (s *slots) expire(now time.Time, overdue *[]*flight) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,7 +247,7 @@ func (s *slots) expire(now time.Time, overdue *[]*flight) time.Time {
 	return s.expiry
 }
 
-// drop removes those flights from what waits that keep does not want, and returns them.
+// drop removes the waiting flights for which keep returns false, and returns them.
 func (s *slots) drop(keep func(*flight) bool) (dropped []*flight) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,7 +261,8 @@ func (s *slots) drop(keep func(*flight) bool) (dropped []*flight) {
 	return dropped
 }
 
-// stale returns what has waited too long, and until when the oldest of the others may wait: zero if there is none.
+// stale removes and returns the flights that have waited too long. until is how long the oldest of the others may wait; zero: no
+// other waits.
 func (s *slots) stale(now time.Time) (stale []*flight, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// Run takes and runs jobs until ctx ends and the worker has drained. It waits for a store that does not answer. Its error is one
-// that waiting does not cure: then no job was taken. Every goroutine it starts has ended when it returns, but for handlers that
-// never return and a call that its store does not end.
+// Run takes and runs jobs until ctx ends and the worker has drained. It waits for a store that does not answer. It returns an error
+// only if waiting does not help; then it has taken no job. All its goroutines have ended when it returns, except handlers that never
+// return and a call that the store does not end.
 func Run(ctx context.Context, store protocol.Store, config *Config) (Drained, error) {
 	outage := &retry.Outage{Log: config.Log}
 	lanes, err := prepare(ctx, store, config, outage)
@@ -34,8 +34,8 @@ func Run(ctx context.Context, store protocol.Store, config *Config) (Drained, er
 	return runParts(ctx, store, config, lanes, outage), nil
 }
 
-// prepare waits for the store and learns the partitions of the queues. The store is checked first, so that nothing is written into
-// one that is refused, and again when it knows every queue: it checks the keys of the queues that it knows.
+// prepare waits for the store and asks for the partitions of the queues. It checks the store first, so that nothing is written to an
+// unfit one, and again when the store knows every queue, because a check covers the keys of the queues that the store knows.
 func prepare(ctx context.Context, store protocol.Store, config *Config, outage *retry.Outage) (*lanes, error) {
 	if err := retry.WaitFit(ctx, store, outage); err != nil {
 		return nil, err

@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	lapsesEvery  = time.Second // a busy worker asks for lapsed sessions no more often
-	pollTogether = 2 * time.Second
-	maxEmpty     = 3 // empty answers in a row, before a lane that is said to have jobs is asked less often
+	lapsesEvery  = time.Second     // a busy worker asks for lapsed sessions at most this often
+	pollTogether = 2 * time.Second // polls that are due within this time go together
+	maxEmpty     = 3               // empty answers in a row, after which a lane that claims to have jobs is asked less often
 )
 
-// A waitState is how long nothing needs to be asked of a partition.
+// A waitState is how long a partition need not be asked for anything.
 type waitState struct {
 	asleep   bool      // the last answer left nothing to take and no wake-up has come since
-	listed   bool      // the store may have this worker among its sleeping workers; false: it certainly has not
+	listed   bool      // the store may have this worker among the sleeping workers; false: it certainly has not
 	since    time.Time // when it was registered there, by the store's clock; zero: not known
-	askAt    time.Time // not before, although awake: the last answers were empty
-	empty    int       // such answers in a row
-	next     time.Time // alarm: when the next delayed job is due; zero: there is none, or other workers keep it
-	lapse    time.Time // when a session lapses: a poll is due then; zero: none does
+	askAt    time.Time // a lane that is awake is not asked before, because the last answers were empty
+	empty    int       // empty answers in a row
+	next     time.Time // alarm: when the next delayed job is due; zero: there is none, or other workers keep the alarm
+	lapse    time.Time // when a session lapses: a poll is due then; zero: no session does
 	lapsesAt time.Time // when lapses were reported last
 	pollAt   time.Time // the safety poll
 	parked   []string  // names with parked jobs that this worker handles
@@ -31,7 +31,7 @@ func (w *waitState) isAsleep() bool { return w.asleep }
 
 func (w *waitState) isListed() bool { return w.listed }
 
-// hungry reports whether there may be jobs to take: nothing says that there are none.
+// hungry reports whether there may be jobs to take: the lane is awake and may be asked.
 func (w *waitState) hungry(now time.Time) bool { return !w.asleep && !now.Before(w.askAt) }
 
 // markHungry notes that there may be jobs to take after all.
@@ -40,7 +40,7 @@ func (w *waitState) markHungry() {
 	w.askAt, w.empty = time.Time{}, 0
 }
 
-// stayAwake ends the sleep without news of a job.
+// stayAwake ends the sleep without a sign of a job.
 func (w *waitState) stayAwake() { w.asleep = false }
 
 // left notes that the store has removed this worker from its sleeping workers.
@@ -66,7 +66,7 @@ func (w *waitState) pollDue(now time.Time) bool {
 	return w.asleep && (!now.Before(w.pollAt) || !w.lapse.IsZero() && !now.Before(w.lapse))
 }
 
-// pollSoon reports whether it may as well poll with a lane whose poll is due.
+// pollSoon reports whether the lane polls along with a lane whose poll is due.
 func (w *waitState) pollSoon(now time.Time) bool {
 	return w.asleep && (w.pollDue(now) || !now.Before(w.pollAt.Add(-pollTogether)))
 }
@@ -78,7 +78,7 @@ func (w *waitState) beginPoll() (since time.Time) {
 	return w.since
 }
 
-// pollFailed has it poll again after a while.
+// pollFailed notes that a poll has failed: it is repeated after a delay.
 func (w *waitState) pollFailed(failures int, now time.Time) {
 	w.pollAt = now.Add(retry.Delay(failures))
 }
@@ -112,8 +112,8 @@ func (w *waitState) worked(call *protocol.WorkCall, a *protocol.WorkAnswer, now 
 	}
 }
 
-// hint notes what an answer says about waiting; lapses reports whether it says anything about sessions, serves whether parked
-// jobs of a name are worth asking for.
+// hint notes what an answer says about waiting. lapses says that the answer reports on sessions; serves reports whether this worker
+// asks for parked jobs of a name.
 func (w *waitState) hint(h *protocol.WaitHint, lapses bool, clock *storeClock, ttl time.Duration, serves func(name string) bool, now time.Time) {
 	w.next = time.Time{}
 	if lapses {
@@ -142,8 +142,7 @@ func (w *waitState) hint(h *protocol.WaitHint, lapses bool, clock *storeClock, t
 // serve are the names with parked jobs that the next call asks for.
 func (w *waitState) serve() []string { return w.parked }
 
-// nextAt is when the lane is due for a call or a poll; zero: not before something happens. room says that there is a slot for
-// what it might bring.
+// nextAt is when the lane needs a call or a poll; zero: not before something happens. room says that there is a free slot.
 func (w *waitState) nextAt(room bool) time.Time {
 	switch {
 	case w.asleep:

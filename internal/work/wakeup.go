@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	leaveAfter  = time.Millisecond // without a free slot for so long, a worker is no sleeping worker any more
-	subscribing = 3 * time.Second  // a worker whose subscription is not confirmed by then takes without it
+	leaveAfter  = time.Millisecond // a worker that has had no free slot for this long leaves the sleeping workers
+	subscribing = 3 * time.Second  // a worker whose subscription is not confirmed by then begins to take without it
 )
 
-// safetyPoll is how long a sleeping worker that hears nothing waits before it polls: a lost wake-up costs at most that, and its
-// registration is renewed in time.
+// safetyPoll is how long a sleeping worker that receives nothing waits before it polls. A lost wake-up delays a job by at most that
+// long, and the worker's registration is renewed in time.
 func safetyPoll() time.Duration {
 	return protocol.IdleRetention - 2*time.Second + rand.N(time.Second)
 }
 
-// A wakeup is what was published for this worker and not dealt with yet. A wake-up does not say for which lane.
+// A wakeup is what was published for this worker and is not handled yet. A wake-up does not say for which lane it is.
 type wakeup struct {
 	connected bool      // the subscription was confirmed, so that taking may begin
-	giveUp    time.Time // or this instant has come
+	giveUp    time.Time // taking begins at this instant without a subscription
 
-	woken bool      // a wake-up came that no lane was asked about yet
+	woken bool      // a wake-up has come and no lane was asked for jobs since
 	again bool      // it came while a call was under way, whose answer may be older
-	pass  bool      // a wake-up came that this worker cannot use: another one is to be woken
-	alarm time.Time // in some lane a delayed job is due at this local instant; zero: no news of one
+	pass  bool      // a wake-up has come that this worker cannot use: another worker is to be woken
+	alarm time.Time // in some lane a delayed job is due at this local instant; zero: none is known
 
-	leaveAt  time.Time // there is no free slot: leave the sleeping workers then; zero: there is
+	leaveAt  time.Time // when to leave the sleeping workers, because no slot is free; zero: there is a free slot
 	failures int       // of leaving, in a row
 	retryAt  time.Time
 }
@@ -53,14 +53,14 @@ func (w *wakeup) signal(s protocol.Signal, busy bool) (hungry bool) {
 	return s.Connected || s.Wake
 }
 
-// answered reports whether every lane is to be asked again: a wake-up has overtaken the answer.
+// answered reports whether every lane is to be asked again, because a wake-up came before the answer.
 func (w *wakeup) answered() bool {
 	again := w.again
 	w.again = false
 	return again
 }
 
-// keepAlarm notes that a delayed job is this worker's to take at a local instant.
+// keepAlarm notes that this worker is to take a delayed job at a local instant.
 func (w *wakeup) keepAlarm(due, now time.Time) { w.alarm = earlier(w.alarm, later(due, now)) }
 
 // alarmDue reports whether the alarm is due, and ends it.
@@ -76,8 +76,8 @@ func (w *wakeup) alarmDue(now time.Time) bool {
 // wake notes that a lane has woken by itself.
 func (w *wakeup) wake() { w.woken = true }
 
-// use decides about a wake-up, which cannot be used if a call is not worth making, and whether to leave the sleeping workers,
-// among which this one is listed: without a free slot it does soon.
+// use decides about a wake-up: the worker can use it if a call is worth making, and otherwise passes it on. It also decides when to
+// leave the sleeping workers, if this one is listed among them: soon after its last slot was taken.
 func (w *wakeup) use(free int, worth, listed, draining bool, now time.Time) {
 	if w.woken && !worth && !draining {
 		w.pass = true
@@ -91,7 +91,8 @@ func (w *wakeup) use(free int, worth, listed, draining bool, now time.Time) {
 	}
 }
 
-// handOver has another worker woken when this one drains: it may be woken and busy, on no list, and yet keep the alarm.
+// handOver passes the alarm on when the worker drains, by waking another worker. A worker that was woken and is busy is on no list
+// of sleeping workers, and yet may keep the alarm.
 func (w *wakeup) handOver() { w.pass = w.pass || !w.alarm.IsZero() }
 
 // leaves reports whether the worker is to leave the sleeping workers now, and whether another one is to be woken in its place.
@@ -111,14 +112,14 @@ func (w *wakeup) left() {
 	w.leaveAt = time.Time{}
 }
 
-// leaveFailed has it leave again after a while.
+// leaveFailed notes that leaving has failed: it is repeated after a delay.
 func (w *wakeup) leaveFailed(pass bool, now time.Time) {
 	w.failures++
 	w.retryAt = now.Add(retry.Delay(w.failures))
 	w.pass = pass
 }
 
-// nextAt is when something is to be done; zero: nothing is.
+// nextAt is when there is something to do; zero: there is nothing.
 func (w *wakeup) nextAt(now time.Time) time.Time {
 	until := w.alarm
 	if !w.leaveAt.IsZero() || w.pass {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-func TestAnUnfitStoreIsToldAtOnceToEveryCallerAndSentNothing(t *testing.T) {
+func TestEveryCallerGetsErrUnfitAtOnceAndNothingIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		store.checkFault = func(context.Context, int) error {
-			time.Sleep(time.Millisecond) // fake time: all callers wait for one look
+			time.Sleep(time.Millisecond) // fake time: all callers wait for one check
 			return fmt.Errorf("it evicts: %w", ErrUnfit)
 		}
 		e, began := quietEnqueuer(store, EnqueuerOptions{}), time.Now()
@@ -33,17 +33,17 @@ func TestAnUnfitStoreIsToldAtOnceToEveryCallerAndSentNothing(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if waited := time.Since(began); waited != time.Millisecond || store.checks != 1 || store.asked+store.trips > 0 {
-			t.Errorf("%d looks in %v, then %d calls; want one look and nothing else", store.checks, waited, store.asked+store.trips)
+		if waited := time.Since(began); waited != time.Millisecond || store.checks != 1 || store.asked+store.roundTrips > 0 {
+			t.Errorf("%d checks in %v, then %d calls; want one check and nothing else", store.checks, waited, store.asked+store.roundTrips)
 		}
-		store.checkFault = nil // its settings have been put right
+		store.checkFault = nil // its settings were corrected
 		if _, err := e.Enqueue(t.Context(), "a", nil); err != nil {
 			t.Errorf("once it is fit: %v", err)
 		}
 	})
 }
 
-func TestAFitStoreIsCheckedOnceHoweverManyQueuesThereAre(t *testing.T) {
+func TestAFitStoreIsCheckedOnceForAllQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
 		store.checkFault = func(context.Context, int) error { time.Sleep(time.Millisecond); return nil }
@@ -63,7 +63,7 @@ func TestAFitStoreIsCheckedOnceHoweverManyQueuesThereAre(t *testing.T) {
 	})
 }
 
-func TestACheckThatFailsOrHangsHoldsNothingUp(t *testing.T) {
+func TestACheckThatFailsOrHangsDoesNotStopEnqueuing(t *testing.T) {
 	for name, fault := range map[string]func(ctx context.Context, n int) error{
 		"it fails": func(context.Context, int) error { return errors.New("INFO is broken") },
 		"it hangs": func(ctx context.Context, n int) error { <-ctx.Done(); return ctx.Err() },
@@ -79,7 +79,7 @@ func TestACheckThatFailsOrHangsHoldsNothingUp(t *testing.T) {
 					}
 				}
 				if store.checks != 1 {
-					t.Errorf("one queue was looked up with %d checks, want 1", store.checks)
+					t.Errorf("three jobs on one queue made %d checks, want 1", store.checks)
 				}
 			})
 		})
@@ -97,7 +97,7 @@ func TestAStoreFoundUnfitAfterAnOutageIsRefused(t *testing.T) {
 		}
 		store.askFault = func(int) error { return down }
 		if _, err := quietEnqueuer(store, EnqueuerOptions{}).Enqueue(t.Context(), "a", nil); !errors.Is(err, ErrUnfit) || store.checks != 3 {
-			t.Errorf("got %v after %d looks, want ErrUnfit at the third", err, store.checks)
+			t.Errorf("got %v after %d checks, want ErrUnfit at the third", err, store.checks)
 		}
 	})
 }

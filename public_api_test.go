@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// What `go doc .` shows is what an application needs, and each of it is explained.
-func TestThePublicPageIsShortAndExplained(t *testing.T) {
-	const most = 80
+// `go doc .` shows few names, and each of them has a comment.
+func TestThePublicAPIIsSmallAndDocumented(t *testing.T) {
+	const maxNames = 80
 	names := 0
 	for _, s := range sources(t) {
 		if s.folder != "." || s.test {
@@ -47,8 +47,8 @@ func TestThePublicPageIsShortAndExplained(t *testing.T) {
 			}
 		}
 	}
-	if names > most || names < 40 {
-		t.Errorf("the package has %d exported names, want %d at most", names, most)
+	if names > maxNames || names < 40 {
+		t.Errorf("the package has %d exported names, want %d at most", names, maxNames)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// instantStore answers at once and keeps nothing: what is measured is the enqueuer.
+// An instantStore answers at once and keeps nothing, so that only the enqueuer is measured.
 type instantStore struct{ protocol.Store }
 
 func (instantStore) Check(context.Context) error { return nil }
@@ -36,7 +36,7 @@ func manyItems(n int, options ...EnqueueOption) []Item {
 	return items
 }
 
-// leastMemory returns the least that do has cost in many runs: a collection takes away what would be used again.
+// leastMemory returns the least that one of many runs of do has allocated: a garbage collection makes a run allocate more.
 func leastMemory(do func()) (bytes, objects uint64) {
 	bytes, objects = ^uint64(0), ^uint64(0)
 	for range 50 {
@@ -58,7 +58,7 @@ func TestManyJobsCostLittleMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	// A job costs its receipt, its ID, and a share of what the call needs.
+	// A job allocates its receipt, its ID, and a share of what the call needs.
 	if bytes > 60*n || objects > 60 {
 		t.Errorf("%d jobs cost %d bytes in %d objects, want %d in 60 at most", n, bytes, objects, 60*n)
 	}
@@ -72,13 +72,13 @@ func TestOneJobCostsLittleMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	// Its ID is the caller's to keep; the rest is this store's answer, and room for a change of the compiler's mind.
+	// The caller keeps the ID; the rest is this store's answer, and some room for other versions of the compiler.
 	if bytes > 256 || objects > 6 {
 		t.Errorf("one job cost %d bytes in %d objects, want 256 in 6 at most", bytes, objects)
 	}
 }
 
-// A store may look at what it has not answered for as long as it likes.
+// A store may read a call that it has not answered at any later time.
 func TestBodiesOfACallThatFailedAreNotOverwritten(t *testing.T) {
 	store := newEnqueueStore(t, 1)
 	e := quietEnqueuer(store, EnqueuerOptions{})
@@ -103,12 +103,12 @@ func TestBodiesOfACallThatFailedAreNotOverwritten(t *testing.T) {
 	}
 	for i, item := range kept {
 		if string(item.Body) != texts[i] {
-			t.Fatalf("body %d became %q, was %q", i, item.Body, texts[i])
+			t.Fatalf("body %d is %q now, was %q", i, item.Body, texts[i])
 		}
 	}
 }
 
-// A caller that did not wait for the outcome leaves its call under way: nobody gets its memory.
+// A caller that does not wait for the outcome leaves its call under way. The memory of that call is not used again.
 func TestBodiesOfACallUnderWayAreNotOverwritten(t *testing.T) {
 	store := newEnqueueStore(t, 1)
 	e := quietEnqueuer(store, EnqueuerOptions{})
@@ -131,7 +131,7 @@ func TestBodiesOfACallUnderWayAreNotOverwritten(t *testing.T) {
 	<-waiting
 	cancel()
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "outcome unknown") {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want an error with \"outcome unknown\"", err)
 	}
 	done := make(chan struct{})
 	go func() {

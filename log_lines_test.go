@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What log lines are made of. Whoever collects them may rely on it.
+// The keys and events of log lines. Programs that collect them may rely on these.
 var (
 	logKeys = strings.Fields(`event queue partition job id schedule planned attempt max_attempts fence worker session host pid term leader
 		outcome reason error late_ms took_ms after_ms count viewer action note`)
@@ -39,7 +39,7 @@ func TestLogLinesHaveAnEventAndStableKeys(t *testing.T) {
 			lines++
 			at := s.set.Position(call.Pos())
 			if text, constant := literal(arguments[0]); constant && !strings.HasPrefix(text, "chime: ") && !strings.HasPrefix(text, "redisstore: ") && !strings.HasPrefix(text, "embedded: ") {
-				t.Errorf("%s:%d logs %q: want the package in front", s.path, at.Line, text)
+				t.Errorf("%s:%d logs %q: want it to begin with the package", s.path, at.Line, text)
 			}
 			keys := arguments[1:]
 			if first, _ := literalOr(keys, 0); first != "event" {
@@ -57,7 +57,7 @@ func TestLogLinesHaveAnEventAndStableKeys(t *testing.T) {
 		})
 	}
 	if lines < 20 {
-		t.Errorf("%d log lines were found: this test looks in the wrong place", lines)
+		t.Errorf("%d log lines were found: this test searches in the wrong place", lines)
 	}
 }
 

@@ -15,53 +15,53 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// A bench is a worker's surroundings: a store with the real scripts, in memory, under the bubble's clock.
-type bench struct {
+// A fixture is a store with the real scripts, in memory and with the bubble's clock, and what a test of a worker needs.
+type fixture struct {
 	t      *testing.T
 	server *embedded.Server
 	number int64
 }
 
-func onStore(t *testing.T, scenario func(t *testing.T, b *bench)) {
+func onEmbedded(t *testing.T, scenario func(t *testing.T, f *fixture)) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &bench{t: t, server: embedded.StartInMemory()}
-		scenario(t, b)
-		if err := b.server.Close(); err != nil {
+		f := &fixture{t: t, server: embedded.StartInMemory()}
+		scenario(t, f)
+		if err := f.server.Close(); err != nil {
 			t.Error(err)
 		}
 		synctest.Wait()
 	})
 }
 
-// add enqueues jobs now, or in a while.
-func (b *bench) add(name string, in time.Duration, ids ...string) {
-	b.t.Helper()
-	if _, err := b.server.Store().Protocol().Partitions(b.t.Context(), "default"); err != nil {
-		b.t.Fatal(err)
+// add enqueues jobs that are due after a while; 0: now.
+func (f *fixture) add(name string, in time.Duration, ids ...string) {
+	f.t.Helper()
+	if _, err := f.server.Store().Protocol().Partitions(f.t.Context(), "default"); err != nil {
+		f.t.Fatal(err)
 	}
 	for len(ids) > 0 {
 		n := min(len(ids), 500)
-		b.number++
-		call := protocol.EnqueueCall{Partition: protocol.Partition{Queue: "default"}, Caller: "test", Number: b.number}
+		f.number++
+		call := protocol.EnqueueCall{Partition: protocol.Partition{Queue: "default"}, Caller: "test", Number: f.number}
 		for _, id := range ids[:n] {
 			call.Items = append(call.Items, protocol.EnqueueItem{ID: id, In: in, Body: chime.EncodeBody(name, 3)})
 		}
-		if a := b.server.Store().Protocol().Enqueue(b.t.Context(), []protocol.EnqueueCall{call}); a[0].Err != nil {
-			b.t.Fatal(a[0].Err)
+		if a := f.server.Store().Protocol().Enqueue(f.t.Context(), []protocol.EnqueueCall{call}); a[0].Err != nil {
+			f.t.Fatal(a[0].Err)
 		}
 		ids = ids[n:]
 	}
 }
 
-func (b *bench) worker(options chime.WorkerOptions) *chime.Worker {
+func (f *fixture) worker(options chime.WorkerOptions) *chime.Worker {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	return chime.NewWorker(b.server.Store(), options)
+	return chime.NewWorker(f.server.Store(), options)
 }
 
 // run runs a worker until stop is called.
-func (b *bench) run(w *chime.Worker) (stop func() error) {
+func (f *fixture) run(w *chime.Worker) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
@@ -72,11 +72,11 @@ func (b *bench) run(w *chime.Worker) (stop func() error) {
 	}
 }
 
-func (b *bench) stats() *chime.QueueInfo {
-	b.t.Helper()
-	stats, err := chime.NewQueues(b.server.Store()).Get(b.t.Context(), "default")
+func (f *fixture) stats() *chime.QueueInfo {
+	f.t.Helper()
+	stats, err := chime.NewQueues(f.server.Store()).Get(f.t.Context(), "default")
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return stats
 }
@@ -111,24 +111,24 @@ func names(prefix string, n int) []string {
 	return ids
 }
 
-func TestOnTheStoreEveryJobRunsOnce(t *testing.T) {
+func TestEveryJobRunsOnce(t *testing.T) {
 	for _, work := range []time.Duration{0, 50 * time.Microsecond, 20 * time.Millisecond} {
-		onStore(t, func(t *testing.T, b *bench) {
+		onEmbedded(t, func(t *testing.T, f *fixture) {
 			var r runs
 			var stops []func() error
 			for range 3 {
-				w := b.worker(chime.WorkerOptions{Concurrency: 5})
+				w := f.worker(chime.WorkerOptions{Concurrency: 5})
 				w.Handle("work", func(_ context.Context, job *chime.Job) error {
 					time.Sleep(work)
 					r.add(job.ID)
 					return nil
 				})
-				stops = append(stops, b.run(w))
+				stops = append(stops, f.run(w))
 			}
-			b.add("work", 0, names("a", 700)...)
+			f.add("work", 0, names("a", 700)...)
 			pass(10 * time.Second)
-			b.add("work", 0, names("b", 3)...)
-			b.add("work", time.Hour, names("c", 100)...)
+			f.add("work", 0, names("b", 3)...)
+			f.add("work", time.Hour, names("c", 100)...)
 			pass(2 * time.Hour)
 			for _, stop := range stops {
 				if err := stop(); err != nil {
@@ -140,27 +140,27 @@ func TestOnTheStoreEveryJobRunsOnce(t *testing.T) {
 					t.Errorf("%s ran %d times, want once", id, n)
 				}
 			}
-			if s := b.stats(); len(r.n) != 803 || s.Done != 803 || s.Running+s.Waiting+s.Delayed != 0 {
+			if s := f.stats(); len(r.n) != 803 || s.Done != 803 || s.Running+s.Waiting+s.Delayed != 0 {
 				t.Errorf("with handlers of %v %d of 803 ran, the store says %+v", work, len(r.n), s)
 			}
-			if keys, _ := b.server.Client().Keys(t.Context(), "*inflight*").Result(); len(keys) != 0 {
+			if keys, _ := f.server.Client().Keys(t.Context(), "*inflight*").Result(); len(keys) != 0 {
 				t.Errorf("sessions are left: %v", keys)
 			}
 		})
 	}
 }
 
-func TestOnTheStoreDelayedJobsAreTakenWhenTheyAreDue(t *testing.T) {
-	onStore(t, func(t *testing.T, b *bench) {
+func TestDelayedJobsAreTakenWhenTheyAreDue(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
 		var r runs
-		w := b.worker(chime.WorkerOptions{Concurrency: 5})
+		w := f.worker(chime.WorkerOptions{Concurrency: 5})
 		w.Handle("work", func(_ context.Context, job *chime.Job) error { r.add(job.ID); return nil })
-		stop := b.run(w)
+		stop := f.run(w)
 		pass(time.Minute)
 		due := make(map[string]time.Time)
 		for i, in := range []time.Duration{time.Hour, time.Second, 20 * time.Minute, 90 * time.Millisecond, 24 * time.Hour} {
 			id := fmt.Sprint("d", i)
-			b.add("work", in, id)
+			f.add("work", in, id)
 			due[id] = time.Now().Add(in)
 		}
 		pass(25 * time.Hour)
@@ -175,17 +175,17 @@ func TestOnTheStoreDelayedJobsAreTakenWhenTheyAreDue(t *testing.T) {
 	})
 }
 
-func TestOnTheStoreFailuresEndDead(t *testing.T) {
-	onStore(t, func(t *testing.T, b *bench) {
+func TestJobsThatKeepFailingEndDead(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
 		var r runs
-		w := b.worker(chime.WorkerOptions{Concurrency: 5})
+		w := f.worker(chime.WorkerOptions{Concurrency: 5})
 		w.Handle("work", func(_ context.Context, job *chime.Job) error { r.add(job.ID); return errors.New("no") })
 		w.Handle("poison", func(_ context.Context, job *chime.Job) error { r.add(job.ID); panic("oh") })
-		stop := b.run(w)
-		b.add("work", 0, "a")
-		b.add("poison", 0, "b")
+		stop := f.run(w)
+		f.add("work", 0, "a")
+		f.add("poison", 0, "b")
 		pass(time.Hour)
-		if s := b.stats(); r.n["a"] != 3 || r.n["b"] != 3 || s.Dead != 2 {
+		if s := f.stats(); r.n["a"] != 3 || r.n["b"] != 3 || s.Dead != 2 {
 			t.Errorf("after three attempts each %v ran and the store says %+v, want two dead", r.n, s)
 		}
 		if err := stop(); err != nil {
@@ -194,25 +194,25 @@ func TestOnTheStoreFailuresEndDead(t *testing.T) {
 	})
 }
 
-func TestOnTheStoreUnknownNamesWaitForWhoHandlesThem(t *testing.T) {
-	onStore(t, func(t *testing.T, b *bench) {
-		old := b.worker(chime.WorkerOptions{Concurrency: 2})
-		old.Handle("old", func(context.Context, *chime.Job) error { return nil })
-		stopOld := b.run(old)
-		b.add("new", 0, names("n", 20)...)
+func TestJobsOfUnknownNamesWaitForAWorkerThatHandlesThem(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		first := f.worker(chime.WorkerOptions{Concurrency: 2})
+		first.Handle("old", func(context.Context, *chime.Job) error { return nil })
+		stopFirst := f.run(first)
+		f.add("new", 0, names("n", 20)...)
 		pass(time.Minute)
-		if s := b.stats(); s.Parked != 20 || s.Running != 0 {
+		if s := f.stats(); s.Parked != 20 || s.Running != 0 {
 			t.Errorf("the store says %+v, want 20 parked", s)
 		}
 		var r runs
-		young := b.worker(chime.WorkerOptions{Concurrency: 2})
-		young.Handle("new", func(_ context.Context, job *chime.Job) error { r.add(job.ID); return nil })
-		stopYoung := b.run(young)
+		second := f.worker(chime.WorkerOptions{Concurrency: 2})
+		second.Handle("new", func(_ context.Context, job *chime.Job) error { r.add(job.ID); return nil })
+		stopSecond := f.run(second)
 		pass(time.Minute)
-		if s := b.stats(); len(r.n) != 20 || s.Parked != 0 || s.Done != 20 {
+		if s := f.stats(); len(r.n) != 20 || s.Parked != 0 || s.Done != 20 {
 			t.Errorf("%d of 20 ran, the store says %+v", len(r.n), s)
 		}
-		for _, stop := range []func() error{stopOld, stopYoung} {
+		for _, stop := range []func() error{stopFirst, stopSecond} {
 			if err := stop(); err != nil {
 				t.Error(err)
 			}

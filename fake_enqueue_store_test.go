@@ -16,8 +16,8 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// enqueueStore is the part of a Store that an Enqueuer uses, in memory. It keeps every job, counts every call, and holds
-// the enqueuer to the protocol of EnqueueCall.
+// An enqueueStore is the part of a Store that an Enqueuer uses, in memory. It keeps every job, counts every call, and fails the test
+// if the enqueuer breaks the protocol of EnqueueCall.
 type enqueueStore struct {
 	protocol.Store
 	t          testing.TB
@@ -27,18 +27,18 @@ type enqueueStore struct {
 	perItem    time.Duration
 	keep       bool // the jobs
 
-	mu     sync.Mutex
-	server sync.Mutex
-	last   map[protocol.Partition]protocol.EnqueueCall
-	jobs   map[string]protocol.EnqueueItem
-	order  []string
-	calls  []protocol.EnqueueCall
-	trips  int
-	asked  int
-	under  map[protocol.Partition]bool
-	added  atomic.Int64
+	mu         sync.Mutex
+	server     sync.Mutex
+	last       map[protocol.Partition]protocol.EnqueueCall
+	jobs       map[string]protocol.EnqueueItem
+	order      []string
+	calls      []protocol.EnqueueCall
+	roundTrips int
+	asked      int // calls of Partitions
+	underWay   map[protocol.Partition]bool
+	added      atomic.Int64
 
-	// fault, if set, is asked about each call: an error before or after it is carried out.
+	// fault, if set, returns for each call an error before or after it is carried out.
 	fault func(n int, call protocol.EnqueueCall) (before, after error)
 	// askFault is the same for Partitions, checkFault for Check.
 	askFault   func(n int) error
@@ -49,7 +49,7 @@ type enqueueStore struct {
 func newEnqueueStore(t testing.TB, partitions int) *enqueueStore {
 	return &enqueueStore{
 		t: t, partitions: partitions, keep: true,
-		last: make(map[protocol.Partition]protocol.EnqueueCall), jobs: make(map[string]protocol.EnqueueItem), under: make(map[protocol.Partition]bool),
+		last: make(map[protocol.Partition]protocol.EnqueueCall), jobs: make(map[string]protocol.EnqueueItem), underWay: make(map[protocol.Partition]bool),
 	}
 }
 
@@ -78,12 +78,12 @@ func (s *enqueueStore) Partitions(ctx context.Context, queue string) (int, error
 
 func (s *enqueueStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {
 	s.mu.Lock()
-	s.trips++
+	s.roundTrips++
 	for _, call := range calls {
-		if s.under[call.Partition] {
+		if s.underWay[call.Partition] {
 			s.t.Errorf("two calls under way to %v", call.Partition)
 		}
-		s.under[call.Partition] = true
+		s.underWay[call.Partition] = true
 	}
 	s.mu.Unlock()
 	wait(ctx, s.rtt/2)
@@ -94,13 +94,13 @@ func (s *enqueueStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall
 	wait(ctx, s.rtt/2)
 	s.mu.Lock()
 	for _, call := range calls {
-		delete(s.under, call.Partition)
+		delete(s.underWay, call.Partition)
 	}
 	s.mu.Unlock()
 	return answers
 }
 
-// wait sleeps; what is too short for a timer it spins away.
+// wait sleeps; if the time is too short for a timer it spins.
 func wait(ctx context.Context, d time.Duration) {
 	if d >= 200*time.Microsecond {
 		retry.Sleep(ctx, d)

@@ -15,15 +15,15 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// atEachCall calls look at every call of Work, as it is sent, with the call.
-func atEachCall(store *fakeJobStore, look func(*protocol.WorkCall)) {
+// atEachCall calls visit with every call of Work when it is sent.
+func atEachCall(store *fakeJobStore, visit func(*protocol.WorkCall)) {
 	store.keepCalls = true
 	store.fault = func(act string, _ protocol.Partition) (before, after error) {
 		if act == "work" {
 			store.mu.Lock()
 			call := store.workCalls[len(store.workCalls)-1]
 			store.mu.Unlock()
-			look(&call)
+			visit(&call)
 		}
 		return nil, nil
 	}
@@ -36,7 +36,7 @@ func (s *fakeJobStore) taken() int64 {
 	return s.fence
 }
 
-// slowLog takes a millisecond for each line, and counts the dead jobs.
+// A slowLog takes a millisecond for each record, and counts the dead jobs.
 type slowLog struct {
 	slog.Handler
 	dead atomic.Int64
@@ -44,9 +44,9 @@ type slowLog struct {
 
 func (l *slowLog) Enabled(context.Context, slog.Level) bool { return true }
 
-func (l *slowLog) Handle(_ context.Context, line slog.Record) error {
+func (l *slowLog) Handle(_ context.Context, record slog.Record) error {
 	time.Sleep(time.Millisecond)
-	line.Attrs(func(a slog.Attr) bool {
+	record.Attrs(func(a slog.Attr) bool {
 		if a.Key == "event" && a.Value.String() == "job.dead" {
 			l.dead.Add(1)
 		}
@@ -55,7 +55,7 @@ func (l *slowLog) Handle(_ context.Context, line slog.Record) error {
 	return nil
 }
 
-func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreLookedAt(t *testing.T) {
+func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreAdmitted(t *testing.T) {
 	for _, concurrency := range []int{1, 10, 100} {
 		synctest.Test(t, func(t *testing.T) {
 			store := newFakeJobStore(t)
@@ -63,17 +63,17 @@ func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreLookedAt(t *testing.T) {
 			store.add("default", job("work"), ids(20000)...)
 			for i, id := range store.part(protocol.Partition{Queue: "default"}).ready {
 				if i%100 == 99 {
-					store.part(protocol.Partition{Queue: "default"}).jobs[id] = nil // dead, and told, when its turn comes
+					store.part(protocol.Partition{Queue: "default"}).jobs[id] = nil // admission finds it dead and logs that
 				}
 			}
 			var ran atomic.Int64
 			var log slowLog
-			var calls, notRun, notLookedAt []int64
+			var calls, notRun, notAdmitted []int64
 			atEachCall(store, func(*protocol.WorkCall) {
 				taken := store.taken()
 				calls = append(calls, taken)
 				notRun = append(notRun, taken-taken/100-ran.Load())
-				notLookedAt = append(notLookedAt, taken/100-log.dead.Load())
+				notAdmitted = append(notAdmitted, taken/100-log.dead.Load())
 			})
 			w := NewWorker(asStore(store), WorkerOptions{Concurrency: concurrency, Logger: slog.New(&log)})
 			w.Handle("work", func(context.Context, *Job) error {
@@ -81,14 +81,14 @@ func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreLookedAt(t *testing.T) {
 				ran.Add(1)
 				return nil
 			})
-			stop := working(t, w)
+			stop := startWorker(t, w)
 			pass(time.Minute)
 			if ran.Load() != 19800 || log.dead.Load() != 200 || len(calls) < 40 {
 				t.Fatalf("%d ran and %d were dead with %d calls, want 19800 and 200 with 40 calls at least", ran.Load(), log.dead.Load(), len(calls))
 			}
 			for i := 15; i < 35; i++ {
-				if last := calls[i] - calls[i-1]; notRun[i] < last*9/10 || notLookedAt[i] < last/100 {
-					t.Errorf("concurrency %d: the last answer brought %d jobs; when the next call was sent %d had not run and %d of the dead were not looked at, want none to be", concurrency, last, notRun[i], notLookedAt[i])
+				if last := calls[i] - calls[i-1]; notRun[i] < last*9/10 || notAdmitted[i] < last/100 {
+					t.Errorf("concurrency %d: the last answer brought %d jobs; when the next call was sent %d had not run and %d of the dead were not admitted, want nearly all of them", concurrency, last, notRun[i], notAdmitted[i])
 				}
 			}
 			if err := stop(); err != nil {
@@ -99,11 +99,11 @@ func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreLookedAt(t *testing.T) {
 	}
 }
 
-func TestNoMoreIsInHandThanSlotsAndFourMillisecondsOfWork(t *testing.T) {
+func TestAWorkerHoldsAtMostItsSlotsAndFourMillisecondsOfWork(t *testing.T) {
 	for _, test := range []struct {
 		work        time.Duration
 		concurrency int
-		most        int64
+		limit       int64
 	}{
 		{time.Microsecond, 10, 10 + 1000},
 		{100 * time.Microsecond, 10, 10 + 400},
@@ -116,8 +116,8 @@ func TestNoMoreIsInHandThanSlotsAndFourMillisecondsOfWork(t *testing.T) {
 			store := newFakeJobStore(t)
 			store.lag = 300 * time.Microsecond
 			var ran atomic.Int64
-			var most int64
-			atEachCall(store, func(call *protocol.WorkCall) { most = max(most, store.taken()-ran.Load()+int64(call.Take)) })
+			var held int64 // at most, at any call
+			atEachCall(store, func(call *protocol.WorkCall) { held = max(held, store.taken()-ran.Load()+int64(call.Take)) })
 			w := NewWorker(asStore(store), WorkerOptions{Concurrency: test.concurrency, Logger: quiet()})
 			w.Handle("work", func(context.Context, *Job) error {
 				time.Sleep(test.work)
@@ -125,12 +125,12 @@ func TestNoMoreIsInHandThanSlotsAndFourMillisecondsOfWork(t *testing.T) {
 				return nil
 			})
 			store.add("default", job("work"), ids(5000)...)
-			stop := working(t, w)
+			stop := startWorker(t, w)
 			for ran.Load() < 2500 {
 				pass(test.work)
 			}
-			if most > test.most || most < test.most*3/4 {
-				t.Errorf("handlers of %v, %d at once: %d jobs were in hand or asked for, want nearly %d and no more", test.work, test.concurrency, most, test.most)
+			if held > test.limit || held < test.limit*3/4 {
+				t.Errorf("handlers of %v, %d at once: %d jobs were held or asked for, want nearly %d and no more", test.work, test.concurrency, held, test.limit)
 			}
 			if n := store.kinds()[protocol.SettleBack]; n > 0 {
 				t.Errorf("handlers of %v, %d at once: %d jobs were given back, want none", test.work, test.concurrency, n)
@@ -143,16 +143,16 @@ func TestNoMoreIsInHandThanSlotsAndFourMillisecondsOfWork(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatTookAheadSleepsThoughCallsFail(t *testing.T) {
+func TestAWorkerThatTookAheadSleepsAlthoughCallsFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeJobStore(t)
 		store.latency = 300 * time.Microsecond
-		store.fault = losing("work", 3, 5)
+		store.fault = loseEvery("work", 3, 5)
 		store.sizes["default"] = 8
 		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 10, Logger: quiet()})
 		w.Handle("work", func(context.Context, *Job) error { time.Sleep(time.Millisecond); return nil })
 		store.add("default", job("work"), ids(300)...)
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		pass(time.Minute)
 		if got := store.kinds(); got[protocol.SettleDone] != 300 {
 			t.Errorf("in a minute settled %v, want 300 done", got)
@@ -160,7 +160,7 @@ func TestAWorkerThatTookAheadSleepsThoughCallsFail(t *testing.T) {
 		worked, left := store.count("work"), store.count("leave")
 		pass(time.Hour)
 		if worked, left = store.count("work")-worked, store.count("leave")-left; worked > 0 || left > 0 {
-			t.Errorf("with nothing to do %d calls and %d leavings in an hour, want none", worked, left)
+			t.Errorf("an idle worker made %d calls and left the sleeping workers %d times in an hour, want neither", worked, left)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -176,7 +176,7 @@ func TestASessionLostBetweenTwoCallsLosesNoJob(t *testing.T) {
 			calls := 0
 			atEachCall(store, func(*protocol.WorkCall) {
 				if calls++; calls == lost {
-					store.reapAll() // the call finds its session gone; an answer's jobs are just being admitted
+					store.reapAll() // the call gets ErrSessionLost while the jobs of an answer are admitted
 				}
 			})
 			w := NewWorker(asStore(store), WorkerOptions{Concurrency: 10, Logger: quiet()})
@@ -187,7 +187,7 @@ func TestASessionLostBetweenTwoCallsLosesNoJob(t *testing.T) {
 				return nil
 			})
 			store.add("default", job("work"), ids(6000)...)
-			stop := working(t, w)
+			stop := startWorker(t, w)
 			pass(time.Minute)
 			if got := store.kinds(); got[protocol.SettleDone] != 6000 || ran.Load() < 6000 || ran.Load() > 6000+10+2*1000 {
 				t.Errorf("session lost at call %d: %d handlers ran and %v settled, want 6000 done", lost, ran.Load(), got)
@@ -213,7 +213,7 @@ func TestHandlersThatBlockGetAllSlotsAtOnce(t *testing.T) {
 			return nil
 		})
 		store.add("default", job("short"), ids(3000)...)
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		pass(time.Second)
 		begun := time.Now()
 		long := make([]string, 300)
@@ -223,7 +223,7 @@ func TestHandlersThatBlockGetAllSlotsAtOnce(t *testing.T) {
 		store.add("default", job("long"), long...)
 		synctest.Wait()
 		if running.Load() != 100 || !time.Now().Equal(begun) {
-			t.Errorf("%d handlers that block run after %v, want all 100 at once", running.Load(), time.Since(begun))
+			t.Errorf("%d blocking handlers run after %v, want 100 at once", running.Load(), time.Since(begun))
 		}
 		close(release)
 		pass(time.Second)
@@ -252,7 +252,7 @@ func TestAHandlerMayKeepItsJobAndContext(t *testing.T) {
 			return nil
 		})
 		store.add("default", wire.Envelope{Name: "work", Payload: []byte("payload")}, ids(5000)...)
-		stop := working(t, w)
+		stop := startWorker(t, w)
 		pass(time.Second)
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -268,7 +268,7 @@ func TestAHandlerMayKeepItsJobAndContext(t *testing.T) {
 			fences[job.Fence] = true
 		}
 		if len(fences) != 5000 {
-			t.Errorf("%d fences of 5000 jobs that were kept", len(fences))
+			t.Errorf("the 5000 jobs that were kept have %d fences, want 5000", len(fences))
 		}
 		if i := slices.IndexFunc(contexts, func(c context.Context) bool { return c.Err() != context.Canceled }); i >= 0 {
 			t.Errorf("a context that was kept has Err = %v, want Canceled", contexts[i].Err())
@@ -283,13 +283,13 @@ func TestAnOutcomeWaitsAtMostTwentyMilliseconds(t *testing.T) {
 			store.lag = 200 * time.Microsecond
 			var mu sync.Mutex
 			ended := make(map[string]time.Time)
-			var worst time.Duration
+			var longest time.Duration
 			atEachCall(store, func(call *protocol.WorkCall) {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, settlement := range call.Settle {
 					if at, ok := ended[settlement.ID]; ok { // others were given back
-						worst = max(worst, time.Since(at))
+						longest = max(longest, time.Since(at))
 					}
 				}
 			})
@@ -297,7 +297,7 @@ func TestAnOutcomeWaitsAtMostTwentyMilliseconds(t *testing.T) {
 			w.Handle("work", func(_ context.Context, job *Job) error {
 				d := work
 				if job.ID[len(job.ID)-1] == '7' {
-					d = 50 * time.Millisecond // so that slots end at odd moments
+					d = 50 * time.Millisecond // so that the slots become free at different times
 				}
 				time.Sleep(d)
 				mu.Lock()
@@ -306,10 +306,10 @@ func TestAnOutcomeWaitsAtMostTwentyMilliseconds(t *testing.T) {
 				return nil
 			})
 			store.add("default", job("work"), ids(333)...)
-			stop := working(t, w)
+			stop := startWorker(t, w)
 			pass(3 * time.Hour)
-			if most := 20*time.Millisecond + store.lag; worst > most || len(ended) != 333 {
-				t.Errorf("handlers of %v: an outcome waited %v before it was sent, want at most %v (%d ran)", work, worst, most, len(ended))
+			if limit := 20*time.Millisecond + store.lag; longest > limit || len(ended) != 333 {
+				t.Errorf("handlers of %v: an outcome waited %v before it was sent, want at most %v (%d ran)", work, longest, limit, len(ended))
 			}
 			if err := stop(); err != nil {
 				t.Error(err)
