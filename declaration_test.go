@@ -48,3 +48,12 @@ func TestARefusedDeclarationNamesFieldValueAndLimit(t *testing.T) {
 		t.Errorf("got %v: want all that is wrong, joined, the rule's error and ErrPayloadTooLarge among it", err)
 	}
 }
+
+// The text of a schedule that says nothing: the defaults are written, so that a later version's change no schedule.
+func TestADeclarationHasTheDefaults(t *testing.T) {
+	d, err := declaration("report", recurrence.Recurrence{Cron: "0 9 * * *"}, nil)
+	want := `{"version":1,"job":"report","recurrence":{"cron":"0 9 * * *"},"misfire":"run_once","grace":"1m0s"}`
+	if err != nil || string(d.Body) != want || d.Overlap != "skip" || d.Queue != "default" {
+		t.Errorf("got %+v with body %s, %v; want body %s, skip, default", d, d.Body, err, want)
+	}
+}

@@ -50,6 +50,7 @@ func (o EnqueuerOptions) validate() error {
 }
 
 // An Enqueuer puts jobs on queues. Any number of goroutines may use one, and should share one: their jobs are sent together.
+// NewEnqueuer makes one; the zero value is of no use.
 type Enqueuer struct {
 	options EnqueuerOptions
 	engine  *enqueue.Enqueuer

@@ -91,7 +91,7 @@ func TestBodiesOfACallThatFailedAreNotOverwritten(t *testing.T) {
 		return fmt.Errorf("no: %w", ErrStoreFull), nil
 	}
 	e.EnqueueMany(t.Context(), manyItems(100))
-	e.Enqueue(t.Context(), "report", "one")
+	e.Enqueue(t.Context(), "a.name.that.is.long.so.that.the.next.body.fits", strings.Repeat("one", 20))
 	store.fault = nil
 	for i := range 10 {
 		if _, err := e.EnqueueMany(t.Context(), manyItems(100, ID(fmt.Sprint("second-", i)))); err != nil {

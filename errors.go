@@ -51,7 +51,8 @@ func (e *DrainTimeoutError) Error() string {
 // Unwrap returns ErrDrainTimeout.
 func (e *DrainTimeoutError) Unwrap() error { return ErrDrainTimeout }
 
-// PanicError is the failure of a handler that panicked or called runtime.Goexit. It is logged, and kept with the job.
+// PanicError is the failure of a handler that panicked or called runtime.Goexit. It is logged as the error of the attempt; the stack
+// is kept with the job.
 type PanicError struct {
 	Value any    // what was passed to panic
 	Stack []byte // of the handler's goroutine, at most 4 KiB

@@ -15,7 +15,7 @@ type Job struct {
 	Name     string    // the job name: which handler runs it
 	Queue    string    // the queue it was taken from
 	Schedule string    // the schedule that made it; empty: it was enqueued
-	Planned  time.Time // when it was to run: the occurrence's instant, or the instant of In or At
+	Planned  time.Time // when it was to run: the occurrence's instant, the instant of In or At, or about when it was enqueued
 	Started  time.Time // when this attempt began, by the store's clock
 
 	Attempt     int           // 1, 2, …: failures so far plus one

@@ -120,3 +120,20 @@ func TestOnlyPayloadsThatNeverDecodeDiscardTheJob(t *testing.T) {
 		}
 	}
 }
+
+func TestEncodeIsTheOtherHalfOfDecode(t *testing.T) {
+	type args struct {
+		Customer string `json:"customer"`
+	}
+	payload, err := Encode(args{"c1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got args
+	if err := (&Job{Payload: payload}).Decode(&got); err != nil || got.Customer != "c1" {
+		t.Errorf("decoded %+v, %v", got, err)
+	}
+	if _, err := Encode(func() {}); err == nil || !strings.HasPrefix(err.Error(), "chime: encode func(): ") {
+		t.Errorf("encode a function: %v, want an error that names its type", err)
+	}
+}

@@ -10,7 +10,8 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A Kind is a job name and the type of its arguments, bound once for those who enqueue and those who handle.
+// A Kind is a job name and the type of its arguments, bound once for those who enqueue and those who handle. Define makes one; the
+// zero value has no name.
 type Kind[T any] struct{ name string }
 
 var kinds sync.Map // job name -> reflect.Type of its arguments

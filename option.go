@@ -110,12 +110,10 @@ type TimeoutOption interface {
 type timeoutOption time.Duration
 
 func (o timeoutOption) check(refuse func(string, ...any)) {
-	if d := time.Duration(o); d < time.Millisecond || d > longestTimeout {
-		refuse("timeout %v: want 1ms to %v", d, longestTimeout)
+	if d := time.Duration(o); d < time.Millisecond || d > schedule.MaxTimeout {
+		refuse("timeout %v: want 1ms to %v", d, schedule.MaxTimeout)
 	}
 }
-
-const longestTimeout = schedule.MaxTimeout
 
 func (o timeoutOption) enqueue(s *enqueueSettings) {
 	s.timeout = time.Duration(o)
@@ -141,7 +139,7 @@ func Timeout(d time.Duration) TimeoutOption { return timeoutOption(d) }
 func In(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.in, s.at = max(d, 0), time.Time{}
-		if d > longestDelay {
+		if d > protocol.MaxDelay {
 			s.refuse("in %v: want at most 100 years", d)
 		}
 	})
@@ -151,7 +149,7 @@ func In(d time.Duration) EnqueueOption {
 func At(t time.Time) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.at, s.in = t, 0
-		if d := time.Until(t); d > longestDelay || d < -longestDelay {
+		if d := time.Until(t); d > protocol.MaxDelay || d < -protocol.MaxDelay {
 			s.refuse("at %v: want at most 100 years from now", t.UTC().Format(time.RFC3339))
 		}
 	})

@@ -6,17 +6,16 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/work"
 )
 
 // An Action is what becomes of a job when its handler has returned.
 type Action int
 
 const (
-	Succeeded Action = Action(work.Succeeded) // it is done, and removed
-	Retried   Action = Action(work.Retried)   // the attempt failed: it runs again after the backoff, or after Outcome.Delay, until its attempts are used up
-	Discarded Action = Action(work.Discarded) // it failed for good: it goes to the dead set
-	Snoozed   Action = Action(work.Snoozed)   // it runs again after Outcome.Delay; no attempt is used up
+	Succeeded Action = iota // it is done, and removed
+	Retried                 // the attempt failed: it runs again after the backoff, or after Outcome.Delay, until its attempts are used up
+	Discarded               // it failed for good: it goes to the dead set
+	Snoozed                 // it runs again after Outcome.Delay; no attempt is used up
 )
 
 // String is "succeeded", "retried", "discarded" or "snoozed".
@@ -36,7 +35,7 @@ func (a Action) String() string {
 
 // An Outcome is what a handler's error means. The zero Outcome is that of nil: the job is done.
 type Outcome struct {
-	Action  Action
+	Action  Action        // what becomes of the job
 	Delay   time.Duration // of Snoozed, and of Retried when Delayed is set
 	Delayed bool          // Delay takes the place of the backoff
 	Err     error         // what the handler returned
@@ -82,9 +81,7 @@ func Snooze(d time.Duration) error {
 	return &steering{outcome: Outcome{Action: Snoozed, Delay: clampDelay(d)}}
 }
 
-const longestDelay = protocol.MaxDelay
-
-func clampDelay(d time.Duration) time.Duration { return min(max(d, 0), longestDelay) }
+func clampDelay(d time.Duration) time.Duration { return min(max(d, 0), protocol.MaxDelay) }
 
 // OutcomeOf returns what becomes of a job whose handler returned err. It finds RetryAfter, Discard and Snooze through %w and
 // errors.Join; the outermost (first) one counts. The worker calls it too, so a test of a handler may rely on it.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 func TestAHandlersErrorDecidesTheOutcome(t *testing.T) {
@@ -20,7 +22,7 @@ func TestAHandlersErrorDecidesTheOutcome(t *testing.T) {
 		{RetryAfter(time.Minute, bad), Retried, time.Minute, true},
 		{RetryAfter(0, bad), Retried, 0, true},
 		{RetryAfter(-time.Minute, bad), Retried, 0, true},
-		{RetryAfter(1<<62, bad), Retried, longestDelay, true},
+		{RetryAfter(1<<62, bad), Retried, protocol.MaxDelay, true},
 		{Discard(bad), Discarded, 0, false},
 		{Snooze(time.Hour), Snoozed, time.Hour, false},
 		{Snooze(-1), Snoozed, 0, false},

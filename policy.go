@@ -1,19 +1,14 @@
 package chime
 
-import (
-	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/schedule"
-)
-
 // An OverlapPolicy says what happens if an occurrence is taken while the last one of its schedule still runs. The store decides, in
 // the step that takes the new one. One that waits for a retry does not run.
 type OverlapPolicy string
 
 const (
-	OverlapSkip   OverlapPolicy = schedule.OverlapSkip   // "skip" (default): the new one is dropped and counted
-	OverlapWait   OverlapPolicy = schedule.OverlapWait   // "wait": the new one runs when the last one has ended; at most one waits, others are dropped
-	OverlapCancel OverlapPolicy = schedule.OverlapCancel // "cancel": as wait, and the ctx of the running one ends with ErrReplaced
-	OverlapAllow  OverlapPolicy = schedule.OverlapAllow  // "allow": both run
+	OverlapSkip   OverlapPolicy = "skip"   // default: the new one is dropped and counted
+	OverlapWait   OverlapPolicy = "wait"   // the new one runs when the last one has ended; at most one waits, others are dropped
+	OverlapCancel OverlapPolicy = "cancel" // as wait, and the ctx of the running one ends with ErrReplaced
+	OverlapAllow  OverlapPolicy = "allow"  // both run
 )
 
 // A MisfirePolicy says what becomes of an occurrence that is taken later than the grace after its instant, and of the instants
@@ -21,16 +16,16 @@ const (
 type MisfirePolicy string
 
 const (
-	MisfireRunOnce MisfirePolicy = schedule.MisfireRunOnce // "run_once" (default): it runs; those missed since are counted
-	MisfireSkip    MisfirePolicy = schedule.MisfireSkip    // "skip": it is counted, as are those missed since; none of them runs
-	MisfireCatchUp MisfirePolicy = schedule.MisfireCatchUp // "catch_up": those of the last 24 hours run, oldest first, at most the newest 100; others are counted
+	MisfireRunOnce MisfirePolicy = "run_once" // default: it runs; those missed since are counted
+	MisfireSkip    MisfirePolicy = "skip"     // it is counted, as are those missed since; none of them runs
+	MisfireCatchUp MisfirePolicy = "catch_up" // those of the last 24 hours run, oldest first, at most the newest 100; others are counted
 )
 
 // A ScheduleState says whether a schedule makes jobs.
 type ScheduleState string
 
 const (
-	StateLive      ScheduleState = protocol.StateLive      // its next occurrence is placed, or about to be
-	StatePaused    ScheduleState = protocol.StatePaused    // nothing is placed until it is resumed
-	StateCompleted ScheduleState = protocol.StateCompleted // its count is used up or its end has passed
+	StateLive      ScheduleState = "live"      // its next occurrence is placed, or about to be
+	StatePaused    ScheduleState = "paused"    // nothing is placed until it is resumed
+	StateCompleted ScheduleState = "completed" // its count is used up or its end has passed
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// `go doc .` shows few names, and each of them has a comment.
+// `go doc .` shows few names, and each of them has a comment, as has each field.
 func TestThePublicAPIIsSmallAndDocumented(t *testing.T) {
 	const maxNames = 80
 	names := 0
@@ -38,6 +38,13 @@ func TestThePublicAPIIsSmallAndDocumented(t *testing.T) {
 					switch spec := spec.(type) {
 					case *ast.TypeSpec:
 						name(spec.Name, spec.Doc, decl.Doc)
+						if body, ok := spec.Type.(*ast.StructType); ok && spec.Name.IsExported() {
+							for _, field := range body.Fields.List {
+								if len(field.Names) > 0 && field.Names[0].IsExported() && field.Doc.Text()+field.Comment.Text() == "" {
+									t.Errorf("%s: the field %s.%s has no comment", s.path, spec.Name.Name, field.Names[0].Name)
+								}
+							}
+						}
 					case *ast.ValueSpec:
 						for _, id := range spec.Names {
 							name(id, spec.Doc, spec.Comment, decl.Doc)

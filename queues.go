@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Queues shows what is on the queues of a store, and pauses them.
+// Queues shows what is on the queues of a store, and pauses them. NewQueues makes one; the zero value has no store.
 type Queues struct {
 	store protocol.Store
 }
@@ -21,13 +21,13 @@ func NewQueues(store Store) *Queues { return &Queues{store: protocolOf(store)} }
 // QueueInfo is a queue as it stands: what it holds at Now, and what has happened on it since it was first seen. All its
 // partitions are counted together.
 type QueueInfo struct {
-	Name       string
-	Partitions int
-	Paused     bool // nothing is taken from it; enqueuing and placing go on
+	Name       string // of the queue
+	Partitions int    // 1, unless redisstore.Options.Partitions gave it more
+	Paused     bool   // nothing is taken from it; enqueuing and placing go on
 
 	Waiting   int64 // jobs to run now that nobody has taken yet
 	Delayed   int64 // jobs due later: delayed ones, retries, placed occurrences
-	Running   int64 // jobs that workers hold
+	Running   int64 // jobs that workers hold: those that run, and those taken ahead of a free slot, which wait for at most 20 ms
 	Parked    int64 // jobs that wait for a worker that has a handler for them
 	Dead      int64 // jobs that were given up and are kept
 	Schedules int64 // schedules that live on it

@@ -37,7 +37,7 @@ func (o SchedulerOptions) validate() error {
 }
 
 // A Scheduler declares schedules, and places the occurrences that no worker has placed. Any number of processes may run the same
-// scheduler; one of them leads, which only speeds things up.
+// scheduler; one of them leads, which only speeds things up. NewScheduler makes one; the zero value is of no use.
 type Scheduler struct {
 	store   protocol.Store
 	options SchedulerOptions

@@ -533,13 +533,13 @@ func TestAnOutageSlowsASchedulerDown(t *testing.T) {
 				}
 				return n
 			}
-			before, logged := calls(), log.count("the store does not answer")
+			before, logged := calls(), log.count("a call to the store failed")
 			store.setFault(fault)
 			pass(10 * time.Minute)
 			if n := calls() - before; n > 1500 {
 				t.Errorf("%d calls in an outage of ten minutes, want a few a second at most", n)
 			}
-			if n := log.count("the store does not answer") - logged; n < 9 || n > 12 {
+			if n := log.count("a call to the store failed") - logged; n < 9 || n > 12 {
 				t.Errorf("the outage was logged %d times in ten minutes, want once a minute", n)
 			}
 			store.setFault(nil)

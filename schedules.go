@@ -14,7 +14,7 @@ import (
 )
 
 // Schedules creates, reads and deletes schedules while programs run, for schedules that come from users' data. Schedules that
-// belong to the program are declared with [Scheduler.Schedule].
+// belong to the program are declared with [Scheduler.Schedule]. NewSchedules makes one; the zero value has no store.
 type Schedules struct {
 	store protocol.Store
 	fit   *retry.FitCheck
@@ -24,35 +24,35 @@ type Schedules struct {
 func NewSchedules(store Store) *Schedules {
 	s := &Schedules{store: protocolOf(store)}
 	if s.store != nil {
-		s.fit = retry.NewFitCheck(s.store, defaultSendTimeout/4)
+		s.fit = retry.NewFitCheck(s.store, retry.CheckTimeout)
 	}
 	return s
 }
 
 // A Schedule is a named recurrence with the job that it makes, as it is stored.
 type Schedule struct {
-	Name       string
-	JobName    string // the name of its jobs
-	Queue      string // that its jobs go to
-	Recurrence recurrence.Recurrence
-	Payload    []byte // the encoded arguments of its jobs
+	Name       string                // 1 to 100 of A-Z a-z 0-9 _ . : -
+	JobName    string                // the name of its jobs
+	Queue      string                // that its jobs go to
+	Recurrence recurrence.Recurrence // when it makes them
+	Payload    []byte                // the encoded arguments of its jobs
 
-	Created  time.Time // when the name first appeared, by the store's clock, in whole seconds
-	Revision int64     // grows with every change
-	State    ScheduleState
+	Created  time.Time     // when the name first appeared, by the store's clock, in whole seconds
+	Revision int64         // grows with every change
+	State    ScheduleState // live, paused or completed
 
-	Overlap        OverlapPolicy
-	Misfire        MisfirePolicy
-	Grace          time.Duration
-	NoImmediateRun bool
+	Overlap        OverlapPolicy // see the option Overlap
+	Misfire        MisfirePolicy // see the option Misfire
+	Grace          time.Duration // see the option Grace
+	NoImmediateRun bool          // see the option NoImmediateRun
 	MaxAttempts    int           // 0: the default, 25
 	Timeout        time.Duration // 0: the handler's, or the default, 30 minutes
 
 	// Next is the planned instant of the occurrence that is placed and was not taken yet; if several are to be caught up, of the
 	// last one. It is zero for a moment after one was taken, and as long as the schedule is paused or completed.
 	Next     time.Time
-	Used     int // runs used up of the recurrence's Count
-	Counters ScheduleCounters
+	Used     int              // runs used up of the recurrence's Count
+	Counters ScheduleCounters // since it was created
 }
 
 // ScheduleCounters count a schedule's occurrences since it was created.

@@ -111,9 +111,10 @@ run() {
 	(
 		cd "$1"
 		shift
+		packages=$(go list ./...) || exit 1
 		slow='/chime$|/internal/system$'
 		# shellcheck disable=SC2046 # a word is a package
-		go test -race "$@" $(go list ./... | grep -Ev "$slow") $(go list ./... | grep -E "$slow")
+		go test -race "$@" $(echo "$packages" | grep -Ev "$slow") $(echo "$packages" | grep -E "$slow")
 	)
 }
 

@@ -27,8 +27,9 @@ type WorkerOptions struct {
 	// elsewhere. It is renewed every SessionTTL/3. Zero means 12 s.
 	SessionTTL time.Duration
 	// DrainTimeout is how long Run waits for running handlers once its ctx has ended. Then their ctx ends with the cause
-	// ErrShutdown; they have 2 s to return, and the store another 2 s to take the last outcomes; a second later Run returns in any
-	// case. Zero means 25 s, negative means no wait.
+	// ErrShutdown; they have 2 s to return, and the store another 2 s to take the last outcomes. So Run returns at most 5 s after
+	// DrainTimeout, and 6 s if a Scheduler runs too: a process manager must wait for longer than that before it kills. Zero means
+	// 25 s, negative means no wait.
 	DrainTimeout time.Duration
 	// MaxCrashes is how many workers may vanish while they run a job before the job is dead, 1 or more. Zero means 3.
 	MaxCrashes int
@@ -72,7 +73,7 @@ func (o WorkerOptions) validate() error {
 	return errors.Join(errs...)
 }
 
-// A Worker takes jobs from queues and runs their handlers.
+// A Worker takes jobs from queues and runs their handlers. NewWorker makes one; the zero value is of no use.
 //
 // A job runs at least once. It runs again if its handler fails, and if the process that ran it vanishes or cannot reach the store
 // for longer than SessionTTL. So handlers should be safe to repeat; Job.ID is the same in all attempts.
@@ -82,7 +83,7 @@ type Worker struct {
 
 	mu         sync.Mutex
 	handlers   map[string]*registration
-	middleware []Middleware
+	middleware []func(Handler) Handler
 	ran        bool
 }
 
@@ -127,10 +128,11 @@ func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) 
 	w.handlers[name] = r
 }
 
-// Use puts middleware around every handler, also around those registered before. The first one is the outermost. It panics on a nil
-// middleware, and if the worker runs already.
-func (w *Worker) Use(middleware ...Middleware) {
-	if slices.ContainsFunc(middleware, func(m Middleware) bool { return m == nil }) {
+// Use puts middleware around every handler, also around those registered before: functions that get a handler and return the one to
+// call in its place. The first one is the outermost. Each is called once for every handler, when the worker starts. Use panics on a
+// nil middleware, and if the worker runs already.
+func (w *Worker) Use(middleware ...func(Handler) Handler) {
+	if slices.ContainsFunc(middleware, func(m func(Handler) Handler) bool { return m == nil }) {
 		panic("chime: Use: nil middleware")
 	}
 	w.mu.Lock()
@@ -141,7 +143,7 @@ func (w *Worker) Use(middleware ...Middleware) {
 	w.middleware = append(w.middleware, middleware...)
 }
 
-// Run takes and runs jobs until ctx ends and the running handlers have returned. It waits for a store that does not answer, and
+// Run takes and runs jobs until ctx ends and the running handlers have returned, but for those that ignored their timeout. It waits for a store that does not answer, and
 // logs that. It returns nil after a clean drain, an error that wraps ErrDrainTimeout when handlers were cut off, and never
 // ctx.Err(). A worker runs once.
 func (w *Worker) Run(ctx context.Context) error {

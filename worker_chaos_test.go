@@ -81,7 +81,7 @@ func chaos(t *testing.T, seed uint64) {
 				time.Sleep(long) // a handler that ignores its ctx
 			} else {
 				select {
-				case <-time.After(long):
+				case <-after(long):
 				case <-ctx.Done():
 				}
 			}
@@ -150,4 +150,14 @@ func chaos(t *testing.T, seed uint64) {
 			t.Errorf("%s ended %d times, want once", id, ended[id])
 		}
 	}
+}
+
+// after is time.After, and for no time at all a channel that is ready without a timer.
+func after(d time.Duration) <-chan time.Time {
+	if d > 0 {
+		return time.After(d)
+	}
+	ready := make(chan time.Time)
+	close(ready)
+	return ready
 }

@@ -612,22 +612,59 @@ func TestAWorkerLogsWhatItServesAndWhatItDid(t *testing.T) {
 		var log logBuffer
 		w := NewWorker(asStore(store), WorkerOptions{Queues: map[string]int{"mail": 1, "default": 3}, Concurrency: 20, Logger: log.logger()})
 		w.Handle("report", func(context.Context, *Job) error { return nil })
-		w.Handle("alert", func(context.Context, *Job) error { return Discard(errors.New("no")) })
+		w.Handle("alert", func(_ context.Context, job *Job) error {
+			switch job.ID {
+			case "retry":
+				return RetryAfter(time.Hour, errors.New("no"))
+			case "snooze":
+				return Snooze(time.Hour)
+			}
+			return Discard(errors.New("no"))
+		})
 		store.add("default", job("report"), ids(7)...)
-		store.add("mail", job("alert"), "a")
+		store.add("default", job("elsewhere"), "parked")
+		store.add("mail", job("alert"), "dead", "retry", "snooze", "unreadable")
+		store.part(protocol.Partition{Queue: "mail"}).jobs["unreadable"] = []byte{1}
 		stop := startWorker(t, w)
 		pass(time.Second)
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
 		for _, want := range []string{
-			`event=worker.started`, `queue="default=3 mail=1" job="alert report" count=20 host="a store in memory"`,
-			`event=drain.started`, `event=drain.ended`, `count=8 note="7 done, 0 failed and retried, 1 dead, 0 snoozed or handed back"`,
+			`event=worker.started`, `note="queues: default (weight 3), mail (weight 1); handlers: alert, report; 20 at once; on a store in memory"`,
+			`event=drain.started`, `event=drain.ended`,
+			`note="attempts: 7 done, 1 failed and retried, 2 dead, 1 snoozed; not run: 1 parked, 0 missed, 0 given back"`,
 		} {
 			if log.count(want) != 1 {
 				t.Errorf("%s is logged %d times, want once, in\n%s", want, log.count(want), log.text.String())
 			}
 		}
+	})
+}
+
+// A handler that returns while the job that was handed back in its place is on its way is not counted again.
+func TestAJobThatIsCutOffIsNamedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		store.latency = 100 * time.Millisecond
+		var log logBuffer
+		w := NewWorker(asStore(store), WorkerOptions{DrainTimeout: time.Second, Logger: log.logger()})
+		w.Handle("work", func(ctx context.Context, _ *Job) error {
+			<-ctx.Done()
+			time.Sleep(2050 * time.Millisecond) // the job is handed back 2 s after its ctx has ended
+			return ctx.Err()
+		})
+		store.add("default", job("work"), "a")
+		stop := startWorker(t, w)
+		pass(time.Second)
+		cut := (*DrainTimeoutError)(nil)
+		if err := stop(); !errors.As(err, &cut) || len(cut.IDs) != 1 || cut.IDs[0] != "a" {
+			t.Errorf("Run returned %v, want that a was cut off", err)
+		}
+		if n := log.count("1 given back; cut off: a\""); n != 1 {
+			t.Errorf("the end is logged as\n%s", log.text.String())
+		}
+		pass(time.Minute)
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var enpauseQueueScript = load("enqueue")
+var enqueueScript = load("enqueue")
 
 // largeBody is the length in bytes of a body above which a take reads the lengths of bodies before it reads them, in order to stay
 // within MaxBytes. Shorter ones cannot exceed it.
@@ -46,7 +46,7 @@ func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 		}
 	}
 	keys := s.hotKeys(c.Partition)
-	call := beginCall(&enpauseQueueScript, len(keys.enqueue), keys.enqueue...)
+	call := beginCall(&enqueueScript, len(keys.enqueue), keys.enqueue...)
 	args := append(call.args, c.Caller, c.Number, keys.wake, large, ordinary)
 	call.buffer.texts = slices.Grow(call.buffer.texts[:0], len(c.Items))[:len(c.Items)]
 	for i := range c.Items {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"regexp"
 	"time"
 
@@ -42,7 +43,7 @@ var namespacePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
 // validate returns what is wrong with the options and the client, an error that wraps ErrUnfit.
 func (o Options) validate(client redis.UniversalClient) error {
 	var bad []error
-	if client == nil {
+	if v := reflect.ValueOf(client); client == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		bad = append(bad, errors.New("redisstore: client is nil"))
 	}
 	if !namespacePattern.MatchString(o.Namespace) {

@@ -207,6 +207,8 @@ func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
 		{"limits", "CALL_BYTES", strconv.Itoa(protocol.MaxBytes)},
 		{"limits", "STALE_MS", strconv.FormatInt(protocol.IdleRetention.Milliseconds(), 10)},
 		{"layout", "LAYOUT", layoutKnown},
+		{"alarm", "SECOND_ALARM_MS", strconv.FormatInt(protocol.SecondAlarm.Milliseconds(), 10)},
+		{"lapse", "MAX_SEEN_LAPSED", strconv.Itoa(protocol.MaxSeenLapsed)},
 	} {
 		got := luaValues(t, c.piece, c.name)[0]
 		if got != c.want {

@@ -59,7 +59,12 @@ func New(client redis.UniversalClient, options Options) *Store {
 }
 
 // Protocol returns the calls that the roles of package chime make. Applications do not need it.
-func (s *Store) Protocol() protocol.Store { return s.store }
+func (s *Store) Protocol() protocol.Store {
+	if s == nil || s.store == nil {
+		return nil
+	}
+	return s.store
+}
 
 // A store carries out the protocol with scripts.
 type store struct {

@@ -48,7 +48,7 @@ type sharedDeadline struct {
 
 func newBatcher(store protocol.Store, timeout time.Duration, log *slog.Logger) *batcher {
 	return &batcher{
-		store: store, caller: NewID(), timeout: timeout, outage: retry.Outage{Log: log}, queues: make(map[protocol.Partition]*partitionQueue),
+		store: store, caller: NewID(), timeout: timeout, outage: retry.Outage{Log: log, Role: "enqueuer"}, queues: make(map[protocol.Partition]*partitionQueue),
 	}
 }
 

@@ -52,7 +52,7 @@ func New(store protocol.Store, options Options) *Enqueuer {
 	return &Enqueuer{
 		options: options,
 		batcher: newBatcher(store, options.SendTimeout, options.Log),
-		counts:  newPartitionCounts(store, options.SendTimeout),
+		counts:  newPartitionCounts(store, options.SendTimeout, options.Log),
 	}
 }
 

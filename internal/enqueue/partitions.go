@@ -3,6 +3,7 @@ package enqueue
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 type partitionCounts struct {
 	store   protocol.Store
 	timeout time.Duration
+	log     *slog.Logger
 	fit     *retry.FitCheck
 	asking  singleflight.Group
 
@@ -24,9 +26,9 @@ type partitionCounts struct {
 	known map[string]int
 }
 
-func newPartitionCounts(store protocol.Store, timeout time.Duration) *partitionCounts {
+func newPartitionCounts(store protocol.Store, timeout time.Duration, log *slog.Logger) *partitionCounts {
 	return &partitionCounts{
-		store: store, timeout: timeout, known: make(map[string]int),
+		store: store, timeout: timeout, log: log, known: make(map[string]int),
 		fit: retry.NewFitCheck(store, timeout/4), // the rest of the time is left for the question
 	}
 }
@@ -55,9 +57,16 @@ func (c *partitionCounts) of(ctx context.Context, queue string) (int, error) {
 
 // ask asks the store until it answers or the time is up.
 func (c *partitionCounts) ask(queue string) (n int, err error) {
+	c.mu.RLock()
+	n = c.known[queue]
+	c.mu.RUnlock()
+	if n > 0 { // answered since the caller looked
+		return n, nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
-	err = retry.Until(ctx, nil, "partitions", func(ctx context.Context) error {
+	outage := &retry.Outage{Log: c.log, Role: "enqueuer"}
+	err = retry.Until(ctx, outage, "partitions", func(ctx context.Context) error {
 		if err := c.fit.Check(ctx); err != nil {
 			return err
 		}

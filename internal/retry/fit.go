@@ -1,21 +1,22 @@
 package retry
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// checkTimeout is how long one check of the store may take.
-const checkTimeout = 10 * time.Second
+// CheckTimeout is how long one check of the store may take, unless a caller has less time.
+const CheckTimeout = 10 * time.Second
 
-// Until repeats do until it succeeds, ctx ends, or the error of do wraps protocol.ErrUnfit or one of final, for which waiting does
-// not help. If ctx ends, the error wraps ctx.Err() and the last error of do. A nil outage logs nothing.
+// Until repeats do until it succeeds, its error wraps protocol.ErrUnfit or one of final, for which waiting does not help, or ctx
+// ends. Then it returns the last error that says more than that ctx has ended. A nil outage logs nothing.
 func Until(ctx context.Context, outage *Outage, action string, do func(context.Context) error, final ...error) error {
+	var cause error
 	for failures := 1; ctx.Err() == nil; failures++ {
 		err := do(ctx)
 		now := time.Now()
@@ -26,21 +27,22 @@ func Until(ctx context.Context, outage *Outage, action string, do func(context.C
 		if errors.Is(err, protocol.ErrUnfit) || slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
 			return err
 		}
+		if cause == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+			cause = err
+		}
 		if ctx.Err() == nil {
 			outage.Begin(action, action, err, now)
 		}
-		if !Sleep(ctx, Delay(failures)) {
-			return fmt.Errorf("%w: %w", ctx.Err(), err)
-		}
+		Sleep(ctx, Delay(failures))
 	}
-	return ctx.Err()
+	return cmp.Or(cause, ctx.Err())
 }
 
 // WaitFit returns nil as soon as the store can be trusted with jobs, an error that wraps protocol.ErrUnfit if waiting does not
 // help, or an error once ctx has ended.
 func WaitFit(ctx context.Context, store protocol.Store, outage *Outage) error {
 	return Until(ctx, outage, "check", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+		ctx, cancel := context.WithTimeout(ctx, CheckTimeout)
 		defer cancel()
 		return store.Check(ctx)
 	})

@@ -38,7 +38,8 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 // An Outage logs that a store does not answer: once when it begins, once a minute while it lasts, and once when it is over. It
 // is over when everything that failed has succeeded since. A nil Outage logs nothing. It belongs to one goroutine.
 type Outage struct {
-	Log *slog.Logger
+	Log  *slog.Logger
+	Role string // whose calls fail: worker, scheduler, enqueuer
 
 	failed map[any]bool // what fails, for example a partition
 	since  time.Time
@@ -61,7 +62,7 @@ func (o *Outage) Begin(what any, action string, err error, now time.Time) {
 		return
 	}
 	o.logged = now
-	o.Log.Warn("chime: the store does not answer, trying again", "event", "store.trouble",
+	o.Log.Warn("chime: "+o.Role+": a call to the store failed, trying again", "event", "store.trouble",
 		"action", action, "after_ms", now.Sub(o.since).Milliseconds(), "error", err)
 }
 
@@ -71,6 +72,6 @@ func (o *Outage) End(what any, now time.Time) {
 		return
 	}
 	if delete(o.failed, what); len(o.failed) == 0 {
-		o.Log.Info("chime: the store answers again", "event", "store.recovered", "after_ms", now.Sub(o.since).Milliseconds())
+		o.Log.Info("chime: "+o.Role+": the store answers again", "event", "store.recovered", "after_ms", now.Sub(o.since).Milliseconds())
 	}
 }

@@ -25,7 +25,7 @@ type placer struct {
 // and postponed, so that it does not delay the others.
 func (p *placer) place(ctx context.Context, owed []protocol.Owed) (settled int, failed error) {
 	placements := p.plans.Next(owed, func(o *protocol.Owed, err error) {
-		if p.logged.Allow(o.Name, time.Now()) {
+		if p.logged.Allow("schedule "+o.Name, time.Now()) {
 			p.log.Error("chime: cannot compute the next occurrence of a schedule, trying again in a minute", "event", "schedule.uncomputable",
 				"schedule", o.Name, "queue", o.Partition.Queue, "error", err)
 		}
@@ -54,7 +54,7 @@ func (p *placer) place(ctx context.Context, owed []protocol.Owed) (settled int, 
 // logLate warns, once a minute, of a schedule that has been owed for longer than logLateAfter.
 func (p *placer) logLate(owed []protocol.Owed) {
 	for i := range owed {
-		if late := owed[i].Now.Sub(owed[i].Since); late > logLateAfter && p.logged.Allow("\x00late", time.Now()) {
+		if late := owed[i].Now.Sub(owed[i].Since); late > logLateAfter && p.logged.Allow("late", time.Now()) {
 			p.log.Warn("chime: a schedule was not placed in time", "event", "schedule.unplaced",
 				"schedule", owed[i].Name, "queue", owed[i].Partition.Queue, "late_ms", late.Milliseconds())
 		}

@@ -77,7 +77,7 @@ func (r *reconciler) receive(batch []protocol.Declaration, answers []protocol.De
 		}
 		if answer.Changed {
 			r.log.Info("chime: schedule changed", "event", "schedule.changed", "schedule", batch[i].Name, "queue", batch[i].Queue,
-				"note", fmt.Sprintf("before: %s now: %s", schedule.ForLog(answer.Old), schedule.ForLog(answer.Stored)))
+				"note", fmt.Sprintf("before: %s; now: %s", schedule.ForLog(answer.Old), schedule.ForLog(answer.Stored)))
 		}
 		if answer.Owed != nil {
 			owed = append(owed, *answer.Owed)

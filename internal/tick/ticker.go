@@ -27,8 +27,8 @@ const (
 	maxPlaceTurns = 20               // searches in a row before other duties have their turn
 	warnAfter     = 10 * time.Second // from the start until schedules without a worker are logged
 	warnEvery     = 2 * time.Minute
-	resignTimeout = 5 * time.Second // how long the end of Run waits for the store
-	maxNap        = time.Second     // timers stand still while a machine sleeps
+	resignTimeout = time.Second // how long the end of Run waits for the store
+	maxNap        = time.Second // timers stand still while a machine sleeps
 )
 
 // Options of a Ticker.
@@ -71,7 +71,7 @@ func New(store protocol.Store, options Options) *Ticker {
 		reconciler: reconciler{store: store, log: options.Log, declared: options.Declared, removed: options.Removed},
 		placer:     placer{store: store, log: options.Log},
 		reaper:     reap.New(store, options.SessionTTL, options.Log),
-		outage:     retry.Outage{Log: options.Log},
+		outage:     retry.Outage{Log: options.Log, Role: "scheduler"},
 		needed:     jobsOf(options.Declared),
 		scheduled:  len(options.Declared) > 0,
 	}

@@ -19,7 +19,7 @@ var (
 type handlerContext struct{ ctx context.Context }
 
 func newHandlerContext(ctx context.Context) *handlerContext {
-	return &handlerContext{context.WithoutCancel(ctx)}
+	return &handlerContext{ctx}
 }
 
 // A jobContext is a handler's context. It ends when the job's time is up, or for another reason that context.Cause returns. The

@@ -10,19 +10,19 @@ import (
 // A flight is a claim on its way through this worker, from the answer that brought it to the answer that settles it.
 //
 //		arrived ──► admitted ──► waiting ──► running ──► outcome kept ──► settled
-//		   │            │           │           │             ▲
-//		   │            │           │           └─────────────┤ its time is up, or the drain is over: it is settled
-//		   │            └───────────┴─────────────────────────┘ while it still runs (see below)
-//		   └── the session was lost: dropped          parked, dead, missed, given back
+//		               │            │           │              ▲
+//		               └────────────┴───────────┴──────────────┘
+//		                parked, dead or missed; given back; its time is up, or the drain is over
 //
 //	  - arrived: its answer was read and it is not admitted yet;
 //	  - admitted: admission has decided; it leaves this state at once, to waiting or to outcome kept;
 //	  - waiting: for a slot, behind others. If it was taken ahead, it has not begun as far as the store knows;
 //	  - running: in a slot, its handler has not returned;
 //	  - outcome kept: its settlement is in its lane's outbox or in the unanswered call;
-//	  - settled: the call was answered, or the session is lost and the settlement was dropped.
+//	  - settled: the call was answered.
 //
-// A flight that is settled while it runs keeps its slot until the handler returns; what the handler returns is dropped.
+// From every state but settled a flight is dropped if its session is lost: another worker has the job. A flight that is settled
+// while it runs keeps its slot until the handler returns; what the handler returns is dropped.
 type flight struct {
 	claim
 	*attempt
@@ -220,11 +220,13 @@ func (f *flight) returned() (s protocol.Settlement, kept bool) {
 }
 
 // keep settles a flight that has not ended, or never began.
-func (f *flight) keep(s protocol.Settlement, now time.Time) {
+func (f *flight) keep(s protocol.Settlement, now time.Time) (kept bool) {
 	f.settled = true
-	if !f.session.isLost() {
-		f.lane.keep(s, now)
+	if f.session.isLost() {
+		return false
 	}
+	f.lane.keep(s, now)
+	return true
 }
 
 // announce notes in the lane's outbox that a flight that was taken ahead has begun.

@@ -41,8 +41,30 @@ type arrival struct {
 	jobs    []protocol.TakenJob
 }
 
-// A tally counts how jobs have ended here.
-type tally struct{ done, failed, dead, other int64 }
+// A tally counts how attempts have ended here, and jobs that were not run.
+type tally struct{ done, failed, dead, snoozed, parked, missed, back int }
+
+// count counts a settlement.
+func (t *tally) count(s *protocol.Settlement) {
+	switch s.Kind {
+	case protocol.SettleDone:
+		t.done++
+	case protocol.SettleDead:
+		t.dead++
+	case protocol.SettlePark:
+		t.parked++
+	case protocol.SettleMissed:
+		t.missed++
+	case protocol.SettleBack:
+		t.back++
+	case protocol.SettleLater:
+		if s.Failed {
+			t.failed++
+		} else {
+			t.snoozed++
+		}
+	}
+}
 
 func newFlights(config *Config, base context.Context, slots *slots, heartbeat *heartbeat, admission *admission) *flights {
 	return &flights{config: config, base: newHandlerContext(base), slots: slots, heartbeat: heartbeat, admission: admission}
@@ -93,11 +115,11 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 	f := h.pool.get(len(taken.Body), others)
 	f.start(h.config, a, taken)
 	if draining {
-		f.keep(f.back(), now)
+		h.keep(f, f.back(), now)
 		return nil
 	}
 	if refusal, refused := h.admission.admit(f.claimed(), taken, now); refused {
-		f.keep(refusal, now)
+		h.keep(f, refusal, now)
 		return nil
 	}
 	f.admit(h.base, taken.Crashes)
@@ -115,10 +137,10 @@ func (h *flights) collect(now time.Time) {
 			h.heartbeat.watch(f.holder(), f.schedule, -1)
 		}
 		if s, kept := f.returned(); kept {
-			h.count(&s)
-		}
-		if f.wasCutOff() {
-			h.cut = append(h.cut, f.id)
+			h.ended.count(&s)
+			if f.wasCutOff() {
+				h.cut = append(h.cut, f.id)
+			}
 		}
 	}
 	for i, f := range h.seen.began {
@@ -131,16 +153,10 @@ func (h *flights) collect(now time.Time) {
 	}
 }
 
-func (h *flights) count(s *protocol.Settlement) {
-	switch {
-	case s.Kind == protocol.SettleDone:
-		h.ended.done++
-	case s.Kind == protocol.SettleDead:
-		h.ended.dead++
-	case s.Failed:
-		h.ended.failed++
-	default:
-		h.ended.other++
+// keep settles a flight that has not ended, or never began.
+func (h *flights) keep(f *flight, s protocol.Settlement, now time.Time) {
+	if f.keep(s, now) {
+		h.ended.count(&s)
 	}
 }
 
@@ -149,7 +165,7 @@ func (h *flights) count(s *protocol.Settlement) {
 func (h *flights) due(now time.Time) time.Time {
 	stale, until := h.slots.stale(now)
 	for _, f := range stale {
-		f.keep(f.back(), now)
+		h.keep(f, f.back(), now)
 	}
 	var overdue []*flight
 	expiry := h.slots.expire(now, &overdue)
@@ -157,9 +173,7 @@ func (h *flights) due(now time.Time) time.Time {
 		if f.isSettled() {
 			continue
 		}
-		s := f.stuck(now)
-		h.count(&s)
-		f.keep(s, now)
+		h.keep(f, f.stuck(now), now)
 	}
 	return earlier(until, expiry)
 }
@@ -188,7 +202,7 @@ func (h *flights) replace(id string) {
 // giveBackWaiting gives back the flights that wait for a slot.
 func (h *flights) giveBackWaiting(now time.Time) {
 	for _, f := range h.slots.drop(func(*flight) bool { return false }) {
-		f.keep(f.back(), now)
+		h.keep(f, f.back(), now)
 	}
 }
 
@@ -204,7 +218,7 @@ func (h *flights) abandon(now time.Time) {
 	for _, f := range left {
 		if !f.isSettled() {
 			h.cut = append(h.cut, f.id)
-			f.keep(f.back(), now)
+			h.keep(f, f.back(), now)
 		}
 	}
 }

@@ -38,3 +38,35 @@ func TestEveryJobThatBeganIsAnnouncedOnce(t *testing.T) {
 		t.Error("the lane still has something to send, want nothing")
 	}
 }
+
+func TestPlacementsThatFailedAreSentAgainUnlessTheWorkerDrains(t *testing.T) {
+	now := time.Now()
+	places := []protocol.Placement{{Name: "a"}, {Name: "b"}}
+	answers := []protocol.PlaceAnswer{{Placed: 1}, {Err: errNoAnswer}}
+	for _, draining := range []bool{false, true} {
+		var o outbox
+		if err := o.placed(places, answers, draining, now); err == nil {
+			t.Error("a failure is not reported")
+		}
+		if again := !o.nothingToSend(); again == draining {
+			t.Errorf("draining %v: sent again %v", draining, again)
+		}
+		if o.urgent(now, draining) {
+			t.Error("it is sent again at once, want after a while")
+		}
+	}
+}
+
+func TestALostSessionLosesNoPlacement(t *testing.T) {
+	now := time.Now()
+	l := newLane(protocol.Partition{Queue: "default"}, &share{weight: 1})
+	l.place([]protocol.Placement{{Name: "a"}})
+	call := l.call("w", time.Second, 1, 0, now)
+	if len(call.Place) != 1 {
+		t.Fatalf("the call carries %d placements, want 1", len(call.Place))
+	}
+	l.loseSession(l.holder(), false)
+	if again := l.call("w", time.Second, 1, 0, now); len(again.Place) != 1 || again.Session == call.Session || again.Number != 1 {
+		t.Errorf("the next call is %+v, want the placement, and a new session's first call", again)
+	}
+}

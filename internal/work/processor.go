@@ -1,10 +1,6 @@
 package work
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -362,27 +358,9 @@ func (p *processor) drained(now time.Time) bool {
 // settled reports whether no outcome is left to wait for or to send.
 func (p *processor) settled() bool { return p.lanes.settled() && !p.flights.open() }
 
-// result is how the worker ended.
+// result logs and returns how the worker ended.
 func (p *processor) result(now time.Time) Drained {
-	p.logEnd(now)
-	return Drained{CutOff: p.flights.cutOff(), Unsettled: p.lanes.unsettled()}
-}
-
-// logStart logs which queues and jobs the worker serves, and on which server.
-func (p *processor) logStart(server string) {
-	var queues []string
-	for _, queue := range slices.Sorted(maps.Keys(p.config.Queues)) {
-		queues = append(queues, fmt.Sprintf("%s=%d", queue, p.config.Queues[queue]))
-	}
-	p.config.Log.Info("chime: worker serves its queues", "event", "worker.started", "worker", p.name,
-		"queue", strings.Join(queues, " "), "job", strings.Join(slices.Sorted(maps.Keys(p.config.Handlers)), " "),
-		"count", p.config.Concurrency, "host", server)
-}
-
-// logEnd logs how the worker's jobs have ended.
-func (p *processor) logEnd(now time.Time) {
-	ended := p.flights.result()
-	p.config.Log.Info("chime: worker has drained", "event", "drain.ended", "worker", p.name, "took_ms", p.drain.took(now).Milliseconds(),
-		"count", ended.done+ended.failed+ended.dead+ended.other,
-		"note", fmt.Sprintf("%d done, %d failed and retried, %d dead, %d snoozed or handed back", ended.done, ended.failed, ended.dead, ended.other))
+	d := Drained{CutOff: p.flights.cutOff(), Unsettled: p.lanes.unsettled()}
+	logEnd(p.config, p.name, d, p.flights.result(), p.drain.took(now))
+	return d
 }

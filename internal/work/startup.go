@@ -18,7 +18,7 @@ import (
 // only if waiting does not help; then it has taken no job. All its goroutines have ended when it returns, except handlers that never
 // return and a call that the store does not end.
 func Run(ctx context.Context, store protocol.Store, config *Config) (Drained, error) {
-	outage := &retry.Outage{Log: config.Log}
+	outage := &retry.Outage{Log: config.Log, Role: "worker"}
 	lanes, err := prepare(ctx, store, config, outage)
 	if ctx.Err() != nil {
 		return Drained{}, nil
@@ -26,11 +26,6 @@ func Run(ctx context.Context, store protocol.Store, config *Config) (Drained, er
 	if err != nil {
 		return Drained{}, err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var announcing sync.WaitGroup
-	announcing.Go(func() { newAnnouncer(store, config).run(ctx) })
-	defer announcing.Wait()
 	return runParts(ctx, store, config, lanes, outage), nil
 }
 
@@ -77,17 +72,18 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	loops.Go(func() { heartbeat.run(live) })
 	loops.Go(func() { reaper.Run(live) })
 	loops.Go(func() { caller.run(live) })
+	loops.Go(func() { newAnnouncer(store, config).run(live) })
 
-	p.logStart(store.Server())
+	logStart(config, name, store.Server())
 	drained := p.loop(ctx.Done())
 
 	end()
 	caller.stop()
-	if err := listener.Close(); err != nil {
-		config.Log.Debug("chime: closing the subscription", "event", "store.trouble", "action", "close", "error", err)
-	}
 	done := make(chan struct{})
 	go func() {
+		if err := listener.Close(); err != nil {
+			config.Log.Debug("chime: closing the subscription", "event", "store.trouble", "action", "close", "error", err)
+		}
 		loops.Wait()
 		close(done)
 	}()

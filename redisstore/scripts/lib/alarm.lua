@@ -1,5 +1,6 @@
 -- alarm: the first two sleeping workers keep the alarm for the head of due.
 -- needs: limits clock
+local SECOND_ALARM_MS = 20 -- the second worker takes so much later than the first
 
 -- keep_alarm publishes the instant of the head of due, Unix ms, to the first two workers in the sorted set idle; wake is the prefix
 -- of the channels. Returns which of the two the worker caller is (it gets no message), or 0 if it is neither. An instant further
@@ -12,7 +13,7 @@ local function keep_alarm(idle, wake, instant_ms, caller)
     if keeper == caller then
       place = i
     else
-      redis.call('PUBLISH', wake .. keeper, 'a' .. whole(instant_ms + (i - 1) * 20)) -- the second wakes 20 ms after the first
+      redis.call('PUBLISH', wake .. keeper, 'a' .. whole(instant_ms + (i - 1) * SECOND_ALARM_MS))
     end
   end
   return place

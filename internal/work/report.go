@@ -1,0 +1,46 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// logStart logs which queues and jobs a worker serves, and on which server.
+func logStart(config *Config, worker, server string) {
+	var queues []string
+	for _, queue := range slices.Sorted(maps.Keys(config.Queues)) {
+		queues = append(queues, fmt.Sprintf("%s (weight %d)", queue, config.Queues[queue]))
+	}
+	handlers := strings.Join(slices.Sorted(maps.Keys(config.Handlers)), ", ")
+	if handlers == "" {
+		handlers = "none, so that every job it takes is put aside for a worker that has its handler"
+	}
+	host, _ := os.Hostname() // empty: unknown
+	config.Log.Info("chime: worker starts", "event", "worker.started", "worker", worker, "host", host, "pid", os.Getpid(),
+		"note", fmt.Sprintf("queues: %s; handlers: %s; %d at once; on %s", strings.Join(queues, ", "), handlers, config.Concurrency, server))
+}
+
+// logEnd logs how a worker has ended, and what it has done since its start.
+func logEnd(config *Config, worker string, d Drained, ended tally, took time.Duration) {
+	level, text := slog.LevelInfo, "chime: worker has stopped"
+	var losses []string
+	if n := len(d.CutOff); n > 0 {
+		losses = append(losses, fmt.Sprintf("cut off: %s", strings.Join(d.CutOff, " ")))
+	}
+	if d.Unsettled > 0 {
+		losses = append(losses, fmt.Sprintf("not taken by the store: %d outcomes", d.Unsettled))
+	}
+	if len(losses) > 0 {
+		level, text = slog.LevelWarn, "chime: worker has stopped before all of its jobs had ended"
+	}
+	did := fmt.Sprintf("attempts: %d done, %d failed and retried, %d dead, %d snoozed; not run: %d parked, %d missed, %d given back",
+		ended.done, ended.failed, ended.dead, ended.snoozed, ended.parked, ended.missed, ended.back)
+	config.Log.Log(context.Background(), level, text, "event", "drain.ended", "worker", worker, "took_ms", took.Milliseconds(),
+		"note", strings.Join(append([]string{did}, losses...), "; "))
+}
