@@ -10,7 +10,7 @@ import (
 // A session is this worker's right to hold jobs of one partition, for as long as the store hears of it.
 //
 //	        call 1 takes a job             call n+1 is sent
-//	(new) ─────────────────────► idle ──────────────────────► calling
+//	(new) ─────────────────────► ready ─────────────────────► calling
 //	  ▲                           │ ▲                           │
 //	  │ call 1 takes nothing:     │ └───────────────────────────┘
 //	  │ the store knows no        │   answered; unanswered, it is sent again, unchanged
