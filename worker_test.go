@@ -632,7 +632,7 @@ func TestAWorkerLogsWhatItServesAndWhatItDid(t *testing.T) {
 		}
 		for _, want := range []string{
 			`event=worker.started`, `note="queues: default (weight 3), mail (weight 1); handlers: alert, report; 20 at once; on a store in memory"`,
-			`event=drain.started`, `event=drain.ended`,
+			`event=drain.ended`,
 			`note="attempts: 7 done, 1 failed and retried, 2 dead, 1 snoozed; not run: 1 parked, 0 missed, 0 given back"`,
 		} {
 			if log.count(want) != 1 {
@@ -660,6 +660,9 @@ func TestAJobThatIsCutOffIsNamedOnce(t *testing.T) {
 		cut := (*DrainTimeoutError)(nil)
 		if err := stop(); !errors.As(err, &cut) || len(cut.IDs) != 1 || cut.IDs[0] != "a" {
 			t.Errorf("Run returned %v, want that a was cut off", err)
+		}
+		if n := log.count("event=drain.started"); n != 1 || log.count("count=1 note=\"waits for up to 1s\"") != 1 {
+			t.Errorf("the begin of the drain is logged %d times as\n%s", n, log.text.String())
 		}
 		if n := log.count("1 given back; cut off: a\""); n != 1 {
 			t.Errorf("the end is logged as\n%s", log.text.String())

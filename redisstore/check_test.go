@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/redistest"
 	"github.com/chimejobs/chime/recurrence"
@@ -49,6 +51,22 @@ func TestSchedulesArePutOnNoServerThatEvicts(t *testing.T) {
 	client.ConfigSet(t.Context(), "maxmemory-policy", "noeviction")
 	if _, err := schedules.Put(t.Context(), "report", rule); err != nil {
 		t.Errorf("once it keeps everything: %v", err)
+	}
+}
+
+// A nil pointer in an interface is not nil, and yet no client and no store.
+func TestANilClientOrStoreIsAnError(t *testing.T) {
+	var client *redis.Client
+	if _, err := chime.NewEnqueuer(redisstore.New(client, redisstore.Options{}), chime.EnqueuerOptions{}).Enqueue(t.Context(), "report", nil); err == nil || !strings.Contains(err.Error(), "client is nil") {
+		t.Errorf("a nil client: %v, want that it is nil", err)
+	}
+	for _, store := range []*redisstore.Store{nil, {}} {
+		if _, err := chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "report", nil); err == nil || !strings.Contains(err.Error(), "store is nil") {
+			t.Errorf("a nil store: %v, want that it is nil", err)
+		}
+		if err := chime.Run(t.Context(), chime.NewWorker(store, chime.WorkerOptions{})); err == nil || !strings.Contains(err.Error(), "store is nil") {
+			t.Errorf("a worker on a nil store: %v, want that it is nil", err)
+		}
 	}
 }
 

@@ -42,13 +42,13 @@ func (e *election) run(ctx context.Context) (again time.Duration, err error) {
 	e.mayLead = answer.Leading
 	if !answer.Leading {
 		if e.term > 0 {
-			e.log.Info("chime: no longer the leader", "event", "leader.lost", "leader", answer.Leader, "term", answer.Term)
+			e.log.Info("chime: this scheduler leads no longer", "event", "leader.lost", "leader", answer.Leader, "term", answer.Term)
 		}
 		e.term = 0
 		return answer.Left + rand.N(e.ttl/20+1), nil
 	}
 	if e.term != answer.Term {
-		e.log.Info("chime: leading", "event", "leader.elected", "leader", e.id, "term", answer.Term)
+		e.log.Info("chime: this scheduler leads", "event", "leader.elected", "leader", e.id, "term", answer.Term)
 	}
 	e.term, e.until = answer.Term, began.Add(e.ttl)
 	return e.ttl * 3 / 4, nil

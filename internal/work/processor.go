@@ -1,6 +1,7 @@
 package work
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -330,8 +331,10 @@ func (p *processor) beginDrain(now time.Time) {
 	p.drain.begin(p.config.DrainTimeout, now)
 	p.wakeup.handOver()
 	p.flights.giveBackWaiting(now)
-	p.config.Log.Info("chime: worker drains", "event", "drain.started", "worker", p.name,
-		"count", p.flights.running(), "after_ms", p.config.DrainTimeout.Milliseconds())
+	if n := p.flights.running(); n > 0 {
+		p.config.Log.Info("chime: worker stops when its handlers have returned", "event", "drain.started", "worker", p.name,
+			"count", n, "note", fmt.Sprintf("waits for up to %v", p.config.DrainTimeout))
+	}
 }
 
 // drainStep does what the drain's time demands and returns when it demands something again.
