@@ -74,9 +74,9 @@ func resolveLocal(loc *time.Location, wall time.Time) time.Time {
 	const reach = 48 * time.Hour // an offset and a change of it are each shorter than a day
 	for at := wall.Add(-reach).In(loc); ; {
 		_, seconds := at.Zone()
-		_, end := at.ZoneBounds()
+		end, ends := offsetEnd(at)
 		t := wall.Add(-time.Duration(seconds) * time.Second)
-		if end.IsZero() || t.Before(end) {
+		if !ends || t.Before(end) {
 			if t.Before(at) {
 				// The clocks skipped it when this offset began, so the offset before applies.
 				_, seconds = at.Add(-time.Second).Zone()

@@ -57,25 +57,28 @@ func newZone(location *time.Location) *zone {
 	for at := minTime.In(location); at.Before(horizonTime); {
 		_, seconds := at.Zone()
 		z.add(at.Unix(), int64(seconds))
-		_, end := at.ZoneBounds()
-		if end.IsZero() {
+		end, ends := offsetEnd(at)
+		if !ends {
 			break
-		}
-		if !end.After(at) {
-			end = nextChangeWithinHour(at, seconds)
 		}
 		at = end
 	}
 	return z
 }
 
-// nextChangeWithinHour returns the second at which the offset changes within the next hour, or an hour after at if it does
-// not change. It is for the last day of a leap year, for which ZoneBounds returns the beginning of that day as its end.
-func nextChangeWithinHour(at time.Time, seconds int) time.Time {
+// offsetEnd returns an instant after at up to which the offset at at lasts; ends is false if it lasts for ever. The offset
+// may last longer, but whoever goes from one end to the next meets every change and advances by a second or more.
+func offsetEnd(at time.Time) (end time.Time, ends bool) {
+	_, end = at.ZoneBounds()
+	if end.IsZero() || end.After(at) {
+		return end, !end.IsZero()
+	}
+	// On the last day of a leap year ZoneBounds may return the beginning of that day. The next hour is searched instead.
+	_, seconds := at.Zone()
 	return at.Add(time.Second * time.Duration(1+sort.Search(3599, func(n int) bool {
 		_, later := at.Add(time.Duration(n+1) * time.Second).Zone()
 		return later != seconds
-	})))
+	}))), true
 }
 
 func (z *zone) add(begin, offset int64) {
