@@ -38,7 +38,8 @@ type cronFields struct {
 // [Recurrence.Cron] keeps the text without the prefix and with single spaces.
 //
 // Cron refuses six fields, @reboot, L, W, #, steps of 0, steps longer than their field, and reversed ranges. Its error is an
-// [*Error] with [CodeCronSyntax], or with [CodeTimeZoneUnknown] for the prefix; its Reason says what to write instead.
+// [*Error] with [CodeCronSyntax], or with [CodeTimeZoneUnknown] for the prefix; its Reason says what to write instead. A date
+// that no year has, such as 30 February in "0 0 30 2 *", is refused with [CodeNeverFires].
 func Cron(expr string) (Recurrence, error) {
 	if err := checkCron(expr, false); err != nil {
 		return Recurrence{}, err
@@ -52,6 +53,9 @@ func Cron(expr string) (Recurrence, error) {
 	if r.Frequency == 0 {
 		_, rest := cutCronZone(expr)
 		r.Cron = strings.Join(rest, " ")
+	}
+	if err := r.neverFires(); err != nil {
+		return Recurrence{}, err
 	}
 	return r, nil
 }

@@ -249,6 +249,20 @@ func TestTheErrorOfARefusedCronTextSaysWhatToWrite(t *testing.T) {
 	}
 }
 
+func TestCronRefusesADateThatNoYearHas(t *testing.T) {
+	for _, text := range []string{"0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "CRON_TZ=Europe/Berlin 0 0 30 2 ?"} {
+		rec, err := Cron(text)
+		if codesOf(err) != string(CodeNeverFires) || !rec.Equal(Recurrence{}) {
+			t.Errorf("%s: got %+v and %v, want never_fires and no rule", text, rec, err)
+		}
+	}
+	for _, text := range []string{"0 0 29 2 *", "0 0 30 2 1", "0 0 31 2,5 *"} {
+		if _, err := Cron(text); err != nil {
+			t.Errorf("%s: %v, want a rule", text, err)
+		}
+	}
+}
+
 func TestACronZonePrefixTogetherWithTimeZoneIsRefused(t *testing.T) {
 	err := checkCron("CRON_TZ=Europe/Berlin 0 9 * * *", true)
 	var refused *Error
