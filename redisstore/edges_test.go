@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -187,5 +188,39 @@ func TestSweepRemovesTheMarkOfAMoveWithItsCounters(t *testing.T) {
 		if n := b.client.HGet(b.Context(), b.keys().counters, "s/started").Val(); n != "" {
 			b.Errorf("s/started is left: %s", n)
 		}
+	})
+}
+
+// An instant before 1970 is one in the past, as At documents. A score that no client writes holds nothing up either.
+func TestAnInstantBefore1970AndStrangeScoresStopNoQueue(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		poll := func() protocol.PollAnswer {
+			b.Helper()
+			answer := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "poller"}})[0]
+			if answer.Err != nil {
+				b.Fatal(answer.Err)
+			}
+			return answer
+		}
+		old := job("old")
+		old.At = time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC)
+		b.enqueue(old)
+		b.want("score", fmt.Sprint(b.client.ZScore(b.Context(), b.keys().due, "old").Val()), "0")
+		b.want("more", fmt.Sprint(poll().More), "true")
+		b.want("taken", ids(b.take("s", 5)), "old")
+
+		for _, score := range []float64{math.Inf(-1), -5} {
+			b.enqueue(job("x"))
+			b.client.LPop(b.Context(), b.keys().ready)
+			b.client.ZAdd(b.Context(), b.keys().due, redisZ(score, "x"))
+			b.want(fmt.Sprintf("more at %v", score), fmt.Sprint(poll().More), "true")
+			b.want(fmt.Sprintf("taken at %v", score), ids(b.take("s", 5)), "x")
+		}
+		b.enqueue(job("never"))
+		b.client.LPop(b.Context(), b.keys().ready)
+		b.client.ZAdd(b.Context(), b.keys().due, redisZ(math.Inf(1), "never"))
+		b.want("more at +inf", fmt.Sprint(poll().More), "false")
+		b.enqueue(job("ready"))
+		b.want("taken beside +inf", ids(b.take("s", 5)), "ready")
 	})
 }

@@ -55,7 +55,7 @@ if #ARGV > others then
       if when == '' then
         if not cancelled then ready[#ready + 1] = id end
       else
-        local at = tonumber(string.sub(when, 2))
+        local at = math.max(tonumber(string.sub(when, 2)), 0) -- before 1970 means now, as every instant in the past
         if string.sub(when, 1, 1) == '+' then at = math.ceil((now_us + at) / 1000) end
         due[#due + 1] = whole(at)
         due[#due + 1] = id

@@ -8,8 +8,8 @@
 -- Returns 1.
 local IDLE, DUE, READY, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local wake = ARGV[3]
--- uses: limits clock wake alarm
-local next_ms = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
+-- uses: limits clock wake alarm due
+local next_ms = due_head(DUE)
 local paused = redis.call('HGET', STATE, 'paused')
 local waiting = redis.call('LLEN', READY)
 local was_asleep = redis.call('ZREM', IDLE, ARGV[1]) == 1

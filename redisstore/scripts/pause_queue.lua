@@ -6,8 +6,8 @@
 -- Returns 1 if that changed anything.
 local STATE, IDLE, DUE = KEYS[1], KEYS[2], KEYS[3]
 local wake = ARGV[2]
--- uses: limits clock wake alarm
-local next_ms = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
+-- uses: limits clock wake alarm due
+local next_ms = due_head(DUE)
 if ARGV[1] == '1' then return redis.call('HSET', STATE, 'paused', 1) end
 if redis.call('HDEL', STATE, 'paused') == 0 then return 0 end
 wake_one(IDLE, wake)

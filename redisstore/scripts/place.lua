@@ -11,7 +11,7 @@
 -- (0: the schedule has completed), and for each of these its planned instant as text and in Unix ms, oldest first
 -- Returns time (us), then a number for each schedule: how many were placed, -1 completed, -2 somebody else placed or changed it.
 local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
--- uses: limits clock layout alarm counters definition
+-- uses: limits clock layout alarm counters definition due
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
 
@@ -25,7 +25,7 @@ while at <= #ARGV do
 end
 local definitions = redis.call('HMGET', SCHEDULES, unpack(names))
 local cursors = redis.call('HMGET', CURSORS, unpack(names))
-local head_due = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
+local head_due = due_head(DUE)
 
 -- decide: what is placed, and what is written for it
 local answer, done, soonest = { whole(now_us) }, {}, nil

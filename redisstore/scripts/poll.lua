@@ -11,15 +11,14 @@
 -- the alarm (1, 2, 0); parked names; earliest lapse (Unix ms, -1); lapsed sessions, two values each: name, lapse.
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local worker, sleep, wake = ARGV[1], ARGV[2] == '1', ARGV[3]
--- uses: limits clock layout alarm lapse parked
+-- uses: limits clock layout alarm lapse parked due
 local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'ttl')
 local refusal = newer(state[3])
 if refusal then return refusal end
 local paused = state[1]
 local parked = read_parked(state[2])
 
-local head_due = redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
-local next_ms = tonumber(head_due[2] or -1)
+local next_ms = due_head(DUE)
 local more = not paused and (next_ms >= 0 and next_ms <= now_ms or redis.call('LLEN', READY) > 0)
 local asleep_before = {}
 if more and sleep then

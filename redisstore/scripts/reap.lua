@@ -17,7 +17,7 @@ local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[
 local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
--- uses: limits clock wake alarm strings definition open flight
+-- uses: limits clock wake alarm strings definition open flight due
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return 1 end
@@ -56,7 +56,7 @@ if #begun > 0 then
   for i, id in ipairs(begun) do crashes[id] = tonumber(counts[i] or 0) + 1 end
 end
 local flights = read_flights(OPEN, SCHEDULES, CURSORS, names, {})
-local head_due = tonumber(redis.call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2] or -1)
+local head_due = due_head(DUE)
 
 -- decide: a job that had begun has crashed once more; the second time it waits a while, else it goes to the front of ready
 local soonest

@@ -67,7 +67,7 @@ local at_id = at_park + parks
 local at_fence = at_id + settled
 local at_other = at_fence + settled
 local OCCURRENCES = 150 -- what one call settles and takes of occurrences: one costs as much as five ordinary jobs, skipped ten
--- uses: limits clock layout
+-- uses: limits clock layout due
 local now_us_text = time[1] .. string.sub('00000' .. time[2], -6)
 local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
@@ -146,7 +146,7 @@ end
 -- ids are the candidates in order, from[i] says where each comes from: nil ready, 'd' due, n the n-th list of parked ones.
 local ids, from = {}, {}
 local next_ms = -1 -- instant of the head of due
-if not sleeps_on then next_ms = tonumber(redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] or -1) end
+if not sleeps_on then next_ms = due_head(DUE) end
 local turn -- which list has the odd place next time, if that changes: 1 due, 0 ready
 local ready_left -- how many this call leaves in ready, as far as it has read; nil: not known
 local begun_before -- of the same call again: how many of the jobs it took are begun
@@ -407,7 +407,7 @@ end
 ------------------------------------------------------------------------------------------------------ what is left, and when
 
 if long or #due_out > 0 then
-  next_ms = tonumber(redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] or -1)
+  next_ms = due_head(DUE)
   ready_left = nil
 end
 local more, place, lapse, lapsed = false, 0, -1, {}
