@@ -26,11 +26,11 @@ func (s *store) Find(ctx context.Context, names []string) ([]protocol.Stored, er
 	}
 	found := make([]protocol.Stored, 0, len(names))
 	for chunk := range slices.Chunk(names, maxFind) {
-		queues, err := s.client.HMGet(ctx, s.keys.registry(), chunk...).Result()
-		if err != nil {
+		queues := s.client.HMGet(ctx, s.keys.registry(), chunk...)
+		if err := cmp.Or(queues.Err(), complete(queues)); err != nil {
 			return nil, failure("look up schedules in", s.keys.registry(), err)
 		}
-		stored, err := s.readSchedules(ctx, chunk, queues)
+		stored, err := s.readSchedules(ctx, chunk, queues.Val())
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +122,8 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 		}
 		r.cursors, r.counters = pipe.HMGet(ctx, k.cursors, fields...), pipe.HMGet(ctx, k.counters, counters...)
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
+	cmds, err := pipe.Exec(ctx)
+	if err := cmp.Or(err, complete(cmds...)); err != nil {
 		return failure("read schedules", "", err)
 	}
 	for _, r := range readings {
@@ -163,7 +164,8 @@ func (s *store) readWaiting(ctx context.Context, stored []protocol.Stored, readi
 	if pipe.Len() == 0 {
 		return nil
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
+	cmds, err := pipe.Exec(ctx)
+	if err := cmp.Or(err, complete(cmds...)); err != nil {
 		return failure("read schedules", "", err)
 	}
 	for _, r := range readings {

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -30,12 +31,12 @@ func (s *store) Announce(ctx context.Context, handled []protocol.Handled) error 
 	if len(queues) == 0 {
 		return nil
 	}
-	known, err := s.client.HMGet(ctx, s.keys.queues(), queues...).Result()
-	if err != nil {
+	known := s.client.HMGet(ctx, s.keys.queues(), queues...)
+	if err := cmp.Or(known.Err(), complete(known)); err != nil {
 		return failure("look up queues in", s.keys.queues(), err)
 	}
 	for i, queue := range queues {
-		if known[i] == nil {
+		if known.Val()[i] == nil {
 			if _, err := s.registerQueue(ctx, queue); err != nil {
 				return err
 			}
@@ -66,7 +67,8 @@ func (s *store) Unhandled(ctx context.Context, asked []protocol.Handled) ([]prot
 		}
 		pipe := s.client.Pipeline()
 		now, scores := pipe.Time(ctx), pipe.ZMScore(ctx, s.keys.handlers(), members...)
-		if _, err := pipe.Exec(ctx); err != nil {
+		cmds, err := pipe.Exec(ctx)
+		if err := cmp.Or(err, complete(cmds...)); err != nil {
 			return nil, failure("look up handlers in", s.keys.handlers(), err)
 		}
 		since := float64(now.Val().Add(-announcementRetention).UnixMilli())

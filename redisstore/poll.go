@@ -119,7 +119,7 @@ func (s *store) pollCheaply(ctx context.Context, calls []protocol.PollCall, answ
 // waitHint is the caller's answer if there is nothing to do; idle is false if the script has to answer.
 func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 	state := reply(p.state.Val())
-	for _, err := range []error{p.renewed.Err(), p.state.Err(), p.due.Err(), p.ready.Err(), p.sessions.Err()} {
+	for _, err := range []error{p.renewed.Err(), p.state.Err(), p.due.Err(), p.ready.Err(), p.sessions.Err(), complete(p.state)} {
 		if err != nil {
 			return h, false
 		}

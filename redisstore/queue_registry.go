@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -97,15 +98,16 @@ func (s *store) registeredPartitions(ctx context.Context, queues ...string) ([]i
 	if len(queues) == 0 {
 		return numbers, nil
 	}
-	stored, err := s.client.HMGet(ctx, s.keys.queues(), queues...).Result()
-	if err != nil {
+	stored := s.client.HMGet(ctx, s.keys.queues(), queues...)
+	if err := cmp.Or(stored.Err(), complete(stored)); err != nil {
 		return nil, s.queuesFailure(ctx, "look up queues in", s.keys.queues(), err)
 	}
 	for i, queue := range queues {
-		text, ok := stored[i].(string)
+		text, ok := stored.Val()[i].(string)
 		if !ok {
 			continue
 		}
+		var err error
 		if numbers[i], err = s.parsePartitions(queue, text); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +56,8 @@ func (s *store) QueueStats(ctx context.Context, queues []string) ([]protocol.Que
 			counts = append(counts, c)
 		}
 	}
-	if _, err := first.Exec(ctx); err != nil {
+	cmds, err := first.Exec(ctx)
+	if err := cmp.Or(err, complete(cmds...)); err != nil {
 		return nil, failure("count queues", "", err)
 	}
 	second := s.client.Pipeline()

@@ -26,6 +26,26 @@ func list(act, subject string, cmd *redis.Cmd) (reply, error) {
 	return values, nil
 }
 
+// complete returns an error if an HMGET or a ZMSCORE among the commands has not a value for each field that it asked for. A server
+// never answers so, but what stands between may, and a missing value must not be read as one that is not stored.
+func complete(cmds ...redis.Cmder) error {
+	for _, cmd := range cmds {
+		var values int
+		switch c := cmd.(type) {
+		case *redis.SliceCmd:
+			values = len(c.Val())
+		case *redis.FloatSliceCmd:
+			values = len(c.Val())
+		default:
+			continue
+		}
+		if asked := len(cmd.Args()) - 2; values != asked { // the arguments are its name, the key and the fields
+			return fmt.Errorf("%s of %v answered %d values, want %d", cmd.Name(), cmd.Args()[1], values, asked)
+		}
+	}
+	return nil
+}
+
 func (r reply) text(i int) string {
 	if i < len(r) {
 		if text, ok := r[i].(string); ok {
