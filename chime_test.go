@@ -48,7 +48,7 @@ func (r *fakeRole) Run(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != ErrShutdown {
 		r.events.write("%s ends because of %v", r.name, cause)
 	}
-	time.Sleep(r.drain)
+	time.Sleep(r.drain) // fake time: how long the role drains
 	return r.err
 }
 

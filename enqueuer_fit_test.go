@@ -46,7 +46,7 @@ func TestEveryCallerGetsErrUnfitAtOnceAndNothingIsSent(t *testing.T) {
 func TestAFitStoreIsCheckedOnceForAllQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newEnqueueStore(t, 1)
-		store.checkFault = func(context.Context, int) error { time.Sleep(time.Millisecond); return nil }
+		store.checkFault = func(context.Context, int) error { time.Sleep(time.Millisecond); return nil } // fake time: the check takes this long
 		e := quietEnqueuer(store, EnqueuerOptions{})
 		var all sync.WaitGroup
 		for i := range 40 {

@@ -41,7 +41,7 @@ func TestAFailingPartitionDoesNotDelayOthers(t *testing.T) {
 		if _, err := e.Enqueue(t.Context(), "a", nil); err != nil || time.Since(start) > 0 {
 			t.Errorf("the other queue took %v, %v", time.Since(start), err)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // fake time: retries go on in it
 	})
 }
 
@@ -116,12 +116,12 @@ func TestEnqueueGivesUpOnAStoreThatHangsAfterSendTimeout(t *testing.T) {
 				t.Errorf("Enqueue gave up after %v, want 8s", took)
 			}
 			store.answers = true
-			time.Sleep(time.Duration(i) * 100 * time.Millisecond)
+			time.Sleep(time.Duration(i) * 100 * time.Millisecond) // fake time: a new phase of the retries each time
 			if _, err := e.Enqueue(t.Context(), "a", nil); err != nil {
 				t.Error(err)
 			}
 			store.answers = false
-			time.Sleep(time.Duration(i) * 70 * time.Millisecond)
+			time.Sleep(time.Duration(i) * 70 * time.Millisecond) // fake time: as above
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestCallersDoNotPileUpInAnOutage(t *testing.T) {
 					t.Errorf("caller %d waited %v: %v", i, time.Since(start), err)
 				}
 			})
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(5 * time.Millisecond) // fake time: callers come one after the other
 		}
 		_, err := e.EnqueueMany(context.Background(), slices.Repeat([]Item{{Name: "a"}}, 5000))
 		if err == nil {

@@ -189,7 +189,7 @@ func TestACancelledCallerEndsOnlyItsOwnWait(t *testing.T) {
 		all.Go(func() { call(1, 100*time.Millisecond) }) // waits behind it
 		all.Go(func() { call(2, time.Minute) })
 		synctest.Wait()
-		time.Sleep(1500 * time.Millisecond)
+		time.Sleep(1500 * time.Millisecond) // fake time: the last caller comes later
 		all.Go(func() { call(3, time.Minute) })
 		all.Wait()
 		for i, want := range []struct {

@@ -130,7 +130,7 @@ func (s *fakeJobStore) Partitions(_ context.Context, queue string) (int, error) 
 	return max(1, s.sizes[queue]), before
 }
 
-// add enqueues jobs for now and wakes a sleeping worker for each, as the real script does.
+// add enqueues jobs that are ready at once and wakes a sleeping worker for each, as enqueue.lua does.
 func (s *fakeJobStore) add(queue string, e wire.Envelope, ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

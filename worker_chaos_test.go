@@ -110,7 +110,7 @@ func chaos(t *testing.T, seed uint64) {
 			store.add(queue, wire.Envelope{Name: "work", MaxAttempts: 1 << 30}, fmt.Sprint("j", i))
 		}
 		if i%10 == 0 {
-			time.Sleep(upTo(2 * time.Second))
+			time.Sleep(upTo(2 * time.Second)) // fake time: jobs come over a while
 		}
 		switch {
 		case chance(100):

@@ -21,10 +21,10 @@ func TestADrainWaitsForHandlersAndThenHandsTheirJobsBack(t *testing.T) {
 		want    map[protocol.SettleKind]int
 		within  time.Duration
 	}{
-		{"a handler that ends in time is waited for", func(context.Context, *Job) error { time.Sleep(20 * time.Second); return nil }, false, map[protocol.SettleKind]int{protocol.SettleDone: 1}, 20 * time.Second},
+		{"a handler that ends in time is waited for", func(context.Context, *Job) error { time.Sleep(20 * time.Second); return nil }, false, map[protocol.SettleKind]int{protocol.SettleDone: 1}, 20 * time.Second}, // fake time
 		{"one that fails when its ctx ends is handed back", func(ctx context.Context, _ *Job) error { <-ctx.Done(); return context.Cause(ctx) }, true, map[protocol.SettleKind]int{protocol.SettleBack: 1}, 26 * time.Second},
 		{"one that succeeds when its ctx ends is done", func(ctx context.Context, _ *Job) error { <-ctx.Done(); return nil }, false, map[protocol.SettleKind]int{protocol.SettleDone: 1}, 26 * time.Second},
-		{"one that never ends is handed back", func(context.Context, *Job) error { time.Sleep(time.Hour); return nil }, true, map[protocol.SettleKind]int{protocol.SettleBack: 1}, 28 * time.Second},
+		{"one that never ends is handed back", func(context.Context, *Job) error { time.Sleep(time.Hour); return nil }, true, map[protocol.SettleKind]int{protocol.SettleBack: 1}, 28 * time.Second}, // fake time
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -59,13 +59,13 @@ func TestADrainEndsAlthoughTheStoreIsUnavailable(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := newFakeJobStore(t)
 				w := NewWorker(asStore(store), WorkerOptions{Concurrency: 1, Logger: quiet()})
-				w.Handle("work", func(context.Context, *Job) error { time.Sleep(5 * time.Second); return nil })
+				w.Handle("work", func(context.Context, *Job) error { time.Sleep(5 * time.Second); return nil }) // fake time: the job takes this long
 				store.add("default", job("work"), "a", "b")
 				stop := startWorker(t, w)
 				store.mu.Lock()
 				store.fault = func(string, protocol.Partition) (error, error) {
 					if hang {
-						time.Sleep(time.Hour)
+						time.Sleep(time.Hour) // fake time: it does not end
 					}
 					return errFake, nil
 				}

@@ -99,7 +99,7 @@ func (r *runs) add(id string) {
 }
 
 func pass(d time.Duration) {
-	time.Sleep(d)
+	time.Sleep(d) // fake time
 	synctest.Wait()
 }
 
@@ -119,7 +119,7 @@ func TestEveryJobRunsOnce(t *testing.T) {
 			for range 3 {
 				w := f.worker(chime.WorkerOptions{Concurrency: 5})
 				w.Handle("work", func(_ context.Context, job *chime.Job) error {
-					time.Sleep(work)
+					time.Sleep(work) // fake time: the job takes this long
 					r.add(job.ID)
 					return nil
 				})

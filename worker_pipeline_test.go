@@ -45,7 +45,7 @@ type slowLog struct {
 func (l *slowLog) Enabled(context.Context, slog.Level) bool { return true }
 
 func (l *slowLog) Handle(_ context.Context, record slog.Record) error {
-	time.Sleep(time.Millisecond)
+	time.Sleep(time.Millisecond) // fake time: writing a line takes this long
 	record.Attrs(func(a slog.Attr) bool {
 		if a.Key == "event" && a.Value.String() == "job.dead" {
 			l.dead.Add(1)
@@ -77,7 +77,7 @@ func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreAdmitted(t *testing.T) {
 			})
 			w := NewWorker(asStore(store), WorkerOptions{Concurrency: concurrency, Logger: slog.New(&log)})
 			w.Handle("work", func(context.Context, *Job) error {
-				time.Sleep(time.Microsecond)
+				time.Sleep(time.Microsecond) // fake time: the job takes this long
 				ran.Add(1)
 				return nil
 			})
@@ -120,7 +120,7 @@ func TestAWorkerHoldsAtMostItsSlotsAndFourMillisecondsOfWork(t *testing.T) {
 			atEachCall(store, func(call *protocol.WorkCall) { held = max(held, store.taken()-ran.Load()+int64(call.Take)) })
 			w := NewWorker(asStore(store), WorkerOptions{Concurrency: test.concurrency, Logger: quiet()})
 			w.Handle("work", func(context.Context, *Job) error {
-				time.Sleep(test.work)
+				time.Sleep(test.work) // fake time: the job takes this long
 				ran.Add(1)
 				return nil
 			})
@@ -150,7 +150,7 @@ func TestAWorkerThatTookAheadSleepsAlthoughCallsFail(t *testing.T) {
 		store.fault = loseEvery("work", 3, 5)
 		store.sizes["default"] = 8
 		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 10, Logger: quiet()})
-		w.Handle("work", func(context.Context, *Job) error { time.Sleep(time.Millisecond); return nil })
+		w.Handle("work", func(context.Context, *Job) error { time.Sleep(time.Millisecond); return nil }) // fake time: the job takes this long
 		store.add("default", job("work"), ids(300)...)
 		stop := startWorker(t, w)
 		pass(time.Minute)
@@ -182,7 +182,7 @@ func TestASessionLostBetweenTwoCallsLosesNoJob(t *testing.T) {
 			w := NewWorker(asStore(store), WorkerOptions{Concurrency: 10, Logger: quiet()})
 			var ran atomic.Int64
 			w.Handle("work", func(context.Context, *Job) error {
-				time.Sleep(time.Microsecond)
+				time.Sleep(time.Microsecond) // fake time: the job takes this long
 				ran.Add(1)
 				return nil
 			})
@@ -299,7 +299,7 @@ func TestAnOutcomeWaitsAtMostTwentyMilliseconds(t *testing.T) {
 				if job.ID[len(job.ID)-1] == '7' {
 					d = 50 * time.Millisecond // so that the slots become free at different times
 				}
-				time.Sleep(d)
+				time.Sleep(d) // fake time: the job takes this long
 				mu.Lock()
 				ended[job.ID] = time.Now()
 				mu.Unlock()

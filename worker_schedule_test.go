@@ -140,7 +140,7 @@ func TestASkippedOccurrenceDoesNotStopItsSchedule(t *testing.T) {
 		var r runs
 		w.Handle("tick", func(_ context.Context, job *chime.Job) error {
 			r.add(job.ID)
-			time.Sleep(150 * time.Second)
+			time.Sleep(150 * time.Second) // fake time: longer than the interval
 			return nil
 		})
 		stop := f.run(w)

@@ -51,7 +51,7 @@ func TestJobsRunOnceAndAreSettled(t *testing.T) {
 				var ran, running, peak atomic.Int64
 				w.Handle("work", func(context.Context, *Job) error {
 					peak.Store(max(peak.Load(), running.Add(1)))
-					time.Sleep(10 * time.Millisecond)
+					time.Sleep(10 * time.Millisecond) // fake time: the job takes this long
 					running.Add(-1)
 					ran.Add(1)
 					return nil
@@ -235,7 +235,7 @@ func TestLostRepliesLoseNoJobAndRunNoneTwice(t *testing.T) {
 				var mu sync.Mutex
 				ran := make(map[string]int)
 				w.Handle("work", func(_ context.Context, job *Job) error {
-					time.Sleep(test.work)
+					time.Sleep(test.work) // fake time: the job takes this long
 					mu.Lock()
 					ran[job.ID]++
 					mu.Unlock()
@@ -271,10 +271,10 @@ func TestJobsOfShortHandlersAreTakenAheadAndGivenBack(t *testing.T) {
 		var ran atomic.Int64
 		w.Handle("work", func(context.Context, *Job) error {
 			if slow.Swap(false) {
-				time.Sleep(time.Minute)
+				time.Sleep(time.Minute) // fake time: one job is slow
 			}
 			ran.Add(1)
-			time.Sleep(10 * time.Microsecond)
+			time.Sleep(10 * time.Microsecond) // fake time: the others are short
 			return nil
 		})
 		store.add("default", job("work"), ids(3000)...)
@@ -314,7 +314,7 @@ func TestQueuesShareTheSlotsByWeight(t *testing.T) {
 			var mu sync.Mutex
 			ran := make(map[string]int)
 			w.Handle("work", func(_ context.Context, job *Job) error {
-				time.Sleep(100 * time.Millisecond)
+				time.Sleep(100 * time.Millisecond) // fake time: the job takes this long
 				mu.Lock()
 				ran[job.Queue]++
 				mu.Unlock()
@@ -421,7 +421,7 @@ func pass(d time.Duration) {
 	fakeSchedules.Lock()
 	//lint:ignore SA2001 it orders the test's reads before the writes that follow
 	fakeSchedules.Unlock()
-	time.Sleep(d)
+	time.Sleep(d) // fake time
 	synctest.Wait()
 }
 

@@ -49,7 +49,7 @@ func TestAFullWorkerPassesWakeUpsOn(t *testing.T) {
 		var stops []func() error
 		for i := range 2 {
 			w := NewWorker(asStore(store), WorkerOptions{Concurrency: 1, Logger: quiet()})
-			w.Handle("long", func(context.Context, *Job) error { time.Sleep(time.Hour); return nil })
+			w.Handle("long", func(context.Context, *Job) error { time.Sleep(time.Hour); return nil }) // fake time: it fills its slot
 			w.Handle("short", func(context.Context, *Job) error { ran.Add(1); return nil })
 			if i == 1 {
 				store.add("default", job("long"), "l")
@@ -98,7 +98,7 @@ func TestAWakeUpForAnotherQueueIsPassedOn(t *testing.T) {
 			w := NewWorker(asStore(store), WorkerOptions{Queues: map[string]int{"a": 1, "b": 1}, Concurrency: 1, Logger: quiet()})
 			w.Handle("work", func(_ context.Context, job *Job) error {
 				ran <- job.ID
-				time.Sleep(time.Hour)
+				time.Sleep(time.Hour) // fake time: it fills its slot
 				return nil
 			})
 			stops = append(stops, startWorker(t, w))

@@ -49,10 +49,10 @@ func TestReapingNeedsTheLapseThatWasSeen(t *testing.T) {
 		b.enqueue(job("a"))
 		b.work("s", protocol.WorkCall{Take: 1, TTL: time.Millisecond})
 		seen := b.untilLapsed()
-		now := seen
-		for now.Lapse.Equal(seen.Lapse) {
+		latest := seen
+		for latest.Lapse.Equal(seen.Lapse) {
 			b.work("s", protocol.WorkCall{TTL: time.Millisecond})
-			now = b.untilLapsed()
+			latest = b.untilLapsed()
 		}
 		b.reap(seen, 1)
 		if s := b.stats(); s.Running != 1 {

@@ -74,7 +74,7 @@ func TestIDsSortByTimeAmongProcesses(t *testing.T) {
 					t.Fatalf("ID %q follows %q", id, last)
 				}
 				last = id
-				time.Sleep(time.Millisecond)
+				time.Sleep(time.Millisecond) // fake time: an ID begins with its millisecond
 			}
 		}
 	})

@@ -65,7 +65,7 @@ func (s *fakeStore) pass(d time.Duration) {
 	s.mu.Lock()
 	//lint:ignore SA2001 it orders the test's reads before the writes that follow
 	s.mu.Unlock()
-	time.Sleep(d)
+	time.Sleep(d) // fake time
 	synctest.Wait()
 }
 

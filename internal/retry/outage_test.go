@@ -137,7 +137,7 @@ func TestADutyIsDoneWhenItIsDue(t *testing.T) {
 		turns := func(n int) {
 			for range n {
 				d.Turn(t.Context(), nil)
-				time.Sleep(time.Second)
+				time.Sleep(time.Second) // fake time between two turns
 			}
 		}
 		turns(25) // it is done after 0, 10 and 20 s
@@ -165,7 +165,7 @@ func TestADutyThatFailsIsRepeatedSoonAndLaterEachTime(t *testing.T) {
 				t.Errorf("after %d failures the duty waits %v, want %v to %v", failures+1, wait, limit/2, limit)
 			}
 			d.Turn(t.Context(), o) // too early
-			time.Sleep(wait)
+			time.Sleep(wait)       // fake time: now it is not too early
 		}
 		if tries != 12 {
 			t.Errorf("the duty was tried %d times, want 12", tries)
