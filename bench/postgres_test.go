@@ -29,14 +29,7 @@ func TestRiverRunsWhatWasEnqueued(t *testing.T) {
 		return
 	}
 	for _, p := range []peer{riverDefaults, riverTuned} {
-		if err := r.server(p).empty(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		lib, err := p.open(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer lib.Close()
+		lib := openEmpty(t, r, p)
 		if err := lib.Enqueue(t.Context(), payloadOf(0)); err != nil {
 			t.Fatal(err)
 		}

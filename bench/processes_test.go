@@ -22,14 +22,7 @@ func TestEvennessIsTheLeastShareOfTheMost(t *testing.T) {
 func TestFourProcessesWorkOffOneQueue(t *testing.T) {
 	r := testbedOf(t, tiny)
 	for _, p := range []peer{chimePeer, asynqDefaults, gocraftDefaults} {
-		if err := r.redis.empty(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		lib, err := p.open(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer lib.Close()
+		lib := openEmpty(t, r, p)
 		if err := fillBulk(t.Context(), lib, tiny.backlog); err != nil {
 			t.Fatal(err)
 		}

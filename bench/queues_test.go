@@ -42,14 +42,7 @@ func TestAQueueHasABacklogByItsWeight(t *testing.T) {
 func TestWeightedQueuesAreWorkedOff(t *testing.T) {
 	r := testbedOf(t, tiny)
 	for _, p := range []peer{chimePeer, asynqDefaults, gocraftDefaults} {
-		if err := r.redis.empty(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		lib, err := p.open(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer lib.Close()
+		lib := openEmpty(t, r, p)
 		by := lib.(queuesLibrary)
 		w := newWeighted(3, sizes{workOff: 100 * time.Millisecond})
 		w.limit = 20 * time.Second

@@ -22,6 +22,20 @@ func testbedOf(t *testing.T, s sizes) *testbed {
 	return r
 }
 
+// openEmpty empties the server of a peer, and opens its library until the test ends.
+func openEmpty(t *testing.T, r *testbed, p peer) library {
+	t.Helper()
+	if err := r.server(p).empty(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	lib, err := p.open(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lib.Close() })
+	return lib
+}
+
 func TestARunMeasuresChimeFromEndToEnd(t *testing.T) {
 	u := run{
 		testbed: testbedOf(t, tiny), measures: chosenMeasures("process,enqueue,life,life steady,memory"), peers: []peer{chimePeer},
