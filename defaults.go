@@ -23,6 +23,7 @@ const (
 	defaultSendTimeout  = 10 * time.Second // of an Enqueuer
 	defaultLeaderTTL    = 10 * time.Second
 	defaultSafetyTick   = 30 * time.Second
+	workerSafetyTick    = time.Minute // about how often a worker looks whether a scheduler leads
 
 	// Concurrency is defaultConcurrency for each processor that Go uses (GOMAXPROCS).
 	defaultConcurrency = 10

@@ -38,6 +38,9 @@ type fakeJobStore struct {
 	noSubscription bool  // subscriptions are not confirmed
 }
 
+// Lease: there is always a leader, so that a worker does nothing in its place.
+func (s *fakeJobStore) Lease(context.Context) (string, error) { return time.Now().String(), nil }
+
 func (s *fakeJobStore) Announce(context.Context, []protocol.Handled) error { return nil }
 
 func (s *fakeJobStore) Unhandled(context.Context, []protocol.Handled) ([]protocol.Handled, error) {

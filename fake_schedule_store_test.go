@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -41,7 +40,7 @@ type fakeScheduleStore struct {
 	missed    map[string]int
 	swept     int
 	plans     schedule.Plans
-	scanned   []string // what Names goes through
+	deleted   map[string]time.Time
 
 	// fault, if set, returns for each call an error before it is carried out, or one in place of its answer.
 	fault func(act string) (before, after error)
@@ -77,7 +76,7 @@ func newFakeScheduleStore(t testing.TB) *fakeScheduleStore {
 func (s *fakeScheduleStore) lose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sizes, s.schedules = map[string]int{}, map[string]*fakeSchedule{}
+	s.sizes, s.schedules, s.deleted = map[string]int{}, map[string]*fakeSchedule{}, map[string]time.Time{}
 	s.lease.id, s.lease.term, s.epoch = "", 0, ""
 }
 
@@ -193,7 +192,7 @@ func (s *fakeScheduleStore) Declare(ctx context.Context, declarations []protocol
 				a.Owed = &owed
 			}
 		}
-		a.Partition, a.Created, a.Revision, a.Stored = s.partition(d.Name), f.created, f.revision, f.text()
+		a.Partition, a.Created, a.Revision, a.Stored, a.Now = s.partition(d.Name), f.created, f.revision, f.text(), s.now()
 		if after != nil {
 			*a = protocol.DeclareAnswer{Err: after}
 		}
@@ -294,29 +293,37 @@ func (s *fakeScheduleStore) Find(ctx context.Context, names []string) ([]protoco
 	return found, errors.Join(before, after)
 }
 
-// Names returns three names at a time, in no order, and the last of them again in the next answer. It deletes the schedules whose
-// names begin with "deleted", so that nobody can read them.
-func (s *fakeScheduleStore) Names(ctx context.Context, cursor string) (names []string, next string, err error) {
+// Names returns three names at a time, in order. It deletes the schedules whose names begin with "deleted", so that nobody can read them.
+func (s *fakeScheduleStore) Names(ctx context.Context, after string) ([]string, error) {
 	lost, before := s.enter(ctx, "names")
 	defer s.mu.Unlock()
 	if err := errors.Join(before, lost); err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	if cursor == "" {
-		s.scanned = slices.Sorted(maps.Keys(s.schedules))
-		slices.Reverse(s.scanned)
-	}
-	at, _ := strconv.Atoi(cursor)
-	names = slices.Clone(s.scanned[at:min(at+3, len(s.scanned))])
-	for _, name := range names {
-		if strings.HasPrefix(name, "deleted") {
-			delete(s.schedules, name)
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(s.schedules)) {
+		if name > after && len(names) < 3 {
+			names = append(names, name)
+			if strings.HasPrefix(name, "deleted") {
+				delete(s.schedules, name)
+			}
 		}
 	}
-	if at+3 < len(s.scanned) {
-		next = strconv.Itoa(at + 2)
+	return names, nil
+}
+
+func (s *fakeScheduleStore) Standings(ctx context.Context, asked []protocol.Address) ([]protocol.Standing, error) {
+	after, before := s.enter(ctx, "standings")
+	defer s.mu.Unlock()
+	standings := make([]protocol.Standing, len(asked))
+	for i, a := range asked {
+		if f := s.schedules[a.Name]; f == nil {
+			standings[i].Deleted = s.deleted[a.Name]
+		} else if standings[i].Moved = f.queue != a.Partition.Queue; !standings[i].Moved {
+			standings[i].Revision = f.revision
+		}
 	}
-	return names, next, nil
+	return standings, errors.Join(before, after)
 }
 
 func (s *fakeScheduleStore) Remove(ctx context.Context, name string) (bool, error) {
@@ -325,6 +332,7 @@ func (s *fakeScheduleStore) Remove(ctx context.Context, name string) (bool, erro
 	_, found := s.schedules[name]
 	if before == nil {
 		delete(s.schedules, name)
+		s.deleted[name] = s.now()
 	}
 	return found, errors.Join(before, after)
 }

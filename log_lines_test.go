@@ -14,7 +14,7 @@ var (
 	logKeys = strings.Fields(`event queue partition job id schedule planned attempt max_attempts fence worker session host pid term leader
 		outcome reason error late_ms took_ms after_ms count viewer action note`)
 	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
-		schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled
+		schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost
 		job.dead job.parked job.late_result job.retrying handler.backoff_panic
 		session.lost session.expired session.reap_failed store.trouble store.recovered store.unfit store.emptied
 		worker.started drain.started drain.ended`)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/retry"
 	"github.com/chimejobs/chime/internal/schedule"
+	"github.com/chimejobs/chime/internal/tick"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -82,7 +82,7 @@ func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurre
 	if err := s.checkStart(ctx, name, rec); err != nil {
 		return nil, fmt.Errorf("chime: put schedule %q: %w", name, err)
 	}
-	answer := s.store.Declare(ctx, []protocol.Declaration{declared})[0]
+	answer := tick.Declare(ctx, s.store, []protocol.Declaration{declared})[0]
 	if answer.Err != nil {
 		return nil, fmt.Errorf("chime: put schedule %q: %w", name, answer.Err)
 	}
@@ -180,33 +180,31 @@ func (s *Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
 // listStep is how many schedules are read at a time.
 const listStep = 1_000
 
-// List goes through all schedules in the order of their names. It reads all names first, because the store keeps them in no order
-// (about a second and 50 MB of memory for a million), and then the schedules, some at a time. A schedule that is created or deleted
+// List goes through all schedules in the order of their names, some at a time. A schedule that is created or deleted
 // meanwhile may be in the list or not; every other one is in it once.
 //
 // The list ends after an error of the store, which comes with a nil schedule. A schedule that this program cannot read, because a
-// newer version wrote it, comes with its name and queue and an error of its own, and the list goes on.
+// newer version wrote it or because it was changed by hand, comes with its name and queue and an error of its own, and the list goes on.
 func (s *Schedules) List(ctx context.Context) iter.Seq2[*Schedule, error] {
-	return s.list(ctx, listStep)
-}
-
-func (s *Schedules) list(ctx context.Context, step int) iter.Seq2[*Schedule, error] {
 	return func(yield func(*Schedule, error) bool) {
 		if s.store == nil {
 			yield(nil, fmt.Errorf("chime: list schedules: %w", errNilStore))
 			return
 		}
-		names, err := s.names(ctx)
-		if err != nil {
-			yield(nil, fmt.Errorf("chime: list schedules: %w", err))
-			return
-		}
-		for some := range slices.Chunk(names, step) {
-			page, err := s.store.Find(ctx, some)
+		for after := ""; ; {
+			names, err := s.store.Names(ctx, after)
+			var page []protocol.Stored
+			if err == nil {
+				page, err = s.store.Find(ctx, names)
+			}
 			if err != nil {
 				yield(nil, fmt.Errorf("chime: list schedules: %w", err))
 				return
 			}
+			if len(names) == 0 {
+				return
+			}
+			after = names[len(names)-1]
 			for _, found := range page {
 				if found.Name == "" { // deleted meanwhile
 					continue
@@ -219,22 +217,6 @@ func (s *Schedules) list(ctx context.Context, step int) iter.Seq2[*Schedule, err
 					return
 				}
 			}
-		}
-	}
-}
-
-// names are all names, in order, each once.
-func (s *Schedules) names(ctx context.Context) ([]string, error) {
-	var all []string
-	for cursor := ""; ; {
-		some, next, err := s.store.Names(ctx, cursor)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-		if cursor = next; cursor == "" {
-			slices.Sort(all)
-			return slices.Compact(all), nil
 		}
 	}
 }
@@ -284,6 +266,9 @@ func (s *Schedules) pause(ctx context.Context, verb, name string, paused bool) e
 // stored reads a schedule from the form in which it is kept.
 func stored(found protocol.Stored) (*Schedule, error) {
 	d, err := schedule.Read(found.Definition)
+	if found.Unreadable {
+		err = protocol.ErrUnreadable
+	}
 	if err != nil {
 		return nil, fmt.Errorf("chime: schedule %q: %w", found.Name, err)
 	}

@@ -137,7 +137,7 @@ func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 	}
 	store.schedules["s07"].body = strings.Replace(store.schedules["s07"].body, `"version":1`, `"version":2`, 1)
 	var got []string
-	for schedule, err := range schedules.list(t.Context(), 7) {
+	for schedule, err := range schedules.List(t.Context()) {
 		got = append(got, schedule.Name)
 		if (err != nil) != (schedule.Name == "s07") {
 			t.Errorf("%s: %v", schedule.Name, err)

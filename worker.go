@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/tick"
 	"github.com/chimejobs/chime/internal/work"
 )
 
@@ -151,7 +152,14 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		tick.Watch(watching, w.store, tick.Options{Log: w.options.Logger, SafetyTick: workerSafetyTick, SessionTTL: w.options.SessionTTL, Polled: w.options.Queues})
+	})
 	drained, err := work.Run(ctx, w.store, config)
+	stop()
+	watch.Wait()
 	if err != nil {
 		return fmt.Errorf("chime: worker: %w", err)
 	}

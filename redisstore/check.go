@@ -44,11 +44,11 @@ func (s *store) checkKeys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	want := map[string]string{s.keys.leader(): "hash", s.keys.queues(): "hash", s.keys.registry(): "hash", s.keys.handlers(): "zset"}
+	want := map[string]string{s.keys.leader(): "hash", s.keys.queues(): "hash", s.keys.registry(): "zset", s.keys.deleted(): "zset", s.keys.handlers(): "zset"}
 	for queue, n := range queues {
 		for i := range n {
 			k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})
-			for _, key := range []string{k.due, k.dead, k.sessions, k.callers, k.idle, k.owed, k.moved} {
+			for _, key := range []string{k.due, k.dead, k.sessions, k.callers, k.idle, k.owed, k.behind, k.gone} {
 				want[key] = "zset"
 			}
 			for _, key := range []string{k.jobs, k.crashes, k.state, k.schedules, k.cursors, k.open, k.counters} {

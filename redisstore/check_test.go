@@ -77,7 +77,7 @@ func TestForeignKeysAreRefusedByName(t *testing.T) {
 		"chime:{new}:due":   "key chime:{new}:due is a string, want a zset: it is not chime's",
 		"chime:{new}:ready": "key chime:{new}:ready is a string, want a list: it is not chime's",
 		"chime:queues":      "key chime:queues is a string, want a hash: it is not chime's",
-		"chime:schedules":   "key chime:schedules is a string, want a hash: it is not chime's",
+		"chime:schedules":   "key chime:schedules is a string, want a zset: it is not chime's",
 		"chime:handlers":    "key chime:handlers is a string, want a zset: it is not chime's",
 	} {
 		client.FlushAll(t.Context())

@@ -33,3 +33,12 @@ func formatCursor(c protocol.Cursor) string {
 	}
 	return c.At.UTC().Format(time.RFC3339) + " s"
 }
+
+// storedCursor formats a cursor as it is stored.
+func storedCursor(c protocol.Cursor) string {
+	text := formatCursor(c)
+	if text == "" {
+		return ""
+	}
+	return text[:len(text)-1] + strconv.Itoa(c.Used) + text[len(text)-2:]
+}

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -13,6 +14,21 @@ const (
 	maxDeclareBytes  = protocol.MaxBytes / 2 // of definitions in a call: the answer carries them back
 	maxMovesFollowed = 8                     // how often a call follows a schedule that others move meanwhile
 )
+
+// What the script answers for one schedule.
+const (
+	declaredSame = iota
+	declaredNew
+	declaredChanged
+	declaredElsewhere // it is moving, or has moved, to another queue
+	declaredGone      // it was deleted or moved away after the registry's generation was drawn
+	declaredAhead     // the registry is behind: it went back to an earlier state
+	declaredRecount   // its recurrence changes
+)
+
+const declareAnswers = 6 // values that the script answers for one schedule
+
+var errKeepMoving = errors.New("other processes keep moving it to another queue")
 
 // Declare creates schedules, changes them, and moves those that are declared for another queue now. The same declaration again,
 // by anybody, changes nothing. Each declaration has its own answer: one that fails holds up no other.
@@ -26,19 +42,16 @@ func (s *store) Declare(ctx context.Context, declarations []protocol.Declaration
 		return declareFailed(answers, remaining, err)
 	}
 	for range maxMovesFollowed {
-		registered, err := s.registerAndMove(ctx, declarations, remaining, answers)
-		if err != nil {
-			return declareFailed(answers, remaining, err)
-		}
-		remaining, err = s.declareRegistered(ctx, declarations, registered, answers)
-		if err != nil {
+		d := &declaring{store: s, declarations: declarations, answers: answers, homes: make([]home, len(declarations)), deleted: make([]int64, len(declarations))}
+		var err error
+		if remaining, err = d.step(ctx, remaining); err != nil {
 			return declareFailed(answers, remaining, err)
 		}
 		if len(remaining) == 0 {
 			return answers
 		}
 	}
-	return declareFailed(answers, remaining, errors.New("redisstore: declare: other processes keep moving it to another queue"))
+	return declareFailed(answers, remaining, failure("declare schedule", declarations[remaining[0]].Name, errKeepMoving))
 }
 
 func declareFailed(answers []protocol.DeclareAnswer, which []int, err error) []protocol.DeclareAnswer {
@@ -48,21 +61,16 @@ func declareFailed(answers []protocol.DeclareAnswer, which []int, err error) []p
 	return answers
 }
 
-// registerQueues writes the queues of declarations into the registry. Of a few declarations it leaves the queues that this process
-// knows to registerAndMove, which saves a round trip.
+// registerQueues writes the queues of declarations into the registry, also those that this process knows: the server may have lost them.
 func (s *store) registerQueues(ctx context.Context, declarations []protocol.Declaration) error {
 	if s.bad != nil {
 		return s.bad
-	}
-	register := s.registerQueue
-	if len(declarations) <= maxRegisterPlainly {
-		register = s.Partitions
 	}
 	seen := map[string]bool{}
 	for i := range declarations {
 		if queue := declarations[i].Queue; !seen[queue] {
 			seen[queue] = true
-			if _, err := register(ctx, queue); err != nil {
+			if _, err := s.registerQueue(ctx, queue); err != nil {
 				return err
 			}
 		}
@@ -70,71 +78,93 @@ func (s *store) registerQueues(ctx context.Context, declarations []protocol.Decl
 	return nil
 }
 
-// registerAndMove writes the queues of new schedules into the registry, and moves the schedules that live in another queue. It
-// returns those that now live in the queue they are declared for; a move that failed is an error in the schedule's answer.
-func (s *store) registerAndMove(ctx context.Context, declarations []protocol.Declaration, which []int, answers []protocol.DeclareAnswer) (registered []int, err error) {
-	queues, err := s.registerSchedules(ctx, declarations, which, len(declarations) <= maxRegisterPlainly)
-	if err != nil {
-		return nil, err
-	}
-	for j, i := range which {
-		if from := queues.text(j); from != declarations[i].Queue {
-			owed, err := s.move(ctx, declarations[i].Name, from, declarations[i].Queue)
-			if err != nil {
-				answers[i].Err = err
-				continue
-			}
-			answers[i].Owed = owed
-		}
-		registered = append(registered, i)
-	}
-	return registered, nil
+// A declaring is one attempt to declare schedules where the registry says that they live.
+type declaring struct {
+	store        *store
+	declarations []protocol.Declaration
+	answers      []protocol.DeclareAnswer
+	homes        []home  // of each, as the registry has it
+	deleted      []int64 // when one of that name was deleted, Unix ms; 0: not known
 }
 
-// declareRegistered declares schedules in the queue that the registry has for them. It returns those that have moved away
-// meanwhile.
-func (s *store) declareRegistered(ctx context.Context, declarations []protocol.Declaration, registered []int, answers []protocol.DeclareAnswer) (moved []int, err error) {
-	groups := map[protocol.Partition][]int{}
-	for _, i := range registered {
-		partition, err := s.partitionOf(ctx, declarations[i].Queue, declarations[i].Name)
-		if err != nil {
-			return registered, err
+// step registers the schedules, moves those that live in another queue, and declares them. It returns those to try again, because others
+// have moved or deleted them meanwhile; after an error, those that were not declared.
+func (d *declaring) step(ctx context.Context, which []int) (again []int, err error) {
+	homes, deleted, err := d.store.registerSchedules(ctx, d.declarations, which)
+	if err != nil {
+		return which, err
+	}
+	var here []int
+	for j, i := range which {
+		d.homes[i], d.deleted[i] = homes[j], deleted[j]
+		if to := d.declarations[i].Queue; homes[j].queue != to {
+			moved, owed, err := d.store.move(ctx, d.declarations[i].Name, homes[j], to)
+			if err != nil {
+				d.answers[i].Err = err
+				continue
+			}
+			if moved.queue != to {
+				again = append(again, i)
+				continue
+			}
+			d.homes[i], d.answers[i].Owed = moved, owed
 		}
-		answers[i].Partition = partition
+		here = append(here, i)
+	}
+	calls, batches, err := d.calls(ctx, here)
+	if err != nil {
+		return append(again, here...), err
+	}
+	if len(calls) == 0 {
+		return again, nil
+	}
+	for b, cmd := range d.store.run(ctx, d.store.client, calls...) {
+		values, err := list("declare schedule", d.declarations[batches[b][0]].Name, cmd)
+		for j, i := range batches[b] {
+			retry := false
+			if err == nil {
+				retry, err = d.read(ctx, values, 1+declareAnswers*j, i)
+			}
+			if err != nil {
+				d.answers[i].Err = err
+			} else if retry {
+				again = append(again, i)
+			}
+		}
+	}
+	return again, nil
+}
+
+// calls makes the calls of the script, one or more a partition.
+func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batches [][]int, err error) {
+	groups := map[protocol.Partition][]int{}
+	for _, i := range which {
+		partition, err := d.store.partitionOf(ctx, d.declarations[i].Queue, d.declarations[i].Name)
+		if err != nil {
+			return nil, nil, err
+		}
+		d.answers[i].Partition = partition
 		groups[partition] = append(groups[partition], i)
 	}
-	var calls []call
-	var batches [][]int
 	for partition, members := range groups {
-		k := s.keys.partition(partition)
-		for _, batch := range declareBatches(declarations, members) {
-			args := make([]any, 0, 3*len(batch))
+		k := d.store.keys.partition(partition)
+		for _, batch := range declareBatches(d.declarations, members) {
+			var args []any
 			for _, i := range batch {
-				args = append(args, declarations[i].Name, declarations[i].Overlap, declarations[i].Body)
+				declared := &d.declarations[i]
+				args = append(args, declared.Name, d.homes[i].generation, d.deleted[i], declared.Overlap, declared.Body)
+				if c := declared.Change; c != nil {
+					args = append(args, c.Revision, storedCursor(c.Cursor), c.Until.UTC().Format(time.RFC3339), c.Missed)
+				} else {
+					args = append(args, "", "", "", "")
+				}
 			}
-			calls = append(calls, newCall(&declareScript, []string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes}, args))
+			calls = append(calls, newCall(&declareScript,
+				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters}, args))
 			batches = append(batches, batch)
 		}
 	}
-	if len(calls) == 0 {
-		return nil, nil
-	}
-	for b, cmd := range s.run(ctx, s.client, calls...) {
-		values, err := list("declare", declarations[batches[b][0]].Name, cmd)
-		for j, i := range batches[b] {
-			if err != nil {
-				answers[i].Err = err
-				continue
-			}
-			if status := values.number(1 + 5*j); status == 3 {
-				moved = append(moved, i)
-				continue
-			}
-			readDeclared(values, 1+5*j, &declarations[i], &answers[i])
-		}
-	}
-	elsewhere, err := s.confirmRegistered(ctx, declarations, registered, answers)
-	return append(moved, elsewhere...), err
+	return calls, batches, nil
 }
 
 // declareBatches splits members into calls within the limits of one.
@@ -152,43 +182,33 @@ func declareBatches(declarations []protocol.Declaration, members []int) [][]int 
 	return append(batches, members[start:])
 }
 
-// readDeclared reads the five values that the script answers for one schedule.
-func readDeclared(values reply, at int, declared *protocol.Declaration, answer *protocol.DeclareAnswer) {
-	answer.New, answer.Changed = values.number(at) == 1, values.number(at) == 2
-	if answer.Changed {
-		answer.Old = []byte(values.text(at + 1))
+// read reads what the script answers for one schedule, from values[at] on. again is true if it is to be declared again.
+func (d *declaring) read(ctx context.Context, values reply, at, i int) (again bool, err error) {
+	declared, answer := &d.declarations[i], &d.answers[i]
+	status, old, text, cursor, since := values.number(at), values.text(at+1), values.text(at+2), values.text(at+3), values.number(at+4)
+	generation := values.number(at + 5)
+	switch status {
+	case declaredElsewhere:
+		return true, d.store.settleMark(ctx, declared.Name, d.homes[i].queue, old)
+	case declaredGone:
+		_, err := d.store.changeHome(ctx, declared.Name, d.homes[i], home{d.homes[i].queue, generation + 1})
+		return true, err
+	case declaredAhead:
+		_, err := d.store.changeHome(ctx, declared.Name, d.homes[i], home{d.homes[i].queue, generation})
+		return true, err
 	}
-	answer.Stored = []byte(values.text(at + 2))
-	h, _ := parseHead(values.text(at + 2))
+	answer.New, answer.Changed, answer.Recount = status == declaredNew, status == declaredChanged, status == declaredRecount
+	if answer.Changed || answer.Recount {
+		answer.Old = []byte(old)
+	}
+	answer.Now, answer.Stored, answer.Cursor = values.now(), []byte(text), parseCursor(cursor)
+	h, _ := parseHead(text)
 	answer.Created, answer.Revision = h.created, h.revision
-	if values.number(at+4) == 1 {
+	if since >= 0 {
 		answer.Owed = &protocol.Owed{
 			Partition: answer.Partition, Name: declared.Name, Definition: answer.Stored,
-			Cursor: parseCursor(values.text(at + 3)), Since: values.now(), Now: values.now(),
+			Cursor: answer.Cursor, Since: time.UnixMilli(since).UTC(), Now: values.now(),
 		}
 	}
-}
-
-// confirmRegistered writes the registry again for schedules that another process deleted while they were declared. It returns
-// those that live in another queue by now.
-func (s *store) confirmRegistered(ctx context.Context, declarations []protocol.Declaration, registered []int, answers []protocol.DeclareAnswer) (elsewhere []int, err error) {
-	var written []int
-	for _, i := range registered {
-		if answers[i].New || answers[i].Changed {
-			written = append(written, i)
-		}
-	}
-	if len(written) == 0 {
-		return nil, nil
-	}
-	queues, err := s.registerSchedules(ctx, declarations, written, false)
-	if err != nil {
-		return registered, err
-	}
-	for j, i := range written {
-		if queues.text(j) != declarations[i].Queue {
-			elsewhere = append(elsewhere, i)
-		}
-	}
-	return elsewhere, nil
+	return false, nil
 }

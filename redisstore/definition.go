@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -10,34 +9,43 @@ import (
 
 // A head is the beginning of a stored definition: what the scripts know of it.
 type head struct {
-	revision int64
-	state    string
-	created  time.Time
-	overlap  string
-	rest     string // what the application defined, for the roles
-	movedTo  string // queue; empty: the definition is not the mark of a move
-	before   string // state before it was moved
+	revision   int64
+	generation int64 // of the schedule in the registry; of a mark: the one that it gets in the new queue
+	state      string
+	created    time.Time
+	overlap    string
+	rest       string    // what the application defined, for the roles
+	movedTo    string    // queue; empty: the definition is not the mark of a move
+	before     string    // state before it was moved
+	since      time.Time // when the next occurrence was owed before it was moved
 }
 
-var headPattern = regexp.MustCompile(`^\{"revision":(\d+),"state":"([^"]+)","created":"([^"]+)","overlap":"([a-z]+)",(?s:(.+))$`)
+var headPattern = regexp.MustCompile(`^\{"revision":(\d+),"generation":(\d+),"state":"([^"]+)","created":"([^"]+)","overlap":"([A-Za-z]+)",(?s:(.+))$`)
 
-// parseHead reads the head of a stored definition; ok is false if the text does not begin with one.
+// parseHead reads the head of a stored definition; ok is false if the text does not begin with one: somebody has changed it by hand.
 func parseHead(text string) (h head, ok bool) {
 	m := headPattern.FindStringSubmatch(text)
 	if m == nil {
 		return head{}, false
 	}
-	h = head{state: m[2], overlap: m[4], rest: m[5]}
+	h = head{state: m[3], overlap: m[5], rest: m[6]}
 	h.revision, _ = strconv.ParseInt(m[1], 10, 64)
-	h.created, _ = time.Parse(time.RFC3339, m[3])
+	h.generation, _ = strconv.ParseInt(m[2], 10, 64)
+	h.created, _ = time.Parse(time.RFC3339, m[4])
 	if after, ok := strings.CutPrefix(h.state, "moved to "); ok {
-		h.movedTo, h.before, _ = strings.Cut(after, " ")
+		fields := strings.Fields(after)
+		if len(fields) != 3 { // queue, state before, since when the next occurrence is owed
+			return head{}, false
+		}
+		h.movedTo, h.before = fields[0], fields[1]
+		ms, _ := strconv.ParseInt(fields[2], 10, 64)
+		h.since = time.UnixMilli(ms).UTC()
 	}
 	return h, true
 }
 
 // withState formats the definition with another state.
 func (h head) withState(state string) string {
-	return fmt.Sprintf(`{"revision":%d,"state":"%s","created":"%s","overlap":"%s",%s`,
-		h.revision, state, h.created.UTC().Format(time.RFC3339), h.overlap, h.rest)
+	return `{"revision":` + strconv.FormatInt(h.revision, 10) + `,"generation":` + strconv.FormatInt(h.generation, 10) +
+		`,"state":"` + state + `","created":"` + h.created.UTC().Format("2006-01-02T15:04:05.000Z") + `","overlap":"` + h.overlap + `",` + h.rest
 }

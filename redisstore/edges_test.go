@@ -126,10 +126,10 @@ func TestOfUndeliveredAlarmsTheEarliestIsKept(t *testing.T) {
 	}
 }
 
-func TestARetryTakenTogetherWithItsSuccessorIsSupersededOnce(t *testing.T) {
+func TestUnderCancelARetryTakenTogetherWithItsSuccessorIsSupersededOnce(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		first, second := ago(2*time.Hour), ago(time.Hour)
-		b.scheduled("report", "skip", first, second)
+		b.scheduled("report", "cancel", first, second)
 		taken := b.take("s", 1)
 		b.want("taken", ids(taken), occurrenceID("report", first))
 		b.settle("s", protocol.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: protocol.SettleLater, Body: []byte("\x01"), Failed: true})
@@ -176,11 +176,11 @@ func TestSweepRemovesTheMarkOfAMoveWithItsCounters(t *testing.T) {
 		b.scheduled("s", "skip", ago(time.Minute))
 		b.take("w", 1)
 		b.declareOn("mail", "s", "skip", `{"job":"j"}`)
-		b.client.ZAdd(b.Context(), b.keys().moved, redisZ(1000, "s"))
+		b.client.ZAdd(b.Context(), b.keys().gone, redisZ(1000, "s"))
 		if _, err := b.store.Sweep(b.Context(), defaultPartition); err != nil {
 			b.Fatal(err)
 		}
-		for _, key := range []string{b.keys().schedules, b.keys().cursors, b.keys().moved} {
+		for _, key := range []string{b.keys().schedules, b.keys().cursors, b.keys().gone} {
 			if b.client.Exists(b.Context(), key).Val() != 0 {
 				b.Errorf("%s is left", key)
 			}

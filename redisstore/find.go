@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -19,18 +18,21 @@ const (
 	namesPerCall   = 2000 // about so many names a call
 )
 
-// Find returns stored schedules by name, in the order of the names; one that is not stored is zero. It completes a move that it meets.
+// Find returns stored schedules by name, in the order of the names; one that is not stored is zero. It writes nothing.
 func (s *store) Find(ctx context.Context, names []string) ([]protocol.Stored, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
 	found := make([]protocol.Stored, 0, len(names))
 	for chunk := range slices.Chunk(names, maxFind) {
-		queues := s.client.HMGet(ctx, s.keys.registry(), chunk...)
-		if err := cmp.Or(queues.Err(), complete(queues)); err != nil {
-			return nil, failure("look up schedules in", s.keys.registry(), err)
+		homes, err := s.homes(ctx, chunk...)
+		if err != nil {
+			return nil, err
 		}
-		stored, err := s.readSchedules(ctx, chunk, queues.Val())
+		stored, err := s.readSchedules(ctx, chunk, homes)
+		if err == nil {
+			err = s.followMarks(ctx, stored)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -39,27 +41,27 @@ func (s *store) Find(ctx context.Context, names []string) ([]protocol.Stored, er
 	return found, nil
 }
 
-// Names returns some names of schedules, in no order, and the cursor of the next call: "" begins, and in the answer it ends. A call
-// costs what it returns, however many there are. A name that is stored all the while is returned at least once.
-func (s *store) Names(ctx context.Context, cursor string) (names []string, next string, err error) {
+// Names returns some names of schedules, in order, those after the name after; "" begins. At the end there are none. A call costs what
+// it returns, however many there are.
+func (s *store) Names(ctx context.Context, after string) ([]string, error) {
 	if s.bad != nil {
-		return nil, "", s.bad
+		return nil, s.bad
 	}
-	at, err := strconv.ParseUint(cmp.Or(cursor, "0"), 10, 64)
+	from := "-"
+	if after != "" {
+		from = "(" + after + "\n" // behind the entry of that name, which goes on with a tab
+	}
+	members, err := s.client.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: from, Max: "+", Count: namesPerCall}).Result()
 	if err != nil {
-		return nil, "", fmt.Errorf("redisstore: list schedules: %.40q is not a cursor that Names returned", cursor)
+		return nil, failure("list schedules in", s.keys.registry(), err)
 	}
-	pairs, at, err := s.client.HScan(ctx, s.keys.registry(), at, "", namesPerCall).Result()
-	if err != nil {
-		return nil, "", failure("list schedules in", s.keys.registry(), err)
+	names := make([]string, len(members))
+	for i, member := range members {
+		if names[i], _, err = parseMember(member); err != nil {
+			return nil, err
+		}
 	}
-	for i := 0; i < len(pairs); i += 2 { // a name, then its queue
-		names = append(names, pairs[i])
-	}
-	if at != 0 {
-		next = strconv.FormatUint(at, 10)
-	}
-	return names, next, nil
+	return names, nil
 }
 
 // A reading is what is read of the schedules that live in one partition.
@@ -74,16 +76,15 @@ type reading struct {
 
 var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded"}
 
-// readSchedules reads schedules from the queues that the registry has for them; a nil queue leaves a zero.
-func (s *store) readSchedules(ctx context.Context, names []string, queues []any) ([]protocol.Stored, error) {
+// readSchedules reads schedules from where they live; one that lives nowhere is zero.
+func (s *store) readSchedules(ctx context.Context, names []string, homes []home) ([]protocol.Stored, error) {
 	stored := make([]protocol.Stored, len(names))
 	readings := map[protocol.Partition]*reading{}
 	for i, name := range names {
-		queue, ok := queues[i].(string)
-		if !ok {
+		if homes[i].queue == "" {
 			continue
 		}
-		partition, err := s.partitionOf(ctx, queue, name)
+		partition, err := s.partitionOf(ctx, homes[i].queue, name)
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +103,7 @@ func (s *store) readSchedules(ctx context.Context, names []string, queues []any)
 	if err := s.readWaiting(ctx, stored, readings); err != nil {
 		return nil, err
 	}
-	return stored, s.followMarks(ctx, stored)
+	return stored, nil
 }
 
 // readHashes reads definitions, cursors and counters. A schedule without a definition becomes zero.
@@ -135,7 +136,8 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 			}
 			cursor, _ := r.cursors.Val()[j].(string)
 			found := &stored[i]
-			found.Definition, found.Cursor = []byte(definition), parseCursor(cursor)
+			_, readable := parseHead(definition)
+			found.Definition, found.Cursor, found.Unreadable = []byte(definition), parseCursor(cursor), !readable
 			found.Placed = int64(found.Cursor.Used)
 			for c, to := range []*int64{&found.Started, &found.Skipped, &found.Missed, &found.CaughtUp, &found.Superseded} {
 				text, _ := r.counters.Val()[len(counterNames)*j+c].(string)
@@ -176,21 +178,26 @@ func (s *store) readWaiting(ctx context.Context, stored []protocol.Stored, readi
 	return nil
 }
 
-// followMarks completes the moves of schedules that were found as marks, and reads them from the queues they live in now.
+// followMarks reads the schedules that were found as marks from where they live. One whose move is not done is shown as it was before
+// the move began, in the queue that it goes to: there it places its next occurrence.
 func (s *store) followMarks(ctx context.Context, stored []protocol.Stored) error {
 	for i := range stored {
 		h, ok := parseHead(string(stored[i].Definition))
 		if !ok || h.movedTo == "" {
 			continue
 		}
-		if _, err := s.finishMove(ctx, stored[i].Name, stored[i].Partition.Queue, string(stored[i].Definition)); err != nil {
-			return err
-		}
-		moved, err := s.readSchedules(ctx, []string{stored[i].Name}, []any{h.movedTo})
+		moved, err := s.readSchedules(ctx, []string{stored[i].Name}, []home{{queue: h.movedTo}})
 		if err != nil {
 			return err
 		}
-		stored[i] = moved[0]
+		if there, ok := parseHead(string(moved[0].Definition)); ok && there.generation >= h.generation && there.movedTo == "" {
+			stored[i] = moved[0]
+			continue
+		}
+		stored[i].Definition, stored[i].Waiting = []byte(h.withState(h.before)), false
+		if stored[i].Partition, err = s.partitionOf(ctx, h.movedTo, stored[i].Name); err != nil {
+			return err
+		}
 	}
 	return nil
 }

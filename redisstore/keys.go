@@ -18,8 +18,11 @@ func (k keyspace) leader() string { return string(k) + ":leader" }
 // queues is a hash: queue → number of its partitions, fixed when the queue is first seen.
 func (k keyspace) queues() string { return string(k) + ":queues" }
 
-// registry is a hash: schedule → the queue it lives in; the authority for where a schedule is.
+// registry is a sorted set: "<schedule>\t<queue>\t<generation>" → 0, one member a schedule; the authority for where it lives.
 func (k keyspace) registry() string { return string(k) + ":schedules" }
+
+// deleted is a sorted set: schedule → when it was deleted, Unix ms; kept for 7 days.
+func (k keyspace) deleted() string { return string(k) + ":deleted" }
 
 // handlers is a sorted set: "<queue> <job name>" → instant a worker last announced that it handles it, Unix ms.
 func (k keyspace) handlers() string { return string(k) + ":handlers" }
@@ -45,7 +48,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead",
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state",
-		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", moved: tag + "moved",
+		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone",
 		runs: tag + "runs", counters: tag + "counters",
 	}
 }
@@ -67,10 +70,11 @@ type partitionKeys struct {
 
 	schedules string // hash: schedule → definition, JSON
 	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; s in place of p: a change or pause
-	owed      string // sorted set: schedule → instant since when its next occurrence is to be placed, Unix ms
-	open      string // hash: schedule → "<occurrence>|<fence, 0 while it waits for a retry>|<worker>|<occurrence behind it>"
+	owed      string // sorted set: schedule → instant since when its next occurrence is to be placed, Unix ms (see scripts/lib/owed.lua)
+	open      string // hash: schedule → the occurrence that holds it, its fence, worker, session, … (see scripts/lib/open.lua)
+	behind    string // sorted set: "<schedule>\t<planned instant>" → 0: occurrences that wait for the one in open
 
-	moved string // sorted set: schedule that moved to another queue → when, Unix ms; its mark is removed after 7 days
+	gone string // sorted set: schedule that lived here → when it moved away or was deleted, Unix µs; its mark goes after 7 days
 
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule
@@ -97,7 +101,7 @@ func (k keyspace) hot(p protocol.Partition) *hotKeys {
 		enqueue:       []any{keys.ready, keys.due, keys.jobs, keys.callers, keys.state, keys.idle},
 		work: []any{
 			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,
-			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs,
+			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind,
 		},
 		wake: k.wake(),
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -43,4 +45,16 @@ func (s *store) Resign(ctx context.Context, candidate string) error {
 		return failure("resign as", candidate, err)
 	}
 	return nil
+}
+
+// Lease returns when the leader's lease lapses, as a text that changes whenever it is renewed; empty: nobody leads. It writes nothing.
+func (s *store) Lease(ctx context.Context) (string, error) {
+	if s.bad != nil {
+		return "", s.bad
+	}
+	until, err := s.client.HGet(ctx, s.keys.leader(), "until").Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return "", failure("read who leads in", s.keys.leader(), err)
+	}
+	return until, nil
 }

@@ -2,8 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -14,80 +12,134 @@ var (
 	moveEndScript    = load("move_end")
 )
 
-// A move takes four steps. Each compares before it writes, so anybody may repeat all of them from the start: whoever finds the
-// mark of an interrupted move completes it (a declaration, the ticker, Find).
+// A schedule moves from one queue to another in four steps. Each compares generations before it writes, so anybody may repeat all of
+// them at any time, and a step that comes late matches nothing.
 //
-//	begin     old queue: withdraw what is placed in the future; the definition becomes a mark that names the new queue
-//	arrive    new queue: definition, cursor and runs used; its next occurrence is owed
-//	registry  the schedule lives in the new queue
-//	end       old queue: nothing is owed any more
+//	begin     old queue: what is placed in the future is withdrawn; the definition becomes a mark with the new queue and a new
+//	          generation. From here on the schedule places nothing
+//	arrive    new queue: definition, cursor, runs used and counters; the next occurrence is owed. From here on it places again
+//	registry  the schedule lives in the new queue, under the new generation: one compare with the old entry
+//	end       old queue: nothing is owed any more. The mark stays for 7 days, for what was due or in flight here when the move began
 //
-// From begin to arrive the schedule places nothing anywhere; from arrive on only the new queue does.
+// Who finds a mark whose schedule is owed finishes the move (settleMark). It does so only while the registry names one of the mark's two
+// places; a schedule that was deleted meanwhile takes its marks with it.
 
-// move moves a schedule from one queue to another. If this call was the one that moved it, it returns what is owed in the new queue.
-func (s *store) move(ctx context.Context, name, from, to string) (*protocol.Owed, error) {
-	partition, err := s.partitionOf(ctx, from, name)
+// move moves a schedule from where the registry has it, and returns where it lives then: if that is not the queue to, others have
+// moved or deleted it meanwhile. If this call took it over there, owed is its next occurrence.
+func (s *store) move(ctx context.Context, name string, from home, to string) (now home, owed *protocol.Owed, err error) {
+	mark, cursor, counts, later, err := s.beginMove(ctx, name, from, to, 0)
+	switch {
+	case err != nil:
+		return home{}, nil, err
+	case later > 0: // the registry went back to an earlier state
+		_, err = s.changeHome(ctx, name, from, home{from.queue, later})
+		return home{}, nil, err
+	case mark == "": // there is no definition to move: nobody has written it yet, or it is lost
+		now = home{to, from.generation + 1}
+		changed, err := s.changeHome(ctx, name, from, now)
+		if err != nil || !changed {
+			return home{}, nil, err
+		}
+		return now, nil, nil
+	}
+	return s.arrive(ctx, name, from, mark, cursor, counts)
+}
+
+// beginMove makes the mark, or returns the one that is there. Its generation is higher than floor. later is the generation of the
+// definition if that is later than the registry's.
+func (s *store) beginMove(ctx context.Context, name string, from home, to string, floor int64) (mark, cursor string, counts reply, later int64, err error) {
+	partition, err := s.partitionOf(ctx, from.queue, name)
 	if err != nil {
-		return nil, err
+		return "", "", nil, 0, err
 	}
 	k := s.keys.partition(partition)
 	values, err := s.runOne(ctx, "begin to move schedule", name, newCall(&moveBeginScript,
-		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.moved}, []any{name, to}))
-	if err != nil {
-		return nil, err
-	}
-	return s.completeMove(ctx, name, from, values.text(0), values.text(1), values.number(2))
+		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters}, []any{name, to, from.generation, floor}))
+	return values.text(0), values.text(1), values.list(2), values.number(3), err
 }
 
-// finishMove completes the move whose mark is in queue from.
-func (s *store) finishMove(ctx context.Context, name, from, mark string) (*protocol.Owed, error) {
-	h, ok := parseHead(mark)
-	if !ok || h.movedTo == "" {
-		return nil, fmt.Errorf("redisstore: finish the move of schedule %q: %q is not the mark of a move", name, mark)
-	}
-	return s.move(ctx, name, from, h.movedTo)
-}
-
-// completeMove takes the steps after begin.
-func (s *store) completeMove(ctx context.Context, name, from, mark, cursor string, since int64) (*protocol.Owed, error) {
-	h, ok := parseHead(mark)
-	if !ok || h.movedTo == "" {
-		return nil, fmt.Errorf("redisstore: move schedule %q: its definition in queue %q cannot be read: %.200q", name, from, mark)
-	}
-	to, err := s.partitionOf(ctx, h.movedTo, name)
-	if err != nil {
-		return nil, err
-	}
-	k := s.keys.partition(to)
-	text := h.withState(h.before)
-	var owed *protocol.Owed
-	if h.before != "none" {
-		cmd := s.run(ctx, s.client, newCall(&moveArriveScript, []string{k.schedules, k.cursors, k.owed}, []any{name, text, cursor, since}))[0]
-		arrived, err := cmd.Int()
+// arrive takes the steps after begin. now is where the schedule lives then; zero if others have moved or deleted it.
+func (s *store) arrive(ctx context.Context, name string, from home, mark, cursor string, counts reply) (now home, owed *protocol.Owed, err error) {
+	for range maxMovesFollowed {
+		h, ok := parseHead(mark)
+		if !ok || h.movedTo == "" {
+			return home{}, nil, failure("move schedule", name, protocol.ErrUnreadable)
+		}
+		to, err := s.partitionOf(ctx, h.movedTo, name)
 		if err != nil {
-			return nil, failure("move to queue "+h.movedTo+" schedule", name, err)
+			return home{}, nil, err
 		}
-		if arrived == 1 && h.before == protocol.StateLive {
-			at := time.UnixMilli(since).UTC()
-			owed = &protocol.Owed{Partition: to, Name: name, Definition: []byte(text), Cursor: parseCursor(cursor), Since: at, Now: at}
+		k := s.keys.partition(to)
+		values, err := s.runOne(ctx, "move to queue "+h.movedTo+" schedule", name, newCall(&moveArriveScript,
+			[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state}, append([]any{name, mark, cursor}, counts...)))
+		if err != nil {
+			return home{}, nil, err
+		}
+		now = home{h.movedTo, h.generation}
+		text, arrived, gone := values.text(0), values.number(1) == 1, values.number(2)
+		if text != "" {
+			if arrived && h.before == protocol.StateLive {
+				owed = &protocol.Owed{Partition: to, Name: name, Definition: []byte(text), Cursor: parseCursor(cursor), Since: h.since, Now: h.since}
+			}
+			changed, err := s.changeHome(ctx, name, from, now)
+			if err != nil {
+				return home{}, nil, err
+			}
+			if err := s.endMove(ctx, name, from.queue, h.generation); err != nil || !changed {
+				return home{}, nil, err
+			}
+			return now, owed, nil
+		}
+		// That generation is gone in the new queue: the schedule has arrived, lived there, and was moved on or deleted. Or it lived there
+		// long ago, and the clock of that server was ahead of this one's: then the registry still has it in the old queue.
+		homes, err := s.homes(ctx, name)
+		if err != nil || homes[0] != from || gone == 0 {
+			return home{}, nil, err
+		}
+		if mark, cursor, counts, _, err = s.beginMove(ctx, name, from, h.movedTo, gone); err != nil || mark == "" {
+			return home{}, nil, err
 		}
 	}
-	changed, err := s.run(ctx, s.client, newCall(&changeQueueScript, []string{s.keys.registry()}, []any{name, from, h.movedTo}))[0].Int()
+	return home{}, nil, failure("move schedule", name, errKeepMoving)
+}
+
+// endMove takes the name out of owed in the queue that the schedule has left.
+func (s *store) endMove(ctx context.Context, name, queue string, generation int64) error {
+	partition, err := s.partitionOf(ctx, queue, name)
 	if err != nil {
-		return nil, failure("write to the registry schedule", name, err)
+		return err
 	}
-	if changed == 0 {
-		if err := s.client.HSetNX(ctx, s.keys.registry(), name, h.movedTo).Err(); err != nil {
-			return nil, failure("write to the registry schedule", name, err)
-		}
+	k := s.keys.partition(partition)
+	if err := s.run(ctx, s.client, newCall(&moveEndScript, []string{k.schedules, k.owed}, []any{name, generation}))[0].Err(); err != nil {
+		return failure("end the move of schedule", name, err)
 	}
-	old, err := s.partitionOf(ctx, from, name)
+	return nil
+}
+
+// settleMark deals with a mark that was found in a queue, as the registry says: it finishes the move, ends it where it is done, or drops
+// the mark of a schedule that was deleted. A text that is no mark is left alone.
+func (s *store) settleMark(ctx context.Context, name, queue, text string) error {
+	_, err := s.finishMove(ctx, name, queue, text)
+	return err
+}
+
+// finishMove is settleMark, and returns what is owed if this call took the schedule over in its new queue.
+func (s *store) finishMove(ctx context.Context, name, queue, text string) (*protocol.Owed, error) {
+	h, ok := parseHead(text)
+	if !ok || h.movedTo == "" {
+		return nil, nil
+	}
+	homes, err := s.homes(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	k = s.keys.partition(old)
-	if err := s.run(ctx, s.client, newCall(&moveEndScript, []string{k.schedules, k.owed}, []any{name, h.revision}))[0].Err(); err != nil {
-		return nil, failure("end the move of schedule", name, err)
+	switch at := homes[0]; {
+	case at.queue == "":
+		_, _, err := s.removeAt(ctx, name, home{queue, h.generation})
+		return nil, err
+	case at.queue == queue && at.generation < h.generation:
+		_, owed, err := s.move(ctx, name, at, h.movedTo)
+		return owed, err
 	}
-	return owed, nil
+	return nil, s.endMove(ctx, name, queue, h.generation)
 }

@@ -30,7 +30,7 @@ func TestAMoveInterruptedAfterAnyStepIsCompletedByADeclaration(t *testing.T) {
 					}
 				}
 				b.want("owed in the old queue", b.owedNames(), "[]")
-				b.want("registry", b.client.HGet(b.Context(), b.store.keys.registry(), "s").Val(), "mail")
+				b.want("registry", b.registered("s").queue, "mail")
 				if score, err := b.client.ZScore(b.Context(), mail.owed, "s").Result(); err != nil || score == 0 {
 					b.Errorf("owed in the new queue: %v, %v", score, err)
 				}
@@ -50,32 +50,56 @@ func TestAMoveInterruptedAfterAnyStepIsCompletedByADeclaration(t *testing.T) {
 	}
 }
 
+// registered is where the registry has a schedule.
+func (b *bench) registered(name string) home {
+	b.Helper()
+	homes, err := b.store.homes(b.Context(), name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return homes[0]
+}
+
 // interruptMove does the first steps of a move only.
 func (b *bench) interruptMove(name, from, to string, steps int) {
 	b.Helper()
 	if steps == 0 {
 		return
 	}
-	k := b.store.keys.partition(protocol.Partition{Queue: from})
-	values, err := b.store.runOne(b.Context(), "begin to move", name, newCall(&moveBeginScript,
-		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.moved}, []any{name, to}))
+	at := b.registered(name)
+	mark, cursor, counts, _, err := b.store.beginMove(b.Context(), name, at, to, 0)
 	if err != nil {
 		b.Fatal(err)
 	}
-	h, ok := parseHead(values.text(0))
+	h, ok := parseHead(mark)
 	if !ok || h.movedTo != to || h.before != "live" {
-		b.Fatalf("mark %q", values.text(0))
+		b.Fatalf("mark %q", mark)
 	}
 	if steps > 1 {
-		n := b.store.keys.partition(protocol.Partition{Queue: to})
-		b.store.run(b.Context(), b.client, newCall(&moveArriveScript, []string{n.schedules, n.cursors, n.owed}, []any{name, h.withState("live"), values.text(1), values.number(2)}))
+		b.arrive(name, to, mark, cursor, counts)
 	}
 	if steps > 2 {
-		b.store.run(b.Context(), b.client, newCall(&changeQueueScript, []string{b.store.keys.registry()}, []any{name, from, to}))
+		if _, err := b.store.changeHome(b.Context(), name, at, home{to, h.generation}); err != nil {
+			b.Fatal(err)
+		}
 	}
 	if steps > 3 {
-		b.store.run(b.Context(), b.client, newCall(&moveEndScript, []string{k.schedules, k.owed}, []any{name, h.revision}))
+		if err := b.store.endMove(b.Context(), name, from, h.generation); err != nil {
+			b.Fatal(err)
+		}
 	}
+}
+
+// arrive takes the second step of a move, and returns what it answers.
+func (b *bench) arrive(name, to, mark, cursor string, counts reply) reply {
+	b.Helper()
+	k := b.store.keys.partition(protocol.Partition{Queue: to})
+	values, err := b.store.runOne(b.Context(), "arrive", name, newCall(&moveArriveScript,
+		[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state}, append([]any{name, mark, cursor}, counts...)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return values
 }
 
 func TestOwedCompletesAnInterruptedMove(t *testing.T) {

@@ -52,9 +52,10 @@ func TestTheOverlapPolicyDecidesWhatRunsTogether(t *testing.T) {
 	}
 }
 
-func TestUnderSkipAndCancelANewRunEndsAWaitingRetry(t *testing.T) {
+// No failed run vanishes by default: only under policy cancel the newest wins.
+func TestOnlyUnderCancelANewRunEndsAWaitingRetry(t *testing.T) {
 	first, second := ago(30*time.Second), ago(20*time.Second)
-	for overlap, kept := range map[string]bool{"skip": false, "cancel": false, "wait": true, "allow": true} {
+	for overlap, kept := range map[string]bool{"skip": true, "cancel": false, "wait": true, "allow": true} {
 		t.Run(overlap, func(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
 				b.scheduled("s", overlap, first, second)

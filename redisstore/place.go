@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -82,7 +83,7 @@ func (s *store) placeCall(partition protocol.Partition, placements []protocol.Pl
 			args = append(args, at.UTC().Format(time.RFC3339), milli(at))
 		}
 	}
-	return newCall(&placeScript, []string{k.owed, k.schedules, k.cursors, k.due, k.idle, k.counters, k.state}, args)
+	return newCall(&placeScript, []string{k.owed, k.schedules, k.cursors, k.due, k.idle, k.counters, k.state, k.open}, args)
 }
 
 func placeAnswers(placements []protocol.Placement, cmd *redis.Cmd) []protocol.PlaceAnswer {
@@ -94,7 +95,10 @@ func placeAnswers(placements []protocol.Placement, cmd *redis.Cmd) []protocol.Pl
 			continue
 		}
 		n := values.number(1 + i)
-		answers[i] = protocol.PlaceAnswer{Placed: int(max(n, 0)), Lost: n == -2, Completed: n == -1}
+		answers[i] = protocol.PlaceAnswer{Placed: int(max(n, 0)), Lost: n == -2, Completed: n == -1, Held: n == -3}
+		if n == -4 {
+			answers[i].Err = fmt.Errorf("redisstore: place schedule %q: %w", placements[i].Name, protocol.ErrUnreadable)
+		}
 	}
 	return answers
 }
@@ -136,18 +140,24 @@ func (s *store) Owed(ctx context.Context, partitions []protocol.Partition) ([]pr
 				Partition: asked[i], Name: values.text(j), Definition: []byte(values.text(j + 1)), Cursor: parseCursor(values.text(j + 2)),
 				Since: values.milli(j + 3), Now: values.now(),
 			}
-			if h, ok := parseHead(values.text(j + 1)); ok && h.movedTo != "" {
-				moved, err := s.finishMove(ctx, o.Name, o.Partition.Queue, values.text(j+1))
-				if err != nil {
-					s.options.Logger.WarnContext(ctx, "redisstore: cannot complete the move of a schedule to another queue",
-						"event", "schedule.unplaced", "schedule", o.Name, "queue", o.Partition.Queue, "error", err)
-				}
-				if moved != nil {
-					owed = append(owed, *moved)
-				}
+			h, readable := parseHead(values.text(j + 1))
+			o.Unreadable = !readable
+			if h.movedTo == "" {
+				owed = append(owed, o)
 				continue
 			}
-			owed = append(owed, o)
+			moved, err := s.finishMove(ctx, o.Name, o.Partition.Queue, values.text(j+1))
+			if err != nil {
+				s.options.Logger.WarnContext(ctx, "redisstore: cannot complete the move of a schedule to another queue, trying again in a minute",
+					"event", "schedule.unplaced", "schedule", o.Name, "queue", o.Partition.Queue, "error", err)
+				err = s.Postpone(ctx, o) // it must not hide the others
+			}
+			if err != nil {
+				failed = append(failed, err)
+			}
+			if moved != nil {
+				owed = append(owed, *moved)
+			}
 		}
 	}
 	return owed, errors.Join(failed...)

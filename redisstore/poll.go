@@ -14,7 +14,7 @@ import (
 var pollScript = load("poll")
 
 // layoutKnown is the version of the keys' layout that the scripts know.
-const layoutKnown = "1"
+const layoutKnown = "2"
 
 // maxClockError is how far a caller's Now may be from the server's time for a cheap poll.
 const maxClockError = time.Second

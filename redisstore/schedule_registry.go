@@ -1,73 +1,126 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
+// The registry of schedules is one sorted set of the namespace, with one member a schedule: name, queue and generation. It is the
+// authority for where a schedule lives. A generation is drawn when a schedule is created and at each move, and is higher than all
+// before it of that name. Every step about a schedule carries the generation that it is for, so that one that comes late, or is sent
+// again, matches nothing.
+//
+//	absent       → (queue, generation)    created: written first
+//	(old, g)     → (new, g')              moved: written when the new queue has taken over, one compare with the whole entry
+//	(queue, g)   → absent                 deleted: written last
+
 var (
-	changeQueueScript       = load("change_queue")
+	changeRegistryScript    = load("change_registry")
 	registerSchedulesScript = load("register_schedules")
 )
 
-// The registry of schedules is one hash of the namespace: schedule → the queue it lives in. It decides where a schedule is.
+const maxRegister = 500 // schedules in a call of the script
 
-const (
-	maxRegisterPlainly = 8   // schedules for which plain commands cost the server less than the script
-	maxRegister        = 500 // schedules in a call of the script
-)
-
-// registerSchedules registers the schedules of some declarations, those that which names, unless they are registered. It returns the
-// queue that the registry has for each. With alsoQueues it registers the queues too, if the declarations are few.
-func (s *store) registerSchedules(ctx context.Context, declarations []protocol.Declaration, which []int, alsoQueues bool) (reply, error) {
-	if len(which) <= maxRegisterPlainly {
-		return s.registerPlainly(ctx, declarations, which, alsoQueues)
-	}
-	queues := make(reply, 0, len(which))
-	for some := range slices.Chunk(which, maxRegister) {
-		args := make([]any, 0, 2*len(some))
-		for _, i := range some {
-			args = append(args, declarations[i].Name, declarations[i].Queue)
-		}
-		values, err := s.runOne(ctx, "register schedules in", s.keys.registry(), newCall(&registerSchedulesScript, []string{s.keys.registry()}, args))
-		if err != nil {
-			return nil, err
-		}
-		queues = append(queues, values...)
-	}
-	return queues, nil
+// A home is where a schedule lives, as the registry has it.
+type home struct {
+	queue      string // empty: the registry has no such schedule
+	generation int64
 }
 
-// registerPlainly does the same with plain commands.
-func (s *store) registerPlainly(ctx context.Context, declarations []protocol.Declaration, which []int, alsoQueues bool) (reply, error) {
-	pipe := s.client.Pipeline()
-	partitions := map[string]*redis.StringCmd{}
-	stored := make([]*redis.StringCmd, len(which))
-	for j, i := range which {
-		d := &declarations[i]
-		if alsoQueues && partitions[d.Queue] == nil {
-			partitions[d.Queue] = s.pipeRegisterQueue(ctx, pipe, d.Queue)
+// member formats an entry of the registry.
+func (h home) member(name string) string {
+	return name + "\t" + h.queue + "\t" + strconv.FormatInt(h.generation, 10)
+}
+
+// parseMember reads an entry of the registry.
+func parseMember(member string) (name string, h home, err error) {
+	parts := strings.Split(member, "\t")
+	if len(parts) == 3 {
+		h.queue = parts[1]
+		if h.generation, err = strconv.ParseInt(parts[2], 10, 64); err == nil && h.generation > 0 {
+			return parts[0], h, nil
 		}
-		pipe.HSetNX(ctx, s.keys.registry(), d.Name, d.Queue)
-		stored[j] = pipe.HGet(ctx, s.keys.registry(), d.Name)
+	}
+	return "", home{}, fmt.Errorf("redisstore: %w: the registry of schedules has the entry %.300q: want name, queue and generation", protocol.ErrUnfit, member)
+}
+
+// homes reads where schedules live.
+func (s *store) homes(ctx context.Context, names ...string) ([]home, error) {
+	pipe := s.client.Pipeline()
+	found := make([]*redis.StringSliceCmd, len(names))
+	for i, name := range names {
+		found[i] = pipe.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: "[" + name + "\t", Max: "(" + name + "\n", Count: 1})
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, failure("register schedules in", s.keys.registry(), err)
+		return nil, failure("look up schedules in", s.keys.registry(), err)
 	}
-	for queue, n := range partitions {
-		if _, err := s.checkPartitions(queue, n.Val()); err != nil {
-			return nil, err
+	homes := make([]home, len(names))
+	for i := range names {
+		for _, member := range found[i].Val() {
+			var err error
+			if _, homes[i], err = parseMember(member); err != nil {
+				return nil, err
+			}
 		}
 	}
-	queues := make(reply, len(stored))
-	for j, queue := range stored {
-		queues[j] = queue.Val()
+	return homes, nil
+}
+
+// registerSchedules registers the schedules of some declarations, those that which names, unless they are registered, and returns
+// where each lives. deleted is when a schedule of that name was deleted, Unix ms; 0: that is not known.
+func (s *store) registerSchedules(ctx context.Context, declarations []protocol.Declaration, which []int) (homes []home, deleted []int64, err error) {
+	homes, deleted = make([]home, 0, len(which)), make([]int64, 0, len(which))
+	for some := range slices.Chunk(which, maxRegister) {
+		args, names := make([]any, 0, 2*len(some)), make([]string, len(some))
+		for j, i := range some {
+			names[j] = declarations[i].Name
+			args = append(args, names[j], declarations[i].Queue)
+		}
+		// What was deleted is read after the registry was written: a deletion leaves the registry last.
+		register := newCall(&registerSchedulesScript, []string{s.keys.registry()}, args)
+		pipe := s.client.Pipeline()
+		cmd := register.command(ctx)
+		_ = pipe.Process(ctx, cmd)
+		ended := pipe.ZMScore(ctx, s.keys.deleted(), names...)
+		_, _ = pipe.Exec(ctx) // each command has its own error
+		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+			cmd = s.run(ctx, s.client, register)[0]
+		}
+		values, err := list("register schedules in", s.keys.registry(), cmd)
+		if err == nil {
+			err = cmp.Or(ended.Err(), complete(ended))
+		}
+		if err != nil {
+			return nil, nil, failure("register schedules in", s.keys.registry(), err)
+		}
+		for j := range some {
+			homes = append(homes, home{queue: values.text(2 * j), generation: values.number(2*j + 1)})
+			deleted = append(deleted, int64(ended.Val()[j]))
+		}
 	}
-	return queues, nil
+	return homes, deleted, nil
+}
+
+// changeHome exchanges the entry of a schedule for another one; a zero home removes it. changed is false if the registry has another
+// entry than known.
+func (s *store) changeHome(ctx context.Context, name string, known, now home) (changed bool, err error) {
+	member := ""
+	if now.queue != "" {
+		member = now.member(name)
+	}
+	n, err := s.run(ctx, s.client, newCall(&changeRegistryScript, []string{s.keys.registry()}, []any{known.member(name), member}))[0].Int()
+	if err != nil {
+		return false, failure("write to the registry schedule", name, err)
+	}
+	return n == 1, nil
 }
 
 // partitionOf returns the partition of a queue in which a schedule lives.

@@ -255,10 +255,10 @@ func (w *scheduleWalk) check() {
 			w.Fatalf("%s waits and was not taken: %v; owed are %v", last, untaken, owed)
 		}
 		job, ok := inFlight[name]
-		if want := fmt.Sprintf("%s|%d|", job.ID, job.Fence); ok && !strings.HasPrefix(open[name], want) {
+		if want := fmt.Sprintf("%s\t%d\t", job.ID, job.Fence); ok && !strings.HasPrefix(open[name], want) {
 			w.Fatalf("%s is in flight, but open is %q, want %s…", job.ID, open[name], want)
 		}
-		if !ok && open[name] != "" && !strings.HasSuffix(open[name], "|0||") {
+		if parts := strings.Split(open[name], "\t"); !ok && open[name] != "" && parts[1] != "0" && (parts[1] != "-" || parts[4] != "c") {
 			w.Fatalf("nothing of %s is in flight, but open is %q", name, open[name])
 		}
 	}
@@ -294,6 +294,9 @@ func (w *scheduleWalk) drain() {
 		}
 	}
 	keys := w.keys()
+	if n := w.client.ZCard(w.Context(), keys.behind).Val(); n != 0 {
+		w.Errorf("%d wait behind %v", n, w.client.ZRange(w.Context(), keys.behind, 0, -1).Val())
+	}
 	for key, want := range map[string]int{keys.open: 0, keys.crashes: 0, keys.jobs: dead} {
 		if n := w.client.HLen(w.Context(), key).Val(); int(n) != want {
 			w.Errorf("%s has %d fields %v, want %d", key, n, w.client.HKeys(w.Context(), key).Val(), want)
@@ -330,6 +333,9 @@ func (w *scheduleWalk) compare() {
 		}
 		if own := map[string]string{"d": "done", "x": "dead", "m": "missed"}[w.ended[id]]; own != "" && own != outcome || own == "" && outcome != "skipped" && outcome != "superseded" {
 			w.Errorf("%s ended as %s, and the walk ended it as %q", id, outcome, own)
+		}
+		if outcome == "superseded" && w.policies[name] != "cancel" {
+			w.Errorf("%s was superseded under %s", id, w.policies[name])
 		}
 		if outcome == "skipped" && w.began[id] {
 			w.Errorf("%s was skipped and begun", id)

@@ -2,8 +2,8 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,46 +15,88 @@ var (
 	pauseScheduleScript = load("pause_schedule")
 )
 
-// Remove deletes a schedule and its placed occurrence; found is false if there was none. What is in flight may finish.
+const deletedRetention = 7 * 24 * time.Hour // how long it is known that a schedule was deleted
+
+// Remove deletes a schedule and its placed occurrence; found is false if there was none when the call began. What is in flight may
+// finish. The order of the steps is that of the guarantees: first it is noted that the schedule was deleted, so that no process that
+// runs declares it again; then it goes; its entry in the registry goes last, so that whoever creates one of that name finds all of this done.
 func (s *store) Remove(ctx context.Context, name string) (found bool, err error) {
 	if s.bad != nil {
 		return false, s.bad
 	}
 	for range maxMovesFollowed {
-		queue, err := s.client.HGet(ctx, s.keys.registry(), name).Result()
-		if errors.Is(err, redis.Nil) {
-			return false, nil
+		homes, err := s.homes(ctx, name)
+		if err != nil || homes[0].queue == "" {
+			return found, err
 		}
+		found = true
+		now, err := s.client.Time(ctx).Result()
 		if err != nil {
-			return false, failure("look up schedule", name, err)
+			return false, failure("read the time to delete schedule", name, err)
 		}
-		partition, err := s.partitionOf(ctx, queue, name)
+		if err := s.noteDeleted(ctx, name, now); err != nil {
+			return false, err
+		}
+		removed, text, err := s.removeAt(ctx, name, homes[0])
 		if err != nil {
 			return false, err
 		}
-		k := s.keys.partition(partition)
-		cmd := s.run(ctx, s.client, newCall(&removeScript,
-			[]string{k.schedules, k.cursors, k.owed, k.due, k.open, k.jobs, k.crashes, k.counters}, []any{name}))[0]
-		if err := cmd.Err(); err != nil {
-			return false, failure("remove schedule", name, err)
-		}
-		if mark, ok := cmd.Val().(string); ok {
-			if _, err := s.finishMove(ctx, name, queue, mark); err != nil {
+		if removed.IsZero() {
+			if err := s.catchUpWith(ctx, name, homes[0], text); err != nil {
 				return false, err
 			}
 			continue
 		}
-		removed, _ := cmd.Val().(int64)
-		if err := s.run(ctx, s.client, newCall(&changeQueueScript, []string{s.keys.registry()}, []any{name, queue, ""}))[0].Err(); err != nil {
-			return false, failure("remove from the registry schedule", name, err)
+		if err := s.noteDeleted(ctx, name, removed); err != nil {
+			return false, err
 		}
-		// A process that declared it again meanwhile found its name in the registry and did not write it: write it again.
-		if exists, err := s.client.HExists(ctx, k.schedules, name).Result(); err == nil && exists {
-			s.client.HSetNX(ctx, s.keys.registry(), name, queue)
-		}
-		return removed == 1, nil
+		_, err = s.changeHome(ctx, name, homes[0], home{})
+		return true, err
 	}
-	return false, fmt.Errorf("redisstore: remove schedule %q: other processes keep moving it to another queue", name)
+	return false, failure("remove schedule", name, errKeepMoving)
+}
+
+// noteDeleted notes when a schedule was deleted, and forgets what was deleted long ago.
+func (s *store) noteDeleted(ctx context.Context, name string, at time.Time) error {
+	pipe := s.client.Pipeline()
+	pipe.ZAddGT(ctx, s.keys.deleted(), redis.Z{Score: float64(at.UnixMilli()), Member: name})
+	pipe.ZRemRangeByScore(ctx, s.keys.deleted(), "-inf", fmt.Sprint(at.Add(-deletedRetention).UnixMilli()))
+	if _, err := pipe.Exec(ctx); err != nil {
+		return failure("note that it was deleted: schedule", name, err)
+	}
+	return nil
+}
+
+// removeAt deletes a schedule where the registry has it, and returns when. If its definition there has a later generation, it deletes
+// nothing and returns the definition.
+func (s *store) removeAt(ctx context.Context, name string, at home) (removed time.Time, text string, err error) {
+	partition, err := s.partitionOf(ctx, at.queue, name)
+	if err != nil {
+		return time.Time{}, "", err
+	}
+	k := s.keys.partition(partition)
+	values, err := s.runOne(ctx, "remove schedule", name, newCall(&removeScript,
+		[]string{k.schedules, k.cursors, k.owed, k.due, k.open, k.jobs, k.crashes, k.counters, k.gone, k.behind, k.ready}, []any{name, at.generation}))
+	if err != nil {
+		return time.Time{}, "", err
+	}
+	if values.number(1) == 0 {
+		return time.Time{}, values.text(2), nil
+	}
+	return values.now(), "", nil
+}
+
+// catchUpWith brings the registry up to date with a definition that it is behind of: it finishes a move, or takes over the generation.
+func (s *store) catchUpWith(ctx context.Context, name string, known home, text string) error {
+	h, ok := parseHead(text)
+	if !ok {
+		return nil
+	}
+	if h.movedTo != "" {
+		return s.settleMark(ctx, name, known.queue, text)
+	}
+	_, err := s.changeHome(ctx, name, known, home{known.queue, h.generation})
+	return err
 }
 
 // PauseSchedule stops a schedule, or resumes it and returns what it is owed then. ErrNotFound if there is none of that name.
@@ -67,14 +109,14 @@ func (s *store) PauseSchedule(ctx context.Context, name string, paused bool) (pr
 		if s.bad != nil {
 			return protocol.Owed{}, s.bad
 		}
-		queue, err := s.client.HGet(ctx, s.keys.registry(), name).Result()
-		if errors.Is(err, redis.Nil) {
+		homes, err := s.homes(ctx, name)
+		if err != nil {
+			return protocol.Owed{}, err
+		}
+		if homes[0].queue == "" {
 			return protocol.Owed{}, fmt.Errorf("redisstore: schedule %q: %w", name, protocol.ErrNotFound)
 		}
-		if err != nil {
-			return protocol.Owed{}, failure("look up schedule", name, err)
-		}
-		partition, err := s.partitionOf(ctx, queue, name)
+		partition, err := s.partitionOf(ctx, homes[0].queue, name)
 		if err != nil {
 			return protocol.Owed{}, err
 		}
@@ -86,15 +128,18 @@ func (s *store) PauseSchedule(ctx context.Context, name string, paused bool) (pr
 		}
 		text := values.text(2)
 		if h, ok := parseHead(text); ok && h.movedTo != "" {
-			if _, err := s.finishMove(ctx, name, queue, text); err != nil {
+			if err := s.settleMark(ctx, name, homes[0].queue, text); err != nil {
 				return protocol.Owed{}, err
 			}
 			continue
 		}
-		if values.number(1) < 0 {
+		switch values.number(1) {
+		case -1:
 			return protocol.Owed{}, fmt.Errorf("redisstore: schedule %q: %w", name, protocol.ErrNotFound)
+		case -2:
+			return protocol.Owed{}, failure("pause or resume schedule", name, protocol.ErrUnreadable)
 		}
-		if paused || values.number(1) == 0 {
+		if values.number(4) == 0 {
 			return protocol.Owed{}, nil
 		}
 		return protocol.Owed{
@@ -102,5 +147,5 @@ func (s *store) PauseSchedule(ctx context.Context, name string, paused bool) (pr
 			Since: values.now(), Now: values.now(),
 		}, nil
 	}
-	return protocol.Owed{}, fmt.Errorf("redisstore: pause or resume schedule %q: other processes keep moving it to another queue", name)
+	return protocol.Owed{}, failure("pause or resume schedule", name, errKeepMoving)
 }

@@ -148,7 +148,7 @@ func TestPauseWithdrawsTheNextOccurrenceAndResumeMakesItOwed(t *testing.T) {
 // A process that has known a queue for long registers it again with its next declaration, if the server has lost the registry.
 func TestADeclarationWritesALostRegistryAgain(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		for _, few := range []int{1, maxRegisterPlainly, maxRegisterPlainly + 1} {
+		for _, few := range []int{1, 9} {
 			var all []protocol.Declaration
 			for i := range few {
 				all = append(all, protocol.Declaration{Name: fmt.Sprintf("s%d", i), Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)})
@@ -161,7 +161,7 @@ func TestADeclarationWritesALostRegistryAgain(t *testing.T) {
 				}
 			}
 			b.want("queue", b.client.HGet(b.Context(), b.store.keys.queues(), "default").Val(), "1")
-			b.want("schedules", fmt.Sprint(b.client.HLen(b.Context(), b.store.keys.registry()).Val()), fmt.Sprint(few))
+			b.want("schedules", fmt.Sprint(b.client.ZCard(b.Context(), b.store.keys.registry()).Val()), fmt.Sprint(few))
 		}
 	})
 }

@@ -54,7 +54,8 @@ func (s *store) Reap(ctx context.Context, c protocol.ReapCall) (done bool, err e
 	}
 	k := s.keys.partition(c.Partition)
 	cmd := s.run(ctx, s.client, newCall(&reapScript,
-		[]string{k.inflight(c.Session), k.sessions, k.ready, k.due, k.crashes, k.open, k.schedules, k.cursors, k.idle, k.state},
+		[]string{k.inflight(c.Session), k.sessions, k.ready, k.due, k.crashes, k.open, k.schedules, k.cursors,
+			k.idle, k.state, k.behind, k.owed, k.jobs, k.counters, k.runs},
 		[]any{c.Session, c.Seen.UnixMilli(), c.Seed % 1_000_000, s.keys.wake()}))[0]
 	answer, err := cmd.Int()
 	if err != nil {

@@ -50,8 +50,7 @@ func TestACallSettlesBeforeItTakes(t *testing.T) {
 						left = append(left, b.leftOf(schedule))
 					}
 					b.want("left by one call", left[0], left[1])
-					if superseded := strings.Contains(left[0], "/superseded=1"); superseded != (policy != "wait" && policy != "allow" &&
-						settlement.Kind == protocol.SettleLater) {
+					if superseded := strings.Contains(left[0], "/superseded=1"); superseded != (policy == "cancel" && settlement.Kind == protocol.SettleLater) {
 						b.Errorf("the retries were ended: %v\n%s", superseded, left[0])
 					}
 				})
@@ -87,7 +86,7 @@ func (b *bench) leftOf(schedule string) string {
 	for id := range b.client.HGetAll(b.Context(), keys.inflight(schedule)).Val() {
 		lines = append(lines, "in flight "+id)
 	}
-	open := strings.Split(b.client.HGet(b.Context(), keys.open, schedule).Val(), "|")
+	open := strings.Split(b.client.HGet(b.Context(), keys.open, schedule).Val(), "\t")
 	lines = append(lines, fmt.Sprintf("open %s behind %s", open[0], open[len(open)-1]))
 	lines = append(lines, "cursor "+b.client.HGet(b.Context(), keys.cursors, schedule).Val())
 	slices.Sort(lines)

@@ -35,14 +35,14 @@ func TestACallSweepsAtMost500Items(t *testing.T) {
 					}
 				}
 				old(keys.dead, c.dead)
-				old(keys.moved, c.marks)
+				old(keys.gone, c.marks)
 				lists := []string{keys.parked("mail"), keys.parked("report"), keys.parked("sms")}
 				for _, list := range lists {
 					old(list, c.parked)
 				}
 				b.client.HSet(b.Context(), keys.state, "parked", "mail report sms")
 				left := func() (n int64) {
-					for _, key := range append(lists, keys.moved) {
+					for _, key := range append(lists, keys.gone) {
 						n += b.client.ZCard(b.Context(), key).Val()
 					}
 					return n + b.client.ZCount(b.Context(), keys.dead, "-inf", "1000").Val()
@@ -69,13 +69,13 @@ func TestMarksOfMovesThatAreNotDoneAreNoMoreToSweep(t *testing.T) {
 		keys := b.keys()
 		for i := range 600 {
 			old := redis.Z{Score: 1000, Member: fmt.Sprint("s", i)}
-			b.client.ZAdd(b.Context(), keys.moved, old)
+			b.client.ZAdd(b.Context(), keys.gone, old)
 			b.client.ZAdd(b.Context(), keys.owed, old)
 		}
 		if more, err := b.store.Sweep(b.Context(), defaultPartition); more || err != nil {
 			b.Errorf("more %v, error %v; want no more", more, err)
 		}
-		if n := b.client.ZCard(b.Context(), keys.moved).Val(); n != 600 {
+		if n := b.client.ZCard(b.Context(), keys.gone).Val(); n != 600 {
 			b.Errorf("%d marks are left, want all 600", n)
 		}
 	})

@@ -173,6 +173,7 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 	}
 	answer := protocol.WorkAnswer{
 		Now: values.now(), Refused: refusedOf(c, values.list(1)), Taken: takenOf(values[min(2, len(values)):]), WaitHint: values.waitHint(9),
+		Superseded: values.texts(16),
 	}
 	owed := values.list(8)
 	for i := 0; i+2 < len(owed); i += 3 {

@@ -148,6 +148,8 @@ type WorkAnswer struct {
 	// worker's next call, which is made at once.
 	Owed   []Owed
 	Placed []PlaceAnswer // for WorkCall.Place, in order
+	// Superseded are the IDs of occurrences that this call ended because, under overlap policy cancel, a newer one takes their place.
+	Superseded []string
 	WaitHint
 }
 

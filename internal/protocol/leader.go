@@ -10,6 +10,9 @@ type LeaderStore interface {
 	// Lead takes the lease or keeps it. Sent again it answers with the same leader and the same term.
 	Lead(ctx context.Context, candidate string, ttl time.Duration) (Leadership, error)
 
+	// Lease returns a text that changes whenever the leader's lease is renewed; empty: there is none. It writes nothing.
+	Lease(ctx context.Context) (string, error)
+
 	// Resign hands the lease back at once and notifies the other candidates.
 	Resign(ctx context.Context, candidate string) error
 }

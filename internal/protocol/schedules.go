@@ -9,7 +9,7 @@ import (
 // definition's revision, its state and the cursor, and moves the cursor in the same step.
 type ScheduleStore interface {
 	// Declare creates or changes schedules, and moves those that are now declared for another queue. Declaring the same again, in
-	// any process, changes nothing.
+	// any process, changes nothing. A change of the recurrence itself takes two calls: see DeclareAnswer.Recount.
 	Declare(ctx context.Context, declarations []Declaration) []DeclareAnswer
 
 	// Place places next occurrences, each with its own compare.
@@ -25,11 +25,14 @@ type ScheduleStore interface {
 	// Find returns stored schedules by name. A name that is not stored gives a zero Stored.
 	Find(ctx context.Context, names []string) ([]Stored, error)
 
-	// Names returns some names of schedules, in no order, and the cursor of the next call. The cursor "" begins; next is "" at the
-	// end. A call costs what it returns. A name that is stored during all the calls is returned at least once.
-	Names(ctx context.Context, cursor string) (names []string, next string, err error)
+	// Standings returns how schedules stand that were declared before, in order. It writes nothing.
+	Standings(ctx context.Context, asked []Address) ([]Standing, error)
 
-	// Remove deletes a schedule and its placed occurrence; found is false if there was none.
+	// Names returns some names of schedules, in order, those after the name after; "" begins. At the end there are none. A call costs
+	// what it returns.
+	Names(ctx context.Context, after string) ([]string, error)
+
+	// Remove deletes a schedule and its placed occurrence; found is false if there was none when the call began.
 	Remove(ctx context.Context, name string) (found bool, err error)
 
 	// PauseSchedule stops or resumes a schedule; ErrNotFound if there is none. A schedule that was resumed is owed its next
@@ -49,8 +52,19 @@ type Declaration struct {
 	Name    string
 	Queue   string
 	Overlap string // overlap policy: skip, wait, cancel or allow
-	// Body is the canonical JSON object of everything else; the store adds revision, state, created and overlap in front.
+	// Body is the canonical JSON object of everything else; the store adds revision, generation, state, created and overlap in front.
 	Body []byte
+	// Change is set by the second of two calls that change a schedule's recurrence: see DeclareAnswer.Recount.
+	Change *Change
+}
+
+// Change says what the old recurrence of a schedule has missed until it changes. It counts only for the revision and the cursor that
+// the caller has seen.
+type Change struct {
+	Revision int64
+	Cursor   Cursor
+	Until    time.Time // the new recurrence goes on from here
+	Missed   int       // instants of the old one after the cursor and until Until
 }
 
 // DeclareAnswer is the answer to one Declaration.
@@ -59,12 +73,30 @@ type DeclareAnswer struct {
 	Partition Partition
 	Created   time.Time
 	Revision  int64
+	Now       time.Time
+	Cursor    Cursor // as it is stored now
 	New       bool   // the name did not exist
 	Changed   bool   // another definition was stored: Old
 	Old       []byte // the whole definition before
 	Stored    []byte // the whole definition as it is stored now
+	// Recount: the recurrence changes, and nothing was written. The caller counts which instants of the old one, in Old, were missed
+	// after Cursor and until Now, and declares again with a Change.
+	Recount bool
 	// Owed is set if the caller is to place the next occurrence, in its next call.
 	Owed *Owed
+}
+
+// Address is where a schedule was when it was declared.
+type Address struct {
+	Partition Partition
+	Name      string
+}
+
+// Standing is how a schedule stands that was declared before.
+type Standing struct {
+	Revision int64     // 0: it is not where it was declared
+	Moved    bool      // it is not there, because it lives in another queue now
+	Deleted  time.Time // when one of that name was deleted last; zero: it is there, or that is not known
 }
 
 // Cursor is how far a schedule has been placed.
@@ -82,6 +114,7 @@ type Owed struct {
 	Cursor     Cursor
 	Since      time.Time // when the occurrence at the cursor was taken, or the schedule was declared, changed or resumed
 	Now        time.Time
+	Unreadable bool // the definition does not begin as the store writes it: it was changed by hand
 }
 
 // A Placement places the occurrences of a schedule that follow the one at Cursor.
@@ -102,6 +135,9 @@ type PlaceAnswer struct {
 	Placed    int  // how many this call placed
 	Lost      bool // another process placed or changed the schedule before: nothing was placed
 	Completed bool
+	// Held: what is caught up waits for the end of the flight that holds the schedule. The store keeps the schedule owed, and the answer
+	// to the call that ends that flight names it.
+	Held bool
 }
 
 // Stored is a schedule as the store holds it.
@@ -111,6 +147,7 @@ type Stored struct {
 	Definition []byte
 	Cursor     Cursor
 	Waiting    bool // the occurrence at the cursor is placed and was not taken yet
+	Unreadable bool // the definition does not begin as the store writes it: it was changed by hand
 	Counters
 }
 

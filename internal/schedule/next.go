@@ -48,10 +48,12 @@ func (p *Plan) Next(o protocol.Owed) protocol.Placement {
 	switch {
 	case at.IsZero():
 		placement.Instants = instants(p.first())
+	case !o.Cursor.Placed && p.Misfire == MisfireCatchUp:
+		p.catchUp(&placement, at, since, maxCatchUp)
 	case !o.Cursor.Placed, !p.late(at, since):
 		placement.Instants = instants(p.series.Next(at))
 	case p.Misfire == MisfireCatchUp:
-		p.catchUp(&placement, at, since)
+		p.catchUp(&placement, at, since, maxCatchUp-1) // the one at the cursor runs too
 	default:
 		placement.Missed = p.count(at, since)
 		placement.Instants = instants(p.series.Next(since))
@@ -88,32 +90,48 @@ func (p *Plan) first() (time.Time, bool) {
 	return p.series.Next(p.Created)
 }
 
-// catchUp places the occurrences that were missed after at and until since: the newest within window and limit, oldest first. The
-// one at the cursor is the hundredth: the worker that took it runs it, unless it is older than the window. (If a newer one replaced
-// it, what runs would depend on when the others of the hundred are taken.)
-func (p *Plan) catchUp(placement *protocol.Placement, at, since time.Time) {
+// catchUp places the next of the occurrences that were missed after at and until since: the oldest of the newest max that lie within
+// the window. They are placed one at a time, each when the one before has ended, so the others of them are found again then.
+func (p *Plan) catchUp(placement *protocol.Placement, at, since time.Time, max int) {
 	from := at.Add(time.Nanosecond)
 	if window := since.Add(-catchUpWindow); from.Before(window) {
 		from = window
 		placement.Missed = p.count(at, window.Add(-time.Nanosecond))
 	}
-	kept := make([]time.Time, 0, maxCatchUp)
-	oldest := 0 // index of the oldest, once kept is full
+	var newest [maxCatchUp]time.Time // a ring of the last max
+	n := 0
 	for next := range p.series.Between(from, since.Add(time.Nanosecond)) {
-		if len(kept) < maxCatchUp-1 {
-			kept = append(kept, next)
-			continue
-		}
-		kept[oldest] = next
-		oldest = (oldest + 1) % len(kept)
-		placement.Missed++
+		newest[n%max] = next
+		n++
+	}
+	switch {
+	case n == 0:
+		placement.Instants = instants(p.series.Next(since))
+		return
+	case n > max:
+		placement.Missed += n - max
+		placement.Instants = instants(newest[n%max], true)
+	default:
+		placement.Instants = instants(newest[0], true)
 	}
 	placement.Missed = min(placement.Missed, maxMissed)
-	placement.Instants = append(append(placement.Instants, kept[oldest:]...), kept[:oldest]...)
-	placement.CaughtUp = len(kept)
-	if len(kept) == 0 {
-		placement.Instants = instants(p.series.Next(since))
+	placement.CaughtUp = 1
+}
+
+// MissedUntil counts what this rule would still have run after the cursor and until an instant: what is missed when another rule takes
+// its place then. It is 0 for a schedule that has completed.
+func (p *Plan) MissedUntil(c protocol.Cursor, until time.Time) int {
+	if p.State == protocol.StateCompleted || p.Recurrence.Count > 0 && c.Used >= p.Recurrence.Count {
+		return 0
 	}
+	if !c.At.IsZero() {
+		return p.count(c.At, until)
+	}
+	first, ok := p.first()
+	if !ok || first.After(until) {
+		return 0
+	}
+	return min(1+p.count(first, until), maxMissed)
 }
 
 // count counts the rule's instants after from and until to.

@@ -98,7 +98,7 @@ func (m *placingModel) expect() (instants []time.Time, missed int) {
 	if len(kept) == 0 {
 		return following, len(gap)
 	}
-	return kept, len(gap) - len(kept)
+	return kept[:1], len(gap) - len(kept) // one at a time
 }
 
 // step places what is owed, then takes all that is placed, each a random while after its instant.

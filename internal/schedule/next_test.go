@@ -61,7 +61,7 @@ func TestNextPlacesWhatFollowsTheCursor(t *testing.T) {
 		{name: "taken at the next one's instant is in time", rec: minute, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:06:00Z", want: "12:06:00"},
 		{name: "late: the missed instants are skipped", rec: minute, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:08:30Z", want: "12:09:00", missed: 3},
 		{name: "late, skip", rec: minute, options: []option{withMisfire(MisfireSkip)}, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:08:30Z", want: "12:09:00", missed: 3},
-		{name: "late, catch up", rec: minute, options: []option{withMisfire(MisfireCatchUp)}, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:08:30Z", want: "12:06:00 12:07:00 12:08:00"},
+		{name: "late, catch up", rec: minute, options: []option{withMisfire(MisfireCatchUp)}, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:08:30Z", want: "12:06:00"},
 		{name: "late by less than an option's grace", rec: recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: minute.StartTime}, options: []option{withGrace(10 * time.Minute)}, cursor: "2026-03-01T12:00:00Z", since: "2026-03-01T12:09:00Z", want: "13:00:00"},
 		{name: "after a pause the gap is judged when it is taken", rec: minute, cursor: "2026-03-01T12:05:10Z", changed: true, since: "2026-03-01T14:00:00Z", want: "12:06:00"},
 		{name: "the end", rec: recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: minute.StartTime, EndTime: time.Date(2026, 3, 1, 12, 5, 0, 0, time.UTC)}, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:05:01Z", want: ""},
@@ -88,27 +88,55 @@ func TestNextPlacesWhatFollowsTheCursor(t *testing.T) {
 	}
 }
 
-func TestCatchUpKeepsTheNewestWithinWindowAndLimit(t *testing.T) {
+func TestCatchUpPlacesTheOldestOfTheNewestWithinTheWindow(t *testing.T) {
 	created := instant(t, "2026-03-01T00:00:00Z")
-	minute := recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: created}
-	p := planFor(t, created, minute, withMisfire(MisfireCatchUp))
 	at := instant(t, "2026-03-02T00:00:00Z")
-	since := at.Add(3*time.Hour + 30*time.Second)
-	got := p.Next(protocol.Owed{Cursor: protocol.Cursor{At: at, Placed: true}, Since: since})
-	if len(got.Instants) != 99 || got.Missed != 81 || got.CaughtUp != 99 {
-		t.Fatalf("%d instants, %d missed, %d caught up; want 99, with the late one 100, of 181; 81 missed", len(got.Instants), got.Missed, got.CaughtUp)
+	for _, c := range []struct {
+		what   string
+		rec    recurrence.Recurrence
+		placed bool // the cursor is an occurrence's, which was taken late and runs too
+		since  time.Duration
+		next   time.Duration // of what is placed, from the cursor on
+		missed int
+	}{
+		{"180 minutes, and the one at the cursor is the hundredth", recurrence.Recurrence{Frequency: recurrence.Minute}, true, 3*time.Hour + 30*time.Second, 82 * time.Minute, 81},
+		{"180 minutes of a pause", recurrence.Recurrence{Frequency: recurrence.Minute}, false, 3*time.Hour + 30*time.Second, 81 * time.Minute, 80},
+		{"two days of hours: those of the last 24", recurrence.Recurrence{Frequency: recurrence.Hour}, true, 48*time.Hour + time.Minute, 25 * time.Hour, 24},
+		{"few", recurrence.Recurrence{Frequency: recurrence.Hour}, true, 5 * time.Hour, time.Hour, 0},
+	} {
+		c.rec.StartTime = created
+		p := planFor(t, created, c.rec, withMisfire(MisfireCatchUp))
+		got := p.Next(protocol.Owed{Cursor: protocol.Cursor{At: at, Placed: c.placed}, Since: at.Add(c.since)})
+		if len(got.Instants) != 1 || !got.Instants[0].Equal(at.Add(c.next)) || got.Missed != c.missed || got.CaughtUp != 1 {
+			t.Errorf("%s: %v, %d missed, %d caught up; want %v, %d missed, 1 caught up", c.what, got.Instants, got.Missed, got.CaughtUp, at.Add(c.next), c.missed)
+		}
 	}
-	if first, last := got.Instants[0], got.Instants[98]; !first.Equal(at.Add(82*time.Minute)) || !last.Equal(at.Add(180*time.Minute)) {
-		t.Errorf("from %v to %v, want the newest, oldest first", first, last)
-	}
-	hour := recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: created}
-	p = planFor(t, created, hour, withMisfire(MisfireCatchUp))
-	got = p.Next(protocol.Owed{Cursor: protocol.Cursor{At: at, Placed: true}, Since: at.Add(48*time.Hour + time.Minute)})
-	if len(got.Instants) != 24 || got.Missed != 24 {
-		t.Errorf("after two days %d instants, %d missed; want those of the last 24 hours, 24 missed", len(got.Instants), got.Missed)
-	}
+	p := planFor(t, created, recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: created}, withMisfire(MisfireCatchUp))
 	if p.Runs(at, at.Add(48*time.Hour)) {
 		t.Error("an occurrence older than the window is run")
+	}
+}
+
+func TestAChangeCountsWhatTheOldRuleWouldHaveRun(t *testing.T) {
+	created := instant(t, "2026-03-01T00:00:00Z")
+	p := planFor(t, created, recurrence.Recurrence{Frequency: recurrence.Hour, Count: 10})
+	for _, c := range []struct {
+		what   string
+		state  string
+		cursor protocol.Cursor
+		want   int
+	}{
+		{"after an occurrence", protocol.StateLive, protocol.Cursor{At: created.Add(2 * time.Hour), Used: 3, Placed: true}, 3},
+		{"after a pause", protocol.StatePaused, protocol.Cursor{At: created.Add(2*time.Hour + time.Minute), Used: 3}, 3},
+		{"nothing was placed yet: the run at creation too", protocol.StateLive, protocol.Cursor{}, 6},
+		{"placed in the future", protocol.StateLive, protocol.Cursor{At: created.Add(6 * time.Hour), Used: 7, Placed: true}, 0},
+		{"no run is left", protocol.StateLive, protocol.Cursor{At: created.Add(2 * time.Hour), Used: 10, Placed: true}, 0},
+		{"completed", protocol.StateCompleted, protocol.Cursor{At: created.Add(2 * time.Hour), Used: 3, Placed: true}, 0},
+	} {
+		p.State = c.state
+		if got := p.MissedUntil(c.cursor, created.Add(5*time.Hour+time.Minute)); got != c.want {
+			t.Errorf("%s: %d missed until 05:01, want %d", c.what, got, c.want)
+		}
 	}
 }
 

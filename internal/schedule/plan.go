@@ -70,6 +70,9 @@ func (c *Plans) Next(owed []protocol.Owed, failed func(o *protocol.Owed, err err
 	for i := range owed {
 		o := &owed[i]
 		p, err := c.Of(o.Name, o.Definition)
+		if o.Unreadable {
+			err = protocol.ErrUnreadable
+		}
 		if err != nil {
 			failed(o, err)
 			continue

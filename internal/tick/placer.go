@@ -2,6 +2,7 @@ package tick
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -39,6 +40,9 @@ func (p *placer) place(ctx context.Context, owed []protocol.Owed) (settled int, 
 		return settled, failed
 	}
 	for i, answer := range p.store.Place(ctx, placements) {
+		if errors.Is(answer.Err, protocol.ErrUnreadable) { // it was changed by hand a moment ago: it is found unreadable next time
+			continue
+		}
 		if answer.Err != nil {
 			failed = answer.Err
 			continue

@@ -12,93 +12,159 @@ import (
 )
 
 const (
-	stepTime   = 200 * time.Millisecond // how long a step declares; then other duties have their turn
-	maxRefused = 3                      // errors that a batch returns
+	stepTime   = 200 * time.Millisecond // how long a step works; then other duties have their turn
+	maxRefused = 3                      // errors that a step returns
+	maxChecked = 500                    // schedules in a call that checks whether they still stand
 )
 
-// A reconciler writes what a program declared to the store, in steps. Writing it again changes nothing.
+// A reconciler keeps in the store what a program declared. At the start it writes every declaration and deletes what was removed. From
+// then on it checks now and then whether its schedules still stand as it has written them, and declares again what the store has lost:
+//
+//	not there             declared again, unless it was deleted after this program declared it
+//	at a lower revision   declared again: the store went back to an earlier state
+//	at a higher revision  somebody has changed it since: it stays
+//	in another queue      likewise
+//
+// So two versions of a program never overwrite each other in turn, and a failover or a restart from an older file costs nothing that
+// the program knows.
 type reconciler struct {
 	store    protocol.ScheduleStore
 	log      *slog.Logger
 	declared []protocol.Declaration
-	removed  []string
-
-	declare []protocol.Declaration // still to be written
-	remove  []string               // still to be removed
+	wrote    []written // for each declaration
+	declare  []int     // indexes of those still to be written
+	remove   []string  // names still to be deleted
 }
 
-// begin begins again with everything that was declared.
-func (r *reconciler) begin() { r.declare, r.remove = r.declared, r.removed }
+// written is what the store answered to a declaration; zero: it has not been written yet.
+type written struct {
+	address  protocol.Address
+	revision int64
+	at       time.Time // by the store's clock
+}
 
-// step removes one schedule, or writes batches for stepTime. The next batch is under way while place computes the first occurrences
-// of the last one, so that the store and this program work at the same time. What the store refuses goes to the end, so that it does
-// not delay the rest, and ends the step. more reports whether anything is left.
-func (r *reconciler) step(ctx context.Context, place func([]protocol.Owed)) (more bool, err error) {
-	if len(r.remove) > 0 {
-		if _, err := r.store.Remove(ctx, r.remove[0]); err != nil {
-			return true, err
-		}
-		r.remove = r.remove[1:]
-		return len(r.remove)+len(r.declare) > 0, nil
+func newReconciler(store protocol.ScheduleStore, log *slog.Logger, declared []protocol.Declaration, removed []string) reconciler {
+	r := reconciler{store: store, log: log, declared: declared, wrote: make([]written, len(declared)), remove: removed}
+	for i := range declared {
+		r.declare = append(r.declare, i)
 	}
+	return r
+}
+
+// step deletes what was removed and writes declarations, for stepTime. The next batch is under way while place computes the first
+// occurrences of the last one, so that the store and this program work at the same time. What the store refuses is tried again in the
+// next step and holds up nothing else. more reports whether anything is left.
+func (r *reconciler) step(ctx context.Context, place func([]protocol.Owed)) (more bool, err error) {
 	began := time.Now()
-	for batch, answers := r.send(ctx); len(batch) > 0; {
-		owed, failed := r.receive(batch, <-answers)
-		batch = nil
-		if failed == nil && ctx.Err() == nil && time.Since(began) < stepTime {
-			batch, answers = r.send(ctx)
+	timeLeft := func() bool { return ctx.Err() == nil && time.Since(began) < stepTime }
+	errs := r.removeSome(ctx, timeLeft)
+	var refused []int
+	for which, answers := r.send(ctx); len(which) > 0; {
+		got := <-answers
+		r.declare = r.declare[len(which):]
+		owed, failed, bad := r.receive(which, got)
+		errs, refused = append(errs, bad...), append(refused, failed...)
+		storeFails := len(failed) == len(which)
+		which = nil
+		if !storeFails && timeLeft() {
+			which, answers = r.send(ctx)
 		}
-		if err = failed; len(owed) > 0 {
+		if len(owed) > 0 {
 			place(owed)
 		}
 	}
-	return len(r.declare) > 0, err
+	r.declare = append(r.declare, refused...)
+	return len(r.remove)+len(r.declare) > 0, errors.Join(errs[:min(len(errs), maxRefused)]...)
+}
+
+// removeSome deletes schedules while there is time. Those that fail stay to be deleted.
+func (r *reconciler) removeSome(ctx context.Context, timeLeft func() bool) (errs []error) {
+	var failed []string
+	for len(r.remove) > 0 && timeLeft() {
+		name := r.remove[0]
+		r.remove = r.remove[1:]
+		if _, err := r.store.Remove(ctx, name); err != nil {
+			errs, failed = append(errs, err), append(failed, name)
+		}
+	}
+	r.remove = append(r.remove[:len(r.remove):len(r.remove)], failed...)
+	return errs
 }
 
 // send begins to declare the next batch. If the batch is not empty, its answers arrive in every case.
-func (r *reconciler) send(ctx context.Context) ([]protocol.Declaration, <-chan []protocol.DeclareAnswer) {
-	batch := r.batch()
+func (r *reconciler) send(ctx context.Context) ([]int, <-chan []protocol.DeclareAnswer) {
+	which := r.batch()
 	answers := make(chan []protocol.DeclareAnswer, 1)
-	if len(batch) > 0 {
-		go func() { answers <- r.store.Declare(ctx, batch) }()
+	if len(which) > 0 {
+		batch := make([]protocol.Declaration, len(which))
+		for j, i := range which {
+			batch[j] = r.declared[i]
+		}
+		go func() { answers <- Declare(ctx, r.store, batch) }()
 	}
-	return batch, answers
+	return which, answers
 }
 
-// receive handles the answers to a batch and returns the schedules that are owed their next occurrence.
-func (r *reconciler) receive(batch []protocol.Declaration, answers []protocol.DeclareAnswer) (owed []protocol.Owed, err error) {
-	var refused []protocol.Declaration
-	var errs []error
-	for i, answer := range answers {
+// receive handles the answers to a batch. It returns the schedules that are owed their next occurrence, and those that were refused.
+func (r *reconciler) receive(which []int, answers []protocol.DeclareAnswer) (owed []protocol.Owed, refused []int, errs []error) {
+	for j, answer := range answers {
+		i := which[j]
 		if answer.Err != nil {
-			refused = append(refused, batch[i])
-			errs = append(errs, answer.Err)
+			refused, errs = append(refused, i), append(errs, answer.Err)
 			continue
 		}
+		r.wrote[i] = written{protocol.Address{Partition: answer.Partition, Name: r.declared[i].Name}, answer.Revision, answer.Now}
 		if answer.Changed {
-			r.log.Info("chime: schedule changed", "event", "schedule.changed", "schedule", batch[i].Name, "queue", batch[i].Queue,
+			r.log.Info("chime: schedule changed", "event", "schedule.changed", "schedule", r.declared[i].Name, "queue", r.declared[i].Queue,
 				"note", fmt.Sprintf("before: %s; now: %s", schedule.ForLog(answer.Old), schedule.ForLog(answer.Stored)))
 		}
 		if answer.Owed != nil {
 			owed = append(owed, *answer.Owed)
 		}
 	}
-	rest := r.declare[len(batch):]
-	if len(refused) > 0 {
-		rest = append(rest[:len(rest):len(rest)], refused...)
-	}
-	r.declare = rest
-	return owed, errors.Join(errs[:min(len(errs), maxRefused)]...)
+	return owed, refused, errs
 }
 
 // batch returns the declarations of the next call, as many as it takes.
-func (r *reconciler) batch() []protocol.Declaration {
+func (r *reconciler) batch() []int {
 	bytes := 0
-	for n := range r.declare {
-		bytes += len(r.declare[n].Body)
+	for n, i := range r.declare {
+		bytes += len(r.declared[i].Body)
 		if n == protocol.MaxDeclared || n > 0 && bytes > protocol.MaxBytes {
 			return r.declare[:n]
 		}
 	}
 	return r.declare
+}
+
+// check finds out which of the schedules that were written the store has lost, and has them written again. It returns how many.
+func (r *reconciler) check(ctx context.Context) (lost int, err error) {
+	var which []int
+	for i := range r.wrote {
+		if r.wrote[i].revision > 0 {
+			which = append(which, i)
+		}
+	}
+	for len(which) > 0 {
+		some := which[:min(len(which), maxChecked)]
+		which = which[len(some):]
+		asked := make([]protocol.Address, len(some))
+		for j, i := range some {
+			asked[j] = r.wrote[i].address
+		}
+		standings, err := r.store.Standings(ctx, asked)
+		if err != nil {
+			return lost, err
+		}
+		for j, i := range some {
+			w, s := &r.wrote[i], standings[j]
+			if s.Moved || s.Revision >= w.revision || s.Revision == 0 && s.Deleted.After(w.at) {
+				continue
+			}
+			*w = written{} // it is written again, and then checked again
+			r.declare = append(r.declare, i)
+			lost++
+		}
+	}
+	return lost, nil
 }

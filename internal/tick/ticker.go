@@ -27,8 +27,9 @@ const (
 	maxPlaceTurns = 20               // searches in a row before other duties have their turn
 	warnAfter     = 10 * time.Second // from the start until schedules without a worker are logged
 	warnEvery     = 2 * time.Minute
-	resignTimeout = time.Second // how long the end of Run waits for the store
-	maxNap        = time.Second // timers stand still while a machine sleeps
+	checkEvery    = 3 * time.Minute // between two looks whether the declared schedules still stand, half as much again at random
+	resignTimeout = time.Second     // how long the end of Run waits for the store
+	maxNap        = time.Second     // timers stand still while a machine sleeps
 )
 
 // Options of a Ticker.
@@ -38,7 +39,8 @@ type Options struct {
 	SafetyTick time.Duration // about this often a ticker that does not lead searches for owed schedules
 	SessionTTL time.Duration // of sessions that are reaped
 	Declared   []protocol.Declaration
-	Removed    []string // names of schedules to delete
+	Removed    []string       // names of schedules to delete
+	Polled     map[string]int // queues whose sessions a worker of this process polls, for Watch
 }
 
 // A Ticker is the loop of a scheduler. It writes the declarations, and then searches again and again for occurrences that no worker
@@ -60,7 +62,11 @@ type Ticker struct {
 	needed     []protocol.Handled
 	warned     map[protocol.Handled]bool
 
-	declaring, leading, placing, polling, sweeping, warning retry.Duty
+	declaring, checking, leading, placing, polling, sweeping, warning retry.Duty
+	duties                                                            []*retry.Duty // in the order of their turns
+	watches                                                           bool          // it never leads: see Watch
+	swept                                                             time.Time     // by a Watch
+	lease                                                             string        // that a Watch has seen last
 }
 
 // New returns a ticker. It does no I/O.
@@ -68,20 +74,21 @@ func New(store protocol.Store, options Options) *Ticker {
 	t := &Ticker{
 		store: store, options: options, log: options.Log,
 		election:   election{store: store, id: rand.Text(), ttl: options.LeaderTTL, log: options.Log},
-		reconciler: reconciler{store: store, log: options.Log, declared: options.Declared, removed: options.Removed},
+		reconciler: newReconciler(store, options.Log, options.Declared, options.Removed),
 		placer:     placer{store: store, log: options.Log},
 		reaper:     reap.New(store, options.SessionTTL, options.Log),
 		outage:     retry.Outage{Log: options.Log, Role: "scheduler"},
 		needed:     jobsOf(options.Declared),
 		scheduled:  len(options.Declared) > 0,
 	}
-	t.reconciler.begin()
 	t.declaring = retry.Duty{Action: "declare", Do: t.declare}
+	t.checking = retry.Duty{Action: "check the schedules", Do: t.check, Next: time.Now().Add(checkPause())}
 	t.leading = retry.Duty{Action: "lead", Do: t.lead}
 	t.placing = retry.Duty{Action: "place", Do: t.placeOwed}
 	t.polling = retry.Duty{Action: "poll", Do: t.poll}
 	t.sweeping = retry.Duty{Action: "sweep", Do: t.sweep}
 	t.warning = retry.Duty{Action: "look for handlers", Do: t.warn, Next: time.Now().Add(warnAfter)}
+	t.duties = []*retry.Duty{&t.declaring, &t.checking, &t.leading, &t.placing, &t.polling, &t.sweeping, &t.warning}
 	return t
 }
 
@@ -136,6 +143,7 @@ func (t *Ticker) loop(ctx context.Context) {
 			if signal.Connected { // the store was unavailable, or Run has just begun
 				t.placing.Now()
 				t.declaring.Retry()
+				t.checking.Now()
 			}
 		case <-timer.C:
 		}
@@ -155,12 +163,11 @@ func (t *Ticker) resign() {
 
 // turn does the duties that are due and returns how long to wait.
 func (t *Ticker) turn(ctx context.Context) time.Duration {
-	duties := []*retry.Duty{&t.declaring, &t.leading, &t.placing, &t.polling, &t.sweeping, &t.warning}
-	for _, d := range duties {
+	for _, d := range t.duties {
 		d.Turn(ctx, &t.outage)
 	}
 	wait := maxNap
-	for _, d := range duties {
+	for _, d := range t.duties {
 		wait = min(wait, time.Until(d.Next))
 	}
 	return max(wait, 0)
@@ -168,10 +175,13 @@ func (t *Ticker) turn(ctx context.Context) time.Duration {
 
 // pace is how long to wait between two searches: for the leader the given time, for others about a SafetyTick.
 func (t *Ticker) pace(leader time.Duration) time.Duration {
+	if t.watches {
+		return retry.Never // watch says when
+	}
 	if t.election.leading() {
 		return leader
 	}
-	return t.options.SafetyTick/2 + mathrand.N(t.options.SafetyTick)
+	return t.safetyPause()
 }
 
 // declare writes some more of what the program declared and places the first occurrences.
@@ -191,8 +201,20 @@ func (t *Ticker) declare(ctx context.Context) (time.Duration, error) {
 	return retry.Never, err
 }
 
+// check has declared again what the store has lost.
+func (t *Ticker) check(ctx context.Context) (time.Duration, error) {
+	lost, err := t.reconciler.check(ctx)
+	if lost > 0 {
+		t.log.Warn("chime: the store has lost schedules that this program declared: declaring them again", "event", "schedule.lost", "count", lost)
+		t.declaring.Now()
+	}
+	return checkPause(), err
+}
+
+func checkPause() time.Duration { return checkEvery + mathrand.N(checkEvery/2) }
+
 // lead takes the lease or keeps it. A ticker that begins to lead searches everything at once. A store with another epoch has lost
-// the schedules, so they are declared again.
+// the schedules, so it looks at once which of them are to be declared again.
 func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
 	led, epoch := t.election.leading(), t.election.epoch
 	again, err := t.election.run(ctx)
@@ -202,10 +224,9 @@ func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
 		t.sweeping.Now()
 	}
 	if epoch != "" && epoch != t.election.epoch {
-		t.log.Warn("chime: the store has lost what it held: declaring the schedules again", "event", "store.emptied")
+		t.log.Warn("chime: the store has lost what it held", "event", "store.emptied")
 		t.partitions = nil
-		t.reconciler.begin()
-		t.declaring.Now()
+		t.checking.Now()
 	}
 	return again, err
 }
@@ -240,11 +261,11 @@ func (t *Ticker) readQueues(ctx context.Context) error {
 		return err
 	}
 	if !t.scheduled {
-		names, next, err := t.store.Names(ctx, "")
+		names, err := t.store.Names(ctx, "")
 		if err != nil {
 			return err
 		}
-		if t.scheduled = len(names) > 0 || next != ""; t.scheduled {
+		if t.scheduled = len(names) > 0; t.scheduled {
 			t.placing.Now()
 		}
 	}
@@ -264,9 +285,11 @@ func (t *Ticker) poll(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	calls := make([]protocol.PollCall, len(t.partitions))
-	for i, partition := range t.partitions {
-		calls[i] = protocol.PollCall{Partition: partition, Worker: t.election.id, Lapses: true}
+	calls := make([]protocol.PollCall, 0, len(t.partitions))
+	for _, partition := range t.partitions {
+		if t.options.Polled[partition.Queue] == 0 {
+			calls = append(calls, protocol.PollCall{Partition: partition, Worker: t.election.id, Lapses: true})
+		}
 	}
 	var failed error
 	for i, answer := range t.store.Poll(ctx, calls) {
@@ -302,7 +325,7 @@ func (t *Ticker) warn(ctx context.Context) (time.Duration, error) {
 
 // sweep removes what is old, a little of each partition at a time. Only the leader does.
 func (t *Ticker) sweep(ctx context.Context) (time.Duration, error) {
-	if !t.election.leading() {
+	if !t.election.leading() && !t.watches {
 		return retry.Never, nil
 	}
 	var failed error

@@ -1,50 +1,108 @@
 -- declare.lua: create schedules and change them. A definition that is stored already is not written again.
 -- KEYS[1] …:schedules  hash  schedule -> definition, JSON
 -- KEYS[2] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"
--- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
+-- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[5] …:state      hash  fence, layout, large
 -- KEYS[6] …:jobs       hash  job ID -> envelope
 -- KEYS[7] …:crashes    hash  job ID -> times its holder vanished
--- ARGV three values for each schedule: name, overlap policy, the rest of its definition (a JSON object)
--- Returns time (us), then five values for each schedule: 0 the same, 1 new, 2 changed, 3 moved away; definition before; definition
--- now; cursor now; 1 if this call put it into owed.
-local SCHEDULES, CURSORS, OWED, DUE, STATE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
--- uses: limits clock layout instant definition withdraw
+-- KEYS[8] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us
+-- KEYS[9] …:counters   hash
+-- ARGV nine values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0: not
+-- known); overlap policy; the rest of its definition (a JSON object); and for a change of its recurrence, else four times empty:
+-- revision and cursor that the caller has seen, the instant until which the old recurrence counts, how many of its instants were missed
+-- Returns time (us), then six values for each schedule: status; definition before; definition now; cursor now; since when it is owed
+-- if this call owes it its next occurrence, Unix ms, else -1; a generation. The status is
+--   0 the same, 1 new, 2 changed
+--   3 it is moving, or has moved, to another queue
+--   4 it was deleted here or moved away after that generation was drawn: the answer has the last one that is gone
+--   5 the registry is behind: the answer has the generation that is stored here
+--   6 its recurrence changes: the caller is to count what the old one has missed, and to declare again
+local SCHEDULES, CURSORS, OWED, DUE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local JOBS, CRASHES, GONE, COUNTERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local FIELDS = 9
+-- uses: limits clock layout instant counters definition rule owed withdraw
 local state = redis.call('HMGET', STATE, 'fence', 'layout')
 local refusal = newer(state[2])
 if refusal then return refusal end
 
 local names = {}
-for i = 1, #ARGV, 3 do names[#names + 1] = ARGV[i] end
+for i = 1, #ARGV, FIELDS do names[#names + 1] = ARGV[i] end
 local stored = redis.call('HMGET', SCHEDULES, unpack(names))
 local cursors = redis.call('HMGET', CURSORS, unpack(names))
+local since = redis.call('ZMSCORE', OWED, unpack(names))
+local gone = redis.call('ZMSCORE', GONE, unpack(names))
+redis.call('HLEN', COUNTERS) -- its type is checked before anything is written
 local draw = math.max(tonumber(state[1] or 0) + 1, now_us)
+
+-- create plans a new schedule. Its creation is never in a second in which one of that name was deleted: IDs of occurrences would repeat.
+local function create(plan, declared, before, deleted_ms)
+  local ended_s, created_ms = math.floor(deleted_ms / 1000), now_ms
+  if ended_s >= now_s or before then created_ms = (now_s + 1) * 1000 end
+  plan.status, plan.state, plan.cursor, plan.forgets, plan.owed = 1, 'live', '', true, now_ms
+  plan.text = definition({ revision = whole(draw), generation = declared.generation, state = 'live', created = instant_ms(created_ms),
+    overlap = declared.overlap, rest = declared.rest })
+  draw = draw + 1
+end
+
+-- change plans a new definition of a schedule, whose head is h. What is placed in the future is withdrawn; what is due already stays
+-- and runs with the new definition.
+local function change(plan, declared, h, i)
+  local name, same_rule = declared.name, rule(h.rest) == rule(declared.rest)
+  if not same_rule and (declared.seen_revision ~= h.revision or declared.seen_cursor ~= plan.cursor) then
+    plan.status = 6
+    return
+  end
+  local at, used, kind = cursor(cursors[i])
+  local waiting, ahead = untaken(DUE, JOBS, CRASHES, name, at, kind)
+  local next_revision = math.max(draw, tonumber(h.revision) + 1)
+  draw = next_revision + 1
+  plan.status, plan.state = 2, h.state == 'completed' and 'live' or h.state
+  if ahead then
+    plan.withdrawn = waiting
+    used = math.max(used - 1, 0)
+  end
+  plan.owed = now_ms
+  if not same_rule then
+    local from = declared.changed_at
+    if waiting and not ahead and at > from then from = at end -- it became due after the caller had counted
+    plan.cursor = from .. ' ' .. whole(used) .. ' s'
+    plan.missed = tonumber(declared.missed)
+  elseif ahead then
+    plan.cursor = instant(now_s) .. ' ' .. whole(used) .. ' s'
+  elseif waiting then
+    plan.owed = nil -- its taking will owe the next one
+  else
+    plan.owed = owed_since(since[i]) or now_ms -- what was missed before is still missed
+  end
+  plan.text = definition({ revision = whole(next_revision), generation = declared.generation, state = plan.state, created = h.created,
+    overlap = declared.overlap, rest = declared.rest })
+end
 
 -- plans: what each declaration does. Everything is read before anything is written.
 local plans, done = {}, {}
 for i, name in ipairs(names) do
-  local overlap, rest = ARGV[3 * i - 1], string.sub(ARGV[3 * i], 2)
-  local revision, condition, created, old_overlap, old_rest = head(stored[i])
-  local plan = { status = 0, old = stored[i] or '', text = stored[i] or '', cursor = cursors[i] or '' }
-  if done[name] then
-    return redis.error_reply('CHIMETWICE schedule ' .. name .. ' is declared twice in one call')
-  elseif not revision then
-    plan.status, plan.state, plan.cursor = 1, 'live', ''
-    plan.text = definition(whole(draw), 'live', instant(now_s), overlap, rest)
-    draw = draw + 1
-  elseif is_mark(condition) then
+  local at = FIELDS * (i - 1)
+  local declared = { name = name, generation = ARGV[at + 2], overlap = ARGV[at + 4], rest = string.sub(ARGV[at + 5], 2),
+    seen_revision = ARGV[at + 6], seen_cursor = ARGV[at + 7], changed_at = ARGV[at + 8], missed = ARGV[at + 9] }
+  local generation, h = tonumber(declared.generation), head(stored[i])
+  local plan = { name = name, status = 0, old = stored[i] or '', text = stored[i] or '', cursor = cursors[i] or '',
+    generation = declared.generation }
+  if done[name] then return redis.error_reply('CHIMETWICE schedule ' .. name .. ' is declared twice in one call') end
+  if h and is_mark(h.state) and tonumber(h.generation) < generation then h = nil end -- of an earlier schedule of that name
+  if h and tonumber(h.generation) > generation then
+    plan.status, plan.generation = is_mark(h.state) and 3 or 5, h.generation
+  elseif h and is_mark(h.state) then
     plan.status = 3
-  elseif overlap ~= old_overlap or rest ~= old_rest then
-    plan.status = 2
-    plan.state = condition == 'completed' and 'live' or condition
-    local next_revision = math.max(draw, tonumber(revision) + 1)
-    draw = next_revision + 1
-    plan.text = definition(whole(next_revision), plan.state, created, overlap, rest)
-    local at, used, kind = cursor(cursors[i])
-    plan.withdrawn = placed_ahead(DUE, JOBS, CRASHES, name, at, kind)
-    if plan.withdrawn then used = math.max(used - 1, 0) end
-    plan.cursor = instant(now_s) .. ' ' .. whole(used) .. ' s'
+  elseif not h and tonumber(gone[i] or 0) >= generation then
+    plan.status, plan.generation = 4, whole(tonumber(gone[i]))
+  elseif not h then
+    create(plan, declared, stored[i] and not head(stored[i]), math.max(tonumber(ARGV[at + 3]), math.floor(tonumber(gone[i] or 0) / 1000)))
+  elseif declared.overlap ~= h.overlap or declared.rest ~= h.rest then
+    change(plan, declared, h, i)
+  elseif tonumber(h.generation) < generation then
+    h.generation = declared.generation -- the server went back, and the registry did not
+    plan.text = definition(h)
   end
   done[name] = true
   plans[i] = plan
@@ -52,27 +110,33 @@ end
 
 local answer, drawn, large = { whole(now_us) }, false, false
 for i, plan in ipairs(plans) do
-  local name = names[i]
-  local owes = 0
-  if plan.status == 1 or plan.status == 2 then
-    drawn, large = true, large or #plan.text > LARGE_BYTES
+  local name = plan.name
+  if plan.text ~= plan.old then
+    large = large or #plan.text > LARGE_BYTES
     redis.call('HSET', SCHEDULES, name, plan.text)
+  end
+  if plan.status == 1 or plan.status == 2 then
+    drawn = true
     if plan.withdrawn then redis.call('ZREM', DUE, plan.withdrawn) end
     if plan.cursor ~= '' then
       redis.call('HSET', CURSORS, name, plan.cursor)
     elseif cursors[i] then
       redis.call('HDEL', CURSORS, name)
     end
-    if plan.state == 'live' then
-      redis.call('ZADD', OWED, whole(now_ms), name)
-      owes = 1
+    if plan.forgets and gone[i] then redis.call('ZREM', GONE, name) end
+    if (plan.missed or 0) > 0 then redis.call('HINCRBY', COUNTERS, name .. MISSED, whole(plan.missed)) end
+    if plan.state ~= 'live' then plan.owed = nil end
+    if plan.owed then
+      redis.call('ZADD', OWED, whole(plan.owed), name)
     else
       redis.call('ZREM', OWED, name)
     end
   end
-  for _, value in ipairs({ plan.status, plan.old, plan.text, plan.cursor, owes }) do answer[#answer + 1] = value end
+  for _, value in ipairs({ plan.status, plan.old, plan.text, plan.cursor, whole(plan.owed or -1), plan.generation }) do
+    answer[#answer + 1] = value
+  end
 end
 if drawn then redis.call('HSET', STATE, 'fence', whole(draw - 1)) end
 if large then redis.call('HSETNX', STATE, 'large', '1') end -- takes must ask for lengths first
-if not state[2] then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 return answer

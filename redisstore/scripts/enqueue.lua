@@ -76,7 +76,7 @@ if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
 if #ready > 0 then redis.call('RPUSH', READY, unpack(ready)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 redis.call('ZADD', CALLERS, whole(now_s * ROUND + number), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
-if not state[2] then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then
   if #ready > 0 then

@@ -1,5 +1,5 @@
 -- owed.lua: list the schedules whose next occurrence has waited for a while to be placed. A name without a definition is removed.
--- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
+-- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[2] …:schedules  hash  schedule -> definition
 -- KEYS[3] …:cursors    hash  schedule -> cursor
 -- ARGV[1] how long, ms; ARGV[2] how many at most; their definitions together have about 1 MiB

@@ -1,17 +1,19 @@
 -- place.lua: place the next occurrences of schedules and move their cursors. Of several callers that place the same one succeeds.
--- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
+-- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[2] …:schedules  hash  schedule -> definition
 -- KEYS[3] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[5] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[6] …:counters   hash
 -- KEYS[7] …:state      hash  layout
+-- KEYS[8] …:open       hash  schedule -> see lib/open.lua
 -- ARGV[1] prefix of the wake-up channels; then for each schedule: name, revision, cursor as the caller read it ("<planned instant>
 -- <kind>" or empty), count (0 endless), how many instants were missed, how many of the occurrences are caught up, number of occurrences
 -- (0: the schedule has completed), and for each of these its planned instant as text and in Unix ms, oldest first
--- Returns time (us), then a number for each schedule: how many were placed, -1 completed, -2 somebody else placed or changed it.
-local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
--- uses: limits clock layout alarm counters definition due
+-- Returns time (us), then a number for each schedule: how many were placed, -1 completed, -2 somebody else placed or changed it, -3 what
+-- is caught up waits for the end of the flight that holds the schedule, -4 its definition cannot be read.
+local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+-- uses: limits clock layout alarm counters definition owed open due
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
 
@@ -25,17 +27,33 @@ while at <= #ARGV do
 end
 local definitions = redis.call('HMGET', SCHEDULES, unpack(names))
 local cursors = redis.call('HMGET', CURSORS, unpack(names))
+local since = redis.call('ZMSCORE', OWED, unpack(names))
+local opens = redis.call('HMGET', OPEN, unpack(names))
 local head_due = due_head(DUE)
+redis.call('HLEN', COUNTERS) -- its type is checked before anything is written
+
+-- is_held says whether an occurrence holds the schedule of this entry in open.
+local function is_held(entry)
+  local _, fence = opened(entry)
+  return fence and fence ~= '-'
+end
 
 -- decide: what is placed, and what is written for it
 local answer, done, soonest = { whole(now_us) }, {}, nil
-local placed, due, cursors_now, completed, counts = {}, {}, {}, {}, {}
+local placed, due, cursors_now, completed, counts, held = {}, {}, {}, {}, {}, {}
 for i, plan in ipairs(plans) do
-  local revision, state, created, overlap, rest = head(definitions[i])
+  local h = head(definitions[i])
   local current, used, kind = cursor(cursors[i])
   local now_cursor = current and current .. ' ' .. kind or ''
-  if done[plan.name] or revision ~= plan.revision or state ~= 'live' or now_cursor ~= plan.cursor then
-    answer[#answer + 1] = -2
+  if done[plan.name] or not h or h.revision ~= plan.revision or h.state ~= 'live' or now_cursor ~= plan.cursor then
+    answer[#answer + 1] = definitions[i] and not h and -4 or -2
+  elseif plan.caught_up > 0 and h.overlap ~= 'allow' and is_held(opens[i]) then
+    done[plan.name] = true
+    if since[i] and tonumber(since[i]) < HELD then
+      held[#held + 1] = whole(tonumber(since[i]) + HELD)
+      held[#held + 1] = plan.name
+    end
+    answer[#answer + 1] = -3
   else
     done[plan.name] = true
     placed[#placed + 1] = plan.name
@@ -43,7 +61,8 @@ for i, plan in ipairs(plans) do
     if plan.count > 0 then placing = math.min(placing, math.max(plan.count - used, 0)) end
     if placing == 0 then
       completed[#completed + 1] = plan.name
-      completed[#completed + 1] = definition(revision, 'completed', created, overlap, rest)
+      h.state = 'completed'
+      completed[#completed + 1] = definition(h)
       answer[#answer + 1] = -1
     else
       for k = 0, placing - 1 do
@@ -61,7 +80,8 @@ for i, plan in ipairs(plans) do
   end
 end
 
-if #placed > 0 then redis.call('ZREM', OWED, unpack(placed)) end
+redis.call('ZREM', OWED, '', unpack(placed)) -- takes no memory: lets the rest go on when the server is out of memory
+if #held > 0 then redis.call('ZADD', OWED, unpack(held)) end
 if #completed > 0 then redis.call('HSET', SCHEDULES, unpack(completed)) end
 if #cursors_now > 0 then redis.call('HSET', CURSORS, unpack(cursors_now)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end

@@ -1,5 +1,5 @@
 -- postpone.lua: let a schedule whose next occurrence cannot be computed wait another minute, if it is owed since the same instant still.
--- KEYS[1] …:owed  zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
+-- KEYS[1] …:owed  zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- ARGV[1] schedule; ARGV[2] since when it is owed as far as the caller knows, Unix ms
 -- Returns 1 if it was moved.
 local since = redis.call('ZSCORE', KEYS[1], ARGV[1])

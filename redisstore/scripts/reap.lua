@@ -4,20 +4,26 @@
 -- KEYS[3]  …:ready               list  IDs of jobs to run now
 -- KEYS[4]  …:due                 zset  job ID -> instant it is due, Unix ms
 -- KEYS[5]  …:crashes             hash  job ID -> times its holder vanished
--- KEYS[6]  …:open                hash  schedule -> "<occurrence>|<fence>|<worker>|<occurrence parked behind it>"
+-- KEYS[6]  …:open                hash  schedule -> see lib/open.lua
 -- KEYS[7]  …:schedules           hash  schedule -> definition
 -- KEYS[8]  …:cursors             hash  schedule -> cursor
 -- KEYS[9]  …:idle                zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[10] …:state               hash  crashed
+-- KEYS[11] …:behind              zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
+-- KEYS[12] …:owed                zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
+-- KEYS[13] …:jobs                hash  job ID -> envelope
+-- KEYS[14] …:counters            hash
+-- KEYS[15] …:runs                stream  what ran
 -- ARGV[1] session; ARGV[2] its lapse as the caller saw it, Unix ms: if it was extended since, nothing is done
 -- ARGV[3] a random number; a job whose holder vanished a second time is due again 5 to 60 s later, at random
 -- ARGV[4] prefix of the wake-up channels
 -- Returns 1 if nothing is left to do, 0 if jobs remain: call again.
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local BEHIND, OWED, JOBS, COUNTERS, RUNS = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
--- uses: limits clock wake alarm strings definition open flight due
+-- uses: limits clock wake alarm strings counters definition owed open flight due
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return 1 end
@@ -55,31 +61,37 @@ if #begun > 0 then
   local counts = redis.call('HMGET', CRASHES, unpack(begun))
   for i, id in ipairs(begun) do crashes[id] = tonumber(counts[i] or 0) + 1 end
 end
-local flights = read_flights(OPEN, SCHEDULES, CURSORS, names, {})
+local flights = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {})
+local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
+redis.call('HLEN', JOBS) -- the types are checked before anything is written
+redis.call('HLEN', COUNTERS)
+redis.call('XLEN', RUNS)
 local head_due = due_head(DUE)
 
 -- decide: a job that had begun has crashed once more; the second time it waits a while, else it goes to the front of ready
 local soonest
-local ids, crashed, suspects = {}, {}, {}
+local ids, crashed, suspects, superseded = {}, {}, {}, {}
 for i, fence in ipairs(fences) do
   local id = id_of[fence]
   local times = crashes[id]
+  local name, planned = occurrence(id)
+  local fate = name and end_flight(flights, front, name, id, times == 2 and 'later' or 'front')
   ids[i] = id
-  if times then
+  if times or fate == 'behind' then
     crashed[#crashed + 1] = id
-    crashed[#crashed + 1] = whole(times)
+    crashed[#crashed + 1] = whole(times or 0) -- 0: it has begun, for what waits behind without a mark is new
   end
-  if times == 2 then
+  if fate == 'superseded' then
+    superseded[#superseded + 1] = { id = id, name = name, planned = planned }
+  elseif times == 2 then
     -- at another time than the others that its worker held: one of them may be what makes workers crash
     local at = now_ms + 5000 + (seed + i * 7919) % 55000
     suspects[#suspects + 1] = whole(at)
     suspects[#suspects + 1] = id
     if not soonest or at < soonest then soonest = at end
-  else
+  elseif fate ~= 'behind' then
     front[#front + 1] = id
   end
-  local name = occurrence(id)
-  if name then end_flight(flights, front, name, id, false) end
 end
 
 redis.call('ZREM', SESSIONS, '') -- lets the rest go on when the server is out of memory
@@ -89,7 +101,18 @@ if #crashed > 0 then
   redis.call('HSET', CRASHES, unpack(crashed))
 end
 if #suspects > 0 then redis.call('ZADD', DUE, unpack(suspects)) end
-save_opens(flights, OPEN)
+save_flights(flights, OPEN, BEHIND)
+for i, name in ipairs(names) do
+  -- a schedule that catches up: a ticker places the next run, now that this flight has ended
+  if flights.freed[name] and owes[i] then redis.call('ZADD', OWED, whole(owed_since(owes[i])), name) end
+end
+for _, ended in ipairs(superseded) do
+  redis.call('HDEL', JOBS, ended.id)
+  redis.call('HDEL', CRASHES, ended.id)
+  redis.call('HINCRBY', COUNTERS, ended.name .. SUPERSEDED, 1)
+  redis.call('XADD', RUNS, 'MAXLEN', '~', '10000', '*', 'schedule', ended.name, 'planned', ended.planned,
+    'started', whole(now_ms), 'ended', whole(now_ms), 'outcome', 'superseded')
+end
 if #ids > 0 then redis.call('HDEL', INFLIGHT, unpack(ids)) end
 push_front(READY, front)
 if #front > 0 then wake_one(IDLE, wake) end

@@ -1,21 +1,21 @@
 -- register_schedules.lua: write in which queue schedules live, unless that is known, and return where they live.
--- KEYS[1] …:schedules  hash  schedule -> queue
+-- KEYS[1] …:schedules  zset  "<schedule>\t<queue>\t<generation>" -> 0, one member a schedule
 -- ARGV two values for each schedule: name, queue
--- Returns the queue of each.
+-- Returns the queue and the generation of each.
 local REGISTRY = KEYS[1]
-local names = {}
-for i = 1, #ARGV, 2 do names[#names + 1] = ARGV[i] end
-local homes = redis.call('HMGET', REGISTRY, unpack(names))
-local new, queues = {}, {}
-for i, name in ipairs(names) do
-  if not homes[i] then
-    homes[i] = queues[name]
+-- uses: clock
+local answer, new, members = {}, {}, {}
+for i = 1, #ARGV, 2 do
+  local name = ARGV[i]
+  local member = members[name] or redis.call('ZRANGEBYLEX', REGISTRY, '[' .. name .. '\t', '(' .. name .. '\n', 'LIMIT', '0', '1')[1]
+  if not member then
+    member = name .. '\t' .. ARGV[i + 1] .. '\t' .. whole(now_us)
+    new[#new + 1] = 0
+    new[#new + 1] = member
   end
-  if not homes[i] then
-    homes[i], queues[name] = ARGV[2 * i], ARGV[2 * i]
-    new[#new + 1] = name
-    new[#new + 1] = homes[i]
-  end
+  members[name] = member
+  answer[i], answer[i + 1] = string.match(string.sub(member, #name + 2), '^([^\t]*)\t(%d+)$')
+  if not answer[i] then return redis.error_reply('CHIMEREGISTRY the entry of schedule ' .. name .. ' in the registry cannot be read') end
 end
-if #new > 0 then redis.call('HSET', REGISTRY, unpack(new)) end
-return homes
+if #new > 0 then redis.call('ZADD', REGISTRY, unpack(new)) end
+return answer

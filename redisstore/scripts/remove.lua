@@ -1,28 +1,51 @@
--- remove.lua: delete a schedule and its placed occurrence. An occurrence in flight may finish; nothing follows it.
+-- remove.lua: delete a schedule, its placed occurrence, and the one behind that never began. What is in flight, or was begun before, may
+-- finish; nothing follows it.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
--- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
+-- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
--- KEYS[5] …:open       hash  schedule -> "<occurrence>|<fence>|<worker>|<occurrence parked behind it>"
+-- KEYS[5] …:open       hash  schedule -> see lib/open.lua
 -- KEYS[6] …:jobs       hash  job ID -> envelope
 -- KEYS[7] …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[8] …:counters   hash
--- ARGV[1] schedule
--- Returns 1 if it was deleted, 0 if there was none, or the text of its mark if it moves: finish the move first.
-local SCHEDULES, CURSORS, OWED, DUE, OPEN, JOBS, CRASHES, COUNTERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local name = ARGV[1]
--- uses: counters definition
+-- KEYS[9] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us
+-- KEYS[10] …:behind    zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
+-- KEYS[11] …:ready     list  IDs of jobs to run now
+-- ARGV[1] schedule; ARGV[2] the generation to delete
+-- Returns time (us); 1 if it is gone, 0 if its definition here has a later generation; that definition.
+local SCHEDULES, CURSORS, OWED, DUE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local JOBS, CRASHES, COUNTERS, GONE, BEHIND, READY = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local name, generation = ARGV[1], tonumber(ARGV[2])
+-- uses: clock counters strings definition open flight withdraw
 local text = redis.call('HGET', SCHEDULES, name)
-local _, state = head(text)
-if is_mark(state) then return text end
+local h = head(text)
+if h and tonumber(h.generation) > generation then return { whole(now_us), 0, text } end
 local at, _, kind = cursor(redis.call('HGET', CURSORS, name))
-local placed = kind == 'p' and name .. '@' .. at
-if placed and (redis.call('HEXISTS', JOBS, placed) == 1 or redis.call('HEXISTS', CRASHES, placed) == 1) then placed = false end
+local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind)
+redis.call('ZSCORE', OWED, name)
+redis.call('LLEN', READY)
+redis.call('HLEN', COUNTERS)
+local gone = redis.call('ZSCORE', GONE, name)
+local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, { name }, {}), {}
+local open_id, fence, worker, session, letter, fresh = opened(flights.opens[name])
+if fence == '-' then
+  set_open(flights, name, false)
+elseif open_id and fresh ~= '' then
+  set_open(flights, name, opening(open_id, fence, worker, session, letter, ''))
+  if open_id == name .. '@' .. fresh then
+    end_flight(flights, front, name, open_id, 'final') -- the schedule was held for the new one, which stays in ready until it is dropped
+  else
+    flights.left[1] = name .. '\t' .. fresh
+  end
+end
 
-local found = redis.call('HDEL', SCHEDULES, name)
+redis.call('HDEL', SCHEDULES, name)
 redis.call('HDEL', CURSORS, name)
 redis.call('ZREM', OWED, name)
-redis.call('HDEL', OPEN, name)
-if placed then redis.call('ZREM', DUE, placed) end
+if waiting then redis.call('ZREM', DUE, waiting) end
+save_flights(flights, OPEN, BEHIND)
+push_front(READY, front)
 redis.call('HDEL', COUNTERS, counters_of(name))
-return found
+-- what is sent again of an earlier step finds that this generation is gone
+if text or tonumber(gone or 0) < generation then redis.call('ZADD', GONE, whole(math.max(now_us, generation)), name) end
+return { whole(now_us), 1, '' }

@@ -8,17 +8,17 @@
 -- KEYS[6]  …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[7]  …:schedules  hash  schedule -> definition
 -- KEYS[8]  …:cursors    hash  schedule -> cursor
--- KEYS[9]  …:owed       zset  schedule -> instant since when its next occurrence is to be placed, Unix ms
--- KEYS[10] …:moved      zset  schedule -> instant its mark was made, Unix ms
+-- KEYS[9]  …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
+-- KEYS[10] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us
 -- KEYS[11] …:counters   hash  see lib/counters.lua
 -- KEYS[12...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
 -- ARGV[4...] the names of the parked lists
 -- Returns 1 if more remain.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local SCHEDULES, CURSORS, OWED, MOVED, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local SCHEDULES, CURSORS, OWED, GONE, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local PARKED = 11 -- the parked lists come behind KEYS[11]
-local GONE_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
+local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
 local CALLER_S = 3600 -- an enqueuer's last call is remembered for so long: it may be sent again
 -- uses: limits callers clock counters definition parked
 
@@ -49,16 +49,16 @@ for i = PARKED + 1, #KEYS do
   left = left - #given_up[i]
 end
 
--- marks; those whose schedule is still owed stay, for the move is not done
-local marks, more_marks = oldest(MOVED, long_ago, left)
+-- marks of schedules that moved, and what is remembered of deleted ones; those whose schedule is still owed stay, for the move is not done
+local marks, more_marks = oldest(GONE, whole((now_ms - tonumber(ARGV[3])) * 1000), left)
 local texts = #marks > 0 and redis.call('HMGET', SCHEDULES, unpack(marks)) or {}
 local since = #marks > 0 and redis.call('ZMSCORE', OWED, unpack(marks)) or {}
 local done, marked = {}, {} -- names of the marks that go; those whose definition is still the mark
 for i, name in ipairs(marks) do
   if not since[i] then
     done[#done + 1] = name
-    local _, state = head(texts[i])
-    if is_mark(state) then marked[#marked + 1] = name end
+    local h = head(texts[i])
+    if h and is_mark(h.state) then marked[#marked + 1] = name end
   end
 end
 more = more or more_marks and (left == 0 or #done > 0) -- else marks that stay would have this called again and again
@@ -77,12 +77,12 @@ for i = PARKED + 1, #KEYS do
   set_parked(parked, ARGV[i - PARKED + 3], redis.call('EXISTS', KEYS[i]) == 1)
 end
 save_parked(parked, STATE)
-if #done > 0 then redis.call('ZREM', MOVED, unpack(done)) end
+if #done > 0 then redis.call('ZREM', GONE, unpack(done)) end
 for _, name in ipairs(marked) do
   redis.call('HDEL', SCHEDULES, name)
   redis.call('HDEL', CURSORS, name)
   redis.call('HDEL', COUNTERS, counters_of(name))
 end
 redis.call('ZREMRANGEBYSCORE', CALLERS, '1e15', whole((now_s - CALLER_S) * ROUND)) -- not #enqueued, whose score is lower
-redis.call('ZREMRANGEBYSCORE', IDLE, '-inf', whole(now_ms - GONE_MS))
+redis.call('ZREMRANGEBYSCORE', IDLE, '-inf', whole(now_ms - ASLEEP_MS))
 return more and 1 or 0

@@ -11,10 +11,11 @@
 -- KEYS[10] …:schedules           hash    schedule -> definition
 -- KEYS[11] …:cursors             hash    schedule -> "<planned instant> <runs used> <kind>"
 -- KEYS[12] …:owed                zset    schedule -> instant since when its next occurrence is to be placed, Unix ms
--- KEYS[13] …:open                hash    schedule -> "<occurrence>|<fence>|<worker>|<occurrence parked behind it>"
+-- KEYS[13] …:open                hash    schedule -> see lib/open.lua
 -- KEYS[14] …:dead                zset    job ID -> instant it was given up, Unix ms
 -- KEYS[15] …:runs                stream  what ran
--- KEYS[16...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on
+-- KEYS[16] …:behind              zset    "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
+-- KEYS[17...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on
 -- ARGV[1]  session
 -- ARGV[2]  number of this call; 1 creates the session if anything is taken
 -- ARGV[3]  time to live of the session, ms
@@ -48,8 +49,11 @@
 --   more to take (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of the
 --     alarm (1, 2, 0); names with parked jobs
 --   earliest lapse (Unix ms, -1); lapsed sessions, two values each: name, lapse
+--   occurrences that newer ones have ended, under policy cancel
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD, RUNS = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
+local RUNS, BEHIND = KEYS[15], KEYS[16]
+local PARKED = 16 -- the lists of parked jobs come after KEYS[16]
 local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, sleep, sleeps_on, worker, wake = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
@@ -163,7 +167,7 @@ elseif want > 0 and not paused then
   end
   for i = 1, serves do
     if #ids < want then
-      local parked = redis.call('ZRANGE', KEYS[15 + i], 0, want - #ids - 1)
+      local parked = redis.call('ZRANGE', KEYS[PARKED + i], 0, want - #ids - 1)
       add(parked, 1, #parked, i)
     end
   end
@@ -217,7 +221,7 @@ local call -- what the long way knows and gathers, see lib/call.lua
 local schedule_of, planned_of -- schedule and planned instant of each other settlement, if it is of an occurrence
 local settle_one, write_settlements, meet_one, write_changes, write_front -- its functions, which only the next block creates
 if long then
-  -- uses: strings counters definition open flight call settle overlap candidates
+  -- uses: strings counters definition owed open flight call settle overlap candidates
   settle_one, write_settlements, meet_one, write_changes, write_front = settle, save_settlements, meet, save_changes, push_front
 
   -- names: the schedules that this call touches, each known once; needed: those whose definition and cursor it needs; met: those whose
@@ -245,11 +249,14 @@ if long then
       if needed[name] ~= 'met' then needed[name], met[#met + 1] = 'met', name end
     end
   end
-  local flights, owes = read_flights(OPEN, SCHEDULES, CURSORS, names, needed), {}
-  if #met > 0 then
-    for i, since in ipairs(redis.call('ZMSCORE', OWED, unpack(met))) do owes[met[i]] = since end
+  local owes, vanished = {}, {}
+  for i, score in ipairs(#names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}) do
+    owes[names[i]] = score
+    if score and tonumber(score) >= HELD then needed[names[i]] = true end
   end
-  call = new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, now_text)
+  local flights = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, needed)
+  read_vanished(vanished, flights, ids, schedule, SESSIONS)
+  call = new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now_text)
   if again then
     answer_again(call, string.match(header, ' ([jedn]+)$') or '')
   else
@@ -274,7 +281,7 @@ if #others_held > 0 then
   done = done + call.done
   write_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)
   if call.large and not large then redis.call('HSET', STATE, 'large', '1') end
-  for position, list in pairs(call.parked) do redis.call('ZADD', KEYS[15 + serves + position], unpack(list)) end
+  for position, list in pairs(call.parked) do redis.call('ZADD', KEYS[PARKED + serves + position], unpack(list)) end
 end
 
 -------------------------------------------------------------------------------------------------------- decide what is taken
@@ -308,7 +315,7 @@ elseif n_ids > 0 then
       text = unmark(marks, ids, from, i, text)
       bodies[i] = text or bodies[i]
     end
-    if text and long then text = meet_one(call, i, n_taken + 1, fence, worker) end
+    if text and long then text = meet_one(call, i, n_taken + 1, fence, worker, session) end
     if text ~= bodies[i] and taken == ids then -- from here on they differ
       taken, data = {}, {}
       for j = 1, n_taken do taken[j], data[j] = ids[j], bodies[j] end
@@ -340,7 +347,7 @@ for i, source in pairs(from) do
 end
 if #due_out > 0 then redis.call('ZREM', DUE, unpack(due_out)) end
 if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
-for key, out in pairs(parked_out) do redis.call('ZREM', KEYS[15 + key], unpack(out)) end
+for key, out in pairs(parked_out) do redis.call('ZREM', KEYS[PARKED + key], unpack(out)) end
 
 local was_asleep -- nil: not known, the worker may still be in idle
 if done == 0 and sleeps_on then
@@ -365,7 +372,7 @@ if state[3] or parks > 0 then
   -- uses: parked
   local names = read_parked(state[3])
   for i = 1, serves do
-    if not paused and redis.call('EXISTS', KEYS[15 + i]) == 0 then set_parked(names, ARGV[at_serve + i], false) end
+    if not paused and redis.call('EXISTS', KEYS[PARKED + i]) == 0 then set_parked(names, ARGV[at_serve + i], false) end
   end
   for position in pairs(call and call.parked or {}) do set_parked(names, ARGV[at_park + position], true) end
   save_parked(names, STATE)
@@ -387,7 +394,7 @@ elseif last_text then
 elseif done > 0 then
   redis.call('HSET', STATE, 'done', whole((state[7] or 0) + done))
 end
-if not state[4] then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if state[4] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if state[6] ~= ARGV[3] and ttl_ms > tonumber(state[6] or 0) then redis.call('HSET', STATE, 'ttl', whole(ttl_ms)) end
 
 if long then
@@ -395,7 +402,7 @@ if long then
     redis.call('HSET', STATE, 'crashed', '1')
     crashed = true
   end
-  write_changes(call, DUE, CRASHES, SCHEDULES, CURSORS, OWED, OPEN, COUNTERS, RUNS)
+  write_changes(call, DUE, CRASHES, SCHEDULES, CURSORS, OWED, OPEN, BEHIND, COUNTERS, RUNS)
   if #call.forgotten > 0 then
     redis.call('HDEL', JOBS, unpack(call.forgotten))
     if crashed then redis.call('HDEL', CRASHES, unpack(call.forgotten)) end
@@ -441,7 +448,9 @@ local length = n_taken > 0 and #taken[1]
 for i = 2, n_taken do
   if #taken[i] ~= length then length = nil end
 end
+local superseded = {}
+for id in pairs(call and call.superseded or {}) do superseded[#superseded + 1] = id end
 local function some(list) return #list > 0 and list or 0 end -- even an empty list costs a microsecond
 return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
   length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), occurrences and table.concat(call.kinds) or 0,
-  some(taken_crashes), long and some(call.owed) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, parked, lapse, some(lapsed) }
+  some(taken_crashes), long and some(call.owed) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, parked, lapse, some(lapsed), some(superseded) }

@@ -1,14 +1,16 @@
 -- call: what a call of work.lua knows and gathers on its long way, in a table that the functions of the long way get. settle and meet
 -- change this table alone; save_settlements and save_changes write what it has gathered, with one command for each key.
--- needs: strings clock counters definition open flight
+-- needs: strings clock counters definition owed open flight
 
 -- new_call returns the table. ids, from, bodies, crashes: the candidates, where each comes from, its envelope, how often its holder
 -- vanished (nil: no job of the partition crashed). schedule, planned: schedule and planned instant of each that is an occurrence.
--- flights: see the piece flight. owes[name]: the schedule is in owed. now: the time as text, Unix ms.
-local function new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, now)
+-- flights: see the piece flight. owes[name]: the score of the schedule in owed. vanished[name]: the occurrence that holds the schedule,
+-- if the session that held it is gone. now: the time as text, Unix ms.
+local function new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now)
   return {
     now = now,
-    ids = ids, from = from, bodies = bodies, crashes = crashes, schedule = schedule, planned = planned, flights = flights, owes = owes,
+    ids = ids, from = from, bodies = bodies, crashes = crashes, schedule = schedule, planned = planned, flights = flights,
+    owes = owes, vanished = vanished,
     waiting = {}, -- occurrence that came back and waits in due -> when it is due, Unix ms; false: it is not in due
 
     -- what the settlements change
@@ -24,14 +26,13 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     -- what the takes change
     kinds = {}, -- a letter each, for the answer
     data = nil, -- of the same call again: what it answered
-    superseded = {}, -- occurrence whose retries end -> true
-    undue = {}, -- IDs of these, to remove from due
-    behind = {}, -- instant and ID of occurrences that came back and go to due again, for another one is in flight
-    replaced = {}, -- worker and occurrence: the worker is to end it, another one is parked behind it
+    undue = {}, -- IDs of occurrences whose retries end, to remove from due
+    replaced = {}, -- worker and occurrence: the worker is to end it, a newer one waits behind it
 
     -- what both change
     soonest = nil, -- earliest instant that this call adds to due, Unix ms
     came_back = {}, -- IDs of occurrences without an envelope that are not new any more
+    superseded = {}, -- occurrence that a newer one has ended -> true
     forgotten = {}, -- IDs to remove from jobs and crashes
     front = {}, -- IDs that go to the front of ready, the foremost first
     counts = {}, -- field of …:counters -> how much to add
@@ -96,8 +97,9 @@ local function give_run_back(call, name)
     call.cursors_changed[name] = true
   end
   if policy(flights.definitions[name]) == 'completed' then
-    local revision, _, created, overlap, rest = head(flights.definitions[name])
-    flights.definitions[name] = definition(revision, 'live', created, overlap, rest)
+    local h = head(flights.definitions[name])
+    h.state = 'live'
+    flights.definitions[name] = definition(h)
     call.definitions_changed[name] = true
     owe(call, name)
   end
@@ -117,13 +119,20 @@ local function describe(call, i, n, new)
   return byte(text, 1) == 0 and sub(text, 2) or text -- without the mark of the piece mark
 end
 
--- read_waiting reads which of the occurrences that came back, each the last one of a candidate's schedule, wait in due.
+-- supersede ends an occurrence that came back, for a newer one takes its place. run: the record of its attempt, or empty.
+local function supersede(call, name, planned, id, run)
+  call.superseded[id] = true
+  call.forgotten[#call.forgotten + 1] = id
+  count(call, name .. SUPERSEDED, 1)
+  record(call, name, planned, 'superseded|' .. (match(run, '|(.*)$') or call.now .. '|' .. call.now))
+end
+
+-- read_waiting reads which of the occurrences that came back under policy cancel, each the last one of a candidate's schedule, wait in due.
 local function read_waiting(call, due)
   local waiting, ids = call.waiting, {}
   for i, name in pairs(call.schedule) do
-    local entry = call.flights.opens[name]
-    local id = entry and sub(entry, -4) == '|0||' and opened(entry)
-    if id and id ~= call.ids[i] and waiting[id] == nil then
+    local id, fence = opened(call.flights.opens[name])
+    if fence == '-' and id ~= call.ids[i] and waiting[id] == nil then
       waiting[id] = false
       ids[#ids + 1] = id
     end
@@ -155,13 +164,19 @@ end
 
 -- save_changes writes what settlements and takes have changed of schedules, with the counters and the record of runs. The takes come
 -- after the settlements: an occurrence that a settlement put into due may be taken out of it here.
-local function save_changes(call, due, crashes, schedules, cursors, owed, open, counters, runs)
+local function save_changes(call, due, crashes, schedules, cursors, owed, open, behind, counters, runs)
   local flights, list = call.flights, {}
   if #call.undue > 0 then redis.call('ZREM', due, unpack(call.undue)) end
-  if #call.behind > 0 then redis.call('ZADD', due, unpack(call.behind)) end
   for _, id in ipairs(call.came_back) do redis.call('HSETNX', crashes, id, 0) end
+  for name in pairs(flights.freed) do
+    local since = call.owes[name] ~= true and tonumber(call.owes[name] or 0) >= HELD and owed_since(call.owes[name])
+    if since then -- it catches up: the next run is placed now that this flight has ended
+      add_pair(call.owing, whole(since), name)
+      answer_owed(call, name)
+    end
+  end
   if #call.owing > 0 then redis.call('ZADD', owed, unpack(call.owing)) end
-  save_opens(flights, open)
+  save_flights(flights, open, behind)
   for name in pairs(call.cursors_changed) do add_pair(list, name, flights.cursors[name]) end
   if #list > 0 then redis.call('HSET', cursors, unpack(list)) end
   list = {}

@@ -1,27 +1,38 @@
 -- definition: how a stored definition begins, the rest of the text belongs to the application; and a stored cursor.
 
--- head returns revision, state, creation, overlap policy and the rest of a definition; nothing if it does not begin as it should.
+-- head takes a definition apart: a table with revision, generation, state, created, overlap and rest, all texts. It is nil if the text
+-- does not begin as it should: somebody has changed it by hand.
 local function head(text)
-  return string.match(text or '', '^{"revision":(%d+),"state":"([^"]+)","created":"([^"]+)","overlap":"(%a+)",(.+)$')
+  local revision, generation, state, created, overlap, rest = string.match(text or '',
+    '^{"revision":(%d+),"generation":(%d+),"state":"([^"]+)","created":"([^"]+)","overlap":"(%a+)",(.+)$')
+  return revision and
+    { revision = revision, generation = generation, state = state, created = created, overlap = overlap, rest = rest }
+end
+
+-- definition puts together what head takes apart.
+local function definition(h)
+  return '{"revision":' .. h.revision .. ',"generation":' .. h.generation .. ',"state":"' .. h.state .. '","created":"' .. h.created ..
+    '","overlap":"' .. h.overlap .. '",' .. h.rest
 end
 
 -- policy returns state, creation and overlap policy of a definition, and so spares making its rest, which is long, a string of its own.
 local function policy(text)
-  return string.match(text or '', '^{"revision":%d+,"state":"([^"]+)","created":"([^"]+)","overlap":"(%a+)",')
-end
-
--- definition puts together what head takes apart.
-local function definition(revision, state, created, overlap, rest)
-  return '{"revision":' .. revision .. ',"state":"' .. state .. '","created":"' .. created .. '","overlap":"' .. overlap .. '",' .. rest
+  return string.match(text or '', '^{"revision":%d+,"generation":%d+,"state":"([^"]+)","created":"([^"]+)","overlap":"(%a+)",')
 end
 
 -- is_mark says of a definition's state whether this is the mark of a schedule that moves, or has moved, to another queue.
 local function is_mark(state)
-  return state and string.sub(state, 1, 5) == 'moved' or false
+  return string.sub(state, 1, 5) == 'moved'
 end
 
 -- cursor returns instant, runs used and kind (p: an occurrence, s: a change or a pause) of a stored cursor; of none: nil, 0, nil.
 local function cursor(text)
   local at, used, kind = string.match(text or '', '^(%S+) (%d+) (%a)$')
   return at, tonumber(used or 0), kind
+end
+
+-- created_later says whether a creation is in a later second than a planned instant: then the occurrence belongs to an earlier
+-- schedule of the same name.
+local function created_later(created, planned)
+  return string.sub(created, 1, 19) > string.sub(planned, 1, 19)
 end

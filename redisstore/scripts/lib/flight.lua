@@ -1,22 +1,34 @@
--- flight: what a call knows of the schedules whose occurrences it touches, and what it makes of their entries in …:open.
+-- flight: what a call knows of the schedules whose occurrences it touches, and what it makes of their entries in …:open and of the
+-- occurrences that wait in …:behind.
 -- needs: strings definition open
+
+-- A schedule whose overlap policy is not allow is held by at most one occurrence, the one in …:open. Others that have been taken and
+-- may not be dropped wait in …:behind. Whatever ends the flight of the one that holds the schedule lets the oldest of those behind go
+-- to the front of ready and holds the schedule for it. So whatever was begun ends, and nothing waits for ever.
 
 -- occurrence splits the ID of an occurrence into schedule and planned instant; of another ID it returns nothing.
 local function occurrence(id)
-  local at = find(id, '@', 1, true)
-  if at then return sub(id, 1, at - 1), sub(id, at + 1) end
+  if byte(id, -1) ~= 90 or byte(id, -21) ~= 64 then return nil end -- Z, @: most other IDs end here
+  return match(id, '^(.+)@(%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%dZ)$')
 end
 
--- read_flights reads the schedules names: of each its entry in the hash open; where needed[name], or where an occurrence is parked,
--- its definition and cursor in the hashes schedules and cursors. Returns the table that the other functions get: opens[name],
--- definitions[name], cursors[name] are what is stored, false if nothing is; changed[name]: save_opens writes opens[name].
-local function read_flights(open, schedules, cursors, names, needed)
-  local flights = { opens = {}, definitions = {}, cursors = {}, changed = {} }
+-- read_flights reads the schedules names: of each its entry in the hash open and the first that wait behind it; where needed[name],
+-- its definition and cursor. open, behind, schedules, cursors: the keys. Returns the table that the other functions get:
+-- opens[name], definitions[name], cursors[name] are what is stored, false if nothing is; behind[name] lists planned instants, oldest
+-- first; changed[name]: save_flights writes opens[name]; freed[name]: the schedule is not held any more.
+local function read_flights(open, behind, schedules, cursors, names, needed)
+  local flights = { opens = {}, behind = {}, joined = {}, left = {}, definitions = {}, cursors = {}, changed = {}, freed = {} }
   if #names == 0 then return flights end
   local entries, read = redis.call('HMGET', open, unpack(names)), {}
+  local waiting = redis.call('ZCARD', behind) > 0
   for i, name in ipairs(names) do
     flights.opens[name] = entries[i]
-    if needed[name] or entries[i] and byte(entries[i], -1) ~= 124 then read[#read + 1] = name end -- 124 is |: nothing is parked
+    if needed[name] then read[#read + 1] = name end
+    if waiting then
+      local list = redis.call('ZRANGEBYLEX', behind, '[' .. name .. '\t', '(' .. name .. '\n', 'LIMIT', '0', '4')
+      for k = 1, #list do list[k] = sub(list[k], #name + 2) end
+      flights.behind[name] = list
+    end
   end
   if #read == 0 then return flights end
   local texts = redis.call('HMGET', schedules, unpack(read))
@@ -25,39 +37,95 @@ local function read_flights(open, schedules, cursors, names, needed)
   return flights
 end
 
+-- read_vanished notes in vanished the occurrences that hold the schedules of candidates, other than these themselves, although the
+-- session that held them is gone. ids, schedule: the candidates and their schedules; sessions: the key.
+local function read_vanished(vanished, flights, ids, schedule, sessions)
+  local names, holders = {}, {}
+  for i, name in pairs(schedule) do
+    local id, fence, _, session = opened(flights.opens[name])
+    if id and id ~= ids[i] and fence ~= '0' and fence ~= '-' then
+      names[#names + 1], holders[#holders + 1] = name, session
+    end
+  end
+  if #holders == 0 then return end
+  for i, lapse in ipairs(redis.call('ZMSCORE', sessions, unpack(holders))) do
+    if not lapse then vanished[names[i]] = opened(flights.opens[names[i]]) end
+  end
+end
+
 -- set_open changes the entry of a schedule; false removes it.
 local function set_open(flights, name, entry)
   flights.opens[name], flights.changed[name] = entry, true
 end
 
--- save_opens writes the entries that have changed to the hash open.
-local function save_opens(flights, open)
-  local set, gone = {}, {}
+-- wait_behind lets the occurrence of this planned instant wait behind the one that holds the schedule.
+local function wait_behind(flights, name, planned)
+  local list = flights.behind[name] or {}
+  flights.behind[name] = list
+  list[#list + 1] = planned
+  table.sort(list)
+  flights.joined[#flights.joined + 1] = name .. '\t' .. planned
+end
+
+-- hold_next holds the schedule for the oldest occurrence that waits behind, if there is one, and lets it join the list front, the IDs
+-- that go to the front of ready. letter, fresh: as in the entry. Returns whether there was one.
+local function hold_next(flights, front, name, letter, fresh)
+  local list = flights.behind[name]
+  if not list or #list == 0 then return false end
+  local planned = table.remove(list, 1)
+  flights.left[#flights.left + 1] = name .. '\t' .. planned
+  front[#front + 1] = name .. '@' .. planned
+  set_open(flights, name, opening(name .. '@' .. planned, '0', '', '', letter, fresh))
+  return true
+end
+
+-- end_flight ends the flight of the occurrence id of the schedule name, if it holds the schedule. how: 'final' it has ended; 'later' it
+-- will come back, and waits elsewhere; 'front' it goes back to ready. Returns what becomes of it: 'superseded' it ends, because under
+-- policy cancel a newer one waits behind it; 'behind' it waits behind an older one; nil: as how says.
+local function end_flight(flights, front, name, id, how)
+  local open_id, fence, _, _, letter, fresh = opened(flights.opens[name])
+  if open_id ~= id then return nil end
+  if fence == '-' then
+    if how == 'final' then set_open(flights, name, false) end
+    return nil
+  end
+  local _, planned = occurrence(id)
+  local oldest = flights.behind[name] and flights.behind[name][1]
+  if fresh == planned then fresh = '' end -- it was itself the new one
+  if how ~= 'final' and letter == 'c' and oldest and oldest > planned then
+    hold_next(flights, front, name, letter, fresh)
+    return 'superseded'
+  end
+  if how == 'front' then
+    if oldest and oldest < planned then
+      hold_next(flights, front, name, letter, fresh)
+      wait_behind(flights, name, planned)
+      return 'behind'
+    end
+    set_open(flights, name, opening(id, '0', '', '', letter, fresh))
+  elseif not hold_next(flights, front, name, letter, fresh) then
+    set_open(flights, name, how == 'later' and letter == 'c' and opening(id, '-', '', '', letter, ''))
+    flights.freed[name] = true
+  end
+  return nil
+end
+
+-- save_flights writes what has changed to the hash open and the sorted set behind.
+local function save_flights(flights, open, behind)
+  local set, none = {}, {}
   for name in pairs(flights.changed) do
     local entry = flights.opens[name]
     if entry then
       set[#set + 1] = name
       set[#set + 1] = entry
     else
-      gone[#gone + 1] = name
+      none[#none + 1] = name
     end
   end
-  if #gone > 0 then redis.call('HDEL', open, unpack(gone)) end
+  if #none > 0 then redis.call('HDEL', open, unpack(none)) end
   if #set > 0 then redis.call('HSET', open, unpack(set)) end
-end
-
--- end_flight ends the flight of the occurrence id of the schedule name: for good (final) or to come back. What is parked behind it
--- joins the list front, the IDs that go to the front of ready: under policy cancel it goes ahead of id, which it replaces, if id
--- is the last of that list.
-local function end_flight(flights, front, name, id, final)
-  local entry = flights.opens[name]
-  if not entry or find(entry, '|', 1, true) ~= #id + 1 or sub(entry, 1, #id) ~= id then return end
-  if byte(entry, -1) ~= 124 then
-    local _, _, _, parked = opened(entry)
-    local _, _, overlap = policy(flights.definitions[name])
-    table.insert(front, overlap == 'cancel' and front[#front] == id and #front or #front + 1, parked)
-  end
-  set_open(flights, name, not final and id .. '|0||')
+  for _, member in ipairs(flights.joined) do redis.call('ZADD', behind, '0', member) end
+  if #flights.left > 0 then redis.call('ZREM', behind, unpack(flights.left)) end
 end
 
 -- push_front puts the IDs of the list front at the front of the list ready, the first of them foremost.

@@ -16,3 +16,8 @@ local function instant(s)
   return string.format('%04d-%02d-%02dT%02d:%02d:%02dZ', year, month, day,
     math.floor(rest / 3600), math.floor(rest / 60) % 60, rest % 60)
 end
+
+-- instant_ms returns the text of a Unix millisecond.
+local function instant_ms(ms)
+  return string.sub(instant(math.floor(ms / 1000)), 1, 19) .. string.format('.%03dZ', ms % 1000)
+end

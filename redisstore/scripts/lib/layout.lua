@@ -1,5 +1,5 @@
 -- layout: the version of the keys' layout that these scripts know; a partition written by a newer one is left alone.
-local LAYOUT = '1'
+local LAYOUT = '2'
 
 -- newer returns the error to answer if the layout of a partition, the field layout of …:state, is newer; else nothing.
 local function newer(layout)

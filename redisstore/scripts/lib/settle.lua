@@ -5,13 +5,20 @@
 -- occurrence; kind, amount, body, run: the four values of the settlement as the title page of work.lua has them.
 local function settle(call, id, name, planned, kind, amount, body, run)
   call.removed[#call.removed + 1] = id
+  local final = kind == 'd' or kind == 'x' or kind == 'm'
+  local fate = name and end_flight(call.flights, call.front, name, id, final and 'final' or kind == 'b' and 'front' or 'later')
+  if kind == 'f' or kind == 'x' then count(call, FAILED, 1) end
+  if fate == 'superseded' then
+    supersede(call, name, planned, id, run)
+    return
+  end
   if kind == 'd' then
     call.done = call.done + 1
     call.forgotten[#call.forgotten + 1] = id
   elseif kind == 'm' then
     call.forgotten[#call.forgotten + 1] = id
     local _, created = policy(call.flights.definitions[name])
-    if created and created <= planned then -- else its schedule was removed; another one of that name gets nothing of it
+    if created and not created_later(created, planned) then -- else its schedule was removed; another one of that name gets nothing of it
       count(call, name .. MISSED, 1)
       give_run_back(call, name)
     end
@@ -19,16 +26,12 @@ local function settle(call, id, name, planned, kind, amount, body, run)
     if body ~= '' then add_pair(call.envelopes, id, body) end
     if #body > LARGE_BYTES then call.large = true end
     if kind == 'f' or kind == 'l' then
-      if kind == 'f' then
-        count(call, FAILED, 1)
-        count(call, RETRIED, 1)
-      end
+      if kind == 'f' then count(call, RETRIED, 1) end
       if name and body == '' then call.came_back[#call.came_back + 1] = id end
       local at_ms = math.ceil((now_us + (tonumber(amount) or 0) * 1000) / 1000)
       add_due(call, call.due, id, at_ms)
       if name then call.waiting[id] = at_ms end
     elseif kind == 'x' then
-      count(call, FAILED, 1)
       count(call, DIED, 1)
       add_pair(call.dead, call.now, id)
       call.uncrashed[#call.uncrashed + 1] = id
@@ -36,12 +39,11 @@ local function settle(call, id, name, planned, kind, amount, body, run)
       local position = tonumber(amount)
       call.parked[position] = call.parked[position] or {}
       add_pair(call.parked[position], call.now, id)
+    elseif fate == 'behind' then
+      if body == '' then call.came_back[#call.came_back + 1] = id end
     else
       call.front[#call.front + 1] = id
     end
   end
-  if name then
-    end_flight(call.flights, call.front, name, id, kind == 'd' or kind == 'x' or kind == 'm')
-    if run ~= '' then record(call, name, planned, run) end
-  end
+  if name and run ~= '' then record(call, name, planned, run) end
 end

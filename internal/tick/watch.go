@@ -1,0 +1,67 @@
+package tick
+
+import (
+	"context"
+	mathrand "math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/retry"
+)
+
+// Watch is the slow safety tick of a worker, until ctx ends. About every SafetyTick it looks whether the leader's lease was
+// renewed. Where it was not, it places what nobody has placed, because a worker vanished between taking an occurrence and placing the next; it returns what
+// vanished workers held; and it sweeps. So schedules go on where workers run and no scheduler.
+//
+// It has no connection of its own and never leads: whatever it does beside a leader takes effect once.
+func Watch(ctx context.Context, store protocol.Store, options Options) {
+	t := New(store, options)
+	t.watches = true
+	t.outage.Role = "worker"
+	watching := retry.Duty{Action: "look for a leader", Do: t.watch, Next: time.Now().Add(t.safetyPause())}
+	t.placing.Next, t.polling.Next, t.sweeping.Next = time.Now().Add(retry.Never), time.Now().Add(retry.Never), time.Now().Add(retry.Never)
+	t.duties = []*retry.Duty{&watching, &t.placing, &t.polling, &t.sweeping}
+
+	ctx, stop := context.WithCancel(ctx)
+	var reaping sync.WaitGroup
+	reaping.Go(func() { t.reaper.Run(ctx) })
+	defer reaping.Wait()
+	defer stop()
+	timer := time.NewTimer(t.safetyPause())
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		t.turn(ctx)
+		wait := t.options.SafetyTick
+		for _, d := range t.duties {
+			wait = min(wait, time.Until(d.Next))
+		}
+		timer.Reset(max(wait, 0))
+	}
+}
+
+// watch has everything searched if nobody leads.
+func (t *Ticker) watch(ctx context.Context) (time.Duration, error) {
+	lease, err := t.store.Lease(ctx)
+	led := lease != "" && lease != t.lease // a leader renews it several times from one look to the next
+	t.lease = lease
+	if err == nil && !led {
+		t.placing.Now()
+		t.polling.Now()
+		if retry.Reached(t.swept.Add(sweepEvery), time.Now()) {
+			t.swept = time.Now()
+			t.sweeping.Now()
+		}
+	}
+	return t.safetyPause(), err
+}
+
+// safetyPause is about a SafetyTick, half as much to one and a half times as much at random.
+func (t *Ticker) safetyPause() time.Duration {
+	return t.options.SafetyTick/2 + mathrand.N(t.options.SafetyTick)
+}
