@@ -15,7 +15,7 @@ var (
 		outcome reason error late_ms took_ms after_ms count viewer action note`)
 	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
 		schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost
-		job.dead job.parked job.late_result job.retrying handler.backoff_panic
+		job.dead job.superseded job.parked job.late_result job.retrying handler.backoff_panic
 		session.lost session.expired session.reap_failed store.trouble store.recovered store.unfit store.emptied
 		worker.started drain.started drain.ended`)
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -175,5 +176,76 @@ func TestAnOutageSlowsASchedulerDown(t *testing.T) {
 		if f := store.schedules["minutely"]; int(f.stored.Started+f.stored.Missed) != int(time.Since(created)/time.Minute)+1 {
 			t.Errorf("%d ran and %d were missed of %v", f.stored.Started, f.stored.Missed, time.Since(created))
 		}
+	})
+}
+
+// The store goes back to an earlier state, as after a failover or a restart from an older file, and its epoch stays the same. What a
+// program declared and the store lost is declared again; what somebody has changed or deleted since stays as it is.
+func TestWhatTheStoreForgotIsDeclaredAgain(t *testing.T) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
+		stop := startScheduler(t, store, func(s *Scheduler) {
+			for _, name := range []string{"absent", "older", "changed", "deleted", "moved"} {
+				declaring(t, name, everyMinute)(s)
+			}
+		})
+		pass(time.Minute)
+		schedules := NewSchedules(asStore(store))
+		if _, err := schedules.Put(t.Context(), "changed", quarterHours); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := schedules.Put(t.Context(), "moved", everyMinute, Queue("mail")); err != nil {
+			t.Fatal(err)
+		}
+		if err := schedules.Delete(t.Context(), "deleted"); err != nil {
+			t.Fatal(err)
+		}
+		store.mu.Lock()
+		delete(store.schedules, "absent")
+		store.schedules["older"].revision, store.schedules["older"].body = 0, `{"version":1,"job":"older","recurrence":{"frequency":"hour"},"misfire":"run_once","grace":"1m0s"}`
+		written := len(store.written)
+		store.mu.Unlock()
+		pass(10 * time.Minute)
+		got := slices.Sorted(slices.Values(store.written[written:]))
+		if !slices.Equal(got, []string{"absent", "older"}) {
+			t.Errorf("declared again: %v, want those that the store lost or has in an older form", got)
+		}
+		if len(store.schedules["absent"].due) == 0 && store.ran["absent"] == 0 {
+			t.Error("nothing of the lost schedule is placed")
+		}
+		pass(time.Hour)
+		if len(store.written) != written+2 {
+			t.Errorf("declared again and again: %v", store.written[written:])
+		}
+		stop()
+	})
+}
+
+// A removal that fails holds up no declaration, and is tried again.
+func TestARemovalThatFailsHoldsUpNoDeclaration(t *testing.T) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
+		startScheduler(t, store, declaring(t, "old", everyMinute))()
+		fails := true
+		store.setFault(func(act string) (before, after error) {
+			if act == "remove" && fails {
+				return errFake, nil
+			}
+			return nil, nil
+		})
+		stop := startScheduler(t, store, func(s *Scheduler) {
+			if err := s.Remove("old"); err != nil {
+				t.Error(err)
+			}
+			declaring(t, "new", everyMinute)(s)
+		})
+		pass(time.Second)
+		if store.schedules["new"] == nil {
+			t.Error("the schedule was not declared")
+		}
+		store.setFault(nil)
+		pass(time.Minute)
+		if store.schedules["old"] != nil {
+			t.Error("the removal was not tried again")
+		}
+		stop()
 	})
 }

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,5 +113,135 @@ func TestOwedCompletesAnInterruptedMove(t *testing.T) {
 			b.Fatalf("owed %+v, %v; want s in mail", owed, err)
 		}
 		b.want("owed in the old queue", b.owedNames(), "[]")
+	})
+}
+
+// Whoever did the first steps of a move, stood still, and goes on after the schedule was deleted, brings nothing back.
+func TestADeletedScheduleIsNotBroughtBackByALateStepOfItsMove(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.declare("s", "skip", `{"job":"j"}`)
+		at := b.registered("s")
+		mark, cursor, counts, _, err := b.store.beginMove(b.Context(), "s", at, "mail", 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.declareOn("mail", "s", "skip", `{"job":"j"}`) // somebody else finishes the move
+		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, "s"))
+		if found, err := b.store.Remove(b.Context(), "s"); !found || err != nil {
+			b.Fatalf("removed %v, %v", found, err)
+		}
+		b.want("what arrives late", b.arrive("s", "mail", mark, cursor, counts).text(0), "")
+		if _, err := b.store.Owed(b.Context(), []protocol.Partition{defaultPartition, {Queue: "mail"}}); err != nil {
+			b.Fatal(err)
+		}
+		if found, err := b.store.Find(b.Context(), []string{"s"}); err != nil || found[0].Name != "" {
+			b.Errorf("found %+v, %v; want nothing", found, err)
+		}
+		for _, queue := range []string{"default", "mail"} {
+			k := b.store.keys.partition(protocol.Partition{Queue: queue})
+			if n := b.client.Exists(b.Context(), k.schedules, k.owed, k.cursors, k.due).Val(); n != 0 {
+				b.Errorf("%d keys of schedules are left in %s", n, queue)
+			}
+		}
+	})
+}
+
+func TestAScheduleThatMovedAndWasDeletedIsDeclaredInItsOldQueueAtOnce(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		first := b.declare("s", "skip", `{"job":"j"}`)
+		b.declareOn("mail", "s", "skip", `{"job":"j"}`)
+		if _, err := b.store.Remove(b.Context(), "s"); err != nil {
+			b.Fatal(err)
+		}
+		again := b.declare("s", "skip", `{"job":"j"}`)
+		if !again.New || again.Revision <= first.Revision || again.Owed == nil {
+			b.Errorf("declared again %+v, want a new schedule", again)
+		}
+		back := b.declareOn("mail", "s", "skip", `{"job":"j"}`)
+		b.want("the registry", b.registered("s").queue, "mail")
+		if back.New || !back.Created.Equal(again.Created) {
+			b.Errorf("moved %+v, want the same schedule", back)
+		}
+	})
+}
+
+func TestAMoveTakesCountersAndTheFlagOfLargeDefinitionsAlong(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		large := `{"job":"j","args":"` + strings.Repeat("x", 4000) + `"}`
+		declared := b.declare("s", "skip", large)
+		b.place(*declared.Owed, declared.Revision, 0, ago(-time.Hour))
+		b.client.HSet(b.Context(), b.keys().counters, "s/started", 7, "s/missed", 3)
+		b.declareOn("mail", "s", "skip", large)
+		mail := b.store.keys.partition(protocol.Partition{Queue: "mail"})
+		b.want("flag large", b.client.HGet(b.Context(), mail.state, "large").Val(), "1")
+		found, err := b.store.Find(b.Context(), []string{"s"})
+		if err != nil || found[0].Started != 7 || found[0].Missed != 3 || found[0].Cursor.Used != 0 {
+			b.Errorf("found %+v, %v; want 7 started, 3 missed, the run that was withdrawn given back", found, err)
+		}
+	})
+}
+
+// What is due already when a schedule moves runs in the old queue; the next one comes in the new one.
+func TestWhatIsDueWhenAScheduleMovesRunsInTheOldQueue(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		at := ago(time.Minute)
+		b.scheduled("s", "skip", at)
+		moved := b.declareOn("mail", "s", "skip", `{"job":"j"}`)
+		if moved.Owed == nil || !moved.Owed.Cursor.At.Equal(at) || !moved.Owed.Cursor.Placed {
+			b.Fatalf("owed %+v, want what follows %v", moved.Owed, at)
+		}
+		answer := b.work("w", protocol.WorkCall{Take: 5})
+		b.want("taken in the old queue", ids(answer.Taken), occurrenceID("s", at))
+		if len(answer.Owed) != 0 {
+			b.Errorf("owed in the old queue: %+v", answer.Owed)
+		}
+		b.settle("w", protocol.Settlement{ID: answer.Taken[0].ID, Fence: answer.Taken[0].Fence, Kind: protocol.SettleDone})
+	})
+}
+
+// Moves to a queue that cannot be written are postponed, so that they hide no schedule behind them.
+func TestMovesThatCannotCompleteHideNoOwedSchedule(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.client.Set(b.Context(), b.store.keys.partition(protocol.Partition{Queue: "bad"}).schedules, "somebody else's", 0)
+		for i := range maxOwed {
+			name := fmt.Sprintf("stuck%03d", i)
+			b.declare(name, "skip", `{"job":"j"}`)
+			if _, _, _, _, err := b.store.beginMove(b.Context(), name, b.registered(name), "bad", 0); err != nil {
+				b.Fatal(err)
+			}
+			b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, name))
+		}
+		b.declare("victim", "skip", `{"job":"j"}`)
+		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(2000, "victim"))
+		var names []string
+		for range 2 {
+			owed, err := b.store.Owed(b.Context(), []protocol.Partition{defaultPartition})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, o := range owed {
+				names = append(names, o.Name)
+			}
+		}
+		b.want("owed", fmt.Sprint(names), "[victim]")
+	})
+}
+
+// A mark that leads to its own queue, or to another mark, is followed once.
+func TestMarksThatLeadInACircleAreFollowedOnce(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		declared := b.declare("s", "skip", `{"job":"j"}`)
+		h, _ := parseHead(string(declared.Stored))
+		h.generation++
+		b.client.HSet(b.Context(), b.keys().schedules, "s", h.withState("moved to default live 1000"))
+		if _, err := b.store.Find(b.Context(), []string{"s"}); err != nil {
+			b.Fatal(err)
+		}
+		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, "s"))
+		for range 3 {
+			if _, err := b.store.Owed(b.Context(), []protocol.Partition{defaultPartition}); err != nil {
+				b.Fatal(err)
+			}
+		}
 	})
 }

@@ -198,6 +198,7 @@ func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 	}
 	p.outage.End(l, now)
 	p.placed(l, call.Place, a.Placed, now)
+	logSuperseded(p.config, l.partition().Queue, a.Superseded)
 	l.place(p.admission.next(a.Owed, now))
 	if lost {
 		p.sessions.lose(l, s, p.caller.busy(), now)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/chimejobs/chime/internal/schedule"
 )
 
 // logStart logs which queues and jobs a worker serves, and on which server.
@@ -43,4 +45,13 @@ func logEnd(config *Config, worker string, d Drained, ended tally, took time.Dur
 		ended.done, ended.failed, ended.dead, ended.snoozed, ended.parked, ended.missed, ended.back)
 	config.Log.Log(context.Background(), level, text, "event", "drain.ended", "worker", worker, "took_ms", took.Milliseconds(),
 		"note", strings.Join(append([]string{did}, losses...), "; "))
+}
+
+// logSuperseded logs the occurrences that newer ones have ended, under overlap policy cancel.
+func logSuperseded(config *Config, queue string, ids []string) {
+	for _, id := range ids {
+		name, _, _ := schedule.SplitOccurrence(id)
+		config.Log.Info("chime: a newer run takes the place of one that was to be retried, as overlap policy cancel says", "event", "job.superseded",
+			"id", id, "schedule", name, "queue", queue)
+	}
 }
