@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,32 @@ func TestAFlightOfAVanishedSessionHoldsNoSchedule(t *testing.T) {
 		b.client.Del(b.Context(), b.keys().inflight("w"), b.keys().sessions) // by hand, or by an eviction
 		b.place(answer.Owed[0], declared.Revision, 0, second)
 		b.want("taken", ids(b.take("other", 5)), occurrenceID("s", second))
+	})
+}
+
+// The sweep lets go of a schedule whose occurrence is in flight nowhere, or is held for one that is not in ready. One that is stays held.
+func TestTheSweepFreesSchedulesThatNothingHolds(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		at := ago(2 * time.Minute)
+		for _, name := range []string{"flies", "lost", "held", "gone"} {
+			b.scheduled(name, "wait", at)
+			b.take("w", 1)
+		}
+		b.client.HDel(b.Context(), b.keys().inflight("w"), occurrenceID("lost", at))
+		for _, name := range []string{"held", "gone"} {
+			id := occurrenceID(name, at)
+			b.client.HDel(b.Context(), b.keys().inflight("w"), id)
+			b.client.HSet(b.Context(), b.keys().open, name, id+"\t0\t\t\tw\t")
+			if name == "held" {
+				b.client.RPush(b.Context(), b.keys().ready, id)
+			}
+		}
+		if _, err := b.store.Sweep(b.Context(), defaultPartition); err != nil {
+			b.Fatal(err)
+		}
+		held := b.client.HKeys(b.Context(), b.keys().open).Val()
+		slices.Sort(held)
+		b.want("held", fmt.Sprint(held), "[flies held]")
 	})
 }
 

@@ -32,5 +32,8 @@ func (s *store) Sweep(ctx context.Context, partition protocol.Partition) (more b
 	if err != nil {
 		return false, failure("sweep", partition.Queue, err)
 	}
-	return answer == 1, nil
+	if answer == 0 {
+		err = s.freeOpens(ctx, partition)
+	}
+	return answer == 1, err
 }

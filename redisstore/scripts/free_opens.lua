@@ -1,0 +1,41 @@
+-- free_opens.lua: let go of schedules that are held by an occurrence which is not in flight and not in ready: a hand, an eviction or a
+-- failover took it. An entry that has changed since the caller read it is left alone.
+-- KEYS[1] …:open       hash  schedule -> see lib/open.lua
+-- KEYS[2] …:behind     zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
+-- KEYS[3] …:ready      list  IDs of jobs to run now
+-- KEYS[4] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
+-- KEYS[5] …:schedules  hash  schedule -> definition
+-- KEYS[6] …:cursors    hash  schedule -> cursor
+-- KEYS[7...] …:inflight:<session>  hash  job ID -> fence
+-- ARGV three values for each schedule: name, its entry in open, the position of its session among KEYS[7...] (0: it has none)
+-- Returns how many were let go.
+local OPEN, BEHIND, READY, OWED, SCHEDULES, CURSORS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local INFLIGHT = 6 -- the hashes of the sessions come after KEYS[6]
+local DEPTH = 10000 -- how deep ready is searched: what a schedule is held for went to its front
+-- uses: strings clock definition owed open flight
+local names = {}
+for i = 1, #ARGV, 3 do names[#names + 1] = ARGV[i] end
+local flights, front, lost = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {}), {}, {}
+local owes = redis.call('ZMSCORE', OWED, unpack(names))
+for i, name in ipairs(names) do
+  local entry, position = ARGV[3 * i - 1], tonumber(ARGV[3 * i])
+  local id, fence = opened(entry)
+  if flights.opens[name] == entry and id and fence ~= '-' then
+    local there
+    if fence == '0' then
+      there = redis.call('LPOS', READY, id, 'MAXLEN', DEPTH)
+    else
+      local held = position > 0 and redis.call('HGET', KEYS[INFLIGHT + position], id)
+      there = held and match(held, '%d+$') == fence
+    end
+    if not there then lost[#lost + 1] = { name = name, id = id, since = owes[i] } end
+  end
+end
+
+for _, schedule in ipairs(lost) do end_flight(flights, front, schedule.name, schedule.id, 'final') end
+save_flights(flights, OPEN, BEHIND)
+push_front(READY, front)
+for _, schedule in ipairs(lost) do
+  if flights.freed[schedule.name] and schedule.since then redis.call('ZADD', OWED, whole(owed_since(schedule.since)), schedule.name) end
+end
+return #lost
