@@ -5,9 +5,9 @@ package chime
 type OverlapPolicy string
 
 const (
-	OverlapSkip   OverlapPolicy = "skip"   // default: the new one is dropped and counted
+	OverlapSkip   OverlapPolicy = "skip"   // default: the new one is dropped and counted; one that waits for a retry stops nothing
 	OverlapWait   OverlapPolicy = "wait"   // the new one runs when the last one has ended; at most one waits, others are dropped
-	OverlapCancel OverlapPolicy = "cancel" // as wait, and the ctx of the running one ends with ErrReplaced
+	OverlapCancel OverlapPolicy = "cancel" // as wait, and the ctx of the running one ends with ErrReplaced; its retries end too
 	OverlapAllow  OverlapPolicy = "allow"  // both run
 )
 
@@ -18,7 +18,7 @@ type MisfirePolicy string
 const (
 	MisfireRunOnce MisfirePolicy = "run_once" // default: it runs; those missed since are counted
 	MisfireSkip    MisfirePolicy = "skip"     // it is counted, as are those missed since; none of them runs
-	MisfireCatchUp MisfirePolicy = "catch_up" // those of the last 24 hours run, oldest first, at most the newest 100; others are counted
+	MisfireCatchUp MisfirePolicy = "catch_up" // those of the last 24 hours run, at most the newest 100, oldest first and one after the other; the others are counted
 )
 
 // A ScheduleState says whether a schedule makes jobs.

@@ -37,7 +37,7 @@ type Schedule struct {
 	Recurrence recurrence.Recurrence // when it makes them
 	Payload    []byte                // the encoded arguments of its jobs
 
-	Created  time.Time     // when the name first appeared, by the store's clock, in whole seconds
+	Created  time.Time     // when the name first appeared, by the store's clock, in milliseconds
 	Revision int64         // grows with every change
 	State    ScheduleState // live, paused or completed
 
