@@ -8,6 +8,9 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
+// readableCursor reports whether parseCursor can read a stored cursor; none at all is readable.
+func readableCursor(text string) bool { return text == "" || parseCursor(text) != protocol.Cursor{} }
+
 // parseCursor reads "<planned instant> <runs used> <kind>", kind p for an occurrence and s for a change or a pause. Any other text is
 // the zero Cursor: nothing was placed yet.
 func parseCursor(text string) protocol.Cursor {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A head is the beginning of a stored definition: what the scripts know of it.
@@ -40,8 +42,13 @@ func parseHead(text string) (h head, ok bool) {
 		h.movedTo, h.before = fields[0], fields[1]
 		ms, _ := strconv.ParseInt(fields[2], 10, 64)
 		h.since = time.UnixMilli(ms).UTC()
+		return h, true
 	}
-	return h, true
+	switch h.state {
+	case protocol.StateLive, protocol.StatePaused, protocol.StateCompleted:
+		return h, true
+	}
+	return head{}, false
 }
 
 // withState formats the definition with another state.

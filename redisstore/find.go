@@ -137,7 +137,7 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 			cursor, _ := r.cursors.Val()[j].(string)
 			found := &stored[i]
 			_, readable := parseHead(definition)
-			found.Definition, found.Cursor, found.Unreadable = []byte(definition), parseCursor(cursor), !readable
+			found.Definition, found.Cursor, found.Unreadable = []byte(definition), parseCursor(cursor), !readable || !readableCursor(cursor)
 			found.Placed = int64(found.Cursor.Used)
 			for c, to := range []*int64{&found.Started, &found.Skipped, &found.Missed, &found.CaughtUp, &found.Superseded} {
 				text, _ := r.counters.Val()[len(counterNames)*j+c].(string)

@@ -199,6 +199,35 @@ func TestRemovingAScheduleLetsGoWhatNeverBegan(t *testing.T) {
 	})
 }
 
+// A schedule that is owed nothing, or whose state or cursor a hand has changed, is not tried again and again.
+func TestNothingThatCannotBePlacedIsTriedAgainAndAgain(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for name, damage := range map[string]func(h head){
+			"paused": func(h head) { b.client.HSet(b.Context(), b.keys().schedules, "paused", h.withState("paused")) },
+			"state":  func(h head) { b.client.HSet(b.Context(), b.keys().schedules, "state", h.withState("asleep")) },
+			"cursor": func(head) { b.client.HSet(b.Context(), b.keys().cursors, "cursor", "tomorrow 3 p") },
+		} {
+			declared := b.declare(name, "skip", `{"job":"j"}`)
+			h, _ := parseHead(string(declared.Stored))
+			damage(h)
+			b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, name))
+		}
+		owed, err := b.store.Owed(b.Context(), []protocol.Partition{defaultPartition})
+		if err != nil || len(owed) != 3 {
+			b.Fatalf("owed %+v, %v", owed, err)
+		}
+		for _, o := range owed {
+			if o.Unreadable != (o.Name != "paused") {
+				b.Errorf("%s is unreadable: %v", o.Name, o.Unreadable)
+			}
+			if !o.Unreadable {
+				b.place(o, 1, 0, ago(0))
+			}
+		}
+		b.want("still owed", b.owedNames(), "[cursor state]")
+	})
+}
+
 // A definition that was changed by hand is found as such, and holds nothing up.
 func TestADefinitionChangedByHandIsUnreadable(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

@@ -141,7 +141,7 @@ func (s *store) Owed(ctx context.Context, partitions []protocol.Partition) ([]pr
 				Since: values.milli(j + 3), Now: values.now(),
 			}
 			h, readable := parseHead(values.text(j + 1))
-			o.Unreadable = !readable
+			o.Unreadable = !readable || !readableCursor(values.text(j+2))
 			if h.movedTo == "" {
 				owed = append(owed, o)
 				continue

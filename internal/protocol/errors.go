@@ -10,8 +10,8 @@ var (
 	ErrStoreFull = errors.New("store is full")
 	// ErrUnfit: the store cannot be trusted with jobs, and waiting does not cure it.
 	ErrUnfit = errors.New("store is unfit")
-	// ErrUnreadable: the stored definition of a schedule does not begin as chime writes it: it was changed by hand.
-	ErrUnreadable = errors.New("the stored definition cannot be read: it was changed by hand")
+	// ErrUnreadable: the stored definition of a schedule or its cursor, is not as chime writes it: it was changed by hand.
+	ErrUnreadable = errors.New("the stored definition, or its cursor, cannot be read: it was changed by hand")
 	// ErrSessionLost: the session was reaped. Its name is never used again.
 	ErrSessionLost = errors.New("session lost: another worker may run the job")
 )

@@ -47,7 +47,9 @@ func (p *placer) place(ctx context.Context, owed []protocol.Owed) (settled int, 
 			failed = answer.Err
 			continue
 		}
-		settled++
+		if !answer.Lost { // else it is found again at the next turn, if it is still owed
+			settled++
+		}
 		if answer.Completed {
 			p.log.Info("chime: schedule completed", "event", "schedule.completed", "schedule", placements[i].Name, "queue", placements[i].Partition.Queue)
 		}

@@ -40,13 +40,15 @@ end
 
 -- decide: what is placed, and what is written for it
 local answer, done, soonest = { whole(now_us) }, {}, nil
-local placed, due, cursors_now, completed, counts, held = {}, {}, {}, {}, {}, {}
+local idle_states = { paused = true, completed = true } -- whose schedules are owed nothing
+local placed, due, cursors_now, completed, counts, held, unowed = {}, {}, {}, {}, {}, {}, {}
 for i, plan in ipairs(plans) do
   local h = head(definitions[i])
   local current, used, kind = cursor(cursors[i])
   local now_cursor = current and current .. ' ' .. kind or ''
   if done[plan.name] or not h or h.revision ~= plan.revision or h.state ~= 'live' or now_cursor ~= plan.cursor then
-    answer[#answer + 1] = definitions[i] and not h and -4 or -2
+    if h and idle_states[h.state] then unowed[#unowed + 1] = plan.name end
+    answer[#answer + 1] = definitions[i] and not (h and (h.state == 'live' or idle_states[h.state] or is_mark(h.state))) and -4 or -2
   elseif plan.caught_up > 0 and h.overlap ~= 'allow' and is_held(opens[i]) then
     done[plan.name] = true
     if since[i] and tonumber(since[i]) < HELD then
@@ -80,6 +82,7 @@ for i, plan in ipairs(plans) do
   end
 end
 
+if #unowed > 0 then redis.call('ZREM', OWED, unpack(unowed)) end
 redis.call('ZREM', OWED, '', unpack(placed)) -- takes no memory: lets the rest go on when the server is out of memory
 if #held > 0 then redis.call('ZADD', OWED, unpack(held)) end
 if #completed > 0 then redis.call('HSET', SCHEDULES, unpack(completed)) end
