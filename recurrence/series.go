@@ -12,18 +12,18 @@ import (
 //
 // The times that it returns are whole seconds in the rule's time zone, all before 2200-01-01T00:00:00Z.
 type Series struct {
-	rule    rule
-	created int64 // Unix seconds, as are all instants here
-	end     int64 // the last second at which a run may be
-	count   int   // 0: endless
+	rule  rule
+	end   int64 // the last second at which a run may be, in Unix seconds, as are all instants here
+	count int   // 0: endless
 
 	firstFrom     int64 // where First begins its search
 	immediate     bool  // the first run is at firstFrom, even if the rule does not match it
 	onlyImmediate bool  // nothing matches; the immediate run is the only one: see combinesDayElements
 }
 
-// Series returns the runs of a job created at created. A fraction of a second in created is dropped from the times returned.
-// A rule without StartTime starts at created. Runs before created are not caught up: First and All begin with it.
+// Series returns the runs of a job created at created. Runs before created are not caught up: First and All begin with it. A rule
+// without StartTime starts at created. That start, and a run at creation, are created without its fraction of a second; no other
+// first run lies before created itself, so a cron rule made at 09:00:00.5 does not run at 09:00:00.
 //
 // Series returns the errors of [Recurrence.Validate], and an error with [CodeNeverFires] if no instant ever matches. There is
 // one exception: a rule without StartTime whose MonthDays and MonthlyOccurrences never fall on the same day is accepted and
@@ -51,17 +51,20 @@ func (r Recurrence) Series(created time.Time) (*Series, error) {
 		return nil, err
 	}
 
-	s := &Series{created: unixOf(created), end: horizon - 1, count: r.Count}
+	s := &Series{end: horizon - 1, count: r.Count}
 	if !r.EndTime.IsZero() {
 		s.end = min(s.end, unixOf(r.EndTime))
 	}
-	start := s.created
+	start := unixOf(created)
 	if !r.StartTime.IsZero() {
 		start = unixOf(r.StartTime)
 	}
-	s.firstFrom = max(start, s.created)
 	runsOnce := fields == nil && r.Frequency == 0
 	s.immediate = runsOnce || fields == nil && r.StartTime.IsZero()
+	s.firstFrom = max(start, unixOf(created))
+	if !s.immediate {
+		s.firstFrom = max(start, unixFrom(created))
+	}
 	if s.rule, err = compile(r, start, zone, fields); err != nil {
 		if !s.immediate || !r.combinesDayElements() {
 			return nil, err
@@ -79,7 +82,7 @@ func (r Recurrence) combinesDayElements() bool {
 
 // First returns the first run of a job made at creation. A rule with a frequency and without StartTime runs at creation. A
 // rule without a frequency runs once: at StartTime, or at creation if StartTime has passed or is not set. Every other rule,
-// cron rules included, has its first run at its first match from creation and from StartTime on.
+// cron rules included, has its first run at its first match from creation, with its fraction, and from StartTime on.
 // The bool is false if EndTime or the year 2200 comes first.
 func (s *Series) First() (time.Time, bool) {
 	if s.immediate {
@@ -133,4 +136,13 @@ func (s *Series) time(instant int64) (time.Time, bool) {
 func unixOf(t time.Time) int64 {
 	const minUnix, maxUnix = -62135596800, 253402300799
 	return min(max(t.Unix(), minUnix), maxUnix)
+}
+
+// unixFrom returns the first whole second that is not before t, within the years of [unixOf].
+func unixFrom(t time.Time) int64 {
+	second := unixOf(t)
+	if t.Nanosecond() > 0 {
+		second++
+	}
+	return second
 }

@@ -74,6 +74,50 @@ func TestARuleThatFiresAtLeastOnceIsAccepted(t *testing.T) {
 	}
 }
 
+// Only the run at creation, and a start that is missing, are creation without its fraction. Every other first run is not before
+// creation itself.
+func TestAFirstRunIsNotBeforeCreationUnlessItIsTheRunAtCreation(t *testing.T) {
+	const created = "2026-03-02T09:00:00.5Z" // a Monday
+	for _, c := range []struct{ claim, text, first, second string }{
+		{"a cron rule never runs at creation", `{"cron":"0 9 * * *"}`, "2026-03-03T09:00:00Z", "2026-03-04T09:00:00Z"},
+		{"nor does it in a zone", `{"cron":"0 4 * * *","timeZone":"America/New_York"}`, "2026-03-03T09:00:00Z", "2026-03-04T09:00:00Z"},
+		{"nor does it if it started in the same second", `{"cron":"0 9 * * *","startTime":"2026-03-02T09:00:00Z"}`, "2026-03-03T09:00:00Z", "2026-03-04T09:00:00Z"},
+		{"a start in the same second has passed", `{"frequency":"hour","startTime":"2026-03-02T09:00:00Z"}`, "2026-03-02T10:00:00Z", "2026-03-02T11:00:00Z"},
+		{"an earlier start with a period then, too", `{"frequency":"second","startTime":"2026-03-01T09:00:00Z"}`, "2026-03-02T09:00:01Z", "2026-03-02T09:00:02Z"},
+		{"so has a match of a schedule", `{"frequency":"week","startTime":"2026-02-01","schedule":{"weekDays":"monday","hours":9}}`, "2026-03-09T09:00:00Z", "2026-03-16T09:00:00Z"},
+		{"a start in the next second has not", `{"frequency":"hour","startTime":"2026-03-02T09:00:01Z"}`, "2026-03-02T09:00:01Z", "2026-03-02T10:00:01Z"},
+		{"without a start the first run is creation", `{"frequency":"hour"}`, "2026-03-02T09:00:00Z", "2026-03-02T10:00:00Z"},
+		{"and then the schedule follows", `{"frequency":"day","schedule":{"hours":9}}`, "2026-03-02T09:00:00Z", "2026-03-03T09:00:00Z"},
+		{"a duration in cron is a frequency", `{"cron":"@every 1h"}`, "2026-03-02T09:00:00Z", "2026-03-02T10:00:00Z"},
+		{"what runs once runs at creation", `{}`, "2026-03-02T09:00:00Z", ""},
+		{"also if its start has passed", `{"startTime":"2026-03-02T09:00:00Z"}`, "2026-03-02T09:00:00Z", ""},
+		{"and at its start if that is to come", `{"startTime":"2026-03-02T09:00:01Z"}`, "2026-03-02T09:00:01Z", ""},
+		{"an end in the same second leaves none", `{"cron":"0 9 * * *","endTime":"2026-03-02T09:00:00Z"}`, "", ""},
+	} {
+		series, err := MustParse(c.text).Series(at(created))
+		if err != nil {
+			t.Errorf("%s: %v", c.claim, err)
+			continue
+		}
+		var want []time.Time
+		for _, text := range []string{c.first, c.second} {
+			if text != "" {
+				want = append(want, at(text))
+			}
+		}
+		var runs []time.Time
+		for run := range series.All() {
+			if runs = append(runs, run); len(runs) == 2 {
+				break
+			}
+		}
+		first, ok := series.First()
+		if !slices.EqualFunc(runs, want, time.Time.Equal) || ok != (len(want) > 0) || ok && !first.Equal(want[0]) {
+			t.Errorf("%s: %s runs at %v, first %s, %v, want %v", c.claim, c.text, runs, first, ok, want)
+		}
+	}
+}
+
 // Samoa skipped 30 December 2011. Its runs move to the 31st, at the same clock time, among the runs of the 31st.
 func TestRunsMovedOutOfAGapStayInOrderAndMerge(t *testing.T) {
 	series, err := MustParse(`{"startTime":"2011-12-29T09:00","timeZone":"Pacific/Apia","frequency":"day","interval":1,"schedule":{"hours":[9,21],"minutes":[0,30]}}`).Series(at("2011-01-01T00:00:00Z"))
