@@ -1,7 +1,6 @@
 package recurrence
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,22 +26,44 @@ func format[T any](values []T, name func(T) string) []string {
 	return names
 }
 
+// runs splits sorted values where one is not the next of the one before.
+func runs[T ~int](values []T) (list [][]T) {
+	begin := 0
+	for i := range values {
+		if i+1 == len(values) || values[i+1] != values[i]+1 {
+			list = append(list, values[begin:i+1])
+			begin = i + 1
+		}
+	}
+	return list
+}
+
 // ranges applies name to sorted values. It writes three or more consecutive values as a range: "1", "3 to 5".
 func ranges[T ~int](values []T, name func(T) string) []string {
 	var names []string
-	for i := 0; i < len(values); {
-		end := i + 1
-		for end < len(values) && values[end] == values[end-1]+1 {
-			end++
+	for _, run := range runs(values) {
+		if len(run) > 2 {
+			names = append(names, name(run[0])+" to "+name(run[len(run)-1]))
+			continue
 		}
-		if end-i >= 3 {
-			names = append(names, name(values[i])+" to "+name(values[end-1]))
-		} else {
-			names = append(names, format(values[i:end], name)...)
-		}
-		i = end
+		names = append(names, format(run, name)...)
 	}
 	return names
+}
+
+// progression returns the distance between sorted values if it is the same between all of them and there are at least so many;
+// otherwise 0.
+func progression[T ~int](values []T, atLeast int) int {
+	if len(values) < atLeast {
+		return 0
+	}
+	step := values[1] - values[0]
+	for i := 2; i < len(values); i++ {
+		if values[i]-values[i-1] != step {
+			return 0
+		}
+	}
+	return max(int(step), 0)
 }
 
 // pluralize returns the noun, in the plural unless there is exactly one value.
@@ -61,31 +82,13 @@ func formatClock(hour, minute, second int) string {
 	return fmt.Sprintf("%02d:%02d:%02d", hour, minute, second)
 }
 
-// minutesPast describes minutes, for use before "the hour": "15 and 45 minutes past", "every minute of".
-func minutesPast(minutes []int, second int) string {
-	if len(minutes) == 60 {
-		return "every minute of"
-	}
-	noun := " minutes"
-	if len(minutes) == 1 && minutes[0] == 1 {
-		noun = " minute"
-	}
-	text := joinList(ranges(minutes, strconv.Itoa), "and") + noun
-	if second > 0 {
-		text += fmt.Sprintf(" %d s", second)
-	}
-	return text + " past"
-}
-
-// minuteNumbers describes minutes as a limit: "minutes 0 to 29".
-func minuteNumbers(minutes []int) string {
-	return pluralize("minute", minutes) + " " + joinList(ranges(minutes, strconv.Itoa), "and")
-}
+// dateText formats a date: "4 August 2012".
+func dateText(t time.Time) string { return t.Format("2 January 2006") }
 
 // mondayFirst returns the weekdays sorted from Monday on, each once.
 func mondayFirst(days []time.Weekday) []time.Weekday {
 	days = slices.Clone(days)
-	slices.SortFunc(days, func(a, b time.Weekday) int { return cmp.Compare(daysSinceMonday(a), daysSinceMonday(b)) })
+	slices.SortFunc(days, byWeekday)
 	return slices.Compact(days)
 }
 
@@ -98,21 +101,50 @@ func weekDayNames(days []time.Weekday) string {
 	return joinList(ranges(positions, func(at int) string { return days[slices.Index(positions, at)].String() }), "and")
 }
 
-// dayNames describes sorted days of the month. Those that count from its end come last.
-func dayNames(days []int) []string {
-	firstPositive, _ := slices.BinarySearch(days, 0)
-	return append(ranges(days[firstPositive:], dayName), format(days[:firstPositive], dayName)...)
+// monthNames describes sorted months: "January and March to May".
+func monthNames(months []time.Month) string {
+	if len(months) == 12 {
+		return "every month"
+	}
+	return joinList(ranges(months, time.Month.String), "and")
 }
 
-// dayName describes a day of the month: "the 15th", "the last day", "the 2nd last day".
+// dayNames describes sorted days of the month. Those that count from its end come last.
+func dayNames(days []int) (names []string) {
+	firstPositive, _ := slices.BinarySearch(days, 0)
+	fromStart, fromEnd := days[firstPositive:], days[:firstPositive]
+	switch step := progression(fromStart, maxUneven); {
+	case len(fromStart) == 31:
+		names = append(names, "every day")
+	case step > 1:
+		names = append(names, fmt.Sprintf("every %s day from %s to %s", ordinal(step), dayName(fromStart[0]), dayName(fromStart[len(fromStart)-1])))
+	default:
+		names = ranges(fromStart, dayName)
+	}
+	for _, run := range runs(fromEnd) {
+		if len(run) > 2 && run[len(run)-1] == -1 {
+			names = append(names, fmt.Sprintf("the last %d days", len(run)))
+			continue
+		}
+		names = append(names, ranges(run, dayName)...)
+	}
+	return names
+}
+
+// dayName describes a day of the month: "the 15th", "the last day", "the second to last day".
 func dayName(day int) string {
-	switch {
-	case day == -1:
-		return "the last day"
-	case day < 0:
-		return "the " + ordinal(-day) + " last day"
+	if day < 0 {
+		return "the " + fromLast(day) + " day"
 	}
 	return "the " + ordinal(day)
+}
+
+// fromLast describes a number that counts from the end: "last", "second to last", "10th to last".
+func fromLast(n int) string {
+	if n == -1 {
+		return "last"
+	}
+	return nthName(-n) + " to last"
 }
 
 // ordinal returns 1st, 2nd, 3rd, 4th, …
@@ -131,9 +163,9 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-// occurrenceNames describes weekdays of the month and groups them by weekday: "the first and last Friday". The article stands
-// before a weekday without a number: "every Friday".
-func occurrenceNames(occurrences []NthWeekday, article string) []string {
+// occurrenceNames describes weekdays of the month by weekday: "the first and the last Friday". The article stands before a weekday
+// without a number: "every Friday".
+func occurrenceNames(occurrences []NthWeekday, article, last string) []string {
 	var names []string
 	for _, day := range mondayFirst(occurrenceDays(occurrences)) {
 		var numbers []int
@@ -143,13 +175,15 @@ func occurrenceNames(occurrences []NthWeekday, article string) []string {
 			}
 		}
 		numbers = sortedSet(numbers)
-		if slices.Contains(numbers, 0) {
+		if at, any := slices.BinarySearch(numbers, 0); any {
 			names = append(names, article+" "+day.String())
-			continue
+			numbers = slices.Delete(numbers, at, at+1)
 		}
 		firstPositive, _ := slices.BinarySearch(numbers, 0)
-		nths := format(append(slices.Clone(numbers[firstPositive:]), numbers[:firstPositive]...), nthName)
-		names = append(names, "the "+joinList(nths, "and")+" "+day.String())
+		nths := format(slices.Concat(numbers[firstPositive:], numbers[:firstPositive]), func(n int) string { return "the " + occurrenceName(n) })
+		if len(nths) > 0 {
+			names = append(names, joinList(nths, last)+" "+day.String())
+		}
 	}
 	return names
 }
@@ -163,16 +197,19 @@ func occurrenceDays(occurrences []NthWeekday) []time.Weekday {
 	return days
 }
 
-// nthName describes the number of a weekday: "first", "last", "second last".
-func nthName(n int) string {
-	names := [...]string{"", "first", "second", "third", "fourth", "fifth"}
-	switch {
-	case n == -1:
-		return "last"
-	case 0 < n && n < len(names):
-		return names[n]
-	case n < 0 && -n < len(names) && -n > 0:
-		return names[-n] + " last"
+// occurrenceName describes the number of a weekday: "first", "last", "second to last".
+func occurrenceName(n int) string {
+	if n < 0 {
+		return fromLast(n)
 	}
-	return "number " + strconv.Itoa(n)
+	return nthName(n)
+}
+
+// nthName describes a number: "first" to "fifth", "6th".
+func nthName(n int) string {
+	names := [...]string{"first", "second", "third", "fourth", "fifth"}
+	if 0 < n && n <= len(names) {
+		return names[n-1]
+	}
+	return ordinal(n)
 }
