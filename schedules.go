@@ -55,6 +55,13 @@ type Schedule struct {
 	Counters ScheduleCounters // since it was created
 }
 
+// String describes when the schedule makes its jobs, in English: the text of its recurrence, and ", and once when created" where it
+// has a run at creation.
+func (s Schedule) String() string {
+	spec := schedule.Spec{Recurrence: s.Recurrence, NoImmediateRun: s.NoImmediateRun}
+	return spec.Text()
+}
+
 // ScheduleCounters count a schedule's occurrences since it was created.
 type ScheduleCounters struct {
 	Placed     int64 // placed, without those given back

@@ -40,6 +40,16 @@ func TestPutReturnsTheScheduleAsItIsStored(t *testing.T) {
 	})
 }
 
+func TestAScheduleSaysInWordsWhenItRuns(t *testing.T) {
+	s := Schedule{Name: "report", Recurrence: recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 2}, Payload: []byte("hunter2")}
+	if got := fmt.Sprintf("%v %v", s, &s); got != "Every 2 minutes, and once when created Every 2 minutes, and once when created" {
+		t.Errorf("got %s", got)
+	}
+	if s.NoImmediateRun = true; s.String() != "Every 2 minutes" {
+		t.Errorf("without the run at creation: got %s", s)
+	}
+}
+
 func TestPutRefusesAScheduleThatWouldNeverRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFakeScheduleStore(t)

@@ -204,7 +204,8 @@ func notHere(err error) error {
 	return err
 }
 
-// ForLog returns a definition for a log: without its arguments, which may be secret, but with their size.
+// ForLog returns a definition for a log: with the text of its rule first, and without its arguments, which may be secret, but with
+// their size.
 func ForLog(text []byte) string {
 	var s stored
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -213,7 +214,11 @@ func ForLog(text []byte) string {
 	if n := len(s.payload()); n > 0 {
 		s.Args, s.Payload = json.RawMessage(fmt.Sprintf(`"%d bytes"`, n)), nil
 	}
-	shown, err := json.Marshal(s)
+	spec := Spec{Recurrence: s.Recurrence, NoImmediateRun: s.NoImmediateRun}
+	shown, err := json.Marshal(struct {
+		Text string `json:"text"`
+		stored
+	}{spec.Text(), s})
 	if err != nil {
 		return fmt.Sprintf("unreadable, %d bytes", len(text))
 	}

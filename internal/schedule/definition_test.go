@@ -133,8 +133,9 @@ func TestALoggedDefinitionHasNoArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ForLog(storedText(d, "live", 1, time.Unix(0, 0)))
-		if strings.Contains(got, "hunter2") || strings.Contains(got, "payload") || !strings.Contains(got, ` bytes"`) || !strings.Contains(got, "0 9 * * *") {
-			t.Errorf("got %s; want the rule, and of the arguments their size", got)
+		if strings.Contains(got, "hunter2") || strings.Contains(got, "payload") || !strings.Contains(got, ` bytes"`) || !strings.Contains(got, "0 9 * * *") ||
+			!strings.HasPrefix(got, `{"text":"Every day at 09:00 UTC`) {
+			t.Errorf("got %s; want the text of the rule, the rule, and of the arguments their size", got)
 		}
 	}
 	if got := ForLog([]byte("password hunter2")); strings.Contains(got, "hunter2") {

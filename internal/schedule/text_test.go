@@ -1,0 +1,34 @@
+package schedule
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/recurrence"
+)
+
+func TestTheTextOfAScheduleSaysThatItRunsWhenCreated(t *testing.T) {
+	start := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		spec Spec
+		want string
+	}{
+		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 15}}, "Every 15 minutes, and once when created"},
+		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Day, Hours: []int{9}, Minutes: []int{0}, Count: 10, EndTime: start}},
+			"Every day at 09:00 UTC, and once when created, 10 times, until 5 January 2026 at 09:00"},
+		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 15, EndTime: start}},
+			"Every 15 minutes, and once when created, until 5 January 2026 at 09:00 UTC"},
+		{Spec{Recurrence: recurrence.Recurrence{Cron: "@EVERY 90m", Count: 3}}, `Every 90 minutes (cron "@EVERY 90m"), and once when created, 3 times`},
+
+		// These do not, or say it already.
+		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 15}, NoImmediateRun: true}, "Every 15 minutes"},
+		{Spec{Recurrence: recurrence.Recurrence{Frequency: recurrence.Day, StartTime: start}}, "Every day at 09:00 UTC, starting on 5 January 2026"},
+		{Spec{Recurrence: recurrence.Recurrence{Cron: "0 9 * * *"}}, `Every day at 09:00 UTC (cron "0 9 * * *")`},
+		{Spec{Recurrence: recurrence.Recurrence{}}, "Once, when created"},
+		{Spec{Recurrence: recurrence.Recurrence{StartTime: start}}, "Once, on 5 January 2026 at 09:00 UTC"},
+	} {
+		if got := c.spec.Text(); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
