@@ -107,7 +107,7 @@ func (r *rule) nextEveryHour(from int64) int64 {
 			wall = r.nextWall(p.wallAfter)
 			continue
 		}
-		i = z.periodAtWall(wall)
+		i = max(i, z.periodAtWall(wall))
 		if p := z.periods[i]; wall < p.wallAfter {
 			wall = r.nextWall(p.wallAfter)
 		}

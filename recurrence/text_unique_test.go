@@ -12,10 +12,10 @@ import (
 // textSeen is every text so far, with the canonical JSON of the rule that it describes.
 type textSeen map[string]string
 
-// add reports an error if another rule has the text of a valid rule.
+// add reports an error if another rule has the text of a rule without mistakes. It does not ask whether the rule ever fires.
 func (seen textSeen) add(t *testing.T, r Recurrence) {
 	t.Helper()
-	if r.Validate() != nil {
+	if checkRule(r) != nil {
 		return
 	}
 	text, rule := r.String(), marshal(t, r)
@@ -32,6 +32,7 @@ func (seen textSeen) add(t *testing.T, r Recurrence) {
 var unnatural = regexp.MustCompile(`Monday to Sunday|on the 1st to the 31st|January to December|hours 0 to 23\b|\b1 times?\b|[Ee]very 1 |past the hour \d|  |, ,|,,`)
 
 func TestNoTwoRulesOfTheCasesHaveOneText(t *testing.T) {
+	t.Parallel()
 	seen := textSeen{}
 	for _, file := range []string{"seed_cases.json", "random_cases.jsonl", "tz_cases.json", "extra_cases.json"} {
 		for _, c := range runCases(t, file) {
@@ -89,20 +90,22 @@ func alikeRule(rng *rand.Rand) Recurrence {
 func pick[T any](rng *rand.Rand, values ...T) T { return values[rng.IntN(len(values))] }
 
 func TestNoTwoRulesThatRunAlikeHaveOneText(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	seen := textSeen{}
-	for range 30_000 {
+	for range 12_000 {
 		seen.add(t, alikeRule(rng))
 	}
-	if len(seen) < 9_000 {
+	if len(seen) < 4_000 {
 		t.Errorf("only %d different rules were described", len(seen))
 	}
 }
 
 // Whatever changes in a rule changes its text. So no part of a rule is left out, and no two values have one name.
 func TestEveryChangeOfARuleChangesItsText(t *testing.T) {
+	t.Parallel()
 	g := generator{rand.New(rand.NewPCG(3, 4))}
-	for range 4_000 {
+	for range 1_500 {
 		zone := engineZones[g.IntN(len(engineZones))]
 		r := g.rule(zone)
 		if g.chance(2) {

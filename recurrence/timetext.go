@@ -76,7 +76,7 @@ func resolveLocal(loc *time.Location, wall time.Time) time.Time {
 		_, seconds := at.Zone()
 		end, ends := offsetEnd(at)
 		t := wall.Add(-time.Duration(seconds) * time.Second)
-		if !ends || t.Before(end) {
+		if !ends || t.Before(end) || end.After(wall.Add(reach)) { // the last cannot be, and bounds the search for any zone data
 			if t.Before(at) {
 				// The clocks skipped it when this offset began, so the offset before applies.
 				_, seconds = at.Add(-time.Second).Zone()
