@@ -18,6 +18,7 @@ recurrence:FuzzCron
 recurrence:FuzzNext
 recurrence:FuzzParse
 recurrence:FuzzRoundTrip
+redisstore:FuzzKeys
 "
 
 say() { printf 'check.sh: %s\n' "$*"; }

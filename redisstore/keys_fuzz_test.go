@@ -1,0 +1,174 @@
+package redisstore
+
+import (
+	"go/ast"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// separators are in no name that becomes part of a key: what a key, a hash tag, a member or a field is cut at.
+const separators = "{}/|#@ \t\r\n\x00"
+
+// A keyOwner is what a key belongs to.
+type keyOwner struct {
+	namespace string
+	partition protocol.Partition // the zero value: the namespace itself
+	holds     string             // such as "due", or "parked" and a job name
+}
+
+// namespaceKeys are the keys of a namespace itself, by the method that builds each.
+func namespaceKeys(k keyspace) map[string]string {
+	return map[string]string{"leader": k.leader(), "queues": k.queues(), "registry": k.registry(), "deleted": k.deleted(), "handlers": k.handlers()}
+}
+
+// partitionKeysOf are the keys of a partition by what they hold, with those of one session and of one job name.
+func partitionKeysOf(k keyspace, p protocol.Partition, session, name string) map[string]string {
+	keys := k.partition(p)
+	all := map[string]string{"inflight " + session: keys.inflight(session), "parked " + name: keys.parked(name)}
+	for field, value := range reflect.ValueOf(keys).Fields() {
+		if field.Name != "prefix" {
+			all[field.Name] = value.String()
+		}
+	}
+	return all
+}
+
+// readKey finds namespace and partition in the name of a key, by its form alone.
+func readKey(key string) (owner keyOwner, ok bool) {
+	rest := ""
+	owner.namespace, rest, ok = strings.Cut(key, ":")
+	tag, tagged := strings.CutPrefix(rest, "{")
+	if !ok || !tagged {
+		return owner, ok
+	}
+	tag, _, ok = strings.Cut(tag, "}:")
+	queue, index, further := strings.Cut(tag, "/")
+	owner.partition.Queue = queue
+	if further {
+		owner.partition.Index, _ = strconv.Atoi(index)
+		ok = ok && owner.partition.Index > 0 && strconv.Itoa(owner.partition.Index) == index
+	}
+	return owner, ok
+}
+
+// A keyOwners says whose each key is.
+type keyOwners map[string]keyOwner
+
+// add fails if the key is another's, or does not lead back to its namespace and partition.
+func (owners keyOwners) add(t *testing.T, key string, owner keyOwner) {
+	t.Helper()
+	if read, ok := readKey(key); !ok || read.namespace != owner.namespace || read.partition != owner.partition {
+		t.Errorf("%q is read as a key of %+v, want %+v", key, read, owner)
+	}
+	if other, known := owners[key]; known && other != owner {
+		t.Errorf("%q is a key of %+v and of %+v", key, other, owner)
+	}
+	owners[key] = owner
+}
+
+// accepted turns any text into one that the checks of names accept, with as many of its own characters as they allow.
+func accepted(text string) string {
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+	fit := []byte(text[:min(len(text), protocol.MaxName)])
+	for i, c := range fit {
+		if c != ':' && strings.IndexByte(allowed, c) < 0 {
+			fit[i] = allowed[int(c)%len(allowed)]
+		}
+	}
+	if len(fit) == 0 {
+		return "x"
+	}
+	return string(fit)
+}
+
+// FuzzKeys goes from names to keys and back. What the checks of names let through gives keys that lead back to those names. So no key
+// is that of another namespace, queue, partition, session or job name, and all keys of a partition live in one slot of a cluster.
+// A schedule's name may have any character but control characters: it is in members and fields, which lead back to it as well.
+func FuzzKeys(f *testing.F) {
+	for _, name := range []string{"default", "a{b}", "{}", "a}:due", "a/1", "a#b", "report@2026-03-08T09:00:00Z", "a|b", "due", "parked:x", "leader", "a b", "é", ""} {
+		f.Add("chime", "default", uint8(0), "report", name, "mail", uint8(1), "report")
+		f.Add("chime", name, uint8(0), "report", "chime", "default", uint8(0), name)
+		f.Add("chime", "a", uint8(1), name, "chime", name, uint8(1), "due")
+	}
+	f.Fuzz(func(t *testing.T, namespace, queue string, index uint8, name, namespace2, queue2 string, index2 uint8, name2 string) {
+		for _, text := range []string{queue, name, queue2, name2} {
+			if protocol.CheckName("name", text) == nil && strings.ContainsAny(text, separators) {
+				t.Fatalf("the check of names lets %q through", text)
+			}
+		}
+		for _, text := range []string{namespace, namespace2} {
+			if namespacePattern.MatchString(text) && strings.ContainsAny(text, separators+":") {
+				t.Fatalf("the check of namespaces lets %q through", text)
+			}
+		}
+		checkMember(t, withoutControls(name), withoutControls(name2), accepted(queue))
+		owners := keyOwners{}
+		addKeys(t, owners, accepted(namespace), protocol.Partition{Queue: accepted(queue), Index: int(index)}, accepted(name))
+		addKeys(t, owners, accepted(namespace2), protocol.Partition{Queue: accepted(queue2), Index: int(index2)}, accepted(name2))
+	})
+}
+
+func addKeys(t *testing.T, owners keyOwners, namespace string, p protocol.Partition, name string) {
+	namespace = strings.ReplaceAll(namespace, ":", "-")
+	if err := protocol.CheckName("name", name); err != nil || !namespacePattern.MatchString(namespace) {
+		t.Fatalf("%q, %q: %v", namespace, name, err)
+	}
+	k := keyspace(namespace)
+	for holds, key := range namespaceKeys(k) {
+		owners.add(t, key, keyOwner{namespace: namespace, holds: holds})
+	}
+	for holds, key := range partitionKeysOf(k, p, name, name) {
+		owners.add(t, key, keyOwner{namespace, p, holds})
+	}
+	member := handlerMember(protocol.Handled{Queue: p.Queue, Name: name})
+	if queue, handled, _ := strings.Cut(member, " "); queue != p.Queue || handled != name {
+		t.Errorf("%q on %q is announced as %q", name, p.Queue, member)
+	}
+}
+
+// withoutControls drops the characters that no name of a schedule may have.
+func withoutControls(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// checkMember fails if the entry of a schedule in the registry does not lead back to it, or is found under the name of another.
+func checkMember(t *testing.T, name, other, queue string) {
+	want := home{queue: queue, generation: 1<<53 - 1}
+	member := want.member(name)
+	if read, h, err := parseMember(member); err != nil || read != name || h != want {
+		t.Errorf("the entry %q is read as %q, %+v, %v", member, read, h, err)
+	}
+	if other != name && other+"\t" <= member && member < other+"\n" { // as homes looks it up
+		t.Errorf("the entry %q is found under the name %q", member, other)
+	}
+}
+
+func TestFuzzKeysTriesEveryKey(t *testing.T) {
+	fuzzed := namespaceKeys("chime")
+	channels := []string{"wake", "channel"}
+	for _, declaration := range goFiles(t)["keys.go"].Decls {
+		method, ok := declaration.(*ast.FuncDecl)
+		if !ok || method.Recv == nil || method.Recv.List[0].Type.(*ast.Ident).Name != "keyspace" {
+			continue
+		}
+		name := method.Name.Name
+		if result, ok := method.Type.Results.List[0].Type.(*ast.Ident); ok && result.Name == "string" && !slices.Contains(channels, name) && fuzzed[name] == "" {
+			t.Errorf("keyspace.%s is not in namespaceKeys, so FuzzKeys does not try it", name)
+		}
+	}
+	all := partitionKeysOf("chime", protocol.Partition{Queue: "default"}, "x", "x")
+	if fields := reflect.TypeFor[partitionKeys]().NumField(); len(all) != fields+1 {
+		t.Errorf("FuzzKeys tries %d keys of a partition, which has %d besides those of sessions and job names", len(all), fields-1)
+	}
+}
