@@ -1,5 +1,6 @@
 # make test     every test with the race detector; says what is missing, see test.sh
-# make check    gofmt, go mod tidy, go vet, staticcheck, ten seconds of every fuzz target; the targets are listed in check.sh
+# make check    gofmt, go mod tidy, go vet, staticcheck, govulncheck where its database can be reached, ten seconds of every fuzz
+#               target; the targets are listed in check.sh
 # make bench    chime beside its peers, the short form: all measures on servers of its own, in less than five minutes. It needs
 #               redis-server; River takes part where PostgreSQL is installed. BENCH adds flags: make bench BENCH='-peers asynq,chime'
 # make gobench  the benchmarks of single functions (go test -bench), short; GOBENCH picks some by name

@@ -1,11 +1,14 @@
 #!/bin/sh
-# check.sh: what holds of the source before its tests run: gofmt; go mod tidy, go vet and staticcheck in every module; and ten
-# seconds of every fuzz target. All that it needs is Go. `check.sh fuzz` does the last of these only; FUZZTIME is how long a
-# target runs.
+# check.sh: what holds of the source before its tests run: gofmt; go mod tidy, go vet and staticcheck in every module; no known
+# vulnerability that the library's code reaches (govulncheck, where its database can be reached); and ten seconds of every fuzz
+# target. All that it needs is Go. `check.sh fuzz` and `check.sh vuln` do one of these only; FUZZTIME is how long a target runs,
+# GOVULNDB another database.
 set -eu
 cd "$(dirname "$0")"
 
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
+govulncheck=golang.org/x/vuln/cmd/govulncheck@v1.8.0
+vulndb=${GOVULNDB:-https://vuln.go.dev}
 
 # Every fuzz target by name, package:target. `go test -fuzz` of a name that does not exist passes, so the list is held
 # against the source in both directions before anything runs.
@@ -63,11 +66,56 @@ fuzz() {
 	done
 }
 
+# reach_vulndb fails within ten seconds if the database of vulnerabilities cannot be read, and prints why.
+reach_vulndb() {
+	case "$vulndb" in file://*) return 0 ;; esac
+	cat >"$tmp/reach.go" <<'END'
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+)
+
+func main() {
+	client := http.Client{Timeout: 10 * time.Second}
+	answer, err := client.Get(os.Args[1] + "/index/db.json")
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s", answer.Status)
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}
+END
+	go run "$tmp/reach.go" "$vulndb" 2>/dev/null
+}
+
+# vuln checks the library: what bench compares it with is in no program of a user.
+vuln() {
+	if ! why=$(reach_vulndb); then
+		say "NOT CHECKED for known vulnerabilities, because their database cannot be reached: $why"
+		return
+	fi
+	GOBIN=$tmp go install "$govulncheck" || fail "$govulncheck cannot be built"
+	"$tmp/govulncheck" -db "$vulndb" ./... >"$tmp/vuln" 2>&1 || {
+		cat "$tmp/vuln" >&2
+		fail "known vulnerabilities are reached, or the check failed: see above"
+	}
+	say "no known vulnerability is reached"
+}
+
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
 
-if [ "${1:-all}" = all ]; then
+what=${1:-all}
+case "$what" in all | fuzz | vuln) ;; *) fail "unknown part $what: want fuzz, vuln, or nothing for all" ;; esac
+
+if [ "$what" = all ]; then
 	say "gofmt, go mod tidy, go vet, staticcheck"
 	unformatted=$(gofmt -l .)
 	[ -z "$unformatted" ] || fail "gofmt would change: $unformatted"
@@ -77,6 +125,8 @@ if [ "${1:-all}" = all ]; then
 		(cd "$folder" && go vet ./... && go run "$staticcheck" ./...) || fail "$folder: see above"
 	done
 fi
+[ "$what" = fuzz ] || vuln
+[ "$what" != vuln ] || exit 0
 
 # shellcheck disable=SC2086 # a word is a target
 printf '%s\n' $fuzz_targets | sort >"$tmp/listed"

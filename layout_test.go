@@ -94,6 +94,7 @@ func TestTheTopLevelHasItsFiles(t *testing.T) {
 	for _, name := range []string{
 		"scheduler.go", "enqueuer.go", "worker.go", "recurrence/", "redisstore/", "examples/", "go.mod", "go.sum", "README.md",
 		"LICENSE", "CHANGELOG.md", "SECURITY.md", "Makefile", "test.sh", "check.sh", ".ci/run",
+		"docs/licences.md",
 	} {
 		info, err := os.Stat(name)
 		if err != nil {
