@@ -25,11 +25,11 @@ func compile(r Recurrence, start int64, z *zone, cron *cronFields) (rule, error)
 	}
 
 	day := floorDiv(c.local, secondsPerDay)
-	c.rule.days.limit = day + gregorianDays
+	c.rule.days.lastMonth = dateOf(day + gregorianDays).month
 	if !c.rule.fires() {
 		return rule{}, c.neverFires()
 	}
-	c.rule.days.limit = max(day, horizon/secondsPerDay+2)
+	c.rule.days.lastMonth = dateOf(max(day, horizon/secondsPerDay+2)).month
 	return c.rule, nil
 }
 

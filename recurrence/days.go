@@ -18,7 +18,8 @@ type days struct {
 	// indexes are the weekday of the first day, from Monday, and the length of the month minus 28.
 	monthMasks [7][4]uint32
 
-	limit int64 // the search ends after this day
+	lengths   uint8 // of the months that may have a day in the set; bit 0 is 28 days
+	lastMonth int64 // the search ends after this month
 }
 
 // A calendarUnit is what the interval counts.
@@ -31,7 +32,7 @@ const (
 	yearly
 )
 
-// next returns the first day of the set at or after a day, or [never] if there is none up to the limit.
+// next returns the first day of the set at or after a day, or [never] if there is none up to the last month.
 func (d *days) next(day int64) int64 {
 	switch d.unit {
 	case daily:
@@ -61,40 +62,54 @@ func (d *days) nextInWeek(day int64) int64 {
 
 func (d *days) nextInMonth(day int64) int64 {
 	date := dateOf(day)
-	for {
-		month := d.nextMonth(date.month)
-		if month != date.month {
-			date.month, date.day = month, 1
-		}
-		if month == never {
-			return never
-		}
-		first := firstDayOf(month)
-		if first > d.limit {
-			return never
-		}
-		mask := d.monthMasks[weekdayOfDay(first)][lengthOf(month)-28]
-		if found, ok := nextBit(uint64(mask), date.day); ok {
-			return first + int64(found) - 1
-		}
-		date.month, date.day = month+1, 1
+	month, from := d.nextMonth(date.month), 1
+	if month == date.month {
+		from = date.day
 	}
+	for month <= d.lastMonth {
+		if length := lengthOf(month) - 28; d.lengths>>length&1 == 1 {
+			first := firstDayOf(month)
+			if found, ok := nextBit(uint64(d.monthMasks[weekdayOfDay(first)][length]), from); ok {
+				return first + int64(found) - 1
+			}
+		}
+		month, from = d.monthAfter(month), 1
+	}
+	return never
 }
 
 // nextMonth returns the first month at or after a month that the interval reaches and months allow.
 func (d *days) nextMonth(month int64) int64 {
 	if d.unit == monthly {
-		month += mod(d.origin-month, d.interval)
-		skip := d.skipMonths[month%12]
-		if skip < 0 {
-			return never
-		}
-		return month + int64(skip)
+		return d.skip(month + mod(d.origin-month, d.interval))
 	}
 	year, inYear := month/12, int(month%12)
 	if skip := mod(d.origin-year, d.interval); skip > 0 {
 		year, inYear = year+skip, 0
 	}
+	return d.nextInYear(year, inYear)
+}
+
+// monthAfter returns the month that follows one that nextMonth returned. It divides by no variable, as that does, because a search
+// for a rare day visits hundreds of months.
+func (d *days) monthAfter(month int64) int64 {
+	if d.unit == monthly {
+		return d.skip(month + d.interval)
+	}
+	return d.nextInYear(month/12, int(month%12)+1)
+}
+
+// skip returns the first month at or after one that the interval reaches which is also in months.
+func (d *days) skip(month int64) int64 {
+	skip := d.skipMonths[month%12]
+	if skip < 0 {
+		return never
+	}
+	return month + int64(skip)
+}
+
+// nextInYear returns the first month at or after one of a year that the interval reaches which is in months.
+func (d *days) nextInYear(year int64, inYear int) int64 {
 	found, ok := nextBit(uint64(d.months), inYear)
 	if !ok {
 		year += d.interval
@@ -123,6 +138,7 @@ func (d *days) fillMonthMasks(matches func(day, length, weekday int) bool) {
 			for day := 1; day <= length; day++ {
 				if matches(day, length, (firstWeekday+day-1)%7) {
 					d.monthMasks[firstWeekday][extra] |= 1 << day
+					d.lengths |= 1 << extra
 				}
 			}
 		}
