@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"strings"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -78,13 +77,12 @@ func (p *Plan) first() (time.Time, bool) {
 	if !ok || !p.NoImmediateRun {
 		return first, ok
 	}
-	r := p.Recurrence
-	calendar := r.Cron != "" && !strings.Contains(r.Cron, "@every") // an @every begins at creation, as a frequency does
-	atOnce := !calendar && r.StartTime.IsZero() || r.Cron == "" && r.Frequency == 0 && r.StartTime.Before(p.Created)
+	once := p.Recurrence.Cron == "" && p.Recurrence.Frequency == 0
+	atOnce := p.beginsAtCreation() || once && p.Recurrence.StartTime.Before(p.Created)
 	if !atOnce || first.After(p.Created) {
 		return first, true
 	}
-	if r.Cron == "" && r.Frequency == 0 {
+	if once {
 		return time.Time{}, false
 	}
 	return p.series.Next(p.Created)

@@ -19,6 +19,7 @@ func TestNoImmediateRunLeavesOutTheRunAtCreation(t *testing.T) {
 		{`{"recurrence":{"frequency":"day","schedule":{"hours":[12],"minutes":[0]}}}`, "2026-03-02T12:00:00Z"},
 		{`{"recurrence":{"cron":"@every 90m"}}`, "2026-03-01T13:30:00Z"},
 		{`{"recurrence":{"cron":"CRON_TZ=Europe/Berlin @every 1h"}}`, "2026-03-01T13:00:00Z"},
+		{`{"recurrence":{"cron":"@Every 90m"}}`, "2026-03-01T13:30:00Z"},
 		{`{"recurrence":{"cron":"0 12 * * *"}}`, "2026-03-01T12:00:00Z"}, // creation matches the cron line, so this is no immediate run
 		{`{"startTime":"2026-03-01T12:00:00Z","recurrence":{"frequency":"hour"}}`, "2026-03-01T12:00:00Z"},
 		{`{"startTime":"2026-03-01T11:30:00Z","recurrence":{"frequency":"hour"}}`, "2026-03-01T12:30:00Z"},

@@ -9,7 +9,7 @@ import (
 // is created: "Every day at 09:00 UTC, and once when created, 10 times". The run at creation is one of the 10.
 func (s *Spec) Text() string {
 	text := s.Recurrence.String()
-	if !s.runsWhenCreated() {
+	if s.NoImmediateRun || !s.beginsAtCreation() {
 		return text
 	}
 	rule := s.Recurrence // without what follows in the text
@@ -18,10 +18,9 @@ func (s *Spec) Text() string {
 	return strings.TrimSuffix(text, limits) + ", and once when created" + limits
 }
 
-// runsWhenCreated reports whether a rule that also runs later has a run at creation: one with a frequency, or a duration in its cron
-// text, and without a start.
-func (s *Spec) runsWhenCreated() bool {
-	r := &s.Recurrence
-	every := r.Frequency != 0 || strings.Contains(strings.ToLower(r.Cron), "@every")
-	return every && r.StartTime.IsZero() && !s.NoImmediateRun
+// beginsAtCreation reports whether a rule counts its periods from creation: one with a frequency, or with a duration in its cron text,
+// and without a start. It has a run at creation, unless NoImmediateRun is set.
+func (s *Spec) beginsAtCreation() bool {
+	counts := s.Recurrence.Frequency != 0 || strings.Contains(strings.ToLower(s.Recurrence.Cron), "@every")
+	return counts && s.Recurrence.StartTime.IsZero()
 }
