@@ -2,8 +2,11 @@ package redisstore
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,37 +14,37 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A scheduleWalk makes random calls of three workers about schedules of each overlap policy, some ordinary jobs among them,
-// and records what must hold.
+// A scheduleWalk makes random calls of three workers about schedules of each overlap policy, some ordinary jobs among them, and
+// compares the store with the model after each.
 type scheduleWalk struct {
 	*bench
-	random   *rand.Rand
-	policies map[string]string // by schedule
-	revision map[string]int64
-	last     map[string]time.Time // placed, of each schedule
-	placed   map[string]bool      // occurrences
-	began    map[string]bool      // those taken as new ones
-	bodies   map[string]string    // of those that got one
-	held     map[string]map[string]protocol.TakenJob
-	lives    map[string]int    // of each worker: its sessions so far
-	ended    map[string]string // job → how the walk ended it
-	jobs     int
+	seed        uint64
+	random      *rand.Rand
+	schedules   map[string]*modelSchedule
+	occurrences map[string]*modelOccurrence
+	held        map[string]map[string]protocol.TakenJob // session → its jobs
+	lives       map[string]int                          // of each worker: its sessions so far
+	jobs        map[string]bool                         // ordinary ones that have not ended
+	made        int                                     // ordinary jobs
+	notes       []string                                // what was called
+	now         *picture
 }
 
-// Whatever is called in whatever order, repeated or interrupted: each placed occurrence is new at most once and ends in one way,
-// which the record of runs has; a schedule whose runs may not overlap has at most one in flight, the one named in open; runs that
-// did not happen are given back; and no key keeps anything.
+// Whatever is called in whatever order, repeated or interrupted: under skip, wait and cancel at most one occurrence of a schedule is
+// in flight; what was begun ends in one way, and vanishes under cancel only; at most one new occurrence waits behind the one in
+// flight; the oldest goes first; each dropped one is counted and gives its run back; a live schedule is in owed or has an untaken
+// occurrence at its cursor; and at the end no key keeps anything.
 func TestRandomCallsEndEachOccurrenceOnce(t *testing.T) {
-	for seed := range uint64(6) {
+	seeds, steps := walkSize(6, 250)
+	for seed := range seeds {
 		onEveryServer(t, func(b *bench) {
 			w := &scheduleWalk{
-				bench: b, random: rand.New(rand.NewPCG(seed, 2)),
-				policies: map[string]string{}, revision: map[string]int64{}, last: map[string]time.Time{},
-				placed: map[string]bool{}, began: map[string]bool{}, bodies: map[string]string{},
-				held: map[string]map[string]protocol.TakenJob{}, lives: map[string]int{}, ended: map[string]string{},
+				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 2)),
+				schedules: map[string]*modelSchedule{}, occurrences: map[string]*modelOccurrence{},
+				held: map[string]map[string]protocol.TakenJob{}, lives: map[string]int{}, jobs: map[string]bool{},
 			}
 			w.begin()
-			for range 200 {
+			for range steps {
 				w.step()
 			}
 			w.drain()
@@ -49,306 +52,295 @@ func TestRandomCallsEndEachOccurrenceOnce(t *testing.T) {
 	}
 }
 
-func (w *scheduleWalk) begin() {
-	for i, policy := range []string{"allow", "skip", "wait", "cancel", "skip", "wait"} {
-		name := fmt.Sprintf("%s%d", policy, i)
-		w.policies[name], w.last[name] = policy, ago(5*time.Hour)
-		w.revision[name] = w.scheduled(name, policy, w.last[name]).Revision
-		w.placed[occurrenceID(name, w.last[name])] = true
+// walkSize is how many seeds a walk has and how many steps each. CHIME_WALK="<seeds> <steps>" asks for others.
+func walkSize(seeds uint64, steps int) (uint64, int) {
+	if text := os.Getenv("CHIME_WALK"); text != "" {
+		if _, err := fmt.Sscan(text, &seeds, &steps); err != nil {
+			panic("CHIME_WALK: " + err.Error())
+		}
 	}
+	return seeds, steps
+}
+
+func (w *scheduleWalk) note(format string, arguments ...any) {
+	w.notes = append(w.notes, fmt.Sprintf(format, arguments...))
+}
+
+// fatal ends the test with the calls that led there, those of the schedule that the message names.
+func (w *scheduleWalk) fatal(format string, arguments ...any) {
+	w.Helper()
+	message, notes := fmt.Sprintf(format, arguments...), w.notes
+	for _, name := range w.names() {
+		if strings.Contains(message, name) {
+			notes = slices.DeleteFunc(slices.Clone(notes), func(note string) bool { return !strings.Contains(note, name) && !strings.HasPrefix(note, "reap") })
+			break
+		}
+	}
+	w.Fatalf("seed %d, %d calls: %s\nthe last of them:\n%s", w.seed, len(w.notes), message, strings.Join(notes[max(0, len(notes)-40):], "\n"))
+}
+
+// names are those of the schedules, in order.
+func (w *scheduleWalk) names() []string {
+	names := make([]string, 0, len(w.schedules))
+	for name := range w.schedules {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ids are those of the occurrences, in order.
+func (w *scheduleWalk) ids() []string {
+	var ids []string
+	for _, name := range w.names() {
+		ids = append(ids, w.schedules[name].ids...)
+	}
+	return ids
+}
+
+func (w *scheduleWalk) begin() {
+	kinds := []string{"allow", "skip", "wait", "cancel", "skip", "wait", "skip", "cancel", "wait"}
+	for i, policy := range kinds {
+		s := &modelSchedule{name: fmt.Sprintf("%s%d", policy, i), policy: policy, rule: 1, last: ago(5 * time.Hour), mixed: i >= 6}
+		if i == 4 || i == 5 {
+			s.count = 5 + w.random.IntN(20)
+		}
+		w.schedules[s.name] = s
+		w.create(s)
+	}
+	w.now = w.look()
+	w.check(w.now)
 }
 
 func (w *scheduleWalk) step() {
 	worker := fmt.Sprintf("w%d", w.random.IntN(3))
-	switch w.random.IntN(8) {
-	case 0, 1:
-		w.placeSome(false)
-	case 2:
+	switch w.random.IntN(12) {
+	case 0, 1, 2:
+		w.placeSome()
+	case 3, 4:
 		w.hurry()
-	case 3:
+	case 5:
 		w.crash(worker)
-	case 4:
-		w.jobs++
-		w.enqueue(job(fmt.Sprintf("job%05d", w.jobs)))
+	case 6:
+		w.made++
+		id := fmt.Sprintf("job%05d", w.made)
+		w.jobs[id] = true
+		w.enqueue(job(id))
+		w.now = w.look()
+	case 7:
+		w.steer()
 	default:
 		w.call(worker, false, 0)
 	}
-	w.check()
 }
 
-// placeSome places the next one to three occurrences of schedules that are owed some, all of them due.
-func (w *scheduleWalk) placeSome(all bool) {
-	names := w.client.ZRange(w.Context(), w.keys().owed, 0, -1).Val()
-	found, err := w.store.Find(w.Context(), names)
-	if err != nil {
-		w.Fatal(err)
-	}
-	for i, name := range names {
-		if !all && w.random.IntN(2) == 0 {
-			continue
-		}
-		var at []time.Time
-		for range 1 + w.random.IntN(3) {
-			w.last[name] = w.last[name].Add(time.Second)
-			at = append(at, w.last[name])
-			w.placed[occurrenceID(name, w.last[name])] = true
-		}
-		owed := protocol.Owed{Partition: defaultPartition, Name: name, Cursor: found[i].Cursor}
-		if placed := w.place(owed, w.revision[name], 0, at...); placed.Placed != len(at) {
-			w.Fatalf("%s is owed but placed %+v, want %d", name, placed, len(at))
+// seen compares the store after a call with the model and with the store before it.
+func (w *scheduleWalk) seen(e event) {
+	w.Helper()
+	after := w.look()
+	w.moved(w.now, after, e)
+	w.check(after)
+	w.now = after
+}
+
+// placeSome places the next occurrence of some schedules that are owed one, as a ticker or a worker does; now and then for a
+// revision or a cursor of the past.
+func (w *scheduleWalk) placeSome() {
+	for _, name := range w.names() {
+		s := w.schedules[name]
+		if score, owed := w.now.owed[name]; owed && w.random.IntN(2) == 0 && (score < passedOver || w.random.IntN(2) == 0) {
+			w.placeNext(s)
+		} else if s.exists && w.random.IntN(8) == 0 {
+			w.placeLate(s)
 		}
 	}
 }
 
-// hurry makes due what is delayed, retries among it.
+func (w *scheduleWalk) placement(s *modelSchedule, at ...time.Time) protocol.Placement {
+	return protocol.Placement{
+		Partition: defaultPartition, Name: s.name, Revision: s.revision, Cursor: w.now.found[s.name].Cursor, Instants: at, Count: s.count,
+	}
+}
+
+// placeLate repeats a placement that another process has made before.
+func (w *scheduleWalk) placeLate(s *modelSchedule) {
+	p := w.placement(s, s.last.Add(-time.Second))
+	if w.random.IntN(2) == 0 {
+		p.Revision--
+	} else {
+		p.Cursor = protocol.Cursor{At: s.last.Add(-time.Minute), Placed: true}
+	}
+	w.note("place late %s %+v", s.name, p)
+	if answer := w.store.Place(w.Context(), []protocol.Placement{p})[0]; answer.Err != nil || !answer.Lost || answer.Held {
+		w.fatal("placed for a revision or a cursor of the past: %+v, want lost", answer)
+	}
+	w.seen(event{})
+}
+
+func (w *scheduleWalk) placeNext(s *modelSchedule) {
+	o := &modelOccurrence{schedule: s, at: s.last.Add(time.Second), created: s.created}
+	if w.random.IntN(6) == 0 {
+		o.future, o.at = true, time.Now().Add(time.Hour+time.Duration(len(w.notes))*time.Second).Truncate(time.Second)
+	}
+	o.id = occurrenceID(s.name, o.at)
+	p := w.placement(s, o.at)
+	left := s.count == 0 || s.used < s.count
+	if left { // nothing was to follow the last one
+		p.Missed = w.random.IntN(3)
+	}
+	if o.caughtUp = !o.future && w.random.IntN(3) == 0; o.caughtUp {
+		p.CaughtUp = 1
+	}
+	entry := w.now.open[s.name]
+	w.note("place %s of %s, caught up %v, missed %d, count %d used %d", o.id, s.policy, o.caughtUp, p.Missed, s.count, s.used)
+	answer := w.store.Place(w.Context(), []protocol.Placement{p})[0]
+	held := left && o.caughtUp && s.policy != "allow" && !entry.free()
+	switch {
+	case answer.Err != nil || answer.Lost:
+		w.fatal("%s is owed and placed %+v", s.name, answer)
+	case !left && answer.Held && o.caughtUp: // it is told later that none is left: one may be given back until then
+	case !left && !answer.Completed:
+		w.fatal("%s has no run left and placed %+v", s.name, answer)
+	case left && answer.Held != held && s.policy != "allow":
+		w.fatal("%s: %+v, caught up: %v, open %+v", o.id, answer, o.caughtUp, entry)
+	case !left:
+		s.state = protocol.StateCompleted
+	case answer.Held:
+		if after := w.look(); after.owed[s.name] < passedOver {
+			w.fatal("%s is held and has the score %v in owed", s.name, after.owed[s.name])
+		}
+	case answer.Placed != 1:
+		w.fatal("%s is owed and placed %+v", s.name, answer)
+	default:
+		s.used++
+		s.cursor = o.id
+		s.ids = append(s.ids, o.id)
+		s.counts[1] += int64(p.Missed)
+		s.counts[3] += int64(p.CaughtUp)
+		w.occurrences[o.id] = o
+		if !o.future {
+			s.last = o.at
+		}
+		w.now.where[o.id] = "due"
+	}
+	w.seen(event{})
+}
+
+// hurry makes due what is delayed, retries among it, but for occurrences placed in the future.
 func (w *scheduleWalk) hurry() {
-	for _, id := range w.client.ZRange(w.Context(), w.keys().due, 0, -1).Val() {
-		w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(ago(time.Minute).UnixMilli()+int64(w.random.IntN(5))), id))
+	w.note("hurry")
+	for _, id := range slices.Sorted(maps.Keys(w.now.due)) {
+		if o := w.occurrences[id]; o == nil || !o.future || !o.fresh() {
+			w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(ago(time.Minute).UnixMilli()+int64(w.random.IntN(5))), id))
+		}
 	}
+	w.now = w.look()
 }
 
 // session is the one that a worker has now.
 func (w *scheduleWalk) session(worker string) string {
-	return fmt.Sprintf("%s-%d", worker, w.lives[worker])
+	session := worker + "-" + strconv.Itoa(w.lives[worker])
+	if w.held[session] == nil {
+		w.held[session] = map[string]protocol.TakenJob{}
+	}
+	return session
 }
 
 // crash lets a worker's session lapse and has it reaped.
 func (w *scheduleWalk) crash(worker string) {
-	w.call(worker, false, time.Millisecond)
 	session := w.session(worker)
+	w.call(worker, false, time.Millisecond)
 	if w.numbers[session] == 0 {
 		return // it has never held a job
 	}
 	lapsed := w.untilLapsed()
 	w.want("lapsed", lapsed.Session, session)
+	w.note("reap %s", session)
 	w.reap(lapsed, w.random.Int64N(1000))
-	delete(w.held, session)
 	w.lives[worker]++
+	e := event{reaped: session}
+	w.seen(e)
+	delete(w.held, session)
 }
 
-// call settles some of what a worker holds and takes more, and makes the same call again now and then.
+// call settles some of what a worker holds, says of some that they have begun, and takes more; now and then it is made again.
 func (w *scheduleWalk) call(worker string, draining bool, ttl time.Duration) {
 	session := w.session(worker)
 	held := w.held[session]
-	if held == nil {
-		held = map[string]protocol.TakenJob{}
-		w.held[session] = held
-	}
 	call := protocol.WorkCall{Take: w.random.IntN(8), Sleep: w.random.IntN(2) == 0, TTL: ttl}
 	call.Ahead = w.random.IntN(call.Take + 1)
 	if draining || w.random.IntN(2) == 0 {
 		call.Serve = walkParks
 	}
-	for _, job := range held {
-		if draining || w.random.IntN(2) == 0 {
-			call.Settle = append(call.Settle, w.settlement(job, draining))
+	e := event{session: session, settled: map[string]protocol.Settlement{}, taken: map[string]protocol.TakenJob{}}
+	text := ""
+	for _, id := range slices.Sorted(maps.Keys(held)) {
+		switch n := w.random.IntN(6); {
+		case draining || n < 3:
+			s := w.settlement(held[id], draining)
+			call.Settle, e.settled[id] = append(call.Settle, s), s
+			text += fmt.Sprintf(" %s %c %v", id, s.Kind, s.Delay)
+		case n == 3 && !held[id].Begun:
+			call.Begun = append(call.Begun, protocol.BegunJob{ID: id, Fence: held[id].Fence})
+			text += " " + id + " begun"
 		}
 	}
+	w.note("%s: take %d, %d ahead, serve %v, settle%s", session, call.Take, call.Ahead, call.Serve, text)
 	answer := w.work(session, call)
 	if len(answer.Refused) > 0 {
-		w.Fatalf("refused %v of %+v", answer.Refused, call.Settle)
+		w.fatal("refused %v of %+v", answer.Refused, call.Settle)
 	}
-	if w.numbers[session] > 0 && w.random.IntN(3) == 0 {
-		w.checkRepeated(call, answer, w.repeat(session, call))
+	for _, begun := range call.Begun {
+		job := held[begun.ID]
+		job.Begun, held[begun.ID] = true, job
+		if o := w.occurrences[begun.ID]; o != nil {
+			o.begun, o.running = true, true
+		}
 	}
-	for _, s := range call.Settle {
-		delete(held, s.ID)
-		if s.Kind == protocol.SettleDone || s.Kind == protocol.SettleDead || s.Kind == protocol.SettleMissed {
-			w.ended[s.ID] = string(rune(s.Kind))
-		} else if len(s.Body) > 0 {
-			w.bodies[s.ID] = string(s.Body)
+	for id, s := range e.settled {
+		delete(held, id)
+		if w.jobs[id] && (s.Kind == protocol.SettleDone || s.Kind == protocol.SettleDead) {
+			delete(w.jobs, id)
 		}
 	}
 	for _, job := range answer.Taken {
-		w.checkTaken(job)
-		held[job.ID] = job
+		held[job.ID], e.taken[job.ID] = job, job
+	}
+	w.note("   %s took %s, superseded %v", session, ids(answer.Taken), answer.Superseded)
+	e.superseded = answer.Superseded
+	before := w.now
+	w.seen(e)
+	w.checkOwed(before, answer.Owed)
+	if w.numbers[session] > 0 && w.random.IntN(3) == 0 {
+		w.again(session, call, answer)
 	}
 }
 
-// checkRepeated checks that a repeated call takes the same jobs and names only schedules that are owed.
-func (w *scheduleWalk) checkRepeated(call protocol.WorkCall, first, again protocol.WorkAnswer) {
-	if fmt.Sprint(again.Taken) != fmt.Sprint(first.Taken) || again.Err != nil {
-		w.Fatalf("repeated %+v: %v, took %+v, want %+v", call, again.Err, again.Taken, first.Taken)
-	}
-	names := w.client.ZRange(w.Context(), w.keys().owed, 0, -1).Val()
-	for _, owed := range again.Owed {
-		if !slices.Contains(names, owed.Name) {
-			w.Fatalf("a repeated call says that %s is owed; owed are %v", owed.Name, names)
+// checkOwed checks that the answer to a call names every schedule that the call made owed, and no other.
+func (w *scheduleWalk) checkOwed(before *picture, answered []protocol.Owed) {
+	named := map[string]bool{}
+	for _, owed := range answered {
+		named[owed.Name] = true
+		found := w.now.found[owed.Name]
+		if score, ok := w.now.owed[owed.Name]; !ok || score >= passedOver || owed.Cursor != found.Cursor || string(owed.Definition) != string(found.Definition) {
+			w.fatal("answered as owed: %s, cursor %+v, definition %s; in owed: %v with %.0f, cursor %+v, definition %s",
+				owed.Name, owed.Cursor, owed.Definition, ok, score, found.Cursor, found.Definition)
 		}
 	}
-}
-
-// checkTaken checks a job that was just taken.
-func (w *scheduleWalk) checkTaken(job protocol.TakenJob) {
-	name, _, occurrence := strings.Cut(job.ID, "@")
-	switch {
-	case w.ended[job.ID] != "":
-		w.Fatalf("%s was taken after its end (%s)", job.ID, w.ended[job.ID])
-	case !occurrence:
-		if string(job.Body) != "\x01"+job.ID && string(job.Body) != w.bodies[job.ID] || job.New {
-			w.Fatalf("took %+v, want its body", job)
-		}
-	case !w.placed[job.ID]:
-		w.Fatalf("%s was taken and never placed", job.ID)
-	case string(job.Body) != w.bodies[job.ID]:
-		w.Fatalf("%s came with the body %q, want %q", job.ID, job.Body, w.bodies[job.ID])
-	case (job.Body == nil) != strings.Contains(string(job.Definition), `"job":"j"`):
-		w.Fatalf("%s of %s came with the definition %q and the body %q", job.ID, name, job.Definition, job.Body)
-	case job.New && w.began[job.ID]:
-		w.Fatalf("%s is new a second time", job.ID)
-	}
-	if job.New {
-		w.began[job.ID] = true
-	}
-}
-
-func (w *scheduleWalk) settlement(job protocol.TakenJob, draining bool) protocol.Settlement {
-	s := protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone}
-	outcome, body := "done", []byte("\x01again "+job.ID)
-	if !draining {
-		switch w.random.IntN(10) {
-		case 0, 1:
-			s.Kind, s.Delay, s.Failed, s.Body, outcome = protocol.SettleLater, time.Duration(w.random.IntN(3000))*time.Microsecond, true, body, "failed"
-		case 2:
-			s.Kind, s.Delay, s.Body, outcome = protocol.SettleLater, time.Hour, body, "snoozed"
-		case 3:
-			s.Kind, outcome = protocol.SettleBack, ""
-		case 4:
-			s.Kind, s.Name, outcome = protocol.SettlePark, walkParks[w.random.IntN(2)], ""
-		case 5:
-			s.Kind, s.Failed, s.Body, outcome = protocol.SettleDead, true, body, "dead"
-		case 6:
-			if job.New {
-				s.Kind, outcome = protocol.SettleMissed, "missed"
-			}
-		}
-	}
-	if strings.Contains(job.ID, "@") && outcome != "" {
-		s.Run = &protocol.RunRecord{Started: time.Now(), Ended: time.Now(), Outcome: outcome}
-	}
-	return s
-}
-
-// check compares open with what the walk knows to be in flight, and owed with what it has placed: a schedule is in owed, or the
-// occurrence at its cursor is in due and was not taken.
-func (w *scheduleWalk) check() {
-	open := w.client.HGetAll(w.Context(), w.keys().open).Val()
-	inFlight := map[string]protocol.TakenJob{}
-	for _, held := range w.held {
-		for id, job := range held {
-			name, _, occurrence := strings.Cut(id, "@")
-			if !occurrence || w.policies[name] == "allow" {
-				continue
-			}
-			if other, ok := inFlight[name]; ok {
-				w.Fatalf("%s and %s are in flight together", id, other.ID)
-			}
-			inFlight[name] = job
-		}
-	}
-	owed := w.client.ZRange(w.Context(), w.keys().owed, 0, -1).Val()
-	for name := range w.policies {
-		last := occurrenceID(name, w.last[name])
-		untaken := w.client.ZScore(w.Context(), w.keys().due, last).Err() == nil &&
-			!w.client.HExists(w.Context(), w.keys().jobs, last).Val() && !w.client.HExists(w.Context(), w.keys().crashes, last).Val()
-		if untaken == slices.Contains(owed, name) {
-			w.Fatalf("%s waits and was not taken: %v; owed are %v", last, untaken, owed)
-		}
-		job, ok := inFlight[name]
-		if want := fmt.Sprintf("%s\t%d\t", job.ID, job.Fence); ok && !strings.HasPrefix(open[name], want) {
-			w.Fatalf("%s is in flight, but open is %q, want %s…", job.ID, open[name], want)
-		}
-		if parts := strings.Split(open[name], "\t"); !ok && open[name] != "" && parts[1] != "0" && (parts[1] != "-" || parts[4] != "c") {
-			w.Fatalf("nothing of %s is in flight, but open is %q", name, open[name])
+	for name, score := range w.now.owed {
+		if was, ok := before.owed[name]; score < passedOver && (!ok || was >= passedOver) && !named[name] {
+			w.fatal("%s became owed in this call, and the answer does not say so", name)
 		}
 	}
 }
 
-// drain takes and ends all jobs, and compares what is left with what the walk recorded.
-func (w *scheduleWalk) drain() {
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		w.hurry()
-		for _, worker := range []string{"w0", "w1", "w2"} {
-			w.call(worker, true, 0)
-			w.check()
-		}
-		s := w.stats()
-		if s.Waiting+s.Delayed+s.Running+s.Parked == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			w.Fatalf("not drained: %+v", s)
-		}
+// again makes the last call of a session a second time.
+func (w *scheduleWalk) again(session string, call protocol.WorkCall, first protocol.WorkAnswer) {
+	answer := w.repeat(session, call)
+	if answer.Err != nil || fmt.Sprint(answer.Taken) != fmt.Sprint(first.Taken) {
+		w.fatal("repeated %+v: %v, took %+v, want %+v", call, answer.Err, answer.Taken, first.Taken)
 	}
-	dead := 0
-	for i := 1; i <= w.jobs; i++ {
-		id := fmt.Sprintf("job%05d", i)
-		if w.ended[id] == "" {
-			w.Errorf("%s never ended", id)
-		}
-	}
-	for _, how := range w.ended {
-		if how == "x" {
-			dead++
-		}
-	}
-	keys := w.keys()
-	if n := w.client.ZCard(w.Context(), keys.behind).Val(); n != 0 {
-		w.Errorf("%d wait behind %v", n, w.client.ZRange(w.Context(), keys.behind, 0, -1).Val())
-	}
-	for key, want := range map[string]int{keys.open: 0, keys.crashes: 0, keys.jobs: dead} {
-		if n := w.client.HLen(w.Context(), key).Val(); int(n) != want {
-			w.Errorf("%s has %d fields %v, want %d", key, n, w.client.HKeys(w.Context(), key).Val(), want)
-		}
-	}
-	w.compare()
-}
-
-// compare compares the record of runs and the counters with what was placed, begun and ended.
-func (w *scheduleWalk) compare() {
-	ends := map[string][]string{}
-	for _, entry := range w.client.XRange(w.Context(), w.keys().runs, "-", "+").Val() {
-		outcome := fmt.Sprint(entry.Values["outcome"])
-		if outcome != "failed" && outcome != "snoozed" {
-			id := fmt.Sprint(entry.Values["schedule"], "@", entry.Values["planned"])
-			ends[id] = append(ends[id], outcome)
-		}
-	}
-	counts := map[string]map[string]int64{}
-	for name := range w.policies {
-		counts[name] = map[string]int64{}
-	}
-	for id := range w.placed {
-		name, _, _ := strings.Cut(id, "@")
-		if len(ends[id]) != 1 {
-			w.Errorf("%s ended as %v, want one end", id, ends[id])
-			continue
-		}
-		outcome := ends[id][0]
-		counts[name]["placed"]++
-		counts[name][outcome]++
-		if w.began[id] {
-			counts[name]["started"]++
-		}
-		if own := map[string]string{"d": "done", "x": "dead", "m": "missed"}[w.ended[id]]; own != "" && own != outcome || own == "" && outcome != "skipped" && outcome != "superseded" {
-			w.Errorf("%s ended as %s, and the walk ended it as %q", id, outcome, own)
-		}
-		if outcome == "superseded" && w.policies[name] != "cancel" {
-			w.Errorf("%s was superseded under %s", id, w.policies[name])
-		}
-		if outcome == "skipped" && w.began[id] {
-			w.Errorf("%s was skipped and begun", id)
-		}
-	}
-	for name := range w.policies {
-		found, err := w.store.Find(w.Context(), []string{name})
-		if err != nil {
-			w.Fatal(err)
-		}
-		f, c := found[0], counts[name]
-		got := fmt.Sprint(f.Started, f.Skipped, f.Missed, f.Superseded, f.Cursor.Used)
-		want := fmt.Sprint(c["started"], c["skipped"], c["missed"], c["superseded"], c["placed"]-c["skipped"]-c["missed"])
-		w.want("started, skipped, missed, superseded, used of "+name, got, want)
+	if after := w.look(); after.rest != w.now.rest {
+		w.fatal("a repeated call wrote: before %s\nafter %s", w.now.rest, after.rest)
 	}
 }

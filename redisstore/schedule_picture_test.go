@@ -1,0 +1,105 @@
+package redisstore
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// An openEntry is what the store keeps of a schedule's flight.
+type openEntry struct {
+	id, fence, worker, session, policy, behind string
+}
+
+// free reports whether the entry lets the schedule's next occurrence run: there is none, or what it names waits for a retry.
+func (e openEntry) free() bool { return e.id == "" || e.fence == "-" }
+
+// A picture is where everything is in the store between two calls.
+type picture struct {
+	where  map[string]string // job or occurrence → due, ready, behind, dead, a session, "parked <name>"; not in it: nowhere
+	due    map[string]float64
+	held   map[string]string // fence, "-" before it: taken ahead
+	open   map[string]openEntry
+	behind map[string][]string // schedule → its occurrences behind, oldest first
+	owed   map[string]float64
+	found  map[string]protocol.Stored
+	bodies map[string]string
+	rest   string // other keys that a repeated call must leave as they are
+}
+
+// passedOver is added to the score of a name in owed that waits for the end of the flight before it is placed: a catch-up.
+const passedOver = 1 << 50
+
+// look reads the store. An ID in two places ends the test.
+func (w *scheduleWalk) look() *picture {
+	w.Helper()
+	ctx, keys, pipe := w.Context(), w.keys(), w.client.Pipeline()
+	p := &picture{
+		where: map[string]string{}, due: map[string]float64{}, held: map[string]string{}, open: map[string]openEntry{},
+		behind: map[string][]string{}, owed: map[string]float64{}, found: map[string]protocol.Stored{},
+	}
+	due, owed := pipe.ZRangeWithScores(ctx, keys.due, 0, -1), pipe.ZRangeWithScores(ctx, keys.owed, 0, -1)
+	ready, behind := pipe.LRange(ctx, keys.ready, 0, -1), pipe.ZRange(ctx, keys.prefix+"behind", 0, -1)
+	dead, open := pipe.ZRange(ctx, keys.dead, 0, -1), pipe.HGetAll(ctx, keys.open)
+	bodies, counters, crashes := pipe.HGetAll(ctx, keys.jobs), pipe.HGetAll(ctx, keys.counters), pipe.HGetAll(ctx, keys.crashes)
+	definitions, cursors, runs := pipe.HGetAll(ctx, keys.schedules), pipe.HGetAll(ctx, keys.cursors), pipe.XLen(ctx, keys.runs)
+	if _, err := pipe.Exec(ctx); err != nil {
+		w.Fatal(err)
+	}
+	put := func(id, where string) {
+		if before := p.where[id]; before != "" {
+			w.fatal("%s is in %s and in %s", id, before, where)
+		}
+		p.where[id] = where
+	}
+	for _, z := range due.Val() {
+		put(z.Member.(string), "due")
+		p.due[z.Member.(string)] = z.Score
+	}
+	for _, id := range ready.Val() {
+		put(id, "ready")
+	}
+	for _, member := range behind.Val() {
+		name, instant, _ := strings.Cut(member, "\t")
+		put(name+"@"+instant, "behind")
+		p.behind[name] = append(p.behind[name], name+"@"+instant)
+	}
+	for _, id := range dead.Val() {
+		put(id, "dead")
+	}
+	for _, name := range walkParks {
+		for _, id := range w.client.ZRange(ctx, keys.parked(name), 0, -1).Val() {
+			put(id, "parked "+name)
+		}
+	}
+	for session := range w.held {
+		for id, fence := range w.client.HGetAll(ctx, keys.inflight(session)).Val() {
+			if len(id) > 1 {
+				put(id, session)
+				p.held[id] = fence
+			}
+		}
+	}
+	for name, text := range open.Val() {
+		fields := strings.Split(text, "\t")
+		if len(fields) != 6 {
+			w.fatal("open of %s is %q, want six fields", name, text)
+		}
+		p.open[name] = openEntry{fields[0], fields[1], fields[2], fields[3], fields[4], fields[5]}
+	}
+	for _, z := range owed.Val() {
+		p.owed[z.Member.(string)] = z.Score
+	}
+	names := w.names()
+	found, err := w.store.Find(ctx, names)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for i, name := range names {
+		p.found[name] = found[i]
+	}
+	p.bodies = bodies.Val()
+	p.rest = fmt.Sprint(p.bodies, counters.Val(), crashes.Val(), definitions.Val(), cursors.Val(), runs.Val(), ready.Val(), due.Val(), owed.Val(), open.Val(), behind.Val())
+	return p
+}
