@@ -51,7 +51,7 @@ func (s *store) checkKeys(ctx context.Context) error {
 			for _, key := range []string{k.due, k.dead, k.sessions, k.callers, k.idle, k.owed, k.behind, k.gone} {
 				want[key] = "zset"
 			}
-			for _, key := range []string{k.jobs, k.crashes, k.state, k.schedules, k.cursors, k.open, k.counters} {
+			for _, key := range []string{k.jobs, k.crashes, k.state, k.schedules, k.cursors, k.open, k.counters, k.origins} {
 				want[key] = "hash"
 			}
 			want[k.ready], want[k.runs] = "list", "stream"

@@ -11,7 +11,7 @@ import (
 // readableCursor reports whether parseCursor can read a stored cursor; none at all is readable.
 func readableCursor(text string) bool { return text == "" || parseCursor(text) != protocol.Cursor{} }
 
-// parseCursor reads "<planned instant> <runs used> <kind>", kind p for an occurrence and s for a change or a pause. Any other text is
+// parseCursor reads "<planned instant> <runs used> <kind>", kind p for an occurrence, c for one that is caught up, s for a change or a pause. Any other text is
 // the zero Cursor: nothing was placed yet.
 func parseCursor(text string) protocol.Cursor {
 	fields := strings.Fields(text)
@@ -23,7 +23,7 @@ func parseCursor(text string) protocol.Cursor {
 	if err != nil {
 		return protocol.Cursor{}
 	}
-	return protocol.Cursor{At: at, Used: used, Placed: fields[2] == "p"}
+	return protocol.Cursor{At: at, Used: used, Placed: fields[2] != "s", CaughtUp: fields[2] == "c"}
 }
 
 // formatCursor formats the part of a cursor that placing compares: the instant and the kind.
@@ -31,6 +31,8 @@ func formatCursor(c protocol.Cursor) string {
 	switch {
 	case c.At.IsZero():
 		return ""
+	case c.CaughtUp:
+		return c.At.UTC().Format(time.RFC3339) + " c"
 	case c.Placed:
 		return c.At.UTC().Format(time.RFC3339) + " p"
 	}

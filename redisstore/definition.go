@@ -36,7 +36,7 @@ func parseHead(text string) (h head, ok bool) {
 	h.created, _ = time.Parse(time.RFC3339, m[4])
 	if after, ok := strings.CutPrefix(h.state, "moved to "); ok {
 		fields := strings.Fields(after)
-		if len(fields) != 3 { // queue, state before, since when the next occurrence is owed
+		if len(fields) != 4 { // queue, state before, since when the next occurrence is owed, counters
 			return head{}, false
 		}
 		h.movedTo, h.before = fields[0], fields[1]

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -70,7 +71,8 @@ type reading struct {
 	definitions []*redis.SliceCmd
 	cursors     *redis.SliceCmd
 	counters    *redis.SliceCmd
-	placed      []int // positions of those whose cursor is an occurrence's
+	origins     *redis.SliceCmd // queues that they have left
+	placed      []int           // positions of those whose cursor is an occurrence's
 	scores      *redis.FloatSliceCmd
 }
 
@@ -100,6 +102,9 @@ func (s *store) readSchedules(ctx context.Context, names []string, homes []home)
 	if err := s.readHashes(ctx, stored, readings); err != nil {
 		return nil, err
 	}
+	if err := s.readOrigins(ctx, stored, readings); err != nil {
+		return nil, err
+	}
 	if err := s.readWaiting(ctx, stored, readings); err != nil {
 		return nil, err
 	}
@@ -122,6 +127,7 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 			r.definitions = append(r.definitions, pipe.HMGet(ctx, k.schedules, some...))
 		}
 		r.cursors, r.counters = pipe.HMGet(ctx, k.cursors, fields...), pipe.HMGet(ctx, k.counters, counters...)
+		r.origins = pipe.HMGet(ctx, k.origins, fields...)
 	}
 	cmds, err := pipe.Exec(ctx)
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
@@ -139,11 +145,50 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 			_, readable := parseHead(definition)
 			found.Definition, found.Cursor, found.Unreadable = []byte(definition), parseCursor(cursor), !readable || !readableCursor(cursor)
 			found.Placed = int64(found.Cursor.Used)
-			for c, to := range []*int64{&found.Started, &found.Skipped, &found.Missed, &found.CaughtUp, &found.Superseded} {
-				text, _ := r.counters.Val()[len(counterNames)*j+c].(string)
-				*to, _ = strconv.ParseInt(text, 10, 64)
+			addCounters(&found.Counters, r.counters.Val()[len(counterNames)*j:])
+		}
+	}
+	return nil
+}
+
+// addCounters adds the counters of a schedule, as they are stored in the order of counterNames.
+func addCounters(counters *protocol.Counters, values []any) {
+	for c, to := range []*int64{&counters.Started, &counters.Skipped, &counters.Missed, &counters.CaughtUp, &counters.Superseded} {
+		text, _ := values[c].(string)
+		n, _ := strconv.ParseInt(text, 10, 64)
+		*to += n
+	}
+}
+
+// readOrigins adds what was counted in the queues that schedules have left, after they had left them.
+func (s *store) readOrigins(ctx context.Context, stored []protocol.Stored, readings map[protocol.Partition]*reading) error {
+	pipe := s.client.Pipeline()
+	counted := map[*redis.SliceCmd]int{}
+	for _, r := range readings {
+		for j, i := range r.at {
+			origins, _ := r.origins.Val()[j].(string)
+			for origin := range strings.FieldsSeq(origins) {
+				partition, err := s.partitionOf(ctx, origin, stored[i].Name)
+				if err != nil {
+					return err
+				}
+				fields := make([]string, len(counterNames))
+				for c, counter := range counterNames {
+					fields[c] = stored[i].Name + counter
+				}
+				counted[pipe.HMGet(ctx, s.keys.partition(partition).counters, fields...)] = i
 			}
 		}
+	}
+	if pipe.Len() == 0 {
+		return nil
+	}
+	cmds, err := pipe.Exec(ctx)
+	if err := cmp.Or(err, complete(cmds...)); err != nil {
+		return failure("read the counters of schedules that have moved", "", err)
+	}
+	for cmd, i := range counted {
+		addCounters(&stored[i].Counters, cmd.Val())
 	}
 	return nil
 }

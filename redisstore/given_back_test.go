@@ -31,7 +31,7 @@ func TestWhatIsCaughtUpIsNotSkippedForARunThatComesBack(t *testing.T) {
 				taken := b.work("w", protocol.WorkCall{Take: 1, Serve: []string{"mail"}}).Taken
 				b.want("taken", ids(taken), occurrenceID("s", first))
 				more := b.take("w", 1)
-				b.settle("w", protocol.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: protocol.SettleDone})
+				b.settle("w", protocol.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: protocol.SettleDone, Run: &protocol.RunRecord{Outcome: "done"}})
 				b.want("taken then", ids(append(more, b.take("w", 1)...)), occurrenceID("s", second))
 				if found, _ := b.store.Find(b.Context(), []string{"s"}); found[0].Skipped != 0 {
 					b.Errorf("counters %+v: it was caught up and is skipped", found[0].Counters)

@@ -162,7 +162,7 @@ func TestAStaleMoveChangesNothing(t *testing.T) {
 		b.declareOn("default", "s", "skip", `{"job":"j"}`)
 		mail := b.store.keys.partition(protocol.Partition{Queue: "mail"})
 		before := b.client.HGet(b.Context(), mail.schedules, "s").Val()
-		b.arrive("s", "mail", mark, "", reply{"", "", "", "", ""})
+		b.arrive("s", "mail", mark, "", "default")
 		b.want("definition in mail", b.client.HGet(b.Context(), mail.schedules, "s").Val(), before)
 		b.want("owed in mail", fmt.Sprint(b.client.ZRange(b.Context(), mail.owed, 0, -1).Val()), "[]")
 	})

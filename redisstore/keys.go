@@ -48,7 +48,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead",
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state",
-		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone",
+		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins",
 		runs: tag + "runs", counters: tag + "counters",
 	}
 }
@@ -69,12 +69,13 @@ type partitionKeys struct {
 	state    string // hash: fence (the last drawn), done (jobs since the start), paused, parked (names), layout, large, ttl, crashed (there may be …:crashes), turn
 
 	schedules string // hash: schedule → definition, JSON
-	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; s in place of p: a change or pause
+	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: it is caught up; s: a change or pause
 	owed      string // sorted set: schedule → instant since when its next occurrence is to be placed, Unix ms (see scripts/lib/owed.lua)
 	open      string // hash: schedule → the occurrence that holds it, its fence, worker, session, … (see scripts/lib/open.lua)
 	behind    string // sorted set: "<schedule>\t<planned instant>" → 0: occurrences that wait for the one in open
 
-	gone string // sorted set: schedule that lived here → when it moved away or was deleted, Unix µs; its mark goes after 7 days
+	gone    string // sorted set: schedule that lived here → when it moved away or was deleted, Unix µs; its mark goes after 7 days
+	origins string // hash: schedule → queues that it has left, where what still ran is counted
 
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule

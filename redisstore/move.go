@@ -27,7 +27,7 @@ var (
 // move moves a schedule from where the registry has it, and returns where it lives then: if that is not the queue to, others have
 // moved or deleted it meanwhile. If this call took it over there, owed is its next occurrence.
 func (s *store) move(ctx context.Context, name string, from home, to string) (now home, owed *protocol.Owed, err error) {
-	mark, cursor, counts, later, err := s.beginMove(ctx, name, from, to, 0)
+	mark, cursor, origins, later, err := s.beginMove(ctx, name, from, to, 0)
 	switch {
 	case err != nil:
 		return home{}, nil, err
@@ -42,24 +42,25 @@ func (s *store) move(ctx context.Context, name string, from home, to string) (no
 		}
 		return now, nil, nil
 	}
-	return s.arrive(ctx, name, from, mark, cursor, counts)
+	return s.arrive(ctx, name, from, mark, cursor, origins)
 }
 
 // beginMove makes the mark, or returns the one that is there. Its generation is higher than floor. later is the generation of the
 // definition if that is later than the registry's.
-func (s *store) beginMove(ctx context.Context, name string, from home, to string, floor int64) (mark, cursor string, counts reply, later int64, err error) {
+func (s *store) beginMove(ctx context.Context, name string, from home, to string, floor int64) (mark, cursor, origins string, later int64, err error) {
 	partition, err := s.partitionOf(ctx, from.queue, name)
 	if err != nil {
-		return "", "", nil, 0, err
+		return "", "", "", 0, err
 	}
 	k := s.keys.partition(partition)
 	values, err := s.runOne(ctx, "begin to move schedule", name, newCall(&moveBeginScript,
-		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters}, []any{name, to, from.generation, floor}))
-	return values.text(0), values.text(1), values.list(2), values.number(3), err
+		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters, k.origins},
+		[]any{name, to, from.generation, floor, from.queue}))
+	return values.text(0), values.text(1), values.text(2), values.number(3), err
 }
 
 // arrive takes the steps after begin. now is where the schedule lives then; zero if others have moved or deleted it.
-func (s *store) arrive(ctx context.Context, name string, from home, mark, cursor string, counts reply) (now home, owed *protocol.Owed, err error) {
+func (s *store) arrive(ctx context.Context, name string, from home, mark, cursor, origins string) (now home, owed *protocol.Owed, err error) {
 	for range maxMovesFollowed {
 		h, ok := parseHead(mark)
 		if !ok || h.movedTo == "" {
@@ -71,7 +72,7 @@ func (s *store) arrive(ctx context.Context, name string, from home, mark, cursor
 		}
 		k := s.keys.partition(to)
 		values, err := s.runOne(ctx, "move to queue "+h.movedTo+" schedule", name, newCall(&moveArriveScript,
-			[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state}, append([]any{name, mark, cursor}, counts...)))
+			[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins}, []any{name, mark, cursor, origins, h.movedTo}))
 		if err != nil {
 			return home{}, nil, err
 		}
@@ -96,7 +97,7 @@ func (s *store) arrive(ctx context.Context, name string, from home, mark, cursor
 		if err != nil || homes[0] != from || gone == 0 {
 			return home{}, nil, err
 		}
-		if mark, cursor, counts, _, err = s.beginMove(ctx, name, from, h.movedTo, gone); err != nil || mark == "" {
+		if mark, cursor, origins, _, err = s.beginMove(ctx, name, from, h.movedTo, gone); err != nil || mark == "" {
 			return home{}, nil, err
 		}
 	}
@@ -135,7 +136,7 @@ func (s *store) finishMove(ctx context.Context, name, queue, text string) (*prot
 	}
 	switch at := homes[0]; {
 	case at.queue == "":
-		_, _, err := s.removeAt(ctx, name, home{queue, h.generation})
+		_, _, _, err := s.removeAt(ctx, name, home{queue, h.generation})
 		return nil, err
 	case at.queue == queue && at.generation < h.generation:
 		_, owed, err := s.move(ctx, name, at, h.movedTo)

@@ -68,7 +68,7 @@ func (b *bench) interruptMove(name, from, to string, steps int) {
 		return
 	}
 	at := b.registered(name)
-	mark, cursor, counts, _, err := b.store.beginMove(b.Context(), name, at, to, 0)
+	mark, cursor, origins, _, err := b.store.beginMove(b.Context(), name, at, to, 0)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func (b *bench) interruptMove(name, from, to string, steps int) {
 		b.Fatalf("mark %q", mark)
 	}
 	if steps > 1 {
-		b.arrive(name, to, mark, cursor, counts)
+		b.arrive(name, to, mark, cursor, origins)
 	}
 	if steps > 2 {
 		if _, err := b.store.changeHome(b.Context(), name, at, home{to, h.generation}); err != nil {
@@ -92,11 +92,11 @@ func (b *bench) interruptMove(name, from, to string, steps int) {
 }
 
 // arrive takes the second step of a move, and returns what it answers.
-func (b *bench) arrive(name, to, mark, cursor string, counts reply) reply {
+func (b *bench) arrive(name, to, mark, cursor, origins string) reply {
 	b.Helper()
 	k := b.store.keys.partition(protocol.Partition{Queue: to})
 	values, err := b.store.runOne(b.Context(), "arrive", name, newCall(&moveArriveScript,
-		[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state}, append([]any{name, mark, cursor}, counts...)))
+		[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins}, []any{name, mark, cursor, origins, to}))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestADeletedScheduleIsNotBroughtBackByALateStepOfItsMove(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.declare("s", "skip", `{"job":"j"}`)
 		at := b.registered("s")
-		mark, cursor, counts, _, err := b.store.beginMove(b.Context(), "s", at, "mail", 0)
+		mark, cursor, origins, _, err := b.store.beginMove(b.Context(), "s", at, "mail", 0)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestADeletedScheduleIsNotBroughtBackByALateStepOfItsMove(t *testing.T) {
 		if found, err := b.store.Remove(b.Context(), "s"); !found || err != nil {
 			b.Fatalf("removed %v, %v", found, err)
 		}
-		b.want("what arrives late", b.arrive("s", "mail", mark, cursor, counts).text(0), "")
+		b.want("what arrives late", b.arrive("s", "mail", mark, cursor, origins).text(0), "")
 		if _, err := b.store.Owed(b.Context(), []protocol.Partition{defaultPartition, {Queue: "mail"}}); err != nil {
 			b.Fatal(err)
 		}
@@ -233,7 +233,7 @@ func TestMarksThatLeadInACircleAreFollowedOnce(t *testing.T) {
 		declared := b.declare("s", "skip", `{"job":"j"}`)
 		h, _ := parseHead(string(declared.Stored))
 		h.generation++
-		b.client.HSet(b.Context(), b.keys().schedules, "s", h.withState("moved to default live 1000"))
+		b.client.HSet(b.Context(), b.keys().schedules, "s", h.withState("moved to default live 1000 0/0/0/0/0"))
 		if _, err := b.store.Find(b.Context(), []string{"s"}); err != nil {
 			b.Fatal(err)
 		}

@@ -185,7 +185,7 @@ func (w *scheduleWalk) wentBehind(o *modelOccurrence, from string, before, after
 		w.fatal("%s went behind under policy allow", o.id)
 	case !w.rival(o, before, after, e, false):
 		w.fatal("%s went from %s behind nothing", o.id, from)
-	case o.fresh() && s.policy == "skip":
+	case o.fresh() && s.policy == "skip" && !o.caughtUp:
 		w.fatal("%s is new and went behind under policy skip", o.id)
 	case o.fresh() && o.future:
 		w.fatal("%s went behind before its time", o.id)

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,7 +38,7 @@ func (s *store) Remove(ctx context.Context, name string) (found bool, err error)
 		if err := s.noteDeleted(ctx, name, now); err != nil {
 			return false, err
 		}
-		removed, text, err := s.removeAt(ctx, name, homes[0])
+		removed, text, origins, err := s.removeAt(ctx, name, homes[0])
 		if err != nil {
 			return false, err
 		}
@@ -49,6 +50,11 @@ func (s *store) Remove(ctx context.Context, name string) (found bool, err error)
 		}
 		if err := s.noteDeleted(ctx, name, removed); err != nil {
 			return false, err
+		}
+		for origin := range strings.FieldsSeq(origins) { // what is due there still does not run either
+			if _, _, _, err := s.removeAt(ctx, name, home{origin, homes[0].generation}); err != nil {
+				return false, err
+			}
 		}
 		_, err = s.changeHome(ctx, name, homes[0], home{})
 		return true, err
@@ -67,23 +73,24 @@ func (s *store) noteDeleted(ctx context.Context, name string, at time.Time) erro
 	return nil
 }
 
-// removeAt deletes a schedule where the registry has it, and returns when. If its definition there has a later generation, it deletes
-// nothing and returns the definition.
-func (s *store) removeAt(ctx context.Context, name string, at home) (removed time.Time, text string, err error) {
+// removeAt deletes a schedule in a queue, and returns when, and which queues it has left before. If its definition there has a later
+// generation, it deletes nothing and returns the definition.
+func (s *store) removeAt(ctx context.Context, name string, at home) (removed time.Time, text, origins string, err error) {
 	partition, err := s.partitionOf(ctx, at.queue, name)
 	if err != nil {
-		return time.Time{}, "", err
+		return time.Time{}, "", "", err
 	}
 	k := s.keys.partition(partition)
 	values, err := s.runOne(ctx, "remove schedule", name, newCall(&removeScript,
-		[]string{k.schedules, k.cursors, k.owed, k.due, k.open, k.jobs, k.crashes, k.counters, k.gone, k.behind, k.ready}, []any{name, at.generation}))
+		[]string{k.schedules, k.cursors, k.owed, k.due, k.open, k.jobs, k.crashes, k.counters, k.gone,
+			k.behind, k.ready, k.origins}, []any{name, at.generation}))
 	if err != nil {
-		return time.Time{}, "", err
+		return time.Time{}, "", "", err
 	}
 	if values.number(1) == 0 {
-		return time.Time{}, values.text(2), nil
+		return time.Time{}, values.text(2), "", nil
 	}
-	return values.now(), "", nil
+	return values.now(), "", values.text(3), nil
 }
 
 // catchUpWith brings the registry up to date with a definition that it is behind of: it finishes a move, or takes over the generation.

@@ -22,7 +22,7 @@ func (s *store) Sweep(ctx context.Context, partition protocol.Partition) (more b
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return false, failure("sweep", partition.Queue, err)
 	}
-	keys := []string{k.dead, k.jobs, k.callers, k.idle, k.state, k.crashes, k.schedules, k.cursors, k.owed, k.gone, k.counters}
+	keys := []string{k.dead, k.jobs, k.callers, k.idle, k.state, k.crashes, k.schedules, k.cursors, k.owed, k.gone}
 	args := []any{s.options.DeadRetention.Milliseconds(), s.options.MaxDead, s.options.ParkedRetention.Milliseconds()}
 	for name := range strings.FieldsSeq(names) {
 		keys = append(keys, k.parked(name))

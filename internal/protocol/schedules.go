@@ -101,9 +101,10 @@ type Standing struct {
 
 // Cursor is how far a schedule has been placed.
 type Cursor struct {
-	At     time.Time // planned instant of the occurrence placed last, or instant of the last change; zero: nothing was placed yet
-	Used   int       // runs used up of the rule's count
-	Placed bool      // At is an occurrence's (false: of a change or a pause)
+	At       time.Time // planned instant of the occurrence placed last, or instant of the last change; zero: nothing was placed yet
+	Used     int       // runs used up of the rule's count
+	Placed   bool      // At is an occurrence's (false: of a change or a pause)
+	CaughtUp bool      // which is caught up
 }
 
 // Owed is a live schedule whose next occurrence is to be placed.

@@ -6,10 +6,12 @@
 -- KEYS[4] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us
 -- KEYS[5] …:counters   hash
 -- KEYS[6] …:state      hash  layout, large
--- ARGV[1] schedule; ARGV[2] the mark in the old queue; ARGV[3] cursor (empty: none); ARGV[4...] counters, in the order of counters_of
+-- KEYS[7] …:origins    hash  schedule -> queues that it has left
+-- ARGV[1] schedule; ARGV[2] the mark in the old queue; ARGV[3] cursor (empty: none); ARGV[4] the queues that it has left, separated by
+-- spaces; ARGV[5] this queue
 -- Returns the definition here if it has the mark's generation (empty: the generation of the mark is gone); 1 if this call took it
 -- over; the last generation that is gone here.
-local SCHEDULES, CURSORS, OWED, GONE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local SCHEDULES, CURSORS, OWED, GONE, COUNTERS, STATE, ORIGINS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local name = ARGV[1]
 -- uses: limits layout definition counters
 local state = redis.call('HMGET', STATE, 'layout')
@@ -21,20 +23,32 @@ local here = head(text)
 local gone = redis.call('ZSCORE', GONE, name)
 redis.call('HGET', CURSORS, name) -- the types are checked before anything is written
 redis.call('ZSCORE', OWED, name)
-redis.call('HLEN', COUNTERS)
+redis.call('HLEN', ORIGINS)
+local fields = { counters_of(name) }
+local counted = redis.call('HMGET', COUNTERS, unpack(fields))
 if here and here.generation == h.generation then return { text, 0, '0' } end
 local generation = tonumber(h.generation)
 if here and tonumber(here.generation) > generation then return { '', 0, '0' } end
 if not here and tonumber(gone or 0) >= generation then return { '', 0, string.format('%.0f', tonumber(gone)) } end
 
-local before, since = string.match(h.state, '^moved to %S+ (%S+) (%d+)$')
+local before, since, counts = string.match(h.state, '^moved to %S+ (%S+) (%d+) (%S+)$')
+local origins, been_here, i = {}, {}, 0
+for queue in string.gmatch(ARGV[4], '%S+') do
+  if not been_here[queue] and queue ~= ARGV[5] then origins[#origins + 1] = queue end
+  been_here[queue] = true
+end
+local totals = {}
+for count in string.gmatch(counts, '[^/]+') do
+  i = i + 1
+  totals[2 * i - 1] = fields[i]
+  totals[2 * i] = string.format('%.0f', tonumber(count) + (been_here[ARGV[5]] and tonumber(counted[i] or 0) or 0))
+end
 h.state = before
 text = definition(h)
 redis.call('HSET', SCHEDULES, name, text)
 if ARGV[3] == '' then redis.call('HDEL', CURSORS, name) else redis.call('HSET', CURSORS, name, ARGV[3]) end
-for i, field in ipairs({ counters_of(name) }) do
-  if ARGV[3 + i] == '' then redis.call('HDEL', COUNTERS, field) else redis.call('HSET', COUNTERS, field, ARGV[3 + i]) end
-end
+redis.call('HSET', COUNTERS, unpack(totals))
+redis.call('HSET', ORIGINS, name, table.concat(origins, ' '))
 if before == 'live' then redis.call('ZADD', OWED, since, name) else redis.call('ZREM', OWED, name) end
 redis.call('ZREM', GONE, name)
 if #text > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end -- takes must ask for lengths first

@@ -10,14 +10,15 @@
 -- KEYS[7] …:state      hash  fence
 -- KEYS[8] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us: the sweep removes the mark after 7 days
 -- KEYS[9] …:counters   hash
+-- KEYS[10] …:origins   hash  schedule -> queues that it has left, separated by spaces: counts of what still ran there are there
 -- ARGV[1] schedule; ARGV[2] the queue it goes to; ARGV[3] its generation in the registry; ARGV[4] the generation that it gets is higher
--- than this one
--- Returns the mark (empty: there is nothing of that generation to move); its cursor; its counters (a list); the generation of its
--- definition if that is later than the registry's, else empty.
--- A mark's state is "moved to <queue> <state before> <since when the next occurrence is owed, Unix ms>"; its generation is the one that
--- the schedule gets in the registry and in the new queue.
+-- than this one; ARGV[5] this queue
+-- Returns the mark (empty: there is nothing of that generation to move); its cursor; the queues that it has left, this
+-- one too; the generation of its definition if that is later than the registry's, else empty.
+-- A mark's state is "moved to <queue> <state before> <since when the next occurrence is owed, Unix ms> <counters, separated by slashes>";
+-- its generation is the one that the schedule gets in the registry and in the new queue. From here on the counters count from 0.
 local SCHEDULES, CURSORS, OWED, DUE, JOBS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local CRASHES, STATE, GONE, COUNTERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local CRASHES, STATE, GONE, COUNTERS, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local name, generation, floor = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
 -- uses: clock counters instant definition owed withdraw
 local h = head(redis.call('HGET', SCHEDULES, name))
@@ -26,20 +27,21 @@ local since = owed_since(redis.call('ZSCORE', OWED, name))
 local gone = redis.call('ZSCORE', GONE, name)
 local fence = math.max(tonumber(redis.call('HGET', STATE, 'fence') or 0), now_us, generation, floor) + 1
 local counts = redis.call('HMGET', COUNTERS, counters_of(name))
-for i = 1, #counts do counts[i] = counts[i] or '' end
+for i = 1, #counts do counts[i] = counts[i] or '0' end
+local origins = (redis.call('HGET', ORIGINS, name) or '') .. ' ' .. ARGV[5]
 
 if h and is_mark(h.state) and tonumber(h.generation) > generation then
   if tonumber(h.generation) <= floor then
     h.generation = whole(fence)
     redis.call('HSET', SCHEDULES, name, definition(h))
   end
-  return { definition(h), stored_cursor, counts, '' }
+  return { definition(h), stored_cursor, origins, '' }
 elseif h and tonumber(h.generation) > generation then
-  return { '', '', {}, h.generation }
+  return { '', '', '', h.generation }
 elseif not h or is_mark(h.state) then
   -- a creation that comes late, or is sent again, finds that this generation is gone
   if tonumber(gone or 0) < generation then redis.call('ZADD', GONE, whole(math.max(now_us, generation)), name) end
-  return { '', '', {}, '' }
+  return { '', '', '', '' }
 end
 
 local at, used, kind = cursor(stored_cursor)
@@ -50,10 +52,11 @@ if ahead then
   stored_cursor = instant(now_s) .. ' ' .. whole(math.max(used - 1, 0)) .. ' s'
   redis.call('HSET', CURSORS, name, stored_cursor)
 end
-h.state = 'moved to ' .. ARGV[2] .. ' ' .. h.state .. ' ' .. whole(since)
+h.state = 'moved to ' .. ARGV[2] .. ' ' .. h.state .. ' ' .. whole(since) .. ' ' .. table.concat(counts, '/')
 h.generation = whole(fence)
 redis.call('HSET', SCHEDULES, name, definition(h))
 redis.call('HSET', STATE, 'fence', whole(fence))
 redis.call('ZADD', GONE, whole(now_us), name)
 redis.call('ZADD', OWED, whole(since), name)
-return { definition(h), stored_cursor, counts, '' }
+redis.call('HDEL', COUNTERS, counters_of(name))
+return { definition(h), stored_cursor, origins, '' }

@@ -32,7 +32,7 @@ if wanted == 'paused' then
   end
   redis.call('ZREM', OWED, name)
 elseif not waiting then -- else its taking will owe the next one
-  if kind == 'p' then
+  if is_placed(kind) then
     stored_cursor = at .. ' ' .. whole(used) .. ' s' -- it was taken: what follows it was missed
     redis.call('HSET', CURSORS, name, stored_cursor)
   end

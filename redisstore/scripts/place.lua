@@ -74,7 +74,7 @@ for i, plan in ipairs(plans) do
         if not soonest or tonumber(ms) < soonest then soonest = tonumber(ms) end
       end
       cursors_now[#cursors_now + 1] = plan.name
-      cursors_now[#cursors_now + 1] = ARGV[plan.first + 2 * placing - 2] .. ' ' .. whole(used + placing) .. ' p'
+      cursors_now[#cursors_now + 1] = ARGV[plan.first + 2 * placing - 2] .. ' ' .. whole(used + placing) .. (plan.caught_up > 0 and ' c' or ' p')
       answer[#answer + 1] = placing
     end
     if plan.missed > 0 then counts[plan.name .. MISSED] = plan.missed end

@@ -10,17 +10,16 @@
 -- KEYS[8]  …:cursors    hash  schedule -> cursor
 -- KEYS[9]  …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[10] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us
--- KEYS[11] …:counters   hash  see lib/counters.lua
--- KEYS[12...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[11...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
 -- ARGV[4...] the names of the parked lists
 -- Returns 1 if more remain.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local SCHEDULES, CURSORS, OWED, GONE, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local PARKED = 11 -- the parked lists come behind KEYS[11]
+local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local PARKED = 10 -- the parked lists come behind KEYS[10]
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
 local CALLER_S = 3600 -- an enqueuer's last call is remembered for so long: it may be sent again
--- uses: limits callers clock counters definition parked
+-- uses: limits callers clock definition parked
 
 -- oldest returns the members of a sorted set up to this score, at most max of them, and whether there are more.
 local function oldest(key, score, max)
@@ -81,7 +80,6 @@ if #done > 0 then redis.call('ZREM', GONE, unpack(done)) end
 for _, name in ipairs(marked) do
   redis.call('HDEL', SCHEDULES, name)
   redis.call('HDEL', CURSORS, name)
-  redis.call('HDEL', COUNTERS, counters_of(name))
 end
 redis.call('ZREMRANGEBYSCORE', CALLERS, '1e15', whole((now_s - CALLER_S) * ROUND)) -- not #enqueued, whose score is lower
 redis.call('ZREMRANGEBYSCORE', IDLE, '-inf', whole(now_ms - ASLEEP_MS))

@@ -219,10 +219,11 @@ end
 local long = again or others > 0 or occurrences
 local call -- what the long way knows and gathers, see lib/call.lua
 local schedule_of, planned_of -- schedule and planned instant of each other settlement, if it is of an occurrence
-local settle_one, write_settlements, meet_one, write_changes, write_front -- its functions, which only the next block creates
+local settle_one, write_settlements, meet_one, write_changes, write_front, owed_of -- its functions, which only the next block creates
 if long then
   -- uses: strings counters definition owed open flight call settle overlap candidates
   settle_one, write_settlements, meet_one, write_changes, write_front = settle, save_settlements, meet, save_changes, push_front
+  owed_of = owed_list
 
   -- names: the schedules that this call touches, each known once; needed: those whose definition and cursor it needs; met: those whose
   -- occurrences are candidates
@@ -233,7 +234,8 @@ if long then
     if name then
       schedule_of[i], planned_of[i] = name, planned
       if not known[name] then known[name], names[#names + 1] = true, name end
-      if ARGV[at_other + 4 * i - 3] == 'm' then needed[name] = true end
+      local kind = ARGV[at_other + 4 * i - 3]
+      if kind ~= 'd' and kind ~= 'x' then needed[name] = true end
     end
   end
   local kept = occurrences and not again and bounded(ids, from, math.max(OCCURRENCES - #names, 50), number % 2 == 1)
@@ -453,4 +455,4 @@ for id in pairs(call and call.superseded or {}) do superseded[#superseded + 1] =
 local function some(list) return #list > 0 and list or 0 end -- even an empty list costs a microsecond
 return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
   length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), occurrences and table.concat(call.kinds) or 0,
-  some(taken_crashes), long and some(call.owed) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, parked, lapse, some(lapsed), some(superseded) }
+  some(taken_crashes), long and some(owed_of(call)) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, parked, lapse, some(lapsed), some(superseded) }

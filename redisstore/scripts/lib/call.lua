@@ -38,7 +38,7 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     counts = {}, -- field of …:counters -> how much to add
     runs = {}, -- for the record, three values each: schedule, planned instant, "<outcome>|<started>|<ended>"
     owing = {}, -- instant and name of schedules that go to owed
-    owed = {}, -- for the answer, three values each: schedule, definition, cursor
+    owed = {}, -- for the answer: schedules whose next occurrence is to be placed
     cursors_changed = {}, definitions_changed = {}, -- names whose cursor or definition in flights is to be written
   }
 end
@@ -70,14 +70,16 @@ end
 -- at_cursor says whether this occurrence of the schedule name is the one at its cursor.
 local function at_cursor(call, name, planned)
   local text = call.flights.cursors[name]
-  return text and byte(text, -1) == 112 and find(text, planned, 1, true) == 1 and byte(text, #planned + 1) == 32 -- "<planned> … p"
+  return text and is_placed(sub(text, -1)) and find(text, planned, 1, true) == 1 and byte(text, #planned + 1) == 32 -- "<planned> … p"
 end
 
--- answer_owed has the answer say that the next occurrence of a schedule is owed.
-local function answer_owed(call, name)
-  local owed, flights = call.owed, call.flights
-  local n = #owed
-  owed[n + 1], owed[n + 2], owed[n + 3] = name, flights.definitions[name] or '', flights.cursors[name] or ''
+-- owed_list returns what the answer says of the schedules whose next occurrence is owed, three values each: name, definition, cursor.
+local function owed_list(call)
+  local list, flights = {}, call.flights
+  for i, name in ipairs(call.owed) do
+    list[3 * i - 2], list[3 * i - 1], list[3 * i] = name, flights.definitions[name] or '', flights.cursors[name] or ''
+  end
+  return list
 end
 
 -- owe notes that the next occurrence of a schedule is to be placed; nothing if that is known.
@@ -85,7 +87,7 @@ local function owe(call, name)
   if call.owes[name] then return end
   call.owes[name] = true
   add_pair(call.owing, call.now, name)
-  answer_owed(call, name)
+  call.owed[#call.owed + 1] = name
 end
 
 -- give_run_back gives a run back to the schedule's count; a schedule that had completed is live again.
@@ -123,7 +125,8 @@ end
 local function supersede(call, name, planned, id, run)
   call.superseded[id] = true
   call.forgotten[#call.forgotten + 1] = id
-  count(call, name .. SUPERSEDED, 1)
+  local _, created = policy(call.flights.definitions[name])
+  if not created or not created_later(created, planned) then count(call, name .. SUPERSEDED, 1) end -- else of an earlier schedule
   record(call, name, planned, 'superseded|' .. (match(run, '|(.*)$') or call.now .. '|' .. call.now))
 end
 
@@ -147,7 +150,7 @@ local function answer_again(call, kinds)
   call.data = {}
   for i = 1, #call.ids do
     local name = call.schedule[i]
-    if name and call.owes[name] and at_cursor(call, name, call.planned[i]) then answer_owed(call, name) end
+    if name and call.owes[name] and at_cursor(call, name, call.planned[i]) then call.owed[#call.owed + 1] = name end
     call.data[i] = describe(call, i, i, byte(kinds, i) == 110) -- n
   end
 end
@@ -172,7 +175,7 @@ local function save_changes(call, due, crashes, schedules, cursors, owed, open, 
     local since = call.owes[name] ~= true and tonumber(call.owes[name] or 0) >= HELD and owed_since(call.owes[name])
     if since then -- it catches up: the next run is placed now that this flight has ended
       add_pair(call.owing, whole(since), name)
-      answer_owed(call, name)
+      call.owed[#call.owed + 1] = name
     end
   end
   if #call.owing > 0 then redis.call('ZADD', owed, unpack(call.owing)) end

@@ -25,10 +25,16 @@ local function is_mark(state)
   return string.sub(state, 1, 5) == 'moved'
 end
 
--- cursor returns instant, runs used and kind (p: an occurrence, s: a change or a pause) of a stored cursor; of none: nil, 0, nil.
+-- cursor returns instant, runs used and kind of a stored cursor; of none: nil, 0, nil. The kind is p for an occurrence, c for one that is
+-- caught up, s for a change or a pause.
 local function cursor(text)
   local at, used, kind = string.match(text or '', '^(%S+) (%d+) (%a)$')
   return at, tonumber(used or 0), kind
+end
+
+-- is_placed says of a cursor's kind whether the cursor is an occurrence's.
+local function is_placed(kind)
+  return kind == 'p' or kind == 'c'
 end
 
 -- created_later says whether a creation is in a later second than a planned instant: then the occurrence belongs to an earlier

@@ -1,10 +1,10 @@
 -- withdraw: what becomes of the occurrence at the cursor of a schedule that changes, pauses or moves.
--- needs: clock
+-- needs: clock definition
 
 -- untaken returns the ID of the occurrence at the cursor of the schedule name if it is in due and nobody has taken it yet, and whether
 -- it is placed in the future, so that it is to be withdrawn. at, kind: planned instant and kind of the cursor; due, jobs, crashes: the keys.
 local function untaken(due, jobs, crashes, name, at, kind)
-  if kind ~= 'p' then return nil, false end
+  if not is_placed(kind) then return nil, false end
   local id = name .. '@' .. at
   local due_ms = redis.call('ZSCORE', due, id)
   if not due_ms then return nil, false end
