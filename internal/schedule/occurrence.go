@@ -3,7 +3,6 @@ package schedule
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -12,7 +11,7 @@ import (
 
 // SplitOccurrence splits an occurrence's ID, "<schedule>@<planned>". For another ID schedule is empty.
 func SplitOccurrence(id string) (schedule string, planned time.Time, err error) {
-	schedule, instant, ok := strings.Cut(id, "@")
+	schedule, instant, ok := protocol.CutOccurrence(id)
 	if !ok {
 		return "", time.Time{}, nil
 	}

@@ -197,7 +197,7 @@ func (e *Envelope) set(field int, body []byte, at, end int, names map[string]str
 			e.Payload = text
 		}
 	case 6:
-		if len(text) > protocol.MaxName {
+		if len(text) > protocol.MaxID {
 			return false
 		}
 		e.Schedule = string(text)
@@ -241,6 +241,9 @@ func newerName(b []byte) string {
 	}
 	return string(text)
 }
+
+// Printable cuts a text for one line of a log to at most limit bytes and escapes what is not printable.
+func Printable(s string, limit int) string { return printable(s, limit, false) }
 
 // printable cuts s to at most limit bytes and escapes invalid UTF-8 and every character that is not printable. With lines, line
 // ends and tabs stay.
