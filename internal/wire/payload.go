@@ -2,15 +2,19 @@ package wire
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // MaxEncoded is the largest payload of Encode and EncodeStable, in bytes. An enqueuer has a limit of its own.
@@ -50,9 +54,16 @@ func EncodeTo(v any, limit int) (payload []byte, buf *encodeBuffer, err error) {
 	case json.RawMessage:
 		payload = raw
 	default:
+		if _, ok := v.(error); ok && !encodesItself(reflect.TypeOf(v)) {
+			return nil, nil, protocol.Invalid("args", fmt.Sprintf("%T", v), "a value that can be stored: of an error its text")
+		}
 		buf = encodeBuffers.Get().(*encodeBuffer)
 		if err = buf.encode(v, limit); err != nil {
-			return nil, nil, err // buf is not used again: its encoder may be in the middle of a value
+			return nil, nil, refused(v, err) // buf is not used again: its encoder may be in the middle of a value
+		}
+		if len(buf.b) == 1 && (buf.b[0] == 0x80 || buf.b[0] == 0x90) && losesAll(reflect.TypeOf(v)) {
+			buf.Release()
+			return nil, nil, protocol.Invalid("args", fmt.Sprintf("%T", v), "a struct with exported fields: no other field is stored")
 		}
 		return buf.b, buf, nil
 	}
@@ -62,9 +73,47 @@ func EncodeTo(v any, limit int) (payload []byte, buf *encodeBuffer, err error) {
 	return payload, nil, nil
 }
 
-// TooLarge returns an error that wraps ErrPayloadTooLarge and has both sizes.
-func TooLarge(size, limit int) error {
-	return fmt.Errorf("%w: %d bytes, the limit is %d", ErrPayloadTooLarge, size, limit)
+// refused turns the error of an encoder into an *protocol.InvalidError.
+func refused(v any, err error) error {
+	if invalid := (*protocol.InvalidError)(nil); errors.As(err, &invalid) {
+		return err
+	}
+	return protocol.Wrapping(protocol.Invalid("args", fmt.Sprintf("%T", v), "what can be encoded"), err)
+}
+
+// losesAll reports whether a type is a struct, or a pointer to one, of whose fields none is stored.
+func losesAll(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer && !encodesItself(t) {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t.NumField() == 0 || encodesItself(t) {
+		return false
+	}
+	_, stored := fieldOf(t, func(f reflect.StructField) bool {
+		inlined := f.Anonymous && f.Type.Kind() == reflect.Struct // what it has is looked at by itself
+		return !inlined && f.Tag.Get("msgpack") != "-" && f.Tag.Get("json") != "-"
+	})
+	return !stored
+}
+
+// encodesItself reports whether a type has a method of its own that encodes it.
+func encodesItself(t reflect.Type) bool {
+	for _, own := range []reflect.Type{
+		reflect.TypeFor[msgpack.CustomEncoder](), reflect.TypeFor[msgpack.Marshaler](),
+		reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](),
+	} {
+		if t.Implements(own) {
+			return true
+		}
+	}
+	return false
+}
+
+// TooLarge returns a *protocol.InvalidError that wraps ErrPayloadTooLarge and has both sizes.
+func TooLarge(size, limit int) error { return tooLarge(strconv.Itoa(size)+" bytes", limit) }
+
+func tooLarge(size string, limit int) error {
+	return protocol.Wrapping(protocol.Invalid("args", size, fmt.Sprintf("at most %d bytes", limit)), ErrPayloadTooLarge)
 }
 
 // An encodeBuffer is what an encoder writes to. It stops the encoder at the limit, and soon after the value has become too deep: a
@@ -103,7 +152,7 @@ func (e *encodeBuffer) encode(v any, limit int) (err error) {
 
 func (e *encodeBuffer) Write(p []byte) (int, error) {
 	if len(e.b)+len(p) > e.limit {
-		return 0, fmt.Errorf("%w: more than the limit of %d bytes", ErrPayloadTooLarge, e.limit)
+		return 0, tooLarge("more", e.limit)
 	}
 	e.b = append(e.b, p...)
 	if len(e.b) < e.nextCheck {
@@ -124,14 +173,23 @@ func (e *encodeBuffer) WriteByte(c byte) error {
 // recovered turns a panic, for example of a user's own marshaller, into an error.
 func recovered(err *error) {
 	if r := recover(); r != nil {
-		*err = fmt.Errorf("panic: %v", r)
+		*err = panicked{r}
 	}
 }
 
-// A DecodeError says why a payload cannot be decoded. It is permanent: decoding the same payload again fails too.
-type DecodeError struct{ err error }
+// panicked is the error of a panic.
+type panicked struct{ value any }
 
-func (e *DecodeError) Error() string { return e.err.Error() }
+func (p panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// A DecodeError says why a payload cannot be decoded: what is wrong, and where, but never the value, for it may be secret and the text
+// is logged and stored. It is permanent: decoding the same payload again fails too.
+type DecodeError struct {
+	text string
+	err  error // of the decoder, for errors.Is; it may have the value
+}
+
+func (e *DecodeError) Error() string { return e.text }
 
 func (e *DecodeError) Unwrap() error { return e.err }
 
@@ -139,7 +197,7 @@ func (e *DecodeError) Unwrap() error { return e.err }
 // wrong with v.
 func Decode(payload []byte, v any) error {
 	if target := reflect.ValueOf(v); target.Kind() != reflect.Pointer || target.IsNil() {
-		return fmt.Errorf("chime: decode into %T: want a pointer that is not nil", v)
+		return fmt.Errorf("chime: %w", protocol.Invalid("target of Decode", fmt.Sprintf("%T", v), "a pointer that is not nil"))
 	}
 	if len(payload) == 0 {
 		return nil
@@ -158,10 +216,19 @@ func Decode(payload []byte, v any) error {
 	} else {
 		err = decodeMsgpack(payload, v)
 	}
-	if err != nil {
-		return &DecodeError{fmt.Errorf("chime: decode arguments into %T: %w", v, err)}
+	if err == nil {
+		return nil
 	}
-	return nil
+	reason := ""
+	if damage := walk(payload, nil); damage != nil && !isJSON(payload) {
+		reason = damage.Error()
+	} else {
+		reason = misfit(payload, reflect.TypeOf(v).Elem())
+	}
+	if errors.As(err, new(panicked)) {
+		reason += ": its decoder panicked"
+	}
+	return &DecodeError{text: fmt.Sprintf("chime: decode arguments into %T: %s", v, reason), err: err}
 }
 
 // isJSON reports whether a payload is JSON text and not msgpack. JSON text begins with a byte below 0x80, which in msgpack is a

@@ -1,0 +1,218 @@
+package wire
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// maxPlace is how many names and indexes the place of an error has at most.
+const maxPlace = 16
+
+// misfit says why a payload that is whole does not fit a type: the place, what stands there and what should. It never has the value,
+// nor a key of a map, for they may be secret and the text is logged and stored.
+//
+// It finds the place by decoding parts alone: in each part the first of its own parts that does not fit. That is slow, and done for the
+// error only.
+func misfit(payload []byte, target reflect.Type) string {
+	format := format(msgpackFormat{})
+	if isJSON(payload) {
+		format = jsonFormat{}
+	}
+	place := ""
+	for range maxPlace {
+		part, name, t := badPart(format, payload, target)
+		if part == nil {
+			break
+		}
+		payload, target, place = part, t, place+name
+	}
+	text := format.kind(payload) + " does not fit " + target.String()
+	if place != "" {
+		text = strings.TrimPrefix(place, ".") + ": " + text
+	}
+	return text
+}
+
+// badPart returns the first part of a map or an array that does not fit by itself, its name and its type; nil: there is none.
+func badPart(f format, payload []byte, t reflect.Type) (part []byte, name string, of reflect.Type) {
+	for t.Kind() == reflect.Pointer && !decodesItself(t) {
+		t = t.Elem()
+	}
+	if decodesItself(t) {
+		return nil, "", nil
+	}
+	keys, parts := f.parts(payload)
+	for i, part := range parts {
+		switch {
+		case t.Kind() == reflect.Struct && keys != nil:
+			field, ok := f.field(t, keys[i])
+			if !ok {
+				continue
+			}
+			name, of = "."+keys[i], field.Type
+		case t.Kind() == reflect.Map && keys != nil:
+			name, of = "[…]", t.Elem()
+		case (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && keys == nil:
+			name, of = "["+strconv.Itoa(i)+"]", t.Elem()
+		default:
+			return nil, "", nil
+		}
+		if f.decode(part, reflect.New(of).Interface()) != nil {
+			return part, name, of
+		}
+	}
+	return nil, "", nil
+}
+
+// decodesItself reports whether a type has a method of its own that decodes it.
+func decodesItself(t reflect.Type) bool {
+	if t.Kind() != reflect.Pointer {
+		t = reflect.PointerTo(t)
+	}
+	for _, own := range []reflect.Type{
+		reflect.TypeFor[msgpack.CustomDecoder](), reflect.TypeFor[msgpack.Unmarshaler](), reflect.TypeFor[json.Unmarshaler](),
+		reflect.TypeFor[encoding.BinaryUnmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](),
+	} {
+		if t.Implements(own) {
+			return true
+		}
+	}
+	return false
+}
+
+// A format is one of the two that payloads have.
+type format interface {
+	kind(value []byte) string                       // what a value is, in words
+	parts(value []byte) (keys []string, _ [][]byte) // the values of a map and their keys, or of an array and nil
+	decode(value []byte, v any) error
+	field(t reflect.Type, key string) (reflect.StructField, bool)
+}
+
+type jsonFormat struct{}
+
+func (jsonFormat) kind(value []byte) string {
+	switch value[0] {
+	case '{':
+		return "a map"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "nil"
+	}
+	return "a number"
+}
+
+func (jsonFormat) parts(value []byte) (keys []string, parts [][]byte) {
+	var fields map[string]json.RawMessage
+	var items []json.RawMessage
+	switch {
+	case value[0] == '{' && json.Unmarshal(value, &fields) == nil:
+		keys = []string{}
+		for key, part := range fields {
+			keys, parts = append(keys, key), append(parts, part)
+		}
+	case value[0] == '[' && json.Unmarshal(value, &items) == nil:
+		for _, part := range items {
+			parts = append(parts, part)
+		}
+	}
+	return keys, parts
+}
+
+func (jsonFormat) decode(value []byte, v any) error { return decodeJSON(value, v) }
+
+func (jsonFormat) field(t reflect.Type, key string) (reflect.StructField, bool) {
+	return fieldOf(t, func(f reflect.StructField) bool { return strings.EqualFold(tagged(f, "json"), key) })
+}
+
+type msgpackFormat struct{}
+
+func (msgpackFormat) kind(value []byte) string {
+	switch code := value[0]; {
+	case code >= 0x80 && code <= 0x8f, code == 0xde, code == 0xdf:
+		return "a map"
+	case code >= 0x90 && code <= 0x9f, code == 0xdc, code == 0xdd:
+		return "an array"
+	case code >= 0xa0 && code <= 0xbf, code >= 0xd9 && code <= 0xdb:
+		return "a string"
+	case code >= 0xc4 && code <= 0xc6:
+		return "binary data"
+	case isExt(code):
+		return "a time"
+	case code == 0xc2, code == 0xc3:
+		return "a boolean"
+	case code == 0xc0:
+		return "nil"
+	}
+	return "a number"
+}
+
+// parts of a value that walk has checked. A map has a key that is no string only if its type in Go has: such keys are not named.
+func (f msgpackFormat) parts(value []byte) (keys []string, parts [][]byte) {
+	at, inside, _ := head(value, 0)
+	isMap := f.kind(value) == "a map"
+	if isMap {
+		keys = []string{}
+	}
+	for i := range inside {
+		from := at
+		at = endOf(value, at)
+		if isMap && i%2 == 0 {
+			key, _ := bytesAt(value, from, at)
+			keys = append(keys, string(key))
+			continue
+		}
+		parts = append(parts, value[from:at])
+	}
+	return keys, parts
+}
+
+func (msgpackFormat) decode(value []byte, v any) error { return decodeMsgpack(value, v) }
+
+func (msgpackFormat) field(t reflect.Type, key string) (reflect.StructField, bool) {
+	return fieldOf(t, func(f reflect.StructField) bool {
+		if _, ok := f.Tag.Lookup("msgpack"); ok {
+			return tagged(f, "msgpack") == key
+		}
+		return tagged(f, "json") == key
+	})
+}
+
+// endOf returns where the value that begins at b[at] ends, with all that is inside it.
+func endOf(b []byte, at int) int {
+	for left := 1; left > 0; left-- {
+		end, inside, err := head(b, at)
+		if err != nil {
+			panic(fmt.Sprintf("a value that was checked: %v", err))
+		}
+		at, left = end, left+inside
+	}
+	return at
+}
+
+// tagged returns the name of a field in a payload.
+func tagged(f reflect.StructField, tag string) string {
+	if name, _, _ := strings.Cut(f.Tag.Get(tag), ","); name != "" {
+		return name
+	}
+	return f.Name
+}
+
+func fieldOf(t reflect.Type, is func(reflect.StructField) bool) (reflect.StructField, bool) {
+	for _, f := range reflect.VisibleFields(t) {
+		if f.IsExported() && is(f) {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
