@@ -272,3 +272,67 @@ func TestEveryJobArrivesOnceUnderFaults(t *testing.T) {
 		}
 	})
 }
+
+// A request with a deadline of its own learns why it came to nothing, and not of a failure that is over.
+func TestACallersErrorSaysWithWhatTheStoreHasBeenFailing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newEnqueueStore(t, 1)
+		e := quietEnqueuer(store, EnqueuerOptions{})
+		asking, sending, failing := errors.New("no password"), errors.New("connection refused"), true
+		store.checkFault = func(ctx context.Context, n int) error {
+			time.Sleep(2 * time.Second) // fake time: of the check
+			if failing {
+				return sending
+			}
+			return nil
+		}
+		store.fault = func(int, protocol.EnqueueCall) (before, after error) {
+			if failing {
+				return sending, nil
+			}
+			return nil, nil
+		}
+		attempt := func(name string, want error, prefix string) {
+			t.Helper()
+			for many := range 2 {
+				ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
+				var err error
+				if many == 0 {
+					_, err = e.Enqueue(ctx, "a", nil)
+				} else {
+					_, err = e.EnqueueMany(ctx, []Item{{Name: "a"}, {Name: "b"}})
+				}
+				stop()
+				if want == nil && err != nil || want != nil && (!errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, want) || many == 0 && !strings.Contains(err.Error(), prefix)) {
+					t.Errorf("%s: got %v, want %v", name, err, want)
+				}
+			}
+			time.Sleep(time.Minute) // fake time: what the calls left behind is given up
+			synctest.Wait()
+		}
+		store.askFault = func(int) error { time.Sleep(2 * time.Second); return sending } // fake time: of the question
+		attempt("the store is not checked", sending, "not sent: ")
+		store.checkFault = func(context.Context, int) error { return nil }
+		store.askFault = func(int) error {
+			if failing {
+				return asking
+			}
+			return nil
+		}
+		attempt("the queue is not known", asking, "not sent: ")
+		failing = false
+		attempt("the store answers", nil, "")
+		failing = true
+		attempt("the call fails", sending, "outcome unknown: ")
+		failing = false
+		attempt("the store answers again", nil, "")
+
+		store.rtt = time.Minute // it is slow, and has not failed
+		ctx, stop := context.WithTimeout(t.Context(), 3*time.Second)
+		defer stop()
+		if _, err := e.Enqueue(ctx, "a", nil); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sending) || errors.Is(err, asking) {
+			t.Errorf("got %v, want the end of ctx alone", err)
+		}
+		time.Sleep(time.Hour) // fake time: the call under way ends
+	})
+}

@@ -108,7 +108,8 @@ func (s *Schedules) ready(ctx context.Context) error {
 	if s.store == nil {
 		return errNilStore
 	}
-	return s.fit.Check(ctx)
+	_, err := s.fit.Check(ctx)
+	return err
 }
 
 // A placed is a placement that the store has answered.

@@ -30,7 +30,11 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 		b.reuse()
 		return err
 	}
-	shares, err := b.split(ctx, e.counts)
+	var shares []share
+	err := error(protocol.ErrNilContext)
+	if ctx != nil {
+		shares, err = b.split(ctx, e.counts)
+	}
 	if err != nil {
 		b.reuse()
 		return fmt.Errorf("chime: enqueue %d items: %w", jobs.Len, err)

@@ -68,7 +68,7 @@ func (b *batcher) reuse(p *pending) {
 		p.room.Forget()
 	}
 	p.room.Reset(maxSpareBody)
-	p.one[0], p.existing, p.sent, p.err = protocol.EnqueueItem{}, nil, 0, nil
+	p.one[0], p.existing, p.to, p.sent, p.err = protocol.EnqueueItem{}, nil, nil, 0, nil
 	b.spare.Put(p)
 }
 
@@ -86,7 +86,7 @@ func (b *batcher) post(partitions []protocol.Partition, items []*pending, waits 
 	b.mu.Lock()
 	for i, p := range items {
 		q := b.queue(partitions[i])
-		p.since = now
+		p.since, p.to = now, q
 		q.push(p)
 		switch {
 		case q.busy:
@@ -116,14 +116,15 @@ func (b *batcher) queue(partition protocol.Partition) *partitionQueue {
 	return q
 }
 
-// withdraw takes back what has not been sent of a pending. It returns how many items have been sent, or may be under way.
-func (b *batcher) withdraw(p *pending) int {
+// withdraw takes back what has not been sent of a pending. It returns how many items have been sent, or may be under way, and with
+// what error the store has been failing; nil: it has not.
+func (b *batcher) withdraw(p *pending) (sent int, trouble error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if p.queue != nil {
 		p.queue.remove(p)
 	}
-	return p.sent
+	return p.sent, p.to.trouble
 }
 
 // sendAll sends what waits in queues, which only the caller sends for, until nothing does.
@@ -287,6 +288,9 @@ func (b *batcher) beginOutage(q *partitionQueue) {
 	defer b.outageMu.Unlock()
 	q.logged = true
 	b.outage.Begin(q, "enqueue", q.err, time.Now())
+	b.mu.Lock()
+	q.trouble = q.err
+	b.mu.Unlock()
 }
 
 func (b *batcher) endOutage(q *partitionQueue) {
@@ -297,6 +301,9 @@ func (b *batcher) endOutage(q *partitionQueue) {
 	defer b.outageMu.Unlock()
 	q.logged = false
 	b.outage.End(q, time.Now())
+	b.mu.Lock()
+	q.trouble = nil
+	b.mu.Unlock()
 }
 
 func answerErr(answers []protocol.EnqueueAnswer, i int) error {

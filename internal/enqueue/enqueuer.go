@@ -64,6 +64,9 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 	p := e.batcher.single()
 	err = e.item(&p.one[0], job, e.batcher.now(), &p.room)
 	receipt.ID = p.one[0].ID
+	if err == nil && ctx == nil {
+		err = protocol.ErrNilContext
+	}
 	if err != nil {
 		e.batcher.reuse(p)
 		return receipt, err
@@ -95,16 +98,25 @@ func (e *Enqueuer) wait(ctx context.Context, p *pending) error {
 		return nil
 	case <-ctx.Done():
 	}
-	if e.batcher.withdraw(p) == 0 {
-		return fmt.Errorf("not sent: %w", ctx.Err())
+	sent, trouble := e.batcher.withdraw(p)
+	if sent == 0 {
+		return fmt.Errorf("not sent: %w", because(ctx, trouble))
 	}
-	return fmt.Errorf("outcome unknown: %w", ctx.Err())
+	return fmt.Errorf("outcome unknown: %w", because(ctx, trouble))
+}
+
+// because says why a caller stops waiting: its ctx has ended; and, if the store has been failing, with what.
+func because(ctx context.Context, trouble error) error {
+	if trouble == nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w; the store's last error: %w", ctx.Err(), trouble)
 }
 
 // item checks a job and makes its body in room. The item has its ID even with an error, unless the ID is what is wrong.
 func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, room *wire.Bodies) error {
 	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, In: job.In, At: job.At}
-	if job.Own && protocol.CheckName("ID", job.ID) != nil {
+	if job.Own && protocol.CheckID("ID", job.ID) != nil {
 		item.ID = ""
 	}
 	if e.options.Bad != nil {
@@ -116,7 +128,7 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 	}
 	payload, buf, err := wire.EncodeTo(job.Args, e.options.MaxPayload)
 	if err != nil {
-		job.Problems = append(job.Problems, fmt.Errorf("args: %w", err))
+		job.Problems = append(job.Problems, err)
 		return errors.Join(job.Problems...)
 	}
 	planned := job.At

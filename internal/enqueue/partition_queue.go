@@ -13,7 +13,8 @@ type partitionQueue struct {
 	// Guarded by batcher.mu.
 	busy       bool // a goroutine sends for it
 	head, tail *pending
-	waiting    int // of pending in the list
+	waiting    int   // of pending in the list
+	trouble    error // of the last attempt; nil: it succeeded
 
 	// The goroutine's that sends for it.
 	call    protocol.EnqueueCall

@@ -22,8 +22,9 @@ type partitionCounts struct {
 	fit     *retry.FitCheck
 	asking  singleflight.Group
 
-	mu    sync.RWMutex
-	known map[string]int
+	mu      sync.RWMutex
+	known   map[string]int
+	trouble error // of the last question; nil: it was answered
 }
 
 func newPartitionCounts(store protocol.Store, timeout time.Duration, log *slog.Logger) *partitionCounts {
@@ -51,7 +52,9 @@ func (c *partitionCounts) of(ctx context.Context, queue string) (int, error) {
 		}
 		return answer.Val.(int), nil
 	case <-ctx.Done():
-		return 0, fmt.Errorf("not sent: %w", ctx.Err())
+		c.mu.RLock()
+		defer c.mu.RUnlock()
+		return 0, fmt.Errorf("not sent: %w", because(ctx, c.trouble))
 	}
 }
 
@@ -67,12 +70,17 @@ func (c *partitionCounts) ask(queue string) (n int, err error) {
 	defer cancel()
 	outage := &retry.Outage{Log: c.log, Role: "enqueuer"}
 	err = retry.Until(ctx, outage, "partitions", func(ctx context.Context) error {
-		if err := c.fit.Check(ctx); err != nil {
+		trouble, err := c.fit.Check(ctx)
+		if trouble != nil {
+			c.note(trouble)
+		}
+		if err != nil {
 			return err
 		}
 		if n, err = c.store.Partitions(ctx, queue); err == nil && n < 1 {
 			err = fmt.Errorf("store says that queue %q has %d partitions", queue, n)
 		}
+		c.note(err)
 		return err
 	}, protocol.ErrStoreFull)
 	if err == nil {
@@ -81,4 +89,11 @@ func (c *partitionCounts) ask(queue string) (n int, err error) {
 		c.mu.Unlock()
 	}
 	return n, err
+}
+
+// note remembers with what the store has been failing; nil: it has answered.
+func (c *partitionCounts) note(trouble error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trouble = trouble
 }

@@ -18,6 +18,7 @@ type pending struct {
 
 	// Guarded by batcher.mu.
 	queue      *partitionQueue // the one that it waits in; nil: it waits in none
+	to         *partitionQueue // the one that it was posted to
 	prev, next *pending
 	sent       int // items handed to calls
 	since      time.Time

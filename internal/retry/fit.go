@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -62,25 +63,27 @@ func NewFitCheck(store protocol.Store, timeout time.Duration) *FitCheck {
 	return f
 }
 
-// Check returns an error if the store cannot be trusted with jobs. If the check fails for another reason it returns nil, because the
-// call that follows meets the same reason.
-func (f *FitCheck) Check(ctx context.Context) error {
+// Check returns an error if the store cannot be trusted with jobs, or if ctx has ended before that is known. If the check fails for
+// another reason, trouble, the call that follows meets the same reason.
+func (f *FitCheck) Check(ctx context.Context) (trouble, err error) {
 	var fit bool
 	select {
 	case fit = <-f.checked:
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	defer func() { f.checked <- fit }()
 	if fit {
-		return nil
+		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	limited, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	err := f.store.Check(ctx)
-	if errors.Is(err, protocol.ErrUnfit) {
-		return err
+	trouble = f.store.Check(limited)
+	switch fit = trouble == nil; {
+	case errors.Is(trouble, protocol.ErrUnfit):
+		return nil, trouble
+	case trouble != nil && ctx.Err() != nil && !errors.Is(trouble, ctx.Err()):
+		return trouble, fmt.Errorf("%w; the store's last error: %w", ctx.Err(), trouble)
 	}
-	fit = err == nil
-	return nil
+	return trouble, nil
 }

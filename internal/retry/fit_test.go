@@ -64,3 +64,33 @@ func TestWaitFitEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+// A check that fails without a verdict holds nobody up; if ctx has ended meanwhile it says why there is none.
+func TestAFitCheckThatFailsIsNoVerdict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failing, took := errLost, time.Second
+		f := NewFitCheck(checkStore{check: func() error {
+			time.Sleep(took) // fake time: of the check
+			return failing
+		}}, CheckTimeout)
+		if trouble, err := f.Check(t.Context()); !errors.Is(trouble, errLost) || err != nil {
+			t.Errorf("got %v, %v; want the trouble and no verdict", trouble, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), took/2)
+		defer cancel()
+		if trouble, err := f.Check(ctx); !errors.Is(trouble, errLost) || !errors.Is(err, errLost) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ctx has ended: got %v, %v; want both reasons", trouble, err)
+		}
+		failing = fmt.Errorf("too old: %w", protocol.ErrUnfit)
+		if trouble, err := f.Check(t.Context()); trouble != nil || !errors.Is(err, protocol.ErrUnfit) {
+			t.Errorf("unfit: got %v, %v", trouble, err)
+		}
+		failing = nil
+		for range 2 {
+			if trouble, err := f.Check(t.Context()); trouble != nil || err != nil {
+				t.Errorf("fit: got %v, %v", trouble, err)
+			}
+			failing = protocol.ErrUnfit // it is not checked again
+		}
+	})
+}
