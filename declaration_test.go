@@ -18,9 +18,11 @@ func TestARefusedDeclarationNamesFieldValueAndLimit(t *testing.T) {
 		want    string
 	}{
 		{"", hour, nil, "name is missing"},
-		{"a@b", hour, nil, `name "a@b" has '@'`},
-		{"a/b", hour, nil, `name "a/b" has '/'`},
-		{strings.Repeat("x", 101), hour, nil, "101 characters: want at most 100"},
+		{"a\tb", hour, nil, `name "a\tb" has U+0009 at byte 2`},
+		{" a", hour, nil, `name " a" begins or ends with space`},
+		{"a@2026-03-08T09:00:00Z", hour, nil, "ends like the ID of an occurrence"},
+		{strings.Repeat("x", 201), hour, nil, "has 201 bytes: want 1 to 200 bytes"},
+		{"anna@example.com", hour, nil, `job name "anna@example.com" is the schedule's name, as the option JobName gives no other: want 1 to 100`},
 		{"s", recurrence.Recurrence{Frequency: recurrence.Hour, Minutes: []int{60}}, nil, "60"},
 		{"s", recurrence.Recurrence{Cron: "61 * * * *"}, nil, "cron"},
 		{"s", recurrence.Recurrence{Cron: "0 0 30 2 *"}, nil, "cron"},
@@ -34,9 +36,10 @@ func TestARefusedDeclarationNamesFieldValueAndLimit(t *testing.T) {
 		{"s", hour, []ScheduleOption{Overlap("both")}, `overlap policy "both"`},
 		{"s", hour, []ScheduleOption{Misfire("often")}, `misfire policy "often"`},
 		{"s", hour, []ScheduleOption{nil}, "an option is nil"},
-		{"s", hour, []ScheduleOption{Args(func() {})}, "args: "},
-		{"s", hour, []ScheduleOption{Args(make([]byte, defaultMaxPayload+1))}, "1048577 bytes, the limit is 1048576"},
-		{"s", recurrence.Recurrence{}, []ScheduleOption{NoImmediateRun()}, "NoImmediateRun forbids that"},
+		{"s", hour, []ScheduleOption{Args(func() {})}, `args "func()" (msgpack`},
+		{"s", hour, []ScheduleOption{Args(make([]byte, defaultMaxPayload+1))}, "args 1048577 bytes (payload too large): want at most 1048576 bytes"},
+		{"s", recurrence.Recurrence{}, nil, "recurrence is empty: want a Frequency, a Cron or a StartTime"},
+		{"s", recurrence.Recurrence{TimeZone: "Europe/Berlin"}, []ScheduleOption{NoImmediateRun()}, "recurrence is empty"},
 	} {
 		if _, err := declaration(c.name, c.rec, c.options); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.10q, %v: got %v, want an error with %q", c.name, c.rec, err, c.want)

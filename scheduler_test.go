@@ -177,7 +177,7 @@ func TestEveryOccurrenceRunsOnceForDays(t *testing.T) {
 		"office":  {Cron: "*/20 9-17 * * 1-5", TimeZone: "America/New_York"},
 		"twice":   {Frequency: recurrence.Day, Hours: []int{1, 2}, Minutes: []int{30}, TimeZone: "Europe/Berlin"},
 		"trial":   {Frequency: recurrence.Hour, Count: 7},
-		"once":    {},
+		"once":    {StartTime: time.Date(1999, 12, 31, 8, 0, 0, 0, time.UTC)}, // before it is created: at once
 		"launch":  {StartTime: time.Date(2000, 1, 2, 8, 0, 0, 0, time.UTC)},
 		"ends":    {Frequency: recurrence.Hour, Interval: 5, EndTime: time.Date(2000, 1, 2, 12, 0, 0, 0, time.UTC)},
 	}

@@ -78,14 +78,14 @@ type storedSpec struct {
 	Payload        []byte                `json:"payload,omitempty"` // other arguments, as they are stored, in base64
 }
 
-// Validate returns what is wrong with the rule.
+// Validate returns what is wrong with the rule: an error of package recurrence, or a *protocol.InvalidError for an empty rule, which is
+// a forgotten field and no schedule.
 func (s *Spec) Validate() error {
 	if err := s.Recurrence.Validate(); err != nil {
 		return err
 	}
-	r := &s.Recurrence
-	if s.NoImmediateRun && r.Frequency == 0 && r.Cron == "" && r.StartTime.IsZero() {
-		return errors.New("recurrence runs once, when it is created, and NoImmediateRun forbids that: give it a StartTime or a Frequency")
+	if r := &s.Recurrence; r.Frequency == 0 && r.Cron == "" && r.StartTime.IsZero() {
+		return protocol.Because(protocol.Invalid("recurrence", "", "a Frequency, a Cron or a StartTime"), "is empty")
 	}
 	return nil
 }

@@ -27,8 +27,8 @@ func TestADefinitionIsReadableAndKeepsItsText(t *testing.T) {
 		{"all options", rec,
 			[]option{jobName("mail"), withArgs([]byte(`{"to":"a"}`)), maxAttempts(3), withTimeout(90 * time.Second), withMisfire(MisfireCatchUp), withGrace(time.Hour), noImmediateRun(), withOverlap(OverlapAllow)},
 			`{"version":1,"job":"mail","recurrence":{"startTime":"2026-01-01T07:00:00Z","frequency":"week","interval":2,"schedule":{"hours":[9],"weekDays":["monday","friday"]},"timeZone":"Europe/Berlin"},"misfire":"catch_up","grace":"1h0m0s","noImmediateRun":true,"maxAttempts":3,"timeout":"1m30s","args":{"to":"a"}}`},
-		{"msgpack arguments", recurrence.Recurrence{}, []option{withArgs(mail{"a"})},
-			`{"version":1,"job":"report","recurrence":{},"misfire":"run_once","grace":"1m0s","payload":"gaJ0b6Fh"}`},
+		{"msgpack arguments", recurrence.Recurrence{Cron: "@daily"}, []option{withArgs(mail{"a"})},
+			`{"version":1,"job":"report","recurrence":{"cron":"@daily"},"misfire":"run_once","grace":"1m0s","payload":"gaJ0b6Fh"}`},
 	} {
 		d, err := declaration("report", c.rec, c.options)
 		if err != nil {
@@ -46,6 +46,25 @@ func TestADefinitionIsReadableAndKeepsItsText(t *testing.T) {
 		if again, err := p.Declare("report", "default"); err != nil || string(again.Body) != c.want {
 			t.Errorf("%s: written again %s, %v; want the same text", c.name, again.Body, err)
 		}
+	}
+}
+
+// An empty rule is a forgotten field, so it is refused; what an earlier version has stored of one is read all the same.
+func TestAnEmptyRuleIsRefusedButStillRead(t *testing.T) {
+	for _, rec := range []recurrence.Recurrence{{}, {TimeZone: "Europe/Berlin"}} {
+		_, err := declaration("report", rec, nil)
+		var invalid *protocol.InvalidError
+		if !errors.As(err, &invalid) || invalid.Field != "recurrence" || invalid.Limit != "a Frequency, a Cron or a StartTime" {
+			t.Errorf("%+v: got %v, want an InvalidError of the recurrence that says what is missing", rec, err)
+		}
+	}
+	created := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	p, err := Compile([]byte(`{"revision":1,"state":"live","created":"2026-03-01T09:00:00Z","overlap":"skip","version":1,"job":"report","recurrence":{},"misfire":"run_once","grace":"1m0s"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next := p.Next(protocol.Owed{Since: created}).Instants; len(next) != 1 || !next[0].Equal(created) {
+		t.Errorf("the stored one runs at %v, want once, at its creation", next)
 	}
 }
 
@@ -177,7 +196,7 @@ func TestRememberedPlansAreBounded(t *testing.T) {
 // Any text gives a plan or an error, and a plan gives a valid placement.
 func FuzzDefinition(f *testing.F) {
 	created := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	for _, rec := range []recurrence.Recurrence{{}, {Cron: "*/7 1-5 * * 1"}, {Frequency: recurrence.Month, MonthDays: []int{-1}, TimeZone: "Europe/Berlin", Count: 3}} {
+	for _, rec := range []recurrence.Recurrence{{StartTime: created}, {Cron: "*/7 1-5 * * 1"}, {Frequency: recurrence.Month, MonthDays: []int{-1}, TimeZone: "Europe/Berlin", Count: 3}} {
 		for _, args := range []any{nil, []byte(`[1]`), map[string]int{"a": 1}} {
 			d, err := declaration("s", rec, []option{withArgs(args), withMisfire(MisfireCatchUp)})
 			if err != nil {

@@ -65,7 +65,7 @@ func TestNextPlacesWhatFollowsTheCursor(t *testing.T) {
 		{name: "late by less than an option's grace", rec: recurrence.Recurrence{Frequency: recurrence.Hour, StartTime: minute.StartTime}, options: []option{withGrace(10 * time.Minute)}, cursor: "2026-03-01T12:00:00Z", since: "2026-03-01T12:09:00Z", want: "13:00:00"},
 		{name: "after a pause the gap is judged when it is taken", rec: minute, cursor: "2026-03-01T12:05:10Z", changed: true, since: "2026-03-01T14:00:00Z", want: "12:06:00"},
 		{name: "the end", rec: recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: minute.StartTime, EndTime: time.Date(2026, 3, 1, 12, 5, 0, 0, time.UTC)}, cursor: "2026-03-01T12:05:00Z", since: "2026-03-01T12:05:01Z", want: ""},
-		{name: "once", rec: recurrence.Recurrence{}, cursor: created, since: created, want: ""},
+		{name: "once", rec: recurrence.Recurrence{StartTime: minute.StartTime}, cursor: created, since: created, want: ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := planFor(t, instant(t, created), c.rec, c.options...)
@@ -225,7 +225,7 @@ func TestADefinitionOfANewerVersionIsRefused(t *testing.T) {
 func TestADefinitionKeepsItsArguments(t *testing.T) {
 	created := time.Date(2026, 3, 20, 10, 0, 0, 0, time.UTC)
 	for _, payload := range []string{`{"a":1}`, `{"a": 1}`, "\x81\xa1a\x01", `"<b>"`, "", "null", "\xff"} {
-		p := planFor(t, created, recurrence.Recurrence{}, withArgs([]byte(payload)))
+		p := planFor(t, created, recurrence.Recurrence{Cron: "@daily"}, withArgs([]byte(payload)))
 		if string(p.Payload) != payload {
 			t.Errorf("payload %q, want %q", p.Payload, payload)
 		}

@@ -14,3 +14,9 @@ const (
 	MisfireSkip    = "skip"
 	MisfireCatchUp = "catch_up"
 )
+
+// The bounds of MisfireCatchUp: how far back, and how many occurrences with the one that was late.
+const (
+	CatchUpWindow = catchUpWindow
+	MaxCatchUp    = maxCatchUp
+)
