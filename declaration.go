@@ -1,6 +1,9 @@
 package chime
 
 import (
+	"cmp"
+	"errors"
+
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/schedule"
 	"github.com/chimejobs/chime/internal/wire"
@@ -9,17 +12,23 @@ import (
 
 // declaration checks a schedule and puts it into the form in which it is declared. All that is wrong comes back, joined.
 func declaration(name string, rec recurrence.Recurrence, options []ScheduleOption) (protocol.Declaration, error) {
-	settings := scheduleSettings{overlap: OverlapSkip, misfire: MisfireRunOnce, grace: defaultGrace, jobName: name}
-	settings.queue = DefaultQueue
-	if err := protocol.CheckName("name", name); err != nil {
-		settings.problems = append(settings.problems, err)
+	settings := scheduleSettings{overlap: OverlapSkip, misfire: MisfireRunOnce, grace: defaultGrace}
+	if err := protocol.CheckID("name", name); err != nil {
+		settings.refuse(err)
 	}
 	for _, option := range options {
 		if option == nil {
-			settings.refuse("an option is nil")
+			settings.refuse(errNilOption)
 			continue
 		}
 		option.schedule(&settings)
+	}
+	if settings.jobName == "" {
+		settings.jobName = name
+		bad := (*InvalidError)(nil)
+		if protocol.CheckID("name", name) == nil && errors.As(protocol.CheckName("job name", name), &bad) {
+			settings.refuse(protocol.Because(bad, "is the schedule's name, as the option JobName gives no other"))
+		}
 	}
 	payload, err := wire.EncodeStable(settings.args)
 	if err == nil && len(payload) > defaultMaxPayload {
@@ -28,16 +37,18 @@ func declaration(name string, rec recurrence.Recurrence, options []ScheduleOptio
 	spec := schedule.Spec{
 		JobName: settings.jobName, Recurrence: rec, Payload: payload,
 		Overlap: string(settings.overlap), Misfire: string(settings.misfire), Grace: settings.grace,
-		NoImmediateRun: settings.noImmediateRun, MaxAttempts: settings.maxAttempts, Timeout: settings.timeout,
+		NoImmediateRun: settings.noImmediateRun,
+		MaxAttempts:    cmp.Or(settings.maxAttempts, settings.kind.maxAttempts),
+		Timeout:        cmp.Or(settings.timeout, settings.kind.timeout),
 	}
 	if problem := spec.Validate(); problem != nil {
-		settings.problems = append(settings.problems, problem)
+		settings.refuse(problem)
 	}
 	if err != nil {
-		settings.refuse("args: %w", err)
+		settings.refuse(err)
 	}
 	if err := settings.err(); err != nil {
 		return protocol.Declaration{}, err
 	}
-	return spec.Declare(name, settings.queue)
+	return spec.Declare(name, cmp.Or(settings.queue, settings.kind.queue, defaultQueue))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/chimejobs/chime/internal/enqueue"
@@ -29,7 +30,7 @@ type EnqueuerOptions struct {
 
 func (o EnqueuerOptions) withDefaults() EnqueuerOptions {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
-	o.Queue = cmp.Or(o.Queue, DefaultQueue)
+	o.Queue = cmp.Or(o.Queue, defaultQueue)
 	o.MaxPayload = cmp.Or(o.MaxPayload, defaultMaxPayload)
 	o.SendTimeout = cmp.Or(o.SendTimeout, defaultSendTimeout)
 	return o
@@ -41,10 +42,10 @@ func (o EnqueuerOptions) validate() error {
 		bad = append(bad, err)
 	}
 	if o.MaxPayload < 0 || o.MaxPayload > wire.MaxEncoded {
-		bad = append(bad, fmt.Errorf("EnqueuerOptions.MaxPayload %d: want 0 to %d bytes", o.MaxPayload, wire.MaxEncoded))
+		bad = append(bad, protocol.Invalid("EnqueuerOptions.MaxPayload", strconv.Itoa(o.MaxPayload), fmt.Sprintf("0 to %d bytes", wire.MaxEncoded)))
 	}
 	if o.SendTimeout < 0 {
-		bad = append(bad, fmt.Errorf("EnqueuerOptions.SendTimeout %v: want 0 or more", o.SendTimeout))
+		bad = append(bad, protocol.Invalid("EnqueuerOptions.SendTimeout", o.SendTimeout.String(), "0 or more"))
 	}
 	return errors.Join(bad...)
 }
@@ -60,9 +61,9 @@ type Enqueuer struct {
 type Receipt struct {
 	// ID of the job. It is set even with an error, unless an ID of your own was refused. With the option ID(receipt.ID) the same job
 	// is enqueued again, and as long as the first one exists nothing is added.
-	ID string
+	ID string `json:"id"`
 	// Existing is true if a job of this ID existed already and was left as it is. Only with the option ID.
-	Existing bool
+	Existing bool `json:"existing"`
 }
 
 // NewEnqueuer returns an enqueuer. It does no I/O; its first call returns an error for bad options.
@@ -82,7 +83,8 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 // are encoded by [Encode]. When Enqueue returns nil the store has the job.
 //
 // If anything is wrong with the job, nothing is sent. After any other error the store may have the job or not: repeat the call with
-// the option ID(receipt.ID), which is safe. When ctx ends Enqueue returns at once; a job that was not sent by then is not sent.
+// the option ID(receipt.ID), which is safe. When ctx ends Enqueue returns at once; a job that was not sent by then is not sent. The
+// error then says with what error the store has been failing, if it has.
 //
 // The first call checks the store. A store that cannot be trusted with jobs gets none: the error wraps ErrUnfit.
 func (e *Enqueuer) Enqueue(ctx context.Context, name string, args any, options ...EnqueueOption) (Receipt, error) {
@@ -99,14 +101,25 @@ func (e *Enqueuer) Enqueue(ctx context.Context, name string, args any, options .
 	case len(job.Problems) > 0:
 		return Receipt(receipt), fmt.Errorf("chime: enqueue %.40q: %w", name, err)
 	}
-	return Receipt(receipt), fmt.Errorf("chime: enqueue %q (ID %s): %w", name, receipt.ID, err)
+	return Receipt(receipt), fmt.Errorf("chime: enqueue %q (ID %q): %w", name, receipt.ID, err)
 }
 
-// An Item is one job for EnqueueMany.
+// An Item is one job for EnqueueMany. However it is printed, logged or encoded as JSON, its arguments are left out.
 type Item struct {
-	Name    string          // the job name
-	Args    any             // see Encode
-	Options []EnqueueOption // nil: none
+	Name    string          `json:"name"` // the job name
+	Args    any             `json:"-"`    // see Encode
+	Options []EnqueueOption `json:"-"`    // nil: none
+}
+
+// LogValue is what a slog.Logger prints of the item.
+func (i Item) LogValue() slog.Value { return slog.StringValue(i.String()) }
+
+// String names the item, without its arguments.
+func (i Item) String() string { return fmt.Sprintf("item %q (args of type %T)", i.Name, i.Args) }
+
+// Format prints what String returns, whatever the verb.
+func (i Item) Format(f fmt.State, verb rune) {
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), i.String())
 }
 
 // EnqueueMany puts many jobs on their queues, in as few calls to the store as possible, and returns one receipt an item, in order.

@@ -25,6 +25,14 @@ var (
 	ErrDrainTimeout = errors.New("drain timed out")
 )
 
+// InvalidError says what is wrong with something that the program gave: a name, an ID, an option, arguments, a nil ctx. It has the strings
+// Field (what it is: "queue", "job name", "timeout", "WorkerOptions.Concurrency", …), Value (what was given, cut to 64 bytes; of
+// arguments their type or size) and Limit (what is wanted), and its text says all three. Nothing was sent.
+//
+// errors.As finds the first one, if several are joined. errors.Is finds the one of a field, a value or a limit:
+// errors.Is(err, &chime.InvalidError{Field: "queue"}). What is wrong with a rule is a [recurrence.Error].
+type InvalidError = protocol.InvalidError
+
 // Why a handler's ctx ended, as context.Cause says.
 var (
 	// ErrTimeout: the attempt took longer than its Timeout.
@@ -35,6 +43,12 @@ var (
 	ErrSessionLost = protocol.ErrSessionLost
 	// ErrReplaced: the next occurrence of the schedule is due and its overlap policy is OverlapCancel.
 	ErrReplaced = work.ErrReplaced
+)
+
+var (
+	errNilStore   = protocol.Because(protocol.Invalid("store", "", "one of redisstore.New or redisstore/embedded"), "is nil")
+	errNilContext = protocol.ErrNilContext
+	errNilOption  = protocol.Because(protocol.Invalid("an option", "", "one of this package"), "is nil")
 )
 
 // DrainTimeoutError names the jobs whose handlers had not returned in time when the worker stopped. Their ctx was ended and the

@@ -2,8 +2,10 @@ package chime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -12,32 +14,83 @@ import (
 
 // A Kind is a job name and the type of its arguments, bound once for those who enqueue and those who handle. Define makes one; the
 // zero value has no name.
-type Kind[T any] struct{ name string }
+type Kind[T any] struct {
+	name     string
+	defaults *kindDefaults // nil: none
+}
+
+// A KindOption is a default of a kind, see Define: every EnqueueOption and every HandlerOption, but for ID and At.
+type KindOption interface{ kind(*kindDefaults) }
+
+// kindDefaults are the options of a kind, by what they apply to: an option may be in all three lists.
+type kindDefaults struct {
+	enqueue  []EnqueueOption
+	schedule []ScheduleOption
+	handler  []HandlerOption
+	problems []error
+}
 
 var kinds sync.Map // job name -> reflect.Type of its arguments
 
 // Define binds a job name to the type of its arguments. The usual place is a package-level variable, in a package that those who
-// enqueue and those who handle both import. It panics if the name is not 1 to 100 of A-Z a-z 0-9 _ . : -, and if it is bound to
-// another type already.
-func Define[T any](name string) Kind[T] {
+// enqueue and those who handle both import. It panics if the name is not 1 to 100 of A-Z a-z 0-9 _ . : -, if it is bound to another
+// type already, and if an option is nil, out of range, ID or At.
+//
+// The defaults are options that hold wherever the kind is used: all for Enqueue and Item; Queue, MaxAttempts and Timeout for Schedule
+// and With; MaxAttempts, Timeout and Backoff for Handle. They do not hold for a job that is enqueued by its name. The nearest wins,
+// in whatever order options are written: first what the call says, then the kind, then the handler, then the worker, then chime's own
+// default.
+func Define[T any](name string, defaults ...KindOption) Kind[T] {
 	if err := protocol.CheckName("job name", name); err != nil {
 		panic("chime: Define: " + err.Error())
+	}
+	d, err := newKindDefaults(defaults)
+	if err != nil {
+		panic(fmt.Sprintf("chime: Define %q: %v", name, err))
 	}
 	args := reflect.TypeFor[T]()
 	if bound, ok := kinds.LoadOrStore(name, args); ok && bound != args {
 		panic(fmt.Sprintf("chime: Define %q: its arguments are %v already, not %v", name, bound, args))
 	}
-	return Kind[T]{name: name}
+	return Kind[T]{name: name, defaults: d}
+}
+
+// newKindDefaults checks and sorts the defaults of a kind; nil: there are none.
+func newKindDefaults(options []KindOption) (*kindDefaults, error) {
+	if len(options) == 0 {
+		return nil, nil
+	}
+	d := new(kindDefaults)
+	for _, option := range options {
+		if option == nil {
+			return nil, errNilOption
+		}
+		option.kind(d)
+	}
+	var job enqueueSettings
+	var handler handlerSettings
+	for _, option := range d.enqueue {
+		option.enqueue(&job)
+	}
+	for _, option := range d.handler {
+		if _, asked := option.(EnqueueOption); !asked { // what is wrong with the others is known by now
+			option.handler(&handler)
+		}
+	}
+	return d, errors.Join(append(append(d.problems, job.problems...), handler.problems...)...)
 }
 
 // Name returns the job name.
 func (k Kind[T]) Name() string { return k.name }
 
 // Handle registers the handler of the kind's jobs on a worker. A job whose arguments cannot be decoded ends in the dead set. Like
-// [Worker.Handle] it panics on a nil handler and on a second one.
+// [Worker.Handle] it panics on a nil handler, on a bad option and on a second handler. What the kind says goes before the options.
 func (k Kind[T]) Handle(worker *Worker, handler func(ctx context.Context, job *Job, args T) error, options ...HandlerOption) {
 	if handler == nil {
 		panic(fmt.Sprintf("chime: Handle %q: nil handler", k.name))
+	}
+	if k.defaults != nil {
+		options = slices.Concat(options, k.defaults.handler) // the last one counts
 	}
 	worker.Handle(k.name, func(ctx context.Context, job *Job) error {
 		var args T
@@ -48,22 +101,41 @@ func (k Kind[T]) Handle(worker *Worker, handler func(ctx context.Context, job *J
 	}, options...)
 }
 
-// Enqueue puts one job of this kind on its queue, as [Enqueuer.Enqueue] does.
+// Enqueue puts one job of this kind on its queue, as [Enqueuer.Enqueue] does. The options go before what the kind says.
 func (k Kind[T]) Enqueue(ctx context.Context, e *Enqueuer, args T, options ...EnqueueOption) (Receipt, error) {
-	return e.Enqueue(ctx, k.name, args, options...)
+	return e.Enqueue(ctx, k.name, args, k.options(options)...)
 }
 
-// Item is one job of this kind for [Enqueuer.EnqueueMany].
+// Item is one job of this kind for [Enqueuer.EnqueueMany]. The options go before what the kind says.
 func (k Kind[T]) Item(args T, options ...EnqueueOption) Item {
-	return Item{Name: k.name, Args: args, Options: options}
+	return Item{Name: k.name, Args: args, Options: k.options(options)}
 }
 
-// Schedule declares a schedule that makes jobs of this kind, as [Scheduler.Schedule] does.
+// options puts what the kind says in front of a call's options: the last one counts.
+func (k Kind[T]) options(options []EnqueueOption) []EnqueueOption {
+	if k.defaults == nil {
+		return options
+	}
+	return slices.Concat(k.defaults.enqueue, options)
+}
+
+// Schedule declares a schedule that makes jobs of this kind, as [Scheduler.Schedule] does. The options go before what the kind says.
 func (k Kind[T]) Schedule(scheduler *Scheduler, name string, rec recurrence.Recurrence, args T, options ...ScheduleOption) error {
 	return scheduler.Schedule(name, rec, append([]ScheduleOption{k.With(args)}, options...)...)
 }
 
-// With sets the job name and the arguments of a schedule's jobs, for [Schedules.Put].
+// With sets the job name and the arguments of a schedule's jobs, for [Schedules.Put]. Other options of the call go before what the kind
+// says, whether they stand before or behind With.
 func (k Kind[T]) With(args T) ScheduleOption {
-	return scheduleOption(func(s *scheduleSettings) { s.args, s.jobName = args, k.name })
+	return scheduleOption(func(s *scheduleSettings) {
+		s.args, s.jobName, s.kind = args, k.name, jobSettings{}
+		if k.defaults == nil {
+			return
+		}
+		var kind scheduleSettings
+		for _, option := range k.defaults.schedule {
+			option.schedule(&kind)
+		}
+		s.kind = kind.jobSettings
+	})
 }

@@ -1,8 +1,10 @@
 package chime
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -10,33 +12,50 @@ import (
 )
 
 // An EnqueueOption changes one job: In, At, ID, and every JobOption.
-type EnqueueOption interface{ enqueue(*enqueueSettings) }
+type EnqueueOption interface {
+	KindOption
+	enqueue(*enqueueSettings)
+}
 
 // A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Kind.With, and every JobOption.
 type ScheduleOption interface{ schedule(*scheduleSettings) }
 
-// A HandlerOption changes one handler: Backoff, Timeout.
-type HandlerOption interface{ handler(*handlerSettings) }
+// A HandlerOption changes one handler, or as a default of a worker all of them: Backoff, and every AttemptOption.
+type HandlerOption interface {
+	KindOption
+	handler(*handlerSettings)
+}
 
-// A JobOption is both an EnqueueOption and a ScheduleOption: Queue, MaxAttempts, Timeout.
+// A JobOption is both an EnqueueOption and a ScheduleOption: Queue, and every AttemptOption.
 type JobOption interface {
 	EnqueueOption
 	ScheduleOption
 }
 
-// jobSettings are what EnqueueOptions and ScheduleOptions have in common. Problems are returned when they are checked.
-type jobSettings struct {
-	queue       string
-	maxAttempts int           // 0: the worker's
-	timeout     time.Duration // 0: the handler's
+// An AttemptOption is a JobOption and a HandlerOption: MaxAttempts, Timeout. What a call says goes first, then what the kind says, then
+// the handler, then the worker (WorkerOptions.Defaults), and last chime's own default.
+type AttemptOption interface {
+	JobOption
+	HandlerOption
+}
+
+// attemptSettings are what jobs, schedules, handlers and workers have in common. A zero field is not set: the next farther one of these
+// says it. Problems are returned when they are checked.
+type attemptSettings struct {
+	maxAttempts int
+	timeout     time.Duration
 	problems    []error
 }
 
-func (s *jobSettings) refuse(format string, args ...any) {
-	s.problems = append(s.problems, fmt.Errorf(format, args...))
-}
+func (s *attemptSettings) refuse(err error) { s.problems = append(s.problems, err) }
 
-func (s *jobSettings) err() error { return errors.Join(s.problems...) }
+func (s *attemptSettings) err() error { return errors.Join(s.problems...) }
+
+// jobSettings are what EnqueueOptions and ScheduleOptions have in common.
+type jobSettings struct {
+	attemptSettings
+	queue string
+}
 
 type enqueueSettings struct {
 	jobSettings
@@ -48,6 +67,7 @@ type enqueueSettings struct {
 
 type scheduleSettings struct {
 	jobSettings
+	kind           jobSettings // what the kind says about what the call leaves open
 	args           any
 	jobName        string
 	noImmediateRun bool
@@ -57,9 +77,30 @@ type scheduleSettings struct {
 }
 
 type handlerSettings struct {
-	timeout  time.Duration
-	backoff  func(failures int) time.Duration
-	problems []error
+	attemptSettings
+	backoff func(failures int) time.Duration
+}
+
+// newHandlerSettings applies options; of several that say the same the last one counts. All that is wrong comes back, joined.
+func newHandlerSettings(options []HandlerOption) (s handlerSettings, err error) {
+	for _, option := range options {
+		if option == nil {
+			s.refuse(errNilOption)
+			continue
+		}
+		option.handler(&s)
+	}
+	return s, s.err()
+}
+
+// or returns the settings, and for what they leave open those that are farther away.
+func (s handlerSettings) or(farther handlerSettings) handlerSettings {
+	s.maxAttempts = cmp.Or(s.maxAttempts, farther.maxAttempts)
+	s.timeout = cmp.Or(s.timeout, farther.timeout)
+	if s.backoff == nil {
+		s.backoff = farther.backoff
+	}
+	return s
 }
 
 // jobOption is a JobOption.
@@ -67,72 +108,78 @@ type jobOption func(*jobSettings)
 
 func (o jobOption) enqueue(s *enqueueSettings)   { o(&s.jobSettings) }
 func (o jobOption) schedule(s *scheduleSettings) { o(&s.jobSettings) }
+func (o jobOption) kind(d *kindDefaults) {
+	d.enqueue, d.schedule = append(d.enqueue, o), append(d.schedule, o)
+}
 
+// attemptOption is an AttemptOption.
+type attemptOption func(*attemptSettings)
+
+func (o attemptOption) enqueue(s *enqueueSettings)   { o(&s.attemptSettings) }
+func (o attemptOption) schedule(s *scheduleSettings) { o(&s.attemptSettings) }
+func (o attemptOption) handler(s *handlerSettings)   { o(&s.attemptSettings) }
+func (o attemptOption) kind(d *kindDefaults) {
+	d.enqueue, d.schedule, d.handler = append(d.enqueue, o), append(d.schedule, o), append(d.handler, o)
+}
+
+// enqueueOption is an EnqueueOption.
 type enqueueOption func(*enqueueSettings)
 
 func (o enqueueOption) enqueue(s *enqueueSettings) { o(s) }
+func (o enqueueOption) kind(d *kindDefaults)       { d.enqueue = append(d.enqueue, o) }
+
+// ownOption is an EnqueueOption that says what one job has for itself: as a default of a kind it is refused.
+type ownOption struct {
+	enqueueOption
+	name string
+}
+
+func (o ownOption) kind(d *kindDefaults) {
+	d.problems = append(d.problems, protocol.Invalid("default", o.name, "an option that every job of the kind can have"))
+}
 
 type scheduleOption func(*scheduleSettings)
 
 func (o scheduleOption) schedule(s *scheduleSettings) { o(s) }
 
+// handlerOption is a HandlerOption.
 type handlerOption func(*handlerSettings)
 
 func (o handlerOption) handler(s *handlerSettings) { o(s) }
+func (o handlerOption) kind(d *kindDefaults)       { d.handler = append(d.handler, o) }
 
-// Queue is the queue that the job goes to, 1 to 100 of A-Z a-z 0-9 _ . : -. Without it: EnqueuerOptions.Queue, and for schedules
-// "default".
+// Queue is the queue that the job goes to, 1 to 100 of A-Z a-z 0-9 _ . : -. Without it, and without one of the job's kind:
+// EnqueuerOptions.Queue, and for schedules "default".
 func Queue(name string) JobOption {
 	return jobOption(func(s *jobSettings) {
 		s.queue = name
 		if err := protocol.CheckName("queue", name); err != nil {
-			s.refuse("%w", err)
+			s.refuse(err)
 		}
 	})
 }
 
-// MaxAttempts is after how many failed attempts the job is dead, 1 to 1000. Without it: 25.
-func MaxAttempts(n int) JobOption {
-	return jobOption(func(s *jobSettings) {
+// MaxAttempts is after how many failed attempts the job is dead, 1 to 1000. If nobody says it: 25, and 5 for an occurrence of a
+// schedule, for the next one comes anyway.
+func MaxAttempts(n int) AttemptOption {
+	return attemptOption(func(s *attemptSettings) {
 		s.maxAttempts = n
-		if n < 1 || n > 1000 {
-			s.refuse("max attempts %d: want 1 to 1000", n)
+		if n < 1 || n > schedule.MaxAttempts {
+			s.refuse(protocol.Invalid("max attempts", strconv.Itoa(n), fmt.Sprintf("1 to %d", schedule.MaxAttempts)))
 		}
 	})
-}
-
-// TimeoutOption is a JobOption and a HandlerOption: see Timeout.
-type TimeoutOption interface {
-	JobOption
-	HandlerOption
-}
-
-type timeoutOption time.Duration
-
-func (o timeoutOption) check(refuse func(string, ...any)) {
-	if d := time.Duration(o); d < time.Millisecond || d > schedule.MaxTimeout {
-		refuse("timeout %v: want 1ms to %v", d, schedule.MaxTimeout)
-	}
-}
-
-func (o timeoutOption) enqueue(s *enqueueSettings) {
-	s.timeout = time.Duration(o)
-	o.check(s.refuse)
-}
-
-func (o timeoutOption) schedule(s *scheduleSettings) {
-	s.timeout = time.Duration(o)
-	o.check(s.refuse)
-}
-
-func (o timeoutOption) handler(s *handlerSettings) {
-	s.timeout = time.Duration(o)
-	o.check(func(format string, args ...any) { s.problems = append(s.problems, fmt.Errorf(format, args...)) })
 }
 
 // Timeout ends the handler's ctx after d, 1 ms to 365 days. Ten seconds later the attempt counts as failed, whether the handler has
-// returned or not. A job's own timeout takes precedence over its handler's. Without either: 30 minutes.
-func Timeout(d time.Duration) TimeoutOption { return timeoutOption(d) }
+// returned or not. If nobody says it: 30 minutes.
+func Timeout(d time.Duration) AttemptOption {
+	return attemptOption(func(s *attemptSettings) {
+		s.timeout = d
+		if d < time.Millisecond || d > schedule.MaxTimeout {
+			s.refuse(protocol.Invalid("timeout", d.String(), "1ms to "+schedule.MaxTimeout.String()))
+		}
+	})
+}
 
 // In delays the job by d, at most 100 years; 0 or less means now. The store's clock measures it, so the caller's clock may be wrong.
 // Of several In and At the last one counts.
@@ -140,42 +187,46 @@ func In(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
 		s.in, s.at = max(d, 0), time.Time{}
 		if d > protocol.MaxDelay {
-			s.refuse("in %v: want at most 100 years", d)
+			s.refuse(protocol.Invalid("in", d.String(), "at most 100 years"))
 		}
 	})
 }
 
 // At delays the job until an instant, at most 100 years from now, rounded up to milliseconds. An instant in the past means now.
 func At(t time.Time) EnqueueOption {
-	return enqueueOption(func(s *enqueueSettings) {
+	return ownOption{name: "At", enqueueOption: func(s *enqueueSettings) {
 		s.at, s.in = t, 0
 		if d := time.Until(t); d > protocol.MaxDelay || d < -protocol.MaxDelay {
-			s.refuse("at %v: want at most 100 years from now", t.UTC().Format(time.RFC3339))
+			s.refuse(protocol.Invalid("at", t.UTC().Format(time.RFC3339), "at most 100 years from now"))
 		}
-	})
+	}}
 }
 
-// ID gives the job an ID of the caller's own, 1 to 100 of A-Z a-z 0-9 _ . : -. As long as a job with that ID exists in its queue
-// (waiting, delayed, running, or in the dead set) another one is not added: the [Receipt] says Existing.
+// ID gives the job an ID of the caller's own. It is data, an e-mail address as well as a word: 1 to 200 bytes of UTF-8 without control
+// or format characters and without space at either end, which does not end like the ID of an occurrence, "@2026-03-08T09:00:00Z".
+// What belongs to a job is best named after it, with the job's ID in front: job.ID+"/mail".
+//
+// As long as a job with that ID exists in its queue (waiting, delayed, running, or in the dead set) another one is not added: the
+// [Receipt] says Existing.
 func ID(id string) EnqueueOption {
-	return enqueueOption(func(s *enqueueSettings) {
+	return ownOption{name: "ID", enqueueOption: func(s *enqueueSettings) {
 		s.id, s.own = id, true
-		if err := protocol.CheckName("ID", id); err != nil {
-			s.refuse("%w", err)
+		if err := protocol.CheckID("ID", id); err != nil {
+			s.refuse(err)
 		}
-	})
+	}}
 }
 
 // Args are the arguments of every job of the schedule; see Encode. At most 1 MiB when encoded. Without it the payload is empty.
 func Args(v any) ScheduleOption { return scheduleOption(func(s *scheduleSettings) { s.args = v }) }
 
 // JobName is the name of the schedule's jobs, which says who handles them: 1 to 100 of A-Z a-z 0-9 _ . : -. Without it: the
-// schedule's name.
+// schedule's name, which then has to be such a name too.
 func JobName(name string) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.jobName = name
 		if err := protocol.CheckName("job name", name); err != nil {
-			s.refuse("%w", err)
+			s.refuse(err)
 		}
 	})
 }
@@ -192,7 +243,7 @@ func Overlap(policy OverlapPolicy) ScheduleOption {
 		switch policy {
 		case OverlapSkip, OverlapWait, OverlapCancel, OverlapAllow:
 		default:
-			s.refuse("overlap policy %q: want skip, wait, cancel or allow", string(policy))
+			s.refuse(protocol.Invalid("overlap policy", string(policy), "skip, wait, cancel or allow"))
 		}
 	})
 }
@@ -204,7 +255,7 @@ func Misfire(policy MisfirePolicy) ScheduleOption {
 		switch policy {
 		case MisfireRunOnce, MisfireSkip, MisfireCatchUp:
 		default:
-			s.refuse("misfire policy %q: want run_once, skip or catch_up", string(policy))
+			s.refuse(protocol.Invalid("misfire policy", string(policy), "run_once, skip or catch_up"))
 		}
 	})
 }
@@ -215,19 +266,19 @@ func Grace(d time.Duration) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.grace = d
 		if d < time.Second || d > 365*24*time.Hour {
-			s.refuse("grace %v: want 1s to 8760h", d)
+			s.refuse(protocol.Invalid("grace", d.String(), "1s to 8760h"))
 		}
 	})
 }
 
 // Backoff sets the delay before the next attempt, by the number of failures so far: 1, 2, …. A negative delay counts as 0, one of
-// more than 100 years as 100 years. Without it the delay is random, at most 1 s after the first failure, doubled with each up to
-// 1 h.
+// more than 100 years as 100 years. If nobody says it the delay is about n⁴ seconds after n failures (1 s, 16 s, 81 s, …), times 0.75
+// to 1.25 at random: 25 attempts last about 20 days.
 func Backoff(delay func(failures int) time.Duration) HandlerOption {
 	return handlerOption(func(s *handlerSettings) {
 		s.backoff = delay
 		if delay == nil {
-			s.problems = append(s.problems, errors.New("backoff is nil"))
+			s.refuse(protocol.Because(protocol.Invalid("backoff", "", "a function"), "is nil"))
 		}
 	})
 }

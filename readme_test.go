@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chimejobs/chime/internal/redistest"
 )
@@ -79,20 +80,24 @@ func TestReadmeDefaults(t *testing.T) {
 	for _, pair := range regexp.MustCompile("`([A-Za-z.]+)` \\| ([^|]+?) \\|").FindAllStringSubmatch(table, -1) {
 		got[pair[1]] = strings.Trim(pair[2], "`")
 	}
+	seconds := func(d time.Duration) string { return fmt.Sprintf("%.0fs", d.Seconds()) }
+	power := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[defaultBackoffPower]
 	want := map[string]string{
-		"MaxAttempts":                fmt.Sprint(defaultMaxAttempts),
-		"Timeout":                    "30m",
-		"Queue":                      DefaultQueue,
-		"Grace":                      fmt.Sprintf("%.0fs", defaultGrace.Seconds()),
-		"Backoff":                    fmt.Sprintf("%.0fs to %.0fh", defaultBackoff.Seconds(), defaultMaxBackoff.Hours()),
-		"WorkerOptions.Concurrency":  fmt.Sprintf("%d × GOMAXPROCS", defaultConcurrency),
-		"WorkerOptions.SessionTTL":   fmt.Sprintf("%.0fs", defaultSessionTTL.Seconds()),
-		"WorkerOptions.DrainTimeout": fmt.Sprintf("%.0fs", defaultDrainTimeout.Seconds()),
-		"EnqueuerOptions.MaxPayload": fmt.Sprintf("%d MiB", defaultMaxPayload>>20),
-		"SchedulerOptions.LeaderTTL": fmt.Sprintf("%.0fs", defaultLeaderTTL.Seconds()),
-	}
-	if fmt.Sprintf("%.0fm", defaultTimeout.Minutes()) != want["Timeout"] {
-		t.Errorf("the default timeout is %v, the table's form is %s", defaultTimeout, want["Timeout"])
+		"MaxAttempts":                 fmt.Sprintf("%d; of an occurrence %d", defaultMaxAttempts, defaultOccurrenceAttempts),
+		"Backoff":                     fmt.Sprintf("n%c s × %.2f to %.2f", power, defaultMinBackoffSpread, defaultMaxBackoffSpread),
+		"Timeout":                     fmt.Sprintf("%.0fm", defaultTimeout.Minutes()),
+		"Queue":                       defaultQueue,
+		"Grace":                       seconds(defaultGrace),
+		"MisfireCatchUp":              fmt.Sprintf("%.0fh, %d runs", defaultCatchUp.Hours(), defaultMaxCatchUp),
+		"WorkerOptions.Concurrency":   fmt.Sprintf("%d × GOMAXPROCS", defaultConcurrency),
+		"WorkerOptions.SessionTTL":    seconds(defaultSessionTTL),
+		"WorkerOptions.DrainTimeout":  seconds(defaultDrainTimeout),
+		"WorkerOptions.MaxCrashes":    fmt.Sprint(defaultMaxCrashes),
+		"EnqueuerOptions.Queue":       EnqueuerOptions{}.withDefaults().Queue,
+		"EnqueuerOptions.MaxPayload":  fmt.Sprintf("%d MiB", defaultMaxPayload>>20),
+		"EnqueuerOptions.SendTimeout": seconds(defaultSendTimeout),
+		"SchedulerOptions.LeaderTTL":  seconds(defaultLeaderTTL),
+		"SchedulerOptions.SafetyTick": seconds(defaultSafetyTick),
 	}
 	for option, value := range want {
 		if got[option] != value {

@@ -1,10 +1,6 @@
 package chime
 
-import (
-	"errors"
-
-	"github.com/chimejobs/chime/internal/protocol"
-)
+import "github.com/chimejobs/chime/internal/protocol"
 
 // A Store keeps jobs and schedules. Applications get one from redisstore.New, or from redisstore/embedded for a first try, and
 // hand it to the roles; they call nothing on it.
@@ -12,8 +8,6 @@ type Store interface {
 	// Protocol is how the roles talk to the store.
 	Protocol() protocol.Store
 }
-
-var errNilStore = errors.New("store is nil")
 
 // protocolOf returns how to talk to a store; nil for none.
 func protocolOf(store Store) protocol.Store {

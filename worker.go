@@ -9,6 +9,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -34,6 +35,8 @@ type WorkerOptions struct {
 	DrainTimeout time.Duration
 	// MaxCrashes is how many workers may vanish while they run a job before the job is dead, 1 or more. Zero means 3.
 	MaxCrashes int
+	// Defaults are what the worker says about jobs whose call, kind and handler leave it open: MaxAttempts, Timeout, Backoff.
+	Defaults []HandlerOption
 	// Logger logs what the worker serves, how jobs fail, and a store that does not answer. Nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -42,7 +45,7 @@ const minSessionTTL = time.Second
 
 func (o WorkerOptions) withDefaults() WorkerOptions {
 	if len(o.Queues) == 0 {
-		o.Queues = map[string]int{DefaultQueue: 1}
+		o.Queues = map[string]int{defaultQueue: 1}
 	}
 	o.Concurrency = cmp.Or(o.Concurrency, defaultConcurrency*runtime.GOMAXPROCS(0))
 	o.SessionTTL = cmp.Or(o.SessionTTL, defaultSessionTTL)
@@ -59,17 +62,20 @@ func (o WorkerOptions) validate() error {
 			errs = append(errs, err)
 		}
 		if weight < 1 || weight > math.MaxInt16 {
-			errs = append(errs, fmt.Errorf("queue %q has weight %d, want 1 to %d", queue, weight, math.MaxInt16))
+			errs = append(errs, protocol.Invalid(fmt.Sprintf("weight of queue %.40q", queue), strconv.Itoa(weight), fmt.Sprintf("1 to %d", math.MaxInt16)))
 		}
 	}
 	if o.Concurrency < 0 {
-		errs = append(errs, fmt.Errorf("WorkerOptions.Concurrency is %d, want 1 or more", o.Concurrency))
+		errs = append(errs, protocol.Invalid("WorkerOptions.Concurrency", strconv.Itoa(o.Concurrency), "1 or more"))
 	}
 	if o.SessionTTL < minSessionTTL {
-		errs = append(errs, fmt.Errorf("WorkerOptions.SessionTTL is %v, want at least %v", o.SessionTTL, minSessionTTL))
+		errs = append(errs, protocol.Invalid("WorkerOptions.SessionTTL", o.SessionTTL.String(), minSessionTTL.String()+" or more"))
 	}
 	if o.MaxCrashes < 0 {
-		errs = append(errs, fmt.Errorf("WorkerOptions.MaxCrashes is %d, want 1 or more", o.MaxCrashes))
+		errs = append(errs, protocol.Invalid("WorkerOptions.MaxCrashes", strconv.Itoa(o.MaxCrashes), "1 or more"))
+	}
+	if _, err := newHandlerSettings(o.Defaults); err != nil {
+		errs = append(errs, fmt.Errorf("WorkerOptions.Defaults: %w", err))
 	}
 	return errors.Join(errs...)
 }
@@ -100,7 +106,7 @@ func NewWorker(store Store, options WorkerOptions) *Worker {
 }
 
 // Handle registers the handler for jobs of a name, 1 to 100 of A-Z a-z 0-9 _ . : -. Like net/http it panics on a nil handler, and on
-// a bad or repeated name; it also panics if the worker runs already. Jobs of a name without a handler wait for a worker that has one.
+// a bad option, and on a bad or repeated name; it also panics if the worker runs already. Jobs of a name without a handler wait for a worker that has one.
 func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) {
 	if err := protocol.CheckName("job name", name); err != nil {
 		panic("chime: Handle: " + err.Error())
@@ -116,17 +122,11 @@ func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) 
 	if w.handlers[name] != nil {
 		panic(fmt.Sprintf("chime: Handle %q: there is a handler for this name", name))
 	}
-	r := &registration{handler: handler}
-	for _, option := range options {
-		if option == nil {
-			panic(fmt.Sprintf("chime: Handle %q: an option is nil", name))
-		}
-		option.handler(&r.settings)
-	}
-	if err := errors.Join(r.settings.problems...); err != nil {
+	settings, err := newHandlerSettings(options)
+	if err != nil {
 		panic(fmt.Sprintf("chime: Handle %q: %v", name, err))
 	}
-	w.handlers[name] = r
+	w.handlers[name] = &registration{handler: handler, settings: settings}
 }
 
 // Use puts middleware around every handler, also around those registered before: functions that get a handler and return the one to
@@ -148,6 +148,9 @@ func (w *Worker) Use(middleware ...func(Handler) Handler) {
 // logs that. It returns nil after a clean drain, an error that wraps ErrDrainTimeout when handlers were cut off, and never
 // ctx.Err(). A worker runs once.
 func (w *Worker) Run(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("chime: worker: %w", errNilContext)
+	}
 	config, err := w.begin()
 	if err != nil {
 		return err
@@ -206,16 +209,18 @@ func (w *Worker) begin() (*work.Config, error) {
 	config := &work.Config{
 		Queues: w.options.Queues, Handlers: make(map[string]*work.Handler, len(w.handlers)), Concurrency: w.options.Concurrency,
 		SessionTTL: w.options.SessionTTL, DrainTimeout: w.options.DrainTimeout, MaxCrashes: w.options.MaxCrashes,
-		MaxAttempts: defaultMaxAttempts, Timeout: defaultTimeout, Log: w.options.Logger,
+		MaxAttempts: defaultMaxAttempts, OccurrenceAttempts: defaultOccurrenceAttempts, Timeout: defaultTimeout, Log: w.options.Logger,
 		Outcome: outcomeOf, Panic: newPanicError, StackOf: stackOf,
 	}
+	farther, _ := newHandlerSettings(w.options.Defaults) // validate has checked them
 	for name, r := range w.handlers {
 		run := r.handler
 		for i := len(w.middleware) - 1; i >= 0; i-- {
 			run = w.middleware[i](run)
 		}
+		settings := r.settings.or(farther)
 		config.Handlers[name] = &work.Handler{
-			Name: name, Timeout: r.settings.timeout, Backoff: r.settings.backoff,
+			Name: name, MaxAttempts: settings.maxAttempts, Timeout: settings.timeout, Backoff: settings.backoff,
 			Run: func(ctx context.Context, job *work.Job) error { return run(ctx, (*Job)(job)) },
 		}
 	}

@@ -83,12 +83,12 @@ func TestAFailedJobIsRetriedUntilItsAttemptsAreUsedUp(t *testing.T) {
 		want    map[protocol.SettleKind]int
 		within  time.Duration
 	}{
-		{"a plain error is retried until the attempts are used up", func(context.Context, *Job) error { return errors.New("no") }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, time.Minute},
+		{"a plain error is retried until the attempts are used up", func(context.Context, *Job) error { return errors.New("no") }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, 3 * time.Minute},
 		{"discard is dead at once", func(context.Context, *Job) error { return Discard(errors.New("no")) }, nil, map[protocol.SettleKind]int{protocol.SettleDead: 1}, time.Second},
 		{"a wrapped discard too", func(context.Context, *Job) error { return fmt.Errorf("x: %w", Discard(errors.New("no"))) }, nil, map[protocol.SettleKind]int{protocol.SettleDead: 1}, time.Second},
-		{"a panic is a failure", func(context.Context, *Job) error { panic("oh") }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, time.Minute},
-		{"panic(nil) is a failure", func(context.Context, *Job) error { panic(nil) }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, time.Minute},
-		{"Goexit is a failure", func(context.Context, *Job) error { runtime.Goexit(); return nil }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, time.Minute},
+		{"a panic is a failure", func(context.Context, *Job) error { panic("oh") }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, 3 * time.Minute},
+		{"panic(nil) is a failure", func(context.Context, *Job) error { panic(nil) }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, 3 * time.Minute},
+		{"Goexit is a failure", func(context.Context, *Job) error { runtime.Goexit(); return nil }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, 3 * time.Minute},
 		{"RetryAfter waits so long", func(_ context.Context, job *Job) error {
 			if job.Attempt == 2 {
 				return nil

@@ -82,7 +82,7 @@ func runChime(roles ...chime.Role) (stop func() error) {
 }
 
 func (l *chimeLibrary) Held(ctx context.Context) (int64, error) {
-	return l.HeldIn(ctx, []string{chime.DefaultQueue})
+	return l.HeldIn(ctx, []string{"default"})
 }
 
 func (l *chimeLibrary) HeldIn(ctx context.Context, queues []string) (held int64, err error) {

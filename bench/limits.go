@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -84,7 +83,7 @@ func (c largestCall) measure() measure {
 		run: func(ctx context.Context, r *testbed, _ peer) ([]figure, error) {
 			s := openNamespace(r, "limits")
 			defer s.close()
-			l := &limits{namespace: s, testbed: r, part: protocol.Partition{Queue: chime.DefaultQueue}, caller: fmt.Sprintf("%016x", rand.Uint64())}
+			l := &limits{namespace: s, testbed: r, part: protocol.Partition{Queue: "default"}, caller: fmt.Sprintf("%016x", rand.Uint64())}
 			if err := l.ready(ctx, c); err != nil {
 				return nil, err
 			}

@@ -16,7 +16,7 @@ func (l *limits) definitions(n, bytes int) []protocol.Declaration {
 	for i := range all {
 		l.ids++
 		body := `{"version":1,"job":"work","args":"`
-		all[i] = protocol.Declaration{Name: fmt.Sprintf("schedule%08d", l.ids), Queue: chime.DefaultQueue, Overlap: string(chime.OverlapSkip),
+		all[i] = protocol.Declaration{Name: fmt.Sprintf("schedule%08d", l.ids), Queue: "default", Overlap: string(chime.OverlapSkip),
 			Body: []byte(body + strings.Repeat("x", bytes-len(body)-2) + `"}`)}
 	}
 	return all

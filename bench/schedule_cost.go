@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -108,7 +107,7 @@ func (s *namespace) makeDue(ctx context.Context, names []string) (follow map[str
 // workOffDue makes the calls of a worker that has no handlers to wait for.
 func (s *namespace) workOffDue(ctx context.Context, follow map[string]protocol.Placement, take int) error {
 	call := protocol.WorkCall{
-		Partition: protocol.Partition{Queue: chime.DefaultQueue}, Worker: "bench", Session: fmt.Sprintf("%016x", rand.Uint64()),
+		Partition: protocol.Partition{Queue: "default"}, Worker: "bench", Session: fmt.Sprintf("%016x", rand.Uint64()),
 		TTL: sessionTTL, Take: take,
 	}
 	for ran := 0; ; {

@@ -158,7 +158,7 @@ func summary(store *redisstore.Store, before *chime.QueueInfo) error {
 
 // counts is the default queue as it stands; all zero before a job, a schedule or a worker has named it.
 func counts(ctx context.Context, store chime.Store) (*chime.QueueInfo, error) {
-	queue, err := chime.NewQueues(store).Get(ctx, chime.DefaultQueue)
+	queue, err := chime.NewQueues(store).Get(ctx, "default")
 	if errors.Is(err, chime.ErrNotFound) {
 		return new(chime.QueueInfo), nil
 	}

@@ -121,7 +121,7 @@ func runWeek(ctx context.Context, scenarios []scenario, now time.Time) error {
 	if err := chime.Run(ctx, worker); err != nil {
 		return err
 	}
-	queue, err := chime.NewQueues(server.Store()).Get(context.Background(), chime.DefaultQueue)
+	queue, err := chime.NewQueues(server.Store()).Get(context.Background(), "default")
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,14 @@ func (c *claim) job(crashes int) Job {
 	}
 }
 
-func (c *claim) maxAttempts() int { return cmp.Or(c.message.MaxAttempts, c.config.MaxAttempts) }
+// maxAttempts is what the job says, its handler, or the worker.
+func (c *claim) maxAttempts() int {
+	last := c.config.MaxAttempts
+	if c.schedule != "" {
+		last = c.config.OccurrenceAttempts
+	}
+	return cmp.Or(c.message.MaxAttempts, c.handler.MaxAttempts, last)
+}
 
 func (c *claim) begunJob() protocol.BegunJob { return protocol.BegunJob{ID: c.id, Fence: c.fence} }
 
@@ -162,6 +169,9 @@ func (c *claim) noteFailure(message *wire.Envelope, err error) {
 	message.Stack = string(c.config.StackOf(err))
 }
 
+// maxLogged is how many bytes of a handler's error are logged. A server's answer may be in it, as long and as strange as the server likes.
+const maxLogged = 2 << 10
+
 // logFailure logs a failed attempt, without the job's payload.
 func (c *claim) logFailure(s *protocol.Settlement, attempt int, err error) {
 	level, text, event := slog.LevelWarn, "chime: job failed, will be retried", "job.retrying"
@@ -169,5 +179,6 @@ func (c *claim) logFailure(s *protocol.Settlement, attempt int, err error) {
 		level, text, event = slog.LevelError, "chime: job is dead", "job.dead"
 	}
 	c.config.Log.Log(context.Background(), level, text, "event", event, "job", c.message.Name, "id", c.id, "queue", c.queue,
-		"attempt", attempt, "max_attempts", c.maxAttempts(), "after_ms", s.Delay.Milliseconds(), "error", err)
+		"attempt", attempt, "max_attempts", c.maxAttempts(), "after_ms", s.Delay.Milliseconds(),
+		"error", wire.Printable(fmt.Sprint(err), maxLogged))
 }

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // Job is a job as its handler sees it. It has the fields of chime.Job, where they are documented; the compiler holds the two
@@ -52,10 +53,11 @@ type Job struct {
 
 // A Handler runs jobs of one name.
 type Handler struct {
-	Name    string
-	Run     func(ctx context.Context, job *Job) error
-	Timeout time.Duration                    // of an attempt; 0: Config.Timeout
-	Backoff func(failures int) time.Duration // nil: the default
+	Name        string
+	Run         func(ctx context.Context, job *Job) error
+	MaxAttempts int                              // of a job that has no number of its own; 0: Config's
+	Timeout     time.Duration                    // of an attempt; 0: Config.Timeout
+	Backoff     func(failures int) time.Duration // nil: the default
 }
 
 // delay is how long a job of this handler waits for its next attempt after so many failures.
@@ -65,7 +67,8 @@ func (h *Handler) delay(failures int, log *slog.Logger) (d time.Duration) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			log.Error("chime: a Backoff panicked, the default is used", "event", "handler.backoff_panic", "job", h.Name, "attempt", failures, "error", fmt.Sprint(v))
+			log.Error("chime: a Backoff panicked, the default is used", "event", "handler.backoff_panic", "job", h.Name, "attempt", failures,
+				"error", wire.Printable(fmt.Sprint(v), maxLogged))
 			d = backoff(failures)
 		}
 	}()
@@ -80,9 +83,11 @@ type Config struct {
 	SessionTTL   time.Duration
 	DrainTimeout time.Duration
 	MaxCrashes   int
-	MaxAttempts  int           // of a job that has no number of its own
 	Timeout      time.Duration // of a job if neither it nor its handler has one
 	Log          *slog.Logger
+
+	// MaxAttempts is the number of a job if neither it nor its handler has one, OccurrenceAttempts that of an occurrence.
+	MaxAttempts, OccurrenceAttempts int
 
 	// Outcome says what a handler's error means.
 	Outcome func(error) Outcome

@@ -18,10 +18,34 @@ func TestABackoffIsKeptWithinItsLimits(t *testing.T) {
 			t.Errorf("a Backoff of %v waits %v, want %v", given, got, want)
 		}
 	}
-	for failures := range 40 {
-		if d := (&Handler{}).delay(failures, quiet); d <= 0 || d > MaxBackoff+time.Millisecond {
-			t.Errorf("after %d failures the default waits %v, want up to %v", failures, d, MaxBackoff)
+}
+
+func TestTheDefaultBackoffIsTheFourthPowerOfTheFailures(t *testing.T) {
+	quiet := slog.New(slog.DiscardHandler)
+	for failures, middle := range map[int]time.Duration{
+		0: time.Second, 1: time.Second, 2: 16 * time.Second, 3: 81 * time.Second, 24: 331_776 * time.Second,
+	} {
+		seen := map[time.Duration]bool{}
+		for range 1000 {
+			d := (&Handler{}).delay(failures, quiet)
+			if lowest, highest := middle*3/4, middle*5/4; d < lowest || d > highest {
+				t.Fatalf("after %d failures: %v, want %v to %v", failures, d, lowest, highest)
+			}
+			seen[d] = true
 		}
+		if len(seen) < 900 {
+			t.Errorf("after %d failures there are %d delays in 1000: jobs that failed together come back together", failures, len(seen))
+		}
+	}
+	if d := (&Handler{}).delay(999, quiet); d != protocol.MaxDelay {
+		t.Errorf("after 999 failures: %v, want at most 100 years", d)
+	}
+	total := time.Duration(0)
+	for failures := 1; failures < 25; failures++ {
+		total += (&Handler{}).delay(failures, quiet)
+	}
+	if days := total.Hours() / 24; days < 15.3 || days > 25.6 {
+		t.Errorf("25 attempts last %.1f days, want about 20", days)
 	}
 }
 

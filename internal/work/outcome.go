@@ -3,9 +3,12 @@ package work
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // An Action is what becomes of a job when its handler has returned.
@@ -35,17 +38,18 @@ const (
 	runMissed  = "missed"
 )
 
-// The bounds of the default backoff: after the first failure, and after any number.
+// The default backoff: after n failures n to the power of BackoffPower, in seconds, times MinSpread to MaxSpread at random.
 const (
-	FirstBackoff = time.Second
-	MaxBackoff   = time.Hour
+	BackoffPower = 4
+	MinSpread    = 0.75
+	MaxSpread    = 1.25
 )
 
-// backoff is random between 0 and 1 s × 2ⁿ⁻¹ after n failures, at most an hour: full jitter keeps jobs that failed together from
-// coming back together.
+// backoff is the default, at most protocol.MaxDelay: 25 attempts last about 20 days. Chance keeps jobs that failed together from coming
+// back together.
 func backoff(failures int) time.Duration {
-	limit := min(FirstBackoff<<min(max(failures-1, 0), 20), MaxBackoff)
-	return rand.N(limit) + time.Millisecond
+	seconds := math.Pow(float64(max(failures, 1)), BackoffPower) * (MinSpread + (MaxSpread-MinSpread)*rand.Float64())
+	return time.Duration(min(seconds*float64(time.Second), float64(protocol.MaxDelay)))
 }
 
 // timeoutGrace is how long after its timeout a job is settled as failed although its handler has not returned.
