@@ -1,6 +1,7 @@
 package chime
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,23 +11,25 @@ import (
 )
 
 // A Job is one unit of work as its handler sees it. The handler may keep it; changing it has no effect.
+//
+// However a Job is printed, logged or encoded as JSON, its payload is left out: only its size is shown.
 type Job struct {
-	ID       string    // the same in all attempts: the idempotency key. An occurrence's is "<schedule>@<planned instant>"
-	Name     string    // the job name: which handler runs it
-	Queue    string    // the queue it was taken from
-	Schedule string    // the schedule that made it; empty: it was enqueued
-	Planned  time.Time // when it was to run: the occurrence's instant, the instant of In or At, or about when it was enqueued
-	Started  time.Time // when this attempt began, by the store's clock
+	ID       string    `json:"id"`                 // the same in all attempts: the idempotency key. An occurrence's is "<schedule>@<planned instant>"
+	Name     string    `json:"name"`               // the job name: which handler runs it
+	Queue    string    `json:"queue"`              // the queue it was taken from
+	Schedule string    `json:"schedule,omitempty"` // the schedule that made it; empty: it was enqueued
+	Planned  time.Time `json:"planned,omitzero"`   // when it was to run: the occurrence's instant, the instant of In or At, or about when it was enqueued
+	Started  time.Time `json:"started,omitzero"`   // when this attempt began, by the store's clock
 
-	Attempt     int           // 1, 2, …: failures so far plus one
-	MaxAttempts int           // after so many failed attempts it is dead
-	Crashes     int           // how many workers have vanished while they ran it; no attempt is used up by that
-	Fence       int64         // grows each time the job is taken: of two holders the one with the larger fence is the current one
-	Timeout     time.Duration // of this attempt; then ctx ends
+	Attempt     int           `json:"attempt"`      // 1, 2, …: failures so far plus one
+	MaxAttempts int           `json:"max_attempts"` // after so many failed attempts it is dead
+	Crashes     int           `json:"crashes"`      // how many workers have vanished while they ran it; no attempt is used up by that
+	Fence       int64         `json:"fence"`        // grows each time the job is taken: of two holders the one with the larger fence is the current one
+	Timeout     time.Duration `json:"-"`            // of this attempt; then ctx ends. In JSON: timeout_ms
 
-	LastError string // how the last attempt failed, at most 1 KiB; empty in the first attempt
+	LastError string `json:"last_error,omitempty"` // how the last attempt failed, at most 1 KiB; empty in the first attempt
 
-	Payload []byte // the encoded arguments; see Decode
+	Payload []byte `json:"-"` // the encoded arguments; see Decode. In JSON: payload_bytes
 }
 
 // Decode reads the arguments into v, a pointer. An empty payload leaves v as it is. Fields that v does not have are ignored. Of a
@@ -36,7 +39,7 @@ type Job struct {
 // does. (A payload of one digit is msgpack.) A *[]byte or *json.RawMessage gets the payload as it is stored.
 //
 // If the arguments cannot be decoded the error is one of [Discard]: a handler that returns it ends the job in the dead set, for
-// another attempt would fail too. That is so for a payload that is cut short, is nested deeper than 64, has more than 1,048,576
+// another attempt would fail too. It names the field that does not fit, and never has its value. That is so for a payload that is cut short, is nested deeper than 64, has more than 1,048,576
 // values, or has a msgpack extension other than the timestamp.
 func (j *Job) Decode(v any) error {
 	err := wire.Decode(j.Payload, v)
@@ -54,8 +57,8 @@ func (j *Job) Lateness() time.Duration {
 	return j.Started.Sub(j.Planned)
 }
 
-// LogValue is what a slog.Logger prints of the job: all but its payload, of which it prints the size.
-func (j *Job) LogValue() slog.Value {
+// LogValue is what a slog.Logger prints of the job: all that identifies it, and the size of its payload.
+func (j Job) LogValue() slog.Value {
 	attrs := []slog.Attr{
 		slog.String("id", j.ID), slog.String("name", j.Name), slog.String("queue", j.Queue), slog.Int("attempt", j.Attempt),
 		slog.Int64("fence", j.Fence), slog.Int("payload_bytes", len(j.Payload)),
@@ -67,8 +70,24 @@ func (j *Job) LogValue() slog.Value {
 }
 
 // String names the job, without its payload.
-func (j *Job) String() string {
-	return fmt.Sprintf("job %q (ID %s, queue %s, attempt %d)", j.Name, j.ID, j.Queue, j.Attempt)
+func (j Job) String() string {
+	return fmt.Sprintf("job %q (ID %q, queue %s, attempt %d)", j.Name, j.ID, j.Queue, j.Attempt)
+}
+
+// Format prints what String returns, whatever the verb.
+func (j Job) Format(f fmt.State, verb rune) {
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), j.String())
+}
+
+// MarshalJSON encodes the job for whoever looks at it: durations in milliseconds, the size of its payload in place of the payload.
+func (j Job) MarshalJSON() ([]byte, error) {
+	type fields Job // without methods
+	j.Planned, j.Started = j.Planned.UTC(), j.Started.UTC()
+	return json.Marshal(struct {
+		fields
+		TimeoutMS    int64 `json:"timeout_ms"`
+		PayloadBytes int   `json:"payload_bytes"`
+	}{fields(j), j.Timeout.Milliseconds(), len(j.Payload)})
 }
 
 // Encode turns arguments into a payload, as Enqueue and Args do. Tests of handlers use it.
@@ -78,8 +97,9 @@ func (j *Job) String() string {
 //   - Everything else is stored as msgpack. A field has the name in its `msgpack` tag, or else in its `json` tag. Of a time.Time
 //     only the instant is stored.
 //
-// It refuses what Decode would refuse: more than 64 levels of nesting, more than 1,048,576 values, more than 64 MiB. If a value's
-// own marshaller panics, Encode returns an error.
+// It refuses what Decode would refuse: more than 64 levels of nesting, more than 1,048,576 values, more than 64 MiB; and what would be
+// stored without what it holds: an error, of which only the text could be stored, and a struct with fields of which none is exported.
+// If a value's own marshaller panics, Encode returns an error.
 func Encode(v any) ([]byte, error) {
 	payload, err := wire.Encode(v)
 	if err != nil {

@@ -3,6 +3,8 @@ package chime
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -18,19 +20,27 @@ const (
 	Snoozed                 // it runs again after Outcome.Delay; no attempt is used up
 )
 
+var actionNames = [...]string{Succeeded: "succeeded", Retried: "retried", Discarded: "discarded", Snoozed: "snoozed"}
+
 // String is "succeeded", "retried", "discarded" or "snoozed".
 func (a Action) String() string {
-	switch a {
-	case Succeeded:
-		return "succeeded"
-	case Retried:
-		return "retried"
-	case Discarded:
-		return "discarded"
-	case Snoozed:
-		return "snoozed"
+	if a < 0 || int(a) >= len(actionNames) {
+		return fmt.Sprintf("Action(%d)", int(a))
 	}
-	return fmt.Sprintf("Action(%d)", int(a))
+	return actionNames[a]
+}
+
+// MarshalText is String, so that an Action is a word in JSON and in logs too.
+func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText reads what MarshalText has written; another word is an *[InvalidError].
+func (a *Action) UnmarshalText(text []byte) error {
+	i := slices.Index(actionNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("chime: %w", protocol.Invalid("action", string(text), strings.Join(actionNames[:], ", ")))
+	}
+	*a = Action(i)
+	return nil
 }
 
 // An Outcome is what a handler's error means. The zero Outcome is that of nil: the job is done.

@@ -21,29 +21,29 @@ func NewQueues(store Store) *Queues { return &Queues{store: protocolOf(store)} }
 // QueueInfo is a queue as it stands: what it holds at Now, and what has happened on it since it was first seen. All its
 // partitions are counted together.
 type QueueInfo struct {
-	Name       string // of the queue
-	Partitions int    // 1, unless redisstore.Options.Partitions gave it more
-	Paused     bool   // nothing is taken from it; enqueuing and placing go on
+	Name       string `json:"name"`       // of the queue
+	Partitions int    `json:"partitions"` // 1, unless redisstore.Options.Partitions gave it more
+	Paused     bool   `json:"paused"`     // nothing is taken from it; enqueuing and placing go on
 
-	Waiting   int64 // jobs to run now that nobody has taken yet
-	Delayed   int64 // jobs due later: delayed ones, retries, placed occurrences
-	Running   int64 // jobs that workers hold: those that run, and those taken ahead of a free slot, which wait for at most 20 ms
-	Parked    int64 // jobs that wait for a worker that has a handler for them
-	Dead      int64 // jobs that were given up and are kept
-	Schedules int64 // schedules that live on it
+	Waiting   int64 `json:"waiting"`   // jobs to run now that nobody has taken yet
+	Delayed   int64 `json:"delayed"`   // jobs due later: delayed ones, retries, placed occurrences
+	Running   int64 `json:"running"`   // jobs that workers hold: those that run, and those taken ahead of a free slot, which wait for at most 20 ms
+	Parked    int64 `json:"parked"`    // jobs that wait for a worker that has a handler for them
+	Dead      int64 `json:"dead"`      // jobs that were given up and are kept
+	Schedules int64 `json:"schedules"` // schedules that live on it
 
-	Enqueued int64 // jobs enqueued, without occurrences of schedules
-	Done     int64 // jobs that ended well
-	Failed   int64 // attempts that failed
-	Retried  int64 // failed attempts that another one follows
-	Died     int64 // jobs that were given up
+	Enqueued int64 `json:"enqueued"` // jobs enqueued, without occurrences of schedules
+	Done     int64 `json:"done"`     // jobs that ended well
+	Failed   int64 `json:"failed"`   // attempts that failed
+	Retried  int64 `json:"retried"`  // failed attempts that another one follows
+	Died     int64 `json:"died"`     // jobs that were given up
 
-	Now time.Time // the store's clock
+	Now time.Time `json:"now"` // the store's clock
 }
 
 // Get returns a queue; ErrNotFound if no job, schedule or worker has ever named it.
 func (q *Queues) Get(ctx context.Context, queue string) (*QueueInfo, error) {
-	if err := q.check(queue); err != nil {
+	if err := q.check(ctx, queue); err != nil {
 		return nil, fmt.Errorf("chime: get queue %.40q: %w", queue, err)
 	}
 	infos, err := q.infos(ctx, []string{queue})
@@ -58,8 +58,8 @@ func (q *Queues) Get(ctx context.Context, queue string) (*QueueInfo, error) {
 
 // List returns every queue that a job, a schedule or a worker has named, in the order of the names.
 func (q *Queues) List(ctx context.Context) ([]*QueueInfo, error) {
-	if q.store == nil {
-		return nil, fmt.Errorf("chime: list queues: %w", errNilStore)
+	if err := q.ready(ctx); err != nil {
+		return nil, fmt.Errorf("chime: list queues: %w", err)
 	}
 	queues, err := q.store.Queues(ctx)
 	if err == nil {
@@ -83,7 +83,7 @@ func (q *Queues) Resume(ctx context.Context, queue string) error {
 }
 
 func (q *Queues) pause(ctx context.Context, act, queue string, paused bool) error {
-	if err := q.check(queue); err != nil {
+	if err := q.check(ctx, queue); err != nil {
 		return fmt.Errorf("chime: %s queue %.40q: %w", act, queue, err)
 	}
 	if err := q.store.PauseQueue(ctx, queue, paused); err != nil {
@@ -93,11 +93,21 @@ func (q *Queues) pause(ctx context.Context, act, queue string, paused bool) erro
 }
 
 // check refuses what no call to the store is needed for.
-func (q *Queues) check(queue string) error {
-	if q.store == nil {
-		return errNilStore
+func (q *Queues) check(ctx context.Context, queue string) error {
+	if err := q.ready(ctx); err != nil {
+		return err
 	}
 	return protocol.CheckName("queue", queue)
+}
+
+func (q *Queues) ready(ctx context.Context) error {
+	switch {
+	case q.store == nil:
+		return errNilStore
+	case ctx == nil:
+		return errNilContext
+	}
+	return nil
 }
 
 // infos returns those of the queues that there are.
@@ -114,7 +124,7 @@ func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, erro
 		infos = append(infos, &QueueInfo{
 			Name: s.Queue, Partitions: s.Partitions, Paused: s.Paused,
 			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules,
-			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Now: s.Now,
+			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Now: s.Now.UTC(),
 		})
 	}
 	return infos, nil

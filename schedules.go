@@ -29,49 +29,6 @@ func NewSchedules(store Store) *Schedules {
 	return s
 }
 
-// A Schedule is a named recurrence with the job that it makes, as it is stored.
-type Schedule struct {
-	Name       string                // 1 to 100 of A-Z a-z 0-9 _ . : -
-	JobName    string                // the name of its jobs
-	Queue      string                // that its jobs go to
-	Recurrence recurrence.Recurrence // when it makes them
-	Payload    []byte                // the encoded arguments of its jobs
-
-	Created  time.Time     // when the name first appeared, by the store's clock, in milliseconds
-	Revision int64         // grows with every change
-	State    ScheduleState // live, paused or completed
-
-	Overlap        OverlapPolicy // see the option Overlap
-	Misfire        MisfirePolicy // see the option Misfire
-	Grace          time.Duration // see the option Grace
-	NoImmediateRun bool          // see the option NoImmediateRun
-	MaxAttempts    int           // 0: the default, 25
-	Timeout        time.Duration // 0: the handler's, or the default, 30 minutes
-
-	// Next is the planned instant of the occurrence that is placed and was not taken yet; if several are to be caught up, of the
-	// last one. It is zero for a moment after one was taken, and as long as the schedule is paused or completed.
-	Next     time.Time
-	Used     int              // runs used up of the recurrence's Count
-	Counters ScheduleCounters // since it was created
-}
-
-// String describes when the schedule makes its jobs, in English: the text of its recurrence, and ", and once when created" where it
-// has a run at creation.
-func (s Schedule) String() string {
-	spec := schedule.Spec{Recurrence: s.Recurrence, NoImmediateRun: s.NoImmediateRun}
-	return spec.Text()
-}
-
-// ScheduleCounters count a schedule's occurrences since it was created.
-type ScheduleCounters struct {
-	Placed     int64 // placed, without those given back
-	Started    int64 // begun for the first time
-	Skipped    int64 // dropped because another one was running
-	Missed     int64 // passed over by the misfire policy
-	CaughtUp   int64 // run late by MisfireCatchUp
-	Superseded int64 // ended while they waited for a retry, because the next one came
-}
-
 // Put creates a schedule, or changes the one of that name, places its next occurrence, and returns the schedule as it is stored
 // then. The same definition again changes nothing. Name, recurrence and options are those of [Scheduler.Schedule].
 //
@@ -105,8 +62,8 @@ func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurre
 
 // ready returns an error if nothing may be written into the store.
 func (s *Schedules) ready(ctx context.Context) error {
-	if s.store == nil {
-		return errNilStore
+	if err := s.usable(ctx); err != nil {
+		return err
 	}
 	_, err := s.fit.Check(ctx)
 	return err
@@ -163,16 +120,26 @@ func (s *Schedules) place(ctx context.Context, owed protocol.Owed) (placed, erro
 }
 
 // check refuses what no call to the store is needed for.
-func (s *Schedules) check(name string) error {
-	if s.store == nil {
-		return errNilStore
+func (s *Schedules) check(ctx context.Context, name string) error {
+	if err := s.usable(ctx); err != nil {
+		return err
 	}
-	return protocol.CheckName("name", name)
+	return protocol.CheckID("name", name)
+}
+
+func (s *Schedules) usable(ctx context.Context) error {
+	switch {
+	case s.store == nil:
+		return errNilStore
+	case ctx == nil:
+		return errNilContext
+	}
+	return nil
 }
 
 // Get returns a schedule; ErrNotFound if there is none of that name.
 func (s *Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
-	if err := s.check(name); err != nil {
+	if err := s.check(ctx, name); err != nil {
 		return nil, fmt.Errorf("chime: get schedule: %w", err)
 	}
 	found, err := s.store.Find(ctx, []string{name})
@@ -195,8 +162,8 @@ const listStep = 1_000
 // newer version wrote it or because it was changed by hand, comes with its name and queue and an error of its own, and the list goes on.
 func (s *Schedules) List(ctx context.Context) iter.Seq2[*Schedule, error] {
 	return func(yield func(*Schedule, error) bool) {
-		if s.store == nil {
-			yield(nil, fmt.Errorf("chime: list schedules: %w", errNilStore))
+		if err := s.usable(ctx); err != nil {
+			yield(nil, fmt.Errorf("chime: list schedules: %w", err))
 			return
 		}
 		for after := ""; ; {
@@ -232,7 +199,7 @@ func (s *Schedules) List(ctx context.Context) iter.Seq2[*Schedule, error] {
 // Delete deletes a schedule and its placed occurrence; ErrNotFound if there is none of that name. A job of it that runs may finish; a
 // job of it that waits for a retry still runs.
 func (s *Schedules) Delete(ctx context.Context, name string) error {
-	if err := s.check(name); err != nil {
+	if err := s.check(ctx, name); err != nil {
 		return fmt.Errorf("chime: delete schedule: %w", err)
 	}
 	found, err := s.store.Remove(ctx, name)
@@ -258,7 +225,7 @@ func (s *Schedules) Resume(ctx context.Context, name string) error {
 }
 
 func (s *Schedules) pause(ctx context.Context, verb, name string, paused bool) error {
-	if err := s.check(name); err != nil {
+	if err := s.check(ctx, name); err != nil {
 		return fmt.Errorf("chime: %s schedule: %w", verb, err)
 	}
 	owed, err := s.store.PauseSchedule(ctx, name, paused)

@@ -1,0 +1,85 @@
+package chime
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/chimejobs/chime/internal/schedule"
+	"github.com/chimejobs/chime/internal/wire"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// A Schedule is a named recurrence with the job that it makes, as it is stored.
+//
+// However a Schedule is printed, logged or encoded as JSON, its jobs' payload is left out: only its size is shown.
+type Schedule struct {
+	Name       string                `json:"name"`       // 1 to 200 bytes; see [Scheduler.Schedule]
+	JobName    string                `json:"job_name"`   // the name of its jobs
+	Queue      string                `json:"queue"`      // that its jobs go to
+	Recurrence recurrence.Recurrence `json:"recurrence"` // when it makes them
+	Payload    []byte                `json:"-"`          // the encoded arguments of its jobs; see Decode. In JSON: payload_bytes
+
+	Created  time.Time     `json:"created"`  // when the name first appeared, by the store's clock, in milliseconds
+	Revision int64         `json:"revision"` // grows with every change
+	State    ScheduleState `json:"state"`    // live, paused or completed
+
+	Overlap        OverlapPolicy `json:"overlap"`                // see the option Overlap
+	Misfire        MisfirePolicy `json:"misfire"`                // see the option Misfire
+	Grace          time.Duration `json:"-"`                      // see the option Grace. In JSON: grace_ms
+	NoImmediateRun bool          `json:"no_immediate_run"`       // see the option NoImmediateRun
+	MaxAttempts    int           `json:"max_attempts,omitempty"` // 0: the handler's, the worker's, or 5
+	Timeout        time.Duration `json:"-"`                      // 0: the handler's, the worker's, or 30 minutes. In JSON: timeout_ms
+
+	// Next is the planned instant of the occurrence that is placed and was not taken yet; if several are to be caught up, of the
+	// last one. It is zero for a moment after one was taken, and as long as the schedule is paused or completed.
+	Next     time.Time        `json:"next,omitzero"`
+	Used     int              `json:"used"`     // runs used up of the recurrence's Count
+	Counters ScheduleCounters `json:"counters"` // since it was created
+}
+
+// ScheduleCounters count a schedule's occurrences since it was created.
+type ScheduleCounters struct {
+	Placed     int64 `json:"placed"`     // placed, without those given back
+	Started    int64 `json:"started"`    // begun for the first time
+	Skipped    int64 `json:"skipped"`    // dropped because another one was running
+	Missed     int64 `json:"missed"`     // passed over by the misfire policy
+	CaughtUp   int64 `json:"caught_up"`  // run late by MisfireCatchUp
+	Superseded int64 `json:"superseded"` // ended while they waited for a retry, because the next one came
+}
+
+// Decode reads the arguments of the schedule's jobs into v, a pointer, as [Job.Decode] does in a handler.
+func (s *Schedule) Decode(v any) error { return wire.Decode(s.Payload, v) }
+
+// LogValue is what a slog.Logger prints of the schedule: what identifies it, when it runs, and the size of its payload.
+func (s Schedule) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("schedule", s.Name), slog.String("job", s.JobName), slog.String("queue", s.Queue), slog.String("state", string(s.State)),
+		slog.Int64("revision", s.Revision), slog.Time("next", s.Next), slog.Int("payload_bytes", len(s.Payload)),
+	)
+}
+
+// String describes when the schedule makes its jobs, in English: the text of its recurrence, and ", and once when created" where it
+// has a run at creation.
+func (s Schedule) String() string {
+	spec := schedule.Spec{Recurrence: s.Recurrence, NoImmediateRun: s.NoImmediateRun}
+	return spec.Text()
+}
+
+// Format prints what String returns, whatever the verb.
+func (s Schedule) Format(f fmt.State, verb rune) {
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), s.String())
+}
+
+// MarshalJSON encodes the schedule for whoever looks at it: durations in milliseconds, the size of its payload in place of the payload.
+func (s Schedule) MarshalJSON() ([]byte, error) {
+	type fields Schedule // without methods
+	s.Created, s.Next = s.Created.UTC(), s.Next.UTC()
+	return json.Marshal(struct {
+		fields
+		GraceMS      int64 `json:"grace_ms"`
+		TimeoutMS    int64 `json:"timeout_ms,omitempty"`
+		PayloadBytes int   `json:"payload_bytes"`
+	}{fields(s), s.Grace.Milliseconds(), s.Timeout.Milliseconds(), len(s.Payload)})
+}
