@@ -27,7 +27,11 @@
 //	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
 //	receipt, err := enqueuer.Enqueue(ctx, "report", ReportArgs{Customer: "c1"}, chime.In(time.Hour))
 //
-// [Define] binds a job's name to the type of its arguments, for those who enqueue and those who handle.
+// [Define] binds a job's name to the type of its arguments, for those who enqueue and those who handle, and to defaults for its jobs:
+//
+//	var Report = chime.Define[ReportArgs]("report", chime.Queue("slow"), chime.MaxAttempts(10), chime.Timeout(time.Hour))
+//
+// What a call leaves open the kind says, then the handler, then the worker ([WorkerOptions].Defaults), and last chime itself.
 //
 // # What does it promise
 //
@@ -46,6 +50,7 @@
 //   - At least once means that a job sometimes runs twice: make its effects idempotent by [Job].ID, or refuse older ones by
 //     [Job].Fence.
 //   - A schedule without a start time runs at once when it is first declared; [NoImmediateRun] leaves that run out.
+//   - A job has 25 attempts, which last about 20 days; an occurrence of a schedule has 5. [MaxAttempts] sets another number.
 //   - Deleting the line that declares a schedule does not delete the schedule: [Scheduler.Remove] and [Schedules.Delete] do.
 //   - A handler that ignores its ctx keeps its slot until it returns, although its job was settled as failed long before.
 //   - Redis replicates asynchronously: a failover can lose what was written last, also jobs that were acknowledged.
@@ -54,7 +59,7 @@
 // # Where is everything
 //
 // [Worker] runs handlers. [Scheduler] declares schedules at start, [Schedules] changes them at run time. [Enqueuer] adds jobs.
-// [Queues] shows and pauses queues. [Run] starts and stops roles. Package recurrence has the calendar and is of use alone.
+// [Queues] shows and pauses queues. [Run] starts and stops roles. What is wrong with input is an [InvalidError]. Package recurrence has the calendar and is of use alone.
 // Package redisstore has the [Store]; redisstore/embedded has one inside the process, for tests and a first try.
 package chime
 
@@ -89,6 +94,9 @@ type (
 // down, the roles wait for it and log that. If a role fails, Run stops the others in the same order and returns its error. After
 // ctx has ended Run returns nil, or a *[DrainTimeoutError] if handlers had to be cut off; never ctx.Err().
 func Run(ctx context.Context, roles ...Role) error {
+	if ctx == nil {
+		return fmt.Errorf("chime: Run: %w", errNilContext)
+	}
 	if err := checkRoles(roles); err != nil {
 		return err
 	}

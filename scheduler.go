@@ -28,10 +28,10 @@ type SchedulerOptions struct {
 func (o SchedulerOptions) validate() error {
 	var bad []error
 	if o.LeaderTTL < time.Second || o.LeaderTTL > 10*time.Minute {
-		bad = append(bad, fmt.Errorf("chime: SchedulerOptions.LeaderTTL %v: want 1s to 10m", o.LeaderTTL))
+		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.LeaderTTL", o.LeaderTTL.String(), "1s to 10m")))
 	}
 	if o.SafetyTick < time.Second || o.SafetyTick > 10*time.Minute {
-		bad = append(bad, fmt.Errorf("chime: SchedulerOptions.SafetyTick %v: want 1s to 10m", o.SafetyTick))
+		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.SafetyTick", o.SafetyTick.String(), "1s to 10m")))
 	}
 	return errors.Join(bad...)
 }
@@ -58,9 +58,11 @@ func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
 	return &Scheduler{store: protocolOf(store), options: options, names: map[string]bool{}}
 }
 
-// Schedule declares a schedule, before Run. The name is the schedule's and, unless the option [JobName] gives another, its jobs'
-// name: 1 to 100 of A-Z a-z 0-9 _ . : -. Schedule checks everything at once and does no I/O. Run writes the declaration; it also
-// returns the errors of refused declarations, so a program may check in one place.
+// Schedule declares a schedule, before Run. The name is data: 1 to 200 bytes of UTF-8 without control or format characters and without
+// space at either end, which does not end like the ID of an occurrence. Unless the option [JobName] gives another, it is its jobs' name
+// too, and then has to be 1 to 100 of A-Z a-z 0-9 _ . : -. A rule without a frequency, a cron line and a start time is refused: it is
+// a forgotten field. Schedule checks everything at once and does no I/O. Run writes the declaration; it also returns the errors of
+// refused declarations, so a program may check in one place.
 //
 // A schedule that is stored already with the same definition stays as it is. A changed definition takes effect when Run begins; it
 // keeps the schedule's creation and the runs used up, and makes no immediate run. A schedule that has ended stays ended. Deleting
@@ -90,7 +92,7 @@ func (s *Scheduler) Schedule(name string, rec recurrence.Recurrence, options ...
 func (s *Scheduler) Remove(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := protocol.CheckName("name", name)
+	err := protocol.CheckID("name", name)
 	switch {
 	case s.running:
 		return fmt.Errorf("chime: remove schedule %q: the scheduler runs already: use Schedules.Delete", name)
@@ -127,6 +129,9 @@ func (s *Scheduler) problems() error {
 // back and returns nil. It waits for a store that does not answer. Before it has written anything it returns an error for refused
 // declarations, bad options and an unfit store. A scheduler runs once.
 func (s *Scheduler) Run(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("chime: scheduler: %w", errNilContext)
+	}
 	if err := s.begin(); err != nil {
 		return err
 	}

@@ -1,0 +1,151 @@
+package chime
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// Whatever a program gives that is wrong comes back as an error with field, value and limit, and nothing is sent.
+func TestBadInputIsAnInvalidError(t *testing.T) {
+	jobs, kept := newEnqueueStore(t, 1), newFakeScheduleStore(t)
+	enqueuer, schedules, queues := quietEnqueuer(jobs, EnqueuerOptions{}), NewSchedules(asStore(kept)), NewQueues(asStore(kept))
+	enqueue := func(args any, options ...EnqueueOption) error {
+		_, err := enqueuer.Enqueue(t.Context(), "a", args, options...)
+		return err
+	}
+	first := func(options EnqueuerOptions) error {
+		_, err := quietEnqueuer(jobs, options).Enqueue(t.Context(), "a", nil)
+		return err
+	}
+	put := func(name string, rec recurrence.Recurrence, options ...ScheduleOption) error {
+		_, err := schedules.Put(t.Context(), name, rec, options...)
+		scheduler := NewScheduler(asStore(kept), SchedulerOptions{})
+		if again := scheduler.Schedule(name, rec, options...); errors.Is(again, &InvalidError{}) != errors.Is(err, &InvalidError{}) {
+			t.Errorf("Put: %v, Schedule: %v", err, again)
+		}
+		return err
+	}
+	worker := func(options WorkerOptions) error {
+		return Run(t.Context(), NewWorker(asStore(newFakeJobStore(t)), options))
+	}
+	scheduler := func(options SchedulerOptions) error {
+		return Run(t.Context(), NewScheduler(asStore(kept), options))
+	}
+	_, noQueue := queues.Get(t.Context(), "a b")
+	_, noSchedule := schedules.Get(t.Context(), "a\tb")
+	_, noName := enqueuer.Enqueue(t.Context(), "größe", nil)
+	_, many := enqueuer.EnqueueMany(t.Context(), []Item{{Name: "a"}, {Name: "a", Options: []EnqueueOption{Queue("a b")}}})
+	var target int
+	for _, c := range []struct {
+		err                 error
+		field, value, limit string
+	}{
+		{noName, "job name", "größe", "1 to 100 of A-Z a-z 0-9 _ . : -"},
+		{many, "queue", "a b", "1 to 100 of"},
+		{noQueue, "queue", "a b", "1 to 100 of"},
+		{queues.Pause(t.Context(), ""), "queue", "", "1 to 100 of"},
+		{noSchedule, "name", "a\tb", "1 to 200 bytes of UTF-8, no control or format character"},
+		{schedules.Delete(t.Context(), " a"), "name", " a", "no space at either end"},
+		{NewScheduler(asStore(kept), SchedulerOptions{}).Remove(""), "name", "", "1 to 200 bytes"},
+		{put("a\u202eb", everyMinute), "name", "a\u202eb", "no control or format character"},
+		{put("a", recurrence.Recurrence{}), "recurrence", "", "a Frequency, a Cron or a StartTime"},
+		{put("a", everyMinute, JobName("a b")), "job name", "a b", "1 to 100 of"},
+		{put("a", everyMinute, Grace(0)), "grace", "0s", "1s to 8760h"},
+		{put("a", everyMinute, Overlap("both")), "overlap policy", "both", "skip, wait, cancel or allow"},
+		{put("a", everyMinute, Misfire("often")), "misfire policy", "often", "run_once, skip or catch_up"},
+		{put("a", everyMinute, Args(make([]byte, 2<<20))), "args", "2097152 bytes", "at most 1048576 bytes"},
+		{put("a", everyMinute, nil), "an option", "", "one of this package"},
+		{enqueue(make([]byte, 1<<20+1)), "args", "1048577 bytes", "at most 1048576 bytes"},
+		{enqueue(strings.Repeat("x", 1<<20+1)), "args", "more", "at most 1048576 bytes"},
+		{enqueue(func() {}), "args", "func()", "what can be encoded"},
+		{enqueue(errors.New("x")), "args", "*errors.errorString", "a value that can be stored"},
+		{enqueue(struct{ a int }{1}), "args", "struct { a int }", "a struct with exported fields"},
+		{enqueue(nil, ID("r@2026-03-08T09:00:00Z")), "ID", "r@2026-03-08T09:00:00Z", "no ending like an occurrence's ID"},
+		{enqueue(nil, In(math.MaxInt64)), "in", time.Duration(math.MaxInt64).String(), "at most 100 years"},
+		{enqueue(nil, At(time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC))), "at", "2300-01-01T00:00:00Z", "at most 100 years from now"},
+		{enqueue(nil, MaxAttempts(1001)), "max attempts", "1001", "1 to 1000"},
+		{enqueue(nil, Timeout(-1)), "timeout", "-1ns", "1ms to 8760h0m0s"},
+		{first(EnqueuerOptions{Queue: "{x}"}), "EnqueuerOptions.Queue", "{x}", "1 to 100 of"},
+		{first(EnqueuerOptions{MaxPayload: -1}), "EnqueuerOptions.MaxPayload", "-1", "0 to 67108864 bytes"},
+		{first(EnqueuerOptions{SendTimeout: -1}), "EnqueuerOptions.SendTimeout", "-1ns", "0 or more"},
+		{worker(WorkerOptions{Queues: map[string]int{"a b": 1}}), "queue", "a b", "1 to 100 of"},
+		{worker(WorkerOptions{Queues: map[string]int{"a": 0}}), `weight of queue "a"`, "0", "1 to 32767"},
+		{worker(WorkerOptions{Concurrency: -1}), "WorkerOptions.Concurrency", "-1", "1 or more"},
+		{worker(WorkerOptions{SessionTTL: 1}), "WorkerOptions.SessionTTL", "1ns", "1s or more"},
+		{worker(WorkerOptions{MaxCrashes: -1}), "WorkerOptions.MaxCrashes", "-1", "1 or more"},
+		{worker(WorkerOptions{Defaults: []HandlerOption{MaxAttempts(0)}}), "max attempts", "0", "1 to 1000"},
+		{worker(WorkerOptions{Defaults: []HandlerOption{nil}}), "an option", "", "one of this package"},
+		{worker(WorkerOptions{Defaults: []HandlerOption{Backoff(nil)}}), "backoff", "", "a function"},
+		{scheduler(SchedulerOptions{LeaderTTL: 1}), "SchedulerOptions.LeaderTTL", "1ns", "1s to 10m"},
+		{scheduler(SchedulerOptions{SafetyTick: 1}), "SchedulerOptions.SafetyTick", "1ns", "1s to 10m"},
+		{(&Job{Payload: []byte{1}}).Decode(target), "target of Decode", "int", "a pointer that is not nil"},
+		{new(Action).UnmarshalText([]byte("done")), "action", "done", "succeeded, retried, discarded, snoozed"},
+	} {
+		var invalid *InvalidError
+		if !errors.As(c.err, &invalid) || invalid.Field != c.field || invalid.Value != c.value || !strings.Contains(invalid.Limit, c.limit) {
+			t.Errorf("got %v\nas %+v, want field %q, value %q, limit %q", c.err, invalid, c.field, c.value, c.limit)
+			continue
+		}
+		if !errors.Is(c.err, &InvalidError{Field: c.field, Value: c.value}) || !strings.HasPrefix(c.err.Error(), "chime: ") {
+			t.Errorf("%v: want that it begins with the package and errors.Is finds its field", c.err)
+		}
+	}
+	if jobs.asked+jobs.roundTrips > 0 || len(kept.written) > 0 {
+		t.Errorf("the stores were asked %d times and wrote %v", jobs.asked+jobs.roundTrips, kept.written)
+	}
+}
+
+func TestANilContextIsAnErrorEverywhere(t *testing.T) {
+	var none context.Context
+	jobs, kept := newEnqueueStore(t, 1), newFakeScheduleStore(t)
+	enqueuer, schedules, queues := quietEnqueuer(jobs, EnqueuerOptions{}), NewSchedules(asStore(kept)), NewQueues(asStore(kept))
+	kind := Define[kindArgs]("kind.ctx")
+	for act, do := range map[string]func() error{
+		"Run":           func() error { return Run(none, NewWorker(asStore(kept), WorkerOptions{})) },
+		"Worker.Run":    func() error { return NewWorker(asStore(kept), WorkerOptions{}).Run(none) },
+		"Scheduler.Run": func() error { return NewScheduler(asStore(kept), SchedulerOptions{}).Run(none) },
+		"Enqueue": func() error {
+			receipt, err := enqueuer.Enqueue(none, "a", nil)
+			if receipt.ID == "" {
+				t.Error("the receipt has no ID")
+			}
+			return err
+		},
+		"Kind.Enqueue": func() error { _, err := kind.Enqueue(none, enqueuer, kindArgs{}); return err },
+		"EnqueueMany": func() error {
+			receipts, err := enqueuer.EnqueueMany(none, []Item{{Name: "a"}, {Name: "b", Options: []EnqueueOption{Queue("other")}}})
+			if len(receipts) != 2 || receipts[0].ID == "" || receipts[1].ID == "" {
+				t.Errorf("receipts %v, want two with IDs", receipts)
+			}
+			return err
+		},
+		"Put":              func() error { _, err := schedules.Put(none, "a", everyMinute); return err },
+		"Schedules.Get":    func() error { _, err := schedules.Get(none, "a"); return err },
+		"Schedules.Delete": func() error { return schedules.Delete(none, "a") },
+		"Schedules.Pause":  func() error { return schedules.Pause(none, "a") },
+		"Schedules.Resume": func() error { return schedules.Resume(none, "a") },
+		"Schedules.List": func() error {
+			for _, err := range schedules.List(none) {
+				return err
+			}
+			return nil
+		},
+		"Queues.Get":    func() error { _, err := queues.Get(none, "a"); return err },
+		"Queues.List":   func() error { _, err := queues.List(none); return err },
+		"Queues.Pause":  func() error { return queues.Pause(none, "a") },
+		"Queues.Resume": func() error { return queues.Resume(none, "a") },
+	} {
+		if err := do(); !errors.Is(err, &InvalidError{Field: "ctx"}) || !strings.Contains(err.Error(), "ctx is nil") {
+			t.Errorf("%s: got %v, want that ctx is nil", act, err)
+		}
+	}
+	if jobs.asked+jobs.roundTrips > 0 || len(kept.written) > 0 {
+		t.Error("the store was called")
+	}
+}
