@@ -83,8 +83,8 @@ for i, fence in ipairs(fences) do
   end
   if fate == 'superseded' then
     local _, created = policy(redis.call('HGET', SCHEDULES, name))
-    local earlier = created and created_later(created, planned) -- of an earlier schedule of that name, which counts nothing
-    superseded[#superseded + 1] = { id = id, name = name, planned = planned, counts = not earlier }
+    local removed = not created or created_later(created, planned) -- then another schedule of that name gets nothing of it
+    superseded[#superseded + 1] = { id = id, name = name, planned = planned, counts = not removed }
   elseif times == 2 then
     -- at another time than the others that its worker held: one of them may be what makes workers crash
     local at = now_ms + 5000 + (seed + i * 7919) % 55000

@@ -126,7 +126,7 @@ local function supersede(call, name, planned, id, run)
   call.superseded[id] = true
   call.forgotten[#call.forgotten + 1] = id
   local _, created = policy(call.flights.definitions[name])
-  if not created or not created_later(created, planned) then count(call, name .. SUPERSEDED, 1) end -- else of an earlier schedule
+  if created and not created_later(created, planned) then count(call, name .. SUPERSEDED, 1) end -- else its schedule was removed
   record(call, name, planned, 'superseded|' .. (match(run, '|(.*)$') or call.now .. '|' .. call.now))
 end
 
