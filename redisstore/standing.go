@@ -45,10 +45,14 @@ func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]prot
 			return nil, err
 		}
 		for j, i := range batches[b] {
-			if standings[i].Revision = values.number(j); standings[i].Revision <= 0 {
-				standings[i].Moved = standings[i].Revision < 0 // until the registry says that it lives nowhere
-				standings[i].Revision = 0
+			switch revision := values.number(j); revision {
+			case -2:
+				standings[i].Unreadable = true
+			case -1, 0:
+				standings[i].Moved = revision == -1 // until the registry says that it lives nowhere
 				elsewhere = append(elsewhere, i)
+			default:
+				standings[i].Revision = revision
 			}
 		}
 	}

@@ -24,6 +24,7 @@ const (
 //	at a lower revision   declared again: the store went back to an earlier state
 //	at a higher revision  somebody has changed it since: it stays
 //	in another queue      likewise
+//	changed by hand       likewise: it is logged, and a next start declares it
 //
 // So two versions of a program never overwrite each other in turn, and a failover or a restart from an older file costs nothing that
 // the program knows.
@@ -158,7 +159,7 @@ func (r *reconciler) check(ctx context.Context) (lost int, err error) {
 		}
 		for j, i := range some {
 			w, s := &r.wrote[i], standings[j]
-			if s.Moved || s.Revision >= w.revision || s.Revision == 0 && s.Deleted.After(w.at) {
+			if s.Moved || s.Unreadable || s.Revision >= w.revision || s.Revision == 0 && s.Deleted.After(w.at) {
 				continue
 			}
 			*w = written{} // it is written again, and then checked again

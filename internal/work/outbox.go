@@ -1,6 +1,7 @@
 package work
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -132,7 +133,7 @@ func (o *outbox) placed(sent []protocol.Placement, answers []protocol.PlaceAnswe
 		if i >= len(answers) {
 			again = append(again, sent[i])
 			failed = errNoAnswer
-		} else if answers[i].Err != nil {
+		} else if answers[i].Err != nil && !errors.Is(answers[i].Err, protocol.ErrUnreadable) { // that is left to a scheduler
 			again = append(again, sent[i])
 			failed = answers[i].Err
 		}
