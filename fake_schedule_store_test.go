@@ -113,12 +113,6 @@ func (s *fakeScheduleStore) Check(ctx context.Context) error {
 	return errors.Join(before, after, s.unfit)
 }
 
-func (s *fakeScheduleStore) Queues(ctx context.Context) (map[string]int, error) {
-	after, before := s.enter(ctx, "queues")
-	defer s.mu.Unlock()
-	return maps.Clone(s.sizes), errors.Join(before, after)
-}
-
 func (s *fakeScheduleStore) partition(name string) protocol.Partition {
 	queue := s.schedules[name].queue
 	return protocol.Partition{Queue: queue, Index: protocol.PartitionOf(name, max(s.sizes[queue], 1))}

@@ -16,7 +16,7 @@ var (
 	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
 		schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost
 		job.dead job.superseded job.parked job.late_result job.retrying handler.backoff_panic
-		session.lost session.expired session.reap_failed store.trouble store.recovered store.unfit store.emptied
+		session.lost session.expired session.reap_failed store.trouble store.recovered store.unfit store.unreadable store.emptied
 		worker.started drain.started drain.ended`)
 )
 

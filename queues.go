@@ -3,7 +3,6 @@ package chime
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -56,19 +55,38 @@ func (q *Queues) Get(ctx context.Context, queue string) (*QueueInfo, error) {
 	return infos[0], nil
 }
 
-// List returns every queue that a job, a schedule or a worker has named, in the order of the names.
+// List returns every queue that a job, a schedule or a worker has named, in the order of the names. An entry of the store's registry
+// that is no queue's is passed over.
 func (q *Queues) List(ctx context.Context) ([]*QueueInfo, error) {
 	if err := q.ready(ctx); err != nil {
 		return nil, fmt.Errorf("chime: list queues: %w", err)
 	}
-	queues, err := q.store.Queues(ctx)
+	names, err := q.names(ctx)
 	if err == nil {
 		var infos []*QueueInfo
-		if infos, err = q.infos(ctx, slices.Sorted(maps.Keys(queues))); err == nil {
+		if infos, err = q.infos(ctx, names); err == nil {
 			return infos, nil
 		}
 	}
 	return nil, fmt.Errorf("chime: list queues: %w", err)
+}
+
+// names are all names, in order, each once.
+func (q *Queues) names(ctx context.Context) ([]string, error) {
+	var all []string
+	for cursor := ""; ; {
+		some, next, err := q.store.Queues(ctx, cursor)
+		if err != nil {
+			return nil, err
+		}
+		for _, queue := range some {
+			all = append(all, queue.Queue)
+		}
+		if cursor = next; cursor == "" {
+			slices.Sort(all)
+			return slices.Compact(all), nil
+		}
+	}
 }
 
 // Pause stops taking jobs from a queue until Resume; ErrNotFound if it was never named. Jobs that run go on, and so do

@@ -140,3 +140,39 @@ func TestALeaderReapsAtTheSecondLookAndSweepsInSmallSteps(t *testing.T) {
 		stop()
 	})
 }
+
+// Anybody who may enqueue may make queues. A leader looks at what could be late each time, and at the others in turn.
+func TestALeaderLooksAtServedQueuesEachTimeAndAtManyIdleOnesInTurn(t *testing.T) {
+	withScheduleStore(t, func(t *testing.T, fake *fakeScheduleStore) {
+		store := newCrowdedStore(fake, "busy", 20_000)
+		stop := startScheduler(t, store, declaring(t, "minutely", everyMinute))
+		pass(10 * time.Minute)
+		stop()
+		if store.width > 2500 {
+			t.Errorf("one call is about %d partitions, want at most 2500 of %d", store.width, store.idle)
+		}
+		for _, queue := range []string{"busy", DefaultQueue} {
+			if store.searches < 100 || store.owed[queue] != store.searches || store.polls < 50 || store.polled[queue] != store.polls {
+				t.Errorf("queue %s: %d of %d searches and %d of %d polls, want all of them, and a search every 4 s", queue, store.owed[queue], store.searches, store.polled[queue], store.polls)
+			}
+		}
+		if least, most := store.least(store.owed), store.most(store.owed); least < 3 || most > 40 {
+			t.Errorf("idle queues were searched %d to %d times in ten minutes, want 3 to 40", least, most)
+		}
+		if least, most := store.least(store.polled), store.most(store.polled); least < 3 || most > 12 {
+			t.Errorf("idle queues were polled %d to %d times in ten minutes, want 3 to 12", least, most)
+		}
+	})
+}
+
+func TestALeaderSweepsEveryQueueHoweverManyThereAre(t *testing.T) {
+	withScheduleStore(t, func(t *testing.T, fake *fakeScheduleStore) {
+		store := newCrowdedStore(fake, "busy", 20_000)
+		stop := startScheduler(t, store, nil)
+		pass(2 * time.Hour)
+		stop()
+		if least := store.least(store.swept); least < 1 || store.swept["busy"] < 20 {
+			t.Errorf("in two hours an idle queue was swept %d times and the one that is served %d times, want 1 and 20 or more", least, store.swept["busy"])
+		}
+	})
+}

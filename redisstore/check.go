@@ -12,6 +12,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
+const maxKeysChecked = 2000 // in a round trip
+
 // Check returns nil if the server can be trusted with jobs: it answers, is Redis 7.0 or later, evicts nothing, and has no keys of
 // another program under the names of the namespace.
 func (s *store) Check(ctx context.Context) error {
@@ -38,15 +40,11 @@ func (s *store) Check(ctx context.Context) error {
 }
 
 // checkKeys refuses a namespace in which a key has another type than chime's, so that another program must have written it. It checks
-// the namespace's own keys and those of every registered queue.
+// the namespace's own keys and those of the queues that this process uses: there may be any number of others.
 func (s *store) checkKeys(ctx context.Context) error {
-	queues, err := s.Queues(ctx)
-	if err != nil {
-		return err
-	}
 	want := map[string]string{s.keys.leader(): "hash", s.keys.queues(): "hash", s.keys.registry(): "zset", s.keys.deleted(): "zset", s.keys.handlers(): "zset"}
-	for queue, n := range queues {
-		for i := range n {
+	for _, queue := range s.learnedQueues() {
+		for i := range s.learned(queue) {
 			k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})
 			for _, key := range []string{k.due, k.dead, k.sessions, k.callers, k.idle, k.owed, k.behind, k.gone} {
 				want[key] = "zset"
@@ -57,18 +55,20 @@ func (s *store) checkKeys(ctx context.Context) error {
 			want[k.ready], want[k.runs] = "list", "stream"
 		}
 	}
-	pipe := s.client.Pipeline()
-	types := make(map[string]*redis.StatusCmd, len(want))
-	for key := range want {
-		types[key] = pipe.Type(ctx, key)
-	}
-	if _, err := pipe.Exec(ctx); err != nil && !denied(err) {
-		return failure("check the keys of", string(s.keys), err)
-	}
 	var bad []error
-	for _, key := range slices.Sorted(maps.Keys(types)) {
-		if is := types[key].Val(); is != "" && is != "none" && is != want[key] {
-			bad = append(bad, foreign(key, is, want[key]))
+	for keys := range slices.Chunk(slices.Sorted(maps.Keys(want)), maxKeysChecked) {
+		pipe := s.client.Pipeline()
+		types := make([]*redis.StatusCmd, len(keys))
+		for i, key := range keys {
+			types[i] = pipe.Type(ctx, key)
+		}
+		if _, err := pipe.Exec(ctx); err != nil && !denied(err) {
+			return failure("check the keys of", string(s.keys), err)
+		}
+		for i, key := range keys {
+			if is := types[i].Val(); is != "" && is != "none" && is != want[key] {
+				bad = append(bad, foreign(key, is, want[key]))
+			}
 		}
 	}
 	return errors.Join(bad...)

@@ -33,8 +33,8 @@ type Options struct {
 	// negative is refused.
 	ParkedRetention time.Duration
 
-	// Logger gets the store's few warnings: that INFO is denied, and that the move of a schedule to another queue cannot be
-	// completed. Nil means slog.Default(). Errors are returned to the roles, which log them with their own Logger.
+	// Logger gets the store's few warnings: that INFO is denied, that the move of a schedule to another queue cannot be completed,
+	// and that an entry of the registry of queues cannot be read. Nil means slog.Default(). Errors are returned to the roles, which log them with their own Logger.
 	Logger *slog.Logger
 }
 
@@ -50,8 +50,8 @@ func (o Options) validate(client redis.UniversalClient) error {
 		bad = append(bad, fmt.Errorf("redisstore: Namespace %.100q: want 1 to 100 of A-Z a-z 0-9 _ . -", o.Namespace))
 	}
 	for queue, n := range o.Partitions {
-		if n < 1 || n > 1024 {
-			bad = append(bad, fmt.Errorf("redisstore: Partitions[%q] %d: want 1 to 1024", queue, n))
+		if n < 1 || n > protocol.MaxPartitions {
+			bad = append(bad, fmt.Errorf("redisstore: Partitions[%q] %d: want 1 to %d", queue, n, protocol.MaxPartitions))
 		}
 	}
 	if o.DeadRetention < 0 || o.MaxDead < 0 || o.ParkedRetention < 0 {

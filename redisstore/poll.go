@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -160,8 +161,11 @@ func (s *store) skipWithoutSessions(ctx context.Context, calls []protocol.PollCa
 	}
 }
 
-// exist returns which of the partitions have a key, a sorted set. Nearly always none has it: where one server has all partitions,
-// one command then answers for all of them.
+// maxExist is how many keys one EXISTS asks for.
+const maxExist = 100
+
+// exist returns which of the partitions have a key, a sorted set. Nearly always few have it: where one server has all partitions, one
+// command answers for many of them first, and only those among which one has it are asked for singly.
 func (s *store) exist(ctx context.Context, partitions []protocol.Partition, key func(*partitionKeys) string) (exist []bool, errs []error) {
 	exist, errs = make([]bool, len(partitions)), make([]error, len(partitions))
 	if len(partitions) == 0 {
@@ -172,19 +176,37 @@ func (s *store) exist(ctx context.Context, partitions []protocol.Partition, key 
 		k := s.keys.partition(p)
 		keys[i] = key(&k)
 	}
+	ask := make([]bool, len(keys)) // singly
 	if _, single := s.client.(*redis.Client); single && len(keys) > 1 {
-		if n, err := s.client.Exists(ctx, keys...).Result(); err == nil && n == 0 {
-			return exist, errs
+		pipe := s.client.Pipeline()
+		var some []*redis.IntCmd
+		for chunk := range slices.Chunk(keys, maxExist) {
+			some = append(some, pipe.Exists(ctx, chunk...))
+		}
+		_, _ = pipe.Exec(ctx) // each command has its own error
+		for i := range ask {
+			n, err := some[i/maxExist].Result()
+			ask[i] = err != nil || n > 0
+		}
+	} else {
+		for i := range ask {
+			ask[i] = true
 		}
 	}
 	pipe := s.client.Pipeline()
 	first := make([]*redis.StringSliceCmd, len(keys))
 	for i := range keys {
-		first[i] = pipe.ZRange(ctx, keys[i], 0, 0)
+		if ask[i] {
+			first[i] = pipe.ZRange(ctx, keys[i], 0, 0)
+		}
 	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
-	for i := range first {
-		exist[i], errs[i] = len(first[i].Val()) > 0, first[i].Err()
+	if pipe.Len() > 0 {
+		_, _ = pipe.Exec(ctx) // each command has its own error
+	}
+	for i, cmd := range first {
+		if cmd != nil {
+			exist[i], errs[i] = len(cmd.Val()) > 0, cmd.Err()
+		}
 	}
 	return exist, errs
 }

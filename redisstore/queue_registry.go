@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -12,7 +14,10 @@ import (
 )
 
 // The registry of queues is one hash of the namespace: queue → number of its partitions. The number is fixed when the queue is
-// registered.
+// registered. Whoever may enqueue may write to it, so that what it says is checked before it is believed: an entry whose name is no
+// queue's, or whose number is none from 1 to 1024, is passed over and logged once.
+
+const queuesPerPage = 1000 // about so many queues a call
 
 // Partitions returns the number of partitions of a queue. It registers a queue that is not registered. The number is read once and
 // then known to this process.
@@ -20,99 +25,137 @@ func (s *store) Partitions(ctx context.Context, queue string) (int, error) {
 	if s.bad != nil {
 		return 0, s.bad
 	}
-	s.mu.Lock()
-	n, known := s.partitions[queue]
-	s.mu.Unlock()
-	if known {
+	if n := s.learned(queue); n > 0 {
 		return n, nil
 	}
 	return s.registerQueue(ctx, queue)
 }
 
+// learned returns the number of partitions of a queue that this process has read; 0: none.
+func (s *store) learned(queue string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.partitions[queue]
+}
+
+// learnedQueues returns the queues whose number of partitions this process has read, in order.
+func (s *store) learnedQueues() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.partitions))
+}
+
 // registerQueue registers a queue unless it is registered, and returns its number of partitions. Every declaration and every
 // announcement repeats it, so that a registry that the server has lost is written again.
 func (s *store) registerQueue(ctx context.Context, queue string) (int, error) {
+	if err := protocol.CheckName("queue", queue); err != nil {
+		return 0, fmt.Errorf("redisstore: register queue: %w: %w", protocol.ErrUnfit, err)
+	}
 	pipe := s.client.Pipeline()
 	stored := s.pipeRegisterQueue(ctx, pipe, queue)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return 0, s.queuesFailure(ctx, "register queue", queue, err)
 	}
-	return s.checkPartitions(queue, stored.Val())
+	return s.learn(queue, stored.Val())
 }
 
-// pipeRegisterQueue adds to pipe the commands that register a queue unless it is registered, and read its number of partitions.
+// pipeRegisterQueue adds to pipe the commands that register a queue unless it is registered, and read its number of partitions. A
+// number that this process has learned is what it registers: the server has lost the registry since, and not what depends on it.
 func (s *store) pipeRegisterQueue(ctx context.Context, pipe redis.Pipeliner, queue string) *redis.StringCmd {
-	pipe.HSetNX(ctx, s.keys.queues(), queue, max(s.options.Partitions[queue], 1))
+	pipe.HSetNX(ctx, s.keys.queues(), queue, max(s.learned(queue), s.options.Partitions[queue], 1))
 	return pipe.HGet(ctx, s.keys.queues(), queue)
 }
 
-// checkPartitions reads the number of partitions that is stored for a queue, refuses one that differs from the options', and keeps
-// it for Partitions.
-func (s *store) checkPartitions(queue, stored string) (int, error) {
+// learn reads the number of partitions that is stored for a queue and keeps it for Partitions. It refuses a number that differs from
+// the options' or from the one that this process has learned before.
+func (s *store) learn(queue, stored string) (int, error) {
 	n, err := s.parsePartitions(queue, stored)
 	if err != nil {
 		return 0, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.partitions[queue]; known > 0 && n != known {
+		return 0, fmt.Errorf("redisstore: %w: queue %q has %d partitions in %s, and had %d when this process began to use it: write %d there, or restart the processes that use the queue", protocol.ErrUnfit, queue, n, s.keys.queues(), known, known)
+	}
 	if want := s.options.Partitions[queue]; want > 0 && n != want {
 		return 0, fmt.Errorf("redisstore: %w: Options.Partitions says %d for queue %q, which was first seen with %d: keep that number, or use another queue", protocol.ErrUnfit, want, queue, n)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.partitions[queue] = n
 	return n, nil
 }
 
-// parsePartitions reads the number of partitions that is stored for a queue.
+// parsePartitions reads an entry of the registry.
 func (s *store) parsePartitions(queue, stored string) (int, error) {
+	if err := protocol.CheckName("queue", queue); err != nil {
+		return 0, fmt.Errorf("redisstore: %w: the entry %.40q of %s: %w", protocol.ErrUnfit, queue, s.keys.queues(), err)
+	}
 	n, err := strconv.Atoi(stored)
-	if err != nil || n < 1 {
-		return 0, fmt.Errorf("redisstore: %w: queue %q has %q partitions in %s", protocol.ErrUnfit, queue, stored, s.keys.queues())
+	if err != nil || n < 1 || n > protocol.MaxPartitions {
+		return 0, fmt.Errorf("redisstore: %w: queue %q has %.40q partitions in %s: want 1 to %d", protocol.ErrUnfit, queue, stored, s.keys.queues(), protocol.MaxPartitions)
 	}
 	return n, nil
 }
 
-// Queues returns every registered queue with its number of partitions.
-func (s *store) Queues(ctx context.Context) (map[string]int, error) {
+// Queues returns some registered queues, in no order, and the cursor of the next call: "" begins, and in the answer it ends. A call
+// costs what it returns, however many there are.
+func (s *store) Queues(ctx context.Context, cursor string) (queues []protocol.QueueSize, next string, err error) {
 	if s.bad != nil {
-		return nil, s.bad
+		return nil, "", s.bad
 	}
-	stored, err := s.client.HGetAll(ctx, s.keys.queues()).Result()
+	at, err := strconv.ParseUint(cmp.Or(cursor, "0"), 10, 64)
 	if err != nil {
-		return nil, s.queuesFailure(ctx, "list queues in", s.keys.queues(), err)
+		return nil, "", fmt.Errorf("redisstore: list queues: %.40q is not a cursor that Queues returned", cursor)
 	}
-	queues := make(map[string]int, len(stored))
-	for queue, text := range stored {
-		if queues[queue], err = s.parsePartitions(queue, text); err != nil {
-			return nil, err
+	pairs, at, err := s.client.HScan(ctx, s.keys.queues(), at, "", queuesPerPage).Result()
+	if err != nil {
+		return nil, "", s.queuesFailure(ctx, "list queues in", s.keys.queues(), err)
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if n, err := s.parsePartitions(pairs[i], pairs[i+1]); err != nil {
+			s.unreadable(ctx, pairs[i], err)
+		} else {
+			queues = append(queues, protocol.QueueSize{Queue: pairs[i], Partitions: n})
 		}
 	}
-	return queues, nil
+	if at != 0 {
+		next = strconv.FormatUint(at, 10)
+	}
+	return queues, next, nil
 }
 
-// registeredPartitions returns the numbers of partitions of queues, 0 for one that is not registered. It registers nothing.
-func (s *store) registeredPartitions(ctx context.Context, queues ...string) ([]int, error) {
+// unreadable logs, once for each entry in the life of the process, that an entry of the registry is passed over.
+func (s *store) unreadable(ctx context.Context, entry string, err error) {
+	if s.logged.first("queue " + entry) {
+		s.options.Logger.WarnContext(ctx, "redisstore: an entry of the registry of queues cannot be read and is passed over", "event", "store.unreadable", "error", err)
+	}
+}
+
+// A lookup is what the registry says of one queue. The zero value: the queue is not registered.
+type lookup struct {
+	partitions int
+	err        error // the entry cannot be read
+}
+
+// lookUpQueues returns what the registry says of queues. It registers nothing.
+func (s *store) lookUpQueues(ctx context.Context, queues ...string) ([]lookup, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
-	numbers := make([]int, len(queues))
-	if len(queues) == 0 {
-		return numbers, nil
-	}
-	stored := s.client.HMGet(ctx, s.keys.queues(), queues...)
-	if err := cmp.Or(stored.Err(), complete(stored)); err != nil {
-		return nil, s.queuesFailure(ctx, "look up queues in", s.keys.queues(), err)
-	}
-	for i, queue := range queues {
-		text, ok := stored.Val()[i].(string)
-		if !ok {
-			continue
+	found := make([]lookup, len(queues))
+	for from := 0; from < len(queues); from += queuesPerPage {
+		some := queues[from:min(from+queuesPerPage, len(queues))]
+		stored := s.client.HMGet(ctx, s.keys.queues(), some...)
+		if err := cmp.Or(stored.Err(), complete(stored)); err != nil {
+			return nil, s.queuesFailure(ctx, "look up queues in", s.keys.queues(), err)
 		}
-		var err error
-		if numbers[i], err = s.parsePartitions(queue, text); err != nil {
-			return nil, err
+		for i, value := range stored.Val() {
+			if text, ok := value.(string); ok {
+				found[from+i].partitions, found[from+i].err = s.parsePartitions(some[i], text)
+			}
 		}
 	}
-	return numbers, nil
+	return found, nil
 }
 
 // queuesFailure is failure for the registry of queues: if its key is of another type, the error names the key and both types.

@@ -14,17 +14,19 @@ import (
 
 var pauseQueueScript = load("pause_queue")
 
+const maxCounted = 500 // partitions that are counted in a round trip
+
 // PauseQueue stops taking from a queue, or resumes it, in all its partitions. Jobs are still added while it is paused. A partition
 // that fails holds up no other; the call may be repeated.
 func (s *store) PauseQueue(ctx context.Context, queue string, paused bool) error {
-	n, err := s.registeredPartitions(ctx, queue)
-	if err != nil {
+	found, err := s.lookUpQueues(ctx, queue)
+	if err := cmp.Or(err, firstError(found)); err != nil {
 		return err
 	}
-	if n[0] == 0 {
+	if found[0].partitions == 0 {
 		return fmt.Errorf("redisstore: queue %q: %w", queue, protocol.ErrNotFound)
 	}
-	calls := make([]call, n[0])
+	calls := make([]call, found[0].partitions)
 	for i := range calls {
 		k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})
 		calls[i] = newCall(&pauseQueueScript, []string{k.state, k.idle, k.due}, []any{flag(paused), s.keys.wake()})
@@ -38,27 +40,52 @@ func (s *store) PauseQueue(ctx context.Context, queue string, paused bool) error
 	return errors.Join(failed...)
 }
 
-// QueueStats counts queues, all partitions of each together. It registers nothing and writes nothing.
+// QueueStats counts queues, all partitions of each together, about maxCounted partitions in a round trip. It registers nothing and
+// writes nothing.
 func (s *store) QueueStats(ctx context.Context, queues []string) ([]protocol.QueueStats, error) {
-	numbers, err := s.registeredPartitions(ctx, queues...)
-	if err != nil {
+	found, err := s.lookUpQueues(ctx, queues...)
+	if err := cmp.Or(err, firstError(found)); err != nil {
 		return nil, err
 	}
 	stats := make([]protocol.QueueStats, len(queues))
 	var counts []*partitionCount
+	for i, queue := range queues {
+		stats[i] = protocol.QueueStats{Queue: queue, Partitions: found[i].partitions}
+		for index := range found[i].partitions {
+			counts = append(counts, &partitionCount{keys: s.keys.partition(protocol.Partition{Queue: queue, Index: index}), to: &stats[i]})
+			if len(counts) == maxCounted {
+				if err := s.count(ctx, counts); err != nil {
+					return nil, err
+				}
+				counts = counts[:0]
+			}
+		}
+	}
+	return stats, s.count(ctx, counts)
+}
+
+func firstError(found []lookup) error {
+	for i := range found {
+		if found[i].err != nil {
+			return found[i].err
+		}
+	}
+	return nil
+}
+
+// count counts partitions in two round trips and adds what they hold to their queues.
+func (s *store) count(ctx context.Context, counts []*partitionCount) error {
+	if len(counts) == 0 {
+		return nil
+	}
 	first := s.client.Pipeline()
 	now := first.Time(ctx)
-	for i, queue := range queues {
-		stats[i] = protocol.QueueStats{Queue: queue, Partitions: numbers[i]}
-		for index := range numbers[i] {
-			c := &partitionCount{keys: s.keys.partition(protocol.Partition{Queue: queue, Index: index}), to: &stats[i]}
-			c.ask(ctx, first)
-			counts = append(counts, c)
-		}
+	for _, c := range counts {
+		c.ask(ctx, first)
 	}
 	cmds, err := first.Exec(ctx)
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
-		return nil, failure("count queues", "", err)
+		return failure("count queues", "", err)
 	}
 	second := s.client.Pipeline()
 	for _, c := range counts {
@@ -66,16 +93,14 @@ func (s *store) QueueStats(ctx context.Context, queues []string) ([]protocol.Que
 	}
 	if second.Len() > 0 {
 		if _, err := second.Exec(ctx); err != nil {
-			return nil, failure("count queues", "", err)
+			return failure("count queues", "", err)
 		}
 	}
 	for _, c := range counts {
 		c.add()
+		c.to.Now = now.Val().UTC()
 	}
-	for i := range stats {
-		stats[i].Now = now.Val().UTC()
-	}
-	return stats, nil
+	return nil
 }
 
 // A partitionCount is what QueueStats reads of one partition: first the counts, the names of the sessions and the names of the

@@ -75,7 +75,9 @@ type store struct {
 	holder  string // host and pid, kept beside a session's number
 
 	mu         sync.Mutex
-	partitions map[string]int // queue → number of its partitions, as read from the registry
+	partitions map[string]int // queue → number of its partitions, as this process has learned it
+
+	logged logged // of the registry's entries
 
 	hot sync.Map // protocol.Partition → *hotKeys
 }

@@ -11,6 +11,7 @@ const (
 	MaxInstants    = 500     // occurrences that a call places
 	MaxDeclared    = 100     // schedules that a call declares
 	MaxSeenLapsed  = 16      // lapsed sessions that an answer names
+	MaxPartitions  = 1024    // of a queue
 )
 
 const (

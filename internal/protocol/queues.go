@@ -10,15 +10,27 @@ type QueueStore interface {
 	// Partitions returns the number of partitions of a queue. It registers a queue that was never seen, which fixes the number.
 	Partitions(ctx context.Context, queue string) (int, error)
 
-	// Queues returns every registered queue with its number of partitions.
-	Queues(ctx context.Context) (map[string]int, error)
+	// Queues returns some registered queues, in no order, and the cursor of the next call. The cursor "" begins; next is "" at the
+	// end. A call costs what it returns. A queue that is registered during all the calls is returned at least once. An entry of the
+	// registry that is no queue's is not returned.
+	Queues(ctx context.Context, cursor string) (queues []QueueSize, next string, err error)
 
-	// QueueStats counts queues, all partitions of each together, in the order of the names. A queue that is not registered
-	// stays so: its Partitions are 0.
+	// Served returns the queues that live workers have announced within the last minutes, and those of also, as far as they are
+	// registered: each once, in the order of the names.
+	Served(ctx context.Context, also []string) ([]QueueSize, error)
+
+	// QueueStats counts queues, all partitions of each together, in the order of the names. It writes nothing. The Partitions of a
+	// queue that is not registered are 0.
 	QueueStats(ctx context.Context, queues []string) ([]QueueStats, error)
 
 	// PauseQueue stops (or resumes) taking from a queue; placing and enqueuing go on. ErrNotFound if it is not registered.
 	PauseQueue(ctx context.Context, queue string, paused bool) error
+}
+
+// QueueSize is a queue with its number of partitions, 1 to MaxPartitions.
+type QueueSize struct {
+	Queue      string
+	Partitions int
 }
 
 // QueueStats are counts of one queue. Waiting, Delayed, Running, Dead, Parked and Schedules are as of Now; the others since the

@@ -20,7 +20,7 @@ import (
 const (
 	leaderTick    = 4 * time.Second  // between the leader's searches for owed schedules
 	leaderPoll    = 10 * time.Second // between its polls for lapsed sessions
-	queuesEvery   = 30 * time.Second // between its reads of the registry of queues
+	queuesEvery   = 30 * time.Second // between two choices of the partitions that are looked after; where they are not all, each poll makes one
 	sweepEvery    = 5 * time.Minute  // between two rounds of sweeping
 	sweepAgain    = time.Minute      // after a round that left something
 	maxSweepSteps = 20               // of a partition in a round
@@ -56,9 +56,11 @@ type Ticker struct {
 	reaper     *reap.Reaper
 	outage     retry.Outage
 
-	partitions []protocol.Partition
-	listed     time.Time // when these were read
-	scheduled  bool      // there are schedules, or were; before that, nothing is owed
+	round      round
+	partitions []protocol.Partition // that are looked after now
+	listed     time.Time            // when these were chosen
+	sweepRound round                // of sweeping, which has its own turns
+	scheduled  bool                 // there are schedules, or were; before that, nothing is owed
 	needed     []protocol.Handled
 	warned     map[protocol.Handled]bool
 
@@ -81,6 +83,7 @@ func New(store protocol.Store, options Options) *Ticker {
 		needed:     jobsOf(options.Declared),
 		scheduled:  len(options.Declared) > 0,
 	}
+	t.round, t.sweepRound = round{store: store, own: queuesOf(t.needed)}, round{store: store, own: queuesOf(t.needed)}
 	t.declaring = retry.Duty{Action: "declare", Do: t.declare}
 	t.checking = retry.Duty{Action: "check the schedules", Do: t.check, Next: time.Now().Add(checkPause())}
 	t.leading = retry.Duty{Action: "lead", Do: t.lead}
@@ -104,6 +107,16 @@ func jobsOf(declared []protocol.Declaration) []protocol.Handled {
 		}
 	}
 	return all
+}
+
+// queuesOf returns the queues of jobs.
+func queuesOf(jobs []protocol.Handled) []string {
+	var queues []string
+	for _, job := range jobs {
+		queues = append(queues, job.Queue)
+	}
+	slices.Sort(queues)
+	return slices.Compact(queues)
 }
 
 // Run waits until the store can be trusted with jobs, works until ctx ends, and hands the lease back. It returns an error only if
@@ -255,8 +268,9 @@ func (t *Ticker) placeOwed(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
+// readQueues chooses the partitions that are looked after from now on.
 func (t *Ticker) readQueues(ctx context.Context) error {
-	queues, err := t.store.Queues(ctx)
+	partitions, err := t.round.next(ctx)
 	if err != nil {
 		return err
 	}
@@ -269,18 +283,13 @@ func (t *Ticker) readQueues(ctx context.Context) error {
 			t.placing.Now()
 		}
 	}
-	t.partitions, t.listed = t.partitions[:0], time.Now()
-	for queue, partitions := range queues {
-		for i := range partitions {
-			t.partitions = append(t.partitions, protocol.Partition{Queue: queue, Index: i})
-		}
-	}
+	t.partitions, t.listed = partitions, time.Now()
 	return nil
 }
 
 // poll finds lapsed sessions and new queues.
 func (t *Ticker) poll(ctx context.Context) (time.Duration, error) {
-	if !t.scheduled || t.partitions == nil || retry.Reached(t.listed.Add(queuesEvery), time.Now()) {
+	if !t.scheduled || t.partitions == nil || !t.round.whole || retry.Reached(t.listed.Add(queuesEvery), time.Now()) {
 		if err := t.readQueues(ctx); err != nil {
 			return 0, err
 		}
@@ -328,9 +337,9 @@ func (t *Ticker) sweep(ctx context.Context) (time.Duration, error) {
 	if !t.election.leading() && !t.watches {
 		return retry.Never, nil
 	}
-	var failed error
+	partitions, failed := t.sweepRound.next(ctx)
 	left := false
-	for _, partition := range slices.Clone(t.partitions) {
+	for _, partition := range partitions {
 		more := true
 		for step := 0; more && step < maxSweepSteps; step++ {
 			var err error

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -35,7 +36,11 @@ func (a *announcer) run(ctx context.Context) {
 	for {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		if err := a.store.Announce(call, a.handled); err != nil && ctx.Err() == nil {
-			a.log.Debug("chime: cannot announce what this worker handles", "event", "store.trouble", "action", "announce", "error", err)
+			level := slog.LevelDebug // an outage, which the worker's calls meet and log too
+			if errors.Is(err, protocol.ErrUnfit) {
+				level = slog.LevelWarn // such as another number of partitions than this worker serves, which no other call tells
+			}
+			a.log.Log(call, level, "chime: cannot announce what this worker handles", "event", "store.trouble", "action", "announce", "error", err)
 		}
 		cancel()
 		select {

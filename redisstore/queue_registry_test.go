@@ -1,0 +1,193 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/redistest"
+)
+
+// A server that was restarted empty gets the number that a process has learned, not that of the process's own options.
+func TestAfterAnEmptyRestartTheNumberOfPartitionsThatWasLearnedIsWritten(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		first := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 4}})
+		second := newStore(b.client, Options{Namespace: string(b.store.keys)}) // learns the number from the registry
+		for _, s := range []*store{first, second} {
+			if n, err := s.Partitions(b.Context(), "hot"); n != 4 || err != nil {
+				b.Fatalf("%d partitions, %v; want 4", n, err)
+			}
+		}
+		b.client.Del(b.Context(), b.store.keys.queues())
+		if err := second.Announce(b.Context(), []protocol.Handled{{Queue: "hot", Name: "j"}}); err != nil {
+			b.Fatal(err)
+		}
+		b.want("written", b.client.HGet(b.Context(), b.store.keys.queues(), "hot").Val(), "4")
+		again := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 4}})
+		if n, err := again.Partitions(b.Context(), "hot"); n != 4 || err != nil {
+			b.Errorf("a process that starts then reads %d partitions, %v; want 4", n, err)
+		}
+	})
+}
+
+// If a process that knew nothing was first to write after an empty restart, jobs would be split between two numbers of partitions.
+func TestAProcessSaysThatTheNumberOfPartitionsIsNotTheOneItLearned(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		learned := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 4}})
+		if _, err := learned.Partitions(b.Context(), "hot"); err != nil {
+			b.Fatal(err)
+		}
+		b.client.HSet(b.Context(), b.store.keys.queues(), "hot", 1)
+		err := learned.Announce(b.Context(), []protocol.Handled{{Queue: "hot", Name: "j"}, {Queue: "default", Name: "j"}})
+		if !errors.Is(err, protocol.ErrUnfit) || !strings.Contains(err.Error(), `queue "hot" has 1 partitions`) || !strings.Contains(err.Error(), "4") {
+			b.Errorf("announcing: %v, want ErrUnfit that names the queue and both numbers", err)
+		}
+		if missing, err := learned.Unhandled(b.Context(), []protocol.Handled{{Queue: "default", Name: "j"}}); err != nil || len(missing) > 0 {
+			b.Errorf("the handlers of the other queue are not announced: %v, %v", missing, err)
+		}
+	})
+}
+
+// unreadable are entries of the registry of queues that no chime writes.
+var unreadable = map[string]any{
+	"huge": 3_000_000, "beyond": "9000000000000000000", "word": "abc", "none": 0, "below": -1, "empty": "", "part": "1.5", "1025": 1025,
+	"a}:b": 1, "no name": 1, strings.Repeat("x", 1<<16): 1,
+}
+
+func TestEntriesOfTheRegistryThatCannotBeReadAreSkippedAndSaidOnce(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		log := logTo(b.store)
+		b.client.HSet(b.Context(), b.store.keys.queues(), unreadable)
+		b.client.HSet(b.Context(), b.store.keys.queues(), "wide", 1024)
+		for range 3 {
+			b.want("queues", fmt.Sprint(b.queues()), "map[default:1 wide:1024]")
+		}
+		if n := strings.Count(log.String(), "event=store.unreadable"); n != len(unreadable) {
+			b.Errorf("%d lines are logged in three readings, want one for each of %d entries:\n%s", n, len(unreadable), log.String())
+		}
+		if len(log.String()) > 8<<10 {
+			b.Errorf("%d bytes are logged, want the names and values cut", len(log.String()))
+		}
+		for queue := range unreadable {
+			if _, err := b.store.Partitions(b.Context(), queue); !errors.Is(err, protocol.ErrUnfit) {
+				b.Errorf("%.20q: %v, want ErrUnfit for the queue itself", queue, err)
+			}
+			if _, err := b.store.QueueStats(b.Context(), []string{queue}); !errors.Is(err, protocol.ErrUnfit) {
+				b.Errorf("%.20q: %v, want ErrUnfit for its counts", queue, err)
+			}
+		}
+	})
+}
+
+// logTo makes a store log to the text that it returns.
+func logTo(s *store) *strings.Builder {
+	text := new(strings.Builder)
+	s.options.Logger = slog.New(slog.NewTextHandler(text, nil))
+	return text
+}
+
+// queues reads the whole registry.
+func (b *bench) queues() map[string]int {
+	b.Helper()
+	all := map[string]int{}
+	for cursor := ""; ; {
+		page, next, err := b.store.Queues(b.Context(), cursor)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, q := range page {
+			all[q.Queue] = q.Partitions
+		}
+		if cursor = next; cursor == "" {
+			return all
+		}
+	}
+}
+
+func TestTheRegistryOfQueuesIsReadInPages(t *testing.T) {
+	b := newBench(t, redistest.Start(t, redistest.Options{}).Client(nil)) // miniredis scans a hash in one page
+	const queues = 20_000
+	b.register(queues)
+	page, next, err := b.store.Queues(b.Context(), "")
+	if err != nil || next == "" || len(page) > queues/5 {
+		t.Errorf("the first page has %d queues, next %q, %v; want a part of %d", len(page), next, err, queues)
+	}
+	if n := len(b.queues()); n != queues+1 {
+		t.Errorf("all pages have %d queues, want %d", n, queues+1)
+	}
+	if _, _, err := b.store.Queues(b.Context(), "what"); err == nil {
+		t.Error("a cursor that Queues did not return is taken")
+	}
+}
+
+// register registers n queues besides the one that is used, as producers may.
+func (b *bench) register(n int) {
+	b.Helper()
+	names := make([]any, 0, 2*n)
+	for i := range n {
+		names = append(names, fmt.Sprint("q", i), 1)
+	}
+	for some := range slices.Chunk(names, 10_000) {
+		if err := b.client.HSet(b.Context(), b.store.keys.queues(), some...).Err(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// Statistics of many queues are asked for in pipelines of bounded size.
+func TestCountingManyQueuesTakesBoundedPipelines(t *testing.T) {
+	b := newBench(t, redistest.Start(t, redistest.Options{}).Client(nil))
+	const queues = 3000
+	b.register(queues)
+	longest := 0
+	b.client.AddHook(pipelines{func(cmds []redis.Cmder) { longest = max(longest, len(cmds)) }})
+	names := slices.Sorted(maps.Keys(b.queues()))
+	stats, err := b.store.QueueStats(b.Context(), names)
+	if err != nil || len(stats) != queues+1 {
+		t.Fatalf("%d queues, %v; want %d", len(stats), err, queues+1)
+	}
+	for _, s := range stats {
+		if s.Partitions != 1 || s.Now.IsZero() {
+			t.Fatalf("%+v, want one partition and the time", s)
+		}
+	}
+	if longest > 10*maxCounted {
+		t.Errorf("a pipeline has %d commands, want at most %d", longest, 10*maxCounted)
+	}
+}
+
+// pipelines is a hook that sees the commands of each pipeline.
+type pipelines struct{ see func([]redis.Cmder) }
+
+func (p pipelines) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (p pipelines) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (p pipelines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		p.see(cmds)
+		return next(ctx, cmds)
+	}
+}
+
+func TestServedReturnsTheQueuesOfLiveWorkersAndThoseAskedFor(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		keys := b.store.keys
+		b.client.HSet(b.Context(), keys.queues(), "mail", 2, "idle", 1, "old", 1, "own", 3, "word", "abc")
+		now, long := float64(time.Now().UnixMilli()), float64(ago(6*time.Minute).UnixMilli())
+		b.client.ZAdd(b.Context(), keys.handlers(), redisZ(now, "mail a"), redisZ(now, "mail b"), redisZ(long, "old a"), redisZ(now, "word a"),
+			redisZ(now, "gone a"), redisZ(now, "a}:b x"), redisZ(now, "nothing"))
+		served, err := b.store.Served(b.Context(), []string{"own", "mail", "never"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.want("served", fmt.Sprint(served), "[{mail 2} {own 3}]")
+	})
+}
