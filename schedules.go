@@ -240,10 +240,10 @@ func (s *Schedules) pause(ctx context.Context, verb, name string, paused bool) e
 
 // stored reads a schedule from the form in which it is kept.
 func stored(found protocol.Stored) (*Schedule, error) {
-	d, err := schedule.Read(found.Definition)
-	if found.Unreadable {
-		err = protocol.ErrUnreadable
+	if found.Err != nil {
+		return nil, fmt.Errorf("chime: schedule %q: %w", found.Name, found.Err)
 	}
+	d, err := schedule.Read(found.Definition)
 	if err != nil {
 		return nil, fmt.Errorf("chime: schedule %q: %w", found.Name, err)
 	}

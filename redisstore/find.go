@@ -19,14 +19,15 @@ const (
 	namesPerCall   = 2000 // about so many names a call
 )
 
-// Find returns stored schedules by name, in the order of the names; one that is not stored is zero. It writes nothing.
+// Find returns stored schedules by name, in the order of the names; one that is not stored is zero, and one that cannot be read has an
+// Err. It writes nothing.
 func (s *store) Find(ctx context.Context, names []string) ([]protocol.Stored, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
 	found := make([]protocol.Stored, 0, len(names))
 	for chunk := range slices.Chunk(names, maxFind) {
-		homes, err := s.homes(ctx, chunk...)
+		homes, err := s.lookUpHomes(ctx, chunk...)
 		if err != nil {
 			return nil, err
 		}
@@ -52,17 +53,26 @@ func (s *store) Names(ctx context.Context, after string) ([]string, error) {
 	if after != "" {
 		from = "(" + after + "\n" // behind the entry of that name, which goes on with a tab
 	}
-	members, err := s.client.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: from, Max: "+", Count: namesPerCall}).Result()
-	if err != nil {
-		return nil, failure("list schedules in", s.keys.registry(), err)
-	}
-	names := make([]string, len(members))
-	for i, member := range members {
-		if names[i], _, err = parseMember(member); err != nil {
-			return nil, err
+	for {
+		members, err := s.client.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: from, Max: "+", Count: namesPerCall}).Result()
+		if err != nil {
+			return nil, failure("list schedules in", s.keys.registry(), err)
 		}
+		var names []string
+		for _, member := range members {
+			name, _, err := parseMember(member)
+			if err != nil {
+				s.unreadableSchedule(ctx, member, err)
+			}
+			if name != "" {
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 || len(members) < namesPerCall {
+			return names, nil
+		}
+		from = "(" + members[len(members)-1]
 	}
-	return names, nil
 }
 
 // A reading is what is read of the schedules that live in one partition.
@@ -79,18 +89,23 @@ type reading struct {
 var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded"}
 
 // readSchedules reads schedules from where they live; one that lives nowhere is zero.
-func (s *store) readSchedules(ctx context.Context, names []string, homes []home) ([]protocol.Stored, error) {
+func (s *store) readSchedules(ctx context.Context, names []string, homes []foundHome) ([]protocol.Stored, error) {
+	sizes, err := s.sizesOf(ctx, homes)
+	if err != nil {
+		return nil, err
+	}
 	stored := make([]protocol.Stored, len(names))
 	readings := map[protocol.Partition]*reading{}
 	for i, name := range names {
-		if homes[i].queue == "" {
+		if homes[i].queue == "" && homes[i].err == nil {
 			continue
 		}
-		partition, err := s.partitionOf(ctx, homes[i].queue, name)
-		if err != nil {
-			return nil, err
+		size := sizes[homes[i].queue]
+		if stored[i].Name, stored[i].Err = name, cmp.Or(homes[i].err, size.err); stored[i].Err != nil {
+			continue
 		}
-		stored[i].Name, stored[i].Partition = name, partition
+		partition := protocol.Partition{Queue: homes[i].queue, Index: protocol.PartitionOf(name, size.partitions)}
+		stored[i].Partition = partition
 		if readings[partition] == nil {
 			readings[partition] = new(reading)
 		}
@@ -109,6 +124,32 @@ func (s *store) readSchedules(ctx context.Context, names []string, homes []home)
 		return nil, err
 	}
 	return stored, nil
+}
+
+// sizesOf returns how many partitions the queues of schedules have. Of one that this process does not know it asks the registry; one
+// that is not registered has as many as this process would register. It registers nothing.
+func (s *store) sizesOf(ctx context.Context, homes []foundHome) (map[string]lookup, error) {
+	sizes := map[string]lookup{}
+	var unknown []string
+	for i := range homes {
+		queue := homes[i].queue
+		if _, seen := sizes[queue]; queue == "" || seen {
+			continue
+		}
+		sizes[queue] = lookup{partitions: s.learned(queue)}
+		if sizes[queue].partitions == 0 {
+			unknown = append(unknown, queue)
+		}
+	}
+	found, err := s.lookUpQueues(ctx, unknown...)
+	if err != nil {
+		return nil, err
+	}
+	for i, queue := range unknown {
+		found[i].partitions = max(found[i].partitions, s.options.Partitions[queue], 1)
+		sizes[queue] = found[i]
+	}
+	return sizes, nil
 }
 
 // readHashes reads definitions, cursors and counters. A schedule without a definition becomes zero.
@@ -142,8 +183,10 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 			}
 			cursor, _ := r.cursors.Val()[j].(string)
 			found := &stored[i]
-			_, readable := parseHead(definition)
-			found.Definition, found.Cursor, found.Unreadable = []byte(definition), parseCursor(cursor), !readable || !readableCursor(cursor)
+			if _, ok := parseHead(definition); !ok || !readableCursor(cursor) {
+				found.Err = protocol.ErrUnreadable
+			}
+			found.Definition, found.Cursor = []byte(definition), parseCursor(cursor)
 			found.Placed = int64(found.Cursor.Used)
 			addCounters(&found.Counters, r.counters.Val()[len(counterNames)*j:])
 		}
@@ -231,7 +274,7 @@ func (s *store) followMarks(ctx context.Context, stored []protocol.Stored) error
 		if !ok || h.movedTo == "" {
 			continue
 		}
-		moved, err := s.readSchedules(ctx, []string{stored[i].Name}, []home{{queue: h.movedTo}})
+		moved, err := s.readSchedules(ctx, []string{stored[i].Name}, []foundHome{{home: home{queue: h.movedTo}}})
 		if err != nil {
 			return err
 		}
@@ -240,9 +283,12 @@ func (s *store) followMarks(ctx context.Context, stored []protocol.Stored) error
 			continue
 		}
 		stored[i].Definition, stored[i].Waiting = []byte(h.withState(h.before)), false
-		if stored[i].Partition, err = s.partitionOf(ctx, h.movedTo, stored[i].Name); err != nil {
+		sizes, err := s.sizesOf(ctx, []foundHome{{home: home{queue: h.movedTo}}})
+		if err != nil {
 			return err
 		}
+		stored[i].Err = sizes[h.movedTo].err
+		stored[i].Partition = protocol.Partition{Queue: h.movedTo, Index: protocol.PartitionOf(stored[i].Name, sizes[h.movedTo].partitions)}
 	}
 	return nil
 }

@@ -2,11 +2,14 @@ package redisstore
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/redistest"
 )
 
 func TestNamesListsEveryScheduleOnceAndInOrder(t *testing.T) {
@@ -70,6 +73,121 @@ func TestFindReadsSchedulesOfSeveralQueuesAndTheirCounters(t *testing.T) {
 		}
 		if f := found[3]; f.Name != "new" || f.Waiting || f.Cursor != (protocol.Cursor{}) {
 			b.Errorf("new: %+v, want nothing placed", f)
+		}
+	})
+}
+
+// Reading changes nothing on the server, also of what is not registered or is being moved.
+func TestReadingWritesNothing(t *testing.T) {
+	b := newBench(t, redistest.Start(t, redistest.Options{}).Client(nil))
+	b.scheduled("runs", "skip", ago(time.Minute))
+	b.work("s", protocol.WorkCall{Take: 1})
+	for i, name := range []string{"begun", "arrived", "registered", "moved"} {
+		b.declare(name, "skip", `{"job":"j"}`)
+		b.interruptMove(name, "default", "mail", i+1)
+	}
+	b.declareOn("lost", "elsewhere", "skip", `{"job":"j"}`)
+	b.client.HDel(b.Context(), b.store.keys.queues(), "lost", "mail")
+	fresh := newStore(b.client, Options{Namespace: string(b.store.keys)}) // knows no queue yet
+	changes := func() string {
+		return regexp.MustCompile(`rdb_changes_since_last_save:\d+`).FindString(b.client.Info(b.Context(), "persistence").Val())
+	}
+	before := changes()
+	if before == "" {
+		t.Fatal("the server does not say how often it was changed")
+	}
+	for name, read := range map[string]func() error{
+		"Find": func() error {
+			found, err := fresh.Find(b.Context(), []string{"runs", "begun", "arrived", "registered", "moved", "elsewhere", "nobody"})
+			for i, in := range []string{"default", "mail", "mail", "mail", "mail", "lost", ""} {
+				if err == nil && found[i].Partition.Queue != in {
+					b.Errorf("%+v is found, want it in %q", found[i], in)
+				}
+				if h, ok := parseHead(string(found[i].Definition)); in != "" && (!ok || h.state != "live") {
+					b.Errorf("%+v is found, want it live", found[i])
+				}
+			}
+			return err
+		},
+		"Names":      func() error { _, err := fresh.Names(b.Context(), ""); return err },
+		"Queues":     func() error { _, _, err := fresh.Queues(b.Context(), ""); return err },
+		"Served":     func() error { _, err := fresh.Served(b.Context(), []string{"default", "new"}); return err },
+		"QueueStats": func() error { _, err := fresh.QueueStats(b.Context(), []string{"default", "new"}); return err },
+		"Unhandled": func() error {
+			_, err := fresh.Unhandled(b.Context(), []protocol.Handled{{Queue: "new", Name: "j"}})
+			return err
+		},
+		"Check": func() error { return fresh.Check(b.Context()) },
+	} {
+		if err := read(); err != nil {
+			b.Errorf("%s: %v", name, err)
+		}
+		if after := changes(); after != before {
+			b.Errorf("%s has written: %s, was %s", name, after, before)
+			before = after
+		}
+	}
+}
+
+// What somebody wrote into the registry by hand hides no other schedule, and is logged once.
+func TestScheduleEntriesThatCannotBeReadHideNoOther(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		log := logTo(b.store)
+		b.declare("good", "skip", `{"job":"j"}`)
+		b.declare("zebra", "skip", `{"job":"j"}`)
+		registry := b.store.keys.registry()
+		for _, entry := range []string{
+			"brace\ta}:b\t7", "empty\t\t7", "long\t" + strings.Repeat("x", 1<<16) + "\t7", "size\tword\t7", "word\tdefault\tabc", "below\tdefault\t-1",
+			"short\tdefault", "more\tdefault\t7\t7", "nothing", "", "\t\t",
+		} {
+			b.client.ZAdd(b.Context(), registry, redisZ(0, entry))
+		}
+		b.client.HSet(b.Context(), b.store.keys.queues(), "word", "abc")
+		var names []string
+		for range 2 {
+			var err error
+			if names, err = b.store.Names(b.Context(), ""); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.want("names", strings.Join(names, " "), "below brace empty good long more short size word zebra")
+		if n := strings.Count(log.String(), "event=store.unreadable"); n != 10 {
+			b.Errorf("%d lines are logged, want 10, one for each entry that cannot be read:\n%s", n, log.String())
+		}
+		found, err := b.store.Find(b.Context(), names)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, f := range found {
+			good := f.Name == "good" || f.Name == "zebra"
+			if (f.Err == nil) != good || f.Name == "" {
+				b.Errorf("%s: error %v, want one for all but good and zebra", f.Name, f.Err)
+			}
+			if f.Err != nil && len(f.Err.Error()) > 1000 {
+				b.Errorf("%s: the error has %d bytes", f.Name, len(f.Err.Error()))
+			}
+		}
+		for _, name := range []string{"brace", "empty", "long", "word"} {
+			if _, err := b.store.Remove(b.Context(), name); err == nil {
+				b.Errorf("%s: removed from a queue that cannot be", name)
+			}
+		}
+		if n := len(b.client.HGetAll(b.Context(), b.store.keys.queues()).Val()); n != 2 {
+			b.Errorf("%d queues are registered, want the 2 that were", n)
+		}
+	})
+}
+
+// A whole page of such entries is not the end of the list.
+func TestNamesGoOnBehindAPageThatCannotBeRead(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		logTo(b.store)
+		for i := range namesPerCall + 1 {
+			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, fmt.Sprintf("%05d", i)))
+		}
+		b.declare("last", "skip", `{"job":"j"}`)
+		if names, err := b.store.Names(b.Context(), ""); err != nil || len(names) != 1 || names[0] != "last" {
+			b.Errorf("names %v, %v; want the one that can be read", names, err)
 		}
 	})
 }

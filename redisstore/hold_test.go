@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -243,7 +244,7 @@ func TestADefinitionChangedByHandIsUnreadable(t *testing.T) {
 			b.Errorf("placed %+v, want an error: a placement that is only lost is tried again at once", placed)
 		}
 		found, err := b.store.Find(b.Context(), []string{"s"})
-		if err != nil || !found[0].Unreadable {
+		if err != nil || !errors.Is(found[0].Err, protocol.ErrUnreadable) {
 			b.Errorf("found %+v, %v; want it unreadable", found, err)
 		}
 		if removed, err := b.store.Remove(b.Context(), "s"); !removed || err != nil {

@@ -35,25 +35,45 @@ type home struct {
 	generation int64
 }
 
+// A foundHome is what the registry says of a schedule.
+type foundHome struct {
+	home
+	err error // why the entry cannot be read; then the home is zero
+}
+
 // member formats an entry of the registry.
 func (h home) member(name string) string {
 	return name + "\t" + h.queue + "\t" + strconv.FormatInt(h.generation, 10)
 }
 
-// parseMember reads an entry of the registry.
+// parseMember reads an entry of the registry. Of one that cannot be read it returns the name, if that much can be told.
 func parseMember(member string) (name string, h home, err error) {
 	parts := strings.Split(member, "\t")
 	if len(parts) == 3 {
-		h.queue = parts[1]
-		if h.generation, err = strconv.ParseInt(parts[2], 10, 64); err == nil && h.generation > 0 {
-			return parts[0], h, nil
+		generation, err := strconv.ParseInt(parts[2], 10, 64)
+		if err == nil && generation > 0 && protocol.CheckName("queue", parts[1]) == nil {
+			return parts[0], home{queue: parts[1], generation: generation}, nil
 		}
 	}
-	return "", home{}, fmt.Errorf("redisstore: %w: the registry of schedules has the entry %.300q: want name, queue and generation", protocol.ErrUnfit, member)
+	err = fmt.Errorf("redisstore: %w: the registry of schedules has the entry %.300q: want name, queue and generation", protocol.ErrUnfit, member)
+	if len(parts) < 2 {
+		return "", home{}, err
+	}
+	return parts[0], home{}, err
 }
 
-// homes reads where schedules live.
+// homes reads where schedules live. An entry that cannot be read is an error.
 func (s *store) homes(ctx context.Context, names ...string) ([]home, error) {
+	found, err := s.lookUpHomes(ctx, names...)
+	homes := make([]home, len(found))
+	for i := range found {
+		homes[i], err = found[i].home, cmp.Or(err, found[i].err)
+	}
+	return homes, err
+}
+
+// lookUpHomes reads what the registry says of schedules.
+func (s *store) lookUpHomes(ctx context.Context, names ...string) ([]foundHome, error) {
 	pipe := s.client.Pipeline()
 	found := make([]*redis.StringSliceCmd, len(names))
 	for i, name := range names {
@@ -62,16 +82,20 @@ func (s *store) homes(ctx context.Context, names ...string) ([]home, error) {
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, failure("look up schedules in", s.keys.registry(), err)
 	}
-	homes := make([]home, len(names))
+	homes := make([]foundHome, len(names))
 	for i := range names {
 		for _, member := range found[i].Val() {
-			var err error
-			if _, homes[i], err = parseMember(member); err != nil {
-				return nil, err
-			}
+			_, homes[i].home, homes[i].err = parseMember(member)
 		}
 	}
 	return homes, nil
+}
+
+// unreadableSchedule logs, once for each entry in the life of the process, that an entry of the registry cannot be read.
+func (s *store) unreadableSchedule(ctx context.Context, entry string, err error) {
+	if s.logged.first("schedule " + entry) {
+		s.options.Logger.WarnContext(ctx, "redisstore: an entry of the registry of schedules cannot be read", "event", "store.unreadable", "error", err)
+	}
 }
 
 // registerSchedules registers the schedules of some declarations, those that which names, unless they are registered, and returns

@@ -22,7 +22,7 @@ type ScheduleStore interface {
 	// Postpone makes an owed schedule that cannot be computed here wait for a minute, so that it does not delay the others.
 	Postpone(ctx context.Context, owed Owed) error
 
-	// Find returns stored schedules by name. A name that is not stored gives a zero Stored.
+	// Find returns stored schedules by name. A name that is not stored gives a zero Stored. It writes nothing.
 	Find(ctx context.Context, names []string) ([]Stored, error)
 
 	// Standings returns how schedules stand that were declared before, in order. It writes nothing.
@@ -148,8 +148,8 @@ type Stored struct {
 	Partition  Partition
 	Definition []byte
 	Cursor     Cursor
-	Waiting    bool // the occurrence at the cursor is placed and was not taken yet
-	Unreadable bool // the definition does not begin as the store writes it: it was changed by hand
+	Waiting    bool  // the occurrence at the cursor is placed and was not taken yet
+	Err        error // why the schedule cannot be read: what the registry says of it, or its definition, was changed by hand
 	Counters
 }
 
