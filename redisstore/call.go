@@ -101,7 +101,7 @@ func failure(act, subject string, err error) error {
 	switch {
 	case strings.HasPrefix(text, "CHIMELOST"):
 		kind = protocol.ErrSessionLost
-	case strings.HasPrefix(text, "CHIMELAYOUT"), strings.HasPrefix(text, "WRONGTYPE"):
+	case strings.HasPrefix(text, "CHIMELAYOUT"), strings.HasPrefix(text, "CHIMECLOCK"), strings.HasPrefix(text, "WRONGTYPE"):
 		kind = protocol.ErrUnfit
 	case strings.HasPrefix(text, "OOM"):
 		kind = protocol.ErrStoreFull

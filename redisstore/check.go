@@ -14,8 +14,8 @@ import (
 
 const maxKeysChecked = 2000 // in a round trip
 
-// Check returns nil if the server can be trusted with jobs: it answers, is Redis 7.0 or later, evicts nothing, and has no keys of
-// another program under the names of the namespace.
+// Check returns nil if the server can be trusted with jobs: it answers, is Redis 7.0 or later, evicts nothing, has a clock that may be
+// right, and has no keys of another program under the names of the namespace and of the queues that this process uses.
 func (s *store) Check(ctx context.Context) error {
 	if s.bad != nil {
 		return s.bad
@@ -36,7 +36,7 @@ func (s *store) Check(ctx context.Context) error {
 	if policy, ok := info["Memory"]["maxmemory_policy"]; ok && policy != "noeviction" {
 		bad = append(bad, fmt.Errorf("redisstore: %w: maxmemory-policy %s may evict jobs: set it to noeviction", protocol.ErrUnfit, policy))
 	}
-	return errors.Join(append(bad, s.checkKeys(ctx))...)
+	return errors.Join(append(bad, checkClock(ctx, s.client), s.checkKeys(ctx))...)
 }
 
 // checkKeys refuses a namespace in which a key has another type than chime's, so that another program must have written it. It checks

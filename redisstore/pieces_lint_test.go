@@ -57,7 +57,7 @@ func needs(text string) []string {
 }
 
 // lintPiece returns what is wrong with a piece: it begins with its name and what it is; each of its functions has a comment; it does
-// nothing by itself; and it knows no name but those that it declares, those of the pieces that it needs, and Lua's libraries. What else
+// nothing by itself but refuse; and it knows no name but those that it declares, those of the pieces that it needs, and Lua's libraries. What else
 // it works on, keys and data, are parameters.
 func lintPiece(name string, pieces map[string]string) (findings []string) {
 	text := pieces[name]
@@ -83,7 +83,7 @@ func lintPiece(name string, pieces map[string]string) (findings []string) {
 		return append(findings, err.Error())
 	}
 	for _, statement := range chunk {
-		if _, ok := statement.(*luaast.LocalAssignStmt); !ok {
+		if _, ok := statement.(*luaast.LocalAssignStmt); !ok && !refuses(statement) {
 			findings = append(findings, fmt.Sprintf("line %d is no declaration", statement.Line()))
 		}
 	}
@@ -105,6 +105,28 @@ func lintPiece(name string, pieces map[string]string) (findings []string) {
 		}
 	}
 	return findings
+}
+
+// refuses reports whether a statement does nothing but end the script with an error under some condition.
+func refuses(statement luaast.Stmt) bool {
+	condition, ok := statement.(*luaast.IfStmt)
+	if !ok || len(condition.Then) != 1 || len(condition.Else) > 0 {
+		return false
+	}
+	end, ok := condition.Then[0].(*luaast.ReturnStmt)
+	if !ok || len(end.Exprs) != 1 {
+		return false
+	}
+	call, ok := end.Exprs[0].(*luaast.FuncCallExpr)
+	if !ok {
+		return false
+	}
+	called, ok := call.Func.(*luaast.AttrGetExpr)
+	if !ok {
+		return false
+	}
+	name, ok := called.Key.(*luaast.StringExpr)
+	return ok && name.Value == "error_reply"
 }
 
 // luaFreeNames returns the names that a text reads or writes and does not declare.
@@ -144,6 +166,8 @@ func TestThePieceLintFindsWhatIsWrong(t *testing.T) {
 		{"a function has a comment", strings.Replace(good, "-- f adds.\n", "", 1), "no comment above function f"},
 		{"the comment names the function", strings.Replace(good, "-- f adds", "-- It adds", 1), "no comment above function f"},
 		{"a piece does nothing", good + "redis.call('PUBLISH', 'a', 'b')\n", "line 8 is no declaration"},
+		{"a piece may refuse", good + "if Y > 1 then return redis.error_reply('NO') end\n", ""},
+		{"a piece that refuses does nothing else", good + "if Y > 1 then\n  redis.call('PUBLISH', 'a', 'b')\n  return redis.error_reply('NO')\nend\n", "line 8 is no declaration"},
 		{"what it needs exists", strings.Replace(good, "needs: y", "needs: y z", 1), "needs z, which is no piece"},
 		{"what it needs is said", strings.Replace(good, "-- needs: y\n", "", 1), "Y is neither declared"},
 		{"no variable of the script", strings.Replace(good, "call('HGET', key", "call('HGET', JOBS", 1), "JOBS is neither declared"},
