@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -30,6 +31,38 @@ func TestOneLeaderAtATime(t *testing.T) {
 		}
 		if other, _ := b.store.Lead(b.Context(), "two", time.Minute); !other.Leading || other.Term != 2 {
 			b.Errorf("another %+v, want it leading in term 2", other)
+		}
+	})
+}
+
+// What somebody wrote by hand into the leader's hash is treated as if nothing were there: somebody leads, and the term grows.
+func TestGarbageInTheLeadersHashStopsNoElection(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		leader := b.store.keys.leader()
+		for i, garbage := range []map[string]any{
+			{"id": "somebody", "term": "abc", "until": "abc"},
+			{"id": "somebody", "term": "", "until": ""},
+			{"id": "", "term": "-5", "until": "-5"},
+			{"id": "somebody", "term": "1e400", "until": "1e400"},
+			{"id": "somebody", "term": "nan", "until": "nan"},
+			{"id": "somebody", "term": "9223372036854775807", "until": "9223372036854775807"},
+			{"id": "somebody", "term": "1.5", "until": "1.5"},
+			{"term": "7"},
+			{"until": time.Now().Add(time.Hour).UnixMilli()},
+			{"id": "me" + fmt.Sprint(8), "until": "abc"},
+		} {
+			b.client.Del(b.Context(), leader)
+			b.client.HSet(b.Context(), leader, garbage)
+			me := fmt.Sprint("me", i)
+			for range 2 {
+				led, err := b.store.Lead(b.Context(), me, time.Minute)
+				if err != nil || !led.Leading || led.Leader != me || led.Term < 1 || led.Left != time.Minute || led.Epoch == "" {
+					b.Errorf("%v: %+v, %v; want the candidate leading for a minute", garbage, led, err)
+				}
+			}
+			if other, err := b.store.Lead(b.Context(), "other", time.Minute); err != nil || other.Leading || other.Leader != me || other.Left <= 0 {
+				b.Errorf("%v: then %+v, %v for another; want %s leading", garbage, other, err, me)
+			}
 		}
 	})
 }

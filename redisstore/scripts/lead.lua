@@ -5,7 +5,11 @@
 local ttl_ms = tonumber(ARGV[2])
 local stored = redis.call('HMGET', KEYS[1], 'id', 'term', 'until', 'epoch')
 -- uses: clock
-local leader, term, lapse = stored[1], tonumber(stored[2] or 0), tonumber(stored[3] or 0)
+-- number reads what this script wrote; anything else, written by hand, is 0: no term and no lease.
+local function number(text)
+  return tonumber(string.match(text or '', '^%d+$') and #text <= 15 and text or 0)
+end
+local leader, term, lapse = stored[1], number(stored[2]), number(stored[3])
 if lapse > now_ms + 10 * ttl_ms then lapse = 0 end -- the clock stepped back
 if leader and leader ~= ARGV[1] and lapse > now_ms then
   return { 0, leader, whole(term), whole(lapse - now_ms), stored[4] or '' }
