@@ -42,7 +42,7 @@ func (s *store) Check(ctx context.Context) error {
 // checkKeys refuses a namespace in which a key has another type than chime's, so that another program must have written it. It checks
 // the namespace's own keys and those of the queues that this process uses: there may be any number of others.
 func (s *store) checkKeys(ctx context.Context) error {
-	want := map[string]string{s.keys.leader(): "hash", s.keys.queues(): "hash", s.keys.registry(): "zset", s.keys.deleted(): "zset", s.keys.handlers(): "zset"}
+	want := map[string]string{s.keys.leader(): "hash", s.keys.queues(): "hash", s.keys.registry(): "zset", s.keys.deleted(): "zset", s.keys.handlers(): "zset", s.keys.served(): "zset"}
 	for _, queue := range s.learnedQueues() {
 		for i := range s.learned(queue) {
 			k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})

@@ -27,6 +27,9 @@ func (k keyspace) deleted() string { return string(k) + ":deleted" }
 // handlers is a sorted set: "<queue> <job name>" → instant a worker last announced that it handles it, Unix ms.
 func (k keyspace) handlers() string { return string(k) + ":handlers" }
 
+// served is a sorted set: queue → instant a live worker last announced that it serves it, Unix ms.
+func (k keyspace) served() string { return string(k) + ":served" }
+
 // wake is the prefix of all channels; the name of a listener follows. Scripts get the prefix and find the workers in idle.
 func (k keyspace) wake() string { return string(k) + ":wake:" }
 

@@ -182,12 +182,14 @@ func TestServedReturnsTheQueuesOfLiveWorkersAndThoseAskedFor(t *testing.T) {
 		keys := b.store.keys
 		b.client.HSet(b.Context(), keys.queues(), "mail", 2, "idle", 1, "old", 1, "own", 3, "word", "abc")
 		now, long := float64(time.Now().UnixMilli()), float64(ago(6*time.Minute).UnixMilli())
-		b.client.ZAdd(b.Context(), keys.handlers(), redisZ(now, "mail a"), redisZ(now, "mail b"), redisZ(long, "old a"), redisZ(now, "word a"),
-			redisZ(now, "gone a"), redisZ(now, "a}:b x"), redisZ(now, "nothing"))
+		b.client.ZAdd(b.Context(), keys.served(), redisZ(now, "mail"), redisZ(long, "old"), redisZ(now, "word"), redisZ(now, "gone"), redisZ(now, "a}:b"))
+		if err := b.store.Announce(b.Context(), []protocol.Handled{{Queue: "new", Name: "j"}, {Queue: "new", Name: "k"}}); err != nil {
+			b.Fatal(err)
+		}
 		served, err := b.store.Served(b.Context(), []string{"own", "mail", "never"})
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.want("served", fmt.Sprint(served), "[{mail 2} {own 3}]")
+		b.want("served", fmt.Sprint(served), "[{mail 2} {new 1} {own 3}]")
 	})
 }
