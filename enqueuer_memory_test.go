@@ -17,6 +17,8 @@ type instantStore struct{ protocol.Store }
 
 func (instantStore) Check(context.Context) error { return nil }
 
+func (instantStore) CheckUse(context.Context, protocol.Use, []string) error { return nil }
+
 func (instantStore) Partitions(context.Context, string) (int, error) { return 1, nil }
 
 func (instantStore) Enqueue(_ context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {

@@ -64,6 +64,8 @@ func (s *enqueueStore) Check(ctx context.Context) error {
 	return s.checkFault(ctx, n)
 }
 
+func (s *enqueueStore) CheckUse(context.Context, protocol.Use, []string) error { return nil }
+
 func (s *enqueueStore) Partitions(ctx context.Context, queue string) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -123,6 +123,8 @@ func (s *fakeJobStore) enter(act string, p protocol.Partition) (after, before er
 	return after, before
 }
 
+func (s *fakeJobStore) CheckUse(context.Context, protocol.Use, []string) error { return nil }
+
 func (s *fakeJobStore) Check(context.Context) error {
 	_, before := s.enter("check", protocol.Partition{})
 	return errors.Join(before, s.checkup)

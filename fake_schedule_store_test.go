@@ -107,6 +107,8 @@ func (s *fakeScheduleStore) setFault(fault func(act string) (before, after error
 
 func (s *fakeScheduleStore) now() time.Time { return time.Now() }
 
+func (s *fakeScheduleStore) CheckUse(context.Context, protocol.Use, []string) error { return nil }
+
 func (s *fakeScheduleStore) Check(ctx context.Context) error {
 	after, before := s.enter(ctx, "check")
 	defer s.mu.Unlock()

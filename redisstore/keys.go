@@ -1,6 +1,8 @@
 package redisstore
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -11,6 +13,13 @@ import (
 
 // keyspace builds the names under one namespace.
 type keyspace string
+
+// shared returns the namespace's own keys, with the types that TYPE answers for them.
+func (k keyspace) shared() map[string]string {
+	return map[string]string{
+		k.leader(): "hash", k.queues(): "hash", k.registry(): "zset", k.deleted(): "zset", k.handlers(): "zset", k.served(): "zset",
+	}
+}
 
 // leader is a hash: id of the leader, its term, until (Unix ms, when the lease lapses), epoch (the first leader's id and when).
 func (k keyspace) leader() string { return string(k) + ":leader" }
@@ -35,6 +44,12 @@ func (k keyspace) wake() string { return string(k) + ":wake:" }
 
 // channel is the channel on which a listener gets its signals.
 func (k keyspace) channel(listener string) string { return k.wake() + listener }
+
+// everyChannel is the pattern of all channels, and all that of all keys; everyPartition has the patterns of the keys of all partitions.
+// An ACL has them so.
+func (k keyspace) everyChannel() string          { return k.wake() + "*" }
+func (k keyspace) all() string                   { return string(k) + ":*" }
+func (k keyspace) everyPartition() partitionKeys { return k.partition(protocol.Partition{Queue: "*"}) }
 
 // elections is the name of the channel that every listener is subscribed to besides its own: the leader has resigned.
 const elections = "leader"
@@ -89,6 +104,28 @@ func (p partitionKeys) inflight(session string) string { return p.prefix + "infl
 
 // parked is a sorted set: ID of a job whose worker had no handler for it → instant parked, Unix ms.
 func (p partitionKeys) parked(name string) string { return p.prefix + "parked:" + name }
+
+// enqueueing are the keys that enqueue.lua uses, in the order of its title page.
+func (p partitionKeys) enqueueing() []string {
+	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle}
+}
+
+// every returns all keys of a partition, with * in place of a session and of a job name.
+func (p partitionKeys) every() []string {
+	return append(slices.Sorted(maps.Keys(p.types())), p.inflight("*"), p.parked("*"))
+}
+
+// types returns the keys of a partition, but for those of a session and of a job name, with the types that TYPE answers for them.
+func (p partitionKeys) types() map[string]string {
+	types := map[string]string{p.ready: "list", p.runs: "stream"}
+	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone} {
+		types[key] = "zset"
+	}
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins} {
+		types[key] = "hash"
+	}
+	return types
+}
 
 // hotKeys are the keys of the calls that carry jobs, as they are sent. They are made once for each partition.
 type hotKeys struct {

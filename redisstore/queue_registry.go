@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -36,13 +34,6 @@ func (s *store) learned(queue string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.partitions[queue]
-}
-
-// learnedQueues returns the queues whose number of partitions this process has read, in order.
-func (s *store) learnedQueues() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.partitions))
 }
 
 // registerQueue registers a queue unless it is registered, and returns its number of partitions. Every declaration and every

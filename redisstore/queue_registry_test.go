@@ -181,7 +181,7 @@ func TestServedReturnsTheQueuesOfLiveWorkersAndThoseAskedFor(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		keys := b.store.keys
 		b.client.HSet(b.Context(), keys.queues(), "mail", 2, "idle", 1, "old", 1, "own", 3, "word", "abc")
-		now, long := float64(time.Now().UnixMilli()), float64(ago(6*time.Minute).UnixMilli())
+		now, long := float64(time.Now().UnixMilli()), float64(ago(16*time.Minute).UnixMilli())
 		b.client.ZAdd(b.Context(), keys.served(), redisZ(now, "mail"), redisZ(long, "old"), redisZ(now, "word"), redisZ(now, "gone"), redisZ(now, "a}:b"))
 		if err := b.store.Announce(b.Context(), []protocol.Handled{{Queue: "new", Name: "j"}, {Queue: "new", Name: "k"}}); err != nil {
 			b.Fatal(err)

@@ -18,11 +18,12 @@ import (
 var serveScript = load("serve")
 
 const (
-	maxServed       = 10_000          // queues that Served finds: those announced last
-	servedRetention = 5 * time.Minute // a worker announces every other minute which queues it serves
+	maxServed       = 10_000 // queues that Served finds: those announced last
+	serveEvery      = 5 * time.Minute
+	servedRetention = 3 * serveEvery
 )
 
-// serve records that a live worker serves the queues of what it handles. It registers them too, because a server that was restarted
+// serve records, every few minutes, that a live worker serves the queues of what it handles. It registers them too, because a server that was restarted
 // empty has lost the registry. A queue that cannot be registered is named in the error and holds up no other.
 func (s *store) serve(ctx context.Context, handled []protocol.Handled) error {
 	var queues []string
@@ -46,19 +47,32 @@ func (s *store) serve(ctx context.Context, handled []protocol.Handled) error {
 			}
 		}
 	}
-	for some := range slices.Chunk(queues, protocol.MaxItems) {
+	for some := range slices.Chunk(s.unserved(queues), protocol.MaxItems) {
 		args := make([]any, len(some))
 		for i, queue := range some {
 			args[i] = queue
 		}
 		if err := s.run(ctx, s.client, newCall(&serveScript, []string{s.keys.served()}, args))[0].Err(); err != nil {
 			failed = append(failed, failure("announce queues in", s.keys.served(), err))
+			continue
 		}
+		s.mu.Lock()
+		for _, queue := range some {
+			s.servedAt[queue] = time.Now()
+		}
+		s.mu.Unlock()
 	}
 	return errors.Join(failed...)
 }
 
-// Served returns the queues that live workers have announced within the last five minutes, and those of also, as far as they are
+// unserved returns those of queues that this process has not announced within serveEvery.
+func (s *store) unserved(queues []string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(queues), func(queue string) bool { return time.Since(s.servedAt[queue]) < serveEvery })
+}
+
+// Served returns the queues that live workers have announced within the last quarter of an hour, and those of also, as far as they are
 // registered: each once, in the order of the names.
 func (s *store) Served(ctx context.Context, also []string) ([]protocol.QueueSize, error) {
 	if s.bad != nil {

@@ -75,7 +75,8 @@ type store struct {
 	holder  string // host and pid, kept beside a session's number
 
 	mu         sync.Mutex
-	partitions map[string]int // queue → number of its partitions, as this process has learned it
+	partitions map[string]int       // queue → number of its partitions, as this process has learned it
+	servedAt   map[string]time.Time // queue → when this process announced last that a worker serves it
 
 	logged logged // of the registry's entries
 
@@ -106,7 +107,7 @@ func newStore(client redis.UniversalClient, options Options) *store {
 	holder := fmt.Sprintf("%s %d %s", host, os.Getpid(), strings.Repeat(".", 64))
 	return &store{
 		client: client, keys: keyspace(options.Namespace), options: options, bad: options.validate(client),
-		holder: holder, partitions: map[string]int{},
+		holder: holder, partitions: map[string]int{}, servedAt: map[string]time.Time{},
 	}
 }
 

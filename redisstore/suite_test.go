@@ -37,6 +37,10 @@ func onEveryServer(t *testing.T, test func(b *bench)) {
 		test(newBench(t, client))
 		return
 	}
+	if use := protocol.Use(os.Getenv(userEnv)); use != "" {
+		test(newBench(t, startForUser(t, use)))
+		return
+	}
 	t.Run("miniredis", func(t *testing.T) {
 		mini := miniredis.NewMiniRedis()
 		mini.ClockTTL(true)
@@ -57,6 +61,9 @@ func newBench(t *testing.T, client redis.UniversalClient) *bench {
 	t.Cleanup(func() { client.Close() })
 	guardKeys(t, client)
 	namespace := fmt.Sprintf("test%d", namespaces.Add(1))
+	if os.Getenv(userEnv) != "" {
+		namespace = "chime" // the one of docs/access.md; every test has a server of its own
+	}
 	b := &bench{T: t, store: newStore(client, Options{Namespace: namespace}), client: client, numbers: map[string]int64{}}
 	if _, err := b.store.Partitions(t.Context(), defaultPartition.Queue); err != nil { // the queue is registered, as roles do before they use it
 		t.Fatal(err)
@@ -67,8 +74,8 @@ func newBench(t *testing.T, client redis.UniversalClient) *bench {
 // TestTheSuiteOnACluster runs this test binary again with the address of a cluster: all keys of a call must be in one slot,
 // and partitions of a queue on different nodes.
 func TestTheSuiteOnACluster(t *testing.T) {
-	if os.Getenv(clusterEnv) != "" {
-		return // this is that run
+	if os.Getenv(clusterEnv) != "" || os.Getenv(userEnv) != "" {
+		return // this is such a run
 	}
 	cluster := redistest.StartCluster(t, 3, redistest.Options{})
 	var addresses []string

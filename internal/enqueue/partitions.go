@@ -14,7 +14,7 @@ import (
 )
 
 // partitionCounts knows how many partitions each queue has. The number never changes, so the store is asked once for each queue, on
-// behalf of all callers. Before the first question the store is checked.
+// behalf of all callers. Before the first question the store is checked, and before each whether the queue may be used.
 type partitionCounts struct {
 	store   protocol.Store
 	timeout time.Duration
@@ -75,6 +75,9 @@ func (c *partitionCounts) ask(queue string) (n int, err error) {
 			c.note(trouble)
 		}
 		if err != nil {
+			return err
+		}
+		if err := c.store.CheckUse(ctx, protocol.UseEnqueue, []string{queue}); err != nil {
 			return err
 		}
 		if n, err = c.store.Partitions(ctx, queue); err == nil && n < 1 {

@@ -14,9 +14,13 @@ type Store interface {
 	ScheduleStore
 	LeaderStore
 
-	// Check returns nil if the store can be trusted with jobs: it answers, is recent enough, evicts nothing, and has no foreign
-	// keys under its names and no newer layout. Waiting does not cure an error that wraps ErrUnfit.
+	// Check returns nil if the store can be trusted with jobs: it answers, is recent enough, evicts nothing, and its clock may be
+	// right. Waiting does not cure an error that wraps ErrUnfit.
 	Check(ctx context.Context) error
+
+	// CheckUse returns nil if nothing stands in the way of using these queues so: every right is there, and no key of another
+	// program under a name that is used. It writes nothing. Waiting does not cure an error that wraps ErrUnfit.
+	CheckUse(ctx context.Context, use Use, queues []string) error
 
 	// Server says, for a log, where the store is: an address, never a password.
 	Server() string

@@ -30,40 +30,72 @@ type round struct {
 
 // next returns the partitions to look after until next is called again.
 func (r *round) next(ctx context.Context) ([]protocol.Partition, error) {
+	begins := !r.more
+	if len(r.rest) == 0 {
+		if err := r.read(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var all expansion
+	if begins && r.cursor == "" && sizeOf(r.rest) <= maxWatched { // every queue there is
+		all.add(r.rest...)
+		r.rest, r.more, r.whole = nil, false, true
+		return all.partitions, nil
+	}
 	served, err := r.store.Served(ctx, r.own)
 	if err != nil {
 		return nil, err
 	}
-	var partitions []protocol.Partition
-	listed := make(map[string]bool, len(served))
-	add := func(q protocol.QueueSize) {
-		if listed[q.Queue] {
-			return
-		}
-		listed[q.Queue] = true
-		for i := range q.Partitions {
-			partitions = append(partitions, protocol.Partition{Queue: q.Queue, Index: i})
-		}
-	}
-	for _, q := range served {
-		add(q)
-	}
-	r.whole = !r.more
-	r.more = true
-	for limit := len(partitions) + maxWatched; r.more && len(partitions) < limit; {
+	all.add(served...)
+	r.more, r.whole = true, false
+	for limit := len(all.partitions) + maxWatched; r.more && len(all.partitions) < limit; {
 		if len(r.rest) == 0 {
-			page, cursor, err := r.store.Queues(ctx, r.cursor)
-			if err != nil {
+			if err := r.read(ctx); err != nil {
 				return nil, err
 			}
-			r.rest, r.cursor = page, cursor
 		}
-		for len(r.rest) > 0 && len(partitions) < limit {
-			add(r.rest[0])
+		for len(r.rest) > 0 && len(all.partitions) < limit {
+			all.add(r.rest[0])
 			r.rest = r.rest[1:]
 		}
 		r.more = len(r.rest) > 0 || r.cursor != ""
 	}
-	r.whole = r.whole && !r.more
-	return partitions, nil
+	return all.partitions, nil
+}
+
+// read reads the next page of the registry.
+func (r *round) read(ctx context.Context) error {
+	page, cursor, err := r.store.Queues(ctx, r.cursor)
+	if err == nil {
+		r.rest, r.cursor = page, cursor
+	}
+	return err
+}
+
+func sizeOf(queues []protocol.QueueSize) (partitions int) {
+	for _, q := range queues {
+		partitions += q.Partitions
+	}
+	return partitions
+}
+
+// An expansion is the partitions of queues, those of each queue once.
+type expansion struct {
+	partitions []protocol.Partition
+	queues     map[string]bool
+}
+
+func (e *expansion) add(queues ...protocol.QueueSize) {
+	if e.queues == nil {
+		e.queues = make(map[string]bool)
+	}
+	for _, q := range queues {
+		if e.queues[q.Queue] {
+			continue
+		}
+		e.queues[q.Queue] = true
+		for i := range q.Partitions {
+			e.partitions = append(e.partitions, protocol.Partition{Queue: q.Queue, Index: i})
+		}
+	}
 }

@@ -59,7 +59,7 @@ type Ticker struct {
 	round      round
 	partitions []protocol.Partition // that are looked after now
 	listed     time.Time            // when these were chosen
-	sweepRound round                // of sweeping, which has its own turns
+	sweepRound round                // of sweeping, which has turns of its own where these are not all
 	scheduled  bool                 // there are schedules, or were; before that, nothing is owed
 	needed     []protocol.Handled
 	warned     map[protocol.Handled]bool
@@ -122,7 +122,13 @@ func queuesOf(jobs []protocol.Handled) []string {
 // Run waits until the store can be trusted with jobs, works until ctx ends, and hands the lease back. It returns an error only if
 // waiting does not help.
 func (t *Ticker) Run(ctx context.Context) error {
-	if err := retry.WaitFit(ctx, t.store, &t.outage); err != nil {
+	err := retry.WaitFit(ctx, t.store, &t.outage)
+	if err == nil {
+		err = retry.Until(ctx, &t.outage, "check", func(ctx context.Context) error {
+			return t.store.CheckUse(ctx, protocol.UseSchedule, queuesOf(t.needed))
+		})
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -337,8 +343,10 @@ func (t *Ticker) sweep(ctx context.Context) (time.Duration, error) {
 	if !t.election.leading() && !t.watches {
 		return retry.Never, nil
 	}
-	partitions, failed := t.sweepRound.next(ctx)
-	left := false
+	partitions, failed, left := t.partitions, error(nil), false
+	if !t.round.whole {
+		partitions, failed = t.sweepRound.next(ctx)
+	}
 	for _, partition := range partitions {
 		more := true
 		for step := 0; more && step < maxSweepSteps; step++ {

@@ -30,13 +30,18 @@ func Run(ctx context.Context, store protocol.Store, config *Config) (Drained, er
 }
 
 // prepare waits for the store and asks for the partitions of the queues. It checks the store first, so that nothing is written to an
-// unfit one, and again when the store knows every queue, because a check covers the keys of the queues that the store knows.
+// unfit one.
 func prepare(ctx context.Context, store protocol.Store, config *Config, outage *retry.Outage) (*lanes, error) {
 	if err := retry.WaitFit(ctx, store, outage); err != nil {
 		return nil, err
 	}
+	queues := slices.Sorted(maps.Keys(config.Queues))
+	err := retry.Until(ctx, outage, "check", func(ctx context.Context) error { return store.CheckUse(ctx, protocol.UseWork, queues) })
+	if err != nil {
+		return nil, err
+	}
 	all := new(lanes)
-	for _, queue := range slices.Sorted(maps.Keys(config.Queues)) {
+	for _, queue := range queues {
 		n := 0
 		err := retry.Until(ctx, outage, "partitions", func(ctx context.Context) (err error) {
 			n, err = store.Partitions(ctx, queue)
@@ -47,7 +52,7 @@ func prepare(ctx context.Context, store protocol.Store, config *Config, outage *
 		}
 		all.add(queue, n, config.Queues[queue])
 	}
-	return all, retry.WaitFit(ctx, store, outage)
+	return all, nil
 }
 
 // runParts starts the parts, runs the processor until ctx ends and the worker has drained, and ends the parts.

@@ -1,0 +1,99 @@
+package redisstore
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// What each use of a namespace needs on a server with access control lists (ACL). docs/access.md has a user for each, with exactly
+// these rights; tests hold that, and run the store's suite as these users.
+
+// A grant is what one use needs.
+type grant struct {
+	scripts []*script
+	plain   []string                  // commands outside scripts
+	keys    func(k keyspace) []string // as patterns; %R~ before a pattern: to read only, ~: to read and write
+	wakes   bool                      // it publishes wake-ups
+	listens bool                      // it subscribes to them
+}
+
+// useView is what a dashboard does: it reads.
+const useView protocol.Use = "viewer"
+
+var grants = map[protocol.Use]grant{
+	protocol.UseEnqueue: {
+		scripts: []*script{&enqueueScript},
+		plain:   strings.Fields("eval evalsha eval_ro hello hget hmget hsetnx info ping time type"),
+		keys: func(k keyspace) []string {
+			return readAndWrite(append([]string{k.queues()}, k.everyPartition().enqueueing()...)...)
+		},
+		wakes: true,
+	},
+	protocol.UseWork: {
+		scripts: append([]*script{
+			&workScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &serveScript, &enqueueScript,
+		}, tickScripts...),
+		plain: strings.Fields("eval evalsha eval_ro exists hello hget hmget hscan hsetnx info llen ping subscribe time type zadd zmscore zrange zrangebylex zrevrangebyscore"),
+		keys:  everyKey, wakes: true, listens: true,
+	},
+	protocol.UseSchedule: {
+		scripts: append([]*script{
+			&declareScript, &standingsScript, &pauseScheduleScript, &pauseQueueScript, &registerSchedulesScript, &pollScript, &leadScript, &resignScript,
+		}, tickScripts...),
+		plain: strings.Fields("eval evalsha eval_ro exists hello hget hlen hmget hscan hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zremrangebyscore zrevrangebyscore"),
+		keys:  everyKey, wakes: true, listens: true,
+	},
+	useView: {
+		plain: strings.Fields("hello hget hlen hmget hscan llen ping time zcard zmscore zrange zrangebylex zrevrangebyscore"),
+		keys:  func(k keyspace) []string { return []string{rule("%R~", k.all())} },
+	},
+}
+
+// tickScripts are those of whoever places, reaps and sweeps what others have left.
+var tickScripts = []*script{
+	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
+	&removeScript,
+}
+
+func everyKey(k keyspace) []string { return readAndWrite(k.all()) }
+
+func readAndWrite(patterns ...string) []string {
+	rules := make([]string, len(patterns))
+	for i, pattern := range patterns {
+		rules[i] = rule("~", pattern)
+	}
+	return rules
+}
+
+// rule is a rule of an ACL: ~ and a pattern of keys, & and one of channels, + and a command.
+func rule(kind, what string) string { return kind + what }
+
+var commandPattern = regexp.MustCompile(`redis\.call\('([A-Z]+)'`)
+
+// commands returns the commands of a grant in order, in small letters.
+func (g *grant) commands() []string {
+	all := slices.Clone(g.plain)
+	for _, script := range g.scripts {
+		for _, call := range commandPattern.FindAllStringSubmatch(script.text, -1) {
+			all = append(all, strings.ToLower(call[1]))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// rules returns the grant in a namespace as an ACL has it.
+func (g *grant) rules(k keyspace) string {
+	rules := []string{"resetchannels"}
+	if g.wakes || g.listens {
+		rules = append(rules, rule("&", k.everyChannel()))
+	}
+	rules = append(append(rules, g.keys(k)...), "-@all")
+	for _, command := range g.commands() {
+		rules = append(rules, rule("+", command))
+	}
+	return strings.Join(rules, " ")
+}
