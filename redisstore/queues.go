@@ -145,7 +145,7 @@ func (c *partitionCount) add() {
 	to.Failed += counters.number(0)
 	to.Retried += counters.number(1)
 	to.Died += counters.number(2)
-	if enqueued := c.enqueued.Val(); len(enqueued) > 0 {
+	if enqueued := c.enqueued.Val(); len(enqueued) > 0 && enqueued[0] > 0 && enqueued[0] < 1<<53 { // else it was written by hand
 		to.Enqueued += int64(enqueued[0])
 	}
 	for _, n := range c.held {

@@ -111,11 +111,15 @@ var arguments = map[string]string{
 func (s *store) checkRights(ctx context.Context, use protocol.Use, partitions []partitionKeys) error {
 	r := &rightsCheck{store: s, grant: grants[use], missing: map[string]string{}}
 	if err := r.run(ctx, use, partitions); err != nil {
-		if redis.HasErrorPrefix(err, "ERR") || denied(err) {
+		switch {
+		case denied(err) && len(r.missing) > 0:
+			r.lacks("+", "eval_ro", "run EVAL_RO") // with it the next start says what else is missing
+		case denied(err), redis.HasErrorPrefix(err, "ERR"):
 			s.options.Logger.WarnContext(ctx, "redisstore: the rights of the user are not checked", "event", "store.trouble", "action", "check", "error", err)
 			return nil
+		default:
+			return failure("check the rights of", r.user(), err)
 		}
-		return failure("check the rights of", r.user(), err)
 	}
 	if len(r.missing) == 0 {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -18,10 +19,11 @@ import (
 	"time"
 )
 
-// An authority is a certificate authority for one test. It has signed the certificate of one server.
+// An authority is a certificate authority for one test. It has signed the certificates of one server and of its clients.
 type authority struct {
-	pool      *x509.CertPool
-	cert, key string // paths of the server's files
+	pool          *x509.CertPool
+	ca, cert, key string          // paths of the server's files
+	client        tls.Certificate // of its clients
 }
 
 func newAuthority(t testing.TB, dir string) *authority {
@@ -37,27 +39,39 @@ func newAuthority(t testing.TB, dir string) *authority {
 		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
-	caKey, serverKey := newKey(t), newKey(t)
-	a := &authority{pool: x509.NewCertPool(), cert: filepath.Join(dir, "server.pem"), key: filepath.Join(dir, "server.key")}
+	client := &x509.Certificate{
+		SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: "a client"}, NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	caKey, serverKey, clientKey := newKey(t), newKey(t), newKey(t)
+	a := &authority{
+		pool: x509.NewCertPool(),
+		ca:   filepath.Join(dir, "ca.pem"), cert: filepath.Join(dir, "server.pem"), key: filepath.Join(dir, "server.key"),
+	}
 	signed := sign(t, ca, ca, caKey, caKey)
 	parsed, err := x509.ParseCertificate(signed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.pool.AddCert(parsed)
+	a.client = tls.Certificate{Certificate: [][]byte{sign(t, client, ca, clientKey, caKey)}, PrivateKey: clientKey}
 	private, err := x509.MarshalPKCS8PrivateKey(serverKey)
 	if err != nil {
 		t.Fatal(err)
 	}
+	write(t, a.ca, "CERTIFICATE", signed)
 	write(t, a.cert, "CERTIFICATE", sign(t, server, ca, serverKey, caKey))
 	write(t, a.key, "PRIVATE KEY", private)
 	return a
 }
 
-// config returns the lines of redis.conf for the certificate.
-func (a *authority) config() string {
-	// A server needs a CA file even if it asks clients for no certificate.
-	return fmt.Sprintf("tls-cert-file %s\ntls-key-file %s\ntls-ca-cert-file %s", a.cert, a.key, a.cert)
+// config returns the lines of redis.conf for the certificates; clients says whether those who connect need one too.
+func (a *authority) config(clients bool) string {
+	auth := "no"
+	if clients {
+		auth = "yes"
+	}
+	return fmt.Sprintf("tls-auth-clients %s\ntls-cert-file %s\ntls-key-file %s\ntls-ca-cert-file %s", auth, a.cert, a.key, a.ca)
 }
 
 func newKey(t testing.TB) *ecdsa.PrivateKey {

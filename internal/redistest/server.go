@@ -36,6 +36,7 @@ type Options struct {
 	AppendOnly bool     // append-only file, with an fsync each second: a killed server comes back with its data
 	MaxMemory  string   // such as "4mb"; writes beyond it fail. Empty: no limit
 	TLS        bool     // TLS only, with a certificate for 127.0.0.1; see Server.TLSConfig
+	TLSClients bool     // with TLS: clients need a certificate of the same authority
 	Users      []string // ACL rules of one user each: "worker on >secret ~chime:* …"
 	Config     []string // further lines of redis.conf
 }
@@ -90,12 +91,17 @@ func (s *Server) PID() int {
 // Dir returns the directory of the server's files. A test may change them while the server is down.
 func (s *Server) Dir() string { return s.dir }
 
-// TLSConfig returns a configuration that trusts the server's certificate and checks its name. It is nil without TLS.
+// TLSConfig returns a configuration that trusts the server's certificate and checks its name, and has a client's certificate if the
+// server wants one. It is nil without TLS.
 func (s *Server) TLSConfig() *tls.Config {
 	if s.auth == nil {
 		return nil
 	}
-	return &tls.Config{RootCAs: s.auth.pool, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
+	config := &tls.Config{RootCAs: s.auth.pool, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
+	if s.options.TLSClients {
+		config.Certificates = []tls.Certificate{s.auth.client}
+	}
+	return config
 }
 
 // Client returns a new client, which is closed when the test ends. Address and TLS are filled in if options do not set them. Nil
@@ -212,7 +218,7 @@ func (s *Server) start() error {
 func (s *Server) config() []string {
 	port := fmt.Sprintf("port %d", s.port)
 	if s.options.TLS {
-		port = fmt.Sprintf("port 0\ntls-port %d\ntls-auth-clients no\n%s", s.port, s.auth.config())
+		port = fmt.Sprintf("port 0\ntls-port %d\n%s", s.port, s.auth.config(s.options.TLSClients))
 	}
 	lines := []string{port, "bind 127.0.0.1", "dir " + s.dir, `save ""`, "daemonize no", "logfile \"\"", "enable-debug-command local"}
 	if s.options.AppendOnly {
