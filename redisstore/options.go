@@ -33,8 +33,9 @@ type Options struct {
 	// negative is refused.
 	ParkedRetention time.Duration
 
-	// Logger gets the store's few warnings: that INFO is denied, that the move of a schedule to another queue cannot be completed,
-	// and that an entry of the registry of queues cannot be read. Nil means slog.Default(). Errors are returned to the roles, which log them with their own Logger.
+	// Logger gets the store's few warnings: that INFO or EVAL_RO is denied, so that something is not checked; that the move of a
+	// schedule to another queue cannot be completed; that an entry of a registry cannot be read. Nil means slog.Default(). Errors
+	// are returned to the roles, which log them with their own Logger.
 	Logger *slog.Logger
 }
 

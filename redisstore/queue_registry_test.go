@@ -181,7 +181,7 @@ func TestServedReturnsTheQueuesOfLiveWorkersAndThoseAskedFor(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		keys := b.store.keys
 		b.client.HSet(b.Context(), keys.queues(), "mail", 2, "idle", 1, "old", 1, "own", 3, "word", "abc")
-		now, long := float64(time.Now().UnixMilli()), float64(ago(16*time.Minute).UnixMilli())
+		now, long := float64(time.Now().UnixMilli()), float64(ago(4*time.Hour).UnixMilli())
 		b.client.ZAdd(b.Context(), keys.served(), redisZ(now, "mail"), redisZ(long, "old"), redisZ(now, "word"), redisZ(now, "gone"), redisZ(now, "a}:b"))
 		if err := b.store.Announce(b.Context(), []protocol.Handled{{Queue: "new", Name: "j"}, {Queue: "new", Name: "k"}}); err != nil {
 			b.Fatal(err)
@@ -191,5 +191,17 @@ func TestServedReturnsTheQueuesOfLiveWorkersAndThoseAskedFor(t *testing.T) {
 			b.Fatal(err)
 		}
 		b.want("served", fmt.Sprint(served), "[{mail 2} {new 1} {own 3}]")
+
+		// A server that was restarted empty learns it at the next announcement.
+		b.client.Del(b.Context(), keys.queues())
+		b.client.Del(b.Context(), keys.served())
+		if err := b.store.Announce(b.Context(), []protocol.Handled{{Queue: "new", Name: "j"}}); err != nil {
+			b.Fatal(err)
+		}
+		served, err = b.store.Served(b.Context(), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.want("served after an empty restart", fmt.Sprint(served), "[{new 1}]")
 	})
 }

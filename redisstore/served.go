@@ -18,12 +18,12 @@ import (
 var serveScript = load("serve")
 
 const (
-	maxServed       = 10_000 // queues that Served finds: those announced last
-	serveEvery      = 5 * time.Minute
+	maxServed       = 10_000    // queues that Served finds: those announced last
+	serveEvery      = time.Hour // and at once where the registry has lost the queue
 	servedRetention = 3 * serveEvery
 )
 
-// serve records, every few minutes, that a live worker serves the queues of what it handles. It registers them too, because a server that was restarted
+// serve records, once an hour, that a live worker serves the queues of what it handles. It registers them too, because a server that was restarted
 // empty has lost the registry. A queue that cannot be registered is named in the error and holds up no other.
 func (s *store) serve(ctx context.Context, handled []protocol.Handled) error {
 	var queues []string
@@ -45,6 +45,9 @@ func (s *store) serve(ctx context.Context, handled []protocol.Handled) error {
 			if _, err := s.registerQueue(ctx, queue); err != nil {
 				failed = append(failed, err)
 			}
+			s.mu.Lock()
+			delete(s.servedAt, queue)
+			s.mu.Unlock()
 		}
 	}
 	for some := range slices.Chunk(s.unserved(queues), protocol.MaxItems) {
@@ -72,7 +75,7 @@ func (s *store) unserved(queues []string) []string {
 	return slices.DeleteFunc(slices.Clone(queues), func(queue string) bool { return time.Since(s.servedAt[queue]) < serveEvery })
 }
 
-// Served returns the queues that live workers have announced within the last quarter of an hour, and those of also, as far as they are
+// Served returns the queues that live workers have announced within the last three hours, and those of also, as far as they are
 // registered: each once, in the order of the names.
 func (s *store) Served(ctx context.Context, also []string) ([]protocol.QueueSize, error) {
 	if s.bad != nil {

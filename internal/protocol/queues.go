@@ -15,7 +15,7 @@ type QueueStore interface {
 	// registry that is no queue's is not returned.
 	Queues(ctx context.Context, cursor string) (queues []QueueSize, next string, err error)
 
-	// Served returns the queues that live workers have announced within the last quarter of an hour, and those of also, as far as they are
+	// Served returns the queues that live workers have announced within the last three hours, and those of also, as far as they are
 	// registered: each once, in the order of the names.
 	Served(ctx context.Context, also []string) ([]QueueSize, error)
 
