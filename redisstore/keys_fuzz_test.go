@@ -24,7 +24,7 @@ type keyOwner struct {
 
 // namespaceKeys are the keys of a namespace itself, by the method that builds each.
 func namespaceKeys(k keyspace) map[string]string {
-	return map[string]string{"leader": k.leader(), "queues": k.queues(), "registry": k.registry(), "deleted": k.deleted(), "handlers": k.handlers()}
+	return map[string]string{"leader": k.leader(), "queues": k.queues(), "registry": k.registry(), "deleted": k.deleted(), "handlers": k.handlers(), "served": k.served()}
 }
 
 // partitionKeysOf are the keys of a partition by what they hold, with those of one session and of one job name.
@@ -156,7 +156,7 @@ func checkMember(t *testing.T, name, other, queue string) {
 
 func TestFuzzKeysTriesEveryKey(t *testing.T) {
 	fuzzed := namespaceKeys("chime")
-	channels := []string{"wake", "channel"}
+	channels := []string{"wake", "channel", "everyChannel", "all"} // and the patterns of an ACL
 	for _, declaration := range goFiles(t)["keys.go"].Decls {
 		method, ok := declaration.(*ast.FuncDecl)
 		if !ok || method.Recv == nil || method.Recv.List[0].Type.(*ast.Ident).Name != "keyspace" {
