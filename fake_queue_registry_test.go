@@ -58,7 +58,7 @@ func (s *crowdedStore) Queues(_ context.Context, cursor string) (queues []protoc
 	if to < s.idle {
 		return queues, strconv.Itoa(to), nil
 	}
-	for _, queue := range []string{s.served, DefaultQueue} {
+	for _, queue := range []string{s.served, defaultQueue} {
 		queues = append(queues, protocol.QueueSize{Queue: queue, Partitions: 1})
 	}
 	return queues, "", nil
@@ -114,6 +114,6 @@ func (s *crowdedStore) least(at map[string]int) int {
 func (s *crowdedStore) most(at map[string]int) int {
 	idle := maps.Clone(at)
 	delete(idle, s.served)
-	delete(idle, DefaultQueue)
+	delete(idle, defaultQueue)
 	return slices.Max(slices.Collect(maps.Values(idle)))
 }

@@ -151,7 +151,7 @@ func TestALeaderLooksAtServedQueuesEachTimeAndAtManyIdleOnesInTurn(t *testing.T)
 		if store.width > 2500 {
 			t.Errorf("one call is about %d partitions, want at most 2500 of %d", store.width, store.idle)
 		}
-		for _, queue := range []string{"busy", DefaultQueue} {
+		for _, queue := range []string{"busy", defaultQueue} {
 			if store.searches < 100 || store.owed[queue] != store.searches || store.polls < 50 || store.polled[queue] != store.polls {
 				t.Errorf("queue %s: %d of %d searches and %d of %d polls, want all of them, and a search every 4 s", queue, store.owed[queue], store.searches, store.polled[queue], store.polls)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
@@ -174,7 +175,7 @@ func TestTheSuiteAsEachUser(t *testing.T) {
 	} {
 		t.Run(string(use), func(t *testing.T) {
 			t.Parallel()
-			again := exec.Command(os.Args[0], "-test.run", "^Test", "-test.skip", "^TestReadme|^TestScript|Lint|"+skip, "-test.v")
+			again := exec.Command(os.Args[0], "-test.run", "^Test", "-test.skip", "^TestReadme|^TestScript|Lint|TLS|Password|Role|Right|NoUser|FirstJob|Fuzz|TheUsers|EveryScript|"+skip, "-test.v")
 			again.Env = append(os.Environ(), userEnv+"="+string(use))
 			out, err := again.CombinedOutput()
 			if err != nil {
@@ -310,5 +311,16 @@ func TestAMissingRightIsNamedAtStart(t *testing.T) {
 	}
 	if n := admin.DBSize(t.Context()).Val(); n != 0 {
 		t.Errorf("the checks wrote %d keys: %v", n, admin.Keys(t.Context(), "*").Val())
+	}
+}
+
+// A key without a type would not be checked for another program's, and no rule would be tried for it.
+func TestEveryKeyOfAPartitionHasItsType(t *testing.T) {
+	p := keyspace("chime").partition(defaultPartition)
+	types := p.types()
+	for field, value := range reflect.ValueOf(p).Fields() {
+		if field.Name != "prefix" && types[value.String()] == "" {
+			t.Errorf("types() does not have the key %s", field.Name)
+		}
 	}
 }

@@ -74,8 +74,8 @@ func TestTLSIsChecked(t *testing.T) {
 	}{
 		"another authority":                  {func(c *tls.Config) { c.RootCAs = other.TLSConfig().RootCAs }, &authority, ""},
 		"another name":                       {func(c *tls.Config) { c.ServerName = "redis.example.com" }, &name, ""},
-		"no certificate":                     {func(c *tls.Config) { c.Certificates = nil }, nil, "certificate required"},
-		"a certificate of another authority": {func(c *tls.Config) { c.Certificates = other.TLSConfig().Certificates }, nil, "tls: "},
+		"no certificate":                     {func(c *tls.Config) { c.Certificates = nil }, nil, ""},
+		"a certificate of another authority": {func(c *tls.Config) { c.Certificates = other.TLSConfig().Certificates }, nil, ""},
 		"a protocol before TLS 1.2":          {func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }, nil, "protocol version"},
 	} {
 		config := server.TLSConfig()
