@@ -198,6 +198,16 @@ func (s *fakeJobStore) send(name string, signal protocol.Signal) {
 	}
 }
 
+// forgetVanished removes sleeping workers that have ended and whose last call failed. The real store passes over a registration that
+// is not renewed.
+func (s *fakeJobStore) forgetVanished() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, part := range s.partitions {
+		part.idle = slices.DeleteFunc(part.idle, func(name string) bool { return s.listeners[name] == nil })
+	}
+}
+
 func (part *fakePartition) sleep(name string, asleep bool) {
 	i := slices.Index(part.idle, name)
 	if asleep && i < 0 {
@@ -377,3 +387,5 @@ func (s *fakeJobStore) count(act string) int {
 }
 
 func (s *fakeJobStore) Server() string { return "a store in memory" }
+
+func (s *fakeJobStore) Node(protocol.Partition) string { return "" }

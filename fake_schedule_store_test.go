@@ -401,3 +401,9 @@ func storedText(d protocol.Declaration, state string, revision int64, created ti
 }
 
 func (s *fakeScheduleStore) Server() string { return "a store in memory" }
+
+func (s *fakeScheduleStore) Node(protocol.Partition) string { return "" }
+
+func (s *fakeScheduleStore) QueueStats(context.Context, []string) ([]protocol.QueueStats, error) {
+	return nil, nil
+}

@@ -12,12 +12,12 @@ import (
 // The keys and events of log lines. Programs that collect them may rely on these.
 var (
 	logKeys = strings.Fields(`event queue partition job id schedule planned attempt max_attempts fence worker session host pid term leader
-		outcome reason error late_ms took_ms after_ms count viewer action note`)
+		outcome reason error late_ms took_ms after_ms count viewer action note stack`)
 	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
 		schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost
-		job.dead job.superseded job.parked job.late_result job.retrying handler.backoff_panic
-		session.lost session.expired session.reap_failed store.trouble store.recovered store.unfit store.unreadable store.emptied
-		worker.started drain.started drain.ended`)
+		job.dead job.superseded job.parked job.late_result job.retrying handler.backoff_panic handler.panic
+		session.lost session.expired session.reap_failed store.trouble store.recovered store.unfit store.unreadable store.emptied client.logged
+		worker.started worker.unhandled queue.unserved drain.started drain.ended`)
 )
 
 // Every line that the library logs has a level, a text that begins with the package, an event, and keys of the list.

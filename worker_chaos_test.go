@@ -132,6 +132,7 @@ func chaos(t *testing.T, seed uint64) {
 	mu.Lock()
 	calm = true
 	mu.Unlock()
+	store.forgetVanished()
 	pass(3 * time.Hour)
 	for _, stop := range stops {
 		if err := stop(); err != nil {

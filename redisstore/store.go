@@ -25,6 +25,10 @@
 //   - Processes work together only with the same server, database and namespace: under another namespace are other jobs.
 //   - The number of partitions of a queue is fixed when the queue is first seen.
 //   - The client is the application's: close it after chime.Run has returned.
+//   - While a server is away go-redis writes several lines for each call to stderr. Its logger belongs to the whole process, so the
+//     application sets it: redis.SetLogger(redisstore.ClientLogger(slog.Default())).
+//   - The calls of a Cluster's client wait for a node that has vanished without a word for its ReadTimeout, 5 s unless set, several
+//     times over: one or two seconds are enough. Those of other clients do so by themselves.
 //
 // # Where is everything
 //
@@ -35,6 +39,7 @@ package redisstore
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -68,17 +73,22 @@ func (s *Store) Protocol() protocol.Store {
 
 // A store carries out the protocol with scripts.
 type store struct {
-	client  redis.UniversalClient
-	keys    keyspace
-	options Options
-	bad     error  // what is wrong with the options: every call returns it
-	holder  string // host and pid, kept beside a session's number
+	client   redis.UniversalClient
+	patience *patience // of calls that are repeated
+	keys     keyspace
+	options  Options
+	bad      error  // what is wrong with the options: every call returns it
+	holder   string // host and pid, kept beside a session's number
+
+	infoDenied sync.Once // that INFO is denied was logged
 
 	mu         sync.Mutex
 	partitions map[string]int       // queue → number of its partitions, as this process has learned it
 	servedAt   map[string]time.Time // queue → when this process announced last that a worker serves it
 
 	logged logged // of the registry's entries
+
+	listeners map[*listener]bool // open
 
 	hot sync.Map // protocol.Partition → *hotKeys
 }
@@ -105,10 +115,34 @@ func newStore(client redis.UniversalClient, options Options) *store {
 	// More than 64 bytes, so that the hash of the jobs in flight is a hash table from the start: as a listpack it would be slow with a
 	// few hundred jobs.
 	holder := fmt.Sprintf("%s %d %s", host, os.Getpid(), strings.Repeat(".", 64))
+	bad := options.validate(client)
+	var limits *patience
+	if bad == nil {
+		limits = newPatience(client)
+	}
 	return &store{
-		client: client, keys: keyspace(options.Namespace), options: options, bad: options.validate(client),
+		patience: limits, listeners: map[*listener]bool{},
+		client: client, keys: keyspace(options.Namespace), options: options, bad: bad,
 		holder: holder, partitions: map[string]int{}, servedAt: map[string]time.Time{},
 	}
+}
+
+// nodeTimeout bounds how long Node waits for a cluster whose nodes are not known yet. Check learns them.
+const nodeTimeout = 100 * time.Millisecond
+
+// Node names the master that a partition lives on now, as the client knows it. One server has all partitions: its name is empty.
+func (s *store) Node(p protocol.Partition) string {
+	cluster, ok := s.client.(*redis.ClusterClient)
+	if !ok || s.bad != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), nodeTimeout)
+	defer cancel()
+	master, err := cluster.MasterForKey(ctx, s.hotKeys(p).state)
+	if err != nil {
+		return ""
+	}
+	return master.Options().Addr
 }
 
 // Server says, for a log, what the store is on: addresses and namespace, never a password.

@@ -25,6 +25,11 @@ type Store interface {
 	// Server says, for a log, where the store is: an address, never a password.
 	Server() string
 
+	// Node names the server that a partition lives on now. Names are only compared: a call to partitions of several nodes waits for
+	// the slowest of them, so a caller that is to wait for none makes one call a node. Node makes no round trip once Check has
+	// succeeded, and may answer differently after a failover.
+	Node(partition Partition) string
+
 	// Listen opens the listener of a role. It returns at once; the listener connects again by itself until it is closed.
 	Listen(name string) Listener
 }

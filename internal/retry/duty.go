@@ -12,7 +12,7 @@ type Duty struct {
 	Do     func(ctx context.Context) (again time.Duration, err error)
 	Next   time.Time // not before
 
-	failures int
+	failures int // in a row; after each the next time is later, up to maxDutyDelay
 }
 
 const dutyTimeout = 30 * time.Second
@@ -46,7 +46,7 @@ func (d *Duty) Turn(ctx context.Context, outage *Outage) {
 		return
 	}
 	d.failures++
-	d.Next = now.Add(Delay(d.failures))
+	d.Next = now.Add(delay(d.failures, maxDutyDelay))
 	if ctx.Err() == nil {
 		outage.Begin(d.Action, d.Action, err, now)
 	}

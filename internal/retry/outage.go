@@ -5,22 +5,38 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
 const (
 	firstDelay = 50 * time.Millisecond
-	maxDelay   = 5 * time.Second
+	maxDelay   = time.Second
+	// maxDutyDelay is longer: nobody waits for a duty, and what ends an outage makes it due.
+	maxDutyDelay = 5 * time.Second
 
 	// LogEvery is how often something that lasts is logged.
 	LogEvery = time.Minute
 )
 
-// Delay is how long to wait after this number of failures in a row. It doubles from 50 ms to 5 s, and half of it is random, so that
-// many processes do not come back at the same instant.
-func Delay(failures int) time.Duration {
-	d := min(firstDelay<<min(max(failures-1, 0), 10), maxDelay)
+// Delay is how long to wait after this number of failures in a row. It doubles from 50 ms to 1 s, and half of it is random, so that
+// many processes do not come back at the same instant. It is not longer, because a failover takes a few seconds, and what was waiting
+// goes on within two seconds of its end.
+func Delay(failures int) time.Duration { return delay(failures, maxDelay) }
+
+func delay(failures int, longest time.Duration) time.Duration {
+	d := min(firstDelay<<min(max(failures-1, 0), 10), longest)
 	return d/2 + rand.N(d/2+1)
+}
+
+// After is when to try again after this number of failures in a row, the last of which began and has ended now: a call that took
+// long has waited already.
+func After(began time.Time, failures int, now time.Time) time.Time {
+	at, soonest := began.Add(Delay(failures)), now.Add(Delay(1))
+	if at.Before(soonest) {
+		return soonest
+	}
+	return at
 }
 
 // Sleep waits for d; it returns false if ctx ends first.
@@ -62,8 +78,19 @@ func (o *Outage) Begin(what any, action string, err error, now time.Time) {
 		return
 	}
 	o.logged = now
+	cause, causes := firstCause(err)
 	o.Log.Warn("chime: "+o.Role+": a call to the store failed, trying again", "event", "store.trouble",
-		"action", action, "after_ms", now.Sub(o.since).Milliseconds(), "error", err)
+		"action", action, "after_ms", now.Sub(o.since).Milliseconds(), "count", max(causes, len(o.failed)), "error", cause)
+}
+
+// firstCause returns the first of the causes that were joined, one a line, and how many they are: a call for many partitions fails
+// for each of them, mostly for the same reason.
+func firstCause(err error) (first string, causes int) {
+	first, rest, _ := strings.Cut(err.Error(), "\n")
+	if rest == "" {
+		return first, 1
+	}
+	return first, 2 + strings.Count(rest, "\n")
 }
 
 // End notes that what failed before has succeeded. If it has not failed, End does nothing.

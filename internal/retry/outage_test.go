@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-func TestDelayDoublesFrom50MillisecondsTo5Seconds(t *testing.T) {
+func TestDelayDoublesFrom50MillisecondsTo1Second(t *testing.T) {
 	for _, test := range []struct {
 		failures int
 		limit    time.Duration // and at least half of it
 	}{
 		{0, 50 * time.Millisecond}, {1, 50 * time.Millisecond}, {2, 100 * time.Millisecond}, {3, 200 * time.Millisecond},
-		{7, 3200 * time.Millisecond}, {8, 5 * time.Second}, {1000, 5 * time.Second}, {1 << 40, 5 * time.Second},
+		{5, 800 * time.Millisecond}, {6, time.Second}, {1000, time.Second}, {1 << 40, time.Second},
 	} {
 		shortest, longest := time.Hour, time.Duration(0)
 		for range 2000 {
@@ -29,6 +29,20 @@ func TestDelayDoublesFrom50MillisecondsTo5Seconds(t *testing.T) {
 		}
 		if longest-shortest < test.limit/4 {
 			t.Errorf("after %d failures Delay is %v to %v, want it spread over half of %v", test.failures, shortest, longest, test.limit)
+		}
+	}
+}
+
+// A call that took long has waited already: the next try comes soon.
+func TestTheTimeOfACallCountsAsWaiting(t *testing.T) {
+	began := time.Now()
+	for range 1000 {
+		if at := After(began, 10, began).Sub(began); at < 500*time.Millisecond || at > time.Second {
+			t.Fatalf("a call that failed at once is repeated after %v, want 0.5 to 1 s", at)
+		}
+		now := began.Add(3 * time.Second)
+		if wait := After(began, 10, now).Sub(now); wait < 25*time.Millisecond || wait > 50*time.Millisecond {
+			t.Fatalf("a call that failed after 3 s is repeated after %v more, want 25 to 50 ms", wait)
 		}
 	}
 }
@@ -71,6 +85,18 @@ func TestAnOutageIsLoggedOnceAMinuteAndOnceWhenItIsOver(t *testing.T) {
 	count("both succeed again", 2, 1)
 	fails("a")
 	count("another outage begins within the minute", 3, 1)
+}
+
+func TestAnOutageOfManyPartitionsIsOneLineWithTheFirstCause(t *testing.T) {
+	o, text := newOutage()
+	causes := make([]error, 300)
+	for i := range causes {
+		causes[i] = fmt.Errorf("partition %d: %w", i, errLost)
+	}
+	o.Begin("leave", "leave", errors.Join(causes...), time.Now())
+	if got := text.String(); !strings.Contains(got, `count=300 error="partition 0: connection lost"`) || strings.Count(got, "\n") != 1 || len(got) > 300 {
+		t.Errorf("logged %.500q, want one line with the number of the causes and the first of them", got)
+	}
 }
 
 func TestANilOutageLogsNothing(t *testing.T) {

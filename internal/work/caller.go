@@ -7,73 +7,170 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// callTimeout bounds a call if the store does not. A call that it ends is sent again.
-const callTimeout = 30 * time.Second
+const (
+	// callTimeout bounds a call if the store does not. A call that it ends is sent again.
+	callTimeout = 30 * time.Second
+	// A call is late when it has been under way for minLate and for lateTimes as long as its node's calls usually are.
+	minLate   = 500 * time.Millisecond
+	lateTimes = 4
+)
 
-// A request is one round trip; exactly one of work, poll, leave and closed is set.
+// A request is one round trip to one node; exactly one of work, poll, leave and closed is set.
 type request struct {
-	lanes  []*lane // of work and poll, in the order of the calls
+	lanes  []*lane // of work, poll and leave, in the order of the calls
 	work   []protocol.WorkCall
 	poll   []protocol.PollCall
 	leave  []protocol.LeaveCall
 	closed []*session
 }
 
+func (r *request) empty() bool { return len(r.lanes) == 0 && len(r.closed) == 0 }
+
 // A reply is a request with its answers.
 type reply struct {
 	request
+	caller *caller
+	again  bool // a wake-up has come since the request was sent: the answers may be older
 	took   time.Duration
 	worked []protocol.WorkAnswer
 	polled []protocol.PollAnswer
 	err    error // of leave
 }
 
-// A caller is the goroutine that makes the calls to the store, one at a time, so that the processor does not wait for them.
+// workAnswer and pollAnswer are the answers to a lane's call.
+func (r *reply) workAnswer(i int) *protocol.WorkAnswer {
+	if i < len(r.worked) {
+		return &r.worked[i]
+	}
+	return &protocol.WorkAnswer{Err: errNoAnswer}
+}
+
+func (r *reply) pollAnswer(i int) *protocol.PollAnswer {
+	if i < len(r.polled) {
+		return &r.polled[i]
+	}
+	return &protocol.PollAnswer{Err: errNoAnswer}
+}
+
+// failed reports whether a work or poll call has no answer: how long that took says nothing about the node.
+func (r *reply) failed() bool {
+	for i := range r.lanes {
+		if r.work != nil && r.workAnswer(i).Err != nil || r.poll != nil && r.pollAnswer(i).Err != nil {
+			return true
+		}
+	}
+	return r.err != nil
+}
+
+// A caller is the goroutine that makes the calls to one node, one at a time, so that neither the processor nor the calls to other
+// nodes wait for them.
+//
+//	       send                late after a while            answered, or failed
+//	idle ───────► calling ───────────────────────► late ─────────────────────────► idle
+//	                 └──────────────────────────────────────────────────────────────┘
+//
+// What holds in every state:
+//   - at most one request is under way, and the lanes of this node are asked for nothing else meanwhile;
+//   - while the caller is calling, the jobs that its calls ask for the first time have their slots reserved. When it is late they have
+//     not, so that a node that hangs keeps no slot from the queues of the others. Jobs that arrive after all wait for a slot and are
+//     given back if they have waited too long;
+//   - the calls that failed are sent again, unchanged, after a while. They ask for the same jobs, and no slot is reserved for these;
+//   - outcomes stay in the call that failed and in the outboxes of the lanes. They are never more than the jobs that the node's
+//     sessions held when it began to fail, because a lane whose call has failed is not asked for more.
 type caller struct {
+	node     string
 	store    protocol.Store
 	requests chan request
-	replies  chan reply
 
-	calling bool      // the processor's: a request is under way
-	sentAt  time.Time // the processor's
+	// The processor's.
+	draft   request // the next request, while it is put together
+	polls   bool    // a lane of this node is to poll
+	calling bool
+	sentAt  time.Time
+	again   bool          // a wake-up has come since
+	usual   time.Duration // the average of the last calls that were answered; 0: not known
 }
 
-func newCaller(store protocol.Store) *caller {
-	return &caller{store: store, requests: make(chan request, 1), replies: make(chan reply, 1)}
+func newCaller(node string, store protocol.Store) *caller {
+	return &caller{node: node, store: store, requests: make(chan request, 1)}
 }
 
-// busy reports whether a request is under way. Only one is.
+// busy reports whether a request is under way.
 func (c *caller) busy() bool { return c.calling }
 
-// send has a request made. It must not be busy.
-func (c *caller) send(r request, now time.Time) {
-	c.calling, c.sentAt = true, now
-	c.requests <- r
+// lateAt is when the request under way is late.
+func (c *caller) lateAt() time.Time { return c.sentAt.Add(max(minLate, lateTimes*c.usual)) }
+
+// reserves reports whether slots are reserved for what the request under way asks for.
+func (c *caller) reserves(now time.Time) bool { return c.calling && now.Before(c.lateAt()) }
+
+// addWork, addPoll, addLeave and addClosed put a lane's call into the next request. lanes is about how many will be in it.
+func (c *caller) addWork(l *lane, call *protocol.WorkCall, lanes int) {
+	if c.draft.work == nil {
+		c.draft = request{lanes: make([]*lane, 0, lanes), work: make([]protocol.WorkCall, 0, lanes)}
+	}
+	c.draft.lanes, c.draft.work = append(c.draft.lanes, l), append(c.draft.work, *call)
 }
 
-// answers delivers the replies; each is to be passed to received.
-func (c *caller) answers() <-chan reply { return c.replies }
+func (c *caller) addPoll(l *lane, call protocol.PollCall) {
+	c.draft.lanes, c.draft.poll = append(c.draft.lanes, l), append(c.draft.poll, call)
+}
 
-// received notes that a reply has come.
-func (c *caller) received(r *reply, now time.Time) {
+func (c *caller) addLeave(l *lane, call protocol.LeaveCall) {
+	c.draft.lanes, c.draft.leave = append(c.draft.lanes, l), append(c.draft.leave, call)
+}
+
+func (c *caller) addClosed(s *session) { c.draft.closed = append(c.draft.closed, s) }
+
+// wantPoll notes that a lane of this node is to poll; wantsPoll reports whether one is, until the next request is sent.
+func (c *caller) wantPoll()       { c.polls = true }
+func (c *caller) wantsPoll() bool { return c.polls }
+
+// send has the next request made, if there is one, and reports whether there was. The caller must not be busy.
+func (c *caller) send(now time.Time) bool {
+	if c.draft.empty() {
+		return false
+	}
+	c.calling, c.sentAt, c.again = true, now, false
+	c.requests <- c.draft
+	c.draft, c.polls = request{}, false
+	return true
+}
+
+// askAgain notes that a wake-up has come, so that the answers under way may be older.
+func (c *caller) askAgain() { c.again = c.calling }
+
+// received notes that a reply has come; failed says that the node has not answered.
+func (c *caller) received(r *reply, failed bool, now time.Time) {
 	c.calling = false
+	r.again = c.again
 	r.took = now.Sub(c.sentAt)
+	if failed {
+		return
+	}
+	if c.usual == 0 {
+		c.usual = r.took
+	}
+	c.usual += (r.took - c.usual) / 8
 }
 
 // stop ends run. What is under way is ended by run's ctx.
 func (c *caller) stop() { close(c.requests) }
 
 // run makes the requests, one after the other, until stop is called.
-func (c *caller) run(ctx context.Context) {
+func (c *caller) run(ctx context.Context, replies chan<- reply) {
 	for r := range c.requests {
-		c.replies <- c.roundTrip(ctx, r)
+		select {
+		case replies <- c.roundTrip(ctx, r):
+		case <-ctx.Done(): // the processor has ended
+		}
 	}
 }
 
 func (c *caller) roundTrip(ctx context.Context, r request) reply {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	done := reply{request: r}
+	done := reply{request: r, caller: c}
 	switch {
 	case r.work != nil:
 		done.worked = c.store.Work(ctx, r.work)

@@ -2,9 +2,11 @@ package work
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // A flight is a claim on its way through this worker, from the answer that brought it to the answer that settles it.
@@ -158,15 +160,24 @@ func (f *flight) run() {
 		if returned {
 			return
 		}
-		if v := recover(); v != nil {
-			f.finish(f.config.Panic(v, stack()))
-			return
+		v := recover()
+		if v == nil {
+			v = errGoexit
 		}
-		f.finish(f.config.Panic(errGoexit, stack()))
+		where := stack()
+		err := f.config.Panic(v, where)
+		f.logPanic(err, where)
+		f.finish(err)
 	}()
 	err := f.handler.Run(&f.ctx, &f.attempt.job)
 	returned = true
 	f.finish(err)
+}
+
+// logPanic logs that a handler has panicked, and where.
+func (f *flight) logPanic(err error, where []byte) {
+	f.config.Log.Error("chime: a handler panicked", "event", "handler.panic", "job", f.message.Name, "id", f.id, "queue", f.queue,
+		"attempt", f.message.Failures+1, "error", wire.Printable(fmt.Sprint(err), maxLogged), "stack", string(where))
 }
 
 // finish works out the settlement from what the handler returned.

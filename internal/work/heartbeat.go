@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -10,14 +11,29 @@ import (
 )
 
 // A heartbeat extends a worker's sessions every third of their TTL. It has the listener's own connection, so a slow call or a slow
-// processor loses no session. It passes the answers to the processor, which decides what they mean.
+// processor loses no session; and it makes a call to each node, so a node that does not answer loses no session of another one. It
+// passes the answers to the processor, which decides what they mean.
 type heartbeat struct {
 	listener   protocol.Listener
+	node       func(protocol.Partition) string
 	ttl        time.Duration
 	extensions chan []extension // the processor always receives while run runs
 
 	mu   sync.Mutex
 	kept map[*session]*keptSession
+}
+
+// A beat is when a node is called next, and whether a call to it is under way.
+type beat struct {
+	due      time.Time
+	underWay bool
+}
+
+// An endedBeat is a call that has ended.
+type endedBeat struct {
+	node   string
+	began  time.Time
+	failed bool
 }
 
 // A keptSession is one that the heartbeat keeps alive.
@@ -36,8 +52,10 @@ type extension struct {
 	answer  protocol.ExtendAnswer
 }
 
-func newHeartbeat(listener protocol.Listener, ttl time.Duration) *heartbeat {
-	return &heartbeat{listener: listener, ttl: ttl, extensions: make(chan []extension), kept: make(map[*session]*keptSession)}
+func newHeartbeat(listener protocol.Listener, node func(protocol.Partition) string, ttl time.Duration) *heartbeat {
+	return &heartbeat{
+		listener: listener, node: node, ttl: ttl, extensions: make(chan []extension), kept: make(map[*session]*keptSession),
+	}
 }
 
 // answers delivers the answers to heartbeats.
@@ -84,41 +102,71 @@ func (h *heartbeat) watch(s *session, schedule string, n int) {
 	}
 }
 
-// run sends heartbeats until ctx ends.
+// run sends heartbeats until ctx ends, and waits for the calls under way.
 func (h *heartbeat) run(ctx context.Context) {
 	every := h.ttl / 3
+	beats := make(map[string]*beat) // by node
+	ended := make(chan endedBeat)
+	var calls sync.WaitGroup
+	defer calls.Wait()
 	timer := time.NewTimer(every)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-timer.C:
-		}
-		begun := time.Now()
-		answers := h.extend(ctx)
-		wait := every
-		for _, a := range answers {
-			if a.answer.Err != nil && !errors.Is(a.answer.Err, protocol.ErrSessionLost) {
+		case e := <-ended:
+			wait := every
+			if e.failed {
 				wait = every / 4 // another try or two before the TTL is over
 			}
-		}
-		if len(answers) > 0 {
-			select {
-			case h.extensions <- answers:
-			case <-ctx.Done():
-				return
+			*beats[e.node] = beat{due: later(e.began.Add(wait), time.Now().Add(every/8))}
+		case <-timer.C:
+			now := time.Now()
+			nodes := h.byNode()
+			maps.DeleteFunc(beats, func(node string, b *beat) bool { return !b.underWay && nodes[node] == nil })
+			for node, sessions := range nodes {
+				if beats[node] == nil {
+					beats[node] = new(beat)
+				}
+				if b := beats[node]; !b.underWay && !now.Before(b.due) {
+					b.underWay = true
+					calls.Go(func() {
+						e := endedBeat{node: node, began: now, failed: h.extend(ctx, sessions)}
+						select {
+						case ended <- e:
+						case <-ctx.Done():
+						}
+					})
+				}
 			}
 		}
-		timer.Reset(max(wait-time.Since(begun), every/8))
+		timer.Reset(time.Until(nextBeat(beats, every)))
 	}
 }
 
-// extend sends one heartbeat for all sessions that need one.
-func (h *heartbeat) extend(ctx context.Context) []extension {
+// nextBeat is when the first node is to be called, at most a period from now.
+func nextBeat(beats map[string]*beat, every time.Duration) time.Time {
+	next := time.Now().Add(every)
+	for _, b := range beats {
+		if !b.underWay {
+			next = earlier(next, b.due)
+		}
+	}
+	return next
+}
+
+// A sessionBeat is the call for one session.
+type sessionBeat struct {
+	session *session
+	call    protocol.ExtendCall
+}
+
+// byNode returns a call for each session that needs one, those of a node together.
+func (h *heartbeat) byNode() map[string][]sessionBeat {
 	h.mu.Lock()
-	extensions := make([]extension, 0, len(h.kept))
-	calls := make([]protocol.ExtendCall, 0, len(h.kept))
+	defer h.mu.Unlock()
+	nodes := make(map[string][]sessionBeat)
 	for s, k := range h.kept {
 		if k.resting {
 			continue
@@ -127,22 +175,34 @@ func (h *heartbeat) extend(ctx context.Context) []extension {
 		for schedule := range k.cancels {
 			call.Schedules = append(call.Schedules, schedule)
 		}
-		extensions = append(extensions, extension{session: s})
-		calls = append(calls, call)
+		node := h.node(call.Partition)
+		nodes[node] = append(nodes[node], sessionBeat{session: s, call: call})
 	}
-	h.mu.Unlock()
-	if len(calls) == 0 {
-		return nil
+	return nodes
+}
+
+// extend sends one heartbeat for sessions of one node, and passes the answers on. It reports whether one has failed.
+func (h *heartbeat) extend(ctx context.Context, sessions []sessionBeat) (failed bool) {
+	calls := make([]protocol.ExtendCall, len(sessions))
+	for i := range sessions {
+		calls[i] = sessions[i].call
 	}
-	sent := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, h.ttl/3)
+	limited, cancel := context.WithTimeout(ctx, h.ttl/3)
 	defer cancel()
-	answers := h.listener.Extend(ctx, calls)
-	for i := range extensions {
-		extensions[i].sent = sent
+	sent := time.Now()
+	answers := h.listener.Extend(limited, calls)
+	extensions := make([]extension, len(sessions))
+	for i := range sessions {
+		extensions[i] = extension{session: sessions[i].session, sent: sent}
 		if extensions[i].answer.Err = errNoAnswer; i < len(answers) {
 			extensions[i].answer = answers[i]
 		}
+		err := extensions[i].answer.Err
+		failed = failed || err != nil && !errors.Is(err, protocol.ErrSessionLost)
 	}
-	return extensions
+	select {
+	case h.extensions <- extensions:
+	case <-ctx.Done():
+	}
+	return failed
 }

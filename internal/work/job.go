@@ -4,7 +4,8 @@
 // that. The processor is the one loop that connects them:
 //
 //	processor   the loop: it decides what to do next, and passes answers to the parts
-//	caller      the goroutine that makes the calls to the store, one at a time
+//	callers     a caller for each node of the store
+//	caller      the goroutine that makes the calls to one node, one at a time
 //	lane        one partition as the worker sees it: its session, the call under way, when it is asked again
 //	outbox      what the next call of a lane carries: outcomes, begun jobs, placements
 //	session     the right to hold jobs of one partition

@@ -17,9 +17,12 @@ type lane struct {
 	stake *stake
 	clock storeClock
 
-	session *session           // nil: none
-	sent    *protocol.WorkCall // not answered yet: sent again, unchanged, until it is
-	sentAt  time.Time
+	caller   *caller            // of the node on which the partition lives
+	session  *session           // nil: none
+	sent     *protocol.WorkCall // not answered yet: sent again, unchanged, until it is
+	sentAt   time.Time
+	underWay bool // sent is in the request that the caller makes now
+	repeated bool // and was sent before
 
 	failures int       // of calls, in a row
 	retryAt  time.Time // not before
@@ -28,6 +31,19 @@ type lane struct {
 func newLane(p protocol.Partition, s *share) *lane { return &lane{at: p, stake: &stake{share: s}} }
 
 func (l *lane) partition() protocol.Partition { return l.at }
+
+// at a caller: the lane lives on its node. A lane whose call is under way stays where the call went.
+func (l *lane) liveOn(c *caller) {
+	if !l.underWay {
+		l.caller = c
+	}
+}
+
+// via is the caller of the lane's node.
+func (l *lane) via() *caller { return l.caller }
+
+// open reports whether the lane can be called: its node's caller makes no other request, and no failure is to be waited out.
+func (l *lane) open(now time.Time) bool { return !l.caller.busy() && l.mayCall(now) }
 
 // part is the lane's part in its queue's share.
 func (l *lane) part() *stake { return l.stake }
@@ -54,6 +70,17 @@ func (l *lane) note(h *protocol.WaitHint, lapses bool, ttl time.Duration, serves
 
 // mayCall reports whether a call may be made, after failures or without.
 func (l *lane) mayCall(now time.Time) bool { return !now.Before(l.retryAt) }
+
+// reserved is how many slots are kept free for the answer under way, and how many of its jobs are taken ahead.
+func (l *lane) reserved(now time.Time) (jobs, ahead int) {
+	if !l.underWay || l.repeated || !l.caller.reserves(now) {
+		return 0, 0
+	}
+	return l.sent.Take, l.sent.Ahead
+}
+
+// retry ends the wait after failures: there is a sign that the store answers again.
+func (l *lane) retry() { l.retryAt = time.Time{} }
 
 // unanswered is the call that is to be sent again; nil: there is none.
 func (l *lane) unanswered() *protocol.WorkCall { return l.sent }
@@ -91,17 +118,23 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.
 	if take > 0 {
 		call.Serve = l.serve()
 	}
-	l.sent, l.sentAt = call, now
+	l.sent, l.sentAt, l.underWay, l.repeated = call, now, true, false
 	return call
+}
+
+// again returns the unanswered call, which is sent again now.
+func (l *lane) again() *protocol.WorkCall {
+	l.underWay, l.repeated = true, true
+	return l.sent
 }
 
 // answered notes an answer to the call that is under way. An error means that the call is sent again after a while; lost, that
 // the session was reaped.
 func (l *lane) answered(a *protocol.WorkAnswer, now time.Time) (call *protocol.WorkCall, lost bool, err error) {
+	l.underWay = false
 	lost = errors.Is(a.Err, protocol.ErrSessionLost) || l.session.isLost()
 	if a.Err != nil && !lost {
-		l.failures++
-		l.retryAt = now.Add(retry.Delay(l.failures))
+		l.failed(now)
 		return nil, false, a.Err
 	}
 	call = l.sent
@@ -110,8 +143,15 @@ func (l *lane) answered(a *protocol.WorkAnswer, now time.Time) (call *protocol.W
 	return call, lost, nil
 }
 
+// failed notes that the lane's node has not answered: it is asked again after a while.
+func (l *lane) failed(now time.Time) {
+	l.failures++
+	l.retryAt = retry.After(l.sentAt, l.failures, now)
+}
+
 // poll begins a poll of a sleeping lane.
 func (l *lane) poll(worker string, now time.Time) protocol.PollCall {
+	l.sentAt = now
 	call := protocol.PollCall{Partition: l.at, Worker: worker, Sleep: true, Since: l.beginPoll()}
 	if l.clock.trusted(now) {
 		call.Now = l.clock.at(now)
@@ -127,7 +167,7 @@ func (l *lane) pollSoon(now time.Time) bool { return l.sent == nil && l.waitStat
 func (l *lane) polled(a *protocol.PollAnswer, now time.Time) error {
 	if a.Err != nil {
 		l.failures++
-		l.pollFailed(l.failures, now)
+		l.pollFailed(retry.After(l.sentAt, l.failures, now))
 		return a.Err
 	}
 	l.failures = 0
@@ -138,8 +178,8 @@ func (l *lane) polled(a *protocol.PollAnswer, now time.Time) error {
 
 // loseSession forgets the session, which was reaped, with its outcomes. While its last call is under way it does nothing yet: the
 // answer may still say what was placed.
-func (l *lane) loseSession(s *session, underWay bool) {
-	if l.session != s || l.sent != nil && underWay {
+func (l *lane) loseSession(s *session) {
+	if l.session != s || l.underWay {
 		return
 	}
 	if l.sent != nil {
@@ -172,8 +212,8 @@ func (l *lane) closeAt(ttl time.Duration) time.Time {
 }
 
 // nextAt is when the lane needs a call, a poll or the closing of its session; zero: not before something happens. room says that
-// there is a free slot.
-func (l *lane) nextAt(room bool, ttl time.Duration) time.Time {
+// there is a free slot. After a failure the lane is looked at again when it may be called.
+func (l *lane) nextAt(room bool, ttl time.Duration, now time.Time) time.Time {
 	at := l.retryAt
 	if l.sent == nil {
 		at = l.waitState.nextAt(room)
@@ -183,6 +223,9 @@ func (l *lane) nextAt(room bool, ttl time.Duration) time.Time {
 		at = earlier(at, l.urgentAt())
 		if !at.IsZero() {
 			at = later(at, l.retryAt)
+		}
+		if !l.mayCall(now) {
+			at = earlier(at, l.retryAt)
 		}
 	}
 	return earlier(at, l.closeAt(ttl))

@@ -8,7 +8,8 @@ import (
 
 // lanes are the partitions of all queues that a worker serves.
 type lanes struct {
-	all []*lane
+	all       []*lane
+	locatedAt time.Time
 
 	// Memory that is used again each time the lanes are called.
 	hungry, due, again []*lane
@@ -24,6 +25,23 @@ func (ls *lanes) add(queue string, partitions, weight int) {
 	}
 }
 
+// locateEvery is how often the lanes ask on which node they live. A failover moves them.
+const locateEvery = time.Second
+
+// locate finds for each lane the caller of the node on which it lives now.
+func (ls *lanes) locate(callers *callers, now time.Time) {
+	if !ls.locatedAt.IsZero() && now.Sub(ls.locatedAt) < locateEvery {
+		return
+	}
+	ls.locatedAt = now
+	needed := make(map[*caller]bool)
+	for _, l := range ls.all {
+		l.liveOn(callers.of(l.partition()))
+		needed[l.via()] = true
+	}
+	callers.keep(needed)
+}
+
 // every returns all lanes.
 func (ls *lanes) every() []*lane { return ls.all }
 
@@ -31,6 +49,22 @@ func (ls *lanes) every() []*lane { return ls.all }
 func (ls *lanes) markHungry() {
 	for _, l := range ls.all {
 		l.markHungry()
+	}
+}
+
+// markHungryOn notes that every lane of a caller's node may have jobs.
+func (ls *lanes) markHungryOn(c *caller) {
+	for _, l := range ls.all {
+		if l.via() == c {
+			l.markHungry()
+		}
+	}
+}
+
+// retry ends the waits after failures.
+func (ls *lanes) retry() {
+	for _, l := range ls.all {
+		l.retry()
 	}
 }
 
@@ -42,23 +76,22 @@ func (ls *lanes) alarmDue(now time.Time) (woken bool) {
 	return woken
 }
 
-// listed reports whether the store may have the worker among its sleeping workers.
-func (ls *lanes) listed() bool {
+// listed reports whether the store may have the worker among its sleeping workers, where that can be changed now.
+func (ls *lanes) listed(now time.Time) bool {
 	for _, l := range ls.all {
-		if l.isListed() {
+		if l.isListed() && l.open(now) {
 			return true
 		}
 	}
 	return false
 }
 
-// asked is how many jobs the unanswered calls ask for, and how many of them ahead.
-func (ls *lanes) asked() (jobs, ahead int) {
+// reserved is how many slots are kept free for the answers under way, and how many of their jobs are taken ahead.
+func (ls *lanes) reserved(now time.Time) (jobs, ahead int) {
 	for _, l := range ls.all {
-		if sent := l.unanswered(); sent != nil {
-			jobs += sent.Take
-			ahead += sent.Ahead
-		}
+		j, a := l.reserved(now)
+		jobs += j
+		ahead += a
 	}
 	return jobs, ahead
 }
@@ -69,7 +102,7 @@ func (ls *lanes) choose(worth, draining bool, now time.Time) (hungry, due, again
 	hungry, due, again = ls.hungry[:0], ls.due[:0], ls.again[:0]
 	for _, l := range ls.all {
 		switch {
-		case !l.mayCall(now):
+		case !l.open(now):
 		case l.unanswered() != nil:
 			again = append(again, l)
 		case worth && l.hungry(now):
@@ -95,14 +128,15 @@ func (ls *lanes) divide(room int, among []*lane) []int {
 	return ls.takes
 }
 
-// pollDue reports whether a sleeping lane is to poll.
-func (ls *lanes) pollDue(now time.Time) bool {
+// pollDue reports whether a sleeping lane is to poll, and notes with its caller that one is.
+func (ls *lanes) pollDue(now time.Time) (due bool) {
 	for _, l := range ls.all {
-		if l.pollDue(now) {
-			return true
+		if !l.via().busy() && l.pollDue(now) {
+			l.via().wantPoll()
+			due = true
 		}
 	}
-	return false
+	return due
 }
 
 // earliest returns the first local instant at which a lane's store clock shows the given one.
@@ -123,10 +157,12 @@ func (ls *lanes) of(s *session) *lane {
 	return nil
 }
 
-// nextAt is when the first lane needs something; zero: no lane does.
-func (ls *lanes) nextAt(room bool, ttl time.Duration) (until time.Time) {
+// nextAt is when the first of the lanes that can be called needs something; zero: none does.
+func (ls *lanes) nextAt(room bool, ttl time.Duration, now time.Time) (until time.Time) {
 	for _, l := range ls.all {
-		until = earlier(until, l.nextAt(room, ttl))
+		if !l.via().busy() {
+			until = earlier(until, l.nextAt(room, ttl, now))
+		}
 	}
 	return until
 }

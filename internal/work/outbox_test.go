@@ -65,7 +65,13 @@ func TestALostSessionLosesNoPlacement(t *testing.T) {
 	if len(call.Place) != 1 {
 		t.Fatalf("the call carries %d placements, want 1", len(call.Place))
 	}
-	l.loseSession(l.holder(), false)
+	if l.loseSession(l.holder()); l.holder() == nil {
+		t.Fatal("the session is forgotten while a call is under way, whose answer may say what was placed")
+	}
+	if _, _, err := l.answered(&protocol.WorkAnswer{Err: errNoAnswer}, now); err == nil {
+		t.Fatal("a call without an answer is answered")
+	}
+	l.loseSession(l.holder())
 	if again := l.call("w", time.Second, 1, 0, now); len(again.Place) != 1 || again.Session == call.Session || again.Number != 1 {
 		t.Errorf("the next call is %+v, want the placement, and a new session's first call", again)
 	}

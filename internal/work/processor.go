@@ -12,15 +12,16 @@ import (
 // A processor is a worker's one loop: it connects the parts, and decides what every call carries.
 //
 // Each turn of the loop collects the flights that have ended, gives back those that wait too long, ends those whose time is up, and
-// then makes at most one round trip: a call to each lane that needs one. While it is under way the loop goes on. The jobs of an
-// answer are admitted after the next call was sent, if there is one; the comment on flights says what holds in between.
+// then makes at most one round trip to each node that answers no other: a call to each lane that needs one. While they are under way
+// the loop goes on. The jobs of an answer are admitted after the next call was sent, if there is one; the comment on flights says
+// what holds in between.
 type processor struct {
 	config *Config
 	name   string // among the listeners and the sleeping workers
 
 	listener  protocol.Listener
 	lanes     *lanes
-	caller    *caller
+	callers   *callers
 	slots     *slots
 	flights   *flights
 	admission *admission
@@ -37,7 +38,7 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 	defer timer.Stop()
 	for {
 		now := time.Now()
-		p.sessions.drainHeartbeats(p.lanes, p.caller.busy())
+		p.sessions.drainHeartbeats(p.lanes)
 		p.flights.collect(now)
 		if p.drain.begun() {
 			p.flights.admit(true, now)
@@ -48,7 +49,7 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 			if p.drained(now) {
 				return p.result(now)
 			}
-		} else if !p.caller.busy() {
+		} else if !p.callers.allBusy() {
 			p.act(now)
 		}
 		if p.flights.coming() > 0 {
@@ -61,15 +62,15 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 		}
 		timer.Reset(until.Sub(now))
 
-		p.slots.rest(p.caller.busy())
+		p.slots.rest(p.callers.allBusy())
 		select {
 		case <-p.slots.notified():
-		case r := <-p.caller.answers():
+		case r := <-p.callers.answers():
 			p.received(r, time.Now())
 		case s := <-p.listener.Signals():
 			p.signal(s, time.Now())
 		case extensions := <-p.sessions.answers():
-			p.sessions.extended(p.lanes, extensions, p.caller.busy(), time.Now())
+			p.sessions.extended(p.lanes, extensions, time.Now())
 		case <-timer.C:
 		case <-stop:
 			stop = nil
@@ -78,19 +79,28 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 	}
 }
 
-// act makes one round trip, the most urgent one, and reports whether there was one to make.
-func (p *processor) act(now time.Time) bool {
+// act makes one round trip to each node that answers no other, the most urgent one, and reports whether there was one to make.
+func (p *processor) act(now time.Time) (made bool) {
+	p.lanes.locate(p.callers, now)
 	p.useWakeups(now)
-	return p.work(now) || p.leave(now) || p.poll(now) || p.closeSessions(now)
+	for _, gather := range []func(time.Time){p.work, p.leave, p.poll, p.closeSessions} {
+		gather(now)
+		made = p.callers.send(now) || made
+	}
+	return made
 }
 
 // closeSessions closes the sessions that have held no job for a while, or, once everything is settled in a drain, all of them.
-func (p *processor) closeSessions(now time.Time) bool {
-	closed := p.sessions.close(p.lanes, p.drain.begun() && p.settled(), now)
-	if len(closed) > 0 {
-		p.caller.send(request{closed: closed}, now)
+func (p *processor) closeSessions(now time.Time) {
+	atOnce := p.drain.begun() && p.settled()
+	for _, l := range p.lanes.every() {
+		if l.via().busy() {
+			continue
+		}
+		if s := p.sessions.close(l, atOnce, now); s != nil {
+			l.via().addClosed(s)
+		}
 	}
-	return len(closed) > 0
 }
 
 // useWakeups marks lanes as hungry whose alarm is due, and passes on a wake-up that finds no free slot.
@@ -102,7 +112,7 @@ func (p *processor) useWakeups(now time.Time) {
 		p.wakeup.wake()
 	}
 	free, _, worth := p.room(now)
-	p.wakeup.use(free, worth, p.lanes.listed(), p.drain.begun(), now)
+	p.wakeup.use(free, worth, p.lanes.listed(now), p.drain.begun(), now)
 }
 
 // room returns how many slots are free, and how many jobs may be taken now, for the free slots and ahead of them; worth reports
@@ -111,29 +121,25 @@ func (p *processor) room(now time.Time) (free, take int, worth bool) {
 	if p.drain.begun() || !p.wakeup.ready(now) {
 		return 0, 0, false
 	}
-	asked, ahead := p.lanes.asked()
+	asked, ahead := p.lanes.reserved(now)
 	return p.slots.room(p.flights.coming()+asked, ahead)
 }
 
 // work calls every lane that has something to settle or to place, or that may have a job for a free slot.
-func (p *processor) work(now time.Time) bool {
+func (p *processor) work(now time.Time) {
 	free, take, worth := p.room(now)
 	free = min(free, take)
 	ahead := take - free
 	asked, due, again := p.lanes.choose(worth, p.drain.begun(), now)
-	if len(asked)+len(due)+len(again) == 0 {
-		return false
-	}
-	r := request{
-		lanes: make([]*lane, 0, len(asked)+len(due)+len(again)),
-		work:  make([]protocol.WorkCall, 0, len(asked)+len(due)+len(again)),
+	lanes := len(asked) + len(due) + len(again)
+	if lanes == 0 {
+		return
 	}
 	send := func(l *lane, take int) {
 		begin := min(take, free)
 		free -= begin
 		ahead -= take - begin
-		r.lanes = append(r.lanes, l)
-		r.work = append(r.work, *l.call(p.name, p.config.SessionTTL, take, take-begin, now))
+		l.via().addWork(l, l.call(p.name, p.config.SessionTTL, take, take-begin, now), lanes)
 		if take > 0 {
 			p.sessions.mayTake(l)
 		}
@@ -156,35 +162,29 @@ func (p *processor) work(now time.Time) bool {
 		send(l, min((room+len(due)-i-1)/(len(due)-i), protocol.MaxTake))
 	}
 	for _, l := range again {
-		r.lanes = append(r.lanes, l)
-		r.work = append(r.work, *l.unanswered())
+		l.via().addWork(l, l.again(), lanes)
 	}
-	if len(r.work) == 0 {
-		return false
-	}
-	p.caller.send(r, now)
-	return true
 }
 
 // received handles the answers of a round trip.
 func (p *processor) received(r reply, now time.Time) {
-	p.caller.received(&r, now)
-	if r.work != nil && len(r.lanes) > 0 {
+	failed := r.failed()
+	r.caller.received(&r, failed, now)
+	if r.work != nil && !failed {
 		p.slots.roundTrip(r.took)
 	}
 	for i, l := range r.lanes {
 		switch {
-		case r.work != nil && i < len(r.worked):
-			p.worked(l, &r.worked[i], now)
-		case r.poll != nil && i < len(r.polled):
-			p.polled(l, &r.polled[i], now)
+		case r.work != nil:
+			p.worked(l, r.workAnswer(i), now)
+		case r.poll != nil:
+			p.polled(l, r.pollAnswer(i), now)
+		case r.leave != nil:
+			p.left(l, r.err, now)
 		}
 	}
-	if r.leave != nil {
-		p.left(r.leave, r.err, now)
-	}
-	if p.wakeup.answered() {
-		p.lanes.markHungry()
+	if r.again {
+		p.lanes.markHungryOn(r.caller)
 	}
 }
 
@@ -201,7 +201,7 @@ func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 	logSuperseded(p.config, l.partition().Queue, a.Superseded)
 	l.place(p.admission.next(a.Owed, now))
 	if lost {
-		p.sessions.lose(l, s, p.caller.busy(), now)
+		p.sessions.lose(l, s, now)
 		return
 	}
 	if len(a.Taken) > 0 || s.exists() {
@@ -251,73 +251,68 @@ func (p *processor) hint(l *lane, h *protocol.WaitHint, lapses bool, now time.Ti
 	}
 }
 
-// leave removes a worker without a free slot, or one that drains, from the sleeping workers.
-func (p *processor) leave(now time.Time) bool {
+// leave removes a worker without a free slot, or one that drains, from the sleeping workers, and passes on a wake-up that it cannot
+// use. While it drains it does so once for each lane, also where a failure is to be waited out.
+func (p *processor) leave(now time.Time) {
 	leave, pass := p.wakeup.leaves(p.drain.begun(), now)
-	if !leave {
-		return false
-	}
-	var calls []protocol.LeaveCall
 	for _, l := range p.lanes.every() {
-		if l.isListed() || pass && l.unanswered() == nil {
-			calls = append(calls, protocol.LeaveCall{Partition: l.partition(), Worker: p.name, Pass: pass || p.drain.begun()})
+		if pass && l.unanswered() == nil {
+			l.passOn()
 		}
-	}
-	if len(calls) == 0 {
-		return false
-	}
-	// The worker is no longer registered, or soon will not be. Whatever the answer is, no lane is asleep.
-	for _, l := range p.lanes.every() {
+		open := l.open(now) || p.drain.begun() && !l.via().busy()
+		if !open || !l.passesOn() && !(leave && l.isListed()) {
+			continue
+		}
+		l.via().addLeave(l, protocol.LeaveCall{Partition: l.partition(), Worker: p.name, Pass: l.passesOn() || p.drain.begun()})
+		// The worker is no longer registered, or soon will not be: whatever the answer is, the lane is not asleep.
 		l.stayAwake()
 	}
-	p.caller.send(request{leave: calls}, now)
-	return true
 }
 
-func (p *processor) left(calls []protocol.LeaveCall, err error, now time.Time) {
+// left handles the answer to leaving. What failed is repeated, unless the worker drains.
+func (p *processor) left(l *lane, err error, now time.Time) {
 	if err != nil {
-		p.wakeup.leaveFailed(calls[0].Pass && !p.drain.begun(), now)
-		p.outage.Begin("leave", "leave", err, now)
+		l.failed(now)
+		p.outage.Begin(l, "leave", err, now)
 		if !p.drain.begun() {
 			return
 		}
 	}
-	p.outage.End("leave", now)
+	p.outage.End(l, now)
 	p.wakeup.left()
-	for _, l := range p.lanes.every() {
-		l.left()
-	}
+	l.left()
 }
 
-// poll polls the sleeping lanes whose poll is due, and in the same round trip those whose poll is due soon.
-func (p *processor) poll(now time.Time) bool {
+// poll polls the sleeping lanes whose poll is due, and in the same round trip those of the node whose poll is due soon.
+func (p *processor) poll(now time.Time) {
 	if p.drain.begun() || !p.lanes.pollDue(now) {
-		return false
+		return
 	}
-	var r request
 	for _, l := range p.lanes.every() {
-		if l.pollSoon(now) {
-			r.lanes = append(r.lanes, l)
-			r.poll = append(r.poll, l.poll(p.name, now))
+		if !l.via().busy() && l.via().wantsPoll() && l.pollSoon(now) {
+			l.via().addPoll(l, l.poll(p.name, now))
 		}
 	}
-	p.caller.send(r, now)
-	return true
 }
 
 // nextAt is when the loop has something to do although no event arrives; zero: it has nothing to do.
 func (p *processor) nextAt(now time.Time) time.Time {
-	if p.caller.busy() {
-		return time.Time{}
+	late := p.callers.lateAt(now)
+	if p.callers.allBusy() {
+		return late
 	}
 	_, _, worth := p.room(now)
-	return earlier(p.wakeup.nextAt(now), p.lanes.nextAt(worth, p.config.SessionTTL))
+	return earlier(late, earlier(p.wakeup.nextAt(now), p.lanes.nextAt(worth, p.config.SessionTTL, now)))
 }
 
 // signal handles what was published for this worker.
 func (p *processor) signal(s protocol.Signal, now time.Time) {
-	if p.wakeup.signal(s, p.caller.busy()) {
+	if p.wakeup.signal(s) {
 		p.lanes.markHungry()
+		p.callers.askAgain()
+	}
+	if s.Connected { // the store answers, so what has failed need not wait longer
+		p.lanes.retry()
 	}
 	if !s.Alarm.IsZero() {
 		p.wakeup.keepAlarm(p.lanes.earliest(s.Alarm), now)
@@ -332,10 +327,8 @@ func (p *processor) beginDrain(now time.Time) {
 	p.drain.begin(p.config.DrainTimeout, now)
 	p.wakeup.handOver()
 	p.flights.giveBackWaiting(now)
-	if n := p.flights.running(); n > 0 {
-		p.config.Log.Info("chime: worker stops when its handlers have returned", "event", "drain.started", "worker", p.name,
-			"count", n, "note", fmt.Sprintf("waits for up to %v", p.config.DrainTimeout))
-	}
+	p.config.Log.Info("chime: worker takes no more jobs and stops when its handlers have returned", "event", "drain.started", "worker", p.name,
+		"count", p.flights.running(), "note", fmt.Sprintf("waits for up to %v", p.config.DrainTimeout))
 }
 
 // drainStep does what the drain's time demands and returns when it demands something again.
@@ -356,7 +349,7 @@ func (p *processor) drained(now time.Time) bool {
 	if p.drain.over(now) {
 		return true
 	}
-	return !p.caller.busy() && !p.act(now) && p.settled()
+	return !p.act(now) && p.callers.idle() && p.settled()
 }
 
 // settled reports whether no outcome is left to wait for or to send.

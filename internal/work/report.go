@@ -21,7 +21,9 @@ func logStart(config *Config, worker, server string) {
 	}
 	handlers := strings.Join(slices.Sorted(maps.Keys(config.Handlers)), ", ")
 	if handlers == "" {
-		handlers = "none, so that every job it takes is put aside for a worker that has its handler"
+		handlers = "none"
+		config.Log.Warn("chime: worker has no handlers: every job that it takes is put aside for a worker that has its handler",
+			"event", "worker.unhandled", "worker", worker)
 	}
 	host, _ := os.Hostname() // empty: unknown
 	config.Log.Info("chime: worker starts", "event", "worker.started", "worker", worker, "host", host, "pid", os.Getpid(),

@@ -47,19 +47,19 @@ func (ss *sessions) answers() <-chan []extension { return ss.heartbeat.answers()
 
 // drainHeartbeats handles the answers to heartbeats that have already arrived. It comes before checkSilences, so that no session
 // counts as silent whose extension is only unread.
-func (ss *sessions) drainHeartbeats(lanes *lanes, busy bool) {
+func (ss *sessions) drainHeartbeats(lanes *lanes) {
 	for {
 		select {
 		case extensions := <-ss.heartbeat.answers():
-			ss.extended(lanes, extensions, busy, time.Now())
+			ss.extended(lanes, extensions, time.Now())
 		default:
 			return
 		}
 	}
 }
 
-// extended handles the answers to heartbeats. busy says that a call is under way.
-func (ss *sessions) extended(lanes *lanes, extensions []extension, busy bool, now time.Time) {
+// extended handles the answers to heartbeats.
+func (ss *sessions) extended(lanes *lanes, extensions []extension, now time.Time) {
 	for _, e := range extensions {
 		l := lanes.of(e.session)
 		if l == nil || e.session.isLost() {
@@ -67,29 +67,29 @@ func (ss *sessions) extended(lanes *lanes, extensions []extension, busy bool, no
 		}
 		switch {
 		case e.answer.Err == nil:
-			ss.outage.End("extend", now)
+			ss.outage.End(e.session, now)
 			e.session.extended(e.sent, now, ss.config.SessionTTL)
 			for _, id := range e.answer.Replaced {
 				ss.flights.replace(id)
 			}
 		case errors.Is(e.answer.Err, protocol.ErrSessionLost):
-			ss.lose(l, e.session, busy, now)
+			ss.lose(l, e.session, now)
 		default:
-			ss.outage.Begin("extend", "extend", e.answer.Err, now)
+			ss.outage.Begin(e.session, "extend", e.answer.Err, now)
 		}
 	}
 }
 
 // lose ends a session that was reaped: other workers have its jobs now. The ctx of its handlers ends, and what they return is
 // dropped.
-func (ss *sessions) lose(l *lane, s *session, busy bool, now time.Time) {
+func (ss *sessions) lose(l *lane, s *session, now time.Time) {
 	if held, first := s.lose(); first {
-		ss.config.Log.Warn("chime: a session was lost, its jobs run again elsewhere", "event", "session.lost",
+		ss.config.Log.Warn("chime: the store does not know a session any more: other workers have its jobs, or the store has lost them", "event", "session.lost",
 			"queue", l.partition().Queue, "partition", l.partition().Index, "session", s.name(), "worker", ss.worker, "count", held)
 	}
-	ss.heartbeat.close(s)
+	ss.forget(s, now)
 	ss.flights.endSession(s, true)
-	l.loseSession(s, busy)
+	l.loseSession(s)
 }
 
 // checkSilences ends the handlers' ctx of sessions that could not be extended for their TTL. It returns when to check again.
@@ -110,13 +110,18 @@ func (ss *sessions) checkSilences(lanes *lanes, now time.Time) (until time.Time)
 	return until
 }
 
-// close returns the sessions that have held no job for a while, or with atOnce all that hold none, and forgets them.
-func (ss *sessions) close(lanes *lanes, atOnce bool, now time.Time) (closed []*session) {
-	for _, l := range lanes.every() {
-		if s := l.closeSession(ss.config.SessionTTL, atOnce, now); s != nil {
-			ss.heartbeat.close(s)
-			closed = append(closed, s)
-		}
+// close returns a lane's session if it has held no job for a while, or with atOnce if it holds none, and forgets it; nil: it is not
+// to be closed.
+func (ss *sessions) close(l *lane, atOnce bool, now time.Time) *session {
+	s := l.closeSession(ss.config.SessionTTL, atOnce, now)
+	if s != nil {
+		ss.forget(s, now)
 	}
-	return closed
+	return s
+}
+
+// forget ends the heartbeats of a session, and an outage of these.
+func (ss *sessions) forget(s *session, now time.Time) {
+	ss.heartbeat.close(s)
+	ss.outage.End(s, now)
 }

@@ -60,35 +60,36 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	base := context.WithoutCancel(ctx)
 	name := rand.Text()
 	listener := store.Listen(name)
-	heartbeat := newHeartbeat(listener, config.SessionTTL)
+	heartbeat := newHeartbeat(listener, store.Node, config.SessionTTL)
 	reaper := reap.New(store, config.SessionTTL, config.Log)
-	caller := newCaller(store)
+	live, end := context.WithCancel(base)
+	callers := newCallers(live, store)
 	slots := newSlots(config.Concurrency)
 	admission := newAdmission(config)
 	flights := newFlights(config, base, slots, heartbeat, admission)
 	p := &processor{
-		config: config, name: name, listener: listener, lanes: lanes, caller: caller, slots: slots, flights: flights,
+		config: config, name: name, listener: listener, lanes: lanes, callers: callers, slots: slots, flights: flights,
 		admission: admission, sessions: newSessions(config, name, heartbeat, flights, outage), reaper: reaper,
 		wakeup: newWakeup(time.Now()), outage: outage,
 	}
 
-	live, end := context.WithCancel(base)
 	var loops sync.WaitGroup
 	loops.Go(func() { heartbeat.run(live) })
 	loops.Go(func() { reaper.Run(live) })
-	loops.Go(func() { caller.run(live) })
+	loops.Go(func() { retry.NewFitWatch(store, config.Log, "worker").Run(live) })
 	loops.Go(func() { newAnnouncer(store, config).run(live) })
 
 	logStart(config, name, store.Server())
 	drained := p.loop(ctx.Done())
 
 	end()
-	caller.stop()
+	callers.stop()
 	done := make(chan struct{})
 	go func() {
 		if err := listener.Close(); err != nil {
 			config.Log.Debug("chime: closing the subscription", "event", "store.trouble", "action", "close", "error", err)
 		}
+		callers.wait()
 		loops.Wait()
 		close(done)
 	}()

@@ -24,6 +24,7 @@ type waitState struct {
 	lapse    time.Time // when a session lapses: a poll is due then; zero: no session does
 	lapsesAt time.Time // when lapses were reported last
 	pollAt   time.Time // the safety poll
+	passes   bool      // a wake-up that this worker cannot use is to be passed on
 	parked   []string  // names with parked jobs that this worker handles
 }
 
@@ -43,8 +44,12 @@ func (w *waitState) markHungry() {
 // stayAwake ends the sleep without a sign of a job.
 func (w *waitState) stayAwake() { w.asleep = false }
 
+// passOn notes that a wake-up is to be passed on by a LeaveCall; passesOn reports whether it is.
+func (w *waitState) passOn()        { w.passes = true }
+func (w *waitState) passesOn() bool { return w.passes }
+
 // left notes that the store has removed this worker from its sleeping workers.
-func (w *waitState) left() { w.listed = false }
+func (w *waitState) left() { w.listed, w.passes = false, false }
 
 // alarmDue wakes a sleeping lane whose alarm is due, and reports whether it did.
 func (w *waitState) alarmDue(now time.Time) bool {
@@ -78,10 +83,8 @@ func (w *waitState) beginPoll() (since time.Time) {
 	return w.since
 }
 
-// pollFailed notes that a poll has failed: it is repeated after a delay.
-func (w *waitState) pollFailed(failures int, now time.Time) {
-	w.pollAt = now.Add(retry.Delay(failures))
-}
+// pollFailed notes that a poll has failed, and when it is repeated.
+func (w *waitState) pollFailed(again time.Time) { w.pollAt = again }
 
 // polled notes since when the worker is registered as asleep.
 func (w *waitState) polled(a *protocol.PollAnswer) { w.since = a.Since }

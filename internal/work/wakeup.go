@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/retry"
 )
 
 const (
@@ -25,13 +24,10 @@ type wakeup struct {
 	giveUp    time.Time // taking begins at this instant without a subscription
 
 	woken bool      // a wake-up has come and no lane was asked for jobs since
-	again bool      // it came while a call was under way, whose answer may be older
 	pass  bool      // a wake-up has come that this worker cannot use: another worker is to be woken
 	alarm time.Time // in some lane a delayed job is due at this local instant; zero: none is known
 
-	leaveAt  time.Time // when to leave the sleeping workers, because no slot is free; zero: there is a free slot
-	failures int       // of leaving, in a row
-	retryAt  time.Time
+	leaveAt time.Time // when to leave the sleeping workers, because no slot is free; zero: there is a free slot
 }
 
 func newWakeup(now time.Time) wakeup { return wakeup{giveUp: now.Add(subscribing)} }
@@ -39,25 +35,15 @@ func newWakeup(now time.Time) wakeup { return wakeup{giveUp: now.Add(subscribing
 // ready reports whether taking may begin.
 func (w *wakeup) ready(now time.Time) bool { return w.connected || !now.Before(w.giveUp) }
 
-// signal notes a signal. It reports whether every lane may have jobs now. busy says that a call is under way.
-func (w *wakeup) signal(s protocol.Signal, busy bool) (hungry bool) {
+// signal notes a signal. It reports whether every lane may have jobs now.
+func (w *wakeup) signal(s protocol.Signal) (hungry bool) {
 	if s.Connected {
 		w.connected = true
 	}
 	if s.Wake {
 		w.woken = true
 	}
-	if s.Connected || s.Wake {
-		w.again = busy
-	}
 	return s.Connected || s.Wake
-}
-
-// answered reports whether every lane is to be asked again, because a wake-up came before the answer.
-func (w *wakeup) answered() bool {
-	again := w.again
-	w.again = false
-	return again
 }
 
 // keepAlarm notes that this worker is to take a delayed job at a local instant.
@@ -98,33 +84,21 @@ func (w *wakeup) handOver() { w.pass = w.pass || !w.alarm.IsZero() }
 // leaves reports whether the worker is to leave the sleeping workers now, and whether another one is to be woken in its place.
 func (w *wakeup) leaves(draining bool, now time.Time) (leave, pass bool) {
 	late := !w.leaveAt.IsZero() && !now.Before(w.leaveAt)
-	if !w.pass && !late && !draining || now.Before(w.retryAt) {
-		return false, false
-	}
 	pass = w.pass
 	w.pass = false
-	return true, pass
+	return pass || late || draining, pass
 }
 
 // left notes that the worker has left.
-func (w *wakeup) left() {
-	w.failures = 0
-	w.leaveAt = time.Time{}
-}
-
-// leaveFailed notes that leaving has failed: it is repeated after a delay.
-func (w *wakeup) leaveFailed(pass bool, now time.Time) {
-	w.failures++
-	w.retryAt = now.Add(retry.Delay(w.failures))
-	w.pass = pass
-}
+func (w *wakeup) left() { w.leaveAt = time.Time{} }
 
 // nextAt is when there is something to do; zero: there is nothing.
 func (w *wakeup) nextAt(now time.Time) time.Time {
 	until := w.alarm
-	if !w.leaveAt.IsZero() || w.pass {
-		until = earlier(until, later(w.leaveAt, w.retryAt))
+	if w.pass {
+		until = earlier(until, now)
 	}
+	until = earlier(until, w.leaveAt)
 	if !w.ready(now) {
 		until = earlier(until, w.giveUp)
 	}

@@ -11,7 +11,7 @@ import (
 func connectedWakeup() (*wakeup, time.Time) {
 	now := time.Now()
 	w := newWakeup(now)
-	w.signal(protocol.Signal{Connected: true}, false)
+	w.signal(protocol.Signal{Connected: true})
 	return &w, now
 }
 
@@ -27,7 +27,7 @@ func TestTakingBeginsWithTheSubscriptionOrAfterThreeSeconds(t *testing.T) {
 	if !w.ready(now.Add(3 * time.Second)) {
 		t.Error("taking does not begin after 3 s")
 	}
-	if hungry := w.signal(protocol.Signal{Connected: true}, false); !hungry || !w.ready(now) || !w.nextAt(now).IsZero() {
+	if hungry := w.signal(protocol.Signal{Connected: true}); !hungry || !w.ready(now) || !w.nextAt(now).IsZero() {
 		t.Error("taking does not begin with the subscription")
 	}
 }
@@ -41,18 +41,8 @@ func TestOnlyAWakeUpOrASubscriptionMakesLanesHungry(t *testing.T) {
 		{protocol.Signal{Alarm: time.Now()}, false}, {protocol.Signal{Replaced: "a"}, false}, {protocol.Signal{Elect: true}, false},
 	} {
 		w, _ := connectedWakeup()
-		if got := w.signal(test.signal, true); got != test.want {
+		if got := w.signal(test.signal); got != test.want {
 			t.Errorf("%+v makes lanes hungry: %v, want %v", test.signal, got, test.want)
-		}
-		// It came during a call, whose answer may be older.
-		if got := w.answered(); got != test.want {
-			t.Errorf("%+v during a call has every lane asked again: %v, want %v", test.signal, got, test.want)
-		}
-		if w.answered() {
-			t.Errorf("%+v has every lane asked again twice", test.signal)
-		}
-		if w.signal(test.signal, false); w.answered() {
-			t.Errorf("%+v between calls has every lane asked again", test.signal)
 		}
 	}
 }
@@ -68,7 +58,7 @@ func TestAWakeUpThatIsOfNoUseIsPassedOn(t *testing.T) {
 		{"the worker drains, which passes on anyway", false, true, false},
 	} {
 		w, now := connectedWakeup()
-		w.signal(protocol.Signal{Wake: true}, false)
+		w.signal(protocol.Signal{Wake: true})
 		w.use(1, test.worth, true, test.draining, now)
 		if leave, pass := w.leaves(false, now); leave != test.want || pass != test.want {
 			t.Errorf("%s: leaves %v and passes on %v, want %v", test.name, leave, pass, test.want)
@@ -108,25 +98,6 @@ func TestAWorkerWithoutAFreeSlotLeavesTheSleepingWorkers(t *testing.T) {
 	w.use(0, true, false, false, now) // on no list
 	if leave, _ := w.leaves(false, now.Add(time.Hour)); leave {
 		t.Error("it leaves although it is not listed")
-	}
-}
-
-func TestLeavingThatFailedIsRepeated(t *testing.T) {
-	w, now := connectedWakeup()
-	w.signal(protocol.Signal{Wake: true}, false)
-	w.use(0, false, true, false, now)
-	if _, pass := w.leaves(false, now); !pass {
-		t.Fatal("no wake-up is passed on")
-	}
-	w.leaveFailed(true, now)
-	if leave, _ := w.leaves(true, now); leave {
-		t.Error("it leaves again at once")
-	}
-	if at := w.nextAt(now); at.Before(now.Add(25*time.Millisecond)) || at.After(now.Add(50*time.Millisecond)) {
-		t.Errorf("it leaves again after %v, want 25 to 50 ms", at.Sub(now))
-	}
-	if leave, pass := w.leaves(false, now.Add(time.Second)); !leave || !pass {
-		t.Errorf("a second later: leaves %v and passes on %v, want both", leave, pass)
 	}
 }
 

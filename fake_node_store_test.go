@@ -1,0 +1,118 @@
+package chime
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// A fakeNodeStore is a fakeJobStore in which every queue lives on a node of its own, of the queue's name. A call that a node does not
+// answer fails after the time that the client waits; until then the calls of other nodes in the same round trip have no answer
+// either, as in a pipeline.
+type fakeNodeStore struct {
+	*fakeJobStore
+
+	nodesMu sync.Mutex
+	down    map[string]time.Duration // node -> how long a call to it takes until it fails
+}
+
+func (s *fakeNodeStore) Node(p protocol.Partition) string { return p.Queue }
+
+// fails sets how long calls to a node take until they fail; answers ends that.
+func (s *fakeNodeStore) fails(node string, after time.Duration) {
+	s.nodesMu.Lock()
+	defer s.nodesMu.Unlock()
+	s.down = map[string]time.Duration{node: after}
+}
+
+func (s *fakeNodeStore) answers() {
+	s.nodesMu.Lock()
+	defer s.nodesMu.Unlock()
+	s.down = nil
+}
+
+func (s *fakeNodeStore) isDown(p protocol.Partition) (wait time.Duration, down bool) {
+	s.nodesMu.Lock()
+	defer s.nodesMu.Unlock()
+	wait, down = s.down[p.Queue]
+	return wait, down
+}
+
+func (s *fakeNodeStore) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
+	answers := make([]protocol.WorkAnswer, len(calls))
+	var longest time.Duration
+	for i := range calls {
+		if wait, down := s.isDown(calls[i].Partition); down {
+			answers[i].Err = errFake
+			longest = max(longest, wait)
+			continue
+		}
+		answers[i] = s.fakeJobStore.Work(ctx, calls[i:i+1])[0]
+	}
+	time.Sleep(longest) // fake time
+	return answers
+}
+
+func (s *fakeNodeStore) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.PollAnswer {
+	answers := make([]protocol.PollAnswer, len(calls))
+	var longest time.Duration
+	for i := range calls {
+		if wait, down := s.isDown(calls[i].Partition); down {
+			answers[i].Err = errFake
+			longest = max(longest, wait)
+			continue
+		}
+		answers[i] = s.fakeJobStore.Poll(ctx, calls[i:i+1])[0]
+	}
+	time.Sleep(longest) // fake time
+	return answers
+}
+
+func (s *fakeNodeStore) Leave(ctx context.Context, calls []protocol.LeaveCall) (err error) {
+	for i := range calls {
+		if wait, down := s.isDown(calls[i].Partition); down {
+			time.Sleep(wait) // fake time
+			err = errFake
+			continue
+		}
+		if failed := s.fakeJobStore.Leave(ctx, calls[i:i+1]); failed != nil {
+			err = failed
+		}
+	}
+	return err
+}
+
+func (s *fakeNodeStore) CloseSession(ctx context.Context, p protocol.Partition, name string) error {
+	if wait, down := s.isDown(p); down {
+		time.Sleep(wait) // fake time
+		return errFake
+	}
+	return s.fakeJobStore.CloseSession(ctx, p, name)
+}
+
+func (s *fakeNodeStore) Listen(name string) protocol.Listener {
+	return &fakeNodeListener{Listener: s.fakeJobStore.Listen(name), store: s}
+}
+
+// A fakeNodeListener extends sessions through the store's nodes.
+type fakeNodeListener struct {
+	protocol.Listener
+	store *fakeNodeStore
+}
+
+func (l *fakeNodeListener) Extend(ctx context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
+	answers := make([]protocol.ExtendAnswer, len(calls))
+	var longest time.Duration
+	for i := range calls {
+		if wait, down := l.store.isDown(calls[i].Partition); down {
+			answers[i].Err = errFake
+			longest = max(longest, wait)
+			continue
+		}
+		answers[i] = l.Listener.Extend(ctx, calls[i:i+1])[0]
+	}
+	time.Sleep(longest) // fake time
+	return answers
+}
