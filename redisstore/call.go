@@ -94,7 +94,8 @@ func (s *store) runOne(ctx context.Context, act, subject string, c call) (reply,
 	return list(act, subject, s.run(ctx, s.client, c)[0])
 }
 
-// failure adds to err what was tried, on what, and which of the protocol's errors it is. An empty subject is left out.
+// failure adds to err what was tried, on what, which of the protocol's errors it is, and what it means if it is one that waiting does
+// not cure. An empty subject is left out.
 func failure(act, subject string, err error) error {
 	text := err.Error()
 	kind := error(nil)
@@ -111,6 +112,9 @@ func failure(act, subject string, err error) error {
 	}
 	if kind != nil {
 		return fmt.Errorf("redisstore: %s: %w: %w", act, kind, err)
+	}
+	if reason := incurable(err); reason != "" {
+		return fmt.Errorf("redisstore: %s: %s: %w", act, reason, err)
 	}
 	return fmt.Errorf("redisstore: %s: %w", act, err)
 }

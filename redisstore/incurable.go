@@ -1,0 +1,55 @@
+package redisstore
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// atStart adds ErrUnfit to an error that waiting does not cure. It is for what a role does before it works: while it works the same
+// errors are waited out, because a password may be rotated.
+func atStart(err error) error {
+	if incurable(err) != "" && !errors.Is(err, protocol.ErrUnfit) {
+		return fmt.Errorf("%w: %w", protocol.ErrUnfit, err)
+	}
+	return err
+}
+
+// What a server answers to a client that was set up wrongly, by the beginning of its error, and what that means.
+var refusals = []struct{ prefix, kind string }{
+	{"NOAUTH", "the server wants a password, and the client has none"},
+	{"ERR Protocol error: unauthenticated", "the server wants a password, and the client has none"}, // the call was too long to read
+	{"WRONGPASS", "the server refuses the client's user name or password"},
+	{"NOPERM", "the client's user lacks a permission"},
+	{"DENIED", "the server is in protected mode"},
+	{"ERR DB index is out of range", "the server has no database of that number"},
+	{"ERR SELECT is not allowed in cluster mode", "a cluster has only database 0"},
+	{"ERR This instance has cluster support disabled", "the server is not a cluster: use redis.NewClient"},
+	{"MOVED", "the server is a node of a cluster: use redis.NewClusterClient"},
+	{"ERR unknown command", "the server is not Redis 7.0 or later, or hides a command that is needed"},
+	{"redis: can't parse", "the server is not Redis"},
+	{"redis: invalid reply", "the server is not Redis"},
+}
+
+// incurable says what is wrong if waiting does not cure an error; empty: it may.
+func incurable(err error) string {
+	var plain tls.RecordHeaderError
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &plain):
+		return "the server does not speak TLS"
+	case errors.As(err, &certificate):
+		return "the server's certificate is not trusted"
+	}
+	for ; err != nil; err = errors.Unwrap(err) { // the server's own words are innermost
+		for _, r := range refusals {
+			if strings.HasPrefix(err.Error(), r.prefix) {
+				return r.kind
+			}
+		}
+	}
+	return ""
+}

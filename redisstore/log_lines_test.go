@@ -1,0 +1,65 @@
+package redisstore_test
+
+import (
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// logLines is what a program logs. It is safe for concurrent use.
+type logLines struct {
+	mu    sync.Mutex
+	text  strings.Builder
+	added chan struct{}
+}
+
+func newLogLines() *logLines { return &logLines{added: make(chan struct{}, 1)} }
+
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case l.added <- struct{}{}:
+	default:
+	}
+	return l.text.Write(p)
+}
+
+func (l *logLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *logLines) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// count is how many lines contain all of the texts.
+func (l *logLines) count(texts ...string) (n int) {
+	for line := range strings.Lines(l.String()) {
+		all := true
+		for _, text := range texts {
+			all = all && strings.Contains(line, text)
+		}
+		if all {
+			n++
+		}
+	}
+	return n
+}
+
+// await waits until a line contains a text.
+func (l *logLines) await(t testing.TB, text string) {
+	t.Helper()
+	timeout := time.After(20 * time.Second)
+	for l.count(text) == 0 {
+		select {
+		case <-l.added:
+		case <-timeout:
+			t.Fatalf("no line with %q is logged:\n%s", text, l)
+		}
+	}
+}
