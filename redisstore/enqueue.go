@@ -31,7 +31,7 @@ func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []pro
 	for i := range calls {
 		sent[i] = s.enqueueCall(&calls[i])
 	}
-	for i, cmd := range s.run(ctx, s.client, sent...) {
+	for i, cmd := range s.runBriefly(ctx, sent...) {
 		answers[i] = enqueueAnswer(&calls[i], cmd)
 	}
 	return answers

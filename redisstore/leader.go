@@ -19,7 +19,10 @@ var (
 // memory too: the script is then called again and says so.
 func (s *store) Lead(ctx context.Context, candidate string, ttl time.Duration) (protocol.Leadership, error) {
 	lead := func(outOfMemory bool) (reply, error) {
-		return s.runOne(ctx, "lead as", candidate, newCall(&leadScript, []string{s.keys.leader()}, []any{candidate, ttl.Milliseconds(), flag(outOfMemory)}))
+		return list("lead as", candidate, s.runBriefly(ctx, newCall(&leadScript, []string{s.keys.leader()}, []any{candidate, ttl.Milliseconds(), flag(outOfMemory)}))[0])
+	}
+	if s.bad != nil {
+		return protocol.Leadership{}, s.bad
 	}
 	values, err := lead(false)
 	if errors.Is(err, protocol.ErrStoreFull) {

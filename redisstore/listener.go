@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,7 +23,13 @@ const (
 	pingAfter = 30 * time.Second
 
 	// A lost subscription is opened again after about minReconnect, then twice as long each time, at most about maxReconnect.
-	minReconnect, maxReconnect = 200 * time.Millisecond, 5 * time.Second
+	minReconnect, maxReconnect = 200 * time.Millisecond, time.Second
+
+	// answerWithin is how soon a subscription that is doubted answers a ping, or is opened again.
+	answerWithin = 500 * time.Millisecond
+
+	// beatWithin bounds one try of a heartbeat: what is lost on a dead connection is tried again on another one in time.
+	beatWithin = 2 * time.Second
 )
 
 // A listener keeps one role subscribed to its channel until it is closed, and sends the role's heartbeats on a connection of
@@ -34,6 +41,8 @@ type listener struct {
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
+
+	doubted chan struct{} // capacity 1: the subscription may be dead
 
 	mu          sync.Mutex
 	undelivered []protocol.Signal
@@ -49,11 +58,14 @@ func (s *store) Listen(name string) protocol.Listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &listener{
 		store: s, channels: []string{s.keys.channel(name), s.keys.channel(elections)},
-		signals: make(chan protocol.Signal), cancel: cancel, added: make(chan struct{}, 1),
+		signals: make(chan protocol.Signal), cancel: cancel, added: make(chan struct{}, 1), doubted: make(chan struct{}, 1),
 	}
 	if s.bad != nil {
 		return l
 	}
+	s.mu.Lock()
+	s.listeners[l] = true
+	s.mu.Unlock()
 	l.done.Add(2)
 	go l.subscribeLoop(ctx)
 	go l.deliver(ctx)
@@ -66,6 +78,9 @@ func (l *listener) Signals() <-chan protocol.Signal { return l.signals }
 func (l *listener) Close() error {
 	l.cancel()
 	l.done.Wait()
+	l.store.mu.Lock()
+	delete(l.store.listeners, l)
+	l.store.mu.Unlock()
 	l.heartbeatsOnce.Do(func() {})
 	if l.ownsHeartbeats {
 		return l.heartbeats.Close()
@@ -82,7 +97,7 @@ func (l *listener) subscribeLoop(ctx context.Context) {
 		if confirmed {
 			backoff = minReconnect
 		}
-		wait := time.NewTimer(backoff/2 + rand.N(backoff))
+		wait := time.NewTimer(backoff/2 + rand.N(backoff/2))
 		select {
 		case <-ctx.Done():
 		case <-wait.C:
@@ -92,14 +107,61 @@ func (l *listener) subscribeLoop(ctx context.Context) {
 	}
 }
 
+// doubt has the subscription checked: another connection to the server has failed. The role is woken, because a message may be lost.
+func (l *listener) doubt() {
+	l.push(protocol.Signal{Wake: true})
+	select {
+	case l.doubted <- struct{}{}:
+	default:
+	}
+}
+
+// check pings a subscription that is doubted, and closes it if nothing is received within answerWithin. It returns when closed is.
+func (l *listener) check(ctx context.Context, subscription *redis.PubSub, received *atomic.Int64, closed <-chan struct{}) {
+	for {
+		select {
+		case <-closed:
+			return
+		case <-l.doubted:
+		}
+		before := received.Load()
+		err := subscription.Ping(ctx)
+		timer := time.NewTimer(answerWithin)
+		select {
+		case <-closed:
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		if err != nil || received.Load() == before {
+			_ = subscription.Close()
+		}
+	}
+}
+
 // subscribe receives until the connection fails or ctx ends. confirmed says whether the server ever confirmed the subscription.
 func (l *listener) subscribe(ctx context.Context) (confirmed bool) {
-	subscription := l.store.client.Subscribe(ctx, l.channels...)
+	subscription := l.store.client.Subscribe(ctx)
+	opening, cancel := context.WithTimeout(ctx, shortestRead)
+	err := subscription.Subscribe(opening, l.channels...)
+	cancel()
+	if err != nil {
+		_ = subscription.Close()
+		return false
+	}
 	closed := context.AfterFunc(ctx, func() { _ = subscription.Close() })
+	var received atomic.Int64
+	ended, checked := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(checked)
+		l.check(ctx, subscription, &received, ended)
+	}()
 	defer func() {
 		if closed() {
 			_ = subscription.Close()
 		}
+		close(ended)
+		<-checked
 	}()
 	pinged := false // and not answered yet
 	for {
@@ -107,6 +169,7 @@ func (l *listener) subscribe(ctx context.Context) (confirmed bool) {
 		var timeout net.Error
 		switch {
 		case err == nil:
+			received.Add(1)
 			pinged = false
 		case errors.As(err, &timeout) && timeout.Timeout() && !pinged && ctx.Err() == nil:
 			pinged = true
@@ -232,17 +295,29 @@ func (l *listener) Extend(ctx context.Context, calls []protocol.ExtendCall) []pr
 }
 
 // dedicated returns a client with the same options and one connection of its own, so that a heartbeat waits behind no other
-// call. own is false if the client is of a type that cannot be copied: then it is returned itself.
+// call, and waits on no dead connection for longer than a heartbeat can wait. own is false if the client is of a type that cannot be copied: then it is returned itself.
 func dedicated(client redis.UniversalClient) (heartbeats redis.UniversalClient, own bool) {
 	switch c := client.(type) {
 	case *redis.Client:
 		options := *c.Options()
 		options.PoolSize, options.MinIdleConns, options.MaxIdleConns, options.MaxActiveConns = 1, 0, 0, 0
+		options.ContextTimeoutEnabled = true
+		options.ReadTimeout, options.DialTimeout = within(options.ReadTimeout), within(options.DialTimeout)
 		return redis.NewClient(&options), true
 	case *redis.ClusterClient:
 		options := *c.Options()
 		options.PoolSize, options.MinIdleConns, options.MaxIdleConns, options.MaxActiveConns = 1, 0, 0, 0
+		options.ContextTimeoutEnabled = true
+		options.ReadTimeout, options.DialTimeout = within(options.ReadTimeout), within(options.DialTimeout)
 		return redis.NewClusterClient(&options), true
 	}
 	return client, false
+}
+
+// within is a timeout of the application's client, at most beatWithin; -1 is none.
+func within(timeout time.Duration) time.Duration {
+	if timeout <= 0 {
+		return beatWithin
+	}
+	return min(timeout, beatWithin)
 }

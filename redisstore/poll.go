@@ -50,7 +50,7 @@ func (s *store) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.
 	if len(sent) == 0 {
 		return answers
 	}
-	for n, cmd := range s.run(ctx, s.client, sent...) {
+	for n, cmd := range s.runBriefly(ctx, sent...) {
 		i := asked[n]
 		values, err := list("poll", calls[i].Partition.Queue, cmd)
 		if err != nil {
@@ -85,7 +85,10 @@ func (s *store) pollCheaply(ctx context.Context, calls []protocol.PollCall, answ
 		return answered
 	}
 	polls := make([]cheapPoll, len(calls))
-	pipe := s.client.Pipeline()
+	ctx, cancel, client := s.patience.begin(ctx)
+	defer cancel()
+	began := time.Now()
+	pipe := client.Pipeline()
 	clock := pipe.Time(ctx)
 	for i, c := range calls {
 		if !c.Sleep || c.Since.IsZero() || !c.Now.After(c.Since) || c.Now.Sub(c.Since) > protocol.IdleRetention {
@@ -104,7 +107,13 @@ func (s *store) pollCheaply(ctx context.Context, calls []protocol.PollCall, answ
 	if pipe.Len() == 1 {
 		return answered
 	}
-	_, _ = pipe.Exec(ctx) // each command has its own error
+	_, err := pipe.Exec(ctx) // each command has its own error
+	if s.connectionFailed(err, began) {
+		for i, c := range calls {
+			answers[i].Err, answered[i] = failure("poll", c.Partition.Queue, err), true
+		}
+		return answered
+	}
 	now, err := clock.Result()
 	for i, c := range calls {
 		if err == nil && polls[i].renewed != nil && c.Now.Sub(now).Abs() <= maxClockError {

@@ -25,7 +25,7 @@ func (s *store) Leave(ctx context.Context, calls []protocol.LeaveCall) error {
 			[]any{c.Worker, flag(c.Pass), s.keys.wake()})
 	}
 	var failed []error
-	for i, cmd := range s.run(ctx, s.client, sent...) {
+	for i, cmd := range s.runBriefly(ctx, sent...) {
 		if err := cmd.Err(); err != nil {
 			failed = append(failed, failure("leave the sleeping workers of", calls[i].Partition.Queue, err))
 		}
@@ -39,7 +39,7 @@ func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, 
 		return s.bad
 	}
 	k := s.keys.partition(partition)
-	cmd := s.run(ctx, s.client, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions}, []any{session}))[0]
+	cmd := s.runBriefly(ctx, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions}, []any{session}))[0]
 	if err := cmd.Err(); err != nil {
 		return failure("close session", session, err)
 	}

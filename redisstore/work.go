@@ -30,7 +30,7 @@ func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.
 		}
 		sent = append(sent, s.workCall(&calls[i]))
 	}
-	cmds := s.run(ctx, s.client, sent...)
+	cmds := s.runBriefly(ctx, sent...)
 	for i := range calls {
 		var placed []protocol.PlaceAnswer
 		if place := calls[i].Place; len(place) > 0 {
