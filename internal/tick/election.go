@@ -34,6 +34,10 @@ func (e *election) run(ctx context.Context) (again time.Duration, err error) {
 	e.mayLead = true
 	answer, err := e.store.Lead(ctx, e.id, e.ttl)
 	if err != nil {
+		if e.term > 0 && !e.leading() {
+			e.log.Warn("chime: this scheduler leads no longer: its lease has lapsed while the store did not answer", "event", "leader.lost", "term", e.term)
+			e.term = 0
+		}
 		return 0, err
 	}
 	if answer.Epoch != "" {

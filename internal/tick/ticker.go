@@ -27,9 +27,10 @@ const (
 	maxPlaceTurns = 20               // searches in a row before other duties have their turn
 	warnAfter     = 10 * time.Second // from the start until schedules without a worker are logged
 	warnEvery     = 2 * time.Minute
-	checkEvery    = 3 * time.Minute // between two looks whether the declared schedules still stand, half as much again at random
-	resignTimeout = time.Second     // how long the end of Run waits for the store
-	maxNap        = time.Second     // timers stand still while a machine sleeps
+	countEvery    = 10 * time.Minute // between two looks for queues with jobs that nobody takes
+	checkEvery    = 3 * time.Minute  // between two looks whether the declared schedules still stand, half as much again at random
+	resignTimeout = time.Second      // how long the end of Run waits for the store
+	maxNap        = time.Second      // timers stand still while a machine sleeps
 )
 
 // Options of a Ticker.
@@ -54,6 +55,7 @@ type Ticker struct {
 	reconciler reconciler
 	placer     placer
 	reaper     *reap.Reaper
+	unserved   unserved
 	outage     retry.Outage
 
 	round      round
@@ -64,11 +66,11 @@ type Ticker struct {
 	needed     []protocol.Handled
 	warned     map[protocol.Handled]bool
 
-	declaring, checking, leading, placing, polling, sweeping, warning retry.Duty
-	duties                                                            []*retry.Duty // in the order of their turns
-	watches                                                           bool          // it never leads: see Watch
-	swept                                                             time.Time     // by a Watch
-	lease                                                             string        // that a Watch has seen last
+	declaring, checking, leading, placing, polling, sweeping, warning, counting retry.Duty
+	duties                                                                      []*retry.Duty // in the order of their turns
+	watches                                                                     bool          // it never leads: see Watch
+	swept                                                                       time.Time     // by a Watch
+	lease                                                                       string        // that a Watch has seen last
 }
 
 // New returns a ticker. It does no I/O.
@@ -79,6 +81,7 @@ func New(store protocol.Store, options Options) *Ticker {
 		reconciler: newReconciler(store, options.Log, options.Declared, options.Removed),
 		placer:     placer{store: store, log: options.Log},
 		reaper:     reap.New(store, options.SessionTTL, options.Log),
+		unserved:   unserved{store: store, log: options.Log},
 		outage:     retry.Outage{Log: options.Log, Role: "scheduler"},
 		needed:     jobsOf(options.Declared),
 		scheduled:  len(options.Declared) > 0,
@@ -91,7 +94,8 @@ func New(store protocol.Store, options Options) *Ticker {
 	t.polling = retry.Duty{Action: "poll", Do: t.poll}
 	t.sweeping = retry.Duty{Action: "sweep", Do: t.sweep}
 	t.warning = retry.Duty{Action: "look for handlers", Do: t.warn, Next: time.Now().Add(warnAfter)}
-	t.duties = []*retry.Duty{&t.declaring, &t.checking, &t.leading, &t.placing, &t.polling, &t.sweeping, &t.warning}
+	t.counting = retry.Duty{Action: "count the waiting jobs", Do: t.count, Next: time.Now().Add(countEvery)}
+	t.duties = []*retry.Duty{&t.declaring, &t.checking, &t.leading, &t.placing, &t.polling, &t.sweeping, &t.warning, &t.counting}
 	return t
 }
 
@@ -161,7 +165,9 @@ func (t *Ticker) loop(ctx context.Context) {
 			t.leading.Now()
 			if signal.Connected { // the store was unavailable, or Run has just begun
 				t.placing.Now()
-				t.declaring.Retry()
+				for _, d := range t.duties {
+					d.Retry()
+				}
 				t.checking.Now()
 			}
 		case <-timer.C:
@@ -246,6 +252,7 @@ func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
 		t.log.Warn("chime: the store has lost what it held", "event", "store.emptied")
 		t.partitions = nil
 		t.checking.Now()
+		t.warning.Next = time.Now().Add(warnEvery + warnAfter) // until then the workers have announced again what they handle
 	}
 	return again, err
 }
@@ -327,6 +334,15 @@ func (t *Ticker) warn(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	if len(missing) > 0 { // or the store has lost what the workers have announced: they do so again within warnEvery
+		epoch := t.election.epoch
+		if _, err := t.lead(ctx); err != nil {
+			return 0, err
+		}
+		if epoch != t.election.epoch {
+			return warnEvery + warnAfter, nil
+		}
+	}
 	unhandled := make(map[protocol.Handled]bool, len(missing))
 	for _, h := range missing {
 		unhandled[h] = true
@@ -336,6 +352,14 @@ func (t *Ticker) warn(ctx context.Context) (time.Duration, error) {
 	}
 	t.warned = unhandled
 	return warnEvery, nil
+}
+
+// count logs queues with jobs that nobody takes. Only the leader does.
+func (t *Ticker) count(ctx context.Context) (time.Duration, error) {
+	if !t.election.leading() || len(t.partitions) == 0 {
+		return countEvery, nil
+	}
+	return countEvery, t.unserved.look(ctx, queuesOf(t.partitions))
 }
 
 // sweep removes what is old, a little of each partition at a time. Only the leader does.

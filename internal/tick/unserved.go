@@ -1,0 +1,56 @@
+package tick
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// maxStats is how many queues one look counts.
+const maxStats = 1000
+
+// An unserved finds queues with jobs that nobody takes: at two looks in a row jobs waited, none ran, and none had ended in between. It
+// logs each queue once until its jobs are taken.
+type unserved struct {
+	store  protocol.QueueStore
+	log    *slog.Logger
+	before map[string]protocol.QueueStats // of the queues that may be unserved
+	logged map[string]bool
+}
+
+// look counts queues, and logs those whose jobs were not taken since the last look.
+func (u *unserved) look(ctx context.Context, queues []string) error {
+	stats, err := u.store.QueueStats(ctx, queues[:min(len(queues), maxStats)])
+	if err != nil {
+		return err
+	}
+	waiting, logged := make(map[string]protocol.QueueStats), make(map[string]bool)
+	for _, s := range stats {
+		if s.Waiting == 0 || s.Running > 0 || s.Paused {
+			continue
+		}
+		waiting[s.Queue] = s
+		before, ok := u.before[s.Queue]
+		if !ok || before.Done != s.Done || before.Failed != s.Failed || before.Died != s.Died {
+			continue
+		}
+		logged[s.Queue] = true
+		if !u.logged[s.Queue] {
+			u.log.Warn("chime: jobs wait on a queue and nobody takes them: no live worker serves it, or all slots are busy", "event", "queue.unserved",
+				"queue", s.Queue, "count", s.Waiting)
+		}
+	}
+	u.before, u.logged = waiting, logged
+	return nil
+}
+
+// queuesOf lists the queues of partitions, each once, in their order.
+func queuesOf(partitions []protocol.Partition) (queues []string) {
+	for _, p := range partitions {
+		queues = append(queues, p.Queue)
+	}
+	slices.Sort(queues)
+	return slices.Compact(queues)
+}
