@@ -11,7 +11,7 @@ import (
 )
 
 // fitEvery is about how often a worker checks the store again.
-const fitEvery = time.Hour
+const fitEvery = 5 * time.Minute
 
 // A FitWatch checks now and then whether the store can still be trusted with jobs, because an operator may change its settings, and
 // logs each change once. It ends nothing: jobs that are in an unfit store are better run than left there.

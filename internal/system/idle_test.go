@@ -65,7 +65,7 @@ func (w *world) enqueuer() (*process, func(in time.Duration)) {
 // The test counts the commands of processes that have nothing to do. The clock is fake, so this measures counts and not time.
 func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 	// A worker looks once a minute whether anybody leads; where nobody does, it looks for schedules that nobody has placed.
-	// And about once an hour it checks the store's settings.
+	// And about every five minutes it checks the store's settings.
 	const watching, alone, checking = 0.05, 0.2, 0.03
 	yearly := declares("beat", recurrence.Recurrence{Cron: "0 0 1 7 *"})
 	for _, c := range []struct {

@@ -359,7 +359,7 @@ func (t *Ticker) count(ctx context.Context) (time.Duration, error) {
 	if !t.election.leading() || len(t.partitions) == 0 {
 		return countEvery, nil
 	}
-	return countEvery, t.unserved.look(ctx, queuesOf(t.partitions))
+	return countEvery, t.unserved.look(ctx, namesOf(t.partitions))
 }
 
 // sweep removes what is old, a little of each partition at a time. Only the leader does.

@@ -46,8 +46,8 @@ func (u *unserved) look(ctx context.Context, queues []string) error {
 	return nil
 }
 
-// queuesOf lists the queues of partitions, each once, in their order.
-func queuesOf(partitions []protocol.Partition) (queues []string) {
+// namesOf lists the queues of partitions, each once, in their order.
+func namesOf(partitions []protocol.Partition) (queues []string) {
 	for _, p := range partitions {
 		queues = append(queues, p.Queue)
 	}
