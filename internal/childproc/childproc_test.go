@@ -4,6 +4,7 @@ package childproc
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -61,6 +62,22 @@ func TestAChildGetsItsConfigurationAndItsEventsArriveInOrder(t *testing.T) {
 	}
 	if got := strings.Join(p.Events(), ","); got != "number 1,number 2,number 3" {
 		t.Fatalf("events %q", got)
+	}
+}
+
+func TestFollowHearsEveryLineInOrder(t *testing.T) {
+	var heard []string
+	p := Follow(t, "counter", map[string]int{"To": 1000}, func(line string) { heard = append(heard, line) })
+	if state := p.Wait(); !state.Success() {
+		t.Fatalf("it ended with %v, want success", state)
+	}
+	for i, line := range heard {
+		if want := fmt.Sprint("number ", i+1); line != want {
+			t.Fatalf("line %d is %q, want %q", i, line, want)
+		}
+	}
+	if len(heard) != 1000 || len(p.Events()) != 0 {
+		t.Fatalf("%d lines heard and %d kept, want 1000 and none", len(heard), len(p.Events()))
 	}
 }
 

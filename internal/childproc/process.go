@@ -27,7 +27,8 @@ type Process struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer // open as long as the test lives
 	events *events
-	next   int // index of the line at which Await goes on
+	next   int               // index of the line at which Await goes on
+	heard  func(line string) // gets each line; nil: events keeps them
 	stderr lockedBuffer
 	ended  chan struct{} // closed when the process has ended and been waited for
 	state  *os.ProcessState
@@ -35,6 +36,18 @@ type Process struct {
 
 // Start runs this test binary as a child process with the given role. It sends the configuration to the child as JSON.
 func Start(t testing.TB, role string, config any) *Process {
+	t.Helper()
+	return start(t, role, config, nil)
+}
+
+// Follow is Start for a child that sends many lines: heard is called with each of them, in order, by one goroutine, and no line is
+// kept, so Await finds none. When Wait has returned heard has had all lines.
+func Follow(t testing.TB, role string, config any, heard func(line string)) *Process {
+	t.Helper()
+	return start(t, role, config, heard)
+}
+
+func start(t testing.TB, role string, config any, heard func(line string)) *Process {
 	t.Helper()
 	text, err := json.Marshal(config)
 	if err != nil {
@@ -44,7 +57,7 @@ func Start(t testing.TB, role string, config any) *Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Process{t: t, role: role, cmd: exec.Command(program), ended: make(chan struct{})}
+	p := &Process{t: t, role: role, cmd: exec.Command(program), heard: heard, ended: make(chan struct{})}
 	p.events = &events{more: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), roleVariable+"="+role)
 	p.cmd.Stderr = &p.stderr
@@ -71,7 +84,11 @@ func Start(t testing.TB, role string, config any) *Process {
 // follow reads the child's events until it ends, and waits for the process.
 func (p *Process) follow(out io.Reader) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		p.events.add(lines.Text())
+		if p.heard != nil {
+			p.heard(lines.Text())
+		} else {
+			p.events.add(lines.Text())
+		}
 	}
 	_ = p.cmd.Wait() // p.state says how it ended
 	p.state = p.cmd.ProcessState
@@ -85,13 +102,16 @@ func (p *Process) clean() {
 	p.stdin.Close()
 	if stderr := p.stderr.String(); strings.Contains(stderr, "DATA RACE") {
 		p.t.Errorf("childproc: %s has a data race:\n%s", p.role, stderr)
-	} else if p.t.Failed() {
+	} else if p.t.Failed() && p.heard == nil {
 		p.t.Logf("childproc: the events of %s:\n%s\nits standard error:\n%s", p.role, strings.Join(p.events.all(), "\n"), stderr)
 	}
 }
 
 // PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Ended returns a channel that is closed when the process has ended.
+func (p *Process) Ended() <-chan struct{} { return p.ended }
 
 // Events returns all lines received so far.
 func (p *Process) Events() []string { return p.events.all() }
