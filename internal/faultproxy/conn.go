@@ -2,6 +2,7 @@ package faultproxy
 
 import (
 	"bufio"
+	"bytes"
 	"net"
 	"strings"
 	"sync"
@@ -125,6 +126,9 @@ func (c *conn) forwardReplies() {
 		if err != nil {
 			return
 		}
+		if prefix := c.proxy.watched.Load(); prefix != nil && bytes.HasPrefix(reply, *prefix) {
+			c.proxy.counts.watched.Add(1)
+		}
 		b := c.addReply(reply)
 		if b == nil {
 			if !c.forward(reply, 1) {
@@ -171,7 +175,7 @@ func (c *conn) addReply(reply []byte) *batch {
 
 // forward writes replies to the client. It returns false if the connection has ended.
 func (c *conn) forward(raw []byte, count int) bool {
-	if delay := c.proxy.replyDelay(); delay > 0 {
+	if delay := c.proxy.replyDelay(len(raw)); delay > 0 {
 		timer := time.NewTimer(delay)
 		defer timer.Stop()
 		select {

@@ -30,12 +30,14 @@ type Proxy struct {
 	stalled bool
 	refuse  bool
 	closed  bool
-	delay   time.Duration
+	link    Link
 	conns   map[*conn]struct{}
 	rules   []*rule
 	scripts map[string]string // SHA1 of a script's text to its name
 
-	counts struct{ connections, commands, replies, lost, cut, refused atomic.Int64 }
+	watched atomic.Pointer[[]byte] // see CountReplies
+
+	counts struct{ connections, commands, replies, lost, cut, refused, watched atomic.Int64 }
 }
 
 // Counts counts what was forwarded and what was not, since the start.
@@ -46,6 +48,7 @@ type Counts struct {
 	Lost        int64 // replies to executed commands that were dropped
 	Cut         int64 // connections ended by the proxy
 	Refused     int64 // connections refused
+	Watched     int64 // replies that begin as CountReplies says
 }
 
 // Start listens on a free port of the loopback interface and forwards connections to target (host:port) until the test ends.
@@ -73,7 +76,14 @@ func (p *Proxy) Counts() Counts {
 	return Counts{
 		Connections: p.counts.connections.Load(), Commands: p.counts.commands.Load(), Replies: p.counts.replies.Load(),
 		Lost: p.counts.lost.Load(), Cut: p.counts.cut.Load(), Refused: p.counts.refused.Load(),
+		Watched: p.counts.watched.Load(),
 	}
+}
+
+// CountReplies has Counts.Watched count the replies of the server that begin with prefix, such as "-READONLY", from now on.
+func (p *Proxy) CountReplies(prefix string) {
+	text := []byte(prefix)
+	p.watched.Store(&text)
 }
 
 // Cut ends every open connection, in both directions at once. New connections are accepted.
@@ -115,10 +125,13 @@ func (p *Proxy) Resume() {
 }
 
 // Delay delays every reply by d. The replies to one pipeline are delayed once, together. Zero ends the delay.
-func (p *Proxy) Delay(d time.Duration) {
+func (p *Proxy) Delay(d time.Duration) { p.Shape(Link{Delay: d}) }
+
+// Shape makes the way of the replies that of a link. The zero Link ends that.
+func (p *Proxy) Shape(link Link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.delay = d
+	p.link = link
 }
 
 // Close ends all connections and returns when the proxy's last goroutine has ended. A second Close does nothing.
@@ -208,8 +221,8 @@ func (p *Proxy) waitOpen(c *conn) bool {
 	}
 }
 
-func (p *Proxy) replyDelay() time.Duration {
+func (p *Proxy) replyDelay(bytes int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.delay
+	return p.link.delay(bytes)
 }

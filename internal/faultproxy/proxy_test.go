@@ -355,3 +355,20 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+func TestRepliesThatBeginAsToldAreCounted(t *testing.T) {
+	proxy, client, _ := setup(t)
+	proxy.CountReplies("-WRONGTYPE")
+	client.Set(t.Context(), "text", "a", 0)
+	for range 3 {
+		if err := client.Incr(t.Context(), "n").Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.LPush(t.Context(), "text", "b").Err(); err == nil {
+			t.Fatal("a list operation on a text got no error")
+		}
+	}
+	if c := proxy.Counts(); c.Watched != 3 {
+		t.Fatalf("%d replies were counted, want 3", c.Watched)
+	}
+}
