@@ -77,5 +77,6 @@ func (s *store) checkServer(ctx context.Context, client redis.UniversalClient, w
 	if policy, ok := sections["Memory"]["maxmemory_policy"]; ok && policy != "noeviction" {
 		bad = append(bad, fmt.Errorf("redisstore: %w: maxmemory-policy %s%s may evict jobs: set it to noeviction", protocol.ErrUnfit, policy, which))
 	}
+	s.warnOfReplicas(ctx, sections["Replication"])
 	return errors.Join(append(bad, checkClock(ctx, client))...)
 }

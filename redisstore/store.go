@@ -91,6 +91,8 @@ type store struct {
 	listeners map[*listener]bool // open
 
 	hot sync.Map // protocol.Partition → *hotKeys
+
+	replicas sync.Once // of the warning of warnOfReplicas
 }
 
 // hotKeys returns the keys of a partition, made once.
