@@ -27,15 +27,17 @@ func TestMain(m *testing.M) {
 
 // program is the configuration of a child process.
 type program struct {
-	Addr string
-	Work time.Duration // how long every job takes
+	Addr    string
+	Work    time.Duration // how long every job takes
+	Dies    bool          // the worker kills itself when a handler has succeeded, before it is settled
+	Retries int           // of its Redis client; 0: the client's default
 }
 
 // quickTTL is the session TTL of tests that wait until a crash is noticed.
 const quickTTL = time.Second
 
 func (p program) store() *redisstore.Store {
-	return redisstore.New(redis.NewClient(&redis.Options{Addr: p.Addr}), redisstore.Options{})
+	return redisstore.New(redis.NewClient(&redis.Options{Addr: p.Addr, MaxRetries: p.Retries}), redisstore.Options{})
 }
 
 var errorsOnly = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
@@ -70,6 +72,16 @@ func workerProcess(c *childproc.Child) error {
 		c.Say("ended %s fence %d", job.ID, job.Fence)
 		return nil
 	})
+	if p.Dies {
+		worker.Use(func(handle chime.Handler) chime.Handler {
+			return func(ctx context.Context, job *chime.Job) error {
+				if err := handle(ctx, job); err != nil {
+					return err
+				}
+				return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+		})
+	}
 	return run(c, worker)
 }
 

@@ -27,6 +27,7 @@ import (
 type world struct {
 	*testing.T
 	server *embedded.Server
+	dial   func() (net.Conn, error) // opens a connection to the server
 	log    *slog.Logger
 
 	mu   sync.Mutex
@@ -38,6 +39,7 @@ type world struct {
 func inWorld(t *testing.T, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, server: embedded.StartInMemory(), log: slog.New(slog.NewTextHandler(io.Discard, nil)), runs: map[string]int{}}
+		w.dial = w.server.Dial
 		test(w)
 		w.server.Close()
 		w.pass(2 * time.Second) // the client's pool checks once a second whether it is closed
@@ -69,7 +71,7 @@ func (w *world) start(build func(p *process) []chime.Role) *process {
 			if p.cut {
 				return nil, errors.New("the process has crashed")
 			}
-			conn, err := w.server.Dial()
+			conn, err := w.dial()
 			if err == nil {
 				p.conns = append(p.conns, conn)
 			}

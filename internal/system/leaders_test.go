@@ -1,0 +1,164 @@
+//go:build unix
+
+package system
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/childproc"
+	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// wantEachSecondOnce deletes the schedule "beat" of schedulerProcess, waits until nothing is left, and checks that every second from its
+// first run to its last was done exactly once and that none was missed.
+func wantEachSecondOnce(t *testing.T, p program, client *redis.Client) {
+	t.Helper()
+	missed := client.HGet(t.Context(), "chime:{default}:counters", "beat/missed").Val()
+	if err := chime.NewSchedules(p.store()).Delete(t.Context(), "beat"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "nothing is in flight", func() bool {
+		stats, err := chime.NewQueues(p.store()).Get(t.Context(), "default")
+		return err == nil && stats.Running == 0 && stats.Waiting == 0 && stats.Delayed == 0
+	})
+	runs := settledRuns(t, client, "done")
+	var first, last time.Time
+	for planned, n := range runs {
+		at, err := time.Parse(time.RFC3339, planned)
+		if err != nil || n != 1 {
+			t.Errorf("%s was done %d times, want once (%v)", planned, n, err)
+		}
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	if want := int(last.Sub(first)/time.Second) + 1; len(runs) != want {
+		t.Errorf("%d occurrences from %v to %v were done, want all %d", len(runs), first, last, want)
+	}
+	if missed != "" {
+		t.Errorf("%s missed, want none", missed)
+	}
+}
+
+// leaderOf returns the ID of the leader and its term.
+func leaderOf(t *testing.T, client *redis.Client) (id, term string) {
+	t.Helper()
+	values := client.HMGet(t.Context(), "chime:leader", "id", "term").Val()
+	id, _ = values[0].(string)
+	term, _ = values[1].(string)
+	return id, term
+}
+
+// The leader is frozen until another one leads and has placed occurrences, and then continues as if it led. A worker is killed
+// again and again, so that there is always something for a leader to place.
+func TestALeaderThatWasFrozenDoublesNothing(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(nil)
+	p := program{Addr: server.Addr(), Work: 20 * time.Millisecond}
+	first := childproc.Start(t, "scheduler", p)
+	until(t, "it leads", func() bool { id, _ := leaderOf(t, client); return id != "" })
+	second := childproc.Start(t, "scheduler", p)
+	second.Await("ready")
+	worker := childproc.Start(t, "worker", p)
+	for _, leader := range []*childproc.Process{first, second} { // the second one leads when the first has been frozen
+		_, before := leaderOf(t, client)
+		done := len(settledRuns(t, client, "done"))
+		leader.Freeze()
+		until(t, "another one leads", func() bool { _, term := leaderOf(t, client); return term != before })
+		worker.Kill()
+		worker = childproc.Start(t, "worker", p)
+		until(t, "three more are done", func() bool { return len(settledRuns(t, client, "done")) >= done+3 })
+		leader.Thaw()
+		until(t, "two more are done", func() bool { return len(settledRuns(t, client, "done")) >= done+5 })
+	}
+	wantEachSecondOnce(t, p, client)
+}
+
+// The leader's lease is deleted again and again, so that each scheduler believes for a while that it leads, in the same term.
+func TestTwoLeadersOfOneTermDoubleNothing(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(nil)
+	p := program{Addr: server.Addr(), Work: 20 * time.Millisecond}
+	for range 2 {
+		childproc.Start(t, "scheduler", p).Await("ready")
+	}
+	childproc.Start(t, "worker", p)
+	leaders := map[string]map[string]bool{} // by term
+	until(t, "eight are done, and two have led in one term", func() bool {
+		id, term := leaderOf(t, client)
+		if id != "" {
+			if leaders[term] == nil {
+				leaders[term] = map[string]bool{}
+			}
+			leaders[term][id] = true
+			client.Del(t.Context(), "chime:leader")
+		}
+		two := false
+		for _, ids := range leaders {
+			two = two || len(ids) > 1
+		}
+		return two && len(settledRuns(t, client, "done")) >= 8
+	})
+	wantEachSecondOnce(t, p, client)
+}
+
+// The leader does nothing but renew its lease, which for everybody else is as if nobody led. Two schedulers that may not lead place
+// what killed workers left.
+func TestSchedulesGoOnWithoutALeaderThatWorks(t *testing.T) {
+	inWorld(t, func(w *world) {
+		began := time.Now()
+		minute := recurrence.Recurrence{Frequency: recurrence.Minute}
+		renewing, stop := context.WithCancel(w.Context())
+		var ghost sync.WaitGroup
+		ghost.Go(func() {
+			for renewing.Err() == nil {
+				if led, err := w.server.Store().Protocol().Lead(w.Context(), "ghost", 10*time.Second); err != nil || !led.Leading {
+					w.Errorf("the ghost does not lead: %+v, %v", led, err)
+				}
+				w.pass(time.Second)
+			}
+		})
+		var schedulers []*process
+		for range 2 {
+			schedulers = append(schedulers, w.start(func(p *process) []chime.Role {
+				return []chime.Role{p.scheduler(declares("beat", minute, chime.Misfire(chime.MisfireCatchUp)))}
+			}))
+		}
+		work := func(*chime.Job) time.Duration { return time.Second }
+		worker := w.start(func(p *process) []chime.Role { return []chime.Role{p.worker("beat", work)} })
+		for range 10 {
+			w.pass(time.Minute + 100*time.Millisecond)
+			worker.crash() // often just after it has taken one
+			worker.awaitCrashed()
+			worker = w.start(func(p *process) []chime.Role { return []chime.Role{p.worker("beat", work)} })
+		}
+		w.pass(2 * time.Minute)
+		end := time.Now().Add(-90 * time.Second)
+		worker.end()
+		for _, p := range schedulers {
+			p.end()
+		}
+		stop()
+		ghost.Wait()
+		for id, n := range w.runs {
+			if n != 1 {
+				w.Errorf("%s was done %d times, want once", id, n)
+			}
+		}
+		for at := began.Truncate(time.Minute); at.Before(end); at = at.Add(time.Minute) {
+			if id := "beat@" + at.UTC().Format(time.RFC3339); w.runs[id] == 0 {
+				w.Errorf("%s did not run", id)
+			}
+		}
+	})
+}
