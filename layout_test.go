@@ -38,7 +38,8 @@ var mayImport = map[string][]string{
 	},
 	"redisstore":          {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded": {"redisstore", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
-	"internal/childproc":  {"any"}, // these four serve tests
+	"internal/chaos":      {"any"}, // these five serve tests
+	"internal/childproc":  {"any"},
 	"internal/faultproxy": {"any"},
 	"internal/redistest":  {"any"},
 	"internal/system":     {"any"},
@@ -87,7 +88,7 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 
 // servesTests reports whether a folder has helpers of tests, which no program needs.
 func servesTests(folder string) bool {
-	return slices.Contains([]string{"internal/childproc", "internal/faultproxy", "internal/redistest", "internal/system"}, folder)
+	return slices.Contains([]string{"internal/chaos", "internal/childproc", "internal/faultproxy", "internal/redistest", "internal/system"}, folder)
 }
 
 func TestTheTopLevelHasItsFiles(t *testing.T) {

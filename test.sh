@@ -112,7 +112,7 @@ run() {
 		cd "$1"
 		shift
 		packages=$(go list ./...) || exit 1
-		slow='/chime$|/internal/system$'
+		slow='/chime$|/internal/(chaos|system)$'
 		# shellcheck disable=SC2046 # a word is a package
 		go test -race "$@" $(echo "$packages" | grep -Ev "$slow") $(echo "$packages" | grep -E "$slow")
 	)

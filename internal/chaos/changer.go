@@ -1,0 +1,51 @@
+//go:build unix
+
+package chaos
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// runChanger changes, moves, pauses and resumes its schedules until Stop, and then leaves all of them live.
+func runChanger(ctx context.Context, p *program) error {
+	random := rand.New(rand.NewPCG(p.Seed, uint64(time.Now().UnixNano())))
+	schedules := chime.NewSchedules(p.store)
+	all := changed(p.End)
+	put := func(d declaration, queue string) error {
+		_, err := schedules.Put(ctx, d.name, d.recurrence, append(d.options, chime.Queue(queue), chime.Args(random.IntN(5)))...)
+		return err
+	}
+	for time.Now().Before(p.Stop) && sleep(ctx, time.Now().Add(time.Duration(random.IntN(400))*time.Millisecond)) {
+		d := all[random.IntN(len(all))]
+		// an error means that nobody knows whether it was done; what happened must add up all the same
+		switch random.IntN(4) {
+		case 0:
+			_ = schedules.Pause(ctx, d.name)
+		case 1:
+			_ = schedules.Resume(ctx, d.name)
+		case 2:
+			_ = put(d, queueDefault)
+		case 3:
+			_ = put(d, queueNames[random.IntN(len(queueNames))])
+		}
+	}
+	for _, d := range all {
+		for ctx.Err() == nil {
+			err := schedules.Resume(ctx, d.name)
+			if errors.Is(err, chime.ErrNotFound) && time.Now().Before(p.End) {
+				err = put(d, queueDefault)
+			}
+			if err == nil || errors.Is(err, chime.ErrNotFound) {
+				break
+			}
+			sleep(ctx, time.Now().Add(100*time.Millisecond))
+		}
+	}
+	<-ctx.Done()
+	return nil
+}

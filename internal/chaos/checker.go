@@ -1,0 +1,139 @@
+//go:build unix
+
+package chaos
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// A Checker compares a history with what is left on the server.
+type Checker struct {
+	history  *History
+	snapshot *Snapshot
+	found    Findings
+	reruns   map[string]int // runs that a job had more than one of, by cause
+}
+
+// Check returns everything that is wrong, and how many runs there were again, by their cause. Nothing may write to the history any
+// more.
+func Check(h *History, s *Snapshot) (Findings, map[string]int) {
+	c := &Checker{history: h, snapshot: s, reruns: map[string]int{}}
+	for _, problem := range h.Problems {
+		c.found.add(Broken, "%s", problem)
+	}
+	c.checkBatches()
+	for _, key := range slices.Sorted(maps.Keys(h.Jobs)) {
+		c.checkJob(h.Jobs[key])
+	}
+	c.checkCompletions()
+	for _, schedule := range s.Schedules {
+		newAccount(schedule, h, s, &c.found).check()
+	}
+	for _, job := range s.Unreadable {
+		c.found.add(Buried, "a dead job cannot be read: %s", job)
+	}
+	if !s.Idle() {
+		c.found.add(Stuck, "left to do:%s", s.left())
+	}
+	for _, key := range s.Orphans() {
+		c.found.add(Orphaned, "%s", key)
+	}
+	return c.found, c.reruns
+}
+
+// checkBatches looks for accepted jobs that have come to no end. What was offered before the server was emptied may be gone.
+func (c *Checker) checkBatches() {
+	for _, key := range slices.Sorted(maps.Keys(c.history.Batches)) {
+		b := c.history.Batches[key]
+		if b.Offered.IsZero() {
+			c.found.add(Broken, "jobs of %s ran, which nobody offered", key)
+		}
+		if b.Accepted.IsZero() || b.Offered.Before(c.history.Emptied.To) {
+			continue
+		}
+		for i := range b.Jobs {
+			key := jobKey(b.Key, i)
+			j := c.history.Jobs[key]
+			if _, dead := c.snapshot.Dead[key]; !dead && (j == nil || !j.done(0)) {
+				c.found.add(Lost, "%s was accepted %v before the end, and %s", key, c.history.lastEnd.Sub(b.Accepted).Round(1e6), ran(j))
+			}
+		}
+	}
+}
+
+func ran(j *Job) string {
+	if j == nil {
+		return "never began"
+	}
+	text := "ran:"
+	for _, r := range j.byFence() {
+		text += " " + r.Process.Name + " " + string(cmp.Or(r.Outcome, "unended")) + ";"
+	}
+	return text
+}
+
+// checkJob looks at the runs of one job.
+func (c *Checker) checkJob(j *Job) {
+	runs := j.byFence()
+	for i := 1; i < len(runs); i++ {
+		r, next := runs[i-1], runs[i]
+		if r.Fence == next.Fence {
+			c.found.add(Refenced, "%s ran twice with fence %d: in %s and in %s", j.Key, r.Fence, r.Process.Name, next.Process.Name)
+			continue
+		}
+		cause := c.history.Cause(j, r, next)
+		if cause == "" {
+			c.found.add(Doubled, "%s ran in %s (%s, begun %s) and again in %s at %s", j.Key, r.Process.Name, cmp.Or(r.Outcome, "unended"),
+				r.Begun.Format(clock), next.Process.Name, next.Begun.Format(clock))
+			continue
+		}
+		c.reruns[cause]++
+	}
+	reason, dead := c.snapshot.Dead[j.Key]
+	if dead && (reason == "" || !deserved(runs)) {
+		c.found.add(Buried, "%s is dead with the reason %q; it %s", j.Key, reason, ran(j))
+	}
+}
+
+const clock = "15:04:05.000"
+
+// deserved reports whether a job may be dead: an attempt failed for good, all attempts failed, or three workers vanished.
+func deserved(runs []Run) bool {
+	failed, crashed := 0, 0
+	for _, r := range runs {
+		switch r.Outcome {
+		case Discarded:
+			return true
+		case Failed:
+			failed++
+		case Snoozed:
+		default: // also one that came to its end, which the server may never have heard
+			crashed++
+		}
+	}
+	return failed >= maxAttempts || crashed >= maxCrashes
+}
+
+// checkCompletions compares the completions that the server has counted with the jobs that came to their end since it was emptied.
+func (c *Checker) checkCompletions() {
+	done, mayRepeat := 0, 0
+	since := c.history.since()
+	for key, j := range c.history.Jobs {
+		if _, dead := c.snapshot.Dead[key]; !dead && j.done(since) {
+			done++
+			if j.Batch != nil {
+				mayRepeat += j.Batch.Repeats
+			}
+		}
+	}
+	superseded := 0
+	for _, s := range c.snapshot.Schedules {
+		superseded += int(s.Counters.Superseded)
+	}
+	if counted := int(c.snapshot.Done); counted > done+mayRepeat || counted < done-superseded {
+		c.found.add(Doubled, "the server has counted %d completions of %d jobs that came to their end (%d may have been enqueued again, %d were superseded)",
+			counted, done, mayRepeat, superseded)
+	}
+}

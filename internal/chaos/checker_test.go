@@ -1,0 +1,187 @@
+//go:build unix
+
+package chaos
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// A story is a history and what is left on the server, to be damaged.
+type story struct {
+	*History
+	*Snapshot
+	a, b *Process
+	t0   time.Time
+	next int64 // fence
+}
+
+// newStory is a good one: three jobs, and a schedule of four instants, the second of which was skipped. All ran once, in process a.
+func newStory() *story {
+	s := &story{History: NewHistory(), t0: time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)}
+	s.a, s.b = s.Add("a"), s.Add("b")
+	s.say(s.a, 0, Offered, "e", 3, "")
+	s.say(s.a, 1, Accepted, "e", 0, "")
+	for i := range 3 {
+		s.run(s.a, jobKey("e", i), 10*i, Done)
+	}
+	for _, second := range []int{0, 2, 3} {
+		s.run(s.a, fmt.Sprintf("every@2026-03-08T09:00:%02dZ", second), 1000*second+100, Done)
+	}
+	s.Snapshot = &Snapshot{
+		Done: 6, Dead: map[string]string{}, Keys: []string{"chime:leader", "chime:{default}:state", "chime:{default}:schedules"},
+		Queues: []*chime.QueueInfo{{Name: "default"}},
+		Schedules: []*chime.Schedule{{
+			Name: "every", Created: s.t0, State: chime.StateCompleted, Overlap: chime.OverlapSkip, Misfire: chime.MisfireCatchUp,
+			Recurrence: recurrence.Recurrence{Frequency: recurrence.Second, EndTime: s.t0.Add(3 * time.Second)},
+			Counters:   chime.ScheduleCounters{Skipped: 1},
+		}},
+	}
+	return s
+}
+
+func (s *story) at(ms int) time.Time { return s.t0.Add(time.Duration(ms) * time.Millisecond) }
+
+func (s *story) say(p *Process, ms int, verb Verb, key string, number int64, more string) {
+	s.Hear(p, Event{At: s.at(ms), Verb: verb, Key: key, Number: number, More: more}.String())
+}
+
+// run adds a run of 5 ms with a fence of its own, which it returns.
+func (s *story) run(p *Process, key string, ms int, outcome Outcome) int64 {
+	s.next++
+	fence := s.t0.UnixMicro() + s.next
+	s.say(p, ms, Begun, key, fence, "1 0")
+	if outcome != Unended {
+		s.say(p, ms+5, Ended, key, fence, string(outcome))
+	}
+	return fence
+}
+
+func (s *story) schedule() *chime.Schedule { return s.Schedules[0] }
+
+func TestAGoodHistoryHasNoFindings(t *testing.T) {
+	s := newStory()
+	if found, reruns := Check(s.History, s.Snapshot); len(found) > 0 || len(reruns) > 0 {
+		t.Errorf("found %v and reruns %v in a good history, want none", found, reruns)
+	}
+}
+
+func TestTheCheckerFindsEveryKindOfDamage(t *testing.T) {
+	occurrence := "every@2026-03-08T09:00:01Z"
+	for _, c := range []struct {
+		damage string
+		want   Rule
+		do     func(s *story)
+	}{
+		{"an accepted job never began", Lost, func(s *story) { s.say(s.a, 2, Offered, "f", 1, ""); s.say(s.a, 3, Accepted, "f", 0, "") }},
+		{"an accepted job failed and never came back", Lost, func(s *story) {
+			s.say(s.a, 2, Offered, "f", 1, "")
+			s.say(s.a, 3, Accepted, "f", 0, "")
+			s.run(s.a, jobKey("f", 0), 50, Failed)
+		}},
+		{"a job ran again although its worker was well", Doubled, func(s *story) { s.run(s.b, jobKey("e", 0), 2000, Done) }},
+		{"a job ran again before its worker was killed", Doubled, func(s *story) {
+			s.run(s.b, jobKey("e", 0), 2000, Done)
+			s.a.Killed = s.at(9000)
+		}},
+		{"a completion was counted twice", Doubled, func(s *story) { s.Done++ }},
+		{"a completion was not counted", Doubled, func(s *story) { s.Done-- }},
+		{"a fence was drawn twice", Refenced, func(s *story) {
+			s.say(s.b, 2000, Begun, jobKey("e", 0), s.t0.UnixMicro()+1, "1 0")
+		}},
+		{"a job is dead without a reason", Buried, func(s *story) {
+			s.Jobs[jobKey("e", 0)].Runs[0].Outcome = Discarded
+			s.Dead[jobKey("e", 0)], s.Bodies, s.Done = "", 1, 5
+		}},
+		{"an innocent job is dead", Buried, func(s *story) {
+			s.Dead[jobKey("e", 0)], s.Bodies, s.Done = "its worker vanished 3 times", 1, 5
+		}},
+		{"an instant was forgotten", Unaccounted, func(s *story) { s.schedule().Counters.Skipped = 0 }},
+		{"an instant was run and counted as skipped", Unaccounted, func(s *story) { s.run(s.a, occurrence, 1100, Done); s.Done++ }},
+		{"catching up counted an instant as missed", Unaccounted, func(s *story) { s.schedule().Counters = chime.ScheduleCounters{Missed: 1} }},
+		{"a count was exceeded", Unaccounted, func(s *story) { s.schedule().Recurrence.Count = 2 }},
+		{"an instant ran that the rule does not have", Unplanned, func(s *story) {
+			s.run(s.a, "every@2026-03-08T09:00:09Z", 9000, Done)
+			s.Done++
+		}},
+		{"an occurrence failed and was never run again", Vanished, func(s *story) {
+			s.run(s.a, occurrence, 1100, Failed)
+			s.schedule().Counters.Skipped = 0
+		}},
+		{"two occurrences ran at once", Overlapped, func(s *story) {
+			s.run(s.b, occurrence, 1100, Done)
+			s.Jobs[occurrence].Runs[0].Ended = s.at(2500)
+			s.schedule().Counters.Skipped = 0
+			s.Done++
+		}},
+		{"a job waits for ever", Stuck, func(s *story) { s.Queues[0].Delayed = 1 }},
+		{"a schedule did not complete", Stuck, func(s *story) { s.schedule().State = chime.StateLive }},
+		{"a session was left", Orphaned, func(s *story) { s.Keys = append(s.Keys, "chime:{default}:inflight:ABC") }},
+		{"a body was left", Orphaned, func(s *story) { s.Bodies = 1 }},
+		{"a process ended by itself", Broken, func(s *story) { s.Problem("a ended by itself") }},
+		{"a job ran that nobody enqueued", Broken, func(s *story) { s.run(s.a, "x/1", 50, Done); s.Done++ }},
+	} {
+		t.Run(c.damage, func(t *testing.T) {
+			s := newStory()
+			c.do(s)
+			found, _ := Check(s.History, s.Snapshot)
+			if len(found) != 1 || found[0].Rule != c.want {
+				t.Errorf("found %q, want one finding: %s", found, c.want)
+			}
+		})
+	}
+}
+
+// Every fault of a plan is a cause for a job to run again, or for it to be gone.
+func TestTheCheckerExcusesWhatTheFaultsExplain(t *testing.T) {
+	key := jobKey("e", 0)
+	window := func(s *story, from, to int) []Window { return []Window{{From: s.at(from), To: s.at(to)}} }
+	for _, c := range []struct {
+		cause string
+		do    func(s *story)
+	}{
+		{"its process was killed", func(s *story) { s.a.Killed = s.at(500); s.run(s.b, key, 2000, Done) }},
+		{"its process was stopped", func(s *story) { s.a.Stops = window(s, 500, 3000); s.run(s.b, key, 2000, Done) }},
+		{"its process was cut off", func(s *story) { s.a.Cuts = window(s, 500, 3000); s.run(s.b, key, 2000, Done) }},
+		{"its process was cut off", func(s *story) { s.Down = window(s, 500, 1500); s.run(s.b, key, 2000, Done) }},
+		{"its session was lost", func(s *story) { s.run(s.b, key, 2000, Done); s.say(s.a, 2100, Logged, "session.lost", 0, "") }},
+		{"failed", func(s *story) { s.Jobs[key].Runs[0].Outcome = Failed; s.run(s.b, key, 2000, Done) }},
+		{"enqueued again, its outcome was unknown", func(s *story) { s.say(s.a, 30, Repeated, "e", 0, ""); s.run(s.b, key, 2000, Done) }},
+		{"the server was emptied", func(s *story) {
+			s.Emptied = Window{From: s.at(-100), To: s.at(100)} // what was offered before may be gone
+			s.run(s.b, key, 2000, Done)
+			s.say(s.a, 50, Offered, "g", 1, "")
+			s.say(s.a, 60, Accepted, "g", 0, "")
+		}},
+	} {
+		t.Run(c.cause, func(t *testing.T) {
+			s := newStory()
+			c.do(s)
+			found, reruns := Check(s.History, s.Snapshot)
+			if len(found) > 0 || reruns[c.cause] != 1 {
+				t.Errorf("found %q, reruns %v; want one rerun because %s", found, reruns, c.cause)
+			}
+		})
+	}
+}
+
+func TestAnEventIsReadAsItWasWritten(t *testing.T) {
+	for _, e := range []Event{
+		{time.UnixMicro(1772960400000001), Begun, "every@2026-03-08T09:00:00Z", 17, "1 0"},
+		{time.UnixMicro(5), Accepted, "e", 0, ""},
+	} {
+		if got, err := ParseEvent(e.String()); err != nil || !got.At.Equal(e.At) || got.Key != e.Key || got.Number != e.Number || got.More != e.More || got.Verb != e.Verb {
+			t.Errorf("%q is read as %+v, %v; want %+v", e, got, err, e)
+		}
+	}
+	for _, line := range []string{"", "1 begin x", "x begin k 1", "1 begin k x"} {
+		if _, err := ParseEvent(line); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", line)) {
+			t.Errorf("ParseEvent(%q): %v, want an error that quotes it", line, err)
+		}
+	}
+}

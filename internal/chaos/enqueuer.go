@@ -1,0 +1,70 @@
+//go:build unix
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// An offerer enqueues batches of jobs, and again what it does not know the outcome of, until the store has them.
+type offerer struct {
+	*program
+	enqueuer *chime.Enqueuer
+	random   *rand.Rand
+}
+
+// runEnqueuer offers jobs at a rate until Stop.
+func runEnqueuer(ctx context.Context, p *program) error {
+	o := &offerer{
+		program: p, random: rand.New(rand.NewPCG(p.Seed, uint64(time.Now().UnixNano()))),
+		enqueuer: chime.NewEnqueuer(p.store, chime.EnqueuerOptions{SendTimeout: 5 * time.Second, Logger: p.log}),
+	}
+	next := time.Now()
+	for i := 0; time.Now().Before(p.Stop); i++ {
+		size := 1 + o.random.IntN(80)
+		if !o.offer(ctx, fmt.Sprintf("%s.%d", p.Name, i), size) {
+			return nil
+		}
+		next = next.Add(time.Duration(float64(size) / p.Rate * float64(time.Second)))
+		if now := time.Now(); now.Sub(next) > time.Second { // after an outage it does not catch up
+			next = now
+		}
+		if !sleep(ctx, next) {
+			return nil
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// offer enqueues a batch until the store has accepted it. It returns false if ctx ended first.
+func (o *offerer) offer(ctx context.Context, batch string, size int) bool {
+	items := make([]chime.Item, size)
+	options := []chime.EnqueueOption{chime.Queue(queueNames[o.random.IntN(len(queueNames))]), chime.MaxAttempts(maxAttempts)}
+	if o.random.IntN(4) == 0 {
+		options = append(options, chime.In(time.Duration(o.random.Int64N(int64(2*time.Second)))))
+	}
+	for i := range items {
+		items[i] = chime.Item{Name: jobName, Args: jobKey(batch, i), Options: options}
+	}
+	p := o.program
+	p.say(Offered, batch, int64(size), "")
+	receipts, err := o.enqueuer.EnqueueMany(ctx, items)
+	for err != nil {
+		if ctx.Err() != nil {
+			return false
+		}
+		for i, r := range receipts {
+			items[i].Options = append(append([]chime.EnqueueOption{}, options...), chime.ID(r.ID))
+		}
+		p.say(Repeated, batch, 0, "")
+		receipts, err = o.enqueuer.EnqueueMany(ctx, items)
+	}
+	p.say(Accepted, batch, 0, "")
+	return true
+}

@@ -1,0 +1,164 @@
+//go:build unix
+
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Figures are what a run is published with: one line.
+type Figures struct {
+	Seed   uint64 `json:"seed"`
+	Date   string `json:"date"`
+	Length string `json:"length"`
+
+	Jobs        int `json:"jobs"`        // accepted
+	Occurrences int `json:"occurrences"` // that began
+	Wiped       int `json:"wiped"`       // accepted jobs that the emptied server has forgotten
+	Reruns      int `json:"reruns"`      // runs again with a cause
+	Dead        int `json:"dead"`        // jobs dead with a reason
+
+	Lost        int `json:"lost"`
+	Doubled     int `json:"doubled"`
+	Stuck       int `json:"stuck"`
+	Unaccounted int `json:"unaccounted"` // schedules with an instant that was neither run nor counted
+	Others      int `json:"others"`      // findings of other kinds
+
+	RepliesLost   int64 `json:"replies_lost"`
+	RedisKills    int   `json:"redis_kills"`
+	Emptied       int   `json:"emptied"`
+	Flushes       int   `json:"flushes"`
+	Outages       int   `json:"outages"`
+	WorkerKills   int   `json:"worker_kills"`
+	Zombies       int   `json:"zombies"` // workers stopped or cut off
+	Drains        int   `json:"drains"`
+	LeaderFaults  int   `json:"leader_faults"` // killed or stopped
+	OtherKills    int   `json:"other_kills"`   // of enqueuers and of the changer
+	ReapedRefused int64 `json:"reaped_refused"`
+
+	Recovery float64 `json:"recovery_s"` // longest: from a worker's death until a job that it ran begins again
+	Service  float64 `json:"service_s"`  // longest: from the kill of the server until a job begins
+}
+
+// NewFigures computes the figures of a run that come from its history.
+func NewFigures(o Options, h *History, s *Snapshot, found Findings, reruns map[string]int) Figures {
+	f := Figures{Seed: o.Seed, Date: time.Now().UTC().Format(time.DateOnly), Length: o.Length.String(), Dead: len(s.Dead)}
+	for _, b := range h.Batches {
+		if b.Accepted.IsZero() {
+			continue
+		}
+		f.Jobs += b.Jobs
+		for i := range b.Jobs {
+			if j := h.Jobs[jobKey(b.Key, i)]; b.Offered.Before(h.Emptied.To) && (j == nil || !j.done(0)) {
+				f.Wiped++
+			}
+		}
+	}
+	for _, j := range h.Jobs {
+		if j.Batch == nil {
+			f.Occurrences++
+		}
+	}
+	for _, n := range reruns {
+		f.Reruns += n
+	}
+	f.Lost = found.count(Lost) + found.count(Vanished)
+	f.Doubled = found.count(Doubled) + found.count(Refenced)
+	f.Stuck = found.count(Stuck) + found.count(Orphaned)
+	f.Unaccounted = found.count(Unaccounted)
+	f.Others = len(found) - f.Lost - f.Doubled - f.Stuck - f.Unaccounted
+	f.Recovery, f.Service = longestRecovery(h).Seconds(), longestService(h).Seconds()
+	return f
+}
+
+// count notes how many faults there were.
+func (f *Figures) count(did map[Kind]int) {
+	f.RedisKills, f.Emptied, f.Flushes, f.Outages = did[KillRedis], did[EmptyRedis], did[Flush], did[Outage]
+	f.WorkerKills, f.Zombies, f.Drains = did[KillWorker], did[StopWorker]+did[CutWorker], did[EndWorker]
+	f.LeaderFaults, f.OtherKills = did[KillLeader]+did[StopLeader], did[KillEnqueuer]+did[KillChanger]
+}
+
+// String is the line.
+func (f Figures) String() string {
+	return fmt.Sprintf("chaos: seed %d, %s, %s: %s jobs and %s occurrences; lost %d, doubled %d, stuck %d, unaccounted %d, other findings %d; "+
+		"%s replies lost, %d kills of Redis, emptied %d (%s jobs gone), %d script flushes, %d outages, %d workers killed, %d zombies, "+
+		"%d drains, %d leaders killed or stopped, %d other kills; %s reruns with a cause, %s calls of reaped sessions refused, %d jobs dead with a reason; "+
+		"longest recovery %.1f s, longest service after a kill of Redis %.1f s",
+		f.Seed, f.Date, f.Length, thousands(f.Jobs), thousands(f.Occurrences), f.Lost, f.Doubled, f.Stuck, f.Unaccounted, f.Others,
+		thousands(int(f.RepliesLost)), f.RedisKills, f.Emptied, thousands(f.Wiped), f.Flushes, f.Outages, f.WorkerKills, f.Zombies,
+		f.Drains, f.LeaderFaults, f.OtherKills, thousands(f.Reruns), thousands(int(f.ReapedRefused)), f.Dead, f.Recovery, f.Service)
+}
+
+// Table is the figures as rows of Markdown.
+func (f Figures) Table() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| seed %d, %s, %s | |\n| --- | ---: |\n", f.Seed, f.Date, f.Length)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "| %s | %s |\n", name, fmt.Sprintf(format, args...))
+	}
+	row("jobs accepted; occurrences begun", "%s; %s", thousands(f.Jobs), thousands(f.Occurrences))
+	row("**lost; run or counted twice; left over; schedules with an instant unaccounted for; other findings**", "%d; %d; %d; %d; %d",
+		f.Lost, f.Doubled, f.Stuck, f.Unaccounted, f.Others)
+	row("replies lost after the server had executed the call", "%s", thousands(int(f.RepliesLost)))
+	row("Redis killed; emptied; made to forget its scripts; unreachable", "%d; %d; %d; %d", f.RedisKills, f.Emptied, f.Flushes, f.Outages)
+	row("workers killed; stopped or cut off and back; drained", "%d; %d; %d", f.WorkerKills, f.Zombies, f.Drains)
+	row("leaders killed or stopped; other processes killed", "%d; %d", f.LeaderFaults, f.OtherKills)
+	row("runs again, each with a cause; calls of reaped sessions refused", "%s; %s", thousands(f.Reruns), thousands(int(f.ReapedRefused)))
+	row("jobs that the emptied server forgot; dead with a reason", "%s; %d", thousands(f.Wiped), f.Dead)
+	row("longest from a worker's death until its job runs again (session of 1 s)", "%.1f s", f.Recovery)
+	row("longest from the kill of Redis until a job begins", "%.1f s", f.Service)
+	return b.String()
+}
+
+func thousands(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// longestRecovery returns the longest time from the kill of a worker until a job that it ran began again, where neither the server nor the
+// next worker had a fault meanwhile and it was the job's first crash: the second is delayed on purpose.
+func longestRecovery(h *History) time.Duration {
+	var longest time.Duration
+	for _, j := range h.Jobs {
+		runs := j.byFence()
+		for i := 1; i < len(runs); i++ {
+			r, next := runs[i-1], runs[i]
+			killed := r.Process.Killed
+			crashedOnce := i == 1 || runs[0].Outcome == Failed && i == 2
+			if r.Outcome != Unended || killed.IsZero() || killed.Before(r.Begun) || next.Begun.Before(killed) || !crashedOnce ||
+				overlapping(h.Down, r.Begun, next.Begun) || overlapping(r.Process.Stops, r.Begun, next.Begun) || overlapping(next.Process.Stops, r.Begun, next.Begun) ||
+				overlapping(r.Process.Cuts, r.Begun, next.Begun) || overlapping(next.Process.Cuts, r.Begun, next.Begun) {
+				continue
+			}
+			longest = max(longest, next.Begun.Sub(killed))
+		}
+	}
+	return longest
+}
+
+// longestService returns the longest time from a kill of the server until the next job began.
+func longestService(h *History) time.Duration {
+	begins := make([]time.Time, 0, len(h.Jobs))
+	for _, j := range h.Jobs {
+		for _, r := range j.Runs {
+			begins = append(begins, r.Begun)
+		}
+	}
+	slices.SortFunc(begins, time.Time.Compare)
+	var longest time.Duration
+	for _, w := range h.Down {
+		if !slices.ContainsFunc(h.Kills, w.From.Equal) {
+			continue
+		}
+		if i, _ := slices.BinarySearchFunc(begins, w.To, time.Time.Compare); i < len(begins) {
+			longest = max(longest, begins[i].Sub(w.From))
+		}
+	}
+	return longest
+}

@@ -1,0 +1,198 @@
+//go:build unix
+
+package chaos
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A History is what the child processes and the faults have said, kept outside the server. Its methods may be called at any time
+// from any goroutine; the fields are read when the run is over.
+type History struct {
+	mu sync.Mutex
+
+	Jobs      map[string]*Job
+	Batches   map[string]*Batch
+	Processes []*Process
+	Down      []Window    // the server answered nobody
+	Kills     []time.Time // when the server was killed
+	Emptied   Window      // from the kill until it was up again without its files; zero: it was not
+	Problems  []string    // lines that nobody could read, processes that ended by themselves
+
+	Logged  map[string]int // lines of the children's logs, by event
+	Served  time.Time      // when a run began last
+	lastEnd time.Time
+}
+
+// NewHistory returns an empty history.
+func NewHistory() *History {
+	return &History{Jobs: map[string]*Job{}, Batches: map[string]*Batch{}, Logged: map[string]int{}}
+}
+
+// Add begins the history of a process.
+func (h *History) Add(name string) *Process {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := &Process{Name: name}
+	h.Processes = append(h.Processes, p)
+	return p
+}
+
+// Note changes the history under its lock.
+func (h *History) Note(change func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change()
+}
+
+// Problem notes something that must not be.
+func (h *History) Problem(format string, args ...any) {
+	h.Note(func() { h.Problems = append(h.Problems, fmt.Sprintf(format, args...)) })
+}
+
+// Hear notes a line of a process.
+func (h *History) Hear(p *Process, line string) {
+	e, err := ParseEvent(line)
+	if err != nil {
+		h.Problem("%s: %v", p.Name, err)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch e.Verb {
+	case Offered:
+		b := h.batch(e.Key)
+		b.Jobs, b.Offered = int(e.Number), e.At
+	case Repeated:
+		h.batch(e.Key).Repeats++
+	case Accepted:
+		h.batch(e.Key).Accepted = e.At
+	case Begun:
+		j := h.job(e.Key)
+		j.Runs = append(j.Runs, Run{Process: p, Fence: e.Number, Begun: e.At})
+		h.Served = e.At
+	case Ended:
+		h.end(p, e)
+	case Logged:
+		h.Logged[e.Key]++
+		if e.Key == "session.lost" || e.Key == "session.expired" || e.Key == cutOffEvent {
+			p.Lost = append(p.Lost, e.At)
+		}
+		if e.Key == "leader.elected" {
+			p.Elected = e.At
+		}
+	default:
+		h.Problems = append(h.Problems, fmt.Sprintf("%s: event %q: unknown verb", p.Name, line))
+	}
+}
+
+// job returns a job, which it adds if it is new.
+func (h *History) job(key string) *Job {
+	j := h.Jobs[key]
+	if j == nil {
+		j = &Job{Key: key}
+		if _, planned, occurrence := strings.Cut(key, "@"); occurrence {
+			at, err := time.Parse(time.RFC3339, planned)
+			if err != nil {
+				h.Problems = append(h.Problems, fmt.Sprintf("occurrence %q: %v", key, err))
+			}
+			j.Planned = at
+		} else {
+			j.Batch = h.batch(batchOf(key))
+		}
+		h.Jobs[key] = j
+	}
+	return j
+}
+
+// batch returns a batch, which it adds if it is new: what a worker says of its jobs may be read before what the enqueuer has said.
+func (h *History) batch(key string) *Batch {
+	b := h.Batches[key]
+	if b == nil {
+		b = &Batch{Key: key}
+		h.Batches[key] = b
+	}
+	return b
+}
+
+// end notes how a run ended.
+func (h *History) end(p *Process, e Event) {
+	if j := h.Jobs[e.Key]; j != nil {
+		for i := range j.Runs {
+			if r := &j.Runs[i]; r.Process == p && r.Fence == e.Number && r.Outcome == Unended {
+				r.Ended, r.Outcome = e.At, Outcome(e.More)
+				h.lastEnd = e.At
+				return
+			}
+		}
+	}
+	h.Problems = append(h.Problems, fmt.Sprintf("%s: the run of %s with fence %d ended, but did not begin", p.Name, e.Key, e.Number))
+}
+
+// jobKey is the key of the i-th job of a batch.
+func jobKey(batch string, i int) string { return fmt.Sprintf("%s/%d", batch, i) }
+
+func batchOf(key string) string {
+	batch, _, _ := strings.Cut(key, "/")
+	return batch
+}
+
+// since returns the least fence of the history after the server was emptied: fences are drawn from the clock.
+func (h *History) since() int64 {
+	if h.Emptied.To.IsZero() {
+		return 0
+	}
+	return h.Emptied.From.UnixMicro()
+}
+
+// up notes that the server answers again since it went down at an instant.
+func (h *History) up(from time.Time) {
+	h.Note(func() {
+		for i := range h.Down {
+			if h.Down[i].From.Equal(from) {
+				h.Down[i].To = time.Now()
+			}
+		}
+	})
+}
+
+// slack is how far apart two processes' stamps of what happened at once may lie: a process that is about to say something may
+// wait for a processor.
+const slack = 500 * time.Millisecond
+
+// Cause returns why a job was given to another run although it had been given to this one; empty: there was no cause. next is the run
+// with the next fence.
+func (h *History) Cause(j *Job, r, next Run) string {
+	begin, end := r.Begun, next.Begun
+	if end.Before(begin) { // it was taken first and began later
+		begin = end
+	}
+	p := r.Process
+	switch {
+	case r.Outcome == Failed, r.Outcome == Snoozed, r.Outcome == CutOff:
+		return string(r.Outcome)
+	case j.Batch != nil && j.Batch.Repeats > 0:
+		return "enqueued again, its outcome was unknown"
+	case !h.Emptied.From.IsZero() && h.Emptied.reaches(begin, end):
+		return "the server was emptied"
+	case !p.Killed.IsZero() && p.Killed.Before(end.Add(slack)):
+		return "its process was killed"
+	case overlapping(p.Stops, begin, end):
+		return "its process was stopped"
+	case overlapping(p.Cuts, begin, end), overlapping(h.Down, begin, end):
+		return "its process was cut off"
+	case p.lostSince(begin):
+		return "its session was lost"
+	}
+	return ""
+}
+
+// troubled reports whether something happened to the run's process, or to the server, that may have cost it the session until end.
+func (h *History) troubled(r Run, end time.Time) bool {
+	p := r.Process
+	return !p.Killed.IsZero() && !p.Killed.After(end) || overlapping(p.Stops, r.Begun, end) || overlapping(p.Cuts, r.Begun, end) ||
+		overlapping(h.Down, r.Begun, end) || p.lostSince(r.Begun)
+}

@@ -1,0 +1,188 @@
+//go:build unix
+
+package chaos
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/redistest"
+)
+
+// Options configure a run.
+type Options struct {
+	Seed   uint64
+	Length time.Duration // of the faults; what is left is worked off afterwards
+	Rate   float64       // jobs a second
+	Loss   int           // the reply to one script call in Loss is lost; 0: none
+	Pace   int           // how many times as many faults as usual
+
+	// Patience is how long no job may begin until what is left counts as stuck. A job whose worker vanished twice waits for up to a
+	// minute.
+	Patience time.Duration
+}
+
+// What a run waits for.
+const (
+	schedulesGoOn = 4 * time.Second // after the last fault begins
+	atMost        = 4 * time.Minute // to work off what is left
+)
+
+// A step is the begin or the end of a fault.
+type step struct {
+	at time.Duration
+	do func()
+}
+
+// A runner carries out a plan.
+type runner struct {
+	t       testing.TB
+	options Options
+	history *History
+	server  *redistest.Server
+	direct  *redis.Client
+	fleet   *fleet
+	did     map[Kind]int
+	began   time.Time
+}
+
+// Go runs chaos and returns its figures and what it has found.
+func Go(t testing.TB, o Options) (Figures, Findings) {
+	// A kill must lose nothing that the server has acknowledged, or the checker could not tell that loss from a defect. With
+	// appendfsync no every write reaches the operating system before its reply is sent; with everysec Redis holds writes back
+	// for up to 2 s while an fsync takes long, and a kill loses those.
+	server := redistest.Start(t, redistest.Options{AppendOnly: true, Config: []string{"appendfsync no"}})
+	r := &runner{
+		t: t, options: o, history: NewHistory(), server: server, direct: server.Client(&redis.Options{MaxRetries: 10}),
+		did: map[Kind]int{}, began: time.Now(),
+	}
+	stop := r.began.Add(o.Length)
+	c := config{Seed: o.Seed, Stop: stop, End: stop.Add(schedulesGoOn).Truncate(time.Second), Rate: o.Rate}
+	r.fleet = newFleet(t, r.history, server.Addr(), c, o.Loss)
+	for _, s := range r.steps(Plan(o.Seed, o.Length, o.Pace)) {
+		r.wait(r.began.Add(s.at))
+		s.do()
+	}
+	r.wait(c.End)
+	r.settle()
+	lost, refused := r.fleet.counts()
+	r.fleet.end()
+	snapshot, err := TakeSnapshot(t.Context(), r.direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, reruns := Check(r.history, snapshot)
+	figures := NewFigures(o, r.history, snapshot, found, reruns)
+	figures.RepliesLost, figures.ReapedRefused = lost, refused
+	figures.count(r.did)
+	return figures, found
+}
+
+// wait sleeps until an instant, and replaces processes that ended by themselves.
+func (r *runner) wait(until time.Time) {
+	for time.Now().Before(until) {
+		r.fleet.all((*slot).check)
+		time.Sleep(min(time.Until(until), 100*time.Millisecond)) // the plan says when
+	}
+}
+
+// settle waits until nothing is left to do, or nothing happens any more.
+func (r *runner) settle() {
+	began, last, before := time.Now(), time.Now(), time.Time{}
+	for time.Since(began) < atMost && time.Since(last) < r.options.Patience {
+		if s, err := TakeSnapshot(r.t.Context(), r.direct); err == nil && s.Idle() {
+			return
+		}
+		r.history.Note(func() {
+			if r.history.Served.After(before) {
+				before, last = r.history.Served, time.Now()
+			}
+		})
+		r.wait(time.Now().Add(500 * time.Millisecond))
+	}
+}
+
+// steps are the begins and ends of the faults, in order.
+func (r *runner) steps(plan []Fault) []step {
+	var steps []step
+	for _, f := range plan {
+		end := func() {}
+		steps = append(steps, step{f.At, func() {
+			r.did[f.Kind]++
+			end = r.begin(f)
+		}})
+		if f.For > 0 {
+			steps = append(steps, step{f.At + f.For, func() { end() }})
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	return steps
+}
+
+// begin begins a fault, and returns what ends it.
+func (r *runner) begin(f Fault) (end func()) {
+	end = func() {}
+	switch f.Kind {
+	case KillWorker:
+		r.fleet.pick("worker", f.Slot).kill()
+	case EndWorker:
+		r.fleet.leaving = append(r.fleet.leaving, r.fleet.pick("worker", f.Slot).end())
+	case StopWorker:
+		end = stop(r.fleet.pick("worker", f.Slot))
+	case CutWorker:
+		s := r.fleet.pick("worker", f.Slot)
+		s.hold(true)
+		end = func() { s.hold(false) }
+	case KillLeader:
+		r.fleet.leader().kill()
+	case StopLeader:
+		end = stop(r.fleet.leader())
+	case KillEnqueuer:
+		r.fleet.pick("enqueuer", f.Slot).kill()
+	case KillChanger:
+		r.fleet.pick("changer", f.Slot).kill()
+	case KillRedis:
+		r.down(func() { r.server.Kill(); r.server.Up() })
+	case EmptyRedis:
+		r.history.Note(func() { r.history.Emptied.From = time.Now() })
+		r.down(func() { r.server.Kill(); r.server.UpEmpty() })
+		r.history.Note(func() { r.history.Emptied.To = time.Now() })
+	case Outage:
+		from := time.Now()
+		r.history.Note(func() { r.history.Down = append(r.history.Down, Window{From: from}) })
+		r.fleet.all(func(s *slot) { s.proxy.Refuse(true); s.proxy.Cut() })
+		end = func() {
+			r.fleet.all(func(s *slot) { s.proxy.Refuse(false) })
+			r.history.up(from)
+		}
+	case Flush:
+		if err := r.direct.ScriptFlush(r.t.Context()).Err(); err != nil {
+			r.history.Problem("SCRIPT FLUSH: %v", err)
+		}
+	default:
+		panic(fmt.Sprintf("chaos: no fault %q", f.Kind))
+	}
+	return end
+}
+
+func stop(s *slot) (end func()) {
+	s.stop()
+	record := s.record
+	return func() { s.thaw(record) }
+}
+
+// down notes that the server is down while do has it restart.
+func (r *runner) down(do func()) {
+	from := time.Now()
+	r.history.Note(func() {
+		r.history.Down = append(r.history.Down, Window{From: from})
+		r.history.Kills = append(r.history.Kills, from)
+	})
+	do()
+	r.history.up(from)
+}

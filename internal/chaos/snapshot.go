@@ -1,0 +1,164 @@
+//go:build unix
+
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/wire"
+	"github.com/chimejobs/chime/redisstore"
+)
+
+// namespace is the one of redisstore.Options{}.
+const namespace = "chime"
+
+// A Snapshot is what is on the server when a run is over.
+type Snapshot struct {
+	Done       int64 // completions that it has counted
+	Schedules  []*chime.Schedule
+	Dead       map[string]string // key of a dead job → the reason
+	Unreadable []string          // dead jobs without a readable body
+	Queues     []*chime.QueueInfo
+	Keys       []string // every key
+	Bodies     int64    // of jobs
+}
+
+// TakeSnapshot reads it.
+func TakeSnapshot(ctx context.Context, client redis.UniversalClient) (*Snapshot, error) {
+	store := redisstore.New(client, redisstore.Options{})
+	s := &Snapshot{Dead: map[string]string{}}
+	var err error
+	if s.Queues, err = chime.NewQueues(store).List(ctx); err != nil {
+		return nil, err
+	}
+	for _, queue := range s.Queues {
+		s.Done += queue.Done
+	}
+	for schedule, err := range chime.NewSchedules(store).List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		s.Schedules = append(s.Schedules, schedule)
+	}
+	for all := client.Scan(ctx, 0, namespace+":*", 1000).Iterator(); ; {
+		if !all.Next(ctx) {
+			err = all.Err()
+			break
+		}
+		s.Keys = append(s.Keys, all.Val())
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range s.Keys {
+		if strings.HasSuffix(key, "}:jobs") {
+			n, err := client.HLen(ctx, key).Result()
+			if err != nil {
+				return nil, err
+			}
+			s.Bodies += n
+		}
+		if strings.HasSuffix(key, "}:dead") {
+			if err := s.readDead(ctx, client, strings.TrimSuffix(key, "dead")); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s, nil
+}
+
+// readDead reads the dead set of one partition.
+func (s *Snapshot) readDead(ctx context.Context, client redis.UniversalClient, prefix string) error {
+	ids, err := client.ZRange(ctx, prefix+"dead", 0, -1).Result()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		body, err := client.HGet(ctx, prefix+"jobs", id).Bytes()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return err
+		}
+		envelope, err := wire.DecodeEnvelope(body)
+		if err != nil {
+			s.Unreadable = append(s.Unreadable, fmt.Sprintf("%s: %v", id, err))
+			continue
+		}
+		key := id
+		if envelope.Schedule == "" && !strings.Contains(id, "@") {
+			if err := wire.Decode(envelope.Payload, &key); err != nil {
+				s.Unreadable = append(s.Unreadable, fmt.Sprintf("%s: %v", id, err))
+				continue
+			}
+		}
+		s.Dead[key] = envelope.LastError
+	}
+	return nil
+}
+
+// Idle reports whether nothing is left to do: no job waits, runs or is due, and every schedule has completed.
+func (s *Snapshot) Idle() bool {
+	for _, q := range s.Queues {
+		if q.Waiting+q.Delayed+q.Running+q.Parked > 0 {
+			return false
+		}
+	}
+	for _, schedule := range s.Schedules {
+		if schedule.State != chime.StateCompleted {
+			return false
+		}
+	}
+	return true
+}
+
+// left describes what is left to do.
+func (s *Snapshot) left() string {
+	var text strings.Builder
+	for _, q := range s.Queues {
+		if q.Waiting+q.Delayed+q.Running+q.Parked > 0 {
+			fmt.Fprintf(&text, " %s has %d waiting, %d delayed, %d running, %d parked;", q.Name, q.Waiting, q.Delayed, q.Running, q.Parked)
+		}
+	}
+	for _, schedule := range s.Schedules {
+		if schedule.State != chime.StateCompleted {
+			fmt.Fprintf(&text, " schedule %s is %s;", schedule.Name, schedule.State)
+		}
+	}
+	return strings.TrimSuffix(text.String(), ";")
+}
+
+// mayStay are the keys of a partition that a run may leave behind, by what follows the hash tag: what is kept for a reader, and
+// what a later call trims. Every other key holds work, and must be gone.
+var mayStay = map[string]string{
+	"state":     "fence, layout",
+	"callers":   "trimmed after an hour",
+	"counters":  "what was counted",
+	"runs":      "what ran",
+	"dead":      "jobs given up, kept for 30 days",
+	"jobs":      "bodies of dead jobs, and no other: see Orphans",
+	"schedules": "completed schedules",
+	"cursors":   "of completed schedules",
+	"idle":      "killed workers, dropped by the next one that sleeps",
+	"gone":      "marks of moves, kept for 7 days",
+	"origins":   "queues that a schedule has left, where some of its counts are",
+}
+
+// Orphans returns the keys that have work in them although there is none.
+func (s *Snapshot) Orphans() []string {
+	var left []string
+	for _, key := range s.Keys {
+		_, name, partition := strings.Cut(key, "}:")
+		if _, ok := mayStay[name]; partition && !ok {
+			left = append(left, key)
+		}
+	}
+	if s.Bodies != int64(len(s.Dead)) {
+		left = append(left, fmt.Sprintf("%d bodies of %d dead jobs", s.Bodies, len(s.Dead)))
+	}
+	return left
+}
