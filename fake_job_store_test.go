@@ -41,7 +41,7 @@ type fakeJobStore struct {
 // Lease: there is always a leader, so that a worker does nothing in its place.
 func (s *fakeJobStore) Lease(context.Context) (string, error) { return time.Now().String(), nil }
 
-func (s *fakeJobStore) Announce(context.Context, []protocol.Handled) error { return nil }
+func (s *fakeJobStore) Announce(context.Context, string, []protocol.Handled) error { return nil }
 
 func (s *fakeJobStore) Unhandled(context.Context, []protocol.Handled) ([]protocol.Handled, error) {
 	return nil, nil
@@ -228,7 +228,9 @@ func (s *fakeJobStore) Poll(_ context.Context, calls []protocol.PollCall) []prot
 		}
 		s.mu.Lock()
 		part := s.part(c.Partition)
-		part.sleep(c.Worker, c.Sleep)
+		if c.Sleep {
+			part.sleep(c.Worker, true)
+		}
 		answers[i].Now = time.Now()
 		if c.Sleep {
 			answers[i].Since = time.Now()
@@ -272,20 +274,39 @@ func (s *fakeJobStore) CloseSession(_ context.Context, p protocol.Partition, nam
 	return nil
 }
 
-func (s *fakeJobStore) Reap(_ context.Context, c protocol.ReapCall) (bool, error) {
+func (s *fakeJobStore) Lapsed(_ context.Context, p protocol.Partition) ([]protocol.LapsedSession, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var h protocol.WaitHint
+	s.part(p).waitHint(&h, "", time.Now(), false)
+	return h.Lapsed, nil
+}
+
+func (s *fakeJobStore) Reap(_ context.Context, calls []protocol.ReapCall) []protocol.ReapAnswer {
+	answers := make([]protocol.ReapAnswer, len(calls))
+	for i, c := range calls {
+		answers[i] = s.reapOne(c)
+	}
+	return answers
+}
+
+func (s *fakeJobStore) reapOne(c protocol.ReapCall) protocol.ReapAnswer {
 	after, before := s.enter("reap", c.Partition)
 	if before != nil {
-		return false, before
+		return protocol.ReapAnswer{Err: before}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	part := s.part(c.Partition)
 	session := part.sessions[c.Session]
-	if session == nil || !session.lapse.Equal(c.Seen) || session.lapse.After(time.Now()) {
-		return true, after
+	if session != nil && session.lapse.Equal(c.Seen) && !session.lapse.After(time.Now()) {
+		s.reap(part, c.Session)
 	}
-	s.reap(part, c.Session)
-	return true, after
+	return protocol.ReapAnswer{Done: true, Err: after}
+}
+
+func (s *fakeJobStore) Sweep(_ context.Context, partitions []protocol.Partition, _ time.Duration) []protocol.SweepAnswer {
+	return make([]protocol.SweepAnswer, len(partitions))
 }
 
 // reap returns a session's jobs, also if it has not lapsed.

@@ -225,7 +225,7 @@ func (s *fakeJobStore) take(part *fakePartition, session *fakeSession, c *protoc
 }
 
 func (part *fakePartition) waitHint(h *protocol.WaitHint, worker string, now time.Time, free bool) {
-	*h = protocol.WaitHint{Paused: part.paused, Parked: slices.Sorted(maps.Keys(part.parked))}
+	*h = protocol.WaitHint{Paused: part.paused, Parked: slices.Sorted(maps.Keys(part.parked)), Looked: true, ParkedMark: int64(len(part.parked))}
 	for name, session := range part.sessions {
 		if h.Lapse.IsZero() || session.lapse.Before(h.Lapse) {
 			h.Lapse = session.lapse

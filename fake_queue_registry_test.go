@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -96,9 +97,9 @@ func (s *crowdedStore) Poll(ctx context.Context, calls []protocol.PollCall) []pr
 	return s.fakeScheduleStore.Poll(ctx, calls)
 }
 
-func (s *crowdedStore) Sweep(ctx context.Context, partition protocol.Partition) (more bool, err error) {
-	s.look(s.swept, []protocol.Partition{partition})
-	return false, nil
+func (s *crowdedStore) Sweep(_ context.Context, partitions []protocol.Partition, _ time.Duration) []protocol.SweepAnswer {
+	s.look(s.swept, partitions)
+	return make([]protocol.SweepAnswer, len(partitions))
 }
 
 // least returns how often the queue that was looked at least often was, of all that are idle.

@@ -25,17 +25,25 @@ func (s *fakeScheduleStore) Unhandled(ctx context.Context, asked []protocol.Hand
 	return slices.DeleteFunc(slices.Clone(asked), func(h protocol.Handled) bool { return !slices.Contains(s.absent, h.Name) }), errors.Join(before, after)
 }
 
-func (s *fakeScheduleStore) Reap(ctx context.Context, call protocol.ReapCall) (bool, error) {
-	after, before := s.enter(ctx, "reap "+call.Session)
-	defer s.mu.Unlock()
-	return true, errors.Join(before, after)
+func (s *fakeScheduleStore) Reap(ctx context.Context, calls []protocol.ReapCall) []protocol.ReapAnswer {
+	answers := make([]protocol.ReapAnswer, len(calls))
+	for i, call := range calls {
+		after, before := s.enter(ctx, "reap "+call.Session)
+		s.mu.Unlock()
+		answers[i] = protocol.ReapAnswer{Done: true, Err: errors.Join(before, after)}
+	}
+	return answers
 }
 
-func (s *fakeScheduleStore) Sweep(ctx context.Context, _ protocol.Partition) (bool, error) {
+func (s *fakeScheduleStore) Sweep(ctx context.Context, partitions []protocol.Partition, _ time.Duration) []protocol.SweepAnswer {
 	after, before := s.enter(ctx, "sweep")
 	defer s.mu.Unlock()
-	s.swept++
-	return true, errors.Join(before, after)
+	answers := make([]protocol.SweepAnswer, len(partitions))
+	for i := range answers {
+		s.swept++
+		answers[i] = protocol.SweepAnswer{More: true, Err: errors.Join(before, after)}
+	}
+	return answers
 }
 
 func (s *fakeScheduleStore) Listen(name string) protocol.Listener {

@@ -16,7 +16,8 @@ var (
 	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
 		schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost
 		job.dead job.superseded job.parked job.late_result job.retrying handler.backoff_panic handler.panic
-		session.lost session.expired session.reap_failed store.trouble store.recovered store.unfit store.unreadable store.emptied client.logged
+		session.lost session.expired session.reap_failed session.reaped session.unreadable
+		store.trouble store.recovered store.unfit store.unreadable store.emptied client.logged
 		worker.started worker.unhandled queue.unserved drain.started drain.ended`)
 )
 

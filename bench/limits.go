@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -331,10 +333,14 @@ func (l *limits) reap(ctx context.Context, n int, fill func(context.Context, int
 		return fmt.Errorf("one session lapsed, but the store says %+v", look)
 	}
 	call := protocol.ReapCall{Partition: l.part, Session: l.session, Seen: look.Lapsed[0].Lapse, Seed: 1}
-	var done bool
-	err := l.timed(ctx, func() (err error) { done, err = l.store.Protocol().Reap(ctx, call); return err })
-	for err == nil && !done {
-		done, err = l.store.Protocol().Reap(ctx, call)
+	var answer protocol.ReapAnswer
+	reap := func() error {
+		answer = l.store.Protocol().Reap(ctx, []protocol.ReapCall{call})[0]
+		return answer.Err
+	}
+	err := l.timed(ctx, reap)
+	for err == nil && !answer.Done {
+		err = reap()
 	}
 	if err != nil {
 		return err
@@ -356,9 +362,9 @@ func (l *limits) look(ctx context.Context) error {
 // deadKept is how many dead jobs a store keeps by default.
 const deadKept = 10_000
 
-// sweep buries 500 beyond those that are kept.
+// sweep buries 500 that are too old, beside as many as are kept.
 func (l *limits) sweep(ctx context.Context) error {
-	for dead := int64(0); dead < deadKept+500; {
+	for dead := int64(0); dead < deadKept-500; {
 		if err := l.send(ctx, l.items(500, payloadBytes, now)); err != nil {
 			return err
 		}
@@ -374,5 +380,12 @@ func (l *limits) sweep(ctx context.Context) error {
 			return err
 		}
 	}
-	return l.timed(ctx, func() error { _, err := l.store.Protocol().Sweep(ctx, l.part); return err })
+	old := make([]redis.Z, 500)
+	for i := range old {
+		old[i] = redis.Z{Score: 1, Member: fmt.Sprint("old-", i)}
+	}
+	if err := l.client.ZAdd(ctx, l.key("dead"), old...).Err(); err != nil {
+		return err
+	}
+	return l.timed(ctx, func() error { return l.store.Protocol().Sweep(ctx, []protocol.Partition{l.part}, 0)[0].Err })
 }

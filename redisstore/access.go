@@ -36,14 +36,14 @@ var grants = map[protocol.Use]grant{
 		scripts: append([]*script{
 			&workScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &serveScript, &enqueueScript,
 		}, tickScripts...),
-		plain: strings.Fields("eval evalsha eval_ro exists hello hget hmget hscan hsetnx info llen ping subscribe time type zadd zmscore zrange zrangebylex zrevrangebyscore"),
+		plain: strings.Fields("eval evalsha eval_ro exists hello hget hmget hscan hsetnx info llen ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
 	},
 	protocol.UseSchedule: {
 		scripts: append([]*script{
 			&declareScript, &standingsScript, &pauseScheduleScript, &pauseQueueScript, &registerSchedulesScript, &pollScript, &leadScript, &resignScript,
 		}, tickScripts...),
-		plain: strings.Fields("eval evalsha eval_ro exists hello hget hlen hmget hscan hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zremrangebyscore zrevrangebyscore"),
+		plain: strings.Fields("eval evalsha eval_ro exists hello hget hlen hmget hscan hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
 	},
 	useView: {

@@ -48,13 +48,13 @@ func TestLargeReadyJobsDoNotHoldUpDueJobs(t *testing.T) {
 func TestALapseTooFarAheadIsCorrectedWhileOtherSessionsLive(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"), job("b"))
-		b.take("gone", 1)
+		b.take("gone~12000", 1)
 		b.take("lives", 1)
-		b.client.ZAdd(b.Context(), b.keys().sessions, redisZ(float64(time.Now().Add(time.Hour).UnixMilli()), "gone"))
+		b.client.ZAdd(b.Context(), b.keys().sessions, redisZ(float64(time.Now().Add(time.Hour).UnixMilli()), "gone~12000"))
 		if poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "poller"}})[0]; poll.Err != nil {
 			b.Fatal(poll.Err)
 		}
-		lapse := time.UnixMilli(int64(b.client.ZScore(b.Context(), b.keys().sessions, "gone").Val()))
+		lapse := time.UnixMilli(int64(b.client.ZScore(b.Context(), b.keys().sessions, "gone~12000").Val()))
 		if in := time.Until(lapse); in > 12*time.Second {
 			b.Errorf("the session lapses in %v, want no more than its TTL of 12s", in)
 		}
@@ -73,7 +73,7 @@ func TestASessionBeingReapedCannotStartAgain(t *testing.T) {
 		b.work("s", protocol.WorkCall{Take: 300, TTL: time.Millisecond})
 		lapsed := b.untilLapsed()
 		call := protocol.ReapCall{Partition: defaultPartition, Session: "s", Seen: lapsed.Lapse}
-		if done, err := b.store.Reap(b.Context(), call); done || err != nil {
+		if done, err := b.reapStep(call); done || err != nil {
 			b.Fatalf("first step: done %v, error %v; want more to do", done, err)
 		}
 		b.numbers["s"] = 0 // its first call arrives again, late
@@ -177,7 +177,7 @@ func TestSweepRemovesTheMarkOfAMove(t *testing.T) {
 		b.take("w", 1)
 		b.declareOn("mail", "s", "skip", `{"job":"j"}`)
 		b.client.ZAdd(b.Context(), b.keys().gone, redisZ(1000, "s"))
-		if _, err := b.store.Sweep(b.Context(), defaultPartition); err != nil {
+		if _, err := b.sweep(); err != nil {
 			b.Fatal(err)
 		}
 		for _, key := range []string{b.keys().schedules, b.keys().cursors, b.keys().gone} {
@@ -219,5 +219,25 @@ func TestAnInstantBefore1970AndStrangeScoresStopNoQueue(t *testing.T) {
 		b.want("more at +inf", fmt.Sprint(poll().More), "false")
 		b.enqueue(job("ready"))
 		b.want("taken beside +inf", ids(b.take("s", 5)), "ready")
+	})
+}
+
+// A lapse too far ahead is one further than the session's own time to live, whatever those of others are.
+func TestTheTTLOfOneSessionDoesNotRaiseTheClampOfAnother(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		long, short := protocol.NewSession(time.Hour), protocol.NewSession(12*time.Second)
+		b.enqueue(job("a"), job("b"))
+		b.work(long, protocol.WorkCall{Take: 1, TTL: time.Hour})
+		b.take(short, 1)
+		b.client.ZAdd(b.Context(), b.keys().sessions, redisZ(float64(time.Now().Add(50*time.Minute).UnixMilli()), short)) // the clock stepped back
+		if poll := b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "poller"}})[0]; poll.Err != nil {
+			b.Fatal(poll.Err)
+		}
+		for session, want := range map[string][2]time.Duration{long: {59 * time.Minute, time.Hour}, short: {0, 12 * time.Second}} {
+			lapse := time.UnixMilli(int64(b.client.ZScore(b.Context(), b.keys().sessions, session).Val()))
+			if in := time.Until(lapse); in < want[0] || in > want[1] {
+				b.Errorf("session %s lapses in %v, want %v to %v", session, in, want[0], want[1])
+			}
+		}
 	})
 }

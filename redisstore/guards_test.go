@@ -76,7 +76,7 @@ func TestAHalfReapedSessionIsRefused(t *testing.T) {
 		b.work("s", protocol.WorkCall{Take: 400, TTL: 50 * time.Millisecond})
 		lapsed := b.untilLapsed()
 		call := protocol.ReapCall{Partition: defaultPartition, Session: lapsed.Session, Seen: lapsed.Lapse}
-		if done, err := b.store.Reap(b.Context(), call); done || err != nil {
+		if done, err := b.reapStep(call); done || err != nil {
 			b.Fatalf("first call: done %v, %v; want more to do", done, err)
 		}
 		if answer := b.try("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
@@ -88,7 +88,7 @@ func TestAHalfReapedSessionIsRefused(t *testing.T) {
 		if !errors.Is(extended.Err, protocol.ErrSessionLost) {
 			b.Errorf("its heartbeat: %v, want ErrSessionLost", extended.Err)
 		}
-		if done, err := b.store.Reap(b.Context(), call); !done || err != nil {
+		if done, err := b.reapStep(call); !done || err != nil {
 			b.Fatalf("second call: done %v, %v; want done", done, err)
 		}
 		if s := b.stats(); s.Running != 0 || s.Waiting != jobs {

@@ -3,8 +3,13 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -12,48 +17,72 @@ import (
 var announceScript = load("announce")
 
 const (
-	maxAnnounce           = 500             // handlers in a call
-	announcementRetention = 5 * time.Minute // a worker announces every other minute what it handles
+	maxAnnounce           = 500             // job names in a call
+	announcementRetention = 9 * time.Minute // a worker announces every four minutes what it handles
 )
 
-// Announce records that a live worker handles jobs of these names on these queues, and that it serves the queues.
-func (s *store) Announce(ctx context.Context, handled []protocol.Handled) error {
+// Announce records that a live worker handles jobs of these names, in every partition of their queues, and that it serves the queues.
+func (s *store) Announce(ctx context.Context, worker string, handled []protocol.Handled) error {
 	if s.bad != nil {
 		return s.bad
 	}
-	unserved := s.serve(ctx, handled)
-	for chunk := range slices.Chunk(handled, maxAnnounce) {
-		args := make([]any, len(chunk))
-		for i, h := range chunk {
-			args[i] = handlerMember(h)
+	var queues []string
+	names := make(map[string][]string)
+	for _, h := range handled {
+		if names[h.Queue] == nil {
+			queues = append(queues, h.Queue)
 		}
-		if err := s.run(ctx, s.client, newCall(&announceScript, []string{s.keys.handlers()}, args))[0].Err(); err != nil {
-			return failure("announce handlers in", s.keys.handlers(), err)
+		names[h.Queue] = append(names[h.Queue], h.Name)
+	}
+	failed := []error{s.serve(ctx, handled)}
+	found, err := s.lookUpQueues(ctx, queues...)
+	if err != nil {
+		return errors.Join(append(failed, err)...)
+	}
+	var sent []call
+	for i, queue := range queues {
+		for index := range found[i].partitions {
+			k := s.keys.partition(protocol.Partition{Queue: queue, Index: index})
+			for chunk := range slices.Chunk(names[queue], maxAnnounce) {
+				args := []any{worker}
+				for _, name := range chunk {
+					args = append(args, name)
+				}
+				sent = append(sent, newCall(&announceScript, []string{k.handlers}, args))
+			}
 		}
 	}
-	return unserved
+	for chunk := range slices.Chunk(sent, maxAnnounce) {
+		for _, cmd := range s.run(ctx, s.client, chunk...) {
+			if err := cmd.Err(); err != nil {
+				failed = append(failed, failure("announce handlers", "", err))
+			}
+		}
+	}
+	return errors.Join(failed...)
 }
 
-// Unhandled returns those that no worker has announced within the last five minutes.
+// Unhandled returns those that no worker has announced within the last nine minutes.
 func (s *store) Unhandled(ctx context.Context, asked []protocol.Handled) ([]protocol.Handled, error) {
 	if s.bad != nil {
 		return nil, s.bad
 	}
 	var missing []protocol.Handled
 	for chunk := range slices.Chunk(asked, maxAnnounce) {
-		members := make([]string, len(chunk))
-		for i, h := range chunk {
-			members[i] = handlerMember(h)
-		}
 		pipe := s.client.Pipeline()
-		now, scores := pipe.Time(ctx), pipe.ZMScore(ctx, s.keys.handlers(), members...)
+		now := pipe.Time(ctx)
+		entries := make([]*redis.SliceCmd, len(chunk))
+		for i, h := range chunk {
+			k := s.keys.partition(protocol.Partition{Queue: h.Queue})
+			entries[i] = pipe.HMGet(ctx, k.handlers, h.Name)
+		}
 		cmds, err := pipe.Exec(ctx)
 		if err := cmp.Or(err, complete(cmds...)); err != nil {
-			return nil, failure("look up handlers in", s.keys.handlers(), err)
+			return nil, failure("look up handlers", "", err)
 		}
-		since := float64(now.Val().Add(-announcementRetention).UnixMilli())
-		for i, score := range scores.Val() {
-			if score < since {
+		since := now.Val().Add(-announcementRetention).Unix()
+		for i, entry := range entries {
+			if announcedAt(reply(entry.Val()).text(0)) < since {
 				missing = append(missing, chunk[i])
 			}
 		}
@@ -61,5 +90,10 @@ func (s *store) Unhandled(ctx context.Context, asked []protocol.Handled) ([]prot
 	return missing, nil
 }
 
-// handlerMember is the member for a job name on a queue; neither contains a space.
-func handlerMember(h protocol.Handled) string { return h.Queue + " " + h.Name }
+// announcedAt returns when a worker has announced a name last, Unix s; 0: none has. The entry begins with that one.
+func announcedAt(entry string) int64 {
+	_, rest, _ := strings.Cut(entry, " ")
+	at, _, _ := strings.Cut(rest, " ")
+	s, _ := strconv.ParseInt(at, 10, 64)
+	return s
+}

@@ -11,17 +11,17 @@ import (
 func TestUnhandledReturnsWhatNoLiveWorkerAnnounced(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		report, mail := protocol.Handled{Queue: "default", Name: "report"}, protocol.Handled{Queue: "default", Name: "mail"}
-		if err := b.store.Announce(b.Context(), []protocol.Handled{report}); err != nil {
+		if err := b.store.Announce(b.Context(), "w", []protocol.Handled{report}); err != nil {
 			b.Fatal(err)
 		}
 		missing, err := b.store.Unhandled(b.Context(), []protocol.Handled{report, mail})
 		if err != nil || fmt.Sprint(missing) != fmt.Sprint([]protocol.Handled{mail}) {
 			b.Errorf("unhandled %v, %v; want mail", missing, err)
 		}
-		long := time.Now().Add(-6 * time.Minute)
-		b.client.ZAdd(b.Context(), b.store.keys.handlers(), redisZ(float64(long.UnixMilli()), "default report"))
+		long := time.Now().Add(-10 * time.Minute)
+		b.client.HSet(b.Context(), b.keys().handlers, "report", fmt.Sprintf("w %d ", long.Unix()))
 		if missing, err := b.store.Unhandled(b.Context(), []protocol.Handled{report}); err != nil || len(missing) != 1 {
-			b.Errorf("unhandled %v, %v; want report: its worker has been silent for six minutes", missing, err)
+			b.Errorf("unhandled %v, %v; want report: its worker has been silent for ten minutes", missing, err)
 		}
 	})
 }
@@ -31,7 +31,7 @@ func TestAnnouncingRegistersTheQueueAgain(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		handled := []protocol.Handled{{Queue: "mail", Name: "welcome"}}
 		for range 2 {
-			if err := b.store.Announce(b.Context(), handled); err != nil {
+			if err := b.store.Announce(b.Context(), "w", handled); err != nil {
 				b.Fatal(err)
 			}
 			if queues := b.queues(); queues["mail"] != 1 {

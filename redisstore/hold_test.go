@@ -103,7 +103,7 @@ func TestTheSweepFreesSchedulesThatNothingHolds(t *testing.T) {
 				b.client.RPush(b.Context(), b.keys().ready, id)
 			}
 		}
-		if _, err := b.store.Sweep(b.Context(), defaultPartition); err != nil {
+		if _, err := b.sweep(); err != nil {
 			b.Fatal(err)
 		}
 		held := b.client.HKeys(b.Context(), b.keys().open).Val()

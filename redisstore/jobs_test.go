@@ -200,13 +200,19 @@ func TestParkedJobsGoToAWorkerThatAsks(t *testing.T) {
 			{ID: "a", Fence: taken[0].Fence, Kind: protocol.SettlePark, Name: "mail"},
 			{ID: "b", Fence: taken[1].Fence, Kind: protocol.SettlePark, Name: "report"},
 		}})
-		if len(answer.Parked) != 2 || answer.Parked[0] != "mail" || answer.More {
-			b.Fatalf("parked names %q, more %v; want mail, report; nothing more", answer.Parked, answer.More)
+		if answer.ParkedMark == 0 || answer.More {
+			b.Fatalf("mark %d, more %v; want one, and nothing more", answer.ParkedMark, answer.More)
 		}
-		answer = b.work("s2", protocol.WorkCall{Take: 5, Serve: []string{"mail"}})
+		look := protocol.ParkedLook{Handled: []string{"mail", "sms"}}
+		answer = b.work("s2", protocol.WorkCall{Take: 1, ParkedLook: look})
+		if len(answer.Parked) != 1 || answer.Parked[0] != "mail" || !answer.Looked {
+			b.Fatalf("parked names %q, looked up: %v; want mail, the only one of them with jobs", answer.Parked, answer.Looked)
+		}
+		mark := answer.ParkedMark
+		answer = b.work("s2", protocol.WorkCall{Take: 5, Serve: answer.Parked})
 		b.want("served", ids(answer.Taken), "a")
-		if len(answer.Parked) != 1 || answer.Parked[0] != "report" {
-			b.Errorf("parked names %q, want report alone", answer.Parked)
+		if len(answer.Parked) != 0 || answer.ParkedMark != mark {
+			b.Errorf("parked names %q, mark %d; want no more of mail, and the mark %d as before", answer.Parked, answer.ParkedMark, mark)
 		}
 		if s := b.stats(); s.Parked != 1 {
 			b.Errorf("parked %d, want 1", s.Parked)
@@ -274,7 +280,7 @@ func (b *bench) untilLapsed() protocol.LapsedSession {
 
 func (b *bench) reap(lapsed protocol.LapsedSession, seed int64) {
 	b.Helper()
-	done, err := b.store.Reap(b.Context(), protocol.ReapCall{Partition: defaultPartition, Session: lapsed.Session, Seen: lapsed.Lapse, Seed: seed})
+	done, err := b.reapStep(protocol.ReapCall{Partition: defaultPartition, Session: lapsed.Session, Seen: lapsed.Lapse, Seed: seed})
 	if err != nil || !done {
 		b.Fatalf("reap: done %v, error %v", done, err)
 	}

@@ -17,7 +17,7 @@ type keyspace string
 // shared returns the namespace's own keys, with the types that TYPE answers for them.
 func (k keyspace) shared() map[string]string {
 	return map[string]string{
-		k.leader(): "hash", k.queues(): "hash", k.registry(): "zset", k.deleted(): "zset", k.handlers(): "zset", k.served(): "zset",
+		k.leader(): "hash", k.queues(): "hash", k.registry(): "zset", k.deleted(): "zset", k.served(): "zset",
 	}
 }
 
@@ -32,9 +32,6 @@ func (k keyspace) registry() string { return string(k) + ":schedules" }
 
 // deleted is a sorted set: schedule → when it was deleted, Unix ms; kept for 7 days.
 func (k keyspace) deleted() string { return string(k) + ":deleted" }
-
-// handlers is a sorted set: "<queue> <job name>" → instant a worker last announced that it handles it, Unix ms.
-func (k keyspace) handlers() string { return string(k) + ":handlers" }
 
 // served is a sorted set: queue → instant a live worker last announced that it serves it, Unix ms.
 func (k keyspace) served() string { return string(k) + ":served" }
@@ -67,7 +64,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead",
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state",
 		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins",
-		runs: tag + "runs", counters: tag + "counters",
+		runs: tag + "runs", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
 }
 
@@ -81,10 +78,10 @@ type partitionKeys struct {
 	dead  string // sorted set: ID of a job given up → instant, Unix ms; its envelope stays in jobs
 
 	sessions string // sorted set: session → instant it lapses, Unix ms
-	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); #enqueued: jobs since the start
+	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); sessions that have ended; #enqueued: jobs since the start
 	crashes  string // hash: job ID → times its holder vanished; 0: returned without an envelope
 	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms
-	state    string // hash: fence (the last drawn), done (jobs since the start), paused, parked (names), layout, large, ttl, crashed (there may be …:crashes), turn
+	state    string // hash: fence (the last drawn), done (jobs since the start), paused, parked (changes when a list of parked jobs begins; none: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept
 
 	schedules string // hash: schedule → definition, JSON
 	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: it is caught up; s: a change or pause
@@ -97,9 +94,12 @@ type partitionKeys struct {
 
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule
+
+	unhandled string // sorted set: job name with parked jobs → since when at most its oldest one is; * for the names beyond the first thousand
+	handlers  string // hash: job name → "<worker> <Unix s> " for each of the last 32 workers that have announced that they handle it
 }
 
-// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun); # → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid>…".
+// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid>…".
 func (p partitionKeys) inflight(session string) string { return p.prefix + "inflight:" + session }
 
 // parked is a sorted set: ID of a job whose worker had no handler for it → instant parked, Unix ms.
@@ -118,10 +118,10 @@ func (p partitionKeys) every() []string {
 // types returns the keys of a partition, but for those of a session and of a job name, with the types that TYPE answers for them.
 func (p partitionKeys) types() map[string]string {
 	types := map[string]string{p.ready: "list", p.runs: "stream"}
-	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone} {
+	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.unhandled} {
 		types[key] = "zset"
 	}
-	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins} {
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.handlers} {
 		types[key] = "hash"
 	}
 	return types
@@ -142,7 +142,7 @@ func (k keyspace) hot(p protocol.Partition) *hotKeys {
 		enqueue:       []any{keys.ready, keys.due, keys.jobs, keys.callers, keys.state, keys.idle},
 		work: []any{
 			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,
-			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind,
+			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind, keys.callers, keys.unhandled, keys.handlers,
 		},
 		wake: k.wake(),
 	}

@@ -24,7 +24,7 @@ type keyOwner struct {
 
 // namespaceKeys are the keys of a namespace itself, by the method that builds each.
 func namespaceKeys(k keyspace) map[string]string {
-	return map[string]string{"leader": k.leader(), "queues": k.queues(), "registry": k.registry(), "deleted": k.deleted(), "handlers": k.handlers(), "served": k.served()}
+	return map[string]string{"leader": k.leader(), "queues": k.queues(), "registry": k.registry(), "deleted": k.deleted(), "served": k.served()}
 }
 
 // partitionKeysOf are the keys of a partition by what they hold, with those of one session and of one job name.
@@ -126,9 +126,9 @@ func addKeys(t *testing.T, owners keyOwners, namespace string, p protocol.Partit
 	for holds, key := range partitionKeysOf(k, p, name, name) {
 		owners.add(t, key, keyOwner{namespace, p, holds})
 	}
-	member := handlerMember(protocol.Handled{Queue: p.Queue, Name: name})
-	if queue, handled, _ := strings.Cut(member, " "); queue != p.Queue || handled != name {
-		t.Errorf("%q on %q is announced as %q", name, p.Queue, member)
+	member := name + "\t" + name // of the shared list of parked jobs
+	if protocol.ParkedName(member) != name || !isShared(member) || isShared(name) {
+		t.Errorf("%q is parked as %q", name, member)
 	}
 }
 

@@ -232,6 +232,8 @@ func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
 		{"limits", "STALE_MS", strconv.FormatInt(protocol.IdleRetention.Milliseconds(), 10)},
 		{"layout", "LAYOUT", layoutKnown},
 		{"alarm", "SECOND_ALARM_MS", strconv.FormatInt(protocol.SecondAlarm.Milliseconds(), 10)},
+		{"suspects", "SUSPECT_CRASHES", strconv.Itoa(protocol.SuspectCrashes)},
+		{"parked", "SHARED", sharedParked},
 		{"lapse", "MAX_SEEN_LAPSED", strconv.Itoa(protocol.MaxSeenLapsed)},
 	} {
 		got := luaValues(t, c.piece, c.name)[0]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,6 +19,9 @@ const layoutKnown = "2"
 // maxClockError is how far a caller's Now may be from the server's time for a cheap poll.
 const maxClockError = time.Second
 
+// maxLapse is how far ahead the earliest lapse of a partition is at most believed to be; the script mends what is further.
+const maxLapse = time.Minute
+
 // Poll answers what there is to do, and renews the caller's registration as a sleeping worker. It takes nothing. Where plain
 // commands show that there is nothing to do, they are all that is sent; otherwise the script decides.
 func (s *store) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.PollAnswer {
@@ -30,6 +32,20 @@ func (s *store) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.
 		}
 		return answers
 	}
+	s.pollEach(ctx, calls, answers)
+	partitions, looks, hints := make([]protocol.Partition, len(calls)), make([]protocol.ParkedLook, len(calls)), make([]*protocol.WaitHint, len(calls))
+	for i := range calls {
+		partitions[i], looks[i] = calls[i].Partition, calls[i].ParkedLook
+		if answers[i].Err == nil {
+			hints[i] = &answers[i].WaitHint
+		}
+	}
+	s.lookUpParked(ctx, partitions, looks, hints)
+	return answers
+}
+
+// pollEach sets the answers, but for what is parked under which name.
+func (s *store) pollEach(ctx context.Context, calls []protocol.PollCall, answers []protocol.PollAnswer) {
 	answered := s.pollCheaply(ctx, calls, answers)
 	s.skipWithoutSessions(ctx, calls, answered)
 	var sent []call
@@ -48,7 +64,7 @@ func (s *store) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.
 		asked = append(asked, i)
 	}
 	if len(sent) == 0 {
-		return answers
+		return
 	}
 	for n, cmd := range s.runBriefly(ctx, sent...) {
 		i := asked[n]
@@ -62,7 +78,6 @@ func (s *store) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.
 			answers[i].Since = answers[i].Now
 		}
 	}
-	return answers
 }
 
 // A cheapPoll is what plain commands ask about one partition: five of them, and one for the time, in place of a script's ten.
@@ -138,7 +153,7 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 		return h, false
 	}
 	h.Paused = state.text(1) != ""
-	h.Parked = strings.Fields(state.text(2))
+	h.ParkedMark = state.number(2)
 	// An alarm is kept for a job that is due before the registration ends.
 	if due := p.due.Val(); len(due) > 0 && !h.Paused && int64(due[0].Score) <= now.Add(protocol.IdleRetention).UnixMilli() {
 		return h, false
@@ -147,10 +162,11 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 		return h, false
 	}
 	if sessions := p.sessions.Val(); len(sessions) > 0 {
-		h.Lapse = time.UnixMilli(int64(sessions[0].Score)).UTC()
-		if !h.Lapse.After(now) {
+		lapse := sessions[0].Score
+		if !(lapse > float64(now.UnixMilli()) && lapse < float64(now.Add(maxLapse).UnixMilli())) { // lapsed, or no instant
 			return h, false
 		}
+		h.Lapse = time.UnixMilli(int64(lapse)).UTC()
 	}
 	return h, true
 }

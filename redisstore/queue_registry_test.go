@@ -28,7 +28,7 @@ func TestAfterAnEmptyRestartTheNumberOfPartitionsThatWasLearnedIsWritten(t *test
 			}
 		}
 		b.client.Del(b.Context(), b.store.keys.queues())
-		if err := second.Announce(b.Context(), []protocol.Handled{{Queue: "hot", Name: "j"}}); err != nil {
+		if err := second.Announce(b.Context(), "w", []protocol.Handled{{Queue: "hot", Name: "j"}}); err != nil {
 			b.Fatal(err)
 		}
 		b.want("written", b.client.HGet(b.Context(), b.store.keys.queues(), "hot").Val(), "4")
@@ -47,7 +47,7 @@ func TestAProcessSaysThatTheNumberOfPartitionsIsNotTheOneItLearned(t *testing.T)
 			b.Fatal(err)
 		}
 		b.client.HSet(b.Context(), b.store.keys.queues(), "hot", 1)
-		err := learned.Announce(b.Context(), []protocol.Handled{{Queue: "hot", Name: "j"}, {Queue: "default", Name: "j"}})
+		err := learned.Announce(b.Context(), "w", []protocol.Handled{{Queue: "hot", Name: "j"}, {Queue: "default", Name: "j"}})
 		if !errors.Is(err, protocol.ErrUnfit) || !strings.Contains(err.Error(), `queue "hot" has 1 partitions`) || !strings.Contains(err.Error(), "4") {
 			b.Errorf("announcing: %v, want ErrUnfit that names the queue and both numbers", err)
 		}
@@ -183,7 +183,7 @@ func TestServedReturnsTheQueuesOfLiveWorkersAndThoseAskedFor(t *testing.T) {
 		b.client.HSet(b.Context(), keys.queues(), "mail", 2, "idle", 1, "old", 1, "own", 3, "word", "abc")
 		now, long := float64(time.Now().UnixMilli()), float64(ago(4*time.Hour).UnixMilli())
 		b.client.ZAdd(b.Context(), keys.served(), redisZ(now, "mail"), redisZ(long, "old"), redisZ(now, "word"), redisZ(now, "gone"), redisZ(now, "a}:b"))
-		if err := b.store.Announce(b.Context(), []protocol.Handled{{Queue: "new", Name: "j"}, {Queue: "new", Name: "k"}}); err != nil {
+		if err := b.store.Announce(b.Context(), "w", []protocol.Handled{{Queue: "new", Name: "j"}, {Queue: "new", Name: "k"}}); err != nil {
 			b.Fatal(err)
 		}
 		served, err := b.store.Served(b.Context(), []string{"own", "mail", "never"})
@@ -195,7 +195,7 @@ func TestServedReturnsTheQueuesOfLiveWorkersAndThoseAskedFor(t *testing.T) {
 		// A server that was restarted empty learns it at the next announcement.
 		b.client.Del(b.Context(), keys.queues())
 		b.client.Del(b.Context(), keys.served())
-		if err := b.store.Announce(b.Context(), []protocol.Handled{{Queue: "new", Name: "j"}}); err != nil {
+		if err := b.store.Announce(b.Context(), "w", []protocol.Handled{{Queue: "new", Name: "j"}}); err != nil {
 			b.Fatal(err)
 		}
 		served, err = b.store.Served(b.Context(), nil)

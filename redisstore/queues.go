@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -87,20 +86,43 @@ func (s *store) count(ctx context.Context, counts []*partitionCount) error {
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
 		return failure("count queues", "", err)
 	}
-	second := s.client.Pipeline()
-	for _, c := range counts {
-		c.askHeldAndParked(ctx, second)
-	}
-	if second.Len() > 0 {
-		if _, err := second.Exec(ctx); err != nil {
-			return failure("count queues", "", err)
-		}
+	if err := s.countHeldAndParked(ctx, counts); err != nil {
+		return failure("count queues", "", err)
 	}
 	for _, c := range counts {
 		c.add()
 		c.to.Now = now.Val().UTC()
 	}
 	return nil
+}
+
+// countTogether is how many counts go in one round trip: there may be a thousand lists of parked jobs, and as many sessions.
+const countTogether = 25
+
+func (s *store) countHeldAndParked(ctx context.Context, counts []*partitionCount) error {
+	pipe := s.client.Pipeline()
+	exec := func(from int) error {
+		if pipe.Len() <= from {
+			return nil
+		}
+		_, err := pipe.Exec(ctx)
+		return err
+	}
+	for _, c := range counts {
+		for _, session := range c.sessions.Val() {
+			c.held = append(c.held, pipe.HLen(ctx, c.keys.inflight(session)))
+			if err := exec(countTogether); err != nil {
+				return err
+			}
+		}
+		for _, name := range c.unhandled.Val() {
+			c.parked = append(c.parked, pipe.ZCard(ctx, c.keys.parked(name)))
+			if err := exec(countTogether); err != nil {
+				return err
+			}
+		}
+	}
+	return exec(0)
 }
 
 // A partitionCount is what QueueStats reads of one partition: first the counts, the names of the sessions and the names of the
@@ -110,7 +132,7 @@ type partitionCount struct {
 	to   *protocol.QueueStats
 
 	ready, due, dead, schedules *redis.IntCmd
-	sessions                    *redis.StringSliceCmd
+	sessions, unhandled         *redis.StringSliceCmd
 	state, counters             *redis.SliceCmd
 	enqueued                    *redis.FloatSliceCmd
 	held, parked                []*redis.IntCmd
@@ -120,18 +142,10 @@ func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	k := c.keys
 	c.ready, c.due, c.dead, c.schedules = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
 	c.sessions = pipe.ZRange(ctx, k.sessions, 0, -1)
-	c.state = pipe.HMGet(ctx, k.state, "paused", "parked", "done")
+	c.unhandled = pipe.ZRange(ctx, k.unhandled, 0, -1)
+	c.state = pipe.HMGet(ctx, k.state, "paused", "done")
 	c.enqueued = pipe.ZMScore(ctx, k.callers, "#enqueued")
 	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died")
-}
-
-func (c *partitionCount) askHeldAndParked(ctx context.Context, pipe redis.Pipeliner) {
-	for _, session := range c.sessions.Val() {
-		c.held = append(c.held, pipe.HLen(ctx, c.keys.inflight(session)))
-	}
-	for name := range strings.FieldsSeq(reply(c.state.Val()).text(1)) {
-		c.parked = append(c.parked, pipe.ZCard(ctx, c.keys.parked(name)))
-	}
 }
 
 func (c *partitionCount) add() {
@@ -141,7 +155,7 @@ func (c *partitionCount) add() {
 	to.Delayed += c.due.Val()
 	to.Dead += c.dead.Val()
 	to.Schedules += c.schedules.Val()
-	to.Done += state.number(2)
+	to.Done += state.number(1)
 	to.Failed += counters.number(0)
 	to.Retried += counters.number(1)
 	to.Died += counters.number(2)

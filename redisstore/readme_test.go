@@ -40,7 +40,7 @@ func TestReadmeKeyTable(t *testing.T) {
 	k := keyspace("chime")
 	p := k.partition(protocol.Partition{Queue: "q"})
 	want := map[string]string{
-		k.leader(): types["leader"], k.queues(): types["queues"], k.registry(): types["registry"], k.deleted(): types["deleted"], k.handlers(): types["handlers"],
+		k.leader(): types["leader"], k.queues(): types["queues"], k.registry(): types["registry"], k.deleted(): types["deleted"],
 		k.served():             types["served"],
 		"…:inflight:<session>": types["inflight"],
 		"…:parked:<job name>":  types["parked"],

@@ -101,11 +101,11 @@ func (r reply) texts(i int) []string {
 	return texts
 }
 
-// waitHint reads, from i on: more, paused, next, which keeper of the alarm the caller is, parked names, lapse, lapsed sessions.
+// waitHint reads, from i on: more, paused, next, which keeper of the alarm the caller is, the mark of what is parked, lapse, lapsed sessions.
 func (r reply) waitHint(i int) protocol.WaitHint {
 	h := protocol.WaitHint{
 		More: r.number(i) == 1, Paused: r.number(i+1) == 1, Second: r.number(i+3) == 2,
-		Parked: r.texts(i + 4), Lapse: r.milli(i + 5),
+		ParkedMark: r.number(i + 4), Lapse: r.milli(i + 5),
 	}
 	if next := r.milli(i + 2); !next.IsZero() {
 		h.Next = max(next.Sub(r.now()), time.Microsecond)

@@ -337,7 +337,7 @@ func (w *scheduleWalk) checkOwed(before *picture, answered []protocol.Owed) {
 // again makes the last call of a session a second time.
 func (w *scheduleWalk) again(session string, call protocol.WorkCall, first protocol.WorkAnswer) {
 	answer := w.repeat(session, call)
-	if answer.Err != nil || fmt.Sprint(answer.Taken) != fmt.Sprint(first.Taken) {
+	if answer.Err != nil || fmt.Sprint(answer.Taken) != fmt.Sprint(unparked(first.Taken)) {
 		w.fatal("repeated %+v: %v, took %+v, want %+v", call, answer.Err, answer.Taken, first.Taken)
 	}
 	if after := w.look(); after.rest != w.now.rest {

@@ -20,6 +20,12 @@ import (
 // write everything, so it begins with a write that takes no memory.
 var worksAtMaxMemory = []string{"work", "extend", "reap", "poll", "lead"}
 
+// writesUnread are the scripts that write keys which they have not read before: a key of a wrong type stops enqueue after the job was
+// added, and the short way of an ordinary job has no command to spare.
+var writesUnread = []string{"enqueue"}
+
+const unreadFinding = "which nothing has read before the first write"
+
 func TestEveryScriptKeepsTheRules(t *testing.T) {
 	for _, name := range worksAtMaxMemory {
 		if !slices.Contains(scriptNames(), name) {
@@ -42,7 +48,11 @@ func lint(name, text string) []string {
 	if err != nil {
 		return append(findings, err.Error())
 	}
-	findings = append(findings, w.findings...)
+	for _, finding := range w.findings {
+		if !slices.Contains(writesUnread, name) || !strings.Contains(finding, unreadFinding) {
+			findings = append(findings, finding)
+		}
+	}
 	names, err := luaFreeNames(name, text)
 	if err != nil {
 		return append(findings, err.Error())
@@ -157,6 +167,8 @@ func TestTheLintFindsWhatIsWrong(t *testing.T) {
 		{"no global is written", title + good + "count = 1", "assigned and not local"},
 		{"no local is used before it is there", title + "local function f() return later end\nlocal later = 1\n" + good + "f()", "later is not declared before"},
 		{"reads come first", title + "redis.call('ZREM', KEYS[1], '')\nredis.call('HGET', KEYS[2], 'a')", "after something was written"},
+		{"what is written was read", title + "redis.call('ZREM', KEYS[1], '')\nredis.call('HSET', KEYS[2], 'a', 'b')", "which nothing has read before the first write"},
+		{"a reason lets it be unread", title + "redis.call('ZREM', KEYS[1], '')\n-- unread: a failure here leaves nothing behind\nredis.call('HSET', KEYS[2], 'a', 'b')", ""},
 		{"reads come first, in functions", title + "local function f() return redis.call('HGET', KEYS[2], 'a') end\nredis.call('ZREM', KEYS[1], '')\nf()", "after something was written"},
 		{"reads come first, in loops", title + "for i = 1, 3 do\nredis.call('HGET', KEYS[2], i)\nredis.call('ZCARD', KEYS[1])\nredis.call('ZREM', KEYS[1], i)\nend\nredis.call('ZREM', KEYS[1], '')", ""},
 		{"a write that ends the script is no write before", title + "if ARGV[1] then\nredis.call('ZREM', KEYS[1], '')\nreturn 0\nend\nredis.call('HGET', KEYS[2], 'a')", ""},

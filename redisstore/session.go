@@ -3,6 +3,11 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -39,27 +44,54 @@ func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, 
 		return s.bad
 	}
 	k := s.keys.partition(partition)
-	cmd := s.runBriefly(ctx, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions}, []any{session}))[0]
+	cmd := s.runBriefly(ctx, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions, k.callers}, []any{session}))[0]
 	if err := cmd.Err(); err != nil {
 		return failure("close session", session, err)
 	}
 	return nil
 }
 
-// Reap returns the jobs of a lapsed session to their queue, unless the session was extended since it was seen. done is false while
-// jobs remain: call again.
-func (s *store) Reap(ctx context.Context, c protocol.ReapCall) (done bool, err error) {
+// Lapsed returns the sessions past their lapse, at most MaxLapsed. It writes nothing.
+func (s *store) Lapsed(ctx context.Context, partition protocol.Partition) ([]protocol.LapsedSession, error) {
 	if s.bad != nil {
-		return false, s.bad
+		return nil, s.bad
 	}
-	k := s.keys.partition(c.Partition)
-	cmd := s.run(ctx, s.client, newCall(&reapScript,
-		[]string{k.inflight(c.Session), k.sessions, k.ready, k.due, k.crashes, k.open, k.schedules, k.cursors,
-			k.idle, k.state, k.behind, k.owed, k.jobs, k.counters, k.runs},
-		[]any{c.Session, c.Seen.UnixMilli(), c.Seed % 1_000_000, s.keys.wake()}))[0]
-	answer, err := cmd.Int()
+	now, err := s.client.Time(ctx).Result()
 	if err != nil {
-		return false, failure("reap session", c.Session, err)
+		return nil, failure("look for lapsed sessions of", partition.Queue, err)
 	}
-	return answer == 1, nil
+	k := s.keys.partition(partition)
+	found, err := s.client.ZRangeByScoreWithScores(ctx, k.sessions, &redis.ZRangeBy{
+		Min: "0", Max: strconv.FormatInt(now.UnixMilli(), 10), Count: protocol.MaxLapsed,
+	}).Result()
+	if err != nil {
+		return nil, failure("look for lapsed sessions of", partition.Queue, err)
+	}
+	lapsed := make([]protocol.LapsedSession, len(found))
+	for i, z := range found {
+		lapsed[i] = protocol.LapsedSession{Session: fmt.Sprint(z.Member), Lapse: time.UnixMilli(int64(z.Score)).UTC()}
+	}
+	return lapsed, nil
+}
+
+// Reap returns the jobs of lapsed sessions to their queues, unless a session was extended since it was seen.
+func (s *store) Reap(ctx context.Context, calls []protocol.ReapCall) []protocol.ReapAnswer {
+	answers := make([]protocol.ReapAnswer, len(calls))
+	sent := make([]call, len(calls))
+	for i, c := range calls {
+		answers[i].Err = s.bad
+		k := s.keys.partition(c.Partition)
+		sent[i] = newCall(&reapScript, []string{
+			k.inflight(c.Session), k.sessions, k.ready, k.due, k.crashes, k.open, k.schedules, k.cursors,
+			k.idle, k.state, k.behind, k.owed, k.jobs, k.counters, k.runs, k.callers,
+		}, []any{c.Session, c.Seen.UnixMilli(), c.Seed % 1_000_000, s.keys.wake()})
+	}
+	if s.bad != nil || len(calls) == 0 {
+		return answers
+	}
+	for i, cmd := range s.run(ctx, s.client, sent...) {
+		values, err := list("reap session", calls[i].Session, cmd)
+		answers[i] = protocol.ReapAnswer{Err: err, Done: values.number(0) == 1, Returned: int(values.number(1)), Dropped: int(values.number(2))}
+	}
+	return answers
 }

@@ -103,7 +103,7 @@ func TestALargeSessionIsReapedInSteps(t *testing.T) {
 		steps := 0
 		for done := false; !done; steps++ {
 			var err error
-			if done, err = b.store.Reap(b.Context(), protocol.ReapCall{Partition: defaultPartition, Session: lapsed.Session, Seen: lapsed.Lapse}); err != nil {
+			if done, err = b.reapStep(protocol.ReapCall{Partition: defaultPartition, Session: lapsed.Session, Seen: lapsed.Lapse}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -25,6 +25,8 @@ type bench struct {
 	client  redis.UniversalClient
 	numbers map[string]int64 // of the last call of each session
 	callers int64
+
+	noSuspects bool // no session may be given one
 }
 
 // clusterEnv holds the addresses of a cluster: then the suite runs there and nowhere else, see TestTheSuiteOnACluster.
@@ -137,6 +139,7 @@ func (b *bench) try(session string, call protocol.WorkCall) protocol.WorkAnswer 
 func (b *bench) repeat(session string, call protocol.WorkCall) protocol.WorkAnswer {
 	b.Helper()
 	call.Partition, call.Worker, call.Session, call.Number = defaultPartition, "w-"+session, session, b.numbers[session]
+	call.Suspect = !b.noSuspects
 	if call.TTL == 0 {
 		call.TTL = 12 * time.Second
 	}
@@ -153,6 +156,20 @@ func (b *bench) take(session string, n int) []protocol.TakenJob {
 func (b *bench) settle(session string, settled protocol.Settlement) bool {
 	b.Helper()
 	return len(b.work(session, protocol.WorkCall{Settle: []protocol.Settlement{settled}}).Refused) == 0
+}
+
+// sweep makes one call that sweeps the partition.
+func (b *bench) sweep() (more bool, err error) {
+	b.Helper()
+	answer := b.store.Sweep(b.Context(), []protocol.Partition{defaultPartition}, 0)[0]
+	return answer.More, answer.Err
+}
+
+// reapStep makes one call that reaps a session.
+func (b *bench) reapStep(call protocol.ReapCall) (done bool, err error) {
+	b.Helper()
+	answer := b.store.Reap(b.Context(), []protocol.ReapCall{call})[0]
+	return answer.Done, answer.Err
 }
 
 // ids are the IDs of jobs taken, in order, separated by spaces.

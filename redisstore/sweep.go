@@ -2,8 +2,8 @@ package redisstore
 
 import (
 	"context"
-	"errors"
-	"strings"
+	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,28 +12,68 @@ import (
 
 var sweepScript = load("sweep")
 
-// Sweep removes what is old in a partition, at most 500 items a call; more reports whether others remain.
-func (s *store) Sweep(ctx context.Context, partition protocol.Partition) (more bool, err error) {
-	if s.bad != nil {
-		return false, s.bad
+// What the script answers; there is another answer where the partition was swept a short while ago.
+const (
+	sweptAll  = 0
+	sweptMore = 1
+)
+
+// maxSweptNames is of how many names a call gives up parked jobs.
+const maxSweptNames = 20
+
+// Sweep removes what is old in partitions, at most 500 items of each.
+func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unless time.Duration) []protocol.SweepAnswer {
+	answers := make([]protocol.SweepAnswer, len(partitions))
+	if s.bad != nil || len(partitions) == 0 {
+		for i := range answers {
+			answers[i].Err = s.bad
+		}
+		return answers
 	}
-	k := s.keys.partition(partition)
-	names, err := s.client.HGet(ctx, k.state, "parked").Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return false, failure("sweep", partition.Queue, err)
+	listed := make([]*redis.StringSliceCmd, len(partitions))
+	pipe := s.client.Pipeline()
+	longAgo := strconv.FormatInt(time.Now().Add(-s.options.ParkedRetention).UnixMilli(), 10) // by this machine's clock: the script decides
+	for i, p := range partitions {
+		k := s.keys.partition(p)
+		listed[i] = pipe.ZRangeByScore(ctx, k.unhandled, &redis.ZRangeBy{Min: "-inf", Max: longAgo, Count: maxSweptNames})
 	}
-	keys := []string{k.dead, k.jobs, k.callers, k.idle, k.state, k.crashes, k.schedules, k.cursors, k.owed, k.gone}
-	args := []any{s.options.DeadRetention.Milliseconds(), s.options.MaxDead, s.options.ParkedRetention.Milliseconds()}
-	for name := range strings.FieldsSeq(names) {
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	var sent []call
+	var asked []int
+	for i, p := range partitions {
+		if err := listed[i].Err(); err != nil {
+			answers[i].Err = failure("sweep", p.Queue, err)
+			continue
+		}
+		sent, asked = append(sent, s.sweepCall(p, listed[i].Val(), unless)), append(asked, i)
+	}
+	if len(sent) == 0 {
+		return answers
+	}
+	for n, cmd := range s.run(ctx, s.client, sent...) {
+		i := asked[n]
+		state, err := cmd.Int()
+		switch {
+		case err != nil:
+			answers[i].Err = failure("sweep", partitions[i].Queue, err)
+		case state == sweptMore || len(listed[i].Val()) == maxSweptNames:
+			answers[i].More = true
+		case state == sweptAll:
+			answers[i].Err = s.freeOpens(ctx, partitions[i])
+		}
+	}
+	return answers
+}
+
+func (s *store) sweepCall(p protocol.Partition, parked []string, unless time.Duration) call {
+	k := s.keys.partition(p)
+	keys := []string{
+		k.dead, k.jobs, k.callers, k.idle, k.state, k.crashes, k.schedules, k.cursors, k.owed, k.gone, k.unhandled, k.handlers,
+	}
+	args := []any{s.options.DeadRetention.Milliseconds(), s.options.MaxDead, s.options.ParkedRetention.Milliseconds(), unless.Milliseconds()}
+	for _, name := range parked {
 		keys = append(keys, k.parked(name))
 		args = append(args, name)
 	}
-	answer, err := s.run(ctx, s.client, newCall(&sweepScript, keys, args))[0].Int()
-	if err != nil {
-		return false, failure("sweep", partition.Queue, err)
-	}
-	if answer == 0 {
-		err = s.freeOpens(ctx, partition)
-	}
-	return answer == 1, err
+	return newCall(&sweepScript, keys, args)
 }

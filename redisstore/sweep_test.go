@@ -37,10 +37,11 @@ func TestACallSweepsAtMost500Items(t *testing.T) {
 				old(keys.dead, c.dead)
 				old(keys.gone, c.marks)
 				lists := []string{keys.parked("mail"), keys.parked("report"), keys.parked("sms")}
-				for _, list := range lists {
+				for i, list := range lists {
 					old(list, c.parked)
+					b.client.ZAdd(b.Context(), keys.unhandled, redisZ(1000, []string{"mail", "report", "sms"}[i]))
 				}
-				b.client.HSet(b.Context(), keys.state, "parked", "mail report sms")
+				b.client.HSet(b.Context(), keys.state, "parked", "1000")
 				left := func() (n int64) {
 					for _, key := range append(lists, keys.gone) {
 						n += b.client.ZCard(b.Context(), key).Val()
@@ -49,12 +50,13 @@ func TestACallSweepsAtMost500Items(t *testing.T) {
 				}
 				for i, want := range c.want {
 					before := left()
-					more, err := b.store.Sweep(b.Context(), defaultPartition)
+					more, err := b.sweep()
 					if swept := before - left(); err != nil || swept != int64(want) || more != (i < len(c.want)-1) {
 						b.Errorf("call %d swept %d, more %v, error %v; want %d", i+1, swept, more, err, want)
 					}
 				}
-				b.want("names with parked jobs", b.client.HGet(b.Context(), keys.state, "parked").Val(), "")
+				b.want("names with parked jobs", fmt.Sprint(b.client.ZRange(b.Context(), keys.unhandled, 0, -1).Val()), "[]")
+				b.want("mark", b.client.HGet(b.Context(), keys.state, "parked").Val(), "")
 				if n := b.client.ZCount(b.Context(), keys.dead, "(1000", "+inf").Val(); n != int64(3*c.parked) {
 					b.Errorf("%d dead that were parked, want %d", n, 3*c.parked)
 				}
@@ -72,7 +74,7 @@ func TestMarksOfMovesThatAreNotDoneAreNoMoreToSweep(t *testing.T) {
 			b.client.ZAdd(b.Context(), keys.gone, old)
 			b.client.ZAdd(b.Context(), keys.owed, old)
 		}
-		if more, err := b.store.Sweep(b.Context(), defaultPartition); more || err != nil {
+		if more, err := b.sweep(); more || err != nil {
 			b.Errorf("more %v, error %v; want no more", more, err)
 		}
 		if n := b.client.ZCard(b.Context(), keys.gone).Val(); n != 600 {
@@ -92,18 +94,19 @@ func TestSweepKeepsTheNewestDeadJobsAndBuriesOldParkedOnes(t *testing.T) {
 		}
 		settled[3].Kind, settled[3].Name = protocol.SettlePark, "mail"
 		b.work("s", protocol.WorkCall{Settle: settled})
-		if _, err := b.store.Sweep(b.Context(), defaultPartition); err != nil {
+		if _, err := b.sweep(); err != nil {
 			b.Fatal(err)
 		}
 		if s := b.stats(); s.Dead != 2 || s.Parked != 1 {
 			b.Errorf("stats %+v, want the 2 newest dead and 1 parked", s)
 		}
 		b.client.ZAdd(b.Context(), b.keys().parked("mail"), redisZ(1000, "d"))
-		if _, err := b.store.Sweep(b.Context(), defaultPartition); err != nil {
+		b.client.ZAdd(b.Context(), b.keys().unhandled, redisZ(1000, "mail"))
+		if _, err := b.sweep(); err != nil {
 			b.Fatal(err)
 		}
-		if s := b.stats(); s.Dead != 3 || s.Parked != 0 {
-			b.Errorf("stats %+v, want the parked one dead", s)
+		if dead := b.client.ZRange(b.Context(), b.keys().dead, 0, -1).Val(); fmt.Sprint(dead) != "[c d]" || b.stats().Parked != 0 {
+			b.Errorf("dead %v, stats %+v; want the parked one dead, and an older one gone for it", dead, b.stats())
 		}
 	})
 }

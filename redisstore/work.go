@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"github.com/redis/go-redis/v9"
@@ -14,7 +15,8 @@ import (
 var workScript = load("work")
 
 // Work settles what has ended and takes what is due, one call a partition, in one round trip. What a call places goes before it in
-// the same pipeline. The same number again returns the same jobs and writes nothing.
+// the same pipeline. The same number again returns the same jobs and writes nothing. Where an answer shows that something was parked
+// since its caller looked, a second round trip looks up the caller's names.
 func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
 	answers := make([]protocol.WorkAnswer, len(calls))
 	if s.bad != nil {
@@ -31,6 +33,7 @@ func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.
 		sent = append(sent, s.workCall(&calls[i]))
 	}
 	cmds := s.runBriefly(ctx, sent...)
+	looks := false
 	for i := range calls {
 		var placed []protocol.PlaceAnswer
 		if place := calls[i].Place; len(place) > 0 {
@@ -40,8 +43,23 @@ func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.
 		answers[i] = workAnswer(&calls[i], cmds[0])
 		answers[i].Placed = placed
 		cmds = cmds[1:]
+		looks = looks || answers[i].ParkedMark != 0 && len(calls[i].Handled) > 0
+	}
+	if looks {
+		s.lookAfterWork(ctx, calls, answers)
 	}
 	return answers
+}
+
+func (s *store) lookAfterWork(ctx context.Context, calls []protocol.WorkCall, answers []protocol.WorkAnswer) {
+	partitions, looks, hints := make([]protocol.Partition, len(calls)), make([]protocol.ParkedLook, len(calls)), make([]*protocol.WaitHint, len(calls))
+	for i := range calls {
+		partitions[i], looks[i] = calls[i].Partition, calls[i].ParkedLook
+		if answers[i].Err == nil {
+			hints[i] = &answers[i].WaitHint
+		}
+	}
+	s.lookUpParked(ctx, partitions, looks, hints)
 }
 
 // workCall is the script call of c. KEYS and ARGV are described on the title page of the script.
@@ -63,20 +81,33 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	}
 
 	keys := s.hotKeys(c.Partition)
-	call := beginCall(&workScript, 1+len(keys.work)+len(c.Serve)+len(parks), keys.inflight(c.Session))
-	args := append(call.args, keys.work...)
-	for _, name := range c.Serve {
-		args = append(args, keys.parked(name))
+	names, shared := servedNames(c.Serve)
+	lists := len(names) + len(parks)
+	if len(shared)+len(parks) > 0 {
+		lists++
 	}
-	for _, name := range parks {
-		args = append(args, keys.parked(name))
+	call := beginCall(&workScript, 1+len(keys.work)+lists, keys.inflight(c.Session))
+	args := append(call.args, keys.work...)
+	if lists > 0 {
+		for _, name := range names {
+			args = append(args, keys.parked(name))
+		}
+		for _, name := range parks {
+			args = append(args, keys.parked(name))
+		}
+		if len(shared)+len(parks) > 0 {
+			args = append(args, keys.parked(sharedParked))
+		}
 	}
 
 	settled := len(c.Settle) + len(c.Begun)
 	args = append(args, c.Session, c.Number, c.TTL.Milliseconds(), c.Take, c.Ahead, sleeps(c), c.Worker,
-		keys.wake, s.holder, len(c.Serve), len(parks), finished, len(c.Begun), len(others))
-	for _, name := range c.Serve {
+		keys.wake, s.holder, len(names), len(parks), finished, len(c.Begun), len(others), flag(c.Suspect), len(shared))
+	for _, name := range names {
 		args = append(args, name)
+	}
+	for _, member := range shared {
+		args = append(args, member)
 	}
 	for _, name := range parks {
 		args = append(args, name)
@@ -101,7 +132,7 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 		put(&other.ID, &other.Fence)
 	}
 	for _, other := range others {
-		args = append(args, settleKind(other), amount(other, parks), other.Body, record(other.Run))
+		args = append(args, settleKind(other), s.amount(other, parks), other.Body, record(other.Run))
 	}
 	call.args = args
 	return call
@@ -115,12 +146,37 @@ func settleKind(settled *protocol.Settlement) string {
 	return string(rune(settled.Kind))
 }
 
-// amount is the delay in ms, rounded up, or the position of the name to park on.
-func amount(settled *protocol.Settlement, parks []string) string {
-	if settled.Kind == protocol.SettlePark {
-		return strconv.Itoa(indexOf(parks, settled.Name) + 1)
+// servedNames splits what is to be served of the parked jobs into names with a list of their own and members of the shared list.
+func servedNames(serve []string) (names, shared []string) {
+	if !slices.ContainsFunc(serve, isShared) {
+		return serve, nil
 	}
-	if settled.Kind != protocol.SettleLater {
+	for _, entry := range serve {
+		if isShared(entry) {
+			shared = append(shared, entry)
+		} else {
+			names = append(names, entry)
+		}
+	}
+	return names, shared
+}
+
+func isShared(entry string) bool { return strings.Contains(entry, "\t") }
+
+// amount is the delay in ms, rounded up; the position of the name to park on, and since when the job is parked; or how many dead jobs
+// are kept.
+func (s *store) amount(settled *protocol.Settlement, parks []string) string {
+	switch settled.Kind {
+	case protocol.SettlePark:
+		position := strconv.Itoa(indexOf(parks, settled.Name) + 1)
+		if settled.ParkedAt.IsZero() {
+			return position
+		}
+		return position + " " + strconv.FormatInt(settled.ParkedAt.UnixMilli(), 10)
+	case protocol.SettleDead:
+		return strconv.Itoa(s.options.MaxDead)
+	case protocol.SettleLater:
+	default:
 		return ""
 	}
 	ms := settled.Delay.Milliseconds()
@@ -173,7 +229,19 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 	}
 	answer := protocol.WorkAnswer{
 		Now: values.now(), Refused: refusedOf(c, values.list(1)), Taken: takenOf(values[min(2, len(values)):]), WaitHint: values.waitHint(9),
-		Superseded: values.texts(16),
+		Superseded: values.texts(18), Unreadable: values.text(19),
+	}
+	names, _ := servedNames(c.Serve)
+	for i := range values.list(16) {
+		if at := values.list(16).number(i); at >= 1 && at <= int64(len(names)) {
+			answer.Parked = append(answer.Parked, names[at-1])
+		}
+	}
+	parked := values.list(17)
+	for i := 0; i+1 < len(parked); i += 2 {
+		if at := parked.number(i); at >= 1 && at <= int64(len(answer.Taken)) {
+			answer.Taken[at-1].ParkedAt = parked.milli(i + 1)
+		}
 	}
 	owed := values.list(8)
 	for i := 0; i+2 < len(owed); i += 3 {

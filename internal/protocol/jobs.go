@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -22,16 +23,21 @@ type JobStore interface {
 	// CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is.
 	CloseSession(ctx context.Context, partition Partition, session string) error
 
-	// Reap returns the jobs of a lapsed session to their queue, unless the session was extended since it was Seen. Done is
-	// false while more than 500 of its jobs remain: call again.
-	Reap(ctx context.Context, call ReapCall) (done bool, err error)
+	// Lapsed returns the sessions of a partition that are past their lapse, at most MaxLapsed, those of the earliest lapse. An answer
+	// to a call names only the first MaxSeenLapsed.
+	Lapsed(ctx context.Context, partition Partition) ([]LapsedSession, error)
 
-	// Sweep removes what is old: dead jobs, parked jobs past their retention, callers that have been silent for long, marks of
-	// moved schedules. A call touches at most 500 items; more reports whether others remain.
-	Sweep(ctx context.Context, partition Partition) (more bool, err error)
+	// Reap returns the jobs of lapsed sessions to their queues, in one round trip, unless a session was extended since it was Seen.
+	// Answers are in the order of the calls.
+	Reap(ctx context.Context, calls []ReapCall) []ReapAnswer
+
+	// Sweep removes what is old from partitions that were not swept within the time unless, in one round trip: dead jobs, parked jobs
+	// past their retention, callers that have been silent for long, marks of moved schedules. A call touches at most 500 items of a
+	// partition. Answers are in the order of the partitions.
+	Sweep(ctx context.Context, partitions []Partition, unless time.Duration) []SweepAnswer
 
 	// Announce notes that a live worker handles these. Workers repeat it.
-	Announce(ctx context.Context, handled []Handled) error
+	Announce(ctx context.Context, worker string, handled []Handled) error
 
 	// Unhandled returns those that no worker has announced within the last minutes.
 	Unhandled(ctx context.Context, asked []Handled) ([]Handled, error)
@@ -88,11 +94,20 @@ type WorkCall struct {
 	Begun     []BegunJob    // taken ahead before, begun since
 	Take      int           // how many jobs to take, at most MaxTake; 0: only settle. Large jobs come in several calls (More)
 	Ahead     int           // how many of Take, the last ones, are taken ahead: they count as not begun until Begun names them
-	Serve     []string      // names that this worker handles and that the last answer listed as Parked
+	Serve     []string      // of Parked in earlier answers what this worker handles: served first
+	Suspect   bool          // the worker may be given a suspect: it holds none
 	Sleep     bool          // register the worker as asleep if nothing is left to take
 	Lapses    bool          // report lapsed sessions; only for calls that may sleep
 	SleepOn   bool          // the call only settles jobs that are Finished: a sleeping worker stays registered, the answer has no WaitHint
 	Place     []Placement   // placed first, in the same round trip; needs no session
+	ParkedLook
+}
+
+// A ParkedLook asks for names with parked jobs among those that a worker handles. There may be very many such names, so only those
+// are looked up, and only if something was parked since Seen.
+type ParkedLook struct {
+	Handled []string // empty: nothing is looked up
+	Seen    int64    // WaitHint.ParkedMark of the last answer with Looked
 }
 
 // BegunJob is a job whose handler has begun.
@@ -121,6 +136,8 @@ type Settlement struct {
 	Delay time.Duration // SettleLater
 	Body  []byte        // SettleLater, SettleDead; empty: the stored body stays
 	Name  string        // SettlePark: the job's name
+	// ParkedAt is TakenJob.ParkedAt, for SettlePark of a job that was parked before: it goes on growing old.
+	ParkedAt time.Time
 	// Run is added to the record of runs. Nil: nothing is; it is set for occurrences of schedules only.
 	Run *RunRecord
 	// Failed counts a failed attempt. Done, retried and dead are counted by kind.
@@ -150,6 +167,8 @@ type WorkAnswer struct {
 	Placed []PlaceAnswer // for WorkCall.Place, in order
 	// Superseded are the IDs of occurrences that this call ended because, under overlap policy cancel, a newer one takes their place.
 	Superseded []string
+	// Unreadable names what the store held that cannot be read and counts as none; the call has replaced it. Empty: nothing.
+	Unreadable string
 	WaitHint
 }
 
@@ -161,7 +180,18 @@ type WaitHint struct {
 	Second bool          // the worker keeps the alarm as the second: it takes SecondAlarm after Next
 	Lapse  time.Time     // earliest lapse among the partition's sessions; zero: there is no session
 	Lapsed []LapsedSession
-	Parked []string // job names with parked jobs
+
+	// Parked are job names with parked jobs, or single ones of them, to be named in Serve: with Looked those of Handled, without it
+	// those of Serve.
+	Parked     []string
+	Looked     bool  // they were looked up
+	ParkedMark int64 // changes when there is something new to find; 0: no job is parked
+}
+
+// ParkedName is the job name of an entry of Parked.
+func ParkedName(entry string) string {
+	name, _, _ := strings.Cut(entry, "\t")
+	return name
 }
 
 // LapsedSession is a session past its lapse.
@@ -175,12 +205,17 @@ type LapsedSession struct {
 type TakenJob struct {
 	ID         string
 	Fence      int64
-	Crashes    int    // times its holder vanished
-	New        bool   // an occurrence taken for the first time: only for these lateness is judged
-	Begun      bool   // false: taken ahead
-	Body       []byte // see package wire
-	Definition []byte // of an occurrence: its schedule's definition as it is now
+	Crashes    int       // times its holder vanished
+	New        bool      // an occurrence taken for the first time: only for these lateness is judged
+	Begun      bool      // false: taken ahead
+	Body       []byte    // see package wire
+	Definition []byte    // of an occurrence: its schedule's definition as it is now
+	ParkedAt   time.Time // when it was parked first; zero: it was not parked, or the answer is repeated
 }
+
+// Suspect reports whether a job is one that a worker is given only one of at a time: its holders have vanished so often that it may be
+// what makes them vanish.
+func (j *TakenJob) Suspect() bool { return j.Crashes >= SuspectCrashes }
 
 // PollCall asks about one partition. A sleeping worker that knows Since and Now may get a cheaper answer if nothing has happened.
 type PollCall struct {
@@ -190,6 +225,7 @@ type PollCall struct {
 	Lapses    bool      // without Sleep: only lapsed sessions are asked for
 	Since     time.Time // when the worker was registered as asleep last, by the store's clock; zero: not known
 	Now       time.Time // about what the store's clock shows; zero: not known
+	ParkedLook
 }
 
 // PollAnswer is the answer to one PollCall.
@@ -213,4 +249,18 @@ type ReapCall struct {
 	Session   string
 	Seen      time.Time // its lapse when it was seen first
 	Seed      int64     // spreads the jobs that crashed before at random over 5 to 60 s
+}
+
+// ReapAnswer is the answer to one ReapCall.
+type ReapAnswer struct {
+	Err      error
+	Done     bool // nothing is left to do; false: more than 500 jobs remain, call again
+	Returned int  // how many jobs this call has returned
+	Dropped  int  // entries of the session that were no jobs
+}
+
+// SweepAnswer is the answer for one partition.
+type SweepAnswer struct {
+	Err  error
+	More bool // others remain: call again
 }

@@ -12,6 +12,10 @@ const (
 	MaxDeclared    = 100     // schedules that a call declares
 	MaxSeenLapsed  = 16      // lapsed sessions that an answer names
 	MaxPartitions  = 1024    // of a queue
+	MaxLapsed      = 10_000  // lapsed sessions that Lapsed returns
+	MaxReaped      = 16      // sessions that a call reaps
+	MaxSwept       = 100     // partitions that a call sweeps
+	SuspectCrashes = 2       // a job whose holders have vanished so often is a suspect
 )
 
 const (

@@ -3,8 +3,10 @@ package reap
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,19 +14,24 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
-// A Reaper reaps a lapsed session at the second look: it leaves the session alone for the time of a heartbeat and a tenth, and
-// returns its jobs only if the session was not extended since. So an outage of the store that is shorter than a session's TTL reruns
-// nothing.
+// A Reaper reaps a lapsed session at the second look: it leaves the session alone for the time of one of its heartbeats and a tenth,
+// and returns its jobs only if the session was not extended since. So an outage of the store that is shorter than a session's TTL
+// reruns nothing.
 //
-// Any number of reapers may find the same session; the store lets one of them reap it. It is safe for concurrent use.
+// However many sessions lapse at the same time, all are seen within a second and reaped at their second look. Any number of reapers
+// may find the same session; the store lets one of them reap it. It is safe for concurrent use.
 type Reaper struct {
 	store  protocol.JobStore
-	wait   time.Duration // between the two looks
+	ttl    time.Duration // of sessions whose name does not say it
 	log    *slog.Logger
+	logged retry.LogLimiter
 	notify chan struct{} // there is a new sighting; room for one
+	reaped chan struct{} // a session is reaped; room for one
 
-	mu   sync.Mutex
-	seen map[sightingKey]sighting
+	mu     sync.Mutex
+	seen   map[sightingKey]sighting
+	listed map[protocol.Partition]time.Time // partitions with more lapsed sessions than an answer names -> not to be listed before
+	unread []protocol.Partition             // those of them that are to be listed
 }
 
 type sightingKey struct {
@@ -36,39 +43,53 @@ type sightingKey struct {
 type sighting struct {
 	lapse    time.Time // when it lapses, as the store said
 	due      time.Time // the second look
+	returned int       // jobs so far
 	failures int
 }
 
-// maxSightings bounds what is remembered. The next poll finds a session again that was not remembered.
-const maxSightings = 10_000
+const (
+	// maxSightings bounds what is remembered. The next poll finds a session again that was not remembered.
+	maxSightings = 100_000
+	listEvery    = time.Second // the lapsed sessions of a partition are listed at most this often
+	callTimeout  = 30 * time.Second
+)
 
-// New returns a reaper for sessions of this TTL.
+// New returns a reaper; ttl is that of sessions whose name does not say it.
 func New(store protocol.JobStore, ttl time.Duration, log *slog.Logger) *Reaper {
 	return &Reaper{
 		store:  store,
-		wait:   secondLook(ttl),
+		ttl:    ttl,
 		log:    log,
 		notify: make(chan struct{}, 1),
+		reaped: make(chan struct{}, 1),
 		seen:   make(map[sightingKey]sighting),
+		listed: make(map[protocol.Partition]time.Time),
 	}
 }
 
-// secondLook is how long a lapsed session is left alone: one heartbeat and a tenth of one.
-func secondLook(ttl time.Duration) time.Duration { return ttl / 3 * 11 / 10 }
+// Reaped delivers a value when a session that was seen here is reaped, by whomever. The worker that the store woke for its jobs may
+// have vanished with it, so each worker that watched looks for them.
+func (r *Reaper) Reaped() <-chan struct{} { return r.reaped }
 
-// Note remembers lapsed sessions that a poll has found.
+// secondLook is how long a lapsed session is left alone: one of its heartbeats and a tenth of one.
+func (r *Reaper) secondLook(session string) time.Duration {
+	ttl, ok := protocol.SessionTTL(session)
+	if !ok {
+		ttl = r.ttl
+	}
+	return ttl / 3 * 11 / 10
+}
+
+// Note remembers lapsed sessions that an answer names. If it names as many as it can, all of the partition are listed.
 func (r *Reaper) Note(partition protocol.Partition, lapsed []protocol.LapsedSession, now time.Time) {
 	if len(lapsed) == 0 {
 		return
 	}
 	r.mu.Lock()
-	for _, l := range lapsed {
-		key := sightingKey{partition, l.Session}
-		known, ok := r.seen[key]
-		if ok && known.lapse.Equal(l.Lapse) || !ok && len(r.seen) >= maxSightings {
-			continue
-		}
-		r.seen[key] = sighting{lapse: l.Lapse, due: now.Add(r.wait)}
+	r.note(partition, lapsed, now)
+	if len(lapsed) >= protocol.MaxSeenLapsed && !now.Before(r.listed[partition]) {
+		r.listed[partition] = now.Add(listEvery)
+		r.unread = append(r.unread, partition)
 	}
 	r.mu.Unlock()
 	select {
@@ -77,21 +98,27 @@ func (r *Reaper) Note(partition protocol.Partition, lapsed []protocol.LapsedSess
 	}
 }
 
+// note adds sightings. The caller holds mu.
+func (r *Reaper) note(partition protocol.Partition, lapsed []protocol.LapsedSession, now time.Time) {
+	for _, l := range lapsed {
+		key := sightingKey{partition, l.Session}
+		known, ok := r.seen[key]
+		if ok && known.lapse.Equal(l.Lapse) || !ok && len(r.seen) >= maxSightings {
+			continue
+		}
+		r.seen[key] = sighting{lapse: l.Lapse, due: now.Add(r.secondLook(l.Session))}
+	}
+}
+
 // Run reaps until ctx ends.
 func (r *Reaper) Run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	for {
-		key, s, ok := r.earliest()
-		wait := time.Hour
-		if ok {
-			wait = time.Until(s.due)
-		}
-		if wait <= 0 {
-			r.reap(ctx, key, s)
-			if ctx.Err() != nil {
-				return
-			}
+	for ctx.Err() == nil {
+		r.list(ctx)
+		keys, calls, wait := r.due(time.Now())
+		if len(calls) > 0 {
+			r.reap(ctx, keys, calls)
 			continue
 		}
 		timer.Reset(wait)
@@ -104,48 +131,106 @@ func (r *Reaper) Run(ctx context.Context) {
 	}
 }
 
-func (r *Reaper) earliest() (key sightingKey, first sighting, ok bool) {
+// list notes all lapsed sessions of the partitions that have more than an answer names.
+func (r *Reaper) list(ctx context.Context) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	for k, s := range r.seen {
-		if !ok || s.due.Before(first.due) {
-			key, first, ok = k, s, true
-		}
-	}
-	return key, first, ok
-}
-
-// reap takes the second look at one session and, if it was not extended since the first, returns its jobs in steps.
-func (r *Reaper) reap(ctx context.Context, key sightingKey, s sighting) {
-	for {
-		done, err := r.store.Reap(ctx, protocol.ReapCall{Partition: key.partition, Session: key.session, Seen: s.lapse, Seed: rand.Int64()})
-		if err != nil {
-			s.failures++
-			s.due = time.Now().Add(retry.Delay(s.failures))
-			r.put(key, s)
-			if s.failures == 1 {
-				r.log.Warn("chime: could not reap a lapsed session, trying again", "event", "session.reap_failed",
-					"queue", key.partition.Queue, "partition", key.partition.Index, "session", key.session, "error", err)
-			}
-			return
-		}
-		s.failures = 0
-		if done {
-			break
-		}
-	}
-	r.mu.Lock()
-	if r.seen[key].lapse.Equal(s.lapse) {
-		delete(r.seen, key)
-	}
+	unread := r.unread
+	r.unread = nil
 	r.mu.Unlock()
+	for _, partition := range unread {
+		limited, cancel := context.WithTimeout(ctx, callTimeout)
+		lapsed, err := r.store.Lapsed(limited, partition)
+		cancel()
+		now := time.Now()
+		r.mu.Lock()
+		r.note(partition, lapsed, now)
+		for p, at := range r.listed {
+			if now.After(at) {
+				delete(r.listed, p)
+			}
+		}
+		r.mu.Unlock()
+		if err != nil && ctx.Err() == nil && r.logged.Allow("list", now) {
+			r.log.Warn("chime: could not list lapsed sessions, the next poll finds them", "event", "session.reap_failed",
+				"queue", partition.Queue, "partition", partition.Index, "error", err)
+		}
+	}
 }
 
-// put writes a sighting back unless a later one has replaced it.
-func (r *Reaper) put(key sightingKey, s sighting) {
+// due returns the sightings whose second look is due, as many as one call reaps, and how long until the next one is.
+func (r *Reaper) due(now time.Time) (keys []sightingKey, calls []protocol.ReapCall, wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.seen[key].lapse.Equal(s.lapse) {
-		r.seen[key] = s
+	var all []sightingKey
+	wait = time.Hour
+	for key, s := range r.seen {
+		if left := s.due.Sub(now); left > 0 {
+			wait = min(wait, left)
+			continue
+		}
+		all = append(all, key)
 	}
+	slices.SortFunc(all, func(a, b sightingKey) int { return r.seen[a].due.Compare(r.seen[b].due) })
+	for _, key := range all[:min(len(all), protocol.MaxReaped)] {
+		keys = append(keys, key)
+		calls = append(calls, protocol.ReapCall{Partition: key.partition, Session: key.session, Seen: r.seen[key].lapse, Seed: rand.Int64()})
+	}
+	return keys, calls, wait
+}
+
+// reap takes the second look at sessions and returns the jobs of those that were not extended since the first, some of each.
+func (r *Reaper) reap(ctx context.Context, keys []sightingKey, calls []protocol.ReapCall) {
+	limited, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	answers := r.store.Reap(limited, calls)
+	if ctx.Err() != nil {
+		return
+	}
+	for i, key := range keys {
+		answer := protocol.ReapAnswer{Err: errNoAnswer}
+		if i < len(answers) {
+			answer = answers[i]
+		}
+		r.answered(key, calls[i].Seen, answer)
+	}
+}
+
+var errNoAnswer = errors.New("chime: the store gave no answer")
+
+// answered notes what became of a session.
+func (r *Reaper) answered(key sightingKey, lapse time.Time, answer protocol.ReapAnswer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, ok := r.seen[key]
+	if !ok || !s.lapse.Equal(lapse) {
+		return // a later sighting has replaced this one
+	}
+	s.returned += answer.Returned
+	if answer.Dropped > 0 {
+		r.log.Warn("chime: a session held entries that were no jobs; they are dropped", "event", "session.unreadable",
+			"queue", key.partition.Queue, "partition", key.partition.Index, "session", key.session, "count", answer.Dropped)
+	}
+	switch {
+	case answer.Err != nil:
+		s.failures++
+		s.due = time.Now().Add(retry.Delay(s.failures))
+		if s.failures == 1 {
+			r.log.Warn("chime: could not reap a lapsed session, trying again", "event", "session.reap_failed",
+				"queue", key.partition.Queue, "partition", key.partition.Index, "session", key.session, "error", answer.Err)
+		}
+	case answer.Done:
+		delete(r.seen, key)
+		select {
+		case r.reaped <- struct{}{}:
+		default:
+		}
+		if s.returned > 0 {
+			r.log.Info("chime: the jobs of a worker that is gone are returned to their queue", "event", "session.reaped",
+				"queue", key.partition.Queue, "partition", key.partition.Index, "session", key.session, "count", s.returned)
+		}
+		return
+	default:
+		s.failures = 0
+	}
+	r.seen[key] = s
 }

@@ -30,14 +30,28 @@ type fakeStore struct {
 	start time.Time
 	calls []protocol.ReapCall
 	after []time.Duration // since start, one for each call
+
+	largest int                      // number of calls in a round trip
+	lapsed  []protocol.LapsedSession // what Lapsed returns
+	lists   int                      // calls of Lapsed
 }
 
-func (s *fakeStore) Reap(_ context.Context, call protocol.ReapCall) (bool, error) {
+func (s *fakeStore) Reap(_ context.Context, calls []protocol.ReapCall) []protocol.ReapAnswer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls = append(s.calls, call)
-	s.after = append(s.after, time.Since(s.start))
-	return s.answer(call)
+	s.largest = max(s.largest, len(calls))
+	answers := make([]protocol.ReapAnswer, len(calls))
+	for i, call := range calls {
+		s.calls = append(s.calls, call)
+		s.after = append(s.after, time.Since(s.start))
+		answers[i].Done, answers[i].Err = s.answer(call)
+	}
+	return answers
+}
+
+func (s *fakeStore) Lapsed(_ context.Context, p protocol.Partition) ([]protocol.LapsedSession, error) {
+	s.lists++
+	return s.lapsed, nil
 }
 
 // withReaper runs a test beside a running reaper, in a bubble.
@@ -178,4 +192,39 @@ func TestSightingsAreBounded(t *testing.T) {
 	if len(r.seen) != maxSightings {
 		t.Errorf("%d sightings are remembered, want %d", len(r.seen), maxSightings)
 	}
+}
+
+// An answer names 16 lapsed sessions at most. If it names as many, the others are listed, so that all are reaped at the second look.
+func TestAnyNumberOfSessionsIsReapedAtTheSecondLook(t *testing.T) {
+	withReaper(t, done, func(t *testing.T, r *Reaper, s *fakeStore, _ *strings.Builder) {
+		const n = 5000
+		for i := range n {
+			s.lapsed = append(s.lapsed, lapsed(fmt.Sprint(i), time.Now().Add(-time.Second))...)
+		}
+		for range 4 {
+			r.Note(partition, s.lapsed[:protocol.MaxSeenLapsed], time.Now())
+			s.pass(time.Second)
+		}
+		if s.lists != 4 {
+			t.Errorf("listed %d times in 4 seconds, want once a second", s.lists)
+		}
+		s.pass(time.Second)
+		if len(s.calls) != n || s.after[n-1] != secondLookAfter || s.largest > protocol.MaxReaped {
+			t.Errorf("%d calls, up to %d in a round trip, the last after %v; want one for each of %d sessions, up to %d, after %v",
+				len(s.calls), s.largest, s.after[len(s.after)-1], n, protocol.MaxReaped, secondLookAfter)
+		}
+	})
+}
+
+// The second look at a session comes after a heartbeat of its own worker, whatever the TTL of the reaper's.
+func TestTheSecondLookGoesByTheSessionsOwnTTL(t *testing.T) {
+	withReaper(t, done, func(t *testing.T, r *Reaper, s *fakeStore, _ *strings.Builder) {
+		for _, ttl := range []time.Duration{3 * time.Second, 30 * time.Second} {
+			r.Note(partition, lapsed(protocol.NewSession(ttl), time.Now()), time.Now())
+		}
+		s.pass(time.Minute)
+		if want := "[1.1s 11s]"; fmt.Sprint(s.after) != want {
+			t.Errorf("calls after %v, want %v", s.after, want)
+		}
+	})
 }

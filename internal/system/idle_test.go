@@ -115,8 +115,9 @@ func TestFiftyIdleWorkersSendFewCommandsAndOneRunsEachJob(t *testing.T) {
 			w.pass(1003 * time.Millisecond)
 		}
 		job := float64(w.commandsTotal()-before) / period.Seconds()
-		if job > 60+1+1 {
-			t.Errorf("%.1f commands a job at one job a second, want at most 60, 1 of the leader, and 1 for the settings that 50 workers check", job)
+		// Of these, five check types before anything is written, and remember the session that has ended.
+		if job > 65+1+1 {
+			t.Errorf("%.1f commands a job at one job a second, want at most 65, 1 of the leader, and 1 for the settings that 50 workers check", job)
 		}
 		t.Logf("%.1f commands a second idle, %.1f a job", idle, job)
 		if len(w.runs) != int(period.Seconds()) || w.late > 5*time.Millisecond {

@@ -19,15 +19,14 @@ import (
 
 const (
 	leaderTick    = 4 * time.Second  // between the leader's searches for owed schedules
-	leaderPoll    = 10 * time.Second // between its polls for lapsed sessions
+	leaderPoll    = 10 * time.Second // between its polls of all partitions for lapsed sessions
+	lapsePoll     = time.Second      // between its polls of those in which a session lapses, at least
 	queuesEvery   = 30 * time.Second // between two choices of the partitions that are looked after; where they are not all, each poll makes one
-	sweepEvery    = 5 * time.Minute  // between two rounds of sweeping
-	sweepAgain    = time.Minute      // after a round that left something
-	maxSweepSteps = 20               // of a partition in a round
 	maxPlaceTurns = 20               // searches in a row before other duties have their turn
 	warnAfter     = 10 * time.Second // from the start until schedules without a worker are logged
 	warnEvery     = 2 * time.Minute
 	countEvery    = 10 * time.Minute // between two looks for queues with jobs that nobody takes
+	watchSweep    = 5 * time.Minute  // between two rounds of sweeping of a Watch that finds no leader
 	checkEvery    = 3 * time.Minute  // between two looks whether the declared schedules still stand, half as much again at random
 	resignTimeout = time.Second      // how long the end of Run waits for the store
 	maxNap        = time.Second      // timers stand still while a machine sleeps
@@ -59,10 +58,13 @@ type Ticker struct {
 	outage     retry.Outage
 
 	round      round
-	partitions []protocol.Partition // that are looked after now
-	listed     time.Time            // when these were chosen
-	sweepRound round                // of sweeping, which has turns of its own where these are not all
-	scheduled  bool                 // there are schedules, or were; before that, nothing is owed
+	partitions []protocol.Partition             // that are looked after now
+	listed     time.Time                        // when these were chosen
+	sweepRound round                            // of sweeping, which has turns of its own where these are not all
+	scheduled  bool                             // there are schedules, or were; before that, nothing is owed
+	lapses     map[protocol.Partition]time.Time // when the next session of a partition lapses
+	pollAllAt  time.Time
+	sweeper    *reap.Sweeper
 	needed     []protocol.Handled
 	warned     map[protocol.Handled]bool
 
@@ -82,6 +84,7 @@ func New(store protocol.Store, options Options) *Ticker {
 		placer:     placer{store: store, log: options.Log},
 		reaper:     reap.New(store, options.SessionTTL, options.Log),
 		unserved:   unserved{store: store, log: options.Log},
+		sweeper:    reap.NewSweeper(store),
 		outage:     retry.Outage{Log: options.Log, Role: "scheduler"},
 		needed:     jobsOf(options.Declared),
 		scheduled:  len(options.Declared) > 0,
@@ -245,6 +248,7 @@ func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
 	again, err := t.election.run(ctx)
 	if !led && t.election.leading() {
 		t.placing.Now()
+		t.pollAllAt = time.Time{}
 		t.polling.Now()
 		t.sweeping.Now()
 	}
@@ -300,28 +304,57 @@ func (t *Ticker) readQueues(ctx context.Context) error {
 	return nil
 }
 
-// poll finds lapsed sessions and new queues.
+// poll finds lapsed sessions and new queues: in all partitions every while, and in one in which a session lapses as soon as it does.
 func (t *Ticker) poll(ctx context.Context) (time.Duration, error) {
-	if !t.scheduled || t.partitions == nil || !t.round.whole || retry.Reached(t.listed.Add(queuesEvery), time.Now()) {
-		if err := t.readQueues(ctx); err != nil {
-			return 0, err
+	now := time.Now()
+	partitions := t.lapsing(now)
+	if t.watches || t.partitions == nil || retry.Reached(t.pollAllAt, now) {
+		if !t.scheduled || t.partitions == nil || !t.round.whole || retry.Reached(t.listed.Add(queuesEvery), now) {
+			if err := t.readQueues(ctx); err != nil {
+				return 0, err
+			}
 		}
+		partitions = t.partitions
+		t.pollAllAt = now.Add(t.pace(leaderPoll))
+		t.lapses = make(map[protocol.Partition]time.Time)
 	}
-	calls := make([]protocol.PollCall, 0, len(t.partitions))
-	for _, partition := range t.partitions {
+	calls := make([]protocol.PollCall, 0, len(partitions))
+	for _, partition := range partitions {
 		if t.options.Polled[partition.Queue] == 0 {
 			calls = append(calls, protocol.PollCall{Partition: partition, Worker: t.election.id, Lapses: true})
 		}
 	}
 	var failed error
-	for i, answer := range t.store.Poll(ctx, calls) {
+	answers := t.store.Poll(ctx, calls)
+	now = time.Now()
+	for i, answer := range answers {
+		delete(t.lapses, calls[i].Partition)
 		if answer.Err != nil {
 			failed = answer.Err
 			continue
 		}
-		t.reaper.Note(calls[i].Partition, answer.Lapsed, time.Now())
+		t.reaper.Note(calls[i].Partition, answer.Lapsed, now)
+		if ahead := answer.Lapse.Sub(answer.Now); t.election.leading() && ahead > 0 {
+			t.lapses[calls[i].Partition] = now.Add(ahead)
+		}
 	}
-	return t.pace(leaderPoll), failed
+	next := t.pollAllAt
+	for _, at := range t.lapses {
+		if at.Before(next) {
+			next = at
+		}
+	}
+	return max(next.Sub(now), lapsePoll), failed
+}
+
+// lapsing returns the partitions in which a session lapses now.
+func (t *Ticker) lapsing(now time.Time) (partitions []protocol.Partition) {
+	for partition, at := range t.lapses {
+		if retry.Reached(at, now) {
+			partitions = append(partitions, partition)
+		}
+	}
+	return partitions
 }
 
 // warn logs, once each, declared schedules whose job no live worker handles. It begins ten seconds after the start, to give the
@@ -362,27 +395,15 @@ func (t *Ticker) count(ctx context.Context) (time.Duration, error) {
 	return countEvery, t.unserved.look(ctx, namesOf(t.partitions))
 }
 
-// sweep removes what is old, a little of each partition at a time. Only the leader does.
+// sweep removes what is old, from some partitions at a time, so that the other duties have their turns: with very many partitions a
+// round takes long, and the lease is to be kept meanwhile. Who does not lead sweeps now and then what nobody has swept.
 func (t *Ticker) sweep(ctx context.Context) (time.Duration, error) {
-	if !t.election.leading() && !t.watches {
-		return retry.Never, nil
-	}
-	partitions, failed, left := t.partitions, error(nil), false
-	if !t.round.whole {
-		partitions, failed = t.sweepRound.next(ctx)
-	}
-	for _, partition := range partitions {
-		more := true
-		for step := 0; more && step < maxSweepSteps; step++ {
-			var err error
-			if more, err = t.store.Sweep(ctx, partition); err != nil {
-				failed, more = err, false
-			}
+	partitions := t.partitions
+	if !t.round.whole && !t.sweeper.Begun() {
+		var err error
+		if partitions, err = t.sweepRound.next(ctx); err != nil {
+			return 0, err
 		}
-		left = left || more
 	}
-	if left {
-		return sweepAgain, failed
-	}
-	return sweepEvery, failed
+	return t.sweeper.Step(ctx, partitions, t.election.leading())
 }

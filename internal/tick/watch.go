@@ -53,9 +53,9 @@ func (t *Ticker) watch(ctx context.Context) (time.Duration, error) {
 	if err == nil && !led {
 		t.placing.Now()
 		t.polling.Now()
-		if retry.Reached(t.swept.Add(sweepEvery), time.Now()) {
+		if retry.Reached(t.swept.Add(watchSweep), time.Now()) {
 			t.swept = time.Now()
-			t.sweeping.Now()
+			t.sweeping.Now() // it passes over what was swept a short while ago
 		}
 	}
 	return t.safetyPause(), err

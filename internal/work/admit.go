@@ -3,6 +3,7 @@ package work
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -18,13 +19,23 @@ type admission struct {
 	names      map[string]string // of the handlers
 	plans      schedule.Plans
 	logged     retry.LogLimiter
-	unreadable map[string]time.Time // name of parked jobs that this version cannot read -> when it asks for them again
+	handled    []string             // under which parked jobs are looked for
+	unreadable map[string]time.Time // list of parked jobs that this program could not read -> when it asks for it again
 }
+
+// unreadablePrefix begins the names under which jobs are parked that a program has a handler for and cannot read: a newer version
+// wrote them, or it knows no such time zone. So they do not stand before those that it can run. Another program may be able to.
+const unreadablePrefix = "~"
+
+// unreadableAgain is when a program asks again for a list on which it found jobs that it cannot read. It will hardly have learnt to
+// read them; others on the list may have come from an older program.
+const unreadableAgain = 10 * time.Minute
 
 func newAdmission(config *Config) *admission {
 	a := &admission{config: config, names: make(map[string]string, len(config.Handlers)), unreadable: make(map[string]time.Time)}
 	for name := range config.Handlers {
 		a.names[name] = name
+		a.handled = append(a.handled, name, unreadablePrefix+name)
 	}
 	return a
 }
@@ -35,35 +46,40 @@ func (a *admission) admit(c *claim, taken *protocol.TakenJob, now time.Time) (s 
 	name := c.message.Name
 	switch {
 	case errors.Is(err, wire.ErrNewerVersion), errors.Is(err, schedule.ErrNotHere):
-		a.unreadable[name] = now.Add(retry.LogEvery)
-		return a.park(c, err.Error(), now), true
+		list := unreadablePrefix + name
+		a.unreadable[list] = now.Add(unreadableAgain)
+		return a.park(c, list, err.Error(), now), true
 	case err != nil:
 		return c.kill(err.Error(), now), true
 	case taken.Crashes >= a.config.MaxCrashes:
-		return c.kill(fmt.Sprintf("its worker vanished %d times", taken.Crashes), now), true
+		return c.kill(fmt.Sprintf("poison: its worker vanished %d times", taken.Crashes), now), true
 	case p != nil && taken.New && !p.Runs(c.message.Planned, c.clock.answered()):
 		return c.missed(now), true
 	}
 	handler := a.config.Handlers[name]
 	if handler == nil {
-		return a.park(c, "no handler here", now), true
+		return a.park(c, name, "no handler here", now), true
 	}
 	c.handleBy(handler)
 	return protocol.Settlement{}, false
 }
 
-// park puts a job aside for a worker that can run it.
-func (a *admission) park(c *claim, reason string, now time.Time) protocol.Settlement {
+// park puts a job aside under a name, for a worker that can run it.
+func (a *admission) park(c *claim, under, reason string, now time.Time) protocol.Settlement {
 	if a.logged.Allow("park "+c.message.Name, now) {
 		a.config.Log.Warn("chime: jobs are parked until a worker that can run them asks for them", "event", "job.parked",
 			"job", c.message.Name, "id", c.id, "queue", c.queue, "reason", reason)
 	}
-	return c.park()
+	return c.park(under)
 }
 
-// serves reports whether this worker asks for parked jobs of a name.
-func (a *admission) serves(name string, now time.Time) bool {
-	return a.config.Handlers[name] != nil && !now.Before(a.unreadable[name])
+// lists are the names under which parked jobs are looked for.
+func (a *admission) lists() []string { return a.handled }
+
+// serves reports whether this worker asks for an entry of what is parked.
+func (a *admission) serves(entry string, now time.Time) bool {
+	list := protocol.ParkedName(entry)
+	return a.config.Handlers[strings.TrimPrefix(list, unreadablePrefix)] != nil && !now.Before(a.unreadable[list])
 }
 
 // next computes the placements that follow the occurrences that a call has taken. A scheduler computes those that this worker

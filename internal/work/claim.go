@@ -20,8 +20,10 @@ type claim struct {
 	config  *Config
 	id      string
 	fence   int64
-	ahead   bool   // the job was taken ahead
-	queue   string // where it was taken from
+	ahead   bool      // the job was taken ahead
+	queue   string    // where it was taken from
+	parked  time.Time // when it was parked first; zero: it was not
+	suspect bool      // its holders have vanished so often that this worker has no other such job
 	clock   *storeClock
 	message wire.Envelope
 
@@ -101,9 +103,9 @@ func (c *claim) back() protocol.Settlement {
 	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleBack}
 }
 
-// park puts the job aside for a worker that can run it.
-func (c *claim) park() protocol.Settlement {
-	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettlePark, Name: c.message.Name}
+// park puts the job aside under a name, for a worker that can run it.
+func (c *claim) park(under string) protocol.Settlement {
+	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettlePark, Name: under, ParkedAt: c.parked}
 }
 
 // missed drops an occurrence that was taken too late.

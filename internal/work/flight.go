@@ -100,6 +100,7 @@ func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob) {
 	f.lane, f.session = a.lane, a.session
 	f.claim = claim{
 		config: config, id: taken.ID, fence: taken.Fence, ahead: !taken.Begun, queue: a.lane.partition().Queue, clock: a.clock,
+		parked: taken.ParkedAt, suspect: taken.Suspect(),
 	}
 }
 
@@ -139,6 +140,17 @@ func (f *flight) hasEnded() bool          { return f.ended }
 func (f *flight) list(listed bool)        { f.listed = listed }
 func (f *flight) duration() time.Duration { return f.endedAt.Sub(f.began) }
 func (f *flight) endContext(cause error)  { f.ctx.end(cause) }
+
+// watchedUntil is until when a suspect is watched, alone: for a moment after it begins; ok is false if it has ended, or is no suspect.
+func (f *flight) watchedUntil(now time.Time) (until time.Time, ok bool) {
+	switch {
+	case !f.suspect || f.ended:
+		return time.Time{}, false
+	case f.began.IsZero():
+		return now.Add(suspectAlone), true
+	}
+	return f.began.Add(suspectAlone), true
+}
 
 // begin marks the flight as running in a slot.
 func (f *flight) begin(slot int, now time.Time) {

@@ -29,6 +29,8 @@ type flights struct {
 	admitted []*flight // memory that is used again
 	seen     collected // memory that is used again
 
+	suspected bool // a suspect has arrived, and may still be here
+
 	cut   []string // IDs of jobs whose handlers were cut off
 	ended tally
 }
@@ -77,6 +79,34 @@ func (h *flights) arrive(l *lane, s *session, jobs []protocol.TakenJob) {
 	}
 	h.arrivals = append(h.arrivals, arrival{l, s, l.clockNow(), jobs})
 	h.arriving += len(jobs)
+	for i := range jobs {
+		h.suspected = h.suspected || jobs[i].Suspect()
+	}
+}
+
+// suspectAlone is how long a worker takes no other job once a suspect has begun. A suspect that makes its worker vanish mostly does so
+// at once, and a job that begins beside it would make it doubtful which of them did.
+const suspectAlone = time.Second
+
+// suspect reports whether the worker has a suspect, and until when it takes no other job because of it.
+func (h *flights) suspect(now time.Time) (held bool, alone time.Time) {
+	if !h.suspected {
+		return false, time.Time{}
+	}
+	for i := range h.arrivals {
+		for j := range h.arrivals[i].jobs {
+			if h.arrivals[i].jobs[j].Suspect() {
+				held, alone = true, now.Add(suspectAlone)
+			}
+		}
+	}
+	h.slots.each(func(f *flight) {
+		if until, ok := f.watchedUntil(now); ok {
+			held, alone = true, later(alone, until)
+		}
+	})
+	h.suspected = held
+	return held, alone
 }
 
 // coming is how many jobs have arrived and are not admitted yet.

@@ -63,9 +63,10 @@ func (l *lane) clockNow() *storeClock {
 	return &clock
 }
 
-// note notes what an answer says about waiting.
-func (l *lane) note(h *protocol.WaitHint, lapses bool, ttl time.Duration, serves func(name string) bool, now time.Time) {
-	l.waitState.hint(h, lapses, &l.clock, ttl, serves, now)
+// note notes what an answer says about waiting. served is what its call asked for of the parked jobs.
+func (l *lane) note(h *protocol.WaitHint, served []string, lapses bool, ttl time.Duration, serves func(entry string) bool, now time.Time) {
+	l.waitState.hint(h, lapses, &l.clock, ttl, now)
+	l.waitState.findParked(h, served, serves, now)
 }
 
 // mayCall reports whether a call may be made, after failures or without.
@@ -97,10 +98,10 @@ func (l *lane) sleepsOn(now time.Time) bool {
 }
 
 // call builds the next numbered call with as much of the outbox as fits. It asks for take jobs; ahead of them, the last ones, are
-// taken ahead.
-func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.Time) *protocol.WorkCall {
+// taken ahead. suspect says that one of them may be a suspect; handled are the names under which parked jobs are looked for.
+func (l *lane) call(worker string, ttl time.Duration, take, ahead int, suspect bool, handled []string, now time.Time) *protocol.WorkCall {
 	if l.session == nil {
-		l.session = newSession(l.at)
+		l.session = newSession(l.at, ttl)
 	}
 	call := &protocol.WorkCall{
 		Partition: l.at,
@@ -116,7 +117,9 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, now time.
 	}
 	l.load(call, now)
 	if take > 0 {
+		call.Suspect = suspect
 		call.Serve = l.serve()
+		call.ParkedLook = l.lookParked(handled, now)
 	}
 	l.sent, l.sentAt, l.underWay, l.repeated = call, now, true, false
 	return call
@@ -149,14 +152,29 @@ func (l *lane) failed(now time.Time) {
 	l.retryAt = retry.After(l.sentAt, l.failures, now)
 }
 
-// poll begins a poll of a sleeping lane.
-func (l *lane) poll(worker string, now time.Time) protocol.PollCall {
+// poll begins a poll: of a sleeping lane for whatever there is, of another one for lapsed sessions.
+func (l *lane) poll(worker string, handled []string, now time.Time) protocol.PollCall {
 	l.sentAt = now
-	call := protocol.PollCall{Partition: l.at, Worker: worker, Sleep: true, Since: l.beginPoll()}
+	if !l.isAsleep() {
+		l.beginWatch(now)
+		return protocol.PollCall{Partition: l.at, Worker: worker, Lapses: true}
+	}
+	call := protocol.PollCall{Partition: l.at, Worker: worker, Sleep: true, Since: l.beginPoll(), ParkedLook: l.lookParked(handled, time.Time{})}
 	if l.clock.trusted(now) {
 		call.Now = l.clock.at(now)
 	}
 	return call
+}
+
+// watched notes the answer to a poll of a lane that is awake: when the next session lapses.
+func (l *lane) watched(h *protocol.WaitHint, now time.Time) { l.waitState.watched(h, &l.clock, now) }
+
+// watchAt is when a lane that is awake polls for lapsed sessions; zero: it sleeps, or its call is under way.
+func (l *lane) watchAt() time.Time {
+	if l.sent != nil {
+		return time.Time{}
+	}
+	return l.waitState.watchAt()
 }
 
 // pollDue and pollSoon report whether the lane is to poll, or may as well poll with another one.
@@ -171,7 +189,9 @@ func (l *lane) polled(a *protocol.PollAnswer, now time.Time) error {
 		return a.Err
 	}
 	l.failures = 0
-	l.clock.set(a.Now, now)
+	if !a.Now.IsZero() {
+		l.clock.set(a.Now, now)
+	}
 	l.waitState.polled(a)
 	return nil
 }

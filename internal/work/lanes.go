@@ -167,6 +167,16 @@ func (ls *lanes) nextAt(room bool, ttl time.Duration, now time.Time) (until time
 	return until
 }
 
+// watchAt is when the first lane that is awake polls for lapsed sessions; zero: none does.
+func (ls *lanes) watchAt() (until time.Time) {
+	for _, l := range ls.all {
+		if !l.via().busy() {
+			until = earlier(until, l.watchAt())
+		}
+	}
+	return until
+}
+
 // settled reports whether no lane has an outcome or a placement to send.
 func (ls *lanes) settled() bool {
 	for _, l := range ls.all {

@@ -29,6 +29,8 @@ type processor struct {
 	reaper    *reap.Reaper
 	wakeup    wakeup
 	drain     drain
+	turns     int // of the lanes that may be given a suspect
+	logged    retry.LogLimiter
 	outage    *retry.Outage
 }
 
@@ -69,6 +71,8 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 			p.received(r, time.Now())
 		case s := <-p.listener.Signals():
 			p.signal(s, time.Now())
+		case <-p.reaper.Reaped():
+			p.signal(protocol.Signal{Wake: true}, time.Now())
 		case extensions := <-p.sessions.answers():
 			p.sessions.extended(p.lanes, extensions, time.Now())
 		case <-timer.C:
@@ -121,6 +125,9 @@ func (p *processor) room(now time.Time) (free, take int, worth bool) {
 	if p.drain.begun() || !p.wakeup.ready(now) {
 		return 0, 0, false
 	}
+	if _, alone := p.flights.suspect(now); alone.After(now) {
+		return 0, 0, false
+	}
 	asked, ahead := p.lanes.reserved(now)
 	return p.slots.room(p.flights.coming()+asked, ahead)
 }
@@ -135,11 +142,12 @@ func (p *processor) work(now time.Time) {
 	if lanes == 0 {
 		return
 	}
+	suspects := p.suspectLane(asked, now)
 	send := func(l *lane, take int) {
 		begin := min(take, free)
 		free -= begin
 		ahead -= take - begin
-		l.via().addWork(l, l.call(p.name, p.config.SessionTTL, take, take-begin, now), lanes)
+		l.via().addWork(l, l.call(p.name, p.config.SessionTTL, take, take-begin, l == suspects, p.admission.lists(), now), lanes)
 		if take > 0 {
 			p.sessions.mayTake(l)
 		}
@@ -166,6 +174,21 @@ func (p *processor) work(now time.Time) {
 	}
 }
 
+// suspectLane returns the one lane that may be given a suspect: jobs whose holders have vanished twice are given to a worker one at a
+// time, whatever partitions they are of. The lanes take turns. Nil: the worker has a suspect, or may get one by an unanswered call.
+func (p *processor) suspectLane(asked []*lane, now time.Time) *lane {
+	if held, _ := p.flights.suspect(now); held || len(asked) == 0 {
+		return nil
+	}
+	for _, l := range p.lanes.every() {
+		if sent := l.unanswered(); sent != nil && sent.Suspect {
+			return nil
+		}
+	}
+	p.turns++
+	return asked[p.turns%len(asked)]
+}
+
 // received handles the answers of a round trip.
 func (p *processor) received(r reply, now time.Time) {
 	failed := r.failed()
@@ -178,7 +201,7 @@ func (p *processor) received(r reply, now time.Time) {
 		case r.work != nil:
 			p.worked(l, r.workAnswer(i), now)
 		case r.poll != nil:
-			p.polled(l, r.pollAnswer(i), now)
+			p.polled(l, &r.poll[i], r.pollAnswer(i), now)
 		case r.leave != nil:
 			p.left(l, r.err, now)
 		}
@@ -210,8 +233,12 @@ func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 	l.reuse(call.Settle)
 	p.flights.arrive(l, s, a.Taken)
 	if !call.SleepOn {
-		p.hint(l, &a.WaitHint, call.Lapses, now)
+		p.hint(l, &a.WaitHint, call.Serve, call.Lapses, now)
 		l.worked(call, a, now)
+	}
+	if a.Unreadable != "" && p.logged.Allow("unreadable "+a.Unreadable, now) {
+		p.config.Log.Warn("chime: the store held what cannot be read; it was replaced", "event", "store.unreadable",
+			"queue", l.partition().Queue, "partition", l.partition().Index, "reason", a.Unreadable)
 	}
 }
 
@@ -230,20 +257,30 @@ func (p *processor) placed(l *lane, sent []protocol.Placement, answers []protoco
 	}
 }
 
-// polled handles the answer to a poll of a sleeping lane.
-func (p *processor) polled(l *lane, a *protocol.PollAnswer, now time.Time) {
+// polled handles the answer to a poll.
+func (p *processor) polled(l *lane, call *protocol.PollCall, a *protocol.PollAnswer, now time.Time) {
 	if err := l.polled(a, now); err != nil {
 		p.outage.Begin(l, "poll", err, now)
 		return
 	}
 	p.outage.End(l, now)
-	p.hint(l, &a.WaitHint, true, now)
+	if !call.Sleep {
+		l.watched(&a.WaitHint, now)
+		p.noteLapsed(l, &a.WaitHint, now)
+		return
+	}
+	p.hint(l, &a.WaitHint, nil, true, now)
 	l.wakeIfMore(a)
 }
 
 // hint handles what an answer says about waiting and about lapsed sessions.
-func (p *processor) hint(l *lane, h *protocol.WaitHint, lapses bool, now time.Time) {
-	l.note(h, lapses, p.config.SessionTTL, func(name string) bool { return p.admission.serves(name, now) }, now)
+func (p *processor) hint(l *lane, h *protocol.WaitHint, served []string, lapses bool, now time.Time) {
+	l.note(h, served, lapses, p.config.SessionTTL, func(entry string) bool { return p.admission.serves(entry, now) }, now)
+	p.noteLapsed(l, h, now)
+}
+
+// noteLapsed hands lapsed sessions to the reaper.
+func (p *processor) noteLapsed(l *lane, h *protocol.WaitHint, now time.Time) {
 	for _, lapsed := range h.Lapsed {
 		if s := l.holder(); s == nil || s.name() != lapsed.Session {
 			p.reaper.Note(l.partition(), []protocol.LapsedSession{lapsed}, now)
@@ -283,14 +320,14 @@ func (p *processor) left(l *lane, err error, now time.Time) {
 	l.left()
 }
 
-// poll polls the sleeping lanes whose poll is due, and in the same round trip those of the node whose poll is due soon.
+// poll polls the lanes whose poll is due, and in the same round trip those of the node whose poll is due soon.
 func (p *processor) poll(now time.Time) {
 	if p.drain.begun() || !p.lanes.pollDue(now) {
 		return
 	}
 	for _, l := range p.lanes.every() {
 		if !l.via().busy() && l.via().wantsPoll() && l.pollSoon(now) {
-			l.via().addPoll(l, l.poll(p.name, now))
+			l.via().addPoll(l, l.poll(p.name, p.admission.lists(), now))
 		}
 	}
 }
@@ -302,7 +339,14 @@ func (p *processor) nextAt(now time.Time) time.Time {
 		return late
 	}
 	_, _, worth := p.room(now)
-	return earlier(late, earlier(p.wakeup.nextAt(now), p.lanes.nextAt(worth, p.config.SessionTTL, now)))
+	until := earlier(late, earlier(p.wakeup.nextAt(now), p.lanes.nextAt(worth, p.config.SessionTTL, now)))
+	if p.drain.begun() {
+		return until
+	}
+	if _, alone := p.flights.suspect(now); alone.After(now) {
+		until = earlier(until, alone)
+	}
+	return earlier(until, p.lanes.watchAt())
 }
 
 // signal handles what was published for this worker.

@@ -1,7 +1,6 @@
 package work
 
 import (
-	"crypto/rand"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -39,7 +38,9 @@ type session struct {
 	lost       bool // reaped: what its handlers return is dropped
 }
 
-func newSession(p protocol.Partition) *session { return &session{id: rand.Text(), at: p} }
+func newSession(p protocol.Partition, ttl time.Duration) *session {
+	return &session{id: protocol.NewSession(ttl), at: p}
+}
 
 func (s *session) name() string { return s.id }
 

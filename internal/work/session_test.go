@@ -11,13 +11,13 @@ const testTTL = 12 * time.Second
 
 // holding is a session that has taken jobs by its first call, at the returned instant.
 func holding(jobs int) (s *session, now time.Time) {
-	s, now = newSession(protocol.Partition{Queue: "default"}), time.Now()
+	s, now = newSession(protocol.Partition{Queue: "default"}, 12*time.Second), time.Now()
 	s.answered(1, now, jobs, 0, now)
 	return s, now
 }
 
 func TestASessionExistsAndCountsOnceACallWasAnswered(t *testing.T) {
-	s, now := newSession(protocol.Partition{Queue: "default"}), time.Now()
+	s, now := newSession(protocol.Partition{Queue: "default"}, 12*time.Second), time.Now()
 	if s.exists() || s.nextNumber() != 1 || !s.closeAt(testTTL).IsZero() {
 		t.Errorf("a new session: exists %v, next call %d, closed at %v; want no, 1, never", s.exists(), s.nextNumber(), s.closeAt(testTTL))
 	}
@@ -28,7 +28,7 @@ func TestASessionExistsAndCountsOnceACallWasAnswered(t *testing.T) {
 	if !s.exists() || s.nextNumber() != 2 {
 		t.Errorf("after call 1: exists %v, next call %d; want yes, 2", s.exists(), s.nextNumber())
 	}
-	if other := newSession(s.partition()); other.name() == s.name() {
+	if other := newSession(s.partition(), 12*time.Second); other.name() == s.name() {
 		t.Errorf("two sessions are called %q", s.name())
 	}
 }

@@ -77,7 +77,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	loops.Go(func() { heartbeat.run(live) })
 	loops.Go(func() { reaper.Run(live) })
 	loops.Go(func() { retry.NewFitWatch(store, config.Log, "worker").Run(live) })
-	loops.Go(func() { newAnnouncer(store, config).run(live) })
+	loops.Go(func() { newAnnouncer(store, config, name).run(live) })
 
 	logStart(config, name, store.Server())
 	drained := p.loop(ctx.Done())

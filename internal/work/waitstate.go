@@ -1,6 +1,7 @@
 package work
 
 import (
+	"slices"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -9,7 +10,10 @@ import (
 
 const (
 	lapsesEvery  = time.Second     // a busy worker asks for lapsed sessions at most this often
+	watchEvery   = 8 * time.Second // and at least this often, even if it has no free slot
+	lookEvery    = time.Second     // a busy worker looks for parked jobs at most this often
 	pollTogether = 2 * time.Second // polls that are due within this time go together
+	maxServe     = 100             // lists of parked jobs that a call serves
 	maxEmpty     = 3               // empty answers in a row, after which a lane that claims to have jobs is asked less often
 )
 
@@ -25,7 +29,11 @@ type waitState struct {
 	lapsesAt time.Time // when lapses were reported last
 	pollAt   time.Time // the safety poll
 	passes   bool      // a wake-up that this worker cannot use is to be passed on
-	parked   []string  // names with parked jobs that this worker handles
+
+	found    []string  // what is parked under names that this worker handles
+	parked   []string  // of these, what it asks for
+	seen     int64     // the mark of what was parked when that was looked up
+	lookedAt time.Time // zero: the next call is to look
 }
 
 func (w *waitState) isAsleep() bool { return w.asleep }
@@ -39,6 +47,7 @@ func (w *waitState) hungry(now time.Time) bool { return !w.asleep && !now.Before
 func (w *waitState) markHungry() {
 	w.asleep = false
 	w.askAt, w.empty = time.Time{}, 0
+	w.lookedAt = time.Time{}
 }
 
 // stayAwake ends the sleep without a sign of a job.
@@ -66,14 +75,39 @@ func (w *waitState) wantsLapses(now time.Time) bool {
 	return now.Sub(w.lapsesAt) >= lapsesEvery || !w.lapse.IsZero() && !now.Before(w.lapse)
 }
 
-// pollDue reports whether a sleeping lane is to poll: the safety poll is due, or a session lapses.
+// pollDue reports whether the lane is to poll: a sleeping one if the safety poll is due or a session lapses; another one, which makes
+// no call that reports lapsed sessions because no slot is free, if it is to watch.
 func (w *waitState) pollDue(now time.Time) bool {
-	return w.asleep && (!now.Before(w.pollAt) || !w.lapse.IsZero() && !now.Before(w.lapse))
+	if !w.asleep {
+		return !now.Before(w.watchAt())
+	}
+	return !now.Before(w.pollAt) || !w.lapse.IsZero() && !now.Before(w.lapse)
+}
+
+// watchAt is when a lane that is awake is to poll for lapsed sessions. So a worker whose slots are all taken sees that another one has
+// vanished as soon as a sleeping one does. Zero: it sleeps.
+func (w *waitState) watchAt() time.Time {
+	if w.asleep {
+		return time.Time{}
+	}
+	return later(earlier(w.lapse, w.lapsesAt.Add(watchEvery)), w.lapsesAt.Add(lapsesEvery))
+}
+
+// beginWatch notes that a lane that is awake polls for lapsed sessions.
+func (w *waitState) beginWatch(now time.Time) { w.lapse, w.lapsesAt = time.Time{}, now }
+
+// watched notes the answer: when the next session lapses.
+func (w *waitState) watched(h *protocol.WaitHint, clock *storeClock, now time.Time) {
+	if !h.Lapse.IsZero() {
+		if w.lapse = clock.until(h.Lapse); !w.lapse.After(now) {
+			w.lapse = time.Time{}
+		}
+	}
 }
 
 // pollSoon reports whether the lane polls along with a lane whose poll is due.
 func (w *waitState) pollSoon(now time.Time) bool {
-	return w.asleep && (w.pollDue(now) || !now.Before(w.pollAt.Add(-pollTogether)))
+	return w.pollDue(now) || w.asleep && !now.Before(w.pollAt.Add(-pollTogether))
 }
 
 // beginPoll returns since when the worker is registered as asleep.
@@ -115,9 +149,8 @@ func (w *waitState) worked(call *protocol.WorkCall, a *protocol.WorkAnswer, now 
 	}
 }
 
-// hint notes what an answer says about waiting. lapses says that the answer reports on sessions; serves reports whether this worker
-// asks for parked jobs of a name.
-func (w *waitState) hint(h *protocol.WaitHint, lapses bool, clock *storeClock, ttl time.Duration, serves func(name string) bool, now time.Time) {
+// hint notes what an answer says about waiting. lapses says that the answer reports on sessions.
+func (w *waitState) hint(h *protocol.WaitHint, lapses bool, clock *storeClock, ttl time.Duration, now time.Time) {
 	w.next = time.Time{}
 	if lapses {
 		w.lapse, w.lapsesAt = time.Time{}, now
@@ -134,16 +167,43 @@ func (w *waitState) hint(h *protocol.WaitHint, lapses bool, clock *storeClock, t
 		}
 	}
 	w.pollAt = now.Add(min(safetyPoll(), ttl))
+}
+
+// lookParked is the look-up of parked jobs that a call carries; at most one a second, but one for each time the lane wakes.
+func (w *waitState) lookParked(handled []string, now time.Time) protocol.ParkedLook {
+	if !w.lookedAt.IsZero() && !now.IsZero() && now.Sub(w.lookedAt) < lookEvery {
+		return protocol.ParkedLook{}
+	}
+	return protocol.ParkedLook{Handled: handled, Seen: w.seen}
+}
+
+// findParked notes what is parked: all that was looked up, or what is left of what was served. serves reports whether this worker asks
+// for an entry.
+func (w *waitState) findParked(h *protocol.WaitHint, served []string, serves func(entry string) bool, now time.Time) {
+	switch {
+	case h.Looked:
+		w.found, w.seen, w.lookedAt = h.Parked, h.ParkedMark, now
+	case h.ParkedMark == 0:
+		w.found = nil
+	case len(served) > 0:
+		left := w.found[:0:0]
+		for _, entry := range w.found {
+			if !slices.Contains(served, entry) || slices.Contains(h.Parked, entry) {
+				left = append(left, entry)
+			}
+		}
+		w.found = left
+	}
 	w.parked = w.parked[:0:0]
-	for _, name := range h.Parked {
-		if serves(name) {
-			w.parked = append(w.parked, name)
+	for _, entry := range w.found {
+		if serves(entry) {
+			w.parked = append(w.parked, entry)
 		}
 	}
 }
 
-// serve are the names with parked jobs that the next call asks for.
-func (w *waitState) serve() []string { return w.parked }
+// serve is what the next call asks for of the parked jobs.
+func (w *waitState) serve() []string { return w.parked[:min(len(w.parked), maxServe)] }
 
 // nextAt is when the lane needs a call or a poll; zero: not before something happens. room says that there is a free slot.
 func (w *waitState) nextAt(room bool) time.Time {

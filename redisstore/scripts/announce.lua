@@ -1,16 +1,26 @@
--- announce.lua: note which jobs a worker handles. A live worker calls this every other minute.
--- KEYS[1] …:handlers  zset  "<queue> <job name>" -> instant of the last such call, Unix ms; removed after a day
--- ARGV one value for each job: queue and job name, separated by a space
+-- announce.lua: note which job names a worker handles. A live worker calls this every four minutes.
+-- KEYS[1] …:handlers  hash  job name -> workers that handle it, see lib/handlers.lua
+-- ARGV[1] worker; ARGV[2...] job names
 -- Returns 1.
-local DAY_MS = 86400000
--- uses: clock
-local entries = {}
-for _, name in ipairs(ARGV) do
-  entries[#entries + 1] = whole(now_ms)
-  entries[#entries + 1] = name
+local MAX_NAMES = 1000 -- with announcements; of more names a worker learns at its next poll that jobs are parked
+-- uses: limits clock handlers
+local worker, names, entries = ARGV[1], {}, {}
+for i = 2, #ARGV do names[#names + 1] = ARGV[i] end
+local stored = redis.call('HMGET', KEYS[1], unpack(names))
+local free = MAX_NAMES - redis.call('HLEN', KEYS[1])
+for i, name in ipairs(names) do
+  if stored[i] or free > 0 then
+    if not stored[i] then free = free - 1 end
+    local list, n = { worker .. ' ' .. whole(now_s) .. ' ' }, 1
+    for other, at in string.gmatch(stored[i] or '', '(%S+) (%d+) ') do
+      if n < MAX_HANDLERS and other ~= worker and now_s - tonumber(at) < GONE_S then
+        n = n + 1
+        list[n] = other .. ' ' .. at .. ' '
+      end
+    end
+    entries[#entries + 1] = name
+    entries[#entries + 1] = table.concat(list)
+  end
 end
--- Old entries are removed only when a new one is added: otherwise the set does not grow.
-if #entries > 0 and redis.call('ZADD', KEYS[1], unpack(entries)) > 0 then
-  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', whole(now_ms - DAY_MS))
-end
+if #entries > 0 then redis.call('HSET', KEYS[1], unpack(entries)) end
 return 1

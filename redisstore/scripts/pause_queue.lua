@@ -8,6 +8,7 @@ local STATE, IDLE, DUE = KEYS[1], KEYS[2], KEYS[3]
 local wake = ARGV[2]
 -- uses: limits clock wake alarm due
 local next_ms = due_head(DUE)
+redis.call('ZCARD', IDLE)
 if ARGV[1] == '1' then return redis.call('HSET', STATE, 'paused', 1) end
 if redis.call('HDEL', STATE, 'paused') == 0 then return 0 end
 wake_one(IDLE, wake)

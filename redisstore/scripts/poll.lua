@@ -1,5 +1,5 @@
 -- poll.lua: poll a partition: is there something to take? Takes nothing, and renews the caller's place among the sleeping workers.
--- KEYS[1] …:state     hash  paused, parked, layout, ttl
+-- KEYS[1] …:state     hash  paused, parked, layout
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:ready     list  IDs of jobs to run now
 -- KEYS[4] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms
@@ -8,15 +8,15 @@
 -- ARGV[3] prefix of the wake-up channels
 -- ARGV[4] instant at which it last registered in idle, Unix ms; empty: its present registration counts
 -- Returns time (us); more (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of
--- the alarm (1, 2, 0); parked names; earliest lapse (Unix ms, -1); lapsed sessions, two values each: name, lapse.
+-- the alarm (1, 2, 0); the field parked of state (0: no job is parked); earliest lapse (Unix ms, -1); lapsed sessions, two values
+-- each: name, lapse.
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local worker, sleep, wake = ARGV[1], ARGV[2] == '1', ARGV[3]
--- uses: limits clock layout alarm lapse parked due
-local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'ttl')
+-- uses: limits clock layout alarm lapse due
+local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout')
 local refusal = newer(state[3])
 if refusal then return refusal end
 local paused = state[1]
-local parked = read_parked(state[2])
 
 local next_ms = due_head(DUE)
 local more = not paused and (next_ms >= 0 and next_ms <= now_ms or redis.call('LLEN', READY) > 0)
@@ -28,6 +28,7 @@ if more and sleep then
   if since then asleep_before = redis.call('ZRANGEBYSCORE', IDLE, '-inf', '(' .. since, 'LIMIT', 0, MAX_ITEMS) end
 end
 
+local lapse, lapsed, strange = lapses(SESSIONS, '')
 local place = 0
 if #asleep_before > 0 then redis.call('ZREM', IDLE, unpack(asleep_before)) end
 if sleep then
@@ -36,5 +37,5 @@ if sleep then
   if not more and not paused and next_ms >= 0 then place = keep_alarm(IDLE, wake, next_ms, worker) end
 end
 if place == 0 then next_ms = -1 end
-local lapse, lapsed = lapses(SESSIONS, tonumber(state[4] or 0))
-return { whole(now_us), more and 1 or 0, paused and 1 or 0, whole(next_ms), place, parked_list(parked), whole(lapse), lapsed }
+mend_lapses(SESSIONS, strange)
+return { whole(now_us), more and 1 or 0, paused and 1 or 0, whole(next_ms), place, state[2] or 0, whole(lapse), lapsed }

@@ -1,5 +1,5 @@
 -- reap.lua: return the jobs of a lapsed session to their queue, at most 500 a call (an occurrence counts twice); then end the session.
--- KEYS[1]  …:inflight:<session>  hash  job ID -> fence, "-" before it while not begun; #
+-- KEYS[1]  …:inflight:<session>  hash  job ID -> fence, "-" before it while not begun; and the field of the piece session
 -- KEYS[2]  …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:ready               list  IDs of jobs to run now
 -- KEYS[4]  …:due                 zset  job ID -> instant it is due, Unix ms
@@ -14,39 +14,43 @@
 -- KEYS[13] …:jobs                hash  job ID -> envelope
 -- KEYS[14] …:counters            hash
 -- KEYS[15] …:runs                stream  what ran
+-- KEYS[16] …:callers             zset  sessions that have ended, see lib/closed.lua
 -- ARGV[1] session; ARGV[2] its lapse as the caller saw it, Unix ms: if it was extended since, nothing is done
 -- ARGV[3] a random number; a job whose holder vanished a second time is due again 5 to 60 s later, at random
 -- ARGV[4] prefix of the wake-up channels
--- Returns 1 if nothing is left to do, 0 if jobs remain: call again.
+-- Returns whether nothing is left to do (1; 0: jobs remain, call again); how many jobs this call has returned; how many entries it has
+-- dropped that were neither flights nor jobs.
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local BEHIND, OWED, JOBS, COUNTERS, RUNS = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
--- uses: limits clock wake alarm strings counters definition owed open flight due
+-- uses: limits callers clock closed wake alarm strings counters definition owed open flight due session
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
-if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return 1 end
+if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return { 1, 0, 0 } end
 
--- The jobs, to be sorted by fence: in the order in which they were taken. No two have the same fence.
-local held, left = redis.call('HLEN', INFLIGHT) - 1, MAX_ITEMS
+-- The jobs, to be sorted by fence: in the order in which they were taken. No two have the same fence; what has no fence, or that of
+-- another, was not written by a worker.
+local held, left = redis.call('HLEN', INFLIGHT) - redis.call('HEXISTS', INFLIGHT, SELF), MAX_ITEMS
 local all
 if held <= 8 * MAX_ITEMS then
   all = redis.call('HGETALL', INFLIGHT)
 else
   all = redis.call('HRANDFIELD', INFLIGHT, MAX_ITEMS + 1, 'WITHVALUES') -- reading them all in each call would take too long
 end
-local fences, id_of, begun, names = {}, {}, {}, {}
+local fences, id_of, begun, names, strange = {}, {}, {}, {}, {}
 for i = 1, #all, 2 do
   local id = all[i]
-  if left > 0 and id ~= '#' then
-    local fence = tonumber(all[i + 1])
-    if fence < 0 then
-      fence = -fence
+  if left > 0 and id ~= SELF then
+    local sign, digits = string.match(all[i + 1], '^(%-?)(%d+)$')
+    local fence = digits and #digits <= 16 and tonumber(digits)
+    if not fence or id_of[fence] then
+      strange[#strange + 1] = id
     else
-      begun[#begun + 1] = id
+      if sign == '' then begun[#begun + 1] = id end
+      fences[#fences + 1], id_of[fence] = fence, id
     end
-    fences[#fences + 1], id_of[fence] = fence, id
     local name = occurrence(id)
     left = left - 1
     if name then
@@ -59,24 +63,40 @@ table.sort(fences)
 local crashes = {}
 if #begun > 0 then
   local counts = redis.call('HMGET', CRASHES, unpack(begun))
-  for i, id in ipairs(begun) do crashes[id] = tonumber(counts[i] or 0) + 1 end
+  for i, id in ipairs(begun) do
+    local count = tonumber(counts[i] or 0)
+    crashes[id] = count and count >= 0 and count < 1e6 and count + 1 or 1
+  end
 end
+local dropped = {}
+local ids = {}
+if #strange > 0 then
+  for i, body in ipairs(redis.call('HMGET', JOBS, unpack(strange))) do
+    local list = (body or occurrence(strange[i])) and ids or dropped
+    list[#list + 1] = strange[i]
+  end
+end
+for _, fence in ipairs(fences) do ids[#ids + 1] = id_of[fence] end
 local flights = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {})
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
-redis.call('HLEN', JOBS) -- the types are checked before anything is written
+local head_due = due_head(DUE)
+-- the types are checked before anything is written
+redis.call('LLEN', READY)
+redis.call('HLEN', JOBS)
 redis.call('HLEN', COUNTERS)
 redis.call('XLEN', RUNS)
-local head_due = due_head(DUE)
+redis.call('ZCARD', IDLE)
+redis.call('ZCARD', CALLERS)
+redis.call('HLEN', STATE)
+redis.call('HLEN', CRASHES)
 
 -- decide: a job that had begun has crashed once more; the second time it waits a while, else it goes to the front of ready
 local soonest
-local ids, crashed, suspects, superseded = {}, {}, {}, {}
-for i, fence in ipairs(fences) do
-  local id = id_of[fence]
+local crashed, suspects, superseded = {}, {}, {}
+for i, id in ipairs(ids) do
   local times = crashes[id]
   local name, planned = occurrence(id)
   local fate = name and end_flight(flights, front, name, id, times == 2 and 'later' or 'front')
-  ids[i] = id
   if times or fate == 'behind' then
     crashed[#crashed + 1] = id
     crashed[#crashed + 1] = whole(times or 0) -- 0: it has begun, for what waits behind without a mark is new
@@ -97,7 +117,7 @@ for i, fence in ipairs(fences) do
 end
 
 redis.call('ZREM', SESSIONS, '') -- lets the rest go on when the server is out of memory
-redis.call('HSET', INFLIGHT, '#', 'reaped') -- from here on its own calls are refused, even if jobs remain
+redis.call('HSET', INFLIGHT, SELF, 'reaped') -- from here on its own calls are refused, even if jobs remain
 if #crashed > 0 then
   redis.call('HSET', STATE, 'crashed', '1') -- takes read …:crashes only then
   redis.call('HSET', CRASHES, unpack(crashed))
@@ -119,7 +139,9 @@ if #ids > 0 then redis.call('HDEL', INFLIGHT, unpack(ids)) end
 push_front(READY, front)
 if #front > 0 then wake_one(IDLE, wake) end
 if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(IDLE, wake, soonest) end
-if held > #ids then return 0 end
+if #dropped > 0 then redis.call('HDEL', INFLIGHT, unpack(dropped)) end
+if held > #ids + #dropped then return { 0, #ids, #dropped } end
 redis.call('DEL', INFLIGHT)
 redis.call('ZREM', SESSIONS, ARGV[1])
-return 1
+remember_closed(CALLERS, ARGV[1])
+return { 1, #ids, #dropped }

@@ -1,25 +1,29 @@
 -- sweep.lua: trim what only grows, at most 500 items a call in total: dead jobs, parked jobs and marks of schedules that have moved.
--- Registrations of workers and enqueuers that are gone go with one command each, however many.
+-- Registrations of workers and enqueuers that are gone go with one command each, however many; announcements a few at a time.
 -- KEYS[1]  …:dead       zset  job ID -> instant it was given up, Unix ms
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:callers    zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued
 -- KEYS[4]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[5]  …:state      hash  parked
+-- KEYS[5]  …:state      hash  parked, swept: when that was done last, Unix s
 -- KEYS[6]  …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[7]  …:schedules  hash  schedule -> definition
 -- KEYS[8]  …:cursors    hash  schedule -> cursor
 -- KEYS[9]  …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[10] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us
--- KEYS[11...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[11] …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
+-- KEYS[12] …:handlers   hash  job name -> workers that handle it, see lib/handlers.lua
+-- KEYS[13...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
--- ARGV[4...] the names of the parked lists
--- Returns 1 if more remain.
+-- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5...] the names of the parked lists
+-- Returns 1 if more remain, 0 if not, 2 if the partition was swept so recently.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local PARKED = 10 -- the parked lists come behind KEYS[10]
+local UNHANDLED, HANDLERS = KEYS[11], KEYS[12]
+local PARKED, NAMES = 12, 4 -- the parked lists come behind KEYS[12], their names behind ARGV[4]
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
-local CALLER_S = 3600 -- an enqueuer's last call is remembered for so long: it may be sent again
--- uses: limits callers clock definition parked
+-- uses: limits callers clock definition parked handlers
+local swept = tonumber(redis.call('HGET', STATE, 'swept') or 0) or 0
+if now_s >= swept and (now_s - swept) * 1000 < tonumber(ARGV[4]) then return 2 end
 
 -- oldest returns the members of a sorted set up to this score, at most max of them, and whether there are more.
 local function oldest(key, score, max)
@@ -29,23 +33,37 @@ local function oldest(key, score, max)
   return members, more
 end
 
-local parked = read_parked(redis.call('HGET', STATE, 'parked'))
 local left = MAX_ITEMS -- how many items this call may still touch
 
 -- dead jobs: those that are too old, and the oldest of those that are too many
 local too_old = redis.call('ZCOUNT', DEAD, '-inf', whole(now_ms - tonumber(ARGV[1])))
-local excess = math.max(too_old, redis.call('ZCARD', DEAD) - tonumber(ARGV[2]), 0)
-local buried = excess > 0 and redis.call('ZRANGE', DEAD, 0, math.min(excess, left) - 1) or {}
+local n_dead, max_dead = redis.call('ZCARD', DEAD), tonumber(ARGV[2])
+local excess = math.max(too_old, n_dead - max_dead, 0)
+local n_buried = math.min(excess, left)
 local more = excess > left
-left = left - #buried
+left = left - n_buried
 
--- parked jobs for which no worker came
+-- parked jobs for which no worker came are dead; each for which there is no room among the dead has an older one go
+local room = math.max(max_dead - (n_dead - n_buried), 0)
+local may = left
+if may > room then may = room + math.floor((left - room) / 2) end
 local long_ago = whole(now_ms - tonumber(ARGV[3]))
-local given_up, more_parked = {}, false
+local given_up, n_given, more_parked = {}, 0, false
 for i = PARKED + 1, #KEYS do
-  given_up[i], more_parked = oldest(KEYS[i], long_ago, left)
+  given_up[i], more_parked = oldest(KEYS[i], long_ago, may - n_given)
   more = more or more_parked
-  left = left - #given_up[i]
+  n_given = n_given + #given_up[i]
+end
+n_buried = math.min(n_buried + math.max(n_given - room, 0), n_dead)
+left = left - n_given - math.max(n_given - room, 0)
+local buried = n_buried > 0 and redis.call('ZRANGE', DEAD, 0, n_buried - 1) or {}
+
+-- announcements
+local gone, announced = {}, redis.call('HRANDFIELD', HANDLERS, 50, 'WITHVALUES')
+for i = 1, #announced, 2 do
+  local fresh = false
+  for at in string.gmatch(announced[i + 1], '%S+ (%d+) ') do fresh = fresh or now_s - tonumber(at) < GONE_S end
+  if not fresh then gone[#gone + 1] = announced[i] end
 end
 
 -- marks of schedules that moved, and what is remembered of deleted ones; those whose schedule is still owed stay, for the move is not done
@@ -62,25 +80,43 @@ for i, name in ipairs(marks) do
 end
 more = more or more_marks and (left == 0 or #done > 0) -- else marks that stay would have this called again and again
 
+-- read, so that a key of a wrong type stops the call here
+redis.call('HLEN', JOBS)
+redis.call('HLEN', CRASHES)
+redis.call('HLEN', CURSORS)
+redis.call('ZCARD', CALLERS)
+redis.call('ZCARD', IDLE)
+local listed = redis.call('ZCARD', UNHANDLED)
+
 redis.call('ZREM', DEAD, '') -- lets the rest go on when the server is out of memory
 if #buried > 0 then
   redis.call('ZREM', DEAD, unpack(buried))
   redis.call('HDEL', JOBS, unpack(buried))
 end
 for i = PARKED + 1, #KEYS do
-  for _, id in ipairs(given_up[i]) do
+  local name = ARGV[i - PARKED + NAMES]
+  for _, member in ipairs(given_up[i]) do
+    local id = name == SHARED and string.match(member, '\t(.*)$') or member
     redis.call('ZADD', DEAD, whole(now_ms), id)
     redis.call('HDEL', CRASHES, id)
-    redis.call('ZREM', KEYS[i], id)
+    redis.call('ZREM', KEYS[i], member)
   end
-  set_parked(parked, ARGV[i - PARKED + 3], redis.call('EXISTS', KEYS[i]) == 1)
+  -- read after write: what is left is known only now
+  local first = redis.call('ZRANGE', KEYS[i], '0', '0', 'WITHSCORES')
+  if first[1] then
+    redis.call('ZADD', UNHANDLED, first[2], name)
+  else
+    unlist(UNHANDLED, STATE, name)
+  end
 end
-save_parked(parked, STATE)
+if listed == 0 then redis.call('HDEL', STATE, 'parked') end
+if #gone > 0 then redis.call('HDEL', HANDLERS, unpack(gone)) end
+if not more then redis.call('HSET', STATE, 'swept', whole(now_s)) end
 if #done > 0 then redis.call('ZREM', GONE, unpack(done)) end
 for _, name in ipairs(marked) do
   redis.call('HDEL', SCHEDULES, name)
   redis.call('HDEL', CURSORS, name)
 end
-redis.call('ZREMRANGEBYSCORE', CALLERS, '1e15', whole((now_s - CALLER_S) * ROUND)) -- not #enqueued, whose score is lower
+redis.call('ZREMRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND))
 redis.call('ZREMRANGEBYSCORE', IDLE, '-inf', whole(now_ms - ASLEEP_MS))
 return more and 1 or 0

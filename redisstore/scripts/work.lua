@@ -1,7 +1,7 @@
 -- work.lua: settle jobs that ended, then take what is due. The one call of a busy worker to a partition.
--- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun; # -> see below
+-- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun; and the field of the piece session
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
--- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, ttl, done, crashed, turn
+-- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
@@ -15,7 +15,11 @@
 -- KEYS[14] …:dead                zset    job ID -> instant it was given up, Unix ms
 -- KEYS[15] …:runs                stream  what ran
 -- KEYS[16] …:behind              zset    "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
--- KEYS[17...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on
+-- KEYS[17] …:callers             zset    sessions that have ended, see lib/closed.lua
+-- KEYS[18] …:unhandled           zset    job name -> since when it has parked jobs, Unix ms
+-- KEYS[19] …:handlers            hash    job name -> workers that handle it
+-- KEYS[20...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
+--          are any of these or members of it are served, the shared one (see lib/parked.lua)
 -- ARGV[1]  session
 -- ARGV[2]  number of this call; 1 creates the session if anything is taken
 -- ARGV[3]  time to live of the session, ms
@@ -32,12 +36,12 @@
 -- ARGV[12] how many finished jobs: done, without an envelope or a record
 -- ARGV[13] how many jobs that were taken ahead and have begun; none of them is settled in the same call
 -- ARGV[14] how many other settlements
--- ARGV[15...] in this order: the names to serve; the names to park on; the IDs of the finished jobs, of the begun ones and of the
+-- ARGV[15] 1: the worker may be given a suspect (see lib/suspects.lua)
+-- ARGV[16] how many members of the shared list of parked jobs to serve
+-- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
 --          other settlements; the fences of all of these; then four values for each other settlement: kind (d done, f failed and
---          due again, l due later, x dead, b back, p parked, m missed), delay in ms (p: position of the name to park on), envelope
+--          due again, l due later, x dead, b back, p parked, m missed), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept), envelope
 --          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms; empty: none)
--- The field # of inflight is "<number of the last call> <first fence it drew> <when the session was renewed, Unix s> <host> <pid>
--- <padding> <kinds that the call answered>".
 -- Returns (an empty list is 0):
 --   time (us)
 --   positions of the settlements refused, the finished jobs first
@@ -47,31 +51,34 @@
 --     definition and new); if jobs of the partition have crashed, the crashes of each
 --   schedules whose next occurrence is owed, three values each: name, definition, cursor
 --   more to take (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of the
---     alarm (1, 2, 0); names with parked jobs
---   earliest lapse (Unix ms, -1); lapsed sessions, two values each: name, lapse
+--     alarm (1, 2, 0); the field parked of state (0: no job is parked)
+--   earliest lapse of the other sessions (Unix ms, -1); lapsed ones, two values each: name, lapse
+--   of the names served, the positions of those with more; of the jobs taken that were parked, two values each: position, since when
 --   occurrences that newer ones have ended, under policy cancel
+--   what was unreadable in state and counts as none, fields joined by blanks (0: nothing)
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local RUNS, BEHIND = KEYS[15], KEYS[16]
-local PARKED = 16 -- the lists of parked jobs come after KEYS[16]
+local RUNS, BEHIND, CALLERS, UNHANDLED, HANDLERS = KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[19]
+local PARKED = 19 -- the lists of parked jobs come after KEYS[19]
 local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, sleep, sleeps_on, worker, wake = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
-local ahead, serves, parks, begun, others = 0, 0, 0, 0, 0
+local ahead, serves, parks, begun, others, shared = 0, 0, 0, 0, 0, 0
 if ARGV[5] ~= '0' then ahead = tonumber(ARGV[5]) end
 if ARGV[10] ~= '0' then serves = tonumber(ARGV[10]) end
 if ARGV[11] ~= '0' then parks = tonumber(ARGV[11]) end
 local finished = tonumber(ARGV[12])
 if ARGV[13] ~= '0' then begun = tonumber(ARGV[13]) end
 if ARGV[14] ~= '0' then others = tonumber(ARGV[14]) end
-local at_serve = 14
-local at_park = at_serve + serves
+if ARGV[16] ~= '0' then shared = tonumber(ARGV[16]) end
+local at_serve = 16
+local at_park = at_serve + serves + shared
 local settled = finished + begun + others
 local at_id = at_park + parks
 local at_fence = at_id + settled
 local at_other = at_fence + settled
 local OCCURRENCES = 150 -- what one call settles and takes of occurrences: one costs as much as five ordinary jobs, skipped ten
--- uses: limits clock layout due
+-- uses: limits clock layout due session
 local now_us_text = time[1] .. string.sub('00000' .. time[2], -6)
 local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
@@ -85,18 +92,18 @@ local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
 --------------------------------------------------------------------------------------------- read and check: the session
 
-local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'ttl', 'done', 'crashed', 'turn')
+local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'done', 'crashed', 'turn')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]
 
-local held = redis.call('HMGET', INFLIGHT, '#', unpack(ARGV, at_id + 1, at_id + settled))
+local held = redis.call('HMGET', INFLIGHT, SELF, unpack(ARGV, at_id + 1, at_id + settled))
 local header = held[1]
 local last, first_drawn, renewed
 if header then last, first_drawn, renewed = string.match(header, '^(%d+) (%d+) (%d+)') end
 last = last and tonumber(last)
--- A session that is being reaped does not begin again, not even if its first call comes late: the jobs left in it would never be reaped.
-if not last and (header or number ~= 1 or settled > 0) then
+-- A session that has ended or is being reaped does not begin again, not even if its first call comes late: nobody would run its jobs.
+if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', CALLERS, session)) then
   return redis.error_reply('CHIMELOST session ' .. session .. ' is gone')
 end
 if last and number ~= last and number ~= last + 1 then
@@ -151,6 +158,9 @@ end
 local ids, from = {}, {}
 local next_ms = -1 -- instant of the head of due
 if not sleeps_on then next_ms = due_head(DUE) end
+local since = nil -- parked candidate -> since when; nil: there is none
+local member_of = nil -- candidate from the shared list -> its member there
+local ready_read = false -- …:ready was read
 local turn -- which list has the odd place next time, if that changes: 1 due, 0 ready
 local ready_left -- how many this call leaves in ready, as far as it has read; nil: not known
 local begun_before -- of the same call again: how many of the jobs it took are begun
@@ -167,8 +177,23 @@ elseif want > 0 and not paused then
   end
   for i = 1, serves do
     if #ids < want then
-      local parked = redis.call('ZRANGE', KEYS[PARKED + i], 0, want - #ids - 1)
-      add(parked, 1, #parked, i)
+      local parked = redis.call('ZRANGE', KEYS[PARKED + i], 0, want - #ids - 1, 'WITHSCORES')
+      since = since or {}
+      for j = 1, #parked, 2 do
+        add(parked, j, j, i)
+        since[parked[j]] = parked[j + 1]
+      end
+    end
+  end
+  if shared > 0 and #ids < want then
+    since, member_of = since or {}, {}
+    for i, score in ipairs(redis.call('ZMSCORE', KEYS[PARKED + serves + parks + 1], unpack(ARGV, at_serve + serves + 1, at_park))) do
+      local member = ARGV[at_serve + serves + i]
+      local id = string.match(member, '\t(.*)$')
+      if score and id and #ids < want then
+        add({ id }, 1, 1, serves + parks + 1)
+        since[id], member_of[id] = score, member
+      end
     end
   end
   local left = want - #ids
@@ -177,13 +202,14 @@ elseif want > 0 and not paused then
     local ready, due = redis.call('LRANGE', READY, '0', left == want and ARGV[4] or whole(left)), {}
     if next_ms >= 0 and next_ms <= now_ms then due = redis.call('ZRANGEBYSCORE', DUE, '-inf', now_text, 'LIMIT', '0', whole(left)) end
     -- half of each, the odd place in turn; what one leaves the other gets
-    local odd = state[9] and 1 or 0
+    ready_read = true
+    local odd = state[8] and 1 or 0
     local half = math.floor((left + odd) / 2)
     if #due > 0 and #ready > 0 and (large or left % 2 == 1) then turn = 1 - odd end
     local from_due = math.min(#due, math.max(half, left - math.min(#ready, left)))
     local from_ready = math.min(#ready, left - from_due)
     ready_left = #ready - from_ready
-    if from_due == 0 and serves == 0 then
+    if from_due == 0 and serves + shared == 0 then
       ids = ready
       ids[want + 1] = nil
     elseif large then
@@ -205,11 +231,27 @@ if large and not again then
   if cut_bytes(ids, from, JOBS, SCHEDULES) then ready_left = nil end
 end
 
-local bodies, crashes, crashed = {}, nil, state[8] and redis.call('HLEN', CRASHES) > 0
+local bodies, crashes, crashed = {}, nil, state[7] and redis.call('HLEN', CRASHES) > 0
+local later, later_ms -- suspects that are put off, and for how long at least
 local joined, occurrences -- the IDs, one after the other; whether an occurrence is among them
 if #ids > 0 then
   bodies = redis.call('HMGET', JOBS, unpack(ids))
-  if crashed then crashes = redis.call('HMGET', CRASHES, unpack(ids)) end
+  if crashed then
+    crashes = redis.call('HMGET', CRASHES, unpack(ids))
+    if not again then
+      -- uses: suspects
+      local kept, off = set_apart(ids, from, crashes, ARGV[15] == '1')
+      if kept then
+        later, later_ms, ready_left = {}, LATER_MS, nil
+        for i, position in ipairs(off) do later[i] = { id = ids[position], ready = not from[position] } end
+        local kept_ids, kept_from, kept_bodies, kept_crashes = {}, {}, {}, {}
+        for i, position in ipairs(kept) do
+          kept_ids[i], kept_from[i], kept_bodies[i], kept_crashes[i] = ids[position], from[position], bodies[position], crashes[position]
+        end
+        ids, from, bodies, crashes = kept_ids, kept_from, kept_bodies, kept_crashes
+      end
+    end
+  end
   joined = table.concat(ids)
   occurrences = string.find(joined, '@', 1, true)
 end
@@ -219,6 +261,7 @@ end
 local long = again or others > 0 or occurrences
 local call -- what the long way knows and gathers, see lib/call.lua
 local schedule_of, planned_of -- schedule and planned instant of each other settlement, if it is of an occurrence
+local touched = 0 -- how many schedules
 local settle_one, write_settlements, meet_one, write_changes, write_front, owed_of -- its functions, which only the next block creates
 if long then
   -- uses: strings counters definition owed open flight call settle overlap candidates
@@ -258,6 +301,7 @@ if long then
   end
   local flights = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, needed)
   read_vanished(vanished, flights, ids, schedule, SESSIONS)
+  touched = #names
   call = new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now_text)
   if again then
     answer_again(call, string.match(header, ' ([jedn]+)$') or '')
@@ -266,15 +310,63 @@ if long then
   end
 end
 
+-------------------------------------------------------------------------- read: what is written below and was not read above
+
+-- A key of a wrong type stops the call here, while nothing has happened.
+local done = math.max(ended_to - ended_from + 1, 0)
+local lapse, lapsed, strange, mend = -1, nil, nil, nil
+local renews = (last or #ids > 0) and (renewed ~= time[1] or ttl_ms < 5000) -- once a second: enough for sessions that live 5 s
+if ARGV[6] == '2' then
+  -- uses: lapse
+  lapse, lapsed, strange = lapses(SESSIONS, session)
+  mend = mend_lapses
+elseif renews then
+  redis.call('ZCARD', SESSIONS)
+end
+if #ids == 0 and (done > 0 and not sleeps_on or others > 0) then redis.call('HEXISTS', JOBS, SELF) end
+local adopts = state[3] and not string.find(state[3], '^%d+$') -- names of an older layout
+if serves + parks + shared > 0 or adopts then redis.call('ZCARD', UNHANDLED) end
+local max_dead, dead_out -- the oldest dead jobs that go for those that die now
+local lists, n_lists, handlers -- of the names to park on: since when they have a list; how many have one; who handles them
+if long and not again then
+  local counts, runs, fronts, dies = occurrences, touched > 0, false, 0
+  for _, i in ipairs(others_held) do
+    local at = at_other + 4 * i - 3
+    local kind = ARGV[at]
+    counts, runs = counts or kind ~= 'd', runs or ARGV[at + 3] ~= ''
+    fronts = fronts or kind == 'b'
+    if kind == 'x' then dies, max_dead = dies + 1, tonumber(ARGV[at + 1]) end
+  end
+  if counts then redis.call('HLEN', COUNTERS) end
+  if runs then redis.call('XLEN', RUNS) end
+  if (fronts or touched > 0) and not ready_read then redis.call('LLEN', READY) end
+  if touched > 0 and not state[7] then redis.call('HLEN', CRASHES) end
+  if dies > 0 then
+    local excess = redis.call('ZCARD', DEAD) + dies - (max_dead or 0)
+    if max_dead and excess > 0 then dead_out = redis.call('ZRANGE', DEAD, 0, math.min(excess, math.max(MAX_ITEMS - settled, dies)) - 1) end
+  end
+  if parks > 0 then
+    lists = redis.call('ZMSCORE', UNHANDLED, unpack(ARGV, at_park + 1, at_park + parks))
+    n_lists = redis.call('ZCARD', UNHANDLED)
+    handlers = redis.call('HMGET', HANDLERS, unpack(ARGV, at_park + 1, at_park + parks))
+    for i = 1, parks + 1 do redis.call('ZCARD', KEYS[PARKED + serves + i]) end
+  end
+end
+
 -------------------------------------------------------------------------------------------------- carry out the settlements
 
 -- The first write takes no memory, whichever it is: that lets the rest go on when the server is out of memory.
-local done = math.max(ended_to - ended_from + 1, 0)
+local was_asleep = not sleeps_on and redis.call('ZREM', IDLE, worker) == 1
 if done > 0 then
-  redis.call('HDEL', INFLIGHT, unpack(ended, ended_from, ended_to))
   redis.call('HDEL', JOBS, unpack(ended, ended_from, ended_to))
+  redis.call('HDEL', INFLIGHT, unpack(ended, ended_from, ended_to))
   if crashed then redis.call('HDEL', CRASHES, unpack(ended, ended_from, ended_to)) end
+elseif sleeps_on then
+  redis.call('HDEL', INFLIGHT, '')
 end
+if strange and #strange > 0 then mend(SESSIONS, strange) end
+local mark = state[3] -- the field parked
+local wakes = {} -- names of which a job was parked, as positions
 if #others_held > 0 then
   for _, i in ipairs(others_held) do
     local at = at_other + 4 * i - 3
@@ -283,7 +375,43 @@ if #others_held > 0 then
   done = done + call.done
   write_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)
   if call.large and not large then redis.call('HSET', STATE, 'large', '1') end
-  for position, list in pairs(call.parked) do redis.call('ZADD', KEYS[PARKED + serves + position], unpack(list)) end
+  if dead_out and #dead_out > 0 then
+    local dying, oldest = {}, {}
+    for i = 2, #call.dead, 2 do dying[call.dead[i]] = true end
+    for _, id in ipairs(dead_out) do
+      if not dying[id] then oldest[#oldest + 1] = id end
+    end
+    if #oldest > 0 then
+      redis.call('ZREM', DEAD, unpack(oldest))
+      redis.call('HDEL', JOBS, unpack(oldest))
+    end
+  end
+end
+local forget_name, shared_name -- of the piece parked, where jobs are parked or served
+if (adopts or serves + shared + parks > 0) and not again then
+  -- uses: parked
+  forget_name, shared_name = unlist, SHARED
+  if adopts then
+    adopt_names(UNHANDLED, mark)
+    mark = parked_mark(nil)
+    redis.call('HSET', STATE, 'parked', mark)
+  end
+  for position, jobs in pairs(call and call.parked or {}) do
+    local name, oldest = ARGV[at_park + position], tonumber(call.now)
+    for i = 1, #jobs, 2 do oldest = math.min(oldest, tonumber(jobs[i])) end
+    wakes[#wakes + 1] = position
+    if lists[position] or n_lists < MAX_PARKED then
+      redis.call('ZADD', KEYS[PARKED + serves + position], unpack(jobs))
+      if not lists[position] then n_lists, mark = n_lists + 1, parked_mark(mark) end
+      if not lists[position] or oldest < tonumber(lists[position]) then redis.call('ZADD', UNHANDLED, whole(oldest), name) end
+    else
+      for i = 2, #jobs, 2 do jobs[i] = name .. '\t' .. jobs[i] end
+      redis.call('ZADD', KEYS[PARKED + serves + parks + 1], unpack(jobs))
+      redis.call('ZADD', UNHANDLED, whole(oldest), SHARED)
+      mark = parked_mark(mark)
+    end
+  end
+  if mark ~= state[3] then redis.call('HSET', STATE, 'parked', mark) end
 end
 
 -------------------------------------------------------------------------------------------------------- decide what is taken
@@ -291,13 +419,24 @@ end
 -- taken and data, the IDs and data of the answer, are the candidates and their envelopes as long as each is taken as it is.
 local n_ids, n_taken, taken, data = #ids, 0, ids, bodies
 local taken_crashes, marks = {}, nil
+local odd = {} -- fields of state that cannot be read
 
 local first_fence, first_text = now_us, now_us_text
 if again then
   first_fence, first_text = tonumber(first_drawn), first_drawn
 elseif state[1] and state[1] >= now_us_text then -- as texts, for both have 16 digits until the year 2286
-  first_fence = tonumber(state[1]) + 1
-  first_text = whole(first_fence)
+  local stored = #state[1] == 16 and tonumber(state[1]) or 0
+  if stored > now_us - 1 and stored < 9e15 then
+    first_fence = stored + 1
+    first_text = whole(first_fence)
+  else
+    odd[#odd + 1] = 'fence'
+  end
+end
+local done_before = tonumber(state[6] or 0) or -1
+if not (done_before >= 0 and done_before < 1e15) then
+  done_before = 0
+  odd[#odd + 1] = 'done'
 end
 local begins, last_text = want - ahead, nil
 if again then
@@ -344,20 +483,21 @@ for i, source in pairs(from) do
     due_out[#due_out + 1] = ids[i]
   else
     parked_out[source] = parked_out[source] or {}
-    table.insert(parked_out[source], ids[i])
+    table.insert(parked_out[source], member_of and member_of[ids[i]] or ids[i])
   end
 end
 if #due_out > 0 then redis.call('ZREM', DUE, unpack(due_out)) end
+if later and #later > 0 then
+  local due = {}
+  for i, suspect in ipairs(later) do
+    due[2 * i - 1], due[2 * i] = whole(now_ms + later_ms + (i * 7919 + now_us) % later_ms), suspect.id
+    if suspect.ready then pops = pops + 1 end
+  end
+  redis.call('ZADD', DUE, unpack(due))
+end
 if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
 for key, out in pairs(parked_out) do redis.call('ZREM', KEYS[PARKED + key], unpack(out)) end
-
-local was_asleep -- nil: not known, the worker may still be in idle
-if done == 0 and sleeps_on then
-  redis.call('HDEL', INFLIGHT, '')
-elseif done == 0 and (again or n_ids == 0) then
-  was_asleep = redis.call('ZREM', IDLE, worker) == 1
-end
-if state[8] and not crashed then redis.call('HDEL', STATE, 'crashed') end
+if state[7] and not crashed then redis.call('HDEL', STATE, 'crashed') end
 if turn == 1 then
   redis.call('HSET', STATE, 'turn', '1')
 elseif turn then
@@ -369,35 +509,34 @@ if marks then
   save_marks(marks, READY, JOBS, CRASHES, crashed)
 end
 
-local parked = 0 -- the answer's
-if state[3] or parks > 0 then
-  -- uses: parked
-  local names = read_parked(state[3])
-  for i = 1, serves do
-    if not paused and redis.call('EXISTS', KEYS[PARKED + i]) == 0 then set_parked(names, ARGV[at_serve + i], false) end
+local more_parked = {} -- positions of the names served that have more
+if serves + shared > 0 and not paused then
+  for i = 1, serves + (shared > 0 and 1 or 0) do
+    local at = i <= serves and i or serves + parks + 1
+    -- read after write: what is left is known only now
+    if redis.call('ZCARD', KEYS[PARKED + at]) > 0 then
+      if i <= serves then more_parked[#more_parked + 1] = i end
+    elseif not again then
+      if forget_name(UNHANDLED, STATE, i <= serves and ARGV[at_serve + i] or shared_name) then mark = nil end
+    end
   end
-  for position in pairs(call and call.parked or {}) do set_parked(names, ARGV[at_park + position], true) end
-  save_parked(names, STATE)
-  parked = parked_list(names)
 end
 
 if last or n_taken > 0 then
-  -- written once a second, which is enough for sessions that live 5 s or longer
-  if renewed ~= time[1] or ttl_ms < 5000 then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
+  if renews then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
   if not again then
     local holder = occurrences and ARGV[9] .. ' ' .. table.concat(call.kinds) or ARGV[9] -- the same call again needs the kinds
-    redis.call('HSET', INFLIGHT, '#', ARGV[2] .. ' ' .. first_text .. ' ' .. time[1] .. ' ' .. holder, unpack(flying))
+    redis.call('HSET', INFLIGHT, SELF, ARGV[2] .. ' ' .. first_text .. ' ' .. time[1] .. ' ' .. holder, unpack(flying))
   end
 end
 if last_text and done > 0 then
-  redis.call('HSET', STATE, 'fence', last_text, 'done', whole((state[7] or 0) + done))
+  redis.call('HSET', STATE, 'fence', last_text, 'done', whole(done_before + done))
 elseif last_text then
   redis.call('HSET', STATE, 'fence', last_text)
 elseif done > 0 then
-  redis.call('HSET', STATE, 'done', whole((state[7] or 0) + done))
+  redis.call('HSET', STATE, 'done', whole(done_before + done))
 end
 if state[4] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
-if state[6] ~= ARGV[3] and ttl_ms > tonumber(state[6] or 0) then redis.call('HSET', STATE, 'ttl', whole(ttl_ms)) end
 
 if long then
   if #call.came_back > 0 and not crashed then
@@ -415,20 +554,16 @@ end
 
 ------------------------------------------------------------------------------------------------------ what is left, and when
 
-if long or #due_out > 0 then
+if long or #due_out > 0 or later then
   next_ms = due_head(DUE)
   ready_left = nil
 end
-local more, place, lapse, lapsed = false, 0, -1, {}
+local more, place = false, 0
 if not paused and not sleeps_on then
   more = next_ms >= 0 and next_ms <= now_ms or (ready_left or redis.call('LLEN', READY)) > 0
 end
 local asleep = sleep and not more and n_taken < want -- a worker that got all that it asked for has no free slot
-if asleep then
-  was_asleep = redis.call('ZADD', IDLE, now_text, worker) == 0 or was_asleep
-elseif was_asleep == nil and not sleeps_on then
-  was_asleep = redis.call('ZREM', IDLE, worker) == 1
-end
+if asleep then redis.call('ZADD', IDLE, now_text, worker) end
 if more then
   -- uses: wake
   wake_one(IDLE, wake)
@@ -438,9 +573,13 @@ if not more and not paused and next_ms >= 0 and (asleep or was_asleep or long an
   place = keep_alarm(IDLE, wake, next_ms, asleep and worker)
 end
 if place == 0 or paused then next_ms = -1 end
-if ARGV[6] == '2' then
-  -- uses: lapse
-  lapse, lapsed = lapses(SESSIONS, math.max(ttl_ms, tonumber(state[6] or 0)))
+if (#wakes > 0 or #more_parked > 0) and not paused and not again then
+  -- uses: handlers
+  for _, position in ipairs(wakes) do wake_handler(handlers[position], IDLE, wake) end
+  for _, i in ipairs(more_parked) do
+    -- read after write: waking comes last
+    wake_handler(redis.call('HGET', HANDLERS, ARGV[at_serve + i]), IDLE, wake)
+  end
 end
 
 ------------------------------------------------------------------------------------------------------------------- answer
@@ -452,7 +591,18 @@ for i = 2, n_taken do
 end
 local superseded = {}
 for id in pairs(call and call.superseded or {}) do superseded[#superseded + 1] = id end
+local parked_since -- of the jobs taken that were parked
+if since then
+  parked_since = {}
+  for i = 1, n_taken do
+    if since[taken[i]] then
+      parked_since[#parked_since + 1] = i
+      parked_since[#parked_since + 1] = since[taken[i]]
+    end
+  end
+end
 local function some(list) return #list > 0 and list or 0 end -- even an empty list costs a microsecond
 return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
   length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), occurrences and table.concat(call.kinds) or 0,
-  some(taken_crashes), long and some(owed_of(call)) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, parked, lapse, some(lapsed), some(superseded) }
+  some(taken_crashes), long and some(owed_of(call)) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, mark or 0, lapse,
+  lapsed and some(lapsed) or 0, some(more_parked), parked_since or 0, some(superseded), #odd > 0 and table.concat(odd, ' ') or 0 }

@@ -1,4 +1,5 @@
 -- again: the call of a session that is sent a second time.
+-- needs: session
 
 -- taken_since returns the IDs of the jobs in the hash inflight that have this fence or a later one, in the order of their fences, and
 -- how many of them are begun: what the call took that drew this fence first.
@@ -6,7 +7,7 @@ local function taken_since(inflight, first_fence)
   local fields, jobs, ids, begun = redis.call('HGETALL', inflight), {}, {}, 0
   for i = 1, #fields, 2 do
     local fence = string.match(fields[i + 1], '^%-?(%d+)$')
-    if fields[i] ~= '#' and fence and tonumber(fence) >= first_fence then
+    if fields[i] ~= SELF and fence and tonumber(fence) >= first_fence then
       jobs[#jobs + 1] = { id = fields[i], fence = tonumber(fence), begun = fields[i + 1] == fence }
     end
   end

@@ -1,5 +1,5 @@
 -- settle: the settlements of work.lua, but for finished jobs.
--- needs: limits clock counters definition flight call
+-- needs: strings limits clock counters definition flight call
 
 -- settle notes in the table call what a settlement changes. id: the job; name, planned: its schedule and planned instant if it is an
 -- occurrence; kind, amount, body, run: the four values of the settlement as the title page of work.lua has them.
@@ -37,9 +37,10 @@ local function settle(call, id, name, planned, kind, amount, body, run)
       add_pair(call.dead, call.now, id)
       call.uncrashed[#call.uncrashed + 1] = id
     elseif kind == 'p' then
-      local position = tonumber(amount)
+      local position, since = match(amount, '^(%d+) ?(%d*)$')
+      position = tonumber(position)
       call.parked[position] = call.parked[position] or {}
-      add_pair(call.parked[position], call.now, id)
+      add_pair(call.parked[position], since ~= '' and since or call.now, id) -- it grows old from when it was parked first
     elseif fate == 'behind' then
       if body == '' then call.came_back[#call.came_back + 1] = id end
     else

@@ -1,0 +1,83 @@
+package reap
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+const (
+	sweepEvery    = 5 * time.Minute  // between two rounds of who leads
+	sweepSeldom   = 30 * time.Minute // and, at random up to twice as much, of everybody else
+	sweepAgain    = time.Minute      // after a round that left something
+	maxSweepSteps = 20               // of a partition in a round
+)
+
+// A Sweeper removes what is old from partitions, in rounds of many steps, each of which is one call. Every bound is kept by who adds
+// something, so it does not matter when a round comes, or who makes it. It belongs to one goroutine.
+type Sweeper struct {
+	store protocol.JobStore
+	round []sweeping // of the round under way; empty: a new one begins
+	left  bool       // the round has left something
+}
+
+// A sweeping is a partition that a round has not finished.
+type sweeping struct {
+	partition protocol.Partition
+	steps     int
+}
+
+// NewSweeper returns a sweeper that has not begun a round.
+func NewSweeper(store protocol.JobStore) *Sweeper { return &Sweeper{store: store} }
+
+// Begun reports whether a round is under way: until it has ended, Step goes on with the partitions that it began with.
+func (s *Sweeper) Begun() bool { return len(s.round) > 0 }
+
+// Step takes one step of a round over partitions, and returns how long to wait until the next one: not at all within a round. Who
+// does not lead passes over partitions that were swept within the last minutes.
+func (s *Sweeper) Step(ctx context.Context, partitions []protocol.Partition, leads bool) (time.Duration, error) {
+	if len(s.round) == 0 {
+		s.left = false
+		for _, p := range partitions {
+			s.round = append(s.round, sweeping{partition: p})
+		}
+	}
+	now := s.round[:min(len(s.round), protocol.MaxSwept)]
+	batch := make([]protocol.Partition, len(now))
+	for i := range now {
+		batch[i] = now[i].partition
+	}
+	unless := sweepSeldom
+	if leads {
+		unless = 0
+	}
+	var failed []error
+	answers := s.store.Sweep(ctx, batch, unless)
+	s.round = s.round[len(now):]
+	for i, answer := range answers {
+		if answer.Err != nil {
+			failed = append(failed, answer.Err)
+			continue
+		}
+		if !answer.More {
+			continue
+		}
+		if now[i].steps++; now[i].steps < maxSweepSteps {
+			s.round = append(s.round, now[i])
+		} else {
+			s.left = true
+		}
+	}
+	switch {
+	case len(s.round) > 0:
+		return 0, errors.Join(failed...)
+	case s.left:
+		return sweepAgain, errors.Join(failed...)
+	case leads:
+		return sweepEvery, errors.Join(failed...)
+	}
+	return sweepSeldom + rand.N(sweepSeldom), errors.Join(failed...)
+}

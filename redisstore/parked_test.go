@@ -1,0 +1,167 @@
+package redisstore
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// park enqueues jobs, one for each name, and parks them under the names.
+func (b *bench) park(session string, names ...string) {
+	b.Helper()
+	for chunk := range slices.Chunk(names, 100) {
+		var items []protocol.EnqueueItem
+		name := map[string]string{}
+		for _, n := range chunk {
+			items = append(items, job("j-"+n))
+			name["j-"+n] = n
+		}
+		b.enqueue(items...)
+		var settle []protocol.Settlement
+		for _, taken := range b.take(session, len(chunk)) {
+			settle = append(settle, protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettlePark, Name: name[taken.ID]})
+		}
+		if answer := b.work(session, protocol.WorkCall{Settle: settle}); len(answer.Refused) > 0 {
+			b.Fatalf("refused %v", answer.Refused)
+		}
+	}
+}
+
+func numbered(prefix string, from, to int) (names []string) {
+	for i := from; i < to; i++ {
+		names = append(names, fmt.Sprintf("%s%05d", prefix, i))
+	}
+	return names
+}
+
+// At most a thousand names have a list; jobs of the others are in one, and are found there by a worker that handles their names.
+func TestJobsAreParkedUnderAtMostAThousandNames(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		names := numbered("name", 0, 1300)
+		b.park("s", names...)
+		if n := b.client.ZCard(b.Context(), b.keys().unhandled).Val(); n != 1001 {
+			b.Errorf("%d names have a list, want 1000, and one for the others", n)
+		}
+		if s := b.stats(); s.Parked != 1300 {
+			b.Errorf("%d parked, want 1300", s.Parked)
+		}
+		for _, handled := range [][]string{{"name00007"}, {"name01234", "sms"}, {"sms"}, {"name00003", "name01100", "name01299"}} {
+			want := handled
+			if handled[len(handled)-1] == "sms" {
+				want = handled[:len(handled)-1]
+			}
+			session := fmt.Sprint("worker of ", handled)
+			var found []string
+			for range 60 { // a look at the shared list sees some of it
+				answer := b.work(session, protocol.WorkCall{Take: 1, ParkedLook: protocol.ParkedLook{Handled: handled}})
+				for len(answer.Parked) > 0 && answer.Err == nil {
+					answer = b.work(session, protocol.WorkCall{Take: 10, Serve: answer.Parked})
+					for _, taken := range answer.Taken {
+						found = append(found, taken.ID[2:])
+						if taken.ParkedAt.IsZero() {
+							b.Errorf("%s does not say since when it is parked", taken.ID)
+						}
+					}
+				}
+				if len(found) >= len(want) && len(want) > 0 {
+					break
+				}
+			}
+			slices.Sort(found)
+			b.want("found by a worker that handles "+fmt.Sprint(handled), fmt.Sprint(found), fmt.Sprint(want))
+		}
+		if s := b.stats(); s.Parked != 1295 {
+			b.Errorf("%d parked, want 1295", s.Parked)
+		}
+	})
+}
+
+// A worker looks for its names when something was parked since it looked last, and only then.
+func TestTheMarkChangesWhenAListBegins(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		mark := func() int64 { return b.work("look", protocol.WorkCall{Take: 1}).ParkedMark }
+		if m := mark(); m != 0 {
+			b.Errorf("mark %d, and nothing is parked", m)
+		}
+		b.park("s", "mail")
+		first := mark()
+		if first == 0 {
+			b.Fatal("no mark, and a job is parked")
+		}
+		b.enqueue(job("more"))
+		taken := b.take("s", 1)
+		b.settle("s", protocol.Settlement{ID: "more", Fence: taken[0].Fence, Kind: protocol.SettlePark, Name: "mail"})
+		if m := mark(); m != first {
+			b.Errorf("mark %d after another job of the same name, want %d as before", m, first)
+		}
+		b.park("s", "sms")
+		second := mark()
+		if second == first || second == 0 {
+			b.Errorf("mark %d after another name, want another than %d", second, first)
+		}
+		for range 2 {
+			b.work("s", protocol.WorkCall{Take: 5, Serve: []string{"mail", "sms"}})
+		}
+		if m := mark(); m != 0 {
+			b.Errorf("mark %d, and nothing is parked any more", m)
+		}
+		if n := b.client.Exists(b.Context(), b.keys().unhandled, b.keys().parked("mail")).Val(); n != 0 {
+			b.Errorf("%d keys are left", n)
+		}
+	})
+}
+
+// Parking wakes a sleeping worker that has announced the name, and no other.
+func TestParkingWakesASleepingWorkerThatHandlesTheName(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for _, worker := range []string{"w-reports", "w-mail"} {
+			handled := []protocol.Handled{{Queue: "default", Name: worker[2:]}}
+			if err := b.store.Announce(b.Context(), worker, handled); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.enqueue(job("1"))
+		taken := b.take("s", 1)
+		b.sleeping("reports")
+		b.sleeping("mail")
+		b.settle("s", protocol.Settlement{ID: "1", Fence: taken[0].Fence, Kind: protocol.SettlePark, Name: "mail"})
+		if b.asleepSince("reports").IsZero() || !b.asleepSince("mail").IsZero() {
+			b.Error("want the one that handles the name woken, and no other")
+		}
+	})
+}
+
+// A job that is parked again, because who asked for it cannot read it, is as old as before.
+func TestAJobParkedAgainGrowsOldFromTheFirstTime(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.park("s", "mail")
+		long := time.Now().Add(-time.Hour).Truncate(time.Millisecond).UTC()
+		b.client.ZAdd(b.Context(), b.keys().parked("mail"), redisZ(float64(long.UnixMilli()), "j-mail"))
+		taken := b.work("s", protocol.WorkCall{Take: 1, Serve: []string{"mail"}}).Taken[0]
+		if !taken.ParkedAt.Equal(long) {
+			b.Errorf("parked at %v, want %v", taken.ParkedAt, long)
+		}
+		b.settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettlePark, Name: "~mail", ParkedAt: taken.ParkedAt})
+		if score := b.client.ZScore(b.Context(), b.keys().parked("~mail"), "j-mail").Val(); int64(score) != long.UnixMilli() {
+			b.Errorf("parked again at %v, want %v", int64(score), long.UnixMilli())
+		}
+		if score := b.client.ZScore(b.Context(), b.keys().unhandled, "~mail").Val(); int64(score) != long.UnixMilli() {
+			b.Errorf("the name has parked jobs since %v, want %v: a sweep looks for it by that", int64(score), long.UnixMilli())
+		}
+	})
+}
+
+// The names with parked jobs that an older version kept in state have their lists found.
+func TestNamesParkedByAnOlderVersionAreAdopted(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.client.HSet(b.Context(), b.keys().jobs, "old", "\x01old")
+		b.client.ZAdd(b.Context(), b.keys().parked("mail"), redisZ(1000, "old"))
+		b.client.HSet(b.Context(), b.keys().state, "parked", "mail report", "layout", "1")
+		answer := b.work("s", protocol.WorkCall{Take: 1, ParkedLook: protocol.ParkedLook{Handled: []string{"mail", "sms"}}})
+		b.want("found", fmt.Sprint(answer.Parked), "[mail]")
+		b.want("served", ids(b.work("s", protocol.WorkCall{Take: 5, Serve: answer.Parked}).Taken), "old")
+	})
+}

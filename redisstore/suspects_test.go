@@ -1,0 +1,92 @@
+package redisstore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// crashed makes jobs look as if their holders had vanished so often.
+func (b *bench) crashed(times int, ids ...string) {
+	b.Helper()
+	b.client.HSet(b.Context(), b.keys().state, "crashed", "1")
+	for _, id := range ids {
+		b.client.HSet(b.Context(), b.keys().crashes, id, times)
+	}
+}
+
+// A job whose holders have vanished twice is given to a worker that has no other such job, and alone. Nobody waits for it.
+func TestAWorkerIsGivenOneSuspectAtATime(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		past := time.Now().Add(-time.Hour)
+		for i, id := range []string{"s1", "s2", "s3"} {
+			item := job(id)
+			item.At = past.Add(time.Duration(i) * time.Second)
+			b.enqueue(item)
+		}
+		b.enqueue(job("a"), job("b"))
+		b.crashed(2, "s1", "s2", "s3")
+		b.crashed(1, "a")
+		first := b.work("one", protocol.WorkCall{Take: 5, Sleep: true})
+		b.want("given first", ids(first.Taken), "s1")
+		if !first.Taken[0].Suspect() || !first.More {
+			b.Errorf("took %+v, more %v; want a suspect, and more", first.Taken, first.More)
+		}
+		b.noSuspects = true
+		b.want("beside it", ids(b.take("one", 5)), "a b")
+		b.noSuspects = false
+		for _, id := range []string{"s2", "s3"} {
+			score := b.client.ZScore(b.Context(), b.keys().due, id).Val()
+			if wait := time.UnixMilli(int64(score)).Sub(first.Now); wait < time.Second || wait > 3*time.Second {
+				b.Errorf("%s is due in %v, want in one to two seconds: it must not stay at the head", id, wait)
+			}
+			b.client.ZAdd(b.Context(), b.keys().due, redisZ(0, id))
+		}
+		b.want("given to another worker", ids(b.take("two", 5)), "s2")
+	})
+}
+
+// A suspect that comes back to ready holds nothing up there.
+func TestASuspectInReadyHoldsNothingUp(t *testing.T) {
+	for _, order := range []string{"s a b", "a s b", "a b s", "s t a", "a s t"} {
+		onEveryServer(t, func(b *bench) {
+			var items []protocol.EnqueueItem
+			for id := range strings.FieldsSeq(order) {
+				items = append(items, job(id))
+			}
+			b.enqueue(items...)
+			b.crashed(3, "s", "t")
+			b.noSuspects = true
+			got := ids(b.take("holds one", 5))
+			b.noSuspects = false
+			seen := map[string]bool{}
+			for id := range strings.FieldsSeq(got) {
+				if id == "s" || id == "t" {
+					b.Errorf("order %s: a second suspect was given: %s", order, got)
+				}
+				seen[id] = true
+			}
+			for _, id := range []string{"s", "t"} {
+				if strings.Contains(order, id) {
+					b.client.ZAddXX(b.Context(), b.keys().due, redisZ(0, id))
+				}
+			}
+			for session := 0; len(seen) < 3; session++ {
+				if session > 5 {
+					b.Fatalf("order %s: only %v were taken", order, seen)
+				}
+				taken := b.take(fmt.Sprint("w", session), 5)
+				for _, job := range taken {
+					if seen[job.ID] || job.Suspect() && len(taken) > 1 {
+						b.Errorf("order %s: took %s after %v", order, ids(taken), seen)
+					}
+					seen[job.ID] = true
+				}
+				b.client.ZAddXX(b.Context(), b.keys().due, redisZ(0, "s"), redisZ(0, "t"))
+			}
+		})
+	}
+}
