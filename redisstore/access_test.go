@@ -150,7 +150,7 @@ func (u asUser) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 func startForUser(t *testing.T, use protocol.Use) *redis.Client {
 	server := redistest.Start(t, redistest.Options{Users: []string{userLines(t)[use]}})
 	admin := server.Client(nil)
-	client := server.Client(&redis.Options{Username: "chime-" + string(use), Password: "SECRET", DisableIdentity: true})
+	client := server.Client(&redis.Options{Username: "chime-" + string(use), Password: "SECRET", DisableIdentity: true, ContextTimeoutEnabled: true}) // else the hook is not asked of calls that are repeated
 	client.AddHook(asUser{use, admin})
 	t.Cleanup(func() {
 		refused, err := admin.Do(context.Background(), "acl", "log").Slice()

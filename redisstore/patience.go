@@ -28,7 +28,9 @@ const (
 // in time the limit doubles, up to the client's own ReadTimeout, and it goes back when the answers come sooner. Every one of these calls is safe to send
 // twice, so a limit that was too short costs a round trip and nothing else.
 //
-// A Cluster's client cannot be given another limit: its calls end by its ReadTimeout.
+// A Cluster's client cannot be given another limit: its calls end by its ReadTimeout. Where the client has ContextTimeoutEnabled the ctx
+// ends a call in time. Where it has not, these calls go through a copy of the client with another ReadTimeout, which shares its
+// connections; go-redis does not copy the hooks that were added to it.
 type patience struct {
 	clients []redis.UniversalClient // by level; one level: the application's client, as it is
 	limits  []time.Duration         // of reading an answer
@@ -49,7 +51,11 @@ func newPatience(client redis.UniversalClient) *patience {
 	}
 	p := new(patience)
 	for limit := shortestRead; limit < longest; limit *= 2 {
-		p.clients, p.limits = append(p.clients, single.WithTimeout(limit)), append(p.limits, limit)
+		brief := single
+		if !single.Options().ContextTimeoutEnabled {
+			brief = single.WithTimeout(limit)
+		}
+		p.clients, p.limits = append(p.clients, brief), append(p.limits, limit)
 	}
 	p.clients, p.limits = append(p.clients, client), append(p.limits, longest)
 	return p

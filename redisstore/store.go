@@ -58,7 +58,9 @@ import (
 type Store struct{ store *store }
 
 // New returns a store on a client of go-redis. It does no I/O and does not fail: a nil client and bad options are errors,
-// chime.ErrUnfit, of the first call that a role makes.
+// chime.ErrUnfit, of the first call that a role makes. Hooks that were added to the client, for traces say, see every call if the
+// client has ContextTimeoutEnabled, which is good to set anyway; without it they do not see those that a role repeats until it has an
+// answer, because these have a shorter time limit than the client's.
 func New(client redis.UniversalClient, options Options) *Store {
 	return &Store{newStore(client, options)}
 }

@@ -48,12 +48,12 @@ func onEveryServer(t *testing.T, test func(b *bench)) {
 		mini.ClockTTL(true)
 		t.Cleanup(mini.Close)
 		test(newBench(t, redis.NewClient(&redis.Options{
-			Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true,
+			Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true,
 			Dialer: func(context.Context, string, string) (net.Conn, error) { return mini.Dial() },
 		})))
 	})
 	t.Run("redis-server", func(t *testing.T) {
-		test(newBench(t, redistest.Start(t, redistest.Options{}).Client(nil)))
+		test(newBench(t, redistest.Start(t, redistest.Options{}).Client(&redis.Options{ContextTimeoutEnabled: true}))) // hooks see every call
 	})
 }
 

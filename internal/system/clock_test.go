@@ -1,9 +1,11 @@
 package system
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +31,7 @@ func inClockedWorld(t *testing.T, test func(w *clockedWorld)) {
 	synctest.Test(t, func(t *testing.T) {
 		mini := miniredis.NewMiniRedis()
 		mini.ClockTTL(true)
-		w := &clockedWorld{world: &world{T: t, dial: mini.Dial, log: slog.New(slog.NewTextHandler(io.Discard, nil)), runs: map[string]int{}}}
+		w := &clockedWorld{world: &world{T: t, dial: func() (net.Conn, error) { return queued(mini.Dial()) }, log: slog.New(slog.NewTextHandler(io.Discard, nil)), runs: map[string]int{}}}
 		stop := make(chan struct{})
 		var clock sync.WaitGroup
 		clock.Go(func() { // the server has no clock of its own that could be wrong: its time is set all the time
@@ -50,6 +52,49 @@ func inClockedWorld(t *testing.T, test func(w *clockedWorld)) {
 		mini.Close()
 		w.pass(2 * time.Second) // the client's pool checks once a second whether it is closed
 	})
+}
+
+// A queuedConn is a connection in memory whose writes do not wait for the server to read: a pipe has no buffer, and a client that sends
+// many commands at once would wait for the server, and the server for the client.
+type queuedConn struct {
+	net.Conn
+	writes chan []byte
+	closed chan struct{}
+	once   sync.Once
+}
+
+func queued(pipe net.Conn, err error) (net.Conn, error) {
+	if err != nil {
+		return nil, err
+	}
+	c := &queuedConn{Conn: pipe, writes: make(chan []byte, 1000), closed: make(chan struct{})}
+	go func() {
+		for {
+			select {
+			case p := <-c.writes:
+				if _, err := pipe.Write(p); err != nil {
+					return
+				}
+			case <-c.closed:
+				return
+			}
+		}
+	}()
+	return c, nil
+}
+
+func (c *queuedConn) Write(p []byte) (int, error) {
+	select {
+	case c.writes <- bytes.Clone(p):
+		return len(p), nil
+	case <-c.closed:
+		return 0, net.ErrClosed
+	}
+}
+
+func (c *queuedConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
 }
 
 // now is the server's time.
@@ -89,6 +134,7 @@ func TestAClientsClockIsNeverUsed(t *testing.T) {
 	for _, wrong := range []time.Duration{-time.Hour, time.Hour} {
 		t.Run(wrong.String(), func(t *testing.T) {
 			inClockedWorld(t, func(w *clockedWorld) {
+				w.pass(time.Hour + time.Minute) // a server whose clock shows a time before 2000, when the bubble begins, is refused
 				w.step(wrong)
 				began := w.now()
 				scheduler, worker := w.service()
