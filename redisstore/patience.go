@@ -14,7 +14,7 @@ const (
 	// shortestRead is how long a call that will be repeated waits for its answer, as long as the server answers sooner.
 	shortestRead = time.Second
 	// slowAfter is how many calls in a row say that the server is slow.
-	slowAfter = 4
+	slowAfter = 2
 	// longestRead is how long such a call waits where the client has no limit of its own.
 	longestRead = 30 * time.Second
 	// connecting is how much longer such a call may take because it waits for a connection, or repeats itself on another one. A
@@ -35,8 +35,8 @@ type patience struct {
 	clients []redis.UniversalClient // by level; one level: the application's client, as it is
 	limits  []time.Duration         // of reading an answer
 	level   atomic.Int32
-	unread  atomic.Int32  // calls in a row whose answer did not come in time, although the pool has opened connections since
-	misses  atomic.Uint32 // of the pool, at the last of these
+	unread  atomic.Int32  // calls in a row whose answer did not come in time, although the server accepts connections
+	broken  atomic.Uint32 // connections that the pool has given up, at the last of these
 	silent  atomic.Bool   // the last call got no connection in time: the server is gone, and not slow
 }
 
@@ -76,11 +76,9 @@ func (p *patience) begin(ctx context.Context) (limited context.Context, cancel c
 // one has failed, or go-redis seems to have repeated the call on another one.
 func (p *patience) ended(err error, took time.Duration) (failed, doubt bool) {
 	level := p.level.Load()
-	if silent := errors.Is(err, context.DeadlineExceeded); silent != p.silent.Load() {
-		p.silent.Store(silent)
-	}
 	var answer redis.Error
 	if err == nil || errors.As(err, &answer) {
+		p.silent.Store(false)
 		if p.unread.Load() > 0 {
 			p.unread.Store(0)
 		}
@@ -90,22 +88,26 @@ func (p *patience) ended(err error, took time.Duration) (failed, doubt bool) {
 		return false, took >= p.limits[level]
 	}
 	var network *net.OpError
-	if errors.As(err, &network) && network.Op == "read" && network.Timeout() && int(level) < len(p.limits)-1 && p.fresh() && p.unread.Add(1) >= slowAfter {
+	unread := errors.As(err, &network) && network.Op == "read" && network.Timeout()
+	ended := errors.Is(err, context.DeadlineExceeded)
+	connected := (unread || ended) && p.connected()
+	p.silent.Store(ended && !connected)
+	if connected && int(level) < len(p.limits)-1 && p.unread.Add(1) >= slowAfter {
 		p.unread.Store(0)
 		p.level.CompareAndSwap(level, level+1)
 	}
 	return true, true
 }
 
-// fresh reports whether the pool has opened a connection since the last call: then it is the server that is slow. Otherwise the
-// connection may have been dead.
-func (p *patience) fresh() bool {
+// connected reports whether the pool has given up a connection since the last call that was not answered: then the server accepts
+// connections and is slow. Otherwise there was none, or the one that there was may have been dead for long.
+func (p *patience) connected() bool {
 	single, ok := p.clients[0].(*redis.Client)
 	if !ok {
 		return false
 	}
-	misses := single.PoolStats().Misses
-	return misses != p.misses.Swap(misses)
+	broken := single.PoolStats().StaleConns
+	return broken != p.broken.Swap(broken)
 }
 
 // runBriefly is run for calls that the caller repeats until they are answered.

@@ -154,7 +154,7 @@ func TestARoleWithoutARightDoesNotStart(t *testing.T) {
 // A password is in no log, no error and no formatted value, whatever goes wrong with it.
 func TestNoPasswordLeaks(t *testing.T) {
 	const canary = "pa55-canary-word"
-	server := redistest.Start(t, redistest.Options{Users: []string{"good on >" + canary + " ~* &* +@all", "poor on >" + canary + " ~* +@read"}})
+	server := redistest.Start(t, redistest.Options{Users: []string{"good on >" + canary + " ~* &* +@all", "poor on >" + canary + " ~* +@read +ping"}})
 	down := redistest.Start(t, redistest.Options{})
 	down.Kill()
 	var all safeText

@@ -18,18 +18,19 @@ import (
 )
 
 const (
-	leaderTick    = 4 * time.Second  // between the leader's searches for owed schedules
-	leaderPoll    = 10 * time.Second // between its polls of all partitions for lapsed sessions
-	lapsePoll     = time.Second      // between its polls of those in which a session lapses, at least
-	queuesEvery   = 30 * time.Second // between two choices of the partitions that are looked after; where they are not all, each poll makes one
-	maxPlaceTurns = 20               // searches in a row before other duties have their turn
-	warnAfter     = 10 * time.Second // from the start until schedules without a worker are logged
-	warnEvery     = 2 * time.Minute
-	countEvery    = 10 * time.Minute // between two looks for queues with jobs that nobody takes
-	watchSweep    = 5 * time.Minute  // between two rounds of sweeping of a Watch that finds no leader
-	checkEvery    = 3 * time.Minute  // between two looks whether the declared schedules still stand, half as much again at random
-	resignTimeout = time.Second      // how long the end of Run waits for the store
-	maxNap        = time.Second      // timers stand still while a machine sleeps
+	leaderTick      = 4 * time.Second  // between the leader's searches for owed schedules
+	leaderPoll      = 10 * time.Second // between its polls of all partitions for lapsed sessions
+	lapsePoll       = time.Second      // between its polls of those in which a session lapses, at least
+	queuesEvery     = 30 * time.Second // between two choices of the partitions that are looked after; where they are not all, each poll makes one
+	maxPlaceTurns   = 20               // searches in a row before other duties have their turn
+	warnAfter       = 10 * time.Second // from the start until schedules without a worker are logged
+	warnEvery       = 2 * time.Minute
+	announcedWithin = 5 * time.Minute  // every live worker has announced again what it handles
+	countEvery      = 10 * time.Minute // between two looks for queues with jobs that nobody takes
+	watchSweep      = 5 * time.Minute  // between two rounds of sweeping of a Watch that finds no leader
+	checkEvery      = 3 * time.Minute  // between two looks whether the declared schedules still stand, half as much again at random
+	resignTimeout   = time.Second      // how long the end of Run waits for the store
+	maxNap          = time.Second      // timers stand still while a machine sleeps
 )
 
 // Options of a Ticker.
@@ -67,6 +68,7 @@ type Ticker struct {
 	sweeper    *reap.Sweeper
 	needed     []protocol.Handled
 	warned     map[protocol.Handled]bool
+	emptied    time.Time // when the store was found to have lost what it held
 
 	declaring, checking, leading, placing, polling, sweeping, warning, counting retry.Duty
 	duties                                                                      []*retry.Duty // in the order of their turns
@@ -253,6 +255,7 @@ func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
 		t.sweeping.Now()
 	}
 	if epoch != "" && epoch != t.election.epoch {
+		t.emptied = time.Now()
 		t.log.Warn("chime: the store has lost what it held", "event", "store.emptied")
 		t.partitions = nil
 		t.checking.Now()
@@ -367,13 +370,13 @@ func (t *Ticker) warn(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(missing) > 0 { // or the store has lost what the workers have announced: they do so again within warnEvery
+	if len(missing) > 0 { // or the store has lost what the workers have announced: they do so again within announcedWithin
 		epoch := t.election.epoch
 		if _, err := t.lead(ctx); err != nil {
 			return 0, err
 		}
-		if epoch != t.election.epoch {
-			return warnEvery + warnAfter, nil
+		if epoch != t.election.epoch || !retry.Reached(t.emptied.Add(announcedWithin), time.Now()) {
+			return announcedWithin, nil
 		}
 	}
 	unhandled := make(map[protocol.Handled]bool, len(missing))
