@@ -197,6 +197,9 @@ func (d *declaring) read(ctx context.Context, values reply, at, i int) (again bo
 		_, err := d.store.changeHome(ctx, declared.Name, d.homes[i], home{d.homes[i].queue, generation})
 		return true, err
 	}
+		if err := d.store.finishRemoval(ctx, declared.Name, d.homes[i]); err != nil {
+			return false, err
+		}
 	answer.New, answer.Changed, answer.Recount = status == declaredNew, status == declaredChanged, status == declaredRecount
 	if answer.Changed || answer.Recount {
 		answer.Old = []byte(old)

@@ -34,13 +34,12 @@ func (s *store) move(ctx context.Context, name string, from home, to string) (no
 	case later > 0: // the registry went back to an earlier state
 		_, err = s.changeHome(ctx, name, from, home{from.queue, later})
 		return home{}, nil, err
-	case mark == "": // there is no definition to move: nobody has written it yet, or it is lost
-		now = home{to, from.generation + 1}
-		changed, err := s.changeHome(ctx, name, from, now)
-		if err != nil || !changed {
+	case mark == "": // there is no definition to move: nobody has written it yet, it was deleted, or it is lost
+		if err := s.finishRemoval(ctx, name, from); err != nil {
 			return home{}, nil, err
 		}
-		return now, nil, nil
+		_, err := s.changeHome(ctx, name, from, home{to, from.generation + 1})
+		return home{}, nil, err // whoever creates it there asks first when it was deleted
 	}
 	return s.arrive(ctx, name, from, mark, cursor, origins)
 }
@@ -111,7 +110,7 @@ func (s *store) endMove(ctx context.Context, name, queue string, generation int6
 		return err
 	}
 	k := s.keys.partition(partition)
-	if err := s.run(ctx, s.client, newCall(&moveEndScript, []string{k.schedules, k.owed}, []any{name, generation}))[0].Err(); err != nil {
+	if err := s.run(ctx, s.client, newCall(&moveEndScript, []string{k.schedules, k.owed, k.origins}, []any{name, generation}))[0].Err(); err != nil {
 		return failure("end the move of schedule", name, err)
 	}
 	return nil
@@ -136,7 +135,7 @@ func (s *store) finishMove(ctx context.Context, name, queue, text string) (*prot
 	}
 	switch at := homes[0]; {
 	case at.queue == "":
-		_, _, _, err := s.removeAt(ctx, name, home{queue, h.generation})
+		_, err := s.removeAt(ctx, name, home{queue, h.generation}, "")
 		return nil, err
 	case at.queue == queue && at.generation < h.generation:
 		_, owed, err := s.move(ctx, name, at, h.movedTo)

@@ -20,7 +20,8 @@ const deletedRetention = 7 * 24 * time.Hour // how long it is known that a sched
 
 // Remove deletes a schedule and its placed occurrence; found is false if there was none when the call began. What is in flight may
 // finish. The order of the steps is that of the guarantees: first it is noted that the schedule was deleted, so that no process that
-// runs declares it again; then it goes; its entry in the registry goes last, so that whoever creates one of that name finds all of this done.
+// runs declares it again; then it goes; then its marks in the queues that it has left; its entry in the registry goes last. Whoever finds
+// that entry without a definition takes the steps after the second again (finishRemoval), so that one created anew finds nothing of it.
 func (s *store) Remove(ctx context.Context, name string) (found bool, err error) {
 	if s.bad != nil {
 		return false, s.bad
@@ -38,23 +39,21 @@ func (s *store) Remove(ctx context.Context, name string) (found bool, err error)
 		if err := s.noteDeleted(ctx, name, now); err != nil {
 			return false, err
 		}
-		removed, text, origins, err := s.removeAt(ctx, name, homes[0])
+		removed, err := s.removeAt(ctx, name, homes[0], "")
 		if err != nil {
 			return false, err
 		}
-		if removed.IsZero() {
-			if err := s.catchUpWith(ctx, name, homes[0], text); err != nil {
+		if removed.later != "" {
+			if err := s.catchUpWith(ctx, name, homes[0], removed.later); err != nil {
 				return false, err
 			}
 			continue
 		}
-		if err := s.noteDeleted(ctx, name, removed); err != nil {
+		if err := s.noteDeleted(ctx, name, removed.now); err != nil {
 			return false, err
 		}
-		for origin := range strings.FieldsSeq(origins) { // what is due there still does not run either
-			if _, _, _, err := s.removeAt(ctx, name, home{origin, homes[0].generation}); err != nil {
-				return false, err
-			}
+		if err := s.removeMarks(ctx, name, homes[0], removed); err != nil {
+			return false, err
 		}
 		_, err = s.changeHome(ctx, name, homes[0], home{})
 		return true, err
@@ -73,24 +72,56 @@ func (s *store) noteDeleted(ctx context.Context, name string, at time.Time) erro
 	return nil
 }
 
-// removeAt deletes a schedule in a queue, and returns when, and which queues it has left before. If its definition there has a later
-// generation, it deletes nothing and returns the definition.
-func (s *store) removeAt(ctx context.Context, name string, at home) (removed time.Time, text, origins string, err error) {
+// finishRemoval takes the last steps of a deletion but for the registry's: there is no definition where the registry has the schedule.
+// It changes nothing if there is one by now. When it was deleted is noted before anybody creates one of that name.
+func (s *store) finishRemoval(ctx context.Context, name string, at home) error {
+	removed, err := s.removeAt(ctx, name, at, "")
+	if err != nil || removed.later != "" {
+		return err
+	}
+	if err := s.noteDeleted(ctx, name, removed.now); err != nil {
+		return err
+	}
+	return s.removeMarks(ctx, name, at, removed)
+}
+
+// removeMarks deletes the marks of a schedule that was deleted, in the queues that it has left: what is due there still does not run
+// either. Then these queues are forgotten.
+func (s *store) removeMarks(ctx context.Context, name string, at home, removed removal) error {
+	if removed.origins == "" {
+		return nil
+	}
+	for origin := range strings.FieldsSeq(removed.origins) {
+		if _, err := s.removeAt(ctx, name, home{origin, at.generation}, ""); err != nil {
+			return err
+		}
+	}
+	_, err := s.removeAt(ctx, name, at, removed.gone)
+	return err
+}
+
+// A removal is what was deleted of a schedule in a queue.
+type removal struct {
+	later   string // its definition, if that has a later generation: nothing was deleted
+	now     time.Time
+	gone    string // when it was deleted, as the queue remembers it
+	origins string // queues that it has left before
+}
+
+// removeAt deletes a schedule in a queue. forget is empty, or when it was deleted: then the queues that it has left are forgotten.
+func (s *store) removeAt(ctx context.Context, name string, at home, forget string) (removal, error) {
 	partition, err := s.partitionOf(ctx, at.queue, name)
 	if err != nil {
-		return time.Time{}, "", "", err
+		return removal{}, err
 	}
 	k := s.keys.partition(partition)
 	values, err := s.runOne(ctx, "remove schedule", name, newCall(&removeScript,
 		[]string{k.schedules, k.cursors, k.owed, k.due, k.open, k.jobs, k.crashes, k.counters, k.gone,
-			k.behind, k.ready, k.origins}, []any{name, at.generation}))
+			k.behind, k.ready, k.origins}, []any{name, at.generation, forget}))
 	if err != nil {
-		return time.Time{}, "", "", err
+		return removal{}, err
 	}
-	if values.number(1) == 0 {
-		return time.Time{}, values.text(2), "", nil
-	}
-	return values.now(), "", values.text(3), nil
+	return removal{later: values.text(2), now: values.now(), gone: values.text(4), origins: values.text(3)}, nil
 }
 
 // catchUpWith brings the registry up to date with a definition that it is behind of: it finishes a move, or takes over the generation.

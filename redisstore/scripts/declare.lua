@@ -123,7 +123,10 @@ for i, plan in ipairs(plans) do
     elseif cursors[i] then
       redis.call('HDEL', CURSORS, name)
     end
-    if plan.forgets and gone[i] then redis.call('ZREM', GONE, name) end
+    if plan.forgets and gone[i] then
+      redis.call('ZREM', GONE, name)
+      redis.call('HDEL', COUNTERS, counters_of(name))
+    end
     if (plan.missed or 0) > 0 then redis.call('HINCRBY', COUNTERS, name .. MISSED, whole(plan.missed)) end
     if plan.state ~= 'live' then plan.owed = nil end
     if plan.owed then

@@ -12,23 +12,24 @@
 -- KEYS[10] …:behind    zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[11] …:ready     list  IDs of jobs to run now
 -- KEYS[12] …:origins   hash  schedule -> queues that it has left
--- ARGV[1] schedule; ARGV[2] the generation to delete
+-- ARGV[1] schedule; ARGV[2] the generation to delete; ARGV[3] when it was deleted, as an earlier call has answered: the queues that it
+-- has left are forgotten, unless another one of that name was deleted here since; empty: they are not
 -- Returns time (us); 1 if it is gone, 0 if its definition here has a later generation; that definition; the queues that it has left,
--- whose marks are to be removed too.
+-- whose marks are to be removed too: until they are forgotten, the same call returns them again; when it was deleted here.
 local SCHEDULES, CURSORS, OWED, DUE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local JOBS, CRASHES, COUNTERS, GONE, BEHIND, READY, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local name, generation = ARGV[1], tonumber(ARGV[2])
 -- uses: clock counters strings definition open flight withdraw
 local text = redis.call('HGET', SCHEDULES, name)
 local h = head(text)
-if h and tonumber(h.generation) > generation then return { whole(now_us), 0, text, '' } end
+if h and tonumber(h.generation) > generation then return { whole(now_us), 0, text, '', '' } end
 local at, _, kind = cursor(redis.call('HGET', CURSORS, name))
 local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind)
 redis.call('ZSCORE', OWED, name)
 redis.call('LLEN', READY)
 redis.call('HLEN', COUNTERS)
 local origins = redis.call('HGET', ORIGINS, name) or ''
-local gone = redis.call('ZSCORE', GONE, name)
+local gone = tonumber(redis.call('ZSCORE', GONE, name) or 0)
 local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, { name }, {}), {}
 local open_id, fence, worker, session, letter, fresh = opened(flights.opens[name])
 if fence == '-' then
@@ -43,7 +44,7 @@ elseif open_id and fresh ~= '' then
 end
 
 redis.call('HDEL', SCHEDULES, name)
-redis.call('HDEL', ORIGINS, name)
+if h and is_mark(h.state) or ARGV[3] == whole(gone) then redis.call('HDEL', ORIGINS, name) end
 redis.call('HDEL', CURSORS, name)
 redis.call('ZREM', OWED, name)
 if waiting then redis.call('ZREM', DUE, waiting) end
@@ -51,5 +52,8 @@ save_flights(flights, OPEN, BEHIND)
 push_front(READY, front)
 redis.call('HDEL', COUNTERS, counters_of(name))
 -- what is sent again of an earlier step finds that this generation is gone
-if text or tonumber(gone or 0) < generation then redis.call('ZADD', GONE, whole(math.max(now_us, generation)), name) end
-return { whole(now_us), 1, '', origins }
+if text or gone < generation then
+  gone = math.max(now_us, generation)
+  redis.call('ZADD', GONE, whole(gone), name)
+end
+return { whole(now_us), 1, '', origins, whole(gone) }
