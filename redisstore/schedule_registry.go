@@ -102,32 +102,37 @@ func (s *store) unreadableSchedule(ctx context.Context, entry string, err error)
 // where each lives. deleted is when a schedule of that name was deleted, Unix ms; 0: that is not known.
 func (s *store) registerSchedules(ctx context.Context, declarations []protocol.Declaration, which []int) (homes []home, deleted []int64, err error) {
 	homes, deleted = make([]home, 0, len(which)), make([]int64, 0, len(which))
+	names := make([]string, len(which))
+	for j, i := range which {
+		names[j] = declarations[i].Name
+	}
 	for some := range slices.Chunk(which, maxRegister) {
-		args, names := make([]any, 0, 2*len(some)), make([]string, len(some))
-		for j, i := range some {
-			names[j] = declarations[i].Name
-			args = append(args, names[j], declarations[i].Queue)
+		args := make([]any, 0, 2*len(some))
+		for _, i := range some {
+			args = append(args, declarations[i].Name, declarations[i].Queue)
 		}
-		// What was deleted is read after the registry was written: a deletion leaves the registry last.
-		register := newCall(&registerSchedulesScript, []string{s.keys.registry()}, args)
-		pipe := s.client.Pipeline()
-		cmd := register.command(ctx)
-		_ = pipe.Process(ctx, cmd)
-		ended := pipe.ZMScore(ctx, s.keys.deleted(), names...)
-		_, _ = pipe.Exec(ctx) // each command has its own error
-		if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
-			cmd = s.run(ctx, s.client, register)[0]
-		}
-		values, err := list("register schedules in", s.keys.registry(), cmd)
-		if err == nil {
-			err = cmp.Or(ended.Err(), complete(ended))
-		}
+		values, err := s.runOne(ctx, "register schedules in", s.keys.registry(), newCall(&registerSchedulesScript, []string{s.keys.registry()}, args))
 		if err != nil {
-			return nil, nil, failure("register schedules in", s.keys.registry(), err)
+			return nil, nil, err
 		}
 		for j := range some {
 			homes = append(homes, home{queue: values.text(2 * j), generation: values.number(2*j + 1)})
-			deleted = append(deleted, int64(ended.Val()[j]))
+		}
+	}
+	// What was deleted is read when the registry has been written: a deletion leaves the registry last. So it is a round trip of its own:
+	// the commands of one pipeline come to the nodes of a cluster in any order.
+	pipe := s.client.Pipeline()
+	var ended []*redis.FloatSliceCmd
+	for some := range slices.Chunk(names, maxRegister) {
+		ended = append(ended, pipe.ZMScore(ctx, s.keys.deleted(), some...))
+	}
+	cmds, err := pipe.Exec(ctx)
+	if err := cmp.Or(err, complete(cmds...)); err != nil {
+		return nil, nil, failure("look up deleted schedules in", s.keys.deleted(), err)
+	}
+	for _, some := range ended {
+		for _, ms := range some.Val() {
+			deleted = append(deleted, int64(ms))
 		}
 	}
 	return homes, deleted, nil
