@@ -24,6 +24,7 @@ const (
 	declaredGone      // it was deleted or moved away after the registry's generation was drawn
 	declaredAhead     // the registry is behind: it went back to an earlier state
 	declaredRecount   // its recurrence changes
+	declaredChanges   // it changes, if the revision that is answered is stored still
 )
 
 const declareAnswers = 6 // values that the script answers for one schedule
@@ -41,8 +42,11 @@ func (s *store) Declare(ctx context.Context, declarations []protocol.Declaration
 	if err := s.registerQueues(ctx, declarations); err != nil {
 		return declareFailed(answers, remaining, err)
 	}
+	d := &declaring{
+		store: s, declarations: declarations, answers: answers,
+		homes: make([]home, len(declarations)), deleted: make([]int64, len(declarations)), seen: make([]int64, len(declarations)),
+	}
 	for range maxMovesFollowed {
-		d := &declaring{store: s, declarations: declarations, answers: answers, homes: make([]home, len(declarations)), deleted: make([]int64, len(declarations))}
 		var err error
 		if remaining, err = d.step(ctx, remaining); err != nil {
 			return declareFailed(answers, remaining, err)
@@ -78,13 +82,15 @@ func (s *store) registerQueues(ctx context.Context, declarations []protocol.Decl
 	return nil
 }
 
-// A declaring is one attempt to declare schedules where the registry says that they live.
+// A declaring declares schedules where the registry says that they live. A change names the revision that it changes, so that a call that
+// is sent again after others have changed the schedule does not bring its definition back.
 type declaring struct {
 	store        *store
 	declarations []protocol.Declaration
 	answers      []protocol.DeclareAnswer
 	homes        []home  // of each, as the registry has it
 	deleted      []int64 // when one of that name was deleted, Unix ms; 0: not known
+	seen         []int64 // the revision that is to change; 0: not known
 }
 
 // step registers the schedules, moves those that live in another queue, and declares them. It returns those to try again, because others
@@ -156,7 +162,7 @@ func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batch
 				if c := declared.Change; c != nil {
 					args = append(args, c.Revision, storedCursor(c.Cursor), c.Until.UTC().Format(time.RFC3339), c.Missed)
 				} else {
-					args = append(args, "", "", "", "")
+					args = append(args, d.seen[i], "", "", "")
 				}
 			}
 			calls = append(calls, newCall(&declareScript,
@@ -191,15 +197,19 @@ func (d *declaring) read(ctx context.Context, values reply, at, i int) (again bo
 	case declaredElsewhere:
 		return true, d.store.settleMark(ctx, declared.Name, d.homes[i].queue, old)
 	case declaredGone:
+		if err := d.store.finishRemoval(ctx, declared.Name, d.homes[i]); err != nil {
+			return false, err
+		}
 		_, err := d.store.changeHome(ctx, declared.Name, d.homes[i], home{d.homes[i].queue, generation + 1})
 		return true, err
+	case declaredChanges:
+		h, _ := parseHead(old)
+		d.seen[i] = h.revision
+		return true, nil
 	case declaredAhead:
 		_, err := d.store.changeHome(ctx, declared.Name, d.homes[i], home{d.homes[i].queue, generation})
 		return true, err
 	}
-		if err := d.store.finishRemoval(ctx, declared.Name, d.homes[i]); err != nil {
-			return false, err
-		}
 	answer.New, answer.Changed, answer.Recount = status == declaredNew, status == declaredChanged, status == declaredRecount
 	if answer.Changed || answer.Recount {
 		answer.Old = []byte(old)

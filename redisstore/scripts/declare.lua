@@ -9,8 +9,9 @@
 -- KEYS[8] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us
 -- KEYS[9] …:counters   hash
 -- ARGV nine values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0: not
--- known); overlap policy; the rest of its definition (a JSON object); and for a change of its recurrence, else four times empty:
--- revision and cursor that the caller has seen, the instant until which the old recurrence counts, how many of its instants were missed
+-- known); overlap policy; the rest of its definition (a JSON object); the revision that the caller has seen, which a change changes; and
+-- for a change of its recurrence, else three times empty: the cursor that the caller has seen, the instant until which the old recurrence
+-- counts, how many of its instants were missed
 -- Returns time (us), then six values for each schedule: status; definition before; definition now; cursor now; since when it is owed
 -- if this call owes it its next occurrence, Unix ms, else -1; a generation. The status is
 --   0 the same, 1 new, 2 changed
@@ -18,6 +19,7 @@
 --   4 it was deleted here or moved away after that generation was drawn: the answer has the last one that is gone
 --   5 the registry is behind: the answer has the generation that is stored here
 --   6 its recurrence changes: the caller is to count what the old one has missed, and to declare again
+--   7 it changes: the caller is to declare again with the revision that is stored
 local SCHEDULES, CURSORS, OWED, DUE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local JOBS, CRASHES, GONE, COUNTERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local FIELDS = 9
@@ -51,6 +53,9 @@ local function change(plan, declared, h, i)
   local name, same_rule = declared.name, rule(h.rest) == rule(declared.rest)
   if not same_rule and (declared.seen_revision ~= h.revision or declared.seen_cursor ~= plan.cursor) then
     plan.status = 6
+    return
+  elseif declared.seen_revision ~= h.revision then
+    plan.status = 7
     return
   end
   local at, used, kind = cursor(cursors[i])
