@@ -160,13 +160,13 @@ func (s *store) PauseSchedule(ctx context.Context, name string, paused bool) (pr
 		}
 		k := s.keys.partition(partition)
 		values, err := s.runOne(ctx, "pause or resume schedule", name, newCall(&pauseScheduleScript,
-			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes}, []any{name, wanted}))
+			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes}, []any{name, wanted, homes[0].generation}))
 		if err != nil {
 			return protocol.Owed{}, err
 		}
 		text := values.text(2)
-		if h, ok := parseHead(text); ok && h.movedTo != "" {
-			if err := s.settleMark(ctx, name, homes[0].queue, text); err != nil {
+		if h, ok := parseHead(text); ok && (h.movedTo != "" || h.generation > homes[0].generation) {
+			if err := s.catchUpWith(ctx, name, homes[0], text); err != nil {
 				return protocol.Owed{}, err
 			}
 			continue

@@ -5,7 +5,7 @@
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[5] …:jobs       hash  job ID -> envelope
 -- KEYS[6] …:crashes    hash  job ID -> times its holder vanished
--- ARGV[1] schedule; ARGV[2] paused or live
+-- ARGV[1] schedule; ARGV[2] paused or live; ARGV[3] its generation in the registry: one that has a later generation here is left alone
 -- Returns time (us); 1 changed, 0 nothing to change, -1 there is no such schedule, -2 its definition cannot be read; definition; cursor;
 -- 1 if it is owed its next occurrence now.
 local SCHEDULES, CURSORS, OWED, DUE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -16,7 +16,7 @@ if not text then return { whole(now_us), -1, '', '', 0 } end
 local h = head(text)
 if not h then return { whole(now_us), -2, text, '', 0 } end
 local stored_cursor = redis.call('HGET', CURSORS, name) or ''
-if h.state ~= (wanted == 'paused' and 'live' or 'paused') then return { whole(now_us), 0, text, stored_cursor, 0 } end
+if tonumber(h.generation) > tonumber(ARGV[3]) or h.state ~= (wanted == 'paused' and 'live' or 'paused') then return { whole(now_us), 0, text, stored_cursor, 0 } end
 
 local at, used, kind = cursor(stored_cursor)
 local waiting, ahead = untaken(DUE, JOBS, CRASHES, name, at, kind)
