@@ -23,7 +23,8 @@ type bench struct {
 	*testing.T
 	store   *store
 	client  redis.UniversalClient
-	numbers map[string]int64 // of the last call of each session
+	mini    *miniredis.Miniredis // whose clock a test may set; nil: another server
+	numbers map[string]int64     // of the last call of each session
 	callers int64
 
 	noSuspects bool // no session may be given one
@@ -47,10 +48,12 @@ func onEveryServer(t *testing.T, test func(b *bench)) {
 		mini := miniredis.NewMiniRedis()
 		mini.ClockTTL(true)
 		t.Cleanup(mini.Close)
-		test(newBench(t, redis.NewClient(&redis.Options{
+		b := newBench(t, redis.NewClient(&redis.Options{
 			Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true,
 			Dialer: func(context.Context, string, string) (net.Conn, error) { return mini.Dial() },
-		})))
+		}))
+		b.mini = mini
+		test(b)
 	})
 	t.Run("redis-server", func(t *testing.T) {
 		test(newBench(t, redistest.Start(t, redistest.Options{}).Client(&redis.Options{ContextTimeoutEnabled: true}))) // hooks see every call

@@ -1,0 +1,195 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// A hook calls before ahead of every command; if that returns an error, the command is not sent. The commands of a pipeline go one by
+// one, the last first but for those of one key: on a cluster they come in any order.
+type hook struct {
+	before func(cmd redis.Cmder) error
+}
+
+func (h hook) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if err := h.before(cmd); err != nil {
+			return err
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) (err error) {
+		for _, cmd := range reordered(cmds, func(n int) int { return n - 1 }) {
+			if refused := h.before(cmd); refused != nil {
+				cmd.SetErr(refused)
+				err = refused
+			} else if failed := next(ctx, []redis.Cmder{cmd}); failed != nil {
+				err = failed
+			}
+		}
+		return err
+	}
+}
+
+// hooked returns a store of another process on the same keys.
+func (b *bench) hooked(before func(cmd redis.Cmder) error) *store {
+	client := newClient(b.client)
+	b.Cleanup(func() { client.Close() })
+	if _, err := client.Time(b.Context()).Result(); err != nil { // it is connected
+		b.Fatal(err)
+	}
+	client.AddHook(hook{before})
+	return newStore(client, Options{Namespace: string(b.store.keys)})
+}
+
+// serverSecond is the second that the server's clock shows.
+func (b *bench) serverSecond() time.Time {
+	b.Helper()
+	now, err := b.client.Time(b.Context()).Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return now.Truncate(time.Second)
+}
+
+// A deletion whose process was stopped after any command is finished by the next declaration, in whatever queue: of the deleted schedule
+// no mark, no count and no occurrence is left, and the new one begins in a later second.
+func TestADeletionInterruptedAfterAnyCommandIsFinishedByADeclaration(t *testing.T) {
+	for _, queue := range []string{"default", "mail", "other"} {
+		onEveryServer(t, func(b *bench) {
+			deleted := 0
+			for commands := range 14 {
+				name := fmt.Sprintf("s%d", commands)
+				b.scheduled(name, "allow", ago(time.Minute))
+				b.client.HSet(b.Context(), b.keys().counters, name+"/skipped", 7)
+				b.declareOn("mail", name, "allow", `{"job":"j"}`) // what is due stays in the old queue
+				b.client.HSet(b.Context(), b.keys().counters, name+"/skipped", 5)
+				second, left := b.serverSecond(), commands
+				stopped := b.hooked(func(redis.Cmder) error {
+					if left--; left < 0 {
+						return errStopped
+					}
+					return nil
+				})
+				if _, err := stopped.Remove(b.Context(), name); err != nil && !errors.Is(err, errStopped) {
+					b.Fatal(err)
+				}
+				again := b.declareOn(queue, name, "allow", `{"job":"j"}`)
+				if !again.New { // it was not deleted
+					continue
+				}
+				deleted++
+				if !again.Created.Truncate(time.Second).After(second) {
+					b.Errorf("after %d commands: deleted in the second %v and created at %v, want a later second", commands, second, again.Created)
+				}
+				found, err := b.store.Find(b.Context(), []string{name})
+				if err != nil || found[0].Skipped != 0 {
+					b.Errorf("after %d commands: found %+v, %v; want nothing counted", commands, found, err)
+				}
+				for _, job := range b.take(fmt.Sprintf("w%d", commands), 9) {
+					if schedule, _, _ := protocol.CutOccurrence(job.ID); schedule == name {
+						b.Errorf("after %d commands: taken %s, whose schedule was deleted", commands, job.ID)
+					}
+				}
+			}
+			if deleted < 3 {
+				b.Errorf("%d deletions were begun, want some that were interrupted", deleted)
+			}
+		})
+	}
+}
+
+// When a schedule was deleted is read after the new one is in the registry. On a cluster two commands of one pipeline come in any order.
+func TestADeletionBesideADeclarationIsKnownToIt(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.declare("s", "skip", `{"job":"j"}`)
+		second, done := b.serverSecond(), false
+		beside := b.hooked(func(cmd redis.Cmder) error {
+			if isCallOf(cmd, &registerSchedulesScript) && !done {
+				done = true
+				if _, err := b.store.Remove(b.Context(), "s"); err != nil {
+					b.Error(err)
+				}
+			}
+			return nil
+		})
+		answer := beside.Declare(b.Context(), []protocol.Declaration{{Name: "s", Queue: "mail", Overlap: "skip", Body: []byte(`{"job":"j"}`)}})[0]
+		if answer.Err != nil || !done || !answer.New || !answer.Created.Truncate(time.Second).After(second) {
+			b.Errorf("deleted in the second %v, and declared meanwhile: %+v, want a creation in a later second", second, answer)
+		}
+	})
+}
+
+// sentBy returns the calls of a script that a process sends in what it does.
+func (b *bench) sentBy(s *script, does func(other *store)) (sent []*redis.Cmd) {
+	does(b.hooked(func(cmd redis.Cmder) error {
+		if isCallOf(cmd, s) {
+			again := redis.NewCmd(b.Context(), append([]any(nil), cmd.Args()...)...)
+			again.SetFirstKeyPos(3)
+			sent = append(sent, again)
+		}
+		return nil
+	}))
+	return sent
+}
+
+// A change that is sent again after others have changed the schedule does not bring its definition back.
+func TestAChangeSentAgainLateChangesNothing(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.declare("s", "skip", `{"job":"j"}`)
+		sent := b.sentBy(&declareScript, func(other *store) {
+			answer := other.Declare(b.Context(), []protocol.Declaration{{Name: "s", Queue: "default", Overlap: "skip", Body: []byte(`{"job":"early"}`)}})[0]
+			if answer.Err != nil || !answer.Changed {
+				b.Fatalf("answer %+v, want changed", answer)
+			}
+		})
+		late := b.declare("s", "skip", `{"job":"late"}`)
+		for _, cmd := range sent {
+			if err := b.client.Process(b.Context(), cmd); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.want("the definition", b.client.HGet(b.Context(), b.keys().schedules, "s").Val(), string(late.Stored))
+	})
+}
+
+// A pause that is sent again after the schedule was deleted and created anew does not pause the new one.
+func TestAPauseSentAgainLateLeavesALaterScheduleAlone(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.declare("s", "skip", `{"job":"j"}`)
+		sent := b.sentBy(&pauseScheduleScript, func(other *store) {
+			if _, err := other.PauseSchedule(b.Context(), "s", true); err != nil {
+				b.Fatal(err)
+			}
+		})
+		if _, err := b.store.Remove(b.Context(), "s"); err != nil {
+			b.Fatal(err)
+		}
+		anew := b.declare("s", "skip", `{"job":"j"}`)
+		for _, cmd := range sent {
+			if err := b.client.Process(b.Context(), cmd); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.want("the definition", b.client.HGet(b.Context(), b.keys().schedules, "s").Val(), string(anew.Stored))
+		if _, err := b.store.PauseSchedule(b.Context(), "s", true); err != nil {
+			b.Fatal(err)
+		}
+		b.want("owed once it is paused", b.owedNames(), "[]")
+	})
+}

@@ -1,0 +1,201 @@
+package redisstore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The model of where a schedule lives, for TestRandomStepsOfManyProcessesLeaveEachScheduleInOnePlace. To a user each operation happens
+// at one instant between its beginning and its end (a move and the change that comes with it at two). So for each name the model keeps
+// every state that is possible: for each order of the operations under way, with the answers that they would get. An answer that comes
+// rules out the others. An operation of a process that was stopped happens at any time, or never.
+
+// A moveState is a schedule as a user sees it.
+type moveState struct {
+	exists  bool
+	queue   string
+	version int
+	paused  bool
+	created int // operation that created it; 0: before the last quiet
+	changed int // operation that has changed it last; 0: before the last quiet
+}
+
+type moveKind int
+
+const (
+	declares moveKind = iota
+	removes
+	pauses
+	resumes
+	places // moves nothing, like everything else that only a ticker or a worker does
+)
+
+// A moveOp is one operation on a name.
+type moveOp struct {
+	number  int // 1, 2, … of the name since the last quiet
+	kind    moveKind
+	name    string
+	queue   string
+	version int
+	failed  bool // its process was stopped, or it gave up
+
+	answer   moveAnswer
+	revision int64  // that a declaration answers
+	creation string // likewise
+}
+
+func (o *moveOp) String() string {
+	return [...]string{"declare", "remove", "pause", "resume", "place"}[o.kind] + fmt.Sprintf(" %s in %q, version %d", o.name, o.queue, o.version)
+}
+
+// A moveAnswer is what an operation answers.
+type moveAnswer struct {
+	found   bool // of a deletion, a pause and a resumption
+	created bool
+	changed bool
+}
+
+// A possibility is a state and which operations have happened in it, with the answers that they get.
+type possibility struct {
+	state moveState
+	done  uint64    // bit of each operation
+	bits  [3]uint64 // found, created, changed
+}
+
+func (p possibility) happened(op *moveOp, state moveState, a moveAnswer) possibility {
+	bit := uint64(1) << op.number
+	p.state, p.done = state, p.done|bit
+	for i, set := range []bool{a.found, a.created, a.changed} {
+		if set {
+			p.bits[i] |= bit
+		}
+	}
+	return p
+}
+
+// A moveModel is the model of one name.
+type moveModel struct {
+	name     string
+	ops      []*moveOp // since the last quiet
+	under    []*moveOp // of these, those under way or stopped
+	possible map[possibility]bool
+	revision int64  // at the last quiet
+	created  string // likewise
+}
+
+func newMoveModel(name string) *moveModel {
+	return &moveModel{name: name, possible: map[possibility]bool{{}: true}}
+}
+
+// begin adds an operation.
+func (m *moveModel) begin(op *moveOp) {
+	op.number = len(m.ops) + 1
+	m.ops, m.under = append(m.ops, op), append(m.under, op)
+}
+
+// end takes the answer of an operation. It is false if no order explains the answer.
+func (m *moveModel) end(op *moveOp) bool {
+	if op.failed {
+		return true
+	}
+	m.expand()
+	bit := uint64(1) << op.number
+	maps.DeleteFunc(m.possible, func(p possibility, _ bool) bool {
+		got := moveAnswer{p.bits[0]&bit != 0, p.bits[1]&bit != 0, p.bits[2]&bit != 0}
+		return p.done&bit == 0 || got != op.answer
+	})
+	m.under = slices.DeleteFunc(m.under, func(o *moveOp) bool { return o == op })
+	return len(m.possible) > 0
+}
+
+// expand adds what may have happened meanwhile.
+func (m *moveModel) expand() {
+	for fresh := slices.Collect(maps.Keys(m.possible)); len(fresh) > 0; {
+		p := fresh[0]
+		fresh = fresh[1:]
+		for _, op := range m.under {
+			if p.done&(1<<op.number) != 0 {
+				continue
+			}
+			for _, next := range p.after(op) {
+				if !m.possible[next] {
+					m.possible[next] = true
+					fresh = append(fresh, next)
+				}
+			}
+		}
+	}
+}
+
+// after returns what an operation may make of a state.
+func (p possibility) after(op *moveOp) []possibility {
+	s := p.state
+	switch op.kind {
+	case declares:
+		switch {
+		case !s.exists:
+			s = moveState{exists: true, queue: op.queue, version: op.version, created: op.number, changed: op.number}
+			return []possibility{p.happened(op, s, moveAnswer{created: true})}
+		case s.queue != op.queue: // first it moves
+			p.state.queue = op.queue
+			return []possibility{p}
+		case s.version != op.version:
+			s.version, s.changed = op.version, op.number
+			return []possibility{p.happened(op, s, moveAnswer{changed: true})}
+		}
+		return []possibility{p.happened(op, s, moveAnswer{})}
+	case removes:
+		if s.exists {
+			return []possibility{p.happened(op, moveState{}, moveAnswer{found: true})}
+		}
+		// the registry may name one whose creation or deletion is not done
+		return []possibility{p.happened(op, s, moveAnswer{}), p.happened(op, s, moveAnswer{found: true})}
+	case pauses, resumes:
+		if s.exists {
+			s.paused = op.kind == pauses
+		}
+		return []possibility{p.happened(op, s, moveAnswer{found: s.exists})}
+	}
+	return nil
+}
+
+// quiet says that nothing is under way any more, and what the store has. It returns what no order explains.
+func (m *moveModel) quiet(seen moveState, revision int64, created string) string {
+	m.expand()
+	explained := ""
+	for p := range m.possible {
+		s, wantRevision, wantCreated := p.state, m.revision, m.created
+		if s.changed > 0 {
+			wantRevision = m.ops[s.changed-1].revision
+		}
+		if s.created > 0 {
+			wantCreated = m.ops[s.created-1].creation
+		}
+		s.changed, s.created = 0, 0
+		switch { // of a process that was stopped nobody knows what it would have answered
+		case s != seen:
+		case s.exists && wantRevision > 0 && wantRevision != revision:
+			explained = fmt.Sprintf("revision %d, want %d", revision, wantRevision)
+		case s.exists && wantCreated != "" && wantCreated != created:
+			explained = fmt.Sprintf("created %s, want %s", created, wantCreated)
+		default:
+			*m = moveModel{name: m.name, possible: map[possibility]bool{{state: seen}: true}, revision: revision, created: created}
+			return ""
+		}
+	}
+	if explained != "" {
+		return explained
+	}
+	return fmt.Sprintf("%+v; possible: %s", seen, m)
+}
+
+func (m *moveModel) String() string {
+	var lines []string
+	for p := range m.possible {
+		lines = append(lines, fmt.Sprintf("%+v", p.state))
+	}
+	slices.Sort(lines)
+	return strings.Join(slices.Compact(lines), " or ")
+}

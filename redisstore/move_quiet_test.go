@@ -1,0 +1,228 @@
+package redisstore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// quiet lets every process end what it does, and tickers place what is owed. Then it compares the store with the model.
+func (w *moveWalk) quiet() {
+	w.Helper()
+	w.ops = 0
+	for _, p := range slices.Clone(w.processes) {
+		w.finish(p)
+	}
+	w.settle()
+	w.note("quiet")
+	for _, name := range moveNames {
+		w.compare(name)
+	}
+}
+
+// finish lets a process end its operation.
+func (w *moveWalk) finish(p *process) {
+	w.Helper()
+	for n := 0; p.waits != nil; n++ {
+		if n == 400 {
+			w.fatal("%v does not end", p.op)
+		}
+		w.grant(p, goOn)
+	}
+}
+
+// settle lets a ticker place what is owed, until nothing is.
+func (w *moveWalk) settle() {
+	w.Helper()
+	p := w.processes[0]
+	for round := 0; w.owedLongAgo() > 0; round++ {
+		if round == 10 {
+			w.fatal("no ticker settles what is owed:\n%s", strings.Join(w.everything(), "\n"))
+		}
+		p.start(&moveOp{kind: places}, func() { p.placeOwed() })
+		w.ended(p)
+		w.finish(p)
+	}
+}
+
+// owedLongAgo makes what is owed old enough for a ticker, and returns how many schedules that are.
+func (w *moveWalk) owedLongAgo() (n int) {
+	w.Helper()
+	ctx := w.Context()
+	for _, p := range w.partitions() {
+		key := w.store.keys.partition(p).owed
+		for _, z := range w.client.ZRangeWithScores(ctx, key, 0, -1).Val() {
+			n++
+			if z.Score < passedOver {
+				w.client.ZAdd(ctx, key, redis.Z{Score: min(z.Score, float64(w.serverTime().Add(-5*time.Second).UnixMilli())), Member: z.Member})
+			}
+		}
+	}
+	return n
+}
+
+func (w *moveWalk) serverTime() time.Time {
+	w.Helper()
+	now, err := w.client.Time(w.Context()).Result()
+	if err != nil {
+		w.Fatal(err)
+	}
+	return now
+}
+
+// compare compares what is stored about a name with the model.
+func (w *moveWalk) compare(name string) {
+	w.Helper()
+	at := w.registered(name)
+	entries := w.client.ZRangeByLex(w.Context(), w.store.keys.registry(), &redis.ZRangeBy{Min: "[" + name + "\t", Max: "(" + name + "\n"}).Val()
+	if len(entries) > 1 {
+		w.fatal("%s has the entries %q in the registry", name, entries)
+	}
+	var home protocol.Partition
+	var found head
+	for partition, texts := range w.hashes(func(k *partitionKeys) string { return k.schedules }) {
+		text := texts[name]
+		h, ok := parseHead(text)
+		switch {
+		case text == "":
+		case !ok:
+			w.fatal("%s is stored as %q", name, text)
+		case h.movedTo == "":
+			home, found = partition, h
+		}
+	}
+	exists := found.state != ""
+	seen := moveState{exists: exists}
+	if exists {
+		seen.queue, seen.paused = home.Queue, found.state == protocol.StatePaused
+		if _, err := fmt.Sscanf(found.rest[strings.Index(found.rest, `"args"`):], `"args":%d`, &seen.version); err != nil {
+			w.Fatal(err)
+		}
+		if want, _ := w.store.partitionOf(w.Context(), at.queue, name); at.generation != found.generation || want != home {
+			w.fatal("%s lives in %+v with the generation %d, and the registry has %+v", name, home, found.generation, at)
+		}
+	}
+	creation := found.created.Format(time.RFC3339Nano)
+	if wrong := w.models[name].quiet(seen, found.revision, creation); wrong != "" {
+		w.fatal("%s: %s", name, wrong)
+	}
+	if !exists {
+		w.compareDeleted(name, len(entries) == 1)
+		return
+	}
+	w.unwritten[name] = false
+	stored, err := w.store.Find(w.Context(), []string{name})
+	if err != nil || stored[0].Partition != home || stored[0].Name != name {
+		w.fatal("%s is in %+v, and found %+v, %v", name, home, stored, err)
+	}
+	waiting := slices.DeleteFunc(w.waiting(name), func(id string) bool { return w.placed[id] != creation })
+	if got, want := stored[0].Started, int64(w.counted[name+" "+creation]); got != want {
+		w.fatal("%s has counted %d started, want %d", name, got, want)
+	}
+	if got, want := stored[0].Cursor.Used, w.counted[name+" "+creation]+len(waiting); got != want {
+		w.fatal("%s has used %d runs, want %d taken and in due %v", name, got, w.counted[name+" "+creation], waiting)
+	}
+	if stored[0].Waiting == seen.paused && seen.paused != slices.Contains(waiting, occurrenceID(name, stored[0].Cursor.At)) {
+		w.fatal("%s: %+v, in due %v, paused %v", name, stored[0], waiting, seen.paused)
+	}
+}
+
+// compareDeleted checks that nothing is left of a schedule.
+func (w *moveWalk) compareDeleted(name string, registered bool) {
+	w.Helper()
+	stored, err := w.store.Find(w.Context(), []string{name})
+	names, namesErr := w.store.Names(w.Context(), "")
+	if err != nil || namesErr != nil || stored[0].Name != "" || !w.unwritten[name] && (registered || slices.Contains(names, name)) {
+		w.fatal("%s was deleted; found %+v, %v; in the registry: %v, %v, %v", name, stored, err, registered, names, namesErr)
+	}
+	if marks := w.marks(name); len(marks) > 0 && !w.halfGone[name] {
+		w.fatal("%s was deleted, and its marks are in %v", name, marks)
+	}
+	for _, id := range w.waiting(name) { // what is due already stays until it is taken, and is dropped then
+		_, planned, _ := strings.Cut(id, "@")
+		if at, err := time.Parse(time.RFC3339, planned); (err != nil || at.After(w.serverTime())) && !w.halfGone[name] {
+			w.fatal("%s was deleted, and in due there is %s", name, id)
+		}
+	}
+}
+
+// marks are the partitions that have a mark of a schedule, or something else that is kept under its name.
+func (w *moveWalk) marks(name string) (found []string) {
+	for _, key := range []func(*partitionKeys) string{
+		func(k *partitionKeys) string { return k.schedules }, func(k *partitionKeys) string { return k.cursors },
+		func(k *partitionKeys) string { return k.origins }, func(k *partitionKeys) string { return k.open },
+	} {
+		for partition, fields := range w.hashes(key) {
+			k := w.store.keys.partition(partition)
+			if text, ok := fields[name]; ok {
+				found = append(found, key(&k)+" "+text)
+			}
+		}
+	}
+	return found
+}
+
+// waiting are the occurrences of a schedule that are in due, in every queue.
+func (w *moveWalk) waiting(name string) (ids []string) {
+	for _, p := range w.partitions() {
+		for _, id := range w.client.ZRange(w.Context(), w.store.keys.partition(p).due, 0, -1).Val() {
+			if schedule, _, _ := strings.Cut(id, "@"); schedule == name {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// end declares each name in each queue, at once and by a process that knows nothing, deletes it, and checks that after 7 days nothing is
+// left.
+func (w *moveWalk) end() {
+	w.Helper()
+	fresh := newStore(w.client, Options{Namespace: string(w.store.keys), Partitions: moveQueues})
+	for _, name := range moveNames {
+		for _, queue := range []string{"default", "mail", "wide"} {
+			declared := protocol.Declaration{Name: name, Queue: queue, Overlap: "skip", Body: []byte(`{"job":"j"}`)}
+			answer := fresh.Declare(w.Context(), []protocol.Declaration{declared})[0]
+			if at := w.registered(name); answer.Err != nil || at.queue != queue {
+				w.fatal("%s cannot be declared in %s: %+v, it is in %+v", name, queue, answer, at)
+			}
+		}
+		if found, err := fresh.Remove(w.Context(), name); !found || err != nil {
+			w.fatal("%s cannot be deleted: %v, %v", name, found, err)
+		}
+		if marks := w.marks(name); len(marks) > 0 || w.registered(name) != (home{}) {
+			w.fatal("%s was deleted, and there is %v, in the registry %+v", name, marks, w.registered(name))
+		}
+	}
+	w.sweep()
+}
+
+// sweep checks that nothing is remembered for longer than 7 days.
+func (w *moveWalk) sweep() {
+	w.Helper()
+	for _, p := range w.partitions() {
+		k := w.store.keys.partition(p)
+		for _, z := range w.client.ZRangeWithScores(w.Context(), k.gone, 0, -1).Val() {
+			w.client.ZAdd(w.Context(), k.gone, redis.Z{Score: z.Score - 8*24*3600*1e6, Member: z.Member})
+		}
+		for more := true; more; {
+			var err error
+			if more, err = w.store.Sweep(w.Context(), p); err != nil {
+				w.Fatal(err)
+			}
+		}
+		if left := w.client.ZRange(w.Context(), k.gone, 0, -1).Val(); len(left) > 0 {
+			w.fatal("after 8 days %s has %v", k.gone, left)
+		}
+	}
+	for _, name := range moveNames {
+		if marks := w.marks(name); len(marks) > 0 {
+			w.fatal("%s was deleted 8 days ago, and there is %v", name, marks)
+		}
+	}
+}
