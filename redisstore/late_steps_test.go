@@ -114,6 +114,36 @@ func TestADeletionInterruptedAfterAnyCommandIsFinishedByADeclaration(t *testing.
 	}
 }
 
+// A second may begin between the note that a schedule is to be deleted and its deletion. If the process is stopped after that, whoever
+// finishes the deletion notes it again.
+func TestADeletionThatWasNotedInAnEarlierSecondIsNotedAgain(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		if b.mini == nil {
+			return // its clock cannot be set
+		}
+		b.declare("s", "allow", `{"job":"j"}`)
+		second, removed := b.serverSecond().Add(10*time.Second), false
+		b.mini.SetTime(second.Add(-50 * time.Millisecond))
+		stopped := b.hooked(func(cmd redis.Cmder) error {
+			if removed {
+				return errStopped
+			}
+			if removed = isCallOf(cmd, &removeScript) && cmd.Name() == "evalsha"; removed {
+				b.mini.SetTime(second.Add(50 * time.Millisecond))
+			}
+			return nil
+		})
+		b.client.ScriptLoad(b.Context(), removeScript.text)
+		if _, err := stopped.Remove(b.Context(), "s"); !errors.Is(err, errStopped) {
+			b.Fatalf("removed: %v, want it stopped", err)
+		}
+		again := b.declareOn("mail", "s", "allow", `{"job":"j"}`)
+		if !again.New || !again.Created.Truncate(time.Second).After(second) {
+			b.Errorf("deleted in the second %v and created at %v, want a later second", second, again.Created)
+		}
+	})
+}
+
 // When a schedule was deleted is read after the new one is in the registry. On a cluster two commands of one pipeline come in any order.
 func TestADeletionBesideADeclarationIsKnownToIt(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
