@@ -211,9 +211,9 @@ func (w *moveWalk) sweep() {
 			w.client.ZAdd(w.Context(), k.gone, redis.Z{Score: z.Score - 8*24*3600*1e6, Member: z.Member})
 		}
 		for more := true; more; {
-			var err error
-			if more, err = w.store.Sweep(w.Context(), p); err != nil {
-				w.Fatal(err)
+			swept := w.store.Sweep(w.Context(), []protocol.Partition{p}, 0)[0]
+			if more = swept.More; swept.Err != nil {
+				w.Fatal(swept.Err)
 			}
 		}
 		if left := w.client.ZRange(w.Context(), k.gone, 0, -1).Val(); len(left) > 0 {
