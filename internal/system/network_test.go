@@ -149,6 +149,7 @@ func TestALostReplyToASchedulerRunsEachOccurrenceOnce(t *testing.T) {
 				continue // there is only one such call
 			}
 			t.Run(fmt.Sprintf("%s call %d", script, nth), func(t *testing.T) {
+				t.Parallel() // each has a server of its own, and mostly waits
 				behindProxy(t, func(l *lossy) {
 					lost := l.proxy.LoseReply(faultproxy.Nth(nth, l.proxy.Script(script)))
 					worker := chime.NewWorker(l.store, chime.WorkerOptions{Logger: errorsOnly})

@@ -91,7 +91,7 @@ func finish(crashed, live []*process) {
 }
 
 func TestTheJobsOfAnyNumberOfWorkersRunAgainWithin17Seconds(t *testing.T) {
-	for _, n := range []int{1, 20, 80} {
+	for _, n := range []int{1, 17, 40} {
 		t.Run(fmt.Sprint(n, " workers"), func(t *testing.T) {
 			inRecovery(t, func(r *recovery, enqueue func(string) string) {
 				var gone []*process
