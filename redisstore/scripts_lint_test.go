@@ -161,6 +161,8 @@ func TestTheLintFindsWhatIsWrong(t *testing.T) {
 		{"commands are on the list", title + good + "redis.call('SPUBLISH', 'a', 'b')", "SPUBLISH is not among"},
 		{"commands are constant", title + good + "redis.call(ARGV[1], DUE)", "not a constant"},
 		{"errors are not swallowed", title + good + "redis.pcall('ZREM', DUE, '')", "only call and error_reply"},
+		{"errors undo what was written", title + good + "-- undone below: the ZADD\nredis.pcall('HSET', JOBS, 'a', 'b')", ""},
+		{"what undoes is checked like the rest", title + good + "-- undone below: the ZADD\nredis.pcall('HSET', ARGV[1], 'a', 'b')", "the key of HSET is not from KEYS"},
 		{"errors have a code", title + good + "error('no')", "error is not declared"},
 		{"no library that one server lacks", title + good + "cmsgpack.pack(1)", "cmsgpack is not declared"},
 		{"no digits lost", title + good + "local s = tostring(12)", "tostring is not declared"},
