@@ -25,7 +25,7 @@ const useView protocol.Use = "viewer"
 
 var grants = map[protocol.Use]grant{
 	protocol.UseEnqueue: {
-		scripts: []*script{&enqueueScript},
+		scripts: []*script{&enqueueScript, &enqueueOneScript},
 		plain:   strings.Fields("eval evalsha eval_ro hello hget hmget hsetnx info ping time type"),
 		keys: func(k keyspace) []string {
 			return readAndWrite(append([]string{k.queues()}, k.everyPartition().enqueueing()...)...)
@@ -34,7 +34,7 @@ var grants = map[protocol.Use]grant{
 	},
 	protocol.UseWork: {
 		scripts: append([]*script{
-			&workScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &serveScript, &enqueueScript,
+			&workScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &serveScript, &enqueueScript, &enqueueOneScript,
 		}, tickScripts...),
 		plain: strings.Fields("eval evalsha eval_ro exists hello hget hmget hscan hsetnx info llen ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
@@ -71,7 +71,7 @@ func readAndWrite(patterns ...string) []string {
 // rule is a rule of an ACL: ~ and a pattern of keys, & and one of channels, + and a command.
 func rule(kind, what string) string { return kind + what }
 
-var commandPattern = regexp.MustCompile(`redis\.call\('([A-Z]+)'`)
+var commandPattern = regexp.MustCompile(`redis\.p?call\('([A-Z]+)'`)
 
 // commands returns the commands of a grant in order, in small letters.
 func (g *grant) commands() []string {

@@ -12,13 +12,26 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var enqueueScript = load("enqueue")
+var (
+	enqueueScript    = load("enqueue")
+	enqueueOneScript = load("enqueue_one")
+)
 
 // largeBody is the length in bytes of a body above which a take reads the lengths of bodies before it reads them, in order to stay
 // within MaxBytes. Shorter ones cannot exceed it.
 const largeBody = 2 << 10
 
-// Enqueue adds jobs, one call a partition, in one round trip. Sent again with the same number a call adds nothing.
+// oneFor is how long after a caller's last call by enqueue.lua its single jobs go by enqueue_one.lua, which costs the server half as much
+// but neither tells the time, nor reads the state of the partition, nor renews the instant in …:callers. So all of these are at most so
+// old, next to nothing beside the hour for which a caller is remembered; but a pause, and a newer layout, stop it at once (see
+// scripts/lib/gate.lua).
+const oneFor = 10 * time.Second
+
+// callerRound is the ROUND of scripts/lib/callers.lua.
+const callerRound = 1 << 20
+
+// Enqueue adds jobs, one call a partition, in one round trip. Sent again with the same number a call adds nothing. What a short call does
+// not add goes by enqueue.lua in a second round trip.
 func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {
 	answers := make([]protocol.EnqueueAnswer, len(calls))
 	if s.bad != nil {
@@ -29,13 +42,59 @@ func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []pro
 	}
 	sent := make([]call, len(calls))
 	for i := range calls {
-		sent[i] = s.enqueueCall(&calls[i])
+		if goesAlone(&calls[i]) {
+			sent[i] = s.enqueueOneCall(&calls[i])
+		} else {
+			sent[i] = s.enqueueCall(&calls[i])
+		}
 	}
+	var left []int // of the short calls, those that added nothing
 	for i, cmd := range s.runBriefly(ctx, sent...) {
-		answers[i] = enqueueAnswer(&calls[i], cmd)
+		if sent[i].script != &enqueueOneScript {
+			answers[i] = enqueueAnswer(&calls[i], cmd)
+		} else if added, err := cmd.Int64(); err != nil {
+			answers[i].Err = failure("enqueue on", calls[i].Partition.Queue, err)
+		} else if added == 1 {
+			answers[i].Ticket = protocol.EnqueueTicket{Score: scoreAfter(&calls[i]), Until: calls[i].Ticket.Until}
+		} else {
+			left = append(left, i)
+		}
+	}
+	if len(left) == 0 {
+		return answers
+	}
+	sent = sent[:0]
+	for _, i := range left {
+		sent = append(sent, s.enqueueCall(&calls[i]))
+	}
+	for j, cmd := range s.runBriefly(ctx, sent...) {
+		answers[left[j]] = enqueueAnswer(&calls[left[j]], cmd)
 	}
 	return answers
 }
+
+// goesAlone reports whether a call may go by enqueue_one.lua. It does not if the numbers in …:callers have begun anew since the ticket.
+func goesAlone(c *protocol.EnqueueCall) bool {
+	return c.Ticket.Score > 0 && len(c.Items) == 1 && ordinaryItems(c) == 1 && len(c.Items[0].Body) <= largeBody &&
+		c.Number%callerRound > c.Ticket.Score%callerRound && time.Now().Before(c.Ticket.Until)
+}
+
+// scoreAfter is the score that the caller of such a call has in …:callers after it.
+func scoreAfter(c *protocol.EnqueueCall) int64 {
+	return c.Ticket.Score - c.Ticket.Score%callerRound + c.Number%callerRound
+}
+
+func (s *store) enqueueOneCall(c *protocol.EnqueueCall) call {
+	keys := s.hotKeys(c.Partition)
+	call := beginCall(&enqueueOneScript, len(keys.enqueueOne), keys.enqueueOne...)
+	item := &c.Items[0]
+	call.buffer.texts = append(call.buffer.texts[:0], textOf(item.Body))
+	call.args = append(call.args, c.Caller, scoreAfter(c), keys.wake, &item.ID, &call.buffer.texts[0])
+	return call
+}
+
+// textOf returns a body as a string that shares its memory: nobody changes a body before the call is answered.
+func textOf(body []byte) string { return unsafe.String(unsafe.SliceData(body), len(body)) }
 
 func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 	ordinary := ordinaryItems(c)
@@ -52,8 +111,8 @@ func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 	for i := range c.Items {
 		item := &c.Items[i]
 		body := &call.buffer.texts[i]
-		*body = unsafe.String(unsafe.SliceData(item.Body), len(item.Body)) // nobody changes a body before the call is answered
-		args = append(args, &item.ID)                                      // a pointer: storing a string in an any allocates
+		*body = textOf(item.Body)
+		args = append(args, &item.ID) // a pointer: storing a string in an any allocates
 		if i >= ordinary {
 			args = append(args, when(item))
 		}
@@ -103,8 +162,11 @@ func enqueueAnswer(c *protocol.EnqueueCall, cmd *redis.Cmd) protocol.EnqueueAnsw
 	if err != nil {
 		return protocol.EnqueueAnswer{Err: err}
 	}
-	answer := protocol.EnqueueAnswer{Now: values.now(), Existing: make([]bool, len(c.Items))}
-	for i, ordinary := 1, int64(ordinaryItems(c)); i < len(values); i++ {
+	answer := protocol.EnqueueAnswer{
+		Now: values.now(), Existing: make([]bool, len(c.Items)),
+		Ticket: protocol.EnqueueTicket{Score: values.number(1), Until: time.Now().Add(oneFor)},
+	}
+	for i, ordinary := 2, int64(ordinaryItems(c)); i < len(values); i++ {
 		if position := ordinary + values.number(i); position >= 1 && position <= int64(len(c.Items)) {
 			answer.Existing[position-1] = true
 		}

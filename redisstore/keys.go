@@ -78,10 +78,10 @@ type partitionKeys struct {
 	dead  string // sorted set: ID of a job given up → instant, Unix ms; its envelope stays in jobs
 
 	sessions string // sorted set: session → instant it lapses, Unix ms
-	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); sessions that have ended; #enqueued: jobs since the start
+	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); sessions that have ended; #enqueued: jobs since the start, but for those of state
 	crashes  string // hash: job ID → times its holder vanished; 0: returned without an envelope
-	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms
-	state    string // hash: fence (the last drawn), done (jobs since the start), paused, parked (changes when a list of parked jobs begins; none: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept
+	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms; #closed while the queue is paused (see scripts/lib/gate.lua)
+	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused, parked (changes when a list of parked jobs begins; none: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept
 
 	schedules string // hash: schedule → definition, JSON
 	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: it is caught up; s: a change or pause
@@ -105,7 +105,7 @@ func (p partitionKeys) inflight(session string) string { return p.prefix + "infl
 // parked is a sorted set: ID of a job whose worker had no handler for it → instant parked, Unix ms.
 func (p partitionKeys) parked(name string) string { return p.prefix + "parked:" + name }
 
-// enqueueing are the keys that enqueue.lua uses, in the order of its title page.
+// enqueueing are the keys that enqueue.lua uses, in the order of its title page. enqueue_one.lua uses some of them.
 func (p partitionKeys) enqueueing() []string {
 	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle}
 }
@@ -130,15 +130,17 @@ func (p partitionKeys) types() map[string]string {
 // hotKeys are the keys of the calls that carry jobs, as they are sent. They are made once for each partition.
 type hotKeys struct {
 	partitionKeys
-	enqueue []any
-	work    []any // after that of the session
-	wake    any
+	enqueue    []any
+	enqueueOne []any
+	work       []any // after that of the session
+	wake       any
 }
 
 func (k keyspace) hot(p protocol.Partition) *hotKeys {
 	keys := k.partition(p)
 	return &hotKeys{
 		partitionKeys: keys,
+		enqueueOne:    []any{keys.ready, keys.jobs, keys.callers, keys.idle, keys.state},
 		enqueue:       []any{keys.ready, keys.due, keys.jobs, keys.callers, keys.state, keys.idle},
 		work: []any{
 			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,

@@ -143,7 +143,7 @@ func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	c.ready, c.due, c.dead, c.schedules = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
 	c.sessions = pipe.ZRange(ctx, k.sessions, 0, -1)
 	c.unhandled = pipe.ZRange(ctx, k.unhandled, 0, -1)
-	c.state = pipe.HMGet(ctx, k.state, "paused", "done")
+	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued")
 	c.enqueued = pipe.ZMScore(ctx, k.callers, "#enqueued")
 	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died")
 }
@@ -156,6 +156,7 @@ func (c *partitionCount) add() {
 	to.Dead += c.dead.Val()
 	to.Schedules += c.schedules.Val()
 	to.Done += state.number(1)
+	to.Enqueued += state.number(2) // one at a time; the others are counted in callers
 	to.Failed += counters.number(0)
 	to.Retried += counters.number(1)
 	to.Died += counters.number(2)

@@ -259,6 +259,7 @@ func (b *batcher) attempt(ctx context.Context, queues []*partitionQueue) (open [
 		switch {
 		case err == nil:
 			b.noteClock(answers[i].Now)
+			q.call.Ticket = answers[i].Ticket
 			b.endOutage(q)
 			q.deliver(b, answers[i].Existing)
 		case q.refused(err):

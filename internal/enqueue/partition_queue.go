@@ -96,6 +96,7 @@ func (q *partitionQueue) deliver(b *batcher, existing []bool) {
 // fail wakes the callers that had items in the call, with an error. Their other items are not sent.
 func (q *partitionQueue) fail(b *batcher, err error) {
 	q.err = err
+	q.call.Ticket = protocol.EnqueueTicket{}
 	for _, part := range q.parts {
 		p := part.pending
 		if part.to < len(p.items) {

@@ -58,6 +58,14 @@ type EnqueueCall struct {
 	Caller    string
 	Number    int64
 	Items     []EnqueueItem
+	Ticket    EnqueueTicket // of the answer to the caller's last call to the partition, if it was answered
+}
+
+// An EnqueueTicket comes with an answer and goes with the next call. It has what the store may rely on for a moment, in order to make that
+// call a short one; without it, as the zero value, the call does the same at a higher cost.
+type EnqueueTicket struct {
+	Score int64     // the store's own
+	Until time.Time // on this process's clock
 }
 
 // EnqueueItem is one job to add.
@@ -72,8 +80,9 @@ type EnqueueItem struct {
 // EnqueueAnswer is the answer to one EnqueueCall.
 type EnqueueAnswer struct {
 	Err      error
-	Now      time.Time
-	Existing []bool // one an item, in order
+	Now      time.Time // zero after a short call, see EnqueueTicket
+	Existing []bool    // one an item, in order; nil: all are new
+	Ticket   EnqueueTicket
 }
 
 // WorkCall is the one call that a busy worker makes to a partition: it settles jobs that have ended and takes jobs that are due.

@@ -2,9 +2,9 @@
 -- KEYS[1] …:ready     list  IDs of jobs to run now
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:jobs      hash  job ID -> envelope
--- KEYS[4] …:callers   zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued: jobs ever
+-- KEYS[4] …:callers   zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued: jobs that came this way, ever
 -- KEYS[5] …:state     hash  paused, layout, large
--- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- ARGV[1] the caller, a name used by one enqueuer only
 -- ARGV[2] number of the call, one more than the caller's last
 -- ARGV[3] prefix of the wake-up channels
@@ -12,7 +12,8 @@
 -- ARGV[5] how many of the jobs are ordinary: they run now, under an ID that the enqueuer made. They come first, two values each: ID,
 -- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; with o in front: the
 -- ID is the caller's own
--- Returns time (us), then the positions, among the others, of the jobs that exist already; these stay as they are.
+-- Returns time (us), the caller's score in callers (0 if its next call is to come this way too: the queue is paused, or this call was
+-- carried out before), then the positions, among the others, of the jobs that exist already; these stay as they are.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local ARGV = ARGV -- a local is found faster than a global
 -- uses: limits callers clock layout
@@ -28,10 +29,11 @@ if ahead >= ROUND / 2 then
   return redis.error_reply('CHIMENUMBER call ' .. ARGV[2] .. ' comes after a later one of the same caller')
 end
 local again = ahead == 0
+local since_s = last and math.max(now_s, math.floor(tonumber(last) / ROUND)) or now_s -- never back, or a late copy might pass enqueue_one.lua
 
 local ordinary = ARGV[5] == '1' and 1 or tonumber(ARGV[5])
 local others = 5 + 2 * ordinary -- ARGV[others + 1] is the first of them
-local answer = { now_us }
+local answer = { now_us, 0 }
 local bodies, ready, due, earliest, first = {}, {}, {}, nil, nil
 for i = 1, ordinary do ready[i] = ARGV[4 + 2 * i] end
 
@@ -69,16 +71,20 @@ if #ARGV > others then
   if earliest then first = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] end
 end
 if again then return answer end
+redis.call('HGET', JOBS, ARGV[6]) -- read, so that a key of a wrong type stops the call here
+redis.call('ZRANGE', IDLE, '0', '0')
 
 local added = ordinary + #bodies / 2
+if #ready > 0 then redis.call('RPUSH', READY, unpack(ready)) end -- the first write, because ready was not read
 if ordinary > 0 then redis.call('HSET', JOBS, unpack(ARGV, 6, others)) end
 if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
-if #ready > 0 then redis.call('RPUSH', READY, unpack(ready)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
-redis.call('ZADD', CALLERS, whole(now_s * ROUND + number), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
+local score = since_s * ROUND + number
+redis.call('ZADD', CALLERS, whole(score), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
 if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then
+  answer[2] = score
   if #ready > 0 then
     -- uses: wake
     wake_one(IDLE, ARGV[3])

@@ -118,5 +118,5 @@ for _, name in ipairs(marked) do
   redis.call('HDEL', CURSORS, name)
 end
 redis.call('ZREMRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND))
-redis.call('ZREMRANGEBYSCORE', IDLE, '-inf', whole(now_ms - ASLEEP_MS))
+redis.call('ZREMRANGEBYSCORE', IDLE, '0', whole(now_ms - ASLEEP_MS)) -- not the gate, whose score is lower
 return more and 1 or 0

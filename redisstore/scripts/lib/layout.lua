@@ -1,4 +1,5 @@
--- layout: the version of the keys' layout that these scripts know; a partition written by a newer one is left alone.
+-- layout: the version of the keys' layout that these scripts know; a partition written by a newer one is left alone. A script that raises
+-- the layout closes the gate (lib/gate.lua) as well: enqueue_one.lua does not read the layout.
 local LAYOUT = '2'
 
 -- newer returns the error to answer if the layout of a partition, the field layout of …:state, is newer; else nothing. What is no

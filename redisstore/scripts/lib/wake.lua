@@ -1,16 +1,20 @@
 -- wake: wakes a sleeping worker.
 -- needs: limits clock
 
--- wake_one takes the worker that has slept longest off the sorted set idle and publishes to its channel; wake is the prefix of the
--- channels. If its registration is stale, nothing is published: the worker is dead, or returns at its next poll. Then the first
--- worker whose registration is fresh is woken in its place.
-local function wake_one(idle, wake)
-  local longest = redis.call('ZPOPMIN', idle)
-  local worker = longest[1]
-  if worker and now_ms - tonumber(longest[2]) > STALE_MS then
+-- wake_popped publishes to the channel of the worker that was popped off the sorted set idle, where it had been since the instant
+-- since, Unix ms; wake is the prefix of the channels. If its registration is stale, nothing is published: the worker is dead, or returns
+-- at its next poll. Then the first worker whose registration is fresh is woken in its place.
+local function wake_popped(idle, wake, worker, since)
+  if now_ms - tonumber(since) > STALE_MS then
     -- read after write: who sleeps depends on what was done, and waking comes last
     worker = redis.call('ZRANGEBYSCORE', idle, whole(now_ms - STALE_MS), '+inf', 'LIMIT', '0', '1')[1]
     if worker then redis.call('ZREM', idle, worker) end
   end
   if worker then redis.call('PUBLISH', wake .. worker, 'w') end
+end
+
+-- wake_one wakes the worker that has slept longest, as wake_popped does.
+local function wake_one(idle, wake)
+  local longest = redis.call('ZPOPMIN', idle)
+  if longest[1] then wake_popped(idle, wake, longest[1], longest[2]) end
 end

@@ -1,0 +1,311 @@
+package redisstore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/redistest"
+)
+
+// A producer enqueues as an enqueuer does: one call after the other, each with the ticket of the answer before.
+type producer struct {
+	*bench
+	number int64
+	ticket protocol.EnqueueTicket
+}
+
+func newProducer(b *bench) *producer {
+	p := &producer{bench: b}
+	p.add("first") // makes it known, and gives it a ticket
+	return p
+}
+
+// add enqueues a job and returns the answer.
+func (p *producer) add(id string) protocol.EnqueueAnswer {
+	p.Helper()
+	p.number++
+	answer := p.again(id)
+	if answer.Err != nil {
+		p.Fatalf("call %d: %v", p.number, answer.Err)
+	}
+	p.ticket = answer.Ticket
+	return answer
+}
+
+// again makes the last call as it was.
+func (p *producer) again(id string) protocol.EnqueueAnswer {
+	call := protocol.EnqueueCall{Partition: defaultPartition, Caller: "producer", Number: p.number, Ticket: p.ticket, Items: []protocol.EnqueueItem{job(id)}}
+	return p.store.Enqueue(p.Context(), []protocol.EnqueueCall{call})[0]
+}
+
+// one runs enqueue_one.lua alone, as a copy of a call that arrives late does, and returns its answer.
+func (p *producer) one(number int64, id string) any {
+	call := protocol.EnqueueCall{Partition: defaultPartition, Caller: "producer", Number: number, Ticket: p.ticket, Items: []protocol.EnqueueItem{job(id)}}
+	return p.store.run(p.Context(), p.client, p.store.enqueueOneCall(&call))[0].Val()
+}
+
+// ways enqueues a job and reports which scripts it took: an answer that tells the time comes from enqueue.lua.
+func (p *producer) ways(id string) (short, whole bool) {
+	p.Helper()
+	next := protocol.EnqueueCall{Number: p.number + 1, Ticket: p.ticket, Items: []protocol.EnqueueItem{job(id)}}
+	return goesAlone(&next), !p.add(id).Now.IsZero()
+}
+
+func TestASingleJobGoesByTheShortWay(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		p := newProducer(b)
+		for i := range 3 {
+			if short, whole := p.ways(fmt.Sprint("j", i)); !short || whole {
+				b.Errorf("job %d: short way %v, whole way %v; want the short one alone", i, short, whole)
+			}
+		}
+		b.want("waiting", strings.Join(b.ready(), " "), "first j0 j1 j2")
+		if s := b.stats(); s.Enqueued != 4 || s.Waiting != 4 {
+			b.Errorf("stats %+v, want 4 enqueued, which wait", s)
+		}
+		b.want("its body", string(b.take("s", 2)[1].Body), "\x01j0")
+	})
+}
+
+func (b *bench) ready() []string {
+	return b.client.LRange(b.Context(), b.keys().ready, 0, -1).Val()
+}
+
+// A reply that is lost has the same call made again: by go-redis the short one, by the enqueuer either.
+func TestAShortCallMadeAgainAddsNothing(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		p := newProducer(b)
+		for _, done := range []bool{false, true} {
+			ticket := p.ticket
+			id := fmt.Sprint("done ", done)
+			p.add(id)
+			if done {
+				for _, taken := range b.take("s", 5) {
+					b.settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone})
+				}
+			}
+			before := snapshotOf(b)
+			for _, p.ticket = range []protocol.EnqueueTicket{ticket, {}} {
+				if answer := p.again(id); answer.Err != nil || slices.Contains(answer.Existing, true) {
+					b.Errorf("%s: %+v, want the answer of the first", id, answer)
+				}
+			}
+			b.want(id, snapshotOf(b), before)
+			p.add(id + ", after")
+		}
+	})
+}
+
+// A copy of a call that arrives after a later call adds nothing, whichever way either went.
+func TestAShortCallThatComesLateAddsNothing(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		p := newProducer(b)
+		short := p.ticket
+		p.add("a")
+		p.add("b")
+		after := *p
+		p.ticket = protocol.EnqueueTicket{}
+		p.add("c") // by the whole way
+		before := snapshotOf(b)
+		for number := int64(1); number <= 4; number++ {
+			for _, ticket := range []protocol.EnqueueTicket{short, after.ticket, p.ticket} {
+				late := producer{bench: b, ticket: ticket}
+				b.want(fmt.Sprint("late call ", number), fmt.Sprint(late.one(number, "late")), "0")
+			}
+		}
+		p.number = 2
+		if answer := p.again("a"); answer.Err == nil {
+			b.Error("call 2 after call 4 was accepted")
+		}
+		b.want("the keys", snapshotOf(b), before)
+	})
+}
+
+// The server's clock may step back: what was enqueued before it did is not enqueued again.
+func TestAShortCallOfBeforeAClockStepAddsNothing(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		p := newProducer(b)
+		p.add("a")
+		late := *p
+		for _, taken := range b.take("s", 5) {
+			b.settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone})
+		}
+		score := b.client.ZScore(b.Context(), b.keys().callers, "producer").Val()
+		b.client.ZAdd(b.Context(), b.keys().callers, redisZ(score+600*callerRound, "producer")) // written ten minutes before the clock stepped back
+		late.ticket.Score += 600 * callerRound
+		p.ticket = protocol.EnqueueTicket{}
+		p.add("b")
+		b.want("the late copy", fmt.Sprint(late.one(2, "a")), "0")
+		p.add("c")
+		b.want("waiting", strings.Join(b.ready(), " "), "b c")
+	})
+}
+
+// A caller of which the server knows nothing, as after a restart without its data, goes the whole way, which writes what a partition needs.
+func TestACallerThatTheServerForgotGoesTheWholeWay(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		p := newProducer(b)
+		b.client.Del(b.Context(), b.keys().callers, b.keys().state, b.keys().ready, b.keys().jobs)
+		if short, whole := p.ways("a"); !short || !whole {
+			b.Errorf("short way %v, whole way %v; want both", short, whole)
+		}
+		b.want("waiting", strings.Join(b.ready(), " "), "a")
+		b.want("layout", b.client.HGet(b.Context(), b.keys().state, "layout").Val(), "2")
+	})
+}
+
+// The score that enqueue_one.lua gets is put together as enqueue.lua does it.
+func TestTheScoreOfACallerIsTheSameByBothWays(t *testing.T) {
+	if round := luaValues(t, "callers", "ROUND")[0]; round != fmt.Sprint(callerRound) {
+		t.Errorf("ROUND is %s in lib/callers.lua, and %d in Go", round, callerRound)
+	}
+}
+
+// What is not one small job that runs now goes the whole way, and so does every call whose ticket is old.
+func TestWhatTheShortWayCannotDoGoesTheWholeWay(t *testing.T) {
+	p := protocol.EnqueueTicket{Score: 1000*callerRound + 5, Until: time.Now().Add(time.Hour)}
+	later, large := job("later"), job("large")
+	later.In, large.Body = time.Second, make([]byte, largeBody+1)
+	for what, c := range map[string]struct {
+		call protocol.EnqueueCall
+		want bool
+	}{
+		"one job":         {protocol.EnqueueCall{Number: 6, Ticket: p, Items: []protocol.EnqueueItem{job("a")}}, true},
+		"no ticket":       {protocol.EnqueueCall{Number: 6, Items: []protocol.EnqueueItem{job("a")}}, false},
+		"an old ticket":   {protocol.EnqueueCall{Number: 6, Ticket: protocol.EnqueueTicket{Score: p.Score, Until: time.Now()}, Items: []protocol.EnqueueItem{job("a")}}, false},
+		"the same number": {protocol.EnqueueCall{Number: 5, Ticket: p, Items: []protocol.EnqueueItem{job("a")}}, false},
+		"a new round":     {protocol.EnqueueCall{Number: callerRound, Ticket: p, Items: []protocol.EnqueueItem{job("a")}}, false},
+		"two jobs":        {protocol.EnqueueCall{Number: 6, Ticket: p, Items: []protocol.EnqueueItem{job("a"), job("b")}}, false},
+		"a delayed job":   {protocol.EnqueueCall{Number: 6, Ticket: p, Items: []protocol.EnqueueItem{later}}, false},
+		"an ID of users":  {protocol.EnqueueCall{Number: 6, Ticket: p, Items: []protocol.EnqueueItem{own("a")}}, false},
+		"a large body":    {protocol.EnqueueCall{Number: 6, Ticket: p, Items: []protocol.EnqueueItem{large}}, false},
+	} {
+		if got := goesAlone(&c.call); got != c.want {
+			t.Errorf("%s: short %v, want %v", what, got, c.want)
+		}
+	}
+}
+
+// A paused queue wakes nobody, and a resumed one does again.
+func TestAPausedQueueWakesNobody(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		p := newProducer(b)
+		b.take("s", 5)
+		b.sleeping("a")
+		b.pause(true)
+		if swept := b.store.Sweep(b.Context(), []protocol.Partition{defaultPartition}, 0)[0]; swept.Err != nil {
+			b.Fatal(swept.Err)
+		}
+		for i := range 3 {
+			if short, whole := p.ways(fmt.Sprint("paused ", i)); short != (i == 0) || !whole {
+				b.Errorf("job %d while the queue is paused: short way %v, whole way %v; want the whole one, for the first job after the short one", i, short, whole)
+			}
+		}
+		if b.asleepSince("a").IsZero() {
+			b.Error("a job for a paused queue woke a worker")
+		}
+		b.pause(false)
+		if !b.asleepSince("a").IsZero() {
+			b.Error("nobody was woken when the queue was resumed")
+		}
+		b.work("a", protocol.WorkCall{Take: 10, Sleep: true})
+		b.sleeping("b")
+		p.add("resumed")
+		p.add("by the short way")
+		if !b.asleepSince("b").IsZero() {
+			b.Error("a job for the resumed queue woke nobody")
+		}
+		if n := len(b.ready()); n != 2 {
+			b.Errorf("%d wait, want the two last", n)
+		}
+	})
+}
+
+func (b *bench) pause(paused bool) {
+	b.Helper()
+	if err := b.store.PauseQueue(b.Context(), "default", paused); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// A newer version raises the layout while this one has a ticket: this one stops at its next call and says why.
+func TestAShortCallStopsAtANewerLayout(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		p := newProducer(b)
+		b.client.HSet(b.Context(), b.keys().state, "layout", "99")
+		b.client.ZAdd(b.Context(), b.keys().idle, redisZ(-1, "#closed"))
+		before := snapshotOf(b)
+		p.number++
+		if answer := p.again("a"); answer.Err == nil || !strings.Contains(answer.Err.Error(), "99") {
+			b.Errorf("%v, want an error that names the layout", answer.Err)
+		}
+		b.want("the keys", snapshotOf(b), before)
+	})
+}
+
+// A key of a wrong type: the job is not added, and the answer says so; when the key is gone, the same call adds the job.
+func TestEnqueuingMeetsAWrongTypeBeforeItHasAddedAnything(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		k := b.keys()
+		for _, way := range []string{"short", "whole"} {
+			for _, key := range []string{k.ready, k.jobs, k.callers, k.idle, k.state} {
+				b.client.Del(b.Context(), k.ready, k.jobs, k.callers, k.idle, k.state)
+				p := newProducer(b)
+				p.add("second")
+				if way == "whole" {
+					p.ticket = protocol.EnqueueTicket{}
+				}
+				b.sleeping("a")
+				kept := b.client.Dump(b.Context(), key).Val()
+				b.client.Del(b.Context(), key)
+				b.client.Set(b.Context(), key, "theirs", 0)
+				before := snapshotOf(b)
+				p.number++
+				if answer := p.again("a"); answer.Err == nil || !strings.Contains(answer.Err.Error(), "WRONGTYPE") {
+					b.Errorf("%s way, %s: %v, want WRONGTYPE", way, key, answer.Err)
+				}
+				b.want(way+" way, "+key, snapshotOf(b), before)
+				b.client.Del(b.Context(), key)
+				if kept != "" && key == k.callers {
+					b.client.ZAdd(b.Context(), key, redisZ(float64(p.ticket.Score), "producer"))
+				}
+				if answer := p.again("a"); answer.Err != nil || !slices.Contains(b.ready(), "a") || !b.client.HExists(b.Context(), k.jobs, "a").Val() {
+					b.Errorf("%s way, %s: the same call afterwards: %v, ready %v", way, key, answer.Err, b.ready())
+				}
+			}
+		}
+	})
+}
+
+func TestAtMaxmemoryAShortCallWritesNothing(t *testing.T) {
+	client := redistest.Start(t, redistest.Options{}).Client(nil)
+	b := newBench(t, client)
+	p := newProducer(b)
+	client.ConfigSet(b.Context(), "maxmemory", "1")
+	before := snapshotOf(b)
+	p.number++
+	if answer := p.again("a"); answer.Err == nil || !strings.Contains(answer.Err.Error(), "OOM") {
+		b.Errorf("%v, want that the server is full", answer.Err)
+	}
+	b.want("the keys", snapshotOf(b), before)
+	client.ConfigSet(b.Context(), "maxmemory", "0")
+	if one := fmt.Sprint(p.one(p.number, "a")); one != "1" {
+		b.Errorf("the same call when there is room: %s, want 1", one)
+	}
+}
+
+// snapshotOf is what the keys that enqueuing uses hold.
+func snapshotOf(b *bench) string {
+	b.Helper()
+	k := b.keys()
+	var all []string
+	for _, key := range k.enqueueing() {
+		all = append(all, fmt.Sprint(key, " ", b.client.Get(b.Context(), key).Val(), b.client.LRange(b.Context(), key, 0, -1).Val(),
+			b.client.HGetAll(b.Context(), key).Val(), b.client.ZRangeWithScores(b.Context(), key, 0, -1).Val()))
+	}
+	return strings.Join(all, "\n")
+}
