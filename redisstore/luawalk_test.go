@@ -422,7 +422,7 @@ func (w *luaWalk) order(e *ast.FuncCallExpr, command string, kind commandKind, k
 			}
 			w.now.checked[key] = true // refused, it would be the first to fail and nothing is half done
 		}
-		if w.now.written && !w.now.checked[key] && kind.of != "" && !w.allowed(e, "unread") {
+		if w.now.written && !w.now.checked[key] && kind.of != "" && !w.allowed(e, "unread") && !w.allowed(e, "undone below") {
 			w.tell(e, "%s writes KEYS[%d], %s (say why in `-- unread: …`)", command, key, unreadFinding)
 		}
 		w.now.written = true

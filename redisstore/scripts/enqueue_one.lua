@@ -37,8 +37,11 @@ if not longest.err and worker ~= CLOSED then
   end
 end
 if type(pushed) ~= 'number' then
+  -- unread: these were written a moment ago, so their types are right
   if type(counted) == 'number' then redis.call('HINCRBY', STATE, 'enqueued', '-1') end
+  -- unread: as above
   if stored == 1 then redis.call('HDEL', JOBS, ARGV[4]) end
+  -- unread: as above
   if worker then redis.call('ZADD', IDLE, longest[2], worker) end
   redis.call('ZADD', CALLERS, string.format('%d', tonumber(ARGV[2]) - 1), ARGV[1])
   return 0

@@ -8,6 +8,7 @@ local function wake_popped(idle, wake, worker, since)
   if now_ms - tonumber(since) > STALE_MS then
     -- read after write: who sleeps depends on what was done, and waking comes last
     worker = redis.call('ZRANGEBYSCORE', idle, whole(now_ms - STALE_MS), '+inf', 'LIMIT', '0', '1')[1]
+    -- unread: the line above has read it
     if worker then redis.call('ZREM', idle, worker) end
   end
   if worker then redis.call('PUBLISH', wake .. worker, 'w') end
