@@ -28,7 +28,7 @@ func TestEveryMasterOfAClusterIsChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := store.Check(t.Context()); !errors.Is(err, chime.ErrUnfit) || !strings.Contains(err.Error(), "allkeys-lru of "+node.Addr()) {
-			t.Errorf("node %d evicts: %v, want ErrUnfit that names its address %s", i, err, node.Addr())
+			t.Errorf("node %d evicts: %v, want ErrUnfit that names its address %s; logged: %v", i, err, node.Addr(), log)
 		}
 		if err := client.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err(); err != nil {
 			t.Fatal(err)

@@ -66,7 +66,12 @@ func (c *Cluster) await(ctx context.Context) {
 		client := node.Client(nil)
 		for {
 			info, err := client.ClusterInfo(ctx).Result()
-			if err == nil && strings.Contains(info, "cluster_state:ok") && strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d\r", len(c.Nodes))) {
+			// The state is ok before all slots are known, if the cluster does without full coverage.
+			agreed := err == nil
+			for _, line := range []string{"cluster_state:ok", fmt.Sprint("cluster_known_nodes:", len(c.Nodes)), fmt.Sprint("cluster_slots_assigned:", slots)} {
+				agreed = agreed && strings.Contains(info, line+"\r")
+			}
+			if agreed {
 				break
 			}
 			select {
