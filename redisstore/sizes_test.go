@@ -54,7 +54,7 @@ func TestATakeCountsTheBytesOfDefinitions(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const schedules, length = 30, 100 << 10
 		for i := range schedules {
-			declared := b.declare(fmt.Sprintf("s%02d", i), "skip", `{"job":"j","payload":"`+strings.Repeat("p", length)+`"}`)
+			declared := b.declare(fmt.Sprintf("team@s%02d", i), "skip", `{"job":"j","payload":"`+strings.Repeat("p", length)+`"}`)
 			if placed := b.place(*declared.Owed, declared.Revision, 0, declared.Created); placed.Placed != 1 {
 				b.Fatalf("placed %+v", placed)
 			}

@@ -7,7 +7,7 @@ local function cut_bytes(ids, from, jobs, schedules)
   local bytes = 0
   for i, id in ipairs(ids) do
     local length = redis.call('HSTRLEN', jobs, id)
-    local name = length == 0 and string.match(id, '^(.-)@')
+    local name = length == 0 and string.match(id, '^(.+)@') -- a name may have an @ itself
     if name then length = 2 * redis.call('HSTRLEN', schedules, name) end -- the answer has it twice: as data and as what is owed
     bytes = bytes + length
     if i > 1 and bytes > CALL_BYTES then
