@@ -90,7 +90,11 @@ var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", 
 
 // readSchedules reads schedules from where they live; one that lives nowhere is zero.
 func (s *store) readSchedules(ctx context.Context, names []string, homes []foundHome) ([]protocol.Stored, error) {
-	sizes, err := s.sizesOf(ctx, homes)
+	queues := make([]string, len(homes))
+	for i := range homes {
+		queues[i] = homes[i].queue
+	}
+	sizes, err := s.sizesOf(ctx, queues)
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +132,10 @@ func (s *store) readSchedules(ctx context.Context, names []string, homes []found
 
 // sizesOf returns how many partitions the queues of schedules have. Of one that this process does not know it asks the registry; one
 // that is not registered has as many as this process would register. It registers nothing.
-func (s *store) sizesOf(ctx context.Context, homes []foundHome) (map[string]lookup, error) {
+func (s *store) sizesOf(ctx context.Context, queues []string) (map[string]lookup, error) {
 	sizes := map[string]lookup{}
 	var unknown []string
-	for i := range homes {
-		queue := homes[i].queue
+	for _, queue := range queues {
 		if _, seen := sizes[queue]; queue == "" || seen {
 			continue
 		}
@@ -205,26 +208,36 @@ func addCounters(counters *protocol.Counters, values []any) {
 
 // readOrigins adds what was counted in the queues that schedules have left, after they had left them.
 func (s *store) readOrigins(ctx context.Context, stored []protocol.Stored, readings map[protocol.Partition]*reading) error {
-	pipe := s.client.Pipeline()
-	counted := map[*redis.SliceCmd]int{}
+	left := map[int][]string{} // the queues that each has left
+	var queues []string
 	for _, r := range readings {
 		for j, i := range r.at {
-			origins, _ := r.origins.Val()[j].(string)
-			for origin := range strings.FieldsSeq(origins) {
-				partition, err := s.partitionOf(ctx, origin, stored[i].Name)
-				if err != nil {
-					return err
-				}
-				fields := make([]string, len(counterNames))
-				for c, counter := range counterNames {
-					fields[c] = stored[i].Name + counter
-				}
-				counted[pipe.HMGet(ctx, s.keys.partition(partition).counters, fields...)] = i
+			if origins, _ := r.origins.Val()[j].(string); origins != "" {
+				left[i] = strings.Fields(origins)
+				queues = append(queues, left[i]...)
 			}
 		}
 	}
-	if pipe.Len() == 0 {
+	if len(left) == 0 {
 		return nil
+	}
+	sizes, err := s.sizesOf(ctx, queues)
+	if err != nil {
+		return err
+	}
+	pipe := s.client.Pipeline()
+	counted := map[*redis.SliceCmd]int{}
+	for i, origins := range left {
+		fields := make([]string, len(counterNames))
+		for c, counter := range counterNames {
+			fields[c] = stored[i].Name + counter
+		}
+		for _, origin := range origins {
+			if stored[i].Err = cmp.Or(stored[i].Err, sizes[origin].err); sizes[origin].err == nil {
+				partition := protocol.Partition{Queue: origin, Index: protocol.PartitionOf(stored[i].Name, sizes[origin].partitions)}
+				counted[pipe.HMGet(ctx, s.keys.partition(partition).counters, fields...)] = i
+			}
+		}
 	}
 	cmds, err := pipe.Exec(ctx)
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
@@ -283,7 +296,7 @@ func (s *store) followMarks(ctx context.Context, stored []protocol.Stored) error
 			continue
 		}
 		stored[i].Definition, stored[i].Waiting = []byte(h.withState(h.before)), false
-		sizes, err := s.sizesOf(ctx, []foundHome{{home: home{queue: h.movedTo}}})
+		sizes, err := s.sizesOf(ctx, []string{h.movedTo})
 		if err != nil {
 			return err
 		}

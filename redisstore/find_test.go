@@ -87,7 +87,9 @@ func TestReadingWritesNothing(t *testing.T) {
 		b.interruptMove(name, "default", "mail", i+1)
 	}
 	b.declareOn("lost", "elsewhere", "skip", `{"job":"j"}`)
-	b.client.HDel(b.Context(), b.store.keys.queues(), "lost", "mail")
+	b.declareOn("left", "settled", "skip", `{"job":"j"}`)
+	b.declareOn("mail", "settled", "skip", `{"job":"j","to":"mail"}`)
+	b.client.HDel(b.Context(), b.store.keys.queues(), "lost", "left", "mail")
 	fresh := newStore(b.client, Options{Namespace: string(b.store.keys)}) // knows no queue yet
 	changes := func() string {
 		return regexp.MustCompile(`rdb_changes_since_last_save:\d+`).FindString(b.client.Info(b.Context(), "persistence").Val())
@@ -98,8 +100,8 @@ func TestReadingWritesNothing(t *testing.T) {
 	}
 	for name, read := range map[string]func() error{
 		"Find": func() error {
-			found, err := fresh.Find(b.Context(), []string{"runs", "begun", "arrived", "registered", "moved", "elsewhere", "nobody"})
-			for i, in := range []string{"default", "mail", "mail", "mail", "mail", "lost", ""} {
+			found, err := fresh.Find(b.Context(), []string{"runs", "begun", "arrived", "registered", "moved", "elsewhere", "settled", "nobody"})
+			for i, in := range []string{"default", "mail", "mail", "mail", "mail", "lost", "mail", ""} {
 				if err == nil && found[i].Partition.Queue != in {
 					b.Errorf("%+v is found, want it in %q", found[i], in)
 				}
