@@ -47,6 +47,7 @@ const (
 	holdRole     roleKind = "hold"     // works with a handler that prints the job's number when it starts, and never ends
 	queuesRole   roleKind = "queues"   // chime: works on several queues
 	scheduleRole roleKind = "schedule" // chime: a scheduler alone, with yearly schedules
+	spinRole     roleKind = "spin"     // keeps one core busy
 	workRole     roleKind = "work"     // works off a backlog once its parent says so, and prints how many jobs it has run
 )
 
@@ -234,6 +235,8 @@ func (role role) begin(ctx context.Context, begin <-chan struct{}) (stop func() 
 		return role.queues(), nil
 	case scheduleRole:
 		return role.schedule()
+	case spinRole:
+		return spin(ctx), nil
 	}
 	p, err := peerNamed(role.Peer)
 	if err != nil {
@@ -256,6 +259,17 @@ func (role role) begin(ctx context.Context, begin <-chan struct{}) (stop func() 
 	}
 	drain, err := lib.Work(role.Concurrency, handle)
 	return func() error { return errors.Join(drain(), lib.Close()) }, err
+}
+
+// spin keeps a core busy until ctx ends.
+func spin(ctx context.Context) (stop func() error) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+		}
+	}()
+	return func() error { <-ended; return nil }
 }
 
 // hold prints that a job has begun and never returns.

@@ -45,7 +45,53 @@ var weightedMeasure = measure{
 		if err := w.fill(ctx, by); err != nil {
 			return nil, err
 		}
-		return w.run(ctx, by)
+		took, shares, err := w.run(ctx, by)
+		if err != nil {
+			return nil, err
+		}
+		rate := float64(sum(shares)) / took.Seconds()
+		return []figure{
+			{name: "jobs/s", unit: "1/s", value: rate},
+			busyShare(rate, weightedHandler, handlersAtOnce),
+			{name: "largest deviation from a weight", unit: "%", value: deviation(shares), less: true},
+		}, nil
+	},
+}
+
+const manyQueues = 300
+
+// manyQueuesMeasure works off many queues one job at a time, and then one queue with as many jobs.
+var manyQueuesMeasure = measure{
+	name: fmt.Sprint(manyQueues, " queues"), group: "queues", slow: true, long: true,
+	about: fmt.Sprintf("%d queues of the same weight worked off by one process with empty handlers, one at a time, as long as all have a backlog; and as many jobs "+
+		"of one queue", manyQueues),
+	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
+		if p.library != chimePeer.library {
+			return nil, errors.ErrUnsupported // what is compared is one queue
+		}
+		var rates []float64
+		for _, n := range []int{manyQueues, 1} {
+			lib, err := p.open(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			by := lib.(queuesLibrary)
+			w := newAlike(n, r.sizes.backlog, r.sizes.workOff)
+			var took time.Duration
+			var shares []int64
+			if err = w.fill(ctx, by); err == nil {
+				took, shares, err = w.run(ctx, by)
+			}
+			if err = errors.Join(err, lib.Close()); err != nil {
+				return nil, err
+			}
+			rates = append(rates, float64(sum(shares))/took.Seconds())
+		}
+		return []figure{
+			{name: "jobs/s", unit: "1/s", value: rates[0]},
+			{name: "jobs/s of one queue", unit: "1/s", value: rates[1]},
+			{name: "of one queue's", unit: "%", value: 100 * rates[0] / rates[1]},
+		}, nil
 	},
 }
 
@@ -57,6 +103,8 @@ type weighted struct {
 	first   []int // the number of each queue's first job
 	total   int
 	limit   time.Duration
+	each    time.Duration // of a handler
+	atOnce  int
 
 	place map[string]int // of a queue in names
 	ran   []atomic.Int64
@@ -66,20 +114,40 @@ type weighted struct {
 	wrong atomic.Pointer[error]
 }
 
-// newWeighted gives each queue a backlog by its weight: half as much again as the slots can run in the time.
+// newWeighted gives queues the weights 1, 2, 3 and so on, and each a backlog by its weight: half as much again as the slots can run in the
+// time.
 func newWeighted(queues int, s sizes) *weighted {
-	w := &weighted{weights: map[string]int{}, place: map[string]int{}, limit: s.workOff, ran: make([]atomic.Int64, queues), low: make(chan struct{})}
+	w := newQueues(queues, s.workOff, weightedHandler, handlersAtOnce)
 	all := 1.5 * handlersAtOnce * s.workOff.Seconds() / weightedHandler.Seconds()
 	weights := queues * (queues + 1) / 2
 	for i := range queues {
-		name := fmt.Sprintf("queue%02d", i+1)
-		w.names, w.weights[name], w.place[name] = append(w.names, name), i+1, i
-		n := int(math.Ceil(all * float64(i+1) / float64(weights)))
-		w.first, w.backlog = append(w.first, w.total), append(w.backlog, n)
-		w.total += n
+		w.add(i+1, int(math.Ceil(all*float64(i+1)/float64(weights))))
 	}
 	w.seen = make([]atomic.Bool, w.total)
 	return w
+}
+
+// newAlike gives queues one weight and one backlog, and handlers that do nothing one at a time.
+func newAlike(queues, jobs int, limit time.Duration) *weighted {
+	w := newQueues(queues, limit, 0, 1)
+	for range queues {
+		w.add(1, jobs/queues)
+	}
+	w.seen = make([]atomic.Bool, w.total)
+	return w
+}
+
+func newQueues(queues int, limit, each time.Duration, atOnce int) *weighted {
+	return &weighted{weights: map[string]int{}, place: map[string]int{}, limit: limit, each: each, atOnce: atOnce,
+		ran: make([]atomic.Int64, queues), low: make(chan struct{})}
+}
+
+// add adds a queue with a backlog.
+func (w *weighted) add(weight, backlog int) {
+	name := fmt.Sprintf("queue%02d", len(w.names)+1)
+	w.weights[name], w.place[name] = weight, len(w.names)
+	w.names, w.first, w.backlog = append(w.names, name), append(w.first, w.total), append(w.backlog, backlog)
+	w.total += backlog
 }
 
 func (w *weighted) fill(ctx context.Context, by queuesLibrary) error {
@@ -108,7 +176,7 @@ func (w *weighted) handle(queue string, payload []byte) {
 		w.wrong.Store(&err)
 		return
 	}
-	time.Sleep(weightedHandler)
+	time.Sleep(w.each)
 	if w.seen[n].Swap(true) {
 		return
 	}
@@ -117,12 +185,12 @@ func (w *weighted) handle(queue string, payload []byte) {
 	}
 }
 
-// run works while all queues have a backlog, and no longer than the limit.
-func (w *weighted) run(ctx context.Context, by queuesLibrary) ([]figure, error) {
+// run works while all queues have a backlog, and no longer than the limit. It returns how long that was and how many jobs of each queue ran.
+func (w *weighted) run(ctx context.Context, by queuesLibrary) (took time.Duration, shares []int64, err error) {
 	began := time.Now()
-	stop, err := by.WorkQueues(w.weights, handlersAtOnce, w.handle)
+	stop, err := by.WorkQueues(w.weights, w.atOnce, w.handle)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	select {
 	case <-w.low:
@@ -130,7 +198,7 @@ func (w *weighted) run(ctx context.Context, by queuesLibrary) ([]figure, error) 
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	took, shares := time.Since(began), w.counts()
+	took, shares = time.Since(began), w.counts()
 	if failed := stop(); err == nil {
 		err = failed
 	}
@@ -138,24 +206,19 @@ func (w *weighted) run(ctx context.Context, by queuesLibrary) ([]figure, error) 
 		err = *wrong
 	}
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	held, err := by.HeldIn(ctx, w.names)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	if ran := sum(w.counts()); held != int64(w.total)-ran {
-		return nil, fmt.Errorf("the store holds %d jobs after %d of %d ran", held, ran, w.total)
+		return 0, nil, fmt.Errorf("the store holds %d jobs after %d of %d ran", held, ran, w.total)
 	}
 	if sum(shares) == 0 {
-		return nil, fmt.Errorf("no job ran in %v", took.Round(time.Millisecond))
+		return 0, nil, fmt.Errorf("no job ran in %v", took.Round(time.Millisecond))
 	}
-	rate := float64(sum(shares)) / took.Seconds()
-	return []figure{
-		{name: "jobs/s", unit: "1/s", value: rate},
-		busyShare(rate, weightedHandler, handlersAtOnce),
-		{name: "largest deviation from a weight", unit: "%", value: deviation(shares), less: true},
-	}, nil
+	return took, shares, nil
 }
 
 func (w *weighted) counts() []int64 {

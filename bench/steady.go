@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,31 +19,46 @@ const (
 
 // lifeSteady enqueues jobs at an even pace while a worker waits for them.
 var lifeSteady = measure{
-	name:  "life steady",
-	group: "latency",
-	about: fmt.Sprintf("%d jobs/s at an even pace, each enqueued by a call of its own, with a worker of %d at once waiting, of %d "+
-		"with River; left at the end is what had not started when the last was sent: more than %v of jobs cannot keep up, and "+
-		"what it waits is what it waited until then", steadyPace, steadyAtOnce, riverSteady, steadyBehind),
+	name: "life steady", group: "latency", about: aboutSteady, run: runSteady,
+}
+
+var aboutSteady = fmt.Sprintf("%d jobs/s at an even pace, each enqueued by a call of its own, with a worker of %d at once waiting, of %d "+
+	"with River; left at the end is what had not started when the last was sent: more than %v of jobs cannot keep up, and "+
+	"what it waits is what it waited until then", steadyPace, steadyAtOnce, riverSteady, steadyBehind)
+
+// busySteady is lifeSteady on a machine that others use too.
+var busySteady = measure{
+	name: "life steady, busy cores", group: "latency", slow: true,
+	about: "the same beside other processes, one a core, that compute all the time",
 	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
-		lib, err := p.open(ctx, r)
+		others, err := startChildren(ctx, role{Kind: spinRole}, runtime.NumCPU())
 		if err != nil {
 			return nil, err
 		}
-		defer lib.Close()
-		s := newSteady(int(r.sizes.steady.Seconds() * steadyPace))
-		stop, err := lib.Work(cmp.Or(p.steadyAtOnce, steadyAtOnce), s.handle)
-		if err != nil {
-			return nil, err
-		}
-		e, err := s.run(ctx, r.server(p), lib)
-		if failed := stop(); err == nil {
-			err = failed
-		}
-		if err != nil {
-			return nil, err
-		}
-		return append(e.each().figures(), s.figures()...), nil
+		defer others.kill()
+		return runSteady(ctx, r, p)
 	},
+}
+
+func runSteady(ctx context.Context, r *testbed, p peer) ([]figure, error) {
+	lib, err := p.open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer lib.Close()
+	s := newSteady(int(r.sizes.steady.Seconds() * steadyPace))
+	stop, err := lib.Work(cmp.Or(p.steadyAtOnce, steadyAtOnce), s.handle)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.run(ctx, r.server(p), lib)
+	if failed := stop(); err == nil {
+		err = failed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(e.each().figures(), s.figures()...), nil
 }
 
 // A steady notes when each job was sent and when it started, on the monotonic clock.
