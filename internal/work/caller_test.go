@@ -36,7 +36,7 @@ func TestTheSlotsOfACallAreReservedUntilItIsLate(t *testing.T) {
 		t.Errorf("after a failure %d slots are reserved, want none", jobs)
 	}
 	now = now.Add(time.Minute)
-	c.addWork(l, l.again(), 1)
+	c.addWork(l, l.again(time.Now()), 1)
 	if c.send(now); !c.busy() {
 		t.Fatal("the call is not sent again")
 	}

@@ -20,9 +20,10 @@ type lane struct {
 	caller   *caller            // of the node on which the partition lives
 	session  *session           // nil: none
 	sent     *protocol.WorkCall // not answered yet: sent again, unchanged, until it is
-	sentAt   time.Time
-	underWay bool // sent is in the request that the caller makes now
-	repeated bool // and was sent before
+	sentAt   time.Time          // first
+	triedAt  time.Time          // last: a call or a poll
+	underWay bool               // sent is in the request that the caller makes now
+	repeated bool               // and was sent before
 
 	failures int       // of calls, in a row
 	retryAt  time.Time // not before
@@ -51,7 +52,7 @@ func (l *lane) part() *stake { return l.stake }
 // holder is the session that holds the lane's jobs; nil: there is none.
 func (l *lane) holder() *session { return l.session }
 
-// calledAt is when the last call was sent.
+// calledAt is when the last call was sent first: the store may have extended the session then.
 func (l *lane) calledAt() time.Time { return l.sentAt }
 
 // until returns the local instant at which the store's clock shows the given one.
@@ -121,13 +122,13 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, suspect b
 		call.Serve = l.serve()
 		call.ParkedLook = l.lookParked(handled, now)
 	}
-	l.sent, l.sentAt, l.underWay, l.repeated = call, now, true, false
+	l.sent, l.sentAt, l.triedAt, l.underWay, l.repeated = call, now, now, true, false
 	return call
 }
 
 // again returns the unanswered call, which is sent again now.
-func (l *lane) again() *protocol.WorkCall {
-	l.underWay, l.repeated = true, true
+func (l *lane) again(now time.Time) *protocol.WorkCall {
+	l.triedAt, l.underWay, l.repeated = now, true, true
 	return l.sent
 }
 
@@ -149,12 +150,12 @@ func (l *lane) answered(a *protocol.WorkAnswer, now time.Time) (call *protocol.W
 // failed notes that the lane's node has not answered: it is asked again after a while.
 func (l *lane) failed(now time.Time) {
 	l.failures++
-	l.retryAt = retry.After(l.sentAt, l.failures, now)
+	l.retryAt = retry.After(l.triedAt, l.failures, now)
 }
 
 // poll begins a poll: of a sleeping lane for whatever there is, of another one for lapsed sessions.
 func (l *lane) poll(worker string, handled []string, now time.Time) protocol.PollCall {
-	l.sentAt = now
+	l.triedAt = now
 	if !l.isAsleep() {
 		l.beginWatch(now)
 		return protocol.PollCall{Partition: l.at, Worker: worker, Lapses: true}
@@ -185,7 +186,7 @@ func (l *lane) pollSoon(now time.Time) bool { return l.sent == nil && l.waitStat
 func (l *lane) polled(a *protocol.PollAnswer, now time.Time) error {
 	if a.Err != nil {
 		l.failures++
-		l.pollFailed(retry.After(l.sentAt, l.failures, now))
+		l.pollFailed(retry.After(l.triedAt, l.failures, now))
 		return a.Err
 	}
 	l.failures = 0

@@ -170,7 +170,7 @@ func (p *processor) work(now time.Time) {
 		send(l, min((room+len(due)-i-1)/(len(due)-i), protocol.MaxTake))
 	}
 	for _, l := range again {
-		l.via().addWork(l, l.again(), lanes)
+		l.via().addWork(l, l.again(now), lanes)
 	}
 }
 
