@@ -55,7 +55,7 @@ const (
 const (
 	readyLine = "ready"
 	begunLine = "begun " // and the job's number
-	ranLine   = "ran "   // and how many jobs it has run, and when it ended the last one, Unix ns
+	ranLine   = "ran "   // and how many jobs it has run, when it ended the last one, Unix ns, and how long their handlers took, ns
 )
 
 // beginLine is what a child of workRole reads when it is to start its worker.

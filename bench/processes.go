@@ -41,13 +41,14 @@ func sharedMeasure(name string, each time.Duration) measure {
 			if err := fillBulk(ctx, lib, own.sizes.backlog); err != nil {
 				return nil, err
 			}
-			e, shares, err := workOffTogether(ctx, &own, p, lib, each)
+			var handler waiting
+			e, shares, err := workOffTogether(ctx, &own, p, lib, each, &handler)
 			if err != nil {
 				return nil, err
 			}
 			figures := []figure{e.rate()}
 			if each > 0 {
-				figures = append(figures, busyShare(e.rate().value, each, sharingProcesses*sharingAtOnce))
+				figures = append(figures, busyShare(e.rate().value, each, sharingProcesses*sharingAtOnce), handler.share(e.rate().value, sharingProcesses*sharingAtOnce))
 			}
 			return append(append(figures, evenness(shares)), e.each().cpu()...), nil
 		},
@@ -60,8 +61,8 @@ func evenness(shares []int64) figure {
 }
 
 // workOffTogether lets several children run the jobs that fillBulk left, until all have run or the time is over, and returns what that
-// took and how many jobs each child had run by then. Afterwards the store must hold no job, or as many as have not run.
-func workOffTogether(ctx context.Context, r *testbed, p peer, lib library, each time.Duration) (e resources, shares []int64, err error) {
+// took and how many jobs each child had run by then. It adds to handler how long handlers took. Afterwards the store must hold no job, or as many as have not run.
+func workOffTogether(ctx context.Context, r *testbed, p peer, lib library, each time.Duration, handler *waiting) (e resources, shares []int64, err error) {
 	role := r.roleOf(workRole, p, sharingAtOnce)
 	role.Handler = each
 	all, err := startChildren(ctx, role, sharingProcesses)
@@ -104,7 +105,10 @@ func workOffTogether(ctx context.Context, r *testbed, p peer, lib library, each 
 	e.client = used // the children's, not this process's
 	var ran int64
 	for _, c := range all {
-		ran += c.tally.Load().jobs
+		t := c.tally.Load()
+		ran += t.jobs
+		handler.ended.Add(t.jobs)
+		handler.spent.Add(t.spent)
 	}
 	held, err := lib.Held(ctx)
 	if err == nil && held != total-ran {
@@ -113,8 +117,8 @@ func workOffTogether(ctx context.Context, r *testbed, p peer, lib library, each 
 	return e, shares, err
 }
 
-// A tally is how many jobs a child has run, and when it ended the last one, Unix ns.
-type tally struct{ jobs, last int64 }
+// A tally is how many jobs a child has run, when it ended the last one, Unix ns, and how long their handlers took in all, ns.
+type tally struct{ jobs, last, spent int64 }
 
 // awaitJobs waits until the children have run so many jobs together, or until the time is over, and returns what each has run.
 func (all children) awaitJobs(ctx context.Context, total int64, limit time.Duration) ([]tally, error) {
@@ -174,10 +178,11 @@ func (role role) workUntil(ctx context.Context, lib library, begin <-chan struct
 		return nil
 	}
 	var jobs, last atomic.Int64
+	var handler waiting
 	printed := int64(0)
 	printTally := func() {
 		if n := jobs.Load(); n != printed {
-			fmt.Printf("%s%d %d\n", ranLine, n, last.Load())
+			fmt.Printf("%s%d %d %d\n", ranLine, n, last.Load(), handler.spent.Load())
 			printed = n
 		}
 	}
@@ -185,7 +190,7 @@ func (role role) workUntil(ctx context.Context, lib library, begin <-chan struct
 		if _, err := numberIn(payload); err != nil {
 			return // it counts as not run
 		}
-		time.Sleep(role.Handler)
+		handler.wait(role.Handler)
 		last.Store(time.Now().UnixNano())
 		jobs.Add(1)
 	})
@@ -207,6 +212,7 @@ func (role role) workUntil(ctx context.Context, lib library, begin <-chan struct
 
 // tallyIn reads what follows ranLine.
 func tallyIn(text string) *tally {
-	jobs, last, _ := strings.Cut(text, " ")
-	return &tally{number(jobs), number(last)}
+	jobs, rest, _ := strings.Cut(text, " ")
+	last, spent, _ := strings.Cut(rest, " ")
+	return &tally{number(jobs), number(last), number(spent)}
 }

@@ -26,7 +26,7 @@ func TestFourProcessesWorkOffOneQueue(t *testing.T) {
 		if err := fillBulk(t.Context(), lib, tiny.backlog); err != nil {
 			t.Fatal(err)
 		}
-		e, shares, err := workOffTogether(t.Context(), r, p, lib, 0)
+		e, shares, err := workOffTogether(t.Context(), r, p, lib, 0, new(waiting))
 		if err != nil {
 			t.Fatalf("%s: %v", p.name(), err)
 		}
@@ -37,7 +37,7 @@ func TestFourProcessesWorkOffOneQueue(t *testing.T) {
 }
 
 func TestATallyIsReadAsAChildPrintsIt(t *testing.T) {
-	if got := *tallyIn("12 1772960400000000001"); got != (tally{12, 1772960400000000001}) {
+	if got := *tallyIn("12 1772960400000000001 60000000"); got != (tally{12, 1772960400000000001, 60_000_000}) {
 		t.Errorf("got %+v", got)
 	}
 }

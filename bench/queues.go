@@ -53,18 +53,22 @@ var weightedMeasure = measure{
 		return []figure{
 			{name: "jobs/s", unit: "1/s", value: rate},
 			busyShare(rate, weightedHandler, handlersAtOnce),
+			w.handler.share(rate, handlersAtOnce),
 			{name: "largest deviation from a weight", unit: "%", value: deviation(shares), less: true},
 		}, nil
 	},
 }
 
-const manyQueues = 300
+const (
+	manyQueues     = 300
+	manyQueuesJobs = 1000 // of each
+)
 
 // manyQueuesMeasure works off many queues one job at a time, and then one queue with as many jobs.
 var manyQueuesMeasure = measure{
 	name: fmt.Sprint(manyQueues, " queues"), group: "queues", slow: true, long: true,
-	about: fmt.Sprintf("%d queues of the same weight worked off by one process with empty handlers, one at a time, as long as all have a backlog; and as many jobs "+
-		"of one queue", manyQueues),
+	about: fmt.Sprintf("%d queues of the same weight worked off by one process with empty handlers, one at a time, %d jobs of each; and as many jobs of one queue",
+		manyQueues, manyQueuesJobs),
 	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		if p.library != chimePeer.library {
 			return nil, errors.ErrUnsupported // what is compared is one queue
@@ -76,7 +80,7 @@ var manyQueuesMeasure = measure{
 				return nil, err
 			}
 			by := lib.(queuesLibrary)
-			w := newAlike(n, r.sizes.backlog, r.sizes.workOff)
+			w := newAlike(n, manyQueues*manyQueuesJobs, r.sizes.workOff)
 			var took time.Duration
 			var shares []int64
 			if err = w.fill(ctx, by); err == nil {
@@ -104,12 +108,15 @@ type weighted struct {
 	total   int
 	limit   time.Duration
 	each    time.Duration // of a handler
+	handler waiting
 	atOnce  int
 
 	place map[string]int // of a queue in names
 	ran   []atomic.Int64
 	seen  []atomic.Bool
-	low   chan struct{} // closed when a queue has less than a tenth of its backlog left
+	low   chan struct{} // closed when a queue has less than a tenth of its backlog left; all: when none has any
+	all   bool
+	left  atomic.Int64
 	once  sync.Once
 	wrong atomic.Pointer[error]
 }
@@ -130,6 +137,7 @@ func newWeighted(queues int, s sizes) *weighted {
 // newAlike gives queues one weight and one backlog, and handlers that do nothing one at a time.
 func newAlike(queues, jobs int, limit time.Duration) *weighted {
 	w := newQueues(queues, limit, 0, 1)
+	w.all = true
 	for range queues {
 		w.add(1, jobs/queues)
 	}
@@ -148,6 +156,7 @@ func (w *weighted) add(weight, backlog int) {
 	w.weights[name], w.place[name] = weight, len(w.names)
 	w.names, w.first, w.backlog = append(w.names, name), append(w.first, w.total), append(w.backlog, backlog)
 	w.total += backlog
+	w.left.Add(int64(backlog))
 }
 
 func (w *weighted) fill(ctx context.Context, by queuesLibrary) error {
@@ -176,11 +185,12 @@ func (w *weighted) handle(queue string, payload []byte) {
 		w.wrong.Store(&err)
 		return
 	}
-	time.Sleep(w.each)
+	w.handler.wait(w.each)
 	if w.seen[n].Swap(true) {
 		return
 	}
-	if ran := w.ran[i].Add(1); ran > int64(w.backlog[i])*9/10 {
+	ran, left := w.ran[i].Add(1), w.left.Add(-1)
+	if !w.all && ran > int64(w.backlog[i])*9/10 || left == 0 {
 		w.once.Do(func() { close(w.low) })
 	}
 }
