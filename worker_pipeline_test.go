@@ -3,6 +3,7 @@ package chime
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"log/slog"
 	"slices"
 	"sync"
@@ -109,7 +110,8 @@ func TestAWorkerHoldsAtMostItsSlotsAndFourMillisecondsOfWork(t *testing.T) {
 		{100 * time.Microsecond, 10, 10 + 400},
 		{time.Millisecond, 10, 10 + 40},
 		{time.Millisecond, 100, 100 + 400},
-		{5 * time.Millisecond, 100, 100},
+		{5 * time.Millisecond, 100, 100 + 80},
+		{50 * time.Millisecond, 100, 100 + 8},
 		{time.Second, 7, 7},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -139,6 +141,64 @@ func TestAWorkerHoldsAtMostItsSlotsAndFourMillisecondsOfWork(t *testing.T) {
 				t.Error(err)
 			}
 			store.checkEmpty()
+		})
+	}
+}
+
+// However long a call takes beside the handlers, the slots work: what is taken ahead lasts until the next jobs are here. With many
+// queues too, each of which is asked by a call of its own.
+func TestSlotsAreBusyWhileThereIsABacklog(t *testing.T) {
+	const slots, atLeast = 100, 0.95
+	for _, test := range []struct {
+		work, call time.Duration
+		queues     int
+	}{
+		{time.Millisecond, 400 * time.Microsecond, 1},
+		{5 * time.Millisecond, 400 * time.Microsecond, 1},
+		{5 * time.Millisecond, 2 * time.Millisecond, 1},
+		{5 * time.Millisecond, time.Millisecond, 20},
+		{20 * time.Millisecond, 2 * time.Millisecond, 1},
+		{50 * time.Millisecond, 400 * time.Microsecond, 1},
+		{50 * time.Millisecond, 2 * time.Millisecond, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := newFakeJobStore(t)
+			store.latency, store.lag = test.call/2, test.call/2
+			queues := map[string]int{}
+			for i := range test.queues {
+				queue := fmt.Sprint("queue", i)
+				queues[queue] = 1
+				var names []string
+				for j := range 12_000 / test.queues {
+					names = append(names, fmt.Sprint(queue, "-", j))
+				}
+				store.add(queue, job("work"), names...)
+			}
+			var ran atomic.Int64
+			var from, to time.Time
+			const warm, measured = 2000, 8000
+			w := NewWorker(asStore(store), WorkerOptions{Concurrency: slots, Queues: queues, Logger: quiet()})
+			w.Handle("work", func(context.Context, *Job) error {
+				// Fake time: the job takes this long, up to a tenth more or less, so that not all end together.
+				time.Sleep(test.work + rand.N(test.work/5) - test.work/10)
+				switch ran.Add(1) {
+				case warm:
+					from = time.Now()
+				case warm + measured:
+					to = time.Now()
+				}
+				return nil
+			})
+			stop := startWorker(t, w)
+			for ran.Load() < warm+measured {
+				pass(test.work)
+			}
+			if busy := measured * test.work.Seconds() / slots / to.Sub(from).Seconds(); busy < atLeast {
+				t.Errorf("handlers of %v, calls of %v, %d queues: %.1f %% of the slots are busy, want %.0f %%", test.work, test.call, test.queues, 100*busy, 100*atLeast)
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }

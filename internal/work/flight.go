@@ -152,6 +152,9 @@ func (f *flight) watchedUntil(now time.Time) (until time.Time, ok bool) {
 	return f.began.Add(suspectAlone), true
 }
 
+// begunAt is when it got its slot.
+func (f *flight) begunAt() time.Time { return f.began }
+
 // begin marks the flight as running in a slot.
 func (f *flight) begin(slot int, now time.Time) {
 	f.slot, f.began = slot, now

@@ -96,16 +96,17 @@ func (ls *lanes) reserved(now time.Time) (jobs, ahead int) {
 	return jobs, ahead
 }
 
-// choose returns the lanes that are asked for jobs, if that is worth a call; the lanes that have something urgent to send; and those
-// whose last call is sent again.
-func (ls *lanes) choose(worth, draining bool, now time.Time) (hungry, due, again []*lane) {
+// choose returns the lanes that may have jobs; those that do not and have something urgent to send; and those whose last call is sent
+// again.
+func (ls *lanes) choose(draining bool, now time.Time) (hungry, due, again []*lane) {
 	hungry, due, again = ls.hungry[:0], ls.due[:0], ls.again[:0]
 	for _, l := range ls.all {
 		switch {
 		case !l.open(now):
 		case l.unanswered() != nil:
 			again = append(again, l)
-		case worth && l.hungry(now):
+		case l.hungry(now):
+			l.part().called = l.urgent(now, draining)
 			hungry = append(hungry, l)
 		case l.urgent(now, draining):
 			due = append(due, l)
@@ -115,17 +116,24 @@ func (ls *lanes) choose(worth, draining bool, now time.Time) (hungry, due, again
 	return hungry, due, again
 }
 
-// divide divides room among lanes by the weights of their queues.
-func (ls *lanes) divide(room int, among []*lane) []int {
+// divide divides room among lanes by the weights of their queues, a grain to each at least; only: only among those that are called
+// anyway. It returns the lanes that are called, and how many jobs each is asked for.
+func (ls *lanes) divide(room, grain int, only bool, among []*lane) (called []*lane, takes []int) {
 	ls.takes = append(ls.takes[:0], make([]int, len(among))...)
 	if room > 0 {
 		ls.stakes = ls.stakes[:0]
 		for _, l := range among {
 			ls.stakes = append(ls.stakes, l.part())
 		}
-		divide(room, ls.stakes, ls.takes)
+		divide(room, grain, only, ls.stakes, ls.takes)
 	}
-	return ls.takes
+	called, takes = among[:0], ls.takes[:0]
+	for i, l := range among {
+		if take := ls.takes[i]; take > 0 || l.part().called {
+			called, takes = append(called, l), append(takes, take)
+		}
+	}
+	return called, takes
 }
 
 // pollDue reports whether a sleeping lane is to poll, and notes with its caller that one is.

@@ -7,11 +7,15 @@ import (
 )
 
 const (
-	aheadWorth = 4 * time.Millisecond  // this much work is taken ahead, by the handlers' average duration; with a longer average none is
+	aheadWorth = 4 * time.Millisecond  // this much work is taken ahead, by the handlers' average duration
+	aheadCalls = 4                     // or what the slots run during so many calls, if that is more
 	aheadWait  = 20 * time.Millisecond // a job taken ahead that has not begun by then is given back
-	maxAhead   = 2 * protocol.MaxTake  // the jobs of one call run while those of the next are fetched
-	paceJobs   = 256                   // the pace is measured over this many ends
-	paceGap    = time.Millisecond      // a gap between two ends counts as at most this: a longer one is a stall, not the pace
+	aheadStall = 32                    // once one was, this many handlers end before another job is taken ahead
+	grainWorth = aheadWorth / 16       // a queue is asked for this much work at least, where there is so much room: a call of its own costs some of it
+	maxGrain   = protocol.MaxTake / 4
+	maxAhead   = 2 * protocol.MaxTake // the jobs of one call run while those of the next are fetched
+	paceJobs   = 256                  // the pace is measured over this many ends
+	paceGap    = time.Millisecond     // a gap between two ends counts as at most this: a longer one is a stall, not the pace
 )
 
 // A pace measures how fast handlers are and how long a call to the store takes. From both it computes how many jobs are worth taking
@@ -22,6 +26,7 @@ type pace struct {
 	each    time.Duration // between two ends while flights wait: what a job costs this worker, with its handler; 0: not known
 	lastEnd time.Time     // zero: nothing waited behind it
 	call    time.Duration // average of the last round trips; 0: not known
+	stall   int           // nothing is taken ahead until this many handlers have ended
 
 	flow   time.Duration // sum of the gaps since each was measured
 	flowed int           // and their number
@@ -31,6 +36,7 @@ type pace struct {
 // a thousand handlers of a microsecond are more than a millisecond's work.
 func (p *pace) ended(d time.Duration, now time.Time) {
 	d = min(d, time.Second)
+	p.stall = max(0, p.stall-1)
 	if !p.known {
 		p.average, p.known = d, true
 	} else {
@@ -52,8 +58,8 @@ func (p *pace) ended(d time.Duration, now time.Time) {
 // paused notes that nothing waits behind the last end.
 func (p *pace) paused() { p.lastEnd = time.Time{} }
 
-// stalled notes that handlers are slow: nothing is taken ahead until they are measured again.
-func (p *pace) stalled() { p.average = max(p.average, aheadWait) }
+// stalled notes that a job taken ahead has waited too long.
+func (p *pace) stalled() { p.stall = aheadStall }
 
 // roundTrip notes how long a call was under way.
 func (p *pace) roundTrip(d time.Duration) {
@@ -63,16 +69,33 @@ func (p *pace) roundTrip(d time.Duration) {
 	p.call += (d - p.call) / 8
 }
 
-// target is how many jobs are worth taking ahead for this number of slots.
+// target is how many jobs are worth taking ahead for this number of slots: what keeps them busy while the next jobs are fetched.
 func (p *pace) target(slots int) int {
-	if !p.known || p.average > aheadWorth {
+	if !p.known || p.stall > 0 {
 		return 0
 	}
-	worth := int64(aheadWorth) * int64(slots) / max(int64(p.average), 1)
+	lead := p.lead()
+	worth := int64(lead) * int64(slots) / max(int64(p.average), 1)
 	if p.each > 0 {
-		worth = min(worth, int64(aheadWorth/p.each))
+		worth = min(worth, int64(lead/p.each))
 	}
 	return int(min(worth, maxAhead))
+}
+
+// lead is how long what is taken ahead is to last.
+func (p *pace) lead() time.Duration { return min(max(aheadWorth, aheadCalls*p.call), aheadWait/2) }
+
+// long reports whether handlers take so long that a job taken ahead may have to be given back: when all end at the same time, none
+// ends for longer than it may wait.
+func (p *pace) long() bool { return p.average > aheadWait/2 }
+
+// grain is how many jobs a queue is asked for at least, where there is so much room: as many as the worker runs in grainWorth, and no
+// more than maxGrain, so that each of many queues has its turn soon.
+func (p *pace) grain() int {
+	if p.each == 0 {
+		return 1
+	}
+	return max(1, min(int(grainWorth/p.each), maxGrain))
 }
 
 // lowMark is the number of waiting jobs at which the next ones are asked for: half of the target, or fewer if they last for two

@@ -32,7 +32,8 @@ func TestTheTargetIsFourMillisecondsOfWork(t *testing.T) {
 		{time.Microsecond, 1, 10, maxAhead},
 		{0, 1, 1, maxAhead},
 		{4 * time.Millisecond, 1, 10, 10},
-		{4*time.Millisecond + 1, 1, 10, 0},
+		{50 * time.Millisecond, 1, 100, 8}, // two slots become free each millisecond
+		{time.Second, 1, 100, 0},           // one in ten
 		{time.Hour, 1, 100, 0},
 		// After paceJobs ends it is known what a job costs the whole worker: ten slots of which one is used give no ten times the work.
 		{100 * time.Microsecond, paceJobs + 1, 10, 40},
@@ -40,6 +41,45 @@ func TestTheTargetIsFourMillisecondsOfWork(t *testing.T) {
 		p := measured(test.handler, test.handlers)
 		if got := p.target(test.slots); got != test.want {
 			t.Errorf("%d handlers of %v were measured: target for %d slots is %d, want %d", test.handlers, test.handler, test.slots, got, test.want)
+		}
+	}
+}
+
+// What is taken ahead lasts until the next jobs are here, however slow the store is; but it must begin before it is given back.
+func TestTheTargetLastsForFourCalls(t *testing.T) {
+	for _, test := range []struct {
+		call, handler time.Duration
+		slots         int
+		want          int
+	}{
+		{time.Millisecond, 10 * time.Millisecond, 100, 40},      // four milliseconds are as much as four calls
+		{2 * time.Millisecond, 10 * time.Millisecond, 100, 80},  // four calls
+		{20 * time.Millisecond, 50 * time.Millisecond, 100, 20}, // half of what a job may wait
+		{time.Minute, 50 * time.Millisecond, 100, 20},
+	} {
+		p := measured(test.handler, 1)
+		p.call = test.call
+		if got := p.target(test.slots); got != test.want {
+			t.Errorf("calls of %v, handlers of %v: target for %d slots is %d, want %d", test.call, test.handler, test.slots, got, test.want)
+		}
+	}
+}
+
+func TestAGrainIsAQuarterOfAMillisecondsWork(t *testing.T) {
+	for _, test := range []struct {
+		each time.Duration
+		want int
+	}{
+		{0, 1}, // not known
+		{time.Second, 1},
+		{250 * time.Microsecond, 1},
+		{50 * time.Microsecond, 5},
+		{10 * time.Microsecond, 25},
+		{time.Nanosecond, 125}, // a quarter of what a call may bring
+	} {
+		p := pace{each: test.each}
+		if got := p.grain(); got != test.want {
+			t.Errorf("%v a job: a grain is %d, want %d", test.each, got, test.want)
 		}
 	}
 }
@@ -58,17 +98,17 @@ func TestOneSlowHandlerDoesNotEndTakingAhead(t *testing.T) {
 	}
 }
 
-func TestAStallEndsTakingAheadUntilHandlersAreFastAgain(t *testing.T) {
+func TestAfterAStallNothingIsTakenAheadUntilHandlersHaveEnded(t *testing.T) {
 	p := measured(10*time.Microsecond, 100)
 	p.stalled()
-	if got := p.target(10); got != 0 {
-		t.Errorf("after a stall the target is %d, want 0", got)
-	}
-	for range 100 {
+	for n := range aheadStall {
+		if p.target(10) != 0 {
+			t.Fatalf("%d handlers after a stall jobs are taken ahead, want none before %d", n, aheadStall)
+		}
 		p.ended(10*time.Microsecond, time.Now())
 	}
 	if p.target(10) == 0 {
-		t.Error("after a hundred fast handlers the target is still 0")
+		t.Errorf("%d handlers after a stall the target is still 0", aheadStall)
 	}
 }
 

@@ -129,7 +129,7 @@ func (p *processor) room(now time.Time) (free, take int, worth bool) {
 		return 0, 0, false
 	}
 	asked, ahead := p.lanes.reserved(now)
-	return p.slots.room(p.flights.coming()+asked, ahead)
+	return p.slots.room(p.flights.coming()+asked, ahead, now)
 }
 
 // work calls every lane that has something to settle or to place, or that may have a job for a free slot.
@@ -137,7 +137,8 @@ func (p *processor) work(now time.Time) {
 	free, take, worth := p.room(now)
 	free = min(free, take)
 	ahead := take - free
-	asked, due, again := p.lanes.choose(worth, p.drain.begun(), now)
+	hungry, due, again := p.lanes.choose(p.drain.begun(), now)
+	asked, takes := p.lanes.divide(take, p.slots.grain(), !worth, hungry)
 	lanes := len(asked) + len(due) + len(again)
 	if lanes == 0 {
 		return
@@ -152,20 +153,14 @@ func (p *processor) work(now time.Time) {
 			p.sessions.mayTake(l)
 		}
 	}
-	for i, take := range p.lanes.divide(free+ahead, asked) {
-		if take > 0 || asked[i].urgent(now, p.drain.begun()) {
-			send(asked[i], take)
-		}
+	for i, l := range asked {
+		send(l, takes[i])
 	}
-	// A lane that is called anyway is also asked for jobs if the hungry ones have left a free slot, and for jobs ahead if it may have
-	// some. A lane that sleeps on is not.
+	// A lane that is called anyway is also asked for jobs if the others have left a free slot. A lane that sleeps on is not.
 	for i, l := range due {
 		room := free
-		switch {
-		case l.sleepsOn(now):
+		if l.sleepsOn(now) {
 			room = 0
-		case l.hungry(now):
-			room += ahead
 		}
 		send(l, min((room+len(due)-i-1)/(len(due)-i), protocol.MaxTake))
 	}

@@ -12,47 +12,57 @@ type share struct {
 type stake struct {
 	share  *share
 	credit float64
+	called bool // the lane is called anyway
 }
 
-// maxCredit bounds the credit of a lane that could not use the slots that it was given.
+// maxCredit bounds the credit of a lane that could not use the slots that it was given, in grains.
 const maxCredit = 4
 
-// divide sets in takes how many of room slots each stake gets, in proportion to the weights of their queues. The credit carries
-// over what one round cannot divide evenly, so over many rounds of a single slot each lane gets its share.
-func divide(room int, stakes []*stake, takes []int) {
+// divide sets in takes how many of room slots each stake gets, in proportion to the weights of their queues. The credit carries over
+// what one round cannot divide evenly, so over many rounds of a single slot each lane gets its share.
+//
+// A call to a lane costs the store as much as some jobs. So a stake gets a grain at once, or nothing, and one whose lane is called
+// anyway is a grain ahead of the others. Where only these may get something, they get what they are not more than a grain ahead with.
+func divide(room, grain int, only bool, stakes []*stake, takes []int) {
 	total := 0
-	for _, s := range stakes {
-		s.share.hungry = 0
+	for i, s := range stakes {
+		takes[i], s.share.hungry = 0, 0
 	}
 	for _, s := range stakes {
 		if s.share.hungry++; s.share.hungry == 1 {
 			total += s.share.weight
 		}
 	}
-	left := room
-	defer func() {
+	grant := func(room int) {
 		for _, s := range stakes {
-			s.credit = max(-maxCredit, min(s.credit, maxCredit))
+			s.credit += float64(room) * float64(s.share.weight) / float64(total*s.share.hungry)
 		}
-	}()
-	for i, s := range stakes {
-		s.credit += float64(room) * float64(s.share.weight) / float64(total*s.share.hungry)
-		takes[i] = max(0, min(int(s.credit), protocol.MaxTake, left))
-		s.credit -= float64(takes[i])
-		left -= takes[i]
 	}
-	for left > 0 {
+	rank := func(s *stake) float64 {
+		if s.called {
+			return s.credit + float64(grain)
+		}
+		return s.credit
+	}
+	grant(room)
+	for left := room; left > 0; {
 		best := -1
 		for i, s := range stakes {
-			if takes[i] < protocol.MaxTake && (best < 0 || s.credit > stakes[best].credit) {
+			if takes[i] < protocol.MaxTake && (s.called || !only) && (best < 0 || rank(s) > rank(stakes[best])) {
 				best = i
 			}
 		}
-		if best < 0 {
-			return
+		if best < 0 || only && rank(stakes[best]) <= 0 {
+			grant(-left)
+			break
 		}
-		takes[best]++
-		stakes[best].credit--
-		left--
+		n := min(max(int(stakes[best].credit), grain), protocol.MaxTake-takes[best], left)
+		takes[best] += n
+		stakes[best].credit -= float64(n)
+		left -= n
+	}
+	most := float64(maxCredit * grain)
+	for _, s := range stakes {
+		s.credit = max(-most, min(s.credit, most))
 	}
 }

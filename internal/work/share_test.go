@@ -2,6 +2,7 @@ package work
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -35,7 +36,7 @@ func TestSlotsAreDividedByWeight(t *testing.T) {
 		got := make([]int, len(test.weights))
 		takes := make([]int, len(lanes))
 		for range test.rounds {
-			divide(test.room, lanes, takes)
+			divide(test.room, 1, false, lanes, takes)
 			sum := 0
 			for i, n := range takes {
 				got[owner[i]] += n
@@ -51,5 +52,77 @@ func TestSlotsAreDividedByWeight(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// In a round only as many lanes are called as have room for a grain each; over the rounds each queue gets its share all the same.
+func TestLanesGetWholeGrainsAndTheirSharesInTurns(t *testing.T) {
+	const lanes, grain, room, rounds = 20, 10, 35, 3000
+	var stakes []*stake
+	for i := range lanes {
+		stakes = append(stakes, &stake{share: &share{weight: i + 1}})
+	}
+	got, takes := make([]int, lanes), make([]int, lanes)
+	for range rounds {
+		divide(room, grain, false, stakes, takes)
+		called, sum := 0, 0
+		for i, n := range takes {
+			got[i] += n
+			sum += n
+			if n > 0 {
+				called++
+			}
+		}
+		if called > (room+grain-1)/grain || sum != room {
+			t.Fatalf("%v: %d lanes get %d of %d slots, want all of them, a grain of %d each", takes, called, sum, room, grain)
+		}
+	}
+	for i, n := range got {
+		if want := room * rounds * (i + 1) / (lanes * (lanes + 1) / 2); n < want-3*grain || n > want+3*grain {
+			t.Errorf("weight %d got %d, want %d and at most three grains more or less", i+1, n, want)
+		}
+	}
+}
+
+// Lanes that are called anyway, in whatever rounds, get no more than their share.
+func TestLanesThatAreCalledAnywayGetNoMoreThanTheirShare(t *testing.T) {
+	const lanes, grain, room, rounds = 6, 8, 12, 4000
+	for _, only := range []bool{false, true} {
+		random := rand.New(rand.NewPCG(1, 2))
+		var stakes []*stake
+		for i := range lanes {
+			stakes = append(stakes, &stake{share: &share{weight: 1 + i%3}})
+		}
+		got, takes, all := make([]int, lanes), make([]int, lanes), 0
+		for range rounds {
+			for i, s := range stakes {
+				s.called = random.IntN(10) < 1+i // the last ones far more often than the first
+			}
+			divide(room, grain, only && random.IntN(2) == 0, stakes, takes)
+			for i, n := range takes {
+				got[i] += n
+				all += n
+			}
+		}
+		for i, n := range got {
+			if want := all * (1 + i%3) / 12; n < want-6*grain || n > want+6*grain {
+				t.Errorf("only %v: lane %d with weight %d got %d of %d, want %d and a few grains more or less", only, i, 1+i%3, n, all, want)
+			}
+		}
+	}
+}
+
+func TestWhereOnlySomeMayTakeTheOthersGetNothing(t *testing.T) {
+	s := &share{weight: 1}
+	stakes := []*stake{{share: s}, {share: s, called: true}, {share: s}}
+	takes := make([]int, 3)
+	if divide(9, 4, true, stakes, takes); takes[0] != 0 || takes[1] == 0 || takes[2] != 0 {
+		t.Errorf("%v: only the second one is called", takes)
+	}
+	for range 10 {
+		divide(9, 4, true, stakes, takes)
+	}
+	if takes[1] != 0 {
+		t.Errorf("it gets %d more although the others have got nothing", takes[1])
 	}
 }

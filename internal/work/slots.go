@@ -27,6 +27,8 @@ type slots struct {
 	quiet     bool      // the processor waits for an answer and will collect by itself
 	expiry    time.Time // no running flight's time is up before; zero: none has a deadline
 	pace      pace
+	endings   int       // see ending
+	endingAt  time.Time // and when it was counted
 }
 
 func newSlots(size int) *slots {
@@ -139,6 +141,7 @@ func (s *slots) end(f *flight, now time.Time) {
 	s.busy[last] = nil
 	s.busy = s.busy[:last]
 	s.ended = append(s.ended, f)
+	s.endings = max(0, s.endings-1)
 }
 
 // noteworthy reports whether the processor has something to do although other flights follow in the slots: there are many outcomes
@@ -173,14 +176,39 @@ func (s *slots) notifyNow() {
 // worth a call. coming counts the jobs that have arrived and are not handed over, and those that unanswered calls ask for; ahead of
 // them are taken ahead and occupy no slot. The jobs that run, wait or come are never more than the slots and the target of jobs
 // ahead together.
-func (s *slots) room(coming, ahead int) (free, take int, worth bool) {
+func (s *slots) room(coming, ahead int, now time.Time) (free, take int, worth bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	load := len(s.busy) + s.waiting.len() + coming
 	target := s.pace.target(s.size)
+	if target > 0 && s.pace.long() {
+		target = min(target, s.ending(now))
+	}
 	free = max(0, s.size-load+ahead)
 	take = max(0, s.size+target-load)
 	return free, take, take > 0 && (free > 0 || load <= s.size+s.pace.lowMark(target))
+}
+
+// ending is how many handlers end within the lead, if each takes as long as they do on average. It is counted once a millisecond; those
+// that begin meanwhile do not end so soon. The caller holds mu.
+func (s *slots) ending(now time.Time) int {
+	if d := now.Sub(s.endingAt); d < 0 || d >= time.Millisecond {
+		s.endingAt, s.endings = now, 0
+		begunBy := now.Add(s.pace.lead() - s.pace.average)
+		for _, f := range s.busy {
+			if !f.begunAt().After(begunBy) {
+				s.endings++
+			}
+		}
+	}
+	return s.endings
+}
+
+// grain is how many jobs a queue is asked for at least, where there is so much room.
+func (s *slots) grain() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pace.grain()
 }
 
 // roundTrip notes how long a call was under way.
