@@ -28,7 +28,7 @@ var aboutSteady = fmt.Sprintf("%d jobs/s at an even pace, each enqueued by a cal
 
 // busySteady is lifeSteady on a machine that others use too.
 var busySteady = measure{
-	name: "life steady, busy cores", group: "latency", slow: true,
+	name: "life steady busy", group: "latency", slow: true,
 	about: "the same beside other processes, one a core, that compute all the time",
 	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		others, err := startChildren(ctx, role{Kind: spinRole}, runtime.NumCPU())
