@@ -40,34 +40,30 @@ func (s *fakeNodeStore) isDown(p protocol.Partition) (wait time.Duration, down b
 	return wait, down
 }
 
-func (s *fakeNodeStore) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
-	answers := make([]protocol.WorkAnswer, len(calls))
+// onNodes makes calls of one round trip: those of a node that is down fail, and take the longest of the waits together.
+func onNodes[Call, Answer any](s *fakeNodeStore, calls []Call, of func(*Call) protocol.Partition, failed Answer, answer func([]Call) []Answer) []Answer {
+	answers := make([]Answer, len(calls))
 	var longest time.Duration
 	for i := range calls {
-		if wait, down := s.isDown(calls[i].Partition); down {
-			answers[i].Err = errFake
+		if wait, down := s.isDown(of(&calls[i])); down {
+			answers[i] = failed
 			longest = max(longest, wait)
 			continue
 		}
-		answers[i] = s.fakeJobStore.Work(ctx, calls[i:i+1])[0]
+		answers[i] = answer(calls[i : i+1])[0]
 	}
 	time.Sleep(longest) // fake time
 	return answers
 }
 
+func (s *fakeNodeStore) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
+	return onNodes(s, calls, func(c *protocol.WorkCall) protocol.Partition { return c.Partition }, protocol.WorkAnswer{Err: errFake},
+		func(c []protocol.WorkCall) []protocol.WorkAnswer { return s.fakeJobStore.Work(ctx, c) })
+}
+
 func (s *fakeNodeStore) Poll(ctx context.Context, calls []protocol.PollCall) []protocol.PollAnswer {
-	answers := make([]protocol.PollAnswer, len(calls))
-	var longest time.Duration
-	for i := range calls {
-		if wait, down := s.isDown(calls[i].Partition); down {
-			answers[i].Err = errFake
-			longest = max(longest, wait)
-			continue
-		}
-		answers[i] = s.fakeJobStore.Poll(ctx, calls[i:i+1])[0]
-	}
-	time.Sleep(longest) // fake time
-	return answers
+	return onNodes(s, calls, func(c *protocol.PollCall) protocol.Partition { return c.Partition }, protocol.PollAnswer{Err: errFake},
+		func(c []protocol.PollCall) []protocol.PollAnswer { return s.fakeJobStore.Poll(ctx, c) })
 }
 
 func (s *fakeNodeStore) Leave(ctx context.Context, calls []protocol.LeaveCall) (err error) {
@@ -103,16 +99,6 @@ type fakeNodeListener struct {
 }
 
 func (l *fakeNodeListener) Extend(ctx context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
-	answers := make([]protocol.ExtendAnswer, len(calls))
-	var longest time.Duration
-	for i := range calls {
-		if wait, down := l.store.isDown(calls[i].Partition); down {
-			answers[i].Err = errFake
-			longest = max(longest, wait)
-			continue
-		}
-		answers[i] = l.Listener.Extend(ctx, calls[i:i+1])[0]
-	}
-	time.Sleep(longest) // fake time
-	return answers
+	return onNodes(l.store, calls, func(c *protocol.ExtendCall) protocol.Partition { return c.Partition }, protocol.ExtendAnswer{Err: errFake},
+		func(c []protocol.ExtendCall) []protocol.ExtendAnswer { return l.Listener.Extend(ctx, c) })
 }

@@ -28,23 +28,7 @@ func wantEachSecondOnce(t *testing.T, p program, client *redis.Client) {
 		stats, err := chime.NewQueues(p.store()).Get(t.Context(), "default")
 		return err == nil && stats.Running == 0 && stats.Waiting == 0 && stats.Delayed == 0
 	})
-	runs := settledRuns(t, client, "done")
-	var first, last time.Time
-	for planned, n := range runs {
-		at, err := time.Parse(time.RFC3339, planned)
-		if err != nil || n != 1 {
-			t.Errorf("%s was done %d times, want once (%v)", planned, n, err)
-		}
-		if first.IsZero() || at.Before(first) {
-			first = at
-		}
-		if at.After(last) {
-			last = at
-		}
-	}
-	if want := int(last.Sub(first)/time.Second) + 1; len(runs) != want {
-		t.Errorf("%d occurrences from %v to %v were done, want all %d", len(runs), first, last, want)
-	}
+	wantEachSecondOfRuns(t, settledRuns(t, client, "done"))
 	if missed != "" {
 		t.Errorf("%s missed, want none", missed)
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	childproc.Main(m, map[string]childproc.Role{"worker": workerProcess, "scheduler": schedulerProcess})
+	childproc.Main(m, map[string]childproc.Role{"worker": workerProcess, "scheduler": schedulerProcess, "starved": starvedProcess})
 }
 
 // program is the configuration of a child process.
@@ -116,6 +116,27 @@ func settledRuns(t *testing.T, client *redis.Client, outcome string) map[string]
 	return runs
 }
 
+// wantEachSecondOfRuns checks that each second from the first of the runs to the last was run once.
+func wantEachSecondOfRuns(t *testing.T, runs map[string]int) {
+	t.Helper()
+	var first, last time.Time
+	for planned, n := range runs {
+		at, err := time.Parse(time.RFC3339, planned)
+		if err != nil || n != 1 {
+			t.Errorf("%s was done %d times, want once (%v)", planned, n, err)
+		}
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	if want := int(last.Sub(first)/time.Second) + 1; len(runs) != want {
+		t.Errorf("%d occurrences from %v to %v were done, want all %d", len(runs), first, last, want)
+	}
+}
+
 // until waits for a condition of the store, which it checks every 20 ms.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
@@ -159,23 +180,7 @@ func TestEveryOccurrenceIsDoneOnceWhenProcessesAreKilled(t *testing.T) {
 		return err == nil && stats.Running == 0 && stats.Waiting == 0 && stats.Delayed == 0
 	})
 
-	runs := settledRuns(t, client, "done")
-	var first, last time.Time
-	for planned, n := range runs {
-		at, err := time.Parse(time.RFC3339, planned)
-		if err != nil || n != 1 {
-			t.Errorf("%s was done %d times, want once (%v)", planned, n, err)
-		}
-		if first.IsZero() || at.Before(first) {
-			first = at
-		}
-		if at.After(last) {
-			last = at
-		}
-	}
-	if want := int(last.Sub(first)/time.Second) + 1; len(runs) != want {
-		t.Errorf("%d occurrences from %v to %v were done, want all %d", len(runs), first, last, want)
-	}
+	wantEachSecondOfRuns(t, settledRuns(t, client, "done"))
 	if missed := client.HGet(t.Context(), "chime:{default}:counters", "beat/missed").Val(); missed != "" {
 		t.Errorf("%s missed, want none", missed)
 	}
