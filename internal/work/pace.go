@@ -85,6 +85,9 @@ func (p *pace) target(slots int) int {
 // lead is how long what is taken ahead is to last.
 func (p *pace) lead() time.Duration { return min(max(aheadWorth, aheadCalls*p.call), aheadWait/2) }
 
+// endingSince is since when a handler has run that ends within the lead, if it takes as long as handlers do on average.
+func (p *pace) endingSince(now time.Time) time.Time { return now.Add(p.lead() - p.average) }
+
 // long reports whether handlers take so long that a job taken ahead may have to be given back: when all end at the same time, none
 // ends for longer than it may wait.
 func (p *pace) long() bool { return p.average > aheadWait/2 }

@@ -194,9 +194,9 @@ func (s *slots) room(coming, ahead int, now time.Time) (free, take int, worth bo
 func (s *slots) ending(now time.Time) int {
 	if d := now.Sub(s.endingAt); d < 0 || d >= time.Millisecond {
 		s.endingAt, s.endings = now, 0
-		begunBy := now.Add(s.pace.lead() - s.pace.average)
+		since := s.pace.endingSince(now)
 		for _, f := range s.busy {
-			if !f.begunAt().After(begunBy) {
+			if !f.begunAt().After(since) {
 				s.endings++
 			}
 		}
