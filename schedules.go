@@ -152,9 +152,6 @@ func (s *Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
 	return stored(found[0])
 }
 
-// listStep is how many schedules are read at a time.
-const listStep = 1_000
-
 // List goes through all schedules in the order of their names, some at a time. A schedule that is created or deleted
 // meanwhile may be in the list or not; every other one is in it once.
 //

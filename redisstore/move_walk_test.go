@@ -32,7 +32,6 @@ type moveWalk struct {
 	counted   map[string]int    // name and creation → occurrences taken
 	halfGone  map[string]bool   // of whom a deletion was stopped: marks of it may be left until they are swept
 	unwritten map[string]bool   // whose creation or deletion was stopped or came again: the registry may name it without a definition
-	live      map[string]bool
 	notes     []string
 	failed    string // in a process's own goroutine
 }
