@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -216,6 +217,39 @@ func TestJobsOfUnknownNamesWaitForAWorkerThatHandlesThem(t *testing.T) {
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
+		}
+	})
+}
+
+// Fences grow at any instant of the server's clock, also at those of a bubble, whose microseconds have one digit less than today's.
+func TestFencesGrowInABubble(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		var fences []int64
+		var log strings.Builder
+		w := f.worker(chime.WorkerOptions{Concurrency: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		w.Handle("a", func(_ context.Context, job *chime.Job) error {
+			fences = append(fences, job.Fence)
+			if job.Attempt == 1 {
+				return errors.New("again")
+			}
+			return nil
+		})
+		f.add("a", 0, "one", "two", "three")
+		stop := f.run(w)
+		pass(time.Minute)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if len(fences) != 6 {
+			t.Errorf("%d attempts, want 6", len(fences))
+		}
+		for i := 1; i < len(fences); i++ {
+			if fences[i] <= fences[i-1] {
+				t.Errorf("fence %d follows %d", fences[i], fences[i-1])
+			}
+		}
+		if strings.Contains(log.String(), "store.unreadable") {
+			t.Errorf("nothing was unreadable, and logged is\n%s", log.String())
 		}
 	})
 }

@@ -209,6 +209,35 @@ func TestNoJobIDEndsASession(t *testing.T) {
 	}
 }
 
+// The field of a session's hash that is no job may stand among the IDs, for any producer can write it there. It is dropped.
+func TestAnEntryNamedLikeTheSessionsOwnFieldIsDropped(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for _, put := range []func() error{
+			func() error { return b.client.RPush(b.Context(), b.keys().ready, "\x01").Err() },
+			func() error { return b.client.ZAdd(b.Context(), b.keys().due, redisZ(5, "\x01")).Err() },
+			func() error { return b.client.HSet(b.Context(), b.keys().jobs, "\x01", "\x01body").Err() },
+			func() error { return b.client.RPush(b.Context(), b.keys().ready, "\x01", "\x01").Err() },
+		} {
+			b.enqueue(job("first"))
+			held := b.take("s", 1)
+			if err := put(); err != nil {
+				b.Fatal(err)
+			}
+			b.enqueue(job("last"))
+			held = append(held, b.take("s", 5)...)
+			b.want("taken", ids(held), "first last")
+			for _, j := range held {
+				if !b.settle("s", protocol.Settlement{ID: j.ID, Fence: j.Fence, Kind: protocol.SettleDone}) {
+					b.Errorf("settling %q was refused", j.ID)
+				}
+			}
+			if n := b.client.LLen(b.Context(), b.keys().ready).Val() + b.client.ZCard(b.Context(), b.keys().due).Val(); n != 0 {
+				b.Errorf("%d entries are left", n)
+			}
+		}
+	})
+}
+
 // The first call of a session that has ended, arriving late, takes nothing: nobody would run what it took.
 func TestALateCopyOfTheFirstCallTakesNothing(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

@@ -233,7 +233,7 @@ end
 
 local bodies, crashes, crashed = {}, nil, state[7] and redis.call('HLEN', CRASHES) > 0
 local later, later_ms -- suspects that are put off, and for how long at least
-local joined, occurrences -- the IDs, one after the other; whether an occurrence is among them
+local joined, occurrences, hostile -- the IDs, one after the other; whether an occurrence is among them; whether one may be SELF
 if #ids > 0 then
   bodies = redis.call('HMGET', JOBS, unpack(ids))
   if crashed then
@@ -254,6 +254,7 @@ if #ids > 0 then
   end
   joined = table.concat(ids)
   occurrences = string.find(joined, '@', 1, true)
+  hostile = string.find(joined, SELF, 1, true)
 end
 
 ----------------------------------------------------------------------------------------- read: the schedules (the long way)
@@ -424,12 +425,12 @@ local odd = {} -- fields of state that cannot be read
 local first_fence, first_text = now_us, now_us_text
 if again then
   first_fence, first_text = tonumber(first_drawn), first_drawn
-elseif state[1] and state[1] >= now_us_text then -- as texts, for both have 16 digits until the year 2286
-  local stored = #state[1] == 16 and tonumber(state[1]) or 0
-  if stored > now_us - 1 and stored < 9e15 then
+elseif state[1] and (state[1] >= now_us_text or #state[1] ~= #now_us_text) then -- as texts: both have 16 digits from 2001 to 2286
+  local stored = #state[1] <= 16 and tonumber(state[1]) or -1
+  if stored >= now_us and stored < 9e15 then
     first_fence = stored + 1
     first_text = whole(first_fence)
-  else
+  elseif not (stored >= 0 and stored < now_us) then
     odd[#odd + 1] = 'fence'
   end
 end
@@ -456,6 +457,7 @@ elseif n_ids > 0 then
       text = unmark(marks, ids, from, i, text)
       bodies[i] = text or bodies[i]
     end
+    if hostile and id == SELF then text = nil end -- no job has this ID: somebody wrote it there, and it goes
     if text and long then text = meet_one(call, i, n_taken + 1, fence, worker, session) end
     if text ~= bodies[i] and taken == ids then -- from here on they differ
       taken, data = {}, {}
