@@ -71,6 +71,8 @@ if #ARGV > others then
   if earliest then first = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] end
 end
 if again then return answer end
+-- a caller that is new has some go that are too old, so that they do not grow where no worker sweeps
+local forgotten = last and {} or redis.call('ZRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND), 'LIMIT', '0', '100')
 redis.call('HGET', JOBS, ARGV[6]) -- read, so that a key of a wrong type stops the call here
 redis.call('ZRANGE', IDLE, '0', '0')
 
@@ -81,6 +83,7 @@ if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 local score = since_s * ROUND + number
 redis.call('ZADD', CALLERS, whole(score), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
+if #forgotten > 0 then redis.call('ZREM', CALLERS, unpack(forgotten)) end
 if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then

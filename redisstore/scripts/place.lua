@@ -30,7 +30,8 @@ local cursors = redis.call('HMGET', CURSORS, unpack(names))
 local since = redis.call('ZMSCORE', OWED, unpack(names))
 local opens = redis.call('HMGET', OPEN, unpack(names))
 local head_due = due_head(DUE)
-redis.call('HLEN', COUNTERS) -- its type is checked before anything is written
+redis.call('HLEN', COUNTERS) -- its type is checked before anything is written, and so is the next one's
+redis.call('ZCARD', IDLE)
 
 -- is_held says whether an occurrence holds the schedule of this entry in open.
 local function is_held(entry)

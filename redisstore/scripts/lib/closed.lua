@@ -2,8 +2,8 @@
 -- needs: callers clock
 local CLOSED_S = 120 -- no copy is under way for longer
 
--- remember_closed adds a session to the sorted set callers, and now and then removes from it what is too old.
+-- remember_closed adds a session to the sorted set callers, and removes from it what is too old.
 local function remember_closed(callers, session)
   redis.call('ZADD', callers, whole((now_s - CALLER_S + CLOSED_S) * ROUND), session)
-  if now_s % 8 == 0 then redis.call('ZREMRANGEBYSCORE', callers, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND)) end
+  redis.call('ZREMRANGEBYSCORE', callers, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND))
 end

@@ -1,0 +1,34 @@
+package redisstore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// Enqueuers that come and go are forgotten after an hour by those that come later: where nobody works, nobody sweeps.
+func TestNewEnqueuersForgetThoseOfLongAgo(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		const old, fresh = 1000, 50
+		long, short := float64(ago(2*time.Hour).Unix())*callerRound, float64(ago(50*time.Minute).Unix())*callerRound
+		for i := range old {
+			b.client.ZAdd(b.Context(), b.keys().callers, redisZ(long+float64(i), fmt.Sprint("old", i)))
+		}
+		b.client.ZAdd(b.Context(), b.keys().callers, redisZ(short, "not so old"))
+		for i := range fresh {
+			call := protocol.EnqueueCall{Partition: defaultPartition, Caller: fmt.Sprint("new", i), Number: 1, Items: []protocol.EnqueueItem{job(fmt.Sprint("j", i))}}
+			if a := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{call})[0]; a.Err != nil {
+				b.Fatal(a.Err)
+			}
+		}
+		// The counter of jobs stands there too.
+		if n := b.client.ZCard(b.Context(), b.keys().callers).Val(); n != fresh+2 {
+			b.Errorf("%d callers are remembered, want %d", n, fresh+2)
+		}
+		if err := b.client.ZScore(b.Context(), b.keys().callers, "not so old").Err(); err != nil {
+			b.Errorf("one of 50 minutes ago: %v, want it remembered", err)
+		}
+	})
+}
