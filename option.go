@@ -192,12 +192,13 @@ func In(d time.Duration) EnqueueOption {
 	})
 }
 
-// At delays the job until an instant, at most 100 years from now, rounded up to milliseconds. An instant in the past means now.
+// At delays the job until an instant, at most 100 years from now, rounded up to milliseconds. An instant in the past means now; one more
+// than 100 years ago, such as the zero time, is refused as a mistake.
 func At(t time.Time) EnqueueOption {
 	return ownOption{name: "At", enqueueOption: func(s *enqueueSettings) {
 		s.at, s.in = t, 0
 		if d := time.Until(t); d > protocol.MaxDelay || d < -protocol.MaxDelay {
-			s.refuse(protocol.Invalid("at", t.UTC().Format(time.RFC3339), "at most 100 years from now"))
+			s.refuse(protocol.Invalid("at", t.UTC().Format(time.RFC3339), "at most 100 years from now or ago"))
 		}
 	}}
 }

@@ -21,7 +21,7 @@ var (
 func checkClock(ctx context.Context, client redis.Cmdable) error {
 	now, err := client.Time(ctx).Result()
 	if err != nil {
-		return failure("read the clock of the server", "", err)
+		return atStart(failure("read the clock of the server", "", err))
 	}
 	if now.Before(minClock) || !now.Before(maxClock) {
 		return fmt.Errorf("redisstore: %w: the server's clock shows %s, want a time from %d to %d: set it",

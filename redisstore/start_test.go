@@ -22,7 +22,7 @@ import (
 // What waiting does not cure ends Run of every role, with the reason; an Enqueue says the same at once.
 func TestWhatWaitingDoesNotCureEndsRunAtStart(t *testing.T) {
 	locked := redistest.Start(t, redistest.Options{Config: []string{"requirepass secret"}})
-	open := redistest.Start(t, redistest.Options{})
+	open := redistest.Start(t, redistest.Options{Users: []string{"blind on >secret ~* &* +@all -time"}})
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
 	for name, test := range map[string]struct {
@@ -32,6 +32,7 @@ func TestWhatWaitingDoesNotCureEndsRunAtStart(t *testing.T) {
 		"no password":               {redis.NewClient(&redis.Options{Addr: locked.Addr()}), "the server wants a password"},
 		"a wrong password":          {redis.NewClient(&redis.Options{Addr: locked.Addr(), Password: "guess"}), "refuses the client's user name or password"},
 		"an unknown user":           {redis.NewClient(&redis.Options{Addr: locked.Addr(), Username: "nobody", Password: "secret"}), "refuses the client's user name or password"},
+		"a user without TIME":       {redis.NewClient(&redis.Options{Addr: open.Addr(), Username: "blind", Password: "secret"}), "lacks a permission"},
 		"no such database":          {redis.NewClient(&redis.Options{Addr: open.Addr(), DB: 99}), "no database of that number"},
 		"no cluster":                {redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{open.Addr()}}), "the server is not a cluster"},
 		"a web server":              {redis.NewClient(&redis.Options{Addr: web.Listener.Addr().String()}), "the server is not Redis"},
