@@ -253,3 +253,28 @@ func TestFencesGrowInABubble(t *testing.T) {
 		}
 	})
 }
+
+// Where no scheduler leads a worker says that nobody takes the jobs of a queue, also of one whose jobs were delayed; once.
+func TestAWorkerSaysThatNobodyServesAQueue(t *testing.T) {
+	for name, in := range map[string]time.Duration{"jobs that wait": 0, "a job that was delayed": time.Second} {
+		onEmbedded(t, func(t *testing.T, f *fixture) {
+			var log strings.Builder
+			w := f.worker(chime.WorkerOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			w.Handle("a", func(context.Context, *chime.Job) error { return nil })
+			stop := f.run(w)
+			enqueuer := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{})
+			for _, queue := range []string{"default", "nobodys"} {
+				if _, err := enqueuer.Enqueue(t.Context(), "a", nil, chime.Queue(queue), chime.In(in)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			pass(2 * time.Hour)
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			if n := strings.Count(log.String(), "event=queue.unserved"); n != 1 || !strings.Contains(log.String(), "queue=nobodys") {
+				t.Errorf("%s: %d lines say that nobody serves a queue, want one of nobodys:\n%s", name, n, log.String())
+			}
+		})
+	}
+}

@@ -165,3 +165,22 @@ func TestNamesParkedByAnOlderVersionAreAdopted(t *testing.T) {
 		b.want("served", ids(b.work("s", protocol.WorkCall{Take: 5, Serve: answer.Parked}).Taken), "old")
 	})
 }
+
+// The field of state that says that jobs are parked may be lost with state. The sweep writes it again, and they are found.
+func TestParkedJobsAreFoundAgainAfterTheStateWasLost(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.park("s", "mail", "sms")
+		before := b.client.HGet(b.Context(), b.keys().state, "parked").Val()
+		if err := b.client.Del(b.Context(), b.keys().state).Err(); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := b.sweep(); err != nil {
+			b.Fatal(err)
+		}
+		if again := b.client.HGet(b.Context(), b.keys().state, "parked").Val(); again == "" || again == before {
+			b.Errorf("parked is %q after the sweep, was %q; want another mark", again, before)
+		}
+		answer := b.work("t", protocol.WorkCall{Take: 5, ParkedLook: protocol.ParkedLook{Handled: []string{"mail"}}})
+		b.want("served", ids(b.work("t", protocol.WorkCall{Take: 5, Serve: answer.Parked}).Taken), "j-mail")
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -13,7 +14,7 @@ import (
 
 var pauseQueueScript = load("pause_queue")
 
-const maxCounted = 500 // partitions that are counted in a round trip
+const maxCounted = 400 // partitions that are counted in a round trip
 
 // PauseQueue stops taking from a queue, or resumes it, in all its partitions. Jobs are still added while it is paused. A partition
 // that fails holds up no other; the call may be repeated.
@@ -135,12 +136,14 @@ type partitionCount struct {
 	sessions, unhandled         *redis.StringSliceCmd
 	state, counters             *redis.SliceCmd
 	enqueued                    *redis.FloatSliceCmd
+	head                        *redis.ZSliceCmd
 	held, parked                []*redis.IntCmd
 }
 
 func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	k := c.keys
 	c.ready, c.due, c.dead, c.schedules = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
+	c.head = pipe.ZRangeWithScores(ctx, k.due, 0, 0)
 	c.sessions = pipe.ZRange(ctx, k.sessions, 0, -1)
 	c.unhandled = pipe.ZRange(ctx, k.unhandled, 0, -1)
 	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued")
@@ -153,6 +156,11 @@ func (c *partitionCount) add() {
 	to.Paused = to.Paused || state.text(0) != ""
 	to.Waiting += c.ready.Val()
 	to.Delayed += c.due.Val()
+	for _, head := range c.head.Val() {
+		if at := time.UnixMilli(int64(max(0, min(head.Score, 1e14)))).UTC(); to.FirstDue.IsZero() || at.Before(to.FirstDue) {
+			to.FirstDue = at
+		}
+	}
 	to.Dead += c.dead.Val()
 	to.Schedules += c.schedules.Val()
 	to.Done += state.number(1)

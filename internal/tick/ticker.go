@@ -27,6 +27,7 @@ const (
 	warnEvery       = 2 * time.Minute
 	announcedWithin = 5 * time.Minute  // every live worker has announced again what it handles
 	countEvery      = 10 * time.Minute // between two looks for queues with jobs that nobody takes
+	countAgain      = time.Minute      // after one that may have found some
 	watchSweep      = 5 * time.Minute  // between two rounds of sweeping of a Watch that finds no leader
 	checkEvery      = 3 * time.Minute  // between two looks whether the declared schedules still stand, half as much again at random
 	resignTimeout   = time.Second      // how long the end of Run waits for the store
@@ -390,12 +391,19 @@ func (t *Ticker) warn(ctx context.Context) (time.Duration, error) {
 	return warnEvery, nil
 }
 
-// count logs queues with jobs that nobody takes. Only the leader does.
+// count logs queues with jobs that nobody takes. The leader does, and where nobody leads the workers.
 func (t *Ticker) count(ctx context.Context) (time.Duration, error) {
-	if !t.election.leading() || len(t.partitions) == 0 {
+	if !t.election.leading() && !t.watches || len(t.partitions) == 0 {
 		return countEvery, nil
 	}
-	return countEvery, t.unserved.look(ctx, namesOf(t.partitions))
+	doubt, err := t.unserved.look(ctx, namesOf(t.partitions))
+	switch {
+	case doubt:
+		return countAgain, err
+	case t.watches:
+		return retry.Never, err // until watch finds again that nobody leads
+	}
+	return countEvery, err
 }
 
 // sweep removes what is old, from some partitions at a time, so that the other duties have their turns: with very many partitions a

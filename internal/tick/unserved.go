@@ -11,8 +11,8 @@ import (
 // maxStats is how many queues one look counts.
 const maxStats = 1000
 
-// An unserved finds queues with jobs that nobody takes: at two looks in a row jobs waited, none ran, and none had ended in between. It
-// logs each queue once until its jobs are taken.
+// An unserved finds queues with jobs that nobody takes: at two looks in a row jobs waited or were overdue, none ran, and none had ended in
+// between. It logs each queue once until its jobs are taken.
 type unserved struct {
 	store  protocol.QueueStore
 	log    *slog.Logger
@@ -20,30 +20,32 @@ type unserved struct {
 	logged map[string]bool
 }
 
-// look counts queues, and logs those whose jobs were not taken since the last look.
-func (u *unserved) look(ctx context.Context, queues []string) error {
+// look counts queues, and logs those whose jobs were not taken since the last look. doubt says that another look, soon, may find more.
+func (u *unserved) look(ctx context.Context, queues []string) (doubt bool, err error) {
 	stats, err := u.store.QueueStats(ctx, queues[:min(len(queues), maxStats)])
 	if err != nil {
-		return err
+		return false, err
 	}
 	waiting, logged := make(map[string]protocol.QueueStats), make(map[string]bool)
 	for _, s := range stats {
-		if s.Waiting == 0 || s.Running > 0 || s.Paused {
+		overdue := !s.FirstDue.IsZero() && s.FirstDue.Before(s.Now)
+		if s.Waiting == 0 && !overdue || s.Running > 0 || s.Paused {
 			continue
 		}
 		waiting[s.Queue] = s
 		before, ok := u.before[s.Queue]
 		if !ok || before.Done != s.Done || before.Failed != s.Failed || before.Died != s.Died {
+			doubt = true
 			continue
 		}
 		logged[s.Queue] = true
 		if !u.logged[s.Queue] {
 			u.log.Warn("chime: jobs wait on a queue and nobody takes them: no live worker serves it, or all slots are busy", "event", "queue.unserved",
-				"queue", s.Queue, "count", s.Waiting)
+				"queue", s.Queue, "count", max(s.Waiting, 1))
 		}
 	}
 	u.before, u.logged = waiting, logged
-	return nil
+	return doubt, nil
 }
 
 // namesOf lists the queues of partitions, each once, in their order.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -20,7 +21,7 @@ func (s *countedQueues) QueueStats(context.Context, []string) ([]protocol.QueueS
 
 func TestAQueueThatNobodyServesIsLoggedOnce(t *testing.T) {
 	var text strings.Builder
-	store := &countedQueues{}
+	store, now := &countedQueues{}, time.Now()
 	u := unserved{store: store, log: slog.New(slog.NewTextHandler(&text, nil))}
 	for i, step := range []struct {
 		stats protocol.QueueStats
@@ -37,10 +38,14 @@ func TestAQueueThatNobodyServesIsLoggedOnce(t *testing.T) {
 		{protocol.QueueStats{Waiting: 2, Done: 2}, 1, "the first look since"},
 		{protocol.QueueStats{Waiting: 2, Done: 2}, 2, "nothing was taken since"},
 		{protocol.QueueStats{Done: 4}, 2, "nothing waits"},
+		{protocol.QueueStats{Done: 4, Delayed: 1, FirstDue: now.Add(time.Minute)}, 2, "a job is delayed"},
+		{protocol.QueueStats{Done: 4, Delayed: 1, FirstDue: now.Add(time.Minute)}, 2, "it still is"},
+		{protocol.QueueStats{Done: 4, Delayed: 1, FirstDue: now.Add(-time.Minute)}, 2, "the first look since it was due"},
+		{protocol.QueueStats{Done: 4, Delayed: 1, FirstDue: now.Add(-time.Minute)}, 3, "it is overdue"},
 	} {
-		step.stats.Queue = "mail"
+		step.stats.Queue, step.stats.Now = "mail", now
 		store.stats = []protocol.QueueStats{step.stats}
-		if err := u.look(t.Context(), []string{"mail"}); err != nil {
+		if _, err := u.look(t.Context(), []string{"mail"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Count(text.String(), "event=queue.unserved queue=mail"); got != step.want {

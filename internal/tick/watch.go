@@ -21,7 +21,8 @@ func Watch(ctx context.Context, store protocol.Store, options Options) {
 	t.outage.Role = "worker"
 	watching := retry.Duty{Action: "look for a leader", Do: t.watch, Next: time.Now().Add(t.safetyPause())}
 	t.placing.Next, t.polling.Next, t.sweeping.Next = time.Now().Add(retry.Never), time.Now().Add(retry.Never), time.Now().Add(retry.Never)
-	t.duties = []*retry.Duty{&watching, &t.placing, &t.polling, &t.sweeping}
+	t.counting.Next = time.Now().Add(retry.Never)
+	t.duties = []*retry.Duty{&watching, &t.placing, &t.polling, &t.sweeping, &t.counting}
 
 	ctx, stop := context.WithCancel(ctx)
 	var reaping sync.WaitGroup
@@ -56,6 +57,7 @@ func (t *Ticker) watch(ctx context.Context) (time.Duration, error) {
 		if retry.Reached(t.swept.Add(watchSweep), time.Now()) {
 			t.swept = time.Now()
 			t.sweeping.Now() // it passes over what was swept a short while ago
+			t.counting.Now()
 		}
 	}
 	return t.safetyPause(), err

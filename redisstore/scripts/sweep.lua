@@ -22,7 +22,8 @@ local UNHANDLED, HANDLERS = KEYS[11], KEYS[12]
 local PARKED, NAMES = 12, 4 -- the parked lists come behind KEYS[12], their names behind ARGV[4]
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
 -- uses: limits callers clock definition parked handlers
-local swept = tonumber(redis.call('HGET', STATE, 'swept') or 0) or 0
+local state = redis.call('HMGET', STATE, 'swept', 'parked')
+local swept = tonumber(state[1] or 0) or 0
 if now_s >= swept and (now_s - swept) * 1000 < tonumber(ARGV[4]) then return 2 end
 
 -- oldest returns the members of a sorted set up to this score, at most max of them, and whether there are more.
@@ -109,7 +110,11 @@ for i = PARKED + 1, #KEYS do
     unlist(UNHANDLED, STATE, name)
   end
 end
-if listed == 0 then redis.call('HDEL', STATE, 'parked') end
+if listed == 0 then
+  redis.call('HDEL', STATE, 'parked')
+elseif not state[2] then
+  redis.call('HSET', STATE, 'parked', parked_mark()) -- it was lost, and nobody looks for a list without it
+end
 if #gone > 0 then redis.call('HDEL', HANDLERS, unpack(gone)) end
 if not more then redis.call('HSET', STATE, 'swept', whole(now_s)) end
 if #done > 0 then redis.call('ZREM', GONE, unpack(done)) end
