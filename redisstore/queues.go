@@ -14,7 +14,7 @@ import (
 
 var pauseQueueScript = load("pause_queue")
 
-const maxCounted = 400 // partitions that are counted in a round trip
+const maxCounted = 450 // partitions that are counted in a round trip
 
 // PauseQueue stops taking from a queue, or resumes it, in all its partitions. Jobs are still added while it is paused. A partition
 // that fails holds up no other; the call may be repeated.
