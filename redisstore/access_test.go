@@ -80,7 +80,7 @@ var callsOf = map[protocol.Use][]string{
 	protocol.UseEnqueue: {"Check", "CheckUse", "Partitions", "Enqueue"},
 	protocol.UseWork: {
 		"Check", "CheckUse", "Partitions", "Enqueue", "Work", "Poll", "Leave", "CloseSession", "Reap", "Announce", "Listen",
-		"Place", "Owed", "Postpone", "Sweep", "Queues", "Served", "Names", "Lease",
+		"Place", "Owed", "Postpone", "Sweep", "Queues", "Served", "QueueStats", "Names", "Lease",
 	},
 	protocol.UseSchedule: {
 		"Check", "CheckUse", "Partitions", "Declare", "Remove", "PauseSchedule", "PauseQueue", "Lead", "Resign", "Listen", "Poll", "Reap",

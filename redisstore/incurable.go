@@ -18,12 +18,15 @@ func atStart(err error) error {
 	return err
 }
 
+// missingRight is what is wrong where a command is denied.
+const missingRight = "the client's user lacks a permission, docs/access.md has the rules for each role"
+
 // What a server answers to a client that was set up wrongly, by the beginning of its error, and what that means.
 var refusals = []struct{ prefix, kind string }{
 	{"NOAUTH", "the server wants a password, and the client has none"},
 	{"ERR Protocol error: unauthenticated", "the server wants a password, and the client has none"}, // the call was too long to read
 	{"WRONGPASS", "the server refuses the client's user name or password"},
-	{"NOPERM", "the client's user lacks a permission"},
+	{"NOPERM", missingRight},
 	{"DENIED", "the server is in protected mode"},
 	{"ERR DB index is out of range", "the server has no database of that number"},
 	{"ERR SELECT is not allowed in cluster mode", "a cluster has only database 0"},
@@ -43,6 +46,8 @@ func incurable(err error) string {
 		return "the server does not speak TLS"
 	case errors.As(err, &certificate):
 		return "the server's certificate is not trusted"
+	case denied(err):
+		return missingRight
 	}
 	for ; err != nil; err = errors.Unwrap(err) { // the server's own words are innermost
 		for _, r := range refusals {

@@ -151,6 +151,25 @@ func TestARoleWithoutARightDoesNotStart(t *testing.T) {
 	}
 }
 
+// What a user may not do says so, in whatever words the server does, and where the rules are.
+func TestADeniedCallSaysWhereTheRulesAre(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{Users: []string{userLines(t)["producer"]}})
+	store := New(server.Client(&redis.Options{Username: "chime-producer", Password: "SECRET"}), Options{})
+	if _, err := chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "j", nil); err != nil {
+		t.Fatal(err)
+	}
+	for act, err := range map[string]error{
+		"pause a queue":   chime.NewQueues(store).Pause(t.Context(), "default"),
+		"pause":           chime.NewSchedules(store).Pause(t.Context(), "report"),
+		"delete":          chime.NewSchedules(store).Delete(t.Context(), "report"),
+		"look at a queue": func() error { _, err := chime.NewQueues(store).Get(t.Context(), "default"); return err }(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "lacks a permission, docs/access.md") {
+			t.Errorf("%s: %v, want an error that names docs/access.md", act, err)
+		}
+	}
+}
+
 // A password is in no log, no error and no formatted value, whatever goes wrong with it.
 func TestNoPasswordLeaks(t *testing.T) {
 	const canary = "pa55-canary-word"
