@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"reflect"
 	"regexp"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -48,18 +49,23 @@ func (o Options) validate(client redis.UniversalClient) error {
 		bad = append(bad, errors.New("redisstore: client is nil"))
 	}
 	if !namespacePattern.MatchString(o.Namespace) {
-		bad = append(bad, fmt.Errorf("redisstore: Namespace %.100q: want 1 to 100 of A-Z a-z 0-9 _ . -", o.Namespace))
+		bad = append(bad, protocol.Invalid("Options.Namespace", o.Namespace, "1 to 100 of A-Z a-z 0-9 _ . -"))
 	}
 	for queue, n := range o.Partitions {
 		if n < 1 || n > protocol.MaxPartitions {
-			bad = append(bad, fmt.Errorf("redisstore: Partitions[%q] %d: want 1 to %d", queue, n, protocol.MaxPartitions))
+			bad = append(bad, protocol.Invalid(fmt.Sprintf("Options.Partitions[%q]", queue), strconv.Itoa(n), fmt.Sprintf("1 to %d", protocol.MaxPartitions)))
 		}
 	}
-	if o.DeadRetention < 0 || o.MaxDead < 0 || o.ParkedRetention < 0 {
-		bad = append(bad, errors.New("redisstore: DeadRetention, MaxDead and ParkedRetention must not be negative"))
+	for field, d := range map[string]time.Duration{"Options.DeadRetention": o.DeadRetention, "Options.ParkedRetention": o.ParkedRetention} {
+		if d < 0 {
+			bad = append(bad, protocol.Invalid(field, d.String(), "0, which is the default, or more"))
+		}
+	}
+	if o.MaxDead < 0 {
+		bad = append(bad, protocol.Invalid("Options.MaxDead", strconv.Itoa(o.MaxDead), "0, which is the default, or more"))
 	}
 	if len(bad) > 0 {
-		return fmt.Errorf("%w: %w", protocol.ErrUnfit, errors.Join(bad...))
+		return fmt.Errorf("redisstore: options: %w: %w", protocol.ErrUnfit, errors.Join(bad...))
 	}
 	return nil
 }
