@@ -11,8 +11,8 @@ const (
 	aheadCalls = 4                     // or what the slots run during so many calls, if that is more
 	aheadWait  = 20 * time.Millisecond // a job taken ahead that has not begun by then is given back
 	aheadStall = 32                    // once one was, this many handlers end before another job is taken ahead
-	grainWorth = aheadWorth / 16       // a queue is asked for this much work at least, where there is so much room: a call of its own costs some of it
-	maxGrain   = protocol.MaxTake / 4
+	grainWorth = aheadWorth / 40       // a queue is asked for this much work at least, where there is so much room: a call of its own costs some of it
+	maxGrain   = protocol.MaxTake / 2
 	maxAhead   = 2 * protocol.MaxTake // the jobs of one call run while those of the next are fetched
 	paceJobs   = 256                  // the pace is measured over this many ends
 	paceGap    = time.Millisecond     // a gap between two ends counts as at most this: a longer one is a stall, not the pace

@@ -65,17 +65,17 @@ func TestTheTargetLastsForFourCalls(t *testing.T) {
 	}
 }
 
-func TestAGrainIsAQuarterOfAMillisecondsWork(t *testing.T) {
+func TestAGrainIsATenthOfAMillisecondsWork(t *testing.T) {
 	for _, test := range []struct {
 		each time.Duration
 		want int
 	}{
 		{0, 1}, // not known
 		{time.Second, 1},
-		{250 * time.Microsecond, 1},
-		{50 * time.Microsecond, 5},
-		{10 * time.Microsecond, 25},
-		{time.Nanosecond, 125}, // a quarter of what a call may bring
+		{100 * time.Microsecond, 1},
+		{50 * time.Microsecond, 2},
+		{10 * time.Microsecond, 10},
+		{time.Nanosecond, 250}, // half of what a call may bring
 	} {
 		p := pace{each: test.each}
 		if got := p.grain(); got != test.want {
