@@ -18,7 +18,10 @@ func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]prot
 	if s.bad != nil {
 		return nil, s.bad
 	}
-	standings := make([]protocol.Standing, len(asked))
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	standings, generations := make([]protocol.Standing, len(asked)), make([]int64, len(asked))
 	groups := map[protocol.Partition][]int{}
 	for i, a := range asked {
 		groups[a.Partition] = append(groups[a.Partition], i)
@@ -35,9 +38,6 @@ func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]prot
 			calls, batches = append(calls, newCall(&standingsScript, []string{k.schedules}, names)), append(batches, batch)
 		}
 	}
-	if len(calls) == 0 {
-		return standings, nil
-	}
 	var elsewhere []int
 	for b, cmd := range s.run(ctx, s.client, calls...) {
 		values, err := list("read the revisions of schedules of", asked[batches[b][0]].Partition.Queue, cmd)
@@ -45,7 +45,7 @@ func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]prot
 			return nil, err
 		}
 		for j, i := range batches[b] {
-			switch revision := values.number(j); revision {
+			switch revision := values.number(2 * j); revision {
 			case -2:
 				standings[i].Unreadable = true
 			case -1, 0:
@@ -53,10 +53,14 @@ func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]prot
 				elsewhere = append(elsewhere, i)
 			default:
 				standings[i].Revision = revision
+				generations[i] = values.number(2*j + 1)
 			}
 		}
 	}
-	return standings, s.readElsewhere(ctx, asked, standings, elsewhere)
+	if err := s.readElsewhere(ctx, asked, standings, elsewhere); err != nil {
+		return nil, err
+	}
+	return standings, s.readDeleted(ctx, asked, standings, generations)
 }
 
 // readElsewhere asks the registry about the schedules that are not where they were.
@@ -72,15 +76,28 @@ func (s *store) readElsewhere(ctx context.Context, asked []protocol.Address, sta
 	if err != nil {
 		return err
 	}
+	for j, i := range which {
+		s := &standings[i]
+		s.Moved = homes[j].queue != "" && (s.Moved || homes[j].queue != asked[i].Partition.Queue)
+	}
+	return nil
+}
+
+// readDeleted reads when schedules were deleted. A deletion that was noted after the generation of a schedule was drawn, which stands all
+// the same, is one that has not ended: nothing is said of it.
+func (s *store) readDeleted(ctx context.Context, asked []protocol.Address, standings []protocol.Standing, generations []int64) error {
+	names := make([]string, len(asked))
+	for i := range asked {
+		names[i] = asked[i].Name
+	}
 	deleted := s.client.ZMScore(ctx, s.keys.deleted(), names...)
 	if err := cmp.Or(deleted.Err(), complete(deleted)); err != nil {
 		return failure("look up deleted schedules in", s.keys.deleted(), err)
 	}
-	for j, i := range which {
-		s := &standings[i]
-		s.Moved = homes[j].queue != "" && (s.Moved || homes[j].queue != asked[i].Partition.Queue)
-		if ms := deleted.Val()[j]; ms > 0 {
-			s.Deleted = time.UnixMilli(int64(ms)).UTC()
+	for i := range asked {
+		ms := int64(deleted.Val()[i])
+		if ms > 0 && !standings[i].Moved && (standings[i].Revision == 0 || ms*1000 <= generations[i]) {
+			standings[i].Deleted = time.UnixMilli(ms).UTC()
 		}
 	}
 	return nil

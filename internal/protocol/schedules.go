@@ -94,10 +94,11 @@ type Address struct {
 
 // Standing is how a schedule stands that was declared before.
 type Standing struct {
-	Revision   int64     // 0: it is not where it was declared
-	Unreadable bool      // it is there, and its definition was changed by hand
-	Moved      bool      // it is not there, because it lives in another queue now
-	Deleted    time.Time // when one of that name was deleted last; zero: it is there, or that is not known
+	Revision   int64 // 0: it is not where it was declared
+	Unreadable bool  // it is there, and its definition was changed by hand
+	Moved      bool  // it is not there, because it lives in another queue now
+	// Deleted is when one of that name was deleted: before this one was made, if it is there; else last. Zero: that is not known.
+	Deleted time.Time
 }
 
 // Cursor is how far a schedule has been placed.
