@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -13,15 +12,44 @@ var standingsScript = load("standings")
 
 const maxStandings = 100 // schedules in a call of the script, which reads their definitions
 
-// Standings returns how schedules stand that were declared before. It writes nothing.
+// Standings returns how schedules stand that were declared before. It writes nothing but entries that the registry has lost.
 func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]protocol.Standing, error) {
-	if s.bad != nil {
+	if len(asked) == 0 || s.bad != nil {
 		return nil, s.bad
 	}
-	if len(asked) == 0 {
-		return nil, nil
+	read, err := s.readRevisions(ctx, asked)
+	if err != nil {
+		return nil, err
 	}
-	standings, generations := make([]protocol.Standing, len(asked)), make([]int64, len(asked))
+	standings := make([]protocol.Standing, len(asked))
+	var elsewhere []int
+	var living []resident
+	for i, r := range read {
+		switch r.revision {
+		case -2:
+			standings[i].Unreadable = true
+		case -1, 0:
+			standings[i].Moved = r.revision == -1 // until the registry says that it lives nowhere
+			elsewhere = append(elsewhere, i)
+		default:
+			standings[i].Revision = r.revision
+			living = append(living, resident{asked[i], r.generation})
+		}
+	}
+	if err := s.readElsewhere(ctx, asked, standings, elsewhere); err != nil {
+		return nil, err
+	}
+	if err := s.readDeleted(ctx, asked, standings, read); err != nil {
+		return nil, err
+	}
+	return standings, s.registerAgain(ctx, living)
+}
+
+// A revisionRead is what the script answers for a schedule: its revision, or 0, -1 or -2, see there; and its generation.
+type revisionRead struct{ revision, generation int64 }
+
+// readRevisions reads the revisions of schedules where they were declared.
+func (s *store) readRevisions(ctx context.Context, asked []protocol.Address) ([]revisionRead, error) {
 	groups := map[protocol.Partition][]int{}
 	for i, a := range asked {
 		groups[a.Partition] = append(groups[a.Partition], i)
@@ -38,29 +66,17 @@ func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]prot
 			calls, batches = append(calls, newCall(&standingsScript, []string{k.schedules}, names)), append(batches, batch)
 		}
 	}
-	var elsewhere []int
+	read := make([]revisionRead, len(asked))
 	for b, cmd := range s.run(ctx, s.client, calls...) {
 		values, err := list("read the revisions of schedules of", asked[batches[b][0]].Partition.Queue, cmd)
 		if err != nil {
 			return nil, err
 		}
 		for j, i := range batches[b] {
-			switch revision := values.number(2 * j); revision {
-			case -2:
-				standings[i].Unreadable = true
-			case -1, 0:
-				standings[i].Moved = revision == -1 // until the registry says that it lives nowhere
-				elsewhere = append(elsewhere, i)
-			default:
-				standings[i].Revision = revision
-				generations[i] = values.number(2*j + 1)
-			}
+			read[i] = revisionRead{values.number(2 * j), values.number(2*j + 1)}
 		}
 	}
-	if err := s.readElsewhere(ctx, asked, standings, elsewhere); err != nil {
-		return nil, err
-	}
-	return standings, s.readDeleted(ctx, asked, standings, generations)
+	return read, nil
 }
 
 // readElsewhere asks the registry about the schedules that are not where they were.
@@ -85,18 +101,17 @@ func (s *store) readElsewhere(ctx context.Context, asked []protocol.Address, sta
 
 // readDeleted reads when schedules were deleted. A deletion that was noted after the generation of a schedule was drawn, which stands all
 // the same, is one that has not ended: nothing is said of it.
-func (s *store) readDeleted(ctx context.Context, asked []protocol.Address, standings []protocol.Standing, generations []int64) error {
+func (s *store) readDeleted(ctx context.Context, asked []protocol.Address, standings []protocol.Standing, read []revisionRead) error {
 	names := make([]string, len(asked))
 	for i := range asked {
 		names[i] = asked[i].Name
 	}
-	deleted := s.client.ZMScore(ctx, s.keys.deleted(), names...)
-	if err := cmp.Or(deleted.Err(), complete(deleted)); err != nil {
-		return failure("look up deleted schedules in", s.keys.deleted(), err)
+	deleted, err := s.lookUpDeleted(ctx, names)
+	if err != nil {
+		return err
 	}
 	for i := range asked {
-		ms := int64(deleted.Val()[i])
-		if ms > 0 && !standings[i].Moved && (standings[i].Revision == 0 || ms*1000 <= generations[i]) {
+		if ms := deleted[i]; ms > 0 && !standings[i].Moved && (standings[i].Revision == 0 || ms*1000 <= read[i].generation) {
 			standings[i].Deleted = time.UnixMilli(ms).UTC()
 		}
 	}

@@ -25,7 +25,8 @@ type ScheduleStore interface {
 	// Find returns stored schedules by name. A name that is not stored gives a zero Stored. It writes nothing.
 	Find(ctx context.Context, names []string) ([]Stored, error)
 
-	// Standings returns how schedules stand that were declared before, in order. It writes nothing.
+	// Standings returns how schedules stand that were declared before, in order. What is there and can no longer be found by its name, it
+	// makes to be found again, as it is; else it writes nothing.
 	Standings(ctx context.Context, asked []Address) ([]Standing, error)
 
 	// Names returns some names of schedules, in order, those after the name after; "" begins. At the end there are none. A call costs

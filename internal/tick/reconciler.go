@@ -25,6 +25,7 @@ const (
 //	at a higher revision  somebody has changed it since: it stays
 //	in another queue      likewise
 //	changed by hand       likewise: it is logged, and a next start declares it
+//	not in the registry   the store registers it again as it stands: declared again, it would undo what somebody has changed
 //
 // So two versions of a program never overwrite each other in turn, and a failover or a restart from an older file costs nothing that
 // the program knows.
