@@ -75,6 +75,34 @@ func TestALostRegistryIsWrittenAgain(t *testing.T) {
 	})
 }
 
+// A program finds only the marks of its schedules, which somebody has moved since, and no registry: it is told that they have moved, so
+// that it does not declare them a second time, and they are registered where they live now.
+func TestAMovedScheduleIsFoundWithoutTheRegistry(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		var asked []protocol.Address
+		for _, name := range []string{"moved", "deleted", "lost"} {
+			asked = append(asked, protocol.Address{Partition: b.declare(name, "skip", `{"job":"j"}`).Partition, Name: name})
+			b.declareOn("mail", name, "skip", `{"job":"j"}`)
+			b.declareOn("other", name, "skip", `{"job":"j"}`)
+		}
+		before := b.client.ZRange(b.Context(), b.store.keys.registry(), 0, -1).Val()[2]
+		if _, err := b.store.Remove(b.Context(), "deleted"); err != nil {
+			b.Fatal(err)
+		}
+		other := b.store.keys.partition(protocol.Partition{Queue: "other"})
+		b.client.HDel(b.Context(), other.schedules, "lost")
+		b.client.Del(b.Context(), b.store.keys.registry())
+		got, err := b.store.Standings(b.Context(), asked)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if !got[0].Moved || got[1].Moved || got[1].Deleted.IsZero() || got[2] != (protocol.Standing{}) {
+			b.Errorf("moved: %+v, deleted: %+v, lost: %+v", got[0], got[1], got[2])
+		}
+		b.want("registered", strings.Join(b.client.ZRange(b.Context(), b.store.keys.registry(), 0, -1).Val(), " "), before)
+	})
+}
+
 // A deletion that the definition's node has forgotten holds: what it brought back gets no name again. An entry that cannot be read stays,
 // and keeps no other from its place.
 func TestWhatWasDeletedOrCannotBeReadIsNotRegisteredAgain(t *testing.T) {

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -39,14 +40,29 @@ func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]prot
 	if err := s.readElsewhere(ctx, asked, standings, elsewhere); err != nil {
 		return nil, err
 	}
+	for i, r := range read {
+		if r.revision == -1 && !standings[i].Moved { // the registry does not name it: it was deleted meanwhile, or the entry is lost
+			found, ok, err := s.followMark(ctx, asked[i], r)
+			if err != nil {
+				return nil, err
+			}
+			if standings[i].Moved = ok; ok {
+				living = append(living, found)
+			}
+		}
+	}
 	if err := s.readDeleted(ctx, asked, standings, read); err != nil {
 		return nil, err
 	}
 	return standings, s.registerAgain(ctx, living)
 }
 
-// A revisionRead is what the script answers for a schedule: its revision, or 0, -1 or -2, see there; and its generation.
-type revisionRead struct{ revision, generation int64 }
+// A revisionRead is what the script answers for a schedule: its revision, or 0, -1 or -2, see there; its generation; of a mark, the queue
+// that the schedule goes to.
+type revisionRead struct {
+	revision, generation int64
+	movedTo              string
+}
 
 // readRevisions reads the revisions of schedules where they were declared.
 func (s *store) readRevisions(ctx context.Context, asked []protocol.Address) ([]revisionRead, error) {
@@ -73,10 +89,29 @@ func (s *store) readRevisions(ctx context.Context, asked []protocol.Address) ([]
 			return nil, err
 		}
 		for j, i := range batches[b] {
-			read[i] = revisionRead{values.number(2 * j), values.number(2*j + 1)}
+			read[i] = revisionRead{values.number(3 * j), values.number(3*j + 1), values.text(3*j + 2)}
 		}
 	}
 	return read, nil
+}
+
+// followMark finds a schedule where its marks lead to, without the registry.
+func (s *store) followMark(ctx context.Context, at protocol.Address, mark revisionRead) (found resident, ok bool, err error) {
+	for range maxMovesFollowed {
+		sizes, err := s.sizesOf(ctx, []string{mark.movedTo})
+		if err != nil || sizes[mark.movedTo].err != nil {
+			return resident{}, false, cmp.Or(err, sizes[mark.movedTo].err)
+		}
+		at.Partition = protocol.Partition{Queue: mark.movedTo, Index: protocol.PartitionOf(at.Name, sizes[mark.movedTo].partitions)}
+		read, err := s.readRevisions(ctx, []protocol.Address{at})
+		if err != nil || read[0].generation < mark.generation { // it has not arrived, or was deleted there
+			return resident{}, false, err
+		}
+		if mark = read[0]; mark.revision > 0 {
+			return resident{at, mark.generation}, true, nil
+		}
+	}
+	return resident{}, false, failure("find schedule", at.Name, errKeepMoving)
 }
 
 // readElsewhere asks the registry about the schedules that are not where they were.
