@@ -313,10 +313,12 @@ func (s *fakeScheduleStore) Standings(ctx context.Context, asked []protocol.Addr
 	defer s.mu.Unlock()
 	standings := make([]protocol.Standing, len(asked))
 	for i, a := range asked {
-		if f := s.schedules[a.Name]; f == nil {
-			standings[i].Deleted = s.deleted[a.Name]
-		} else if standings[i].Moved = f.queue != a.Partition.Queue; !standings[i].Moved {
-			standings[i].Revision = f.revision
+		standings[i].Deleted = s.deleted[a.Name]
+		if f := s.schedules[a.Name]; f != nil {
+			standings[i].Moved = f.queue != a.Partition.Queue
+			if !standings[i].Moved {
+				standings[i].Revision = f.revision
+			}
 		}
 	}
 	return standings, errors.Join(before, after)

@@ -69,16 +69,20 @@ func TestMisfirePoliciesAfterATimeWithoutWorkers(t *testing.T) {
 }
 
 // A store that forgot everything has another epoch. Deleting a schedule on purpose does not change the epoch, even if it was the
-// only one.
+// only one. A deletion that the program has found by then holds, though the store has forgotten it too.
 func TestSchedulesAreDeclaredAgainOnlyWhenTheStoreHasLostThem(t *testing.T) {
 	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
-		stop := startScheduler(t, store, declaring(t, "minutely", everyMinute))
+		stop := startScheduler(t, store, func(s *Scheduler) {
+			declaring(t, "minutely", everyMinute)(s)
+			declaring(t, "deleted", everyMinute)(s)
+		})
 		pass(time.Minute)
-		if err := NewSchedules(asStore(store)).Delete(t.Context(), "minutely"); err != nil {
+		schedules := NewSchedules(asStore(store))
+		if err := schedules.Delete(t.Context(), "deleted"); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Hour)
-		if len(store.schedules) > 0 || len(store.written) != 1 {
+		if len(store.schedules) != 1 || len(store.written) != 2 {
 			t.Errorf("a deleted schedule came back: %v", store.written)
 		}
 		store.lose()
@@ -86,12 +90,21 @@ func TestSchedulesAreDeclaredAgainOnlyWhenTheStoreHasLostThem(t *testing.T) {
 		store.sizes["default"] = 1 // an enqueuer has written to it first
 		store.mu.Unlock()
 		pass(15 * time.Second)
-		if len(store.schedules) != 1 || len(store.written) != 2 || len(store.schedules["minutely"].due) != 1 {
-			t.Errorf("15 s after the store was lost it has %d schedules, want the one declared, placed", len(store.schedules))
+		if f := store.schedules["minutely"]; len(store.written) != 3 || f == nil || len(f.due) != 1 {
+			t.Errorf("15 s after the store was lost it has %d schedules, want the one that was not deleted, placed", len(store.schedules))
 		}
 		pass(time.Hour)
-		if len(store.written) != 2 {
-			t.Errorf("it was declared %d times, want twice", len(store.written))
+		if len(store.written) != 3 {
+			t.Errorf("declared: %v; want each once, and again what was lost", store.written)
+		}
+		if _, err := schedules.Put(t.Context(), "deleted", quarterHours); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Hour)
+		store.lose()
+		pass(15 * time.Second)
+		if store.schedules["minutely"] == nil || store.schedules["deleted"] == nil || len(store.written) != 6 {
+			t.Errorf("declared: %v; want both again: the one that was deleted was made again since", store.written)
 		}
 		stop()
 	})

@@ -195,6 +195,9 @@ func (s *Schedules) List(ctx context.Context) iter.Seq2[*Schedule, error] {
 
 // Delete deletes a schedule and its placed occurrence; ErrNotFound if there is none of that name. A job of it that runs may finish; a
 // job of it that waits for a retry still runs.
+//
+// A program that runs and has declared it does not declare it again; its next start does. Only if Redis loses its data before the program
+// has looked, which it does every few minutes, the schedule looks lost, and comes back.
 func (s *Schedules) Delete(ctx context.Context, name string) error {
 	if err := s.check(ctx, name); err != nil {
 		return fmt.Errorf("chime: delete schedule: %w", err)

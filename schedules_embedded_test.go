@@ -12,12 +12,14 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// schedule runs a scheduler that declares one schedule; stop ends it.
-func (f *fixture) schedule(name string, rec recurrence.Recurrence) (stop func()) {
+// schedule runs a scheduler that declares schedules with one recurrence; stop ends it.
+func (f *fixture) schedule(rec recurrence.Recurrence, names ...string) (stop func()) {
 	f.t.Helper()
 	s := chime.NewScheduler(f.server.Store(), chime.SchedulerOptions{Logger: slog.New(slog.DiscardHandler)})
-	if err := s.Schedule(name, rec); err != nil {
-		f.t.Fatal(err)
+	for _, name := range names {
+		if err := s.Schedule(name, rec); err != nil {
+			f.t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithCancel(f.t.Context())
 	done := make(chan error, 1)
@@ -30,19 +32,16 @@ func (f *fixture) schedule(name string, rec recurrence.Recurrence) (stop func())
 	}
 }
 
-// The server forgets everything while the first scheduler ever leads, and an enqueuer writes to it before the scheduler does.
+// The server forgets everything, and with it that one of two schedules was deleted, while the first scheduler ever leads, and an
+// enqueuer writes to it before the scheduler does.
 func TestAnEmptiedStoreGetsLostSchedulesButNotDeletedOnes(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, f *fixture) {
-		minute := recurrence.Recurrence{Frequency: recurrence.Minute}
-		stop := f.schedule("minutely", minute)
+		stop := f.schedule(recurrence.Recurrence{Frequency: recurrence.Minute}, "minutely", "deleted")
 		pass(time.Minute)
-		if err := chime.NewSchedules(f.server.Store()).Delete(t.Context(), "minutely"); err != nil {
+		if err := chime.NewSchedules(f.server.Store()).Delete(t.Context(), "deleted"); err != nil {
 			t.Fatal(err)
 		}
 		pass(10 * time.Minute)
-		if found := f.stored("minutely"); found.Name != "" {
-			t.Errorf("a deleted schedule came back: %s", found.Definition)
-		}
 		if err := f.server.Client().FlushAll(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -50,6 +49,30 @@ func TestAnEmptiedStoreGetsLostSchedulesButNotDeletedOnes(t *testing.T) {
 		pass(15 * time.Second)
 		if found := f.stored("minutely"); !found.Waiting && found.Cursor.At.IsZero() {
 			t.Errorf("15 s after the store was lost the schedule is %+v, want it declared and placed", found)
+		}
+		pass(time.Hour)
+		if found := f.stored("deleted"); found.Name != "" {
+			t.Errorf("a deleted schedule came back: %s", found.Definition)
+		}
+		stop()
+	})
+}
+
+// The store forgets a deletion after a week; a program that runs does not.
+func TestADeletedScheduleStaysDeletedWhenTheStoreForgetsTheDeletion(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		stop := f.schedule(recurrence.Recurrence{Frequency: recurrence.Day}, "deleted")
+		pass(time.Minute)
+		if err := chime.NewSchedules(f.server.Store()).Delete(t.Context(), "deleted"); err != nil {
+			t.Fatal(err)
+		}
+		pass(10 * time.Minute)
+		if n, err := f.server.Client().ZRem(t.Context(), "chime:deleted", "deleted").Result(); n != 1 || err != nil {
+			t.Fatalf("%d deletions forgotten, %v; want 1", n, err)
+		}
+		pass(30 * time.Minute)
+		if found := f.stored("deleted"); found.Name != "" {
+			t.Errorf("a deleted schedule came back: %s", found.Definition)
 		}
 		stop()
 	})

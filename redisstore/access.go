@@ -41,7 +41,7 @@ var grants = map[protocol.Use]grant{
 	},
 	protocol.UseSchedule: {
 		scripts: append([]*script{
-			&declareScript, &standingsScript, &pauseScheduleScript, &pauseQueueScript, &registerSchedulesScript, &pollScript, &leadScript, &resignScript,
+			&declareScript, &pauseScheduleScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
 		}, tickScripts...),
 		plain: strings.Fields("eval evalsha eval_ro exists hello hget hlen hmget hscan hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
@@ -55,7 +55,7 @@ var grants = map[protocol.Use]grant{
 // tickScripts are those of whoever places, reaps and sweeps what others have left.
 var tickScripts = []*script{
 	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &freeOpensScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
-	&removeScript,
+	&removeScript, &residentsScript, &standingsScript, &registerSchedulesScript,
 }
 
 func everyKey(k keyspace) []string { return readAndWrite(k.all()) }

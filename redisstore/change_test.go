@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -167,6 +169,46 @@ func TestStandingsSayWhatTheServerLost(t *testing.T) {
 		}
 		if !got[3].Moved || got[3].Revision != 0 {
 			b.Errorf("moved: %+v", got[3])
+		}
+	})
+}
+
+// Who asks beside a deletion, after any of its commands, never learns of it while the schedule stands, and does as soon as it is gone. So
+// a deletion is never taken for an earlier one, after which the schedule was made again.
+func TestStandingsTellADeletionFromAnEarlierOne(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		var earlier time.Time
+		for range 3 { // deleted and made again each time
+			answer := b.declare("s", "skip", `{"job":"j"}`)
+			stand := func() protocol.Standing {
+				b.Helper()
+				got, err := b.store.Standings(b.Context(), []protocol.Address{{Partition: answer.Partition, Name: "s"}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				return got[0]
+			}
+			if now := stand(); now.Revision != answer.Revision || !now.Deleted.Equal(earlier) {
+				b.Errorf("made again: %+v; want revision %d, and that an earlier one was deleted at %v", now, answer.Revision, earlier)
+			}
+			for made := b.serverTime(); b.serverTime().Sub(made) < time.Millisecond; { // a deletion is noted to the millisecond
+				continue
+			}
+			deleting := b.hooked(func(redis.Cmder) error {
+				now := stand()
+				if now.Revision == 0 && !now.Deleted.After(earlier) || now.Revision > 0 && now.Deleted.After(earlier) {
+					b.Errorf("in a deletion: %+v; an earlier one was deleted at %v", now, earlier)
+				}
+				return nil
+			})
+			if _, err := deleting.Remove(b.Context(), "s"); err != nil {
+				b.Fatal(err)
+			}
+			now := stand()
+			if now.Revision != 0 || !now.Deleted.After(earlier) {
+				b.Errorf("deleted: %+v; an earlier one was deleted at %v", now, earlier)
+			}
+			earlier = now.Deleted
 		}
 	})
 }

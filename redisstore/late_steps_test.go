@@ -57,15 +57,18 @@ func (b *bench) hooked(before func(cmd redis.Cmder) error) *store {
 	return newStore(client, Options{Namespace: string(b.store.keys)})
 }
 
-// serverSecond is the second that the server's clock shows.
-func (b *bench) serverSecond() time.Time {
+// serverTime is what the server's clock shows.
+func (b *bench) serverTime() time.Time {
 	b.Helper()
 	now, err := b.client.Time(b.Context()).Result()
 	if err != nil {
 		b.Fatal(err)
 	}
-	return now.Truncate(time.Second)
+	return now
 }
+
+// serverSecond is the second that the server's clock shows.
+func (b *bench) serverSecond() time.Time { b.Helper(); return b.serverTime().Truncate(time.Second) }
 
 // A deletion whose process was stopped after any command is finished by the next declaration, in whatever queue: of the deleted schedule
 // no mark, no count and no occurrence is left, and the new one begins in a later second.

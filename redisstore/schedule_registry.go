@@ -101,15 +101,15 @@ func (s *store) unreadableSchedule(ctx context.Context, entry string, err error)
 // registerSchedules registers the schedules of some declarations, those that which names, unless they are registered, and returns
 // where each lives. deleted is when a schedule of that name was deleted, Unix ms; 0: that is not known.
 func (s *store) registerSchedules(ctx context.Context, declarations []protocol.Declaration, which []int) (homes []home, deleted []int64, err error) {
-	homes, deleted = make([]home, 0, len(which)), make([]int64, 0, len(which))
+	homes = make([]home, 0, len(which))
 	names := make([]string, len(which))
 	for j, i := range which {
 		names[j] = declarations[i].Name
 	}
 	for some := range slices.Chunk(which, maxRegister) {
-		args := make([]any, 0, 2*len(some))
+		args := make([]any, 0, 3*len(some))
 		for _, i := range some {
-			args = append(args, declarations[i].Name, declarations[i].Queue)
+			args = append(args, declarations[i].Name, declarations[i].Queue, "")
 		}
 		values, err := s.runOne(ctx, "register schedules in", s.keys.registry(), newCall(&registerSchedulesScript, []string{s.keys.registry()}, args))
 		if err != nil {
@@ -121,6 +121,12 @@ func (s *store) registerSchedules(ctx context.Context, declarations []protocol.D
 	}
 	// What was deleted is read when the registry has been written: a deletion leaves the registry last. So it is a round trip of its own:
 	// the commands of one pipeline come to the nodes of a cluster in any order.
+	deleted, err = s.lookUpDeleted(ctx, names)
+	return homes, deleted, err
+}
+
+// lookUpDeleted reads when schedules of these names were deleted, Unix ms; 0: that is not known.
+func (s *store) lookUpDeleted(ctx context.Context, names []string) ([]int64, error) {
 	pipe := s.client.Pipeline()
 	var ended []*redis.FloatSliceCmd
 	for some := range slices.Chunk(names, maxRegister) {
@@ -128,14 +134,15 @@ func (s *store) registerSchedules(ctx context.Context, declarations []protocol.D
 	}
 	cmds, err := pipe.Exec(ctx)
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
-		return nil, nil, failure("look up deleted schedules in", s.keys.deleted(), err)
+		return nil, failure("look up deleted schedules in", s.keys.deleted(), err)
 	}
+	deleted := make([]int64, 0, len(names))
 	for _, some := range ended {
 		for _, ms := range some.Val() {
 			deleted = append(deleted, int64(ms))
 		}
 	}
-	return homes, deleted, nil
+	return deleted, nil
 }
 
 // changeHome exchanges the entry of a schedule for another one; a zero home removes it. changed is false if the registry has another

@@ -13,12 +13,59 @@ var standingsScript = load("standings")
 
 const maxStandings = 100 // schedules in a call of the script, which reads their definitions
 
-// Standings returns how schedules stand that were declared before. It writes nothing.
+// Standings returns how schedules stand that were declared before. It writes nothing but entries that the registry has lost.
 func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]protocol.Standing, error) {
-	if s.bad != nil {
+	if len(asked) == 0 || s.bad != nil {
 		return nil, s.bad
 	}
+	read, err := s.readRevisions(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
 	standings := make([]protocol.Standing, len(asked))
+	var elsewhere []int
+	var living []resident
+	for i, r := range read {
+		switch r.revision {
+		case -2:
+			standings[i].Unreadable = true
+		case -1, 0:
+			standings[i].Moved = r.revision == -1 // until the registry says that it lives nowhere
+			elsewhere = append(elsewhere, i)
+		default:
+			standings[i].Revision = r.revision
+			living = append(living, resident{asked[i], r.generation})
+		}
+	}
+	if err := s.readElsewhere(ctx, asked, standings, elsewhere); err != nil {
+		return nil, err
+	}
+	for i, r := range read {
+		if r.revision == -1 && !standings[i].Moved { // the registry does not name it: it was deleted meanwhile, or the entry is lost
+			found, ok, err := s.followMark(ctx, asked[i], r)
+			if err != nil {
+				return nil, err
+			}
+			if standings[i].Moved = ok; ok {
+				living = append(living, found)
+			}
+		}
+	}
+	if err := s.readDeleted(ctx, asked, standings, read); err != nil {
+		return nil, err
+	}
+	return standings, s.registerAgain(ctx, living)
+}
+
+// A revisionRead is what the script answers for a schedule: its revision, or 0, -1 or -2, see there; its generation; of a mark, the queue
+// that the schedule goes to.
+type revisionRead struct {
+	revision, generation int64
+	movedTo              string
+}
+
+// readRevisions reads the revisions of schedules where they were declared.
+func (s *store) readRevisions(ctx context.Context, asked []protocol.Address) ([]revisionRead, error) {
 	groups := map[protocol.Partition][]int{}
 	for i, a := range asked {
 		groups[a.Partition] = append(groups[a.Partition], i)
@@ -35,28 +82,36 @@ func (s *store) Standings(ctx context.Context, asked []protocol.Address) ([]prot
 			calls, batches = append(calls, newCall(&standingsScript, []string{k.schedules}, names)), append(batches, batch)
 		}
 	}
-	if len(calls) == 0 {
-		return standings, nil
-	}
-	var elsewhere []int
+	read := make([]revisionRead, len(asked))
 	for b, cmd := range s.run(ctx, s.client, calls...) {
 		values, err := list("read the revisions of schedules of", asked[batches[b][0]].Partition.Queue, cmd)
 		if err != nil {
 			return nil, err
 		}
 		for j, i := range batches[b] {
-			switch revision := values.number(j); revision {
-			case -2:
-				standings[i].Unreadable = true
-			case -1, 0:
-				standings[i].Moved = revision == -1 // until the registry says that it lives nowhere
-				elsewhere = append(elsewhere, i)
-			default:
-				standings[i].Revision = revision
-			}
+			read[i] = revisionRead{values.number(3 * j), values.number(3*j + 1), values.text(3*j + 2)}
 		}
 	}
-	return standings, s.readElsewhere(ctx, asked, standings, elsewhere)
+	return read, nil
+}
+
+// followMark finds a schedule where its marks lead to, without the registry.
+func (s *store) followMark(ctx context.Context, at protocol.Address, mark revisionRead) (found resident, ok bool, err error) {
+	for range maxMovesFollowed {
+		sizes, err := s.sizesOf(ctx, []string{mark.movedTo})
+		if err != nil || sizes[mark.movedTo].err != nil {
+			return resident{}, false, cmp.Or(err, sizes[mark.movedTo].err)
+		}
+		at.Partition = protocol.Partition{Queue: mark.movedTo, Index: protocol.PartitionOf(at.Name, sizes[mark.movedTo].partitions)}
+		read, err := s.readRevisions(ctx, []protocol.Address{at})
+		if err != nil || read[0].generation < mark.generation { // it has not arrived, or was deleted there
+			return resident{}, false, err
+		}
+		if mark = read[0]; mark.revision > 0 {
+			return resident{at, mark.generation}, true, nil
+		}
+	}
+	return resident{}, false, failure("find schedule", at.Name, errKeepMoving)
 }
 
 // readElsewhere asks the registry about the schedules that are not where they were.
@@ -72,15 +127,27 @@ func (s *store) readElsewhere(ctx context.Context, asked []protocol.Address, sta
 	if err != nil {
 		return err
 	}
-	deleted := s.client.ZMScore(ctx, s.keys.deleted(), names...)
-	if err := cmp.Or(deleted.Err(), complete(deleted)); err != nil {
-		return failure("look up deleted schedules in", s.keys.deleted(), err)
-	}
 	for j, i := range which {
 		s := &standings[i]
 		s.Moved = homes[j].queue != "" && (s.Moved || homes[j].queue != asked[i].Partition.Queue)
-		if ms := deleted.Val()[j]; ms > 0 {
-			s.Deleted = time.UnixMilli(int64(ms)).UTC()
+	}
+	return nil
+}
+
+// readDeleted reads when schedules were deleted. A deletion that was noted after the generation of a schedule was drawn, which stands all
+// the same, is one that has not ended: nothing is said of it.
+func (s *store) readDeleted(ctx context.Context, asked []protocol.Address, standings []protocol.Standing, read []revisionRead) error {
+	names := make([]string, len(asked))
+	for i := range asked {
+		names[i] = asked[i].Name
+	}
+	deleted, err := s.lookUpDeleted(ctx, names)
+	if err != nil {
+		return err
+	}
+	for i := range asked {
+		if ms := deleted[i]; ms > 0 && !standings[i].Moved && (standings[i].Revision == 0 || ms*1000 <= read[i].generation) {
+			standings[i].Deleted = time.UnixMilli(ms).UTC()
 		}
 	}
 	return nil

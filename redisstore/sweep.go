@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -21,7 +22,8 @@ const (
 // maxSweptNames is of how many names a call gives up parked jobs.
 const maxSweptNames = 20
 
-// Sweep removes what is old in partitions, at most 500 items of each.
+// Sweep removes what is old in partitions, at most 500 items of each. Where it has finished, it frees schedules that nothing holds, and
+// registers those again that the registry has lost.
 func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unless time.Duration) []protocol.SweepAnswer {
 	answers := make([]protocol.SweepAnswer, len(partitions))
 	if s.bad != nil || len(partitions) == 0 {
@@ -50,6 +52,8 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 	if len(sent) == 0 {
 		return answers
 	}
+	var swept []protocol.Partition
+	last := 0 // of swept
 	for n, cmd := range s.run(ctx, s.client, sent...) {
 		i := asked[n]
 		state, err := cmd.Int()
@@ -60,7 +64,11 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 			answers[i].More = true
 		case state == sweptAll:
 			answers[i].Err = s.freeOpens(ctx, partitions[i])
+			swept, last = append(swept, partitions[i]), i
 		}
+	}
+	if len(swept) > 0 {
+		answers[last].Err = cmp.Or(answers[last].Err, s.registerResidents(ctx, swept))
 	}
 	return answers
 }

@@ -25,7 +25,8 @@ type ScheduleStore interface {
 	// Find returns stored schedules by name. A name that is not stored gives a zero Stored. It writes nothing.
 	Find(ctx context.Context, names []string) ([]Stored, error)
 
-	// Standings returns how schedules stand that were declared before, in order. It writes nothing.
+	// Standings returns how schedules stand that were declared before, in order. What is there and can no longer be found by its name, it
+	// makes to be found again, as it is; else it writes nothing.
 	Standings(ctx context.Context, asked []Address) ([]Standing, error)
 
 	// Names returns some names of schedules, in order, those after the name after; "" begins. At the end there are none. A call costs
@@ -94,10 +95,11 @@ type Address struct {
 
 // Standing is how a schedule stands that was declared before.
 type Standing struct {
-	Revision   int64     // 0: it is not where it was declared
-	Unreadable bool      // it is there, and its definition was changed by hand
-	Moved      bool      // it is not there, because it lives in another queue now
-	Deleted    time.Time // when one of that name was deleted last; zero: it is there, or that is not known
+	Revision   int64 // 0: it is not where it was declared
+	Unreadable bool  // it is there, and its definition was changed by hand
+	Moved      bool  // it is not there, because it lives in another queue now
+	// Deleted is when one of that name was deleted: before this one was made, if it is there; else last. Zero: that is not known.
+	Deleted time.Time
 }
 
 // Cursor is how far a schedule has been placed.

@@ -25,9 +25,14 @@ const (
 //	at a higher revision  somebody has changed it since: it stays
 //	in another queue      likewise
 //	changed by hand       likewise: it is logged, and a next start declares it
+//	not in the registry   the store registers it again as it stands: declared again, it would undo what somebody has changed
 //
 // So two versions of a program never overwrite each other in turn, and a failover or a restart from an older file costs nothing that
 // the program knows.
+//
+// A deletion that a check has found is remembered as long as the program runs, whatever the store forgets: it is over when somebody has
+// made the schedule again. A deletion that the store loses before any check has found it cannot be told from a loss: the schedule is
+// declared again.
 type reconciler struct {
 	store    protocol.ScheduleStore
 	log      *slog.Logger
@@ -37,11 +42,26 @@ type reconciler struct {
 	remove   []string  // names still to be deleted
 }
 
-// written is what the store answered to a declaration; zero: it has not been written yet.
+// written is what the store answered to a declaration, and what became of it; zero: it has not been written yet.
 type written struct {
 	address  protocol.Address
 	revision int64
-	at       time.Time // by the store's clock
+	at       time.Time // by the store's clock: a deletion until then was of an earlier schedule of that name
+	deleted  bool      // it was found deleted, and not made again since
+}
+
+// lost notes how the schedule stands now, and reports whether the store has lost it, so that it is to be declared again.
+func (w *written) lost(s protocol.Standing) bool {
+	switch {
+	case s.Moved || s.Revision > w.revision: // somebody has changed it, or has made it again: what was deleted before is over
+		w.deleted = false
+		if s.Deleted.After(w.at) {
+			w.at = s.Deleted
+		}
+	case s.Revision == 0 && !s.Unreadable && s.Deleted.After(w.at):
+		w.deleted = true
+	}
+	return !w.deleted && !s.Moved && !s.Unreadable && s.Revision < w.revision
 }
 
 func newReconciler(store protocol.ScheduleStore, log *slog.Logger, declared []protocol.Declaration, removed []string) reconciler {
@@ -114,7 +134,7 @@ func (r *reconciler) receive(which []int, answers []protocol.DeclareAnswer) (owe
 			refused, errs = append(refused, i), append(errs, answer.Err)
 			continue
 		}
-		r.wrote[i] = written{protocol.Address{Partition: answer.Partition, Name: r.declared[i].Name}, answer.Revision, answer.Now}
+		r.wrote[i] = written{address: protocol.Address{Partition: answer.Partition, Name: r.declared[i].Name}, revision: answer.Revision, at: answer.Now}
 		if answer.Changed {
 			r.log.Info("chime: schedule changed", "event", "schedule.changed", "schedule", r.declared[i].Name, "queue", r.declared[i].Queue,
 				"note", fmt.Sprintf("before: %s; now: %s", schedule.ForLog(answer.Old), schedule.ForLog(answer.Stored)))
@@ -158,13 +178,11 @@ func (r *reconciler) check(ctx context.Context) (lost int, err error) {
 			return lost, err
 		}
 		for j, i := range some {
-			w, s := &r.wrote[i], standings[j]
-			if s.Moved || s.Unreadable || s.Revision >= w.revision || s.Revision == 0 && s.Deleted.After(w.at) {
-				continue
+			if r.wrote[i].lost(standings[j]) {
+				r.wrote[i] = written{} // it is written again, and then checked again
+				r.declare = append(r.declare, i)
+				lost++
 			}
-			*w = written{} // it is written again, and then checked again
-			r.declare = append(r.declare, i)
-			lost++
 		}
 	}
 	return lost, nil
