@@ -46,7 +46,7 @@ end
 
 local at, used, kind = cursor(stored_cursor)
 local waiting, ahead = untaken(DUE, JOBS, CRASHES, name, at, kind)
-since = since or now_ms
+since = math.min(since or now_ms, now_ms) -- what was postponed has an instant later than now
 if ahead then
   redis.call('ZREM', DUE, waiting)
   stored_cursor = instant(now_s) .. ' ' .. whole(math.max(used - 1, 0)) .. ' s'
