@@ -74,6 +74,64 @@ func TestACrashLetsWhatIsCaughtUpGoOn(t *testing.T) {
 	})
 }
 
+// What waits for the end of a flight goes on where nothing flies: a hand has removed the entry in open, or has written what cannot be
+// read. What waits for one that is there goes on waiting.
+func TestNothingIsHeldForAFlightThatIsNone(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		since := map[string]float64{}
+		for _, name := range []string{"flies", "garbage", "lost"} {
+			declared := b.scheduled(name, "skip", ago(time.Hour))
+			answer := b.work("w", protocol.WorkCall{Take: 1})
+			if placed := b.catchUp(answer.Owed[0], declared.Revision, ago(time.Minute)); !placed.Held {
+				b.Fatalf("placed %+v, want held", placed)
+			}
+			since[name] = float64(answer.Owed[0].Since.UnixMilli())
+		}
+		b.client.HSet(b.Context(), b.keys().open, "garbage", "somebody")
+		b.client.HDel(b.Context(), b.keys().open, "lost")
+		for _, want := range []int{2, 0} {
+			if _, mended, err := b.store.Mend(b.Context(), ""); err != nil || len(mended) != want {
+				b.Fatalf("mended %+v, %v; want %d", mended, err, want)
+			}
+		}
+		for name, want := range since {
+			if name == "flies" {
+				want += passedOver
+			}
+			if score := b.client.ZScore(b.Context(), b.keys().owed, name).Val(); score != want {
+				b.Errorf("%s is owed with score %v, want %v", name, score, want)
+			}
+		}
+	})
+}
+
+// Every schedule has its turn, however many there are, and whatever else the registry holds.
+func TestMendingLooksAtEverySchedule(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		const n = 2*maxMend + 7
+		for i := range n {
+			name := fmt.Sprintf("s%04d", i)
+			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, home{"default", 1}.member(name)))
+			b.client.ZAdd(b.Context(), b.keys().owed, redisZ(passedOver+1, name))
+		}
+		for i := range maxMend {
+			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, fmt.Sprintf("garbage%03d", i)))
+		}
+		all, calls := 0, 0
+		for next, begun := "", false; next != "" || !begun; begun = true {
+			var mended []protocol.Mended
+			var err error
+			if next, mended, err = b.store.Mend(b.Context(), next); err != nil || len(mended) > maxMend {
+				b.Fatalf("a call mended %d, %v", len(mended), err)
+			}
+			all, calls = all+len(mended), calls+1
+		}
+		if all != n || calls > 4 {
+			b.Errorf("%d mended in %d calls, want %d in 4", all, calls, n)
+		}
+	})
+}
+
 // No occurrence holds a schedule whose session is gone, whatever became of its flight.
 func TestAFlightOfAVanishedSessionHoldsNoSchedule(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
