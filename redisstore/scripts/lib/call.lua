@@ -90,6 +90,12 @@ local function owe(call, name)
   call.owed[#call.owed + 1] = name
 end
 
+-- has_moved says whether the schedule has moved to another queue. What it has left here is not dropped: its run could not be given back.
+local function has_moved(call, name)
+  local state = policy(call.flights.definitions[name])
+  return state and is_mark(state)
+end
+
 -- give_run_back gives a run back to the schedule's count; a schedule that had completed is live again.
 local function give_run_back(call, name)
   local flights = call.flights
