@@ -105,33 +105,6 @@ func TestNothingIsHeldForAFlightThatIsNone(t *testing.T) {
 	})
 }
 
-// Every schedule has its turn, however many there are, and whatever else the registry holds.
-func TestMendingLooksAtEverySchedule(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		const n = 2*maxMend + 7
-		for i := range n {
-			name := fmt.Sprintf("s%04d", i)
-			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, home{"default", 1}.member(name)))
-			b.client.ZAdd(b.Context(), b.keys().owed, redisZ(passedOver+1, name))
-		}
-		for i := range maxMend {
-			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, fmt.Sprintf("garbage%03d", i)))
-		}
-		all, calls := 0, 0
-		for next, begun := "", false; next != "" || !begun; begun = true {
-			var mended []protocol.Mended
-			var err error
-			if next, mended, err = b.store.Mend(b.Context(), next); err != nil || len(mended) > maxMend {
-				b.Fatalf("a call mended %d, %v", len(mended), err)
-			}
-			all, calls = all+len(mended), calls+1
-		}
-		if all != n || calls > 4 {
-			b.Errorf("%d mended in %d calls, want %d in 4", all, calls, n)
-		}
-	})
-}
-
 // No occurrence holds a schedule whose session is gone, whatever became of its flight.
 func TestAFlightOfAVanishedSessionHoldsNoSchedule(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -49,23 +48,27 @@ func (s *store) Mend(ctx context.Context, cursor string) (next string, mended []
 		p := protocol.Partition{Queue: homes[i].queue, Index: protocol.PartitionOf(name, size.partitions)}
 		byPartition[p] = append(byPartition[p], name)
 	}
-	var partitions []protocol.Partition
-	var calls []call
-	for p, names := range byPartition {
-		k := s.keys.partition(p)
-		partitions, calls = append(partitions, p), append(calls, newCall(&mendScript, []string{k.owed, k.open}, names))
-	}
-	if len(calls) == 0 {
-		return next, nil, nil
-	}
 	var failed []error
-	for i, cmd := range s.run(ctx, s.client, calls...) {
-		values, err := list("mend schedules of", partitions[i].Queue, cmd)
-		if err != nil {
-			failed = append(failed, err)
+	for len(byPartition) > 0 {
+		var partitions []protocol.Partition
+		var calls []call
+		for p, names := range byPartition {
+			k := s.keys.partition(p)
+			partitions = append(partitions, p)
+			calls = append(calls, newCall(&mendScript, []string{k.owed, k.open, k.schedules, k.cursors, k.due, k.counters, k.state}, names))
 		}
-		for j := 0; j+1 < len(values); j += 2 {
-			mended = append(mended, protocol.Mended{Name: values.text(j), Queue: partitions[i].Queue, Reason: cmp.Or(reasons[values.text(j+1)], values.text(j+1))})
+		byPartition = map[protocol.Partition][]any{}
+		for i, cmd := range s.run(ctx, s.client, calls...) {
+			values, err := list("mend schedules of", partitions[i].Queue, cmd)
+			if err != nil {
+				failed = append(failed, err)
+			}
+			if left := values.list(0); len(left) > 0 { // the others have long definitions
+				byPartition[partitions[i]] = left
+			}
+			for j := 1; j+1 < len(values); j += 2 {
+				mended = append(mended, protocol.Mended{Name: values.text(j), Queue: partitions[i].Queue, Reason: reasons[values.text(j+1)]})
+			}
 		}
 	}
 	return next, mended, errors.Join(failed...)
@@ -73,5 +76,8 @@ func (s *store) Mend(ctx context.Context, cursor string) (next string, mended []
 
 // reasons are what the script answers, in words.
 var reasons = map[string]string{
-	"held": "it waited for the end of a run that nobody runs",
+	"held":   "it waited for the end of a run that nobody runs",
+	"due":    "its next occurrence was lost",
+	"owed":   "nobody was to place its next occurrence",
+	"cursor": "its cursor was lost, or could not be read",
 }

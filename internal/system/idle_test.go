@@ -66,7 +66,7 @@ func (w *world) enqueuer() (*process, func(in time.Duration)) {
 func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 	// A worker looks once a minute whether anybody leads; where nobody does, it looks for schedules that nobody has placed.
 	// And about every five minutes it checks the store's settings, and a leader whether each schedule still stands.
-	const watching, alone, checking, mending = 0.05, 0.2, 0.03, 0.01
+	const watching, alone, checking, mending = 0.05, 0.2, 0.03, 0.03
 	yearly := declares("beat", recurrence.Recurrence{Cron: "0 0 1 7 *"})
 	for _, c := range []struct {
 		what    string

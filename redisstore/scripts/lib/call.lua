@@ -73,6 +73,17 @@ local function at_cursor(call, name, planned)
   return text and is_placed(sub(text, -1)) and find(text, planned, 1, true) == 1 and byte(text, #planned + 1) == 32 -- "<planned> … p"
 end
 
+-- overtakes says whether a new occurrence of the schedule name is later than a cursor that is no occurrence's, and then moves the cursor to
+-- it. So it is where the cursor was lost: mend.lua has set it without knowing what is in due, and that is not to be placed once more.
+local function overtakes(call, name, planned)
+  local flights = call.flights
+  local at, used, kind = cursor(flights.cursors[name])
+  if kind ~= 's' or planned <= at then return false end
+  flights.cursors[name] = planned .. ' ' .. whole(used + 1) .. ' p'
+  call.cursors_changed[name] = true
+  return true
+end
+
 -- owed_list returns what the answer says of the schedules whose next occurrence is owed, three values each: name, definition, cursor.
 local function owed_list(call)
   local list, flights = {}, call.flights

@@ -20,7 +20,8 @@ local function decide(call, i, name, planned)
   local begun = body or call.crashes and call.crashes[i]
   local new = not begun and (call.from[i] == 'd' or open_id == id and fresh == planned)
   -- a definition that cannot be read is owed too: a ticker says so, and once it is mended the schedule goes on
-  local owing = (state == 'live' or not state and flights.definitions[name]) and at_cursor(call, name, planned)
+  local owing = (state == 'live' or not state and flights.definitions[name]) and
+    (at_cursor(call, name, planned) or new and overtakes(call, name, planned))
   if not open_id or not overlap or overlap == 'allow' or open_id == id then return 'take', new, owing, overlap end
   local _, open_planned = occurrence(open_id)
   if fence == '-' then
