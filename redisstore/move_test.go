@@ -209,7 +209,7 @@ func TestWhatIsCaughtUpCountsOnceThoughItMoves(t *testing.T) {
 	})
 }
 
-// What was taken before its schedule moved runs in the old queue, though it is too late or another one runs: nothing could give back its
+// What was taken before a schedule with a count moved runs in the old queue, though it is too late or another one runs: nothing could give back its
 // run to the count.
 func TestWhatWasTakenBeforeAMoveIsNotDropped(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
@@ -218,7 +218,10 @@ func TestWhatWasTakenBeforeAMoveIsNotDropped(t *testing.T) {
 		late := b.take("w", 1)[0]
 		b.want("taken", late.ID, occurrenceID("s", first))
 		b.client.HSet(b.Context(), b.keys().cursors, "s", second.Add(time.Second).UTC().Format(time.RFC3339)+" 2 s")
-		b.declareOn("mail", "s", "skip", `{"job":"j"}`)
+		stored := b.client.HGet(b.Context(), b.keys().schedules, "s").Val()
+		body := `{"job":"j","recurrence":{"frequency":"minute","count":9},"misfire":"skip"}`
+		b.client.HSet(b.Context(), b.keys().schedules, "s", strings.Replace(stored, `"job":"j"}`, body[1:], 1))
+		b.declareOn("mail", "s", "skip", body)
 		b.want("taken while the first is in flight", ids(b.take("w", 5)), "")
 		b.settle("w", protocol.Settlement{ID: late.ID, Fence: late.Fence, Kind: protocol.SettleMissed})
 		for _, want := range []time.Time{first, second} {

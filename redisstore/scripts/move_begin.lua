@@ -4,7 +4,7 @@
 --
 -- What is due and not taken is withdrawn too, unlike at a change: the cursor goes back to the second before it, so that the new queue
 -- places it again. If it were dropped here (too late, or another one runs), its run could not be given back to the count there: no
--- script reaches both queues. For the same reason nothing that was taken here is dropped any more.
+-- script reaches both queues. For the same reason nothing that was taken here is dropped any more if the schedule has a count.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua

@@ -1,6 +1,6 @@
 -- call: what a call of work.lua knows and gathers on its long way, in a table that the functions of the long way get. settle and meet
 -- change this table alone; save_settlements and save_changes write what it has gathered, with one command for each key.
--- needs: strings clock counters definition owed open flight
+-- needs: strings clock counters definition rule owed open flight
 
 -- new_call returns the table. ids, from, bodies, crashes: the candidates, where each comes from, its envelope, how often its holder
 -- vanished (nil: no job of the partition crashed). schedule, planned: schedule and planned instant of each that is an occurrence.
@@ -101,10 +101,12 @@ local function owe(call, name)
   call.owed[#call.owed + 1] = name
 end
 
--- has_moved says whether the schedule has moved to another queue. What it has left here is not dropped: its run could not be given back.
-local function has_moved(call, name)
-  local state = policy(call.flights.definitions[name])
-  return state and is_mark(state)
+-- keeps_runs says whether the schedule has a count and has moved to another queue. Then what it has left here is not dropped: no script
+-- could give its run back.
+local function keeps_runs(call, name)
+  local text = call.flights.definitions[name]
+  local state = policy(text)
+  return state and is_mark(state) and find(rule(text) or '', '"count":', 1, true)
 end
 
 -- give_run_back gives a run back to the schedule's count; a schedule that had completed is live again.

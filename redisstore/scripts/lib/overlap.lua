@@ -4,7 +4,7 @@
 -- decide says what becomes of the i-th candidate, an occurrence of the schedule name:
 --   take       it is taken
 --   drop       it is forgotten, and nothing is counted: its schedule was removed
---   skip       it is new and another one holds the schedule: it is counted and forgotten, unless it is caught up or the schedule moved
+--   skip       it is new and another one holds the schedule: it is counted and forgotten, unless it is caught up or its run cannot be given back
 --   behind     another one holds the schedule: it waits behind that one
 --   supersede  it came back, and under policy cancel a later one was taken: it is counted and forgotten
 -- Then: whether it is new, whether the next one is owed, its overlap policy, the ID of the occurrence whose retries it ends.
@@ -30,7 +30,7 @@ local function decide(call, i, name, planned)
   end
   if new then
     local caught_up = sub(flights.cursors[name] or '', -1) == 'c' and at_cursor(call, name, planned)
-    local skips = (overlap == 'skip' and not caught_up or fresh ~= '') and not has_moved(call, name)
+    local skips = (overlap == 'skip' and not caught_up or fresh ~= '') and not keeps_runs(call, name)
     return skips and 'skip' or 'behind', true, owing, overlap
   end
   if overlap == 'cancel' and open_planned and open_planned > planned then return 'supersede', false, owing, overlap end
