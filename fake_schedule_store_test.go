@@ -267,6 +267,11 @@ func (s *fakeScheduleStore) Postpone(ctx context.Context, owed protocol.Owed) er
 	return errors.Join(before, after)
 }
 
+// Mend finds nothing: a map loses nothing.
+func (s *fakeScheduleStore) Mend(context.Context, string) (string, []protocol.Mended, error) {
+	return "", nil, nil
+}
+
 func (s *fakeScheduleStore) read(name string) protocol.Stored {
 	f := s.schedules[name]
 	if f == nil {

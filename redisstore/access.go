@@ -54,7 +54,7 @@ var grants = map[protocol.Use]grant{
 
 // tickScripts are those of whoever places, reaps and sweeps what others have left.
 var tickScripts = []*script{
-	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &freeOpensScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
+	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &freeOpensScript, &mendScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
 	&removeScript, &residentsScript, &standingsScript, &registerSchedulesScript,
 }
 

@@ -80,11 +80,11 @@ var callsOf = map[protocol.Use][]string{
 	protocol.UseEnqueue: {"Check", "CheckUse", "Partitions", "Enqueue"},
 	protocol.UseWork: {
 		"Check", "CheckUse", "Partitions", "Enqueue", "Work", "Poll", "Leave", "CloseSession", "Reap", "Announce", "Listen",
-		"Place", "Owed", "Postpone", "Sweep", "Queues", "Served", "QueueStats", "Names", "Lease",
+		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Names", "Lease",
 	},
 	protocol.UseSchedule: {
 		"Check", "CheckUse", "Partitions", "Declare", "Remove", "PauseSchedule", "PauseQueue", "Lead", "Resign", "Listen", "Poll", "Reap",
-		"Place", "Owed", "Postpone", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease",
+		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease",
 	},
 	useView: {"QueueStats", "Queues", "Served", "Unhandled", "Find", "Names"},
 }

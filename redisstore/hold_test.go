@@ -74,6 +74,37 @@ func TestACrashLetsWhatIsCaughtUpGoOn(t *testing.T) {
 	})
 }
 
+// What waits for the end of a flight goes on where nothing flies: a hand has removed the entry in open, or has written what cannot be
+// read. What waits for one that is there goes on waiting.
+func TestNothingIsHeldForAFlightThatIsNone(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		since := map[string]float64{}
+		for _, name := range []string{"flies", "garbage", "lost"} {
+			declared := b.scheduled(name, "skip", ago(time.Hour))
+			answer := b.work("w", protocol.WorkCall{Take: 1})
+			if placed := b.catchUp(answer.Owed[0], declared.Revision, ago(time.Minute)); !placed.Held {
+				b.Fatalf("placed %+v, want held", placed)
+			}
+			since[name] = float64(answer.Owed[0].Since.UnixMilli())
+		}
+		b.client.HSet(b.Context(), b.keys().open, "garbage", "somebody")
+		b.client.HDel(b.Context(), b.keys().open, "lost")
+		for _, want := range []int{2, 0} {
+			if _, mended, err := b.store.Mend(b.Context(), ""); err != nil || len(mended) != want {
+				b.Fatalf("mended %+v, %v; want %d", mended, err, want)
+			}
+		}
+		for name, want := range since {
+			if name == "flies" {
+				want += passedOver
+			}
+			if score := b.client.ZScore(b.Context(), b.keys().owed, name).Val(); score != want {
+				b.Errorf("%s is owed with score %v, want %v", name, score, want)
+			}
+		}
+	})
+}
+
 // No occurrence holds a schedule whose session is gone, whatever became of its flight.
 func TestAFlightOfAVanishedSessionHoldsNoSchedule(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

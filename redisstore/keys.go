@@ -84,7 +84,7 @@ type partitionKeys struct {
 	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused, parked (changes when a list of parked jobs begins; none: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept
 
 	schedules string // hash: schedule → definition, JSON
-	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: it is caught up; s: a change or pause
+	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: it is caught up; s: a change or pause, or it was lost
 	owed      string // sorted set: schedule → instant since when its next occurrence is to be placed, Unix ms (see scripts/lib/owed.lua)
 	open      string // hash: schedule → the occurrence that holds it, its fence, worker, session, … (see scripts/lib/open.lua)
 	behind    string // sorted set: "<schedule>\t<planned instant>" → 0: occurrences that wait for the one in open

@@ -15,11 +15,11 @@ var (
 // A schedule moves from one queue to another in four steps. Each compares generations before it writes, so anybody may repeat all of
 // them at any time, and a step that comes late matches nothing.
 //
-//	begin     old queue: what is placed in the future is withdrawn; the definition becomes a mark with the new queue and a new
+//	begin     old queue: what is placed and not taken is withdrawn; the definition becomes a mark with the new queue and a new
 //	          generation. From here on the schedule places nothing
 //	arrive    new queue: definition, cursor, runs used and counters; the next occurrence is owed. From here on it places again
 //	registry  the schedule lives in the new queue, under the new generation: one compare with the old entry
-//	end       old queue: nothing is owed any more. The mark stays for 7 days, for what was due or in flight here when the move began
+//	end       old queue: nothing is owed any more. The mark stays for 7 days, for what had been taken here when the move began
 //
 // Who finds a mark whose schedule is owed finishes the move (settleMark). It does so only while the registry names one of the mark's two
 // places; a schedule that was deleted meanwhile takes its marks with it.

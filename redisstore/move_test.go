@@ -181,21 +181,58 @@ func TestAMoveTakesCountersAndTheFlagOfLargeDefinitionsAlong(t *testing.T) {
 	})
 }
 
-// What is due already when a schedule moves runs in the old queue; the next one comes in the new one.
-func TestWhatIsDueWhenAScheduleMovesRunsInTheOldQueue(t *testing.T) {
+// What nobody has taken when a schedule moves goes along, whether it is due or not: in the old queue it could be dropped, and its run
+// could not be given back to the count.
+func TestWhatNobodyHasTakenMovesAlong(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		at := ago(time.Minute)
 		b.scheduled("s", "skip", at)
 		moved := b.declareOn("mail", "s", "skip", `{"job":"j"}`)
-		if moved.Owed == nil || !moved.Owed.Cursor.At.Equal(at) || !moved.Owed.Cursor.Placed {
-			b.Fatalf("owed %+v, want what follows %v", moved.Owed, at)
+		if want := (protocol.Cursor{At: at.Add(-time.Second).UTC()}); moved.Owed == nil || moved.Owed.Cursor != want {
+			b.Fatalf("owed %+v, want no run used and %+v, after which %v is the next again", moved.Owed, want, at)
 		}
-		answer := b.work("w", protocol.WorkCall{Take: 5})
-		b.want("taken in the old queue", ids(answer.Taken), occurrenceID("s", at))
-		if len(answer.Owed) != 0 {
-			b.Errorf("owed in the old queue: %+v", answer.Owed)
+		b.want("taken in the old queue", ids(b.take("w", 5)), "")
+	})
+}
+
+// What was caught up and moves along counts as caught up where it is placed again.
+func TestWhatIsCaughtUpCountsOnceThoughItMoves(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		declared := b.declare("s", "skip", `{"job":"j"}`)
+		if placed := b.catchUp(*declared.Owed, declared.Revision, ago(time.Minute)); placed.Placed != 1 {
+			b.Fatalf("placed %+v", placed)
 		}
-		b.settle("w", protocol.Settlement{ID: answer.Taken[0].ID, Fence: answer.Taken[0].Fence, Kind: protocol.SettleDone})
+		b.declareOn("mail", "s", "skip", `{"job":"j"}`)
+		if found, err := b.store.Find(b.Context(), []string{"s"}); err != nil || found[0].CaughtUp != 0 {
+			b.Errorf("found %+v, %v; want nothing caught up yet", found, err)
+		}
+	})
+}
+
+// What was taken before a schedule with a count moved runs in the old queue, though it is too late or another one runs: nothing could give back its
+// run to the count.
+func TestWhatWasTakenBeforeAMoveIsNotDropped(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		first, second := ago(2*time.Minute), ago(time.Minute)
+		b.scheduled("s", "skip", first, second) // a change of the recurrence may leave two
+		late := b.take("w", 1)[0]
+		b.want("taken", late.ID, occurrenceID("s", first))
+		b.client.HSet(b.Context(), b.keys().cursors, "s", second.Add(time.Second).UTC().Format(time.RFC3339)+" 2 s")
+		stored := b.client.HGet(b.Context(), b.keys().schedules, "s").Val()
+		body := `{"job":"j","recurrence":{"frequency":"minute","count":9},"misfire":"skip"}`
+		b.client.HSet(b.Context(), b.keys().schedules, "s", strings.Replace(stored, `"job":"j"}`, body[1:], 1))
+		b.declareOn("mail", "s", "skip", body)
+		b.want("taken while the first is in flight", ids(b.take("w", 5)), "")
+		b.settle("w", protocol.Settlement{ID: late.ID, Fence: late.Fence, Kind: protocol.SettleMissed})
+		for _, want := range []time.Time{first, second} {
+			taken := b.take("w", 5)
+			b.want("taken then", ids(taken), occurrenceID("s", want))
+			b.settle("w", done(taken[0]))
+		}
+		found, err := b.store.Find(b.Context(), []string{"s"})
+		if err != nil || found[0].Started != 2 || found[0].Skipped+found[0].Missed != 0 || found[0].Cursor.Used != 2 {
+			b.Errorf("found %+v, %v; want 2 started and 2 runs used, none dropped", found, err)
+		}
 	})
 }
 

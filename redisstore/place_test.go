@@ -154,6 +154,26 @@ func TestOwedIsListedAfterASecondAndCanBePostponed(t *testing.T) {
 	})
 }
 
+// To postpone sets the instant since when a schedule is owed a minute ahead. No change and no move takes that for the truth: instants
+// that are still to come would count as missed.
+func TestAPostponedScheduleThatChangesIsOwedSinceNow(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for _, name := range []string{"changes", "moves"} {
+			owed := *b.declare(name, "skip", `{"job":"j"}`).Owed
+			if err := b.store.Postpone(b.Context(), owed); err != nil {
+				b.Fatal(err)
+			}
+		}
+		changed := b.declare("changes", "skip", `{"job":"k"}`).Owed
+		moved := b.declareOn("mail", "moves", "skip", `{"job":"j"}`).Owed
+		for _, owed := range []*protocol.Owed{changed, moved} {
+			if ahead := time.Until(owed.Since); ahead > 10*time.Second {
+				b.Errorf("%s is owed since %v ahead of now", owed.Name, ahead)
+			}
+		}
+	})
+}
+
 // A partition that cannot be read hides no other one.
 func TestOwedSchedulesOfOnePartitionAreListedThoughAnotherFails(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

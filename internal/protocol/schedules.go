@@ -22,6 +22,10 @@ type ScheduleStore interface {
 	// Postpone makes an owed schedule that cannot be computed here wait for a minute, so that it does not delay the others.
 	Postpone(ctx context.Context, owed Owed) error
 
+	// Mend looks at some hundred schedules, those after cursor, which an earlier call returned; "" begins. Those that stand nowhere,
+	// because a hand or an eviction took what they wait for, go on. At the end next is "".
+	Mend(ctx context.Context, cursor string) (next string, mended []Mended, err error)
+
 	// Find returns stored schedules by name. A name that is not stored gives a zero Stored. It writes nothing.
 	Find(ctx context.Context, names []string) ([]Stored, error)
 
@@ -119,6 +123,12 @@ type Owed struct {
 	Since      time.Time // when the occurrence at the cursor was taken, or the schedule was declared, changed or resumed
 	Now        time.Time
 	Unreadable bool // the definition does not begin as the store writes it: it was changed by hand
+}
+
+// Mended is a schedule that stood nowhere and goes on.
+type Mended struct {
+	Name, Queue string
+	Reason      string // what was wrong with it
 }
 
 // A Placement places the occurrences of a schedule that follow the one at Cursor.

@@ -65,8 +65,9 @@ func (w *world) enqueuer() (*process, func(in time.Duration)) {
 // The test counts the commands of processes that have nothing to do. The clock is fake, so this measures counts and not time.
 func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 	// A worker looks once a minute whether anybody leads; where nobody does, it looks for schedules that nobody has placed.
-	// And about every five minutes it checks the store's settings. A leader checks as often whether the registry names the schedules.
-	const watching, alone, checking, naming = 0.05, 0.2, 0.03, 0.02
+	// And about every five minutes it checks the store's settings, and a leader whether the registry names the schedules and each still
+	// stands.
+	const watching, alone, checking, naming, mending = 0.05, 0.2, 0.03, 0.02, 0.03
 	yearly := declares("beat", recurrence.Recurrence{Cron: "0 0 1 7 *"})
 	for _, c := range []struct {
 		what    string
@@ -77,7 +78,7 @@ func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 		{"a worker on four queues", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(4)} }, 0.6 + 3*0.5 + alone + checking},
 		{"a leader without schedules", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} }, 1},
 		{"a leader without schedules and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil), p.workerOnQueues(1)} }, 1.6 + watching + checking},
-		{"a leader with a schedule and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.workerOnQueues(1)} }, 1.6 + watching + checking + naming},
+		{"a leader with a schedule and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.workerOnQueues(1)} }, 1.6 + watching + checking + naming + mending},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			inWorld(t, func(w *world) {

@@ -411,5 +411,36 @@ func TestAScheduleThatMovesBetweenQueuesLosesNoRun(t *testing.T) {
 	})
 }
 
+// An occurrence is due and too late when its schedule moves, and misfire policy skip drops it: its run goes back to the count.
+func TestAMoveLosesNoRunOfTheCount(t *testing.T) {
+	inWorld(t, func(w *world) {
+		scheduler := w.start(func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} })
+		schedules := chime.NewSchedules(scheduler.store)
+		options := []chime.ScheduleOption{chime.Misfire(chime.MisfireSkip), chime.Grace(10 * time.Second)}
+		thrice := recurrence.Recurrence{Frequency: recurrence.Minute, Count: 3}
+		for _, queue := range []string{"default", "mail"} {
+			if _, err := schedules.Put(w.Context(), "beat", thrice, append(options, chime.Queue(queue))...); err != nil {
+				t.Fatal(err)
+			}
+			w.pass(20 * time.Second) // nobody takes the first one
+		}
+		worker := w.start(func(p *process) []chime.Role {
+			worker := chime.NewWorker(p.store, chime.WorkerOptions{Logger: w.log, Queues: map[string]int{"default": 1, "mail": 1}})
+			worker.Handle("beat", func(_ context.Context, job *chime.Job) error {
+				w.ran(job)
+				return nil
+			})
+			return []chime.Role{worker}
+		})
+		w.pass(time.Hour)
+		got, err := schedules.Get(w.Context(), "beat")
+		if err != nil || got.State != chime.StateCompleted || len(w.runs) != 3 || got.Counters.Missed != 1 {
+			t.Errorf("%d runs of 3, %s, %+v, %v; want it completed with 1 missed", len(w.runs), got.State, got.Counters, err)
+		}
+		worker.end()
+		scheduler.end()
+	})
+}
+
 // pass lets fake time pass.
 func (w *world) pass(d time.Duration) { <-time.After(d) }

@@ -67,15 +67,16 @@ type Ticker struct {
 	lapses     map[protocol.Partition]time.Time // when the next session of a partition lapses
 	pollAllAt  time.Time
 	sweeper    *reap.Sweeper
+	mender     mender
 	needed     []protocol.Handled
 	warned     map[protocol.Handled]bool
 	emptied    time.Time // when the store was found to have lost what it held
 
-	declaring, checking, leading, placing, polling, sweeping, warning, counting retry.Duty
-	duties                                                                      []*retry.Duty // in the order of their turns
-	watches                                                                     bool          // it never leads: see Watch
-	swept                                                                       time.Time     // by a Watch
-	lease                                                                       string        // that a Watch has seen last
+	declaring, checking, leading, placing, polling, sweeping, mending, warning, counting retry.Duty
+	duties                                                                               []*retry.Duty // in the order of their turns
+	watches                                                                              bool          // it never leads: see Watch
+	swept                                                                                time.Time     // by a Watch
+	lease                                                                                string        // that a Watch has seen last
 }
 
 // New returns a ticker. It does no I/O.
@@ -88,6 +89,7 @@ func New(store protocol.Store, options Options) *Ticker {
 		reaper:     reap.New(store, options.SessionTTL, options.Log),
 		unserved:   unserved{store: store, log: options.Log},
 		sweeper:    reap.NewSweeper(store),
+		mender:     mender{store: store, log: options.Log},
 		outage:     retry.Outage{Log: options.Log, Role: "scheduler"},
 		needed:     jobsOf(options.Declared),
 		scheduled:  len(options.Declared) > 0,
@@ -99,9 +101,10 @@ func New(store protocol.Store, options Options) *Ticker {
 	t.placing = retry.Duty{Action: "place", Do: t.placeOwed}
 	t.polling = retry.Duty{Action: "poll", Do: t.poll}
 	t.sweeping = retry.Duty{Action: "sweep", Do: t.sweep}
+	t.mending = retry.Duty{Action: "mend", Do: t.mend}
 	t.warning = retry.Duty{Action: "look for handlers", Do: t.warn, Next: time.Now().Add(warnAfter)}
 	t.counting = retry.Duty{Action: "count the waiting jobs", Do: t.count, Next: time.Now().Add(countEvery)}
-	t.duties = []*retry.Duty{&t.declaring, &t.checking, &t.leading, &t.placing, &t.polling, &t.sweeping, &t.warning, &t.counting}
+	t.duties = []*retry.Duty{&t.declaring, &t.checking, &t.leading, &t.placing, &t.polling, &t.sweeping, &t.mending, &t.warning, &t.counting}
 	return t
 }
 
@@ -254,6 +257,7 @@ func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
 		t.pollAllAt = time.Time{}
 		t.polling.Now()
 		t.sweeping.Now()
+		t.mending.Now()
 	}
 	if epoch != "" && epoch != t.election.epoch {
 		t.emptied = time.Now()
@@ -417,4 +421,21 @@ func (t *Ticker) sweep(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	return t.sweeper.Step(ctx, partitions, t.election.leading())
+}
+
+// mend lets schedules go on that stand nowhere. The leader does, and a Watch that finds no leader.
+func (t *Ticker) mend(ctx context.Context) (time.Duration, error) {
+	if !t.scheduled || !t.election.leading() && !t.watches {
+		return t.pace(mendEvery), nil
+	}
+	more, err := t.mender.step(ctx)
+	switch {
+	case more && t.watches:
+		return mendSeldom, err
+	case more:
+		return mendPause, err
+	case t.watches:
+		return retry.Never, err // watch says when
+	}
+	return max(time.Until(t.mender.began.Add(mendEvery)), mendPause), err
 }

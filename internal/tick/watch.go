@@ -12,7 +12,7 @@ import (
 
 // Watch is the slow safety tick of a worker, until ctx ends. About every SafetyTick it looks whether the leader's lease was
 // renewed. Where it was not, it places what nobody has placed, because a worker vanished between taking an occurrence and placing the next; it returns what
-// vanished workers held; and it sweeps. So schedules go on where workers run and no scheduler.
+// vanished workers held; it sweeps, and it lets schedules go on that stand nowhere. So schedules go on where workers run and no scheduler.
 //
 // It has no connection of its own and never leads: whatever it does beside a leader takes effect once.
 func Watch(ctx context.Context, store protocol.Store, options Options) {
@@ -20,9 +20,10 @@ func Watch(ctx context.Context, store protocol.Store, options Options) {
 	t.watches = true
 	t.outage.Role = "worker"
 	watching := retry.Duty{Action: "look for a leader", Do: t.watch, Next: time.Now().Add(t.safetyPause())}
-	t.placing.Next, t.polling.Next, t.sweeping.Next = time.Now().Add(retry.Never), time.Now().Add(retry.Never), time.Now().Add(retry.Never)
-	t.counting.Next = time.Now().Add(retry.Never)
-	t.duties = []*retry.Duty{&watching, &t.placing, &t.polling, &t.sweeping, &t.counting}
+	t.duties = []*retry.Duty{&watching, &t.placing, &t.polling, &t.sweeping, &t.mending, &t.counting}
+	for _, d := range t.duties[1:] {
+		d.Next = time.Now().Add(retry.Never)
+	}
 
 	ctx, stop := context.WithCancel(ctx)
 	var reaping sync.WaitGroup
@@ -57,6 +58,7 @@ func (t *Ticker) watch(ctx context.Context) (time.Duration, error) {
 		if retry.Reached(t.swept.Add(watchSweep), time.Now()) {
 			t.swept = time.Now()
 			t.sweeping.Now() // it passes over what was swept a short while ago
+			t.mending.Now()
 			t.counting.Now()
 		}
 	}

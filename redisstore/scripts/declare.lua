@@ -78,7 +78,7 @@ local function change(plan, declared, h, i)
   elseif waiting then
     plan.owed = nil -- its taking will owe the next one
   else
-    plan.owed = owed_since(since[i]) or now_ms -- what was missed before is still missed
+    plan.owed = math.min(owed_since(since[i]) or now_ms, now_ms) -- what was missed before is still missed; postponed: later than now
   end
   plan.text = definition({ revision = whole(next_revision), generation = declared.generation, state = plan.state, created = h.created,
     overlap = declared.overlap, rest = declared.rest })

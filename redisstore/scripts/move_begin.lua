@@ -1,6 +1,10 @@
--- move_begin.lua: begin to move a schedule to another queue. An occurrence placed in the future is withdrawn, and the definition becomes
--- a mark: it places nothing more, but what is still due, in flight or parked here runs with it. The name stays in owed until the move
--- is done. A schedule that moves already keeps its mark.
+-- move_begin.lua: begin to move a schedule to another queue. An occurrence that nobody has taken is withdrawn, and the definition becomes
+-- a mark: it places nothing more, but what is still in flight, parked or to be retried here runs with it. The name stays in owed until
+-- the move is done. A schedule that moves already keeps its mark.
+--
+-- What is due and not taken is withdrawn too, unlike at a change: the cursor goes back to the second before it, so that the new queue
+-- places it again. If it were dropped here (too late, or another one runs), its run could not be given back to the count there: no
+-- script reaches both queues. For the same reason nothing that was taken here is dropped any more if the schedule has a count.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
 -- KEYS[3] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
@@ -45,12 +49,14 @@ elseif not h or is_mark(h.state) then
 end
 
 local at, used, kind = cursor(stored_cursor)
-local waiting, ahead = untaken(DUE, JOBS, CRASHES, name, at, kind)
-since = since or now_ms
-if ahead then
+local waiting, ahead, due_ms = untaken(DUE, JOBS, CRASHES, name, at, kind)
+local back_to = ahead and now_s or waiting and math.floor(due_ms / 1000) - 1
+since = math.min(since or now_ms, now_ms) -- what was postponed has an instant later than now
+if waiting and (ahead or instant(back_to + 1) == at) then -- else a hand has changed when it is due
   redis.call('ZREM', DUE, waiting)
-  stored_cursor = instant(now_s) .. ' ' .. whole(math.max(used - 1, 0)) .. ' s'
+  stored_cursor = instant(back_to) .. ' ' .. whole(math.max(used - 1, 0)) .. ' s'
   redis.call('HSET', CURSORS, name, stored_cursor)
+  if kind == 'c' then counts[CAUGHT_UP_AT] = whole(math.max((tonumber(counts[CAUGHT_UP_AT]) or 0) - 1, 0)) end -- it counts when it is placed again
 end
 h.state = 'moved to ' .. ARGV[2] .. ' ' .. h.state .. ' ' .. whole(since) .. ' ' .. table.concat(counts, '/')
 h.generation = whole(fence)

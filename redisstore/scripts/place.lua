@@ -33,12 +33,6 @@ local head_due = due_head(DUE)
 redis.call('HLEN', COUNTERS) -- its type is checked before anything is written, and so is the next one's
 redis.call('ZCARD', IDLE)
 
--- is_held says whether an occurrence holds the schedule of this entry in open.
-local function is_held(entry)
-  local _, fence = opened(entry)
-  return fence and fence ~= '-'
-end
-
 -- decide: what is placed, and what is written for it
 local answer, done, soonest = { whole(now_us) }, {}, nil
 local idle_states = { paused = true, completed = true } -- whose schedules are owed nothing

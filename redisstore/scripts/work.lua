@@ -265,7 +265,7 @@ local schedule_of, planned_of -- schedule and planned instant of each other sett
 local touched = 0 -- how many schedules
 local settle_one, write_settlements, meet_one, write_changes, write_front, owed_of -- its functions, which only the next block creates
 if long then
-  -- uses: strings counters definition owed open flight call settle overlap candidates
+  -- uses: strings counters definition rule owed open flight call settle overlap candidates
   settle_one, write_settlements, meet_one, write_changes, write_front = settle, save_settlements, meet, save_changes, push_front
   owed_of = owed_list
 

@@ -1,6 +1,6 @@
 -- call: what a call of work.lua knows and gathers on its long way, in a table that the functions of the long way get. settle and meet
 -- change this table alone; save_settlements and save_changes write what it has gathered, with one command for each key.
--- needs: strings clock counters definition owed open flight
+-- needs: strings clock counters definition rule owed open flight
 
 -- new_call returns the table. ids, from, bodies, crashes: the candidates, where each comes from, its envelope, how often its holder
 -- vanished (nil: no job of the partition crashed). schedule, planned: schedule and planned instant of each that is an occurrence.
@@ -73,6 +73,17 @@ local function at_cursor(call, name, planned)
   return text and is_placed(sub(text, -1)) and find(text, planned, 1, true) == 1 and byte(text, #planned + 1) == 32 -- "<planned> … p"
 end
 
+-- overtakes says whether a new occurrence of the schedule name is later than a cursor that is no occurrence's, and then moves the cursor to
+-- it. So it is where the cursor was lost: mend.lua has set it without knowing what is in due, and that is not to be placed once more.
+local function overtakes(call, name, planned)
+  local flights = call.flights
+  local at, used, kind = cursor(flights.cursors[name])
+  if kind ~= 's' or planned <= at then return false end
+  flights.cursors[name] = planned .. ' ' .. whole(used + 1) .. ' p'
+  call.cursors_changed[name] = true
+  return true
+end
+
 -- owed_list returns what the answer says of the schedules whose next occurrence is owed, three values each: name, definition, cursor.
 local function owed_list(call)
   local list, flights = {}, call.flights
@@ -88,6 +99,14 @@ local function owe(call, name)
   call.owes[name] = true
   add_pair(call.owing, call.now, name)
   call.owed[#call.owed + 1] = name
+end
+
+-- keeps_runs says whether the schedule has a count and has moved to another queue. Then what it has left here is not dropped: no script
+-- could give its run back.
+local function keeps_runs(call, name)
+  local text = call.flights.definitions[name]
+  local state = policy(text)
+  return state and is_mark(state) and find(rule(text) or '', '"count":', 1, true)
 end
 
 -- give_run_back gives a run back to the schedule's count; a schedule that had completed is live again.

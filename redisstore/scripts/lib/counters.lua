@@ -10,3 +10,4 @@ local STARTED, SKIPPED, MISSED, CAUGHT_UP, SUPERSEDED = '/started', '/skipped', 
 local function counters_of(name)
   return name .. STARTED, name .. SKIPPED, name .. MISSED, name .. CAUGHT_UP, name .. SUPERSEDED
 end
+local CAUGHT_UP_AT = 4 -- which of them is CAUGHT_UP

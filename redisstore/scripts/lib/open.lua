@@ -16,3 +16,9 @@ end
 local function opening(id, fence, worker, session, letter, fresh)
   return id .. '\t' .. fence .. '\t' .. worker .. '\t' .. session .. '\t' .. letter .. '\t' .. fresh
 end
+
+-- is_held says of an entry whether an occurrence holds the schedule. One that cannot be read holds nothing.
+local function is_held(entry)
+  local _, fence = opened(entry)
+  return fence and fence ~= '-'
+end

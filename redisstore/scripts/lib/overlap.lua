@@ -4,7 +4,7 @@
 -- decide says what becomes of the i-th candidate, an occurrence of the schedule name:
 --   take       it is taken
 --   drop       it is forgotten, and nothing is counted: its schedule was removed
---   skip       it is new and another one holds the schedule: it is counted and forgotten, unless it is caught up
+--   skip       it is new and another one holds the schedule: it is counted and forgotten, unless it is caught up or its run cannot be given back
 --   behind     another one holds the schedule: it waits behind that one
 --   supersede  it came back, and under policy cancel a later one was taken: it is counted and forgotten
 -- Then: whether it is new, whether the next one is owed, its overlap policy, the ID of the occurrence whose retries it ends.
@@ -20,7 +20,8 @@ local function decide(call, i, name, planned)
   local begun = body or call.crashes and call.crashes[i]
   local new = not begun and (call.from[i] == 'd' or open_id == id and fresh == planned)
   -- a definition that cannot be read is owed too: a ticker says so, and once it is mended the schedule goes on
-  local owing = (state == 'live' or not state and flights.definitions[name]) and at_cursor(call, name, planned)
+  local owing = (state == 'live' or not state and flights.definitions[name]) and
+    (at_cursor(call, name, planned) or new and overtakes(call, name, planned))
   if not open_id or not overlap or overlap == 'allow' or open_id == id then return 'take', new, owing, overlap end
   local _, open_planned = occurrence(open_id)
   if fence == '-' then
@@ -29,7 +30,8 @@ local function decide(call, i, name, planned)
   end
   if new then
     local caught_up = sub(flights.cursors[name] or '', -1) == 'c' and at_cursor(call, name, planned)
-    return (overlap == 'skip' and not caught_up or fresh ~= '') and 'skip' or 'behind', true, owing, overlap
+    local skips = (overlap == 'skip' and not caught_up or fresh ~= '') and not keeps_runs(call, name)
+    return skips and 'skip' or 'behind', true, owing, overlap
   end
   if overlap == 'cancel' and open_planned and open_planned > planned then return 'supersede', false, owing, overlap end
   return 'behind', false, owing, overlap

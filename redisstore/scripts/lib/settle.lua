@@ -5,6 +5,7 @@
 -- occurrence; kind, amount, body, run: the four values of the settlement as the title page of work.lua has them.
 local function settle(call, id, name, planned, kind, amount, body, run)
   call.removed[#call.removed + 1] = id
+  if kind == 'm' and keeps_runs(call, name) then kind, body, run = 'b', '', '' end -- it runs after all
   local final = kind == 'd' or kind == 'x' or kind == 'm'
   local fate = name and end_flight(call.flights, call.front, name, id, final and 'final' or kind == 'b' and 'front' or 'later')
   if kind == 'f' or kind == 'x' then count(call, FAILED, 1) end

@@ -1,0 +1,172 @@
+package redisstore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// mend has Mend look at every schedule, and returns what went on, in order: "<name>: <reason>".
+func (b *bench) mend() []string {
+	b.Helper()
+	var went []string
+	for next, begun := "", false; next != "" || !begun; begun = true {
+		var mended []protocol.Mended
+		var err error
+		if next, mended, err = b.store.Mend(b.Context(), next); err != nil || len(mended) > maxMend {
+			b.Fatalf("a call mended %d, %v", len(mended), err)
+		}
+		for _, m := range mended {
+			went = append(went, m.Name+": "+m.Reason)
+		}
+	}
+	slices.Sort(went)
+	return went
+}
+
+// A live schedule is in owed, or the occurrence at its cursor is in due. Where a hand or an eviction has taken the one or the other, or
+// the cursor, it goes on, and no occurrence is placed that may have been taken.
+func TestAScheduleThatStandsNowhereGoesOn(t *testing.T) {
+	past, future := ago(time.Minute), ago(-time.Hour)
+	for _, c := range []struct {
+		what   string
+		at     time.Time // of its first occurrence, which is taken if it is due
+		next   bool      // the one after it is placed, an hour ahead
+		damage func(b *bench)
+		reason string          // none: it stands
+		want   protocol.Cursor // At zero: now
+	}{
+		{"in due", future, false, func(*bench) {}, "", protocol.Cursor{At: future, Used: 1, Placed: true}},
+		{"in owed", past, false, func(*bench) {}, "", protocol.Cursor{At: past, Used: 1, Placed: true}},
+		{"lost from due", future, false, func(b *bench) { b.client.ZRem(b.Context(), b.keys().due, occurrenceID("s", future)) }, "due", protocol.Cursor{}},
+		{"due lost", past, true, func(b *bench) { b.client.Del(b.Context(), b.keys().due) }, "due", protocol.Cursor{Used: 1}},
+		{"owed lost", past, false, func(b *bench) { b.client.Del(b.Context(), b.keys().owed) }, "owed", protocol.Cursor{At: past, Used: 1, Placed: true}},
+		{"cursor lost", past, true, func(b *bench) { b.client.HDel(b.Context(), b.keys().cursors, "s") }, "cursor", protocol.Cursor{Used: 1}},
+		{"cursors lost", past, true, func(b *bench) { b.client.Del(b.Context(), b.keys().cursors) }, "cursor", protocol.Cursor{Used: 1}},
+		{"cursor no cursor", past, true, func(b *bench) { b.client.HSet(b.Context(), b.keys().cursors, "s", "tomorrow 3 p") }, "cursor", protocol.Cursor{Used: 1}},
+		{"cursor with a space", past, true, func(b *bench) {
+			b.client.HSet(b.Context(), b.keys().cursors, "s", future.UTC().Format(time.RFC3339)+" 2 p ")
+		}, "cursor", protocol.Cursor{Used: 1}},
+		{"cursor no cursor, in owed", past, false, func(b *bench) { b.client.HSet(b.Context(), b.keys().cursors, "s", "?") }, "cursor", protocol.Cursor{Used: 1}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				declared := b.scheduled("s", "skip", c.at)
+				if c.at.Before(time.Now()) {
+					answer := b.work("w", protocol.WorkCall{Take: 1})
+					b.want("taken", ids(answer.Taken), occurrenceID("s", c.at))
+					if c.next {
+						b.place(answer.Owed[0], declared.Revision, 0, future)
+					}
+					b.settle("w", done(answer.Taken[0]))
+				}
+				c.damage(b)
+				owedBefore := b.client.ZRangeWithScores(b.Context(), b.keys().owed, 0, -1).Val()
+				want := "[]"
+				if c.reason != "" {
+					want = "[s: " + reasons[c.reason] + "]"
+				}
+				b.want("mended", fmt.Sprint(b.mend()), want)
+				if owed := b.client.ZRangeWithScores(b.Context(), b.keys().owed, 0, -1).Val(); c.reason == "" && !slices.Equal(owed, owedBefore) {
+					b.Errorf("it stands, and is owed as %v, before as %v", owed, owedBefore)
+				}
+				found, err := b.store.Find(b.Context(), []string{"s"})
+				if err != nil {
+					b.Fatal(err)
+				}
+				got := found[0].Cursor
+				if c.want.At.IsZero() && time.Since(got.At).Abs() < time.Minute {
+					got.At = time.Time{}
+				}
+				if !got.At.Equal(c.want.At) || got.Used != c.want.Used || got.Placed != c.want.Placed {
+					b.Errorf("the cursor is %+v, want %+v", found[0].Cursor, c.want)
+				}
+				if c.reason != "" {
+					b.want("owed", b.owedNames(), "[s]")
+				}
+				b.want("mended again", fmt.Sprint(b.mend()), "[]")
+			})
+		})
+	}
+}
+
+// The cursor is lost while an occurrence is in due, and mended. Whether that occurrence is taken before or after the next is placed, it is
+// not placed again.
+func TestWhatIsInDueWhenTheCursorIsMendedRunsOnce(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		declared, at := b.scheduled("s", "skip", ago(-time.Hour)), ago(-2*time.Second)
+		b.client.Del(b.Context(), b.keys().due, b.keys().cursors)
+		b.client.ZAdd(b.Context(), b.keys().due, redisZ(1000, occurrenceID("s", at))) // it is due now, so that the test need not wait
+		b.want("mended", fmt.Sprint(b.mend()), "[s: "+reasons["cursor"]+"]")
+		found, _ := b.store.Find(b.Context(), []string{"s"})
+		owed := protocol.Owed{Partition: defaultPartition, Name: "s", Cursor: found[0].Cursor}
+		b.want("taken", ids(b.take("w", 5)), occurrenceID("s", at))
+		if placed := b.place(owed, declared.Revision, 0, at); !placed.Lost {
+			b.Errorf("placed %+v once more, want lost", placed)
+		}
+		found, _ = b.store.Find(b.Context(), []string{"s"})
+		if c := found[0].Cursor; !c.At.Equal(at) || c.Used != 1 || !c.Placed {
+			b.Errorf("the cursor is %+v, want that of %v", c, at)
+		}
+		b.want("owed", b.owedNames(), "[s]")
+	})
+}
+
+// A schedule that is to place nothing is left alone: paused, completed, moved, deleted, or unreadable.
+func TestNothingIsOwedThatIsToPlaceNothing(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for _, name := range []string{"paused", "completed", "moved", "deleted", "unreadable"} {
+			declared := b.scheduled(name, "skip", ago(-time.Hour))
+			h, _ := parseHead(string(declared.Stored))
+			switch name {
+			case "paused", "completed":
+				b.client.HSet(b.Context(), b.keys().schedules, name, h.withState(name))
+			case "moved":
+				b.interruptMove(name, "default", "mail", 1)
+			case "deleted":
+				b.client.HDel(b.Context(), b.keys().schedules, name)
+			case "unreadable":
+				b.client.HSet(b.Context(), b.keys().schedules, name, "?"+string(declared.Stored))
+			}
+		}
+		b.client.Del(b.Context(), b.keys().due, b.keys().owed)
+		b.want("mended", fmt.Sprint(b.mend()), "[]")
+		b.want("owed", b.owedNames(), "[]")
+	})
+}
+
+// Long definitions are read about a mebibyte a call, and each has its turn.
+func TestMendingReadsLongDefinitionsInSteps(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		const n, length = 30, 100 << 10
+		for i := range n {
+			b.declare(fmt.Sprintf("s%02d", i), "skip", `{"job":"j","payload":"`+strings.Repeat("p", length)+`"}`)
+		}
+		b.client.Del(b.Context(), b.keys().owed)
+		if went := b.mend(); len(went) != n {
+			b.Errorf("%d mended, want %d", len(went), n)
+		}
+	})
+}
+
+// Every schedule has its turn, however many there are, and whatever else the registry holds.
+func TestMendingLooksAtEverySchedule(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		const n = 2*maxMend + 7
+		for i := range n {
+			name := fmt.Sprintf("s%04d", i)
+			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, home{"default", 1}.member(name)))
+			b.client.ZAdd(b.Context(), b.keys().owed, redisZ(passedOver+1, name))
+		}
+		for i := range maxMend {
+			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, fmt.Sprintf("garbage%03d", i)))
+		}
+		if went := b.mend(); len(went) != n {
+			b.Errorf("%d mended, want %d", len(went), n)
+		}
+	})
+}

@@ -1,0 +1,81 @@
+-- mend.lua: let schedules go on that stand nowhere, because a hand, an eviction or a failover took what holds their place. A live
+-- schedule is in owed, or the occurrence at its cursor is in due; one that stands so is left alone.
+-- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
+-- KEYS[2] …:open       hash  schedule -> see lib/open.lua
+-- KEYS[3] …:schedules  hash  schedule -> definition
+-- KEYS[4] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"
+-- KEYS[5] …:due        zset  job ID -> instant it is due, Unix ms
+-- KEYS[6] …:counters   hash
+-- KEYS[7] …:state      hash  layout
+-- ARGV the names of the schedules
+-- Returns a list of those that this call has not looked at, because the definitions of the others are long; then two values for each
+-- schedule that goes on: name, and what was wrong with it:
+--   held    it waited for the end of a flight that is none
+--   due     the occurrence at its cursor, which is in the future, was not in due: it is placed again
+--   owed    it was not in owed, and the occurrence at its cursor was taken, or is lost: the one after it is placed
+--   cursor  its cursor was gone or cannot be read: it goes on from now, and has used as many runs as have started
+local OWED, OPEN, SCHEDULES, CURSORS, DUE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+-- uses: limits clock layout instant counters definition owed open
+local refusal = newer(redis.call('HGET', STATE, 'layout'))
+if refusal then return refusal end
+local names = ARGV
+local owed = redis.call('ZMSCORE', OWED, unpack(names))
+local cursors = redis.call('HMGET', CURSORS, unpack(names))
+
+-- readable returns what cursor returns; of a text that no script writes: nothing.
+local function readable(text)
+  local at, used, kind = cursor(text)
+  if at and string.find(at, '^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%dZ$') and (kind == 's' or is_placed(kind)) then return at, used, kind end
+end
+
+-- suspects: positions of the names that stand nowhere, unless they are paused, completed or moved; ids: of the occurrences at their cursors
+local held, suspects, placed, ids = {}, {}, {}, {}
+for i, name in ipairs(names) do
+  local at, _, kind = readable(cursors[i])
+  if owed[i] and cursors[i] and not at then
+    suspects[#suspects + 1] = i
+  elseif owed[i] then
+    if (tonumber(owed[i]) or 0) >= HELD then held[#held + 1] = i end
+  elseif is_placed(kind) then
+    placed[#placed + 1], ids[#ids + 1] = i, name .. '@' .. at
+  else
+    suspects[#suspects + 1] = i
+  end
+end
+local due = #ids > 0 and redis.call('ZMSCORE', DUE, unpack(ids)) or {}
+for k, i in ipairs(placed) do
+  if not due[k] then suspects[#suspects + 1] = i end
+end
+
+local left, bytes = {}, 0
+local answer, owes, moved = { left }, {}, {}
+local function go_on(name, since, what)
+  owes[#owes + 1], owes[#owes + 2] = whole(since), name
+  answer[#answer + 1], answer[#answer + 2] = name, what
+end
+for _, i in ipairs(held) do
+  local name = names[i]
+  if not is_held(redis.call('HGET', OPEN, name)) then go_on(name, math.min(owed_since(owed[i]), now_ms), 'held') end
+end
+local now = instant(now_s)
+for k, i in ipairs(suspects) do
+  local name = names[i]
+  bytes = bytes + redis.call('HSTRLEN', SCHEDULES, name)
+  if k > 1 and bytes > CALL_BYTES then
+    left[#left + 1] = name
+  elseif policy(redis.call('HGET', SCHEDULES, name)) == 'live' then
+    local at, used, kind = readable(cursors[i])
+    local what, since = 'owed', math.min(owed_since(owed[i]) or now_ms, now_ms)
+    if not at then
+      local started = tonumber(redis.call('HGET', COUNTERS, name .. STARTED) or 0) or 0
+      what, at, used = 'cursor', now, math.max(started, 0)
+    elseif is_placed(kind) and at > now then
+      what, at, used = 'due', now, math.max(used - 1, 0) -- as where a change withdraws it: nobody takes what is not due
+    end
+    if what ~= 'owed' then moved[#moved + 1], moved[#moved + 2] = name, at .. ' ' .. whole(used) .. ' s' end
+    go_on(name, since, what)
+  end
+end
+if #owes > 0 then redis.call('ZADD', OWED, unpack(owes)) end
+if #moved > 0 then redis.call('HSET', CURSORS, unpack(moved)) end
+return answer
