@@ -12,7 +12,8 @@ import (
 
 // Watch is the slow safety tick of a worker, until ctx ends. About every SafetyTick it looks whether the leader's lease was
 // renewed. Where it was not, it places what nobody has placed, because a worker vanished between taking an occurrence and placing the next; it returns what
-// vanished workers held; it sweeps, and it lets schedules go on that stand nowhere. So schedules go on where workers run and no scheduler.
+// vanished workers held; it sweeps; it lets schedules go on that stand nowhere; and it logs queues that nobody serves. So schedules go on
+// where workers run and no scheduler.
 //
 // It has no connection of its own and never leads: whatever it does beside a leader takes effect once.
 func Watch(ctx context.Context, store protocol.Store, options Options) {
