@@ -32,7 +32,7 @@ func TestWhatWaitingDoesNotCureEndsRunAtStart(t *testing.T) {
 		"no password":               {redis.NewClient(&redis.Options{Addr: locked.Addr()}), "the server wants a password"},
 		"a wrong password":          {redis.NewClient(&redis.Options{Addr: locked.Addr(), Password: "guess"}), "refuses the client's user name or password"},
 		"an unknown user":           {redis.NewClient(&redis.Options{Addr: locked.Addr(), Username: "nobody", Password: "secret"}), "refuses the client's user name or password"},
-		"a user without TIME":       {redis.NewClient(&redis.Options{Addr: open.Addr(), Username: "blind", Password: "secret"}), "lacks a permission"},
+		"a user without TIME":       {redis.NewClient(&redis.Options{Addr: open.Addr(), Username: "blind", Password: "secret"}), "ACL SETUSER blind +time"},
 		"no such database":          {redis.NewClient(&redis.Options{Addr: open.Addr(), DB: 99}), "no database of that number"},
 		"no cluster":                {redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{open.Addr()}}), "the server is not a cluster"},
 		"a web server":              {redis.NewClient(&redis.Options{Addr: web.Listener.Addr().String()}), "the server is not Redis"},
