@@ -102,34 +102,63 @@ func (s *store) keepLost(ctx context.Context, residents []resident) (lost []resi
 	return lost, nil
 }
 
-// registerResidents writes the entries that the registry has lost of the schedules that live in partitions.
-func (s *store) registerResidents(ctx context.Context, partitions []protocol.Partition) error {
-	var failed error
-	for cursors := make([]string, len(partitions)); len(partitions) > 0; {
+// residentPages is how many pages of a partition's schedules one call of Sweep looks at, about a hundred schedules each: the caller keeps a
+// lease meanwhile.
+const residentPages = 20
+
+// registerResidents writes the entries that the registry has lost of the schedules that live in partitions. It looks at some of them, and
+// goes on behind these the next time. more has the partitions of which some are left.
+func (s *store) registerResidents(ctx context.Context, partitions []protocol.Partition) (more map[protocol.Partition]bool, err error) {
+	more = make(map[protocol.Partition]bool, len(partitions))
+	for range residentPages {
 		calls := make([]call, len(partitions))
 		for i, p := range partitions {
-			calls[i] = newCall(&residentsScript, []string{s.keys.partition(p).schedules}, []any{cmp.Or(cursors[i], "0")})
+			calls[i] = newCall(&residentsScript, []string{s.keys.partition(p).schedules}, []any{cmp.Or(s.residentsAt(p), "0")})
 		}
 		var residents []resident
 		var left []protocol.Partition
-		var next []string
 		for i, cmd := range s.run(ctx, s.client, calls...) {
-			values, err := list("list the schedules of", partitions[i].Queue, cmd)
-			if err != nil {
-				failed = err
+			p := partitions[i]
+			values, failed := list("list the schedules of", p.Queue, cmd)
+			if failed != nil {
+				err = failed
 				continue
 			}
 			for j := 1; j+1 < len(values); j += 2 {
-				residents = append(residents, resident{protocol.Address{Partition: partitions[i], Name: values.text(j)}, values.number(j + 1)})
+				residents = append(residents, resident{protocol.Address{Partition: p, Name: values.text(j)}, values.number(j + 1)})
 			}
-			if cursor := values.text(0); cursor != "0" {
-				left, next = append(left, partitions[i]), append(next, cursor)
+			if more[p] = s.residentsSeen(p, values.text(0)); more[p] {
+				left = append(left, p)
 			}
 		}
-		if err := s.registerAgain(ctx, residents); err != nil {
-			return err
+		if failed := s.registerAgain(ctx, residents); failed != nil {
+			return more, failed
 		}
-		partitions, cursors = left, next
+		if partitions = left; len(partitions) == 0 {
+			break
+		}
 	}
-	return failed
+	return more, err
+}
+
+// residentsAt is how far a partition's schedules have been looked at; empty: from the beginning.
+func (s *store) residentsAt(p protocol.Partition) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.residents[p]
+}
+
+// residentsSeen notes how far that is now, and reports whether some are left.
+func (s *store) residentsSeen(p protocol.Partition, cursor string) (more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cursor == "0" {
+		delete(s.residents, p)
+		return false
+	}
+	if s.residents == nil {
+		s.residents = make(map[protocol.Partition]string)
+	}
+	s.residents[p] = cursor
+	return true
 }

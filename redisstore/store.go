@@ -85,8 +85,9 @@ type store struct {
 	infoDenied sync.Once // that INFO is denied was logged
 
 	mu         sync.Mutex
-	partitions map[string]int       // queue → number of its partitions, as this process has learned it
-	servedAt   map[string]time.Time // queue → when this process announced last that a worker serves it
+	partitions map[string]int                // queue → number of its partitions, as this process has learned it
+	servedAt   map[string]time.Time          // queue → when this process announced last that a worker serves it
+	residents  map[protocol.Partition]string // how far Sweep has looked at its schedules; none: from the beginning
 
 	logged logged // of the registry's entries
 

@@ -23,7 +23,7 @@ const (
 const maxSweptNames = 20
 
 // Sweep removes what is old in partitions, at most 500 items of each. Where it has finished, it frees schedules that nothing holds, and
-// registers those again that the registry has lost.
+// registers those again that the registry has lost, some thousand a call.
 func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unless time.Duration) []protocol.SweepAnswer {
 	answers := make([]protocol.SweepAnswer, len(partitions))
 	if s.bad != nil || len(partitions) == 0 {
@@ -52,8 +52,8 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 	if len(sent) == 0 {
 		return answers
 	}
+	var finished []int
 	var swept []protocol.Partition
-	last := 0 // of swept
 	for n, cmd := range s.run(ctx, s.client, sent...) {
 		i := asked[n]
 		state, err := cmd.Int()
@@ -63,12 +63,18 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 		case state == sweptMore || len(listed[i].Val()) == maxSweptNames:
 			answers[i].More = true
 		case state == sweptAll:
-			answers[i].Err = s.freeOpens(ctx, partitions[i])
-			swept, last = append(swept, partitions[i]), i
+			if s.residentsAt(partitions[i]) == "" { // else this call goes on where one has freed them
+				answers[i].Err = s.freeOpens(ctx, partitions[i])
+			}
+			finished, swept = append(finished, i), append(swept, partitions[i])
 		}
 	}
 	if len(swept) > 0 {
-		answers[last].Err = cmp.Or(answers[last].Err, s.registerResidents(ctx, swept))
+		more, err := s.registerResidents(ctx, swept)
+		for _, i := range finished {
+			answers[i].More = more[partitions[i]]
+		}
+		answers[finished[0]].Err = cmp.Or(answers[finished[0]].Err, err)
 	}
 	return answers
 }

@@ -42,12 +42,12 @@ func TestSchedulesWhoseRegistryIsLostRunOnAndAreFoundAgain(t *testing.T) {
 		}
 		w.pass(time.Hour)
 		found := 0
-		for now, err := range schedules.List(ctx) {
+		for stored, err := range schedules.List(ctx) {
 			if err != nil {
 				w.Fatal(err)
 			}
-			if found++; now.Revision != before[now.Name].Revision {
-				w.Errorf("%s has revision %d, before it was %d", now.Name, now.Revision, before[now.Name].Revision)
+			if found++; stored.Revision != before[stored.Name].Revision {
+				w.Errorf("%s has revision %d, before it was %d", stored.Name, stored.Revision, before[stored.Name].Revision)
 			}
 		}
 		if found != 3 {
