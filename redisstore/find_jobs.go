@@ -141,9 +141,9 @@ func (f *jobFinder) locate(ctx context.Context, ids []string) (location, error) 
 			l.entries[id] = jobEntry{id: id, state: protocol.JobWaiting} // if there is such a job at all
 		}
 	}
-	state, err := f.store.client.HMGet(ctx, k.state, "fence").Result()
-	l.fence = reply(state).text(0)
-	return l, err
+	fence = f.store.client.HMGet(ctx, k.state, "fence")
+	l.fence = reply(fence.Val()).text(0)
+	return l, cmp.Or(fence.Err(), complete(fence))
 }
 
 // scores reads the scores of members of a sorted set; 0: it has no such member.

@@ -108,8 +108,8 @@ const maxTogether = 3 << 10
 
 // measure cuts the entries to what a page may have in bytes. Only a partition whose state says so has long bodies or definitions.
 func (r *entryReader) measure(ctx context.Context) error {
-	large, err := r.client.HMGet(ctx, r.keys.state, "large").Result()
-	if err != nil || len(large) == 0 || large[0] == nil {
+	large, err := r.texts(ctx, r.keys.state, []string{"large"})
+	if err != nil || large[0] == "" {
 		return err
 	}
 	bodies, definitions := make([]*redis.IntCmd, len(r.entries)), map[string]*redis.IntCmd{}
