@@ -40,9 +40,9 @@ func TestAMarkThatHasComeBackElsewhereBeginsAgainAtTheFront(t *testing.T) {
 		for _, taken := range b.take("s", 2) {
 			b.settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone})
 		}
-		b.enqueue(own("b"))
+		b.enqueue(own("b"), own("e"))
 		got, page = b.listed(protocol.JobPageCall{State: protocol.JobWaiting, After: page.Next})
-		b.want("the page after b, which is at the end now", got, "c d b")
+		b.want("the page after b, which stands behind d now", got, "c d b e")
 		if !page.Restarted {
 			b.Error("the page does not say that it has begun again")
 		}
