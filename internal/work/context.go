@@ -30,6 +30,7 @@ func newHandlerContext(ctx context.Context) *handlerContext {
 // jobContext has ended by then, the new context is ended at once.
 type jobContext struct {
 	base     *handlerContext
+	job      *Job // the handler's
 	deadline time.Time
 
 	mu    sync.Mutex
@@ -44,8 +45,8 @@ type liveContext struct {
 	cancel context.CancelCauseFunc
 }
 
-// begin makes the context ready for a handler.
-func (c *jobContext) begin(base *handlerContext) { c.base = base }
+// begin makes the context ready for the handler of a job.
+func (c *jobContext) begin(base *handlerContext, job *Job) { c.base, c.job = base, job }
 
 // setDeadline is called before the handler is.
 func (c *jobContext) setDeadline(at time.Time) { c.deadline = at }
@@ -101,13 +102,25 @@ func (c *jobContext) Err() error {
 	return context.Canceled
 }
 
-// Value returns the base's values. For the key with which the standard library searches for a cancellable context, it returns the
+// JobFrom returns the job of the handler whose context ctx is, or is derived from; nil elsewhere.
+func JobFrom(ctx context.Context) *Job {
+	job, _ := ctx.Value(jobKey{}).(*Job)
+	return job
+}
+
+// jobKey is the key of a handler's job.
+type jobKey struct{}
+
+// Value returns the base's values, and the handler's job. For the key with which the standard library searches for a cancellable context, it returns the
 // one behind this context.
 func (c *jobContext) Value(key any) any {
 	if key == cancellableKey || cancellableKey == nil {
 		return c.cancellable().Value(key)
 	}
-	return (c.base.ctx).Value(key)
+	if key == (jobKey{}) {
+		return c.job
+	}
+	return c.base.ctx.Value(key)
 }
 
 func (c *jobContext) String() string { return fmt.Sprintf("chime job context until %v", c.deadline) }

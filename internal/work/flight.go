@@ -107,7 +107,7 @@ func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob) {
 // admit makes the flight ready for a slot.
 func (f *flight) admit(base *handlerContext, crashes int) {
 	f.attempt.job = f.claim.job(crashes)
-	f.ctx.begin(base)
+	f.ctx.begin(base, &f.attempt.job)
 	if f.session.isSilent() {
 		f.ctx.end(protocol.ErrSessionLost)
 	}
