@@ -16,5 +16,6 @@ func JobFrom(ctx context.Context) *Job {
 	if ctx == nil {
 		return nil
 	}
-	return (*Job)(work.JobFrom(ctx))
+	job, _ := work.JobFrom(ctx).(*Job)
+	return job
 }

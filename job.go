@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/wire"
+	"github.com/chimejobs/chime/internal/work"
 )
 
 // A Job is one unit of work as its handler sees it. The handler may keep it; changing it has no effect.
@@ -31,6 +32,8 @@ type Job struct {
 	Header    map[string]string `json:"header,omitempty"`     // what travels with it, see [Header]; nil: nothing
 
 	Payload []byte `json:"-"` // the encoded arguments; see Decode. In JSON: payload_bytes
+
+	output *work.Output // what its handler says; nil: nobody listens
 }
 
 // Decode reads the arguments into v, a pointer. An empty payload leaves v as it is. Fields that v does not have are ignored. Of a

@@ -220,6 +220,7 @@ func (w *Worker) begin() (*work.Config, error) {
 		MaxAttempts: defaultMaxAttempts, OccurrenceAttempts: defaultOccurrenceAttempts, Timeout: defaultTimeout, Log: w.options.Logger,
 		Outcome: outcomeOf, Panic: newPanicError, StackOf: stackOf,
 	}
+	jobs := new(jobSlabs)
 	farther, _ := newHandlerSettings(w.options.Defaults) // validate has checked them
 	for name, r := range w.handlers {
 		run := r.handler
@@ -229,7 +230,7 @@ func (w *Worker) begin() (*work.Config, error) {
 		settings := r.settings.or(farther)
 		config.Handlers[name] = &work.Handler{
 			Name: name, MaxAttempts: settings.maxAttempts, Timeout: settings.timeout, Backoff: settings.backoff, Retry: settings.retry,
-			Run: func(ctx context.Context, job *work.Job) error { return run(ctx, (*Job)(job)) },
+			Run: func(ctx context.Context, job *work.Job) error { return run(ctx, jobs.of(job)) },
 		}
 	}
 	return config, nil

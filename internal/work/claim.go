@@ -74,17 +74,17 @@ func (c *claim) handleBy(handler *Handler) {
 	c.timeout = cmp.Or(c.message.Timeout, handler.Timeout, c.config.Timeout)
 }
 
-// job is the job as its handler sees it, with a copy of the payload: what the handler changes in it does not reach a retry.
-func (c *claim) job(crashes int) Job {
-	job := Job{
-		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: c.schedule, Planned: c.message.Planned,
+// fill sets the job as its handler sees it, with a copy of the payload: what the handler changes in it does not reach a retry.
+func (c *claim) fill(job *Job, crashes int) {
+	*job = Job{
+		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: cmp.Or(c.schedule, c.message.Schedule), Planned: c.message.Planned,
 		Attempt: c.message.Failures + 1, MaxAttempts: c.maxAttempts(), Crashes: crashes, Fence: c.fence,
 		Timeout: c.timeout, LastError: c.message.LastError, Payload: bytes.Clone(c.message.Payload),
 	}
 	if d := c.message.Details; d != nil {
 		job.Header = maps.Clone(d.Header) // an occurrence's is its schedule's
+		job.Death = d.Death
 	}
-	return job
 }
 
 // retry is the job's own policy; zero: it has none.

@@ -30,7 +30,7 @@ func newHandlerContext(ctx context.Context) *handlerContext {
 // jobContext has ended by then, the new context is ended at once.
 type jobContext struct {
 	base     *handlerContext
-	job      *Job // the handler's
+	output   *Output // of the handler
 	deadline time.Time
 
 	mu    sync.Mutex
@@ -45,8 +45,8 @@ type liveContext struct {
 	cancel context.CancelCauseFunc
 }
 
-// begin makes the context ready for the handler of a job.
-func (c *jobContext) begin(base *handlerContext, job *Job) { c.base, c.job = base, job }
+// begin makes the context ready for a handler.
+func (c *jobContext) begin(base *handlerContext, output *Output) { c.base, c.output = base, output }
 
 // setDeadline is called before the handler is.
 func (c *jobContext) setDeadline(at time.Time) { c.deadline = at }
@@ -102,23 +102,25 @@ func (c *jobContext) Err() error {
 	return context.Canceled
 }
 
-// JobFrom returns the job of the handler whose context ctx is, or is derived from; nil elsewhere.
-func JobFrom(ctx context.Context) *Job {
-	job, _ := ctx.Value(jobKey{}).(*Job)
-	return job
+// JobFrom returns the job of the handler whose context ctx is, or is derived from, as the handler was given it; nil elsewhere.
+func JobFrom(ctx context.Context) any {
+	if output, ok := ctx.Value(outputKey{}).(*Output); ok && output != nil {
+		return output.Seen()
+	}
+	return nil
 }
 
-// jobKey is the key of a handler's job.
-type jobKey struct{}
+// outputKey is the key of a handler's Output.
+type outputKey struct{}
 
-// Value returns the base's values, and the handler's job. For the key with which the standard library searches for a cancellable context, it returns the
+// Value returns the base's values, and the handler's Output. For the key with which the standard library searches for a cancellable context, it returns the
 // one behind this context.
 func (c *jobContext) Value(key any) any {
 	if key == cancellableKey || cancellableKey == nil {
 		return c.cancellable().Value(key)
 	}
-	if key == (jobKey{}) {
-		return c.job
+	if key == (outputKey{}) {
+		return c.output
 	}
 	return c.base.ctx.Value(key)
 }

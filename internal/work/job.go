@@ -31,8 +31,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// Job is a job as its handler sees it. It has the fields of chime.Job, where they are documented; the compiler holds the two
-// together, for one is converted to the other.
+// Job is a job as its handler sees it. It has the fields of chime.Job, where they are documented.
 type Job struct {
 	ID       string
 	Name     string
@@ -49,8 +48,11 @@ type Job struct {
 
 	LastError string
 	Header    map[string]string
+	Death     *wire.Death
 
 	Payload []byte
+
+	Output *Output // where its handler says more than its error
 }
 
 // A Handler runs jobs of one name.
