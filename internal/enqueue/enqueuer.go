@@ -137,7 +137,7 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 	if planned.IsZero() {
 		planned = now.Add(job.In)
 	}
-	if job.Own && (job.In > 0 || !job.At.IsZero()) { // other IDs show when they were made
+	if job.In > 0 || !job.At.IsZero() { // of others it is Planned
 		if job.Details == nil {
 			job.Details = new(wire.Details)
 		}
