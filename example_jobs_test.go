@@ -100,33 +100,22 @@ func ExampleJobs_Page() {
 	// mail4
 }
 
-// Who works on what.
+// Who works on what. Here nobody does; in a program for production the store is one of redisstore.New.
 func ExampleWorkers_List() {
 	server := embedded.StartInMemory()
 	defer server.Close()
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	defer stop()
-	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
-	if _, err := enqueuer.Enqueue(ctx, "mail", nil, chime.ID("mail1")); err != nil {
-		fmt.Println(err)
-	}
 
-	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Concurrency: 20})
-	worker.Handle("mail", func(ctx context.Context, job *chime.Job) error {
-		defer stop()
-		workers, err := chime.NewWorkers(server.Store()).List(ctx)
-		if err != nil {
-			return err
-		}
-		for _, w := range workers {
-			for _, job := range w.Running {
-				fmt.Println(job.ID, "runs, attempt", job.Attempt)
-			}
-		}
-		return nil
-	})
-	if err := chime.Run(ctx, worker); err != nil {
+	workers, err := chime.NewWorkers(server.Store()).List(context.Background())
+	if err != nil {
 		fmt.Println(err)
+		return
 	}
-	// Output: mail1 runs, attempt 1
+	for _, w := range workers {
+		fmt.Println(w.Name, w.Host, w.PID, w.Version, "runs", w.Busy, "of", w.Slots)
+		for _, job := range w.Running {
+			fmt.Println("\t", job.Name, job.ID, "since", job.Started)
+		}
+	}
+	fmt.Println(len(workers), "workers live")
+	// Output: 0 workers live
 }

@@ -48,7 +48,7 @@ func TestAJobIsShownInEveryStateOfItsLife(t *testing.T) {
 			t.Errorf("an unknown queue: %v, want ErrNotFound that names queue and ID", err)
 		}
 		enqueued := time.Now()
-		if _, err := enqueuer.Enqueue(t.Context(), "mail", map[string]string{"to": "ada"}, chime.ID("a"), chime.In(time.Hour), chime.MaxAttempts(7), chime.Timeout(time.Minute)); err != nil {
+		if _, err := enqueuer.Enqueue(t.Context(), "mail", map[string]string{"to": "ada"}, chime.ID("a"), chime.In(time.Hour), chime.MaxAttempts(7), chime.Timeout(time.Minute), chime.Header("by", "anna")); err != nil {
 			t.Fatal(err)
 		}
 		job := wantJob(t, jobs, "a", chime.JobDelayed)
@@ -91,7 +91,7 @@ func TestAJobIsShownInEveryStateOfItsLife(t *testing.T) {
 			}
 		}
 		job = wantJob(t, jobs, "a", chime.JobDead)
-		if job.Attempt != 7 || len(job.Failures) != 5 || !strings.HasPrefix(job.LastError, "attempt 7 ") || job.Ended.After(time.Now()) || job.Ended.Before(due) {
+		if job.Attempt != 7 || len(job.Failures) != 5 || job.Header["by"] != "anna" || !strings.HasPrefix(job.LastError, "attempt 7 ") || job.Ended.After(time.Now()) || job.Ended.Before(due) {
 			t.Errorf("the dead job is %+v", job)
 		}
 		for i, failure := range job.Failures {
