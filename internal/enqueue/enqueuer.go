@@ -135,7 +135,11 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 	if planned.IsZero() {
 		planned = now.Add(job.In)
 	}
-	item.Body = room.Add(&wire.Envelope{Name: job.Name, Payload: payload, Planned: planned, MaxAttempts: job.MaxAttempts, Timeout: job.Timeout})
+	envelope := wire.Envelope{Name: job.Name, Payload: payload, Planned: planned, MaxAttempts: job.MaxAttempts, Timeout: job.Timeout}
+	if job.In > 0 || !job.At.IsZero() {
+		envelope.Details = &wire.Details{Enqueued: now} // of others it is Planned
+	}
+	item.Body = room.Add(&envelope)
 	if buf != nil {
 		buf.Release()
 	}

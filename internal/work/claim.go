@@ -131,7 +131,7 @@ func (c *claim) cancel(began, now time.Time) protocol.Settlement {
 func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 	c.config.Log.Error("chime: job is dead", "event", "job.dead", "job", c.message.Name, "id", c.id, "queue", c.queue, "reason", reason)
 	message := c.message
-	c.noteFailure(&message, errors.New(reason))
+	c.noteFailure(&message, errors.New(reason), now)
 	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true}
 	if c.schedule != "" {
 		s.Run = c.run(runDead, now, now)
@@ -150,7 +150,7 @@ func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlemen
 	default:
 		message := c.message
 		message.Failures++
-		c.noteFailure(&message, outcome.Err)
+		c.noteFailure(&message, outcome.Err, now)
 		s.Failed, s.Body = true, message.Encode()
 		if outcome.Action == Discarded || message.Failures >= c.maxAttempts() {
 			s.Kind, word = protocol.SettleDead, runDead
@@ -179,10 +179,17 @@ func (c *claim) run(outcome string, began, ended time.Time) *protocol.RunRecord 
 	}
 }
 
-// noteFailure notes in an envelope how an attempt failed, and where if it was a panic.
-func (c *claim) noteFailure(message *wire.Envelope, err error) {
+// noteFailure notes in an envelope how an attempt failed, when and in which worker, and where if it was a panic. The last few failures
+// stay, so that a dead job tells how it came to that.
+func (c *claim) noteFailure(message *wire.Envelope, err error, now time.Time) {
 	message.LastError = fmt.Sprint(err) // fmt recovers if the Error method panics
 	message.Stack = string(c.config.StackOf(err))
+	var details wire.Details
+	if message.Details != nil {
+		details = *message.Details // the claim's own do not change
+	}
+	details.AddFailure(wire.Failure{At: c.clock.at(now), Worker: c.config.worker, Error: message.LastError})
+	message.Details = &details
 }
 
 // maxLogged is how many bytes of a handler's error are logged. A server's answer may be in it, as long and as strange as the server likes.

@@ -95,6 +95,8 @@ type Config struct {
 	// Panic turns a panic into an error; StackOf returns the stack of such an error, nil of any other.
 	Panic   func(value any, stack []byte) error
 	StackOf func(error) []byte
+
+	worker string // the name under which it works; Run sets it
 }
 
 // Drained is how a worker ended.

@@ -31,7 +31,7 @@
 --          finished jobs
 -- ARGV[7]  worker
 -- ARGV[8]  prefix of the wake-up channels
--- ARGV[9]  host, pid and padding, kept beside the number and the worker
+-- ARGV[9]  host, pid, worker and padding, kept beside the number
 -- ARGV[10] how many parked names to serve
 -- ARGV[11] how many names to park on
 -- ARGV[12] how many finished jobs: done, without an envelope or a record
@@ -549,7 +549,7 @@ if last or n_taken > 0 then
   if renews then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
   if not again then
     local holder = occurrences and ARGV[9] .. ' ' .. table.concat(call.kinds) or ARGV[9] -- the same call again needs the kinds
-    redis.call('HSET', INFLIGHT, SELF, ARGV[2] .. ' ' .. first_text .. ' ' .. time[1] .. ' ' .. worker .. ' ' .. holder, unpack(flying))
+    redis.call('HSET', INFLIGHT, SELF, ARGV[2] .. ' ' .. first_text .. ' ' .. time[1] .. ' ' .. holder, unpack(flying))
   end
 end
 if last_text and done > 0 then
