@@ -73,7 +73,7 @@ func (w *cancelWalk) fatal(format string, arguments ...any) {
 }
 
 // anyID is one of few, so that most are used again.
-func (w *cancelWalk) anyID() string { return fmt.Sprintf("job%02d", w.random.IntN(12)) }
+func (w *cancelWalk) anyID() string { return fmt.Sprintf("job%02d", w.random.IntN(30)) }
 
 func (w *cancelWalk) step() {
 	worker := fmt.Sprintf("w%d", w.random.IntN(3))
@@ -191,7 +191,7 @@ func (w *cancelWalk) check() {
 func (w *cancelWalk) add() {
 	var items []protocol.EnqueueItem
 	var want []bool
-	for range 1 + w.random.IntN(4) {
+	for range 1 + w.random.IntN(7) {
 		w.made++
 		id := w.anyID()
 		item := protocol.EnqueueItem{ID: id, Own: true, Body: fmt.Appendf(nil, "\x01%s life %d", id, w.made)}
@@ -339,7 +339,7 @@ func (w *cancelWalk) released(id string) (ended bool) {
 func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 	session := w.session(worker)
 	held := w.held[session]
-	call := protocol.WorkCall{Take: w.random.IntN(8), Sleep: w.random.IntN(2) == 0, TTL: ttl}
+	call := protocol.WorkCall{Take: w.random.IntN(3), Sleep: w.random.IntN(2) == 0, TTL: ttl}
 	call.Ahead = w.random.IntN(call.Take + 1)
 	if draining || w.random.IntN(2) == 0 {
 		call.Serve = walkParks
