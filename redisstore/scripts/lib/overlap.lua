@@ -13,7 +13,7 @@ local function decide(call, i, name, planned)
   local id, body, flights = call.ids[i], call.bodies[i], call.flights
   local state, created, overlap = policy(flights.definitions[name])
   if body and byte(body, 1) == 0 then
-    return 'void', false, state == 'live' and (at_cursor(call, name, planned) or overtakes(call, name, planned))
+    return 'void', false, state == 'live' and at_cursor(call, name, planned)
   end
   if not body and (not flights.definitions[name] or created and created_later(created, planned)) then return 'drop' end
   if call.vanished[name] then
