@@ -75,8 +75,15 @@ type deathForm struct {
 	Body    []byte `json:"b"`
 }
 
+// onlyEnqueued begins the element of details that have nothing but Enqueued, as every delayed job has: it is written and read without
+// an encoder.
+const onlyEnqueued = "\x81\xa1e"
+
 // encode returns the element that is stored.
 func (d *Details) encode() []byte {
+	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDeath == nil && d.Death == nil && !d.Enqueued.IsZero() {
+		return appendNumber([]byte(onlyEnqueued), d.Enqueued.UnixMilli())
+	}
 	form := detailsForm{Header: d.Header, Keep: ceilMillis(d.Keep), OnDeath: d.OnDeath}
 	for _, f := range d.Failures[max(0, len(d.Failures)-MaxFailures):] {
 		form.Failures = append(form.Failures, failureForm{f.At.UnixMilli(), Printable(f.Worker, maxWorkerName), Printable(f.Error, maxFailureText)})
@@ -101,6 +108,13 @@ var errDetails = errors.New("body: its details are out of range")
 
 // decodeDetails reads the element, which may be any bytes. It shares no memory with them.
 func decodeDetails(element []byte) (*Details, error) {
+	if len(element) > len(onlyEnqueued) && string(element[:len(onlyEnqueued)]) == onlyEnqueued {
+		if end, inside, err := head(element, len(onlyEnqueued)); err == nil && inside == 0 && end == len(element) {
+			if ms, ok := numberAt(element, len(onlyEnqueued), end); ok && ms != 0 && validInstant(ms) {
+				return &Details{Enqueued: time.UnixMilli(ms).UTC()}, nil
+			}
+		}
+	}
 	var form detailsForm
 	if err := decodeMsgpack(element, &form); err != nil {
 		return nil, errDetails // the decoder's error may have the value

@@ -67,3 +67,19 @@ func TestDetailsOutOfRangeAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// Delayed jobs have no other detail: they go a way of their own, on which the same is written and read.
+func TestADelayedJobsDetailsAreReadOnBothWays(t *testing.T) {
+	for _, ms := range []int64{1, -1, 127, 128, 1780000000000, -1780000000000} {
+		short := (&Details{Enqueued: time.UnixMilli(ms)}).encode()
+		long, err := EncodeStable(detailsForm{Enqueued: ms})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, element := range [][]byte{short, long} {
+			if d, err := decodeDetails(element); err != nil || d.Enqueued.UnixMilli() != ms {
+				t.Errorf("%d, written as % x, is read as %+v, %v", ms, element, d, err)
+			}
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -73,13 +74,25 @@ func (c *claim) handleBy(handler *Handler) {
 	c.timeout = cmp.Or(c.message.Timeout, handler.Timeout, c.config.Timeout)
 }
 
-// job is the job as its handler sees it, with a copy of the payload: what the handler changes in it does not reach a retry.
-func (c *claim) job(crashes int) Job {
-	return Job{
-		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: c.schedule, Planned: c.message.Planned,
+// fill sets the job as its handler sees it, with a copy of the payload: what the handler changes in it does not reach a retry.
+func (c *claim) fill(job *Job, crashes int) {
+	*job = Job{
+		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: cmp.Or(c.schedule, c.message.Schedule), Planned: c.message.Planned,
 		Attempt: c.message.Failures + 1, MaxAttempts: c.maxAttempts(), Crashes: crashes, Fence: c.fence,
 		Timeout: c.timeout, LastError: c.message.LastError, Payload: bytes.Clone(c.message.Payload),
 	}
+	if d := c.message.Details; d != nil {
+		job.Header = maps.Clone(d.Header) // an occurrence's is its schedule's
+		job.Death = d.Death
+	}
+}
+
+// retry is the job's own policy; zero: it has none.
+func (c *claim) retry() wire.Retry {
+	if c.message.Details == nil {
+		return wire.Retry{}
+	}
+	return c.message.Details.Retry
 }
 
 // maxAttempts is what the job says, its handler, or the worker.
@@ -157,7 +170,7 @@ func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlemen
 		} else {
 			s.Kind, s.Delay, word = protocol.SettleLater, outcome.Delay, runFailed
 			if !outcome.Delayed {
-				s.Delay = c.handler.delay(message.Failures, c.config.Log)
+				s.Delay = c.handler.delay(c.retry(), message.Failures, c.config.Log)
 			}
 		}
 		c.logFailure(&s, message.Failures, outcome.Err)
