@@ -175,11 +175,15 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	stale := r.client.ZMScore(ctx, r.keys.stale, ids...)
+	if err := cmp.Or(stale.Err(), complete(stale)); err != nil {
+		return err
+	}
 	r.gone = make([]bool, len(r.entries))
 	for i, text := range crashes {
 		times, _ := strconv.Atoi(text)
 		r.crashes = append(r.crashes, max(times, 0))
-		r.see(i)
+		r.see(i, stale.Val()[i] != 0)
 	}
 	for list, at := range lists {
 		if err := r.lookAgain(ctx, list, at); err != nil {
@@ -225,13 +229,10 @@ func (r *entryReader) lookAgain(ctx context.Context, list string, at []int) erro
 	return nil
 }
 
-// see decides about a job that was cancelled, and maybe enqueued again for later: its mark, the byte 0, stands in front of its new body,
-// and the entry in ready is void. See scripts/lib/mark.lua.
-func (r *entryReader) see(i int) {
-	if body, ok := strings.CutPrefix(r.bodies[i], "\x00"); ok {
-		r.bodies[i] = body
-		r.gone[i] = body == "" || r.entries[i].state == protocol.JobWaiting
-	}
+// see decides about a job that was cancelled: its ID stands in ready, void, until it is popped (see scripts/lib/stale.lua), or in due until
+// its instant, with a mark, the byte 0, in place of a body.
+func (r *entryReader) see(i int, stale bool) {
+	r.gone[i] = r.gone[i] || r.bodies[i] == "\x00" || stale && r.entries[i].state == protocol.JobWaiting
 }
 
 // readDefinitions reads the definitions of the occurrences without a body.

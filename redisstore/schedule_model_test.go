@@ -26,6 +26,7 @@ type modelSchedule struct {
 	cursor       string    // the occurrence at the cursor; empty: the cursor is none's
 	last         time.Time // the latest instant in the past that was placed
 	counts       [4]int64  // skipped, missed, superseded, caught up: since it was created
+	cancels      int64     // cancelled since then
 	mixed        bool      // its policy is changed, or it is removed and created again
 	ids          []string  // of all its occurrences, of each creation
 }
@@ -45,7 +46,10 @@ type modelOccurrence struct {
 	body     string // what it was settled with
 	retries  bool   // it was settled to be due later, and has not been taken since
 	loose    bool   // it was taken while its schedule did not exist or let runs overlap
-	end      string // done, dead, missed, skipped, superseded, withdrawn, dropped
+	end      string // done, dead, missed, skipped, superseded, withdrawn, dropped, cancelled
+
+	cancelled bool // it was cancelled while it was held
+	marked    bool // it was cancelled before its instant, and stands in due still
 }
 
 // fresh reports whether nobody has taken it.
@@ -91,7 +95,7 @@ func (w *scheduleWalk) checkFlights(p *picture, s *modelSchedule) {
 		}
 	}
 	switch where := p.where[entry.id]; {
-	case inFlight != "" && (entry.id != inFlight || entry.fence != strings.TrimPrefix(p.held[inFlight], "-")):
+	case inFlight != "" && (entry.id != inFlight || entry.fence != strings.TrimLeft(p.held[inFlight], "-!")):
 		w.fatal("%s is in flight with fence %s, and open is %+v", inFlight, p.held[inFlight], entry)
 	case inFlight != "" && entry.session != where:
 		w.fatal("%s is held by %s, and open is %+v", inFlight, where, entry)
@@ -144,6 +148,9 @@ func (w *scheduleWalk) checkPlacing(p *picture, s *modelSchedule) {
 		w.fatal("%s has the cursor %+v, want %q", s.name, found.Cursor, s.cursor)
 	}
 	untaken := s.cursor != "" && w.occurrences[s.cursor].fresh() && p.where[s.cursor] == "due"
+	if s.cursor != "" && w.occurrences[s.cursor].marked { // it owes the next when it is dropped; a change of the schedule may have done so before
+		untaken = !owed
+	}
 	if live := s.state == protocol.StateLive; owed != (live && !untaken) {
 		w.fatal("%s is %s, the occurrence at its cursor %q waits untaken: %v; in owed: %v", s.name, s.state, s.cursor, untaken, owed)
 	}
@@ -167,6 +174,9 @@ func (w *scheduleWalk) checkCounters(p *picture, s *modelSchedule) {
 	}
 	found := p.found[s.name]
 	got := [4]int64{found.Skipped, found.Missed, found.Superseded, found.CaughtUp}
+	if found.Cancelled != s.cancels {
+		w.fatal("%s: %d cancelled, want %d", s.name, found.Cancelled, s.cancels)
+	}
 	if got != s.counts || found.Placed != int64(s.used) {
 		w.fatal("%s: skipped, missed, superseded, caught up %v, placed %d; want %v, %d", s.name, got, found.Placed, s.counts, s.used)
 	}

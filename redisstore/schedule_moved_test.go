@@ -17,6 +17,7 @@ type event struct {
 	reaped     string         // session
 	withdrawn  *modelSchedule // it was changed, paused or removed
 	removed    *modelSchedule
+	cancelled  *modelOccurrence
 }
 
 // moved checks what a call did to every occurrence, and notes it.
@@ -30,6 +31,14 @@ func (w *scheduleWalk) moved(before, after *picture, e event) {
 	for _, id := range w.ids() {
 		o := w.occurrences[id]
 		from, to := before.where[id], after.where[id]
+		if o.marked && to == "" && (e.session != "" || e.removed == o.schedule) {
+			o.marked = false
+			continue
+		}
+		if e.cancelled == o {
+			w.cancelledFrom(o, from, to)
+			continue
+		}
 		if o.end != "" {
 			if from != to && !(from == "" && to == "") {
 				w.fatal("%s has ended (%s) and went from %q to %q", id, o.end, from, to)
@@ -90,6 +99,10 @@ func (w *scheduleWalk) settledTo(o *modelOccurrence, s protocol.Settlement, to s
 		o.begun = true
 	}
 	o.running = false
+	if o.cancelled {
+		w.hasEnded(o, to)
+		return
+	}
 	if len(s.Body) > 0 && s.Kind != protocol.SettleDone {
 		o.body = string(s.Body)
 	}
@@ -126,6 +139,10 @@ func (w *scheduleWalk) settledTo(o *modelOccurrence, s protocol.Settlement, to s
 }
 
 func (w *scheduleWalk) reapedTo(o *modelOccurrence, to string, before, after *picture, e event) {
+	if o.cancelled {
+		w.hasEnded(o, to)
+		return
+	}
 	if o.running {
 		o.crashes++
 	}

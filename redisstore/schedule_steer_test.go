@@ -13,7 +13,7 @@ var createdField = regexp.MustCompile(`"created":"[^"]*"`)
 // create declares a schedule that does not exist, as if at the second after its last occurrence so far.
 func (w *scheduleWalk) create(s *modelSchedule) {
 	w.note("create %s", s.name)
-	s.exists, s.state, s.used, s.cursor, s.counts = true, protocol.StateLive, 0, "", [4]int64{}
+	s.exists, s.state, s.used, s.cursor, s.counts, s.cancels = true, protocol.StateLive, 0, "", [4]int64{}, 0
 	s.created++
 	s.last = s.last.Add(time.Second)
 	answer := w.declare(s.name, s.policy, s.body())

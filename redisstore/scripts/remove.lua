@@ -25,6 +25,8 @@ local h = head(text)
 if h and tonumber(h.generation) > generation then return { whole(now_us), 0, text, '', '' } end
 local at, _, kind = cursor(redis.call('HGET', CURSORS, name))
 local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind)
+-- one that was cancelled before its instant goes too: another schedule of that name may have an occurrence at it
+local void = at and redis.call('HGET', JOBS, name .. '@' .. at) == '\0' and name .. '@' .. at
 redis.call('ZSCORE', OWED, name)
 redis.call('LLEN', READY)
 redis.call('HLEN', COUNTERS)
@@ -48,6 +50,10 @@ if h and is_mark(h.state) or ARGV[3] == whole(gone) then redis.call('HDEL', ORIG
 redis.call('HDEL', CURSORS, name)
 redis.call('ZREM', OWED, name)
 if waiting then redis.call('ZREM', DUE, waiting) end
+if void then
+  redis.call('ZREM', DUE, void)
+  redis.call('HDEL', JOBS, void)
+end
 save_flights(flights, OPEN, BEHIND)
 push_front(READY, front)
 redis.call('HDEL', COUNTERS, counters_of(name))
