@@ -43,6 +43,8 @@ var (
 	ErrSessionLost = protocol.ErrSessionLost
 	// ErrReplaced: the next occurrence of the schedule is due and its overlap policy is OverlapCancel.
 	ErrReplaced = work.ErrReplaced
+	// ErrCancelled: [Jobs.Cancel] was called. The job ends, whatever the handler returns.
+	ErrCancelled = work.ErrCancelled
 )
 
 var (

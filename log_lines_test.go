@@ -15,7 +15,7 @@ var (
 		outcome reason error late_ms took_ms after_ms count viewer action note stack`)
 	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
 		schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost schedule.mended
-		job.dead job.superseded job.parked job.late_result job.retrying handler.backoff_panic handler.panic
+		job.dead job.superseded job.cancelled job.parked job.late_result job.retrying handler.backoff_panic handler.panic
 		session.lost session.expired session.reap_failed session.reaped session.unreadable
 		store.trouble store.recovered store.unfit store.unreadable store.emptied client.logged
 		worker.started worker.unhandled queue.unserved drain.started drain.ended`)

@@ -47,6 +47,7 @@ type ScheduleCounters struct {
 	Missed     int64 `json:"missed"`     // passed over by the misfire policy
 	CaughtUp   int64 `json:"caught_up"`  // run late by MisfireCatchUp
 	Superseded int64 `json:"superseded"` // ended while they waited for a retry, because the next one came
+	Cancelled  int64 `json:"cancelled"`  // ended by Jobs.Cancel
 }
 
 // Decode reads the arguments of the schedule's jobs into v, a pointer, as [Job.Decode] does in a handler.

@@ -22,11 +22,11 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 		{Receipt{ID: "a", Queue: "q", Existing: true}, `{"id":"a","queue":"q","existing":true}`},
 		{QueueInfo{Name: "mail", Partitions: 1, Waiting: 1, Delayed: 2, Running: 3, Parked: 4, Dead: 5, Schedules: 6, Enqueued: 7, Done: 8, Failed: 9, Retried: 10, Died: 11, Now: at.UTC()},
 			`{"name":"mail","partitions":1,"paused":false,"waiting":1,"delayed":2,"running":3,"parked":4,"dead":5,"schedules":6,"enqueued":7,"done":8,"failed":9,"retried":10,"died":11,"now":"2026-03-08T09:00:00Z"}`},
-		{ScheduleCounters{1, 2, 3, 4, 5, 6}, `{"placed":1,"started":2,"skipped":3,"missed":4,"caught_up":5,"superseded":6}`},
+		{ScheduleCounters{1, 2, 3, 4, 5, 6, 7}, `{"placed":1,"started":2,"skipped":3,"missed":4,"caught_up":5,"superseded":6,"cancelled":7}`},
 		{&Schedule{Name: "r", JobName: "report", Queue: "mail", Recurrence: recurrence.Recurrence{Cron: "@daily"}, Payload: payload, Created: at, Revision: 7, State: StateLive,
 			Overlap: OverlapSkip, Misfire: MisfireRunOnce, Grace: time.Minute, MaxAttempts: 3, Timeout: time.Second, Next: at, Used: 1},
 			`{"name":"r","job_name":"report","queue":"mail","recurrence":{"cron":"@daily"},"created":"2026-03-08T09:00:00Z","revision":7,"state":"live","overlap":"skip","misfire":"run_once",` +
-				`"no_immediate_run":false,"max_attempts":3,"next":"2026-03-08T09:00:00Z","used":1,"counters":{"placed":0,"started":0,"skipped":0,"missed":0,"caught_up":0,"superseded":0},` +
+				`"no_immediate_run":false,"max_attempts":3,"next":"2026-03-08T09:00:00Z","used":1,"counters":{"placed":0,"started":0,"skipped":0,"missed":0,"caught_up":0,"superseded":0,"cancelled":0},` +
 				`"grace_ms":60000,"timeout_ms":1000,"payload_bytes":5}`},
 		{Job{ID: "r@2026-03-08T09:00:00Z", Name: "report", Queue: "mail", Schedule: "r", Planned: at, Started: at, Attempt: 2, MaxAttempts: 5, Crashes: 1, Fence: 9, Timeout: time.Second, LastError: "no", Payload: payload},
 			`{"id":"r@2026-03-08T09:00:00Z","name":"report","queue":"mail","schedule":"r","planned":"2026-03-08T09:00:00Z","started":"2026-03-08T09:00:00Z","attempt":2,"max_attempts":5,"crashes":1,"fence":9,` +

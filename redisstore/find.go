@@ -86,7 +86,7 @@ type reading struct {
 	scores      *redis.FloatSliceCmd
 }
 
-var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded"}
+var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded", "/cancelled"}
 
 // readSchedules reads schedules from where they live; one that lives nowhere is zero.
 func (s *store) readSchedules(ctx context.Context, names []string, homes []foundHome) ([]protocol.Stored, error) {
@@ -199,7 +199,7 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 
 // addCounters adds the counters of a schedule, as they are stored in the order of counterNames.
 func addCounters(counters *protocol.Counters, values []any) {
-	for c, to := range []*int64{&counters.Started, &counters.Skipped, &counters.Missed, &counters.CaughtUp, &counters.Superseded} {
+	for c, to := range []*int64{&counters.Started, &counters.Skipped, &counters.Missed, &counters.CaughtUp, &counters.Superseded, &counters.Cancelled} {
 		text, _ := values[c].(string)
 		n, _ := strconv.ParseInt(text, 10, 64)
 		*to += n

@@ -158,7 +158,7 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 		bodies = append(bodies, pipe.HMGet(ctx, r.keys.jobs, ids[from:to]...))
 		from = to
 	}
-	crashes := pipe.HMGet(ctx, r.keys.crashes, ids...)
+	crashes, stale := pipe.HMGet(ctx, r.keys.crashes, ids...), pipe.ZMScore(ctx, r.keys.stale, ids...)
 	scores, held := map[string]*redis.FloatSliceCmd{}, map[string]*redis.SliceCmd{}
 	for list, at := range lists {
 		members := make([]string, len(at))
@@ -186,7 +186,7 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 		text, _ := n.(string)
 		times, _ := strconv.Atoi(text)
 		r.crashes = append(r.crashes, max(times, 0))
-		r.see(i)
+		r.see(i, stale.Val()[i] != 0)
 	}
 	for list, at := range lists {
 		for j, i := range at {
@@ -201,13 +201,10 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 	return nil
 }
 
-// see decides about a job that was cancelled, and maybe enqueued again for later: its mark, the byte 0, stands in front of its new body,
-// and the entry in ready is void. See scripts/lib/mark.lua.
-func (r *entryReader) see(i int) {
-	if body, ok := strings.CutPrefix(r.bodies[i], "\x00"); ok {
-		r.bodies[i] = body
-		r.gone[i] = body == "" || r.entries[i].state == protocol.JobWaiting
-	}
+// see decides about a job that was cancelled: its ID stands in ready, void, until it is popped (see scripts/lib/stale.lua), or in due until
+// its instant, with a mark, the byte 0, in place of a body.
+func (r *entryReader) see(i int, stale bool) {
+	r.gone[i] = r.gone[i] || r.bodies[i] == "\x00" || stale && r.entries[i].state == protocol.JobWaiting
 }
 
 // readDefinitions reads the definitions of the occurrences without a body.

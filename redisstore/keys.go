@@ -66,7 +66,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		prefix: tag,
 
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead",
-		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state",
+		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale",
 		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins",
 		runs: tag + "runs", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
@@ -85,7 +85,8 @@ type partitionKeys struct {
 	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); sessions that have ended; #enqueued: jobs since the start, but for those of state
 	crashes  string // hash: job ID → times its holder vanished; 0: returned without an envelope
 	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms; #closed while the queue is paused (see scripts/lib/gate.lua)
-	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused, parked (changes when a list of parked jobs begins; none: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept
+	stale    string // sorted set: ID in ready that is void, because its job was cancelled or deleted → since when, Unix ms (see scripts/lib/stale.lua)
+	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused, parked (changes when a list of parked jobs begins; none: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept, stale (there is …:stale), asked (jobs in flight that were cancelled)
 
 	schedules string // hash: schedule → definition, JSON
 	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: it is caught up; s: a change or pause, or it was lost
@@ -103,7 +104,7 @@ type partitionKeys struct {
 	handlers  string // hash: job name → "<worker> <Unix s> " for each of the last 32 workers that have announced that they handle it
 }
 
-// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid> <worker>…".
+// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun; "!": cancelled); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid> <worker>…".
 func (p partitionKeys) inflight(session string) string { return p.prefix + "inflight:" + session }
 
 // parked is a sorted set: ID of a job whose worker had no handler for it → instant parked, Unix ms.
@@ -111,7 +112,7 @@ func (p partitionKeys) parked(name string) string { return p.prefix + "parked:" 
 
 // enqueueing are the keys that enqueue.lua uses, in the order of its title page. enqueue_one.lua uses some of them.
 func (p partitionKeys) enqueueing() []string {
-	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle}
+	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle, p.stale}
 }
 
 // every returns all keys of a partition, with * in place of a session and of a job name.
@@ -122,7 +123,7 @@ func (p partitionKeys) every() []string {
 // types returns the keys of a partition, but for those of a session and of a job name, with the types that TYPE answers for them.
 func (p partitionKeys) types() map[string]string {
 	types := map[string]string{p.ready: "list", p.runs: "stream"}
-	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.unhandled} {
+	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.unhandled, p.stale} {
 		types[key] = "zset"
 	}
 	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.handlers} {
@@ -145,10 +146,10 @@ func (k keyspace) hot(p protocol.Partition) *hotKeys {
 	return &hotKeys{
 		partitionKeys: keys,
 		enqueueOne:    []any{keys.ready, keys.jobs, keys.callers, keys.idle, keys.state},
-		enqueue:       []any{keys.ready, keys.due, keys.jobs, keys.callers, keys.state, keys.idle},
+		enqueue:       []any{keys.ready, keys.due, keys.jobs, keys.callers, keys.state, keys.idle, keys.stale},
 		work: []any{
 			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,
-			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind, keys.callers, keys.unhandled, keys.handlers,
+			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind, keys.callers, keys.unhandled, keys.handlers, keys.stale,
 		},
 		wake: k.wake(),
 	}

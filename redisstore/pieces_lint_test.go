@@ -231,6 +231,7 @@ func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
 		{"limits", "CALL_BYTES", strconv.Itoa(protocol.MaxBytes)},
 		{"limits", "STALE_MS", strconv.FormatInt(protocol.IdleRetention.Milliseconds(), 10)},
 		{"layout", "LAYOUT", layoutKnown},
+		{"layout", "RAISED", layoutRaised},
 		{"alarm", "SECOND_ALARM_MS", strconv.FormatInt(protocol.SecondAlarm.Milliseconds(), 10)},
 		{"suspects", "SUSPECT_CRASHES", strconv.Itoa(protocol.SuspectCrashes)},
 		{"parked", "SHARED", sharedParked},
@@ -262,7 +263,7 @@ func TestLuaAndGoKnowTheSameCounters(t *testing.T) {
 	}
 	slices.Sort(inGo)
 	of := luaValues(t, "counters", "table.concat({ counters_of('') }, ' ')")[0]
-	fields := luaValues(t, "counters", "FAILED", "RETRIED", "DIED", "STARTED", "SKIPPED", "MISSED", "CAUGHT_UP", "SUPERSEDED")
+	fields := luaValues(t, "counters", "FAILED", "RETRIED", "DIED", "STARTED", "SKIPPED", "MISSED", "CAUGHT_UP", "SUPERSEDED", "CANCELLED")
 	for _, field := range fields {
 		onlyIn(t, "counters", field)
 	}

@@ -13,8 +13,8 @@ import (
 
 var pollScript = load("poll")
 
-// layoutKnown is the version of the keys' layout that the scripts know.
-const layoutKnown = "2"
+// layoutKnown is the version of the keys' layout that the scripts write, layoutRaised that of a partition in which jobs were cancelled.
+const layoutKnown, layoutRaised = "2", "3"
 
 // maxClockError is how far a caller's Now may be from the server's time for a cheap poll.
 const maxClockError = time.Second
@@ -149,7 +149,7 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 			return h, false
 		}
 	}
-	if p.renewed.Val() != 1 || state.text(0) != "" && state.text(0) != layoutKnown {
+	if p.renewed.Val() != 1 || state.text(0) != "" && state.text(0) != layoutKnown && state.text(0) != layoutRaised {
 		return h, false
 	}
 	h.Paused = state.text(1) != ""

@@ -135,7 +135,15 @@ const (
 	SettleBack   SettleKind = 'b' // given back, not begun or at shutdown: to the front of the queue, nothing is counted
 	SettlePark   SettleKind = 'p' // this worker cannot run Name: put aside until a worker that can asks for it
 	SettleMissed SettleKind = 'm' // an occurrence that misfire policy skip drops: its run is given back to the count
+	// SettleCancelled: it was cancelled, and is removed. The store settles every job that was cancelled so, whatever the Kind.
+	SettleCancelled SettleKind = 'c'
 )
+
+// A HeldJob is a job that a session holds, or held, under a fence.
+type HeldJob struct {
+	ID    string
+	Fence int64
+}
 
 // A Settlement ends one flight of a job. It does nothing if the session does not hold the job with that fence any more.
 type Settlement struct {

@@ -167,5 +167,5 @@ type Stored struct {
 
 // Counters count a schedule's occurrences since it was created.
 type Counters struct {
-	Placed, Started, Skipped, Missed, CaughtUp, Superseded int64
+	Placed, Started, Skipped, Missed, CaughtUp, Superseded, Cancelled int64
 }

@@ -126,6 +126,20 @@ func (c *claim) missed(now time.Time) protocol.Settlement {
 	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleMissed, Run: c.run(runMissed, now, now)}
 }
 
+// cancel ends a job that was cancelled, whatever its handler has returned, and logs it.
+func (c *claim) cancel(began, now time.Time) protocol.Settlement {
+	text := "chime: a cancelled job has ended"
+	if began.IsZero() {
+		text, began = "chime: a cancelled job does not begin", now
+	}
+	c.config.Log.Info(text, "event", "job.cancelled", "job", c.message.Name, "id", c.id, "queue", c.queue, "took_ms", now.Sub(began).Milliseconds())
+	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleCancelled}
+	if c.schedule != "" {
+		s.Run = c.run(runCancelled, began, now)
+	}
+	return s
+}
+
 // kill ends a job that nobody can run or that has crashed too often, and logs it.
 func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 	c.config.Log.Error("chime: job is dead", "event", "job.dead", "job", c.message.Name, "id", c.id, "queue", c.queue, "reason", reason)

@@ -124,8 +124,17 @@ func (f *flight) holder() *session { return f.session }
 
 // stuck settles a flight whose handler has not returned long after its time was up.
 func (f *flight) stuck(now time.Time) protocol.Settlement {
+	if f.wasCancelled() {
+		return f.cancel(f.began, now)
+	}
 	return f.settle(Outcome{Action: Retried, Err: errStuck(f.timeout)}, f.began, now)
 }
+
+// wasCancelled reports whether the ctx ended because the job was cancelled.
+func (f *flight) wasCancelled() bool { return errors.Is(f.ctx.reason(), ErrCancelled) }
+
+// is reports whether the flight is the one of a job under a fence.
+func (f *flight) is(h protocol.HeldJob) bool { return f.fence == h.Fence && f.id == h.ID }
 
 // wasCutOff reports whether the job was handed back because the shutdown ended its handler's ctx.
 func (f *flight) wasCutOff() bool { return f.cutOff }
@@ -204,6 +213,11 @@ func (f *flight) finish(err error) {
 			f.conclude(Outcome{Action: Retried, Err: f.config.Panic(v, stack())})
 		}
 	}()
+	if f.wasCancelled() {
+		s := f.cancel(f.began, time.Now())
+		f.settlement = &s
+		return
+	}
 	if err == nil {
 		if f.schedule != "" {
 			f.conclude(Outcome{Action: Succeeded})

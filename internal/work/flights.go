@@ -31,6 +31,8 @@ type flights struct {
 
 	suspected bool // a suspect has arrived, and may still be here
 
+	cancelled cancellations
+
 	cut   []string // IDs of jobs whose handlers were cut off
 	ended tally
 }
@@ -44,7 +46,7 @@ type arrival struct {
 }
 
 // A tally counts how attempts have ended here, and jobs that were not run.
-type tally struct{ done, failed, dead, snoozed, parked, missed, back int }
+type tally struct{ done, failed, dead, snoozed, parked, missed, cancelled, back int }
 
 // count counts a settlement.
 func (t *tally) count(s *protocol.Settlement) {
@@ -57,6 +59,8 @@ func (t *tally) count(s *protocol.Settlement) {
 		t.parked++
 	case protocol.SettleMissed:
 		t.missed++
+	case protocol.SettleCancelled:
+		t.cancelled++
 	case protocol.SettleBack:
 		t.back++
 	case protocol.SettleLater:
@@ -152,6 +156,10 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 		h.keep(f, refusal, now)
 		return nil
 	}
+	if h.cancelled.take(protocol.HeldJob{ID: taken.ID, Fence: taken.Fence}) {
+		h.keep(f, f.cancel(time.Time{}, now), now)
+		return nil
+	}
 	f.admit(h.base, taken.Crashes)
 	if f.cancels {
 		h.heartbeat.watch(a.session, f.schedule, 1)
@@ -227,6 +235,24 @@ func (h *flights) replace(id string) {
 			f.endContext(ErrReplaced)
 		}
 	})
+}
+
+// cancel ends the ctx of a job that was cancelled. If it waits for a slot, it does not begin; if it has not arrived yet, it will not begin.
+func (h *flights) cancel(job protocol.HeldJob, now time.Time) {
+	found := false
+	h.slots.each(func(f *flight) {
+		if f.is(job) {
+			found = true
+			f.endContext(ErrCancelled)
+		}
+	})
+	if !found {
+		h.cancelled.add(job)
+		return
+	}
+	for _, f := range h.slots.drop(func(f *flight) bool { return !f.is(job) }) {
+		h.keep(f, f.cancel(time.Time{}, now), now)
+	}
 }
 
 // giveBackWaiting gives back the flights that wait for a slot.

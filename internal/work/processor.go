@@ -359,6 +359,9 @@ func (p *processor) signal(s protocol.Signal, now time.Time) {
 	if s.Replaced != "" {
 		p.flights.replace(s.Replaced)
 	}
+	if s.Cancelled.ID != "" {
+		p.flights.cancel(s.Cancelled, now)
+	}
 }
 
 // beginDrain begins the end of the worker.

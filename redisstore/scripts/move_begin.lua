@@ -58,6 +58,7 @@ if waiting and (ahead or instant(back_to + 1) == at) then -- else a hand has cha
   redis.call('HSET', CURSORS, name, stored_cursor)
   if kind == 'c' then counts[CAUGHT_UP_AT] = whole(math.max((tonumber(counts[CAUGHT_UP_AT]) or 0) - 1, 0)) end -- it counts when it is placed again
 end
+if counts[#counts] == '0' then counts[#counts] = nil end -- a program that knows no cancelled ones may take them over
 h.state = 'moved to ' .. ARGV[2] .. ' ' .. h.state .. ' ' .. whole(since) .. ' ' .. table.concat(counts, '/')
 h.generation = whole(fence)
 redis.call('HSET', SCHEDULES, name, definition(h))

@@ -1,7 +1,7 @@
 -- work.lua: settle jobs that ended, then take what is due. The one call of a busy worker to a partition.
--- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun; and the field of the piece session
+-- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun, "!" if it was cancelled; and the field of the piece session
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
--- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn
+-- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn; where jobs were cancelled: stale, asked
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
@@ -18,7 +18,8 @@
 -- KEYS[17] …:callers             zset    sessions that have ended, see lib/closed.lua
 -- KEYS[18] …:unhandled           zset    job name -> since when it has parked jobs, Unix ms
 -- KEYS[19] …:handlers            hash    job name -> workers that handle it
--- KEYS[20...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
+-- KEYS[20] …:stale               zset    IDs in ready that are void, see lib/stale.lua -> since when, Unix ms
+-- KEYS[21...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
 --          are any of these or members of it are served, the shared one (see lib/parked.lua)
 -- ARGV[1]  session
 -- ARGV[2]  number of this call; 1 creates the session if anything is taken
@@ -40,7 +41,7 @@
 -- ARGV[16] how many members of the shared list of parked jobs to serve
 -- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
 --          other settlements; the fences of all of these; then four values for each other settlement: kind (d done, f failed and
---          due again, l due later, x dead, b back, p parked, m missed), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept), envelope
+--          due again, l due later, x dead, b back, p parked, m missed, c cancelled), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept), envelope
 --          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms; empty: none)
 -- Returns (an empty list is 0):
 --   time (us)
@@ -58,8 +59,8 @@
 --   what was unreadable in state and counts as none, fields joined by blanks (0: nothing)
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local RUNS, BEHIND, CALLERS, UNHANDLED, HANDLERS = KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[19]
-local PARKED = 19 -- the lists of parked jobs come after KEYS[19]
+local RUNS, BEHIND, CALLERS, UNHANDLED, HANDLERS, STALE = KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[20]
+local PARKED = 20 -- the lists of parked jobs come after KEYS[20]
 local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, sleep, sleeps_on, worker, wake = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
@@ -114,21 +115,33 @@ local again = last == number
 ------------------------------------------------------------------------------------------- read and check: the settlements
 
 -- A settlement counts if the session holds the job with the fence that was named. The finished jobs for which it does are
--- ended[ended_from] to ended[ended_to].
+-- ended[ended_from] to ended[ended_to]. If the job was cancelled meanwhile, "!" is before the fence, and whatever the settlement says
+-- the job ends: cancels has two values for each such job, its ID and the record of its attempt.
 local ended, ended_from, ended_to = ARGV, at_id + 1, at_id + finished
+local cancels -- nil: there is none
 local flying, others_held, refused = {}, {}, {} -- flying: jobs in flight with their fences, as they are to be written
 if again then
   ended_to = at_id
 else
+  local out = refused -- which of the finished jobs are not among ended
   for i = 1, finished do
     local fence, holds = ARGV[at_fence + i], held[i + 1]
-    if holds ~= fence and holds ~= '-' .. fence then refused[#refused + 1] = i end
+    if holds ~= fence and holds ~= '-' .. fence then
+      if holds == '!' .. fence then
+        if out == refused then out = { unpack(refused) } end
+        cancels = cancels or {}
+        cancels[#cancels + 1], cancels[#cancels + 2] = ARGV[at_id + i], ''
+      else
+        refused[#refused + 1] = i
+      end
+      if out ~= refused then out[#out + 1] = i end
+    end
   end
-  if #refused > 0 then
+  if #out > 0 then
     local first, n, r = at_id, 0, 1
-    ended, ended_from, ended_to = {}, 1, finished - #refused
+    ended, ended_from, ended_to = {}, 1, finished - #out
     for i = 1, finished do
-      if refused[r] == i then
+      if out[r] == i then
         r = r + 1
       else
         n = n + 1
@@ -146,6 +159,9 @@ else
     local fence, holds = ARGV[at_fence + finished + begun + i], held[finished + begun + i + 1]
     if holds == fence or holds == '-' .. fence then
       others_held[#others_held + 1] = i
+    elseif holds == '!' .. fence then
+      cancels = cancels or {}
+      cancels[#cancels + 1], cancels[#cancels + 2] = ARGV[at_id + finished + begun + i], ARGV[at_other + 4 * i]
     else
       refused[#refused + 1] = finished + i
     end
@@ -164,6 +180,7 @@ local ready_read = false -- …:ready was read
 local turn -- which list has the odd place next time, if that changes: 1 due, 0 ready
 local ready_left -- how many this call leaves in ready, as far as it has read; nil: not known
 local begun_before -- of the same call again: how many of the jobs it took are begun
+local sifted, strike -- where IDs in ready are void: what the piece stale has found, and its function that writes it
 if again then
   -- uses: again
   ids, begun_before = taken_since(INFLIGHT, tonumber(first_drawn))
@@ -201,6 +218,11 @@ elseif want > 0 and not paused then
     -- one more than is wanted, which shows whether this call leaves any
     local ready, due = redis.call('LRANGE', READY, '0', left == want and ARGV[4] or whole(left)), {}
     if next_ms >= 0 and next_ms <= now_ms then due = redis.call('ZRANGEBYSCORE', DUE, '-inf', now_text, 'LIMIT', '0', whole(left)) end
+    if state[4] == RAISED and redis.call('HGET', STATE, 'stale') then
+      -- uses: stale
+      ready, due, sifted = sift(READY, STALE, ready, due, left)
+      strike = strike_stale
+    end
     -- half of each, the odd place in turn; what one leaves the other gets
     ready_read = true
     local odd = state[8] and 1 or 0
@@ -208,7 +230,7 @@ elseif want > 0 and not paused then
     if #due > 0 and #ready > 0 and (large or left % 2 == 1) then turn = 1 - odd end
     local from_due = math.min(#due, math.max(half, left - math.min(#ready, left)))
     local from_ready = math.min(#ready, left - from_due)
-    ready_left = #ready - from_ready
+    if not sifted then ready_left = #ready - from_ready end
     if from_due == 0 and serves + shared == 0 then
       ids = ready
       ids[want + 1] = nil
@@ -259,15 +281,15 @@ end
 
 ----------------------------------------------------------------------------------------- read: the schedules (the long way)
 
-local long = again or others > 0 or occurrences
+local long = again or others > 0 or occurrences or cancels
 local call -- what the long way knows and gathers, see lib/call.lua
 local schedule_of, planned_of -- schedule and planned instant of each other settlement, if it is of an occurrence
 local touched = 0 -- how many schedules
-local settle_one, write_settlements, meet_one, write_changes, write_front, owed_of -- its functions, which only the next block creates
+local settle_one, write_settlements, meet_one, write_changes, write_front, owed_of, end_cancels -- its functions, which only the next block creates
 if long then
-  -- uses: strings counters definition rule owed open flight call settle overlap candidates
+  -- uses: strings counters definition rule owed open flight asked call settle overlap candidates
   settle_one, write_settlements, meet_one, write_changes, write_front = settle, save_settlements, meet, save_changes, push_front
-  owed_of = owed_list
+  owed_of, end_cancels = owed_list, settle_cancelled
 
   -- names: the schedules that this call touches, each known once; needed: those whose definition and cursor it needs; met: those whose
   -- occurrences are candidates
@@ -280,6 +302,13 @@ if long then
       if not known[name] then known[name], names[#names + 1] = true, name end
       local kind = ARGV[at_other + 4 * i - 3]
       if kind ~= 'd' and kind ~= 'x' then needed[name] = true end
+    end
+  end
+  for i = 1, cancels and #cancels or 0, 2 do
+    local name = occurrence(cancels[i])
+    if name then
+      if not known[name] then known[name], names[#names + 1] = true, name end
+      needed[name] = true
     end
   end
   local kept = occurrences and not again and bounded(ids, from, math.max(OCCURRENCES - #names, 50), number % 2 == 1)
@@ -324,13 +353,14 @@ if ARGV[6] == '2' then
 elseif renews then
   redis.call('ZCARD', SESSIONS)
 end
-if #ids == 0 and (done > 0 and not sleeps_on or others > 0) then redis.call('HEXISTS', JOBS, SELF) end
+if #ids == 0 and (done > 0 and not sleeps_on or others > 0 or cancels) then redis.call('HEXISTS', JOBS, SELF) end
 local adopts = state[3] and not string.find(state[3], '^%d+$') -- names of an older layout
 if serves + parks + shared > 0 or adopts then redis.call('ZCARD', UNHANDLED) end
+local asked = cancels and redis.call('HGET', STATE, 'asked') -- see lib/asked.lua
 local max_dead, dead_out -- the oldest dead jobs that go for those that die now
 local lists, n_lists, handlers -- of the names to park on: since when they have a list; how many have one; who handles them
 if long and not again then
-  local counts, runs, fronts, dies = occurrences, touched > 0, false, 0
+  local counts, runs, fronts, dies = occurrences or cancels, touched > 0, false, 0
   for _, i in ipairs(others_held) do
     local at = at_other + 4 * i - 3
     local kind = ARGV[at]
@@ -368,7 +398,8 @@ end
 if strange and #strange > 0 then mend(SESSIONS, strange) end
 local mark = state[3] -- the field parked
 local wakes = {} -- names of which a job was parked, as positions
-if #others_held > 0 then
+if #others_held > 0 or cancels then
+  if cancels then end_cancels(call, cancels, STATE, asked) end
   for _, i in ipairs(others_held) do
     local at = at_other + 4 * i - 3
     settle_one(call, ARGV[at_id + finished + begun + i], schedule_of[i], planned_of[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
@@ -419,7 +450,7 @@ end
 
 -- taken and data, the IDs and data of the answer, are the candidates and their envelopes as long as each is taken as it is.
 local n_ids, n_taken, taken, data = #ids, 0, ids, bodies
-local taken_crashes, marks = {}, nil
+local taken_crashes = {}
 local odd = {} -- fields of state that cannot be read
 
 local first_fence, first_text = now_us, now_us_text
@@ -447,16 +478,10 @@ elseif n_ids > 0 then
   -- Each job that is taken draws a fence, one more than the last. Nine times out of ten only the last digit of its text changes.
   local DIGITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
   local stem, digit = string.sub(first_text, 1, -2), first_fence % 10
-  local byte, at = string.byte, #flying
+  local at = #flying
   for i = 1, n_ids do
     local id, text = ids[i], bodies[i] or ''
     local fence = stem .. DIGITS[digit]
-    if byte(text, 1) == 0 then -- it was cancelled while in ready
-      -- uses: mark
-      marks = marks or { void = {}, stale = {}, restored = {} }
-      text = unmark(marks, ids, from, i, text)
-      bodies[i] = text or bodies[i]
-    end
     if hostile and id == SELF then text = nil end -- no job has this ID: somebody wrote it there, and it goes
     if text and long then text = meet_one(call, i, n_taken + 1, fence, worker, session) end
     if text ~= bodies[i] and taken == ids then -- from here on they differ
@@ -497,6 +522,7 @@ if later and #later > 0 then
   end
   redis.call('ZADD', DUE, unpack(due))
 end
+if sifted then pops = strike(sifted, pops, STALE, STATE, DUE) end
 if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
 for key, out in pairs(parked_out) do redis.call('ZREM', KEYS[PARKED + key], unpack(out)) end
 if state[7] and not crashed then redis.call('HDEL', STATE, 'crashed') end
@@ -504,11 +530,6 @@ if turn == 1 then
   redis.call('HSET', STATE, 'turn', '1')
 elseif turn then
   redis.call('HDEL', STATE, 'turn')
-end
-
-if marks then
-  -- uses: savemarks
-  save_marks(marks, READY, JOBS, CRASHES, crashed)
 end
 
 local more_parked = {} -- positions of the names served that have more
@@ -538,7 +559,7 @@ elseif last_text then
 elseif done > 0 then
   redis.call('HSET', STATE, 'done', whole(done_before + done))
 end
-if state[4] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if state[4] ~= LAYOUT and state[4] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
 
 if long then
   if #call.came_back > 0 and not crashed then
@@ -556,7 +577,7 @@ end
 
 ------------------------------------------------------------------------------------------------------ what is left, and when
 
-if long or #due_out > 0 or later then
+if long or #due_out > 0 or later or sifted then
   next_ms = due_head(DUE)
   ready_left = nil
 end

@@ -1,16 +1,20 @@
 -- settle: the settlements of work.lua, but for finished jobs.
--- needs: strings limits clock counters definition flight call
+-- needs: strings limits clock counters definition flight asked call
 
 -- settle notes in the table call what a settlement changes. id: the job; name, planned: its schedule and planned instant if it is an
 -- occurrence; kind, amount, body, run: the four values of the settlement as the title page of work.lua has them.
 local function settle(call, id, name, planned, kind, amount, body, run)
   call.removed[#call.removed + 1] = id
   if kind == 'm' and keeps_runs(call, name) then kind, body, run = 'b', '', '' end -- it runs after all
-  local final = kind == 'd' or kind == 'x' or kind == 'm'
+  local final = kind == 'd' or kind == 'x' or kind == 'm' or kind == 'c'
   local fate = name and end_flight(call.flights, call.front, name, id, final and 'final' or kind == 'b' and 'front' or 'later')
   if kind == 'f' or kind == 'x' then count(call, FAILED, 1) end
   if fate == 'superseded' then
     supersede(call, name, planned, id, run)
+    return
+  end
+  if kind == 'c' then
+    cancel(call, name, planned, id, run)
     return
   end
   if kind == 'd' then
@@ -49,4 +53,13 @@ local function settle(call, id, name, planned, kind, amount, body, run)
     end
   end
   if name and run ~= '' then record(call, name, planned, run) end
+end
+
+-- settle_cancelled settles the jobs that were cancelled while they were held: cancels has two values for each, ID and record.
+local function settle_cancelled(call, cancels, state, asked)
+  for i = 1, #cancels, 2 do
+    local name, planned = occurrence(cancels[i])
+    settle(call, cancels[i], name, planned, 'c', '', '', cancels[i + 1])
+  end
+  add_asked(state, asked, -#cancels / 2)
 end
