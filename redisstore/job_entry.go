@@ -99,6 +99,7 @@ type entryReader struct {
 	bodies      []string
 	crashes     []int
 	gone        []bool            // it is not there any more
+	progress    []string          // what handlers have reported
 	definitions map[string]string // by schedule
 }
 
@@ -158,6 +159,7 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 		bodies = append(bodies, pipe.HMGet(ctx, r.keys.jobs, ids[from:to]...))
 		from = to
 	}
+	progress := pipe.HMGet(ctx, r.keys.progress, ids...)
 	crashes, stale := pipe.HMGet(ctx, r.keys.crashes, ids...), pipe.ZMScore(ctx, r.keys.stale, ids...)
 	scores, held := map[string]*redis.FloatSliceCmd{}, map[string]*redis.SliceCmd{}
 	for list, at := range lists {
@@ -187,6 +189,10 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 		times, _ := strconv.Atoi(text)
 		r.crashes = append(r.crashes, max(times, 0))
 		r.see(i, stale.Val()[i] != 0)
+	}
+	for _, p := range progress.Val() {
+		text, _ := p.(string)
+		r.progress = append(r.progress, text)
 	}
 	for list, at := range lists {
 		for j, i := range at {
@@ -242,6 +248,9 @@ func (r *entryReader) job(i int) protocol.FoundJob {
 		if job.Fence == 0 {
 			job.TakenAt = time.Time{}
 		}
+	}
+	if e.state == protocol.JobRunning && r.progress[i] != "" {
+		job.Progress = []byte(r.progress[i])
 	}
 	if r.bodies[i] != "" {
 		job.Body = []byte(r.bodies[i])
