@@ -303,3 +303,20 @@ func TestWhatAHandlerSaysHasLimits(t *testing.T) {
 		}
 	}
 }
+
+// keysLike returns the keys of the store that end like one of these.
+func (f *fixture) keysLike(endings ...string) (found []string) {
+	f.t.Helper()
+	keys, err := f.server.Client().Keys(f.t.Context(), "*").Result()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, key := range keys {
+		for _, ending := range endings {
+			if strings.HasSuffix(key, ":"+ending) {
+				found = append(found, key)
+			}
+		}
+	}
+	return found
+}

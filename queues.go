@@ -37,6 +37,8 @@ type QueueInfo struct {
 	Retried  int64 `json:"retried"`  // failed attempts that another one follows
 	Died     int64 `json:"died"`     // jobs that were given up
 
+	Cancelled int64 `json:"cancelled"` // jobs that Jobs.Cancel has ended
+
 	Now time.Time `json:"now"` // the store's clock
 }
 
@@ -142,7 +144,7 @@ func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, erro
 		infos = append(infos, &QueueInfo{
 			Name: s.Queue, Partitions: s.Partitions, Paused: s.Paused,
 			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules,
-			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Now: s.Now.UTC(),
+			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Cancelled: s.Cancelled, Now: s.Now.UTC(),
 		})
 	}
 	return infos, nil

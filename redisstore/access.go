@@ -41,7 +41,7 @@ var grants = map[protocol.Use]grant{
 	},
 	protocol.UseSchedule: {
 		scripts: append([]*script{
-			&declareScript, &pauseScheduleScript, &pauseQueueScript, &discardScript, &pollScript, &leadScript, &resignScript,
+			&declareScript, &pauseScheduleScript, &pauseQueueScript, &discardScript, &requeueScript, &pollScript, &leadScript, &resignScript,
 		}, tickScripts...),
 		plain: strings.Fields("eval evalsha eval_ro exists hello hget hlen hmget hscan hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan"),
 		keys:  everyKey, wakes: true, listens: true,

@@ -335,3 +335,158 @@ func (b *bench) awaitSignal(listener protocol.Listener, wanted func(protocol.Sig
 		}
 	}
 }
+
+// bulk calls DeleteJobs or RequeueJobs and returns the letters of the answer.
+func (b *bench) bulk(became []protocol.Changed, err error) string {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+	text := ""
+	for _, how := range became {
+		text += string(rune(how))
+	}
+	return text
+}
+
+func (b *bench) requeue(jobs ...protocol.RequeuedJob) string {
+	b.Helper()
+	return b.bulk(b.store.RequeueJobs(b.Context(), "default", jobs))
+}
+
+// everywhere puts a job into each place: waiting, delayed, parked, parked in the shared list, dead, running.
+func (b *bench) everywhere() (running protocol.TakenJob) {
+	b.Helper()
+	later := job("delayed")
+	later.In = time.Hour
+	b.enqueue(job("parked"), job("shared"), job("dead"), job("running"), job("waiting"), later)
+	taken := b.take("s", 4)
+	b.settle("s", protocol.Settlement{ID: "parked", Fence: taken[0].Fence, Kind: protocol.SettlePark, Name: "mail"})
+	var many []redis.Z
+	for i := range 1000 {
+		many = append(many, redisZ(float64(time.Now().UnixMilli()), fmt.Sprint("name", i)))
+	}
+	b.client.ZAdd(b.Context(), b.keys().unhandled, many...)
+	b.settle("s", protocol.Settlement{ID: "shared", Fence: taken[1].Fence, Kind: protocol.SettlePark, Name: "one-too-many"})
+	b.settle("s", protocol.Settlement{ID: "dead", Fence: taken[2].Fence, Kind: protocol.SettleDead})
+	if n := b.client.ZCard(b.Context(), b.keys().parked(sharedParked)).Val(); n != 1 {
+		b.Fatalf("%d jobs in the shared list, want 1", n)
+	}
+	return taken[3]
+}
+
+var placesOfJobs = []string{"waiting", "delayed", "parked", "shared", "dead", "running", "nobody"}
+
+func TestDeleteRemovesJobsWhereverTheyAreButInFlight(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		running := b.everywhere()
+		b.want("became", b.bulk(b.store.DeleteJobs(b.Context(), "default", placesOfJobs)), "eeeeern")
+		b.want("again", b.bulk(b.store.DeleteJobs(b.Context(), "default", placesOfJobs)), "nnnnnrn")
+		b.want("bodies left", fmt.Sprint(b.client.HKeys(b.Context(), b.keys().jobs).Val()), "[running]")
+		b.want("taken", ids(b.take("s", 5)), "")
+		if s := b.stats(); s.Waiting+s.Delayed+s.Parked+s.Dead != 0 || s.Running != 1 || s.Cancelled != 0 {
+			b.Errorf("stats %+v, want one running and nothing else", s)
+		}
+		if !b.settle("s", protocol.Settlement{ID: "running", Fence: running.Fence, Kind: protocol.SettleDone}) {
+			b.Error("what runs cannot be settled any more")
+		}
+	})
+}
+
+func TestCancelFindsAJobInTheSharedListOfParkedOnes(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.everywhere()
+		b.want("cancelled", b.cancel("shared"), "done")
+		b.want("again", b.cancel("shared"), "none")
+		b.want("stale", b.stateField("stale"), "")
+		if n := b.client.Exists(b.Context(), b.keys().parked(sharedParked)).Val(); n != 0 {
+			b.Error("it is in the list still")
+		}
+	})
+}
+
+func TestRequeuePutsJobsToTheFrontInTheirOrder(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.everywhere()
+		var jobs []protocol.RequeuedJob
+		for _, id := range placesOfJobs {
+			jobs = append(jobs, protocol.RequeuedJob{ID: id})
+		}
+		jobs[4].Read, jobs[4].Body = []byte("\x01dead"), []byte("\x01anew")
+		b.want("became", b.requeue(jobs...), "neeeenn")
+		b.want("again", b.requeue(jobs...), "nnnnnnn")
+		taken := b.take("other", 10)
+		b.want("taken", ids(taken), "delayed parked shared dead waiting")
+		b.want("body of what was dead", string(taken[3].Body), "\x01anew")
+	})
+}
+
+// A job that is not as the caller has read it stays as it is.
+func TestRequeueLeavesADeadJobThatHasChanged(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.everywhere()
+		b.want("read with another body", b.requeue(protocol.RequeuedJob{ID: "dead", Read: []byte("\x01old"), Body: []byte("\x01anew")}), "n")
+		b.want("read when it was not dead", b.requeue(protocol.RequeuedJob{ID: "dead"}), "n")
+		b.want("read when it was dead", b.requeue(protocol.RequeuedJob{ID: "delayed", Read: []byte("\x01delayed"), Body: []byte("\x01anew")}), "n")
+		if s := b.stats(); s.Dead != 1 || s.Delayed != 1 || s.Waiting != 1 {
+			b.Errorf("stats %+v, want one dead, one delayed, one waiting", s)
+		}
+	})
+}
+
+// A job whose ID stands in ready, void, has that place when it is requeued: its ID is in ready once.
+func TestRequeueOfAnIDThatIsVoidInReadyUsesItsPlace(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.enqueue(job("first"), own("x"), job("last"))
+		b.cancel("x")
+		later := own("x")
+		later.In = time.Hour
+		b.enqueue(later)
+		b.want("became", b.requeue(protocol.RequeuedJob{ID: "x"}), "e")
+		b.want("taken", ids(b.take("s", 5)), "first x last")
+		b.want("left", fmt.Sprint(b.client.LRange(b.Context(), b.keys().ready, 0, -1).Val(), b.client.ZCard(b.Context(), b.keys().stale).Val()), "[] 0")
+	})
+}
+
+// The next occurrence of a schedule stays where it is: deleting what is delayed stops no schedule, and requeuing runs nothing early.
+func TestBulkChangesLeaveAnOccurrenceThatNobodyHasTaken(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		at := time.Now().Add(time.Hour).Truncate(time.Second)
+		b.scheduled("s", "skip", at)
+		id := occurrenceID("s", at)
+		b.want("deleted", b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{id})), "u")
+		b.want("requeued", b.requeue(protocol.RequeuedJob{ID: id}), "u")
+		b.want("cancelled", b.cancel(id), "done")
+		b.want("deleted then", b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{id})), "n")
+		b.want("requeued then", b.requeue(protocol.RequeuedJob{ID: id}), "n")
+		b.want("due", fmt.Sprint(b.client.ZRange(b.Context(), b.keys().due, 0, -1).Val()), "["+id+"]")
+	})
+}
+
+// An occurrence that was given back without an envelope is found in ready, also one whose schedule nobody holds.
+func TestCancelFindsAnOccurrenceThatWasGivenBack(t *testing.T) {
+	for _, overlap := range []string{"allow", "skip", "wait", "cancel"} {
+		t.Run(overlap, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.scheduled("s", overlap, ago(time.Minute))
+				taken := b.take("w", 1)
+				b.settle("w", protocol.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: protocol.SettleBack})
+				b.want("cancelled", b.cancel(taken[0].ID), "done")
+				b.want("taken", ids(b.take("w", 5)), "")
+				if n := b.client.Exists(b.Context(), b.keys().open, b.keys().stale, b.keys().ready, b.keys().crashes).Val(); n != 0 {
+					b.Errorf("%d of open, stale, ready, crashes are left, want none", n)
+				}
+			})
+		})
+	}
+}
+
+// The answer to a bulk change is lost and the client sends it again: what it has changed is counted as changed, and only once.
+func TestABulkChangeThatIsSentTwiceHasTheSameCount(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.everywhere()
+		b.client.AddHook(&sentTwice{})
+		b.want("requeued", fmt.Sprint(strings.Count(b.requeue(protocol.RequeuedJob{ID: "delayed"}, protocol.RequeuedJob{ID: "nobody"}), "e")), "1")
+		b.want("deleted", fmt.Sprint(strings.Count(b.bulk(b.store.DeleteJobs(b.Context(), "default", placesOfJobs)), "e")), "5")
+	})
+}

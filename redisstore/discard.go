@@ -13,9 +13,6 @@ import (
 var discardScript = load("discard")
 
 const (
-	// maxDiscardReads is about how many fields a call looks up in the hashes of sessions and in lists of parked jobs: it takes 5 ms.
-	maxDiscardReads = 10_000
-
 	// discardTries is how often a call is made whose caller did not know of every session: new ones begin all the time.
 	discardTries = 100
 
@@ -84,20 +81,17 @@ type discarding struct {
 	partition protocol.Partition
 	ids       []string
 	became    []protocol.Changed
-
-	sessions, lists []string
-	shared          map[string]string // ID → its member in the shared list of parked jobs
-	mark            string            // of what is parked, before the shared list was searched; empty: there is none
+	whereabouts
 }
 
 // run ends the jobs at these positions, in as many calls as it takes.
 func (d *discarding) run(ctx context.Context, positions []int) error {
 	tries := 0
 	for len(positions) > 0 {
-		if err := d.look(ctx, positions); err != nil {
+		if err := d.look(ctx, d.store, d.partition, idsAt(d.ids, positions)); err != nil {
 			return failure(d.act+" jobs of", d.partition.Queue, err)
 		}
-		some := positions[:min(len(positions), max(1, maxDiscardReads/(1+len(d.sessions)+len(d.lists))))]
+		some := positions[:min(len(positions), max(1, maxLookedUp/(1+len(d.sessions)+len(d.lists))))]
 		letters, complete, err := d.call(ctx, some)
 		switch {
 		case err != nil:
@@ -115,41 +109,6 @@ func (d *discarding) run(ctx context.Context, positions []int) error {
 			}
 		}
 		positions = append(again, positions[len(some):]...)
-	}
-	return nil
-}
-
-// look reads which sessions and lists of parked jobs there are. The shared list is searched for the jobs, for its members have names too.
-func (d *discarding) look(ctx context.Context, positions []int) error {
-	k := d.store.keys.partition(d.partition)
-	pipe := d.store.client.Pipeline()
-	sessions, lists := pipe.ZRange(ctx, k.sessions, 0, -1), pipe.ZRange(ctx, k.unhandled, 0, -1)
-	mark := pipe.HMGet(ctx, k.state, "parked")
-	if _, err := pipe.Exec(ctx); err != nil {
-		return err
-	}
-	d.sessions, d.lists, d.shared, d.mark = sessions.Val(), lists.Val(), nil, ""
-	for _, list := range d.lists {
-		if list != sharedParked {
-			continue
-		}
-		wanted := make(map[string]bool, len(positions))
-		for _, at := range positions {
-			wanted[d.ids[at]] = true
-		}
-		d.shared, d.mark = make(map[string]string), reply(mark.Val()).text(0)
-		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-			members, next, err := d.store.client.ZScan(ctx, k.parked(sharedParked), cursor, "", 1000).Result()
-			if err != nil {
-				return err
-			}
-			cursor = next
-			for i := 0; i < len(members); i += 2 {
-				if _, id, ok := strings.Cut(members[i], "\t"); ok && wanted[id] {
-					d.shared[id] = members[i]
-				}
-			}
-		}
 	}
 	return nil
 }
@@ -178,7 +137,12 @@ func (d *discarding) call(ctx context.Context, positions []int) (letters string,
 	if letters = values.text(3); letters != "" {
 		return letters, true, nil
 	}
-	// The client has sent the call twice, and this is the second answer: so many of the jobs ended at the first.
-	ended := min(int(values.number(2)), len(positions))
-	return strings.Repeat(string(rune(protocol.ChangeDone)), ended) + strings.Repeat(string(rune(protocol.ChangeGone)), len(positions)-ended), true, nil
+	return repeated(int(values.number(2)), len(positions)), true, nil
+}
+
+// repeated is the answer to a call with n jobs that the client has sent twice: so many were changed at the first time, which ones is not
+// known any more.
+func repeated(changed, n int) string {
+	changed = min(changed, n)
+	return strings.Repeat(string(rune(protocol.ChangeDone)), changed) + strings.Repeat(string(rune(protocol.ChangeGone)), n-changed)
 }

@@ -132,29 +132,30 @@ type partitionCount struct {
 	keys partitionKeys
 	to   *protocol.QueueStats
 
-	ready, due, dead, schedules *redis.IntCmd
-	sessions, unhandled         *redis.StringSliceCmd
-	state, counters             *redis.SliceCmd
-	enqueued                    *redis.FloatSliceCmd
-	head                        *redis.ZSliceCmd
-	held, parked                []*redis.IntCmd
+	ready, stale, due, dead, schedules *redis.IntCmd
+	sessions, unhandled                *redis.StringSliceCmd
+	state, counters                    *redis.SliceCmd
+	enqueued                           *redis.FloatSliceCmd
+	head                               *redis.ZSliceCmd
+	held, parked                       []*redis.IntCmd
 }
 
 func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	k := c.keys
 	c.ready, c.due, c.dead, c.schedules = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
+	c.stale = pipe.ZCard(ctx, k.stale)
 	c.head = pipe.ZRangeWithScores(ctx, k.due, 0, 0)
 	c.sessions = pipe.ZRange(ctx, k.sessions, 0, -1)
 	c.unhandled = pipe.ZRange(ctx, k.unhandled, 0, -1)
 	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued")
 	c.enqueued = pipe.ZMScore(ctx, k.callers, "#enqueued")
-	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died")
+	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died", "/cancelled")
 }
 
 func (c *partitionCount) add() {
 	to, state, counters := c.to, reply(c.state.Val()), reply(c.counters.Val())
 	to.Paused = to.Paused || state.text(0) != ""
-	to.Waiting += c.ready.Val()
+	to.Waiting += max(c.ready.Val()-c.stale.Val(), 0) // what is void there is no job
 	to.Delayed += c.due.Val()
 	for _, head := range c.head.Val() {
 		if at := time.UnixMilli(int64(max(0, min(head.Score, 1e14)))).UTC(); to.FirstDue.IsZero() || at.Before(to.FirstDue) {
@@ -168,6 +169,7 @@ func (c *partitionCount) add() {
 	to.Failed += counters.number(0)
 	to.Retried += counters.number(1)
 	to.Died += counters.number(2)
+	to.Cancelled += counters.number(3)
 	if enqueued := c.enqueued.Val(); len(enqueued) > 0 && enqueued[0] > 0 && enqueued[0] < 1<<53 { // else it was written by hand
 		to.Enqueued += int64(enqueued[0])
 	}

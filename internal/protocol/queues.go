@@ -41,6 +41,7 @@ type QueueStats struct {
 	Paused                                  bool
 	Waiting, Delayed, Running, Dead, Parked int64
 	Enqueued, Done, Failed, Retried, Died   int64
+	Cancelled                               int64
 	Schedules                               int64
 	FirstDue                                time.Time // when the first of the delayed jobs is due, or was; zero: there is none
 	Now                                     time.Time
