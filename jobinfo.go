@@ -171,6 +171,9 @@ func (j *JobInfo) fillResult(found *protocol.FoundJob) {
 	j.Worker, j.Note, j.LastError, j.Result = r.Worker, r.Note, r.Error, r.Value
 	j.Schedule = cmp.Or(r.Schedule, j.Schedule)
 	j.KeptUntil = found.At
+	if j.Ended.IsZero() {
+		j.Ended = found.At.Add(-r.Keep)
+	}
 }
 
 // Decode reads the arguments into v, a pointer, as [Job.Decode] does in a handler.

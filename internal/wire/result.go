@@ -14,10 +14,11 @@ const MaxResult = 64 << 10
 // map with keys of a letter. Keys that this version does not know are ignored.
 type Result struct {
 	Name     string
-	Schedule string    // empty: the job was enqueued
-	Planned  time.Time // milliseconds
-	Started  time.Time // milliseconds; zero: it had not begun
-	Ended    time.Time // milliseconds
+	Schedule string        // empty: the job was enqueued
+	Planned  time.Time     // milliseconds
+	Started  time.Time     // milliseconds; zero: it had not begun
+	Ended    time.Time     // milliseconds; zero: so long before its result goes as it is kept
+	Keep     time.Duration // milliseconds
 	Attempt  int
 	Error    string // of an attempt that failed and was the last one, because the job was cancelled; cut to 500 bytes
 	Worker   string
@@ -30,7 +31,8 @@ type resultForm struct {
 	Schedule string `json:"s,omitempty"`
 	Planned  int64  `json:"p,omitempty"` // Unix ms
 	Started  int64  `json:"b,omitempty"` // Unix ms
-	Ended    int64  `json:"t"`           // Unix ms
+	Ended    int64  `json:"t,omitempty"` // Unix ms
+	Keep     int64  `json:"k,omitempty"` // ms
 	Attempt  int    `json:"a,omitempty"`
 	Error    string `json:"e,omitempty"`
 	Worker   string `json:"w,omitempty"`
@@ -41,7 +43,7 @@ type resultForm struct {
 // Encode returns the body.
 func (r *Result) Encode() []byte {
 	encoded, err := Encode(resultForm{
-		Name: r.Name, Schedule: r.Schedule, Planned: millis(r.Planned), Started: millis(r.Started), Ended: millis(r.Ended), Attempt: r.Attempt,
+		Name: r.Name, Schedule: r.Schedule, Planned: millis(r.Planned), Started: millis(r.Started), Ended: millis(r.Ended), Keep: ceilMillis(r.Keep), Attempt: r.Attempt,
 		Error: Printable(r.Error, maxFailureText), Worker: Printable(r.Worker, maxWorkerName), Note: r.Note, Value: r.Value,
 	})
 	if err != nil {
@@ -65,6 +67,9 @@ func DecodeResult(body []byte) (*Result, error) {
 	r := &Result{Name: form.Name, Schedule: form.Schedule, Planned: instant(form.Planned), Started: instant(form.Started), Ended: instant(form.Ended),
 		Attempt: form.Attempt, Error: Printable(form.Error, maxFailureText), Worker: Printable(form.Worker, maxWorkerName),
 		Note: Printable(form.Note, MaxNote), Value: some(form.Value)}
+	if validDelay(form.Keep) {
+		r.Keep = time.Duration(form.Keep) * time.Millisecond
+	}
 	if protocol.CheckName("name", r.Name) != nil {
 		r.Name = NoName
 	}

@@ -220,13 +220,13 @@ func (c *claim) death(message *wire.Envelope, onDeath []byte, now time.Time) []b
 		dead.Payload = nil
 	}
 	at := c.clock.at(now)
-	details = wire.Details{}
+	var own wire.Details
 	if follow.Details != nil {
-		details = *follow.Details
+		own = *follow.Details
 	}
-	details.Death = &wire.Death{Queue: c.queue, ID: c.id, Crashes: c.crashes, Ended: at, Body: dead.Encode()}
-	details.Enqueued = at
-	follow.Details, follow.Planned = &details, at
+	own.Death = &wire.Death{Queue: c.queue, ID: c.id, Crashes: c.crashes, Ended: at, Body: dead.Encode()}
+	own.Enqueued = at
+	follow.Details, follow.Planned = &own, at
 	if follow.Schedule = cmp.Or(c.schedule, message.Schedule); follow.Schedule != "" {
 		follow.Planned = message.Planned
 	}
