@@ -1,11 +1,14 @@
 package chime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // A CancelResult says what [Jobs.Cancel] has done.
@@ -35,7 +38,7 @@ func (j *Jobs) Cancel(ctx context.Context, queue, id string) (CancelResult, erro
 	}
 	var result protocol.CancelResult
 	if err == nil {
-		result, err = j.store.CancelJob(ctx, queue, id)
+		result, err = j.cancel(ctx, queue, id)
 	}
 	if err != nil {
 		return "", fmt.Errorf("chime: cancel job %.40q of queue %.40q: %w", id, queue, err)
@@ -47,4 +50,35 @@ func (j *Jobs) Cancel(ctx context.Context, queue, id string) (CancelResult, erro
 		return CancelTooLate, nil
 	}
 	return CancelDone, nil
+}
+
+// cancel reads the job first: whether its result is to be kept only its body says.
+func (j *Jobs) cancel(ctx context.Context, queue, id string) (protocol.CancelResult, error) {
+	found, err := j.store.FindJobs(ctx, queue, []string{id})
+	if err != nil {
+		return 0, err
+	}
+	job := &found[0]
+	result, err := j.store.CancelJob(ctx, queue, id, cancelledResult(job))
+	if errors.Is(err, ErrNotFound) && job.State == protocol.JobDone {
+		return protocol.CancelTooLate, nil
+	}
+	return result, err
+}
+
+// cancelledResult is what is kept of a job that is cancelled; nil: nothing.
+func cancelledResult(job *protocol.FoundJob) *protocol.Result {
+	if job.State == protocol.JobDone || job.ID == "" {
+		return nil
+	}
+	name, planned, _ := schedule.SplitOccurrence(job.ID)
+	message, err := messageOf(job, name, planned)
+	if err != nil || message.Details == nil || message.Details.Keep == 0 {
+		return nil
+	}
+	r := wire.Result{
+		Name: message.Name, Schedule: cmp.Or(name, message.Schedule), Planned: message.Planned, Keep: message.Details.Keep,
+		Attempt: message.Failures, Error: message.LastError,
+	}
+	return &protocol.Result{Keep: message.Details.Keep, Body: r.Encode()}
 }

@@ -31,7 +31,7 @@ type HandlerOption interface {
 	handler(*handlerSettings)
 }
 
-// A JobOption is both an EnqueueOption and a ScheduleOption: Queue, Header, OnDeath, and every AttemptOption.
+// A JobOption is both an EnqueueOption and a ScheduleOption: Queue, Header, Keep, OnDeath, and every AttemptOption.
 type JobOption interface {
 	EnqueueOption
 	ScheduleOption
@@ -62,6 +62,7 @@ type jobSettings struct {
 	attemptSettings
 	queue   string
 	header  map[string]string
+	keep    time.Duration
 	onDeath []byte // the body of the job to add
 }
 
@@ -71,6 +72,7 @@ func (s jobSettings) or(farther jobSettings) jobSettings {
 	s.timeout = cmp.Or(s.timeout, farther.timeout)
 	s.retry = cmp.Or(s.retry, farther.retry)
 	s.queue = cmp.Or(s.queue, farther.queue)
+	s.keep = cmp.Or(s.keep, farther.keep)
 	if len(farther.header) > 0 {
 		header := maps.Clone(farther.header)
 		maps.Copy(header, s.header)
@@ -84,10 +86,10 @@ func (s jobSettings) or(farther jobSettings) jobSettings {
 
 // details are what few jobs have; nil: none.
 func (s *jobSettings) details() *wire.Details {
-	if s.retry == (wire.Retry{}) && s.header == nil && s.onDeath == nil {
+	if s.retry == (wire.Retry{}) && s.header == nil && s.keep == 0 && s.onDeath == nil {
 		return nil
 	}
-	return &wire.Details{Retry: s.retry, Header: s.header, OnDeath: s.onDeath}
+	return &wire.Details{Retry: s.retry, Header: s.header, Keep: s.keep, OnDeath: s.onDeath}
 }
 
 type enqueueSettings struct {
@@ -234,6 +236,17 @@ func (o retryOption) schedule(s *scheduleSettings) { o(&s.attemptSettings) }
 func (o retryOption) handler(s *handlerSettings)   { o(&s.attemptSettings); s.backoff = nil }
 func (o retryOption) kind(d *kindDefaults) {
 	d.enqueues, d.schedules, d.handlers = append(d.enqueues, o), append(d.schedules, o), append(d.handlers, o)
+}
+
+// Keep keeps how the job ended, and what [Job.Return] gave, for d after its end, 1 s to 365 days: [Jobs.Wait] and [Jobs.Get] find it. Without
+// Keep nothing is left of a job that is done. The result costs memory of Redis until then, up to 64 KiB and the ID.
+func Keep(d time.Duration) JobOption {
+	return jobOption(func(s *jobSettings) {
+		s.keep = d
+		if d < time.Second || d > schedule.MaxTimeout {
+			s.refuse(protocol.Invalid("keep", d.String(), "1s to "+schedule.MaxTimeout.String()))
+		}
+	})
 }
 
 // Header adds an entry to what travels with the job through all its attempts, and from a schedule to its occurrences: a trace context, a

@@ -34,7 +34,7 @@ var grants = map[protocol.Use]grant{
 	},
 	protocol.UseWork: {
 		scripts: append([]*script{
-			&workScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript,
+			&workScript, &reportScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript,
 		}, tickScripts...),
 		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hmget hscan hsetnx info llen ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
@@ -47,8 +47,8 @@ var grants = map[protocol.Use]grant{
 		keys:  everyKey, wakes: true, listens: true,
 	},
 	useView: {
-		plain: strings.Fields("hello hget hlen hmget hscan hstrlen llen lpos lrange ping time zcard zcount zmscore zrange zrangebylex zrevrangebyscore"),
-		keys:  func(k keyspace) []string { return []string{rule("%R~", k.all())} },
+		plain: strings.Fields("hello hget hlen hmget hscan hstrlen llen lpos lrange ping subscribe time unsubscribe zcard zcount zmscore zrange zrangebylex zrevrangebyscore"),
+		keys:  func(k keyspace) []string { return []string{rule("%R~", k.all())} }, listens: true,
 	},
 }
 

@@ -16,7 +16,7 @@ import (
 // cancel cancels a job and returns what that has done; "none": there is no such job.
 func (b *bench) cancel(id string) string {
 	b.Helper()
-	result, err := b.store.CancelJob(b.Context(), "default", id)
+	result, err := b.store.CancelJob(b.Context(), "default", id, nil)
 	switch {
 	case errors.Is(err, protocol.ErrNotFound):
 		return "none"

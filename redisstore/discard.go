@@ -21,9 +21,9 @@ const (
 
 var errUnsettled = errors.New("sessions begin faster than they can be looked up: try again")
 
-// CancelJob cancels a job, wherever it is.
-func (s *store) CancelJob(ctx context.Context, queue, id string) (protocol.CancelResult, error) {
-	became, err := s.discard(ctx, "cancel", queue, []string{id})
+// CancelJob cancels a job, wherever it is. result is kept; nil: none.
+func (s *store) CancelJob(ctx context.Context, queue, id string, result *protocol.Result) (protocol.CancelResult, error) {
+	became, err := s.discard(ctx, "cancel", queue, []string{id}, result)
 	if err != nil {
 		return 0, fmt.Errorf("%w (job %q)", err, id)
 	}
@@ -35,18 +35,18 @@ func (s *store) CancelJob(ctx context.Context, queue, id string) (protocol.Cance
 
 // DeleteJobs removes jobs that no worker holds.
 func (s *store) DeleteJobs(ctx context.Context, queue string, ids []string) ([]protocol.Changed, error) {
-	return s.discard(ctx, "delete", queue, ids)
+	return s.discard(ctx, "delete", queue, ids, nil)
 }
 
 // discard ends jobs of a queue. Its answers are in the order of the IDs; with an error those of jobs that it did not come to are 0.
-func (s *store) discard(ctx context.Context, act, queue string, ids []string) ([]protocol.Changed, error) {
+func (s *store) discard(ctx context.Context, act, queue string, ids []string, result *protocol.Result) ([]protocol.Changed, error) {
 	became := make([]protocol.Changed, len(ids))
 	of, err := s.byPartition(ctx, queue, ids)
 	if err != nil {
 		return became, err
 	}
 	for index, positions := range of {
-		d := discarding{store: s, act: act, partition: protocol.Partition{Queue: queue, Index: index}, ids: ids, became: became}
+		d := discarding{store: s, act: act, partition: protocol.Partition{Queue: queue, Index: index}, ids: ids, result: result, became: became}
 		if err := d.run(ctx, positions); err != nil {
 			return became, err
 		}
@@ -80,6 +80,7 @@ type discarding struct {
 	act       string
 	partition protocol.Partition
 	ids       []string
+	result    *protocol.Result // of the one job, if it is cancelled; nil: none is kept
 	became    []protocol.Changed
 	whereabouts
 }
@@ -118,7 +119,7 @@ func (d *discarding) call(ctx context.Context, positions []int) (letters string,
 	k := d.store.keys.partition(d.partition)
 	keys := []string{
 		k.state, k.sessions, k.jobs, k.due, k.ready, k.dead, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed,
-		k.counters, k.runs, k.callers, k.idle, k.unhandled, k.stale,
+		k.counters, k.runs, k.callers, k.idle, k.unhandled, k.stale, k.results, k.kept,
 	}
 	args := []any{d.act, rand.Text(), d.store.keys.wake(), len(d.sessions), len(d.lists), len(positions), d.mark}
 	for _, session := range d.sessions {
@@ -129,6 +130,9 @@ func (d *discarding) call(ctx context.Context, positions []int) (letters string,
 	}
 	for _, at := range positions {
 		args = append(args, d.ids[at], d.shared[d.ids[at]])
+	}
+	if d.result != nil {
+		args = append(args, d.result.Keep.Milliseconds(), d.partition.Queue, d.result.Body)
 	}
 	values, err := d.store.runOne(ctx, d.act+" jobs of", d.partition.Queue, newCall(&discardScript, keys, args))
 	if err != nil || values.number(1) == 0 {

@@ -35,6 +35,12 @@ func (s *store) FindJobs(ctx context.Context, queue string, ids []string) ([]pro
 			return nil, failure("look for jobs of", queue, err)
 		}
 	}
+	for index, group := range groups {
+		gone := slices.DeleteFunc(group, func(id string) bool { return cut[id] || found[id].ID != "" })
+		if err := s.findResults(ctx, s.keys.partition(protocol.Partition{Queue: queue, Index: index}), gone, found, cut); err != nil {
+			return nil, failure("look for results of", queue, err)
+		}
+	}
 	var jobs []protocol.FoundJob
 	for _, id := range ids {
 		if cut[id] {

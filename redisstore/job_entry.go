@@ -99,6 +99,7 @@ type entryReader struct {
 	bodies      []string
 	crashes     []int
 	gone        []bool            // it is not there any more
+	progress    []string          // what handlers have reported
 	definitions map[string]string // by schedule
 }
 
@@ -173,6 +174,9 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 	}
 	crashes, err := r.texts(ctx, r.keys.crashes, ids)
 	if err != nil {
+		return err
+	}
+	if r.progress, err = r.texts(ctx, r.keys.progress, ids); err != nil {
 		return err
 	}
 	stale := r.client.ZMScore(ctx, r.keys.stale, ids...)
@@ -270,6 +274,9 @@ func (r *entryReader) job(i int) protocol.FoundJob {
 		if job.Fence == 0 {
 			job.TakenAt = time.Time{}
 		}
+	}
+	if e.state == protocol.JobRunning && r.progress[i] != "" {
+		job.Progress = []byte(r.progress[i])
 	}
 	if r.bodies[i] != "" {
 		job.Body = []byte(r.bodies[i])

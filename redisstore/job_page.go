@@ -16,7 +16,7 @@ import (
 // How the jobs of a queue are paged. All pages go on behind a job, not behind a number of jobs, so what stays where it is is shown exactly
 // once, whatever comes and goes before it. Partitions come one after the other: merged by instant, each page would have to look at all.
 //
-//	delayed, dead    the sorted sets due and dead, see ranked.go
+//	delayed, dead, done  the sorted sets due, dead and kept, see ranked.go
 //	parked           the lists of the job names in the order of the names, each a sorted set
 //	waiting          ready from the front, see waiting.go; then behind, in the order of its members
 //	running, taken   the sessions in the order of their names; what a session holds in the order of the fences
@@ -133,6 +133,8 @@ func (p *jobPager) size(ctx context.Context, pipe redis.Pipeliner, k partitionKe
 		return []*redis.IntCmd{pipe.ZCard(ctx, k.due)}
 	case protocol.JobDead:
 		return []*redis.IntCmd{pipe.ZCard(ctx, k.dead)}
+	case protocol.JobDone:
+		return []*redis.IntCmd{pipe.ZCard(ctx, k.kept)}
 	case protocol.JobParked:
 		return []*redis.IntCmd{pipe.ZCard(ctx, k.unhandled)}
 	case protocol.JobWaiting:
@@ -148,6 +150,8 @@ func (p *jobPager) readPartition(ctx context.Context) (exhausted bool, err error
 		return p.readSet(ctx, p.keys.due, "", func(member string) string { return member })
 	case protocol.JobDead:
 		return p.readSet(ctx, p.keys.dead, "", func(member string) string { return member })
+	case protocol.JobDone:
+		return p.readSet(ctx, p.keys.kept, "", func(member string) string { return member })
 	case protocol.JobParked:
 		return p.readParked(ctx)
 	case protocol.JobWaiting:
@@ -164,7 +168,11 @@ func (p *jobPager) take(ctx context.Context, entries []jobEntry, more bool) (exh
 	if len(entries) == 0 {
 		return !more, nil
 	}
-	jobs, read, err := p.store.readEntries(ctx, p.keys, entries)
+	readEntries := p.store.readEntries
+	if p.call.State == protocol.JobDone {
+		readEntries = p.store.readKept
+	}
+	jobs, read, err := readEntries(ctx, p.keys, entries)
 	if err != nil {
 		return false, err
 	}

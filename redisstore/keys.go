@@ -68,7 +68,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead",
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale",
 		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins",
-		runs: tag + "runs", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
+		runs: tag + "runs", results: tag + "results", kept: tag + "kept", progress: tag + "progress", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
 }
 
@@ -100,6 +100,10 @@ type partitionKeys struct {
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule
 
+	results  string // hash: job ID → what is kept of a job that has ended: how, and what it returned
+	kept     string // sorted set: job ID → until when its result is kept, Unix ms
+	progress string // hash: job ID → how far the handler of a job in flight is
+
 	unhandled string // sorted set: job name with parked jobs → since when at most its oldest one is; * for the names beyond the first thousand
 	handlers  string // hash: job name → "<worker> <Unix s> " for each of the last 32 workers that have announced that they handle it
 }
@@ -123,10 +127,10 @@ func (p partitionKeys) every() []string {
 // types returns the keys of a partition, but for those of a session and of a job name, with the types that TYPE answers for them.
 func (p partitionKeys) types() map[string]string {
 	types := map[string]string{p.ready: "list", p.runs: "stream"}
-	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.unhandled, p.stale} {
+	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale} {
 		types[key] = "zset"
 	}
-	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.handlers} {
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.results, p.progress, p.handlers} {
 		types[key] = "hash"
 	}
 	return types
@@ -150,6 +154,7 @@ func (k keyspace) hot(p protocol.Partition) *hotKeys {
 		work: []any{
 			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,
 			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind, keys.callers, keys.unhandled, keys.handlers, keys.stale,
+			keys.results, keys.kept, keys.progress,
 		},
 		wake: k.wake(),
 	}

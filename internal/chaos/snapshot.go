@@ -145,6 +145,8 @@ var mayStay = map[string]string{
 	"cursors":   "of completed schedules",
 	"idle":      "killed workers, dropped by the next one that sleeps",
 	"gone":      "marks of moves, kept for 7 days",
+	"results":   "what jobs returned, kept as long as they said",
+	"kept":      "until when",
 	"handlers":  "who handles what, for parking to wake",
 	"origins":   "queues that a schedule has left, where some of its counts are",
 }

@@ -5,7 +5,7 @@ import "context"
 // JobControl changes what becomes of jobs, for those who operate a queue. A queue that is not registered is ErrNotFound.
 type JobControl interface {
 	// CancelJob cancels a job. ErrNotFound: there is none of that ID. The call is safe to repeat.
-	CancelJob(ctx context.Context, queue, id string) (CancelResult, error)
+	CancelJob(ctx context.Context, queue, id string, result *Result) (CancelResult, error)
 
 	// DeleteJobs removes jobs that no worker holds, at most MaxItems, of whatever state. An occurrence that nobody has taken yet stays.
 	// With an error it says what became of some of them.

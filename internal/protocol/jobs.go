@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -19,6 +20,9 @@ type JobStore interface {
 
 	// Leave removes a worker from the sleeping workers; with Pass it hands a wake-up that it cannot use to the next one.
 	Leave(ctx context.Context, calls []LeaveCall) error
+
+	// Report keeps how far handlers are, in one round trip. Reports of jobs that their session does not hold any more have no effect.
+	Report(ctx context.Context, reports []ProgressReport) error
 
 	// CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is.
 	CloseSession(ctx context.Context, partition Partition, session string) error
@@ -159,10 +163,43 @@ type Settlement struct {
 	Run *RunRecord
 	// Failed counts a failed attempt. Done, retried and dead are counted by kind.
 	Failed bool
+	// OnDeath, of SettleDead, is the body of a job that is added to the front of the queue in the same step. Its ID is DeathID.
+	OnDeath []byte
+	// Result is kept if the job ends, whatever the kind; those who wait for its end are told. Nil: none.
+	Result *Result
+	// Reported: the job has reported progress, which goes with its flight.
+	Reported bool
+}
+
+// DeathID is the ID of the job that is added when another one dies.
+func DeathID(id string, fence int64) string { return id + "#dead-" + strconv.FormatInt(fence, 10) }
+
+// Result is what is kept of a job that has ended.
+type Result struct {
+	Keep time.Duration // milliseconds
+	Body []byte        // see package wire; it does not say how the job ended, which the store does
+}
+
+// The store's letters for how a job with a result ended.
+const (
+	ResultDone       = 'd'
+	ResultCancelled  = 'c'
+	ResultSuperseded = 's'
+)
+
+// ProgressReport is how far the handler of a job is. It counts if the session holds the job with that fence.
+type ProgressReport struct {
+	Partition Partition
+	Session   string
+	ID        string
+	Fence     int64
+	Progress  []byte
 }
 
 // Finished reports whether it settles an ordinary job as done, which is the shortest settlement.
-func (s *Settlement) Finished() bool { return s.Kind == SettleDone && s.Run == nil }
+func (s *Settlement) Finished() bool {
+	return s.Kind == SettleDone && s.Run == nil && s.Result == nil && !s.Reported
+}
 
 // RunRecord is one entry of the record of runs. Times are the store's.
 type RunRecord struct {

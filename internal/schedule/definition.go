@@ -44,7 +44,7 @@ type Spec struct {
 	NoImmediateRun bool
 	MaxAttempts    int
 	Timeout        time.Duration
-	Details        *wire.Details // of each of its jobs: Header, Retry, OnDeath; nil: none. It is shared, and never changed
+	Details        *wire.Details // of each of its jobs: Header, Retry, Keep, OnDeath; nil: none. It is shared, and never changed
 }
 
 // A Definition is a schedule as it is stored.
@@ -79,6 +79,7 @@ type storedSpec struct {
 	Retry          *storedRetry          `json:"retry,omitempty"`
 	OnDeath        *storedDeath          `json:"onDeath,omitempty"`
 	Header         map[string]string     `json:"header,omitempty"`
+	Keep           string                `json:"keep,omitempty"`
 	Args           json.RawMessage       `json:"args,omitempty"`    // arguments that are JSON
 	Payload        []byte                `json:"payload,omitempty"` // other arguments, as they are stored, in base64
 }
@@ -131,6 +132,9 @@ func (s *storedSpec) setDetails(d *wire.Details) {
 		return
 	}
 	s.Header = d.Header
+	if d.Keep > 0 {
+		s.Keep = d.Keep.String()
+	}
 	if d.Retry != (wire.Retry{}) {
 		s.Retry = &storedRetry{d.Retry.First.String(), d.Retry.Max.String()}
 	}
@@ -142,10 +146,17 @@ func (s *storedSpec) setDetails(d *wire.Details) {
 
 // details reads and checks what setDetails has written; nil: there are none.
 func (s *storedSpec) details() (*wire.Details, error) {
-	if s.Header == nil && s.Retry == nil && s.OnDeath == nil {
+	if s.Header == nil && s.Keep == "" && s.Retry == nil && s.OnDeath == nil {
 		return nil, nil
 	}
 	d := &wire.Details{Header: s.Header}
+	if s.Keep != "" {
+		keep, err := duration("keep", s.Keep, time.Second)
+		if err != nil {
+			return nil, err
+		}
+		d.Keep = keep
+	}
 	if s.Retry != nil {
 		first, err := duration("first retry", s.Retry.First, time.Millisecond)
 		if err != nil {

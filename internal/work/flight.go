@@ -101,15 +101,16 @@ func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob) {
 	f.lane, f.session = a.lane, a.session
 	f.claim = claim{
 		config: config, id: taken.ID, fence: taken.Fence, ahead: !taken.Begun, queue: a.lane.partition().Queue, clock: a.clock,
-		parked: taken.ParkedAt, suspect: taken.Suspect(),
+		parked: taken.ParkedAt, suspect: taken.Suspect(), crashes: taken.Crashes,
 	}
 }
 
 // admit makes the flight ready for a slot.
-func (f *flight) admit(base *handlerContext, crashes int) {
-	f.claim.fill(&f.job, crashes)
-	f.job.Output = &f.output
-	f.ctx.begin(base, &f.output)
+func (f *flight) admit(base *handlerContext, r *reporter) {
+	f.claim.fill(&f.job)
+	f.attempt.output.begin(r, f.session, f.id, f.fence)
+	f.job.Output, f.claim.output = &f.attempt.output, &f.attempt.output
+	f.ctx.begin(base, &f.attempt.output)
 	if f.session.isSilent() {
 		f.ctx.end(protocol.ErrSessionLost)
 	}
@@ -219,7 +220,7 @@ func (f *flight) finish(err error) {
 		return
 	}
 	if err == nil {
-		if f.schedule != "" {
+		if f.special() {
 			f.conclude(Outcome{Action: Succeeded})
 		}
 		return

@@ -19,6 +19,7 @@ const admitTogether = 64 // flights that are handed to the slots at once, so tha
 type flights struct {
 	config    *Config
 	base      *handlerContext
+	reporter  *reporter
 	slots     *slots
 	heartbeat *heartbeat
 	admission *admission
@@ -72,8 +73,8 @@ func (t *tally) count(s *protocol.Settlement) {
 	}
 }
 
-func newFlights(config *Config, base context.Context, slots *slots, heartbeat *heartbeat, admission *admission) *flights {
-	return &flights{config: config, base: newHandlerContext(base), slots: slots, heartbeat: heartbeat, admission: admission}
+func newFlights(config *Config, base context.Context, r *reporter, slots *slots, heartbeat *heartbeat, admission *admission) *flights {
+	return &flights{config: config, base: newHandlerContext(base), reporter: r, slots: slots, heartbeat: heartbeat, admission: admission}
 }
 
 // arrive notes the jobs of an answer.
@@ -160,7 +161,7 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 		h.keep(f, f.cancel(time.Time{}, now), now)
 		return nil
 	}
-	f.admit(h.base, taken.Crashes)
+	f.admit(h.base, h.reporter)
 	if f.cancels {
 		h.heartbeat.watch(a.session, f.schedule, 1)
 	}

@@ -17,12 +17,15 @@
 -- KEYS[16] …:idle       zset    sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[17] …:unhandled  zset    job name -> since when it has parked jobs, Unix ms
 -- KEYS[18] …:stale      zset    IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
--- KEYS[19...] …:inflight:<session>  hash  job ID -> fence: of every session
--- KEYS[20...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[19] …:results    hash    job ID -> its result
+-- KEYS[20] …:kept       zset    job ID -> until when its result is kept, Unix ms
+-- KEYS[21...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[22...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] cancel or delete; ARGV[2] a name that only this call has; ARGV[3] prefix of the wake-up channels
 -- ARGV[4] how many sessions; ARGV[5] how many lists of parked jobs; ARGV[6] how many jobs
 -- ARGV[7] the field parked of state before the shared list was searched for these jobs; empty: there is no such list
--- ARGV[8...] the sessions; the names of the lists; two values for each job: its ID, its member in the shared list (empty: none is known)
+-- ARGV[8...] the sessions; the names of the lists; two values for each job: its ID, its member in the shared list (empty: none is known); then, if one
+--          job is cancelled whose result is to be kept: how long in ms, its queue, the result
 -- Returns time (us); 1 (0: a session or a list is there that is not in KEYS, or more was parked: nothing was done); how many jobs ended; a letter for each job,
 -- none if the same call was carried out before:
 --   e it has ended   a it is in flight and its holder was told: cancel   r it is in flight: delete   d it is dead: cancel
@@ -34,7 +37,8 @@
 local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, COUNTERS = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local RUNS, CALLERS, IDLE, UNHANDLED, STALE = KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local INFLIGHT = 18 -- the hashes of the sessions come after KEYS[18]
+local RESULTS, KEPT = KEYS[19], KEYS[20]
+local INFLIGHT = 20 -- the hashes of the sessions come after KEYS[20]
 local DEPTH = 10000 -- how deep ready is searched for an occurrence without an envelope
 local SEARCHES = 20 -- how often, in a call
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: so many of those behind are known
@@ -101,6 +105,8 @@ local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
 redis.call('LLEN', READY)
 redis.call('HLEN', COUNTERS)
 redis.call('XLEN', RUNS)
+redis.call('HLEN', RESULTS)
+redis.call('ZCARD', KEPT)
 redis.call('ZCARD', IDLE)
 
 ------------------------------------------------------------------------------------------------- decide: what each becomes
@@ -255,9 +261,15 @@ if cancels then
     end
   end
 end
+local keep_ms, queue, result = ARGV[at_job + 2 * n + 1], ARGV[at_job + 2 * n + 2], ARGV[at_job + 2 * n + 3]
+if result and (answer[1] == 'e' or answer[1] == 'a') then -- of one in flight its worker writes it anew; if that vanishes, this one stays
+  redis.call('HSET', RESULTS, ids[1], 'c' .. result)
+  redis.call('ZADD', KEPT, whole(now_ms + tonumber(keep_ms)), ids[1])
+end
 if #ended > 0 then remember_closed(CALLERS, ARGV[2], #ended) end
 for _, job in ipairs(told) do
   if workers[job.at] ~= '' then redis.call('PUBLISH', wake .. workers[job.at], 'c' .. job.fence .. '\t' .. job.id) end
 end
+if result and answer[1] == 'e' then redis.call('PUBLISH', wake .. 'ended:' .. queue .. '\t' .. ids[1], 'e') end
 if #front > 0 then wake_one(IDLE, wake) end
 return { whole(now_us), 1, #ended, table.concat(answer) }

@@ -15,6 +15,7 @@
 -- KEYS[14] …:counters            hash
 -- KEYS[15] …:runs                stream  what ran
 -- KEYS[16] …:callers             zset  sessions that have ended, see lib/closed.lua
+-- KEYS[17] …:progress            hash  job ID -> how far its handler is
 -- ARGV[1] session; ARGV[2] its lapse as the caller saw it, Unix ms: if it was extended since, nothing is done
 -- ARGV[3] a random number; a job whose holder vanished a second time is due again 5 to 60 s later, at random
 -- ARGV[4] prefix of the wake-up channels
@@ -22,7 +23,7 @@
 -- dropped that were neither flights nor jobs.
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS, PROGRESS = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
 -- uses: limits callers clock closed wake alarm strings counters definition owed open flight asked due session
@@ -90,6 +91,7 @@ redis.call('ZCARD', IDLE)
 redis.call('ZCARD', CALLERS)
 local asked = redis.call('HGET', STATE, 'asked')
 redis.call('HLEN', CRASHES)
+local reports = redis.call('HLEN', PROGRESS) > 0
 
 -- decide: a job that had begun has crashed once more; the second time it waits a while, else it goes to the front of ready
 local soonest
@@ -142,6 +144,7 @@ for _, job in ipairs(ended) do
 end
 if n_cancelled > 0 then add_asked(STATE, asked, -n_cancelled) end
 if #ids > 0 then redis.call('HDEL', INFLIGHT, unpack(ids)) end
+if #ids > 0 and reports then redis.call('HDEL', PROGRESS, unpack(ids)) end
 push_front(READY, front)
 if #front > 0 then wake_one(IDLE, wake) end
 if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(IDLE, wake, soonest) end

@@ -19,7 +19,10 @@
 -- KEYS[18] …:unhandled           zset    job name -> since when it has parked jobs, Unix ms
 -- KEYS[19] …:handlers            hash    job name -> workers that handle it
 -- KEYS[20] …:stale               zset    IDs in ready that are void, see lib/stale.lua -> since when, Unix ms
--- KEYS[21...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
+-- KEYS[21] …:results             hash    job ID -> its result
+-- KEYS[22] …:kept                zset    job ID -> until when its result is kept, Unix ms
+-- KEYS[23] …:progress            hash    job ID -> how far its handler is
+-- KEYS[24...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
 --          are any of these or members of it are served, the shared one (see lib/parked.lua)
 -- ARGV[1]  session
 -- ARGV[2]  number of this call; 1 creates the session if anything is taken
@@ -36,13 +39,15 @@
 -- ARGV[11] how many names to park on
 -- ARGV[12] how many finished jobs: done, without an envelope or a record
 -- ARGV[13] how many jobs that were taken ahead and have begun; none of them is settled in the same call
--- ARGV[14] how many other settlements
+-- ARGV[14] how many other settlements; if any has annexes, a blank and how many of these
 -- ARGV[15] 1: the worker may be given a suspect (see lib/suspects.lua)
 -- ARGV[16] how many members of the shared list of parked jobs to serve
 -- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
 --          other settlements; the fences of all of these; then four values for each other settlement: kind (d done, f failed and
 --          due again, l due later, x dead, b back, p parked, m missed, c cancelled), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept), envelope
---          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms; empty: none)
+--          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms; empty: none); then three values for each annex: which
+--          other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one dies; r: "<how long its result
+--          is kept, ms> <queue> <result>"; g: it has reported progress, which goes
 -- Returns (an empty list is 0):
 --   time (us)
 --   positions of the settlements refused, the finished jobs first
@@ -60,7 +65,8 @@
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local RUNS, BEHIND, CALLERS, UNHANDLED, HANDLERS, STALE = KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[20]
-local PARKED = 20 -- the lists of parked jobs come after KEYS[20]
+local RESULTS, KEPT, PROGRESS = KEYS[21], KEYS[22], KEYS[23]
+local PARKED = 23 -- the lists of parked jobs come after KEYS[23]
 local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, sleep, sleeps_on, worker, wake = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
@@ -70,7 +76,14 @@ if ARGV[10] ~= '0' then serves = tonumber(ARGV[10]) end
 if ARGV[11] ~= '0' then parks = tonumber(ARGV[11]) end
 local finished = tonumber(ARGV[12])
 if ARGV[13] ~= '0' then begun = tonumber(ARGV[13]) end
-if ARGV[14] ~= '0' then others = tonumber(ARGV[14]) end
+local annexes = 0
+if ARGV[14] ~= '0' then
+  others = tonumber(ARGV[14])
+  if not others then
+    others, annexes = string.match(ARGV[14], '^(%d+) (%d+)$')
+    others, annexes = tonumber(others), tonumber(annexes)
+  end
+end
 if ARGV[16] ~= '0' then shared = tonumber(ARGV[16]) end
 local at_serve = 16
 local at_park = at_serve + serves + shared
@@ -116,7 +129,8 @@ local again = last == number
 
 -- A settlement counts if the session holds the job with the fence that was named. The finished jobs for which it does are
 -- ended[ended_from] to ended[ended_to]. If the job was cancelled meanwhile, "!" is before the fence, and whatever the settlement says
--- the job ends: cancels has two values for each such job, its ID and the record of its attempt.
+-- the job ends: cancels has three values for each such job: its ID, the record of its
+-- attempt, and which of the other settlements it was (0: none of them).
 local ended, ended_from, ended_to = ARGV, at_id + 1, at_id + finished
 local cancels -- nil: there is none
 local flying, others_held, refused = {}, {}, {} -- flying: jobs in flight with their fences, as they are to be written
@@ -130,7 +144,8 @@ else
       if holds == '!' .. fence then
         if out == refused then out = { unpack(refused) } end
         cancels = cancels or {}
-        cancels[#cancels + 1], cancels[#cancels + 2] = ARGV[at_id + i], ''
+        local n = #cancels
+        cancels[n + 1], cancels[n + 2], cancels[n + 3] = ARGV[at_id + i], '', 0
       else
         refused[#refused + 1] = i
       end
@@ -161,7 +176,8 @@ else
       others_held[#others_held + 1] = i
     elseif holds == '!' .. fence then
       cancels = cancels or {}
-      cancels[#cancels + 1], cancels[#cancels + 2] = ARGV[at_id + finished + begun + i], ARGV[at_other + 4 * i]
+      local n = #cancels
+      cancels[n + 1], cancels[n + 2], cancels[n + 3] = ARGV[at_id + finished + begun + i], ARGV[at_other + 4 * i], i
     else
       refused[#refused + 1] = finished + i
     end
@@ -285,11 +301,20 @@ local long = again or others > 0 or occurrences or cancels
 local call -- what the long way knows and gathers, see lib/call.lua
 local schedule_of, planned_of -- schedule and planned instant of each other settlement, if it is of an occurrence
 local touched = 0 -- how many schedules
-local settle_one, write_settlements, meet_one, write_changes, write_front, owed_of, end_cancels -- its functions, which only the next block creates
+local settle_one, write_settlements, meet_one, write_changes, write_front, owed_of, end_cancels, write_annexes -- its functions, which only the next block creates
+local annexed = {} -- which other settlement -> its annexes
 if long then
   -- uses: strings counters definition rule owed open flight asked call settle overlap candidates
   settle_one, write_settlements, meet_one, write_changes, write_front = settle, save_settlements, meet, save_changes, push_front
   owed_of, end_cancels = owed_list, settle_cancelled
+  if annexes > 0 then
+    -- uses: annex
+    annexed, write_annexes = annexes_of(ARGV, at_other + 4 * others, annexes), save_annexes
+    for i, annex in pairs(annexed) do annex.fence = ARGV[at_fence + finished + begun + i] end
+    redis.call('HLEN', RESULTS)
+    redis.call('ZCARD', KEPT)
+    redis.call('HLEN', PROGRESS)
+  end
 
   -- names: the schedules that this call touches, each known once; needed: those whose definition and cursor it needs; met: those whose
   -- occurrences are candidates
@@ -304,7 +329,7 @@ if long then
       if kind ~= 'd' and kind ~= 'x' then needed[name] = true end
     end
   end
-  for i = 1, cancels and #cancels or 0, 2 do
+  for i = 1, cancels and #cancels or 0, 3 do
     local name = occurrence(cancels[i])
     if name then
       if not known[name] then known[name], names[#names + 1] = true, name end
@@ -365,7 +390,7 @@ if long and not again then
     local at = at_other + 4 * i - 3
     local kind = ARGV[at]
     counts, runs = counts or kind ~= 'd', runs or ARGV[at + 3] ~= ''
-    fronts = fronts or kind == 'b'
+    fronts = fronts or kind == 'b' or annexes > 0
     if kind == 'x' then dies, max_dead = dies + 1, tonumber(ARGV[at + 1]) end
   end
   if counts then redis.call('HLEN', COUNTERS) end
@@ -399,13 +424,15 @@ if strange and #strange > 0 then mend(SESSIONS, strange) end
 local mark = state[3] -- the field parked
 local wakes = {} -- names of which a job was parked, as positions
 if #others_held > 0 or cancels then
-  if cancels then end_cancels(call, cancels, STATE, asked) end
+  if cancels then end_cancels(call, cancels, annexed, STATE, asked) end
   for _, i in ipairs(others_held) do
     local at = at_other + 4 * i - 3
-    settle_one(call, ARGV[at_id + finished + begun + i], schedule_of[i], planned_of[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+    settle_one(call, ARGV[at_id + finished + begun + i], schedule_of[i], planned_of[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],
+      annexed[i])
   end
   done = done + call.done
   write_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)
+  if annexes > 0 then write_annexes(call, RESULTS, KEPT, PROGRESS, wake) end
   if call.large and not large then redis.call('HSET', STATE, 'large', '1') end
   if dead_out and #dead_out > 0 then
     local dying, oldest = {}, {}

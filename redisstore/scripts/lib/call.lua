@@ -22,6 +22,7 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     dead = {}, -- instant and ID of what was given up
     uncrashed = {}, -- IDs of these: their crashes count no more
     parked = {}, -- position of a name to park on -> instant and ID of what is parked on it
+    results = {}, reported = {}, -- what comes of annexes: see the piece annex
 
     -- what the takes change
     kinds = {}, -- a letter each, for the answer
