@@ -85,8 +85,8 @@ func ended(info *JobInfo, err error, v any) (over bool, _ error) {
 
 // A JobError says that a job has ended, and not well. errors.Is finds ErrCancelled and ErrReplaced in it.
 type JobError struct {
-	Queue   string     `json:"queue"`
-	ID      string     `json:"id"`
+	Queue   string     `json:"queue"`             // of the job
+	ID      string     `json:"id"`                // of the job
 	Outcome RunOutcome `json:"outcome"`           // dead, cancelled or superseded
 	Message string     `json:"message,omitempty"` // how its last attempt failed; empty: it did not
 }
