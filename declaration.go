@@ -11,8 +11,8 @@ import (
 )
 
 // declaration checks a schedule and puts it into the form in which it is declared. All that is wrong comes back, joined.
-func declaration(name string, rec recurrence.Recurrence, options []ScheduleOption) (protocol.Declaration, error) {
-	settings := scheduleSettings{overlap: OverlapSkip, misfire: MisfireRunOnce, grace: defaultGrace}
+func declaration(name string, rec recurrence.Recurrence, options []PutOption) (protocol.Declaration, error) {
+	settings := putSettings{scheduleSettings: scheduleSettings{overlap: OverlapSkip, misfire: MisfireRunOnce, grace: defaultGrace}}
 	if err := protocol.CheckID("name", name); err != nil {
 		settings.refuse(err)
 	}
@@ -21,7 +21,10 @@ func declaration(name string, rec recurrence.Recurrence, options []ScheduleOptio
 			settings.refuse(errNilOption)
 			continue
 		}
-		option.schedule(&settings)
+		option.put(&settings)
+	}
+	if settings.absent && settings.revision != 0 {
+		settings.refuse(protocol.Because(protocol.Invalid("option", "IfAbsent", "IfAbsent or IfRevision"), "is given beside IfRevision"))
 	}
 	if settings.jobName == "" {
 		settings.jobName = name
@@ -37,9 +40,9 @@ func declaration(name string, rec recurrence.Recurrence, options []ScheduleOptio
 	spec := schedule.Spec{
 		JobName: settings.jobName, Recurrence: rec, Payload: payload,
 		Overlap: string(settings.overlap), Misfire: string(settings.misfire), Grace: settings.grace,
-		NoImmediateRun: settings.noImmediateRun,
-		MaxAttempts:    cmp.Or(settings.maxAttempts, settings.kind.maxAttempts),
-		Timeout:        cmp.Or(settings.timeout, settings.kind.timeout),
+		NoImmediateRun: settings.noImmediateRun, Meta: settings.meta,
+		MaxAttempts: cmp.Or(settings.maxAttempts, settings.kind.maxAttempts),
+		Timeout:     cmp.Or(settings.timeout, settings.kind.timeout),
 	}
 	if problem := spec.Validate(); problem != nil {
 		settings.refuse(problem)
@@ -50,5 +53,7 @@ func declaration(name string, rec recurrence.Recurrence, options []ScheduleOptio
 	if err := settings.err(); err != nil {
 		return protocol.Declaration{}, err
 	}
-	return spec.Declare(name, cmp.Or(settings.queue, settings.kind.queue, defaultQueue))
+	declared, err := spec.Declare(name, cmp.Or(settings.queue, settings.kind.queue, defaultQueue))
+	declared.Revision, declared.Absent, declared.Paused = settings.revision, settings.absent, settings.paused
+	return declared, err
 }

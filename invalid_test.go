@@ -24,7 +24,7 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 		return err
 	}
 	put := func(name string, rec recurrence.Recurrence, options ...ScheduleOption) error {
-		_, err := schedules.Put(t.Context(), name, rec, options...)
+		_, err := schedules.Put(t.Context(), name, rec, putOptions(options)...)
 		scheduler := NewScheduler(asStore(kept), SchedulerOptions{})
 		if again := scheduler.Schedule(name, rec, options...); errors.Is(again, &InvalidError{}) != errors.Is(err, &InvalidError{}) {
 			t.Errorf("Put: %v, Schedule: %v", err, again)
@@ -131,7 +131,7 @@ func TestANilContextIsAnErrorEverywhere(t *testing.T) {
 		"Schedules.Pause":  func() error { return schedules.Pause(none, "a") },
 		"Schedules.Resume": func() error { return schedules.Resume(none, "a") },
 		"Schedules.List": func() error {
-			for _, err := range schedules.List(none) {
+			for _, err := range schedules.List(none, ScheduleFilter{}) {
 				return err
 			}
 			return nil

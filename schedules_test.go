@@ -148,7 +148,7 @@ func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 	}
 	store.schedules["s07"].body = strings.Replace(store.schedules["s07"].body, `"version":1`, `"version":2`, 1)
 	var got []string
-	for schedule, err := range schedules.List(t.Context()) {
+	for schedule, err := range schedules.List(t.Context(), ScheduleFilter{}) {
 		got = append(got, schedule.Name)
 		if (err != nil) != (schedule.Name == "s07") {
 			t.Errorf("%s: %v", schedule.Name, err)
@@ -157,12 +157,12 @@ func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 	if !slices.Equal(got, names) {
 		t.Errorf("got %v, want %v", got, names)
 	}
-	for range schedules.List(t.Context()) {
+	for range schedules.List(t.Context(), ScheduleFilter{}) {
 		break
 	}
 	store.fault = func(act string) (before, after error) { return errFake, nil }
 	errs := 0
-	for schedule, err := range schedules.List(t.Context()) {
+	for schedule, err := range schedules.List(t.Context(), ScheduleFilter{}) {
 		if errs++; schedule != nil || !errors.Is(err, errFake) {
 			t.Errorf("got %v, %v; want the error of the store alone", schedule, err)
 		}

@@ -38,13 +38,13 @@ func moveBody(version int) string {
 }
 
 func (p *process) remove(op *moveOp) {
-	found, err := p.store.Remove(p.walk.Context(), op.name)
+	found, err := p.store.Remove(p.walk.Context(), protocol.Removal{Name: op.name})
 	op.failed = p.gaveUp(err)
 	op.answer.found = found
 }
 
 func (p *process) pause(op *moveOp, paused bool) {
-	owed, err := p.store.PauseSchedule(p.walk.Context(), op.name, paused)
+	owed, err := pauseSchedule(p.walk.Context(), p.store, op.name, paused)
 	if op.answer.found = err == nil; errors.Is(err, protocol.ErrNotFound) {
 		return
 	}

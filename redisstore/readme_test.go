@@ -42,6 +42,7 @@ func TestReadmeKeyTable(t *testing.T) {
 	want := map[string]string{
 		k.leader(): types["leader"], k.queues(): types["queues"], k.registry(): types["registry"], k.deleted(): types["deleted"],
 		k.served():             types["served"],
+		k.pruned():             types["pruned"],
 		"…:inflight:<session>": types["inflight"],
 		"…:parked:<job name>":  types["parked"],
 	}

@@ -17,6 +17,7 @@ type event struct {
 	reaped     string         // session
 	withdrawn  *modelSchedule // it was changed, paused or removed
 	removed    *modelSchedule
+	pruned     map[string]bool // names of schedules that were removed as well
 }
 
 // moved checks what a call did to every occurrence, and notes it.
@@ -194,7 +195,7 @@ func (w *scheduleWalk) wentBehind(o *modelOccurrence, from string, before, after
 }
 
 func (w *scheduleWalk) promoted(o *modelOccurrence, before, after *picture, e event) {
-	if w.loneFlight(o, before, e) && (e.reaped == "" || !w.flewWith(o, before, e.reaped)) && e.removed != o.schedule {
+	if w.loneFlight(o, before, e) && (e.reaped == "" || !w.flewWith(o, before, e.reaped)) && e.removed != o.schedule && !e.pruned[o.schedule.name] {
 		w.fatal("%s went from behind to ready, and no flight of %s ended", o.id, o.schedule.name)
 	}
 	name := o.schedule.name

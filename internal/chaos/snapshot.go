@@ -40,7 +40,7 @@ func TakeSnapshot(ctx context.Context, client redis.UniversalClient) (*Snapshot,
 	for _, queue := range s.Queues {
 		s.Done += queue.Done
 	}
-	for schedule, err := range chime.NewSchedules(store).List(ctx) {
+	for schedule, err := range chime.NewSchedules(store).List(ctx, chime.ScheduleFilter{}) {
 		if err != nil {
 			return nil, err
 		}

@@ -43,6 +43,7 @@ type Spec struct {
 	NoImmediateRun bool
 	MaxAttempts    int
 	Timeout        time.Duration
+	Meta           json.RawMessage // what the application keeps with it
 }
 
 // A Definition is a schedule as it is stored.
@@ -74,6 +75,7 @@ type storedSpec struct {
 	NoImmediateRun bool                  `json:"noImmediateRun,omitempty"`
 	MaxAttempts    int                   `json:"maxAttempts,omitempty"`
 	Timeout        string                `json:"timeout,omitempty"`
+	Meta           json.RawMessage       `json:"meta,omitempty"`
 	Args           json.RawMessage       `json:"args,omitempty"`    // arguments that are JSON
 	Payload        []byte                `json:"payload,omitempty"` // other arguments, as they are stored, in base64
 }
@@ -94,7 +96,7 @@ func (s *Spec) Validate() error {
 func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	body := storedSpec{
 		Version: definitionVersion, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
-		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts,
+		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta,
 	}
 	if s.Timeout > 0 {
 		body.Timeout = s.Timeout.String()
@@ -180,7 +182,7 @@ func (s *stored) definition() (*Definition, error) {
 		Revision: s.Revision, State: s.State, Created: s.Created,
 		Spec: Spec{
 			JobName: s.Job, Recurrence: s.Recurrence, Payload: s.payload(), Overlap: s.Overlap, Misfire: s.Misfire, Grace: grace,
-			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout,
+			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout, Meta: s.Meta,
 		},
 	}, nil
 }
