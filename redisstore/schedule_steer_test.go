@@ -285,17 +285,34 @@ func (w *scheduleWalk) changeRule(s *modelSchedule) {
 	w.changed(s, w.store.Declare(w.Context(), []protocol.Declaration{declared})[0], false)
 }
 
+// remove deletes a schedule, every other time with its jobs that do not run: those vanish, but for what is in ready, which the take drops.
 func (w *scheduleWalk) remove(s *modelSchedule) {
-	w.note("remove %s", s.name)
+	r, e := protocol.Removal{Name: s.name, Waiting: w.random.IntN(2) == 0}, event{removed: s}
+	if w.random.IntN(2) == 0 {
+		r.Revision = s.revision
+	}
+	w.note("remove %+v", r)
 	s.exists = false
-	found, err := w.store.Remove(w.Context(), protocol.Removal{Name: s.name})
+	if r.Waiting {
+		e.waiting = s
+		for _, id := range s.ids {
+			if o := w.occurrences[id]; w.now.held[id] == "" {
+				o.body = ""
+			}
+		}
+	}
+	found, err := w.store.Remove(w.Context(), r)
 	if err != nil || !found {
 		w.fatal("removed %s: %v, %v", s.name, found, err)
 	}
-	w.seen(event{removed: s})
+	w.seen(e)
 	for _, id := range s.ids {
-		if o := w.occurrences[id]; o.fresh() && (w.now.where[id] == "due" || w.now.where[id] == "behind") {
-			w.fatal("%s was removed, and %s is in %s", s.name, id, w.now.where[id])
+		where, o := w.now.where[id], w.occurrences[id]
+		if o.fresh() && (where == "due" || where == "behind") {
+			w.fatal("%s was removed, and %s is in %s", s.name, id, where)
+		}
+		if r.Waiting && w.now.held[id] == "" && (where != "" && where != "ready" || w.now.bodies[id] != "") {
+			w.fatal("%s was removed with what waited, and %s is in %q with the body %q", s.name, id, where, w.now.bodies[id])
 		}
 	}
 }

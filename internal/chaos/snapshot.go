@@ -146,6 +146,7 @@ var mayStay = map[string]string{
 	"idle":      "killed workers, dropped by the next one that sleeps",
 	"gone":      "marks of moves, kept for 7 days",
 	"handlers":  "who handles what, for parking to wake",
+	"owners":    "who has declared what",
 	"origins":   "queues that a schedule has left, where some of its counts are",
 }
 
