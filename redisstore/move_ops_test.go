@@ -44,12 +44,17 @@ func (p *process) remove(op *moveOp) {
 }
 
 func (p *process) pause(op *moveOp, paused bool) {
-	owed, err := pauseSchedule(p.walk.Context(), p.store, op.name, paused)
+	call := protocol.Pausing{Name: op.name, Paused: paused}
+	if paused {
+		call.Note = &protocol.Note{Text: op.noteText()}
+	}
+	answer, err := p.store.PauseSchedule(p.walk.Context(), call)
+	op.revision = answer.Revision
 	if op.answer.found = err == nil; errors.Is(err, protocol.ErrNotFound) {
 		return
 	}
-	if op.failed = p.gaveUp(err); !op.failed && owed.Name != "" {
-		p.place(owed)
+	if op.failed = p.gaveUp(err); !op.failed && answer.Owed != nil {
+		p.place(*answer.Owed)
 	}
 }
 

@@ -107,8 +107,11 @@ func (w *moveWalk) compare(name string) {
 			w.fatal("%s lives in %+v with the generation %d, and the registry has %+v", name, home, found.generation, at)
 		}
 	}
-	creation := found.created.Format(time.RFC3339Nano)
-	if wrong := w.models[name].quiet(seen, found.revision, creation); wrong != "" {
+	creation, note := found.created.Format(time.RFC3339Nano), ""
+	if text := w.client.HGet(w.Context(), w.store.keys.partition(home).notes, name).Val(); exists && text != "" {
+		note = parseNote(text).Text
+	}
+	if wrong := w.models[name].quiet(seen, found.revision, creation, note); wrong != "" {
 		w.fatal("%s: %s", name, wrong)
 	}
 	if !exists {

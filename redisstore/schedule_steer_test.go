@@ -43,11 +43,15 @@ func (s *modelSchedule) body() string {
 func (w *scheduleWalk) steer() {
 	names := w.names()
 	s := w.schedules[names[w.random.IntN(len(names))]]
-	switch n := w.random.IntN(8); {
-	case n == 7:
-		w.prune()
-	case !s.exists && n < 2:
+	if s.mixed && w.random.IntN(3) == 0 {
+		if s.exists {
+			w.own(s)
+		}
 		w.declareOutdated(s)
+		w.prune()
+		w.declareOutdated(s)
+	}
+	switch n := w.random.IntN(8); {
 	case !s.exists:
 		w.create(s)
 		w.seen(event{})
@@ -61,9 +65,6 @@ func (w *scheduleWalk) steer() {
 		w.remove(s)
 	case n == 3:
 		w.changeRule(s)
-	case n == 4 && s.mixed:
-		w.declareOutdated(s)
-		w.own(s)
 	default:
 		w.change(s)
 	}
