@@ -43,7 +43,7 @@ var grants = map[protocol.Use]grant{
 		scripts: append([]*script{
 			&declareScript, &pauseScheduleScript, &deleteWaitingScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
 		}, tickScripts...),
-		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hgetall hlen hmget hscan hset hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore"),
+		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
 	},
 	useView: {

@@ -103,7 +103,8 @@ func parsePruned(record string) (version int64, at time.Time) {
 	return version, time.UnixMilli(unix)
 }
 
-// lowerOf lists the schedules of a partition that a lower version of an owner has declared, also those that were deleted.
+// lowerOf lists the schedules of a partition that a lower version of an owner has declared, also those that were deleted, and those that
+// this version has pruned: whoever did so may have been stopped before their entries in the registry were gone.
 func (s *store) lowerOf(ctx context.Context, p protocol.Partition, owner protocol.Owner) (names []string, err error) {
 	k := s.keys.partition(p)
 	for cursor := uint64(0); ; {
@@ -111,15 +112,45 @@ func (s *store) lowerOf(ctx context.Context, p protocol.Partition, owner protoco
 		if page, cursor, err = s.client.HScan(ctx, k.owners, cursor, "", ownersPerCall).Result(); err != nil {
 			return names, failure("list the schedules of owner "+owner.Name+" in", p.Queue, err)
 		}
+		var same []string
 		for i := 0; i+1 < len(page); i += 2 {
-			if by := parseOwner(page[i+1]); by.Name == owner.Name && by.Version < owner.Version {
+			switch by := parseOwner(page[i+1]); {
+			case by.Name == owner.Name && by.Version < owner.Version:
 				names = append(names, page[i])
+			case by == owner:
+				same = append(same, page[i])
 			}
 		}
+		gone, err := s.withoutDefinition(ctx, k, same)
+		if err != nil {
+			return names, err
+		}
+		names = append(names, gone...)
 		if cursor == 0 {
 			return names, nil
 		}
 	}
+}
+
+// withoutDefinition returns those of schedules that are not stored here.
+func (s *store) withoutDefinition(ctx context.Context, k partitionKeys, names []string) (gone []string, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	pipe := s.client.Pipeline()
+	stored := make([]*redis.BoolCmd, len(names))
+	for i, name := range names {
+		stored[i] = pipe.HExists(ctx, k.schedules, name)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, failure("look for schedules in", k.schedules, err)
+	}
+	for i, name := range names {
+		if !stored[i].Val() {
+			gone = append(gone, name)
+		}
+	}
+	return gone, nil
 }
 
 // notePruned records that the pruning of a version is done, and forgets what was done long ago. Of two processes that record something

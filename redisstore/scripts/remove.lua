@@ -33,7 +33,8 @@ local owner, version, declared_by = ARGV[5], ARGV[6], redis.call('HGET', OWNERS,
 if h and ARGV[4] ~= '' and h.revision ~= ARGV[4] then return { whole(now_us), -1, text, '', '' } end
 if ARGV[7] == '1' then
   local known = version_of(declared_by, owner)
-  if not known or not is_lower(known, version) then return { whole(now_us), -1, text or '', '', '' } end
+  local again = not text and known == version -- the same call again, or one that finishes what another has begun
+  if not known or not is_lower(known, version) and not again then return { whole(now_us), -1, text or '', '', '' } end
 end
 local at, _, kind = cursor(redis.call('HGET', CURSORS, name))
 local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind)
