@@ -68,7 +68,9 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 	until := ago(0)
 	acts := []act{
 		{name: "a change of a revision", does: declare(func(d *protocol.Declaration) { d.Body = []byte(`{"job":"k","recurrence":{"cron":"@daily"}}`) })},
-		{name: "a change of a revision that moves", does: declare(func(d *protocol.Declaration) { d.Queue, d.Body = "mail", []byte(`{"job":"k","recurrence":{"cron":"@daily"}}`) })},
+		{name: "a change of a revision that moves", does: declare(func(d *protocol.Declaration) {
+			d.Queue, d.Body = "mail", []byte(`{"job":"k","recurrence":{"cron":"@daily"}}`)
+		})},
 		{name: "a creation of what is absent, paused", does: declare(func(d *protocol.Declaration) {
 			d.Name, d.Revision, d.Absent, d.Paused = "new", 0, true, &protocol.Note{Text: "wait"}
 		})},
