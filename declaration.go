@@ -37,12 +37,14 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 	if err == nil && len(payload) > defaultMaxPayload {
 		err = wire.TooLarge(len(payload), defaultMaxPayload)
 	}
+	job := settings.jobSettings.or(settings.kind)
 	spec := schedule.Spec{
 		JobName: settings.jobName, Recurrence: rec, Payload: payload,
 		Overlap: string(settings.overlap), Misfire: string(settings.misfire), Grace: settings.grace,
 		NoImmediateRun: settings.noImmediateRun, Meta: settings.meta,
-		MaxAttempts: cmp.Or(settings.maxAttempts, settings.kind.maxAttempts),
-		Timeout:     cmp.Or(settings.timeout, settings.kind.timeout),
+		MaxAttempts: job.maxAttempts,
+		Timeout:     job.timeout,
+		Details:     job.details(),
 	}
 	if problem := spec.Validate(); problem != nil {
 		settings.refuse(problem)
@@ -53,7 +55,7 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 	if err := settings.err(); err != nil {
 		return protocol.Declaration{}, err
 	}
-	declared, err := spec.Declare(name, cmp.Or(settings.queue, settings.kind.queue, defaultQueue))
+	declared, err := spec.Declare(name, cmp.Or(job.queue, defaultQueue))
 	declared.Revision, declared.Absent, declared.Paused = settings.revision, settings.absent, settings.paused
 	return declared, err
 }

@@ -18,7 +18,8 @@ type keyspace string
 func (k keyspace) shared() map[string]string {
 	return map[string]string{
 		k.leader(): "hash", k.queues(): "hash", k.registry(): "zset", k.deleted(): "zset", k.served(): "zset",
-		k.pruned(): "hash",
+		k.pruned():  "hash",
+		k.workers(): "hash",
 	}
 }
 
@@ -39,6 +40,9 @@ func (k keyspace) served() string { return string(k) + ":served" }
 
 // pruned is a hash: owner → "<version> <Unix ms>": the highest version whose pruning is done, and when.
 func (k keyspace) pruned() string { return string(k) + ":pruned" }
+
+// workers is a hash: worker → what it is, when it started and when it was heard of last, JSON (see scripts/announce_worker.lua).
+func (k keyspace) workers() string { return string(k) + ":workers" }
 
 // wake is the prefix of all channels; the name of a listener follows. Scripts get the prefix and find the workers in idle.
 func (k keyspace) wake() string { return string(k) + ":wake:" }
@@ -105,7 +109,7 @@ type partitionKeys struct {
 	handlers  string // hash: job name → "<worker> <Unix s> " for each of the last 32 workers that have announced that they handle it
 }
 
-// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid>…".
+// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid> <worker>…".
 func (p partitionKeys) inflight(session string) string { return p.prefix + "inflight:" + session }
 
 // parked is a sorted set: ID of a job whose worker had no handler for it → instant parked, Unix ms.
