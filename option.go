@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,13 +28,6 @@ type ScheduleOption interface {
 	PutOption
 	schedule(*scheduleSettings)
 }
-
-// A PutOption is an option of [Schedules.Put]: IfRevision, IfAbsent, Paused, and every ScheduleOption.
-type PutOption interface{ put(*putSettings) }
-
-// A ChangeOption is an option of [Schedules.Pause], Resume and Delete: IfRevision for each of them, a Note for Pause, SkipGap for Resume,
-// DeleteWaiting for Delete.
-type ChangeOption interface{ change(*changeSettings) }
 
 // A HandlerOption changes one handler, or as a default of a worker all of them: Backoff, and every AttemptOption.
 type HandlerOption interface {
@@ -122,53 +114,6 @@ type scheduleSettings struct {
 	meta           json.RawMessage
 }
 
-// putOptions are ScheduleOptions as options of Put; nil stays nil.
-func putOptions(options []ScheduleOption) []PutOption {
-	all := make([]PutOption, len(options))
-	for i, option := range options {
-		if option != nil {
-			all[i] = option
-		}
-	}
-	return all
-}
-
-// putSettings are what an application says when it puts a schedule.
-type putSettings struct {
-	scheduleSettings
-	revision int64 // 0: whatever is stored
-	absent   bool
-	paused   *protocol.Note // created paused; nil: live
-}
-
-// changeSettings are what an application says when it pauses, resumes or deletes a schedule.
-type changeSettings struct {
-	attemptSettings
-	revision      int64 // 0: whatever is stored
-	note          *protocol.Note
-	skipGap       bool
-	deleteWaiting bool
-	has           map[string]bool // names of the options but IfRevision
-}
-
-// newChangeSettings applies the options of an act that knows one of them besides IfRevision.
-func newChangeSettings(act, knows string, options []ChangeOption) (changeSettings, error) {
-	s := changeSettings{has: map[string]bool{}}
-	for _, option := range options {
-		if option == nil {
-			s.refuse(errNilOption)
-			continue
-		}
-		option.change(&s)
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.has)) {
-		if name != knows {
-			s.refuse(protocol.Invalid("option of "+act, name, "IfRevision or "+knows))
-		}
-	}
-	return s, s.err()
-}
-
 type handlerSettings struct {
 	attemptSettings
 	backoff func(failures int) time.Duration
@@ -239,16 +184,6 @@ type scheduleOption func(*scheduleSettings)
 
 func (o scheduleOption) schedule(s *scheduleSettings) { o(s) }
 func (o scheduleOption) put(s *putSettings)           { o(&s.scheduleSettings) }
-
-// putOption is a PutOption.
-type putOption func(*putSettings)
-
-func (o putOption) put(s *putSettings) { o(s) }
-
-// changeOption is a ChangeOption.
-type changeOption func(*changeSettings)
-
-func (o changeOption) change(s *changeSettings) { o(s) }
 
 // handlerOption is a HandlerOption.
 type handlerOption func(*handlerSettings)
@@ -457,59 +392,6 @@ func Meta(value json.RawMessage) ScheduleOption {
 }
 
 const maxMeta = 4096 // bytes
-
-// IfRevision has an act done only to the schedule as the caller has seen it: its [Schedule.Revision], 1 or more. Otherwise the act changes
-// nothing and returns a *[ConflictError]. What an act finds as it would make it is no conflict, so an act may be repeated. It is a
-// PutOption and a ChangeOption.
-type IfRevision int64
-
-func (r IfRevision) check() error {
-	if r > 0 {
-		return nil
-	}
-	return protocol.Invalid("revision", strconv.FormatInt(int64(r), 10), "1 or more, as Schedule.Revision says")
-}
-
-func (r IfRevision) put(s *putSettings) {
-	s.revision = int64(r)
-	if err := r.check(); err != nil {
-		s.refuse(err)
-	}
-}
-
-func (r IfRevision) change(s *changeSettings) {
-	s.revision = int64(r)
-	if err := r.check(); err != nil {
-		s.refuse(err)
-	}
-}
-
-// IfAbsent has Put create a schedule and change none: if there is one of that name with another definition, Put returns a *[ConflictError]
-// with that one.
-func IfAbsent() PutOption { return putOption(func(s *putSettings) { s.absent = true }) }
-
-// Paused has Put create a schedule that is paused, with a note: nothing runs before it is resumed. One that exists already stays as it is,
-// live or paused, also when Put changes its definition.
-func Paused(note Note) PutOption {
-	return putOption(func(s *putSettings) {
-		s.paused = note.stored()
-		if err := note.validate(); err != nil {
-			s.refuse(err)
-		}
-	})
-}
-
-// SkipGap has Resume go on with the first instant after now: what the schedule has missed while it was paused counts as missed, and none of
-// it runs. An occurrence that was due before the pause, and that nobody has taken yet, still runs.
-func SkipGap() ChangeOption {
-	return changeOption(func(s *changeSettings) { s.skipGap, s.has["SkipGap"] = true, true })
-}
-
-// DeleteWaiting has Delete remove the schedule's jobs as well, as far as they do not run: those that wait for a retry, for their turn or for
-// a worker that handles them, and the dead ones. A job that runs may finish; if it fails and is to be retried after that, it is.
-func DeleteWaiting() ChangeOption {
-	return changeOption(func(s *changeSettings) { s.deleteWaiting, s.has["DeleteWaiting"] = true, true })
-}
 
 // Backoff sets the delay before the next attempt, by the number of failures so far: 1, 2, …. A negative delay counts as 0, one of
 // more than 100 years as 100 years. If nobody says it the delay is about n⁴ seconds after n failures (1 s, 16 s, 81 s, …), times 0.75
