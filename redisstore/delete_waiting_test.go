@@ -16,10 +16,11 @@ func TestDeleteWaitingGoesInStepsAndLeavesOthers(t *testing.T) {
 		pipe := b.client.Pipeline()
 		k := b.keys()
 		const each = 1300
+		base := ago(0)
 		for i := range each {
 			for place, name := range []string{"s", "s2", "x@s"} {
 				id := func(n int) string {
-					return occurrenceID(name, ago(time.Duration(10000+4*each*place+4*i+n)*time.Second))
+					return occurrenceID(name, base.Add(-time.Duration(10000+4*each*place+4*i+n)*time.Second))
 				}
 				for n := range 4 {
 					pipe.HSet(b.Context(), k.jobs, id(n), "\x01body")
@@ -36,8 +37,8 @@ func TestDeleteWaitingGoesInStepsAndLeavesOthers(t *testing.T) {
 			}
 		}
 		pipe.ZAdd(b.Context(), k.unhandled, redisZ(9e12, "j"), redisZ(9e12, sharedParked))
-		pipe.ZAdd(b.Context(), k.parked(sharedParked), redisZ(9e12, "name\t"+occurrenceID("s", ago(9000*time.Second))))
-		pipe.HSet(b.Context(), k.jobs, occurrenceID("s", ago(9000*time.Second)), "\x01body")
+		pipe.ZAdd(b.Context(), k.parked(sharedParked), redisZ(9e12, "name\t"+occurrenceID("s", base.Add(-9000*time.Second))))
+		pipe.HSet(b.Context(), k.jobs, occurrenceID("s", base.Add(-9000*time.Second)), "\x01body")
 		if _, err := pipe.Exec(b.Context()); err != nil {
 			b.Fatal(err)
 		}
