@@ -39,23 +39,23 @@ func (s *store) Prune(ctx context.Context, owner protocol.Owner, cursor string) 
 	if err != nil {
 		return "", nil, err
 	}
+	var failed []error // of schedules and partitions that hold up no other
 	for _, p := range owned {
 		names, err := s.lowerOf(ctx, p, owner)
-		if err != nil {
-			return "", pruned, err
-		}
+		failed = append(failed, err)
 		for _, name := range names {
 			found, err := s.Remove(ctx, protocol.Removal{Name: name, Owner: owner})
-			if err != nil && !errors.Is(err, protocol.ErrConflict) { // it was declared again, or lives in another queue
-				return "", pruned, err
-			}
-			if err == nil && found {
+			switch {
+			case errors.Is(err, protocol.ErrConflict): // it was declared again, or lives in another queue
+			case err != nil:
+				failed = append(failed, err)
+			case found:
 				pruned = append(pruned, name)
 			}
 		}
 	}
-	if next != "" {
-		return next, pruned, nil
+	if err := errors.Join(failed...); err != nil || next != "" {
+		return next, pruned, err
 	}
 	return "", pruned, s.notePruned(ctx, owner)
 }
