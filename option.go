@@ -2,6 +2,7 @@ package chime
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,8 +23,11 @@ type EnqueueOption interface {
 	enqueue(*enqueueSettings)
 }
 
-// A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Kind.With, and every JobOption.
-type ScheduleOption interface{ schedule(*scheduleSettings) }
+// A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Meta, Kind.With, and every JobOption.
+type ScheduleOption interface {
+	PutOption
+	schedule(*scheduleSettings)
+}
 
 // A HandlerOption changes one handler, or as a default of a worker all of them: Backoff, and every AttemptOption.
 type HandlerOption interface {
@@ -109,6 +113,7 @@ type scheduleSettings struct {
 	overlap        OverlapPolicy
 	misfire        MisfirePolicy
 	grace          time.Duration
+	meta           json.RawMessage
 }
 
 type handlerSettings struct {
@@ -141,6 +146,8 @@ func (s handlerSettings) or(farther handlerSettings) handlerSettings {
 // jobOption is a JobOption.
 type jobOption func(*jobSettings)
 
+func (o jobOption) put(s *putSettings) { o(&s.jobSettings) }
+
 func (o jobOption) enqueue(s *enqueueSettings)   { o(&s.jobSettings) }
 func (o jobOption) schedule(s *scheduleSettings) { o(&s.jobSettings) }
 func (o jobOption) kind(d *kindDefaults) {
@@ -149,6 +156,8 @@ func (o jobOption) kind(d *kindDefaults) {
 
 // attemptOption is an AttemptOption.
 type attemptOption func(*attemptSettings)
+
+func (o attemptOption) put(s *putSettings) { o(&s.attemptSettings) }
 
 func (o attemptOption) enqueue(s *enqueueSettings)   { o(&s.attemptSettings) }
 func (o attemptOption) schedule(s *scheduleSettings) { o(&s.attemptSettings) }
@@ -176,6 +185,7 @@ func (o ownOption) kind(d *kindDefaults) {
 type scheduleOption func(*scheduleSettings)
 
 func (o scheduleOption) schedule(s *scheduleSettings) { o(s) }
+func (o scheduleOption) put(s *putSettings)           { o(&s.scheduleSettings) }
 
 // handlerOption is a HandlerOption.
 type handlerOption func(*handlerSettings)
@@ -232,6 +242,7 @@ func Retry(policy RetryPolicy) AttemptOption {
 type retryOption attemptOption
 
 func (o retryOption) enqueue(s *enqueueSettings)   { o(&s.attemptSettings) }
+func (o retryOption) put(s *putSettings)           { o(&s.attemptSettings) }
 func (o retryOption) schedule(s *scheduleSettings) { o(&s.attemptSettings) }
 func (o retryOption) handler(s *handlerSettings)   { o(&s.attemptSettings); s.backoff = nil }
 func (o retryOption) kind(d *kindDefaults) {
@@ -378,6 +389,22 @@ func Grace(d time.Duration) ScheduleOption {
 		}
 	})
 }
+
+// Meta keeps what the application wants to know of the schedule with its definition, such as who asked for it: JSON of at most 4 KiB. It
+// is shown as [Schedule.Meta], goes to no job, and is a part of the definition: a schedule with another one has changed.
+func Meta(value json.RawMessage) ScheduleOption {
+	return scheduleOption(func(s *scheduleSettings) {
+		s.meta = value
+		switch {
+		case len(value) > maxMeta:
+			s.refuse(protocol.Invalid("meta", fmt.Sprintf("%d bytes", len(value)), fmt.Sprintf("at most %d bytes", maxMeta)))
+		case !json.Valid(value):
+			s.refuse(protocol.Invalid("meta", string(value), "JSON"))
+		}
+	})
+}
+
+const maxMeta = 4096 // bytes
 
 // Backoff sets the delay before the next attempt, by the number of failures so far: 1, 2, …. A negative delay counts as 0, one of
 // more than 100 years as 100 years. If nobody says it the delay is about n⁴ seconds after n failures (1 s, 16 s, 81 s, …), times 0.75

@@ -128,7 +128,7 @@ func TestAMissedRunOfARemovedScheduleLeavesANewOneOfThatNameAlone(t *testing.T) 
 	onEveryServer(t, func(b *bench) {
 		b.scheduled("report", "skip", ago(time.Hour))
 		old := b.take("s", 1)[0]
-		if _, err := b.store.Remove(b.Context(), "report"); err != nil {
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "report"}); err != nil {
 			b.Fatal(err)
 		}
 		again := b.declare("report", "skip", `{"job":"j"}`)

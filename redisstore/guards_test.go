@@ -34,7 +34,7 @@ func TestPlacingForAnEarlierRevisionIsLost(t *testing.T) {
 func TestNothingIsPlacedForAPausedSchedule(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		declared := b.declare("s", "skip", `{"job":"j"}`)
-		if _, err := b.store.PauseSchedule(b.Context(), "s", true); err != nil {
+		if _, err := pauseSchedule(b.Context(), b.store, "s", true); err != nil {
 			b.Fatal(err)
 		}
 		if placed := b.place(*declared.Owed, declared.Revision, 0, ago(-time.Hour)); !placed.Lost {

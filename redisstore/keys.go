@@ -18,6 +18,7 @@ type keyspace string
 func (k keyspace) shared() map[string]string {
 	return map[string]string{
 		k.leader(): "hash", k.queues(): "hash", k.registry(): "zset", k.deleted(): "zset", k.served(): "zset",
+		k.pruned():  "hash",
 		k.workers(): "hash",
 	}
 }
@@ -36,6 +37,9 @@ func (k keyspace) deleted() string { return string(k) + ":deleted" }
 
 // served is a sorted set: queue → instant a live worker last announced that it serves it, Unix ms.
 func (k keyspace) served() string { return string(k) + ":served" }
+
+// pruned is a hash: owner → "<version> <Unix ms>": the highest version whose pruning is done, and when.
+func (k keyspace) pruned() string { return string(k) + ":pruned" }
 
 // workers is a hash: worker → what it is, when it started and when it was heard of last, JSON (see scripts/announce_worker.lua).
 func (k keyspace) workers() string { return string(k) + ":workers" }
@@ -67,7 +71,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead",
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale",
-		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins",
+		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", owners: tag + "owners",
 		runs: tag + "runs", results: tag + "results", kept: tag + "kept", progress: tag + "progress", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
 }
@@ -96,6 +100,8 @@ type partitionKeys struct {
 
 	gone    string // sorted set: schedule that lived here → when it moved away or was deleted, Unix µs; its mark goes after 7 days
 	origins string // hash: schedule → queues that it has left, where what still ran is counted
+	notes   string // hash: schedule → "<Unix ms> <JSON>", the note of its pause
+	owners  string // hash: schedule → "<owner> <version>" that declared it; of one that was deleted, for as long as gone has it
 
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule
@@ -130,7 +136,7 @@ func (p partitionKeys) types() map[string]string {
 	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale} {
 		types[key] = "zset"
 	}
-	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.results, p.progress, p.handlers} {
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.results, p.progress, p.handlers} {
 		types[key] = "hash"
 	}
 	return types

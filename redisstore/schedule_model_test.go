@@ -27,8 +27,10 @@ type modelSchedule struct {
 	last         time.Time // the latest instant in the past that was placed
 	counts       [4]int64  // skipped, missed, superseded, caught up: since it was created
 	cancels      int64     // cancelled since then
-	mixed        bool      // its policy is changed, or it is removed and created again
-	ids          []string  // of all its occurrences, of each creation
+	note         protocol.Note
+	owner        protocol.Owner // who has declared it, also after it was removed
+	mixed        bool           // its policy is changed, or it is removed and created again
+	ids          []string       // of all its occurrences, of each creation
 }
 
 // A modelOccurrence is an occurrence that was placed.
@@ -140,6 +142,9 @@ func (w *scheduleWalk) checkPlacing(p *picture, s *modelSchedule) {
 	}
 	if head.Revision != s.revision || head.State != s.state || head.Overlap != s.policy {
 		w.fatal("definition %.90s, want revision %d, %s, %s", found.Definition, s.revision, s.state, s.policy)
+	}
+	if n := found.Note; n.Text != s.note.Text || n.By != s.note.By || n.At.IsZero() != (s.note == protocol.Note{}) || found.Owner != s.owner {
+		w.fatal("%s has the note %+v and the owner %+v, want %+v and %+v", s.name, found.Note, found.Owner, s.note, s.owner)
 	}
 	if found.Cursor.Used != s.used {
 		w.fatal("%s has used %d runs, want %d", s.name, found.Cursor.Used, s.used)

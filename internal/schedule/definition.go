@@ -44,7 +44,8 @@ type Spec struct {
 	NoImmediateRun bool
 	MaxAttempts    int
 	Timeout        time.Duration
-	Details        *wire.Details // of each of its jobs: Header, Retry, Keep, OnDeath; nil: none. It is shared, and never changed
+	Meta           json.RawMessage // what the application keeps with it
+	Details        *wire.Details   // of each of its jobs: Header, Retry, Keep, OnDeath; nil: none. It is shared, and never changed
 }
 
 // A Definition is a schedule as it is stored.
@@ -76,6 +77,7 @@ type storedSpec struct {
 	NoImmediateRun bool                  `json:"noImmediateRun,omitempty"`
 	MaxAttempts    int                   `json:"maxAttempts,omitempty"`
 	Timeout        string                `json:"timeout,omitempty"`
+	Meta           json.RawMessage       `json:"meta,omitempty"`
 	Retry          *storedRetry          `json:"retry,omitempty"`
 	OnDeath        *storedDeath          `json:"onDeath,omitempty"`
 	Header         map[string]string     `json:"header,omitempty"`
@@ -111,7 +113,7 @@ func (s *Spec) Validate() error {
 func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	body := storedSpec{
 		Version: definitionVersion, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
-		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts,
+		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta,
 	}
 	if s.Timeout > 0 {
 		body.Timeout = s.Timeout.String()
@@ -252,7 +254,7 @@ func (s *stored) definition() (*Definition, error) {
 		Revision: s.Revision, State: s.State, Created: s.Created,
 		Spec: Spec{
 			JobName: s.Job, Recurrence: s.Recurrence, Payload: s.payload(), Overlap: s.Overlap, Misfire: s.Misfire, Grace: grace,
-			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details,
+			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details, Meta: s.Meta,
 		},
 	}, nil
 }

@@ -14,14 +14,15 @@
 -- KEYS[12] …:handlers   hash  job name -> workers that handle it, see lib/handlers.lua
 -- KEYS[13] …:results    hash  job ID -> its result
 -- KEYS[14] …:kept       zset  job ID -> until when its result is kept, Unix ms
--- KEYS[15...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[15] …:owners     hash  schedule -> who declared it
+-- KEYS[16...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
 -- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5...] the names of the parked lists
 -- Returns 1 if more remain, 0 if not, 2 if the partition was swept so recently.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local UNHANDLED, HANDLERS, RESULTS, KEPT = KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local PARKED, NAMES = 14, 4 -- the parked lists come behind KEYS[14], their names behind ARGV[4]
+local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local PARKED, NAMES = 15, 4 -- the parked lists come behind KEYS[15], their names behind ARGV[4]
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
 -- uses: limits callers clock definition parked handlers
 local state = redis.call('HMGET', STATE, 'swept', 'parked')
@@ -77,12 +78,13 @@ end
 local marks, more_marks = oldest(GONE, whole((now_ms - tonumber(ARGV[3])) * 1000), left)
 local texts = #marks > 0 and redis.call('HMGET', SCHEDULES, unpack(marks)) or {}
 local since = #marks > 0 and redis.call('ZMSCORE', OWED, unpack(marks)) or {}
-local done, marked = {}, {} -- names of the marks that go; those whose definition is still the mark
+local done, marked, forgotten = {}, {}, {} -- names of the marks that go; those whose definition is still the mark; those without a definition
 for i, name in ipairs(marks) do
   if not since[i] then
     done[#done + 1] = name
     local h = head(texts[i])
     if h and is_mark(h.state) then marked[#marked + 1] = name end
+    if not texts[i] or h and is_mark(h.state) then forgotten[#forgotten + 1] = name end
   end
 end
 more = more or more_marks and (left == 0 or #done > 0) -- else marks that stay would have this called again and again
@@ -92,6 +94,7 @@ redis.call('HLEN', JOBS)
 redis.call('HLEN', CRASHES)
 redis.call('HLEN', CURSORS)
 redis.call('HLEN', RESULTS)
+redis.call('HLEN', OWNERS)
 redis.call('ZCARD', CALLERS)
 redis.call('ZCARD', IDLE)
 local listed = redis.call('ZCARD', UNHANDLED)
@@ -129,6 +132,7 @@ end
 if #gone > 0 then redis.call('HDEL', HANDLERS, unpack(gone)) end
 if not more then redis.call('HSET', STATE, 'swept', whole(now_s)) end
 if #done > 0 then redis.call('ZREM', GONE, unpack(done)) end
+if #forgotten > 0 then redis.call('HDEL', OWNERS, unpack(forgotten)) end
 for _, name in ipairs(marked) do
   redis.call('HDEL', SCHEDULES, name)
   redis.call('HDEL', CURSORS, name)
