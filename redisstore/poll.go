@@ -13,8 +13,12 @@ import (
 
 var pollScript = load("poll")
 
-// layoutKnown is the version of the keys' layout that the scripts know.
-const layoutKnown = "2"
+// layoutKnown is the latest version of the keys' layout that the scripts know, layoutBase the one that they write where nothing needs a
+// later one.
+const (
+	layoutKnown = "3"
+	layoutBase  = "2"
+)
 
 // maxClockError is how far a caller's Now may be from the server's time for a cheap poll.
 const maxClockError = time.Second
@@ -74,6 +78,7 @@ func (s *store) pollEach(ctx context.Context, calls []protocol.PollCall, answers
 			continue
 		}
 		answers[i] = protocol.PollAnswer{Now: values.now(), WaitHint: values.waitHint(1)}
+		answers[i].Limit = protocol.LimitState(values.number(8))
 		if calls[i].Sleep && !answers[i].More {
 			answers[i].Since = answers[i].Now
 		}
@@ -90,7 +95,7 @@ type cheapPoll struct {
 
 // pollCheaply answers the sleeping workers for whom there is nothing to do, and renews their registrations. answered says which
 // these are; the script answers the others: those whose registration is gone or whose Now is wrong, and those who have something
-// due, something due soon enough to keep its alarm, a lapsed session, or an error.
+// due, something due soon enough to keep its alarm, a queue with a limit, a lapsed session, or an error.
 //
 // The commands are not one step and need not be: a registration that is renewed was there all the time, so whatever arrives
 // between two commands finds the worker registered. The nodes of a cluster have a clock each, so there the script answers all.
@@ -113,7 +118,7 @@ func (s *store) pollCheaply(ctx context.Context, calls []protocol.PollCall, answ
 		registration := redis.Z{Score: float64(c.Now.UnixMilli()), Member: c.Worker}
 		polls[i] = cheapPoll{
 			renewed:  pipe.ZAddArgs(ctx, k.idle, redis.ZAddArgs{XX: true, Ch: true, Members: []redis.Z{registration}}),
-			state:    pipe.HMGet(ctx, k.state, "layout", "paused", "parked"),
+			state:    pipe.HMGet(ctx, k.state, "layout", "paused", "parked", "limit"),
 			due:      pipe.ZRangeWithScores(ctx, k.due, 0, 0),
 			ready:    pipe.LLen(ctx, k.ready),
 			sessions: pipe.ZRangeWithScores(ctx, k.sessions, 0, 0),
@@ -149,7 +154,7 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 			return h, false
 		}
 	}
-	if p.renewed.Val() != 1 || state.text(0) != "" && state.text(0) != layoutKnown {
+	if layout := state.text(0); p.renewed.Val() != 1 || layout != "" && layout != layoutBase && layout != layoutKnown || state.text(3) != "" {
 		return h, false
 	}
 	h.Paused = state.text(1) != ""

@@ -125,6 +125,11 @@ func (f *flight) stuck(now time.Time) protocol.Settlement {
 	return f.settle(Outcome{Action: Retried, Err: errStuck(f.timeout)}, f.began, now)
 }
 
+// back returns the job to the front of its queue. Nothing is counted.
+func (f *flight) back() protocol.Settlement {
+	return protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleBack, Unbegun: f.began.IsZero()}
+}
+
 // wasCutOff reports whether the job was handed back because the shutdown ended its handler's ctx.
 func (f *flight) wasCutOff() bool { return f.cutOff }
 

@@ -137,7 +137,7 @@ func (p *processor) work(now time.Time) {
 	free, take, worth := p.room(now)
 	free = min(free, take)
 	ahead := take - free
-	hungry, due, again := p.lanes.choose(p.drain.begun(), now)
+	hungry, due, again := p.lanes.choose(p.drain.begun(), free > 0, now)
 	asked, takes := p.lanes.divide(take, p.slots.grain(), !worth, hungry)
 	lanes := len(asked) + len(due) + len(again)
 	if lanes == 0 {
@@ -146,6 +146,12 @@ func (p *processor) work(now time.Time) {
 	suspects := p.suspectLane(asked, now)
 	send := func(l *lane, take int) {
 		begin := min(take, free)
+		if l.isLimited() {
+			l.part().refund(take - begin)
+			if take = begin; take == 0 && !l.urgent(now, p.drain.begun()) {
+				return
+			}
+		}
 		free -= begin
 		ahead -= take - begin
 		l.via().addWork(l, l.call(p.name, p.config.SessionTTL, take, take-begin, l == suspects, p.admission.lists(), now), lanes)
@@ -153,8 +159,12 @@ func (p *processor) work(now time.Time) {
 			p.sessions.mayTake(l)
 		}
 	}
-	for i, l := range asked {
-		send(l, takes[i])
+	for _, limited := range []bool{true, false} { // first those that need free slots; the others may take ahead of them
+		for i, l := range asked {
+			if l.isLimited() == limited {
+				send(l, takes[i])
+			}
+		}
 	}
 	// A lane that is called anyway is also asked for jobs if the others have left a free slot. A lane that sleeps on is not.
 	for i, l := range due {
@@ -227,6 +237,7 @@ func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 	}
 	l.reuse(call.Settle)
 	p.flights.arrive(l, s, a.Taken)
+	l.noteLimit(a.Limit)
 	if !call.SleepOn {
 		p.hint(l, &a.WaitHint, call.Serve, call.Lapses, now)
 		l.worked(call, a, now)
