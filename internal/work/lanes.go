@@ -96,16 +96,26 @@ func (ls *lanes) reserved(now time.Time) (jobs, ahead int) {
 	return jobs, ahead
 }
 
-// choose returns the lanes that may have jobs; of those with a limit, from which nothing is taken ahead, only where a slot is free; those that do not and have something urgent to send; and those whose last call is sent
+// limited reports whether a lane of a queue with a limit may have jobs.
+func (ls *lanes) limited(now time.Time) bool {
+	for _, l := range ls.all {
+		if l.isLimited() && !l.isAsleep() && l.mayCall(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// choose returns the lanes that may have jobs; those that do not and have something urgent to send; and those whose last call is sent
 // again.
-func (ls *lanes) choose(draining, free bool, now time.Time) (hungry, due, again []*lane) {
+func (ls *lanes) choose(draining bool, now time.Time) (hungry, due, again []*lane) {
 	hungry, due, again = ls.hungry[:0], ls.due[:0], ls.again[:0]
 	for _, l := range ls.all {
 		switch {
 		case !l.open(now):
 		case l.unanswered() != nil:
 			again = append(again, l)
-		case l.hungry(now) && (free || !l.isLimited()):
+		case l.hungry(now):
 			l.part().called = l.urgent(now, draining)
 			hungry = append(hungry, l)
 		case l.urgent(now, draining):

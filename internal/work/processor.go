@@ -120,7 +120,8 @@ func (p *processor) useWakeups(now time.Time) {
 }
 
 // room returns how many slots are free, and how many jobs may be taken now, for the free slots and ahead of them; worth reports
-// whether that is worth a call.
+// whether that is worth a call. While a queue with a limit may have jobs nothing is taken ahead: not from it, for that is the rule, and not
+// from others, or they would always fill the slots before one is free for it.
 func (p *processor) room(now time.Time) (free, take int, worth bool) {
 	if p.drain.begun() || !p.wakeup.ready(now) {
 		return 0, 0, false
@@ -129,7 +130,11 @@ func (p *processor) room(now time.Time) (free, take int, worth bool) {
 		return 0, 0, false
 	}
 	asked, ahead := p.lanes.reserved(now)
-	return p.slots.room(p.flights.coming()+asked, ahead, now)
+	free, take, worth = p.slots.room(p.flights.coming()+asked, ahead, now)
+	if p.lanes.limited(now) {
+		take = min(take, free)
+	}
+	return free, take, worth && take > 0
 }
 
 // work calls every lane that has something to settle or to place, or that may have a job for a free slot.
@@ -137,7 +142,7 @@ func (p *processor) work(now time.Time) {
 	free, take, worth := p.room(now)
 	free = min(free, take)
 	ahead := take - free
-	hungry, due, again := p.lanes.choose(p.drain.begun(), free > 0, now)
+	hungry, due, again := p.lanes.choose(p.drain.begun(), now)
 	asked, takes := p.lanes.divide(take, p.slots.grain(), !worth, hungry)
 	lanes := len(asked) + len(due) + len(again)
 	if lanes == 0 {
@@ -146,12 +151,6 @@ func (p *processor) work(now time.Time) {
 	suspects := p.suspectLane(asked, now)
 	send := func(l *lane, take int) {
 		begin := min(take, free)
-		if l.isLimited() {
-			l.part().refund(take - begin)
-			if take = begin; take == 0 && !l.urgent(now, p.drain.begun()) {
-				return
-			}
-		}
 		free -= begin
 		ahead -= take - begin
 		l.via().addWork(l, l.call(p.name, p.config.SessionTTL, take, take-begin, l == suspects, p.admission.lists(), now), lanes)
@@ -159,12 +158,8 @@ func (p *processor) work(now time.Time) {
 			p.sessions.mayTake(l)
 		}
 	}
-	for _, limited := range []bool{true, false} { // first those that need free slots; the others may take ahead of them
-		for i, l := range asked {
-			if l.isLimited() == limited {
-				send(l, takes[i])
-			}
-		}
+	for i, l := range asked {
+		send(l, takes[i])
 	}
 	// A lane that is called anyway is also asked for jobs if the others have left a free slot. A lane that sleeps on is not.
 	for i, l := range due {

@@ -15,9 +15,6 @@ type stake struct {
 	called bool // the lane is called anyway
 }
 
-// refund gives back what a lane got and could not ask for.
-func (s *stake) refund(slots int) { s.credit += float64(slots) }
-
 // maxCredit bounds the credit of a lane that could not use the slots that it was given, in grains.
 const maxCredit = 4
 
