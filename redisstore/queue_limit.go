@@ -83,12 +83,12 @@ func parseLimit(text string) (limit protocol.QueueLimit) {
 	numbers := make([]int, len(fields))
 	for i, field := range fields {
 		n, err := strconv.Atoi(field)
-		if err != nil || n < 0 {
+		if err != nil || n < 0 || len(field) > 16 {
 			return limit
 		}
 		numbers[i] = n
 	}
-	if per := numbers[2]; numbers[0] <= protocol.MaxLimit && numbers[1] <= protocol.MaxLimit && per <= int(protocol.MaxPer/time.Millisecond) {
+	if per := numbers[2]; numbers[0] <= protocol.MaxLimit && numbers[1] <= protocol.MaxLimit && (per > 0 || numbers[1] == 0) && per <= int(protocol.MaxPer/time.Millisecond) {
 		limit = protocol.QueueLimit{Running: numbers[0], Starts: numbers[1], Per: time.Duration(per) * time.Millisecond}
 	}
 	return limit

@@ -42,7 +42,10 @@ end
 -- stepped back since it was written.
 local function read_limit(text)
   local running, starts, per, flights, tokens, refilled = string.match(text or '', '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
-  if not running or #text > 90 then return nil end
+  if not running then return nil end
+  for digits in string.gmatch(text, '%d+') do
+    if #digits > 16 then return nil end
+  end
   local limit = { running = tonumber(running), starts = tonumber(starts), per = tonumber(per), flights = math.min(tonumber(flights), 1e9),
     tokens = tonumber(tokens), refilled = tonumber(refilled), state = LIMIT_OPEN, stepped = false }
   if limit.running > MAX_LIMIT or limit.starts > MAX_LIMIT or limit.per > MAX_PER_MS or limit.starts > 0 and limit.per == 0 then return nil end
