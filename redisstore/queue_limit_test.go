@@ -283,3 +283,25 @@ func TestTheNoteOfAPauseStaysUntilAnotherOneComes(t *testing.T) {
 		}
 	})
 }
+
+// The clock of a server steps back an hour while all tokens are used: the next one comes a token's time later, not an hour.
+func TestAClockThatStepsBackHoldsUpNoToken(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		if b.mini == nil {
+			return // its clock cannot be set
+		}
+		now := time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
+		b.mini.SetTime(now)
+		b.limit(protocol.QueueLimit{Starts: 1, Per: time.Second})
+		b.enqueue(job("a"), job("b"))
+		b.want("taken", ids(b.take("s", 5)), "a")
+		now = now.Add(-time.Hour)
+		b.mini.SetTime(now)
+		answer := b.work("s", protocol.WorkCall{Take: 5, Sleep: true})
+		if len(answer.Taken) > 0 || answer.Next != time.Second {
+			b.Fatalf("took %q at once, and the next start is in %v; want none, and a second", ids(answer.Taken), answer.Next)
+		}
+		b.mini.SetTime(now.Add(answer.Next))
+		b.want("taken a second later", ids(b.take("s", 5)), "b")
+	})
+}

@@ -62,7 +62,7 @@ func (w *limitWalk) step() {
 			w.Fatal(err)
 		}
 		w.reread()
-	case n == 7 && w.random.IntN(3) == 0:
+	case n == 7:
 		w.pass(-time.Duration(w.random.IntN(3_600_000)) * time.Millisecond)
 	case n < 10:
 		w.pass(time.Duration(w.random.IntN(30)) * time.Millisecond)
