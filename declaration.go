@@ -34,12 +34,14 @@ func declaration(name string, rec recurrence.Recurrence, options []ScheduleOptio
 	if err == nil && len(payload) > defaultMaxPayload {
 		err = wire.TooLarge(len(payload), defaultMaxPayload)
 	}
+	job := settings.jobSettings.or(settings.kind)
 	spec := schedule.Spec{
 		JobName: settings.jobName, Recurrence: rec, Payload: payload,
 		Overlap: string(settings.overlap), Misfire: string(settings.misfire), Grace: settings.grace,
 		NoImmediateRun: settings.noImmediateRun,
-		MaxAttempts:    cmp.Or(settings.maxAttempts, settings.kind.maxAttempts),
-		Timeout:        cmp.Or(settings.timeout, settings.kind.timeout),
+		MaxAttempts:    job.maxAttempts,
+		Timeout:        job.timeout,
+		Details:        job.details(),
 	}
 	if problem := spec.Validate(); problem != nil {
 		settings.refuse(problem)
@@ -50,5 +52,5 @@ func declaration(name string, rec recurrence.Recurrence, options []ScheduleOptio
 	if err := settings.err(); err != nil {
 		return protocol.Declaration{}, err
 	}
-	return spec.Declare(name, cmp.Or(settings.queue, settings.kind.queue, defaultQueue))
+	return spec.Declare(name, cmp.Or(job.queue, defaultQueue))
 }

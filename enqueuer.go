@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chimejobs/chime/internal/enqueue"
@@ -55,13 +58,23 @@ func (o EnqueuerOptions) validate() error {
 type Enqueuer struct {
 	options EnqueuerOptions
 	engine  *enqueue.Enqueuer
+
+	mu         sync.Mutex
+	middleware []func(EnqueueFunc) EnqueueFunc
+	around     EnqueueFunc // all of it; nil: there is none
+	called     atomic.Bool
 }
+
+// An EnqueueFunc puts jobs on their queues: what middleware is put around, see [Enqueuer.Use].
+type EnqueueFunc func(ctx context.Context, items []Item) ([]Receipt, error)
 
 // A Receipt says what became of an item.
 type Receipt struct {
 	// ID of the job. It is set even with an error, unless an ID of your own was refused. With the option ID(receipt.ID) the same job
 	// is enqueued again, and as long as the first one exists nothing is added.
 	ID string `json:"id"`
+	// Queue is the queue of the job.
+	Queue string `json:"queue"`
 	// Existing is true if a job of this ID existed already and was left as it is. Only with the option ID.
 	Existing bool `json:"existing"`
 }
@@ -79,6 +92,44 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 	})}
 }
 
+// Use puts middleware around Enqueue and EnqueueMany: functions that get an [EnqueueFunc] and return the one to call in its place. The first
+// one is the outermost. Each is called once for each Enqueue, with one item, and for each EnqueueMany. The items are a copy: middleware may append to their Options.
+// Use panics on a nil middleware, and after the first call.
+func (e *Enqueuer) Use(middleware ...func(EnqueueFunc) EnqueueFunc) {
+	if slices.ContainsFunc(middleware, func(m func(EnqueueFunc) EnqueueFunc) bool { return m == nil }) {
+		panic("chime: Use: nil middleware")
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.called.Load() {
+		panic("chime: Use: the enqueuer is in use already: add middleware before the first call")
+	}
+	e.middleware = append(e.middleware, middleware...)
+	around := EnqueueFunc(e.send)
+	for i := len(e.middleware) - 1; i >= 0; i-- {
+		around = e.middleware[i](around)
+	}
+	e.around = around
+}
+
+// begin notes that the enqueuer is in use.
+func (e *Enqueuer) begin() {
+	if !e.called.Load() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.called.Store(true)
+	}
+}
+
+// send is what middleware is put around.
+func (e *Enqueuer) send(ctx context.Context, items []Item) ([]Receipt, error) {
+	if len(items) == 1 {
+		receipt, err := e.one(ctx, items[0].Name, items[0].Args, items[0].Options)
+		return []Receipt{receipt}, err
+	}
+	return e.many(ctx, items)
+}
+
 // Enqueue puts one job on its queue, to run now or when the options [In] or [At] say. The name says which handler runs it, and args
 // are encoded by [Encode]. When Enqueue returns nil the store has the job.
 //
@@ -88,6 +139,17 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 //
 // The first call checks the store. A store that cannot be trusted with jobs gets none: the error wraps ErrUnfit.
 func (e *Enqueuer) Enqueue(ctx context.Context, name string, args any, options ...EnqueueOption) (Receipt, error) {
+	if e.begin(); e.around == nil {
+		return e.one(ctx, name, args, options)
+	}
+	receipts, err := e.around(ctx, []Item{{Name: name, Args: args, Options: slices.Clip(options)}})
+	if len(receipts) != 1 && err == nil {
+		err = fmt.Errorf("chime: enqueue %.40q: middleware returned %d receipts for one item", name, len(receipts))
+	}
+	return append(receipts, Receipt{})[0], err
+}
+
+func (e *Enqueuer) one(ctx context.Context, name string, args any, options []EnqueueOption) (Receipt, error) {
 	var job enqueue.Job
 	var settings *enqueueSettings
 	if len(options) > 0 {
@@ -128,6 +190,17 @@ func (i Item) Format(f fmt.State, verb rune) {
 // and about 1 MiB, each of which the store carries out completely or not at all. After an error the store may have some of the jobs,
 // see Enqueue. Items of one queue that run now are taken in the order of items if the queue has one partition.
 func (e *Enqueuer) EnqueueMany(ctx context.Context, items []Item) ([]Receipt, error) {
+	if e.begin(); e.around == nil {
+		return e.many(ctx, items)
+	}
+	copied := slices.Clone(items)
+	for i := range copied {
+		copied[i].Options = slices.Clip(copied[i].Options)
+	}
+	return e.around(ctx, copied)
+}
+
+func (e *Enqueuer) many(ctx context.Context, items []Item) ([]Receipt, error) {
 	receipts := make([]Receipt, len(items))
 	var settings enqueueSettings
 	return receipts, e.engine.Many(ctx, enqueue.Jobs{
@@ -153,5 +226,5 @@ func (e *Enqueuer) job(job *enqueue.Job, name string, args any, options []Enqueu
 		}
 	}
 	job.Queue, job.ID, job.Own, job.In, job.At = s.queue, s.id, s.own, s.in, s.at
-	job.MaxAttempts, job.Timeout, job.Problems = s.maxAttempts, s.timeout, s.problems
+	job.MaxAttempts, job.Timeout, job.Details, job.Problems = s.maxAttempts, s.timeout, s.details(), s.problems
 }

@@ -43,6 +43,10 @@ func (s *fakeJobStore) Lease(context.Context) (string, error) { return time.Now(
 
 func (s *fakeJobStore) Announce(context.Context, string, []protocol.Handled) error { return nil }
 
+func (s *fakeJobStore) AnnounceWorker(context.Context, protocol.WorkerEntry) error { return nil }
+
+func (s *fakeJobStore) RetireWorker(context.Context, string) error { return nil }
+
 func (s *fakeJobStore) Unhandled(context.Context, []protocol.Handled) ([]protocol.Handled, error) {
 	return nil, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/wire"
+	"github.com/chimejobs/chime/internal/work"
 )
 
 // A Job is one unit of work as its handler sees it. The handler may keep it; changing it has no effect.
@@ -27,9 +28,12 @@ type Job struct {
 	Fence       int64         `json:"fence"`        // grows each time the job is taken: of two holders the one with the larger fence is the current one
 	Timeout     time.Duration `json:"-"`            // of this attempt; then ctx ends. In JSON: timeout_ms
 
-	LastError string `json:"last_error,omitempty"` // how the last attempt failed, at most 1 KiB; empty in the first attempt
+	LastError string            `json:"last_error,omitempty"` // how the last attempt failed, at most 1 KiB; empty in the first attempt
+	Header    map[string]string `json:"header,omitempty"`     // what travels with it, see [Header]; nil: nothing
 
 	Payload []byte `json:"-"` // the encoded arguments; see Decode. In JSON: payload_bytes
+
+	output *work.Output // what its handler says; nil: nobody listens
 }
 
 // Decode reads the arguments into v, a pointer. An empty payload leaves v as it is. Fields that v does not have are ignored. Of a
@@ -89,6 +93,10 @@ func (j Job) MarshalJSON() ([]byte, error) {
 		PayloadBytes int   `json:"payload_bytes"`
 	}{fields(j), j.Timeout.Milliseconds(), len(j.Payload)})
 }
+
+// Decode reads what [Encode] has made, the other half of it: results, progress, arguments that were read elsewhere. It does what
+// [Job.Decode] does, but for the meaning of its error.
+func Decode(data []byte, v any) error { return wire.Decode(data, v) }
 
 // Encode turns arguments into a payload, as Enqueue and Args do. Tests of handlers use it.
 //

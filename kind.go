@@ -24,10 +24,21 @@ type KindOption interface{ kind(*kindDefaults) }
 
 // kindDefaults are the options of a kind, by what they apply to: an option may be in all three lists.
 type kindDefaults struct {
-	enqueue  []EnqueueOption
-	schedule []ScheduleOption
-	handler  []HandlerOption
-	problems []error
+	enqueues  []EnqueueOption
+	schedules []ScheduleOption
+	handlers  []HandlerOption
+	problems  []error
+}
+
+// enqueue applies what the kind says: as one EnqueueOption, so that it can be told from what a call says.
+func (d *kindDefaults) enqueue(s *enqueueSettings) {
+	for _, option := range d.enqueues {
+		option.enqueue(s)
+	}
+}
+
+func (d *kindDefaults) kind(of *kindDefaults) {
+	of.problems = append(of.problems, protocol.Invalid("default", "those of another kind", "an option of this package"))
 }
 
 var kinds sync.Map // job name -> reflect.Type of its arguments
@@ -69,10 +80,8 @@ func newKindDefaults(options []KindOption) (*kindDefaults, error) {
 	}
 	var job enqueueSettings
 	var handler handlerSettings
-	for _, option := range d.enqueue {
-		option.enqueue(&job)
-	}
-	for _, option := range d.handler {
+	d.enqueue(&job)
+	for _, option := range d.handlers {
 		if _, asked := option.(EnqueueOption); !asked { // what is wrong with the others is known by now
 			option.handler(&handler)
 		}
@@ -90,15 +99,21 @@ func (k Kind[T]) Handle(worker *Worker, handler func(ctx context.Context, job *J
 		panic(fmt.Sprintf("chime: Handle %q: nil handler", k.name))
 	}
 	if k.defaults != nil {
-		options = slices.Concat(options, k.defaults.handler) // the last one counts
+		options = slices.Concat(options, k.defaults.handlers) // the last one counts
 	}
-	worker.Handle(k.name, func(ctx context.Context, job *Job) error {
+	worker.Handle(k.name, k.Handler(handler), options...)
+}
+
+// Handler is a function of typed arguments as a Handler, for middleware and for tests. A job whose arguments cannot be decoded it refuses
+// with an error of [Discard].
+func (k Kind[T]) Handler(handler func(ctx context.Context, job *Job, args T) error) Handler {
+	return func(ctx context.Context, job *Job) error {
 		var args T
 		if err := job.Decode(&args); err != nil {
 			return err
 		}
 		return handler(ctx, job, args)
-	}, options...)
+	}
 }
 
 // Enqueue puts one job of this kind on its queue, as [Enqueuer.Enqueue] does. The options go before what the kind says.
@@ -116,7 +131,7 @@ func (k Kind[T]) options(options []EnqueueOption) []EnqueueOption {
 	if k.defaults == nil {
 		return options
 	}
-	return slices.Concat(k.defaults.enqueue, options)
+	return append(append(make([]EnqueueOption, 0, len(options)+1), k.defaults), options...)
 }
 
 // Schedule declares a schedule that makes jobs of this kind, as [Scheduler.Schedule] does. The options go before what the kind says.
@@ -133,7 +148,7 @@ func (k Kind[T]) With(args T) ScheduleOption {
 			return
 		}
 		var kind scheduleSettings
-		for _, option := range k.defaults.schedule {
+		for _, option := range k.defaults.schedules {
 			option.schedule(&kind)
 		}
 		s.kind = kind.jobSettings

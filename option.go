@@ -4,11 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/schedule"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // An EnqueueOption changes one job: In, At, ID, and every JobOption.
@@ -26,13 +31,13 @@ type HandlerOption interface {
 	handler(*handlerSettings)
 }
 
-// A JobOption is both an EnqueueOption and a ScheduleOption: Queue, and every AttemptOption.
+// A JobOption is both an EnqueueOption and a ScheduleOption: Queue, Header, OnDeath, and every AttemptOption.
 type JobOption interface {
 	EnqueueOption
 	ScheduleOption
 }
 
-// An AttemptOption is a JobOption and a HandlerOption: MaxAttempts, Timeout. What a call says goes first, then what the kind says, then
+// An AttemptOption is a JobOption and a HandlerOption: MaxAttempts, Timeout, Retry. What a call says goes first, then what the kind says, then
 // the handler, then the worker (WorkerOptions.Defaults), and last chime's own default.
 type AttemptOption interface {
 	JobOption
@@ -44,6 +49,7 @@ type AttemptOption interface {
 type attemptSettings struct {
 	maxAttempts int
 	timeout     time.Duration
+	retry       wire.Retry
 	problems    []error
 }
 
@@ -54,7 +60,34 @@ func (s *attemptSettings) err() error { return errors.Join(s.problems...) }
 // jobSettings are what EnqueueOptions and ScheduleOptions have in common.
 type jobSettings struct {
 	attemptSettings
-	queue string
+	queue   string
+	header  map[string]string
+	onDeath []byte // the body of the job to add
+}
+
+// or returns the settings, and for what they leave open those that are farther away. A header has the keys of both.
+func (s jobSettings) or(farther jobSettings) jobSettings {
+	s.maxAttempts = cmp.Or(s.maxAttempts, farther.maxAttempts)
+	s.timeout = cmp.Or(s.timeout, farther.timeout)
+	s.retry = cmp.Or(s.retry, farther.retry)
+	s.queue = cmp.Or(s.queue, farther.queue)
+	if len(farther.header) > 0 {
+		header := maps.Clone(farther.header)
+		maps.Copy(header, s.header)
+		s.header = header
+	}
+	if s.onDeath == nil {
+		s.onDeath = farther.onDeath
+	}
+	return s
+}
+
+// details are what few jobs have; nil: none.
+func (s *jobSettings) details() *wire.Details {
+	if s.retry == (wire.Retry{}) && s.header == nil && s.onDeath == nil {
+		return nil
+	}
+	return &wire.Details{Retry: s.retry, Header: s.header, OnDeath: s.onDeath}
 }
 
 type enqueueSettings struct {
@@ -97,8 +130,8 @@ func newHandlerSettings(options []HandlerOption) (s handlerSettings, err error) 
 func (s handlerSettings) or(farther handlerSettings) handlerSettings {
 	s.maxAttempts = cmp.Or(s.maxAttempts, farther.maxAttempts)
 	s.timeout = cmp.Or(s.timeout, farther.timeout)
-	if s.backoff == nil {
-		s.backoff = farther.backoff
+	if s.backoff == nil && s.retry == (wire.Retry{}) {
+		s.backoff, s.retry = farther.backoff, farther.retry
 	}
 	return s
 }
@@ -109,7 +142,7 @@ type jobOption func(*jobSettings)
 func (o jobOption) enqueue(s *enqueueSettings)   { o(&s.jobSettings) }
 func (o jobOption) schedule(s *scheduleSettings) { o(&s.jobSettings) }
 func (o jobOption) kind(d *kindDefaults) {
-	d.enqueue, d.schedule = append(d.enqueue, o), append(d.schedule, o)
+	d.enqueues, d.schedules = append(d.enqueues, o), append(d.schedules, o)
 }
 
 // attemptOption is an AttemptOption.
@@ -119,14 +152,14 @@ func (o attemptOption) enqueue(s *enqueueSettings)   { o(&s.attemptSettings) }
 func (o attemptOption) schedule(s *scheduleSettings) { o(&s.attemptSettings) }
 func (o attemptOption) handler(s *handlerSettings)   { o(&s.attemptSettings) }
 func (o attemptOption) kind(d *kindDefaults) {
-	d.enqueue, d.schedule, d.handler = append(d.enqueue, o), append(d.schedule, o), append(d.handler, o)
+	d.enqueues, d.schedules, d.handlers = append(d.enqueues, o), append(d.schedules, o), append(d.handlers, o)
 }
 
 // enqueueOption is an EnqueueOption.
 type enqueueOption func(*enqueueSettings)
 
 func (o enqueueOption) enqueue(s *enqueueSettings) { o(s) }
-func (o enqueueOption) kind(d *kindDefaults)       { d.enqueue = append(d.enqueue, o) }
+func (o enqueueOption) kind(d *kindDefaults)       { d.enqueues = append(d.enqueues, o) }
 
 // ownOption is an EnqueueOption that says what one job has for itself: as a default of a kind it is refused.
 type ownOption struct {
@@ -146,7 +179,7 @@ func (o scheduleOption) schedule(s *scheduleSettings) { o(s) }
 type handlerOption func(*handlerSettings)
 
 func (o handlerOption) handler(s *handlerSettings) { o(s) }
-func (o handlerOption) kind(d *kindDefaults)       { d.handler = append(d.handler, o) }
+func (o handlerOption) kind(d *kindDefaults)       { d.handlers = append(d.handlers, o) }
 
 // Queue is the queue that the job goes to, 1 to 100 of A-Z a-z 0-9 _ . : -. Without it, and without one of the job's kind:
 // EnqueuerOptions.Queue, and for schedules "default".
@@ -179,6 +212,67 @@ func Timeout(d time.Duration) AttemptOption {
 			s.refuse(protocol.Invalid("timeout", d.String(), "1ms to "+schedule.MaxTimeout.String()))
 		}
 	})
+}
+
+// Retry says how long the job waits after a failure: [Fixed] or [Exponential]. It is kept with the job, or in the schedule's definition,
+// and goes before what the handler says with Retry or [Backoff]. If nobody says either, see Backoff.
+func Retry(policy RetryPolicy) AttemptOption {
+	err := policy.check()
+	return retryOption(func(s *attemptSettings) {
+		s.retry = policy.policy
+		if err != nil {
+			s.refuse(err)
+		}
+	})
+}
+
+// retryOption is attemptOption for Retry: of Retry and Backoff of a handler the last one counts.
+type retryOption attemptOption
+
+func (o retryOption) enqueue(s *enqueueSettings)   { o(&s.attemptSettings) }
+func (o retryOption) schedule(s *scheduleSettings) { o(&s.attemptSettings) }
+func (o retryOption) handler(s *handlerSettings)   { o(&s.attemptSettings); s.backoff = nil }
+func (o retryOption) kind(d *kindDefaults) {
+	d.enqueues, d.schedules, d.handlers = append(d.enqueues, o), append(d.schedules, o), append(d.handlers, o)
+}
+
+// Header adds an entry to what travels with the job through all its attempts, and from a schedule to its occurrences: a trace context, a
+// tenant, who asked. The handler finds it in [Job.Header]. A key is 1 to 100 bytes of UTF-8 without control characters; the keys and values of a job have
+// at most 4 KiB together. Of several entries with one key the last one counts.
+func Header(key, value string) JobOption {
+	err := checkHeader(key, value)
+	return jobOption(func(s *jobSettings) {
+		if err != nil {
+			s.refuse(err)
+			return
+		}
+		header, size := map[string]string{key: value}, len(key)+len(value)
+		for k, v := range s.header { // never changed: another job may have it too
+			if k != key {
+				header[k] = v
+				size += len(k) + len(v)
+			}
+		}
+		s.header = header
+		if size > maxHeader {
+			s.refuse(protocol.Invalid("header", strconv.Itoa(size)+" bytes", strconv.Itoa(maxHeader)+" bytes at most"))
+		}
+	})
+}
+
+const (
+	maxHeader    = 4 << 10 // bytes of the keys and values of a job
+	maxHeaderKey = 100     // bytes
+)
+
+func checkHeader(key, value string) error {
+	if key == "" || len(key) > maxHeaderKey || !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
+		return protocol.Invalid("header key", key, "1 to 100 bytes of UTF-8 without control characters")
+	}
+	if !utf8.ValidString(value) {
+		return protocol.Invalid("header "+key, value, "UTF-8")
+	}
+	return nil
 }
 
 // In delays the job by d, at most 100 years; 0 or less means now. The store's clock measures it, so the caller's clock may be wrong.
@@ -277,7 +371,7 @@ func Grace(d time.Duration) ScheduleOption {
 // to 1.25 at random: 25 attempts last about 20 days.
 func Backoff(delay func(failures int) time.Duration) HandlerOption {
 	return handlerOption(func(s *handlerSettings) {
-		s.backoff = delay
+		s.backoff, s.retry = delay, wire.Retry{}
 		if delay == nil {
 			s.refuse(protocol.Because(protocol.Invalid("backoff", "", "a function"), "is nil"))
 		}

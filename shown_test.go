@@ -19,7 +19,7 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 		v    any
 		want string
 	}{
-		{Receipt{ID: "a", Existing: true}, `{"id":"a","existing":true}`},
+		{Receipt{ID: "a", Queue: "q", Existing: true}, `{"id":"a","queue":"q","existing":true}`},
 		{QueueInfo{Name: "mail", Partitions: 1, Waiting: 1, Delayed: 2, Running: 3, Parked: 4, Dead: 5, Schedules: 6, Enqueued: 7, Done: 8, Failed: 9, Retried: 10, Died: 11, Now: at.UTC()},
 			`{"name":"mail","partitions":1,"paused":false,"waiting":1,"delayed":2,"running":3,"parked":4,"dead":5,"schedules":6,"enqueued":7,"done":8,"failed":9,"retried":10,"died":11,"now":"2026-03-08T09:00:00Z"}`},
 		{QueueInfo{Name: "mail", Paused: true, Note: Note{Text: "moving", By: "anna", At: at.UTC()}, Limit: Limit{Running: 20, Starts: 80, Per: time.Second}, Now: at.UTC()},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -129,6 +130,13 @@ func (w *Worker) Handle(name string, handler Handler, options ...HandlerOption) 
 	w.handlers[name] = &registration{handler: handler, settings: settings}
 }
 
+// Handled returns the job names that have a handler, in order.
+func (w *Worker) Handled() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.handlers))
+}
+
 // Use puts middleware around every handler, also around those registered before: functions that get a handler and return the one to
 // call in its place. The first one is the outermost. Each is called once for every handler, when the worker starts. Use panics on a
 // nil middleware, and if the worker runs already.
@@ -212,6 +220,7 @@ func (w *Worker) begin() (*work.Config, error) {
 		MaxAttempts: defaultMaxAttempts, OccurrenceAttempts: defaultOccurrenceAttempts, Timeout: defaultTimeout, Log: w.options.Logger,
 		Outcome: outcomeOf, Panic: newPanicError, StackOf: stackOf,
 	}
+	jobs := new(jobSlabs)
 	farther, _ := newHandlerSettings(w.options.Defaults) // validate has checked them
 	for name, r := range w.handlers {
 		run := r.handler
@@ -220,8 +229,8 @@ func (w *Worker) begin() (*work.Config, error) {
 		}
 		settings := r.settings.or(farther)
 		config.Handlers[name] = &work.Handler{
-			Name: name, MaxAttempts: settings.maxAttempts, Timeout: settings.timeout, Backoff: settings.backoff,
-			Run: func(ctx context.Context, job *work.Job) error { return run(ctx, (*Job)(job)) },
+			Name: name, MaxAttempts: settings.maxAttempts, Timeout: settings.timeout, Backoff: settings.backoff, Retry: settings.retry,
+			Run: func(ctx context.Context, job *work.Job) error { return run(ctx, jobs.of(job)) },
 		}
 	}
 	return config, nil

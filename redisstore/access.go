@@ -34,9 +34,9 @@ var grants = map[protocol.Use]grant{
 	},
 	protocol.UseWork: {
 		scripts: append([]*script{
-			&workScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &serveScript, &enqueueScript, &enqueueOneScript,
+			&workScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript,
 		}, tickScripts...),
-		plain: strings.Fields("eval evalsha eval_ro exists hello hget hmget hscan hsetnx info llen ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrevrangebyscore"),
+		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hmget hscan hsetnx info llen ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
 	},
 	protocol.UseSchedule: {
@@ -47,7 +47,7 @@ var grants = map[protocol.Use]grant{
 		keys:  everyKey, wakes: true, listens: true,
 	},
 	useView: {
-		plain: strings.Fields("hello hget hlen hmget hscan llen ping time zcard zmscore zrange zrangebylex zrevrangebyscore"),
+		plain: strings.Fields("hello hget hlen hmget hscan hstrlen llen lpos lrange ping time zcard zcount zmscore zrange zrangebylex zrevrangebyscore"),
 		keys:  func(k keyspace) []string { return []string{rule("%R~", k.all())} },
 	},
 }

@@ -79,14 +79,14 @@ const userEnv = "CHIME_TEST_USER"
 var callsOf = map[protocol.Use][]string{
 	protocol.UseEnqueue: {"Check", "CheckUse", "Partitions", "Enqueue"},
 	protocol.UseWork: {
-		"Check", "CheckUse", "Partitions", "Enqueue", "Work", "Poll", "Leave", "CloseSession", "Reap", "Announce", "Listen",
+		"Check", "CheckUse", "Partitions", "Enqueue", "Work", "Poll", "Leave", "CloseSession", "Reap", "Announce", "AnnounceWorker", "RetireWorker", "Listen",
 		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Names", "Lease",
 	},
 	protocol.UseSchedule: {
 		"Check", "CheckUse", "Partitions", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "Lead", "Resign", "Listen", "Poll", "Reap",
 		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease",
 	},
-	useView: {"QueueStats", "Queues", "Served", "Unhandled", "Find", "Names"},
+	useView: {"QueueStats", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "PageJobs", "Workers"},
 }
 
 // An asUser is a hook of a client that logs in as the user of a use: whatever is not a call of that use is sent by another client, which

@@ -18,6 +18,7 @@ type keyspace string
 func (k keyspace) shared() map[string]string {
 	return map[string]string{
 		k.leader(): "hash", k.queues(): "hash", k.registry(): "zset", k.deleted(): "zset", k.served(): "zset",
+		k.workers(): "hash",
 	}
 }
 
@@ -35,6 +36,9 @@ func (k keyspace) deleted() string { return string(k) + ":deleted" }
 
 // served is a sorted set: queue → instant a live worker last announced that it serves it, Unix ms.
 func (k keyspace) served() string { return string(k) + ":served" }
+
+// workers is a hash: worker → what it is, when it started and when it was heard of last, JSON (see scripts/announce_worker.lua).
+func (k keyspace) workers() string { return string(k) + ":workers" }
 
 // wake is the prefix of all channels; the name of a listener follows. Scripts get the prefix and find the workers in idle.
 func (k keyspace) wake() string { return string(k) + ":wake:" }
@@ -99,7 +103,7 @@ type partitionKeys struct {
 	handlers  string // hash: job name → "<worker> <Unix s> " for each of the last 32 workers that have announced that they handle it
 }
 
-// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid>…".
+// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid> <worker>…".
 func (p partitionKeys) inflight(session string) string { return p.prefix + "inflight:" + session }
 
 // parked is a sorted set: ID of a job whose worker had no handler for it → instant parked, Unix ms.

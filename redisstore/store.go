@@ -44,8 +44,10 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -80,7 +82,9 @@ type store struct {
 	keys     keyspace
 	options  Options
 	bad      error  // what is wrong with the options: every call returns it
-	holder   string // host and pid, kept beside a session's number
+	host     string // this process's host and pid, separated by a space
+
+	holder atomic.Pointer[holderText] // of the worker that called last
 
 	infoDenied sync.Once // that INFO is denied was logged
 
@@ -107,6 +111,23 @@ func (s *store) hotKeys(p protocol.Partition) *hotKeys {
 	return known.(*hotKeys)
 }
 
+// A holderText is what is kept beside the number of a session's last call: host, pid, worker and padding.
+type holderText struct {
+	worker string
+	text   any // a string, which is not to be allocated with each call
+}
+
+// holderOf returns that text for a worker. The padding makes it longer than 64 bytes, so that the hash of the jobs in flight is a hash
+// table from the start: as a listpack it would be slow with a few hundred jobs.
+func (s *store) holderOf(worker string) any {
+	h := s.holder.Load()
+	if h == nil || h.worker != worker {
+		h = &holderText{worker: worker, text: s.host + " " + worker + " " + strings.Repeat(".", 64)}
+		s.holder.Store(h)
+	}
+	return h.text
+}
+
 var _ protocol.Store = (*store)(nil)
 
 func newStore(client redis.UniversalClient, options Options) *store {
@@ -117,9 +138,6 @@ func newStore(client redis.UniversalClient, options Options) *store {
 	options.Logger = cmp.Or(options.Logger, slog.Default())
 	options.Partitions = maps.Clone(options.Partitions)
 	host, _ := os.Hostname()
-	// More than 64 bytes, so that the hash of the jobs in flight is a hash table from the start: as a listpack it would be slow with a
-	// few hundred jobs.
-	holder := fmt.Sprintf("%s %d %s", host, os.Getpid(), strings.Repeat(".", 64))
 	bad := options.validate(client)
 	var limits *patience
 	if bad == nil {
@@ -128,7 +146,7 @@ func newStore(client redis.UniversalClient, options Options) *store {
 	return &store{
 		patience: limits, listeners: map[*listener]bool{},
 		client: client, keys: keyspace(options.Namespace), options: options, bad: bad,
-		holder: holder, partitions: map[string]int{}, servedAt: map[string]time.Time{},
+		host: host + " " + strconv.Itoa(os.Getpid()), partitions: map[string]int{}, servedAt: map[string]time.Time{},
 	}
 }
 

@@ -102,7 +102,7 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 
 	settled := len(c.Settle) + len(c.Begun)
 	args = append(args, c.Session, c.Number, c.TTL.Milliseconds(), c.Take, c.Ahead, sleeps(c), c.Worker,
-		keys.wake, s.holder, len(names), len(parks), finished, len(c.Begun), len(others), flag(c.Suspect), len(shared))
+		keys.wake, s.holderOf(c.Worker), len(names), len(parks), finished, len(c.Begun), len(others), flag(c.Suspect), len(shared))
 	for _, name := range names {
 		args = append(args, name)
 	}

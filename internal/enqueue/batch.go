@@ -86,7 +86,8 @@ func (b *batch) fill(e *Enqueuer, jobs Jobs) error {
 			job.ID = ids.next(len(b.items) - 1 - i)
 		}
 		err := e.item(&b.items[i], &job, now, &b.room)
-		jobs.Receipt(i).ID = b.items[i].ID
+		receipt := jobs.Receipt(i)
+		receipt.ID, receipt.Queue = b.items[i].ID, job.Queue
 		b.note(i, job.Queue)
 		if err != nil && e.options.Bad == nil {
 			bad = append(bad, jobs.Refuse(i, err))

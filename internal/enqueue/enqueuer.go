@@ -30,6 +30,7 @@ type Job struct {
 	At          time.Time
 	MaxAttempts int           // 0: the worker's
 	Timeout     time.Duration // 0: the handler's
+	Details     *wire.Details // nil: none; the enqueuer may change it
 	Args        any
 	Problems    []error // what is wrong with it already
 }
@@ -37,6 +38,7 @@ type Job struct {
 // A Receipt is what became of a Job.
 type Receipt struct {
 	ID       string
+	Queue    string
 	Existing bool
 }
 
@@ -63,7 +65,7 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 	}
 	p := e.batcher.single()
 	err = e.item(&p.one[0], job, e.batcher.now(), &p.room)
-	receipt.ID = p.one[0].ID
+	receipt.ID, receipt.Queue = p.one[0].ID, job.Queue
 	if err == nil && ctx == nil {
 		err = protocol.ErrNilContext
 	}
@@ -135,7 +137,15 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 	if planned.IsZero() {
 		planned = now.Add(job.In)
 	}
-	item.Body = room.Add(&wire.Envelope{Name: job.Name, Payload: payload, Planned: planned, MaxAttempts: job.MaxAttempts, Timeout: job.Timeout})
+	if job.In > 0 || !job.At.IsZero() { // of others it is Planned
+		if job.Details == nil {
+			job.Details = new(wire.Details)
+		}
+		job.Details.Enqueued = now
+	}
+	item.Body = room.Add(&wire.Envelope{
+		Name: job.Name, Payload: payload, Planned: planned, MaxAttempts: job.MaxAttempts, Timeout: job.Timeout, Details: job.Details,
+	})
 	if buf != nil {
 		buf.Release()
 	}

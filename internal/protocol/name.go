@@ -11,6 +11,8 @@ import (
 const (
 	MaxName = 100 // characters of a queue's or a job's name
 	MaxID   = 200 // bytes of a schedule's name and of a caller's ID
+	// MaxStoredID is an upper bound of an ID's bytes in the store, where a schedule's name and an ending may be in it besides.
+	MaxStoredID = 512
 )
 
 const (

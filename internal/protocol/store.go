@@ -13,6 +13,8 @@ type Store interface {
 	QueueStore
 	ScheduleStore
 	LeaderStore
+	JobReader
+	WorkerStore
 
 	// Check returns nil if the store can be trusted with jobs: it answers, is recent enough, evicts nothing, and its clock may be
 	// right. Waiting does not cure an error that wraps ErrUnfit.

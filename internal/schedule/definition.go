@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -43,6 +44,7 @@ type Spec struct {
 	NoImmediateRun bool
 	MaxAttempts    int
 	Timeout        time.Duration
+	Details        *wire.Details // of each of its jobs: Header, Retry, OnDeath; nil: none. It is shared, and never changed
 }
 
 // A Definition is a schedule as it is stored.
@@ -74,8 +76,22 @@ type storedSpec struct {
 	NoImmediateRun bool                  `json:"noImmediateRun,omitempty"`
 	MaxAttempts    int                   `json:"maxAttempts,omitempty"`
 	Timeout        string                `json:"timeout,omitempty"`
+	Retry          *storedRetry          `json:"retry,omitempty"`
+	OnDeath        *storedDeath          `json:"onDeath,omitempty"`
+	Header         map[string]string     `json:"header,omitempty"`
 	Args           json.RawMessage       `json:"args,omitempty"`    // arguments that are JSON
 	Payload        []byte                `json:"payload,omitempty"` // other arguments, as they are stored, in base64
+}
+
+type storedRetry struct {
+	First string `json:"first"`
+	Max   string `json:"max"`
+}
+
+// storedDeath is what is added when a job is given up: the name of its job for those who read the definition, and all of it.
+type storedDeath struct {
+	Job  string `json:"job"`
+	Body []byte `json:"body"`
 }
 
 // Validate returns what is wrong with the rule: an error of package recurrence, or a *protocol.InvalidError for an empty rule, which is
@@ -99,6 +115,7 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	if s.Timeout > 0 {
 		body.Timeout = s.Timeout.String()
 	}
+	body.setDetails(s.Details)
 	body.setPayload(s.Payload)
 	text := new(bytes.Buffer)
 	encoder := json.NewEncoder(text)
@@ -107,6 +124,46 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 		return protocol.Declaration{}, err
 	}
 	return protocol.Declaration{Name: name, Queue: queue, Overlap: s.Overlap, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n"))}, nil
+}
+
+func (s *storedSpec) setDetails(d *wire.Details) {
+	if d == nil {
+		return
+	}
+	s.Header = d.Header
+	if d.Retry != (wire.Retry{}) {
+		s.Retry = &storedRetry{d.Retry.First.String(), d.Retry.Max.String()}
+	}
+	if d.OnDeath != nil {
+		job, _ := wire.DecodeEnvelope(d.OnDeath)
+		s.OnDeath = &storedDeath{job.Name, d.OnDeath}
+	}
+}
+
+// details reads and checks what setDetails has written; nil: there are none.
+func (s *storedSpec) details() (*wire.Details, error) {
+	if s.Header == nil && s.Retry == nil && s.OnDeath == nil {
+		return nil, nil
+	}
+	d := &wire.Details{Header: s.Header}
+	if s.Retry != nil {
+		first, err := duration("first retry", s.Retry.First, time.Millisecond)
+		if err != nil {
+			return nil, err
+		}
+		longest, err := duration("longest retry", s.Retry.Max, first)
+		if err != nil {
+			return nil, err
+		}
+		d.Retry = wire.Retry{First: first, Max: longest}
+	}
+	if s.OnDeath != nil {
+		if _, err := wire.DecodeEnvelope(s.OnDeath.Body); err != nil && !errors.Is(err, wire.ErrNewerVersion) {
+			return nil, fmt.Errorf("the definition's onDeath: %w", err)
+		}
+		d.OnDeath = s.OnDeath.Body
+	}
+	return d, nil
 }
 
 // setPayload keeps arguments that are JSON as JSON, for those who read the definition.
@@ -176,11 +233,15 @@ func (s *stored) definition() (*Definition, error) {
 	if s.MaxAttempts < 0 || s.MaxAttempts > MaxAttempts {
 		return nil, fmt.Errorf("the definition's maxAttempts %d: want 1 to %d", s.MaxAttempts, MaxAttempts)
 	}
+	details, err := s.details()
+	if err != nil {
+		return nil, err
+	}
 	return &Definition{
 		Revision: s.Revision, State: s.State, Created: s.Created,
 		Spec: Spec{
 			JobName: s.Job, Recurrence: s.Recurrence, Payload: s.payload(), Overlap: s.Overlap, Misfire: s.Misfire, Grace: grace,
-			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout,
+			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details,
 		},
 	}, nil
 }
@@ -213,6 +274,9 @@ func ForLog(text []byte) string {
 	}
 	if n := len(s.payload()); n > 0 {
 		s.Args, s.Payload = json.RawMessage(fmt.Sprintf(`"%d bytes"`, n)), nil
+	}
+	if s.OnDeath != nil {
+		s.OnDeath.Body = nil
 	}
 	spec := Spec{Recurrence: s.Recurrence, NoImmediateRun: s.NoImmediateRun}
 	shown, err := json.Marshal(struct {

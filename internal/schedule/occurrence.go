@@ -30,6 +30,7 @@ func (p *Plan) Job(schedule string, planned time.Time) wire.Envelope {
 		MaxAttempts: p.MaxAttempts,
 		Timeout:     p.Timeout,
 		Schedule:    schedule,
+		Details:     p.Details,
 	}
 }
 

@@ -27,7 +27,7 @@ const (
 var ErrNewerVersion = errors.New("written by a newer version")
 
 // An Envelope is a job as the store keeps it, without ID, crashes and fence, which the store keeps beside it. It is stored as the
-// array [name, payload, planned (Unix ms or nil), max attempts, timeout in ms, failures, schedule, last error, stack], which ends
+// array [name, payload, planned (Unix ms or nil), max attempts, timeout in ms, failures, schedule, last error, stack, details], which ends
 // after the last element that is not zero, and has at least three.
 type Envelope struct {
 	Name        string
@@ -39,6 +39,7 @@ type Envelope struct {
 	Schedule    string        // empty: the job was enqueued
 	LastError   string        // cut to 1 KiB, control characters escaped
 	Stack       string        // cut to 4 KiB, control characters except line ends and tabs escaped
+	Details     *Details      // nil: none
 }
 
 // Encode returns the body, in memory of its own.
@@ -46,12 +47,15 @@ func (e *Envelope) Encode() []byte {
 	clean := *e
 	clean.LastError = printable(e.LastError, maxErrorText, false)
 	clean.Stack = printable(e.Stack, maxStackText, true)
-	return clean.appendTo(make([]byte, 0, clean.room()))
+	details := clean.details()
+	return clean.appendTo(make([]byte, 0, clean.room()+len(details)), details)
 }
 
 // fields is the number of elements of the array.
 func (e *Envelope) fields() int {
 	switch {
+	case e.Details != nil:
+		return 10
 	case e.Stack != "":
 		return 9
 	case e.LastError != "":
@@ -68,7 +72,15 @@ func (e *Envelope) fields() int {
 	return 3
 }
 
-// room is an upper bound of the body's length.
+// details returns the last element.
+func (e *Envelope) details() []byte {
+	if e.Details == nil {
+		return nil
+	}
+	return e.Details.encode()
+}
+
+// room is an upper bound of the body's length without its details.
 func (e *Envelope) room() int {
 	if e.fields() == 3 {
 		return 22 + len(e.Name) + len(e.Payload)
@@ -76,8 +88,8 @@ func (e *Envelope) room() int {
 	return 64 + len(e.Name) + len(e.Payload) + len(e.Schedule) + len(e.LastError) + len(e.Stack)
 }
 
-// appendTo appends the body. The envelope's texts must be printable.
-func (e *Envelope) appendTo(b []byte) []byte {
+// appendTo appends the body. The envelope's texts must be printable; details is its last element.
+func (e *Envelope) appendTo(b, details []byte) []byte {
 	fields := e.fields()
 	b = append(b, Version)
 	b = appendBinary(appendText(appendArray(b, fields), e.Name), e.Payload)
@@ -90,7 +102,7 @@ func (e *Envelope) appendTo(b []byte) []byte {
 		b = appendNumber(b, int64(e.MaxAttempts))
 	}
 	if fields > 4 {
-		b = appendNumber(b, int64((e.Timeout+time.Millisecond-1)/time.Millisecond))
+		b = appendNumber(b, ceilMillis(e.Timeout))
 	}
 	if fields > 5 {
 		b = appendNumber(b, int64(e.Failures))
@@ -104,6 +116,9 @@ func (e *Envelope) appendTo(b []byte) []byte {
 	if fields > 8 {
 		b = appendText(b, e.Stack)
 	}
+	if fields > 9 {
+		b = appendBinary(b, details)
+	}
 	return b
 }
 
@@ -112,11 +127,12 @@ type Bodies struct{ b []byte }
 
 // Add returns the body of an envelope, whose texts must be printable. Appending to it changes no other body.
 func (m *Bodies) Add(e *Envelope) []byte {
-	if need := e.room(); need > cap(m.b)-len(m.b) { // earlier bodies stay in the old memory
+	details := e.details()
+	if need := e.room() + len(details); need > cap(m.b)-len(m.b) { // earlier bodies stay in the old memory
 		m.b = make([]byte, 0, max(need, min(2*cap(m.b), protocol.MaxBytes)))
 	}
 	from := len(m.b)
-	m.b = e.appendTo(m.b)
+	m.b = e.appendTo(m.b, details)
 	return m.b[from:len(m.b):len(m.b)]
 }
 
@@ -160,7 +176,7 @@ func (e *Envelope) Decode(body []byte, names map[string]string) error {
 	if body[0]&0xf0 != 0x90 && body[0] != 0xdc && body[0] != 0xdd || fields < 3 {
 		return errors.New("body is not an array of a name, a payload and an instant")
 	}
-	for field := range min(fields, 9) {
+	for field := range min(fields, 10) {
 		end, inside, _ := head(body, at)
 		if inside > 0 || !e.set(field, body, at, end, names) {
 			return fmt.Errorf("body: element %d of the array has the wrong type or is out of range", field)
@@ -205,6 +221,10 @@ func (e *Envelope) set(field int, body []byte, at, end int, names map[string]str
 		e.LastError = printable(string(text[:min(len(text), 4*maxErrorText)]), maxErrorText, false)
 	case 8:
 		e.Stack = printable(string(text[:min(len(text), 4*maxStackText)]), maxStackText, true)
+	case 9:
+		details, err := decodeDetails(text)
+		e.Details = details
+		return err == nil
 	}
 	return true
 }
@@ -213,12 +233,12 @@ func (e *Envelope) setNumber(field int, n int64) bool {
 	switch field {
 	case 2:
 		e.Planned = time.UnixMilli(n).UTC()
-		return n > -1<<46 && n < 1<<46 // about 2,200 years
+		return validInstant(n)
 	case 3:
 		e.MaxAttempts = int(n)
 	case 4:
 		e.Timeout = time.Duration(n) * time.Millisecond
-		return n >= 0 && n <= int64(protocol.MaxDelay/time.Millisecond)
+		return validDelay(n)
 	case 5:
 		e.Failures = int(n)
 	}

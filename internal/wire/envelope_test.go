@@ -23,6 +23,12 @@ func TestAnEnvelopeIsDecodedAsItWasEncoded(t *testing.T) {
 		{Name: strings.Repeat("n", 100), Payload: make([]byte, 70000), Failures: 24},
 		{Name: "a", Schedule: "report", Planned: planned},
 		{Name: "a", Planned: time.UnixMilli(-5).UTC(), LastError: "no such host"},
+		{Name: "a", Details: &Details{}},
+		{Name: "a", Details: &Details{Enqueued: planned, Header: map[string]string{"tenant": "é", "": ""}, Keep: time.Hour}},
+		{Name: "a", Failures: 2, Details: &Details{
+			Failures: []Failure{{At: planned, Worker: "w1", Error: "no such host"}, {At: planned.Add(time.Minute)}},
+			Retry:    Retry{time.Second, time.Hour}, OnDeath: []byte{1, 2}, Death: &Death{Queue: "q", ID: "r@2026-03-08T09:00:00Z", Crashes: 3, Ended: planned, Body: []byte{3}},
+		}},
 		{Name: "a", MaxAttempts: 1 << 30, Timeout: 100 * time.Millisecond, Failures: 3, Schedule: "s", LastError: "e", Stack: "main.go:1\n\tx"},
 	} {
 		body := want.Encode()
@@ -90,7 +96,7 @@ func TestAnInvalidNameIsDecodedAsNoName(t *testing.T) {
 }
 
 func TestElementsOfLaterVersionsAreIgnored(t *testing.T) {
-	e := Envelope{Name: "a", Stack: "s"}
+	e := Envelope{Name: "a", Stack: "s", Details: &Details{}}
 	body := e.Encode()
 	body[1]++
 	body = append(body, 0x92, 1, 0xc0)
@@ -128,6 +134,11 @@ func FuzzDecodeEnvelope(f *testing.F) {
 	full := Envelope{Name: "a", Payload: []byte("p"), Planned: time.UnixMilli(1), MaxAttempts: 2, Timeout: time.Second, Failures: 3, Schedule: "s", LastError: "e", Stack: "st"}
 	f.Add(full.Encode())
 	f.Add((&Envelope{Name: "a"}).Encode())
+	full.Details = &Details{
+		Failures: []Failure{{At: time.UnixMilli(5), Worker: "w", Error: "e"}}, Header: map[string]string{"k": "v"}, Retry: Retry{1, 2}, Keep: time.Second,
+		OnDeath: []byte("o"), Death: &Death{Queue: "q", ID: "i", Ended: time.UnixMilli(6), Body: []byte("b")}, Enqueued: time.UnixMilli(7),
+	}
+	f.Add(full.Encode())
 	f.Add([]byte{1, 0xdd, 0xff, 0xff, 0xff, 0xff})
 	f.Add([]byte{2, 0x91, 0xa1, 'x'})
 	f.Add([]byte{0})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -73,13 +74,25 @@ func (c *claim) handleBy(handler *Handler) {
 	c.timeout = cmp.Or(c.message.Timeout, handler.Timeout, c.config.Timeout)
 }
 
-// job is the job as its handler sees it, with a copy of the payload: what the handler changes in it does not reach a retry.
-func (c *claim) job(crashes int) Job {
-	return Job{
-		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: c.schedule, Planned: c.message.Planned,
+// fill sets the job as its handler sees it, with a copy of the payload: what the handler changes in it does not reach a retry.
+func (c *claim) fill(job *Job, crashes int) {
+	*job = Job{
+		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: cmp.Or(c.schedule, c.message.Schedule), Planned: c.message.Planned,
 		Attempt: c.message.Failures + 1, MaxAttempts: c.maxAttempts(), Crashes: crashes, Fence: c.fence,
 		Timeout: c.timeout, LastError: c.message.LastError, Payload: bytes.Clone(c.message.Payload),
 	}
+	if d := c.message.Details; d != nil {
+		job.Header = maps.Clone(d.Header) // an occurrence's is its schedule's
+		job.Death = d.Death
+	}
+}
+
+// retry is the job's own policy; zero: it has none.
+func (c *claim) retry() wire.Retry {
+	if c.message.Details == nil {
+		return wire.Retry{}
+	}
+	return c.message.Details.Retry
 }
 
 // maxAttempts is what the job says, its handler, or the worker.
@@ -112,7 +125,7 @@ func (c *claim) missed(now time.Time) protocol.Settlement {
 func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 	c.config.Log.Error("chime: job is dead", "event", "job.dead", "job", c.message.Name, "id", c.id, "queue", c.queue, "reason", reason)
 	message := c.message
-	c.noteFailure(&message, errors.New(reason))
+	c.noteFailure(&message, errors.New(reason), now)
 	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true, Unbegun: true}
 	if c.schedule != "" {
 		s.Run = c.run(runDead, now, now)
@@ -131,14 +144,14 @@ func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlemen
 	default:
 		message := c.message
 		message.Failures++
-		c.noteFailure(&message, outcome.Err)
+		c.noteFailure(&message, outcome.Err, now)
 		s.Failed, s.Body = true, message.Encode()
 		if outcome.Action == Discarded || message.Failures >= c.maxAttempts() {
 			s.Kind, word = protocol.SettleDead, runDead
 		} else {
 			s.Kind, s.Delay, word = protocol.SettleLater, outcome.Delay, runFailed
 			if !outcome.Delayed {
-				s.Delay = c.handler.delay(message.Failures, c.config.Log)
+				s.Delay = c.handler.delay(c.retry(), message.Failures, c.config.Log)
 			}
 		}
 		c.logFailure(&s, message.Failures, outcome.Err)
@@ -160,10 +173,17 @@ func (c *claim) run(outcome string, began, ended time.Time) *protocol.RunRecord 
 	}
 }
 
-// noteFailure notes in an envelope how an attempt failed, and where if it was a panic.
-func (c *claim) noteFailure(message *wire.Envelope, err error) {
+// noteFailure notes in an envelope how an attempt failed, when and in which worker, and where if it was a panic. The last few failures
+// stay, so that a dead job tells how it came to that.
+func (c *claim) noteFailure(message *wire.Envelope, err error, now time.Time) {
 	message.LastError = fmt.Sprint(err) // fmt recovers if the Error method panics
 	message.Stack = string(c.config.StackOf(err))
+	var details wire.Details
+	if message.Details != nil {
+		details = *message.Details // the claim's own do not change
+	}
+	details.AddFailure(wire.Failure{At: c.clock.at(now), Worker: c.config.worker, Error: message.LastError})
+	message.Details = &details
 }
 
 // maxLogged is how many bytes of a handler's error are logged. A server's answer may be in it, as long and as strange as the server likes.

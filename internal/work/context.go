@@ -30,6 +30,7 @@ func newHandlerContext(ctx context.Context) *handlerContext {
 // jobContext has ended by then, the new context is ended at once.
 type jobContext struct {
 	base     *handlerContext
+	output   *Output // of the handler
 	deadline time.Time
 
 	mu    sync.Mutex
@@ -45,7 +46,7 @@ type liveContext struct {
 }
 
 // begin makes the context ready for a handler.
-func (c *jobContext) begin(base *handlerContext) { c.base = base }
+func (c *jobContext) begin(base *handlerContext, output *Output) { c.base, c.output = base, output }
 
 // setDeadline is called before the handler is.
 func (c *jobContext) setDeadline(at time.Time) { c.deadline = at }
@@ -101,13 +102,27 @@ func (c *jobContext) Err() error {
 	return context.Canceled
 }
 
-// Value returns the base's values. For the key with which the standard library searches for a cancellable context, it returns the
+// JobFrom returns the job of the handler whose context ctx is, or is derived from, as the handler was given it; nil elsewhere.
+func JobFrom(ctx context.Context) any {
+	if output, ok := ctx.Value(outputKey{}).(*Output); ok && output != nil {
+		return output.Seen()
+	}
+	return nil
+}
+
+// outputKey is the key of a handler's Output.
+type outputKey struct{}
+
+// Value returns the base's values, and the handler's Output. For the key with which the standard library searches for a cancellable context, it returns the
 // one behind this context.
 func (c *jobContext) Value(key any) any {
 	if key == cancellableKey || cancellableKey == nil {
 		return c.cancellable().Value(key)
 	}
-	return (c.base.ctx).Value(key)
+	if key == (outputKey{}) {
+		return c.output
+	}
+	return c.base.ctx.Value(key)
 }
 
 func (c *jobContext) String() string { return fmt.Sprintf("chime job context until %v", c.deadline) }

@@ -28,6 +28,7 @@ import (
 type flight struct {
 	claim
 	*attempt
+	job     Job
 	lane    *lane
 	session *session
 
@@ -47,11 +48,11 @@ type flight struct {
 	settlement *protocol.Settlement // nil: the ordinary one of a job that is done, as of nearly every job
 }
 
-// An attempt is what a handler sees of a flight: its job and its ctx. The handler may keep both, so the memory of an attempt is
-// never used again; that of a flight is.
+// An attempt is what a handler sees of a flight: its ctx, and where it says more than its error. The handler may keep both, so the
+// memory of an attempt is never used again; that of a flight is.
 type attempt struct {
-	job Job
-	ctx jobContext
+	output Output
+	ctx    jobContext
 }
 
 // Attempts are allocated attemptsTogether at a time, so a handler that runs for long keeps the memory of all of them. A job with a
@@ -106,8 +107,9 @@ func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob) {
 
 // admit makes the flight ready for a slot.
 func (f *flight) admit(base *handlerContext, crashes int) {
-	f.attempt.job = f.claim.job(crashes)
-	f.ctx.begin(base)
+	f.claim.fill(&f.job, crashes)
+	f.job.Output = &f.output
+	f.ctx.begin(base, &f.output)
 	if f.session.isSilent() {
 		f.ctx.end(protocol.ErrSessionLost)
 	}
@@ -166,7 +168,7 @@ func (f *flight) begin(slot int, now time.Time) {
 	if f.timeout > 0 {
 		f.deadline = now.Add(f.timeout)
 	}
-	f.attempt.job.Started = f.clock.at(now)
+	f.job.Started = f.clock.at(now)
 	f.ctx.setDeadline(f.deadline)
 }
 
@@ -189,7 +191,7 @@ func (f *flight) run() {
 		f.logPanic(err, where)
 		f.finish(err)
 	}()
-	err := f.handler.Run(&f.ctx, &f.attempt.job)
+	err := f.handler.Run(&f.ctx, &f.job)
 	returned = true
 	f.finish(err)
 }

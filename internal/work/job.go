@@ -31,8 +31,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// Job is a job as its handler sees it. It has the fields of chime.Job, where they are documented; the compiler holds the two
-// together, for one is converted to the other.
+// Job is a job as its handler sees it. It has the fields of chime.Job, where they are documented.
 type Job struct {
 	ID       string
 	Name     string
@@ -48,8 +47,12 @@ type Job struct {
 	Timeout     time.Duration
 
 	LastError string
+	Header    map[string]string
+	Death     *wire.Death
 
 	Payload []byte
+
+	Output *Output // where its handler says more than its error
 }
 
 // A Handler runs jobs of one name.
@@ -58,12 +61,18 @@ type Handler struct {
 	Run         func(ctx context.Context, job *Job) error
 	MaxAttempts int                              // of a job that has no number of its own; 0: Config's
 	Timeout     time.Duration                    // of an attempt; 0: Config.Timeout
-	Backoff     func(failures int) time.Duration // nil: the default
+	Backoff     func(failures int) time.Duration // nil: Retry
+	Retry       wire.Retry                       // zero: the default
 }
 
-// delay is how long a job of this handler waits for its next attempt after so many failures.
-func (h *Handler) delay(failures int, log *slog.Logger) (d time.Duration) {
-	if h.Backoff == nil {
+// delay is how long a job of this handler waits for its next attempt after so many failures; own is the job's own policy, or zero.
+func (h *Handler) delay(own wire.Retry, failures int, log *slog.Logger) (d time.Duration) {
+	switch {
+	case own != wire.Retry{}:
+		return retryDelay(own, failures)
+	case h.Backoff == nil && h.Retry != wire.Retry{}:
+		return retryDelay(h.Retry, failures)
+	case h.Backoff == nil:
 		return backoff(failures)
 	}
 	defer func() {
@@ -95,6 +104,8 @@ type Config struct {
 	// Panic turns a panic into an error; StackOf returns the stack of such an error, nil of any other.
 	Panic   func(value any, stack []byte) error
 	StackOf func(error) []byte
+
+	worker string // the name under which it works; Run sets it
 }
 
 // Drained is how a worker ended.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 func TestABackoffIsKeptWithinItsLimits(t *testing.T) {
@@ -14,7 +15,7 @@ func TestABackoffIsKeptWithinItsLimits(t *testing.T) {
 		-time.Second: 0, 0: 0, time.Minute: time.Minute, 1<<63 - 1: protocol.MaxDelay,
 	} {
 		h := &Handler{Backoff: func(int) time.Duration { return given }}
-		if got := h.delay(1, quiet); got != want {
+		if got := h.delay(wire.Retry{}, 1, quiet); got != want {
 			t.Errorf("a Backoff of %v waits %v, want %v", given, got, want)
 		}
 	}
@@ -27,7 +28,7 @@ func TestTheDefaultBackoffIsTheFourthPowerOfTheFailures(t *testing.T) {
 	} {
 		seen := map[time.Duration]bool{}
 		for range 1000 {
-			d := (&Handler{}).delay(failures, quiet)
+			d := (&Handler{}).delay(wire.Retry{}, failures, quiet)
 			if lowest, highest := middle*3/4, middle*5/4; d < lowest || d > highest {
 				t.Fatalf("after %d failures: %v, want %v to %v", failures, d, lowest, highest)
 			}
@@ -37,12 +38,12 @@ func TestTheDefaultBackoffIsTheFourthPowerOfTheFailures(t *testing.T) {
 			t.Errorf("after %d failures there are %d delays in 1000: jobs that failed together come back together", failures, len(seen))
 		}
 	}
-	if d := (&Handler{}).delay(999, quiet); d != protocol.MaxDelay {
+	if d := (&Handler{}).delay(wire.Retry{}, 999, quiet); d != protocol.MaxDelay {
 		t.Errorf("after 999 failures: %v, want at most 100 years", d)
 	}
 	total := time.Duration(0)
 	for failures := 1; failures < 25; failures++ {
-		total += (&Handler{}).delay(failures, quiet)
+		total += (&Handler{}).delay(wire.Retry{}, failures, quiet)
 	}
 	if days := total.Hours() / 24; days < 15.3 || days > 25.6 {
 		t.Errorf("25 attempts last %.1f days, want about 20", days)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // An Action is what becomes of a job when its handler has returned.
@@ -50,6 +51,19 @@ const (
 func backoff(failures int) time.Duration {
 	seconds := math.Pow(float64(max(failures, 1)), BackoffPower) * (MinSpread + (MaxSpread-MinSpread)*rand.Float64())
 	return time.Duration(min(seconds*float64(time.Second), float64(protocol.MaxDelay)))
+}
+
+// retryDelay is how long a job with a policy of its own, or of its handler, waits after so many failures. Where the policy is not always
+// as long, up to a quarter is left out at random.
+func retryDelay(policy wire.Retry, failures int) time.Duration {
+	if policy.First >= policy.Max {
+		return policy.First
+	}
+	d := policy.First
+	for n := 1; n < failures && d < policy.Max; n++ {
+		d *= 2 // at most twice the longest, 365 days
+	}
+	return time.Duration(float64(min(d, policy.Max)) * (MinSpread + (1-MinSpread)*rand.Float64()))
 }
 
 // timeoutGrace is how long after its timeout a job is settled as failed although its handler has not returned.

@@ -59,6 +59,7 @@ func prepare(ctx context.Context, store protocol.Store, config *Config, outage *
 func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *lanes, outage *retry.Outage) Drained {
 	base := context.WithoutCancel(ctx)
 	name := rand.Text()
+	config.worker = name
 	listener := store.Listen(name)
 	heartbeat := newHeartbeat(listener, store.Node, config.SessionTTL)
 	reaper := reap.New(store, config.SessionTTL, config.Log)
@@ -77,7 +78,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	loops.Go(func() { heartbeat.run(live) })
 	loops.Go(func() { reaper.Run(live) })
 	loops.Go(func() { retry.NewFitWatch(store, config.Log, "worker").Run(live) })
-	loops.Go(func() { newAnnouncer(store, config, name).run(live) })
+	loops.Go(func() { newAnnouncer(store, config).run(live) })
 
 	logStart(config, name, store.Server())
 	drained := p.loop(ctx.Done())

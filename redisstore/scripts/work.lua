@@ -30,7 +30,7 @@
 --          finished jobs
 -- ARGV[7]  worker
 -- ARGV[8]  prefix of the wake-up channels
--- ARGV[9]  host, pid and padding, kept beside the number
+-- ARGV[9]  host, pid, worker and padding, kept beside the number
 -- ARGV[10] how many parked names to serve
 -- ARGV[11] how many names to park on
 -- ARGV[12] how many finished jobs: done, without an envelope or a record

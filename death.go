@@ -1,0 +1,63 @@
+package chime
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
+)
+
+// OnDeath adds a job when this one is given up: after its last attempt, by [Discard], or because its workers kept vanishing. It is added in the same
+// step, exactly once, to the front of the same queue, with the item's own arguments (at most 64 KiB when encoded) and with what died in
+// [Job.Death]. Its ID is the dead job's, "#dead-" and the fence under which it died.
+//
+// The item is one of [Kind.Item], or an [Item] of a job's name. Its options may be those of an attempt and Header; Queue, In, At, ID and OnDeath are
+// refused. What its kind says about these is left out: a death has no OnDeath of its own.
+func OnDeath(item Item) JobOption {
+	body, err := deathBody(item)
+	return jobOption(func(s *jobSettings) {
+		s.onDeath = body
+		if err != nil {
+			s.refuse(fmt.Errorf("OnDeath: %w", err))
+		}
+	})
+}
+
+const maxDeathArgs = 64 << 10 // bytes: it is stored with every job
+
+// deathBody returns the body of the job that an item asks for.
+func deathBody(item Item) ([]byte, error) {
+	var of, own enqueueSettings // what the kind says, and what the item says itself
+	for _, option := range item.Options {
+		switch option := option.(type) {
+		case nil:
+			own.refuse(errNilOption)
+		case *kindDefaults:
+			option.enqueue(&of)
+		default:
+			option.enqueue(&own)
+		}
+	}
+	for name, given := range map[string]bool{
+		"Queue": own.queue != "", "In or At": own.in != 0 || !own.at.IsZero(), "ID": own.own, "OnDeath": own.onDeath != nil,
+	} {
+		if given {
+			own.refuse(protocol.Invalid("option", name, "an option of an attempt, or Header"))
+		}
+	}
+	if err := protocol.CheckName("job name", item.Name); err != nil {
+		own.refuse(err)
+	}
+	payload, err := wire.EncodeStable(item.Args)
+	if err == nil && len(payload) > maxDeathArgs {
+		err = wire.TooLarge(len(payload), maxDeathArgs)
+	}
+	if err := errors.Join(append(own.problems, err)...); err != nil {
+		return nil, err
+	}
+	of.onDeath = nil
+	job := own.jobSettings.or(of.jobSettings)
+	e := wire.Envelope{Name: item.Name, Payload: payload, MaxAttempts: job.maxAttempts, Timeout: job.timeout, Details: job.details()}
+	return e.Encode(), nil
+}

@@ -1,0 +1,66 @@
+package protocol
+
+import (
+	"context"
+	"time"
+)
+
+// JobReader shows the jobs of a queue. It registers nothing and writes nothing. A queue that is not registered is ErrNotFound.
+type JobReader interface {
+	// FindJobs looks up jobs by their IDs, at most MaxItems. Answers are in the order of the IDs; the ID of one that there is not is
+	// empty. If the jobs are long there are fewer answers than IDs, at least one: the caller asks again for the others.
+	FindJobs(ctx context.Context, queue string, ids []string) ([]FoundJob, error)
+
+	// PageJobs returns the next jobs of a queue in one state. What does not move while pages are read is in exactly one of them.
+	PageJobs(ctx context.Context, call JobPageCall) (JobPage, error)
+}
+
+// Where a job is. JobDelayed is every job that is due later; whether it has failed before, its body tells.
+const (
+	JobWaiting = "waiting"
+	JobDelayed = "delayed"
+	JobRunning = "running"
+	JobTaken   = "taken" // ahead, not begun
+	JobParked  = "parked"
+	JobDead    = "dead"
+)
+
+// InvalidCursor refuses what is given to go on after and is not the Next of a page.
+func InvalidCursor(after string) *InvalidError {
+	return Invalid("JobFilter.After", after, "JobPage.Next of a page of the same queue and state, or IDs")
+}
+
+// MaxPageDepth is how many waiting jobs of a partition are shown, from the front.
+const MaxPageDepth = 300_000
+
+// JobPageCall asks for the jobs of one queue that are in one state.
+type JobPageCall struct {
+	Queue  string
+	State  string
+	Name   string    // JobParked: of jobs with other names some may be left out. Empty: all
+	Before time.Time // JobDelayed, JobParked, JobDead: only those whose At is before it. Zero: all
+	After  string    // JobPage.Next, or FoundJob.Next, of an earlier call for the same queue and state; empty: from the beginning
+	Limit  int       // at most MaxItems
+}
+
+// JobPage is the answer to a JobPageCall. It may be short, or without jobs, although there are more.
+type JobPage struct {
+	Jobs      []FoundJob
+	Next      string // goes on after the last one; empty: there are no more
+	Restarted bool   // what it was to go on after has gone, and it has begun again at the front
+}
+
+// FoundJob is a job as the store holds it. One of Body and Definition is set, or neither if the store has lost it.
+type FoundJob struct {
+	ID         string
+	State      string
+	Body       []byte    // see package wire
+	Definition []byte    // of an occurrence without a body: its schedule's definition as it is now
+	At         time.Time // JobDelayed: when it is due; JobParked: since when it is parked; JobDead: when it was given up
+	Crashes    int       // times its holder vanished
+	Fence      int64     // JobRunning, JobTaken
+	TakenAt    time.Time // JobRunning, JobTaken
+	Worker     string    // JobRunning, JobTaken: the name it listens under; empty: an older version, which did not say, has taken it
+	Cancelled  bool      // JobRunning, JobTaken: its holder was told to end it
+	Next       string    // of a page: goes on after this job
+}

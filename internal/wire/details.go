@@ -1,0 +1,167 @@
+package wire
+
+import (
+	"errors"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// Details are the parts of an envelope that few jobs have. They are stored as one binary element, a msgpack map with keys of a letter,
+// so that a job without them costs nothing. Keys that this version does not know are ignored.
+type Details struct {
+	Failures []Failure         // the last MaxFailures, oldest first
+	Header   map[string]string // the application's: trace context, tenant, …
+	Retry    Retry             // zero: the handler's
+	Keep     time.Duration     // how long the result is kept after the end; milliseconds; 0: not at all
+	OnDeath  []byte            // the body of the job to add when this one is given up; empty: none
+	Death    *Death            // what died, in a job that was added by OnDeath
+	Enqueued time.Time         // milliseconds; zero: about the instant that the job was planned for
+}
+
+// A Failure is how one attempt ended.
+type Failure struct {
+	At     time.Time // milliseconds
+	Worker string
+	Error  string // cut to 500 bytes, control characters escaped
+}
+
+// A Retry is how long a job waits after its n-th failure: First × 2^(n-1), at most Max. If they are equal, always as long.
+type Retry struct{ First, Max time.Duration } // milliseconds
+
+// A Death is a job that was given up.
+type Death struct {
+	Queue, ID string
+	Crashes   int
+	Ended     time.Time // milliseconds
+	Body      []byte    // its envelope; without a payload if that was longer than MaxDeathPayload
+}
+
+const (
+	MaxFailures     = 5        // an envelope has the last so many
+	MaxDeathPayload = 64 << 10 // bytes
+	maxFailureText  = 500      // bytes
+	maxWorkerName   = 200      // bytes
+)
+
+// AddFailure appends how an attempt failed, and drops the oldest failure beyond MaxFailures. The details keep no memory of others.
+func (d *Details) AddFailure(f Failure) {
+	kept := d.Failures[max(0, len(d.Failures)+1-MaxFailures):]
+	d.Failures = append(append(make([]Failure, 0, len(kept)+1), kept...), f)
+}
+
+// detailsForm is how Details are stored.
+type detailsForm struct {
+	Failures []failureForm     `json:"f,omitempty"`
+	Header   map[string]string `json:"h,omitempty"`
+	Retry    []int64           `json:"r,omitempty"` // first, max: ms
+	Keep     int64             `json:"k,omitempty"` // ms
+	OnDeath  []byte            `json:"o,omitempty"`
+	Death    *deathForm        `json:"d,omitempty"`
+	Enqueued int64             `json:"e,omitempty"` // Unix ms
+}
+
+type failureForm struct {
+	At     int64  `json:"t"` // Unix ms
+	Worker string `json:"w"`
+	Error  string `json:"e"`
+}
+
+type deathForm struct {
+	Queue   string `json:"q"`
+	ID      string `json:"i"`
+	Crashes int    `json:"c,omitempty"`
+	Ended   int64  `json:"t"` // Unix ms
+	Body    []byte `json:"b"`
+}
+
+// onlyEnqueued begins the element of details that have nothing but Enqueued, as every delayed job has: it is written and read without
+// an encoder.
+const onlyEnqueued = "\x81\xa1e"
+
+// encode returns the element that is stored.
+func (d *Details) encode() []byte {
+	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDeath == nil && d.Death == nil && !d.Enqueued.IsZero() {
+		return appendNumber([]byte(onlyEnqueued), d.Enqueued.UnixMilli())
+	}
+	form := detailsForm{Header: d.Header, Keep: ceilMillis(d.Keep), OnDeath: d.OnDeath}
+	for _, f := range d.Failures[max(0, len(d.Failures)-MaxFailures):] {
+		form.Failures = append(form.Failures, failureForm{f.At.UnixMilli(), Printable(f.Worker, maxWorkerName), Printable(f.Error, maxFailureText)})
+	}
+	if d.Retry != (Retry{}) {
+		form.Retry = []int64{ceilMillis(d.Retry.First), ceilMillis(d.Retry.Max)}
+	}
+	if d.Death != nil {
+		form.Death = &deathForm{d.Death.Queue, d.Death.ID, d.Death.Crashes, d.Death.Ended.UnixMilli(), d.Death.Body}
+	}
+	if !d.Enqueued.IsZero() {
+		form.Enqueued = d.Enqueued.UnixMilli()
+	}
+	encoded, err := EncodeStable(form)
+	if err != nil {
+		panic(err) // a form has strings, numbers and bytes only, and less than MaxEncoded of them
+	}
+	return encoded
+}
+
+var errDetails = errors.New("body: its details are out of range")
+
+// decodeDetails reads the element, which may be any bytes. It shares no memory with them.
+func decodeDetails(element []byte) (*Details, error) {
+	if len(element) > len(onlyEnqueued) && string(element[:len(onlyEnqueued)]) == onlyEnqueued {
+		if end, inside, err := head(element, len(onlyEnqueued)); err == nil && inside == 0 && end == len(element) {
+			if ms, ok := numberAt(element, len(onlyEnqueued), end); ok && ms != 0 && validInstant(ms) {
+				return &Details{Enqueued: time.UnixMilli(ms).UTC()}, nil
+			}
+		}
+	}
+	var form detailsForm
+	if err := decodeMsgpack(element, &form); err != nil {
+		return nil, errDetails // the decoder's error may have the value
+	}
+	d := &Details{OnDeath: some(form.OnDeath), Keep: time.Duration(form.Keep) * time.Millisecond}
+	if len(form.Header) > 0 {
+		d.Header = form.Header
+	}
+	for _, f := range form.Failures[max(0, len(form.Failures)-MaxFailures):] {
+		d.Failures = append(d.Failures, Failure{time.UnixMilli(f.At).UTC(), Printable(f.Worker, maxWorkerName), Printable(f.Error, maxFailureText)})
+		if !validInstant(f.At) {
+			return nil, errDetails
+		}
+	}
+	if len(form.Retry) == 2 {
+		first, most := form.Retry[0], form.Retry[1]
+		d.Retry = Retry{time.Duration(first) * time.Millisecond, time.Duration(most) * time.Millisecond}
+		if !validDelay(first) || !validDelay(most) {
+			return nil, errDetails
+		}
+	}
+	if f := form.Death; f != nil {
+		d.Death = &Death{Queue: f.Queue, ID: f.ID, Crashes: f.Crashes, Ended: time.UnixMilli(f.Ended).UTC(), Body: some(f.Body)}
+		if protocol.CheckName("queue", f.Queue) != nil || len(f.ID) > protocol.MaxStoredID || f.Crashes < 0 || !validInstant(f.Ended) {
+			return nil, errDetails
+		}
+	}
+	if form.Enqueued != 0 {
+		d.Enqueued = time.UnixMilli(form.Enqueued).UTC()
+	}
+	if !validDelay(form.Keep) || !validInstant(form.Enqueued) {
+		return nil, errDetails
+	}
+	return d, nil
+}
+
+// some returns nil for no bytes.
+func some(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+func ceilMillis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+
+func validDelay(ms int64) bool { return ms >= 0 && ms <= int64(protocol.MaxDelay/time.Millisecond) }
+
+// validInstant holds for about 2,200 years around 1970.
+func validInstant(ms int64) bool { return ms > -1<<46 && ms < 1<<46 }

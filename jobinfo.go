@@ -1,0 +1,192 @@
+package chime
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
+	"github.com/chimejobs/chime/internal/wire"
+)
+
+// A JobState says where a job is. A job that has ended well, or was cancelled, is in no state, unless its result is kept.
+type JobState string
+
+const (
+	JobWaiting  JobState = "waiting"  // it runs as soon as a worker is free; an occurrence may also wait for an earlier one to end
+	JobDelayed  JobState = "delayed"  // it is due later and has not begun yet: enqueued with In or At, placed by a schedule, or snoozed
+	JobRetrying JobState = "retrying" // it is due later, because an attempt has failed or a worker that ran it has vanished
+	JobRunning  JobState = "running"  // a worker runs it
+	JobTaken    JobState = "taken"    // a worker has taken it ahead and has not begun it: for at most about 20 ms
+	JobParked   JobState = "parked"   // it waits for a worker that has a handler for it, or can read it
+	JobDead     JobState = "dead"     // it was given up, and is kept
+	JobDone     JobState = "done"     // it has ended, and its result is kept
+)
+
+// A JobInfo is a job as it is stored, wherever it is.
+//
+// However a JobInfo is printed, logged or encoded as JSON, its payload and progress are left out: only their sizes are shown.
+type JobInfo struct {
+	ID       string   `json:"id"`                 // unique within its queue. An occurrence's is "<schedule>@<planned instant>"
+	Name     string   `json:"name"`               // the job name; "?": it cannot be read
+	Queue    string   `json:"queue"`              // the queue it is on
+	State    JobState `json:"state"`              // where it is
+	Schedule string   `json:"schedule,omitempty"` // the schedule that made it; empty: it was enqueued
+
+	Enqueued time.Time `json:"enqueued,omitzero"` // about when it was enqueued, by the enqueuer's clock; zero: a schedule made it
+	Planned  time.Time `json:"planned,omitzero"`  // when it was to run first; see [Job]
+	Due      time.Time `json:"due,omitzero"`      // delayed and retrying: when it may be taken
+	Started  time.Time `json:"started,omitzero"`  // running and taken: about when it was taken
+	Ended    time.Time `json:"ended,omitzero"`    // dead: when it was given up
+
+	Attempt     int           `json:"attempt"`                // the one that runs, or is to run next; of a dead job its last one
+	MaxAttempts int           `json:"max_attempts,omitempty"` // 0: the handler's or the worker's
+	Crashes     int           `json:"crashes"`                // how many workers have vanished while they ran it
+	Fence       int64         `json:"fence,omitempty"`        // running and taken; see [Job]
+	Timeout     time.Duration `json:"-"`                      // of an attempt; 0: the handler's or the worker's. In JSON: timeout_ms
+
+	Failures  []Failure `json:"failures,omitempty"`   // the last five attempts that failed, oldest first
+	LastError string    `json:"last_error,omitempty"` // how the last one failed, at most 1 KiB
+	Worker    string    `json:"worker,omitempty"`     // running and taken: who holds it, a [WorkerInfo]'s name; empty: not known
+	Cancelled bool      `json:"cancelled,omitempty"`  // its worker was told to end it
+
+	// Err is why this program cannot read the job; then ID, Queue and State are known, and what its ID and the store say. In JSON: error.
+	Err error `json:"-"`
+
+	Progress []byte `json:"-"` // what the handler reported last, encoded. In JSON: progress_bytes
+	Payload  []byte `json:"-"` // the encoded arguments; see Decode. In JSON: payload_bytes
+}
+
+// A Failure is how an attempt failed.
+type Failure struct {
+	At     time.Time `json:"at"`     // by the store's clock
+	Worker string    `json:"worker"` // that ran it, a [WorkerInfo]'s name
+	Error  string    `json:"error"`  // cut to 500 bytes
+}
+
+// newJobInfo reads a job from the form in which it is kept.
+func newJobInfo(queue string, found *protocol.FoundJob) *JobInfo {
+	name, planned, _ := schedule.SplitOccurrence(found.ID)
+	info := &JobInfo{
+		ID: found.ID, Name: wire.NoName, Queue: queue, State: JobState(found.State), Schedule: name, Planned: planned,
+		Crashes: found.Crashes, Fence: found.Fence, Started: found.TakenAt, Worker: found.Worker, Cancelled: found.Cancelled,
+	}
+	switch info.State {
+	case JobDelayed:
+		info.Due = found.At
+		if found.Crashes > 0 {
+			info.State = JobRetrying
+		}
+	case JobDead:
+		info.Ended = found.At
+	}
+	message, err := messageOf(found, name, planned)
+	if err != nil {
+		if message.Name != "" {
+			info.Name = message.Name
+		}
+		info.Err = fmt.Errorf("chime: job %q of queue %q: %w", found.ID, queue, err)
+		return info
+	}
+	info.fill(&message)
+	return info
+}
+
+// messageOf reads what a job is from its body, or from the definition of the schedule of which it is an occurrence.
+func messageOf(found *protocol.FoundJob, name string, planned time.Time) (wire.Envelope, error) {
+	switch {
+	case len(found.Body) > 0:
+		return wire.DecodeEnvelope(found.Body)
+	case len(found.Definition) > 0:
+		d, err := schedule.Read(found.Definition)
+		if err != nil {
+			return wire.Envelope{Name: schedule.JobNameOf(found.Definition)}, err
+		}
+		plan := schedule.Plan{Definition: *d}
+		return plan.Job(name, planned), nil
+	case name != "":
+		return wire.Envelope{}, errors.New("its schedule is gone")
+	}
+	return wire.Envelope{}, errors.New("its body is gone from the store")
+}
+
+// fill sets what an envelope says.
+func (j *JobInfo) fill(message *wire.Envelope) {
+	j.Name, j.Planned, j.Payload = message.Name, message.Planned, message.Payload
+	j.MaxAttempts, j.Timeout, j.LastError = message.MaxAttempts, message.Timeout, message.LastError
+	j.Attempt = message.Failures + 1
+	if j.State == JobDead {
+		j.Attempt = max(message.Failures, 1)
+	}
+	if j.State == JobDelayed && message.Failures > 0 {
+		j.State = JobRetrying
+	}
+	if j.Schedule = cmp.Or(message.Schedule, j.Schedule); j.Schedule == "" {
+		j.Enqueued = message.Planned
+	}
+	details := message.Details
+	if details == nil {
+		return
+	}
+	if !details.Enqueued.IsZero() {
+		j.Enqueued = details.Enqueued
+	}
+	for _, f := range details.Failures {
+		j.Failures = append(j.Failures, Failure{At: f.At, Worker: f.Worker, Error: f.Error})
+	}
+}
+
+// Decode reads the arguments into v, a pointer, as [Job.Decode] does in a handler.
+func (j *JobInfo) Decode(v any) error { return wire.Decode(j.Payload, v) }
+
+// LogValue is what a slog.Logger prints of the job: what identifies it, where it is, and the size of its payload.
+func (j JobInfo) LogValue() slog.Value {
+	attrs := []slog.Attr{
+		slog.String("id", j.ID), slog.String("name", j.Name), slog.String("queue", j.Queue), slog.String("state", string(j.State)),
+		slog.Int("attempt", j.Attempt), slog.Int("payload_bytes", len(j.Payload)),
+	}
+	if j.Schedule != "" {
+		attrs = append(attrs, slog.String("schedule", j.Schedule), slog.Time("planned", j.Planned))
+	}
+	return slog.GroupValue(attrs...)
+}
+
+// String names the job, without its payload.
+func (j JobInfo) String() string {
+	return fmt.Sprintf("job %q (ID %q, queue %s, %s, attempt %d)", j.Name, j.ID, j.Queue, j.State, j.Attempt)
+}
+
+// Format prints what String returns, whatever the verb.
+func (j JobInfo) Format(f fmt.State, verb rune) {
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), j.String())
+}
+
+// MarshalJSON encodes the job for whoever looks at it: durations in milliseconds, sizes in place of payload and progress.
+func (j JobInfo) MarshalJSON() ([]byte, error) {
+	type fields JobInfo // without methods
+	for _, at := range []*time.Time{&j.Enqueued, &j.Planned, &j.Due, &j.Started, &j.Ended} {
+		*at = at.UTC()
+	}
+	problem := ""
+	if j.Err != nil {
+		problem = j.Err.Error()
+	}
+	return json.Marshal(struct {
+		fields
+		TimeoutMS     int64  `json:"timeout_ms,omitempty"`
+		PayloadBytes  int    `json:"payload_bytes"`
+		ProgressBytes int    `json:"progress_bytes,omitempty"`
+		Error         string `json:"error,omitempty"`
+	}{fields(j), j.Timeout.Milliseconds(), len(j.Payload), len(j.Progress), problem})
+}
+
+// MarshalJSON encodes the failure with its instant in UTC.
+func (f Failure) MarshalJSON() ([]byte, error) {
+	type fields Failure // without methods
+	f.At = f.At.UTC()
+	return json.Marshal(fields(f))
+}

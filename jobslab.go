@@ -1,0 +1,36 @@
+package chime
+
+import (
+	"sync"
+
+	"github.com/chimejobs/chime/internal/work"
+)
+
+// jobSlabs has memory for the jobs that handlers are given. A handler may keep its job, so the memory is never used again; jobsTogether
+// of them are allocated at once.
+type jobSlabs struct{ spare sync.Pool }
+
+type jobSlab struct{ jobs []Job }
+
+const jobsTogether = 16
+
+// of returns the job for a handler.
+func (s *jobSlabs) of(taken *work.Job) *Job {
+	slab, _ := s.spare.Get().(*jobSlab)
+	if slab == nil {
+		slab = new(jobSlab)
+	}
+	if len(slab.jobs) == 0 {
+		slab.jobs = make([]Job, jobsTogether)
+	}
+	job := &slab.jobs[0]
+	slab.jobs = slab.jobs[1:]
+	s.spare.Put(slab)
+	*job = Job{
+		ID: taken.ID, Name: taken.Name, Queue: taken.Queue, Schedule: taken.Schedule, Planned: taken.Planned, Started: taken.Started,
+		Attempt: taken.Attempt, MaxAttempts: taken.MaxAttempts, Crashes: taken.Crashes, Fence: taken.Fence, Timeout: taken.Timeout,
+		LastError: taken.LastError, Header: taken.Header, Payload: taken.Payload, output: taken.Output,
+	}
+	taken.Output.See(job)
+	return job
+}

@@ -1,0 +1,281 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// findTries is how often jobs are looked for that were in none of the lists when workers took others meanwhile.
+const findTries = 5
+
+// FindJobs looks up jobs by their IDs. It registers nothing and writes nothing.
+func (s *store) FindJobs(ctx context.Context, queue string, ids []string) ([]protocol.FoundJob, error) {
+	partitions, err := s.registeredPartitions(ctx, queue)
+	if err != nil {
+		return nil, err
+	}
+	groups := map[int][]string{}
+	for _, id := range ids {
+		if index := protocol.PartitionOf(id, partitions); !slices.Contains(groups[index], id) {
+			groups[index] = append(groups[index], id)
+		}
+	}
+	found, cut := map[string]protocol.FoundJob{}, map[string]bool{}
+	for index, group := range groups {
+		f := jobFinder{store: s, keys: s.keys.partition(protocol.Partition{Queue: queue, Index: index}), found: found, cut: cut}
+		if err := f.find(ctx, group); err != nil {
+			return nil, failure("look for jobs of", queue, err)
+		}
+	}
+	var jobs []protocol.FoundJob
+	for _, id := range ids {
+		if cut[id] {
+			break
+		}
+		jobs = append(jobs, found[id])
+	}
+	return jobs, nil
+}
+
+// A jobFinder finds jobs of one partition by their IDs.
+//
+// A job is in one of due, dead, a list of parked jobs and what a session holds, or else, if it has a body, in ready or behind: nothing can
+// tell quickly whether a long list has it. These are read one after the other while jobs move. In the order in which they are read a job
+// that moves is seen at one of the two places, or at both, unless a worker takes it out of due or a list of parked jobs. That
+// draws a fence: if the last fence has changed, those that were nowhere are looked for again.
+type jobFinder struct {
+	store *store
+	keys  partitionKeys
+	found map[string]protocol.FoundJob // by ID
+	cut   map[string]bool              // IDs that were not read, for the others are long
+}
+
+func (f *jobFinder) find(ctx context.Context, ids []string) error {
+	for try := 1; len(ids) > 0; try++ {
+		l, err := f.locate(ctx, ids)
+		if err != nil {
+			return err
+		}
+		last := try == findTries || l.fence == l.fenceBefore
+		var entries []jobEntry
+		for _, id := range ids {
+			if e, ok := l.entries[id]; ok && (last || e.list != "") {
+				entries = append(entries, e)
+			}
+		}
+		jobs, read, err := f.store.readEntries(ctx, f.keys, entries)
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs {
+			f.found[job.ID] = job
+		}
+		for _, e := range entries[read:] {
+			f.cut[e.id] = true
+		}
+		moved := false // where it was found it was not any more when it was read
+		for _, e := range entries[:read] {
+			moved = moved || f.found[e.id].ID == ""
+		}
+		if try == findTries || last && !moved {
+			return nil
+		}
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return f.found[id].ID != "" || f.cut[id] })
+	}
+	return nil
+}
+
+// A location is where jobs were.
+type location struct {
+	entries            map[string]jobEntry // by ID; list is empty: it is in ready or behind, for it is nowhere else
+	fenceBefore, fence string              // the last one drawn, when the look began and when it ended
+}
+
+// locate looks for jobs in two round trips, more where there are many sessions or lists of parked jobs.
+func (f *jobFinder) locate(ctx context.Context, ids []string) (location, error) {
+	k := f.keys
+	pipe := f.store.client.Pipeline()
+	fence := pipe.HMGet(ctx, k.state, "fence")
+	sessions, parked := pipe.ZRange(ctx, k.sessions, 0, -1), pipe.ZRange(ctx, k.unhandled, 0, -1)
+	cmds, err := pipe.Exec(ctx)
+	if err := cmp.Or(err, complete(cmds...)); err != nil {
+		return location{}, err
+	}
+	l := location{entries: map[string]jobEntry{}, fenceBefore: reply(fence.Val()).text(0)}
+	if err := f.lookInSessions(ctx, sessions.Val(), ids, &l); err != nil {
+		return location{}, err
+	}
+	if err := f.lookInParked(ctx, parked.Val(), ids, &l); err != nil {
+		return location{}, err
+	}
+	pipe = f.store.client.Pipeline()
+	due, dead := pipe.ZMScore(ctx, k.due, ids...), pipe.ZMScore(ctx, k.dead, ids...)
+	lengths := make([]*redis.IntCmd, len(ids))
+	for i, id := range ids {
+		lengths[i] = pipe.HStrLen(ctx, k.jobs, id)
+	}
+	cmds, err = pipe.Exec(ctx)
+	if err := cmp.Or(err, complete(cmds...)); err != nil {
+		return location{}, err
+	}
+	var absent []string // occurrences without a body
+	for i, id := range ids {
+		_, found := l.entries[id]
+		switch {
+		case found:
+		case due.Val()[i] != 0:
+			l.entries[id] = jobEntry{id: id, state: protocol.JobDelayed, list: k.due, member: id, score: due.Val()[i]}
+		case dead.Val()[i] != 0:
+			l.entries[id] = jobEntry{id: id, state: protocol.JobDead, list: k.dead, member: id, score: dead.Val()[i]}
+		case lengths[i].Val() > 0:
+			l.entries[id] = jobEntry{id: id, state: protocol.JobWaiting}
+		default:
+			if _, _, ok := protocol.CutOccurrence(id); ok {
+				absent = append(absent, id)
+			}
+		}
+	}
+	if err := f.lookForWaiting(ctx, absent, &l); err != nil {
+		return location{}, err
+	}
+	state, err := f.store.client.HMGet(ctx, k.state, "fence").Result()
+	l.fence = reply(state).text(0)
+	return l, err
+}
+
+// lookInSessions looks into what the sessions hold.
+func (f *jobFinder) lookInSessions(ctx context.Context, sessions, ids []string, l *location) error {
+	fields := append([]string{self}, ids...)
+	for some := range slices.Chunk(sessions, sessionsTogether) {
+		pipe := f.store.client.Pipeline()
+		held := make([]*redis.SliceCmd, len(some))
+		for i, session := range some {
+			held[i] = pipe.HMGet(ctx, f.keys.inflight(session), fields...)
+		}
+		cmds, err := pipe.Exec(ctx)
+		if err := cmp.Or(err, complete(cmds...)); err != nil {
+			return err
+		}
+		for i, session := range some {
+			values := reply(held[i].Val())
+			for j, id := range ids {
+				if value := values.text(j + 1); value != "" {
+					l.entries[id] = jobEntry{id: id, state: heldState(value), list: f.keys.inflight(session), member: id, held: value, worker: workerOf(values.text(0))}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// lookInParked looks into the lists of parked jobs, which may be a thousand, and in the shared one for the names that the jobs have.
+func (f *jobFinder) lookInParked(ctx context.Context, lists, ids []string, l *location) error {
+	for some := range slices.Chunk(lists, sessionsTogether) {
+		pipe := f.store.client.Pipeline()
+		members, scores := make([][]string, len(some)), make([]*redis.FloatSliceCmd, len(some))
+		for i, list := range some {
+			members[i] = ids
+			if list == sharedParked {
+				var err error
+				if members[i], err = f.sharedMembers(ctx, ids); err != nil {
+					return err
+				}
+			}
+			scores[i] = pipe.ZMScore(ctx, f.keys.parked(list), members[i]...)
+		}
+		cmds, err := pipe.Exec(ctx)
+		if err := cmp.Or(err, complete(cmds...)); err != nil {
+			return err
+		}
+		for i, list := range some {
+			for j, score := range scores[i].Val() {
+				member := members[i][j]
+				id := parkedID(list, member)
+				if _, held := l.entries[id]; score != 0 && !held {
+					l.entries[id] = jobEntry{id: id, state: protocol.JobParked, list: f.keys.parked(list), member: member, score: score}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+var definedJob = regexp.MustCompile(`"job":"([A-Za-z0-9_.:-]{1,100})"`)
+
+// sharedMembers returns the members that jobs may have in the shared list: with the name of each, and with the name of the list of those
+// that cannot be read.
+func (f *jobFinder) sharedMembers(ctx context.Context, ids []string) ([]string, error) {
+	var members []string
+	for _, id := range ids {
+		pipe := f.store.client.Pipeline()
+		body, definition := pipe.HMGet(ctx, f.keys.jobs, id), pipe.HMGet(ctx, f.keys.schedules, scheduleOf(id))
+		if _, err := pipe.Exec(ctx); err != nil {
+			return nil, err
+		}
+		name := nameOf(reply(body.Val()).text(0))
+		if m := definedJob.FindStringSubmatch(reply(definition.Val()).text(0)); name == "" && m != nil {
+			name = m[1]
+		}
+		name = cmp.Or(name, "?")
+		members = append(members, name+"\t"+id, unreadableParked+name+"\t"+id)
+	}
+	return members, nil
+}
+
+func scheduleOf(id string) string {
+	name, _, _ := protocol.CutOccurrence(id)
+	return name
+}
+
+// nameOf returns the name of a body's job, which every version has at the same place: behind the version's byte the first text of an
+// array in msgpack. Empty: there is none.
+func nameOf(body string) string {
+	if len(body) < 3 || body[1]&0xf0 != 0x90 {
+		return ""
+	}
+	from, n := 3, int(body[2]&0x1f)
+	switch {
+	case body[2] == 0xd9 && len(body) > 3:
+		from, n = 4, int(body[3])
+	case body[2]&0xe0 != 0xa0:
+		return ""
+	}
+	if from+n > len(body) || protocol.CheckName("name", body[from:from+n]) != nil {
+		return ""
+	}
+	return strings.Clone(body[from : from+n])
+}
+
+// readyPeek is how deep ready is searched for an occurrence without a body: one goes there to the front only.
+const readyPeek = 10_000
+
+// lookForWaiting looks for occurrences without a body in ready and behind others.
+func (f *jobFinder) lookForWaiting(ctx context.Context, ids []string, l *location) error {
+	for _, id := range ids {
+		schedule, instant, _ := protocol.CutOccurrence(id)
+		member := "[" + schedule + "\t" + instant
+		behind, err := f.store.client.ZRangeByLex(ctx, f.keys.behind, &redis.ZRangeBy{Min: member, Max: member, Count: 1}).Result()
+		if err != nil {
+			return err
+		}
+		if len(behind) == 0 {
+			_, err := f.store.client.LPos(ctx, f.keys.ready, id, redis.LPosArgs{MaxLen: readyPeek}).Result()
+			if errors.Is(err, redis.Nil) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		l.entries[id] = jobEntry{id: id, state: protocol.JobWaiting}
+	}
+	return nil
+}

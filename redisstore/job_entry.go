@@ -1,0 +1,262 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// A jobEntry is a job as one list of its partition has it: due, ready, behind, dead, a list of parked jobs, or what a session holds.
+type jobEntry struct {
+	id    string
+	state string
+	next  jobCursor // goes on after it
+
+	list   string // the key; of a sorted set and of what a session holds it is known later whether the job is still there
+	member string // of the list
+	score  float64
+	held   string // value in the hash of a session; empty: the list is none
+	worker string // whose session it is
+}
+
+// self is the field of …:inflight:<session> that is no job: scripts/lib/session.lua.
+const self = "\x01"
+
+// workerOf reads the worker from that field: "<number> <fence> <renewed> <host> <pid> <worker> <padding> …". Empty: an older version wrote
+// it, or the session is being reaped.
+func workerOf(header string) string {
+	parts := strings.Split(header, " ")
+	if len(parts) < 7 || strings.HasPrefix(parts[5], ".") {
+		return ""
+	}
+	return parts[5]
+}
+
+var heldPattern = regexp.MustCompile(`^(!?)(-?)(\d{1,16})$`)
+
+// parseHeld reads what a session's hash says of a job: its fence, whether it has begun, and whether its holder was told to end it. A
+// value that a hand has written reads as begun, with fence 0.
+func parseHeld(value string) (fence int64, begun, cancelled bool) {
+	m := heldPattern.FindStringSubmatch(value)
+	if m == nil {
+		return 0, true, false
+	}
+	fence, _ = strconv.ParseInt(m[3], 10, 64)
+	return fence, m[2] == "" || m[1] != "", m[1] != ""
+}
+
+func heldState(value string) string {
+	if _, begun, _ := parseHeld(value); !begun {
+		return protocol.JobTaken
+	}
+	return protocol.JobRunning
+}
+
+const maxPageBytes = 4 * protocol.MaxBytes // of the bodies and definitions of a page, unless a single one is larger
+
+// readEntries reads the bodies of entries of one partition, or the definitions of their schedules, and returns the jobs that are still
+// where they were found; read is how many of the entries it has looked at: fewer than all if they are long. It writes nothing.
+//
+// What was listed may have moved on before its body was read. So the lists are looked at again behind the bodies, in the same pipeline:
+// what stands there unchanged had this body there.
+func (s *store) readEntries(ctx context.Context, k partitionKeys, entries []jobEntry) (jobs []protocol.FoundJob, read int, err error) {
+	if len(entries) == 0 {
+		return nil, 0, nil
+	}
+	r := entryReader{client: s.client, keys: k, entries: entries}
+	if err := r.measure(ctx); err != nil {
+		return nil, 0, err
+	}
+	if err := r.readBodies(ctx); err != nil {
+		return nil, 0, err
+	}
+	if err := r.readDefinitions(ctx); err != nil {
+		return nil, 0, err
+	}
+	for i := range r.entries {
+		if !r.gone[i] {
+			jobs = append(jobs, r.job(i))
+		}
+	}
+	return jobs, len(r.entries), nil
+}
+
+// An entryReader reads the jobs of some entries.
+type entryReader struct {
+	client  redis.UniversalClient
+	keys    partitionKeys
+	entries []jobEntry // those that are read: as many of the first as are not too long
+
+	lengths     []int64 // of the bodies; nil: none is long
+	bodies      []string
+	crashes     []int
+	gone        []bool            // it is not there any more
+	definitions map[string]string // by schedule
+}
+
+// measure cuts the entries to what a page may have in bytes. Only a partition whose state says so has long bodies or definitions.
+func (r *entryReader) measure(ctx context.Context) error {
+	large, err := r.client.HMGet(ctx, r.keys.state, "large").Result()
+	if err != nil || len(large) == 0 || large[0] == nil {
+		return err
+	}
+	pipe := r.client.Pipeline()
+	bodies, definitions := make([]*redis.IntCmd, len(r.entries)), map[string]*redis.IntCmd{}
+	for i, e := range r.entries {
+		bodies[i] = pipe.HStrLen(ctx, r.keys.jobs, e.id)
+		if name, _, ok := protocol.CutOccurrence(e.id); ok && definitions[name] == nil {
+			definitions[name] = pipe.HStrLen(ctx, r.keys.schedules, name)
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	var sum int64
+	for i, e := range r.entries {
+		length := bodies[i].Val()
+		if name, _, ok := protocol.CutOccurrence(e.id); ok && length == 0 && definitions[name] != nil {
+			sum += definitions[name].Val() // once, of the first of its occurrences
+			definitions[name] = nil
+		}
+		if sum += length; sum > maxPageBytes && i > 0 {
+			r.entries = r.entries[:i]
+			return nil
+		}
+		r.lengths = append(r.lengths, length)
+	}
+	return nil
+}
+
+// readBodies reads bodies and crashes, and then looks again at where the jobs were found.
+func (r *entryReader) readBodies(ctx context.Context) error {
+	ids := make([]string, len(r.entries))
+	lists := map[string][]int{} // the lists that are looked at again, and the positions of their entries
+	for i, e := range r.entries {
+		ids[i] = e.id
+		if e.list != "" {
+			lists[e.list] = append(lists[e.list], i)
+		}
+	}
+	pipe := r.client.Pipeline()
+	var bodies []*redis.SliceCmd
+	for from := 0; from < len(ids); {
+		to := from + 1
+		if r.lengths == nil {
+			to = len(ids)
+		}
+		for sum := int64(0); to < len(ids) && sum < protocol.MaxBytes; to++ {
+			sum += r.lengths[to]
+		}
+		bodies = append(bodies, pipe.HMGet(ctx, r.keys.jobs, ids[from:to]...))
+		from = to
+	}
+	crashes := pipe.HMGet(ctx, r.keys.crashes, ids...)
+	scores, held := map[string]*redis.FloatSliceCmd{}, map[string]*redis.SliceCmd{}
+	for list, at := range lists {
+		members := make([]string, len(at))
+		for j, i := range at {
+			members[j] = r.entries[i].member
+		}
+		if r.entries[at[0]].held != "" {
+			held[list] = pipe.HMGet(ctx, list, members...)
+		} else {
+			scores[list] = pipe.ZMScore(ctx, list, members...)
+		}
+	}
+	cmds, err := pipe.Exec(ctx)
+	if err := cmp.Or(err, complete(cmds...)); err != nil {
+		return err
+	}
+	r.gone = make([]bool, len(r.entries))
+	for _, some := range bodies {
+		for _, body := range some.Val() {
+			text, _ := body.(string)
+			r.bodies = append(r.bodies, text)
+		}
+	}
+	for i, n := range crashes.Val() {
+		text, _ := n.(string)
+		times, _ := strconv.Atoi(text)
+		r.crashes = append(r.crashes, max(times, 0))
+		r.see(i)
+	}
+	for list, at := range lists {
+		for j, i := range at {
+			if cmd := held[list]; cmd != nil {
+				value, _ := cmd.Val()[j].(string)
+				r.gone[i] = r.gone[i] || value != r.entries[i].held
+			} else {
+				r.gone[i] = r.gone[i] || scores[list].Val()[j] != r.entries[i].score
+			}
+		}
+	}
+	return nil
+}
+
+// see decides about a job that was cancelled, and maybe enqueued again for later: its mark, the byte 0, stands in front of its new body,
+// and the entry in ready is void. See scripts/lib/mark.lua.
+func (r *entryReader) see(i int) {
+	if body, ok := strings.CutPrefix(r.bodies[i], "\x00"); ok {
+		r.bodies[i] = body
+		r.gone[i] = body == "" || r.entries[i].state == protocol.JobWaiting
+	}
+}
+
+// readDefinitions reads the definitions of the occurrences without a body.
+func (r *entryReader) readDefinitions(ctx context.Context) error {
+	r.definitions = map[string]string{}
+	var names []string
+	for i, e := range r.entries {
+		if name, _, ok := protocol.CutOccurrence(e.id); ok && r.bodies[i] == "" && !r.gone[i] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for some := range slices.Chunk(slices.Compact(names), maxDefinitions) {
+		texts := r.client.HMGet(ctx, r.keys.schedules, some...)
+		if err := cmp.Or(texts.Err(), complete(texts)); err != nil {
+			return err
+		}
+		for i, text := range texts.Val() {
+			r.definitions[some[i]], _ = text.(string)
+		}
+	}
+	return nil
+}
+
+// job is the i-th entry as it was read.
+func (r *entryReader) job(i int) protocol.FoundJob {
+	e := &r.entries[i]
+	job := protocol.FoundJob{ID: e.id, State: e.state, Crashes: r.crashes[i], Worker: e.worker, Next: e.next.String()}
+	switch e.state {
+	case protocol.JobDelayed, protocol.JobParked, protocol.JobDead:
+		job.At = time.UnixMilli(int64(max(-1e14, min(e.score, 1e14)))).UTC()
+	case protocol.JobRunning, protocol.JobTaken:
+		job.Fence, _, job.Cancelled = parseHeld(e.held)
+		job.TakenAt = time.UnixMicro(job.Fence).UTC()
+		if job.Fence == 0 {
+			job.TakenAt = time.Time{}
+		}
+	}
+	if r.bodies[i] != "" {
+		job.Body = []byte(r.bodies[i])
+		return job
+	}
+	if name, instant, ok := protocol.CutOccurrence(e.id); ok {
+		// A schedule that was created in a later second than the instant is another one of the same name: it has not made this occurrence.
+		text := r.definitions[name]
+		planned, err := time.Parse(time.RFC3339, instant)
+		if h, ok := parseHead(text); text != "" && !(ok && err == nil && h.created.Truncate(time.Second).After(planned)) {
+			job.Definition = []byte(text)
+		}
+	}
+	return job
+}

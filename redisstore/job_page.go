@@ -1,0 +1,287 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// How the jobs of a queue are paged. All pages go on behind a job, not behind a number of jobs, so what stays where it is is shown exactly
+// once, whatever comes and goes before it. Partitions come one after the other: merged by instant, each page would have to look at all.
+//
+//	delayed, dead    the sorted sets due and dead, see ranked.go
+//	parked           the lists of the job names in the order of the names, each a sorted set
+//	waiting          ready from the front, see waiting.go; then behind, in the order of its members
+//	running, taken   the sessions in the order of their names; what a session holds in the order of the fences
+//
+// A page is a few small commands in a few round trips. None costs the server more than about 4 ms: the one that does searches 300,000
+// waiting jobs for the last one shown, where that has moved on by more than a page.
+
+const (
+	maxPageLists      = 100 // lists of parked jobs that a call reads
+	maxPageSessions   = 500 // sessions that a call reads
+	maxPagePartitions = 200 // partitions that are counted, to pass over the empty ones
+	sessionsTogether  = 25  // in a round trip
+)
+
+// behindList is the list of a cursor among the occurrences that wait behind another one.
+const behindList = "behind"
+
+// PageJobs returns the next jobs of a queue in one state. It registers nothing and writes nothing.
+func (s *store) PageJobs(ctx context.Context, c protocol.JobPageCall) (protocol.JobPage, error) {
+	partitions, err := s.registeredPartitions(ctx, c.Queue)
+	if err != nil {
+		return protocol.JobPage{}, err
+	}
+	cursor, err := parseJobCursor(c.After, c.State, partitions)
+	if err != nil {
+		return protocol.JobPage{}, err
+	}
+	p := &jobPager{store: s, call: &c, cursor: cursor, limit: min(max(c.Limit, 1), protocol.MaxItems), before: math.Inf(1)}
+	if !c.Before.IsZero() {
+		p.before = float64(c.Before.UnixNano()) / 1e6
+	}
+	if err := p.run(ctx, partitions); err != nil {
+		return protocol.JobPage{}, failure("list jobs of", c.Queue, err)
+	}
+	return p.page, nil
+}
+
+// registeredPartitions returns the number of partitions of a queue, ErrNotFound if it is not registered.
+func (s *store) registeredPartitions(ctx context.Context, queue string) (int, error) {
+	found, err := s.lookUpQueues(ctx, queue)
+	if err := cmp.Or(err, firstError(found)); err != nil {
+		return 0, err
+	}
+	if found[0].partitions == 0 {
+		return 0, fmt.Errorf("redisstore: queue %q: %w", queue, protocol.ErrNotFound)
+	}
+	return found[0].partitions, nil
+}
+
+// A jobPager gathers one page.
+type jobPager struct {
+	store  *store
+	call   *protocol.JobPageCall
+	keys   partitionKeys // of the cursor's partition
+	cursor jobCursor     // how far it has got
+	limit  int           // jobs that it may still take
+	before float64       // Unix ms: where it ends in a sorted set
+	page   protocol.JobPage
+}
+
+// run reads partitions from the cursor's on until the page is full. The page's Next is empty if that was all.
+func (p *jobPager) run(ctx context.Context, partitions int) error {
+	for {
+		p.keys = p.store.keys.partition(protocol.Partition{Queue: p.call.Queue, Index: p.cursor.partition})
+		exhausted, err := p.readPartition(ctx)
+		if err != nil {
+			return err
+		}
+		if exhausted {
+			filled, err := p.nextPartition(ctx, partitions)
+			if err != nil || p.cursor.partition == partitions {
+				return err
+			}
+			exhausted = filled && p.limit > 0
+		}
+		if !exhausted {
+			p.page.Next = p.cursor.String()
+			return nil
+		}
+	}
+}
+
+// nextPartition moves the cursor to the next partition that is not empty, or that is not known to be: filled says which. Behind the
+// last one the cursor is at the number of the partitions.
+func (p *jobPager) nextPartition(ctx context.Context, partitions int) (filled bool, err error) {
+	from := p.cursor.partition + 1
+	to := min(from+maxPagePartitions, partitions)
+	pipe := p.store.client.Pipeline()
+	sizes := make([][]*redis.IntCmd, to-from)
+	for i := range sizes {
+		k := p.store.keys.partition(protocol.Partition{Queue: p.call.Queue, Index: from + i})
+		switch p.call.State {
+		case protocol.JobDelayed:
+			sizes[i] = append(sizes[i], pipe.ZCard(ctx, k.due))
+		case protocol.JobDead:
+			sizes[i] = append(sizes[i], pipe.ZCard(ctx, k.dead))
+		case protocol.JobParked:
+			sizes[i] = append(sizes[i], pipe.ZCard(ctx, k.unhandled))
+		case protocol.JobWaiting:
+			sizes[i] = append(sizes[i], pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.behind))
+		case protocol.JobRunning, protocol.JobTaken:
+			sizes[i] = append(sizes[i], pipe.ZCard(ctx, k.sessions))
+		}
+	}
+	if pipe.Len() > 0 {
+		if _, err := pipe.Exec(ctx); err != nil {
+			return false, err
+		}
+	}
+	at := slices.IndexFunc(sizes, func(counts []*redis.IntCmd) bool {
+		return slices.ContainsFunc(counts, func(n *redis.IntCmd) bool { return n.Val() > 0 })
+	})
+	if at < 0 {
+		at = to - from
+	}
+	p.cursor = jobCursor{state: p.call.State, partition: from + at}
+	return from+at < to, nil
+}
+
+// readPartition reads the cursor's partition from the cursor on. Exhausted: there is nothing more in it.
+func (p *jobPager) readPartition(ctx context.Context) (exhausted bool, err error) {
+	switch p.call.State {
+	case protocol.JobDelayed:
+		return p.readSet(ctx, p.keys.due, "", func(member string) string { return member })
+	case protocol.JobDead:
+		return p.readSet(ctx, p.keys.dead, "", func(member string) string { return member })
+	case protocol.JobParked:
+		return p.readParked(ctx)
+	case protocol.JobWaiting:
+		return p.readWaiting(ctx)
+	case protocol.JobRunning, protocol.JobTaken:
+		return p.readSessions(ctx)
+	}
+	return true, nil
+}
+
+// take adds the jobs of entries to the page and moves the cursor behind them. more says whether their list has others. Exhausted: the page
+// has all of the list.
+func (p *jobPager) take(ctx context.Context, entries []jobEntry, more bool) (exhausted bool, err error) {
+	if len(entries) == 0 {
+		return !more, nil
+	}
+	jobs, read, err := p.store.readEntries(ctx, p.keys, entries)
+	if err != nil {
+		return false, err
+	}
+	p.page.Jobs = append(p.page.Jobs, jobs...)
+	p.cursor = entries[read-1].next
+	p.limit -= read
+	return read == len(entries) && !more, nil
+}
+
+// readSet reads a sorted set from the cursor on.
+func (p *jobPager) readSet(ctx context.Context, key, list string, idOf func(member string) string) (exhausted bool, err error) {
+	set, rank := ranked{client: p.store.client, key: key}, 0
+	var page []redis.Z
+	var more bool
+	if p.cursor.member == "" {
+		page, more, err = set.first(ctx, p.limit)
+	} else {
+		page, rank, more, err = set.after(ctx, mark{p.cursor.score, p.cursor.member, p.cursor.at}, p.limit)
+	}
+	if err != nil {
+		return false, err
+	}
+	if end := slices.IndexFunc(page, func(z redis.Z) bool { return z.Score >= p.before }); end >= 0 {
+		page, more = page[:end], false
+	}
+	entries := make([]jobEntry, len(page))
+	for i, z := range page {
+		member, _ := z.Member.(string)
+		entries[i] = jobEntry{
+			id: idOf(member), state: p.call.State, list: key, member: member, score: z.Score,
+			next: jobCursor{state: p.call.State, partition: p.cursor.partition, list: list, member: member, score: z.Score, at: rank + i},
+		}
+	}
+	return p.take(ctx, entries, more)
+}
+
+// readParked reads the lists of parked jobs from the cursor on.
+func (p *jobPager) readParked(ctx context.Context) (exhausted bool, err error) {
+	names, err := p.store.client.ZRange(ctx, p.keys.unhandled, 0, -1).Result()
+	if err != nil {
+		return false, err
+	}
+	slices.Sort(names)
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return name < p.cursor.list || p.call.Name != "" && name != sharedParked && strings.TrimPrefix(name, unreadableParked) != p.call.Name
+	})
+	for i, name := range names {
+		if i == maxPageLists || p.limit == 0 {
+			return false, nil
+		}
+		if name != p.cursor.list {
+			p.cursor = jobCursor{state: p.call.State, partition: p.cursor.partition, list: name}
+		}
+		exhausted, err := p.readSet(ctx, p.keys.parked(name), name, func(member string) string { return parkedID(name, member) })
+		if err != nil || !exhausted {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// unreadableParked begins the names of lists of jobs that a worker has a handler for and cannot read.
+const unreadableParked = "~"
+
+// parkedID is the job of a member of a list of parked jobs.
+func parkedID(list, member string) string {
+	if _, id, ok := strings.Cut(member, "\t"); ok && list == sharedParked {
+		return id
+	}
+	return member
+}
+
+// readSessions reads what the sessions hold, from the cursor on.
+func (p *jobPager) readSessions(ctx context.Context) (exhausted bool, err error) {
+	names, err := p.store.client.ZRange(ctx, p.keys.sessions, 0, -1).Result()
+	if err != nil {
+		return false, err
+	}
+	slices.Sort(names)
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return name < p.cursor.list || name == p.cursor.list && math.IsInf(p.cursor.score, 1)
+	})
+	left := maxPageSessions
+	for some := range slices.Chunk(names, sessionsTogether) {
+		if left <= 0 || p.limit == 0 {
+			return false, nil
+		}
+		left -= len(some)
+		holders, err := p.store.readHolders(ctx, p.keys, some)
+		if err != nil {
+			return false, err
+		}
+		var entries []jobEntry
+		for _, h := range holders {
+			entries = append(entries, p.heldEntries(h)...)
+		}
+		more := len(entries) > p.limit
+		exhausted, err := p.take(ctx, entries[:min(len(entries), p.limit)], more)
+		if err != nil || !exhausted {
+			return false, err
+		}
+		p.cursor = jobCursor{state: p.call.State, partition: p.cursor.partition, list: some[len(some)-1], score: math.Inf(1)}
+	}
+	return true, nil
+}
+
+// heldEntries are the entries of a session that are behind the cursor, in the order in which the jobs were taken.
+func (p *jobPager) heldEntries(h holder) []jobEntry {
+	var entries []jobEntry
+	for id, value := range h.held {
+		fence, _, _ := parseHeld(value)
+		score := float64(fence)
+		behind := h.session != p.cursor.list || score > p.cursor.score || score == p.cursor.score && id > p.cursor.member
+		if state := heldState(value); state == p.call.State && behind {
+			entries = append(entries, jobEntry{
+				id: id, state: state, list: p.keys.inflight(h.session), member: id, held: value, worker: h.worker,
+				next: jobCursor{state: state, partition: p.cursor.partition, list: h.session, member: id, score: score},
+			})
+		}
+	}
+	slices.SortFunc(entries, func(a, b jobEntry) int {
+		return cmp.Or(cmp.Compare(a.next.score, b.next.score), cmp.Compare(a.id, b.id))
+	})
+	return entries
+}

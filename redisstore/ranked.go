@@ -1,0 +1,114 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A ranked reads a sorted set page by page, in the order of the server: by score, members of one score by their bytes. A page goes on
+// behind a mark, the member that was read last with the score that it had, whether it is still there or not. Each page costs the
+// logarithm of what the set holds, also where thousands of members have one score.
+//
+// A page is one command, which reads a window: it is right, whatever changes meanwhile, if the window begins at or before the mark and
+// ends behind it. The rank at which the mark stood is where the window is tried first; if it stands elsewhere now it is searched.
+type ranked struct {
+	client redis.UniversalClient
+	key    string
+}
+
+// A mark is a member as it was read.
+type mark struct {
+	score  float64
+	member string
+	rank   int // about where it stood
+}
+
+// passes reports whether a member comes after the mark.
+func (m mark) passes(z redis.Z) bool {
+	member, _ := z.Member.(string)
+	return z.Score > m.score || z.Score == m.score && member > m.member
+}
+
+const (
+	rankSlack  = 50 // members before and behind the window that is wanted
+	rankProbes = 32 // of a search, in one round trip
+	rankTries  = 8  // windows, each with twice the slack of the last
+)
+
+var errRestless = errors.New("it changes too fast to be read")
+
+// first returns the first n members.
+func (r ranked) first(ctx context.Context, n int) (page []redis.Z, more bool, err error) {
+	page, err = r.client.ZRangeWithScores(ctx, r.key, 0, int64(n)).Result()
+	if len(page) > n {
+		page, more = page[:n], true
+	}
+	return page, more, err
+}
+
+// after returns the n members behind a mark, the rank of the first of them, and whether there are more.
+func (r ranked) after(ctx context.Context, m mark, n int) (page []redis.Z, rank int, more bool, err error) {
+	at, slack := m.rank, rankSlack
+	for range rankTries {
+		from := max(at-slack, 0)
+		to := at + n + slack
+		window, err := r.client.ZRangeWithScores(ctx, r.key, int64(from), int64(to)).Result()
+		if err != nil {
+			return nil, 0, false, err
+		}
+		behind := 0
+		for behind < len(window) && !m.passes(window[behind]) {
+			behind++
+		}
+		atEnd := len(window) < to-from+1
+		if (from == 0 || behind > 0) && (behind < len(window) || atEnd) {
+			page, more = window[behind:], !atEnd
+			if len(page) > n {
+				page, more = page[:n], true
+			}
+			if len(page) > 0 || !more {
+				return page, from + behind, more, nil
+			}
+		}
+		if at, err = r.search(ctx, m); err != nil {
+			return nil, 0, false, err
+		}
+		slack *= 2
+	}
+	return nil, 0, false, errRestless
+}
+
+// search returns about how many members come up to the mark.
+func (r ranked) search(ctx context.Context, m mark) (int, error) {
+	score := strconv.FormatFloat(m.score, 'f', -1, 64) // +Inf and -Inf, which the server knows too
+	pipe := r.client.Pipeline()
+	less, same := pipe.ZCount(ctx, r.key, "-inf", "("+score), pipe.ZCount(ctx, r.key, score, score)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return 0, err
+	}
+	low, high := less.Val(), less.Val()+same.Val() // the first member behind the mark has a rank from low to high
+	for high-low > rankSlack {
+		pipe := r.client.Pipeline()
+		step, next := max((high-low)/rankProbes, 1), low
+		var probes []*redis.ZSliceCmd
+		for at := low; at < high; at += step {
+			probes = append(probes, pipe.ZRangeWithScores(ctx, r.key, at, at))
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return 0, err
+		}
+		for i, probe := range probes {
+			at := low + int64(i)*step
+			if z := probe.Val(); len(z) == 0 || m.passes(z[0]) {
+				high = at
+				break
+			}
+			next = at + 1
+		}
+		low = min(next, high)
+	}
+	return int(low), nil
+}

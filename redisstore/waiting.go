@@ -1,0 +1,146 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// The list ready is paged from the front by its members: a page goes on behind the job that was shown last, the mark. Jobs leave the list
+// at the front and come in at both ends, and none is put in between, so what stood behind the mark stands there still. A mark that is in
+// the list may have left it and come back at another place; then it does not stand behind the job that it stood behind before, unless
+// it stands at the front, which is as good as the place where it was: all that stood before it has gone. If the mark has gone, so has
+// everything before it: the page begins again at the front, and says so.
+//
+// Reading deep in the list costs next to nothing (150 us at 300,000 of 1,000,000), searching it for a member does (4.4 ms): so the mark is looked for
+// about where it was, and searched only where it has moved on by more than readySlack.
+
+const readySlack = 100
+
+// readWaiting reads ready, then the occurrences behind others, from the cursor on.
+func (p *jobPager) readWaiting(ctx context.Context) (exhausted bool, err error) {
+	if p.cursor.list != behindList {
+		exhausted, err := p.readReady(ctx)
+		if err != nil || !exhausted {
+			return false, err
+		}
+		p.cursor = jobCursor{state: p.call.State, partition: p.cursor.partition, list: behindList}
+		if p.limit == 0 {
+			n, err := p.store.client.ZCard(ctx, p.keys.behind).Result()
+			return n == 0, err
+		}
+	}
+	return p.readBehind(ctx)
+}
+
+// readBehind reads the occurrences that wait behind others, from the cursor on.
+func (p *jobPager) readBehind(ctx context.Context) (exhausted bool, err error) {
+	from := "-"
+	if p.cursor.member != "" {
+		from = "(" + p.cursor.member
+	}
+	members, err := p.store.client.ZRangeByLex(ctx, p.keys.behind, &redis.ZRangeBy{Min: from, Max: "+", Count: int64(p.limit + 1)}).Result()
+	if err != nil {
+		return false, err
+	}
+	more := len(members) > p.limit
+	var entries []jobEntry
+	for _, member := range members[:min(len(members), p.limit)] {
+		schedule, instant, _ := strings.Cut(member, "\t")
+		entries = append(entries, jobEntry{
+			id: schedule + "@" + instant, state: protocol.JobWaiting,
+			next: jobCursor{state: p.call.State, partition: p.cursor.partition, list: behindList, member: member},
+		})
+	}
+	return p.take(ctx, entries, more)
+}
+
+// readReady reads ready from the cursor on.
+func (p *jobPager) readReady(ctx context.Context) (exhausted bool, err error) {
+	n := min(p.limit, protocol.MaxPageDepth-p.cursor.shown)
+	if n <= 0 {
+		return true, nil
+	}
+	w, err := p.readyBehindMark(ctx, n)
+	if err != nil {
+		return false, err
+	}
+	more := !w.atEnd || len(w.ids)-w.first > n
+	var entries []jobEntry
+	for i := w.first; i < min(len(w.ids), w.first+n); i++ {
+		next := jobCursor{state: p.call.State, partition: p.cursor.partition, member: w.ids[i], at: w.from + i, shown: p.cursor.shown + i - w.first + 1}
+		if i > 0 {
+			next.before = w.ids[i-1]
+		}
+		entries = append(entries, jobEntry{id: w.ids[i], state: protocol.JobWaiting, next: next})
+	}
+	shown := len(p.page.Jobs)
+	exhausted, err = p.take(ctx, entries, more)
+	if err == nil {
+		err = p.dropTaken(ctx, shown, w)
+	}
+	return exhausted || p.cursor.shown >= protocol.MaxPageDepth, err
+}
+
+// A readyWindow is a part of ready.
+type readyWindow struct {
+	ids   []string
+	from  int  // where the first of ids stands
+	first int  // index of the first one that is to be shown
+	atEnd bool // nothing stands behind the window
+}
+
+func (p *jobPager) readyWindow(ctx context.Context, from, to int) (readyWindow, error) {
+	ids, err := p.store.client.LRange(ctx, p.keys.ready, int64(from), int64(to)).Result()
+	return readyWindow{ids: ids, from: from, atEnd: len(ids) < to-from+1}, err
+}
+
+// readyBehindMark reads the window with the n jobs behind the mark.
+func (p *jobPager) readyBehindMark(ctx context.Context, n int) (w readyWindow, err error) {
+	if p.cursor.member == "" {
+		return p.readyWindow(ctx, 0, n)
+	}
+	at := p.cursor.at
+	for range 3 {
+		w, err = p.readyWindow(ctx, max(at-readySlack-1, 0), at+n+readySlack)
+		if err != nil {
+			return w, err
+		}
+		if i := slices.Index(w.ids, p.cursor.member); i > 0 && w.ids[i-1] == p.cursor.before || i == 0 && w.from == 0 {
+			if w.first = i + 1; w.first < len(w.ids) || w.atEnd {
+				return w, nil
+			}
+		}
+		found, err := p.store.client.LPos(ctx, p.keys.ready, p.cursor.member, redis.LPosArgs{MaxLen: protocol.MaxPageDepth}).Result()
+		if errors.Is(err, redis.Nil) {
+			break
+		}
+		if err != nil {
+			return w, err
+		}
+		at = int(found)
+	}
+	p.page.Restarted = true
+	return p.readyWindow(ctx, 0, n)
+}
+
+// dropTaken removes from the page, from the position shown on, the jobs without a body that are not in the window of ready any more: they
+// were taken, and have ended, since it was read. Those that are have lost their body.
+func (p *jobPager) dropTaken(ctx context.Context, shown int, w readyWindow) error {
+	lost := func(job protocol.FoundJob) bool { return len(job.Body)+len(job.Definition) == 0 }
+	if !slices.ContainsFunc(p.page.Jobs[shown:], lost) {
+		return nil
+	}
+	now, err := p.readyWindow(ctx, w.from, w.from+len(w.ids)-1)
+	if err != nil {
+		return err
+	}
+	kept := slices.DeleteFunc(p.page.Jobs[shown:], func(job protocol.FoundJob) bool { return lost(job) && !slices.Contains(now.ids, job.ID) })
+	p.page.Jobs = p.page.Jobs[:shown+len(kept)]
+	return nil
+}

@@ -1,0 +1,139 @@
+package chime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// Workers shows the workers that live, with what they run. NewWorkers makes one; the zero value has no store. Showing changes nothing.
+type Workers struct {
+	store protocol.Store
+	jobs  *Jobs
+}
+
+// NewWorkers returns the workers of a store. It does no I/O.
+func NewWorkers(store Store) *Workers {
+	return &Workers{store: protocolOf(store), jobs: NewJobs(store)}
+}
+
+// A WorkerInfo is a worker that has announced itself within the last 12 minutes and has not ended. A worker announces itself when it
+// starts and every four minutes, so one whose process was killed is shown for some minutes, with what it held until that is returned.
+type WorkerInfo struct {
+	Name    string         `json:"name"`              // random: each start of a worker has its own
+	Host    string         `json:"host,omitempty"`    // of its process; empty: unknown
+	PID     int            `json:"pid"`               // of its process
+	Version string         `json:"version,omitempty"` // of its program, from the build info: a version, or else the revision of the source; empty: unknown
+	Queues  map[string]int `json:"queues"`            // that it takes from, with their weights
+	Slots   int            `json:"slots"`             // how many handlers run at the same time, at most
+	Busy    int            `json:"busy"`              // how many run
+	Since   time.Time      `json:"since,omitzero"`    // when it started, by the store's clock
+	Seen    time.Time      `json:"seen,omitzero"`     // when it announced itself last, by the store's clock
+	Running []*JobInfo     `json:"running"`           // the jobs that it runs, those of a queue together
+}
+
+// List returns the workers that live, in the order of their names. A worker whose announcement the store has lost is in the list if it
+// runs a job, with its name and what it runs.
+func (w *Workers) List(ctx context.Context) ([]*WorkerInfo, error) {
+	if w.store == nil || w.jobs == nil {
+		return nil, fmt.Errorf("chime: list workers: %w", errNilStore)
+	}
+	if ctx == nil {
+		return nil, fmt.Errorf("chime: list workers: %w", errNilContext)
+	}
+	entries, err := w.store.Workers(ctx)
+	byName := map[string]*WorkerInfo{}
+	for _, e := range entries {
+		byName[e.Name] = &WorkerInfo{
+			Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Since: e.Since, Seen: e.Seen,
+		}
+	}
+	if err == nil {
+		err = w.addRunning(ctx, byName)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("chime: list workers: %w", err)
+	}
+	infos := make([]*WorkerInfo, 0, len(byName))
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		infos = append(infos, byName[name])
+	}
+	return infos, nil
+}
+
+// addRunning adds what the workers run, on the queues that they serve.
+func (w *Workers) addRunning(ctx context.Context, byName map[string]*WorkerInfo) error {
+	queues, err := w.busyQueues(ctx, byName)
+	if err != nil {
+		return err
+	}
+	for _, queue := range queues {
+		for job, err := range w.jobs.List(ctx, JobFilter{Queue: queue, State: JobRunning, Limit: maxPage}) {
+			if errors.Is(err, ErrNotFound) {
+				break // nobody has ever used the queue
+			}
+			if job == nil {
+				return err
+			}
+			if job.Worker == "" {
+				continue // a version that did not say so has taken it
+			}
+			info := byName[job.Worker]
+			if info == nil {
+				info = &WorkerInfo{Name: job.Worker}
+				byName[job.Worker] = info
+			}
+			info.Running = append(info.Running, job)
+			info.Busy++
+		}
+	}
+	return nil
+}
+
+// busyQueues returns the queues on which jobs run, in order.
+func (w *Workers) busyQueues(ctx context.Context, byName map[string]*WorkerInfo) ([]string, error) {
+	names := map[string]bool{}
+	for _, info := range byName {
+		for queue := range info.Queues {
+			names[queue] = protocol.CheckName("queue", queue) == nil
+		}
+	}
+	served, err := w.store.Served(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, queue := range served {
+		names[queue.Queue] = true
+	}
+	maps.DeleteFunc(names, func(_ string, is bool) bool { return !is })
+	stats, err := w.store.QueueStats(ctx, slices.Sorted(maps.Keys(names)))
+	if err != nil {
+		return nil, err
+	}
+	var busy []string
+	for _, s := range stats {
+		if s.Running > 0 {
+			busy = append(busy, s.Queue)
+		}
+	}
+	return busy, nil
+}
+
+// MarshalJSON encodes the worker with its instants in UTC, and lists where there is nothing in them.
+func (i WorkerInfo) MarshalJSON() ([]byte, error) {
+	type fields WorkerInfo // without methods
+	i.Since, i.Seen = i.Since.UTC(), i.Seen.UTC()
+	if i.Running == nil {
+		i.Running = []*JobInfo{}
+	}
+	if i.Queues == nil {
+		i.Queues = map[string]int{}
+	}
+	return json.Marshal(fields(i))
+}
