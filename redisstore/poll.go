@@ -95,7 +95,7 @@ type cheapPoll struct {
 
 // pollCheaply answers the sleeping workers for whom there is nothing to do, and renews their registrations. answered says which
 // these are; the script answers the others: those whose registration is gone or whose Now is wrong, and those who have something
-// due, something due soon enough to keep its alarm, a queue with a limit, a lapsed session, or an error.
+// due, something due soon enough to keep its alarm, a lapsed session, or an error.
 //
 // The commands are not one step and need not be: a registration that is renewed was there all the time, so whatever arrives
 // between two commands finds the worker registered. The nodes of a cluster have a clock each, so there the script answers all.
@@ -154,11 +154,13 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 			return h, false
 		}
 	}
-	if layout := state.text(0); p.renewed.Val() != 1 || layout != "" && layout != layoutBase && layout != layoutKnown || state.text(3) != "" {
+	if layout := state.text(0); p.renewed.Val() != 1 || layout != "" && layout != layoutBase && layout != layoutKnown {
 		return h, false
 	}
 	h.Paused = state.text(1) != ""
 	h.ParkedMark = state.number(2)
+	limit := parseLimit(state.text(3))
+	h.Limit = limit.state(now)
 	// An alarm is kept for a job that is due before the registration ends.
 	if due := p.due.Val(); len(due) > 0 && !h.Paused && int64(due[0].Score) <= now.Add(protocol.IdleRetention).UnixMilli() {
 		return h, false

@@ -74,22 +74,44 @@ func perMilli(per time.Duration) int64 {
 	return int64((per + time.Millisecond - 1) / time.Millisecond)
 }
 
-// parseLimit reads the field limit of …:state, see scripts/lib/queuelimit.lua. What cannot be read is no limit.
-func parseLimit(text string) (limit protocol.QueueLimit) {
+// A storedLimit is the field limit of …:state, see scripts/lib/queuelimit.lua.
+type storedLimit struct {
+	protocol.QueueLimit
+	flights, tokens, refilled int64 // refilled: Unix ms; a token is as many as Per has ms
+}
+
+// parseLimit reads the field limit. What cannot be read is no limit.
+func parseLimit(text string) (limit storedLimit) {
 	fields := strings.Fields(text)
 	if len(fields) != 6 {
 		return limit
 	}
-	numbers := make([]int, len(fields))
+	numbers := make([]int64, len(fields))
 	for i, field := range fields {
-		n, err := strconv.Atoi(field)
+		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil || n < 0 || len(field) > 16 {
 			return limit
 		}
 		numbers[i] = n
 	}
-	if per := numbers[2]; numbers[0] <= protocol.MaxLimit && numbers[1] <= protocol.MaxLimit && (per > 0 || numbers[1] == 0) && per <= int(protocol.MaxPer/time.Millisecond) {
-		limit = protocol.QueueLimit{Running: numbers[0], Starts: numbers[1], Per: time.Duration(per) * time.Millisecond}
+	running, starts, per := numbers[0], numbers[1], numbers[2]
+	if running > protocol.MaxLimit || starts > protocol.MaxLimit || per > protocol.MaxPer.Milliseconds() || starts > 0 && per == 0 {
+		return limit
 	}
-	return limit
+	return storedLimit{
+		protocol.QueueLimit{Running: int(running), Starts: int(starts), Per: time.Duration(per) * time.Millisecond}, numbers[3], numbers[4], numbers[5],
+	}
+}
+
+// state says how the limit stands, as the scripts do.
+func (l *storedLimit) state(now time.Time) protocol.LimitState {
+	switch {
+	case l.QueueLimit == protocol.QueueLimit{}:
+		return protocol.Unlimited
+	case l.Running > 0 && l.flights >= int64(l.Running):
+		return protocol.LimitFull
+	case l.Starts > 0 && float64(l.tokens)+float64(max(now.UnixMilli()-l.refilled, 0))*float64(l.Starts) < float64(l.Per.Milliseconds()):
+		return protocol.LimitSpent
+	}
+	return protocol.LimitOpen
 }

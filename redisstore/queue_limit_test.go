@@ -305,3 +305,23 @@ func TestAClockThatStepsBackHoldsUpNoToken(t *testing.T) {
 		b.want("taken a second later", ids(b.take("s", 5)), "b")
 	})
 }
+
+// Where nothing waits plain commands answer a poll, and say of the limit what the script says.
+func TestAPollOfAnEmptyQueueSaysHowItsLimitStands(t *testing.T) {
+	for limit, want := range map[protocol.QueueLimit]protocol.LimitState{
+		{}: protocol.Unlimited, oneAtOnce: protocol.LimitFull, oneAnHour: protocol.LimitSpent, {Running: 2}: protocol.LimitOpen,
+		{Starts: 1000, Per: time.Second}: protocol.LimitOpen,
+	} {
+		onEveryServer(t, func(b *bench) {
+			b.limit(limit)
+			b.enqueue(job("a"))
+			b.take("busy", 1)
+			since := b.sleeping("s")
+			for name, now := range map[string]time.Time{"commands": since.Add(time.Millisecond), "script": {}} {
+				if poll := b.poll("s", since, now); poll.Limit != want || poll.More {
+					b.Errorf("%+v, asked by %s: %+v, want limit state %d", limit, name, poll.WaitHint, want)
+				}
+			}
+		})
+	}
+}

@@ -157,7 +157,7 @@ func (c *partitionCount) add() {
 		to.Paused, to.Note = true, parseNote(paused)
 	}
 	if limit := state.text(3); limit != "" {
-		to.Limit = parseLimit(limit)
+		to.Limit = parseLimit(limit).QueueLimit
 	}
 	to.Waiting += c.ready.Val()
 	to.Delayed += c.due.Val()
