@@ -316,38 +316,40 @@ func TestTheNextJobUnderALimitBeginsAtOnce(t *testing.T) {
 
 // Beside a queue with a long backlog a limited one gets its share of the slots.
 func TestALimitedQueueGetsItsShareBesideABusyOne(t *testing.T) {
-	onEmbedded(t, func(t *testing.T, f *fixture) {
-		queues := chime.NewQueues(f.server.Store())
-		if err := queues.Limit(t.Context(), "limited", chime.Limit{Running: 100}); err != nil {
-			t.Fatal(err)
-		}
-		enqueuer := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{})
-		for _, queue := range []string{"default", "limited"} {
-			items := make([]chime.Item, 6000)
-			for i := range items {
-				items[i] = chime.Item{Name: "work", Options: []chime.EnqueueOption{chime.Queue(queue)}}
-			}
-			if _, err := enqueuer.EnqueueMany(t.Context(), items); err != nil {
+	for _, running := range []int{2, 100} {
+		onEmbedded(t, func(t *testing.T, f *fixture) {
+			queues := chime.NewQueues(f.server.Store())
+			if err := queues.Limit(t.Context(), "limited", chime.Limit{Running: running}); err != nil {
 				t.Fatal(err)
 			}
-		}
-		var mu sync.Mutex
-		ran := map[string]int{}
-		w := f.worker(chime.WorkerOptions{Queues: map[string]int{"default": 1, "limited": 1}, Concurrency: 4})
-		w.Handle("work", func(_ context.Context, job *chime.Job) error {
-			time.Sleep(time.Millisecond) // fake time
-			mu.Lock()
-			ran[job.Queue]++
-			mu.Unlock()
-			return nil
+			enqueuer := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{})
+			for _, queue := range []string{"default", "limited"} {
+				items := make([]chime.Item, 6000)
+				for i := range items {
+					items[i] = chime.Item{Name: "work", Options: []chime.EnqueueOption{chime.Queue(queue)}}
+				}
+				if _, err := enqueuer.EnqueueMany(t.Context(), items); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var mu sync.Mutex
+			ran := map[string]int{}
+			w := f.worker(chime.WorkerOptions{Queues: map[string]int{"default": 1, "limited": 1}, Concurrency: 4})
+			w.Handle("work", func(_ context.Context, job *chime.Job) error {
+				time.Sleep(time.Millisecond) // fake time
+				mu.Lock()
+				ran[job.Queue]++
+				mu.Unlock()
+				return nil
+			})
+			stop := f.run(w)
+			pass(time.Second)
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			if sum := ran["default"] + ran["limited"]; ran["limited"] < sum/4 || sum < 2000 {
+				t.Errorf("of two queues of the same weight, one with a limit of %d, %v ran: want a share each", running, ran)
+			}
 		})
-		stop := f.run(w)
-		pass(time.Second)
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		if sum := ran["default"] + ran["limited"]; ran["limited"] < sum/4 || sum < 2000 {
-			t.Errorf("of two queues of the same weight %v ran, want a share each", ran)
-		}
-	})
+	}
 }

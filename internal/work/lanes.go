@@ -99,7 +99,7 @@ func (ls *lanes) reserved(now time.Time) (jobs, ahead int) {
 // limited reports whether a lane of a queue with a limit may have jobs.
 func (ls *lanes) limited(now time.Time) bool {
 	for _, l := range ls.all {
-		if l.isLimited() && !l.isAsleep() && l.mayCall(now) {
+		if l.isLimited() && l.mayCall(now) && (!l.isAsleep() || l.isFull() && l.outcomes() > 0) {
 			return true
 		}
 	}
