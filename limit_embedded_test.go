@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
 )
 
@@ -352,4 +353,51 @@ func TestALimitedQueueGetsItsShareBesideABusyOne(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Occurrences are jobs: they obey the limit of their queue and each runs, though the others make it late; what is missed by its grace gives
+// its token back, so that it costs the others no start.
+func TestOccurrencesObeyTheLimitOfTheirQueue(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		var a atOnce
+		f.limit(chime.Limit{Running: 1, Starts: 6, Per: time.Minute})
+		scheduler := chime.NewScheduler(f.server.Store(), chime.SchedulerOptions{Logger: slog.New(slog.DiscardHandler)})
+		for i := range 5 {
+			options := []chime.ScheduleOption{chime.JobName("work"), chime.NoImmediateRun()}
+			if i == 4 {
+				options = append(options, chime.Misfire(chime.MisfireSkip), chime.Grace(time.Second)) // which the others make it miss
+			}
+			if err := scheduler.Schedule(fmt.Sprint("s", i), recurrence.Recurrence{Cron: "* * * * *"}, options...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w := f.worker(chime.WorkerOptions{Concurrency: 10})
+		w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, 9*time.Second) })
+		ctx, stop := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- chime.Run(ctx, scheduler, w) }()
+		pass(time.Hour + 50*time.Second)
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		schedules := chime.NewSchedules(f.server.Store())
+		var started, missed int64
+		for i := range 5 {
+			s, err := schedules.Get(t.Context(), fmt.Sprint("s", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i < 4 && s.Counters.Started < 60 {
+				t.Errorf("of %s %+v in an hour, want one a minute", s.Name, s.Counters)
+			}
+			started, missed = started+s.Counters.Started, missed+s.Counters.Missed
+		}
+		if a.most != 1 || started != int64(len(a.starts)) {
+			t.Errorf("%d ran at once, %d began and %d are counted; want one at once, and each counted", a.most, len(a.starts), started)
+		}
+		if missed == 0 {
+			t.Error("none was missed: the test does not test what it says")
+		}
+	})
 }
