@@ -231,7 +231,7 @@ func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
 		{"limits", "CALL_BYTES", strconv.Itoa(protocol.MaxBytes)},
 		{"limits", "STALE_MS", strconv.FormatInt(protocol.IdleRetention.Milliseconds(), 10)},
 		{"layout", "LAYOUT", layoutKnown},
-		{"layout", "BASE", layoutBase},
+		{"layout", "RAISED", layoutRaised},
 		{"queuelimit", "MAX_LIMIT", strconv.Itoa(protocol.MaxLimit)},
 		{"queuelimit", "MAX_PER_MS", strconv.FormatInt(protocol.MaxPer.Milliseconds(), 10)},
 		{"queuelimit", "LIMIT_OPEN", strconv.Itoa(int(protocol.LimitOpen))},

@@ -13,12 +13,8 @@ import (
 
 var pollScript = load("poll")
 
-// layoutKnown is the latest version of the keys' layout that the scripts know, layoutBase the one that they write where nothing needs a
-// later one.
-const (
-	layoutKnown = "3"
-	layoutBase  = "2"
-)
+// layoutKnown is the version of the keys' layout that the scripts write, layoutRaised that of a partition whose queue had a limit.
+const layoutKnown, layoutRaised = "2", "3"
 
 // maxClockError is how far a caller's Now may be from the server's time for a cheap poll.
 const maxClockError = time.Second
@@ -154,7 +150,7 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 			return h, false
 		}
 	}
-	if layout := state.text(0); p.renewed.Val() != 1 || layout != "" && layout != layoutBase && layout != layoutKnown {
+	if layout := state.text(0); p.renewed.Val() != 1 || layout != "" && layout != layoutKnown && layout != layoutRaised {
 		return h, false
 	}
 	h.Paused = state.text(1) != ""

@@ -84,7 +84,7 @@ if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 local score = since_s * ROUND + number
 redis.call('ZADD', CALLERS, whole(score), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
 if #forgotten > 0 then redis.call('ZREM', CALLERS, unpack(forgotten)) end
-if state[2] ~= BASE and state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', BASE) end
+if state[2] ~= LAYOUT and state[2] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then
   local wakes, alarm_ms = #ready > 0, earliest and (not first or earliest < tonumber(first)) and earliest

@@ -560,7 +560,7 @@ elseif last_text then
 elseif done > 0 then
   redis.call('HSET', STATE, 'done', whole(done_before + done))
 end
-if state[4] ~= BASE and state[4] ~= LAYOUT then redis.call('HSET', STATE, 'layout', BASE) end
+if state[4] ~= LAYOUT and state[4] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if limit and not again then
   -- read after write: how many flights there are is known only now
   local grown = redis.call('HLEN', INFLIGHT) - flights_before - (not header and n_taken > 0 and 1 or 0)
