@@ -142,6 +142,32 @@ func ExampleSchedules_Put() {
 	// the same again changes nothing: true
 }
 
+// A queue for a third party, with its limits: at most 20 jobs at once over all workers, and 80 that begin in a second. Every process may say so
+// when it starts: the same limit again changes nothing.
+func ExampleQueues_Limit() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	queues := chime.NewQueues(server.Store())
+	ctx := context.Background()
+
+	if err := queues.Limit(ctx, "stripe", chime.Limit{Running: 20, Starts: 80, Per: time.Second}); err != nil {
+		fmt.Println(err)
+	}
+	if err := queues.Pause(ctx, "stripe", chime.Note{Text: "they have an incident", By: "anna"}); err != nil {
+		fmt.Println(err)
+	}
+	stripe, err := queues.Get(ctx, "stripe")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(stripe.Limit.Running, "at once,", stripe.Limit.Starts, "in", stripe.Limit.Per)
+	fmt.Println("paused by", stripe.Note.By+":", stripe.Note.Text)
+	// Output:
+	// 20 at once, 80 in 1s
+	// paused by anna: they have an incident
+}
+
 // Two people edit a schedule: each names the revision that he has seen.
 func ExampleIfRevision() {
 	server := embedded.StartInMemory()

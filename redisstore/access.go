@@ -55,7 +55,7 @@ var grants = map[protocol.Use]grant{
 // tickScripts are those of whoever places, reaps and sweeps what others have left.
 var tickScripts = []*script{
 	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &freeOpensScript, &mendScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
-	&removeScript, &residentsScript, &standingsScript, &registerSchedulesScript,
+	&limitQueueScript, &removeScript, &residentsScript, &standingsScript, &registerSchedulesScript,
 }
 
 func everyKey(k keyspace) []string { return readAndWrite(k.all()) }

@@ -88,9 +88,9 @@ type partitionKeys struct {
 	sessions string // sorted set: session → instant it lapses, Unix ms
 	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); sessions that have ended; #enqueued: jobs since the start, but for those of state
 	crashes  string // hash: job ID → times its holder vanished; 0: returned without an envelope
-	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms; #closed while the queue is paused (see scripts/lib/gate.lua)
+	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms; #closed while the queue is paused or has a limit (see scripts/lib/gate.lua)
 	stale    string // sorted set: ID in ready that is void, because its job was cancelled or deleted → since when, Unix ms (see scripts/lib/stale.lua)
-	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused, parked (changes when a list of parked jobs begins; none: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept, stale (there is …:stale), asked (jobs in flight that were cancelled)
+	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused (since when, with a note), limit (see scripts/lib/queuelimit.lua), parked (changes when a list of parked jobs begins; none: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept, stale (there is …:stale), asked (jobs in flight that were cancelled)
 
 	schedules string // hash: schedule → definition, JSON
 	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: it is caught up; s: a change or pause, or it was lost

@@ -2,10 +2,8 @@ package redisstore
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -99,21 +97,4 @@ func pauseData(p protocol.Pausing) ([]any, error) {
 		return append(data, c.Revision, storedCursor(c.Cursor), c.Until.UTC().Format(time.RFC3339), c.Missed), nil
 	}
 	return append(data, "", "", "", ""), nil
-}
-
-// storedNote formats a note without its instant, which the script adds. A pause without a word has a note too, so that it is another's.
-func storedNote(n protocol.Note) (string, error) {
-	text, err := json.Marshal(n)
-	return string(text), err
-}
-
-// parseNote reads a note as it is stored. One that was changed by hand is shown as it is.
-func parseNote(text string) (n protocol.Note) {
-	at, body, _ := strings.Cut(text, " ")
-	ms, err := strconv.ParseInt(at, 10, 64)
-	if err != nil || json.Unmarshal([]byte(body), &n) != nil {
-		return protocol.Note{Text: text}
-	}
-	n.At = time.UnixMilli(ms).UTC()
-	return n
 }

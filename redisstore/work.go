@@ -203,7 +203,7 @@ func servedNames(serve []string) (names, shared []string) {
 func isShared(entry string) bool { return strings.Contains(entry, "\t") }
 
 // amount is the delay in ms, rounded up; the position of the name to park on, and since when the job is parked; or how many dead jobs
-// are kept.
+// are kept. A u follows the last, or stands alone, if the handler had not begun.
 func (s *store) amount(settled *protocol.Settlement, parks []string) string {
 	switch settled.Kind {
 	case protocol.SettlePark:
@@ -213,7 +213,9 @@ func (s *store) amount(settled *protocol.Settlement, parks []string) string {
 		}
 		return position + " " + strconv.FormatInt(settled.ParkedAt.UnixMilli(), 10)
 	case protocol.SettleDead:
-		return strconv.Itoa(s.options.MaxDead)
+		return strconv.Itoa(s.options.MaxDead) + unbegun(settled)
+	case protocol.SettleBack:
+		return unbegun(settled)
 	case protocol.SettleLater:
 	default:
 		return ""
@@ -223,6 +225,14 @@ func (s *store) amount(settled *protocol.Settlement, parks []string) string {
 		ms++
 	}
 	return strconv.FormatInt(ms, 10)
+}
+
+// unbegun is what an amount ends with if the handler had not begun.
+func unbegun(settled *protocol.Settlement) string {
+	if settled.Unbegun {
+		return "u"
+	}
+	return ""
 }
 
 // record formats an entry of the record of runs, without what the ID says.
@@ -270,6 +280,7 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 		Now: values.now(), Refused: refusedOf(c, values.list(1)), Taken: takenOf(values[min(2, len(values)):]), WaitHint: values.waitHint(9),
 		Superseded: values.texts(18), Unreadable: values.text(19),
 	}
+	answer.Limit = protocol.LimitState(values.number(20))
 	names, _ := servedNames(c.Serve)
 	for i := range values.list(16) {
 		if at := values.list(16).number(i); at >= 1 && at <= int64(len(names)) {

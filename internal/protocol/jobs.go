@@ -161,6 +161,9 @@ type Settlement struct {
 	ParkedAt time.Time
 	// Run is added to the record of runs. Nil: nothing is; it is set for occurrences of schedules only.
 	Run *RunRecord
+	// Unbegun says of a job given back, or dead, that its handler had not begun: under a limit of starts it has not used one. What is
+	// parked or missed has never begun.
+	Unbegun bool
 	// Failed counts a failed attempt. Done, retried and dead are counted by kind.
 	Failed bool
 	// OnDeath, of SettleDead, is the body of a job that is added to the front of the queue in the same step. Its ID is DeathID.
@@ -232,6 +235,7 @@ type WaitHint struct {
 	Paused bool          // the queue is paused
 	Next   time.Duration // until the next delayed job is due; 0: there is none, or other workers keep its alarm
 	Second bool          // the worker keeps the alarm as the second: it takes SecondAlarm after Next
+	Limit  LimitState    // of the queue
 	Lapse  time.Time     // earliest lapse among the partition's sessions; zero: there is no session
 	Lapsed []LapsedSession
 
@@ -241,6 +245,19 @@ type WaitHint struct {
 	Looked     bool  // they were looked up
 	ParkedMark int64 // changes when there is something new to find; 0: no job is parked
 }
+
+// A LimitState is how a partition stands with its queue's limit. Under a limit nothing is taken ahead.
+type LimitState byte
+
+const (
+	Unlimited  LimitState = iota
+	LimitOpen             // a job may start
+	LimitSpent            // none may start for a while: Next says how long, unless other workers keep the alarm
+	LimitFull             // none may start until one has ended
+)
+
+// Reached reports whether no job may start now.
+func (s LimitState) Reached() bool { return s >= LimitSpent }
 
 // ParkedName is the job name of an entry of Parked.
 func ParkedName(entry string) string {

@@ -60,7 +60,7 @@ type Owner struct {
 	Version int64
 }
 
-// A Note says why a schedule is paused, who paused it, and when, by the store's clock.
+// A Note says why a schedule or a queue is paused, who paused it, and when, by the store's clock.
 type Note struct {
 	Text string    `json:"text,omitempty"`
 	By   string    `json:"by,omitempty"`

@@ -113,11 +113,6 @@ func (c *claim) done() protocol.Settlement {
 	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDone}
 }
 
-// back returns the job to the front of its queue. Nothing is counted.
-func (c *claim) back() protocol.Settlement {
-	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleBack}
-}
-
 // park puts the job aside under a name, for a worker that can run it.
 func (c *claim) park(under string) protocol.Settlement {
 	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettlePark, Name: under, ParkedAt: c.parked}
@@ -148,7 +143,7 @@ func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 	c.config.Log.Error("chime: job is dead", "event", "job.dead", "job", c.message.Name, "id", c.id, "queue", c.queue, "reason", reason)
 	message := c.message
 	c.noteFailure(&message, errors.New(reason), now)
-	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true}
+	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true, Unbegun: true}
 	if c.schedule != "" {
 		s.Run = c.run(runDead, now, now)
 	}

@@ -137,6 +137,11 @@ func (f *flight) wasCancelled() bool { return errors.Is(f.ctx.reason(), ErrCance
 // is reports whether the flight is the one of a job under a fence.
 func (f *flight) is(h protocol.HeldJob) bool { return f.fence == h.Fence && f.id == h.ID }
 
+// back returns the job to the front of its queue. Nothing is counted.
+func (f *flight) back() protocol.Settlement {
+	return protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleBack, Unbegun: f.began.IsZero()}
+}
+
 // wasCutOff reports whether the job was handed back because the shutdown ended its handler's ctx.
 func (f *flight) wasCutOff() bool { return f.cutOff }
 

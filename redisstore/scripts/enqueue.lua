@@ -3,7 +3,7 @@
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:jobs      hash  job ID -> envelope
 -- KEYS[4] …:callers   zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued: jobs that came this way, ever
--- KEYS[5] …:state     hash  paused, layout, large, stale
+-- KEYS[5] …:state     hash  paused, layout, large, limit, stale
 -- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[7] …:stale     zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- ARGV[1] the caller, a name used by one enqueuer only
@@ -13,13 +13,13 @@
 -- ARGV[5] how many of the jobs are ordinary: they run now, under an ID that the enqueuer made. They come first, two values each: ID,
 -- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; with o in front: the
 -- ID is the caller's own
--- Returns time (us), the caller's score in callers (0 if its next call is to come this way too: the queue is paused, or this call was
+-- Returns time (us), the caller's score in callers (0 if its next call is to come this way too: the queue is paused or has a limit, or this call was
 -- carried out before), then the positions, among the others, of the jobs that exist already; these stay as they are.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local ARGV = ARGV -- a local is found faster than a global
 -- uses: limits callers clock layout
 
-local state = redis.call('HMGET', STATE, 'paused', 'layout')
+local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit')
 local refusal = newer(state[2])
 if refusal then return refusal end
 
@@ -81,7 +81,7 @@ redis.call('HGET', JOBS, ARGV[6]) -- read, so that a key of a wrong type stops t
 redis.call('ZRANGE', IDLE, '0', '0')
 
 local added = ordinary + #bodies / 2
-if #ready > 0 then redis.call('RPUSH', READY, unpack(ready)) end -- the first write, because ready was not read
+local n_ready = #ready > 0 and redis.call('RPUSH', READY, unpack(ready)) -- the first write, because ready was not read
 if #revived > 0 then redis.call('ZREM', STALE, unpack(revived)) end
 if ordinary > 0 then redis.call('HSET', JOBS, unpack(ARGV, 6, others)) end
 if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
@@ -92,14 +92,26 @@ if #forgotten > 0 then redis.call('ZREM', CALLERS, unpack(forgotten)) end
 if state[2] ~= LAYOUT and state[2] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then
-  answer[2] = score
-  if #ready + #revived > 0 then
-    -- uses: wake
+  local wakes, alarm_ms = #ready + #revived > 0, earliest and (not first or earliest < tonumber(first)) and earliest
+  if state[3] then
+    -- uses: queuelimit
+    local limit = read_limit(state[3])
+    if limit and (wakes or alarm_ms) then
+      local next_ms = next_start(limit, alarm_ms or -1, wakes)
+      -- where others wait already, the alarm for the next start is kept
+      alarm_ms = next_ms > now_ms and not (wakes and n_ready and n_ready > #ready) and next_ms
+      wakes = next_ms == now_ms
+    end
+  else
+    answer[2] = score
+  end
+  if wakes then
+    -- uses: gate wake
     wake_one(IDLE, ARGV[3])
   end
-  if earliest and (not first or earliest < tonumber(first)) then
+  if alarm_ms then
     -- uses: alarm
-    keep_alarm(IDLE, ARGV[3], earliest)
+    keep_alarm(IDLE, ARGV[3], alarm_ms)
   end
 end
 return answer

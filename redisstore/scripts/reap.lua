@@ -8,7 +8,7 @@
 -- KEYS[7]  …:schedules           hash  schedule -> definition
 -- KEYS[8]  …:cursors             hash  schedule -> cursor
 -- KEYS[9]  …:idle                zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[10] …:state               hash  crashed, asked
+-- KEYS[10] …:state               hash  crashed, paused, limit, asked
 -- KEYS[11] …:behind              zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[12] …:owed                zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[13] …:jobs                hash  job ID -> envelope
@@ -26,7 +26,7 @@ local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS, PROGRESS = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
--- uses: limits callers clock closed wake alarm strings counters definition owed open flight asked due session
+-- uses: limits callers clock closed gate wake alarm strings counters definition owed open flight asked due session queuelimit
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return { 1, 0, 0 } end
@@ -89,9 +89,10 @@ redis.call('HLEN', COUNTERS)
 redis.call('XLEN', RUNS)
 redis.call('ZCARD', IDLE)
 redis.call('ZCARD', CALLERS)
-local asked = redis.call('HGET', STATE, 'asked')
 redis.call('HLEN', CRASHES)
 local reports = redis.call('HLEN', PROGRESS) > 0
+local state = redis.call('HMGET', STATE, 'paused', 'limit', 'asked')
+local paused, limit, asked = state[1], read_limit(state[2]), state[3]
 
 -- decide: a job that had begun has crashed once more; the second time it waits a while, else it goes to the front of ready
 local soonest
@@ -146,9 +147,20 @@ if n_cancelled > 0 then add_asked(STATE, asked, -n_cancelled) end
 if #ids > 0 then redis.call('HDEL', INFLIGHT, unpack(ids)) end
 if #ids > 0 and reports then redis.call('HDEL', PROGRESS, unpack(ids)) end
 push_front(READY, front)
-if #front > 0 then wake_one(IDLE, wake) end
-if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(IDLE, wake, soonest) end
 if #dropped > 0 then redis.call('HDEL', INFLIGHT, unpack(dropped)) end
+if limit then
+  count_flights(limit, redis.call('HLEN', INFLIGHT) - 1 - held, 0)
+  redis.call('HSET', STATE, 'limit', limit_text(limit))
+  local next_ms = not paused and next_start(limit, due_head(DUE), redis.call('LLEN', READY) > 0) or -1
+  if next_ms == now_ms then
+    wake_one(IDLE, wake)
+  elseif next_ms >= 0 then
+    keep_alarm(IDLE, wake, next_ms)
+  end
+else
+  if #front > 0 then wake_one(IDLE, wake) end
+  if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(IDLE, wake, soonest) end
+end
 if held > #ids + #dropped then return { 0, #ids, #dropped } end
 redis.call('DEL', INFLIGHT)
 redis.call('ZREM', SESSIONS, ARGV[1])

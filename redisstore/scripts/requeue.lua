@@ -22,7 +22,7 @@ local PARKED = 10 -- the lists of parked jobs come after KEYS[10]
 local wake, n_lists = ARGV[2], tonumber(ARGV[3])
 local at_job = 3 + n_lists
 local n = (#ARGV - at_job) / 4
--- uses: limits callers clock layout strings definition open flight parked closed wake
+-- uses: limits callers clock layout strings definition open flight parked closed gate wake
 
 local state = redis.call('HMGET', STATE, 'layout', 'paused')
 local refusal = newer(state[1])

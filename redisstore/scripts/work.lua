@@ -1,7 +1,7 @@
 -- work.lua: settle jobs that ended, then take what is due. The one call of a busy worker to a partition.
 -- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun, "!" if it was cancelled; and the field of the piece session
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
--- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn; where jobs were cancelled: stale, asked
+-- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; where jobs were cancelled: stale, asked
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
@@ -44,7 +44,7 @@
 -- ARGV[16] how many members of the shared list of parked jobs to serve
 -- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
 --          other settlements; the fences of all of these; then four values for each other settlement: kind (d done, f failed and
---          due again, l due later, x dead, b back, p parked, m missed, c cancelled), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept), envelope
+--          due again, l due later, x dead, b back, p parked, m missed, c cancelled), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept; b, x: u behind it if the handler had not begun), envelope
 --          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms; empty: none); then three values for each annex: which
 --          other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one dies; r: "<how long its result
 --          is kept, ms> <queue> <result>"; g: it has reported progress, which goes
@@ -62,6 +62,7 @@
 --   of the names served, the positions of those with more; of the jobs taken that were parked, two values each: position, since when
 --   occurrences that newer ones have ended, under policy cancel
 --   what was unreadable in state and counts as none, fields joined by blanks (0: nothing)
+--   of a queue with a limit, else missing: a job may start (1), no token is left (2), as many jobs run as may (3)
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local RUNS, BEHIND, CALLERS, UNHANDLED, HANDLERS, STALE = KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[20]
@@ -106,7 +107,7 @@ local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
 --------------------------------------------------------------------------------------------- read and check: the session
 
-local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'done', 'crashed', 'turn')
+local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'done', 'crashed', 'turn', 'limit')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]
@@ -184,6 +185,27 @@ else
   end
 end
 
+-------------------------------------------------------------------------------------------- read: the limit of the queue
+
+local limit, horizon, limit_line -- nil: the queue has none; else see lib/queuelimit.lua
+local slots, flights_before = want, 0 -- how many slots the caller has free for what is taken
+if state[9] then
+  -- uses: queuelimit
+  limit, horizon, limit_line = read_limit(state[9]), next_start, limit_text
+  if limit then slots = math.max(want - ahead, 0) end
+  if limit and not again then
+    local back = 0 -- jobs that were taken and have not begun
+    for _, i in ipairs(others_held) do
+      local at = at_other + 4 * i - 3
+      local n = finished + begun + i
+      if unbegun(ARGV[at], ARGV[at + 1]) and held[n + 1] == ARGV[at_fence + n] then back = back + 1 end
+    end
+    flights_before = redis.call('HLEN', INFLIGHT)
+    want, ahead = math.min(slots, allowance(limit, ended_to - ended_from + 1 + #others_held + (cancels and #cancels / 3 or 0), back)), 0
+    limit.was, limit.back, limit.count = limit.state, back, count_flights
+  end
+end
+
 ------------------------------------------------------------------------------------------------- read: what could be taken
 
 -- ids are the candidates in order, from[i] says where each comes from: nil ready, 'd' due, n the n-th list of parked ones.
@@ -232,7 +254,7 @@ elseif want > 0 and not paused then
   local left = want - #ids
   if left > 0 then
     -- one more than is wanted, which shows whether this call leaves any
-    local ready, due = redis.call('LRANGE', READY, '0', left == want and ARGV[4] or whole(left)), {}
+    local ready, due = redis.call('LRANGE', READY, '0', left == want and not limit and ARGV[4] or whole(left)), {}
     if next_ms >= 0 and next_ms <= now_ms then due = redis.call('ZRANGEBYSCORE', DUE, '-inf', now_text, 'LIMIT', '0', whole(left)) end
     if state[4] == RAISED and redis.call('HGET', STATE, 'stale') then
       -- uses: stale
@@ -301,15 +323,16 @@ local long = again or others > 0 or occurrences or cancels
 local call -- what the long way knows and gathers, see lib/call.lua
 local schedule_of, planned_of -- schedule and planned instant of each other settlement, if it is of an occurrence
 local touched = 0 -- how many schedules
-local settle_one, write_settlements, meet_one, write_changes, write_front, owed_of, end_cancels, write_annexes -- its functions, which only the next block creates
+local way -- its functions, which only the next block creates
 local annexed = {} -- which other settlement -> its annexes
 if long then
   -- uses: strings counters definition rule owed open flight asked call settle overlap candidates
-  settle_one, write_settlements, meet_one, write_changes, write_front = settle, save_settlements, meet, save_changes, push_front
-  owed_of, end_cancels = owed_list, settle_cancelled
+  way = { settle = settle, settle_cancelled = settle_cancelled, save_settlements = save_settlements, meet = meet, save_changes = save_changes,
+    push_front = push_front, owed_list = owed_list }
   if annexes > 0 then
     -- uses: annex
-    annexed, write_annexes = annexes_of(ARGV, at_other + 4 * others, annexes), save_annexes
+    annexed = annexes_of(ARGV, at_other + 4 * others, annexes)
+    way.save_annexes = save_annexes
     for i, annex in pairs(annexed) do annex.fence = ARGV[at_fence + finished + begun + i] end
     redis.call('HLEN', RESULTS)
     redis.call('ZCARD', KEPT)
@@ -391,7 +414,7 @@ if long and not again then
     local kind = ARGV[at]
     counts, runs = counts or kind ~= 'd', runs or ARGV[at + 3] ~= ''
     fronts = fronts or kind == 'b' or annexes > 0
-    if kind == 'x' then dies, max_dead = dies + 1, tonumber(ARGV[at + 1]) end
+    if kind == 'x' then dies, max_dead = dies + 1, tonumber(string.match(ARGV[at + 1], '^%d+')) end
   end
   if counts then redis.call('HLEN', COUNTERS) end
   if runs then redis.call('XLEN', RUNS) end
@@ -424,15 +447,15 @@ if strange and #strange > 0 then mend(SESSIONS, strange) end
 local mark = state[3] -- the field parked
 local wakes = {} -- names of which a job was parked, as positions
 if #others_held > 0 or cancels then
-  if cancels then end_cancels(call, cancels, annexed, STATE, asked) end
+  if cancels then way.settle_cancelled(call, cancels, annexed, STATE, asked) end
   for _, i in ipairs(others_held) do
     local at = at_other + 4 * i - 3
-    settle_one(call, ARGV[at_id + finished + begun + i], schedule_of[i], planned_of[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],
+    way.settle(call, ARGV[at_id + finished + begun + i], schedule_of[i], planned_of[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],
       annexed[i])
   end
   done = done + call.done
-  write_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)
-  if annexes > 0 then write_annexes(call, RESULTS, KEPT, PROGRESS, wake) end
+  way.save_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)
+  if annexes > 0 then way.save_annexes(call, RESULTS, KEPT, PROGRESS, wake) end
   if call.large and not large then redis.call('HSET', STATE, 'large', '1') end
   if dead_out and #dead_out > 0 then
     local dying, oldest = {}, {}
@@ -510,7 +533,7 @@ elseif n_ids > 0 then
     local id, text = ids[i], bodies[i] or ''
     local fence = stem .. DIGITS[digit]
     if hostile and id == SELF then text = nil end -- no job has this ID: somebody wrote it there, and it goes
-    if text and long then text = meet_one(call, i, n_taken + 1, fence, worker, session) end
+    if text and long then text = way.meet(call, i, n_taken + 1, fence, worker, session) end
     if text ~= bodies[i] and taken == ids then -- from here on they differ
       taken, data = {}, {}
       for j = 1, n_taken do taken[j], data[j] = ids[j], bodies[j] end
@@ -587,18 +610,29 @@ elseif done > 0 then
   redis.call('HSET', STATE, 'done', whole(done_before + done))
 end
 if state[4] ~= LAYOUT and state[4] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if limit and not again then
+  -- read after write: how many flights there are is known only now
+  local grown = redis.call('HLEN', INFLIGHT) - flights_before - (not header and n_taken > 0 and 1 or 0)
+  if grown ~= 0 or n_taken > 0 or limit.back > 0 or limit.stepped then
+    limit.count(limit, grown, n_taken - limit.back)
+    redis.call('HSET', STATE, 'limit', limit_line(limit))
+  end
+elseif state[9] and not limit then
+  redis.call('HDEL', STATE, 'limit')
+  odd[#odd + 1] = 'limit'
+end
 
 if long then
   if #call.came_back > 0 and not crashed then
     redis.call('HSET', STATE, 'crashed', '1')
     crashed = true
   end
-  write_changes(call, DUE, CRASHES, SCHEDULES, CURSORS, OWED, OPEN, BEHIND, COUNTERS, RUNS)
+  way.save_changes(call, DUE, CRASHES, SCHEDULES, CURSORS, OWED, OPEN, BEHIND, COUNTERS, RUNS)
   if #call.forgotten > 0 then
     redis.call('HDEL', JOBS, unpack(call.forgotten))
     if crashed then redis.call('HDEL', CRASHES, unpack(call.forgotten)) end
   end
-  write_front(READY, call.front)
+  way.push_front(READY, call.front)
   for i = 1, #call.replaced, 2 do redis.call('PUBLISH', wake .. call.replaced[i], 'r' .. call.replaced[i + 1]) end
 end
 
@@ -612,18 +646,25 @@ local more, place = false, 0
 if not paused and not sleeps_on then
   more = next_ms >= 0 and next_ms <= now_ms or (ready_left or redis.call('LLEN', READY)) > 0
 end
-local asleep = sleep and not more and n_taken < want -- a worker that got all that it asked for has no free slot
+local opened = false -- of a limit that was reached, or is now
+if limit and not paused then
+  if sleeps_on then next_ms = due_head(DUE) end
+  -- read after write: a call of a sleeping worker has read neither list
+  next_ms = horizon(limit, next_ms, redis.call('LLEN', READY) > 0)
+  more, opened = next_ms == now_ms, limit.was ~= limit.state or limit.stepped
+end
+local asleep = sleep and not more and n_taken < slots -- a worker that got all that it asked for has no free slot
 if asleep then redis.call('ZADD', IDLE, now_text, worker) end
 if more then
-  -- uses: wake
+  -- uses: gate wake
   wake_one(IDLE, wake)
 end
-if not more and not paused and next_ms >= 0 and (asleep or was_asleep or long and next_ms == call.soonest) then
+if not more and not paused and next_ms >= 0 and (asleep or was_asleep or opened or long and next_ms == call.soonest) then
   -- uses: alarm
   place = keep_alarm(IDLE, wake, next_ms, asleep and worker)
 end
 if place == 0 or paused then next_ms = -1 end
-if (#wakes > 0 or #more_parked > 0) and not paused and not again then
+if (#wakes > 0 or #more_parked > 0) and not paused and not again and not (limit and limit.state > 1) then
   -- uses: handlers
   for _, position in ipairs(wakes) do wake_handler(handlers[position], IDLE, wake) end
   for _, i in ipairs(more_parked) do
@@ -654,5 +695,5 @@ end
 local function some(list) return #list > 0 and list or 0 end -- even an empty list costs a microsecond
 return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
   length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), occurrences and table.concat(call.kinds) or 0,
-  some(taken_crashes), long and some(owed_of(call)) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, mark or 0, lapse,
-  lapsed and some(lapsed) or 0, some(more_parked), parked_since or 0, some(superseded), #odd > 0 and table.concat(odd, ' ') or 0 }
+  some(taken_crashes), long and some(way.owed_list(call)) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, mark or 0, lapse,
+  lapsed and some(lapsed) or 0, some(more_parked), parked_since or 0, some(superseded), #odd > 0 and table.concat(odd, ' ') or 0, limit and limit.state }
