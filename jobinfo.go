@@ -49,6 +49,8 @@ type JobInfo struct {
 	Fence       int64         `json:"fence,omitempty"`        // running and taken; see [Job]
 	Timeout     time.Duration `json:"-"`                      // of an attempt; 0: the handler's or the worker's. In JSON: timeout_ms
 
+	Header map[string]string `json:"header,omitempty"` // what travels with it, see [Header]; nil: nothing
+
 	Failures  []Failure `json:"failures,omitempty"`   // the last five attempts that failed, oldest first
 	LastError string    `json:"last_error,omitempty"` // how the last one failed, at most 1 KiB
 	Worker    string    `json:"worker,omitempty"`     // running and taken: who holds it, a [WorkerInfo]'s name; empty: not known
@@ -132,6 +134,7 @@ func (j *JobInfo) fill(message *wire.Envelope) {
 	if details == nil {
 		return
 	}
+	j.Header = details.Header
 	if !details.Enqueued.IsZero() {
 		j.Enqueued = details.Enqueued
 	}

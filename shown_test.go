@@ -3,6 +3,8 @@ package chime
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -31,6 +33,13 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 		{Job{ID: "r@2026-03-08T09:00:00Z", Name: "report", Queue: "mail", Schedule: "r", Planned: at, Started: at, Attempt: 2, MaxAttempts: 5, Crashes: 1, Fence: 9, Timeout: time.Second, LastError: "no", Payload: payload},
 			`{"id":"r@2026-03-08T09:00:00Z","name":"report","queue":"mail","schedule":"r","planned":"2026-03-08T09:00:00Z","started":"2026-03-08T09:00:00Z","attempt":2,"max_attempts":5,"crashes":1,"fence":9,` +
 				`"last_error":"no","timeout_ms":1000,"payload_bytes":5}`},
+		{&JobInfo{ID: "a", Name: "report", Queue: "mail", State: JobRetrying, Enqueued: at, Planned: at, Due: at, Attempt: 2, MaxAttempts: 5, Crashes: 1, Timeout: time.Second, Progress: payload[:2],
+			Failures: []Failure{{At: at, Worker: "w", Error: "no"}}, LastError: "no", Payload: payload, Err: errors.New("newer")},
+			`{"id":"a","name":"report","queue":"mail","state":"retrying","enqueued":"2026-03-08T09:00:00Z","planned":"2026-03-08T09:00:00Z","due":"2026-03-08T09:00:00Z","attempt":2,"max_attempts":5,"crashes":1,` +
+				`"failures":[{"at":"2026-03-08T09:00:00Z","worker":"w","error":"no"}],"last_error":"no","timeout_ms":1000,"payload_bytes":5,"progress_bytes":2,"error":"newer"}`},
+		{JobPage{Jobs: []*JobInfo{{ID: "a", Name: "b", Queue: "c", State: JobRunning, Started: at, Attempt: 1, Fence: 7, Worker: "w", Cancelled: true}}, Next: "x", Looked: 2},
+			`{"jobs":[{"id":"a","name":"b","queue":"c","state":"running","started":"2026-03-08T09:00:00Z","attempt":1,"crashes":0,"fence":7,"worker":"w","cancelled":true,"payload_bytes":0}],"next":"x","looked":2}`},
+		{WorkerInfo{Name: "w", Host: "h", PID: 1, Version: "v1", Slots: 3, Since: at, Seen: at}, `{"name":"w","host":"h","pid":1,"version":"v1","queues":{},"slots":3,"busy":0,"since":"2026-03-08T09:00:00Z","seen":"2026-03-08T09:00:00Z","running":[]}`},
 		{Item{Name: "a", Args: "secret"}, `{"name":"a"}`},
 		{InvalidError{Field: "queue", Value: "a b", Limit: "letters"}, `{"field":"queue","value":"a b","limit":"letters"}`},
 		{map[string]Action{"action": Snoozed}, `{"action":"snoozed"}`},
@@ -76,4 +85,24 @@ func TestAScheduleDecodesItsArguments(t *testing.T) {
 			t.Errorf("into an int: %v", err)
 		}
 	})
+}
+
+func TestAJobInfoNeverPrintsItsPayload(t *testing.T) {
+	info := &JobInfo{ID: "a", Name: "mail", Queue: "q", State: JobDead, Payload: []byte("secret"), Progress: []byte("secret")}
+	var out bytes.Buffer
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "job", info)
+	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "job", *info)
+	encoded, err := json.Marshal([]*JobInfo{info})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Write(encoded)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
+		fmt.Fprintf(&out, verb+verb, info, *info)
+	}
+	for _, leak := range []string{"secret", "736563726574", "c2VjcmV0", "115 101"} {
+		if strings.Contains(out.String(), leak) {
+			t.Errorf("printed with its payload: %s", out.String())
+		}
+	}
 }

@@ -29,6 +29,8 @@ const (
 	maxPageSessions   = 500 // sessions that a call reads
 	maxPagePartitions = 200 // partitions that are counted, to pass over the empty ones
 	sessionsTogether  = 25  // in a round trip
+	// partitionsTogether is how many are counted in a round trip.
+	partitionsTogether = 16
 )
 
 // behindList is the list of a cursor among the occurrences that wait behind another one.
@@ -104,36 +106,39 @@ func (p *jobPager) run(ctx context.Context, partitions int) error {
 func (p *jobPager) nextPartition(ctx context.Context, partitions int) (filled bool, err error) {
 	from := p.cursor.partition + 1
 	to := min(from+maxPagePartitions, partitions)
-	pipe := p.store.client.Pipeline()
-	sizes := make([][]*redis.IntCmd, to-from)
-	for i := range sizes {
-		k := p.store.keys.partition(protocol.Partition{Queue: p.call.Queue, Index: from + i})
-		switch p.call.State {
-		case protocol.JobDelayed:
-			sizes[i] = append(sizes[i], pipe.ZCard(ctx, k.due))
-		case protocol.JobDead:
-			sizes[i] = append(sizes[i], pipe.ZCard(ctx, k.dead))
-		case protocol.JobParked:
-			sizes[i] = append(sizes[i], pipe.ZCard(ctx, k.unhandled))
-		case protocol.JobWaiting:
-			sizes[i] = append(sizes[i], pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.behind))
-		case protocol.JobRunning, protocol.JobTaken:
-			sizes[i] = append(sizes[i], pipe.ZCard(ctx, k.sessions))
+	for ; from < to; from += partitionsTogether {
+		pipe := p.store.client.Pipeline()
+		var sizes [partitionsTogether][]*redis.IntCmd
+		for i := range min(partitionsTogether, to-from) {
+			sizes[i] = p.size(ctx, pipe, p.store.keys.partition(protocol.Partition{Queue: p.call.Queue, Index: from + i}))
 		}
-	}
-	if pipe.Len() > 0 {
 		if _, err := pipe.Exec(ctx); err != nil {
 			return false, err
 		}
+		for i, counts := range sizes {
+			if slices.ContainsFunc(counts, func(n *redis.IntCmd) bool { return n.Val() > 0 }) {
+				p.cursor = jobCursor{state: p.call.State, partition: from + i}
+				return true, nil
+			}
+		}
 	}
-	at := slices.IndexFunc(sizes, func(counts []*redis.IntCmd) bool {
-		return slices.ContainsFunc(counts, func(n *redis.IntCmd) bool { return n.Val() > 0 })
-	})
-	if at < 0 {
-		at = to - from
+	p.cursor = jobCursor{state: p.call.State, partition: to}
+	return false, nil
+}
+
+// size asks how long the lists of the page's state are in a partition.
+func (p *jobPager) size(ctx context.Context, pipe redis.Pipeliner, k partitionKeys) []*redis.IntCmd {
+	switch p.call.State {
+	case protocol.JobDelayed:
+		return []*redis.IntCmd{pipe.ZCard(ctx, k.due)}
+	case protocol.JobDead:
+		return []*redis.IntCmd{pipe.ZCard(ctx, k.dead)}
+	case protocol.JobParked:
+		return []*redis.IntCmd{pipe.ZCard(ctx, k.unhandled)}
+	case protocol.JobWaiting:
+		return []*redis.IntCmd{pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.behind)}
 	}
-	p.cursor = jobCursor{state: p.call.State, partition: from + at}
-	return from+at < to, nil
+	return []*redis.IntCmd{pipe.ZCard(ctx, k.sessions)}
 }
 
 // readPartition reads the cursor's partition from the cursor on. Exhausted: there is nothing more in it.

@@ -41,7 +41,7 @@ func TestReadmeKeyTable(t *testing.T) {
 	p := k.partition(protocol.Partition{Queue: "q"})
 	want := map[string]string{
 		k.leader(): types["leader"], k.queues(): types["queues"], k.registry(): types["registry"], k.deleted(): types["deleted"],
-		k.served():             types["served"], k.workers(): types["workers"],
+		k.served(): types["served"], k.workers(): types["workers"],
 		"…:inflight:<session>": types["inflight"],
 		"…:parked:<job name>":  types["parked"],
 	}
