@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -176,7 +177,7 @@ func TestARepeatedTakeStillHasWhatWasCancelledSince(t *testing.T) {
 }
 
 // The holder hears of it at once, and in the answer to each heartbeat until it has settled the job.
-func TestTheHolderOfACancelledJobIsTold(t *testing.T) {
+func TestTheHolderOfACancelledJobIsToldAlsoByHeartbeats(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		listener := b.store.Listen("w-s")
 		defer listener.Close()
@@ -220,24 +221,18 @@ func TestCancelFindsAJobWhereverItWaits(t *testing.T) {
 
 // A queue in which something was cancelled is refused by programs that do not know what that leaves there; other queues are not.
 func TestCancellingRaisesTheLayoutOfItsPartitionOnly(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		for name, act := range map[string]func(b *bench){
-			"waiting": func(b *bench) { b.enqueue(job("a")) },
-			"in flight": func(b *bench) {
-				b.enqueue(job("a"))
-				b.take("s", 1)
-			},
-		} {
-			b := b.again()
-			act(b)
-			b.want(name+": layout before", b.stateField("layout"), "2")
+	for _, take := range []int{0, 1} { // it waits, or is in flight
+		onEveryServer(t, func(b *bench) {
+			b.enqueue(job("a"))
+			b.work("s", protocol.WorkCall{Take: take})
+			b.want("layout before", b.stateField("layout"), "2")
 			b.cancel("a")
-			b.want(name+": layout after", b.stateField("layout"), "3")
+			b.want("layout after", b.stateField("layout"), "3")
 			b.enqueue(job("b"))
 			b.take("s", 1)
-			b.want(name+": layout for ever", b.stateField("layout"), "3")
-		}
-	})
+			b.want("layout for ever", b.stateField("layout"), "3")
+		})
+	}
 }
 
 // An occurrence that is cancelled before its instant stays there until then: its taking owes the schedule its next one.
@@ -291,7 +286,7 @@ func TestACancellationThatIsSentTwiceHasTheSameAnswer(t *testing.T) {
 		twice := &sentTwice{}
 		b.client.AddHook(twice)
 		b.want("cancelled", b.cancel("later")+b.cancel("a"), "donedone")
-		if twice.sent != 2 {
+		if twice.sent != 2 && os.Getenv(userEnv) == "" { // a user who may not cancel has another client do it
 			b.Fatalf("%d scripts were sent twice, want 2", twice.sent)
 		}
 		b.want("counted", b.cancelled(), "2")

@@ -326,7 +326,7 @@ func TestAJobOnTheSharedListOfParkedOnesIsShown(t *testing.T) {
 func TestACancelledJobIsNotShown(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(own("a"), own("b"))
-		b.client.HSet(b.Context(), b.keys().jobs, "a", "\x00")
+		b.cancel("a")
 		got, _ := b.listed(protocol.JobPageCall{State: protocol.JobWaiting})
 		b.want("waiting", got, "b")
 		later := own("a")

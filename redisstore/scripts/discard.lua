@@ -84,7 +84,7 @@ for s = 1, n_sessions do
 end
 local workers = {} -- of these sessions
 for _, s in pairs(holder) do
-  workers[s] = workers[s] or match(redis.call('HGET', KEYS[INFLIGHT + s], SELF) or '', '^%d+ %d+ %d+ %S+ %d+ (%S+) ') or ''
+  workers[s] = workers[s] or match(redis.call('HGET', KEYS[INFLIGHT + s], SELF) or '', '^%d+ %d+ %d+ %S* %d+ (%S+) ') or ''
 end
 local list_of, member_of = {}, {} -- of a parked job
 for l = 1, n_lists do
