@@ -63,6 +63,43 @@ func (p *Plan) Next(o protocol.Owed) protocol.Placement {
 	return placement
 }
 
+// Upcoming computes the planned instants of the next n runs, as they will be placed if each is taken at its instant, or now if that has
+// passed: fewer if the rule ends before that, none unless the schedule is live. o is what the schedule is owed; waiting: it is owed nothing
+// yet, because the occurrence at its cursor is placed and was not taken: that one is the first.
+func (p *Plan) Upcoming(o protocol.Owed, waiting bool, n int) []time.Time {
+	if p.State != protocol.StateLive {
+		return nil
+	}
+	var times []time.Time
+	take := func() {
+		o.Since = latest(o.Cursor.At, o.Now)
+		if p.Runs(o.Cursor.At, o.Since) {
+			times = append(times, o.Cursor.At)
+		} else {
+			o.Cursor.Used-- // it will be missed, and gives its run back
+		}
+	}
+	if waiting {
+		take()
+	}
+	for len(times) < n && (p.Recurrence.Count == 0 || o.Cursor.Used < p.Recurrence.Count) {
+		next := p.Next(o)
+		if len(next.Instants) == 0 {
+			break
+		}
+		o.Cursor = protocol.Cursor{At: next.Instants[0], Used: o.Cursor.Used + 1, Placed: true, CaughtUp: next.CaughtUp > 0}
+		take()
+	}
+	return times
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // instants is one instant or none.
 func instants(next time.Time, ok bool) []time.Time {
 	if !ok {
