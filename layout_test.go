@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	},
 	"redisstore":          {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded": {"redisstore", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
-	"chimetest":           {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded"},
+	"chimetest":           {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},
 	"internal/chaos":      {"any"}, // these five serve tests
 	"internal/childproc":  {"any"},
 	"internal/faultproxy": {"any"},

@@ -51,11 +51,17 @@ func Run(t *testing.T, test func(t *testing.T, c *Chime)) {
 	if test == nil {
 		t.Fatal("chimetest: Run: the test is nil")
 	}
+	run(t, test, func(server *embedded.Server) protocol.Store { return newQuiet(server.Store().Protocol(), server.Client()) })
+}
+
+// run runs a test on the store that wrap makes of a server's.
+func run(t *testing.T, test func(t *testing.T, c *Chime), wrap func(*embedded.Server) protocol.Store) {
+	t.Helper()
 	watchdog := watch()
 	defer watchdog.end()
 	synctest.Test(t, func(t *testing.T) {
 		server := embedded.StartInMemory()
-		c := &Chime{t: t, server: server, attempts: newAttempts(server.Store().Protocol()), watchdog: watchdog}
+		c := &Chime{t: t, server: server, attempts: newAttempts(wrap(server)), watchdog: watchdog}
 		watchdog.running(c.attempts.running)
 		t.Cleanup(c.end)
 		test(t, c)
@@ -152,6 +158,9 @@ func (c *Chime) settle(until time.Time) {
 	horizon := until.Add(dueWithin)
 	if left := time.Until(horizon); left > 0 {
 		c.sleep(left)
+	}
+	if now := time.Now(); now.After(horizon) { // the last Advance was as much ahead
+		horizon = now
 	}
 	for c.attempts.unsettled(horizon) && time.Since(until) < settledWithin && c.fine() {
 		c.sleep(settleStep)
