@@ -51,7 +51,9 @@ func Run(t *testing.T, test func(t *testing.T, c *Chime)) {
 	if test == nil {
 		t.Fatal("chimetest: Run: the test is nil")
 	}
-	run(t, test, func(server *embedded.Server) protocol.Store { return newQuiet(server.Store().Protocol(), server.Client()) })
+	run(t, test, func(server *embedded.Server) protocol.Store {
+		return newQuiet(server.Store().Protocol(), server.Client())
+	})
 }
 
 // run runs a test on the store that wrap makes of a server's.
