@@ -15,6 +15,7 @@ vulndb=${GOVULNDB:-https://vuln.go.dev}
 fuzz_targets="
 internal/wire:FuzzDecodeArgs
 internal/wire:FuzzDecodeEnvelope
+internal/wire:FuzzDecodeResult
 internal/schedule:FuzzDefinition
 internal/schedule:FuzzNextPlacement
 recurrence:FuzzCron

@@ -11,8 +11,8 @@ import (
 )
 
 // declaration checks a schedule and puts it into the form in which it is declared. All that is wrong comes back, joined.
-func declaration(name string, rec recurrence.Recurrence, options []ScheduleOption) (protocol.Declaration, error) {
-	settings := scheduleSettings{overlap: OverlapSkip, misfire: MisfireRunOnce, grace: defaultGrace}
+func declaration(name string, rec recurrence.Recurrence, options []PutOption) (protocol.Declaration, error) {
+	settings := putSettings{scheduleSettings: scheduleSettings{overlap: OverlapSkip, misfire: MisfireRunOnce, grace: defaultGrace}}
 	if err := protocol.CheckID("name", name); err != nil {
 		settings.refuse(err)
 	}
@@ -21,7 +21,10 @@ func declaration(name string, rec recurrence.Recurrence, options []ScheduleOptio
 			settings.refuse(errNilOption)
 			continue
 		}
-		option.schedule(&settings)
+		option.put(&settings)
+	}
+	if settings.absent && settings.revision != 0 {
+		settings.refuse(protocol.Because(protocol.Invalid("option", "IfAbsent", "IfAbsent or IfRevision"), "is given beside IfRevision"))
 	}
 	if settings.jobName == "" {
 		settings.jobName = name
@@ -38,10 +41,10 @@ func declaration(name string, rec recurrence.Recurrence, options []ScheduleOptio
 	spec := schedule.Spec{
 		JobName: settings.jobName, Recurrence: rec, Payload: payload,
 		Overlap: string(settings.overlap), Misfire: string(settings.misfire), Grace: settings.grace,
-		NoImmediateRun: settings.noImmediateRun,
-		MaxAttempts:    job.maxAttempts,
-		Timeout:        job.timeout,
-		Details:        job.details(),
+		NoImmediateRun: settings.noImmediateRun, Meta: settings.meta,
+		MaxAttempts: job.maxAttempts,
+		Timeout:     job.timeout,
+		Details:     job.details(),
 	}
 	if problem := spec.Validate(); problem != nil {
 		settings.refuse(problem)
@@ -52,5 +55,7 @@ func declaration(name string, rec recurrence.Recurrence, options []ScheduleOptio
 	if err := settings.err(); err != nil {
 		return protocol.Declaration{}, err
 	}
-	return spec.Declare(name, cmp.Or(job.queue, defaultQueue))
+	declared, err := spec.Declare(name, cmp.Or(job.queue, defaultQueue))
+	declared.Revision, declared.Absent, declared.Paused = settings.revision, settings.absent, settings.paused
+	return declared, err
 }

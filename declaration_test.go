@@ -41,11 +41,11 @@ func TestARefusedDeclarationNamesFieldValueAndLimit(t *testing.T) {
 		{"s", recurrence.Recurrence{}, nil, "recurrence is empty: want a Frequency, a Cron or a StartTime"},
 		{"s", recurrence.Recurrence{TimeZone: "Europe/Berlin"}, []ScheduleOption{NoImmediateRun()}, "recurrence is empty"},
 	} {
-		if _, err := declaration(c.name, c.rec, c.options); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := declaration(c.name, c.rec, putOptions(c.options)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.10q, %v: got %v, want an error with %q", c.name, c.rec, err, c.want)
 		}
 	}
-	_, err := declaration("a b", recurrence.Recurrence{Cron: "x"}, []ScheduleOption{Grace(0), Args(make([]byte, 2<<20))})
+	_, err := declaration("a b", recurrence.Recurrence{Cron: "x"}, []PutOption{Grace(0), Args(make([]byte, 2<<20))})
 	var refused *recurrence.Error
 	if !errors.As(err, &refused) || !errors.Is(err, ErrPayloadTooLarge) {
 		t.Errorf("got %v: want all that is wrong, joined, the rule's error and ErrPayloadTooLarge among it", err)

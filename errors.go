@@ -16,6 +16,8 @@ var (
 	ErrNotFound = protocol.ErrNotFound
 	// ErrPayloadTooLarge: the encoded arguments are longer than EnqueuerOptions.MaxPayload. Nothing was sent.
 	ErrPayloadTooLarge = wire.ErrPayloadTooLarge
+	// ErrConflict: what is stored is not what the caller has seen; nothing was changed. Of a schedule the error is a *ConflictError.
+	ErrConflict = protocol.ErrConflict
 	// ErrStoreFull: Redis is out of memory; nothing was written.
 	ErrStoreFull = protocol.ErrStoreFull
 	// ErrUnfit: the store cannot be trusted with jobs, because of its version, its settings, its options or keys of another
@@ -43,6 +45,8 @@ var (
 	ErrSessionLost = protocol.ErrSessionLost
 	// ErrReplaced: the next occurrence of the schedule is due and its overlap policy is OverlapCancel.
 	ErrReplaced = work.ErrReplaced
+	// ErrCancelled: [Jobs.Cancel] was called. The job ends, whatever the handler returns.
+	ErrCancelled = work.ErrCancelled
 )
 
 var (
@@ -50,6 +54,19 @@ var (
 	errNilContext = protocol.ErrNilContext
 	errNilOption  = protocol.Because(protocol.Invalid("an option", "", "one of this package"), "is nil")
 )
+
+// ConflictError says that a schedule was not changed, because it is not what the caller has seen: see IfRevision and IfAbsent.
+type ConflictError struct {
+	Schedule *Schedule // as it is stored now, or was a moment ago
+}
+
+// Error names the schedule and the revision that is stored.
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%v: schedule %q is at revision %d", ErrConflict, e.Schedule.Name, e.Schedule.Revision)
+}
+
+// Unwrap returns ErrConflict.
+func (e *ConflictError) Unwrap() error { return ErrConflict }
 
 // DrainTimeoutError names the jobs whose handlers had not returned in time when the worker stopped. Their ctx was ended and the
 // jobs were handed back: they run again, and no attempt was used up.

@@ -2,6 +2,7 @@ package chime_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -139,4 +140,125 @@ func ExampleSchedules_Put() {
 	// Output:
 	// digest:customer-7 makes digest and is live
 	// the same again changes nothing: true
+}
+
+// A queue for a third party, with its limits: at most 20 jobs at once over all workers, and 80 that begin in a second. Every process may say so
+// when it starts: the same limit again changes nothing.
+func ExampleQueues_Limit() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	queues := chime.NewQueues(server.Store())
+	ctx := context.Background()
+
+	if err := queues.Limit(ctx, "stripe", chime.Limit{Running: 20, Starts: 80, Per: time.Second}); err != nil {
+		fmt.Println(err)
+	}
+	if err := queues.Pause(ctx, "stripe", chime.Note{Text: "they have an incident", By: "anna"}); err != nil {
+		fmt.Println(err)
+	}
+	stripe, err := queues.Get(ctx, "stripe")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(stripe.Limit.Running, "at once,", stripe.Limit.Starts, "in", stripe.Limit.Per)
+	fmt.Println("paused by", stripe.Note.By+":", stripe.Note.Text)
+	// Output:
+	// 20 at once, 80 in 1s
+	// paused by anna: they have an incident
+}
+
+// Two people edit a schedule: each names the revision that he has seen.
+func ExampleIfRevision() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, schedules := context.Background(), chime.NewSchedules(server.Store())
+	seen, err := schedules.Put(ctx, "report", recurrence.Recurrence{Cron: "0 9 * * *"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, anna := schedules.Put(ctx, "report", recurrence.Recurrence{Cron: "0 8 * * *"}, chime.IfRevision(seen.Revision))
+	_, bert := schedules.Put(ctx, "report", recurrence.Recurrence{Cron: "0 7 * * *"}, chime.IfRevision(seen.Revision))
+	fmt.Println(anna)
+	if conflict := new(chime.ConflictError); errors.As(bert, &conflict) {
+		fmt.Println("somebody was faster:", conflict.Schedule.Recurrence.Cron)
+	}
+	// Output:
+	// <nil>
+	// somebody was faster: 0 8 * * *
+}
+
+// A page of the schedules of one customer, and where to go on.
+func ExampleSchedules_List() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, schedules := context.Background(), chime.NewSchedules(server.Store())
+	for _, name := range []string{"acme/backup", "acme/invoices", "acme/report", "other/report"} {
+		if _, err := schedules.Put(ctx, name, recurrence.Recurrence{Cron: "@daily"}, chime.JobName("job")); err != nil {
+			fmt.Println(err)
+		}
+	}
+	filter, n := chime.ScheduleFilter{Prefix: "acme/"}, 0
+	for s, err := range schedules.List(ctx, filter) {
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		fmt.Println(s.Name, "is", s.State)
+		if n++; n == 2 {
+			filter.After = s.Name // of the next page
+			break
+		}
+	}
+	for s := range schedules.List(ctx, filter) {
+		fmt.Println("then", s.Name)
+	}
+	// Output:
+	// acme/backup is live
+	// acme/invoices is live
+	// then acme/report
+}
+
+func ExampleSchedules_Pause() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, schedules := context.Background(), chime.NewSchedules(server.Store())
+	if _, err := schedules.Put(ctx, "report", recurrence.Recurrence{Cron: "@daily"}); err != nil {
+		fmt.Println(err)
+	}
+	if err := schedules.Pause(ctx, "report", chime.Note{Text: "moving house", By: "anna"}); err != nil {
+		fmt.Println(err)
+	}
+	s, err := schedules.Get(ctx, "report")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(s.State, "by", s.Note.By+":", s.Note.Text)
+	if err := schedules.Resume(ctx, "report", chime.SkipGap()); err != nil { // nothing is caught up
+		fmt.Println(err)
+	}
+	// Output: paused by anna: moving house
+}
+
+func ExampleSchedules_Upcoming() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, schedules := context.Background(), chime.NewSchedules(server.Store())
+	rule := recurrence.Recurrence{Cron: "0 0 29 2 *", TimeZone: "UTC", StartTime: time.Date(2096, 1, 1, 0, 0, 0, 0, time.UTC), Count: 5}
+	if _, err := schedules.Put(ctx, "leap", rule); err != nil {
+		fmt.Println(err)
+	}
+	times, err := schedules.Upcoming(ctx, "leap", 3)
+	if err != nil {
+		fmt.Println(err)
+	}
+	for _, at := range times {
+		fmt.Println(at.Format(time.DateOnly))
+	}
+	// Output:
+	// 2096-02-29
+	// 2104-02-29
+	// 2108-02-29
 }

@@ -162,13 +162,24 @@ func (s *fakeScheduleStore) Declare(ctx context.Context, declarations []protocol
 			s.sizes[d.Queue] = 1
 		}
 		f := s.schedules[d.Name]
+		changes := f != nil && (f.body != string(d.Body) || f.overlap != string(d.Overlap) || f.queue != d.Queue)
 		switch {
+		case f == nil && d.Revision != 0:
+			a.Err = fmt.Errorf("fake: %w", ErrNotFound)
+			continue
+		case changes && (d.Absent || d.Revision != 0 && d.Revision != f.revision):
+			a.Err = fmt.Errorf("fake: %w", ErrConflict)
+			continue
 		case f == nil:
 			a.New = true
 			f = &fakeSchedule{queue: d.Queue, state: "live", overlap: string(d.Overlap), body: string(d.Body), created: s.now().UTC().Truncate(time.Second), placed: map[int64]bool{}}
 			f.owed = s.now()
+			if d.Paused != nil {
+				f.state, f.owed = "paused", time.Time{}
+				f.stored.Note = protocol.Note{Text: d.Paused.Text, By: d.Paused.By, At: s.now()}
+			}
 			s.schedules[d.Name] = f
-		case f.body != string(d.Body) || f.overlap != string(d.Overlap) || f.queue != d.Queue:
+		case changes:
 			a.Changed, a.Old = true, f.text()
 			f.queue, f.overlap, f.body = d.Queue, string(d.Overlap), string(d.Body)
 			s.withdraw(f)
@@ -295,22 +306,25 @@ func (s *fakeScheduleStore) Find(ctx context.Context, names []string) ([]protoco
 }
 
 // Names returns three names at a time, in order. It deletes the schedules whose names begin with "deleted", so that nobody can read them.
-func (s *fakeScheduleStore) Names(ctx context.Context, after string) ([]string, error) {
+func (s *fakeScheduleStore) Names(ctx context.Context, of protocol.NameRange) (names []string, last string, err error) {
 	lost, before := s.enter(ctx, "names")
 	defer s.mu.Unlock()
 	if err := errors.Join(before, lost); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var names []string
 	for _, name := range slices.Sorted(maps.Keys(s.schedules)) {
-		if name > after && len(names) < 3 {
-			names = append(names, name)
-			if strings.HasPrefix(name, "deleted") {
-				delete(s.schedules, name)
-			}
+		if name <= of.After || !strings.HasPrefix(name, of.Prefix) || of.Queue != "" && s.schedules[name].queue != of.Queue {
+			continue
+		}
+		if len(names) == 3 {
+			return names, names[2], nil
+		}
+		names = append(names, name)
+		if strings.HasPrefix(name, "deleted") {
+			delete(s.schedules, name)
 		}
 	}
-	return names, nil
+	return names, "", nil
 }
 
 func (s *fakeScheduleStore) Standings(ctx context.Context, asked []protocol.Address) ([]protocol.Standing, error) {
@@ -329,35 +343,76 @@ func (s *fakeScheduleStore) Standings(ctx context.Context, asked []protocol.Addr
 	return standings, errors.Join(before, after)
 }
 
-func (s *fakeScheduleStore) Remove(ctx context.Context, name string) (bool, error) {
+func (s *fakeScheduleStore) Remove(ctx context.Context, r protocol.Removal) (bool, error) {
 	after, before := s.enter(ctx, "remove")
 	defer s.mu.Unlock()
-	_, found := s.schedules[name]
-	if before == nil {
-		delete(s.schedules, name)
-		s.deleted[name] = s.now()
+	f := s.schedules[r.Name]
+	if f != nil && r.Revision != 0 && r.Revision != f.revision {
+		return true, fmt.Errorf("fake: %w", ErrConflict)
 	}
-	return found, errors.Join(before, after)
+	if before == nil {
+		delete(s.schedules, r.Name)
+		s.deleted[r.Name] = s.now()
+	}
+	return f != nil, errors.Join(before, after)
 }
 
-func (s *fakeScheduleStore) PauseSchedule(ctx context.Context, name string, paused bool) (protocol.Owed, error) {
+// Prune finds nothing: these schedules have no owner.
+func (s *fakeScheduleStore) Prune(context.Context, protocol.Owner, string) (string, []string, error) {
+	return "", nil, nil
+}
+
+// Soonest names every schedule.
+func (s *fakeScheduleStore) Soonest(ctx context.Context, _ int) (coming []protocol.Coming, err error) {
+	after, before := s.enter(ctx, "soonest")
+	defer s.mu.Unlock()
+	for name := range s.schedules {
+		coming = append(coming, protocol.Coming{Name: name})
+	}
+	return coming, errors.Join(before, after)
+}
+
+func (s *fakeScheduleStore) PauseSchedule(ctx context.Context, p protocol.Pausing) (answer protocol.PauseAnswer, err error) {
 	after, before := s.enter(ctx, "pause")
 	defer s.mu.Unlock()
-	f := s.schedules[name]
+	f := s.schedules[p.Name]
 	if err := errors.Join(before, after); err != nil {
-		return protocol.Owed{}, err
+		return answer, err
 	}
+	if f == nil {
+		return answer, fmt.Errorf("fake: %w", ErrNotFound)
+	}
+	renotes := p.Paused && f.state == "paused" && p.Note != nil && (f.stored.Note.Text != p.Note.Text || f.stored.Note.By != p.Note.By)
+	if f.state == "completed" || p.Paused == (f.state == "paused") && !renotes {
+		return answer, nil
+	}
+	if p.Revision != 0 && p.Revision != f.revision {
+		return answer, fmt.Errorf("fake: %w", ErrConflict)
+	}
+	answer = protocol.PauseAnswer{Revision: f.revision, Definition: f.text(), Cursor: f.cursor, Now: s.now()}
+	if answer.Recount = p.SkipGap && (p.Change == nil || p.Change.Revision != f.revision); answer.Recount {
+		return answer, nil
+	}
+	s.revision++
+	f.revision = s.revision
 	switch {
-	case f == nil:
-		return protocol.Owed{}, fmt.Errorf("fake: %w", ErrNotFound)
-	case paused && f.state == "live":
+	case renotes:
+	case p.Paused:
 		s.withdraw(f)
 		f.state = "paused"
-	case !paused && f.state == "paused":
-		f.state, f.owed = "live", s.now()
-		return s.owe(name), nil
+	default:
+		f.state, f.owed, f.stored.Note = "live", s.now(), protocol.Note{}
+		if p.Change != nil {
+			f.cursor = protocol.Cursor{At: p.Change.Until, Used: f.cursor.Used}
+			f.stored.Missed += int64(p.Change.Missed)
+		}
+		owed := s.owe(p.Name)
+		answer.Owed = &owed
 	}
-	return protocol.Owed{}, nil
+	if p.Note != nil {
+		f.stored.Note = protocol.Note{Text: p.Note.Text, By: p.Note.By, At: s.now()}
+	}
+	return answer, nil
 }
 
 func (s *fakeScheduleStore) Lead(ctx context.Context, candidate string, ttl time.Duration) (protocol.Leadership, error) {

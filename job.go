@@ -31,6 +31,10 @@ type Job struct {
 	LastError string            `json:"last_error,omitempty"` // how the last attempt failed, at most 1 KiB; empty in the first attempt
 	Header    map[string]string `json:"header,omitempty"`     // what travels with it, see [Header]; nil: nothing
 
+	// Death is what died, in a job that [OnDeath] has added: the job as it was given up, with its attempts and its last error; its
+	// payload is left out if it was longer than 64 KiB. Nil in every other job.
+	Death *JobInfo `json:"death,omitempty"`
+
 	Payload []byte `json:"-"` // the encoded arguments; see Decode. In JSON: payload_bytes
 
 	output *work.Output // what its handler says; nil: nobody listens

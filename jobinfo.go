@@ -40,8 +40,8 @@ type JobInfo struct {
 	Enqueued time.Time `json:"enqueued,omitzero"` // about when it was enqueued, by the enqueuer's clock; zero: a schedule made it
 	Planned  time.Time `json:"planned,omitzero"`  // when it was to run first; see [Job]
 	Due      time.Time `json:"due,omitzero"`      // delayed and retrying: when it may be taken
-	Started  time.Time `json:"started,omitzero"`  // running and taken: about when it was taken
-	Ended    time.Time `json:"ended,omitzero"`    // dead: when it was given up
+	Started  time.Time `json:"started,omitzero"`  // running and taken: about when it was taken; done: when its last attempt began
+	Ended    time.Time `json:"ended,omitzero"`    // dead: when it was given up; done: when it ended
 
 	Attempt     int           `json:"attempt"`                // the one that runs, or is to run next; of a dead job its last one
 	MaxAttempts int           `json:"max_attempts,omitempty"` // 0: the handler's or the worker's
@@ -49,15 +49,22 @@ type JobInfo struct {
 	Fence       int64         `json:"fence,omitempty"`        // running and taken; see [Job]
 	Timeout     time.Duration `json:"-"`                      // of an attempt; 0: the handler's or the worker's. In JSON: timeout_ms
 
+	Header map[string]string `json:"header,omitempty"` // what travels with it, see [Header]; nil: nothing
+
 	Failures  []Failure `json:"failures,omitempty"`   // the last five attempts that failed, oldest first
 	LastError string    `json:"last_error,omitempty"` // how the last one failed, at most 1 KiB
 	Worker    string    `json:"worker,omitempty"`     // running and taken: who holds it, a [WorkerInfo]'s name; empty: not known
 	Cancelled bool      `json:"cancelled,omitempty"`  // its worker was told to end it
 
+	Outcome   RunOutcome `json:"outcome,omitempty"`   // done: how it ended, as done, cancelled or superseded
+	Note      string     `json:"note,omitempty"`      // done: the handler's, see [Job.Note]
+	KeptUntil time.Time  `json:"kept_until,omitzero"` // done: how long its result is kept
+
 	// Err is why this program cannot read the job; then ID, Queue and State are known, and what its ID and the store say. In JSON: error.
 	Err error `json:"-"`
 
-	Progress []byte `json:"-"` // what the handler reported last, encoded. In JSON: progress_bytes
+	Progress []byte `json:"-"` // running: what the handler reported last; see [Decode]. In JSON: progress_bytes
+	Result   []byte `json:"-"` // done: what the handler returned; see [Decode]. In JSON: result_bytes
 	Payload  []byte `json:"-"` // the encoded arguments; see Decode. In JSON: payload_bytes
 }
 
@@ -83,7 +90,11 @@ func newJobInfo(queue string, found *protocol.FoundJob) *JobInfo {
 		}
 	case JobDead:
 		info.Ended = found.At
+	case JobDone:
+		info.fillResult(found)
+		return info
 	}
+	info.Progress = found.Progress
 	message, err := messageOf(found, name, planned)
 	if err != nil {
 		if message.Name != "" {
@@ -132,11 +143,36 @@ func (j *JobInfo) fill(message *wire.Envelope) {
 	if details == nil {
 		return
 	}
+	j.Header = details.Header
 	if !details.Enqueued.IsZero() {
 		j.Enqueued = details.Enqueued
 	}
 	for _, f := range details.Failures {
 		j.Failures = append(j.Failures, Failure{At: f.At, Worker: f.Worker, Error: f.Error})
+	}
+}
+
+// fillResult sets what is kept of a job that has ended.
+func (j *JobInfo) fillResult(found *protocol.FoundJob) {
+	switch found.Ended {
+	case protocol.ResultDone:
+		j.Outcome = RunDone
+	case protocol.ResultCancelled:
+		j.Outcome = RunCancelled
+	case protocol.ResultSuperseded:
+		j.Outcome = RunSuperseded
+	}
+	r, err := wire.DecodeResult(found.Result)
+	if err != nil {
+		j.Err = fmt.Errorf("chime: job %q of queue %q: %w", j.ID, j.Queue, err)
+		return
+	}
+	j.Name, j.Planned, j.Started, j.Ended, j.Attempt = r.Name, r.Planned, r.Started, r.Ended, r.Attempt
+	j.Worker, j.Note, j.LastError, j.Result = r.Worker, r.Note, r.Error, r.Value
+	j.Schedule = cmp.Or(r.Schedule, j.Schedule)
+	j.KeptUntil = found.At
+	if j.Ended.IsZero() {
+		j.Ended = found.At.Add(-r.Keep)
 	}
 }
 
@@ -168,7 +204,7 @@ func (j JobInfo) Format(f fmt.State, verb rune) {
 // MarshalJSON encodes the job for whoever looks at it: durations in milliseconds, sizes in place of payload and progress.
 func (j JobInfo) MarshalJSON() ([]byte, error) {
 	type fields JobInfo // without methods
-	for _, at := range []*time.Time{&j.Enqueued, &j.Planned, &j.Due, &j.Started, &j.Ended} {
+	for _, at := range []*time.Time{&j.Enqueued, &j.Planned, &j.Due, &j.Started, &j.Ended, &j.KeptUntil} {
 		*at = at.UTC()
 	}
 	problem := ""
@@ -180,8 +216,9 @@ func (j JobInfo) MarshalJSON() ([]byte, error) {
 		TimeoutMS     int64  `json:"timeout_ms,omitempty"`
 		PayloadBytes  int    `json:"payload_bytes"`
 		ProgressBytes int    `json:"progress_bytes,omitempty"`
+		ResultBytes   int    `json:"result_bytes,omitempty"`
 		Error         string `json:"error,omitempty"`
-	}{fields(j), j.Timeout.Milliseconds(), len(j.Payload), len(j.Progress), problem})
+	}{fields(j), j.Timeout.Milliseconds(), len(j.Payload), len(j.Progress), len(j.Result), problem})
 }
 
 // MarshalJSON encodes the failure with its instant in UTC.

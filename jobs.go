@@ -12,7 +12,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Jobs shows the jobs of a store. NewJobs makes one; the zero value has no store. Showing jobs changes nothing.
+// Jobs shows the jobs of a store, and cancels, requeues and deletes them. NewJobs makes one; the zero value has no store. Showing jobs
+// changes nothing.
 type Jobs struct {
 	store protocol.Store
 }

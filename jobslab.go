@@ -3,6 +3,7 @@ package chime
 import (
 	"sync"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/work"
 )
 
@@ -30,6 +31,11 @@ func (s *jobSlabs) of(taken *work.Job) *Job {
 		ID: taken.ID, Name: taken.Name, Queue: taken.Queue, Schedule: taken.Schedule, Planned: taken.Planned, Started: taken.Started,
 		Attempt: taken.Attempt, MaxAttempts: taken.MaxAttempts, Crashes: taken.Crashes, Fence: taken.Fence, Timeout: taken.Timeout,
 		LastError: taken.LastError, Header: taken.Header, Payload: taken.Payload, output: taken.Output,
+	}
+	if died := taken.Death; died != nil {
+		job.Death = newJobInfo(died.Queue, &protocol.FoundJob{
+			ID: died.ID, State: protocol.JobDead, Body: died.Body, At: died.Ended, Crashes: died.Crashes,
+		})
 	}
 	taken.Output.See(job)
 	return job

@@ -189,7 +189,7 @@ func TestAKindsDefaultsHoldForItsSchedules(t *testing.T) {
 		{"With last", []ScheduleOption{Queue("low"), MaxAttempts(2), kind.With(kindArgs{"a"})}, "low", `"maxAttempts":2,"timeout":"1m0s"`},
 		{"the last With counts", []ScheduleOption{kind.With(kindArgs{"a"}), Define[kindArgs]("kind.other").With(kindArgs{"a"})}, "default", `"grace":"1m0s","payload"`},
 	} {
-		d, err := declaration("s", everyMinute, c.options)
+		d, err := declaration("s", everyMinute, putOptions(c.options))
 		if err != nil || d.Queue != c.queue || !strings.Contains(string(d.Body), c.body) {
 			t.Errorf("%s: queue %s, %s, %v; want %s and %s", c.name, d.Queue, d.Body, err, c.queue, c.body)
 		}

@@ -38,7 +38,7 @@ func TestMisuseIsReportedByName(t *testing.T) {
 			return err
 		},
 		`chime: list schedules: store is nil`: func() error {
-			for _, err := range chime.NewSchedules(nil).List(t.Context()) {
+			for _, err := range chime.NewSchedules(nil).List(t.Context(), chime.ScheduleFilter{}) {
 				return err
 			}
 			return nil

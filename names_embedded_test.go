@@ -87,7 +87,7 @@ func TestNamesOfAnyCharactersAreOnlyNames(t *testing.T) {
 					}
 				}
 				var listed []string
-				for s, err := range schedules.List(t.Context()) {
+				for s, err := range schedules.List(t.Context(), chime.ScheduleFilter{}) {
 					if err != nil {
 						t.Error(err)
 					}

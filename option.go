@@ -2,6 +2,7 @@ package chime
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,8 +23,11 @@ type EnqueueOption interface {
 	enqueue(*enqueueSettings)
 }
 
-// A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Kind.With, and every JobOption.
-type ScheduleOption interface{ schedule(*scheduleSettings) }
+// A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Meta, Kind.With, and every JobOption.
+type ScheduleOption interface {
+	PutOption
+	schedule(*scheduleSettings)
+}
 
 // A HandlerOption changes one handler, or as a default of a worker all of them: Backoff, and every AttemptOption.
 type HandlerOption interface {
@@ -31,7 +35,7 @@ type HandlerOption interface {
 	handler(*handlerSettings)
 }
 
-// A JobOption is both an EnqueueOption and a ScheduleOption: Queue, Header, OnDeath, and every AttemptOption.
+// A JobOption is both an EnqueueOption and a ScheduleOption: Queue, Header, Keep, OnDeath, and every AttemptOption.
 type JobOption interface {
 	EnqueueOption
 	ScheduleOption
@@ -62,6 +66,7 @@ type jobSettings struct {
 	attemptSettings
 	queue   string
 	header  map[string]string
+	keep    time.Duration
 	onDeath []byte // the body of the job to add
 }
 
@@ -71,6 +76,7 @@ func (s jobSettings) or(farther jobSettings) jobSettings {
 	s.timeout = cmp.Or(s.timeout, farther.timeout)
 	s.retry = cmp.Or(s.retry, farther.retry)
 	s.queue = cmp.Or(s.queue, farther.queue)
+	s.keep = cmp.Or(s.keep, farther.keep)
 	if len(farther.header) > 0 {
 		header := maps.Clone(farther.header)
 		maps.Copy(header, s.header)
@@ -84,10 +90,10 @@ func (s jobSettings) or(farther jobSettings) jobSettings {
 
 // details are what few jobs have; nil: none.
 func (s *jobSettings) details() *wire.Details {
-	if s.retry == (wire.Retry{}) && s.header == nil && s.onDeath == nil {
+	if s.retry == (wire.Retry{}) && s.header == nil && s.keep == 0 && s.onDeath == nil {
 		return nil
 	}
-	return &wire.Details{Retry: s.retry, Header: s.header, OnDeath: s.onDeath}
+	return &wire.Details{Retry: s.retry, Header: s.header, Keep: s.keep, OnDeath: s.onDeath}
 }
 
 type enqueueSettings struct {
@@ -107,6 +113,7 @@ type scheduleSettings struct {
 	overlap        OverlapPolicy
 	misfire        MisfirePolicy
 	grace          time.Duration
+	meta           json.RawMessage
 }
 
 type handlerSettings struct {
@@ -139,6 +146,8 @@ func (s handlerSettings) or(farther handlerSettings) handlerSettings {
 // jobOption is a JobOption.
 type jobOption func(*jobSettings)
 
+func (o jobOption) put(s *putSettings) { o(&s.jobSettings) }
+
 func (o jobOption) enqueue(s *enqueueSettings)   { o(&s.jobSettings) }
 func (o jobOption) schedule(s *scheduleSettings) { o(&s.jobSettings) }
 func (o jobOption) kind(d *kindDefaults) {
@@ -147,6 +156,8 @@ func (o jobOption) kind(d *kindDefaults) {
 
 // attemptOption is an AttemptOption.
 type attemptOption func(*attemptSettings)
+
+func (o attemptOption) put(s *putSettings) { o(&s.attemptSettings) }
 
 func (o attemptOption) enqueue(s *enqueueSettings)   { o(&s.attemptSettings) }
 func (o attemptOption) schedule(s *scheduleSettings) { o(&s.attemptSettings) }
@@ -174,6 +185,7 @@ func (o ownOption) kind(d *kindDefaults) {
 type scheduleOption func(*scheduleSettings)
 
 func (o scheduleOption) schedule(s *scheduleSettings) { o(s) }
+func (o scheduleOption) put(s *putSettings)           { o(&s.scheduleSettings) }
 
 // handlerOption is a HandlerOption.
 type handlerOption func(*handlerSettings)
@@ -230,10 +242,22 @@ func Retry(policy RetryPolicy) AttemptOption {
 type retryOption attemptOption
 
 func (o retryOption) enqueue(s *enqueueSettings)   { o(&s.attemptSettings) }
+func (o retryOption) put(s *putSettings)           { o(&s.attemptSettings) }
 func (o retryOption) schedule(s *scheduleSettings) { o(&s.attemptSettings) }
 func (o retryOption) handler(s *handlerSettings)   { o(&s.attemptSettings); s.backoff = nil }
 func (o retryOption) kind(d *kindDefaults) {
 	d.enqueues, d.schedules, d.handlers = append(d.enqueues, o), append(d.schedules, o), append(d.handlers, o)
+}
+
+// Keep keeps how the job ended, and what [Job.Return] gave, for d after its end, 1 s to 365 days: [Jobs.Wait] and [Jobs.Get] find it. Without
+// Keep nothing is left of a job that is done. The result costs memory of Redis until then, up to 64 KiB and the ID.
+func Keep(d time.Duration) JobOption {
+	return jobOption(func(s *jobSettings) {
+		s.keep = d
+		if d < time.Second || d > schedule.MaxTimeout {
+			s.refuse(protocol.Invalid("keep", d.String(), "1s to "+schedule.MaxTimeout.String()))
+		}
+	})
 }
 
 // Header adds an entry to what travels with the job through all its attempts, and from a schedule to its occurrences: a trace context, a
@@ -365,6 +389,22 @@ func Grace(d time.Duration) ScheduleOption {
 		}
 	})
 }
+
+// Meta keeps what the application wants to know of the schedule with its definition, such as who asked for it: JSON of at most 4 KiB. It
+// is shown as [Schedule.Meta], goes to no job, and is a part of the definition: a schedule with another one has changed.
+func Meta(value json.RawMessage) ScheduleOption {
+	return scheduleOption(func(s *scheduleSettings) {
+		s.meta = value
+		switch {
+		case len(value) > maxMeta:
+			s.refuse(protocol.Invalid("meta", fmt.Sprintf("%d bytes", len(value)), fmt.Sprintf("at most %d bytes", maxMeta)))
+		case !json.Valid(value):
+			s.refuse(protocol.Invalid("meta", string(value), "JSON"))
+		}
+	})
+}
+
+const maxMeta = 4096 // bytes
 
 // Backoff sets the delay before the next attempt, by the number of failures so far: 1, 2, …. A negative delay counts as 0, one of
 // more than 100 years as 100 years. If nobody says it the delay is about n⁴ seconds after n failures (1 s, 16 s, 81 s, …), times 0.75

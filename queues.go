@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Queues shows what is on the queues of a store, and pauses them. NewQueues makes one; the zero value has no store.
+// Queues shows what is on the queues of a store, pauses and limits them. NewQueues makes one; the zero value has no store.
 type Queues struct {
 	store protocol.Store
 }
@@ -24,6 +24,9 @@ type QueueInfo struct {
 	Partitions int    `json:"partitions"` // 1, unless redisstore.Options.Partitions gave it more
 	Paused     bool   `json:"paused"`     // nothing is taken from it; enqueuing and placing go on
 
+	Note  Note  `json:"note,omitzero"`  // of the pause; At alone: it has no note
+	Limit Limit `json:"limit,omitzero"` // see [Queues.Limit]
+
 	Waiting   int64 `json:"waiting"`   // jobs to run now that nobody has taken yet
 	Delayed   int64 `json:"delayed"`   // jobs due later: delayed ones, retries, placed occurrences
 	Running   int64 `json:"running"`   // jobs that workers hold: those that run, and those taken ahead of a free slot, which wait for at most 20 ms
@@ -36,6 +39,8 @@ type QueueInfo struct {
 	Failed   int64 `json:"failed"`   // attempts that failed
 	Retried  int64 `json:"retried"`  // failed attempts that another one follows
 	Died     int64 `json:"died"`     // jobs that were given up
+
+	Cancelled int64 `json:"cancelled"` // jobs that Jobs.Cancel has ended
 
 	Now time.Time `json:"now"` // the store's clock
 }
@@ -90,21 +95,29 @@ func (q *Queues) names(ctx context.Context) ([]string, error) {
 }
 
 // Pause stops taking jobs from a queue until Resume; ErrNotFound if it was never named. Jobs that run go on, and so do
-// enqueuing and the placing of occurrences. It outlives restarts. A queue that is paused already stays so.
-func (q *Queues) Pause(ctx context.Context, queue string) error {
-	return q.pause(ctx, "pause", queue, true)
+// enqueuing and the placing of occurrences. It outlives restarts. With a note, of which the last counts, QueueInfo says why. A queue that is
+// paused already stays so, with its note unless another one is given.
+func (q *Queues) Pause(ctx context.Context, queue string, note ...Note) error {
+	var kept Note
+	for _, n := range note {
+		if err := n.validate(); err != nil {
+			return fmt.Errorf("chime: pause queue %.40q: %w", queue, err)
+		}
+		kept = n
+	}
+	return q.pause(ctx, "pause", queue, true, kept)
 }
 
 // Resume lets a paused queue go on; ErrNotFound if it was never named. A queue that is not paused stays so.
 func (q *Queues) Resume(ctx context.Context, queue string) error {
-	return q.pause(ctx, "resume", queue, false)
+	return q.pause(ctx, "resume", queue, false, Note{})
 }
 
-func (q *Queues) pause(ctx context.Context, act, queue string, paused bool) error {
+func (q *Queues) pause(ctx context.Context, act, queue string, paused bool, note Note) error {
 	if err := q.check(ctx, queue); err != nil {
 		return fmt.Errorf("chime: %s queue %.40q: %w", act, queue, err)
 	}
-	if err := q.store.PauseQueue(ctx, queue, paused); err != nil {
+	if err := q.store.PauseQueue(ctx, queue, paused, protocol.Note(note)); err != nil {
 		return fmt.Errorf("chime: %s queue %q: %w", act, queue, err)
 	}
 	return nil
@@ -140,9 +153,9 @@ func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, erro
 			continue
 		}
 		infos = append(infos, &QueueInfo{
-			Name: s.Queue, Partitions: s.Partitions, Paused: s.Paused,
+			Name: s.Queue, Partitions: s.Partitions, Paused: s.Paused, Note: Note(s.Note), Limit: Limit(s.Limit),
 			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules,
-			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Now: s.Now.UTC(),
+			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Cancelled: s.Cancelled, Now: s.Now.UTC(),
 		})
 	}
 	return infos, nil

@@ -25,6 +25,11 @@ type Schedule struct {
 	Revision int64         `json:"revision"` // grows with every change
 	State    ScheduleState `json:"state"`    // live, paused or completed
 
+	Meta    json.RawMessage `json:"meta,omitempty"`    // see the option Meta
+	Note    Note            `json:"note,omitzero"`     // why it is paused, and who paused it; zero: nobody said so, or it is not paused
+	Owner   string          `json:"owner,omitempty"`   // SchedulerOptions.Owner of the scheduler that declared it; empty: none
+	Version int64           `json:"version,omitempty"` // SchedulerOptions.Version of that scheduler
+
 	Overlap        OverlapPolicy `json:"overlap"`                // see the option Overlap
 	Misfire        MisfirePolicy `json:"misfire"`                // see the option Misfire
 	Grace          time.Duration `json:"-"`                      // see the option Grace. In JSON: grace_ms
@@ -35,8 +40,9 @@ type Schedule struct {
 	// Next is the planned instant of the occurrence that is placed and was not taken yet; if several are to be caught up, of the
 	// last one. It is zero for a moment after one was taken, and as long as the schedule is paused or completed.
 	Next     time.Time        `json:"next,omitzero"`
-	Used     int              `json:"used"`     // runs used up of the recurrence's Count
-	Counters ScheduleCounters `json:"counters"` // since it was created
+	Last     LastRun          `json:"last,omitzero"` // how it went last
+	Used     int              `json:"used"`          // runs used up of the recurrence's Count
+	Counters ScheduleCounters `json:"counters"`      // since it was created
 }
 
 // ScheduleCounters count a schedule's occurrences since it was created.
@@ -47,6 +53,7 @@ type ScheduleCounters struct {
 	Missed     int64 `json:"missed"`     // passed over by the misfire policy
 	CaughtUp   int64 `json:"caught_up"`  // run late by MisfireCatchUp
 	Superseded int64 `json:"superseded"` // ended while they waited for a retry, because the next one came
+	Cancelled  int64 `json:"cancelled"`  // ended by Jobs.Cancel
 }
 
 // Decode reads the arguments of the schedule's jobs into v, a pointer, as [Job.Decode] does in a handler.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -21,6 +23,18 @@ type SchedulerOptions struct {
 	// SafetyTick is about how often a scheduler that does not lead searches for schedules that nobody has placed, 1 s to 10 min.
 	// Zero means 30 s.
 	SafetyTick time.Duration
+	// Owner is the program that declares, 1 to 100 of A-Z a-z 0-9 _ . : -. It is kept with each schedule, together with the version. What
+	// another owner has declared, or nobody, the last one to declare takes over. Schedules.Put makes schedules without an owner, and leaves
+	// those that it changes to theirs.
+	Owner string
+	// Version grows with each deployment of the owner, best it is the deployment's instant: going back to an old build is a new deployment.
+	// What a higher version has declared a lower one leaves as it is, and logs that once; it goes on leading and placing. With version 0
+	// nothing is compared, and neither it nor the owner is kept.
+	Version int64
+	// Prune has Run delete, once it has declared everything, the schedules that a lower version of the owner has declared and this one does
+	// not, and no others. Once any process has done so no other process of the version looks again. For 7 days a lower version that
+	// starts again does not bring them back. Without a version nothing is pruned.
+	Prune bool
 	// Logger logs elections, changed schedules, and a store that does not answer. Nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -32,6 +46,16 @@ func (o SchedulerOptions) validate() error {
 	}
 	if o.SafetyTick < time.Second || o.SafetyTick > 10*time.Minute {
 		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.SafetyTick", o.SafetyTick.String(), "1s to 10m")))
+	}
+	if o.Owner != "" {
+		if err := protocol.CheckName("SchedulerOptions.Owner", o.Owner); err != nil {
+			bad = append(bad, fmt.Errorf("chime: scheduler: %w", err))
+		}
+	} else if o.Prune || o.Version != 0 {
+		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.Owner", "", "an owner, whose the version and what is pruned are")))
+	}
+	if o.Version < 0 {
+		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.Version", strconv.FormatInt(o.Version, 10), "0 or more")))
 	}
 	return errors.Join(bad...)
 }
@@ -68,7 +92,7 @@ func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
 // keeps the schedule's creation and the runs used up, and makes no immediate run. A schedule that has ended stays ended. Deleting
 // the line from the program does not delete the schedule: Remove and [Schedules.Delete] do.
 func (s *Scheduler) Schedule(name string, rec recurrence.Recurrence, options ...ScheduleOption) error {
-	declared, err := declaration(name, rec, options)
+	declared, err := declaration(name, rec, putOptions(options))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -86,6 +110,18 @@ func (s *Scheduler) Schedule(name string, rec recurrence.Recurrence, options ...
 	s.names[name] = true
 	s.declared = append(s.declared, declared)
 	return nil
+}
+
+// Declared returns the names of the schedules that were declared so far, in order, also before Run.
+func (s *Scheduler) Declared() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := make([]string, len(s.declared))
+	for i := range s.declared {
+		names[i] = s.declared[i].Name
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Remove has Run delete a schedule that an earlier version of the program declared. It is no error if there is none of that name.
@@ -119,6 +155,10 @@ func (s *Scheduler) validate() error {
 
 func (s *Scheduler) problems() error {
 	bad := []error{s.options.validate()}
+	if s.options.Prune && len(s.declared) == 0 {
+		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Because(
+			protocol.Invalid("SchedulerOptions.Prune", "true", "false, or a schedule that is declared"), "would delete every schedule of its owner")))
+	}
 	if s.store == nil {
 		bad = append(bad, fmt.Errorf("chime: scheduler: %w", errNilStore))
 	}
@@ -137,7 +177,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 	err := tick.New(s.store, tick.Options{
 		Log: s.options.Logger, LeaderTTL: s.options.LeaderTTL, SafetyTick: s.options.SafetyTick, SessionTTL: defaultSessionTTL,
-		Declared: s.declared, Removed: s.removed,
+		Declared: s.declared, Removed: s.removed, Owner: protocol.Owner{Name: s.options.Owner, Version: s.options.Version}, Prune: s.options.Prune,
 	}).Run(ctx)
 	if err != nil {
 		return fmt.Errorf("chime: scheduler: %w", err)

@@ -2,8 +2,8 @@ package chime
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -30,12 +30,15 @@ func NewSchedules(store Store) *Schedules {
 }
 
 // Put creates a schedule, or changes the one of that name, places its next occurrence, and returns the schedule as it is stored
-// then. The same definition again changes nothing. Name, recurrence and options are those of [Scheduler.Schedule].
+// then. The same definition again changes nothing. Name, recurrence and ScheduleOptions are those of [Scheduler.Schedule].
+//
+// With IfRevision only the schedule that the caller has seen is changed, and with IfAbsent none: else the error is a *[ConflictError] with
+// what is stored, or with IfRevision ErrNotFound if nothing is. Without these the last one to put wins.
 //
 // After an error of the store the schedule may be stored all the same: Put it again. A rule that never fires is refused before
 // anything is written; for some rules that depends on when the name was created. The first call checks the store: a store that
 // cannot be trusted with jobs is refused with an error that wraps ErrUnfit.
-func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurrence, options ...ScheduleOption) (*Schedule, error) {
+func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurrence, options ...PutOption) (*Schedule, error) {
 	declared, err := declaration(name, rec, options)
 	if err != nil {
 		return nil, fmt.Errorf("chime: put schedule %.40q: %w", name, err)
@@ -46,7 +49,13 @@ func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurre
 	if err := s.checkStart(ctx, name, rec); err != nil {
 		return nil, fmt.Errorf("chime: put schedule %q: %w", name, err)
 	}
-	answer := tick.Declare(ctx, s.store, []protocol.Declaration{declared})[0]
+	var answer protocol.DeclareAnswer
+	for range maxConflicts {
+		answer = tick.Declare(ctx, s.store, []protocol.Declaration{declared})[0]
+		if answer.Err = s.conflict(ctx, name, answer.Err); !errors.Is(answer.Err, ErrNotFound) || !declared.Absent {
+			break // else what was in the way was deleted meanwhile
+		}
+	}
 	if answer.Err != nil {
 		return nil, fmt.Errorf("chime: put schedule %q: %w", name, answer.Err)
 	}
@@ -58,6 +67,27 @@ func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurre
 		}
 	}
 	return s.Get(ctx, name)
+}
+
+const maxConflicts = 4 // in a row with a schedule that is gone when it is read
+
+// conflict adds to a conflict what is stored. If that is gone, the error is ErrNotFound.
+func (s *Schedules) conflict(ctx context.Context, name string, err error) error {
+	if !errors.Is(err, ErrConflict) {
+		return err
+	}
+	found, failed := s.store.Find(ctx, []string{name})
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	if found[0].Name == "" {
+		return ErrNotFound
+	}
+	there, failed := stored(found[0])
+	if failed != nil {
+		there = &Schedule{Name: name, Queue: found[0].Partition.Queue}
+	}
+	return &ConflictError{Schedule: there}
 }
 
 // ready returns an error if nothing may be written into the store.
@@ -152,88 +182,57 @@ func (s *Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
 	return stored(found[0])
 }
 
-// List goes through all schedules in the order of their names, some at a time. A schedule that is created or deleted
-// meanwhile may be in the list or not; every other one is in it once.
-//
-// The list ends after an error of the store, which comes with a nil schedule. A schedule that this program cannot read, because a
-// newer version wrote it or because it was changed by hand, comes with its name and queue and an error of its own, and the list goes on.
-func (s *Schedules) List(ctx context.Context) iter.Seq2[*Schedule, error] {
-	return func(yield func(*Schedule, error) bool) {
-		if err := s.usable(ctx); err != nil {
-			yield(nil, fmt.Errorf("chime: list schedules: %w", err))
-			return
-		}
-		for after := ""; ; {
-			names, err := s.store.Names(ctx, after)
-			var page []protocol.Stored
-			if err == nil {
-				page, err = s.store.Find(ctx, names)
-			}
-			if err != nil {
-				yield(nil, fmt.Errorf("chime: list schedules: %w", err))
-				return
-			}
-			if len(names) == 0 {
-				return
-			}
-			after = names[len(names)-1]
-			for _, found := range page {
-				if found.Name == "" { // deleted meanwhile
-					continue
-				}
-				s, err := stored(found)
-				if err != nil {
-					s = &Schedule{Name: found.Name, Queue: found.Partition.Queue}
-				}
-				if !yield(s, err) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // Delete deletes a schedule and its placed occurrence; ErrNotFound if there is none of that name. A job of it that runs may finish; a
-// job of it that waits for a retry still runs.
+// job of it that waits for a retry still runs, unless the option is DeleteWaiting. With IfRevision another schedule than the caller has
+// seen stays, and the error is a *[ConflictError].
 //
 // A program that runs and has declared it does not declare it again; its next start does. Only if Redis loses its data before the program
 // has looked, which it does every few minutes, the schedule looks lost, and comes back.
-func (s *Schedules) Delete(ctx context.Context, name string) error {
-	if err := s.check(ctx, name); err != nil {
+func (s *Schedules) Delete(ctx context.Context, name string, options ...ChangeOption) error {
+	settings, err := newChangeSettings("Delete", "DeleteWaiting", options)
+	if err = errors.Join(s.check(ctx, name), err); err != nil {
 		return fmt.Errorf("chime: delete schedule: %w", err)
 	}
-	found, err := s.store.Remove(ctx, name)
+	found, err := s.store.Remove(ctx, protocol.Removal{Name: name, Revision: settings.revision, Waiting: settings.deleteWaiting})
+	if err = s.conflict(ctx, name, err); err == nil && !found {
+		err = ErrNotFound
+	}
 	if err != nil {
 		return fmt.Errorf("chime: delete schedule %q: %w", name, err)
-	}
-	if !found {
-		return fmt.Errorf("chime: delete schedule %q: %w", name, ErrNotFound)
 	}
 	return nil
 }
 
 // Pause stops a schedule until Resume; ErrNotFound if there is none of that name. An occurrence that is placed in the future is
-// withdrawn; one that is due already still runs. A schedule that is paused already, or has completed, stays as it is.
-func (s *Schedules) Pause(ctx context.Context, name string) error {
-	return s.pause(ctx, "pause", name, true)
+// withdrawn; one that is due already still runs. A schedule that is paused already, or has completed, stays as it is; but the Note of
+// this call takes the place of the one that it has. With IfRevision only the schedule that the caller has seen is paused; else the error is
+// a *[ConflictError]. Pausing gives a schedule another revision.
+func (s *Schedules) Pause(ctx context.Context, name string, options ...ChangeOption) error {
+	settings, err := newChangeSettings("Pause", "Note", options)
+	if err = errors.Join(s.check(ctx, name), err); err != nil {
+		return fmt.Errorf("chime: pause schedule: %w", err)
+	}
+	_, err = s.store.PauseSchedule(ctx, protocol.Pausing{Name: name, Paused: true, Revision: settings.revision, Note: settings.note})
+	if err = s.conflict(ctx, name, err); err != nil {
+		return fmt.Errorf("chime: pause schedule %q: %w", name, err)
+	}
+	return nil
 }
 
 // Resume lets a paused schedule go on; ErrNotFound if there is none of that name. Its misfire policy says what becomes of the
-// occurrences that it missed. A schedule that is not paused stays as it is.
-func (s *Schedules) Resume(ctx context.Context, name string) error {
-	return s.pause(ctx, "resume", name, false)
-}
-
-func (s *Schedules) pause(ctx context.Context, verb, name string, paused bool) error {
-	if err := s.check(ctx, name); err != nil {
-		return fmt.Errorf("chime: %s schedule: %w", verb, err)
+// occurrences that it missed; with SkipGap they count as missed. A schedule that is not paused stays as it is. With IfRevision only the
+// schedule that the caller has seen is resumed; else the error is a *[ConflictError]. Resuming gives a schedule another revision.
+func (s *Schedules) Resume(ctx context.Context, name string, options ...ChangeOption) error {
+	settings, err := newChangeSettings("Resume", "SkipGap", options)
+	if err = errors.Join(s.check(ctx, name), err); err != nil {
+		return fmt.Errorf("chime: resume schedule: %w", err)
 	}
-	owed, err := s.store.PauseSchedule(ctx, name, paused)
-	if err != nil {
-		return fmt.Errorf("chime: %s schedule %q: %w", verb, name, err)
+	answer, err := tick.Resume(ctx, s.store, protocol.Pausing{Name: name, Revision: settings.revision, SkipGap: settings.skipGap})
+	if err = s.conflict(ctx, name, err); err != nil {
+		return fmt.Errorf("chime: resume schedule %q: %w", name, err)
 	}
-	if owed.Name != "" {
-		_, _ = s.place(ctx, owed) // else the leader does
+	if answer.Owed != nil {
+		_, _ = s.place(ctx, *answer.Owed) // else the leader does
 	}
 	return nil
 }
@@ -252,7 +251,11 @@ func stored(found protocol.Stored) (*Schedule, error) {
 		Created: d.Created, Revision: d.Revision, State: ScheduleState(d.State),
 		Overlap: OverlapPolicy(d.Overlap), Misfire: MisfirePolicy(d.Misfire), Grace: d.Grace, NoImmediateRun: d.NoImmediateRun,
 		MaxAttempts: d.MaxAttempts, Timeout: d.Timeout,
+		Meta: d.Meta, Owner: found.Owner.Name, Version: found.Owner.Version,
 		Used: found.Cursor.Used, Counters: ScheduleCounters(found.Counters),
+	}
+	if s.State == StatePaused {
+		s.Note = Note(found.Note)
 	}
 	if found.Waiting {
 		s.Next = found.Cursor.At

@@ -134,6 +134,8 @@ func TestPauseWithdrawsTheNextRunAndResumeAppliesTheMisfirePolicy(t *testing.T) 
 	}
 }
 
+func second[T any](_ T, err error) error { return err }
+
 func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 	store := newFakeScheduleStore(t)
 	schedules := NewSchedules(asStore(store))
@@ -148,7 +150,7 @@ func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 	}
 	store.schedules["s07"].body = strings.Replace(store.schedules["s07"].body, `"version":1`, `"version":2`, 1)
 	var got []string
-	for schedule, err := range schedules.List(t.Context()) {
+	for schedule, err := range schedules.List(t.Context(), ScheduleFilter{}) {
 		got = append(got, schedule.Name)
 		if (err != nil) != (schedule.Name == "s07") {
 			t.Errorf("%s: %v", schedule.Name, err)
@@ -157,12 +159,42 @@ func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 	if !slices.Equal(got, names) {
 		t.Errorf("got %v, want %v", got, names)
 	}
-	for range schedules.List(t.Context()) {
+	for range schedules.List(t.Context(), ScheduleFilter{}) {
 		break
+	}
+	for _, err := range []error{
+		schedules.Pause(t.Context(), "s11", Note{Text: "why"}), schedules.Pause(t.Context(), "s23"), second(schedules.Put(t.Context(), "s30", quarterHours, Queue("mail"))),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		filter ScheduleFilter
+		want   string
+	}{
+		{ScheduleFilter{Prefix: "s1"}, "s10 s11 s12 s13 s14 s15 s16 s17 s18 s19"},
+		{ScheduleFilter{Prefix: "s1", After: "s17"}, "s18 s19"},
+		{ScheduleFilter{After: "s38x"}, "s39"},
+		{ScheduleFilter{After: "s39"}, ""},
+		{ScheduleFilter{Queue: "mail"}, "s30"},
+		{ScheduleFilter{State: StatePaused}, "s07 s11 s23"}, // nobody knows the state of s07
+		{ScheduleFilter{State: StatePaused, Prefix: "s1"}, "s11"},
+		{ScheduleFilter{State: StateCompleted, Prefix: "s1"}, ""},
+		{ScheduleFilter{Owner: "nobody"}, ""},
+		{ScheduleFilter{Failing: true, After: "s07"}, ""},
+	} {
+		var got []string
+		for schedule := range schedules.List(t.Context(), c.filter) {
+			got = append(got, schedule.Name)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%+v: got %v, want %s", c.filter, got, c.want)
+		}
 	}
 	store.fault = func(act string) (before, after error) { return errFake, nil }
 	errs := 0
-	for schedule, err := range schedules.List(t.Context()) {
+	for schedule, err := range schedules.List(t.Context(), ScheduleFilter{}) {
 		if errs++; schedule != nil || !errors.Is(err, errFake) {
 			t.Errorf("got %v, %v; want the error of the store alone", schedule, err)
 		}

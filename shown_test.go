@@ -3,6 +3,8 @@ package chime
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -20,17 +22,34 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 		want string
 	}{
 		{Receipt{ID: "a", Queue: "q", Existing: true}, `{"id":"a","queue":"q","existing":true}`},
-		{QueueInfo{Name: "mail", Partitions: 1, Waiting: 1, Delayed: 2, Running: 3, Parked: 4, Dead: 5, Schedules: 6, Enqueued: 7, Done: 8, Failed: 9, Retried: 10, Died: 11, Now: at.UTC()},
-			`{"name":"mail","partitions":1,"paused":false,"waiting":1,"delayed":2,"running":3,"parked":4,"dead":5,"schedules":6,"enqueued":7,"done":8,"failed":9,"retried":10,"died":11,"now":"2026-03-08T09:00:00Z"}`},
-		{ScheduleCounters{1, 2, 3, 4, 5, 6}, `{"placed":1,"started":2,"skipped":3,"missed":4,"caught_up":5,"superseded":6}`},
+		{QueueInfo{Name: "mail", Partitions: 1, Waiting: 1, Delayed: 2, Running: 3, Parked: 4, Dead: 5, Schedules: 6, Enqueued: 7, Done: 8, Failed: 9, Retried: 10, Died: 11, Cancelled: 12, Now: at.UTC()},
+			`{"name":"mail","partitions":1,"paused":false,"waiting":1,"delayed":2,"running":3,"parked":4,"dead":5,"schedules":6,"enqueued":7,"done":8,"failed":9,"retried":10,"died":11,"cancelled":12,"now":"2026-03-08T09:00:00Z"}`},
+		{QueueInfo{Name: "mail", Paused: true, Note: Note{Text: "moving", By: "anna", At: at.UTC()}, Limit: Limit{Running: 20, Starts: 80, Per: time.Second}, Now: at.UTC()},
+			`{"name":"mail","partitions":0,"paused":true,"note":{"text":"moving","by":"anna","at":"2026-03-08T09:00:00Z"},"limit":{"running":20,"starts":80,"per_ms":1000},` +
+				`"waiting":0,"delayed":0,"running":0,"parked":0,"dead":0,"schedules":0,"enqueued":0,"done":0,"failed":0,"retried":0,"died":0,"cancelled":0,"now":"2026-03-08T09:00:00Z"}`},
+		{Limit{}, `{}`},
+		{ScheduleCounters{1, 2, 3, 4, 5, 6, 7}, `{"placed":1,"started":2,"skipped":3,"missed":4,"caught_up":5,"superseded":6,"cancelled":7}`},
 		{&Schedule{Name: "r", JobName: "report", Queue: "mail", Recurrence: recurrence.Recurrence{Cron: "@daily"}, Payload: payload, Created: at, Revision: 7, State: StateLive,
 			Overlap: OverlapSkip, Misfire: MisfireRunOnce, Grace: time.Minute, MaxAttempts: 3, Timeout: time.Second, Next: at, Used: 1},
 			`{"name":"r","job_name":"report","queue":"mail","recurrence":{"cron":"@daily"},"created":"2026-03-08T09:00:00Z","revision":7,"state":"live","overlap":"skip","misfire":"run_once",` +
-				`"no_immediate_run":false,"max_attempts":3,"next":"2026-03-08T09:00:00Z","used":1,"counters":{"placed":0,"started":0,"skipped":0,"missed":0,"caught_up":0,"superseded":0},` +
+				`"no_immediate_run":false,"max_attempts":3,"next":"2026-03-08T09:00:00Z","used":1,"counters":{"placed":0,"started":0,"skipped":0,"missed":0,"caught_up":0,"superseded":0,"cancelled":0},` +
 				`"grace_ms":60000,"timeout_ms":1000,"payload_bytes":5}`},
+		{&Schedule{Name: "r", Grace: time.Second, Meta: json.RawMessage(`{"by":"anna"}`), Note: Note{Text: "why", By: "anna", At: at.UTC()}, Owner: "billing", Version: 7, State: StatePaused,
+			Last: LastRun{Outcome: RunFailed, Planned: at.UTC(), Ended: at.UTC(), Failures: 2, Unfinished: 1}},
+			`{"name":"r","job_name":"","queue":"","recurrence":{},"created":"0001-01-01T00:00:00Z","revision":0,"state":"paused","meta":{"by":"anna"},` +
+				`"note":{"text":"why","by":"anna","at":"2026-03-08T09:00:00Z"},"owner":"billing","version":7,"overlap":"","misfire":"","no_immediate_run":false,` +
+				`"last":{"outcome":"failed","planned":"2026-03-08T09:00:00Z","ended":"2026-03-08T09:00:00Z","failures":2,"unfinished":1},` +
+				`"used":0,"counters":{"placed":0,"started":0,"skipped":0,"missed":0,"caught_up":0,"superseded":0},"grace_ms":1000,"payload_bytes":0}`},
 		{Job{ID: "r@2026-03-08T09:00:00Z", Name: "report", Queue: "mail", Schedule: "r", Planned: at, Started: at, Attempt: 2, MaxAttempts: 5, Crashes: 1, Fence: 9, Timeout: time.Second, LastError: "no", Payload: payload},
 			`{"id":"r@2026-03-08T09:00:00Z","name":"report","queue":"mail","schedule":"r","planned":"2026-03-08T09:00:00Z","started":"2026-03-08T09:00:00Z","attempt":2,"max_attempts":5,"crashes":1,"fence":9,` +
 				`"last_error":"no","timeout_ms":1000,"payload_bytes":5}`},
+		{&JobInfo{ID: "a", Name: "report", Queue: "mail", State: JobRetrying, Enqueued: at, Planned: at, Due: at, Attempt: 2, MaxAttempts: 5, Crashes: 1, Timeout: time.Second, Progress: payload[:2],
+			Failures: []Failure{{At: at, Worker: "w", Error: "no"}}, LastError: "no", Payload: payload, Err: errors.New("newer")},
+			`{"id":"a","name":"report","queue":"mail","state":"retrying","enqueued":"2026-03-08T09:00:00Z","planned":"2026-03-08T09:00:00Z","due":"2026-03-08T09:00:00Z","attempt":2,"max_attempts":5,"crashes":1,` +
+				`"failures":[{"at":"2026-03-08T09:00:00Z","worker":"w","error":"no"}],"last_error":"no","timeout_ms":1000,"payload_bytes":5,"progress_bytes":2,"error":"newer"}`},
+		{JobPage{Jobs: []*JobInfo{{ID: "a", Name: "b", Queue: "c", State: JobRunning, Started: at, Attempt: 1, Fence: 7, Worker: "w", Cancelled: true}}, Next: "x", Looked: 2},
+			`{"jobs":[{"id":"a","name":"b","queue":"c","state":"running","started":"2026-03-08T09:00:00Z","attempt":1,"crashes":0,"fence":7,"worker":"w","cancelled":true,"payload_bytes":0}],"next":"x","looked":2}`},
+		{WorkerInfo{Name: "w", Host: "h", PID: 1, Version: "v1", Slots: 3, Since: at, Seen: at}, `{"name":"w","host":"h","pid":1,"version":"v1","queues":{},"slots":3,"busy":0,"since":"2026-03-08T09:00:00Z","seen":"2026-03-08T09:00:00Z","running":[]}`},
 		{Item{Name: "a", Args: "secret"}, `{"name":"a"}`},
 		{InvalidError{Field: "queue", Value: "a b", Limit: "letters"}, `{"field":"queue","value":"a b","limit":"letters"}`},
 		{map[string]Action{"action": Snoozed}, `{"action":"snoozed"}`},
@@ -62,6 +81,23 @@ func TestAnActionIsAWordEverywhere(t *testing.T) {
 	}
 }
 
+func TestMetaIsAPartOfTheDefinition(t *testing.T) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
+		schedules := NewSchedules(asStore(store))
+		put := func(meta string) *Schedule {
+			s, err := schedules.Put(t.Context(), "a", everyMinute, Meta(json.RawMessage(meta)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		first, same, other := put(`{"by": "anna"}`), put(`{ "by":"anna" }`), put(`{"by":"bert"}`)
+		if string(first.Meta) != `{"by":"anna"}` || same.Revision != first.Revision || other.Revision <= first.Revision || string(other.Meta) != `{"by":"bert"}` {
+			t.Errorf("put %s at %d, again at %d, and then %s at %d; want the first two equal", first.Meta, first.Revision, same.Revision, other.Meta, other.Revision)
+		}
+	})
+}
+
 func TestAScheduleDecodesItsArguments(t *testing.T) {
 	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
 		schedules := NewSchedules(asStore(store))
@@ -81,4 +117,24 @@ func TestAScheduleDecodesItsArguments(t *testing.T) {
 			t.Errorf("into an int: %v", err)
 		}
 	})
+}
+
+func TestAJobInfoNeverPrintsItsPayload(t *testing.T) {
+	info := &JobInfo{ID: "a", Name: "mail", Queue: "q", State: JobDead, Payload: []byte("secret"), Progress: []byte("secret")}
+	var out bytes.Buffer
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "job", info)
+	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "job", *info)
+	encoded, err := json.Marshal([]*JobInfo{info})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Write(encoded)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
+		fmt.Fprintf(&out, verb+verb, info, *info)
+	}
+	for _, leak := range []string{"secret", "736563726574", "c2VjcmV0", "115 101"} {
+		if strings.Contains(out.String(), leak) {
+			t.Errorf("printed with its payload: %s", out.String())
+		}
+	}
 }

@@ -365,7 +365,7 @@ func TestAWorkerLogsWhatItServesAndWhatItDid(t *testing.T) {
 		for _, want := range []string{
 			`event=worker.started`, `note="queues: default (weight 3), mail (weight 1); handlers: alert, report; 20 at once; on a store in memory"`,
 			`event=drain.ended`,
-			`note="attempts: 7 done, 1 failed and retried, 2 dead, 1 snoozed; not run: 1 parked, 0 missed, 0 given back"`,
+			`note="attempts: 7 done, 1 failed and retried, 2 dead, 1 snoozed, 0 cancelled; not run: 1 parked, 0 missed, 0 given back"`,
 		} {
 			if log.count(want) != 1 {
 				t.Errorf("%s is logged %d times, want once, in\n%s", want, log.count(want), log.text.String())

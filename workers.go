@@ -24,7 +24,8 @@ func NewWorkers(store Store) *Workers {
 }
 
 // A WorkerInfo is a worker that has announced itself within the last 12 minutes and has not ended. A worker announces itself when it
-// starts and every four minutes, so one whose process was killed is shown for some minutes, with what it held until that is returned.
+// starts, beside its first job, and every four minutes. So one that has just started may not be shown yet, and one whose process was
+// killed is shown for some minutes, with what it held until that is returned.
 type WorkerInfo struct {
 	Name    string         `json:"name"`              // random: each start of a worker has its own
 	Host    string         `json:"host,omitempty"`    // of its process; empty: unknown

@@ -73,6 +73,11 @@ func (l *chimeLibrary) WorkQueues(weights map[string]int, concurrency int, handl
 	return runChime(worker), nil
 }
 
+// Limit sets the limit of the queue of Work.
+func (l *chimeLibrary) Limit(ctx context.Context, limit chime.Limit) error {
+	return chime.NewQueues(l.store).Limit(ctx, "default", limit)
+}
+
 // runChime runs roles until stop is called.
 func runChime(roles ...chime.Role) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -229,5 +229,5 @@ func (l *limits) standing(ctx context.Context, n int) error {
 }
 
 func (l *limits) names(ctx context.Context) error {
-	return l.timed(ctx, func() error { _, err := l.store.Protocol().Names(ctx, ""); return err })
+	return l.timed(ctx, func() error { _, _, err := l.store.Protocol().Names(ctx, protocol.NameRange{}); return err })
 }

@@ -86,7 +86,7 @@ var measures = slices.Concat([]measure{
 	handlersMeasure(50 * time.Millisecond),
 	sharedMeasure("four processes", 0),
 	sharedMeasure("four processes 5ms", 5*time.Millisecond),
-	weightedMeasure, manyQueuesMeasure,
+	weightedMeasure, manyQueuesMeasure, limitMeasure,
 	enqueueAlone, enqueueMeasure(1, 1),
 	enqueueMeasure(16, 3),
 	enqueueMeasure(100, 5),

@@ -187,7 +187,7 @@ func (s *namespace) awaitPlaced(ctx context.Context, r *testbed, after time.Time
 // list goes through all schedules once.
 func (s *namespace) list(ctx context.Context) (time.Duration, error) {
 	began, n := time.Now(), 0
-	for _, err := range chime.NewSchedules(s.store).List(ctx) {
+	for _, err := range chime.NewSchedules(s.store).List(ctx, chime.ScheduleFilter{}) {
 		if err != nil {
 			return 0, err
 		}

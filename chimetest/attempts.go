@@ -134,6 +134,8 @@ func (a *attempts) settle(which attempt, s *protocol.Settlement, now time.Time) 
 		info.Outcome = chime.RunDone
 	case protocol.SettleDead:
 		info.Outcome = chime.RunDead
+	case protocol.SettleCancelled:
+		info.Outcome = chime.RunCancelled
 	case protocol.SettleMissed:
 		info.Outcome, info.Attempt = chime.RunMissed, 0
 	case protocol.SettleLater:

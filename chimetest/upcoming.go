@@ -37,8 +37,8 @@ func (c *Chime) Upcoming(from, to time.Time) []Occurrence {
 	c.check()
 	c.rest()
 	var all []Occurrence
-	for after := ""; ; {
-		names, err := c.protocol().Names(c.t.Context(), after)
+	for after := (protocol.NameRange{}); ; {
+		names, last, err := c.protocol().Names(c.t.Context(), after)
 		var found []protocol.Stored
 		if err == nil && len(names) > 0 {
 			found, err = c.protocol().Find(c.t.Context(), names)
@@ -46,11 +46,10 @@ func (c *Chime) Upcoming(from, to time.Time) []Occurrence {
 		if err != nil {
 			c.t.Fatalf("chimetest: Upcoming: %v", err)
 		}
-		if len(names) == 0 {
-			break
-		}
-		after = names[len(names)-1]
 		for i := range found {
+			if found[i].Name == "" { // deleted meanwhile
+				continue
+			}
 			times, err := upcoming(&found[i], from, to)
 			if err != nil {
 				c.t.Fatalf("chimetest: Upcoming: schedule %q: %v", found[i].Name, err)
@@ -58,6 +57,9 @@ func (c *Chime) Upcoming(from, to time.Time) []Occurrence {
 			for _, at := range times {
 				all = append(all, Occurrence{Schedule: found[i].Name, Planned: at.UTC()})
 			}
+		}
+		if after.After = last; last == "" {
+			break
 		}
 	}
 	slices.SortFunc(all, func(a, b Occurrence) int {
@@ -76,7 +78,10 @@ func upcoming(stored *protocol.Stored, from, to time.Time) (times []time.Time, e
 		return nil, err
 	}
 	now := time.Now()
-	owed := protocol.Owed{Partition: stored.Partition, Name: stored.Name, Definition: stored.Definition, Cursor: stored.Cursor, Since: now, Now: now}
+	owed := protocol.Owed{Partition: stored.Partition, Name: stored.Name, Definition: stored.Definition, Cursor: stored.Cursor, Since: stored.Since, Now: now}
+	if owed.Since.IsZero() || owed.Since.After(now) { // not owed, or postponed
+		owed.Since = now
+	}
 	switch {
 	case plan.State == protocol.StateCompleted && stored.Waiting: // the last one is placed
 		times = []time.Time{stored.Cursor.At}

@@ -34,28 +34,28 @@ var grants = map[protocol.Use]grant{
 	},
 	protocol.UseWork: {
 		scripts: append([]*script{
-			&workScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript,
+			&workScript, &reportScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript,
 		}, tickScripts...),
 		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hmget hscan hsetnx info llen ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
 	},
 	protocol.UseSchedule: {
 		scripts: append([]*script{
-			&declareScript, &pauseScheduleScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
+			&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
 		}, tickScripts...),
-		plain: strings.Fields("eval evalsha eval_ro exists hello hget hlen hmget hscan hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore"),
+		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan"),
 		keys:  everyKey, wakes: true, listens: true,
 	},
 	useView: {
-		plain: strings.Fields("hello hget hlen hmget hscan hstrlen llen lpos lrange ping time zcard zcount zmscore zrange zrangebylex zrevrangebyscore"),
-		keys:  func(k keyspace) []string { return []string{rule("%R~", k.all())} },
+		plain: strings.Fields("hello hget hlen hmget hscan hstrlen llen lpos lrange ping subscribe time unsubscribe zcard zcount zmscore zrange zrangebylex zrevrangebyscore"),
+		keys:  func(k keyspace) []string { return []string{rule("%R~", k.all())} }, listens: true,
 	},
 }
 
 // tickScripts are those of whoever places, reaps and sweeps what others have left.
 var tickScripts = []*script{
 	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &freeOpensScript, &mendScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
-	&removeScript, &residentsScript, &standingsScript, &registerSchedulesScript,
+	&limitQueueScript, &removeScript, &residentsScript, &standingsScript, &registerSchedulesScript,
 }
 
 func everyKey(k keyspace) []string { return readAndWrite(k.all()) }

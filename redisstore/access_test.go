@@ -54,7 +54,7 @@ func TestEveryScriptAndCommandIsGrantedAndTried(t *testing.T) {
 		}
 		for _, command := range g.commands() {
 			_, tried := arguments[command]
-			if elsewhere := strings.Fields("eval eval_ro evalsha hello info publish subscribe"); !tried && !slices.Contains(elsewhere, command) {
+			if elsewhere := strings.Fields("eval eval_ro evalsha hello info publish subscribe unsubscribe"); !tried && !slices.Contains(elsewhere, command) {
 				t.Errorf("%s, which a %s needs, has no arguments with which it is tried", command, use)
 			}
 		}
@@ -79,14 +79,14 @@ const userEnv = "CHIME_TEST_USER"
 var callsOf = map[protocol.Use][]string{
 	protocol.UseEnqueue: {"Check", "CheckUse", "Partitions", "Enqueue"},
 	protocol.UseWork: {
-		"Check", "CheckUse", "Partitions", "Enqueue", "Work", "Poll", "Leave", "CloseSession", "Reap", "Announce", "AnnounceWorker", "RetireWorker", "Listen",
+		"Check", "CheckUse", "Partitions", "Enqueue", "Work", "Report", "Poll", "Leave", "CloseSession", "Reap", "Announce", "AnnounceWorker", "RetireWorker", "Listen",
 		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Names", "Lease",
 	},
 	protocol.UseSchedule: {
-		"Check", "CheckUse", "Partitions", "Declare", "Remove", "PauseSchedule", "PauseQueue", "Lead", "Resign", "Listen", "Poll", "Reap",
-		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease",
+		"Check", "CheckUse", "Partitions", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "CancelJob", "DeleteJobs", "RequeueJobs", "Lead", "Resign", "Listen", "Poll", "Reap",
+		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune",
 	},
-	useView: {"QueueStats", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "PageJobs", "Workers"},
+	useView: {"QueueStats", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "PageJobs", "Workers", "Await", "Soonest"},
 }
 
 // An asUser is a hook of a client that logs in as the user of a use: whatever is not a call of that use is sent by another client, which

@@ -59,7 +59,7 @@ func TestAPauseKeepsWhatWasMissed(t *testing.T) {
 		b.scheduledBody(body(1, ""), at)
 		pause := func(paused bool) protocol.Owed {
 			b.Helper()
-			owed, err := b.store.PauseSchedule(b.Context(), "s", paused)
+			owed, err := pauseSchedule(b.Context(), b.store, "s", paused)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestDeletingAndCreatingWithinASecondRepeatsNoID(t *testing.T) {
 			onEveryServer(t, func(b *bench) {
 				for range 3 {
 					b.declare("s", "skip", `{"job":"j"}`)
-					if _, err := b.store.Remove(b.Context(), "s"); err != nil {
+					if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 						b.Fatal(err)
 					}
 					deleted := time.UnixMilli(int64(b.client.ZScore(b.Context(), b.store.keys.deleted(), "s").Val()))
@@ -131,7 +131,7 @@ func TestDeletingAndCreatingWithinASecondRepeatsNoID(t *testing.T) {
 					if !again.New || again.Created.Truncate(time.Second).Before(deleted.Truncate(time.Second).Add(time.Second)) {
 						b.Errorf("deleted at %v and created again at %v, want a later second", deleted, again.Created)
 					}
-					if _, err := b.store.Remove(b.Context(), "s"); err != nil {
+					if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -150,7 +150,7 @@ func TestStandingsSayWhatTheServerLost(t *testing.T) {
 			asked = append(asked, protocol.Address{Partition: answer.Partition, Name: name})
 		}
 		b.client.HDel(b.Context(), b.keys().schedules, "lost")
-		if _, err := b.store.Remove(b.Context(), "deleted"); err != nil {
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "deleted"}); err != nil {
 			b.Fatal(err)
 		}
 		b.declareOn("mail", "moved", "skip", `{"job":"j"}`)
@@ -201,7 +201,7 @@ func TestStandingsTellADeletionFromAnEarlierOne(t *testing.T) {
 				}
 				return nil
 			})
-			if _, err := deleting.Remove(b.Context(), "s"); err != nil {
+			if _, err := deleting.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 				b.Fatal(err)
 			}
 			now := stand()

@@ -3,6 +3,8 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -25,6 +27,9 @@ const (
 	declaredAhead     // the registry is behind: it went back to an earlier state
 	declaredRecount   // its recurrence changes
 	declaredChanges   // it changes, if the revision that is answered is stored still
+	declaredConflict  // it would change, and is not what the caller has seen
+	declaredOutdated  // a higher version of its owner has declared or pruned it
+	declaredMissing   // there is none, and the caller has seen one
 )
 
 const declareAnswers = 6 // values that the script answers for one schedule
@@ -96,16 +101,18 @@ type declaring struct {
 // step registers the schedules, moves those that live in another queue, and declares them. It returns those to try again, because others
 // have moved or deleted them meanwhile; after an error, those that were not declared.
 func (d *declaring) step(ctx context.Context, which []int) (again []int, err error) {
-	homes, deleted, err := d.store.registerSchedules(ctx, d.declarations, which)
+	which, err = d.register(ctx, which)
 	if err != nil {
 		return which, err
 	}
 	var here []int
-	for j, i := range which {
-		d.homes[i], d.deleted[i] = homes[j], deleted[j]
-		if to := d.declarations[i].Queue; homes[j].queue != to {
-			moved, owed, err := d.store.move(ctx, d.declarations[i].Name, homes[j], to)
-			if err != nil {
+	for _, i := range which {
+		if to := d.declarations[i].Queue; d.homes[i].queue != to {
+			moved, owed, refused, err := d.store.move(ctx, d.declarations[i].Name, d.homes[i], to, &d.declarations[i])
+			if err == nil && refused.why != "" {
+				err = d.stays(ctx, i, refused)
+			}
+			if err != nil || refused.why != "" {
 				d.answers[i].Err = err
 				continue
 			}
@@ -141,6 +148,81 @@ func (d *declaring) step(ctx context.Context, which []int) (again []int, err err
 	return again, nil
 }
 
+// register registers the schedules, and returns those to go on with. One that the caller has seen is only looked up: it is not created.
+func (d *declaring) register(ctx context.Context, which []int) (registered []int, err error) {
+	var seen, others []int
+	for _, i := range which {
+		if d.declarations[i].Revision != 0 {
+			seen = append(seen, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	if len(others) > 0 {
+		homes, deleted, err := d.store.registerSchedules(ctx, d.declarations, others)
+		if err != nil {
+			return which, err
+		}
+		for j, i := range others {
+			d.homes[i], d.deleted[i] = homes[j], deleted[j]
+		}
+	}
+	if len(seen) == 0 {
+		return others, nil
+	}
+	names := make([]string, len(seen))
+	for j, i := range seen {
+		names[j] = d.declarations[i].Name
+	}
+	homes, err := d.store.lookUpHomes(ctx, names...)
+	if err != nil {
+		return which, err
+	}
+	for j, i := range seen {
+		switch {
+		case homes[j].err != nil:
+			d.answers[i].Err = homes[j].err
+		case homes[j].queue == "":
+			d.answers[i].Err = notFound(names[j])
+		default:
+			d.homes[i], others = homes[j].home, append(others, i)
+		}
+	}
+	return others, nil
+}
+
+func notFound(name string) error {
+	return fmt.Errorf("redisstore: schedule %q: %w", name, protocol.ErrNotFound)
+}
+
+// expected is the revision that a declaration may change, for a script; empty: any.
+func expected(d *protocol.Declaration) string {
+	if d.Revision == 0 {
+		return ""
+	}
+	return strconv.FormatInt(d.Revision, 10)
+}
+
+// stays answers for a schedule that is not moved.
+func (d *declaring) stays(ctx context.Context, i int, refused refusal) error {
+	if refused.why == refusedConflict {
+		return failure("declare schedule", d.declarations[i].Name, protocol.ErrConflict)
+	}
+	partition, err := d.store.partitionOf(ctx, d.homes[i].queue, d.declarations[i].Name)
+	if err != nil {
+		return err
+	}
+	now, err := d.store.client.Time(ctx).Result()
+	if err != nil {
+		return failure("read the time to declare schedule", d.declarations[i].Name, err)
+	}
+	h, _ := parseHead(refused.definition)
+	d.answers[i] = protocol.DeclareAnswer{
+		Partition: partition, Created: h.created, Revision: h.revision, Stored: []byte(refused.definition), Now: now, Outdated: true,
+	}
+	return nil
+}
+
 // calls makes the calls of the script, one or more a partition.
 func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batches [][]int, err error) {
 	groups := map[protocol.Partition][]int{}
@@ -164,9 +246,16 @@ func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batch
 				} else {
 					args = append(args, d.seen[i], "", "", "")
 				}
+				note := ""
+				if declared.Paused != nil {
+					if note, err = storedNote(*declared.Paused); err != nil {
+						return nil, nil, err
+					}
+				}
+				args = append(args, expected(declared), flag(declared.Absent), note, declared.Owner.Name, declared.Owner.Version)
 			}
 			calls = append(calls, newCall(&declareScript,
-				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters}, args))
+				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters, k.notes, k.owners}, args))
 			batches = append(batches, batch)
 		}
 	}
@@ -206,10 +295,21 @@ func (d *declaring) read(ctx context.Context, values reply, at, i int) (again bo
 		h, _ := parseHead(old)
 		d.seen[i] = h.revision
 		return true, nil
+	case declaredConflict:
+		return false, failure("declare schedule", declared.Name, protocol.ErrConflict)
+	case declaredMissing:
+		return false, notFound(declared.Name)
+	case declaredOutdated:
+		if text == "" { // it was pruned: the entry that this call has made in the registry goes again
+			if _, err := d.store.changeHome(ctx, declared.Name, d.homes[i], home{}); err != nil {
+				return false, err
+			}
+		}
 	case declaredAhead:
 		_, err := d.store.changeHome(ctx, declared.Name, d.homes[i], home{d.homes[i].queue, generation})
 		return true, err
 	}
+	answer.Outdated = status == declaredOutdated
 	answer.New, answer.Changed, answer.Recount = status == declaredNew, status == declaredChanged, status == declaredRecount
 	if answer.Changed || answer.Recount {
 		answer.Old = []byte(old)

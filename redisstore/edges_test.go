@@ -14,21 +14,6 @@ import (
 	"github.com/chimejobs/chime/internal/redistest"
 )
 
-// A job that was cancelled in ready and enqueued again for later is in ready and in due. One take may find both entries.
-func TestACancelledJobEnqueuedAgainIsTakenOnceAndDisplacesNoOtherJob(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		b.enqueue(own("x"), job("y"), job("z"))
-		b.client.HSet(b.Context(), b.keys().jobs, "x", "\x00") // the mark of a cancelled job
-		again := own("x")
-		again.At = time.Now().Add(-time.Second)
-		b.want("existing", boolsText(b.enqueue(again)), "false")
-		taken := b.take("s", 2)
-		b.want("taken", ids(taken), "x")
-		b.want("its body", string(taken[0].Body), "\x01x")
-		b.want("taken next", ids(b.take("s", 5)), "y z")
-	})
-}
-
 func TestLargeReadyJobsDoNotHoldUpDueJobs(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		for i := range 6 {
@@ -143,7 +128,7 @@ func TestAMissedRunOfARemovedScheduleLeavesANewOneOfThatNameAlone(t *testing.T) 
 	onEveryServer(t, func(b *bench) {
 		b.scheduled("report", "skip", ago(time.Hour))
 		old := b.take("s", 1)[0]
-		if _, err := b.store.Remove(b.Context(), "report"); err != nil {
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "report"}); err != nil {
 			b.Fatal(err)
 		}
 		again := b.declare("report", "skip", `{"job":"j"}`)

@@ -227,7 +227,7 @@ func TestAPausedQueueWakesNobody(t *testing.T) {
 
 func (b *bench) pause(paused bool) {
 	b.Helper()
-	if err := b.store.PauseQueue(b.Context(), "default", paused); err != nil {
+	if err := b.store.PauseQueue(b.Context(), "default", paused, protocol.Note{}); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -43,35 +43,51 @@ func (s *store) Find(ctx context.Context, names []string) ([]protocol.Stored, er
 	return found, nil
 }
 
-// Names returns some names of schedules, in order, those after the name after; "" begins. At the end there are none. A call costs what
-// it returns, however many there are.
-func (s *store) Names(ctx context.Context, after string) ([]string, error) {
+// Names returns some names of schedules, in order, and the last one that it looked at, behind which the next call goes on; at the end that
+// is "". A call costs what it looks at, however many schedules there are.
+func (s *store) Names(ctx context.Context, of protocol.NameRange) (names []string, last string, err error) {
 	if s.bad != nil {
-		return nil, s.bad
+		return nil, "", s.bad
 	}
-	from := "-"
-	if after != "" {
-		from = "(" + after + "\n" // behind the entry of that name, which goes on with a tab
+	from, to, count := "["+of.Prefix, "+", int64(namesPerCall)
+	if of.Prefix == "" {
+		from = "-"
+	} else {
+		to = "(" + of.Prefix + "\xff" // which is in no UTF-8
+	}
+	if of.After != "" && of.After >= of.Prefix {
+		from = "(" + of.After + "\n" // behind the entry of that name, which goes on with a tab
+	}
+	if of.Max > 0 && of.Queue == "" {
+		count = int64(of.Max)
 	}
 	for {
-		members, err := s.client.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: from, Max: "+", Count: namesPerCall}).Result()
+		members, err := s.client.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: from, Max: to, Count: count}).Result()
 		if err != nil {
-			return nil, failure("list schedules in", s.keys.registry(), err)
+			return nil, "", failure("list schedules in", s.keys.registry(), err)
 		}
-		var names []string
 		for _, member := range members {
-			name, _, err := parseMember(member)
+			name, home, err := parseMember(member)
 			if err != nil {
 				s.unreadableSchedule(ctx, member, err)
 			}
-			if name != "" {
+			if name == "" {
+				continue
+			}
+			if last = name; of.Queue == "" || home.queue == of.Queue {
 				names = append(names, name)
 			}
+			if len(names) == of.Max && of.Max > 0 {
+				return names, last, nil
+			}
 		}
-		if len(names) > 0 || len(members) < namesPerCall {
-			return names, nil
+		if len(members) < int(count) {
+			return names, "", nil
 		}
-		from = "(" + members[len(members)-1]
+		if last != "" {
+			return names, last, nil
+		}
+		from = "(" + members[len(members)-1] // a whole page that cannot be read
 	}
 }
 
@@ -82,11 +98,14 @@ type reading struct {
 	cursors     *redis.SliceCmd
 	counters    *redis.SliceCmd
 	origins     *redis.SliceCmd // queues that they have left
-	placed      []int           // positions of those whose cursor is an occurrence's
+	notes       *redis.SliceCmd
+	owners      *redis.SliceCmd
+	owed        *redis.FloatSliceCmd
+	placed      []int // positions of those whose cursor is an occurrence's
 	scores      *redis.FloatSliceCmd
 }
 
-var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded"}
+var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded", "/cancelled"}
 
 // readSchedules reads schedules from where they live; one that lives nowhere is zero.
 func (s *store) readSchedules(ctx context.Context, names []string, homes []foundHome) ([]protocol.Stored, error) {
@@ -172,6 +191,8 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 		}
 		r.cursors, r.counters = pipe.HMGet(ctx, k.cursors, fields...), pipe.HMGet(ctx, k.counters, counters...)
 		r.origins = pipe.HMGet(ctx, k.origins, fields...)
+		r.notes, r.owners = pipe.HMGet(ctx, k.notes, fields...), pipe.HMGet(ctx, k.owners, fields...)
+		r.owed = pipe.ZMScore(ctx, k.owed, fields...)
 	}
 	cmds, err := pipe.Exec(ctx)
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
@@ -191,15 +212,36 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 			}
 			found.Definition, found.Cursor = []byte(definition), parseCursor(cursor)
 			found.Placed = int64(found.Cursor.Used)
+			if note, ok := r.notes.Val()[j].(string); ok {
+				found.Note = parseNote(note)
+			}
+			if owner, ok := r.owners.Val()[j].(string); ok {
+				found.Owner = parseOwner(owner)
+			}
+			found.Since = owedSince(r.owed.Val()[j])
 			addCounters(&found.Counters, r.counters.Val()[len(counterNames)*j:])
 		}
 	}
 	return nil
 }
 
+// held is added to the score of what is owed and waits for the end of a flight.
+const held = 1 << 50
+
+// owedSince is the instant that a score of what is owed says; zero: nothing is owed.
+func owedSince(score float64) time.Time {
+	if score == 0 {
+		return time.Time{}
+	}
+	if score >= held {
+		score -= held
+	}
+	return time.UnixMilli(int64(score)).UTC()
+}
+
 // addCounters adds the counters of a schedule, as they are stored in the order of counterNames.
 func addCounters(counters *protocol.Counters, values []any) {
-	for c, to := range []*int64{&counters.Started, &counters.Skipped, &counters.Missed, &counters.CaughtUp, &counters.Superseded} {
+	for c, to := range []*int64{&counters.Started, &counters.Skipped, &counters.Missed, &counters.CaughtUp, &counters.Superseded, &counters.Cancelled} {
 		text, _ := values[c].(string)
 		n, _ := strconv.ParseInt(text, 10, 64)
 		*to += n

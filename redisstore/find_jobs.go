@@ -35,6 +35,12 @@ func (s *store) FindJobs(ctx context.Context, queue string, ids []string) ([]pro
 			return nil, failure("look for jobs of", queue, err)
 		}
 	}
+	for index, group := range groups {
+		gone := slices.DeleteFunc(group, func(id string) bool { return cut[id] || found[id].ID != "" })
+		if err := s.findResults(ctx, s.keys.partition(protocol.Partition{Queue: queue, Index: index}), gone, found, cut); err != nil {
+			return nil, failure("look for results of", queue, err)
+		}
+	}
 	var jobs []protocol.FoundJob
 	for _, id := range ids {
 		if cut[id] {
@@ -76,15 +82,20 @@ func (f *jobFinder) find(ctx context.Context, ids []string) error {
 			return err
 		}
 		for _, job := range jobs {
-			f.found[job.ID] = job
+			is := true
+			if job.State == protocol.JobWaiting {
+				if is, err = f.waits(ctx, &job); err != nil {
+					return err
+				}
+			}
+			if is {
+				f.found[job.ID] = job
+			}
 		}
 		for _, e := range entries[read:] {
 			f.cut[e.id] = true
 		}
-		moved := false // where it was found it was not any more when it was read
-		for _, e := range entries[:read] {
-			moved = moved || f.found[e.id].ID == ""
-		}
+		moved := slices.ContainsFunc(entries[:read], func(e jobEntry) bool { return e.list != "" && f.found[e.id].ID == "" })
 		if try == findTries || last && !moved {
 			return nil
 		}
@@ -95,7 +106,7 @@ func (f *jobFinder) find(ctx context.Context, ids []string) error {
 
 // A location is where jobs were.
 type location struct {
-	entries            map[string]jobEntry // by ID; list is empty: it is in ready or behind, for it is nowhere else
+	entries            map[string]jobEntry // by ID; list is empty: it is in ready or behind, or nowhere
 	fenceBefore, fence string              // the last one drawn, when the look began and when it ended
 }
 
@@ -116,45 +127,44 @@ func (f *jobFinder) locate(ctx context.Context, ids []string) (location, error) 
 	if err := f.lookInParked(ctx, parked.Val(), ids, &l); err != nil {
 		return location{}, err
 	}
-	pipe = f.store.client.Pipeline()
-	due, dead := pipe.ZMScore(ctx, k.due, ids...), pipe.ZMScore(ctx, k.dead, ids...)
-	lengths := make([]*redis.IntCmd, len(ids))
-	for i, id := range ids {
-		lengths[i] = pipe.HStrLen(ctx, k.jobs, id)
-	}
-	cmds, err = pipe.Exec(ctx)
-	if err := cmp.Or(err, complete(cmds...)); err != nil {
+	due, err := f.scores(ctx, k.due, ids)
+	if err != nil {
 		return location{}, err
 	}
-	var absent []string // occurrences without a body
+	dead, err := f.scores(ctx, k.dead, ids)
+	if err != nil {
+		return location{}, err
+	}
 	for i, id := range ids {
 		_, found := l.entries[id]
 		switch {
 		case found:
-		case due.Val()[i] != 0:
-			l.entries[id] = jobEntry{id: id, state: protocol.JobDelayed, list: k.due, member: id, score: due.Val()[i]}
-		case dead.Val()[i] != 0:
-			l.entries[id] = jobEntry{id: id, state: protocol.JobDead, list: k.dead, member: id, score: dead.Val()[i]}
-		case lengths[i].Val() > 0:
-			l.entries[id] = jobEntry{id: id, state: protocol.JobWaiting}
+		case due[i] != 0:
+			l.entries[id] = jobEntry{id: id, state: protocol.JobDelayed, list: k.due, member: id, score: due[i]}
+		case dead[i] != 0:
+			l.entries[id] = jobEntry{id: id, state: protocol.JobDead, list: k.dead, member: id, score: dead[i]}
 		default:
-			if _, _, ok := protocol.CutOccurrence(id); ok {
-				absent = append(absent, id)
-			}
+			l.entries[id] = jobEntry{id: id, state: protocol.JobWaiting} // if there is such a job at all
 		}
 	}
-	if err := f.lookForWaiting(ctx, absent, &l); err != nil {
-		return location{}, err
-	}
-	state, err := f.store.client.HMGet(ctx, k.state, "fence").Result()
-	l.fence = reply(state).text(0)
-	return l, err
+	fence = f.store.client.HMGet(ctx, k.state, "fence")
+	l.fence = reply(fence.Val()).text(0)
+	return l, cmp.Or(fence.Err(), complete(fence))
 }
+
+// scores reads the scores of members of a sorted set; 0: it has no such member.
+func (f *jobFinder) scores(ctx context.Context, key string, members []string) ([]float64, error) {
+	scores := f.store.client.ZMScore(ctx, key, members...)
+	return scores.Val(), cmp.Or(scores.Err(), complete(scores))
+}
+
+// together is how many commands with so many IDs go in one round trip; see maxTogether.
+func together(ids int) int { return max(maxTogether/protocol.MaxStoredID*2/ids, 1) }
 
 // lookInSessions looks into what the sessions hold.
 func (f *jobFinder) lookInSessions(ctx context.Context, sessions, ids []string, l *location) error {
 	fields := append([]string{self}, ids...)
-	for some := range slices.Chunk(sessions, sessionsTogether) {
+	for some := range slices.Chunk(sessions, together(len(fields))) {
 		pipe := f.store.client.Pipeline()
 		held := make([]*redis.SliceCmd, len(some))
 		for i, session := range some {
@@ -178,7 +188,7 @@ func (f *jobFinder) lookInSessions(ctx context.Context, sessions, ids []string, 
 
 // lookInParked looks into the lists of parked jobs, which may be a thousand, and in the shared one for the names that the jobs have.
 func (f *jobFinder) lookInParked(ctx context.Context, lists, ids []string, l *location) error {
-	for some := range slices.Chunk(lists, sessionsTogether) {
+	for some := range slices.Chunk(lists, together(2*len(ids))) {
 		pipe := f.store.client.Pipeline()
 		members, scores := make([][]string, len(some)), make([]*redis.FloatSliceCmd, len(some))
 		for i, list := range some {
@@ -257,25 +267,24 @@ func nameOf(body string) string {
 // readyPeek is how deep ready is searched for an occurrence without a body: one goes there to the front only.
 const readyPeek = 10_000
 
-// lookForWaiting looks for occurrences without a body in ready and behind others.
-func (f *jobFinder) lookForWaiting(ctx context.Context, ids []string, l *location) error {
-	for _, id := range ids {
-		schedule, instant, _ := protocol.CutOccurrence(id)
-		member := "[" + schedule + "\t" + instant
-		behind, err := f.store.client.ZRangeByLex(ctx, f.keys.behind, &redis.ZRangeBy{Min: member, Max: member, Count: 1}).Result()
-		if err != nil {
-			return err
-		}
-		if len(behind) == 0 {
-			_, err := f.store.client.LPos(ctx, f.keys.ready, id, redis.LPosArgs{MaxLen: readyPeek}).Result()
-			if errors.Is(err, redis.Nil) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-		}
-		l.entries[id] = jobEntry{id: id, state: protocol.JobWaiting}
+// waits reports whether a job that is in no other list waits in ready or behind another one. One with a body does; of those without only
+// an occurrence can, and then it is in one of the two.
+func (f *jobFinder) waits(ctx context.Context, job *protocol.FoundJob) (bool, error) {
+	if len(job.Body) > 0 {
+		return true, nil
 	}
-	return nil
+	schedule, instant, ok := protocol.CutOccurrence(job.ID)
+	if !ok {
+		return false, nil
+	}
+	member := "[" + schedule + "\t" + instant
+	behind, err := f.store.client.ZRangeByLex(ctx, f.keys.behind, &redis.ZRangeBy{Min: member, Max: member, Count: 1}).Result()
+	if err != nil || len(behind) > 0 {
+		return len(behind) > 0, err
+	}
+	_, err = f.store.client.LPos(ctx, f.keys.ready, job.ID, redis.LPosArgs{MaxLen: readyPeek}).Result()
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	return err == nil, err
 }

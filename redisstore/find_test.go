@@ -29,17 +29,16 @@ func TestNamesListsEveryScheduleOnceAndInOrder(t *testing.T) {
 		}
 		var listed []string
 		for after := ""; ; {
-			names, err := b.store.Names(b.Context(), after)
+			names, last, err := b.store.Names(b.Context(), protocol.NameRange{After: after})
 			if err != nil {
 				b.Fatal(err)
 			}
-			if len(names) == 0 {
+			listed = append(listed, names...)
+			if after = last; last == "" {
 				break
 			}
-			listed = append(listed, names...)
-			after = names[len(names)-1]
 			b.declare("a new one before "+fmt.Sprint(len(listed)), "skip", `{"job":"j"}`)
-			if _, err := b.store.Remove(b.Context(), after); err != nil { // the next page begins behind a name that is gone
+			if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: after}); err != nil { // the next page begins behind a name that is gone
 				b.Fatal(err)
 			}
 		}
@@ -111,7 +110,7 @@ func TestReadingWritesNothing(t *testing.T) {
 			}
 			return err
 		},
-		"Names":      func() error { _, err := fresh.Names(b.Context(), ""); return err },
+		"Names":      func() error { _, _, err := fresh.Names(b.Context(), protocol.NameRange{}); return err },
 		"Queues":     func() error { _, _, err := fresh.Queues(b.Context(), ""); return err },
 		"Served":     func() error { _, err := fresh.Served(b.Context(), []string{"default", "new"}); return err },
 		"QueueStats": func() error { _, err := fresh.QueueStats(b.Context(), []string{"default", "new"}); return err },
@@ -148,7 +147,7 @@ func TestScheduleEntriesThatCannotBeReadHideNoOther(t *testing.T) {
 		var names []string
 		for range 2 {
 			var err error
-			if names, err = b.store.Names(b.Context(), ""); err != nil {
+			if names, _, err = b.store.Names(b.Context(), protocol.NameRange{}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -170,7 +169,7 @@ func TestScheduleEntriesThatCannotBeReadHideNoOther(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"brace", "empty", "long", "word"} {
-			if _, err := b.store.Remove(b.Context(), name); err == nil {
+			if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: name}); err == nil {
 				b.Errorf("%s: removed from a queue that cannot be", name)
 			}
 		}
@@ -188,7 +187,7 @@ func TestNamesGoOnBehindAPageThatCannotBeRead(t *testing.T) {
 			b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, fmt.Sprintf("%05d", i)))
 		}
 		b.declare("last", "skip", `{"job":"j"}`)
-		if names, err := b.store.Names(b.Context(), ""); err != nil || len(names) != 1 || names[0] != "last" {
+		if names, _, err := b.store.Names(b.Context(), protocol.NameRange{}); err != nil || len(names) != 1 || names[0] != "last" {
 			b.Errorf("names %v, %v; want the one that can be read", names, err)
 		}
 	})

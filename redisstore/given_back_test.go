@@ -66,7 +66,7 @@ func TestASupersededRunOfARemovedScheduleIsNotCountedByItsSuccessor(t *testing.T
 		b.scheduled("s", "cancel", first)
 		taken := b.take("w", 1)
 		b.settle("w", protocol.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: protocol.SettleLater, Delay: time.Millisecond, Body: []byte("\x01again")})
-		if found, err := b.store.Remove(b.Context(), "s"); !found || err != nil {
+		if found, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); !found || err != nil {
 			b.Fatal(found, err)
 		}
 		again := b.declare("s", "cancel", `{"job":"j"}`)

@@ -34,7 +34,7 @@ func TestPlacingForAnEarlierRevisionIsLost(t *testing.T) {
 func TestNothingIsPlacedForAPausedSchedule(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		declared := b.declare("s", "skip", `{"job":"j"}`)
-		if _, err := b.store.PauseSchedule(b.Context(), "s", true); err != nil {
+		if _, err := pauseSchedule(b.Context(), b.store, "s", true); err != nil {
 			b.Fatal(err)
 		}
 		if placed := b.place(*declared.Owed, declared.Revision, 0, ago(-time.Hour)); !placed.Lost {
@@ -125,30 +125,6 @@ func TestATakeReturnsAboutAMebibyteAtMost(t *testing.T) {
 			b.Errorf("took %d of 20 jobs of 100 KiB, more %v; want 10 and more", n, answer.More)
 		}
 		b.want("the rest", fmt.Sprint(len(b.take("s", 20))), "10")
-	})
-}
-
-// A mark in place of a job's body says that its ID in ready is not to be taken; the ID is never in ready twice.
-func TestACancelledIDInReadyIsNotTaken(t *testing.T) {
-	onEveryServer(t, func(b *bench) {
-		mark := func(id string) { b.client.HSet(b.Context(), b.keys().jobs, id, "\x00") }
-		b.enqueue(own("gone"), own("again"), own("later"), job("last"))
-		mark("gone")
-		mark("again")
-		mark("later")
-		delayed := own("later")
-		delayed.In = time.Hour
-		b.want("existing", boolsText(b.enqueue(own("again"), delayed)), "false false")
-		b.want("ready", strings.Join(b.client.LRange(b.Context(), b.keys().ready, 0, -1).Val(), " "), "gone again later last")
-		taken := b.take("s", 10)
-		b.want("taken", ids(taken), "again last")
-		b.want("body", string(taken[0].Body), "\x01again")
-		b.want("body of the delayed one", b.client.HGet(b.Context(), b.keys().jobs, "later").Val(), "\x01later")
-		if b.client.HExists(b.Context(), b.keys().jobs, "gone").Val() {
-			b.Error("the mark of the cancelled job is left")
-		}
-		b.client.ZAdd(b.Context(), b.keys().due, redisZ(1, "later"))
-		b.want("when it is due", ids(b.take("s", 10)), "later")
 	})
 }
 

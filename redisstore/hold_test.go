@@ -219,7 +219,7 @@ func TestRemovingAScheduleLetsGoWhatNeverBegan(t *testing.T) {
 		b.scheduled("s", "wait", ago(3*time.Minute), ago(2*time.Minute))
 		first := b.take("w", 5)
 		b.want("behind", fmt.Sprint(b.client.ZCard(b.Context(), b.keys().behind).Val()), "1")
-		if _, err := b.store.Remove(b.Context(), "s"); err != nil {
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 			b.Fatal(err)
 		}
 		b.want("behind", fmt.Sprint(b.client.ZCard(b.Context(), b.keys().behind).Val()), "0")
@@ -278,7 +278,7 @@ func TestADefinitionChangedByHandIsUnreadable(t *testing.T) {
 		if err != nil || !errors.Is(found[0].Err, protocol.ErrUnreadable) {
 			b.Errorf("found %+v, %v; want it unreadable", found, err)
 		}
-		if removed, err := b.store.Remove(b.Context(), "s"); !removed || err != nil {
+		if removed, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); !removed || err != nil {
 			b.Errorf("removed %v, %v; want it deleted", removed, err)
 		}
 	})

@@ -16,7 +16,7 @@ type jobCursor struct {
 	partition int
 	list      string  // of a partition with several: the session, or the job name of parked ones; behindList: occurrences that wait
 	member    string  // of the list: what was shown last; empty: nothing of it
-	before    string  // waiting: what stood before it; empty: it stood at the front
+	follower  string  // waiting: what stood behind it
 	score     float64 // of the member: in a sorted set; of a session: its fence, math.Inf(1) if all of it was shown
 	at        int     // about where the member stood in its list
 	shown     int     // waiting: how many of the partition's were shown
@@ -28,7 +28,7 @@ const cursorVersion = "1"
 func (c jobCursor) String() string {
 	var b []byte
 	for _, field := range []string{
-		cursorVersion, c.state, strconv.Itoa(c.partition), c.list, c.member, c.before, strconv.FormatFloat(c.score, 'g', -1, 64), strconv.Itoa(c.at), strconv.Itoa(c.shown),
+		cursorVersion, c.state, strconv.Itoa(c.partition), c.list, c.member, c.follower, strconv.FormatFloat(c.score, 'g', -1, 64), strconv.Itoa(c.at), strconv.Itoa(c.shown),
 	} {
 		b = append(binary.AppendUvarint(b, uint64(len(field))), field...)
 	}
@@ -55,7 +55,7 @@ func parseJobCursor(text, state string, partitions int) (jobCursor, error) {
 	if err != nil || len(fields) != 9 || fields[0] != cursorVersion || fields[1] != state {
 		return jobCursor{}, bad
 	}
-	c := jobCursor{state: state, list: fields[3], member: fields[4], before: fields[5]}
+	c := jobCursor{state: state, list: fields[3], member: fields[4], follower: fields[5]}
 	for i, to := range map[int]*int{2: &c.partition, 7: &c.at, 8: &c.shown} {
 		n, err := strconv.Atoi(fields[i])
 		if err != nil || n < 0 || n > math.MaxInt32 {

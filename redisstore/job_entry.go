@@ -65,8 +65,8 @@ const maxPageBytes = 4 * protocol.MaxBytes // of the bodies and definitions of a
 // readEntries reads the bodies of entries of one partition, or the definitions of their schedules, and returns the jobs that are still
 // where they were found; read is how many of the entries it has looked at: fewer than all if they are long. It writes nothing.
 //
-// What was listed may have moved on before its body was read. So the lists are looked at again behind the bodies, in the same pipeline:
-// what stands there unchanged had this body there.
+// What was listed may have moved on before its body was read. So the lists are looked at again after the bodies: what stands there
+// unchanged had this body there.
 func (s *store) readEntries(ctx context.Context, k partitionKeys, entries []jobEntry) (jobs []protocol.FoundJob, read int, err error) {
 	if len(entries) == 0 {
 		return nil, 0, nil
@@ -99,25 +99,37 @@ type entryReader struct {
 	bodies      []string
 	crashes     []int
 	gone        []bool            // it is not there any more
+	progress    []string          // what handlers have reported
 	definitions map[string]string // by schedule
 }
 
+// maxTogether is how many bytes the commands of one round trip have, about. A server inside the process has no socket between: it answers
+// the first command before it has read the last, and one that has read half would wait for its client, and its client for it.
+const maxTogether = 3 << 10
+
 // measure cuts the entries to what a page may have in bytes. Only a partition whose state says so has long bodies or definitions.
 func (r *entryReader) measure(ctx context.Context) error {
-	large, err := r.client.HMGet(ctx, r.keys.state, "large").Result()
-	if err != nil || len(large) == 0 || large[0] == nil {
+	large, err := r.texts(ctx, r.keys.state, []string{"large"})
+	if err != nil || large[0] == "" {
 		return err
 	}
-	pipe := r.client.Pipeline()
 	bodies, definitions := make([]*redis.IntCmd, len(r.entries)), map[string]*redis.IntCmd{}
-	for i, e := range r.entries {
-		bodies[i] = pipe.HStrLen(ctx, r.keys.jobs, e.id)
-		if name, _, ok := protocol.CutOccurrence(e.id); ok && definitions[name] == nil {
-			definitions[name] = pipe.HStrLen(ctx, r.keys.schedules, name)
-		}
+	pipe, size := r.client.Pipeline(), 0
+	length := func(key, field string) *redis.IntCmd {
+		size += 40 + len(key) + len(field)
+		return pipe.HStrLen(ctx, key, field)
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return err
+	for i, e := range r.entries {
+		bodies[i] = length(r.keys.jobs, e.id)
+		if name, _, ok := protocol.CutOccurrence(e.id); ok && definitions[name] == nil {
+			definitions[name] = length(r.keys.schedules, name)
+		}
+		if size > maxTogether || i == len(r.entries)-1 {
+			if _, err := pipe.Exec(ctx); err != nil {
+				return err
+			}
+			size = 0
+		}
 	}
 	var sum int64
 	for i, e := range r.entries {
@@ -145,8 +157,6 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 			lists[e.list] = append(lists[e.list], i)
 		}
 	}
-	pipe := r.client.Pipeline()
-	var bodies []*redis.SliceCmd
 	for from := 0; from < len(ids); {
 		to := from + 1
 		if r.lengths == nil {
@@ -155,59 +165,78 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 		for sum := int64(0); to < len(ids) && sum < protocol.MaxBytes; to++ {
 			sum += r.lengths[to]
 		}
-		bodies = append(bodies, pipe.HMGet(ctx, r.keys.jobs, ids[from:to]...))
+		texts, err := r.texts(ctx, r.keys.jobs, ids[from:to])
+		if err != nil {
+			return err
+		}
+		r.bodies = append(r.bodies, texts...)
 		from = to
 	}
-	crashes := pipe.HMGet(ctx, r.keys.crashes, ids...)
-	scores, held := map[string]*redis.FloatSliceCmd{}, map[string]*redis.SliceCmd{}
-	for list, at := range lists {
-		members := make([]string, len(at))
-		for j, i := range at {
-			members[j] = r.entries[i].member
-		}
-		if r.entries[at[0]].held != "" {
-			held[list] = pipe.HMGet(ctx, list, members...)
-		} else {
-			scores[list] = pipe.ZMScore(ctx, list, members...)
-		}
+	crashes, err := r.texts(ctx, r.keys.crashes, ids)
+	if err != nil {
+		return err
 	}
-	cmds, err := pipe.Exec(ctx)
-	if err := cmp.Or(err, complete(cmds...)); err != nil {
+	if r.progress, err = r.texts(ctx, r.keys.progress, ids); err != nil {
+		return err
+	}
+	stale := r.client.ZMScore(ctx, r.keys.stale, ids...)
+	if err := cmp.Or(stale.Err(), complete(stale)); err != nil {
 		return err
 	}
 	r.gone = make([]bool, len(r.entries))
-	for _, some := range bodies {
-		for _, body := range some.Val() {
-			text, _ := body.(string)
-			r.bodies = append(r.bodies, text)
-		}
-	}
-	for i, n := range crashes.Val() {
-		text, _ := n.(string)
+	for i, text := range crashes {
 		times, _ := strconv.Atoi(text)
 		r.crashes = append(r.crashes, max(times, 0))
-		r.see(i)
+		r.see(i, stale.Val()[i] != 0)
 	}
 	for list, at := range lists {
-		for j, i := range at {
-			if cmd := held[list]; cmd != nil {
-				value, _ := cmd.Val()[j].(string)
-				r.gone[i] = r.gone[i] || value != r.entries[i].held
-			} else {
-				r.gone[i] = r.gone[i] || scores[list].Val()[j] != r.entries[i].score
-			}
+		if err := r.lookAgain(ctx, list, at); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// see decides about a job that was cancelled, and maybe enqueued again for later: its mark, the byte 0, stands in front of its new body,
-// and the entry in ready is void. See scripts/lib/mark.lua.
-func (r *entryReader) see(i int) {
-	if body, ok := strings.CutPrefix(r.bodies[i], "\x00"); ok {
-		r.bodies[i] = body
-		r.gone[i] = body == "" || r.entries[i].state == protocol.JobWaiting
+// texts reads fields of a hash; empty: there is none.
+func (r *entryReader) texts(ctx context.Context, key string, fields []string) ([]string, error) {
+	values := r.client.HMGet(ctx, key, fields...)
+	if err := cmp.Or(values.Err(), complete(values)); err != nil {
+		return nil, err
 	}
+	texts := make([]string, len(fields))
+	for i := range texts {
+		texts[i] = reply(values.Val()).text(i)
+	}
+	return texts, nil
+}
+
+// lookAgain notes which of the entries at these positions, all of one list, do not stand there any more as they did.
+func (r *entryReader) lookAgain(ctx context.Context, list string, at []int) error {
+	members := make([]string, len(at))
+	for j, i := range at {
+		members[j] = r.entries[i].member
+	}
+	if r.entries[at[0]].held != "" {
+		values, err := r.texts(ctx, list, members)
+		for j := range values {
+			r.gone[at[j]] = r.gone[at[j]] || values[j] != r.entries[at[j]].held
+		}
+		return err
+	}
+	scores := r.client.ZMScore(ctx, list, members...)
+	if err := cmp.Or(scores.Err(), complete(scores)); err != nil {
+		return err
+	}
+	for j, score := range scores.Val() {
+		r.gone[at[j]] = r.gone[at[j]] || score != r.entries[at[j]].score
+	}
+	return nil
+}
+
+// see decides about a job that was cancelled: its ID stands in ready, void, until it is popped (see scripts/lib/stale.lua), or in due until
+// its instant, with a mark, the byte 0, in place of a body.
+func (r *entryReader) see(i int, stale bool) {
+	r.gone[i] = r.gone[i] || r.bodies[i] == "\x00" || stale && r.entries[i].state == protocol.JobWaiting
 }
 
 // readDefinitions reads the definitions of the occurrences without a body.
@@ -221,12 +250,12 @@ func (r *entryReader) readDefinitions(ctx context.Context) error {
 	}
 	slices.Sort(names)
 	for some := range slices.Chunk(slices.Compact(names), maxDefinitions) {
-		texts := r.client.HMGet(ctx, r.keys.schedules, some...)
-		if err := cmp.Or(texts.Err(), complete(texts)); err != nil {
+		texts, err := r.texts(ctx, r.keys.schedules, some)
+		if err != nil {
 			return err
 		}
-		for i, text := range texts.Val() {
-			r.definitions[some[i]], _ = text.(string)
+		for i, text := range texts {
+			r.definitions[some[i]] = text
 		}
 	}
 	return nil
@@ -245,6 +274,9 @@ func (r *entryReader) job(i int) protocol.FoundJob {
 		if job.Fence == 0 {
 			job.TakenAt = time.Time{}
 		}
+	}
+	if e.state == protocol.JobRunning && r.progress[i] != "" {
+		job.Progress = []byte(r.progress[i])
 	}
 	if r.bodies[i] != "" {
 		job.Body = []byte(r.bodies[i])

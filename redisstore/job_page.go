@@ -16,7 +16,7 @@ import (
 // How the jobs of a queue are paged. All pages go on behind a job, not behind a number of jobs, so what stays where it is is shown exactly
 // once, whatever comes and goes before it. Partitions come one after the other: merged by instant, each page would have to look at all.
 //
-//	delayed, dead    the sorted sets due and dead, see ranked.go
+//	delayed, dead, done  the sorted sets due, dead and kept, see ranked.go
 //	parked           the lists of the job names in the order of the names, each a sorted set
 //	waiting          ready from the front, see waiting.go; then behind, in the order of its members
 //	running, taken   the sessions in the order of their names; what a session holds in the order of the fences
@@ -29,6 +29,8 @@ const (
 	maxPageSessions   = 500 // sessions that a call reads
 	maxPagePartitions = 200 // partitions that are counted, to pass over the empty ones
 	sessionsTogether  = 25  // in a round trip
+	// partitionsTogether is how many are counted in a round trip.
+	partitionsTogether = 16
 )
 
 // behindList is the list of a cursor among the occurrences that wait behind another one.
@@ -104,36 +106,41 @@ func (p *jobPager) run(ctx context.Context, partitions int) error {
 func (p *jobPager) nextPartition(ctx context.Context, partitions int) (filled bool, err error) {
 	from := p.cursor.partition + 1
 	to := min(from+maxPagePartitions, partitions)
-	pipe := p.store.client.Pipeline()
-	sizes := make([][]*redis.IntCmd, to-from)
-	for i := range sizes {
-		k := p.store.keys.partition(protocol.Partition{Queue: p.call.Queue, Index: from + i})
-		switch p.call.State {
-		case protocol.JobDelayed:
-			sizes[i] = append(sizes[i], pipe.ZCard(ctx, k.due))
-		case protocol.JobDead:
-			sizes[i] = append(sizes[i], pipe.ZCard(ctx, k.dead))
-		case protocol.JobParked:
-			sizes[i] = append(sizes[i], pipe.ZCard(ctx, k.unhandled))
-		case protocol.JobWaiting:
-			sizes[i] = append(sizes[i], pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.behind))
-		case protocol.JobRunning, protocol.JobTaken:
-			sizes[i] = append(sizes[i], pipe.ZCard(ctx, k.sessions))
+	for ; from < to; from += partitionsTogether {
+		pipe := p.store.client.Pipeline()
+		var sizes [partitionsTogether][]*redis.IntCmd
+		for i := range min(partitionsTogether, to-from) {
+			sizes[i] = p.size(ctx, pipe, p.store.keys.partition(protocol.Partition{Queue: p.call.Queue, Index: from + i}))
 		}
-	}
-	if pipe.Len() > 0 {
 		if _, err := pipe.Exec(ctx); err != nil {
 			return false, err
 		}
+		for i, counts := range sizes {
+			if slices.ContainsFunc(counts, func(n *redis.IntCmd) bool { return n.Val() > 0 }) {
+				p.cursor = jobCursor{state: p.call.State, partition: from + i}
+				return true, nil
+			}
+		}
 	}
-	at := slices.IndexFunc(sizes, func(counts []*redis.IntCmd) bool {
-		return slices.ContainsFunc(counts, func(n *redis.IntCmd) bool { return n.Val() > 0 })
-	})
-	if at < 0 {
-		at = to - from
+	p.cursor = jobCursor{state: p.call.State, partition: to}
+	return false, nil
+}
+
+// size asks how long the lists of the page's state are in a partition.
+func (p *jobPager) size(ctx context.Context, pipe redis.Pipeliner, k partitionKeys) []*redis.IntCmd {
+	switch p.call.State {
+	case protocol.JobDelayed:
+		return []*redis.IntCmd{pipe.ZCard(ctx, k.due)}
+	case protocol.JobDead:
+		return []*redis.IntCmd{pipe.ZCard(ctx, k.dead)}
+	case protocol.JobDone:
+		return []*redis.IntCmd{pipe.ZCard(ctx, k.kept)}
+	case protocol.JobParked:
+		return []*redis.IntCmd{pipe.ZCard(ctx, k.unhandled)}
+	case protocol.JobWaiting:
+		return []*redis.IntCmd{pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.behind)}
 	}
-	p.cursor = jobCursor{state: p.call.State, partition: from + at}
-	return from+at < to, nil
+	return []*redis.IntCmd{pipe.ZCard(ctx, k.sessions)}
 }
 
 // readPartition reads the cursor's partition from the cursor on. Exhausted: there is nothing more in it.
@@ -143,6 +150,8 @@ func (p *jobPager) readPartition(ctx context.Context) (exhausted bool, err error
 		return p.readSet(ctx, p.keys.due, "", func(member string) string { return member })
 	case protocol.JobDead:
 		return p.readSet(ctx, p.keys.dead, "", func(member string) string { return member })
+	case protocol.JobDone:
+		return p.readSet(ctx, p.keys.kept, "", func(member string) string { return member })
 	case protocol.JobParked:
 		return p.readParked(ctx)
 	case protocol.JobWaiting:
@@ -159,7 +168,11 @@ func (p *jobPager) take(ctx context.Context, entries []jobEntry, more bool) (exh
 	if len(entries) == 0 {
 		return !more, nil
 	}
-	jobs, read, err := p.store.readEntries(ctx, p.keys, entries)
+	readEntries := p.store.readEntries
+	if p.call.State == protocol.JobDone {
+		readEntries = p.store.readKept
+	}
+	jobs, read, err := readEntries(ctx, p.keys, entries)
 	if err != nil {
 		return false, err
 	}

@@ -333,14 +333,14 @@ func TestASessionThatHoldsJobsIsNotClosed(t *testing.T) {
 func TestNothingIsTakenFromAPausedQueue(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
-		if err := b.store.PauseQueue(b.Context(), "default", true); err != nil {
+		if err := b.store.PauseQueue(b.Context(), "default", true, protocol.Note{}); err != nil {
 			b.Fatal(err)
 		}
 		answer := b.work("s", protocol.WorkCall{Take: 1, Sleep: true, Lapses: true})
 		if len(answer.Taken) != 0 || !answer.Paused || answer.More {
 			b.Fatalf("answer %+v, want nothing and paused", answer)
 		}
-		if err := b.store.PauseQueue(b.Context(), "default", false); err != nil {
+		if err := b.store.PauseQueue(b.Context(), "default", false, protocol.Note{}); err != nil {
 			b.Fatal(err)
 		}
 		b.want("resumed", ids(b.take("s", 1)), "a")

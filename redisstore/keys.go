@@ -18,6 +18,7 @@ type keyspace string
 func (k keyspace) shared() map[string]string {
 	return map[string]string{
 		k.leader(): "hash", k.queues(): "hash", k.registry(): "zset", k.deleted(): "zset", k.served(): "zset",
+		k.pruned():  "hash",
 		k.workers(): "hash",
 	}
 }
@@ -36,6 +37,9 @@ func (k keyspace) deleted() string { return string(k) + ":deleted" }
 
 // served is a sorted set: queue → instant a live worker last announced that it serves it, Unix ms.
 func (k keyspace) served() string { return string(k) + ":served" }
+
+// pruned is a hash: owner → "<version> <Unix ms>": the highest version whose pruning is done, and when.
+func (k keyspace) pruned() string { return string(k) + ":pruned" }
 
 // workers is a hash: worker → what it is, when it started and when it was heard of last, JSON (see scripts/announce_worker.lua).
 func (k keyspace) workers() string { return string(k) + ":workers" }
@@ -66,9 +70,9 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		prefix: tag,
 
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead",
-		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state",
-		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins",
-		runs: tag + "runs", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
+		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale",
+		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", owners: tag + "owners",
+		runs: tag + "runs", results: tag + "results", kept: tag + "kept", progress: tag + "progress", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
 }
 
@@ -84,8 +88,9 @@ type partitionKeys struct {
 	sessions string // sorted set: session → instant it lapses, Unix ms
 	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); sessions that have ended; #enqueued: jobs since the start, but for those of state
 	crashes  string // hash: job ID → times its holder vanished; 0: returned without an envelope
-	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms; #closed while the queue is paused (see scripts/lib/gate.lua)
-	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused, parked (changes when a list of parked jobs begins; none: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept
+	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms; #closed while the queue is paused or has a limit (see scripts/lib/gate.lua)
+	stale    string // sorted set: ID in ready that is void, because its job was cancelled or deleted → since when, Unix ms (see scripts/lib/stale.lua)
+	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused (since when, with a note), limit (see scripts/lib/queuelimit.lua), parked (changes when a list of parked jobs begins; none: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept, stale (there is …:stale), asked (jobs in flight that were cancelled)
 
 	schedules string // hash: schedule → definition, JSON
 	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: it is caught up; s: a change or pause, or it was lost
@@ -95,15 +100,21 @@ type partitionKeys struct {
 
 	gone    string // sorted set: schedule that lived here → when it moved away or was deleted, Unix µs; its mark goes after 7 days
 	origins string // hash: schedule → queues that it has left, where what still ran is counted
+	notes   string // hash: schedule → "<Unix ms> <JSON>", the note of its pause
+	owners  string // hash: schedule → "<owner> <version>" that declared it; of one that was deleted, for as long as gone has it
 
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule
+
+	results  string // hash: job ID → what is kept of a job that has ended: how, and what it returned
+	kept     string // sorted set: job ID → until when its result is kept, Unix ms
+	progress string // hash: job ID → how far the handler of a job in flight is
 
 	unhandled string // sorted set: job name with parked jobs → since when at most its oldest one is; * for the names beyond the first thousand
 	handlers  string // hash: job name → "<worker> <Unix s> " for each of the last 32 workers that have announced that they handle it
 }
 
-// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid> <worker>…".
+// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun; "!": cancelled); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid> <worker>…".
 func (p partitionKeys) inflight(session string) string { return p.prefix + "inflight:" + session }
 
 // parked is a sorted set: ID of a job whose worker had no handler for it → instant parked, Unix ms.
@@ -111,7 +122,7 @@ func (p partitionKeys) parked(name string) string { return p.prefix + "parked:" 
 
 // enqueueing are the keys that enqueue.lua uses, in the order of its title page. enqueue_one.lua uses some of them.
 func (p partitionKeys) enqueueing() []string {
-	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle}
+	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle, p.stale}
 }
 
 // every returns all keys of a partition, with * in place of a session and of a job name.
@@ -122,10 +133,10 @@ func (p partitionKeys) every() []string {
 // types returns the keys of a partition, but for those of a session and of a job name, with the types that TYPE answers for them.
 func (p partitionKeys) types() map[string]string {
 	types := map[string]string{p.ready: "list", p.runs: "stream"}
-	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.unhandled} {
+	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale} {
 		types[key] = "zset"
 	}
-	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.handlers} {
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.results, p.progress, p.handlers} {
 		types[key] = "hash"
 	}
 	return types
@@ -145,10 +156,11 @@ func (k keyspace) hot(p protocol.Partition) *hotKeys {
 	return &hotKeys{
 		partitionKeys: keys,
 		enqueueOne:    []any{keys.ready, keys.jobs, keys.callers, keys.idle, keys.state},
-		enqueue:       []any{keys.ready, keys.due, keys.jobs, keys.callers, keys.state, keys.idle},
+		enqueue:       []any{keys.ready, keys.due, keys.jobs, keys.callers, keys.state, keys.idle, keys.stale},
 		work: []any{
 			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,
-			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind, keys.callers, keys.unhandled, keys.handlers,
+			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind, keys.callers, keys.unhandled, keys.handlers, keys.stale,
+			keys.results, keys.kept, keys.progress,
 		},
 		wake: k.wake(),
 	}

@@ -24,7 +24,7 @@ type keyOwner struct {
 
 // namespaceKeys are the keys of a namespace itself, by the method that builds each.
 func namespaceKeys(k keyspace) map[string]string {
-	return map[string]string{"leader": k.leader(), "queues": k.queues(), "registry": k.registry(), "deleted": k.deleted(), "served": k.served(), "workers": k.workers()}
+	return map[string]string{"leader": k.leader(), "queues": k.queues(), "registry": k.registry(), "deleted": k.deleted(), "served": k.served(), "workers": k.workers(), "pruned": k.pruned()}
 }
 
 // partitionKeysOf are the keys of a partition by what they hold, with those of one session and of one job name.

@@ -89,7 +89,7 @@ func TestADeletionInterruptedAfterAnyCommandIsFinishedByADeclaration(t *testing.
 					}
 					return nil
 				})
-				if _, err := stopped.Remove(b.Context(), name); err != nil && !errors.Is(err, errStopped) {
+				if _, err := stopped.Remove(b.Context(), protocol.Removal{Name: name}); err != nil && !errors.Is(err, errStopped) {
 					b.Fatal(err)
 				}
 				again := b.declareOn(queue, name, "allow", `{"job":"j"}`)
@@ -137,7 +137,7 @@ func TestADeletionThatWasNotedInAnEarlierSecondIsNotedAgain(t *testing.T) {
 			return nil
 		})
 		b.client.ScriptLoad(b.Context(), removeScript.text)
-		if _, err := stopped.Remove(b.Context(), "s"); !errors.Is(err, errStopped) {
+		if _, err := stopped.Remove(b.Context(), protocol.Removal{Name: "s"}); !errors.Is(err, errStopped) {
 			b.Fatalf("removed: %v, want it stopped", err)
 		}
 		again := b.declareOn("mail", "s", "allow", `{"job":"j"}`)
@@ -155,7 +155,7 @@ func TestADeletionBesideADeclarationIsKnownToIt(t *testing.T) {
 		beside := b.hooked(func(cmd redis.Cmder) error {
 			if isCallOf(cmd, &registerSchedulesScript) && !done {
 				done = true
-				if _, err := b.store.Remove(b.Context(), "s"); err != nil {
+				if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 					b.Error(err)
 				}
 			}
@@ -206,11 +206,11 @@ func TestAPauseSentAgainLateLeavesALaterScheduleAlone(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.declare("s", "skip", `{"job":"j"}`)
 		sent := b.sentBy(&pauseScheduleScript, func(other *store) {
-			if _, err := other.PauseSchedule(b.Context(), "s", true); err != nil {
+			if _, err := pauseSchedule(b.Context(), other, "s", true); err != nil {
 				b.Fatal(err)
 			}
 		})
-		if _, err := b.store.Remove(b.Context(), "s"); err != nil {
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 			b.Fatal(err)
 		}
 		anew := b.declare("s", "skip", `{"job":"j"}`)
@@ -220,7 +220,7 @@ func TestAPauseSentAgainLateLeavesALaterScheduleAlone(t *testing.T) {
 			}
 		}
 		b.want("the definition", b.client.HGet(b.Context(), b.keys().schedules, "s").Val(), string(anew.Stored))
-		if _, err := b.store.PauseSchedule(b.Context(), "s", true); err != nil {
+		if _, err := pauseSchedule(b.Context(), b.store, "s", true); err != nil {
 			b.Fatal(err)
 		}
 		b.want("owed once it is paused", b.owedNames(), "[]")

@@ -203,8 +203,8 @@ func (s *store) maySilence() time.Duration {
 	return pingAfter
 }
 
-// signal reads a message that a script published: w wake up, a<ms> when the head of due is due, r<ID> replaced, e elect a
-// leader. Any other message is the zero Signal.
+// signal reads a message that a script published: w wake up, a<ms> when the head of due is due, r<ID> replaced, c<fence>\t<ID>
+// cancelled, e elect a leader. Any other message is the zero Signal.
 func signal(payload string) protocol.Signal {
 	if payload == "" {
 		return protocol.Signal{}
@@ -219,6 +219,11 @@ func signal(payload string) protocol.Signal {
 		}
 	case 'r':
 		return protocol.Signal{Replaced: rest}
+	case 'c':
+		fence, id, _ := strings.Cut(rest, "\t")
+		if n, err := strconv.ParseInt(fence, 10, 64); err == nil && id != "" {
+			return protocol.Signal{Cancelled: protocol.HeldJob{ID: id, Fence: n}}
+		}
 	case 'e':
 		return protocol.Signal{Elect: true}
 	}
@@ -287,7 +292,7 @@ func (l *listener) Extend(ctx context.Context, calls []protocol.ExtendCall) []pr
 		for _, name := range c.Schedules {
 			args = append(args, name)
 		}
-		sent[i] = newCall(&extendScript, []string{k.inflight(c.Session), k.sessions, k.open}, args)
+		sent[i] = newCall(&extendScript, []string{k.inflight(c.Session), k.sessions, k.open, k.state}, args)
 	}
 	for i, cmd := range l.store.run(ctx, l.heartbeats, sent...) {
 		values, err := list("extend session", calls[i].Session, cmd)
@@ -298,7 +303,10 @@ func (l *listener) Extend(ctx context.Context, calls []protocol.ExtendCall) []pr
 		if values.number(1) == 0 {
 			answers[i].Err = failure("extend session", calls[i].Session, protocol.ErrSessionLost)
 		}
-		for j := 2; j < len(values); j++ {
+		for told, j := values.list(2), 0; j+1 < len(told); j += 2 {
+			answers[i].Cancelled = append(answers[i].Cancelled, protocol.HeldJob{ID: told.text(j), Fence: told.number(j + 1)})
+		}
+		for j := 3; j < len(values); j++ {
 			answers[i].Replaced = append(answers[i].Replaced, values.text(j))
 		}
 	}

@@ -67,7 +67,7 @@ var commands = map[string]commandKind{
 	"EXISTS": {}, "DEL": {writes: true}, "TYPE": {},
 	"HGET": {of: "hash"}, "HMGET": {of: "hash"}, "HGETALL": {of: "hash"}, "HRANDFIELD": {of: "hash"}, "HSCAN": {of: "hash"}, "HLEN": {of: "hash"}, "HEXISTS": {of: "hash"}, "HSTRLEN": {of: "hash"},
 	"HSET": {true, true, "hash"}, "HSETNX": {true, true, "hash"}, "HINCRBY": {true, true, "hash"}, "HDEL": {true, false, "hash"},
-	"ZRANGE": {of: "zset"}, "ZRANGEBYSCORE": {of: "zset"}, "ZRANGEBYLEX": {of: "zset"}, "ZSCORE": {of: "zset"}, "ZMSCORE": {of: "zset"}, "ZRANK": {of: "zset"}, "ZCARD": {of: "zset"}, "ZCOUNT": {of: "zset"},
+	"ZRANGE": {of: "zset"}, "ZRANGEBYSCORE": {of: "zset"}, "ZRANGEBYLEX": {of: "zset"}, "ZSCORE": {of: "zset"}, "ZMSCORE": {of: "zset"}, "ZRANK": {of: "zset"}, "ZCARD": {of: "zset"}, "ZCOUNT": {of: "zset"}, "ZSCAN": {of: "zset"},
 	"ZADD": {true, true, "zset"}, "ZREM": {true, false, "zset"}, "ZPOPMIN": {true, false, "zset"}, "ZREMRANGEBYSCORE": {true, false, "zset"}, "ZREMRANGEBYRANK": {true, false, "zset"},
 	"LLEN": {of: "list"}, "LPOS": {of: "list"}, "LRANGE": {of: "list"}, "RPUSH": {true, true, "list"}, "LPUSH": {true, true, "list"},
 	"LTRIM": {true, false, "list"}, "LREM": {true, false, "list"},
@@ -300,7 +300,8 @@ func (w *luaWalk) value(expr ast.Expr, scope *luaScope) luaValue {
 	return luaValue{}
 }
 
-// attribute knows KEYS[1], and KEYS[15 + i] where the title page has KEYS[n...].
+// attribute knows KEYS[1], and KEYS[15 + i] where the title page has KEYS[n...]. Where it has several of these, KEYS[PARKED + i] is the one
+// whose name begins with parked.
 func (w *luaWalk) attribute(e *ast.AttrGetExpr, scope *luaScope) luaValue {
 	w.value(e.Key, scope)
 	table, ok := e.Object.(*ast.IdentExpr)
@@ -311,7 +312,14 @@ func (w *luaWalk) attribute(e *ast.AttrGetExpr, scope *luaScope) luaValue {
 	at := w.title.rest
 	if number, ok := e.Key.(*ast.NumberExpr); ok {
 		at, _ = strconv.Atoi(number.Value)
-	} else if at == 0 {
+	} else if first, ok := leftmost(e.Key).(*ast.IdentExpr); ok {
+		for i := at + 1; at > 0 && i <= len(w.title.keys); i++ {
+			if name, _, _ := strings.Cut(w.title.keys[i].name, ":"); strings.ToUpper(name) == first.Value {
+				at = i
+			}
+		}
+	}
+	if _, ok := e.Key.(*ast.NumberExpr); !ok && at == 0 {
 		w.tell(e, "a position in KEYS that is computed, without KEYS[n...] on the title page")
 	}
 	if w.title.keys[at] == (titleKey{}) {
@@ -319,6 +327,17 @@ func (w *luaWalk) attribute(e *ast.AttrGetExpr, scope *luaScope) luaValue {
 	}
 	w.used[at] = true
 	return luaValue{key: at}
+}
+
+// leftmost is the first operand of a sum.
+func leftmost(e ast.Expr) ast.Expr {
+	for {
+		sum, ok := e.(*ast.ArithmeticOpExpr)
+		if !ok {
+			return e
+		}
+		e = sum.Lhs
+	}
 }
 
 func (w *luaWalk) call(e *ast.FuncCallExpr, scope *luaScope) {

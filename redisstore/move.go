@@ -26,42 +26,73 @@ var (
 
 // move moves a schedule from where the registry has it, and returns where it lives then: if that is not the queue to, others have
 // moved or deleted it meanwhile. If this call took it over there, owed is its next occurrence.
-func (s *store) move(ctx context.Context, name string, from home, to string) (now home, owed *protocol.Owed, err error) {
-	mark, cursor, origins, later, err := s.beginMove(ctx, name, from, to, 0)
+//
+// A declaration moves only what it may change: refused says why nothing was moved, and has the definition that stays.
+func (s *store) move(ctx context.Context, name string, from home, to string, by *protocol.Declaration) (now home, owed *protocol.Owed, refused refusal, err error) {
+	begun, err := s.beginMove(ctx, name, from, to, 0, by)
+	if err != nil || begun.refused.why != "" {
+		return home{}, nil, begun.refused, err
+	}
+	now, owed, err = s.moveBegun(ctx, name, from, to, begun)
+	return now, owed, refusal{}, err
+}
+
+func (s *store) moveBegun(ctx context.Context, name string, from home, to string, begun begunMove) (now home, owed *protocol.Owed, err error) {
 	switch {
-	case err != nil:
+	case begun.later > 0: // the registry went back to an earlier state
+		_, err = s.changeHome(ctx, name, from, home{from.queue, begun.later})
 		return home{}, nil, err
-	case later > 0: // the registry went back to an earlier state
-		_, err = s.changeHome(ctx, name, from, home{from.queue, later})
-		return home{}, nil, err
-	case mark == "": // there is no definition to move: nobody has written it yet, it was deleted, or it is lost
+	case begun.mark == "": // there is no definition to move: nobody has written it yet, it was deleted, or it is lost
 		if err := s.finishRemoval(ctx, name, from); err != nil {
 			return home{}, nil, err
 		}
 		_, err := s.changeHome(ctx, name, from, home{to, from.generation + 1})
 		return home{}, nil, err // whoever creates it there asks first when it was deleted
 	}
-	return s.arrive(ctx, name, from, mark, cursor, origins)
+	return s.arrive(ctx, name, from, begun)
 }
 
-// beginMove makes the mark, or returns the one that is there. Its generation is higher than floor. later is the generation of the
-// definition if that is later than the registry's.
-func (s *store) beginMove(ctx context.Context, name string, from home, to string, floor int64) (mark, cursor, origins string, later int64, err error) {
+// A begunMove is what the old queue has of a schedule that moves.
+type begunMove struct {
+	mark, cursor, origins string
+	note, owner           string // as they are stored
+	later                 int64  // the generation of the definition, if that is later than the registry's
+	refused               refusal
+}
+
+// A refusal says why a schedule is not moved, conflict or outdated, and has its definition.
+type refusal struct{ why, definition string }
+
+const (
+	refusedConflict = "conflict"
+	refusedOutdated = "outdated"
+)
+
+// beginMove makes the mark, or returns the one that is there. Its generation is higher than floor. by is the declaration that moves it; nil:
+// it is moved whatever it is.
+func (s *store) beginMove(ctx context.Context, name string, from home, to string, floor int64, by *protocol.Declaration) (begunMove, error) {
 	partition, err := s.partitionOf(ctx, from.queue, name)
 	if err != nil {
-		return "", "", "", 0, err
+		return begunMove{}, err
+	}
+	revision, absent, owner := "", "", protocol.Owner{}
+	if by != nil {
+		revision, absent, owner = expected(by), flag(by.Absent), by.Owner
 	}
 	k := s.keys.partition(partition)
 	values, err := s.runOne(ctx, "begin to move schedule", name, newCall(&moveBeginScript,
-		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters, k.origins},
-		[]any{name, to, from.generation, floor, from.queue}))
-	return values.text(0), values.text(1), values.text(2), values.number(3), err
+		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters, k.origins, k.notes, k.owners},
+		[]any{name, to, from.generation, floor, from.queue, revision, absent, owner.Name, owner.Version}))
+	return begunMove{
+		mark: values.text(0), cursor: values.text(1), origins: values.text(2), later: values.number(3), note: values.text(4), owner: values.text(5),
+		refused: refusal{why: values.text(6), definition: values.text(7)},
+	}, err
 }
 
 // arrive takes the steps after begin. now is where the schedule lives then; zero if others have moved or deleted it.
-func (s *store) arrive(ctx context.Context, name string, from home, mark, cursor, origins string) (now home, owed *protocol.Owed, err error) {
+func (s *store) arrive(ctx context.Context, name string, from home, begun begunMove) (now home, owed *protocol.Owed, err error) {
 	for range maxMovesFollowed {
-		h, ok := parseHead(mark)
+		h, ok := parseHead(begun.mark)
 		if !ok || h.movedTo == "" {
 			return home{}, nil, failure("move schedule", name, protocol.ErrUnreadable)
 		}
@@ -71,7 +102,8 @@ func (s *store) arrive(ctx context.Context, name string, from home, mark, cursor
 		}
 		k := s.keys.partition(to)
 		values, err := s.runOne(ctx, "move to queue "+h.movedTo+" schedule", name, newCall(&moveArriveScript,
-			[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins}, []any{name, mark, cursor, origins, h.movedTo}))
+			[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins, k.notes, k.owners},
+			[]any{name, begun.mark, begun.cursor, begun.origins, h.movedTo, begun.note, begun.owner}))
 		if err != nil {
 			return home{}, nil, err
 		}
@@ -79,7 +111,7 @@ func (s *store) arrive(ctx context.Context, name string, from home, mark, cursor
 		text, arrived, gone := values.text(0), values.number(1) == 1, values.number(2)
 		if text != "" {
 			if arrived && h.before == protocol.StateLive {
-				owed = &protocol.Owed{Partition: to, Name: name, Definition: []byte(text), Cursor: parseCursor(cursor), Since: h.since, Now: h.since}
+				owed = &protocol.Owed{Partition: to, Name: name, Definition: []byte(text), Cursor: parseCursor(begun.cursor), Since: h.since, Now: h.since}
 			}
 			changed, err := s.changeHome(ctx, name, from, now)
 			if err != nil {
@@ -96,7 +128,7 @@ func (s *store) arrive(ctx context.Context, name string, from home, mark, cursor
 		if err != nil || homes[0] != from || gone == 0 {
 			return home{}, nil, err
 		}
-		if mark, cursor, origins, _, err = s.beginMove(ctx, name, from, h.movedTo, gone); err != nil || mark == "" {
+		if begun, err = s.beginMove(ctx, name, from, h.movedTo, gone, nil); err != nil || begun.mark == "" {
 			return home{}, nil, err
 		}
 	}
@@ -110,7 +142,7 @@ func (s *store) endMove(ctx context.Context, name, queue string, generation int6
 		return err
 	}
 	k := s.keys.partition(partition)
-	if err := s.run(ctx, s.client, newCall(&moveEndScript, []string{k.schedules, k.owed, k.origins}, []any{name, generation}))[0].Err(); err != nil {
+	if err := s.run(ctx, s.client, newCall(&moveEndScript, []string{k.schedules, k.owed, k.origins, k.notes, k.owners}, []any{name, generation}))[0].Err(); err != nil {
 		return failure("end the move of schedule", name, err)
 	}
 	return nil
@@ -138,7 +170,7 @@ func (s *store) finishMove(ctx context.Context, name, queue, text string) (*prot
 		_, err := s.removeAt(ctx, name, home{queue, h.generation}, "")
 		return nil, err
 	case at.queue == queue && at.generation < h.generation:
-		_, owed, err := s.move(ctx, name, at, h.movedTo)
+		_, owed, _, err := s.move(ctx, name, at, h.movedTo, nil)
 		return owed, err
 	}
 	return nil, s.endMove(ctx, name, queue, h.generation)

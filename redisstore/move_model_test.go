@@ -18,6 +18,7 @@ type moveState struct {
 	queue   string
 	version int
 	paused  bool
+	noted   int // operation that has paused it last; 0: before the last quiet, or none
 	created int // operation that created it; 0: before the last quiet
 	changed int // operation that has changed it last; 0: before the last quiet
 }
@@ -49,6 +50,9 @@ type moveOp struct {
 func (o *moveOp) String() string {
 	return [...]string{"declare", "remove", "pause", "resume", "place"}[o.kind] + fmt.Sprintf(" %s in %q, version %d", o.name, o.queue, o.version)
 }
+
+// noteText is the note of a pause.
+func (o *moveOp) noteText() string { return fmt.Sprintf("pause %d of %d", o.number, o.version) }
 
 // A moveAnswer is what an operation answers.
 type moveAnswer struct {
@@ -83,6 +87,7 @@ type moveModel struct {
 	possible map[possibility]bool
 	revision int64  // at the last quiet
 	created  string // likewise
+	note     string // likewise
 }
 
 func newMoveModel(name string) *moveModel {
@@ -153,8 +158,11 @@ func (p possibility) after(op *moveOp) []possibility {
 		// the registry may name one whose creation or deletion is not done
 		return []possibility{p.happened(op, s, moveAnswer{}), p.happened(op, s, moveAnswer{found: true})}
 	case pauses, resumes:
-		if s.exists {
-			s.paused = op.kind == pauses
+		switch {
+		case s.exists && op.kind == pauses: // its note is another one
+			s.paused, s.noted, s.changed = true, op.number, op.number
+		case s.exists && s.paused:
+			s.paused, s.noted, s.changed = false, 0, op.number
 		}
 		return []possibility{p.happened(op, s, moveAnswer{found: s.exists})}
 	}
@@ -162,26 +170,33 @@ func (p possibility) after(op *moveOp) []possibility {
 }
 
 // quiet says that nothing is under way any more, and what the store has. It returns what no order explains.
-func (m *moveModel) quiet(seen moveState, revision int64, created string) string {
+func (m *moveModel) quiet(seen moveState, revision int64, created, note string) string {
 	m.expand()
 	explained := ""
 	for p := range m.possible {
-		s, wantRevision, wantCreated := p.state, m.revision, m.created
+		s, wantRevision, wantCreated, wantNote := p.state, m.revision, m.created, m.note
+		if s.noted > 0 {
+			wantNote = m.ops[s.noted-1].noteText()
+		} else if !s.paused {
+			wantNote = ""
+		}
 		if s.changed > 0 {
 			wantRevision = m.ops[s.changed-1].revision
 		}
 		if s.created > 0 {
 			wantCreated = m.ops[s.created-1].creation
 		}
-		s.changed, s.created = 0, 0
+		s.changed, s.created, s.noted = 0, 0, 0
 		switch { // of a process that was stopped nobody knows what it would have answered
 		case s != seen:
 		case s.exists && wantRevision > 0 && wantRevision != revision:
 			explained = fmt.Sprintf("revision %d, want %d", revision, wantRevision)
 		case s.exists && wantCreated != "" && wantCreated != created:
 			explained = fmt.Sprintf("created %s, want %s", created, wantCreated)
+		case s.exists && wantNote != note:
+			explained = fmt.Sprintf("note %q, want %q", note, wantNote)
 		default:
-			*m = moveModel{name: m.name, possible: map[possibility]bool{{state: seen}: true}, revision: revision, created: created}
+			*m = moveModel{name: m.name, possible: map[possibility]bool{{state: seen}: true}, revision: revision, created: created, note: note}
 			return ""
 		}
 	}

@@ -38,18 +38,23 @@ func moveBody(version int) string {
 }
 
 func (p *process) remove(op *moveOp) {
-	found, err := p.store.Remove(p.walk.Context(), op.name)
+	found, err := p.store.Remove(p.walk.Context(), protocol.Removal{Name: op.name})
 	op.failed = p.gaveUp(err)
 	op.answer.found = found
 }
 
 func (p *process) pause(op *moveOp, paused bool) {
-	owed, err := p.store.PauseSchedule(p.walk.Context(), op.name, paused)
+	call := protocol.Pausing{Name: op.name, Paused: paused}
+	if paused {
+		call.Note = &protocol.Note{Text: op.noteText()}
+	}
+	answer, err := p.store.PauseSchedule(p.walk.Context(), call)
+	op.revision = answer.Revision
 	if op.answer.found = err == nil; errors.Is(err, protocol.ErrNotFound) {
 		return
 	}
-	if op.failed = p.gaveUp(err); !op.failed && owed.Name != "" {
-		p.place(owed)
+	if op.failed = p.gaveUp(err); !op.failed && answer.Owed != nil {
+		p.place(*answer.Owed)
 	}
 }
 

@@ -107,8 +107,11 @@ func (w *moveWalk) compare(name string) {
 			w.fatal("%s lives in %+v with the generation %d, and the registry has %+v", name, home, found.generation, at)
 		}
 	}
-	creation := found.created.Format(time.RFC3339Nano)
-	if wrong := w.models[name].quiet(seen, found.revision, creation); wrong != "" {
+	creation, note := found.created.Format(time.RFC3339Nano), ""
+	if text := w.client.HGet(w.Context(), w.store.keys.partition(home).notes, name).Val(); exists && text != "" {
+		note = parseNote(text).Text
+	}
+	if wrong := w.models[name].quiet(seen, found.revision, creation, note); wrong != "" {
 		w.fatal("%s: %s", name, wrong)
 	}
 	if !exists {
@@ -136,7 +139,7 @@ func (w *moveWalk) compare(name string) {
 func (w *moveWalk) compareDeleted(name string, registered bool) {
 	w.Helper()
 	stored, err := w.store.Find(w.Context(), []string{name})
-	names, namesErr := w.store.Names(w.Context(), "")
+	names, _, namesErr := w.store.Names(w.Context(), protocol.NameRange{})
 	if err != nil || namesErr != nil || stored[0].Name != "" || !w.unwritten[name] && (registered || slices.Contains(names, name)) {
 		w.fatal("%s was deleted; found %+v, %v; in the registry: %v, %v, %v", name, stored, err, registered, names, namesErr)
 	}
@@ -192,7 +195,7 @@ func (w *moveWalk) end() {
 				w.fatal("%s cannot be declared in %s: %+v, it is in %+v", name, queue, answer, at)
 			}
 		}
-		if found, err := fresh.Remove(w.Context(), name); !found || err != nil {
+		if found, err := fresh.Remove(w.Context(), protocol.Removal{Name: name}); !found || err != nil {
 			w.fatal("%s cannot be deleted: %v, %v", name, found, err)
 		}
 		if marks := w.marks(name); len(marks) > 0 || w.registered(name) != (home{}) {

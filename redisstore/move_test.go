@@ -68,16 +68,17 @@ func (b *bench) interruptMove(name, from, to string, steps int) {
 		return
 	}
 	at := b.registered(name)
-	mark, cursor, origins, _, err := b.store.beginMove(b.Context(), name, at, to, 0)
+	begun, err := b.store.beginMove(b.Context(), name, at, to, 0, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
+	mark := begun.mark
 	h, ok := parseHead(mark)
 	if !ok || h.movedTo != to || h.before != "live" {
 		b.Fatalf("mark %q", mark)
 	}
 	if steps > 1 {
-		b.arrive(name, to, mark, cursor, origins)
+		b.arrive(name, to, mark, begun.cursor, begun.origins)
 	}
 	if steps > 2 {
 		if _, err := b.store.changeHome(b.Context(), name, at, home{to, h.generation}); err != nil {
@@ -96,7 +97,7 @@ func (b *bench) arrive(name, to, mark, cursor, origins string) reply {
 	b.Helper()
 	k := b.store.keys.partition(protocol.Partition{Queue: to})
 	values, err := b.store.runOne(b.Context(), "arrive", name, newCall(&moveArriveScript,
-		[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins}, []any{name, mark, cursor, origins, to}))
+		[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins, k.notes, k.owners}, []any{name, mark, cursor, origins, to, "", ""}))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -121,16 +122,16 @@ func TestADeletedScheduleIsNotBroughtBackByALateStepOfItsMove(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.declare("s", "skip", `{"job":"j"}`)
 		at := b.registered("s")
-		mark, cursor, origins, _, err := b.store.beginMove(b.Context(), "s", at, "mail", 0)
+		begun, err := b.store.beginMove(b.Context(), "s", at, "mail", 0, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.declareOn("mail", "s", "skip", `{"job":"j"}`) // somebody else finishes the move
 		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, "s"))
-		if found, err := b.store.Remove(b.Context(), "s"); !found || err != nil {
+		if found, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); !found || err != nil {
 			b.Fatalf("removed %v, %v", found, err)
 		}
-		b.want("what arrives late", b.arrive("s", "mail", mark, cursor, origins).text(0), "")
+		b.want("what arrives late", b.arrive("s", "mail", begun.mark, begun.cursor, begun.origins).text(0), "")
 		if _, err := b.store.Owed(b.Context(), []protocol.Partition{defaultPartition, {Queue: "mail"}}); err != nil {
 			b.Fatal(err)
 		}
@@ -150,7 +151,7 @@ func TestAScheduleThatMovedAndWasDeletedIsDeclaredInItsOldQueueAtOnce(t *testing
 	onEveryServer(t, func(b *bench) {
 		first := b.declare("s", "skip", `{"job":"j"}`)
 		b.declareOn("mail", "s", "skip", `{"job":"j"}`)
-		if _, err := b.store.Remove(b.Context(), "s"); err != nil {
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 			b.Fatal(err)
 		}
 		again := b.declare("s", "skip", `{"job":"j"}`)
@@ -243,7 +244,7 @@ func TestMovesThatCannotCompleteHideNoOwedSchedule(t *testing.T) {
 		for i := range maxOwed {
 			name := fmt.Sprintf("stuck%03d", i)
 			b.declare(name, "skip", `{"job":"j"}`)
-			if _, _, _, _, err := b.store.beginMove(b.Context(), name, b.registered(name), "bad", 0); err != nil {
+			if _, err := b.store.beginMove(b.Context(), name, b.registered(name), "bad", 0, nil); err != nil {
 				b.Fatal(err)
 			}
 			b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1000, name))

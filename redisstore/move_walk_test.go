@@ -334,7 +334,7 @@ func (w *moveWalk) everything() []string {
 	ctx, pipe := w.Context(), w.client.Pipeline()
 	for _, p := range w.partitions() {
 		k := w.store.keys.partition(p)
-		for _, key := range []string{k.schedules, k.cursors, k.origins, k.counters, k.open} {
+		for _, key := range []string{k.schedules, k.cursors, k.origins, k.counters, k.open, k.notes, k.owners} {
 			pipe.HGetAll(ctx, key)
 		}
 		for _, key := range []string{k.due, k.owed, k.gone, k.behind} {

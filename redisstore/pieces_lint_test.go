@@ -231,6 +231,12 @@ func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
 		{"limits", "CALL_BYTES", strconv.Itoa(protocol.MaxBytes)},
 		{"limits", "STALE_MS", strconv.FormatInt(protocol.IdleRetention.Milliseconds(), 10)},
 		{"layout", "LAYOUT", layoutKnown},
+		{"layout", "RAISED", layoutRaised},
+		{"queuelimit", "MAX_LIMIT", strconv.Itoa(protocol.MaxLimit)},
+		{"queuelimit", "MAX_PER_MS", strconv.FormatInt(protocol.MaxPer.Milliseconds(), 10)},
+		{"queuelimit", "LIMIT_OPEN", strconv.Itoa(int(protocol.LimitOpen))},
+		{"queuelimit", "LIMIT_SPENT", strconv.Itoa(int(protocol.LimitSpent))},
+		{"queuelimit", "LIMIT_FULL", strconv.Itoa(int(protocol.LimitFull))},
 		{"alarm", "SECOND_ALARM_MS", strconv.FormatInt(protocol.SecondAlarm.Milliseconds(), 10)},
 		{"suspects", "SUSPECT_CRASHES", strconv.Itoa(protocol.SuspectCrashes)},
 		{"parked", "SHARED", sharedParked},
@@ -262,7 +268,7 @@ func TestLuaAndGoKnowTheSameCounters(t *testing.T) {
 	}
 	slices.Sort(inGo)
 	of := luaValues(t, "counters", "table.concat({ counters_of('') }, ' ')")[0]
-	fields := luaValues(t, "counters", "FAILED", "RETRIED", "DIED", "STARTED", "SKIPPED", "MISSED", "CAUGHT_UP", "SUPERSEDED")
+	fields := luaValues(t, "counters", "FAILED", "RETRIED", "DIED", "STARTED", "SKIPPED", "MISSED", "CAUGHT_UP", "SUPERSEDED", "CANCELLED")
 	for _, field := range fields {
 		onlyIn(t, "counters", field)
 	}

@@ -13,8 +13,9 @@ import (
 
 var pollScript = load("poll")
 
-// layoutKnown is the version of the keys' layout that the scripts know.
-const layoutKnown = "2"
+// layoutKnown is the version of the keys' layout that the scripts write, layoutRaised that of a partition in which jobs were cancelled or whose
+// queue had a limit.
+const layoutKnown, layoutRaised = "2", "3"
 
 // maxClockError is how far a caller's Now may be from the server's time for a cheap poll.
 const maxClockError = time.Second
@@ -74,6 +75,7 @@ func (s *store) pollEach(ctx context.Context, calls []protocol.PollCall, answers
 			continue
 		}
 		answers[i] = protocol.PollAnswer{Now: values.now(), WaitHint: values.waitHint(1)}
+		answers[i].Limit = protocol.LimitState(values.number(8))
 		if calls[i].Sleep && !answers[i].More {
 			answers[i].Since = answers[i].Now
 		}
@@ -113,7 +115,7 @@ func (s *store) pollCheaply(ctx context.Context, calls []protocol.PollCall, answ
 		registration := redis.Z{Score: float64(c.Now.UnixMilli()), Member: c.Worker}
 		polls[i] = cheapPoll{
 			renewed:  pipe.ZAddArgs(ctx, k.idle, redis.ZAddArgs{XX: true, Ch: true, Members: []redis.Z{registration}}),
-			state:    pipe.HMGet(ctx, k.state, "layout", "paused", "parked"),
+			state:    pipe.HMGet(ctx, k.state, "layout", "paused", "parked", "limit"),
 			due:      pipe.ZRangeWithScores(ctx, k.due, 0, 0),
 			ready:    pipe.LLen(ctx, k.ready),
 			sessions: pipe.ZRangeWithScores(ctx, k.sessions, 0, 0),
@@ -149,11 +151,13 @@ func (p *cheapPoll) waitHint(now time.Time) (h protocol.WaitHint, idle bool) {
 			return h, false
 		}
 	}
-	if p.renewed.Val() != 1 || state.text(0) != "" && state.text(0) != layoutKnown {
+	if layout := state.text(0); p.renewed.Val() != 1 || layout != "" && layout != layoutKnown && layout != layoutRaised {
 		return h, false
 	}
 	h.Paused = state.text(1) != ""
 	h.ParkedMark = state.number(2)
+	limit := parseLimit(state.text(3))
+	h.Limit = limit.state(now)
 	// An alarm is kept for a job that is due before the registration ends.
 	if due := p.due.Val(); len(due) > 0 && !h.Paused && int64(due[0].Score) <= now.Add(protocol.IdleRetention).UnixMilli() {
 		return h, false

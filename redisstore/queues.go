@@ -16,9 +16,9 @@ var pauseQueueScript = load("pause_queue")
 
 const maxCounted = 450 // partitions that are counted in a round trip
 
-// PauseQueue stops taking from a queue, or resumes it, in all its partitions. Jobs are still added while it is paused. A partition
+// PauseQueue stops taking from a queue, with a note, or resumes it, in all its partitions. Jobs are still added while it is paused. A partition
 // that fails holds up no other; the call may be repeated.
-func (s *store) PauseQueue(ctx context.Context, queue string, paused bool) error {
+func (s *store) PauseQueue(ctx context.Context, queue string, paused bool, note protocol.Note) error {
 	found, err := s.lookUpQueues(ctx, queue)
 	if err := cmp.Or(err, firstError(found)); err != nil {
 		return err
@@ -26,10 +26,14 @@ func (s *store) PauseQueue(ctx context.Context, queue string, paused bool) error
 	if found[0].partitions == 0 {
 		return fmt.Errorf("redisstore: queue %q: %w", queue, protocol.ErrNotFound)
 	}
+	stored, err := queueNote(note)
+	if err != nil {
+		return err
+	}
 	calls := make([]call, found[0].partitions)
 	for i := range calls {
 		k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})
-		calls[i] = newCall(&pauseQueueScript, []string{k.state, k.idle, k.due}, []any{flag(paused), s.keys.wake()})
+		calls[i] = newCall(&pauseQueueScript, []string{k.state, k.idle, k.due, k.ready}, []any{flag(paused), s.keys.wake(), stored})
 	}
 	var failed []error
 	for _, cmd := range s.run(ctx, s.client, calls...) {
@@ -132,29 +136,35 @@ type partitionCount struct {
 	keys partitionKeys
 	to   *protocol.QueueStats
 
-	ready, due, dead, schedules *redis.IntCmd
-	sessions, unhandled         *redis.StringSliceCmd
-	state, counters             *redis.SliceCmd
-	enqueued                    *redis.FloatSliceCmd
-	head                        *redis.ZSliceCmd
-	held, parked                []*redis.IntCmd
+	ready, stale, due, dead, schedules *redis.IntCmd
+	sessions, unhandled                *redis.StringSliceCmd
+	state, counters                    *redis.SliceCmd
+	enqueued                           *redis.FloatSliceCmd
+	head                               *redis.ZSliceCmd
+	held, parked                       []*redis.IntCmd
 }
 
 func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	k := c.keys
 	c.ready, c.due, c.dead, c.schedules = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
+	c.stale = pipe.ZCard(ctx, k.stale)
 	c.head = pipe.ZRangeWithScores(ctx, k.due, 0, 0)
 	c.sessions = pipe.ZRange(ctx, k.sessions, 0, -1)
 	c.unhandled = pipe.ZRange(ctx, k.unhandled, 0, -1)
-	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued")
+	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit")
 	c.enqueued = pipe.ZMScore(ctx, k.callers, "#enqueued")
-	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died")
+	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died", "/cancelled")
 }
 
 func (c *partitionCount) add() {
 	to, state, counters := c.to, reply(c.state.Val()), reply(c.counters.Val())
-	to.Paused = to.Paused || state.text(0) != ""
-	to.Waiting += c.ready.Val()
+	if paused := state.text(0); paused != "" && !to.Paused {
+		to.Paused, to.Note = true, parsePause(paused)
+	}
+	if limit := state.text(3); limit != "" {
+		to.Limit = parseLimit(limit).QueueLimit
+	}
+	to.Waiting += max(c.ready.Val()-c.stale.Val(), 0) // what is void there is no job
 	to.Delayed += c.due.Val()
 	for _, head := range c.head.Val() {
 		if at := time.UnixMilli(int64(max(0, min(head.Score, 1e14)))).UTC(); to.FirstDue.IsZero() || at.Before(to.FirstDue) {
@@ -168,6 +178,7 @@ func (c *partitionCount) add() {
 	to.Failed += counters.number(0)
 	to.Retried += counters.number(1)
 	to.Died += counters.number(2)
+	to.Cancelled += counters.number(3)
 	if enqueued := c.enqueued.Val(); len(enqueued) > 0 && enqueued[0] > 0 && enqueued[0] < 1<<53 { // else it was written by hand
 		to.Enqueued += int64(enqueued[0])
 	}

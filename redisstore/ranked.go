@@ -34,7 +34,7 @@ func (m mark) passes(z redis.Z) bool {
 
 const (
 	rankSlack  = 50 // members before and behind the window that is wanted
-	rankProbes = 32 // of a search, in one round trip
+	rankProbes = 16 // of a search, in one round trip
 	rankTries  = 8  // windows, each with twice the slack of the last
 )
 

@@ -22,8 +22,11 @@ func TestReadmeKeyTable(t *testing.T) {
 		t.Fatal("README.md has no table of keys")
 	}
 	got := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([a-z ]+) \\|").FindAllStringSubmatch(table, -1) {
-		got[row[1]] = row[2]
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([a-z, ]+) \\|").FindAllStringSubmatch(table, -1) {
+		keys, types := strings.Split(row[1], ", "), strings.Split(row[2], ", ") // a row may have several keys
+		for i, key := range keys {
+			got[strings.Trim(key, "`")] = types[min(i, len(types)-1)]
+		}
 	}
 
 	source, err := os.ReadFile("keys.go")
@@ -41,7 +44,7 @@ func TestReadmeKeyTable(t *testing.T) {
 	p := k.partition(protocol.Partition{Queue: "q"})
 	want := map[string]string{
 		k.leader(): types["leader"], k.queues(): types["queues"], k.registry(): types["registry"], k.deleted(): types["deleted"],
-		k.served():             types["served"], k.workers(): types["workers"],
+		k.served(): types["served"], k.workers(): types["workers"], k.pruned(): types["pruned"],
 		"…:inflight:<session>": types["inflight"],
 		"…:parked:<job name>":  types["parked"],
 	}

@@ -63,6 +63,14 @@ func TestAReplyWithoutAllValuesIsAnError(t *testing.T) {
 			"Announce":   func() error { return b.store.Announce(b.Context(), "w", handled) },
 			"Unhandled":  func() error { _, err := b.store.Unhandled(b.Context(), handled); return err },
 			"QueueStats": func() error { _, err := b.store.QueueStats(b.Context(), []string{"default"}); return err },
+			"FindJobs": func() error {
+				_, err := b.store.FindJobs(b.Context(), "default", []string{"a"})
+				return err
+			},
+			"PageJobs": func() error {
+				_, err := b.store.PageJobs(b.Context(), protocol.JobPageCall{Queue: "default", State: protocol.JobDelayed, Limit: 1})
+				return err
+			},
 		} {
 			cut.nth, cut.seen = 0, 0
 			if err := call(); err != nil || cut.seen == 0 {

@@ -49,7 +49,7 @@ func TestALostRegistryIsWrittenAgain(t *testing.T) {
 				b.place(*answer.Owed, answer.Revision, 0, ago(-time.Hour))
 			}
 		}
-		if _, err := b.store.PauseSchedule(b.Context(), "s1", true); err != nil {
+		if _, err := pauseSchedule(b.Context(), b.store, "s1", true); err != nil {
 			b.Fatal(err)
 		}
 		b.declareOn("mail", "moved", "skip", `{"job":"j"}`)
@@ -87,7 +87,7 @@ func TestAMovedScheduleIsFoundWithoutTheRegistry(t *testing.T) {
 			b.declareOn("other", name, "skip", `{"job":"j"}`)
 		}
 		before := b.client.ZRange(b.Context(), b.store.keys.registry(), 0, -1).Val()[2]
-		if _, err := b.store.Remove(b.Context(), "deleted"); err != nil {
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "deleted"}); err != nil {
 			b.Fatal(err)
 		}
 		other := b.store.keys.partition(protocol.Partition{Queue: "other"})
@@ -150,7 +150,7 @@ func TestWhatWasDeletedOrCannotBeReadIsNotRegisteredAgain(t *testing.T) {
 		for made := b.serverTime(); b.serverTime().Sub(made) < time.Millisecond; { // a deletion is noted to the millisecond
 			continue
 		}
-		if _, err := b.store.Remove(b.Context(), "deleted"); err != nil {
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "deleted"}); err != nil {
 			b.Fatal(err)
 		}
 		b.client.HSet(b.Context(), b.keys().schedules, "deleted", text)
@@ -173,7 +173,7 @@ func TestWhatWasDeletedOrCannotBeReadIsNotRegisteredAgain(t *testing.T) {
 func TestWhatIsDeletedOrMovedMeanwhileIsNotRegisteredAgain(t *testing.T) {
 	for what, act := range map[string]func(b *bench, s *store){
 		"deleted": func(b *bench, s *store) {
-			if _, err := s.Remove(b.Context(), "s"); err != nil {
+			if _, err := s.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 				b.Error(err)
 			}
 		},
@@ -213,7 +213,7 @@ func TestWhatIsDeletedOrMovedMeanwhileIsNotRegisteredAgain(t *testing.T) {
 						if what == "deleted" && members != "" || what == "moved" && (strings.Count(members, "\t") != 2 || !strings.HasPrefix(members, "s\tmail\t")) {
 							b.Errorf("at command %d, look hooked %v: the registry has %q", at, lookIsHooked, members)
 						}
-						if _, err := b.store.Remove(b.Context(), "s"); err != nil {
+						if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
 							b.Fatal(err)
 						}
 					}

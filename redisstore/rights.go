@@ -104,7 +104,7 @@ var arguments = map[string]string{
 	"lrem": "0 v", "ltrim": "0 -1", "ping": "none", "rpop": "", "rpush": "v", "time": "none", "type": "", "xadd": "* f v", "xlen": "",
 	"xrange": "0 1", "xrevrange": "1 0", "xtrim": "maxlen 0", "zadd": "0 m", "zcard": "", "zcount": "0 0", "zincrby": "0 m", "zmscore": "m",
 	"zpopmin": "", "zrandmember": "", "zrange": "0 0", "zrangebylex": "- -", "zrangebyscore": "0 0", "zrank": "m", "zrem": "-", "zremrangebyrank": "1 0",
-	"zremrangebyscore": "1 0", "zrevrange": "0 0", "zrevrangebyscore": "0 0", "zscore": "m",
+	"zremrangebyscore": "1 0", "zrevrange": "0 0", "zrevrangebyscore": "0 0", "zscan": "0", "zscore": "m",
 }
 
 // checkRights returns an error that names the rights that the user lacks, and the command that grants them.

@@ -86,7 +86,7 @@ func (w *scheduleWalk) unfinished() string {
 		}
 	}
 	for _, id := range w.ids() {
-		if o := w.occurrences[id]; o.end == "" {
+		if o := w.occurrences[id]; o.end == "" || o.marked {
 			return fmt.Sprintf("%s is in %q", id, w.now.where[id])
 		}
 	}

@@ -26,8 +26,11 @@ type modelSchedule struct {
 	cursor       string    // the occurrence at the cursor; empty: the cursor is none's
 	last         time.Time // the latest instant in the past that was placed
 	counts       [4]int64  // skipped, missed, superseded, caught up: since it was created
-	mixed        bool      // its policy is changed, or it is removed and created again
-	ids          []string  // of all its occurrences, of each creation
+	cancels      int64     // cancelled since then
+	note         protocol.Note
+	owner        protocol.Owner // who has declared it, also after it was removed
+	mixed        bool           // its policy is changed, or it is removed and created again
+	ids          []string       // of all its occurrences, of each creation
 }
 
 // A modelOccurrence is an occurrence that was placed.
@@ -45,7 +48,10 @@ type modelOccurrence struct {
 	body     string // what it was settled with
 	retries  bool   // it was settled to be due later, and has not been taken since
 	loose    bool   // it was taken while its schedule did not exist or let runs overlap
-	end      string // done, dead, missed, skipped, superseded, withdrawn, dropped
+	end      string // done, dead, missed, skipped, superseded, withdrawn, dropped, cancelled
+
+	cancelled bool // it was cancelled while it was held
+	marked    bool // it was cancelled before its instant, and stands in due still
 }
 
 // fresh reports whether nobody has taken it.
@@ -91,7 +97,7 @@ func (w *scheduleWalk) checkFlights(p *picture, s *modelSchedule) {
 		}
 	}
 	switch where := p.where[entry.id]; {
-	case inFlight != "" && (entry.id != inFlight || entry.fence != strings.TrimPrefix(p.held[inFlight], "-")):
+	case inFlight != "" && (entry.id != inFlight || entry.fence != strings.TrimLeft(p.held[inFlight], "-!")):
 		w.fatal("%s is in flight with fence %s, and open is %+v", inFlight, p.held[inFlight], entry)
 	case inFlight != "" && entry.session != where:
 		w.fatal("%s is held by %s, and open is %+v", inFlight, where, entry)
@@ -137,6 +143,9 @@ func (w *scheduleWalk) checkPlacing(p *picture, s *modelSchedule) {
 	if head.Revision != s.revision || head.State != s.state || head.Overlap != s.policy {
 		w.fatal("definition %.90s, want revision %d, %s, %s", found.Definition, s.revision, s.state, s.policy)
 	}
+	if n := found.Note; n.Text != s.note.Text || n.By != s.note.By || n.At.IsZero() != (s.note == protocol.Note{}) || found.Owner != s.owner {
+		w.fatal("%s has the note %+v and the owner %+v, want %+v and %+v", s.name, found.Note, found.Owner, s.note, s.owner)
+	}
 	if found.Cursor.Used != s.used {
 		w.fatal("%s has used %d runs, want %d", s.name, found.Cursor.Used, s.used)
 	}
@@ -144,6 +153,9 @@ func (w *scheduleWalk) checkPlacing(p *picture, s *modelSchedule) {
 		w.fatal("%s has the cursor %+v, want %q", s.name, found.Cursor, s.cursor)
 	}
 	untaken := s.cursor != "" && w.occurrences[s.cursor].fresh() && p.where[s.cursor] == "due"
+	if s.cursor != "" && w.occurrences[s.cursor].marked { // it owes the next when it is dropped; a change of the schedule may have done so before
+		untaken = !owed
+	}
 	if live := s.state == protocol.StateLive; owed != (live && !untaken) {
 		w.fatal("%s is %s, the occurrence at its cursor %q waits untaken: %v; in owed: %v", s.name, s.state, s.cursor, untaken, owed)
 	}
@@ -167,6 +179,9 @@ func (w *scheduleWalk) checkCounters(p *picture, s *modelSchedule) {
 	}
 	found := p.found[s.name]
 	got := [4]int64{found.Skipped, found.Missed, found.Superseded, found.CaughtUp}
+	if found.Cancelled != s.cancels {
+		w.fatal("%s: %d cancelled, want %d", s.name, found.Cancelled, s.cancels)
+	}
 	if got != s.counts || found.Placed != int64(s.used) {
 		w.fatal("%s: skipped, missed, superseded, caught up %v, placed %d; want %v, %d", s.name, got, found.Placed, s.counts, s.used)
 	}

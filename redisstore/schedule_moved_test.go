@@ -17,6 +17,9 @@ type event struct {
 	reaped     string         // session
 	withdrawn  *modelSchedule // it was changed, paused or removed
 	removed    *modelSchedule
+	cancelled  *modelOccurrence
+	pruned     map[string]bool // names of schedules that were removed as well
+	waiting    *modelSchedule  // it was removed with its jobs that did not run
 }
 
 // moved checks what a call did to every occurrence, and notes it.
@@ -30,7 +33,18 @@ func (w *scheduleWalk) moved(before, after *picture, e event) {
 	for _, id := range w.ids() {
 		o := w.occurrences[id]
 		from, to := before.where[id], after.where[id]
+		if o.marked && to == "" && (e.session != "" || e.removed == o.schedule) {
+			o.marked = false
+			continue
+		}
+		if e.cancelled == o {
+			w.cancelledFrom(o, from, to)
+			continue
+		}
 		if o.end != "" {
+			if e.waiting == o.schedule && from == "dead" && to == "" {
+				continue
+			}
 			if from != to && !(from == "" && to == "") {
 				w.fatal("%s has ended (%s) and went from %q to %q", id, o.end, from, to)
 			}
@@ -90,6 +104,10 @@ func (w *scheduleWalk) settledTo(o *modelOccurrence, s protocol.Settlement, to s
 		o.begun = true
 	}
 	o.running = false
+	if o.cancelled {
+		w.hasEnded(o, to)
+		return
+	}
 	if len(s.Body) > 0 && s.Kind != protocol.SettleDone {
 		o.body = string(s.Body)
 	}
@@ -126,6 +144,10 @@ func (w *scheduleWalk) settledTo(o *modelOccurrence, s protocol.Settlement, to s
 }
 
 func (w *scheduleWalk) reapedTo(o *modelOccurrence, to string, before, after *picture, e event) {
+	if o.cancelled {
+		w.hasEnded(o, to)
+		return
+	}
 	if o.running {
 		o.crashes++
 	}
@@ -194,7 +216,7 @@ func (w *scheduleWalk) wentBehind(o *modelOccurrence, from string, before, after
 }
 
 func (w *scheduleWalk) promoted(o *modelOccurrence, before, after *picture, e event) {
-	if w.loneFlight(o, before, e) && (e.reaped == "" || !w.flewWith(o, before, e.reaped)) && e.removed != o.schedule {
+	if w.loneFlight(o, before, e) && (e.reaped == "" || !w.flewWith(o, before, e.reaped)) && e.removed != o.schedule && !e.pruned[o.schedule.name] {
 		w.fatal("%s went from behind to ready, and no flight of %s ended", o.id, o.schedule.name)
 	}
 	name := o.schedule.name

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -57,8 +58,11 @@ func (w *scheduleWalk) look() *picture {
 		put(z.Member.(string), "due")
 		p.due[z.Member.(string)] = z.Score
 	}
+	void := w.client.ZRange(ctx, keys.stale, 0, -1).Val()
 	for _, id := range ready.Val() {
-		put(id, "ready")
+		if !slices.Contains(void, id) {
+			put(id, "ready")
+		}
 	}
 	for _, member := range behind.Val() {
 		name, instant, _ := strings.Cut(member, "\t")

@@ -1,8 +1,11 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -13,11 +16,17 @@ var createdField = regexp.MustCompile(`"created":"[^"]*"`)
 // create declares a schedule that does not exist, as if at the second after its last occurrence so far.
 func (w *scheduleWalk) create(s *modelSchedule) {
 	w.note("create %s", s.name)
-	s.exists, s.state, s.used, s.cursor, s.counts = true, protocol.StateLive, 0, "", [4]int64{}
+	s.exists, s.state, s.used, s.cursor, s.counts, s.cancels = true, protocol.StateLive, 0, "", [4]int64{}, 0
 	s.created++
 	s.last = s.last.Add(time.Second)
-	answer := w.declare(s.name, s.policy, s.body())
-	if !answer.New || answer.Owed == nil || answer.Owed.Cursor != (protocol.Cursor{}) {
+	declared := protocol.Declaration{Name: s.name, Queue: "default", Overlap: s.policy, Body: []byte(s.body())}
+	s.note = protocol.Note{}
+	if s.owner = (protocol.Owner{}); s.mixed && w.random.IntN(2) == 0 {
+		s.owner = protocol.Owner{Name: []string{"c", "d"}[w.random.IntN(2)], Version: 2}
+		declared.Owner = s.owner
+	}
+	answer := w.store.Declare(w.Context(), []protocol.Declaration{declared})[0]
+	if answer.Err != nil || !answer.New || answer.Owed == nil || answer.Owed.Cursor != (protocol.Cursor{}) {
 		w.fatal("created: %+v, want a new one that is owed its first occurrence", answer)
 	}
 	s.revision = answer.Revision
@@ -30,16 +39,26 @@ func (s *modelSchedule) body() string {
 	return fmt.Sprintf(`{"version":1,"job":"j","recurrence":{"frequency":"second","interval":%d},"misfire":"catch_up","grace":"1m0s","args":%d}`, s.rule, s.version)
 }
 
-// steer changes, pauses, resumes, removes or creates a schedule.
+// steer changes, pauses, resumes, removes, prunes or creates a schedule.
 func (w *scheduleWalk) steer() {
 	names := w.names()
 	s := w.schedules[names[w.random.IntN(len(names))]]
-	switch n := w.random.IntN(6); {
+	if s.mixed && w.random.IntN(3) == 0 {
+		if s.exists {
+			w.own(s)
+		}
+		w.declareOutdated(s)
+		w.prune()
+		w.declareOutdated(s)
+	}
+	switch n := w.random.IntN(8); {
 	case !s.exists:
 		w.create(s)
 		w.seen(event{})
+	case n == 6:
+		w.conflict(s)
 	case s.state == protocol.StatePaused:
-		w.pause(s, false)
+		w.pause(s, n == 5)
 	case n == 0 && s.state == protocol.StateLive:
 		w.pause(s, true)
 	case n <= 2 && s.mixed:
@@ -63,18 +82,165 @@ func (s *modelSchedule) withdraws(w *scheduleWalk) (waits bool) {
 	return true
 }
 
+// pause pauses or resumes a schedule, or puts another note on a pause. A revision that is named is the stored one.
 func (w *scheduleWalk) pause(s *modelSchedule, paused bool) {
-	w.note("pause %s: %v", s.name, paused)
-	waits := s.withdraws(w)
-	s.state = protocol.StateLive
+	p := protocol.Pausing{Name: s.name, Paused: paused, SkipGap: !paused && w.random.IntN(2) == 0}
+	if w.random.IntN(2) == 0 {
+		p.Revision = s.revision
+	}
+	if paused && (s.state == protocol.StatePaused || w.random.IntN(2) == 0) {
+		p.Note = &protocol.Note{Text: fmt.Sprintf("\"note\t%d", len(w.notes)), By: "anna"}
+	}
+	w.note("pause %s: %v, revision %d, note %v, skip %v", s.name, paused, p.Revision, p.Note, p.SkipGap)
+	if p.SkipGap {
+		first, err := w.store.PauseSchedule(w.Context(), p)
+		if err != nil || !first.Recount || first.Owed != nil {
+			w.fatal("resumed without a count of what was missed: %+v, %v; want to be asked for it", first, err)
+		}
+		w.seen(event{})
+		p.Change = &protocol.Change{Revision: first.Revision, Cursor: first.Cursor, Until: first.Now, Missed: w.random.IntN(4)}
+		s.counts[1] += int64(p.Change.Missed)
+	}
+	renoted := paused && s.state == protocol.StatePaused
+	waits := !renoted && s.withdraws(w)
+	if p.SkipGap {
+		s.cursor, waits = "", false
+	}
+	s.state, s.note = protocol.StateLive, protocol.Note{}
 	if paused {
 		s.state = protocol.StatePaused
 	}
-	owed, err := w.store.PauseSchedule(w.Context(), s.name, paused)
-	if err != nil || (owed.Name == s.name) != (!paused && !waits) {
-		w.fatal("paused %v: %+v, %v; the occurrence at the cursor is due and untaken: %v", paused, owed, err, waits)
+	if p.Note != nil {
+		s.note = *p.Note
 	}
+	answer, err := w.store.PauseSchedule(w.Context(), p)
+	if err != nil || (answer.Owed != nil) != (!paused && !waits) || answer.Revision <= s.revision {
+		w.fatal("paused %v: %+v, %v, revision before %d; the occurrence at the cursor is due and untaken: %v", paused, answer, err, s.revision, waits)
+	}
+	s.revision = answer.Revision
 	w.seen(event{withdrawn: s})
+	w.unchanged(fmt.Sprintf("%s paused %v again", s.name, paused), func() error {
+		p.Revision = s.revision - 1 // it is as the caller wants it: no conflict
+		_, err := w.store.PauseSchedule(w.Context(), p)
+		return err
+	})
+}
+
+// unchanged carries out what must change nothing.
+func (w *scheduleWalk) unchanged(what string, does func() error) {
+	w.Helper()
+	w.note("unchanged: %s", what)
+	before := w.now.rest + w.kept()
+	if err := does(); err != nil {
+		w.fatal("%s: %v, want no error", what, err)
+	}
+	w.seen(event{})
+	if after := w.now.rest + w.kept(); after != before {
+		w.fatal("%s: it wrote: before %s\nafter %s", what, before, after)
+	}
+}
+
+// kept is what is kept beside definitions, and the registry.
+func (w *scheduleWalk) kept() string {
+	k := w.keys()
+	notes, owners := w.client.HGetAll(w.Context(), k.notes).Val(), w.client.HGetAll(w.Context(), k.owners).Val()
+	return fmt.Sprint(notes, owners, w.client.ZRange(w.Context(), w.store.keys.registry(), 0, -1).Val())
+}
+
+// conflict makes acts for another revision than the stored one, or for a schedule that is not there.
+func (w *scheduleWalk) conflict(s *modelSchedule) {
+	stale := s.revision - 1 - w.random.Int64N(1000)
+	declared := protocol.Declaration{Name: s.name, Queue: []string{"default", "mail"}[w.random.IntN(2)], Overlap: s.policy, Revision: stale,
+		Body: []byte(strings.Replace(s.body(), `"args":`, `"args":1`, 1))}
+	w.unchanged("conflicts of "+s.name, func() error {
+		absent := declared
+		absent.Revision, absent.Absent = 0, true
+		for i, err := range []error{
+			w.store.Declare(w.Context(), []protocol.Declaration{declared})[0].Err,
+			w.store.Declare(w.Context(), []protocol.Declaration{absent})[0].Err,
+			second(w.store.Remove(w.Context(), protocol.Removal{Name: s.name, Revision: stale})),
+			second(w.store.PauseSchedule(w.Context(), protocol.Pausing{Name: s.name, Paused: s.state == protocol.StateLive, Revision: stale})),
+		} {
+			if i == 3 && s.state == protocol.StateCompleted && err == nil {
+				continue // it cannot be paused nor resumed
+			}
+			if !errors.Is(err, protocol.ErrConflict) {
+				return fmt.Errorf("act %d for revision %d: %v, want a conflict", i, stale, err)
+			}
+		}
+		return nil
+	})
+	w.unchanged("equal for another revision: "+s.name, func() error {
+		same := protocol.Declaration{Name: s.name, Queue: "default", Overlap: s.policy, Body: []byte(s.body()), Revision: stale}
+		err := w.store.Declare(w.Context(), []protocol.Declaration{same})[0].Err
+		same.Revision, same.Absent, same.Paused = 0, true, &protocol.Note{Text: "not this"}
+		return errors.Join(err, w.store.Declare(w.Context(), []protocol.Declaration{same})[0].Err)
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// declareOutdated declares a schedule in a lower version than its owner has declared it in, or pruned it.
+func (w *scheduleWalk) declareOutdated(s *modelSchedule) {
+	if s.owner.Version < 2 {
+		return
+	}
+	declared := protocol.Declaration{Name: s.name, Queue: []string{"default", "mail"}[w.random.IntN(2)], Overlap: s.policy, Body: []byte(s.body()),
+		Owner: protocol.Owner{Name: s.owner.Name, Version: s.owner.Version - 1}}
+	if w.random.IntN(2) == 0 {
+		declared.Body = []byte(strings.Replace(s.body(), `"args":`, `"args":1`, 1))
+	}
+	if !s.exists {
+		declared.Queue = "default" // where it is known who has declared it
+	}
+	w.unchanged("declare "+s.name+" in a lower version", func() error {
+		answer := w.store.Declare(w.Context(), []protocol.Declaration{declared})[0]
+		if answer.Err == nil && (!answer.Outdated || answer.New || answer.Changed || answer.Owed != nil || s.exists && answer.Revision != s.revision) {
+			return fmt.Errorf("%+v, want outdated", answer)
+		}
+		return answer.Err
+	})
+}
+
+// own declares a schedule as it is, in the same version of its owner, a higher one, or as another owner's.
+func (w *scheduleWalk) own(s *modelSchedule) {
+	owner := protocol.Owner{Name: []string{"a", "b"}[w.random.IntN(2)], Version: 1 + w.random.Int64N(4)}
+	if owner.Name == s.owner.Name {
+		owner.Version = max(owner.Version, s.owner.Version)
+	}
+	w.note("own %s: %+v", s.name, owner)
+	declared := protocol.Declaration{Name: s.name, Queue: "default", Overlap: s.policy, Body: []byte(s.body()), Owner: owner}
+	answer := w.store.Declare(w.Context(), []protocol.Declaration{declared})[0]
+	if answer.Err != nil || answer.Outdated || answer.Changed || answer.Revision != s.revision {
+		w.fatal("%s declared by %+v: %+v, want the same", s.name, owner, answer)
+	}
+	s.owner = owner
+	w.seen(event{})
+}
+
+// prune deletes what a lower version of an owner has declared.
+func (w *scheduleWalk) prune() {
+	owner := protocol.Owner{Name: []string{"a", "b"}[w.random.IntN(2)], Version: 1 + w.random.Int64N(4)}
+	w.note("prune %+v", owner)
+	w.client.Del(w.Context(), w.store.keys.pruned())
+	var want []string
+	e := event{pruned: map[string]bool{}}
+	for _, name := range w.names() {
+		s := w.schedules[name]
+		if s.owner.Name != owner.Name || s.owner.Version >= owner.Version {
+			continue
+		}
+		if s.exists {
+			want, s.exists, s.owner = append(want, name), false, owner
+			e.pruned[name] = true
+		}
+	}
+	next, pruned, err := w.store.Prune(w.Context(), owner, "")
+	slices.Sort(pruned)
+	if err != nil || next != "" || fmt.Sprint(pruned) != fmt.Sprint(want) {
+		w.fatal("pruned %v, %v, next %q; want %v", pruned, err, next, want)
+	}
+	w.seen(e)
 }
 
 // change declares a schedule with other arguments and, of those whose policy may change, another policy.
@@ -120,17 +286,34 @@ func (w *scheduleWalk) changeRule(s *modelSchedule) {
 	w.changed(s, w.store.Declare(w.Context(), []protocol.Declaration{declared})[0], false)
 }
 
+// remove deletes a schedule, every other time with its jobs that do not run: those vanish, but for what is in ready, which the take drops.
 func (w *scheduleWalk) remove(s *modelSchedule) {
-	w.note("remove %s", s.name)
+	r, e := protocol.Removal{Name: s.name, Waiting: w.random.IntN(2) == 0}, event{removed: s}
+	if w.random.IntN(2) == 0 {
+		r.Revision = s.revision
+	}
+	w.note("remove %+v", r)
 	s.exists = false
-	found, err := w.store.Remove(w.Context(), s.name)
+	if r.Waiting {
+		e.waiting = s
+		for _, id := range s.ids {
+			if o := w.occurrences[id]; w.now.held[id] == "" {
+				o.body = ""
+			}
+		}
+	}
+	found, err := w.store.Remove(w.Context(), r)
 	if err != nil || !found {
 		w.fatal("removed %s: %v, %v", s.name, found, err)
 	}
-	w.seen(event{removed: s})
+	w.seen(e)
 	for _, id := range s.ids {
-		if o := w.occurrences[id]; o.fresh() && (w.now.where[id] == "due" || w.now.where[id] == "behind") {
-			w.fatal("%s was removed, and %s is in %s", s.name, id, w.now.where[id])
+		where, o := w.now.where[id], w.occurrences[id]
+		if o.fresh() && (where == "due" || where == "behind") {
+			w.fatal("%s was removed, and %s is in %s", s.name, id, where)
+		}
+		if r.Waiting && w.now.held[id] == "" && (where != "" && where != "ready" || w.now.bodies[id] != "") {
+			w.fatal("%s was removed with what waited, and %s is in %q with the body %q", s.name, id, where, w.now.bodies[id])
 		}
 	}
 }

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,10 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var (
-	removeScript        = load("remove")
-	pauseScheduleScript = load("pause_schedule")
-)
+var removeScript = load("remove")
 
 const deletedRetention = 7 * 24 * time.Hour // how long it is known that a schedule was deleted
 
@@ -22,16 +20,23 @@ const deletedRetention = 7 * 24 * time.Hour // how long it is known that a sched
 // finish. The order of the steps is that of the guarantees: first it is noted that the schedule was deleted, so that no process that
 // runs declares it again; then it goes; then its marks in the queues that it has left; its entry in the registry goes last. Whoever finds
 // that entry without a definition takes the steps after the second again (finishRemoval), so that one created anew finds nothing of it.
-func (s *store) Remove(ctx context.Context, name string) (found bool, err error) {
+//
+// Whether it is what the caller has seen is asked before anything is noted, and decided by the script that deletes. One that changes
+// between the two stays, and is noted as deleted: that says nothing as long as it stands.
+func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err error) {
 	if s.bad != nil {
 		return false, s.bad
 	}
+	name := r.Name
 	for range maxMovesFollowed {
 		homes, err := s.homes(ctx, name)
 		if err != nil || homes[0].queue == "" {
 			return found, err
 		}
 		found = true
+		if err := s.compareRevision(ctx, r); err != nil {
+			return found, err
+		}
 		now, err := s.client.Time(ctx).Result()
 		if err != nil {
 			return false, failure("read the time to delete schedule", name, err)
@@ -39,9 +44,12 @@ func (s *store) Remove(ctx context.Context, name string) (found bool, err error)
 		if err := s.noteDeleted(ctx, name, now); err != nil {
 			return false, err
 		}
-		removed, err := s.removeAt(ctx, name, homes[0], "")
+		removed, err := s.deleteAt(ctx, name, homes[0], "", r, true)
 		if err != nil {
 			return false, err
+		}
+		if removed.kept {
+			return true, failure("remove schedule", name, protocol.ErrConflict)
 		}
 		if removed.later != "" {
 			if err := s.catchUpWith(ctx, name, homes[0], removed.later); err != nil {
@@ -52,13 +60,33 @@ func (s *store) Remove(ctx context.Context, name string) (found bool, err error)
 		if err := s.noteDeleted(ctx, name, removed.now); err != nil {
 			return false, err
 		}
-		if err := s.removeMarks(ctx, name, homes[0], removed); err != nil {
+		if r.Waiting {
+			if err := s.deleteWaiting(ctx, name, append(strings.Fields(removed.origins), homes[0].queue)); err != nil {
+				return false, err
+			}
+		}
+		if err := s.removeMarks(ctx, homes[0], removed, r); err != nil {
 			return false, err
 		}
 		_, err = s.changeHome(ctx, name, homes[0], home{})
 		return true, err
 	}
 	return false, failure("remove schedule", name, errKeepMoving)
+}
+
+// compareRevision returns an error if a schedule that is stored has not the revision to delete.
+func (s *store) compareRevision(ctx context.Context, r protocol.Removal) error {
+	if r.Revision == 0 {
+		return nil
+	}
+	found, err := s.Find(ctx, []string{r.Name})
+	if err != nil {
+		return err
+	}
+	if h, ok := parseHead(string(found[0].Definition)); ok && h.revision != r.Revision {
+		return failure("remove schedule", r.Name, protocol.ErrConflict)
+	}
+	return nil
 }
 
 // noteDeleted notes when a schedule was deleted, and forgets what was deleted long ago.
@@ -82,27 +110,28 @@ func (s *store) finishRemoval(ctx context.Context, name string, at home) error {
 	if err := s.noteDeleted(ctx, name, removed.now); err != nil {
 		return err
 	}
-	return s.removeMarks(ctx, name, at, removed)
+	return s.removeMarks(ctx, at, removed, protocol.Removal{Name: name})
 }
 
 // removeMarks deletes the marks of a schedule that was deleted, in the queues that it has left: what is due there still does not run
 // either. Then these queues are forgotten.
-func (s *store) removeMarks(ctx context.Context, name string, at home, removed removal) error {
+func (s *store) removeMarks(ctx context.Context, at home, removed removal, r protocol.Removal) error {
 	if removed.origins == "" {
 		return nil
 	}
 	for origin := range strings.FieldsSeq(removed.origins) {
-		if _, err := s.removeAt(ctx, name, home{origin, at.generation}, ""); err != nil {
+		if _, err := s.deleteAt(ctx, r.Name, home{origin, at.generation}, "", r, false); err != nil {
 			return err
 		}
 	}
-	_, err := s.removeAt(ctx, name, at, removed.gone)
+	_, err := s.removeAt(ctx, r.Name, at, removed.gone)
 	return err
 }
 
 // A removal is what was deleted of a schedule in a queue.
 type removal struct {
 	later   string // its definition, if that has a later generation: nothing was deleted
+	kept    bool   // it is not the one to delete: nothing was deleted
 	now     time.Time
 	gone    string // when it was deleted, as the queue remembers it
 	origins string // queues that it has left before
@@ -110,18 +139,32 @@ type removal struct {
 
 // removeAt deletes a schedule in a queue. forget is empty, or when it was deleted: then the queues that it has left are forgotten.
 func (s *store) removeAt(ctx context.Context, name string, at home, forget string) (removal, error) {
+	return s.deleteAt(ctx, name, at, forget, protocol.Removal{}, false)
+}
+
+// deleteAt is removeAt of a schedule that an owner may prune. compare: only if it is the one that the removal is for.
+func (s *store) deleteAt(ctx context.Context, name string, at home, forget string, r protocol.Removal, compare bool) (removal, error) {
 	partition, err := s.partitionOf(ctx, at.queue, name)
 	if err != nil {
 		return removal{}, err
 	}
+	revision := ""
+	if compare && r.Revision != 0 {
+		revision = strconv.FormatInt(r.Revision, 10)
+	}
 	k := s.keys.partition(partition)
 	values, err := s.runOne(ctx, "remove schedule", name, newCall(&removeScript,
 		[]string{k.schedules, k.cursors, k.owed, k.due, k.open, k.jobs, k.crashes, k.counters, k.gone,
-			k.behind, k.ready, k.origins}, []any{name, at.generation, forget}))
+			k.behind, k.ready, k.origins, k.notes, k.owners},
+		[]any{name, at.generation, forget, revision, r.Owner.Name, r.Owner.Version, flag(compare && r.Owner.Name != "")}))
 	if err != nil {
 		return removal{}, err
 	}
-	return removal{later: values.text(2), now: values.now(), gone: values.text(4), origins: values.text(3)}, nil
+	answer := removal{now: values.now(), gone: values.text(4), origins: values.text(3), kept: values.number(1) < 0}
+	if values.number(1) == 0 {
+		answer.later = values.text(2)
+	}
+	return answer, nil
 }
 
 // catchUpWith brings the registry up to date with a definition that it is behind of: it finishes a move, or takes over the generation.
@@ -135,55 +178,4 @@ func (s *store) catchUpWith(ctx context.Context, name string, known home, text s
 	}
 	_, err := s.changeHome(ctx, name, known, home{known.queue, h.generation})
 	return err
-}
-
-// PauseSchedule stops a schedule, or resumes it and returns what it is owed then. ErrNotFound if there is none of that name.
-func (s *store) PauseSchedule(ctx context.Context, name string, paused bool) (protocol.Owed, error) {
-	wanted := protocol.StateLive
-	if paused {
-		wanted = protocol.StatePaused
-	}
-	for range maxMovesFollowed {
-		if s.bad != nil {
-			return protocol.Owed{}, s.bad
-		}
-		homes, err := s.homes(ctx, name)
-		if err != nil {
-			return protocol.Owed{}, err
-		}
-		if homes[0].queue == "" {
-			return protocol.Owed{}, fmt.Errorf("redisstore: schedule %q: %w", name, protocol.ErrNotFound)
-		}
-		partition, err := s.partitionOf(ctx, homes[0].queue, name)
-		if err != nil {
-			return protocol.Owed{}, err
-		}
-		k := s.keys.partition(partition)
-		values, err := s.runOne(ctx, "pause or resume schedule", name, newCall(&pauseScheduleScript,
-			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes}, []any{name, wanted, homes[0].generation}))
-		if err != nil {
-			return protocol.Owed{}, err
-		}
-		text := values.text(2)
-		if h, ok := parseHead(text); ok && (h.movedTo != "" || h.generation > homes[0].generation) {
-			if err := s.catchUpWith(ctx, name, homes[0], text); err != nil {
-				return protocol.Owed{}, err
-			}
-			continue
-		}
-		switch values.number(1) {
-		case -1:
-			return protocol.Owed{}, fmt.Errorf("redisstore: schedule %q: %w", name, protocol.ErrNotFound)
-		case -2:
-			return protocol.Owed{}, failure("pause or resume schedule", name, protocol.ErrUnreadable)
-		}
-		if values.number(4) == 0 {
-			return protocol.Owed{}, nil
-		}
-		return protocol.Owed{
-			Partition: partition, Name: name, Definition: []byte(text), Cursor: parseCursor(values.text(3)),
-			Since: values.now(), Now: values.now(),
-		}, nil
-	}
-	return protocol.Owed{}, failure("pause or resume schedule", name, errKeepMoving)
 }

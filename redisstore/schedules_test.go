@@ -108,7 +108,7 @@ func TestAChangeGetsANewRevisionAndWithdrawsFutureOccurrences(t *testing.T) {
 func TestRemoveDropsPlacedOccurrences(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.scheduled("s", "skip", ago(time.Minute), ago(-time.Hour))
-		found, err := b.store.Remove(b.Context(), "s")
+		found, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"})
 		if err != nil || !found {
 			b.Fatalf("removed %v, %v", found, err)
 		}
@@ -118,7 +118,7 @@ func TestRemoveDropsPlacedOccurrences(t *testing.T) {
 				b.Errorf("%s is left", key)
 			}
 		}
-		if found, err := b.store.Remove(b.Context(), "s"); found || err != nil {
+		if found, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); found || err != nil {
 			b.Errorf("removed again: %v, %v; want false", found, err)
 		}
 	})
@@ -128,18 +128,22 @@ func TestPauseWithdrawsTheNextOccurrenceAndResumeMakesItOwed(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		declared := b.declare("s", "skip", `{"job":"j"}`)
 		b.place(*declared.Owed, declared.Revision, 0, ago(-time.Hour))
-		if _, err := b.store.PauseSchedule(b.Context(), "s", true); err != nil {
+		if _, err := pauseSchedule(b.Context(), b.store, "s", true); err != nil {
 			b.Fatal(err)
 		}
 		b.want("owed", b.owedNames(), "[]")
 		if n := b.client.ZCard(b.Context(), b.keys().due).Val(); n != 0 {
 			b.Errorf("%d placed while paused", n)
 		}
-		owed, err := b.store.PauseSchedule(b.Context(), "s", false)
+		owed, err := pauseSchedule(b.Context(), b.store, "s", false)
 		if err != nil || owed.Name != "s" || owed.Cursor.Placed || owed.Cursor.Used != 0 {
 			b.Fatalf("resumed %+v, %v; want it owed since the pause", owed, err)
 		}
-		if placed := b.place(owed, declared.Revision, 0, ago(-time.Hour)); placed.Placed != 1 {
+		if lost := b.place(owed, declared.Revision, 0, ago(-time.Hour)); !lost.Lost {
+			b.Errorf("placed with the revision before the pause: %+v, want lost", lost)
+		}
+		h, _ := parseHead(string(owed.Definition))
+		if placed := b.place(owed, h.revision, 0, ago(-time.Hour)); placed.Placed != 1 {
 			b.Errorf("placed %+v, want 1", placed)
 		}
 	})

@@ -80,7 +80,20 @@ func lint(name, text string) []string {
 // A titlePage is the comment that a script begins with.
 type titlePage struct {
 	keys map[int]titleKey
-	rest int // the n of KEYS[n...]; 0: the number of keys is fixed
+	rest int // the n of the first KEYS[n...]; 0: the number of keys is fixed. Those that follow, KEYS[n+1...], may stand there too
+}
+
+// fitsAny reports whether a key may be the i-th of a call.
+func (t titlePage) fitsAny(key string, i int) bool {
+	if t.rest == 0 || i < t.rest {
+		return fits(key, t.keys[i].name)
+	}
+	for at := t.rest; at <= len(t.keys); at++ {
+		if fits(key, t.keys[at].name) {
+			return true
+		}
+	}
+	return false
 }
 
 // A titleKey is one line of it: `-- KEYS[2] …:due  zset  job ID -> …`.
@@ -110,11 +123,11 @@ func readTitle(name, text string) (titlePage, []string) {
 			continue
 		}
 		at, _ := strconv.Atoi(part[1])
-		if at != len(title.keys)+1 || title.rest > 0 {
+		if at != len(title.keys)+1 || title.rest > 0 && part[2] == "" {
 			findings = append(findings, fmt.Sprintf("title page: KEYS[%d] comes after %d keys", at, len(title.keys)))
 		}
 		title.keys[at] = titleKey{part[3], part[4]}
-		if part[2] != "" {
+		if part[2] != "" && title.rest == 0 {
 			title.rest = at
 		}
 	}

@@ -61,18 +61,18 @@ func (g keyGuard) findings(args []any) []string {
 	keys := make([]string, count)
 	for i := range keys {
 		keys[i] = fmt.Sprint(args[3+i])
-		want := title.keys[i+1]
-		if title.rest > 0 && i+1 > title.rest {
-			want = title.keys[title.rest]
-		}
-		if known && !fits(keys[i], want.name) {
+		if known && !title.fitsAny(keys[i], i+1) {
+			want := title.keys[i+1]
+			if title.rest > 0 && i+1 > title.rest {
+				want = title.keys[title.rest]
+			}
 			found = append(found, fmt.Sprintf("KEYS[%d] is %s, want …:%s", i+1, keys[i], want.name))
 		}
 		if slot(keys[i]) != slot(keys[0]) {
 			found = append(found, fmt.Sprintf("%s and %s are of two slots", keys[0], keys[i]))
 		}
 	}
-	if fixed := len(title.keys); known && count != fixed && (title.rest == 0 || count < fixed-1) {
+	if fixed := len(title.keys); known && count != fixed && (title.rest == 0 || count < title.rest-1) {
 		found = append(found, fmt.Sprintf("%d keys, the title page has %d", count, fixed))
 	}
 	if arguments := len(args) - 3 - count; arguments > 5000 {

@@ -100,6 +100,8 @@ type store struct {
 	hot sync.Map // protocol.Partition → *hotKeys
 
 	replicas sync.Once // of the warning of warnOfReplicas
+
+	endings endings
 }
 
 // hotKeys returns the keys of a partition, made once.

@@ -30,6 +30,15 @@ type bench struct {
 	noSuspects bool // no session may be given one
 }
 
+// pauseSchedule pauses or resumes a schedule and returns what it is owed then.
+func pauseSchedule(ctx context.Context, s *store, name string, paused bool) (protocol.Owed, error) {
+	answer, err := s.PauseSchedule(ctx, protocol.Pausing{Name: name, Paused: paused})
+	if answer.Owed == nil {
+		return protocol.Owed{}, err
+	}
+	return *answer.Owed, err
+}
+
 // clusterEnv holds the addresses of a cluster: then the suite runs there and nowhere else, see TestTheSuiteOnACluster.
 const clusterEnv = "CHIME_TEST_CLUSTER"
 

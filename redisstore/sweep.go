@@ -22,8 +22,8 @@ const (
 // maxSweptNames is of how many names a call gives up parked jobs.
 const maxSweptNames = 20
 
-// Sweep removes what is old in partitions, at most 500 items of each. Where it has finished, it frees schedules that nothing holds, and
-// registers those again that the registry has lost, some thousand a call.
+// Sweep removes what is old in partitions, at most 500 items of each. Where it has finished, it frees schedules that nothing holds,
+// counts anew what runs of a queue with a limit, and registers those again that the registry has lost, some thousand a call.
 func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unless time.Duration) []protocol.SweepAnswer {
 	answers := make([]protocol.SweepAnswer, len(partitions))
 	if s.bad != nil || len(partitions) == 0 {
@@ -32,12 +32,13 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 		}
 		return answers
 	}
-	listed := make([]*redis.StringSliceCmd, len(partitions))
+	listed, limits := make([]*redis.StringSliceCmd, len(partitions)), make([]*redis.StringCmd, len(partitions))
 	pipe := s.client.Pipeline()
 	longAgo := strconv.FormatInt(time.Now().Add(-s.options.ParkedRetention).UnixMilli(), 10) // by this machine's clock: the script decides
 	for i, p := range partitions {
 		k := s.keys.partition(p)
 		listed[i] = pipe.ZRangeByScore(ctx, k.unhandled, &redis.ZRangeBy{Min: "-inf", Max: longAgo, Count: maxSweptNames})
+		limits[i] = pipe.HGet(ctx, k.state, "limit")
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	var sent []call
@@ -68,6 +69,9 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 			}
 			finished, swept = append(finished, i), append(swept, partitions[i])
 		}
+		if state == sweptAll && err == nil && limits[i].Val() != "" {
+			answers[i].Err = cmp.Or(answers[i].Err, s.limit(ctx, partitions[i], nil))
+		}
 	}
 	if len(swept) > 0 {
 		more, err := s.registerResidents(ctx, swept)
@@ -82,7 +86,7 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 func (s *store) sweepCall(p protocol.Partition, parked []string, unless time.Duration) call {
 	k := s.keys.partition(p)
 	keys := []string{
-		k.dead, k.jobs, k.callers, k.idle, k.state, k.crashes, k.schedules, k.cursors, k.owed, k.gone, k.unhandled, k.handlers,
+		k.dead, k.jobs, k.callers, k.idle, k.state, k.crashes, k.schedules, k.cursors, k.owed, k.gone, k.unhandled, k.handlers, k.results, k.kept, k.owners,
 	}
 	args := []any{s.options.DeadRetention.Milliseconds(), s.options.MaxDead, s.options.ParkedRetention.Milliseconds(), unless.Milliseconds()}
 	for _, name := range parked {

@@ -12,10 +12,9 @@ import (
 )
 
 // The list ready is paged from the front by its members: a page goes on behind the job that was shown last, the mark. Jobs leave the list
-// at the front and come in at both ends, and none is put in between, so what stood behind the mark stands there still. A mark that is in
-// the list may have left it and come back at another place; then it does not stand behind the job that it stood behind before, unless
-// it stands at the front, which is as good as the place where it was: all that stood before it has gone. If the mark has gone, so has
-// everything before it: the page begins again at the front, and says so.
+// at the front and come in at both ends, and none is put in between, so what stood behind the mark stands there still, as long as it has
+// not left the list. If it has left, so has everything that stood before it: then the page begins again at the front, and says so. The
+// same holds if it has left and come back; another job stands behind it then than before, or the same one, and all is well.
 //
 // Reading deep in the list costs next to nothing (150 us at 300,000 of 1,000,000), searching it for a member does (4.4 ms): so the mark is looked for
 // about where it was, and searched only where it has moved on by more than readySlack.
@@ -74,8 +73,8 @@ func (p *jobPager) readReady(ctx context.Context) (exhausted bool, err error) {
 	var entries []jobEntry
 	for i := w.first; i < min(len(w.ids), w.first+n); i++ {
 		next := jobCursor{state: p.call.State, partition: p.cursor.partition, member: w.ids[i], at: w.from + i, shown: p.cursor.shown + i - w.first + 1}
-		if i > 0 {
-			next.before = w.ids[i-1]
+		if i+1 < len(w.ids) {
+			next.follower = w.ids[i+1] // else this is the last one, and the page has no next
 		}
 		entries = append(entries, jobEntry{id: w.ids[i], state: protocol.JobWaiting, next: next})
 	}
@@ -111,10 +110,9 @@ func (p *jobPager) readyBehindMark(ctx context.Context, n int) (w readyWindow, e
 		if err != nil {
 			return w, err
 		}
-		if i := slices.Index(w.ids, p.cursor.member); i > 0 && w.ids[i-1] == p.cursor.before || i == 0 && w.from == 0 {
-			if w.first = i + 1; w.first < len(w.ids) || w.atEnd {
-				return w, nil
-			}
+		if i := slices.Index(w.ids, p.cursor.member); i >= 0 && i+1 < len(w.ids) && w.ids[i+1] == p.cursor.follower {
+			w.first = i + 1
+			return w, nil
 		}
 		found, err := p.store.client.LPos(ctx, p.keys.ready, p.cursor.member, redis.LPosArgs{MaxLen: protocol.MaxPageDepth}).Result()
 		if errors.Is(err, redis.Nil) {

@@ -65,14 +65,14 @@ func TestAWakeUpThatCannotBeUsedIsPassedOn(t *testing.T) {
 func TestNoWorkerIsWokenForAPausedQueue(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.sleeping("s")
-		if err := b.store.PauseQueue(b.Context(), "default", true); err != nil {
+		if err := b.store.PauseQueue(b.Context(), "default", true, protocol.Note{}); err != nil {
 			b.Fatal(err)
 		}
 		b.enqueue(job("1"))
 		if b.asleepSince("s").IsZero() {
 			b.Error("woken, though no job may be taken")
 		}
-		if err := b.store.PauseQueue(b.Context(), "default", false); err != nil {
+		if err := b.store.PauseQueue(b.Context(), "default", false, protocol.Note{}); err != nil {
 			b.Fatal(err)
 		}
 		if !b.asleepSince("s").IsZero() {

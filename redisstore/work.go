@@ -86,6 +86,10 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	if len(shared)+len(parks) > 0 {
 		lists++
 	}
+	annexes := 0
+	for _, other := range others {
+		annexes += annexesOf(other)
+	}
 	call := beginCall(&workScript, 1+len(keys.work)+lists, keys.inflight(c.Session))
 	args := append(call.args, keys.work...)
 	if lists > 0 {
@@ -100,9 +104,14 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 		}
 	}
 
+	countOthers := any(len(others))
+	if annexes > 0 {
+		countOthers = strconv.Itoa(len(others)) + " " + strconv.Itoa(annexes)
+	}
+
 	settled := len(c.Settle) + len(c.Begun)
 	args = append(args, c.Session, c.Number, c.TTL.Milliseconds(), c.Take, c.Ahead, sleeps(c), c.Worker,
-		keys.wake, s.holderOf(c.Worker), len(names), len(parks), finished, len(c.Begun), len(others), flag(c.Suspect), len(shared))
+		keys.wake, s.holderOf(c.Worker), len(names), len(parks), finished, len(c.Begun), countOthers, flag(c.Suspect), len(shared))
 	for _, name := range names {
 		args = append(args, name)
 	}
@@ -114,7 +123,7 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	}
 	// IDs, then fences in the same order. Pointers: storing a string or a number in an any allocates.
 	ids := len(args)
-	args = slices.Grow(args, 2*settled+4*len(others))[:ids+2*settled]
+	args = slices.Grow(args, 2*settled+4*len(others)+3*annexes)[:ids+2*settled]
 	at := ids
 	put := func(id *string, fence *int64) {
 		args[at], args[at+settled] = id, fence
@@ -134,8 +143,38 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	for _, other := range others {
 		args = append(args, settleKind(other), s.amount(other, parks), other.Body, record(other.Run))
 	}
+	for i, other := range others {
+		if len(other.OnDeath) > 0 {
+			args = append(args, i+1, "o", other.OnDeath)
+		}
+		if other.Result != nil {
+			args = append(args, i+1, "r", resultAnnex(c.Partition.Queue, other.Result))
+		}
+		if other.Reported {
+			args = append(args, i+1, "g", "")
+		}
+	}
 	call.args = args
 	return call
+}
+
+// annexesOf is how many annexes a settlement has.
+func annexesOf(settled *protocol.Settlement) (n int) {
+	if len(settled.OnDeath) > 0 {
+		n++
+	}
+	if settled.Result != nil {
+		n++
+	}
+	if settled.Reported {
+		n++
+	}
+	return n
+}
+
+func resultAnnex(queue string, result *protocol.Result) []byte {
+	annex := strconv.AppendInt(make([]byte, 0, 24+len(queue)+len(result.Body)), result.Keep.Milliseconds(), 10)
+	return append(append(append(append(annex, ' '), queue...), ' '), result.Body...)
 }
 
 // settleKind is the letter of a kind; f is a later that counts a failed attempt.
@@ -164,7 +203,7 @@ func servedNames(serve []string) (names, shared []string) {
 func isShared(entry string) bool { return strings.Contains(entry, "\t") }
 
 // amount is the delay in ms, rounded up; the position of the name to park on, and since when the job is parked; or how many dead jobs
-// are kept.
+// are kept. A u follows the last, or stands alone, if the handler had not begun.
 func (s *store) amount(settled *protocol.Settlement, parks []string) string {
 	switch settled.Kind {
 	case protocol.SettlePark:
@@ -174,7 +213,9 @@ func (s *store) amount(settled *protocol.Settlement, parks []string) string {
 		}
 		return position + " " + strconv.FormatInt(settled.ParkedAt.UnixMilli(), 10)
 	case protocol.SettleDead:
-		return strconv.Itoa(s.options.MaxDead)
+		return strconv.Itoa(s.options.MaxDead) + unbegun(settled)
+	case protocol.SettleBack:
+		return unbegun(settled)
 	case protocol.SettleLater:
 	default:
 		return ""
@@ -184,6 +225,14 @@ func (s *store) amount(settled *protocol.Settlement, parks []string) string {
 		ms++
 	}
 	return strconv.FormatInt(ms, 10)
+}
+
+// unbegun is what an amount ends with if the handler had not begun.
+func unbegun(settled *protocol.Settlement) string {
+	if settled.Unbegun {
+		return "u"
+	}
+	return ""
 }
 
 // record formats an entry of the record of runs, without what the ID says.
@@ -231,6 +280,7 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 		Now: values.now(), Refused: refusedOf(c, values.list(1)), Taken: takenOf(values[min(2, len(values)):]), WaitHint: values.waitHint(9),
 		Superseded: values.texts(18), Unreadable: values.text(19),
 	}
+	answer.Limit = protocol.LimitState(values.number(20))
 	names, _ := servedNames(c.Serve)
 	for i := range values.list(16) {
 		if at := values.list(16).number(i); at >= 1 && at <= int64(len(names)) {

@@ -34,7 +34,7 @@ var guards = []guard{
 	{"crash cap", "internal/work/admit.go", "case taken.Crashes >= a.config.MaxCrashes:", "case false:", ".", "TestAJobWhoseWorkersVanishedThreeTimesIsDead"},
 	{"clamp of lapses", "redisstore/scripts/lib/lapse.lua", "if lapse ~= ms then", "lapse = ms or lapse\n  if false then", "redisstore", "TestALapseTooFarAheadIsCorrected"},
 	{"limit of bytes", "redisstore/scripts/lib/bytes.lua", "bytes > CALL_BYTES", "false", "redisstore", "TestATakeReturnsAboutAMebibyteAtMost"},
-	{"an ID stands in the list once", "redisstore/scripts/enqueue.lua", "local cancelled = stored[id] == '\\0'", "local cancelled = false", "redisstore", "TestACancelledJobEnqueuedAgainIsTakenOnceAndDisplacesNoOtherJob"},
+	{"an ID stands in the list once", "redisstore/scripts/enqueue.lua", "local list = void[id] and revived or ready", "local list = ready", "redisstore", "TestACancelledIDThatIsEnqueuedAgainHasItsOldPlace"},
 }
 
 // TestASwitchedOffGuardIsFound switches each guard off in a copy of its file, and has the go command build with the copy. A guard whose

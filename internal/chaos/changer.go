@@ -17,7 +17,11 @@ func runChanger(ctx context.Context, p *program) error {
 	schedules := chime.NewSchedules(p.store)
 	all := changed(p.End)
 	put := func(d declaration, queue string) error {
-		_, err := schedules.Put(ctx, d.name, d.recurrence, append(d.options, chime.Queue(queue), chime.Args(random.IntN(5)))...)
+		options := []chime.PutOption{chime.Queue(queue), chime.Args(random.IntN(5))}
+		for i := len(d.options) - 1; i >= 0; i-- { // the last one counts
+			options = append([]chime.PutOption{d.options[i]}, options...)
+		}
+		_, err := schedules.Put(ctx, d.name, d.recurrence, options...)
 		return err
 	}
 	for time.Now().Before(p.Stop) && sleep(ctx, time.Now().Add(time.Duration(random.IntN(400))*time.Millisecond)) {

@@ -40,7 +40,7 @@ func TakeSnapshot(ctx context.Context, client redis.UniversalClient) (*Snapshot,
 	for _, queue := range s.Queues {
 		s.Done += queue.Done
 	}
-	for schedule, err := range chime.NewSchedules(store).List(ctx) {
+	for schedule, err := range chime.NewSchedules(store).List(ctx, chime.ScheduleFilter{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +145,10 @@ var mayStay = map[string]string{
 	"cursors":   "of completed schedules",
 	"idle":      "killed workers, dropped by the next one that sleeps",
 	"gone":      "marks of moves, kept for 7 days",
+	"results":   "what jobs returned, kept as long as they said",
+	"kept":      "until when",
 	"handlers":  "who handles what, for parking to wake",
+	"owners":    "who has declared what",
 	"origins":   "queues that a schedule has left, where some of its counts are",
 }
 

@@ -6,6 +6,8 @@ import "errors"
 var (
 	// ErrNotFound: there is no schedule, or no queue, of that name.
 	ErrNotFound = errors.New("not found")
+	// ErrConflict: what is stored is not what the caller has seen, and nothing was changed.
+	ErrConflict = errors.New("conflict: what is stored is not what the caller has seen")
 	// ErrStoreFull: the store is out of memory; nothing was written.
 	ErrStoreFull = errors.New("store is full")
 	// ErrUnfit: the store cannot be trusted with jobs, and waiting does not cure it.

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -19,6 +20,9 @@ type JobStore interface {
 
 	// Leave removes a worker from the sleeping workers; with Pass it hands a wake-up that it cannot use to the next one.
 	Leave(ctx context.Context, calls []LeaveCall) error
+
+	// Report keeps how far handlers are, in one round trip. Reports of jobs that their session does not hold any more have no effect.
+	Report(ctx context.Context, reports []ProgressReport) error
 
 	// CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is.
 	CloseSession(ctx context.Context, partition Partition, session string) error
@@ -135,7 +139,15 @@ const (
 	SettleBack   SettleKind = 'b' // given back, not begun or at shutdown: to the front of the queue, nothing is counted
 	SettlePark   SettleKind = 'p' // this worker cannot run Name: put aside until a worker that can asks for it
 	SettleMissed SettleKind = 'm' // an occurrence that misfire policy skip drops: its run is given back to the count
+	// SettleCancelled: it was cancelled, and is removed. The store settles every job that was cancelled so, whatever the Kind.
+	SettleCancelled SettleKind = 'c'
 )
+
+// A HeldJob is a job that a session holds, or held, under a fence.
+type HeldJob struct {
+	ID    string
+	Fence int64
+}
 
 // A Settlement ends one flight of a job. It does nothing if the session does not hold the job with that fence any more.
 type Settlement struct {
@@ -149,12 +161,48 @@ type Settlement struct {
 	ParkedAt time.Time
 	// Run is added to the record of runs. Nil: nothing is; it is set for occurrences of schedules only.
 	Run *RunRecord
+	// Unbegun says of a job given back, or dead, that its handler had not begun: under a limit of starts it has not used one. What is
+	// parked or missed has never begun.
+	Unbegun bool
 	// Failed counts a failed attempt. Done, retried and dead are counted by kind.
 	Failed bool
+	// OnDeath, of SettleDead, is the body of a job that is added to the front of the queue in the same step. Its ID is DeathID.
+	OnDeath []byte
+	// Result is kept if the job ends, whatever the kind; those who wait for its end are told. Nil: none.
+	Result *Result
+	// Reported: the job has reported progress, which goes with its flight.
+	Reported bool
+}
+
+// DeathID is the ID of the job that is added when another one dies.
+func DeathID(id string, fence int64) string { return id + "#dead-" + strconv.FormatInt(fence, 10) }
+
+// Result is what is kept of a job that has ended.
+type Result struct {
+	Keep time.Duration // milliseconds
+	Body []byte        // see package wire; it does not say how the job ended, which the store does
+}
+
+// The store's letters for how a job with a result ended.
+const (
+	ResultDone       = 'd'
+	ResultCancelled  = 'c'
+	ResultSuperseded = 's'
+)
+
+// ProgressReport is how far the handler of a job is. It counts if the session holds the job with that fence.
+type ProgressReport struct {
+	Partition Partition
+	Session   string
+	ID        string
+	Fence     int64
+	Progress  []byte
 }
 
 // Finished reports whether it settles an ordinary job as done, which is the shortest settlement.
-func (s *Settlement) Finished() bool { return s.Kind == SettleDone && s.Run == nil }
+func (s *Settlement) Finished() bool {
+	return s.Kind == SettleDone && s.Run == nil && s.Result == nil && !s.Reported
+}
 
 // RunRecord is one entry of the record of runs. Times are the store's.
 type RunRecord struct {
@@ -187,6 +235,7 @@ type WaitHint struct {
 	Paused bool          // the queue is paused
 	Next   time.Duration // until the next delayed job is due; 0: there is none, or other workers keep its alarm
 	Second bool          // the worker keeps the alarm as the second: it takes SecondAlarm after Next
+	Limit  LimitState    // of the queue
 	Lapse  time.Time     // earliest lapse among the partition's sessions; zero: there is no session
 	Lapsed []LapsedSession
 
@@ -196,6 +245,19 @@ type WaitHint struct {
 	Looked     bool  // they were looked up
 	ParkedMark int64 // changes when there is something new to find; 0: no job is parked
 }
+
+// A LimitState is how a partition stands with its queue's limit. Under a limit nothing is taken ahead.
+type LimitState byte
+
+const (
+	Unlimited  LimitState = iota
+	LimitOpen             // a job may start
+	LimitSpent            // none may start for a while: Next says how long, unless other workers keep the alarm
+	LimitFull             // none may start until one has ended
+)
+
+// Reached reports whether no job may start now.
+func (s LimitState) Reached() bool { return s >= LimitSpent }
 
 // ParkedName is the job name of an entry of Parked.
 func ParkedName(entry string) string {

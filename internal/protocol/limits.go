@@ -4,21 +4,26 @@ import "time"
 
 // The most that one call carries. While a store carries a call out, it serves no other.
 const (
-	MaxItems       = 500     // jobs that a call enqueues
-	MaxBytes       = 1 << 20 // of bodies or definitions in a call, unless a single one is larger
-	MaxSettlements = 500     // a call settles; one with a RunRecord counts twice
-	MaxTake        = 500     // jobs that a call takes
-	MaxInstants    = 500     // occurrences that a call places
-	MaxDeclared    = 100     // schedules that a call declares
-	MaxSeenLapsed  = 16      // lapsed sessions that an answer names
-	MaxPartitions  = 1024    // of a queue
-	MaxLapsed      = 10_000  // lapsed sessions that Lapsed returns
-	MaxReaped      = 16      // sessions that a call reaps
-	MaxSwept       = 100     // partitions that a call sweeps
-	SuspectCrashes = 2       // a job whose holders have vanished so often is a suspect
+	MaxItems       = 500       // jobs that a call enqueues
+	MaxBytes       = 1 << 20   // of bodies or definitions in a call, unless a single one is larger
+	MaxSettlements = 500       // a call settles; one with a RunRecord counts twice
+	MaxTake        = 500       // jobs that a call takes
+	MaxInstants    = 500       // occurrences that a call places
+	MaxDeclared    = 100       // schedules that a call declares
+	MaxSeenLapsed  = 16        // lapsed sessions that an answer names
+	MaxPartitions  = 1024      // of a queue
+	MaxLapsed      = 10_000    // lapsed sessions that Lapsed returns
+	MaxReaped      = 16        // sessions that a call reaps
+	MaxSwept       = 100       // partitions that a call sweeps
+	MaxLimit       = 1_000_000 // jobs of a queue that may run at once, or start per time
+	SuspectCrashes = 2         // a job whose holders have vanished so often is a suspect
 )
 
 const (
+	// MinPer and MaxPer are within what time a number of jobs may start.
+	MinPer = time.Millisecond
+	MaxPer = 30 * 24 * time.Hour
+
 	// MaxDelay is how far from now a job may be due.
 	MaxDelay = 100 * 365 * 24 * time.Hour
 

@@ -28,6 +28,8 @@ type Signal struct {
 	Alarm time.Time
 	// Replaced is the ID of an occurrence that is to end because the next one replaces it (overlap policy cancel). Empty: none.
 	Replaced string
+	// Cancelled is a job that was cancelled while this worker held it. Zero: none.
+	Cancelled HeldJob
 	// Elect: the leader has handed its lease back.
 	Elect bool
 }
@@ -44,4 +46,6 @@ type ExtendCall struct {
 type ExtendAnswer struct {
 	Err      error
 	Replaced []string // IDs of occurrences that the session holds and that are to end
+	// Cancelled are jobs that the session holds and that were cancelled, each until it is settled.
+	Cancelled []HeldJob
 }

@@ -66,6 +66,23 @@ func CheckID(field, id string) error {
 	return Because(Invalid(field, id, idLimit), flaw)
 }
 
+// CheckPrefix returns an *InvalidError for what no name that CheckID accepts begins with.
+func CheckPrefix(field, prefix string) error {
+	bad := Invalid(field, prefix, "at most 200 bytes of UTF-8, no control or format character")
+	switch {
+	case len(prefix) > MaxID:
+		return Because(bad, fmt.Sprintf("has %d bytes", len(prefix)))
+	case !utf8.ValidString(prefix):
+		return Because(bad, "is not UTF-8")
+	}
+	for at, c := range prefix {
+		if unicode.In(c, unicode.Cc, unicode.Cf) {
+			return Because(bad, fmt.Sprintf("has %U at byte %d", c, at+1))
+		}
+	}
+	return nil
+}
+
 // occurrenceEnding is the form of what follows the schedule's name in the ID of an occurrence: 0 stands for any digit.
 const occurrenceEnding = "@0000-00-00T00:00:00Z"
 

@@ -23,8 +23,20 @@ type QueueStore interface {
 	// queue that is not registered are 0.
 	QueueStats(ctx context.Context, queues []string) ([]QueueStats, error)
 
-	// PauseQueue stops (or resumes) taking from a queue; placing and enqueuing go on. ErrNotFound if it is not registered.
-	PauseQueue(ctx context.Context, queue string, paused bool) error
+	// PauseQueue stops (or resumes) taking from a queue; placing and enqueuing go on. ErrNotFound if it is not registered. A queue that is
+	// paused already keeps its note, unless another one comes.
+	PauseQueue(ctx context.Context, queue string, paused bool, note Note) error
+
+	// LimitQueue sets the limit of a queue, or takes it away, and counts what runs anew. A queue that is not registered is registered, but
+	// for the zero limit. A queue with several partitions is refused by an *InvalidError.
+	LimitQueue(ctx context.Context, queue string, limit QueueLimit) error
+}
+
+// A QueueLimit is how many jobs of a queue may run at once, over all workers, and how many may start per time; 0: there is no such limit.
+type QueueLimit struct {
+	Running int // at most MaxLimit
+	Starts  int // at most MaxLimit
+	Per     time.Duration
 }
 
 // QueueSize is a queue with its number of partitions, 1 to MaxPartitions.
@@ -41,7 +53,10 @@ type QueueStats struct {
 	Paused                                  bool
 	Waiting, Delayed, Running, Dead, Parked int64
 	Enqueued, Done, Failed, Retried, Died   int64
+	Cancelled                               int64
 	Schedules                               int64
+	Limit                                   QueueLimit
+	Note                                    Note      // of a paused queue
 	FirstDue                                time.Time // when the first of the delayed jobs is due, or was; zero: there is none
 	Now                                     time.Time
 }

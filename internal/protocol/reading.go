@@ -13,6 +13,10 @@ type JobReader interface {
 
 	// PageJobs returns the next jobs of a queue in one state. What does not move while pages are read is in exactly one of them.
 	PageJobs(ctx context.Context, call JobPageCall) (JobPage, error)
+
+	// Await tells when a job may have ended: changed gets a value as soon as its end is listened for, and again after each lost connection;
+	// then look; and when it has ended. The caller calls stop. It costs the store a subscription.
+	Await(ctx context.Context, queue, id string) (changed <-chan struct{}, stop func())
 }
 
 // Where a job is. JobDelayed is every job that is due later; whether it has failed before, its body tells.
@@ -23,6 +27,7 @@ const (
 	JobTaken   = "taken" // ahead, not begun
 	JobParked  = "parked"
 	JobDead    = "dead"
+	JobDone    = "done" // it has ended, and its result is kept
 )
 
 // InvalidCursor refuses what is given to go on after and is not the Next of a page.
@@ -56,11 +61,14 @@ type FoundJob struct {
 	State      string
 	Body       []byte    // see package wire
 	Definition []byte    // of an occurrence without a body: its schedule's definition as it is now
-	At         time.Time // JobDelayed: when it is due; JobParked: since when it is parked; JobDead: when it was given up
+	At         time.Time // JobDelayed: when it is due; JobParked: since when it is parked; JobDead: when it was given up; JobDone: until when it is kept
 	Crashes    int       // times its holder vanished
 	Fence      int64     // JobRunning, JobTaken
 	TakenAt    time.Time // JobRunning, JobTaken
 	Worker     string    // JobRunning, JobTaken: the name it listens under; empty: an older version, which did not say, has taken it
 	Cancelled  bool      // JobRunning, JobTaken: its holder was told to end it
+	Progress   []byte    // JobRunning: what its handler has reported last; nil: nothing
+	Ended      byte      // JobDone: how, ResultDone, ResultCancelled or ResultSuperseded
+	Result     []byte    // JobDone: see package wire; then Body is not set
 	Next       string    // of a page: goes on after this job
 }

@@ -33,16 +33,74 @@ type ScheduleStore interface {
 	// makes to be found again, as it is; else it writes nothing.
 	Standings(ctx context.Context, asked []Address) ([]Standing, error)
 
-	// Names returns some names of schedules, in order, those after the name after; "" begins. At the end there are none. A call costs
-	// what it returns.
-	Names(ctx context.Context, after string) ([]string, error)
+	// Names returns some names of schedules, in order, and the last one that it looked at, behind which the next call goes on; at the
+	// end that is "". A call costs what it looks at: what it returns, and of a queue's at most 2,000 others.
+	Names(ctx context.Context, of NameRange) (names []string, last string, err error)
 
-	// Remove deletes a schedule and its placed occurrence; found is false if there was none when the call began.
-	Remove(ctx context.Context, name string) (found bool, err error)
+	// Soonest returns the first n or fewer live schedules by the instant at which their next occurrence is due, and besides some that are
+	// owed one, at most 500 a partition: the caller computes when. Of each partition it looks at no more than 10,000 delayed jobs.
+	Soonest(ctx context.Context, n int) ([]Coming, error)
 
-	// PauseSchedule stops or resumes a schedule; ErrNotFound if there is none. A schedule that was resumed is owed its next
-	// occurrence: the answer names it. Otherwise the answer is zero.
-	PauseSchedule(ctx context.Context, name string, paused bool) (Owed, error)
+	// Remove deletes a schedule and its placed occurrence; found is false if there was none when the call began. ErrConflict: it is not
+	// what the removal is for.
+	Remove(ctx context.Context, removal Removal) (found bool, err error)
+
+	// PauseSchedule stops or resumes a schedule; ErrNotFound if there is none, ErrConflict if it is not at the call's revision and the
+	// call would change it.
+	PauseSchedule(ctx context.Context, pausing Pausing) (PauseAnswer, error)
+
+	// Prune deletes some of the schedules of an owner whose version is lower; cursor "" begins, at the end next is "". Once that is
+	// recorded for the version, or for a higher one, it does nothing.
+	Prune(ctx context.Context, owner Owner, cursor string) (next string, pruned []string, err error)
+}
+
+// An Owner is a program that declares schedules, and the version of it that did.
+type Owner struct {
+	Name    string // empty: none
+	Version int64
+}
+
+// A Note says why a schedule or a queue is paused, who paused it, and when, by the store's clock.
+type Note struct {
+	Text string    `json:"text,omitempty"`
+	By   string    `json:"by,omitempty"`
+	At   time.Time `json:"-"`
+}
+
+// Pausing stops or resumes a schedule.
+type Pausing struct {
+	Name     string
+	Paused   bool
+	Revision int64   // that the caller has seen; 0: whatever is stored
+	Note     *Note   // of the pause; nil: none, or the one that it has
+	SkipGap  bool    // the schedule goes on from now: see PauseAnswer.Recount
+	Change   *Change // set by the second of two calls that skip the gap
+}
+
+// PauseAnswer is the answer to a Pausing.
+type PauseAnswer struct {
+	Revision int64 // as it is stored now
+	Owed     *Owed // set if the caller is to place the next occurrence, in its next call
+	// Recount: the gap is to be skipped, and nothing was written. The caller counts which instants of the definition were missed after
+	// Cursor and until Now, and resumes again with a Change.
+	Recount    bool
+	Definition []byte
+	Cursor     Cursor
+	Now        time.Time
+}
+
+// A Removal deletes a schedule.
+type Removal struct {
+	Name     string
+	Revision int64 // that the caller has seen; 0: whatever is stored
+	Waiting  bool  // its jobs that do not run go too
+	Owner    Owner // only if it is this owner's, of a lower version than this; else it stays, and that is ErrConflict
+}
+
+// Coming is a schedule with a next occurrence.
+type Coming struct {
+	Name string
+	At   time.Time // when that is due; zero: the schedule is owed one
 }
 
 // The states in a stored definition.
@@ -61,6 +119,13 @@ type Declaration struct {
 	Body []byte
 	// Change is set by the second of two calls that change a schedule's recurrence: see DeclareAnswer.Recount.
 	Change *Change
+	// Owner declares it. One that a higher version of the same owner has declared, or pruned, stays as it is: DeclareAnswer.Outdated.
+	Owner Owner
+	// Revision is what the caller has seen, 0 whatever is stored: another one is not changed, nor is one created. Absent: only one that
+	// does not exist is created. What is stored with this definition already is neither compared nor changed.
+	Revision int64
+	Absent   bool
+	Paused   *Note // one that is created is paused
 }
 
 // Change says what the old recurrence of a schedule has missed until it changes. It counts only for the revision and the cursor that
@@ -87,8 +152,18 @@ type DeclareAnswer struct {
 	// Recount: the recurrence changes, and nothing was written. The caller counts which instants of the old one, in Old, were missed
 	// after Cursor and until Now, and declares again with a Change.
 	Recount bool
+	// Outdated: a higher version of the same owner has declared or pruned it, so nothing was changed.
+	Outdated bool
 	// Owed is set if the caller is to place the next occurrence, in its next call.
 	Owed *Owed
+}
+
+// A NameRange says which names of schedules to list.
+type NameRange struct {
+	After  string // those behind this one; "" begins
+	Prefix string // those that begin so
+	Queue  string // those that live there; "": everywhere
+	Max    int    // how many at most; 0: as many as a call reads
 }
 
 // Address is where a schedule was when it was declared.
@@ -160,12 +235,15 @@ type Stored struct {
 	Partition  Partition
 	Definition []byte
 	Cursor     Cursor
-	Waiting    bool  // the occurrence at the cursor is placed and was not taken yet
-	Err        error // why the schedule cannot be read: what the registry says of it, or its definition, was changed by hand
+	Waiting    bool      // the occurrence at the cursor is placed and was not taken yet
+	Since      time.Time // since when its next occurrence is owed; zero: it is not
+	Note       Note      // of its pause
+	Owner      Owner     // zero: nobody declared it with an owner
+	Err        error     // why the schedule cannot be read: what the registry says of it, or its definition, was changed by hand
 	Counters
 }
 
 // Counters count a schedule's occurrences since it was created.
 type Counters struct {
-	Placed, Started, Skipped, Missed, CaughtUp, Superseded int64
+	Placed, Started, Skipped, Missed, CaughtUp, Superseded, Cancelled int64
 }

@@ -10,6 +10,7 @@ import "context"
 // A Store keeps jobs and schedules. Package redisstore has the one that programs use.
 type Store interface {
 	JobStore
+	JobControl
 	QueueStore
 	ScheduleStore
 	LeaderStore

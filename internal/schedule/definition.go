@@ -44,7 +44,8 @@ type Spec struct {
 	NoImmediateRun bool
 	MaxAttempts    int
 	Timeout        time.Duration
-	Details        *wire.Details // of each of its jobs: Header, Retry, OnDeath; nil: none. It is shared, and never changed
+	Meta           json.RawMessage // what the application keeps with it
+	Details        *wire.Details   // of each of its jobs: Header, Retry, Keep, OnDeath; nil: none. It is shared, and never changed
 }
 
 // A Definition is a schedule as it is stored.
@@ -76,9 +77,11 @@ type storedSpec struct {
 	NoImmediateRun bool                  `json:"noImmediateRun,omitempty"`
 	MaxAttempts    int                   `json:"maxAttempts,omitempty"`
 	Timeout        string                `json:"timeout,omitempty"`
+	Meta           json.RawMessage       `json:"meta,omitempty"`
 	Retry          *storedRetry          `json:"retry,omitempty"`
 	OnDeath        *storedDeath          `json:"onDeath,omitempty"`
 	Header         map[string]string     `json:"header,omitempty"`
+	Keep           string                `json:"keep,omitempty"`
 	Args           json.RawMessage       `json:"args,omitempty"`    // arguments that are JSON
 	Payload        []byte                `json:"payload,omitempty"` // other arguments, as they are stored, in base64
 }
@@ -110,7 +113,7 @@ func (s *Spec) Validate() error {
 func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	body := storedSpec{
 		Version: definitionVersion, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
-		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts,
+		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta,
 	}
 	if s.Timeout > 0 {
 		body.Timeout = s.Timeout.String()
@@ -131,6 +134,9 @@ func (s *storedSpec) setDetails(d *wire.Details) {
 		return
 	}
 	s.Header = d.Header
+	if d.Keep > 0 {
+		s.Keep = d.Keep.String()
+	}
 	if d.Retry != (wire.Retry{}) {
 		s.Retry = &storedRetry{d.Retry.First.String(), d.Retry.Max.String()}
 	}
@@ -142,10 +148,17 @@ func (s *storedSpec) setDetails(d *wire.Details) {
 
 // details reads and checks what setDetails has written; nil: there are none.
 func (s *storedSpec) details() (*wire.Details, error) {
-	if s.Header == nil && s.Retry == nil && s.OnDeath == nil {
+	if s.Header == nil && s.Keep == "" && s.Retry == nil && s.OnDeath == nil {
 		return nil, nil
 	}
 	d := &wire.Details{Header: s.Header}
+	if s.Keep != "" {
+		keep, err := duration("keep", s.Keep, time.Second)
+		if err != nil {
+			return nil, err
+		}
+		d.Keep = keep
+	}
 	if s.Retry != nil {
 		first, err := duration("first retry", s.Retry.First, time.Millisecond)
 		if err != nil {
@@ -241,7 +254,7 @@ func (s *stored) definition() (*Definition, error) {
 		Revision: s.Revision, State: s.State, Created: s.Created,
 		Spec: Spec{
 			JobName: s.Job, Recurrence: s.Recurrence, Payload: s.payload(), Overlap: s.Overlap, Misfire: s.Misfire, Grace: grace,
-			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details,
+			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details, Meta: s.Meta,
 		},
 	}, nil
 }

@@ -327,7 +327,11 @@ func (o *outageWorld) put(rec recurrence.Recurrence) {
 	if rec.Interval != everyMinute.Interval {
 		o.changed = time.Now()
 	}
-	if _, err := o.schedules.Put(context.Background(), "report", rec, o.options...); err != nil {
+	var options []chime.PutOption
+	for _, option := range o.options {
+		options = append(options, option)
+	}
+	if _, err := o.schedules.Put(context.Background(), "report", rec, options...); err != nil {
 		o.Fatal(err)
 	}
 }

@@ -121,6 +121,31 @@ func TestTheJobsOfAnyNumberOfWorkersRunAgainWithin17Seconds(t *testing.T) {
 	}
 }
 
+// As many run as the limit lets, all on workers that crash. Reaping gives back what they held, or none would ever run again.
+func TestWhatCrashedWorkersHeldCountsNoLongerTowardsALimit(t *testing.T) {
+	inRecovery(t, func(r *recovery, enqueue func(string) string) {
+		gone := []*process{r.worker(3, nil), r.worker(3, nil)}
+		r.pass(100 * time.Millisecond)
+		if err := chime.NewQueues(gone[0].store).Limit(r.Context(), "default", chime.Limit{Running: 4}); err != nil {
+			r.Fatal(err)
+		}
+		var ids []string
+		for range 4 {
+			ids = append(ids, enqueue("default"))
+		}
+		r.pass(5 * time.Second)
+		live := r.worker(50, nil)
+		r.pass(7 * time.Second)
+		for _, p := range gone {
+			p.crash()
+		}
+		crashed := time.Now()
+		r.pass(40 * time.Second)
+		r.wantAgain(crashed, ids)
+		finish(gone, []*process{live})
+	})
+}
+
 // Whoever is left sees to it: also if the worker that has seen the crash, and would reap, crashes before it does.
 func TestAJobRunsAgainWithin17SecondsIfTheWorkerThatWatchedCrashesToo(t *testing.T) {
 	for _, after := range []time.Duration{0, 3 * time.Second, 11 * time.Second, 13 * time.Second, 15 * time.Second} {

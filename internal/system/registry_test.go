@@ -31,7 +31,7 @@ func TestSchedulesWhoseRegistryIsLostRunOnAndAreFoundAgain(t *testing.T) {
 		}
 		w.pass(time.Hour)
 		before := map[string]*chime.Schedule{}
-		for found, err := range schedules.List(ctx) {
+		for found, err := range schedules.List(ctx, chime.ScheduleFilter{}) {
 			if err != nil {
 				w.Fatal(err)
 			}
@@ -42,7 +42,7 @@ func TestSchedulesWhoseRegistryIsLostRunOnAndAreFoundAgain(t *testing.T) {
 		}
 		w.pass(time.Hour)
 		found := 0
-		for stored, err := range schedules.List(ctx) {
+		for stored, err := range schedules.List(ctx, chime.ScheduleFilter{}) {
 			if err != nil {
 				w.Fatal(err)
 			}

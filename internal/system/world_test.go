@@ -416,7 +416,7 @@ func TestAMoveLosesNoRunOfTheCount(t *testing.T) {
 	inWorld(t, func(w *world) {
 		scheduler := w.start(func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} })
 		schedules := chime.NewSchedules(scheduler.store)
-		options := []chime.ScheduleOption{chime.Misfire(chime.MisfireSkip), chime.Grace(10 * time.Second)}
+		options := []chime.PutOption{chime.Misfire(chime.MisfireSkip), chime.Grace(10 * time.Second)}
 		thrice := recurrence.Recurrence{Frequency: recurrence.Minute, Count: 3}
 		for _, queue := range []string{"default", "mail"} {
 			if _, err := schedules.Put(w.Context(), "beat", thrice, append(options, chime.Queue(queue))...); err != nil {

@@ -40,6 +40,19 @@ func Declare(ctx context.Context, store protocol.ScheduleStore, declarations []p
 	return answers
 }
 
+// Resume resumes a schedule. Where the gap is to be skipped, the store first answers with the definition: what that has missed is counted
+// here, and is written with the change, in one step.
+func Resume(ctx context.Context, store protocol.ScheduleStore, p protocol.Pausing) (protocol.PauseAnswer, error) {
+	for range maxRecounts + 1 {
+		answer, err := store.PauseSchedule(ctx, p)
+		if err != nil || !answer.Recount {
+			return answer, err
+		}
+		p.Change = recount(&protocol.DeclareAnswer{Old: answer.Definition, Revision: answer.Revision, Cursor: answer.Cursor, Now: answer.Now})
+	}
+	return protocol.PauseAnswer{}, fmt.Errorf("resume schedule %q: it was changed all the while", p.Name)
+}
+
 // recount counts what the old recurrence has missed. One that cannot be computed here has missed nothing that anybody knows of.
 func recount(a *protocol.DeclareAnswer) *protocol.Change {
 	change := &protocol.Change{Revision: a.Revision, Cursor: a.Cursor, Until: a.Now.Truncate(time.Second)}

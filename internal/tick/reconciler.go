@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -40,6 +41,8 @@ type reconciler struct {
 	wrote    []written // for each declaration
 	declare  []int     // indexes of those still to be written
 	remove   []string  // names still to be deleted
+	outdated bool      // it was logged that a higher version has declared
+	pruner
 }
 
 // written is what the store answered to a declaration, and what became of it; zero: it has not been written yet.
@@ -64,10 +67,16 @@ func (w *written) lost(s protocol.Standing) bool {
 	return !w.deleted && !s.Moved && !s.Unreadable && s.Revision < w.revision
 }
 
-func newReconciler(store protocol.ScheduleStore, log *slog.Logger, declared []protocol.Declaration, removed []string) reconciler {
-	r := reconciler{store: store, log: log, declared: declared, wrote: make([]written, len(declared)), remove: removed}
-	for i := range declared {
+func newReconciler(store protocol.ScheduleStore, o Options) reconciler {
+	r := reconciler{store: store, log: o.Log, declared: slices.Clone(o.Declared), wrote: make([]written, len(o.Declared)), remove: o.Removed}
+	for i := range r.declared {
 		r.declare = append(r.declare, i)
+		if o.Owner.Version > 0 {
+			r.declared[i].Owner = o.Owner
+		}
+	}
+	if o.Prune && o.Owner.Version > 0 {
+		r.pruner = pruner{store: store, log: o.Log, owner: o.Owner}
 	}
 	return r
 }
@@ -95,7 +104,10 @@ func (r *reconciler) step(ctx context.Context, place func([]protocol.Owed)) (mor
 		}
 	}
 	r.declare = append(r.declare, refused...)
-	return len(r.remove)+len(r.declare) > 0, errors.Join(errs[:min(len(errs), maxRefused)]...)
+	if len(r.declare) == 0 { // what has not been declared yet would be pruned
+		errs = append(errs, r.prune(ctx, timeLeft)...)
+	}
+	return len(r.remove)+len(r.declare) > 0 || r.pruner.pending(), errors.Join(errs[:min(len(errs), maxRefused)]...)
 }
 
 // removeSome deletes schedules while there is time. Those that fail stay to be deleted.
@@ -104,7 +116,7 @@ func (r *reconciler) removeSome(ctx context.Context, timeLeft func() bool) (errs
 	for len(r.remove) > 0 && timeLeft() {
 		name := r.remove[0]
 		r.remove = r.remove[1:]
-		if _, err := r.store.Remove(ctx, name); err != nil {
+		if _, err := r.store.Remove(ctx, protocol.Removal{Name: name}); err != nil {
 			errs, failed = append(errs, err), append(failed, name)
 		}
 	}
@@ -135,6 +147,11 @@ func (r *reconciler) receive(which []int, answers []protocol.DeclareAnswer) (owe
 			continue
 		}
 		r.wrote[i] = written{address: protocol.Address{Partition: answer.Partition, Name: r.declared[i].Name}, revision: answer.Revision, at: answer.Now}
+		if answer.Outdated && !r.outdated {
+			r.outdated = true
+			r.log.Warn("chime: a higher version of this program has declared schedules: this version changes nothing there", "event", "schedule.outdated",
+				"schedule", r.declared[i].Name, "queue", r.declared[i].Queue, "note", fmt.Sprintf("owner %s, version %d", r.declared[i].Owner.Name, r.declared[i].Owner.Version))
+		}
 		if answer.Changed {
 			r.log.Info("chime: schedule changed", "event", "schedule.changed", "schedule", r.declared[i].Name, "queue", r.declared[i].Queue,
 				"note", fmt.Sprintf("before: %s; now: %s", schedule.ForLog(answer.Old), schedule.ForLog(answer.Stored)))

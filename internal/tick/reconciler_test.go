@@ -48,7 +48,7 @@ func TestWhatIsDeclaredAgainAtTheNextCheck(t *testing.T) {
 		{"deleted, made again, and deleted again", []protocol.Standing{deleted, madeAgain, {Deleted: at(11)}, absent}, "- - - -"},
 	} {
 		store := &standingStore{}
-		r := newReconciler(store, slog.New(slog.DiscardHandler), []protocol.Declaration{{Name: "s"}}, nil)
+		r := newReconciler(store, Options{Log: slog.New(slog.DiscardHandler), Declared: []protocol.Declaration{{Name: "s"}}})
 		r.wrote[0] = written{address: protocol.Address{Name: "s"}, revision: 50, at: at(9)}
 		got := ""
 		for _, standing := range row.checks {

@@ -42,6 +42,8 @@ type Options struct {
 	SessionTTL time.Duration // of sessions that are reaped
 	Declared   []protocol.Declaration
 	Removed    []string       // names of schedules to delete
+	Owner      protocol.Owner // of the declared ones; version 0: none
+	Prune      bool           // what a lower version of the owner has declared is deleted
 	Polled     map[string]int // queues whose sessions a worker of this process polls, for Watch
 }
 
@@ -84,7 +86,7 @@ func New(store protocol.Store, options Options) *Ticker {
 	t := &Ticker{
 		store: store, options: options, log: options.Log,
 		election:   election{store: store, id: rand.Text(), ttl: options.LeaderTTL, log: options.Log},
-		reconciler: newReconciler(store, options.Log, options.Declared, options.Removed),
+		reconciler: newReconciler(store, options),
 		placer:     placer{store: store, log: options.Log},
 		reaper:     reap.New(store, options.SessionTTL, options.Log),
 		unserved:   unserved{store: store, log: options.Log},
@@ -300,7 +302,7 @@ func (t *Ticker) readQueues(ctx context.Context) error {
 		return err
 	}
 	if !t.scheduled {
-		names, err := t.store.Names(ctx, "")
+		names, _, err := t.store.Names(ctx, protocol.NameRange{Max: 1})
 		if err != nil {
 			return err
 		}

@@ -33,6 +33,8 @@ type claim struct {
 
 	handler *Handler
 	timeout time.Duration
+	crashes int     // how many workers have vanished while they ran it
+	output  *Output // nil: it has not begun
 }
 
 // maxUnreadable is how many bytes of an unreadable body the dead job keeps.
@@ -75,10 +77,10 @@ func (c *claim) handleBy(handler *Handler) {
 }
 
 // fill sets the job as its handler sees it, with a copy of the payload: what the handler changes in it does not reach a retry.
-func (c *claim) fill(job *Job, crashes int) {
+func (c *claim) fill(job *Job) {
 	*job = Job{
 		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: cmp.Or(c.schedule, c.message.Schedule), Planned: c.message.Planned,
-		Attempt: c.message.Failures + 1, MaxAttempts: c.maxAttempts(), Crashes: crashes, Fence: c.fence,
+		Attempt: c.message.Failures + 1, MaxAttempts: c.maxAttempts(), Crashes: c.crashes, Fence: c.fence,
 		Timeout: c.timeout, LastError: c.message.LastError, Payload: bytes.Clone(c.message.Payload),
 	}
 	if d := c.message.Details; d != nil {
@@ -111,11 +113,6 @@ func (c *claim) done() protocol.Settlement {
 	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDone}
 }
 
-// back returns the job to the front of its queue. Nothing is counted.
-func (c *claim) back() protocol.Settlement {
-	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleBack}
-}
-
 // park puts the job aside under a name, for a worker that can run it.
 func (c *claim) park(under string) protocol.Settlement {
 	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettlePark, Name: under, ParkedAt: c.parked}
@@ -126,28 +123,43 @@ func (c *claim) missed(now time.Time) protocol.Settlement {
 	return protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleMissed, Run: c.run(runMissed, now, now)}
 }
 
+// cancel ends a job that was cancelled, whatever its handler has returned, and logs it.
+func (c *claim) cancel(began, now time.Time) protocol.Settlement {
+	text, begun := "chime: a cancelled job has ended", began
+	if began.IsZero() {
+		text, began = "chime: a cancelled job does not begin", now
+	}
+	c.config.Log.Info(text, "event", "job.cancelled", "job", c.message.Name, "id", c.id, "queue", c.queue, "took_ms", now.Sub(began).Milliseconds())
+	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleCancelled}
+	if c.schedule != "" {
+		s.Run = c.run(runCancelled, began, now)
+	}
+	c.attach(&s, &c.message, begun, now)
+	return s
+}
+
 // kill ends a job that nobody can run or that has crashed too often, and logs it.
 func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 	c.config.Log.Error("chime: job is dead", "event", "job.dead", "job", c.message.Name, "id", c.id, "queue", c.queue, "reason", reason)
 	message := c.message
 	c.noteFailure(&message, errors.New(reason), now)
-	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true}
+	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true, Unbegun: true}
 	if c.schedule != "" {
 		s.Run = c.run(runDead, now, now)
 	}
+	c.attach(&s, &message, time.Time{}, now)
 	return s
 }
 
 // settle ends an attempt with an outcome: the job is removed, due again later, or dead. A failure is logged.
 func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlement {
 	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDone}
-	word := runDone
+	word, message := runDone, c.message
 	switch outcome.Action {
 	case Succeeded:
 	case Snoozed:
 		s.Kind, s.Delay, s.Body, word = protocol.SettleLater, outcome.Delay, c.message.Encode(), runSnoozed
 	default:
-		message := c.message
 		message.Failures++
 		c.noteFailure(&message, outcome.Err, now)
 		s.Failed, s.Body = true, message.Encode()
@@ -164,7 +176,77 @@ func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlemen
 	if c.schedule != "" {
 		s.Run = c.run(word, began, now)
 	}
+	c.attach(&s, &message, began, now)
 	return s
+}
+
+// attach adds to a settlement what few have: the job that follows a death, the result to keep, and that progress was reported. message is
+// the envelope as the settlement leaves it; began is zero if the job did not begin here.
+func (c *claim) attach(s *protocol.Settlement, message *wire.Envelope, began, now time.Time) {
+	s.Reported = c.output.reported()
+	details := c.message.Details
+	if details == nil {
+		return
+	}
+	if len(details.OnDeath) > 0 && s.Kind == protocol.SettleDead {
+		s.OnDeath = c.death(message, details.OnDeath, now)
+	}
+	if details.Keep > 0 {
+		s.Result = &protocol.Result{Keep: details.Keep, Body: c.result(message, began, now)}
+	}
+}
+
+// death is the body of the job that follows the death of this one, which then is message. Nil: it cannot be read, which is logged.
+func (c *claim) death(message *wire.Envelope, onDeath []byte, now time.Time) []byte {
+	follow, err := wire.DecodeEnvelope(onDeath)
+	if err != nil {
+		c.config.Log.Error("chime: the job to add on a death cannot be read", "event", "job.dead", "job", c.message.Name, "id", c.id, "queue", c.queue,
+			"error", err)
+		return nil
+	}
+	dead := *message
+	var details wire.Details
+	if dead.Details != nil {
+		details = *dead.Details
+	}
+	details.OnDeath, details.Death = nil, nil
+	dead.Details = &details
+	if len(dead.Payload) > wire.MaxDeathPayload {
+		dead.Payload = nil
+	}
+	at := c.clock.at(now)
+	var own wire.Details
+	if follow.Details != nil {
+		own = *follow.Details
+	}
+	own.Death = &wire.Death{Queue: c.queue, ID: c.id, Crashes: c.crashes, Ended: at, Body: dead.Encode()}
+	own.Enqueued = at
+	follow.Details, follow.Planned = &own, at
+	if follow.Schedule = cmp.Or(c.schedule, message.Schedule); follow.Schedule != "" {
+		follow.Planned = message.Planned
+	}
+	return follow.Encode()
+}
+
+// result is what is kept of the job.
+func (c *claim) result(message *wire.Envelope, began, now time.Time) []byte {
+	r := wire.Result{
+		Name: message.Name, Schedule: cmp.Or(c.schedule, message.Schedule), Planned: message.Planned, Ended: c.clock.at(now),
+		Attempt: c.message.Failures + 1, Worker: c.config.worker,
+	}
+	if !began.IsZero() {
+		r.Started = c.clock.at(began)
+	}
+	if message.Failures > c.message.Failures {
+		r.Error = message.LastError
+	}
+	r.Value, _, r.Note = c.output.Said()
+	return r.Encode()
+}
+
+// special reports whether the job's success is more than its removal.
+func (c *claim) special() bool {
+	return c.schedule != "" || c.output.reported() || c.message.Details != nil && c.message.Details.Keep > 0
 }
 
 // run is the entry of an occurrence in the record of runs.

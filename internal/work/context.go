@@ -10,9 +10,10 @@ import (
 
 // The causes with which a handler's ctx ends, as context.Cause returns them; protocol.ErrSessionLost is another one.
 var (
-	ErrTimeout  = errors.New("job timed out")
-	ErrShutdown = errors.New("worker shuts down")
-	ErrReplaced = errors.New("occurrence replaced by the next one")
+	ErrTimeout   = errors.New("job timed out")
+	ErrShutdown  = errors.New("worker shuts down")
+	ErrReplaced  = errors.New("occurrence replaced by the next one")
+	ErrCancelled = errors.New("job cancelled")
 )
 
 // A handlerContext is what the contexts of all handlers of a worker are derived from. It never ends.

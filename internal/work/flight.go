@@ -101,15 +101,16 @@ func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob) {
 	f.lane, f.session = a.lane, a.session
 	f.claim = claim{
 		config: config, id: taken.ID, fence: taken.Fence, ahead: !taken.Begun, queue: a.lane.partition().Queue, clock: a.clock,
-		parked: taken.ParkedAt, suspect: taken.Suspect(),
+		parked: taken.ParkedAt, suspect: taken.Suspect(), crashes: taken.Crashes,
 	}
 }
 
 // admit makes the flight ready for a slot.
-func (f *flight) admit(base *handlerContext, crashes int) {
-	f.claim.fill(&f.job, crashes)
-	f.job.Output = &f.output
-	f.ctx.begin(base, &f.output)
+func (f *flight) admit(base *handlerContext, r *reporter) {
+	f.claim.fill(&f.job)
+	f.attempt.output.begin(r, f.session, f.id, f.fence)
+	f.job.Output, f.claim.output = &f.attempt.output, &f.attempt.output
+	f.ctx.begin(base, &f.attempt.output)
 	if f.session.isSilent() {
 		f.ctx.end(protocol.ErrSessionLost)
 	}
@@ -124,7 +125,21 @@ func (f *flight) holder() *session { return f.session }
 
 // stuck settles a flight whose handler has not returned long after its time was up.
 func (f *flight) stuck(now time.Time) protocol.Settlement {
+	if f.wasCancelled() {
+		return f.cancel(f.began, now)
+	}
 	return f.settle(Outcome{Action: Retried, Err: errStuck(f.timeout)}, f.began, now)
+}
+
+// wasCancelled reports whether the ctx ended because the job was cancelled.
+func (f *flight) wasCancelled() bool { return errors.Is(f.ctx.reason(), ErrCancelled) }
+
+// is reports whether the flight is the one of a job under a fence.
+func (f *flight) is(h protocol.HeldJob) bool { return f.fence == h.Fence && f.id == h.ID }
+
+// back returns the job to the front of its queue. Nothing is counted.
+func (f *flight) back() protocol.Settlement {
+	return protocol.Settlement{ID: f.id, Fence: f.fence, Kind: protocol.SettleBack, Unbegun: f.began.IsZero()}
 }
 
 // wasCutOff reports whether the job was handed back because the shutdown ended its handler's ctx.
@@ -204,8 +219,13 @@ func (f *flight) finish(err error) {
 			f.conclude(Outcome{Action: Retried, Err: f.config.Panic(v, stack())})
 		}
 	}()
+	if f.wasCancelled() {
+		s := f.cancel(f.began, time.Now())
+		f.settlement = &s
+		return
+	}
 	if err == nil {
-		if f.schedule != "" {
+		if f.special() {
 			f.conclude(Outcome{Action: Succeeded})
 		}
 		return

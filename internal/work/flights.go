@@ -19,6 +19,7 @@ const admitTogether = 64 // flights that are handed to the slots at once, so tha
 type flights struct {
 	config    *Config
 	base      *handlerContext
+	reporter  *reporter
 	slots     *slots
 	heartbeat *heartbeat
 	admission *admission
@@ -30,6 +31,8 @@ type flights struct {
 	seen     collected // memory that is used again
 
 	suspected bool // a suspect has arrived, and may still be here
+
+	cancelled cancellations
 
 	cut   []string // IDs of jobs whose handlers were cut off
 	ended tally
@@ -44,7 +47,7 @@ type arrival struct {
 }
 
 // A tally counts how attempts have ended here, and jobs that were not run.
-type tally struct{ done, failed, dead, snoozed, parked, missed, back int }
+type tally struct{ done, failed, dead, snoozed, parked, missed, cancelled, back int }
 
 // count counts a settlement.
 func (t *tally) count(s *protocol.Settlement) {
@@ -57,6 +60,8 @@ func (t *tally) count(s *protocol.Settlement) {
 		t.parked++
 	case protocol.SettleMissed:
 		t.missed++
+	case protocol.SettleCancelled:
+		t.cancelled++
 	case protocol.SettleBack:
 		t.back++
 	case protocol.SettleLater:
@@ -68,8 +73,8 @@ func (t *tally) count(s *protocol.Settlement) {
 	}
 }
 
-func newFlights(config *Config, base context.Context, slots *slots, heartbeat *heartbeat, admission *admission) *flights {
-	return &flights{config: config, base: newHandlerContext(base), slots: slots, heartbeat: heartbeat, admission: admission}
+func newFlights(config *Config, base context.Context, r *reporter, slots *slots, heartbeat *heartbeat, admission *admission) *flights {
+	return &flights{config: config, base: newHandlerContext(base), reporter: r, slots: slots, heartbeat: heartbeat, admission: admission}
 }
 
 // arrive notes the jobs of an answer.
@@ -152,7 +157,11 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 		h.keep(f, refusal, now)
 		return nil
 	}
-	f.admit(h.base, taken.Crashes)
+	if h.cancelled.take(protocol.HeldJob{ID: taken.ID, Fence: taken.Fence}) {
+		h.keep(f, f.cancel(time.Time{}, now), now)
+		return nil
+	}
+	f.admit(h.base, h.reporter)
 	if f.cancels {
 		h.heartbeat.watch(a.session, f.schedule, 1)
 	}
@@ -227,6 +236,24 @@ func (h *flights) replace(id string) {
 			f.endContext(ErrReplaced)
 		}
 	})
+}
+
+// cancel ends the ctx of a job that was cancelled. If it waits for a slot, it does not begin; if it has not arrived yet, it will not begin.
+func (h *flights) cancel(job protocol.HeldJob, now time.Time) {
+	found := false
+	h.slots.each(func(f *flight) {
+		if f.is(job) {
+			found = true
+			f.endContext(ErrCancelled)
+		}
+	})
+	if !found {
+		h.cancelled.add(job)
+		return
+	}
+	for _, f := range h.slots.drop(func(f *flight) bool { return !f.is(job) }) {
+		h.keep(f, f.cancel(time.Time{}, now), now)
+	}
 }
 
 // giveBackWaiting gives back the flights that wait for a slot.

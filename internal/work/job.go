@@ -15,6 +15,8 @@
 //	admission   which of them run, and how the others are settled
 //	claim       a job as the store has given it, and the settlements it can end in
 //	flight      a claim on its way through a slot
+//	output      what its handler says besides its error
+//	reporter    the goroutine that sends how far handlers are
 //	slots       the goroutines that run handlers
 //	pace        how fast handlers are, and so how many jobs are taken ahead
 //	drain       the end of a worker in bounded time

@@ -87,9 +87,10 @@ func (l *lane) retry() { l.retryAt = time.Time{} }
 // unanswered is the call that is to be sent again; nil: there is none.
 func (l *lane) unanswered() *protocol.WorkCall { return l.sent }
 
-// hungry reports whether a call may bring jobs.
+// hungry reports whether a call may bring jobs. Where as many run as the queue's limit lets, that is when one has ended: the same call
+// settles it and takes the next.
 func (l *lane) hungry(now time.Time) bool {
-	return l.sent == nil && l.mayCall(now) && l.waitState.hungry(now)
+	return l.sent == nil && l.mayCall(now) && (l.waitState.hungry(now) || l.isFull() && l.outcomes() > 0)
 }
 
 // sleepsOn reports whether the next call need not ask for jobs: the worker is asleep here, and the call only settles ordinary jobs

@@ -96,6 +96,16 @@ func (ls *lanes) reserved(now time.Time) (jobs, ahead int) {
 	return jobs, ahead
 }
 
+// limited reports whether a lane of a queue with a limit may have jobs.
+func (ls *lanes) limited(now time.Time) bool {
+	for _, l := range ls.all {
+		if l.isLimited() && l.mayCall(now) && (!l.isAsleep() || l.isFull() && l.outcomes() > 0) {
+			return true
+		}
+	}
+	return false
+}
+
 // choose returns the lanes that may have jobs; those that do not and have something urgent to send; and those whose last call is sent
 // again.
 func (ls *lanes) choose(draining bool, now time.Time) (hungry, due, again []*lane) {

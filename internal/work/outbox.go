@@ -160,7 +160,10 @@ func settleable(outcomes []protocol.Settlement) (n int) {
 		if outcomes[n].Run != nil {
 			weight++
 		}
-		bytes += len(outcomes[n].Body)
+		bytes += len(outcomes[n].Body) + len(outcomes[n].OnDeath)
+		if outcomes[n].Result != nil {
+			bytes += len(outcomes[n].Result.Body)
+		}
 		if weight > protocol.MaxSettlements || n > 0 && bytes > maxBodies {
 			break
 		}

@@ -32,11 +32,12 @@ type Outcome struct {
 
 // How an attempt ended, in the record of runs.
 const (
-	runDone    = "done"
-	runFailed  = "failed" // another attempt follows
-	runSnoozed = "snoozed"
-	runDead    = "dead"
-	runMissed  = "missed"
+	runDone      = "done"
+	runFailed    = "failed" // another attempt follows
+	runSnoozed   = "snoozed"
+	runDead      = "dead"
+	runMissed    = "missed"
+	runCancelled = "cancelled"
 )
 
 // The default backoff: after n failures n to the power of BackoffPower, in seconds, times MinSpread to MaxSpread at random.

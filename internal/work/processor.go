@@ -120,7 +120,8 @@ func (p *processor) useWakeups(now time.Time) {
 }
 
 // room returns how many slots are free, and how many jobs may be taken now, for the free slots and ahead of them; worth reports
-// whether that is worth a call.
+// whether that is worth a call. While a queue with a limit may have jobs nothing is taken ahead: not from it, for that is the rule, and not
+// from others, or they would always fill the slots before one is free for it.
 func (p *processor) room(now time.Time) (free, take int, worth bool) {
 	if p.drain.begun() || !p.wakeup.ready(now) {
 		return 0, 0, false
@@ -129,7 +130,11 @@ func (p *processor) room(now time.Time) (free, take int, worth bool) {
 		return 0, 0, false
 	}
 	asked, ahead := p.lanes.reserved(now)
-	return p.slots.room(p.flights.coming()+asked, ahead, now)
+	free, take, worth = p.slots.room(p.flights.coming()+asked, ahead, now)
+	if p.lanes.limited(now) {
+		take = min(take, free)
+	}
+	return free, take, worth && take > 0
 }
 
 // work calls every lane that has something to settle or to place, or that may have a job for a free slot.
@@ -227,6 +232,7 @@ func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 	}
 	l.reuse(call.Settle)
 	p.flights.arrive(l, s, a.Taken)
+	l.noteLimit(a.Limit)
 	if !call.SleepOn {
 		p.hint(l, &a.WaitHint, call.Serve, call.Lapses, now)
 		l.worked(call, a, now)
@@ -358,6 +364,9 @@ func (p *processor) signal(s protocol.Signal, now time.Time) {
 	}
 	if s.Replaced != "" {
 		p.flights.replace(s.Replaced)
+	}
+	if s.Cancelled.ID != "" {
+		p.flights.cancel(s.Cancelled, now)
 	}
 }
 

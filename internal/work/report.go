@@ -43,8 +43,8 @@ func logEnd(config *Config, worker string, d Drained, ended tally, took time.Dur
 	if len(losses) > 0 {
 		level, text = slog.LevelWarn, "chime: worker has stopped before all of its jobs had ended"
 	}
-	did := fmt.Sprintf("attempts: %d done, %d failed and retried, %d dead, %d snoozed; not run: %d parked, %d missed, %d given back",
-		ended.done, ended.failed, ended.dead, ended.snoozed, ended.parked, ended.missed, ended.back)
+	did := fmt.Sprintf("attempts: %d done, %d failed and retried, %d dead, %d snoozed, %d cancelled; not run: %d parked, %d missed, %d given back",
+		ended.done, ended.failed, ended.dead, ended.snoozed, ended.cancelled, ended.parked, ended.missed, ended.back)
 	config.Log.Log(context.Background(), level, text, "event", "drain.ended", "worker", worker, "took_ms", took.Milliseconds(),
 		"note", strings.Join(append([]string{did}, losses...), "; "))
 }

@@ -72,6 +72,9 @@ func (ss *sessions) extended(lanes *lanes, extensions []extension, now time.Time
 			for _, id := range e.answer.Replaced {
 				ss.flights.replace(id)
 			}
+			for _, job := range e.answer.Cancelled {
+				ss.flights.cancel(job, now)
+			}
 		case errors.Is(e.answer.Err, protocol.ErrSessionLost):
 			ss.lose(l, e.session, now)
 		default:

@@ -67,7 +67,8 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	callers := newCallers(live, store)
 	slots := newSlots(config.Concurrency)
 	admission := newAdmission(config)
-	flights := newFlights(config, base, slots, heartbeat, admission)
+	reporter := newReporter(store)
+	flights := newFlights(config, base, reporter, slots, heartbeat, admission)
 	p := &processor{
 		config: config, name: name, listener: listener, lanes: lanes, callers: callers, slots: slots, flights: flights,
 		admission: admission, sessions: newSessions(config, name, heartbeat, flights, outage), reaper: reaper,
@@ -77,6 +78,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	var loops sync.WaitGroup
 	loops.Go(func() { heartbeat.run(live) })
 	loops.Go(func() { reaper.Run(live) })
+	loops.Go(func() { reporter.run(live) })
 	loops.Go(func() { retry.NewFitWatch(store, config.Log, "worker").Run(live) })
 	loops.Go(func() { newAnnouncer(store, config).run(live) })
 

@@ -19,16 +19,17 @@ const (
 
 // A waitState is how long a partition need not be asked for anything.
 type waitState struct {
-	asleep   bool      // the last answer left nothing to take and no wake-up has come since
-	listed   bool      // the store may have this worker among the sleeping workers; false: it certainly has not
-	since    time.Time // when it was registered there, by the store's clock; zero: not known
-	askAt    time.Time // a lane that is awake is not asked before, because the last answers were empty
-	empty    int       // empty answers in a row
-	next     time.Time // alarm: when the next delayed job is due; zero: there is none, or other workers keep the alarm
-	lapse    time.Time // when a session lapses: a poll is due then; zero: no session does
-	lapsesAt time.Time // when lapses were reported last
-	pollAt   time.Time // the safety poll
-	passes   bool      // a wake-up that this worker cannot use is to be passed on
+	asleep   bool                // the last answer left nothing to take and no wake-up has come since
+	listed   bool                // the store may have this worker among the sleeping workers; false: it certainly has not
+	since    time.Time           // when it was registered there, by the store's clock; zero: not known
+	askAt    time.Time           // a lane that is awake is not asked before, because the last answers were empty
+	empty    int                 // empty answers in a row
+	limit    protocol.LimitState // of the queue, as of the last answer
+	next     time.Time           // alarm: when the next delayed job is due; zero: there is none, or other workers keep the alarm
+	lapse    time.Time           // when a session lapses: a poll is due then; zero: no session does
+	lapsesAt time.Time           // when lapses were reported last
+	pollAt   time.Time           // the safety poll
+	passes   bool                // a wake-up that this worker cannot use is to be passed on
 
 	found    []string  // what is parked under names that this worker handles
 	parked   []string  // of these, what it asks for
@@ -42,6 +43,15 @@ func (w *waitState) isListed() bool { return w.listed }
 
 // hungry reports whether there may be jobs to take: the lane is awake and may be asked.
 func (w *waitState) hungry(now time.Time) bool { return !w.asleep && !now.Before(w.askAt) }
+
+// isFull reports whether as many jobs run as the queue's limit lets.
+func (w *waitState) isFull() bool { return w.limit == protocol.LimitFull }
+
+// isLimited reports whether the queue has a limit: then nothing is taken ahead.
+func (w *waitState) isLimited() bool { return w.limit != protocol.Unlimited }
+
+// noteLimit notes how the queue's limit stands.
+func (w *waitState) noteLimit(s protocol.LimitState) { w.limit = s }
 
 // markHungry notes that there may be jobs to take after all.
 func (w *waitState) markHungry() {
@@ -125,20 +135,29 @@ func (w *waitState) polled(a *protocol.PollAnswer) { w.since = a.Since }
 
 // wakeIfMore wakes the lane if a poll has found something to take.
 func (w *waitState) wakeIfMore(a *protocol.PollAnswer) {
-	if a.More || len(w.parked) > 0 && !a.Paused {
+	if a.More || w.mayServe(&a.WaitHint) {
 		w.asleep = false
 	}
 }
 
+// mayServe reports whether there are parked jobs that may be taken.
+func (w *waitState) mayServe(h *protocol.WaitHint) bool {
+	return len(w.parked) > 0 && !h.Paused && !h.Limit.Reached()
+}
+
 // worked notes the answer to a call: whether the worker sleeps now, and when it asks again.
 func (w *waitState) worked(call *protocol.WorkCall, a *protocol.WorkAnswer, now time.Time) {
-	left := a.More || len(w.parked) > 0 && !a.Paused
-	w.listed = call.Sleep && !left && len(a.Taken) < call.Take
+	left := a.More || w.mayServe(&a.WaitHint)
+	asked := call.Take
+	if w.isLimited() {
+		asked -= call.Ahead
+	}
+	w.listed = call.Sleep && !left && len(a.Taken) < asked
 	if w.asleep = w.listed; w.asleep {
 		w.since = a.Now
 	}
 	switch {
-	case call.Take == 0:
+	case asked == 0:
 	case w.asleep || len(a.Taken) > 0 || len(a.Owed) > 0:
 		w.empty = 0
 	default:
@@ -152,6 +171,7 @@ func (w *waitState) worked(call *protocol.WorkCall, a *protocol.WorkAnswer, now 
 // hint notes what an answer says about waiting. lapses says that the answer reports on sessions.
 func (w *waitState) hint(h *protocol.WaitHint, lapses bool, clock *storeClock, ttl time.Duration, now time.Time) {
 	w.next = time.Time{}
+	w.limit = h.Limit
 	if lapses {
 		w.lapse, w.lapsesAt = time.Time{}, now
 	}

@@ -115,7 +115,7 @@ func TestManySchedulesOnManyQueuesAreDeclaredInMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		stored := 0
-		for _, err := range schedules.List(t.Context()) {
+		for _, err := range schedules.List(t.Context(), chime.ScheduleFilter{}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,10 +8,14 @@
 -- KEYS[7] …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[8] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us
 -- KEYS[9] …:counters   hash
--- ARGV nine values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0: not
+-- KEYS[10] …:notes     hash  schedule -> note of its pause, see lib/note.lua
+-- KEYS[11] …:owners    hash  schedule -> who declared it, see lib/owner.lua
+-- ARGV fourteen values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0: not
 -- known); overlap policy; the rest of its definition (a JSON object); the revision that the caller has seen, which a change changes; and
 -- for a change of its recurrence, else three times empty: the cursor that the caller has seen, the instant until which the old recurrence
--- counts, how many of its instants were missed
+-- counts, how many of its instants were missed; then the revision to change, else nothing is created and no other one changed (empty:
+-- whatever is stored); 1: create only (else empty); the note of the pause in which it is created (empty: it is live); the owner that
+-- declares it (empty: none) and its version
 -- Returns time (us), then six values for each schedule: status; definition before; definition now; cursor now; since when it is owed
 -- if this call owes it its next occurrence, Unix ms, else -1; a generation. The status is
 --   0 the same, 1 new, 2 changed
@@ -20,10 +24,15 @@
 --   5 the registry is behind: the answer has the generation that is stored here
 --   6 its recurrence changes: the caller is to count what the old one has missed, and to declare again
 --   7 it changes: the caller is to declare again with the revision that is stored
+--   8 it would change, and is not what the caller has seen
+--   9 a higher version of its owner has declared it, or has pruned it: then it is not there, and that generation is gone
+--   10 there is none, and the caller has seen one
+-- A definition that is stored already changes nothing, whatever the caller has seen; but a higher version of its owner takes it over.
 local SCHEDULES, CURSORS, OWED, DUE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local JOBS, CRASHES, GONE, COUNTERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local FIELDS = 9
--- uses: limits clock layout instant counters definition rule owed withdraw
+local NOTES, OWNERS = KEYS[10], KEYS[11]
+local FIELDS = 14
+-- uses: limits clock layout instant counters definition rule owed withdraw note owner
 local state = redis.call('HMGET', STATE, 'fence', 'layout')
 local refusal = newer(state[2])
 if refusal then return refusal end
@@ -34,15 +43,17 @@ local stored = redis.call('HMGET', SCHEDULES, unpack(names))
 local cursors = redis.call('HMGET', CURSORS, unpack(names))
 local since = redis.call('ZMSCORE', OWED, unpack(names))
 local gone = redis.call('ZMSCORE', GONE, unpack(names))
-redis.call('HLEN', COUNTERS) -- its type is checked before anything is written
+local owners = redis.call('HMGET', OWNERS, unpack(names))
+redis.call('HLEN', COUNTERS) -- its type is checked before anything is written, and so is the next one's
+redis.call('HLEN', NOTES)
 local draw = math.max(tonumber(state[1] or 0) + 1, now_us)
 
 -- create plans a new schedule. Its creation is never in a second in which one of that name was deleted: IDs of occurrences would repeat.
 local function create(plan, declared, before, deleted_ms)
   local ended_s, created_ms = math.floor(deleted_ms / 1000), now_ms
   if ended_s >= now_s or before then created_ms = (now_s + 1) * 1000 end
-  plan.status, plan.state, plan.cursor, plan.forgets, plan.owed = 1, 'live', '', true, now_ms
-  plan.text = definition({ revision = whole(draw), generation = declared.generation, state = 'live', created = instant_ms(created_ms),
+  plan.status, plan.state, plan.cursor, plan.forgets, plan.owed = 1, declared.note ~= '' and 'paused' or 'live', '', true, now_ms
+  plan.text = definition({ revision = whole(draw), generation = declared.generation, state = plan.state, created = instant_ms(created_ms),
     overlap = declared.overlap, rest = declared.rest })
   draw = draw + 1
 end
@@ -89,10 +100,13 @@ local plans, done = {}, {}
 for i, name in ipairs(names) do
   local at = FIELDS * (i - 1)
   local declared = { name = name, generation = ARGV[at + 2], overlap = ARGV[at + 4], rest = string.sub(ARGV[at + 5], 2),
-    seen_revision = ARGV[at + 6], seen_cursor = ARGV[at + 7], changed_at = ARGV[at + 8], missed = ARGV[at + 9] }
+    seen_revision = ARGV[at + 6], seen_cursor = ARGV[at + 7], changed_at = ARGV[at + 8], missed = ARGV[at + 9],
+    expected = ARGV[at + 10], absent = ARGV[at + 11] == '1', note = ARGV[at + 12], owner = ARGV[at + 13], version = ARGV[at + 14] }
   local generation, h = tonumber(declared.generation), head(stored[i])
   local plan = { name = name, status = 0, old = stored[i] or '', text = stored[i] or '', cursor = cursors[i] or '',
-    generation = declared.generation }
+    generation = declared.generation, note = declared.note }
+  local known_version = declared.owner ~= '' and version_of(owners[i], declared.owner)
+  local outdated = known_version and is_lower(declared.version, known_version)
   if done[name] then return redis.error_reply('CHIMETWICE schedule ' .. name .. ' is declared twice in one call') end
   if h and is_mark(h.state) and tonumber(h.generation) < generation then h = nil end -- of an earlier schedule of that name
   if h and tonumber(h.generation) > generation then
@@ -101,13 +115,28 @@ for i, name in ipairs(names) do
     plan.status = 3
   elseif not h and tonumber(gone[i] or 0) >= generation then
     plan.status, plan.generation = 4, whole(tonumber(gone[i]))
+  elseif outdated then
+    plan.status, plan.pruned = 9, not stored[i]
+  elseif not h and declared.expected ~= '' then
+    plan.status = 10
   elseif not h then
     create(plan, declared, stored[i] and not head(stored[i]), math.max(tonumber(ARGV[at + 3]), math.floor(tonumber(gone[i] or 0) / 1000)))
+  elseif (declared.overlap ~= h.overlap or declared.rest ~= h.rest) and
+    (declared.absent or declared.expected ~= '' and declared.expected ~= h.revision) then
+    plan.status = 8
   elseif declared.overlap ~= h.overlap or declared.rest ~= h.rest then
     change(plan, declared, h, i)
   elseif tonumber(h.generation) < generation then
     h.generation = declared.generation -- the server went back, and the registry did not
     plan.text = definition(h)
+  end
+  if plan.status <= 2 then
+    local record = declared.owner ~= '' and declared.owner .. ' ' .. declared.version
+    if record and record ~= owners[i] then
+      plan.owned = record
+    elseif not record and plan.status == 1 and owners[i] then
+      plan.disowned = true -- of an earlier schedule of that name
+    end
   end
   done[name] = true
   plans[i] = plan
@@ -120,6 +149,15 @@ for i, plan in ipairs(plans) do
     large = large or #plan.text > LARGE_BYTES
     redis.call('HSET', SCHEDULES, name, plan.text)
   end
+  if plan.owned then redis.call('HSET', OWNERS, name, plan.owned) end
+  if plan.disowned then redis.call('HDEL', OWNERS, name) end
+  if plan.status == 1 and plan.note ~= '' then
+    redis.call('HSET', NOTES, name, noted(plan.note))
+  elseif plan.status == 1 then
+    redis.call('HDEL', NOTES, name)
+  end
+  -- a creation with this generation that comes late finds that it is gone
+  if plan.pruned then redis.call('ZADD', GONE, whole(math.max(tonumber(gone[i] or 0), now_us, tonumber(plan.generation))), name) end
   if plan.status == 1 or plan.status == 2 then
     drawn = true
     if plan.withdrawn then redis.call('ZREM', DUE, plan.withdrawn) end
@@ -146,5 +184,5 @@ for i, plan in ipairs(plans) do
 end
 if drawn then redis.call('HSET', STATE, 'fence', whole(draw - 1)) end
 if large then redis.call('HSETNX', STATE, 'large', '1') end -- takes must ask for lengths first
-if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if state[2] ~= LAYOUT and state[2] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
 return answer

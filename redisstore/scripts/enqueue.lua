@@ -3,8 +3,9 @@
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:jobs      hash  job ID -> envelope
 -- KEYS[4] …:callers   zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued: jobs that came this way, ever
--- KEYS[5] …:state     hash  paused, layout, large
+-- KEYS[5] …:state     hash  paused, layout, large, limit, stale
 -- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
+-- KEYS[7] …:stale     zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- ARGV[1] the caller, a name used by one enqueuer only
 -- ARGV[2] number of the call, one more than the caller's last
 -- ARGV[3] prefix of the wake-up channels
@@ -12,13 +13,13 @@
 -- ARGV[5] how many of the jobs are ordinary: they run now, under an ID that the enqueuer made. They come first, two values each: ID,
 -- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; with o in front: the
 -- ID is the caller's own
--- Returns time (us), the caller's score in callers (0 if its next call is to come this way too: the queue is paused, or this call was
+-- Returns time (us), the caller's score in callers (0 if its next call is to come this way too: the queue is paused or has a limit, or this call was
 -- carried out before), then the positions, among the others, of the jobs that exist already; these stay as they are.
-local READY, DUE, JOBS, CALLERS, STATE, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local ARGV = ARGV -- a local is found faster than a global
 -- uses: limits callers clock layout
 
-local state = redis.call('HMGET', STATE, 'paused', 'layout')
+local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit')
 local refusal = newer(state[2])
 if refusal then return refusal end
 
@@ -35,34 +36,37 @@ local ordinary = ARGV[5] == '1' and 1 or tonumber(ARGV[5])
 local others = 5 + 2 * ordinary -- ARGV[others + 1] is the first of them
 local answer = { now_us, 0 }
 local bodies, ready, due, earliest, first = {}, {}, {}, nil, nil
+local revived = {} -- IDs that are in ready, void: their old places are their places
 for i = 1, ordinary do ready[i] = ARGV[4 + 2 * i] end
 
 if #ARGV > others then
-  local owned, stored = {}, {}
+  local owned, stored, void = {}, {}, {}
   for i = others + 1, #ARGV, 3 do
     if string.sub(ARGV[i + 1], 1, 1) == 'o' then owned[#owned + 1] = ARGV[i] end
   end
   if #owned > 0 and not again then
     for i, body in ipairs(redis.call('HMGET', JOBS, unpack(owned))) do stored[owned[i]] = body end
+    if state[2] == RAISED then
+      for i, since in ipairs(redis.call('ZMSCORE', STALE, unpack(owned))) do void[owned[i]] = since end
+    end
   end
   for i = others + 1, #ARGV, 3 do
     local id, when, body = ARGV[i], ARGV[i + 1], ARGV[i + 2]
     local own = string.sub(when, 1, 1) == 'o'
     if own then when = string.sub(when, 2) end
-    local cancelled = stored[id] == '\0'
-    if own and (again or (stored[id] and not cancelled)) then
+    if own and (again or stored[id]) then
       answer[#answer + 1] = (i - others + 2) / 3
     elseif not again then
       stored[id] = body
       if when == '' then
-        if not cancelled then ready[#ready + 1] = id end
+        local list = void[id] and revived or ready
+        list[#list + 1] = id
       else
         local at = math.max(tonumber(string.sub(when, 2)), 0) -- before 1970 means now, as every instant in the past
         if string.sub(when, 1, 1) == '+' then at = math.ceil((now_us + at) / 1000) end
         due[#due + 1] = whole(at)
         due[#due + 1] = id
         if not earliest or at < earliest then earliest = at end
-        if cancelled then body = '\0' .. body end -- a take drops its old entry in ready
       end
       bodies[#bodies + 1] = id
       bodies[#bodies + 1] = body
@@ -77,24 +81,37 @@ redis.call('HGET', JOBS, ARGV[6]) -- read, so that a key of a wrong type stops t
 redis.call('ZRANGE', IDLE, '0', '0')
 
 local added = ordinary + #bodies / 2
-if #ready > 0 then redis.call('RPUSH', READY, unpack(ready)) end -- the first write, because ready was not read
+local n_ready = #ready > 0 and redis.call('RPUSH', READY, unpack(ready)) -- the first write, because ready was not read
+if #revived > 0 then redis.call('ZREM', STALE, unpack(revived)) end
 if ordinary > 0 then redis.call('HSET', JOBS, unpack(ARGV, 6, others)) end
 if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 local score = since_s * ROUND + number
 redis.call('ZADD', CALLERS, whole(score), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
 if #forgotten > 0 then redis.call('ZREM', CALLERS, unpack(forgotten)) end
-if state[2] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if state[2] ~= LAYOUT and state[2] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
 if ARGV[4] == '1' then redis.call('HSETNX', STATE, 'large', 1) end
 if not state[1] then
-  answer[2] = score
-  if #ready > 0 then
-    -- uses: wake
+  local wakes, alarm_ms = #ready + #revived > 0, earliest and (not first or earliest < tonumber(first)) and earliest
+  if state[3] then
+    -- uses: queuelimit
+    local limit = read_limit(state[3])
+    if limit and (wakes or alarm_ms) then
+      local next_ms = next_start(limit, alarm_ms or -1, wakes)
+      -- where others wait already, the alarm for the next start is kept
+      alarm_ms = next_ms > now_ms and not (wakes and n_ready and n_ready > #ready) and next_ms
+      wakes = next_ms == now_ms
+    end
+  else
+    answer[2] = score
+  end
+  if wakes then
+    -- uses: gate wake
     wake_one(IDLE, ARGV[3])
   end
-  if earliest and (not first or earliest < tonumber(first)) then
+  if alarm_ms then
     -- uses: alarm
-    keep_alarm(IDLE, ARGV[3], earliest)
+    keep_alarm(IDLE, ARGV[3], alarm_ms)
   end
 end
 return answer

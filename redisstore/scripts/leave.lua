@@ -2,18 +2,28 @@
 -- KEYS[1] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[2] …:due    zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:ready  list  IDs of jobs to run now
--- KEYS[4] …:state  hash  paused
+-- KEYS[4] …:state  hash  paused, limit
 -- ARGV[1] worker; ARGV[2] 1: pass the wake-up on
 -- ARGV[3] prefix of the wake-up channels
 -- Returns 1.
 local IDLE, DUE, READY, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local wake = ARGV[3]
--- uses: limits clock wake alarm due
+-- uses: limits clock gate wake alarm due
 local next_ms = due_head(DUE)
-local paused = redis.call('HGET', STATE, 'paused')
-local waiting = redis.call('LLEN', READY)
+local state = redis.call('HMGET', STATE, 'paused', 'limit')
+local paused = state[1]
+local waiting = redis.call('LLEN', READY) > 0
+local startable = waiting or next_ms >= 0 and next_ms <= now_ms
+if state[2] then
+  -- uses: queuelimit
+  local limit = read_limit(state[2])
+  if limit then
+    next_ms = next_start(limit, next_ms, waiting)
+    startable = next_ms == now_ms
+  end
+end
 local was_asleep = redis.call('ZREM', IDLE, ARGV[1]) == 1
 if paused then return 1 end
-if ARGV[2] == '1' and (waiting > 0 or next_ms >= 0 and next_ms <= now_ms) then wake_one(IDLE, wake) end
+if ARGV[2] == '1' and startable then wake_one(IDLE, wake) end
 if (was_asleep or ARGV[2] == '1') and next_ms > now_ms then keep_alarm(IDLE, wake, next_ms) end
 return 1

@@ -7,11 +7,14 @@
 -- KEYS[5] …:counters   hash
 -- KEYS[6] …:state      hash  layout, large
 -- KEYS[7] …:origins    hash  schedule -> queues that it has left
+-- KEYS[8] …:notes      hash  schedule -> note of its pause
+-- KEYS[9] …:owners     hash  schedule -> who declared it
 -- ARGV[1] schedule; ARGV[2] the mark in the old queue; ARGV[3] cursor (empty: none); ARGV[4] the queues that it has left, separated by
--- spaces; ARGV[5] this queue
+-- spaces; ARGV[5] this queue; ARGV[6] its note; ARGV[7] its owner (empty: none)
 -- Returns the definition here if it has the mark's generation (empty: the generation of the mark is gone); 1 if this call took it
 -- over; the last generation that is gone here.
 local SCHEDULES, CURSORS, OWED, GONE, COUNTERS, STATE, ORIGINS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local NOTES, OWNERS = KEYS[8], KEYS[9]
 local name = ARGV[1]
 -- uses: limits layout definition counters
 local state = redis.call('HMGET', STATE, 'layout')
@@ -24,6 +27,8 @@ local gone = redis.call('ZSCORE', GONE, name)
 redis.call('HGET', CURSORS, name) -- the types are checked before anything is written
 redis.call('ZSCORE', OWED, name)
 redis.call('HLEN', ORIGINS)
+redis.call('HLEN', NOTES)
+redis.call('HLEN', OWNERS)
 local fields = { counters_of(name) }
 local counted = redis.call('HMGET', COUNTERS, unpack(fields))
 if here and here.generation == h.generation then return { text, 0, '0' } end
@@ -47,10 +52,12 @@ h.state = before
 text = definition(h)
 redis.call('HSET', SCHEDULES, name, text)
 if ARGV[3] == '' then redis.call('HDEL', CURSORS, name) else redis.call('HSET', CURSORS, name, ARGV[3]) end
+if ARGV[6] == '' then redis.call('HDEL', NOTES, name) else redis.call('HSET', NOTES, name, ARGV[6]) end
+if ARGV[7] == '' then redis.call('HDEL', OWNERS, name) else redis.call('HSET', OWNERS, name, ARGV[7]) end
 redis.call('HSET', COUNTERS, unpack(totals))
 redis.call('HSET', ORIGINS, name, table.concat(origins, ' '))
 if before == 'live' then redis.call('ZADD', OWED, since, name) else redis.call('ZREM', OWED, name) end
 redis.call('ZREM', GONE, name)
 if #text > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end -- takes must ask for lengths first
-if state[1] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if state[1] ~= LAYOUT and state[1] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
 return { text, 1, '0' }

@@ -1,21 +1,33 @@
 -- pause_queue.lua: pause a queue, or resume it. Resuming wakes a worker as enqueuing does. While it is paused, enqueuing wakes nobody.
--- KEYS[1] …:state  hash  paused
+-- A queue that is paused already stays so; where another note comes, that is kept, with its time.
+-- KEYS[1] …:state  hash  paused: "<since when, Unix ms> <note>", limit
 -- KEYS[2] …:idle   zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[3] …:due    zset  job ID -> instant it is due, Unix ms
--- ARGV[1] 1 pause, 0 resume; ARGV[2] prefix of the wake-up channels
+-- KEYS[4] …:ready  list  IDs of jobs to run now
+-- ARGV[1] 1 pause, 0 resume; ARGV[2] prefix of the wake-up channels; ARGV[3] a note, empty: none
 -- Returns 1 if that changed anything.
-local STATE, IDLE, DUE = KEYS[1], KEYS[2], KEYS[3]
+local STATE, IDLE, DUE, READY = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local wake = ARGV[2]
--- uses: limits clock wake alarm due gate
+-- uses: limits clock gate wake alarm due queuelimit
 local next_ms = due_head(DUE)
+local waiting = redis.call('LLEN', READY) > 0
+local state = redis.call('HMGET', STATE, 'paused', 'limit')
+local paused, limit = state[1], read_limit(state[2])
 redis.call('ZSCORE', IDLE, CLOSED) -- read, so that a key of a wrong type stops the call here
 if ARGV[1] == '1' then
-  local changed = redis.call('HSET', STATE, 'paused', 1)
+  local note = paused and string.match(paused, '^%d+ (.*)$') or ''
+  if not paused or ARGV[3] ~= '' and ARGV[3] ~= note then
+    redis.call('HSET', STATE, 'paused', whole(now_ms) .. ' ' .. ARGV[3])
+  end
   redis.call('ZADD', IDLE, '-1', CLOSED)
-  return changed
+  return paused and 0 or 1
 end
 if redis.call('HDEL', STATE, 'paused') == 0 then return 0 end
-redis.call('ZREM', IDLE, CLOSED)
-wake_one(IDLE, wake)
+if limit then
+  next_ms = next_start(limit, next_ms, waiting)
+else
+  redis.call('ZREM', IDLE, CLOSED)
+end
+if not limit or next_ms == now_ms then wake_one(IDLE, wake) end
 if next_ms >= 0 then keep_alarm(IDLE, wake, next_ms) end
 return 1

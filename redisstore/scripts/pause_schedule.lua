@@ -5,25 +5,49 @@
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[5] …:jobs       hash  job ID -> envelope
 -- KEYS[6] …:crashes    hash  job ID -> times its holder vanished
+-- KEYS[7] …:state      hash  fence
+-- KEYS[8] …:notes      hash  schedule -> note of its pause, see lib/note.lua
+-- KEYS[9] …:counters   hash
 -- ARGV[1] schedule; ARGV[2] paused or live; ARGV[3] its generation in the registry: one that has a later generation here is left alone
--- Returns time (us); 1 changed, 0 nothing to change, -1 there is no such schedule, -2 its definition cannot be read; definition; cursor;
--- 1 if it is owed its next occurrence now.
+-- ARGV[4] the revision to change; empty: whatever is stored
+-- ARGV[5] the note of the pause; empty: none, and of what is paused already the one that it has
+-- ARGV[6] 1: what resumes goes on from now, and what it has missed is counted; then ARGV[7] to ARGV[10] are the revision and the cursor that the
+-- caller has seen, the instant from which it goes on, and how many instants it has missed until then; empty: they are not known yet
+-- Returns time (us); a status; definition; cursor; 1 if it is owed its next occurrence now. The status is 1 changed, 0 nothing to change, -1
+-- there is no such schedule, -2 its definition cannot be read, -3 it is not at the revision to change, -4 the caller is to count what it has
+-- missed. What is as the caller wants it is not changed, whatever its revision. A change draws a revision.
 local SCHEDULES, CURSORS, OWED, DUE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local name, wanted = ARGV[1], ARGV[2]
--- uses: clock instant definition withdraw
+local STATE, NOTES, COUNTERS = KEYS[7], KEYS[8], KEYS[9]
+local name, wanted, note, skips = ARGV[1], ARGV[2], ARGV[5], ARGV[6] == '1'
+-- uses: clock instant counters definition withdraw note
 local text = redis.call('HGET', SCHEDULES, name)
 if not text then return { whole(now_us), -1, '', '', 0 } end
 local h = head(text)
 if not h then return { whole(now_us), -2, text, '', 0 } end
 local stored_cursor = redis.call('HGET', CURSORS, name) or ''
-if tonumber(h.generation) > tonumber(ARGV[3]) or h.state ~= (wanted == 'paused' and 'live' or 'paused') then return { whole(now_us), 0, text, stored_cursor, 0 } end
+local known_note = redis.call('HGET', NOTES, name)
+local renotes = wanted == 'paused' and h.state == 'paused' and note ~= '' and not is_noted(known_note, note)
+if tonumber(h.generation) > tonumber(ARGV[3]) or not renotes and h.state ~= (wanted == 'paused' and 'live' or 'paused') then
+  return { whole(now_us), 0, text, stored_cursor, 0 }
+end
+if ARGV[4] ~= '' and ARGV[4] ~= h.revision then return { whole(now_us), -3, text, stored_cursor, 0 } end
+if skips and (ARGV[7] ~= h.revision or ARGV[8] ~= stored_cursor) then return { whole(now_us), -4, text, stored_cursor, 0 } end
 
 local at, used, kind = cursor(stored_cursor)
 local waiting, ahead = untaken(DUE, JOBS, CRASHES, name, at, kind)
+local fence = math.max(tonumber(redis.call('HGET', STATE, 'fence') or 0) + 1, now_us, tonumber(h.revision) + 1)
 redis.call('ZSCORE', OWED, name)
-h.state = wanted
+redis.call('HLEN', COUNTERS)
+h.state, h.revision = wanted, whole(fence)
 redis.call('HSET', SCHEDULES, name, definition(h))
+redis.call('HSET', STATE, 'fence', whole(fence))
+if wanted == 'live' or note == '' and not renotes then
+  redis.call('HDEL', NOTES, name)
+else
+  redis.call('HSET', NOTES, name, noted(note))
+end
 local owes = 0
+if renotes then return { whole(now_us), 1, definition(h), stored_cursor, 0 } end
 if wanted == 'paused' then
   if ahead then
     redis.call('ZREM', DUE, waiting)
@@ -31,6 +55,14 @@ if wanted == 'paused' then
     redis.call('HSET', CURSORS, name, stored_cursor)
   end
   redis.call('ZREM', OWED, name)
+elseif skips then
+  local from = ARGV[9]
+  if waiting and at > from then from = at end -- it became due after the caller had counted
+  stored_cursor = from .. ' ' .. whole(used) .. ' s'
+  redis.call('HSET', CURSORS, name, stored_cursor)
+  if tonumber(ARGV[10]) > 0 then redis.call('HINCRBY', COUNTERS, name .. MISSED, ARGV[10]) end
+  redis.call('ZADD', OWED, whole(now_ms), name)
+  owes = 1
 elseif not waiting then -- else its taking will owe the next one
   if is_placed(kind) then
     stored_cursor = at .. ' ' .. whole(used) .. ' s' -- it was taken: what follows it was missed

@@ -5,7 +5,7 @@
 -- KEYS[4] …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[5] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[6] …:counters   hash
--- KEYS[7] …:state      hash  layout
+-- KEYS[7] …:state      hash  layout, limit
 -- KEYS[8] …:open       hash  schedule -> see lib/open.lua
 -- ARGV[1] prefix of the wake-up channels; then for each schedule: name, revision, cursor as the caller read it ("<planned instant>
 -- <kind>" or empty), count (0 endless), how many instants were missed, how many of the occurrences are caught up, number of occurrences
@@ -14,7 +14,8 @@
 -- is caught up waits for the end of the flight that holds the schedule, -4 its definition cannot be read.
 local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 -- uses: limits clock layout alarm counters definition owed open due
-local refusal = newer(redis.call('HGET', STATE, 'layout'))
+local state = redis.call('HMGET', STATE, 'layout', 'limit')
+local refusal = newer(state[1])
 if refusal then return refusal end
 
 local plans, names, at = {}, {}, 2
@@ -84,5 +85,12 @@ if #completed > 0 then redis.call('HSET', SCHEDULES, unpack(completed)) end
 if #cursors_now > 0 then redis.call('HSET', CURSORS, unpack(cursors_now)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 for field, n in pairs(counts) do redis.call('HINCRBY', COUNTERS, field, n) end
-if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(IDLE, ARGV[1], soonest) end
+if soonest and (head_due < 0 or soonest < head_due) then
+  if state[2] then
+    -- uses: queuelimit
+    local limit = read_limit(state[2])
+    if limit then soonest = next_start(limit, soonest, false) end
+  end
+  if soonest >= 0 then keep_alarm(IDLE, ARGV[1], soonest) end
+end
 return answer

@@ -1,5 +1,5 @@
 -- poll.lua: poll a partition: is there something to take? Takes nothing, and renews the caller's place among the sleeping workers.
--- KEYS[1] …:state     hash  paused, parked, layout
+-- KEYS[1] …:state     hash  paused, parked, layout, limit
 -- KEYS[2] …:due       zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:ready     list  IDs of jobs to run now
 -- KEYS[4] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms
@@ -9,23 +9,32 @@
 -- ARGV[4] instant at which it last registered in idle, Unix ms; empty: its present registration counts
 -- Returns time (us); more (1, 0); paused (1, 0); instant of the head of due (Unix ms, -1 nothing to wait for); place among the keepers of
 -- the alarm (1, 2, 0); the field parked of state (0: no job is parked); earliest lapse (Unix ms, -1); lapsed sessions, two values
--- each: name, lapse.
+-- each: name, lapse; of a queue with a limit, else missing: a job may start (1), no token is left (2), as many jobs run as may (3).
 local STATE, DUE, READY, IDLE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local worker, sleep, wake = ARGV[1], ARGV[2] == '1', ARGV[3]
 -- uses: limits clock layout alarm lapse due
-local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout')
+local state = redis.call('HMGET', STATE, 'paused', 'parked', 'layout', 'limit')
 local refusal = newer(state[3])
 if refusal then return refusal end
 local paused = state[1]
 
 local next_ms = due_head(DUE)
 local more = not paused and (next_ms >= 0 and next_ms <= now_ms or redis.call('LLEN', READY) > 0)
+local limit
+if state[4] then
+  -- uses: queuelimit
+  limit = read_limit(state[4])
+  if limit and not paused then
+    next_ms = next_start(limit, next_ms, redis.call('LLEN', READY) > 0)
+    more = next_ms == now_ms
+  end
+end
 local asleep_before = {}
 if more and sleep then
   -- A worker that has slept for longer should have taken it. These are removed: those that live register again at their next poll.
   local since = ARGV[4]
   if since == '' then since = redis.call('ZSCORE', IDLE, worker) end
-  if since then asleep_before = redis.call('ZRANGEBYSCORE', IDLE, '-inf', '(' .. since, 'LIMIT', 0, MAX_ITEMS) end
+  if since then asleep_before = redis.call('ZRANGEBYSCORE', IDLE, '0', '(' .. since, 'LIMIT', 0, MAX_ITEMS) end
 end
 
 local lapse, lapsed, strange = lapses(SESSIONS, '')
@@ -38,4 +47,4 @@ if sleep then
 end
 if place == 0 then next_ms = -1 end
 mend_lapses(SESSIONS, strange)
-return { whole(now_us), more and 1 or 0, paused and 1 or 0, whole(next_ms), place, state[2] or 0, whole(lapse), lapsed }
+return { whole(now_us), more and 1 or 0, paused and 1 or 0, whole(next_ms), place, state[2] or 0, whole(lapse), lapsed, limit and limit.state }

@@ -1,5 +1,5 @@
 -- reap.lua: return the jobs of a lapsed session to their queue, at most 500 a call (an occurrence counts twice); then end the session.
--- KEYS[1]  …:inflight:<session>  hash  job ID -> fence, "-" before it while not begun; and the field of the piece session
+-- KEYS[1]  …:inflight:<session>  hash  job ID -> fence, "-" before it while not begun, "!" if it was cancelled: then it ends; and the field of the piece session
 -- KEYS[2]  …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:ready               list  IDs of jobs to run now
 -- KEYS[4]  …:due                 zset  job ID -> instant it is due, Unix ms
@@ -8,24 +8,25 @@
 -- KEYS[7]  …:schedules           hash  schedule -> definition
 -- KEYS[8]  …:cursors             hash  schedule -> cursor
 -- KEYS[9]  …:idle                zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[10] …:state               hash  crashed
+-- KEYS[10] …:state               hash  crashed, paused, limit, asked
 -- KEYS[11] …:behind              zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[12] …:owed                zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[13] …:jobs                hash  job ID -> envelope
 -- KEYS[14] …:counters            hash
 -- KEYS[15] …:runs                stream  what ran
 -- KEYS[16] …:callers             zset  sessions that have ended, see lib/closed.lua
+-- KEYS[17] …:progress            hash  job ID -> how far its handler is
 -- ARGV[1] session; ARGV[2] its lapse as the caller saw it, Unix ms: if it was extended since, nothing is done
 -- ARGV[3] a random number; a job whose holder vanished a second time is due again 5 to 60 s later, at random
 -- ARGV[4] prefix of the wake-up channels
--- Returns whether nothing is left to do (1; 0: jobs remain, call again); how many jobs this call has returned; how many entries it has
+-- Returns whether nothing is left to do (1; 0: jobs remain, call again); how many jobs this call has returned, or ended; how many entries it has
 -- dropped that were neither flights nor jobs.
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS, PROGRESS = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
--- uses: limits callers clock closed wake alarm strings counters definition owed open flight due session
+-- uses: limits callers clock closed gate wake alarm strings counters definition owed open flight asked due session queuelimit
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return { 1, 0, 0 } end
@@ -39,16 +40,17 @@ if held <= 8 * MAX_ITEMS then
 else
   all = redis.call('HRANDFIELD', INFLIGHT, MAX_ITEMS + 1, 'WITHVALUES') -- reading them all in each call would take too long
 end
-local fences, id_of, begun, names, strange = {}, {}, {}, {}, {}
+local fences, id_of, begun, names, strange, cancelled, n_cancelled = {}, {}, {}, {}, {}, {}, 0
 for i = 1, #all, 2 do
   local id = all[i]
   if left > 0 and id ~= SELF then
-    local sign, digits = string.match(all[i + 1], '^(%-?)(%d+)$')
+    local sign, digits = string.match(all[i + 1], '^([%-!]?)(%d+)$')
     local fence = digits and #digits <= 16 and tonumber(digits)
     if not fence or id_of[fence] then
       strange[#strange + 1] = id
     else
       if sign == '' then begun[#begun + 1] = id end
+      if sign == '!' then cancelled[id], n_cancelled = true, n_cancelled + 1 end
       fences[#fences + 1], id_of[fence] = fence, id
     end
     local name = occurrence(id)
@@ -87,24 +89,27 @@ redis.call('HLEN', COUNTERS)
 redis.call('XLEN', RUNS)
 redis.call('ZCARD', IDLE)
 redis.call('ZCARD', CALLERS)
-redis.call('HLEN', STATE)
 redis.call('HLEN', CRASHES)
+local reports = redis.call('HLEN', PROGRESS) > 0
+local state = redis.call('HMGET', STATE, 'paused', 'limit', 'asked')
+local paused, limit, asked = state[1], read_limit(state[2]), state[3]
 
 -- decide: a job that had begun has crashed once more; the second time it waits a while, else it goes to the front of ready
 local soonest
-local crashed, suspects, superseded = {}, {}, {}
+local crashed, suspects, ended = {}, {}, {} -- ended: what has come to its end, cancelled or superseded
 for i, id in ipairs(ids) do
   local times = crashes[id]
   local name, planned = occurrence(id)
-  local fate = name and end_flight(flights, front, name, id, times == 2 and 'later' or 'front')
+  local fate = name and end_flight(flights, front, name, id, cancelled[id] and 'final' or times == 2 and 'later' or 'front')
+  if cancelled[id] then fate = 'cancelled' end
   if times or fate == 'behind' then
     crashed[#crashed + 1] = id
     crashed[#crashed + 1] = whole(times or 0) -- 0: it has begun, for what waits behind without a mark is new
   end
-  if fate == 'superseded' then
-    local _, created = policy(redis.call('HGET', SCHEDULES, name))
+  if fate == 'superseded' or fate == 'cancelled' then
+    local _, created = policy(name and redis.call('HGET', SCHEDULES, name))
     local removed = not created or created_later(created, planned) -- then another schedule of that name gets nothing of it
-    superseded[#superseded + 1] = { id = id, name = name, planned = planned, counts = not removed }
+    ended[#ended + 1] = { id = id, name = name, planned = planned, how = fate, counts = not removed }
   elseif times == 2 then
     -- at another time than the others that its worker held: one of them may be what makes workers crash
     local at = now_ms + 5000 + (seed + i * 7919) % 55000
@@ -128,18 +133,34 @@ for i, name in ipairs(names) do
   -- a schedule that catches up: a ticker places the next run, now that this flight has ended
   if flights.freed[name] and owes[i] then redis.call('ZADD', OWED, whole(owed_since(owes[i])), name) end
 end
-for _, ended in ipairs(superseded) do
-  redis.call('HDEL', JOBS, ended.id)
-  redis.call('HDEL', CRASHES, ended.id)
-  if ended.counts then redis.call('HINCRBY', COUNTERS, ended.name .. SUPERSEDED, 1) end
-  redis.call('XADD', RUNS, 'MAXLEN', '~', '10000', '*', 'schedule', ended.name, 'planned', ended.planned,
-    'started', whole(now_ms), 'ended', whole(now_ms), 'outcome', 'superseded')
+for _, job in ipairs(ended) do
+  redis.call('HDEL', JOBS, job.id)
+  redis.call('HDEL', CRASHES, job.id)
+  if job.counts then redis.call('HINCRBY', COUNTERS, job.name .. (job.how == 'cancelled' and CANCELLED or SUPERSEDED), 1) end
+  if job.how == 'cancelled' then redis.call('HINCRBY', COUNTERS, CANCELLED, 1) end
+  if job.name then
+    redis.call('XADD', RUNS, 'MAXLEN', '~', '10000', '*', 'schedule', job.name, 'planned', job.planned,
+      'started', whole(now_ms), 'ended', whole(now_ms), 'outcome', job.how)
+  end
 end
+if n_cancelled > 0 then add_asked(STATE, asked, -n_cancelled) end
 if #ids > 0 then redis.call('HDEL', INFLIGHT, unpack(ids)) end
+if #ids > 0 and reports then redis.call('HDEL', PROGRESS, unpack(ids)) end
 push_front(READY, front)
-if #front > 0 then wake_one(IDLE, wake) end
-if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(IDLE, wake, soonest) end
 if #dropped > 0 then redis.call('HDEL', INFLIGHT, unpack(dropped)) end
+if limit then
+  count_flights(limit, redis.call('HLEN', INFLIGHT) - 1 - held, 0)
+  redis.call('HSET', STATE, 'limit', limit_text(limit))
+  local next_ms = not paused and next_start(limit, due_head(DUE), redis.call('LLEN', READY) > 0) or -1
+  if next_ms == now_ms then
+    wake_one(IDLE, wake)
+  elseif next_ms >= 0 then
+    keep_alarm(IDLE, wake, next_ms)
+  end
+else
+  if #front > 0 then wake_one(IDLE, wake) end
+  if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(IDLE, wake, soonest) end
+end
 if held > #ids + #dropped then return { 0, #ids, #dropped } end
 redis.call('DEL', INFLIGHT)
 redis.call('ZREM', SESSIONS, ARGV[1])

@@ -12,22 +12,38 @@
 -- KEYS[10] …:behind    zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[11] …:ready     list  IDs of jobs to run now
 -- KEYS[12] …:origins   hash  schedule -> queues that it has left
+-- KEYS[13] …:notes     hash  schedule -> note of its pause
+-- KEYS[14] …:owners    hash  schedule -> who declared it, see lib/owner.lua
 -- ARGV[1] schedule; ARGV[2] the generation to delete; ARGV[3] when it was deleted, as an earlier call has answered: the queues that it
 -- has left are forgotten, unless another one of that name was deleted here since; empty: they are not
--- Returns time (us); 1 if it is gone, 0 if its definition here has a later generation; that definition; the queues that it has left,
+-- ARGV[4] the revision to delete (empty: whatever is stored); ARGV[5], ARGV[6] an owner that prunes it, and its version (empty: none); ARGV[7]
+-- 1: only if that owner has declared it here, in a lower version
+-- Who declared it is known until the sweep forgets it, in the version that has pruned it, so that no lower one makes it again.
+-- Returns time (us); 1 if it is gone, 0 if its definition here has a later generation, -1 if it is not the one to delete; that definition; the queues that it has left,
 -- whose marks are to be removed too: until they are forgotten, the same call returns them again; when it was deleted here.
 local SCHEDULES, CURSORS, OWED, DUE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local JOBS, CRASHES, COUNTERS, GONE, BEHIND, READY, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local NOTES, OWNERS = KEYS[13], KEYS[14]
 local name, generation = ARGV[1], tonumber(ARGV[2])
--- uses: clock counters strings definition open flight withdraw
+-- uses: clock counters strings definition open flight withdraw owner
 local text = redis.call('HGET', SCHEDULES, name)
 local h = head(text)
 if h and tonumber(h.generation) > generation then return { whole(now_us), 0, text, '', '' } end
+local owner, version, declared_by = ARGV[5], ARGV[6], redis.call('HGET', OWNERS, name)
+if h and ARGV[4] ~= '' and h.revision ~= ARGV[4] then return { whole(now_us), -1, text, '', '' } end
+if ARGV[7] == '1' then
+  local known = version_of(declared_by, owner)
+  local again = not text and known == version -- the same call again, or one that finishes what another has begun
+  if not known or not is_lower(known, version) and not again then return { whole(now_us), -1, text or '', '', '' } end
+end
 local at, _, kind = cursor(redis.call('HGET', CURSORS, name))
 local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind)
+-- one that was cancelled before its instant goes too: another schedule of that name may have an occurrence at it
+local void = at and redis.call('HGET', JOBS, name .. '@' .. at) == '\0' and name .. '@' .. at
 redis.call('ZSCORE', OWED, name)
 redis.call('LLEN', READY)
 redis.call('HLEN', COUNTERS)
+redis.call('HLEN', NOTES)
 local origins = redis.call('HGET', ORIGINS, name) or ''
 local gone = tonumber(redis.call('ZSCORE', GONE, name) or 0)
 local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, { name }, {}), {}
@@ -46,8 +62,14 @@ end
 redis.call('HDEL', SCHEDULES, name)
 if h and is_mark(h.state) or ARGV[3] == whole(gone) then redis.call('HDEL', ORIGINS, name) end
 redis.call('HDEL', CURSORS, name)
+redis.call('HDEL', NOTES, name)
+if owner ~= '' then redis.call('HSET', OWNERS, name, owner .. ' ' .. version) end
 redis.call('ZREM', OWED, name)
 if waiting then redis.call('ZREM', DUE, waiting) end
+if void then
+  redis.call('ZREM', DUE, void)
+  redis.call('HDEL', JOBS, void)
+end
 save_flights(flights, OPEN, BEHIND)
 push_front(READY, front)
 redis.call('HDEL', COUNTERS, counters_of(name))

@@ -1,4 +1,4 @@
--- sweep.lua: trim what only grows, at most 500 items a call in total: dead jobs, parked jobs and marks of schedules that have moved.
+-- sweep.lua: trim what only grows, at most 500 items a call in total: dead jobs, parked jobs, results and marks of schedules that have moved.
 -- Registrations of workers and enqueuers that are gone go with one command each, however many; announcements a few at a time.
 -- KEYS[1]  …:dead       zset  job ID -> instant it was given up, Unix ms
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
@@ -12,14 +12,17 @@
 -- KEYS[10] …:gone       zset  schedule that lived here -> when it left or was deleted, Unix us
 -- KEYS[11] …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[12] …:handlers   hash  job name -> workers that handle it, see lib/handlers.lua
--- KEYS[13...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[13] …:results    hash  job ID -> its result
+-- KEYS[14] …:kept       zset  job ID -> until when its result is kept, Unix ms
+-- KEYS[15] …:owners     hash  schedule -> who declared it
+-- KEYS[16...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
 -- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5...] the names of the parked lists
 -- Returns 1 if more remain, 0 if not, 2 if the partition was swept so recently.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local UNHANDLED, HANDLERS = KEYS[11], KEYS[12]
-local PARKED, NAMES = 12, 4 -- the parked lists come behind KEYS[12], their names behind ARGV[4]
+local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local PARKED, NAMES = 15, 4 -- the parked lists come behind KEYS[15], their names behind ARGV[4]
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
 -- uses: limits callers clock definition parked handlers
 local state = redis.call('HMGET', STATE, 'swept', 'parked')
@@ -59,6 +62,10 @@ n_buried = math.min(n_buried + math.max(n_given - room, 0), n_dead)
 left = left - n_given - math.max(n_given - room, 0)
 local buried = n_buried > 0 and redis.call('ZRANGE', DEAD, 0, n_buried - 1) or {}
 
+-- results that were kept long enough
+local outdated, more_outdated = oldest(KEPT, whole(now_ms), left)
+more, left = more or more_outdated, left - #outdated
+
 -- announcements
 local gone, announced = {}, redis.call('HRANDFIELD', HANDLERS, 50, 'WITHVALUES')
 for i = 1, #announced, 2 do
@@ -71,12 +78,13 @@ end
 local marks, more_marks = oldest(GONE, whole((now_ms - tonumber(ARGV[3])) * 1000), left)
 local texts = #marks > 0 and redis.call('HMGET', SCHEDULES, unpack(marks)) or {}
 local since = #marks > 0 and redis.call('ZMSCORE', OWED, unpack(marks)) or {}
-local done, marked = {}, {} -- names of the marks that go; those whose definition is still the mark
+local done, marked, forgotten = {}, {}, {} -- names of the marks that go; those whose definition is still the mark; those without a definition
 for i, name in ipairs(marks) do
   if not since[i] then
     done[#done + 1] = name
     local h = head(texts[i])
     if h and is_mark(h.state) then marked[#marked + 1] = name end
+    if not texts[i] or h and is_mark(h.state) then forgotten[#forgotten + 1] = name end
   end
 end
 more = more or more_marks and (left == 0 or #done > 0) -- else marks that stay would have this called again and again
@@ -85,6 +93,8 @@ more = more or more_marks and (left == 0 or #done > 0) -- else marks that stay w
 redis.call('HLEN', JOBS)
 redis.call('HLEN', CRASHES)
 redis.call('HLEN', CURSORS)
+redis.call('HLEN', RESULTS)
+redis.call('HLEN', OWNERS)
 redis.call('ZCARD', CALLERS)
 redis.call('ZCARD', IDLE)
 local listed = redis.call('ZCARD', UNHANDLED)
@@ -115,9 +125,14 @@ if listed == 0 then
 elseif not state[2] then
   redis.call('HSET', STATE, 'parked', parked_mark()) -- it was lost, and nobody looks for a list without it
 end
+if #outdated > 0 then
+  redis.call('ZREM', KEPT, unpack(outdated))
+  redis.call('HDEL', RESULTS, unpack(outdated))
+end
 if #gone > 0 then redis.call('HDEL', HANDLERS, unpack(gone)) end
 if not more then redis.call('HSET', STATE, 'swept', whole(now_s)) end
 if #done > 0 then redis.call('ZREM', GONE, unpack(done)) end
+if #forgotten > 0 then redis.call('HDEL', OWNERS, unpack(forgotten)) end
 for _, name in ipairs(marked) do
   redis.call('HDEL', SCHEDULES, name)
   redis.call('HDEL', CURSORS, name)

@@ -1,7 +1,7 @@
 -- work.lua: settle jobs that ended, then take what is due. The one call of a busy worker to a partition.
--- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun; and the field of the piece session
+-- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun, "!" if it was cancelled; and the field of the piece session
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
--- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn
+-- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; where jobs were cancelled: stale, asked
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
 -- KEYS[5]  …:due                 zset    job ID -> instant it is due, Unix ms
 -- KEYS[6]  …:ready               list    IDs of jobs to run now
@@ -18,7 +18,11 @@
 -- KEYS[17] …:callers             zset    sessions that have ended, see lib/closed.lua
 -- KEYS[18] …:unhandled           zset    job name -> since when it has parked jobs, Unix ms
 -- KEYS[19] …:handlers            hash    job name -> workers that handle it
--- KEYS[20...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
+-- KEYS[20] …:stale               zset    IDs in ready that are void, see lib/stale.lua -> since when, Unix ms
+-- KEYS[21] …:results             hash    job ID -> its result
+-- KEYS[22] …:kept                zset    job ID -> until when its result is kept, Unix ms
+-- KEYS[23] …:progress            hash    job ID -> how far its handler is
+-- KEYS[24...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
 --          are any of these or members of it are served, the shared one (see lib/parked.lua)
 -- ARGV[1]  session
 -- ARGV[2]  number of this call; 1 creates the session if anything is taken
@@ -35,13 +39,15 @@
 -- ARGV[11] how many names to park on
 -- ARGV[12] how many finished jobs: done, without an envelope or a record
 -- ARGV[13] how many jobs that were taken ahead and have begun; none of them is settled in the same call
--- ARGV[14] how many other settlements
+-- ARGV[14] how many other settlements; if any has annexes, a blank and how many of these
 -- ARGV[15] 1: the worker may be given a suspect (see lib/suspects.lua)
 -- ARGV[16] how many members of the shared list of parked jobs to serve
 -- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
 --          other settlements; the fences of all of these; then four values for each other settlement: kind (d done, f failed and
---          due again, l due later, x dead, b back, p parked, m missed), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept), envelope
---          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms; empty: none)
+--          due again, l due later, x dead, b back, p parked, m missed, c cancelled), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept; b, x: u behind it if the handler had not begun), envelope
+--          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms; empty: none); then three values for each annex: which
+--          other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one dies; r: "<how long its result
+--          is kept, ms> <queue> <result>"; g: it has reported progress, which goes
 -- Returns (an empty list is 0):
 --   time (us)
 --   positions of the settlements refused, the finished jobs first
@@ -56,10 +62,12 @@
 --   of the names served, the positions of those with more; of the jobs taken that were parked, two values each: position, since when
 --   occurrences that newer ones have ended, under policy cancel
 --   what was unreadable in state and counts as none, fields joined by blanks (0: nothing)
+--   of a queue with a limit, else missing: a job may start (1), no token is left (2), as many jobs run as may (3)
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local RUNS, BEHIND, CALLERS, UNHANDLED, HANDLERS = KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[19]
-local PARKED = 19 -- the lists of parked jobs come after KEYS[19]
+local RUNS, BEHIND, CALLERS, UNHANDLED, HANDLERS, STALE = KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[20]
+local RESULTS, KEPT, PROGRESS = KEYS[21], KEYS[22], KEYS[23]
+local PARKED = 23 -- the lists of parked jobs come after KEYS[23]
 local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, sleep, sleeps_on, worker, wake = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
@@ -69,7 +77,14 @@ if ARGV[10] ~= '0' then serves = tonumber(ARGV[10]) end
 if ARGV[11] ~= '0' then parks = tonumber(ARGV[11]) end
 local finished = tonumber(ARGV[12])
 if ARGV[13] ~= '0' then begun = tonumber(ARGV[13]) end
-if ARGV[14] ~= '0' then others = tonumber(ARGV[14]) end
+local annexes = 0
+if ARGV[14] ~= '0' then
+  others = tonumber(ARGV[14])
+  if not others then
+    others, annexes = string.match(ARGV[14], '^(%d+) (%d+)$')
+    others, annexes = tonumber(others), tonumber(annexes)
+  end
+end
 if ARGV[16] ~= '0' then shared = tonumber(ARGV[16]) end
 local at_serve = 16
 local at_park = at_serve + serves + shared
@@ -92,7 +107,7 @@ local now_text = string.sub(now_us_text, 1, -4) -- now_ms
 
 --------------------------------------------------------------------------------------------- read and check: the session
 
-local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'done', 'crashed', 'turn')
+local state = redis.call('HMGET', STATE, 'fence', 'paused', 'parked', 'layout', 'large', 'done', 'crashed', 'turn', 'limit')
 local refusal = newer(state[4])
 if refusal then return refusal end
 local paused, large = state[2], state[5]
@@ -114,21 +129,35 @@ local again = last == number
 ------------------------------------------------------------------------------------------- read and check: the settlements
 
 -- A settlement counts if the session holds the job with the fence that was named. The finished jobs for which it does are
--- ended[ended_from] to ended[ended_to].
+-- ended[ended_from] to ended[ended_to]. If the job was cancelled meanwhile, "!" is before the fence, and whatever the settlement says
+-- the job ends: cancels has three values for each such job: its ID, the record of its
+-- attempt, and which of the other settlements it was (0: none of them).
 local ended, ended_from, ended_to = ARGV, at_id + 1, at_id + finished
+local cancels -- nil: there is none
 local flying, others_held, refused = {}, {}, {} -- flying: jobs in flight with their fences, as they are to be written
 if again then
   ended_to = at_id
 else
+  local out = refused -- which of the finished jobs are not among ended
   for i = 1, finished do
     local fence, holds = ARGV[at_fence + i], held[i + 1]
-    if holds ~= fence and holds ~= '-' .. fence then refused[#refused + 1] = i end
+    if holds ~= fence and holds ~= '-' .. fence then
+      if holds == '!' .. fence then
+        if out == refused then out = { unpack(refused) } end
+        cancels = cancels or {}
+        local n = #cancels
+        cancels[n + 1], cancels[n + 2], cancels[n + 3] = ARGV[at_id + i], '', 0
+      else
+        refused[#refused + 1] = i
+      end
+      if out ~= refused then out[#out + 1] = i end
+    end
   end
-  if #refused > 0 then
+  if #out > 0 then
     local first, n, r = at_id, 0, 1
-    ended, ended_from, ended_to = {}, 1, finished - #refused
+    ended, ended_from, ended_to = {}, 1, finished - #out
     for i = 1, finished do
-      if refused[r] == i then
+      if out[r] == i then
         r = r + 1
       else
         n = n + 1
@@ -146,9 +175,34 @@ else
     local fence, holds = ARGV[at_fence + finished + begun + i], held[finished + begun + i + 1]
     if holds == fence or holds == '-' .. fence then
       others_held[#others_held + 1] = i
+    elseif holds == '!' .. fence then
+      cancels = cancels or {}
+      local n = #cancels
+      cancels[n + 1], cancels[n + 2], cancels[n + 3] = ARGV[at_id + finished + begun + i], ARGV[at_other + 4 * i], i
     else
       refused[#refused + 1] = finished + i
     end
+  end
+end
+
+-------------------------------------------------------------------------------------------- read: the limit of the queue
+
+local limit, horizon, limit_line -- nil: the queue has none; else see lib/queuelimit.lua
+local slots, flights_before = want, 0 -- how many slots the caller has free for what is taken
+if state[9] then
+  -- uses: queuelimit
+  limit, horizon, limit_line = read_limit(state[9]), next_start, limit_text
+  if limit then slots = math.max(want - ahead, 0) end
+  if limit and not again then
+    local back = 0 -- jobs that were taken and have not begun
+    for _, i in ipairs(others_held) do
+      local at = at_other + 4 * i - 3
+      local n = finished + begun + i
+      if unbegun(ARGV[at], ARGV[at + 1]) and held[n + 1] == ARGV[at_fence + n] then back = back + 1 end
+    end
+    flights_before = redis.call('HLEN', INFLIGHT)
+    want, ahead = math.min(slots, allowance(limit, ended_to - ended_from + 1 + #others_held + (cancels and #cancels / 3 or 0), back)), 0
+    limit.was, limit.back, limit.count = limit.state, back, count_flights
   end
 end
 
@@ -164,6 +218,7 @@ local ready_read = false -- …:ready was read
 local turn -- which list has the odd place next time, if that changes: 1 due, 0 ready
 local ready_left -- how many this call leaves in ready, as far as it has read; nil: not known
 local begun_before -- of the same call again: how many of the jobs it took are begun
+local sifted, strike -- where IDs in ready are void: what the piece stale has found, and its function that writes it
 if again then
   -- uses: again
   ids, begun_before = taken_since(INFLIGHT, tonumber(first_drawn))
@@ -199,8 +254,13 @@ elseif want > 0 and not paused then
   local left = want - #ids
   if left > 0 then
     -- one more than is wanted, which shows whether this call leaves any
-    local ready, due = redis.call('LRANGE', READY, '0', left == want and ARGV[4] or whole(left)), {}
+    local ready, due = redis.call('LRANGE', READY, '0', left == want and not limit and ARGV[4] or whole(left)), {}
     if next_ms >= 0 and next_ms <= now_ms then due = redis.call('ZRANGEBYSCORE', DUE, '-inf', now_text, 'LIMIT', '0', whole(left)) end
+    if state[4] == RAISED and redis.call('HGET', STATE, 'stale') then
+      -- uses: stale
+      ready, due, sifted = sift(READY, STALE, ready, due, left)
+      strike = strike_stale
+    end
     -- half of each, the odd place in turn; what one leaves the other gets
     ready_read = true
     local odd = state[8] and 1 or 0
@@ -208,7 +268,7 @@ elseif want > 0 and not paused then
     if #due > 0 and #ready > 0 and (large or left % 2 == 1) then turn = 1 - odd end
     local from_due = math.min(#due, math.max(half, left - math.min(#ready, left)))
     local from_ready = math.min(#ready, left - from_due)
-    ready_left = #ready - from_ready
+    if not sifted then ready_left = #ready - from_ready end
     if from_due == 0 and serves + shared == 0 then
       ids = ready
       ids[want + 1] = nil
@@ -259,15 +319,25 @@ end
 
 ----------------------------------------------------------------------------------------- read: the schedules (the long way)
 
-local long = again or others > 0 or occurrences
+local long = again or others > 0 or occurrences or cancels
 local call -- what the long way knows and gathers, see lib/call.lua
 local schedule_of, planned_of -- schedule and planned instant of each other settlement, if it is of an occurrence
 local touched = 0 -- how many schedules
-local settle_one, write_settlements, meet_one, write_changes, write_front, owed_of -- its functions, which only the next block creates
+local way -- its functions, which only the next block creates
+local annexed = {} -- which other settlement -> its annexes
 if long then
-  -- uses: strings counters definition rule owed open flight call settle overlap candidates
-  settle_one, write_settlements, meet_one, write_changes, write_front = settle, save_settlements, meet, save_changes, push_front
-  owed_of = owed_list
+  -- uses: strings counters definition rule owed open flight asked call settle overlap candidates
+  way = { settle = settle, settle_cancelled = settle_cancelled, save_settlements = save_settlements, meet = meet, save_changes = save_changes,
+    push_front = push_front, owed_list = owed_list }
+  if annexes > 0 then
+    -- uses: annex
+    annexed = annexes_of(ARGV, at_other + 4 * others, annexes)
+    way.save_annexes = save_annexes
+    for i, annex in pairs(annexed) do annex.fence = ARGV[at_fence + finished + begun + i] end
+    redis.call('HLEN', RESULTS)
+    redis.call('ZCARD', KEPT)
+    redis.call('HLEN', PROGRESS)
+  end
 
   -- names: the schedules that this call touches, each known once; needed: those whose definition and cursor it needs; met: those whose
   -- occurrences are candidates
@@ -280,6 +350,13 @@ if long then
       if not known[name] then known[name], names[#names + 1] = true, name end
       local kind = ARGV[at_other + 4 * i - 3]
       if kind ~= 'd' and kind ~= 'x' then needed[name] = true end
+    end
+  end
+  for i = 1, cancels and #cancels or 0, 3 do
+    local name = occurrence(cancels[i])
+    if name then
+      if not known[name] then known[name], names[#names + 1] = true, name end
+      needed[name] = true
     end
   end
   local kept = occurrences and not again and bounded(ids, from, math.max(OCCURRENCES - #names, 50), number % 2 == 1)
@@ -324,19 +401,20 @@ if ARGV[6] == '2' then
 elseif renews then
   redis.call('ZCARD', SESSIONS)
 end
-if #ids == 0 and (done > 0 and not sleeps_on or others > 0) then redis.call('HEXISTS', JOBS, SELF) end
+if #ids == 0 and (done > 0 and not sleeps_on or others > 0 or cancels) then redis.call('HEXISTS', JOBS, SELF) end
 local adopts = state[3] and not string.find(state[3], '^%d+$') -- names of an older layout
 if serves + parks + shared > 0 or adopts then redis.call('ZCARD', UNHANDLED) end
+local asked = cancels and redis.call('HGET', STATE, 'asked') -- see lib/asked.lua
 local max_dead, dead_out -- the oldest dead jobs that go for those that die now
 local lists, n_lists, handlers -- of the names to park on: since when they have a list; how many have one; who handles them
 if long and not again then
-  local counts, runs, fronts, dies = occurrences, touched > 0, false, 0
+  local counts, runs, fronts, dies = occurrences or cancels, touched > 0, false, 0
   for _, i in ipairs(others_held) do
     local at = at_other + 4 * i - 3
     local kind = ARGV[at]
     counts, runs = counts or kind ~= 'd', runs or ARGV[at + 3] ~= ''
-    fronts = fronts or kind == 'b'
-    if kind == 'x' then dies, max_dead = dies + 1, tonumber(ARGV[at + 1]) end
+    fronts = fronts or kind == 'b' or annexes > 0
+    if kind == 'x' then dies, max_dead = dies + 1, tonumber(string.match(ARGV[at + 1], '^%d+')) end
   end
   if counts then redis.call('HLEN', COUNTERS) end
   if runs then redis.call('XLEN', RUNS) end
@@ -368,13 +446,16 @@ end
 if strange and #strange > 0 then mend(SESSIONS, strange) end
 local mark = state[3] -- the field parked
 local wakes = {} -- names of which a job was parked, as positions
-if #others_held > 0 then
+if #others_held > 0 or cancels then
+  if cancels then way.settle_cancelled(call, cancels, annexed, STATE, asked) end
   for _, i in ipairs(others_held) do
     local at = at_other + 4 * i - 3
-    settle_one(call, ARGV[at_id + finished + begun + i], schedule_of[i], planned_of[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+    way.settle(call, ARGV[at_id + finished + begun + i], schedule_of[i], planned_of[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],
+      annexed[i])
   end
   done = done + call.done
-  write_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)
+  way.save_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)
+  if annexes > 0 then way.save_annexes(call, RESULTS, KEPT, PROGRESS, wake) end
   if call.large and not large then redis.call('HSET', STATE, 'large', '1') end
   if dead_out and #dead_out > 0 then
     local dying, oldest = {}, {}
@@ -419,7 +500,7 @@ end
 
 -- taken and data, the IDs and data of the answer, are the candidates and their envelopes as long as each is taken as it is.
 local n_ids, n_taken, taken, data = #ids, 0, ids, bodies
-local taken_crashes, marks = {}, nil
+local taken_crashes = {}
 local odd = {} -- fields of state that cannot be read
 
 local first_fence, first_text = now_us, now_us_text
@@ -447,18 +528,12 @@ elseif n_ids > 0 then
   -- Each job that is taken draws a fence, one more than the last. Nine times out of ten only the last digit of its text changes.
   local DIGITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
   local stem, digit = string.sub(first_text, 1, -2), first_fence % 10
-  local byte, at = string.byte, #flying
+  local at = #flying
   for i = 1, n_ids do
     local id, text = ids[i], bodies[i] or ''
     local fence = stem .. DIGITS[digit]
-    if byte(text, 1) == 0 then -- it was cancelled while in ready
-      -- uses: mark
-      marks = marks or { void = {}, stale = {}, restored = {} }
-      text = unmark(marks, ids, from, i, text)
-      bodies[i] = text or bodies[i]
-    end
     if hostile and id == SELF then text = nil end -- no job has this ID: somebody wrote it there, and it goes
-    if text and long then text = meet_one(call, i, n_taken + 1, fence, worker, session) end
+    if text and long then text = way.meet(call, i, n_taken + 1, fence, worker, session) end
     if text ~= bodies[i] and taken == ids then -- from here on they differ
       taken, data = {}, {}
       for j = 1, n_taken do taken[j], data[j] = ids[j], bodies[j] end
@@ -497,6 +572,7 @@ if later and #later > 0 then
   end
   redis.call('ZADD', DUE, unpack(due))
 end
+if sifted then pops = strike(sifted, pops, STALE, STATE, DUE) end
 if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
 for key, out in pairs(parked_out) do redis.call('ZREM', KEYS[PARKED + key], unpack(out)) end
 if state[7] and not crashed then redis.call('HDEL', STATE, 'crashed') end
@@ -504,11 +580,6 @@ if turn == 1 then
   redis.call('HSET', STATE, 'turn', '1')
 elseif turn then
   redis.call('HDEL', STATE, 'turn')
-end
-
-if marks then
-  -- uses: savemarks
-  save_marks(marks, READY, JOBS, CRASHES, crashed)
 end
 
 local more_parked = {} -- positions of the names served that have more
@@ -538,25 +609,36 @@ elseif last_text then
 elseif done > 0 then
   redis.call('HSET', STATE, 'done', whole(done_before + done))
 end
-if state[4] ~= LAYOUT then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if state[4] ~= LAYOUT and state[4] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if limit and not again then
+  -- read after write: how many flights there are is known only now
+  local grown = redis.call('HLEN', INFLIGHT) - flights_before - (not header and n_taken > 0 and 1 or 0)
+  if grown ~= 0 or n_taken > 0 or limit.back > 0 or limit.stepped then
+    limit.count(limit, grown, n_taken - limit.back)
+    redis.call('HSET', STATE, 'limit', limit_line(limit))
+  end
+elseif state[9] and not limit then
+  redis.call('HDEL', STATE, 'limit')
+  odd[#odd + 1] = 'limit'
+end
 
 if long then
   if #call.came_back > 0 and not crashed then
     redis.call('HSET', STATE, 'crashed', '1')
     crashed = true
   end
-  write_changes(call, DUE, CRASHES, SCHEDULES, CURSORS, OWED, OPEN, BEHIND, COUNTERS, RUNS)
+  way.save_changes(call, DUE, CRASHES, SCHEDULES, CURSORS, OWED, OPEN, BEHIND, COUNTERS, RUNS)
   if #call.forgotten > 0 then
     redis.call('HDEL', JOBS, unpack(call.forgotten))
     if crashed then redis.call('HDEL', CRASHES, unpack(call.forgotten)) end
   end
-  write_front(READY, call.front)
+  way.push_front(READY, call.front)
   for i = 1, #call.replaced, 2 do redis.call('PUBLISH', wake .. call.replaced[i], 'r' .. call.replaced[i + 1]) end
 end
 
 ------------------------------------------------------------------------------------------------------ what is left, and when
 
-if long or #due_out > 0 or later then
+if long or #due_out > 0 or later or sifted then
   next_ms = due_head(DUE)
   ready_left = nil
 end
@@ -564,18 +646,25 @@ local more, place = false, 0
 if not paused and not sleeps_on then
   more = next_ms >= 0 and next_ms <= now_ms or (ready_left or redis.call('LLEN', READY)) > 0
 end
-local asleep = sleep and not more and n_taken < want -- a worker that got all that it asked for has no free slot
+local opened = false -- of a limit that was reached, or is now
+if limit and not paused then
+  if sleeps_on then next_ms = due_head(DUE) end
+  -- read after write: a call of a sleeping worker has read neither list
+  next_ms = horizon(limit, next_ms, redis.call('LLEN', READY) > 0)
+  more, opened = next_ms == now_ms, limit.was ~= limit.state or limit.stepped
+end
+local asleep = sleep and not more and n_taken < slots -- a worker that got all that it asked for has no free slot
 if asleep then redis.call('ZADD', IDLE, now_text, worker) end
 if more then
-  -- uses: wake
+  -- uses: gate wake
   wake_one(IDLE, wake)
 end
-if not more and not paused and next_ms >= 0 and (asleep or was_asleep or long and next_ms == call.soonest) then
+if not more and not paused and next_ms >= 0 and (asleep or was_asleep or opened or long and next_ms == call.soonest) then
   -- uses: alarm
   place = keep_alarm(IDLE, wake, next_ms, asleep and worker)
 end
 if place == 0 or paused then next_ms = -1 end
-if (#wakes > 0 or #more_parked > 0) and not paused and not again then
+if (#wakes > 0 or #more_parked > 0) and not paused and not again and not (limit and limit.state > 1) then
   -- uses: handlers
   for _, position in ipairs(wakes) do wake_handler(handlers[position], IDLE, wake) end
   for _, i in ipairs(more_parked) do
@@ -606,5 +695,5 @@ end
 local function some(list) return #list > 0 and list or 0 end -- even an empty list costs a microsecond
 return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
   length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), occurrences and table.concat(call.kinds) or 0,
-  some(taken_crashes), long and some(owed_of(call)) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, mark or 0, lapse,
-  lapsed and some(lapsed) or 0, some(more_parked), parked_since or 0, some(superseded), #odd > 0 and table.concat(odd, ' ') or 0 }
+  some(taken_crashes), long and some(way.owed_list(call)) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, mark or 0, lapse,
+  lapsed and some(lapsed) or 0, some(more_parked), parked_since or 0, some(superseded), #odd > 0 and table.concat(odd, ' ') or 0, limit and limit.state }

@@ -1,6 +1,6 @@
 -- call: what a call of work.lua knows and gathers on its long way, in a table that the functions of the long way get. settle and meet
 -- change this table alone; save_settlements and save_changes write what it has gathered, with one command for each key.
--- needs: strings clock counters definition rule owed open flight
+-- needs: strings clock counters definition rule owed open flight asked
 
 -- new_call returns the table. ids, from, bodies, crashes: the candidates, where each comes from, its envelope, how often its holder
 -- vanished (nil: no job of the partition crashed). schedule, planned: schedule and planned instant of each that is an occurrence.
@@ -22,6 +22,7 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     dead = {}, -- instant and ID of what was given up
     uncrashed = {}, -- IDs of these: their crashes count no more
     parked = {}, -- position of a name to park on -> instant and ID of what is parked on it
+    results = {}, reported = {}, -- what comes of annexes: see the piece annex
 
     -- what the takes change
     kinds = {}, -- a letter each, for the answer
@@ -136,8 +137,7 @@ local function describe(call, i, n, new)
     return stored
   end
   call.kinds[n] = name and 'e' or 'j'
-  if not text then return '' end
-  return byte(text, 1) == 0 and sub(text, 2) or text -- without the mark of the piece mark
+  return text or ''
 end
 
 -- supersede ends an occurrence that came back, for a newer one takes its place. run: the record of its attempt, or empty.
@@ -147,6 +147,16 @@ local function supersede(call, name, planned, id, run)
   local _, created = policy(call.flights.definitions[name])
   if created and not created_later(created, planned) then count(call, name .. SUPERSEDED, 1) end -- else its schedule was removed
   record(call, name, planned, 'superseded|' .. (match(run, '|(.*)$') or call.now .. '|' .. call.now))
+end
+
+-- cancel ends a job that was cancelled: it is counted and, of an occurrence, recorded. run: the record of its attempt, or empty.
+local function cancel(call, name, planned, id, run)
+  call.forgotten[#call.forgotten + 1] = id
+  count(call, CANCELLED, 1)
+  if not name then return end
+  local _, created = policy(call.flights.definitions[name])
+  if created and not created_later(created, planned) then count(call, name .. CANCELLED, 1) end -- else its schedule was removed
+  record(call, name, planned, 'cancelled|' .. (match(run, '|(.*)$') or call.now .. '|' .. call.now))
 end
 
 -- read_waiting reads which of the occurrences that came back under policy cancel, each the last one of a candidate's schedule, wait in due.

@@ -1,13 +1,13 @@
 -- counters: the fields of …:counters; a test holds them against the Go code.
 
--- Those of the partition:
-local FAILED, RETRIED, DIED = '/failed', '/retried', '/died'
+-- Those of the partition; CANCELLED is one of a schedule as well:
+local FAILED, RETRIED, DIED, CANCELLED = '/failed', '/retried', '/died', '/cancelled'
 
 -- Those of a schedule have its name in front:
 local STARTED, SKIPPED, MISSED, CAUGHT_UP, SUPERSEDED = '/started', '/skipped', '/missed', '/caught_up', '/superseded'
 
 -- counters_of returns all fields of the schedule name, one value each.
 local function counters_of(name)
-  return name .. STARTED, name .. SKIPPED, name .. MISSED, name .. CAUGHT_UP, name .. SUPERSEDED
+  return name .. STARTED, name .. SKIPPED, name .. MISSED, name .. CAUGHT_UP, name .. SUPERSEDED, name .. CANCELLED
 end
 local CAUGHT_UP_AT = 4 -- which of them is CAUGHT_UP

@@ -7,10 +7,14 @@
 --   skip       it is new and another one holds the schedule: it is counted and forgotten, unless it is caught up or its run cannot be given back
 --   behind     another one holds the schedule: it waits behind that one
 --   supersede  it came back, and under policy cancel a later one was taken: it is counted and forgotten
+--   void       it was cancelled before its instant, and has stood in due until then so that the next one is owed now
 -- Then: whether it is new, whether the next one is owed, its overlap policy, the ID of the occurrence whose retries it ends.
 local function decide(call, i, name, planned)
   local id, body, flights = call.ids[i], call.bodies[i], call.flights
   local state, created, overlap = policy(flights.definitions[name])
+  if body and byte(body, 1) == 0 then
+    return 'void', false, state == 'live' and at_cursor(call, name, planned)
+  end
   if not body and (not flights.definitions[name] or created and created_later(created, planned)) then return 'drop' end
   if call.vanished[name] then
     end_flight(flights, call.front, name, call.vanished[name], 'final') -- its session is gone, and nobody will end its flight
@@ -75,6 +79,10 @@ local function meet(call, i, n, fence, worker, session)
     call.forgotten[#call.forgotten + 1] = id
     if decision == 'drop' then
       end_flight(call.flights, call.front, name, id, 'final')
+      return nil
+    end
+    if decision == 'void' then
+      if owing then owe(call, name) end
       return nil
     end
     count(call, name .. SKIPPED, 1)

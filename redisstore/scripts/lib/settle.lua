@@ -1,16 +1,31 @@
 -- settle: the settlements of work.lua, but for finished jobs.
--- needs: strings limits clock counters definition flight call
+-- needs: strings limits clock counters definition flight asked call
+
+-- keep_result notes the result of a job that ends; kind: how, s for superseded. Its first letter is that of the kind, whatever the worker
+-- thought that it would be: a job may have been cancelled since.
+local function keep_result(call, id, kind, annex)
+  if not find('dxcs', kind, 1, true) then return end
+  local results, n = call.results, #call.results
+  results[n + 1], results[n + 2], results[n + 3], results[n + 4] = id, annex.queue, kind == 'x' and 0 or annex.keep_ms, kind .. annex.record
+end
 
 -- settle notes in the table call what a settlement changes. id: the job; name, planned: its schedule and planned instant if it is an
--- occurrence; kind, amount, body, run: the four values of the settlement as the title page of work.lua has them.
-local function settle(call, id, name, planned, kind, amount, body, run)
+-- occurrence; kind, amount, body, run: the four values of the settlement as the title page of work.lua has them; annex: its annexes, see the
+-- piece annex; nil: it has none.
+local function settle(call, id, name, planned, kind, amount, body, run, annex)
   call.removed[#call.removed + 1] = id
+  if annex and annex.g then call.reported[#call.reported + 1] = id end
   if kind == 'm' and keeps_runs(call, name) then kind, body, run = 'b', '', '' end -- it runs after all
-  local final = kind == 'd' or kind == 'x' or kind == 'm'
+  local final = kind == 'd' or kind == 'x' or kind == 'm' or kind == 'c'
   local fate = name and end_flight(call.flights, call.front, name, id, final and 'final' or kind == 'b' and 'front' or 'later')
   if kind == 'f' or kind == 'x' then count(call, FAILED, 1) end
+  if annex and annex.r then keep_result(call, id, fate == 'superseded' and 's' or kind, annex) end
   if fate == 'superseded' then
     supersede(call, name, planned, id, run)
+    return
+  end
+  if kind == 'c' then
+    cancel(call, name, planned, id, run)
     return
   end
   if kind == 'd' then
@@ -37,6 +52,12 @@ local function settle(call, id, name, planned, kind, amount, body, run)
       count(call, DIED, 1)
       add_pair(call.dead, call.now, id)
       call.uncrashed[#call.uncrashed + 1] = id
+      if annex and annex.o then
+        local death = id .. '#dead-' .. annex.fence
+        add_pair(call.envelopes, death, annex.o)
+        if #annex.o > LARGE_BYTES then call.large = true end
+        call.front[#call.front + 1] = death
+      end
     elseif kind == 'p' then
       local position, since = match(amount, '^(%d+) ?(%d*)$')
       position = tonumber(position)
@@ -49,4 +70,14 @@ local function settle(call, id, name, planned, kind, amount, body, run)
     end
   end
   if name and run ~= '' then record(call, name, planned, run) end
+end
+
+-- settle_cancelled settles the jobs that were cancelled while they were held: cancels has three values for each, ID, record, and which of
+-- annexes it has.
+local function settle_cancelled(call, cancels, annexes, state, asked)
+  for i = 1, #cancels, 3 do
+    local name, planned = occurrence(cancels[i])
+    settle(call, cancels[i], name, planned, 'c', '', '', cancels[i + 1], annexes[cancels[i + 2]])
+  end
+  add_asked(state, asked, -#cancels / 3)
 end

@@ -1,5 +1,5 @@
 -- wake: wakes a sleeping worker.
--- needs: limits clock
+-- needs: limits clock gate
 
 -- wake_popped publishes to the channel of the worker that was popped off the sorted set idle, where it had been since the instant
 -- since, Unix ms; wake is the prefix of the channels. If its registration is stale, nothing is published: the worker is dead, or returns
@@ -14,8 +14,10 @@ local function wake_popped(idle, wake, worker, since)
   if worker then redis.call('PUBLISH', wake .. worker, 'w') end
 end
 
--- wake_one wakes the worker that has slept longest, as wake_popped does.
+-- wake_one wakes the worker that has slept longest, as wake_popped does. The gate, which stands in front of all, stays.
 local function wake_one(idle, wake)
   local longest = redis.call('ZPOPMIN', idle)
+  -- unread: the line above would have failed
+  if longest[1] == CLOSED then redis.call('ZADD', idle, longest[2], CLOSED) end
   if longest[1] then wake_popped(idle, wake, longest[1], longest[2]) end
 end

@@ -1,0 +1,215 @@
+package chime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
+)
+
+// A BulkResult says how far a change of many jobs has come.
+type BulkResult struct {
+	Changed int `json:"changed"` // jobs that were changed
+	Gone    int `json:"gone"`    // jobs that were meant, and were gone or had changed when their turn came: they are left alone
+	Looked  int `json:"looked"`  // jobs that were looked at, whether the filter means them or not
+}
+
+// Requeue puts the jobs that the filter means to the front of their queue: delayed and retrying ones now instead of later, parked ones, and
+// dead ones, whose attempts begin anew. What its last attempts failed with stays with a job. An occurrence that nobody has taken yet stays
+// where it is.
+//
+// The filter needs a queue, and the state delayed, retrying, parked or dead, or IDs; of what has another state nothing is changed. After and
+// Limit are refused: Requeue goes on to the end, in steps of at most 500 jobs. After each step progress, unless it is nil, hears
+// of all that was done so far. Jobs that come into the state after Requeue began, among them those that it requeued and that failed
+// again, are left alone; of delayed ones it looks at as many as there were when it began.
+//
+// If ctx ends, or the store fails, it stops and returns what it has done, with the error. Then it may be called again.
+func (j *Jobs) Requeue(ctx context.Context, filter JobFilter, progress func(BulkResult)) (BulkResult, error) {
+	b := bulk{jobs: j, filter: filter, progress: progress, states: []JobState{JobDelayed, JobRetrying, JobParked, JobDead}, change: j.requeue, seen: map[string]bool{}}
+	result, err := b.run(ctx)
+	if err != nil {
+		err = fmt.Errorf("chime: requeue jobs of queue %.40q: %w", filter.Queue, err)
+	}
+	return result, err
+}
+
+// Delete removes the jobs that the filter means, and keeps nothing of them: waiting, delayed, retrying, parked and dead ones. What a worker
+// holds is left alone, and so is an occurrence that nobody has taken yet: [Jobs.Cancel] is for these. In all else it is as Requeue is.
+// Deleted jobs are in no counter. Of waiting ones it reaches the first 300,000 of each partition.
+func (j *Jobs) Delete(ctx context.Context, filter JobFilter, progress func(BulkResult)) (BulkResult, error) {
+	b := bulk{jobs: j, filter: filter, progress: progress, states: []JobState{JobWaiting, JobDelayed, JobRetrying, JobParked, JobDead}, change: j.delete}
+	result, err := b.run(ctx)
+	if err != nil {
+		err = fmt.Errorf("chime: delete jobs of queue %.40q: %w", filter.Queue, err)
+	}
+	return result, err
+}
+
+// requeue and delete change jobs in one step.
+func (j *Jobs) requeue(ctx context.Context, queue string, found []*protocol.FoundJob) ([]protocol.Changed, error) {
+	jobs := make([]protocol.RequeuedJob, len(found))
+	for i, f := range found {
+		jobs[i].ID = f.ID
+		if JobState(f.State) != JobDead {
+			continue
+		}
+		message, err := wire.DecodeEnvelope(f.Body)
+		if err != nil {
+			continue // then it stays dead: who cannot read it cannot begin its attempts anew
+		}
+		message.Failures = 0
+		jobs[i].Read, jobs[i].Body = f.Body, message.Encode()
+	}
+	return j.store.RequeueJobs(ctx, queue, jobs)
+}
+
+func (j *Jobs) delete(ctx context.Context, queue string, found []*protocol.FoundJob) ([]protocol.Changed, error) {
+	ids := make([]string, len(found))
+	for i, f := range found {
+		ids[i] = f.ID
+	}
+	return j.store.DeleteJobs(ctx, queue, ids)
+}
+
+// A bulk is a change of many jobs, step by step.
+type bulk struct {
+	jobs     *Jobs
+	filter   JobFilter
+	progress func(BulkResult)
+	states   []JobState // in which jobs may be changed
+	change   func(ctx context.Context, queue string, found []*protocol.FoundJob) ([]protocol.Changed, error)
+	seen     map[string]bool // IDs that were changed and may come back; nil: they do not
+
+	bounded bool // no instant tells which jobs have come since the start: so many are looked at as there were then
+	present int  // how many there were
+	result  BulkResult
+}
+
+func (b *bulk) run(ctx context.Context) (BulkResult, error) {
+	if err := errors.Join(b.jobs.ready(ctx), b.check()); err != nil {
+		return b.result, err
+	}
+	if err := b.begin(ctx); err != nil {
+		return b.result, err
+	}
+	for {
+		if ctx.Err() != nil {
+			return b.result, context.Cause(ctx)
+		}
+		next, err := b.step(ctx)
+		if b.progress != nil {
+			b.progress(b.result)
+		}
+		if err != nil || next == "" {
+			return b.result, err
+		}
+		b.filter.After = next
+	}
+}
+
+// check refuses a filter that a bulk change does not know.
+func (b *bulk) check() error {
+	errs := []error{b.filter.check()}
+	may := b.filter.State == ""
+	words := ""
+	for i, state := range b.states {
+		may = may || state == b.filter.State
+		words += [...]string{", ", " or "}[min(1, max(0, i-len(b.states)+2))] + string(state)
+	}
+	if !may {
+		errs = append(errs, protocol.Invalid("JobFilter.State", string(b.filter.State), words[2:]+", or IDs"))
+	}
+	if b.filter.After != "" {
+		errs = append(errs, protocol.Invalid("JobFilter.After", b.filter.After, "none: a change goes on to the end"))
+	}
+	if b.filter.Limit != 0 {
+		errs = append(errs, protocol.Invalid("JobFilter.Limit", fmt.Sprint(b.filter.Limit), "none: a change goes on to the end"))
+	}
+	return errors.Join(errs...)
+}
+
+// begin notes what there is, so that what comes later is left alone.
+func (b *bulk) begin(ctx context.Context) error {
+	b.filter.Limit = maxPage
+	stats, err := b.jobs.store.QueueStats(ctx, []string{b.filter.Queue})
+	if err != nil {
+		return err
+	}
+	if stats[0].Partitions == 0 {
+		return ErrNotFound
+	}
+	if len(b.filter.IDs) > 0 {
+		return nil
+	}
+	switch b.filter.State {
+	case JobDead, JobParked:
+		if b.filter.Before.IsZero() || stats[0].Now.Before(b.filter.Before) {
+			b.filter.Before = stats[0].Now.Add(time.Millisecond)
+		}
+	case JobDelayed, JobRetrying:
+		b.bounded, b.present = true, int(stats[0].Delayed)
+	case JobWaiting:
+		b.bounded, b.present = true, int(stats[0].Waiting)
+	}
+	return nil
+}
+
+// step changes the jobs of one page, and returns where the next one begins; empty: this was the last one.
+func (b *bulk) step(ctx context.Context) (next string, err error) {
+	page, err := b.jobs.read(ctx, &b.filter)
+	if err != nil {
+		return "", err
+	}
+	var meant []*protocol.FoundJob
+	late := false // there are jobs that have come since the start
+	for i := range page.Jobs {
+		f := &page.Jobs[i]
+		b.result.Looked++
+		if f.ID == "" {
+			b.result.Gone++
+			continue
+		}
+		// Occurrences behind others come after all other waiting jobs, and are not counted with them.
+		if _, _, occurrence := protocol.CutOccurrence(f.ID); b.bounded && b.result.Looked > b.present && !occurrence {
+			late = true
+			continue
+		}
+		if info := newJobInfo(b.filter.Queue, f); b.filter.means(info, f.At) && b.may(info.State) && !b.seen[f.ID] {
+			meant = append(meant, f)
+		}
+	}
+	if len(meant) > 0 {
+		became, err := b.change(ctx, b.filter.Queue, meant)
+		for i, how := range became {
+			switch how {
+			case protocol.ChangeDone:
+				b.result.Changed++
+			case protocol.ChangeGone:
+				b.result.Gone++
+			}
+			if b.seen != nil {
+				b.seen[meant[i].ID] = true
+			}
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if late {
+		return "", nil
+	}
+	return page.Next, nil
+}
+
+// may reports whether a job in this state may be changed.
+func (b *bulk) may(state JobState) bool {
+	for _, s := range b.states {
+		if s == state {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,96 @@
+package wire
+
+import (
+	"errors"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// MaxResult is the length of the longest value that a handler returns, in bytes.
+const MaxResult = 64 << 10
+
+// A Result is what is kept of a job that has ended, without how it ended, which the store says. It is stored as a version byte and a msgpack
+// map with keys of a letter. Keys that this version does not know are ignored.
+type Result struct {
+	Name     string
+	Schedule string        // empty: the job was enqueued
+	Planned  time.Time     // milliseconds
+	Started  time.Time     // milliseconds; zero: it had not begun
+	Ended    time.Time     // milliseconds; zero: so long before its result goes as it is kept
+	Keep     time.Duration // milliseconds
+	Attempt  int
+	Error    string // of an attempt that failed and was the last one, because the job was cancelled; cut to 500 bytes
+	Worker   string
+	Note     string
+	Value    []byte // what the handler returned, encoded; nil: nothing
+}
+
+type resultForm struct {
+	Name     string `json:"n"`
+	Schedule string `json:"s,omitempty"`
+	Planned  int64  `json:"p,omitempty"` // Unix ms
+	Started  int64  `json:"b,omitempty"` // Unix ms
+	Ended    int64  `json:"t,omitempty"` // Unix ms
+	Keep     int64  `json:"k,omitempty"` // ms
+	Attempt  int    `json:"a,omitempty"`
+	Error    string `json:"e,omitempty"`
+	Worker   string `json:"w,omitempty"`
+	Note     string `json:"m,omitempty"`
+	Value    []byte `json:"v,omitempty"`
+}
+
+// Encode returns the body.
+func (r *Result) Encode() []byte {
+	encoded, err := Encode(resultForm{
+		Name: r.Name, Schedule: r.Schedule, Planned: millis(r.Planned), Started: millis(r.Started), Ended: millis(r.Ended), Keep: ceilMillis(r.Keep), Attempt: r.Attempt,
+		Error: Printable(r.Error, maxFailureText), Worker: Printable(r.Worker, maxWorkerName), Note: r.Note, Value: r.Value,
+	})
+	if err != nil {
+		panic(err) // a form has strings, numbers and bytes only, and less than MaxEncoded of them
+	}
+	return append([]byte{Version}, encoded...)
+}
+
+// DecodeResult reads a body, which may be any bytes. Every error except ErrNewerVersion is permanent.
+func DecodeResult(body []byte) (*Result, error) {
+	switch {
+	case len(body) == 0:
+		return nil, errors.New("the result is empty")
+	case body[0] > Version:
+		return nil, ErrNewerVersion
+	}
+	var form resultForm
+	if err := decodeMsgpack(body[1:], &form); err != nil || body[0] != Version {
+		return nil, errors.New("the result cannot be read") // the decoder's error may have the value
+	}
+	r := &Result{Name: form.Name, Schedule: form.Schedule, Planned: instant(form.Planned), Started: instant(form.Started), Ended: instant(form.Ended),
+		Attempt: form.Attempt, Error: Printable(form.Error, maxFailureText), Worker: Printable(form.Worker, maxWorkerName),
+		Note: Printable(form.Note, MaxNote), Value: some(form.Value)}
+	if validDelay(form.Keep) {
+		r.Keep = time.Duration(form.Keep) * time.Millisecond
+	}
+	if protocol.CheckName("name", r.Name) != nil {
+		r.Name = NoName
+	}
+	return r, nil
+}
+
+// MaxNote is the length of the longest note of a handler, in bytes.
+const MaxNote = 2 << 10
+
+// millis is an instant in Unix ms; 0 is no instant.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// instant is the instant of Unix ms; none where it is 0 or out of range.
+func instant(ms int64) time.Time {
+	if ms == 0 || !validInstant(ms) {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

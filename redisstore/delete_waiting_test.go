@@ -1,0 +1,73 @@
+package redisstore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// Thousands of a schedule's jobs and of others: the schedule's go in steps, wherever they wait, and the others stay.
+func TestDeleteWaitingGoesInStepsAndLeavesOthers(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.scheduled("s", "allow", ago(time.Minute))
+		b.scheduled("s2", "allow", ago(time.Minute))
+		flying := b.take("w", 9)
+		pipe := b.client.Pipeline()
+		k := b.keys()
+		const each = 1300
+		base := ago(0)
+		for i := range each {
+			for place, name := range []string{"s", "s2", "x@s"} {
+				id := func(n int) string {
+					return occurrenceID(name, base.Add(-time.Duration(10000+4*each*place+4*i+n)*time.Second))
+				}
+				for n := range 4 {
+					pipe.HSet(b.Context(), k.jobs, id(n), "\x01body")
+				}
+				pipe.ZAdd(b.Context(), k.due, redisZ(9e12, id(0)))
+				pipe.RPush(b.Context(), k.ready, id(1))
+				pipe.ZAdd(b.Context(), k.dead, redisZ(9e12, id(2)))
+				pipe.ZAdd(b.Context(), k.parked("j"), redisZ(9e12, id(3)))
+			}
+			if pipe.Len() > 20 { // the pipe to the server in memory has no room for more
+				if _, err := pipe.Exec(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		pipe.ZAdd(b.Context(), k.unhandled, redisZ(9e12, "j"), redisZ(9e12, sharedParked))
+		pipe.ZAdd(b.Context(), k.parked(sharedParked), redisZ(9e12, "name\t"+occurrenceID("s", base.Add(-9000*time.Second))))
+		pipe.HSet(b.Context(), k.jobs, occurrenceID("s", base.Add(-9000*time.Second)), "\x01body")
+		if _, err := pipe.Exec(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s", Waiting: true}); err != nil {
+			b.Fatal(err)
+		}
+		for key, want := range map[string]int64{k.due: 2 * each, k.dead: 2 * each, k.parked("j"): 2 * each, k.unhandled: 1} {
+			if n := b.client.ZCard(b.Context(), key).Val(); n != want {
+				b.Errorf("%s has %d members, want %d", key, n, want)
+			}
+		}
+		if n := b.client.HLen(b.Context(), k.jobs).Val(); n != 8*each {
+			b.Errorf("%d bodies, want %d", n, 8*each)
+		}
+		for done := false; !done; {
+			taken := b.take("w2", 500)
+			for _, job := range taken {
+				if name, _, _ := protocol.CutOccurrence(job.ID); name == "s" {
+					b.Fatalf("%s was taken after it was deleted", job.ID)
+				}
+			}
+			done = b.client.LLen(b.Context(), k.ready).Val() == 0
+		}
+		var ended []protocol.Settlement
+		for _, job := range flying {
+			ended = append(ended, protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone})
+		}
+		if answer := b.work("w", protocol.WorkCall{Settle: ended}); len(answer.Refused) > 0 || len(ended) != 2 {
+			b.Errorf("refused %v of %d that ran, want none of 2", answer.Refused, len(ended))
+		}
+	})
+}

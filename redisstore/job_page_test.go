@@ -1,0 +1,363 @@
+package redisstore
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// listed returns the IDs of a page of the default queue, and the page.
+func (b *bench) listed(call protocol.JobPageCall) (string, protocol.JobPage) {
+	b.Helper()
+	call.Queue = defaultPartition.Queue
+	if call.Limit == 0 {
+		call.Limit = 100
+	}
+	page, err := b.store.PageJobs(b.Context(), call)
+	if err != nil {
+		b.Fatalf("page of %s: %v", call.State, err)
+	}
+	var ids []string
+	for _, job := range page.Jobs {
+		ids = append(ids, job.ID)
+	}
+	return strings.Join(ids, " "), page
+}
+
+func TestAMarkThatHasComeBackElsewhereBeginsAgainAtTheFront(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.enqueue(own("a"), own("b"), own("c"), own("d"))
+		got, page := b.listed(protocol.JobPageCall{State: protocol.JobWaiting, Limit: 2})
+		b.want("the first page", got, "a b")
+		for _, taken := range b.take("s", 2) {
+			b.settle("s", protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone})
+		}
+		b.enqueue(own("b"), own("e"))
+		got, page = b.listed(protocol.JobPageCall{State: protocol.JobWaiting, After: page.Next})
+		b.want("the page after b, which stands behind d now", got, "c d b e")
+		if !page.Restarted {
+			b.Error("the page does not say that it has begun again")
+		}
+	})
+}
+
+func TestThousandsOfOneInstantComeInOrderAndOnce(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		var all []string
+		var jobs []protocol.EnqueueItem
+		at := b.serverTime().Add(time.Hour)
+		for i := range 3000 {
+			item := own(fmt.Sprintf("j%d", i*7919%3000))
+			item.At = at
+			jobs, all = append(jobs, item), append(all, item.ID)
+		}
+		for some := range slices.Chunk(jobs, 500) {
+			b.enqueue(some...)
+		}
+		slices.Sort(all)
+		var shown []string
+		gone := map[string]bool{}
+		for after := ""; ; {
+			ids, page := b.listed(protocol.JobPageCall{State: protocol.JobDelayed, After: after, Limit: 300})
+			shown = append(shown, strings.Fields(ids)...)
+			if after = page.Next; after == "" {
+				break
+			}
+			// The last one of the page goes, and so do 200 of those before it: nothing is where it was.
+			for _, id := range shown[len(shown)-200:] {
+				gone[id] = true
+				b.client.ZRem(b.Context(), b.keys().due, id)
+			}
+		}
+		if !slices.Equal(shown, all) {
+			b.Errorf("%d jobs of one instant are shown as %d, or in another order", len(all), len(shown))
+		}
+	})
+}
+
+func TestAnOccurrenceWithoutABodyIsAJobOfItsScheduleWhereverItIs(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		first, second, third := ago(2*time.Minute), ago(time.Minute), b.serverSecond().Add(time.Hour)
+		b.scheduled("report", "wait", first, second, third)
+		check := func(state, id string) {
+			b.Helper()
+			got, page := b.listed(protocol.JobPageCall{State: state})
+			b.want(state, got, id)
+			found, err := b.store.FindJobs(b.Context(), "default", []string{id})
+			if err != nil || found[0].State != state {
+				b.Fatalf("%s is found as %+v, %v; want it %s", id, found, err, state)
+			}
+			for _, job := range []protocol.FoundJob{page.Jobs[0], found[0]} {
+				if h, ok := parseHead(string(job.Definition)); !ok || !strings.Contains(h.rest, `"job":"j"`) || job.Body != nil {
+					b.Errorf("%s comes with the definition %q and the body %q", id, job.Definition, job.Body)
+				}
+			}
+		}
+		held := b.take("s", 2)
+		if len(held) != 1 {
+			b.Fatalf("took %v", held)
+		}
+		check(protocol.JobDelayed, occurrenceID("report", third))
+		check(protocol.JobRunning, occurrenceID("report", first))
+		check(protocol.JobWaiting, occurrenceID("report", second)) // behind the first
+		b.settle("s", protocol.Settlement{ID: held[0].ID, Fence: held[0].Fence, Kind: protocol.SettleBack})
+		got, _ := b.listed(protocol.JobPageCall{State: protocol.JobWaiting, Limit: 1})
+		b.want("the one given back, in ready", got, occurrenceID("report", first))
+		found, err := b.store.FindJobs(b.Context(), "default", []string{occurrenceID("report", first), occurrenceID("report", first.Add(time.Second))})
+		if err != nil || found[0].State != protocol.JobWaiting || found[1].ID != "" {
+			b.Errorf("found %+v, %v; want the one given back waiting, and no other", found, err)
+		}
+	})
+}
+
+// A schedule that was created later than an occurrence's instant has not made it: it is not shown with that definition.
+func TestAnOccurrenceOfARemovedScheduleHasNoDefinition(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.scheduled("report", "skip", b.serverSecond().Add(time.Hour))
+		old := occurrenceID("report", time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC))
+		b.client.ZAdd(b.Context(), b.keys().due, redisZ(1e12, old), redisZ(1e12, occurrenceID("none", ago(time.Hour))))
+		_, page := b.listed(protocol.JobPageCall{State: protocol.JobDelayed})
+		for _, job := range page.Jobs[:2] {
+			if job.Definition != nil || job.Body != nil {
+				b.Errorf("%s comes with %q", job.ID, job.Definition)
+			}
+		}
+	})
+}
+
+// What ends, or goes elsewhere, between the commands of a page is not shown where it is not, nor with another body than it had there.
+func TestWhatMovesWhileAPageIsReadIsNotShownWhereItWas(t *testing.T) {
+	for _, state := range []string{protocol.JobWaiting, protocol.JobRunning, protocol.JobDelayed} {
+		onEveryServer(t, func(b *bench) {
+			moving := job("b")
+			if state == protocol.JobDelayed {
+				moving.At = b.serverTime().Add(-time.Second)
+			}
+			b.enqueue(job("a"), moving)
+			var held []protocol.TakenJob
+			if state == protocol.JobRunning {
+				held = b.take("s", 2)
+			}
+			moved := false
+			store := b.hooked(func(cmd redis.Cmder) error {
+				if args := cmd.Args(); cmd.Name() != "hmget" || moved || args[1] != b.keys().jobs {
+					return nil
+				}
+				moved = true
+				meanwhile(func() {
+					if held == nil {
+						held = b.take("s", 2)
+					}
+					for _, taken := range held {
+						if taken.ID == "b" {
+							b.settle("s", protocol.Settlement{ID: "b", Fence: taken.Fence, Kind: protocol.SettleDone})
+						}
+					}
+				})
+				return nil
+			})
+			page, err := store.PageJobs(b.Context(), protocol.JobPageCall{Queue: "default", State: state, Limit: 10})
+			if err != nil || !moved {
+				b.Fatal(err, moved)
+			}
+			for _, job := range page.Jobs {
+				if job.ID == "b" {
+					b.Errorf("state %s: a job that has ended is shown: %+v", state, job)
+				}
+			}
+		})
+	}
+}
+
+// meanwhile does something that is no part of the call under way.
+func meanwhile(do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	<-done
+}
+
+// A job that is taken out of due between the two looks at sessions and due is found all the same, and where it is.
+func TestAJobThatIsTakenWhileItIsLookedForIsFound(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		later := job("a")
+		later.At = b.serverTime().Add(-time.Second)
+		b.enqueue(later)
+		took := false
+		store := b.hooked(func(cmd redis.Cmder) error {
+			if args := cmd.Args(); cmd.Name() == "zmscore" && args[1] == b.keys().due && !took {
+				took = true
+				meanwhile(func() { b.take("s", 1) })
+			}
+			return nil
+		})
+		found, err := store.FindJobs(b.Context(), "default", []string{"a"})
+		if err != nil || !took || found[0].State != protocol.JobRunning || found[0].Worker != "w-s" {
+			b.Errorf("found %+v, %v; want it running in w-s", found, err)
+		}
+	})
+}
+
+// kept is all that the default queue, a session of it and a list of parked jobs hold, and the registry of queues. It asks for each key,
+// since KEYS asks one node of a cluster only.
+func (b *bench) kept(session, parked string) string {
+	b.Helper()
+	types := b.keys().types()
+	types[b.keys().inflight(session)], types[b.keys().parked(parked)] = "hash", "zset"
+	all := map[string]any{}
+	for key, kind := range types {
+		switch kind {
+		case "hash":
+			all[key] = b.client.HGetAll(b.Context(), key).Val()
+		case "zset":
+			all[key] = b.client.ZRangeWithScores(b.Context(), key, 0, -1).Val()
+		case "list":
+			all[key] = b.client.LRange(b.Context(), key, 0, -1).Val()
+		case "stream":
+			all[key] = b.client.XRange(b.Context(), key, "-", "+").Val()
+		}
+	}
+	return fmt.Sprint(all, b.queues())
+}
+
+func TestReadingJobsWritesNothingAndRegistersNothing(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.busy()
+		before := b.kept("s", "mail")
+		for _, state := range append(slices.Clone(allStates), "done") {
+			for after, n := "", 0; n == 0 || after != ""; n++ {
+				_, page := b.listed(protocol.JobPageCall{State: state, After: after, Limit: 1})
+				after = page.Next
+			}
+		}
+		found, err := b.store.FindJobs(b.Context(), "default", []string{"a", "p", "x", "ready", "later", "none", occurrenceID("report", ago(time.Minute))})
+		if err != nil || len(found) != 7 {
+			b.Fatal(found, err)
+		}
+		if after := b.kept("s", "mail"); after != before {
+			b.Errorf("reading has changed what is stored:\n%s\n%s", before, after)
+		}
+		_, err = b.store.PageJobs(b.Context(), protocol.JobPageCall{Queue: "unknown", State: protocol.JobDead, Limit: 1})
+		_, failed := b.store.FindJobs(b.Context(), "unknown", []string{"a"})
+		if !errors.Is(err, protocol.ErrNotFound) || !errors.Is(failed, protocol.ErrNotFound) || b.queues()["unknown"] != 0 {
+			b.Errorf("an unknown queue: %v, %v, registered %v; want ErrNotFound", err, failed, b.queues())
+		}
+	})
+}
+
+func TestACursorIsCheckedWhenItComesBack(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.enqueue(own("a"), own("b"), own("c"))
+		_, page := b.listed(protocol.JobPageCall{State: protocol.JobWaiting, Limit: 1})
+		good := page.Next
+		raw, _ := base64.RawURLEncoding.DecodeString(good)
+		bad := []string{"x", "ids.1", "=", good + "A", good[1:], strings.ToUpper(good), jobCursor{state: protocol.JobWaiting, partition: 1}.String(), jobCursor{state: protocol.JobDead}.String()}
+		for cut := range raw {
+			bad = append(bad, base64.RawURLEncoding.EncodeToString(raw[:cut]))
+		}
+		for _, after := range bad {
+			if after == "" {
+				continue
+			}
+			_, err := b.store.PageJobs(b.Context(), protocol.JobPageCall{Queue: "default", State: protocol.JobWaiting, After: after, Limit: 1})
+			if !errors.Is(err, &protocol.InvalidError{Field: "JobFilter.After"}) {
+				b.Errorf("after %q: %v, want an InvalidError", after, err)
+			}
+		}
+	})
+}
+
+func TestAPageOfLongJobsIsShorter(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		long := strings.Repeat("x", 900<<10)
+		for i := range 9 {
+			item := job(fmt.Sprint(i))
+			item.Body = []byte("\x01" + long)
+			b.enqueue(item)
+		}
+		shown, calls := 0, 0
+		for after := ""; calls == 0 || after != ""; calls++ {
+			_, page := b.listed(protocol.JobPageCall{State: protocol.JobWaiting, After: after})
+			bytes := 0
+			for _, job := range page.Jobs {
+				shown++
+				bytes += len(job.Body)
+			}
+			if after = page.Next; bytes > maxPageBytes || len(page.Jobs) == 0 {
+				b.Errorf("a page of %d jobs has %d bytes, want at most %d", len(page.Jobs), bytes, maxPageBytes)
+			}
+		}
+		found, err := b.store.FindJobs(b.Context(), "default", strings.Fields("0 1 2 3 4 5 6 7 8"))
+		if shown != 9 || calls < 2 || err != nil || len(found) != 4 {
+			b.Errorf("%d jobs in %d pages, %d of 9 found (%v); want 9 in several, and 4", shown, calls, len(found), err)
+		}
+	})
+}
+
+func TestAJobOnTheSharedListOfParkedOnesIsShown(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		body := []byte("\x01\x93\xa4mail\xc4\x00\xc0")
+		for _, name := range []string{"mail", unreadableParked + "mail"} {
+			id := "job-" + name
+			b.client.HSet(b.Context(), b.keys().jobs, id, body)
+			b.client.ZAdd(b.Context(), b.keys().parked(sharedParked), redisZ(1e12, name+"\t"+id))
+		}
+		b.client.ZAdd(b.Context(), b.keys().unhandled, redisZ(1e12, sharedParked))
+		got, _ := b.listed(protocol.JobPageCall{State: protocol.JobParked, Name: "mail"})
+		b.want("the parked jobs", got, "job-mail job-~mail")
+		found, err := b.store.FindJobs(b.Context(), "default", []string{"job-mail", "job-~mail"})
+		if err != nil || found[0].State != protocol.JobParked || found[1].State != protocol.JobParked || found[0].At.UnixMilli() != 1e12 {
+			b.Errorf("found %+v, %v; want both parked", found, err)
+		}
+	})
+}
+
+// A job that was cancelled while it was in ready is not shown there; enqueued again for later it is shown as that.
+func TestACancelledJobIsNotShown(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.enqueue(own("a"), own("b"))
+		b.cancel("a")
+		got, _ := b.listed(protocol.JobPageCall{State: protocol.JobWaiting})
+		b.want("waiting", got, "b")
+		later := own("a")
+		later.At = b.serverTime().Add(time.Hour)
+		b.enqueue(later)
+		got, _ = b.listed(protocol.JobPageCall{State: protocol.JobWaiting})
+		b.want("waiting", got, "b")
+		got, page := b.listed(protocol.JobPageCall{State: protocol.JobDelayed})
+		b.want("delayed", got, "a")
+		b.want("its body", string(page.Jobs[0].Body), "\x01a")
+	})
+}
+
+func TestTheHolderOfASessionIsItsWorkerAndOldOnesSayNone(t *testing.T) {
+	for header, want := range map[string]string{
+		"7 1772960400000001 1772960400 host 12 W ......":       "W",
+		"7 1772960400000001 1772960400  12 W ...... jjd":       "W", // no name of the host
+		"7 1772960400000001 1772960400 host 12 ......":         "",
+		"7 1772960400000001 1772960400 host 12 ............ j": "",
+		"reaped": "", "": "",
+	} {
+		if got := workerOf(header); got != want {
+			t.Errorf("%q: worker %q, want %q", header, got, want)
+		}
+	}
+	for value, want := range map[string]string{
+		"12": "12 true false", "-12": "12 false false", "!12": "12 true true", "!-12": "12 true true", "x": "0 true false", "": "0 true false",
+	} {
+		fence, begun, cancelled := parseHeld(value)
+		if got := fmt.Sprint(fence, begun, cancelled); got != want {
+			t.Errorf("%q: %s, want %s", value, got, want)
+		}
+	}
+}

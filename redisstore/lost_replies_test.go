@@ -1,0 +1,185 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+var errLost = errors.New("the reply was lost")
+
+// A lossy is a hook of a client that loses the reply of one command or pipeline, the n-th from 0: it was carried out.
+type lossy struct{ left *int }
+
+func (l lossy) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (l lossy) lose() bool { *l.left--; return *l.left == -1 }
+
+func (l lossy) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if l.lose() && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+			cmd.SetErr(errLost)
+			return errLost
+		}
+		return err
+	}
+}
+
+func (l lossy) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		if l.lose() {
+			for _, cmd := range cmds {
+				cmd.SetErr(errLost)
+			}
+			return errLost
+		}
+		return err
+	}
+}
+
+// An act of which any reply is lost is made again, and then all is as if none had been: nobody is in conflict with himself, and nothing is
+// done, counted or noted twice.
+func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
+	type act struct {
+		name  string
+		does  func(s *store, r int64) error
+		first string // error of an act that is repeated although it was done
+	}
+	declare := func(change func(d *protocol.Declaration)) func(s *store, r int64) error {
+		return func(s *store, r int64) error {
+			d := protocol.Declaration{Name: "s", Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j","recurrence":{"cron":"@daily"}}`), Revision: r}
+			change(&d)
+			return s.Declare(t.Context(), []protocol.Declaration{d})[0].Err
+		}
+	}
+	until := ago(0)
+	acts := []act{
+		{name: "a change of a revision", does: declare(func(d *protocol.Declaration) { d.Body = []byte(`{"job":"k","recurrence":{"cron":"@daily"}}`) })},
+		{name: "a change of a revision that moves", does: declare(func(d *protocol.Declaration) {
+			d.Queue, d.Body = "mail", []byte(`{"job":"k","recurrence":{"cron":"@daily"}}`)
+		})},
+		{name: "a creation of what is absent, paused", does: declare(func(d *protocol.Declaration) {
+			d.Name, d.Revision, d.Absent, d.Paused = "new", 0, true, &protocol.Note{Text: "wait"}
+		})},
+		{name: "a declaration of an owner", does: declare(func(d *protocol.Declaration) { d.Revision, d.Owner = 0, protocol.Owner{Name: "a", Version: 2} })},
+		{name: "a declaration of an owner that moves", does: declare(func(d *protocol.Declaration) {
+			d.Revision, d.Queue, d.Owner = 0, "mail", protocol.Owner{Name: "a", Version: 2}
+		})},
+		{name: "a pause", does: func(s *store, r int64) error {
+			_, err := s.PauseSchedule(t.Context(), protocol.Pausing{Name: "s", Paused: true, Revision: r, Note: &protocol.Note{Text: "why"}})
+			return err
+		}},
+		{name: "a resumption without the gap", does: func(s *store, _ int64) error {
+			p := protocol.Pausing{Name: "paused", SkipGap: true}
+			answer, err := s.PauseSchedule(t.Context(), p)
+			if err != nil || !answer.Recount {
+				return err
+			}
+			p.Change = &protocol.Change{Revision: answer.Revision, Cursor: answer.Cursor, Until: until, Missed: 7}
+			_, err = s.PauseSchedule(t.Context(), p)
+			return err
+		}},
+		{name: "a deletion with what waits", does: func(s *store, r int64) error {
+			_, err := s.Remove(t.Context(), protocol.Removal{Name: "s", Revision: r, Waiting: true})
+			return err
+		}},
+		{name: "a pruning", does: func(s *store, _ int64) error {
+			_, _, err := s.Prune(t.Context(), protocol.Owner{Name: "a", Version: 2}, "")
+			return err
+		}},
+	}
+	changing := regexp.MustCompile(`\d{10,}|\d{4}-\d\d-\d\dT[0-9:.]+Z`) // instants, revisions and generations
+	for _, a := range acts {
+		onEveryServer(t, func(b *bench) {
+			if b.mini == nil {
+				return // thousands of calls: one server is enough
+			}
+			once := func(lost int) (state string, was bool) {
+				b.client.FlushAll(b.Context())
+				fresh := newStore(b.client, Options{Namespace: string(b.store.keys)})
+				kept := b.store
+				b.store = fresh
+				defer func() { b.store = kept }()
+				b.owns("default", "owned", protocol.Owner{Name: "a", Version: 1})
+				stored := b.scheduled("s", "skip", ago(time.Minute), ago(-time.Hour))
+				b.client.ZAdd(b.Context(), b.keys().due, redisZ(9e12, occurrenceID("s", ago(time.Hour))))
+				b.client.HSet(b.Context(), b.keys().jobs, occurrenceID("s", ago(time.Hour)), "\x01waits")
+				b.scheduled("paused", "skip", ago(-time.Hour))
+				if _, err := pauseSchedule(b.Context(), fresh, "paused", true); err != nil {
+					b.Fatal(err)
+				}
+				client := newClient(b.client)
+				defer client.Close()
+				left := lost
+				client.AddHook(lossy{&left})
+				beside := newStore(client, Options{Namespace: string(b.store.keys)})
+				err := a.does(beside, stored.Revision)
+				if was = left < 0 && lost >= 0; was && err != nil && !errors.Is(err, errLost) {
+					b.Errorf("%s, reply %d lost: %v", a.name, lost, err)
+				}
+				if err != nil {
+					err = a.does(fresh, stored.Revision)
+				}
+				if err != nil {
+					b.Errorf("%s, reply %d lost, made again: %v", a.name, lost, err)
+				}
+				for _, queue := range []string{"default", "mail"} { // a ticker finds a move that is not done
+					p := protocol.Partition{Queue: queue}
+					owed := b.store.keys.partition(p).owed
+					for _, name := range b.client.ZRange(b.Context(), owed, 0, -1).Val() {
+						b.client.ZAdd(b.Context(), owed, redisZ(1000, name))
+					}
+					if _, err := fresh.Owed(b.Context(), []protocol.Partition{p}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				var lines []string
+				for _, key := range b.client.Keys(b.Context(), "*").Val() {
+					switch b.client.Type(b.Context(), key).Val() {
+					case "hash":
+						for field, value := range b.client.HGetAll(b.Context(), key).Val() {
+							lines = append(lines, fmt.Sprint(key, " ", field, " ", value))
+						}
+					case "zset":
+						for _, member := range b.client.ZRange(b.Context(), key, 0, -1).Val() {
+							lines = append(lines, fmt.Sprint(key, " ", member))
+						}
+					}
+				}
+				for i := range lines {
+					lines[i] = changing.ReplaceAllString(lines[i], "#")
+				}
+				slices.Sort(lines)
+				return fmt.Sprintf("%q", lines), was
+			}
+			want, _ := once(-1)
+			lost := 0
+			for {
+				got, was := once(lost)
+				if !was {
+					break
+				}
+				if got != want {
+					b.Errorf("%s, reply %d lost: the keys are\n%s\nwant\n%s", a.name, lost, got, want)
+				}
+				lost++
+			}
+			if lost < 2 {
+				b.Errorf("%s: %d replies were lost, want each", a.name, lost)
+			}
+		})
+	}
+}

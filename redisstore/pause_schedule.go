@@ -1,0 +1,100 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+var pauseScheduleScript = load("pause_schedule")
+
+// What the script answers, other than that it changed the schedule or had nothing to change.
+const (
+	pauseMissing    = -1
+	pauseUnreadable = -2
+	pauseConflict   = -3
+	pauseRecount    = -4
+)
+
+// PauseSchedule stops a schedule, or resumes it and returns what it is owed then. ErrNotFound if there is none of that name, ErrConflict if
+// it is not at the revision that the call is for and would be changed.
+func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol.PauseAnswer, error) {
+	data, err := pauseData(p)
+	if err != nil {
+		return protocol.PauseAnswer{}, err
+	}
+	for range maxMovesFollowed {
+		if s.bad != nil {
+			return protocol.PauseAnswer{}, s.bad
+		}
+		homes, err := s.homes(ctx, p.Name)
+		if err != nil {
+			return protocol.PauseAnswer{}, err
+		}
+		if homes[0].queue == "" {
+			return protocol.PauseAnswer{}, fmt.Errorf("redisstore: schedule %q: %w", p.Name, protocol.ErrNotFound)
+		}
+		partition, err := s.partitionOf(ctx, homes[0].queue, p.Name)
+		if err != nil {
+			return protocol.PauseAnswer{}, err
+		}
+		k := s.keys.partition(partition)
+		data[2] = homes[0].generation
+		values, err := s.runOne(ctx, "pause or resume schedule", p.Name, newCall(&pauseScheduleScript,
+			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.notes, k.counters}, data))
+		if err != nil {
+			return protocol.PauseAnswer{}, err
+		}
+		text := values.text(2)
+		h, ok := parseHead(text)
+		if ok && (h.movedTo != "" || h.generation > homes[0].generation) {
+			if err := s.catchUpWith(ctx, p.Name, homes[0], text); err != nil {
+				return protocol.PauseAnswer{}, err
+			}
+			continue
+		}
+		answer := protocol.PauseAnswer{Revision: h.revision, Definition: []byte(text), Cursor: parseCursor(values.text(3)), Now: values.now()}
+		switch values.number(1) {
+		case pauseMissing:
+			return protocol.PauseAnswer{}, fmt.Errorf("redisstore: schedule %q: %w", p.Name, protocol.ErrNotFound)
+		case pauseUnreadable:
+			return protocol.PauseAnswer{}, failure("pause or resume schedule", p.Name, protocol.ErrUnreadable)
+		case pauseConflict:
+			return answer, failure("pause or resume schedule", p.Name, protocol.ErrConflict)
+		case pauseRecount:
+			answer.Recount = true
+		}
+		if values.number(4) == 1 {
+			answer.Owed = &protocol.Owed{
+				Partition: partition, Name: p.Name, Definition: answer.Definition, Cursor: answer.Cursor, Since: answer.Now, Now: answer.Now,
+			}
+		}
+		return answer, nil
+	}
+	return protocol.PauseAnswer{}, failure("pause or resume schedule", p.Name, errKeepMoving)
+}
+
+// pauseData is what the script is told; the third value, the generation in the registry, is filled in by each try.
+func pauseData(p protocol.Pausing) ([]any, error) {
+	wanted, revision, note := protocol.StateLive, "", ""
+	if p.Paused {
+		wanted = protocol.StatePaused
+	}
+	if p.Revision != 0 {
+		revision = strconv.FormatInt(p.Revision, 10)
+	}
+	if p.Note != nil {
+		var err error
+		if note, err = storedNote(*p.Note); err != nil {
+			return nil, err
+		}
+	}
+	data := []any{p.Name, wanted, "", revision, note, flag(p.SkipGap)}
+	if c := p.Change; c != nil {
+		return append(data, c.Revision, storedCursor(c.Cursor), c.Until.UTC().Format(time.RFC3339), c.Missed), nil
+	}
+	return append(data, "", "", "", ""), nil
+}

@@ -1,0 +1,343 @@
+package redisstore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// A limitWalk makes random calls to a queue whose limit changes, and says of each what it may take: plain counting of who holds what, and a
+// bucket of tokens. One token is per ms parts.
+type limitWalk struct {
+	*bench
+	random *rand.Rand
+	made   int
+	held   map[string]map[string]int64 // session → job ID → fence
+	ended  map[string]int
+	now    time.Time // of miniredis; zero: another server, which has its own clock
+
+	sessions []string
+	ahead    map[string]bool // jobs that were taken ahead, before there was a limit: they have no token
+
+	limit    protocol.QueueLimit
+	parts    int64 // in the bucket
+	refilled int64 // Unix ms
+}
+
+// Whatever is called in whatever order, answered or repeated, and wherever the clock steps: what is counted is what is held, never more is
+// taken than the limit lets, what the limit lets is taken, and each job ends once.
+func TestRandomCallsUnderALimitCountWhatIsHeld(t *testing.T) {
+	for seed := range uint64(4) {
+		onEveryServer(t, func(b *bench) {
+			w := &limitWalk{bench: b, random: rand.New(rand.NewPCG(seed, 7)), held: map[string]map[string]int64{}, ended: map[string]int{}, sessions: []string{"s0", "s1", "s2"}, ahead: map[string]bool{}}
+			if b.mini != nil {
+				w.pass(0)
+			}
+			for range 250 {
+				w.step()
+				w.check("step")
+			}
+			w.drain()
+		})
+	}
+}
+
+func (w *limitWalk) step() {
+	session := w.sessions[w.random.IntN(len(w.sessions))]
+	switch n := w.random.IntN(20); {
+	case n < 4:
+		w.add()
+	case n == 4:
+		w.setLimit()
+	case n == 5:
+		w.reapSession(session)
+	case n == 6:
+		if _, err := w.sweep(); err != nil {
+			w.Fatal(err)
+		}
+		w.reread()
+	case n == 7:
+		w.pass(-time.Duration(w.random.IntN(3_600_000)) * time.Millisecond)
+	case n < 10:
+		w.pass(time.Duration(w.random.IntN(30)) * time.Millisecond)
+	default:
+		w.call(session, false)
+	}
+}
+
+// pass lets time pass, or steps the clock back; nothing on a server that has its own clock.
+func (w *limitWalk) pass(d time.Duration) {
+	if w.mini == nil {
+		return
+	}
+	if w.now.IsZero() {
+		w.now = time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
+	}
+	w.now = w.now.Add(d)
+	w.mini.SetTime(w.now)
+}
+
+func (w *limitWalk) add() {
+	var items []protocol.EnqueueItem
+	for range 1 + w.random.IntN(5) {
+		w.made++
+		item := job(fmt.Sprintf("job%05d", w.made))
+		if w.random.IntN(4) == 0 {
+			item.In = time.Duration(1+w.random.IntN(20)) * time.Millisecond
+		}
+		items = append(items, item)
+	}
+	w.enqueue(items...)
+}
+
+// setLimit sets a random limit, and sets it again, as after a lost reply.
+func (w *limitWalk) setLimit() {
+	var limit protocol.QueueLimit
+	if w.random.IntN(4) > 0 {
+		limit.Running = w.random.IntN(5)
+	}
+	if w.random.IntN(2) == 0 {
+		limit.Starts, limit.Per = 1+w.random.IntN(6), time.Duration(1+w.random.IntN(40))*time.Millisecond
+	}
+	full := limit.Starts > 0 && w.limit.Starts == 0
+	for range 2 {
+		if err := w.store.LimitQueue(w.Context(), "default", limit); err != nil {
+			w.Fatal(err)
+		}
+	}
+	w.limit = limit
+	w.reread()
+	if full && w.mini != nil && w.parts != w.capacity() {
+		w.Fatalf("a new bucket of %+v has %d parts, want it full: %d", limit, w.parts, w.capacity())
+	}
+}
+
+func (w *limitWalk) capacity() int64 { return int64(w.limit.Starts) * w.limit.Per.Milliseconds() }
+
+// stored is the field limit, as numbers.
+func (w *limitWalk) stored() (numbers [6]int64, ok bool) {
+	text, err := w.client.HGet(w.Context(), w.keys().state, "limit").Result()
+	if err != nil {
+		return numbers, false
+	}
+	if n, err := fmt.Sscan(text, &numbers[0], &numbers[1], &numbers[2], &numbers[3], &numbers[4], &numbers[5]); n != 6 || err != nil {
+		w.Fatalf("the limit is stored as %q", text)
+	}
+	return numbers, true
+}
+
+// reread takes over how full the bucket is, after a step that does not say when it was made.
+func (w *limitWalk) reread() {
+	if numbers, ok := w.stored(); ok {
+		w.parts, w.refilled = numbers[4], numbers[5]
+	}
+}
+
+func (w *limitWalk) flights() (n int) {
+	for _, held := range w.held {
+		n += len(held)
+	}
+	return n
+}
+
+// check holds that what is counted is what is held.
+func (w *limitWalk) check(when string) {
+	w.Helper()
+	s, flights := w.stats(), w.flights()
+	numbers, limited := w.stored()
+	switch {
+	case s.Limit != w.limit || limited != (w.limit != protocol.QueueLimit{}):
+		w.Fatalf("%s: limit %+v, want %+v", when, s.Limit, w.limit)
+	case int(s.Running) != flights:
+		w.Fatalf("%s: %d in flight, want %d", when, s.Running, flights)
+	case limited && int(numbers[3]) != flights:
+		w.Fatalf("%s: %d are counted, %d in flight: %v", when, numbers[3], flights, numbers)
+	case limited && (numbers[4] < 0 || numbers[4] > w.capacity() || numbers[4] != w.parts):
+		w.Fatalf("%s: the bucket has %d parts of %d, want %d", when, numbers[4], w.capacity(), w.parts)
+	}
+	if closed := w.client.ZScore(w.Context(), w.keys().idle, "#closed").Err() == nil; closed != limited {
+		w.Fatalf("%s: the gate is closed: %v, limited: %v", when, closed, limited)
+	}
+}
+
+// call settles some of what a session holds and takes more; now and then the same call again.
+func (w *limitWalk) call(session string, draining bool) {
+	held := w.held[session]
+	if held == nil {
+		held = map[string]int64{}
+		w.held[session] = held
+	}
+	call := protocol.WorkCall{Take: w.random.IntN(8), Sleep: w.random.IntN(2) == 0, TTL: time.Millisecond}
+	if w.random.IntN(3) == 0 {
+		call.Ahead = w.random.IntN(call.Take + 1)
+	}
+	if draining || w.random.IntN(2) == 0 {
+		call.Serve = walkParks
+	}
+	ending, back := 0, 0
+	for id, fence := range held {
+		if !draining && w.random.IntN(2) == 0 {
+			continue
+		}
+		s := w.settlement(id, fence, draining)
+		if (s.Unbegun || s.Kind == protocol.SettlePark) && !w.ahead[id] {
+			back++
+		}
+		ending++
+		call.Settle = append(call.Settle, s)
+	}
+	if len(call.Settle) > 0 && w.random.IntN(4) == 0 { // a job that it does not hold
+		call.Settle = append(call.Settle, protocol.Settlement{ID: "job99999", Fence: 7, Kind: protocol.SettleBack, Unbegun: true})
+	}
+	answer := w.work(session, call)
+	for w.numbers[session] > 0 && w.random.IntN(3) == 0 {
+		again := w.repeat(session, call)
+		if !reflect.DeepEqual(again.Taken, unparked(answer.Taken)) || again.Err != nil {
+			w.Fatalf("call %d of %s repeated: %v, took %+v, want %+v", w.numbers[session], session, again.Err, again.Taken, answer.Taken)
+		}
+	}
+	for i, s := range call.Settle {
+		if slices.Contains(answer.Refused, i) {
+			continue
+		}
+		delete(held, s.ID)
+		if s.Kind == protocol.SettleDone || s.Kind == protocol.SettleDead {
+			w.ended[s.ID]++
+		}
+	}
+	w.taken(held, &call, &answer, ending, back)
+}
+
+func (w *limitWalk) settlement(id string, fence int64, draining bool) protocol.Settlement {
+	s := protocol.Settlement{ID: id, Fence: fence, Kind: protocol.SettleDone}
+	if draining {
+		return s
+	}
+	switch w.random.IntN(8) {
+	case 0:
+		s.Kind, s.Delay, s.Failed = protocol.SettleLater, time.Duration(w.random.IntN(10))*time.Millisecond, w.random.IntN(2) == 0
+	case 1, 2:
+		s.Kind, s.Unbegun = protocol.SettleBack, w.random.IntN(2) == 0
+	case 3:
+		s.Kind, s.Name = protocol.SettlePark, walkParks[w.random.IntN(2)]
+	case 4:
+		s.Kind, s.Unbegun = protocol.SettleDead, w.random.IntN(2) == 0
+	}
+	return s
+}
+
+// taken holds that a call took what the limit lets, and as much of it as there is.
+func (w *limitWalk) taken(held map[string]int64, call *protocol.WorkCall, answer *protocol.WorkAnswer, ending, back int) {
+	w.Helper()
+	n, limited := len(answer.Taken), w.limit != (protocol.QueueLimit{})
+	most := call.Take
+	if limited {
+		most -= call.Ahead
+	}
+	if w.limit.Running > 0 {
+		most = min(most, max(w.limit.Running-w.flights(), 0))
+	}
+	if w.limit.Starts > 0 {
+		ms, per := answer.Now.UnixMilli(), w.limit.Per.Milliseconds()
+		stepped := w.refilled > ms
+		parts := min(w.parts+max(ms-w.refilled, 0)*int64(w.limit.Starts), w.capacity())
+		most = min(most, int(parts/per)+back)
+		if ending > 0 && ending != n || n > 0 || back > 0 || stepped {
+			w.parts, w.refilled = min(max(parts-int64(n-back)*per, 0), w.capacity()), ms
+		}
+	} else {
+		w.reread()
+	}
+	if n > most {
+		w.Fatalf("%d taken, want at most %d: limit %+v, %d in flight", n, most, w.limit, w.flights())
+	}
+	for i, job := range answer.Taken {
+		if job.Begun != (limited || i < call.Take-call.Ahead) {
+			w.Fatalf("job %d of a call for %d with %d ahead under %+v is begun: %v", i, call.Take, call.Ahead, w.limit, job.Begun)
+		}
+		held[job.ID], w.ahead[job.ID] = job.Fence, !job.Begun
+	}
+	suspects := slices.ContainsFunc(answer.Taken, func(j protocol.TakenJob) bool { return j.Suspect() })
+	if n < most && !answer.More && !suspects && w.mini != nil { // elsewhere time has passed since
+		if left := w.waiting(); left > 0 {
+			w.Fatalf("%d taken, %d allowed, no more, and %d wait", n, most, left)
+		}
+	}
+	if answer.More && answer.Limit.Reached() {
+		w.Fatalf("there is more to take, and the limit is reached: %+v", answer.WaitHint)
+	}
+	if limited != (answer.Limit != protocol.Unlimited) {
+		w.Fatalf("limit %+v, the answer says %v", w.limit, answer.Limit)
+	}
+}
+
+// waiting is how many jobs are ready, or due.
+func (w *limitWalk) waiting() int64 {
+	due := w.client.ZCount(w.Context(), w.keys().due, "-inf", fmt.Sprint(w.now.UnixMilli())).Val()
+	return due + w.client.LLen(w.Context(), w.keys().ready).Val()
+}
+
+// reapSession reaps a session that has lapsed; the same call again reaps nothing more.
+func (w *limitWalk) reapSession(session string) {
+	w.pass(2 * time.Millisecond)
+	lapsed, err := w.store.Lapsed(w.Context(), defaultPartition)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, l := range lapsed {
+		if l.Session != session {
+			continue
+		}
+		call := protocol.ReapCall{Partition: defaultPartition, Session: session, Seen: l.Lapse, Seed: w.random.Int64N(1000)}
+		for range 2 {
+			if done, err := w.reapStep(call); err != nil || !done {
+				w.Fatalf("reap: %v, %v", done, err)
+			}
+		}
+		delete(w.held, session)
+		// its name is not used again
+		for i := range w.sessions {
+			if w.sessions[i] == session {
+				w.sessions[i] = session[:2] + fmt.Sprint("-", w.made, "-", w.random.Int())
+			}
+		}
+	}
+	w.reread()
+}
+
+// drain takes and ends all jobs, under a limit that lets one run at a time.
+func (w *limitWalk) drain() {
+	w.limit = protocol.QueueLimit{Running: 1}
+	if err := w.store.LimitQueue(w.Context(), "default", w.limit); err != nil {
+		w.Fatal(err)
+	}
+	deadline := time.Now().Add(90 * time.Second) // crashed jobs wait for up to a minute, on a server with its own clock
+	for {
+		for _, session := range w.sessions {
+			w.call(session, true)
+			w.check("drain")
+		}
+		w.pass(20 * time.Second)
+		s := w.stats()
+		if s.Waiting+s.Delayed+s.Running+s.Parked == 0 || w.mini == nil && s.Delayed > 0 && s.Waiting+s.Running+s.Parked == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			w.Fatalf("not drained: %+v", s)
+		}
+	}
+	for i := 1; i <= w.made && w.mini != nil; i++ {
+		if n := w.ended[fmt.Sprintf("job%05d", i)]; n != 1 {
+			w.Fatalf("job%05d ended %d times, want once", i, n)
+		}
+	}
+	if keys, _ := w.client.Keys(w.Context(), w.keys().prefix+"*").Result(); strings.Contains(fmt.Sprint(keys), "ready") {
+		w.Errorf("jobs are left in ready")
+	}
+}

@@ -1,0 +1,82 @@
+-- delete_waiting.lua: delete jobs of a schedule that was deleted and that do not run, a step of about 500 items. In ready they stay without
+-- their bodies: the take drops an occurrence that has none and no definition, and what waits for its end goes on.
+-- KEYS[1]  …:due             zset  job ID -> instant it is due, Unix ms
+-- KEYS[2]  …:dead            zset  job ID -> instant it was given up, Unix ms
+-- KEYS[3]  …:ready           list  IDs of jobs to run now
+-- KEYS[4]  …:jobs            hash  job ID -> envelope
+-- KEYS[5]  …:crashes         hash  job ID -> times its holder vanished
+-- KEYS[6]  …:behind          zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
+-- KEYS[7]  …:schedules       hash  schedule -> definition
+-- KEYS[8]  …:state           hash  parked
+-- KEYS[9]  …:unhandled       zset  job name -> since when it has parked jobs, Unix ms
+-- KEYS[10] …:parked:<name>   zset  job ID -> instant parked, Unix ms
+-- ARGV[1] schedule; ARGV[2] where to look: behind, due, dead, parked or ready; ARGV[3] how far that has come, as the last step answered; 0 begins;
+-- ARGV[4] the name of the parked list
+-- Returns how far it has come, 0 at the end; how many it has deleted.
+local DUE, DEAD, READY, JOBS, CRASHES, BEHIND, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local STATE, UNHANDLED, PARKED = KEYS[8], KEYS[9], KEYS[10]
+local name, place, at = ARGV[1], ARGV[2], ARGV[3]
+-- uses: limits clock strings definition open flight parked
+local _, created = policy(redis.call('HGET', SCHEDULES, name)) -- of one that was made again meanwhile, whose jobs stay
+redis.call('HLEN', JOBS)
+redis.call('HLEN', CRASHES)
+redis.call('HEXISTS', STATE, 'parked')
+redis.call('ZCARD', UNHANDLED)
+
+-- is_its says whether a job is an occurrence of the schedule that was deleted.
+local function is_its(id)
+  local schedule, planned = occurrence(id)
+  return schedule == name and (not created or created_later(created, planned))
+end
+
+local ids, members, next_at = {}, {}, '0'
+
+-- look gathers what is the schedule's among members of a sorted set and their scores.
+local function look(page)
+  next_at = page[1]
+  for i = 1, #page[2], 2 do
+    local member = page[2][i]
+    local id = match(member, '\t(.*)$') or member
+    if is_its(id) then
+      ids[#ids + 1] = id
+      members[#members + 1] = member
+    end
+  end
+end
+
+if place == 'behind' then
+  for _, member in ipairs(redis.call('ZRANGEBYLEX', BEHIND, '[' .. name .. '\t', '(' .. name .. '\n', 'LIMIT', '0', whole(MAX_ITEMS))) do
+    local id = name .. '@' .. sub(member, #name + 2)
+    if is_its(id) then
+      ids[#ids + 1] = id
+      members[#members + 1] = member
+    end
+  end
+  if #members == MAX_ITEMS then next_at = '1' end
+elseif place == 'due' then
+  look(redis.call('ZSCAN', DUE, at, 'COUNT', MAX_ITEMS))
+elseif place == 'dead' then
+  look(redis.call('ZSCAN', DEAD, at, 'COUNT', MAX_ITEMS))
+elseif place == 'parked' then
+  look(redis.call('ZSCAN', PARKED, at, 'COUNT', MAX_ITEMS))
+else -- from the end of the list, where what is taken and put back at the front meanwhile moves nothing
+  local seen = tonumber(at)
+  local page = redis.call('LRANGE', READY, whole(-seen - MAX_ITEMS), whole(-seen - 1))
+  for _, id in ipairs(page) do
+    if is_its(id) then ids[#ids + 1] = id end
+  end
+  if #page == MAX_ITEMS then next_at = whole(seen + MAX_ITEMS) end
+end
+
+for i, id in ipairs(ids) do
+  local member = members[i]
+  if place == 'behind' then redis.call('ZREM', BEHIND, member) end
+  if place == 'due' then redis.call('ZREM', DUE, member) end
+  if place == 'dead' then redis.call('ZREM', DEAD, member) end
+  if place == 'parked' then redis.call('ZREM', PARKED, member) end
+  redis.call('HDEL', JOBS, id)
+  redis.call('HDEL', CRASHES, id)
+end
+-- read after write: what is left is known only now
+if place == 'parked' and #ids > 0 and redis.call('ZCARD', PARKED) == 0 then unlist(UNHANDLED, STATE, ARGV[4]) end
+return { next_at, #ids }

@@ -1,0 +1,275 @@
+-- discard.lua: end jobs that nobody is to run any more, at most 500: they are cancelled, or deleted.
+-- KEYS[1]  …:state      hash    layout, stale, asked, parked
+-- KEYS[2]  …:sessions   zset    session -> instant it lapses, Unix ms
+-- KEYS[3]  …:jobs       hash    job ID -> envelope
+-- KEYS[4]  …:due        zset    job ID -> instant it is due, Unix ms
+-- KEYS[5]  …:ready      list    IDs of jobs to run now
+-- KEYS[6]  …:dead       zset    job ID -> instant it was given up, Unix ms
+-- KEYS[7]  …:crashes    hash    job ID -> times its holder vanished
+-- KEYS[8]  …:open       hash    schedule -> see lib/open.lua
+-- KEYS[9]  …:behind     zset    "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
+-- KEYS[10] …:schedules  hash    schedule -> definition
+-- KEYS[11] …:cursors    hash    schedule -> cursor
+-- KEYS[12] …:owed       zset    schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
+-- KEYS[13] …:counters   hash
+-- KEYS[14] …:runs       stream  what ran
+-- KEYS[15] …:callers    zset    calls that were carried out, see lib/closed.lua
+-- KEYS[16] …:idle       zset    sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[17] …:unhandled  zset    job name -> since when it has parked jobs, Unix ms
+-- KEYS[18] …:stale      zset    IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
+-- KEYS[19] …:results    hash    job ID -> its result
+-- KEYS[20] …:kept       zset    job ID -> until when its result is kept, Unix ms
+-- KEYS[21...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[22...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- ARGV[1] cancel or delete; ARGV[2] a name that only this call has; ARGV[3] prefix of the wake-up channels
+-- ARGV[4] how many sessions; ARGV[5] how many lists of parked jobs; ARGV[6] how many jobs
+-- ARGV[7] the field parked of state before the shared list was searched for these jobs; empty: there is no such list
+-- ARGV[8...] the sessions; the names of the lists; two values for each job: its ID, its member in the shared list (empty: none is known); then, if one
+--          job is cancelled whose result is to be kept: how long in ms, its queue, the result
+-- Returns time (us); 1 (0: a session or a list is there that is not in KEYS, or more was parked: nothing was done); how many jobs ended; a letter for each job,
+-- none if the same call was carried out before:
+--   e it has ended   a it is in flight and its holder was told: cancel   r it is in flight: delete   d it is dead: cancel
+--   u it is an occurrence that nobody has taken yet: delete   l it was too much for one call, and is to be asked for again   n there is none
+
+-- Where is a job? In flight, dead, behind another occurrence, due, parked: there it is looked for. If it is nowhere there and has an
+-- envelope, its ID is in ready, the only place that cannot be searched. An occurrence that was given back without an envelope is there
+-- if its schedule is held for it, or else near the front.
+local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, COUNTERS = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+local RUNS, CALLERS, IDLE, UNHANDLED, STALE = KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
+local RESULTS, KEPT = KEYS[19], KEYS[20]
+local INFLIGHT = 20 -- the hashes of the sessions come after KEYS[20]
+local DEPTH = 10000 -- how deep ready is searched for an occurrence without an envelope
+local SEARCHES = 20 -- how often, in a call
+local TOGETHER = 4 -- occurrences of one schedule that a call ends: so many of those behind are known
+local cancels, wake, n_sessions, n_lists, n = ARGV[1] == 'cancel', ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
+local at_list = 7 + n_sessions
+local at_job = at_list + n_lists
+-- uses: limits callers clock layout strings counters definition owed open flight asked parked session closed gate wake
+
+local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked')
+local refusal = newer(state[1])
+if refusal then return refusal end
+local before = answered(CALLERS, ARGV[2])
+if before then return { whole(now_us), 1, before, '' } end
+
+---------------------------------------------------------------------------------------------------------------- read
+
+if ARGV[7] ~= '' and ARGV[7] ~= state[3] then return { whole(now_us), 0, 0, '' } end
+local known = {}
+for i = 8, at_job do known[ARGV[i]] = true end
+for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do
+  if not known[session] then return { whole(now_us), 0, 0, '' } end
+end
+for _, list in ipairs(redis.call('ZRANGE', UNHANDLED, 0, -1)) do
+  if not known[list] then return { whole(now_us), 0, 0, '' } end
+end
+
+local ids, name_of, planned_of, names, needed, count_of = {}, {}, {}, {}, {}, {}
+for i = 1, n do
+  local id = ARGV[at_job + 2 * i - 1]
+  ids[i] = id
+  local name, planned = occurrence(id)
+  if name then
+    name_of[i], planned_of[i] = name, planned
+    if not needed[name] then names[#names + 1], needed[name] = name, true end
+  end
+end
+local held, holder = {}, {} -- of a job in flight: what its session has of it; which session that is
+for s = 1, n_sessions do
+  for i, fence in ipairs(redis.call('HMGET', KEYS[INFLIGHT + s], unpack(ids))) do
+    if fence then held[i], holder[i] = fence, s end
+  end
+end
+local workers = {} -- of these sessions
+for _, s in pairs(holder) do
+  workers[s] = workers[s] or match(redis.call('HGET', KEYS[INFLIGHT + s], SELF) or '', '^%d+ %d+ %d+ %S* %d+ (%S+) ') or ''
+end
+local list_of, member_of = {}, {} -- of a parked job
+for l = 1, n_lists do
+  local members, shared = ids, ARGV[at_list + l] == SHARED
+  if shared then
+    members = {}
+    for i = 1, n do members[i] = ARGV[at_job + 2 * i] end
+  end
+  for i, since in ipairs(redis.call('ZMSCORE', KEYS[PARKED + l], unpack(members))) do
+    if since and (not shared or members[i] ~= '') then list_of[i], member_of[i] = l, members[i] end
+  end
+end
+local dead, due = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('ZMSCORE', DUE, unpack(ids))
+local bodies, crashes = redis.call('HMGET', JOBS, unpack(ids)), redis.call('HMGET', CRASHES, unpack(ids))
+local void = redis.call('ZMSCORE', STALE, unpack(ids))
+local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, needed), {}
+local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
+redis.call('LLEN', READY)
+redis.call('HLEN', COUNTERS)
+redis.call('XLEN', RUNS)
+redis.call('HLEN', RESULTS)
+redis.call('ZCARD', KEPT)
+redis.call('ZCARD', IDLE)
+
+------------------------------------------------------------------------------------------------- decide: what each becomes
+
+local answer, removed, marks, told = {}, {}, {}, {}
+local out = { due = {}, dead = {}, ready = {}, parked = {} } -- where those that end leave
+local ended = {} -- positions of those that end
+local searches = 0
+
+-- finish notes that the i-th job ends.
+local function finish(i)
+  answer[i] = 'e'
+  ended[#ended + 1] = i
+  removed[#removed + 1] = ids[i]
+end
+
+-- stands says of the i-th job, an occurrence that nobody has taken and that is in due, whether it has to stay there until its instant: the
+-- take that drops it then owes the next one. It is at the cursor, or beyond one that was lost.
+local function stands(i)
+  local at, _, kind = cursor(flights.cursors[name_of[i]])
+  return flights.definitions[name_of[i]] and at and (is_placed(kind) and at == planned_of[i] or kind == 's' and planned_of[i] > at)
+end
+
+-- in_ready says whether the i-th job, which is nowhere else, is in ready; nil: this call has searched often enough.
+local function in_ready(i)
+  local name, id, fence = name_of[i], nil, nil
+  if void[i] then return false end
+  if bodies[i] then return true end
+  if not name then return false end
+  id, fence = opened(flights.opens[name])
+  if id == ids[i] and fence == '0' then return true end
+  searches = searches + 1
+  if searches > SEARCHES then return nil end
+  return redis.call('LPOS', READY, ids[i], 'MAXLEN', DEPTH) and true or false
+end
+
+-- Those behind another one first: what is let go below goes on with the oldest of those that stay behind.
+for i = 1, n do
+  local name = name_of[i]
+  if name then
+    count_of[name] = (count_of[name] or 0) + 1
+    local member = name .. '\t' .. planned_of[i]
+    if count_of[name] > TOGETHER then
+      answer[i] = 'l'
+    elseif not held[i] and redis.call('ZSCORE', BEHIND, member) then
+      finish(i)
+      flights.left[#flights.left + 1] = member
+      for k, planned in ipairs(flights.behind[name] or {}) do
+        if planned == planned_of[i] then
+          table.remove(flights.behind[name], k)
+          break
+        end
+      end
+      local id, fence, worker, session, letter, fresh = opened(flights.opens[name])
+      if id and fresh == planned_of[i] then set_open(flights, name, opening(id, fence, worker, session, letter, '')) end
+    end
+  end
+end
+for i = 1, n do
+  local id, name = ids[i], name_of[i]
+  local sign, fence = match(held[i] or '', '^([%-!]?)(%d+)$')
+  local marked = bodies[i] and byte(bodies[i], 1) == 0 -- cancelled before its instant
+  if answer[i] then
+  elseif held[i] and not cancels then
+    answer[i] = 'r'
+  elseif held[i] then
+    answer[i] = 'a'
+    if fence then
+      told[#told + 1] = { at = holder[i], id = id, fence = fence, first = sign ~= '!' }
+    else
+      told[#told + 1] = { at = holder[i], id = id, fence = '0', first = true } -- a hand wrote it: then no settlement counts, and reaping ends it
+    end
+  elseif dead[i] then
+    answer[i] = 'd'
+    if not cancels then
+      finish(i)
+      out.dead[#out.dead + 1] = id
+    end
+  elseif due[i] and marked then
+    answer[i] = cancels and 'e' or 'n'
+  elseif due[i] and name and not bodies[i] and not crashes[i] and not cancels then
+    answer[i] = 'u'
+  elseif due[i] and name and not bodies[i] and not crashes[i] and stands(i) then
+    answer[i] = 'e'
+    ended[#ended + 1] = i
+    marks[#marks + 1], marks[#marks + 2] = id, '\0'
+  elseif due[i] then
+    finish(i)
+    out.due[#out.due + 1] = id
+  elseif list_of[i] then
+    finish(i)
+    local list = out.parked[list_of[i]] or {}
+    out.parked[list_of[i]] = list
+    list[#list + 1] = member_of[i]
+  else
+    local there = in_ready(i)
+    if there then
+      finish(i)
+      out.ready[#out.ready + 1], out.ready[#out.ready + 2] = whole(now_ms), id
+    elseif there == nil then
+      answer[i] = 'l'
+    else
+      answer[i] = void[i] and cancels and 'e' or 'n'
+    end
+  end
+  if name and answer[i] == 'e' then end_flight(flights, front, name, id, 'final') end
+end
+
+---------------------------------------------------------------------------------------------------------------- write
+
+redis.call('ZREM', STALE, '') -- lets the rest go on when the server is out of memory
+if #removed > 0 then
+  redis.call('HDEL', JOBS, unpack(removed))
+  redis.call('HDEL', CRASHES, unpack(removed))
+end
+if #out.due > 0 then redis.call('ZREM', DUE, unpack(out.due)) end
+if #out.dead > 0 then redis.call('ZREM', DEAD, unpack(out.dead)) end
+for l, members in pairs(out.parked) do
+  redis.call('ZREM', KEYS[PARKED + l], unpack(members))
+  if redis.call('ZCARD', KEYS[PARKED + l]) == 0 then unlist(UNHANDLED, STATE, ARGV[at_list + l]) end
+end
+if #out.ready > 0 then
+  redis.call('ZADD', STALE, unpack(out.ready))
+  redis.call('HSET', STATE, 'stale', '1')
+end
+if #marks > 0 then redis.call('HSET', JOBS, unpack(marks)) end
+local asked = 0
+for _, job in ipairs(told) do
+  if job.first then
+    redis.call('HSET', KEYS[INFLIGHT + job.at], job.id, '!' .. job.fence)
+    asked = asked + 1
+  end
+end
+if asked > 0 then add_asked(STATE, state[2], asked) end
+if (#out.ready > 0 or #marks > 0 or asked > 0) and state[1] ~= RAISED then redis.call('HSET', STATE, 'layout', RAISED) end
+
+save_flights(flights, OPEN, BEHIND)
+for i, name in ipairs(names) do
+  -- a schedule that catches up: a ticker places the next run, now that this flight has ended
+  if flights.freed[name] and owes[i] then redis.call('ZADD', OWED, whole(owed_since(owes[i])), name) end
+end
+push_front(READY, front)
+if cancels then
+  for _, i in ipairs(ended) do
+    local name, planned = name_of[i], planned_of[i]
+    redis.call('HINCRBY', COUNTERS, CANCELLED, 1)
+    if name then
+      local _, created = policy(flights.definitions[name])
+      if created and not created_later(created, planned) then redis.call('HINCRBY', COUNTERS, name .. CANCELLED, 1) end
+      redis.call('XADD', RUNS, 'MAXLEN', '~', '10000', '*', 'schedule', name, 'planned', planned,
+        'started', whole(now_ms), 'ended', whole(now_ms), 'outcome', 'cancelled')
+    end
+  end
+end
+local keep_ms, queue, result = ARGV[at_job + 2 * n + 1], ARGV[at_job + 2 * n + 2], ARGV[at_job + 2 * n + 3]
+if result and (answer[1] == 'e' or answer[1] == 'a') then -- of one in flight its worker writes it anew; if that vanishes, this one stays
+  redis.call('HSET', RESULTS, ids[1], 'c' .. result)
+  redis.call('ZADD', KEPT, whole(now_ms + tonumber(keep_ms)), ids[1])
+end
+if #ended > 0 then remember_closed(CALLERS, ARGV[2], #ended) end
+for _, job in ipairs(told) do
+  if workers[job.at] ~= '' then redis.call('PUBLISH', wake .. workers[job.at], 'c' .. job.fence .. '\t' .. job.id) end
+end
+if result and answer[1] == 'e' then redis.call('PUBLISH', wake .. 'ended:' .. queue .. '\t' .. ids[1], 'e') end
+if #front > 0 then wake_one(IDLE, wake) end
+return { whole(now_us), 1, #ended, table.concat(answer) }

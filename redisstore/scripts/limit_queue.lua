@@ -1,0 +1,72 @@
+-- limit_queue.lua: set the limit of a queue, or take it away; or only count its flights anew. In each case they are counted in the hashes of
+-- all sessions. Sent again it changes nothing. The same limit set again brings no new tokens.
+-- KEYS[1] …:state     hash  paused, layout, limit (see lib/queuelimit.lua)
+-- KEYS[2] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
+-- KEYS[3] …:due       zset  job ID -> instant it is due, Unix ms
+-- KEYS[4] …:ready     list  IDs of jobs to run now
+-- KEYS[5] …:sessions  zset  session -> instant it lapses, Unix ms
+-- KEYS[6...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
+-- ARGV[1] prefix of the wake-up channels; ARGV[2] how many jobs may run, ARGV[3] how many may start per ARGV[4] ms (0: no such limit; both 0:
+-- none at all); ARGV[2] empty: only count anew; ARGV[5...] the sessions of KEYS[6...]
+-- Returns 1; 0 if there is a session that the caller does not name: then nothing is changed, and it is to read …:sessions again.
+local STATE, IDLE, DUE, READY, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local wake, counts_only = ARGV[1], ARGV[2] == ''
+local INFLIGHT, NAMES = 5, 4 -- the hashes come behind KEYS[5], the names of their sessions behind ARGV[4]
+-- uses: limits clock layout gate wake alarm due session queuelimit
+local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit')
+local refusal = newer(state[2])
+if refusal then return refusal end
+local paused, before = state[1], read_limit(state[3])
+local next_ms, waiting = due_head(DUE), redis.call('LLEN', READY) > 0
+redis.call('ZSCORE', IDLE, CLOSED) -- read, so that a key of a wrong type stops the call here
+
+local limit
+if counts_only then
+  if not before then return 1 end
+  limit = before
+else
+  limit = { running = tonumber(ARGV[2]), starts = tonumber(ARGV[3]), per = tonumber(ARGV[4]), flights = 0, tokens = 0, refilled = now_ms }
+  -- the bucket begins full; one that is changed keeps what is in it, as far as it fits
+  limit.tokens = limit.starts * limit.per
+  if before and before.starts == limit.starts and before.per == limit.per then
+    limit.tokens = before.tokens
+  elseif before and before.starts > 0 then
+    limit.tokens = math.min(math.floor(before.tokens / before.per * limit.per), limit.tokens)
+  end
+end
+
+local removed = limit.running == 0 and limit.starts == 0
+local flights = 0
+if not removed then
+  local known = 0
+  for first = NAMES + 1, #ARGV, MAX_ITEMS do
+    for i, lapse in ipairs(redis.call('ZMSCORE', SESSIONS, unpack(ARGV, first, math.min(first + MAX_ITEMS - 1, #ARGV)))) do
+      if lapse then
+        local at = INFLIGHT + first - NAMES + i - 1
+        known = known + 1
+        flights = flights + redis.call('HLEN', KEYS[at]) - redis.call('HEXISTS', KEYS[at], SELF)
+      end
+    end
+  end
+  if known < redis.call('ZCARD', SESSIONS) then return 0 end
+end
+
+if removed then
+  if not state[3] then return 1 end
+  redis.call('HDEL', STATE, 'limit')
+  if not paused then redis.call('ZREM', IDLE, CLOSED) end
+else
+  count_flights(limit, flights - limit.flights, 0)
+  redis.call('HSET', STATE, 'limit', limit_text(limit))
+  if state[2] ~= RAISED then redis.call('HSET', STATE, 'layout', RAISED) end
+  redis.call('ZADD', IDLE, '-1', CLOSED)
+  next_ms = next_start(limit, next_ms, waiting)
+  waiting = next_ms == now_ms
+end
+if paused then return 1 end
+if waiting or next_ms >= 0 and next_ms <= now_ms then
+  wake_one(IDLE, wake)
+elseif next_ms >= 0 then
+  keep_alarm(IDLE, wake, next_ms)
+end
+return 1

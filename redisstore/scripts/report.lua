@@ -1,0 +1,19 @@
+-- report.lua: keep how far the handlers of jobs in flight are. The newest report of a job counts.
+-- KEYS[1] …:inflight:<session>  hash  job ID -> fence
+-- KEYS[2] …:progress            hash  job ID -> progress
+-- ARGV three values a job: ID, fence, progress
+-- Returns how many were kept: those of the jobs that the session holds with that fence.
+local INFLIGHT, PROGRESS = KEYS[1], KEYS[2]
+local ids, kept = {}, {}
+for i = 1, #ARGV, 3 do ids[#ids + 1] = ARGV[i] end
+local held = redis.call('HMGET', INFLIGHT, unpack(ids))
+redis.call('HLEN', PROGRESS) -- read, so that a key of a wrong type stops the call here
+for i = 1, #ARGV, 3 do
+  local holds = held[(i + 2) / 3]
+  if holds and string.match(holds, '%d+$') == ARGV[i + 1] then
+    kept[#kept + 1] = ARGV[i]
+    kept[#kept + 1] = ARGV[i + 2]
+  end
+end
+if #kept > 0 then redis.call('HSET', PROGRESS, unpack(kept)) end
+return #kept / 2

@@ -1,0 +1,95 @@
+-- requeue.lua: put delayed, retrying, parked and dead jobs to the front of ready, at most 500, the first one foremost. An occurrence that
+-- nobody has taken yet stays where it is, and so does what is not as the caller has read it.
+-- KEYS[1]  …:state      hash  layout, paused, parked
+-- KEYS[2]  …:jobs       hash  job ID -> envelope
+-- KEYS[3]  …:due        zset  job ID -> instant it is due, Unix ms
+-- KEYS[4]  …:ready      list  IDs of jobs to run now
+-- KEYS[5]  …:dead       zset  job ID -> instant it was given up, Unix ms
+-- KEYS[6]  …:crashes    hash  job ID -> times its holder vanished
+-- KEYS[7]  …:callers    zset  calls that were carried out, see lib/closed.lua
+-- KEYS[8]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[9]  …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
+-- KEYS[10] …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
+-- KEYS[11...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels; ARGV[3] how many lists of parked jobs
+-- ARGV[4...] the names of the lists; four values for each job: its ID, its member in the shared list (empty: none is known), and of one
+-- that is dead its envelope as the caller has read it and the one that it gets; of another empty
+-- Returns time (us); how many jobs went to ready; a letter for each job, none if the same call was carried out before: e it went to ready,
+-- u it is an occurrence that nobody has taken yet, n it is not there, or not as it was read.
+local STATE, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local CALLERS, IDLE, UNHANDLED, STALE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local PARKED = 10 -- the lists of parked jobs come after KEYS[10]
+local wake, n_lists = ARGV[2], tonumber(ARGV[3])
+local at_job = 3 + n_lists
+local n = (#ARGV - at_job) / 4
+-- uses: limits callers clock layout strings definition open flight parked closed gate wake
+
+local state = redis.call('HMGET', STATE, 'layout', 'paused')
+local refusal = newer(state[1])
+if refusal then return refusal end
+local before = answered(CALLERS, ARGV[1])
+if before then return { whole(now_us), before, '' } end
+
+local ids, answer, front, revived, envelopes = {}, {}, {}, {}, {}
+for i = 1, n do ids[i] = ARGV[at_job + 4 * i - 3] end
+local dead, due, void = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('ZMSCORE', DUE, unpack(ids)), redis.call('ZMSCORE', STALE, unpack(ids))
+local bodies, crashes = redis.call('HMGET', JOBS, unpack(ids)), redis.call('HMGET', CRASHES, unpack(ids))
+local list_of, member_of = {}, {} -- of a parked job
+for l = 1, n_lists do
+  local members, shared = ids, ARGV[3 + l] == SHARED
+  if shared then
+    members = {}
+    for i = 1, n do members[i] = ARGV[at_job + 4 * i - 2] end
+  end
+  for i, since in ipairs(redis.call('ZMSCORE', KEYS[PARKED + l], unpack(members))) do
+    if since and (not shared or members[i] ~= '') then list_of[i], member_of[i] = l, members[i] end
+  end
+end
+redis.call('LLEN', READY)
+redis.call('ZCARD', IDLE)
+redis.call('ZCARD', UNHANDLED)
+
+local out = { due = {}, dead = {}, parked = {} } -- where those that go to ready leave
+for i = 1, n do
+  local id, read, new = ids[i], ARGV[at_job + 4 * i - 1], ARGV[at_job + 4 * i]
+  local goes = false
+  if dead[i] then
+    goes = new ~= '' and bodies[i] == read
+    if goes then
+      out.dead[#out.dead + 1] = id
+      envelopes[#envelopes + 1], envelopes[#envelopes + 2] = id, new
+    end
+  elseif new ~= '' then
+    goes = false -- it was dead, and is not any more
+  elseif due[i] and occurrence(id) and not bodies[i] and not crashes[i] then
+    answer[i] = 'u'
+  elseif due[i] then
+    goes = not bodies[i] or byte(bodies[i], 1) ~= 0 -- 0: it was cancelled, and stands there for its schedule
+    if goes then out.due[#out.due + 1] = id end
+  elseif list_of[i] then
+    goes = true
+    local list = out.parked[list_of[i]] or {}
+    out.parked[list_of[i]] = list
+    list[#list + 1] = member_of[i]
+  end
+  if goes then
+    local list = void[i] and revived or front
+    list[#list + 1] = id
+  end
+  answer[i] = answer[i] or (goes and 'e' or 'n')
+end
+
+local changed = #front + #revived
+if changed == 0 then return { whole(now_us), 0, table.concat(answer) } end
+redis.call('ZREM', STALE, '', unpack(revived)) -- the first write takes no memory
+push_front(READY, front)
+if #envelopes > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end
+if #out.due > 0 then redis.call('ZREM', DUE, unpack(out.due)) end
+if #out.dead > 0 then redis.call('ZREM', DEAD, unpack(out.dead)) end
+for l, members in pairs(out.parked) do
+  redis.call('ZREM', KEYS[PARKED + l], unpack(members))
+  if redis.call('ZCARD', KEYS[PARKED + l]) == 0 then unlist(UNHANDLED, STATE, ARGV[3 + l]) end
+end
+remember_closed(CALLERS, ARGV[1], changed)
+if not state[2] then wake_one(IDLE, wake) end
+return { whole(now_us), changed, table.concat(answer) }

@@ -1,0 +1,136 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+const (
+	soonestPage = 500    // delayed jobs of a partition that a command reads, and names of schedules that are owed
+	maxLooked   = 10_000 // delayed jobs of a partition that are looked at
+)
+
+// A comingPartition is how far a partition has been searched.
+type comingPartition struct {
+	keys   partitionKeys
+	looked int
+	found  []protocol.Coming
+	ended  bool
+}
+
+// Soonest returns schedules by the instant at which their next occurrence is due, the first n or fewer, and besides those that are owed one.
+// It reads each partition's delayed jobs from the front until it has n schedules or has looked at maxLooked jobs; a job that is not the
+// occurrence at its schedule's cursor is a retry or nobody's.
+func (s *store) Soonest(ctx context.Context, n int) ([]protocol.Coming, error) {
+	if s.bad != nil {
+		return nil, s.bad
+	}
+	var all, owed []protocol.Coming
+	for cursor := ""; ; {
+		queues, next, err := s.Queues(ctx, cursor)
+		if err != nil {
+			return nil, err
+		}
+		var partitions []*comingPartition
+		for _, queue := range queues {
+			for index := range queue.Partitions {
+				partitions = append(partitions, &comingPartition{keys: s.keys.partition(protocol.Partition{Queue: queue.Queue, Index: index})})
+			}
+		}
+		for some := range slices.Chunk(partitions, maxSoonestPartitions) {
+			waiting, names, err := s.soonestOf(ctx, some, n)
+			if err != nil {
+				return nil, err
+			}
+			all, owed = earliest(append(all, waiting...), n), append(owed, names...)
+		}
+		if cursor = next; next == "" {
+			return append(owed, all...), nil
+		}
+	}
+}
+
+const maxSoonestPartitions = 50 // that are searched in a round trip
+
+// earliest sorts schedules by their instants and returns the first n.
+func earliest(all []protocol.Coming, n int) []protocol.Coming {
+	slices.SortFunc(all, func(a, b protocol.Coming) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Name, b.Name)) })
+	return all[:min(n, len(all))]
+}
+
+// soonestOf searches partitions.
+func (s *store) soonestOf(ctx context.Context, partitions []*comingPartition, n int) (waiting, owed []protocol.Coming, err error) {
+	pipe := s.client.Pipeline()
+	names := make([]*redis.StringSliceCmd, len(partitions))
+	for i, p := range partitions {
+		names[i] = pipe.ZRange(ctx, p.keys.owed, 0, soonestPage-1)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, nil, failure("list owed schedules", "", err)
+	}
+	for i := range partitions {
+		for _, name := range names[i].Val() {
+			owed = append(owed, protocol.Coming{Name: name})
+		}
+	}
+	for left := partitions; len(left) > 0; {
+		if err := s.searchDue(ctx, left, n); err != nil {
+			return nil, nil, err
+		}
+		left = slices.DeleteFunc(slices.Clone(left), func(p *comingPartition) bool { return p.ended })
+	}
+	for _, p := range partitions {
+		waiting = append(waiting, p.found...)
+	}
+	return waiting, owed, nil
+}
+
+// searchDue looks at the next delayed jobs of partitions.
+func (s *store) searchDue(ctx context.Context, partitions []*comingPartition, n int) error {
+	pipe := s.client.Pipeline()
+	pages := make([]*redis.ZSliceCmd, len(partitions))
+	for i, p := range partitions {
+		pages[i] = pipe.ZRangeWithScores(ctx, p.keys.due, int64(p.looked), int64(p.looked+soonestPage-1))
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return failure("list delayed jobs", "", err)
+	}
+	pipe = s.client.Pipeline()
+	coming, instants := make([][]protocol.Coming, len(partitions)), make([][]string, len(partitions))
+	cursors := make([]*redis.SliceCmd, len(partitions))
+	for i, p := range partitions {
+		var names []string
+		for _, z := range pages[i].Val() {
+			if name, instant, ok := protocol.CutOccurrence(z.Member.(string)); ok {
+				names, instants[i] = append(names, name), append(instants[i], instant)
+				coming[i] = append(coming[i], protocol.Coming{Name: name, At: time.UnixMilli(int64(z.Score)).UTC()})
+			}
+		}
+		if len(names) > 0 {
+			cursors[i] = pipe.HMGet(ctx, p.keys.cursors, names...)
+		}
+	}
+	if pipe.Len() > 0 {
+		cmds, err := pipe.Exec(ctx)
+		if err := cmp.Or(err, complete(cmds...)); err != nil {
+			return failure("read the cursors of schedules", "", err)
+		}
+	}
+	for i, p := range partitions {
+		for j, c := range coming[i] {
+			text, _ := cursors[i].Val()[j].(string)
+			if at := parseCursor(text); at.Placed && at.At.UTC().Format(time.RFC3339) == instants[i][j] {
+				p.found = append(p.found, c)
+			}
+		}
+		p.looked += len(pages[i].Val())
+		p.ended = len(p.found) >= n || p.looked >= maxLooked || len(pages[i].Val()) < soonestPage
+	}
+	return nil
+}

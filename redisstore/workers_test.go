@@ -1,0 +1,66 @@
+package redisstore
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+func TestAWorkerIsShownFromItsAnnouncementToItsEnd(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		before := b.serverTime()
+		entry := protocol.WorkerEntry{Name: "W", Host: "h", PID: 7, Version: "v1.2.3", Queues: map[string]int{"mail": 3}, Slots: 20, Age: time.Hour}
+		if err := b.store.AnnounceWorker(b.Context(), entry); err != nil {
+			b.Fatal(err)
+		}
+		entry.Age = 2 * time.Hour // the first announcement says since when it runs
+		if err := b.store.AnnounceWorker(b.Context(), entry); err != nil {
+			b.Fatal(err)
+		}
+		workers, err := b.store.Workers(b.Context())
+		if err != nil || len(workers) != 1 {
+			b.Fatalf("workers %+v, %v; want one", workers, err)
+		}
+		got := workers[0]
+		if since := got.Since.Sub(before.Add(-time.Hour)); since < -time.Millisecond || since > time.Minute || got.Seen.Before(before.Truncate(time.Millisecond)) {
+			b.Errorf("since %v and seen %v, at %v", got.Since, got.Seen, before)
+		}
+		got.Since, got.Seen, entry.Age = time.Time{}, time.Time{}, 0
+		if !reflect.DeepEqual(got, entry) {
+			b.Errorf("got %+v, want %+v", got, entry)
+		}
+		if err := b.store.RetireWorker(b.Context(), "W"); err != nil {
+			b.Fatal(err)
+		}
+		if workers, err := b.store.Workers(b.Context()); err != nil || len(workers) != 0 {
+			b.Errorf("workers %+v, %v; want none", workers, err)
+		}
+	})
+}
+
+// What was killed is shown no more after three announcements, and goes with those of others.
+func TestWorkersThatAreSilentForThreeAnnouncementsGo(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		key := b.store.keys.workers()
+		silent := b.serverTime().Add(-protocol.WorkerRetention - time.Second).UnixMilli()
+		for i := range 250 {
+			b.client.HSet(b.Context(), key, fmt.Sprint("gone", i), fmt.Sprintf(`{"seen_ms":%d,"since_ms":1,"host":"h","pid":1,"version":"","queues":{},"slots":1}`, silent))
+		}
+		b.client.HSet(b.Context(), key, "hand", "written by hand")
+		if workers, err := b.store.Workers(b.Context()); err != nil || len(workers) != 0 {
+			b.Errorf("%d workers, %v; want none", len(workers), err)
+		}
+		for i := range 4 {
+			if err := b.store.AnnounceWorker(b.Context(), protocol.WorkerEntry{Name: strings.Repeat("W", i+1)}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if left := b.client.HLen(b.Context(), key).Val(); left != 4 {
+			b.Errorf("%d entries are left, want the 4 of those that live", left)
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package chime
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
+)
+
+const (
+	maxUpcoming = 1000
+	maxSoonest  = 500
+)
+
+// Upcoming returns the planned instants of a schedule's next n runs, n from 1 to 1000, as it stands: fewer if its count or its end comes
+// before that, none if it is paused or has completed; ErrNotFound if there is none of that name. An occurrence that is placed and that
+// nobody has taken yet is the first of them, also where its instant has passed; so are those that are caught up. Time goes by this machine's
+// clock. Nothing is placed for it, and whether a run will be skipped because the last one is not over nobody knows.
+func (s *Schedules) Upcoming(ctx context.Context, name string, n int) ([]time.Time, error) {
+	err := s.check(ctx, name)
+	if err == nil && (n < 1 || n > maxUpcoming) {
+		err = protocol.Invalid("n", strconv.Itoa(n), fmt.Sprintf("1 to %d", maxUpcoming))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("chime: upcoming runs of a schedule: %w", err)
+	}
+	found, err := s.store.Find(ctx, []string{name})
+	if err == nil && found[0].Name == "" {
+		err = ErrNotFound
+	}
+	if err == nil {
+		err = found[0].Err
+	}
+	var plan *schedule.Plan
+	if err == nil {
+		plan, err = schedule.Compile(found[0].Definition)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("chime: upcoming runs of schedule %q: %w", name, err)
+	}
+	return plan.Upcoming(owedBy(found[0], time.Now()), found[0].Waiting, n), nil
+}
+
+// owedBy is what a schedule is owed, or will be when its occurrence that waits is taken.
+func owedBy(found protocol.Stored, now time.Time) protocol.Owed {
+	since := found.Since
+	if since.IsZero() || since.After(now) { // postponed
+		since = now
+	}
+	return protocol.Owed{Partition: found.Partition, Name: found.Name, Definition: found.Definition, Cursor: found.Cursor, Since: since, Now: now}
+}
+
+// Soonest returns the n live schedules, 1 to 500, whose next occurrences come first, over all queues, in that order; fewer if there are
+// not so many. One that is owed its next occurrence, because the last one was taken a moment ago, stands where that will be, and has it as
+// Next. A schedule that this program cannot read is left out.
+//
+// It looks at no more than 10,000 delayed jobs of each partition of a queue, and at 500 schedules that are owed: where more jobs than that
+// wait for a retry, or where a backlog was declared a moment ago, schedules may be missing.
+func (s *Schedules) Soonest(ctx context.Context, n int) ([]*Schedule, error) {
+	err := s.usable(ctx)
+	if err == nil && (n < 1 || n > maxSoonest) {
+		err = protocol.Invalid("n", strconv.Itoa(n), fmt.Sprintf("1 to %d", maxSoonest))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("chime: soonest schedules: %w", err)
+	}
+	all, err := s.soonest(ctx, n)
+	if err != nil {
+		return nil, fmt.Errorf("chime: soonest schedules: %w", err)
+	}
+	return all, nil
+}
+
+// soonest reads the schedules that the store names. An occurrence may be taken meanwhile: then its schedule is owed the next one.
+func (s *Schedules) soonest(ctx context.Context, n int) ([]*Schedule, error) {
+	coming, err := s.store.Soonest(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(coming))
+	for i := range coming {
+		names[i] = coming[i].Name
+	}
+	slices.Sort(names)
+	found, err := s.store.Find(ctx, slices.Compact(names))
+	if err != nil {
+		return nil, err
+	}
+	var all []*Schedule
+	now := time.Now()
+	for i := range found {
+		if found[i].Name == "" {
+			continue
+		}
+		one, err := stored(found[i])
+		if err != nil || one.State != StateLive {
+			continue
+		}
+		if one.Next.IsZero() {
+			plan, err := schedule.Compile(found[i].Definition)
+			if err != nil {
+				continue
+			}
+			next := plan.Upcoming(owedBy(found[i], now), false, 1)
+			if len(next) == 0 {
+				continue
+			}
+			one.Next = next[0]
+		}
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b *Schedule) int { return cmp.Or(a.Next.Compare(b.Next), cmp.Compare(a.Name, b.Name)) })
+	return all[:min(n, len(all))], nil
+}
