@@ -127,14 +127,14 @@ func TestEveryFileIsANoun(t *testing.T) {
 	}
 }
 
-// A sleep makes a test slow or flaky, and a skip makes it green for the wrong reason. In a file that uses testing/synctest a
+// A sleep makes a test slow or flaky, and a skip makes it green for the wrong reason. In a file that uses testing/synctest, or chimetest, a
 // sleep is how fake time passes; elsewhere a comment on the line, or above it, says why there is no other way.
 func TestNoTestSleepsOrSkips(t *testing.T) {
 	for _, s := range sources(t) {
 		if !s.test && !servesTests(s.folder) {
 			continue
 		}
-		fake := slices.Contains(s.imports(), "testing/synctest")
+		fake := s.folder == "chimetest" || slices.Contains(s.imports(), "testing/synctest") || slices.Contains(s.imports(), modulePath+"/chimetest")
 		s.eachCall(func(receiver, name string, line int) {
 			sleeps := receiver == "time" && name == "Sleep" && !fake
 			skips := receiver != "" && (name == "Skip" || name == "Skipf" || name == "SkipNow")

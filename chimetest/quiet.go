@@ -2,9 +2,7 @@ package chimetest
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -51,25 +49,6 @@ type memory struct {
 	answer  any
 }
 
-// The kinds of signs of life: that a worker sleeps, which jobs it handles, and what it is.
-const (
-	pollSign     = "poll "
-	announceSign = "announce "
-	workerSign   = "worker "
-)
-
-// A lease is the leader's.
-type lease struct {
-	protocol.Leadership
-	until time.Time
-}
-
-// A sign is a sign of life that the store has not got.
-type sign struct {
-	give  func(ctx context.Context)
-	until time.Time // as long as it would count
-}
-
 const (
 	// maxMemory is how long an answer is given again. It bounds what is done late that only time brings about, such as sweeping.
 	maxMemory = time.Hour
@@ -80,8 +59,6 @@ const (
 	// longestRest is how long an answer that there is nothing may take, and leaseMargin how long before the end of the lease it comes.
 	longestRest = 20 * time.Second
 	leaseMargin = 500 * time.Millisecond
-	// announcedFor is how long a worker that has announced itself counts as alive.
-	announcedFor = 5 * time.Minute
 	// postponedFor is how long a schedule waits that cannot be computed, and a bit.
 	postponedFor = 2 * time.Minute
 )
@@ -147,31 +124,6 @@ func (q *quiet) change() {
 	close(q.stirred)
 	q.stirred = make(chan struct{})
 	q.mu.Unlock()
-}
-
-// giveSigns gives the store the signs of life of a kind that it has not got and that still count.
-func (q *quiet) giveSigns(ctx context.Context, kind string) {
-	q.giving.Lock()
-	defer q.giving.Unlock()
-	signs := make(map[string]*sign)
-	q.mu.Lock()
-	for who, s := range q.signs {
-		if strings.HasPrefix(who, kind) {
-			signs[who] = s
-			delete(q.signs, who)
-		}
-	}
-	q.mu.Unlock()
-	for _, who := range slices.Sorted(maps.Keys(signs)) {
-		if time.Now().Before(signs[who].until) {
-			signs[who].give(upkeep(context.WithoutCancel(ctx)))
-		}
-	}
-}
-
-// sign keeps a sign of life until the store is to get it. The caller holds mu.
-func (q *quiet) sign(who string, lasts time.Duration, give func(ctx context.Context)) {
-	q.signs[who] = &sign{give: give, until: time.Now().Add(lasts)}
 }
 
 // recall returns what a question was answered with, if that is still the answer.
@@ -259,61 +211,6 @@ func (q *quiet) Postpone(ctx context.Context, owed protocol.Owed) error {
 	q.changed = time.Now().Add(postponedFor)
 	q.mu.Unlock()
 	return err
-}
-
-// Poll is answered from memory if all of its calls can be.
-func (q *quiet) Poll(ctx context.Context, calls []protocol.PollCall) (answers []protocol.PollAnswer) {
-	now := time.Now().Truncate(time.Microsecond)
-	answers = make([]protocol.PollAnswer, len(calls))
-	for i := range calls {
-		call := &calls[i]
-		known, ok := q.recall(pollKey(call), func(any) bool { return true })
-		if !ok || call.Sleep && q.head(ctx, call.Partition.Queue).Before(now.Add(headMargin)) {
-			return q.poll(ctx, calls)
-		}
-		answers[i] = known.(protocol.PollAnswer)
-		if answers[i].Now = now; call.Sleep {
-			answers[i].Since = now
-		}
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for i := range calls {
-		if calls[i].Sleep {
-			again := calls[i]
-			again.Since = time.Time{}
-			q.sign(pollKey(&again), protocol.IdleRetention, func(ctx context.Context) { q.Store.Poll(ctx, []protocol.PollCall{again}) })
-		}
-	}
-	return answers
-}
-
-func (q *quiet) poll(ctx context.Context, calls []protocol.PollCall) (answers []protocol.PollAnswer) {
-	q.mu.Lock()
-	changes := q.changes
-	q.mu.Unlock()
-	answers = q.Store.Poll(upkeep(ctx), calls)
-	now := time.Now()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for i := range answers {
-		a, key := answers[i], pollKey(&calls[i])
-		delete(q.memory, key)
-		delete(q.signs, key)
-		if a.Err == nil && !a.More && a.Next == 0 && a.Lapse.IsZero() && len(a.Lapsed) == 0 && a.ParkedMark == 0 && len(a.Parked) == 0 {
-			q.memory[key] = &memory{changes: changes, at: now, answer: a}
-		}
-	}
-	return answers
-}
-
-// pollKey names the question of a poll: a worker asks for itself, and who asks for lapsed sessions only asks what everybody asks.
-func pollKey(call *protocol.PollCall) string {
-	key := pollSign + strconv.Itoa(call.Partition.Index) + " " + call.Partition.Queue + " "
-	if call.Sleep {
-		key += call.Worker
-	}
-	return key
 }
 
 // head is when the first delayed job of a queue is due; a hundred years hence if there is none.
@@ -413,135 +310,4 @@ func (q *quiet) Mend(ctx context.Context, cursor string) (next string, mended []
 		return nil, err == nil && cursor == "" && next == "" && len(mended) == 0
 	})
 	return next, mended, err
-}
-
-// Announce is a sign of life: the store gets it the first time, and then when somebody looks.
-func (q *quiet) Announce(ctx context.Context, worker string, handled []protocol.Handled) (err error) {
-	again := func(ctx context.Context) { err = q.Store.Announce(ctx, worker, handled) }
-	q.announce(ctx, announceSign+worker, again)
-	return err
-}
-
-// AnnounceWorker is like Announce.
-func (q *quiet) AnnounceWorker(ctx context.Context, worker protocol.WorkerEntry) (err error) {
-	began := time.Now().Add(-worker.Age)
-	again := func(ctx context.Context) {
-		worker.Age = time.Since(began)
-		err = q.Store.AnnounceWorker(ctx, worker)
-	}
-	q.announce(ctx, workerSign+worker.Name, again)
-	return err
-}
-
-func (q *quiet) announce(ctx context.Context, who string, give func(ctx context.Context)) {
-	q.mu.Lock()
-	first := q.memory[who] == nil
-	if q.memory[who] = new(memory); !first {
-		q.sign(who, announcedFor, give)
-	}
-	q.mu.Unlock()
-	if first {
-		give(upkeep(ctx))
-	}
-}
-
-// RetireWorker ends what is known of a worker.
-func (q *quiet) RetireWorker(ctx context.Context, name string) error {
-	q.mu.Lock()
-	for _, who := range []string{announceSign + name, workerSign + name} {
-		delete(q.memory, who)
-		delete(q.signs, who)
-	}
-	q.mu.Unlock()
-	return q.Store.RetireWorker(ctx, name)
-}
-
-// Workers reads signs of life.
-func (q *quiet) Workers(ctx context.Context) ([]protocol.WorkerEntry, error) {
-	q.giveSigns(ctx, workerSign)
-	return q.Store.Workers(ctx)
-}
-
-// Served reads signs of life.
-func (q *quiet) Served(ctx context.Context, also []string) ([]protocol.QueueSize, error) {
-	q.giveSigns(ctx, announceSign)
-	return q.Store.Served(upkeep(ctx), also)
-}
-
-// Work reads signs of life if it parks a job: it wakes a worker that handles it.
-func (q *quiet) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
-	for i := range calls {
-		if slices.ContainsFunc(calls[i].Settle, func(s protocol.Settlement) bool { return s.Kind == protocol.SettlePark }) {
-			q.giveSigns(ctx, announceSign)
-			break
-		}
-	}
-	return q.Store.Work(ctx, calls)
-}
-
-// Unhandled reads signs of life.
-func (q *quiet) Unhandled(ctx context.Context, asked []protocol.Handled) (missing []protocol.Handled, err error) {
-	same := func(before any) bool { return slices.Equal(before.([]protocol.Handled), asked) }
-	if _, ok := q.recall("unhandled", same); ok {
-		return nil, nil
-	}
-	q.giveSigns(ctx, announceSign)
-	q.ask(ctx, "unhandled", slices.Clone(asked), func(ctx context.Context) (any, bool) {
-		missing, err = q.Store.Unhandled(ctx, asked)
-		return nil, err == nil && len(missing) == 0
-	})
-	return missing, err
-}
-
-// Lead is answered from memory as long as the leader renews its lease in time: nothing but these three calls reads it.
-func (q *quiet) Lead(ctx context.Context, candidate string, ttl time.Duration) (protocol.Leadership, error) {
-	now := time.Now()
-	q.mu.Lock()
-	if q.leads != nil && now.Before(q.leads.until) {
-		defer q.mu.Unlock()
-		leads := q.leads.Leadership
-		if leads.Leading = leads.Leader == candidate; leads.Leading {
-			q.leads.until = now.Add(ttl)
-			q.renewals++
-		}
-		leads.Left = q.leads.until.Sub(now)
-		return leads, nil
-	}
-	q.mu.Unlock()
-	leads, err := q.Store.Lead(upkeep(ctx), candidate, ttl)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	delete(q.memory, "lease")
-	q.renewals++
-	if q.leads = nil; err == nil {
-		q.leads = &lease{leads, time.Now().Add(leads.Left)}
-	}
-	return leads, err
-}
-
-// Resign ends what is remembered of who leads.
-func (q *quiet) Resign(ctx context.Context, candidate string) error {
-	q.mu.Lock()
-	q.leads = nil
-	delete(q.memory, "lease")
-	q.mu.Unlock()
-	return q.Store.Resign(ctx, candidate)
-}
-
-// Lease says whether the lease was renewed since it was asked for last.
-func (q *quiet) Lease(ctx context.Context) (text string, err error) {
-	q.mu.Lock()
-	led, renewals := q.leads != nil && time.Now().Before(q.leads.until), q.renewals
-	q.mu.Unlock()
-	if led {
-		return "renewed " + strconv.FormatInt(renewals, 10), nil
-	}
-	if _, ok := q.recall("lease", func(any) bool { return true }); ok {
-		return "", nil
-	}
-	q.ask(ctx, "lease", nil, func(ctx context.Context) (any, bool) {
-		text, err = q.Store.Lease(ctx)
-		return nil, err == nil && text == ""
-	})
-	return text, err
 }
