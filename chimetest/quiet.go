@@ -26,17 +26,18 @@ import (
 type quiet struct {
 	protocol.Store
 
-	mu       sync.Mutex
-	changes  int64         // grows when a command that may change the store begins, and when it ends
-	changed  time.Time     // when it grew last
-	stirred  chan struct{} // closed when it grows
-	memory   map[string]*memory
-	signs    map[string]*sign
-	fit      bool   // the store was found fit
-	leads    *lease // nil: nobody leads, as far as is known
-	renewals int64  // of leases
-	heads    map[string]time.Time
-	headsAt  int64 // changes, when heads were read
+	mu        sync.Mutex
+	changes   int64         // grows when a command that may change the store begins, and when it ends
+	changed   time.Time     // when it grew last
+	postponed time.Time     // when a schedule was postponed last
+	stirred   chan struct{} // closed when it grows
+	memory    map[string]*memory
+	signs     map[string]*sign
+	fit       bool   // the store was found fit
+	leads     *lease // nil: nobody leads, as far as is known
+	renewals  int64  // of leases
+	heads     map[string]time.Time
+	headsAt   int64 // changes, when heads were read
 
 	giving sync.Mutex // one gives signs of life at a time
 }
@@ -175,7 +176,7 @@ func (q *quiet) Owed(ctx context.Context, partitions []protocol.Partition) (owed
 		return nil, nil
 	}
 	q.mu.Lock()
-	settled := time.Since(q.changed) >= owedAfter
+	settled := time.Since(q.changed) >= owedAfter && time.Since(q.postponed) >= postponedFor
 	q.mu.Unlock()
 	q.ask(ctx, "owed", slices.Clone(partitions), func(ctx context.Context) (any, bool) {
 		owed, err = q.Store.Owed(ctx, partitions)
@@ -208,12 +209,12 @@ func (q *quiet) rest(ctx context.Context) {
 func (q *quiet) Postpone(ctx context.Context, owed protocol.Owed) error {
 	err := q.Store.Postpone(ctx, owed)
 	q.mu.Lock()
-	q.changed = time.Now().Add(postponedFor)
+	q.postponed = time.Now()
 	q.mu.Unlock()
 	return err
 }
 
-// head is when the first delayed job of a queue is due; a hundred years hence if there is none.
+// head is when the first delayed job of a queue is due: a hundred years hence if there is none, long ago if a job waits already.
 func (q *quiet) head(ctx context.Context, queue string) time.Time {
 	q.mu.Lock()
 	changes := q.changes
@@ -230,7 +231,10 @@ func (q *quiet) head(ctx context.Context, queue string) time.Time {
 	if err != nil || len(stats) != 1 {
 		return time.Time{}
 	}
-	if at = stats[0].FirstDue; at.IsZero() {
+	switch at = stats[0].FirstDue; {
+	case stats[0].Waiting > 0 && !stats[0].Paused: // for a limit, which time lifts
+		at = time.Time{}
+	case at.IsZero():
 		at = time.Now().Add(protocol.MaxDelay)
 	}
 	q.mu.Lock()
