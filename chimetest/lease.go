@@ -8,7 +8,8 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A lease is the leader's.
+// A lease is the leader's. It lasts for longestRest longer than the leader has asked for, because that is how late it may come to renew it.
+// It never lapses while the leader is there, and a scheduler that stops hands it back.
 type lease struct {
 	protocol.Leadership
 	until time.Time
@@ -22,7 +23,7 @@ func (q *quiet) Lead(ctx context.Context, candidate string, ttl time.Duration) (
 		defer q.mu.Unlock()
 		leads := q.leads.Leadership
 		if leads.Leading = leads.Leader == candidate; leads.Leading {
-			q.leads.until = now.Add(ttl)
+			q.leads.until = now.Add(ttl + longestRest)
 			q.renewals++
 		}
 		leads.Left = q.leads.until.Sub(now)
@@ -35,7 +36,7 @@ func (q *quiet) Lead(ctx context.Context, candidate string, ttl time.Duration) (
 	delete(q.memory, "lease")
 	q.renewals++
 	if q.leads = nil; err == nil {
-		q.leads = &lease{leads, time.Now().Add(leads.Left)}
+		q.leads = &lease{leads, time.Now().Add(leads.Left + longestRest)}
 	}
 	return leads, err
 }

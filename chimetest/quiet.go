@@ -57,9 +57,8 @@ const (
 	owedAfter = 2 * time.Second
 	// headMargin is how long before a job is due sleeping workers are told of it: a bit more than the time between two of their polls.
 	headMargin = protocol.IdleRetention + time.Second
-	// longestRest is how long an answer that there is nothing may take, and leaseMargin how long before the end of the lease it comes.
-	longestRest = 20 * time.Second
-	leaseMargin = 500 * time.Millisecond
+	// longestRest is how long an answer that there is nothing may take: less than a scheduler gives it.
+	longestRest = 25 * time.Second
 	// postponedFor is how long a schedule waits that cannot be computed, and a bit.
 	postponedFor = 2 * time.Minute
 )
@@ -168,7 +167,7 @@ func (q *quiet) Check(ctx context.Context) error {
 }
 
 // Owed is answered with nothing while the store is quiet, if it was quiet for long enough when it said so. The answer takes as long as the
-// quiet lasts, for a scheduler has a turn a second, and nothing to do in it: but only until the leader is to renew its lease.
+// quiet lasts, or longestRest, for a scheduler has a turn a second, and nothing to do in it.
 func (q *quiet) Owed(ctx context.Context, partitions []protocol.Partition) (owed []protocol.Owed, err error) {
 	same := func(asked any) bool { return slices.Equal(asked.([]protocol.Partition), partitions) }
 	if _, ok := q.recall("owed", same); ok {
@@ -185,18 +184,12 @@ func (q *quiet) Owed(ctx context.Context, partitions []protocol.Partition) (owed
 	return owed, err
 }
 
-// rest waits while the store is quiet and the leader's lease lasts, but not for long.
+// rest waits while the store is quiet, but not for long.
 func (q *quiet) rest(ctx context.Context) {
 	q.mu.Lock()
-	stirred, most := q.stirred, longestRest
-	if q.leads != nil {
-		most = min(most, time.Until(q.leads.until)-leaseMargin)
-	}
+	stirred := q.stirred
 	q.mu.Unlock()
-	if most <= 0 {
-		return
-	}
-	timer := time.NewTimer(most)
+	timer := time.NewTimer(longestRest)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
