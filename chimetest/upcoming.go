@@ -82,18 +82,13 @@ func upcoming(stored *protocol.Stored, from, to time.Time) (times []time.Time, e
 	if owed.Since.IsZero() || owed.Since.After(now) { // not owed, or postponed
 		owed.Since = now
 	}
-	switch {
-	case plan.State == protocol.StateCompleted && stored.Waiting: // the last one is placed
-		times = []time.Time{stored.Cursor.At}
-	default:
-		for n := 100; ; n *= 10 {
-			times = plan.Upcoming(owed, stored.Waiting, n)
-			if len(times) < n || !times[n-1].Before(to) {
-				break
-			}
-			if n == maxUpcoming {
-				return nil, fmt.Errorf("it has more than %d runs before %v: ask for a shorter time", maxUpcoming, to)
-			}
+	for n := 100; ; n *= 10 {
+		times = plan.Upcoming(owed, stored.Waiting, n)
+		if len(times) < n || !times[n-1].Before(to) {
+			break
+		}
+		if n == maxUpcoming {
+			return nil, fmt.Errorf("it has more than %d runs before %v: ask for a shorter time", maxUpcoming, to)
 		}
 	}
 	return slices.DeleteFunc(times, func(at time.Time) bool { return at.Before(from) || !at.Before(to) }), nil
