@@ -53,6 +53,11 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 		{Item{Name: "a", Args: "secret"}, `{"name":"a"}`},
 		{InvalidError{Field: "queue", Value: "a b", Limit: "letters"}, `{"field":"queue","value":"a b","limit":"letters"}`},
 		{map[string]Action{"action": Snoozed}, `{"action":"snoozed"}`},
+		{&RunInfo{ID: "r@2026-03-08T09:00:00Z", Name: "report", Queue: "mail", Schedule: "r", Planned: at, Started: at, Ended: at.Add(time.Second), Outcome: RunFailed,
+			Attempt: 2, Fence: 9, Error: "busy", Note: "half of it", Worker: "w", Manual: true},
+			`{"id":"r@2026-03-08T09:00:00Z","name":"report","queue":"mail","schedule":"r","planned":"2026-03-08T09:00:00Z","started":"2026-03-08T09:00:00Z",` +
+				`"ended":"2026-03-08T09:00:01Z","outcome":"failed","attempt":2,"fence":9,"error":"busy","note":"half of it","worker":"w","manual":true}`},
+		{RunInfo{ID: "a", Name: "mail", Queue: "q", Outcome: RunDone}, `{"id":"a","name":"mail","queue":"q","outcome":"done"}`},
 	} {
 		if got, err := json.Marshal(c.v); err != nil || string(got) != c.want {
 			t.Errorf("%T: %v\n got %s\nwant %s", c.v, err, got, c.want)
