@@ -18,6 +18,7 @@ func attempts(f *fixture, worker chime.WorkerOptions, handler []chime.HandlerOpt
 	f.t.Helper()
 	w := f.worker(worker)
 	var last time.Time
+	ended := make(chan struct{})
 	w.Handle("work", func(_ context.Context, job *chime.Job) error {
 		if now := time.Now(); job.Attempt > 1 {
 			waits = append(waits, now.Sub(last).Round(100*time.Millisecond))
@@ -25,6 +26,7 @@ func attempts(f *fixture, worker chime.WorkerOptions, handler []chime.HandlerOpt
 		if last = time.Now(); job.Attempt < 4 {
 			return errors.New("not yet")
 		}
+		close(ended)
 		return nil
 	}, handler...)
 	scheduler := chime.NewScheduler(f.server.Store(), chime.SchedulerOptions{Logger: worker.Logger})
@@ -32,7 +34,7 @@ func attempts(f *fixture, worker chime.WorkerOptions, handler []chime.HandlerOpt
 	ctx, stop := context.WithCancel(f.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- chime.Run(ctx, scheduler, w) }()
-	pass(20 * time.Hour)
+	<-ended
 	stop()
 	if err := <-done; err != nil {
 		f.t.Error(err)

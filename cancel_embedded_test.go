@@ -121,12 +121,12 @@ func TestACancelledJobThatWasTakenAheadDoesNotBegin(t *testing.T) {
 		pass(time.Second)
 		f.add("work", 0, "blocks", "ahead", "follows")
 		synctest.Wait()
-		if result := f.cancel("ahead"); result != chime.CancelAsked || r.n["blocks"] != 1 {
-			t.Fatalf("cancelled: %s, while %v ran; want asked, for it was taken ahead of the one that blocks", result, r.n)
+		if result := f.cancel("ahead"); result != chime.CancelAsked || r.of("blocks") != 1 {
+			t.Fatalf("cancelled: %s; want asked, for it was taken ahead of the one that blocks", result)
 		}
 		pass(time.Second)
-		if r.n["ahead"] != 0 || r.n["follows"] != 1 {
-			t.Errorf("ran %v, want all but the one that was cancelled", r.n)
+		if r.of("ahead") != 0 || r.of("follows") != 1 {
+			t.Errorf("the cancelled one ran %d times, the one behind it %d times; want 0 and 1", r.of("ahead"), r.of("follows"))
 		}
 		if s := f.stats(); s.Cancelled != 1 || s.Done != 52 || s.Running+s.Waiting != 0 {
 			t.Errorf("stats %+v, want one cancelled, 52 done", s)

@@ -99,6 +99,13 @@ func (r *runs) add(id string) {
 	r.at[id] = time.Now()
 }
 
+// of is how often a job has run.
+func (r *runs) of(id string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.n[id]
+}
+
 func pass(d time.Duration) {
 	time.Sleep(d) // fake time
 	synctest.Wait()
