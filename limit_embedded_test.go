@@ -169,7 +169,7 @@ func TestJobsStartAsFastAsTheBucketLetsAndNoFaster(t *testing.T) {
 				w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, 20*time.Millisecond) })
 				stops = append(stops, f.run(w))
 			}
-			duration := min(time.Hour, 4000*limit.Per/time.Duration(limit.Starts)) // miniredis starts some thousand a second
+			duration := min(time.Hour, 1500*limit.Per/time.Duration(limit.Starts)) // miniredis starts some thousand a second
 			began := time.Now()
 			most := limit.Starts + int(duration*time.Duration(limit.Starts)/limit.Per)
 			for added := 0; added < most+100; added += 500 {
