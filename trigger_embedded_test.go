@@ -242,8 +242,12 @@ func TestATriggerThatMakesNoSenseIsRefused(t *testing.T) {
 		"has 201 bytes": func(s *chime.Schedules) (chime.Receipt, error) {
 			return s.Trigger(t.Context(), "a", chime.ID(strings.Repeat("x", 201)))
 		},
-		"keep 1ms": func(s *chime.Schedules) (chime.Receipt, error) { return s.Trigger(t.Context(), "a", chime.Keep(time.Millisecond)) },
-		"args":     func(s *chime.Schedules) (chime.Receipt, error) { return s.Trigger(t.Context(), "a", chime.Args(func() {})) },
+		"keep 1ms": func(s *chime.Schedules) (chime.Receipt, error) {
+			return s.Trigger(t.Context(), "a", chime.Keep(time.Millisecond))
+		},
+		"args": func(s *chime.Schedules) (chime.Receipt, error) {
+			return s.Trigger(t.Context(), "a", chime.Args(func() {}))
+		},
 	} {
 		receipt, err := act(chime.NewSchedules(noStore{}))
 		invalid := (*chime.InvalidError)(nil)
