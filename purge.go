@@ -40,6 +40,7 @@ type purge struct {
 	queue    string
 	progress func(BulkResult)
 	result   BulkResult
+	told     BulkResult // what progress has heard last
 }
 
 func (p *purge) run(ctx context.Context) error {
@@ -88,7 +89,7 @@ func (p *purge) others(ctx context.Context, state JobState, began time.Time) err
 	jobs := &Jobs{store: p.queues.store}
 	b := bulk{
 		jobs: jobs, filter: JobFilter{Queue: p.queue, State: state}, states: []JobState{state}, change: jobs.delete,
-		progress: p.progress, before: p.result,
+		progress: p.tell, before: p.result,
 	}
 	if state == JobParked || state == JobDead {
 		b.filter.Before = began
@@ -100,11 +101,14 @@ func (p *purge) others(ctx context.Context, state JobState, began time.Time) err
 
 // add notes what a step has done.
 func (p *purge) add(done protocol.PurgeAnswer) {
-	if done.Looked == 0 {
-		return
-	}
 	p.result = p.result.plus(BulkResult{Changed: done.Changed, Gone: done.Looked - done.Changed, Looked: done.Looked})
-	if p.progress != nil {
-		p.progress(p.result)
+	p.tell(p.result)
+}
+
+// tell tells progress how far the purge is, if anything was done since.
+func (p *purge) tell(so BulkResult) {
+	if p.progress != nil && so != p.told {
+		p.told = so
+		p.progress(so)
 	}
 }
