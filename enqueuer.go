@@ -19,6 +19,8 @@ import (
 
 // EnqueuerOptions are the options of an Enqueuer. The zero value is good.
 type EnqueuerOptions struct {
+	// Observers hear which jobs were enqueued, and of trouble with the store.
+	Observers []*Observer
 	// Logger logs when the store does not answer and when it answers again. Nil means slog.Default().
 	Logger *slog.Logger
 	// Queue is the queue of jobs that name none. Empty means "default".
@@ -49,6 +51,9 @@ func (o EnqueuerOptions) validate() error {
 	}
 	if o.SendTimeout < 0 {
 		bad = append(bad, protocol.Invalid("EnqueuerOptions.SendTimeout", o.SendTimeout.String(), "0 or more"))
+	}
+	if _, err := observing("EnqueuerOptions.Observers", o.Observers); err != nil {
+		bad = append(bad, err)
 	}
 	return errors.Join(bad...)
 }
@@ -87,8 +92,9 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 	if p == nil {
 		bad = errors.Join(errNilStore, bad)
 	}
+	observer, _ := observing("", options.Observers) // validate has checked them
 	return &Enqueuer{options: options, engine: enqueue.New(p, enqueue.Options{
-		Log: options.Logger, MaxPayload: options.MaxPayload, SendTimeout: options.SendTimeout, Bad: bad,
+		Observe: observer, Log: options.Logger, MaxPayload: options.MaxPayload, SendTimeout: options.SendTimeout, Bad: bad,
 	})}
 }
 

@@ -336,3 +336,24 @@ func TestACallersErrorSaysWithWhatTheStoreHasBeenFailing(t *testing.T) {
 		time.Sleep(time.Hour) // fake time: the call under way ends
 	})
 }
+
+func TestObserversHearOfTroubleAndOfItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newEnqueueStore(t, 1)
+		store.fault = func(n int, _ protocol.EnqueueCall) (before, after error) {
+			if n <= 3 {
+				return errLost, nil
+			}
+			return nil, nil
+		}
+		var heard []string
+		observer := &Observer{Trouble: func(op string, err error) { heard = append(heard, fmt.Sprint(op, " ", errors.Is(err, errLost))) }}
+		e := quietEnqueuer(store, EnqueuerOptions{Observers: []*Observer{observer, {}, {Trouble: observer.Trouble}}})
+		if _, err := e.Enqueue(t.Context(), "a", nil); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprint(heard), "[enqueue true enqueue true enqueue false enqueue false]"; got != want {
+			t.Errorf("two observers heard %s, want %s", got, want)
+		}
+	})
+}

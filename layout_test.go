@@ -29,15 +29,18 @@ var mayImport = map[string][]string{
 	"internal/schedule": {"recurrence", "internal/protocol", "internal/wire"},
 	"internal/retry":    {"internal/protocol"},
 	"internal/reap":     {"internal/protocol", "internal/retry"},
-	"internal/enqueue":  {"internal/protocol", "internal/wire", "internal/retry", "golang.org/x/sync"},
-	"internal/work":     {"internal/protocol", "internal/wire", "internal/schedule", "internal/retry", "internal/reap"},
-	"internal/tick":     {"internal/protocol", "internal/schedule", "internal/retry", "internal/reap"},
+	"internal/observe":  {"internal/protocol"},
+	"internal/enqueue":  {"internal/protocol", "internal/wire", "internal/retry", "internal/observe", "golang.org/x/sync"},
+	"internal/work":     {"internal/protocol", "internal/wire", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
+	"internal/tick":     {"internal/protocol", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
+	"internal/testjob":  {}, // through which chimetest reaches into the root
 	".": {
 		"recurrence", "internal/protocol", "internal/wire", "internal/schedule",
-		"internal/retry", "internal/enqueue", "internal/work", "internal/tick",
+		"internal/retry", "internal/observe", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob",
 	},
 	"redisstore":          {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded": {"redisstore", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
+	"chimetest":           {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},
 	"internal/chaos":      {"any"}, // these five serve tests
 	"internal/childproc":  {"any"},
 	"internal/faultproxy": {"any"},
@@ -65,7 +68,7 @@ func TestImportsRunOneWay(t *testing.T) {
 	}
 }
 
-// Some imports make every program larger or decide something for it, so only examples, commands and tests have them.
+// Some imports make every program larger or decide something for it, so only examples, commands, tests and what serves tests have them.
 func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || s.under("examples") || s.under("cmd") || s.under("bench") {
@@ -73,7 +76,7 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 		}
 		for _, imported := range s.imports() {
 			switch {
-			case imported == modulePath+"/redisstore/embedded":
+			case imported == modulePath+"/redisstore/embedded" && s.folder != "chimetest":
 				t.Errorf("%s imports the embedded server: a third of a small binary", s.path)
 			case imported == "time/tzdata":
 				t.Errorf("%s imports time/tzdata: 450 KiB, for which each program decides itself", s.path)
@@ -88,7 +91,7 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 
 // servesTests reports whether a folder has helpers of tests, which no program needs.
 func servesTests(folder string) bool {
-	return slices.Contains([]string{"internal/chaos", "internal/childproc", "internal/faultproxy", "internal/redistest", "internal/system"}, folder)
+	return slices.Contains([]string{"chimetest", "internal/chaos", "internal/childproc", "internal/faultproxy", "internal/redistest", "internal/system"}, folder)
 }
 
 func TestTheTopLevelHasItsFiles(t *testing.T) {
@@ -125,14 +128,14 @@ func TestEveryFileIsANoun(t *testing.T) {
 	}
 }
 
-// A sleep makes a test slow or flaky, and a skip makes it green for the wrong reason. In a file that uses testing/synctest a
+// A sleep makes a test slow or flaky, and a skip makes it green for the wrong reason. In a file that uses testing/synctest, or chimetest, a
 // sleep is how fake time passes; elsewhere a comment on the line, or above it, says why there is no other way.
 func TestNoTestSleepsOrSkips(t *testing.T) {
 	for _, s := range sources(t) {
 		if !s.test && !servesTests(s.folder) {
 			continue
 		}
-		fake := slices.Contains(s.imports(), "testing/synctest")
+		fake := s.folder == "chimetest" || slices.Contains(s.imports(), "testing/synctest") || slices.Contains(s.imports(), modulePath+"/chimetest")
 		s.eachCall(func(receiver, name string, line int) {
 			sleeps := receiver == "time" && name == "Sleep" && !fake
 			skips := receiver != "" && (name == "Skip" || name == "Skipf" || name == "SkipNow")

@@ -35,6 +35,8 @@ type SchedulerOptions struct {
 	// not, and no others. Once any process has done so no other process of the version looks again. For 7 days a lower version that
 	// starts again does not bring them back. Without a version nothing is pruned.
 	Prune bool
+	// Observers hear what the scheduler does: whether it leads, what it places, and trouble with the store.
+	Observers []*Observer
 	// Logger logs elections, changed schedules, and a store that does not answer. Nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -56,6 +58,9 @@ func (o SchedulerOptions) validate() error {
 	}
 	if o.Version < 0 {
 		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.Version", strconv.FormatInt(o.Version, 10), "0 or more")))
+	}
+	if _, err := observing("SchedulerOptions.Observers", o.Observers); err != nil {
+		bad = append(bad, fmt.Errorf("chime: scheduler: %w", err))
 	}
 	return errors.Join(bad...)
 }
@@ -175,8 +180,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
+	observer, _ := observing("", s.options.Observers) // validate has checked them
 	err := tick.New(s.store, tick.Options{
-		Log: s.options.Logger, LeaderTTL: s.options.LeaderTTL, SafetyTick: s.options.SafetyTick, SessionTTL: defaultSessionTTL,
+		Observe: observer,
+		Log:     s.options.Logger, LeaderTTL: s.options.LeaderTTL, SafetyTick: s.options.SafetyTick, SessionTTL: defaultSessionTTL,
 		Declared: s.declared, Removed: s.removed, Owner: protocol.Owner{Name: s.options.Owner, Version: s.options.Version}, Prune: s.options.Prune,
 	}).Run(ctx)
 	if err != nil {

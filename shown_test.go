@@ -39,7 +39,7 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 			`{"name":"r","job_name":"","queue":"","recurrence":{},"created":"0001-01-01T00:00:00Z","revision":0,"state":"paused","meta":{"by":"anna"},` +
 				`"note":{"text":"why","by":"anna","at":"2026-03-08T09:00:00Z"},"owner":"billing","version":7,"overlap":"","misfire":"","no_immediate_run":false,` +
 				`"last":{"outcome":"failed","planned":"2026-03-08T09:00:00Z","ended":"2026-03-08T09:00:00Z","failures":2,"unfinished":1},` +
-				`"used":0,"counters":{"placed":0,"started":0,"skipped":0,"missed":0,"caught_up":0,"superseded":0},"grace_ms":1000,"payload_bytes":0}`},
+				`"used":0,"counters":{"placed":0,"started":0,"skipped":0,"missed":0,"caught_up":0,"superseded":0,"cancelled":0},"grace_ms":1000,"payload_bytes":0}`},
 		{Job{ID: "r@2026-03-08T09:00:00Z", Name: "report", Queue: "mail", Schedule: "r", Planned: at, Started: at, Attempt: 2, MaxAttempts: 5, Crashes: 1, Fence: 9, Timeout: time.Second, LastError: "no", Payload: payload},
 			`{"id":"r@2026-03-08T09:00:00Z","name":"report","queue":"mail","schedule":"r","planned":"2026-03-08T09:00:00Z","started":"2026-03-08T09:00:00Z","attempt":2,"max_attempts":5,"crashes":1,"fence":9,` +
 				`"last_error":"no","timeout_ms":1000,"payload_bytes":5}`},
@@ -53,6 +53,11 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 		{Item{Name: "a", Args: "secret"}, `{"name":"a"}`},
 		{InvalidError{Field: "queue", Value: "a b", Limit: "letters"}, `{"field":"queue","value":"a b","limit":"letters"}`},
 		{map[string]Action{"action": Snoozed}, `{"action":"snoozed"}`},
+		{&RunInfo{ID: "r@2026-03-08T09:00:00Z", Name: "report", Queue: "mail", Schedule: "r", Planned: at, Started: at, Ended: at.Add(time.Second), Outcome: RunFailed,
+			Attempt: 2, Fence: 9, Error: "busy", Note: "half of it", Worker: "w", Manual: true},
+			`{"id":"r@2026-03-08T09:00:00Z","name":"report","queue":"mail","schedule":"r","planned":"2026-03-08T09:00:00Z","started":"2026-03-08T09:00:00Z",` +
+				`"ended":"2026-03-08T09:00:01Z","outcome":"failed","attempt":2,"fence":9,"error":"busy","note":"half of it","worker":"w","manual":true}`},
+		{RunInfo{ID: "a", Name: "mail", Queue: "q", Outcome: RunDone}, `{"id":"a","name":"mail","queue":"q","outcome":"done"}`},
 	} {
 		if got, err := json.Marshal(c.v); err != nil || string(got) != c.want {
 			t.Errorf("%T: %v\n got %s\nwant %s", c.v, err, got, c.want)

@@ -38,6 +38,8 @@ type WorkerOptions struct {
 	MaxCrashes int
 	// Defaults are what the worker says about jobs whose call, kind and handler leave it open: MaxAttempts, Timeout, Backoff.
 	Defaults []HandlerOption
+	// Observers hear what the worker does: its jobs, what it places, and trouble with the store.
+	Observers []*Observer
 	// Logger logs what the worker serves, how jobs fail, and a store that does not answer. Nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -74,6 +76,9 @@ func (o WorkerOptions) validate() error {
 	}
 	if o.MaxCrashes < 0 {
 		errs = append(errs, protocol.Invalid("WorkerOptions.MaxCrashes", strconv.Itoa(o.MaxCrashes), "1 or more"))
+	}
+	if _, err := observing("WorkerOptions.Observers", o.Observers); err != nil {
+		errs = append(errs, err)
 	}
 	if _, err := newHandlerSettings(o.Defaults); err != nil {
 		errs = append(errs, fmt.Errorf("WorkerOptions.Defaults: %w", err))
@@ -220,6 +225,7 @@ func (w *Worker) begin() (*work.Config, error) {
 		MaxAttempts: defaultMaxAttempts, OccurrenceAttempts: defaultOccurrenceAttempts, Timeout: defaultTimeout, Log: w.options.Logger,
 		Outcome: outcomeOf, Panic: newPanicError, StackOf: stackOf,
 	}
+	config.Observe, _ = observing("", w.options.Observers) // validate has checked them
 	jobs := new(jobSlabs)
 	farther, _ := newHandlerSettings(w.options.Defaults) // validate has checked them
 	for name, r := range w.handlers {

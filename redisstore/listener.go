@@ -165,8 +165,9 @@ func (l *listener) subscribe(ctx context.Context) (confirmed bool) {
 		<-checked
 	}()
 	pinged := false // and not answered yet
+	silence := l.store.maySilence()
 	for {
-		message, err := subscription.ReceiveTimeout(ctx, pingAfter)
+		message, err := subscription.ReceiveTimeout(ctx, silence)
 		var timeout net.Error
 		switch {
 		case err == nil:
@@ -191,6 +192,15 @@ func (l *listener) subscribe(ctx context.Context) (confirmed bool) {
 			l.push(signal(m.Payload))
 		}
 	}
+}
+
+// maySilence is how long a subscription may be silent; 0: for ever. A server in the same process has no network on which a connection
+// could die without a word: its client's address has port 0, which no other server has.
+func (s *store) maySilence() time.Duration {
+	if single, ok := s.client.(*redis.Client); ok && strings.HasSuffix(single.Options().Addr, ":0") {
+		return 0
+	}
+	return pingAfter
 }
 
 // signal reads a message that a script published: w wake up, a<ms> when the head of due is due, r<ID> replaced, c<fence>\t<ID>

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
 )
@@ -39,7 +40,7 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 		b.reuse()
 		return fmt.Errorf("chime: enqueue %d items: %w", jobs.Len, err)
 	}
-	err = e.sendShares(ctx, shares, jobs.Receipt)
+	err = e.sendShares(ctx, shares, b.events, jobs.Receipt)
 	if err == nil { // else a call may still be under way, or the store may still read it
 		b.reuse()
 	}
@@ -52,6 +53,7 @@ type batch struct {
 	queues []string // of the items; empty: all go to queue
 	queue  string
 	room   wire.Bodies
+	events []observe.Job // of the items, if somebody hears of them
 }
 
 const (
@@ -64,7 +66,7 @@ var spareBatches = sync.Pool{New: func() any { return new(batch) }}
 func (b *batch) reuse() {
 	clear(b.items)
 	clear(b.queues)
-	b.items, b.queues = b.items[:0], b.queues[:0]
+	b.items, b.queues, b.events = b.items[:0], b.queues[:0], nil
 	if cap(b.items) > maxSpareItems {
 		b.items, b.queues = nil, nil
 	}
@@ -89,6 +91,9 @@ func (b *batch) fill(e *Enqueuer, jobs Jobs) error {
 		receipt := jobs.Receipt(i)
 		receipt.ID, receipt.Queue = b.items[i].ID, job.Queue
 		b.note(i, job.Queue)
+		if e.options.Observe.Enqueued != nil {
+			b.events = append(b.events, event(&job, now))
+		}
 		if err != nil && e.options.Bad == nil {
 			bad = append(bad, jobs.Refuse(i, err))
 		}
@@ -169,7 +174,23 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 	return shares, nil
 }
 
-func (e *Enqueuer) sendShares(ctx context.Context, shares []share, receipt func(int) *Receipt) error {
+// tell tells observers of the items of a share that did not exist before.
+func (e *Enqueuer) tell(s *share, events []observe.Job) {
+	if events == nil {
+		return
+	}
+	var added []observe.Job
+	for i := range s.pending.items {
+		if s.pending.existing == nil || !s.pending.existing[i] {
+			added = append(added, events[s.index(i)])
+		}
+	}
+	if len(added) > 0 {
+		e.options.Observe.Enqueued(added)
+	}
+}
+
+func (e *Enqueuer) sendShares(ctx context.Context, shares []share, events []observe.Job, receipt func(int) *Receipt) error {
 	partitions := make([]protocol.Partition, len(shares))
 	items := make([]*pending, len(shares))
 	for i, s := range shares {
@@ -186,6 +207,7 @@ func (e *Enqueuer) sendShares(ctx context.Context, shares []share, receipt func(
 				receipt(s.index(i)).Existing = existing
 			}
 			if err == nil {
+				e.tell(s, events)
 				continue
 			}
 		}

@@ -46,9 +46,9 @@ type sharedDeadline struct {
 	began time.Time
 }
 
-func newBatcher(store protocol.Store, timeout time.Duration, log *slog.Logger) *batcher {
+func newBatcher(store protocol.Store, timeout time.Duration, log *slog.Logger, trouble func(string, error)) *batcher {
 	return &batcher{
-		store: store, caller: NewID(), timeout: timeout, outage: retry.Outage{Log: log, Role: "enqueuer"}, queues: make(map[protocol.Partition]*partitionQueue),
+		store: store, caller: NewID(), timeout: timeout, outage: retry.Outage{Log: log, Role: "enqueuer", Trouble: trouble}, queues: make(map[protocol.Partition]*partitionQueue),
 	}
 }
 

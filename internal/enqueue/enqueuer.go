@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
 )
@@ -17,7 +18,8 @@ type Options struct {
 	Log         *slog.Logger
 	MaxPayload  int           // bytes
 	SendTimeout time.Duration // how long a call is sent again after errors
-	Bad         error         // what is wrong with the enqueuer: every job is refused with it
+	Observe     observe.Observer
+	Bad         error // what is wrong with the enqueuer: every job is refused with it
 }
 
 // A Job is one job to enqueue.
@@ -54,7 +56,7 @@ type Enqueuer struct {
 func New(store protocol.Store, options Options) *Enqueuer {
 	return &Enqueuer{
 		options: options,
-		batcher: newBatcher(store, options.SendTimeout, options.Log),
+		batcher: newBatcher(store, options.SendTimeout, options.Log, options.Observe.Trouble),
 		counts:  newPartitionCounts(store, options.SendTimeout, options.Log),
 	}
 }
@@ -74,7 +76,14 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 		e.batcher.reuse(p)
 		return receipt, err
 	}
+	var told observe.Job
+	if e.options.Observe.Enqueued != nil {
+		told = event(job, e.batcher.now())
+	}
 	receipt.Existing, err = e.send(ctx, job.Queue, p)
+	if e.options.Observe.Enqueued != nil && err == nil && !receipt.Existing {
+		e.options.Observe.Enqueued([]observe.Job{told})
+	}
 	return receipt, err
 }
 
@@ -106,6 +115,15 @@ func (e *Enqueuer) wait(ctx context.Context, p *pending) error {
 		return fmt.Errorf("not sent: %w", because(ctx, trouble))
 	}
 	return fmt.Errorf("outcome unknown: %w", because(ctx, trouble))
+}
+
+// event is what observers hear of a job that was enqueued.
+func event(job *Job, now time.Time) observe.Job {
+	due := job.At
+	if due.IsZero() {
+		due = now.Add(job.In)
+	}
+	return observe.Job{Queue: job.Queue, Name: job.Name, ID: job.ID, Due: due}
 }
 
 // because says why a caller stops waiting: its ctx has ended; and, if the store has been failing, with what.

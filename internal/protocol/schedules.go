@@ -216,6 +216,8 @@ type Placement struct {
 	Count     int         // the rule's count; 0: endless. Never more are placed than are left
 	Missed    int         // instants passed over, for the counter
 	CaughtUp  int         // of Instants: those placed by misfire policy catch up
+
+	Owed time.Duration // how long it had been owed when that was read: not for the store
 }
 
 // PlaceAnswer is the answer to one Placement.

@@ -56,8 +56,11 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 type Outage struct {
 	Log  *slog.Logger
 	Role string // whose calls fail: worker, scheduler, enqueuer
+	// Trouble is told what is logged, with a nil error when it is over. It may be nil.
+	Trouble func(action string, err error)
 
 	failed map[any]bool // what fails, for example a partition
+	action string       // that was logged last
 	since  time.Time
 	logged time.Time
 }
@@ -77,7 +80,10 @@ func (o *Outage) Begin(what any, action string, err error, now time.Time) {
 	if !o.logged.IsZero() && now.Sub(o.logged) < LogEvery {
 		return
 	}
-	o.logged = now
+	o.logged, o.action = now, action
+	if o.Trouble != nil {
+		o.Trouble(action, err)
+	}
 	cause, causes := firstCause(err)
 	o.Log.Warn("chime: "+o.Role+": a call to the store failed, trying again", "event", "store.trouble",
 		"action", action, "after_ms", now.Sub(o.since).Milliseconds(), "count", max(causes, len(o.failed)), "error", cause)
@@ -100,5 +106,8 @@ func (o *Outage) End(what any, now time.Time) {
 	}
 	if delete(o.failed, what); len(o.failed) == 0 {
 		o.Log.Info("chime: "+o.Role+": the store answers again", "event", "store.recovered", "after_ms", now.Sub(o.since).Milliseconds())
+		if o.Trouble != nil {
+			o.Trouble(o.action, nil)
+		}
 	}
 }

@@ -42,6 +42,7 @@ func (p *Plan) Runs(planned, taken time.Time) bool {
 func (p *Plan) Next(o protocol.Owed) protocol.Placement {
 	placement := protocol.Placement{
 		Partition: o.Partition, Name: o.Name, Revision: p.Revision, Cursor: o.Cursor, Count: p.Recurrence.Count,
+		Owed: max(o.Now.Sub(o.Since), 0),
 	}
 	at, since := o.Cursor.At, o.Since
 	switch {

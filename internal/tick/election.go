@@ -17,6 +17,7 @@ type election struct {
 	id    string
 	ttl   time.Duration
 	log   *slog.Logger
+	told  func(leading bool, term int64) // nil: nobody hears of it
 
 	term    int64     // of the lease held; 0: none
 	until   time.Time // when the lease held lapses
@@ -36,6 +37,7 @@ func (e *election) run(ctx context.Context) (again time.Duration, err error) {
 	if err != nil {
 		if e.term > 0 && !e.leading() {
 			e.log.Warn("chime: this scheduler leads no longer: its lease has lapsed while the store did not answer", "event", "leader.lost", "term", e.term)
+			e.tell(false)
 			e.term = 0
 		}
 		return 0, err
@@ -47,21 +49,36 @@ func (e *election) run(ctx context.Context) (again time.Duration, err error) {
 	if !answer.Leading {
 		if e.term > 0 {
 			e.log.Info("chime: this scheduler leads no longer", "event", "leader.lost", "leader", answer.Leader, "term", answer.Term)
+			e.tell(false)
 		}
 		e.term = 0
 		return answer.Left + rand.N(e.ttl/20+1), nil
 	}
-	if e.term != answer.Term {
+	elected := e.term != answer.Term
+	if elected {
 		e.log.Info("chime: this scheduler leads", "event", "leader.elected", "leader", e.id, "term", answer.Term)
 	}
 	e.term, e.until = answer.Term, began.Add(e.ttl)
+	if elected {
+		e.tell(true)
+	}
 	return e.ttl * 3 / 4, nil
+}
+
+// tell tells observers whether this candidate leads.
+func (e *election) tell(leading bool) {
+	if e.told != nil {
+		e.told(leading, e.term)
+	}
 }
 
 // resign hands the lease back, also one that may have been granted in an answer that was lost.
 func (e *election) resign(ctx context.Context) error {
 	if !e.mayLead {
 		return nil
+	}
+	if e.term > 0 {
+		e.tell(false)
 	}
 	e.term, e.mayLead = 0, false
 	return e.store.Resign(ctx, e.id)

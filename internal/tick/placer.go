@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/retry"
 	"github.com/chimejobs/chime/internal/schedule"
@@ -18,6 +19,7 @@ const logLateAfter = time.Minute
 type placer struct {
 	store  protocol.ScheduleStore
 	log    *slog.Logger
+	hears  observe.Observer
 	plans  schedule.Plans
 	logged retry.LogLimiter
 }
@@ -39,7 +41,9 @@ func (p *placer) place(ctx context.Context, owed []protocol.Owed) (settled int, 
 	if len(placements) == 0 {
 		return settled, failed
 	}
-	for i, answer := range p.store.Place(ctx, placements) {
+	answers := p.store.Place(ctx, placements)
+	p.hears.Places(placements, answers)
+	for i, answer := range answers {
 		if errors.Is(answer.Err, protocol.ErrUnreadable) { // it was changed by hand a moment ago: it is found unreadable next time
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/reap"
 	"github.com/chimejobs/chime/internal/retry"
@@ -44,6 +45,7 @@ type Options struct {
 	Removed    []string       // names of schedules to delete
 	Owner      protocol.Owner // of the declared ones; version 0: none
 	Prune      bool           // what a lower version of the owner has declared is deleted
+	Observe    observe.Observer
 	Polled     map[string]int // queues whose sessions a worker of this process polls, for Watch
 }
 
@@ -85,14 +87,14 @@ type Ticker struct {
 func New(store protocol.Store, options Options) *Ticker {
 	t := &Ticker{
 		store: store, options: options, log: options.Log,
-		election:   election{store: store, id: rand.Text(), ttl: options.LeaderTTL, log: options.Log},
+		election:   election{store: store, id: rand.Text(), ttl: options.LeaderTTL, log: options.Log, told: options.Observe.Elected},
 		reconciler: newReconciler(store, options),
-		placer:     placer{store: store, log: options.Log},
+		placer:     placer{store: store, log: options.Log, hears: options.Observe},
 		reaper:     reap.New(store, options.SessionTTL, options.Log),
 		unserved:   unserved{store: store, log: options.Log},
 		sweeper:    reap.NewSweeper(store),
 		mender:     mender{store: store, log: options.Log},
-		outage:     retry.Outage{Log: options.Log, Role: "scheduler"},
+		outage:     retry.Outage{Log: options.Log, Role: "scheduler", Trouble: options.Observe.Trouble},
 		needed:     jobsOf(options.Declared),
 		scheduled:  len(options.Declared) > 0,
 	}

@@ -148,3 +148,8 @@ func (p *keyProbe) Value(key any) any {
 	p.key = key
 	return nil
 }
+
+// WithOutput returns a ctx in which JobFrom finds what an Output has seen, for a handler that no worker calls.
+func WithOutput(ctx context.Context, output *Output) context.Context {
+	return context.WithValue(ctx, outputKey{}, output)
+}

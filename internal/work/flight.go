@@ -1,10 +1,12 @@
 package work
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
 )
@@ -45,6 +47,7 @@ type flight struct {
 
 	// Written in the slot, read by the processor once it has collected the flight.
 	cutOff     bool                 // handed back because of the drain
+	failure    error                // what the handler returned
 	settlement *protocol.Settlement // nil: the ordinary one of a job that is done, as of nearly every job
 }
 
@@ -123,6 +126,25 @@ func (f *flight) of(s *session) bool { return f.session == s }
 func (f *flight) claimed() *claim  { return &f.claim }
 func (f *flight) holder() *session { return f.session }
 
+// event is what observers hear of the job as it begins, or was taken.
+func (f *flight) event() observe.Job {
+	return observe.Job{
+		Queue: f.queue, Name: f.message.Name, ID: f.id, Schedule: cmp.Or(f.schedule, f.message.Schedule), Attempt: f.message.Failures + 1,
+		Due: f.message.Planned, Started: f.job.Started,
+	}
+}
+
+// ending is what they hear of its end; ok is false if the settlement ends no attempt.
+func (f *flight) ending(s *protocol.Settlement, now time.Time) (e observe.Job, ok bool) {
+	outcome := outcomeOf(s)
+	if outcome == "" {
+		return e, false
+	}
+	e = f.event()
+	e.Ended, e.Outcome, e.Err = f.clock.at(now), outcome, f.failure
+	return e, true
+}
+
 // stuck settles a flight whose handler has not returned long after its time was up.
 func (f *flight) stuck(now time.Time) protocol.Settlement {
 	if f.wasCancelled() {
@@ -156,6 +178,7 @@ func (f *flight) isSettled() bool         { return f.settled }
 func (f *flight) hasEnded() bool          { return f.ended }
 func (f *flight) list(listed bool)        { f.listed = listed }
 func (f *flight) duration() time.Duration { return f.endedAt.Sub(f.began) }
+func (f *flight) finishedAt() time.Time   { return f.endedAt }
 func (f *flight) endContext(cause error)  { f.ctx.end(cause) }
 
 // watchedUntil is until when a suspect is watched, alone: for a moment after it begins; ok is false if it has ended, or is no suspect.
@@ -244,6 +267,7 @@ func (f *flight) finish(err error) {
 }
 
 func (f *flight) conclude(outcome Outcome) {
+	f.failure = outcome.Err
 	s := f.settle(outcome, f.began, time.Now())
 	f.settlement = &s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -36,6 +37,8 @@ type flights struct {
 
 	cut   []string // IDs of jobs whose handlers were cut off
 	ended tally
+	taken []observe.Job // for those who hear of them
+	ends  []observe.Job // for those who hear of them
 }
 
 // An arrival is the jobs of one answer.
@@ -124,6 +127,10 @@ func (h *flights) admit(draining bool, now time.Time) {
 		a := &h.arrivals[i]
 		if !a.session.isLost() {
 			h.admitJobs(a, draining, now)
+			if len(h.taken) > 0 {
+				h.config.Observe.Taken(h.taken)
+				h.taken = nil
+			}
 		}
 		*a = arrival{}
 	}
@@ -153,7 +160,11 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 		h.keep(f, f.back(), now)
 		return nil
 	}
-	if refusal, refused := h.admission.admit(f.claimed(), taken, now); refused {
+	refusal, refused := h.admission.admit(f.claimed(), taken, now)
+	if h.config.Observe.Taken != nil {
+		h.taken = append(h.taken, f.event())
+	}
+	if refused {
 		h.keep(f, refusal, now)
 		return nil
 	}
@@ -171,17 +182,22 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 // collect handles what has happened in the slots.
 func (h *flights) collect(now time.Time) {
 	h.slots.collect(&h.seen)
+	if len(h.seen.started) > 0 {
+		h.config.Observe.Begun(h.seen.started)
+	}
 	for _, f := range h.seen.ended {
 		if f.cancels {
 			h.heartbeat.watch(f.holder(), f.schedule, -1)
 		}
 		if s, kept := f.returned(); kept {
 			h.ended.count(&s)
+			h.hearEnd(f, &s, f.finishedAt())
 			if f.wasCutOff() {
 				h.cut = append(h.cut, f.id)
 			}
 		}
 	}
+	h.tellEnds()
 	for i, f := range h.seen.began {
 		h.seen.began[i] = nil
 		f.announce(now)
@@ -192,10 +208,29 @@ func (h *flights) collect(now time.Time) {
 	}
 }
 
+// hearEnd notes the end of an attempt for those who hear of it.
+func (h *flights) hearEnd(f *flight, s *protocol.Settlement, now time.Time) {
+	if h.config.Observe.Ended == nil {
+		return
+	}
+	if e, ok := f.ending(s, now); ok {
+		h.ends = append(h.ends, e)
+	}
+}
+
+// tellEnds tells observers what has been noted for them.
+func (h *flights) tellEnds() {
+	if len(h.ends) > 0 {
+		h.config.Observe.Ended(h.ends)
+		h.ends = nil
+	}
+}
+
 // keep settles a flight that has not ended, or never began.
 func (h *flights) keep(f *flight, s protocol.Settlement, now time.Time) {
 	if f.keep(s, now) {
 		h.ended.count(&s)
+		h.hearEnd(f, &s, now)
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
 )
@@ -100,6 +101,8 @@ type Config struct {
 
 	// MaxAttempts is the number of a job if neither it nor its handler has one, OccurrenceAttempts that of an occurrence.
 	MaxAttempts, OccurrenceAttempts int
+
+	Observe observe.Observer
 
 	// Outcome says what a handler's error means.
 	Outcome func(error) Outcome

@@ -40,6 +40,26 @@ const (
 	runCancelled = "cancelled"
 )
 
+// outcomeOf is how a settlement ends an attempt; empty: it ends none.
+func outcomeOf(s *protocol.Settlement) string {
+	switch s.Kind {
+	case protocol.SettleDone:
+		return runDone
+	case protocol.SettleDead:
+		return runDead
+	case protocol.SettleCancelled:
+		return runCancelled
+	case protocol.SettleMissed:
+		return runMissed
+	case protocol.SettleLater:
+		if s.Failed {
+			return runFailed
+		}
+		return runSnoozed
+	}
+	return ""
+}
+
 // The default backoff: after n failures n to the power of BackoffPower, in seconds, times MinSpread to MaxSpread at random.
 const (
 	BackoffPower = 4

@@ -250,6 +250,7 @@ func (p *processor) placed(l *lane, sent []protocol.Placement, answers []protoco
 		return
 	}
 	err := l.placed(sent, answers, p.drain.begun(), now)
+	p.config.Observe.Places(sent, answers[:min(len(answers), len(sent))])
 	switch {
 	case err == nil:
 		p.outage.End(l.placing(), now)

@@ -3,6 +3,8 @@ package work
 import (
 	"sync"
 	"time"
+
+	"github.com/chimejobs/chime/internal/observe"
 )
 
 // slots run handlers, never more than size at once. A slot is free exactly when its handler has returned, however its job was
@@ -14,25 +16,27 @@ import (
 // are run by few runners.
 type slots struct {
 	size   int
+	hears  bool          // somebody hears of what begins
 	notify chan struct{} // room for one: the processor has something to collect
 
 	mu        sync.Mutex
 	busy      []*flight // one for each slot that is not free
 	waiting   backlog   // handed over and not begun
 	runners   int
-	launching bool      // a runner was started that has not begun
-	low       bool      // the processor was notified that little waits
-	began     []*flight // of those taken ahead, begun since the last collect
-	ended     []*flight // returned since the last collect, in the order of their ends
-	quiet     bool      // the processor waits for an answer and will collect by itself
-	expiry    time.Time // no running flight's time is up before; zero: none has a deadline
+	launching bool          // a runner was started that has not begun
+	low       bool          // the processor was notified that little waits
+	began     []*flight     // of those taken ahead, begun since the last collect
+	started   []observe.Job // begun since the last collect, if somebody hears of them
+	ended     []*flight     // returned since the last collect, in the order of their ends
+	quiet     bool          // the processor waits for an answer and will collect by itself
+	expiry    time.Time     // no running flight's time is up before; zero: none has a deadline
 	pace      pace
 	endings   int       // see ending
 	endingAt  time.Time // and when it was counted
 }
 
-func newSlots(size int) *slots {
-	return &slots{size: size, notify: make(chan struct{}, 1), busy: make([]*flight, 0, size)}
+func newSlots(size int, hears bool) *slots {
+	return &slots{size: size, hears: hears, notify: make(chan struct{}, 1), busy: make([]*flight, 0, size)}
 }
 
 // notified delivers a value when there is something to collect.
@@ -123,6 +127,10 @@ func (s *slots) begin(f *flight, now time.Time) {
 	s.busy = append(s.busy, f)
 	if f.wasTakenAhead() {
 		s.began = append(s.began, f)
+	}
+	if s.hears {
+		s.started = append(s.started, f.event())
+		s.notifyNow()
 	}
 	if at := f.expires(); !at.IsZero() && (s.expiry.IsZero() || at.Before(s.expiry)) {
 		s.expiry = at
@@ -221,6 +229,7 @@ func (s *slots) roundTrip(d time.Duration) {
 // collected is what has happened in the slots since the processor collected last.
 type collected struct {
 	ended, began []*flight
+	started      []observe.Job
 }
 
 // collect moves what has happened into c, whose slices are used again.
@@ -228,6 +237,7 @@ func (s *slots) collect(c *collected) {
 	s.mu.Lock()
 	c.ended, s.ended = s.ended, c.ended[:0]
 	c.began, s.began = s.began, c.began[:0]
+	c.started, s.started = s.started, nil
 	s.mu.Unlock()
 }
 

@@ -18,7 +18,7 @@ import (
 // only if waiting does not help; then it has taken no job. All its goroutines have ended when it returns, except handlers that never
 // return and a call that the store does not end.
 func Run(ctx context.Context, store protocol.Store, config *Config) (Drained, error) {
-	outage := &retry.Outage{Log: config.Log, Role: "worker"}
+	outage := &retry.Outage{Log: config.Log, Role: "worker", Trouble: config.Observe.Trouble}
 	lanes, err := prepare(ctx, store, config, outage)
 	if ctx.Err() != nil {
 		return Drained{}, nil
@@ -65,7 +65,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	reaper := reap.New(store, config.SessionTTL, config.Log)
 	live, end := context.WithCancel(base)
 	callers := newCallers(live, store)
-	slots := newSlots(config.Concurrency)
+	slots := newSlots(config.Concurrency, config.Observe.Begun != nil)
 	admission := newAdmission(config)
 	reporter := newReporter(store)
 	flights := newFlights(config, base, reporter, slots, heartbeat, admission)

@@ -67,6 +67,7 @@ func StartInMemory() *Server {
 func newServer(mini *miniredis.Miniredis, options *redis.Options) *Server {
 	options.Protocol = 2
 	options.DisableIdentity = true
+	options.ContextTimeoutEnabled = true // so that hooks of the client see every call
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	client := redis.NewClient(options)
 	return &Server{mini: mini, client: client, store: redisstore.New(client, redisstore.Options{})}

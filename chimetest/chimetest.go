@@ -1,0 +1,257 @@
+// Package chimetest tests programs that use chime: without a server, without sleeping, a simulated week in a second or less.
+//
+//	func TestTheReportRunsAgainWhenItFails(t *testing.T) {
+//		chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+//			worker := chime.NewWorker(c.Store(), chime.WorkerOptions{})
+//			worker.Handle("report", report)
+//			c.Start(worker)
+//			…
+//			runs := c.Advance(time.Hour) // the attempts that ended within the hour
+//		})
+//	}
+//
+// [Run] runs a test under fake time with a store inside the process, on which the program's own roles work as they do on Redis: the
+// scripts are the same. [NewJob] and [Work] test a handler alone and need no Run. What goes wrong in any of these ends the test with a
+// message that names the job.
+//
+// The page docs/testing.md has examples.
+package chimetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// A Chime is a store under fake time and the roles that a test has started on it. [Run] makes one; it belongs to the goroutine of the
+// test.
+type Chime struct {
+	t        *testing.T
+	server   *embedded.Server
+	attempts *attempts
+	watchdog *watchdog
+	started  []*group
+	ahead    time.Duration // how much later the clock is than the test has asked for
+}
+
+// Run runs a test under fake time. It begins at midnight UTC on Saturday, 1 January 2000, and passes only while every goroutine of the
+// test waits: what waits for an hour waits for no time at all. (The test runs in a bubble of testing/synctest, so it may call neither
+// t.Run nor t.Parallel. Before Run a test may call t.Parallel.)
+//
+// When the test has ended, also if it has failed, the roles that it has started are stopped, and the store is gone.
+func Run(t *testing.T, test func(t *testing.T, c *Chime)) {
+	t.Helper()
+	if test == nil {
+		t.Fatal("chimetest: Run: the test is nil")
+	}
+	run(t, test, func(server *embedded.Server) protocol.Store {
+		return newQuiet(server.Store().Protocol(), server.Client())
+	})
+}
+
+// run runs a test on the store that wrap makes of a server's.
+func run(t *testing.T, test func(t *testing.T, c *Chime), wrap func(*embedded.Server) protocol.Store) {
+	t.Helper()
+	watchdog := watch()
+	defer watchdog.end()
+	synctest.Test(t, func(t *testing.T) {
+		server := embedded.StartInMemory()
+		c := &Chime{t: t, server: server, attempts: newAttempts(wrap(server)), watchdog: watchdog}
+		watchdog.running(c.attempts.running)
+		t.Cleanup(c.end)
+		test(t, c)
+	})
+}
+
+// Store returns the store, for the program's roles, and for whatever else of package chime works on one.
+func (c *Chime) Store() chime.Store { return c.attempts }
+
+// A group is roles that were started together.
+type group struct {
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the roles have returned
+	err    error         // how; set before done is closed
+	told   bool          // the test has heard of err
+}
+
+// ended reports whether the roles have returned.
+func (g *group) ended() bool {
+	select {
+	case <-g.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Start runs roles, as chime.Run does, and returns when they rest: what they were to do at once is done, and they wait for something to
+// come. They run until stop is called, which returns when they have returned, or until the end of the test. A role that returns an error
+// ends the test; one that was stopped with handlers that did not return within its DrainTimeout does so too.
+//
+// A role runs once. What a program does when it is deployed again is to stop and to start new roles:
+//
+//	stop()
+//	c.Advance(time.Hour) // nothing runs
+//	c.Start(newRoles())
+func (c *Chime) Start(roles ...chime.Role) (stop func()) {
+	c.t.Helper()
+	c.check()
+	for _, role := range roles {
+		c.attempts.listenTo(role)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	g := &group{cancel: cancel, done: make(chan struct{})}
+	c.started = append(c.started, g)
+	go func() {
+		defer close(g.done)
+		g.err = chime.Run(ctx, roles...)
+	}()
+	c.rest()
+	c.check()
+	return func() {
+		c.t.Helper()
+		c.stop(g)
+		c.check()
+	}
+}
+
+// Advance lets d pass, and then whatever is due by that instant come to its end; 0: what is due now. It returns the attempts that have
+// ended since the last Advance, or since the beginning, in the order in which they ended: of whatever job, also of ordinary ones, and
+// occurrences that were missed or superseded. There are none while nothing runs. An attempt that has begun and goes on is returned by a
+// later Advance.
+//
+// The clock then shows some milliseconds more than the test has asked for, in which the workers have stored how jobs ended. The next
+// Advance makes up for that.
+func (c *Chime) Advance(d time.Duration) []*chime.RunInfo {
+	c.t.Helper()
+	if d < 0 {
+		c.t.Fatalf("chimetest: Advance(%v): time does not go back: want 0 or more", d)
+	}
+	c.check()
+	until := time.Now().Add(d - c.ahead)
+	c.rest()
+	for left := time.Until(until); left > 0 && c.fine(); left = time.Until(until) {
+		c.sleep(min(left, time.Hour))
+	}
+	c.settle(until)
+	c.ahead = time.Since(until)
+	c.check()
+	return c.attempts.take()
+}
+
+const (
+	// dueWithin is how much later than due a job may be taken: workers count in microseconds, and jobs are due at a millisecond.
+	dueWithin = time.Millisecond
+	// settledWithin is how long Advance waits for outcomes to be stored. A worker keeps one for at most 20 ms, to send it with others.
+	settledWithin = 200 * time.Millisecond
+	settleStep    = 5 * time.Millisecond
+)
+
+// settle lets what is due by an instant be taken, and the outcomes of what ends at once be stored.
+func (c *Chime) settle(until time.Time) {
+	c.t.Helper()
+	horizon := until.Add(dueWithin)
+	if left := time.Until(horizon); left > 0 {
+		c.sleep(left)
+	}
+	if now := time.Now(); now.After(horizon) { // the last Advance was as much ahead
+		horizon = now
+	}
+	for c.attempts.unsettled(horizon) && time.Since(until) < settledWithin && c.fine() {
+		c.sleep(settleStep)
+	}
+}
+
+// sleep lets d pass, and everything that happens by then come to rest.
+func (c *Chime) sleep(d time.Duration) {
+	c.watchdog.enter()
+	time.Sleep(d)
+	synctest.Wait()
+	c.watchdog.leave()
+}
+
+// rest returns when every other goroutine waits for something to come.
+func (c *Chime) rest() {
+	c.watchdog.enter()
+	synctest.Wait()
+	c.watchdog.leave()
+}
+
+// stop stops roles and waits until they have returned.
+func (c *Chime) stop(g *group) {
+	g.cancel()
+	c.watchdog.enter()
+	<-g.done
+	synctest.Wait()
+	c.watchdog.leave()
+}
+
+// fine reports whether no role has returned an error.
+func (c *Chime) fine() bool {
+	for _, g := range c.started {
+		if g.ended() && g.err != nil && !g.told {
+			return false
+		}
+	}
+	return true
+}
+
+// check ends the test if a role has returned an error.
+func (c *Chime) check() {
+	c.t.Helper()
+	if err := c.failed(); err != nil {
+		c.t.Fatalf("chimetest: a role has ended: %v", err)
+	}
+}
+
+// failed returns the errors of roles of which the test has not heard yet.
+func (c *Chime) failed() error {
+	var failed []error
+	for _, g := range c.started {
+		if g.ended() && !g.told {
+			g.told = true
+			failed = append(failed, g.err)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// end is the end of the test: it stops what runs.
+func (c *Chime) end() {
+	for _, g := range c.started {
+		g.cancel()
+	}
+	for _, g := range c.started {
+		c.stop(g)
+	}
+	if err := c.failed(); err != nil {
+		c.t.Errorf("chimetest: a role has ended: %v", err)
+	}
+	if running := c.attempts.running(); len(running) > 0 {
+		c.t.Errorf("chimetest: the test is over, and handlers have not returned: %s", names(running))
+	}
+	if err := c.server.Close(); err != nil {
+		c.t.Errorf("chimetest: closing the store: %v", err)
+	}
+}
+
+// names lists attempts for a message.
+func names(runs []*chime.RunInfo) (text string) {
+	for i, run := range runs {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("job %q (ID %q, queue %s, attempt %d)", run.Name, run.ID, run.Queue, run.Attempt)
+	}
+	return text
+}
+
+// protocol is the store as this package reads it.
+func (c *Chime) protocol() protocol.Store { return c.attempts.Store }

@@ -1,0 +1,130 @@
+package chimetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/testjob"
+	"github.com/chimejobs/chime/internal/wire"
+)
+
+// NewJob returns a job as a handler would be given it in its first attempt, if the item was enqueued now. What the item leaves open has
+// chime's own defaults, for there is no handler and no worker yet that could say it. The test may change the job: its Attempt, its
+// Schedule and Planned, its LastError. No store is needed, and Run neither.
+//
+// An item that Enqueue would refuse ends the test.
+func NewJob(t testing.TB, item chime.Item) *chime.Job {
+	t.Helper()
+	sent := new(sentJob)
+	enqueuer := chime.NewEnqueuer(sent, chime.EnqueuerOptions{Logger: slog.New(slog.DiscardHandler)})
+	receipt, err := enqueuer.Enqueue(context.Background(), item.Name, item.Args, item.Options...)
+	if err == nil && len(sent.body) == 0 {
+		err = errors.New("it was not sent")
+	}
+	var message wire.Envelope
+	if err == nil {
+		message, err = wire.DecodeEnvelope(sent.body)
+	}
+	if err != nil {
+		t.Fatalf("chimetest: NewJob(%v): %v", item, err)
+	}
+	job := &chime.Job{
+		ID: receipt.ID, Name: message.Name, Queue: receipt.Queue, Schedule: message.Schedule, Planned: message.Planned,
+		Attempt: 1, MaxAttempts: cmp.Or(message.MaxAttempts, defaultMaxAttempts), Fence: 1,
+		Timeout: cmp.Or(message.Timeout, defaultTimeout), Payload: message.Payload,
+	}
+	if job.Started = time.Now(); job.Started.Before(job.Planned) {
+		job.Started = job.Planned // nothing runs early
+	}
+	if message.Details != nil {
+		job.Header = maps.Clone(message.Details.Header)
+	}
+	return job
+}
+
+// Those of package chime; a test holds them against what its worker gives a handler.
+const (
+	defaultMaxAttempts = 25
+	defaultTimeout     = 30 * time.Minute
+)
+
+// A sentJob is a store that keeps the body of the job that an enqueuer sends to it.
+type sentJob struct {
+	protocol.Store // none: the enqueuer calls nothing else
+	body           []byte
+}
+
+func (s *sentJob) Protocol() protocol.Store                        { return s }
+func (s *sentJob) Check(context.Context) error                     { return nil }
+func (s *sentJob) Partitions(context.Context, string) (int, error) { return 1, nil }
+
+func (s *sentJob) CheckUse(context.Context, protocol.Use, []string) error { return nil }
+
+func (s *sentJob) Enqueue(_ context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {
+	answers := make([]protocol.EnqueueAnswer, len(calls))
+	for i := range calls {
+		for j := range calls[i].Items {
+			s.body = append([]byte(nil), calls[i].Items[j].Body...) // it belongs to the enqueuer
+		}
+		answers[i].Now = time.Now()
+	}
+	return answers
+}
+
+// Worked is what came of a handler.
+type Worked struct {
+	chime.Outcome        // what its error means: Action, Delay, Delayed, Err
+	Value         []byte // what it returned by job.Return, encoded; see chime.Decode. Nil: nothing
+	Progress      []byte // what it reported last by job.Progress, encoded. Nil: nothing
+	Note          string // what it remarked by job.Note
+}
+
+// Work calls a handler with a job, as a worker does: its ctx ends with the test or after the job's Timeout, chime.JobFrom(ctx) is the job,
+// and a panic is a failure with a *chime.PanicError. It returns when the handler does. Inside Run time is fake for the handler too.
+//
+// Work retries nothing: a job that has failed in its last attempt is Retried by its outcome all the same.
+func Work(t testing.TB, handler chime.Handler, job *chime.Job) Worked {
+	t.Helper()
+	switch {
+	case job == nil:
+		t.Fatal("chimetest: Work: the job is nil: NewJob makes one")
+	case handler == nil:
+		t.Fatalf("chimetest: Work(%v): the handler is nil", job)
+	}
+	ctx := t.Context()
+	if job.Timeout > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, job.Timeout, chime.ErrTimeout)
+		defer cancel()
+		ctx = limited
+	}
+	err := call(testjob.Begin(ctx, job), handler, job)
+	said := testjob.Of(job)
+	return Worked{Outcome: chime.OutcomeOf(err), Value: said.Value, Progress: said.Progress, Note: said.Note}
+}
+
+// maxStack is how much of a stack a worker keeps, in bytes.
+const maxStack = 4 << 10
+
+func call(ctx context.Context, handler chime.Handler, job *chime.Job) (err error) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if v := recover(); v != nil { // else the handler has ended the test
+			stack := debug.Stack()
+			err = &chime.PanicError{Value: v, Stack: stack[:min(len(stack), maxStack)]}
+		}
+	}()
+	err = handler(ctx, job)
+	returned = true
+	return err
+}

@@ -1,0 +1,69 @@
+package chimetest
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// A lease is the leader's. It lasts for longestRest longer than the leader has asked for, because that is how late it may come to renew it.
+// It never lapses while the leader is there, and a scheduler that stops hands it back.
+type lease struct {
+	protocol.Leadership
+	until time.Time
+}
+
+// Lead is answered from memory as long as the leader renews its lease in time: nothing but these three calls reads it.
+func (q *quiet) Lead(ctx context.Context, candidate string, ttl time.Duration) (protocol.Leadership, error) {
+	now := time.Now()
+	q.mu.Lock()
+	if q.leads != nil && now.Before(q.leads.until) {
+		defer q.mu.Unlock()
+		leads := q.leads.Leadership
+		if leads.Leading = leads.Leader == candidate; leads.Leading {
+			q.leads.until = now.Add(ttl + longestRest)
+			q.renewals++
+		}
+		leads.Left = q.leads.until.Sub(now)
+		return leads, nil
+	}
+	q.mu.Unlock()
+	leads, err := q.Store.Lead(upkeep(ctx), candidate, ttl)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.memory, "lease")
+	q.renewals++
+	if q.leads = nil; err == nil {
+		q.leads = &lease{leads, time.Now().Add(leads.Left + longestRest)}
+	}
+	return leads, err
+}
+
+// Resign ends what is remembered of who leads.
+func (q *quiet) Resign(ctx context.Context, candidate string) error {
+	q.mu.Lock()
+	q.leads = nil
+	delete(q.memory, "lease")
+	q.mu.Unlock()
+	return q.Store.Resign(ctx, candidate)
+}
+
+// Lease says whether the lease was renewed since it was asked for last.
+func (q *quiet) Lease(ctx context.Context) (text string, err error) {
+	q.mu.Lock()
+	led, renewals := q.leads != nil && time.Now().Before(q.leads.until), q.renewals
+	q.mu.Unlock()
+	if led {
+		return "renewed " + strconv.FormatInt(renewals, 10), nil
+	}
+	if _, ok := q.recall("lease", func(any) bool { return true }); ok {
+		return "", nil
+	}
+	q.ask(ctx, "lease", nil, func(ctx context.Context) (any, bool) {
+		text, err = q.Store.Lease(ctx)
+		return nil, err == nil && text == ""
+	})
+	return text, err
+}

@@ -1,0 +1,310 @@
+package chimetest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// quiet is a store that answers from memory what roles ask again and again while nothing happens. Roles do so because on a network
+// messages are lost and processes vanish; here neither happens, and a simulated week would be half a million calls for nothing.
+//
+// What holds:
+//
+//   - The store is quiet as long as no command is sent to it that may change it. Every command of every role and of the test goes through
+//     one client, whose hook sees it. Those of the calls below are not counted: they change nothing but the signs of life of who makes them.
+//   - A question is answered from memory only while the store is quiet, and only if its real answer, given while the store was quiet, was
+//     that there is nothing: what could happen by itself, a job that becomes due or a session that lapses, is asked for in time.
+//   - A sign of life that was answered from memory is given to the store before anything that depends on it: that a worker sleeps, before
+//     the command that ends the quiet; what it handles, before a question that reads it. So no worker is passed over that is there.
+type quiet struct {
+	protocol.Store
+
+	mu        sync.Mutex
+	changes   int64         // grows when a command that may change the store begins, and when it ends
+	changed   time.Time     // when it grew last
+	postponed time.Time     // when a schedule was postponed last
+	stirred   chan struct{} // closed when it grows
+	memory    map[string]*memory
+	signs     map[string]*sign
+	fit       bool   // the store was found fit
+	leads     *lease // nil: nobody leads, as far as is known
+	renewals  int64  // of leases
+	heads     map[string]time.Time
+	headsAt   int64 // changes, when heads were read
+
+	giving sync.Mutex // one gives signs of life at a time
+}
+
+// A memory is what a question was answered with.
+type memory struct {
+	changes int64
+	at      time.Time
+	asked   any
+	answer  any
+}
+
+const (
+	// maxMemory is how long an answer is given again. It bounds what is done late that only time brings about, such as sweeping.
+	maxMemory = time.Hour
+	// owedAfter is how long a schedule is owed its next occurrence before a store names it, and a bit.
+	owedAfter = 2 * time.Second
+	// headMargin is how long before a job is due sleeping workers are told of it: a bit more than the time between two of their polls.
+	headMargin = protocol.IdleRetention + time.Second
+	// longestRest is how long an answer that there is nothing may take: less than a scheduler gives it.
+	longestRest = 25 * time.Second
+	// postponedFor is how long a schedule waits that cannot be computed, and a bit.
+	postponedFor = 2 * time.Minute
+)
+
+func newQuiet(store protocol.Store, client *redis.Client) *quiet {
+	q := &quiet{Store: store, stirred: make(chan struct{}), memory: make(map[string]*memory), signs: make(map[string]*sign), heads: make(map[string]time.Time)}
+	client.AddHook(hook{q})
+	return q
+}
+
+// upkeepKey is the key of a ctx whose commands do not end the quiet.
+type upkeepKey struct{}
+
+func upkeep(ctx context.Context) context.Context { return context.WithValue(ctx, upkeepKey{}, true) }
+
+// A hook sees the commands of the client.
+type hook struct{ *quiet }
+
+func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if h.disturbs(ctx, cmd) {
+			h.disturb(ctx)
+			defer h.change()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if h.disturbs(ctx, cmds...) {
+			h.disturb(ctx)
+			defer h.change()
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// reading are commands of Redis that change nothing. Any other may: scripts in particular.
+var reading = map[string]bool{
+	"hello": true, "ping": true, "time": true, "info": true, "config": true, "acl": true, "script": true, "client": true, "select": true,
+	"exists": true, "type": true, "hget": true, "hmget": true, "hgetall": true, "hlen": true, "hscan": true, "hexists": true, "llen": true, "lrange": true,
+	"lpos": true, "scard": true, "zcard": true, "zcount": true, "zrange": true, "zrangebylex": true, "zrangebyscore": true, "zscore": true, "zmscore": true,
+	"xrange": true, "xrevrange": true, "xlen": true,
+}
+
+func (q *quiet) disturbs(ctx context.Context, cmds ...redis.Cmder) bool {
+	return ctx.Value(upkeepKey{}) == nil && slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return !reading[strings.ToLower(cmd.Name())] })
+}
+
+// disturb ends the quiet: first the store gets to know who sleeps.
+func (q *quiet) disturb(ctx context.Context) {
+	q.giveSigns(ctx, pollSign)
+	q.change()
+}
+
+func (q *quiet) change() {
+	q.mu.Lock()
+	q.changes++
+	q.changed = time.Now()
+	close(q.stirred)
+	q.stirred = make(chan struct{})
+	q.mu.Unlock()
+}
+
+// recall returns what a question was answered with, if that is still the answer.
+func (q *quiet) recall(question string, same func(asked any) bool) (answer any, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	m := q.memory[question]
+	if m == nil || m.changes != q.changes || time.Since(m.at) >= maxMemory || !same(m.asked) {
+		return nil, false
+	}
+	return m.answer, true
+}
+
+// ask has a question answered by the store. keep reports whether the answer is one to remember.
+func (q *quiet) ask(ctx context.Context, question string, asked any, do func(ctx context.Context) (answer any, keep bool)) {
+	q.mu.Lock()
+	m := &memory{changes: q.changes, at: time.Now(), asked: asked}
+	q.mu.Unlock()
+	answer, keep := do(upkeep(ctx))
+	m.answer = answer
+	q.mu.Lock()
+	if delete(q.memory, question); keep {
+		q.memory[question] = m
+	}
+	q.mu.Unlock()
+}
+
+// Check is done once: no server takes this one's place.
+func (q *quiet) Check(ctx context.Context) error {
+	q.mu.Lock()
+	fit := q.fit
+	q.mu.Unlock()
+	if fit {
+		return nil
+	}
+	err := q.Store.Check(upkeep(ctx))
+	q.mu.Lock()
+	q.fit = err == nil
+	q.mu.Unlock()
+	return err
+}
+
+// Owed is answered with nothing while the store is quiet, if it was quiet for long enough when it said so. The answer takes as long as the
+// quiet lasts, or longestRest, for a scheduler has a turn a second, and nothing to do in it.
+func (q *quiet) Owed(ctx context.Context, partitions []protocol.Partition) (owed []protocol.Owed, err error) {
+	same := func(asked any) bool { return slices.Equal(asked.([]protocol.Partition), partitions) }
+	if _, ok := q.recall("owed", same); ok {
+		q.rest(ctx)
+		return nil, nil
+	}
+	q.mu.Lock()
+	settled := time.Since(q.changed) >= owedAfter && time.Since(q.postponed) >= postponedFor
+	q.mu.Unlock()
+	q.ask(ctx, "owed", slices.Clone(partitions), func(ctx context.Context) (any, bool) {
+		owed, err = q.Store.Owed(ctx, partitions)
+		return nil, settled && err == nil && len(owed) == 0
+	})
+	return owed, err
+}
+
+// rest waits while the store is quiet, but not for long.
+func (q *quiet) rest(ctx context.Context) {
+	q.mu.Lock()
+	stirred := q.stirred
+	q.mu.Unlock()
+	timer := time.NewTimer(longestRest)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-stirred:
+	case <-timer.C:
+	}
+}
+
+// Postpone makes a schedule wait: for as long, nothing is said from memory of what is owed.
+func (q *quiet) Postpone(ctx context.Context, owed protocol.Owed) error {
+	err := q.Store.Postpone(ctx, owed)
+	q.mu.Lock()
+	q.postponed = time.Now()
+	q.mu.Unlock()
+	return err
+}
+
+// head is when the first delayed job of a queue is due: a hundred years hence if there is none, long ago if a job waits already.
+func (q *quiet) head(ctx context.Context, queue string) time.Time {
+	q.mu.Lock()
+	changes := q.changes
+	if q.headsAt != changes {
+		clear(q.heads)
+		q.headsAt = changes
+	}
+	at, ok := q.heads[queue]
+	q.mu.Unlock()
+	if ok {
+		return at
+	}
+	stats, err := q.Store.QueueStats(upkeep(ctx), []string{queue})
+	if err != nil || len(stats) != 1 {
+		return time.Time{}
+	}
+	switch at = stats[0].FirstDue; {
+	case stats[0].Waiting > 0 && !stats[0].Paused: // for a limit, which time lifts
+		at = time.Time{}
+	case at.IsZero():
+		at = time.Now().Add(protocol.MaxDelay)
+	}
+	q.mu.Lock()
+	if q.headsAt == changes && q.changes == changes {
+		q.heads[queue] = at
+	}
+	q.mu.Unlock()
+	return at
+}
+
+// QueueStats is answered from memory while the store is quiet.
+func (q *quiet) QueueStats(ctx context.Context, queues []string) (stats []protocol.QueueStats, err error) {
+	same := func(asked any) bool { return slices.Equal(asked.([]string), queues) }
+	if known, ok := q.recall("stats", same); ok {
+		stats = slices.Clone(known.([]protocol.QueueStats))
+		for i := range stats {
+			stats[i].Now = time.Now().Truncate(time.Microsecond)
+		}
+		return stats, nil
+	}
+	q.ask(ctx, "stats", slices.Clone(queues), func(ctx context.Context) (any, bool) {
+		stats, err = q.Store.QueueStats(ctx, queues)
+		return slices.Clone(stats), err == nil
+	})
+	return stats, err
+}
+
+// Queues is answered from memory while the store is quiet.
+func (q *quiet) Queues(ctx context.Context, cursor string) (queues []protocol.QueueSize, next string, err error) {
+	type page struct {
+		queues []protocol.QueueSize
+		next   string
+	}
+	if known, ok := q.recall("queues "+cursor, func(any) bool { return true }); ok {
+		p := known.(page)
+		return slices.Clone(p.queues), p.next, nil
+	}
+	q.ask(ctx, "queues "+cursor, nil, func(ctx context.Context) (any, bool) {
+		queues, next, err = q.Store.Queues(ctx, cursor)
+		return page{slices.Clone(queues), next}, err == nil
+	})
+	return queues, next, err
+}
+
+// Standings is answered from memory while the store is quiet.
+func (q *quiet) Standings(ctx context.Context, asked []protocol.Address) (standings []protocol.Standing, err error) {
+	same := func(before any) bool { return slices.Equal(before.([]protocol.Address), asked) }
+	if known, ok := q.recall("standings", same); ok {
+		return slices.Clone(known.([]protocol.Standing)), nil
+	}
+	q.ask(ctx, "standings", slices.Clone(asked), func(ctx context.Context) (any, bool) {
+		standings, err = q.Store.Standings(ctx, asked)
+		return slices.Clone(standings), err == nil
+	})
+	return standings, err
+}
+
+// Sweep and Mend are done once while the store is quiet, and then every maxMemory.
+func (q *quiet) Sweep(ctx context.Context, partitions []protocol.Partition, unless time.Duration) (answers []protocol.SweepAnswer) {
+	same := func(asked any) bool { return slices.Equal(asked.([]protocol.Partition), partitions) }
+	if _, ok := q.recall("sweep", same); ok {
+		return make([]protocol.SweepAnswer, len(partitions))
+	}
+	q.ask(ctx, "sweep", slices.Clone(partitions), func(ctx context.Context) (any, bool) {
+		answers = q.Store.Sweep(ctx, partitions, unless)
+		return nil, !slices.ContainsFunc(answers, func(a protocol.SweepAnswer) bool { return a.Err != nil || a.More })
+	})
+	return answers
+}
+
+func (q *quiet) Mend(ctx context.Context, cursor string) (next string, mended []protocol.Mended, err error) {
+	if _, ok := q.recall("mend", func(any) bool { return cursor == "" }); ok {
+		return "", nil, nil
+	}
+	q.ask(ctx, "mend", nil, func(ctx context.Context) (any, bool) {
+		next, mended, err = q.Store.Mend(ctx, cursor)
+		return nil, err == nil && cursor == "" && next == "" && len(mended) == 0
+	})
+	return next, mended, err
+}

@@ -1,0 +1,95 @@
+package chimetest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
+)
+
+// An Occurrence is a run that a schedule plans.
+type Occurrence struct {
+	Schedule string    // its name
+	Planned  time.Time // when it is to run, UTC
+}
+
+// String is the ID that the occurrence has as a job, "<schedule>@<planned instant>".
+func (o Occurrence) String() string {
+	return o.Schedule + "@" + o.Planned.UTC().Format(time.RFC3339)
+}
+
+// maxUpcoming is how many runs of one schedule Upcoming computes.
+const maxUpcoming = 1_000_000
+
+// Upcoming returns what the stored schedules would run from an instant on and before another one, in order, as they stand: a paused one
+// runs nothing, one with a count what is left of it, and one that ends nothing after that. What is placed already is among them. Nothing
+// runs for it, and no time passes. That runs may overlap, fail or wait for a paused queue is left out of account.
+//
+// A schedule that a role declares is stored once the role was started.
+func (c *Chime) Upcoming(from, to time.Time) []Occurrence {
+	c.t.Helper()
+	if from.After(to) {
+		c.t.Fatalf("chimetest: Upcoming: from %v is after to %v", from, to)
+	}
+	c.check()
+	c.rest()
+	var all []Occurrence
+	for after := (protocol.NameRange{}); ; {
+		names, last, err := c.protocol().Names(c.t.Context(), after)
+		var found []protocol.Stored
+		if err == nil && len(names) > 0 {
+			found, err = c.protocol().Find(c.t.Context(), names)
+		}
+		if err != nil {
+			c.t.Fatalf("chimetest: Upcoming: %v", err)
+		}
+		for i := range found {
+			if found[i].Name == "" { // deleted meanwhile
+				continue
+			}
+			times, err := upcoming(&found[i], from, to)
+			if err != nil {
+				c.t.Fatalf("chimetest: Upcoming: schedule %q: %v", found[i].Name, err)
+			}
+			for _, at := range times {
+				all = append(all, Occurrence{Schedule: found[i].Name, Planned: at.UTC()})
+			}
+		}
+		if after.After = last; last == "" {
+			break
+		}
+	}
+	slices.SortFunc(all, func(a, b Occurrence) int {
+		return cmp.Or(a.Planned.Compare(b.Planned), cmp.Compare(a.Schedule, b.Schedule))
+	})
+	return all
+}
+
+// upcoming computes the runs of one schedule in [from, to).
+func upcoming(stored *protocol.Stored, from, to time.Time) (times []time.Time, err error) {
+	if stored.Err != nil {
+		return nil, stored.Err
+	}
+	plan, err := schedule.Compile(stored.Definition)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	owed := protocol.Owed{Partition: stored.Partition, Name: stored.Name, Definition: stored.Definition, Cursor: stored.Cursor, Since: stored.Since, Now: now}
+	if owed.Since.IsZero() || owed.Since.After(now) { // not owed, or postponed
+		owed.Since = now
+	}
+	for n := 100; ; n *= 10 {
+		times = plan.Upcoming(owed, stored.Waiting, n)
+		if len(times) < n || !times[n-1].Before(to) {
+			break
+		}
+		if n == maxUpcoming {
+			return nil, fmt.Errorf("it has more than %d runs before %v: ask for a shorter time", maxUpcoming, to)
+		}
+	}
+	return slices.DeleteFunc(times, func(at time.Time) bool { return at.Before(from) || !at.Before(to) }), nil
+}

@@ -1,0 +1,78 @@
+package chimetest
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+var everySecond = recurrence.Recurrence{Frequency: recurrence.Second, Interval: 1}
+
+// What is said to come is what then comes: pauses, counts, ends and what is placed already are considered.
+func TestUpcomingIsWhatThenRuns(t *testing.T) {
+	Run(t, func(t *testing.T, c *Chime) {
+		schedules := chime.NewSchedules(c.Store())
+		begin := time.Now()
+		for name, rec := range map[string]recurrence.Recurrence{
+			"hourly":  {Cron: "@hourly"},
+			"counted": {Frequency: recurrence.Minute, Interval: 20, Count: 5},
+			"last":    {Frequency: recurrence.Hour, Interval: 1, StartTime: begin.Add(90 * time.Minute), Count: 1},
+			"ends":    {Frequency: recurrence.Minute, Interval: 30, EndTime: begin.Add(2 * time.Hour)},
+			"paused":  {Cron: "* * * * *"},
+			"zoned":   {Cron: "0 9 * * *", TimeZone: "Asia/Tokyo"},
+		} {
+			if _, err := schedules.Put(t.Context(), name, rec, chime.JobName("runs"), chime.NoImmediateRun()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := schedules.Pause(t.Context(), "paused"); err != nil {
+			t.Fatal(err)
+		}
+		worker := newWorker(c, chime.WorkerOptions{})
+		worker.Handle("runs", func(context.Context, *chime.Job) error { return nil })
+		c.Start(worker)
+		c.Advance(10 * time.Minute)
+		from, to := time.Now(), begin.Add(30*time.Hour)
+		var want, got []string
+		for _, o := range c.Upcoming(from, to) {
+			want = append(want, o.String())
+		}
+		for _, run := range c.Advance(to.Add(-time.Second).Sub(time.Now())) {
+			got = append(got, run.ID)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) || len(got) < 30 {
+			t.Errorf("upcoming %d: %v\nthen ran %d: %v", len(want), want, len(got), got)
+		}
+		if again := c.Upcoming(from, to); len(again) > 1 {
+			t.Errorf("afterwards: %v are still upcoming", again)
+		}
+	})
+}
+
+// An occurrence that is placed is upcoming also where it is the last one, and where its instant has passed while nothing ran.
+func TestWhatIsPlacedIsUpcoming(t *testing.T) {
+	Run(t, func(t *testing.T, c *Chime) {
+		begin := time.Now()
+		schedules := chime.NewSchedules(c.Store())
+		once := recurrence.Recurrence{StartTime: begin.Add(time.Hour)}
+		if _, err := schedules.Put(t.Context(), "once", once); err != nil {
+			t.Fatal(err)
+		}
+		want := Occurrence{Schedule: "once", Planned: begin.Add(time.Hour)}
+		for range 2 {
+			if got := c.Upcoming(begin, begin.AddDate(1, 0, 0)); len(got) != 1 || got[0].String() != want.String() {
+				t.Errorf("at %v: got %v, want %v", time.Now().UTC(), got, want)
+			}
+			c.Advance(3 * time.Hour)
+		}
+		if got := c.Upcoming(begin.Add(time.Hour+1), begin.AddDate(1, 0, 0)); len(got) != 0 {
+			t.Errorf("later than that: %v, want none", got)
+		}
+	})
+}

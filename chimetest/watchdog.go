@@ -1,0 +1,79 @@
+package chimetest
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// stuckAfter is how long, in real time, nothing may move in a test that waits for its roles to rest.
+var stuckAfter = 30 * time.Second
+
+// A watchdog stands outside a test's bubble and ends the program if nothing moves in it. What waits there for something outside, a
+// channel for example, neither rests nor goes on: without the watchdog the test would hang without a word.
+type watchdog struct {
+	waits atomic.Int64 // odd: the test waits
+	stop  chan struct{}
+	done  sync.WaitGroup
+
+	mu   sync.Mutex
+	runs func() []*chime.RunInfo // the attempts under way
+}
+
+// watch begins to watch. It is called outside the bubble, where time is real.
+func watch() *watchdog {
+	w := &watchdog{stop: make(chan struct{})}
+	w.done.Go(w.run)
+	return w
+}
+
+// end ends the watch.
+func (w *watchdog) end() {
+	close(w.stop)
+	w.done.Wait()
+}
+
+// enter and leave are called where the test begins to wait, and when it goes on. A wait of many hours is entered once an hour.
+func (w *watchdog) enter() { w.waits.Add(1) }
+func (w *watchdog) leave() { w.waits.Add(1) }
+
+// running sets what says which handlers run.
+func (w *watchdog) running(runs func() []*chime.RunInfo) {
+	w.mu.Lock()
+	w.runs = runs
+	w.mu.Unlock()
+}
+
+func (w *watchdog) run() {
+	ticker := time.NewTicker(stuckAfter / 4)
+	defer ticker.Stop()
+	seen, since := w.waits.Load(), time.Now()
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-ticker.C:
+		}
+		if waits := w.waits.Load(); waits != seen || waits%2 == 0 {
+			seen, since = waits, time.Now()
+		} else if time.Since(since) >= stuckAfter {
+			panic(w.message())
+		}
+	}
+}
+
+func (w *watchdog) message() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := fmt.Sprintf("chimetest: nothing has moved for %v: a goroutine of the test waits for something outside of it, such as a channel that was "+
+		"made before Run, a lock, or a connection (roles must be on c.Store())", stuckAfter)
+	if w.runs != nil {
+		if running := w.runs(); len(running) > 0 {
+			text += "; handlers that have not returned: " + names(running)
+		}
+	}
+	return text
+}
