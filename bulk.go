@@ -17,6 +17,10 @@ type BulkResult struct {
 	Looked  int `json:"looked"`  // jobs that were looked at, whether the filter means them or not
 }
 
+func (r BulkResult) plus(other BulkResult) BulkResult {
+	return BulkResult{Changed: r.Changed + other.Changed, Gone: r.Gone + other.Gone, Looked: r.Looked + other.Looked}
+}
+
 // Requeue puts the jobs that the filter means to the front of their queue: delayed and retrying ones now instead of later, parked ones, and
 // dead ones, whose attempts begin anew. What its last attempts failed with stays with a job. An occurrence that nobody has taken yet stays
 // where it is.
@@ -80,6 +84,7 @@ type bulk struct {
 	filter   JobFilter
 	progress func(BulkResult)
 	states   []JobState // in which jobs may be changed
+	before   BulkResult // what was done before, for progress
 	change   func(ctx context.Context, queue string, found []*protocol.FoundJob) ([]protocol.Changed, error)
 	seen     map[string]bool // IDs that were changed and may come back; nil: they do not
 
@@ -101,7 +106,7 @@ func (b *bulk) run(ctx context.Context) (BulkResult, error) {
 		}
 		next, err := b.step(ctx)
 		if b.progress != nil {
-			b.progress(b.result)
+			b.progress(b.before.plus(b.result))
 		}
 		if err != nil || next == "" {
 			return b.result, err

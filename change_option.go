@@ -120,7 +120,7 @@ func SkipGap() ChangeOption {
 }
 
 // DeleteWaiting has Delete remove the schedule's jobs as well, as far as they do not run: those that wait for a retry, for their turn or for
-// a worker that handles them, and the dead ones. A job that runs may finish; if it fails and is to be retried after that, it is.
+// a worker that handles them, and the dead ones; occurrences, manual runs, and what follows the death of either (see OnDeath). A job that runs may finish; if it fails and is to be retried after that, it is.
 func DeleteWaiting() ChangeOption {
 	return changeOption(func(s *changeSettings) { s.deleteWaiting, s.has["DeleteWaiting"] = true, true })
 }

@@ -18,7 +18,7 @@ type Job struct {
 	ID       string    `json:"id"`                 // the same in all attempts: the idempotency key. An occurrence's is "<schedule>@<planned instant>"
 	Name     string    `json:"name"`               // the job name: which handler runs it
 	Queue    string    `json:"queue"`              // the queue it was taken from
-	Schedule string    `json:"schedule,omitempty"` // the schedule that made it; empty: it was enqueued
+	Schedule string    `json:"schedule,omitempty"` // the schedule that made it, or of which it is a manual run; empty: it was enqueued
 	Planned  time.Time `json:"planned,omitzero"`   // when it was to run: the occurrence's instant, the instant of In or At, or about when it was enqueued
 	Started  time.Time `json:"started,omitzero"`   // when this attempt began, by the store's clock
 

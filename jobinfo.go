@@ -35,7 +35,7 @@ type JobInfo struct {
 	Name     string   `json:"name"`               // the job name; "?": it cannot be read
 	Queue    string   `json:"queue"`              // the queue it is on
 	State    JobState `json:"state"`              // where it is
-	Schedule string   `json:"schedule,omitempty"` // the schedule that made it; empty: it was enqueued
+	Schedule string   `json:"schedule,omitempty"` // the schedule that made it, or of which it is a manual run; empty: it was enqueued
 
 	Enqueued time.Time `json:"enqueued,omitzero"` // about when it was enqueued, by the enqueuer's clock; zero: a schedule made it
 	Planned  time.Time `json:"planned,omitzero"`  // when it was to run first; see [Job]

@@ -37,6 +37,8 @@ func (d *kindDefaults) enqueue(s *enqueueSettings) {
 	}
 }
 
+func (d *kindDefaults) trigger(s *triggerSettings) { d.enqueue(&s.enqueueSettings) }
+
 func (d *kindDefaults) kind(of *kindDefaults) {
 	of.problems = append(of.problems, protocol.Invalid("default", "those of another kind", "an option of this package"))
 }

@@ -20,7 +20,17 @@ import (
 // An EnqueueOption changes one job: In, At, ID, and every JobOption.
 type EnqueueOption interface {
 	KindOption
+	TriggerOption
 	enqueue(*enqueueSettings)
+}
+
+// A TriggerOption changes one manual run of a schedule, see [Schedules.Trigger]: Args, and every EnqueueOption; Queue is refused.
+type TriggerOption interface{ trigger(*triggerSettings) }
+
+// An ArgsOption is both a ScheduleOption and a TriggerOption: Args.
+type ArgsOption interface {
+	ScheduleOption
+	TriggerOption
 }
 
 // A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Meta, Kind.With, and every JobOption.
@@ -104,6 +114,12 @@ type enqueueSettings struct {
 	own bool // id was given
 }
 
+type triggerSettings struct {
+	enqueueSettings
+	args  any
+	other bool // args were given
+}
+
 type scheduleSettings struct {
 	jobSettings
 	kind           jobSettings // what the kind says about what the call leaves open
@@ -149,6 +165,7 @@ type jobOption func(*jobSettings)
 func (o jobOption) put(s *putSettings) { o(&s.jobSettings) }
 
 func (o jobOption) enqueue(s *enqueueSettings)   { o(&s.jobSettings) }
+func (o jobOption) trigger(s *triggerSettings)   { o(&s.jobSettings) }
 func (o jobOption) schedule(s *scheduleSettings) { o(&s.jobSettings) }
 func (o jobOption) kind(d *kindDefaults) {
 	d.enqueues, d.schedules = append(d.enqueues, o), append(d.schedules, o)
@@ -160,6 +177,7 @@ type attemptOption func(*attemptSettings)
 func (o attemptOption) put(s *putSettings) { o(&s.attemptSettings) }
 
 func (o attemptOption) enqueue(s *enqueueSettings)   { o(&s.attemptSettings) }
+func (o attemptOption) trigger(s *triggerSettings)   { o(&s.attemptSettings) }
 func (o attemptOption) schedule(s *scheduleSettings) { o(&s.attemptSettings) }
 func (o attemptOption) handler(s *handlerSettings)   { o(&s.attemptSettings) }
 func (o attemptOption) kind(d *kindDefaults) {
@@ -170,6 +188,7 @@ func (o attemptOption) kind(d *kindDefaults) {
 type enqueueOption func(*enqueueSettings)
 
 func (o enqueueOption) enqueue(s *enqueueSettings) { o(s) }
+func (o enqueueOption) trigger(s *triggerSettings) { o(&s.enqueueSettings) }
 func (o enqueueOption) kind(d *kindDefaults)       { d.enqueues = append(d.enqueues, o) }
 
 // ownOption is an EnqueueOption that says what one job has for itself: as a default of a kind it is refused.
@@ -196,16 +215,23 @@ func (o handlerOption) kind(d *kindDefaults)       { d.handlers = append(d.handl
 // Queue is the queue that the job goes to, 1 to 100 of A-Z a-z 0-9 _ . : -. Without it, and without one of the job's kind:
 // EnqueuerOptions.Queue, and for schedules "default".
 func Queue(name string) JobOption {
-	return jobOption(func(s *jobSettings) {
+	return queueOption{func(s *jobSettings) {
 		s.queue = name
 		if err := protocol.CheckName("queue", name); err != nil {
 			s.refuse(err)
 		}
-	})
+	}}
+}
+
+// queueOption is jobOption for Queue: a manual run has its schedule's.
+type queueOption struct{ jobOption }
+
+func (o queueOption) trigger(s *triggerSettings) {
+	s.refuse(protocol.Invalid("option of Trigger", "Queue", "Args, or an option of one job: a manual run goes to its schedule's queue"))
 }
 
 // MaxAttempts is after how many failed attempts the job is dead, 1 to 1000. If nobody says it: 25, and 5 for an occurrence of a
-// schedule, for the next one comes anyway.
+// schedule, for the next one comes anyway, and for a manual run of one.
 func MaxAttempts(n int) AttemptOption {
 	return attemptOption(func(s *attemptSettings) {
 		s.maxAttempts = n
@@ -242,6 +268,7 @@ func Retry(policy RetryPolicy) AttemptOption {
 type retryOption attemptOption
 
 func (o retryOption) enqueue(s *enqueueSettings)   { o(&s.attemptSettings) }
+func (o retryOption) trigger(s *triggerSettings)   { o(&s.attemptSettings) }
 func (o retryOption) put(s *putSettings)           { o(&s.attemptSettings) }
 func (o retryOption) schedule(s *scheduleSettings) { o(&s.attemptSettings) }
 func (o retryOption) handler(s *handlerSettings)   { o(&s.attemptSettings); s.backoff = nil }
@@ -328,16 +355,35 @@ func At(t time.Time) EnqueueOption {
 // As long as a job with that ID exists in its queue (waiting, delayed, running, or in the dead set) another one is not added: the
 // [Receipt] says Existing.
 func ID(id string) EnqueueOption {
-	return ownOption{name: "ID", enqueueOption: func(s *enqueueSettings) {
+	return idOption{id: id, ownOption: ownOption{name: "ID", enqueueOption: func(s *enqueueSettings) {
 		s.id, s.own = id, true
 		if err := protocol.CheckID("ID", id); err != nil {
 			s.refuse(err)
 		}
-	}}
+	}}}
 }
 
-// Args are the arguments of every job of the schedule; see Encode. At most 1 MiB when encoded. Without it the payload is empty.
-func Args(v any) ScheduleOption { return scheduleOption(func(s *scheduleSettings) { s.args = v }) }
+// idOption is ownOption for ID: that of a manual run is checked when its schedule is known.
+type idOption struct {
+	ownOption
+	id string
+}
+
+func (o idOption) trigger(s *triggerSettings) { s.id, s.own = o.id, true }
+
+// Args are the arguments of every job of the schedule, or of one manual run; see Encode. At most 1 MiB when encoded. Without it the payload
+// of a schedule's jobs is empty, and a manual run has the schedule's.
+func Args(v any) ArgsOption {
+	return argsOption{scheduleOption: func(s *scheduleSettings) { s.args = v }, args: v}
+}
+
+// argsOption is scheduleOption for Args.
+type argsOption struct {
+	scheduleOption
+	args any
+}
+
+func (o argsOption) trigger(s *triggerSettings) { s.args, s.other = o.args, true }
 
 // JobName is the name of the schedule's jobs, which says who handles them: 1 to 100 of A-Z a-z 0-9 _ . : -. Without it: the
 // schedule's name, which then has to be such a name too.

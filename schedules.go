@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
+	"github.com/chimejobs/chime/internal/enqueue"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/retry"
 	"github.com/chimejobs/chime/internal/schedule"
@@ -16,8 +18,9 @@ import (
 // Schedules creates, reads and deletes schedules while programs run, for schedules that come from users' data. Schedules that
 // belong to the program are declared with [Scheduler.Schedule]. NewSchedules makes one; the zero value has no store.
 type Schedules struct {
-	store protocol.Store
-	fit   *retry.FitCheck
+	store    protocol.Store
+	fit      *retry.FitCheck
+	enqueuer *enqueue.Enqueuer // of manual runs
 }
 
 // NewSchedules returns the schedules of a store. It does no I/O.
@@ -25,6 +28,7 @@ func NewSchedules(store Store) *Schedules {
 	s := &Schedules{store: protocolOf(store)}
 	if s.store != nil {
 		s.fit = retry.NewFitCheck(s.store, retry.CheckTimeout)
+		s.enqueuer = enqueue.New(s.store, enqueue.Options{Log: slog.Default(), MaxPayload: defaultMaxPayload, SendTimeout: defaultSendTimeout})
 	}
 	return s
 }

@@ -41,7 +41,8 @@ var grants = map[protocol.Use]grant{
 	},
 	protocol.UseSchedule: {
 		scripts: append([]*script{
-			&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
+			&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &purgeBeginScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
+			&enqueueScript, &enqueueOneScript,
 		}, tickScripts...),
 		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan"),
 		keys:  everyKey, wakes: true, listens: true,
@@ -55,7 +56,7 @@ var grants = map[protocol.Use]grant{
 // tickScripts are those of whoever places, reaps and sweeps what others have left.
 var tickScripts = []*script{
 	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &freeOpensScript, &mendScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
-	&limitQueueScript, &removeScript, &residentsScript, &standingsScript, &registerSchedulesScript,
+	&limitQueueScript, &purgeScript, &removeScript, &residentsScript, &standingsScript, &registerSchedulesScript,
 }
 
 func everyKey(k keyspace) []string { return readAndWrite(k.all()) }

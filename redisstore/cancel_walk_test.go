@@ -26,6 +26,7 @@ type cancelWalk struct {
 	done      int
 	fence     int64
 	notes     []string
+	purges    bool // queues are purged meanwhile, see purge_walk_test.go
 }
 
 // A jobLife is a job from its enqueuing to its end.
@@ -34,6 +35,7 @@ type jobLife struct {
 	body      string
 	session   string // that holds it; empty: none
 	cancelled bool   // while it was held
+	purged    bool   // it waited when a purge began that has not ended
 }
 
 // A jobPlaces is where each ID is in the store.
@@ -77,6 +79,10 @@ func (w *cancelWalk) anyID() string { return fmt.Sprintf("job%02d", w.random.Int
 
 func (w *cancelWalk) step() {
 	worker := fmt.Sprintf("w%d", w.random.IntN(3))
+	if w.purges && w.random.IntN(4) == 0 {
+		w.purge()
+		return
+	}
 	switch w.random.IntN(12) {
 	case 0, 1, 2:
 		w.add()
@@ -136,6 +142,12 @@ func (w *cancelWalk) look() jobPlaces {
 			put(id, "parked")
 		}
 	}
+	spared := w.client.ZRange(ctx, k.spared, 0, -1).Val()
+	for _, id := range w.client.LRange(ctx, k.purged, 0, -1).Val() {
+		if !slices.Contains(spared, id) {
+			put(id, "purged")
+		}
+	}
 	asked := 0
 	for session := range w.held {
 		for id, fence := range w.client.HGetAll(ctx, k.inflight(session)).Val() {
@@ -168,6 +180,8 @@ func (w *cancelWalk) check() {
 			w.fatal("%s is held by %q and in %s", id, life.session, where)
 		case life.session != "" && life.cancelled != strings.HasPrefix(p.held[id], "!"):
 			w.fatal("%s, cancelled %v, has the fence %s", id, life.cancelled, p.held[id])
+		case life.purged != (where == "purged"):
+			w.fatal("%s, to be purged %v, is in %s", id, life.purged, where)
 		case p.void[id] && where != "due":
 			w.fatal("%s is void in ready and in %s", id, where)
 		case bodies[id] != life.body:
@@ -214,6 +228,7 @@ func (w *cancelWalk) add() {
 }
 
 func (w *cancelWalk) cancelOne() {
+	w.purgeEnds()
 	id, p := w.anyID(), w.look()
 	life, want := w.lives[id], "none"
 	switch {
@@ -245,6 +260,7 @@ func (w *cancelWalk) someIDs() (ids []string) {
 }
 
 func (w *cancelWalk) deleteSome() {
+	w.purgeEnds()
 	ids, want := w.someIDs(), ""
 	for _, id := range ids {
 		switch life := w.lives[id]; {
@@ -402,6 +418,7 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 		return
 	}
 	if len(answer.Taken) > 0 && w.random.IntN(2) == 0 { // cancelled before its worker has the answer
+		w.purgeEnds()
 		id := answer.Taken[w.random.IntN(len(answer.Taken))].ID
 		w.lives[id].cancelled = true
 		w.note("cancel %s: %s", id, w.cancel(id))

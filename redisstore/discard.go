@@ -16,6 +16,8 @@ const (
 	// discardTries is how often a call is made whose caller did not know of every session: new ones begin all the time.
 	discardTries = 100
 
+	purgeUnderWay = 2 // the script's answer
+
 	askAgain = protocol.Changed('l') // of a job that was too much for its call
 )
 
@@ -136,6 +138,10 @@ func (d *discarding) call(ctx context.Context, positions []int) (letters string,
 	}
 	values, err := d.store.runOne(ctx, d.act+" jobs of", d.partition.Queue, newCall(&discardScript, keys, args))
 	if err != nil || values.number(1) == 0 {
+		return "", false, err
+	}
+	if values.number(1) == purgeUnderWay {
+		_, err := d.store.finishPurge(ctx, d.partition)
 		return "", false, err
 	}
 	if letters = values.text(3); letters != "" {

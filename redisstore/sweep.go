@@ -23,7 +23,7 @@ const (
 const maxSweptNames = 20
 
 // Sweep removes what is old in partitions, at most 500 items of each. Where it has finished, it frees schedules that nothing holds,
-// counts anew what runs of a queue with a limit, and registers those again that the registry has lost, some thousand a call.
+// counts anew what runs of a queue with a limit, goes on with a purge, and registers those again that the registry has lost, some thousand a call.
 func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unless time.Duration) []protocol.SweepAnswer {
 	answers := make([]protocol.SweepAnswer, len(partitions))
 	if s.bad != nil || len(partitions) == 0 {
@@ -32,13 +32,13 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 		}
 		return answers
 	}
-	listed, limits := make([]*redis.StringSliceCmd, len(partitions)), make([]*redis.StringCmd, len(partitions))
+	listed, states := make([]*redis.StringSliceCmd, len(partitions)), make([]*redis.SliceCmd, len(partitions))
 	pipe := s.client.Pipeline()
 	longAgo := strconv.FormatInt(time.Now().Add(-s.options.ParkedRetention).UnixMilli(), 10) // by this machine's clock: the script decides
 	for i, p := range partitions {
 		k := s.keys.partition(p)
 		listed[i] = pipe.ZRangeByScore(ctx, k.unhandled, &redis.ZRangeBy{Min: "-inf", Max: longAgo, Count: maxSweptNames})
-		limits[i] = pipe.HGet(ctx, k.state, "limit")
+		states[i] = pipe.HMGet(ctx, k.state, "limit", "purge")
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	var sent []call
@@ -54,6 +54,7 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 		return answers
 	}
 	var finished []int
+	purging := map[protocol.Partition]bool{} // a purge is left
 	var swept []protocol.Partition
 	for n, cmd := range s.run(ctx, s.client, sent...) {
 		i := asked[n]
@@ -69,14 +70,20 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 			}
 			finished, swept = append(finished, i), append(swept, partitions[i])
 		}
-		if state == sweptAll && err == nil && limits[i].Val() != "" {
-			answers[i].Err = cmp.Or(answers[i].Err, s.limit(ctx, partitions[i], nil))
+		if fields := reply(states[i].Val()); state == sweptAll && err == nil {
+			if fields.text(0) != "" {
+				answers[i].Err = cmp.Or(answers[i].Err, s.limit(ctx, partitions[i], nil))
+			}
+			if fields.text(1) != "" {
+				purging[partitions[i]], err = s.sweepPurge(ctx, partitions[i])
+				answers[i].Err = cmp.Or(answers[i].Err, err)
+			}
 		}
 	}
 	if len(swept) > 0 {
 		more, err := s.registerResidents(ctx, swept)
 		for _, i := range finished {
-			answers[i].More = more[partitions[i]]
+			answers[i].More = more[partitions[i]] || purging[partitions[i]]
 		}
 		answers[finished[0]].Err = cmp.Or(answers[finished[0]].Err, err)
 	}

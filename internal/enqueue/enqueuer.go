@@ -28,6 +28,7 @@ type Job struct {
 	Queue       string
 	ID          string // empty: a new one
 	Own         bool   // ID is the application's
+	Schedule    string // of which it is a manual run: then ID is set, and checked; empty: an ordinary job
 	In          time.Duration
 	At          time.Time
 	MaxAttempts int           // 0: the worker's
@@ -62,7 +63,7 @@ func New(store protocol.Store, options Options) *Enqueuer {
 
 // One enqueues one job. The receipt has its ID even with an error, unless the ID is what is wrong.
 func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err error) {
-	if !job.Own {
+	if !job.Own && job.Schedule == "" {
 		job.ID = NewID()
 	}
 	p := e.batcher.single()
@@ -136,7 +137,7 @@ func because(ctx context.Context, trouble error) error {
 // item checks a job and makes its body in room. The item has its ID even with an error, unless the ID is what is wrong.
 func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, room *wire.Bodies) error {
 	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, In: job.In, At: job.At}
-	if job.Own && protocol.CheckID("ID", job.ID) != nil {
+	if job.Own && job.Schedule == "" && protocol.CheckID("ID", job.ID) != nil {
 		item.ID = ""
 	}
 	if e.options.Bad != nil {
@@ -155,14 +156,18 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 	if planned.IsZero() {
 		planned = now.Add(job.In)
 	}
-	if job.In > 0 || !job.At.IsZero() { // of others it is Planned
+	if job.Schedule != "" {
+		planned = now // also of one that is due later
+	}
+	if job.In > 0 || !job.At.IsZero() || job.Schedule != "" { // of others it is Planned
 		if job.Details == nil {
 			job.Details = new(wire.Details)
 		}
 		job.Details.Enqueued = now
 	}
 	item.Body = room.Add(&wire.Envelope{
-		Name: job.Name, Payload: payload, Planned: planned, MaxAttempts: job.MaxAttempts, Timeout: job.Timeout, Details: job.Details,
+		Name: job.Name, Payload: payload, Planned: planned, MaxAttempts: job.MaxAttempts, Timeout: job.Timeout, Schedule: job.Schedule,
+		Details: job.Details,
 	})
 	if buf != nil {
 		buf.Release()

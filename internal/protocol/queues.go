@@ -27,9 +27,21 @@ type QueueStore interface {
 	// paused already keeps its note, unless another one comes.
 	PauseQueue(ctx context.Context, queue string, paused bool, note Note) error
 
+	// BeginPurge begins to purge what waits in a partition of a queue that is registered, and returns what it has deleted already. From then
+	// on PurgeStep deletes the jobs that waited, at most MaxItems a call, until More is false; what comes later stays. Where nobody goes on, Sweep
+	// does.
+	BeginPurge(ctx context.Context, partition Partition) (PurgeAnswer, error)
+	PurgeStep(ctx context.Context, partition Partition) (PurgeAnswer, error)
+
 	// LimitQueue sets the limit of a queue, or takes it away, and counts what runs anew. A queue that is not registered is registered, but
 	// for the zero limit. A queue with several partitions is refused by an *InvalidError.
 	LimitQueue(ctx context.Context, queue string, limit QueueLimit) error
+}
+
+// A PurgeAnswer is what a step of a purge has done.
+type PurgeAnswer struct {
+	Looked, Changed int  // jobs that were looked at, and deleted
+	More            bool // the purge has not ended
 }
 
 // A QueueLimit is how many jobs of a queue may run at once, over all workers, and how many may start per time; 0: there is no such limit.

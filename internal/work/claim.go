@@ -100,10 +100,15 @@ func (c *claim) retry() wire.Retry {
 // maxAttempts is what the job says, its handler, or the worker.
 func (c *claim) maxAttempts() int {
 	last := c.config.MaxAttempts
-	if c.schedule != "" {
+	if c.schedule != "" || c.manual() {
 		last = c.config.OccurrenceAttempts
 	}
 	return cmp.Or(c.message.MaxAttempts, c.handler.MaxAttempts, last)
+}
+
+// manual reports whether the job is a manual run of a schedule. The job that follows a death names the schedule too, and is none.
+func (c *claim) manual() bool {
+	return c.schedule == "" && c.message.Schedule != "" && (c.message.Details == nil || c.message.Details.Death == nil)
 }
 
 func (c *claim) begunJob() protocol.BegunJob { return protocol.BegunJob{ID: c.id, Fence: c.fence} }

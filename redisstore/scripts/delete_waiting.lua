@@ -1,5 +1,6 @@
--- delete_waiting.lua: delete jobs of a schedule that was deleted and that do not run, a step of about 500 items. In ready they stay without
--- their bodies: the take drops an occurrence that has none and no definition, and what waits for its end goes on.
+-- delete_waiting.lua: delete jobs of a schedule that was deleted and that do not run, a step of about 500 items: occurrences, manual runs,
+-- and what follows the death of either. In ready they stay without
+-- their bodies: the take drops an occurrence that has none and no definition, and what waits for its end goes on; the others are void.
 -- KEYS[1]  …:due             zset  job ID -> instant it is due, Unix ms
 -- KEYS[2]  …:dead            zset  job ID -> instant it was given up, Unix ms
 -- KEYS[3]  …:ready           list  IDs of jobs to run now
@@ -7,29 +8,36 @@
 -- KEYS[5]  …:crashes         hash  job ID -> times its holder vanished
 -- KEYS[6]  …:behind          zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[7]  …:schedules       hash  schedule -> definition
--- KEYS[8]  …:state           hash  parked
+-- KEYS[8]  …:state           hash  parked, layout, stale
 -- KEYS[9]  …:unhandled       zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[10] …:parked:<name>   zset  job ID -> instant parked, Unix ms
+-- KEYS[11] …:stale           zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- ARGV[1] schedule; ARGV[2] where to look: behind, due, dead, parked or ready; ARGV[3] how far that has come, as the last step answered; 0 begins;
 -- ARGV[4] the name of the parked list
 -- Returns how far it has come, 0 at the end; how many it has deleted.
 local DUE, DEAD, READY, JOBS, CRASHES, BEHIND, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
-local STATE, UNHANDLED, PARKED = KEYS[8], KEYS[9], KEYS[10]
+local STATE, UNHANDLED, PARKED, STALE = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local name, place, at = ARGV[1], ARGV[2], ARGV[3]
--- uses: limits clock strings definition open flight parked
+-- uses: limits clock layout strings definition envelope open flight parked
+local layout = redis.call('HGET', STATE, 'layout')
+local refusal = newer(layout)
+if refusal then return refusal end
 local _, created = policy(redis.call('HGET', SCHEDULES, name)) -- of one that was made again meanwhile, whose jobs stay
 redis.call('HLEN', JOBS)
 redis.call('HLEN', CRASHES)
-redis.call('HEXISTS', STATE, 'parked')
 redis.call('ZCARD', UNHANDLED)
+redis.call('ZCARD', STALE)
 
--- is_its says whether a job is an occurrence of the schedule that was deleted.
+-- is_its says whether a job is one of the schedule that was deleted. What is no occurrence says so in its envelope; of a schedule that was
+-- made again it is not known whose it is, and it stays.
 local function is_its(id)
   local schedule, planned = occurrence(id)
-  return schedule == name and (not created or created_later(created, planned))
+  if schedule then return schedule == name and (not created or created_later(created, planned)) end
+  if created or sub(id, 1, #name) ~= name or not find(id, '#', #name + 1, true) then return false end
+  return schedule_in(redis.call('HGET', JOBS, id)) == name
 end
 
-local ids, members, next_at = {}, {}, '0'
+local ids, members, void, next_at = {}, {}, {}, '0' -- void: those that are in ready and no occurrences
 
 -- look gathers what is the schedule's among members of a sorted set and their scores.
 local function look(page)
@@ -62,12 +70,21 @@ elseif place == 'parked' then
 else -- from the end of the list, where what is taken and put back at the front meanwhile moves nothing
   local seen = tonumber(at)
   local page = redis.call('LRANGE', READY, whole(-seen - MAX_ITEMS), whole(-seen - 1))
-  for _, id in ipairs(page) do
-    if is_its(id) then ids[#ids + 1] = id end
+  local was_void = #page > 0 and redis.call('ZMSCORE', STALE, unpack(page)) or {}
+  for i, id in ipairs(page) do
+    if not was_void[i] and is_its(id) then -- what is void here and has an envelope is due later
+      ids[#ids + 1] = id
+      if not occurrence(id) then void[#void + 1], void[#void + 2] = whole(now_ms), id end
+    end
   end
   if #page == MAX_ITEMS then next_at = whole(seen + MAX_ITEMS) end
 end
 
+if #void > 0 then
+  redis.call('ZADD', STALE, unpack(void))
+  redis.call('HSET', STATE, 'stale', '1')
+  if layout ~= RAISED then redis.call('HSET', STATE, 'layout', RAISED) end
+end
 for i, id in ipairs(ids) do
   local member = members[i]
   if place == 'behind' then redis.call('ZREM', BEHIND, member) end

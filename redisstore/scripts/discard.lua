@@ -1,5 +1,5 @@
 -- discard.lua: end jobs that nobody is to run any more, at most 500: they are cancelled, or deleted.
--- KEYS[1]  …:state      hash    layout, stale, asked, parked
+-- KEYS[1]  …:state      hash    layout, stale, asked, parked, purge
 -- KEYS[2]  …:sessions   zset    session -> instant it lapses, Unix ms
 -- KEYS[3]  …:jobs       hash    job ID -> envelope
 -- KEYS[4]  …:due        zset    job ID -> instant it is due, Unix ms
@@ -26,7 +26,8 @@
 -- ARGV[7] the field parked of state before the shared list was searched for these jobs; empty: there is no such list
 -- ARGV[8...] the sessions; the names of the lists; two values for each job: its ID, its member in the shared list (empty: none is known); then, if one
 --          job is cancelled whose result is to be kept: how long in ms, its queue, the result
--- Returns time (us); 1 (0: a session or a list is there that is not in KEYS, or more was parked: nothing was done); how many jobs ended; a letter for each job,
+-- Returns time (us); 1 (0: a session or a list is there that is not in KEYS, or more was parked: nothing was done; 2: nor was it,
+-- because a purge has not ended, see purge_begin.lua); how many jobs ended; a letter for each job,
 -- none if the same call was carried out before:
 --   e it has ended   a it is in flight and its holder was told: cancel   r it is in flight: delete   d it is dead: cancel
 --   u it is an occurrence that nobody has taken yet: delete   l it was too much for one call, and is to be asked for again   n there is none
@@ -48,11 +49,12 @@ local at_list = 7 + n_sessions
 local at_job = at_list + n_lists
 -- uses: limits callers clock layout strings counters definition owed open flight asked parked session closed gate wake
 
-local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked')
+local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge')
 local refusal = newer(state[1])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[2])
 if before then return { whole(now_us), 1, before, '' } end
+if state[4] then return { whole(now_us), 2, 0, '' } end
 
 ---------------------------------------------------------------------------------------------------------------- read
 

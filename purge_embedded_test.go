@@ -1,0 +1,143 @@
+package chime_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// A queue with jobs in every state is purged: what workers hold, schedules, and what comes meanwhile stay and run; nothing else ever runs.
+func TestAPurgedQueueRunsNothingThatWasOnIt(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		pass(1500 * time.Millisecond)
+		var r runs
+		worker := func() *chime.Worker {
+			w := f.worker(chime.WorkerOptions{Concurrency: 1})
+			w.Handle("work", func(_ context.Context, job *chime.Job) error {
+				r.add(job.ID)
+				switch job.ID {
+				case "dies":
+					return chime.Discard(errors.New("no"))
+				case "fails":
+					return chime.RetryAfter(2*time.Hour, errors.New("no"))
+				case "runs":
+					time.Sleep(time.Minute)
+				}
+				return nil
+			})
+			return w
+		}
+		stop := f.run(worker())
+		f.add("work", 0, "dies", "fails")
+		f.add("unhandled", 0, "parks")
+		pass(time.Minute)
+		f.add("work", 0, "runs")
+		pass(time.Second)
+		schedules := chime.NewSchedules(f.server.Store())
+		if _, err := schedules.Put(t.Context(), "hourly", minutely, chime.JobName("work")); err != nil {
+			t.Fatal(err)
+		}
+		queues := chime.NewQueues(f.server.Store())
+		if err := queues.Pause(t.Context(), "default"); err != nil { // else the worker takes all ahead
+			t.Fatal(err)
+		}
+		f.add("work", 0, names("waits", 1200)...)
+		f.add("work", time.Hour, names("delayed", 3)...)
+		steps := 0
+		last := chime.BulkResult{}
+		done, err := queues.Purge(t.Context(), "default", "default", func(so chime.BulkResult) {
+			if steps == 0 {
+				f.add("work", 0, "later")
+			}
+			if steps++; so.Changed < last.Changed || so.Looked-last.Looked > 500 {
+				t.Errorf("after %+v came %+v", last, so)
+			}
+			last = so
+		})
+		if err != nil || done.Changed != 1200+3+3 || done != last || steps < 4 {
+			t.Errorf("purged %+v, %v, in %d steps, the last %+v; want 1206 jobs in steps of 500", done, err, steps, last)
+		}
+		if s := f.stats(); s.Waiting != 1 || s.Delayed != 1 || s.Running != 1 || s.Parked != 0 || s.Dead != 0 || s.Schedules != 1 {
+			t.Errorf("left are %+v; want the job that came later, the one that runs and the schedule's next occurrence", s)
+		}
+		if err := queues.Resume(t.Context(), "default"); err != nil {
+			t.Fatal(err)
+		}
+		pass(3 * time.Hour)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		ran := 0
+		for id, n := range r.n {
+			if strings.HasPrefix(id, "hourly@") {
+				ran++
+			} else if want := map[string]int{"dies": 1, "fails": 1, "runs": 1, "later": 1}[id]; n != want {
+				t.Errorf("%s ran %d times, want %d", id, n, want)
+			}
+		}
+		if ran != 3*60 {
+			t.Errorf("the schedule ran %d times in three hours, want each minute", ran)
+		}
+	})
+}
+
+// Who purges vanishes after the first step: a sweep finishes what waited, and what came later runs.
+func TestAPurgeWhoseCallerVanishesIsFinished(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		pass(time.Second)
+		f.add("work", 0, names("waits", 20000)...)
+		ctx, cancel := context.WithCancel(t.Context())
+		done, err := chime.NewQueues(f.server.Store()).Purge(ctx, "default", "default", func(chime.BulkResult) { cancel() })
+		if !errors.Is(err, context.Canceled) || done.Changed != 500 {
+			t.Fatalf("purged %+v, %v; want that it stopped after a step", done, err)
+		}
+		f.add("work", 0, "waits-19999", "later") // the first exists until its turn comes
+		var r runs
+		w := f.worker(chime.WorkerOptions{})
+		w.Handle("work", func(_ context.Context, job *chime.Job) error { r.add(job.ID); return nil })
+		stop := f.run(w)
+		pass(3 * time.Hour)
+		s := f.stats()
+		found, err := chime.NewJobs(f.server.Store()).Get(t.Context(), "default", "waits-19998")
+		if !errors.Is(err, chime.ErrNotFound) {
+			t.Errorf("a purged job is %v, %v; want that it is gone", found, err)
+		}
+		f.add("work", 0, "waits-19998")
+		pass(time.Minute)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if r.n["later"] != 1 || r.n["waits-19998"] != 1 || s.Waiting != 0 {
+			t.Errorf("ran %v, %d wait; want what came later", r.n["later"], s.Waiting)
+		}
+	})
+}
+
+func TestAPurgeIsAskedForTwice(t *testing.T) {
+	for want, act := range map[string]func(q *chime.Queues) (chime.BulkResult, error){
+		`again "mial"`: func(q *chime.Queues) (chime.BulkResult, error) { return q.Purge(t.Context(), "mail", "mial", nil) },
+		`again is`:     func(q *chime.Queues) (chime.BulkResult, error) { return q.Purge(t.Context(), "mail", "", nil) },
+		`queue "a b"`:  func(q *chime.Queues) (chime.BulkResult, error) { return q.Purge(t.Context(), "a b", "a b", nil) },
+	} {
+		done, err := act(chime.NewQueues(noStore{}))
+		invalid := (*chime.InvalidError)(nil)
+		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) || done != (chime.BulkResult{}) {
+			t.Errorf("%+v, %v; want an InvalidError with %s", done, err, want)
+		}
+	}
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		if _, err := chime.NewQueues(f.server.Store()).Purge(t.Context(), "none", "none", nil); !errors.Is(err, chime.ErrNotFound) {
+			t.Errorf("%v, want ErrNotFound", err)
+		}
+		if _, err := f.server.Store().Protocol().Partitions(t.Context(), "none"); err != nil {
+			t.Fatal(err)
+		}
+		if done, err := chime.NewQueues(f.server.Store()).Purge(t.Context(), "none", "none", nil); err != nil || done != (chime.BulkResult{}) {
+			t.Errorf("an empty queue: %+v, %v", done, err)
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package redisstore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// manualBodies are envelopes of a schedule's manual run, with elements of every length that an envelope may have.
+func manualBodies(schedule string) []string {
+	of := fmt.Sprintf("\xa0\xd9%c%s", len(schedule), schedule)[1:]
+	long := strings.Repeat("x", 70000)
+	return []string{
+		"\x01\x97\xa1j\xc4\x00\xc0\x00\x00\x00" + of,
+		"\x01\x97\xa1j\xc4\x03abc\xcf\x00\x00\x01\x9a\x00\x00\x00\x00\x05\xcd\x75\x30\x03" + of,
+		"\x01\x9a\xd9\x21" + long[:33] + "\xc5\x01\x00" + long[:256] + "\xd3\x00\x00\x01\x9a\x00\x00\x00\x00\xcc\x80\xce\x00\x01\x00\x00\x01" + of + "\xa1e\xa0\xc4\x00",
+		"\x01\x97\xa1j\xc6\x00\x01\x11\x70" + long + "\xd2\x80\x00\x00\x00\x00\x00\x00" + of,
+	}
+}
+
+// Of a schedule that was deleted with what waits, its manual runs and what follows deaths go wherever they wait, and what only has a name
+// like theirs, or cannot be read, stays.
+func TestDeleteWaitingTakesWhatSaysThatItIsTheSchedules(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.scheduled("s", "skip", ago(0).Add(time.Hour))
+		occurrence := occurrenceID("s", ago(time.Hour))
+		stay := map[string]string{
+			"s#plain": "\x01\x93\xa1j\xc4\x00\xc0", "s#other": manualBodies("s2")[0], "s2#1": manualBodies("s2")[1], "t": manualBodies("s")[0],
+			"s#cut": manualBodies("s")[1][:20], "s#newer": "\x02" + manualBodies("s")[0][1:], "s#none": "", "s#longer": manualBodies("s")[2][:40],
+		}
+		goes := map[string]string{occurrence + "#dead-7": manualBodies("s")[0]}
+		for i, body := range manualBodies("s") {
+			goes[fmt.Sprint("s#", i)] = body
+		}
+		for _, place := range []string{"ready", "due", "dead", "parked"} {
+			for _, all := range []map[string]string{stay, goes} {
+				for id, body := range all {
+					id += place
+					b.client.HSet(b.Context(), b.keys().jobs, id, body)
+					switch place {
+					case "ready":
+						b.client.RPush(b.Context(), b.keys().ready, id)
+					case "due":
+						b.client.ZAdd(b.Context(), b.keys().due, redisZ(9e12, id))
+					case "dead":
+						b.client.ZAdd(b.Context(), b.keys().dead, redisZ(9e12, id))
+					case "parked":
+						b.client.ZAdd(b.Context(), b.keys().parked(sharedParked), redisZ(9e12, "j\t"+id))
+						b.client.ZAdd(b.Context(), b.keys().unhandled, redisZ(9e12, sharedParked))
+					}
+				}
+			}
+		}
+		for range 2 { // again: as if the answer was lost
+			if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s", Waiting: true}); err != nil {
+				b.Fatal(err)
+			}
+			if err := b.store.deleteWaiting(b.Context(), "s", []string{"default"}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		k := b.keys()
+		for place, n := range map[string]int64{
+			"ready": b.client.LLen(b.Context(), k.ready).Val() - b.client.ZCard(b.Context(), k.stale).Val(),
+			"due":   b.client.ZCard(b.Context(), k.due).Val(), "dead": b.client.ZCard(b.Context(), k.dead).Val(),
+			"parked": b.client.ZCard(b.Context(), k.parked(sharedParked)).Val(),
+		} {
+			if n != int64(len(stay)) {
+				b.Errorf("%s has %d left, want %d", place, n, len(stay))
+			}
+		}
+		if n := b.client.HLen(b.Context(), k.jobs).Val(); n != int64(4*len(stay)) {
+			b.Errorf("%d bodies, want %d", n, 4*len(stay))
+		}
+		for _, job := range b.take("w", 100) {
+			if _, was := stay[strings.TrimSuffix(job.ID, "ready")]; !was {
+				b.Errorf("%s was taken", job.ID)
+			}
+		}
+		b.want("state's stale", b.stateField("stale"), "")
+	})
+}

@@ -1,0 +1,101 @@
+package redisstore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// Whatever is called while queues are purged, and also where who has begun a purge vanishes: what waited when a purge began is never taken,
+// and its body goes when the purge ends; what came later, and what did not wait, stays; an ID is in one place, and none is left void.
+func TestRandomPurgesEndWhatWaited(t *testing.T) {
+	seeds, steps := walkSize(6, 300)
+	for seed := range seeds {
+		onEveryServer(t, func(b *bench) {
+			w := &cancelWalk{
+				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 15)), lives: map[string]*jobLife{},
+				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{}, purges: true,
+			}
+			for range steps {
+				w.step()
+				w.check()
+			}
+			if _, err := w.sweep(); err != nil { // who has begun the last purge has vanished
+				w.fatal("sweep: %v", err)
+			}
+			w.purgeEnds()
+			w.drain()
+			if n := w.client.Exists(w.Context(), w.keys().purged, w.keys().spared).Val(); n != 0 || w.stateField("purge") != "" {
+				w.fatal("%d of purged and spared are left, and the field purge %q", n, w.stateField("purge"))
+			}
+		})
+	}
+}
+
+// purge begins a purge, or goes on with one, or has the sweep do that.
+func (w *cancelWalk) purge() {
+	switch w.random.IntN(4) {
+	case 0:
+		w.note("purge: step")
+		k := w.keys()
+		keys := []string{k.state, k.purged, k.spared, k.ready, k.jobs, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed, k.callers, k.idle}
+		first := w.twice(&purgeScript, keys, func() {}, fmt.Sprint("step ", len(w.notes)), w.store.keys.wake())
+		purged := 0
+		for _, life := range w.lives {
+			if life.purged {
+				purged++
+			}
+		}
+		if int(first.number(2)) != purged || first.number(3) != 0 {
+			w.fatal("a step has deleted %d jobs and leaves %d, want %d and none", first.number(2), first.number(3), purged)
+		}
+		w.purgeEnds()
+	case 1:
+		w.note("purge: sweep")
+		if _, err := w.sweep(); err != nil {
+			w.fatal("sweep: %v", err)
+		}
+		w.purgeEnds()
+	default:
+		w.note("purge: begin")
+		waits := map[string]bool{}
+		begun := w.stateField("purge") != ""
+		for id, where := range w.look().where {
+			waits[id] = where == "waiting"
+		}
+		k := w.keys()
+		if first := w.twice(&purgeBeginScript, []string{k.state, k.ready, k.stale, k.purged, k.spared, k.callers}, w.add, fmt.Sprint("purge ", len(w.notes))); first.number(1) != map[bool]int64{false: 1}[begun] {
+			w.fatal("a purge began: %d, while another one was under way: %v", first.number(1), begun)
+		}
+		for id, life := range w.lives {
+			life.purged = life.purged || !begun && waits[id]
+		}
+	}
+}
+
+// twice makes a call, and now and then, after something else, makes it again, as if its answer had been lost.
+func (w *cancelWalk) twice(script *script, keys []string, between func(), args ...any) reply {
+	first, err := w.store.runOne(w.Context(), "purge queue", "default", newCall(script, keys, args))
+	if err != nil {
+		w.fatal("%v", err)
+	}
+	if w.random.IntN(2) == 0 {
+		between()
+		again, err := w.store.runOne(w.Context(), "purge queue", "default", newCall(script, keys, args))
+		if err != nil || fmt.Sprint(again[1:]) != fmt.Sprint(first[1:]) {
+			w.fatal("repeated: %v, %v; want %v", again, err, first)
+		}
+	}
+	return first
+}
+
+// purgeEnds notes that a purge, if one is under way, has ended, or that the next call ends it.
+func (w *cancelWalk) purgeEnds() {
+	for id, life := range w.lives {
+		if life.purged {
+			delete(w.lives, id)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+-- envelope: what a script reads of a job's envelope, which is a byte for its version and a msgpack array (see the Go package wire).
+-- needs: strings
+
+-- after returns the position behind the number, the text or the nil that begins at a position of an envelope, and where its text begins;
+-- nil: something else begins there.
+local function after(body, at)
+  local kind = byte(body, at)
+  if not kind then return nil end
+  if kind < 0x80 or kind >= 0xe0 or kind == 0xc0 then return at + 1 end
+  if kind >= 0xa0 and kind < 0xc0 then return at + kind - 0x9f, at + 1 end
+  if kind >= 0xcc and kind <= 0xd3 then return at + 1 + 2 ^ (kind % 4) end
+  local width = ({ [0xc4] = 1, [0xc5] = 2, [0xc6] = 4, [0xd9] = 1, [0xda] = 2, [0xdb] = 4 })[kind]
+  if not width or #body < at + width then return nil end
+  local length = 0
+  for i = 1, width do length = 256 * length + byte(body, at + i) end
+  return at + 1 + width + length, at + 1 + width
+end
+
+-- schedule_in returns the schedule that an envelope names; nil: none, or nobody can read it.
+local function schedule_in(body)
+  if not body or byte(body, 1) ~= 1 then return nil end
+  local fields, at = (byte(body, 2) or 0) - 0x90, 3
+  if fields < 7 or fields > 15 then return nil end
+  for _ = 1, 6 do
+    at = after(body, at)
+    if not at then return nil end
+  end
+  local behind, from = after(body, at)
+  return from and behind <= #body + 1 and sub(body, from, behind - 1) or nil
+end

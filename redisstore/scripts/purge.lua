@@ -1,0 +1,80 @@
+-- purge.lua: delete the next jobs that are to be purged, at most 500; see purge_begin.lua for what holds meanwhile.
+-- KEYS[1]  …:state      hash  layout, purge
+-- KEYS[2]  …:purged     list  IDs of the jobs that are to be purged
+-- KEYS[3]  …:spared     zset  those among them that were void
+-- KEYS[4]  …:ready      list  IDs of jobs to run now
+-- KEYS[5]  …:jobs       hash  job ID -> envelope
+-- KEYS[6]  …:crashes    hash  job ID -> times its holder vanished
+-- KEYS[7]  …:open       hash  schedule -> see lib/open.lua
+-- KEYS[8]  …:behind     zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
+-- KEYS[9]  …:schedules  hash  schedule -> definition
+-- KEYS[10] …:cursors    hash  schedule -> cursor
+-- KEYS[11] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
+-- KEYS[12] …:callers    zset  calls that were carried out, see lib/closed.lua
+-- KEYS[13] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
+-- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels
+-- Returns time (us); how many IDs left the list; how many jobs were deleted; 1 if more are left, else 0.
+local STATE, PURGED, SPARED, READY, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, CALLERS, IDLE = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+local TOGETHER = 4 -- occurrences of one schedule that a call ends: so many of those behind are known
+local BOTH = 1024 -- both counts, which are lower, are remembered in one number
+-- uses: limits callers clock layout strings definition owed open flight closed gate wake
+local state = redis.call('HMGET', STATE, 'layout')
+local refusal = newer(state[1])
+if refusal then return refusal end
+local left = redis.call('LLEN', PURGED)
+local before = answered(CALLERS, ARGV[1])
+if before then return { whole(now_us), math.floor(before / BOTH), before % BOTH, left > 0 and 1 or 0 } end
+
+local page = redis.call('LRANGE', PURGED, '0', whole(MAX_ITEMS - 1))
+local void = #page > 0 and redis.call('ZMSCORE', SPARED, unpack(page)) or {}
+local ids, names, count_of, ended, looked = {}, {}, {}, {}, 0 -- ended: occurrences
+for i, id in ipairs(page) do
+  local name = occurrence(id)
+  if name and not void[i] then
+    count_of[name] = (count_of[name] or 0) + 1
+    if count_of[name] > TOGETHER then break end
+    if count_of[name] == 1 then names[#names + 1] = name end
+    ended[#ended + 1] = id
+  end
+  if not void[i] then ids[#ids + 1] = id end
+  looked = i
+end
+local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {}), {}
+local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
+redis.call('LLEN', READY)
+redis.call('HLEN', JOBS)
+redis.call('HLEN', CRASHES)
+redis.call('ZCARD', IDLE)
+for _, id in ipairs(ended) do end_flight(flights, front, occurrence(id), id, 'final') end
+
+redis.call('ZREM', SPARED, '') -- lets the rest go on when the server is out of memory
+local deleted = #ended
+if looked > 0 then
+  redis.call('LTRIM', PURGED, whole(looked), '-1')
+  redis.call('ZREM', SPARED, unpack(page, 1, looked))
+end
+if #ids > 0 then
+  local is_ended = {}
+  for _, id in ipairs(ended) do is_ended[id] = true end
+  local ordinary = {}
+  for _, id in ipairs(ids) do
+    if not is_ended[id] then ordinary[#ordinary + 1] = id end
+  end
+  if #ordinary > 0 then deleted = deleted + redis.call('HDEL', JOBS, unpack(ordinary)) end
+  if #ended > 0 then redis.call('HDEL', JOBS, unpack(ended)) end
+  redis.call('HDEL', CRASHES, unpack(ids))
+end
+if left == looked then
+  redis.call('DEL', SPARED)
+  redis.call('HDEL', STATE, 'purge')
+end
+save_flights(flights, OPEN, BEHIND)
+for i, name in ipairs(names) do
+  -- a schedule that catches up: a ticker places the next run, now that this flight has ended
+  if flights.freed[name] and owes[i] then redis.call('ZADD', OWED, whole(owed_since(owes[i])), name) end
+end
+push_front(READY, front)
+if looked > 0 then remember_closed(CALLERS, ARGV[1], looked * BOTH + deleted) end
+if #front > 0 then wake_one(IDLE, ARGV[2]) end
+return { whole(now_us), looked, deleted, left > looked and 1 or 0 }
