@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -19,6 +21,7 @@ type cancelWalk struct {
 	seed      uint64
 	random    *rand.Rand
 	lives     map[string]*jobLife // of the jobs that there are
+	barred    map[string]bool     // IDs that Once keeps from being added again
 	held      map[string]map[string]protocol.TakenJob
 	sessions  map[string]int // of each worker: its sessions so far
 	made      int
@@ -45,13 +48,14 @@ type jobPlaces struct {
 
 // Whatever is called in whatever order: a job that was cancelled while it waited, or deleted, is never taken; one that was cancelled while
 // it was held ends there, by its settlement or with its session, whatever the settlement says; an ID is in ready once at most; and every
-// job is in one place, with its own body, until it ends.
+// job is in one place, with its own body, until it ends. What was added with Once is not added so again before its time, whatever
+// becomes of it, unless it is cancelled or deleted.
 func TestRandomCancellationsEndEachJobOnce(t *testing.T) {
 	seeds, steps := walkSize(6, 300)
 	for seed := range seeds {
 		onEveryServer(t, func(b *bench) {
 			w := &cancelWalk{
-				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 3)), lives: map[string]*jobLife{},
+				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 3)), lives: map[string]*jobLife{}, barred: map[string]bool{},
 				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{},
 			}
 			for range steps {
@@ -77,7 +81,7 @@ func (w *cancelWalk) anyID() string { return fmt.Sprintf("job%02d", w.random.Int
 
 func (w *cancelWalk) step() {
 	worker := fmt.Sprintf("w%d", w.random.IntN(3))
-	switch w.random.IntN(12) {
+	switch w.random.IntN(13) {
 	case 0, 1, 2:
 		w.add()
 	case 3, 4:
@@ -90,6 +94,8 @@ func (w *cancelWalk) step() {
 		w.hurry()
 	case 8:
 		w.crash(worker)
+	case 9:
+		w.unbar()
 	default:
 		w.call(worker, false, 0)
 	}
@@ -182,6 +188,11 @@ func (w *cancelWalk) check() {
 	if len(bodies) != len(w.lives) {
 		w.fatal("bodies of %v, want those of %d jobs", slices.Collect(maps.Keys(bodies)), len(w.lives))
 	}
+	now := fmt.Sprint(w.serverTime().UnixMilli())
+	barred := w.client.ZRangeByScore(w.Context(), w.keys().once, &redis.ZRangeBy{Min: now, Max: "+inf"}).Val()
+	if slices.Sort(barred); !slices.Equal(barred, slices.Sorted(maps.Keys(w.barred))) {
+		w.fatal("not to be added again: %v, want %v", barred, slices.Sorted(maps.Keys(w.barred)))
+	}
 	if s := w.stats(); s.Cancelled != int64(w.cancelled) || s.Done != int64(w.done) {
 		w.fatal("%d cancelled, %d done; want %d and %d", s.Cancelled, s.Done, w.cancelled, w.done)
 	}
@@ -198,11 +209,18 @@ func (w *cancelWalk) add() {
 		if w.random.IntN(2) == 0 {
 			item.In = time.Hour
 		}
-		items, want = append(items, item), append(want, w.lives[id] != nil)
-		if w.lives[id] == nil {
+		if w.random.IntN(2) == 0 {
+			item.Once = time.Hour
+		}
+		exists := w.lives[id] != nil || item.Once > 0 && w.barred[id]
+		items, want = append(items, item), append(want, exists)
+		if !exists {
+			if item.Once > 0 {
+				w.barred[id] = true
+			}
 			w.lives[id] = &jobLife{number: w.made, body: string(item.Body)}
 		}
-		w.note("enqueue %s, life %d, in %v", id, w.made, item.In)
+		w.note("enqueue %s, life %d, in %v, once %v", id, w.made, item.In, item.Once)
 	}
 	if got := w.enqueue(items...); len(got) > 0 && boolsText(got) != boolsText(want) {
 		w.fatal("existing %v, want %v", got, want)
@@ -220,11 +238,13 @@ func (w *cancelWalk) cancelOne() {
 	case life != nil && life.session != "":
 		want = "asked"
 		life.cancelled = true
+		delete(w.barred, id)
 	case p.where[id] == "dead":
 		want = "too late"
 	case life != nil:
 		want = "done"
 		delete(w.lives, id)
+		delete(w.barred, id)
 		w.cancelled++
 	case p.void[id]:
 		want = "done" // it was cancelled or deleted before, or at least it never starts
@@ -255,6 +275,7 @@ func (w *cancelWalk) deleteSome() {
 		default:
 			want += "e"
 			delete(w.lives, id)
+			delete(w.barred, id)
 		}
 	}
 	got := w.bulk(w.store.DeleteJobs(w.Context(), "default", ids))
@@ -296,6 +317,25 @@ func (w *cancelWalk) hurry() {
 	w.note("hurry")
 	for _, id := range w.client.ZRange(w.Context(), w.keys().due, 0, -1).Val() {
 		w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(ago(time.Minute).UnixMilli()), id))
+	}
+}
+
+// unbar lets the time of some records of Once run out, and sweeps them away now and then.
+func (w *cancelWalk) unbar() {
+	for _, id := range w.someIDs() {
+		if w.barred[id] {
+			w.note("%s may be added again", id)
+			w.client.ZAdd(w.Context(), w.keys().once, redisZ(float64(ago(time.Second).UnixMilli()), id))
+			delete(w.barred, id)
+		}
+	}
+	if w.random.IntN(2) == 0 {
+		if more, err := w.sweep(); more || err != nil {
+			w.fatal("swept: more %v, %v", more, err)
+		}
+		if n := w.client.ZCard(w.Context(), w.keys().once).Val(); n != int64(len(w.barred)) {
+			w.fatal("%d records of Once are left, want %d", n, len(w.barred))
+		}
 	}
 }
 
@@ -404,6 +444,7 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 	if len(answer.Taken) > 0 && w.random.IntN(2) == 0 { // cancelled before its worker has the answer
 		id := answer.Taken[w.random.IntN(len(answer.Taken))].ID
 		w.lives[id].cancelled = true
+		delete(w.barred, id)
 		w.note("cancel %s: %s", id, w.cancel(id))
 	}
 	again := w.repeat(session, call)

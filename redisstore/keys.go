@@ -72,7 +72,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead",
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale",
 		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", owners: tag + "owners",
-		runs: tag + "runs", results: tag + "results", kept: tag + "kept", progress: tag + "progress", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
+		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", progress: tag + "progress", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
 }
 
@@ -108,6 +108,7 @@ type partitionKeys struct {
 
 	results  string // hash: job ID → what is kept of a job that has ended: how, and what it returned
 	kept     string // sorted set: job ID → until when its result is kept, Unix ms
+	once     string // sorted set: job ID → until when a job of that ID is not added once more, Unix ms
 	progress string // hash: job ID → how far the handler of a job in flight is
 
 	unhandled string // sorted set: job name with parked jobs → since when at most its oldest one is; * for the names beyond the first thousand
@@ -122,7 +123,7 @@ func (p partitionKeys) parked(name string) string { return p.prefix + "parked:" 
 
 // enqueueing are the keys that enqueue.lua uses, in the order of its title page. enqueue_one.lua uses some of them.
 func (p partitionKeys) enqueueing() []string {
-	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle, p.stale}
+	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle, p.stale, p.once}
 }
 
 // every returns all keys of a partition, with * in place of a session and of a job name.
@@ -133,7 +134,7 @@ func (p partitionKeys) every() []string {
 // types returns the keys of a partition, but for those of a session and of a job name, with the types that TYPE answers for them.
 func (p partitionKeys) types() map[string]string {
 	types := map[string]string{p.ready: "list", p.runs: "stream"}
-	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale} {
+	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once} {
 		types[key] = "zset"
 	}
 	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.results, p.progress, p.handlers} {
@@ -156,7 +157,7 @@ func (k keyspace) hot(p protocol.Partition) *hotKeys {
 	return &hotKeys{
 		partitionKeys: keys,
 		enqueueOne:    []any{keys.ready, keys.jobs, keys.callers, keys.idle, keys.state},
-		enqueue:       []any{keys.ready, keys.due, keys.jobs, keys.callers, keys.state, keys.idle, keys.stale},
+		enqueue:       []any{keys.ready, keys.due, keys.jobs, keys.callers, keys.state, keys.idle, keys.stale, keys.once},
 		work: []any{
 			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,
 			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind, keys.callers, keys.unhandled, keys.handlers, keys.stale,

@@ -16,8 +16,10 @@ type Jobs struct {
 	Len int
 	// Job fills in job i. It is called once for each job, in order; the Job is used again for the next one.
 	Job func(i int, job *Job)
-	// Receipt returns where the receipt of job i is written.
-	Receipt func(i int) *Receipt
+	// Named is told the ID and the queue of job i.
+	Named func(i int, id, queue string)
+	// Exists is told that job i was not added, for its ID was there.
+	Exists func(i int)
 	// Refuse returns the error for job i, in the caller's words.
 	Refuse func(i int, err error) error
 }
@@ -39,7 +41,7 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 		b.reuse()
 		return fmt.Errorf("chime: enqueue %d items: %w", jobs.Len, err)
 	}
-	err = e.sendShares(ctx, shares, jobs.Receipt)
+	err = e.sendShares(ctx, shares, jobs.Exists)
 	if err == nil { // else a call may still be under way, or the store may still read it
 		b.reuse()
 	}
@@ -72,7 +74,7 @@ func (b *batch) reuse() {
 	spareBatches.Put(b)
 }
 
-// fill checks all jobs and writes the IDs of their receipts.
+// fill checks all jobs and names them.
 func (b *batch) fill(e *Enqueuer, jobs Jobs) error {
 	b.items = slices.Grow(b.items, jobs.Len)[:jobs.Len]
 	var job Job
@@ -86,8 +88,7 @@ func (b *batch) fill(e *Enqueuer, jobs Jobs) error {
 			job.ID = ids.next(len(b.items) - 1 - i)
 		}
 		err := e.item(&b.items[i], &job, now, &b.room)
-		receipt := jobs.Receipt(i)
-		receipt.ID, receipt.Queue = b.items[i].ID, job.Queue
+		jobs.Named(i, b.items[i].ID, job.Queue)
 		b.note(i, job.Queue)
 		if err != nil && e.options.Bad == nil {
 			bad = append(bad, jobs.Refuse(i, err))
@@ -169,7 +170,7 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 	return shares, nil
 }
 
-func (e *Enqueuer) sendShares(ctx context.Context, shares []share, receipt func(int) *Receipt) error {
+func (e *Enqueuer) sendShares(ctx context.Context, shares []share, exists func(i int)) error {
 	partitions := make([]protocol.Partition, len(shares))
 	items := make([]*pending, len(shares))
 	for i, s := range shares {
@@ -183,7 +184,9 @@ func (e *Enqueuer) sendShares(ctx context.Context, shares []share, receipt func(
 		if err == nil {
 			err, from = s.pending.err, s.pending.failed
 			for i, existing := range s.pending.existing {
-				receipt(s.index(i)).Existing = existing
+				if existing {
+					exists(s.index(i))
+				}
 			}
 			if err == nil {
 				continue

@@ -25,7 +25,9 @@ type Job struct {
 	Name        string
 	Queue       string
 	ID          string // empty: a new one
-	Own         bool   // ID is the application's
+	Own         bool   // ID is the application's, or to be made of the arguments
+	ArgsID      bool   // ID is to be made of Name and Args, see ArgsID
+	Once        time.Duration
 	In          time.Duration
 	At          time.Time
 	MaxAttempts int           // 0: the worker's
@@ -35,7 +37,7 @@ type Job struct {
 	Problems    []error // what is wrong with it already
 }
 
-// A Receipt is what became of a Job.
+// A Receipt is what became of one Job.
 type Receipt struct {
 	ID       string
 	Queue    string
@@ -117,8 +119,8 @@ func because(ctx context.Context, trouble error) error {
 
 // item checks a job and makes its body in room. The item has its ID even with an error, unless the ID is what is wrong.
 func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, room *wire.Bodies) error {
-	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, In: job.In, At: job.At}
-	if job.Own && protocol.CheckID("ID", job.ID) != nil {
+	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, Once: job.Once, In: job.In, At: job.At}
+	if job.Own && !job.ArgsID && protocol.CheckID("ID", job.ID) != nil {
 		item.ID = ""
 	}
 	if e.options.Bad != nil {
@@ -129,6 +131,10 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 		job.Problems = append(job.Problems, err)
 	}
 	payload, buf, err := wire.EncodeTo(job.Args, e.options.MaxPayload)
+	if err == nil && job.ArgsID {
+		payload = wire.Stable(payload, buf != nil)
+		item.ID = ArgsID(job.Name, payload)
+	}
 	if err != nil {
 		job.Problems = append(job.Problems, err)
 		return errors.Join(job.Problems...)

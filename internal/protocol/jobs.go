@@ -76,6 +76,7 @@ type EnqueueTicket struct {
 type EnqueueItem struct {
 	ID   string
 	Own  bool          // the application chose the ID: a job of that ID is left as it is
+	Once time.Duration // > 0, of an Own item: nor is one added within so long of the acceptance of one with Once; milliseconds
 	In   time.Duration // > 0: due so much later, on the store's clock
 	At   time.Time     // not zero: due at this instant. Without In and At the job runs now
 	Body []byte        // see package wire
@@ -85,7 +86,7 @@ type EnqueueItem struct {
 type EnqueueAnswer struct {
 	Err      error
 	Now      time.Time // zero after a short call, see EnqueueTicket
-	Existing []bool    // one an item, in order; nil: all are new
+	Existing []bool    // one an item, in order, of those that were not added; nil: all are new
 	Ticket   EnqueueTicket
 }
 
