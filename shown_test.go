@@ -39,7 +39,7 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 			`{"name":"r","job_name":"","queue":"","recurrence":{},"created":"0001-01-01T00:00:00Z","revision":0,"state":"paused","meta":{"by":"anna"},` +
 				`"note":{"text":"why","by":"anna","at":"2026-03-08T09:00:00Z"},"owner":"billing","version":7,"overlap":"","misfire":"","no_immediate_run":false,` +
 				`"last":{"outcome":"failed","planned":"2026-03-08T09:00:00Z","ended":"2026-03-08T09:00:00Z","failures":2,"unfinished":1},` +
-				`"used":0,"counters":{"placed":0,"started":0,"skipped":0,"missed":0,"caught_up":0,"superseded":0},"grace_ms":1000,"payload_bytes":0}`},
+				`"used":0,"counters":{"placed":0,"started":0,"skipped":0,"missed":0,"caught_up":0,"superseded":0,"cancelled":0},"grace_ms":1000,"payload_bytes":0}`},
 		{Job{ID: "r@2026-03-08T09:00:00Z", Name: "report", Queue: "mail", Schedule: "r", Planned: at, Started: at, Attempt: 2, MaxAttempts: 5, Crashes: 1, Fence: 9, Timeout: time.Second, LastError: "no", Payload: payload},
 			`{"id":"r@2026-03-08T09:00:00Z","name":"report","queue":"mail","schedule":"r","planned":"2026-03-08T09:00:00Z","started":"2026-03-08T09:00:00Z","attempt":2,"max_attempts":5,"crashes":1,"fence":9,` +
 				`"last_error":"no","timeout_ms":1000,"payload_bytes":5}`},

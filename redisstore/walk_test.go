@@ -26,10 +26,11 @@ var walkParks = []string{"mail", "report"}
 // Whatever is called in whatever order, answered or repeated: a job is held by one session at a time, under a fence that was never
 // used before, comes with its own body, and ends once.
 func TestRandomCallsLoseNoJobAndRunNoneTwice(t *testing.T) {
-	for seed := range uint64(4) {
+	seeds, steps := walkSize(4, 150)
+	for seed := range seeds {
 		onEveryServer(t, func(b *bench) {
 			w := &walk{bench: b, random: rand.New(rand.NewPCG(seed, 1)), held: map[string]map[string]int64{}, ended: map[string]int{}}
-			for range 150 {
+			for range steps {
 				w.step()
 			}
 			w.drain()
