@@ -170,6 +170,7 @@ func TestBadOptionsOfAnAttemptNameFieldValueAndLimit(t *testing.T) {
 			`option "ID": want an option of an attempt`:                          death(chime.ID("x")),
 			`option "ID": want an option of an attempt, or Header (ArgsID)`:      death(chime.ArgsID()),
 			`option "Once": want an option of an attempt`:                        death(chime.Once(time.Hour)),
+			`option "Replace": want an option of an attempt`:                     death(chime.Replace()),
 			`option "OnDeath": want an option of an attempt`:                     death(chime.OnDeath(chime.Item{Name: "x"})),
 			"max attempts 0: want 1 to 1000":                                     death(chime.MaxAttempts(0)),
 			`job name "a b"`:                                                     chime.OnDeath(chime.Item{Name: "a b"}),

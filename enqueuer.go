@@ -79,6 +79,9 @@ type Receipt struct {
 	// Existing is true if a job of this ID existed already, or with Once did a short while ago, and was left as it is: nothing was added.
 	// Only with the options ID and ArgsID.
 	Existing bool `json:"existing"`
+	// Replaced is true if the job takes the place of another one of its ID, or follows one that is in a worker's hands. Only with the option
+	// Replace.
+	Replaced bool `json:"replaced,omitempty"`
 	// State is, with Existing, where the job that exists was a moment later: it may have moved on since. It is empty if it has ended and no
 	// result is kept, and if that cannot be told: it is read after the answer, so an error of that read is no error of the enqueuing, and a
 	// user of Redis who may only enqueue (docs/access.md) may not read it.
@@ -163,7 +166,7 @@ func (e *Enqueuer) one(ctx context.Context, name string, args any, options []Enq
 	}
 	e.job(&job, name, args, options, settings)
 	sent, err := e.engine.One(ctx, &job)
-	receipt := Receipt{ID: sent.ID, Queue: sent.Queue, Existing: sent.Existing}
+	receipt := Receipt{ID: sent.ID, Queue: sent.Queue, Existing: sent.Existing, Replaced: sent.Replaced}
 	switch {
 	case err == nil:
 		if receipt.Existing {
@@ -222,6 +225,7 @@ func (e *Enqueuer) many(ctx context.Context, items []Item) ([]Receipt, error) {
 			receipts[i].Existing = true
 			existing = append(existing, &receipts[i])
 		},
+		Replaced: func(i int) { receipts[i].Replaced = true },
 		Refuse: func(i int, err error) error {
 			return fmt.Errorf("chime: enqueue item %d %.40q: %w", i, items[i].Name, err)
 		},
@@ -278,6 +282,10 @@ func (e *Enqueuer) job(job *enqueue.Job, name string, args any, options []Enqueu
 	if s.once > 0 && !s.own {
 		s.refuse(protocol.Because(protocol.Invalid("once", s.once.String(), "ID or ArgsID besides"), "is of no ID"))
 	}
+	if s.replace && !s.own {
+		s.refuse(protocol.Invalid("replace", "of no ID", "ID or ArgsID besides"))
+	}
+	job.Replace = s.replace
 	job.Queue, job.ID, job.Own, job.ArgsID, job.Once, job.In, job.At = s.queue, s.id, s.own, s.argsID, s.once, s.in, s.at
 	job.MaxAttempts, job.Timeout, job.Details, job.Problems = s.maxAttempts, s.timeout, s.details(), s.problems
 }

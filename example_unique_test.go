@@ -43,3 +43,31 @@ func ExampleArgsID() {
 	// 7 true
 	// 8 false
 }
+
+// A document that is saved again and again is indexed once, ten seconds after the last time.
+func ExampleReplace() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	for version := range 3 {
+		receipt, err := enqueuer.Enqueue(context.Background(), "index", version, chime.ID("index:7"), chime.Replace(), chime.In(10*time.Second))
+		if err != nil {
+			fmt.Println(err)
+		}
+		fmt.Println("in place of an earlier one:", receipt.Replaced)
+	}
+	job, err := chime.NewJobs(server.Store()).Get(context.Background(), "default", "index:7")
+	if err != nil {
+		fmt.Println(err)
+	}
+	var version int
+	if err := job.Decode(&version); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(job.State, "version", version)
+	// Output:
+	// in place of an earlier one: false
+	// in place of an earlier one: true
+	// in place of an earlier one: true
+	// delayed version 2
+}

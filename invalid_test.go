@@ -97,6 +97,7 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 		{enqueue(errors.New("x")), "args", "*errors.errorString", "a value that can be stored"},
 		{enqueue(struct{ a int }{1}), "args", "struct { a int }", "a struct with exported fields"},
 		{enqueue(nil, ID("r@2026-03-08T09:00:00Z")), "ID", "r@2026-03-08T09:00:00Z", "no ending like an occurrence's ID"},
+		{enqueue(nil, Replace()), "replace", "of no ID", "ID or ArgsID besides"},
 		{enqueue(nil, Once(time.Hour)), "once", "1h0m0s", "ID or ArgsID besides"},
 		{enqueue(nil, ID("a"), Once(time.Millisecond)), "once", "1ms", "1s to 8760h0m0s"},
 		{enqueue(nil, ArgsID(), Once(8761*time.Hour)), "once", "8761h0m0s", "1s to 8760h0m0s"},

@@ -17,7 +17,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// An EnqueueOption changes one job: In, At, ID, ArgsID, Once, and every JobOption.
+// An EnqueueOption changes one job: In, At, ID, ArgsID, Once, Replace, and every JobOption.
 type EnqueueOption interface {
 	KindOption
 	enqueue(*enqueueSettings)
@@ -98,12 +98,13 @@ func (s *jobSettings) details() *wire.Details {
 
 type enqueueSettings struct {
 	jobSettings
-	in     time.Duration
-	at     time.Time
-	id     string
-	own    bool // id was given, or is to be made
-	argsID bool // it is made of the arguments
-	once   time.Duration
+	in      time.Duration
+	at      time.Time
+	id      string
+	own     bool // id was given, or is to be made
+	argsID  bool // it is made of the arguments
+	once    time.Duration
+	replace bool
 }
 
 type scheduleSettings struct {
@@ -360,6 +361,23 @@ func Once(d time.Duration) EnqueueOption {
 			s.refuse(protocol.Invalid("once", d.String(), "1s to "+schedule.MaxTimeout.String()))
 		}
 	})
+}
+
+// Replace puts the job in the place of the one that has its ID, so that the newest arguments and options count. It needs ID or ArgsID.
+// Where that one is decides:
+//   - delayed or retrying: it goes, and this one is due when its own In or At says. So with In(d) each call moves the job on: a debounce.
+//   - waiting: this one has its place in the queue, whatever In and At say.
+//   - parked or dead: it goes, and this one begins anew.
+//   - running, or taken ahead: it goes on. When it ends, in whatever way, this one follows it, not before its In or At; of several the newest
+//     alone. A failed one is not tried again then, and one that is given up is not kept and has no OnDeath.
+//   - running and cancelled: it stays, and this one is not added: the [Receipt] says Existing.
+//
+// If there is none it is added. With [Once] besides, as long as Once bars the ID, only what is delayed, retrying, waiting or parked is replaced.
+//
+// Each such job is sent to the store by itself, in two round trips; in EnqueueMany after all the others. The user of Redis needs the rights of a
+// worker or of a scheduler (docs/access.md).
+func Replace() EnqueueOption {
+	return enqueueOption(func(s *enqueueSettings) { s.replace = true })
 }
 
 // Args are the arguments of every job of the schedule; see Encode. At most 1 MiB when encoded. Without it the payload is empty.

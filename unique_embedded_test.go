@@ -3,6 +3,7 @@ package chime_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -165,4 +166,91 @@ func TestCancellingLetsAnIDBeEnqueuedAgain(t *testing.T) {
 			t.Error("it was deleted and cannot be enqueued again")
 		}
 	})
+}
+
+// A debounce: each save moves the job on, with the newest arguments, and one of them runs.
+func TestReplaceWithInIsADebounce(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		enqueuer := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{})
+		var ran []string
+		w := f.worker(chime.WorkerOptions{Concurrency: 1})
+		w.Handle("index", func(ctx context.Context, job *chime.Job) error {
+			var args string
+			ran = append(ran, args)
+			if err := job.Decode(&ran[len(ran)-1]); err != nil {
+				return err
+			}
+			return nil
+		})
+		stop := f.run(w)
+		began := time.Now()
+		for save := range 5 {
+			receipt, err := enqueuer.Enqueue(t.Context(), "index", fmt.Sprint("save ", save), chime.ID("index:7"), chime.Replace(), chime.In(10*time.Second))
+			if err != nil || receipt.Existing || receipt.Replaced != (save > 0) {
+				t.Fatalf("save %d: %+v, %v", save, receipt, err)
+			}
+			pass(8 * time.Second)
+			if len(ran) > 0 {
+				t.Fatalf("%v ran %v after the first save, while there were more", ran, time.Since(began))
+			}
+		}
+		pass(3 * time.Second)
+		if fmt.Sprint(ran) != "[save 4]" {
+			t.Errorf("ran %v, want the newest alone, 10 s after the last save", ran)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What replaces a job that runs follows it once, with the newest arguments, however it ends; also when its worker sleeps by then.
+func TestWhatReplacesARunningJobFollowsIt(t *testing.T) {
+	for how, end := range map[string]error{"done": nil, "failed": errors.New("no"), "dead": chime.Discard(errors.New("no")), "snoozed": chime.Snooze(time.Hour)} {
+		for _, in := range []time.Duration{0, time.Hour} {
+			t.Run(fmt.Sprint(how, in), func(t *testing.T) {
+				onEmbedded(t, func(t *testing.T, f *fixture) {
+					enqueuer := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{})
+					var ran []string
+					var starts []time.Duration
+					began := time.Now()
+					w := f.worker(chime.WorkerOptions{Concurrency: 1})
+					w.Handle("index", func(ctx context.Context, job *chime.Job) error {
+						var args string
+						if err := job.Decode(&args); err != nil {
+							return err
+						}
+						ran, starts = append(ran, fmt.Sprint(args, " ", job.Attempt)), append(starts, time.Since(began).Round(time.Second))
+						if len(ran) == 1 {
+							time.Sleep(time.Minute)
+							return end
+						}
+						return nil
+					})
+					stop := f.run(w)
+					items := []chime.Item{{Name: "other"}}
+					for _, args := range []string{"first", "second", "third"} {
+						items[0] = chime.Item{Name: "index", Args: args, Options: []chime.EnqueueOption{chime.ID("a"), chime.Replace(), chime.In(map[bool]time.Duration{true: 0, false: in}[args == "first"])}}
+						receipts, err := enqueuer.EnqueueMany(t.Context(), items)
+						if err != nil || receipts[0].Replaced != (args != "first") {
+							t.Fatalf("%s: %+v, %v", args, receipts, err)
+						}
+						pass(time.Second)
+					}
+					if pass(3 * time.Hour); fmt.Sprint(ran) != "[first 1 third 1]" {
+						t.Fatalf("ran %v, want the first and then the newest alone, each as a first attempt", ran)
+					}
+					if want := max(time.Minute, in); starts[1] < want || starts[1] > want+4*time.Second {
+						t.Errorf("the newest began after %v, want %v", starts[1], want)
+					}
+					if s := f.stats(); s.Waiting+s.Delayed+s.Running+s.Dead != 0 || s.Done != map[bool]int64{true: 2, false: 1}[how == "done"] {
+						t.Errorf("stats %+v, want nothing left", s)
+					}
+					if err := stop(); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
 }

@@ -35,8 +35,11 @@ type cancelWalk struct {
 type jobLife struct {
 	number    int
 	body      string
-	session   string // that holds it; empty: none
-	cancelled bool   // while it was held
+	session   string        // that holds it; empty: none
+	cancelled bool          // while it was held
+	follows   string        // the body that has replaced it while it was held
+	in        time.Duration // of what follows
+	goes      string        // where it has to be after the call
 }
 
 // A jobPlaces is where each ID is in the store.
@@ -50,6 +53,7 @@ type jobPlaces struct {
 // it was held ends there, by its settlement or with its session, whatever the settlement says; an ID is in ready once at most; and every
 // job is in one place, with its own body, until it ends. What was added with Once is not added so again before its time, whatever
 // becomes of it, unless it is cancelled or deleted.
+// What replaces a job takes its place, or follows it once its flight has ended, in whatever way: then the newest does, and alone.
 func TestRandomCancellationsEndEachJobOnce(t *testing.T) {
 	seeds, steps := walkSize(6, 300)
 	for seed := range seeds {
@@ -81,7 +85,7 @@ func (w *cancelWalk) anyID() string { return fmt.Sprintf("job%02d", w.random.Int
 
 func (w *cancelWalk) step() {
 	worker := fmt.Sprintf("w%d", w.random.IntN(3))
-	switch w.random.IntN(13) {
+	switch w.random.IntN(15) {
 	case 0, 1, 2:
 		w.add()
 	case 3, 4:
@@ -96,6 +100,8 @@ func (w *cancelWalk) step() {
 		w.crash(worker)
 	case 9:
 		w.unbar()
+	case 10, 11:
+		w.replaceOne()
 	default:
 		w.call(worker, false, 0)
 	}
@@ -174,10 +180,18 @@ func (w *cancelWalk) check() {
 			w.fatal("%s is held by %q and in %s", id, life.session, where)
 		case life.session != "" && life.cancelled != strings.HasPrefix(p.held[id], "!"):
 			w.fatal("%s, cancelled %v, has the fence %s", id, life.cancelled, p.held[id])
+		case life.session != "" && (life.follows != "") != strings.HasPrefix(p.held[id], "+"):
+			w.fatal("%s, followed by %q, has the fence %s", id, life.follows, p.held[id])
+		case life.goes != "" && where != life.goes:
+			w.fatal("%s is in %s, want it in %s", id, where, life.goes)
 		case p.void[id] && where != "due":
 			w.fatal("%s is void in ready and in %s", id, where)
 		case bodies[id] != life.body:
 			w.fatal("%s has the body %q, want %q", id, bodies[id], life.body)
+		}
+		life.goes = ""
+		if got := w.client.HGet(w.Context(), w.keys().after, id).Val(); life.follows == "" && got != "" || !strings.HasSuffix(got, life.follows) {
+			w.fatal("%s is followed by %q, want %q", id, got, life.follows)
 		}
 	}
 	for id, where := range p.where {
@@ -237,7 +251,7 @@ func (w *cancelWalk) cancelOne() {
 	switch {
 	case life != nil && life.session != "":
 		want = "asked"
-		life.cancelled = true
+		life.cancelled, life.follows = true, ""
 		delete(w.barred, id)
 	case p.where[id] == "dead":
 		want = "too late"
@@ -312,6 +326,44 @@ func (w *cancelWalk) requeueSome() {
 	}
 }
 
+// replaceOne enqueues a job in place of the one of its ID.
+func (w *cancelWalk) replaceOne() {
+	id, p := w.anyID(), w.look()
+	w.made++
+	item := protocol.EnqueueItem{ID: id, Own: true, Body: fmt.Appendf(nil, "\x01%s life %d", id, w.made)}
+	if w.random.IntN(2) == 0 {
+		item.In = time.Hour
+	}
+	if w.random.IntN(3) == 0 {
+		item.Once = time.Hour
+	}
+	goes := map[bool]string{true: "waiting", false: "due"}[item.In == 0]
+	life, barred, want := w.lives[id], item.Once > 0 && w.barred[id], protocol.ReplaceDone
+	switch {
+	case life == nil && barred, p.where[id] == "dead" && barred, life != nil && life.session != "" && (barred || life.cancelled):
+		want = protocol.ReplaceStayed
+	case life == nil:
+		want = protocol.ReplaceAdded
+		w.lives[id] = &jobLife{number: w.made, body: string(item.Body), goes: goes}
+	case life.session != "":
+		life.follows, life.in = string(item.Body), item.In
+	case p.where[id] == "waiting":
+		life.body, life.goes = string(item.Body), "waiting"
+	default:
+		life.body, life.goes = string(item.Body), goes
+	}
+	if item.Once > 0 && want != protocol.ReplaceStayed {
+		w.barred[id] = true
+	}
+	call := protocol.ReplaceCall{Partition: defaultPartition, Token: fmt.Sprint("replace", w.made), Item: item}
+	for range 1 + w.random.IntN(2) { // the same call again changes nothing
+		got, err := w.store.Replace(w.Context(), call)
+		if w.note("replace %s, in %q, by life %d, in %v, once %v: %d", id, p.where[id], w.made, item.In, item.Once, got); err != nil || got != want {
+			w.fatal("replacing %s, in %q: %d (%v), want %d", id, p.where[id], got, err, want)
+		}
+	}
+}
+
 // hurry makes due what is delayed.
 func (w *cancelWalk) hurry() {
 	w.note("hurry")
@@ -368,11 +420,19 @@ func (w *cancelWalk) crash(worker string) {
 // released notes that no session holds a job any more: if it was cancelled it has ended.
 func (w *cancelWalk) released(id string) (ended bool) {
 	life := w.lives[id]
-	if life.session = ""; life.cancelled {
+	life.session = ""
+	switch {
+	case life.cancelled:
 		delete(w.lives, id)
 		w.cancelled++
+		return true
+	case life.follows != "":
+		life.body, life.follows, life.goes = life.follows, "", "waiting"
+		if life.in > 0 {
+			life.goes = "due"
+		}
 	}
-	return life.cancelled
+	return false
 }
 
 // call settles some of what a worker holds, in any way, says of some that they have begun, and takes more; now and then it is made again.
@@ -414,6 +474,12 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 		if w.released(s.ID) {
 			continue
 		}
+		if w.lives[s.ID].goes != "" { // it was replaced, whatever the settlement says
+			if s.Kind == protocol.SettleDone {
+				w.done++
+			}
+			continue
+		}
 		switch s.Kind {
 		case protocol.SettleDone:
 			delete(w.lives, s.ID)
@@ -443,7 +509,7 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 	}
 	if len(answer.Taken) > 0 && w.random.IntN(2) == 0 { // cancelled before its worker has the answer
 		id := answer.Taken[w.random.IntN(len(answer.Taken))].ID
-		w.lives[id].cancelled = true
+		w.lives[id].cancelled, w.lives[id].follows = true, ""
 		delete(w.barred, id)
 		w.note("cancel %s: %s", id, w.cancel(id))
 	}
@@ -482,8 +548,8 @@ func (w *cancelWalk) drain() {
 			w.fatal("%d are void, then %d", before, len(p.void))
 		}
 	}
-	if n := w.client.Exists(w.Context(), w.keys().ready, w.keys().stale, w.keys().due, w.keys().unhandled).Val(); n != 0 {
-		w.fatal("%d of ready, stale, due, unhandled are left", n)
+	if n := w.client.Exists(w.Context(), w.keys().ready, w.keys().stale, w.keys().due, w.keys().unhandled, w.keys().after).Val(); n != 0 {
+		w.fatal("%d of ready, stale, due, unhandled, after are left", n)
 	}
 	if w.stateField("stale")+w.stateField("asked")+w.stateField("parked") != "" {
 		w.fatal("flags are left in state: stale %q, asked %q, parked %q", w.stateField("stale"), w.stateField("asked"), w.stateField("parked"))

@@ -72,7 +72,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead",
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale",
 		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", owners: tag + "owners",
-		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", progress: tag + "progress", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
+		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", after: tag + "after", progress: tag + "progress", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
 }
 
@@ -109,13 +109,14 @@ type partitionKeys struct {
 	results  string // hash: job ID → what is kept of a job that has ended: how, and what it returned
 	kept     string // sorted set: job ID → until when its result is kept, Unix ms
 	once     string // sorted set: job ID → until when a job of that ID is not added once more, Unix ms
+	after    string // hash: job ID → "<Unix ms> <envelope>": what replaced it while it was held, and when that is due (see scripts/lib/after.lua)
 	progress string // hash: job ID → how far the handler of a job in flight is
 
 	unhandled string // sorted set: job name with parked jobs → since when at most its oldest one is; * for the names beyond the first thousand
 	handlers  string // hash: job name → "<worker> <Unix s> " for each of the last 32 workers that have announced that they handle it
 }
 
-// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun; "!": cancelled); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid> <worker>…".
+// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun; "!": cancelled; "+": replaced); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid> <worker>…".
 func (p partitionKeys) inflight(session string) string { return p.prefix + "inflight:" + session }
 
 // parked is a sorted set: ID of a job whose worker had no handler for it → instant parked, Unix ms.
@@ -137,7 +138,7 @@ func (p partitionKeys) types() map[string]string {
 	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once} {
 		types[key] = "zset"
 	}
-	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.results, p.progress, p.handlers} {
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.results, p.after, p.progress, p.handlers} {
 		types[key] = "hash"
 	}
 	return types
@@ -161,7 +162,7 @@ func (k keyspace) hot(p protocol.Partition) *hotKeys {
 		work: []any{
 			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,
 			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind, keys.callers, keys.unhandled, keys.handlers, keys.stale,
-			keys.results, keys.kept, keys.progress,
+			keys.results, keys.kept, keys.progress, keys.after,
 		},
 		wake: k.wake(),
 	}

@@ -20,6 +20,8 @@ type Jobs struct {
 	Named func(i int, id, queue string)
 	// Exists is told that job i was not added, for its ID was there.
 	Exists func(i int)
+	// Replaced is told that job i takes the place of another one.
+	Replaced func(i int)
 	// Refuse returns the error for job i, in the caller's words.
 	Refuse func(i int, err error) error
 }
@@ -41,7 +43,7 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 		b.reuse()
 		return fmt.Errorf("chime: enqueue %d items: %w", jobs.Len, err)
 	}
-	err = e.sendShares(ctx, shares, jobs.Exists)
+	err = errors.Join(e.sendShares(ctx, shares, jobs.Exists), e.replaceAll(ctx, b, jobs))
 	if err == nil { // else a call may still be under way, or the store may still read it
 		b.reuse()
 	}
@@ -50,10 +52,11 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 
 // A batch is the checked items of one call of Many. Its memory is used again once the store has them all.
 type batch struct {
-	items  []protocol.EnqueueItem
-	queues []string // of the items; empty: all go to queue
-	queue  string
-	room   wire.Bodies
+	items   []protocol.EnqueueItem
+	queues  []string // of the items; empty: all go to queue
+	queue   string
+	replace []int // indexes of the items that replace: each is sent by itself, after the others
+	room    wire.Bodies
 }
 
 const (
@@ -66,9 +69,9 @@ var spareBatches = sync.Pool{New: func() any { return new(batch) }}
 func (b *batch) reuse() {
 	clear(b.items)
 	clear(b.queues)
-	b.items, b.queues = b.items[:0], b.queues[:0]
+	b.items, b.queues, b.replace = b.items[:0], b.queues[:0], b.replace[:0]
 	if cap(b.items) > maxSpareItems {
-		b.items, b.queues = nil, nil
+		b.items, b.queues, b.replace = nil, nil, nil
 	}
 	b.room.Reset(maxSpareBodies)
 	spareBatches.Put(b)
@@ -90,6 +93,9 @@ func (b *batch) fill(e *Enqueuer, jobs Jobs) error {
 		err := e.item(&b.items[i], &job, now, &b.room)
 		jobs.Named(i, b.items[i].ID, job.Queue)
 		b.note(i, job.Queue)
+		if job.Replace {
+			b.replace = append(b.replace, i)
+		}
 		if err != nil && e.options.Bad == nil {
 			bad = append(bad, jobs.Refuse(i, err))
 		}
@@ -116,6 +122,29 @@ func (b *batch) note(i int, queue string) {
 	b.queues = append(b.queues, queue)
 }
 
+// queueOf returns the queue of item i.
+func (b *batch) queueOf(i int) string {
+	if len(b.queues) == 0 {
+		return b.queue
+	}
+	return b.queues[i]
+}
+
+// replaceAll sends the items that replace, one after the other, and stops at the first that fails.
+func (e *Enqueuer) replaceAll(ctx context.Context, b *batch, jobs Jobs) error {
+	for at, i := range b.replace {
+		switch became, err := e.replace(ctx, b.queueOf(i), &b.items[i]); {
+		case err != nil:
+			return fmt.Errorf("chime: enqueue %d of %d items that replace, from item %d on: %w", len(b.replace)-at, len(b.replace), i, err)
+		case became == protocol.ReplaceStayed:
+			jobs.Exists(i)
+		case became == protocol.ReplaceDone:
+			jobs.Replaced(i)
+		}
+	}
+	return nil
+}
+
 // A share is the part of a batch that goes to one partition. of has the index in the batch of each of its items; nil: the share has
 // the whole batch.
 type share struct {
@@ -136,7 +165,7 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 	if len(b.items) == 0 {
 		return nil, nil
 	}
-	if len(b.queues) == 0 {
+	if len(b.queues) == 0 && len(b.replace) == 0 {
 		n, err := counts.of(ctx, b.queue)
 		if err != nil {
 			return nil, err
@@ -149,11 +178,13 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 	}
 	var shares []share
 	indexes := make(map[protocol.Partition]int)
+	replace := b.replace
 	for i := range b.items {
-		queue := b.queue
-		if len(b.queues) > 0 {
-			queue = b.queues[i]
+		if len(replace) > 0 && replace[0] == i {
+			replace = replace[1:]
+			continue
 		}
+		queue := b.queueOf(i)
 		n, err := counts.of(ctx, queue)
 		if err != nil {
 			return nil, err

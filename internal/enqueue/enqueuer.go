@@ -28,6 +28,7 @@ type Job struct {
 	Own         bool   // ID is the application's, or to be made of the arguments
 	ArgsID      bool   // ID is to be made of Name and Args, see ArgsID
 	Once        time.Duration
+	Replace     bool // of an Own job: it takes the place of the one that has its ID
 	In          time.Duration
 	At          time.Time
 	MaxAttempts int           // 0: the worker's
@@ -42,6 +43,7 @@ type Receipt struct {
 	ID       string
 	Queue    string
 	Existing bool
+	Replaced bool
 }
 
 // An Enqueuer enqueues jobs. It is safe for concurrent use.
@@ -73,6 +75,14 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 	}
 	if err != nil {
 		e.batcher.reuse(p)
+		return receipt, err
+	}
+	if job.Replace {
+		became, err := e.replace(ctx, job.Queue, &p.one[0])
+		if err == nil { // else the store may still read its body
+			e.batcher.reuse(p)
+		}
+		receipt.Existing, receipt.Replaced = became == protocol.ReplaceStayed, became == protocol.ReplaceDone
 		return receipt, err
 	}
 	receipt.Existing, err = e.send(ctx, job.Queue, p)
