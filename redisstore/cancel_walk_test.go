@@ -101,7 +101,7 @@ func (w *cancelWalk) step() {
 	case 9:
 		w.unbar()
 	case 10, 11:
-		w.replaceOne()
+		w.replaceSome()
 	default:
 		w.call(worker, false, 0)
 	}
@@ -326,9 +326,20 @@ func (w *cancelWalk) requeueSome() {
 	}
 }
 
+// replaceSome enqueues a job in place of one, every other time of one that is held.
+func (w *cancelWalk) replaceSome() {
+	id := w.anyID()
+	for held, life := range w.lives {
+		if life.session != "" && w.made%2 == 0 && (w.lives[id] == nil || w.lives[id].session == "" || held < id) {
+			id = held // the first of them, so that a seed is always the same walk
+		}
+	}
+	w.replaceOne(id)
+}
+
 // replaceOne enqueues a job in place of the one of its ID.
-func (w *cancelWalk) replaceOne() {
-	id, p := w.anyID(), w.look()
+func (w *cancelWalk) replaceOne(id string) {
+	p := w.look()
 	w.made++
 	item := protocol.EnqueueItem{ID: id, Own: true, Body: fmt.Appendf(nil, "\x01%s life %d", id, w.made)}
 	if w.random.IntN(2) == 0 {
@@ -501,7 +512,7 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 		case job.Fence <= w.fence:
 			w.fatal("%s has fence %d, and %d was used before", job.ID, job.Fence, w.fence)
 		}
-		life.session, w.fence, held[job.ID] = session, job.Fence, job
+		life.session, life.goes, w.fence, held[job.ID] = session, "", job.Fence, job
 	}
 	w.note("   %s took %s", session, ids(answer.Taken))
 	if w.numbers[session] == 0 || w.random.IntN(3) > 0 {
@@ -512,6 +523,9 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 		w.lives[id].cancelled, w.lives[id].follows = true, ""
 		delete(w.barred, id)
 		w.note("cancel %s: %s", id, w.cancel(id))
+	}
+	if len(answer.Taken) > 0 && w.random.IntN(2) == 0 { // replaced before its worker has the answer
+		w.replaceOne(answer.Taken[w.random.IntN(len(answer.Taken))].ID)
 	}
 	again := w.repeat(session, call)
 	if again.Err != nil || ids(again.Taken) != ids(answer.Taken) || len(again.Taken) > 0 && again.Taken[0].Fence != answer.Taken[0].Fence {
