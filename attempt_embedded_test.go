@@ -170,13 +170,16 @@ func TestBadOptionsOfAnAttemptNameFieldValueAndLimit(t *testing.T) {
 			`option "Queue": want an option of an attempt, or Header`:            death(chime.Queue("q")),
 			`option "In or At": want an option of an attempt`:                    death(chime.In(time.Second)),
 			`option "ID": want an option of an attempt`:                          death(chime.ID("x")),
+			`option "ID": want an option of an attempt, or Header (ArgsID)`:      death(chime.ArgsID()),
+			`option "Once": want an option of an attempt`:                        death(chime.Once(time.Hour)),
+			`option "Replace": want an option of an attempt`:                     death(chime.Replace()),
 			`option "OnDeath": want an option of an attempt`:                     death(chime.OnDeath(chime.Item{Name: "x"})),
 			"max attempts 0: want 1 to 1000":                                     death(chime.MaxAttempts(0)),
 			`job name "a b"`:                                                     chime.OnDeath(chime.Item{Name: "a b"}),
 			"args 65539 bytes (payload too large): want at most 65536 bytes":     chime.OnDeath(chime.Item{Name: "a", Args: make([]byte, 65539)}),
 			`option "Queue": want an option of an attempt, or Header (its kind)`: chime.OnDeath(alert.Item("x", chime.Queue("mine"))),
 		} {
-			want = strings.TrimSuffix(want, " (its kind)")
+			want = strings.TrimSuffix(strings.TrimSuffix(want, " (its kind)"), " (ArgsID)")
 			_, err := enqueuer.Enqueue(t.Context(), "work", nil, option)
 			if invalid := (*chime.InvalidError)(nil); !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) {
 				t.Errorf("got  %v\nwant %s", err, want)

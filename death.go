@@ -12,7 +12,7 @@ import (
 // step, exactly once, to the front of the same queue, with the item's own arguments (at most 64 KiB when encoded) and with what died in
 // [Job.Death]. Its ID is the dead job's, "#dead-" and the fence under which it died.
 //
-// The item is one of [Kind.Item], or an [Item] of a job's name. Its options may be those of an attempt, Header and Keep; Queue, In, At, ID and OnDeath are
+// The item is one of [Kind.Item], or an [Item] of a job's name. Its options may be those of an attempt, Header and Keep; Queue, In, At, ID, ArgsID, Once, Replace and OnDeath are
 // refused. What its kind says about these is left out: a death has no OnDeath of its own.
 func OnDeath(item Item) JobOption {
 	body, err := deathBody(item)
@@ -40,7 +40,7 @@ func deathBody(item Item) ([]byte, error) {
 		}
 	}
 	for name, given := range map[string]bool{
-		"Queue": own.queue != "", "In or At": own.in != 0 || !own.at.IsZero(), "ID": own.own, "OnDeath": own.onDeath != nil,
+		"Queue": own.queue != "", "In or At": own.in != 0 || !own.at.IsZero(), "ID": own.own, "Once": own.once != 0, "Replace": own.replace, "OnDeath": own.onDeath != nil,
 	} {
 		if given {
 			own.refuse(protocol.Invalid("option", name, "an option of an attempt, or Header"))

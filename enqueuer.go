@@ -62,6 +62,7 @@ func (o EnqueuerOptions) validate() error {
 // NewEnqueuer makes one; the zero value is of no use.
 type Enqueuer struct {
 	options EnqueuerOptions
+	store   protocol.Store
 	engine  *enqueue.Enqueuer
 
 	mu         sync.Mutex
@@ -80,8 +81,16 @@ type Receipt struct {
 	ID string `json:"id"`
 	// Queue is the queue of the job.
 	Queue string `json:"queue"`
-	// Existing is true if a job of this ID existed already and was left as it is. Only with the option ID.
+	// Existing is true if a job of this ID existed already, or with Once did a short while ago, and was left as it is: nothing was added.
+	// Only with the options ID and ArgsID.
 	Existing bool `json:"existing"`
+	// Replaced is true if the job takes the place of another one of its ID, or follows one that is in a worker's hands. Only with the option
+	// Replace.
+	Replaced bool `json:"replaced,omitempty"`
+	// State is, with Existing, where the job that exists was a moment later: it may have moved on since. It is empty if it has ended and no
+	// result is kept, and if that cannot be told: it is read after the answer, so an error of that read is no error of the enqueuing, and a
+	// user of Redis who may only enqueue (docs/access.md) may not read it.
+	State JobState `json:"state,omitempty"`
 }
 
 // NewEnqueuer returns an enqueuer. It does no I/O; its first call returns an error for bad options.
@@ -93,7 +102,7 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 		bad = errors.Join(errNilStore, bad)
 	}
 	observer, _ := observing("", options.Observers) // validate has checked them
-	return &Enqueuer{options: options, engine: enqueue.New(p, enqueue.Options{
+	return &Enqueuer{options: options, store: p, engine: enqueue.New(p, enqueue.Options{
 		Observe: observer, Log: options.Logger, MaxPayload: options.MaxPayload, SendTimeout: options.SendTimeout, Bad: bad,
 	})}
 }
@@ -162,14 +171,18 @@ func (e *Enqueuer) one(ctx context.Context, name string, args any, options []Enq
 		settings = new(enqueueSettings) // options may keep it, as far as the compiler knows
 	}
 	e.job(&job, name, args, options, settings)
-	receipt, err := e.engine.One(ctx, &job)
+	sent, err := e.engine.One(ctx, &job)
+	receipt := Receipt{ID: sent.ID, Queue: sent.Queue, Existing: sent.Existing, Replaced: sent.Replaced}
 	switch {
 	case err == nil:
-		return Receipt(receipt), nil
+		if receipt.Existing {
+			e.fillStates(ctx, []*Receipt{&receipt})
+		}
+		return receipt, nil
 	case len(job.Problems) > 0:
-		return Receipt(receipt), fmt.Errorf("chime: enqueue %.40q: %w", name, err)
+		return receipt, fmt.Errorf("chime: enqueue %.40q: %w", name, err)
 	}
-	return Receipt(receipt), fmt.Errorf("chime: enqueue %q (ID %q): %w", name, receipt.ID, err)
+	return receipt, fmt.Errorf("chime: enqueue %q (ID %q): %w", name, receipt.ID, err)
 }
 
 // An Item is one job for EnqueueMany. However it is printed, logged or encoded as JSON, its arguments are left out.
@@ -209,14 +222,55 @@ func (e *Enqueuer) EnqueueMany(ctx context.Context, items []Item) ([]Receipt, er
 func (e *Enqueuer) many(ctx context.Context, items []Item) ([]Receipt, error) {
 	receipts := make([]Receipt, len(items))
 	var settings enqueueSettings
-	return receipts, e.engine.Many(ctx, enqueue.Jobs{
-		Len:     len(items),
-		Job:     func(i int, job *enqueue.Job) { e.job(job, items[i].Name, items[i].Args, items[i].Options, &settings) },
-		Receipt: func(i int) *enqueue.Receipt { return (*enqueue.Receipt)(&receipts[i]) },
+	var existing []*Receipt
+	err := e.engine.Many(ctx, enqueue.Jobs{
+		Len:   len(items),
+		Job:   func(i int, job *enqueue.Job) { e.job(job, items[i].Name, items[i].Args, items[i].Options, &settings) },
+		Named: func(i int, id, queue string) { receipts[i].ID, receipts[i].Queue = id, queue },
+		Exists: func(i int) {
+			receipts[i].Existing = true
+			existing = append(existing, &receipts[i])
+		},
+		Replaced: func(i int) { receipts[i].Replaced = true },
 		Refuse: func(i int, err error) error {
 			return fmt.Errorf("chime: enqueue item %d %.40q: %w", i, items[i].Name, err)
 		},
 	})
+	if len(existing) > 0 {
+		e.fillStates(ctx, existing)
+	}
+	return receipts, err
+}
+
+// maxStateWait is how long an enqueuer waits for the states of jobs that exist.
+const maxStateWait = time.Second
+
+// fillStates fills in where the jobs of these receipts are, as far as that can be read.
+func (e *Enqueuer) fillStates(ctx context.Context, receipts []*Receipt) {
+	ctx, cancel := context.WithTimeout(ctx, maxStateWait)
+	defer cancel()
+	of := make(map[string][]*Receipt)
+	for _, receipt := range receipts {
+		of[receipt.Queue] = append(of[receipt.Queue], receipt)
+	}
+	for queue, left := range of {
+		for len(left) > 0 {
+			ids := make([]string, min(len(left), protocol.MaxItems))
+			for i := range ids {
+				ids[i] = left[i].ID
+			}
+			found, err := e.store.FindJobs(ctx, queue, ids)
+			if err != nil || len(found) == 0 {
+				break
+			}
+			for i := range found {
+				if found[i].ID != "" {
+					left[i].State = newJobInfo(queue, &found[i]).State
+				}
+			}
+			left = left[len(found):]
+		}
+	}
 }
 
 // job fills in a job; its options are applied to s. A nil option is passed over.
@@ -231,6 +285,13 @@ func (e *Enqueuer) job(job *enqueue.Job, name string, args any, options []Enqueu
 			option.enqueue(s)
 		}
 	}
-	job.Queue, job.ID, job.Own, job.In, job.At = s.queue, s.id, s.own, s.in, s.at
+	if s.once > 0 && !s.own {
+		s.refuse(protocol.Because(protocol.Invalid("once", s.once.String(), "ID or ArgsID besides"), "is of no ID"))
+	}
+	if s.replace && !s.own {
+		s.refuse(protocol.Invalid("replace", "of no ID", "ID or ArgsID besides"))
+	}
+	job.Replace = s.replace
+	job.Queue, job.ID, job.Own, job.ArgsID, job.Once, job.In, job.At = s.queue, s.id, s.own, s.argsID, s.once, s.in, s.at
 	job.MaxAttempts, job.Timeout, job.Details, job.Problems = s.maxAttempts, s.timeout, s.details(), s.problems
 }

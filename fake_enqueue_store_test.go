@@ -78,6 +78,19 @@ func (s *enqueueStore) Partitions(ctx context.Context, queue string) (int, error
 	return s.partitions, nil
 }
 
+// FindJobs finds every job waiting.
+func (s *enqueueStore) FindJobs(ctx context.Context, queue string, ids []string) ([]protocol.FoundJob, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := make([]protocol.FoundJob, len(ids))
+	for i, id := range ids {
+		if item, ok := s.jobs[id]; ok {
+			found[i] = protocol.FoundJob{ID: id, State: protocol.JobWaiting, Body: item.Body}
+		}
+	}
+	return found, nil
+}
+
 func (s *enqueueStore) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []protocol.EnqueueAnswer {
 	s.mu.Lock()
 	s.roundTrips++

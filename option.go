@@ -17,7 +17,7 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// An EnqueueOption changes one job: In, At, ID, and every JobOption.
+// An EnqueueOption changes one job: In, At, ID, ArgsID, Once, Replace, and every JobOption.
 type EnqueueOption interface {
 	KindOption
 	TriggerOption
@@ -108,10 +108,13 @@ func (s *jobSettings) details() *wire.Details {
 
 type enqueueSettings struct {
 	jobSettings
-	in  time.Duration
-	at  time.Time
-	id  string
-	own bool // id was given
+	in      time.Duration
+	at      time.Time
+	id      string
+	own     bool // id was given, or is to be made
+	argsID  bool // it is made of the arguments
+	once    time.Duration
+	replace bool
 }
 
 type triggerSettings struct {
@@ -353,10 +356,10 @@ func At(t time.Time) EnqueueOption {
 // What belongs to a job is best named after it, with the job's ID in front: job.ID+"/mail".
 //
 // As long as a job with that ID exists in its queue (waiting, delayed, running, or in the dead set) another one is not added: the
-// [Receipt] says Existing.
+// [Receipt] says Existing, and where the job is. [Once] bars another one for a while besides. Of several ID and ArgsID the last one counts.
 func ID(id string) EnqueueOption {
 	return idOption{id: id, ownOption: ownOption{name: "ID", enqueueOption: func(s *enqueueSettings) {
-		s.id, s.own = id, true
+		s.id, s.own, s.argsID = id, true, false
 		if err := protocol.CheckID("ID", id); err != nil {
 			s.refuse(err)
 		}
@@ -370,6 +373,47 @@ type idOption struct {
 }
 
 func (o idOption) trigger(s *triggerSettings) { s.id, s.own = o.id, true }
+
+// ArgsID makes the ID of the job's name and its arguments, as ID has it: while a job with the same name and equal arguments exists in its
+// queue, another one is not added. As a default of a kind it holds for each of its jobs that has no ID.
+//
+// The ID is 27 characters of A-Z a-z 0-9 - _, a part of the SHA-256 of the name and of the encoded arguments with the keys of all maps
+// sorted. It is the same in every process and every version of chime. Arguments that are encoded in another way, because a field was added or
+// renamed or fields were put in another order, have another ID. Arguments of type []byte and json.RawMessage count as they are.
+func ArgsID() EnqueueOption {
+	return enqueueOption(func(s *enqueueSettings) { s.id, s.own, s.argsID = "", true, true })
+}
+
+// Once adds the job only if none of its ID was accepted within the last d, 1 s to 365 days, whatever has become of that one; and as with
+// ID alone, if none exists. Else the [Receipt] says Existing. It needs ID or ArgsID.
+//
+// Only jobs with Once count, each for the d that it was enqueued with, by the store's clock. [Jobs.Cancel] of a job that has not ended, and
+// [Jobs.Delete], let its ID be enqueued again at once. Each such ID costs about 100 bytes of Redis until d is over.
+func Once(d time.Duration) EnqueueOption {
+	return enqueueOption(func(s *enqueueSettings) {
+		s.once = d
+		if d < time.Second || d > schedule.MaxTimeout {
+			s.refuse(protocol.Invalid("once", d.String(), "1s to "+schedule.MaxTimeout.String()))
+		}
+	})
+}
+
+// Replace puts the job in the place of the one that has its ID, so that the newest arguments and options count. It needs ID or ArgsID.
+// Where that one is decides:
+//   - delayed or retrying: it goes, and this one is due when its own In or At says. So with In(d) each call moves the job on: a debounce.
+//   - waiting: this one has its place in the queue, whatever In and At say.
+//   - parked or dead: it goes, and this one begins anew.
+//   - running, or taken ahead: it goes on. When it ends, in whatever way, this one follows it, not before its In or At; of several the newest
+//     alone. A failed one is not tried again then, and one that is given up is not kept and has no OnDeath.
+//   - running and cancelled: it stays, and this one is not added: the [Receipt] says Existing.
+//
+// If there is none it is added. With [Once] besides, as long as Once bars the ID, only what is delayed, retrying, waiting or parked is replaced.
+//
+// Each such job is sent to the store by itself, in two round trips; in EnqueueMany after all the others. The user of Redis needs the rights of a
+// worker or of a scheduler (docs/access.md).
+func Replace() EnqueueOption {
+	return enqueueOption(func(s *enqueueSettings) { s.replace = true })
+}
 
 // Args are the arguments of every job of the schedule, or of one manual run; see Encode. At most 1 MiB when encoded. Without it the payload
 // of a schedule's jobs is empty, and a manual run has the schedule's.

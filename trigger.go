@@ -1,11 +1,13 @@
 package chime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/chimejobs/chime/internal/enqueue"
 	"github.com/chimejobs/chime/internal/protocol"
@@ -23,7 +25,7 @@ import (
 // run that waits. With Keep, [Jobs.Wait] waits for its end.
 //
 // The run's ID is the schedule's name, "#", and 14 characters, or what the option ID says: 1 to 200 bytes, and no other run is added while one of that ID
-// exists. The receipt has the ID also after an error of the store, when it may run or not: ID(receipt.ID) makes the call again,
+// exists, nor within 24 hours of its acceptance, or what the option Once says. The receipt has the ID also after an error of the store, when it may run or not: ID(receipt.ID) makes the call again,
 // which is safe, for an ID that begins with the schedule's name and "#" is taken as it is.
 func (s *Schedules) Trigger(ctx context.Context, name string, options ...TriggerOption) (Receipt, error) {
 	job, err := newManualRun(name, options)
@@ -58,8 +60,12 @@ func (s *Schedules) trigger(ctx context.Context, run *manualRun) (Receipt, error
 		return receipt, err
 	}
 	sent, err := s.enqueuer.One(ctx, job)
-	return Receipt(sent), err
+	receipt.Existing = sent.Existing
+	return receipt, err
 }
+
+// manualOnce is how long the ID of a manual run bars another one, if the caller has chosen it and says nothing else.
+const manualOnce = 24 * time.Hour
 
 // A manualRun is what a call says about one.
 type manualRun struct {
@@ -78,6 +84,14 @@ func newManualRun(name string, options []TriggerOption) (*manualRun, error) {
 			continue
 		}
 		option.trigger(&run.triggerSettings)
+	}
+	for option, given := range map[string]bool{"Replace": run.replace, "ArgsID": run.argsID} {
+		if given {
+			run.refuse(protocol.Invalid("option of Trigger", option, "Args, or an option of one job"))
+		}
+	}
+	if run.own {
+		run.once = cmp.Or(run.once, manualOnce)
 	}
 	own := enqueue.NewID()
 	if run.own {
@@ -119,7 +133,7 @@ func (r *manualRun) job(queue string, d *schedule.Definition) (*enqueue.Job, err
 		payload = r.payload
 	}
 	return &enqueue.Job{
-		Name: d.JobName, Queue: queue, ID: r.id, Own: r.own, Schedule: r.schedule, In: r.in, At: r.at,
+		Name: d.JobName, Queue: queue, ID: r.id, Own: r.own, Once: r.once, Schedule: r.schedule, In: r.in, At: r.at,
 		MaxAttempts: said.maxAttempts, Timeout: said.timeout, Details: said.details(), Args: payload,
 	}, nil
 }

@@ -34,14 +34,14 @@ var grants = map[protocol.Use]grant{
 	},
 	protocol.UseWork: {
 		scripts: append([]*script{
-			&workScript, &reportScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript,
+			&workScript, &reportScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript, &replaceScript,
 		}, tickScripts...),
 		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hmget hscan hsetnx info llen ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
 	},
 	protocol.UseSchedule: {
 		scripts: append([]*script{
-			&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &purgeBeginScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
+			&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &replaceScript, &purgeBeginScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
 			&enqueueScript, &enqueueOneScript,
 		}, tickScripts...),
 		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan"),

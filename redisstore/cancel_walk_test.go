@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -19,6 +21,7 @@ type cancelWalk struct {
 	seed      uint64
 	random    *rand.Rand
 	lives     map[string]*jobLife // of the jobs that there are
+	barred    map[string]bool     // IDs that Once keeps from being added again
 	held      map[string]map[string]protocol.TakenJob
 	sessions  map[string]int // of each worker: its sessions so far
 	made      int
@@ -33,9 +36,12 @@ type cancelWalk struct {
 type jobLife struct {
 	number    int
 	body      string
-	session   string // that holds it; empty: none
-	cancelled bool   // while it was held
-	purged    bool   // it waited when a purge began that has not ended
+	session   string        // that holds it; empty: none
+	cancelled bool          // while it was held
+	follows   string        // the body that has replaced it while it was held
+	in        time.Duration // of what follows
+	goes      string        // where it has to be after the call
+	purged    bool          // it waited when a purge began that has not ended
 }
 
 // A jobPlaces is where each ID is in the store.
@@ -47,13 +53,15 @@ type jobPlaces struct {
 
 // Whatever is called in whatever order: a job that was cancelled while it waited, or deleted, is never taken; one that was cancelled while
 // it was held ends there, by its settlement or with its session, whatever the settlement says; an ID is in ready once at most; and every
-// job is in one place, with its own body, until it ends.
+// job is in one place, with its own body, until it ends. What was added with Once is not added so again before its time, whatever
+// becomes of it, unless it is cancelled or deleted.
+// What replaces a job takes its place, or follows it once its flight has ended, in whatever way: then the newest does, and alone.
 func TestRandomCancellationsEndEachJobOnce(t *testing.T) {
 	seeds, steps := walkSize(6, 300)
 	for seed := range seeds {
 		onEveryServer(t, func(b *bench) {
 			w := &cancelWalk{
-				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 3)), lives: map[string]*jobLife{},
+				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 3)), lives: map[string]*jobLife{}, barred: map[string]bool{},
 				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{},
 			}
 			for range steps {
@@ -83,7 +91,7 @@ func (w *cancelWalk) step() {
 		w.purge()
 		return
 	}
-	switch w.random.IntN(12) {
+	switch w.random.IntN(15) {
 	case 0, 1, 2:
 		w.add()
 	case 3, 4:
@@ -96,6 +104,10 @@ func (w *cancelWalk) step() {
 		w.hurry()
 	case 8:
 		w.crash(worker)
+	case 9:
+		w.unbar()
+	case 10, 11:
+		w.replaceSome()
 	default:
 		w.call(worker, false, 0)
 	}
@@ -182,10 +194,18 @@ func (w *cancelWalk) check() {
 			w.fatal("%s, cancelled %v, has the fence %s", id, life.cancelled, p.held[id])
 		case life.purged != (where == "purged"):
 			w.fatal("%s, to be purged %v, is in %s", id, life.purged, where)
+		case life.session != "" && (life.follows != "") != strings.HasPrefix(p.held[id], "+"):
+			w.fatal("%s, followed by %q, has the fence %s", id, life.follows, p.held[id])
+		case life.goes != "" && where != life.goes:
+			w.fatal("%s is in %s, want it in %s", id, where, life.goes)
 		case p.void[id] && where != "due":
 			w.fatal("%s is void in ready and in %s", id, where)
 		case bodies[id] != life.body:
 			w.fatal("%s has the body %q, want %q", id, bodies[id], life.body)
+		}
+		life.goes = ""
+		if got := w.client.HGet(w.Context(), w.keys().after, id).Val(); life.follows == "" && got != "" || !strings.HasSuffix(got, life.follows) {
+			w.fatal("%s is followed by %q, want %q", id, got, life.follows)
 		}
 	}
 	for id, where := range p.where {
@@ -195,6 +215,11 @@ func (w *cancelWalk) check() {
 	}
 	if len(bodies) != len(w.lives) {
 		w.fatal("bodies of %v, want those of %d jobs", slices.Collect(maps.Keys(bodies)), len(w.lives))
+	}
+	now := fmt.Sprint(w.serverTime().UnixMilli())
+	barred := w.client.ZRangeByScore(w.Context(), w.keys().once, &redis.ZRangeBy{Min: now, Max: "+inf"}).Val()
+	if slices.Sort(barred); !slices.Equal(barred, slices.Sorted(maps.Keys(w.barred))) {
+		w.fatal("not to be added again: %v, want %v", barred, slices.Sorted(maps.Keys(w.barred)))
 	}
 	if s := w.stats(); s.Cancelled != int64(w.cancelled) || s.Done != int64(w.done) {
 		w.fatal("%d cancelled, %d done; want %d and %d", s.Cancelled, s.Done, w.cancelled, w.done)
@@ -212,11 +237,18 @@ func (w *cancelWalk) add() {
 		if w.random.IntN(2) == 0 {
 			item.In = time.Hour
 		}
-		items, want = append(items, item), append(want, w.lives[id] != nil)
-		if w.lives[id] == nil {
+		if w.random.IntN(2) == 0 {
+			item.Once = time.Hour
+		}
+		exists := w.lives[id] != nil || item.Once > 0 && w.barred[id]
+		items, want = append(items, item), append(want, exists)
+		if !exists {
+			if item.Once > 0 {
+				w.barred[id] = true
+			}
 			w.lives[id] = &jobLife{number: w.made, body: string(item.Body)}
 		}
-		w.note("enqueue %s, life %d, in %v", id, w.made, item.In)
+		w.note("enqueue %s, life %d, in %v, once %v", id, w.made, item.In, item.Once)
 	}
 	if got := w.enqueue(items...); len(got) > 0 && boolsText(got) != boolsText(want) {
 		w.fatal("existing %v, want %v", got, want)
@@ -234,12 +266,14 @@ func (w *cancelWalk) cancelOne() {
 	switch {
 	case life != nil && life.session != "":
 		want = "asked"
-		life.cancelled = true
+		life.cancelled, life.follows = true, ""
+		delete(w.barred, id)
 	case p.where[id] == "dead":
 		want = "too late"
 	case life != nil:
 		want = "done"
 		delete(w.lives, id)
+		delete(w.barred, id)
 		w.cancelled++
 	case p.void[id]:
 		want = "done" // it was cancelled or deleted before, or at least it never starts
@@ -271,6 +305,7 @@ func (w *cancelWalk) deleteSome() {
 		default:
 			want += "e"
 			delete(w.lives, id)
+			delete(w.barred, id)
 		}
 	}
 	got := w.bulk(w.store.DeleteJobs(w.Context(), "default", ids))
@@ -307,11 +342,81 @@ func (w *cancelWalk) requeueSome() {
 	}
 }
 
+// replaceSome enqueues a job in place of one, every other time of one that is held.
+func (w *cancelWalk) replaceSome() {
+	id := w.anyID()
+	for held, life := range w.lives {
+		if life.session != "" && w.made%2 == 0 && (w.lives[id] == nil || w.lives[id].session == "" || held < id) {
+			id = held // the first of them, so that a seed is always the same walk
+		}
+	}
+	w.replaceOne(id)
+}
+
+// replaceOne enqueues a job in place of the one of its ID.
+func (w *cancelWalk) replaceOne(id string) {
+	w.purgeEnds()
+	p := w.look()
+	w.made++
+	item := protocol.EnqueueItem{ID: id, Own: true, Body: fmt.Appendf(nil, "\x01%s life %d", id, w.made)}
+	if w.random.IntN(2) == 0 {
+		item.In = time.Hour
+	}
+	if w.random.IntN(3) == 0 {
+		item.Once = time.Hour
+	}
+	goes := map[bool]string{true: "waiting", false: "due"}[item.In == 0]
+	life, barred, want := w.lives[id], item.Once > 0 && w.barred[id], protocol.ReplaceDone
+	switch {
+	case life == nil && barred, p.where[id] == "dead" && barred, life != nil && life.session != "" && (barred || life.cancelled):
+		want = protocol.ReplaceStayed
+	case life == nil:
+		want = protocol.ReplaceAdded
+		w.lives[id] = &jobLife{number: w.made, body: string(item.Body), goes: goes}
+	case life.session != "":
+		life.follows, life.in = string(item.Body), item.In
+	case p.where[id] == "waiting":
+		life.body, life.goes = string(item.Body), "waiting"
+	default:
+		life.body, life.goes = string(item.Body), goes
+	}
+	if item.Once > 0 && want != protocol.ReplaceStayed {
+		w.barred[id] = true
+	}
+	call := protocol.ReplaceCall{Partition: defaultPartition, Token: fmt.Sprint("replace", w.made), Item: item}
+	for range 1 + w.random.IntN(2) { // the same call again changes nothing
+		got, err := w.store.Replace(w.Context(), call)
+		if w.note("replace %s, in %q, by life %d, in %v, once %v: %d", id, p.where[id], w.made, item.In, item.Once, got); err != nil || got != want {
+			w.fatal("replacing %s, in %q: %d (%v), want %d", id, p.where[id], got, err, want)
+		}
+	}
+}
+
 // hurry makes due what is delayed.
 func (w *cancelWalk) hurry() {
 	w.note("hurry")
 	for _, id := range w.client.ZRange(w.Context(), w.keys().due, 0, -1).Val() {
 		w.client.ZAdd(w.Context(), w.keys().due, redisZ(float64(ago(time.Minute).UnixMilli()), id))
+	}
+}
+
+// unbar lets the time of some records of Once run out, and sweeps them away now and then.
+func (w *cancelWalk) unbar() {
+	for _, id := range w.someIDs() {
+		if w.barred[id] {
+			w.note("%s may be added again", id)
+			w.client.ZAdd(w.Context(), w.keys().once, redisZ(float64(ago(time.Second).UnixMilli()), id))
+			delete(w.barred, id)
+		}
+	}
+	if w.random.IntN(2) == 0 {
+		w.purgeEnds()
+		if more, err := w.sweep(); more || err != nil {
+			w.fatal("swept: more %v, %v", more, err)
+		}
+		if n := w.client.ZCard(w.Context(), w.keys().once).Val(); n != int64(len(w.barred)) {
+			w.fatal("%d records of Once are left, want %d", n, len(w.barred))
+		}
 	}
 }
 
@@ -344,11 +449,19 @@ func (w *cancelWalk) crash(worker string) {
 // released notes that no session holds a job any more: if it was cancelled it has ended.
 func (w *cancelWalk) released(id string) (ended bool) {
 	life := w.lives[id]
-	if life.session = ""; life.cancelled {
+	life.session = ""
+	switch {
+	case life.cancelled:
 		delete(w.lives, id)
 		w.cancelled++
+		return true
+	case life.follows != "":
+		life.body, life.follows, life.goes = life.follows, "", "waiting"
+		if life.in > 0 {
+			life.goes = "due"
+		}
 	}
-	return life.cancelled
+	return false
 }
 
 // call settles some of what a worker holds, in any way, says of some that they have begun, and takes more; now and then it is made again.
@@ -390,6 +503,12 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 		if w.released(s.ID) {
 			continue
 		}
+		if w.lives[s.ID].goes != "" { // it was replaced, whatever the settlement says
+			if s.Kind == protocol.SettleDone {
+				w.done++
+			}
+			continue
+		}
 		switch s.Kind {
 		case protocol.SettleDone:
 			delete(w.lives, s.ID)
@@ -411,7 +530,7 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 		case job.Fence <= w.fence:
 			w.fatal("%s has fence %d, and %d was used before", job.ID, job.Fence, w.fence)
 		}
-		life.session, w.fence, held[job.ID] = session, job.Fence, job
+		life.session, life.goes, w.fence, held[job.ID] = session, "", job.Fence, job
 	}
 	w.note("   %s took %s", session, ids(answer.Taken))
 	if w.numbers[session] == 0 || w.random.IntN(3) > 0 {
@@ -420,8 +539,12 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 	if len(answer.Taken) > 0 && w.random.IntN(2) == 0 { // cancelled before its worker has the answer
 		w.purgeEnds()
 		id := answer.Taken[w.random.IntN(len(answer.Taken))].ID
-		w.lives[id].cancelled = true
+		w.lives[id].cancelled, w.lives[id].follows = true, ""
+		delete(w.barred, id)
 		w.note("cancel %s: %s", id, w.cancel(id))
+	}
+	if len(answer.Taken) > 0 && w.random.IntN(2) == 0 { // replaced before its worker has the answer
+		w.replaceOne(answer.Taken[w.random.IntN(len(answer.Taken))].ID)
 	}
 	again := w.repeat(session, call)
 	if again.Err != nil || ids(again.Taken) != ids(answer.Taken) || len(again.Taken) > 0 && again.Taken[0].Fence != answer.Taken[0].Fence {
@@ -458,8 +581,8 @@ func (w *cancelWalk) drain() {
 			w.fatal("%d are void, then %d", before, len(p.void))
 		}
 	}
-	if n := w.client.Exists(w.Context(), w.keys().ready, w.keys().stale, w.keys().due, w.keys().unhandled).Val(); n != 0 {
-		w.fatal("%d of ready, stale, due, unhandled are left", n)
+	if n := w.client.Exists(w.Context(), w.keys().ready, w.keys().stale, w.keys().due, w.keys().unhandled, w.keys().after).Val(); n != 0 {
+		w.fatal("%d of ready, stale, due, unhandled, after are left", n)
 	}
 	if w.stateField("stale")+w.stateField("asked")+w.stateField("parked") != "" {
 		w.fatal("flags are left in state: stale %q, asked %q, parked %q", w.stateField("stale"), w.stateField("asked"), w.stateField("parked"))

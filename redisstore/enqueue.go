@@ -133,10 +133,13 @@ func ordinaryItems(c *protocol.EnqueueCall) int {
 }
 
 // when formats when a job is due: empty now, +n in n µs, @n at n Unix ms, rounded up so that no job is early. An o in front: the ID
-// is the caller's own.
+// is the caller's own; u<ms> and a blank: besides it is not added again for so long.
 func when(item *protocol.EnqueueItem) string {
 	own := ""
-	if item.Own {
+	switch {
+	case item.Own && item.Once > 0:
+		own = "u" + strconv.FormatInt(item.Once.Milliseconds(), 10) + " "
+	case item.Own:
 		own = "o"
 	}
 	switch {

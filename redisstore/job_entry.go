@@ -40,7 +40,7 @@ func workerOf(header string) string {
 	return parts[5]
 }
 
-var heldPattern = regexp.MustCompile(`^(!?)(-?)(\d{1,16})$`)
+var heldPattern = regexp.MustCompile(`^([!+]?)(-?)(\d{1,16})$`)
 
 // parseHeld reads what a session's hash says of a job: its fence, whether it has begun, and whether its holder was told to end it. A
 // value that a hand has written reads as begun, with fence 0.
@@ -50,7 +50,7 @@ func parseHeld(value string) (fence int64, begun, cancelled bool) {
 		return 0, true, false
 	}
 	fence, _ = strconv.ParseInt(m[3], 10, 64)
-	return fence, m[2] == "" || m[1] != "", m[1] != ""
+	return fence, m[2] == "" || m[1] != "", m[1] == "!"
 }
 
 func heldState(value string) string {

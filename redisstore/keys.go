@@ -72,7 +72,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead",
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale", purged: tag + "purged", spared: tag + "spared",
 		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", owners: tag + "owners",
-		runs: tag + "runs", results: tag + "results", kept: tag + "kept", progress: tag + "progress", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
+		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", after: tag + "after", progress: tag + "progress", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
 }
 
@@ -110,13 +110,15 @@ type partitionKeys struct {
 
 	results  string // hash: job ID → what is kept of a job that has ended: how, and what it returned
 	kept     string // sorted set: job ID → until when its result is kept, Unix ms
+	once     string // sorted set: job ID → until when a job of that ID is not added once more, Unix ms
+	after    string // hash: job ID → "<Unix ms> <envelope>": what replaced it while it was held, and when that is due (see scripts/lib/after.lua)
 	progress string // hash: job ID → how far the handler of a job in flight is
 
 	unhandled string // sorted set: job name with parked jobs → since when at most its oldest one is; * for the names beyond the first thousand
 	handlers  string // hash: job name → "<worker> <Unix s> " for each of the last 32 workers that have announced that they handle it
 }
 
-// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun; "!": cancelled); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid> <worker>…".
+// inflight is a hash: job ID → fence ("-" before it: taken ahead, not begun; "!": cancelled; "+": replaced); \x01 → "<number of the last call> <first fence it drew> <when it was renewed, Unix s> <host> <pid> <worker>…".
 func (p partitionKeys) inflight(session string) string { return p.prefix + "inflight:" + session }
 
 // parked is a sorted set: ID of a job whose worker had no handler for it → instant parked, Unix ms.
@@ -124,7 +126,7 @@ func (p partitionKeys) parked(name string) string { return p.prefix + "parked:" 
 
 // enqueueing are the keys that enqueue.lua uses, in the order of its title page. enqueue_one.lua uses some of them.
 func (p partitionKeys) enqueueing() []string {
-	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle, p.stale}
+	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle, p.stale, p.once}
 }
 
 // every returns all keys of a partition, with * in place of a session and of a job name.
@@ -135,10 +137,10 @@ func (p partitionKeys) every() []string {
 // types returns the keys of a partition, but for those of a session and of a job name, with the types that TYPE answers for them.
 func (p partitionKeys) types() map[string]string {
 	types := map[string]string{p.ready: "list", p.purged: "list", p.runs: "stream"}
-	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.spared} {
+	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared} {
 		types[key] = "zset"
 	}
-	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.results, p.progress, p.handlers} {
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.results, p.after, p.progress, p.handlers} {
 		types[key] = "hash"
 	}
 	return types
@@ -158,11 +160,11 @@ func (k keyspace) hot(p protocol.Partition) *hotKeys {
 	return &hotKeys{
 		partitionKeys: keys,
 		enqueueOne:    []any{keys.ready, keys.jobs, keys.callers, keys.idle, keys.state},
-		enqueue:       []any{keys.ready, keys.due, keys.jobs, keys.callers, keys.state, keys.idle, keys.stale},
+		enqueue:       []any{keys.ready, keys.due, keys.jobs, keys.callers, keys.state, keys.idle, keys.stale, keys.once},
 		work: []any{
 			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,
 			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind, keys.callers, keys.unhandled, keys.handlers, keys.stale,
-			keys.results, keys.kept, keys.progress,
+			keys.results, keys.kept, keys.progress, keys.after,
 		},
 		wake: k.wake(),
 	}

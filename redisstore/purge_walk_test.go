@@ -16,7 +16,7 @@ func TestRandomPurgesEndWhatWaited(t *testing.T) {
 		onEveryServer(t, func(b *bench) {
 			w := &cancelWalk{
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 15)), lives: map[string]*jobLife{},
-				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{}, purges: true,
+				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{}, barred: map[string]bool{}, purges: true,
 			}
 			for range steps {
 				w.step()
@@ -40,7 +40,7 @@ func (w *cancelWalk) purge() {
 	case 0:
 		w.note("purge: step")
 		k := w.keys()
-		keys := []string{k.state, k.purged, k.spared, k.ready, k.jobs, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed, k.callers, k.idle}
+		keys := []string{k.state, k.purged, k.spared, k.ready, k.jobs, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed, k.callers, k.idle, k.once}
 		first := w.twice(&purgeScript, keys, func() {}, fmt.Sprint("step ", len(w.notes)), w.store.keys.wake())
 		purged := 0
 		for _, life := range w.lives {
@@ -96,6 +96,7 @@ func (w *cancelWalk) purgeEnds() {
 	for id, life := range w.lives {
 		if life.purged {
 			delete(w.lives, id)
+			delete(w.barred, id)
 		}
 	}
 }

@@ -147,6 +147,7 @@ var mayStay = map[string]string{
 	"gone":      "marks of moves, kept for 7 days",
 	"results":   "what jobs returned, kept as long as they said",
 	"kept":      "until when",
+	"once":      "what is not enqueued again for a while",
 	"handlers":  "who handles what, for parking to wake",
 	"owners":    "who has declared what",
 	"origins":   "queues that a schedule has left, where some of its counts are",

@@ -17,8 +17,12 @@ type Jobs struct {
 	Len int
 	// Job fills in job i. It is called once for each job, in order; the Job is used again for the next one.
 	Job func(i int, job *Job)
-	// Receipt returns where the receipt of job i is written.
-	Receipt func(i int) *Receipt
+	// Named is told the ID and the queue of job i.
+	Named func(i int, id, queue string)
+	// Exists is told that job i was not added, for its ID was there.
+	Exists func(i int)
+	// Replaced is told that job i takes the place of another one.
+	Replaced func(i int)
 	// Refuse returns the error for job i, in the caller's words.
 	Refuse func(i int, err error) error
 }
@@ -40,7 +44,7 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 		b.reuse()
 		return fmt.Errorf("chime: enqueue %d items: %w", jobs.Len, err)
 	}
-	err = e.sendShares(ctx, shares, b.events, jobs.Receipt)
+	err = errors.Join(e.sendShares(ctx, shares, b.events, jobs.Exists), e.replaceAll(ctx, b, jobs))
 	if err == nil { // else a call may still be under way, or the store may still read it
 		b.reuse()
 	}
@@ -49,11 +53,12 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 
 // A batch is the checked items of one call of Many. Its memory is used again once the store has them all.
 type batch struct {
-	items  []protocol.EnqueueItem
-	queues []string // of the items; empty: all go to queue
-	queue  string
-	room   wire.Bodies
-	events []observe.Job // of the items, if somebody hears of them
+	items   []protocol.EnqueueItem
+	queues  []string // of the items; empty: all go to queue
+	queue   string
+	replace []int // indexes of the items that replace: each is sent by itself, after the others
+	room    wire.Bodies
+	events  []observe.Job // of the items, if somebody hears of them
 }
 
 const (
@@ -66,15 +71,15 @@ var spareBatches = sync.Pool{New: func() any { return new(batch) }}
 func (b *batch) reuse() {
 	clear(b.items)
 	clear(b.queues)
-	b.items, b.queues, b.events = b.items[:0], b.queues[:0], nil
+	b.items, b.queues, b.replace, b.events = b.items[:0], b.queues[:0], b.replace[:0], nil
 	if cap(b.items) > maxSpareItems {
-		b.items, b.queues = nil, nil
+		b.items, b.queues, b.replace = nil, nil, nil
 	}
 	b.room.Reset(maxSpareBodies)
 	spareBatches.Put(b)
 }
 
-// fill checks all jobs and writes the IDs of their receipts.
+// fill checks all jobs and names them.
 func (b *batch) fill(e *Enqueuer, jobs Jobs) error {
 	b.items = slices.Grow(b.items, jobs.Len)[:jobs.Len]
 	var job Job
@@ -88,11 +93,13 @@ func (b *batch) fill(e *Enqueuer, jobs Jobs) error {
 			job.ID = ids.next(len(b.items) - 1 - i)
 		}
 		err := e.item(&b.items[i], &job, now, &b.room)
-		receipt := jobs.Receipt(i)
-		receipt.ID, receipt.Queue = b.items[i].ID, job.Queue
+		jobs.Named(i, b.items[i].ID, job.Queue)
 		b.note(i, job.Queue)
 		if e.options.Observe.Enqueued != nil {
-			b.events = append(b.events, event(&job, now))
+			b.events = append(b.events, event(&job, b.items[i].ID, now))
+		}
+		if job.Replace {
+			b.replace = append(b.replace, i)
 		}
 		if err != nil && e.options.Bad == nil {
 			bad = append(bad, jobs.Refuse(i, err))
@@ -120,6 +127,32 @@ func (b *batch) note(i int, queue string) {
 	b.queues = append(b.queues, queue)
 }
 
+// queueOf returns the queue of item i.
+func (b *batch) queueOf(i int) string {
+	if len(b.queues) == 0 {
+		return b.queue
+	}
+	return b.queues[i]
+}
+
+// replaceAll sends the items that replace, one after the other, and stops at the first that fails.
+func (e *Enqueuer) replaceAll(ctx context.Context, b *batch, jobs Jobs) error {
+	for at, i := range b.replace {
+		switch became, err := e.replace(ctx, b.queueOf(i), &b.items[i]); {
+		case err != nil:
+			return fmt.Errorf("chime: enqueue %d of %d items that replace, from item %d on: %w", len(b.replace)-at, len(b.replace), i, err)
+		case became == protocol.ReplaceStayed:
+			jobs.Exists(i)
+		case became == protocol.ReplaceDone:
+			jobs.Replaced(i)
+			e.tellOf(b.events, i)
+		default:
+			e.tellOf(b.events, i)
+		}
+	}
+	return nil
+}
+
 // A share is the part of a batch that goes to one partition. of has the index in the batch of each of its items; nil: the share has
 // the whole batch.
 type share struct {
@@ -140,7 +173,7 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 	if len(b.items) == 0 {
 		return nil, nil
 	}
-	if len(b.queues) == 0 {
+	if len(b.queues) == 0 && len(b.replace) == 0 {
 		n, err := counts.of(ctx, b.queue)
 		if err != nil {
 			return nil, err
@@ -153,11 +186,13 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 	}
 	var shares []share
 	indexes := make(map[protocol.Partition]int)
+	replace := b.replace
 	for i := range b.items {
-		queue := b.queue
-		if len(b.queues) > 0 {
-			queue = b.queues[i]
+		if len(replace) > 0 && replace[0] == i {
+			replace = replace[1:]
+			continue
 		}
+		queue := b.queueOf(i)
 		n, err := counts.of(ctx, queue)
 		if err != nil {
 			return nil, err
@@ -190,7 +225,14 @@ func (e *Enqueuer) tell(s *share, events []observe.Job) {
 	}
 }
 
-func (e *Enqueuer) sendShares(ctx context.Context, shares []share, events []observe.Job, receipt func(int) *Receipt) error {
+// tellOf tells observers of one item.
+func (e *Enqueuer) tellOf(events []observe.Job, i int) {
+	if events != nil {
+		e.options.Observe.Enqueued(events[i : i+1])
+	}
+}
+
+func (e *Enqueuer) sendShares(ctx context.Context, shares []share, events []observe.Job, exists func(i int)) error {
 	partitions := make([]protocol.Partition, len(shares))
 	items := make([]*pending, len(shares))
 	for i, s := range shares {
@@ -204,7 +246,9 @@ func (e *Enqueuer) sendShares(ctx context.Context, shares []share, events []obse
 		if err == nil {
 			err, from = s.pending.err, s.pending.failed
 			for i, existing := range s.pending.existing {
-				receipt(s.index(i)).Existing = existing
+				if existing {
+					exists(s.index(i))
+				}
 			}
 			if err == nil {
 				e.tell(s, events)

@@ -27,7 +27,10 @@ type Job struct {
 	Name        string
 	Queue       string
 	ID          string // empty: a new one
-	Own         bool   // ID is the application's
+	Own         bool   // ID is the application's, or to be made of the arguments
+	ArgsID      bool   // ID is to be made of Name and Args, see ArgsID
+	Once        time.Duration
+	Replace     bool   // of an Own job: it takes the place of the one that has its ID
 	Schedule    string // of which it is a manual run: then ID is set, and checked; empty: an ordinary job
 	In          time.Duration
 	At          time.Time
@@ -38,11 +41,12 @@ type Job struct {
 	Problems    []error // what is wrong with it already
 }
 
-// A Receipt is what became of a Job.
+// A Receipt is what became of one Job.
 type Receipt struct {
 	ID       string
 	Queue    string
 	Existing bool
+	Replaced bool
 }
 
 // An Enqueuer enqueues jobs. It is safe for concurrent use.
@@ -76,13 +80,24 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 		e.batcher.reuse(p)
 		return receipt, err
 	}
-	var told observe.Job
+	var told []observe.Job
 	if e.options.Observe.Enqueued != nil {
-		told = event(job, e.batcher.now())
+		told = []observe.Job{event(job, receipt.ID, e.batcher.now())}
+	}
+	if job.Replace {
+		became, err := e.replace(ctx, job.Queue, &p.one[0])
+		if err == nil { // else the store may still read its body
+			e.batcher.reuse(p)
+		}
+		receipt.Existing, receipt.Replaced = became == protocol.ReplaceStayed, became == protocol.ReplaceDone
+		if told != nil && err == nil && !receipt.Existing {
+			e.options.Observe.Enqueued(told)
+		}
+		return receipt, err
 	}
 	receipt.Existing, err = e.send(ctx, job.Queue, p)
-	if e.options.Observe.Enqueued != nil && err == nil && !receipt.Existing {
-		e.options.Observe.Enqueued([]observe.Job{told})
+	if told != nil && err == nil && !receipt.Existing {
+		e.options.Observe.Enqueued(told)
 	}
 	return receipt, err
 }
@@ -118,12 +133,12 @@ func (e *Enqueuer) wait(ctx context.Context, p *pending) error {
 }
 
 // event is what observers hear of a job that was enqueued.
-func event(job *Job, now time.Time) observe.Job {
+func event(job *Job, id string, now time.Time) observe.Job {
 	due := job.At
 	if due.IsZero() {
 		due = now.Add(job.In)
 	}
-	return observe.Job{Queue: job.Queue, Name: job.Name, ID: job.ID, Due: due}
+	return observe.Job{Queue: job.Queue, Name: job.Name, ID: id, Due: due}
 }
 
 // because says why a caller stops waiting: its ctx has ended; and, if the store has been failing, with what.
@@ -136,8 +151,8 @@ func because(ctx context.Context, trouble error) error {
 
 // item checks a job and makes its body in room. The item has its ID even with an error, unless the ID is what is wrong.
 func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, room *wire.Bodies) error {
-	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, In: job.In, At: job.At}
-	if job.Own && job.Schedule == "" && protocol.CheckID("ID", job.ID) != nil {
+	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, Once: job.Once, In: job.In, At: job.At}
+	if job.Own && !job.ArgsID && job.Schedule == "" && protocol.CheckID("ID", job.ID) != nil {
 		item.ID = ""
 	}
 	if e.options.Bad != nil {
@@ -148,6 +163,10 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 		job.Problems = append(job.Problems, err)
 	}
 	payload, buf, err := wire.EncodeTo(job.Args, e.options.MaxPayload)
+	if err == nil && job.ArgsID {
+		payload = wire.Stable(payload, buf != nil)
+		item.ID = ArgsID(job.Name, payload)
+	}
 	if err != nil {
 		job.Problems = append(job.Problems, err)
 		return errors.Join(job.Problems...)

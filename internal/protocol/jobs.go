@@ -12,6 +12,9 @@ type JobStore interface {
 	// Enqueue adds jobs, one call a partition, in one round trip. Answers are in the order of the calls.
 	Enqueue(ctx context.Context, calls []EnqueueCall) []EnqueueAnswer
 
+	// Replace enqueues one job in place of the one that has its ID.
+	Replace(ctx context.Context, call ReplaceCall) (Replaced, error)
+
 	// Work settles jobs that have ended and takes jobs that are due, one call a partition, in one round trip. See WorkCall.
 	Work(ctx context.Context, calls []WorkCall) []WorkAnswer
 
@@ -76,16 +79,34 @@ type EnqueueTicket struct {
 type EnqueueItem struct {
 	ID   string
 	Own  bool          // the application chose the ID: a job of that ID is left as it is
+	Once time.Duration // > 0, of an Own item: nor is one added within so long of the acceptance of one with Once; milliseconds
 	In   time.Duration // > 0: due so much later, on the store's clock
 	At   time.Time     // not zero: due at this instant. Without In and At the job runs now
 	Body []byte        // see package wire
 }
 
+// ReplaceCall enqueues one job, of an ID of the caller's own. Sent again with its Token, within 100 s, it changes nothing and has the same
+// answer.
+type ReplaceCall struct {
+	Partition Partition
+	Token     string // random, used once
+	Item      EnqueueItem
+}
+
+// Replaced is what became of a ReplaceCall.
+type Replaced int
+
+const (
+	ReplaceAdded  Replaced = 1 // there was no job of that ID
+	ReplaceDone   Replaced = 2 // it takes the place of another one, or follows the one that is held
+	ReplaceStayed Replaced = 3 // another one stays: it is held and was cancelled, or Once bars a new one
+)
+
 // EnqueueAnswer is the answer to one EnqueueCall.
 type EnqueueAnswer struct {
 	Err      error
 	Now      time.Time // zero after a short call, see EnqueueTicket
-	Existing []bool    // one an item, in order; nil: all are new
+	Existing []bool    // one an item, in order, of those that were not added; nil: all are new
 	Ticket   EnqueueTicket
 }
 

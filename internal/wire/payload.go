@@ -39,9 +39,18 @@ func EncodeStable(v any) ([]byte, error) {
 	if buf == nil || err != nil {
 		return payload, err
 	}
-	sorted, _ := appendSorted(make([]byte, 0, len(payload)), payload, 0)
+	sorted := Stable(payload, true)
 	buf.Release()
 	return sorted, nil
+}
+
+// Stable returns a payload of EncodeTo as EncodeStable has it: one that was encoded here, in memory of its own; any other one as it is.
+func Stable(payload []byte, encoded bool) []byte {
+	if !encoded {
+		return payload
+	}
+	sorted, _ := appendSorted(make([]byte, 0, len(payload)), payload, 0)
+	return sorted
 }
 
 // EncodeTo returns the payload of v, of at most limit bytes. If buf is not nil, the payload is in its memory until it is released.

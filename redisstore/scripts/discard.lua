@@ -19,8 +19,10 @@
 -- KEYS[18] …:stale      zset    IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[19] …:results    hash    job ID -> its result
 -- KEYS[20] …:kept       zset    job ID -> until when its result is kept, Unix ms
--- KEYS[21...] …:inflight:<session>  hash  job ID -> fence: of every session
--- KEYS[22...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[21] …:once       zset    job ID -> until when it is not added once more, Unix ms
+-- KEYS[22] …:after      hash    job ID -> what follows its flight, see lib/after.lua
+-- KEYS[23...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[24...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] cancel or delete; ARGV[2] a name that only this call has; ARGV[3] prefix of the wake-up channels
 -- ARGV[4] how many sessions; ARGV[5] how many lists of parked jobs; ARGV[6] how many jobs
 -- ARGV[7] the field parked of state before the shared list was searched for these jobs; empty: there is no such list
@@ -38,8 +40,8 @@
 local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, COUNTERS = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local RUNS, CALLERS, IDLE, UNHANDLED, STALE = KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local RESULTS, KEPT = KEYS[19], KEYS[20]
-local INFLIGHT = 20 -- the hashes of the sessions come after KEYS[20]
+local RESULTS, KEPT, ONCE, AFTER = KEYS[19], KEYS[20], KEYS[21], KEYS[22]
+local INFLIGHT = 22 -- the hashes of the sessions come after KEYS[22]
 local DEPTH = 10000 -- how deep ready is searched for an occurrence without an envelope
 local SEARCHES = 20 -- how often, in a call
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: so many of those behind are known
@@ -110,6 +112,8 @@ redis.call('XLEN', RUNS)
 redis.call('HLEN', RESULTS)
 redis.call('ZCARD', KEPT)
 redis.call('ZCARD', IDLE)
+redis.call('ZCARD', ONCE)
+redis.call('HLEN', AFTER)
 
 ------------------------------------------------------------------------------------------------- decide: what each becomes
 
@@ -169,7 +173,7 @@ for i = 1, n do
 end
 for i = 1, n do
   local id, name = ids[i], name_of[i]
-  local sign, fence = match(held[i] or '', '^([%-!]?)(%d+)$')
+  local sign, fence = match(held[i] or '', '^([%-!%+]?)(%d+)$')
   local marked = bodies[i] and byte(bodies[i], 1) == 0 -- cancelled before its instant
   if answer[i] then
   elseif held[i] and not cancels then
@@ -236,7 +240,10 @@ if #out.ready > 0 then
 end
 if #marks > 0 then redis.call('HSET', JOBS, unpack(marks)) end
 local asked = 0
+for _, i in ipairs(ended) do redis.call('ZREM', ONCE, ids[i]) end
 for _, job in ipairs(told) do
+  redis.call('ZREM', ONCE, job.id)
+  redis.call('HDEL', AFTER, job.id)
   if job.first then
     redis.call('HSET', KEYS[INFLIGHT + job.at], job.id, '!' .. job.fence)
     asked = asked + 1

@@ -6,16 +6,17 @@
 -- KEYS[5] …:state     hash  paused, layout, large, limit, stale
 -- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[7] …:stale     zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
+-- KEYS[8] …:once      zset  job ID -> until when it is not added once more, Unix ms
 -- ARGV[1] the caller, a name used by one enqueuer only
 -- ARGV[2] number of the call, one more than the caller's last
 -- ARGV[3] prefix of the wake-up channels
 -- ARGV[4] 1 if an envelope is longer than 2 KiB: takes must then ask for lengths first
 -- ARGV[5] how many of the jobs are ordinary: they run now, under an ID that the enqueuer made. They come first, two values each: ID,
 -- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; with o in front: the
--- ID is the caller's own
+-- ID is the caller's own; with u<ms> in front, then a blank: besides, it is not added within so long of the acceptance of the last such job
 -- Returns time (us), the caller's score in callers (0 if its next call is to come this way too: the queue is paused or has a limit, or this call was
--- carried out before), then the positions, among the others, of the jobs that exist already; these stay as they are.
-local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+-- carried out before), then the positions, among the others, of the jobs that exist already, or did a short while ago; these stay as they are.
+local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local ARGV = ARGV -- a local is found faster than a global
 -- uses: limits callers clock layout
 
@@ -36,25 +37,36 @@ local ordinary = ARGV[5] == '1' and 1 or tonumber(ARGV[5])
 local others = 5 + 2 * ordinary -- ARGV[others + 1] is the first of them
 local answer = { now_us, 0 }
 local bodies, ready, due, earliest, first = {}, {}, {}, nil, nil
+local sealed = {} -- instants and IDs for …:once
 local revived = {} -- IDs that are in ready, void: their old places are their places
 for i = 1, ordinary do ready[i] = ARGV[4 + 2 * i] end
 
 if #ARGV > others then
-  local owned, stored, void = {}, {}, {}
+  local owned, onces, stored, void, barred = {}, {}, {}, {}, {} -- onces: of the owned those that are not to be added again soon
   for i = others + 1, #ARGV, 3 do
-    if string.sub(ARGV[i + 1], 1, 1) == 'o' then owned[#owned + 1] = ARGV[i] end
+    local first_letter = string.sub(ARGV[i + 1], 1, 1)
+    if first_letter == 'o' or first_letter == 'u' then owned[#owned + 1] = ARGV[i] end
+    if first_letter == 'u' then onces[#onces + 1] = ARGV[i] end
   end
   if #owned > 0 and not again then
     for i, body in ipairs(redis.call('HMGET', JOBS, unpack(owned))) do stored[owned[i]] = body end
+    for i, until_ms in ipairs(#onces > 0 and redis.call('ZMSCORE', ONCE, unpack(onces)) or {}) do
+      if until_ms and tonumber(until_ms) > now_ms then barred[onces[i]] = true end
+    end
     if state[2] == RAISED then
       for i, since in ipairs(redis.call('ZMSCORE', STALE, unpack(owned))) do void[owned[i]] = since end
     end
   end
   for i = others + 1, #ARGV, 3 do
     local id, when, body = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-    local own = string.sub(when, 1, 1) == 'o'
-    if own then when = string.sub(when, 2) end
-    if own and (again or stored[id]) then
+    local own, once_ms = string.sub(when, 1, 1) == 'o', nil
+    if own then
+      when = string.sub(when, 2)
+    elseif string.sub(when, 1, 1) == 'u' then
+      once_ms, when = string.match(when, '^u(%d+) (.*)$')
+      own = true
+    end
+    if own and (again or stored[id] or once_ms and barred[id]) then
       answer[#answer + 1] = (i - others + 2) / 3
     elseif not again then
       stored[id] = body
@@ -70,6 +82,7 @@ if #ARGV > others then
       end
       bodies[#bodies + 1] = id
       bodies[#bodies + 1] = body
+      if once_ms then sealed[#sealed + 1], sealed[#sealed + 2] = whole(now_ms + tonumber(once_ms)), id end
     end
   end
   if earliest then first = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] end
@@ -86,6 +99,7 @@ if #revived > 0 then redis.call('ZREM', STALE, unpack(revived)) end
 if ordinary > 0 then redis.call('HSET', JOBS, unpack(ARGV, 6, others)) end
 if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
+if #sealed > 0 then redis.call('ZADD', ONCE, unpack(sealed)) end
 local score = since_s * ROUND + number
 redis.call('ZADD', CALLERS, whole(score), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
 if #forgotten > 0 then redis.call('ZREM', CALLERS, unpack(forgotten)) end

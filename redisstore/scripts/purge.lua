@@ -12,10 +12,12 @@
 -- KEYS[11] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
 -- KEYS[12] …:callers    zset  calls that were carried out, see lib/closed.lua
 -- KEYS[13] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[14] …:once       zset  job ID -> until when it is not added once more, Unix ms
 -- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels
 -- Returns time (us); how many IDs left the list; how many jobs were deleted; 1 if more are left, else 0.
 local STATE, PURGED, SPARED, READY, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, CALLERS, IDLE = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+local ONCE = KEYS[14]
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: so many of those behind are known
 local BOTH = 1024 -- both counts, which are lower, are remembered in one number
 -- uses: limits callers clock layout strings definition owed open flight closed gate wake
@@ -46,6 +48,7 @@ redis.call('LLEN', READY)
 redis.call('HLEN', JOBS)
 redis.call('HLEN', CRASHES)
 redis.call('ZCARD', IDLE)
+redis.call('ZCARD', ONCE)
 for _, id in ipairs(ended) do end_flight(flights, front, occurrence(id), id, 'final') end
 
 redis.call('ZREM', SPARED, '') -- lets the rest go on when the server is out of memory
@@ -64,6 +67,7 @@ if #ids > 0 then
   if #ordinary > 0 then deleted = deleted + redis.call('HDEL', JOBS, unpack(ordinary)) end
   if #ended > 0 then redis.call('HDEL', JOBS, unpack(ended)) end
   redis.call('HDEL', CRASHES, unpack(ids))
+  redis.call('ZREM', ONCE, unpack(ids))
 end
 if left == looked then
   redis.call('DEL', SPARED)

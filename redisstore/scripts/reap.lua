@@ -1,5 +1,5 @@
 -- reap.lua: return the jobs of a lapsed session to their queue, at most 500 a call (an occurrence counts twice); then end the session.
--- KEYS[1]  …:inflight:<session>  hash  job ID -> fence, "-" before it while not begun, "!" if it was cancelled: then it ends; and the field of the piece session
+-- KEYS[1]  …:inflight:<session>  hash  job ID -> fence, "-" before it while not begun, "!" if it was cancelled: then it ends, "+" if it was replaced; and the field of the piece session
 -- KEYS[2]  …:sessions            zset  session -> instant it lapses, Unix ms
 -- KEYS[3]  …:ready               list  IDs of jobs to run now
 -- KEYS[4]  …:due                 zset  job ID -> instant it is due, Unix ms
@@ -16,6 +16,7 @@
 -- KEYS[15] …:runs                stream  what ran
 -- KEYS[16] …:callers             zset  sessions that have ended, see lib/closed.lua
 -- KEYS[17] …:progress            hash  job ID -> how far its handler is
+-- KEYS[18] …:after               hash  job ID -> what follows its flight, see lib/after.lua
 -- ARGV[1] session; ARGV[2] its lapse as the caller saw it, Unix ms: if it was extended since, nothing is done
 -- ARGV[3] a random number; a job whose holder vanished a second time is due again 5 to 60 s later, at random
 -- ARGV[4] prefix of the wake-up channels
@@ -23,10 +24,10 @@
 -- dropped that were neither flights nor jobs.
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS, PROGRESS = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
+local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS, PROGRESS, AFTER = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
--- uses: limits callers clock closed gate wake alarm strings counters definition owed open flight asked due session queuelimit
+-- uses: limits callers clock closed gate wake alarm strings counters definition owed open flight asked due session queuelimit after
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return { 1, 0, 0 } end
@@ -41,15 +42,17 @@ else
   all = redis.call('HRANDFIELD', INFLIGHT, MAX_ITEMS + 1, 'WITHVALUES') -- reading them all in each call would take too long
 end
 local fences, id_of, begun, names, strange, cancelled, n_cancelled = {}, {}, {}, {}, {}, {}, 0
+local replaced, follows = {}, {} -- IDs; ID -> instant and envelope of what follows
 for i = 1, #all, 2 do
   local id = all[i]
   if left > 0 and id ~= SELF then
-    local sign, digits = string.match(all[i + 1], '^([%-!]?)(%d+)$')
+    local sign, digits = string.match(all[i + 1], '^([%-!%+]?)(%d+)$')
     local fence = digits and #digits <= 16 and tonumber(digits)
     if not fence or id_of[fence] then
       strange[#strange + 1] = id
     else
       if sign == '' then begun[#begun + 1] = id end
+      if sign == '+' then replaced[#replaced + 1] = id end
       if sign == '!' then cancelled[id], n_cancelled = true, n_cancelled + 1 end
       fences[#fences + 1], id_of[fence] = fence, id
     end
@@ -69,6 +72,10 @@ if #begun > 0 then
     local count = tonumber(counts[i] or 0)
     crashes[id] = count and count >= 0 and count < 1e6 and count + 1 or 1
   end
+end
+for i, text in ipairs(#replaced > 0 and redis.call('HMGET', AFTER, unpack(replaced)) or {}) do
+  local due_ms, body = after_of(text)
+  if body then follows[replaced[i]] = { due_ms = due_ms, body = body } end
 end
 local dropped = {}
 local ids = {}
@@ -90,12 +97,14 @@ redis.call('XLEN', RUNS)
 redis.call('ZCARD', IDLE)
 redis.call('ZCARD', CALLERS)
 redis.call('HLEN', CRASHES)
+redis.call('HLEN', AFTER)
 local reports = redis.call('HLEN', PROGRESS) > 0
 local state = redis.call('HMGET', STATE, 'paused', 'limit', 'asked')
 local paused, limit, asked = state[1], read_limit(state[2]), state[3]
 
 -- decide: a job that had begun has crashed once more; the second time it waits a while, else it goes to the front of ready
 local soonest
+local back = {} -- what follows those that were replaced, and is due
 local crashed, suspects, ended = {}, {}, {} -- ended: what has come to its end, cancelled or superseded
 for i, id in ipairs(ids) do
   local times = crashes[id]
@@ -110,6 +119,12 @@ for i, id in ipairs(ids) do
     local _, created = policy(name and redis.call('HGET', SCHEDULES, name))
     local removed = not created or created_later(created, planned) -- then another schedule of that name gets nothing of it
     ended[#ended + 1] = { id = id, name = name, planned = planned, how = fate, counts = not removed }
+  elseif follows[id] and follows[id].due_ms > now_ms then
+    suspects[#suspects + 1] = whole(follows[id].due_ms)
+    suspects[#suspects + 1] = id
+    soonest = math.min(soonest or follows[id].due_ms, follows[id].due_ms)
+  elseif follows[id] then
+    back[#back + 1] = id
   elseif times == 2 then
     -- at another time than the others that its worker held: one of them may be what makes workers crash
     local at = now_ms + 5000 + (seed + i * 7919) % 55000
@@ -127,6 +142,12 @@ if #crashed > 0 then
   redis.call('HSET', STATE, 'crashed', '1') -- takes read …:crashes only then
   redis.call('HSET', CRASHES, unpack(crashed))
 end
+for id, next_one in pairs(follows) do
+  redis.call('HSET', JOBS, id, next_one.body)
+  redis.call('HDEL', CRASHES, id)
+  if #next_one.body > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end
+end
+if #replaced > 0 then redis.call('HDEL', AFTER, unpack(replaced)) end
 if #suspects > 0 then redis.call('ZADD', DUE, unpack(suspects)) end
 save_flights(flights, OPEN, BEHIND)
 for i, name in ipairs(names) do
@@ -147,6 +168,7 @@ if n_cancelled > 0 then add_asked(STATE, asked, -n_cancelled) end
 if #ids > 0 then redis.call('HDEL', INFLIGHT, unpack(ids)) end
 if #ids > 0 and reports then redis.call('HDEL', PROGRESS, unpack(ids)) end
 push_front(READY, front)
+if #back > 0 then redis.call('RPUSH', READY, unpack(back)) end
 if #dropped > 0 then redis.call('HDEL', INFLIGHT, unpack(dropped)) end
 if limit then
   count_flights(limit, redis.call('HLEN', INFLIGHT) - 1 - held, 0)
@@ -158,7 +180,7 @@ if limit then
     keep_alarm(IDLE, wake, next_ms)
   end
 else
-  if #front > 0 then wake_one(IDLE, wake) end
+  if #front + #back > 0 then wake_one(IDLE, wake) end
   if soonest and (head_due < 0 or soonest < head_due) then keep_alarm(IDLE, wake, soonest) end
 end
 if held > #ids + #dropped then return { 0, #ids, #dropped } end

@@ -1,4 +1,4 @@
--- sweep.lua: trim what only grows, at most 500 items a call in total: dead jobs, parked jobs, results and marks of schedules that have moved.
+-- sweep.lua: trim what only grows, at most 500 items a call in total: dead jobs, parked jobs, results, records of …:once and marks of schedules that have moved.
 -- Registrations of workers and enqueuers that are gone go with one command each, however many; announcements a few at a time.
 -- KEYS[1]  …:dead       zset  job ID -> instant it was given up, Unix ms
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
@@ -15,14 +15,15 @@
 -- KEYS[13] …:results    hash  job ID -> its result
 -- KEYS[14] …:kept       zset  job ID -> until when its result is kept, Unix ms
 -- KEYS[15] …:owners     hash  schedule -> who declared it
--- KEYS[16...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[16] …:once       zset  job ID -> until when it is not added once more, Unix ms
+-- KEYS[17...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
 -- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5...] the names of the parked lists
 -- Returns 1 if more remain, 0 if not, 2 if the partition was swept so recently.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
-local PARKED, NAMES = 15, 4 -- the parked lists come behind KEYS[15], their names behind ARGV[4]
+local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
+local PARKED, NAMES = 16, 4 -- the parked lists come behind KEYS[16], their names behind ARGV[4]
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
 -- uses: limits callers clock definition parked handlers
 local state = redis.call('HMGET', STATE, 'swept', 'parked')
@@ -65,6 +66,10 @@ local buried = n_buried > 0 and redis.call('ZRANGE', DEAD, 0, n_buried - 1) or {
 -- results that were kept long enough
 local outdated, more_outdated = oldest(KEPT, whole(now_ms), left)
 more, left = more or more_outdated, left - #outdated
+
+-- records of what may be enqueued once more
+local free, more_free = oldest(ONCE, whole(now_ms), left)
+more, left = more or more_free, left - #free
 
 -- announcements
 local gone, announced = {}, redis.call('HRANDFIELD', HANDLERS, 50, 'WITHVALUES')
@@ -129,6 +134,7 @@ if #outdated > 0 then
   redis.call('ZREM', KEPT, unpack(outdated))
   redis.call('HDEL', RESULTS, unpack(outdated))
 end
+if #free > 0 then redis.call('ZREM', ONCE, unpack(free)) end
 if #gone > 0 then redis.call('HDEL', HANDLERS, unpack(gone)) end
 if not more then redis.call('HSET', STATE, 'swept', whole(now_s)) end
 if #done > 0 then redis.call('ZREM', GONE, unpack(done)) end

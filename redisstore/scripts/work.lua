@@ -1,5 +1,5 @@
 -- work.lua: settle jobs that ended, then take what is due. The one call of a busy worker to a partition.
--- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun, "!" if it was cancelled; and the field of the piece session
+-- KEYS[1]  …:inflight:<session>  hash    job ID -> fence, "-" before it while not begun, "!" if it was cancelled, "+" replaced; and the field of the piece session
 -- KEYS[2]  …:sessions            zset    session -> instant it lapses, Unix ms
 -- KEYS[3]  …:state               hash    fence, paused, parked, layout, large, done, crashed, turn, limit; where jobs were cancelled: stale, asked
 -- KEYS[4]  …:jobs                hash    job ID -> envelope
@@ -22,7 +22,8 @@
 -- KEYS[21] …:results             hash    job ID -> its result
 -- KEYS[22] …:kept                zset    job ID -> until when its result is kept, Unix ms
 -- KEYS[23] …:progress            hash    job ID -> how far its handler is
--- KEYS[24...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
+-- KEYS[24] …:after               hash    job ID -> what follows its flight, see lib/after.lua
+-- KEYS[25...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
 --          are any of these or members of it are served, the shared one (see lib/parked.lua)
 -- ARGV[1]  session
 -- ARGV[2]  number of this call; 1 creates the session if anything is taken
@@ -67,7 +68,7 @@ local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local RUNS, BEHIND, CALLERS, UNHANDLED, HANDLERS, STALE = KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[20]
 local RESULTS, KEPT, PROGRESS = KEYS[21], KEYS[22], KEYS[23]
-local PARKED = 23 -- the lists of parked jobs come after KEYS[23]
+local PARKED = 24 -- the lists of parked jobs come after KEYS[24]
 local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, sleep, sleeps_on, worker, wake = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
@@ -131,7 +132,8 @@ local again = last == number
 -- A settlement counts if the session holds the job with the fence that was named. The finished jobs for which it does are
 -- ended[ended_from] to ended[ended_to]. If the job was cancelled meanwhile, "!" is before the fence, and whatever the settlement says
 -- the job ends: cancels has three values for each such job: its ID, the record of its
--- attempt, and which of the other settlements it was (0: none of them).
+-- attempt, and which of the other settlements it was (0: none of them). If it was replaced meanwhile, "+" is before the fence: cancels.replaced
+-- has three values for each: its ID, the kind of its settlement, and which of the others it was.
 local ended, ended_from, ended_to = ARGV, at_id + 1, at_id + finished
 local cancels -- nil: there is none
 local flying, others_held, refused = {}, {}, {} -- flying: jobs in flight with their fences, as they are to be written
@@ -142,11 +144,13 @@ else
   for i = 1, finished do
     local fence, holds = ARGV[at_fence + i], held[i + 1]
     if holds ~= fence and holds ~= '-' .. fence then
-      if holds == '!' .. fence then
+      if holds == '!' .. fence or holds == '+' .. fence then
         if out == refused then out = { unpack(refused) } end
-        cancels = cancels or {}
-        local n = #cancels
-        cancels[n + 1], cancels[n + 2], cancels[n + 3] = ARGV[at_id + i], '', 0
+        cancels = cancels or { replaced = {} }
+        local those, mark = cancels, ''
+        if holds ~= '!' .. fence then those, mark = cancels.replaced, 'd' end
+        local n = #those
+        those[n + 1], those[n + 2], those[n + 3] = ARGV[at_id + i], mark, 0
       else
         refused[#refused + 1] = i
       end
@@ -175,10 +179,12 @@ else
     local fence, holds = ARGV[at_fence + finished + begun + i], held[finished + begun + i + 1]
     if holds == fence or holds == '-' .. fence then
       others_held[#others_held + 1] = i
-    elseif holds == '!' .. fence then
-      cancels = cancels or {}
-      local n = #cancels
-      cancels[n + 1], cancels[n + 2], cancels[n + 3] = ARGV[at_id + finished + begun + i], ARGV[at_other + 4 * i], i
+    elseif holds == '!' .. fence or holds == '+' .. fence then
+      cancels = cancels or { replaced = {} }
+      local those, mark = cancels, ARGV[at_other + 4 * i]
+      if holds ~= '!' .. fence then those, mark = cancels.replaced, ARGV[at_other + 4 * i - 3] end
+      local n = #those
+      those[n + 1], those[n + 2], those[n + 3] = ARGV[at_id + finished + begun + i], mark, i
     else
       refused[#refused + 1] = finished + i
     end
@@ -201,7 +207,7 @@ if state[9] then
       if unbegun(ARGV[at], ARGV[at + 1]) and held[n + 1] == ARGV[at_fence + n] then back = back + 1 end
     end
     flights_before = redis.call('HLEN', INFLIGHT)
-    want, ahead = math.min(slots, allowance(limit, ended_to - ended_from + 1 + #others_held + (cancels and #cancels / 3 or 0), back)), 0
+    want, ahead = math.min(slots, allowance(limit, ended_to - ended_from + 1 + #others_held + (cancels and (#cancels + #cancels.replaced) / 3 or 0), back)), 0
     limit.was, limit.back, limit.count = limit.state, back, count_flights
   end
 end
@@ -339,6 +345,16 @@ if long then
     redis.call('HLEN', PROGRESS)
   end
 
+  if cancels and cancels.replaced[1] then
+    -- uses: after replaced
+    local those = {}
+    for i = 1, #cancels.replaced, 3 do those[#those + 1] = cancels.replaced[i] end
+    cancels.texts = redis.call('HMGET', KEYS[24], unpack(those))
+    way.settle_replaced, way.save_replaced = settle_replaced, save_replaced
+    redis.call('LLEN', READY)
+    redis.call('ZCARD', DUE)
+  end
+
   -- names: the schedules that this call touches, each known once; needed: those whose definition and cursor it needs; met: those whose
   -- occurrences are candidates
   local names, known, needed, met = {}, {}, {}, {}
@@ -447,7 +463,8 @@ if strange and #strange > 0 then mend(SESSIONS, strange) end
 local mark = state[3] -- the field parked
 local wakes = {} -- names of which a job was parked, as positions
 if #others_held > 0 or cancels then
-  if cancels then way.settle_cancelled(call, cancels, annexed, STATE, asked) end
+  if cancels and cancels[1] then way.settle_cancelled(call, cancels, annexed, STATE, asked) end
+  if cancels and cancels.texts then way.settle_replaced(call, cancels.replaced, cancels.texts, annexed) end
   for _, i in ipairs(others_held) do
     local at = at_other + 4 * i - 3
     way.settle(call, ARGV[at_id + finished + begun + i], schedule_of[i], planned_of[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],
@@ -455,6 +472,7 @@ if #others_held > 0 or cancels then
   end
   done = done + call.done
   way.save_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)
+  if cancels and cancels.texts then way.save_replaced(cancels.replaced, KEYS[24], READY) end
   if annexes > 0 then way.save_annexes(call, RESULTS, KEPT, PROGRESS, wake) end
   if call.large and not large then redis.call('HSET', STATE, 'large', '1') end
   if dead_out and #dead_out > 0 then
@@ -643,7 +661,7 @@ if long or #due_out > 0 or later or sifted then
   ready_left = nil
 end
 local more, place = false, 0
-if not paused and not sleeps_on then
+if not paused and (not sleeps_on or cancels) then
   more = next_ms >= 0 and next_ms <= now_ms or (ready_left or redis.call('LLEN', READY)) > 0
 end
 local opened = false -- of a limit that was reached, or is now

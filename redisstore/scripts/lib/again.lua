@@ -6,16 +6,16 @@
 local function taken_since(inflight, first_fence)
   local fields, jobs, ids, begun = redis.call('HGETALL', inflight), {}, {}, 0
   for i = 1, #fields, 2 do
-    local fence = string.match(fields[i + 1], '^[%-!]?(%d+)$')
+    local fence = string.match(fields[i + 1], '^[%-!%+]?(%d+)$')
     if fields[i] ~= SELF and fence and tonumber(fence) >= first_fence then
       jobs[#jobs + 1] = { id = fields[i], fence = tonumber(fence), begun = fields[i + 1] == fence,
-        cancelled = string.sub(fields[i + 1], 1, 1) == '!' }
+        unsaid = string.find(fields[i + 1], '^[!%+]') ~= nil }
     end
   end
   table.sort(jobs, function(a, b) return a.fence < b.fence end)
   for i, job in ipairs(jobs) do
     ids[i] = job.id
-    if job.begun or job.cancelled and begun == i - 1 then begun = i end -- one that was cancelled since does not say whether it is
+    if job.begun or job.unsaid and begun == i - 1 then begun = i end -- one that was cancelled or replaced since does not say whether it is
   end
   return ids, begun
 end

@@ -3,7 +3,7 @@
 local LAYOUT = '2'
 
 -- RAISED is the layout of a partition in which something has stood that a program of LAYOUT would misread: the ID of a cancelled job in
--- …:stale, a fence with "!" before it, a mark in place of an occurrence's envelope; or not obey: the
+-- …:stale, a fence with "!" or "+" before it, a mark in place of an occurrence's envelope; or not obey: the
 -- limit of a queue. The script that writes the first of them raises the
 -- layout in the same step, and it stays; every other partition keeps LAYOUT, and what is read there in addition is nothing. For
 -- cancellations the gate stays open: enqueue_one.lua adds jobs of new IDs only, which nobody has cancelled.

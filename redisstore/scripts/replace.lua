@@ -1,0 +1,154 @@
+-- replace.lua: enqueue a job in place of the one that has its ID, wherever that is; if there is none, add it.
+-- KEYS[1]  …:ready      list  IDs of jobs to run now
+-- KEYS[2]  …:due        zset  job ID -> instant it is due, Unix ms
+-- KEYS[3]  …:jobs       hash  job ID -> envelope
+-- KEYS[4]  …:callers    zset  calls that were carried out, see lib/closed.lua; #enqueued: jobs enqueued, ever
+-- KEYS[5]  …:state      hash  paused, layout, large, limit, parked, purge
+-- KEYS[6]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[7]  …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
+-- KEYS[8]  …:once       zset  job ID -> until when it is not added once more, Unix ms
+-- KEYS[9]  …:dead       zset  job ID -> instant it was given up, Unix ms
+-- KEYS[10] …:crashes    hash  job ID -> times its holder vanished
+-- KEYS[11] …:after      hash  job ID -> what follows its flight, see lib/after.lua
+-- KEYS[12] …:sessions   zset  session -> instant it lapses, Unix ms
+-- KEYS[13] …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
+-- KEYS[14...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[15...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels; ARGV[3] how many sessions; ARGV[4] how many lists of parked jobs
+-- ARGV[5] the field parked of state before the shared list was searched for the job; empty: there is no such list
+-- ARGV[6] its ID; ARGV[7] its member in the shared list (empty: none is known); ARGV[8] the envelope; ARGV[9] when: empty now, +n in n us,
+-- @n at Unix ms n; ARGV[10] for how long no other one is accepted once it is gone, ms; empty: it may be at once
+-- ARGV[11...] the sessions; the names of the lists
+-- Returns time (us); what became of it: 1 it was added, 2 it takes the place of another one, 3 nothing, for another one stays, 0 a session or a
+-- list is there that is not in KEYS, or more was parked: nothing was done; 4 nothing was done because a purge has not ended, see purge_begin.lua.
+
+-- Where the job of this ID is, discard.lua tells how. What becomes of it there:
+--   due (delayed, or it has failed): the new envelope and the new instant    parked: the same, as if it were new, for its name may be another
+--   in ready: the new envelope, the place stays, whatever the instant        dead: it begins anew
+--   held: it goes on, and what is new waits in …:after until the flight ends   held and cancelled: nothing
+-- While …:once bars the ID only what waits is replaced: the others have had, or have, their attempt.
+local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local DEAD, CRASHES, AFTER, SESSIONS, UNHANDLED = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+local INFLIGHT = 13 -- the hashes of the sessions come after KEYS[13]
+local wake, n_sessions, n_lists = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
+local id, member, body, when, once_ms = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10])
+local ADDED, REPLACED, KEPT = 1, 2, 3
+-- uses: limits callers clock layout parked closed queuelimit gate wake alarm
+
+local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'parked', 'purge')
+local refusal = newer(state[2])
+if refusal then return refusal end
+local before = answered(CALLERS, ARGV[1])
+if before then return { now_us, before } end
+if state[5] then return { now_us, 4 } end
+
+---------------------------------------------------------------------------------------------------------------- read
+
+if ARGV[5] ~= '' and ARGV[5] ~= state[4] then return { now_us, 0 } end
+local known = {}
+for i = 11, #ARGV do known[ARGV[i]] = true end
+for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do
+  if not known[session] then return { now_us, 0 } end
+end
+for _, list in ipairs(redis.call('ZRANGE', UNHANDLED, 0, -1)) do
+  if not known[list] then return { now_us, 0 } end
+end
+local held, holder -- what its session has of it; which session that is
+for s = 1, n_sessions do
+  local fence = redis.call('HGET', KEYS[INFLIGHT + s], id)
+  if fence then held, holder = fence, s end
+end
+local list, member_there -- where it is parked
+for l = 1, n_lists do
+  local name = ARGV[10 + n_sessions + l]
+  local m = name == SHARED and member or id
+  if m ~= '' and redis.call('ZSCORE', KEYS[PARKED + l], m) then list, member_there = l, m end
+end
+local due, dead, void = redis.call('ZSCORE', DUE, id), redis.call('ZSCORE', DEAD, id), redis.call('ZSCORE', STALE, id)
+local stored = redis.call('HEXISTS', JOBS, id) == 1
+local until_ms = once_ms and redis.call('ZSCORE', ONCE, id)
+local barred = until_ms and tonumber(until_ms) > now_ms
+local first = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2]
+local enqueued = redis.call('ZSCORE', CALLERS, '#enqueued')
+redis.call('LLEN', READY)
+redis.call('HLEN', CRASHES)
+redis.call('HLEN', AFTER)
+redis.call('ZCARD', IDLE)
+redis.call('ZCARD', ONCE)
+
+------------------------------------------------------------------------------------------------------ decide and write
+
+local due_ms = now_ms
+if when ~= '' then
+  due_ms = math.max(tonumber(string.sub(when, 2)), 0) -- before 1970 means now, as every instant in the past
+  if string.sub(when, 1, 1) == '+' then due_ms = math.ceil((now_us + due_ms) / 1000) end
+end
+local sign, fence = string.match(held or '', '^([%-!%+]?)(%d+)$')
+local became, begins = REPLACED, true -- begins: it goes to ready or due, as a new job does
+if held then
+  begins = false
+  if not fence or sign == '!' or barred then became = KEPT end
+elseif stored and (due or list) then
+  begins = true
+elseif stored and dead then
+  if barred then became = KEPT end
+elseif stored then
+  begins = false -- it is in ready
+elseif barred then
+  became = KEPT
+else
+  became = ADDED
+end
+
+redis.call('ZREM', STALE, '') -- lets the rest go on when the server is out of memory
+if became == KEPT then
+  remember_closed(CALLERS, ARGV[1], became)
+  return { now_us, became }
+end
+local wakes, alarm_ms, was_empty = false, nil, false
+if held then
+  redis.call('HSET', AFTER, id, whole(due_ms) .. ' ' .. body)
+  if sign ~= '+' then redis.call('HSET', KEYS[INFLIGHT + holder], id, '+' .. fence) end
+else
+  redis.call('HSET', JOBS, id, body)
+  redis.call('HDEL', CRASHES, id)
+end
+if begins then
+  if dead then redis.call('ZREM', DEAD, id) end
+  if list then
+    redis.call('ZREM', KEYS[PARKED + list], member_there)
+    -- read after write: what is left is known only now
+    if redis.call('ZCARD', KEYS[PARKED + list]) == 0 then unlist(UNHANDLED, STATE, ARGV[10 + n_sessions + list]) end
+  end
+  if due_ms > now_ms then
+    redis.call('ZADD', DUE, whole(due_ms), id)
+    alarm_ms = (not first or due_ms < tonumber(first)) and due_ms
+  else
+    if due then redis.call('ZREM', DUE, id) end
+    if void then
+      redis.call('ZREM', STALE, id) -- its old place is its place
+    else
+      was_empty = redis.call('RPUSH', READY, id) == 1
+    end
+    wakes = true
+  end
+end
+if #body > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end
+if once_ms then redis.call('ZADD', ONCE, whole(now_ms + once_ms), id) end
+if became == ADDED then redis.call('ZADD', CALLERS, whole((enqueued or 0) + 1), '#enqueued') end
+local layout = held and RAISED or LAYOUT
+if state[2] ~= layout and state[2] ~= RAISED then redis.call('HSET', STATE, 'layout', layout) end
+remember_closed(CALLERS, ARGV[1], became)
+if not state[1] and (wakes or alarm_ms) then
+  local limit = read_limit(state[3])
+  if limit then
+    local next_ms = next_start(limit, alarm_ms or -1, wakes)
+    -- where others wait already, the alarm for the next start is kept
+    alarm_ms = next_ms > now_ms and not (wakes and not was_empty) and next_ms
+    wakes = next_ms == now_ms
+  end
+  if wakes then wake_one(IDLE, wake) end
+  if alarm_ms then keep_alarm(IDLE, wake, alarm_ms) end
+end
+return { now_us, became }
