@@ -24,15 +24,6 @@ type EnqueueOption interface {
 	enqueue(*enqueueSettings)
 }
 
-// A TriggerOption changes one manual run of a schedule, see [Schedules.Trigger]: Args, and every EnqueueOption; Queue is refused.
-type TriggerOption interface{ trigger(*triggerSettings) }
-
-// An ArgsOption is both a ScheduleOption and a TriggerOption: Args.
-type ArgsOption interface {
-	ScheduleOption
-	TriggerOption
-}
-
 // A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Meta, Kind.With, and every JobOption.
 type ScheduleOption interface {
 	PutOption
@@ -112,12 +103,6 @@ type enqueueSettings struct {
 	at  time.Time
 	id  string
 	own bool // id was given
-}
-
-type triggerSettings struct {
-	enqueueSettings
-	args  any
-	other bool // args were given
 }
 
 type scheduleSettings struct {
@@ -221,13 +206,6 @@ func Queue(name string) JobOption {
 			s.refuse(err)
 		}
 	}}
-}
-
-// queueOption is jobOption for Queue: a manual run has its schedule's.
-type queueOption struct{ jobOption }
-
-func (o queueOption) trigger(s *triggerSettings) {
-	s.refuse(protocol.Invalid("option of Trigger", "Queue", "Args, or an option of one job: a manual run goes to its schedule's queue"))
 }
 
 // MaxAttempts is after how many failed attempts the job is dead, 1 to 1000. If nobody says it: 25, and 5 for an occurrence of a
@@ -363,27 +341,11 @@ func ID(id string) EnqueueOption {
 	}}}
 }
 
-// idOption is ownOption for ID: that of a manual run is checked when its schedule is known.
-type idOption struct {
-	ownOption
-	id string
-}
-
-func (o idOption) trigger(s *triggerSettings) { s.id, s.own = o.id, true }
-
 // Args are the arguments of every job of the schedule, or of one manual run; see Encode. At most 1 MiB when encoded. Without it the payload
 // of a schedule's jobs is empty, and a manual run has the schedule's.
 func Args(v any) ArgsOption {
 	return argsOption{scheduleOption: func(s *scheduleSettings) { s.args = v }, args: v}
 }
-
-// argsOption is scheduleOption for Args.
-type argsOption struct {
-	scheduleOption
-	args any
-}
-
-func (o argsOption) trigger(s *triggerSettings) { s.args, s.other = o.args, true }
 
 // JobName is the name of the schedule's jobs, which says who handles them: 1 to 100 of A-Z a-z 0-9 _ . : -. Without it: the
 // schedule's name, which then has to be such a name too.
