@@ -25,7 +25,7 @@ func TestAPurgedQueueRunsNothingThatWasOnIt(t *testing.T) {
 				case "fails":
 					return chime.RetryAfter(2*time.Hour, errors.New("no"))
 				case "runs":
-					time.Sleep(time.Minute)
+					time.Sleep(time.Minute) // fake time: it runs while the queue is purged
 				}
 				return nil
 			})
