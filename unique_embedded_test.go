@@ -24,7 +24,7 @@ func TestOnceSendsOneMail(t *testing.T) {
 		sent := 0
 		w := f.worker(chime.WorkerOptions{Concurrency: 1})
 		w.Handle("mail", func(ctx context.Context, job *chime.Job) error {
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) // fake time
 			sent++
 			return nil
 		})
@@ -222,7 +222,7 @@ func TestWhatReplacesARunningJobFollowsIt(t *testing.T) {
 						}
 						ran, starts = append(ran, fmt.Sprint(args, " ", job.Attempt)), append(starts, time.Since(began).Round(time.Second))
 						if len(ran) == 1 {
-							time.Sleep(time.Minute)
+							time.Sleep(time.Minute) // fake time
 							return end
 						}
 						return nil
