@@ -33,7 +33,7 @@ func (w *scheduleWalk) moved(before, after *picture, e event) {
 	for _, id := range w.ids() {
 		o := w.occurrences[id]
 		from, to := before.where[id], after.where[id]
-		if o.marked && to == "" && (e.session != "" || e.removed == o.schedule) {
+		if o.marked && to == "" && (e.session != "" || e.removed == o.schedule || e.waiting == o.schedule || e.pruned[o.schedule.name]) {
 			o.marked = false
 			continue
 		}
