@@ -27,7 +27,7 @@ type picture struct {
 	found  map[string]protocol.Stored
 	bodies map[string]string
 	runs   map[string][]protocol.RunRecord // schedule → its history, the newest first
-	rest   string // other keys that a repeated call must leave as they are
+	rest   string                          // other keys that a repeated call must leave as they are
 }
 
 // passedOver is added to the score of a name in owed that waits for the end of the flight before it is placed: a catch-up.
