@@ -18,6 +18,7 @@ const (
 	RunCancelled  RunOutcome = "cancelled"  // somebody cancelled the job
 	RunSuperseded RunOutcome = "superseded" // the next occurrence came, under OverlapCancel
 	RunMissed     RunOutcome = "missed"     // the occurrence was passed over by the misfire policy
+	RunSkipped    RunOutcome = "skipped"    // the occurrence was dropped, because another one was running
 )
 
 // LastRun says how a schedule's runs went lately. The zero value: nothing is known of any.

@@ -37,6 +37,8 @@ type Schedule struct {
 	MaxAttempts    int           `json:"max_attempts,omitempty"` // 0: the handler's, the worker's, or 5
 	Timeout        time.Duration `json:"-"`                      // 0: the handler's, the worker's, or 30 minutes. In JSON: timeout_ms
 
+	KeepRuns int `json:"keep_runs"` // see the option KeepRuns
+
 	// Next is the planned instant of the occurrence that is placed and was not taken yet; if several are to be caught up, of the
 	// last one. It is zero for a moment after one was taken, and as long as the schedule is paused or completed.
 	Next     time.Time        `json:"next,omitzero"`
@@ -54,6 +56,9 @@ type ScheduleCounters struct {
 	CaughtUp   int64 `json:"caught_up"`  // run late by MisfireCatchUp
 	Superseded int64 `json:"superseded"` // ended while they waited for a retry, because the next one came
 	Cancelled  int64 `json:"cancelled"`  // ended by Jobs.Cancel
+	Done       int64 `json:"done"`       // ended well
+	Failed     int64 `json:"failed"`     // attempts that failed
+	Dead       int64 `json:"dead"`       // given up
 }
 
 // Decode reads the arguments of the schedule's jobs into v, a pointer, as [Job.Decode] does in a handler.
@@ -83,6 +88,7 @@ func (s Schedule) Format(f fmt.State, verb rune) {
 func (s Schedule) MarshalJSON() ([]byte, error) {
 	type fields Schedule // without methods
 	s.Created, s.Next = s.Created.UTC(), s.Next.UTC()
+	s.Last.Planned, s.Last.Ended = s.Last.Planned.UTC(), s.Last.Ended.UTC()
 	return json.Marshal(struct {
 		fields
 		GraceMS      int64 `json:"grace_ms"`

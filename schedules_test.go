@@ -23,7 +23,7 @@ func TestPutReturnsTheScheduleAsItIsStored(t *testing.T) {
 		}
 		want := Schedule{
 			Name: "report:c1", JobName: "report", Queue: "low", Recurrence: quarterHours, Payload: []byte(`{"c":1}`), Created: created, Revision: 1,
-			State: protocol.StateLive, Overlap: OverlapWait, Misfire: MisfireSkip, Grace: 5 * time.Second, NoImmediateRun: true, MaxAttempts: 3, Timeout: time.Minute,
+			State: protocol.StateLive, Overlap: OverlapWait, Misfire: MisfireSkip, Grace: 5 * time.Second, NoImmediateRun: true, MaxAttempts: 3, Timeout: time.Minute, KeepRuns: 20,
 			Next: created.Add(15 * time.Minute), Used: 1, Counters: ScheduleCounters{Placed: 1},
 		}
 		type fields Schedule // without the method that prints it briefly

@@ -100,12 +100,13 @@ type reading struct {
 	origins     *redis.SliceCmd // queues that they have left
 	notes       *redis.SliceCmd
 	owners      *redis.SliceCmd
+	lasts       *redis.SliceCmd // how they went last
 	owed        *redis.FloatSliceCmd
 	placed      []int // positions of those whose cursor is an occurrence's
 	scores      *redis.FloatSliceCmd
 }
 
-var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded", "/cancelled"}
+var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded", "/cancelled", "/done", "/failed", "/died"}
 
 // readSchedules reads schedules from where they live; one that lives nowhere is zero.
 func (s *store) readSchedules(ctx context.Context, names []string, homes []foundHome) ([]protocol.Stored, error) {
@@ -192,6 +193,7 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 		r.cursors, r.counters = pipe.HMGet(ctx, k.cursors, fields...), pipe.HMGet(ctx, k.counters, counters...)
 		r.origins = pipe.HMGet(ctx, k.origins, fields...)
 		r.notes, r.owners = pipe.HMGet(ctx, k.notes, fields...), pipe.HMGet(ctx, k.owners, fields...)
+		r.lasts = pipe.HMGet(ctx, k.last, fields...)
 		r.owed = pipe.ZMScore(ctx, k.owed, fields...)
 	}
 	cmds, err := pipe.Exec(ctx)
@@ -218,6 +220,9 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 			if owner, ok := r.owners.Val()[j].(string); ok {
 				found.Owner = parseOwner(owner)
 			}
+			if last, ok := r.lasts.Val()[j].(string); ok {
+				found.Last = parseLast(last)
+			}
 			found.Since = owedSince(r.owed.Val()[j])
 			addCounters(&found.Counters, r.counters.Val()[len(counterNames)*j:])
 		}
@@ -241,7 +246,8 @@ func owedSince(score float64) time.Time {
 
 // addCounters adds the counters of a schedule, as they are stored in the order of counterNames.
 func addCounters(counters *protocol.Counters, values []any) {
-	for c, to := range []*int64{&counters.Started, &counters.Skipped, &counters.Missed, &counters.CaughtUp, &counters.Superseded, &counters.Cancelled} {
+	for c, to := range []*int64{&counters.Started, &counters.Skipped, &counters.Missed, &counters.CaughtUp, &counters.Superseded, &counters.Cancelled,
+		&counters.Done, &counters.Failed, &counters.Dead} {
 		text, _ := values[c].(string)
 		n, _ := strconv.ParseInt(text, 10, 64)
 		*to += n
@@ -268,7 +274,7 @@ func (s *store) readOrigins(ctx context.Context, stored []protocol.Stored, readi
 		return err
 	}
 	pipe := s.client.Pipeline()
-	counted := map[*redis.SliceCmd]int{}
+	counted, lasts := map[*redis.SliceCmd]int{}, map[*redis.SliceCmd]int{}
 	for i, origins := range left {
 		fields := make([]string, len(counterNames))
 		for c, counter := range counterNames {
@@ -278,6 +284,8 @@ func (s *store) readOrigins(ctx context.Context, stored []protocol.Stored, readi
 			if stored[i].Err = cmp.Or(stored[i].Err, sizes[origin].err); sizes[origin].err == nil {
 				partition := protocol.Partition{Queue: origin, Index: protocol.PartitionOf(stored[i].Name, sizes[origin].partitions)}
 				counted[pipe.HMGet(ctx, s.keys.partition(partition).counters, fields...)] = i
+				lasts[pipe.HMGet(ctx, s.keys.partition(partition).last, stored[i].Name)] = i
+				stored[i].Left = append(stored[i].Left, partition)
 			}
 		}
 	}
@@ -287,6 +295,11 @@ func (s *store) readOrigins(ctx context.Context, stored []protocol.Stored, readi
 	}
 	for cmd, i := range counted {
 		addCounters(&stored[i].Counters, cmd.Val())
+	}
+	for cmd, i := range lasts {
+		if text, ok := cmd.Val()[0].(string); ok {
+			stored[i].Last = withLeft(stored[i].Last, parseLast(text))
+		}
 	}
 	return nil
 }
@@ -338,6 +351,7 @@ func (s *store) followMarks(ctx context.Context, stored []protocol.Stored) error
 			continue
 		}
 		stored[i].Definition, stored[i].Waiting = []byte(h.withState(h.before)), false
+		stored[i].Left = append(stored[i].Left, stored[i].Partition)
 		sizes, err := s.sizesOf(ctx, []string{h.movedTo})
 		if err != nil {
 			return err

@@ -72,6 +72,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		due: tag + "due", ready: tag + "ready", jobs: tag + "jobs", dead: tag + "dead",
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale", purged: tag + "purged", spared: tag + "spared",
 		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", owners: tag + "owners",
+		last: tag + "last", history: tag + "history",
 		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", after: tag + "after", progress: tag + "progress", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
 }
@@ -104,6 +105,9 @@ type partitionKeys struct {
 	origins string // hash: schedule → queues that it has left, where what still ran is counted
 	notes   string // hash: schedule → "<Unix ms> <JSON>", the note of its pause
 	owners  string // hash: schedule → "<owner> <version>" that declared it; of one that was deleted, for as long as gone has it
+
+	last    string // hash: schedule → how it went last, and how many attempts its history keeps (see scripts/lib/history.lua)
+	history string // hash: schedule → its last attempts that have ended
 
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule
@@ -140,7 +144,7 @@ func (p partitionKeys) types() map[string]string {
 	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared} {
 		types[key] = "zset"
 	}
-	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.results, p.after, p.progress, p.handlers} {
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.last, p.history, p.results, p.after, p.progress, p.handlers} {
 		types[key] = "hash"
 	}
 	return types
@@ -164,7 +168,7 @@ func (k keyspace) hot(p protocol.Partition) *hotKeys {
 		work: []any{
 			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,
 			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind, keys.callers, keys.unhandled, keys.handlers, keys.stale,
-			keys.results, keys.kept, keys.progress, keys.after,
+			keys.results, keys.kept, keys.progress, keys.last, keys.history, keys.after,
 		},
 		wake: k.wake(),
 	}

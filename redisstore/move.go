@@ -56,7 +56,8 @@ func (s *store) moveBegun(ctx context.Context, name string, from home, to string
 type begunMove struct {
 	mark, cursor, origins string
 	note, owner           string // as they are stored
-	later                 int64  // the generation of the definition, if that is later than the registry's
+	last, history         string
+	later                 int64 // the generation of the definition, if that is later than the registry's
 	refused               refusal
 }
 
@@ -81,11 +82,11 @@ func (s *store) beginMove(ctx context.Context, name string, from home, to string
 	}
 	k := s.keys.partition(partition)
 	values, err := s.runOne(ctx, "begin to move schedule", name, newCall(&moveBeginScript,
-		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters, k.origins, k.notes, k.owners},
+		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters, k.origins, k.notes, k.owners, k.last, k.history},
 		[]any{name, to, from.generation, floor, from.queue, revision, absent, owner.Name, owner.Version}))
 	return begunMove{
 		mark: values.text(0), cursor: values.text(1), origins: values.text(2), later: values.number(3), note: values.text(4), owner: values.text(5),
-		refused: refusal{why: values.text(6), definition: values.text(7)},
+		refused: refusal{why: values.text(6), definition: values.text(7)}, last: values.text(8), history: values.text(9),
 	}, err
 }
 
@@ -102,8 +103,8 @@ func (s *store) arrive(ctx context.Context, name string, from home, begun begunM
 		}
 		k := s.keys.partition(to)
 		values, err := s.runOne(ctx, "move to queue "+h.movedTo+" schedule", name, newCall(&moveArriveScript,
-			[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins, k.notes, k.owners},
-			[]any{name, begun.mark, begun.cursor, begun.origins, h.movedTo, begun.note, begun.owner}))
+			[]string{k.schedules, k.cursors, k.owed, k.gone, k.counters, k.state, k.origins, k.notes, k.owners, k.last, k.history},
+			[]any{name, begun.mark, begun.cursor, begun.origins, h.movedTo, begun.note, begun.owner, begun.last, begun.history}))
 		if err != nil {
 			return home{}, nil, err
 		}

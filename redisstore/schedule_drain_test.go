@@ -32,6 +32,12 @@ func (w *scheduleWalk) settlement(job protocol.TakenJob, draining bool) protocol
 	}
 	if strings.Contains(job.ID, "@") && outcome != "" {
 		s.Run = &protocol.RunRecord{Started: time.Now(), Ended: time.Now(), Outcome: outcome}
+		if outcome != "missed" {
+			s.Run.Attempt, s.Run.Fence, s.Run.Worker, s.Run.Note = 1, job.Fence, "w", "1\t\n2,3:"
+		}
+		if s.Failed {
+			s.Run.Error = "no"
+		}
 	}
 	return s
 }

@@ -22,6 +22,7 @@ type modelSchedule struct {
 	rule         int // of its recurrence: the interval
 	created      int // how many times the name was created
 	count        int // of the rule; 0: endless
+	keep         int // attempts of its history
 	used         int
 	cursor       string    // the occurrence at the cursor; empty: the cursor is none's
 	last         time.Time // the latest instant in the past that was placed
@@ -71,6 +72,7 @@ func (w *scheduleWalk) check(p *picture) {
 		w.checkFlights(p, s)
 		w.checkPlacing(p, s)
 		w.checkCounters(p, s)
+		w.checkHistory(p, s)
 	}
 	for name := range p.open {
 		if w.schedules[name] == nil {

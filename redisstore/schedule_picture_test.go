@@ -26,7 +26,8 @@ type picture struct {
 	owed   map[string]float64
 	found  map[string]protocol.Stored
 	bodies map[string]string
-	rest   string // other keys that a repeated call must leave as they are
+	runs   map[string][]protocol.RunRecord // schedule → its history, the newest first
+	rest   string                          // other keys that a repeated call must leave as they are
 }
 
 // passedOver is added to the score of a name in owed that waits for the end of the flight before it is placed: a catch-up.
@@ -103,7 +104,11 @@ func (w *scheduleWalk) look() *picture {
 	for i, name := range names {
 		p.found[name] = found[i]
 	}
-	p.bodies = bodies.Val()
-	p.rest = fmt.Sprint(p.bodies, counters.Val(), crashes.Val(), definitions.Val(), cursors.Val(), runs.Val(), ready.Val(), due.Val(), owed.Val(), open.Val(), behind.Val())
+	p.bodies, p.runs = bodies.Val(), map[string][]protocol.RunRecord{}
+	lasts, histories := w.client.HGetAll(ctx, keys.last).Val(), w.client.HGetAll(ctx, keys.history).Val()
+	for name, text := range histories {
+		p.runs[name] = parseHistory(name, text)
+	}
+	p.rest = fmt.Sprint(p.bodies, counters.Val(), crashes.Val(), definitions.Val(), cursors.Val(), runs.Val(), lasts, histories, ready.Val(), due.Val(), owed.Val(), open.Val(), behind.Val())
 	return p
 }

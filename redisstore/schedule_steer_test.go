@@ -19,7 +19,7 @@ func (w *scheduleWalk) create(s *modelSchedule) {
 	s.exists, s.state, s.used, s.cursor, s.counts, s.cancels = true, protocol.StateLive, 0, "", [4]int64{}, 0
 	s.created++
 	s.last = s.last.Add(time.Second)
-	declared := protocol.Declaration{Name: s.name, Queue: "default", Overlap: s.policy, Body: []byte(s.body())}
+	declared := protocol.Declaration{Name: s.name, Queue: "default", Overlap: s.policy, Body: []byte(s.body()), KeepRuns: s.keep}
 	s.note = protocol.Note{}
 	if s.owner = (protocol.Owner{}); s.mixed && w.random.IntN(2) == 0 {
 		s.owner = protocol.Owner{Name: []string{"c", "d"}[w.random.IntN(2)], Version: 2}
@@ -32,6 +32,9 @@ func (w *scheduleWalk) create(s *modelSchedule) {
 	s.revision = answer.Revision
 	text := createdField.ReplaceAllString(string(answer.Stored), `"created":"`+s.last.UTC().Format("2006-01-02T15:04:05.000Z")+`"`)
 	w.client.HSet(w.Context(), w.keys().schedules, s.name, text)
+	last := w.client.HGet(w.Context(), w.keys().last, s.name).Val()
+	_, last, _ = strings.Cut(last, " ")
+	w.client.HSet(w.Context(), w.keys().last, s.name, s.last.UTC().Format("2006-01-02T15:04:05.000Z")+" "+last)
 }
 
 // body is the definition without what the store adds.
@@ -254,7 +257,8 @@ func (w *scheduleWalk) change(s *modelSchedule) {
 	if s.state != protocol.StatePaused {
 		s.state = protocol.StateLive
 	}
-	w.changed(s, w.declare(s.name, s.policy, s.body()), waits)
+	declared := protocol.Declaration{Name: s.name, Queue: "default", Overlap: s.policy, Body: []byte(s.body()), KeepRuns: s.keep}
+	w.changed(s, w.store.Declare(w.Context(), []protocol.Declaration{declared})[0], waits)
 }
 
 func (w *scheduleWalk) changed(s *modelSchedule, answer protocol.DeclareAnswer, waits bool) {
@@ -270,7 +274,7 @@ func (w *scheduleWalk) changed(s *modelSchedule, answer protocol.DeclareAnswer, 
 func (w *scheduleWalk) changeRule(s *modelSchedule) {
 	s.rule++
 	w.note("change the rule of %s to %d", s.name, s.rule)
-	declared := protocol.Declaration{Name: s.name, Queue: "default", Overlap: s.policy, Body: []byte(s.body())}
+	declared := protocol.Declaration{Name: s.name, Queue: "default", Overlap: s.policy, Body: []byte(s.body()), KeepRuns: s.keep}
 	first := w.store.Declare(w.Context(), []protocol.Declaration{declared})[0]
 	if first.Err != nil || !first.Recount || first.Changed {
 		w.fatal("declared with another rule: %v, recount %v, changed %v; want only what to count", first.Err, first.Recount, first.Changed)

@@ -101,7 +101,7 @@ func (w *scheduleWalk) ids() []string {
 func (w *scheduleWalk) begin() {
 	kinds := []string{"allow", "skip", "wait", "cancel", "skip", "wait", "skip", "cancel", "wait"}
 	for i, policy := range kinds {
-		s := &modelSchedule{name: fmt.Sprintf("%s%d", policy, i), policy: policy, rule: 1, last: ago(5 * time.Hour), mixed: i >= 6}
+		s := &modelSchedule{name: fmt.Sprintf("%s%d", policy, i), policy: policy, rule: 1, last: ago(5 * time.Hour), mixed: i >= 6, keep: []int{1000, 3, 1000, 20, 0}[i%5]}
 		if i == 4 || i == 5 {
 			s.count = 5 + w.random.IntN(20)
 		}

@@ -240,7 +240,12 @@ func record(run *protocol.RunRecord) string {
 	if run == nil {
 		return ""
 	}
-	return run.Outcome + "|" + strconv.FormatInt(run.Started.UnixMilli(), 10) + "|" + strconv.FormatInt(run.Ended.UnixMilli(), 10)
+	text := run.Outcome + "|" + strconv.FormatInt(run.Started.UnixMilli(), 10) + "|" + strconv.FormatInt(run.Ended.UnixMilli(), 10)
+	if run.Attempt == 0 && run.Worker == "" && run.Error == "" && run.Note == "" {
+		return text
+	}
+	return text + "|" + strconv.Itoa(run.Attempt) + "|" + strconv.FormatInt(run.Fence, 10) + "|" + run.Worker + "|" +
+		strings.ReplaceAll(run.Error, "\t", " ") + "\t" + run.Note
 }
 
 func indexOf(names []string, name string) int {

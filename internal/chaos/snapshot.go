@@ -150,6 +150,8 @@ var mayStay = map[string]string{
 	"once":      "what is not enqueued again for a while",
 	"handlers":  "who handles what, for parking to wake",
 	"owners":    "who has declared what",
+	"last":      "how schedules went last",
+	"history":   "attempts of schedules",
 	"origins":   "queues that a schedule has left, where some of its counts are",
 }
 

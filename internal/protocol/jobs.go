@@ -231,7 +231,17 @@ type RunRecord struct {
 	Planned        time.Time
 	Started, Ended time.Time
 	Outcome        string // done, failed, dead, snoozed, missed, …
+
+	// What the history of the schedule has of an attempt besides.
+	Attempt int    // 0: it did not begin
+	Fence   int64  // under which it ran
+	Worker  string // that ran it
+	Error   string // how it failed; at most MaxRunError bytes of one line are kept
+	Note    string // what its handler remarked, at most 2 KiB
 }
+
+// MaxRunError is how many bytes of an attempt's error the history of a schedule keeps.
+const MaxRunError = 200
 
 // WorkAnswer is the answer to one WorkCall.
 type WorkAnswer struct {

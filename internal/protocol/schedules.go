@@ -37,6 +37,9 @@ type ScheduleStore interface {
 	// end that is "". A call costs what it looks at: what it returns, and of a queue's at most 2,000 others.
 	Names(ctx context.Context, of NameRange) (names []string, last string, err error)
 
+	// Runs returns the attempts of a schedule that a store keeps, the newest first, with the schedule; that is zero if there is none.
+	Runs(ctx context.Context, name string) (Stored, []RunRecord, error)
+
 	// Soonest returns the first n or fewer live schedules by the instant at which their next occurrence is due, and besides some that are
 	// owed one, at most 500 a partition: the caller computes when. Of each partition it looks at no more than 10,000 delayed jobs.
 	Soonest(ctx context.Context, n int) ([]Coming, error)
@@ -126,6 +129,7 @@ type Declaration struct {
 	Revision int64
 	Absent   bool
 	Paused   *Note // one that is created is paused
+	KeepRuns int   // how many of its attempts that have ended the store tells of, 0 to 1000
 }
 
 // Change says what the old recurrence of a schedule has missed until it changes. It counts only for the revision and the cursor that
@@ -241,11 +245,23 @@ type Stored struct {
 	Since      time.Time // since when its next occurrence is owed; zero: it is not
 	Note       Note      // of its pause
 	Owner      Owner     // zero: nobody declared it with an owner
-	Err        error     // why the schedule cannot be read: what the registry says of it, or its definition, was changed by hand
+	Last       LastRun
+	Left       []Partition // that it has left; what still ran there is counted
+	Err        error       // why the schedule cannot be read: what the registry says of it, or its definition, was changed by hand
 	Counters
 }
 
 // Counters count a schedule's occurrences since it was created.
 type Counters struct {
 	Placed, Started, Skipped, Missed, CaughtUp, Superseded, Cancelled int64
+	Done, Failed, Dead                                                int64 // Failed counts attempts
+}
+
+// LastRun is how the runs of a schedule went lately.
+type LastRun struct {
+	Outcome    string // of the attempt that ended last; empty: none has
+	Planned    time.Time
+	Ended      time.Time
+	Failures   int // attempts in a row that failed, until then
+	Unfinished int // occurrences that were taken and have not ended
 }

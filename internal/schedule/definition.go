@@ -26,6 +26,9 @@ const (
 	minTimeout  = time.Millisecond
 	MaxTimeout  = 365 * 24 * time.Hour // of a handler, and the longest grace
 	MaxAttempts = 1000
+
+	DefaultKeepRuns = 20
+	MaxKeepRuns     = 1000
 )
 
 // ErrNotHere means that this program cannot compute the definition, but another one may: a newer version wrote it, or there is no
@@ -45,6 +48,7 @@ type Spec struct {
 	MaxAttempts    int
 	Timeout        time.Duration
 	Meta           json.RawMessage // what the application keeps with it
+	KeepRuns       *int            // how many attempts its history has; nil: DefaultKeepRuns
 	Details        *wire.Details   // of each of its jobs: Header, Retry, Keep, OnDeath; nil: none. It is shared, and never changed
 }
 
@@ -78,6 +82,7 @@ type storedSpec struct {
 	MaxAttempts    int                   `json:"maxAttempts,omitempty"`
 	Timeout        string                `json:"timeout,omitempty"`
 	Meta           json.RawMessage       `json:"meta,omitempty"`
+	KeepRuns       *int                  `json:"keepRuns,omitempty"`
 	Retry          *storedRetry          `json:"retry,omitempty"`
 	OnDeath        *storedDeath          `json:"onDeath,omitempty"`
 	Header         map[string]string     `json:"header,omitempty"`
@@ -115,6 +120,10 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 		Version: definitionVersion, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
 		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta,
 	}
+	keep := s.Keeps()
+	if keep != DefaultKeepRuns {
+		body.KeepRuns = &keep
+	}
 	if s.Timeout > 0 {
 		body.Timeout = s.Timeout.String()
 	}
@@ -126,7 +135,15 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	if err := encoder.Encode(&body); err != nil {
 		return protocol.Declaration{}, err
 	}
-	return protocol.Declaration{Name: name, Queue: queue, Overlap: s.Overlap, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n"))}, nil
+	return protocol.Declaration{Name: name, Queue: queue, Overlap: s.Overlap, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n")), KeepRuns: keep}, nil
+}
+
+// Keeps is how many attempts the schedule's history has.
+func (s *Spec) Keeps() int {
+	if s.KeepRuns == nil {
+		return DefaultKeepRuns
+	}
+	return *s.KeepRuns
 }
 
 func (s *storedSpec) setDetails(d *wire.Details) {
@@ -246,6 +263,9 @@ func (s *stored) definition() (*Definition, error) {
 	if s.MaxAttempts < 0 || s.MaxAttempts > MaxAttempts {
 		return nil, fmt.Errorf("the definition's maxAttempts %d: want 1 to %d", s.MaxAttempts, MaxAttempts)
 	}
+	if keep := s.KeepRuns; keep != nil && (*keep < 0 || *keep > MaxKeepRuns) {
+		return nil, fmt.Errorf("the definition's keepRuns %d: want 0 to %d", *keep, MaxKeepRuns)
+	}
 	details, err := s.details()
 	if err != nil {
 		return nil, err
@@ -255,6 +275,7 @@ func (s *stored) definition() (*Definition, error) {
 		Spec: Spec{
 			JobName: s.Job, Recurrence: s.Recurrence, Payload: s.payload(), Overlap: s.Overlap, Misfire: s.Misfire, Grace: grace,
 			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details, Meta: s.Meta,
+			KeepRuns: s.KeepRuns,
 		},
 	}, nil
 }

@@ -21,6 +21,11 @@ func SplitOccurrence(id string) (schedule string, planned time.Time, err error) 
 	return schedule, planned, nil
 }
 
+// OccurrenceID is the ID of the occurrence of a schedule at a planned instant.
+func OccurrenceID(schedule string, planned time.Time) string {
+	return schedule + "@" + planned.UTC().Format(time.RFC3339)
+}
+
 // Job is the job that a schedule makes of an occurrence that has no body of its own yet.
 func (p *Plan) Job(schedule string, planned time.Time) wire.Envelope {
 	return wire.Envelope{

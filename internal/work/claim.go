@@ -138,6 +138,9 @@ func (c *claim) cancel(began, now time.Time) protocol.Settlement {
 	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleCancelled}
 	if c.schedule != "" {
 		s.Run = c.run(runCancelled, began, now)
+		if !begun.IsZero() {
+			c.tell(s.Run, nil)
+		}
 	}
 	c.attach(&s, &c.message, begun, now)
 	return s
@@ -151,6 +154,7 @@ func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true, Unbegun: true}
 	if c.schedule != "" {
 		s.Run = c.run(runDead, now, now)
+		c.tell(s.Run, errors.New(reason))
 	}
 	c.attach(&s, &message, time.Time{}, now)
 	return s
@@ -180,6 +184,11 @@ func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlemen
 	}
 	if c.schedule != "" {
 		s.Run = c.run(word, began, now)
+		if s.Failed {
+			c.tell(s.Run, outcome.Err)
+		} else {
+			c.tell(s.Run, nil)
+		}
 	}
 	c.attach(&s, &message, began, now)
 	return s
@@ -262,6 +271,17 @@ func (c *claim) run(outcome string, began, ended time.Time) *protocol.RunRecord 
 		Started:  c.clock.at(began),
 		Ended:    c.clock.at(ended),
 		Outcome:  outcome,
+		Fence:    c.fence,
+		Worker:   c.config.worker,
+	}
+}
+
+// tell adds to the entry of an attempt what the schedule's history has of it.
+func (c *claim) tell(run *protocol.RunRecord, err error) {
+	run.Attempt = c.message.Failures + 1
+	_, _, run.Note = c.output.Said()
+	if err != nil {
+		run.Error = wire.Printable(fmt.Sprint(err), protocol.MaxRunError)
 	}
 }
 

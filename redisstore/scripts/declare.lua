@@ -10,12 +10,14 @@
 -- KEYS[9] …:counters   hash
 -- KEYS[10] …:notes     hash  schedule -> note of its pause, see lib/note.lua
 -- KEYS[11] …:owners    hash  schedule -> who declared it, see lib/owner.lua
--- ARGV fourteen values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0: not
+-- KEYS[12] …:last     hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[13] …:history  hash  schedule -> its last attempts
+-- ARGV fifteen values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0: not
 -- known); overlap policy; the rest of its definition (a JSON object); the revision that the caller has seen, which a change changes; and
 -- for a change of its recurrence, else three times empty: the cursor that the caller has seen, the instant until which the old recurrence
 -- counts, how many of its instants were missed; then the revision to change, else nothing is created and no other one changed (empty:
 -- whatever is stored); 1: create only (else empty); the note of the pause in which it is created (empty: it is live); the owner that
--- declares it (empty: none) and its version
+-- declares it (empty: none) and its version; how many attempts its history keeps
 -- Returns time (us), then six values for each schedule: status; definition before; definition now; cursor now; since when it is owed
 -- if this call owes it its next occurrence, Unix ms, else -1; a generation. The status is
 --   0 the same, 1 new, 2 changed
@@ -30,9 +32,9 @@
 -- A definition that is stored already changes nothing, whatever the caller has seen; but a higher version of its owner takes it over.
 local SCHEDULES, CURSORS, OWED, DUE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local JOBS, CRASHES, GONE, COUNTERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
-local NOTES, OWNERS = KEYS[10], KEYS[11]
-local FIELDS = 14
--- uses: limits clock layout instant counters definition rule owed withdraw note owner
+local NOTES, OWNERS, LAST, HISTORY = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+local FIELDS = 15
+-- uses: limits clock layout instant strings counters definition rule owed withdraw note owner last
 local state = redis.call('HMGET', STATE, 'fence', 'layout')
 local refusal = newer(state[2])
 if refusal then return refusal end
@@ -46,6 +48,8 @@ local gone = redis.call('ZMSCORE', GONE, unpack(names))
 local owners = redis.call('HMGET', OWNERS, unpack(names))
 redis.call('HLEN', COUNTERS) -- its type is checked before anything is written, and so is the next one's
 redis.call('HLEN', NOTES)
+local lasts = redis.call('HMGET', LAST, unpack(names))
+redis.call('HLEN', HISTORY)
 local draw = math.max(tonumber(state[1] or 0) + 1, now_us)
 
 -- create plans a new schedule. Its creation is never in a second in which one of that name was deleted: IDs of occurrences would repeat.
@@ -102,6 +106,7 @@ for i, name in ipairs(names) do
   local declared = { name = name, generation = ARGV[at + 2], overlap = ARGV[at + 4], rest = string.sub(ARGV[at + 5], 2),
     seen_revision = ARGV[at + 6], seen_cursor = ARGV[at + 7], changed_at = ARGV[at + 8], missed = ARGV[at + 9],
     expected = ARGV[at + 10], absent = ARGV[at + 11] == '1', note = ARGV[at + 12], owner = ARGV[at + 13], version = ARGV[at + 14] }
+  local keep = ARGV[at + 15]
   local generation, h = tonumber(declared.generation), head(stored[i])
   local plan = { name = name, status = 0, old = stored[i] or '', text = stored[i] or '', cursor = cursors[i] or '',
     generation = declared.generation, note = declared.note }
@@ -138,6 +143,11 @@ for i, name in ipairs(names) do
       plan.disowned = true -- of an earlier schedule of that name
     end
   end
+  if plan.status <= 2 then
+    local last = new_last(head(plan.text).created, keep, plan.status ~= 1 and lasts[i])
+    if (plan.status > 0 or not lasts[i]) and last ~= lasts[i] then plan.last = last end
+    plan.keeps_nothing = plan.status == 1 or keep == '0'
+  end
   done[name] = true
   plans[i] = plan
 end
@@ -149,6 +159,8 @@ for i, plan in ipairs(plans) do
     large = large or #plan.text > LARGE_BYTES
     redis.call('HSET', SCHEDULES, name, plan.text)
   end
+  if plan.last then redis.call('HSET', LAST, name, plan.last) end
+  if plan.last and plan.keeps_nothing then redis.call('HDEL', HISTORY, name) end
   if plan.owned then redis.call('HSET', OWNERS, name, plan.owned) end
   if plan.disowned then redis.call('HDEL', OWNERS, name) end
   if plan.status == 1 and plan.note ~= '' then

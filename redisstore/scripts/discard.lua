@@ -19,10 +19,12 @@
 -- KEYS[18] …:stale      zset    IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[19] …:results    hash    job ID -> its result
 -- KEYS[20] …:kept       zset    job ID -> until when its result is kept, Unix ms
--- KEYS[21] …:once       zset    job ID -> until when it is not added once more, Unix ms
--- KEYS[22] …:after      hash    job ID -> what follows its flight, see lib/after.lua
--- KEYS[23...] …:inflight:<session>  hash  job ID -> fence: of every session
--- KEYS[24...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[21] …:last       hash    schedule -> how it went last, see lib/history.lua
+-- KEYS[22] …:history    hash    schedule -> its last attempts
+-- KEYS[23] …:once       zset    job ID -> until when it is not added once more, Unix ms
+-- KEYS[24] …:after      hash    job ID -> what follows its flight, see lib/after.lua
+-- KEYS[25...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[26...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] cancel or delete; ARGV[2] a name that only this call has; ARGV[3] prefix of the wake-up channels
 -- ARGV[4] how many sessions; ARGV[5] how many lists of parked jobs; ARGV[6] how many jobs
 -- ARGV[7] the field parked of state before the shared list was searched for these jobs; empty: there is no such list
@@ -40,8 +42,10 @@
 local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, COUNTERS = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local RUNS, CALLERS, IDLE, UNHANDLED, STALE = KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
-local RESULTS, KEPT, ONCE, AFTER = KEYS[19], KEYS[20], KEYS[21], KEYS[22]
-local INFLIGHT = 22 -- the hashes of the sessions come after KEYS[22]
+local RESULTS, KEPT = KEYS[19], KEYS[20]
+local LAST, HISTORY = KEYS[21], KEYS[22]
+local ONCE, AFTER = KEYS[23], KEYS[24]
+local INFLIGHT = 24 -- the hashes of the sessions come after KEYS[24]
 local DEPTH = 10000 -- how deep ready is searched for an occurrence without an envelope
 local SEARCHES = 20 -- how often, in a call
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: so many of those behind are known
@@ -49,7 +53,7 @@ local cancels, wake, n_sessions, n_lists, n = ARGV[1] == 'cancel', ARGV[3], tonu
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 7 + n_sessions
 local at_job = at_list + n_lists
--- uses: limits callers clock layout strings counters definition owed open flight asked parked session closed gate wake
+-- uses: limits callers clock layout strings counters definition owed open flight asked parked session closed gate wake history
 
 local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge')
 local refusal = newer(state[1])
@@ -105,11 +109,13 @@ local dead, due = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('ZMSCORE'
 local bodies, crashes = redis.call('HMGET', JOBS, unpack(ids)), redis.call('HMGET', CRASHES, unpack(ids))
 local void = redis.call('ZMSCORE', STALE, unpack(ids))
 local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, needed), {}
+local past = read_past(LAST, names)
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
 redis.call('LLEN', READY)
 redis.call('HLEN', COUNTERS)
 redis.call('XLEN', RUNS)
 redis.call('HLEN', RESULTS)
+redis.call('HLEN', HISTORY)
 redis.call('ZCARD', KEPT)
 redis.call('ZCARD', IDLE)
 redis.call('ZCARD', ONCE)
@@ -121,6 +127,7 @@ local answer, removed, marks, told = {}, {}, {}, {}
 local out = { due = {}, dead = {}, ready = {}, parked = {} } -- where those that end leave
 local ended = {} -- positions of those that end
 local searches = 0
+local was_taken = {} -- of those that end: whether it was taken, or is dead and has ended before
 
 -- finish notes that the i-th job ends.
 local function finish(i)
@@ -167,6 +174,7 @@ for i = 1, n do
         end
       end
       local id, fence, worker, session, letter, fresh = opened(flights.opens[name])
+      was_taken[i] = not (id and fresh == planned_of[i])
       if id and fresh == planned_of[i] then set_open(flights, name, opening(id, fence, worker, session, letter, '')) end
     end
   end
@@ -201,16 +209,20 @@ for i = 1, n do
     marks[#marks + 1], marks[#marks + 2] = id, '\0'
   elseif due[i] then
     finish(i)
+    was_taken[i] = bodies[i] or crashes[i]
     out.due[#out.due + 1] = id
   elseif list_of[i] then
     finish(i)
+    was_taken[i] = true
     local list = out.parked[list_of[i]] or {}
     out.parked[list_of[i]] = list
     list[#list + 1] = member_of[i]
   else
     local there = in_ready(i)
     if there then
+      local open_id, _, _, _, _, fresh = opened(name and flights.opens[name])
       finish(i)
+      was_taken[i] = not (open_id == id and fresh == planned_of[i])
       out.ready[#out.ready + 1], out.ready[#out.ready + 2] = whole(now_ms), id
     elseif there == nil then
       answer[i] = 'l'
@@ -258,6 +270,9 @@ for i, name in ipairs(names) do
   if flights.freed[name] and owes[i] then redis.call('ZADD', OWED, whole(owed_since(owes[i])), name) end
 end
 push_front(READY, front)
+for i in pairs(was_taken) do
+  if name_of[i] and was_taken[i] then add_unfinished(past, name_of[i], planned_of[i], -1) end
+end
 if cancels then
   for _, i in ipairs(ended) do
     local name, planned = name_of[i], planned_of[i]
@@ -267,9 +282,11 @@ if cancels then
       if created and not created_later(created, planned) then redis.call('HINCRBY', COUNTERS, name .. CANCELLED, 1) end
       redis.call('XADD', RUNS, 'MAXLEN', '~', '10000', '*', 'schedule', name, 'planned', planned,
         'started', whole(now_ms), 'ended', whole(now_ms), 'outcome', 'cancelled')
+      add_run(past, name, planned, 'cancelled|' .. whole(now_ms) .. '|' .. whole(now_ms))
     end
   end
 end
+save_past(past, LAST, HISTORY)
 local keep_ms, queue, result = ARGV[at_job + 2 * n + 1], ARGV[at_job + 2 * n + 2], ARGV[at_job + 2 * n + 3]
 if result and (answer[1] == 'e' or answer[1] == 'a') then -- of one in flight its worker writes it anew; if that vanishes, this one stays
   redis.call('HSET', RESULTS, ids[1], 'c' .. result)

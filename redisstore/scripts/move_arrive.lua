@@ -9,8 +9,11 @@
 -- KEYS[7] …:origins    hash  schedule -> queues that it has left
 -- KEYS[8] …:notes      hash  schedule -> note of its pause
 -- KEYS[9] …:owners     hash  schedule -> who declared it
+-- KEYS[10] …:last      hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[11] …:history   hash  schedule -> its last attempts
 -- ARGV[1] schedule; ARGV[2] the mark in the old queue; ARGV[3] cursor (empty: none); ARGV[4] the queues that it has left, separated by
--- spaces; ARGV[5] this queue; ARGV[6] its note; ARGV[7] its owner (empty: none)
+-- spaces; ARGV[5] this queue; ARGV[6] its note; ARGV[7] its owner (empty: none); ARGV[8] how it went last (empty: nothing
+-- is known), ARGV[9] its last attempts: what is unfinished there is counted there
 -- Returns the definition here if it has the mark's generation (empty: the generation of the mark is gone); 1 if this call took it
 -- over; the last generation that is gone here.
 local SCHEDULES, CURSORS, OWED, GONE, COUNTERS, STATE, ORIGINS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
@@ -29,6 +32,8 @@ redis.call('ZSCORE', OWED, name)
 redis.call('HLEN', ORIGINS)
 redis.call('HLEN', NOTES)
 redis.call('HLEN', OWNERS)
+local last = redis.call('HGET', KEYS[10], name)
+redis.call('HLEN', KEYS[11])
 local fields = { counters_of(name) }
 local counted = redis.call('HMGET', COUNTERS, unpack(fields))
 if here and here.generation == h.generation then return { text, 0, '0' } end
@@ -54,7 +59,16 @@ redis.call('HSET', SCHEDULES, name, text)
 if ARGV[3] == '' then redis.call('HDEL', CURSORS, name) else redis.call('HSET', CURSORS, name, ARGV[3]) end
 if ARGV[6] == '' then redis.call('HDEL', NOTES, name) else redis.call('HSET', NOTES, name, ARGV[6]) end
 if ARGV[7] == '' then redis.call('HDEL', OWNERS, name) else redis.call('HSET', OWNERS, name, ARGV[7]) end
-redis.call('HSET', COUNTERS, unpack(totals))
+if ARGV[8] == '' then
+  redis.call('HDEL', KEYS[10], name)
+else
+  -- what was taken here before the schedule left has not ended
+  local created, keep, rest = string.match(ARGV[8], '^(%S+) (%d+) %d+ (.+)$')
+  local unfinished = been_here[ARGV[5]] and string.match(last or '', '^%S+ %d+ (%d+) ') or '0'
+  redis.call('HSET', KEYS[10], name, created .. ' ' .. keep .. ' ' .. unfinished .. ' ' .. rest)
+end
+if ARGV[9] == '' then redis.call('HDEL', KEYS[11], name) else redis.call('HSET', KEYS[11], name, ARGV[9]) end
+if totals[1] then redis.call('HSET', COUNTERS, unpack(totals)) end
 redis.call('HSET', ORIGINS, name, table.concat(origins, ' '))
 if before == 'live' then redis.call('ZADD', OWED, since, name) else redis.call('ZREM', OWED, name) end
 redis.call('ZREM', GONE, name)

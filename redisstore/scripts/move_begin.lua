@@ -17,12 +17,14 @@
 -- KEYS[10] …:origins   hash  schedule -> queues that it has left, separated by spaces: counts of what still ran there are there
 -- KEYS[11] …:notes     hash  schedule -> note of its pause
 -- KEYS[12] …:owners    hash  schedule -> who declared it, see lib/owner.lua
+-- KEYS[13] …:last      hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[14] …:history   hash  schedule -> its last attempts: both stay, for what was taken here ends here
 -- ARGV[1] schedule; ARGV[2] the queue it goes to; ARGV[3] its generation in the registry; ARGV[4] the generation that it gets is higher
 -- than this one; ARGV[5] this queue; ARGV[6] the revision to move (empty: whatever is stored); ARGV[7] 1: nothing that is stored is to be
 -- moved; ARGV[8], ARGV[9] the owner that declares it (empty: none) and its version: what a higher version has declared stays
 -- Returns the mark (empty: there is nothing of that generation to move); its cursor; the queues that it has left, this
 -- one too; the generation of its definition if that is later than the registry's, else empty; its note; its owner; why it is not to be moved:
--- "conflict" or "outdated", else empty; then its definition.
+-- "conflict" or "outdated", else empty; then its definition; how it went last; its last attempts.
 -- A mark's state is "moved to <queue> <state before> <since when the next occurrence is owed, Unix ms> <counters, separated by slashes>";
 -- its generation is the one that the schedule gets in the registry and in the new queue. From here on the counters count from 0.
 local SCHEDULES, CURSORS, OWED, DUE, JOBS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -40,13 +42,14 @@ local counts = redis.call('HMGET', COUNTERS, counters_of(name))
 for i = 1, #counts do counts[i] = counts[i] or '0' end
 local origins = (redis.call('HGET', ORIGINS, name) or '') .. ' ' .. ARGV[5]
 local note, owner = redis.call('HGET', NOTES, name) or '', redis.call('HGET', OWNERS, name) or ''
+local last, history = redis.call('HGET', KEYS[13], name) or '', redis.call('HGET', KEYS[14], name) or ''
 
 if h and is_mark(h.state) and tonumber(h.generation) > generation then
   if tonumber(h.generation) <= floor then
     h.generation = whole(fence)
     redis.call('HSET', SCHEDULES, name, definition(h))
   end
-  return { definition(h), stored_cursor, origins, '', note, owner, '', '' }
+  return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history }
 elseif h and tonumber(h.generation) > generation then
   return { '', '', '', h.generation, '', '', '', '' }
 elseif not h or is_mark(h.state) then
@@ -69,7 +72,7 @@ if waiting and (ahead or instant(back_to + 1) == at) then -- else a hand has cha
   redis.call('HSET', CURSORS, name, stored_cursor)
   if kind == 'c' then counts[CAUGHT_UP_AT] = whole(math.max((tonumber(counts[CAUGHT_UP_AT]) or 0) - 1, 0)) end -- it counts when it is placed again
 end
-if counts[#counts] == '0' then counts[#counts] = nil end -- a program that knows no cancelled ones may take them over
+while #counts > 5 and counts[#counts] == '0' do counts[#counts] = nil end -- a program that does not know them all may take them over
 h.state = 'moved to ' .. ARGV[2] .. ' ' .. h.state .. ' ' .. whole(since) .. ' ' .. table.concat(counts, '/')
 h.generation = whole(fence)
 redis.call('HSET', SCHEDULES, name, definition(h))
@@ -77,4 +80,4 @@ redis.call('HSET', STATE, 'fence', whole(fence))
 redis.call('ZADD', GONE, whole(now_us), name)
 redis.call('ZADD', OWED, whole(since), name)
 redis.call('HDEL', COUNTERS, counters_of(name))
-return { definition(h), stored_cursor, origins, '', note, owner, '', '' }
+return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history }

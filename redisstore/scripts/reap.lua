@@ -16,7 +16,9 @@
 -- KEYS[15] …:runs                stream  what ran
 -- KEYS[16] …:callers             zset  sessions that have ended, see lib/closed.lua
 -- KEYS[17] …:progress            hash  job ID -> how far its handler is
--- KEYS[18] …:after               hash  job ID -> what follows its flight, see lib/after.lua
+-- KEYS[18] …:last                hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[19] …:history             hash  schedule -> its last attempts
+-- KEYS[20] …:after               hash  job ID -> what follows its flight, see lib/after.lua
 -- ARGV[1] session; ARGV[2] its lapse as the caller saw it, Unix ms: if it was extended since, nothing is done
 -- ARGV[3] a random number; a job whose holder vanished a second time is due again 5 to 60 s later, at random
 -- ARGV[4] prefix of the wake-up channels
@@ -24,10 +26,10 @@
 -- dropped that were neither flights nor jobs.
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS, PROGRESS, AFTER = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
+local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS, PROGRESS, AFTER = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[20]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
--- uses: limits callers clock closed gate wake alarm strings counters definition owed open flight asked due session queuelimit after
+-- uses: limits callers clock closed gate wake alarm strings counters definition owed open flight asked due session queuelimit after history
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return { 1, 0, 0 } end
@@ -87,6 +89,7 @@ if #strange > 0 then
 end
 for _, fence in ipairs(fences) do ids[#ids + 1] = id_of[fence] end
 local flights = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {})
+local past = read_past(KEYS[18], names)
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
 local head_due = due_head(DUE)
 -- the types are checked before anything is written
@@ -98,6 +101,7 @@ redis.call('ZCARD', IDLE)
 redis.call('ZCARD', CALLERS)
 redis.call('HLEN', CRASHES)
 redis.call('HLEN', AFTER)
+redis.call('HLEN', KEYS[19])
 local reports = redis.call('HLEN', PROGRESS) > 0
 local state = redis.call('HMGET', STATE, 'paused', 'limit', 'asked')
 local paused, limit, asked = state[1], read_limit(state[2]), state[3]
@@ -162,8 +166,11 @@ for _, job in ipairs(ended) do
   if job.name then
     redis.call('XADD', RUNS, 'MAXLEN', '~', '10000', '*', 'schedule', job.name, 'planned', job.planned,
       'started', whole(now_ms), 'ended', whole(now_ms), 'outcome', job.how)
+    add_unfinished(past, job.name, job.planned, -1)
+    add_run(past, job.name, job.planned, job.how .. '|' .. whole(now_ms) .. '|' .. whole(now_ms))
   end
 end
+save_past(past, KEYS[18], KEYS[19])
 if n_cancelled > 0 then add_asked(STATE, asked, -n_cancelled) end
 if #ids > 0 then redis.call('HDEL', INFLIGHT, unpack(ids)) end
 if #ids > 0 and reports then redis.call('HDEL', PROGRESS, unpack(ids)) end

@@ -14,6 +14,8 @@
 -- KEYS[12] …:origins   hash  schedule -> queues that it has left
 -- KEYS[13] …:notes     hash  schedule -> note of its pause
 -- KEYS[14] …:owners    hash  schedule -> who declared it, see lib/owner.lua
+-- KEYS[15] …:last      hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[16] …:history   hash  schedule -> its last attempts
 -- ARGV[1] schedule; ARGV[2] the generation to delete; ARGV[3] when it was deleted, as an earlier call has answered: the queues that it
 -- has left are forgotten, unless another one of that name was deleted here since; empty: they are not
 -- ARGV[4] the revision to delete (empty: whatever is stored); ARGV[5], ARGV[6] an owner that prunes it, and its version (empty: none); ARGV[7]
@@ -44,6 +46,8 @@ redis.call('ZSCORE', OWED, name)
 redis.call('LLEN', READY)
 redis.call('HLEN', COUNTERS)
 redis.call('HLEN', NOTES)
+redis.call('HLEN', KEYS[15])
+redis.call('HLEN', KEYS[16])
 local origins = redis.call('HGET', ORIGINS, name) or ''
 local gone = tonumber(redis.call('ZSCORE', GONE, name) or 0)
 local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, { name }, {}), {}
@@ -63,6 +67,8 @@ redis.call('HDEL', SCHEDULES, name)
 if h and is_mark(h.state) or ARGV[3] == whole(gone) then redis.call('HDEL', ORIGINS, name) end
 redis.call('HDEL', CURSORS, name)
 redis.call('HDEL', NOTES, name)
+redis.call('HDEL', KEYS[15], name)
+redis.call('HDEL', KEYS[16], name)
 if owner ~= '' then redis.call('HSET', OWNERS, name, owner .. ' ' .. version) end
 redis.call('ZREM', OWED, name)
 if waiting then redis.call('ZREM', DUE, waiting) end

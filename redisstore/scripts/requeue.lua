@@ -10,7 +10,9 @@
 -- KEYS[8]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[9]  …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[10] …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
--- KEYS[11...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[11] …:last       hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[12] …:history    hash  schedule -> its last attempts
+-- KEYS[13...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels; ARGV[3] how many lists of parked jobs
 -- ARGV[4...] the names of the lists; four values for each job: its ID, its member in the shared list (empty: none is known), and of one
 -- that is dead its envelope as the caller has read it and the one that it gets; of another empty
@@ -18,11 +20,11 @@
 -- u it is an occurrence that nobody has taken yet, n it is not there, or not as it was read.
 local STATE, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local CALLERS, IDLE, UNHANDLED, STALE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local PARKED = 10 -- the lists of parked jobs come after KEYS[10]
+local PARKED = 12 -- the lists of parked jobs come after KEYS[12]
 local wake, n_lists = ARGV[2], tonumber(ARGV[3])
 local at_job = 3 + n_lists
 local n = (#ARGV - at_job) / 4
--- uses: limits callers clock layout strings definition open flight parked closed gate wake
+-- uses: limits callers clock layout strings definition open flight parked closed gate wake history
 
 local state = redis.call('HMGET', STATE, 'layout', 'paused')
 local refusal = newer(state[1])
@@ -45,6 +47,13 @@ for l = 1, n_lists do
     if since and (not shared or members[i] ~= '') then list_of[i], member_of[i] = l, members[i] end
   end
 end
+local schedules = {} -- of occurrences that are dead
+for i = 1, n do
+  local name = dead[i] and occurrence(ids[i])
+  if name then schedules[#schedules + 1] = name end
+end
+local past = read_past(KEYS[11], schedules)
+redis.call('HLEN', KEYS[12])
 redis.call('LLEN', READY)
 redis.call('ZCARD', IDLE)
 redis.call('ZCARD', UNHANDLED)
@@ -58,6 +67,8 @@ for i = 1, n do
     if goes then
       out.dead[#out.dead + 1] = id
       envelopes[#envelopes + 1], envelopes[#envelopes + 2] = id, new
+      local name, planned = occurrence(id)
+      if name then add_unfinished(past, name, planned, 1) end
     end
   elseif new ~= '' then
     goes = false -- it was dead, and is not any more
@@ -90,6 +101,7 @@ for l, members in pairs(out.parked) do
   redis.call('ZREM', KEYS[PARKED + l], unpack(members))
   if redis.call('ZCARD', KEYS[PARKED + l]) == 0 then unlist(UNHANDLED, STATE, ARGV[3 + l]) end
 end
+save_past(past, KEYS[11], KEYS[12])
 remember_closed(CALLERS, ARGV[1], changed)
 if not state[2] then wake_one(IDLE, wake) end
 return { whole(now_us), changed, table.concat(answer) }

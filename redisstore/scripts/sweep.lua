@@ -15,17 +15,19 @@
 -- KEYS[13] …:results    hash  job ID -> its result
 -- KEYS[14] …:kept       zset  job ID -> until when its result is kept, Unix ms
 -- KEYS[15] …:owners     hash  schedule -> who declared it
--- KEYS[16] …:once       zset  job ID -> until when it is not added once more, Unix ms
--- KEYS[17...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[16] …:last       hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[17] …:history    hash  schedule -> its last attempts
+-- KEYS[18] …:once       zset  job ID -> until when it is not added once more, Unix ms
+-- KEYS[19...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
 -- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5...] the names of the parked lists
 -- Returns 1 if more remain, 0 if not, 2 if the partition was swept so recently.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
-local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16]
-local PARKED, NAMES = 16, 4 -- the parked lists come behind KEYS[16], their names behind ARGV[4]
+local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
+local PARKED, NAMES = 18, 4 -- the parked lists come behind KEYS[18], their names behind ARGV[4]
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
--- uses: limits callers clock definition parked handlers
+-- uses: limits callers clock strings definition open flight parked handlers history
 local state = redis.call('HMGET', STATE, 'swept', 'parked')
 local swept = tonumber(state[1] or 0) or 0
 if now_s >= swept and (now_s - swept) * 1000 < tonumber(ARGV[4]) then return 2 end
@@ -100,6 +102,15 @@ redis.call('HLEN', CRASHES)
 redis.call('HLEN', CURSORS)
 redis.call('HLEN', RESULTS)
 redis.call('HLEN', OWNERS)
+local schedules = {} -- of the parked occurrences that are given up
+for i = PARKED + 1, #KEYS do
+  for _, member in ipairs(given_up[i]) do
+    local name = occurrence(match(member, '\t(.*)$') or member)
+    if name then schedules[#schedules + 1] = name end
+  end
+end
+local past = read_past(KEYS[16], schedules)
+redis.call('HLEN', KEYS[17])
 redis.call('ZCARD', CALLERS)
 redis.call('ZCARD', IDLE)
 local listed = redis.call('ZCARD', UNHANDLED)
@@ -115,6 +126,10 @@ for i = PARKED + 1, #KEYS do
     local id = name == SHARED and string.match(member, '\t(.*)$') or member
     redis.call('ZADD', DEAD, whole(now_ms), id)
     redis.call('HDEL', CRASHES, id)
+    local schedule, planned = occurrence(id)
+    if schedule and add_unfinished(past, schedule, planned, -1) then
+      add_run(past, schedule, planned, 'dead|' .. whole(now_ms) .. '|' .. whole(now_ms) .. '|0|0||no worker came that can run it\t')
+    end
     redis.call('ZREM', KEYS[i], member)
   end
   -- read after write: what is left is known only now
@@ -125,6 +140,7 @@ for i = PARKED + 1, #KEYS do
     unlist(UNHANDLED, STATE, name)
   end
 end
+save_past(past, KEYS[16], KEYS[17])
 if listed == 0 then
   redis.call('HDEL', STATE, 'parked')
 elseif not state[2] then
@@ -142,6 +158,8 @@ if #forgotten > 0 then redis.call('HDEL', OWNERS, unpack(forgotten)) end
 for _, name in ipairs(marked) do
   redis.call('HDEL', SCHEDULES, name)
   redis.call('HDEL', CURSORS, name)
+  redis.call('HDEL', KEYS[16], name)
+  redis.call('HDEL', KEYS[17], name)
 end
 redis.call('ZREMRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND))
 redis.call('ZREMRANGEBYSCORE', IDLE, '0', whole(now_ms - ASLEEP_MS)) -- not the gate, whose score is lower

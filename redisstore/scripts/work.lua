@@ -22,8 +22,10 @@
 -- KEYS[21] …:results             hash    job ID -> its result
 -- KEYS[22] …:kept                zset    job ID -> until when its result is kept, Unix ms
 -- KEYS[23] …:progress            hash    job ID -> how far its handler is
--- KEYS[24] …:after               hash    job ID -> what follows its flight, see lib/after.lua
--- KEYS[25...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
+-- KEYS[24] …:last                hash    schedule -> how it went last, see lib/history.lua
+-- KEYS[25] …:history             hash    schedule -> its last attempts
+-- KEYS[26] …:after               hash    job ID -> what follows its flight, see lib/after.lua
+-- KEYS[27...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
 --          are any of these or members of it are served, the shared one (see lib/parked.lua)
 -- ARGV[1]  session
 -- ARGV[2]  number of this call; 1 creates the session if anything is taken
@@ -46,7 +48,7 @@
 -- ARGV[17...] in this order: the names to serve; the members of the shared list; the names to park on; the IDs of the finished jobs, of the begun ones and of the
 --          other settlements; the fences of all of these; then four values for each other settlement: kind (d done, f failed and
 --          due again, l due later, x dead, b back, p parked, m missed, c cancelled), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept; b, x: u behind it if the handler had not begun), envelope
---          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms; empty: none); then three values for each annex: which
+--          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms, and what lib/history.lua has of an attempt; empty: none); then three values for each annex: which
 --          other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one dies; r: "<how long its result
 --          is kept, ms> <queue> <result>"; g: it has reported progress, which goes
 -- Returns (an empty list is 0):
@@ -66,9 +68,8 @@
 --   of a queue with a limit, else missing: a job may start (1), no token is left (2), as many jobs run as may (3)
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
-local RUNS, BEHIND, CALLERS, UNHANDLED, HANDLERS, STALE = KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[19], KEYS[20]
-local RESULTS, KEPT, PROGRESS = KEYS[21], KEYS[22], KEYS[23]
-local PARKED = 24 -- the lists of parked jobs come after KEYS[24]
+local BEHIND, UNHANDLED = KEYS[16], KEYS[18]
+local PARKED = 26 -- the lists of parked jobs come after KEYS[26]
 local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, sleep, sleeps_on, worker, wake = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
@@ -119,7 +120,7 @@ local last, first_drawn, renewed
 if header then last, first_drawn, renewed = string.match(header, '^(%d+) (%d+) (%d+)') end
 last = last and tonumber(last)
 -- A session that has ended or is being reaped does not begin again, not even if its first call comes late: nobody would run its jobs.
-if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', CALLERS, session)) then
+if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', KEYS[17], session)) then
   return redis.error_reply('CHIMELOST session ' .. session .. ' is gone')
 end
 if last and number ~= last and number ~= last + 1 then
@@ -264,7 +265,7 @@ elseif want > 0 and not paused then
     if next_ms >= 0 and next_ms <= now_ms then due = redis.call('ZRANGEBYSCORE', DUE, '-inf', now_text, 'LIMIT', '0', whole(left)) end
     if state[4] == RAISED and redis.call('HGET', STATE, 'stale') then
       -- uses: stale
-      ready, due, sifted = sift(READY, STALE, ready, due, left)
+      ready, due, sifted = sift(READY, KEYS[20], ready, due, left)
       strike = strike_stale
     end
     -- half of each, the odd place in turn; what one leaves the other gets
@@ -332,7 +333,7 @@ local touched = 0 -- how many schedules
 local way -- its functions, which only the next block creates
 local annexed = {} -- which other settlement -> its annexes
 if long then
-  -- uses: strings counters definition rule owed open flight asked call settle overlap candidates
+  -- uses: strings counters definition rule owed open flight asked history call settle overlap candidates
   way = { settle = settle, settle_cancelled = settle_cancelled, save_settlements = save_settlements, meet = meet, save_changes = save_changes,
     push_front = push_front, owed_list = owed_list }
   if annexes > 0 then
@@ -340,16 +341,16 @@ if long then
     annexed = annexes_of(ARGV, at_other + 4 * others, annexes)
     way.save_annexes = save_annexes
     for i, annex in pairs(annexed) do annex.fence = ARGV[at_fence + finished + begun + i] end
-    redis.call('HLEN', RESULTS)
-    redis.call('ZCARD', KEPT)
-    redis.call('HLEN', PROGRESS)
+    redis.call('HLEN', KEYS[21])
+    redis.call('ZCARD', KEYS[22])
+    redis.call('HLEN', KEYS[23])
   end
 
   if cancels and cancels.replaced[1] then
     -- uses: after replaced
     local those = {}
     for i = 1, #cancels.replaced, 3 do those[#those + 1] = cancels.replaced[i] end
-    cancels.texts = redis.call('HMGET', KEYS[24], unpack(those))
+    cancels.texts = redis.call('HMGET', KEYS[26], unpack(those))
     way.settle_replaced, way.save_replaced = settle_replaced, save_replaced
     redis.call('LLEN', READY)
     redis.call('ZCARD', DUE)
@@ -396,7 +397,7 @@ if long then
   local flights = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, needed)
   read_vanished(vanished, flights, ids, schedule, SESSIONS)
   touched = #names
-  call = new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now_text)
+  call = new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now_text, read_past(KEYS[24], again and {} or names))
   if again then
     answer_again(call, string.match(header, ' ([jedn]+)$') or '')
   else
@@ -433,9 +434,10 @@ if long and not again then
     if kind == 'x' then dies, max_dead = dies + 1, tonumber(string.match(ARGV[at + 1], '^%d+')) end
   end
   if counts then redis.call('HLEN', COUNTERS) end
-  if runs then redis.call('XLEN', RUNS) end
+  if runs then redis.call('XLEN', KEYS[15]) end
   if (fronts or touched > 0) and not ready_read then redis.call('LLEN', READY) end
   if touched > 0 and not state[7] then redis.call('HLEN', CRASHES) end
+  if touched > 0 then redis.call('HLEN', KEYS[25]) end
   if dies > 0 then
     local excess = redis.call('ZCARD', DEAD) + dies - (max_dead or 0)
     if max_dead and excess > 0 then dead_out = redis.call('ZRANGE', DEAD, 0, math.min(excess, math.max(MAX_ITEMS - settled, dies)) - 1) end
@@ -443,7 +445,7 @@ if long and not again then
   if parks > 0 then
     lists = redis.call('ZMSCORE', UNHANDLED, unpack(ARGV, at_park + 1, at_park + parks))
     n_lists = redis.call('ZCARD', UNHANDLED)
-    handlers = redis.call('HMGET', HANDLERS, unpack(ARGV, at_park + 1, at_park + parks))
+    handlers = redis.call('HMGET', KEYS[19], unpack(ARGV, at_park + 1, at_park + parks))
     for i = 1, parks + 1 do redis.call('ZCARD', KEYS[PARKED + serves + i]) end
   end
 end
@@ -472,8 +474,8 @@ if #others_held > 0 or cancels then
   end
   done = done + call.done
   way.save_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)
-  if cancels and cancels.texts then way.save_replaced(cancels.replaced, KEYS[24], READY) end
-  if annexes > 0 then way.save_annexes(call, RESULTS, KEPT, PROGRESS, wake) end
+  if cancels and cancels.texts then way.save_replaced(cancels.replaced, KEYS[26], READY) end
+  if annexes > 0 then way.save_annexes(call, KEYS[21], KEYS[22], KEYS[23], wake) end
   if call.large and not large then redis.call('HSET', STATE, 'large', '1') end
   if dead_out and #dead_out > 0 then
     local dying, oldest = {}, {}
@@ -590,7 +592,7 @@ if later and #later > 0 then
   end
   redis.call('ZADD', DUE, unpack(due))
 end
-if sifted then pops = strike(sifted, pops, STALE, STATE, DUE) end
+if sifted then pops = strike(sifted, pops, KEYS[20], STATE, DUE) end
 if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
 for key, out in pairs(parked_out) do redis.call('ZREM', KEYS[PARKED + key], unpack(out)) end
 if state[7] and not crashed then redis.call('HDEL', STATE, 'crashed') end
@@ -645,7 +647,7 @@ if long then
     redis.call('HSET', STATE, 'crashed', '1')
     crashed = true
   end
-  way.save_changes(call, DUE, CRASHES, SCHEDULES, CURSORS, OWED, OPEN, BEHIND, COUNTERS, RUNS)
+  way.save_changes(call, DUE, CRASHES, SCHEDULES, CURSORS, OWED, OPEN, BEHIND, COUNTERS, KEYS[15], KEYS[24], KEYS[25])
   if #call.forgotten > 0 then
     redis.call('HDEL', JOBS, unpack(call.forgotten))
     if crashed then redis.call('HDEL', CRASHES, unpack(call.forgotten)) end
@@ -687,7 +689,7 @@ if (#wakes > 0 or #more_parked > 0) and not paused and not again and not (limit 
   for _, position in ipairs(wakes) do wake_handler(handlers[position], IDLE, wake) end
   for _, i in ipairs(more_parked) do
     -- read after write: waking comes last
-    wake_handler(redis.call('HGET', HANDLERS, ARGV[at_serve + i]), IDLE, wake)
+    wake_handler(redis.call('HGET', KEYS[19], ARGV[at_serve + i]), IDLE, wake)
   end
 end
 

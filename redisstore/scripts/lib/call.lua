@@ -1,16 +1,16 @@
 -- call: what a call of work.lua knows and gathers on its long way, in a table that the functions of the long way get. settle and meet
 -- change this table alone; save_settlements and save_changes write what it has gathered, with one command for each key.
--- needs: strings clock counters definition rule owed open flight asked
+-- needs: strings clock counters definition rule owed open flight asked history
 
 -- new_call returns the table. ids, from, bodies, crashes: the candidates, where each comes from, its envelope, how often its holder
 -- vanished (nil: no job of the partition crashed). schedule, planned: schedule and planned instant of each that is an occurrence.
 -- flights: see the piece flight. owes[name]: the score of the schedule in owed. vanished[name]: the occurrence that holds the schedule,
--- if the session that held it is gone. now: the time as text, Unix ms.
-local function new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now)
+-- if the session that held it is gone. now: the time as text, Unix ms. past: see the piece history.
+local function new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now, past)
   return {
     now = now,
     ids = ids, from = from, bodies = bodies, crashes = crashes, schedule = schedule, planned = planned, flights = flights,
-    owes = owes, vanished = vanished,
+    owes = owes, vanished = vanished, past = past,
     waiting = {}, -- occurrence that came back and waits in due -> when it is due, Unix ms; false: it is not in due
 
     -- what the settlements change
@@ -37,7 +37,7 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     forgotten = {}, -- IDs to remove from jobs and crashes
     front = {}, -- IDs that go to the front of ready, the foremost first
     counts = {}, -- field of …:counters -> how much to add
-    runs = {}, -- for the record, three values each: schedule, planned instant, "<outcome>|<started>|<ended>"
+    runs = {}, -- for the record, three values each: schedule, planned instant, "<outcome>|<started>|<ended>…"
     owing = {}, -- instant and name of schedules that go to owed
     owed = {}, -- for the answer: schedules whose next occurrence is to be placed
     cursors_changed = {}, definitions_changed = {}, -- names whose cursor or definition in flights is to be written
@@ -66,6 +66,7 @@ local function record(call, name, planned, run)
   local runs = call.runs
   local n = #runs
   runs[n + 1], runs[n + 2], runs[n + 3] = name, planned, run
+  add_run(call.past, name, planned, run)
 end
 
 -- at_cursor says whether this occurrence of the schedule name is the one at its cursor.
@@ -143,6 +144,7 @@ end
 -- supersede ends an occurrence that came back, for a newer one takes its place. run: the record of its attempt, or empty.
 local function supersede(call, name, planned, id, run)
   call.superseded[id] = true
+  add_unfinished(call.past, name, planned, -1)
   call.forgotten[#call.forgotten + 1] = id
   local _, created = policy(call.flights.definitions[name])
   if created and not created_later(created, planned) then count(call, name .. SUPERSEDED, 1) end -- else its schedule was removed
@@ -154,6 +156,7 @@ local function cancel(call, name, planned, id, run)
   call.forgotten[#call.forgotten + 1] = id
   count(call, CANCELLED, 1)
   if not name then return end
+  add_unfinished(call.past, name, planned, -1)
   local _, created = policy(call.flights.definitions[name])
   if created and not created_later(created, planned) then count(call, name .. CANCELLED, 1) end -- else its schedule was removed
   record(call, name, planned, 'cancelled|' .. (match(run, '|(.*)$') or call.now .. '|' .. call.now))
@@ -196,7 +199,7 @@ end
 
 -- save_changes writes what settlements and takes have changed of schedules, with the counters and the record of runs. The takes come
 -- after the settlements: an occurrence that a settlement put into due may be taken out of it here.
-local function save_changes(call, due, crashes, schedules, cursors, owed, open, behind, counters, runs)
+local function save_changes(call, due, crashes, schedules, cursors, owed, open, behind, counters, runs, last, history)
   local flights, list = call.flights, {}
   if #call.undue > 0 then redis.call('ZREM', due, unpack(call.undue)) end
   for _, id in ipairs(call.came_back) do redis.call('HSETNX', crashes, id, 0) end
@@ -232,6 +235,7 @@ local function save_changes(call, due, crashes, schedules, cursors, owed, open, 
     local first = find(run, '|', 1, true)
     local second = find(run, '|', first + 1, true)
     redis.call('XADD', runs, 'MAXLEN', '~', '10000', '*', 'schedule', call.runs[i], 'planned', call.runs[i + 1],
-      'started', sub(run, first + 1, second - 1), 'ended', sub(run, second + 1), 'outcome', sub(run, 1, first - 1))
+      'started', sub(run, first + 1, second - 1), 'ended', match(run, '^[^|]+', second + 1), 'outcome', sub(run, 1, first - 1))
   end
+  save_past(call.past, last, history)
 end

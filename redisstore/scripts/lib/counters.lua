@@ -1,13 +1,14 @@
 -- counters: the fields of …:counters; a test holds them against the Go code.
 
--- Those of the partition; CANCELLED is one of a schedule as well:
+-- Those of the partition; FAILED, DIED and CANCELLED are a schedule's as well:
 local FAILED, RETRIED, DIED, CANCELLED = '/failed', '/retried', '/died', '/cancelled'
 
 -- Those of a schedule have its name in front:
-local STARTED, SKIPPED, MISSED, CAUGHT_UP, SUPERSEDED = '/started', '/skipped', '/missed', '/caught_up', '/superseded'
+local STARTED, SKIPPED, MISSED, CAUGHT_UP, SUPERSEDED, DONE = '/started', '/skipped', '/missed', '/caught_up', '/superseded', '/done'
 
 -- counters_of returns all fields of the schedule name, one value each.
 local function counters_of(name)
-  return name .. STARTED, name .. SKIPPED, name .. MISSED, name .. CAUGHT_UP, name .. SUPERSEDED, name .. CANCELLED
+  return name .. STARTED, name .. SKIPPED, name .. MISSED, name .. CAUGHT_UP, name .. SUPERSEDED, name .. CANCELLED,
+    name .. DONE, name .. FAILED, name .. DIED
 end
 local CAUGHT_UP_AT = 4 -- which of them is CAUGHT_UP

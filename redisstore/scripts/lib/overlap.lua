@@ -1,5 +1,5 @@
 -- overlap: what becomes of an occurrence that work.lua meets among its candidates.
--- needs: strings clock counters definition open flight call
+-- needs: strings clock counters definition open flight history call
 
 -- decide says what becomes of the i-th candidate, an occurrence of the schedule name:
 --   take       it is taken
@@ -64,7 +64,10 @@ local function meet(call, i, n, fence, worker, session)
       fresh = open_id == id and fresh ~= planned and fresh or ''
       set_open(call.flights, name, opening(id, fence, worker, session, sub(overlap, 1, 1), fresh))
     end
-    if new then count(call, name .. STARTED, 1) end
+    if new then
+      count(call, name .. STARTED, 1)
+      add_unfinished(call.past, name, planned, 1)
+    end
   elseif decision == 'behind' then
     wait_behind(call.flights, name, planned)
     if new then

@@ -1,5 +1,5 @@
 -- settle: the settlements of work.lua, but for finished jobs.
--- needs: strings limits clock counters definition flight asked call
+-- needs: strings limits clock counters definition flight asked history call
 
 -- keep_result notes the result of a job that ends; kind: how, s for superseded. Its first letter is that of the kind, whatever the worker
 -- thought that it would be: a job may have been cancelled since.
@@ -28,6 +28,11 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
     cancel(call, name, planned, id, run)
     return
   end
+  local own = name and (kind == 'd' or kind == 'x' or kind == 'm') and add_unfinished(call.past, name, planned, -1) or
+    kind == 'f' and name and add_unfinished(call.past, name, planned, 0)
+  if own and kind == 'd' then count(call, name .. DONE, 1) end
+  if own and (kind == 'f' or kind == 'x') then count(call, name .. FAILED, 1) end
+  if own and kind == 'x' then count(call, name .. DIED, 1) end
   if kind == 'd' then
     call.done = call.done + 1
     call.forgotten[#call.forgotten + 1] = id

@@ -1,0 +1,145 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// runEndings are how an attempt ended, as …:last and …:history say it.
+var runEndings = map[string]string{
+	"do": "done", "fa": "failed", "sn": "snoozed", "de": "dead", "ca": "cancelled", "su": "superseded", "mi": "missed", "sk": "skipped",
+}
+
+// parseLast reads an entry of …:last: see scripts/lib/history.lua. What it cannot read counts as nothing.
+func parseLast(text string) (last protocol.LastRun) {
+	fields := strings.Split(text, " ")
+	if len(fields) != 7 {
+		return last
+	}
+	last.Unfinished, _ = strconv.Atoi(fields[2])
+	last.Failures, _ = strconv.Atoi(fields[3])
+	if last.Outcome = runEndings[fields[4]]; last.Outcome != "" {
+		last.Planned, last.Ended = milliText(fields[5]), milliText(fields[6])
+	}
+	return last
+}
+
+// keptRuns is how many attempts an entry of …:last keeps.
+func keptRuns(text string) int {
+	fields := strings.Split(text, " ")
+	if len(fields) != 7 {
+		return 0
+	}
+	keep, _ := strconv.Atoi(fields[1])
+	return keep
+}
+
+func milliText(text string) time.Time {
+	ms, _ := strconv.ParseInt(text, 10, 64)
+	return time.UnixMilli(ms).UTC()
+}
+
+// withLeft is how a schedule went last, here and in a queue that it has left: what was taken there ends there.
+func withLeft(last, there protocol.LastRun) protocol.LastRun {
+	unfinished := last.Unfinished + there.Unfinished
+	if there.Ended.After(last.Ended) {
+		last = there
+	}
+	last.Unfinished = unfinished
+	return last
+}
+
+// Runs returns the attempts of a schedule that are kept, the newest first. What ended in queues that it has left is among them, for as long
+// as these remember it.
+func (s *store) Runs(ctx context.Context, name string) (protocol.Stored, []protocol.RunRecord, error) {
+	found, err := s.Find(ctx, []string{name})
+	if err != nil || found[0].Name == "" {
+		return protocol.Stored{}, nil, err
+	}
+	stored := found[0]
+	partitions := append(slices.Clone(stored.Left), stored.Partition)
+	slices.Reverse(partitions) // where it lives first, then where it was before
+	pipe := s.client.Pipeline()
+	lasts, histories := make([]*redis.SliceCmd, len(partitions)), make([]*redis.SliceCmd, len(partitions))
+	for i, partition := range partitions {
+		if partition.Queue == "" {
+			continue // its entry in the registry cannot be read
+		}
+		k := s.keys.partition(partition)
+		lasts[i], histories[i] = pipe.HMGet(ctx, k.last, name), pipe.HMGet(ctx, k.history, name)
+	}
+	cmds, err := pipe.Exec(ctx)
+	if err := cmp.Or(err, complete(cmds...)); err != nil {
+		return protocol.Stored{}, nil, failure("read the history of schedule", name, err)
+	}
+	keep, known := 0, false
+	var runs []protocol.RunRecord
+	for i := range partitions {
+		if lasts[i] == nil {
+			continue
+		}
+		last, history := reply(lasts[i].Val()).text(0), reply(histories[i].Val()).text(0)
+		if last != "" && !known {
+			keep, known = keptRuns(last), true
+		}
+		runs = append(runs, parseHistory(name, history)...)
+	}
+	// The newest first. What moved with the schedule may be in the queue that it has left too: the same attempt ended once.
+	slices.SortStableFunc(runs, func(a, b protocol.RunRecord) int { return b.Ended.Compare(a.Ended) })
+	seen := map[protocol.RunRecord]bool{}
+	runs = slices.DeleteFunc(runs, func(r protocol.RunRecord) bool {
+		again := seen[r] && len(partitions) > 1
+		seen[r] = true
+		return again
+	})
+	return stored, runs[:min(len(runs), keep)], nil
+}
+
+// parseHistory reads an entry of …:history, and returns its attempts with the newest first. From what it cannot read on it reads nothing.
+func parseHistory(name, text string) (runs []protocol.RunRecord) {
+	_, text, _ = strings.Cut(text, " ")
+	_, text, _ = strings.Cut(text, " ")
+	for text != "" {
+		head, rest, _ := strings.Cut(text, ":")
+		size, _, _ := strings.Cut(head, ",")
+		n, err := strconv.Atoi(size)
+		if err != nil || n < 0 || n > len(rest) {
+			break
+		}
+		if run, ok := parseRun(name, rest[:n]); ok {
+			runs = append(runs, run)
+		}
+		text = rest[n:]
+	}
+	slices.Reverse(runs)
+	return runs
+}
+
+func parseRun(name, text string) (run protocol.RunRecord, ok bool) {
+	fields := strings.SplitN(text, "\t", 9)
+	if len(fields) != 9 || runEndings[fields[0]] == "" {
+		return run, false
+	}
+	var numbers [5]int64 // planned, started, ended, attempt, fence
+	for i := range numbers {
+		numbers[i], _ = strconv.ParseInt(fields[i+1], 10, 64)
+	}
+	run = protocol.RunRecord{
+		Schedule: name, Outcome: runEndings[fields[0]], Planned: time.Unix(numbers[0], 0).UTC(),
+		Attempt: int(numbers[3]), Worker: fields[6], Error: fields[7], Note: fields[8],
+	}
+	started := numbers[0]*1000 + numbers[1]
+	run.Started, run.Ended = time.UnixMilli(started).UTC(), time.UnixMilli(started+numbers[2]).UTC()
+	if fields[5] != "" {
+		run.Fence = started*1000 + numbers[4]
+	}
+	return run, true
+}

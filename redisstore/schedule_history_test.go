@@ -1,0 +1,77 @@
+package redisstore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// checkHistory checks what is kept of a schedule's attempts: each occurrence of this creation that has ended is in the history once, as long as
+// that has room; what was taken and has not ended is counted; and how it went last is what the newest attempts say. Of what was removed
+// nothing is kept.
+func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
+	runs, last := p.runs[s.name], p.found[s.name].Last
+	if !s.exists {
+		if len(runs) > 0 {
+			w.fatal("%s was removed, and its history has %+v", s.name, runs)
+		}
+		return
+	}
+	unfinished, ended, done, dead := 0, map[string]string{}, int64(0), int64(0)
+	for _, id := range s.ids {
+		switch o := w.occurrences[id]; {
+		case o.created != s.created:
+		case o.end == "" && o.taken:
+			unfinished++
+		case o.end == "done":
+			done++
+			ended[id] = o.end
+		case o.end == "dead":
+			dead++
+			ended[id] = o.end
+		case slices.Contains([]string{"missed", "skipped", "superseded", "cancelled"}, o.end):
+			ended[id] = o.end
+		}
+	}
+	found := p.found[s.name]
+	if last.Unfinished != unfinished || found.Done != done || found.Dead != dead {
+		w.fatal("%s: %d unfinished, %d done, %d dead; want %d, %d, %d", s.name, last.Unfinished, found.Done, found.Dead, unfinished, done, dead)
+	}
+	if len(runs) > s.keep || len(runs) < min(s.keep, len(ended)) {
+		w.fatal("%s: a history of %d attempts, want %d or as many as have ended, %d of them for good", s.name, len(runs), s.keep, len(ended))
+	}
+	final, failures, told, failed := map[string]string{}, 0, "", int64(0)
+	for i := len(runs) - 1; i >= 0; i-- {
+		r := runs[i]
+		id := occurrenceID(s.name, r.Planned)
+		if r.Outcome == "failed" || r.Outcome == "dead" {
+			failures++
+			failed++
+		}
+		if r.Outcome == "done" {
+			failures = 0
+		}
+		if r.Attempt > 0 {
+			told = fmt.Sprint(r.Outcome, r.Planned, r.Ended)
+			if r.Worker != "w" || r.Note != "1\t\n2,3:" || r.Fence == 0 || (r.Error == "no") != (strings.Contains("failed dead", r.Outcome)) && r.Outcome != "cancelled" && r.Outcome != "superseded" {
+				w.fatal("%s: the history has %+v, want what the attempt said", s.name, r)
+			}
+		}
+		if r.Outcome == "failed" || r.Outcome == "snoozed" {
+			continue
+		}
+		if final[id] != "" || ended[id] != r.Outcome {
+			w.fatal("%s: the history has %s as %s, want %q once", s.name, id, r.Outcome, ended[id])
+		}
+		final[id] = r.Outcome
+	}
+	if s.keep < 1000 {
+		return
+	}
+	if len(final) != len(ended) {
+		w.fatal("%s: the history has %v, want %v", s.name, final, ended)
+	}
+	if got := fmt.Sprint(last.Outcome, last.Planned, last.Ended); told != "" && got != told || last.Failures != failures || found.Failed != failed {
+		w.fatal("%s went last %+v, %d failed; the history says %s, %d failures in a row, %d failed", s.name, last, found.Failed, told, failures, failed)
+	}
+}

@@ -1,0 +1,56 @@
+package chime
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
+)
+
+// Runs goes through the attempts of a schedule that ended last, as many as the option KeepRuns says, the newest first. Occurrences that
+// ended without an attempt are among them: missed, skipped, superseded or cancelled; so they tell why a schedule did not run. Their Attempt
+// is 0, and so is that of a dead one for which no worker came. A schedule that was moved to another queue keeps its history, one that was
+// deleted leaves none.
+//
+// The list ends after an error, which comes with a nil RunInfo: ErrNotFound if there is no schedule of that name.
+func (s *Schedules) Runs(ctx context.Context, name string) iter.Seq2[*RunInfo, error] {
+	return func(yield func(*RunInfo, error) bool) {
+		found, runs, err := s.runs(ctx, name)
+		if err != nil {
+			yield(nil, fmt.Errorf("chime: list the runs of schedule %.200q: %w", name, err))
+			return
+		}
+		job := schedule.JobNameOf(found.Definition)
+		for _, run := range runs {
+			info := &RunInfo{
+				ID: schedule.OccurrenceID(name, run.Planned), Name: job, Queue: found.Partition.Queue, Schedule: name,
+				Planned: run.Planned, Started: run.Started, Ended: run.Ended, Outcome: RunOutcome(run.Outcome),
+				Attempt: run.Attempt, Fence: run.Fence, Error: run.Error, Note: run.Note, Worker: run.Worker,
+			}
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+// runs reads all that is kept: at most 1000 attempts, and 64 KiB of notes.
+func (s *Schedules) runs(ctx context.Context, name string) (protocol.Stored, []protocol.RunRecord, error) {
+	if err := s.check(ctx, name); err != nil {
+		return protocol.Stored{}, nil, err
+	}
+	found, runs, err := s.store.Runs(ctx, name)
+	if err == nil && found.Name == "" {
+		err = ErrNotFound
+	}
+	return found, runs, err
+}
+
+// lastRun is how a schedule went last, as it is shown.
+func lastRun(last protocol.LastRun) LastRun {
+	return LastRun{
+		Outcome: RunOutcome(last.Outcome), Planned: last.Planned, Ended: last.Ended, Failures: last.Failures, Unfinished: last.Unfinished,
+	}
+}
