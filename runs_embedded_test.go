@@ -61,11 +61,11 @@ func TestRunsTellWhatBecameOfEachOccurrence(t *testing.T) {
 			}
 		}
 		stop := begin()
-		time.Sleep(3 * time.Hour)
+		time.Sleep(3 * time.Hour) // fake time
 		stop()
-		time.Sleep(2 * time.Hour)
+		time.Sleep(2 * time.Hour) // fake time
 		stop = begin()
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // fake time
 		stop()
 
 		want := []string{"missed 0", "done 1 went well", "dead 1 no disk", "done 1 went well"}
