@@ -60,7 +60,7 @@ func TestManyJobsCostLittleMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	// A job allocates its receipt (72 bytes), its ID, and a share of what the call needs.
+	// A job allocates its receipt (56 bytes), its ID, and a share of what the call needs.
 	if bytes > 76*n || objects > 60 {
 		t.Errorf("%d jobs cost %d bytes in %d objects, want %d in 60 at most", n, bytes, objects, 76*n)
 	}
