@@ -41,7 +41,7 @@ func TestUpcomingIsWhatThenRuns(t *testing.T) {
 		for _, o := range c.Upcoming(from, to) {
 			want = append(want, o.String())
 		}
-		for _, run := range c.Advance(to.Add(-time.Second).Sub(time.Now())) {
+		for _, run := range c.Advance(time.Until(to.Add(-time.Second))) {
 			got = append(got, run.ID)
 		}
 		slices.Sort(got)

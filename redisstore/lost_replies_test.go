@@ -54,9 +54,8 @@ func (l lossy) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 // done, counted or noted twice.
 func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 	type act struct {
-		name  string
-		does  func(s *store, r int64) error
-		first string // error of an act that is repeated although it was done
+		name string
+		does func(s *store, r int64) error
 	}
 	declare := func(change func(d *protocol.Declaration)) func(s *store, r int64) error {
 		return func(s *store, r int64) error {
