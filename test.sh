@@ -107,7 +107,7 @@ export CGO_ENABLED=1
 # bubbles prints those packages of this folder whose tests use fake time, testing/synctest.
 bubbles() {
 	# shellcheck disable=SC2016 # a template of go list
-	go list -f '{{$p := .ImportPath}}{{range .TestImports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}' ./... | sort -u
+	go list -f '{{$p := .ImportPath}}{{range .Imports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .TestImports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}' ./... | sort -u
 }
 
 # run tests one module, in three steps.

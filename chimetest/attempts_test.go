@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,6 +76,7 @@ func walkAttempts(t *testing.T, c *Chime, random *rand.Rand) {
 		text  string
 	}
 	var did []line
+	var mu sync.Mutex // of what handlers write, which run at once
 	taken := map[string]int{}
 	handler := func(_ context.Context, job *chime.Job) error {
 		var steps []step
@@ -85,8 +87,10 @@ func walkAttempts(t *testing.T, c *Chime, random *rand.Rand) {
 		if late := run.Started.Sub(job.Started); late < 0 || late > time.Microsecond {
 			t.Errorf("job.Started is %v, the handler was called at %v", job.Started, run.Started)
 		}
+		mu.Lock()
 		s := steps[min(taken[job.ID], len(steps)-1)] // a snoozed attempt has the same number again
 		taken[job.ID]++
+		mu.Unlock()
 		defer func() {
 			run.Started = job.Started
 			run.Ended = time.Now().UTC().Truncate(time.Microsecond)
@@ -107,6 +111,8 @@ func walkAttempts(t *testing.T, c *Chime, random *rand.Rand) {
 				run.Outcome = chime.RunDead
 			}
 			run.Started = run.Started.UTC().Truncate(time.Microsecond)
+			mu.Lock()
+			defer mu.Unlock()
 			did = append(did, line{run.Ended, told(run)})
 		}()
 		return s.do()

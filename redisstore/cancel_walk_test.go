@@ -57,7 +57,7 @@ type jobPlaces struct {
 // becomes of it, unless it is cancelled or deleted.
 // What replaces a job takes its place, or follows it once its flight has ended, in whatever way: then the newest does, and alone.
 func TestRandomCancellationsEndEachJobOnce(t *testing.T) {
-	seeds, steps := walkSize(6, 300)
+	seeds, steps := walkSize(3, 300)
 	for seed := range seeds {
 		onEveryServer(t, func(b *bench) {
 			w := &cancelWalk{

@@ -52,7 +52,7 @@ var (
 // that was deleted lives nowhere. No two creations of a name place the same occurrence, and none is taken twice. No name is stuck, and
 // nothing is left after 7 days.
 func TestRandomStepsOfManyProcessesLeaveEachScheduleInOnePlace(t *testing.T) {
-	seeds, steps := walkSize(10, 400)
+	seeds, steps := walkSize(6, 300)
 	for seed := range seeds {
 		onEveryServer(t, func(b *bench) {
 			w := &moveWalk{

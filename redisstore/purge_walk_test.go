@@ -11,7 +11,7 @@ import (
 // Whatever is called while queues are purged, and also where who has begun a purge vanishes: what waited when a purge began is never taken,
 // and its body goes when the purge ends; what came later, and what did not wait, stays; an ID is in one place, and none is left void.
 func TestRandomPurgesEndWhatWaited(t *testing.T) {
-	seeds, steps := walkSize(6, 300)
+	seeds, steps := walkSize(3, 300)
 	for seed := range seeds {
 		onEveryServer(t, func(b *bench) {
 			w := &cancelWalk{

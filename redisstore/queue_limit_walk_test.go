@@ -33,7 +33,7 @@ type limitWalk struct {
 // Whatever is called in whatever order, answered or repeated, and wherever the clock steps: what is counted is what is held, never more is
 // taken than the limit lets, what the limit lets is taken, and each job ends once.
 func TestRandomCallsUnderALimitCountWhatIsHeld(t *testing.T) {
-	seeds, steps := walkSize(4, 250)
+	seeds, steps := walkSize(2, 250)
 	for seed := range seeds {
 		onEveryServer(t, func(b *bench) {
 			w := &limitWalk{bench: b, random: rand.New(rand.NewPCG(seed, 7)), held: map[string]map[string]int64{}, ended: map[string]int{}, sessions: []string{"s0", "s1", "s2"}, ahead: map[string]bool{}}

@@ -35,7 +35,7 @@ type scheduleWalk struct {
 // flight; the oldest goes first; each dropped one is counted and gives its run back; a live schedule is in owed or has an untaken
 // occurrence at its cursor; and at the end no key keeps anything.
 func TestRandomCallsEndEachOccurrenceOnce(t *testing.T) {
-	seeds, steps := walkSize(6, 250)
+	seeds, steps := walkSize(4, 250)
 	for seed := range seeds {
 		onEveryServer(t, func(b *bench) {
 			w := &scheduleWalk{

@@ -25,7 +25,7 @@ type guard struct {
 var guards = []guard{
 	{"cursor of a placement", "redisstore/scripts/place.lua", " or now_cursor ~= plan.cursor", "", "redisstore", "TestAnOccurrenceIsPlacedOnce"},
 	{"revision of a placement", "redisstore/scripts/place.lua", " or h.revision ~= plan.revision", "", "redisstore", "TestPlacingForAnEarlierRevisionIsLost"},
-	{"session before a write", "redisstore/scripts/work.lua", "if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', CALLERS, session)) then", "if false then", "redisstore", "TestASessionBeingReapedCannotStartAgain"},
+	{"session before a write", "redisstore/scripts/work.lua", "if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', KEYS[17], session)) then", "if false then", "redisstore", "TestASessionBeingReapedCannotStartAgain"},
 	{"number of a session's call", "redisstore/scripts/work.lua", "local again = last == number", "local again = false", "redisstore", "TestARepeatedWorkCallGetsTheSameAnswerAndWritesNothing"},
 	{"number of a caller's call", "redisstore/scripts/enqueue.lua", "local again = ahead == 0", "local again = false", "", "doubled"},
 	{"fence of a settlement", "redisstore/scripts/work.lua", "if holds ~= fence and holds ~= '-' .. fence then", "if not holds then", "redisstore", "TestASettlementNeedsTheFence"},
