@@ -128,12 +128,12 @@ run() {
 		status=0
 		# shellcheck disable=SC2086 # a word is a package
 		{
-			[ -z "$others" ] || go test -race "$@" $others || status=1
 			together=$(mktemp)
 			if [ -n "$faked" ]; then # on one processor, so beside the others
 				go test -race -cpu 1 "$@" $faked >"$together" 2>&1 &
 				faked_tests=$!
 			fi
+			[ -z "$others" ] || go test -race "$@" $others || status=1
 			[ -z "$system" ] || go test "$@" $system || status=1
 			if [ -n "$faked" ]; then
 				wait "$faked_tests" || status=1
