@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -172,14 +173,22 @@ func TestCancellingLetsAnIDBeEnqueuedAgain(t *testing.T) {
 func TestReplaceWithInIsADebounce(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, f *fixture) {
 		enqueuer := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{})
+		var mu sync.Mutex
 		var ran []string
+		soFar := func() string {
+			mu.Lock()
+			defer mu.Unlock()
+			return fmt.Sprint(ran)
+		}
 		w := f.worker(chime.WorkerOptions{Concurrency: 1})
 		w.Handle("index", func(ctx context.Context, job *chime.Job) error {
 			var args string
-			ran = append(ran, args)
-			if err := job.Decode(&ran[len(ran)-1]); err != nil {
+			if err := job.Decode(&args); err != nil {
 				return err
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			ran = append(ran, args)
 			return nil
 		})
 		stop := f.run(w)
@@ -190,12 +199,12 @@ func TestReplaceWithInIsADebounce(t *testing.T) {
 				t.Fatalf("save %d: %+v, %v", save, receipt, err)
 			}
 			pass(8 * time.Second)
-			if len(ran) > 0 {
+			if ran := soFar(); ran != "[]" {
 				t.Fatalf("%v ran %v after the first save, while there were more", ran, time.Since(began))
 			}
 		}
 		pass(3 * time.Second)
-		if fmt.Sprint(ran) != "[save 4]" {
+		if ran := soFar(); ran != "[save 4]" {
 			t.Errorf("ran %v, want the newest alone, 10 s after the last save", ran)
 		}
 		if err := stop(); err != nil {
