@@ -167,6 +167,7 @@ func TestTheSuiteAsEachUser(t *testing.T) {
 	if os.Getenv(clusterEnv) != "" || os.Getenv(userEnv) != "" {
 		return // this is such a run
 	}
+	binary := suiteBinary(t)
 	for use, skip := range map[protocol.Use]string{
 		// These look at the commands of the store's own client, or listen as well, which a producer and a viewer do not.
 		protocol.UseEnqueue:  "ReplyWithoutAllValues|Listen|Leader|Wake|Woken|Alarm|Replac|Heartbeat|HalfReaped|Poll|Guard|Overlap",
@@ -176,7 +177,7 @@ func TestTheSuiteAsEachUser(t *testing.T) {
 	} {
 		t.Run(string(use), func(t *testing.T) {
 			t.Parallel()
-			again := exec.Command(os.Args[0], "-test.run", "^Test", "-test.skip", "^TestReadme|^TestScript|Random|DoesNotMove|Lint|TLS|Password|Role|Right|NoUser|FirstJob|Fuzz|TheUsers|EveryScript|"+skip, "-test.v")
+			again := exec.Command(binary, "-test.run", "^Test", "-test.skip", "^TestReadme|^TestScript|Random|DoesNotMove|Lint|TLS|Password|Role|Right|NoUser|FirstJob|Fuzz|TheUsers|EveryScript|"+skip, "-test.v")
 			again.Env = append(os.Environ(), userEnv+"="+string(use))
 			out, err := again.CombinedOutput()
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -85,6 +86,20 @@ func newBench(t *testing.T, client redis.UniversalClient) *bench {
 	return b
 }
 
+// suiteBinary is a binary of these tests without the race detector, with which they take three times as long: it has found what there is to
+// find when they ran in this one. It stays until the end of the test t.
+func suiteBinary(t *testing.T) string {
+	t.Helper()
+	if !raceDetector {
+		return os.Args[0]
+	}
+	path := filepath.Join(t.TempDir(), "suite.test")
+	if out, err := exec.Command("go", "test", "-c", "-o", path, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
 // TestTheSuiteOnACluster runs this test binary again with the address of a cluster: all keys of a call must be in one slot,
 // and partitions of a queue on different nodes.
 func TestTheSuiteOnACluster(t *testing.T) {
@@ -96,7 +111,7 @@ func TestTheSuiteOnACluster(t *testing.T) {
 	for _, node := range cluster.Nodes {
 		addresses = append(addresses, node.Addr())
 	}
-	again := exec.Command(os.Args[0], "-test.run", "^Test", "-test.skip", "^TestReadme|^TestScript", "-test.v")
+	again := exec.Command(suiteBinary(t), "-test.run", "^Test", "-test.skip", "^TestReadme|^TestScript", "-test.v")
 	again.Env = append(os.Environ(), clusterEnv+"="+strings.Join(addresses, " "))
 	out, err := again.CombinedOutput()
 	if err != nil {
