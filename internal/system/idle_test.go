@@ -67,17 +67,18 @@ func TestAnIdleProcessSendsFewCommands(t *testing.T) {
 	// A worker looks once a minute whether anybody leads; where nobody does, it looks for schedules that nobody has placed.
 	// And about every five minutes it checks the store's settings, and a leader whether the registry names the schedules and each still
 	// stands.
-	const watching, alone, checking, naming, mending = 0.05, 0.2, 0.03, 0.02, 0.03
+	// A worker says every four minutes what it is.
+	const watching, alone, checking, naming, mending, announcing = 0.05, 0.2, 0.03, 0.02, 0.03, 0.02
 	yearly := declares("beat", recurrence.Recurrence{Cron: "0 0 1 7 *"})
 	for _, c := range []struct {
 		what    string
 		roles   func(p *process) []chime.Role
 		maxRate float64 // commands a second
 	}{
-		{"a worker", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(1)} }, 0.6 + alone + checking},
-		{"a worker on four queues", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(4)} }, 0.6 + 3*0.5 + alone + checking},
+		{"a worker", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(1)} }, 0.6 + alone + checking + announcing},
+		{"a worker on four queues", func(p *process) []chime.Role { return []chime.Role{p.workerOnQueues(4)} }, 0.6 + 3*0.5 + alone + checking + announcing},
 		{"a leader without schedules", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil)} }, 1},
-		{"a leader without schedules and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil), p.workerOnQueues(1)} }, 1.6 + watching + checking},
+		{"a leader without schedules and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(nil), p.workerOnQueues(1)} }, 1.6 + watching + checking + announcing},
 		{"a leader with a schedule and a worker", func(p *process) []chime.Role { return []chime.Role{p.scheduler(yearly), p.workerOnQueues(1)} }, 1.6 + watching + checking + naming + mending},
 	} {
 		t.Run(c.what, func(t *testing.T) {
