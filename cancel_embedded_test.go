@@ -75,7 +75,7 @@ func TestACancelledJobThatWaitsNeverStarts(t *testing.T) {
 			if job.ID == "fails" {
 				return errors.New("no")
 			}
-			time.Sleep(10 * time.Minute)
+			time.Sleep(10 * time.Minute) // fake time: it keeps the only slot
 			return nil
 		})
 		stop := f.run(w)
@@ -112,7 +112,7 @@ func TestACancelledJobThatWasTakenAheadDoesNotBegin(t *testing.T) {
 		w.Handle("work", func(ctx context.Context, job *chime.Job) error {
 			r.add(job.ID)
 			if job.ID == "blocks" {
-				time.Sleep(10 * time.Millisecond) // what waits is given back after 20
+				time.Sleep(10 * time.Millisecond) // fake time: what waits is given back after 20 ms
 			}
 			return nil
 		})

@@ -40,7 +40,7 @@ type step struct {
 }
 
 func (s step) do() error {
-	time.Sleep(s.Takes)
+	time.Sleep(s.Takes) // fake time: the handler takes this long
 	switch s.Outcome {
 	case "fail":
 		return chime.RetryAfter(s.Delay, errors.New("it failed"))
@@ -247,7 +247,7 @@ func TestAnAttemptThatGoesOnIsReturnedWhenItHasEnded(t *testing.T) {
 	Run(t, func(t *testing.T, c *Chime) {
 		worker := newWorker(c, chime.WorkerOptions{})
 		worker.Handle("long", func(context.Context, *chime.Job) error {
-			time.Sleep(90 * time.Minute)
+			time.Sleep(90 * time.Minute) // fake time: the handler goes on past an Advance
 			return nil
 		}, chime.Timeout(2*time.Hour))
 		c.Start(worker)
@@ -269,7 +269,7 @@ func TestAStuckAttemptIsReturnedAsFailed(t *testing.T) {
 	Run(t, func(t *testing.T, c *Chime) {
 		worker := newWorker(c, chime.WorkerOptions{})
 		worker.Handle("stuck", func(context.Context, *chime.Job) error {
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) // fake time: longer than its timeout
 			return nil
 		}, chime.Timeout(time.Minute), chime.MaxAttempts(1))
 		c.Start(worker)

@@ -35,7 +35,7 @@ var failing = map[string]struct {
 	"bad options": {running(func(t *testing.T, c *Chime) { c.Start(newWorker(c, chime.WorkerOptions{Concurrency: -1})) }), []string{"WorkerOptions.Concurrency"}},
 	"a role that fails later": {running(func(t *testing.T, c *Chime) {
 		c.Start(newWorker(c, chime.WorkerOptions{}), roleFunc(func(context.Context) error {
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) // fake time: it fails after Start has returned
 			return errors.New("the disk is full")
 		}))
 		c.Advance(time.Hour)
@@ -50,7 +50,7 @@ var failing = map[string]struct {
 	"a handler that is cut off": {running(func(t *testing.T, c *Chime) {
 		worker := newWorker(c, chime.WorkerOptions{DrainTimeout: time.Second})
 		worker.Handle("sleeps", func(context.Context, *chime.Job) error {
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) // fake time: longer than the drain
 			return nil
 		})
 		stop := c.Start(worker)

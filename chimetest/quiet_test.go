@@ -56,7 +56,7 @@ func walkQuiet(t *testing.T, c *Chime, random *rand.Rand) (lines []string) {
 		worker := newWorker(c, chime.WorkerOptions{Concurrency: 5, Queues: map[string]int{"default": 1, "other": 1}})
 		worker.Handle("runs", func(context.Context, *chime.Job) error { return nil })
 		worker.Handle("takes", func(context.Context, *chime.Job) error {
-			time.Sleep(3 * time.Minute)
+			time.Sleep(3 * time.Minute) // fake time: so long that some run while the roles stop
 			return nil
 		})
 		worker.Handle("fails", func(context.Context, *chime.Job) error { return chime.RetryAfter(7*time.Minute, errors.New("no")) }, chime.MaxAttempts(3))
