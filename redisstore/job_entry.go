@@ -99,7 +99,7 @@ type entryReader struct {
 	bodies      []string
 	crashes     []int
 	gone        []bool            // it is not there any more
-	progress    []string          // what handlers have reported
+	progress    []string          // what handlers have reported; nil: none of the jobs runs
 	definitions map[string]string // by schedule
 }
 
@@ -176,18 +176,24 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.progress, err = r.texts(ctx, r.keys.progress, ids); err != nil {
-		return err
+	if r.has(protocol.JobRunning) {
+		if r.progress, err = r.texts(ctx, r.keys.progress, ids); err != nil {
+			return err
+		}
 	}
-	stale := r.client.ZMScore(ctx, r.keys.stale, ids...)
-	if err := cmp.Or(stale.Err(), complete(stale)); err != nil {
-		return err
+	stale := make([]float64, len(ids))
+	if r.has(protocol.JobWaiting) {
+		scores := r.client.ZMScore(ctx, r.keys.stale, ids...)
+		if err := cmp.Or(scores.Err(), complete(scores)); err != nil {
+			return err
+		}
+		stale = scores.Val()
 	}
 	r.gone = make([]bool, len(r.entries))
 	for i, text := range crashes {
 		times, _ := strconv.Atoi(text)
 		r.crashes = append(r.crashes, max(times, 0))
-		r.see(i, stale.Val()[i] != 0)
+		r.see(i, stale[i] != 0)
 	}
 	for list, at := range lists {
 		if err := r.lookAgain(ctx, list, at); err != nil {
@@ -195,6 +201,11 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// has reports whether one of the entries is in a state: what only that state needs is read only then.
+func (r *entryReader) has(state string) bool {
+	return slices.ContainsFunc(r.entries, func(e jobEntry) bool { return e.state == state })
 }
 
 // texts reads fields of a hash; empty: there is none.
