@@ -133,6 +133,36 @@ func TestObserversHearWhatHappensToEachJob(t *testing.T) {
 	})
 }
 
+// What was given up without a word of its handler has a reason too.
+func TestObserversHearWhyAJobWasGivenUp(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		var notes notebook
+		w := f.worker(chime.WorkerOptions{Observers: []*chime.Observer{notes.observer()}})
+		w.Handle("stuck", func(context.Context, *chime.Job) error {
+			time.Sleep(time.Minute) // fake time: it ignores its timeout, and returns while that is settled
+			return errors.New("late")
+		}, chime.Timeout(time.Second), chime.MaxAttempts(1))
+		f.add("stuck", 0, "stuck", "unreadable")
+		client := f.server.Client()
+		if err := client.HSet(t.Context(), "chime:{default}:jobs", "unreadable", "\x01garbage").Err(); err != nil {
+			t.Fatal(err)
+		}
+		stop := f.run(w)
+		pass(2 * time.Minute)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		notes.mu.Lock()
+		defer notes.mu.Unlock()
+		for id, want := range map[string]string{"stuck": "job timed out", "unreadable": "its body cannot be read"} {
+			e := notes.ended[id]
+			if e.Outcome != chime.RunDead || e.Err == nil || !strings.Contains(e.Err.Error(), want) || id == "stuck" && !errors.Is(e.Err, chime.ErrTimeout) {
+				t.Errorf("of %s an observer heard %s, %v; want dead, %q", id, e.Outcome, e.Err, want)
+			}
+		}
+	})
+}
+
 func TestANilObserverIsRefused(t *testing.T) {
 	nobody := []*chime.Observer{nil}
 	onEmbedded(t, func(t *testing.T, f *fixture) {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/tick"
 	"github.com/chimejobs/chime/internal/work"
@@ -171,7 +172,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		tick.Watch(watching, w.store, tick.Options{Log: w.options.Logger, SafetyTick: workerSafetyTick, SessionTTL: w.options.SessionTTL, Polled: w.options.Queues})
+		tick.Watch(watching, w.store, tick.Options{Log: w.options.Logger, SafetyTick: workerSafetyTick, SessionTTL: w.options.SessionTTL, Polled: w.options.Queues, Observe: observe.Observer{Placed: config.Observe.Placed}})
 	})
 	drained, err := work.Run(ctx, w.store, config)
 	stop()

@@ -141,8 +141,22 @@ func (f *flight) ending(s *protocol.Settlement, now time.Time) (e observe.Job, o
 		return e, false
 	}
 	e = f.event()
-	e.Ended, e.Outcome, e.Err = f.clock.at(now), outcome, f.failure
+	e.Ended, e.Outcome, e.Err = f.clock.at(now), outcome, f.reasonOf(s)
 	return e, true
+}
+
+// reasonOf is why an attempt ended, for observers. What the handler returned is read only once it has: a stuck one may return meanwhile.
+func (f *flight) reasonOf(s *protocol.Settlement) error {
+	switch {
+	case f.ended:
+		return f.failure
+	case !s.Failed:
+		return nil
+	case !f.began.IsZero():
+		return errStuck(f.timeout)
+	}
+	dead, _ := wire.DecodeEnvelope(s.Body) // it did not begin: what it was given up for is in its envelope
+	return errors.New(dead.LastError)
 }
 
 // stuck settles a flight whose handler has not returned long after its time was up.

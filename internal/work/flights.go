@@ -135,6 +135,7 @@ func (h *flights) admit(draining bool, now time.Time) {
 		*a = arrival{}
 	}
 	h.arrivals, h.arriving = h.arrivals[:0], 0
+	h.tellEnds()
 }
 
 func (h *flights) admitJobs(a *arrival, draining bool, now time.Time) {
@@ -249,6 +250,7 @@ func (h *flights) due(now time.Time) time.Time {
 		}
 		h.keep(f, f.stuck(now), now)
 	}
+	h.tellEnds()
 	return earlier(until, expiry)
 }
 
