@@ -134,13 +134,14 @@ func TestSchedulesGoOnWithoutALeaderThatWorks(t *testing.T) {
 		}
 		stop()
 		ghost.Wait()
-		for id, n := range w.runs {
+		runs := w.allRuns()
+		for id, n := range runs {
 			if n != 1 {
 				w.Errorf("%s was done %d times, want once", id, n)
 			}
 		}
 		for at := began.Truncate(time.Minute); at.Before(end); at = at.Add(time.Minute) {
-			if id := "beat@" + at.UTC().Format(time.RFC3339); w.runs[id] == 0 {
+			if id := "beat@" + at.UTC().Format(time.RFC3339); runs[id] == 0 {
 				w.Errorf("%s did not run", id)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"sync"
 	"testing"
@@ -150,6 +151,13 @@ func (w *world) ran(job *chime.Job) {
 	defer w.mu.Unlock()
 	w.runs[job.ID]++
 	w.late = max(w.late, job.Lateness())
+}
+
+// allRuns returns how many times each job ran so far, by its ID.
+func (w *world) allRuns() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.runs)
 }
 
 // wantRuns checks that each instant of a rule at or after from and before to ran exactly once, and nothing else.
