@@ -97,6 +97,34 @@ type atOnce struct {
 	starts          []time.Time
 }
 
+// running returns how many run.
+func (a *atOnce) running() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.now
+}
+
+// begun returns how many have begun.
+func (a *atOnce) begun() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.starts)
+}
+
+// ended returns how many have ended.
+func (a *atOnce) ended() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.done
+}
+
+// highest returns how many ran at once at most.
+func (a *atOnce) highest() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.most
+}
+
 // hold runs for d, or until ctx ends.
 func (a *atOnce) hold(ctx context.Context, d time.Duration) error {
 	a.mu.Lock()
@@ -145,8 +173,8 @@ func TestNoMoreJobsRunThanTheLimitLetsAndNoneWaitsForEver(t *testing.T) {
 			if s := f.stats(); s.Done != 400 || s.Waiting+s.Delayed+s.Running != 0 || s.Limit != (chime.Limit{Running: most}) {
 				t.Errorf("at most %d: %+v, want 400 done", most, s)
 			}
-			if a.most != most {
-				t.Errorf("%d ran at once, want %d at most, and as many at times", a.most, most)
+			if n := a.highest(); n != most {
+				t.Errorf("%d ran at once, want %d at most, and as many at times", n, most)
 			}
 			for _, stop := range stops {
 				if err := stop(); err != nil {
@@ -238,16 +266,17 @@ func TestNobodyAsksForJobsThatMayNotStart(t *testing.T) {
 				return n
 			}
 			pass(time.Minute)
-			begun, before := len(a.starts), sent()
+			begun, before := a.begun(), sent()
 			for i := range 300 { // which wakes nobody
 				f.add("work", 0, fmt.Sprint("more", i))
 				f.add("work", time.Minute, fmt.Sprint("later", i))
 				pass(time.Second)
 			}
 			pass(54 * time.Minute)
-			starts, calls := len(a.starts)-begun, sent()-before
-			if len(a.starts) < c.starts-1 || len(a.starts) > c.starts {
-				t.Errorf("%s: %d starts in an hour, want %d", name, len(a.starts), c.starts)
+			all := a.begun()
+			starts, calls := all-begun, sent()-before
+			if all < c.starts-1 || all > c.starts {
+				t.Errorf("%s: %d starts in an hour, want %d", name, all, c.starts)
 			}
 			// a start is taken, the second that keeps the alarm looks after it, and it is settled; polls come every 11 s at least, and
 			// the heartbeats of two sessions every 4 s
@@ -277,19 +306,19 @@ func TestALimitMayComeAndGoWhileJobsRun(t *testing.T) {
 		f.limit(chime.Limit{Running: 3})
 		f.add("work", 0, names("k", 30)...)
 		pass(58 * time.Second)
-		if len(a.starts) != 20 {
-			t.Errorf("%d have begun, want the 20 from before the limit only", len(a.starts))
+		if n := a.begun(); n != 20 {
+			t.Errorf("%d have begun, want the 20 from before the limit only", n)
 		}
 		pass(2 * time.Second)
-		if a.now != 3 {
-			t.Errorf("%d run once the first ones have ended, want 3", a.now)
+		if n := a.running(); n != 3 {
+			t.Errorf("%d run once the first ones have ended, want 3", n)
 		}
 		for range 2 {
 			f.limit(chime.Limit{})
 		}
 		pass(100 * time.Millisecond)
-		if a.now != 30 {
-			t.Errorf("%d run once the limit is taken away, want all 30", a.now)
+		if n := a.running(); n != 30 {
+			t.Errorf("%d run once the limit is taken away, want all 30", n)
 		}
 		pass(2 * time.Minute)
 		if err := stop(); err != nil {
@@ -308,8 +337,8 @@ func TestTheNextJobUnderALimitBeginsAtOnce(t *testing.T) {
 		stop := f.run(w)
 		f.add("work", 0, names("j", 2000)...)
 		pass(6 * time.Second)
-		if a.done != 2000 {
-			t.Errorf("%d of 2000 jobs of 5 ms have ended after 6 s, two at a time", a.done)
+		if n := a.ended(); n != 2000 {
+			t.Errorf("%d of 2000 jobs of 5 ms have ended after 6 s, two at a time", n)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -395,8 +424,8 @@ func TestOccurrencesObeyTheLimitOfTheirQueue(t *testing.T) {
 			}
 			started, missed = started+s.Counters.Started, missed+s.Counters.Missed
 		}
-		if a.most != 1 || started != int64(len(a.starts)) {
-			t.Errorf("%d ran at once, %d began and %d are counted; want one at once, and each counted", a.most, len(a.starts), started)
+		if most, begun := a.highest(), a.begun(); most != 1 || started != int64(begun) {
+			t.Errorf("%d ran at once, %d began and %d are counted; want one at once, and each counted", most, begun, started)
 		}
 		if missed == 0 {
 			t.Error("none was missed: the test does not test what it says")

@@ -110,6 +110,12 @@ bubbles() {
 	go list -f '{{$p := .ImportPath}}{{range .Imports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .TestImports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}' ./... | sort -u
 }
 
+# kept runs a command, and keeps a copy of what it prints in $log.
+kept() {
+	{ "$@" 2>&1 || echo $? >"$log.failed"; } | tee -a "$log"
+	! rm "$log.failed" 2>/dev/null
+}
+
 # run tests one module, in three steps.
 #
 # Where goroutines of one bubble of fake time run on two processors and both come late to a timer's channel, the race detector of Go
@@ -133,17 +139,20 @@ run() {
 				go test -race -cpu 1 "$@" $faked >"$together" 2>&1 &
 				faked_tests=$!
 			fi
-			[ -z "$others" ] || go test -race "$@" $others || status=1
-			[ -z "$system" ] || go test "$@" $system || status=1
+			[ -z "$others" ] || kept go test -race "$@" $others || status=1
+			[ -z "$system" ] || kept go test "$@" $system || status=1
 			if [ -n "$faked" ]; then
 				wait "$faked_tests" || status=1
-				cat "$together"
+				tee -a "$log" <"$together"
 			fi
 			rm -f "$together"
 		}
 		exit $status
 	)
 }
+
+log=$(mktemp)
+trap 'rm -f "$log" "$log.failed"' EXIT
 
 # The library, and then every module with a go.mod of its own below it, such as bench, which downloads what it compares with.
 failed=
@@ -153,6 +162,8 @@ for module in $(find . -mindepth 2 -name go.mod -not -path '*/testdata/*' | sort
 	run "$folder" "$@" || failed="$failed $folder"
 done
 if [ -n "$failed" ]; then
+	# what failed once more, for the end of a long log is read first, and often nothing else of it
+	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:[0-9]+: |^FAIL|^panic: |^WARNING: DATA RACE' "$log" | head -n 100 >&2 || :
 	say "FAILED in$failed" >&2
 	exit 1
 fi
