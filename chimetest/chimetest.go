@@ -169,9 +169,17 @@ func (c *Chime) settle(until time.Time) {
 	}
 }
 
+// watchStep is how much of the test's time passes before the watchdog hears that something moves: on a busy machine an hour with much to
+// do may take longer than the watchdog waits.
+const watchStep = time.Minute
+
 // sleep lets d pass, and everything that happens by then come to rest.
 func (c *Chime) sleep(d time.Duration) {
 	c.watchdog.enter()
+	for ; d > watchStep; d -= watchStep {
+		time.Sleep(watchStep)
+		c.watchdog.moves()
+	}
 	time.Sleep(d)
 	synctest.Wait()
 	c.watchdog.leave()

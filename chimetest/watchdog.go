@@ -36,9 +36,10 @@ func (w *watchdog) end() {
 	w.done.Wait()
 }
 
-// enter and leave are called where the test begins to wait, and when it goes on. A wait of many hours is entered once an hour.
+// enter and leave are called where the test begins to wait, and when it goes on; moves where it waits on, but time has passed in it.
 func (w *watchdog) enter() { w.waits.Add(1) }
 func (w *watchdog) leave() { w.waits.Add(1) }
+func (w *watchdog) moves() { w.waits.Add(2) }
 
 // running sets what says which handlers run.
 func (w *watchdog) running(runs func() []*chime.RunInfo) {
