@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -37,58 +38,114 @@ var guards = []guard{
 	{"an ID stands in the list once", "redisstore/scripts/enqueue.lua", "local list = void[id] and revived or ready", "local list = ready", "redisstore", "TestACancelledIDThatIsEnqueuedAgainHasItsOldPlace"},
 }
 
-// TestASwitchedOffGuardIsFound switches each guard off in a copy of its file, and has the go command build with the copy. A guard whose
-// absence nothing finds may be missing already.
+// TestASwitchedOffGuardIsFound switches each guard off and runs what is to find that. A guard whose absence nothing finds may be missing
+// already. A guard of a script is switched off when its text is read: one build of the tests does for all of these.
 func TestASwitchedOffGuardIsFound(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	folder := t.TempDir()
+	binaries := map[string]string{} // folder of a package -> its tests, built so that a script can be switched off
 	for _, g := range guards {
 		t.Run(g.name, func(t *testing.T) {
-			overlay := g.switchOff(t, root)
-			args := []string{"test", "-vet=off", "-count=1", "-overlay", overlay}
-			if g.in == "" {
-				args = append(args, "./internal/chaos", "-run", "^TestChaos$", "-for", "6s", "-seed", "1", "-pace", "3", "-loss", "10", "-patience", "2s")
+			text := g.source(t, root)
+			where := cmp.Or(g.in, "internal/chaos")
+			var binary string
+			var environment []string
+			if filepath.Ext(g.file) == ".lua" {
+				if binaries[where] == "" {
+					binaries[where] = build(t, root, where, filepath.Join(folder, filepath.Base(where)), scriptReader, withSwitch(t, root))
+				}
+				binary, environment = binaries[where], []string{"CHIME_GUARD_FILE=" + strings.TrimPrefix(g.file, "redisstore/"), "CHIME_GUARD_ON=" + g.on, "CHIME_GUARD_OFF=" + g.off}
 			} else {
-				args = append(args, "./"+g.in, "-run", "^"+g.finds+"$")
+				binary = build(t, root, where, filepath.Join(t.TempDir(), "tests"), g.file, strings.ReplaceAll(text, g.on, g.off))
 			}
-			command := exec.CommandContext(t.Context(), "go", args...)
-			command.Dir = root
-			output, err := command.CombinedOutput()
-			want := "--- FAIL: " + g.finds
+			args, want := []string{"-test.count=1", "-test.run=^" + g.finds + "$"}, "--- FAIL: "+g.finds
 			if g.in == "" {
+				args = []string{"-test.count=1", "-test.run=^TestChaos$", "-for", "6s", "-seed", "1", "-pace", "3", "-loss", "10", "-patience", "2s"}
 				want = ": " + g.finds + ": "
 			}
+			command := exec.CommandContext(t.Context(), binary, args...)
+			command.Dir, command.Env = filepath.Join(root, where), append(os.Environ(), environment...)
+			output, err := command.CombinedOutput()
 			if err == nil || !strings.Contains(string(output), want) {
-				t.Errorf("with %s switched off, go %s: %v; want a failure with %q; it printed\n%s", g.name, strings.Join(args, " "), err, want, output)
+				t.Errorf("with %s switched off, %s %s: %v; want a failure with %q; it printed\n%s", g.name, where, strings.Join(args, " "), err, want, output)
 			}
 		})
 	}
+	for where, binary := range binaries { // with nothing switched off none of them fails, or the failures above say nothing
+		var finds []string
+		for _, g := range guards {
+			if g.in == where && filepath.Ext(g.file) == ".lua" {
+				finds = append(finds, g.finds)
+			}
+		}
+		if len(finds) == 0 {
+			continue // TestChaos is a test of its own
+		}
+		command := exec.CommandContext(t.Context(), binary, "-test.count=1", "-test.v", "-test.run=^("+strings.Join(finds, "|")+")$")
+		command.Dir = filepath.Join(root, where)
+		output, err := command.CombinedOutput()
+		if err != nil || strings.Count(string(output), "\n--- PASS: ") != len(finds) {
+			t.Errorf("with nothing switched off, %s: %v; it printed\n%s", where, err, output)
+		}
+	}
 }
 
-// switchOff writes a copy of the file without the guard, and returns the overlay that has the go command use it.
-func (g guard) switchOff(t *testing.T, root string) (overlay string) {
+// source returns the text of the file that has the guard.
+func (g guard) source(t *testing.T, root string) string {
 	t.Helper()
-	file := filepath.Join(root, filepath.FromSlash(g.file))
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(g.file)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.Count(string(text), g.on) == 0 {
 		t.Fatalf("%s has no %q: say in the table how the guard is switched off now", g.file, g.on)
 	}
-	folder := t.TempDir()
-	copied, overlay := filepath.Join(folder, filepath.Base(file)), filepath.Join(folder, "overlay.json")
-	if err := os.WriteFile(copied, []byte(strings.ReplaceAll(string(text), g.on, g.off)), 0o600); err != nil {
+	return string(text)
+}
+
+// scriptReader is the file that reads the scripts.
+const scriptReader = "redisstore/script.go"
+
+// withSwitch returns the text of scriptReader, changed so that the environment switches off a part of a script.
+func withSwitch(t *testing.T, root string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(scriptReader)))
+	if err != nil {
 		t.Fatal(err)
 	}
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: copied}})
+	switched := strings.NewReplacer(
+		"\treturn string(text)\n", "\tif file == os.Getenv(\"CHIME_GUARD_FILE\") {\n"+
+			"\t\treturn strings.ReplaceAll(string(text), os.Getenv(\"CHIME_GUARD_ON\"), os.Getenv(\"CHIME_GUARD_OFF\"))\n\t}\n\treturn string(text)\n",
+		"\t\"io/fs\"\n", "\t\"io/fs\"\n\t\"os\"\n",
+	).Replace(string(text))
+	if strings.Count(switched, "os.Getenv") != 3 || !strings.Contains(switched, "\"os\"") {
+		t.Fatalf("%s does not read the scripts as this test thinks: say here how it does now", scriptReader)
+	}
+	return switched
+}
+
+// build builds the tests of a package with another text for one file, and returns the program.
+func build(t *testing.T, root, where, program, file, text string) string {
+	t.Helper()
+	folder := t.TempDir()
+	copied, overlay := filepath.Join(folder, filepath.Base(file)), filepath.Join(folder, "overlay.json")
+	if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(root, filepath.FromSlash(file)): copied}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(overlay, replace, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return overlay
+	command := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "./"+where)
+	command.Dir = root
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, output)
+	}
+	return program
 }
