@@ -186,20 +186,19 @@ func TestCreatedOnceAndPaused(t *testing.T) {
 	})
 }
 
-func ExampleCron_zone() {
+func TestABadNightInBerlin(t *testing.T) {
 	rule := recurrence.Recurrence{Cron: "30 2 * * *", TimeZone: "Europe/Berlin"}
 	series, err := rule.Series(time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC)) // as if created then
 	if err != nil {
-		fmt.Println(err)
-		return
+		t.Fatal(err)
 	}
+	var got []string
 	for at := range series.Between(time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC)) {
-		fmt.Println(at)
+		got = append(got, at.Format("2 January 15:04"))
 	}
-	// Output:
-	// 2026-03-28 02:30:00 +0100 CET
-	// 2026-03-29 03:30:00 +0200 CEST
-	// 2026-03-30 02:30:00 +0200 CEST
+	if want := "28 March 02:30, 29 March 03:30, 30 March 02:30"; strings.Join(got, ", ") != want {
+		t.Errorf("got %q, want %s", got, want)
+	}
 }
 
 func TestStartCountAndEnd(t *testing.T) {
@@ -513,6 +512,42 @@ func maintenance(ctx context.Context, schedules *chime.Schedules, work func() er
 		return err // it stays paused, and its note says why
 	}
 	return schedules.Resume(ctx, "import", chime.SkipGap())
+}
+
+// What the page says of pauses: what is due runs, and so do retries.
+func TestWhatIsOnItsWayWhenAScheduleIsPaused(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		var ran []string
+		program := func() *chime.Worker {
+			worker := chime.NewWorker(c.Store(), chime.WorkerOptions{})
+			worker.Handle("hourly", func(_ context.Context, job *chime.Job) error {
+				ran = append(ran, fmt.Sprint(job.Planned.Hour(), " ", job.Attempt))
+				if job.Attempt == 1 {
+					return chime.RetryAfter(70*time.Minute, errors.New("busy"))
+				}
+				return nil
+			})
+			return worker
+		}
+		schedules := chime.NewSchedules(c.Store())
+		c.Advance(10 * time.Minute)
+		if _, err := schedules.Put(t.Context(), "hourly", recurrence.Recurrence{Cron: "@hourly"}); err != nil {
+			t.Fatal(err)
+		}
+		stop := c.Start(program())
+		c.Advance(time.Hour)
+		stop()
+		c.Advance(51 * time.Minute) // it is 02:01
+		if err := schedules.Pause(t.Context(), "hourly"); err != nil {
+			t.Fatal(err)
+		}
+		stop = c.Start(program())
+		c.Advance(5 * time.Hour)
+		stop()
+		if want := []string{"1 1", "2 1", "1 2", "2 2"}; !slices.Equal(ran, want) {
+			t.Errorf("ran %q, want %q", ran, want)
+		}
+	})
 }
 
 func TestMaintenance(t *testing.T) {
