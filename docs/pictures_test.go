@@ -118,10 +118,11 @@ const (
 
 // observe plays the morning of a schedule with the given options, and returns what became of each occurrence.
 func observe(t *testing.T, kind gap, resume []chime.ChangeOption, options ...chime.ScheduleOption) (seen []timeline.Occurrence) {
-	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+	t.Helper()
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) { // with few heartbeats, for hours pass in runs
 		rule := recurrence.Recurrence{Cron: "*/30 * * * *"}
 		program := func() []chime.Role {
-			worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Concurrency: 20})
+			worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Concurrency: 20, SessionTTL: 10 * time.Minute})
 			worker.Handle("import", work, chime.Timeout(2*time.Hour))
 			scheduler := chime.NewScheduler(c.Store(), chime.SchedulerOptions{})
 			if err := scheduler.Schedule("import", rule, append(options, chime.KeepRuns(100))...); err != nil {

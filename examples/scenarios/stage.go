@@ -96,7 +96,7 @@ func (s *stage) tell(name string, rule recurrence.Recurrence, why string) {
 // start starts a process of the program: a scheduler and a worker.
 func (s *stage) start() {
 	errors := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError + 1}))
-	worker := chime.NewWorker(s.Store(), chime.WorkerOptions{Logger: errors, Concurrency: 20})
+	worker := chime.NewWorker(s.Store(), chime.WorkerOptions{Logger: errors, Concurrency: 20, SessionTTL: 10 * time.Minute})
 	options := s.owner
 	options.Logger = errors
 	scheduler := chime.NewScheduler(s.Store(), options)
