@@ -24,8 +24,9 @@ const (
 
 const style = `text{font:12px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:#57606a}
 .t{font-size:15px;font-weight:600;fill:#1f2328}.n{font-weight:600;fill:#1f2328}.m{text-anchor:middle}
-.g{stroke:#eaeef2}.p{stroke:#afb8c1}.c{stroke-width:1;fill:none;opacity:.7}
+.g{stroke:#eaeef2}.p{stroke:#afb8c1}
 .k0{fill:#2da44e;stroke:#2da44e}.k1{fill:#0969da;stroke:#0969da}.k2{fill:#cf222e;stroke:#cf222e}.k3{fill:none;stroke:#bc4c00;stroke-width:2}.k4{fill:#fff;stroke:#8c959f;stroke-width:1.6}
+.c{stroke-width:1;fill:none;opacity:.7}
 `
 
 var words = [...]string{InTime: "ran in time", Late: "ran late", CutShort: "ended by the next one", Dropped: "dropped: another one ran", Missed: "missed: counted, does not run"}
