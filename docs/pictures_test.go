@@ -123,7 +123,7 @@ func observe(t *testing.T, kind gap, resume []chime.ChangeOption, options ...chi
 		rule := recurrence.Recurrence{Cron: "*/30 * * * *"}
 		program := func() []chime.Role {
 			worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Concurrency: 20, SessionTTL: 10 * time.Minute})
-			worker.Handle("import", work, chime.Timeout(2*time.Hour))
+			worker.Handle("import", importing, chime.Timeout(2*time.Hour))
 			scheduler := chime.NewScheduler(c.Store(), chime.SchedulerOptions{})
 			if err := scheduler.Schedule("import", rule, append(options, chime.KeepRuns(100))...); err != nil {
 				t.Fatal(err)
@@ -160,8 +160,8 @@ func observe(t *testing.T, kind gap, resume []chime.ChangeOption, options ...chi
 	return seen
 }
 
-// work takes ten minutes, and at one o'clock 75, unless its ctx ends.
-func work(ctx context.Context, job *chime.Job) error {
+// importing takes ten minutes, and at one o'clock 75, unless its ctx ends.
+func importing(ctx context.Context, job *chime.Job) error {
 	takes := short
 	if job.Planned.Equal(longAt) {
 		takes = long
