@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"internal/enqueue":  {"internal/protocol", "internal/wire", "internal/retry", "internal/observe", "golang.org/x/sync"},
 	"internal/work":     {"internal/protocol", "internal/wire", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
 	"internal/tick":     {"internal/protocol", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
+	"internal/timeline": {},
 	"internal/testjob":  {}, // through which chimetest reaches into the root
 	".": {
 		"recurrence", "internal/protocol", "internal/wire", "internal/schedule",

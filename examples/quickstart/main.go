@@ -152,7 +152,7 @@ func summary(store *redisstore.Store, before *chime.QueueInfo) error {
 	fmt.Printf("  ended      %d done, %d given up; %d attempts failed, %d were retried\n", now.Done-before.Done, now.Died-before.Died,
 		now.Failed-before.Failed, now.Retried-before.Retried)
 	fmt.Printf("  remaining  %d waiting, %d running; the next pulse would be at %s\n", now.Waiting, now.Running, schedule.Next.Format("15:04:05"))
-	fmt.Println("\nREADME.md has a program to start from; examples/scenarios shows business calendars.")
+	fmt.Println("\nREADME.md has a program to start from; examples/scenarios plays clock changes, outages and deployments.")
 	return schedules.Delete(ctx, "pulse")
 }
 

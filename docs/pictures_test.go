@@ -1,0 +1,219 @@
+package docs_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/chimetest"
+	"github.com/chimejobs/chime/internal/timeline"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+//go:generate go test -run ThePicture . -update
+
+var update = flag.Bool("update", false, "write the pictures anew instead of comparing them")
+
+// The pictures of docs/schedules.md show what was observed here, under fake time: a schedule for every half hour, of which one run takes
+// 75 minutes and the others ten, and a gap of three hours.
+const (
+	half  = 30 * time.Minute
+	short = 10 * time.Minute
+	long  = 75 * time.Minute
+)
+
+var (
+	midnight = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	longAt   = midnight.Add(time.Hour)
+	gapFrom  = midnight.Add(2*time.Hour + 45*time.Minute)
+	gapTo    = gapFrom.Add(3 * time.Hour)
+	pageEnd  = midnight.Add(8*time.Hour + 15*time.Minute)
+)
+
+var overlaps = []struct {
+	policy       chime.OverlapPolicy
+	name, remark string
+}{
+	{chime.OverlapSkip, "OverlapSkip", "the default"},
+	{chime.OverlapWait, "OverlapWait", "one may wait"},
+	{chime.OverlapCancel, "OverlapCancel", "the newest wins"},
+	{chime.OverlapAllow, "OverlapAllow", "side by side"},
+}
+
+var misfires = []struct {
+	policy      chime.MisfirePolicy
+	file, title string
+}{
+	{chime.MisfireRunOnce, "run-once", "MisfireRunOnce, the default: after an outage the first missed occurrence runs, once"},
+	{chime.MisfireSkip, "skip", "MisfireSkip: after an outage nothing runs late"},
+	{chime.MisfireCatchUp, "catch-up", "MisfireCatchUp: after an outage every missed occurrence runs, the oldest first"},
+}
+
+func TestThePicturesAreWhatTheSchedulerDoes(t *testing.T) {
+	for _, misfire := range misfires {
+		chart := picture(misfire.title, "the program is down")
+		for _, overlap := range overlaps {
+			seen := observe(t, outage, nil, chime.Overlap(overlap.policy), chime.Misfire(misfire.policy))
+			chart.Rows = append(chart.Rows, timeline.Row{Name: overlap.name, Remark: overlap.remark, Occurrences: seen})
+		}
+		holdPicture(t, "pictures/"+misfire.file+".svg", chart.SVG())
+	}
+}
+
+func TestThePictureOfAPauseIsWhatTheSchedulerDoes(t *testing.T) {
+	chart := picture("Paused for three hours, and resumed", "the schedule is paused")
+	for _, row := range []struct {
+		name, remark string
+		misfire      chime.MisfirePolicy
+		resume       []chime.ChangeOption
+	}{
+		{"MisfireRunOnce", "the default", chime.MisfireRunOnce, nil},
+		{"MisfireSkip", "", chime.MisfireSkip, nil},
+		{"MisfireCatchUp", "", chime.MisfireCatchUp, nil},
+		{"SkipGap()", "whatever the policy", chime.MisfireCatchUp, []chime.ChangeOption{chime.SkipGap()}},
+	} {
+		seen := observe(t, pause, row.resume, chime.Misfire(row.misfire))
+		chart.Rows = append(chart.Rows, timeline.Row{Name: row.name, Remark: row.remark, Occurrences: seen[4:]}) // the long run is over
+	}
+	chart.From = midnight.Add(135 * time.Minute)
+	holdPicture(t, "pictures/pause.svg", chart.SVG())
+}
+
+func picture(title, gap string) timeline.Chart {
+	return timeline.Chart{Title: title, From: midnight.Add(15 * time.Minute), To: pageEnd, Spans: []timeline.Span{{From: gapFrom, To: gapTo, Label: gap}}}
+}
+
+// holdPicture compares a picture with the one that is committed, or with -update writes it.
+func holdPicture(t *testing.T, file string, drawn []byte) {
+	t.Helper()
+	if len(drawn) > 10<<10 {
+		t.Errorf("%s has %d bytes, want at most 10 KiB", file, len(drawn))
+	}
+	if *update {
+		if err := os.WriteFile(file, drawn, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	committed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(committed, drawn) {
+		t.Errorf("docs/%s is not what the scheduler does now: if that is meant, go generate ./docs", file)
+	}
+}
+
+// A gap is what keeps the schedule from running for three hours.
+type gap int
+
+const (
+	outage gap = iota // the program is down
+	pause             // the schedule is paused
+)
+
+// observe plays the morning of a schedule with the given options, and returns what became of each occurrence.
+func observe(t *testing.T, kind gap, resume []chime.ChangeOption, options ...chime.ScheduleOption) (seen []timeline.Occurrence) {
+	t.Helper()
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) { // with few heartbeats, for hours pass in runs
+		rule := recurrence.Recurrence{Cron: "*/30 * * * *"}
+		program := func() []chime.Role {
+			worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Concurrency: 20, SessionTTL: 10 * time.Minute})
+			worker.Handle("import", importing, chime.Timeout(2*time.Hour))
+			scheduler := chime.NewScheduler(c.Store(), chime.SchedulerOptions{})
+			if err := scheduler.Schedule("import", rule, append(options, chime.KeepRuns(100))...); err != nil {
+				t.Fatal(err)
+			}
+			return []chime.Role{worker, scheduler}
+		}
+		schedules := chime.NewSchedules(c.Store())
+		c.Advance(15 * time.Minute)
+		stop := c.Start(program()...)
+		c.Advance(time.Until(gapFrom))
+		if kind == outage {
+			stop()
+			c.Advance(time.Until(gapTo))
+			c.Start(program()...)
+		} else {
+			if err := schedules.Pause(t.Context(), "import"); err != nil {
+				t.Fatal(err)
+			}
+			c.Advance(time.Until(gapTo))
+			if err := schedules.Resume(t.Context(), "import", resume...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Advance(time.Until(pageEnd.Add(time.Hour)))
+		series, err := rule.Series(midnight)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := ends(t, schedules, "import")
+		for planned := range series.Between(midnight.Add(15*time.Minute), pageEnd.Add(-short)) {
+			seen = append(seen, occurrence(t, planned, ended[planned.UTC()]))
+		}
+	})
+	return seen
+}
+
+// importing takes ten minutes, and at one o'clock 75, unless its ctx ends.
+func importing(ctx context.Context, job *chime.Job) error {
+	takes := short
+	if job.Planned.Equal(longAt) {
+		takes = long
+	}
+	select {
+	case <-time.After(takes):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// ends reads how the occurrences of a schedule ended.
+func ends(t *testing.T, schedules *chime.Schedules, name string) map[time.Time]*chime.RunInfo {
+	t.Helper()
+	ended := map[time.Time]*chime.RunInfo{}
+	for run, err := range schedules.Runs(t.Context(), name) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ended[run.Planned.UTC()] != nil {
+			t.Fatalf("%s ended twice", run.ID)
+		}
+		ended[run.Planned.UTC()] = run
+	}
+	return ended
+}
+
+// occurrence is an occurrence as it is drawn, to the minute. The instants that were missed behind the one that was taken late have no
+// record of their own.
+func occurrence(t *testing.T, planned time.Time, run *chime.RunInfo) timeline.Occurrence {
+	t.Helper()
+	o := timeline.Occurrence{Planned: planned, Outcome: timeline.Missed}
+	if run == nil {
+		return o
+	}
+	if run.Attempt > 0 {
+		o.Started, o.Ended = run.Started.Round(time.Minute), run.Ended.Round(time.Minute)
+	}
+	switch run.Outcome {
+	case chime.RunDone:
+		o.Outcome = timeline.InTime
+		if o.Started.After(planned) {
+			o.Outcome = timeline.Late
+		}
+	case chime.RunSuperseded:
+		o.Outcome = timeline.CutShort
+	case chime.RunSkipped:
+		o.Outcome = timeline.Dropped
+	case chime.RunMissed:
+	default:
+		t.Fatalf("%v: there is no sign for it", run)
+	}
+	return o
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+)
+
+//go:generate go test -run WhatTheScenariosPrint . -update
+
+var update = flag.Bool("update", false, "write output.txt anew instead of comparing with it")
+
+// What the scenarios print is in output.txt, to the minute.
+func TestWhatTheScenariosPrint(t *testing.T) {
+	committed, err := os.ReadFile("output.txt")
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	var all bytes.Buffer
+	for _, s := range scenarios {
+		var out bytes.Buffer
+		if !t.Run(s.name, s.test(&out).F) {
+			continue
+		}
+		if !*update && !strings.Contains(string(committed), out.String()) {
+			t.Errorf("%s: this is not in output.txt; if it is meant, go generate ./examples/scenarios\n%s", s.name, out.String())
+		}
+		all.Write(out.Bytes())
+	}
+	switch {
+	case t.Failed():
+	case *update:
+		if err := os.WriteFile("output.txt", all.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case !bytes.Equal(all.Bytes(), committed):
+		t.Error("output.txt has more than the scenarios print, or another order")
+	}
+}
+
+func TestScenariosAreChosenByName(t *testing.T) {
+	if all, err := chosen(nil, nil); err != nil || len(all) != len(scenarios) {
+		t.Errorf("without a name: %d scenarios, %v", len(all), err)
+	}
+	if one, err := chosen([]string{"pause"}, nil); err != nil || len(one) != 1 || one[0].Name != "pause" {
+		t.Errorf("pause: %v, %v", one, err)
+	}
+	if _, err := chosen([]string{"rain"}, nil); err == nil {
+		t.Error("a scenario that does not exist was found")
+	}
+}
