@@ -104,10 +104,10 @@ server=$(redis_server)
 say "$(go version | cut -d' ' -f3,4), $server $("$server" --version | sed -n 's/.* v=\([0-9.]*\).*/\1/p')"
 export CGO_ENABLED=1
 
-# bubbles prints those packages of this folder whose tests use fake time, testing/synctest.
+# bubbles prints those packages of this folder whose tests use fake time: testing/synctest, or chimetest, which is made of it.
 bubbles() {
 	# shellcheck disable=SC2016 # a template of go list
-	go list -f '{{$p := .ImportPath}}{{range .Imports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .TestImports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}' ./... | sort -u
+	go list -f '{{$p := .ImportPath}}{{range .Imports}}{{if or (eq . "testing/synctest") (eq . "github.com/chimejobs/chime/chimetest")}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .TestImports}}{{if or (eq . "testing/synctest") (eq . "github.com/chimejobs/chime/chimetest")}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if or (eq . "testing/synctest") (eq . "github.com/chimejobs/chime/chimetest")}}{{$p}}{{"\n"}}{{end}}{{end}}' ./... | sort -u
 }
 
 # run tests one module, in three steps.
