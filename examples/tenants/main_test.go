@@ -20,7 +20,7 @@ import (
 )
 
 const weekly = `{"startTime": "2000-01-01T09:00Z", "action": {"message": "the report is due"},
-	"recurrence": {"frequency": "week", "schedule": {"weekDays": ["monday", "friday"], "hours": [9, 17]}}}`
+	"recurrence": {"frequency": "week", "schedule": {"weekDays": ["saturday", "sunday"], "hours": [9, 17]}}}`
 
 // A service is the program's worker and API under fake time, which begins on Saturday, 1 January 2000.
 type service struct {
@@ -77,13 +77,13 @@ func TestASchedulesLife(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		const report = "/tenants/acme/schedules/report"
 		body, tag := s.do(200, "PUT", report, weekly)
-		if !strings.Contains(body, `"in_words":"Every week on Monday and Friday at 09:00 and 17:00`) || tag == "" {
+		if !strings.Contains(body, `"in_words":"Every week on Saturday and Sunday at 09:00 and 17:00`) || tag == "" {
 			t.Errorf("created: %s, ETag %q", body, tag)
 		}
 		if _, again := s.do(200, "PUT", report, weekly); again != tag {
 			t.Errorf("the same again has the ETag %s, want %s", again, tag)
 		}
-		if body, _ := s.do(200, "GET", report+"/upcoming?n=3", ""); body != `["2000-01-03T09:00:00Z","2000-01-03T17:00:00Z","2000-01-07T09:00:00Z"]` {
+		if body, _ := s.do(200, "GET", report+"/upcoming?n=3", ""); body != `["2000-01-01T09:00:00Z","2000-01-01T17:00:00Z","2000-01-02T09:00:00Z"]` {
 			t.Errorf("upcoming: %s", body)
 		}
 
@@ -95,7 +95,7 @@ func TestASchedulesLife(t *testing.T) {
 		if body, _ := s.do(200, "GET", report+"/run/k1", ""); body != `{"state":"done","outcome":"done","attempt":1,"note":"sent to acme"}` {
 			t.Errorf("the manual run: %s", body)
 		}
-		s.c.Advance(3 * 24 * time.Hour) // to Tuesday
+		s.c.Advance(18 * time.Hour) // to Saturday evening
 		if got := s.sent.String(); got != strings.Repeat("acme: the report is due\n", 3) {
 			t.Errorf("sent: %s", got)
 		}
@@ -108,7 +108,7 @@ func TestASchedulesLife(t *testing.T) {
 		if !strings.Contains(body, `"state":"paused","note":{"text":"holidays","by":"anna"`) {
 			t.Errorf("paused: %s", body)
 		}
-		s.c.Advance(7 * 24 * time.Hour)
+		s.c.Advance(16 * time.Hour) // over the run on Sunday morning
 		s.do(200, "POST", report+"/resume?skipgap", "", "If-Match: "+tag)
 		s.c.Advance(time.Hour)
 		if got := strings.Count(s.sent.String(), "\n"); got != 3 {
@@ -124,14 +124,14 @@ func TestOfTwoEditorsOneIsTold(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		const report = "/tenants/acme/schedules/report"
 		_, seen := s.do(200, "PUT", report, weekly)
-		s.do(409, "PUT", report, strings.Replace(weekly, "friday", "sunday", 1)) // who has seen nothing changes nothing
-		s.do(200, "PUT", report, strings.Replace(weekly, "friday", "sunday", 1), "If-Match: "+seen)
+		s.do(409, "PUT", report, strings.Replace(weekly, "sunday", "friday", 1)) // who has seen nothing changes nothing
+		s.do(200, "PUT", report, strings.Replace(weekly, "sunday", "friday", 1), "If-Match: "+seen)
 		for _, change := range []struct{ method, path, body string }{
-			{"PUT", report, strings.Replace(weekly, "friday", "tuesday", 1)}, {"DELETE", report, ""}, {"POST", report + "/pause", ""},
+			{"PUT", report, strings.Replace(weekly, "sunday", "tuesday", 1)}, {"DELETE", report, ""}, {"POST", report + "/pause", ""},
 		} {
 			s.do(412, change.method, change.path, change.body, "If-Match: "+seen)
 		}
-		if body, _ := s.do(200, "GET", report, ""); !strings.Contains(body, "sunday") || !strings.Contains(body, `"state":"live"`) {
+		if body, _ := s.do(200, "GET", report, ""); !strings.Contains(body, "friday") || !strings.Contains(body, `"state":"live"`) {
 			t.Errorf("it is %s, want that of the first editor", body)
 		}
 	})
