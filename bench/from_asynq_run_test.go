@@ -157,6 +157,7 @@ func TestTheTasksOfThePageRunWithChime(t *testing.T) {
 			t.Errorf("run: %v", names)
 		}
 	})
+	<-sentInvoices.some
 	sentInvoices.Lock()
 	defer sentInvoices.Unlock()
 	if fmt.Sprint(sentInvoices.orders) != "[17]" {

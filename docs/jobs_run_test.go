@@ -28,11 +28,10 @@ var (
 
 // A world is what the handlers of the page work on. Each test has its own.
 type world struct {
-	mu       sync.Mutex
-	answer   error // of the mail server
-	mails    []Mail
-	posts    []string
-	attempts map[string]int // job name -> attempts that one of its jobs has at most
+	mu     sync.Mutex
+	answer error // of the mail server
+	mails  []Mail
+	posts  []string
 }
 
 var (
@@ -43,7 +42,7 @@ var (
 func newWorld() *world {
 	worldMu.Lock()
 	defer worldMu.Unlock()
-	current = &world{attempts: map[string]int{}}
+	current = new(world)
 	return current
 }
 
