@@ -43,7 +43,7 @@ func TestAWorkerRunsAsThePageSaysOnAServerAsThePageSays(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- work(ctx, client, 1) }()
+	go func() { ended <- serve(ctx, client, 1) }()
 
 	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
 	receipt, err := SendMail.Enqueue(ctx, enqueuer, Mail{To: "ada"}, chime.Keep(time.Minute))

@@ -30,7 +30,7 @@ func connect() redis.UniversalClient {
 	})
 }
 
-func work(ctx context.Context, client redis.UniversalClient, deployed int64) error {
+func serve(ctx context.Context, client redis.UniversalClient, deployed int64) error {
 	store := redisstore.New(client, redisstore.Options{Namespace: "shop"})
 	worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"mail": 3, "default": 1}, Concurrency: 20})
 	SendMail.Handle(worker, sendMail)
