@@ -2,10 +2,12 @@
 package docs_test
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -74,31 +76,46 @@ func shows(t *testing.T, page, source string, runs ...string) {
 	}
 }
 
-// Each page of this folder that another one links to is there.
+// What a page of this folder links to is there, the heading too.
 func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
-	files, err := os.ReadDir(".")
+	code := regexp.MustCompile("(?s)\n```.*?\n```")
+	prose := func(file string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Errorf("a page links to %s: %v", file, err)
+		}
+		return code.ReplaceAllString(string(text), "")
+	}
+	heading, mark := regexp.MustCompile(`(?m)^#+ (.*)$`), regexp.MustCompile(`[^a-z0-9 _-]`)
+	has := func(file, anchor string) bool {
+		for _, h := range heading.FindAllStringSubmatch(prose(file), -1) {
+			if strings.ReplaceAll(mark.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-") == anchor {
+				return true
+			}
+		}
+		return false
+	}
+	pages, err := filepath.Glob("*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := regexp.MustCompile(`\]\(([^)#:"]+)(#[^)]*)?\)`)
-	code := regexp.MustCompile("(?s)\n```.*?\n```")
+	link, words := regexp.MustCompile(`\]\(([^)#:]*)#?([^)]*)\)`), regexp.MustCompile("`[^`\n]*`")
 	found := 0
-	for _, file := range files {
-		if !strings.HasSuffix(file.Name(), ".md") {
-			continue
-		}
-		text, err := os.ReadFile(file.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, match := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), ""), -1) {
+	for _, page := range pages {
+		for _, match := range link.FindAllStringSubmatch(words.ReplaceAllString(prose(page), ""), -1) {
+			if strings.Contains(match[0], "://") {
+				continue
+			}
 			found++
-			if _, err := os.Stat(match[1]); err != nil {
-				t.Errorf("%s links to %s, which is not there", file.Name(), match[1])
+			file := cmp.Or(match[1], page)
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s links to %s, which is not there", page, file)
+			} else if match[2] != "" && !has(file, match[2]) {
+				t.Errorf("%s links to %s#%s, and there is no such heading", page, file, match[2])
 			}
 		}
 	}
-	if found == 0 {
-		t.Error("no link was found: this test reads the pages wrongly")
+	if found < 40 {
+		t.Errorf("%d links were found: this test reads the pages wrongly", found)
 	}
 }
