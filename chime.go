@@ -61,7 +61,7 @@
 // [Worker] runs handlers. [Scheduler] declares schedules at start, [Schedules] changes them at run time. [Enqueuer] adds jobs.
 // [Queues] shows and pauses queues. [Run] starts and stops roles. What is wrong with input is an [InvalidError]. Package recurrence has the calendar and is of use alone.
 // Package redisstore has the [Store]; redisstore/embedded has one inside the process, for a first try; chimetest tests programs under
-// fake time.
+// fake time. The pages docs/jobs.md and docs/operating.md are guides.
 package chime
 
 import (

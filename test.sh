@@ -1,5 +1,5 @@
 #!/bin/sh
-# test.sh: run every test of chime, with the race detector but for days of the whole system. All it needs is Go; it says what else is
+# test.sh: run every test of chime, with the race detector but for days of the whole system, guides and examples. All it needs is Go; it says what else is
 # missing, installs that where it may (root on Debian or Ubuntu, or CI set), and elsewhere prints the command and ends with exit code 2.
 #
 #   ./test.sh [flags of go test, such as -run Name -v]
@@ -104,10 +104,10 @@ server=$(redis_server)
 say "$(go version | cut -d' ' -f3,4), $server $("$server" --version | sed -n 's/.* v=\([0-9.]*\).*/\1/p')"
 export CGO_ENABLED=1
 
-# bubbles prints those packages of this folder whose tests use fake time, testing/synctest.
+# bubbles prints those packages of this folder whose tests use fake time: testing/synctest, or chimetest, which is made of it.
 bubbles() {
 	# shellcheck disable=SC2016 # a template of go list
-	go list -f '{{$p := .ImportPath}}{{range .Imports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .TestImports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "testing/synctest"}}{{$p}}{{"\n"}}{{end}}{{end}}' ./... | sort -u
+	go list -f '{{$p := .ImportPath}}{{range .Imports}}{{if or (eq . "testing/synctest") (eq . "github.com/chimejobs/chime/chimetest")}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .TestImports}}{{if or (eq . "testing/synctest") (eq . "github.com/chimejobs/chime/chimetest")}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if or (eq . "testing/synctest") (eq . "github.com/chimejobs/chime/chimetest")}}{{$p}}{{"\n"}}{{end}}{{end}}' ./... | sort -u
 }
 
 # kept runs a command, and keeps a copy of what it prints in $log.
@@ -121,16 +121,18 @@ kept() {
 # Where goroutines of one bubble of fake time run on two processors and both come late to a timer's channel, the race detector of Go
 # 1.25 and 1.26 uses one state of the bubble's for both and crashes (maybeRunChan in runtime/time.go). Their packages are tested on one
 # processor each, on which the detector finds the same races: it compares what is ordered before what, not what happened at once.
-# Days of the whole system take a quarter of an hour with the race detector, which the packages that they are made of have.
+# Days of the whole system take a quarter of an hour with the race detector, which the packages that they are made of have; the guides'
+# programs and the examples are made of them too.
 run() {
 	say "go test -race ./... in $1"
 	(
 		cd "$1"
 		shift
 		all=$(go list ./...) && faked=$(bubbles) || exit 1
-		system=$(echo "$all" | grep '/internal/system$') || :
-		faked=$(echo "$faked" | grep -v '/internal/system$') || :
-		others=$(echo "$all" | grep -Fxv "$(printf '%s\n%s' "$system" "$faked")") || :
+		undetected='/internal/system$|/docs$|/examples/'
+		plain=$(echo "$all" | grep -E "$undetected") || :
+		faked=$(echo "$faked" | grep -Ev "$undetected") || :
+		others=$(echo "$all" | grep -Fxv "$(printf '%s\n%s' "$plain" "$faked")") || :
 		status=0
 		# shellcheck disable=SC2086 # a word is a package
 		{
@@ -140,7 +142,7 @@ run() {
 				faked_tests=$!
 			fi
 			[ -z "$others" ] || kept go test -race "$@" $others || status=1
-			[ -z "$system" ] || kept go test "$@" $system || status=1
+			[ -z "$plain" ] || kept go test "$@" $plain || status=1
 			if [ -n "$faked" ]; then
 				wait "$faked_tests" || status=1
 				tee -a "$log" <"$together"

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// A problem is one thing that is wrong with a request. All of them are in the answer: {"problems": [{…}, …]}.
+type problem struct {
+	Field  string `json:"field,omitempty"` // where: "schedule.hours[0]", "n", "If-Match"
+	Value  string `json:"value,omitempty"` // what was given
+	Limit  string `json:"limit,omitempty"` // what is wanted
+	Code   string `json:"code,omitempty"`  // the kind of mistake in a rule
+	Reason string `json:"reason,omitempty"`
+}
+
+// fail answers a request that could not be done.
+//
+//	400 what was given is wrong     404 there is no such schedule     413 the body is too long
+//	409 the name is taken           412 the schedule is not what If-Match says
+//	503 the store does not answer, or is full: repeat the request
+func fail(w http.ResponseWriter, r *http.Request, err error) {
+	status, problems := problemsOf(r, err)
+	if status == http.StatusServiceUnavailable {
+		slog.ErrorContext(r.Context(), "a request failed", "path", r.URL.Path, "error", err) // for us, not for the tenant
+		w.Header().Set("Retry-After", "5")
+	}
+	write(w, status, map[string]any{"problems": problems})
+}
+
+func problemsOf(r *http.Request, err error) (status int, problems []problem) {
+	var conflict *chime.ConflictError
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &conflict) && r.Header.Get("If-Match") != "":
+		return http.StatusPreconditionFailed, []problem{{Field: "If-Match", Value: r.Header.Get("If-Match"),
+			Limit: fmt.Sprintf("%q", fmt.Sprint(conflict.Schedule.Revision)), Reason: "somebody has changed it meanwhile"}}
+	case errors.As(err, &conflict):
+		return http.StatusConflict, []problem{{Field: "name", Value: r.PathValue("name"), Reason: "there is another schedule of that name; to change it send its ETag as If-Match"}}
+	case errors.Is(err, chime.ErrNotFound):
+		return http.StatusNotFound, []problem{{Field: "name", Value: r.PathValue("name"), Reason: "there is no such schedule"}}
+	case errors.As(err, &tooLong):
+		return http.StatusRequestEntityTooLarge, []problem{{Field: "body", Limit: fmt.Sprintf("at most %d bytes", tooLong.Limit)}}
+	}
+	for _, wrong := range recurrence.Errors(err) {
+		problems = append(problems, problem{Field: wrong.Field, Value: wrong.Value, Code: string(wrong.Code), Reason: wrong.Reason})
+	}
+	for _, wrong := range invalid(err) {
+		problems = append(problems, problem{Field: wrong.Field, Value: wrong.Value, Limit: wrong.Limit})
+	}
+	switch {
+	case len(problems) > 0:
+		return http.StatusBadRequest, problems
+	case errors.Is(err, context.Canceled): // the caller has gone and reads no answer
+		return http.StatusBadRequest, nil
+	}
+	return http.StatusServiceUnavailable, []problem{{Reason: "this does not work at the moment, please repeat it"}}
+}
+
+// invalid returns every InvalidError within err: several may be joined.
+func invalid(err error) []*chime.InvalidError {
+	if wrong, ok := err.(*chime.InvalidError); ok {
+		return []*chime.InvalidError{wrong}
+	}
+	var found []*chime.InvalidError
+	switch err := err.(type) {
+	case interface{ Unwrap() error }:
+		found = invalid(err.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range err.Unwrap() {
+			found = append(found, invalid(one)...)
+		}
+	}
+	return found
+}

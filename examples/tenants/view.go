@@ -1,0 +1,63 @@
+package main
+
+import (
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// A scheduleView is what a tenant sees of a schedule: not the prefix, the queue and whatever else is ours.
+type scheduleView struct {
+	Name       string                 `json:"name"`
+	State      chime.ScheduleState    `json:"state"`
+	Note       *chime.Note            `json:"note,omitempty"` // of a pause
+	Recurrence recurrence.Recurrence  `json:"recurrence"`
+	InWords    string                 `json:"in_words"`
+	Action     action                 `json:"action"`
+	Next       time.Time              `json:"next,omitzero"`
+	Last       *chime.LastRun         `json:"last,omitempty"`
+	Counters   chime.ScheduleCounters `json:"counters"`
+}
+
+func (r *request) view(s *chime.Schedule) scheduleView {
+	v := scheduleView{
+		Name: r.own(s.Name), State: s.State, Recurrence: s.Recurrence, InWords: s.String(), Next: s.Next, Counters: s.Counters,
+	}
+	_ = s.Decode(&v.Action) // what cannot be decoded is shown without
+	if s.Note != (chime.Note{}) {
+		v.Note = &s.Note
+	}
+	if s.Last != (chime.LastRun{}) {
+		v.Last = &s.Last
+	}
+	return v
+}
+
+// A runView is what a tenant sees of a run.
+type runView struct {
+	Planned time.Time        `json:"planned"`
+	Started time.Time        `json:"started,omitzero"`
+	Ended   time.Time        `json:"ended"`
+	Outcome chime.RunOutcome `json:"outcome"`
+	Attempt int              `json:"attempt,omitempty"`
+	Error   string           `json:"error,omitempty"`
+	Note    string           `json:"note,omitempty"`
+}
+
+func viewRun(r *chime.RunInfo) runView {
+	return runView{r.Planned, r.Started, r.Ended, r.Outcome, r.Attempt, r.Error, r.Note}
+}
+
+// A jobView is what a tenant sees of a run that it has asked for.
+type jobView struct {
+	State   chime.JobState   `json:"state"`
+	Outcome chime.RunOutcome `json:"outcome,omitempty"` // done: how
+	Attempt int              `json:"attempt"`
+	Error   string           `json:"error,omitempty"` // of the last attempt
+	Note    string           `json:"note,omitempty"`
+}
+
+func viewJob(j *chime.JobInfo) jobView {
+	return jobView{j.State, j.Outcome, j.Attempt, j.LastError, j.Note}
+}
