@@ -44,7 +44,8 @@ type Backfilled struct {
 // first attempt a backfilled one is not cancelled for it, nor does it make it skip, so it comes at most one run late. One that failed
 // is retried beside the rest, as always, and under OverlapCancel then ends as superseded if it finds a later one running.
 // They are attempts as any other: in [Schedules.Runs], Schedule.Last, Unfinished (from now on), and the counters Done, Failed, Dead,
-// Superseded and Cancelled, but not in Placed and Started. They run with the schedule's arguments of now, whatever is changed, paused or
+// Superseded and Cancelled, but not in Placed and Started. Those that wait for their turn are listed as waiting jobs and not counted in
+// [QueueInfo].Waiting. They run with the schedule's arguments of now, whatever is changed, paused or
 // deleted later; [Jobs.Cancel] and Delete with DeleteWaiting end what waits. After a move to another queue those that were placed before run
 // in the old one, and a call does not find them there.
 //
