@@ -129,6 +129,44 @@ func TestACancelledOccurrenceIsBackfilledAtItsOldPlace(t *testing.T) {
 	}
 }
 
+// What waits for its turn can be cancelled, and is deleted with its schedule; the others go on.
+func TestWhatIsBackfilledAndWaitsCanBeEnded(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		now := ago(0)
+		at := func(h int) time.Time { return now.Add(-time.Duration(h) * time.Hour) }
+		s := b.longKnown("s", "skip", at(1))
+		b.want("placed", b.backfill(s, "s", at(6), at(5), at(4), at(3), at(2)), "5 placed, 0 existing")
+		for _, h := range []int{5, 6} { // one that waits behind, then the one for which the schedule is held
+			if how, err := b.store.CancelJob(b.Context(), "default", occurrenceID("s", at(h)), nil); err != nil || how != protocol.CancelDone {
+				b.Fatalf("%d: %v, %v", h, how, err)
+			}
+		}
+		b.want("unfinished", b.unfinished("s"), "3")
+		taken := b.take("a", 10) // the one at the cursor was due as well, and waits behind
+		if len(taken) != 1 || taken[0].ID != occurrenceID("s", at(4)) {
+			b.Fatalf("taken %+v, want the oldest that is left", taken)
+		}
+		became, err := b.store.DeleteJobs(b.Context(), "default", []string{occurrenceID("s", at(3))})
+		if err != nil || became[0] != protocol.ChangeDone {
+			b.Errorf("deleted: %q, %v", became, err)
+		}
+		if found, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s", Waiting: true}); err != nil || !found {
+			b.Fatal(found, err)
+		}
+		if n := b.client.ZCard(b.Context(), b.keys().behind).Val(); n != 0 {
+			b.Errorf("%d wait behind, want none", n)
+		}
+		if !b.settle("a", protocol.Settlement{ID: taken[0].ID, Fence: taken[0].Fence, Kind: protocol.SettleDone, Run: ran(taken[0].ID, "done")}) {
+			b.Error("its settlement was refused")
+		}
+		for _, key := range []string{b.keys().jobs, b.keys().open} {
+			if left := b.client.HGetAll(b.Context(), key).Val(); len(left) > 0 {
+				b.Errorf("%s has %v", key, left)
+			}
+		}
+	})
+}
+
 // A schedule that has changed since it was read is a conflict, one that is gone is not found, one that nobody can read is left alone; and a
 // call finds the schedule that has moved.
 func TestABackfillOfAnotherRevisionIsAConflict(t *testing.T) {
