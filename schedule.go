@@ -47,7 +47,8 @@ type Schedule struct {
 	Counters ScheduleCounters `json:"counters"`      // since it was created
 }
 
-// ScheduleCounters count a schedule's occurrences since it was created.
+// ScheduleCounters count a schedule's occurrences since it was created. What [Schedules.Backfill] runs is in Superseded, Cancelled, Done, Failed
+// and Dead alone.
 type ScheduleCounters struct {
 	Placed     int64 `json:"placed"`     // placed, without those given back
 	Started    int64 `json:"started"`    // begun for the first time

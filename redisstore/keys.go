@@ -99,7 +99,7 @@ type partitionKeys struct {
 	cursors   string // hash: schedule → "<planned instant> <runs used> p", the occurrence placed last; c in place of p: it is caught up; s: a change or pause, or it was lost
 	owed      string // sorted set: schedule → instant since when its next occurrence is to be placed, Unix ms (see scripts/lib/owed.lua)
 	open      string // hash: schedule → the occurrence that holds it, its fence, worker, session, … (see scripts/lib/open.lua)
-	behind    string // sorted set: "<schedule>\t<planned instant>" → 0: occurrences that wait for the one in open
+	behind    string // sorted set: "<schedule>\t<planned instant>" → 0: occurrences that wait for the one in open; "~" before the instant: backfilled ones, which come last
 
 	gone    string // sorted set: schedule that lived here → when it moved away or was deleted, Unix µs; its mark goes after 7 days
 	origins string // hash: schedule → queues that it has left, where what still ran is counted

@@ -95,12 +95,20 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 			_, err := s.Remove(t.Context(), protocol.Removal{Name: "s", Revision: r, Waiting: true})
 			return err
 		}},
+		{name: "a backfill", does: func(s *store, r int64) error {
+			var jobs []protocol.BackfilledJob
+			for h := range 4 {
+				jobs = append(jobs, protocol.BackfilledJob{ID: occurrenceID("s", until.Add(time.Duration(h-5)*time.Hour)), Body: []byte("\x01again")})
+			}
+			_, err := s.Backfill(t.Context(), protocol.Backfilling{Name: "s", Revision: r, Jobs: jobs})
+			return err
+		}},
 		{name: "a pruning", does: func(s *store, _ int64) error {
 			_, _, err := s.Prune(t.Context(), protocol.Owner{Name: "a", Version: 2}, "")
 			return err
 		}},
 	}
-	changing := regexp.MustCompile(`\d{10,}|\d{4}-\d\d-\d\dT[0-9:.]+Z`) // instants, revisions and generations
+	changing := regexp.MustCompile(`\d{10,}|\d{4}-\d\d-\d\dT[0-9:.]+Z|[A-Z2-7]{26}`) // instants, revisions, generations and names of calls
 	for _, a := range acts {
 		onEveryServer(t, func(b *bench) {
 			if b.mini == nil {

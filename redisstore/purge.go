@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -52,8 +51,7 @@ func (s *store) purgeBehind(ctx context.Context, p protocol.Partition, done *pro
 		}
 		ids := make([]string, len(members))
 		for i, member := range members {
-			name, planned, _ := strings.Cut(member, "\t")
-			ids[i] = name + "@" + planned
+			ids[i] = behindID(member)
 		}
 		became, err := s.DeleteJobs(ctx, p.Queue, ids)
 		for _, how := range became {

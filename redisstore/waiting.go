@@ -50,13 +50,19 @@ func (p *jobPager) readBehind(ctx context.Context) (exhausted bool, err error) {
 	more := len(members) > p.limit
 	var entries []jobEntry
 	for _, member := range members[:min(len(members), p.limit)] {
-		schedule, instant, _ := strings.Cut(member, "\t")
 		entries = append(entries, jobEntry{
-			id: schedule + "@" + instant, state: protocol.JobWaiting,
+			id: behindID(member), state: protocol.JobWaiting,
 			next: jobCursor{state: p.call.State, partition: p.cursor.partition, list: behindList, member: member},
 		})
 	}
 	return p.take(ctx, entries, more)
+}
+
+// behindID is the ID of the occurrence that a member of behind is: "<schedule>\t<planned instant>", with "~" before the instant if it was
+// backfilled.
+func behindID(member string) string {
+	schedule, instant, _ := strings.Cut(member, "\t")
+	return schedule + "@" + strings.TrimPrefix(instant, "~")
 }
 
 // readReady reads ready from the cursor on.

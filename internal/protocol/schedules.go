@@ -52,6 +52,10 @@ type ScheduleStore interface {
 	// call would change it.
 	PauseSchedule(ctx context.Context, pausing Pausing) (PauseAnswer, error)
 
+	// Backfill places occurrences of a schedule up to its cursor, the oldest first; those that wait, run or are parked stay as they are.
+	// ErrNotFound if there is no schedule of that name, ErrConflict if it is not at the call's revision. With an error it says how far it came.
+	Backfill(ctx context.Context, backfilling Backfilling) (BackfillAnswer, error)
+
 	// Prune deletes some of the schedules of an owner whose version is lower; cursor "" begins, at the end next is "". Once that is
 	// recorded for the version, or for a higher one, it does nothing.
 	Prune(ctx context.Context, owner Owner, cursor string) (next string, pruned []string, err error)
@@ -68,6 +72,26 @@ type Note struct {
 	Text string    `json:"text,omitempty"`
 	By   string    `json:"by,omitempty"`
 	At   time.Time `json:"-"`
+}
+
+// Backfilling places occurrences of a schedule that are not its next one.
+type Backfilling struct {
+	Name     string
+	Revision int64           // that the caller has read
+	Jobs     []BackfilledJob // the oldest first, at most MaxItems, and MaxBytes of bodies unless it is one
+}
+
+// A BackfilledJob is one of them.
+type BackfilledJob struct {
+	ID   string // see protocol.CutOccurrence
+	Body []byte // see package wire
+}
+
+// BackfillAnswer says how far a Backfilling has come.
+type BackfillAnswer struct {
+	Done     int // of the jobs, the first so many
+	Placed   int // of these
+	Existing int // of these: they were there. The others are the schedule's own to place
 }
 
 // Pausing stops or resumes a schedule.

@@ -54,7 +54,7 @@ end
 
 if place == 'behind' then
   for _, member in ipairs(redis.call('ZRANGEBYLEX', BEHIND, '[' .. name .. '\t', '(' .. name .. '\n', 'LIMIT', '0', whole(MAX_ITEMS))) do
-    local id = name .. '@' .. sub(member, #name + 2)
+    local id = name .. '@' .. match(sub(member, #name + 2), '%d.*')
     if is_its(id) then
       ids[#ids + 1] = id
       members[#members + 1] = member

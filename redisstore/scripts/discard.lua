@@ -53,7 +53,7 @@ local cancels, wake, n_sessions, n_lists, n = ARGV[1] == 'cancel', ARGV[3], tonu
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 7 + n_sessions
 local at_job = at_list + n_lists
--- uses: limits callers clock layout strings counters definition owed open flight asked parked session closed gate wake history
+-- uses: limits callers clock layout strings counters definition owed open flight asked parked session closed gate wake history later
 
 local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge')
 local refusal = newer(state[1])
@@ -161,14 +161,14 @@ for i = 1, n do
   local name = name_of[i]
   if name then
     count_of[name] = (count_of[name] or 0) + 1
-    local member = name .. '\t' .. planned_of[i]
+    local instant = waits_behind(BEHIND, name, planned_of[i])
     if count_of[name] > TOGETHER then
       answer[i] = 'l'
-    elseif not held[i] and redis.call('ZSCORE', BEHIND, member) then
+    elseif not held[i] and instant then
       finish(i)
-      flights.left[#flights.left + 1] = member
+      flights.left[#flights.left + 1] = name .. '\t' .. instant
       for k, planned in ipairs(flights.behind[name] or {}) do
-        if planned == planned_of[i] then
+        if planned == instant then
           table.remove(flights.behind[name], k)
           break
         end
@@ -279,7 +279,7 @@ if cancels then
     redis.call('HINCRBY', COUNTERS, CANCELLED, 1)
     if name then
       local _, created = policy(flights.definitions[name])
-      if created and not created_later(created, planned) then redis.call('HINCRBY', COUNTERS, name .. CANCELLED, 1) end
+      if add_unfinished(past, name, planned, 0) or created and not created_later(created, planned) then redis.call('HINCRBY', COUNTERS, name .. CANCELLED, 1) end
       redis.call('XADD', RUNS, 'MAXLEN', '~', '10000', '*', 'schedule', name, 'planned', planned,
         'started', whole(now_ms), 'ended', whole(now_ms), 'outcome', 'cancelled')
       add_run(past, name, planned, 'cancelled|' .. whole(now_ms) .. '|' .. whole(now_ms))

@@ -15,7 +15,7 @@
 --   owed    it was not in owed, and the occurrence at its cursor was taken, or is lost: the one after it is placed
 --   cursor  its cursor was gone or cannot be read: it goes on from now, and has used as many runs as have started
 local OWED, OPEN, SCHEDULES, CURSORS, DUE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
--- uses: limits clock layout instant counters definition owed open
+-- uses: limits clock layout instant counters definition owed open bars
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
 local names = ARGV
@@ -55,7 +55,7 @@ local function go_on(name, since, what)
 end
 for _, i in ipairs(held) do
   local name = names[i]
-  if not is_held(redis.call('HGET', OPEN, name)) then go_on(name, math.min(owed_since(owed[i]), now_ms), 'held') end
+  if not bars(redis.call('HGET', OPEN, name)) then go_on(name, math.min(owed_since(owed[i]), now_ms), 'held') end
 end
 local now = instant(now_s)
 for k, i in ipairs(suspects) do

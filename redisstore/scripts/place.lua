@@ -13,7 +13,7 @@
 -- Returns time (us), then a number for each schedule: how many were placed, -1 completed, -2 somebody else placed or changed it, -3 what
 -- is caught up waits for the end of the flight that holds the schedule, -4 its definition cannot be read.
 local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
--- uses: limits clock layout alarm counters definition owed open due
+-- uses: limits clock layout alarm counters definition owed open due bars
 local state = redis.call('HMGET', STATE, 'layout', 'limit')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -45,7 +45,7 @@ for i, plan in ipairs(plans) do
   if done[plan.name] or not h or h.revision ~= plan.revision or h.state ~= 'live' or now_cursor ~= plan.cursor then
     if h and idle_states[h.state] then unowed[#unowed + 1] = plan.name end
     answer[#answer + 1] = definitions[i] and not (h and (h.state == 'live' or idle_states[h.state] or is_mark(h.state))) and -4 or -2
-  elseif plan.caught_up > 0 and h.overlap ~= 'allow' and is_held(opens[i]) then
+  elseif plan.caught_up > 0 and h.overlap ~= 'allow' and bars(opens[i]) then
     done[plan.name] = true
     if since[i] and tonumber(since[i]) < HELD then
       held[#held + 1] = whole(tonumber(since[i]) + HELD)

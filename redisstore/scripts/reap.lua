@@ -121,7 +121,8 @@ for i, id in ipairs(ids) do
   end
   if fate == 'superseded' or fate == 'cancelled' then
     local _, created = policy(name and redis.call('HGET', SCHEDULES, name))
-    local removed = not created or created_later(created, planned) -- then another schedule of that name gets nothing of it
+    local own = name and add_unfinished(past, name, planned, 0)
+    local removed = not own and (not created or created_later(created, planned)) -- then another schedule of that name gets nothing of it
     ended[#ended + 1] = { id = id, name = name, planned = planned, how = fate, counts = not removed }
   elseif follows[id] and follows[id].due_ms > now_ms then
     suspects[#suspects + 1] = whole(follows[id].due_ms)

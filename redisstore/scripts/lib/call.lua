@@ -144,10 +144,10 @@ end
 -- supersede ends an occurrence that came back, for a newer one takes its place. run: the record of its attempt, or empty.
 local function supersede(call, name, planned, id, run)
   call.superseded[id] = true
-  add_unfinished(call.past, name, planned, -1)
+  local own = add_unfinished(call.past, name, planned, -1)
   call.forgotten[#call.forgotten + 1] = id
   local _, created = policy(call.flights.definitions[name])
-  if created and not created_later(created, planned) then count(call, name .. SUPERSEDED, 1) end -- else its schedule was removed
+  if own or created and not created_later(created, planned) then count(call, name .. SUPERSEDED, 1) end -- else its schedule was removed
   record(call, name, planned, 'superseded|' .. (match(run, '|(.*)$') or call.now .. '|' .. call.now))
 end
 
@@ -156,9 +156,9 @@ local function cancel(call, name, planned, id, run)
   call.forgotten[#call.forgotten + 1] = id
   count(call, CANCELLED, 1)
   if not name then return end
-  add_unfinished(call.past, name, planned, -1)
+  local own = add_unfinished(call.past, name, planned, -1)
   local _, created = policy(call.flights.definitions[name])
-  if created and not created_later(created, planned) then count(call, name .. CANCELLED, 1) end -- else its schedule was removed
+  if own or created and not created_later(created, planned) then count(call, name .. CANCELLED, 1) end -- else its schedule was removed
   record(call, name, planned, 'cancelled|' .. (match(run, '|(.*)$') or call.now .. '|' .. call.now))
 end
 

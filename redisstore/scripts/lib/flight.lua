@@ -5,6 +5,9 @@
 -- A schedule whose overlap policy is not allow is held by at most one occurrence, the one in …:open. Others that have been taken and
 -- may not be dropped wait in …:behind. Whatever ends the flight of the one that holds the schedule lets the oldest of those behind go
 -- to the front of ready and holds the schedule for it. So whatever was begun ends, and nothing waits for ever.
+--
+-- What is backfilled waits there with "~" before its planned instant, and so behind whatever else waits, the oldest first. So a
+-- backfill of any length holds up the schedule's own next occurrence by one run at most.
 
 -- occurrence splits the ID of an occurrence into schedule and planned instant; of another ID it returns nothing.
 local function occurrence(id)
@@ -67,14 +70,19 @@ local function wait_behind(flights, name, planned)
   flights.joined[#flights.joined + 1] = name .. '\t' .. planned
 end
 
--- hold_next holds the schedule for the oldest occurrence that waits behind, if there is one, and lets it join the list front, the IDs
--- that go to the front of ready. letter, fresh: as in the entry. Returns whether there was one.
+-- hold_next holds the schedule for the first occurrence that waits behind, if there is one, and lets it join the list front, the IDs
+-- that go to the front of ready. letter, fresh: as in the entry. Returns whether there was one. While a backfilled one has its turn, what
+-- is caught up may be placed.
 local function hold_next(flights, front, name, letter, fresh)
   local list = flights.behind[name]
   if not list or #list == 0 then return false end
-  local planned = table.remove(list, 1)
-  flights.left[#flights.left + 1] = name .. '\t' .. planned
+  local first = table.remove(list, 1)
+  local planned = match(first, '%d.*')
+  local backfilled = planned ~= first
+  flights.left[#flights.left + 1] = name .. '\t' .. first
   front[#front + 1] = name .. '@' .. planned
+  letter = backfilled and string.upper(letter) or string.lower(letter)
+  if backfilled and fresh == '' then flights.freed[name] = true end
   set_open(flights, name, opening(name .. '@' .. planned, '0', '', '', letter, fresh))
   return true
 end
@@ -92,7 +100,7 @@ local function end_flight(flights, front, name, id, how)
   local _, planned = occurrence(id)
   local oldest = flights.behind[name] and flights.behind[name][1]
   if fresh == planned then fresh = '' end -- it was itself the new one
-  if how ~= 'final' and letter == 'c' and oldest and oldest > planned then
+  if how ~= 'final' and letter == 'c' and oldest and oldest > planned and byte(oldest, 1) ~= 126 then
     hold_next(flights, front, name, letter, fresh)
     return 'superseded'
   end

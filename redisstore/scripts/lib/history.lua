@@ -1,8 +1,9 @@
 -- history: what …:last and …:history keep of a schedule: how it went last, and the attempts that ended last.
 -- needs: strings clock definition
 
--- An entry of …:last is "<creation> <keep> <unfinished> <failures> <outcome> <planned> <ended>": when the schedule was created; of how many
--- attempts …:history tells; how many occurrences were taken and have not ended; how many attempts failed in a row; how the last attempt
+-- An entry of …:last is "<creation> <keep> <unfinished> <failures> <outcome> <planned> <ended>": when the schedule was created, and, if
+-- planned instants before that were backfilled, a comma and the earliest of them; of how many
+-- attempts …:history tells; how many occurrences were taken, or backfilled, and have not ended; how many attempts failed in a row; how the last attempt
 -- ended, the first two letters of the word (-: none has), the planned instant of its occurrence and when it ended, both in Unix ms.
 --
 -- An entry of …:history is "<how many attempts> <bytes of their notes> " and then each attempt, the oldest first:
@@ -27,10 +28,10 @@ local function add_unfinished(past, name, planned, n)
   if known == nil then
     local created, keep, unfinished, failures, outcome, at, ended = match(past.texts[name] or '', '^(%S+) (%d+) (%d+) (%d+) (%S+) (%d+) (%-?%d+)$')
     known = created and { created = created, keep = tonumber(keep), unfinished = tonumber(unfinished), failures = tonumber(failures),
-      outcome = outcome, at = at, ended = ended } or false
+      outcome = outcome, at = at, ended = ended, since = match(created, ',(.+)$') or created } or false
     past.known[name] = known
   end
-  if not known or created_later(known.created, planned) then return false end
+  if not known or created_later(known.since, planned) then return false end
   if n ~= 0 then known.unfinished, past.changed[name] = math.max(known.unfinished + n, 0), true end
   return known
 end

@@ -6,6 +6,10 @@
 --   -        under policy cancel: the occurrence came back and waits for its retry; the schedule is free
 -- A new occurrence is one that has never begun. If the planned instant behind it is that of the occurrence itself, the occurrence is
 -- new and the schedule is held for it.
+--
+-- The letter of the policy is a capital where the occurrence was backfilled (see backfill.lua) and has its first attempt. Such a flight
+-- yields: the schedule's own next occurrence is not dropped because of it and does not end it, it waits behind it as under policy wait and
+-- comes next; and what is caught up is placed meanwhile. Its retries are those of any other occurrence.
 
 -- opened returns the six parts of an entry; of none it returns nothing.
 local function opened(entry)
@@ -21,4 +25,9 @@ end
 local function is_held(entry)
   local _, fence = opened(entry)
   return fence and fence ~= '-'
+end
+
+-- yields says of the letter in an entry whether the occurrence yields to the schedule's own.
+local function yields(letter)
+  return letter and letter ~= string.lower(letter)
 end

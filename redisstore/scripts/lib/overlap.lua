@@ -34,10 +34,10 @@ local function decide(call, i, name, planned)
   end
   if new then
     local caught_up = sub(flights.cursors[name] or '', -1) == 'c' and at_cursor(call, name, planned)
-    local skips = (overlap == 'skip' and not caught_up or fresh ~= '') and not keeps_runs(call, name)
+    local skips = (overlap == 'skip' and not caught_up and not yields(letter) or fresh ~= '') and not keeps_runs(call, name)
     return skips and 'skip' or 'behind', true, owing, overlap
   end
-  if overlap == 'cancel' and open_planned and open_planned > planned then return 'supersede', false, owing, overlap end
+  if overlap == 'cancel' and open_planned and open_planned > planned and not yields(letter) then return 'supersede', false, owing, overlap end
   return 'behind', false, owing, overlap
 end
 
@@ -62,7 +62,9 @@ local function meet(call, i, n, fence, worker, session)
     end
     if overlap and overlap ~= 'allow' then
       fresh = open_id == id and fresh ~= planned and fresh or ''
-      set_open(call.flights, name, opening(id, fence, worker, session, sub(overlap, 1, 1), fresh))
+      local first = sub(overlap, 1, 1)
+      if open_id == id and yields(letter) then first = string.upper(first) end
+      set_open(call.flights, name, opening(id, fence, worker, session, first, fresh))
     end
     if new then
       count(call, name .. STARTED, 1)
@@ -72,7 +74,7 @@ local function meet(call, i, n, fence, worker, session)
     wait_behind(call.flights, name, planned)
     if new then
       set_open(call.flights, name, opening(open_id, open_fence, open_worker, open_session, letter, planned))
-      if overlap == 'cancel' and open_fence ~= '0' then add_pair(call.replaced, open_worker, open_id) end
+      if overlap == 'cancel' and open_fence ~= '0' and not yields(letter) then add_pair(call.replaced, open_worker, open_id) end
     elseif not call.bodies[i] then
       call.came_back[#call.came_back + 1] = id
     end

@@ -1,0 +1,197 @@
+-- backfill.lua: place occurrences of a schedule that it has not placed, or that ran before, at most 500: planned instants up to its cursor.
+-- KEYS[1]  …:state      hash  layout, paused, limit, large
+-- KEYS[2]  …:sessions   zset  session -> instant it lapses, Unix ms
+-- KEYS[3]  …:jobs       hash  job ID -> envelope
+-- KEYS[4]  …:due        zset  job ID -> instant it is due, Unix ms
+-- KEYS[5]  …:ready      list  IDs of jobs to run now
+-- KEYS[6]  …:dead       zset  job ID -> instant it was given up, Unix ms
+-- KEYS[7]  …:crashes    hash  job ID -> times its holder vanished
+-- KEYS[8]  …:open       hash  schedule -> see lib/open.lua
+-- KEYS[9]  …:behind     zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open; "~" before the instant: backfilled
+-- KEYS[10] …:schedules  hash  schedule -> definition
+-- KEYS[11] …:cursors    hash  schedule -> cursor
+-- KEYS[12] …:callers    zset  calls that were carried out, see lib/closed.lua
+-- KEYS[13] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[14] …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
+-- KEYS[15] …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
+-- KEYS[16] …:last       hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[17] …:history    hash  schedule -> its last attempts
+-- KEYS[18] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
+-- KEYS[19...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[20...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels; ARGV[3] the schedule; ARGV[4] its revision
+-- ARGV[5] how many sessions; ARGV[6] how many lists of parked jobs; ARGV[7] how many instants
+-- ARGV[8] the field parked of state before the shared list was searched for these jobs; empty: there is no such list
+-- ARGV[9...] the sessions; the names of the lists; three values for each instant, the oldest first: its text, the member of its job in the
+--          shared list (empty: none is known), the envelope
+-- Returns time (us); 1 (0: a session or a list is there that is not in KEYS, or more was parked; -1: the schedule is not there; -2: it is at
+-- another revision, or moves; -3: nobody can read its definition: nothing was done); how many were placed; how many are there already;
+-- the definition, unless it is 1.
+
+-- What an instant becomes:
+--
+--   its job is in flight, due, parked, in ready or behind ──► it stays as it is, and counts as existing
+--   after the cursor, or in the future, and nowhere       ──► nothing: it is the schedule's own to place
+--   dead, or nowhere                                      ──► placed, with an envelope, by which takes do not count it as a new one:
+--        policy allow                                           at the end of ready
+--        else, the schedule is held, or another is older        behind, with LATER: after all others that wait for the schedule
+--        else                                                   the front of ready; the schedule is held for it, and it yields (lib/open.lua)
+--
+-- What holds then: an ID is in one of these places; of a schedule that was free and has another policy than allow exactly one is in ready
+-- and open is held for it; so whoever ends its flight lets the next one go, until none is left. The cursor, owed and the runs used up stay as
+-- they are. A job counts as unfinished from here on. Under policy cancel a schedule that is free may have an occurrence that waits for its
+-- retry in open: it leaves open here, and then a later one ends its retries only if it is in flight when that comes.
+local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local OPEN, BEHIND, SCHEDULES, CURSORS, CALLERS, IDLE = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+local UNHANDLED, STALE, LAST, HISTORY, OWED = KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18]
+local INFLIGHT = 18 -- the hashes of the sessions come after KEYS[18]
+local DEPTH = 1000 -- how deep ready is searched for occurrences without an envelope: they were put back to its front
+local BOTH = 1000 -- the answer is remembered as one number
+local wake, name, n_sessions, n_lists, n = ARGV[2], ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
+local at_list = 8 + n_sessions
+local at_job = at_list + n_lists
+-- uses: limits callers clock layout strings instant counters definition owed open flight parked closed gate wake alarm due queuelimit history bars later
+
+local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'parked', 'large')
+local refusal = newer(state[1])
+if refusal then return refusal end
+local before = answered(CALLERS, ARGV[1])
+if before then return { whole(now_us), 1, math.floor(before / BOTH), before % BOTH, '' } end
+
+---------------------------------------------------------------------------------------------------------------- read
+
+local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, { name }, { [name] = true }), {}
+local text = flights.definitions[name]
+if not text then return { whole(now_us), -1, 0, 0, '' } end
+local h = head(text)
+if not h then return { whole(now_us), -3, 0, 0, text } end
+if h.revision ~= ARGV[4] or is_mark(h.state) then return { whole(now_us), -2, 0, 0, text } end
+if ARGV[8] ~= '' and ARGV[8] ~= state[4] then return { whole(now_us), 0, 0, 0, '' } end
+local known = {}
+for i = 9, at_job do known[ARGV[i]] = true end
+for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do
+  if not known[session] then return { whole(now_us), 0, 0, 0, '' } end
+end
+for _, list in ipairs(redis.call('ZRANGE', UNHANDLED, 0, -1)) do
+  if not known[list] then return { whole(now_us), 0, 0, 0, '' } end
+end
+
+local ids, planned_of, position, waits = {}, {}, {}, {}
+for i = 1, n do
+  local planned = ARGV[at_job + 3 * i - 2]
+  ids[i], planned_of[i] = name .. '@' .. planned, planned
+  position[ids[i]] = i
+end
+local exists = {}
+for s = 1, n_sessions do
+  for i, fence in ipairs(redis.call('HMGET', KEYS[INFLIGHT + s], unpack(ids))) do exists[i] = exists[i] or fence end
+end
+for l = 1, n_lists do
+  local members, shared = ids, ARGV[at_list + l] == SHARED
+  if shared then
+    members = {}
+    for i = 1, n do members[i] = ARGV[at_job + 3 * i - 1] end
+  end
+  for i, since in ipairs(redis.call('ZMSCORE', KEYS[PARKED + l], unpack(members))) do
+    exists[i] = exists[i] or since and members[i] ~= ''
+  end
+end
+for _, later in ipairs({ '', LATER }) do
+  for i = 1, n do waits[i] = name .. '\t' .. later .. planned_of[i] end
+  for i, there in ipairs(redis.call('ZMSCORE', BEHIND, unpack(waits))) do exists[i] = exists[i] or there end
+end
+for _, id in ipairs(redis.call('LRANGE', READY, 0, DEPTH - 1)) do
+  if position[id] then exists[position[id]] = true end
+end
+local dead, due = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('ZMSCORE', DUE, unpack(ids))
+local bodies, crashes = redis.call('HMGET', JOBS, unpack(ids)), redis.call('HMGET', CRASHES, unpack(ids))
+local void = redis.call('ZMSCORE', STALE, unpack(ids))
+local open_id = opened(flights.opens[name])
+local owes = redis.call('ZSCORE', OWED, name)
+local head_due = due_head(DUE)
+local past = read_past(LAST, { name })
+redis.call('HLEN', HISTORY)
+redis.call('ZCARD', IDLE)
+
+-------------------------------------------------------------------------------------------------------------- decide
+
+-- backfilled notes that an occurrence counts as unfinished. It may have been planned for an instant before its schedule was created: from
+-- then on what is planned for such instants is this schedule's too.
+local function backfilled(past, name, planned)
+  if add_unfinished(past, name, planned, 1) or not past.known[name] then return end
+  local known = past.known[name]
+  known.created, known.since = match(known.created, '^[^,]+') .. ',' .. planned, planned
+  add_unfinished(past, name, planned, 1)
+end
+
+local latest, now = cursor(flights.cursors[name]), instant(now_s)
+local existing, placed, large = 0, {}, false -- placed: positions
+for i = 1, n do
+  local planned = planned_of[i]
+  local there = exists[i] and (not void[i] or bodies[i]) or due[i] or not dead[i] and (bodies[i] or crashes[i]) or open_id == ids[i]
+  if there then
+    existing = existing + 1
+  elseif planned <= now and planned <= (latest or h.created) then
+    placed[#placed + 1] = i
+    large = large or #ARGV[at_job + 3 * i] > LARGE_BYTES
+  end
+end
+if #placed == 0 then return { whole(now_us), 1, 0, existing, '' } end
+
+local envelopes, ready, revived, revives, uncrashed = {}, {}, {}, {}, {}
+local list = flights.behind[name] or {}
+flights.behind[name] = list
+for _, i in ipairs(placed) do
+  envelopes[#envelopes + 1], envelopes[#envelopes + 2] = ids[i], ARGV[at_job + 3 * i]
+  if dead[i] then revives[#revives + 1] = ids[i] end
+  if crashes[i] then uncrashed[#uncrashed + 1] = ids[i] end
+  if void[i] then
+    revived[#revived + 1] = ids[i] -- it stands in ready: where that is, is its place
+  elseif h.overlap == 'allow' then
+    ready[#ready + 1] = ids[i]
+  else
+    list[#list + 1] = LATER .. planned_of[i]
+    flights.joined[#flights.joined + 1] = name .. '\t' .. LATER .. planned_of[i]
+  end
+  backfilled(past, name, planned_of[i])
+end
+local waiting = #flights.joined > 0
+if waiting then
+  table.sort(list)
+  if not is_held(flights.opens[name]) then hold_next(flights, front, name, sub(h.overlap, 1, 1), '') end
+end
+
+--------------------------------------------------------------------------------------------------------------- write
+
+redis.call('HSET', JOBS, unpack(envelopes)) -- first, because it takes memory: where there is none nothing is placed
+if #revives > 0 then redis.call('ZREM', DEAD, unpack(revives)) end
+if #uncrashed > 0 then redis.call('HDEL', CRASHES, unpack(uncrashed)) end
+if #revived > 0 then redis.call('ZREM', STALE, unpack(revived)) end
+if #ready > 0 then redis.call('RPUSH', READY, unpack(ready)) end
+save_flights(flights, OPEN, BEHIND)
+push_front(READY, front)
+save_past(past, LAST, HISTORY)
+if waiting and owes and tonumber(owes) >= HELD and not bars(flights.opens[name]) then
+  redis.call('ZADD', OWED, whole(owed_since(owes)), name) -- what is caught up waits for no backfilled one
+end
+if large and not state[5] then redis.call('HSET', STATE, 'large', '1') end
+if waiting then
+  if state[1] ~= RAISED then redis.call('HSET', STATE, 'layout', RAISED) end
+elseif not state[1] then
+  redis.call('HSET', STATE, 'layout', LAYOUT)
+end
+remember_closed(CALLERS, ARGV[1], #placed * BOTH + existing)
+if #front + #ready + #revived > 0 and not state[2] then
+  local next_ms = now_ms
+  if state[3] then
+    local limit = read_limit(state[3])
+    if limit then next_ms = next_start(limit, head_due, true) end
+  end
+  if next_ms == now_ms then
+    wake_one(IDLE, wake)
+  elseif next_ms >= 0 then
+    keep_alarm(IDLE, wake, next_ms)
+  end
+end
+return { whole(now_us), 1, #placed, existing, '' }
