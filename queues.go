@@ -123,6 +123,28 @@ func (q *Queues) pause(ctx context.Context, act, queue string, paused bool, note
 	return nil
 }
 
+// Delete removes a queue on which nothing is: no job in any state, no result that is kept, no schedule. Else the queue stays, with an
+// ErrConflict that says how many there are of what: [Queues.Purge] and [Schedules.Delete] take them away, results last as long as Keep says.
+// With it go its pause, its limit, its counts, and for how long an ID is not to be enqueued again, as Once says.
+//
+// Who uses its name later makes the queue anew, with as many partitions as it had: so does an enqueuer, a schedule, or a worker that serves
+// it, within four minutes. A job that is enqueued meanwhile is never lost: either Delete finds it, or the queue is a new one.
+//
+// If it fails for another reason it may be called again. ErrNotFound: no job, schedule or worker has ever named the queue, or it is deleted.
+func (q *Queues) Delete(ctx context.Context, queue string) error {
+	if err := q.check(ctx, queue); err != nil {
+		return fmt.Errorf("chime: delete queue %.40q: %w", queue, err)
+	}
+	remains, err := q.store.DeleteQueue(ctx, queue)
+	if err == nil && remains != (protocol.QueueRemains{}) {
+		err = fmt.Errorf("%w: it has %s", ErrConflict, remains)
+	}
+	if err != nil {
+		return fmt.Errorf("chime: delete queue %q: %w", queue, err)
+	}
+	return nil
+}
+
 // check refuses what no call to the store is needed for.
 func (q *Queues) check(ctx context.Context, queue string) error {
 	if err := q.ready(ctx); err != nil {

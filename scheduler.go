@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/tick"
 	"github.com/chimejobs/chime/recurrence"
@@ -70,6 +71,7 @@ func (o SchedulerOptions) validate() error {
 type Scheduler struct {
 	store   protocol.Store
 	options SchedulerOptions
+	ticker  *observe.Pulse
 
 	mu       sync.Mutex
 	running  bool
@@ -84,7 +86,7 @@ func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
 	options.LeaderTTL = cmp.Or(options.LeaderTTL, defaultLeaderTTL)
 	options.SafetyTick = cmp.Or(options.SafetyTick, defaultSafetyTick)
 	options.Logger = cmp.Or(options.Logger, slog.Default())
-	return &Scheduler{store: protocolOf(store), options: options, names: map[string]bool{}}
+	return &Scheduler{store: protocolOf(store), options: options, ticker: observe.NewPulse(), names: map[string]bool{}}
 }
 
 // Schedule declares a schedule, before Run. The name is data: 1 to 200 bytes of UTF-8 without control or format characters and without
@@ -182,8 +184,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 	observer, _ := observing("", s.options.Observers) // validate has checked them
 	err := tick.New(s.store, tick.Options{
-		Observe: observer,
-		Log:     s.options.Logger, LeaderTTL: s.options.LeaderTTL, SafetyTick: s.options.SafetyTick, SessionTTL: defaultSessionTTL,
+		Observe: observer, Pulse: s.ticker,
+		Log: s.options.Logger, LeaderTTL: s.options.LeaderTTL, SafetyTick: s.options.SafetyTick, SessionTTL: defaultSessionTTL,
 		Declared: s.declared, Removed: s.removed, Owner: protocol.Owner{Name: s.options.Owner, Version: s.options.Version}, Prune: s.options.Prune,
 	}).Run(ctx)
 	if err != nil {

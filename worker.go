@@ -95,6 +95,8 @@ type Worker struct {
 	store   protocol.Store
 	options WorkerOptions
 
+	processor, heartbeat, watch *observe.Pulse
+
 	mu         sync.Mutex
 	handlers   map[string]*registration
 	middleware []func(Handler) Handler
@@ -109,7 +111,10 @@ type registration struct {
 
 // NewWorker returns a worker that does nothing until Run. It does no I/O; Run returns an error for bad options.
 func NewWorker(store Store, options WorkerOptions) *Worker {
-	return &Worker{store: protocolOf(store), options: options.withDefaults(), handlers: make(map[string]*registration)}
+	return &Worker{
+		store: protocolOf(store), options: options.withDefaults(), handlers: make(map[string]*registration),
+		processor: observe.NewPulse(), heartbeat: observe.NewPulse(), watch: observe.NewPulse(),
+	}
 }
 
 // Handle registers the handler for jobs of a name, 1 to 100 of A-Z a-z 0-9 _ . : -. Like net/http it panics on a nil handler, and on
@@ -172,7 +177,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		tick.Watch(watching, w.store, tick.Options{Log: w.options.Logger, SafetyTick: workerSafetyTick, SessionTTL: w.options.SessionTTL, Polled: w.options.Queues, Observe: observe.Observer{Placed: config.Observe.Placed}})
+		tick.Watch(watching, w.store, tick.Options{Log: w.options.Logger, SafetyTick: workerSafetyTick, SessionTTL: w.options.SessionTTL, Polled: w.options.Queues, Observe: observe.Observer{Placed: config.Observe.Placed}, Pulse: w.watch})
 	})
 	drained, err := work.Run(ctx, w.store, config)
 	stop()
@@ -224,7 +229,7 @@ func (w *Worker) begin() (*work.Config, error) {
 		Queues: w.options.Queues, Handlers: make(map[string]*work.Handler, len(w.handlers)), Concurrency: w.options.Concurrency,
 		SessionTTL: w.options.SessionTTL, DrainTimeout: w.options.DrainTimeout, MaxCrashes: w.options.MaxCrashes,
 		MaxAttempts: defaultMaxAttempts, OccurrenceAttempts: defaultOccurrenceAttempts, Timeout: defaultTimeout, Log: w.options.Logger,
-		Outcome: outcomeOf, Panic: newPanicError, StackOf: stackOf,
+		Processor: w.processor, Heartbeat: w.heartbeat, Outcome: outcomeOf, Panic: newPanicError, StackOf: stackOf,
 	}
 	config.Observe, _ = observing("", w.options.Observers) // validate has checked them
 	jobs := new(jobSlabs)

@@ -41,7 +41,7 @@ var grants = map[protocol.Use]grant{
 	},
 	protocol.UseSchedule: {
 		scripts: append([]*script{
-			&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
+			&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &deleteQueueScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
 			&enqueueScript, &enqueueOneScript,
 		}, tickScripts...),
 		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan"),

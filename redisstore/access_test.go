@@ -83,7 +83,7 @@ var callsOf = map[protocol.Use][]string{
 		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Names", "Lease",
 	},
 	protocol.UseSchedule: {
-		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "BeginPurge", "PurgeStep", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
+		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
 		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Backfill",
 	},
 	useView: {"QueueStats", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "PageJobs", "Workers", "Await", "Soonest", "Runs"},

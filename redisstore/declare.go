@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,6 +58,11 @@ func (s *store) Declare(ctx context.Context, declarations []protocol.Declaration
 			return declareFailed(answers, remaining, err)
 		}
 		if len(remaining) == 0 {
+			if err := s.registerQueues(ctx, declarations); err != nil { // one may have been deleted meanwhile, see scripts/delete_queue.lua
+				for i := range answers {
+					answers[i].Err = cmp.Or(answers[i].Err, err)
+				}
+			}
 			return answers
 		}
 	}

@@ -48,10 +48,17 @@ func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []pro
 			sent[i] = s.enqueueCall(&calls[i])
 		}
 	}
-	var left []int // of the short calls, those that added nothing
+	var left []int  // of the short calls, those that added nothing
+	var fresh []int // those that found a partition new
+	answered := func(i int, cmd *redis.Cmd) {
+		isNew := false
+		if answers[i], isNew = enqueueAnswer(&calls[i], cmd); isNew {
+			fresh = append(fresh, i)
+		}
+	}
 	for i, cmd := range s.runBriefly(ctx, sent...) {
 		if sent[i].script != &enqueueOneScript {
-			answers[i] = enqueueAnswer(&calls[i], cmd)
+			answered(i, cmd)
 		} else if added, err := cmd.Int64(); err != nil {
 			answers[i].Err = failure("enqueue on", calls[i].Partition.Queue, err)
 		} else if added == 1 {
@@ -60,15 +67,17 @@ func (s *store) Enqueue(ctx context.Context, calls []protocol.EnqueueCall) []pro
 			left = append(left, i)
 		}
 	}
-	if len(left) == 0 {
-		return answers
+	if len(left) > 0 {
+		sent = sent[:0]
+		for _, i := range left {
+			sent = append(sent, s.enqueueCall(&calls[i]))
+		}
+		for j, cmd := range s.runBriefly(ctx, sent...) {
+			answered(left[j], cmd)
+		}
 	}
-	sent = sent[:0]
-	for _, i := range left {
-		sent = append(sent, s.enqueueCall(&calls[i]))
-	}
-	for j, cmd := range s.runBriefly(ctx, sent...) {
-		answers[left[j]] = enqueueAnswer(&calls[left[j]], cmd)
+	for _, i := range fresh {
+		answers[i].Err = s.relist(ctx, calls[i].Partition.Queue)
 	}
 	return answers
 }
@@ -160,19 +169,22 @@ func milli(t time.Time) string {
 	return strconv.FormatInt(ms, 10)
 }
 
-func enqueueAnswer(c *protocol.EnqueueCall, cmd *redis.Cmd) protocol.EnqueueAnswer {
+// enqueueAnswer reads the answer of enqueue.lua, and whether the queue is to be registered.
+func enqueueAnswer(c *protocol.EnqueueCall, cmd *redis.Cmd) (answer protocol.EnqueueAnswer, isNew bool) {
 	values, err := list("enqueue on", c.Partition.Queue, cmd)
 	if err != nil {
-		return protocol.EnqueueAnswer{Err: err}
+		return protocol.EnqueueAnswer{Err: err}, false
 	}
-	answer := protocol.EnqueueAnswer{
+	answer = protocol.EnqueueAnswer{
 		Now: values.now(), Existing: make([]bool, len(c.Items)),
 		Ticket: protocol.EnqueueTicket{Score: values.number(1), Until: time.Now().Add(oneFor)},
 	}
 	for i, ordinary := 2, int64(ordinaryItems(c)); i < len(values); i++ {
-		if position := ordinary + values.number(i); position >= 1 && position <= int64(len(c.Items)) {
+		if values.number(i) == 0 {
+			isNew = true
+		} else if position := ordinary + values.number(i); position >= 1 && position <= int64(len(c.Items)) {
 			answer.Existing[position-1] = true
 		}
 	}
-	return answer
+	return answer, isNew
 }

@@ -154,11 +154,15 @@ func TestANewerLayoutIsRefused(t *testing.T) {
 			"work":    b.try("s", protocol.WorkCall{Take: 1}).Err,
 			"poll":    b.store.Poll(b.Context(), []protocol.PollCall{{Partition: defaultPartition, Worker: "w"}})[0].Err,
 			"declare": b.store.Declare(b.Context(), []protocol.Declaration{{Name: "t", Queue: "default", Overlap: "skip", Body: []byte(`{"job":"j"}`)}})[0].Err,
+			"report":  b.store.Report(b.Context(), []protocol.ProgressReport{{Partition: defaultPartition, Session: "s", ID: "a", Fence: 1, Progress: []byte("p")}}),
 			"place":   b.store.Place(b.Context(), []protocol.Placement{{Partition: defaultPartition, Name: "s", Revision: declared.Revision, Instants: []time.Time{ago(0)}}})[0].Err,
 		} {
 			if !errors.Is(err, protocol.ErrUnfit) || !strings.Contains(err.Error(), "99") {
 				b.Errorf("%s: %v, want ErrUnfit that names the layout", act, err)
 			}
+		}
+		if _, err := b.store.DeleteQueue(b.Context(), "default"); !errors.Is(err, protocol.ErrUnfit) {
+			b.Errorf("delete queue: %v, want ErrUnfit", err)
 		}
 	})
 }

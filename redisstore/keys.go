@@ -26,7 +26,7 @@ func (k keyspace) shared() map[string]string {
 // leader is a hash: id of the leader, its term, until (Unix ms, when the lease lapses), epoch (the first leader's id and when).
 func (k keyspace) leader() string { return string(k) + ":leader" }
 
-// queues is a hash: queue → number of its partitions, fixed when the queue is first seen.
+// queues is a hash: queue → number of its partitions, fixed when the queue is first seen; of one that was deleted, with a / in front of the name.
 func (k keyspace) queues() string { return string(k) + ":queues" }
 
 // registry is a sorted set: "<schedule>\t<queue>\t<generation>" → 0, one member a schedule; the authority for where it lives.
@@ -131,6 +131,16 @@ func (p partitionKeys) parked(name string) string { return p.prefix + "parked:" 
 // enqueueing are the keys that enqueue.lua uses, in the order of its title page. enqueue_one.lua uses some of them.
 func (p partitionKeys) enqueueing() []string {
 	return []string{p.ready, p.due, p.jobs, p.callers, p.state, p.idle, p.stale, p.once}
+}
+
+// deleting are the keys that delete_queue.lua uses, in the order of its title page: all but those of a session and of a job name, which are
+// there only while there are jobs.
+func (p partitionKeys) deleting() []string {
+	return []string{
+		p.state, p.ready, p.stale, p.purged, p.spared, p.due, p.behind, p.sessions, p.unhandled, p.dead, p.kept, p.schedules,
+		p.owed, p.gone, p.owners, p.callers, p.idle,
+		p.jobs, p.crashes, p.once, p.results, p.after, p.progress, p.cursors, p.open, p.origins, p.notes, p.last, p.history, p.runs, p.counters, p.handlers,
+	}
 }
 
 // every returns all keys of a partition, with * in place of a session and of a job name.

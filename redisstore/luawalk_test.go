@@ -64,7 +64,7 @@ type commandKind struct {
 // commands are those that a script may use: Redis 7.0 and miniredis have them all and agree on them.
 var commands = map[string]commandKind{
 	"TIME": {}, "PUBLISH": {}, // no key
-	"EXISTS": {}, "DEL": {writes: true}, "TYPE": {},
+	"EXISTS": {}, "DEL": {writes: true}, "UNLINK": {writes: true}, "EXPIRE": {writes: true}, "PERSIST": {writes: true}, "TYPE": {},
 	"HGET": {of: "hash"}, "HMGET": {of: "hash"}, "HGETALL": {of: "hash"}, "HRANDFIELD": {of: "hash"}, "HSCAN": {of: "hash"}, "HLEN": {of: "hash"}, "HEXISTS": {of: "hash"}, "HSTRLEN": {of: "hash"},
 	"HSET": {true, true, "hash"}, "HSETNX": {true, true, "hash"}, "HINCRBY": {true, true, "hash"}, "HDEL": {true, false, "hash"},
 	"ZRANGE": {of: "zset"}, "ZRANGEBYSCORE": {of: "zset"}, "ZRANGEBYLEX": {of: "zset"}, "ZSCORE": {of: "zset"}, "ZMSCORE": {of: "zset"}, "ZRANK": {of: "zset"}, "ZCARD": {of: "zset"}, "ZCOUNT": {of: "zset"}, "ZSCAN": {of: "zset"},

@@ -184,3 +184,29 @@ func TestParkedJobsAreFoundAgainAfterTheStateWasLost(t *testing.T) {
 		b.want("served", ids(b.work("t", protocol.WorkCall{Take: 5, Serve: answer.Parked}).Taken), "j-mail")
 	})
 }
+
+// Whatever takes the last job off a list of parked ones takes its name off the names with parked jobs, and with the last name the mark that
+// there are any goes.
+func TestTheLastParkedJobTakesItsListAlong(t *testing.T) {
+	for name, act := range map[string]func(b *bench){
+		"cancelled": func(b *bench) { b.cancel("a") },
+		"deleted":   func(b *bench) { b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"a"})) },
+		"requeued":  func(b *bench) { b.requeue(protocol.RequeuedJob{ID: "a"}) },
+		"replaced": func(b *bench) {
+			if _, err := b.store.Replace(b.Context(), protocol.ReplaceCall{Partition: defaultPartition, Token: "t", Item: own("a")}); err != nil {
+				b.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				b.enqueue(own("a"))
+				b.settle("s", protocol.Settlement{ID: "a", Fence: b.take("s", 1)[0].Fence, Kind: protocol.SettlePark, Name: "mail"})
+				b.want("names with parked jobs", fmt.Sprint(b.client.ZRange(b.Context(), b.keys().unhandled, 0, -1).Val()), "[mail]")
+				act(b)
+				b.want("names left", fmt.Sprint(b.client.ZRange(b.Context(), b.keys().unhandled, 0, -1).Val()), "[]")
+				b.want("the mark in state", b.stateField("parked"), "")
+			})
+		})
+	}
+}

@@ -3,8 +3,10 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,10 +14,13 @@ import (
 )
 
 // The registry of queues is one hash of the namespace: queue → number of its partitions. The number is fixed when the queue is
-// registered. Whoever may enqueue may write to it, so that what it says is checked before it is believed: an entry whose name is no
+// registered, for ever: before the entry of a queue is deleted, the number is written under keptPrefix and the name, and stays there. Whoever may enqueue may write to it, so that what it says is checked before it is believed: an entry whose name is no
 // queue's, or whose number is none from 1 to 1024, is passed over and logged once.
 
-const queuesPerPage = 1000 // about so many queues a call
+const (
+	queuesPerPage = 1000 // about so many queues a call
+	keptPrefix    = "/"  // no queue's name begins so
+)
 
 // Partitions returns the number of partitions of a queue. It registers a queue that is not registered. The number is read once and
 // then known to this process.
@@ -37,24 +42,71 @@ func (s *store) learned(queue string) int {
 }
 
 // registerQueue registers a queue unless it is registered, and returns its number of partitions. Every declaration and every
-// announcement repeats it, so that a registry that the server has lost is written again.
+// announcement repeats it, so that a registry that the server has lost is written again. A number that this process has learned is what it
+// registers: the server has lost the registry since, and not what depends on it. So is the number of a queue that was deleted.
 func (s *store) registerQueue(ctx context.Context, queue string) (int, error) {
 	if err := protocol.CheckName("queue", queue); err != nil {
 		return 0, fmt.Errorf("redisstore: register queue: %w: %w", protocol.ErrUnfit, err)
 	}
+	stored := s.client.HMGet(ctx, s.keys.queues(), queue, keptPrefix+queue)
+	if err := cmp.Or(stored.Err(), complete(stored)); err != nil {
+		return 0, s.queuesFailure(ctx, "register queue", queue, err)
+	}
+	if text, ok := stored.Val()[0].(string); ok {
+		return s.learn(queue, text)
+	}
+	kept, _ := strconv.Atoi(reply(stored.Val()).text(1))
+	if kept > protocol.MaxPartitions {
+		kept = 0 // no chime has written that
+	}
 	pipe := s.client.Pipeline()
-	stored := s.pipeRegisterQueue(ctx, pipe, queue)
+	pipe.HSetNX(ctx, s.keys.queues(), queue, max(cmp.Or(s.learned(queue), kept, s.options.Partitions[queue]), 1))
+	registered := pipe.HGet(ctx, s.keys.queues(), queue)
 	if _, err := pipe.Exec(ctx); err != nil {
 		return 0, s.queuesFailure(ctx, "register queue", queue, err)
 	}
-	return s.learn(queue, stored.Val())
+	return s.learn(queue, registered.Val())
 }
 
-// pipeRegisterQueue adds to pipe the commands that register a queue unless it is registered, and read its number of partitions. A
-// number that this process has learned is what it registers: the server has lost the registry since, and not what depends on it.
-func (s *store) pipeRegisterQueue(ctx context.Context, pipe redis.Pipeliner, queue string) *redis.StringCmd {
-	pipe.HSetNX(ctx, s.keys.queues(), queue, max(s.learned(queue), s.options.Partitions[queue], 1))
-	return pipe.HGet(ctx, s.keys.queues(), queue)
+// relist registers a queue of which a call has used a partition that was new: it was deleted, maybe, after the caller had looked it up. What
+// the call did is done, so only an error after which it is sent again is returned; the others are logged once.
+func (s *store) relist(ctx context.Context, queue string) error {
+	_, err := s.registerQueue(ctx, queue)
+	answered := redis.Error(nil)
+	if err != nil && (errors.As(err, &answered) || errors.Is(err, protocol.ErrUnfit)) {
+		s.unreadable(ctx, queue, err)
+		return nil
+	}
+	return err
+}
+
+// unlistQueue has the registry forget a queue, but for its number of partitions.
+func (s *store) unlistQueue(ctx context.Context, queue string, partitions int) error {
+	if err := s.client.HSet(ctx, s.keys.queues(), keptPrefix+queue, partitions).Err(); err != nil {
+		return s.queuesFailure(ctx, "delete queue", queue, err)
+	}
+	if err := s.client.HDel(ctx, s.keys.queues(), queue).Err(); err != nil {
+		return s.queuesFailure(ctx, "delete queue", queue, err)
+	}
+	s.mu.Lock()
+	delete(s.servedAt, queue)
+	s.mu.Unlock()
+	if err := s.client.ZRem(ctx, s.keys.served(), queue).Err(); err != nil {
+		return failure("delete queue", queue, err)
+	}
+	return nil
+}
+
+// keptPartitions is the number of partitions of a queue that was deleted; 0: none was.
+func (s *store) keptPartitions(ctx context.Context, queue string) (int, error) {
+	kept, err := s.client.HGet(ctx, s.keys.queues(), keptPrefix+queue).Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return 0, nil
+	case err != nil:
+		return 0, s.queuesFailure(ctx, "delete queue", queue, err)
+	}
+	return s.parsePartitions(queue, kept)
 }
 
 // learn reads the number of partitions that is stored for a queue and keeps it for Partitions. It refuses a number that differs from
@@ -103,6 +155,9 @@ func (s *store) Queues(ctx context.Context, cursor string) (queues []protocol.Qu
 		return nil, "", s.queuesFailure(ctx, "list queues in", s.keys.queues(), err)
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
+		if strings.HasPrefix(pairs[i], keptPrefix) {
+			continue
+		}
 		if n, err := s.parsePartitions(pairs[i], pairs[i+1]); err != nil {
 			s.unreadable(ctx, pairs[i], err)
 		} else {

@@ -53,7 +53,10 @@ func (s *store) Replace(ctx context.Context, call protocol.ReplaceCall) (protoco
 				return 0, err
 			}
 		default:
-			return protocol.Replaced(became), nil
+			if values.number(2) == 1 {
+				err = s.relist(ctx, queue)
+			}
+			return protocol.Replaced(became), err
 		}
 	}
 	return 0, failure("replace on", queue, errUnsettled)

@@ -39,7 +39,7 @@ func (s *store) Report(ctx context.Context, reports []protocol.ProgressReport) e
 			for _, r := range some {
 				args = append(args, r.ID, r.Fence, r.Progress)
 			}
-			calls = append(calls, newCall(&reportScript, []string{k.inflight(h.session), k.progress}, args))
+			calls = append(calls, newCall(&reportScript, []string{k.inflight(h.session), k.progress, k.state}, args))
 		}
 	}
 	var errs []error

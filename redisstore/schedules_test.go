@@ -169,3 +169,22 @@ func TestADeclarationWritesALostRegistryAgain(t *testing.T) {
 		}
 	})
 }
+
+// A schedule that is removed while it is paused leaves no note: one that is made anew of its name, and paused, has none of its own.
+func TestARemovedScheduleLeavesNoNote(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.declare("s", "skip", `{"job":"j"}`)
+		if _, err := b.store.PauseSchedule(b.Context(), protocol.Pausing{Name: "s", Paused: true, Note: &protocol.Note{Text: "why"}}); err != nil {
+			b.Fatal(err)
+		}
+		if !b.client.HExists(b.Context(), b.keys().notes, "s").Val() {
+			b.Fatal("no note is kept")
+		}
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
+			b.Fatal(err)
+		}
+		if b.client.HExists(b.Context(), b.keys().notes, "s").Val() {
+			b.Error("the note of a removed schedule is left")
+		}
+	})
+}

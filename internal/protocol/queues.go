@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -33,9 +35,45 @@ type QueueStore interface {
 	BeginPurge(ctx context.Context, partition Partition) (PurgeAnswer, error)
 	PurgeStep(ctx context.Context, partition Partition) (PurgeAnswer, error)
 
+	// DeleteQueue deletes a queue on which nothing is, and returns what is there: unless that is nothing, the queue stays. A queue that is
+	// deleted keeps its number of partitions and is not returned any more by the other calls, until somebody registers or uses it
+	// again. ErrNotFound if it is not registered.
+	DeleteQueue(ctx context.Context, queue string) (QueueRemains, error)
+
 	// LimitQueue sets the limit of a queue, or takes it away, and counts what runs anew. A queue that is not registered is registered, but
 	// for the zero limit. A queue with several partitions is refused by an *InvalidError.
 	LimitQueue(ctx context.Context, queue string, limit QueueLimit) error
+}
+
+// QueueRemains are what a queue cannot be deleted for, over all its partitions.
+type QueueRemains struct {
+	Waiting, Delayed, Dead int64 // jobs
+	Sessions               int64 // of workers that hold jobs
+	Parked                 int64 // names with parked jobs
+	Results                int64 // that are kept
+	Schedules              int64
+}
+
+// String says how many there are of what there is.
+func (r QueueRemains) String() string {
+	var parts []string
+	for _, part := range []struct {
+		n         int64
+		one, many string
+	}{
+		{r.Waiting, "waiting job", "waiting jobs"}, {r.Delayed, "delayed or retrying job", "delayed or retrying jobs"},
+		{r.Sessions, "worker that holds jobs", "workers that hold jobs"}, {r.Parked, "job name with parked jobs", "job names with parked jobs"},
+		{r.Dead, "dead job", "dead jobs"}, {r.Results, "kept result", "kept results"}, {r.Schedules, "schedule", "schedules"},
+	} {
+		switch part.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+part.one)
+		default:
+			parts = append(parts, fmt.Sprint(part.n, " ", part.many))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // A PurgeAnswer is what a step of a purge has done.

@@ -15,7 +15,8 @@ type Duty struct {
 	failures int // in a row; after each the next time is later, up to maxDutyDelay
 }
 
-const dutyTimeout = 30 * time.Second
+// DutyTimeout is how long one turn of a duty may take.
+const DutyTimeout = 30 * time.Second
 
 // Never is the wait of a duty that is done only after Now.
 const Never = 100 * 365 * 24 * time.Hour
@@ -35,7 +36,7 @@ func (d *Duty) Turn(ctx context.Context, outage *Outage) {
 	if ctx.Err() != nil || !Reached(d.Next, time.Now()) {
 		return
 	}
-	limited, cancel := context.WithTimeout(ctx, dutyTimeout)
+	limited, cancel := context.WithTimeout(ctx, DutyTimeout)
 	defer cancel()
 	again, err := d.Do(limited)
 	now := time.Now()

@@ -221,8 +221,8 @@ func TestADutyThatHangsIsCutOff(t *testing.T) {
 		var got error
 		d := Duty{Do: func(ctx context.Context) (time.Duration, error) { <-ctx.Done(); got = ctx.Err(); return 0, got }}
 		d.Turn(t.Context(), nil)
-		if !errors.Is(got, context.DeadlineExceeded) || time.Since(start) != dutyTimeout {
-			t.Errorf("the duty ended with %v after %v, want DeadlineExceeded after %v", got, time.Since(start), dutyTimeout)
+		if !errors.Is(got, context.DeadlineExceeded) || time.Since(start) != DutyTimeout {
+			t.Errorf("the duty ended with %v after %v, want DeadlineExceeded after %v", got, time.Since(start), DutyTimeout)
 		}
 	})
 }

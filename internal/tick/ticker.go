@@ -46,6 +46,7 @@ type Options struct {
 	Owner      protocol.Owner // of the declared ones; version 0: none
 	Prune      bool           // what a lower version of the owner has declared is deleted
 	Observe    observe.Observer
+	Pulse      *observe.Pulse
 	Polled     map[string]int // queues whose sessions a worker of this process polls, for Watch
 }
 
@@ -167,7 +168,9 @@ func (t *Ticker) loop(ctx context.Context) {
 
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	defer t.options.Pulse.End()
 	for {
+		t.options.Pulse.Turn(time.Now())
 		select {
 		case <-ctx.Done():
 			return
@@ -202,6 +205,7 @@ func (t *Ticker) resign() {
 // turn does the duties that are due and returns how long to wait.
 func (t *Ticker) turn(ctx context.Context) time.Duration {
 	for _, d := range t.duties {
+		t.options.Pulse.Wait(retry.DutyTimeout)
 		d.Turn(ctx, &t.outage)
 	}
 	wait := maxNap

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/retry"
 )
@@ -31,16 +32,18 @@ func Watch(ctx context.Context, store protocol.Store, options Options) {
 	reaping.Go(func() { t.reaper.Run(ctx) })
 	defer reaping.Wait()
 	defer stop()
-	timer := time.NewTimer(t.safetyPause())
+	timer := time.NewTimer(observe.LongestNap)
 	defer timer.Stop()
+	defer t.options.Pulse.End()
 	for {
+		t.options.Pulse.Turn(time.Now())
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
 		t.turn(ctx)
-		wait := t.options.SafetyTick
+		wait := min(t.options.SafetyTick, observe.LongestNap)
 		for _, d := range t.duties {
 			wait = min(wait, time.Until(d.Next))
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -17,6 +18,7 @@ type heartbeat struct {
 	listener   protocol.Listener
 	node       func(protocol.Partition) string
 	ttl        time.Duration
+	pulse      *observe.Pulse
 	extensions chan []extension // the processor always receives while run runs
 
 	mu   sync.Mutex
@@ -52,9 +54,9 @@ type extension struct {
 	answer  protocol.ExtendAnswer
 }
 
-func newHeartbeat(listener protocol.Listener, node func(protocol.Partition) string, ttl time.Duration) *heartbeat {
+func newHeartbeat(listener protocol.Listener, node func(protocol.Partition) string, ttl time.Duration, pulse *observe.Pulse) *heartbeat {
 	return &heartbeat{
-		listener: listener, node: node, ttl: ttl, extensions: make(chan []extension), kept: make(map[*session]*keptSession),
+		listener: listener, node: node, ttl: ttl, pulse: pulse, extensions: make(chan []extension), kept: make(map[*session]*keptSession),
 	}
 }
 
@@ -109,9 +111,11 @@ func (h *heartbeat) run(ctx context.Context) {
 	ended := make(chan endedBeat)
 	var calls sync.WaitGroup
 	defer calls.Wait()
-	timer := time.NewTimer(every)
+	timer := time.NewTimer(min(every, observe.LongestNap))
 	defer timer.Stop()
+	defer h.pulse.End()
 	for {
+		h.pulse.Turn(time.Now())
 		select {
 		case <-ctx.Done():
 			return
@@ -141,7 +145,7 @@ func (h *heartbeat) run(ctx context.Context) {
 				}
 			}
 		}
-		timer.Reset(time.Until(nextBeat(beats, every)))
+		timer.Reset(min(time.Until(nextBeat(beats, every)), observe.LongestNap))
 	}
 }
 

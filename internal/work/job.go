@@ -104,6 +104,8 @@ type Config struct {
 
 	Observe observe.Observer
 
+	Processor, Heartbeat *observe.Pulse
+
 	// Outcome says what a handler's error means.
 	Outcome func(error) Outcome
 	// Panic turns a panic into an error; StackOf returns the stack of such an error, nil of any other.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/reap"
 	"github.com/chimejobs/chime/internal/retry"
@@ -38,8 +39,10 @@ type processor struct {
 func (p *processor) loop(stop <-chan struct{}) Drained {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	defer p.config.Processor.End()
 	for {
 		now := time.Now()
+		p.config.Processor.Turn(now)
 		p.sessions.drainHeartbeats(p.lanes)
 		p.flights.collect(now)
 		if p.drain.begun() {
@@ -59,10 +62,7 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 			continue
 		}
 		until = earlier(until, p.nextAt(now))
-		if until.IsZero() {
-			until = now.Add(time.Hour)
-		}
-		timer.Reset(until.Sub(now))
+		timer.Reset(earlier(until, now.Add(observe.LongestNap)).Sub(now))
 
 		p.slots.rest(p.callers.allBusy())
 		select {

@@ -61,7 +61,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	name := rand.Text()
 	config.worker = name
 	listener := store.Listen(name)
-	heartbeat := newHeartbeat(listener, store.Node, config.SessionTTL)
+	heartbeat := newHeartbeat(listener, store.Node, config.SessionTTL, config.Heartbeat)
 	reaper := reap.New(store, config.SessionTTL, config.Log)
 	live, end := context.WithCancel(base)
 	callers := newCallers(live, store)

@@ -16,6 +16,7 @@
 -- ID is the caller's own; with u<ms> in front, then a blank: besides, it is not added within so long of the acceptance of the last such job
 -- Returns time (us), the caller's score in callers (0 if its next call is to come this way too: the queue is paused or has a limit, or this call was
 -- carried out before), then the positions, among the others, of the jobs that exist already, or did a short while ago; these stay as they are.
+-- A 0 besides: the partition is new, or was then if the call was carried out before: the caller is to register the queue, see delete_queue.lua.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local ARGV = ARGV -- a local is found faster than a global
 -- uses: limits callers clock layout
@@ -87,6 +88,7 @@ if #ARGV > others then
   end
   if earliest then first = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] end
 end
+if again or state[2] ~= LAYOUT and state[2] ~= RAISED then answer[#answer + 1] = 0 end
 if again then return answer end
 -- a caller that is new has some go that are too old, so that they do not grow where no worker sweeps
 local forgotten = last and {} or redis.call('ZRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND), 'LIMIT', '0', '100')

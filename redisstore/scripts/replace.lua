@@ -21,6 +21,7 @@
 -- ARGV[11...] the sessions; the names of the lists
 -- Returns time (us); what became of it: 1 it was added, 2 it takes the place of another one, 3 nothing, for another one stays, 0 a session or a
 -- list is there that is not in KEYS, or more was parked: nothing was done; 4 nothing was done because a purge has not ended, see purge_begin.lua.
+-- A 1 besides: the partition is new, or was then if the call was carried out before: the caller is to register the queue, see delete_queue.lua.
 
 -- Where the job of this ID is, discard.lua tells how. What becomes of it there:
 --   due (delayed, or it has failed): the new envelope and the new instant    parked: the same, as if it were new, for its name may be another
@@ -40,7 +41,7 @@ local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'parked', 
 local refusal = newer(state[2])
 if refusal then return refusal end
 local before = answered(CALLERS, ARGV[1])
-if before then return { now_us, before } end
+if before then return { now_us, before, 1 } end
 if state[5] then return { now_us, 4 } end
 
 ---------------------------------------------------------------------------------------------------------------- read
@@ -151,4 +152,4 @@ if not state[1] and (wakes or alarm_ms) then
   if wakes then wake_one(IDLE, wake) end
   if alarm_ms then keep_alarm(IDLE, wake, alarm_ms) end
 end
-return { now_us, became }
+return { now_us, became, state[2] and 0 or 1 }

@@ -163,4 +163,9 @@ for _, name in ipairs(marked) do
 end
 redis.call('ZREMRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND))
 redis.call('ZREMRANGEBYSCORE', IDLE, '0', whole(now_ms - ASLEEP_MS)) -- not the gate, whose score is lower
+-- the queue was deleted, and is used again, see delete_queue.lua
+redis.call('PERSIST', CALLERS)
+redis.call('PERSIST', IDLE)
+redis.call('PERSIST', GONE)
+redis.call('PERSIST', OWNERS)
 return more and 1 or 0

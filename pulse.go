@@ -1,0 +1,35 @@
+package chime
+
+import (
+	"time"
+
+	"github.com/chimejobs/chime/internal/observe"
+)
+
+// Pulses says when each loop of the worker turned last, by this process's clock: time.Since of it is right also where the clock was set
+// meanwhile. The loops are "processor", which takes jobs and settles them, "heartbeat", which keeps them, and "watch", which places and
+// returns what others have left where no scheduler runs. One that does not run is not in the map: before Run, while Run waits for a store
+// that cannot be reached, and after it.
+//
+// A loop turns at least every 5 s, whether it has work or not and whether Redis answers or not. While "watch" waits for an answer, which it does
+// for 30 s at most, it counts as turning. So a loop that has not turned for 10 s is stuck, or the process gets no processor time. Handlers are no
+// loops: one that hangs keeps its slot, see [Timeout]. It does no I/O.
+func (w *Worker) Pulses() map[string]time.Time {
+	return pulsesOf(map[string]*observe.Pulse{"processor": w.processor, "heartbeat": w.heartbeat, "watch": w.watch})
+}
+
+// Pulses says when the one loop of the scheduler, "ticker", turned last, as [Worker.Pulses] does: it turns at least every 5 s, whether it
+// leads or not, and counts as turning while it waits for an answer, for 30 s at most. It does no I/O.
+func (s *Scheduler) Pulses() map[string]time.Time {
+	return pulsesOf(map[string]*observe.Pulse{"ticker": s.ticker})
+}
+
+func pulsesOf(loops map[string]*observe.Pulse) map[string]time.Time {
+	turned := make(map[string]time.Time, len(loops))
+	for loop, pulse := range loops {
+		if at, runs := pulse.Last(); runs {
+			turned[loop] = at
+		}
+	}
+	return turned
+}

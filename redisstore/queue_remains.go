@@ -1,0 +1,106 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+var deleteQueueScript = load("delete_queue")
+
+// DeleteQueue deletes a queue on which nothing is, all partitions of it, in the order that scripts/delete_queue.lua explains. It returns
+// what is there; if that is anything, the queue stays. ErrNotFound if it is not registered and nothing of a deletion is left to do.
+func (s *store) DeleteQueue(ctx context.Context, queue string) (remains protocol.QueueRemains, err error) {
+	found, err := s.lookUpQueues(ctx, queue)
+	if err := cmp.Or(err, firstError(found)); err != nil {
+		return remains, err
+	}
+	n := found[0].partitions
+	if n == 0 {
+		kept, err := s.keptPartitions(ctx, queue)
+		if err != nil || kept == 0 {
+			return remains, cmp.Or(err, unknownQueue(queue))
+		}
+		return s.deleteUnlisted(ctx, queue, kept)
+	}
+	stats, err := s.QueueStats(ctx, []string{queue})
+	if err != nil {
+		return remains, err
+	}
+	if remains, err = s.emptyQueue(ctx, queue, n, false); err != nil || remains != (protocol.QueueRemains{}) {
+		return remains, err
+	}
+	if err := s.unlistQueue(ctx, queue, n); err != nil {
+		return remains, err
+	}
+	remains, err = s.emptyQueue(ctx, queue, n, true)
+	if err != nil || remains == (protocol.QueueRemains{}) {
+		return remains, err
+	}
+	if _, err := s.registerQueue(ctx, queue); err != nil { // somebody uses it
+		return remains, err
+	}
+	if stats[0].Paused { // partitions that were empty have lost it
+		err = s.PauseQueue(ctx, queue, true, stats[0].Note)
+	}
+	return remains, err
+}
+
+func unknownQueue(queue string) error {
+	return fmt.Errorf("redisstore: queue %q: %w", queue, protocol.ErrNotFound)
+}
+
+// deleteUnlisted ends the deletion of a queue of which nobody knows whether it has ended. If it had, there is no such queue.
+func (s *store) deleteUnlisted(ctx context.Context, queue string, n int) (remains protocol.QueueRemains, err error) {
+	exists := make([]*redis.IntCmd, n)
+	pipe := s.client.Pipeline()
+	for i := range exists {
+		exists[i] = pipe.Exists(ctx, s.keys.partition(protocol.Partition{Queue: queue, Index: i}).state)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return remains, failure("delete queue", queue, err)
+	}
+	if !slices.ContainsFunc(exists, func(cmd *redis.IntCmd) bool { return cmd.Val() > 0 }) {
+		return remains, unknownQueue(queue)
+	}
+	if remains, err = s.emptyQueue(ctx, queue, n, true); err != nil || remains == (protocol.QueueRemains{}) {
+		return remains, err
+	}
+	_, err = s.registerQueue(ctx, queue)
+	return remains, err
+}
+
+// emptyQueue says what is on the partitions of a queue, and deletes the keys of those on which nothing is if that is wanted.
+func (s *store) emptyQueue(ctx context.Context, queue string, n int, deletes bool) (remains protocol.QueueRemains, err error) {
+	token := ""
+	if deletes {
+		token = rand.Text()
+	}
+	calls := make([]call, n)
+	for i := range calls {
+		k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})
+		calls[i] = newCall(&deleteQueueScript, k.deleting(), []any{token, int64(max(s.options.ParkedRetention, time.Second) / time.Second)})
+	}
+	var failed []error
+	for _, cmd := range s.run(ctx, s.client, calls...) {
+		values, err := list("delete queue", queue, cmd)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		for i, count := range []*int64{
+			&remains.Waiting, &remains.Delayed, &remains.Sessions, &remains.Parked, &remains.Dead, &remains.Results, &remains.Schedules,
+		} {
+			*count += values.number(1 + i)
+		}
+	}
+	return remains, errors.Join(failed...)
+}

@@ -1,0 +1,413 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// Each thing that may be on a queue keeps it from being deleted, and stays as it is; without it the queue is gone.
+func TestAQueueIsDeletedOnlyWhereNothingIsOnIt(t *testing.T) {
+	later := job("later")
+	later.In = time.Hour
+	settled := func(b *bench, s protocol.Settlement) {
+		b.enqueue(job(s.ID))
+		s.Fence = b.take("s", 1)[0].Fence
+		if !b.settle("s", s) {
+			b.Fatal("refused")
+		}
+		if err := b.store.CloseSession(b.Context(), defaultPartition, "s"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		put  func(b *bench)
+		want string
+		free func(b *bench) // takes it away
+	}{
+		"waiting": {func(b *bench) { b.enqueue(job("a"), job("b")) }, "2 waiting jobs", func(b *bench) { b.cancel("a"); b.cancel("b") }},
+		"purged": {func(b *bench) {
+			b.enqueue(job("a"), job("void"))
+			b.cancel("void")
+			if _, err := b.store.BeginPurge(b.Context(), defaultPartition); err != nil {
+				b.Fatal(err)
+			}
+		}, "1 waiting job", func(b *bench) {
+			if _, err := b.store.PurgeStep(b.Context(), defaultPartition); err != nil {
+				b.Fatal(err)
+			}
+		}},
+		"delayed": {func(b *bench) { b.enqueue(later) }, "1 delayed or retrying job", func(b *bench) { b.cancel("later") }},
+		"held": {func(b *bench) { b.enqueue(job("a")); b.take("s", 1) }, "1 worker that holds jobs", func(b *bench) {
+			fence := b.repeat("s", protocol.WorkCall{Take: 1}).Taken[0].Fence
+			b.settle("s", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettleDone})
+			if err := b.store.CloseSession(b.Context(), defaultPartition, "s"); err != nil {
+				b.Fatal(err)
+			}
+		}},
+		"parked": {func(b *bench) { settled(b, protocol.Settlement{ID: "a", Kind: protocol.SettlePark, Name: "mail"}) }, "1 job name with parked jobs", func(b *bench) { b.cancel("a") }},
+		"dead": {func(b *bench) { settled(b, protocol.Settlement{ID: "a", Kind: protocol.SettleDead}) }, "1 dead job", func(b *bench) {
+			b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{"a"}))
+		}},
+		"result": {func(b *bench) {
+			settled(b, protocol.Settlement{ID: "a", Kind: protocol.SettleDone, Result: &protocol.Result{Keep: time.Hour, Body: []byte("r")}})
+		}, "1 kept result", func(b *bench) { b.client.ZAdd(b.Context(), b.keys().kept, redisZ(1, "a")) }}, // its time is over
+		"schedule": {func(b *bench) { b.declare("s", "skip", dailyBody) }, "1 schedule", func(b *bench) {
+			if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
+				b.Fatal(err)
+			}
+		}},
+		"a schedule that moves away": {func(b *bench) {
+			from := b.scheduled("s", "skip", ago(-time.Hour))
+			if from.Err != nil {
+				b.Fatal(from.Err)
+			}
+			b.interruptMove("s", "default", "mail", 2)
+		}, "1 schedule", func(b *bench) { b.declareOn("mail", "s", "skip", dailyBody) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				c.put(b)
+				before := b.kept("s", "mail")
+				remains, err := b.store.DeleteQueue(b.Context(), "default")
+				if err != nil || remains.String() != c.want {
+					b.Fatalf("deleting: %q, %v; want %q", remains, err, c.want)
+				}
+				b.want("after a refused deletion", b.kept("s", "mail"), before)
+				c.free(b)
+				if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
+					b.Fatalf("deleting: %q, %v; want that it is done", remains, err)
+				}
+				if left := b.left("default", 1); left != "" || b.queues()["default"] != 0 {
+					b.Errorf("left are %s, the registry has %v", left, b.queues())
+				}
+				if _, err := b.store.DeleteQueue(b.Context(), "default"); !errors.Is(err, protocol.ErrNotFound) {
+					b.Errorf("deleting it again: %v, want ErrNotFound", err)
+				}
+			})
+		})
+	}
+}
+
+const dailyBody = `{"job":"j","recurrence":{"cron":"@daily"}}`
+
+// left names the keys of a queue that are there, but for those that last for a while on purpose, and go by themselves.
+func (b *bench) left(queue string, partitions int) string {
+	b.Helper()
+	var left []string
+	for i := range partitions {
+		k := b.store.keys.partition(protocol.Partition{Queue: queue, Index: i})
+		for key := range k.types() {
+			switch n := b.client.Exists(b.Context(), key).Val(); {
+			case n == 0:
+			case key == k.callers || key == k.idle || key == k.gone || key == k.owners:
+				if ttl := b.client.TTL(b.Context(), key).Val(); ttl <= 0 || ttl > 7*24*time.Hour {
+					b.Errorf("%s lasts for %v", key, ttl)
+				}
+			default:
+				left = append(left, key)
+			}
+		}
+	}
+	return strings.Join(left, " ")
+}
+
+// All that was set on a queue, and what it counted, goes with it; its number of partitions stays.
+func TestADeletedQueueBeginsAnewWithItsPartitions(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		first := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 4}})
+		if n, err := first.Partitions(b.Context(), "hot"); n != 4 || err != nil {
+			b.Fatal(n, err)
+		}
+		b.limit(protocol.QueueLimit{Running: 3})
+		b.enqueue(job("before"))
+		b.cancel("before")
+		for _, queue := range []string{"hot", "default"} {
+			if err := b.store.PauseQueue(b.Context(), queue, true, protocol.Note{Text: "why"}); err != nil {
+				b.Fatal(err)
+			}
+			if err := first.Announce(b.Context(), "w", []protocol.Handled{{Queue: queue, Name: "j"}}); err != nil {
+				b.Fatal(err)
+			}
+			if remains, err := b.store.DeleteQueue(b.Context(), queue); err != nil || remains != (protocol.QueueRemains{}) {
+				b.Fatal(remains, err)
+			}
+			if left := b.left(queue, 4); left != "" {
+				b.Errorf("left are %s", left)
+			}
+		}
+		if served, err := b.store.Served(b.Context(), nil); err != nil || len(served) > 0 {
+			b.Errorf("served are %v, %v", served, err)
+		}
+		b.want("queues", fmt.Sprint(b.queues()), "map[]")
+		if b.gateClosed() {
+			b.Error("single jobs do not go the short way any more")
+		}
+		second := newStore(b.client, Options{Namespace: string(b.store.keys)}) // nobody has told it of four
+		for _, s := range []*store{second, first} {
+			if n, err := s.Partitions(b.Context(), "hot"); n != 4 || err != nil {
+				b.Errorf("%d partitions, %v; want 4", n, err)
+			}
+		}
+		b.enqueue(job("a"))
+		s := b.stats()
+		if s.Partitions != 1 || s.Paused || s.Limit != (protocol.QueueLimit{}) || s.Enqueued != 1 || s.Waiting != 1 {
+			b.Errorf("begun anew: %+v", s)
+		}
+		b.want("taken", ids(b.take("s", 2)), "a")
+	})
+}
+
+// Whatever uses the queue between two steps of its deletion: the queue is listed in the end, what came is on it, and if the deletion was
+// refused a pause stands on every partition.
+func TestWhatComesWhileAQueueIsDeletedIsOnAListedQueue(t *testing.T) {
+	caller := int64(0)
+	enqueue := func(b *bench, s *store, index int, items ...protocol.EnqueueItem) {
+		caller++
+		call := protocol.EnqueueCall{Partition: protocol.Partition{Queue: "hot", Index: index}, Caller: fmt.Sprint("c", caller), Number: 1, Items: items}
+		if err := s.Enqueue(b.Context(), []protocol.EnqueueCall{call})[0].Err; err != nil {
+			b.Fatal(err)
+		}
+	}
+	uses := map[string]func(b *bench, s *store){
+		"a job": func(b *bench, s *store) { enqueue(b, s, 2, job("a")) },
+		"a delayed job": func(b *bench, s *store) {
+			enqueue(b, s, 1, protocol.EnqueueItem{ID: "a", In: time.Hour, Body: []byte("\x01a")})
+		},
+		"a replacement": func(b *bench, s *store) {
+			if _, err := s.Replace(b.Context(), protocol.ReplaceCall{Partition: protocol.Partition{Queue: "hot", Index: 1}, Token: "t", Item: own("a")}); err != nil {
+				b.Fatal(err)
+			}
+		},
+		"a schedule": func(b *bench, s *store) {
+			d := protocol.Declaration{Name: "s", Queue: "hot", Overlap: "skip", Body: []byte(dailyBody)}
+			if err := s.Declare(b.Context(), []protocol.Declaration{d})[0].Err; err != nil {
+				b.Fatal(err)
+			}
+		},
+	}
+	for name, use := range uses {
+		t.Run(name, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				if os.Getenv(userEnv) != "" {
+					return // it may use one namespace only
+				}
+				deleted, refused := 0, 0
+				for at := 0; ; at++ {
+					b := b.again()
+					user := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 3}})
+					if _, err := user.Partitions(b.Context(), "hot"); err != nil {
+						b.Fatal(err)
+					}
+					if err := b.store.PauseQueue(b.Context(), "hot", true, protocol.Note{Text: "why"}); err != nil {
+						b.Fatal(err)
+					}
+					n := 0
+					remains, err := b.hooked(func(cmd redis.Cmder) error {
+						if n++; n == at+1 {
+							use(b, user)
+						}
+						return nil
+					}).DeleteQueue(b.Context(), "hot")
+					if err != nil {
+						b.Fatal(err)
+					}
+					if n <= at {
+						break
+					}
+					stats, err := b.store.QueueStats(b.Context(), []string{"hot"})
+					if err != nil || stats[0].Partitions != 3 || stats[0].Waiting+stats[0].Delayed+stats[0].Schedules != 1 {
+						b.Fatalf("used before command %d of the deletion: %+v, %v; want it listed, with what came", at, stats, err)
+					}
+					paused := 0
+					for i := range 3 {
+						if b.client.HExists(b.Context(), b.store.keys.partition(protocol.Partition{Queue: "hot", Index: i}).state, "paused").Val() {
+							paused++
+						}
+					}
+					if remains != (protocol.QueueRemains{}) {
+						refused++
+						if paused != 3 {
+							b.Errorf("refused before command %d: %d partitions are paused, want all", at, paused)
+						}
+					} else if deleted++; paused != 0 {
+						b.Errorf("deleted, used before command %d: %d partitions are paused, want none", at, paused)
+					}
+				}
+				if deleted == 0 || refused == 0 {
+					b.Errorf("deleted %d times, refused %d times; want both", deleted, refused)
+				}
+			})
+		})
+	}
+}
+
+// A queue that is deleted while a schedule is declared on it is listed in the end, unless the deletion came first.
+func TestAScheduleThatIsDeclaredOnADeletedQueueListsIt(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		if os.Getenv(userEnv) != "" {
+			return // it may use one namespace only
+		}
+		for at := 0; ; at++ {
+			b, n := b.again(), 0
+			d := protocol.Declaration{Name: "s", Queue: "default", Overlap: "skip", Body: []byte(dailyBody)}
+			answer := b.hooked(func(redis.Cmder) error {
+				if n++; n == at+1 {
+					if _, err := b.store.DeleteQueue(b.Context(), "default"); err != nil {
+						b.Fatal(err)
+					}
+				}
+				return nil
+			}).Declare(b.Context(), []protocol.Declaration{d})[0]
+			if answer.Err != nil {
+				b.Fatal(answer.Err)
+			}
+			if s := b.stats(); s.Partitions != 1 || s.Schedules != 1 {
+				b.Errorf("deleted before command %d of the declaration: %+v, want the queue listed with the schedule", at, s)
+			}
+			if n <= at {
+				return
+			}
+		}
+	})
+}
+
+// A call that comes a second time, late, takes nothing away that was set since.
+func TestACopyOfADeletionTakesNothingAway(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		call := func() reply {
+			values, err := b.store.runOne(b.Context(), "delete queue", "default", newCall(&deleteQueueScript, b.keys().deleting(), []any{"token", 60}))
+			if err != nil {
+				b.Fatal(err)
+			}
+			return values[1:]
+		}
+		first := fmt.Sprint(call())
+		b.pause(true)
+		b.want("the copy's answer", fmt.Sprint(call()), first)
+		if b.stateField("paused") == "" {
+			b.Error("a copy has deleted a pause that came later")
+		}
+	})
+}
+
+// An enqueuer whose single jobs go the short way is told as well that the queue is gone, and a reply that is lost then changes nothing.
+func TestTheNextJobOfABusyEnqueuerListsADeletedQueue(t *testing.T) {
+	for lost := range 4 {
+		onEveryServer(t, func(b *bench) {
+			client := newClient(b.client)
+			b.Cleanup(func() { client.Close() })
+			left := -1
+			client.AddHook(lossy{&left})
+			busy := newStore(client, Options{Namespace: string(b.store.keys)})
+			call := protocol.EnqueueCall{Partition: defaultPartition, Caller: "busy"}
+			send := func() (err error) {
+				for range 5 {
+					answer := busy.Enqueue(b.Context(), []protocol.EnqueueCall{call})[0]
+					if err = answer.Err; err == nil {
+						call.Ticket = answer.Ticket
+						return nil
+					}
+				}
+				return err
+			}
+			for i := range 3 {
+				call.Number, call.Items = int64(i+1), []protocol.EnqueueItem{job(fmt.Sprint("a", i))}
+				if err := send(); err != nil {
+					b.Fatal(err)
+				}
+				b.cancel(fmt.Sprint("a", i))
+			}
+			if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
+				b.Fatal(remains, err)
+			}
+			left = lost
+			call.Number, call.Items = 4, []protocol.EnqueueItem{job("b")}
+			if err := send(); err != nil {
+				b.Fatal(err)
+			}
+			if s := b.stats(); s.Partitions != 1 || s.Waiting != 1 {
+				b.Errorf("reply %d lost: %+v, want the queue listed with one job", lost, s)
+			}
+		})
+	}
+}
+
+// A deletion of which any reply is lost is asked for again, and then the queue is gone, whether that one finds it or not.
+func TestADeletionOfAQueueMayBeRepeated(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		if os.Getenv(userEnv) != "" {
+			return // it may use one namespace only
+		}
+		lost, replies := 0, 0
+		for ; ; lost++ {
+			b := b.again()
+			wide := newStore(b.client, Options{Namespace: string(b.store.keys), Partitions: map[string]int{"hot": 3}})
+			if _, err := wide.Partitions(b.Context(), "hot"); err != nil {
+				b.Fatal(err)
+			}
+			if err := b.store.PauseQueue(b.Context(), "hot", true, protocol.Note{}); err != nil {
+				b.Fatal(err)
+			}
+			client := newClient(b.client)
+			left := lost
+			client.AddHook(lossy{&left})
+			_, err := newStore(client, Options{Namespace: string(b.store.keys)}).DeleteQueue(context.WithoutCancel(b.Context()), "hot")
+			client.Close()
+			if left >= 0 {
+				break
+			}
+			if err != nil {
+				replies++
+				if remains, err := b.store.DeleteQueue(b.Context(), "hot"); err != nil && !errors.Is(err, protocol.ErrNotFound) || remains != (protocol.QueueRemains{}) {
+					b.Errorf("reply %d lost, repeated: %v, %v", lost, remains, err)
+				}
+			}
+			if left := b.left("hot", 3); left != "" || b.queues()["hot"] != 0 {
+				b.Errorf("reply %d lost: left are %s, the registry has %v", lost, left, b.queues())
+			}
+		}
+		if replies < 5 {
+			b.Errorf("%d replies were lost, want each", replies)
+		}
+	})
+}
+
+// What outlives a deleted queue for a while lasts for good once the queue is used again.
+func TestASweepKeepsWhatADeletedQueueHasLeft(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.enqueue(job("a"))
+		b.cancel("a")
+		b.declare("s", "skip", dailyBody)
+		if _, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s"}); err != nil {
+			b.Fatal(err)
+		}
+		b.sleeping("w")
+		if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
+			b.Fatal(remains, err)
+		}
+		k := b.keys()
+		for _, key := range []string{k.callers, k.idle, k.gone} {
+			if ttl := b.client.TTL(b.Context(), key).Val(); ttl <= 0 {
+				b.Errorf("%s lasts for %v, want that it goes by itself", key, ttl)
+			}
+		}
+		b.enqueue(protocol.EnqueueItem{ID: "b", In: time.Hour, Body: []byte("\x01b")}) // wakes nobody
+		if _, err := b.sweep(); err != nil {
+			b.Fatal(err)
+		}
+		for _, key := range []string{k.callers, k.idle, k.gone} {
+			if ttl := b.client.TTL(b.Context(), key).Val(); ttl != -1 {
+				b.Errorf("%s lasts for %v, want for good", key, ttl)
+			}
+		}
+	})
+}

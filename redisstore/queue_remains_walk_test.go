@@ -1,0 +1,109 @@
+package redisstore
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// Whatever is called while the queue is deleted: it is deleted exactly while no job is on it and no worker holds a session, and then it begins
+// anew; else nothing has changed. Jobs that come later run as on any queue, and a call that was made before, sent again, adds nothing.
+func TestRandomDeletionsOfAQueueLoseNoJob(t *testing.T) {
+	seeds, steps := walkSize(3, 300)
+	for seed := range seeds {
+		onEveryServer(t, func(b *bench) {
+			w := &deletionWalk{cancelWalk: &cancelWalk{
+				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 21)), lives: map[string]*jobLife{}, barred: map[string]bool{},
+				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{},
+			}}
+			for range steps {
+				switch w.random.IntN(6) {
+				case 0:
+					w.deleteQueue()
+				case 1:
+					w.clear()
+					w.deleteQueue()
+				default:
+					w.step()
+				}
+				w.check()
+			}
+			w.drain()
+			if w.deleted == 0 || w.refused == 0 {
+				w.fatal("the queue was deleted %d times, refused %d times; want both", w.deleted, w.refused)
+			}
+		})
+	}
+}
+
+type deletionWalk struct {
+	*cancelWalk
+	deleted, refused int
+}
+
+// clear takes away all that is not held, and ends sessions.
+func (w *deletionWalk) clear() {
+	for _, worker := range []string{"w0", "w1", "w2"} {
+		w.crash(worker)
+	}
+	ids := slices.Sorted(maps.Keys(w.lives))
+	w.note("delete %v", ids)
+	for _, id := range ids {
+		if w.lives[id].session == "" {
+			delete(w.lives, id)
+			delete(w.barred, id)
+		}
+	}
+	if len(ids) > 0 {
+		w.bulk(w.store.DeleteJobs(w.Context(), "default", ids))
+	}
+}
+
+func (w *deletionWalk) deleteQueue() {
+	sessions := w.client.ZCard(w.Context(), w.keys().sessions).Val()
+	where := map[string]int64{}
+	for _, place := range w.look().where {
+		where[place]++
+	}
+	before := w.kept("s", "mail")
+	remains, err := w.store.DeleteQueue(w.Context(), "default")
+	w.note("delete the queue: %+v, %v", remains, err)
+	if err != nil {
+		w.fatal("deleting the queue: %v", err)
+	}
+	want := protocol.QueueRemains{Waiting: where["waiting"], Delayed: where["due"], Dead: where["dead"], Sessions: sessions}
+	remains.Parked = min(remains.Parked, where["parked"]) // names, not jobs
+	want.Parked = remains.Parked
+	if remains != want || (where["parked"] > 0) != (remains.Parked > 0) {
+		w.fatal("there is %+v, want %+v and %d parked", remains, want, where["parked"])
+	}
+	if remains != (protocol.QueueRemains{}) {
+		if after := w.kept("s", "mail"); before != after {
+			w.fatal("a refused deletion has changed\n%s\nto\n%s", before, after)
+		}
+		w.refused++
+		return
+	}
+	w.deleted++
+	if left := w.left("default", 1); left != "" {
+		w.fatal("%s are left", left)
+	}
+	if queues := w.queues(); len(queues) > 0 {
+		w.fatal("the registry has %v", queues)
+	}
+	w.barred, w.done, w.cancelled = map[string]bool{}, 0, 0
+	if w.callers > 0 && w.random.IntN(2) == 0 { // the last call of an enqueuer comes once more
+		w.callers--
+		w.enqueue(own("late"))
+	} else if _, err := w.store.Partitions(w.Context(), "default"); err != nil {
+		w.fatal("%v", err)
+	}
+	if _, err := w.store.registerQueue(w.Context(), "default"); err != nil {
+		w.fatal("%v", err)
+	}
+	w.note("begun anew: %s", fmt.Sprint(w.queues()))
+}
