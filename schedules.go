@@ -255,6 +255,7 @@ func stored(found protocol.Stored) (*Schedule, error) {
 		Created: d.Created, Revision: d.Revision, State: ScheduleState(d.State),
 		Overlap: OverlapPolicy(d.Overlap), Misfire: MisfirePolicy(d.Misfire), Grace: d.Grace, NoImmediateRun: d.NoImmediateRun,
 		MaxAttempts: d.MaxAttempts, Timeout: d.Timeout,
+		Spread: d.Spread, Offset: d.Offset,
 		KeepRuns: d.Keeps(), Last: lastRun(found.Last),
 		Meta: d.Meta, Owner: found.Owner.Name, Version: found.Owner.Version,
 		Used: found.Cursor.Used, Counters: ScheduleCounters(found.Counters),

@@ -16,7 +16,13 @@ import (
 
 // definitionVersion is the newest form of a stored definition that this program knows. A program that adds a field without
 // which the definition means something else raises it; a field that older programs may ignore does not.
-const definitionVersion = 1
+const definitionVersion = 2
+
+// The form of a definition that is written: the lowest in which it can be read.
+const (
+	plainForm  = 1
+	spreadForm = 2 // it has a spread: who does not know it would place occurrences too early
+)
 
 // maxDefinition is the length in bytes of the longest stored definition that is read: arguments of the limit in base64, and the rest.
 const maxDefinition = 2 * protocol.MaxBytes
@@ -44,6 +50,7 @@ type Spec struct {
 	Overlap        string
 	Misfire        string
 	Grace          time.Duration
+	Spread         time.Duration // see spread.go; 0: none
 	NoImmediateRun bool
 	MaxAttempts    int
 	Timeout        time.Duration
@@ -57,6 +64,7 @@ type Definition struct {
 	Revision int64
 	State    string
 	Created  time.Time
+	Offset   time.Duration // how long after its planned instant an occurrence is due: see spread.go
 	Spec
 }
 
@@ -71,9 +79,11 @@ type stored struct {
 }
 
 // storedSpec is what the program writes. Misfire policy and grace are always written, so that a later version's defaults change
-// no schedule.
+// no schedule. Spread and offset come before whatever an application may choose freely: a script reads them.
 type storedSpec struct {
 	Version        int                   `json:"version"`
+	Spread         string                `json:"spread,omitempty"`
+	OffsetMS       *int64                `json:"offsetMs,omitempty"`
 	Job            string                `json:"job"`
 	Recurrence     recurrence.Recurrence `json:"recurrence"`
 	Misfire        string                `json:"misfire"`
@@ -103,7 +113,7 @@ type storedDeath struct {
 }
 
 // Validate returns what is wrong with the rule: an error of package recurrence, or a *protocol.InvalidError for an empty rule, which is
-// a forgotten field and no schedule.
+// a forgotten field and no schedule, or for a spread that does not fit it.
 func (s *Spec) Validate() error {
 	if err := s.Recurrence.Validate(); err != nil {
 		return err
@@ -111,13 +121,13 @@ func (s *Spec) Validate() error {
 	if r := &s.Recurrence; r.Frequency == 0 && r.Cron == "" && r.StartTime.IsZero() {
 		return protocol.Because(protocol.Invalid("recurrence", "", "a Frequency, a Cron or a StartTime"), "is empty")
 	}
-	return nil
+	return s.checkSpread()
 }
 
 // Declare puts a valid Spec into the form in which it is declared. Equal specs have equal text.
 func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	body := storedSpec{
-		Version: definitionVersion, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
+		Version: plainForm, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
 		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta,
 	}
 	keep := s.Keeps()
@@ -126,6 +136,10 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	}
 	if s.Timeout > 0 {
 		body.Timeout = s.Timeout.String()
+	}
+	if s.Spread > 0 {
+		offset := offsetOf(name, s.Spread).Milliseconds()
+		body.Version, body.Spread, body.OffsetMS = spreadForm, s.Spread.String(), &offset
 	}
 	body.setDetails(s.Details)
 	body.setPayload(s.Payload)
@@ -266,18 +280,36 @@ func (s *stored) definition() (*Definition, error) {
 	if keep := s.KeepRuns; keep != nil && (*keep < 0 || *keep > MaxKeepRuns) {
 		return nil, fmt.Errorf("the definition's keepRuns %d: want 0 to %d", *keep, MaxKeepRuns)
 	}
+	spread, offset, err := s.spread()
+	if err != nil {
+		return nil, err
+	}
 	details, err := s.details()
 	if err != nil {
 		return nil, err
 	}
 	return &Definition{
-		Revision: s.Revision, State: s.State, Created: s.Created,
+		Revision: s.Revision, State: s.State, Created: s.Created, Offset: offset,
 		Spec: Spec{
 			JobName: s.Job, Recurrence: s.Recurrence, Payload: s.payload(), Overlap: s.Overlap, Misfire: s.Misfire, Grace: grace,
 			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details, Meta: s.Meta,
-			KeepRuns: s.KeepRuns,
+			KeepRuns: s.KeepRuns, Spread: spread,
 		},
 	}, nil
+}
+
+// spread reads and checks spread and offset.
+func (s *stored) spread() (spread, offset time.Duration, err error) {
+	if s.Spread == "" && s.OffsetMS == nil {
+		return 0, 0, nil
+	}
+	if spread, err = duration("spread", s.Spread, minSpread); err != nil {
+		return 0, 0, err
+	}
+	if ms := s.OffsetMS; ms == nil || *ms < 0 || *ms >= spread.Milliseconds() {
+		return 0, 0, fmt.Errorf("the definition's offsetMs: want 0 to %d", spread.Milliseconds()-1)
+	}
+	return spread, time.Duration(*s.OffsetMS) * time.Millisecond, nil
 }
 
 // duration reads a duration of a definition as Declare writes it, and checks that it is at least lowest.

@@ -34,7 +34,7 @@ local SCHEDULES, CURSORS, OWED, DUE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4],
 local JOBS, CRASHES, GONE, COUNTERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local NOTES, OWNERS, LAST, HISTORY = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local FIELDS = 15
--- uses: limits clock layout instant strings counters definition rule owed withdraw note owner last
+-- uses: limits clock layout instant seconds strings counters definition rule owed withdraw note owner last
 local state = redis.call('HMGET', STATE, 'fence', 'layout')
 local refusal = newer(state[2])
 if refusal then return refusal end
@@ -86,10 +86,11 @@ local function change(plan, declared, h, i)
   if not same_rule then
     local from = declared.changed_at
     if waiting and not ahead and at > from then from = at end -- it became due after the caller had counted
-    plan.cursor = from .. ' ' .. whole(used) .. ' s'
+    if ahead and before(at) < from then from = before(at) end
+    plan.cursor = ahead and is_first(at, h.created) and '' or from .. ' ' .. whole(used) .. ' s'
     plan.missed = tonumber(declared.missed)
   elseif ahead then
-    plan.cursor = instant(now_s) .. ' ' .. whole(used) .. ' s'
+    plan.cursor = withdrawn(at, used, h.created)
   elseif waiting then
     plan.owed = nil -- its taking will owe the next one
   else

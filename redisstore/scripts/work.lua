@@ -333,7 +333,7 @@ local touched = 0 -- how many schedules
 local way -- its functions, which only the next block creates
 local annexed = {} -- which other settlement -> its annexes
 if long then
-  -- uses: strings counters definition rule owed open flight asked history call settle overlap candidates
+  -- uses: seconds strings counters definition rule owed open flight asked history call settle overlap candidates
   way = { settle = settle, settle_cancelled = settle_cancelled, save_settlements = save_settlements, meet = meet, save_changes = save_changes,
     push_front = push_front, owed_list = owed_list }
   if annexes > 0 then

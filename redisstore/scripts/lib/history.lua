@@ -1,5 +1,5 @@
 -- history: what …:last and …:history keep of a schedule: how it went last, and the attempts that ended last.
--- needs: strings clock definition
+-- needs: strings clock seconds definition
 
 -- An entry of …:last is "<creation> <keep> <unfinished> <failures> <outcome> <planned> <ended>": when the schedule was created; of how many
 -- attempts …:history tells; how many occurrences were taken and have not ended; how many attempts failed in a row; how the last attempt
@@ -43,11 +43,7 @@ local function add_run(past, name, planned, run)
   local outcome, started, ended, about = match(run, '^(%a+)|(%-?%d+)|(%-?%d+)(.*)$')
   local attempt, fence, worker, problem, note = match(about or '', '^|(%d+)|(%d+)|([^|]*)|([^\t]*)\t(.*)$')
   if not outcome then return end
-  local year, month, day, hour, minute, second = match(planned, '^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)')
-  year, month = tonumber(year), tonumber(month)
-  if month <= 2 then year, month = year - 1, month + 12 end -- a year begins in March
-  local days = 365 * year + math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400) + math.floor((153 * month - 457) / 5) + day - 719469
-  local planned_s = days * 86400 + hour * 3600 + minute * 60 + second
+  local planned_s = seconds(planned)
   if outcome == 'dead' or (attempt or '0') ~= '0' then
     if outcome == 'done' then known.failures = 0 end
     if outcome == 'failed' or outcome == 'dead' then known.failures = known.failures + 1 end
