@@ -24,7 +24,7 @@ type EnqueueOption interface {
 	enqueue(*enqueueSettings)
 }
 
-// A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Spread, Meta, KeepRuns, Kind.With, and every
+// A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Spread, PauseAfter, Meta, KeepRuns, Kind.With, and every
 // JobOption.
 type ScheduleOption interface {
 	PutOption
@@ -119,6 +119,7 @@ type scheduleSettings struct {
 	misfire        MisfirePolicy
 	grace          time.Duration
 	spread         time.Duration
+	pauseAfter     int
 	meta           json.RawMessage
 	keepRuns       *int
 }

@@ -39,7 +39,8 @@ type Schedule struct {
 	MaxAttempts    int           `json:"max_attempts,omitempty"` // 0: the handler's, the worker's, or 5
 	Timeout        time.Duration `json:"-"`                      // 0: the handler's, the worker's, or 30 minutes. In JSON: timeout_ms
 
-	KeepRuns int `json:"keep_runs"` // see the option KeepRuns
+	KeepRuns   int `json:"keep_runs"`             // see the option KeepRuns
+	PauseAfter int `json:"pause_after,omitempty"` // see the option PauseAfter
 
 	// Next is the planned instant of the occurrence that is placed and was not taken yet; if several are to be caught up, of the
 	// last one. It is due Offset later. It is zero for a moment after one was taken, and as long as the schedule is paused or completed.

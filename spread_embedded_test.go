@@ -21,7 +21,8 @@ type spreadBench struct {
 	mu       sync.Mutex
 	attempts []chime.Job
 	late     map[string]time.Duration
-	fail     bool // the first attempt of each job
+	fail     bool          // the first attempt of each job
+	slow     time.Duration // how long the first job takes, to fail then; 0: it is as the others
 	due      map[string]time.Time
 }
 
@@ -39,6 +40,12 @@ func onSpreadBench(t *testing.T, scenario func(t *testing.T, b *spreadBench)) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.attempts = append(b.attempts, *job)
+			if b.slow > 0 && len(b.attempts) == 1 {
+				b.mu.Unlock()
+				pass(b.slow)
+				b.mu.Lock()
+				return errors.New("no")
+			}
 			b.late[fmt.Sprintf("%s/%d", job.ID, job.Attempt)] = job.Lateness()
 			if b.fail && job.Attempt == 1 {
 				return chime.RetryAfter(time.Minute, errors.New("no"))

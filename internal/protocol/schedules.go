@@ -92,6 +92,12 @@ type PauseAnswer struct {
 	Now        time.Time
 }
 
+// A PausedSchedule is one that the store has paused by itself: see Declaration.PauseAfter.
+type PausedSchedule struct {
+	Name   string
+	Deaths int // in a row
+}
+
 // A Removal deletes a schedule.
 type Removal struct {
 	Name     string
@@ -130,6 +136,8 @@ type Declaration struct {
 	Absent   bool
 	Paused   *Note // one that is created is paused
 	KeepRuns int   // how many of its attempts that have ended the store tells of, 0 to 1000
+	// PauseAfter is after how many occurrences in a row that ended dead the store pauses it, 0 never.
+	PauseAfter int
 }
 
 // Change says what the old recurrence of a schedule has missed until it changes. It counts only for the revision and the cursor that

@@ -35,6 +35,8 @@ const (
 
 	DefaultKeepRuns = 20
 	MaxKeepRuns     = 1000
+
+	MaxPauseAfter = 100
 )
 
 // ErrNotHere means that this program cannot compute the definition, but another one may: a newer version wrote it, or there is no
@@ -56,6 +58,7 @@ type Spec struct {
 	Timeout        time.Duration
 	Meta           json.RawMessage // what the application keeps with it
 	KeepRuns       *int            // how many attempts its history has; nil: DefaultKeepRuns
+	PauseAfter     int             // after how many deaths in a row it is paused; 0: never
 	Details        *wire.Details   // of each of its jobs: Header, Retry, Keep, OnDeath; nil: none. It is shared, and never changed
 }
 
@@ -93,6 +96,7 @@ type storedSpec struct {
 	Timeout        string                `json:"timeout,omitempty"`
 	Meta           json.RawMessage       `json:"meta,omitempty"`
 	KeepRuns       *int                  `json:"keepRuns,omitempty"`
+	PauseAfter     int                   `json:"pauseAfter,omitempty"`
 	Retry          *storedRetry          `json:"retry,omitempty"`
 	OnDeath        *storedDeath          `json:"onDeath,omitempty"`
 	Header         map[string]string     `json:"header,omitempty"`
@@ -128,7 +132,7 @@ func (s *Spec) Validate() error {
 func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	body := storedSpec{
 		Version: plainForm, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
-		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta,
+		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta, PauseAfter: s.PauseAfter,
 	}
 	keep := s.Keeps()
 	if keep != DefaultKeepRuns {
@@ -149,7 +153,9 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	if err := encoder.Encode(&body); err != nil {
 		return protocol.Declaration{}, err
 	}
-	return protocol.Declaration{Name: name, Queue: queue, Overlap: s.Overlap, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n")), KeepRuns: keep}, nil
+	return protocol.Declaration{
+		Name: name, Queue: queue, Overlap: s.Overlap, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n")), KeepRuns: keep, PauseAfter: s.PauseAfter,
+	}, nil
 }
 
 // Keeps is how many attempts the schedule's history has.
@@ -280,6 +286,9 @@ func (s *stored) definition() (*Definition, error) {
 	if keep := s.KeepRuns; keep != nil && (*keep < 0 || *keep > MaxKeepRuns) {
 		return nil, fmt.Errorf("the definition's keepRuns %d: want 0 to %d", *keep, MaxKeepRuns)
 	}
+	if s.PauseAfter < 0 || s.PauseAfter > MaxPauseAfter {
+		return nil, fmt.Errorf("the definition's pauseAfter %d: want 0 to %d", s.PauseAfter, MaxPauseAfter)
+	}
 	spread, offset, err := s.spread()
 	if err != nil {
 		return nil, err
@@ -293,7 +302,7 @@ func (s *stored) definition() (*Definition, error) {
 		Spec: Spec{
 			JobName: s.Job, Recurrence: s.Recurrence, Payload: s.payload(), Overlap: s.Overlap, Misfire: s.Misfire, Grace: grace,
 			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details, Meta: s.Meta,
-			KeepRuns: s.KeepRuns, Spread: spread,
+			KeepRuns: s.KeepRuns, PauseAfter: s.PauseAfter, Spread: spread,
 		},
 	}, nil
 }

@@ -3,7 +3,8 @@
 
 -- An entry of …:last is "<creation> <keep> <unfinished> <failures> <outcome> <planned> <ended>": when the schedule was created; of how many
 -- attempts …:history tells; how many occurrences were taken and have not ended; how many attempts failed in a row; how the last attempt
--- ended, the first two letters of the word (-: none has), the planned instant of its occurrence and when it ended, both in Unix ms.
+-- ended, the first two letters of the word (-: none has), the planned instant of its occurrence and when it ended, both in Unix ms; of a
+-- schedule with the option PauseAfter, what the piece streak has.
 --
 -- An entry of …:history is "<how many attempts> <bytes of their notes> " and then each attempt, the oldest first:
 -- "<its bytes>,<bytes of its note>:" and nine texts separated by tabs: how it ended, two letters; planned instant, Unix s; from there to when it
@@ -25,9 +26,9 @@ end
 local function add_unfinished(past, name, planned, n)
   local known = past.known[name]
   if known == nil then
-    local created, keep, unfinished, failures, outcome, at, ended = match(past.texts[name] or '', '^(%S+) (%d+) (%d+) (%d+) (%S+) (%d+) (%-?%d+)$')
+    local created, keep, unfinished, failures, outcome, at, ended, streak = match(past.texts[name] or '', '^(%S+) (%d+) (%d+) (%d+) (%S+) (%d+) (%-?%d+)(.*)$')
     known = created and { created = created, keep = tonumber(keep), unfinished = tonumber(unfinished), failures = tonumber(failures),
-      outcome = outcome, at = at, ended = ended } or false
+      outcome = outcome, at = at, ended = ended, streak = streak } or false
     past.known[name] = known
   end
   if not known or created_later(known.created, planned) then return false end
@@ -64,7 +65,7 @@ local function save_past(past, last, history)
   for name in pairs(past.changed) do
     local known = past.known[name]
     lasts[#lasts + 1] = name
-    lasts[#lasts + 1] = table.concat({ known.created, known.keep, known.unfinished, known.failures, known.outcome, known.at, known.ended }, ' ')
+    lasts[#lasts + 1] = table.concat({ known.created, known.keep, known.unfinished, known.failures, known.outcome, known.at, known.ended }, ' ') .. known.streak
   end
   if #lasts > 0 then redis.call('HSET', last, unpack(lasts)) end
   for name in pairs(past.added) do names[#names + 1] = name end
