@@ -14,16 +14,16 @@ import (
 
 // A streakSchedule is a schedule with PauseAfter as the calls so far have left it.
 type streakSchedule struct {
-	name     string
-	n        int // of PauseAfter; 0: none
-	version  int // of its arguments
-	paused   bool
-	byItself bool
-	dead     []string // the occurrences that count
-	used     int
-	ahead    string          // placed, and due in the future
-	at       time.Time       // for which it is planned
-	old      map[string]bool // occurrence that is due → it was planned before the last change, pause or resume
+	name    string
+	n       int // of PauseAfter; 0: none
+	version int // of its arguments
+	paused  bool
+	noted   string   // by its own pause
+	dead    []string // the occurrences that count
+	used    int
+	ahead   string          // placed, and due in the future
+	at      time.Time       // for which it is planned
+	old     map[string]bool // occurrence that is due → it was planned before the last change, pause or resume
 }
 
 // A streakWalk makes random calls about schedules whose occurrences die, and compares the store with the model after each.
@@ -91,25 +91,34 @@ func (w *streakWalk) declareStreak(s *streakSchedule) {
 
 func (w *streakWalk) step() {
 	s := w.schedules[w.random.IntN(len(w.schedules))]
-	switch n := w.random.IntN(12); {
-	case n < 5:
-		w.place(s)
+	switch n := w.random.IntN(24); {
 	case n < 10:
+		w.place(s)
+	case n < 20:
 		w.settleSome()
-	case n == 10:
+	case n == 20:
 		s.version++
 		s.n = []int{s.n, s.n, w.random.IntN(4)}[w.random.IntN(3)]
 		w.note("change %s, pause after %d", s.name, s.n)
 		s.begin()
 		w.declareStreak(s)
 	default:
-		w.note("pause %s: %v", s.name, !s.paused)
-		if _, err := w.store.PauseSchedule(w.Context(), protocol.Pausing{Name: s.name, Paused: !s.paused}); err != nil {
-			w.fatal("%v", err)
+		w.pause(s)
+		if s.paused && w.random.IntN(4) > 0 {
+			w.pause(s)
 		}
-		s.begin()
-		s.paused, s.byItself = !s.paused, false
 	}
+}
+
+// pause pauses a live schedule, or resumes it.
+func (w *streakWalk) pause(s *streakSchedule) {
+	w.Helper()
+	w.note("pause %s: %v", s.name, !s.paused)
+	if _, err := w.store.PauseSchedule(w.Context(), protocol.Pausing{Name: s.name, Paused: !s.paused}); err != nil {
+		w.fatal("%v", err)
+	}
+	s.begin()
+	s.paused, s.noted = !s.paused, ""
 }
 
 // begin begins the count anew, because the schedule is changed, paused or resumed; what is placed in the future is withdrawn.
@@ -219,7 +228,10 @@ func (w *streakWalk) settled(id string, kind protocol.SettleKind) *streakSchedul
 	case kind == protocol.SettleDead && !old && !s.paused && s.n > 0:
 		if s.dead = append(s.dead, id); len(s.dead) == s.n {
 			s.begin()
-			s.paused, s.byItself = true, true
+			s.paused, s.noted = true, fmt.Sprintf("%d occurrences in a row ended dead", s.n)
+			if s.n == 1 {
+				s.noted = "1 occurrence ended dead"
+			}
 			return s
 		}
 	}
@@ -236,6 +248,12 @@ func (w *streakWalk) picture() string {
 func (w *streakWalk) check() {
 	w.Helper()
 	fence, _ := strconv.ParseInt(w.client.HGet(w.Context(), w.keys().state, "fence").Val(), 10, 64)
+	for _, id := range w.client.ZRange(w.Context(), w.keys().due, 0, -1).Val() {
+		s := w.schedules[slices.IndexFunc(w.schedules, func(s *streakSchedule) bool { return strings.HasPrefix(id, s.name+"@") })]
+		if _, ok := s.old[id]; !ok && id != s.ahead {
+			w.fatal("%s was withdrawn, and is in due", id)
+		}
+	}
 	for _, s := range w.schedules {
 		found := w.find(s)
 		h, _ := parseHead(string(found.Definition))
@@ -255,15 +273,8 @@ func (w *streakWalk) check() {
 		case h.revision > fence:
 			w.fatal("%s has the revision %d, and the last fence is %d", s.name, h.revision, fence)
 		}
-		want := ""
-		if s.byItself {
-			want = fmt.Sprintf("%d occurrences in a row ended dead", s.n)
-			if s.n == 1 {
-				want = "1 occurrence ended dead"
-			}
-		}
-		if found.Note.Text != want || want != "" && (found.Note.By != "chime" || time.Since(found.Note.At).Abs() > time.Hour) {
-			w.fatal("%s, paused %v, has the note %+v, want %q", s.name, s.paused, found.Note, want)
+		if found.Note.Text != s.noted || s.noted != "" && (found.Note.By != "chime" || time.Since(found.Note.At).Abs() > time.Hour) {
+			w.fatal("%s, paused %v, has the note %+v, want %q", s.name, s.paused, found.Note, s.noted)
 		}
 		if len(last) > 150+12*s.n {
 			w.fatal("%s: %d bytes: %s", s.name, len(last), last)
