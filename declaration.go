@@ -41,7 +41,7 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 	spec := schedule.Spec{
 		JobName: settings.jobName, Recurrence: rec, Payload: payload,
 		Overlap: string(settings.overlap), Misfire: string(settings.misfire), Grace: settings.grace,
-		NoImmediateRun: settings.noImmediateRun, Meta: settings.meta, KeepRuns: settings.keepRuns,
+		Spread: settings.spread, NoImmediateRun: settings.noImmediateRun, Meta: settings.meta, KeepRuns: settings.keepRuns, PauseAfter: settings.pauseAfter,
 		MaxAttempts: job.maxAttempts,
 		Timeout:     job.timeout,
 		Details:     job.details(),

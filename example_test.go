@@ -142,6 +142,27 @@ func ExampleSchedules_Put() {
 	// the same again changes nothing: true
 }
 
+// Three of a thousand schedules of one rule: each begins at its own part of the hour, always the same, and all have the same planned instants.
+func ExampleSpread() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	schedules := chime.NewSchedules(server.Store())
+
+	for _, tenant := range []string{"acme", "globex", "initech"} {
+		sync, err := schedules.Put(context.Background(), "sync:"+tenant, recurrence.Recurrence{Cron: "@hourly"}, chime.JobName("sync"), chime.Args(tenant),
+			chime.Spread(time.Hour))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(sync.Name, "begins", sync.Offset.Round(time.Second), "past each hour")
+	}
+	// Output:
+	// sync:acme begins 39m4s past each hour
+	// sync:globex begins 28m6s past each hour
+	// sync:initech begins 16m25s past each hour
+}
+
 // A queue for a third party, with its limits: at most 20 jobs at once over all workers, and 80 that begin in a second. Every process may say so
 // when it starts: the same limit again changes nothing.
 func ExampleQueues_Limit() {

@@ -37,7 +37,8 @@ type Job struct {
 
 	Payload []byte `json:"-"` // the encoded arguments; see Decode. In JSON: payload_bytes
 
-	output *work.Output // what its handler says; nil: nobody listens
+	offset time.Duration // how long after Planned it was due, see [Spread]
+	output *work.Output  // what its handler says; nil: nobody listens
 }
 
 // Decode reads the arguments into v, a pointer. An empty payload leaves v as it is. Fields that v does not have are ignored. Of a
@@ -57,12 +58,13 @@ func (j *Job) Decode(v any) error {
 	return err
 }
 
-// Lateness is how long after its planned instant the attempt began, by the store's clock. It is never negative.
+// Lateness is how long after the job was due the attempt began, by the store's clock. It was due at its planned instant; an occurrence of a
+// schedule with a [Spread] so much later as that says. It is never negative.
 func (j *Job) Lateness() time.Duration {
-	if j.Planned.IsZero() || j.Started.Before(j.Planned) {
+	if j.Planned.IsZero() {
 		return 0
 	}
-	return j.Started.Sub(j.Planned)
+	return max(j.Started.Sub(j.Planned.Add(j.offset)), 0)
 }
 
 // LogValue is what a slog.Logger prints of the job: all that identifies it, and the size of its payload.

@@ -28,7 +28,7 @@ func (s *jobSlabs) of(taken *work.Job) *Job {
 	slab.jobs = slab.jobs[1:]
 	s.spare.Put(slab)
 	*job = Job{
-		ID: taken.ID, Name: taken.Name, Queue: taken.Queue, Schedule: taken.Schedule, Planned: taken.Planned, Started: taken.Started,
+		ID: taken.ID, Name: taken.Name, Queue: taken.Queue, Schedule: taken.Schedule, Planned: taken.Planned, offset: taken.Offset, Started: taken.Started,
 		Attempt: taken.Attempt, MaxAttempts: taken.MaxAttempts, Crashes: taken.Crashes, Fence: taken.Fence, Timeout: taken.Timeout,
 		LastError: taken.LastError, Header: taken.Header, Payload: taken.Payload, output: taken.Output,
 	}

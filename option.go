@@ -24,7 +24,8 @@ type EnqueueOption interface {
 	enqueue(*enqueueSettings)
 }
 
-// A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Meta, KeepRuns, Kind.With, and every JobOption.
+// A ScheduleOption changes one schedule: Args, JobName, NoImmediateRun, Overlap, Misfire, Grace, Spread, PauseAfter, Meta, KeepRuns, Kind.With, and every
+// JobOption.
 type ScheduleOption interface {
 	PutOption
 	schedule(*scheduleSettings)
@@ -117,6 +118,8 @@ type scheduleSettings struct {
 	overlap        OverlapPolicy
 	misfire        MisfirePolicy
 	grace          time.Duration
+	spread         time.Duration
+	pauseAfter     int
 	meta           json.RawMessage
 	keepRuns       *int
 }
@@ -377,7 +380,7 @@ func Misfire(policy MisfirePolicy) ScheduleOption {
 }
 
 // Grace is how late an occurrence may be taken before its misfire policy applies: 1 s to 365 days, and never more than the time to
-// the next occurrence. Without it: 60 s.
+// the next occurrence. Without it: 60 s. With MisfireSkip it is the deadline for the start.
 func Grace(d time.Duration) ScheduleOption {
 	return scheduleOption(func(s *scheduleSettings) {
 		s.grace = d

@@ -33,14 +33,17 @@ type Schedule struct {
 	Overlap        OverlapPolicy `json:"overlap"`                // see the option Overlap
 	Misfire        MisfirePolicy `json:"misfire"`                // see the option Misfire
 	Grace          time.Duration `json:"-"`                      // see the option Grace. In JSON: grace_ms
+	Spread         time.Duration `json:"-"`                      // see the option Spread. In JSON: spread_ms
+	Offset         time.Duration `json:"-"`                      // the part of Spread by which each occurrence is due after its planned instant. In JSON: offset_ms
 	NoImmediateRun bool          `json:"no_immediate_run"`       // see the option NoImmediateRun
 	MaxAttempts    int           `json:"max_attempts,omitempty"` // 0: the handler's, the worker's, or 5
 	Timeout        time.Duration `json:"-"`                      // 0: the handler's, the worker's, or 30 minutes. In JSON: timeout_ms
 
-	KeepRuns int `json:"keep_runs"` // see the option KeepRuns
+	KeepRuns   int `json:"keep_runs"`             // see the option KeepRuns
+	PauseAfter int `json:"pause_after,omitempty"` // see the option PauseAfter
 
 	// Next is the planned instant of the occurrence that is placed and was not taken yet; if several are to be caught up, of the
-	// last one. It is zero for a moment after one was taken, and as long as the schedule is paused or completed.
+	// last one. It is due Offset later. It is zero for a moment after one was taken, and as long as the schedule is paused or completed.
 	Next     time.Time        `json:"next,omitzero"`
 	Last     LastRun          `json:"last,omitzero"` // how it went last
 	Used     int              `json:"used"`          // runs used up of the recurrence's Count
@@ -93,7 +96,9 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		fields
 		GraceMS      int64 `json:"grace_ms"`
+		SpreadMS     int64 `json:"spread_ms,omitempty"`
+		OffsetMS     int64 `json:"offset_ms,omitempty"`
 		TimeoutMS    int64 `json:"timeout_ms,omitempty"`
 		PayloadBytes int   `json:"payload_bytes"`
-	}{fields(s), s.Grace.Milliseconds(), s.Timeout.Milliseconds(), len(s.Payload)})
+	}{fields(s), s.Grace.Milliseconds(), s.Spread.Milliseconds(), s.Offset.Milliseconds(), s.Timeout.Milliseconds(), len(s.Payload)})
 }

@@ -255,7 +255,8 @@ func stored(found protocol.Stored) (*Schedule, error) {
 		Created: d.Created, Revision: d.Revision, State: ScheduleState(d.State),
 		Overlap: OverlapPolicy(d.Overlap), Misfire: MisfirePolicy(d.Misfire), Grace: d.Grace, NoImmediateRun: d.NoImmediateRun,
 		MaxAttempts: d.MaxAttempts, Timeout: d.Timeout,
-		KeepRuns: d.Keeps(), Last: lastRun(found.Last),
+		Spread: d.Spread, Offset: d.Offset,
+		KeepRuns: d.Keeps(), PauseAfter: d.PauseAfter, Last: lastRun(found.Last),
 		Meta: d.Meta, Owner: found.Owner.Name, Version: found.Owner.Version,
 		Used: found.Cursor.Used, Counters: ScheduleCounters(found.Counters),
 	}

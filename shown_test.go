@@ -30,14 +30,14 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 		{Limit{}, `{}`},
 		{ScheduleCounters{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, `{"placed":1,"started":2,"skipped":3,"missed":4,"caught_up":5,"superseded":6,"cancelled":7,"done":8,"failed":9,"dead":10}`},
 		{&Schedule{Name: "r", JobName: "report", Queue: "mail", Recurrence: recurrence.Recurrence{Cron: "@daily"}, Payload: payload, Created: at, Revision: 7, State: StateLive,
-			Overlap: OverlapSkip, Misfire: MisfireRunOnce, Grace: time.Minute, MaxAttempts: 3, Timeout: time.Second, Next: at, Used: 1},
+			Overlap: OverlapSkip, Misfire: MisfireRunOnce, Grace: time.Minute, Spread: time.Hour, Offset: time.Second, MaxAttempts: 3, Timeout: time.Second, Next: at, Used: 1},
 			`{"name":"r","job_name":"report","queue":"mail","recurrence":{"cron":"@daily"},"created":"2026-03-08T09:00:00Z","revision":7,"state":"live","overlap":"skip","misfire":"run_once",` +
 				`"no_immediate_run":false,"max_attempts":3,"keep_runs":0,"next":"2026-03-08T09:00:00Z","used":1,"counters":{"placed":0,"started":0,"skipped":0,"missed":0,"caught_up":0,"superseded":0,"cancelled":0,"done":0,"failed":0,"dead":0},` +
-				`"grace_ms":60000,"timeout_ms":1000,"payload_bytes":5}`},
-		{&Schedule{Name: "r", Grace: time.Second, Meta: json.RawMessage(`{"by":"anna"}`), Note: Note{Text: "why", By: "anna", At: at.UTC()}, Owner: "billing", Version: 7, State: StatePaused,
+				`"grace_ms":60000,"spread_ms":3600000,"offset_ms":1000,"timeout_ms":1000,"payload_bytes":5}`},
+		{&Schedule{Name: "r", Grace: time.Second, PauseAfter: 5, Meta: json.RawMessage(`{"by":"anna"}`), Note: Note{Text: "why", By: "anna", At: at.UTC()}, Owner: "billing", Version: 7, State: StatePaused,
 			Last: LastRun{Outcome: RunFailed, Planned: at.UTC(), Ended: at.UTC(), Failures: 2, Unfinished: 1}},
 			`{"name":"r","job_name":"","queue":"","recurrence":{},"created":"0001-01-01T00:00:00Z","revision":0,"state":"paused","meta":{"by":"anna"},` +
-				`"note":{"text":"why","by":"anna","at":"2026-03-08T09:00:00Z"},"owner":"billing","version":7,"overlap":"","misfire":"","no_immediate_run":false,"keep_runs":0,` +
+				`"note":{"text":"why","by":"anna","at":"2026-03-08T09:00:00Z"},"owner":"billing","version":7,"overlap":"","misfire":"","no_immediate_run":false,"keep_runs":0,"pause_after":5,` +
 				`"last":{"outcome":"failed","planned":"2026-03-08T09:00:00Z","ended":"2026-03-08T09:00:00Z","failures":2,"unfinished":1},` +
 				`"used":0,"counters":{"placed":0,"started":0,"skipped":0,"missed":0,"caught_up":0,"superseded":0,"cancelled":0,"done":0,"failed":0,"dead":0},"grace_ms":1000,"payload_bytes":0}`},
 		{Job{ID: "r@2026-03-08T09:00:00Z", Name: "report", Queue: "mail", Schedule: "r", Planned: at, Started: at, Attempt: 2, MaxAttempts: 5, Crashes: 1, Fence: 9, Timeout: time.Second, LastError: "no", Payload: payload},

@@ -19,8 +19,8 @@ const (
 
 // Upcoming returns the planned instants of a schedule's next n runs, n from 1 to 1000, as it stands: fewer if its count or its end comes
 // before that, none if it is paused or has completed; ErrNotFound if there is none of that name. An occurrence that is placed and that
-// nobody has taken yet is the first of them, also where its instant has passed; so are those that are caught up. Time goes by this machine's
-// clock. Nothing is placed for it, and whether a run will be skipped because the last one is not over nobody knows.
+// nobody has taken yet is the first of them, also where its instant has passed; so are those that are caught up. With a [Spread] each is due
+// [Schedule.Offset] later. Time goes by this machine's clock. Nothing is placed for it, and whether a run will be skipped because the last one is not over nobody knows.
 func (s *Schedules) Upcoming(ctx context.Context, name string, n int) ([]time.Time, error) {
 	err := s.check(ctx, name)
 	if err == nil && (n < 1 || n > maxUpcoming) {
@@ -55,7 +55,7 @@ func owedBy(found protocol.Stored, now time.Time) protocol.Owed {
 	return protocol.Owed{Partition: found.Partition, Name: found.Name, Definition: found.Definition, Cursor: found.Cursor, Since: since, Now: now}
 }
 
-// Soonest returns the n live schedules, 1 to 500, whose next occurrences come first, over all queues, in that order; fewer if there are
+// Soonest returns the n live schedules, 1 to 500, whose next occurrences are due first, over all queues, in that order; fewer if there are
 // not so many. One that is owed its next occurrence, because the last one was taken a moment ago, stands where that will be, and has it as
 // Next. A schedule that this program cannot read is left out.
 //
@@ -114,6 +114,8 @@ func (s *Schedules) soonest(ctx context.Context, n int) ([]*Schedule, error) {
 		}
 		all = append(all, one)
 	}
-	slices.SortFunc(all, func(a, b *Schedule) int { return cmp.Or(a.Next.Compare(b.Next), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(all, func(a, b *Schedule) int {
+		return cmp.Or(a.Next.Add(a.Offset).Compare(b.Next.Add(b.Offset)), cmp.Compare(a.Name, b.Name))
+	})
 	return all[:min(n, len(all))], nil
 }

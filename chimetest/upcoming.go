@@ -25,8 +25,8 @@ func (o Occurrence) String() string {
 const maxUpcoming = 1_000_000
 
 // Upcoming returns what the stored schedules would run from an instant on and before another one, in order, as they stand: a paused one
-// runs nothing, one with a count what is left of it, and one that ends nothing after that. What is placed already is among them. Nothing
-// runs for it, and no time passes. That runs may overlap, fail or wait for a paused queue is left out of account.
+// runs nothing, one with a count what is left of it, and one that ends nothing after that. One with a [chime.Spread] runs later than it was
+// planned for. What is placed already is among them. Nothing runs for it, and no time passes. That runs may overlap, fail or wait for a paused queue is left out of account.
 //
 // A schedule that a role declares is stored once the role was started.
 func (c *Chime) Upcoming(from, to time.Time) []Occurrence {
@@ -36,7 +36,11 @@ func (c *Chime) Upcoming(from, to time.Time) []Occurrence {
 	}
 	c.check()
 	c.rest()
-	var all []Occurrence
+	type coming struct {
+		Occurrence
+		due time.Time
+	}
+	var all []coming
 	for after := (protocol.NameRange{}); ; {
 		names, last, err := c.protocol().Names(c.t.Context(), after)
 		var found []protocol.Stored
@@ -50,32 +54,36 @@ func (c *Chime) Upcoming(from, to time.Time) []Occurrence {
 			if found[i].Name == "" { // deleted meanwhile
 				continue
 			}
-			times, err := upcoming(&found[i], from, to)
+			times, offset, err := upcoming(&found[i], from, to)
 			if err != nil {
 				c.t.Fatalf("chimetest: Upcoming: schedule %q: %v", found[i].Name, err)
 			}
 			for _, at := range times {
-				all = append(all, Occurrence{Schedule: found[i].Name, Planned: at.UTC()})
+				all = append(all, coming{Occurrence{Schedule: found[i].Name, Planned: at.UTC()}, at.Add(offset)})
 			}
 		}
 		if after.After = last; last == "" {
 			break
 		}
 	}
-	slices.SortFunc(all, func(a, b Occurrence) int {
-		return cmp.Or(a.Planned.Compare(b.Planned), cmp.Compare(a.Schedule, b.Schedule))
+	slices.SortFunc(all, func(a, b coming) int {
+		return cmp.Or(a.due.Compare(b.due), cmp.Compare(a.Schedule, b.Schedule))
 	})
-	return all
+	var occurrences []Occurrence
+	for _, c := range all {
+		occurrences = append(occurrences, c.Occurrence)
+	}
+	return occurrences
 }
 
-// upcoming computes the runs of one schedule in [from, to).
-func upcoming(stored *protocol.Stored, from, to time.Time) (times []time.Time, err error) {
+// upcoming computes the planned instants of the runs of one schedule that are due in [from, to), each offset after it.
+func upcoming(stored *protocol.Stored, from, to time.Time) (times []time.Time, offset time.Duration, err error) {
 	if stored.Err != nil {
-		return nil, stored.Err
+		return nil, 0, stored.Err
 	}
 	plan, err := schedule.Compile(stored.Definition)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	now := time.Now()
 	owed := protocol.Owed{Partition: stored.Partition, Name: stored.Name, Definition: stored.Definition, Cursor: stored.Cursor, Since: stored.Since, Now: now}
@@ -88,8 +96,11 @@ func upcoming(stored *protocol.Stored, from, to time.Time) (times []time.Time, e
 			break
 		}
 		if n == maxUpcoming {
-			return nil, fmt.Errorf("it has more than %d runs before %v: ask for a shorter time", maxUpcoming, to)
+			return nil, 0, fmt.Errorf("it has more than %d runs before %v: ask for a shorter time", maxUpcoming, to)
 		}
 	}
-	return slices.DeleteFunc(times, func(at time.Time) bool { return at.Before(from) || !at.Before(to) }), nil
+	return slices.DeleteFunc(times, func(at time.Time) bool {
+		due := at.Add(plan.Offset)
+		return due.Before(from) || !due.Before(to)
+	}), plan.Offset, nil
 }

@@ -258,7 +258,7 @@ func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batch
 						return nil, nil, err
 					}
 				}
-				args = append(args, expected(declared), flag(declared.Absent), note, declared.Owner.Name, declared.Owner.Version, declared.KeepRuns)
+				args = append(args, expected(declared), flag(declared.Absent), note, declared.Owner.Name, declared.Owner.Version, declared.KeepRuns, declared.PauseAfter)
 			}
 			calls = append(calls, newCall(&declareScript,
 				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters, k.notes, k.owners, k.last, k.history}, args))

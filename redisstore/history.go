@@ -21,7 +21,7 @@ var runEndings = map[string]string{
 // parseLast reads an entry of …:last: see scripts/lib/history.lua. What it cannot read counts as nothing.
 func parseLast(text string) (last protocol.LastRun) {
 	fields := strings.Split(text, " ")
-	if len(fields) != 7 {
+	if len(fields) < 7 {
 		return last
 	}
 	last.Unfinished, _ = strconv.Atoi(fields[2])
@@ -35,7 +35,7 @@ func parseLast(text string) (last protocol.LastRun) {
 // keptRuns is how many attempts an entry of …:last keeps.
 func keptRuns(text string) int {
 	fields := strings.Split(text, " ")
-	if len(fields) != 7 {
+	if len(fields) < 7 {
 		return 0
 	}
 	keep, _ := strconv.Atoi(fields[1])

@@ -178,7 +178,7 @@ func (k keyspace) hot(p protocol.Partition) *hotKeys {
 		work: []any{
 			keys.sessions, keys.state, keys.jobs, keys.due, keys.ready, keys.crashes, keys.idle, keys.counters,
 			keys.schedules, keys.cursors, keys.owed, keys.open, keys.dead, keys.runs, keys.behind, keys.callers, keys.unhandled, keys.handlers, keys.stale,
-			keys.results, keys.kept, keys.progress, keys.last, keys.history, keys.after,
+			keys.results, keys.kept, keys.progress, keys.last, keys.history, keys.after, keys.notes,
 		},
 		wake: k.wake(),
 	}

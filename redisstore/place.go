@@ -80,7 +80,7 @@ func (s *store) placeCall(partition protocol.Partition, placements []protocol.Pl
 		p := &placements[i]
 		args = append(args, p.Name, p.Revision, formatCursor(p.Cursor), p.Count, p.Missed, p.CaughtUp, len(p.Instants))
 		for _, at := range p.Instants {
-			args = append(args, at.UTC().Format(time.RFC3339), milli(at))
+			args = append(args, at.UTC().Format(time.RFC3339), milli(at.Add(p.Offset)))
 		}
 	}
 	return newCall(&placeScript, []string{k.owed, k.schedules, k.cursors, k.due, k.idle, k.counters, k.state, k.open}, args)

@@ -26,6 +26,7 @@ type modelSchedule struct {
 	used         int
 	cursor       string    // the occurrence at the cursor; empty: the cursor is none's
 	last         time.Time // the latest instant in the past that was placed
+	withdrawn    time.Time // the planned instant of what was withdrawn since then; zero: nothing was
 	counts       [4]int64  // skipped, missed, superseded, caught up: since it was created
 	cancels      int64     // cancelled since then
 	note         protocol.Note
@@ -153,6 +154,9 @@ func (w *scheduleWalk) checkPlacing(p *picture, s *modelSchedule) {
 	}
 	if at := occurrenceID(s.name, found.Cursor.At); s.cursor != "" && at != s.cursor || s.cursor == "" && found.Cursor.Placed {
 		w.fatal("%s has the cursor %+v, want %q", s.name, found.Cursor, s.cursor)
+	}
+	if s.cursor == "" && !s.withdrawn.IsZero() && !found.Cursor.At.Before(s.withdrawn) {
+		w.fatal("%s has the cursor %+v after the occurrence planned for %v was withdrawn: it would not be placed again", s.name, found.Cursor, s.withdrawn)
 	}
 	untaken := s.cursor != "" && w.occurrences[s.cursor].fresh() && p.where[s.cursor] == "due"
 	if s.cursor != "" && w.occurrences[s.cursor].marked { // it owes the next when it is dropped; a change of the schedule may have done so before

@@ -18,7 +18,7 @@ func (w *scheduleWalk) create(s *modelSchedule) {
 	w.note("create %s", s.name)
 	s.exists, s.state, s.used, s.cursor, s.counts, s.cancels = true, protocol.StateLive, 0, "", [4]int64{}, 0
 	s.created++
-	s.last = s.last.Add(time.Second)
+	s.last, s.withdrawn = s.last.Add(time.Second), time.Time{}
 	declared := protocol.Declaration{Name: s.name, Queue: "default", Overlap: s.policy, Body: []byte(s.body()), KeepRuns: s.keep}
 	s.note = protocol.Note{}
 	if s.owner = (protocol.Owner{}); s.mixed && w.random.IntN(2) == 0 {
@@ -78,8 +78,8 @@ func (s *modelSchedule) withdraws(w *scheduleWalk) (waits bool) {
 	if s.cursor == "" || !w.occurrences[s.cursor].fresh() || w.now.where[s.cursor] != "due" {
 		return false
 	}
-	if w.occurrences[s.cursor].future {
-		s.cursor = ""
+	if o := w.occurrences[s.cursor]; o.future {
+		s.cursor, s.withdrawn = "", o.at
 		return false
 	}
 	return true
@@ -107,7 +107,7 @@ func (w *scheduleWalk) pause(s *modelSchedule, paused bool) {
 	renoted := paused && s.state == protocol.StatePaused
 	waits := !renoted && s.withdraws(w)
 	if p.SkipGap {
-		s.cursor, waits = "", false
+		s.cursor, s.withdrawn, waits = "", time.Time{}, false
 	}
 	s.state, s.note = protocol.StateLive, protocol.Note{}
 	if paused {

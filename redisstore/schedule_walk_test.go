@@ -184,8 +184,13 @@ func (w *scheduleWalk) placeNext(s *modelSchedule) {
 	if w.random.IntN(6) == 0 {
 		o.future, o.at = true, time.Now().Add(time.Hour+time.Duration(len(w.notes))*time.Second).Truncate(time.Second)
 	}
+	spread := time.Duration(0)
+	if !o.future && w.random.IntN(6) == 0 {
+		o.future, spread = true, 24*time.Hour // planned in the past, and due in the future
+	}
 	o.id = occurrenceID(s.name, o.at)
 	p := w.placement(s, o.at)
+	p.Offset = spread
 	left := s.count == 0 || s.used < s.count
 	if left { // nothing was to follow the last one
 		p.Missed = w.random.IntN(3)
@@ -220,7 +225,8 @@ func (w *scheduleWalk) placeNext(s *modelSchedule) {
 		s.counts[1] += int64(p.Missed)
 		s.counts[3] += int64(p.CaughtUp)
 		w.occurrences[o.id] = o
-		if !o.future {
+		s.withdrawn = time.Time{}
+		if !o.future || spread > 0 {
 			s.last = o.at
 		}
 		w.now.where[o.id] = "due"

@@ -286,6 +286,10 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 		Superseded: values.texts(18), Unreadable: values.text(19),
 	}
 	answer.Limit = protocol.LimitState(values.number(20))
+	paused := values.list(21)
+	for i := 0; i+1 < len(paused); i += 2 {
+		answer.PausedSchedules = append(answer.PausedSchedules, protocol.PausedSchedule{Name: paused.text(i), Deaths: int(paused.number(i + 1))})
+	}
 	names, _ := servedNames(c.Serve)
 	for i := range values.list(16) {
 		if at := values.list(16).number(i); at >= 1 && at <= int64(len(names)) {

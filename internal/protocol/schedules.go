@@ -116,6 +116,12 @@ type PauseAnswer struct {
 	Now        time.Time
 }
 
+// A PausedSchedule is one that the store has paused by itself: see Declaration.PauseAfter.
+type PausedSchedule struct {
+	Name   string
+	Deaths int // in a row
+}
+
 // A Removal deletes a schedule.
 type Removal struct {
 	Name     string
@@ -154,6 +160,8 @@ type Declaration struct {
 	Absent   bool
 	Paused   *Note // one that is created is paused
 	KeepRuns int   // how many of its attempts that have ended the store tells of, 0 to 1000
+	// PauseAfter is after how many occurrences in a row that ended dead the store pauses it, 0 never.
+	PauseAfter int
 }
 
 // Change says what the old recurrence of a schedule has missed until it changes. It counts only for the revision and the cursor that
@@ -161,8 +169,8 @@ type Declaration struct {
 type Change struct {
 	Revision int64
 	Cursor   Cursor
-	Until    time.Time // the new recurrence goes on from here
-	Missed   int       // instants of the old one after the cursor and until Until
+	Until    time.Time // the new recurrence goes on from here: now, or before what is planned and not due yet
+	Missed   int       // instants of the old one after the cursor that were due
 }
 
 // DeclareAnswer is the answer to one Declaration.
@@ -239,11 +247,12 @@ type Placement struct {
 	Partition Partition
 	Name      string
 	Revision  int64
-	Cursor    Cursor      // as it was read: what is compared
-	Instants  []time.Time // oldest first, at most 100; none: the schedule has completed
-	Count     int         // the rule's count; 0: endless. Never more are placed than are left
-	Missed    int         // instants passed over, for the counter
-	CaughtUp  int         // of Instants: those placed by misfire policy catch up
+	Cursor    Cursor        // as it was read: what is compared
+	Instants  []time.Time   // planned, oldest first, at most 100; none: the schedule has completed
+	Offset    time.Duration // how long after its planned instant each is due; milliseconds
+	Count     int           // the rule's count; 0: endless. Never more are placed than are left
+	Missed    int           // instants passed over, for the counter
+	CaughtUp  int           // of Instants: those placed by misfire policy catch up
 
 	Owed time.Duration // how long it had been owed when that was read: not for the store
 }

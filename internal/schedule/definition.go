@@ -16,7 +16,13 @@ import (
 
 // definitionVersion is the newest form of a stored definition that this program knows. A program that adds a field without
 // which the definition means something else raises it; a field that older programs may ignore does not.
-const definitionVersion = 1
+const definitionVersion = 2
+
+// The form of a definition that is written: the lowest in which it can be read.
+const (
+	plainForm  = 1
+	spreadForm = 2 // it has a spread: who does not know it would place occurrences too early
+)
 
 // maxDefinition is the length in bytes of the longest stored definition that is read: arguments of the limit in base64, and the rest.
 const maxDefinition = 2 * protocol.MaxBytes
@@ -29,6 +35,8 @@ const (
 
 	DefaultKeepRuns = 20
 	MaxKeepRuns     = 1000
+
+	MaxPauseAfter = 100
 )
 
 // ErrNotHere means that this program cannot compute the definition, but another one may: a newer version wrote it, or there is no
@@ -44,11 +52,13 @@ type Spec struct {
 	Overlap        string
 	Misfire        string
 	Grace          time.Duration
+	Spread         time.Duration // see spread.go; 0: none
 	NoImmediateRun bool
 	MaxAttempts    int
 	Timeout        time.Duration
 	Meta           json.RawMessage // what the application keeps with it
 	KeepRuns       *int            // how many attempts its history has; nil: DefaultKeepRuns
+	PauseAfter     int             // after how many deaths in a row it is paused; 0: never
 	Details        *wire.Details   // of each of its jobs: Header, Retry, Keep, OnDeath; nil: none. It is shared, and never changed
 }
 
@@ -57,6 +67,7 @@ type Definition struct {
 	Revision int64
 	State    string
 	Created  time.Time
+	Offset   time.Duration // how long after its planned instant an occurrence is due: see spread.go
 	Spec
 }
 
@@ -71,9 +82,11 @@ type stored struct {
 }
 
 // storedSpec is what the program writes. Misfire policy and grace are always written, so that a later version's defaults change
-// no schedule.
+// no schedule. Spread and offset come before whatever an application may choose freely: a script reads them.
 type storedSpec struct {
 	Version        int                   `json:"version"`
+	Spread         string                `json:"spread,omitempty"`
+	OffsetMS       *int64                `json:"offsetMs,omitempty"`
 	Job            string                `json:"job"`
 	Recurrence     recurrence.Recurrence `json:"recurrence"`
 	Misfire        string                `json:"misfire"`
@@ -83,6 +96,7 @@ type storedSpec struct {
 	Timeout        string                `json:"timeout,omitempty"`
 	Meta           json.RawMessage       `json:"meta,omitempty"`
 	KeepRuns       *int                  `json:"keepRuns,omitempty"`
+	PauseAfter     int                   `json:"pauseAfter,omitempty"`
 	Retry          *storedRetry          `json:"retry,omitempty"`
 	OnDeath        *storedDeath          `json:"onDeath,omitempty"`
 	Header         map[string]string     `json:"header,omitempty"`
@@ -103,7 +117,7 @@ type storedDeath struct {
 }
 
 // Validate returns what is wrong with the rule: an error of package recurrence, or a *protocol.InvalidError for an empty rule, which is
-// a forgotten field and no schedule.
+// a forgotten field and no schedule, or for a spread that does not fit it.
 func (s *Spec) Validate() error {
 	if err := s.Recurrence.Validate(); err != nil {
 		return err
@@ -111,14 +125,14 @@ func (s *Spec) Validate() error {
 	if r := &s.Recurrence; r.Frequency == 0 && r.Cron == "" && r.StartTime.IsZero() {
 		return protocol.Because(protocol.Invalid("recurrence", "", "a Frequency, a Cron or a StartTime"), "is empty")
 	}
-	return nil
+	return s.checkSpread()
 }
 
 // Declare puts a valid Spec into the form in which it is declared. Equal specs have equal text.
 func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	body := storedSpec{
-		Version: definitionVersion, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
-		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta,
+		Version: plainForm, Job: s.JobName, Recurrence: s.Recurrence, Misfire: s.Misfire, Grace: s.Grace.String(),
+		NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Meta: s.Meta, PauseAfter: s.PauseAfter,
 	}
 	keep := s.Keeps()
 	if keep != DefaultKeepRuns {
@@ -126,6 +140,10 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	}
 	if s.Timeout > 0 {
 		body.Timeout = s.Timeout.String()
+	}
+	if s.Spread > 0 {
+		offset := offsetOf(name, s.Spread).Milliseconds()
+		body.Version, body.Spread, body.OffsetMS = spreadForm, s.Spread.String(), &offset
 	}
 	body.setDetails(s.Details)
 	body.setPayload(s.Payload)
@@ -135,7 +153,9 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	if err := encoder.Encode(&body); err != nil {
 		return protocol.Declaration{}, err
 	}
-	return protocol.Declaration{Name: name, Queue: queue, Overlap: s.Overlap, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n")), KeepRuns: keep}, nil
+	return protocol.Declaration{
+		Name: name, Queue: queue, Overlap: s.Overlap, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n")), KeepRuns: keep, PauseAfter: s.PauseAfter,
+	}, nil
 }
 
 // Keeps is how many attempts the schedule's history has.
@@ -266,18 +286,39 @@ func (s *stored) definition() (*Definition, error) {
 	if keep := s.KeepRuns; keep != nil && (*keep < 0 || *keep > MaxKeepRuns) {
 		return nil, fmt.Errorf("the definition's keepRuns %d: want 0 to %d", *keep, MaxKeepRuns)
 	}
+	if s.PauseAfter < 0 || s.PauseAfter > MaxPauseAfter {
+		return nil, fmt.Errorf("the definition's pauseAfter %d: want 0 to %d", s.PauseAfter, MaxPauseAfter)
+	}
+	spread, offset, err := s.spread()
+	if err != nil {
+		return nil, err
+	}
 	details, err := s.details()
 	if err != nil {
 		return nil, err
 	}
 	return &Definition{
-		Revision: s.Revision, State: s.State, Created: s.Created,
+		Revision: s.Revision, State: s.State, Created: s.Created, Offset: offset,
 		Spec: Spec{
 			JobName: s.Job, Recurrence: s.Recurrence, Payload: s.payload(), Overlap: s.Overlap, Misfire: s.Misfire, Grace: grace,
 			NoImmediateRun: s.NoImmediateRun, MaxAttempts: s.MaxAttempts, Timeout: timeout, Details: details, Meta: s.Meta,
-			KeepRuns: s.KeepRuns,
+			KeepRuns: s.KeepRuns, PauseAfter: s.PauseAfter, Spread: spread,
 		},
 	}, nil
+}
+
+// spread reads and checks spread and offset.
+func (s *stored) spread() (spread, offset time.Duration, err error) {
+	if s.Spread == "" && s.OffsetMS == nil {
+		return 0, 0, nil
+	}
+	if spread, err = duration("spread", s.Spread, minSpread); err != nil {
+		return 0, 0, err
+	}
+	if ms := s.OffsetMS; ms == nil || *ms < 0 || *ms >= spread.Milliseconds() {
+		return 0, 0, fmt.Errorf("the definition's offsetMs: want 0 to %d", spread.Milliseconds()-1)
+	}
+	return spread, time.Duration(*s.OffsetMS) * time.Millisecond, nil
 }
 
 // duration reads a duration of a definition as Declare writes it, and checks that it is at least lowest.

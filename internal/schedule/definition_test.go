@@ -111,8 +111,8 @@ func TestCompileRefusesBadDefinitions(t *testing.T) {
 		old, new  string
 		elsewhere bool
 	}{
-		{`"version":1`, `"version":2`, true},
-		{`"version":1,"job":"x","recurrence":{"frequency":"hour"}`, `"version":2,"job":"x","recurrence":{"frequency":"fortnight"}`, true},
+		{`"version":1`, `"version":3`, true},
+		{`"version":1,"job":"x","recurrence":{"frequency":"hour"}`, `"version":3,"job":"x","recurrence":{"frequency":"fortnight"}`, true},
 		{`{"frequency":"hour"}`, `{"frequency":"hour","timeZone":"Mars/Olympus"}`, true},
 		{`{"frequency":"hour"}`, `{"cron":"CRON_TZ=Mars/Olympus 0 9 * * *"}`, true},
 		{`"misfire":"skip"`, `"misfire":"twice"`, true},

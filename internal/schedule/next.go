@@ -12,6 +12,12 @@ const (
 	maxMissed     = 1_000_000      // the most that one placement counts as missed
 )
 
+// due is when an occurrence is due.
+func (p *Plan) due(planned time.Time) time.Time { return planned.Add(p.Offset) }
+
+// lastDue is an instant up to which planned instants are due now.
+func (p *Plan) lastDue(now time.Time) time.Time { return now.Add(-p.Offset) }
+
 // late reports whether an occurrence taken at an instant missed its own: by more than the grace, which is at most the time to
 // the following occurrence.
 func (p *Plan) late(planned, taken time.Time) bool {
@@ -19,7 +25,7 @@ func (p *Plan) late(planned, taken time.Time) bool {
 	if next, ok := p.series.Next(planned); ok {
 		grace = min(grace, next.Sub(planned))
 	}
-	return taken.Sub(planned) > grace
+	return taken.Sub(p.due(planned)) > grace
 }
 
 // Runs reports whether an occurrence that was taken for the first time runs; false: it counts as missed.
@@ -28,7 +34,7 @@ func (p *Plan) Runs(planned, taken time.Time) bool {
 	case p.Misfire == MisfireSkip:
 		return !p.late(planned, taken)
 	case p.Misfire == MisfireCatchUp:
-		return taken.Sub(planned) <= catchUpWindow || !p.late(planned, taken)
+		return taken.Sub(p.due(planned)) <= catchUpWindow || !p.late(planned, taken)
 	}
 	return true
 }
@@ -41,16 +47,16 @@ func (p *Plan) Runs(planned, taken time.Time) bool {
 // of it counts.)
 func (p *Plan) Next(o protocol.Owed) protocol.Placement {
 	placement := protocol.Placement{
-		Partition: o.Partition, Name: o.Name, Revision: p.Revision, Cursor: o.Cursor, Count: p.Recurrence.Count,
+		Partition: o.Partition, Name: o.Name, Revision: p.Revision, Cursor: o.Cursor, Count: p.Recurrence.Count, Offset: p.Offset,
 		Owed: max(o.Now.Sub(o.Since), 0),
 	}
-	at, since := o.Cursor.At, o.Since
+	at, since := o.Cursor.At, p.lastDue(o.Since)
 	switch {
 	case at.IsZero():
 		placement.Instants = instants(p.first())
 	case !o.Cursor.Placed && p.Misfire == MisfireCatchUp:
 		p.catchUp(&placement, at, since, maxCatchUp)
-	case !o.Cursor.Placed, !p.late(at, since):
+	case !o.Cursor.Placed, !p.late(at, o.Since):
 		placement.Instants = instants(p.series.Next(at))
 	case p.Misfire == MisfireCatchUp:
 		p.catchUp(&placement, at, since, maxCatchUp-1) // the one at the cursor runs too
@@ -73,7 +79,7 @@ func (p *Plan) Upcoming(o protocol.Owed, waiting bool, n int) []time.Time {
 	}
 	var times []time.Time
 	take := func() {
-		o.Since = latest(o.Cursor.At, o.Now)
+		o.Since = latest(p.due(o.Cursor.At), o.Now)
 		if p.Runs(o.Cursor.At, o.Since) {
 			times = append(times, o.Cursor.At)
 		} else {
@@ -126,7 +132,7 @@ func (p *Plan) first() (time.Time, bool) {
 	return p.series.Next(p.Created)
 }
 
-// catchUp places the next of the occurrences that were missed after at and until since: the oldest of the newest max that lie within
+// catchUp places the next of the occurrences that were missed after at and until since, both planned instants: the oldest of the newest max that lie within
 // the window. They are placed one at a time, each when the one before has ended, so the others of them are found again then.
 func (p *Plan) catchUp(placement *protocol.Placement, at, since time.Time, max int) {
 	from := at.Add(time.Nanosecond)
@@ -154,9 +160,25 @@ func (p *Plan) catchUp(placement *protocol.Placement, at, since time.Time, max i
 	placement.CaughtUp = 1
 }
 
-// MissedUntil counts what this rule would still have run after the cursor and until an instant: what is missed when another rule takes
-// its place then. It is 0 for a schedule that has completed.
-func (p *Plan) MissedUntil(c protocol.Cursor, until time.Time) int {
+// Gap says what a schedule passes over that goes on from now, with this rule or another one: how many instants of this rule after the
+// cursor were due, which are missed, and from is the planned instant from which it goes on. That is now, or the second before the first
+// instant that is not due yet if that is earlier: what is planned and still to come is not lost. Nothing is missed by a schedule that has
+// completed.
+func (p *Plan) Gap(c protocol.Cursor, now time.Time) (missed int, from time.Time) {
+	now = now.Truncate(time.Second)
+	due := p.lastDue(now)
+	from = now
+	if next, ok := p.series.Next(due); ok && p.Offset > 0 && !next.After(now) {
+		from = next.Add(-time.Second)
+	}
+	if first, ok := p.first(); ok && c.At.IsZero() && !first.After(now) {
+		due = latest(due, first) // the run at creation is planned before from, due or not
+	}
+	return p.missedUntil(c, due), from
+}
+
+// missedUntil counts what the rule would still have run after the cursor and until a planned instant.
+func (p *Plan) missedUntil(c protocol.Cursor, until time.Time) int {
 	if p.State == protocol.StateCompleted || p.Recurrence.Count > 0 && c.Used >= p.Recurrence.Count {
 		return 0
 	}

@@ -134,7 +134,7 @@ func TestAChangeCountsWhatTheOldRuleWouldHaveRun(t *testing.T) {
 		{"completed", protocol.StateCompleted, protocol.Cursor{At: created.Add(2 * time.Hour), Used: 3, Placed: true}, 0},
 	} {
 		p.State = c.state
-		if got := p.MissedUntil(c.cursor, created.Add(5*time.Hour+time.Minute)); got != c.want {
+		if got, _ := p.Gap(c.cursor, created.Add(5*time.Hour+time.Minute)); got != c.want {
 			t.Errorf("%s: %d missed until 05:01, want %d", c.what, got, c.want)
 		}
 	}
@@ -216,7 +216,7 @@ func simulate(p *Plan, created time.Time, steps int, random *rand.Rand) (placed 
 }
 
 func TestADefinitionOfANewerVersionIsRefused(t *testing.T) {
-	_, err := Compile([]byte(`{"revision":1,"state":"live","created":"2026-01-01T00:00:00Z","overlap":"skip","version":2,"job":"x","recurrence":{"frequency":"fortnight"}}`))
+	_, err := Compile([]byte(`{"revision":1,"state":"live","created":"2026-01-01T00:00:00Z","overlap":"skip","version":3,"job":"x","recurrence":{"frequency":"fortnight"}}`))
 	if err == nil || !strings.Contains(err.Error(), "newer") {
 		t.Errorf("got %v, want that a newer version wrote it", err)
 	}

@@ -28,6 +28,14 @@ func OccurrenceID(schedule string, planned time.Time) string {
 
 // Job is the job that a schedule makes of an occurrence that has no body of its own yet.
 func (p *Plan) Job(schedule string, planned time.Time) wire.Envelope {
+	details := p.Details
+	if p.Offset > 0 {
+		details = new(wire.Details)
+		if p.Details != nil {
+			*details = *p.Details
+		}
+		details.Offset = p.Offset
+	}
 	return wire.Envelope{
 		Name:        p.JobName,
 		Payload:     p.Payload,
@@ -35,7 +43,7 @@ func (p *Plan) Job(schedule string, planned time.Time) wire.Envelope {
 		MaxAttempts: p.MaxAttempts,
 		Timeout:     p.Timeout,
 		Schedule:    schedule,
-		Details:     p.Details,
+		Details:     details,
 	}
 }
 

@@ -57,7 +57,7 @@ func Resume(ctx context.Context, store protocol.ScheduleStore, p protocol.Pausin
 func recount(a *protocol.DeclareAnswer) *protocol.Change {
 	change := &protocol.Change{Revision: a.Revision, Cursor: a.Cursor, Until: a.Now.Truncate(time.Second)}
 	if old, err := schedule.Compile(a.Old); err == nil {
-		change.Missed = old.MissedUntil(a.Cursor, change.Until)
+		change.Missed, change.Until = old.Gap(a.Cursor, a.Now)
 	}
 	return change
 }

@@ -17,6 +17,7 @@ type Details struct {
 	OnDeath  []byte            // the body of the job to add when this one is given up; empty: none
 	Death    *Death            // what died, in a job that was added by OnDeath
 	Enqueued time.Time         // milliseconds; zero: about the instant that the job was planned for
+	Offset   time.Duration     // milliseconds: how long after that instant an occurrence was due
 }
 
 // A Failure is how one attempt ended.
@@ -59,6 +60,7 @@ type detailsForm struct {
 	OnDeath  []byte            `json:"o,omitempty"`
 	Death    *deathForm        `json:"d,omitempty"`
 	Enqueued int64             `json:"e,omitempty"` // Unix ms
+	Offset   int64             `json:"s,omitempty"` // ms
 }
 
 type failureForm struct {
@@ -81,10 +83,11 @@ const onlyEnqueued = "\x81\xa1e"
 
 // encode returns the element that is stored.
 func (d *Details) encode() []byte {
-	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDeath == nil && d.Death == nil && !d.Enqueued.IsZero() {
+	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDeath == nil && d.Death == nil && d.Offset == 0 &&
+		!d.Enqueued.IsZero() {
 		return appendNumber([]byte(onlyEnqueued), d.Enqueued.UnixMilli())
 	}
-	form := detailsForm{Header: d.Header, Keep: ceilMillis(d.Keep), OnDeath: d.OnDeath}
+	form := detailsForm{Header: d.Header, Keep: ceilMillis(d.Keep), OnDeath: d.OnDeath, Offset: ceilMillis(d.Offset)}
 	for _, f := range d.Failures[max(0, len(d.Failures)-MaxFailures):] {
 		form.Failures = append(form.Failures, failureForm{f.At.UnixMilli(), Printable(f.Worker, maxWorkerName), Printable(f.Error, maxFailureText)})
 	}
@@ -119,7 +122,7 @@ func decodeDetails(element []byte) (*Details, error) {
 	if err := decodeMsgpack(element, &form); err != nil {
 		return nil, errDetails // the decoder's error may have the value
 	}
-	d := &Details{OnDeath: some(form.OnDeath), Keep: time.Duration(form.Keep) * time.Millisecond}
+	d := &Details{OnDeath: some(form.OnDeath), Keep: time.Duration(form.Keep) * time.Millisecond, Offset: time.Duration(form.Offset) * time.Millisecond}
 	if len(form.Header) > 0 {
 		d.Header = form.Header
 	}
@@ -145,7 +148,7 @@ func decodeDetails(element []byte) (*Details, error) {
 	if form.Enqueued != 0 {
 		d.Enqueued = time.UnixMilli(form.Enqueued).UTC()
 	}
-	if !validDelay(form.Keep) || !validInstant(form.Enqueued) {
+	if !validDelay(form.Keep) || !validDelay(form.Offset) || !validInstant(form.Enqueued) {
 		return nil, errDetails
 	}
 	return d, nil

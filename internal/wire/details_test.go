@@ -52,6 +52,7 @@ func TestDetailsOutOfRangeAreRefused(t *testing.T) {
 		"a death on no queue":      {Death: &deathForm{ID: "a"}},
 		"a death with a long ID":   {Death: &deathForm{Queue: "q", ID: strings.Repeat("x", 513)}},
 		"enqueued before the dawn": {Enqueued: -1 << 47},
+		"due before it is planned": {Offset: -1},
 	} {
 		element, err := Encode(form)
 		if err != nil {

@@ -42,6 +42,14 @@ type Envelope struct {
 	Details     *Details      // nil: none
 }
 
+// Due is when the job was due first.
+func (e *Envelope) Due() time.Time {
+	if e.Details == nil {
+		return e.Planned
+	}
+	return e.Planned.Add(e.Details.Offset)
+}
+
 // Encode returns the body, in memory of its own.
 func (e *Envelope) Encode() []byte {
 	clean := *e

@@ -84,7 +84,7 @@ func (c *claim) fill(job *Job) {
 		Timeout: c.timeout, LastError: c.message.LastError, Payload: bytes.Clone(c.message.Payload),
 	}
 	if d := c.message.Details; d != nil {
-		job.Header = maps.Clone(d.Header) // an occurrence's is its schedule's
+		job.Header, job.Offset = maps.Clone(d.Header), d.Offset // an occurrence's header is its schedule's
 		job.Death = d.Death
 	}
 }

@@ -130,7 +130,7 @@ func (f *flight) holder() *session { return f.session }
 func (f *flight) event() observe.Job {
 	return observe.Job{
 		Queue: f.queue, Name: f.message.Name, ID: f.id, Schedule: cmp.Or(f.schedule, f.message.Schedule), Attempt: f.message.Failures + 1,
-		Due: f.message.Planned, Started: f.job.Started,
+		Due: f.message.Due(), Started: f.job.Started,
 	}
 }
 

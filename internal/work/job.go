@@ -41,6 +41,7 @@ type Job struct {
 	Queue    string
 	Schedule string
 	Planned  time.Time
+	Offset   time.Duration // how long after Planned it was due
 	Started  time.Time
 
 	Attempt     int

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/schedule"
 )
 
@@ -55,5 +56,13 @@ func logSuperseded(config *Config, queue string, ids []string) {
 		name, _, _ := schedule.SplitOccurrence(id)
 		config.Log.Info("chime: a newer run takes the place of one that was to be retried, as overlap policy cancel says", "event", "job.superseded",
 			"id", id, "schedule", name, "queue", queue)
+	}
+}
+
+// logPaused logs the schedules that were paused because their occurrences ended dead.
+func logPaused(config *Config, queue string, paused []protocol.PausedSchedule) {
+	for _, schedule := range paused {
+		config.Log.Error("chime: a schedule is paused until somebody resumes it: its occurrences ended dead, so many in a row as its option PauseAfter says",
+			"event", "schedule.paused", "schedule", schedule.Name, "queue", queue, "count", schedule.Deaths)
 	}
 }

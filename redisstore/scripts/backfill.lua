@@ -51,7 +51,7 @@ local wake, name, n_sessions, n_lists, n = ARGV[2], ARGV[3], tonumber(ARGV[5]), 
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 8 + n_sessions
 local at_job = at_list + n_lists
--- uses: limits callers clock layout strings instant counters definition owed open flight parked closed gate wake alarm due queuelimit history bars later
+-- uses: limits callers clock layout seconds strings instant counters definition owed open flight parked closed gate wake alarm due queuelimit history bars later
 
 local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'parked', 'large')
 local refusal = newer(state[1])

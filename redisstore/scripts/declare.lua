@@ -12,12 +12,12 @@
 -- KEYS[11] …:owners    hash  schedule -> who declared it, see lib/owner.lua
 -- KEYS[12] …:last     hash  schedule -> how it went last, see lib/history.lua
 -- KEYS[13] …:history  hash  schedule -> its last attempts
--- ARGV fifteen values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0: not
+-- ARGV sixteen values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0: not
 -- known); overlap policy; the rest of its definition (a JSON object); the revision that the caller has seen, which a change changes; and
 -- for a change of its recurrence, else three times empty: the cursor that the caller has seen, the instant until which the old recurrence
 -- counts, how many of its instants were missed; then the revision to change, else nothing is created and no other one changed (empty:
 -- whatever is stored); 1: create only (else empty); the note of the pause in which it is created (empty: it is live); the owner that
--- declares it (empty: none) and its version; how many attempts its history keeps
+-- declares it (empty: none) and its version; how many attempts its history keeps; after how many deaths in a row it is paused (0: never)
 -- Returns time (us), then six values for each schedule: status; definition before; definition now; cursor now; since when it is owed
 -- if this call owes it its next occurrence, Unix ms, else -1; a generation. The status is
 --   0 the same, 1 new, 2 changed
@@ -33,8 +33,8 @@
 local SCHEDULES, CURSORS, OWED, DUE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local JOBS, CRASHES, GONE, COUNTERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local NOTES, OWNERS, LAST, HISTORY = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local FIELDS = 15
--- uses: limits clock layout instant strings counters definition rule owed withdraw note owner last
+local FIELDS = 16
+-- uses: limits clock layout instant seconds strings counters definition rule owed withdraw note owner last
 local state = redis.call('HMGET', STATE, 'fence', 'layout')
 local refusal = newer(state[2])
 if refusal then return refusal end
@@ -86,10 +86,11 @@ local function change(plan, declared, h, i)
   if not same_rule then
     local from = declared.changed_at
     if waiting and not ahead and at > from then from = at end -- it became due after the caller had counted
-    plan.cursor = from .. ' ' .. whole(used) .. ' s'
+    if ahead and before(at) < from then from = before(at) end
+    plan.cursor = ahead and is_first(at, h.created) and '' or from .. ' ' .. whole(used) .. ' s'
     plan.missed = tonumber(declared.missed)
   elseif ahead then
-    plan.cursor = instant(now_s) .. ' ' .. whole(used) .. ' s'
+    plan.cursor = withdrawn(at, used, h.created)
   elseif waiting then
     plan.owed = nil -- its taking will owe the next one
   else
@@ -106,7 +107,7 @@ for i, name in ipairs(names) do
   local declared = { name = name, generation = ARGV[at + 2], overlap = ARGV[at + 4], rest = string.sub(ARGV[at + 5], 2),
     seen_revision = ARGV[at + 6], seen_cursor = ARGV[at + 7], changed_at = ARGV[at + 8], missed = ARGV[at + 9],
     expected = ARGV[at + 10], absent = ARGV[at + 11] == '1', note = ARGV[at + 12], owner = ARGV[at + 13], version = ARGV[at + 14] }
-  local keep = ARGV[at + 15]
+  local keep, pause_after = ARGV[at + 15], ARGV[at + 16]
   local generation, h = tonumber(declared.generation), head(stored[i])
   local plan = { name = name, status = 0, old = stored[i] or '', text = stored[i] or '', cursor = cursors[i] or '',
     generation = declared.generation, note = declared.note }
@@ -144,7 +145,7 @@ for i, name in ipairs(names) do
     end
   end
   if plan.status <= 2 then
-    local last = new_last(head(plan.text).created, keep, plan.status ~= 1 and lasts[i])
+    local last = new_last(head(plan.text).created, keep, pause_after, plan.status ~= 1 and lasts[i])
     if (plan.status > 0 or not lasts[i]) and last ~= lasts[i] then plan.last = last end
     plan.keeps_nothing = plan.status == 1 or keep == '0'
   end

@@ -53,7 +53,7 @@ local cancels, wake, n_sessions, n_lists, n = ARGV[1] == 'cancel', ARGV[3], tonu
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 7 + n_sessions
 local at_job = at_list + n_lists
--- uses: limits callers clock layout strings counters definition owed open flight asked parked session closed gate wake history later
+-- uses: limits callers clock layout seconds strings counters definition owed open flight asked parked session closed gate wake history later
 
 local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge')
 local refusal = newer(state[1])

@@ -15,7 +15,7 @@
 --   owed    it was not in owed, and the occurrence at its cursor was taken, or is lost: the one after it is placed
 --   cursor  its cursor was gone or cannot be read: it goes on from now, and has used as many runs as have started
 local OWED, OPEN, SCHEDULES, CURSORS, DUE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
--- uses: limits clock layout instant counters definition owed open bars
+-- uses: limits clock layout instant seconds counters definition owed open bars withdraw
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
 local names = ARGV
@@ -48,7 +48,7 @@ for k, i in ipairs(placed) do
 end
 
 local left, bytes = {}, 0
-local answer, owes, moved = { left }, {}, {}
+local answer, owes, moved, lost = { left }, {}, {}, {} -- lost: whose cursors go
 local function go_on(name, since, what)
   owes[#owes + 1], owes[#owes + 2] = whole(since), name
   answer[#answer + 1], answer[#answer + 2] = name, what
@@ -59,23 +59,30 @@ for _, i in ipairs(held) do
 end
 local now = instant(now_s)
 for k, i in ipairs(suspects) do
-  local name = names[i]
+  local name, text = names[i], nil
   bytes = bytes + redis.call('HSTRLEN', SCHEDULES, name)
   if k > 1 and bytes > CALL_BYTES then
     left[#left + 1] = name
-  elseif policy(redis.call('HGET', SCHEDULES, name)) == 'live' then
+  else
+    text = redis.call('HGET', SCHEDULES, name)
+  end
+  if policy(text) == 'live' then
     local at, used, kind = readable(cursors[i])
     local what, since = 'owed', math.min(owed_since(owed[i]) or now_ms, now_ms)
     if not at then
       local started = tonumber(redis.call('HGET', COUNTERS, name .. STARTED) or 0) or 0
       what, at, used = 'cursor', now, math.max(started, 0)
-    elseif is_placed(kind) and at > now then
-      what, at, used = 'due', now, math.max(used - 1, 0) -- as where a change withdraws it: nobody takes what is not due
+      moved[#moved + 1], moved[#moved + 2] = name, at .. ' ' .. whole(used) .. ' s'
+    elseif is_placed(kind) and (seconds(at) or 0) * 1000 + offset_of(text) > now_ms then
+      what = 'due' -- as where a change withdraws it: nobody takes what is not due
+      local _, created = policy(text)
+      local back = withdrawn(at, math.max(used - 1, 0), created)
+      if back == '' then lost[#lost + 1] = name else moved[#moved + 1], moved[#moved + 2] = name, back end
     end
-    if what ~= 'owed' then moved[#moved + 1], moved[#moved + 2] = name, at .. ' ' .. whole(used) .. ' s' end
     go_on(name, since, what)
   end
 end
 if #owes > 0 then redis.call('ZADD', OWED, unpack(owes)) end
 if #moved > 0 then redis.call('HSET', CURSORS, unpack(moved)) end
+if #lost > 0 then redis.call('HDEL', CURSORS, unpack(lost)) end
 return answer

@@ -2,8 +2,8 @@
 -- a mark: it places nothing more, but what is still in flight, parked or to be retried here runs with it. The name stays in owed until
 -- the move is done. A schedule that moves already keeps its mark.
 --
--- What is due and not taken is withdrawn too, unlike at a change: the cursor goes back to the second before it, so that the new queue
--- places it again. If it were dropped here (too late, or another one runs), its run could not be given back to the count there: no
+-- What is due and not taken is withdrawn too, unlike at a change: the cursor goes back to the second before it (of the
+-- run at creation: to none), so that the new queue places it again. If it were dropped here (too late, or another one runs), its run could not be given back to the count there: no
 -- script reaches both queues. For the same reason nothing that was taken here is dropped any more if the schedule has a count.
 -- KEYS[1] …:schedules  hash  schedule -> definition
 -- KEYS[2] …:cursors    hash  schedule -> cursor
@@ -31,7 +31,7 @@ local SCHEDULES, CURSORS, OWED, DUE, JOBS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], 
 local CRASHES, STATE, GONE, COUNTERS, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local NOTES, OWNERS = KEYS[11], KEYS[12]
 local name, generation, floor = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
--- uses: clock counters instant definition owed withdraw owner
+-- uses: clock counters instant seconds definition owed withdraw owner
 local text = redis.call('HGET', SCHEDULES, name)
 local h = head(text)
 local stored_cursor = redis.call('HGET', CURSORS, name) or ''
@@ -63,13 +63,12 @@ local refused = known_version and is_lower(ARGV[9], known_version) and 'outdated
 if refused then return { '', '', '', '', '', '', refused, text } end
 
 local at, used, kind = cursor(stored_cursor)
-local waiting, ahead, due_ms = untaken(DUE, JOBS, CRASHES, name, at, kind)
-local back_to = ahead and now_s or waiting and math.floor(due_ms / 1000) - 1
+local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind)
 since = math.min(since or now_ms, now_ms) -- what was postponed has an instant later than now
-if waiting and (ahead or instant(back_to + 1) == at) then -- else a hand has changed when it is due
+if waiting then
   redis.call('ZREM', DUE, waiting)
-  stored_cursor = instant(back_to) .. ' ' .. whole(math.max(used - 1, 0)) .. ' s'
-  redis.call('HSET', CURSORS, name, stored_cursor)
+  stored_cursor = withdrawn(at, math.max(used - 1, 0), h.created)
+  if stored_cursor == '' then redis.call('HDEL', CURSORS, name) else redis.call('HSET', CURSORS, name, stored_cursor) end
   if kind == 'c' then counts[CAUGHT_UP_AT] = whole(math.max((tonumber(counts[CAUGHT_UP_AT]) or 0) - 1, 0)) end -- it counts when it is placed again
 end
 while #counts > 5 and counts[#counts] == '0' do counts[#counts] = nil end -- a program that does not know them all may take them over

@@ -19,7 +19,7 @@
 local SCHEDULES, CURSORS, OWED, DUE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local STATE, NOTES, COUNTERS = KEYS[7], KEYS[8], KEYS[9]
 local name, wanted, note, skips = ARGV[1], ARGV[2], ARGV[5], ARGV[6] == '1'
--- uses: clock instant counters definition withdraw note
+-- uses: clock instant seconds counters definition withdraw note
 local text = redis.call('HGET', SCHEDULES, name)
 if not text then return { whole(now_us), -1, '', '', 0 } end
 local h = head(text)
@@ -51,8 +51,8 @@ if renotes then return { whole(now_us), 1, definition(h), stored_cursor, 0 } end
 if wanted == 'paused' then
   if ahead then
     redis.call('ZREM', DUE, waiting)
-    stored_cursor = instant(now_s) .. ' ' .. whole(math.max(used - 1, 0)) .. ' s'
-    redis.call('HSET', CURSORS, name, stored_cursor)
+    stored_cursor = withdrawn(at, math.max(used - 1, 0), h.created)
+    if stored_cursor == '' then redis.call('HDEL', CURSORS, name) else redis.call('HSET', CURSORS, name, stored_cursor) end
   end
   redis.call('ZREM', OWED, name)
 elseif skips then

@@ -29,7 +29,7 @@ local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS, PROGRESS, AFTER = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[20]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
--- uses: limits callers clock closed gate wake alarm strings counters definition owed open flight asked due session queuelimit after history
+-- uses: limits callers clock seconds closed gate wake alarm strings counters definition owed open flight asked due session queuelimit after history
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return { 1, 0, 0 } end

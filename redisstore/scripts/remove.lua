@@ -27,7 +27,7 @@ local SCHEDULES, CURSORS, OWED, DUE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], 
 local JOBS, CRASHES, COUNTERS, GONE, BEHIND, READY, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local NOTES, OWNERS = KEYS[13], KEYS[14]
 local name, generation = ARGV[1], tonumber(ARGV[2])
--- uses: clock counters strings definition open flight withdraw owner
+-- uses: clock counters instant seconds strings definition open flight withdraw owner
 local text = redis.call('HGET', SCHEDULES, name)
 local h = head(text)
 if h and tonumber(h.generation) > generation then return { whole(now_us), 0, text, '', '' } end

@@ -24,7 +24,7 @@ local PARKED = 12 -- the lists of parked jobs come after KEYS[12]
 local wake, n_lists = ARGV[2], tonumber(ARGV[3])
 local at_job = 3 + n_lists
 local n = (#ARGV - at_job) / 4
--- uses: limits callers clock layout strings definition open flight parked closed gate wake history
+-- uses: limits callers clock layout seconds strings definition open flight parked closed gate wake history
 
 local state = redis.call('HMGET', STATE, 'layout', 'paused')
 local refusal = newer(state[1])

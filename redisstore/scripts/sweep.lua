@@ -27,7 +27,7 @@ local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
 local PARKED, NAMES = 18, 4 -- the parked lists come behind KEYS[18], their names behind ARGV[4]
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
--- uses: limits callers clock strings definition open flight parked handlers history
+-- uses: limits callers clock seconds strings definition open flight parked handlers history
 local state = redis.call('HMGET', STATE, 'swept', 'parked')
 local swept = tonumber(state[1] or 0) or 0
 if now_s >= swept and (now_s - swept) * 1000 < tonumber(ARGV[4]) then return 2 end

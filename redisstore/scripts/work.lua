@@ -25,7 +25,8 @@
 -- KEYS[24] …:last                hash    schedule -> how it went last, see lib/history.lua
 -- KEYS[25] …:history             hash    schedule -> its last attempts
 -- KEYS[26] …:after               hash    job ID -> what follows its flight, see lib/after.lua
--- KEYS[27...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
+-- KEYS[27] …:notes               hash    schedule -> note of its pause
+-- KEYS[28...] …:parked:<name>    zset    job ID -> instant parked, Unix ms: first those to serve, then those to park on, then, if there
 --          are any of these or members of it are served, the shared one (see lib/parked.lua)
 -- ARGV[1]  session
 -- ARGV[2]  number of this call; 1 creates the session if anything is taken
@@ -65,11 +66,12 @@
 --   of the names served, the positions of those with more; of the jobs taken that were parked, two values each: position, since when
 --   occurrences that newer ones have ended, under policy cancel
 --   what was unreadable in state and counts as none, fields joined by blanks (0: nothing)
---   of a queue with a limit, else missing: a job may start (1), no token is left (2), as many jobs run as may (3)
+--   of a queue with a limit, else missing or 0: a job may start (1), no token is left (2), as many jobs run as may (3)
+--   schedules that this call has paused, two values each: name, how many occurrences in a row ended dead; missing: none
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local BEHIND, UNHANDLED = KEYS[16], KEYS[18]
-local PARKED = 26 -- the lists of parked jobs come after KEYS[26]
+local PARKED = 27 -- the lists of parked jobs come after KEYS[27]
 local ARGV = ARGV -- a local is found faster than a global
 local session, number, ttl_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, sleep, sleeps_on, worker, wake = tonumber(ARGV[4]), ARGV[6] ~= '0', ARGV[6] == '3', ARGV[7], ARGV[8]
@@ -333,7 +335,7 @@ local touched = 0 -- how many schedules
 local way -- its functions, which only the next block creates
 local annexed = {} -- which other settlement -> its annexes
 if long then
-  -- uses: strings counters definition rule owed open flight asked history call settle overlap candidates
+  -- uses: seconds strings counters definition rule owed open flight asked history call settle overlap candidates
   way = { settle = settle, settle_cancelled = settle_cancelled, save_settlements = save_settlements, meet = meet, save_changes = save_changes,
     push_front = push_front, owed_list = owed_list }
   if annexes > 0 then
@@ -394,10 +396,30 @@ if long then
     owes[names[i]] = score
     if score and tonumber(score) >= HELD then needed[names[i]] = true end
   end
+  local past, failing = read_past(KEYS[24], again and {} or names), {} -- failing: schedules with a streak, of which one dies now
+  for _, i in ipairs(others_held) do
+    local name = schedule_of[i]
+    if name and ARGV[at_other + 4 * i - 3] == 'x' and find(past.texts[name] or '', ' %d+:%d*:[%d,]*$') then
+      needed[name] = needed[name] or true
+      failing[#failing + 1] = name
+    end
+  end
   local flights = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, needed)
   read_vanished(vanished, flights, ids, schedule, SESSIONS)
   touched = #names
-  call = new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now_text, read_past(KEYS[24], again and {} or names))
+  call = new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now_text, past)
+  if #failing > 0 then
+    local function streaks() -- a function has locals of its own: here are too many
+      -- uses: instant withdraw note streak
+      return read_streaks, add_death, save_streaks
+    end
+    local read
+    read, call.add_death, way.save_streaks = streaks()
+    read(call, failing, DUE, JOBS, CRASHES)
+    redis.call('HLEN', KEYS[27])
+    local fence = state[1] and #state[1] <= 16 and tonumber(state[1]) or 0
+    call.draw = math.max(now_us, fence < 9e15 and fence + 1 or 0)
+  end
   if again then
     answer_again(call, string.match(header, ' ([jedn]+)$') or '')
   else
@@ -648,6 +670,8 @@ if long then
     crashed = true
   end
   way.save_changes(call, DUE, CRASHES, SCHEDULES, CURSORS, OWED, OPEN, BEHIND, COUNTERS, KEYS[15], KEYS[24], KEYS[25])
+  if way.save_streaks then way.save_streaks(call, OWED, KEYS[27]) end
+  if call.drawn and call.drawn > tonumber(last_text or 0) then redis.call('HSET', STATE, 'fence', whole(call.drawn)) end
   if #call.forgotten > 0 then
     redis.call('HDEL', JOBS, unpack(call.forgotten))
     if crashed then redis.call('HDEL', CRASHES, unpack(call.forgotten)) end
@@ -712,8 +736,10 @@ if since then
     end
   end
 end
+local stopped = call and call.paused[1] and call.paused or nil
 local function some(list) return #list > 0 and list or 0 end -- even an empty list costs a microsecond
 return { now_us, some(refused), first_fence, math.min(begun_before or begins, n_taken),
   length and (taken == ids and joined or table.concat(taken)) or some(taken), some(data), occurrences and table.concat(call.kinds) or 0,
   some(taken_crashes), long and some(way.owed_list(call)) or 0, more and 1 or 0, paused and 1 or 0, next_ms, place, mark or 0, lapse,
-  lapsed and some(lapsed) or 0, some(more_parked), parked_since or 0, some(superseded), #odd > 0 and table.concat(odd, ' ') or 0, limit and limit.state }
+  lapsed and some(lapsed) or 0, some(more_parked), parked_since or 0, some(superseded), #odd > 0 and table.concat(odd, ' ') or 0,
+  limit and limit.state or stopped and 0, stopped }

@@ -40,7 +40,13 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     runs = {}, -- for the record, three values each: schedule, planned instant, "<outcome>|<started>|<ended>…"
     owing = {}, -- instant and name of schedules that go to owed
     owed = {}, -- for the answer: schedules whose next occurrence is to be placed
-    cursors_changed = {}, definitions_changed = {}, -- names whose cursor or definition in flights is to be written
+    cursors_changed = {}, definitions_changed = {}, -- names whose cursor or definition in flights is to be written; a cursor '' goes
+
+    -- see the piece streak
+    ahead = {}, -- schedule -> the occurrence that a pause withdraws
+    paused = {}, -- schedules that this call pauses, two values each: name, how many deaths in a row
+    draw = 0, -- the least revision that a pause may draw
+    drawn = nil, -- the greatest one that was drawn
   }
 end
 
@@ -212,7 +218,9 @@ local function save_changes(call, due, crashes, schedules, cursors, owed, open, 
   end
   if #call.owing > 0 then redis.call('ZADD', owed, unpack(call.owing)) end
   save_flights(flights, open, behind)
-  for name in pairs(call.cursors_changed) do add_pair(list, name, flights.cursors[name]) end
+  for name in pairs(call.cursors_changed) do
+    if flights.cursors[name] == '' then redis.call('HDEL', cursors, name) else add_pair(list, name, flights.cursors[name]) end
+  end
   if #list > 0 then redis.call('HSET', cursors, unpack(list)) end
   list = {}
   for name in pairs(call.definitions_changed) do add_pair(list, name, flights.definitions[name]) end

@@ -20,6 +20,13 @@ local function policy(text)
   return string.match(text or '', '^{"revision":%d+,"generation":%d+,"state":"([^"]+)","created":"([^"]+)","overlap":"(%a+)",')
 end
 
+-- offset_of returns how long after its planned instant an occurrence of a definition is due, ms.
+local function offset_of(text)
+  local offset = string.match(text, '^{"revision":%d+,"generation":%d+,"state":"[^"]+","created":"[^"]+","overlap":"%a+",' ..
+    '"version":%d+,"spread":"[^"]+","offsetMs":(%d+),')
+  return tonumber(offset or 0)
+end
+
 -- is_mark says of a definition's state whether this is the mark of a schedule that moves, or has moved, to another queue.
 local function is_mark(state)
   return string.sub(state, 1, 5) == 'moved'

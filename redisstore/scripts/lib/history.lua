@@ -1,10 +1,11 @@
 -- history: what …:last and …:history keep of a schedule: how it went last, and the attempts that ended last.
--- needs: strings clock definition
+-- needs: strings clock seconds definition
 
 -- An entry of …:last is "<creation> <keep> <unfinished> <failures> <outcome> <planned> <ended>": when the schedule was created, and, if
 -- planned instants before that were backfilled, a comma and the earliest of them; of how many
 -- attempts …:history tells; how many occurrences were taken, or backfilled, and have not ended; how many attempts failed in a row; how the last attempt
--- ended, the first two letters of the word (-: none has), the planned instant of its occurrence and when it ended, both in Unix ms.
+-- ended, the first two letters of the word (-: none has), the planned instant of its occurrence and when it ended, both in Unix ms; of a
+-- schedule with the option PauseAfter, what the piece streak has.
 --
 -- An entry of …:history is "<how many attempts> <bytes of their notes> " and then each attempt, the oldest first:
 -- "<its bytes>,<bytes of its note>:" and nine texts separated by tabs: how it ended, two letters; planned instant, Unix s; from there to when it
@@ -26,9 +27,9 @@ end
 local function add_unfinished(past, name, planned, n)
   local known = past.known[name]
   if known == nil then
-    local created, keep, unfinished, failures, outcome, at, ended = match(past.texts[name] or '', '^(%S+) (%d+) (%d+) (%d+) (%S+) (%d+) (%-?%d+)$')
+    local created, keep, unfinished, failures, outcome, at, ended, streak = match(past.texts[name] or '', '^(%S+) (%d+) (%d+) (%d+) (%S+) (%d+) (%-?%d+)(.*)$')
     known = created and { created = created, keep = tonumber(keep), unfinished = tonumber(unfinished), failures = tonumber(failures),
-      outcome = outcome, at = at, ended = ended, since = match(created, ',(.+)$') or created } or false
+      outcome = outcome, at = at, ended = ended, streak = streak, since = match(created, ',(.+)$') or created } or false
     past.known[name] = known
   end
   if not known or created_later(known.since, planned) then return false end
@@ -44,11 +45,7 @@ local function add_run(past, name, planned, run)
   local outcome, started, ended, about = match(run, '^(%a+)|(%-?%d+)|(%-?%d+)(.*)$')
   local attempt, fence, worker, problem, note = match(about or '', '^|(%d+)|(%d+)|([^|]*)|([^\t]*)\t(.*)$')
   if not outcome then return end
-  local year, month, day, hour, minute, second = match(planned, '^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)')
-  year, month = tonumber(year), tonumber(month)
-  if month <= 2 then year, month = year - 1, month + 12 end -- a year begins in March
-  local days = 365 * year + math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400) + math.floor((153 * month - 457) / 5) + day - 719469
-  local planned_s = days * 86400 + hour * 3600 + minute * 60 + second
+  local planned_s = seconds(planned)
   if outcome == 'dead' or (attempt or '0') ~= '0' then
     if outcome == 'done' then known.failures = 0 end
     if outcome == 'failed' or outcome == 'dead' then known.failures = known.failures + 1 end
@@ -69,7 +66,7 @@ local function save_past(past, last, history)
   for name in pairs(past.changed) do
     local known = past.known[name]
     lasts[#lasts + 1] = name
-    lasts[#lasts + 1] = table.concat({ known.created, known.keep, known.unfinished, known.failures, known.outcome, known.at, known.ended }, ' ')
+    lasts[#lasts + 1] = table.concat({ known.created, known.keep, known.unfinished, known.failures, known.outcome, known.at, known.ended }, ' ') .. known.streak
   end
   if #lasts > 0 then redis.call('HSET', last, unpack(lasts)) end
   for name in pairs(past.added) do names[#names + 1] = name end

@@ -30,9 +30,15 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
   end
   local own = name and (kind == 'd' or kind == 'x' or kind == 'm') and add_unfinished(call.past, name, planned, -1) or
     kind == 'f' and name and add_unfinished(call.past, name, planned, 0)
-  if own and kind == 'd' then count(call, name .. DONE, 1) end
+  if own and kind == 'd' then
+    count(call, name .. DONE, 1)
+    if own.streak ~= '' then own.streak = match(own.streak, '^ %d+:') .. ':' end
+  end
   if own and (kind == 'f' or kind == 'x') then count(call, name .. FAILED, 1) end
-  if own and kind == 'x' then count(call, name .. DIED, 1) end
+  if own and kind == 'x' then
+    count(call, name .. DIED, 1)
+    if own.streak ~= '' then call.add_death(call, own, name, planned) end
+  end
   if kind == 'd' then
     call.done = call.done + 1
     call.forgotten[#call.forgotten + 1] = id
