@@ -41,7 +41,7 @@ type streakWalk struct {
 // schedule in the call that settles the last of them, with a note, and give back what was placed and is not due; one that is done begins the count
 // anew; and a call that is repeated changes nothing.
 func TestRandomDeathsPauseASchedule(t *testing.T) {
-	seeds, steps := walkSize(3, 150)
+	seeds, steps := walkSize(3, 400)
 	for seed := range seeds {
 		onEveryServer(t, func(b *bench) {
 			w := &streakWalk{bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 4))}
@@ -93,7 +93,9 @@ func (w *streakWalk) step() {
 	s := w.schedules[w.random.IntN(len(w.schedules))]
 	switch n := w.random.IntN(24); {
 	case n < 10:
-		w.place(s)
+		for _, s := range w.schedules {
+			w.place(s)
+		}
 	case n < 20:
 		w.settleSome()
 	case n == 20:
