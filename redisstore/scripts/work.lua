@@ -335,25 +335,40 @@ local touched = 0 -- how many schedules
 local way -- its functions, which only the next block creates
 local annexed = {} -- which other settlement -> its annexes
 if long then
-  -- uses: seconds strings counters definition rule owed open flight asked history call settle overlap candidates
-  way = { settle = settle, settle_cancelled = settle_cancelled, save_settlements = save_settlements, meet = meet, save_changes = save_changes,
-    push_front = push_front, owed_list = owed_list }
+  local function pieces() -- a function has locals of its own: here they would be too many
+    -- uses: seconds strings counters definition rule owed open flight asked history call settle overlap candidates
+    local all = { settle = settle, settle_cancelled = settle_cancelled, save_settlements = save_settlements, meet = meet, save_changes = save_changes,
+      push_front = push_front, owed_list = owed_list, read_past = read_past, read_flights = read_flights, read_vanished = read_vanished,
+      new_call = new_call, answer_again = answer_again, read_waiting = read_waiting, occurrence = occurrence, bounded = bounded, picked = picked,
+      HELD = HELD }
+    if annexes > 0 then
+      -- uses: annex
+      all.annexes_of, all.save_annexes = annexes_of, save_annexes
+    end
+    if cancels and cancels.replaced[1] then
+      -- uses: after replaced
+      all.settle_replaced, all.save_replaced = settle_replaced, save_replaced
+    end
+    all.streaks = function() -- of few calls
+      -- uses: instant withdraw note streak
+      return read_streaks, add_death, save_streaks
+    end
+    return all
+  end
+  way = pieces()
+  local occurrence, picked = way.occurrence, way.picked
   if annexes > 0 then
-    -- uses: annex
-    annexed = annexes_of(ARGV, at_other + 4 * others, annexes)
-    way.save_annexes = save_annexes
+    annexed = way.annexes_of(ARGV, at_other + 4 * others, annexes)
     for i, annex in pairs(annexed) do annex.fence = ARGV[at_fence + finished + begun + i] end
     redis.call('HLEN', KEYS[21])
     redis.call('ZCARD', KEYS[22])
     redis.call('HLEN', KEYS[23])
   end
 
-  if cancels and cancels.replaced[1] then
-    -- uses: after replaced
+  if way.settle_replaced then
     local those = {}
     for i = 1, #cancels.replaced, 3 do those[#those + 1] = cancels.replaced[i] end
     cancels.texts = redis.call('HMGET', KEYS[26], unpack(those))
-    way.settle_replaced, way.save_replaced = settle_replaced, save_replaced
     redis.call('LLEN', READY)
     redis.call('ZCARD', DUE)
   end
@@ -378,7 +393,7 @@ if long then
       needed[name] = true
     end
   end
-  local kept = occurrences and not again and bounded(ids, from, math.max(OCCURRENCES - #names, 50), number % 2 == 1)
+  local kept = occurrences and not again and way.bounded(ids, from, math.max(OCCURRENCES - #names, 50), number % 2 == 1)
   if kept then
     ids, from, bodies, crashes = picked(ids, kept), picked(from, kept), picked(bodies, kept), crashes and picked(crashes, kept)
   end
@@ -394,36 +409,32 @@ if long then
   local owes, vanished = {}, {}
   for i, score in ipairs(#names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}) do
     owes[names[i]] = score
-    if score and tonumber(score) >= HELD then needed[names[i]] = true end
+    if score and tonumber(score) >= way.HELD then needed[names[i]] = true end
   end
-  local past, failing = read_past(KEYS[24], again and {} or names), {} -- failing: schedules with a streak, of which one dies now
+  local past, failing = way.read_past(KEYS[24], again and {} or names), {} -- failing: schedules with a streak, of which one dies now
   for _, i in ipairs(others_held) do
     local name = schedule_of[i]
-    if name and ARGV[at_other + 4 * i - 3] == 'x' and find(past.texts[name] or '', ' %d+:%d*:[%d,]*$') then
+    if name and ARGV[at_other + 4 * i - 3] == 'x' and string.find(past.texts[name] or '', ' %d+:%d*:[%d,]*$') then
       needed[name] = needed[name] or true
       failing[#failing + 1] = name
     end
   end
-  local flights = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, needed)
-  read_vanished(vanished, flights, ids, schedule, SESSIONS)
+  local flights = way.read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, needed)
+  way.read_vanished(vanished, flights, ids, schedule, SESSIONS)
   touched = #names
-  call = new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now_text, past)
+  call = way.new_call(ids, from, bodies, crashes, schedule, planned, flights, owes, vanished, now_text, past)
   if #failing > 0 then
-    local function streaks() -- a function has locals of its own: here are too many
-      -- uses: instant withdraw note streak
-      return read_streaks, add_death, save_streaks
-    end
     local read
-    read, call.add_death, way.save_streaks = streaks()
+    read, call.add_death, way.save_streaks = way.streaks()
     read(call, failing, DUE, JOBS, CRASHES)
     redis.call('HLEN', KEYS[27])
     local fence = state[1] and #state[1] <= 16 and tonumber(state[1]) or 0
     call.draw = math.max(now_us, fence < 9e15 and fence + 1 or 0)
   end
   if again then
-    answer_again(call, string.match(header, ' ([jedn]+)$') or '')
+    way.answer_again(call, string.match(header, ' ([jedn]+)$') or '')
   else
-    read_waiting(call, DUE)
+    way.read_waiting(call, DUE)
   end
 end
 
