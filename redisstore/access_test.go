@@ -54,7 +54,7 @@ func TestEveryScriptAndCommandIsGrantedAndTried(t *testing.T) {
 		}
 		for _, command := range g.commands() {
 			_, tried := arguments[command]
-			if elsewhere := strings.Fields("eval eval_ro evalsha hello info publish subscribe unsubscribe"); !tried && !slices.Contains(elsewhere, command) {
+			if elsewhere := strings.Fields("eval eval_ro evalsha evalsha_ro hello info publish subscribe unsubscribe"); !tried && !slices.Contains(elsewhere, command) {
 				t.Errorf("%s, which a %s needs, has no arguments with which it is tried", command, use)
 			}
 		}
@@ -86,7 +86,12 @@ var callsOf = map[protocol.Use][]string{
 		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "BeginPurge", "PurgeStep", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
 		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs",
 	},
-	useView: {"QueueStats", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "PageJobs", "Workers", "Await", "Soonest", "Runs"},
+	useView: {"QueueStats", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "PageJobs", "Workers", "Await", "Soonest", "Runs", "Verify"},
+	useOperate: {
+		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "BeginPurge", "PurgeStep", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
+		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs",
+		"FindJobs", "PageJobs", "Workers", "Await", "Verify",
+	},
 }
 
 // An asUser is a hook of a client that logs in as the user of a use: whatever is not a call of that use is sent by another client, which
@@ -173,7 +178,8 @@ func TestTheSuiteAsEachUser(t *testing.T) {
 		protocol.UseEnqueue:  "ReplyWithoutAllValues|Listen|Leader|Wake|Woken|Alarm|Replac|Heartbeat|HalfReaped|Poll|Guard|Overlap",
 		protocol.UseWork:     "ReplyWithoutAllValues",
 		protocol.UseSchedule: "ReplyWithoutAllValues",
-		useView:              "ReplyWithoutAllValues|Listen|Leader|Wake|Woken|Alarm|Replac|Heartbeat|HalfReaped|Poll|Guard|Overlap",
+		useView:              "ReplyWithoutAllValues|Listen|Leader|Wake|Woken|Alarm|Replac|Heartbeat|HalfReaped|Poll|Guard|Overlap|Repair",
+		useOperate:           "ReplyWithoutAllValues",
 	} {
 		t.Run(string(use), func(t *testing.T) {
 			t.Parallel()
@@ -194,7 +200,7 @@ func TestTheSuiteAsEachUser(t *testing.T) {
 func TestNoUserMayDoMore(t *testing.T) {
 	lines := userLines(t)
 	server := redistest.Start(t, redistest.Options{Users: []string{
-		lines[protocol.UseEnqueue], lines[protocol.UseWork], lines[protocol.UseSchedule], lines[useView],
+		lines[protocol.UseEnqueue], lines[protocol.UseWork], lines[protocol.UseSchedule], lines[useView], lines[useOperate],
 	}})
 	admin := newStore(server.Client(nil), Options{})
 	if _, err := admin.Partitions(t.Context(), "default"); err != nil {
