@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,6 +40,7 @@ var placeNames = map[rune]string{
 // bodies at a time are compared with the lists that cannot be asked for a member.
 func (v *verifier) jobs(ctx context.Context, p protocol.Partition) error {
 	j := &jobVerifier{verifier: v, partition: p, keys: v.store.keys.partition(p), flying: map[string]bool{}, void: map[string]bool{}}
+	v.told = map[string]bool{}
 	if err := j.readSets(ctx); err != nil {
 		return err
 	}
@@ -199,19 +201,32 @@ func (j *jobVerifier) compare(ctx context.Context, homeless map[string]bool, fir
 			return err
 		}
 	}
-	for id := range homeless {
-		suspects = append(suspects, id)
+	if err := j.judge(ctx, j.partition, suspects); err != nil {
+		return err
 	}
-	for id := range j.void {
-		if first {
-			suspects = append(suspects, id)
-		}
+	if first {
+		maps.Copy(homeless, j.void)
 	}
-	return j.judge(ctx, j.partition, suspects)
+	return j.judgeMany(ctx, j.partition, slices.Collect(maps.Keys(homeless)))
 }
 
 // judge says of jobs what is wrong with them, as one script sees each, and has it mended if that is asked. One may have several faults.
 func (v *verifier) judge(ctx context.Context, p protocol.Partition, ids []string) error {
+	for len(ids) > 0 {
+		some, faults, err := v.ask(ctx, p, ids, nil, true)
+		if err != nil {
+			return err
+		}
+		if err := v.convict(ctx, p, some, faults); err != nil {
+			return err
+		}
+		ids = ids[len(some):]
+	}
+	return nil
+}
+
+// judgeMany is judge for jobs of which most have moved on since: those are not searched for in ready.
+func (v *verifier) judgeMany(ctx context.Context, p protocol.Partition, ids []string) error {
 	for len(ids) > 0 {
 		some, faults, err := v.ask(ctx, p, ids, nil, false)
 		if err != nil {
@@ -223,15 +238,8 @@ func (v *verifier) judge(ctx context.Context, p protocol.Partition, ids []string
 				wrong = append(wrong, some[i])
 			}
 		}
-		for len(wrong) > 0 {
-			found, faults, err := v.ask(ctx, p, wrong, nil, true)
-			if err != nil {
-				return err
-			}
-			if err := v.convict(ctx, p, found, faults); err != nil {
-				return err
-			}
-			wrong = wrong[len(found):]
+		if err := v.judge(ctx, p, wrong); err != nil {
+			return err
 		}
 		ids = ids[len(some):]
 	}
@@ -263,7 +271,11 @@ func (v *verifier) convict(ctx context.Context, p protocol.Partition, ids, fault
 				continue
 			}
 			mended := v.repair && i < len(left) && left[i] != fault
-			v.found(jobFinding(p, ids[i], fault, mended))
+			if told := fault + " " + ids[i]; !v.told[told] {
+				if v.found(jobFinding(p, ids[i], fault, mended)); len(v.told) < maxVerifying && !mended {
+					v.told[told] = true // it may be met at each of its places
+				}
+			}
 			if mended {
 				again[i] = left[i]
 			}

@@ -102,6 +102,15 @@ func (v *verifier) judgeEntries(ctx context.Context, members []string) error {
 	if err != nil {
 		return err
 	}
+	var names []string
+	for _, member := range wrong {
+		name, _, _ := parseMember(member)
+		names = append(names, name)
+	}
+	deleted, err := v.store.lookUpDeleted(ctx, names)
+	if err != nil {
+		return err
+	}
 	for i, member := range wrong {
 		if !still[i] {
 			continue
@@ -109,10 +118,15 @@ func (v *verifier) judgeEntries(ctx context.Context, members []string) error {
 		name, at, err := parseMember(member)
 		f := protocol.Finding{
 			Kind: protocol.FoundUndefined, Queue: at.queue, Schedule: name,
-			Detail: "the registry has it, and its definition is gone: it does not run", Remedy: "its entry is removed; a program that declares it does so again within minutes",
+			Detail: "the registry has it, and its definition is gone, or was never written, by a process that vanished: it does not run", Remedy: "its entry is removed; a program that declares it does so again within minutes",
 		}
 		if err != nil {
 			f.Schedule, f.Detail, f.Remedy = strings.ToValidUTF8(name, "?"), "its entry in the registry cannot be read", "the entry is removed; the schedule, if it is stored, gets another one"
+		}
+		if v.repair && deleted[i]*1000 > at.generation && at.queue != "" { // who deleted it has vanished, and did not come so far
+			if err := v.store.finishRemoval(ctx, name, at); err != nil {
+				return err
+			}
 		}
 		if v.repair {
 			n, err := v.store.run(ctx, v.store.client, newCall(&changeRegistryScript, []string{v.store.keys.registry()}, []any{member, ""}))[0].Int()

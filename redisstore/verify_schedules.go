@@ -110,10 +110,9 @@ func (v *verifier) opens(ctx context.Context, p protocol.Partition) error {
 		}
 		cursor = next
 		for some := range slices.Chunk(pairs, 2*maxFreed) {
-			sessions, args := openArguments(some)
-			keys := []string{k.open, k.ready, k.state}
-			for _, session := range sessions {
-				keys = append(keys, k.inflight(session))
+			keys, args, err := v.openCall(ctx, k, some)
+			if err != nil {
+				return failure("verify", p.Queue, err)
 			}
 			values, err := v.script(ctx, p, &verifyOpensScript, false, keys, args...)
 			if err != nil {
@@ -138,6 +137,22 @@ func (v *verifier) opens(ctx context.Context, p protocol.Partition) error {
 		}
 	}
 	return nil
+}
+
+// openCall returns keys and arguments of a call that looks at entries of open, in which all sessions are named.
+func (v *verifier) openCall(ctx context.Context, k partitionKeys, pairs []string) (keys []string, args []any, err error) {
+	sessions, entries := openArguments(pairs)
+	listed, err := v.store.client.ZRange(ctx, k.sessions, 0, -1).Result()
+	for _, session := range listed {
+		if !slices.Contains(sessions, session) {
+			sessions = append(sessions, session)
+		}
+	}
+	keys, args = []string{k.open, k.ready, k.state, k.sessions}, []any{len(sessions)}
+	for _, session := range sessions {
+		keys, args = append(keys, k.inflight(session)), append(args, session)
+	}
+	return keys, append(args, entries...), err
 }
 
 // behind looks for occurrences that wait behind another one which is none.
