@@ -21,7 +21,9 @@ local refusal = newer(state[1])
 if refusal then return refusal end
 local known, unknown = {}, false
 for i = 2, n_sessions + 1 do known[ARGV[i]] = true end
-for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do unknown = unknown or not known[session] end
+for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do
+  if not known[session] then unknown = true end
+end
 
 -- waits says whether an occurrence is in ready, or about to be purged, whose end the purge tells, or in flight.
 local function waits(id)

@@ -32,7 +32,8 @@ for i = 1, #page[2], step do
   local id, wrong = page[2][i], true
   looked = looked + 1
   if what == 'results' then
-    wrong = not redis.call('ZSCORE', KEPT, id) and redis.call('HEXISTS', RESULTS, id) == 1
+    local kept = redis.call('ZSCORE', KEPT, id)
+    wrong = redis.call('HEXISTS', RESULTS, id) == 1 and kept == false -- gopher-lua gets "not kept and …" wrong here
   elseif what == 'kept' then
     wrong = redis.call('HEXISTS', RESULTS, id) == 0 and redis.call('ZSCORE', KEPT, id)
   end
