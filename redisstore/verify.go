@@ -46,6 +46,8 @@ type verifier struct {
 	found  func(protocol.Finding)
 	looked protocol.Verified
 
+	failed []error // partitions that could not be read
+
 	plain   bool // the server takes what only reads for a write
 	strays  map[protocol.Partition]*strays
 	told    map[string]bool // faults of jobs of this partition
@@ -56,28 +58,30 @@ func (v *verifier) run(ctx context.Context) error {
 	if wrong, err := v.types(ctx, protocol.Partition{}, v.store.keys.shared()); err != nil || wrong {
 		return err // nothing can be found without the registries
 	}
-	var failed []error
 	sizes, err := v.queues(ctx)
-	if err := cmp.Or(err, v.findStrays(ctx, sizes)); err != nil {
+	if err != nil {
 		return err
+	}
+	if err := v.findStrays(ctx, sizes); err != nil {
+		return errors.Join(append(v.failed, err)...)
 	}
 	for _, size := range sizes {
 		v.looked.Queues++
 		for index := range size.Partitions {
 			p := protocol.Partition{Queue: size.Queue, Index: index}
 			if err := v.partition(ctx, p); err != nil {
-				failed = append(failed, err)
+				v.failed = append(v.failed, err)
 			}
 			if ctx.Err() != nil {
-				return errors.Join(append(failed, context.Cause(ctx))...)
+				return errors.Join(append(v.failed, context.Cause(ctx))...)
 			}
 			v.looked.Partitions++
 		}
 	}
 	if err := v.registry(ctx); err != nil {
-		failed = append(failed, err)
+		v.failed = append(v.failed, err)
 	}
-	return errors.Join(failed...)
+	return errors.Join(v.failed...)
 }
 
 // queues are all queues, in the order of their names.

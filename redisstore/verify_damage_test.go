@@ -410,3 +410,31 @@ func TestVerifyFindsWhatIsWrongAmongThousands(t *testing.T) {
 		b.verified()
 	})
 }
+
+// A partition that a newer version has written is named in the error; the others are looked at. Scripts that the server has forgotten are
+// sent again.
+func TestVerifyGoesOnBesideWhatItMayNotRead(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		newer := b.store.keys.partition(protocol.Partition{Queue: "newer"})
+		if _, err := b.store.Partitions(b.Context(), "newer"); err != nil {
+			b.Fatal(err)
+		}
+		b.client.HSet(b.Context(), newer.state, "layout", "99")
+		b.client.RPush(b.Context(), newer.ready, "x")
+		b.client.HSet(b.Context(), newer.inflight("s"), "x", "1")
+		b.client.RPush(b.Context(), b.keys().ready, "gone")
+		b.client.ScriptFlush(b.Context())
+		var findings []protocol.Finding
+		looked, err := b.store.Verify(b.Context(), true, func(f protocol.Finding) { findings = append(findings, f) })
+		if err == nil || !strings.Contains(err.Error(), `"newer"`) || !strings.Contains(err.Error(), "CHIMELAYOUT") {
+			b.Errorf("%v, want an error that names the queue", err)
+		}
+		b.want("found", found(findings), "empty gone")
+		if looked.Queues != 2 || looked.Partitions != 2 {
+			b.Errorf("looked at %+v", looked)
+		}
+		if n := b.client.LLen(b.Context(), newer.ready).Val(); n != 1 {
+			b.Errorf("%d jobs wait in what a newer version has written", n)
+		}
+	})
+}

@@ -45,7 +45,7 @@ func (v *verifier) jobs(ctx context.Context, p protocol.Partition) error {
 		return err
 	}
 	compared, homeless := false, map[string]bool{}
-	for cursor, count, begun := "0", verifyBodies, false; cursor != "0" || !begun; begun = true {
+	for cursor, count, begun := "0", verifyBodies/16, false; cursor != "0" || !begun; begun = true {
 		values, err := v.script(ctx, p, &verifyBodiesScript, false, []string{j.keys.jobs, j.keys.due, j.keys.dead, j.keys.behind}, cursor, count)
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func (v *verifier) jobs(ctx context.Context, p protocol.Partition) error {
 		looked, bytes := values.number(1), values.number(2)
 		v.looked.Jobs += looked
 		if looked > 0 { // as many as have about a mebibyte together
-			count = int(min(verifyBodies, max(1, int64(protocol.MaxBytes)*looked/max(bytes, 1))))
+			count = int(min(verifyBodies, 2*int64(count), max(1, int64(protocol.MaxBytes)*looked/max(bytes, 1))))
 		}
 		for _, id := range values.texts(3) {
 			homeless[id] = true

@@ -46,8 +46,10 @@ func (v *verifier) findStrays(ctx context.Context, sizes []protocol.QueueSize) e
 			}
 		}
 		for p, those := range some {
-			if err := v.judgeStrays(ctx, p, those); err != nil {
+			if err := v.judgeStrays(ctx, p, those); ctx.Err() != nil {
 				return err
+			} else if err != nil && !slices.ContainsFunc(v.failed, func(before error) bool { return before.Error() == err.Error() }) {
+				v.failed = append(v.failed, err)
 			}
 		}
 		return nil
