@@ -375,7 +375,7 @@ func TestVerifyLooksAtEveryPartition(t *testing.T) {
 }
 
 // A list that is longer than a page, and bodies that are compared with it, are looked at to the end; few are wrong in it.
-func TestVerifyFindsWhatIsWrongAmongThousands(t *testing.T) {
+func TestVerifyRepairsWhatIsWrongAmongThousands(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		const n = 3200
 		for from := range n / 400 {
@@ -413,7 +413,7 @@ func TestVerifyFindsWhatIsWrongAmongThousands(t *testing.T) {
 
 // A partition that a newer version has written is named in the error; the others are looked at. Scripts that the server has forgotten are
 // sent again.
-func TestVerifyGoesOnBesideWhatItMayNotRead(t *testing.T) {
+func TestVerifyRepairsBesideWhatItMayNotRead(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		newer := b.store.keys.partition(protocol.Partition{Queue: "newer"})
 		if _, err := b.store.Partitions(b.Context(), "newer"); err != nil {

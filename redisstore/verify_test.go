@@ -20,7 +20,7 @@ func (b *bench) verified() {
 	}
 }
 
-const verifyEvery = 3 // steps of a walk
+const verifyEvery = 20 // steps of a walk
 
 // verifiedNowAndThen is verified in some steps of a walk.
 func (b *bench) verifiedNowAndThen(step int) {
