@@ -124,8 +124,8 @@ const (
 //
 // It costs about what the store holds: each job and schedule is read once, each waiting ID once more for every 100,000 jobs that
 // wait or are parked, in calls of at most some 500 items and 5 ms of the server; a million waiting jobs take seconds. It also goes through all keys of the database with SCAN.
-// In memory it holds some 100,000 IDs of each kind: of more schedules than that which the registry does not have, and of more IDs in two of the
-// places where jobs wait and run, it finds the others when it is called again.
+// In memory it holds some 100,000 IDs of each kind: of more schedules than that which the registry does not have it finds the others when it is
+// called again; of more jobs in flight in a partition it does not see that one of the others waits as well.
 //
 // A job may run once more after a repair, as after a crash. An error tells what was not looked at; the report has what was found all the same.
 func Verify(ctx context.Context, store Store, options VerifyOptions) (*VerifyReport, error) {

@@ -149,7 +149,7 @@ func (j *jobVerifier) read(ctx context.Context, place, name string, judges bool,
 		keys[7] = k.parked(name)
 	}
 	for cursor, begun := "0", false; cursor != "0" || !begun; begun = true {
-		values, err := j.script(ctx, j.partition, &verifyPlaceScript, false, keys, place, cursor)
+		values, err := j.script(ctx, j.partition, &verifyPlaceScript, false, keys, place, cursor, flag(judges))
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (j *jobVerifier) compare(ctx context.Context, homeless map[string]bool, fir
 		if err := j.read(ctx, place, "", first && place == "ready", func(ids, void []string) {
 			before, page = page, map[string]bool{}
 			for _, id := range ids {
-				if again := seen[id] && !before[id]; first && (again || j.flying[id]) && len(suspects) < maxVerifying {
+				if again := seen[id] && !before[id]; (again || first && j.flying[id]) && len(suspects) < maxVerifying {
 					suspects = append(suspects, id)
 				}
 				page[id] = true

@@ -9,9 +9,10 @@
 -- KEYS[7] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
 -- KEYS[8] …:parked:<name>       zset  job ID -> instant parked, Unix ms
 -- ARGV[1] the place: ready, purged, due, dead, flight, parked; ARGV[2] how far the list has come, as the last call answered; 0 begins
+-- ARGV[3] 1: say what may be wrong; 0: only list
 -- Returns how far it has come, 0 at the end; the IDs; those that may be wrong; of ready those that are void, which are not among the IDs.
 local JOBS, DUE, DEAD, STALE, READY, PURGED, INFLIGHT, PARKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local place, at = ARGV[1], ARGV[2]
+local place, at, judges = ARGV[1], ARGV[2], ARGV[3] == '1'
 -- uses: limits strings definition open flight session
 local page, next_at, step = nil, '0', 2
 if place == 'ready' or place == 'purged' then
@@ -47,16 +48,16 @@ for first = 1, #page, step * MAX_ITEMS do
     if id ~= SELF then some[#some + 1] = id end
   end
   if #some > 0 then
-    local due, dead = redis.call('ZMSCORE', DUE, unpack(some)), redis.call('ZMSCORE', DEAD, unpack(some))
+    local due = judges and redis.call('ZMSCORE', DUE, unpack(some)) or {}
+    local dead = judges and redis.call('ZMSCORE', DEAD, unpack(some)) or {}
     local stale = place == 'ready' and redis.call('ZMSCORE', STALE, unpack(some)) or {}
     for i, id in ipairs(some) do
       if stale[i] then
         void[#void + 1] = id
       else
         ids[#ids + 1] = id
-        if due[i] and place ~= 'due' or dead[i] and place ~= 'dead' or not occurrence(id) and redis.call('HEXISTS', JOBS, id) == 0 then
-          wrong[#wrong + 1] = id
-        end
+        local elsewhere = due[i] and place ~= 'due' or dead[i] and place ~= 'dead'
+        if judges and (elsewhere or not occurrence(id) and redis.call('HEXISTS', JOBS, id) == 0) then wrong[#wrong + 1] = id end
       end
     end
   end
