@@ -123,7 +123,7 @@ const (
 // as well. Without Repair it writes nothing.
 //
 // It costs about what the store holds: each job and schedule is read once, each waiting ID once more for every 100,000 jobs that
-// wait or are parked, in calls of at most some 500 items and 5 ms of the server; a million waiting jobs take seconds. It also goes through all keys of the database with SCAN.
+// wait or are parked, in calls of at most some 500 items and 5 ms of the server; 300,000 waiting jobs took 5 s on two busy cores, 1.7 s of them the server. It also goes through all keys of the database with SCAN.
 // In memory it holds some 100,000 IDs of each kind: of more schedules than that which the registry does not have it finds the others when it is
 // called again; of more jobs in flight in a partition it does not see that one of the others waits as well.
 //
