@@ -20,8 +20,12 @@ type grant struct {
 	listens bool                      // it subscribes to them
 }
 
-// useView is what a dashboard does: it reads.
-const useView protocol.Use = "viewer"
+// useView is what a dashboard does: it reads. useOperate is what a person does who looks after a namespace: all that a scheduler and a
+// viewer do, and to repair what Verify finds.
+const (
+	useView    protocol.Use = "viewer"
+	useOperate protocol.Use = "operator"
+)
 
 var grants = map[protocol.Use]grant{
 	protocol.UseEnqueue: {
@@ -40,18 +44,35 @@ var grants = map[protocol.Use]grant{
 		keys:  everyKey, wakes: true, listens: true,
 	},
 	protocol.UseSchedule: {
-		scripts: append([]*script{
-			&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &deleteQueueScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
-			&enqueueScript, &enqueueOneScript,
-		}, tickScripts...),
-		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan"),
-		keys:  everyKey, wakes: true, listens: true,
+		scripts: slices.Concat(scheduleScripts, tickScripts),
+		plain:   scheduleCommands,
+		keys:    everyKey, wakes: true, listens: true,
 	},
 	useView: {
-		plain: strings.Fields("hello hget hlen hmget hscan hstrlen llen lpos lrange ping subscribe time unsubscribe zcard zcount zmscore zrange zrangebylex zrevrangebyscore"),
+		plain: viewCommands,
 		keys:  func(k keyspace) []string { return []string{rule("%R~", k.all())} }, listens: true,
 	},
+	useOperate: {
+		scripts: slices.Concat(scheduleScripts, tickScripts, []*script{
+			&verifyStateScript, &verifyStraysScript, &verifyBodiesScript, &verifyPlaceScript, &verifyJobScript, &verifySchedulesScript, &verifyOpensScript,
+			&verifyBehindScript, &verifyRecordsScript,
+		}),
+		plain: slices.Concat(scheduleCommands, viewCommands),
+		keys:  everyKey, wakes: true, listens: true,
+	},
 }
+
+// viewCommands are those with which one reads, by themselves and in scripts that write nothing.
+var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hlen hmget hscan hstrlen llen lpos lrange ping scan subscribe time type unsubscribe zcard zcount zmscore zrange zrangebylex zrevrangebyscore zscan zscore")
+
+// What a scheduler does.
+var (
+	scheduleScripts = []*script{
+		&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &deleteQueueScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
+		&enqueueScript, &enqueueOneScript,
+	}
+	scheduleCommands = strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan")
+)
 
 // tickScripts are those of whoever places, reaps and sweeps what others have left.
 var tickScripts = []*script{

@@ -54,7 +54,7 @@ func TestEveryScriptAndCommandIsGrantedAndTried(t *testing.T) {
 		}
 		for _, command := range g.commands() {
 			_, tried := arguments[command]
-			if elsewhere := strings.Fields("eval eval_ro evalsha hello info publish subscribe unsubscribe"); !tried && !slices.Contains(elsewhere, command) {
+			if elsewhere := strings.Fields("eval eval_ro evalsha evalsha_ro hello info publish subscribe unsubscribe"); !tried && !slices.Contains(elsewhere, command) {
 				t.Errorf("%s, which a %s needs, has no arguments with which it is tried", command, use)
 			}
 		}
@@ -86,7 +86,12 @@ var callsOf = map[protocol.Use][]string{
 		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
 		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Backfill",
 	},
-	useView: {"QueueStats", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "PageJobs", "Workers", "Await", "Soonest", "Runs"},
+	useView: {"QueueStats", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "PageJobs", "Workers", "Await", "Soonest", "Runs", "Verify"},
+	useOperate: {
+		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "BeginPurge", "PurgeStep", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
+		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs",
+		"FindJobs", "PageJobs", "Workers", "Await", "Verify",
+	},
 }
 
 // An asUser is a hook of a client that logs in as the user of a use: whatever is not a call of that use is sent by another client, which
@@ -173,7 +178,8 @@ func TestTheSuiteAsEachUser(t *testing.T) {
 		protocol.UseEnqueue:  "ReplyWithoutAllValues|Listen|Leader|Wake|Woken|Alarm|Replac|Heartbeat|HalfReaped|Poll|Guard|Overlap",
 		protocol.UseWork:     "ReplyWithoutAllValues",
 		protocol.UseSchedule: "ReplyWithoutAllValues",
-		useView:              "ReplyWithoutAllValues|Listen|Leader|Wake|Woken|Alarm|Replac|Heartbeat|HalfReaped|Poll|Guard|Overlap",
+		useView:              "ReplyWithoutAllValues|Listen|Leader|Wake|Woken|Alarm|Replac|Heartbeat|HalfReaped|Poll|Guard|Overlap|Repair",
+		useOperate:           "ReplyWithoutAllValues",
 	} {
 		t.Run(string(use), func(t *testing.T) {
 			t.Parallel()
@@ -194,7 +200,7 @@ func TestTheSuiteAsEachUser(t *testing.T) {
 func TestNoUserMayDoMore(t *testing.T) {
 	lines := userLines(t)
 	server := redistest.Start(t, redistest.Options{Users: []string{
-		lines[protocol.UseEnqueue], lines[protocol.UseWork], lines[protocol.UseSchedule], lines[useView],
+		lines[protocol.UseEnqueue], lines[protocol.UseWork], lines[protocol.UseSchedule], lines[useView], lines[useOperate],
 	}})
 	admin := newStore(server.Client(nil), Options{})
 	if _, err := admin.Partitions(t.Context(), "default"); err != nil {
@@ -217,13 +223,23 @@ func TestNoUserMayDoMore(t *testing.T) {
 			if err := client.Do(t.Context(), command...).Err(); !denied(err) {
 				t.Errorf("%s: %v is answered with %v, want that it is refused", use, command, err)
 			}
-			if command[0] == "subscribe" || use == useView { // not from scripts; a viewer may run none
+			if command[0] == "subscribe" || use == useView { // not from scripts; a viewer may run none that may write
 				continue
 			}
 			inside := "return redis.call('" + strings.Trim(strings.ReplaceAll(fmt.Sprintf("%q", texts(command)), `" "`, `','`), `["]`) + "')"
 			if err := client.Eval(t.Context(), inside, nil).Err(); !denied(err) && !strings.Contains(fmt.Sprint(err), "not allowed from script") {
 				t.Errorf("%s: %s is answered with %v, want that it is refused", use, inside, err)
 			}
+		}
+	}
+
+	viewer := server.Client(&redis.Options{Username: "chime-" + string(useView), Password: "SECRET", DisableIdentity: true})
+	for _, text := range []string{"return redis.call('hset', KEYS[1], 'f', 'v')", "return redis.call('get', 'other:key')"} {
+		if err := viewer.EvalRO(t.Context(), text, []string{admin.keys.queues()}).Err(); err == nil {
+			t.Errorf("a viewer ran %s", text)
+		}
+		if err := viewer.Eval(t.Context(), text, []string{admin.keys.queues()}).Err(); !denied(err) {
+			t.Errorf("a viewer may run EVAL: %v", err)
 		}
 	}
 

@@ -27,6 +27,12 @@ func newCall(script *script, keys []string, data []any) call {
 	return call{script: script, args: append(args, data...)}
 }
 
+// readOnly has the server refuse what the script would write, so that a user who may not write may make the call.
+func (c call) readOnly() call {
+	c.args[0] = "evalsha_ro"
+	return c
+}
+
 // A callBuffer is the memory of a call, used again when the call was answered. The calls that carry jobs are long and many: memory
 // of their own would keep the garbage collector busy.
 type callBuffer struct {
@@ -77,7 +83,7 @@ func (s *store) run(ctx context.Context, client redis.UniversalClient, calls ...
 	for i := range calls {
 		c := &calls[i]
 		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
-			c.args[0], c.args[1] = "eval", c.script.text
+			c.args[0], c.args[1] = strings.Replace(c.args[0].(string), "evalsha", "eval", 1), c.script.text
 			cmds[i] = c.command(ctx)
 			_ = client.Process(ctx, cmds[i])
 		}

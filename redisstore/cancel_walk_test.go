@@ -64,11 +64,13 @@ func TestRandomCancellationsEndEachJobOnce(t *testing.T) {
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 3)), lives: map[string]*jobLife{}, barred: map[string]bool{},
 				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{},
 			}
-			for range steps {
+			for step := range steps {
 				w.step()
 				w.check()
+				w.verifiedNowAndThen(step)
 			}
 			w.drain()
+			w.verified()
 		})
 	}
 }

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -20,29 +21,44 @@ func (s *store) freeOpens(ctx context.Context, partition protocol.Partition) err
 			return failure("look for schedules that nothing holds in", partition.Queue, err)
 		}
 		cursor = next
-		for len(pairs) > 0 {
-			some := pairs[:min(len(pairs), 2*maxFreed)]
-			pairs = pairs[len(some):]
-			keys := []string{k.open, k.behind, k.ready, k.owed, k.schedules, k.cursors}
-			positions := map[string]int{}
-			args := make([]any, 0, 3*len(some)/2)
-			for i := 0; i+1 < len(some); i += 2 {
-				position := 0
-				if session := sessionOf(some[i+1]); session != "" {
-					if positions[session] == 0 {
-						keys = append(keys, k.inflight(session))
-						positions[session] = len(positions) + 1
-					}
-					position = positions[session]
-				}
-				args = append(args, some[i], some[i+1], position)
-			}
-			if err := s.run(ctx, s.client, newCall(&freeOpensScript, keys, args))[0].Err(); err != nil {
-				return failure("let go of schedules that nothing holds in", partition.Queue, err)
+		for some := range slices.Chunk(pairs, 2*maxFreed) {
+			if err := s.freeSome(ctx, partition, some); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// freeSome lets go of those of some schedules, which are given by their names and entries in open.
+func (s *store) freeSome(ctx context.Context, partition protocol.Partition, pairs []string) error {
+	k := s.keys.partition(partition)
+	sessions, args := openArguments(pairs)
+	keys := []string{k.open, k.behind, k.ready, k.owed, k.schedules, k.cursors}
+	for _, session := range sessions {
+		keys = append(keys, k.inflight(session))
+	}
+	if err := s.run(ctx, s.client, newCall(&freeOpensScript, keys, args))[0].Err(); err != nil {
+		return failure("let go of schedules that nothing holds in", partition.Queue, err)
+	}
+	return nil
+}
+
+// openArguments returns the sessions in entries of open, and three arguments for each entry: name, entry, and which session it has, 0: none.
+func openArguments(pairs []string) (sessions []string, args []any) {
+	positions := map[string]int{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		position := 0
+		if session := sessionOf(pairs[i+1]); session != "" {
+			if positions[session] == 0 {
+				sessions = append(sessions, session)
+				positions[session] = len(sessions)
+			}
+			position = positions[session]
+		}
+		args = append(args, pairs[i], pairs[i+1], position)
+	}
+	return sessions, args
 }
 
 // sessionOf returns the session in an entry of open; empty: it has none.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -127,6 +128,27 @@ func (p partitionKeys) inflight(session string) string { return p.prefix + "infl
 
 // parked is a sorted set: ID of a job whose worker had no handler for it → instant parked, Unix ms.
 func (p partitionKeys) parked(name string) string { return p.prefix + "parked:" + name }
+
+// parse takes the name of a key of a partition apart: what it holds, and of a hash of jobs in flight its session, of a list of parked jobs the
+// name. ok is false for every other key.
+func (k keyspace) parse(key string) (p protocol.Partition, kind, name string, ok bool) {
+	rest, ok := strings.CutPrefix(key, string(k)+":{")
+	tag, kind, found := strings.Cut(rest, "}:")
+	if !ok || !found {
+		return p, "", "", false
+	}
+	queue, index, numbered := strings.Cut(tag, "/")
+	if numbered {
+		n, err := strconv.Atoi(index)
+		if err != nil || n < 1 || strconv.Itoa(n) != index {
+			return p, "", "", false
+		}
+		p.Index = n
+	}
+	p.Queue = queue
+	kind, name, _ = strings.Cut(kind, ":")
+	return p, kind, name, protocol.CheckName("queue", queue) == nil
+}
 
 // enqueueing are the keys that enqueue.lua uses, in the order of its title page. enqueue_one.lua uses some of them.
 func (p partitionKeys) enqueueing() []string {

@@ -78,6 +78,11 @@ func TestRandomStepsOfManyProcessesLeaveEachScheduleInOnePlace(t *testing.T) {
 				}
 			}
 			w.quiet()
+			for _, f := range w.verify(false) {
+				if f.Kind != protocol.FoundUndefined { // a process was killed between the registry and the definition
+					w.Errorf("found %+v", f)
+				}
+			}
 			w.end()
 		})
 	}

@@ -18,15 +18,17 @@ func TestRandomPurgesEndWhatWaited(t *testing.T) {
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 15)), lives: map[string]*jobLife{},
 				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{}, barred: map[string]bool{}, purges: true,
 			}
-			for range steps {
+			for step := range steps {
 				w.step()
 				w.check()
+				w.verifiedNowAndThen(step)
 			}
 			if _, err := w.sweep(); err != nil { // who has begun the last purge has vanished
 				w.fatal("sweep: %v", err)
 			}
 			w.purgeEnds()
 			w.drain()
+			w.verified()
 			if n := w.client.Exists(w.Context(), w.keys().purged, w.keys().spared).Val(); n != 0 || w.stateField("purge") != "" {
 				w.fatal("%d of purged and spared are left, and the field purge %q", n, w.stateField("purge"))
 			}

@@ -40,11 +40,13 @@ func TestRandomCallsUnderALimitCountWhatIsHeld(t *testing.T) {
 			if b.mini != nil {
 				w.pass(0)
 			}
-			for range steps {
+			for step := range steps {
 				w.step()
 				w.check("step")
+				w.verifiedNowAndThen(step)
 			}
 			w.drain()
+			w.verified()
 		})
 	}
 }

@@ -101,6 +101,15 @@ func (r reply) texts(i int) []string {
 	return texts
 }
 
+// rest returns the values from i on, as texts.
+func (r reply) rest(i int) []string {
+	var texts []string
+	for ; i < len(r); i++ {
+		texts = append(texts, r.text(i))
+	}
+	return texts
+}
+
 // waitHint reads, from i on: more, paused, next, which keeper of the alarm the caller is, the mark of what is parked, lapse, lapsed sessions.
 func (r reply) waitHint(i int) protocol.WaitHint {
 	h := protocol.WaitHint{

@@ -101,7 +101,8 @@ func foreign(key, is, want string) error {
 var arguments = map[string]string{
 	"del": "", "exists": "", "expire": "1", "hdel": "f", "hexists": "f", "hget": "f", "hgetall": "", "hincrby": "f 1", "hlen": "", "hmget": "f", "hrandfield": "1",
 	"hscan": "0", "hset": "f v", "hsetnx": "f v", "hstrlen": "f", "linsert": "before a b", "llen": "", "lpop": "", "lpos": "v", "lpush": "v", "lrange": "0 0",
-	"lrem": "0 v", "ltrim": "0 -1", "persist": "", "ping": "none", "rename": "k", "rpop": "", "rpush": "v", "time": "none", "type": "", "unlink": "", "xadd": "* f v", "xlen": "",
+	"lrem": "0 v", "ltrim": "0 -1", "persist": "", "ping": "none", "rename": "k", "rpop": "", "rpush": "v", "scan": "0", "time": "none", "type": "", "unlink": "",
+	"xadd": "* f v", "xlen": "",
 	"xrange": "0 1", "xrevrange": "1 0", "xtrim": "maxlen 0", "zadd": "0 m", "zcard": "", "zcount": "0 0", "zincrby": "0 m", "zmscore": "m",
 	"zpopmin": "", "zrandmember": "", "zrange": "0 0", "zrangebylex": "- -", "zrangebyscore": "0 0", "zrank": "m", "zrem": "-", "zremrangebyrank": "1 0",
 	"zremrangebyscore": "1 0", "zrevrange": "0 0", "zrevrangebyscore": "0 0", "zscan": "0", "zscore": "m",

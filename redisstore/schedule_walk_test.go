@@ -44,10 +44,16 @@ func TestRandomCallsEndEachOccurrenceOnce(t *testing.T) {
 				held: map[string]map[string]protocol.TakenJob{}, lives: map[string]int{}, jobs: map[string]bool{},
 			}
 			w.begin()
-			for range steps {
+			for step := range steps {
 				w.step()
+				if step%verifyEvery == 0 {
+					if found := w.verify(false); len(found) > 0 {
+						w.fatal("found %+v", found)
+					}
+				}
 			}
 			w.drain()
+			w.verified()
 		})
 	}
 }

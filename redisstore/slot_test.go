@@ -49,7 +49,7 @@ func (g keyGuard) check(args []any) {
 // findings returns what is wrong with a command: EVALSHA sha numkeys key … argument …; EVAL has the text in place of the hash.
 func (g keyGuard) findings(args []any) []string {
 	name := strings.ToLower(fmt.Sprint(args[0]))
-	if name != "evalsha" && name != "eval" {
+	if name != "evalsha" && name != "evalsha_ro" && name != "eval" {
 		return nil
 	}
 	count, ok := args[2].(int)

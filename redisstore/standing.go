@@ -66,6 +66,11 @@ type revisionRead struct {
 
 // readRevisions reads the revisions of schedules where they were declared.
 func (s *store) readRevisions(ctx context.Context, asked []protocol.Address) ([]revisionRead, error) {
+	return s.callStandings(ctx, asked, false)
+}
+
+// callStandings is readRevisions; readOnly: for a user who may not write.
+func (s *store) callStandings(ctx context.Context, asked []protocol.Address, readOnly bool) ([]revisionRead, error) {
 	groups := map[protocol.Partition][]int{}
 	for i, a := range asked {
 		groups[a.Partition] = append(groups[a.Partition], i)
@@ -79,7 +84,11 @@ func (s *store) readRevisions(ctx context.Context, asked []protocol.Address) ([]
 			for j, i := range batch {
 				names[j] = asked[i].Name
 			}
-			calls, batches = append(calls, newCall(&standingsScript, []string{k.schedules}, names)), append(batches, batch)
+			c := newCall(&standingsScript, []string{k.schedules}, names)
+			if readOnly {
+				c = c.readOnly()
+			}
+			calls, batches = append(calls, c), append(batches, batch)
 		}
 	}
 	read := make([]revisionRead, len(asked))

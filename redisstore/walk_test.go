@@ -30,10 +30,12 @@ func TestRandomCallsLoseNoJobAndRunNoneTwice(t *testing.T) {
 	for seed := range seeds {
 		onEveryServer(t, func(b *bench) {
 			w := &walk{bench: b, random: rand.New(rand.NewPCG(seed, 1)), held: map[string]map[string]int64{}, ended: map[string]int{}}
-			for range steps {
+			for step := range steps {
 				w.step()
+				w.verifiedNowAndThen(step)
 			}
 			w.drain()
+			w.verified()
 		})
 	}
 }

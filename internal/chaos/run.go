@@ -11,7 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/redisstore"
 )
 
 // Options configure a run.
@@ -77,6 +79,15 @@ func Go(t testing.TB, o Options) (Figures, Findings) {
 		t.Fatal(err)
 	}
 	found, reruns := Check(r.history, snapshot)
+	verified, err := chime.Verify(t.Context(), redisstore.New(r.direct, redisstore.Options{}), chime.VerifyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range verified.Findings {
+		if f.Kind != chime.FoundUndefined { // who was killed between the registry and the definition leaves an entry
+			found.add(Orphaned, "verify: %s", f)
+		}
+	}
 	figures := NewFigures(o, r.history, snapshot, found, reruns)
 	figures.RepliesLost, figures.ReapedRefused = lost, refused
 	figures.count(r.did)

@@ -15,18 +15,12 @@
 --   owed    it was not in owed, and the occurrence at its cursor was taken, or is lost: the one after it is placed
 --   cursor  its cursor was gone or cannot be read: it goes on from now, and has used as many runs as have started
 local OWED, OPEN, SCHEDULES, CURSORS, DUE, COUNTERS, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
--- uses: limits clock layout instant seconds counters definition owed open bars withdraw
+-- uses: limits clock layout instant seconds counters definition owed open bars withdraw standing
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
 local names = ARGV
 local owed = redis.call('ZMSCORE', OWED, unpack(names))
 local cursors = redis.call('HMGET', CURSORS, unpack(names))
-
--- readable returns what cursor returns; of a text that no script writes: nothing.
-local function readable(text)
-  local at, used, kind = cursor(text)
-  if at and string.find(at, '^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%dZ$') and (kind == 's' or is_placed(kind)) then return at, used, kind end
-end
 
 -- suspects: positions of the names that stand nowhere, unless they are paused, completed or moved; ids: of the occurrences at their cursors
 local held, suspects, placed, ids = {}, {}, {}, {}

@@ -1,0 +1,237 @@
+-- verify_job.lua: say what is wrong with jobs, wherever they are, and mend it if that is asked and it still is so.
+-- KEYS[1]  …:state      hash  layout, parked, stale
+-- KEYS[2]  …:sessions   zset  session -> instant it lapses, Unix ms
+-- KEYS[3]  …:jobs       hash  job ID -> envelope
+-- KEYS[4]  …:due        zset  job ID -> instant it is due, Unix ms
+-- KEYS[5]  …:ready      list  IDs of jobs to run now
+-- KEYS[6]  …:dead       zset  job ID -> instant it was given up, Unix ms
+-- KEYS[7]  …:crashes    hash  job ID -> times its holder vanished
+-- KEYS[8]  …:behind     zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
+-- KEYS[9]  …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
+-- KEYS[10] …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
+-- KEYS[11] …:purged     list  IDs of the jobs that are to be purged
+-- KEYS[12] …:spared     zset  those among them that were void
+-- KEYS[13] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[14] …:after      hash  job ID -> what follows its flight, see lib/after.lua
+-- KEYS[15] …:progress   hash  job ID -> how far its handler is
+-- KEYS[16...] …:inflight:<session>  hash  job ID -> fence: of every session, and of those that are not listed but hold jobs
+-- KEYS[17...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list
+-- ARGV[1] 1: mend, 0: look; ARGV[2] 1: search ready and purged, 0: what is nowhere else may be there; ARGV[3] prefix of the wake-up channels
+-- ARGV[4] how many hashes; ARGV[5] how many lists; ARGV[6] the field parked of state before the shared list was searched for these jobs; empty: there
+-- is no such list
+-- ARGV[7...] the sessions; the names of the lists; three values for each job: its ID, its member in the shared list (empty: none is known), and
+-- what is to be mended, as this script has answered it
+-- Returns 0 if a session or a list is there that is not in KEYS, or more was parked: then nothing is done; else 1; then what is wrong with each job,
+-- or was: a word, and a letter for each place where it is, see below:
+--   lost      it has an envelope and is nowhere: it goes to the end of ready
+--   mark      it was cancelled before its instant, and does not wait for it: the mark goes
+--   empty     it is somewhere and has no envelope, which cannot be restored: it goes
+--   twice     it is in two places: it stays in the first of them
+--   void      it is in stale and not in ready, so that it would not be put there again: it goes from stale
+--   after     what is to follow its flight waits, and no flight has the sign for it: it takes its place
+--   progress  it has progress and is not in flight: that goes
+--   unsure    it was not searched for in ready
+
+-- The places, in the order in which one is kept of two: f in flight, F the same with the sign of what follows, r ready, h behind another
+-- occurrence, p parked, d due, x dead, u to be purged. An occurrence that is dead may be placed again, for a backfill say.
+local STATE, SESSIONS, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local BEHIND, UNHANDLED, STALE, PURGED, SPARED, IDLE, AFTER, PROGRESS = KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15]
+local INFLIGHT = 15 -- the hashes of the sessions come after KEYS[15]
+local MAX_SEARCHED = 1000000 -- entries of a list: of a longer one both ends are searched, where alone anything comes in
+local MAX_REMOVED = 100000 -- from a list that is longer nothing is removed
+local mends, searches, wake = ARGV[1] == '1', ARGV[2] == '1', ARGV[3]
+local n_sessions, n_lists = tonumber(ARGV[4]), tonumber(ARGV[5])
+local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
+local at_list = 6 + n_sessions
+local at_job = at_list + n_lists
+local n = (#ARGV - at_job) / 3
+-- uses: limits clock layout strings definition open flight parked gate wake after
+local state = redis.call('HMGET', STATE, 'layout', 'parked')
+local refusal = newer(state[1])
+if refusal then return refusal end
+
+---------------------------------------------------------------------------------------------------------------- read
+
+if ARGV[6] ~= '' and ARGV[6] ~= state[2] then return { 0 } end
+local known = {}
+for i = 7, at_job do known[ARGV[i]] = true end
+for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do
+  if not known[session] then return { 0 } end
+end
+for _, list in ipairs(redis.call('ZRANGE', UNHANDLED, 0, -1)) do
+  if not known[list] then return { 0 } end
+end
+
+local ids, places, name_of, planned_of, flight_of, list_of = {}, {}, {}, {}, {}, {}
+local function stands(i, letter) places[i] = places[i] .. letter end
+for i = 1, n do
+  ids[i], places[i] = ARGV[at_job + 3 * i - 2], ''
+  name_of[i], planned_of[i] = occurrence(ids[i])
+end
+for s = 1, n_sessions do
+  for i, fence in ipairs(redis.call('HMGET', KEYS[INFLIGHT + s], unpack(ids))) do
+    if fence then
+      stands(i, byte(fence, 1) == 43 and 'F' or 'f') -- +
+      flight_of[i] = { at = s, sign = match(fence, '^([%-!%+]?)%d+$'), fence = match(fence, '%d+$') }
+    end
+  end
+end
+
+-- entries returns how often an ID stands in a list that is so long, up to twice.
+local function entries(list, length, id)
+  local found = redis.call('LPOS', list, id, 'COUNT', '2', 'MAXLEN', whole(length > MAX_SEARCHED and MAX_SEARCHED / 2 or 0))
+  if #found == 0 and length > MAX_SEARCHED then
+    found = redis.call('LPOS', list, id, 'RANK', '-1', 'COUNT', '2', 'MAXLEN', whole(MAX_SEARCHED / 2))
+  end
+  return #found
+end
+local length, purging = redis.call('LLEN', READY), redis.call('LLEN', PURGED)
+local void = redis.call('ZMSCORE', STALE, unpack(ids))
+local in_ready = {} -- how often the i-th stands in ready; nil: it was not searched for
+for i = 1, searches and n or 0 do
+  in_ready[i] = entries(READY, length, ids[i])
+  if not void[i] then stands(i, string.rep('r', in_ready[i])) end
+end
+for i = 1, n do
+  if name_of[i] and redis.call('ZSCORE', BEHIND, name_of[i] .. '\t' .. planned_of[i]) then stands(i, 'h') end
+end
+for l = 1, n_lists do
+  local members, shared = ids, ARGV[at_list + l] == SHARED
+  if shared then
+    members = {}
+    for i = 1, n do members[i] = ARGV[at_job + 3 * i - 1] end
+  end
+  for i, since in ipairs(redis.call('ZMSCORE', KEYS[PARKED + l], unpack(members))) do
+    if since and (not shared or members[i] ~= '') then
+      stands(i, 'p')
+      list_of[i] = list_of[i] or {}
+      table.insert(list_of[i], { at = l, member = members[i] })
+    end
+  end
+end
+local due, dead, spared = redis.call('ZMSCORE', DUE, unpack(ids)), redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('ZMSCORE', SPARED, unpack(ids))
+local follows, reports = redis.call('HMGET', AFTER, unpack(ids)), redis.call('HMGET', PROGRESS, unpack(ids))
+local stored, marked = {}, {}
+for i = 1, n do
+  if due[i] then stands(i, 'd') end
+  if dead[i] then stands(i, 'x') end
+  if searches and purging > 0 and not spared[i] and entries(PURGED, purging, ids[i]) > 0 then stands(i, 'u') end
+  local bytes = redis.call('HSTRLEN', JOBS, ids[i])
+  stored[i] = bytes > 0
+  marked[i] = bytes == 1 and redis.call('HGET', JOBS, ids[i]) == '\0'
+end
+redis.call('HLEN', CRASHES)
+redis.call('ZCARD', IDLE)
+
+-------------------------------------------------------------------------------------------------------------- decide
+
+-- fault returns the word for what is wrong with the i-th job; nil: nothing.
+local function fault(i)
+  local all = places[i]
+  local flies = find(all, '[fF]')
+  if follows[i] and not find(all, 'F', 1, true) then return 'after' end
+  if void[i] and searches and in_ready[i] == 0 then return 'void' end
+  if marked[i] and not due[i] then return 'mark' end
+  if stored[i] and all == '' then return searches and 'lost' or 'unsure' end
+  if not stored[i] and not name_of[i] and find(all, '[^u]') then return 'empty' end
+  if #string.gsub(all, name_of[i] and 'x' or '', '') > 1 then return 'twice' end
+  if reports[i] and not flies then return 'progress' end
+  if void[i] and not searches then return 'unsure' end
+end
+local answer = { 1 }
+for i = 1, n do
+  local what = fault(i)
+  answer[i + 1] = what and what .. ' ' .. places[i] or ''
+end
+if not mends then return answer end
+
+---------------------------------------------------------------------------------------------------------------- mend
+
+local pushed, voided = 0, false
+redis.call('ZREM', STALE, '') -- the first write takes no memory
+
+-- enter puts a job into ready, or makes its old place there valid again.
+local function enter(i)
+  if void[i] then
+    redis.call('ZREM', STALE, ids[i])
+    if in_ready[i] == 0 then redis.call('RPUSH', READY, ids[i]) end
+  else
+    redis.call('RPUSH', READY, ids[i])
+  end
+  pushed = pushed + 1
+end
+
+-- leave takes a job from its places in sorted sets.
+local function leave(i, keep)
+  local id = ids[i]
+  if keep ~= 'd' and due[i] then redis.call('ZREM', DUE, id) end
+  if keep ~= 'x' and dead[i] and not name_of[i] then redis.call('ZREM', DEAD, id) end
+  if keep ~= 'h' and name_of[i] then redis.call('ZREM', BEHIND, name_of[i] .. '\t' .. planned_of[i]) end
+  for k, parked in ipairs(list_of[i] or {}) do
+    if keep ~= 'p' or k > 1 then
+      redis.call('ZREM', KEYS[PARKED + parked.at], parked.member)
+      -- read after write: what is left is known only now
+      if redis.call('ZCARD', KEYS[PARKED + parked.at]) == 0 then unlist(UNHANDLED, STATE, ARGV[at_list + parked.at]) end
+    end
+  end
+end
+
+-- follow gives what is to follow a flight that there is not, or that does not know of it, its place.
+local function follow(i)
+  local id, flight, all = ids[i], flight_of[i], places[i]
+  local due_ms, body = after_of(follows[i])
+  if body and flight and (flight.sign == '' or flight.sign == '-') then
+    redis.call('HSET', KEYS[INFLIGHT + flight.at], id, '+' .. flight.fence)
+    redis.call('HSET', STATE, 'layout', RAISED)
+    return
+  end
+  if body and not flight then
+    redis.call('HSET', JOBS, id, body)
+    if #body > LARGE_BYTES then redis.call('HSETNX', STATE, 'large', '1') end
+    if all == '' and due_ms > now_ms then
+      redis.call('ZADD', DUE, whole(due_ms), id)
+    elseif all == '' then
+      enter(i)
+    end
+  end
+  redis.call('HDEL', AFTER, id)
+end
+
+for i, id in ipairs(ids) do
+  local what, all = match(answer[i + 1], '^%a+'), places[i]
+  if answer[i + 1] == '' or answer[i + 1] ~= ARGV[at_job + 3 * i] then
+  elseif what == 'after' then
+    follow(i)
+  elseif what == 'void' then
+    redis.call('ZREM', STALE, id)
+  elseif what == 'mark' then
+    redis.call('HDEL', JOBS, id)
+  elseif what == 'lost' then
+    enter(i)
+  elseif what == 'progress' then
+    redis.call('HDEL', PROGRESS, id)
+  elseif what == 'empty' and not find(all, '[fF]') then
+    leave(i, '')
+    redis.call('HDEL', CRASHES, id)
+    if find(all, 'r', 1, true) then
+      redis.call('ZADD', STALE, whole(now_ms), id)
+      voided = true
+    end
+  elseif what == 'twice' then
+    local keep = match(all, '[^u]')
+    leave(i, keep)
+    if find(all, 'u', 1, true) then redis.call('ZADD', SPARED, whole(now_ms), id) end
+    if (in_ready[i] or 0) > 0 and not void[i] and length <= MAX_REMOVED then
+      if keep ~= 'r' then
+        redis.call('LREM', READY, '0', id)
+      elseif in_ready[i] > 1 then
+        redis.call('LREM', READY, '-1', id)
+      end
+    end
+  end
+end
+if voided then redis.call('HSET', STATE, 'stale', '1', 'layout', RAISED) end
+-- read after write: what is left of it is known only now
+if redis.call('ZCARD', STALE) == 0 then redis.call('HDEL', STATE, 'stale') end
+if pushed > 0 then wake_one(IDLE, wake) end
+return answer

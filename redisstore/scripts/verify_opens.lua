@@ -1,0 +1,52 @@
+-- verify_opens.lua: say which schedules are held by an occurrence that is not in flight and waits nowhere. It writes nothing; free_opens.lua
+-- lets them go.
+-- KEYS[1] …:open      hash  schedule -> see lib/open.lua
+-- KEYS[2] …:ready     list  IDs of jobs to run now
+-- KEYS[3] …:state     hash  layout, purge
+-- KEYS[4] …:sessions  zset  session -> instant it lapses, Unix ms
+-- KEYS[5...] …:inflight:<session>  hash  job ID -> fence
+-- ARGV[1] how many hashes; ARGV[2...] their sessions; then three values for each schedule: name, its entry in open, the position of its session
+-- among KEYS[5...] (0: it has none)
+-- Returns the names of those that are held so, and whose entries are as the caller has read them.
+
+-- An occurrence that waits in ready may be taken when its definition is gone. Then nobody writes into open that it is in flight: it is
+-- looked for in all sessions, and where one is not in KEYS, nothing is said.
+local OPEN, READY, STATE, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local INFLIGHT = 4 -- the hashes of the sessions come after KEYS[4]
+local DEPTH = 10000 -- how deep ready is searched: what a schedule is held for went to its front
+local n_sessions = tonumber(ARGV[1])
+-- uses: layout open
+local state = redis.call('HMGET', STATE, 'layout', 'purge')
+local refusal = newer(state[1])
+if refusal then return refusal end
+local known, unknown = {}, false
+for i = 2, n_sessions + 1 do known[ARGV[i]] = true end
+for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do
+  if not known[session] then unknown = true end
+end
+
+-- waits says whether an occurrence is in ready, or about to be purged, whose end the purge tells, or in flight.
+local function waits(id)
+  if unknown or state[2] or redis.call('LPOS', READY, id, 'MAXLEN', DEPTH) then return true end
+  for s = 1, n_sessions do
+    if redis.call('HEXISTS', KEYS[INFLIGHT + s], id) == 1 then return true end
+  end
+end
+
+local answer, names = {}, {}
+for i = n_sessions + 2, #ARGV, 3 do names[#names + 1] = ARGV[i] end
+for i, stored in ipairs(redis.call('HMGET', OPEN, unpack(names))) do
+  local entry, position = ARGV[n_sessions + 3 * i], tonumber(ARGV[n_sessions + 3 * i + 1])
+  local id, fence = opened(entry)
+  if stored == entry and fence ~= '-' then
+    local there
+    if fence == '0' then
+      there = waits(id)
+    elseif id then
+      local held = position > 0 and redis.call('HGET', KEYS[INFLIGHT + position], id)
+      there = held and string.match(held, '%d+$') == fence
+    end
+    if not there then answer[#answer + 1] = names[i] end
+  end
+end
+return answer

@@ -1,0 +1,66 @@
+-- verify_schedules.lua: list the schedules that live in a partition, some at a time, with what is wrong with each; and take the names of some out of
+-- owed, whose next occurrence is placed. What else is wrong mend.lua mends.
+-- KEYS[1] …:owed       zset  schedule -> instant since when its next occurrence is to be placed, see lib/owed.lua
+-- KEYS[2] …:open       hash  schedule -> see lib/open.lua
+-- KEYS[3] …:schedules  hash  schedule -> definition
+-- KEYS[4] …:cursors    hash  schedule -> "<planned instant> <runs used> <kind>"
+-- KEYS[5] …:due        zset  job ID -> instant it is due, Unix ms
+-- KEYS[6] …:jobs       hash  job ID -> envelope
+-- KEYS[7] …:crashes    hash  job ID -> times its holder vanished
+-- KEYS[8] …:state      hash  layout
+-- ARGV[1] how far the list has come, as the last call answered; 0 begins; empty: no list, but ARGV[2...], names whose schedules are to stand in
+-- due alone if they stand in owed as well
+-- Returns how far it has come, 0 at the end; then three values for each schedule: name, generation, and what is wrong with it:
+--   due, owed, cursor, held  as mend.lua has it
+--   both                     it is in owed, and the occurrence at its cursor is in due and was not taken
+--   unreadable               its definition does not begin as it should: nobody places, changes or runs it. Its generation is empty
+local OWED, OPEN, SCHEDULES, CURSORS, DUE, JOBS, CRASHES, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local COUNT = 100 -- definitions that a call reads, or about
+-- uses: clock layout instant definition owed open standing
+local refusal = newer(redis.call('HGET', STATE, 'layout'))
+if refusal then return refusal end
+local lists = ARGV[1] ~= ''
+local names, texts, next_at = {}, {}, '0'
+if lists then
+  local page = redis.call('HSCAN', SCHEDULES, ARGV[1], 'COUNT', COUNT)
+  next_at = page[1]
+  for i = 1, #page[2], 2 do
+    names[#names + 1], texts[#texts + 1] = page[2][i], page[2][i + 1]
+  end
+else
+  for i = 2, #ARGV do
+    names[i - 1], texts[i - 1] = ARGV[i], redis.call('HGET', SCHEDULES, ARGV[i])
+  end
+end
+
+local now = instant(now_s)
+
+-- fault says what is wrong with the live schedule name; nil: nothing.
+local function fault(name)
+  local since, text = tonumber(redis.call('ZSCORE', OWED, name) or ''), redis.call('HGET', CURSORS, name)
+  local at, _, kind = readable(text)
+  if text and not at or not since and not at then return 'cursor' end
+  local id = is_placed(kind) and name .. '@' .. at
+  local placed = id and redis.call('ZSCORE', DUE, id)
+  if not since then
+    if placed then return nil end
+    return id and at > now and 'due' or 'owed'
+  end
+  if since >= HELD and not is_held(redis.call('HGET', OPEN, name)) then return 'held' end
+  local untaken = placed and redis.call('HEXISTS', JOBS, id) == 0 and redis.call('HEXISTS', CRASHES, id) == 0
+  if untaken then return 'both' end
+end
+
+local answer, both = { next_at }, {}
+for i, name in ipairs(names) do
+  local h = head(texts[i])
+  if texts[i] and not (h and is_mark(h.state)) then
+    local what = not h and 'unreadable' or h.state == 'live' and fault(name) or ''
+    answer[#answer + 1] = name
+    answer[#answer + 1] = h and h.generation or ''
+    answer[#answer + 1] = what
+    if what == 'both' then both[#both + 1] = name end
+  end
+end
+if not lists and #both > 0 then redis.call('ZREM', OWED, unpack(both)) end
+return answer

@@ -1,0 +1,60 @@
+-- verify_state.lua: compare the fields of …:state with what they speak of, and mend them if that is asked.
+-- KEYS[1] …:state      hash  layout, paused, limit, parked, stale, crashed, purge
+-- KEYS[2] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
+-- KEYS[3] …:stale      zset  IDs in ready that are void -> since when, Unix ms
+-- KEYS[4] …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
+-- KEYS[5] …:crashes    hash  job ID -> times its holder vanished
+-- KEYS[6] …:purged     list  what ready was when a purge began that has not ended
+-- KEYS[7] …:sessions   zset  session -> instant it lapses, Unix ms
+-- KEYS[8...] …:inflight:<session>  hash  job ID -> fence; and the field of the piece session
+-- ARGV[1] 1: mend, 0: look; ARGV[2...] the sessions of KEYS[8...]
+-- Returns 0 if there is a session that the caller does not name, and then nothing is done; else 1; then what is wrong, or was:
+--   parked, stale, crashed, purge  the field is not there, and that of which it tells is; stale: or the layout is too low for it
+--   gate   the gate is open although the queue is paused or has a limit, or closed although it is not and has none
+--   limit  "limit <counted> <held>": as many flights are counted, and as many there are; limit_queue.lua counts them anew
+local STATE, IDLE, STALE, UNHANDLED, CRASHES, PURGED, SESSIONS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+local INFLIGHT = 7 -- the hashes come behind KEYS[7]
+local mends = ARGV[1] == '1'
+-- uses: limits clock layout gate session queuelimit parked
+local state = redis.call('HMGET', STATE, 'layout', 'paused', 'limit', 'parked', 'stale', 'crashed', 'purge')
+local refusal = newer(state[1])
+if refusal then return refusal end
+local void, closed = redis.call('ZCARD', STALE), redis.call('ZSCORE', IDLE, CLOSED)
+
+local answer = { 1 }
+local function wrong(what) answer[#answer + 1] = what end
+local unparked = not state[4] and redis.call('ZCARD', UNHANDLED) > 0
+local unstale = void > 0 and (not state[5] or state[1] ~= RAISED)
+local uncrashed = not state[6] and redis.call('HLEN', CRASHES) > 0
+local unpurged = not state[7] and redis.call('LLEN', PURGED) > 0
+local shut = state[2] or state[3]
+local ajar = (shut and true or false) ~= (closed and true or false)
+local limit = read_limit(state[3])
+if limit then
+  local known, flights = 0, 0
+  for first = 2, #ARGV, MAX_ITEMS do
+    for i, lapse in ipairs(redis.call('ZMSCORE', SESSIONS, unpack(ARGV, first, math.min(first + MAX_ITEMS - 1, #ARGV)))) do
+      if lapse then
+        local at = INFLIGHT + first + i - 2
+        known = known + 1
+        flights = flights + redis.call('HLEN', KEYS[at]) - redis.call('HEXISTS', KEYS[at], SELF)
+      end
+    end
+  end
+  if known < redis.call('ZCARD', SESSIONS) then return { 0 } end
+  if flights ~= limit.flights then wrong('limit ' .. whole(limit.flights) .. ' ' .. whole(flights)) end
+end
+if unparked then wrong('parked') end
+if unstale then wrong('stale') end
+if uncrashed then wrong('crashed') end
+if unpurged then wrong('purge') end
+if ajar then wrong('gate') end
+if not mends then return answer end
+
+if unparked then redis.call('HSET', STATE, 'parked', parked_mark()) end
+if unstale then redis.call('HSET', STATE, 'stale', '1', 'layout', RAISED) end
+if uncrashed then redis.call('HSET', STATE, 'crashed', '1') end
+if unpurged then redis.call('HSET', STATE, 'purge', whole(now_ms)) end
+if ajar and shut then redis.call('ZADD', IDLE, '-1', CLOSED) end
+if ajar and not shut then redis.call('ZREM', IDLE, CLOSED) end
+return answer

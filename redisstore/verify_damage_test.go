@@ -1,0 +1,440 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// A damage is done to a namespace by a hand, an eviction or a failover: want is what is found then, "<kind> <ID or schedule>"; runs says that what
+// the repair promises holds.
+type damage struct {
+	what string
+	do   func(b *bench)
+	want string
+	runs func(b *bench)
+}
+
+// takes returns a check that these jobs, and no others, can be taken.
+func takes(want string) func(b *bench) {
+	return func(b *bench) {
+		b.Helper()
+		taken := b.work("after", protocol.WorkCall{Take: 10, Serve: []string{"mail"}}).Taken
+		b.want("taken after the repair", ids(taken), want)
+		var settle []protocol.Settlement
+		for _, job := range taken {
+			settle = append(settle, done(job))
+		}
+		if answer := b.work("after", protocol.WorkCall{Settle: settle}); len(answer.Refused) > 0 {
+			b.Errorf("refused: %v", answer.Refused)
+		}
+	}
+}
+
+// owed returns a check that these schedules are owed their next occurrences.
+func owed(want string) func(b *bench) {
+	return func(b *bench) { b.Helper(); b.want("owed after the repair", b.owedNames(), want) }
+}
+
+// later and earlier are instants of occurrences.
+var later, earlier = ago(-time.Hour), ago(time.Minute)
+
+// placed declares the schedule s, whose next occurrence is placed.
+func (b *bench) placed() protocol.DeclareAnswer { b.Helper(); return b.scheduled("s", "skip", later) }
+
+var damages = []damage{
+	{"an occurrence is lost", func(b *bench) {
+		b.placed()
+		b.client.ZRem(b.Context(), b.keys().due, occurrenceID("s", later))
+	}, "unplaced s", owed("[s]")},
+	{"owed is lost", func(b *bench) {
+		b.declare("s", "skip", `{"job":"j"}`)
+		b.client.Del(b.Context(), b.keys().owed)
+	}, "cursor s", owed("[s]")},
+	{"a placed schedule is owed", func(b *bench) {
+		b.placed()
+		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(1, "s"))
+	}, "doubled s", owed("[]")},
+	{"a cursor is lost", func(b *bench) {
+		b.placed()
+		b.client.HDel(b.Context(), b.keys().cursors, "s")
+	}, "cursor s", owed("[s]")},
+	{"a schedule waits for no run", func(b *bench) {
+		b.declare("s", "skip", `{"job":"j"}`)
+		b.client.ZAdd(b.Context(), b.keys().owed, redisZ(passedOver+1, "s"))
+	}, "held s", func(b *bench) {
+		if score := b.client.ZScore(b.Context(), b.keys().owed, "s").Val(); score >= passedOver {
+			b.Errorf("it is still passed over: %v", score)
+		}
+	}},
+	{"the registry of schedules is deleted", func(b *bench) {
+		b.placed()
+		b.client.Del(b.Context(), b.store.keys.registry())
+	}, "unregistered s", func(b *bench) {
+		if found, err := b.store.Find(b.Context(), []string{"s"}); err != nil || found[0].Name != "s" {
+			b.Errorf("found %+v, %v", found, err)
+		}
+	}},
+	{"a definition is lost", func(b *bench) {
+		b.placed()
+		b.client.HDel(b.Context(), b.keys().schedules, "s")
+	}, "undefined s", func(b *bench) {
+		if answer := b.declare("s", "skip", `{"job":"j"}`); answer.Owed == nil {
+			b.Errorf("declared again: %+v, want that it is owed its next occurrence", answer)
+		}
+	}},
+	{"an entry of the registry is no entry", func(b *bench) {
+		b.client.ZAdd(b.Context(), b.store.keys.registry(), redisZ(0, "garbage"))
+	}, "undefined", takes("")},
+	{"a flight is lost with its session", func(b *bench) {
+		b.scheduled("s", "skip", earlier, later)
+		b.take("s1", 1)
+		b.client.Del(b.Context(), b.keys().inflight("s1"))
+		b.client.ZRem(b.Context(), b.keys().sessions, "s1")
+	}, "open s", func(b *bench) { b.want("open", fmt.Sprint(b.client.HLen(b.Context(), b.keys().open).Val()), "0") }},
+	{"open is deleted while runs wait", func(b *bench) {
+		b.scheduled("s", "wait", earlier, later)
+		b.client.ZRem(b.Context(), b.keys().due, occurrenceID("s", earlier))
+		b.client.ZAdd(b.Context(), b.keys().behind, redisZ(0, "s\t"+strings.TrimPrefix(occurrenceID("s", earlier), "s@")))
+	}, "behind s", takes(occurrenceID("s", earlier))},
+	{"the sessions are deleted", func(b *bench) {
+		b.enqueue(job("a"), job("b"))
+		b.take("s1", 1)
+		b.client.Del(b.Context(), b.keys().sessions)
+	}, "session s1", func(b *bench) {
+		b.reap(b.untilLapsed(), 1)
+		takes("a b")(b)
+	}},
+	{"ready is deleted", func(b *bench) {
+		b.enqueue(job("a"))
+		b.client.Del(b.Context(), b.keys().ready)
+	}, "lost a", takes("a")},
+	{"due is deleted", func(b *bench) {
+		b.enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
+		b.client.Del(b.Context(), b.keys().due)
+	}, "lost a", takes("a")},
+	{"the dead are deleted", func(b *bench) {
+		b.enqueue(job("a"))
+		b.settle("s1", protocol.Settlement{ID: "a", Fence: b.take("s1", 1)[0].Fence, Kind: protocol.SettleDead})
+		b.client.Del(b.Context(), b.keys().dead)
+	}, "lost a", takes("a")},
+	{"a flight is deleted", func(b *bench) {
+		b.enqueue(job("a"))
+		b.take("s1", 1)
+		b.client.Del(b.Context(), b.keys().inflight("s1"))
+	}, "lost a", takes("a")},
+	{"the body of a waiting job is lost", func(b *bench) {
+		b.enqueue(job("a"), job("b"))
+		b.client.HDel(b.Context(), b.keys().jobs, "a")
+	}, "empty a", takes("b")},
+	{"the body of a delayed job is lost", func(b *bench) {
+		b.enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
+		b.client.Del(b.Context(), b.keys().jobs)
+	}, "empty a", func(b *bench) {
+		b.enqueue(own("a")) // it may be enqueued again
+		takes("a")(b)
+	}},
+	{"the body of a dead job is lost", func(b *bench) {
+		b.enqueue(job("a"))
+		b.settle("s1", protocol.Settlement{ID: "a", Fence: b.take("s1", 1)[0].Fence, Kind: protocol.SettleDead})
+		b.client.Del(b.Context(), b.keys().jobs)
+	}, "empty a", func(b *bench) { b.want("dead", fmt.Sprint(b.stats().Dead), "0") }},
+	{"the body of a parked job is lost", func(b *bench) {
+		b.park("s1", "mail")
+		b.client.Del(b.Context(), b.keys().jobs)
+	}, "empty j-mail", func(b *bench) { b.want("parked", fmt.Sprint(b.stats().Parked, b.stateField("parked")), "0") }},
+	{"a job waits and is due", func(b *bench) {
+		b.enqueue(job("a"))
+		b.client.ZAdd(b.Context(), b.keys().due, redisZ(1, "a"))
+	}, "duplicate a", takes("a")},
+	{"a job waits twice", func(b *bench) {
+		b.enqueue(job("a"))
+		b.client.RPush(b.Context(), b.keys().ready, "a")
+	}, "duplicate a", takes("a")},
+	{"a job waits and is in flight", func(b *bench) {
+		b.enqueue(job("a"))
+		b.take("s1", 1)
+		b.client.RPush(b.Context(), b.keys().ready, "a")
+	}, "duplicate a", takes("")},
+	{"a job is dead and delayed", func(b *bench) {
+		b.enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
+		b.client.ZAdd(b.Context(), b.keys().dead, redisZ(1, "a"))
+	}, "duplicate a", func(b *bench) { s := b.stats(); b.want("dead, delayed", fmt.Sprint(s.Dead, s.Delayed), "0 1") }},
+	{"ready is deleted, and what was cancelled in it is not", func(b *bench) {
+		b.enqueue(own("a"))
+		b.cancel("a")
+		b.client.Del(b.Context(), b.keys().ready)
+	}, "void a", func(b *bench) {
+		b.enqueue(own("a"))
+		takes("a")(b)
+	}},
+	{"an occurrence that was cancelled ahead is lost", func(b *bench) {
+		b.client.HSet(b.Context(), b.keys().jobs, occurrenceID("s", later), "\x00")
+	}, "mark " + occurrenceID("s", later), func(b *bench) {
+		b.want("bodies", fmt.Sprint(b.client.HLen(b.Context(), b.keys().jobs).Val()), "0")
+	}},
+	{"what follows a flight is left over", func(b *bench) {
+		b.client.HSet(b.Context(), b.keys().after, "a", "1000 \x01new")
+	}, "after a", takes("a")},
+	{"a flight has lost the sign of what follows it", func(b *bench) {
+		b.enqueue(job("a"))
+		b.take("s1", 1)
+		b.client.HSet(b.Context(), b.keys().after, "a", "1000 \x01new")
+	}, "after a", func(b *bench) {
+		fence := strings.TrimPrefix(b.client.HGet(b.Context(), b.keys().inflight("s1"), "a").Val(), "+")
+		var n int64
+		fmt.Sscan(fence, &n)
+		b.settle("s1", protocol.Settlement{ID: "a", Fence: n, Kind: protocol.SettleDone})
+		takes("a")(b)
+	}},
+	{"progress of no flight", func(b *bench) {
+		b.client.HSet(b.Context(), b.keys().progress, "a", "half")
+	}, "progress a", func(b *bench) {
+		b.want("progress", fmt.Sprint(b.client.HLen(b.Context(), b.keys().progress).Val()), "0")
+	}},
+	{"a result is kept for ever", func(b *bench) {
+		b.client.HSet(b.Context(), b.keys().results, "a", "dr|1")
+	}, "result a", func(b *bench) {
+		if until := b.client.ZScore(b.Context(), b.keys().kept, "a").Val(); until < float64(time.Now().UnixMilli()) {
+			b.Errorf("it is kept until %v", until)
+		}
+	}},
+	{"a result is lost", func(b *bench) { b.client.ZAdd(b.Context(), b.keys().kept, redisZ(9e12, "a")) }, "result a", func(b *bench) {
+		b.want("kept", fmt.Sprint(b.client.ZCard(b.Context(), b.keys().kept).Val()), "0")
+	}},
+	{"a list of parked jobs is not named", func(b *bench) {
+		b.park("s1", "mail")
+		b.client.Del(b.Context(), b.keys().unhandled)
+	}, "parked mail", takes("j-mail")},
+	{"state is deleted", func(b *bench) {
+		b.park("s1", "mail")
+		b.enqueue(own("a"))
+		b.cancel("a")
+		b.client.HSet(b.Context(), b.keys().crashes, "c", "1")
+		b.client.RPush(b.Context(), b.keys().purged, "p")
+		b.client.Del(b.Context(), b.keys().state)
+		b.client.HDel(b.Context(), b.keys().crashes, "c")
+	}, "flag parked, flag purge, flag stale", takes("j-mail")},
+	{"crashes are not told of", func(b *bench) { b.client.HSet(b.Context(), b.keys().crashes, "c", "1") }, "flag crashed", func(b *bench) {
+		b.want("crashed", b.stateField("crashed"), "1")
+	}},
+	{"idle is deleted", func(b *bench) {
+		b.pause(true)
+		b.client.Del(b.Context(), b.keys().idle)
+	}, "flag gate", func(b *bench) {
+		if !b.gateClosed() {
+			b.Error("the gate is open while the queue is paused")
+		}
+	}},
+	{"the gate is left closed", func(b *bench) { b.client.ZAdd(b.Context(), b.keys().idle, redisZ(-1, "#closed")) }, "flag gate", func(b *bench) {
+		if b.gateClosed() {
+			b.Error("the gate is closed, and the queue is neither paused nor limited")
+		}
+	}},
+	{"a limit counts wrongly", func(b *bench) {
+		b.limit(protocol.QueueLimit{Running: 2})
+		b.enqueue(job("a"), job("b"))
+		b.take("s1", 1)
+		fields := strings.Fields(b.stateField("limit"))
+		fields[3] = "2"
+		b.client.HSet(b.Context(), b.keys().state, "limit", strings.Join(fields, " "))
+	}, "count limit", takes("b")},
+	{"a definition cannot be read", func(b *bench) {
+		declared := b.placed()
+		b.client.HSet(b.Context(), b.keys().schedules, "s", "?"+string(declared.Stored))
+	}, "unreadable s", nil},
+	{"a key is another program's", func(b *bench) { b.client.Set(b.Context(), b.keys().once, "theirs", 0) }, "foreign", nil},
+}
+
+// found returns findings as a damage has them, in order.
+func found(findings []protocol.Finding) string {
+	var all []string
+	for _, f := range findings {
+		text := f.Kind
+		switch {
+		case f.ID != "":
+			text += " " + f.ID
+		case f.Schedule != "":
+			text += " " + f.Schedule
+		}
+		all = append(all, text)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// namespaceContents is all that the namespace holds.
+func (b *bench) namespaceContents() string {
+	b.Helper()
+	var all []string
+	keys := []string{}
+	for key := range b.store.keys.shared() {
+		keys = append(keys, key)
+	}
+	v := &verifier{store: b.store}
+	if err := v.eachKey(b.Context(), func(some []string) error { keys = append(keys, some...); return nil }); err != nil {
+		b.Fatal(err)
+	}
+	for _, key := range keys {
+		var value any
+		switch b.client.Type(b.Context(), key).Val() {
+		case "hash":
+			value = b.client.HGetAll(b.Context(), key).Val()
+		case "zset":
+			value = b.client.ZRangeWithScores(b.Context(), key, 0, -1).Val()
+		case "list":
+			value = b.client.LRange(b.Context(), key, 0, -1).Val()
+		case "stream":
+			value = b.client.XRange(b.Context(), key, "-", "+").Val()
+		case "string":
+			value = b.client.Get(b.Context(), key).Val()
+		}
+		all = append(all, fmt.Sprintf("%s %q", key, fmt.Sprint(value)))
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), "\n")
+}
+
+func TestVerifyFindsEachKindOfDamageAndWritesNothing(t *testing.T) {
+	for _, d := range damages {
+		t.Run(d.what, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				d.do(b)
+				before := b.namespaceContents()
+				b.want("found", found(b.verify(false)), d.want)
+				if after := b.namespaceContents(); after != before {
+					b.Errorf("the keys are\n%s\nwant them as they were:\n%s", after, before)
+				}
+			})
+		})
+	}
+}
+
+func TestVerifyRepairsEachKindOfDamage(t *testing.T) {
+	for _, d := range damages {
+		t.Run(d.what, func(t *testing.T) {
+			onEveryServer(t, func(b *bench) {
+				d.do(b)
+				findings := b.verify(true)
+				b.want("found", found(findings), d.want)
+				for _, f := range findings {
+					if f.Detail == "" || f.Repaired != (f.Remedy != "") || f.Repaired != (d.runs != nil) {
+						b.Errorf("found %+v; want that it is repaired: %v", f, d.runs != nil)
+					}
+				}
+				if d.runs == nil {
+					b.want("found again", found(b.verify(true)), d.want)
+					return
+				}
+				b.verified()
+				d.runs(b)
+				b.verified()
+			})
+		})
+	}
+}
+
+// Every kind has its case here, or a reason why not.
+func TestEveryKindOfFindingHasItsDamage(t *testing.T) {
+	for _, kind := range []string{
+		protocol.FoundUnplaced, protocol.FoundDoubled, protocol.FoundCursor, protocol.FoundHeld, protocol.FoundUnreadable, protocol.FoundUnregistered, protocol.FoundUndefined,
+		protocol.FoundOpen, protocol.FoundBehind, protocol.FoundSession, protocol.FoundLost, protocol.FoundEmpty, protocol.FoundDuplicate, protocol.FoundVoid, protocol.FoundMark,
+		protocol.FoundAfter, protocol.FoundProgress, protocol.FoundResult, protocol.FoundParked, protocol.FoundFlag, protocol.FoundCount, protocol.FoundForeign,
+	} {
+		if !slices.ContainsFunc(damages, func(d damage) bool { return strings.HasPrefix(d.want, kind) }) {
+			t.Errorf("no damage of kind %s", kind)
+		}
+	}
+}
+
+// What is wrong in one of several partitions, and what is not registered, is found; ctx ends the reading.
+func TestVerifyLooksAtEveryPartition(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.store.options.Partitions = map[string]int{"wide": 3}
+		if _, err := b.store.Partitions(b.Context(), "wide"); err != nil {
+			b.Fatal(err)
+		}
+		for index := range 3 {
+			k := b.store.keys.partition(protocol.Partition{Queue: "wide", Index: index})
+			b.client.RPush(b.Context(), k.ready, fmt.Sprint("gone", index))
+		}
+		b.client.RPush(b.Context(), b.store.keys.partition(protocol.Partition{Queue: "unknown"}).ready, "a")
+		findings := b.verify(false)
+		b.want("found", found(findings), "empty gone0, empty gone1, empty gone2, unregistered")
+		ctx, cancel := context.WithCancel(b.Context())
+		cancel()
+		if _, err := b.store.Verify(ctx, false, func(protocol.Finding) {}); err == nil {
+			b.Error("its ctx had ended, and it has read all")
+		}
+	})
+}
+
+// A list that is longer than a page, and bodies that are compared with it, are looked at to the end; few are wrong in it.
+func TestVerifyRepairsWhatIsWrongAmongThousands(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		const n = 3200
+		for from := range n / 400 {
+			items := make([]protocol.EnqueueItem, 400)
+			for i := range items {
+				items[i] = job(fmt.Sprintf("job%05d", from*400+i))
+			}
+			b.enqueue(items...)
+		}
+		b.verified()
+		b.client.HDel(b.Context(), b.keys().jobs, "job00007", "job01700")
+		b.client.RPush(b.Context(), b.keys().ready, "job00009")
+		b.client.HSet(b.Context(), b.keys().jobs, "lost", "\x01lost")
+		b.want("found", found(b.verify(true)), "duplicate job00009, empty job00007, empty job01700, lost lost")
+		b.verified()
+		ran := map[string]int{}
+		for range n {
+			taken := b.take("s", 400)
+			if len(taken) == 0 {
+				break
+			}
+			var settle []protocol.Settlement
+			for _, job := range taken {
+				ran[job.ID]++
+				settle = append(settle, done(job))
+			}
+			b.work("s", protocol.WorkCall{Settle: settle})
+		}
+		if len(ran) != n-1 || ran["job00009"] != 1 || ran["lost"] != 1 {
+			b.Errorf("%d jobs ran, want %d, each once", len(ran), n-1)
+		}
+		b.verified()
+	})
+}
+
+// A partition that a newer version has written is named in the error; the others are looked at. Scripts that the server has forgotten are
+// sent again.
+func TestVerifyRepairsBesideWhatItMayNotRead(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		newer := b.store.keys.partition(protocol.Partition{Queue: "newer"})
+		if _, err := b.store.Partitions(b.Context(), "newer"); err != nil {
+			b.Fatal(err)
+		}
+		b.client.HSet(b.Context(), newer.state, "layout", "99")
+		b.client.RPush(b.Context(), newer.ready, "x")
+		b.client.HSet(b.Context(), newer.inflight("s"), "x", "1")
+		b.client.RPush(b.Context(), b.keys().ready, "gone")
+		b.client.ScriptFlush(b.Context())
+		var findings []protocol.Finding
+		looked, err := b.store.Verify(b.Context(), true, func(f protocol.Finding) { findings = append(findings, f) })
+		if err == nil || !strings.Contains(err.Error(), `"newer"`) || !strings.Contains(err.Error(), "CHIMELAYOUT") {
+			b.Errorf("%v, want an error that names the queue", err)
+		}
+		b.want("found", found(findings), "empty gone")
+		if looked.Queues != 2 || looked.Partitions != 2 {
+			b.Errorf("looked at %+v", looked)
+		}
+		if n := b.client.LLen(b.Context(), newer.ready).Val(); n != 1 {
+			b.Errorf("%d jobs wait in what a newer version has written", n)
+		}
+	})
+}

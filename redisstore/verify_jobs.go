@@ -1,0 +1,369 @@
+package redisstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+var (
+	verifyBodiesScript = load("verify_bodies")
+	verifyPlaceScript  = load("verify_place")
+	verifyJobScript    = load("verify_job")
+)
+
+const (
+	verifyBodies = 250       // envelopes that a call looks at, if they are short
+	maxSearched  = 1_000_000 // entries of lists that a call searches: 5 ms
+)
+
+// jobFaults say what is wrong with a job, by the word that the script answers.
+var jobFaults = map[string]protocol.Finding{
+	"lost":     {Kind: protocol.FoundLost, Detail: "it is stored, and waits nowhere: it would never run", Remedy: "it waits at the end of its queue"},
+	"mark":     {Kind: protocol.FoundMark, Detail: "it was cancelled before its instant, and what says so was left behind", Remedy: "that is removed"},
+	"empty":    {Kind: protocol.FoundEmpty, Remedy: "it is removed, for what it was cannot be restored"},
+	"twice":    {Kind: protocol.FoundDuplicate, Remedy: "it stays in the first of these places"},
+	"void":     {Kind: protocol.FoundVoid, Detail: "it is said to wait, cancelled, and does not: enqueued again, it would not run", Remedy: "that is not said any more"},
+	"after":    {Kind: protocol.FoundAfter, Detail: "another job of its ID was to follow it, and nothing that runs knows: that would never run", Remedy: "that takes its place"},
+	"progress": {Kind: protocol.FoundProgress, Detail: "it has progress and does not run", Remedy: "the progress is removed"},
+}
+
+// placeNames are the places of a job, by the letters of the script.
+var placeNames = map[rune]string{
+	'f': "in flight", 'F': "in flight", 'r': "waiting", 'h': "behind the occurrence that runs", 'p': "parked", 'd': "due later", 'x': "dead", 'u': "to be purged",
+}
+
+// jobs looks at the jobs of a partition: at each place of their IDs, and at each body, of which the IDs must be somewhere. Only so many
+// bodies at a time are compared with the lists that cannot be asked for a member.
+func (v *verifier) jobs(ctx context.Context, p protocol.Partition) error {
+	j := &jobVerifier{verifier: v, partition: p, keys: v.store.keys.partition(p), flying: map[string]bool{}, void: map[string]bool{}}
+	v.told = map[string]bool{}
+	if err := j.readSets(ctx); err != nil {
+		return err
+	}
+	compared, homeless := false, map[string]bool{}
+	for cursor, count, begun := "0", verifyBodies/16, false; cursor != "0" || !begun; begun = true {
+		values, err := v.script(ctx, p, &verifyBodiesScript, false, []string{j.keys.jobs, j.keys.due, j.keys.dead, j.keys.behind}, cursor, count)
+		if err != nil {
+			return err
+		}
+		cursor = values.text(0)
+		looked, bytes := values.number(1), values.number(2)
+		v.looked.Jobs += looked
+		if looked > 0 { // as many as have about a mebibyte together
+			count = int(min(verifyBodies, 2*int64(count), max(1, int64(protocol.MaxBytes)*looked/max(bytes, 1))))
+		}
+		for _, id := range values.texts(3) {
+			homeless[id] = true
+		}
+		if err := v.judge(ctx, p, values.texts(4)); err != nil {
+			return err
+		}
+		if len(homeless) >= maxVerifying || cursor == "0" && (len(homeless) > 0 || !compared) {
+			if err := j.compare(ctx, homeless, !compared); err != nil {
+				return err
+			}
+			compared, homeless = true, map[string]bool{}
+		}
+	}
+	return nil
+}
+
+// A jobVerifier looks at the jobs of one partition.
+type jobVerifier struct {
+	*verifier
+	partition protocol.Partition
+	keys      partitionKeys
+	flying    map[string]bool // IDs of jobs in flight, as far as they are held in memory
+	void      map[string]bool // IDs in stale, likewise
+}
+
+// readSets looks at all places but ready and purged.
+func (j *jobVerifier) readSets(ctx context.Context) error {
+	fly := func(ids, _ []string) {
+		for _, id := range ids {
+			if len(j.flying) < maxVerifying {
+				j.flying[id] = true
+			}
+		}
+	}
+	if err := j.eachHeld(ctx, true, fly); err != nil {
+		return err
+	}
+	for _, place := range []string{"due", "dead"} {
+		if err := j.read(ctx, place, "", true, nil); err != nil {
+			return err
+		}
+	}
+	for cursor, begun := "0", false; cursor != "0" || !begun; begun = true {
+		k := j.keys
+		values, err := j.script(ctx, j.partition, &verifyRecordsScript, false, []string{k.results, k.kept, k.after, k.progress, k.stale}, "stale", cursor)
+		if err != nil {
+			return err
+		}
+		cursor = values.text(0)
+		for _, id := range values.texts(2) {
+			if len(j.void) < maxVerifying {
+				j.void[id] = true
+			}
+		}
+	}
+	return nil
+}
+
+// eachHeld goes through what sessions hold and what is parked.
+func (j *jobVerifier) eachHeld(ctx context.Context, judges bool, do func(ids, void []string)) error {
+	var w whereabouts
+	if err := w.look(ctx, j.store, j.partition, nil); err != nil {
+		return failure("verify", j.partition.Queue, err)
+	}
+	j.addStrays(&w, j.partition)
+	for _, session := range w.sessions {
+		if err := j.read(ctx, "flight", session, judges, do); err != nil {
+			return err
+		}
+	}
+	for _, list := range w.lists {
+		if err := j.read(ctx, "parked", list, judges, func(ids, void []string) {
+			if !judges {
+				do(ids, void)
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read goes through one place, judges what may be wrong there, and gives the IDs to do, unless it is nil.
+func (j *jobVerifier) read(ctx context.Context, place, name string, judges bool, do func(ids, void []string)) error {
+	k := j.keys
+	keys := []string{k.jobs, k.due, k.dead, k.stale, k.ready, k.purged, k.inflight("-"), k.parked("-")}
+	switch place {
+	case "flight":
+		keys[6] = k.inflight(name)
+	case "parked":
+		keys[7] = k.parked(name)
+	}
+	for cursor, begun := "0", false; cursor != "0" || !begun; begun = true {
+		values, err := j.script(ctx, j.partition, &verifyPlaceScript, false, keys, place, cursor, flag(judges))
+		if err != nil {
+			return err
+		}
+		cursor = values.text(0)
+		if do != nil {
+			do(values.texts(1), values.texts(3))
+		}
+		if judges {
+			if err := j.judge(ctx, j.partition, values.texts(2)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// compare looks for jobs whose IDs are in no sorted set: in ready and purged, then in flight and among the parked. What is in none of these is
+// judged. The first time it also judges what stands in these lists.
+func (j *jobVerifier) compare(ctx context.Context, homeless map[string]bool, first bool) error {
+	var suspects []string
+	for _, place := range []string{"ready", "purged"} { // in this order, for a purge makes the one the other
+		before, page := map[string]bool{}, map[string]bool{} // the last page, of which some may be shown once more
+		seen := map[string]bool{}
+		if err := j.read(ctx, place, "", first && place == "ready", func(ids, void []string) {
+			before, page = page, map[string]bool{}
+			for _, id := range ids {
+				if again := seen[id] && !before[id]; (again || first && j.flying[id]) && len(suspects) < maxVerifying {
+					suspects = append(suspects, id)
+				}
+				page[id] = true
+				if homeless[id] {
+					delete(homeless, id)
+					seen[id] = true
+				}
+			}
+			for _, id := range void {
+				delete(j.void, id)
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	if len(homeless) > 0 {
+		if err := j.eachHeld(ctx, false, func(ids, _ []string) {
+			for _, id := range ids {
+				delete(homeless, id)
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	if err := j.judge(ctx, j.partition, suspects); err != nil {
+		return err
+	}
+	if first {
+		maps.Copy(homeless, j.void)
+	}
+	return j.judgeMany(ctx, j.partition, slices.Collect(maps.Keys(homeless)))
+}
+
+// judge says of jobs what is wrong with them, as one script sees each, and has it mended if that is asked. One may have several faults.
+func (v *verifier) judge(ctx context.Context, p protocol.Partition, ids []string) error {
+	for len(ids) > 0 {
+		some, faults, err := v.ask(ctx, p, ids, nil, true)
+		if err != nil {
+			return err
+		}
+		if err := v.convict(ctx, p, some, faults); err != nil {
+			return err
+		}
+		ids = ids[len(some):]
+	}
+	return nil
+}
+
+// judgeMany is judge for jobs of which most have moved on since: those are not searched for in ready.
+func (v *verifier) judgeMany(ctx context.Context, p protocol.Partition, ids []string) error {
+	for len(ids) > 0 {
+		some, faults, err := v.ask(ctx, p, ids, nil, false)
+		if err != nil {
+			return err
+		}
+		var wrong []string
+		for i, fault := range faults {
+			if fault != "" {
+				wrong = append(wrong, some[i])
+			}
+		}
+		if err := v.judge(ctx, p, wrong); err != nil {
+			return err
+		}
+		ids = ids[len(some):]
+	}
+	return nil
+}
+
+// maxFaults is how many faults of one job are mended, one after the other.
+const maxFaults = 4
+
+// convict tells of faults, and has them mended if that is asked.
+func (v *verifier) convict(ctx context.Context, p protocol.Partition, ids, faults []string) error {
+	for range maxFaults {
+		if !slices.ContainsFunc(faults, func(fault string) bool { return fault != "" }) {
+			return nil
+		}
+		left := faults
+		if v.repair {
+			if _, _, err := v.ask(ctx, p, ids, faults, true); err != nil {
+				return err
+			}
+			var err error
+			if _, left, err = v.ask(ctx, p, ids, nil, true); err != nil {
+				return err
+			}
+		}
+		again := make([]string, len(ids))
+		for i, fault := range faults {
+			if fault == "" {
+				continue
+			}
+			mended := v.repair && i < len(left) && left[i] != fault
+			if told := fault + " " + ids[i]; !v.told[told] {
+				if v.found(jobFinding(p, ids[i], fault, mended)); len(v.told) < maxVerifying && !mended {
+					v.told[told] = true // it may be met at each of its places
+				}
+			}
+			if mended {
+				again[i] = left[i]
+			}
+		}
+		faults = again
+	}
+	return nil
+}
+
+// jobFinding puts a fault, as the script says it, in words.
+func jobFinding(p protocol.Partition, id, fault string, mended bool) protocol.Finding {
+	word, places, _ := strings.Cut(fault, " ")
+	f := jobFaults[word]
+	f.Queue, f.ID, f.Repaired = p.Queue, id, mended
+	f.Schedule, _, _ = protocol.CutOccurrence(id)
+	var names []string
+	for _, letter := range places {
+		names = append(names, placeNames[letter])
+	}
+	switch where := strings.Join(names, " and "); word {
+	case "empty":
+		f.Detail = "it is " + where + ", and its arguments are gone: it cannot run"
+		if strings.ContainsAny(places, "fF") {
+			f.Detail, f.Remedy = "it is "+where+", and its arguments are gone: if its worker does not end it, it cannot run again", ""
+		}
+	case "twice":
+		f.Detail = "it is " + where + ": it may run twice at once"
+	}
+	return f
+}
+
+// ask asks what is wrong with some of the jobs, the first ones, and has what faults says of them mended, unless that is nil.
+func (v *verifier) ask(ctx context.Context, p protocol.Partition, ids, faults []string, searches bool) (some, wrong []string, err error) {
+	k := v.store.keys.partition(p)
+	for range maxLimitTries {
+		var w whereabouts
+		if err := w.look(ctx, v.store, p, ids); err != nil {
+			return nil, nil, failure("verify", p.Queue, err)
+		}
+		v.addStrays(&w, p)
+		n := min(protocol.MaxItems, maxLookedUp/(len(w.sessions)+len(w.lists)+1))
+		if searches && faults == nil {
+			length, err := v.store.client.LLen(ctx, k.ready).Result()
+			if err != nil {
+				return nil, nil, failure("verify", p.Queue, err)
+			}
+			n = min(n, int(maxSearched/(length+1)))
+		}
+		some = ids[:min(len(ids), max(n, 1))]
+		if faults != nil {
+			some = ids // as many as a call without faults has answered
+		}
+		keys := []string{
+			k.state, k.sessions, k.jobs, k.due, k.ready, k.dead, k.crashes, k.behind, k.unhandled, k.stale, k.purged, k.spared, k.idle, k.after, k.progress,
+		}
+		args := []any{flag(faults != nil), flag(searches), v.store.keys.wake(), len(w.sessions), len(w.lists), w.mark}
+		for _, session := range w.sessions {
+			keys, args = append(keys, k.inflight(session)), append(args, session)
+		}
+		for _, list := range w.lists {
+			keys, args = append(keys, k.parked(list)), append(args, list)
+		}
+		for i, id := range some {
+			fault := ""
+			if faults != nil {
+				fault = faults[i]
+			}
+			args = append(args, id, w.shared[id], fault)
+		}
+		values, err := v.script(ctx, p, &verifyJobScript, faults != nil, keys, args...)
+		if err != nil || values.number(0) == 1 {
+			return some, values.rest(1), err
+		}
+	}
+	return nil, nil, errSessionsChange
+}
+
+// addStrays adds the sessions and lists that nothing names to those of a partition.
+func (v *verifier) addStrays(w *whereabouts, p protocol.Partition) {
+	those := strayed(v.strays, p)
+	for _, session := range those.sessions {
+		if !slices.Contains(w.sessions, session) {
+			w.sessions = append(w.sessions, session)
+		}
+	}
+	for _, list := range those.lists {
+		if !slices.Contains(w.lists, list) {
+			w.lists = append(w.lists, list)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+var (
+	verifyStateScript   = load("verify_state")
+	verifyStraysScript  = load("verify_strays")
+	verifyRecordsScript = load("verify_records")
+)
+
+// strays are hashes of jobs in flight and lists of parked jobs of a partition that nothing names, as far as is known.
+type strays struct{ sessions, lists []string }
+
+// findStrays goes through all keys, for nothing names what it looks for, and tells of queues that are not registered.
+func (v *verifier) findStrays(ctx context.Context, sizes []protocol.QueueSize) error {
+	registered := map[string]int{}
+	for _, size := range sizes {
+		registered[size.Queue] = size.Partitions
+	}
+	unregistered := map[string]bool{}
+	return v.eachKey(ctx, func(keys []string) error {
+		some := map[protocol.Partition]*strays{}
+		for _, key := range keys {
+			p, kind, name, ok := v.store.keys.parse(key)
+			switch {
+			case !ok:
+			case p.Index >= registered[p.Queue]:
+				if slices.Contains([]string{"jobs", "ready", "due", "schedules"}, kind) && !unregistered[p.Queue] && len(unregistered) < maxVerifying {
+					unregistered[p.Queue] = true
+					v.found(protocol.Finding{
+						Kind: protocol.FoundUnregistered, Queue: p.Queue,
+						Detail: fmt.Sprintf("there are keys of its partition %d, and %s has %d partitions of it: nobody looks there until a worker or an enqueuer registers the queue again; what is in it was not looked at", p.Index, v.store.keys.queues(), registered[p.Queue]),
+					})
+				}
+			case kind == "inflight":
+				strayed(some, p).sessions = append(strayed(some, p).sessions, name)
+			case kind == "parked":
+				strayed(some, p).lists = append(strayed(some, p).lists, name)
+			}
+		}
+		for p, those := range some {
+			if err := v.judgeStrays(ctx, p, those); ctx.Err() != nil {
+				return err
+			} else if err != nil && !slices.ContainsFunc(v.failed, func(before error) bool { return before.Error() == err.Error() }) {
+				v.failed = append(v.failed, err)
+			}
+		}
+		return nil
+	})
+}
+
+func strayed(all map[protocol.Partition]*strays, p protocol.Partition) *strays {
+	if all[p] == nil {
+		all[p] = &strays{}
+	}
+	return all[p]
+}
+
+// judgeStrays tells which of these sessions and lists nothing names.
+func (v *verifier) judgeStrays(ctx context.Context, p protocol.Partition, those *strays) error {
+	v.looked.Sessions += int64(len(those.sessions))
+	k := v.store.keys.partition(p)
+	keys, args := []string{k.sessions, k.unhandled, k.state}, []any{"0", len(those.sessions)}
+	for _, session := range those.sessions {
+		keys, args = append(keys, k.inflight(session)), append(args, session)
+	}
+	for _, list := range those.lists {
+		keys, args = append(keys, k.parked(list)), append(args, list)
+	}
+	values, err := v.script(ctx, p, &verifyStraysScript, false, keys, args...)
+	if err != nil {
+		return err
+	}
+	repaired := values
+	if v.repair && slices.ContainsFunc(values, func(n any) bool { return n != int64(0) }) {
+		args[0] = "1"
+		if repaired, err = v.script(ctx, p, &verifyStraysScript, true, keys, args...); err != nil {
+			return err
+		}
+	}
+	for i, session := range those.sessions {
+		if values.number(i) > 0 {
+			strayed(v.strays, p).sessions = append(strayed(v.strays, p).sessions, session)
+			v.found(protocol.Finding{
+				Kind: protocol.FoundSession, Queue: p.Queue, ID: session,
+				Detail: fmt.Sprintf("%d jobs are in flight in a session that is not listed: if its worker has vanished, nobody returns them", values.number(i)),
+				Remedy: "the session is listed as lapsed: its jobs are returned within seconds, unless its worker lives", Repaired: v.repair && repaired.number(i) > 0,
+			})
+		}
+	}
+	for i, list := range those.lists {
+		if n := values.number(len(those.sessions) + i); n > 0 {
+			strayed(v.strays, p).lists = append(strayed(v.strays, p).lists, list)
+			v.found(protocol.Finding{
+				Kind: protocol.FoundParked, Queue: p.Queue, ID: list,
+				Detail: fmt.Sprintf("%d jobs are parked for the name, and the queue does not say so: no worker looks for them", n),
+				Remedy: "the queue says so again", Repaired: v.repair && repaired.number(len(those.sessions)+i) > 0,
+			})
+		}
+	}
+	return nil
+}
+
+// flags say what is wrong with a field of state, by what the script answers.
+var flags = map[string]string{
+	"parked":  "jobs are parked, and the queue does not say so: no worker looks for them",
+	"stale":   "jobs in the queue were cancelled, and the queue does not say so: they would run",
+	"crashed": "workers vanished with jobs, and the queue does not say so: what makes workers crash would never be given up",
+	"purge":   "a purge has not ended, and the queue does not say so: nobody goes on with it",
+	"gate":    "enqueuers of single jobs do not know whether the queue is paused or has a limit: they wake workers in vain, or cost more than they need",
+}
+
+// state compares the fields of state with what they speak of.
+func (v *verifier) state(ctx context.Context, p protocol.Partition) error {
+	values, err := v.readState(ctx, p, false)
+	if err != nil || len(values) < 2 {
+		return err
+	}
+	repaired := false
+	if v.repair {
+		if _, err := v.readState(ctx, p, true); err != nil {
+			return err
+		}
+		if err := v.store.limit(ctx, p, nil); err != nil {
+			return err
+		}
+		left, err := v.readState(ctx, p, false)
+		if err != nil {
+			return err
+		}
+		repaired = len(left) < 2
+	}
+	for _, what := range values.rest(1) {
+		f := protocol.Finding{Kind: protocol.FoundFlag, Queue: p.Queue, ID: what, Detail: flags[what], Remedy: "the queue says so again", Repaired: repaired}
+		if parts := strings.Fields(what); len(parts) == 3 {
+			f.Kind, f.ID, f.Remedy = protocol.FoundCount, parts[0], "they are counted anew"
+			f.Detail = fmt.Sprintf("its limit counts %s jobs that run, and %s do: it takes too many, or too few", parts[1], parts[2])
+		}
+		v.found(f)
+	}
+	return nil
+}
+
+func (v *verifier) readState(ctx context.Context, p protocol.Partition, mends bool) (reply, error) {
+	k := v.store.keys.partition(p)
+	for range maxLimitTries {
+		sessions, err := v.store.client.ZRange(ctx, k.sessions, 0, -1).Result()
+		if err != nil {
+			return nil, failure("verify", p.Queue, err)
+		}
+		keys, args := []string{k.state, k.idle, k.stale, k.unhandled, k.crashes, k.purged, k.sessions}, []any{flag(mends)}
+		for _, session := range sessions {
+			keys, args = append(keys, k.inflight(session)), append(args, session)
+		}
+		values, err := v.script(ctx, p, &verifyStateScript, mends, keys, args...)
+		if err != nil || values.number(0) == 1 {
+			return values, err
+		}
+	}
+	return nil, errSessionsChange
+}
+
+// recordFaults say what is wrong with results.
+var recordFaults = map[string]protocol.Finding{
+	"results": {Detail: "its result has no instant until which it is kept: it would stay for ever", Remedy: "it is kept for a day"},
+	"kept":    {Detail: "it is said to have a result, which is gone", Remedy: "that is not said any more"},
+}
+
+// records looks at what is kept of jobs beside them.
+func (v *verifier) records(ctx context.Context, p protocol.Partition) error {
+	k := v.store.keys.partition(p)
+	keys := []string{k.results, k.kept, k.after, k.progress, k.stale}
+	for _, what := range []string{"results", "kept", "after", "progress"} {
+		for cursor, begun := "0", false; cursor != "0" || !begun; begun = true {
+			values, err := v.script(ctx, p, &verifyRecordsScript, false, keys, what, cursor)
+			if err != nil {
+				return err
+			}
+			cursor = values.text(0)
+			for ids := range slices.Chunk(values.texts(2), protocol.MaxItems) {
+				if what == "after" || what == "progress" {
+					err = v.judge(ctx, p, ids)
+				} else {
+					err = v.keptOrNot(ctx, p, what, keys, ids)
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// keptOrNot tells of results without an instant, or instants without a result.
+func (v *verifier) keptOrNot(ctx context.Context, p protocol.Partition, what string, keys, ids []string) error {
+	mended := map[string]bool{}
+	if v.repair {
+		args := []any{what, ""}
+		for _, id := range ids {
+			args = append(args, id)
+		}
+		values, err := v.script(ctx, p, &verifyRecordsScript, true, keys, args...)
+		if err != nil {
+			return err
+		}
+		for _, id := range values.texts(2) {
+			mended[id] = true
+		}
+	}
+	for _, id := range ids {
+		f := recordFaults[what]
+		f.Kind, f.Queue, f.ID, f.Repaired = protocol.FoundResult, p.Queue, id, mended[id]
+		v.found(f)
+	}
+	return nil
+}
