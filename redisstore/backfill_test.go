@@ -259,10 +259,12 @@ func TestRandomBackfillsRunEachOccurrenceAsOftenAsItWasPlaced(t *testing.T) {
 				w.now = ago(0)
 				w.declared = b.longKnown(policy, policy, w.now.Add(-time.Hour))
 				w.placed[occurrenceID(policy, w.now.Add(-time.Hour))] = false
-				for range steps {
+				for step := range steps {
 					w.step()
+					w.verifiedNowAndThen(step)
 				}
 				w.drain()
+				w.verified()
 			}
 		})
 	}

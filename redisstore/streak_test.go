@@ -50,10 +50,12 @@ func TestRandomDeathsPauseASchedule(t *testing.T) {
 				w.schedules = append(w.schedules, s)
 				w.declareStreak(s)
 			}
-			for range steps {
+			for step := range steps {
 				w.step()
 				w.check()
+				w.verifiedNowAndThen(step)
 			}
+			w.verified()
 			if len(w.notes) < steps/2 {
 				w.fatal("only %d calls", len(w.notes))
 			}

@@ -2,12 +2,12 @@
 -- KEYS[1] …:jobs    hash  job ID -> envelope
 -- KEYS[2] …:due     zset  job ID -> instant it is due, Unix ms
 -- KEYS[3] …:dead    zset  job ID -> instant it was given up, Unix ms
--- KEYS[4] …:behind  zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
+-- KEYS[4] …:behind  zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open; "~" before the instant: backfilled
 -- ARGV[1] how far the list has come, as the last call answered; 0 begins; ARGV[2] how many to look at, about
 -- Returns how far it has come, 0 at the end; how many jobs it has looked at; the bytes of their envelopes; the IDs of those that are in none
 -- of the sets; the IDs of those that are in several.
 local JOBS, DUE, DEAD, BEHIND = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
--- uses: limits strings definition open flight
+-- uses: limits strings definition open flight later
 local page = redis.call('HSCAN', JOBS, ARGV[1], 'COUNT', ARGV[2])
 local ids, bytes = {}, 0
 for i = 1, #page[2], 2 do
@@ -23,7 +23,7 @@ for first = 1, #ids, MAX_ITEMS do
     local places = (due[i - first + 1] and 1 or 0) + (dead[i - first + 1] and 1 or 0)
     if waits then
       local name, planned = occurrence(ids[i])
-      if name and redis.call('ZSCORE', BEHIND, name .. '\t' .. planned) then places = places + 1 end
+      if name and waits_behind(BEHIND, name, planned) then places = places + 1 end
     end
     if places == 0 then none[#none + 1] = ids[i] end
     if places > 1 then several[#several + 1] = ids[i] end

@@ -6,7 +6,7 @@
 -- KEYS[5]  …:ready      list  IDs of jobs to run now
 -- KEYS[6]  …:dead       zset  job ID -> instant it was given up, Unix ms
 -- KEYS[7]  …:crashes    hash  job ID -> times its holder vanished
--- KEYS[8]  …:behind     zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
+-- KEYS[8]  …:behind     zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open; "~" before the instant: backfilled
 -- KEYS[9]  …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[10] …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[11] …:purged     list  IDs of the jobs that are to be purged
@@ -45,7 +45,7 @@ local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 6 + n_sessions
 local at_job = at_list + n_lists
 local n = (#ARGV - at_job) / 3
--- uses: limits clock layout strings definition open flight parked gate wake after
+-- uses: limits clock layout strings definition open flight parked gate wake after later
 local state = redis.call('HMGET', STATE, 'layout', 'parked')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -92,8 +92,10 @@ for i = 1, searches and n or 0 do
   in_ready[i] = entries(READY, length, ids[i])
   if not void[i] then stands(i, string.rep('r', in_ready[i])) end
 end
+local behind_as = {} -- what the set behind has of the i-th after its schedule's name
 for i = 1, n do
-  if name_of[i] and redis.call('ZSCORE', BEHIND, name_of[i] .. '\t' .. planned_of[i]) then stands(i, 'h') end
+  behind_as[i] = name_of[i] and waits_behind(BEHIND, name_of[i], planned_of[i])
+  if behind_as[i] then stands(i, 'h') end
 end
 for l = 1, n_lists do
   local members, shared = ids, ARGV[at_list + l] == SHARED
@@ -166,7 +168,7 @@ local function leave(i, keep)
   local id = ids[i]
   if keep ~= 'd' and due[i] then redis.call('ZREM', DUE, id) end
   if keep ~= 'x' and dead[i] and not name_of[i] then redis.call('ZREM', DEAD, id) end
-  if keep ~= 'h' and name_of[i] then redis.call('ZREM', BEHIND, name_of[i] .. '\t' .. planned_of[i]) end
+  if keep ~= 'h' and behind_as[i] then redis.call('ZREM', BEHIND, name_of[i] .. '\t' .. behind_as[i]) end
   for k, parked in ipairs(list_of[i] or {}) do
     if keep ~= 'p' or k > 1 then
       redis.call('ZREM', KEYS[PARKED + parked.at], parked.member)

@@ -16,7 +16,7 @@
 --   unreadable               its definition does not begin as it should: nobody places, changes or runs it. Its generation is empty
 local OWED, OPEN, SCHEDULES, CURSORS, DUE, JOBS, CRASHES, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNT = 100 -- definitions that a call reads, or about
--- uses: clock layout instant definition owed open standing
+-- uses: clock layout instant seconds definition owed open bars standing
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
 local lists = ARGV[1] ~= ''
@@ -33,10 +33,8 @@ else
   end
 end
 
-local now = instant(now_s)
-
 -- fault says what is wrong with the live schedule name; nil: nothing.
-local function fault(name)
+local function fault(name, definition_text)
   local since, text = tonumber(redis.call('ZSCORE', OWED, name) or ''), redis.call('HGET', CURSORS, name)
   local at, _, kind = readable(text)
   if text and not at or not since and not at then return 'cursor' end
@@ -44,9 +42,9 @@ local function fault(name)
   local placed = id and redis.call('ZSCORE', DUE, id)
   if not since then
     if placed then return nil end
-    return id and at > now and 'due' or 'owed'
+    return id and (seconds(at) or 0) * 1000 + offset_of(definition_text) > now_ms and 'due' or 'owed'
   end
-  if since >= HELD and not is_held(redis.call('HGET', OPEN, name)) then return 'held' end
+  if since >= HELD and not bars(redis.call('HGET', OPEN, name)) then return 'held' end
   local untaken = placed and redis.call('HEXISTS', JOBS, id) == 0 and redis.call('HEXISTS', CRASHES, id) == 0
   if untaken then return 'both' end
 end
@@ -55,7 +53,7 @@ local answer, both = { next_at }, {}
 for i, name in ipairs(names) do
   local h = head(texts[i])
   if texts[i] and not (h and is_mark(h.state)) then
-    local what = not h and 'unreadable' or h.state == 'live' and fault(name) or ''
+    local what = not h and 'unreadable' or h.state == 'live' and fault(name, texts[i]) or ''
     answer[#answer + 1] = name
     answer[#answer + 1] = h and h.generation or ''
     answer[#answer + 1] = what
