@@ -34,7 +34,7 @@ var grants = map[protocol.Use]grant{
 	},
 	protocol.UseWork: {
 		scripts: append([]*script{
-			&workScript, &reportScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript, &replaceScript,
+			&workScript, &reportScript, &pollScript, &leaveScript, &measureScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript, &replaceScript,
 		}, tickScripts...),
 		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hmget hscan hsetnx info llen ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
@@ -48,7 +48,7 @@ var grants = map[protocol.Use]grant{
 		keys:  everyKey, wakes: true, listens: true,
 	},
 	useView: {
-		plain: strings.Fields("hello hget hlen hmget hscan hstrlen llen lpos lrange ping subscribe time unsubscribe zcard zcount zmscore zrange zrangebylex zrevrangebyscore"),
+		plain: strings.Fields("hello hget hlen hmget hscan hstrlen llen lpos lrange ping subscribe time unsubscribe xrange xrevrange zcard zcount zmscore zrange zrangebylex zrevrangebyscore"),
 		keys:  func(k keyspace) []string { return []string{rule("%R~", k.all())} }, listens: true,
 	},
 }
@@ -56,7 +56,7 @@ var grants = map[protocol.Use]grant{
 // tickScripts are those of whoever places, reaps and sweeps what others have left.
 var tickScripts = []*script{
 	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &freeOpensScript, &mendScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
-	&limitQueueScript, &purgeScript, &removeScript, &residentsScript, &standingsScript, &registerSchedulesScript,
+	&limitQueueScript, &purgeScript, &removeScript, &residentsScript, &standingsScript, &registerSchedulesScript, &sampleScript,
 }
 
 func everyKey(k keyspace) []string { return readAndWrite(k.all()) }

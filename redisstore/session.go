@@ -38,15 +38,22 @@ func (s *store) Leave(ctx context.Context, calls []protocol.LeaveCall) error {
 	return errors.Join(failed...)
 }
 
-// CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is.
-func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, session string) error {
+// CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is. What it has measured goes before,
+// in the same pipeline.
+func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, session string, measured *protocol.Measured) error {
 	if s.bad != nil {
 		return s.bad
 	}
 	k := s.keys.partition(partition)
-	cmd := s.runBriefly(ctx, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions, k.callers}, []any{session}))[0]
-	if err := cmd.Err(); err != nil {
-		return failure("close session", session, err)
+	var sent []call
+	if measured != nil {
+		sent = append(sent, s.measureCall(partition, session, measured))
+	}
+	sent = append(sent, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions, k.callers}, []any{session}))
+	for _, cmd := range s.runBriefly(ctx, sent...) {
+		if err := cmd.Err(); err != nil {
+			return failure("close session", session, err)
+		}
 	}
 	return nil
 }

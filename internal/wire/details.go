@@ -17,6 +17,7 @@ type Details struct {
 	OnDeath  []byte            // the body of the job to add when this one is given up; empty: none
 	Death    *Death            // what died, in a job that was added by OnDeath
 	Enqueued time.Time         // milliseconds; zero: about the instant that the job was planned for
+	Due      time.Time         // milliseconds; of a job that failed or was snoozed: when it is due again; zero: it was neither
 }
 
 // A Failure is how one attempt ended.
@@ -59,6 +60,7 @@ type detailsForm struct {
 	OnDeath  []byte            `json:"o,omitempty"`
 	Death    *deathForm        `json:"d,omitempty"`
 	Enqueued int64             `json:"e,omitempty"` // Unix ms
+	Due      int64             `json:"u,omitempty"` // Unix ms
 }
 
 type failureForm struct {
@@ -81,7 +83,7 @@ const onlyEnqueued = "\x81\xa1e"
 
 // encode returns the element that is stored.
 func (d *Details) encode() []byte {
-	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDeath == nil && d.Death == nil && !d.Enqueued.IsZero() {
+	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDeath == nil && d.Death == nil && d.Due.IsZero() && !d.Enqueued.IsZero() {
 		return appendNumber([]byte(onlyEnqueued), d.Enqueued.UnixMilli())
 	}
 	form := detailsForm{Header: d.Header, Keep: ceilMillis(d.Keep), OnDeath: d.OnDeath}
@@ -96,6 +98,9 @@ func (d *Details) encode() []byte {
 	}
 	if !d.Enqueued.IsZero() {
 		form.Enqueued = d.Enqueued.UnixMilli()
+	}
+	if !d.Due.IsZero() {
+		form.Due = d.Due.UnixMilli()
 	}
 	encoded, err := EncodeStable(form)
 	if err != nil {
@@ -145,7 +150,10 @@ func decodeDetails(element []byte) (*Details, error) {
 	if form.Enqueued != 0 {
 		d.Enqueued = time.UnixMilli(form.Enqueued).UTC()
 	}
-	if !validDelay(form.Keep) || !validInstant(form.Enqueued) {
+	if form.Due != 0 {
+		d.Due = time.UnixMilli(form.Due).UTC()
+	}
+	if !validDelay(form.Keep) || !validInstant(form.Enqueued) || !validInstant(form.Due) {
 		return nil, errDetails
 	}
 	return d, nil
