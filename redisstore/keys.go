@@ -114,8 +114,8 @@ type partitionKeys struct {
 
 	sampled  string // hash: the minute that was looked at last, the totals and depths then, the sums of the hour under way (see scripts/sample.lua)
 	measured string // hash: what workers have measured since then (see scripts/measure.lua)
-	minutes  string // stream, the ID is the minute: a sample of each in which something changed, of 25 hours
-	hours    string // stream, the ID is the hour: the same by the hour, of 92 days
+	minutes  string // stream: minute → a sample of it, where something changed; 25 hours
+	hours    string // stream: hour → the same of it; 92 days
 
 	results  string // hash: job ID → what is kept of a job that has ended: how, and what it returned
 	kept     string // sorted set: job ID → until when its result is kept, Unix ms

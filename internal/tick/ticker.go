@@ -78,10 +78,10 @@ type Ticker struct {
 	emptied    time.Time // when the store was found to have lost what it held
 
 	declaring, checking, leading, placing, polling, sampling, sweeping, mending, warning, counting retry.Duty
-	duties                                                                               []*retry.Duty // in the order of their turns
-	watches                                                                              bool          // it never leads: see Watch
-	swept                                                                                time.Time     // by a Watch
-	lease                                                                                string        // that a Watch has seen last
+	duties                                                                                         []*retry.Duty // in the order of their turns
+	watches                                                                                        bool          // it never leads: see Watch
+	swept                                                                                          time.Time     // by a Watch
+	lease                                                                                          string        // that a Watch has seen last
 }
 
 // New returns a ticker. It does no I/O.

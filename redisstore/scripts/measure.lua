@@ -21,7 +21,8 @@ if ahead == 0 or ahead >= ROUND / 2 then return 0 end
 
 local fields, texts = { 'L', 'W', 'R' }, { ARGV[3], ARGV[4], ARGV[5] }
 local names = redis.call('HGET', MEASURED, 'names') or ''
-local known, n_known = names, select(2, string.gsub(names, '\t', ''))
+local known, n_known = names, 0
+for _ in string.gmatch(names, '\t') do n_known = n_known + 1 end
 local at = {} -- field -> its position
 for i = 6, #ARGV - 1, 2 do
   local name = ARGV[i]
