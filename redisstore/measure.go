@@ -12,15 +12,19 @@ var measureScript = load("measure")
 // measureCall is the script call that counts what a session has measured.
 func (s *store) measureCall(partition protocol.Partition, session string, m *protocol.Measured) call {
 	k := s.keys.partition(partition)
-	args := make([]any, 0, 5+2*len(m.Names))
-	args = append(args, session, m.Number, durationsText(&m.Lateness), durationsText(&m.Wait), durationsText(&m.Run))
+	return newCall(&measureScript, []string{k.measured, k.sessions, k.callers}, appendMeasured([]any{session, m.Number}, m))
+}
+
+// appendMeasured appends what was measured as scripts/lib/measured.lua reads it.
+func appendMeasured(args []any, m *protocol.Measured) []any {
+	args = append(args, durationsText(&m.Lateness), durationsText(&m.Wait), durationsText(&m.Run))
 	for i := range m.Names {
 		name := &m.Names[i]
 		text := appendSum(nil, keyDone, name.Done)
 		text = appendSum(text, keyFailed, name.Failed)
 		args = append(args, name.Name, string(appendDurations(text, &name.Run)))
 	}
-	return newCall(&measureScript, []string{k.measured, k.sessions, k.callers}, args)
+	return args
 }
 
 // The keys of the sums of a job name, besides the numbers of the buckets: see scripts/lib/sums.lua.

@@ -16,8 +16,9 @@ var sampleScript = load("sample")
 // jobs as these hold for each of them.
 const maxSampledSessions = 450
 
-// Sample takes samples of partitions of which as many minutes have ended without one. Most partitions have no job, no session and
-// nothing parked: a few plain commands for all of them in one round trip, and a script for each in another.
+// Sample takes samples of partitions of which as many minutes have ended without one. Most partitions have no session and nothing
+// parked: a few plain commands for all of them in one round trip, and a script for each in another. What these commands cannot say, the
+// sample has as none; an error of the script is the answer.
 func (s *store) Sample(ctx context.Context, partitions []protocol.Partition, missing int) []protocol.SampleAnswer {
 	answers := make([]protocol.SampleAnswer, len(partitions))
 	if s.bad != nil || len(partitions) == 0 {
@@ -31,21 +32,35 @@ func (s *store) Sample(ctx context.Context, partitions []protocol.Partition, mis
 	clock := pipe.Time(ctx)
 	for i, p := range partitions {
 		gauges[i] = &gauge{keys: s.keys.partition(p)}
-		gauges[i].ask(ctx, pipe)
+		gauges[i].askLast(ctx, pipe)
+		if missing == 1 { // it nearly always is
+			gauges[i].ask(ctx, pipe)
+		}
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	now := clock.Val().UTC()
 	var asked []int
 	for i, g := range gauges {
 		answers[i].Now = now
-		if answers[i].Err = g.failed(); answers[i].Err == nil && clock.Err() == nil && g.isMissing(now, missing) {
+		if clock.Err() != nil {
+			answers[i].Err = failure("sample", partitions[i].Queue, clock.Err())
+		} else if g.isMissing(now, missing) {
 			asked = append(asked, i)
-			g.askMore(ctx, pipe)
+			if missing > 1 {
+				g.ask(ctx, pipe)
+			}
 		}
 	}
-	if pipe.Len() > 0 {
-		_, _ = pipe.Exec(ctx)
+	exec := func() {
+		if pipe.Len() > 0 {
+			_, _ = pipe.Exec(ctx)
+		}
 	}
+	exec()
+	for _, i := range asked {
+		gauges[i].askMore(ctx, pipe)
+	}
+	exec()
 	sent := make([]call, len(asked))
 	for n, i := range asked {
 		g := gauges[i]
@@ -62,11 +77,6 @@ func (s *store) Sample(ctx context.Context, partitions []protocol.Partition, mis
 			answers[asked[n]].Err = err
 		}
 	}
-	for i := range answers {
-		if answers[i].Err == nil && clock.Err() != nil {
-			answers[i].Err = failure("sample", partitions[i].Queue, clock.Err())
-		}
-	}
 	return answers
 }
 
@@ -80,19 +90,13 @@ type gauge struct {
 	held, lists         []*redis.IntCmd
 }
 
-func (g *gauge) ask(ctx context.Context, pipe redis.Pipeliner) {
+func (g *gauge) askLast(ctx context.Context, pipe redis.Pipeliner) {
 	g.minute = pipe.HGet(ctx, g.keys.sampled, "minute")
-	g.sessions = pipe.ZRange(ctx, g.keys.sessions, 0, -1)
-	g.unhandled = pipe.ZRange(ctx, g.keys.unhandled, 0, -1)
 }
 
-func (g *gauge) failed() error {
-	for _, cmd := range []redis.Cmder{g.minute, g.sessions, g.unhandled} {
-		if err := cmd.Err(); err != nil && err != redis.Nil {
-			return failure("sample", g.keys.prefix, err)
-		}
-	}
-	return nil
+func (g *gauge) ask(ctx context.Context, pipe redis.Pipeliner) {
+	g.sessions = pipe.ZRange(ctx, g.keys.sessions, 0, -1)
+	g.unhandled = pipe.ZRange(ctx, g.keys.unhandled, 0, -1)
 }
 
 // isMissing reports whether the script is to be asked. It decides by the partition's own clock: in a cluster each node has one.

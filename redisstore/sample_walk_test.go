@@ -126,7 +126,7 @@ func (w *sampleWalk) newMeasured(last *protocol.Measured) *protocol.Measured {
 		took := time.Duration(w.random.Int64N(int64(6 * time.Minute)))
 		m.Run.Add(took)
 		m.Wait.Add(took / 100)
-		name := protocol.MeasuredName{Name: fmt.Sprint("job-", w.random.IntN(300)), Done: 1, Failed: int64(w.random.IntN(2))}
+		name := protocol.MeasuredName{Name: fmt.Sprint("job-", len(m.Names), w.random.IntN(100)), Done: 1, Failed: int64(w.random.IntN(2))}
 		name.Run.Add(took)
 		m.Names = append(m.Names, name)
 	}

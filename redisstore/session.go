@@ -38,22 +38,19 @@ func (s *store) Leave(ctx context.Context, calls []protocol.LeaveCall) error {
 	return errors.Join(failed...)
 }
 
-// CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is. What it has measured goes before,
-// in the same pipeline.
+// CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is.
 func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, session string, measured *protocol.Measured) error {
 	if s.bad != nil {
 		return s.bad
 	}
 	k := s.keys.partition(partition)
-	var sent []call
+	args := []any{session, "1"} // without anything measured it may have been
 	if measured != nil {
-		sent = append(sent, s.measureCall(partition, session, measured))
+		args = appendMeasured([]any{session, flag(measured.Number > 1)}, measured)
 	}
-	sent = append(sent, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions, k.callers}, []any{session}))
-	for _, cmd := range s.runBriefly(ctx, sent...) {
-		if err := cmd.Err(); err != nil {
-			return failure("close session", session, err)
-		}
+	cmd := s.runBriefly(ctx, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions, k.callers, k.measured}, args))[0]
+	if err := cmd.Err(); err != nil {
+		return failure("close session", session, err)
 	}
 	return nil
 }

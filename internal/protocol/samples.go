@@ -80,7 +80,7 @@ func (d *Durations) Merge(other *Durations) {
 type Measured struct {
 	Number              int64 // 1, 2, …
 	Lateness, Wait, Run Durations
-	Names               []MeasuredName // at most MaxMeasured, and OtherNames
+	Names               []MeasuredName // each once; at most MaxMeasured, and OtherNames
 }
 
 // A MeasuredName is what attempts of jobs of one name have come to.

@@ -57,7 +57,8 @@ local state = redis.call('HMGET', KEYS[5], 'enqueued', 'done')
 local totals = redis.call('HMGET', KEYS[7], FAILED, RETRIED, DIED, CANCELLED, SKIPPED, MISSED)
 for i = #TOTALS, 3, -1 do totals[i] = count(totals[i - 2]) end
 totals[1], totals[2] = count(state[1]) + count(redis.call('ZSCORE', KEYS[6], '#enqueued')), count(state[2])
-local waiting, head_ms = redis.call('LLEN', KEYS[8]) - redis.call('ZCARD', KEYS[9]), due_head(KEYS[10])
+local waiting, head_ms = redis.call('LLEN', KEYS[8]), due_head(KEYS[10])
+if waiting > 0 then waiting = waiting - redis.call('ZCARD', KEYS[9]) end
 local depths = { math.max(waiting, 0), redis.call('ZCARD', KEYS[10]), count(ARGV[2]), count(ARGV[3]), redis.call('ZCARD', KEYS[11]) }
 local oldest, first = 0, depths[1] > 0 and redis.call('LRANGE', KEYS[8], 0, 0)[1]
 if first and redis.call('HSTRLEN', KEYS[12], first) <= LONG then
@@ -65,30 +66,16 @@ if first and redis.call('HSTRLEN', KEYS[12], first) <= LONG then
 end
 if head_ms >= 0 and head_ms < now_ms then oldest = math.max(oldest, now_ms - head_ms) end
 
-local measured, names = { 'L', 'W', 'R', 'n' .. OTHER_NAMES }, redis.call('HGET', MEASURED, 'names')
-for name in string.gmatch(names or '', '[^\t]+') do measured[#measured + 1] = 'n' .. name end
+local measured = { 'L', 'W', 'R', 'n' .. OTHER_NAMES, 'names' }
 local sums = redis.call('HMGET', MEASURED, unpack(measured))
+local names = table.remove(sums)
+table.remove(measured)
+if names then
+  for name in string.gmatch(names, '[^\t]+') do measured[#measured + 1] = 'n' .. name end
+  sums = redis.call('HMGET', MEASURED, unpack(measured))
+end
 
--- is_later says whether an instant, Unix ms, is after all entries of a stream.
-local function is_later(key, ms)
-  local newest = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
-  return not newest or tonumber(string.match(newest[1], '^%d+')) < ms
-end
--- newest_before returns the ID of the newest entry before an instant, and whether there is one before that.
-local function newest_before(key, ms)
-  local two = redis.call('XREVRANGE', key, whole(ms - 1), '-', 'COUNT', 2)
-  return two[1] and two[1][1], two[2] ~= nil
-end
 local hour_ended = was.hour and count(was.hour) ~= minute - minute % HOUR and count(was.hour)
-if not wrong and not is_later(MINUTES, minute) then return { now_us, 0 } end -- what was noted is lost, a moment ago
-local old_minute, older_minutes = newest_before(MINUTES, minute - KEPT_MINUTES)
-local old_hour, older_hours, adds_hour
-if hour_ended then
-  adds_hour = is_later(HOURS, hour_ended)
-  old_hour, older_hours = newest_before(HOURS, hour_ended - KEPT_HOURS)
-else
-  redis.call('XLEN', HOURS)
-end
 
 --------------------------------------------------------------------------------------------------------------- decide
 
@@ -175,18 +162,44 @@ if changed then
   end
 end
 
+-------------------------------------------------------------------------------------- read: what there is in the streams
+
+-- is_later says whether an instant, Unix ms, is after all entries of a stream.
+local function is_later(key, ms)
+  local newest = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+  return not newest or tonumber(string.match(newest[1], '^%d+')) < ms
+end
+-- newest_before returns the ID of the newest entry before an instant, and whether there is one before that.
+local function newest_before(key, ms)
+  local two = redis.call('XREVRANGE', key, whole(ms - 1), '-', 'COUNT', 2)
+  return two[1] and two[1][1], two[2] ~= nil
+end
+local old_minute, older_minutes, old_hour, older_hours, adds_hour
+if not wrong and (changed or not last or last - last % HOUR ~= minute - minute % HOUR) then -- of an idle partition once an hour
+  if not is_later(MINUTES, minute) then return { now_us, 0 } end -- what was noted is lost, a moment ago
+  old_minute, older_minutes = newest_before(MINUTES, minute - KEPT_MINUTES)
+  old_hour, older_hours = newest_before(HOURS, minute - KEPT_HOURS)
+  adds_hour = hour_ended and is_later(HOURS, hour_ended)
+end
+
 ---------------------------------------------------------------------------------------------------------------- write
 
 if wrong then
   redis.call('DEL', SAMPLED)
+  -- unread: none of a wrong clock's samples is kept
   redis.call('DEL', MINUTES)
+  -- unread: as above
   redis.call('DEL', HOURS)
 else
+  -- unread: it was read where this is so, and below
   if older_minutes then redis.call('XTRIM', MINUTES, 'MINID', old_minute) end
+  -- unread: as above
   if older_hours then redis.call('XTRIM', HOURS, 'MINID', old_hour) end
 end
+-- unread: as above
 if adds_hour then redis.call('XADD', HOURS, whole(hour_ended) .. '-0', unpack(#ended > 0 and ended or NOTHING)) end
 if #spent > 0 then redis.call('HDEL', SAMPLED, unpack(spent)) end
+-- unread: as above
 if changed then redis.call('XADD', MINUTES, whole(minute) .. '-0', unpack(#entry > 0 and entry or NOTHING)) end
 redis.call('HSET', SAMPLED, unpack(noted))
 if hour_ended and names then moved[#moved + 1] = 'names' end
