@@ -192,7 +192,7 @@ func mergeNames(to *protocol.Sample, names []protocol.MeasuredName) {
 			return i, i < len(to.Names) && to.Names[i].Name == wanted
 		}
 		i, known := find(name.Name)
-		if !known && len(to.Names) >= protocol.MaxMeasured {
+		if _, others := find(protocol.OtherNames); !known && name.Name != protocol.OtherNames && len(to.Names) >= protocol.MaxMeasured+counted(others) {
 			name.Name = protocol.OtherNames
 			i, known = find(name.Name)
 		}
@@ -204,6 +204,13 @@ func mergeNames(to *protocol.Sample, names []protocol.MeasuredName) {
 		to.Names[i].Failed += name.Failed
 		to.Names[i].Run.Merge(&name.Run)
 	}
+}
+
+func counted(one bool) int {
+	if one {
+		return 1
+	}
+	return 0
 }
 
 // numbersOf are the numbers of a sample in the order of sampleFields.
