@@ -164,14 +164,14 @@ func (f *flight) measure(s *protocol.Settlement, now time.Time) {
 	if f.began.IsZero() || outcomeOf(s) == "" {
 		return
 	}
-	e := ending{name: f.message.Name, wait: -1, run: now.Sub(f.began), late: f.new, done: s.Kind == protocol.SettleDone, failed: s.Failed}
+	run, wait := now.Sub(f.began), time.Duration(-1)
 	if f.ended {
-		e.run = f.duration()
+		run = f.duration()
 	}
 	if since := f.waitsSince(); !since.IsZero() {
-		e.wait = max(f.job.Started.Sub(since), 0)
+		wait = max(f.job.Started.Sub(since), 0)
 	}
-	f.lane.measures.add(&e, now)
+	f.lane.attempted(&ending{name: f.message.Name, wait: wait, run: run, late: f.new, done: s.Kind == protocol.SettleDone, failed: s.Failed}, now)
 }
 
 // stuck settles a flight whose handler has not returned long after its time was up.

@@ -27,8 +27,8 @@ type ending struct {
 	done, failed bool
 }
 
-// add counts an attempt that has ended.
-func (m *measures) add(e *ending, now time.Time) {
+// attempted counts an attempt that has ended.
+func (m *measures) attempted(e *ending, now time.Time) {
 	if m.since.IsZero() {
 		m.since = now
 	}
