@@ -262,7 +262,7 @@ func (s *fakeJobStore) Leave(_ context.Context, calls []protocol.LeaveCall) erro
 	return after
 }
 
-func (s *fakeJobStore) CloseSession(_ context.Context, p protocol.Partition, name string) error {
+func (s *fakeJobStore) CloseSession(_ context.Context, p protocol.Partition, name string, _ *protocol.Measured) error {
 	_, before := s.enter("close", p)
 	if before != nil {
 		return before

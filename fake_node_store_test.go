@@ -80,12 +80,12 @@ func (s *fakeNodeStore) Leave(ctx context.Context, calls []protocol.LeaveCall) (
 	return err
 }
 
-func (s *fakeNodeStore) CloseSession(ctx context.Context, p protocol.Partition, name string) error {
+func (s *fakeNodeStore) CloseSession(ctx context.Context, p protocol.Partition, name string, measured *protocol.Measured) error {
 	if wait, down := s.isDown(p); down {
 		time.Sleep(wait) // fake time
 		return errFake
 	}
-	return s.fakeJobStore.CloseSession(ctx, p, name)
+	return s.fakeJobStore.CloseSession(ctx, p, name, measured)
 }
 
 func (s *fakeNodeStore) Listen(name string) protocol.Listener {

@@ -32,6 +32,10 @@ func (s *fakeScheduleStore) Served(ctx context.Context, also []string) (queues [
 	return queues, errors.Join(before, after)
 }
 
+func (s *fakeScheduleStore) Sample(_ context.Context, partitions []protocol.Partition, _ int) []protocol.SampleAnswer {
+	return make([]protocol.SampleAnswer, len(partitions))
+}
+
 // A crowdedStore is a store with many registered queues that nobody serves, and one that workers do. It answers the registry in pages
 // and counts at which queues a scheduler looks.
 type crowdedStore struct {

@@ -59,7 +59,9 @@ func (benchListener) Extend(_ context.Context, calls []protocol.ExtendCall) []pr
 	return make([]protocol.ExtendAnswer, len(calls))
 }
 
-func (s *benchStore) CloseSession(context.Context, protocol.Partition, string) error { return nil }
+func (s *benchStore) CloseSession(context.Context, protocol.Partition, string, *protocol.Measured) error {
+	return nil
+}
 
 // BenchmarkLoop measures the worker's own work for a job: taking it, running an empty handler, settling it.
 func BenchmarkLoop(b *testing.B) {

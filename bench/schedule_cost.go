@@ -128,7 +128,7 @@ func (s *namespace) workOffDue(ctx context.Context, follow map[string]protocol.P
 			if ran != len(follow) {
 				return fmt.Errorf("%d of %d occurrences ran", ran, len(follow))
 			}
-			return s.store.Protocol().CloseSession(ctx, call.Partition, call.Session)
+			return s.store.Protocol().CloseSession(ctx, call.Partition, call.Session, nil)
 		}
 		call.Settle, call.Place = call.Settle[:0], call.Place[:0]
 		for _, job := range answer.Taken {

@@ -298,6 +298,22 @@ func (q *quiet) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 	return answers
 }
 
+// Sample takes samples while something happens. Of a quiet minute there is nothing to say, and the next sample covers it.
+func (q *quiet) Sample(ctx context.Context, partitions []protocol.Partition, missing int) (answers []protocol.SampleAnswer) {
+	if _, ok := q.recall("sample", func(any) bool { return true }); ok {
+		answers = make([]protocol.SampleAnswer, len(partitions))
+		for i := range answers {
+			answers[i].Now = time.Now()
+		}
+		return answers
+	}
+	q.ask(ctx, "sample", nil, func(ctx context.Context) (any, bool) {
+		answers = q.Store.Sample(ctx, partitions, missing)
+		return nil, !slices.ContainsFunc(answers, func(a protocol.SampleAnswer) bool { return a.Err != nil })
+	})
+	return answers
+}
+
 func (q *quiet) Mend(ctx context.Context, cursor string) (next string, mended []protocol.Mended, err error) {
 	if _, ok := q.recall("mend", func(any) bool { return cursor == "" }); ok {
 		return "", nil, nil

@@ -38,7 +38,7 @@ var grants = map[protocol.Use]grant{
 	},
 	protocol.UseWork: {
 		scripts: append([]*script{
-			&workScript, &reportScript, &pollScript, &leaveScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript, &replaceScript,
+			&workScript, &reportScript, &pollScript, &leaveScript, &measureScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript, &replaceScript,
 		}, tickScripts...),
 		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hmget hscan hsetnx info llen ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
@@ -63,7 +63,7 @@ var grants = map[protocol.Use]grant{
 }
 
 // viewCommands are those with which one reads, by themselves and in scripts that write nothing.
-var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hlen hmget hscan hstrlen llen lpos lrange ping scan subscribe time type unsubscribe zcard zcount zmscore zrange zrangebylex zrevrangebyscore zscan zscore")
+var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hlen hmget hscan hstrlen llen lpos lrange ping scan subscribe time type unsubscribe xrange xrevrange zcard zcount zmscore zrange zrangebylex zrevrangebyscore zscan zscore")
 
 // What a scheduler does.
 var (
@@ -77,7 +77,7 @@ var (
 // tickScripts are those of whoever places, reaps and sweeps what others have left.
 var tickScripts = []*script{
 	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &freeOpensScript, &mendScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
-	&limitQueueScript, &purgeScript, &removeScript, &residentsScript, &standingsScript, &registerSchedulesScript,
+	&limitQueueScript, &purgeScript, &removeScript, &residentsScript, &standingsScript, &registerSchedulesScript, &sampleScript,
 }
 
 func everyKey(k keyspace) []string { return readAndWrite(k.all()) }

@@ -248,7 +248,7 @@ func TestALateCopyOfTheFirstCallTakesNothing(t *testing.T) {
 			b.want("taken", ids(taken), "one")
 			if ended == "closed" {
 				b.settle(ended, protocol.Settlement{ID: "one", Fence: taken[0].Fence, Kind: protocol.SettleDone})
-				if err := b.store.CloseSession(b.Context(), defaultPartition, ended); err != nil {
+				if err := b.store.CloseSession(b.Context(), defaultPartition, ended, nil); err != nil {
 					b.Fatal(err)
 				}
 			} else {

@@ -315,13 +315,13 @@ func TestASessionThatHoldsJobsIsNotClosed(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("a"))
 		a := b.take("s", 1)[0]
-		if err := b.store.CloseSession(b.Context(), defaultPartition, "s"); err != nil {
+		if err := b.store.CloseSession(b.Context(), defaultPartition, "s", nil); err != nil {
 			b.Fatal(err)
 		}
 		if !b.settle("s", protocol.Settlement{ID: "a", Fence: a.Fence, Kind: protocol.SettleDone}) {
 			b.Error("the session was closed with a job in flight")
 		}
-		if err := b.store.CloseSession(b.Context(), defaultPartition, "s"); err != nil {
+		if err := b.store.CloseSession(b.Context(), defaultPartition, "s", nil); err != nil {
 			b.Fatal(err)
 		}
 		if n := b.client.Exists(b.Context(), b.keys().inflight("s"), b.keys().sessions).Val(); n != 0 {

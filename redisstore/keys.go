@@ -74,7 +74,7 @@ func (k keyspace) partition(p protocol.Partition) partitionKeys {
 		sessions: tag + "sessions", callers: tag + "callers", crashes: tag + "crashes", idle: tag + "idle", state: tag + "state", stale: tag + "stale", purged: tag + "purged", spared: tag + "spared",
 		schedules: tag + "schedules", cursors: tag + "cursors", owed: tag + "owed", open: tag + "open", behind: tag + "behind", gone: tag + "gone", origins: tag + "origins", notes: tag + "notes", owners: tag + "owners",
 		last: tag + "last", history: tag + "history",
-		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", after: tag + "after", progress: tag + "progress", counters: tag + "counters", unhandled: tag + "unhandled", handlers: tag + "handlers",
+		runs: tag + "runs", results: tag + "results", kept: tag + "kept", once: tag + "once", after: tag + "after", progress: tag + "progress", counters: tag + "counters", sampled: tag + "sampled", measured: tag + "measured", minutes: tag + "minutes", hours: tag + "hours", unhandled: tag + "unhandled", handlers: tag + "handlers",
 	}
 }
 
@@ -88,7 +88,7 @@ type partitionKeys struct {
 	dead  string // sorted set: ID of a job given up → instant, Unix ms; its envelope stays in jobs
 
 	sessions string // sorted set: session → instant it lapses, Unix ms
-	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); sessions that have ended; #enqueued: jobs since the start, but for those of state
+	callers  string // sorted set: enqueuer → number of its last call, with the time (see scripts/lib/callers.lua); "measured <session>" → what it has measured last; sessions that have ended; #enqueued: jobs since the start, but for those of state
 	crashes  string // hash: job ID → times its holder vanished; 0: returned without an envelope
 	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms; #closed while the queue is paused or has a limit (see scripts/lib/gate.lua)
 	stale    string // sorted set: ID in ready that is void, because its job was cancelled or deleted → since when, Unix ms (see scripts/lib/stale.lua)
@@ -112,6 +112,11 @@ type partitionKeys struct {
 
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule
+
+	sampled  string // hash: the minute that was looked at last, the totals and depths then, the sums of the hour under way (see scripts/sample.lua)
+	measured string // hash: what workers have measured since then (see scripts/measure.lua)
+	minutes  string // stream: minute → a sample of it, where something changed; 25 hours
+	hours    string // stream: hour → the same of it; 92 days
 
 	results  string // hash: job ID → what is kept of a job that has ended: how, and what it returned
 	kept     string // sorted set: job ID → until when its result is kept, Unix ms
@@ -162,6 +167,7 @@ func (p partitionKeys) deleting() []string {
 		p.state, p.ready, p.stale, p.purged, p.spared, p.due, p.behind, p.sessions, p.unhandled, p.dead, p.kept, p.schedules,
 		p.owed, p.gone, p.owners, p.callers, p.idle,
 		p.jobs, p.crashes, p.once, p.results, p.after, p.progress, p.cursors, p.open, p.origins, p.notes, p.last, p.history, p.runs, p.counters, p.handlers,
+		p.sampled, p.measured, p.minutes, p.hours,
 	}
 }
 
@@ -172,11 +178,11 @@ func (p partitionKeys) every() []string {
 
 // types returns the keys of a partition, but for those of a session and of a job name, with the types that TYPE answers for them.
 func (p partitionKeys) types() map[string]string {
-	types := map[string]string{p.ready: "list", p.purged: "list", p.runs: "stream"}
+	types := map[string]string{p.ready: "list", p.purged: "list", p.runs: "stream", p.minutes: "stream", p.hours: "stream"}
 	for _, key := range []string{p.due, p.dead, p.sessions, p.callers, p.idle, p.owed, p.behind, p.gone, p.kept, p.unhandled, p.stale, p.once, p.spared} {
 		types[key] = "zset"
 	}
-	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.last, p.history, p.results, p.after, p.progress, p.handlers} {
+	for _, key := range []string{p.jobs, p.crashes, p.state, p.schedules, p.cursors, p.open, p.counters, p.origins, p.notes, p.owners, p.last, p.history, p.results, p.after, p.progress, p.handlers, p.sampled, p.measured} {
 		types[key] = "hash"
 	}
 	return types

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 	"testing"
 )
 
@@ -38,4 +39,15 @@ func namesKey(expr ast.Expr) bool {
 		return from.Sel.Name == "keys"
 	}
 	return false
+}
+
+// A key that a deletion does not know would outlive its queue.
+func TestADeletionKnowsEveryKeyOfAPartition(t *testing.T) {
+	k := keyspace("chime").partition(defaultPartition)
+	deleted := k.deleting()
+	for key := range k.types() {
+		if !slices.Contains(deleted, key) {
+			t.Errorf("%s is not among the keys of delete_queue.lua", key)
+		}
+	}
 }

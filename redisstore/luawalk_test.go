@@ -71,7 +71,7 @@ var commands = map[string]commandKind{
 	"ZADD": {true, true, "zset"}, "ZREM": {true, false, "zset"}, "ZPOPMIN": {true, false, "zset"}, "ZREMRANGEBYSCORE": {true, false, "zset"}, "ZREMRANGEBYRANK": {true, false, "zset"},
 	"LLEN": {of: "list"}, "LPOS": {of: "list"}, "LRANGE": {of: "list"}, "RPUSH": {true, true, "list"}, "LPUSH": {true, true, "list"},
 	"RENAME": {true, false, ""}, "LTRIM": {true, false, "list"}, "LREM": {true, false, "list"},
-	"XADD": {true, true, "stream"}, "XLEN": {of: "stream"},
+	"XADD": {true, true, "stream"}, "XLEN": {of: "stream"}, "XREVRANGE": {of: "stream"}, "XTRIM": {true, false, "stream"},
 }
 
 var keyless = []string{"TIME", "PUBLISH"}

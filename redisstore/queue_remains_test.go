@@ -24,7 +24,7 @@ func TestAQueueIsDeletedOnlyWhereNothingIsOnIt(t *testing.T) {
 		if !b.settle("s", s) {
 			b.Fatal("refused")
 		}
-		if err := b.store.CloseSession(b.Context(), defaultPartition, "s"); err != nil {
+		if err := b.store.CloseSession(b.Context(), defaultPartition, "s", nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestAQueueIsDeletedOnlyWhereNothingIsOnIt(t *testing.T) {
 		"held": {func(b *bench) { b.enqueue(job("a")); b.take("s", 1) }, "1 worker that holds jobs", func(b *bench) {
 			fence := b.repeat("s", protocol.WorkCall{Take: 1}).Taken[0].Fence
 			b.settle("s", protocol.Settlement{ID: "a", Fence: fence, Kind: protocol.SettleDone})
-			if err := b.store.CloseSession(b.Context(), defaultPartition, "s"); err != nil {
+			if err := b.store.CloseSession(b.Context(), defaultPartition, "s", nil); err != nil {
 				b.Fatal(err)
 			}
 		}},

@@ -39,12 +39,16 @@ func (s *store) Leave(ctx context.Context, calls []protocol.LeaveCall) error {
 }
 
 // CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is.
-func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, session string) error {
+func (s *store) CloseSession(ctx context.Context, partition protocol.Partition, session string, measured *protocol.Measured) error {
 	if s.bad != nil {
 		return s.bad
 	}
 	k := s.keys.partition(partition)
-	cmd := s.runBriefly(ctx, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions, k.callers}, []any{session}))[0]
+	args := []any{session, "1"} // without anything measured it may have been
+	if measured != nil {
+		args = appendMeasured([]any{session, flag(measured.Number > 1)}, measured)
+	}
+	cmd := s.runBriefly(ctx, newCall(&closeSessionScript, []string{k.inflight(session), k.sessions, k.callers, k.measured}, args))[0]
 	if err := cmd.Err(); err != nil {
 		return failure("close session", session, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/chimejobs/chime/internal/memconn"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/redistest"
 )
@@ -60,7 +61,13 @@ func onEveryServer(t *testing.T, test func(b *bench)) {
 		t.Cleanup(mini.Close)
 		b := newBench(t, redis.NewClient(&redis.Options{
 			Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true,
-			Dialer: func(context.Context, string, string) (net.Conn, error) { return mini.Dial() },
+			Dialer: func(context.Context, string, string) (net.Conn, error) {
+				pipe, err := mini.Dial()
+				if err != nil {
+					return nil, err
+				}
+				return memconn.New(pipe), nil
+			},
 		}))
 		b.mini = mini
 		test(b)

@@ -14,8 +14,8 @@ import (
 
 var workScript = load("work")
 
-// Work settles what has ended and takes what is due, one call a partition, in one round trip. What a call places goes before it in
-// the same pipeline. The same number again returns the same jobs and writes nothing. Where an answer shows that something was parked
+// Work settles what has ended and takes what is due, one call a partition, in one round trip. What a call places, and what its session has
+// measured, goes before it in the same pipeline. The same number again returns the same jobs and writes nothing. Where an answer shows that something was parked
 // since its caller looked, a second round trip looks up the caller's names.
 func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
 	answers := make([]protocol.WorkAnswer, len(calls))
@@ -30,6 +30,9 @@ func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.
 		if place := calls[i].Place; len(place) > 0 {
 			sent = append(sent, s.placeCall(calls[i].Partition, place))
 		}
+		if calls[i].Measured != nil {
+			sent = append(sent, s.measureCall(calls[i].Partition, calls[i].Session, calls[i].Measured))
+		}
 		sent = append(sent, s.workCall(&calls[i]))
 	}
 	cmds := s.runBriefly(ctx, sent...)
@@ -39,6 +42,9 @@ func (s *store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.
 		if place := calls[i].Place; len(place) > 0 {
 			placed = placeAnswers(place, cmds[0])
 			cmds = cmds[1:]
+		}
+		if calls[i].Measured != nil {
+			cmds = cmds[1:] // without it the charts say less, and nothing else is wrong
 		}
 		answers[i] = workAnswer(&calls[i], cmds[0])
 		answers[i].Placed = placed

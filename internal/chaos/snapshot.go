@@ -152,6 +152,10 @@ var mayStay = map[string]string{
 	"owners":    "who has declared what",
 	"last":      "how schedules went last",
 	"history":   "attempts of schedules",
+	"minutes":   "samples",
+	"hours":     "samples",
+	"sampled":   "how it stood at the last sample",
+	"measured":  "what workers have measured since",
 	"origins":   "queues that a schedule has left, where some of its counts are",
 }
 

@@ -27,8 +27,9 @@ type JobStore interface {
 	// Report keeps how far handlers are, in one round trip. Reports of jobs that their session does not hold any more have no effect.
 	Report(ctx context.Context, reports []ProgressReport) error
 
-	// CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is.
-	CloseSession(ctx context.Context, partition Partition, session string) error
+	// CloseSession ends a session that holds no job. One that holds jobs, or does not exist, is left as it is. What it has measured is
+	// counted before; nil: nothing.
+	CloseSession(ctx context.Context, partition Partition, session string, measured *Measured) error
 
 	// Lapsed returns the sessions of a partition that are past their lapse, at most MaxLapsed, those of the earliest lapse. An answer
 	// to a call names only the first MaxSeenLapsed.
@@ -134,6 +135,7 @@ type WorkCall struct {
 	Lapses    bool          // report lapsed sessions; only for calls that may sleep
 	SleepOn   bool          // the call only settles jobs that are Finished: a sleeping worker stays registered, the answer has no WaitHint
 	Place     []Placement   // placed first, in the same round trip; needs no session
+	Measured  *Measured     // counted first, in the same round trip; nil: nothing
 	ParkedLook
 }
 

@@ -17,6 +17,7 @@ type Store interface {
 	JobReader
 	WorkerStore
 	Verifier
+	SampleStore
 
 	// Check returns nil if the store can be trusted with jobs: it answers, is recent enough, evicts nothing, and its clock may be
 	// right. Waiting does not cure an error that wraps ErrUnfit.

@@ -1,7 +1,6 @@
 package system
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/memconn"
 )
 
 // A clockedWorld is a world whose server's clock is wrong, as the processes see it; which of the two is wrong makes no difference.
@@ -32,7 +32,7 @@ func inClockedWorld(t *testing.T, test func(w *clockedWorld)) {
 	synctest.Test(t, func(t *testing.T) {
 		mini := miniredis.NewMiniRedis()
 		mini.ClockTTL(true)
-		w := &clockedWorld{world: &world{T: t, dial: func() (net.Conn, error) { return queued(mini.Dial()) }, log: slog.New(slog.NewTextHandler(io.Discard, nil)), runs: map[string]int{}}}
+		w := &clockedWorld{world: &world{T: t, dial: func() (net.Conn, error) { return dial(mini) }, log: slog.New(slog.NewTextHandler(io.Discard, nil)), runs: map[string]int{}}}
 		stop := make(chan struct{})
 		var clock sync.WaitGroup
 		clock.Go(func() { // the server has no clock of its own that could be wrong: its time is set all the time
@@ -55,47 +55,13 @@ func inClockedWorld(t *testing.T, test func(w *clockedWorld)) {
 	})
 }
 
-// A queuedConn is a connection in memory whose writes do not wait for the server to read: a pipe has no buffer, and a client that sends
-// many commands at once would wait for the server, and the server for the client.
-type queuedConn struct {
-	net.Conn
-	writes chan []byte
-	closed chan struct{}
-	once   sync.Once
-}
-
-func queued(pipe net.Conn, err error) (net.Conn, error) {
+// dial opens a connection to a server in the same process.
+func dial(mini *miniredis.Miniredis) (net.Conn, error) {
+	pipe, err := mini.Dial()
 	if err != nil {
 		return nil, err
 	}
-	c := &queuedConn{Conn: pipe, writes: make(chan []byte, 1000), closed: make(chan struct{})}
-	go func() {
-		for {
-			select {
-			case p := <-c.writes:
-				if _, err := pipe.Write(p); err != nil {
-					return
-				}
-			case <-c.closed:
-				return
-			}
-		}
-	}()
-	return c, nil
-}
-
-func (c *queuedConn) Write(p []byte) (int, error) {
-	select {
-	case c.writes <- bytes.Clone(p):
-		return len(p), nil
-	case <-c.closed:
-		return 0, net.ErrClosed
-	}
-}
-
-func (c *queuedConn) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	return c.Conn.Close()
+	return memconn.New(pipe), nil
 }
 
 // now is the server's time.

@@ -73,15 +73,16 @@ type Ticker struct {
 	pollAllAt  time.Time
 	sweeper    *reap.Sweeper
 	mender     mender
+	sampler    sampler
 	needed     []protocol.Handled
 	warned     map[protocol.Handled]bool
 	emptied    time.Time // when the store was found to have lost what it held
 
-	declaring, checking, leading, placing, polling, sweeping, mending, warning, counting retry.Duty
-	duties                                                                               []*retry.Duty // in the order of their turns
-	watches                                                                              bool          // it never leads: see Watch
-	swept                                                                                time.Time     // by a Watch
-	lease                                                                                string        // that a Watch has seen last
+	declaring, checking, leading, placing, polling, sampling, sweeping, mending, warning, counting retry.Duty
+	duties                                                                                         []*retry.Duty // in the order of their turns
+	watches                                                                                        bool          // it never leads: see Watch
+	swept                                                                                          time.Time     // by a Watch
+	lease                                                                                          string        // that a Watch has seen last
 }
 
 // New returns a ticker. It does no I/O.
@@ -95,6 +96,7 @@ func New(store protocol.Store, options Options) *Ticker {
 		unserved:   unserved{store: store, log: options.Log},
 		sweeper:    reap.NewSweeper(store),
 		mender:     mender{store: store, log: options.Log},
+		sampler:    sampler{store: store},
 		outage:     retry.Outage{Log: options.Log, Role: "scheduler", Trouble: options.Observe.Trouble},
 		needed:     jobsOf(options.Declared),
 		scheduled:  len(options.Declared) > 0,
@@ -105,11 +107,12 @@ func New(store protocol.Store, options Options) *Ticker {
 	t.leading = retry.Duty{Action: "lead", Do: t.lead}
 	t.placing = retry.Duty{Action: "place", Do: t.placeOwed}
 	t.polling = retry.Duty{Action: "poll", Do: t.poll}
+	t.sampling = retry.Duty{Action: "sample", Do: t.sample}
 	t.sweeping = retry.Duty{Action: "sweep", Do: t.sweep}
 	t.mending = retry.Duty{Action: "mend", Do: t.mend}
 	t.warning = retry.Duty{Action: "look for handlers", Do: t.warn, Next: time.Now().Add(warnAfter)}
 	t.counting = retry.Duty{Action: "count the waiting jobs", Do: t.count, Next: time.Now().Add(countEvery)}
-	t.duties = []*retry.Duty{&t.declaring, &t.checking, &t.leading, &t.placing, &t.polling, &t.sweeping, &t.mending, &t.warning, &t.counting}
+	t.duties = []*retry.Duty{&t.declaring, &t.checking, &t.leading, &t.placing, &t.polling, &t.sampling, &t.sweeping, &t.mending, &t.warning, &t.counting}
 	return t
 }
 
@@ -264,6 +267,7 @@ func (t *Ticker) lead(ctx context.Context) (time.Duration, error) {
 		t.placing.Now()
 		t.pollAllAt = time.Time{}
 		t.polling.Now()
+		t.sampling.Now()
 		t.sweeping.Now()
 		t.mending.Now()
 	}

@@ -13,7 +13,7 @@ import (
 
 // Watch is the slow safety tick of a worker, until ctx ends. About every SafetyTick it looks whether the leader's lease was
 // renewed. Where it was not, it places what nobody has placed, because a worker vanished between taking an occurrence and placing the next; it returns what
-// vanished workers held; it sweeps; it lets schedules go on that stand nowhere; and it logs queues that nobody serves. So schedules go on
+// vanished workers held; it takes the samples that nobody has taken; it sweeps; it lets schedules go on that stand nowhere; and it logs queues that nobody serves. So schedules go on
 // where workers run and no scheduler.
 //
 // It has no connection of its own and never leads: whatever it does beside a leader takes effect once.
@@ -22,7 +22,7 @@ func Watch(ctx context.Context, store protocol.Store, options Options) {
 	t.watches = true
 	t.outage.Role = "worker"
 	watching := retry.Duty{Action: "look for a leader", Do: t.watch, Next: time.Now().Add(t.safetyPause())}
-	t.duties = []*retry.Duty{&watching, &t.placing, &t.polling, &t.sweeping, &t.mending, &t.counting}
+	t.duties = []*retry.Duty{&watching, &t.placing, &t.polling, &t.sampling, &t.sweeping, &t.mending, &t.counting}
 	for _, d := range t.duties[1:] {
 		d.Next = time.Now().Add(retry.Never)
 	}
@@ -59,6 +59,7 @@ func (t *Ticker) watch(ctx context.Context) (time.Duration, error) {
 	if err == nil && !led {
 		t.placing.Now()
 		t.polling.Now()
+		t.sampling.Now()
 		if retry.Reached(t.swept.Add(watchSweep), time.Now()) {
 			t.swept = time.Now()
 			t.sweeping.Now() // it passes over what was swept a short while ago

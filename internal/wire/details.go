@@ -18,6 +18,7 @@ type Details struct {
 	Death    *Death            // what died, in a job that was added by OnDeath
 	Enqueued time.Time         // milliseconds; zero: about the instant that the job was planned for
 	Offset   time.Duration     // milliseconds: how long after that instant an occurrence was due
+	Due      time.Time         // milliseconds; of a job that failed or was snoozed: when it is due again; zero: it was neither
 }
 
 // A Failure is how one attempt ended.
@@ -61,6 +62,7 @@ type detailsForm struct {
 	Death    *deathForm        `json:"d,omitempty"`
 	Enqueued int64             `json:"e,omitempty"` // Unix ms
 	Offset   int64             `json:"s,omitempty"` // ms
+	Due      int64             `json:"u,omitempty"` // Unix ms
 }
 
 type failureForm struct {
@@ -84,7 +86,7 @@ const onlyEnqueued = "\x81\xa1e"
 // encode returns the element that is stored.
 func (d *Details) encode() []byte {
 	if d.Failures == nil && d.Header == nil && d.Retry == (Retry{}) && d.Keep == 0 && d.OnDeath == nil && d.Death == nil && d.Offset == 0 &&
-		!d.Enqueued.IsZero() {
+		d.Due.IsZero() && !d.Enqueued.IsZero() {
 		return appendNumber([]byte(onlyEnqueued), d.Enqueued.UnixMilli())
 	}
 	form := detailsForm{Header: d.Header, Keep: ceilMillis(d.Keep), OnDeath: d.OnDeath, Offset: ceilMillis(d.Offset)}
@@ -99,6 +101,9 @@ func (d *Details) encode() []byte {
 	}
 	if !d.Enqueued.IsZero() {
 		form.Enqueued = d.Enqueued.UnixMilli()
+	}
+	if !d.Due.IsZero() {
+		form.Due = d.Due.UnixMilli()
 	}
 	encoded, err := EncodeStable(form)
 	if err != nil {
@@ -148,7 +153,10 @@ func decodeDetails(element []byte) (*Details, error) {
 	if form.Enqueued != 0 {
 		d.Enqueued = time.UnixMilli(form.Enqueued).UTC()
 	}
-	if !validDelay(form.Keep) || !validDelay(form.Offset) || !validInstant(form.Enqueued) {
+	if form.Due != 0 {
+		d.Due = time.UnixMilli(form.Due).UTC()
+	}
+	if !validDelay(form.Keep) || !validDelay(form.Offset) || !validInstant(form.Enqueued) || !validInstant(form.Due) {
 		return nil, errDetails
 	}
 	return d, nil

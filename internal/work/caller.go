@@ -21,7 +21,13 @@ type request struct {
 	work   []protocol.WorkCall
 	poll   []protocol.PollCall
 	leave  []protocol.LeaveCall
-	closed []*session
+	closed []closing
+}
+
+// A closing is a session that is to be closed, with what it has measured.
+type closing struct {
+	session  *session
+	measured *protocol.Measured // nil: nothing
 }
 
 func (r *request) empty() bool { return len(r.lanes) == 0 && len(r.closed) == 0 }
@@ -120,7 +126,7 @@ func (c *caller) addLeave(l *lane, call protocol.LeaveCall) {
 	c.draft.lanes, c.draft.leave = append(c.draft.lanes, l), append(c.draft.leave, call)
 }
 
-func (c *caller) addClosed(s *session) { c.draft.closed = append(c.draft.closed, s) }
+func (c *caller) addClosed(s closing) { c.draft.closed = append(c.draft.closed, s) }
 
 // wantPoll notes that a lane of this node is to poll; wantsPoll reports whether one is, until the next request is sent.
 func (c *caller) wantPoll()       { c.polls = true }
@@ -179,9 +185,9 @@ func (c *caller) roundTrip(ctx context.Context, r request) reply {
 	case r.leave != nil:
 		done.err = c.store.Leave(ctx, r.leave)
 	case r.closed != nil:
-		for _, s := range r.closed {
+		for _, closing := range r.closed {
 			// An unknown outcome needs no second try: the session is empty, and if it still exists it lapses and is reaped.
-			_ = c.store.CloseSession(ctx, s.partition(), s.name())
+			_ = c.store.CloseSession(ctx, closing.session.partition(), closing.session.name(), closing.measured)
 		}
 	}
 	return done

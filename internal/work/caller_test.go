@@ -52,7 +52,7 @@ func TestACallIsLateOnlyIfTheNodesCallsUsuallyTakeLess(t *testing.T) {
 	for range 100 {
 		now = now.Add(time.Second)
 		c.received(&reply{}, false, now)
-		c.draft = request{closed: []*session{nil}}
+		c.draft = request{closed: []closing{{}}}
 		c.send(now)
 		<-c.requests
 	}

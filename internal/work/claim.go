@@ -26,6 +26,7 @@ type claim struct {
 	parked  time.Time // when it was parked first; zero: it was not
 	suspect bool      // its holders have vanished so often that this worker has no other such job
 	clock   *storeClock
+	new     bool // an occurrence that is taken for the first time
 	message wire.Envelope
 
 	schedule string // the schedule of which it is an occurrence; empty: an ordinary job
@@ -167,11 +168,12 @@ func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlemen
 	switch outcome.Action {
 	case Succeeded:
 	case Snoozed:
-		s.Kind, s.Delay, s.Body, word = protocol.SettleLater, outcome.Delay, c.message.Encode(), runSnoozed
+		c.dueAgain(&message, outcome.Delay, now)
+		s.Kind, s.Delay, s.Body, word = protocol.SettleLater, outcome.Delay, message.Encode(), runSnoozed
 	default:
 		message.Failures++
 		c.noteFailure(&message, outcome.Err, now)
-		s.Failed, s.Body = true, message.Encode()
+		s.Failed = true
 		if outcome.Action == Discarded || message.Failures >= c.maxAttempts() {
 			s.Kind, word = protocol.SettleDead, runDead
 		} else {
@@ -179,7 +181,9 @@ func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlemen
 			if !outcome.Delayed {
 				s.Delay = c.handler.delay(c.retry(), message.Failures, c.config.Log)
 			}
+			c.dueAgain(&message, s.Delay, now)
 		}
+		s.Body = message.Encode()
 		c.logFailure(&s, message.Failures, outcome.Err)
 	}
 	if c.schedule != "" {
@@ -294,8 +298,39 @@ func (c *claim) noteFailure(message *wire.Envelope, err error, now time.Time) {
 	if message.Details != nil {
 		details = *message.Details // the claim's own do not change
 	}
+	details.Due = time.Time{}
 	details.AddFailure(wire.Failure{At: c.clock.at(now), Worker: c.config.worker, Error: message.LastError})
 	message.Details = &details
+}
+
+// dueAgain notes in an envelope when the job is due again.
+func (c *claim) dueAgain(message *wire.Envelope, delay time.Duration, now time.Time) {
+	var details wire.Details
+	if message.Details != nil {
+		details = *message.Details // the claim's own do not change
+	}
+	details.Due = c.clock.at(now).Add(delay)
+	message.Details = &details
+}
+
+// waitsSince is since when the job was due, or enqueued, as it was taken; zero: not known, as after a crash or where it was parked.
+func (c *claim) waitsSince() time.Time {
+	details := c.message.Details
+	switch {
+	case c.crashes > 0, !c.parked.IsZero():
+		return time.Time{}
+	case details != nil && c.message.Failures == 0 && len(details.Failures) > 0: // it was dead
+		return time.Time{}
+	case details != nil && !details.Due.IsZero():
+		return details.Due
+	case details != nil && details.Death != nil:
+		return details.Enqueued
+	case c.message.Failures > 0, c.schedule != "" && !c.new:
+		return time.Time{}
+	case details != nil:
+		return c.message.Planned.Add(details.Offset)
+	}
+	return c.message.Planned
 }
 
 // maxLogged is how many bytes of a handler's error are logged. A server's answer may be in it, as long and as strange as the server likes.

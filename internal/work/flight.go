@@ -104,7 +104,7 @@ func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob) {
 	f.lane, f.session = a.lane, a.session
 	f.claim = claim{
 		config: config, id: taken.ID, fence: taken.Fence, ahead: !taken.Begun, queue: a.lane.partition().Queue, clock: a.clock,
-		parked: taken.ParkedAt, suspect: taken.Suspect(), crashes: taken.Crashes,
+		parked: taken.ParkedAt, new: taken.New, suspect: taken.Suspect(), crashes: taken.Crashes,
 	}
 }
 
@@ -157,6 +157,21 @@ func (f *flight) reasonOf(s *protocol.Settlement) error {
 	}
 	dead, _ := wire.DecodeEnvelope(s.Body) // it did not begin: what it was given up for is in its envelope
 	return errors.New(dead.LastError)
+}
+
+// measure counts in the lane how long the attempt has waited and run that a settlement ends, if it ends one that had begun.
+func (f *flight) measure(s *protocol.Settlement, now time.Time) {
+	if f.began.IsZero() || outcomeOf(s) == "" {
+		return
+	}
+	run, wait := now.Sub(f.began), time.Duration(-1)
+	if f.ended {
+		run = f.duration()
+	}
+	if since := f.waitsSince(); !since.IsZero() {
+		wait = max(f.job.Started.Sub(since), 0)
+	}
+	f.lane.attempted(&ending{name: f.message.Name, wait: wait, run: run, late: f.new, done: s.Kind == protocol.SettleDone, failed: s.Failed}, now)
 }
 
 // stuck settles a flight whose handler has not returned long after its time was up.

@@ -193,6 +193,7 @@ func (h *flights) collect(now time.Time) {
 		if s, kept := f.returned(); kept {
 			h.ended.count(&s)
 			h.hearEnd(f, &s, f.finishedAt())
+			f.measure(&s, now)
 			if f.wasCutOff() {
 				h.cut = append(h.cut, f.id)
 			}
@@ -232,6 +233,7 @@ func (h *flights) keep(f *flight, s protocol.Settlement, now time.Time) {
 	if f.keep(s, now) {
 		h.ended.count(&s)
 		h.hearEnd(f, &s, now)
+		f.measure(&s, now)
 	}
 }
 

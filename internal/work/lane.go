@@ -12,6 +12,7 @@ import (
 type lane struct {
 	waitState
 	outbox
+	measures
 
 	at    protocol.Partition
 	stake *stake
@@ -118,6 +119,9 @@ func (l *lane) call(worker string, ttl time.Duration, take, ahead int, suspect b
 		Lapses:    take > 0 && l.wantsLapses(now),
 	}
 	l.load(call, now)
+	if l.session.exists() && l.measures.due(now) {
+		call.Measured = l.take(l.session.nextMeasured)
+	}
 	if take > 0 {
 		call.Suspect = suspect
 		call.Serve = l.serve()

@@ -102,7 +102,7 @@ func (p *processor) closeSessions(now time.Time) {
 			continue
 		}
 		if s := p.sessions.close(l, atOnce, now); s != nil {
-			l.via().addClosed(s)
+			l.via().addClosed(closing{s, l.take(s.nextMeasured)})
 		}
 	}
 }

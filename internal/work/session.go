@@ -31,6 +31,7 @@ type session struct {
 	at protocol.Partition
 
 	number     int64     // of the last call answered; 0: the session does not exist in the store
+	measured   int64     // how often it has sent what it has measured
 	held       int       // jobs taken and not known to be settled
 	aliveAt    time.Time // when the last call that extended it was sent
 	emptySince time.Time // since when it holds no job; zero: it holds some
@@ -55,6 +56,12 @@ func (s *session) isLost() bool { return s.lost }
 
 // nextNumber is the number of the session's next call.
 func (s *session) nextNumber() int64 { return s.number + 1 }
+
+// nextMeasured is the number of what it sends next of what it has measured.
+func (s *session) nextMeasured() int64 {
+	s.measured++
+	return s.measured
+}
 
 // answered notes the answer to the call with this number, which was sent at that instant, took so many jobs and settled so many. It
 // reports whether the session holds no job now.

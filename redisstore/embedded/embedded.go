@@ -25,6 +25,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"github.com/chimejobs/chime/internal/memconn"
 	"github.com/chimejobs/chime/redisstore"
 )
 
@@ -88,7 +89,7 @@ func dial(mini *miniredis.Miniredis) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newConn(pipe), nil
+	return memconn.New(pipe), nil
 }
 
 // Addr returns the address, host and port, on which a server of Start listens. It is empty for a server of StartInMemory.

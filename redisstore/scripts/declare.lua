@@ -183,7 +183,10 @@ for i, plan in ipairs(plans) do
       redis.call('ZREM', GONE, name)
       redis.call('HDEL', COUNTERS, counters_of(name))
     end
-    if (plan.missed or 0) > 0 then redis.call('HINCRBY', COUNTERS, name .. MISSED, whole(plan.missed)) end
+    if (plan.missed or 0) > 0 then
+      redis.call('HINCRBY', COUNTERS, name .. MISSED, whole(plan.missed))
+      redis.call('HINCRBY', COUNTERS, MISSED, whole(plan.missed))
+    end
     if plan.state ~= 'live' then plan.owed = nil end
     if plan.owed then
       redis.call('ZADD', OWED, whole(plan.owed), name)

@@ -31,6 +31,10 @@
 -- KEYS[30] …:runs       stream what ran
 -- KEYS[31] …:counters   hash  what was counted
 -- KEYS[32] …:handlers   hash  job name -> workers that handle it
+-- KEYS[33] …:sampled    hash  what was sampled last, see sample.lua
+-- KEYS[34] …:measured   hash  what workers have measured since then
+-- KEYS[35] …:minutes    stream  samples by the minute
+-- KEYS[36] …:hours      stream  samples by the hour
 -- ARGV[1] a name that only this call has; empty: only look; ARGV[2] for how long it is remembered that a schedule has left, s
 -- Returns time (us), then how much is there: waiting jobs, those behind others with them; delayed ones; sessions that hold jobs; names with parked jobs;
 -- dead jobs; kept results; schedules. All 0: nothing is, and the keys are gone.
@@ -80,7 +84,7 @@ if ARGV[1] == '' then return nothing end
 
 redis.call('UNLINK', STATE, READY, STALE, PURGED, SPARED, DUE, BEHIND, SESSIONS, UNHANDLED, DEAD, KEPT, SCHEDULES, OWED)
 redis.call('UNLINK', KEYS[18], KEYS[19], KEYS[20], KEYS[21], KEYS[22], KEYS[23], KEYS[24], KEYS[25], KEYS[26], KEYS[27], KEYS[28], KEYS[29],
-  KEYS[30], KEYS[31], KEYS[32])
+  KEYS[30], KEYS[31], KEYS[32], KEYS[33], KEYS[34], KEYS[35], KEYS[36])
 -- the next call of an enqueuer is to come by enqueue.lua, which finds that there is no layout: enqueue_one.lua knows an earlier second
 for i = 1, #recent, 2 do
   local score = tonumber(recent[i + 1])

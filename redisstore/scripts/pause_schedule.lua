@@ -60,7 +60,10 @@ elseif skips then
   if waiting and at > from then from = at end -- it became due after the caller had counted
   stored_cursor = from .. ' ' .. whole(used) .. ' s'
   redis.call('HSET', CURSORS, name, stored_cursor)
-  if tonumber(ARGV[10]) > 0 then redis.call('HINCRBY', COUNTERS, name .. MISSED, ARGV[10]) end
+  if tonumber(ARGV[10]) > 0 then
+    redis.call('HINCRBY', COUNTERS, name .. MISSED, ARGV[10])
+    redis.call('HINCRBY', COUNTERS, MISSED, ARGV[10])
+  end
   redis.call('ZADD', OWED, whole(now_ms), name)
   owes = 1
 elseif not waiting then -- else its taking will owe the next one

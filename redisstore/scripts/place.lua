@@ -73,7 +73,7 @@ for i, plan in ipairs(plans) do
       cursors_now[#cursors_now + 1] = ARGV[plan.first + 2 * placing - 2] .. ' ' .. whole(used + placing) .. (plan.caught_up > 0 and ' c' or ' p')
       answer[#answer + 1] = placing
     end
-    if plan.missed > 0 then counts[plan.name .. MISSED] = plan.missed end
+    if plan.missed > 0 then counts[plan.name .. MISSED], counts[MISSED] = plan.missed, (counts[MISSED] or 0) + plan.missed end
     if plan.caught_up > 0 then counts[plan.name .. CAUGHT_UP] = math.min(plan.caught_up, placing) end
   end
 end

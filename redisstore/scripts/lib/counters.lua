@@ -1,6 +1,6 @@
 -- counters: the fields of …:counters; a test holds them against the Go code.
 
--- Those of the partition; FAILED, DIED and CANCELLED are a schedule's as well:
+-- Those of the partition; all but RETRIED are a schedule's as well, and SKIPPED and MISSED, below, the partition's:
 local FAILED, RETRIED, DIED, CANCELLED = '/failed', '/retried', '/died', '/cancelled'
 
 -- Those of a schedule have its name in front:

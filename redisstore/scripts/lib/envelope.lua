@@ -28,3 +28,14 @@ local function schedule_in(body)
   local behind, from = after(body, at)
   return from and behind <= #body + 1 and sub(body, from, behind - 1) or nil
 end
+
+-- planned_in returns when a job was enqueued to run, or due, as its envelope says, Unix ms; nil: it does not, or nobody can read it.
+local function planned_in(body)
+  if not body or byte(body, 1) ~= 1 then return nil end
+  local at = after(body, 3)
+  at = at and after(body, at)
+  if not at or byte(body, at) ~= 0xcf or #body < at + 8 then return nil end
+  local ms = 0
+  for i = 1, 8 do ms = 256 * ms + byte(body, at + i) end
+  return ms
+end

@@ -91,6 +91,7 @@ local function meet(call, i, n, fence, worker, session)
       return nil
     end
     count(call, name .. SKIPPED, 1)
+    count(call, SKIPPED, 1)
     record(call, name, planned, 'skipped|' .. call.now .. '|' .. call.now)
   end
   if owing then owe(call, name) end

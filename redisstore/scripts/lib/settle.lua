@@ -47,6 +47,7 @@ local function settle(call, id, name, planned, kind, amount, body, run, annex)
     local _, created = policy(call.flights.definitions[name])
     if created and not created_later(created, planned) then -- else its schedule was removed; another one of that name gets nothing of it
       count(call, name .. MISSED, 1)
+      count(call, MISSED, 1)
       count(call, name .. STARTED, -1) -- it has not begun
       give_run_back(call, name)
     end

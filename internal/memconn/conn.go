@@ -1,4 +1,5 @@
-package embedded
+// Package memconn gives the client of a server in the same process a connection that does not block it.
+package memconn
 
 import (
 	"fmt"
@@ -30,6 +31,9 @@ const maxUnread = 1 << 30
 // maxKept is how much memory, in bytes, is kept for the next writes.
 const maxKept = 64 << 10
 
+// New returns the client's end of a pipe to a server, as a conn.
+func New(pipe net.Conn) net.Conn { return newConn(pipe) }
+
 func newConn(pipe net.Conn) *conn {
 	c := &conn{Conn: pipe, limit: maxUnread, written: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{})}
 	go c.forward()
@@ -43,7 +47,7 @@ func (c *conn) Write(p []byte) (int, error) {
 		return 0, c.err
 	}
 	if len(c.unread)+len(p) > c.limit {
-		c.err = fmt.Errorf("embedded: write: the server has more than %d bytes to read", c.limit)
+		c.err = fmt.Errorf("memconn: write: the server has more than %d bytes to read", c.limit)
 		_ = c.Conn.Close()
 		return 0, c.err
 	}

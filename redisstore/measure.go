@@ -1,0 +1,74 @@
+package redisstore
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+var measureScript = load("measure")
+
+// measureCall is the script call that counts what a session has measured.
+func (s *store) measureCall(partition protocol.Partition, session string, m *protocol.Measured) call {
+	k := s.keys.partition(partition)
+	return newCall(&measureScript, []string{k.measured, k.sessions, k.callers}, appendMeasured([]any{session, m.Number}, m))
+}
+
+// appendMeasured appends what was measured as scripts/lib/measured.lua reads it.
+func appendMeasured(args []any, m *protocol.Measured) []any {
+	args = append(args, durationsText(&m.Lateness), durationsText(&m.Wait), durationsText(&m.Run))
+	for i := range m.Names {
+		name := &m.Names[i]
+		text := appendSum(nil, keyDone, name.Done)
+		text = appendSum(text, keyFailed, name.Failed)
+		args = append(args, name.Name, string(appendDurations(text, &name.Run)))
+	}
+	return args
+}
+
+// The keys of the sums of a job name, besides the numbers of the buckets: see scripts/lib/sums.lua.
+const (
+	keyDone   = "d"
+	keyFailed = "f"
+)
+
+func durationsText(d *protocol.Durations) string { return string(appendDurations(nil, d)) }
+
+func appendDurations(text []byte, d *protocol.Durations) []byte {
+	for i, n := range d {
+		text = appendSum(text, strconv.Itoa(i), n)
+	}
+	return text
+}
+
+func appendSum(text []byte, key string, n int64) []byte {
+	if n == 0 {
+		return text
+	}
+	if len(text) > 0 {
+		text = append(text, ' ')
+	}
+	return strconv.AppendInt(append(append(text, key...), ':'), n, 10)
+}
+
+// addSums adds what a text of sums says. What cannot be read counts as none.
+func addSums(text string, to *protocol.MeasuredName) {
+	for sum := range strings.SplitSeq(text, " ") {
+		key, number, _ := strings.Cut(sum, ":")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || n < 0 {
+			continue
+		}
+		switch key {
+		case keyDone:
+			to.Done += n
+		case keyFailed:
+			to.Failed += n
+		default:
+			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(to.Run) {
+				to.Run[i] += n
+			}
+		}
+	}
+}

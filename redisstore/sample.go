@@ -1,0 +1,138 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+var sampleScript = load("sample")
+
+// maxSampledSessions is how many sessions of a partition are asked how many jobs they hold. Where there are more, the sample counts as many
+// jobs as these hold for each of them.
+const maxSampledSessions = 450
+
+// Sample takes samples of partitions of which as many minutes have ended without one. Most partitions have no session and nothing
+// parked: a few plain commands for all of them in one round trip, and a script for each in another. What these commands cannot say, the
+// sample has as none; an error of the script is the answer.
+func (s *store) Sample(ctx context.Context, partitions []protocol.Partition, missing int) []protocol.SampleAnswer {
+	answers := make([]protocol.SampleAnswer, len(partitions))
+	if s.bad != nil || len(partitions) == 0 {
+		for i := range answers {
+			answers[i].Err = s.bad
+		}
+		return answers
+	}
+	gauges := make([]*gauge, len(partitions))
+	pipe := s.client.Pipeline()
+	clock := pipe.Time(ctx)
+	for i, p := range partitions {
+		gauges[i] = &gauge{keys: s.keys.partition(p)}
+		gauges[i].askLast(ctx, pipe)
+		if missing == 1 { // it nearly always is
+			gauges[i].ask(ctx, pipe)
+		}
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	now := clock.Val().UTC()
+	var asked []int
+	for i, g := range gauges {
+		answers[i].Now = now
+		if clock.Err() != nil {
+			answers[i].Err = failure("sample", partitions[i].Queue, clock.Err())
+		} else if g.isMissing(now, missing) {
+			asked = append(asked, i)
+			if missing > 1 {
+				g.ask(ctx, pipe)
+			}
+		}
+	}
+	exec := func() {
+		if pipe.Len() > 0 {
+			_, _ = pipe.Exec(ctx)
+		}
+	}
+	exec()
+	for _, i := range asked {
+		gauges[i].askMore(ctx, pipe)
+	}
+	exec()
+	sent := make([]call, len(asked))
+	for n, i := range asked {
+		g := gauges[i]
+		k := g.keys
+		sent[n] = newCall(&sampleScript, []string{k.sampled, k.minutes, k.hours, k.measured, k.state, k.callers, k.counters, k.ready, k.stale, k.due, k.dead, k.jobs},
+			[]any{missing, g.running(), g.parked()})
+	}
+	if len(sent) > 0 {
+		for n, cmd := range s.run(ctx, s.client, sent...) {
+			values, err := list("sample", partitions[asked[n]].Queue, cmd)
+			if err == nil {
+				answers[asked[n]] = protocol.SampleAnswer{Now: values.now(), Taken: values.number(1) == 1}
+			}
+			answers[asked[n]].Err = err
+		}
+	}
+	return answers
+}
+
+// A gauge is what a sample has of a partition that is not in keys of known names: how many jobs the sessions and the lists of parked jobs
+// hold. It is read a moment before.
+type gauge struct {
+	keys partitionKeys
+
+	minute              *redis.StringCmd
+	sessions, unhandled *redis.StringSliceCmd
+	held, lists         []*redis.IntCmd
+}
+
+func (g *gauge) askLast(ctx context.Context, pipe redis.Pipeliner) {
+	g.minute = pipe.HGet(ctx, g.keys.sampled, "minute")
+}
+
+func (g *gauge) ask(ctx context.Context, pipe redis.Pipeliner) {
+	g.sessions = pipe.ZRange(ctx, g.keys.sessions, 0, -1)
+	g.unhandled = pipe.ZRange(ctx, g.keys.unhandled, 0, -1)
+}
+
+// isMissing reports whether the script is to be asked. It decides by the partition's own clock: in a cluster each node has one.
+func (g *gauge) isMissing(now time.Time, missing int) bool {
+	last, err := strconv.ParseInt(g.minute.Val(), 10, 64)
+	if err != nil {
+		return true
+	}
+	ahead := time.UnixMilli(last).Sub(now)
+	return now.Truncate(time.Minute).Sub(time.UnixMilli(last)) > time.Duration(missing)*time.Minute || ahead > protocol.KeptMinutes
+}
+
+// askMore asks for what the first answers have named.
+func (g *gauge) askMore(ctx context.Context, pipe redis.Pipeliner) {
+	sessions := g.sessions.Val()
+	for _, session := range sessions[:min(len(sessions), maxSampledSessions)] {
+		g.held = append(g.held, pipe.HLen(ctx, g.keys.inflight(session)))
+	}
+	for _, name := range g.unhandled.Val() {
+		g.lists = append(g.lists, pipe.ZCard(ctx, g.keys.parked(name)))
+	}
+}
+
+func (g *gauge) running() (n int64) {
+	for _, held := range g.held {
+		n += max(held.Val()-1, 0) // one field is the session's own
+	}
+	if asked, all := int64(len(g.held)), int64(len(g.sessions.Val())); all > asked {
+		n = n * all / asked
+	}
+	return n
+}
+
+func (g *gauge) parked() (n int64) {
+	for _, list := range g.lists {
+		n += list.Val()
+	}
+	return n
+}

@@ -1,0 +1,286 @@
+package redisstore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// onMinutes runs a test on miniredis, whose clock it may set: at returns the store's clock after so many minutes and sets it there.
+func onMinutes(t *testing.T, test func(b *bench, at func(minutes int) time.Time)) {
+	onEveryServer(t, func(b *bench) {
+		if b.mini == nil {
+			return // the walk runs there
+		}
+		began := time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
+		test(b, func(minutes int) time.Time {
+			now := began.Add(time.Duration(minutes)*time.Minute + 20*time.Second)
+			b.mini.SetTime(now)
+			return now
+		})
+	})
+}
+
+func (b *bench) sample(partitions ...protocol.Partition) {
+	b.Helper()
+	if len(partitions) == 0 {
+		partitions = []protocol.Partition{defaultPartition}
+	}
+	for _, answer := range b.store.Sample(b.Context(), partitions, 1) {
+		if answer.Err != nil {
+			b.Fatal(answer.Err)
+		}
+	}
+}
+
+// samples describes the samples of the default queue: minute or hour since 09:00, what it covers, what was enqueued and waits, how old the first is.
+func (b *bench) samples(from, to time.Time, step time.Duration) string {
+	b.Helper()
+	all, err := b.store.Samples(b.Context(), "default", from, to, step)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var text []string
+	for _, s := range all {
+		line := fmt.Sprintf("%v +%d =%d", s.At.Sub(time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)), s.Enqueued, s.Waiting)
+		if s.Oldest > 0 {
+			line += fmt.Sprint(" old ", s.Oldest)
+		}
+		if s.Covers > 1 {
+			line += fmt.Sprint(" covers ", s.Covers)
+		}
+		text = append(text, line)
+	}
+	return strings.Join(text, "\n")
+}
+
+func (b *bench) registerDefault() {
+	b.Helper()
+	if _, err := b.store.Partitions(b.Context(), "default"); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// What is between two entries is shown as the first has left it, what a sample was missed for is not shown, and an entry before the range says
+// how it begins.
+func TestSamplesShowIdleMinutesAndLeaveOutMissedOnes(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		began := at(0)
+		b.want("before the first sample", b.samples(began.Add(-time.Hour), began.Add(time.Hour), time.Minute), "")
+		b.sample()
+		b.enqueue(job("a"), job("b"))
+		at(1)
+		b.sample()
+		for minute := 2; minute < 5; minute++ { // nothing happens
+			at(minute)
+			b.sample()
+		}
+		b.enqueue(job("c"))
+		at(8) // three samples are missed
+		b.sample()
+		now := at(9)
+		b.sample()
+		b.want("the samples", b.samples(began.Add(-time.Hour), now, time.Minute), strings.Join([]string{
+			"-1m0s +0 =0", "0s +2 =2", "1m0s +0 =2", "2m0s +0 =2", "3m0s +0 =2", "7m0s +1 =3 covers 4", "8m0s +0 =3",
+		}, "\n"))
+		b.want("those from the third minute on", b.samples(began.Add(time.Minute), began.Add(4*time.Minute), time.Minute), "2m0s +0 =2\n3m0s +0 =2\n4m0s +0 =2")
+		b.want("an empty range", b.samples(now, now, time.Minute), "")
+		b.want("what is to come", b.samples(now, now.Add(time.Hour), time.Minute), "")
+		at(61)
+		b.sample()
+		at(62)
+		b.sample()
+		b.want("by the hour", b.samples(began.Add(-2*time.Hour), began.Add(2*time.Hour), time.Hour), "0s +3 =3")
+		at(125)
+		b.enqueue(job("d"))
+		b.sample()
+		at(182)
+		b.sample()
+		b.want("and then", b.samples(began.Add(-2*time.Hour), began.Add(4*time.Hour), time.Hour), "0s +3 =3\n2h0m0s +1 =4 covers 2")
+	})
+}
+
+// A clock that stepped back adds nothing until it is where it was; one that was far ahead leaves nothing behind.
+func TestSamplesSurviveAClockThatWasWrong(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		began := at(0)
+		b.sample()
+		b.enqueue(job("a"))
+		at(10)
+		b.sample()
+		b.enqueue(job("b"))
+		at(3)
+		b.sample()
+		at(9)
+		b.sample()
+		b.want("while it is behind", b.samples(began.Add(time.Minute), began.Add(time.Hour), time.Minute), "9m0s +1 =1 covers 10")
+		at(11)
+		b.sample()
+		b.want("when it is where it was", b.samples(began.Add(time.Minute), began.Add(time.Hour), time.Minute), "9m0s +1 =1 covers 10\n10m0s +1 =2")
+		at(100_000)
+		b.sample()
+		at(12)
+		b.sample()
+		b.enqueue(job("c"))
+		at(13)
+		b.sample()
+		b.want("after it was far ahead", b.samples(began, began.Add(time.Hour), time.Minute), "11m0s +0 =2\n12m0s +1 =3")
+	})
+}
+
+// The first of the waiting jobs grows older where nothing changes.
+func TestASampleSaysHowLongTheFirstJobHasWaited(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		began := at(0)
+		planned := began.Add(-10 * time.Second).UnixMilli()
+		body := []byte("\x01\x93\xa1j\xc0\xcf") // an envelope: name j, no payload, planned
+		for shift := 56; shift >= 0; shift -= 8 {
+			body = append(body, byte(planned>>shift))
+		}
+		b.sample()
+		b.enqueue(protocol.EnqueueItem{ID: "a", Body: body})
+		at(1)
+		b.sample()
+		at(3)
+		b.sample()
+		b.want("the samples", b.samples(began.Add(-time.Minute), began.Add(time.Hour), time.Minute), "0s +1 =1 old 1m10s\n1m0s +0 =1 old 2m10s\n2m0s +0 =1 old 3m10s")
+	})
+}
+
+// Of a hundred names each is counted, in an hour always the same; all others are one.
+func TestAHundredNamesAreCounted(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		began := at(0)
+		b.sample()
+		b.enqueue(job("a"))
+		b.take("s", 1)
+		number := int64(0)
+		send := func(first, n int) {
+			number++
+			m := &protocol.Measured{Number: number}
+			for i := range n {
+				m.Names = append(m.Names, protocol.MeasuredName{Name: fmt.Sprintf("job-%03d", first+i), Done: 1})
+			}
+			b.work("s", protocol.WorkCall{Measured: m})
+		}
+		send(0, 60)
+		send(30, 60)
+		at(1)
+		b.sample()
+		send(80, 30) // ten are known, ten more have room
+		send(0, 1)
+		at(2)
+		b.sample()
+		names := func(step time.Duration, i int) (named, others int64) {
+			all, err := b.store.Samples(b.Context(), "default", began.Add(-time.Hour), began.Add(2*time.Hour), step)
+			if err != nil || len(all) <= i {
+				b.Fatal(len(all), err)
+			}
+			for _, name := range all[i].Names {
+				if name.Name == protocol.OtherNames {
+					others += name.Done
+				} else {
+					named += name.Done
+				}
+			}
+			return named, others
+		}
+		for i, want := range []string{"0 0", "120 0", "21 10"} {
+			named, others := names(time.Minute, i)
+			b.want(fmt.Sprint("sample ", i), fmt.Sprint(named, others), want)
+		}
+		at(61)
+		b.sample()
+		send(200, 100) // a new hour
+		at(62)
+		b.sample()
+		named, others := names(time.Hour, 0)
+		b.want("the hour", fmt.Sprint(named, others), "141 10")
+		named, others = names(time.Minute, 62)
+		b.want("the first minute after it", fmt.Sprint(named, others), "100 0")
+	})
+}
+
+// Samples of partitions are added up; where one of them is idle, it counts as it stands.
+func TestSamplesOfPartitionsAreAddedUp(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.store = New(b.client, Options{Namespace: string(b.store.keys) + "-two", Partitions: map[string]int{"default": 2}}).store
+		b.registerDefault()
+		other := protocol.Partition{Queue: "default", Index: 1}
+		both := []protocol.Partition{defaultPartition, other}
+		began := at(0)
+		b.sample(both...)
+		b.enqueue(job("a"))
+		answer := b.store.Enqueue(b.Context(), []protocol.EnqueueCall{{Partition: other, Caller: "c", Number: 1, Items: []protocol.EnqueueItem{job("x"), job("y")}}})[0]
+		if answer.Err != nil {
+			b.Fatal(answer.Err)
+		}
+		at(1)
+		b.sample(both...)
+		b.enqueue(job("b"))
+		at(2)
+		b.sample(both...)
+		at(3)
+		b.sample(other)
+		b.want("both", b.samples(began, began.Add(time.Hour), time.Minute), "1m0s +1 =4\n2m0s +0 =2")
+		b.want("from the first on", b.samples(began.Add(-time.Minute), began.Add(time.Minute), time.Minute), "0s +3 =3\n1m0s +1 =4")
+	})
+}
+
+// A day and an hour by the minute and 92 days by the hour are kept, and the entry before, which says how the first began.
+func TestOldSamplesGo(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		at(0)
+		b.sample()
+		for i := range 200 {
+			b.enqueue(job(fmt.Sprint("job", i)))
+			at(15 * (i + 1))
+			b.sample()
+		}
+		entries := func(key string) int { return len(b.client.XRange(b.Context(), key, "-", "+").Val()) }
+		if n := entries(b.keys().minutes); n != 102 {
+			b.Errorf("%d entries by the minute, want the 101 of 25 hours every quarter of an hour, and one", n)
+		}
+		if n := entries(b.keys().hours); n != 49 {
+			b.Errorf("%d entries by the hour, want 49, for the last is under way", n)
+		}
+		at(100 * 24 * 60)
+		b.sample()
+		if n := entries(b.keys().minutes); n != 1 {
+			b.Errorf("%d entries by the minute after a hundred idle days, want one", n)
+		}
+		if n := entries(b.keys().hours); n > 2 {
+			b.Errorf("%d entries by the hour after a hundred idle days, want one, and the last hour", n)
+		}
+	})
+}
+
+// A key of a wrong type stops the sample of its partition alone, before anything is written.
+func TestASampleOfAnotherProgramsKeyIsRefused(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.registerDefault()
+		b.client.Set(b.Context(), b.keys().minutes, "mine", 0)
+		b.enqueue(job("a"))
+		other := protocol.Partition{Queue: "other"}
+		for _, p := range []protocol.Partition{defaultPartition, other} {
+			keys := b.store.keys.partition(p)
+			b.client.HSet(b.Context(), keys.sampled, "minute", time.Now().Add(-time.Hour).Truncate(time.Minute).UnixMilli())
+			before := b.client.HGetAll(b.Context(), keys.sampled).Val()
+			answer := b.store.Sample(b.Context(), []protocol.Partition{p}, 1)[0]
+			if (answer.Err != nil) != (p == defaultPartition) || answer.Taken != (p == other) {
+				b.Errorf("%s: taken %v, %v", p.Queue, answer.Taken, answer.Err)
+			}
+			if p == defaultPartition && fmt.Sprint(b.client.HGetAll(b.Context(), keys.sampled).Val()) != fmt.Sprint(before) {
+				b.Error("something was written")
+			}
+		}
+	})
+}
