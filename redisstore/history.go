@@ -125,7 +125,8 @@ func parseHistory(name, text string) (runs []protocol.RunRecord) {
 
 func parseRun(name, text string) (run protocol.RunRecord, ok bool) {
 	fields := strings.SplitN(text, "\t", 9)
-	if len(fields) != 9 || runEndings[fields[0]] == "" {
+	ending := fields[0][:min(2, len(fields[0]))]
+	if len(fields) != 9 || runEndings[ending] == "" {
 		return run, false
 	}
 	var numbers [5]int64 // planned, started, ended, attempt, fence
@@ -133,8 +134,16 @@ func parseRun(name, text string) (run protocol.RunRecord, ok bool) {
 		numbers[i], _ = strconv.ParseInt(fields[i+1], 10, 64)
 	}
 	run = protocol.RunRecord{
-		Schedule: name, Outcome: runEndings[fields[0]], Planned: time.Unix(numbers[0], 0).UTC(),
+		Schedule: name, Outcome: runEndings[ending], Planned: time.Unix(numbers[0], 0).UTC(),
 		Attempt: int(numbers[3]), Worker: fields[6], Error: fields[7], Note: fields[8],
+	}
+	if which := fields[0][2:]; which != "" {
+		at := 0
+		if run.Manual = which[0] == '#'; !run.Manual {
+			at = max(strings.IndexAny(which, "@#"), 1) // no job name has these
+			run.Name = which[1:at]
+		}
+		run.ID = name + which[at:]
 	}
 	started := numbers[0]*1000 + numbers[1]
 	run.Started, run.Ended = time.UnixMilli(started).UTC(), time.UnixMilli(started+numbers[2]).UTC()

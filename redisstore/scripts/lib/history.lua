@@ -2,11 +2,12 @@
 -- needs: strings clock definition
 
 -- An entry of …:last is "<creation> <keep> <unfinished> <failures> <outcome> <planned> <ended>": when the schedule was created; of how many
--- attempts …:history tells; how many occurrences were taken and have not ended; how many attempts failed in a row; how the last attempt
+-- attempts …:history tells; how many occurrences were taken and have not ended, with manual runs and deaths (see the piece manual); how many attempts failed in a row; how the last attempt
 -- ended, the first two letters of the word (-: none has), the planned instant of its occurrence and when it ended, both in Unix ms.
 --
 -- An entry of …:history is "<how many attempts> <bytes of their notes> " and then each attempt, the oldest first:
--- "<its bytes>,<bytes of its note>:" and nine texts separated by tabs: how it ended, two letters; planned instant, Unix s; from there to when it
+-- "<its bytes>,<bytes of its note>:" and nine texts separated by tabs: how it ended, two letters, and behind them, of a manual run, the rest of
+-- its ID, and of a death "!", its job name and the rest of its ID; planned instant, Unix s; from there to when it
 -- started, ms; from there to when it ended, ms; number of the attempt, 0: there was none; its fence less the µs of its start; worker; error; note.
 --
 -- Where a schedule has no entry in …:last nothing is kept of it, nor of an occurrence of an earlier schedule of its name: what was removed
@@ -36,8 +37,9 @@ local function add_unfinished(past, name, planned, n)
 end
 
 -- add_run notes how an attempt ended: run is "<outcome>|<started>|<ended>", Unix ms, and of an attempt that was one
--- "|<number>|<fence>|<worker>|<error>\t<note>" behind it.
-local function add_run(past, name, planned, run)
+-- "|<number>|<fence>|<worker>|<error>\t<note>" behind it. which: what an entry of …:history has behind the outcome; nil: nothing. How a schedule
+-- went last a manual run says too, a death does not.
+local function add_run(past, name, planned, run, which)
   local known = add_unfinished(past, name, planned, 0)
   if not known then return end
   local outcome, started, ended, about = match(run, '^(%a+)|(%-?%d+)|(%-?%d+)(.*)$')
@@ -48,7 +50,7 @@ local function add_run(past, name, planned, run)
   if month <= 2 then year, month = year - 1, month + 12 end -- a year begins in March
   local days = 365 * year + math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400) + math.floor((153 * month - 457) / 5) + day - 719469
   local planned_s = days * 86400 + hour * 3600 + minute * 60 + second
-  if outcome == 'dead' or (attempt or '0') ~= '0' then
+  if (outcome == 'dead' or (attempt or '0') ~= '0') and not (which and byte(which, 1) == 33) then -- !
     if outcome == 'done' then known.failures = 0 end
     if outcome == 'failed' or outcome == 'dead' then known.failures = known.failures + 1 end
     known.outcome, known.at, known.ended, past.changed[name] = sub(outcome, 1, 2), whole(planned_s * 1000), ended, true
@@ -56,21 +58,27 @@ local function add_run(past, name, planned, run)
   if known.keep == 0 then return end
   local list = past.added[name] or {}
   past.added[name] = list
-  local text = table.concat({ sub(outcome, 1, 2), whole(planned_s), whole(started - planned_s * 1000), whole(ended - started), attempt or '0',
+  local text = table.concat({ sub(outcome, 1, 2) .. (which or ''), whole(planned_s), whole(started - planned_s * 1000), whole(ended - started), attempt or '0',
     fence and whole(fence - started * 1000) or '', worker or '', problem or '', note or '' }, '\t')
   list[#list + 1] = { text = text, note = #(note or '') }
 end
 
--- save_past writes what has changed. last, history: the keys.
-local function save_past(past, last, history)
-  local MAX_NOTES = 65536 -- bytes of a schedule's notes; where they are more, the oldest go until a quarter is free
-  local lasts, names, histories = {}, {}, {}
+-- save_last writes to the hash last what has changed of it, but for manual runs.
+local function save_last(past, last)
+  local lasts = {}
   for name in pairs(past.changed) do
     local known = past.known[name]
     lasts[#lasts + 1] = name
     lasts[#lasts + 1] = table.concat({ known.created, known.keep, known.unfinished, known.failures, known.outcome, known.at, known.ended }, ' ')
   end
   if #lasts > 0 then redis.call('HSET', last, unpack(lasts)) end
+end
+
+-- save_past writes what has changed. last, history: the keys.
+local function save_past(past, last, history)
+  local MAX_NOTES = 65536 -- bytes of a schedule's notes; where they are more, the oldest go until a quarter is free
+  local names, histories = {}, {}
+  save_last(past, last)
   for name in pairs(past.added) do names[#names + 1] = name end
   if #names == 0 then return end
   -- read after write: whose attempts have ended is known only now
