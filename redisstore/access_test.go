@@ -84,9 +84,9 @@ var callsOf = map[protocol.Use][]string{
 	},
 	protocol.UseSchedule: {
 		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "BeginPurge", "PurgeStep", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
-		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs",
+		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Days",
 	},
-	useView: {"QueueStats", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "PageJobs", "Workers", "Await", "Soonest", "Runs"},
+	useView: {"QueueStats", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "PageJobs", "Workers", "Await", "Soonest", "Runs", "Days"},
 }
 
 // An asUser is a hook of a client that logs in as the user of a use: whatever is not a call of that use is sent by another client, which

@@ -246,6 +246,15 @@ type RunRecord struct {
 	Note    string // what its handler remarked, at most 2 KiB
 }
 
+// DayRecord counts the occurrences of a schedule that were planned for a day.
+type DayRecord struct {
+	Day                           time.Time // its beginning in UTC
+	Done, Failed, Skipped, Missed int       // Failed: attempts
+}
+
+// MaxDays is of how many days the history of a schedule tells.
+const MaxDays = 35
+
 // MaxRunError is how many bytes of an attempt's error the history of a schedule keeps.
 const MaxRunError = 200
 

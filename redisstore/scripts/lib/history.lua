@@ -9,6 +9,8 @@
 -- "<its bytes>,<bytes of its note>:" and nine texts separated by tabs: how it ended, two letters, and behind them, of a manual run, the rest of
 -- its ID, and of a death "!", its job name and the rest of its ID; planned instant, Unix s; from there to when it
 -- started, ms; from there to when it ended, ms; number of the attempt, 0: there was none; its fence less the µs of its start; worker; error; note.
+-- Before the attempts stand the days of their occurrences, if any were counted: "d<days> ", see the function entries; and where the schedule has left this
+-- queue, the days as they were then, which went with it: "x<days> ".
 --
 -- Where a schedule has no entry in …:last nothing is kept of it, nor of an occurrence of an earlier schedule of its name: what was removed
 -- leaves nothing.
@@ -61,6 +63,92 @@ local function add_run(past, name, planned, run, which)
   local text = table.concat({ sub(outcome, 1, 2) .. (which or ''), whole(planned_s), whole(started - planned_s * 1000), whole(ended - started), attempt or '0',
     fence and whole(fence - started * 1000) or '', worker or '', problem or '', note or '' }, '\t')
   list[#list + 1] = { text = text, note = #(note or '') }
+  local counts = not which and ({ done = 'D', failed = 'F', dead = 'F', skipped = 'S', missed = 'M' })[outcome]
+  if counts then
+    list.days = list.days or {}
+    list.days[#list.days + 1] = { days, counts, 1 }
+  end
+end
+
+-- entries returns three functions for entries of …:history and the days in them, which few calls need.
+--
+-- The days are those of planned instants of occurrences, in UTC: "<the newest day>.<day>.<day>…", the newest first, at most 35, all of them from the
+-- first that is known. The newest day is a number of days since 1970. A day is how many were done, and then a letter and how many for each other
+-- kind that there is: F failed attempts, S skipped, M missed. "~" and a number behind it: so many days in a row, but never the newest. Numbers
+-- have the base 36.
+local function entries()
+  local KEPT_DAYS, DIGITS = 35, '0123456789abcdefghijklmnopqrstuvwxyz'
+
+  -- takes an entry apart: how many attempts, bytes of their notes, the days (empty: none), the days as they were when the schedule left this
+  -- queue (nil: it has not), and the attempts
+  local history_of = function(text)
+    local count, notes, at = match(text or '', '^(%d+) (%d+) ()')
+    if not count then return 0, 0, '', nil, '' end
+    local days, behind = match(text, '^d(%S+) ()', at)
+    local left, runs_at = match(text, '^x(%S*) ()', behind or at)
+    return tonumber(count), tonumber(notes), days or '', left, sub(text, runs_at or behind or at)
+  end
+
+  -- puts together what history_of takes apart
+  local history_text = function(count, notes, days, left, runs)
+    return whole(count) .. ' ' .. whole(notes) .. ' ' .. (days ~= '' and 'd' .. days .. ' ' or '') .. (left and 'x' .. left .. ' ' or '') .. runs
+  end
+
+  -- adds to of, day -> letter (D: done) -> how many, and notes in range the newest and the oldest day
+  local add_day = function(of, range, day, letter, n)
+    range.newest, range.oldest = math.max(range.newest or day, day), math.min(range.oldest or day, day)
+    of[day] = of[day] or {}
+    of[day][letter] = (of[day][letter] or 0) + n
+  end
+
+  -- adds the days of a text
+  local add_days = function(of, range, text)
+    local first, tokens = match(text, '^(%w+)(%..*)$')
+    local day = tonumber(first or '', 36)
+    for token in string.gmatch(day and tokens or '', '%.([^.]*)') do
+      local alike, times = match(token, '^(.-)~(%w+)$')
+      for _ = 1, times and math.min(tonumber(times, 36) or 0, KEPT_DAYS) or 1 do
+        add_day(of, range, day, 'D', 0)
+        for letter, digits in string.gmatch(alike or token, '(%u?)([%l%d]+)') do add_day(of, range, day, letter == '' and 'D' or letter, tonumber(digits, 36) or 0) end
+        day = day - 1
+      end
+    end
+  end
+
+  local base36 = function(n)
+    local digits = ''
+    repeat
+      local digit = n % 36
+      digits, n = sub(DIGITS, digit + 1, digit + 1) .. digits, (n - digit) / 36
+    until n == 0
+    return digits
+  end
+
+  -- returns the text of the days of two texts, with counts, each a day, a letter and how many
+  local count_days = function(text, other, counts)
+    local of, range = {}, {}
+    add_days(of, range, text)
+    add_days(of, range, other)
+    for _, count in ipairs(counts) do add_day(of, range, count[1], count[2], count[3]) end
+    if not range.newest then return '' end
+    local parts, last, times = { base36(range.newest) }, nil, 0
+    for day = range.newest, math.max(range.oldest, range.newest - KEPT_DAYS + 1), -1 do
+      local token = ''
+      for _, letter in ipairs({ 'D', 'F', 'S', 'M' }) do
+        local n = of[day] and of[day][letter] or 0
+        if n > 0 then token = token .. (letter == 'D' and '' or letter) .. base36(n) end
+      end
+      if token == last and day < range.newest - 1 then
+        times = times + 1
+        parts[#parts] = token .. '~' .. base36(times)
+      else
+        parts[#parts + 1], last, times = token, token, 1
+      end
+    end
+    return table.concat(parts, '.')
+  end
+
+  return history_of, history_text, count_days
 end
 
 -- save_last writes to the hash last what has changed of it, but for manual runs.
@@ -81,12 +169,13 @@ local function save_past(past, last, history)
   save_last(past, last)
   for name in pairs(past.added) do names[#names + 1] = name end
   if #names == 0 then return end
+  local history_of, history_text, count_days = entries()
   -- read after write: whose attempts have ended is known only now
   for i, text in ipairs(redis.call('HMGET', history, unpack(names))) do
-    local count, notes, at = match(text or '', '^(%d+) (%d+) ()')
-    count, notes = tonumber(count or 0), tonumber(notes or 0)
-    local parts, keep = { at and sub(text, at) or '' }, past.known[names[i]].keep
-    for _, run in ipairs(past.added[names[i]]) do
+    local added, keep = past.added[names[i]], past.known[names[i]].keep
+    local count, notes, days, left, kept = history_of(text)
+    local parts = { kept }
+    for _, run in ipairs(added) do
       count, notes = count + 1, notes + run.note
       parts[#parts + 1] = #run.text .. ',' .. run.note .. ':' .. run.text
     end
@@ -107,7 +196,7 @@ local function save_past(past, last, history)
       end
       first, notes = start + bytes, notes - note
     end
-    histories[2 * i - 1], histories[2 * i] = names[i], whole(count) .. ' ' .. whole(notes) .. ' ' .. table.concat(short) .. sub(runs, first)
+    histories[2 * i - 1], histories[2 * i] = names[i], history_text(count, notes, added.days and count_days(days, '', added.days) or days, left, table.concat(short) .. sub(runs, first))
   end
   redis.call('HSET', history, unpack(histories))
 end
