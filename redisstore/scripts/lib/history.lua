@@ -124,20 +124,34 @@ local function entries()
     return digits
   end
 
+  -- the text of a day, letter -> how many
+  local day_text = function(numbers)
+    local token = ''
+    for _, letter in ipairs({ 'D', 'F', 'S', 'M' }) do
+      local n = numbers[letter] or 0
+      if n > 0 then token = token .. (letter == 'D' and '' or letter) .. base36(n) end
+    end
+    return token
+  end
+
   -- returns the text of the days of two texts, with counts, each a day, a letter and how many
   local count_days = function(text, other, counts)
     local of, range = {}, {}
+    local first, token, rest = match(text, '^(%w+)%.([^.~]*)(.*)$')
+    local newest, alone = tonumber(first or '', 36), other == ''
+    for _, count in ipairs(counts) do alone = alone and count[1] == newest end
+    if alone and newest then -- as nearly always: the others stay as they are
+      for letter, digits in string.gmatch(token, '(%u?)([%l%d]+)') do add_day(of, range, newest, letter == '' and 'D' or letter, tonumber(digits, 36)) end
+      for _, count in ipairs(counts) do add_day(of, range, newest, count[2], count[3]) end
+      return first .. '.' .. day_text(of[newest] or {}) .. rest
+    end
     add_days(of, range, text)
     add_days(of, range, other)
     for _, count in ipairs(counts) do add_day(of, range, count[1], count[2], count[3]) end
     if not range.newest then return '' end
     local parts, last, times = { base36(range.newest) }, nil, 0
     for day = range.newest, math.max(range.oldest, range.newest - KEPT_DAYS + 1), -1 do
-      local token = ''
-      for _, letter in ipairs({ 'D', 'F', 'S', 'M' }) do
-        local n = of[day] and of[day][letter] or 0
-        if n > 0 then token = token .. (letter == 'D' and '' or letter) .. base36(n) end
-      end
+      token = day_text(of[day] or {})
       if token == last and day < range.newest - 1 then
         times = times + 1
         parts[#parts] = token .. '~' .. base36(times)
