@@ -65,6 +65,10 @@ func (j *Jobs) requeue(ctx context.Context, queue string, found []*protocol.Foun
 			continue // then it stays dead: who cannot read it cannot begin its attempts anew
 		}
 		message.Failures = 0
+		if _, _, occurrence := protocol.CutOccurrence(f.ID); !occurrence {
+			jobs[i].Schedule, jobs[i].Name, jobs[i].Planned = message.Schedule, message.Name, message.Planned
+			jobs[i].Death = message.Details != nil && message.Details.Death != nil
+		}
 		jobs[i].Read, jobs[i].Body = f.Body, message.Encode()
 	}
 	return j.store.RequeueJobs(ctx, queue, jobs)

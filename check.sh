@@ -22,6 +22,7 @@ recurrence:FuzzCron
 recurrence:FuzzNext
 recurrence:FuzzParse
 recurrence:FuzzRoundTrip
+redisstore:FuzzDays
 redisstore:FuzzKeys
 "
 

@@ -21,10 +21,11 @@ const (
 	RunSkipped    RunOutcome = "skipped"    // the occurrence was dropped, because another one was running
 )
 
-// LastRun says how a schedule's runs went lately. The zero value: nothing is known of any.
+// LastRun says how a schedule's runs went lately, manual runs among them. What [OnDeath] added for its jobs counts as unfinished, and else says
+// nothing here. The zero value: nothing is known of any.
 type LastRun struct {
 	Outcome    RunOutcome `json:"outcome,omitempty"`    // of the attempt that ended last
-	Planned    time.Time  `json:"planned,omitzero"`     // its occurrence
+	Planned    time.Time  `json:"planned,omitzero"`     // its occurrence; of a manual run the second in which it was accepted
 	Ended      time.Time  `json:"ended,omitzero"`       // when it ended, by the store's clock
 	Failures   int        `json:"failures,omitempty"`   // in a row until then; 0: it did not fail
 	Unfinished int        `json:"unfinished,omitempty"` // jobs of the schedule that were accepted and have not ended

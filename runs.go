@@ -1,6 +1,7 @@
 package chime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -11,7 +12,8 @@ import (
 
 // Runs goes through the attempts of a schedule that ended last, as many as the option KeepRuns says, the newest first. Occurrences that
 // ended without an attempt are among them: missed, skipped, superseded or cancelled; so they tell why a schedule did not run. Their Attempt
-// is 0, and so is that of a dead one for which no worker came. A schedule that was moved to another queue keeps its history, one that was
+// is 0, and so is that of a dead one for which no worker came. Manual runs ([Schedules.Trigger]) are among them too, Planned when they were
+// accepted, to the second; and what [OnDeath] added for jobs of the schedule, by its own ID and name. A schedule that was moved to another queue keeps its history, one that was
 // deleted leaves none.
 //
 // They are read in one call, as one text of a few kilobytes: about 60 bytes an attempt, with the longest errors and notes at most 350 kB for the
@@ -28,9 +30,12 @@ func (s *Schedules) Runs(ctx context.Context, name string) iter.Seq2[*RunInfo, e
 		job := schedule.JobNameOf(found.Definition)
 		for _, run := range runs {
 			info := &RunInfo{
-				ID: schedule.OccurrenceID(name, run.Planned), Name: job, Queue: found.Partition.Queue, Schedule: name,
+				ID: run.ID, Name: cmp.Or(run.Name, job), Queue: found.Partition.Queue, Schedule: name,
 				Planned: run.Planned, Started: run.Started, Ended: run.Ended, Outcome: RunOutcome(run.Outcome),
-				Attempt: run.Attempt, Fence: run.Fence, Error: run.Error, Note: run.Note, Worker: run.Worker,
+				Attempt: run.Attempt, Fence: run.Fence, Error: run.Error, Note: run.Note, Worker: run.Worker, Manual: run.Manual,
+			}
+			if info.ID == "" {
+				info.ID = schedule.OccurrenceID(name, run.Planned)
 			}
 			if !yield(info, nil) {
 				return

@@ -84,12 +84,12 @@ var callsOf = map[protocol.Use][]string{
 	},
 	protocol.UseSchedule: {
 		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
-		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Backfill", "Sample",
+		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Days", "Backfill", "Sample",
 	},
-	useView: {"QueueStats", "Samples", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "PageJobs", "Workers", "Await", "Soonest", "Runs", "Verify"},
+	useView: {"QueueStats", "Samples", "Queues", "Served", "Unhandled", "Find", "Names", "FindJobs", "PageJobs", "Workers", "Await", "Soonest", "Runs", "Days", "Verify"},
 	useOperate: {
 		"Check", "CheckUse", "Partitions", "Enqueue", "Declare", "Remove", "PauseSchedule", "PauseQueue", "LimitQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "CancelJob", "DeleteJobs", "RequeueJobs", "Replace", "Lead", "Resign", "Listen", "Poll", "Reap",
-		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Backfill", "Sample",
+		"Place", "Owed", "Postpone", "Mend", "Sweep", "Queues", "Served", "QueueStats", "Unhandled", "Find", "Names", "Standings", "Lease", "Soonest", "Prune", "Runs", "Days", "Backfill", "Sample",
 		"FindJobs", "PageJobs", "Workers", "Await", "Verify", "Samples",
 	},
 }

@@ -29,7 +29,8 @@ type cancelWalk struct {
 	done      int
 	fence     int64
 	notes     []string
-	purges    bool // queues are purged meanwhile, see purge_walk_test.go
+	purges    bool         // queues are purged meanwhile, see purge_walk_test.go
+	manual    *manualModel // many jobs are manual runs, see manual_walk_test.go; nil: none
 }
 
 // A jobLife is a job from its enqueuing to its end.
@@ -42,6 +43,7 @@ type jobLife struct {
 	in        time.Duration // of what follows
 	goes      string        // where it has to be after the call
 	purged    bool          // it waited when a purge began that has not ended
+	manual    bool          // it is a manual run, or follows the death of one
 }
 
 // A jobPlaces is where each ID is in the store.
@@ -85,7 +87,12 @@ func (w *cancelWalk) fatal(format string, arguments ...any) {
 }
 
 // anyID is one of few, so that most are used again.
-func (w *cancelWalk) anyID() string { return fmt.Sprintf("job%02d", w.random.IntN(30)) }
+func (w *cancelWalk) anyID() string {
+	if w.manual != nil {
+		return w.manual.anyID(w)
+	}
+	return fmt.Sprintf("job%02d", w.random.IntN(30))
+}
 
 func (w *cancelWalk) step() {
 	worker := fmt.Sprintf("w%d", w.random.IntN(3))
@@ -223,6 +230,9 @@ func (w *cancelWalk) check() {
 	if slices.Sort(barred); !slices.Equal(barred, slices.Sorted(maps.Keys(w.barred))) {
 		w.fatal("not to be added again: %v, want %v", barred, slices.Sorted(maps.Keys(w.barred)))
 	}
+	if w.manual != nil {
+		w.manual.check(w, p)
+	}
 	if s := w.stats(); s.Cancelled != int64(w.cancelled) || s.Done != int64(w.done) {
 		w.fatal("%d cancelled, %d done; want %d and %d", s.Cancelled, s.Done, w.cancelled, w.done)
 	}
@@ -242,15 +252,18 @@ func (w *cancelWalk) add() {
 		if w.random.IntN(2) == 0 {
 			item.Once = time.Hour
 		}
+		if w.manual != nil && w.random.IntN(3) > 0 {
+			item.Schedule = manualSchedule
+		}
 		exists := w.lives[id] != nil || item.Once > 0 && w.barred[id]
 		items, want = append(items, item), append(want, exists)
 		if !exists {
 			if item.Once > 0 {
 				w.barred[id] = true
 			}
-			w.lives[id] = &jobLife{number: w.made, body: string(item.Body)}
+			w.lives[id] = &jobLife{number: w.made, body: string(item.Body), manual: item.Schedule != ""}
 		}
-		w.note("enqueue %s, life %d, in %v, once %v", id, w.made, item.In, item.Once)
+		w.note("enqueue %s, life %d, in %v, once %v, of %q", id, w.made, item.In, item.Once, item.Schedule)
 	}
 	if got := w.enqueue(items...); len(got) > 0 && boolsText(got) != boolsText(want) {
 		w.fatal("existing %v, want %v", got, want)
@@ -274,6 +287,7 @@ func (w *cancelWalk) cancelOne() {
 		want = "too late"
 	case life != nil:
 		want = "done"
+		w.manual.ended(id, life, "cancelled")
 		delete(w.lives, id)
 		delete(w.barred, id)
 		w.cancelled++
@@ -324,6 +338,9 @@ func (w *cancelWalk) requeueSome() {
 		switch life := w.lives[id]; p.where[id] {
 		case "dead":
 			job.Read, job.Body = []byte(life.body), []byte(life.body+" anew")
+			if life.manual {
+				job.Schedule, job.Planned, job.Death, job.Name = manualSchedule, w.serverTime(), strings.Contains(id, "#dead-"), "alert"
+			}
 			life.body += " anew"
 			want += "e"
 		case "due", "parked":
@@ -378,9 +395,9 @@ func (w *cancelWalk) replaceOne(id string) {
 	case life.session != "":
 		life.follows, life.in = string(item.Body), item.In
 	case p.where[id] == "waiting":
-		life.body, life.goes = string(item.Body), "waiting"
+		life.body, life.goes, life.manual = string(item.Body), "waiting", false
 	default:
-		life.body, life.goes = string(item.Body), goes
+		life.body, life.goes, life.manual = string(item.Body), goes, false
 	}
 	if item.Once > 0 && want != protocol.ReplaceStayed {
 		w.barred[id] = true
@@ -454,11 +471,12 @@ func (w *cancelWalk) released(id string) (ended bool) {
 	life.session = ""
 	switch {
 	case life.cancelled:
+		w.manual.ended(id, life, "cancelled")
 		delete(w.lives, id)
 		w.cancelled++
 		return true
 	case life.follows != "":
-		life.body, life.follows, life.goes = life.follows, "", "waiting"
+		life.body, life.follows, life.goes, life.manual = life.follows, "", "waiting", false
 		if life.in > 0 {
 			life.goes = "due"
 		}
@@ -484,6 +502,7 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 				s.Kind = protocol.SettleKind(kinds[w.random.IntN(len(kinds))])
 			}
 			s.Name, s.Failed, s.Delay = walkParks[w.random.IntN(2)], s.Kind == protocol.SettleDead, time.Hour
+			w.manual.say(w, &s)
 			call.Settle = append(call.Settle, s)
 			text += fmt.Sprintf(" %s %c", id, s.Kind)
 		case n == 3 && !held[id].Begun:
@@ -511,6 +530,7 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 			}
 			continue
 		}
+		w.manual.settled(w, &s)
 		switch s.Kind {
 		case protocol.SettleDone:
 			delete(w.lives, s.ID)

@@ -114,7 +114,14 @@ func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 		}
 	}
 	keys := s.hotKeys(c.Partition)
-	call := beginCall(&enqueueScript, len(keys.enqueue), keys.enqueue...)
+	n, manual := len(keys.enqueue), hasManual(c.Items[ordinary:])
+	if manual {
+		n++
+	}
+	call := beginCall(&enqueueScript, n, keys.enqueue...)
+	if manual {
+		call.args = append(call.args, keys.last)
+	}
 	args := append(call.args, c.Caller, c.Number, keys.wake, large, ordinary)
 	call.buffer.texts = slices.Grow(call.buffer.texts[:0], len(c.Items))[:len(c.Items)]
 	for i := range c.Items {
@@ -134,16 +141,26 @@ func (s *store) enqueueCall(c *protocol.EnqueueCall) call {
 // ordinaryItems counts the items at the beginning that run now, under an ID that the enqueuer made.
 func ordinaryItems(c *protocol.EnqueueCall) int {
 	for i := range c.Items {
-		if c.Items[i].Own || c.Items[i].In > 0 || !c.Items[i].At.IsZero() {
+		if c.Items[i].Own || c.Items[i].In > 0 || !c.Items[i].At.IsZero() || c.Items[i].Schedule != "" {
 			return i
 		}
 	}
 	return len(c.Items)
 }
 
+// hasManual reports whether a manual run is among the items.
+func hasManual(items []protocol.EnqueueItem) bool {
+	return slices.ContainsFunc(items, func(item protocol.EnqueueItem) bool { return item.Schedule != "" })
+}
+
 // when formats when a job is due: empty now, +n in n µs, @n at n Unix ms, rounded up so that no job is early. An o in front: the ID
-// is the caller's own; u<ms> and a blank: besides it is not added again for so long.
+// is the caller's own; u<ms> and a blank: besides it is not added again for so long. A tab and a schedule behind it: it is a manual run of that.
 func when(item *protocol.EnqueueItem) string {
+	if item.Schedule != "" {
+		plain := *item
+		plain.Schedule = ""
+		return when(&plain) + "\t" + item.Schedule
+	}
 	own := ""
 	switch {
 	case item.Own && item.Once > 0:

@@ -57,9 +57,14 @@ func withLeft(last, there protocol.LastRun) protocol.LastRun {
 	return last
 }
 
-// Runs returns the attempts of a schedule that are kept, the newest first. What ended in queues that it has left is among them, for as long
-// as these remember it.
-func (s *store) Runs(ctx context.Context, name string) (protocol.Stored, []protocol.RunRecord, error) {
+// A historyRead is what one partition has of a schedule.
+type historyRead struct {
+	last    string
+	history historyEntry
+}
+
+// readHistory reads what is kept of a schedule where it lives, first, and in the queues that it has left.
+func (s *store) readHistory(ctx context.Context, name string) (protocol.Stored, []historyRead, error) {
 	found, err := s.Find(ctx, []string{name})
 	if err != nil || found[0].Name == "" {
 		return protocol.Stored{}, nil, err
@@ -80,33 +85,70 @@ func (s *store) Runs(ctx context.Context, name string) (protocol.Stored, []proto
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
 		return protocol.Stored{}, nil, failure("read the history of schedule", name, err)
 	}
+	read := make([]historyRead, len(partitions))
+	for i := range partitions {
+		if lasts[i] != nil {
+			read[i] = historyRead{reply(lasts[i].Val()).text(0), parseEntry(reply(histories[i].Val()).text(0))}
+		}
+	}
+	return stored, read, nil
+}
+
+// Runs returns the attempts of a schedule that are kept, the newest first. What ended in queues that it has left is among them, for as long
+// as these remember it.
+func (s *store) Runs(ctx context.Context, name string) (protocol.Stored, []protocol.RunRecord, error) {
+	stored, read, err := s.readHistory(ctx, name)
 	keep, known := 0, false
 	var runs []protocol.RunRecord
-	for i := range partitions {
-		if lasts[i] == nil {
-			continue
+	for _, r := range read {
+		if r.last != "" && !known {
+			keep, known = keptRuns(r.last), true
 		}
-		last, history := reply(lasts[i].Val()).text(0), reply(histories[i].Val()).text(0)
-		if last != "" && !known {
-			keep, known = keptRuns(last), true
-		}
-		runs = append(runs, parseHistory(name, history)...)
+		runs = append(runs, parseRuns(name, r.history.runs)...)
 	}
 	// The newest first. What moved with the schedule may be in the queue that it has left too: the same attempt ended once.
 	slices.SortStableFunc(runs, func(a, b protocol.RunRecord) int { return b.Ended.Compare(a.Ended) })
 	seen := map[protocol.RunRecord]bool{}
 	runs = slices.DeleteFunc(runs, func(r protocol.RunRecord) bool {
-		again := seen[r] && len(partitions) > 1
+		again := seen[r] && len(read) > 1
 		seen[r] = true
 		return again
 	})
-	return stored, runs[:min(len(runs), keep)], nil
+	return stored, runs[:min(len(runs), keep)], err
 }
 
-// parseHistory reads an entry of …:history, and returns its attempts with the newest first. From what it cannot read on it reads nothing.
-func parseHistory(name, text string) (runs []protocol.RunRecord) {
+// Days returns what is known of the last days of a schedule, the oldest first. What ended in queues that it has left counts for as long as
+// these remember it.
+func (s *store) Days(ctx context.Context, name string) (protocol.Stored, []protocol.DayRecord, error) {
+	stored, read, err := s.readHistory(ctx, name)
+	days := dayCounts{}
+	for i, r := range read {
+		days.add(r.history.days)
+		if i == 0 {
+			days.add(r.history.left) // it has left, and has not arrived yet
+		}
+	}
+	return stored, days.records(), err
+}
+
+// A historyEntry is one of …:history, taken apart: see scripts/lib/history.lua.
+type historyEntry struct{ days, left, runs string }
+
+func parseEntry(text string) (e historyEntry) {
 	_, text, _ = strings.Cut(text, " ")
 	_, text, _ = strings.Cut(text, " ")
+	if strings.HasPrefix(text, "d") {
+		e.days, text, _ = strings.Cut(text[1:], " ")
+	}
+	if strings.HasPrefix(text, "x") {
+		e.left, text, _ = strings.Cut(text[1:], " ")
+	}
+	e.runs = text
+	return e
+}
+
+// parseRuns reads the attempts of an entry of …:history, and returns them with the newest first. From what it cannot read on it reads nothing.
+func parseRuns(name, text string) (runs []protocol.RunRecord) {
 	for text != "" {
 		head, rest, _ := strings.Cut(text, ":")
 		size, _, _ := strings.Cut(head, ",")
@@ -125,7 +167,8 @@ func parseHistory(name, text string) (runs []protocol.RunRecord) {
 
 func parseRun(name, text string) (run protocol.RunRecord, ok bool) {
 	fields := strings.SplitN(text, "\t", 9)
-	if len(fields) != 9 || runEndings[fields[0]] == "" {
+	ending := fields[0][:min(2, len(fields[0]))]
+	if len(fields) != 9 || runEndings[ending] == "" {
 		return run, false
 	}
 	var numbers [5]int64 // planned, started, ended, attempt, fence
@@ -133,8 +176,16 @@ func parseRun(name, text string) (run protocol.RunRecord, ok bool) {
 		numbers[i], _ = strconv.ParseInt(fields[i+1], 10, 64)
 	}
 	run = protocol.RunRecord{
-		Schedule: name, Outcome: runEndings[fields[0]], Planned: time.Unix(numbers[0], 0).UTC(),
+		Schedule: name, Outcome: runEndings[ending], Planned: time.Unix(numbers[0], 0).UTC(),
 		Attempt: int(numbers[3]), Worker: fields[6], Error: fields[7], Note: fields[8],
+	}
+	if which := fields[0][2:]; which != "" {
+		at := 0
+		if run.Manual = which[0] == '#'; !run.Manual {
+			at = max(strings.IndexAny(which, "@#"), 1) // no job name has these
+			run.Name = which[1:at]
+		}
+		run.ID = name + which[at:]
 	}
 	started := numbers[0]*1000 + numbers[1]
 	run.Started, run.Ended = time.UnixMilli(started).UTC(), time.UnixMilli(started+numbers[2]).UTC()

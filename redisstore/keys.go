@@ -107,8 +107,8 @@ type partitionKeys struct {
 	notes   string // hash: schedule → "<Unix ms> <JSON>", the note of its pause
 	owners  string // hash: schedule → "<owner> <version>" that declared it; of one that was deleted, for as long as gone has it
 
-	last    string // hash: schedule → how it went last, and how many attempts its history keeps (see scripts/lib/history.lua)
-	history string // hash: schedule → its last attempts that have ended
+	last    string // hash: schedule → how it went last, and how many attempts its history keeps (see scripts/lib/history.lua); tab and ID of a manual run, or of what follows a death, that has not ended → its schedule (see scripts/lib/manual.lua)
+	history string // hash: schedule → its last attempts that have ended, and what became of its occurrences on its last days
 
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule

@@ -25,10 +25,10 @@ func (s *store) Replace(ctx context.Context, call protocol.ReplaceCall) (protoco
 			return 0, failure("replace on", queue, err)
 		}
 		keys := []string{
-			k.ready, k.due, k.jobs, k.callers, k.state, k.idle, k.stale, k.once, k.dead, k.crashes, k.after, k.sessions, k.unhandled,
+			k.ready, k.due, k.jobs, k.callers, k.state, k.idle, k.stale, k.once, k.dead, k.crashes, k.after, k.sessions, k.unhandled, k.last,
 		}
 		plain := *item
-		plain.Own, plain.Once = false, 0
+		plain.Own, plain.Once, plain.Schedule = false, 0, ""
 		onceMs := any("")
 		if item.Once > 0 {
 			onceMs = item.Once.Milliseconds()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"slices"
+	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -56,6 +57,17 @@ func requeueable(jobs []protocol.RequeuedJob, positions []int, most int) (n int)
 	return n
 }
 
+// manualField is what …:last has of a manual run, or of what follows a death: see scripts/lib/manual.lua.
+func manualField(job *protocol.RequeuedJob) string {
+	switch {
+	case job.Schedule == "":
+		return ""
+	case job.Death:
+		return job.Planned.UTC().Format(time.RFC3339) + " d" + job.Name + " " + job.Schedule
+	}
+	return job.Planned.UTC().Format(time.RFC3339) + " m " + job.Schedule
+}
+
 func (s *store) requeue(ctx context.Context, partition protocol.Partition, w *whereabouts, jobs []protocol.RequeuedJob, positions []int) (string, error) {
 	k := s.keys.partition(partition)
 	keys := []string{k.state, k.jobs, k.due, k.ready, k.dead, k.crashes, k.callers, k.idle, k.unhandled, k.stale, k.last, k.history}
@@ -64,7 +76,7 @@ func (s *store) requeue(ctx context.Context, partition protocol.Partition, w *wh
 		keys, args = append(keys, k.parked(list)), append(args, list)
 	}
 	for _, at := range positions {
-		args = append(args, jobs[at].ID, w.shared[jobs[at].ID], jobs[at].Read, jobs[at].Body)
+		args = append(args, jobs[at].ID, w.shared[jobs[at].ID], jobs[at].Read, jobs[at].Body, manualField(&jobs[at]))
 	}
 	values, err := s.runOne(ctx, "requeue jobs of", partition.Queue, newCall(&requeueScript, keys, args))
 	if err != nil {

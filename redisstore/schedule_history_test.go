@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // checkHistory checks what is kept of a schedule's attempts: each occurrence of this creation that has ended is in the history once, as long as
@@ -67,6 +70,30 @@ func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 	}
 	if s.keep < 1000 {
 		return
+	}
+	want := dayCounts{}
+	for _, r := range runs {
+		day := r.Planned.Unix() / 86400
+		if want[day] == nil {
+			want[day] = &protocol.DayRecord{Day: time.Unix(day*86400, 0).UTC()}
+		}
+		switch r.Outcome {
+		case "done":
+			want[day].Done++
+		case "failed", "dead":
+			want[day].Failed++
+		case "skipped":
+			want[day].Skipped++
+		case "missed":
+			want[day].Missed++
+		default:
+			if *want[day] == (protocol.DayRecord{Day: want[day].Day}) {
+				delete(want, day) // a day is known from the first of these
+			}
+		}
+	}
+	if got := p.days[s.name].records(); !slices.Equal(got, want.records()) {
+		w.fatal("%s: days %v, want those of its history, %v", s.name, got, want.records())
 	}
 	if len(final) != len(ended) {
 		w.fatal("%s: the history has %v, want %v", s.name, final, ended)

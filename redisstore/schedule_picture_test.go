@@ -27,6 +27,7 @@ type picture struct {
 	found  map[string]protocol.Stored
 	bodies map[string]string
 	runs   map[string][]protocol.RunRecord // schedule → its history, the newest first
+	days   map[string]dayCounts            // schedule → its days
 	rest   string                          // other keys that a repeated call must leave as they are
 }
 
@@ -104,10 +105,12 @@ func (w *scheduleWalk) look() *picture {
 	for i, name := range names {
 		p.found[name] = found[i]
 	}
-	p.bodies, p.runs = bodies.Val(), map[string][]protocol.RunRecord{}
+	p.bodies, p.runs, p.days = bodies.Val(), map[string][]protocol.RunRecord{}, map[string]dayCounts{}
 	lasts, histories := w.client.HGetAll(ctx, keys.last).Val(), w.client.HGetAll(ctx, keys.history).Val()
 	for name, text := range histories {
-		p.runs[name] = parseHistory(name, text)
+		entry := parseEntry(text)
+		p.runs[name], p.days[name] = parseRuns(name, entry.runs), dayCounts{}
+		p.days[name].add(entry.days)
 	}
 	p.rest = fmt.Sprint(p.bodies, counters.Val(), crashes.Val(), definitions.Val(), cursors.Val(), runs.Val(), lasts, histories, ready.Val(), due.Val(), owed.Val(), open.Val(), behind.Val())
 	return p

@@ -281,6 +281,7 @@ func (w *scheduleWalk) changeRule(s *modelSchedule) {
 	}
 	w.seen(event{})
 	declared.Change = &protocol.Change{Revision: s.revision, Cursor: first.Cursor, Until: first.Now, Missed: w.random.IntN(4)}
+	s.withdrawn = time.Time{} // what was withdrawn before this is for the caller to count, who says here that it goes on from now
 	s.withdraws(w)
 	s.cursor = ""
 	if s.state != protocol.StatePaused {

@@ -151,7 +151,7 @@ func because(ctx context.Context, trouble error) error {
 
 // item checks a job and makes its body in room. The item has its ID even with an error, unless the ID is what is wrong.
 func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, room *wire.Bodies) error {
-	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, Once: job.Once, In: job.In, At: job.At}
+	*item = protocol.EnqueueItem{ID: job.ID, Own: job.Own, Once: job.Once, In: job.In, At: job.At, Schedule: job.Schedule}
 	if job.Own && !job.ArgsID && job.Schedule == "" && protocol.CheckID("ID", job.ID) != nil {
 		item.ID = ""
 	}

@@ -1,6 +1,9 @@
 package protocol
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // JobControl changes what becomes of jobs, for those who operate a queue. A queue that is not registered is ErrNotFound.
 type JobControl interface {
@@ -21,6 +24,12 @@ type JobControl interface {
 type RequeuedJob struct {
 	ID         string
 	Read, Body []byte // see package wire
+
+	// Of a dead manual run, and of what follows a death of a schedule's job: its schedule and planned instant. Empty: it is neither.
+	Schedule string
+	Planned  time.Time
+	Death    bool   // it follows a death
+	Name     string // its job name
 }
 
 // A CancelResult says what a cancellation has done.

@@ -84,6 +84,8 @@ type EnqueueItem struct {
 	In   time.Duration // > 0: due so much later, on the store's clock
 	At   time.Time     // not zero: due at this instant. Without In and At the job runs now
 	Body []byte        // see package wire
+	// Schedule is that of a manual run, which is accepted when the call is carried out; empty: it is none.
+	Schedule string
 }
 
 // ReplaceCall enqueues one job, of an ID of the caller's own. Sent again with its Token, within 100 s, it changes nothing and has the same
@@ -182,7 +184,8 @@ type Settlement struct {
 	Name  string        // SettlePark: the job's name
 	// ParkedAt is TakenJob.ParkedAt, for SettlePark of a job that was parked before: it goes on growing old.
 	ParkedAt time.Time
-	// Run is added to the record of runs. Nil: nothing is; it is set for occurrences of schedules only.
+	// Run is added to the history of the schedule, of an occurrence to the record of runs too. Nil: nothing is; it is set for occurrences of
+	// schedules, manual runs and what follows deaths of these.
 	Run *RunRecord
 	// Unbegun says of a job given back, or dead, that its handler had not begun: under a limit of starts it has not used one. What is
 	// parked or missed has never begun.
@@ -229,6 +232,9 @@ func (s *Settlement) Finished() bool {
 
 // RunRecord is one entry of the record of runs. Times are the store's.
 type RunRecord struct {
+	ID             string // of a manual run, and of what follows a death; empty: it is an occurrence. Only what is read has it
+	Name           string // the job name of what follows a death; empty: its schedule's
+	Manual         bool   // it is a manual run
 	Schedule       string
 	Planned        time.Time
 	Started, Ended time.Time
@@ -241,6 +247,15 @@ type RunRecord struct {
 	Error   string // how it failed; at most MaxRunError bytes of one line are kept
 	Note    string // what its handler remarked, at most 2 KiB
 }
+
+// DayRecord counts the occurrences of a schedule that were planned for a day.
+type DayRecord struct {
+	Day                           time.Time // its beginning in UTC
+	Done, Failed, Skipped, Missed int       // Failed: attempts
+}
+
+// MaxDays is of how many days the history of a schedule tells.
+const MaxDays = 35
 
 // MaxRunError is how many bytes of an attempt's error the history of a schedule keeps.
 const MaxRunError = 200

@@ -40,6 +40,10 @@ type ScheduleStore interface {
 	// Runs returns the attempts of a schedule that a store keeps, the newest first, with the schedule; that is zero if there is none.
 	Runs(ctx context.Context, name string) (Stored, []RunRecord, error)
 
+	// Days returns what is known of the last days of a schedule, at most MaxDays, the oldest first, with the schedule; that is zero if there is
+	// none. From the first day to the last none is left out.
+	Days(ctx context.Context, name string) (Stored, []DayRecord, error)
+
 	// Soonest returns the first n or fewer live schedules by the instant at which their next occurrence is due, and besides some that are
 	// owed one, at most 500 a partition: the caller computes when. Of each partition it looks at no more than 10,000 delayed jobs.
 	Soonest(ctx context.Context, n int) ([]Coming, error)

@@ -407,21 +407,6 @@ func (t *Ticker) warn(ctx context.Context) (time.Duration, error) {
 	return warnEvery, nil
 }
 
-// count logs queues with jobs that nobody takes. The leader does, and where nobody leads the workers.
-func (t *Ticker) count(ctx context.Context) (time.Duration, error) {
-	if !t.election.leading() && !t.watches || len(t.partitions) == 0 {
-		return countEvery, nil
-	}
-	doubt, err := t.unserved.look(ctx, namesOf(t.partitions))
-	switch {
-	case doubt:
-		return countAgain, err
-	case t.watches:
-		return retry.Never, err // until watch finds again that nobody leads
-	}
-	return countEvery, err
-}
-
 // sweep removes what is old, from some partitions at a time, so that the other duties have their turns: with very many partitions a
 // round takes long, and the lease is to be kept meanwhile. Who does not lead sweeps now and then what nobody has swept.
 func (t *Ticker) sweep(ctx context.Context) (time.Duration, error) {

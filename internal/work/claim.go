@@ -137,7 +137,7 @@ func (c *claim) cancel(began, now time.Time) protocol.Settlement {
 	}
 	c.config.Log.Info(text, "event", "job.cancelled", "job", c.message.Name, "id", c.id, "queue", c.queue, "took_ms", now.Sub(began).Milliseconds())
 	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleCancelled}
-	if c.schedule != "" {
+	if c.recorded() {
 		s.Run = c.run(runCancelled, began, now)
 		if !begun.IsZero() {
 			c.tell(s.Run, nil)
@@ -153,7 +153,7 @@ func (c *claim) kill(reason string, now time.Time) protocol.Settlement {
 	message := c.message
 	c.noteFailure(&message, errors.New(reason), now)
 	s := protocol.Settlement{ID: c.id, Fence: c.fence, Kind: protocol.SettleDead, Body: message.Encode(), Failed: true, Unbegun: true}
-	if c.schedule != "" {
+	if c.recorded() {
 		s.Run = c.run(runDead, now, now)
 		c.tell(s.Run, errors.New(reason))
 	}
@@ -186,7 +186,7 @@ func (c *claim) settle(outcome Outcome, began, now time.Time) protocol.Settlemen
 		s.Body = message.Encode()
 		c.logFailure(&s, message.Failures, outcome.Err)
 	}
-	if c.schedule != "" {
+	if c.recorded() {
 		s.Run = c.run(word, began, now)
 		if s.Failed {
 			c.tell(s.Run, outcome.Err)
@@ -264,13 +264,16 @@ func (c *claim) result(message *wire.Envelope, began, now time.Time) []byte {
 
 // special reports whether the job's success is more than its removal.
 func (c *claim) special() bool {
-	return c.schedule != "" || c.output.reported() || c.message.Details != nil && c.message.Details.Keep > 0
+	return c.recorded() || c.output.reported() || c.message.Details != nil && c.message.Details.Keep > 0
 }
 
-// run is the entry of an occurrence in the record of runs.
+// recorded reports whether the history of a schedule has the attempts of the job: an occurrence, a manual run, or what follows the death of one.
+func (c *claim) recorded() bool { return c.schedule != "" || c.message.Schedule != "" }
+
+// run is the entry of an attempt in the history of its schedule.
 func (c *claim) run(outcome string, began, ended time.Time) *protocol.RunRecord {
 	return &protocol.RunRecord{
-		Schedule: c.schedule,
+		Schedule: cmp.Or(c.schedule, c.message.Schedule),
 		Planned:  c.message.Planned,
 		Started:  c.clock.at(began),
 		Ended:    c.clock.at(ended),

@@ -12,6 +12,7 @@
 -- KEYS[9]  …:unhandled       zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[10] …:parked:<name>   zset  job ID -> instant parked, Unix ms
 -- KEYS[11] …:stale           zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
+-- KEYS[12] …:last            hash  its manual runs, see lib/manual.lua; nothing counts them any more
 -- ARGV[1] schedule; ARGV[2] where to look: behind, due, dead, parked or ready; ARGV[3] how far that has come, as the last step answered; 0 begins;
 -- ARGV[4] the name of the parked list
 -- Returns how far it has come, 0 at the end; how many it has deleted.
@@ -27,6 +28,7 @@ redis.call('HLEN', JOBS)
 redis.call('HLEN', CRASHES)
 redis.call('ZCARD', UNHANDLED)
 redis.call('ZCARD', STALE)
+redis.call('HLEN', KEYS[12])
 
 -- is_its says whether a job is one of the schedule that was deleted. What is no occurrence says so in its envelope; of a schedule that was
 -- made again it is not known whose it is, and it stays.
@@ -93,6 +95,7 @@ for i, id in ipairs(ids) do
   if place == 'parked' then redis.call('ZREM', PARKED, member) end
   redis.call('HDEL', JOBS, id)
   redis.call('HDEL', CRASHES, id)
+  redis.call('HDEL', KEYS[12], '\t' .. id)
 end
 -- read after write: what is left is known only now
 if place == 'parked' and #ids > 0 and redis.call('ZCARD', PARKED) == 0 then unlist(UNHANDLED, STATE, ARGV[4]) end

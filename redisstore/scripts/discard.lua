@@ -19,7 +19,7 @@
 -- KEYS[18] …:stale      zset    IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[19] …:results    hash    job ID -> its result
 -- KEYS[20] …:kept       zset    job ID -> until when its result is kept, Unix ms
--- KEYS[21] …:last       hash    schedule -> how it went last, see lib/history.lua
+-- KEYS[21] …:last       hash    schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[22] …:history    hash    schedule -> its last attempts
 -- KEYS[23] …:once       zset    job ID -> until when it is not added once more, Unix ms
 -- KEYS[24] …:after      hash    job ID -> what follows its flight, see lib/after.lua
@@ -53,7 +53,7 @@ local cancels, wake, n_sessions, n_lists, n = ARGV[1] == 'cancel', ARGV[3], tonu
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 7 + n_sessions
 local at_job = at_list + n_lists
--- uses: limits callers clock layout seconds strings counters definition owed open flight asked parked session closed gate wake history later
+-- uses: limits callers clock layout seconds strings counters definition owed open flight asked parked session closed gate wake history manual later
 
 local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge')
 local refusal = newer(state[1])
@@ -110,6 +110,7 @@ local bodies, crashes = redis.call('HMGET', JOBS, unpack(ids)), redis.call('HMGE
 local void = redis.call('ZMSCORE', STALE, unpack(ids))
 local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, needed), {}
 local past = read_past(LAST, names)
+read_manual(past, LAST, ids)
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
 redis.call('LLEN', READY)
 redis.call('HLEN', COUNTERS)
@@ -283,9 +284,13 @@ if cancels then
       redis.call('XADD', RUNS, 'MAXLEN', '~', '10000', '*', 'schedule', name, 'planned', planned,
         'started', whole(now_ms), 'ended', whole(now_ms), 'outcome', 'cancelled')
       add_run(past, name, planned, 'cancelled|' .. whole(now_ms) .. '|' .. whole(now_ms))
+    else
+      run_manual(past, ids[i], 'cancelled|' .. whole(now_ms) .. '|' .. whole(now_ms))
     end
   end
 end
+for _, i in ipairs(ended) do end_manual(past, ids[i]) end
+save_manual(past, LAST)
 save_past(past, LAST, HISTORY)
 local keep_ms, queue, result = ARGV[at_job + 2 * n + 1], ARGV[at_job + 2 * n + 2], ARGV[at_job + 2 * n + 3]
 if result and (answer[1] == 'e' or answer[1] == 'a') then -- of one in flight its worker writes it anew; if that vanishes, this one stays

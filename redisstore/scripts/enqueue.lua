@@ -7,13 +7,15 @@
 -- KEYS[6] …:idle      zset  sleeping worker -> instant it went to sleep, Unix ms; see lib/gate.lua
 -- KEYS[7] …:stale     zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[8] …:once      zset  job ID -> until when it is not added once more, Unix ms
+-- KEYS[9...] …:last   hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua: only if there are any
 -- ARGV[1] the caller, a name used by one enqueuer only
 -- ARGV[2] number of the call, one more than the caller's last
 -- ARGV[3] prefix of the wake-up channels
 -- ARGV[4] 1 if an envelope is longer than 2 KiB: takes must then ask for lengths first
 -- ARGV[5] how many of the jobs are ordinary: they run now, under an ID that the enqueuer made. They come first, two values each: ID,
 -- envelope. Then the others, three values each: ID, when, envelope. when: empty now, +n in n us, @n at Unix ms n; with o in front: the
--- ID is the caller's own; with u<ms> in front, then a blank: besides, it is not added within so long of the acceptance of the last such job
+-- ID is the caller's own; with u<ms> in front, then a blank: besides, it is not added within so long of the acceptance of the last such job; a tab
+-- and a schedule behind it: it is a manual run of that
 -- Returns time (us), the caller's score in callers (0 if its next call is to come this way too: the queue is paused or has a limit, or this call was
 -- carried out before), then the positions, among the others, of the jobs that exist already, or did a short while ago; these stay as they are.
 -- A 0 besides: the partition is new, or was then if the call was carried out before: the caller is to register the queue, see delete_queue.lua.
@@ -39,6 +41,7 @@ local others = 5 + 2 * ordinary -- ARGV[others + 1] is the first of them
 local answer = { now_us, 0 }
 local bodies, ready, due, earliest, first = {}, {}, {}, nil, nil
 local sealed = {} -- instants and IDs for …:once
+local manual = {} -- IDs of manual runs, each with its schedule
 local revived = {} -- IDs that are in ready, void: their old places are their places
 for i = 1, ordinary do ready[i] = ARGV[4 + 2 * i] end
 
@@ -59,7 +62,8 @@ if #ARGV > others then
     end
   end
   for i = others + 1, #ARGV, 3 do
-    local id, when, body = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+    local id, when, body, schedule = ARGV[i], ARGV[i + 1], ARGV[i + 2], nil
+    if KEYS[9] and string.find(when, '\t', 1, true) then when, schedule = string.match(when, '^(.-)\t(.*)$') end
     local own, once_ms = string.sub(when, 1, 1) == 'o', nil
     if own then
       when = string.sub(when, 2)
@@ -84,6 +88,7 @@ if #ARGV > others then
       bodies[#bodies + 1] = id
       bodies[#bodies + 1] = body
       if once_ms then sealed[#sealed + 1], sealed[#sealed + 2] = whole(now_ms + tonumber(once_ms)), id end
+      if schedule then manual[#manual + 1], manual[#manual + 2] = id, schedule end
     end
   end
   if earliest then first = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2] end
@@ -94,6 +99,19 @@ if again then return answer end
 local forgotten = last and {} or redis.call('ZRANGEBYSCORE', CALLERS, OLDEST_CALLER, whole((now_s - CALLER_S) * ROUND), 'LIMIT', '0', '100')
 redis.call('HGET', JOBS, ARGV[6]) -- read, so that a key of a wrong type stops the call here
 redis.call('ZRANGE', IDLE, '0', '0')
+local save_accepted -- writes of manual runs what counts them
+if #manual > 0 then
+  -- uses: instant seconds strings definition history manual
+  local runs, schedules = {}, {}
+  for i = 1, #manual, 2 do runs[#runs + 1], schedules[#schedules + 1] = manual[i], manual[i + 1] end
+  local past = read_past(KEYS[9], schedules)
+  read_manual(past, KEYS[9], runs)
+  for i, id in ipairs(runs) do begin_manual(past, id, schedules[i], instant(now_s), 'm') end
+  save_accepted = function()
+    save_manual(past, KEYS[9])
+    save_last(past, KEYS[9])
+  end
+end
 
 local added = ordinary + #bodies / 2
 local n_ready = #ready > 0 and redis.call('RPUSH', READY, unpack(ready)) -- the first write, because ready was not read
@@ -102,6 +120,7 @@ if ordinary > 0 then redis.call('HSET', JOBS, unpack(ARGV, 6, others)) end
 if #bodies > 0 then redis.call('HSET', JOBS, unpack(bodies)) end
 if #due > 0 then redis.call('ZADD', DUE, unpack(due)) end
 if #sealed > 0 then redis.call('ZADD', ONCE, unpack(sealed)) end
+if save_accepted then save_accepted() end
 local score = since_s * ROUND + number
 redis.call('ZADD', CALLERS, whole(score), ARGV[1], whole((calls[2] or 0) + added), '#enqueued')
 if #forgotten > 0 then redis.call('ZREM', CALLERS, unpack(forgotten)) end

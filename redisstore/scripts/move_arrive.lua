@@ -10,7 +10,7 @@
 -- KEYS[8] …:notes      hash  schedule -> note of its pause
 -- KEYS[9] …:owners     hash  schedule -> who declared it
 -- KEYS[10] …:last      hash  schedule -> how it went last, see lib/history.lua
--- KEYS[11] …:history   hash  schedule -> its last attempts
+-- KEYS[11] …:history   hash  schedule -> its last attempts, see lib/history.lua: the days of what ended here meanwhile are added
 -- ARGV[1] schedule; ARGV[2] the mark in the old queue; ARGV[3] cursor (empty: none); ARGV[4] the queues that it has left, separated by
 -- spaces; ARGV[5] this queue; ARGV[6] its note; ARGV[7] its owner (empty: none); ARGV[8] how it went last (empty: nothing
 -- is known), ARGV[9] its last attempts: what is unfinished there is counted there
@@ -19,7 +19,7 @@
 local SCHEDULES, CURSORS, OWED, GONE, COUNTERS, STATE, ORIGINS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local NOTES, OWNERS = KEYS[8], KEYS[9]
 local name = ARGV[1]
--- uses: limits layout definition counters
+-- uses: limits clock layout seconds strings definition counters history
 local state = redis.call('HMGET', STATE, 'layout')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -33,7 +33,7 @@ redis.call('HLEN', ORIGINS)
 redis.call('HLEN', NOTES)
 redis.call('HLEN', OWNERS)
 local last = redis.call('HGET', KEYS[10], name)
-redis.call('HLEN', KEYS[11])
+local ended = redis.call('HGET', KEYS[11], name)
 local fields = { counters_of(name) }
 local counted = redis.call('HMGET', COUNTERS, unpack(fields))
 if here and here.generation == h.generation then return { text, 0, '0' } end
@@ -67,7 +67,15 @@ else
   local unfinished = been_here[ARGV[5]] and string.match(last or '', '^%S+ %d+ (%d+) ') or '0'
   redis.call('HSET', KEYS[10], name, created .. ' ' .. keep .. ' ' .. unfinished .. ' ' .. rest)
 end
-if ARGV[9] == '' then redis.call('HDEL', KEYS[11], name) else redis.call('HSET', KEYS[11], name, ARGV[9]) end
+local history_of, history_text, count_days = entries()
+local n_runs, notes, days, _, runs = history_of(ARGV[9])
+local _, _, since_left = history_of(been_here[ARGV[5]] and ended or '')
+days = count_days(days, since_left, {})
+if ARGV[8] == '' or ARGV[9] == '' and days == '' then
+  redis.call('HDEL', KEYS[11], name)
+else
+  redis.call('HSET', KEYS[11], name, history_text(n_runs, notes, days, nil, runs))
+end
 if totals[1] then redis.call('HSET', COUNTERS, unpack(totals)) end
 redis.call('HSET', ORIGINS, name, table.concat(origins, ' '))
 if before == 'live' then redis.call('ZADD', OWED, since, name) else redis.call('ZREM', OWED, name) end

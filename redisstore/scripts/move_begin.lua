@@ -18,7 +18,7 @@
 -- KEYS[11] …:notes     hash  schedule -> note of its pause
 -- KEYS[12] …:owners    hash  schedule -> who declared it, see lib/owner.lua
 -- KEYS[13] …:last      hash  schedule -> how it went last, see lib/history.lua
--- KEYS[14] …:history   hash  schedule -> its last attempts: both stay, for what was taken here ends here
+-- KEYS[14] …:history   hash  schedule -> its last attempts, see lib/history.lua: both stay, for what was taken here ends here; the days that it has go with the schedule, and count from 0
 -- ARGV[1] schedule; ARGV[2] the queue it goes to; ARGV[3] its generation in the registry; ARGV[4] the generation that it gets is higher
 -- than this one; ARGV[5] this queue; ARGV[6] the revision to move (empty: whatever is stored); ARGV[7] 1: nothing that is stored is to be
 -- moved; ARGV[8], ARGV[9] the owner that declares it (empty: none) and its version: what a higher version has declared stays
@@ -31,7 +31,7 @@ local SCHEDULES, CURSORS, OWED, DUE, JOBS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], 
 local CRASHES, STATE, GONE, COUNTERS, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local NOTES, OWNERS = KEYS[11], KEYS[12]
 local name, generation, floor = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
--- uses: clock counters instant seconds definition owed withdraw owner
+-- uses: clock counters instant seconds definition owed withdraw owner strings history
 local text = redis.call('HGET', SCHEDULES, name)
 local h = head(text)
 local stored_cursor = redis.call('HGET', CURSORS, name) or ''
@@ -43,13 +43,16 @@ for i = 1, #counts do counts[i] = counts[i] or '0' end
 local origins = (redis.call('HGET', ORIGINS, name) or '') .. ' ' .. ARGV[5]
 local note, owner = redis.call('HGET', NOTES, name) or '', redis.call('HGET', OWNERS, name) or ''
 local last, history = redis.call('HGET', KEYS[13], name) or '', redis.call('HGET', KEYS[14], name) or ''
+local history_of, history_text = entries()
+local n_runs, notes, days, left, runs = history_of(history)
 
 if h and is_mark(h.state) and tonumber(h.generation) > generation then
   if tonumber(h.generation) <= floor then
     h.generation = whole(fence)
     redis.call('HSET', SCHEDULES, name, definition(h))
   end
-  return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history }
+  -- what was counted here since stays here
+  return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history == '' and '' or history_text(n_runs, notes, left or '', nil, runs) }
 elseif h and tonumber(h.generation) > generation then
   return { '', '', '', h.generation, '', '', '', '' }
 elseif not h or is_mark(h.state) then
@@ -79,4 +82,5 @@ redis.call('HSET', STATE, 'fence', whole(fence))
 redis.call('ZADD', GONE, whole(now_us), name)
 redis.call('ZADD', OWED, whole(since), name)
 redis.call('HDEL', COUNTERS, counters_of(name))
+if history ~= '' then redis.call('HSET', KEYS[14], name, history_text(n_runs, notes, '', days, runs)) end
 return { definition(h), stored_cursor, origins, '', note, owner, '', '', last, history }

@@ -13,14 +13,15 @@
 -- KEYS[12] …:callers    zset  calls that were carried out, see lib/closed.lua
 -- KEYS[13] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[14] …:once       zset  job ID -> until when it is not added once more, Unix ms
+-- KEYS[15] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
 -- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels
 -- Returns time (us); how many IDs left the list; how many jobs were deleted; 1 if more are left, else 0.
 local STATE, PURGED, SPARED, READY, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, CALLERS, IDLE = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local ONCE = KEYS[14]
+local ONCE, LAST = KEYS[14], KEYS[15]
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: so many of those behind are known
 local BOTH = 1024 -- both counts, which are lower, are remembered in one number
--- uses: limits callers clock layout strings definition owed open flight closed gate wake
+-- uses: limits callers clock layout seconds strings definition owed open flight closed gate wake history manual
 local state = redis.call('HMGET', STATE, 'layout')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -44,12 +45,20 @@ for i, id in ipairs(page) do
 end
 local flights, front = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {}), {}
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
+local past = read_past(LAST, names)
+read_manual(past, LAST, ids)
 redis.call('LLEN', READY)
 redis.call('HLEN', JOBS)
 redis.call('HLEN', CRASHES)
 redis.call('ZCARD', IDLE)
 redis.call('ZCARD', ONCE)
-for _, id in ipairs(ended) do end_flight(flights, front, occurrence(id), id, 'final') end
+for _, id in ipairs(ended) do
+  local name, planned = occurrence(id)
+  local open_id, _, _, _, _, fresh = opened(flights.opens[name])
+  if not (open_id == id and fresh == planned) then add_unfinished(past, name, planned, -1) end -- it was taken before
+  end_flight(flights, front, name, id, 'final')
+end
+for _, id in ipairs(ids) do end_manual(past, id) end
 
 redis.call('ZREM', SPARED, '') -- lets the rest go on when the server is out of memory
 local deleted = #ended
@@ -73,6 +82,8 @@ if left == looked then
   redis.call('DEL', SPARED)
   redis.call('HDEL', STATE, 'purge')
 end
+save_manual(past, LAST)
+save_last(past, LAST)
 save_flights(flights, OPEN, BEHIND)
 for i, name in ipairs(names) do
   -- a schedule that catches up: a ticker places the next run, now that this flight has ended

@@ -16,7 +16,7 @@
 -- KEYS[15] …:runs                stream  what ran
 -- KEYS[16] …:callers             zset  sessions that have ended, see lib/closed.lua
 -- KEYS[17] …:progress            hash  job ID -> how far its handler is
--- KEYS[18] …:last                hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[18] …:last                hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[19] …:history             hash  schedule -> its last attempts
 -- KEYS[20] …:after               hash  job ID -> what follows its flight, see lib/after.lua
 -- ARGV[1] session; ARGV[2] its lapse as the caller saw it, Unix ms: if it was extended since, nothing is done
@@ -29,7 +29,7 @@ local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS, PROGRESS, AFTER = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[20]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
--- uses: limits callers clock seconds closed gate wake alarm strings counters definition owed open flight asked due session queuelimit after history
+-- uses: limits callers clock seconds closed gate wake alarm strings counters definition owed open flight asked due session queuelimit after history manual
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return { 1, 0, 0 } end
@@ -90,6 +90,9 @@ end
 for _, fence in ipairs(fences) do ids[#ids + 1] = id_of[fence] end
 local flights = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {})
 local past = read_past(KEYS[18], names)
+local over = { unpack(replaced) } -- IDs of jobs that end, or begin anew
+for id in pairs(cancelled) do over[#over + 1] = id end
+read_manual(past, KEYS[18], over)
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
 local head_due = due_head(DUE)
 -- the types are checked before anything is written
@@ -169,8 +172,13 @@ for _, job in ipairs(ended) do
       'started', whole(now_ms), 'ended', whole(now_ms), 'outcome', job.how)
     add_unfinished(past, job.name, job.planned, -1)
     add_run(past, job.name, job.planned, job.how .. '|' .. whole(now_ms) .. '|' .. whole(now_ms))
+  else
+    run_manual(past, job.id, 'cancelled|' .. whole(now_ms) .. '|' .. whole(now_ms))
+    end_manual(past, job.id)
   end
 end
+for _, id in ipairs(replaced) do end_manual(past, id) end
+save_manual(past, KEYS[18])
 save_past(past, KEYS[18], KEYS[19])
 if n_cancelled > 0 then add_asked(STATE, asked, -n_cancelled) end
 if #ids > 0 then redis.call('HDEL', INFLIGHT, unpack(ids)) end

@@ -12,8 +12,9 @@
 -- KEYS[11] …:after      hash  job ID -> what follows its flight, see lib/after.lua
 -- KEYS[12] …:sessions   zset  session -> instant it lapses, Unix ms
 -- KEYS[13] …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
--- KEYS[14...] …:inflight:<session>  hash  job ID -> fence: of every session
--- KEYS[15...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
+-- KEYS[14] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua: a manual run whose ID is used for another job has ended
+-- KEYS[15...] …:inflight:<session>  hash  job ID -> fence: of every session
+-- KEYS[16...] …:parked:<name>       zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels; ARGV[3] how many sessions; ARGV[4] how many lists of parked jobs
 -- ARGV[5] the field parked of state before the shared list was searched for the job; empty: there is no such list
 -- ARGV[6] its ID; ARGV[7] its member in the shared list (empty: none is known); ARGV[8] the envelope; ARGV[9] when: empty now, +n in n us,
@@ -29,13 +30,13 @@
 --   held: it goes on, and what is new waits in …:after until the flight ends   held and cancelled: nothing
 -- While …:once bars the ID only what waits is replaced: the others have had, or have, their attempt.
 local READY, DUE, JOBS, CALLERS, STATE, IDLE, STALE, ONCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local DEAD, CRASHES, AFTER, SESSIONS, UNHANDLED = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local INFLIGHT = 13 -- the hashes of the sessions come after KEYS[13]
+local DEAD, CRASHES, AFTER, SESSIONS, UNHANDLED, LAST = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
+local INFLIGHT = 14 -- the hashes of the sessions come after KEYS[14]
 local wake, n_sessions, n_lists = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local id, member, body, when, once_ms = ARGV[6], ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10])
 local ADDED, REPLACED, KEPT = 1, 2, 3
--- uses: limits callers clock layout parked closed queuelimit gate wake alarm
+-- uses: limits callers clock layout parked closed queuelimit gate wake alarm seconds strings definition history manual
 
 local state = redis.call('HMGET', STATE, 'paused', 'layout', 'limit', 'parked', 'purge')
 local refusal = newer(state[2])
@@ -72,6 +73,8 @@ local until_ms = once_ms and redis.call('ZSCORE', ONCE, id)
 local barred = until_ms and tonumber(until_ms) > now_ms
 local first = redis.call('ZRANGE', DUE, '0', '0', 'WITHSCORES')[2]
 local enqueued = redis.call('ZSCORE', CALLERS, '#enqueued')
+local past = read_past(LAST, {})
+read_manual(past, LAST, { id })
 redis.call('LLEN', READY)
 redis.call('HLEN', CRASHES)
 redis.call('HLEN', AFTER)
@@ -114,6 +117,9 @@ if held then
 else
   redis.call('HSET', JOBS, id, body)
   redis.call('HDEL', CRASHES, id)
+  end_manual(past, id)
+  save_manual(past, LAST)
+  save_last(past, LAST)
 end
 if begins then
   if dead then redis.call('ZREM', DEAD, id) end

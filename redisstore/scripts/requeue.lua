@@ -10,12 +10,13 @@
 -- KEYS[8]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[9]  …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[10] …:stale      zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
--- KEYS[11] …:last       hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[11] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[12] …:history    hash  schedule -> its last attempts
 -- KEYS[13...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: every list, the shared one last
 -- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels; ARGV[3] how many lists of parked jobs
--- ARGV[4...] the names of the lists; four values for each job: its ID, its member in the shared list (empty: none is known), and of one
--- that is dead its envelope as the caller has read it and the one that it gets; of another empty
+-- ARGV[4...] the names of the lists; five values for each job: its ID, its member in the shared list (empty: none is known), and of one
+-- that is dead its envelope as the caller has read it, the one that it gets, and of a manual run or what follows a death its field in …:last (empty:
+-- it is neither); of another empty
 -- Returns time (us); how many jobs went to ready; a letter for each job, none if the same call was carried out before: e it went to ready,
 -- u it is an occurrence that nobody has taken yet, n it is not there, or not as it was read.
 local STATE, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -23,8 +24,8 @@ local CALLERS, IDLE, UNHANDLED, STALE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local PARKED = 12 -- the lists of parked jobs come after KEYS[12]
 local wake, n_lists = ARGV[2], tonumber(ARGV[3])
 local at_job = 3 + n_lists
-local n = (#ARGV - at_job) / 4
--- uses: limits callers clock layout seconds strings definition open flight parked closed gate wake history
+local n = (#ARGV - at_job) / 5
+-- uses: limits callers clock layout seconds strings definition open flight parked closed gate wake history manual
 
 local state = redis.call('HMGET', STATE, 'layout', 'paused')
 local refusal = newer(state[1])
@@ -33,7 +34,7 @@ local before = answered(CALLERS, ARGV[1])
 if before then return { whole(now_us), before, '' } end
 
 local ids, answer, front, revived, envelopes = {}, {}, {}, {}, {}
-for i = 1, n do ids[i] = ARGV[at_job + 4 * i - 3] end
+for i = 1, n do ids[i] = ARGV[at_job + 5 * i - 4] end
 local dead, due, void = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('ZMSCORE', DUE, unpack(ids)), redis.call('ZMSCORE', STALE, unpack(ids))
 local bodies, crashes = redis.call('HMGET', JOBS, unpack(ids)), redis.call('HMGET', CRASHES, unpack(ids))
 local list_of, member_of = {}, {} -- of a parked job
@@ -41,18 +42,24 @@ for l = 1, n_lists do
   local members, shared = ids, ARGV[3 + l] == SHARED
   if shared then
     members = {}
-    for i = 1, n do members[i] = ARGV[at_job + 4 * i - 2] end
+    for i = 1, n do members[i] = ARGV[at_job + 5 * i - 3] end
   end
   for i, since in ipairs(redis.call('ZMSCORE', KEYS[PARKED + l], unpack(members))) do
     if since and (not shared or members[i] ~= '') then list_of[i], member_of[i] = l, members[i] end
   end
 end
-local schedules = {} -- of occurrences that are dead
+local schedules, manual = {}, {} -- of what is dead: the schedules; the positions of manual runs and of what follows deaths
 for i = 1, n do
   local name = dead[i] and occurrence(ids[i])
+  if dead[i] and ARGV[at_job + 5 * i] ~= '' then
+    local planned, kind, schedule = match(ARGV[at_job + 5 * i], '^(%S+) (%S+) (.+)$')
+    manual[i] = { name = schedule, planned = planned, kind = kind }
+    name = schedule
+  end
   if name then schedules[#schedules + 1] = name end
 end
 local past = read_past(KEYS[11], schedules)
+read_manual(past, KEYS[11], ids)
 redis.call('HLEN', KEYS[12])
 redis.call('LLEN', READY)
 redis.call('ZCARD', IDLE)
@@ -60,7 +67,7 @@ redis.call('ZCARD', UNHANDLED)
 
 local out = { due = {}, dead = {}, parked = {} } -- where those that go to ready leave
 for i = 1, n do
-  local id, read, new = ids[i], ARGV[at_job + 4 * i - 1], ARGV[at_job + 4 * i]
+  local id, read, new = ids[i], ARGV[at_job + 5 * i - 2], ARGV[at_job + 5 * i - 1]
   local goes = false
   if dead[i] then
     goes = new ~= '' and bodies[i] == read
@@ -69,6 +76,7 @@ for i = 1, n do
       envelopes[#envelopes + 1], envelopes[#envelopes + 2] = id, new
       local name, planned = occurrence(id)
       if name then add_unfinished(past, name, planned, 1) end
+      if manual[i] then begin_manual(past, id, manual[i].name, manual[i].planned, manual[i].kind) end
     end
   elseif new ~= '' then
     goes = false -- it was dead, and is not any more
@@ -101,6 +109,7 @@ for l, members in pairs(out.parked) do
   redis.call('ZREM', KEYS[PARKED + l], unpack(members))
   if redis.call('ZCARD', KEYS[PARKED + l]) == 0 then unlist(UNHANDLED, STATE, ARGV[3 + l]) end
 end
+save_manual(past, KEYS[11])
 save_past(past, KEYS[11], KEYS[12])
 remember_closed(CALLERS, ARGV[1], changed)
 if not state[2] then wake_one(IDLE, wake) end

@@ -15,7 +15,7 @@
 -- KEYS[13] …:results    hash  job ID -> its result
 -- KEYS[14] …:kept       zset  job ID -> until when its result is kept, Unix ms
 -- KEYS[15] …:owners     hash  schedule -> who declared it
--- KEYS[16] …:last       hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[16] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[17] …:history    hash  schedule -> its last attempts
 -- KEYS[18] …:once       zset  job ID -> until when it is not added once more, Unix ms
 -- KEYS[19...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
@@ -27,7 +27,7 @@ local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
 local PARKED, NAMES = 18, 4 -- the parked lists come behind KEYS[18], their names behind ARGV[4]
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
--- uses: limits callers clock seconds strings definition open flight parked handlers history
+-- uses: limits callers clock seconds strings definition open flight parked handlers history manual
 local state = redis.call('HMGET', STATE, 'swept', 'parked')
 local swept = tonumber(state[1] or 0) or 0
 if now_s >= swept and (now_s - swept) * 1000 < tonumber(ARGV[4]) then return 2 end
@@ -102,14 +102,16 @@ redis.call('HLEN', CRASHES)
 redis.call('HLEN', CURSORS)
 redis.call('HLEN', RESULTS)
 redis.call('HLEN', OWNERS)
-local schedules = {} -- of the parked occurrences that are given up
+local schedules, ordinary = {}, {} -- of the parked jobs that are given up: schedules of the occurrences; IDs of the others
 for i = PARKED + 1, #KEYS do
   for _, member in ipairs(given_up[i]) do
-    local name = occurrence(match(member, '\t(.*)$') or member)
-    if name then schedules[#schedules + 1] = name end
+    local id = match(member, '\t(.*)$') or member
+    local name = occurrence(id)
+    if name then schedules[#schedules + 1] = name else ordinary[#ordinary + 1] = id end
   end
 end
 local past = read_past(KEYS[16], schedules)
+read_manual(past, KEYS[16], ordinary)
 redis.call('HLEN', KEYS[17])
 redis.call('ZCARD', CALLERS)
 redis.call('ZCARD', IDLE)
@@ -127,8 +129,12 @@ for i = PARKED + 1, #KEYS do
     redis.call('ZADD', DEAD, whole(now_ms), id)
     redis.call('HDEL', CRASHES, id)
     local schedule, planned = occurrence(id)
-    if schedule and add_unfinished(past, schedule, planned, -1) then
-      add_run(past, schedule, planned, 'dead|' .. whole(now_ms) .. '|' .. whole(now_ms) .. '|0|0||no worker came that can run it\t')
+    local run = 'dead|' .. whole(now_ms) .. '|' .. whole(now_ms) .. '|0|0||no worker came that can run it\t'
+    if not schedule then
+      run_manual(past, id, run)
+      end_manual(past, id)
+    elseif add_unfinished(past, schedule, planned, -1) then
+      add_run(past, schedule, planned, run)
     end
     redis.call('ZREM', KEYS[i], member)
   end
@@ -140,6 +146,7 @@ for i = PARKED + 1, #KEYS do
     unlist(UNHANDLED, STATE, name)
   end
 end
+save_manual(past, KEYS[16])
 save_past(past, KEYS[16], KEYS[17])
 if listed == 0 then
   redis.call('HDEL', STATE, 'parked')

@@ -22,7 +22,7 @@
 -- KEYS[21] …:results             hash    job ID -> its result
 -- KEYS[22] …:kept                zset    job ID -> until when its result is kept, Unix ms
 -- KEYS[23] …:progress            hash    job ID -> how far its handler is
--- KEYS[24] …:last                hash    schedule -> how it went last, see lib/history.lua
+-- KEYS[24] …:last                hash    schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[25] …:history             hash    schedule -> its last attempts
 -- KEYS[26] …:after               hash    job ID -> what follows its flight, see lib/after.lua
 -- KEYS[27] …:notes               hash    schedule -> note of its pause
@@ -353,6 +353,10 @@ if long then
       -- uses: instant withdraw note streak
       return read_streaks, add_death, save_streaks
     end
+    all.manuals = function()
+      -- uses: envelope manual manual_settle
+      return read_manual, settle_manual, save_manual
+    end
     return all
   end
   way = pieces()
@@ -371,6 +375,24 @@ if long then
     cancels.texts = redis.call('HMGET', KEYS[26], unpack(those))
     redis.call('LLEN', READY)
     redis.call('ZCARD', DUE)
+  end
+
+  for _, i in ipairs(others_held) do
+    local id = ARGV[at_id + finished + begun + i]
+    if string.find(id, '#', 2, true) or annexed[i] and annexed[i].o then
+      way.manual = way.manual or {} -- IDs of manual runs and deaths, and of what may die
+      way.manual[#way.manual + 1] = id
+    end
+  end
+  for _, those in ipairs(cancels and { cancels, cancels.replaced } or {}) do
+    for i = 1, #those, 3 do
+      way.manual = way.manual or {}
+      way.manual[#way.manual + 1] = those[i]
+    end
+  end
+  if way.manual then
+    redis.call('HLEN', KEYS[25])
+    way.read_manual, way.settle_manual, way.save_manual = way.manuals()
   end
 
   -- names: the schedules that this call touches, each known once; needed: those whose definition and cursor it needs; met: those whose
@@ -436,6 +458,7 @@ if long then
   else
     way.read_waiting(call, DUE)
   end
+  if way.manual then way.read_manual(call.past, KEYS[24], way.manual) end
 end
 
 -------------------------------------------------------------------------- read: what is written below and was not read above
@@ -504,6 +527,15 @@ if #others_held > 0 or cancels then
     local at = at_other + 4 * i - 3
     way.settle(call, ARGV[at_id + finished + begun + i], schedule_of[i], planned_of[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],
       annexed[i])
+  end
+  if way.settle_manual then
+    for i = 1, cancels and #cancels or 0, 3 do way.settle_manual(call.past, cancels[i], nil, nil, 'c', cancels[i + 1], nil, now_text) end
+    for i = 1, cancels and #cancels.replaced or 0, 3 do way.settle_manual(call.past, cancels.replaced[i], nil, nil, 'r', '', nil, now_text) end
+    for _, i in ipairs(others_held) do
+      local at = at_other + 4 * i - 3
+      way.settle_manual(call.past, ARGV[at_id + finished + begun + i], schedule_of[i], planned_of[i], ARGV[at], ARGV[at + 3], annexed[i], now_text)
+    end
+    way.save_manual(call.past, KEYS[24])
   end
   done = done + call.done
   way.save_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)

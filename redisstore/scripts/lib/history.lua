@@ -1,15 +1,18 @@
 -- history: what …:last and …:history keep of a schedule: how it went last, and the attempts that ended last.
 -- needs: strings clock seconds definition
 
--- An entry of …:last is "<creation> <keep> <unfinished> <failures> <outcome> <planned> <ended>": when the schedule was created, and, if
--- planned instants before that were backfilled, a comma and the earliest of them; of how many
--- attempts …:history tells; how many occurrences were taken, or backfilled, and have not ended; how many attempts failed in a row; how the last attempt
--- ended, the first two letters of the word (-: none has), the planned instant of its occurrence and when it ended, both in Unix ms; of a
--- schedule with the option PauseAfter, what the piece streak has.
+-- An entry of …:last is "<creation> <keep> <unfinished> <failures> <outcome> <planned> <ended>": when the schedule was created, and, if planned
+-- instants before that were backfilled, a comma and the earliest of them; of how many attempts …:history tells; how many occurrences were
+-- taken, or backfilled, and have not ended, with manual runs and deaths (see the piece manual); how many attempts failed in a row; how the last
+-- attempt ended, the first two letters of the word (-: none has), the planned instant of its occurrence and when it ended, both in Unix ms; of
+-- a schedule with the option PauseAfter, what the piece streak has.
 --
 -- An entry of …:history is "<how many attempts> <bytes of their notes> " and then each attempt, the oldest first:
--- "<its bytes>,<bytes of its note>:" and nine texts separated by tabs: how it ended, two letters; planned instant, Unix s; from there to when it
+-- "<its bytes>,<bytes of its note>:" and nine texts separated by tabs: how it ended, two letters, and behind them, of a manual run, the rest of
+-- its ID, and of a death "!", its job name and the rest of its ID; planned instant, Unix s; from there to when it
 -- started, ms; from there to when it ended, ms; number of the attempt, 0: there was none; its fence less the µs of its start; worker; error; note.
+-- Before the attempts stand the days of their occurrences, if any were counted: "d<days> ", see the function entries; and where the schedule has left this
+-- queue, the days as they were then, which went with it: "x<days> ".
 --
 -- Where a schedule has no entry in …:last nothing is kept of it, nor of an occurrence of an earlier schedule of its name: what was removed
 -- leaves nothing.
@@ -38,15 +41,16 @@ local function add_unfinished(past, name, planned, n)
 end
 
 -- add_run notes how an attempt ended: run is "<outcome>|<started>|<ended>", Unix ms, and of an attempt that was one
--- "|<number>|<fence>|<worker>|<error>\t<note>" behind it.
-local function add_run(past, name, planned, run)
+-- "|<number>|<fence>|<worker>|<error>\t<note>" behind it. which: what an entry of …:history has behind the outcome; nil: nothing. How a schedule
+-- went last a manual run says too, a death does not.
+local function add_run(past, name, planned, run, which)
   local known = add_unfinished(past, name, planned, 0)
   if not known then return end
   local outcome, started, ended, about = match(run, '^(%a+)|(%-?%d+)|(%-?%d+)(.*)$')
   local attempt, fence, worker, problem, note = match(about or '', '^|(%d+)|(%d+)|([^|]*)|([^\t]*)\t(.*)$')
   if not outcome then return end
   local planned_s = seconds(planned)
-  if outcome == 'dead' or (attempt or '0') ~= '0' then
+  if (outcome == 'dead' or (attempt or '0') ~= '0') and not (which and byte(which, 1) == 33) then -- !
     if outcome == 'done' then known.failures = 0 end
     if outcome == 'failed' or outcome == 'dead' then known.failures = known.failures + 1 end
     known.outcome, known.at, known.ended, past.changed[name] = sub(outcome, 1, 2), whole(planned_s * 1000), ended, true
@@ -54,29 +58,136 @@ local function add_run(past, name, planned, run)
   if known.keep == 0 then return end
   local list = past.added[name] or {}
   past.added[name] = list
-  local text = table.concat({ sub(outcome, 1, 2), whole(planned_s), whole(started - planned_s * 1000), whole(ended - started), attempt or '0',
+  local text = table.concat({ sub(outcome, 1, 2) .. (which or ''), whole(planned_s), whole(started - planned_s * 1000), whole(ended - started), attempt or '0',
     fence and whole(fence - started * 1000) or '', worker or '', problem or '', note or '' }, '\t')
   list[#list + 1] = { text = text, note = #(note or '') }
+  local counts = not which and ({ done = 'D', failed = 'F', dead = 'F', skipped = 'S', missed = 'M' })[outcome]
+  if counts then
+    list.days = list.days or {}
+    list.days[#list.days + 1] = { math.floor(planned_s / 86400), counts, 1 }
+  end
 end
 
--- save_past writes what has changed. last, history: the keys.
-local function save_past(past, last, history)
-  local MAX_NOTES = 65536 -- bytes of a schedule's notes; where they are more, the oldest go until a quarter is free
-  local lasts, names, histories = {}, {}, {}
+-- entries returns three functions for entries of …:history and the days in them, which few calls need.
+--
+-- The days are those of planned instants of occurrences, in UTC: "<the newest day>.<day>.<day>…", the newest first, at most 35, all of them from the
+-- first that is known. The newest day is a number of days since 1970. A day is how many were done, and then a letter and how many for each other
+-- kind that there is: F failed attempts, S skipped, M missed. "~" and a number behind it: so many days in a row, but never the newest. Numbers
+-- have the base 36.
+local function entries()
+  local KEPT_DAYS, DIGITS = 35, '0123456789abcdefghijklmnopqrstuvwxyz'
+
+  -- takes an entry apart: how many attempts, bytes of their notes, the days (empty: none), the days as they were when the schedule left this
+  -- queue (nil: it has not), and the attempts
+  local history_of = function(text)
+    local count, notes, at = match(text or '', '^(%d+) (%d+) ()')
+    if not count then return 0, 0, '', nil, '' end
+    local days, behind = match(text, '^d(%S+) ()', at)
+    local left, runs_at = match(text, '^x(%S*) ()', behind or at)
+    return tonumber(count), tonumber(notes), days or '', left, sub(text, runs_at or behind or at)
+  end
+
+  -- puts together what history_of takes apart
+  local history_text = function(count, notes, days, left, runs)
+    return whole(count) .. ' ' .. whole(notes) .. ' ' .. (days ~= '' and 'd' .. days .. ' ' or '') .. (left and 'x' .. left .. ' ' or '') .. runs
+  end
+
+  -- adds to of, day -> letter (D: done) -> how many, and notes in range the newest and the oldest day
+  local add_day = function(of, range, day, letter, n)
+    range.newest, range.oldest = math.max(range.newest or day, day), math.min(range.oldest or day, day)
+    of[day] = of[day] or {}
+    of[day][letter] = (of[day][letter] or 0) + n
+  end
+
+  -- adds the days of a text
+  local add_days = function(of, range, text)
+    local first, tokens = match(text, '^(%w+)(%..*)$')
+    local day = tonumber(first or '', 36)
+    for token in string.gmatch(day and tokens or '', '%.([^.]*)') do
+      local alike, times = match(token, '^(.-)~(%w+)$')
+      for _ = 1, times and math.min(tonumber(times, 36) or 0, KEPT_DAYS) or 1 do
+        add_day(of, range, day, 'D', 0)
+        for letter, digits in string.gmatch(alike or token, '(%u?)([%l%d]+)') do add_day(of, range, day, letter == '' and 'D' or letter, tonumber(digits, 36) or 0) end
+        day = day - 1
+      end
+    end
+  end
+
+  local base36 = function(n)
+    local digits = ''
+    repeat
+      local digit = n % 36
+      digits, n = sub(DIGITS, digit + 1, digit + 1) .. digits, (n - digit) / 36
+    until n == 0
+    return digits
+  end
+
+  -- the text of a day, letter -> how many
+  local day_text = function(numbers)
+    local token = ''
+    for _, letter in ipairs({ 'D', 'F', 'S', 'M' }) do
+      local n = numbers[letter] or 0
+      if n > 0 then token = token .. (letter == 'D' and '' or letter) .. base36(n) end
+    end
+    return token
+  end
+
+  -- returns the text of the days of two texts, with counts, each a day, a letter and how many
+  local count_days = function(text, other, counts)
+    local of, range = {}, {}
+    local first, token, rest = match(text, '^(%w+)%.([^.~]*)(.*)$')
+    local newest, alone = tonumber(first or '', 36), other == ''
+    for _, count in ipairs(counts) do alone = alone and count[1] == newest end
+    if alone and newest then -- as nearly always: the others stay as they are
+      for letter, digits in string.gmatch(token, '(%u?)([%l%d]+)') do add_day(of, range, newest, letter == '' and 'D' or letter, tonumber(digits, 36)) end
+      for _, count in ipairs(counts) do add_day(of, range, newest, count[2], count[3]) end
+      return first .. '.' .. day_text(of[newest] or {}) .. rest
+    end
+    add_days(of, range, text)
+    add_days(of, range, other)
+    for _, count in ipairs(counts) do add_day(of, range, count[1], count[2], count[3]) end
+    if not range.newest then return '' end
+    local parts, last, times = { base36(range.newest) }, nil, 0
+    for day = range.newest, math.max(range.oldest, range.newest - KEPT_DAYS + 1), -1 do
+      token = day_text(of[day] or {})
+      if token == last and day < range.newest - 1 then
+        times = times + 1
+        parts[#parts] = token .. '~' .. base36(times)
+      else
+        parts[#parts + 1], last, times = token, token, 1
+      end
+    end
+    return table.concat(parts, '.')
+  end
+
+  return history_of, history_text, count_days
+end
+
+-- save_last writes to the hash last what has changed of it, but for manual runs.
+local function save_last(past, last)
+  local lasts = {}
   for name in pairs(past.changed) do
     local known = past.known[name]
     lasts[#lasts + 1] = name
     lasts[#lasts + 1] = table.concat({ known.created, known.keep, known.unfinished, known.failures, known.outcome, known.at, known.ended }, ' ') .. known.streak
   end
   if #lasts > 0 then redis.call('HSET', last, unpack(lasts)) end
+end
+
+-- save_past writes what has changed. last, history: the keys.
+local function save_past(past, last, history)
+  local MAX_NOTES = 65536 -- bytes of a schedule's notes; where they are more, the oldest go until a quarter is free
+  local names, histories = {}, {}
+  save_last(past, last)
   for name in pairs(past.added) do names[#names + 1] = name end
   if #names == 0 then return end
+  local history_of, history_text, count_days = entries()
   -- read after write: whose attempts have ended is known only now
   for i, text in ipairs(redis.call('HMGET', history, unpack(names))) do
-    local count, notes, at = match(text or '', '^(%d+) (%d+) ()')
-    count, notes = tonumber(count or 0), tonumber(notes or 0)
-    local parts, keep = { at and sub(text, at) or '' }, past.known[names[i]].keep
-    for _, run in ipairs(past.added[names[i]]) do
+    local added, keep = past.added[names[i]], past.known[names[i]].keep
+    local count, notes, days, left, kept = history_of(text)
+    local parts = { kept }
+    for _, run in ipairs(added) do
       count, notes = count + 1, notes + run.note
       parts[#parts + 1] = #run.text .. ',' .. run.note .. ':' .. run.text
     end
@@ -97,7 +208,7 @@ local function save_past(past, last, history)
       end
       first, notes = start + bytes, notes - note
     end
-    histories[2 * i - 1], histories[2 * i] = names[i], whole(count) .. ' ' .. whole(notes) .. ' ' .. table.concat(short) .. sub(runs, first)
+    histories[2 * i - 1], histories[2 * i] = names[i], history_text(count, notes, added.days and count_days(days, '', added.days) or days, left, table.concat(short) .. sub(runs, first))
   end
   redis.call('HSET', history, unpack(histories))
 end

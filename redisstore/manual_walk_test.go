@@ -1,0 +1,122 @@
+package redisstore
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// manualSchedule is the schedule whose manual runs walks make.
+const manualSchedule = "sch"
+
+// A manualModel knows what a walk's manual runs, and what follows their deaths, leave in the history of their schedule.
+type manualModel struct {
+	ran map[string]int // "<outcome> <ID>" -> how often
+}
+
+// Whatever is called in whatever order, and however often: of a schedule's manual runs and deaths those count as unfinished that were accepted and
+// have not ended, each once; and its history has each of their attempts, and each that was cancelled, once.
+func TestRandomEndsOfManualRunsAreCountedOnce(t *testing.T) {
+	seeds, steps := walkSize(3, 300)
+	for seed := range seeds {
+		onEveryServer(t, func(b *bench) {
+			w := &cancelWalk{
+				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 16)), lives: map[string]*jobLife{}, barred: map[string]bool{},
+				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{}, purges: seed%2 == 0, manual: &manualModel{map[string]int{}},
+			}
+			b.client.HSet(b.Context(), b.keys().last, manualSchedule, "2020-01-01T00:00:00Z 1000 0 0 - 0 0")
+			for range steps {
+				w.step()
+				w.check()
+			}
+			if _, err := w.sweep(); err != nil { // it finishes a purge
+				w.fatal("sweep: %v", err)
+			}
+			w.purgeEnds()
+			w.drain()
+			if len(w.manual.ran) < 10 {
+				w.fatal("the history has %v: too few to say anything", w.manual.ran)
+			}
+		})
+	}
+}
+
+// anyID is one of few, or that of a death.
+func (m *manualModel) anyID(w *cancelWalk) string {
+	if deaths := slices.DeleteFunc(slices.Sorted(maps.Keys(w.lives)), func(id string) bool { return !strings.Contains(id, "#dead-") }); len(deaths) > 0 && w.random.IntN(3) == 0 {
+		return deaths[w.random.IntN(len(deaths))]
+	}
+	return fmt.Sprintf("%s#%02d", manualSchedule, w.random.IntN(20))
+}
+
+var manualOutcomes = map[protocol.SettleKind]string{
+	protocol.SettleDone: "done", protocol.SettleLater: "snoozed", protocol.SettleDead: "dead", protocol.SettleCancelled: "cancelled",
+}
+
+// say adds to a settlement what a worker says of a manual run.
+func (m *manualModel) say(w *cancelWalk, s *protocol.Settlement) {
+	life := w.lives[s.ID]
+	if m == nil || !life.manual {
+		return
+	}
+	if outcome := manualOutcomes[s.Kind]; outcome != "" {
+		now := w.serverTime()
+		s.Run = &protocol.RunRecord{Outcome: outcome, Started: now, Ended: now, Attempt: 1, Fence: s.Fence, Worker: "w", Note: s.ID}
+	}
+	if s.Kind == protocol.SettleDead && w.random.IntN(2) == 0 {
+		s.OnDeath = []byte("\x01\x93\xa5alert\xc4\x00\xc0")
+	}
+}
+
+// settled notes what became of a job whose settlement counts.
+func (m *manualModel) settled(w *cancelWalk, s *protocol.Settlement) {
+	if life := w.lives[s.ID]; m != nil && s.Run != nil && life.manual {
+		m.ended(s.ID, life, s.Run.Outcome)
+		if s.OnDeath != nil {
+			w.lives[protocol.DeathID(s.ID, s.Fence)] = &jobLife{body: string(s.OnDeath), manual: true, goes: "waiting"}
+		}
+	}
+}
+
+// ended notes how an attempt of a job ended, or the job without one.
+func (m *manualModel) ended(id string, life *jobLife, outcome string) {
+	if m != nil && life.manual {
+		m.ran[outcome+" "+id]++
+	}
+}
+
+func (m *manualModel) check(w *cancelWalk, p jobPlaces) {
+	entries := w.client.HGetAll(w.Context(), w.keys().last).Val()
+	unfinished := 0
+	for id, life := range w.lives {
+		text, counted := entries["\t"+id]
+		if want := life.manual && p.where[id] != "dead"; counted != want {
+			w.fatal("%s, a manual run: %v, is in %s; …:last has %q of it", id, life.manual, p.where[id], text)
+		}
+		if counted {
+			unfinished++
+		}
+	}
+	if last := parseLast(entries[manualSchedule]); last.Unfinished != unfinished || len(entries) != unfinished+1 {
+		w.fatal("%d are unfinished, with %d fields in …:last; want %d: %q", last.Unfinished, len(entries), unfinished, entries)
+	}
+	ran := map[string]int{}
+	for _, run := range parseRuns(manualSchedule, parseEntry(w.client.HGet(w.Context(), w.keys().history, manualSchedule).Val()).runs) {
+		if run.Note != "" && run.Note != run.ID || run.Manual == strings.Contains(run.ID, "#dead-") || !run.Manual && run.Name != "alert" || run.Planned.Before(w.serverTime().Add(-time.Hour)) {
+			w.fatal("the history has %+v", run)
+		}
+		ran[run.Outcome+" "+run.ID]++
+	}
+	if !maps.Equal(ran, m.ran) {
+		w.fatal("the history has %v, want %v", ran, m.ran)
+	}
+	if n := w.client.XLen(w.Context(), w.keys().runs).Val(); n != 0 {
+		w.fatal("the record of runs has %d entries, want none", n)
+	}
+}
