@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // Queues shows what is on the queues of a store, pauses and limits them. NewQueues makes one; the zero value has no store.
@@ -33,6 +34,10 @@ type QueueInfo struct {
 	Parked    int64 `json:"parked"`    // jobs that wait for a worker that has a handler for them
 	Dead      int64 `json:"dead"`      // jobs that were given up and are kept
 	Schedules int64 `json:"schedules"` // schedules that live on it
+
+	// Oldest is since when that job waits which has waited longest of those to run next: when it was enqueued, or due. Zero: none waits, or
+	// it is one of more than 64 KiB.
+	Oldest time.Time `json:"oldest,omitzero"`
 
 	Enqueued int64 `json:"enqueued"` // jobs enqueued, without occurrences of schedules
 	Done     int64 `json:"done"`     // jobs that ended well
@@ -176,9 +181,31 @@ func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, erro
 		}
 		infos = append(infos, &QueueInfo{
 			Name: s.Queue, Partitions: s.Partitions, Paused: s.Paused, Note: Note(s.Note), Limit: Limit(s.Limit),
-			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules,
+			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules, Oldest: oldest(&s),
 			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Cancelled: s.Cancelled, Now: s.Now.UTC(),
 		})
 	}
 	return infos, nil
+}
+
+// oldest is since when the job waits that has waited longest of those at the front of each partition and of those that are due.
+func oldest(s *protocol.QueueStats) (since time.Time) {
+	if s.FirstDue.Before(s.Now) {
+		since = s.FirstDue
+	}
+	for _, head := range s.Heads {
+		at := time.Time{}
+		if len(head.Body) > 0 {
+			message, err := wire.DecodeEnvelope(head.Body)
+			if err == nil {
+				at = message.Planned
+			}
+		} else if _, instant, ok := protocol.CutOccurrence(head.ID); ok {
+			at, _ = time.Parse(time.RFC3339, instant) // zero where it is none
+		}
+		if !at.IsZero() && (since.IsZero() || at.Before(since)) {
+			since = at
+		}
+	}
+	return since.UTC()
 }

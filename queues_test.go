@@ -3,6 +3,7 @@ package chime_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,5 +114,47 @@ func TestAnUnregisteredQueueIsNotFound(t *testing.T) {
 		if all, err := queues.List(t.Context()); err != nil || len(all) > 0 {
 			t.Errorf("afterwards %v are registered, %v; want none", all, err)
 		}
+	})
+}
+
+// A queue tells since when its oldest job waits: of those at the front, whatever size they are, and of those that are overdue.
+func TestAQueueTellsSinceWhenItsOldestJobWaits(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		queues := chime.NewQueues(f.server.Store())
+		oldest := func(what string, want time.Time) {
+			t.Helper()
+			info, err := queues.Get(t.Context(), "default")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := info.Oldest.Sub(want).Abs(); info.Oldest.IsZero() != want.IsZero() || d > time.Second {
+				t.Errorf("%s: since %v, want %v", what, info.Oldest, want)
+			}
+		}
+		enqueuer := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{})
+		enqueue := func(id string, args any, options ...chime.EnqueueOption) {
+			t.Helper()
+			if _, err := enqueuer.Enqueue(t.Context(), "work", args, append(options, chime.ID(id))...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		enqueue("later", nil, chime.In(90*time.Minute))
+		oldest("one is due later", time.Time{})
+		pass(time.Hour)
+		first := time.Now()
+		enqueue("a", nil)
+		pass(time.Minute)
+		enqueue("b", nil)
+		oldest("two wait", first)
+		enqueue("long", strings.Repeat("x", 80<<10))
+		oldest("a long one is behind them", first)
+		for _, id := range []string{"a", "b"} {
+			if _, err := chime.NewJobs(f.server.Store()).Delete(t.Context(), chime.JobFilter{Queue: "default", IDs: []string{id}}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		oldest("those in front are void", time.Time{})
+		pass(time.Hour)
+		oldest("another one is overdue", first.Add(30*time.Minute))
 	})
 }

@@ -40,7 +40,7 @@ var grants = map[protocol.Use]grant{
 		scripts: append([]*script{
 			&workScript, &reportScript, &pollScript, &leaveScript, &measureScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript, &replaceScript,
 		}, tickScripts...),
-		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hmget hscan hsetnx info llen ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrevrangebyscore"),
+		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hmget hscan hsetnx hstrlen info llen lrange ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrevrangebyscore"),
 		keys:  everyKey, wakes: true, listens: true,
 	},
 	protocol.UseSchedule: {
@@ -71,7 +71,7 @@ var (
 		&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &deleteQueueScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
 		&enqueueScript, &enqueueOneScript,
 	}
-	scheduleCommands = strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx info llen ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan")
+	scheduleCommands = strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx hstrlen info llen lrange ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan")
 )
 
 // tickScripts are those of whoever places, reaps and sweeps what others have left.

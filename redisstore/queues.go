@@ -14,7 +14,7 @@ import (
 
 var pauseQueueScript = load("pause_queue")
 
-const maxCounted = 450 // partitions that are counted in a round trip
+const maxCounted = 400 // partitions that are counted in a round trip
 
 // PauseQueue stops taking from a queue, with a note, or resumes it, in all its partitions. Jobs are still added while it is paused. A partition
 // that fails holds up no other; the call may be repeated.
@@ -77,7 +77,7 @@ func firstError(found []lookup) error {
 	return nil
 }
 
-// count counts partitions in two round trips and adds what they hold to their queues.
+// count counts partitions in a few round trips and adds what they hold to their queues.
 func (s *store) count(ctx context.Context, counts []*partitionCount) error {
 	if len(counts) == 0 {
 		return nil
@@ -91,7 +91,7 @@ func (s *store) count(ctx context.Context, counts []*partitionCount) error {
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
 		return failure("count queues", "", err)
 	}
-	if err := s.countHeldAndParked(ctx, counts); err != nil {
+	if err := cmp.Or(s.countHeldAndParked(ctx, counts), s.readFronts(ctx, counts)); err != nil {
 		return failure("count queues", "", err)
 	}
 	for _, c := range counts {
@@ -130,6 +130,42 @@ func (s *store) countHeldAndParked(ctx context.Context, counts []*partitionCount
 	return exec(0)
 }
 
+// longHead is the most bytes that are read of a job to say since when it waits.
+const longHead = 64 << 10
+
+// readFronts reads the envelopes of the jobs at the front. Where one of the partition's envelopes may be long, it looks first.
+func (s *store) readFronts(ctx context.Context, counts []*partitionCount) error {
+	pipe := s.client.Pipeline()
+	for _, c := range counts {
+		if large := reply(c.state.Val()).text(4) != ""; large && len(c.front.Val()) > 0 {
+			c.size = pipe.HStrLen(ctx, c.keys.jobs, c.front.Val()[0])
+		}
+	}
+	if pipe.Len() > 0 {
+		if _, err := pipe.Exec(ctx); err != nil {
+			return err
+		}
+	}
+	pipe = s.client.Pipeline()
+	for _, c := range counts {
+		if len(c.front.Val()) > 0 && (c.size == nil || c.size.Val() <= longHead) {
+			c.body = pipe.HGet(ctx, c.keys.jobs, c.front.Val()[0])
+		}
+		if pipe.Len() == countTogether {
+			if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+				return err
+			}
+		}
+	}
+	if pipe.Len() == 0 {
+		return nil
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return err
+	}
+	return nil
+}
+
 // A partitionCount is what QueueStats reads of one partition: first the counts, the names of the sessions and the names of the
 // parked jobs, then how many jobs each session holds and how many are parked under each name.
 type partitionCount struct {
@@ -137,7 +173,9 @@ type partitionCount struct {
 	to   *protocol.QueueStats
 
 	ready, stale, due, dead, schedules *redis.IntCmd
-	sessions, unhandled                *redis.StringSliceCmd
+	sessions, unhandled, front         *redis.StringSliceCmd
+	size                               *redis.IntCmd // bytes of the envelope of the job at the front, where that may be long
+	body                               *redis.StringCmd
 	state, counters                    *redis.SliceCmd
 	enqueued                           *redis.FloatSliceCmd
 	head                               *redis.ZSliceCmd
@@ -148,10 +186,11 @@ func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	k := c.keys
 	c.ready, c.due, c.dead, c.schedules = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
 	c.stale = pipe.ZCard(ctx, k.stale)
+	c.front = pipe.LRange(ctx, k.ready, 0, 0)
 	c.head = pipe.ZRangeWithScores(ctx, k.due, 0, 0)
 	c.sessions = pipe.ZRange(ctx, k.sessions, 0, -1)
 	c.unhandled = pipe.ZRange(ctx, k.unhandled, 0, -1)
-	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit")
+	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit", "large")
 	c.enqueued = pipe.ZMScore(ctx, k.callers, "#enqueued")
 	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died", "/cancelled")
 }
@@ -181,6 +220,13 @@ func (c *partitionCount) add() {
 	to.Cancelled += counters.number(3)
 	if enqueued := c.enqueued.Val(); len(enqueued) > 0 && enqueued[0] > 0 && enqueued[0] < 1<<53 { // else it was written by hand
 		to.Enqueued += int64(enqueued[0])
+	}
+	if front := c.front.Val(); len(front) > 0 {
+		head := protocol.Head{ID: front[0]}
+		if c.body != nil {
+			head.Body = []byte(c.body.Val())
+		}
+		to.Heads = append(to.Heads, head)
 	}
 	for _, n := range c.held {
 		to.Running += max(n.Val()-1, 0) // one field is the session's own

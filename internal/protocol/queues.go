@@ -95,6 +95,12 @@ type QueueSize struct {
 	Partitions int
 }
 
+// A Head is the job at the front of those that wait.
+type Head struct {
+	ID   string
+	Body []byte // empty of an occurrence without an envelope, and where it is long
+}
+
 // QueueStats are counts of one queue. Waiting, Delayed, Running, Dead, Parked and Schedules are as of Now; the others since the
 // queue was registered.
 type QueueStats struct {
@@ -108,5 +114,6 @@ type QueueStats struct {
 	Limit                                   QueueLimit
 	Note                                    Note      // of a paused queue
 	FirstDue                                time.Time // when the first of the delayed jobs is due, or was; zero: there is none
+	Heads                                   []Head    // the jobs that are taken next of those that wait, of each partition one
 	Now                                     time.Time
 }
