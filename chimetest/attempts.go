@@ -25,6 +25,7 @@ import (
 // handler remarked, comes from around the handler; of a worker that is hidden in a role of the test's own, from the settlement too.
 type attempts struct {
 	protocol.Store
+	moved func() // called whenever an attempt begins or ends
 
 	mu    sync.Mutex
 	open  map[attempt]*openAttempt
@@ -51,8 +52,8 @@ type openAttempt struct {
 	order    int       // in which they were taken
 }
 
-func newAttempts(store protocol.Store) *attempts {
-	return &attempts{Store: store, open: make(map[attempt]*openAttempt), later: make(map[job]*chime.RunInfo)}
+func newAttempts(store protocol.Store, moved func()) *attempts {
+	return &attempts{Store: store, moved: moved, open: make(map[attempt]*openAttempt), later: make(map[job]*chime.RunInfo)}
 }
 
 // Protocol makes it a chime.Store.
@@ -61,6 +62,11 @@ func (a *attempts) Protocol() protocol.Store { return a }
 // Work notes what the answers take and what the calls settle.
 func (a *attempts) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
 	answers := a.Store.Work(ctx, calls)
+	for i := range answers {
+		if len(answers[i].Taken)+len(calls[i].Settle) > 0 {
+			a.moved()
+		}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range answers {

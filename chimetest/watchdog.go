@@ -36,7 +36,8 @@ func (w *watchdog) end() {
 	w.done.Wait()
 }
 
-// enter and leave are called where the test begins to wait, and when it goes on; moves where it waits on, but time has passed in it.
+// enter and leave are called where the test begins to wait, and when it goes on; moves where it waits on, but time has passed in it or an
+// attempt has begun or ended.
 func (w *watchdog) enter() { w.waits.Add(1) }
 func (w *watchdog) leave() { w.waits.Add(1) }
 func (w *watchdog) moves() { w.waits.Add(2) }

@@ -76,6 +76,65 @@ func shows(t *testing.T, page, source string, runs ...string) {
 	}
 }
 
+// The code that a page shows is in a test file, line by line, at whatever depth: what is shown is compiled, and as no function of a test
+// file is unused, it is run.
+func TestThePagesShowCodeThatIsRun(t *testing.T) {
+	for page, pieces := range map[string]int{"schedules": 23, "from-cron": 6} {
+		source := sourceOf(t, strings.ReplaceAll(page, "-", "_"))
+		blocks := strings.Split(readText(t, page+".md"), "```go\n")[1:]
+		for _, block := range blocks {
+			code, _, ended := strings.Cut(block, "```")
+			if !ended || !showsPart(source, code) {
+				t.Errorf("docs/%s.md shows what its test file does not have:\n%s", page, code)
+			}
+		}
+		if len(blocks) < pieces {
+			t.Errorf("docs/%s.md has %d pieces of code, want %d: this test searches in the wrong place", page, len(blocks), pieces)
+		}
+	}
+}
+
+// sourceOf is the text of the test files of a page.
+func sourceOf(t *testing.T, page string) string {
+	t.Helper()
+	files, err := filepath.Glob(page + "*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source strings.Builder
+	for _, file := range files {
+		source.WriteString(readText(t, file))
+	}
+	return source.String()
+}
+
+// showsPart reports whether source has all lines of code, one after the other, each with the same further tabs in front.
+func showsPart(source, code string) bool {
+	for indent := range 5 {
+		tabs := strings.Repeat("\t", indent)
+		var deeper strings.Builder
+		for line := range strings.Lines(code) {
+			if line != "\n" {
+				deeper.WriteString(tabs)
+			}
+			deeper.WriteString(line)
+		}
+		if strings.Contains(source, "\n"+deeper.String()) {
+			return true
+		}
+	}
+	return false
+}
+
+func readText(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // What a page of this folder links to is there, the heading too.
 func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
 	code := regexp.MustCompile("(?s)\n```.*?\n```")
