@@ -73,16 +73,16 @@ func fill(t *testing.T, schedules *chime.Schedules, name string, from, to time.T
 	return all, calls
 }
 
-// The year before a schedule was created, or 1,000 hours of it, runs while the schedule goes on: each hour once, and under every policy but allow
+// Half a year before a schedule was created, or 1,000 hours, runs while the schedule goes on: each hour once, and under every policy but allow
 // in order and one at a time; and the schedule's own occurrences come at most one run late.
-func TestAYearOfHoursIsBackfilledWhileTheScheduleRuns(t *testing.T) {
-	for policy, hours := range map[chime.OverlapPolicy]int{chime.OverlapAllow: 8760, chime.OverlapSkip: 8760, chime.OverlapWait: 1000, chime.OverlapCancel: 1000} {
+func TestHalfAYearOfHoursIsBackfilledWhileTheScheduleRuns(t *testing.T) {
+	for policy, hours := range map[chime.OverlapPolicy]int{chime.OverlapAllow: 4380, chime.OverlapSkip: 1000, chime.OverlapWait: 1000, chime.OverlapCancel: 1000} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Parallel()
 			onEmbedded(t, func(t *testing.T, f *fixture) {
 				const takes = time.Minute // of the first hour of a day; the others take no time
 				schedules := chime.NewSchedules(f.server.Store())
-				if _, err := schedules.Put(t.Context(), "report", everyHour, chime.Overlap(policy), chime.Misfire(chime.MisfireSkip), chime.Args("all"), chime.KeepRuns(1000),
+				if _, err := schedules.Put(t.Context(), "report", everyHour, chime.Overlap(policy), chime.Misfire(chime.MisfireSkip), chime.Args("all"), chime.KeepRuns(200),
 					chime.Retry(chime.Fixed(10*time.Minute))); err != nil {
 					t.Fatal(err)
 				}
@@ -161,8 +161,8 @@ func TestAYearOfHoursIsBackfilledWhileTheScheduleRuns(t *testing.T) {
 					t.Errorf("%+v, want %d done", now.Counters, hours+1+live)
 				}
 				told := runsOfJob(t, schedules, "report")
-				if len(told) < 1000 || !slices.ContainsFunc(told, func(r chime.RunInfo) bool { return r.Planned.Before(to) }) {
-					t.Errorf("%d runs are told of, want 1000, and backfilled ones", len(told))
+				if len(told) < 200 || !slices.ContainsFunc(told, func(r chime.RunInfo) bool { return r.Planned.Before(to) }) {
+					t.Errorf("%d runs are told of, want 200, and backfilled ones", len(told))
 				}
 				if stats := f.stats(); stats.Waiting+stats.Running > 0 {
 					t.Errorf("%+v, want nothing left", stats)
