@@ -80,7 +80,10 @@ func TestLoopsTurnWithinSecondsWhateverHappens(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, f *fixture) {
 		store := &hungStore{Store: f.server.Store().Protocol()}
 		worker := chime.NewWorker(store, chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler)})
-		worker.Handle("work", func(context.Context, *chime.Job) error { time.Sleep(20 * time.Minute); return nil })
+		worker.Handle("work", func(context.Context, *chime.Job) error {
+			time.Sleep(20 * time.Minute) // a handler that does not heed its ctx
+			return nil
+		})
 		scheduler := chime.NewScheduler(store, chime.SchedulerOptions{Logger: slog.New(slog.DiscardHandler), SafetyTick: 10 * time.Minute})
 		if err := scheduler.Schedule("work", minutely); err != nil {
 			t.Fatal(err)

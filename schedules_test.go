@@ -148,7 +148,7 @@ func TestListReturnsAllSchedulesInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	store.schedules["s07"].body = strings.Replace(store.schedules["s07"].body, `"version":1`, `"version":2`, 1)
+	store.schedules["s07"].body = strings.Replace(store.schedules["s07"].body, `"version":1`, `"version":9`, 1)
 	var got []string
 	for schedule, err := range schedules.List(t.Context(), ScheduleFilter{}) {
 		got = append(got, schedule.Name)
