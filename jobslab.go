@@ -13,7 +13,7 @@ type jobSlabs struct{ spare sync.Pool }
 
 type jobSlab struct{ jobs []Job }
 
-const jobsTogether = 16
+const jobsTogether = 18 // what 4 KiB have room for, a size in which the allocator has nothing to spare
 
 // of returns the job for a handler.
 func (s *jobSlabs) of(taken *work.Job) *Job {

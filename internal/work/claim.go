@@ -82,7 +82,7 @@ func (c *claim) fill(job *Job) {
 	*job = Job{
 		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: cmp.Or(c.schedule, c.message.Schedule), Planned: c.message.Planned,
 		Attempt: c.message.Failures + 1, MaxAttempts: c.maxAttempts(), Crashes: c.crashes, Fence: c.fence,
-		Timeout: c.timeout, LastError: c.message.LastError, Payload: bytes.Clone(c.message.Payload),
+		Timeout: c.timeout, LastError: c.message.LastError, Payload: bytes.Clone(c.message.Payload), Output: c.output,
 	}
 	if d := c.message.Details; d != nil {
 		job.Header, job.Offset = maps.Clone(d.Header), d.Offset // an occurrence's header is its schedule's

@@ -31,7 +31,7 @@ func newHandlerContext(ctx context.Context) *handlerContext {
 // jobContext has ended by then, the new context is ended at once.
 type jobContext struct {
 	base     *handlerContext
-	output   *Output // of the handler
+	output   Output // of the handler
 	deadline time.Time
 
 	mu    sync.Mutex
@@ -46,8 +46,11 @@ type liveContext struct {
 	cancel context.CancelCauseFunc
 }
 
-// begin makes the context ready for a handler.
-func (c *jobContext) begin(base *handlerContext, output *Output) { c.base, c.output = base, output }
+// begin makes the context ready for a handler, whose Output it returns.
+func (c *jobContext) begin(base *handlerContext) *Output {
+	c.base = base
+	return &c.output
+}
 
 // setDeadline is called before the handler is.
 func (c *jobContext) setDeadline(at time.Time) { c.deadline = at }
@@ -121,7 +124,7 @@ func (c *jobContext) Value(key any) any {
 		return c.cancellable().Value(key)
 	}
 	if key == (outputKey{}) {
-		return c.output
+		return &c.output
 	}
 	return c.base.ctx.Value(key)
 }

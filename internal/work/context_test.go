@@ -15,7 +15,7 @@ type contextKey struct{}
 func newTestContext() *jobContext {
 	base := context.WithValue(context.WithoutCancel(context.Background()), contextKey{}, "base")
 	c := new(jobContext)
-	c.begin(newHandlerContext(base), nil)
+	c.begin(newHandlerContext(base))
 	return c
 }
 

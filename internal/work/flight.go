@@ -30,12 +30,12 @@ import (
 type flight struct {
 	claim
 	*attempt
-	job     Job
 	lane    *lane
 	session *session
 
 	queued   time.Time // waiting since
 	began    time.Time
+	started  time.Time // began, by the store's clock
 	deadline time.Time // zero: none
 	endedAt  time.Time
 	slot     int // index among the busy slots, while it is in one
@@ -51,17 +51,14 @@ type flight struct {
 	settlement *protocol.Settlement // nil: the ordinary one of a job that is done, as of nearly every job
 }
 
-// An attempt is what a handler sees of a flight: its ctx, and where it says more than its error. The handler may keep both, so the
+// An attempt is what a handler sees of a flight: its ctx, in which is where it says more than its error. The handler may keep both, so the
 // memory of an attempt is never used again; that of a flight is.
-type attempt struct {
-	output Output
-	ctx    jobContext
-}
+type attempt struct{ ctx jobContext }
 
 // Attempts are allocated attemptsTogether at a time, so a handler that runs for long keeps the memory of all of them. A job with a
 // body larger than smallBody gets an attempt of its own, so that this is never more than a few KiB.
 const (
-	attemptsTogether = 16
+	attemptsTogether = 28 // about what 4 KiB have room for, a size in which the allocator has nothing to spare
 	smallBody        = 1 << 10
 	maxSpareFlights  = maxAhead
 )
@@ -110,10 +107,8 @@ func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob) {
 
 // admit makes the flight ready for a slot.
 func (f *flight) admit(base *handlerContext, r *reporter) {
-	f.claim.fill(&f.job)
-	f.attempt.output.begin(r, f.session, f.id, f.fence)
-	f.job.Output, f.claim.output = &f.attempt.output, &f.attempt.output
-	f.ctx.begin(base, &f.attempt.output)
+	f.output = f.ctx.begin(base)
+	f.output.begin(r, f.session, f.id, f.fence)
 	if f.session.isSilent() {
 		f.ctx.end(protocol.ErrSessionLost)
 	}
@@ -130,7 +125,7 @@ func (f *flight) holder() *session { return f.session }
 func (f *flight) event() observe.Job {
 	return observe.Job{
 		Queue: f.queue, Name: f.message.Name, ID: f.id, Schedule: cmp.Or(f.schedule, f.message.Schedule), Attempt: f.message.Failures + 1,
-		Due: f.message.Due(), Started: f.job.Started,
+		Due: f.message.Due(), Started: f.started,
 	}
 }
 
@@ -169,7 +164,7 @@ func (f *flight) measure(s *protocol.Settlement, now time.Time) {
 		run = f.duration()
 	}
 	if since := f.waitsSince(); !since.IsZero() {
-		wait = max(f.job.Started.Sub(since), 0)
+		wait = max(f.started.Sub(since), 0)
 	}
 	f.lane.attempted(&ending{name: f.message.Name, wait: wait, run: run, late: f.new, done: s.Kind == protocol.SettleDone, failed: s.Failed}, now)
 }
@@ -230,15 +225,15 @@ func (f *flight) begin(slot int, now time.Time) {
 	if f.timeout > 0 {
 		f.deadline = now.Add(f.timeout)
 	}
-	f.job.Started = f.clock.at(now)
+	f.started = f.clock.at(now)
 	f.ctx.setDeadline(f.deadline)
 }
 
 // end marks the flight as having left its slot.
 func (f *flight) end(now time.Time) { f.endedAt = now }
 
-// run calls the handler and works out the settlement. A panic and runtime.Goexit are failures.
-func (f *flight) run() {
+// run calls the handler, with job's memory, and works out the settlement. A panic and runtime.Goexit are failures.
+func (f *flight) run(job *Job) {
 	returned := false
 	defer func() {
 		if returned {
@@ -253,7 +248,9 @@ func (f *flight) run() {
 		f.logPanic(err, where)
 		f.finish(err)
 	}()
-	err := f.handler.Run(&f.ctx, &f.job)
+	f.claim.fill(job)
+	job.Started = f.started
+	err := f.handler.Run(&f.ctx, job)
 	returned = true
 	f.finish(err)
 }

@@ -62,11 +62,11 @@ type Job struct {
 // A Handler runs jobs of one name.
 type Handler struct {
 	Name        string
-	Run         func(ctx context.Context, job *Job) error
-	MaxAttempts int                              // of a job that has no number of its own; 0: Config's
-	Timeout     time.Duration                    // of an attempt; 0: Config.Timeout
-	Backoff     func(failures int) time.Duration // nil: Retry
-	Retry       wire.Retry                       // zero: the default
+	Run         func(ctx context.Context, job *Job) error // job's memory is used again
+	MaxAttempts int                                       // of a job that has no number of its own; 0: Config's
+	Timeout     time.Duration                             // of an attempt; 0: Config.Timeout
+	Backoff     func(failures int) time.Duration          // nil: Retry
+	Retry       wire.Retry                                // zero: the default
 }
 
 // delay is how long a job of this handler waits for its next attempt after so many failures; own is the job's own policy, or zero.

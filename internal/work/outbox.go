@@ -9,6 +9,9 @@ import (
 	"github.com/chimejobs/chime/internal/retry"
 )
 
+// maxSpareOutcomes is for how many outcomes memory is kept: about what gathers while a full call is under way.
+const maxSpareOutcomes = 2 * protocol.MaxSettlements
+
 // An outbox is what the next call of a lane carries: outcomes, jobs that have begun, and placements. What a call carries leaves
 // the outbox; the lane keeps the call until it was answered.
 type outbox struct {
@@ -87,7 +90,7 @@ func (o *outbox) onlyFinished(now time.Time) bool {
 func (o *outbox) load(call *protocol.WorkCall, now time.Time) {
 	n := settleable(o.pending)
 	if n > 0 {
-		call.Settle = o.pending[:n:n]
+		call.Settle = o.pending[:n]
 		o.pending = append(o.spare, o.pending[n:]...)
 		o.spare = nil
 	}
@@ -114,9 +117,9 @@ func (o *outbox) load(call *protocol.WorkCall, now time.Time) {
 	}
 }
 
-// reuse keeps the memory of outcomes that are settled for those to come.
+// reuse keeps the memory of outcomes that are settled for those to come, but for what has grown in an outage.
 func (o *outbox) reuse(settled []protocol.Settlement) {
-	if cap(settled) > cap(o.spare) {
+	if cap(settled) > cap(o.spare) && cap(settled) <= maxSpareOutcomes {
 		clear(settled)
 		o.spare = settled[:0]
 	}

@@ -8,6 +8,8 @@ import (
 
 // An Output is what a handler says besides its error: the last of each counts. Its methods are safe for concurrent use; the zero value is
 // empty, and reports to nobody.
+//
+// Every attempt has one and few handlers say anything, so what they say has memory of its own.
 type Output struct {
 	// of the job, set before its handler is called
 	reporter *reporter
@@ -16,10 +18,16 @@ type Output struct {
 	fence    int64
 	seen     any // the job as the handler was given it
 
-	mu              sync.Mutex
+	mu     sync.Mutex
+	said   *said // nil: nothing
+	closed bool  // the flight has ended
+}
+
+// said is what a handler has said.
+type said struct {
 	value, progress []byte
 	note            string
-	reports, closed bool // there is progress; the flight has ended
+	reports         bool // there is progress
 }
 
 // begin makes the output ready for the handler of a job.
@@ -35,7 +43,7 @@ func (o *Output) Seen() any   { return o.seen }
 func (o *Output) Return(value []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.value = value
+	o.saying().value = value
 }
 
 // Report keeps how far the handler is, encoded, and has it sent.
@@ -45,7 +53,8 @@ func (o *Output) Report(progress []byte) {
 		o.mu.Unlock()
 		return
 	}
-	o.progress, o.reports = progress, true
+	s := o.saying()
+	s.progress, s.reports = progress, true
 	o.mu.Unlock()
 	if o.reporter != nil {
 		o.reporter.add(o)
@@ -56,7 +65,15 @@ func (o *Output) Report(progress []byte) {
 func (o *Output) Note(text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.note = text
+	o.saying().note = text
+}
+
+// saying is where something is kept that the handler says. The caller holds mu.
+func (o *Output) saying() *said {
+	if o.said == nil {
+		o.said = new(said)
+	}
+	return o.said
 }
 
 // Said returns all that was said.
@@ -66,7 +83,10 @@ func (o *Output) Said() (value, progress []byte, note string) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.value, o.progress, o.note
+	if o.said == nil {
+		return nil, nil, ""
+	}
+	return o.said.value, o.said.progress, o.said.note
 }
 
 // reported reports whether there is progress; from then on none is sent any more, for the job is being settled.
@@ -77,7 +97,7 @@ func (o *Output) reported() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
-	return o.reports
+	return o.said != nil && o.said.reports
 }
 
 func (o *Output) isClosed() bool {
@@ -86,8 +106,8 @@ func (o *Output) isClosed() bool {
 	return o.closed
 }
 
+// report is the progress that was reported last.
 func (o *Output) report() protocol.ProgressReport {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return protocol.ProgressReport{Partition: o.session.partition(), Session: o.session.name(), ID: o.id, Fence: o.fence, Progress: o.progress}
+	_, progress, _ := o.Said()
+	return protocol.ProgressReport{Partition: o.session.partition(), Session: o.session.name(), ID: o.id, Fence: o.fence, Progress: progress}
 }

@@ -70,6 +70,7 @@ func (s *slots) launch() bool {
 // work is a runner: it ends a flight, if there is one, and goes on with what waits.
 func (s *slots) work(f *flight) {
 	done := false
+	job := new(Job) // of each handler that it calls
 	defer func() {
 		// A handler that calls Goexit ends this goroutine, but not its slot.
 		if !done {
@@ -81,7 +82,7 @@ func (s *slots) work(f *flight) {
 			done = true
 			return
 		}
-		f.run()
+		f.run(job)
 	}
 }
 
