@@ -99,10 +99,10 @@ func (p *flightPool) put(f *flight) {
 // start sets the job of the flight, and the session that has taken it.
 func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob) {
 	f.lane, f.session = a.lane, a.session
-	f.claim = claim{
-		config: config, id: taken.ID, fence: taken.Fence, ahead: !taken.Begun, queue: a.lane.partition().Queue, clock: a.clock,
-		parked: taken.ParkedAt, new: taken.New, suspect: taken.Suspect(), crashes: taken.Crashes,
-	}
+	c := &f.claim // field by field: an ordinary job leaves most of it zero
+	c.config, c.queue, c.clock = config, a.lane.partition().Queue, a.clock
+	c.id, c.fence, c.ahead = taken.ID, taken.Fence, !taken.Begun
+	c.parked, c.new, c.suspect, c.crashes = taken.ParkedAt, taken.New, taken.Suspect(), taken.Crashes
 }
 
 // admit makes the flight ready for a slot.
