@@ -19,12 +19,14 @@ type chimeLibrary struct {
 	client   *redis.Client
 	store    *redisstore.Store
 	enqueuer *chime.Enqueuer
+	options  func(number int) []chime.EnqueueOption // of the jobs that EnqueueMany sends; nil: none
+	sent     int                                    // by EnqueueMany
 }
 
 func openChime(_ context.Context, r *testbed) (library, error) {
 	client := redis.NewClient(&redis.Options{Addr: r.redis.addr})
 	store := redisstore.New(client, redisstore.Options{})
-	return &chimeLibrary{client, store, chime.NewEnqueuer(store, chime.EnqueuerOptions{})}, nil
+	return &chimeLibrary{client: client, store: store, enqueuer: chime.NewEnqueuer(store, chime.EnqueuerOptions{})}, nil
 }
 
 func (l *chimeLibrary) Enqueue(ctx context.Context, payload []byte) error {
@@ -41,7 +43,11 @@ func (l *chimeLibrary) EnqueueMany(ctx context.Context, payloads [][]byte) error
 	items := make([]chime.Item, len(payloads))
 	for i, payload := range payloads {
 		items[i] = chime.Item{Name: jobName, Args: payload}
+		if l.options != nil {
+			items[i].Options = l.options(l.sent + i)
+		}
 	}
+	l.sent += len(payloads)
 	_, err := l.enqueuer.EnqueueMany(ctx, items)
 	return err
 }

@@ -19,9 +19,9 @@ const sessionTTL = 12 * time.Second // a worker's default
 // limitMeasures time the longest script of a call of the store at its largest batch. While a script runs the server does
 // nothing else: none may take longer than 5 ms.
 func limitMeasures() []measure {
-	all := make([]measure, len(largestCalls))
-	for i, c := range largestCalls {
-		all[i] = c.measure()
+	var all []measure
+	for _, c := range slices.Concat(largestCalls, pageCalls) {
+		all = append(all, c.measure())
 	}
 	return all
 }
@@ -116,6 +116,7 @@ type limits struct {
 	ids     int64
 	session string
 	number  int64
+	after   string    // of a page
 	times   []float64 // of the longest command of each timed call, ms
 }
 
@@ -174,6 +175,9 @@ func (l *limits) ready(ctx context.Context, c largestCall) error {
 		if err := c.prep(ctx, l); err != nil {
 			return err
 		}
+	}
+	if ok, err := l.fillMany(ctx, c.fill, l.testbed.sizes.backlog*pageBacklogs); ok || err != nil {
+		return err
 	}
 	for range l.testbed.sizes.backlog / 500 {
 		if err := l.send(ctx, l.items(500, payloadBytes, later)); err != nil {

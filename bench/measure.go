@@ -92,7 +92,7 @@ var measures = slices.Concat([]measure{
 	enqueueMeasure(100, 5),
 	enqueueMeasure(1000, 5),
 	enqueueBulk,
-	lifeBulk,
+	lifeBulk, optionsMeasure,
 	lifeSteady, busySteady,
 	floorAlone, floorSteady,
 	memoryWaiting,

@@ -60,43 +60,61 @@ var weightedMeasure = measure{
 }
 
 const (
-	manyQueues     = 300
-	manyQueuesJobs = 1000 // of each
+	manyQueues       = 300
+	manyQueuesRounds = 3
+	manyQueuesLimit  = 20 * time.Second
 )
 
-// manyQueuesMeasure works off many queues one job at a time, and then one queue with as many jobs.
+// manyQueuesMeasure works off many queues with one job each, and then one queue with as many jobs.
 var manyQueuesMeasure = measure{
-	name: fmt.Sprint(manyQueues, " queues"), group: "queues", slow: true, long: true,
-	about: fmt.Sprintf("%d queues of the same weight worked off by one process with empty handlers, one at a time, %d jobs of each; and as many jobs of one queue",
-		manyQueues, manyQueuesJobs),
+	name: fmt.Sprint(manyQueues, " queues"), group: "queues", slow: true,
+	about: fmt.Sprintf("%d queues of the same weight, with one job each, worked off by one process with handlers that wait %v, one at a time and 10 at "+
+		"once, from the worker's start to the last job; and as many jobs of one queue; %d times in turns, the median", manyQueues, weightedHandler, manyQueuesRounds),
 	run: func(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		if p.library != chimePeer.library {
 			return nil, errors.ErrUnsupported // what is compared is one queue
 		}
-		var rates []float64
-		for _, n := range []int{manyQueues, 1} {
-			lib, err := p.open(ctx, r)
-			if err != nil {
-				return nil, err
+		var figures []figure
+		for _, atOnce := range []int{1, 10} {
+			var many, ratios []float64
+			for range manyQueuesRounds {
+				rate, err := alikeRate(ctx, r, p, manyQueues, atOnce)
+				if err != nil {
+					return nil, err
+				}
+				one, err := alikeRate(ctx, r, p, 1, atOnce)
+				if err != nil {
+					return nil, err
+				}
+				many, ratios = append(many, rate), append(ratios, 100*rate/one)
 			}
-			by := lib.(queuesLibrary)
-			w := newAlike(n, manyQueues*manyQueuesJobs, r.sizes.workOff)
-			var took time.Duration
-			var shares []int64
-			if err = w.fill(ctx, by); err == nil {
-				took, shares, err = w.run(ctx, by)
-			}
-			if err = errors.Join(err, lib.Close()); err != nil {
-				return nil, err
-			}
-			rates = append(rates, float64(sum(shares))/took.Seconds())
+			figures = append(figures, figure{name: fmt.Sprintf("jobs/s, %d at once", atOnce), unit: "1/s", value: middle(many)},
+				figure{name: fmt.Sprintf("of one queue's, %d at once", atOnce), unit: "%", value: middle(ratios)})
 		}
-		return []figure{
-			{name: "jobs/s", unit: "1/s", value: rates[0]},
-			{name: "jobs/s of one queue", unit: "1/s", value: rates[1]},
-			{name: "of one queue's", unit: "%", value: 100 * rates[0] / rates[1]},
-		}, nil
+		return figures, nil
 	},
+}
+
+// alikeRate is how many of manyQueues jobs run a second, in so many queues.
+func alikeRate(ctx context.Context, r *testbed, p peer, queues, atOnce int) (rate float64, err error) {
+	if err := r.redis.empty(ctx); err != nil {
+		return 0, err
+	}
+	lib, err := p.open(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, lib.Close()) }()
+	by := lib.(queuesLibrary)
+	w := newAlike(queues, manyQueues, atOnce)
+	if err := w.fill(ctx, by); err != nil {
+		return 0, err
+	}
+	took, shares, err := w.run(ctx, by)
+	if err == nil && sum(shares) < manyQueues {
+		err = fmt.Errorf("%d of %d jobs ran in %v", sum(shares), manyQueues, took)
+	}
+	return float64(sum(shares)) / took.Seconds(), err
 }
 
 // A weighted notes how many jobs of each queue have run.
@@ -134,9 +152,9 @@ func newWeighted(queues int, s sizes) *weighted {
 	return w
 }
 
-// newAlike gives queues one weight and one backlog, and handlers that do nothing one at a time.
-func newAlike(queues, jobs int, limit time.Duration) *weighted {
-	w := newQueues(queues, limit, 0, 1)
+// newAlike gives queues one weight and one backlog, all of which is worked off.
+func newAlike(queues, jobs, atOnce int) *weighted {
+	w := newQueues(queues, manyQueuesLimit, weightedHandler, atOnce)
 	w.all = true
 	for range queues {
 		w.add(1, jobs/queues)

@@ -133,7 +133,7 @@ func (s *namespace) workOffDue(ctx context.Context, follow map[string]protocol.P
 		call.Settle, call.Place = call.Settle[:0], call.Place[:0]
 		for _, job := range answer.Taken {
 			call.Settle = append(call.Settle, protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone, Run: &protocol.RunRecord{
-				Started: answer.Now, Ended: answer.Now, Outcome: "done",
+				Started: answer.Now, Ended: answer.Now, Outcome: "done", Attempt: 1, Fence: job.Fence, Worker: "BENCHBENCHBENCHBENCHBENCHB",
 			}})
 		}
 		for _, owed := range answer.Owed {

@@ -18,7 +18,7 @@ func scheduleMeasures() []measure {
 	for _, n := range []int{1_000, 10_000, 100_000, 1_000_000} {
 		all = append(all, storedMeasure(n))
 	}
-	return append(all, putMeasure, paceMeasure, burstMeasure, takeOverMeasure)
+	return append(all, historyMeasure, putMeasure, paceMeasure, burstMeasure, takeOverMeasure)
 }
 
 // storedMeasure declares n schedules and measures what they take, what it costs to run one of them, and to list them all.
@@ -125,13 +125,17 @@ func yearly(i int) recurrence.Recurrence {
 func declareMany(ctx context.Context, r *testbed, name string, n int) (*namespace, error) {
 	s := openNamespace(r, name)
 	s.n = n
-	if err := s.declare(ctx, r, func(i int) (recurrence.Recurrence, []chime.ScheduleOption) {
-		return yearly(i), []chime.ScheduleOption{chime.JobName(jobName), chime.Args(map[string]int{"customer": i})}
-	}); err != nil {
+	if err := s.declareAll(ctx, r); err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
+}
+
+func (s *namespace) declareAll(ctx context.Context, r *testbed) error {
+	return s.declare(ctx, r, func(i int) (recurrence.Recurrence, []chime.ScheduleOption) {
+		return yearly(i), []chime.ScheduleOption{chime.JobName(jobName), chime.Args(map[string]int{"customer": i})}
+	})
 }
 
 func (s *namespace) declare(ctx context.Context, r *testbed, rule func(i int) (recurrence.Recurrence, []chime.ScheduleOption)) error {

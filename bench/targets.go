@@ -14,6 +14,7 @@ type target struct {
 	against         []string // libraries or peers; empty: all others
 	factor          float64  // chime is to be so many times better than the best of them; 0: limit counts
 	limit           float64  // chime's value is to be at most this
+	least           float64  // at least this, if it is not 0
 	longest         string   // a figure that is shown with it
 }
 
@@ -45,6 +46,12 @@ var promised = []target{
 	{measure: "process 100", figure: "client CPU a job", unit: "µs", less: true, against: []string{"asynq"}, factor: 7},
 	{measure: "life steady", figure: "p50", unit: "ms", limit: 0.5},
 	{measure: "life steady", figure: "p99", unit: "ms", limit: 1.4},
+	{measure: "life with options", figure: "ID and Once to a plain one", unit: "×", limit: 1.5},
+	{measure: "life with options", figure: "Keep to a plain one", unit: "×", limit: 2},
+	{measure: "life with options", figure: "OnDeath to a plain one", unit: "×", limit: 1.2},
+	{measure: "limit not reached", figure: "of one without a limit", unit: "%", least: 80},
+	{measure: "300 queues", figure: "of one queue's, 1 at once", unit: "%", least: 80},
+	{measure: "300 queues", figure: "of one queue's, 10 at once", unit: "%", least: 80},
 	{measure: "delayed", figure: "p99", unit: "ms", limit: 3},
 	{measure: "delayed", figure: "early", limit: 0},
 	{measure: "idle", figure: "commands/s", limit: 0.6},
@@ -61,6 +68,8 @@ var promised = []target{
 	{measure: "next 29 Feb New_York old", figure: "time", unit: "ns", limit: 500},
 	{measure: "next 5th Friday New_York old", figure: "time", unit: "ns", limit: 500},
 	{measure: "next 29 Feb New_York old", figure: "allocations", limit: 0},
+	{measure: "schedules with history", figure: "a history adds", unit: "B", limit: 1500},
+	{measure: "schedules with history", figure: "without a history", unit: "B", limit: 200},
 	{measure: "schedules 1000000", figure: "memory a schedule", unit: "B", limit: 600},
 	{measure: "schedules 1000000", figure: "an occurrence alone to one of 1000", unit: "×", limit: 1.3},
 	{measure: "schedules 1000000", figure: "an occurrence in batches to one of 1000", unit: "×", limit: 2},
@@ -81,10 +90,13 @@ func (t target) evaluate(all samples) (wanted, reached string, v result) {
 	chime, measured := all.spreadOf(t.measure, t.figure, chimePeer.name())
 	if t.factor == 0 {
 		wanted = "≤ " + quantity(t.limit)
+		if t.least > 0 {
+			wanted = "≥ " + quantity(t.least)
+		}
 		if !measured {
 			return wanted, "", notMeasured
 		}
-		reached, v = chime.String(), passed(chime.median <= t.limit)
+		reached, v = chime.String(), passed(t.least == 0 && chime.median <= t.limit || t.least > 0 && chime.median >= t.least)
 		if longest, ok := all.spreadOf(t.measure, t.longest, chimePeer.name()); ok && t.longest != "" {
 			shown := fmt.Sprintf(", %s %s", t.longest, quantity(longest.most))
 			reached += shown

@@ -32,6 +32,8 @@ func TestATargetIsComparedWithThePeerThatIsHardestToBeat(t *testing.T) {
 		{"a fifth of it", target{measure: "m", figure: "p99", less: true, against: []string{"asynq"}, factor: 5}, missed},
 		{"at the limit", target{measure: "m", figure: "p99", limit: 2}, met},
 		{"above the limit", target{measure: "m", figure: "p99", limit: 1.9}, missed},
+		{"at least as much", target{measure: "m", figure: "jobs/s", least: 100}, met},
+		{"less than at least", target{measure: "m", figure: "jobs/s", least: 101}, missed},
 		{"a peer that was not measured", target{measure: "m", figure: "jobs/s", against: []string{"river"}, factor: 1}, notMeasured},
 		{"a figure that was not measured", target{measure: "m", figure: "max", limit: 1}, notMeasured},
 	} {
