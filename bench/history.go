@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/recurrence"
@@ -16,49 +19,43 @@ const (
 // historyMeasure has what the attempts of schedules take in the server.
 var historyMeasure = measure{
 	name: "schedules with history", group: "schedules", only: []string{"chime"}, slow: true,
-	about: fmt.Sprintf("10,000 schedules (2,000 in the short form), each of which has run %d times: what that has added to what they take in the "+
-		"server; the last attempts of each are kept, without notes, as by default, and with KeepRuns(0) none", fullHistory),
+	about: fmt.Sprintf("10,000 schedules (2,000 in the short form), each of which has run %d times: what that has added to what is kept of a schedule, by "+
+		"MEMORY USAGE; the last attempts of each are kept, without notes, as by default, and with KeepRuns(0) none. Its counters are apart; the record of the "+
+		"runs of a queue is as long with one schedule", fullHistory),
 	run: func(ctx context.Context, r *testbed, _ peer) ([]figure, error) {
-		var figures []figure
-		for _, way := range []struct {
-			name    string
-			options []chime.ScheduleOption
-		}{{"a history adds", nil}, {"without a history", []chime.ScheduleOption{chime.KeepRuns(0)}}} {
-			if err := r.redis.empty(ctx); err != nil {
-				return nil, err
-			}
-			bytes, err := historyBytes(ctx, r, way.options)
-			if err != nil {
-				return nil, err
-			}
-			figures = append(figures, figure{name: way.name, unit: "B", value: bytes, less: true})
+		kept, counters, err := historyBytes(ctx, r, nil)
+		if err != nil {
+			return nil, err
 		}
-		return figures, nil
+		if err := r.redis.empty(ctx); err != nil {
+			return nil, err
+		}
+		none, _, err := historyBytes(ctx, r, []chime.ScheduleOption{chime.KeepRuns(0)})
+		if err != nil {
+			return nil, err
+		}
+		return []figure{
+			{name: "a history adds", unit: "B", value: kept, less: true},
+			{name: "without a history", unit: "B", value: none, less: true},
+			{name: "the counters of one", unit: "B", value: counters, less: true},
+		}, nil
 	},
 }
 
-// historyBytes is by how much a schedule has grown once it has run as often as its history tells.
-func historyBytes(ctx context.Context, r *testbed, options []chime.ScheduleOption) (float64, error) {
-	// A first occurrence leaves behind what does not grow with their number.
-	few, err := declareMany(ctx, r, "few", fullHistory)
-	if err != nil {
-		return 0, err
-	}
-	defer few.close()
-	if _, err := few.runSome(ctx, r, takenInCall); err != nil {
-		return 0, err
-	}
+// historyBytes is by how much what is kept of a schedule's attempts has grown once it has run as often as its history tells, and what its
+// counters take.
+func historyBytes(ctx context.Context, r *testbed, options []chime.ScheduleOption) (grown, counters float64, err error) {
 	s := openNamespace(r, "history")
 	defer s.close()
 	s.n = r.sizes.backlog / historySchedules
 	if err := s.declare(ctx, r, func(i int) (recurrence.Recurrence, []chime.ScheduleOption) {
 		return yearly(i), append([]chime.ScheduleOption{chime.JobName(jobName)}, options...)
 	}); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	before, err := r.redis.usage(ctx)
+	before, err := s.bytesEach(ctx, "last", "history")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	all := make([]string, s.n)
 	for i := range all {
@@ -70,9 +67,26 @@ func historyBytes(ctx context.Context, r *testbed, options []chime.ScheduleOptio
 			err = s.workOffDue(ctx, follow, takenInCall)
 		}
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
-	after, err := r.redis.usage(ctx)
-	return float64(after.memory-before.memory) / float64(s.n), err
+	after, err := s.bytesEach(ctx, "last", "history")
+	if err != nil {
+		return 0, 0, err
+	}
+	counters, err = s.bytesEach(ctx, "counters")
+	return after - before, counters, err
+}
+
+// bytesEach is what some keys take together, divided by the schedules.
+func (s *namespace) bytesEach(ctx context.Context, names ...string) (float64, error) {
+	var all int64
+	for _, name := range names {
+		bytes, err := s.client.MemoryUsage(ctx, s.key(name), 0).Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return 0, err
+		}
+		all += bytes
+	}
+	return float64(all) / float64(s.n), nil
 }

@@ -19,14 +19,14 @@ const (
 
 // What there is when pages are read, and jobs cancelled.
 const (
-	manyWaiting   filling = "1,000,000 jobs waiting"
+	manyWaiting   filling = "1,000,000 jobs waiting (pages from the 300,000th on)"
 	manyDead      filling = "1,000,000 dead jobs kept"
 	manySchedules filling = "1,000,000 schedules around"
 )
 
 // pageCalls are the calls of those who look at a store, and cancel what is in it.
 var pageCalls = []largestCall{
-	{"page of 100 waiting, 300,000 deep", nil, manyWaiting, func(ctx context.Context, l *limits) error { return l.pageWaiting(ctx) }},
+	{"page of 100 waiting", nil, manyWaiting, func(ctx context.Context, l *limits) error { return l.pageWaiting(ctx) }},
 	{"page of 100 dead", nil, manyDead, func(ctx context.Context, l *limits) error { return l.pageDead(ctx) }},
 	{"page of 100 schedules", nil, manySchedules, func(ctx context.Context, l *limits) error { return l.pageSchedules(ctx) }},
 	{"cancel one waiting", nil, manyWaiting, func(ctx context.Context, l *limits) error { return l.cancel(ctx) }},
