@@ -53,6 +53,53 @@ func TestWhateverEndsAJobKeepsItsResult(t *testing.T) {
 	}
 }
 
+// Settlements of every kind in one call, in no order: each result belongs to its job, for as long as it says, and what is refused leaves none.
+func TestEachResultOfACallIsThatOfItsJob(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		names := []string{"plain", "kept", "dies", "cancelled", "refused", "replaced", "kept too", "fails"}
+		for _, name := range names {
+			b.enqueue(job(name))
+		}
+		var call protocol.WorkCall
+		var died int64
+		for i, taken := range b.take("w", len(names)) {
+			s := protocol.Settlement{ID: taken.ID, Fence: taken.Fence, Kind: protocol.SettleDone,
+				Result: &protocol.Result{Keep: time.Duration(1+i/4) * time.Hour, Body: []byte("of " + taken.ID)}}
+			switch taken.ID {
+			case "plain":
+				s.Result = nil
+			case "dies":
+				s.Kind, s.Body, s.OnDeath, died = protocol.SettleDead, []byte("\x01dead"), []byte("\x01alert"), taken.Fence
+			case "fails":
+				s.Kind, s.Delay, s.Body = protocol.SettleLater, time.Hour, []byte("\x01again")
+			case "refused":
+				s.Fence--
+			}
+			call.Settle = append(call.Settle, s)
+		}
+		b.want("cancelled", b.cancel("cancelled"), "asked")
+		if how, err := b.store.Replace(b.Context(), protocol.ReplaceCall{Partition: defaultPartition, Token: "t", Item: own("replaced")}); how != protocol.ReplaceDone {
+			b.Fatal(how, err)
+		}
+		answer := b.work("w", call)
+		b.want("refused", fmt.Sprint(answer.Refused), "[4]")
+		for range 2 {
+			for name, want := range map[string]string{
+				"plain": "", "kept": "d of kept", "dies": "dead", "cancelled": "c of cancelled", "refused": "running", "replaced": "waiting", "kept too": "d of kept too", "fails": "delayed",
+			} {
+				b.want(name, b.result(name), want)
+			}
+			kept := map[string]time.Duration{}
+			for _, z := range b.client.ZRangeWithScores(b.Context(), b.keys().kept, 0, -1).Val() {
+				kept[z.Member.(string)] = time.UnixMilli(int64(z.Score)).Sub(answer.Now).Round(time.Minute)
+			}
+			b.want("kept for", fmt.Sprint(kept), fmt.Sprint(map[string]time.Duration{"kept": time.Hour, "cancelled": time.Hour, "kept too": 2 * time.Hour, "replaced": 2 * time.Hour}))
+			b.repeat("w", call)
+		}
+		b.want("taken next", ids(b.take("other", 9)), protocol.DeathID("dies", died)+" replaced")
+	})
+}
+
 func TestADeathsJobIsAddedOnceHoweverOftenTheCallIsSent(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
 		b.enqueue(job("first"), job("a"))

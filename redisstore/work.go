@@ -71,12 +71,16 @@ func (s *store) lookAfterWork(ctx context.Context, calls []protocol.WorkCall, an
 // workCall is the script call of c. KEYS and ARGV are described on the title page of the script.
 func (s *store) workCall(c *protocol.WorkCall) call {
 	// A job that is Finished needs only its ID and fence; any other settlement needs kind, body and record too.
-	finished := 0
+	finished, kept := 0, 0
 	var others []*protocol.Settlement
 	var parks []string
 	for i := range c.Settle {
 		settled := &c.Settle[i]
-		if settled.Finished() {
+		switch sectionOf(settled) {
+		case sectionKept:
+			kept++
+			fallthrough
+		case sectionFinished:
 			finished++
 			continue
 		}
@@ -115,9 +119,14 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 		countOthers = strconv.Itoa(len(others)) + " " + strconv.Itoa(annexes)
 	}
 
+	countFinished := any(finished)
+	if kept > 0 {
+		countFinished = strconv.Itoa(finished) + " " + strconv.Itoa(kept) + " " + c.Partition.Queue
+	}
+
 	settled := len(c.Settle) + len(c.Begun)
 	args = append(args, c.Session, c.Number, c.TTL.Milliseconds(), c.Take, c.Ahead, sleeps(c), c.Worker,
-		keys.wake, s.holderOf(c.Worker), len(names), len(parks), finished, len(c.Begun), countOthers, flag(c.Suspect), len(shared))
+		keys.wake, s.holderOf(c.Worker), len(names), len(parks), countFinished, len(c.Begun), countOthers, flag(c.Suspect), len(shared))
 	for _, name := range names {
 		args = append(args, name)
 	}
@@ -129,15 +138,17 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 	}
 	// IDs, then fences in the same order. Pointers: storing a string or a number in an any allocates.
 	ids := len(args)
-	args = slices.Grow(args, 2*settled+4*len(others)+3*annexes)[:ids+2*settled]
+	args = slices.Grow(args, 2*settled+4*len(others)+3*annexes+2*kept)[:ids+2*settled]
 	at := ids
 	put := func(id *string, fence *int64) {
 		args[at], args[at+settled] = id, fence
 		at++
 	}
-	for i := range c.Settle {
-		if c.Settle[i].Finished() {
-			put(&c.Settle[i].ID, &c.Settle[i].Fence)
+	for section := range sectionOthers {
+		for i := range c.Settle {
+			if sectionOf(&c.Settle[i]) == section {
+				put(&c.Settle[i].ID, &c.Settle[i].Fence)
+			}
 		}
 	}
 	for i := range c.Begun {
@@ -158,6 +169,11 @@ func (s *store) workCall(c *protocol.WorkCall) call {
 		}
 		if other.Reported {
 			args = append(args, i+1, "g", "")
+		}
+	}
+	for i := range c.Settle {
+		if result := c.Settle[i].Result; sectionOf(&c.Settle[i]) == sectionKept {
+			args = append(args, result.Keep.Milliseconds(), append([]byte{protocol.ResultDone}, result.Body...))
 		}
 	}
 	call.args = args
@@ -351,15 +367,33 @@ func takenOf(values reply) []protocol.TakenJob {
 	return jobs
 }
 
+// The script gets the settlements of a call in three sections, one after the other.
+const (
+	sectionFinished = iota
+	sectionKept     // finished too; their results are kept
+	sectionOthers
+	sections
+)
+
+func sectionOf(settled *protocol.Settlement) int {
+	switch {
+	case !settled.Finished():
+		return sectionOthers
+	case settled.Result != nil:
+		return sectionKept
+	}
+	return sectionFinished
+}
+
 // refusedOf turns the script's positions, finished jobs first, into indexes of the call's settlements.
 func refusedOf(c *protocol.WorkCall, positions reply) []int {
 	if len(positions) == 0 {
 		return nil
 	}
 	order := make([]int, 0, len(c.Settle))
-	for _, finished := range []bool{true, false} {
+	for section := range sections {
 		for i := range c.Settle {
-			if c.Settle[i].Finished() == finished {
+			if sectionOf(&c.Settle[i]) == section {
 				order = append(order, i)
 			}
 		}

@@ -225,9 +225,9 @@ type ProgressReport struct {
 	Progress  []byte
 }
 
-// Finished reports whether it settles an ordinary job as done, which is the shortest settlement.
+// Finished reports whether it settles an ordinary job as done, which is the shortest settlement; its result may be kept.
 func (s *Settlement) Finished() bool {
-	return s.Kind == SettleDone && s.Run == nil && s.Result == nil && !s.Reported
+	return s.Kind == SettleDone && s.Run == nil && !s.Reported
 }
 
 // RunRecord is one entry of the record of runs. Times are the store's.

@@ -41,7 +41,8 @@
 -- ARGV[9]  host, pid, worker and padding, kept beside the number
 -- ARGV[10] how many parked names to serve
 -- ARGV[11] how many names to park on
--- ARGV[12] how many finished jobs: done, without an envelope or a record
+-- ARGV[12] how many finished jobs: done, without an envelope or a record; if the result of any is kept, a blank, how many of these there are, the last
+--          ones, a blank and the queue
 -- ARGV[13] how many jobs that were taken ahead and have begun; none of them is settled in the same call
 -- ARGV[14] how many other settlements; if any has annexes, a blank and how many of these
 -- ARGV[15] 1: the worker may be given a suspect (see lib/suspects.lua)
@@ -51,7 +52,8 @@
 --          due again, l due later, x dead, b back, p parked, m missed, c cancelled), delay in ms (p: position of the name to park on and, if it was parked before, since when; x: how many dead jobs are kept; b, x: u behind it if the handler had not begun), envelope
 --          (empty: unchanged), record ("<outcome>|<started>|<ended>", Unix ms, and what lib/history.lua has of an attempt; empty: none); then three values for each annex: which
 --          other settlement it belongs to, a letter, data. o: the envelope of the job to add if this one dies; r: "<how long its result
---          is kept, ms> <queue> <result>"; g: it has reported progress, which goes
+--          is kept, ms> <queue> <result>"; g: it has reported progress, which goes; then two values for each finished job whose result is kept: how long,
+--          ms, and the result with its letter
 -- Returns (an empty list is 0):
 --   time (us)
 --   positions of the settlements refused, the finished jobs first
@@ -79,7 +81,12 @@ local ahead, serves, parks, begun, others, shared = 0, 0, 0, 0, 0, 0
 if ARGV[5] ~= '0' then ahead = tonumber(ARGV[5]) end
 if ARGV[10] ~= '0' then serves = tonumber(ARGV[10]) end
 if ARGV[11] ~= '0' then parks = tonumber(ARGV[11]) end
-local finished = tonumber(ARGV[12])
+local finished, keeps = tonumber(ARGV[12]), nil -- keeps: of which the result is kept, see lib/kept.lua; nil: of none
+if not finished then
+  local n, queue
+  finished, n, queue = string.match(ARGV[12], '^(%d+) (%d+) (%S+)$')
+  finished, keeps = tonumber(finished), { n = tonumber(n), queue = queue, without = {} }
+end
 if ARGV[13] ~= '0' then begun = tonumber(ARGV[13]) end
 local annexes = 0
 if ARGV[14] ~= '0' then
@@ -96,6 +103,7 @@ local settled = finished + begun + others
 local at_id = at_park + parks
 local at_fence = at_id + settled
 local at_other = at_fence + settled
+if keeps then keeps.first, keeps.at = at_id + finished - keeps.n, at_other + 4 * others + 3 * annexes end
 local OCCURRENCES = 150 -- what one call settles and takes of occurrences: one costs as much as five ordinary jobs, skipped ten
 -- uses: limits clock layout due session
 local now_us_text = time[1] .. string.sub('00000' .. time[2], -6)
@@ -135,7 +143,7 @@ local again = last == number
 -- A settlement counts if the session holds the job with the fence that was named. The finished jobs for which it does are
 -- ended[ended_from] to ended[ended_to]. If the job was cancelled meanwhile, "!" is before the fence, and whatever the settlement says
 -- the job ends: cancels has three values for each such job: its ID, the record of its
--- attempt, and which of the other settlements it was (0: none of them). If it was replaced meanwhile, "+" is before the fence: cancels.replaced
+-- attempt, and which of the other settlements it was (0: none of them; below 0: which of the finished jobs, whose result is kept). If it was replaced meanwhile, "+" is before the fence: cancels.replaced
 -- has three values for each: its ID, the kind of its settlement, and which of the others it was.
 local ended, ended_from, ended_to = ARGV, at_id + 1, at_id + finished
 local cancels -- nil: there is none
@@ -153,11 +161,12 @@ else
         local those, mark = cancels, ''
         if holds ~= '!' .. fence then those, mark = cancels.replaced, 'd' end
         local n = #those
-        those[n + 1], those[n + 2], those[n + 3] = ARGV[at_id + i], mark, 0
+        those[n + 1], those[n + 2], those[n + 3] = ARGV[at_id + i], mark, keeps and i > finished - keeps.n and -i or 0
       else
         refused[#refused + 1] = i
       end
       if out ~= refused then out[#out + 1] = i end
+      if keeps then keeps.without[i - finished + keeps.n] = true end
     end
   end
   if #out > 0 then
@@ -341,9 +350,9 @@ if long then
       push_front = push_front, owed_list = owed_list, read_past = read_past, read_flights = read_flights, read_vanished = read_vanished,
       new_call = new_call, answer_again = answer_again, read_waiting = read_waiting, occurrence = occurrence, bounded = bounded, picked = picked,
       HELD = HELD }
-    if annexes > 0 then
+    if annexes > 0 or keeps and cancels then
       -- uses: annex
-      all.annexes_of, all.save_annexes = annexes_of, save_annexes
+      all.annexes_of, all.save_annexes, all.add_kept = annexes_of, save_annexes, add_kept
     end
     if cancels and cancels.replaced[1] then
       -- uses: after replaced
@@ -364,9 +373,11 @@ if long then
   if annexes > 0 then
     annexed = way.annexes_of(ARGV, at_other + 4 * others, annexes)
     for i, annex in pairs(annexed) do annex.fence = ARGV[at_fence + finished + begun + i] end
-    redis.call('HLEN', KEYS[21])
-    redis.call('ZCARD', KEYS[22])
     redis.call('HLEN', KEYS[23])
+  end
+  if keeps and cancels then
+    way.add_kept(annexed, ARGV, keeps, finished, cancels)
+    way.add_kept(annexed, ARGV, keeps, finished, cancels.replaced)
   end
 
   if way.settle_replaced then
@@ -465,6 +476,10 @@ end
 
 -- A key of a wrong type stops the call here, while nothing has happened.
 local done = math.max(ended_to - ended_from + 1, 0)
+if keeps or annexes > 0 then
+  redis.call('HLEN', KEYS[21])
+  redis.call('ZCARD', KEYS[22])
+end
 local lapse, lapsed, strange, mend = -1, nil, nil, nil
 local renews = (last or #ids > 0) and (renewed ~= time[1] or ttl_ms < 5000) -- once a second: enough for sessions that live 5 s
 if ARGV[6] == '2' then
@@ -514,6 +529,10 @@ if done > 0 then
   redis.call('HDEL', JOBS, unpack(ended, ended_from, ended_to))
   redis.call('HDEL', INFLIGHT, unpack(ended, ended_from, ended_to))
   if crashed then redis.call('HDEL', CRASHES, unpack(ended, ended_from, ended_to)) end
+  if keeps then
+    -- uses: kept
+    keep_finished(ARGV, keeps, KEYS[21], KEYS[22], wake)
+  end
 elseif sleeps_on then
   redis.call('HDEL', INFLIGHT, '')
 end
@@ -540,7 +559,7 @@ if #others_held > 0 or cancels then
   done = done + call.done
   way.save_settlements(call, INFLIGHT, JOBS, DUE, DEAD, CRASHES, crashed)
   if cancels and cancels.texts then way.save_replaced(cancels.replaced, KEYS[26], READY) end
-  if annexes > 0 then way.save_annexes(call, KEYS[21], KEYS[22], KEYS[23], wake) end
+  if way.save_annexes then way.save_annexes(call, KEYS[21], KEYS[22], KEYS[23], wake) end
   if call.large and not large then redis.call('HSET', STATE, 'large', '1') end
   if dead_out and #dead_out > 0 then
     local dying, oldest = {}, {}

@@ -23,12 +23,28 @@ end
 -- for one of these is told on the channel of the prefix wake. results, kept, progress: the keys.
 local function save_annexes(call, results, kept, progress, wake)
   if #call.reported > 0 then redis.call('HDEL', progress, unpack(call.reported)) end
+  local records, untils, channel = {}, {}, wake .. 'ended:'
   for i = 1, #call.results, 4 do
-    local id, keep_ms = call.results[i], call.results[i + 2]
+    local id, keep_ms, record = call.results[i], call.results[i + 2], call.results[i + 3]
     if keep_ms > 0 then
-      redis.call('HSET', results, id, call.results[i + 3])
-      redis.call('ZADD', kept, whole(now_ms + keep_ms), id)
+      add_pair(records, id, record)
+      add_pair(untils, whole(now_ms + keep_ms), id)
     end
-    redis.call('PUBLISH', wake .. 'ended:' .. call.results[i + 1] .. '\t' .. id, 'e')
+  end
+  if #records > 0 then
+    redis.call('HSET', results, unpack(records))
+    redis.call('ZADD', kept, unpack(untils))
+  end
+  for i = 1, #call.results, 4 do redis.call('PUBLISH', channel .. call.results[i + 1] .. '\t' .. call.results[i], 'e') end
+end
+
+-- add_kept adds to annexes, under their negative positions among the finished jobs, the results of those that were cancelled or replaced
+-- meanwhile; cancelled: three values for each, the last is that position; keeps: see the piece kept.
+local function add_kept(annexes, args, keeps, finished, cancelled)
+  for i = 3, #cancelled, 3 do
+    if cancelled[i] < 0 then
+      local at = keeps.at + 2 * (keeps.n - finished - cancelled[i])
+      annexes[cancelled[i]] = { r = true, keep_ms = tonumber(args[at - 1]), queue = keeps.queue, record = sub(args[at], 2) }
+    end
   end
 end
