@@ -43,6 +43,7 @@ func TestRandomEndsOfManualRunsAreCountedOnce(t *testing.T) {
 			if len(w.manual.ran) < 10 {
 				w.fatal("the history has %v: too few to say anything", w.manual.ran)
 			}
+			w.verified()
 		})
 	}
 }

@@ -20,7 +20,7 @@ func TestRandomDeletionsOfAQueueLoseNoJob(t *testing.T) {
 				bench: b, seed: seed, random: rand.New(rand.NewPCG(seed, 21)), lives: map[string]*jobLife{}, barred: map[string]bool{},
 				held: map[string]map[string]protocol.TakenJob{}, sessions: map[string]int{},
 			}}
-			for range steps {
+			for step := range steps {
 				switch w.random.IntN(6) {
 				case 0:
 					w.deleteQueue()
@@ -31,6 +31,7 @@ func TestRandomDeletionsOfAQueueLoseNoJob(t *testing.T) {
 					w.step()
 				}
 				w.check()
+				w.verifiedNowAndThen(step)
 			}
 			w.drain()
 			if w.deleted == 0 || w.refused == 0 {
