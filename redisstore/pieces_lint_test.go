@@ -187,7 +187,7 @@ func TestScriptsUseWhatTheirPiecesNeed(t *testing.T) {
 	pieces, used := pieceFiles(t), map[string]bool{}
 	for _, script := range scriptNames() {
 		var before []string
-		for _, line := range usesLine.FindAllStringSubmatch(read("scripts/"+script+".lua"), -1) {
+		for _, line := range usesLine.FindAllStringSubmatch(withSections(script), -1) {
 			for piece := range strings.FieldsSeq(line[1]) {
 				for _, needed := range needs(pieces[piece]) {
 					if !slices.Contains(before, needed) {
@@ -206,6 +206,40 @@ func TestScriptsUseWhatTheirPiecesNeed(t *testing.T) {
 			t.Errorf("scripts/lib/%s.lua is used by no script", name)
 		}
 	}
+}
+
+// A section says what it is and of which script, is in that script once, and no file is long.
+func TestEverySectionIsInItsScript(t *testing.T) {
+	files, err := fs.Glob(scripts, "scripts/*/*.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, scriptFiles()...) {
+		if n := strings.Count(read(file), "\n"); n > maxLines {
+			t.Errorf("%s has %d lines, want %d at most", file, n, maxLines)
+		}
+		folder, name := path.Base(path.Dir(file)), strings.TrimSuffix(path.Base(file), ".lua")
+		if folder == "lib" || folder == "scripts" {
+			continue
+		}
+		if title, _, _ := strings.Cut(read(file), "\n"); !strings.HasPrefix(title, "-- "+name+": ") || !strings.HasSuffix(title, " A section of "+folder+".lua.") {
+			t.Errorf("%s begins with %q, want -- %s: what it does. A section of %s.lua.", file, title, name, folder)
+		}
+		if n := strings.Count(read("scripts/"+folder+".lua"), "\n-- then: "+name+"\n"); n != 1 {
+			t.Errorf("%s is in scripts/%s.lua %d times, want once", file, folder, n)
+		}
+	}
+}
+
+// maxLines is how long a file of the scripts may be.
+const maxLines = 450
+
+func scriptFiles() []string {
+	files := scriptNames()
+	for i, name := range files {
+		files[i] = "scripts/" + name + ".lua"
+	}
+	return files
 }
 
 // luaValues returns the values of names that a piece declares.
@@ -292,7 +326,7 @@ func onlyIn(t *testing.T, piece, literal string) {
 		}
 	}
 	for _, name := range scriptNames() {
-		texts[name] = read("scripts/" + name + ".lua")
+		texts[name] = withSections(name)
 	}
 	written := regexp.MustCompile(`(^|\W)['"]?` + regexp.QuoteMeta(literal) + `\b`)
 	for name, text := range texts {

@@ -263,11 +263,13 @@ func (r *rightsCheck) without(ctx context.Context, groups []keyGroup) (doubtful 
 	pipe := r.store.client.Pipeline()
 	answers := make([]*redis.Cmd, len(groups))
 	for g, group := range groups {
-		keys := make([]string, len(group))
+		args := []any{"eval", "return 1", len(group)}
 		for i := range group {
-			keys[i] = group[i].key
+			args = append(args, group[i].key)
 		}
-		answers[g] = pipe.Eval(ctx, "return 1", keys)
+		answers[g] = redis.NewCmd(ctx, args...)
+		answers[g].SetFirstKeyPos(3)
+		_ = pipe.Process(ctx, answers[g])
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	for g, answer := range answers {

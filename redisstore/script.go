@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-//go:embed scripts/*.lua scripts/lib/*.lua
+//go:embed scripts/*.lua scripts/*/*.lua
 var scripts embed.FS
 
-// A script is one of scripts/*.lua; its line `-- uses: piece …` is replaced by the text of these pieces, files of scripts/lib.
+// A script is one of scripts/*.lua; its line `-- uses: piece …` is replaced by the text of these pieces, files of scripts/lib. A long
+// one goes on in sections, which share its locals: its line `-- then: section` is replaced by the text of a file of the folder of its name.
 // The text is constant: data is passed in ARGV only, names of keys in KEYS only.
 type script struct {
 	name, text, sha string
@@ -25,16 +26,26 @@ func load(name string) script {
 	return script{name: name, text: text, sha: hex.EncodeToString(sum[:])}
 }
 
-var usesLine = regexp.MustCompile(`(?m)^ *-- uses: (.+)$`)
+var (
+	usesLine = regexp.MustCompile(`(?m)^ *-- uses: (.+)$`)
+	thenLine = regexp.MustCompile(`(?m)^-- then: (\S+)$`)
+)
 
 // assemble returns the text of a script with its pieces in it.
 func assemble(name string) string {
-	return usesLine.ReplaceAllStringFunc(read("scripts/"+name+".lua"), func(line string) string {
+	return usesLine.ReplaceAllStringFunc(withSections(name), func(line string) string {
 		var pieces strings.Builder
 		for piece := range strings.FieldsSeq(usesLine.FindStringSubmatch(line)[1]) {
 			pieces.WriteString(read("scripts/lib/" + piece + ".lua"))
 		}
 		return pieces.String()
+	})
+}
+
+// withSections returns the text of a script with its sections in it.
+func withSections(name string) string {
+	return thenLine.ReplaceAllStringFunc(read("scripts/"+name+".lua"), func(line string) string {
+		return read("scripts/" + name + "/" + thenLine.FindStringSubmatch(line)[1] + ".lua")
 	})
 }
 

@@ -29,7 +29,7 @@ var guards = []guard{
 	{"session before a write", "redisstore/scripts/work.lua", "if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', KEYS[17], session)) then", "if false then", "redisstore", "TestASessionBeingReapedCannotStartAgain"},
 	{"number of a session's call", "redisstore/scripts/work.lua", "local again = last == number", "local again = false", "redisstore", "TestARepeatedWorkCallGetsTheSameAnswerAndWritesNothing"},
 	{"number of a caller's call", "redisstore/scripts/enqueue.lua", "local again = ahead == 0", "local again = false", "", "doubled"},
-	{"fence of a settlement", "redisstore/scripts/work.lua", "if holds ~= fence and holds ~= '-' .. fence then", "if not holds then", "redisstore", "TestASettlementNeedsTheFence"},
+	{"fence of a settlement", "redisstore/scripts/work/settlements.lua", "if holds ~= fence and holds ~= '-' .. fence then", "if not holds then", "redisstore", "TestASettlementNeedsTheFence"},
 	{"second look before reaping", "redisstore/scripts/reap.lua", " or tonumber(lapse) ~= tonumber(ARGV[2])", "", "redisstore", "TestReapingNeedsTheLapseThatWasSeen"},
 	{"working at maxmemory", "redisstore/scripts/postpone.lua", "redis.call('ZREM', KEYS[1], '')", "", "redisstore", "TestAtMaxmemoryLapsedSessionsAreReportedAndTheLeaderKeepsItsLease"},
 	{"crash cap", "internal/work/admit.go", "case taken.Crashes >= a.config.MaxCrashes:", "case false:", ".", "TestAJobWhoseWorkersVanishedThreeTimesIsDead"},

@@ -1,0 +1,112 @@
+-- candidates: which jobs could be taken, and from where. A section of work.lua.
+
+------------------------------------------------------------------------------------------------- read: what could be taken
+
+-- ids are the candidates in order, from[i] says where each comes from: nil ready, 'd' due, n the n-th list of parked ones.
+local ids, from = {}, {}
+local next_ms = -1 -- instant of the head of due
+if not sleeps_on then next_ms = due_head(DUE) end
+local since = nil -- parked candidate -> since when; nil: there is none
+local member_of = nil -- candidate from the shared list -> its member there
+local ready_read = false -- …:ready was read
+local turn -- which list has the odd place next time, if that changes: 1 due, 0 ready
+local ready_left -- how many this call leaves in ready, as far as it has read; nil: not known
+local begun_before -- of the same call again: how many of the jobs it took are begun
+local sifted, strike -- where IDs in ready are void: what the piece stale has found, and its function that writes it
+if again then
+  -- uses: again
+  ids, begun_before = taken_since(INFLIGHT, tonumber(first_drawn))
+elseif want > 0 and not paused then
+  local function add(list, first, last_one, source)
+    local n = #ids
+    for i = first, last_one do
+      n = n + 1
+      ids[n], from[n] = list[i], source
+    end
+  end
+  for i = 1, serves do
+    if #ids < want then
+      local parked = redis.call('ZRANGE', KEYS[PARKED + i], 0, want - #ids - 1, 'WITHSCORES')
+      since = since or {}
+      for j = 1, #parked, 2 do
+        add(parked, j, j, i)
+        since[parked[j]] = parked[j + 1]
+      end
+    end
+  end
+  if shared > 0 and #ids < want then
+    since, member_of = since or {}, {}
+    for i, score in ipairs(redis.call('ZMSCORE', KEYS[PARKED + serves + parks + 1], unpack(ARGV, at_serve + serves + 1, at_park))) do
+      local member = ARGV[at_serve + serves + i]
+      local id = string.match(member, '\t(.*)$')
+      if score and id and #ids < want then
+        add({ id }, 1, 1, serves + parks + 1)
+        since[id], member_of[id] = score, member
+      end
+    end
+  end
+  local left = want - #ids
+  if left > 0 then
+    -- one more than is wanted, which shows whether this call leaves any
+    local ready, due = redis.call('LRANGE', READY, '0', left == want and not limit and ARGV[4] or whole(left)), {}
+    if next_ms >= 0 and next_ms <= now_ms then due = redis.call('ZRANGEBYSCORE', DUE, '-inf', now_text, 'LIMIT', '0', whole(left)) end
+    if state[4] == RAISED and redis.call('HGET', STATE, 'stale') then
+      -- uses: stale
+      ready, due, sifted = sift(READY, KEYS[20], ready, due, left)
+      strike = strike_stale
+    end
+    -- half of each, the odd place in turn; what one leaves the other gets
+    ready_read = true
+    local odd = state[8] and 1 or 0
+    local half = math.floor((left + odd) / 2)
+    if #due > 0 and #ready > 0 and (large or left % 2 == 1) then turn = 1 - odd end
+    local from_due = math.min(#due, math.max(half, left - math.min(#ready, left)))
+    local from_ready = math.min(#ready, left - from_due)
+    if not sifted then ready_left = #ready - from_ready end
+    if from_due == 0 and serves + shared == 0 then
+      ids = ready
+      ids[want + 1] = nil
+    elseif large then
+      -- in turn, because the call may be full of bodies before it has all of them
+      for i = 1, math.max(from_ready, from_due) do
+        if odd == 1 then add(due, i, math.min(i, from_due), 'd') end
+        add(ready, i, math.min(i, from_ready), nil)
+        if odd == 0 then add(due, i, math.min(i, from_due), 'd') end
+      end
+    else
+      add(ready, 1, from_ready, nil)
+      add(due, 1, from_due, 'd')
+    end
+  end
+end
+
+if large and not again then
+  -- uses: bytes
+  if cut_bytes(ids, from, JOBS, SCHEDULES) then ready_left = nil end
+end
+
+local bodies, crashes, crashed = {}, nil, state[7] and redis.call('HLEN', CRASHES) > 0
+local later, later_ms -- suspects that are put off, and for how long at least
+local joined, occurrences, hostile -- the IDs, one after the other; whether an occurrence is among them; whether one may be SELF
+if #ids > 0 then
+  bodies = redis.call('HMGET', JOBS, unpack(ids))
+  if crashed then
+    crashes = redis.call('HMGET', CRASHES, unpack(ids))
+    if not again then
+      -- uses: suspects
+      local kept, off = set_apart(ids, from, crashes, ARGV[15] == '1')
+      if kept then
+        later, later_ms, ready_left = {}, LATER_MS, nil
+        for i, position in ipairs(off) do later[i] = { id = ids[position], ready = not from[position] } end
+        local kept_ids, kept_from, kept_bodies, kept_crashes = {}, {}, {}, {}
+        for i, position in ipairs(kept) do
+          kept_ids[i], kept_from[i], kept_bodies[i], kept_crashes[i] = ids[position], from[position], bodies[position], crashes[position]
+        end
+        ids, from, bodies, crashes = kept_ids, kept_from, kept_bodies, kept_crashes
+      end
+    end
+  end
+  joined = table.concat(ids)
+  occurrences = string.find(joined, '@', 1, true)
+  hostile = string.find(joined, SELF, 1, true)
+end

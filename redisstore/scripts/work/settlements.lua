@@ -1,0 +1,87 @@
+-- settlements: which settlements of the call count, and what the limit of the queue allows. A section of work.lua.
+
+------------------------------------------------------------------------------------------- read and check: the settlements
+
+-- A settlement counts if the session holds the job with the fence that was named. The finished jobs for which it does are
+-- ended[ended_from] to ended[ended_to]. If the job was cancelled meanwhile, "!" is before the fence, and whatever the settlement says
+-- the job ends: cancels has three values for each such job: its ID, the record of its
+-- attempt, and which of the other settlements it was (0: none of them; below 0: which of the finished jobs, whose result is kept). If it was replaced meanwhile, "+" is before the fence: cancels.replaced
+-- has three values for each: its ID, the kind of its settlement, and which of the others it was.
+local ended, ended_from, ended_to = ARGV, at_id + 1, at_id + finished
+local cancels -- nil: there is none
+local flying, others_held, refused = {}, {}, {} -- flying: jobs in flight with their fences, as they are to be written
+if again then
+  ended_to = at_id
+else
+  local out = refused -- which of the finished jobs are not among ended
+  for i = 1, finished do
+    local fence, holds = ARGV[at_fence + i], held[i + 1]
+    if holds ~= fence and holds ~= '-' .. fence then
+      if holds == '!' .. fence or holds == '+' .. fence then
+        if out == refused then out = { unpack(refused) } end
+        cancels = cancels or { replaced = {} }
+        local those, mark = cancels, ''
+        if holds ~= '!' .. fence then those, mark = cancels.replaced, 'd' end
+        local n = #those
+        those[n + 1], those[n + 2], those[n + 3] = ARGV[at_id + i], mark, keeps and i > finished - keeps.n and -i or 0
+      else
+        refused[#refused + 1] = i
+      end
+      if out ~= refused then out[#out + 1] = i end
+      if keeps then keeps.without[i - finished + keeps.n] = true end
+    end
+  end
+  if #out > 0 then
+    local first, n, r = at_id, 0, 1
+    ended, ended_from, ended_to = {}, 1, finished - #out
+    for i = 1, finished do
+      if out[r] == i then
+        r = r + 1
+      else
+        n = n + 1
+        ended[n] = ARGV[first + i]
+      end
+    end
+  end
+  for i = finished + 1, finished + begun do
+    if held[i + 1] == '-' .. ARGV[at_fence + i] then
+      flying[#flying + 1] = ARGV[at_id + i]
+      flying[#flying + 1] = ARGV[at_fence + i]
+    end
+  end
+  for i = 1, others do
+    local fence, holds = ARGV[at_fence + finished + begun + i], held[finished + begun + i + 1]
+    if holds == fence or holds == '-' .. fence then
+      others_held[#others_held + 1] = i
+    elseif holds == '!' .. fence or holds == '+' .. fence then
+      cancels = cancels or { replaced = {} }
+      local those, mark = cancels, ARGV[at_other + 4 * i]
+      if holds ~= '!' .. fence then those, mark = cancels.replaced, ARGV[at_other + 4 * i - 3] end
+      local n = #those
+      those[n + 1], those[n + 2], those[n + 3] = ARGV[at_id + finished + begun + i], mark, i
+    else
+      refused[#refused + 1] = finished + i
+    end
+  end
+end
+
+-------------------------------------------------------------------------------------------- read: the limit of the queue
+
+local limit, horizon, limit_line -- nil: the queue has none; else see lib/queuelimit.lua
+local slots, flights_before = want, 0 -- how many slots the caller has free for what is taken
+if state[9] then
+  -- uses: queuelimit
+  limit, horizon, limit_line = read_limit(state[9]), next_start, limit_text
+  if limit then slots = math.max(want - ahead, 0) end
+  if limit and not again then
+    local back = 0 -- jobs that were taken and have not begun
+    for _, i in ipairs(others_held) do
+      local at = at_other + 4 * i - 3
+      local n = finished + begun + i
+      if unbegun(ARGV[at], ARGV[at + 1]) and held[n + 1] == ARGV[at_fence + n] then back = back + 1 end
+    end
+    flights_before = redis.call('HLEN', INFLIGHT)
+    want, ahead = math.min(slots, allowance(limit, ended_to - ended_from + 1 + #others_held + (cancels and (#cancels + #cancels.replaced) / 3 or 0), back)), 0
+    limit.was, limit.back, limit.count = limit.state, back, count_flights
+  end
+end

@@ -1,0 +1,143 @@
+-- take: the candidates that are taken leave their lists and are in flight. A section of work.lua.
+
+-------------------------------------------------------------------------------------------------------- decide what is taken
+
+-- taken and data, the IDs and data of the answer, are the candidates and their envelopes as long as each is taken as it is.
+local n_ids, n_taken, taken, data = #ids, 0, ids, bodies
+local taken_crashes = {}
+local odd = {} -- fields of state that cannot be read
+
+local first_fence, first_text = now_us, now_us_text
+if again then
+  first_fence, first_text = tonumber(first_drawn), first_drawn
+elseif state[1] and (state[1] >= now_us_text or #state[1] ~= #now_us_text) then -- as texts: both have 16 digits from 2001 to 2286
+  local stored = #state[1] <= 16 and tonumber(state[1]) or -1
+  if stored >= now_us and stored < 9e15 then
+    first_fence = stored + 1
+    first_text = whole(first_fence)
+  elseif not (stored >= 0 and stored < now_us) then
+    odd[#odd + 1] = 'fence'
+  end
+end
+local done_before = tonumber(state[6] or 0) or -1
+if not (done_before >= 0 and done_before < 1e15) then
+  done_before = 0
+  odd[#odd + 1] = 'done'
+end
+local begins, last_text = want - ahead, nil
+if again then
+  n_taken, data = n_ids, call.data
+  for i = 1, crashes and n_ids or 0 do taken_crashes[i] = crashes[i] or '0' end
+elseif n_ids > 0 then
+  -- Each job that is taken draws a fence, one more than the last. Nine times out of ten only the last digit of its text changes.
+  local DIGITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
+  local stem, digit = string.sub(first_text, 1, -2), first_fence % 10
+  local at = #flying
+  for i = 1, n_ids do
+    local id, text = ids[i], bodies[i] or ''
+    local fence = stem .. DIGITS[digit]
+    if hostile and id == SELF then text = nil end -- no job has this ID: somebody wrote it there, and it goes
+    if text and long then text = way.meet(call, i, n_taken + 1, fence, worker, session) end
+    if text ~= bodies[i] and taken == ids then -- from here on they differ
+      taken, data = {}, {}
+      for j = 1, n_taken do taken[j], data[j] = ids[j], bodies[j] end
+    end
+    if text then
+      n_taken = n_taken + 1
+      if taken ~= ids then taken[n_taken], data[n_taken] = id, text end
+      flying[at + 1], flying[at + 2] = id, n_taken > begins and '-' .. fence or fence
+      at = at + 2
+      if crashes then taken_crashes[n_taken] = crashes[i] or '0' end
+      last_text, digit = fence, digit + 1
+      if digit == 10 then stem, digit = whole((first_fence + n_taken) / 10), 0 end
+    end
+  end
+end
+
+-------------------------------------------------------------------------------------------------------------------- write
+
+-- The candidates leave the lists in which they stood.
+local pops, due_out, parked_out = again and 0 or n_ids, {}, {}
+for i, source in pairs(from) do
+  pops = pops - 1
+  if source == 'd' then
+    due_out[#due_out + 1] = ids[i]
+  else
+    parked_out[source] = parked_out[source] or {}
+    table.insert(parked_out[source], member_of and member_of[ids[i]] or ids[i])
+  end
+end
+if #due_out > 0 then redis.call('ZREM', DUE, unpack(due_out)) end
+if later and #later > 0 then
+  local due = {}
+  for i, suspect in ipairs(later) do
+    due[2 * i - 1], due[2 * i] = whole(now_ms + later_ms + (i * 7919 + now_us) % later_ms), suspect.id
+    if suspect.ready then pops = pops + 1 end
+  end
+  redis.call('ZADD', DUE, unpack(due))
+end
+if sifted then pops = strike(sifted, pops, KEYS[20], STATE, DUE) end
+if pops > 0 then redis.call('LTRIM', READY, whole(pops), '-1') end
+for key, out in pairs(parked_out) do redis.call('ZREM', KEYS[PARKED + key], unpack(out)) end
+if state[7] and not crashed then redis.call('HDEL', STATE, 'crashed') end
+if turn == 1 then
+  redis.call('HSET', STATE, 'turn', '1')
+elseif turn then
+  redis.call('HDEL', STATE, 'turn')
+end
+
+local more_parked = {} -- positions of the names served that have more
+if serves + shared > 0 and not paused then
+  for i = 1, serves + (shared > 0 and 1 or 0) do
+    local at = i <= serves and i or serves + parks + 1
+    -- read after write: what is left is known only now
+    if redis.call('ZCARD', KEYS[PARKED + at]) > 0 then
+      if i <= serves then more_parked[#more_parked + 1] = i end
+    elseif not again then
+      if forget_name(UNHANDLED, STATE, i <= serves and ARGV[at_serve + i] or shared_name) then mark = nil end
+    end
+  end
+end
+
+if last or n_taken > 0 then
+  if renews then redis.call('ZADD', SESSIONS, whole(now_ms + ttl_ms), session) end
+  if not again then
+    local holder = occurrences and ARGV[9] .. ' ' .. table.concat(call.kinds) or ARGV[9] -- the same call again needs the kinds
+    redis.call('HSET', INFLIGHT, SELF, ARGV[2] .. ' ' .. first_text .. ' ' .. time[1] .. ' ' .. holder, unpack(flying))
+  end
+end
+if last_text and done > 0 then
+  redis.call('HSET', STATE, 'fence', last_text, 'done', whole(done_before + done))
+elseif last_text then
+  redis.call('HSET', STATE, 'fence', last_text)
+elseif done > 0 then
+  redis.call('HSET', STATE, 'done', whole(done_before + done))
+end
+if state[4] ~= LAYOUT and state[4] ~= RAISED then redis.call('HSET', STATE, 'layout', LAYOUT) end
+if limit and not again then
+  -- read after write: how many flights there are is known only now
+  local grown = redis.call('HLEN', INFLIGHT) - flights_before - (not header and n_taken > 0 and 1 or 0)
+  if grown ~= 0 or n_taken > 0 or limit.back > 0 or limit.stepped then
+    limit.count(limit, grown, n_taken - limit.back)
+    redis.call('HSET', STATE, 'limit', limit_line(limit))
+  end
+elseif state[9] and not limit then
+  redis.call('HDEL', STATE, 'limit')
+  odd[#odd + 1] = 'limit'
+end
+
+if long then
+  if #call.came_back > 0 and not crashed then
+    redis.call('HSET', STATE, 'crashed', '1')
+    crashed = true
+  end
+  way.save_changes(call, DUE, CRASHES, SCHEDULES, CURSORS, OWED, OPEN, BEHIND, COUNTERS, KEYS[15], KEYS[24], KEYS[25])
+  if way.save_streaks then way.save_streaks(call, OWED, KEYS[27]) end
+  if call.drawn and call.drawn > tonumber(last_text or 0) then redis.call('HSET', STATE, 'fence', whole(call.drawn)) end
+  if #call.forgotten > 0 then
+    redis.call('HDEL', JOBS, unpack(call.forgotten))
+    if crashed then redis.call('HDEL', CRASHES, unpack(call.forgotten)) end
+  end
+  way.push_front(READY, call.front)
+  for i = 1, #call.replaced, 2 do redis.call('PUBLISH', wake .. call.replaced[i], 'r' .. call.replaced[i + 1]) end
+end
