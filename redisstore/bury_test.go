@@ -109,10 +109,9 @@ func TestAParkedJobIsBuriedOnceWithWhatFollowsItsDeath(t *testing.T) {
 	})
 }
 
-// A job that somebody has requeued, changed, deleted or parked anew since it was read is left alone, and so is an occurrence whose definition
-// was changed.
+// A job that somebody has requeued, changed or deleted since it was read is left alone, and so is an occurrence whose definition was changed.
 func TestABurialNeedsTheJobAsItWasRead(t *testing.T) {
-	acts := map[string]func(b *bench, id string){
+	for name, act := range map[string]func(b *bench, id string){
 		"requeued": func(b *bench, id string) {
 			if became, err := b.store.RequeueJobs(b.Context(), "default", []protocol.RequeuedJob{{ID: id}}); err != nil || became[0] != protocol.ChangeDone {
 				b.Fatal(became, err)
@@ -130,39 +129,69 @@ func TestABurialNeedsTheJobAsItWasRead(t *testing.T) {
 				b.declare("s", "allow", `{"version":1,"job":"mail","onDeath":{"job":"page"}}`)
 			}
 		},
-		"parked anew": func(b *bench, id string) {
-			b.client.ZAdd(b.Context(), b.keys().parked("mail"), redisZ(float64(time.Now().UnixMilli()), id))
-		},
+	} {
+		t.Run(name, func(t *testing.T) { nothingIsBuriedAfter(t, act) })
 	}
-	for name, act := range acts {
-		t.Run(name, func(t *testing.T) {
-			onEveryServer(t, func(b *bench) {
-				answer := b.declare("s", "allow", `{"version":1,"job":"mail","onDeath":{"job":"alert"}}`)
-				h, _ := parseHead(string(answer.Stored))
-				h.created = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-				b.client.HSet(b.Context(), b.keys().schedules, "s", h.withState("live"))
-				occurrence := occurrenceID("s", ago(time.Hour))
-				b.expired("j", withDeath, "mail", 1.5)
-				b.expired(occurrence, "", "mail", 1.5)
-				burials, _ := b.swept()
-				if len(burials) != 2 {
-					b.Fatalf("the sweep returns %+v, want both", burials)
-				}
-				for _, id := range []string{"j", occurrence} {
-					act(b, id)
-				}
-				stand := func() string {
-					k := b.keys()
-					return fmt.Sprint(b.members(k.dead), b.members(k.ready), b.members(k.parked("mail")), b.client.HGetAll(b.Context(), k.jobs).Val())
-				}
-				before := stand()
-				if n := b.bury(burials); n != 0 {
-					b.Errorf("%d were buried, want none", n)
-				}
-				b.want("jobs after the burial", stand(), before)
-			})
-		})
-	}
+}
+
+// A job that was run and parked anew since it was read grows old anew.
+func TestAJobThatWasParkedAnewIsNotBuried(t *testing.T) {
+	nothingIsBuriedAfter(t, func(b *bench, id string) {
+		b.client.ZAdd(b.Context(), b.keys().parked("mail"), redisZ(float64(time.Now().UnixMilli()), id))
+	})
+}
+
+// nothingIsBuriedAfter does something to a job and to an occurrence between their sweep and their burial, after which they are to stay as they are.
+func nothingIsBuriedAfter(t *testing.T, act func(b *bench, id string)) {
+	onEveryServer(t, func(b *bench) {
+		b.created("s", `{"version":1,"job":"mail","onDeath":{"job":"alert"}}`)
+		occurrence := occurrenceID("s", ago(time.Hour))
+		b.expired("j", withDeath, "mail", 1.5)
+		b.expired(occurrence, "", "mail", 1.5)
+		burials, _ := b.swept()
+		if len(burials) != 2 {
+			b.Fatalf("the sweep returns %+v, want both", burials)
+		}
+		for _, id := range []string{"j", occurrence} {
+			act(b, id)
+		}
+		stand := func() string {
+			k := b.keys()
+			return fmt.Sprint(b.members(k.dead), b.members(k.ready), b.members(k.parked("mail")), b.client.HGetAll(b.Context(), k.jobs).Val())
+		}
+		before := stand()
+		if n := b.bury(burials); n != 0 {
+			b.Errorf("%d were buried, want none", n)
+		}
+		b.want("jobs after the burial", stand(), before)
+	})
+}
+
+// created declares a schedule as if it had been created long ago.
+func (b *bench) created(name, body string) {
+	b.Helper()
+	h, _ := parseHead(string(b.declare(name, "allow", body).Stored))
+	h.created = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	b.client.HSet(b.Context(), b.keys().schedules, name, h.withState("live"))
+}
+
+// After damage a job may be parked in two lists, or be dead as well. It dies once all the same.
+func TestAJobThatIsParkedTwiceDiesOnce(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for range 2 {
+			b.expired("twice", withDeath, "mail", 1.5)
+			b.expired("twice", withDeath, "sms", 1.5)
+			burials, _ := b.swept()
+			for i := range burials {
+				burials[i].Dead = nil // the dead job has its OnDeath
+			}
+			b.bury(burials)
+		}
+		if ready := b.members(b.keys().ready); len(ready) != 1 {
+			b.Errorf("%v wait, want what follows one death", ready)
+		}
+		b.want("dead", fmt.Sprint(b.members(b.keys().dead)), "[twice]")
+	})
 }
 
 // What follows a death a script finds in every envelope and every definition that has it, also where the name or the arguments look like it.
@@ -200,9 +229,7 @@ func TestTheSweepFindsWhoeverMayHaveAnOnDeath(t *testing.T) {
 			b := b.again()
 			id := "j"
 			if c.definition != "" {
-				h, _ := parseHead(string(b.declare("s", "allow", c.definition).Stored))
-				h.created = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-				b.client.HSet(b.Context(), b.keys().schedules, "s", h.withState("live"))
+				b.created("s", c.definition)
 				id = occurrenceID("s", ago(time.Hour))
 			}
 			b.expired(id, c.body, "mail", c.retentions)
