@@ -381,3 +381,25 @@ func TestABurialKeepsTheBoundsOfTheQueue(t *testing.T) {
 		})
 	}
 }
+
+// The mark of a schedule that has moved stays as long as what it says is needed for a burial.
+func TestAMarkStaysForABurial(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		k := b.keys()
+		for _, name := range []string{"moved", "gone"} {
+			b.created(name, `{"version":1,"job":"mail","onDeath":{"job":"alert"}}`)
+			text := b.client.HGet(b.Context(), k.schedules, name).Val()
+			b.client.HSet(b.Context(), k.schedules, name, strings.Replace(text, `"live"`, `"moved to mail"`, 1))
+			b.client.ZRem(b.Context(), k.owed, name)
+			b.client.ZAdd(b.Context(), k.gone, redisZ(1000, name))
+		}
+		b.expired(occurrenceID("moved", ago(time.Hour)), "", "mail", 1.5)
+		burials, _ := b.swept()
+		b.want("marks beside a burial", fmt.Sprint(b.members(k.gone)), "[moved]")
+		if n := b.bury(burials); n != 1 {
+			b.Errorf("%d were buried, want 1", n)
+		}
+		b.swept()
+		b.want("marks after the burial", fmt.Sprint(b.members(k.gone), b.client.HKeys(b.Context(), k.schedules).Val()), "[] []")
+	})
+}
