@@ -8,9 +8,10 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// OnDeath adds a job when this one is given up: after its last attempt, by [Discard], or because its workers kept vanishing. It is added in the same
-// step, exactly once, to the front of the same queue, with the item's own arguments (at most 64 KiB when encoded) and with what died in
-// [Job.Death]. Its ID is the dead job's, "#dead-" and the fence under which it died.
+// OnDeath adds a job when this one is given up: after its last attempt, by [Discard], because its workers kept vanishing, or because it was parked for
+// longer than redisstore.Options.ParkedRetention and no worker came that can run it. It is added in the same step, exactly once, to the front of the
+// same queue, with the item's own arguments (at most 64 KiB when encoded) and with what died in [Job.Death]. Its ID is the dead job's, "#dead-" and a
+// fence: that under which the job died, or, of one that was parked, one of its own.
 //
 // The item is one of [Kind.Item], or an [Item] of a job's name. Its options may be those of an attempt, Header and Keep; Queue, In, At, ID, ArgsID, Once, Replace and OnDeath are
 // refused. What its kind says about these is left out: a death has no OnDeath of its own.

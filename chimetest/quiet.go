@@ -293,7 +293,7 @@ func (q *quiet) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 	}
 	q.ask(ctx, "sweep", slices.Clone(partitions), func(ctx context.Context) (any, bool) {
 		answers = q.Store.Sweep(ctx, partitions, unless)
-		return nil, !slices.ContainsFunc(answers, func(a protocol.SweepAnswer) bool { return a.Err != nil || a.More })
+		return nil, !slices.ContainsFunc(answers, func(a protocol.SweepAnswer) bool { return a.Err != nil || a.More || len(a.Expired) > 0 })
 	})
 	return answers
 }

@@ -76,7 +76,7 @@ var (
 
 // tickScripts are those of whoever places, reaps and sweeps what others have left.
 var tickScripts = []*script{
-	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &freeOpensScript, &mendScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
+	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &buryScript, &freeOpensScript, &mendScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
 	&limitQueueScript, &purgeScript, &removeScript, &residentsScript, &standingsScript, &registerSchedulesScript, &sampleScript,
 }
 

@@ -126,12 +126,18 @@ func TestAWrongTypeStopsACallBeforeItWrites(t *testing.T) {
 			_, err := b.sweep()
 			return err
 		},
+		"bury": func(b *bench, _ map[string]int64) error {
+			job := protocol.ExpiredJob{ID: "p", Entry: "p", List: "mail", Body: []byte("\x01p")}
+			b.client.ZAddXX(b.Context(), b.keys().parked("mail"), redisZ(1000, "p"))
+			_, err := b.store.Bury(b.Context(), defaultPartition, []protocol.Burial{{ExpiredJob: job, OnDeath: []byte(alert)}})
+			return err
+		},
 		"leave": func(b *bench, _ map[string]int64) error {
 			return b.store.Leave(b.Context(), []protocol.LeaveCall{{Partition: defaultPartition, Worker: "w-sleeper", Pass: true}})
 		},
 	}
 	// What an act prepares by itself; a sweep is two scripts, the second of which reads keys that the first does not.
-	prepared := map[string][]string{"reap": {"sessions"}, "sweep": {"dead", "parked:mail", "jobs", "state"}}
+	prepared := map[string][]string{"reap": {"sessions"}, "sweep": {"dead", "parked:mail", "jobs", "state"}, "bury": {"parked:mail"}}
 	b := newBench(t, redistest.Start(t, redistest.Options{}).Client(nil)) // a real server says WRONGTYPE in all scripts
 	for _, name := range slices.Sorted(maps.Keys(acts)) {
 		act := acts[name]

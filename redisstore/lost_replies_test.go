@@ -103,6 +103,14 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 			_, err := s.Backfill(t.Context(), protocol.Backfilling{Name: "s", Revision: r, Jobs: jobs})
 			return err
 		}},
+		{name: "a sweep with a burial", does: func(s *store, _ int64) error {
+			answer := s.Sweep(t.Context(), []protocol.Partition{defaultPartition}, 0)[0]
+			if answer.Err != nil || len(answer.Expired) == 0 {
+				return answer.Err
+			}
+			_, err := s.Bury(t.Context(), defaultPartition, []protocol.Burial{{ExpiredJob: answer.Expired[0], Dead: []byte(withDeath + "!"), OnDeath: []byte(alert)}})
+			return err
+		}},
 		{name: "a pruning", does: func(s *store, _ int64) error {
 			_, _, err := s.Prune(t.Context(), protocol.Owner{Name: "a", Version: 2}, "")
 			return err
@@ -124,6 +132,7 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 				stored := b.scheduled("s", "skip", ago(time.Minute), ago(-time.Hour))
 				b.client.ZAdd(b.Context(), b.keys().due, redisZ(9e12, occurrenceID("s", ago(time.Hour))))
 				b.client.HSet(b.Context(), b.keys().jobs, occurrenceID("s", ago(time.Hour)), "\x01waits")
+				b.expired("parked", withDeath, "mail", 1.5)
 				b.scheduled("paused", "skip", ago(-time.Hour))
 				if _, err := pauseSchedule(b.Context(), fresh, "paused", true); err != nil {
 					b.Fatal(err)
@@ -164,6 +173,8 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 						for _, member := range b.client.ZRange(b.Context(), key, 0, -1).Val() {
 							lines = append(lines, fmt.Sprint(key, " ", member))
 						}
+					case "list":
+						lines = append(lines, fmt.Sprint(key, " ", b.client.LRange(b.Context(), key, 0, -1).Val()))
 					}
 				}
 				for i := range lines {

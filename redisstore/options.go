@@ -30,8 +30,8 @@ type Options struct {
 	DeadRetention time.Duration
 	// MaxDead is how many dead jobs a partition keeps; the oldest are removed first. Zero means 10,000; negative is refused.
 	MaxDead int
-	// ParkedRetention is how long a job waits for a worker that has a handler for it, before it is dead. Zero means 7 days;
-	// negative is refused.
+	// ParkedRetention is how long a job waits for a worker that has a handler for it, before it is dead. What a newer version of chime
+	// wrote waits up to twice as long, for a scheduler or a worker that knows what follows its death. Zero means 7 days; negative is refused.
 	ParkedRetention time.Duration
 
 	// Logger gets the store's few warnings: that INFO or EVAL_RO is denied, so that something is not checked; that the move of a

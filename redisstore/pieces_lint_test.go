@@ -17,6 +17,8 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // What holds of the pieces of scripts/lib, which stand in the texts of the scripts that use them.
@@ -257,6 +259,16 @@ func luaValues(t *testing.T, piece string, names ...string) []string {
 	return values
 }
 
+// newestForm is the newest form of a definition that is known, as the error for one that is not tells it.
+func newestForm(t *testing.T) string {
+	_, err := schedule.Read([]byte(`{"version":1000}`))
+	form := regexp.MustCompile(`known is (\d+)`).FindStringSubmatch(fmt.Sprint(err))
+	if form == nil {
+		t.Fatal(err)
+	}
+	return form[1]
+}
+
 // What scripts and Go code both know is written once on each side, and is the same.
 func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
 	for _, c := range []struct{ piece, name, want string }{
@@ -274,6 +286,8 @@ func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
 		{"alarm", "SECOND_ALARM_MS", strconv.FormatInt(protocol.SecondAlarm.Milliseconds(), 10)},
 		{"suspects", "SUSPECT_CRASHES", strconv.Itoa(protocol.SuspectCrashes)},
 		{"parked", "SHARED", sharedParked},
+		{"expired", "ENVELOPE", strconv.Itoa(wire.Version)},
+		{"expired", "FORM", newestForm(t)},
 		{"lapse", "MAX_SEEN_LAPSED", strconv.Itoa(protocol.MaxSeenLapsed)},
 	} {
 		got := luaValues(t, c.piece, c.name)[0]

@@ -3,7 +3,9 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,7 +39,7 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 	longAgo := strconv.FormatInt(time.Now().Add(-s.options.ParkedRetention).UnixMilli(), 10) // by this machine's clock: the script decides
 	for i, p := range partitions {
 		k := s.keys.partition(p)
-		listed[i] = pipe.ZRangeByScore(ctx, k.unhandled, &redis.ZRangeBy{Min: "-inf", Max: longAgo, Count: maxSweptNames})
+		listed[i] = pipe.ZRangeByScore(ctx, k.unhandled, &redis.ZRangeBy{Min: "-inf", Max: longAgo}) // about a thousand at most
 		states[i] = pipe.HMGet(ctx, k.state, "limit", "purge")
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
@@ -58,11 +60,13 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 	var swept []protocol.Partition
 	for n, cmd := range s.run(ctx, s.client, sent...) {
 		i := asked[n]
-		state, err := cmd.Int()
+		values, err := list("sweep", partitions[i].Queue, cmd)
+		state := values.number(1)
+		answers[i].Now, answers[i].MoreExpired, answers[i].Expired = values.now(), values.number(2) == 1, expiredJobs(values.list(3))
 		switch {
 		case err != nil:
-			answers[i].Err = failure("sweep", partitions[i].Queue, err)
-		case state == sweptMore || len(listed[i].Val()) == maxSweptNames:
+			answers[i].Err = err
+		case state == sweptMore:
 			answers[i].More = true
 		case state == sweptAll:
 			if s.residentsAt(partitions[i]) == "" { // else this call goes on where one has freed them
@@ -90,16 +94,41 @@ func (s *store) Sweep(ctx context.Context, partitions []protocol.Partition, unle
 	return answers
 }
 
+// sweepCall returns the call that sweeps a partition in which these names have old parked jobs. It looks at some of them, for those of the
+// first ones may stay.
 func (s *store) sweepCall(p protocol.Partition, parked []string, unless time.Duration) call {
 	k := s.keys.partition(p)
 	keys := []string{
 		k.dead, k.jobs, k.callers, k.idle, k.state, k.crashes, k.schedules, k.cursors, k.owed, k.gone, k.unhandled, k.handlers, k.results, k.kept, k.owners, k.last, k.history,
 		k.once,
 	}
-	args := []any{s.options.DeadRetention.Milliseconds(), s.options.MaxDead, s.options.ParkedRetention.Milliseconds(), unless.Milliseconds()}
-	for _, name := range parked {
+	args := []any{
+		s.options.DeadRetention.Milliseconds(), s.options.MaxDead, s.options.ParkedRetention.Milliseconds(), unless.Milliseconds(), rand.Int32(),
+		flag(len(parked) > maxSweptNames),
+	}
+	first := rand.N(max(len(parked), 1))
+	for i := range min(len(parked), maxSweptNames) {
+		name := parked[(first+i)%len(parked)]
 		keys = append(keys, k.parked(name))
 		args = append(args, name)
 	}
 	return newCall(&sweepScript, keys, args)
+}
+
+// expiredJobs reads the jobs that are not given up, six values each.
+func expiredJobs(values reply) (jobs []protocol.ExpiredJob) {
+	for i := 0; i+5 < len(values); i += 6 {
+		job := protocol.ExpiredJob{Entry: values.text(i), List: values.text(i + 1), Crashes: int(values.number(i + 4)), Last: values.number(i+5) == 1}
+		job.ID = job.Entry
+		if _, id, ok := strings.Cut(job.Entry, "\t"); ok && job.List == sharedParked {
+			job.ID = id
+		}
+		if text := []byte(values.text(i + 3)); values.text(i+2) == "d" {
+			job.Definition = text
+		} else {
+			job.Body = text
+		}
+		jobs = append(jobs, job)
+	}
+	return jobs
 }

@@ -34,6 +34,9 @@ var guards = []guard{
 	{"working at maxmemory", "redisstore/scripts/postpone.lua", "redis.call('ZREM', KEYS[1], '')", "", "redisstore", "TestAtMaxmemoryLapsedSessionsAreReportedAndTheLeaderKeepsItsLease"},
 	{"crash cap", "internal/work/admit.go", "case taken.Crashes >= a.config.MaxCrashes:", "case false:", ".", "TestAJobWhoseWorkersVanishedThreeTimesIsDead"},
 	{"clamp of lapses", "redisstore/scripts/lib/lapse.lua", "if lapse ~= ms then", "lapse = ms or lapse\n  if false then", "redisstore", "TestALapseTooFarAheadIsCorrected"},
+	{"body of a burial", "redisstore/scripts/bury.lua", " and text == job.read", "", "redisstore", "TestABurialNeedsTheJobAsItWasRead"},
+	{"retention of a burial", "redisstore/scripts/bury.lua", " and (tonumber(at) or 0) <= now_ms - tonumber(ARGV[1])", "", "redisstore", "TestAJobThatWasParkedAnewIsNotBuried"},
+	{"one death a job", "redisstore/scripts/bury.lua", "if before[i] then job.body, job.follows = '', '' end", "", "redisstore", "TestAJobThatIsParkedTwiceDiesOnce"},
 	{"limit of bytes", "redisstore/scripts/lib/bytes.lua", "bytes > CALL_BYTES", "false", "redisstore", "TestATakeReturnsAboutAMebibyteAtMost"},
 	{"an ID stands in the list once", "redisstore/scripts/enqueue.lua", "local list = void[id] and revived or ready", "local list = ready", "redisstore", "TestACancelledIDThatIsEnqueuedAgainHasItsOldPlace"},
 }

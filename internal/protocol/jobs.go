@@ -41,8 +41,12 @@ type JobStore interface {
 
 	// Sweep removes what is old from partitions that were not swept within the time unless, in one round trip: dead jobs, parked jobs
 	// past their retention, callers that have been silent for long, marks of moved schedules. A call touches at most 500 items of a
-	// partition. Answers are in the order of the partitions.
+	// partition. Parked jobs that may have an OnDeath are not given up but returned. Answers are in the order of the partitions.
 	Sweep(ctx context.Context, partitions []Partition, unless time.Duration) []SweepAnswer
+
+	// Bury gives up expired jobs of a partition that Sweep has returned, and adds what follows their deaths. It returns how many it has given
+	// up: a job that was run, requeued, changed or removed since is left alone.
+	Bury(ctx context.Context, partition Partition, burials []Burial) (int, error)
 
 	// Announce notes that a live worker handles these. Workers repeat it.
 	Announce(ctx context.Context, worker string, handled []Handled) error
@@ -382,6 +386,29 @@ type ReapAnswer struct {
 
 // SweepAnswer is the answer for one partition.
 type SweepAnswer struct {
-	Err  error
-	More bool // others remain: call again
+	Err     error
+	More    bool         // others remain: call again
+	Now     time.Time    // by the store's clock
+	Expired []ExpiredJob // parked jobs past their retention that may have an OnDeath, at most 50
+	// MoreExpired: there are others that were not looked at. Which ones are is left to chance, so that those that nobody can bury hide no
+	// others for long. Call again only if some of Expired were buried.
+	MoreExpired bool
+}
+
+// An ExpiredJob is a parked job whose retention has passed, as the store has it.
+type ExpiredJob struct {
+	ID         string
+	Body       []byte // empty: it is an occurrence that has none
+	Definition []byte // of an occurrence without a body: its schedule's
+	Crashes    int
+	Last       bool   // twice the retention has passed: it does not wait any longer for a program that can read it
+	List       string // where it is parked, for the store
+	Entry      string // its entry there
+}
+
+// A Burial gives up an expired job.
+type Burial struct {
+	ExpiredJob
+	Dead    []byte // its body from now on; empty: it stays as it is
+	OnDeath []byte // the body of the job that is added to the front of the queue, as Settlement.OnDeath; empty: none
 }

@@ -20,9 +20,13 @@ const (
 // something, so it does not matter when a round comes, or who makes it. It belongs to one goroutine.
 type Sweeper struct {
 	store protocol.JobStore
+	bury  BuryFunc
 	round []sweeping // of the round under way; empty: a new one begins
 	left  bool       // the round has left something
 }
+
+// A BuryFunc says how an expired job of a queue is given up at an instant. False: not now, for this program cannot read what follows its death.
+type BuryFunc func(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial, bool)
 
 // A sweeping is a partition that a round has not finished.
 type sweeping struct {
@@ -31,7 +35,9 @@ type sweeping struct {
 }
 
 // NewSweeper returns a sweeper that has not begun a round.
-func NewSweeper(store protocol.JobStore) *Sweeper { return &Sweeper{store: store} }
+func NewSweeper(store protocol.JobStore, bury BuryFunc) *Sweeper {
+	return &Sweeper{store: store, bury: bury}
+}
 
 // Begun reports whether a round is under way: until it has ended, Step goes on with the partitions that it began with.
 func (s *Sweeper) Begun() bool { return len(s.round) > 0 }
@@ -62,7 +68,11 @@ func (s *Sweeper) Step(ctx context.Context, partitions []protocol.Partition, lea
 			failed = append(failed, answer.Err)
 			continue
 		}
-		if !answer.More {
+		buried, err := s.buryAll(ctx, now[i].partition, answer)
+		if err != nil {
+			failed = append(failed, err)
+		}
+		if !answer.More && !(answer.MoreExpired && buried > 0) {
 			continue
 		}
 		if now[i].steps++; now[i].steps < maxSweepSteps {
@@ -80,4 +90,19 @@ func (s *Sweeper) Step(ctx context.Context, partitions []protocol.Partition, lea
 		return sweepEvery, errors.Join(failed...)
 	}
 	return sweepSeldom + rand.N(sweepSeldom), errors.Join(failed...)
+}
+
+// buryAll gives up the expired jobs that a partition has returned, and returns how many it has. One whose OnDeath this program cannot read
+// stays: a later round finds it again.
+func (s *Sweeper) buryAll(ctx context.Context, p protocol.Partition, answer protocol.SweepAnswer) (int, error) {
+	var burials []protocol.Burial
+	for i := range answer.Expired {
+		if burial, ok := s.bury(p.Queue, &answer.Expired[i], answer.Now); ok {
+			burials = append(burials, burial)
+		}
+	}
+	if len(burials) == 0 {
+		return 0, nil
+	}
+	return s.store.Bury(ctx, p, burials)
 }

@@ -27,21 +27,21 @@ func OccurrenceID(schedule string, planned time.Time) string {
 }
 
 // Job is the job that a schedule makes of an occurrence that has no body of its own yet.
-func (p *Plan) Job(schedule string, planned time.Time) wire.Envelope {
-	details := p.Details
-	if p.Offset > 0 {
+func (d *Definition) Job(schedule string, planned time.Time) wire.Envelope {
+	details := d.Details
+	if d.Offset > 0 {
 		details = new(wire.Details)
-		if p.Details != nil {
-			*details = *p.Details
+		if d.Details != nil {
+			*details = *d.Details
 		}
-		details.Offset = p.Offset
+		details.Offset = d.Offset
 	}
 	return wire.Envelope{
-		Name:        p.JobName,
-		Payload:     p.Payload,
+		Name:        d.JobName,
+		Payload:     d.Payload,
 		Planned:     planned,
-		MaxAttempts: p.MaxAttempts,
-		Timeout:     p.Timeout,
+		MaxAttempts: d.MaxAttempts,
+		Timeout:     d.Timeout,
 		Schedule:    schedule,
 		Details:     details,
 	}

@@ -79,11 +79,11 @@ func TestAParkedJobIsTakenAtOnceByAnIdleWorkerAndSoonByABusyOne(t *testing.T) {
 	}
 }
 
-// What a newer version has written waits for a worker of that version, grows old, and is given up, though workers of this version handle
+// What a newer version has written waits for a worker of that version, grows old, and is given up after twice the retention, though workers of this version handle
 // jobs of that name and run those that they can read.
 func TestParkedJobsOfANewerVersionGrowOld(t *testing.T) {
 	inWorld(t, func(w *world) {
-		store := redisstore.New(w.server.Client(), redisstore.Options{ParkedRetention: 30 * time.Minute, Logger: w.log})
+		store := redisstore.New(w.server.Client(), redisstore.Options{ParkedRetention: 15 * time.Minute, Logger: w.log})
 		scheduler := w.start(func(p *process) []chime.Role {
 			return []chime.Role{chime.NewScheduler(store, chime.SchedulerOptions{Logger: w.log})}
 		})
@@ -102,11 +102,11 @@ func TestParkedJobsOfANewerVersionGrowOld(t *testing.T) {
 		}
 		w.pass(time.Second)
 		if n := client.ZCard(context.Background(), "chime:{default}:dead").Val(); n != 0 || ran != 1 {
-			w.Errorf("%d dead before the retention is over, %d ran; want none, and the one that can be read", n, ran)
+			w.Errorf("%d dead before twice the retention is over, %d ran; want none, and the one that can be read", n, ran)
 		}
 		w.pass(15 * time.Minute)
 		if n := client.ZCard(context.Background(), "chime:{default}:dead").Val(); n != 3 {
-			w.Errorf("%d dead after the retention, want all 3 of the newer version", n)
+			w.Errorf("%d dead after twice the retention, want all 3 of the newer version", n)
 		}
 		if mark := client.HGet(context.Background(), "chime:{default}:state", "parked").Val(); mark != "" {
 			w.Errorf("state says that something is parked: %q", mark)

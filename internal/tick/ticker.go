@@ -94,7 +94,7 @@ func New(store protocol.Store, options Options) *Ticker {
 		placer:     placer{store: store, log: options.Log, hears: options.Observe},
 		reaper:     reap.New(store, options.SessionTTL, options.Log),
 		unserved:   unserved{store: store, log: options.Log},
-		sweeper:    reap.NewSweeper(store),
+		sweeper:    reap.NewSweeper(store, burier{log: options.Log}.bury),
 		mender:     mender{store: store, log: options.Log},
 		sampler:    sampler{store: store},
 		outage:     retry.Outage{Log: options.Log, Role: "scheduler", Trouble: options.Observe.Trouble},

@@ -207,7 +207,7 @@ func (c *claim) attach(s *protocol.Settlement, message *wire.Envelope, began, no
 		return
 	}
 	if len(details.OnDeath) > 0 && s.Kind == protocol.SettleDead {
-		s.OnDeath = c.death(message, details.OnDeath, now)
+		s.OnDeath = c.death(message, now)
 	}
 	if details.Keep > 0 {
 		s.Result = &protocol.Result{Keep: details.Keep, Body: c.result(message, began, now)}
@@ -215,35 +215,14 @@ func (c *claim) attach(s *protocol.Settlement, message *wire.Envelope, began, no
 }
 
 // death is the body of the job that follows the death of this one, which then is message. Nil: it cannot be read, which is logged.
-func (c *claim) death(message *wire.Envelope, onDeath []byte, now time.Time) []byte {
-	follow, err := wire.DecodeEnvelope(onDeath)
+func (c *claim) death(message *wire.Envelope, now time.Time) []byte {
+	of := wire.Death{Queue: c.queue, ID: c.id, Crashes: c.crashes, Ended: c.clock.at(now)}
+	body, err := wire.Follow(message, of, cmp.Or(c.schedule, message.Schedule))
 	if err != nil {
 		c.config.Log.Error("chime: the job to add on a death cannot be read", "event", "job.dead", "job", c.message.Name, "id", c.id, "queue", c.queue,
 			"error", err)
-		return nil
 	}
-	dead := *message
-	var details wire.Details
-	if dead.Details != nil {
-		details = *dead.Details
-	}
-	details.OnDeath, details.Death = nil, nil
-	dead.Details = &details
-	if len(dead.Payload) > wire.MaxDeathPayload {
-		dead.Payload = nil
-	}
-	at := c.clock.at(now)
-	var own wire.Details
-	if follow.Details != nil {
-		own = *follow.Details
-	}
-	own.Death = &wire.Death{Queue: c.queue, ID: c.id, Crashes: c.crashes, Ended: at, Body: dead.Encode()}
-	own.Enqueued = at
-	follow.Details, follow.Planned = &own, at
-	if follow.Schedule = cmp.Or(c.schedule, message.Schedule); follow.Schedule != "" {
-		follow.Planned = message.Planned
-	}
-	return follow.Encode()
+	return body
 }
 
 // result is what is kept of the job.

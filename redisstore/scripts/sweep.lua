@@ -20,17 +20,21 @@
 -- KEYS[18] …:once       zset  job ID -> until when it is not added once more, Unix ms
 -- KEYS[19...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
--- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5...] the names of the parked lists
--- Returns 1 if more remain, 0 if not, 2 if the partition was swept so recently.
+-- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5] a random number; ARGV[6] 1: other lists have old jobs too, else 0
+-- ARGV[7...] the names of the parked lists
+-- Returns time (us); 1 if more remain, 0 if not, 2 if the partition was swept so recently; then, but for 2: 1 if parked jobs past their
+-- retention were not looked at, else 0; of those that are not given up because a job may follow their death (see lib/expired.lua), at most 50,
+-- six values each: entry in the list, name of the list, e or d, envelope or definition, crashes, 1 if twice the retention has passed, else 0.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
-local PARKED, NAMES = 18, 4 -- the parked lists come behind KEYS[18], their names behind ARGV[4]
+local PARKED, NAMES = 18, 6 -- the parked lists come behind KEYS[18], their names behind ARGV[6]
+local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
--- uses: limits callers clock seconds strings definition open flight parked handlers history manual
+-- uses: limits bytes callers clock seconds strings definition open flight parked handlers history manual expired
 local state = redis.call('HMGET', STATE, 'swept', 'parked')
 local swept = tonumber(state[1] or 0) or 0
-if now_s >= swept and (now_s - swept) * 1000 < tonumber(ARGV[4]) then return 2 end
+if now_s >= swept and (now_s - swept) * 1000 < tonumber(ARGV[4]) then return { whole(now_us), 2 } end
 
 -- oldest returns the members of a sorted set up to this score, at most max of them, and whether there are more.
 local function oldest(key, score, max)
@@ -50,17 +54,56 @@ local n_buried = math.min(excess, left)
 local more = excess > left
 left = left - n_buried
 
--- parked jobs for which no worker came are dead; each for which there is no room among the dead has an older one go
+-- parked jobs for which no worker came are dead; each for which there is no room among the dead has an older one go. Those that are not
+-- given up stay where they are, so a call does not look at the oldest ones, but at some, wherever they begin.
 local room = math.max(max_dead - (n_dead - n_buried), 0)
 local may = left
 if may > room then may = room + math.floor((left - room) / 2) end
-local long_ago = whole(now_ms - tonumber(ARGV[3]))
-local given_up, n_given, more_parked = {}, 0, false
+local long_ago, longer_ago = now_ms - tonumber(ARGV[3]), now_ms - 2 * tonumber(ARGV[3])
+local ids, lists, entries, parked_at, unseen = {}, {}, {}, {}, ARGV[6] == '1'
 for i = PARKED + 1, #KEYS do
-  given_up[i], more_parked = oldest(KEYS[i], long_ago, may - n_given)
-  more = more or more_parked
-  n_given = n_given + #given_up[i]
+  local n = redis.call('ZCOUNT', KEYS[i], '-inf', whole(long_ago))
+  local some, first = math.min(n, may - #ids), n > 0 and tonumber(ARGV[5]) % n or 0
+  unseen = unseen or some < n
+  for _, range in ipairs(some > 0 and { { first, math.min(first + some, n) - 1 }, { 0, first + some - n - 1 } } or {}) do
+    local found = range[1] <= range[2] and redis.call('ZRANGE', KEYS[i], whole(range[1]), whole(range[2]), 'WITHSCORES') or {}
+    for k = 1, #found, 2 do
+      local at = #ids + 1
+      ids[at], lists[at], entries[at] = id_in(ARGV[i - PARKED + NAMES], found[k]), i, found[k]
+      parked_at[at] = tonumber(found[k + 1]) or 0 -- not every Lua reads -inf as a number
+    end
+  end
 end
+unseen = #ids > 0 and cut_bytes(ids, lists, JOBS, SCHEDULES) or unseen
+local bodies, definitions = #ids > 0 and redis.call('HMGET', JOBS, unpack(ids)) or {}, {} -- definitions: of occurrences without a body
+local names, of = {}, {} -- their schedules, and which of ids these are
+for i, id in ipairs(ids) do
+  local name = not bodies[i] and occurrence(id)
+  if name then names[#names + 1], of[#of + 1] = name, i end
+end
+for k, text in ipairs(#names > 0 and redis.call('HMGET', SCHEDULES, unpack(names)) or {}) do
+  local _, planned = occurrence(ids[of[k]])
+  local _, created = policy(text)
+  if created and not created_later(created, planned) then definitions[of[k]] = text end -- else it is of a later schedule of that name
+end
+local given_up, n_given, asked, asked_bytes, needed = {}, 0, {}, 0, {} -- needed: schedules whose definition is returned
+for i, id in ipairs(ids) do
+  local text = bodies[i] or definitions[i]
+  local follows, last = what_follows(bodies[i], definitions[i]), parked_at[i] <= longer_ago
+  if not follows or follows == 'waits' and last then
+    n_given = n_given + 1
+    given_up[n_given] = i
+  elseif follows == 'asks' and (#asked == 0 or #asked < 6 * ASKED and asked_bytes + #text <= ASKED_BYTES) then
+    local n = #asked
+    asked[n + 1], asked[n + 2], asked[n + 3], asked[n + 4] = entries[i], ARGV[lists[i] - PARKED + NAMES], bodies[i] and 'e' or 'd', text
+    asked[n + 5], asked[n + 6] = redis.call('HGET', CRASHES, id) or '0', last and 1 or 0
+    asked_bytes = asked_bytes + #text
+  elseif follows == 'asks' then
+    unseen = true
+  end
+  if follows and not bodies[i] then needed[occurrence(id)] = true end
+end
+more = more or unseen and n_given + excess > 0 -- else those that stay would have this called again and again
 n_buried = math.min(n_buried + math.max(n_given - room, 0), n_dead)
 left = left - n_given - math.max(n_given - room, 0)
 local buried = n_buried > 0 and redis.call('ZRANGE', DEAD, 0, n_buried - 1) or {}
@@ -87,7 +130,7 @@ local texts = #marks > 0 and redis.call('HMGET', SCHEDULES, unpack(marks)) or {}
 local since = #marks > 0 and redis.call('ZMSCORE', OWED, unpack(marks)) or {}
 local done, marked, forgotten = {}, {}, {} -- names of the marks that go; those whose definition is still the mark; those without a definition
 for i, name in ipairs(marks) do
-  if not since[i] then
+  if not since[i] and not needed[name] then
     done[#done + 1] = name
     local h = head(texts[i])
     if h and is_mark(h.state) then marked[#marked + 1] = name end
@@ -102,16 +145,9 @@ redis.call('HLEN', CRASHES)
 redis.call('HLEN', CURSORS)
 redis.call('HLEN', RESULTS)
 redis.call('HLEN', OWNERS)
-local schedules, ordinary = {}, {} -- of the parked jobs that are given up: schedules of the occurrences; IDs of the others
-for i = PARKED + 1, #KEYS do
-  for _, member in ipairs(given_up[i]) do
-    local id = match(member, '\t(.*)$') or member
-    local name = occurrence(id)
-    if name then schedules[#schedules + 1] = name else ordinary[#ordinary + 1] = id end
-  end
-end
-local past = read_past(KEYS[16], schedules)
-read_manual(past, KEYS[16], ordinary)
+local dying = {}
+for k, i in ipairs(given_up) do dying[k] = ids[i] end
+local past = read_expired(KEYS[16], dying)
 redis.call('HLEN', KEYS[17])
 redis.call('ZCARD', CALLERS)
 redis.call('ZCARD', IDLE)
@@ -122,30 +158,8 @@ if #buried > 0 then
   redis.call('ZREM', DEAD, unpack(buried))
   redis.call('HDEL', JOBS, unpack(buried))
 end
-for i = PARKED + 1, #KEYS do
-  local name = ARGV[i - PARKED + NAMES]
-  for _, member in ipairs(given_up[i]) do
-    local id = name == SHARED and string.match(member, '\t(.*)$') or member
-    redis.call('ZADD', DEAD, whole(now_ms), id)
-    redis.call('HDEL', CRASHES, id)
-    local schedule, planned = occurrence(id)
-    local run = 'dead|' .. whole(now_ms) .. '|' .. whole(now_ms) .. '|0|0||no worker came that can run it\t'
-    if not schedule then
-      run_manual(past, id, run)
-      end_manual(past, id)
-    elseif add_unfinished(past, schedule, planned, -1) then
-      add_run(past, schedule, planned, run)
-    end
-    redis.call('ZREM', KEYS[i], member)
-  end
-  -- read after write: what is left is known only now
-  local first = redis.call('ZRANGE', KEYS[i], '0', '0', 'WITHSCORES')
-  if first[1] then
-    redis.call('ZADD', UNHANDLED, first[2], name)
-  else
-    unlist(UNHANDLED, STATE, name)
-  end
-end
+for _, i in ipairs(given_up) do give_up(past, ids[i], entries[i], KEYS[lists[i]], DEAD, CRASHES) end
+for i = PARKED + 1, #KEYS do save_list(KEYS[i], ARGV[i - PARKED + NAMES], UNHANDLED, STATE) end
 save_manual(past, KEYS[16])
 save_past(past, KEYS[16], KEYS[17])
 if listed == 0 then
@@ -175,4 +189,4 @@ redis.call('PERSIST', CALLERS)
 redis.call('PERSIST', IDLE)
 redis.call('PERSIST', GONE)
 redis.call('PERSIST', OWNERS)
-return more and 1 or 0
+return { whole(now_us), more and 1 or 0, unseen and 1 or 0, asked }

@@ -1,0 +1,25 @@
+package tick
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
+)
+
+// A burier says what follows the deaths of parked jobs for which no worker came.
+type burier struct{ log *slog.Logger }
+
+// bury is a reap.BuryFunc.
+func (b burier) bury(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial, bool) {
+	burial, err := schedule.Bury(queue, job, at)
+	if errors.Is(err, schedule.ErrNotHere) && !job.Last {
+		return burial, false
+	}
+	if err != nil {
+		b.log.Error("chime: the job to add on a death cannot be read", "event", "job.dead", "id", job.ID, "queue", queue, "error", err)
+	}
+	return burial, true
+}

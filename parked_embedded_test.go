@@ -1,0 +1,100 @@
+package chime_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// Jobs that no worker could run for a week are given up, each once, whoever sweeps, and their OnDeath is added: of an ordinary job, an occurrence
+// and a manual run. The history of a schedule has both.
+func TestAParkedJobThatIsGivenUpHasItsDeath(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		pass(time.Second)
+		schedules, jobs, ctx := chime.NewSchedules(f.server.Store()), chime.NewJobs(f.server.Store()), t.Context()
+		alert := chime.OnDeath(chime.Item{Name: "alert", Args: "#billing"})
+		once := recurrence.Recurrence{StartTime: time.Now().Add(time.Minute)}
+		if _, err := schedules.Put(ctx, "report", once, chime.JobName("make"), alert); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := schedules.Trigger(ctx, "report", chime.ID("by-hand")); err != nil {
+			t.Fatal(err)
+		}
+		e := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{})
+		for id, option := range map[string]chime.EnqueueOption{"with": alert, "without": chime.MaxAttempts(2)} {
+			if _, err := e.Enqueue(ctx, "payout", "c1", chime.ID(id), option); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w := f.worker(chime.WorkerOptions{Concurrency: 1})
+		f.deaths(w)
+		run := func(d time.Duration, roles ...chime.Role) {
+			ctx, stop := context.WithCancel(ctx)
+			done := make(chan error, len(roles))
+			for _, role := range roles {
+				go func() { done <- chime.Run(ctx, role) }()
+			}
+			pass(d)
+			stop()
+			for range roles {
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		scheduler := func() chime.Role { return chime.NewScheduler(f.server.Store(), chime.SchedulerOptions{}) }
+		run(2*time.Minute, scheduler(), w)
+		if parked := f.stats().Parked; parked != 4 {
+			t.Fatalf("%d jobs are parked, want 4", parked)
+		}
+		pass(8 * 24 * time.Hour)
+		run(time.Minute, scheduler(), scheduler())
+		if s, err := schedules.Get(ctx, "report"); err != nil || s.Last.Unfinished != 2 || s.Last.Outcome != chime.RunDead {
+			t.Errorf("the schedule went last %+v, %v; want two deaths unfinished", s.Last, err)
+		}
+		w = f.worker(chime.WorkerOptions{Concurrency: 1})
+		told := f.deaths(w)
+		run(time.Minute, w)
+
+		var got []string
+		for _, d := range *told {
+			info, err := jobs.Get(ctx, "default", d.of.ID)
+			if err != nil || info.State != chime.JobDead || info.LastError != d.of.LastError || !strings.HasPrefix(d.id, d.of.ID+"#dead-") || d.args != "#billing" || d.of.Ended.Before(time.Now().Add(-time.Hour)) {
+				t.Errorf("alert %q with arguments %q tells of %+v, which is %+v, %v", d.id, d.args, d.of, info, err)
+			}
+			got = append(got, fmt.Sprint(d.of.ID, " ", d.of.Name, " ", d.schedule, ": ", d.of.LastError))
+		}
+		const why = ": no worker came that can run it"
+		occurrence := "report@" + once.StartTime.UTC().Format(time.RFC3339)
+		if slices.Sort(got); !slices.Equal(got, []string{"report#by-hand make report" + why, occurrence + " make report" + why, "with payout " + why}) {
+			t.Errorf("alerts\n%s", strings.Join(got, "\n"))
+		}
+		got = nil
+		for run, err := range schedules.Runs(ctx, "report") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, _, _ := strings.Cut(run.ID, "#dead-")
+			got = append(got, fmt.Sprint(id, " ", run.Name, " ", run.Outcome, " ", run.Attempt, " ", run.Manual, " ", run.Error))
+		}
+		want := []string{
+			"report#by-hand alert done 1 false ", "report#by-hand make dead 0 true no worker came that can run it",
+			occurrence + " alert done 1 false ", occurrence + " make dead 0 false no worker came that can run it",
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("runs\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if s, err := schedules.Get(ctx, "report"); err != nil || s.Last.Unfinished != 0 {
+			t.Errorf("the schedule went last %+v, %v; want nothing unfinished", s.Last, err)
+		}
+		if report, err := chime.Verify(ctx, f.server.Store(), chime.VerifyOptions{}); err != nil || len(report.Findings) > 0 || f.stats().Dead != 4 {
+			t.Errorf("%d dead, %+v, %v; want 4, and nothing found", f.stats().Dead, report, err)
+		}
+	})
+}

@@ -1,0 +1,97 @@
+-- bury.lua: give up parked jobs whose retention has passed, at most 50, and put the jobs that follow their deaths to the front of ready. See
+-- lib/expired.lua for what holds. A job that is not as the caller has read it is left alone.
+-- KEYS[1]  …:state      hash  fence, layout, paused, limit, parked, large
+-- KEYS[2]  …:jobs       hash  job ID -> envelope
+-- KEYS[3]  …:dead       zset  job ID -> instant it was given up, Unix ms
+-- KEYS[4]  …:ready      list  IDs of jobs to run now
+-- KEYS[5]  …:crashes    hash  job ID -> times its holder vanished
+-- KEYS[6]  …:schedules  hash  schedule -> definition
+-- KEYS[7]  …:due        zset  job ID -> instant it is due, Unix ms
+-- KEYS[8]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
+-- KEYS[9]  …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
+-- KEYS[10] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
+-- KEYS[11] …:history    hash  schedule -> its last attempts
+-- KEYS[12...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: the lists of the jobs
+-- ARGV[1] how long parked jobs stay, ms; ARGV[2] how many dead jobs are kept; ARGV[3] prefix of the wake-up channels
+-- ARGV[4] how many lists; ARGV[5...] their names; five values for each job: its entry in the list; which list that is; its envelope as the
+-- caller has read it, or, of an occurrence without one, the definition of its schedule; the envelope that it gets (empty: it stays as it is);
+-- the envelope of the job that follows its death (empty: none does)
+-- Returns time (us); how many jobs were given up.
+local STATE, JOBS, DEAD, READY, CRASHES, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local DUE, IDLE, UNHANDLED, LAST, HISTORY = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local PARKED = 11 -- the lists come after KEYS[11]
+local wake, n_lists = ARGV[3], tonumber(ARGV[4])
+local at_job = 4 + n_lists
+-- uses: limits clock layout seconds strings definition envelope open flight due parked gate wake alarm history manual manual_settle expired queuelimit
+
+local state = redis.call('HMGET', STATE, 'fence', 'layout', 'paused', 'limit')
+local refusal = newer(state[2])
+if refusal then return refusal end
+local jobs, ids = {}, {}
+for at = at_job + 1, #ARGV, 5 do
+  local list = tonumber(ARGV[at + 1])
+  local job = { entry = ARGV[at], list = list, read = ARGV[at + 2], body = ARGV[at + 3], follows = ARGV[at + 4], id = id_in(ARGV[4 + list], ARGV[at]) }
+  jobs[#jobs + 1], ids[#ids + 1] = job, job.id
+end
+local before, bodies = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('HMGET', JOBS, unpack(ids))
+local dying, seen = {}, {}
+for i, job in ipairs(jobs) do
+  local name = not bodies[i] and occurrence(job.id)
+  local text = bodies[i] or name and redis.call('HGET', SCHEDULES, name)
+  local at = redis.call('ZSCORE', KEYS[PARKED + job.list], job.entry)
+  if at and (tonumber(at) or 0) <= now_ms - tonumber(ARGV[1]) and text == job.read and not seen[job.id] then
+    seen[job.id], dying[#dying + 1] = true, job
+    if before[i] then job.body, job.follows = '', '' end -- it was parked and dead at once, and dies once
+  end
+end
+if #dying == 0 then return { whole(now_us), 0 } end
+local past = read_expired(LAST, ids)
+redis.call('HLEN', HISTORY)
+redis.call('HLEN', CRASHES)
+redis.call('ZCARD', IDLE)
+redis.call('ZCARD', UNHANDLED)
+redis.call('ZCARD', DUE)
+redis.call('LLEN', READY)
+local excess, oldest = redis.call('ZCARD', DEAD) + #dying - tonumber(ARGV[2]), {} -- of the dead those that go for these
+for _, id in ipairs(excess > 0 and redis.call('ZRANGE', DEAD, 0, math.min(excess, MAX_ITEMS) - 1) or {}) do
+  if not seen[id] then oldest[#oldest + 1] = id end
+end
+
+-- each death draws a fence, as a taking does
+local fence = state[1] and #state[1] <= 16 and tonumber(state[1]) or 0
+fence = math.max(now_us, fence < 9e15 and fence + 1 or 0)
+local front, envelopes, large = {}, {}, false
+
+redis.call('ZREM', DEAD, '', unpack(oldest)) -- the first write takes no memory
+if #oldest > 0 then redis.call('HDEL', JOBS, unpack(oldest)) end
+for _, job in ipairs(dying) do
+  if job.body ~= '' then envelopes[#envelopes + 1], envelopes[#envelopes + 2] = job.id, job.body end
+  if job.follows ~= '' then
+    local death = job.id .. '#dead-' .. whole(fence)
+    local schedule, planned = occurrence(job.id)
+    local run = past.manual[job.id]
+    if schedule or run then begin_death(past, death, job.follows, schedule or run.name, planned or run.planned) end
+    envelopes[#envelopes + 1], envelopes[#envelopes + 2] = death, job.follows
+    front[#front + 1], fence = death, fence + 1
+  end
+  large = large or #job.body > LARGE_BYTES or #job.follows > LARGE_BYTES
+  give_up(past, job.id, job.entry, KEYS[PARKED + job.list], DEAD, CRASHES)
+end
+if #envelopes > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end
+if large then redis.call('HSETNX', STATE, 'large', '1') end
+for l = 1, n_lists do save_list(KEYS[PARKED + l], ARGV[4 + l], UNHANDLED, STATE) end
+save_manual(past, LAST)
+save_past(past, LAST, HISTORY)
+if #front == 0 then return { whole(now_us), #dying } end
+redis.call('HSET', STATE, 'fence', whole(fence - 1))
+push_front(READY, front)
+if not state[3] then
+  local limit = read_limit(state[4])
+  local next_ms = limit and next_start(limit, due_head(DUE), true) or now_ms
+  if next_ms == now_ms then
+    wake_one(IDLE, wake)
+  elseif next_ms >= 0 then
+    keep_alarm(IDLE, wake, next_ms)
+  end
+end
+return { whole(now_us), #dying }
