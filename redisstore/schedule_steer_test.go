@@ -283,6 +283,11 @@ func (w *scheduleWalk) changeRule(s *modelSchedule) {
 	declared.Change = &protocol.Change{Revision: s.revision, Cursor: first.Cursor, Until: first.Now, Missed: w.random.IntN(4)}
 	s.withdrawn = time.Time{} // what was withdrawn before this is for the caller to count, who says here that it goes on from now
 	s.withdraws(w)
+	for _, id := range s.ids { // what the old recurrence had to catch up ends with it; what is due of that runs as anything that is due
+		if w.now.where[id] == "due" {
+			w.occurrences[id].caughtUp = false
+		}
+	}
 	s.cursor = ""
 	if s.state != protocol.StatePaused {
 		s.state = protocol.StateLive

@@ -63,7 +63,7 @@ local function create(plan, declared, before, deleted_ms)
 end
 
 -- change plans a new definition of a schedule, whose head is h. What is placed in the future is withdrawn; what is due already stays
--- and runs with the new definition.
+-- and runs with the new definition. A new recurrence ends the catching up of the old one: what is due of that runs as anything that is due.
 local function change(plan, declared, h, i)
   local name, same_rule = declared.name, rule(h.rest) == rule(declared.rest)
   if not same_rule and (declared.seen_revision ~= h.revision or declared.seen_cursor ~= plan.cursor) then
