@@ -246,8 +246,8 @@ func TestOldSamplesGo(t *testing.T) {
 			b.sample()
 		}
 		entries := func(key string) int { return len(b.client.XRange(b.Context(), key, "-", "+").Val()) }
-		if n := entries(b.keys().minutes); n != 102 {
-			b.Errorf("%d entries by the minute, want the 101 of 25 hours every quarter of an hour, and one", n)
+		if n := entries(b.keys().minutes); n != 105 {
+			b.Errorf("%d entries by the minute, want the 101 of 25 hours every quarter of an hour, one, and the three since the last whole hour", n)
 		}
 		if n := entries(b.keys().hours); n != 49 {
 			b.Errorf("%d entries by the hour, want 49, for the last is under way", n)
@@ -259,6 +259,57 @@ func TestOldSamplesGo(t *testing.T) {
 		}
 		if n := entries(b.keys().hours); n > 2 {
 			b.Errorf("%d entries by the hour after a hundred idle days, want one, and the last hour", n)
+		}
+	})
+}
+
+// Who has read the entries of an hour that has ended, and then another sample of it is taken, does not leave that out of the hour.
+func TestAnHourThatWasReadTooSoonIsNotWritten(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		began := at(0)
+		b.sample()
+		b.enqueue(job("a"))
+		at(58)
+		b.sample()
+		k := b.keys()
+		early := b.client.HGet(b.Context(), k.sampled, "minute").Val()
+		b.enqueue(job("b"))
+		at(59)
+		b.sample()
+		at(61)
+		keys := []string{k.sampled, k.minutes, k.hours, k.measured, k.state, k.callers, k.counters, k.ready, k.stale, k.due, k.dead, k.jobs}
+		values, err := list("sample", "", b.store.run(b.Context(), b.client, newCall(&sampleScript, keys, []any{1, 0, 0, early, "e", 1}))[0])
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.want("a sample is taken", fmt.Sprint(values.number(1)), "0")
+		b.sample()
+		b.want("the hour", b.samples(began.Add(-time.Hour), began.Add(2*time.Hour), time.Hour), "0s +2 =2")
+	})
+}
+
+// Where the sums of an hour cannot be read, for what was noted was written by hand, samples go on.
+func TestSamplesGoOnWithWhatNobodyCanHaveNoted(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		at(0)
+		b.sample()
+		minute := 0
+		for _, noted := range []map[string]string{{"hour": "x"}, {"hour": "9e14"}, {"minute": "x", "hour": "7"}, {"minute": "", "hour": "7"}} {
+			for field, value := range noted {
+				if b.client.HSet(b.Context(), b.keys().sampled, field, value); value == "" {
+					b.client.HDel(b.Context(), b.keys().sampled, field)
+				}
+			}
+			for range 3 {
+				b.enqueue(job(fmt.Sprint("job", minute)))
+				minute++
+				at(minute)
+				if answer := b.store.Sample(b.Context(), []protocol.Partition{defaultPartition}, 1)[0]; answer.Err != nil || !answer.Taken {
+					b.Errorf("%v: a sample is taken: %v, %v", noted, answer.Taken, answer.Err)
+				}
+			}
 		}
 	})
 }
