@@ -263,6 +263,42 @@ func TestOldSamplesGo(t *testing.T) {
 	})
 }
 
+// sampleNow takes a sample whatever is noted of the last one: it may have been taken after that was read.
+func (b *bench) sampleNow(missing int, hour ...any) (taken bool) {
+	b.Helper()
+	k := b.keys()
+	keys := []string{k.sampled, k.minutes, k.hours, k.measured, k.state, k.callers, k.counters, k.ready, k.stale, k.due, k.dead, k.jobs}
+	values, err := list("sample", "", b.store.run(b.Context(), b.client, newCall(&sampleScript, keys, append([]any{missing, 0, 0}, hour...)))[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	return values.number(1) == 1
+}
+
+// Two who find that a sample is missing take one. Nor is one taken of a minute before the last one's, or while fewer minutes are missing.
+func TestASampleOfAMinuteIsTakenOnce(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		began := at(0)
+		b.sample()
+		taken := func(minute, missing int, want bool) {
+			b.Helper()
+			at(minute)
+			b.enqueue(job(fmt.Sprint("job", b.callers)))
+			b.want(fmt.Sprintf("in minute %d, if %d are missing, a sample is taken", minute, missing), fmt.Sprint(b.sampleNow(missing)), fmt.Sprint(want))
+		}
+		taken(5, 1, true)
+		taken(5, 1, false)
+		taken(4, 1, false)
+		taken(6, 2, false)
+		taken(7, 2, true)
+		b.want("the samples", b.samples(began, began.Add(time.Hour), time.Minute), "4m0s +1 =1 covers 5\n6m0s +4 =5 covers 2")
+		b.client.Del(b.Context(), b.keys().sampled)
+		taken(7, 1, false)
+		taken(8, 1, true)
+	})
+}
+
 // Who has read the entries of an hour that has ended, and then another sample of it is taken, does not leave that out of the hour.
 func TestAnHourThatWasReadTooSoonIsNotWritten(t *testing.T) {
 	onMinutes(t, func(b *bench, at func(int) time.Time) {
@@ -278,12 +314,7 @@ func TestAnHourThatWasReadTooSoonIsNotWritten(t *testing.T) {
 		at(59)
 		b.sample()
 		at(61)
-		keys := []string{k.sampled, k.minutes, k.hours, k.measured, k.state, k.callers, k.counters, k.ready, k.stale, k.due, k.dead, k.jobs}
-		values, err := list("sample", "", b.store.run(b.Context(), b.client, newCall(&sampleScript, keys, []any{1, 0, 0, early, "e", 1}))[0])
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.want("a sample is taken", fmt.Sprint(values.number(1)), "0")
+		b.want("a sample is taken", fmt.Sprint(b.sampleNow(1, early, "e", 1)), "false")
 		b.sample()
 		b.want("the hour", b.samples(began.Add(-time.Hour), began.Add(2*time.Hour), time.Hour), "0s +2 =2")
 	})

@@ -150,7 +150,7 @@ func (w *sampleWalk) count(m *protocol.Measured) {
 	}
 }
 
-// close ends a session with what it has measured last. A copy of that which comes later counts nothing.
+// close ends a session with what it has measured last. A copy of that which comes later counts nothing, nor does one of what it had sent before.
 func (w *sampleWalk) close(session string) {
 	if w.numbers[session] == 0 || len(w.held[session]) > 0 {
 		return
@@ -161,6 +161,11 @@ func (w *sampleWalk) close(session string) {
 	}
 	for range 2 {
 		if err := w.store.CloseSession(w.Context(), defaultPartition, session, m); err != nil {
+			w.Fatal(err)
+		}
+	}
+	if before := w.sent[session]; before != nil {
+		if err := w.store.run(w.Context(), w.client, w.store.measureCall(defaultPartition, session, before))[0].Err(); err != nil {
 			w.Fatal(err)
 		}
 	}
