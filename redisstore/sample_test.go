@@ -208,6 +208,46 @@ func TestAHundredNamesAreCounted(t *testing.T) {
 	})
 }
 
+// What workers measure between the end of an hour and the first sample after it counts to the next one, under the names of the one before. So more
+// than a hundred names may come together in an hour: the first hundred are counted, the others are one.
+func TestAnHourHasAHundredNames(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		at(0)
+		b.sample()
+		b.enqueue(job("a"))
+		b.take("s", 1)
+		at(1)
+		b.sample()
+		for i, minute := range []int{61, 62, 122} {
+			m := &protocol.Measured{Number: int64(i + 1)}
+			for n := range protocol.MaxMeasured {
+				m.Names = append(m.Names, protocol.MeasuredName{Name: fmt.Sprintf("%c-%03d", 'a'+i, n), Done: 1})
+			}
+			b.work("s", protocol.WorkCall{Measured: m})
+			at(minute)
+			b.sample()
+		}
+		for _, c := range []struct{ what, key, want string }{
+			{"minutes", b.keys().minutes, "100 names: map[a:100], 100 names: map[b:100], 1 names: map[?:100]"},
+			{"hours", b.keys().hours, "101 names: map[?:100 a:100]"},
+		} {
+			var got []string
+			for _, entry := range b.client.XRange(b.Context(), c.key, "-", "+").Val() {
+				sample, _ := parseSample(entry)
+				counts := map[string]int{}
+				for _, name := range sample.Names {
+					counts[name.Name[:1]] += int(name.Done)
+				}
+				if len(sample.Names) > 0 {
+					got = append(got, fmt.Sprintf("%d names: %v", len(sample.Names), counts))
+				}
+			}
+			b.want(c.what+", with how many jobs are done by the first letter of their names", strings.Join(got, ", "), c.want)
+		}
+	})
+}
+
 // Samples of partitions are added up; where one of them is idle, it counts as it stands.
 func TestSamplesOfPartitionsAreAddedUp(t *testing.T) {
 	onMinutes(t, func(b *bench, at func(int) time.Time) {
