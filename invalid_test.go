@@ -123,6 +123,8 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 		{put("a", everyMinute, Spread(time.Hour)), "spread", "1h0m0s", "0, or 1ms to 1m0s, the shortest time between two of its occurrences"},
 		{put("a", everyMinute, PauseAfter(-1)), "pause after", "-1", "0 to 100"},
 		{put("a", everyMinute, PauseAfter(101)), "pause after", "101", "0 to 100"},
+		{put("a", everyMinute, KeepRuns(-1)), "keep runs", "-1", "0 to 1000"},
+		{put("a", everyMinute, KeepRuns(1001)), "keep runs", "1001", "0 to 1000"},
 		{put("a", everyMinute, Meta(nil)), "meta", "", "JSON"},
 		{put("a", everyMinute, Meta([]byte(`{"a"`))), "meta", `{"a"`, "JSON"},
 		{put("a", everyMinute, Meta([]byte(`"`+strings.Repeat("x", 4095)+`"`))), "meta", "4097 bytes", "at most 4096 bytes"},

@@ -228,6 +228,27 @@ func (r repeat) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
+// An occurrence that a new session takes just before the step that would place it is in flight there, and is not placed.
+func TestWhatANewSessionTakesIsNotBackfilled(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		at := ago(time.Hour)
+		s := b.longKnown("s", "allow", at)
+		taken := ""
+		store := b.hooked(func(cmd redis.Cmder) error {
+			if args := cmd.Args(); taken == "" && len(args) > 1 && args[1] == backfillScript.sha {
+				meanwhile(func() { taken = ids(b.take("new", 1)) })
+			}
+			return nil
+		})
+		answer, err := store.Backfill(b.Context(), protocol.Backfilling{Name: "s", Revision: s.Revision, Jobs: backfilled("s", at)})
+		if err != nil || answer != (protocol.BackfillAnswer{Done: 1, Existing: 1}) {
+			b.Errorf("%+v, %v; want one that exists", answer, err)
+		}
+		b.want("taken meanwhile", taken, occurrenceID("s", at))
+		b.want("taken once more", ids(b.take("other", 1)), "")
+	})
+}
+
 // A step that is sent twice places once and answers the same, also if what it has placed has ended meanwhile.
 func TestABackfillThatIsSentTwicePlacesOnce(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

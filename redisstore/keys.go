@@ -113,7 +113,7 @@ type partitionKeys struct {
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule
 
-	sampled  string // hash: the minute that was looked at last, the totals and depths then, the sums of the hour under way (see scripts/sample.lua)
+	sampled  string // hash: the minute that was looked at last, the totals and depths then, the hour under way (see scripts/sample.lua)
 	measured string // hash: what workers have measured since then (see scripts/measure.lua)
 	minutes  string // stream: minute → a sample of it, where something changed; 25 hours
 	hours    string // stream: hour → the same of it; 92 days

@@ -65,6 +65,7 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 		}
 	}
 	until := ago(0)
+	measuredOnce := &protocol.Measured{Number: 1, Run: protocol.Durations{3}, Names: []protocol.MeasuredName{{Name: "j", Done: 3, Run: protocol.Durations{3}}}}
 	acts := []act{
 		{name: "a change of a revision", does: declare(func(d *protocol.Declaration) { d.Body = []byte(`{"job":"k","recurrence":{"cron":"@daily"}}`) })},
 		{name: "a change of a revision that moves", does: declare(func(d *protocol.Declaration) {
@@ -115,6 +116,17 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 			_, _, err := s.Prune(t.Context(), protocol.Owner{Name: "a", Version: 2}, "")
 			return err
 		}},
+		{name: "a sample, the first of an hour", does: func(s *store, _ int64) error {
+			return s.Sample(t.Context(), []protocol.Partition{defaultPartition}, 1)[0].Err
+		}},
+		{name: "a call with what was measured", does: func(s *store, _ int64) error {
+			return s.Work(t.Context(), []protocol.WorkCall{{
+				Partition: defaultPartition, Worker: "w-busy", Session: "busy", Number: 2, TTL: time.Minute, Take: 1, Measured: measuredOnce,
+			}})[0].Err
+		}},
+		{name: "an end of a session with what was measured", does: func(s *store, _ int64) error {
+			return s.CloseSession(t.Context(), defaultPartition, "idle", measuredOnce)
+		}},
 	}
 	changing := regexp.MustCompile(`\d{10,}|\d{4}-\d\d-\d\dT[0-9:.]+Z|[A-Z2-7]{26}`) // instants, revisions, generations and names of calls
 	for _, a := range acts {
@@ -137,6 +149,7 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 				if _, err := pauseSchedule(b.Context(), fresh, "paused", true); err != nil {
 					b.Fatal(err)
 				}
+				b.worksAndIsSampled(until)
 				client := newClient(b.client)
 				defer client.Close()
 				left := lost
@@ -175,6 +188,10 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 						}
 					case "list":
 						lines = append(lines, fmt.Sprint(key, " ", b.client.LRange(b.Context(), key, 0, -1).Val()))
+					case "stream":
+						for _, entry := range b.client.XRange(b.Context(), key, "-", "+").Val() {
+							lines = append(lines, fmt.Sprint(key, " ", entry.ID, " ", entry.Values))
+						}
 					}
 				}
 				for i := range lines {
@@ -200,4 +217,20 @@ func TestAnActWhoseReplyIsLostMayBeRepeated(t *testing.T) {
 			}
 		})
 	}
+}
+
+// worksAndIsSampled gives the default queue a session that holds a job and one that holds none, and a last sample of the hour before.
+func (b *bench) worksAndIsSampled(now time.Time) {
+	b.Helper()
+	b.numbers = map[string]int64{}
+	b.mini.SetTime(now.Add(-time.Hour))
+	b.sample()
+	b.enqueue(job("a"), job("b"), job("c"))
+	b.mini.SetTime(now.Add(-time.Hour + time.Minute))
+	b.sample()
+	b.mini.SetTime(now)
+	b.take("busy", 1)
+	held := b.take("idle", 1)[0]
+	b.settle("idle", protocol.Settlement{ID: held.ID, Fence: held.Fence, Kind: protocol.SettleDone})
+	b.client.HSet(b.Context(), b.keys().measured, "R", "0:1", "nk", "d:1 0:1", "names", "\tk")
 }

@@ -19,10 +19,7 @@ func (s *store) measureCall(partition protocol.Partition, session string, m *pro
 func appendMeasured(args []any, m *protocol.Measured) []any {
 	args = append(args, durationsText(&m.Lateness), durationsText(&m.Wait), durationsText(&m.Run))
 	for i := range m.Names {
-		name := &m.Names[i]
-		text := appendSum(nil, keyDone, name.Done)
-		text = appendSum(text, keyFailed, name.Failed)
-		args = append(args, name.Name, string(appendDurations(text, &name.Run)))
+		args = append(args, m.Names[i].Name, nameText(&m.Names[i]))
 	}
 	return args
 }
@@ -32,6 +29,12 @@ const (
 	keyDone   = "d"
 	keyFailed = "f"
 )
+
+func nameText(name *protocol.MeasuredName) string {
+	text := appendSum(nil, keyDone, name.Done)
+	text = appendSum(text, keyFailed, name.Failed)
+	return string(appendDurations(text, &name.Run))
+}
 
 func durationsText(d *protocol.Durations) string { return string(appendDurations(nil, d)) }
 

@@ -172,5 +172,5 @@ func newClient(client redis.UniversalClient) redis.UniversalClient {
 		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Options().Addrs})
 	}
 	o := client.(*redis.Client).Options()
-	return redis.NewClient(&redis.Options{Addr: o.Addr, Protocol: o.Protocol, DisableIdentity: o.DisableIdentity, Dialer: o.Dialer, PoolSize: 1})
+	return redis.NewClient(&redis.Options{Addr: o.Addr, Protocol: o.Protocol, DisableIdentity: o.DisableIdentity, Dialer: o.Dialer, ContextTimeoutEnabled: o.ContextTimeoutEnabled, PoolSize: 1})
 }

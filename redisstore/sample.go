@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,13 +13,16 @@ import (
 
 var sampleScript = load("sample")
 
+// hoursTogether is of how many partitions the hour that has ended is read in a round trip.
+const hoursTogether = 50
+
 // maxSampledSessions is how many sessions of a partition are asked how many jobs they hold. Where there are more, the sample counts as many
 // jobs as these hold for each of them.
 const maxSampledSessions = 450
 
 // Sample takes samples of partitions of which as many minutes have ended without one. Most partitions have no session and nothing
 // parked: a few plain commands for all of them in one round trip, and a script for each in another. What these commands cannot say, the
-// sample has as none; an error of the script is the answer.
+// sample has as none; an error of the script is the answer. Once an hour the entries of the hour that has ended are read before.
 func (s *store) Sample(ctx context.Context, partitions []protocol.Partition, missing int) []protocol.SampleAnswer {
 	answers := make([]protocol.SampleAnswer, len(partitions))
 	if s.bad != nil || len(partitions) == 0 {
@@ -61,12 +65,22 @@ func (s *store) Sample(ctx context.Context, partitions []protocol.Partition, mis
 		gauges[i].askMore(ctx, pipe)
 	}
 	exec()
+	for some := range slices.Chunk(asked, hoursTogether) {
+		for _, i := range some {
+			gauges[i].askHour(ctx, pipe, now)
+		}
+		exec()
+		for _, i := range some {
+			answers[i].Err = gauges[i].readHour()
+		}
+	}
+	asked = slices.DeleteFunc(asked, func(i int) bool { return answers[i].Err != nil })
 	sent := make([]call, len(asked))
 	for n, i := range asked {
 		g := gauges[i]
 		k := g.keys
 		sent[n] = newCall(&sampleScript, []string{k.sampled, k.minutes, k.hours, k.measured, k.state, k.callers, k.counters, k.ready, k.stale, k.due, k.dead, k.jobs},
-			[]any{missing, g.running(), g.parked()})
+			append([]any{missing, g.running(), g.parked()}, g.hour...))
 	}
 	if len(sent) > 0 {
 		for n, cmd := range s.run(ctx, s.client, sent...) {
@@ -80,18 +94,20 @@ func (s *store) Sample(ctx context.Context, partitions []protocol.Partition, mis
 	return answers
 }
 
-// A gauge is what a sample has of a partition that is not in keys of known names: how many jobs the sessions and the lists of parked jobs
-// hold. It is read a moment before.
+// A gauge is what the script is told of a partition, read a moment before: what is not in keys of known names, how many jobs the sessions and
+// the lists of parked jobs hold; and what the entries come to of an hour that has ended.
 type gauge struct {
 	keys partitionKeys
 
-	minute              *redis.StringCmd
+	last                *redis.SliceCmd // minute and hour
 	sessions, unhandled *redis.StringSliceCmd
 	held, lists         []*redis.IntCmd
+	entries             *redis.XMessageSliceCmd // of the hour that has ended; nil: none has
+	hour                []any                   // the minute that was looked at last, and the entry of the hour
 }
 
 func (g *gauge) askLast(ctx context.Context, pipe redis.Pipeliner) {
-	g.minute = pipe.HGet(ctx, g.keys.sampled, "minute")
+	g.last = pipe.HMGet(ctx, g.keys.sampled, "minute", "hour")
 }
 
 func (g *gauge) ask(ctx context.Context, pipe redis.Pipeliner) {
@@ -101,7 +117,7 @@ func (g *gauge) ask(ctx context.Context, pipe redis.Pipeliner) {
 
 // isMissing reports whether the script is to be asked. It decides by the partition's own clock: in a cluster each node has one.
 func (g *gauge) isMissing(now time.Time, missing int) bool {
-	last, err := strconv.ParseInt(g.minute.Val(), 10, 64)
+	last, err := strconv.ParseInt(reply(g.last.Val()).text(0), 10, 64)
 	if err != nil {
 		return true
 	}
@@ -118,6 +134,33 @@ func (g *gauge) askMore(ctx context.Context, pipe redis.Pipeliner) {
 	for _, name := range g.unhandled.Val() {
 		g.lists = append(g.lists, pipe.ZCard(ctx, g.keys.parked(name)))
 	}
+}
+
+// clockMargin is how much sooner an hour is read than it has ended by the clock that was asked: the partition's may be ahead of it.
+const clockMargin = 5 * time.Second
+
+// askHour asks for the entries of the hour under way at the last sample, if it has ended.
+func (g *gauge) askHour(ctx context.Context, pipe redis.Pipeliner, now time.Time) {
+	text := reply(g.last.Val()).text(1)
+	ms, _ := strconv.ParseInt(text, 10, 64) // what cannot be read is an hour without entries
+	hour, minute := time.UnixMilli(ms), now.Add(-time.Minute)
+	if text == "" || hour.Equal(minute.Truncate(time.Hour)) && hour.Equal(minute.Add(clockMargin).Truncate(time.Hour)) {
+		return
+	}
+	first, behind := strconv.FormatInt(ms, 10), strconv.FormatInt(ms+time.Hour.Milliseconds()-1, 10)
+	g.entries = pipe.XRevRangeN(ctx, g.keys.minutes, behind, first, int64(time.Hour/time.Minute))
+}
+
+func (g *gauge) readHour() error {
+	if g.entries == nil {
+		return nil
+	}
+	entries, err := g.entries.Result()
+	if err != nil {
+		return failure("read the samples of", g.keys.minutes, err)
+	}
+	g.hour = append([]any{reply(g.last.Val()).text(0)}, hourEntry(entries)...)
+	return nil
 }
 
 func (g *gauge) running() (n int64) {

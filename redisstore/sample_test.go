@@ -208,6 +208,46 @@ func TestAHundredNamesAreCounted(t *testing.T) {
 	})
 }
 
+// What workers measure between the end of an hour and the first sample after it counts to the next one, under the names of the one before. So more
+// than a hundred names may come together in an hour: the first hundred are counted, the others are one.
+func TestAnHourHasAHundredNames(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		at(0)
+		b.sample()
+		b.enqueue(job("a"))
+		b.take("s", 1)
+		at(1)
+		b.sample()
+		for i, minute := range []int{61, 62, 122} {
+			m := &protocol.Measured{Number: int64(i + 1)}
+			for n := range protocol.MaxMeasured {
+				m.Names = append(m.Names, protocol.MeasuredName{Name: fmt.Sprintf("%c-%03d", 'a'+i, n), Done: 1})
+			}
+			b.work("s", protocol.WorkCall{Measured: m})
+			at(minute)
+			b.sample()
+		}
+		for _, c := range []struct{ what, key, want string }{
+			{"minutes", b.keys().minutes, "100 names: map[a:100], 100 names: map[b:100], 1 names: map[?:100]"},
+			{"hours", b.keys().hours, "101 names: map[?:100 a:100]"},
+		} {
+			var got []string
+			for _, entry := range b.client.XRange(b.Context(), c.key, "-", "+").Val() {
+				sample, _ := parseSample(entry)
+				counts := map[string]int{}
+				for _, name := range sample.Names {
+					counts[name.Name[:1]] += int(name.Done)
+				}
+				if len(sample.Names) > 0 {
+					got = append(got, fmt.Sprintf("%d names: %v", len(sample.Names), counts))
+				}
+			}
+			b.want(c.what+", with how many jobs are done by the first letter of their names", strings.Join(got, ", "), c.want)
+		}
+	})
+}
+
 // Samples of partitions are added up; where one of them is idle, it counts as it stands.
 func TestSamplesOfPartitionsAreAddedUp(t *testing.T) {
 	onMinutes(t, func(b *bench, at func(int) time.Time) {
@@ -246,8 +286,8 @@ func TestOldSamplesGo(t *testing.T) {
 			b.sample()
 		}
 		entries := func(key string) int { return len(b.client.XRange(b.Context(), key, "-", "+").Val()) }
-		if n := entries(b.keys().minutes); n != 102 {
-			b.Errorf("%d entries by the minute, want the 101 of 25 hours every quarter of an hour, and one", n)
+		if n := entries(b.keys().minutes); n != 105 {
+			b.Errorf("%d entries by the minute, want the 101 of 25 hours every quarter of an hour, one, and the three since the last whole hour", n)
 		}
 		if n := entries(b.keys().hours); n != 49 {
 			b.Errorf("%d entries by the hour, want 49, for the last is under way", n)
@@ -259,6 +299,88 @@ func TestOldSamplesGo(t *testing.T) {
 		}
 		if n := entries(b.keys().hours); n > 2 {
 			b.Errorf("%d entries by the hour after a hundred idle days, want one, and the last hour", n)
+		}
+	})
+}
+
+// sampleNow takes a sample whatever is noted of the last one: it may have been taken after that was read.
+func (b *bench) sampleNow(missing int, hour ...any) (taken bool) {
+	b.Helper()
+	k := b.keys()
+	keys := []string{k.sampled, k.minutes, k.hours, k.measured, k.state, k.callers, k.counters, k.ready, k.stale, k.due, k.dead, k.jobs}
+	values, err := list("sample", "", b.store.run(b.Context(), b.client, newCall(&sampleScript, keys, append([]any{missing, 0, 0}, hour...)))[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	return values.number(1) == 1
+}
+
+// Two who find that a sample is missing take one. Nor is one taken of a minute before the last one's, or while fewer minutes are missing.
+func TestASampleOfAMinuteIsTakenOnce(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		began := at(0)
+		b.sample()
+		taken := func(minute, missing int, want bool) {
+			b.Helper()
+			at(minute)
+			b.enqueue(job(fmt.Sprint("job", b.callers)))
+			b.want(fmt.Sprintf("in minute %d, if %d are missing, a sample is taken", minute, missing), fmt.Sprint(b.sampleNow(missing)), fmt.Sprint(want))
+		}
+		taken(5, 1, true)
+		taken(5, 1, false)
+		taken(4, 1, false)
+		taken(6, 2, false)
+		taken(7, 2, true)
+		b.want("the samples", b.samples(began, began.Add(time.Hour), time.Minute), "4m0s +1 =1 covers 5\n6m0s +4 =5 covers 2")
+		b.client.Del(b.Context(), b.keys().sampled)
+		taken(7, 1, false)
+		taken(8, 1, true)
+	})
+}
+
+// Who has read the entries of an hour that has ended, and then another sample of it is taken, does not leave that out of the hour.
+func TestAnHourThatWasReadTooSoonIsNotWritten(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		began := at(0)
+		b.sample()
+		b.enqueue(job("a"))
+		at(58)
+		b.sample()
+		k := b.keys()
+		early := b.client.HGet(b.Context(), k.sampled, "minute").Val()
+		b.enqueue(job("b"))
+		at(59)
+		b.sample()
+		at(61)
+		b.want("a sample is taken", fmt.Sprint(b.sampleNow(1, early, "e", 1)), "false")
+		b.sample()
+		b.want("the hour", b.samples(began.Add(-time.Hour), began.Add(2*time.Hour), time.Hour), "0s +2 =2")
+	})
+}
+
+// Where the sums of an hour cannot be read, for what was noted was written by hand, samples go on.
+func TestSamplesGoOnWithWhatNobodyCanHaveNoted(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		at(0)
+		b.sample()
+		minute := 0
+		for _, noted := range []map[string]string{{"hour": "x"}, {"hour": "9e14"}, {"minute": "x", "hour": "7"}, {"minute": "", "hour": "7"}} {
+			for field, value := range noted {
+				if b.client.HSet(b.Context(), b.keys().sampled, field, value); value == "" {
+					b.client.HDel(b.Context(), b.keys().sampled, field)
+				}
+			}
+			for range 3 {
+				b.enqueue(job(fmt.Sprint("job", minute)))
+				minute++
+				at(minute)
+				if answer := b.store.Sample(b.Context(), []protocol.Partition{defaultPartition}, 1)[0]; answer.Err != nil || !answer.Taken {
+					b.Errorf("%v: a sample is taken: %v, %v", noted, answer.Taken, answer.Err)
+				}
+			}
 		}
 	})
 }

@@ -150,7 +150,7 @@ func (w *sampleWalk) count(m *protocol.Measured) {
 	}
 }
 
-// close ends a session with what it has measured last. A copy of that which comes later counts nothing.
+// close ends a session with what it has measured last. A copy of that which comes later counts nothing, nor does one of what it had sent before.
 func (w *sampleWalk) close(session string) {
 	if w.numbers[session] == 0 || len(w.held[session]) > 0 {
 		return
@@ -161,6 +161,11 @@ func (w *sampleWalk) close(session string) {
 	}
 	for range 2 {
 		if err := w.store.CloseSession(w.Context(), defaultPartition, session, m); err != nil {
+			w.Fatal(err)
+		}
+	}
+	if before := w.sent[session]; before != nil {
+		if err := w.store.run(w.Context(), w.client, w.store.measureCall(defaultPartition, session, before))[0].Err(); err != nil {
 			w.Fatal(err)
 		}
 	}
@@ -245,7 +250,7 @@ func (w *sampleWalk) sums(key string, seen map[string]map[string]int64) map[stri
 		last = ms
 		numbers := map[string]int64{}
 		for field, value := range entry.Values {
-			addField(numbers, field, value.(string))
+			addEntry(numbers, field, value.(string))
 		}
 		id := fmt.Sprint(ms + w.shifted.Milliseconds())
 		if before, known := seen[id]; known && !maps.Equal(before, numbers) {
@@ -260,6 +265,17 @@ func (w *sampleWalk) sums(key string, seen map[string]map[string]int64) map[stri
 		}
 	}
 	return all
+}
+
+// addEntry adds what a field of an entry says.
+func addEntry(to map[string]int64, field, text string) {
+	if field != "M" {
+		addField(to, field, text)
+		return
+	}
+	for measured := strings.Split(text, "\t"); len(measured) > 1; measured = measured[2:] {
+		addField(to, measured[0], measured[1])
+	}
 }
 
 // addField adds what a field of an entry, or of what was measured, says: numbers by field, sums by field and key, those of all names together.
@@ -293,11 +309,13 @@ func (w *sampleWalk) wantSums(what string, got, totals map[string]int64) {
 func (w *sampleWalk) check() {
 	k := w.keys()
 	minutes, hours := w.sums(k.minutes, w.minutes), w.sums(k.hours, w.hours)
-	names := 0
-	for field, text := range w.client.HGetAll(w.Context(), k.sampled).Val() {
-		if summed, ok := strings.CutPrefix(field, "+"); ok {
-			addField(hours, summed, text)
-			names += len(summed) - len(strings.TrimPrefix(summed, "n"))
+	underWay, _ := w.client.HGet(w.Context(), k.sampled, "hour").Int64()
+	for at, numbers := range w.minutes {
+		ms, _ := strconv.ParseInt(at, 10, 64)
+		if ms -= w.shifted.Milliseconds(); underWay > 0 && ms >= underWay {
+			for field, n := range numbers {
+				hours[field] += n
+			}
 		}
 	}
 	pending := maps.Clone(minutes)
@@ -316,13 +334,16 @@ func (w *sampleWalk) check() {
 			w.Fatalf("the entries, and what waits for the next, have %d of %q, want %d", pending[field], field, n)
 		}
 	}
-	if names > protocol.MaxMeasured+1 {
-		w.Fatalf("the hour under way has %d names", names)
+	for _, entry := range w.client.XRange(w.Context(), k.hours, "-", "+").Val() {
+		measured, _ := entry.Values["M"].(string)
+		if names := strings.Count("\t"+measured, "\tn"); names > protocol.MaxMeasured+1 {
+			w.Fatalf("the hour %s has %d names", entry.ID, names)
+		}
 	}
 	if entries := w.client.XRange(w.Context(), k.minutes, "-", "+").Val(); len(entries) > 2 {
 		second, _ := strconv.ParseInt(strings.TrimSuffix(entries[1].ID, "-0"), 10, 64)
-		if old := w.looked.Add(-protocol.KeptMinutes); time.UnixMilli(second).Before(old) {
-			w.Fatalf("the second entry is of %v, more than a day and an hour before %v", time.UnixMilli(second).UTC(), w.looked)
+		if old := w.looked.Add(-protocol.KeptMinutes - time.Hour); time.UnixMilli(second).Before(old) {
+			w.Fatalf("the second entry is of %v, more than a day and two hours before %v", time.UnixMilli(second).UTC(), w.looked)
 		}
 	}
 }

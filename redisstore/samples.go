@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -211,54 +210,4 @@ func counted(one bool) int {
 		return 1
 	}
 	return 0
-}
-
-// numbersOf are the numbers of a sample in the order of sampleFields.
-func numbersOf(s *protocol.Sample) [len(sampleFields)]*int64 {
-	return [...]*int64{
-		&s.Enqueued, &s.Done, &s.Failed, &s.Retried, &s.Died, &s.Cancelled, &s.Skipped, &s.Missed, &s.Waiting, &s.Delayed, &s.Running, &s.Parked, &s.Dead,
-	}
-}
-
-// sampleFields are the fields of an entry that are numbers of jobs: see scripts/sample.lua.
-const sampleFields = "edfrxksmwlbpg"
-
-// parseSample reads an entry. What cannot be read in it counts as none; ok is false if its ID is no instant.
-func parseSample(message redis.XMessage) (s protocol.Sample, ok bool) {
-	ms, _, _ := strings.Cut(message.ID, "-")
-	at, err := strconv.ParseInt(ms, 10, 64)
-	if err != nil {
-		return s, false
-	}
-	s.At, s.Covers = time.UnixMilli(at).UTC(), 1
-	numbers := numbersOf(&s)
-	for field, value := range message.Values {
-		text, _ := value.(string)
-		if name, named := strings.CutPrefix(field, "n"); named {
-			measured := protocol.MeasuredName{Name: name}
-			addSums(text, &measured)
-			mergeNames(&s, []protocol.MeasuredName{measured})
-			continue
-		}
-		var sums protocol.MeasuredName
-		switch field {
-		case "L", "W", "R":
-			addSums(text, &sums)
-			*map[string]*protocol.Durations{"L": &s.Lateness, "W": &s.Wait, "R": &s.Run}[field] = sums.Run
-			continue
-		}
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < 0 {
-			continue
-		}
-		switch i := strings.Index(sampleFields, field); {
-		case field == "c":
-			s.Covers = int(min(max(n, 1), 1<<31-1))
-		case field == "o":
-			s.Oldest = time.Duration(min(n, protocol.MaxDelay.Milliseconds())) * time.Millisecond
-		case len(field) == 1 && i >= 0:
-			*numbers[i] = n
-		}
-	}
-	return s, true
 }

@@ -39,6 +39,18 @@ var guards = []guard{
 	{"one death a job", "redisstore/scripts/bury.lua", "if before[i] then job.body, job.follows = '', '' end", "", "redisstore", "TestAJobThatIsParkedTwiceDiesOnce"},
 	{"limit of bytes", "redisstore/scripts/lib/bytes.lua", "bytes > CALL_BYTES", "false", "redisstore", "TestATakeReturnsAboutAMebibyteAtMost"},
 	{"an ID stands in the list once", "redisstore/scripts/enqueue.lua", "local list = void[id] and revived or ready", "local list = ready", "redisstore", "TestACancelledIDThatIsEnqueuedAgainHasItsOldPlace"},
+	{"name of a backfill's call", "redisstore/scripts/backfill.lua", "if before then return", "if false then return", "redisstore", "TestABackfillThatIsSentTwicePlacesOnce"},
+	{"revision of a backfill", "redisstore/scripts/backfill.lua", "h.revision ~= ARGV[4] or ", "", "redisstore", "TestABackfillOfAnotherRevisionIsAConflict"},
+	{"sessions of a backfill", "redisstore/scripts/backfill.lua", "if not known[session] then", "if known[session] == 0 then", "redisstore", "TestWhatANewSessionTakesIsNotBackfilled"},
+	{"sessions of a repair", "redisstore/scripts/verify_job.lua", "if not known[session] then", "if known[session] == 0 then", "redisstore", "TestWhatIsRightWhenItIsToBeMendedStaysAsItIs"},
+	{"attempts of an occurrence that is owed", "redisstore/scripts/verify_schedules.lua", " and redis.call('HEXISTS', JOBS, id) == 0", "", "redisstore", "TestVerifyTakesARetryForNoSecondPlacement"},
+	{"state of a schedule that stands nowhere", "redisstore/scripts/mend.lua", "if policy(text) == 'live' then", "if text then", "redisstore", "TestNothingIsOwedThatIsToPlaceNothing"},
+	{"what is on a queue", "redisstore/scripts/delete_queue.lua", "if found[i] > 0 then return found end", "", "redisstore", "TestAQueueIsDeletedOnlyWhereNothingIsOnIt"},
+	{"name of a deletion's call", "redisstore/scripts/delete_queue.lua", "if ARGV[1] ~= '' and answered(CALLERS, ARGV[1]) then", "if false then", "redisstore", "TestACopyOfADeletionTakesNothingAway"},
+	{"second of an enqueuer of a deleted queue", "redisstore/scripts/delete_queue.lua", "(math.max(math.floor(score / ROUND), now_s) + 1)", "math.floor(score / ROUND)", "redisstore", "TestTheNextJobOfABusyEnqueuerListsADeletedQueue"},
+	{"minute of a sample", "redisstore/scripts/sample.lua", "if last and not wrong and minute - last <", "if last and not wrong and 1e15 <", "redisstore", "TestASampleOfAMinuteIsTakenOnce"},
+	{"minute at which an hour was read", "redisstore/scripts/sample.lua", "if hour_ended and ARGV[4] ~= was.minute then", "if false then", "redisstore", "TestAnHourThatWasReadTooSoonIsNotWritten"},
+	{"samples of a clock that was wrong", "redisstore/scripts/sample.lua", "if wrong then was, last = {}, nil end", "", "redisstore", "TestSamplesSurviveAClockThatWasWrong"},
 }
 
 // TestASwitchedOffGuardIsFound switches each guard off and runs what is to find that. A guard whose absence nothing finds may be missing

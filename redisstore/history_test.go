@@ -1,0 +1,141 @@
+package redisstore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// A historyBench has a schedule "s" of which many occurrences are in flight, and ends them one after the other.
+type historyBench struct {
+	*bench
+	began time.Time
+	held  []protocol.TakenJob
+	ended int
+}
+
+func onHistoryBench(t *testing.T, occurrences int, test func(b *historyBench)) {
+	onEveryServer(t, func(b *bench) {
+		h := &historyBench{bench: b, began: ago(time.Hour)}
+		var at []time.Time
+		for i := range occurrences {
+			at = append(at, h.began.Add(time.Duration(i)*time.Second))
+		}
+		b.longKnown("s", "allow", at...)
+		if h.held = b.take("w", occurrences); len(h.held) != occurrences {
+			b.Fatalf("%d were taken, want %d", len(h.held), occurrences)
+		}
+		test(h)
+	})
+}
+
+// keep changes of how many attempts the history tells.
+func (h *historyBench) keep(n int) {
+	h.Helper()
+	answer := h.store.Declare(h.Context(), []protocol.Declaration{{
+		Name: "s", Queue: "default", Overlap: "allow", Body: fmt.Appendf(nil, `{"job":"j","keepRuns":%d}`, n), KeepRuns: n,
+	}})[0]
+	if answer.Err != nil || !answer.Changed {
+		h.Fatalf("%+v; want that it is changed", answer)
+	}
+}
+
+// end ends so many attempts, each with a note that begins with its number.
+func (h *historyBench) end(n, noteBytes int) {
+	h.Helper()
+	for range n {
+		job := h.held[0]
+		h.held = h.held[1:]
+		run := ran(job.ID, "done")
+		run.Ended = h.began.Add(time.Duration(h.ended) * time.Second)
+		run.Note = fmt.Sprintf("%-*d", noteBytes, h.ended)
+		h.ended++
+		if !h.settle("w", protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleDone, Run: run}) {
+			h.Fatalf("the settlement of %s was refused", job.ID)
+		}
+	}
+}
+
+// stored returns the numbers of the attempts that the hash has, the oldest first; - for one whose note is gone; and the bytes of their notes.
+func (h *historyBench) stored() (numbers string, noteBytes int) {
+	h.Helper()
+	var all []string
+	for _, run := range slices.Backward(parseRuns("s", parseEntry(h.client.HGet(h.Context(), h.keys().history, "s").Val()).runs)) {
+		number := "-"
+		if run.Note != "" {
+			number = strings.TrimSpace(run.Note)
+		}
+		all = append(all, number)
+		noteBytes += len(run.Note)
+	}
+	return strings.Join(all, " "), noteBytes
+}
+
+func (h *historyBench) wantHistory(what, stored string, shown int) {
+	h.Helper()
+	got, _ := h.stored()
+	h.want(what+", stored", got, stored)
+	_, runs, err := h.store.Runs(h.Context(), "s")
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.want(what+", shown", fmt.Sprint(len(runs)), fmt.Sprint(shown))
+	if shown > 0 {
+		h.want(what+", the newest", strings.TrimSpace(runs[0].Note), fmt.Sprint(h.ended-1))
+	}
+}
+
+// Of fewer attempts than are stored the newest are shown at once, and the others go with the next end; of none everything goes at once.
+func TestAShorterHistoryKeepsTheNewestAttempts(t *testing.T) {
+	onHistoryBench(t, 9, func(h *historyBench) {
+		h.keep(20)
+		h.end(5, 3)
+		h.wantHistory("of 20", "0 1 2 3 4", 5)
+		h.keep(2)
+		h.wantHistory("of 2", "0 1 2 3 4", 2)
+		h.end(1, 3)
+		h.wantHistory("of 2, after an end", "4 5", 2)
+		h.keep(3)
+		h.end(2, 3)
+		h.wantHistory("of 3", "5 6 7", 3)
+		h.keep(0)
+		h.wantHistory("of none", "", 0)
+		h.end(1, 3)
+		h.wantHistory("of none, after an end", "", 0)
+		if n := h.client.HLen(h.Context(), h.keys().history).Val(); n != 0 {
+			h.Errorf("the history of none has %d entries", n)
+		}
+	})
+}
+
+// The notes of a history have 64 KiB together: where they would have more, the oldest go until a quarter is free. Their attempts stay.
+func TestTheOldestNotesOfALongHistoryGo(t *testing.T) {
+	const each, room = 2048, 64 << 10
+	onHistoryBench(t, 42, func(h *historyBench) {
+		h.keep(1000)
+		numbers := func(from, to int) (all string) {
+			for i := range to {
+				if i < from {
+					all += " -"
+				} else {
+					all += fmt.Sprint(" ", i)
+				}
+			}
+			return all[1:]
+		}
+		for _, c := range []struct{ ends, without int }{
+			{room / each, 0}, {1, 9}, {8, 9}, {1, 18}, // 33 notes are too long together, 24 have three quarters
+		} {
+			h.end(c.ends, each)
+			got, noteBytes := h.stored()
+			h.want(fmt.Sprintf("after %d ends", h.ended), got, numbers(c.without, h.ended))
+			if noteBytes > room {
+				h.Errorf("after %d ends there are %d bytes of notes, want at most %d", h.ended, noteBytes, room)
+			}
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package redisstore
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// sampleFields are the fields of an entry that are numbers of jobs: see scripts/sample.lua. The first are changes.
+const (
+	sampleFields  = "edfrxksmwlbpg"
+	sampleChanges = 8
+)
+
+// numbersOf are the numbers of a sample in the order of sampleFields.
+func numbersOf(s *protocol.Sample) [len(sampleFields)]*int64 {
+	return [...]*int64{
+		&s.Enqueued, &s.Done, &s.Failed, &s.Retried, &s.Died, &s.Cancelled, &s.Skipped, &s.Missed, &s.Waiting, &s.Delayed, &s.Running, &s.Parked, &s.Dead,
+	}
+}
+
+// parseSample reads an entry. What cannot be read in it counts as none; ok is false if its ID is no instant.
+func parseSample(message redis.XMessage) (s protocol.Sample, ok bool) {
+	ms, _, _ := strings.Cut(message.ID, "-")
+	at, err := strconv.ParseInt(ms, 10, 64)
+	if err != nil {
+		return s, false
+	}
+	s.At, s.Covers = time.UnixMilli(at).UTC(), 1
+	numbers := numbersOf(&s)
+	for field, value := range message.Values {
+		text, _ := value.(string)
+		if field == "M" {
+			parseMeasured(text, &s)
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			continue
+		}
+		switch i := strings.Index(sampleFields, field); {
+		case field == "c":
+			s.Covers = int(min(max(n, 1), 1<<31-1))
+		case field == "o":
+			s.Oldest = time.Duration(min(n, protocol.MaxDelay.Milliseconds())) * time.Millisecond
+		case len(field) == 1 && i >= 0:
+			*numbers[i] = n
+		}
+	}
+	return s, true
+}
+
+// parseMeasured reads what workers have measured, the fields and texts of …:measured: see scripts/lib/measured.lua.
+func parseMeasured(text string, s *protocol.Sample) {
+	parts := strings.Split(text, "\t")
+	for i := 0; i+1 < len(parts); i += 2 {
+		field := parts[i]
+		var sums protocol.MeasuredName
+		addSums(parts[i+1], &sums)
+		switch {
+		case field == "L":
+			s.Lateness = sums.Run
+		case field == "W":
+			s.Wait = sums.Run
+		case field == "R":
+			s.Run = sums.Run
+		case strings.HasPrefix(field, "n"):
+			sums.Name = field[1:]
+			mergeNames(s, []protocol.MeasuredName{sums})
+		}
+	}
+}
+
+// formatMeasured is the inverse of parseMeasured.
+func formatMeasured(s *protocol.Sample) string {
+	var parts []string
+	add := func(field, text string) {
+		if text != "" {
+			parts = append(parts, field, text)
+		}
+	}
+	add("L", durationsText(&s.Lateness))
+	add("W", durationsText(&s.Wait))
+	add("R", durationsText(&s.Run))
+	for i := range s.Names {
+		add("n"+s.Names[i].Name, nameText(&s.Names[i]))
+	}
+	return strings.Join(parts, "\t")
+}
+
+// hourEntry returns the fields and values of the entry of an hour: the changes of its entries by the minute, which come newest first, and how
+// the partition stands in the newest. None: there are no entries.
+func hourEntry(newestFirst []redis.XMessage) []any {
+	var hour protocol.Sample
+	var from time.Time
+	for _, message := range slices.Backward(newestFirst) {
+		entry, ok := parseSample(message)
+		if !ok {
+			continue
+		}
+		if from.IsZero() {
+			from = entry.At.Add(-time.Duration(entry.Covers-1) * time.Minute)
+		}
+		hour.At, hour.Oldest = entry.At, entry.Oldest
+		sums := numbersOf(&hour)
+		for i, n := range numbersOf(&entry) {
+			if i < sampleChanges {
+				*n += *sums[i]
+			}
+			*sums[i] = *n
+		}
+		hour.Lateness.Merge(&entry.Lateness)
+		hour.Wait.Merge(&entry.Wait)
+		hour.Run.Merge(&entry.Run)
+		mergeNames(&hour, entry.Names)
+	}
+	if from.IsZero() {
+		return nil
+	}
+	fields := []any{"w", hour.Waiting} // one, so that an entry has any
+	for i, n := range numbersOf(&hour) {
+		if field := sampleFields[i : i+1]; *n > 0 && field != "w" {
+			fields = append(fields, field, *n)
+		}
+	}
+	if covers := hour.At.Truncate(time.Hour).Sub(from.Truncate(time.Hour))/time.Hour + 1; covers > 1 {
+		fields = append(fields, "c", int64(covers))
+	}
+	if hour.Oldest > 0 {
+		fields = append(fields, "o", hour.Oldest.Milliseconds())
+	}
+	if text := formatMeasured(&hour); text != "" {
+		fields = append(fields, "M", text)
+	}
+	return fields
+}
