@@ -232,7 +232,7 @@ func (w *Worker) begin() (*work.Config, error) {
 		Processor: w.processor, Heartbeat: w.heartbeat, Outcome: outcomeOf, Panic: newPanicError, StackOf: stackOf,
 	}
 	config.Observe, _ = observing("", w.options.Observers) // validate has checked them
-	jobs := new(jobSlabs)
+	config.Attempt = new(handedJobs).next
 	farther, _ := newHandlerSettings(w.options.Defaults) // validate has checked them
 	for name, r := range w.handlers {
 		run := r.handler
@@ -242,7 +242,7 @@ func (w *Worker) begin() (*work.Config, error) {
 		settings := r.settings.or(farther)
 		config.Handlers[name] = &work.Handler{
 			Name: name, MaxAttempts: settings.maxAttempts, Timeout: settings.timeout, Backoff: settings.backoff, Retry: settings.retry,
-			Run: func(ctx context.Context, job *work.Job) error { return run(ctx, jobs.of(job)) },
+			Run: func(ctx context.Context, job *work.Job) error { return run(ctx, handedJob(job)) },
 		}
 	}
 	return config, nil

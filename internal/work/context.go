@@ -52,6 +52,9 @@ func (c *jobContext) begin(base *handlerContext) *Output {
 	return &c.output
 }
 
+// see notes the handler's job.
+func (c *jobContext) see(job any) { c.output.See(job) }
+
 // setDeadline is called before the handler is.
 func (c *jobContext) setDeadline(at time.Time) { c.deadline = at }
 

@@ -29,7 +29,7 @@ import (
 // while it runs keeps its slot until the handler returns; what the handler returns is dropped.
 type flight struct {
 	claim
-	*attempt
+	*Attempt
 	lane    *lane
 	session *session
 
@@ -51,41 +51,19 @@ type flight struct {
 	settlement *protocol.Settlement // nil: the ordinary one of a job that is done, as of nearly every job
 }
 
-// An attempt is what a handler sees of a flight: its ctx, in which is where it says more than its error. The handler may keep both, so the
-// memory of an attempt is never used again; that of a flight is.
-type attempt struct{ ctx jobContext }
-
-// Attempts are allocated attemptsTogether at a time, so a handler that runs for long keeps the memory of all of them. A job with a
-// body larger than smallBody gets an attempt of its own, so that this is never more than a few KiB.
-const (
-	attemptsTogether = 28 // about what 4 KiB have room for, a size in which the allocator has nothing to spare
-	smallBody        = 1 << 10
-	maxSpareFlights  = maxAhead
-)
+const maxSpareFlights = maxAhead
 
 // A flightPool is where flights come from and go to. It belongs to the processor's goroutine.
-type flightPool struct {
-	flights  []*flight
-	attempts []attempt
-}
+type flightPool struct{ flights []*flight }
 
-// get returns a flight for a job whose body has so many bytes. others is how many jobs follow in its answer.
-func (p *flightPool) get(body, others int) *flight {
-	var f *flight
+// get returns a flight.
+func (p *flightPool) get() *flight {
 	if n := len(p.flights); n > 0 {
+		var f *flight
 		f, p.flights = p.flights[n-1], p.flights[:n-1]
-	} else {
-		f = new(flight)
-	}
-	if body > smallBody {
-		f.attempt = new(attempt)
 		return f
 	}
-	if len(p.attempts) == 0 {
-		p.attempts = make([]attempt, min(1+others, attemptsTogether))
-	}
-	f.attempt, p.attempts = &p.attempts[0], p.attempts[1:]
-	return f
+	return new(flight)
 }
 
 // put takes back a flight that has ended and is settled, or dropped.
@@ -96,8 +74,9 @@ func (p *flightPool) put(f *flight) {
 	}
 }
 
-// start sets the job of the flight, and the session that has taken it.
-func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob) {
+// start sets the job of the flight, the session that has taken it, and what its handler may keep.
+func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob, attempt *Attempt) {
+	f.Attempt = attempt
 	f.lane, f.session = a.lane, a.session
 	c := &f.claim // field by field: an ordinary job leaves most of it zero
 	c.config, c.queue, c.clock = config, a.lane.partition().Queue, a.clock
@@ -107,10 +86,10 @@ func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob) {
 
 // admit makes the flight ready for a slot.
 func (f *flight) admit(base *handlerContext, r *reporter) {
-	f.output = f.ctx.begin(base)
+	f.output = f.Attempt.begin(base)
 	f.output.begin(r, f.session, f.id, f.fence)
 	if f.session.isSilent() {
-		f.ctx.end(protocol.ErrSessionLost)
+		f.Attempt.end(protocol.ErrSessionLost)
 	}
 }
 
@@ -178,7 +157,7 @@ func (f *flight) stuck(now time.Time) protocol.Settlement {
 }
 
 // wasCancelled reports whether the ctx ended because the job was cancelled.
-func (f *flight) wasCancelled() bool { return errors.Is(f.ctx.reason(), ErrCancelled) }
+func (f *flight) wasCancelled() bool { return errors.Is(f.Attempt.reason(), ErrCancelled) }
 
 // is reports whether the flight is the one of a job under a fence.
 func (f *flight) is(h protocol.HeldJob) bool { return f.fence == h.Fence && f.id == h.ID }
@@ -203,7 +182,7 @@ func (f *flight) hasEnded() bool          { return f.ended }
 func (f *flight) list(listed bool)        { f.listed = listed }
 func (f *flight) duration() time.Duration { return f.endedAt.Sub(f.began) }
 func (f *flight) finishedAt() time.Time   { return f.endedAt }
-func (f *flight) endContext(cause error)  { f.ctx.end(cause) }
+func (f *flight) endContext(cause error)  { f.Attempt.end(cause) }
 
 // watchedUntil is until when a suspect is watched, alone: for a moment after it begins; ok is false if it has ended, or is no suspect.
 func (f *flight) watchedUntil(now time.Time) (until time.Time, ok bool) {
@@ -226,7 +205,7 @@ func (f *flight) begin(slot int, now time.Time) {
 		f.deadline = now.Add(f.timeout)
 	}
 	f.started = f.clock.at(now)
-	f.ctx.setDeadline(f.deadline)
+	f.Attempt.setDeadline(f.deadline)
 }
 
 // end marks the flight as having left its slot.
@@ -250,7 +229,7 @@ func (f *flight) run(job *Job) {
 	}()
 	f.claim.fill(job)
 	job.Started = f.started
-	err := f.handler.Run(&f.ctx, job)
+	err := f.handler.Run(f.Attempt, job)
 	returned = true
 	f.finish(err)
 }
@@ -282,7 +261,7 @@ func (f *flight) finish(err error) {
 	outcome := f.config.Outcome(err)
 	if outcome.Action == Retried {
 		// If the worker ended the ctx, the failure is not the job's: the job is handed back and nothing is counted.
-		if cause := f.ctx.reason(); errors.Is(cause, ErrShutdown) || errors.Is(cause, protocol.ErrSessionLost) {
+		if cause := f.Attempt.reason(); errors.Is(cause, ErrShutdown) || errors.Is(cause, protocol.ErrSessionLost) {
 			f.cutOff = errors.Is(cause, ErrShutdown)
 			back := f.back()
 			f.settlement = &back
@@ -302,7 +281,7 @@ func (f *flight) conclude(outcome Outcome) {
 // kept reports whether it did.
 func (f *flight) returned() (s protocol.Settlement, kept bool) {
 	f.ended = true
-	f.ctx.end(nil)
+	f.Attempt.end(nil)
 	if f.settled {
 		return s, false
 	}

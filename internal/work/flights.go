@@ -155,8 +155,8 @@ func (h *flights) admitJobs(a *arrival, draining bool, now time.Time) {
 // admitJob returns the flight of a job that runs here; nil: the job does not, and its settlement is kept. others is how many jobs
 // follow in the answer.
 func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, draining bool, now time.Time) *flight {
-	f := h.pool.get(len(taken.Body), others)
-	f.start(h.config, a, taken)
+	f := h.pool.get()
+	f.start(h.config, a, taken, h.config.Attempt(neighbours(len(taken.Body), others)))
 	if draining {
 		h.keep(f, f.back(), now)
 		return nil

@@ -15,6 +15,7 @@
 //	admission   which of them run, and how the others are settled
 //	claim       a job as the store has given it, and the settlements it can end in
 //	flight      a claim on its way through a slot
+//	attempt     what its handler may keep of it
 //	output      what its handler says besides its error
 //	reporter    the goroutine that sends how far handlers are
 //	slots       the goroutines that run handlers
@@ -102,6 +103,10 @@ type Config struct {
 
 	// MaxAttempts is the number of a job if neither it nor its handler has one, OccurrenceAttempts that of an occurrence.
 	MaxAttempts, OccurrenceAttempts int
+
+	// Attempt has new memory for an attempt, beside the job that its handler is given, which it has seen. near is how many more are asked for
+	// soon; below 0: this one is to be alone. It is called by one goroutine.
+	Attempt func(near int) *Attempt
 
 	Observe observe.Observer
 
