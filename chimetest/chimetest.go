@@ -63,6 +63,7 @@ func run(t *testing.T, test func(t *testing.T, c *Chime), wrap func(*embedded.Se
 	defer watchdog.end()
 	synctest.Test(t, func(t *testing.T) {
 		server := embedded.StartInMemory()
+		server.Client().AddHook(watchdog)
 		c := &Chime{t: t, server: server, attempts: newAttempts(wrap(server), watchdog.moves), watchdog: watchdog}
 		watchdog.running(c.attempts.running)
 		t.Cleanup(c.end)

@@ -1,10 +1,13 @@
 package chimetest
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
 )
@@ -41,6 +44,23 @@ func (w *watchdog) end() {
 func (w *watchdog) enter() { w.waits.Add(1) }
 func (w *watchdog) leave() { w.waits.Add(1) }
 func (w *watchdog) moves() { w.waits.Add(2) }
+
+// A store that is called moves, too: on a busy machine seconds may pass between two attempts.
+func (w *watchdog) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (w *watchdog) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		w.moves()
+		return next(ctx, cmd)
+	}
+}
+
+func (w *watchdog) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		w.moves()
+		return next(ctx, cmds)
+	}
+}
 
 // running sets what says which handlers run.
 func (w *watchdog) running(runs func() []*chime.RunInfo) {
