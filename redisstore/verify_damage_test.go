@@ -156,6 +156,10 @@ var damages = []damage{
 		b.enqueue(job("a"))
 		b.client.RPush(b.Context(), b.keys().ready, "a")
 	}, "duplicate a", takes("a")},
+	{"a job waits four times and is due", func(b *bench) {
+		b.enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
+		b.client.RPush(b.Context(), b.keys().ready, "a", "a", "a", "a")
+	}, "duplicate a", takes("a")},
 	{"a job waits and is in flight", func(b *bench) {
 		b.enqueue(job("a"))
 		b.take("s1", 1)
