@@ -62,7 +62,11 @@ func (s Sample) MarshalJSON() ([]byte, error) {
 // The scheduler that leads takes a sample of each queue once a minute, at an instant of the queue's own in the three quarters of a minute that
 // follow. So the minute under way is not among the samples, nor the hour, and what happened in a minute may be told with the next.
 // Where no scheduler runs, a worker takes a sample about every three minutes. Where nobody did, a minute has no sample, and the next one says
-// how many it Covers; every job that the queue counts is in one sample of a minute, and in one of an hour.
+// how many it Covers; every job that the queue counts from its first sample on is in one sample of a minute, and in one of an hour.
+//
+// Counting begins with the queue's first sample, which says only how the queue stood: what was enqueued or done before is in no sample. It is
+// taken within two minutes of when the queue was first named, by an enqueuer, a worker or a schedule; within about three of the start of a
+// worker where no scheduler leads; later if no worker serves the queue and there are thousands, for then they are looked after in turn.
 //
 // The histograms, and Jobs, come from the workers, which send them every few seconds with a call that they make anyway: what a worker
 // had not sent when it vanished is missing, and nothing else is.

@@ -2,8 +2,8 @@ package redisstore
 
 import (
 	"context"
+	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -63,8 +63,11 @@ func openArguments(pairs []string) (sessions []string, args []any) {
 
 // sessionOf returns the session in an entry of open; empty: it has none.
 func sessionOf(entry string) string {
-	if parts := strings.Split(entry, "\t"); len(parts) == 6 {
-		return parts[3]
+	if parts := openText.FindStringSubmatch(entry); parts != nil {
+		return parts[1]
 	}
 	return ""
 }
+
+// openText is an entry of open as scripts/lib/open.lua reads it.
+var openText = regexp.MustCompile(`^[^\t]+\t[^\t]+\t[^\t]*\t([^\t]*)\t[A-Za-z]\t[^\t]*$`)

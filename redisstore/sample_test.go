@@ -1,10 +1,13 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -403,6 +406,30 @@ func TestASampleOfAnotherProgramsKeyIsRefused(t *testing.T) {
 			if p == defaultPartition && fmt.Sprint(b.client.HGetAll(b.Context(), keys.sampled).Val()) != fmt.Sprint(before) {
 				b.Error("something was written")
 			}
+		}
+	})
+}
+
+// A call whose reply was lost may come again when the clock has stepped ahead and what was silent for an hour is forgotten. What it has
+// measured is counted once; the mark for that ends with the session.
+func TestWhatWasMeasuredCountsOnceHoweverLateItComesAgain(t *testing.T) {
+	onMinutes(t, func(b *bench, at func(int) time.Time) {
+		b.registerDefault()
+		at(0)
+		b.enqueue(job("a"))
+		b.take("s", 1)
+		call := protocol.WorkCall{Measured: &protocol.Measured{Number: 1, Run: protocol.Durations{1}}}
+		b.work("s", call)
+		at(26 * 60)
+		if _, err := b.sweep(); err != nil {
+			b.Fatal(err)
+		}
+		b.repeat("s", call)
+		b.want("measured", b.client.HGet(b.Context(), b.keys().measured, "R").Val(), "0:1")
+		at(26*60 + 5)
+		b.reap(b.untilLapsed(), 1)
+		if err := b.client.ZScore(b.Context(), b.keys().callers, "measured s").Err(); !errors.Is(err, redis.Nil) {
+			b.Errorf("what the session sent last is remembered after its end: %v", err)
 		}
 	})
 }

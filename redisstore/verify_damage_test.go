@@ -97,6 +97,12 @@ var damages = []damage{
 		b.client.Del(b.Context(), b.keys().inflight("s1"))
 		b.client.ZRem(b.Context(), b.keys().sessions, "s1")
 	}, "open s", func(b *bench) { b.want("open", fmt.Sprint(b.client.HLen(b.Context(), b.keys().open).Val()), "0") }},
+	{"an entry of open cannot be read, of a schedule and of none", func(b *bench) {
+		b.scheduled("s", "wait", earlier, later)
+		b.client.ZRem(b.Context(), b.keys().due, occurrenceID("s", earlier))
+		b.client.ZAdd(b.Context(), b.keys().behind, redisZ(0, "s\t"+strings.TrimPrefix(occurrenceID("s", earlier), "s@")))
+		b.client.HSet(b.Context(), b.keys().open, "s", "garbage", "none", "")
+	}, "behind s, open none, open s", takes(occurrenceID("s", earlier))},
 	{"open is deleted while runs wait", func(b *bench) {
 		b.scheduled("s", "wait", earlier, later)
 		b.client.ZRem(b.Context(), b.keys().due, occurrenceID("s", earlier))
@@ -155,6 +161,10 @@ var damages = []damage{
 	{"a job waits twice", func(b *bench) {
 		b.enqueue(job("a"))
 		b.client.RPush(b.Context(), b.keys().ready, "a")
+	}, "duplicate a", takes("a")},
+	{"a job waits four times and is due", func(b *bench) {
+		b.enqueue(protocol.EnqueueItem{ID: "a", Body: []byte("\x01a"), In: time.Hour})
+		b.client.RPush(b.Context(), b.keys().ready, "a", "a", "a", "a")
 	}, "duplicate a", takes("a")},
 	{"a job waits and is in flight", func(b *bench) {
 		b.enqueue(job("a"))

@@ -169,7 +169,7 @@ func (j *jobVerifier) read(ctx context.Context, place, name string, judges bool,
 // compare looks for jobs whose IDs are in no sorted set: in ready and purged, then in flight and among the parked. What is in none of these is
 // judged. The first time it also judges what stands in these lists.
 func (j *jobVerifier) compare(ctx context.Context, homeless map[string]bool, first bool) error {
-	var suspects []string
+	suspects := map[string]bool{}
 	for _, place := range []string{"ready", "purged"} { // in this order, for a purge makes the one the other
 		before, page := map[string]bool{}, map[string]bool{} // the last page, of which some may be shown once more
 		seen := map[string]bool{}
@@ -177,7 +177,7 @@ func (j *jobVerifier) compare(ctx context.Context, homeless map[string]bool, fir
 			before, page = page, map[string]bool{}
 			for _, id := range ids {
 				if again := seen[id] && !before[id]; (again || first && j.flying[id]) && len(suspects) < maxVerifying {
-					suspects = append(suspects, id)
+					suspects[id] = true
 				}
 				page[id] = true
 				if homeless[id] {
@@ -201,7 +201,7 @@ func (j *jobVerifier) compare(ctx context.Context, homeless map[string]bool, fir
 			return err
 		}
 	}
-	if err := j.judge(ctx, j.partition, suspects); err != nil {
+	if err := j.judge(ctx, j.partition, slices.Collect(maps.Keys(suspects))); err != nil {
 		return err
 	}
 	if first {
@@ -211,8 +211,10 @@ func (j *jobVerifier) compare(ctx context.Context, homeless map[string]bool, fir
 }
 
 // judge says of jobs what is wrong with them, as one script sees each, and has it mended if that is asked. One may have several faults.
+// Each ID is asked for once, however often it was met: a script that mends one twice mends it the second time as it was before the first.
 func (v *verifier) judge(ctx context.Context, p protocol.Partition, ids []string) error {
-	for len(ids) > 0 {
+	slices.Sort(ids)
+	for ids = slices.Compact(ids); len(ids) > 0; {
 		some, faults, err := v.ask(ctx, p, ids, nil, true)
 		if err != nil {
 			return err

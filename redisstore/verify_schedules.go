@@ -128,11 +128,19 @@ func (v *verifier) opens(ctx context.Context, p protocol.Partition) error {
 				}
 			}
 			left := values.rest(0)
+			entries := map[string]string{}
+			for i := 0; i+1 < len(some); i += 2 {
+				entries[some[i]] = some[i+1]
+			}
 			for _, name := range names {
-				v.found(protocol.Finding{
+				f := protocol.Finding{
 					Kind: protocol.FoundOpen, Queue: p.Queue, Schedule: name,
 					Detail: "it is held by a run that is not in flight: further ones are skipped, or wait for ever", Remedy: "it is let go of", Repaired: v.repair && !slices.Contains(left, name),
-				})
+				}
+				if !openText.MatchString(entries[name]) {
+					f.Detail, f.Remedy = "which run holds it cannot be read: none does, and one in flight would not keep others from running", "the entry is removed"
+				}
+				v.found(f)
 			}
 		}
 	}

@@ -1,5 +1,6 @@
 -- free_opens.lua: let go of schedules that are held by an occurrence which is not in flight and not in ready: a hand, an eviction or a
--- failover took it. An entry that has changed since the caller read it is left alone.
+-- failover took it. An entry that cannot be read holds nothing, and is removed: a newer version that wrote it would have raised the layout.
+-- An entry that has changed since the caller read it is left alone.
 -- KEYS[1] …:open       hash  schedule -> see lib/open.lua
 -- KEYS[2] …:behind     zset  "<schedule>\t<planned instant>" -> 0: occurrences behind the one in open
 -- KEYS[3] …:ready      list  IDs of jobs to run now
@@ -8,7 +9,7 @@
 -- KEYS[6] …:cursors    hash  schedule -> cursor
 -- KEYS[7...] …:inflight:<session>  hash  job ID -> fence
 -- ARGV three values for each schedule: name, its entry in open, the position of its session among KEYS[7...] (0: it has none)
--- Returns how many were let go.
+-- Returns how many were let go, or removed.
 local OPEN, BEHIND, READY, OWED, SCHEDULES, CURSORS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local INFLIGHT = 6 -- the hashes of the sessions come after KEYS[6]
 local DEPTH = 10000 -- how deep ready is searched: what a schedule is held for went to its front
@@ -16,11 +17,15 @@ local DEPTH = 10000 -- how deep ready is searched: what a schedule is held for w
 local names = {}
 for i = 1, #ARGV, 3 do names[#names + 1] = ARGV[i] end
 local flights, front, lost = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {}), {}, {}
+local removed = 0
 local owes = redis.call('ZMSCORE', OWED, unpack(names))
 for i, name in ipairs(names) do
   local entry, position = ARGV[3 * i - 1], tonumber(ARGV[3 * i])
   local id, fence = opened(entry)
-  if flights.opens[name] == entry and id and fence ~= '-' then
+  if flights.opens[name] == entry and not id then
+    set_open(flights, name, false)
+    removed = removed + 1
+  elseif flights.opens[name] == entry and fence ~= '-' then
     local there
     if fence == '0' then
       there = redis.call('LPOS', READY, id, 'MAXLEN', DEPTH)
@@ -38,4 +43,4 @@ push_front(READY, front)
 for _, schedule in ipairs(lost) do
   if flights.freed[schedule.name] and schedule.since then redis.call('ZADD', OWED, whole(owed_since(schedule.since)), schedule.name) end
 end
-return #lost
+return #lost + removed

@@ -14,7 +14,7 @@
 -- KEYS[13] …:jobs                hash  job ID -> envelope
 -- KEYS[14] …:counters            hash
 -- KEYS[15] …:runs                stream  what ran
--- KEYS[16] …:callers             zset  sessions that have ended, see lib/closed.lua
+-- KEYS[16] …:callers             zset  sessions that have ended, see lib/closed.lua; "measured <session>", see measure.lua
 -- KEYS[17] …:progress            hash  job ID -> how far its handler is
 -- KEYS[18] …:last                hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[19] …:history             hash  schedule -> its last attempts
@@ -203,4 +203,5 @@ if held > #ids + #dropped then return { 0, #ids, #dropped } end
 redis.call('DEL', INFLIGHT)
 redis.call('ZREM', SESSIONS, ARGV[1])
 remember_closed(CALLERS, ARGV[1])
+redis.call('ZREM', CALLERS, 'measured ' .. ARGV[1])
 return { 1, #ids, #dropped }

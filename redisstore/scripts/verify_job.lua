@@ -77,11 +77,11 @@ for s = 1, n_sessions do
   end
 end
 
--- entries returns how often an ID stands in a list that is so long, up to twice.
+-- entries returns how often an ID stands in a list that is so long, up to a hundred times.
 local function entries(list, length, id)
-  local found = redis.call('LPOS', list, id, 'COUNT', '2', 'MAXLEN', whole(length > MAX_SEARCHED and MAX_SEARCHED / 2 or 0))
+  local found = redis.call('LPOS', list, id, 'COUNT', '100', 'MAXLEN', whole(length > MAX_SEARCHED and MAX_SEARCHED / 2 or 0))
   if #found == 0 and length > MAX_SEARCHED then
-    found = redis.call('LPOS', list, id, 'RANK', '-1', 'COUNT', '2', 'MAXLEN', whole(MAX_SEARCHED / 2))
+    found = redis.call('LPOS', list, id, 'RANK', '-1', 'COUNT', '100', 'MAXLEN', whole(MAX_SEARCHED / 2))
   end
   return #found
 end
@@ -90,7 +90,7 @@ local void = redis.call('ZMSCORE', STALE, unpack(ids))
 local in_ready = {} -- how often the i-th stands in ready; nil: it was not searched for
 for i = 1, searches and n or 0 do
   in_ready[i] = entries(READY, length, ids[i])
-  if not void[i] then stands(i, string.rep('r', in_ready[i])) end
+  if not void[i] then stands(i, string.rep('r', math.min(in_ready[i], 2))) end
 end
 local behind_as = {} -- what the set behind has of the i-th after its schedule's name
 for i = 1, n do
@@ -227,7 +227,7 @@ for i, id in ipairs(ids) do
       if keep ~= 'r' then
         redis.call('LREM', READY, '0', id)
       elseif in_ready[i] > 1 then
-        redis.call('LREM', READY, '-1', id)
+        redis.call('LREM', READY, whole(1 - in_ready[i]), id)
       end
     end
   end

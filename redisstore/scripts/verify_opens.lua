@@ -1,5 +1,5 @@
--- verify_opens.lua: say which schedules are held by an occurrence that is not in flight and waits nowhere. It writes nothing; free_opens.lua
--- lets them go.
+-- verify_opens.lua: say which schedules are held by an occurrence that is not in flight and waits nowhere, or have an entry that cannot be
+-- read. It writes nothing; free_opens.lua lets them go.
 -- KEYS[1] …:open      hash  schedule -> see lib/open.lua
 -- KEYS[2] …:ready     list  IDs of jobs to run now
 -- KEYS[3] …:state     hash  layout, purge
