@@ -96,5 +96,8 @@ func TestAParkedJobThatIsGivenUpHasItsDeath(t *testing.T) {
 		if report, err := chime.Verify(ctx, f.server.Store(), chime.VerifyOptions{}); err != nil || len(report.Findings) > 0 || f.stats().Dead != 4 {
 			t.Errorf("%d dead, %+v, %v; want 4, and nothing found", f.stats().Dead, report, err)
 		}
+		if s, err := schedules.Get(ctx, "report"); err != nil || s.Counters.Dead != 1 || f.stats().Died != 4 {
+			t.Errorf("counted %+v, %v, %d deaths of the queue; want 1 and 4", s.Counters, err, f.stats().Died)
+		}
 	})
 }

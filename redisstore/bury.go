@@ -14,7 +14,7 @@ func (s *store) Bury(ctx context.Context, p protocol.Partition, burials []protoc
 		return 0, s.bad
 	}
 	k := s.keys.partition(p)
-	keys := []string{k.state, k.jobs, k.dead, k.ready, k.crashes, k.schedules, k.due, k.idle, k.unhandled, k.last, k.history}
+	keys := []string{k.state, k.jobs, k.dead, k.ready, k.crashes, k.schedules, k.due, k.idle, k.unhandled, k.last, k.history, k.counters}
 	args := []any{s.options.ParkedRetention.Milliseconds(), s.options.MaxDead, s.keys.wake(), 0}
 	lists := map[string]int{} // name -> which one, from 1
 	for i := range burials {

@@ -18,7 +18,8 @@
 -- KEYS[16] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[17] …:history    hash  schedule -> its last attempts
 -- KEYS[18] …:once       zset  job ID -> until when it is not added once more, Unix ms
--- KEYS[19...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[19] …:counters   hash
+-- KEYS[20...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
 -- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5] a random number; ARGV[6] 1: other lists have old jobs too, else 0
 -- ARGV[7...] the names of the parked lists
@@ -28,10 +29,10 @@
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
-local PARKED, NAMES = 18, 6 -- the parked lists come behind KEYS[18], their names behind ARGV[6]
+local PARKED, NAMES = 19, 6 -- the parked lists come behind KEYS[19], their names behind ARGV[6]
 local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
--- uses: limits bytes callers clock seconds strings definition open flight parked handlers history manual expired
+-- uses: limits bytes callers clock seconds strings counters definition open flight parked handlers history manual expired
 local state = redis.call('HMGET', STATE, 'swept', 'parked')
 local swept = tonumber(state[1] or 0) or 0
 if now_s >= swept and (now_s - swept) * 1000 < tonumber(ARGV[4]) then return { whole(now_us), 2 } end
@@ -149,6 +150,7 @@ local dying = {}
 for k, i in ipairs(given_up) do dying[k] = ids[i] end
 local past = read_expired(KEYS[16], dying)
 redis.call('HLEN', KEYS[17])
+redis.call('HLEN', KEYS[19])
 redis.call('ZCARD', CALLERS)
 redis.call('ZCARD', IDLE)
 local listed = redis.call('ZCARD', UNHANDLED)
@@ -160,8 +162,7 @@ if #buried > 0 then
 end
 for _, i in ipairs(given_up) do give_up(past, ids[i], entries[i], KEYS[lists[i]], DEAD, CRASHES) end
 for i = PARKED + 1, #KEYS do save_list(KEYS[i], ARGV[i - PARKED + NAMES], UNHANDLED, STATE) end
-save_manual(past, KEYS[16])
-save_past(past, KEYS[16], KEYS[17])
+save_expired(past, KEYS[16], KEYS[17], KEYS[19])
 if listed == 0 then
   redis.call('HDEL', STATE, 'parked')
 elseif not state[2] then

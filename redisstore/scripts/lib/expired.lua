@@ -1,5 +1,5 @@
 -- expired: parked jobs whose retention has passed, and how they are given up.
--- needs: strings clock definition flight parked history manual
+-- needs: strings clock counters definition flight parked history manual
 
 -- Such a job stands in a list of parked ones with the instant since when it is parked. What follows its death, its OnDeath, only a program
 -- can read: in its envelope, or, of an occurrence that has none, in the definition of its schedule.
@@ -25,7 +25,8 @@ local function what_follows(body, definition)
   return find(definition or '', '"onDeath"', 1, true) and 'asks'
 end
 
--- read_expired reads what …:last has of the schedules of expired jobs. last: the key. Returns the table past of the piece history.
+-- read_expired reads what …:last has of the schedules of expired jobs. last: the key. Returns the table past of the piece history, in which
+-- died notes what the deaths add to counters.
 local function read_expired(last, ids)
   local schedules, others = {}, {}
   for _, id in ipairs(ids) do
@@ -34,6 +35,7 @@ local function read_expired(last, ids)
   end
   local past = read_past(last, schedules)
   read_manual(past, last, others)
+  past.died = {}
   return past
 end
 
@@ -46,15 +48,24 @@ end
 local function give_up(past, id, entry, list, dead, crashes)
   redis.call('ZADD', dead, whole(now_ms), id)
   redis.call('HDEL', crashes, id)
+  past.died[DIED] = (past.died[DIED] or 0) + 1
   local schedule, planned = occurrence(id)
   local run = 'dead|' .. whole(now_ms) .. '|' .. whole(now_ms) .. '|0|0||no worker came that can run it\t'
   if not schedule then
     run_manual(past, id, run)
     end_manual(past, id)
   elseif add_unfinished(past, schedule, planned, -1) then
+    past.died[schedule .. DIED] = (past.died[schedule .. DIED] or 0) + 1
     add_run(past, schedule, planned, run)
   end
   redis.call('ZREM', list, entry)
+end
+
+-- save_expired writes what the deaths have changed of schedules, and counts them. last, history, counters: the keys.
+local function save_expired(past, last, history, counters)
+  save_manual(past, last)
+  save_past(past, last, history)
+  for field, n in pairs(past.died) do redis.call('HINCRBY', counters, field, whole(n)) end
 end
 
 -- save_list notes in unhandled since when the list name has jobs, once some have left it. list, unhandled, state: the keys.
