@@ -102,7 +102,7 @@ func TestAParkedJobThatIsGivenUpHasItsDeath(t *testing.T) {
 	})
 }
 
-// Those without an OnDeath are counted, and can be requeued: also an occurrence, of which nothing is
+// Those without an OnDeath are counted, tell whoever waits for them, and can be requeued: also an occurrence, of which nothing is
 // stored but its schedule.
 func TestAParkedJobThatIsGivenUpIsADeathLikeOthers(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, f *fixture) {
@@ -118,6 +118,7 @@ func TestAParkedJobThatIsGivenUpIsADeathLikeOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		waited := make(chan time.Time, 1)
 		run := func(d time.Duration, roles ...chime.Role) {
 			ctx, stop := context.WithCancel(ctx)
 			done := make(chan error)
@@ -131,12 +132,24 @@ func TestAParkedJobThatIsGivenUpIsADeathLikeOthers(t *testing.T) {
 		}
 		run(2*time.Minute, f.worker(chime.WorkerOptions{}))
 		pass(8 * 24 * time.Hour)
+		go func() {
+			if err := jobs.Wait(ctx, "default", "kept", nil); err == nil || !strings.Contains(err.Error(), "is dead") {
+				t.Errorf("waiting ends with %v", err)
+			}
+			waited <- time.Now()
+		}()
+		pass(3 * time.Second)
 		run(30 * time.Second)
 		occurrence := "report@" + once.StartTime.UTC().Format(time.RFC3339)
 		for _, id := range []string{occurrence, "plain", "kept"} {
 			info, err := jobs.Get(ctx, "default", id)
 			if err != nil || info.State != chime.JobDead {
 				t.Errorf("%s is %+v, %v", id, info, err)
+			}
+			if at := info.Ended; id == "kept" {
+				if heard := <-waited; heard.Sub(at) > time.Second {
+					t.Errorf("who waits hears of the death at %v, %v late", at, heard.Sub(at))
+				}
 			}
 		}
 		s, err := schedules.Get(ctx, "report")

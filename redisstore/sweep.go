@@ -104,7 +104,7 @@ func (s *store) sweepCall(p protocol.Partition, parked []string, unless time.Dur
 	}
 	args := []any{
 		s.options.DeadRetention.Milliseconds(), s.options.MaxDead, s.options.ParkedRetention.Milliseconds(), unless.Milliseconds(), rand.Int32(),
-		flag(len(parked) > maxSweptNames),
+		flag(len(parked) > maxSweptNames), s.endedPrefix(p.Queue),
 	}
 	first := rand.N(max(len(parked), 1))
 	for i := range min(len(parked), maxSweptNames) {

@@ -22,14 +22,14 @@
 -- KEYS[20...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
 -- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5] a random number; ARGV[6] 1: other lists have old jobs too, else 0
--- ARGV[7...] the names of the parked lists
+-- ARGV[7] prefix of the channels for whoever waits for a job of this queue; ARGV[8...] the names of the parked lists
 -- Returns time (us); 1 if more remain, 0 if not, 2 if the partition was swept so recently; then, but for 2: 1 if parked jobs past their
 -- retention were not looked at, else 0; of those that are not given up because a job may follow their death (see lib/expired.lua), at most 50,
 -- six values each: entry in the list, name of the list, e or d, envelope or definition, crashes, 1 if twice the retention has passed, else 0.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
-local PARKED, NAMES = 19, 6 -- the parked lists come behind KEYS[19], their names behind ARGV[6]
+local PARKED, NAMES = 19, 7 -- the parked lists come behind KEYS[19], their names behind ARGV[7]
 local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
 -- uses: limits bytes callers clock seconds strings counters definition open flight parked handlers history manual expired
@@ -160,9 +160,9 @@ if #buried > 0 then
   redis.call('ZREM', DEAD, unpack(buried))
   redis.call('HDEL', JOBS, unpack(buried))
 end
-for _, i in ipairs(given_up) do give_up(past, ids[i], entries[i], KEYS[lists[i]], DEAD, CRASHES) end
+for _, i in ipairs(given_up) do give_up(past, ids[i], bodies[i] or definitions[i], entries[i], KEYS[lists[i]], DEAD, CRASHES) end
 for i = PARKED + 1, #KEYS do save_list(KEYS[i], ARGV[i - PARKED + NAMES], UNHANDLED, STATE) end
-save_expired(past, KEYS[16], KEYS[17], KEYS[19])
+save_expired(past, KEYS[16], KEYS[17], KEYS[19], ARGV[7])
 if listed == 0 then
   redis.call('HDEL', STATE, 'parked')
 elseif not state[2] then

@@ -26,7 +26,7 @@ local function what_follows(body, definition)
 end
 
 -- read_expired reads what …:last has of the schedules of expired jobs. last: the key. Returns the table past of the piece history, in which
--- died notes what the deaths add to counters.
+-- died notes what the deaths add to counters, and heard the jobs for which somebody may wait.
 local function read_expired(last, ids)
   local schedules, others = {}, {}
   for _, id in ipairs(ids) do
@@ -35,7 +35,7 @@ local function read_expired(last, ids)
   end
   local past = read_past(last, schedules)
   read_manual(past, last, others)
-  past.died = {}
+  past.died, past.heard = {}, {}
   return past
 end
 
@@ -44,11 +44,13 @@ local function id_in(name, entry)
   return name == SHARED and match(entry, '\t(.*)$') or entry
 end
 
--- give_up moves an expired job from the list of parked ones to the dead. entry: its entry in the list; list, dead, crashes: the keys.
-local function give_up(past, id, entry, list, dead, crashes)
+-- give_up moves an expired job from the list of parked ones to the dead. text: its envelope or definition, if there is one; entry: its
+-- entry in the list; list, dead, crashes: the keys.
+local function give_up(past, id, text, entry, list, dead, crashes)
   redis.call('ZADD', dead, whole(now_ms), id)
   redis.call('HDEL', crashes, id)
   past.died[DIED] = (past.died[DIED] or 0) + 1
+  if text and (find(text, '\161k', 1, true) or find(text, '"keep":', 1, true)) then past.heard[#past.heard + 1] = id end -- Keep, and rarely another
   local schedule, planned = occurrence(id)
   local run = 'dead|' .. whole(now_ms) .. '|' .. whole(now_ms) .. '|0|0||no worker came that can run it\t'
   if not schedule then
@@ -61,11 +63,13 @@ local function give_up(past, id, entry, list, dead, crashes)
   redis.call('ZREM', list, entry)
 end
 
--- save_expired writes what the deaths have changed of schedules, and counts them. last, history, counters: the keys.
-local function save_expired(past, last, history, counters)
+-- save_expired writes what the deaths have changed of schedules, counts them, and tells whoever waits for such a job with Keep on the channel that
+-- is called channel and its ID. last, history, counters: the keys.
+local function save_expired(past, last, history, counters, channel)
   save_manual(past, last)
   save_past(past, last, history)
   for field, n in pairs(past.died) do redis.call('HINCRBY', counters, field, whole(n)) end
+  for _, id in ipairs(past.heard) do redis.call('PUBLISH', channel .. id, 'e') end
 end
 
 -- save_list notes in unhandled since when the list name has jobs, once some have left it. list, unhandled, state: the keys.
