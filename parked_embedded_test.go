@@ -102,7 +102,7 @@ func TestAParkedJobThatIsGivenUpHasItsDeath(t *testing.T) {
 	})
 }
 
-// Those without an OnDeath are counted, tell whoever waits for them, and can be requeued: also an occurrence, of which nothing is
+// Those without an OnDeath are counted, say why they died, tell whoever waits for them, and can be requeued: also an occurrence, of which nothing is
 // stored but its schedule.
 func TestAParkedJobThatIsGivenUpIsADeathLikeOthers(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, f *fixture) {
@@ -133,7 +133,7 @@ func TestAParkedJobThatIsGivenUpIsADeathLikeOthers(t *testing.T) {
 		run(2*time.Minute, f.worker(chime.WorkerOptions{}))
 		pass(8 * 24 * time.Hour)
 		go func() {
-			if err := jobs.Wait(ctx, "default", "kept", nil); err == nil || !strings.Contains(err.Error(), "is dead") {
+			if err := jobs.Wait(ctx, "default", "kept", nil); err == nil || !strings.Contains(err.Error(), "is dead: no worker came") {
 				t.Errorf("waiting ends with %v", err)
 			}
 			waited <- time.Now()
@@ -143,7 +143,7 @@ func TestAParkedJobThatIsGivenUpIsADeathLikeOthers(t *testing.T) {
 		occurrence := "report@" + once.StartTime.UTC().Format(time.RFC3339)
 		for _, id := range []string{occurrence, "plain", "kept"} {
 			info, err := jobs.Get(ctx, "default", id)
-			if err != nil || info.State != chime.JobDead {
+			if err != nil || info.State != chime.JobDead || info.LastError != "no worker came that can run it" {
 				t.Errorf("%s is %+v, %v", id, info, err)
 			}
 			if at := info.Ended; id == "kept" {
@@ -156,7 +156,7 @@ func TestAParkedJobThatIsGivenUpIsADeathLikeOthers(t *testing.T) {
 		if q := f.stats(); err != nil || s.Counters.Dead != 1 || q.Died != 3 || q.Failed+s.Counters.Failed != 0 {
 			t.Errorf("schedule %+v, %v, queue %+v; want the deaths counted", s.Counters, err, q)
 		}
-		if result, err := jobs.Requeue(ctx, chime.JobFilter{Queue: "default", State: chime.JobDead}, nil); err != nil || result.Changed != 3 {
+		if result, err := jobs.Requeue(ctx, chime.JobFilter{Queue: "default", State: chime.JobDead, Error: "no worker"}, nil); err != nil || result.Changed != 3 {
 			t.Errorf("requeued %+v, %v; want all three", result, err)
 		}
 		var ran []string

@@ -4,7 +4,7 @@
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:callers    zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued
 -- KEYS[4]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[5]  …:state      hash  parked, swept: when that was done last, Unix s
+-- KEYS[5]  …:state      hash  parked, large, swept: when that was done last, Unix s
 -- KEYS[6]  …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[7]  …:schedules  hash  schedule -> definition
 -- KEYS[8]  …:cursors    hash  schedule -> cursor
@@ -32,7 +32,7 @@ local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEY
 local PARKED, NAMES = 19, 7 -- the parked lists come behind KEYS[19], their names behind ARGV[7]
 local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
--- uses: limits bytes callers clock seconds strings counters definition open flight parked handlers history manual expired
+-- uses: limits bytes callers clock seconds strings counters definition envelope open flight parked handlers history manual expired
 local state = redis.call('HMGET', STATE, 'swept', 'parked')
 local swept = tonumber(state[1] or 0) or 0
 if now_s >= swept and (now_s - swept) * 1000 < tonumber(ARGV[4]) then return { whole(now_us), 2 } end
@@ -147,7 +147,13 @@ redis.call('HLEN', CURSORS)
 redis.call('HLEN', RESULTS)
 redis.call('HLEN', OWNERS)
 local dying = {}
-for k, i in ipairs(given_up) do dying[k] = ids[i] end
+local reasons, large = {}, false -- IDs and envelopes that say why their jobs died
+for k, i in ipairs(given_up) do
+  dying[k] = ids[i]
+  local body = bodies[i] and with_reason(bodies[i])
+  if body then reasons[#reasons + 1], reasons[#reasons + 2] = ids[i], body end
+  large = large or body and #body > LARGE_BYTES
+end
 local past = read_expired(KEYS[16], dying)
 redis.call('HLEN', KEYS[17])
 redis.call('HLEN', KEYS[19])
@@ -160,6 +166,8 @@ if #buried > 0 then
   redis.call('ZREM', DEAD, unpack(buried))
   redis.call('HDEL', JOBS, unpack(buried))
 end
+if #reasons > 0 then redis.call('HSET', JOBS, unpack(reasons)) end
+if large then redis.call('HSETNX', STATE, 'large', '1') end
 for _, i in ipairs(given_up) do give_up(past, ids[i], bodies[i] or definitions[i], entries[i], KEYS[lists[i]], DEAD, CRASHES) end
 for i = PARKED + 1, #KEYS do save_list(KEYS[i], ARGV[i - PARKED + NAMES], UNHANDLED, STATE) end
 save_expired(past, KEYS[16], KEYS[17], KEYS[19], ARGV[7])
