@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
-	"github.com/chimejobs/chime/internal/wire"
+	"github.com/chimejobs/chime/internal/schedule"
 )
 
 // A BulkResult says how far a change of many jobs has come.
@@ -60,12 +60,13 @@ func (j *Jobs) requeue(ctx context.Context, queue string, found []*protocol.Foun
 		if JobState(f.State) != JobDead {
 			continue
 		}
-		message, err := wire.DecodeEnvelope(f.Body)
+		name, planned, _ := schedule.SplitOccurrence(f.ID)
+		message, err := messageOf(f, name, planned) // an occurrence that died parked may have no body: it gets one
 		if err != nil {
 			continue // then it stays dead: who cannot read it cannot begin its attempts anew
 		}
 		message.Failures = 0
-		if _, _, occurrence := protocol.CutOccurrence(f.ID); !occurrence {
+		if name == "" {
 			jobs[i].Schedule, jobs[i].Name, jobs[i].Planned = message.Schedule, message.Name, message.Planned
 			jobs[i].Death = message.Details != nil && message.Details.Death != nil
 		}

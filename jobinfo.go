@@ -118,7 +118,11 @@ func messageOf(found *protocol.FoundJob, name string, planned time.Time) (wire.E
 			return wire.Envelope{Name: schedule.JobNameOf(found.Definition)}, err
 		}
 		plan := schedule.Plan{Definition: *d}
-		return plan.Job(name, planned), nil
+		message := plan.Job(name, planned)
+		if JobState(found.State) == JobDead {
+			message.LastError = schedule.NoWorker // it has not run: a failure leaves a body
+		}
+		return message, nil
 	case name != "":
 		return wire.Envelope{}, errors.New("its schedule is gone")
 	}

@@ -96,5 +96,92 @@ func TestAParkedJobThatIsGivenUpHasItsDeath(t *testing.T) {
 		if report, err := chime.Verify(ctx, f.server.Store(), chime.VerifyOptions{}); err != nil || len(report.Findings) > 0 || f.stats().Dead != 4 {
 			t.Errorf("%d dead, %+v, %v; want 4, and nothing found", f.stats().Dead, report, err)
 		}
+		if s, err := schedules.Get(ctx, "report"); err != nil || s.Counters.Dead != 1 || f.stats().Died != 4 {
+			t.Errorf("counted %+v, %v, %d deaths of the queue; want 1 and 4", s.Counters, err, f.stats().Died)
+		}
+	})
+}
+
+// Those without an OnDeath are counted, say why they died, tell whoever waits for them, and can be requeued: also an occurrence, of which nothing is
+// stored but its schedule.
+func TestAParkedJobThatIsGivenUpIsADeathLikeOthers(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		pass(time.Second)
+		schedules, jobs, ctx := chime.NewSchedules(f.server.Store()), chime.NewJobs(f.server.Store()), t.Context()
+		once := recurrence.Recurrence{StartTime: time.Now().Add(time.Minute)}
+		if _, err := schedules.Put(ctx, "report", once, chime.JobName("make"), chime.Args("#7")); err != nil {
+			t.Fatal(err)
+		}
+		e := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{})
+		for id, options := range map[string][]chime.EnqueueOption{"plain": nil, "kept": {chime.Keep(time.Hour), chime.MaxAttempts(3)}} {
+			if _, err := e.Enqueue(ctx, "payout", "c1", append(options, chime.ID(id))...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		waited := make(chan time.Time, 1)
+		run := func(d time.Duration, roles ...chime.Role) {
+			ctx, stop := context.WithCancel(ctx)
+			done := make(chan error)
+			roles = append(roles, chime.NewScheduler(f.server.Store(), chime.SchedulerOptions{}))
+			go func() { done <- chime.Run(ctx, roles...) }()
+			pass(d)
+			stop()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		run(2*time.Minute, f.worker(chime.WorkerOptions{}))
+		pass(8 * 24 * time.Hour)
+		go func() {
+			if err := jobs.Wait(ctx, "default", "kept", nil); err == nil || !strings.Contains(err.Error(), "is dead: no worker came") {
+				t.Errorf("waiting ends with %v", err)
+			}
+			waited <- time.Now()
+		}()
+		pass(3 * time.Second)
+		run(30 * time.Second)
+		occurrence := "report@" + once.StartTime.UTC().Format(time.RFC3339)
+		for _, id := range []string{occurrence, "plain", "kept"} {
+			info, err := jobs.Get(ctx, "default", id)
+			if err != nil || info.State != chime.JobDead || info.LastError != "no worker came that can run it" {
+				t.Errorf("%s is %+v, %v", id, info, err)
+			}
+			if at := info.Ended; id == "kept" {
+				if heard := <-waited; heard.Sub(at) > time.Second {
+					t.Errorf("who waits hears of the death at %v, %v late", at, heard.Sub(at))
+				}
+			}
+		}
+		s, err := schedules.Get(ctx, "report")
+		if q := f.stats(); err != nil || s.Counters.Dead != 1 || q.Died != 3 || q.Failed+s.Counters.Failed != 0 {
+			t.Errorf("schedule %+v, %v, queue %+v; want the deaths counted", s.Counters, err, q)
+		}
+		if result, err := jobs.Requeue(ctx, chime.JobFilter{Queue: "default", State: chime.JobDead, Error: "no worker"}, nil); err != nil || result.Changed != 3 {
+			t.Errorf("requeued %+v, %v; want all three", result, err)
+		}
+		var ran []string
+		w := f.worker(chime.WorkerOptions{Concurrency: 1})
+		for _, name := range []string{"make", "payout"} {
+			w.Handle(name, func(_ context.Context, job *chime.Job) error {
+				var args string
+				err := job.Decode(&args)
+				ran = append(ran, fmt.Sprint(job.ID, " ", job.Attempt, " ", args))
+				return err
+			})
+		}
+		end := f.run(w)
+		pass(time.Second)
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+		if slices.Sort(ran); !slices.Equal(ran, []string{"kept 1 c1", "plain 1 c1", occurrence + " 1 #7"}) {
+			t.Errorf("ran %q", ran)
+		}
+		if s, err := schedules.Get(ctx, "report"); err != nil || s.Counters.Done != 1 || s.Last.Outcome != chime.RunDone || s.Last.Unfinished != 0 {
+			t.Errorf("the schedule went %+v, %+v, %v", s.Counters, s.Last, err)
+		}
+		if report, err := chime.Verify(ctx, f.server.Store(), chime.VerifyOptions{}); err != nil || len(report.Findings) > 0 {
+			t.Errorf("%+v, %v", report, err)
+		}
 	})
 }

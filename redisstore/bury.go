@@ -14,8 +14,8 @@ func (s *store) Bury(ctx context.Context, p protocol.Partition, burials []protoc
 		return 0, s.bad
 	}
 	k := s.keys.partition(p)
-	keys := []string{k.state, k.jobs, k.dead, k.ready, k.crashes, k.schedules, k.due, k.idle, k.unhandled, k.last, k.history}
-	args := []any{s.options.ParkedRetention.Milliseconds(), s.options.MaxDead, s.keys.wake(), 0}
+	keys := []string{k.state, k.jobs, k.dead, k.ready, k.crashes, k.schedules, k.due, k.idle, k.unhandled, k.last, k.history, k.counters}
+	args := []any{s.options.ParkedRetention.Milliseconds(), s.options.MaxDead, s.keys.wake(), s.endedPrefix(p.Queue), 0}
 	lists := map[string]int{} // name -> which one, from 1
 	for i := range burials {
 		name := burials[i].List
@@ -24,7 +24,7 @@ func (s *store) Bury(ctx context.Context, p protocol.Partition, burials []protoc
 			keys, args = append(keys, k.parked(name)), append(args, name)
 		}
 	}
-	args[3] = len(lists)
+	args[4] = len(lists)
 	for i := range burials {
 		b := &burials[i]
 		read := b.Body

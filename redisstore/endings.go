@@ -19,6 +19,9 @@ type endings struct {
 // ended is the prefix of the channel of a job, behind that of the wake-up channels: scripts/lib/annex.lua.
 const ended = "ended:"
 
+// endedPrefix is what the channels of a queue's jobs begin with; the ID follows.
+func (s *store) endedPrefix(queue string) string { return s.keys.channel(ended + queue + "\t") }
+
 // Await tells when a job of a queue may have ended: the channel gets a value when it is listened for, at once and after each lost
 // connection, and when a script says that it has ended. stop ends the wait.
 func (s *store) Await(ctx context.Context, queue, id string) (changed <-chan struct{}, stop func()) {
@@ -26,7 +29,7 @@ func (s *store) Await(ctx context.Context, queue, id string) (changed <-chan str
 	if s.bad != nil {
 		return mine, func() {}
 	}
-	channel := s.keys.channel(ended + queue + "\t" + id)
+	channel := s.endedPrefix(queue) + id
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.pubsub == nil {

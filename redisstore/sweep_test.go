@@ -2,11 +2,16 @@ package redisstore
 
 import (
 	"fmt"
+	"reflect"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // However much there is to sweep and wherever, one call touches 500 items at most and says whether more remain.
@@ -108,5 +113,44 @@ func TestSweepKeepsTheNewestDeadJobsAndBuriesOldParkedOnes(t *testing.T) {
 		if dead := b.client.ZRange(b.Context(), b.keys().dead, 0, -1).Val(); fmt.Sprint(dead) != "[c d]" || b.stats().Parked != 0 {
 			b.Errorf("dead %v, stats %+v; want the parked one dead, and an older one gone for it", dead, b.stats())
 		}
+	})
+}
+
+// Whatever of an envelope is there, the sweep changes the last error in it and nothing else but the stack. What it cannot read stays as it is.
+func TestASweepSaysWhyAParkedJobDied(t *testing.T) {
+	whole := wire.Envelope{
+		Name: "mail", Payload: make([]byte, 3000), Planned: time.UnixMilli(1_800_000_000_000).UTC(), MaxAttempts: 300, Timeout: time.Hour, Failures: 2, Schedule: "s",
+		LastError: strings.Repeat("no bank ", 40), Stack: strings.Repeat("main.go:1\n", 30), Details: &wire.Details{Keep: time.Hour},
+	}
+	onEveryServer(t, func(b *bench) {
+		want := map[string]wire.Envelope{}
+		e := whole
+		for i, less := range []func(){
+			func() {}, func() { e.Details = nil }, func() { e.Stack = "" }, func() { e.LastError = "" }, func() { e.Schedule = "" }, func() { e.Failures = 0 },
+			func() { e.Timeout = 0 }, func() { e.MaxAttempts = 0 }, func() { e.Planned, e.Payload = time.Time{}, []byte("p") }, func() { e.Details = whole.Details },
+		} {
+			less()
+			id, dead := fmt.Sprint("j", i), e
+			b.expired(id, string(e.Encode()), "mail", 1.5)
+			dead.LastError, dead.Stack = schedule.NoWorker, ""
+			want[id] = dead
+		}
+		spoilt := []string{"\x01", "\x01\x91\xa4mail", "\x01\x98\xa4mail\xc4\x00\xc0", "\x01\x98\xa4mail\xc4\x00\xc0\x00\x00\x00\xa0\xda\xff", "\x01\x9a\xa4mail\xc5\xff", "\x03\x93\xa4mail\xc4\x00\xc0"}
+		for i, body := range spoilt {
+			b.expired(fmt.Sprint("spoilt", i), body, "mail", 2.5)
+		}
+		if _, err := b.sweep(); err != nil {
+			b.Fatal(err)
+		}
+		for id, want := range want {
+			got, err := wire.DecodeEnvelope([]byte(b.client.HGet(b.Context(), b.keys().jobs, id).Val()))
+			if err != nil || !reflect.DeepEqual(got, want) {
+				b.Errorf("%s is %+v, %v\nwant %+v", id, got, err, want)
+			}
+		}
+		for i, body := range spoilt {
+			b.want("a spoilt envelope", b.client.HGet(b.Context(), b.keys().jobs, fmt.Sprint("spoilt", i)).Val(), body)
+		}
+		b.want("dead, died, large", fmt.Sprintf("%d %d %s", b.stats().Dead, b.stats().Died, b.client.HGet(b.Context(), b.keys().state, "large").Val()), "16 16 1")
 	})
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// noWorker is the last error of a job that was parked for too long.
-const noWorker = "no worker came that can run it"
+// NoWorker is the last error of a job that was parked for too long.
+const NoWorker = "no worker came that can run it"
 
-// Bury returns how an expired job of a queue is given up at an instant: with the job that follows its death, if it has an OnDeath. An error
+// Bury returns how an expired job of a queue is given up at an instant: saying why, and with the job that follows its death, if it has an OnDeath. An error
 // says why none follows although one may have to; if it wraps ErrNotHere another program may know what follows. The job can be given up all
 // the same.
 func Bury(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial, error) {
@@ -22,11 +22,18 @@ func Bury(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial
 	switch {
 	case errors.Is(err, ErrNotHere):
 		return burial, err
-	case err != nil, dead.Details == nil, len(dead.Details.OnDeath) == 0:
+	case err != nil:
 		return burial, nil // who cannot read the job does not know of any OnDeath
 	}
-	dead.LastError, dead.Stack, dead.Details.Due = noWorker, "", time.Time{}
-	dead.Details.AddFailure(wire.Failure{At: at, Error: noWorker})
+	if dead.Details == nil {
+		dead.Details = new(wire.Details)
+	}
+	dead.LastError, dead.Stack, dead.Details.Due = NoWorker, "", time.Time{}
+	dead.Details.AddFailure(wire.Failure{At: at, Error: NoWorker})
+	if len(dead.Details.OnDeath) == 0 {
+		burial.Dead = dead.Encode()
+		return burial, nil
+	}
 	of := wire.Death{Queue: queue, ID: job.ID, Crashes: job.Crashes, Ended: at}
 	burial.OnDeath, err = wire.Follow(&dead, of, cmp.Or(name, dead.Schedule))
 	if errors.Is(err, wire.ErrNewerVersion) {

@@ -48,12 +48,12 @@ func TestABurialTellsWhatDiedAndWhy(t *testing.T) {
 			t.Errorf("%s: the death is %+v", name, death)
 		}
 		told, err := wire.DecodeEnvelope(death.Body)
-		if err != nil || told.LastError != noWorker || told.Failures != c.attempts || len(told.Payload) != c.payload || len(told.Details.Failures) != 1 ||
+		if err != nil || told.LastError != NoWorker || told.Failures != c.attempts || len(told.Payload) != c.payload || len(told.Details.Failures) != 1 ||
 			told.Stack != "" || told.Details.OnDeath != nil || !told.Details.Due.IsZero() {
 			t.Errorf("%s: what died is %+v, %+v, %v", name, told, told.Details, err)
 		}
 		dead, err := wire.DecodeEnvelope(burial.Dead)
-		if err != nil || dead.LastError != noWorker || dead.Details.OnDeath == nil || name == "a job that failed before" && len(dead.Payload) != 65<<10 {
+		if err != nil || dead.LastError != NoWorker || dead.Details.OnDeath == nil || name == "a job that failed before" && len(dead.Payload) != 65<<10 {
 			t.Errorf("%s: the dead job is %+v, %v", name, dead, err)
 		}
 	}
@@ -79,6 +79,9 @@ func TestABurialSaysWhatAnotherProgramMayKnow(t *testing.T) {
 		burial, err := Bury("default", &c.job, time.UnixMilli(1))
 		if errors.Is(err, ErrNotHere) != c.waits || (err != nil) != c.fails || burial.OnDeath != nil || burial.ID != c.job.ID {
 			t.Errorf("%s: %+v, error %v; want an error: %v, of what another program may know: %v", name, burial, err, c.fails, c.waits)
+		}
+		if dead, err := wire.DecodeEnvelope(burial.Dead); name == "an envelope without OnDeath" && (err != nil || dead.LastError != NoWorker) {
+			t.Errorf("%s: the dead job is %+v, %v; want it to say why it died", name, dead, err)
 		}
 	}
 }

@@ -11,18 +11,21 @@
 -- KEYS[9]  …:unhandled  zset  job name -> since when it has parked jobs, Unix ms
 -- KEYS[10] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[11] …:history    hash  schedule -> its last attempts
--- KEYS[12...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: the lists of the jobs
+-- KEYS[12] …:counters   hash
+-- KEYS[13...] …:parked:<name>  zset  job ID -> instant parked, Unix ms: the lists of the jobs
 -- ARGV[1] how long parked jobs stay, ms; ARGV[2] how many dead jobs are kept; ARGV[3] prefix of the wake-up channels
--- ARGV[4] how many lists; ARGV[5...] their names; five values for each job: its entry in the list; which list that is; its envelope as the
--- caller has read it, or, of an occurrence without one, the definition of its schedule; the envelope that it gets (empty: it stays as it is);
--- the envelope of the job that follows its death (empty: none does)
+-- ARGV[4] prefix of the channels for whoever waits for a job of this queue; ARGV[5] how many lists
+-- ARGV[6...] their names; five values for each job: its entry in the list; which list that is; its envelope as the caller has read it, or, of
+-- an occurrence without one, the definition of its schedule; the envelope that it gets (empty: it stays as it is); the envelope of the job
+-- that follows its death (empty: none does)
 -- Returns time (us); how many jobs were given up.
 local STATE, JOBS, DEAD, READY, CRASHES, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local DUE, IDLE, UNHANDLED, LAST, HISTORY = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
-local PARKED = 11 -- the lists come after KEYS[11]
-local wake, n_lists = ARGV[3], tonumber(ARGV[4])
-local at_job = 4 + n_lists
--- uses: limits clock layout seconds strings definition envelope open flight due parked gate wake alarm history manual manual_settle expired queuelimit
+local DUE, IDLE, UNHANDLED, LAST, HISTORY, COUNTERS = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local PARKED = 12 -- the lists come after KEYS[12]
+local NAMES = 5 -- their names come after ARGV[5]
+local wake, n_lists = ARGV[3], tonumber(ARGV[5])
+local at_job = NAMES + n_lists
+-- uses: limits clock layout seconds strings counters definition envelope open flight due parked gate wake alarm history manual manual_settle expired queuelimit
 
 local state = redis.call('HMGET', STATE, 'fence', 'layout', 'paused', 'limit')
 local refusal = newer(state[2])
@@ -30,7 +33,7 @@ if refusal then return refusal end
 local jobs, ids = {}, {}
 for at = at_job + 1, #ARGV, 5 do
   local list = tonumber(ARGV[at + 1])
-  local job = { entry = ARGV[at], list = list, read = ARGV[at + 2], body = ARGV[at + 3], follows = ARGV[at + 4], id = id_in(ARGV[4 + list], ARGV[at]) }
+  local job = { entry = ARGV[at], list = list, read = ARGV[at + 2], body = ARGV[at + 3], follows = ARGV[at + 4], id = id_in(ARGV[NAMES + list], ARGV[at]) }
   jobs[#jobs + 1], ids[#ids + 1] = job, job.id
 end
 local before, bodies = redis.call('ZMSCORE', DEAD, unpack(ids)), redis.call('HMGET', JOBS, unpack(ids))
@@ -47,6 +50,7 @@ end
 if #dying == 0 then return { whole(now_us), 0 } end
 local past = read_expired(LAST, ids)
 redis.call('HLEN', HISTORY)
+redis.call('HLEN', COUNTERS)
 redis.call('HLEN', CRASHES)
 redis.call('ZCARD', IDLE)
 redis.call('ZCARD', UNHANDLED)
@@ -75,13 +79,12 @@ for _, job in ipairs(dying) do
     front[#front + 1], fence = death, fence + 1
   end
   large = large or #job.body > LARGE_BYTES or #job.follows > LARGE_BYTES
-  give_up(past, job.id, job.entry, KEYS[PARKED + job.list], DEAD, CRASHES)
+  give_up(past, job.id, job.read, job.entry, KEYS[PARKED + job.list], DEAD, CRASHES)
 end
 if #envelopes > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end
 if large then redis.call('HSETNX', STATE, 'large', '1') end
-for l = 1, n_lists do save_list(KEYS[PARKED + l], ARGV[4 + l], UNHANDLED, STATE) end
-save_manual(past, LAST)
-save_past(past, LAST, HISTORY)
+for l = 1, n_lists do save_list(KEYS[PARKED + l], ARGV[NAMES + l], UNHANDLED, STATE) end
+save_expired(past, LAST, HISTORY, COUNTERS, ARGV[4])
 if #front == 0 then return { whole(now_us), #dying } end
 redis.call('HSET', STATE, 'fence', whole(fence - 1))
 push_front(READY, front)

@@ -1,6 +1,6 @@
 -- requeue.lua: put delayed, retrying, parked and dead jobs to the front of ready, at most 500, the first one foremost. An occurrence that
 -- nobody has taken yet stays where it is, and so does what is not as the caller has read it.
--- KEYS[1]  …:state      hash  layout, paused, parked
+-- KEYS[1]  …:state      hash  layout, paused, parked, large
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:due        zset  job ID -> instant it is due, Unix ms
 -- KEYS[4]  …:ready      list  IDs of jobs to run now
@@ -58,7 +58,7 @@ for i = 1, n do
   end
   if name then schedules[#schedules + 1] = name end
 end
-local past = read_past(KEYS[11], schedules)
+local past, large = read_past(KEYS[11], schedules), false
 read_manual(past, KEYS[11], ids)
 redis.call('HLEN', KEYS[12])
 redis.call('LLEN', READY)
@@ -70,10 +70,11 @@ for i = 1, n do
   local id, read, new = ids[i], ARGV[at_job + 5 * i - 2], ARGV[at_job + 5 * i - 1]
   local goes = false
   if dead[i] then
-    goes = new ~= '' and bodies[i] == read
+    goes = new ~= '' and (bodies[i] or '') == read
     if goes then
       out.dead[#out.dead + 1] = id
       envelopes[#envelopes + 1], envelopes[#envelopes + 2] = id, new
+      large = large or #new > LARGE_BYTES -- it may be the first one: an occurrence had none
       local name, planned = occurrence(id)
       if name then add_unfinished(past, name, planned, 1) end
       if manual[i] then begin_manual(past, id, manual[i].name, manual[i].planned, manual[i].kind) end
@@ -103,6 +104,7 @@ if changed == 0 then return { whole(now_us), 0, table.concat(answer) } end
 redis.call('ZREM', STALE, '', unpack(revived)) -- the first write takes no memory
 push_front(READY, front)
 if #envelopes > 0 then redis.call('HSET', JOBS, unpack(envelopes)) end
+if large then redis.call('HSETNX', STATE, 'large', '1') end
 if #out.due > 0 then redis.call('ZREM', DUE, unpack(out.due)) end
 if #out.dead > 0 then redis.call('ZREM', DEAD, unpack(out.dead)) end
 for l, members in pairs(out.parked) do

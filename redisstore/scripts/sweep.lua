@@ -4,7 +4,7 @@
 -- KEYS[2]  …:jobs       hash  job ID -> envelope
 -- KEYS[3]  …:callers    zset  enqueuer -> instant and number of its last call, see lib/callers.lua; #enqueued
 -- KEYS[4]  …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
--- KEYS[5]  …:state      hash  parked, swept: when that was done last, Unix s
+-- KEYS[5]  …:state      hash  parked, large, swept: when that was done last, Unix s
 -- KEYS[6]  …:crashes    hash  job ID -> times its holder vanished
 -- KEYS[7]  …:schedules  hash  schedule -> definition
 -- KEYS[8]  …:cursors    hash  schedule -> cursor
@@ -18,20 +18,21 @@
 -- KEYS[16] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
 -- KEYS[17] …:history    hash  schedule -> its last attempts
 -- KEYS[18] …:once       zset  job ID -> until when it is not added once more, Unix ms
--- KEYS[19...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
+-- KEYS[19] …:counters   hash
+-- KEYS[20...] …:parked:<name>  zset  job ID -> instant parked, Unix ms
 -- ARGV[1] how long dead jobs are kept, ms; ARGV[2] how many at most; ARGV[3] how long parked jobs and marks of moved schedules stay, ms
 -- ARGV[4] if the partition was swept so recently, ms, nothing is done; ARGV[5] a random number; ARGV[6] 1: other lists have old jobs too, else 0
--- ARGV[7...] the names of the parked lists
+-- ARGV[7] prefix of the channels for whoever waits for a job of this queue; ARGV[8...] the names of the parked lists
 -- Returns time (us); 1 if more remain, 0 if not, 2 if the partition was swept so recently; then, but for 2: 1 if parked jobs past their
 -- retention were not looked at, else 0; of those that are not given up because a job may follow their death (see lib/expired.lua), at most 50,
 -- six values each: entry in the list, name of the list, e or d, envelope or definition, crashes, 1 if twice the retention has passed, else 0.
 local DEAD, JOBS, CALLERS, IDLE, STATE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local SCHEDULES, CURSORS, OWED, GONE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local UNHANDLED, HANDLERS, RESULTS, KEPT, OWNERS, ONCE = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[18]
-local PARKED, NAMES = 18, 6 -- the parked lists come behind KEYS[18], their names behind ARGV[6]
+local PARKED, NAMES = 19, 7 -- the parked lists come behind KEYS[19], their names behind ARGV[7]
 local ASKED, ASKED_BYTES = 50, 262144 -- how many expired jobs are returned at most, and about how many bytes of them
 local ASLEEP_MS = 60000 -- a worker that has slept for longer without renewing its registration is gone
--- uses: limits bytes callers clock seconds strings definition open flight parked handlers history manual expired
+-- uses: limits bytes callers clock seconds strings counters definition envelope open flight parked handlers history manual expired
 local state = redis.call('HMGET', STATE, 'swept', 'parked')
 local swept = tonumber(state[1] or 0) or 0
 if now_s >= swept and (now_s - swept) * 1000 < tonumber(ARGV[4]) then return { whole(now_us), 2 } end
@@ -146,9 +147,16 @@ redis.call('HLEN', CURSORS)
 redis.call('HLEN', RESULTS)
 redis.call('HLEN', OWNERS)
 local dying = {}
-for k, i in ipairs(given_up) do dying[k] = ids[i] end
+local reasons, large = {}, false -- IDs and envelopes that say why their jobs died
+for k, i in ipairs(given_up) do
+  dying[k] = ids[i]
+  local body = bodies[i] and with_reason(bodies[i])
+  if body then reasons[#reasons + 1], reasons[#reasons + 2] = ids[i], body end
+  large = large or body and #body > LARGE_BYTES
+end
 local past = read_expired(KEYS[16], dying)
 redis.call('HLEN', KEYS[17])
+redis.call('HLEN', KEYS[19])
 redis.call('ZCARD', CALLERS)
 redis.call('ZCARD', IDLE)
 local listed = redis.call('ZCARD', UNHANDLED)
@@ -158,10 +166,11 @@ if #buried > 0 then
   redis.call('ZREM', DEAD, unpack(buried))
   redis.call('HDEL', JOBS, unpack(buried))
 end
-for _, i in ipairs(given_up) do give_up(past, ids[i], entries[i], KEYS[lists[i]], DEAD, CRASHES) end
+if #reasons > 0 then redis.call('HSET', JOBS, unpack(reasons)) end
+if large then redis.call('HSETNX', STATE, 'large', '1') end
+for _, i in ipairs(given_up) do give_up(past, ids[i], bodies[i] or definitions[i], entries[i], KEYS[lists[i]], DEAD, CRASHES) end
 for i = PARKED + 1, #KEYS do save_list(KEYS[i], ARGV[i - PARKED + NAMES], UNHANDLED, STATE) end
-save_manual(past, KEYS[16])
-save_past(past, KEYS[16], KEYS[17])
+save_expired(past, KEYS[16], KEYS[17], KEYS[19], ARGV[7])
 if listed == 0 then
   redis.call('HDEL', STATE, 'parked')
 elseif not state[2] then
