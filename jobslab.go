@@ -1,6 +1,7 @@
 package chime
 
 import (
+	"bytes"
 	"sync"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -32,9 +33,9 @@ func (s *jobSlabs) of(taken *work.Job) *Job {
 		Attempt: taken.Attempt, MaxAttempts: taken.MaxAttempts, Crashes: taken.Crashes, Fence: taken.Fence, Timeout: taken.Timeout,
 		LastError: taken.LastError, Header: taken.Header, Payload: taken.Payload, output: taken.Output,
 	}
-	if died := taken.Death; died != nil {
+	if died := taken.Death; died != nil { // a copy, as the payload is: what a handler writes to it stays with its attempt
 		job.Death = newJobInfo(died.Queue, &protocol.FoundJob{
-			ID: died.ID, State: protocol.JobDead, Body: died.Body, At: died.Ended, Crashes: died.Crashes,
+			ID: died.ID, State: protocol.JobDead, Body: bytes.Clone(died.Body), At: died.Ended, Crashes: died.Crashes,
 		})
 	}
 	taken.Output.See(job)
