@@ -176,7 +176,7 @@ func (e *Enqueuer) one(ctx context.Context, name string, args any, options []Enq
 	switch {
 	case err == nil:
 		if receipt.Existing {
-			e.fillStates(ctx, []*Receipt{&receipt})
+			fillStates(ctx, e.store, []*Receipt{&receipt})
 		}
 		return receipt, nil
 	case len(job.Problems) > 0:
@@ -237,7 +237,7 @@ func (e *Enqueuer) many(ctx context.Context, items []Item) ([]Receipt, error) {
 		},
 	})
 	if len(existing) > 0 {
-		e.fillStates(ctx, existing)
+		fillStates(ctx, e.store, existing)
 	}
 	return receipts, err
 }
@@ -246,7 +246,7 @@ func (e *Enqueuer) many(ctx context.Context, items []Item) ([]Receipt, error) {
 const maxStateWait = time.Second
 
 // fillStates fills in where the jobs of these receipts are, as far as that can be read.
-func (e *Enqueuer) fillStates(ctx context.Context, receipts []*Receipt) {
+func fillStates(ctx context.Context, store protocol.Store, receipts []*Receipt) {
 	ctx, cancel := context.WithTimeout(ctx, maxStateWait)
 	defer cancel()
 	of := make(map[string][]*Receipt)
@@ -259,7 +259,7 @@ func (e *Enqueuer) fillStates(ctx context.Context, receipts []*Receipt) {
 			for i := range ids {
 				ids[i] = left[i].ID
 			}
-			found, err := e.store.FindJobs(ctx, queue, ids)
+			found, err := store.FindJobs(ctx, queue, ids)
 			if err != nil || len(found) == 0 {
 				break
 			}
