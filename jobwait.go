@@ -20,7 +20,8 @@ const waitRetry = time.Second
 // option [Keep]: of one that is gone without a result the error is ErrNotFound, not success.
 //
 // If the job ended otherwise than done the error is a *[JobError]: it was given up, or cancelled, or superseded. If several jobs had the ID one
-// after the other, the one that exists now is waited for. When ctx ends Wait returns its error, with the error of the store if
+// after the other, the one that exists now is waited for. What was kept of an earlier one goes when the job is cancelled, deleted or purged; but if a job without
+// Keep is done, or dead and no longer kept, the earlier one's result is the answer until its time is over. When ctx ends Wait returns its error, with the error of the store if
 // that has been failing. It costs the store a subscription while it waits, and no polling: many waits share one connection.
 func (j *Jobs) Wait(ctx context.Context, queue, id string, v any) error {
 	fail := func(err error) error {
