@@ -296,6 +296,39 @@ func TestAJobThatIsRemovedIsNotAnsweredWithAnEarlierResult(t *testing.T) {
 	})
 }
 
+func TestErrorsOfWaitAndCancelNameTheActOnce(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		e, jobs := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{}), chime.NewJobs(f.server.Store())
+		w := f.worker(chime.WorkerOptions{})
+		w.Handle("work", func(_ context.Context, job *chime.Job) error { return job.Return("a text") })
+		stop := f.run(w)
+		if _, err := e.Enqueue(t.Context(), "work", nil, chime.ID("j"), chime.Keep(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if err := jobs.Wait(t.Context(), "default", "j", nil); err != nil {
+			t.Error(err)
+		}
+		var number int
+		_, cancelled := jobs.Cancel(t.Context(), "default", "none")
+		for _, c := range []struct {
+			err  error
+			want string
+		}{
+			{jobs.Wait(t.Context(), "default", "none", nil), `chime: wait for job "none" of queue "default": not found`},
+			{jobs.Wait(t.Context(), "", "none", nil), `chime: wait for job "none" of queue "": `},
+			{jobs.Wait(t.Context(), "default", "j", &number), `chime: result of job "j" of queue "default": chime: decode into *int: `},
+			{cancelled, `chime: cancel job "none" of queue "default": not found`},
+		} {
+			if text := fmt.Sprint(c.err); !strings.HasPrefix(text, c.want) {
+				t.Errorf("error %q, want %q", text, c.want)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestProgressIsSeenWhileTheJobRunsAndGoesWithIt(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, f *fixture) {
 		w := f.worker(chime.WorkerOptions{})

@@ -27,11 +27,18 @@ func (j *Jobs) Wait(ctx context.Context, queue, id string, v any) error {
 	fail := func(err error) error {
 		return fmt.Errorf("chime: wait for job %.40q of queue %.40q: %w", id, queue, err)
 	}
+	over := func(info *JobInfo, err error) (bool, error) {
+		over, err := ended(info, err, v)
+		if over && info == nil {
+			err = fail(err)
+		}
+		return over, err
+	}
 	if target := reflect.ValueOf(v); v != nil && (target.Kind() != reflect.Pointer || target.IsNil()) {
 		return fail(protocol.Invalid("v", fmt.Sprintf("%T", v), "a pointer that is not nil, or nil"))
 	}
-	info, err := j.Get(ctx, queue, id) // most often it runs still, or has ended: that costs no subscription
-	if over, err := ended(info, err, v); over {
+	info, err := j.get(ctx, queue, id) // most often it runs still, or has ended: that costs no subscription
+	if over, err := over(info, err); over {
 		return err
 	}
 	changed, stop := j.store.Await(ctx, queue, id)
@@ -48,10 +55,10 @@ func (j *Jobs) Wait(ctx context.Context, queue, id string, v any) error {
 		case <-changed:
 		case <-timer.C:
 		}
-		if info, err = j.Get(ctx, queue, id); ctx.Err() != nil {
+		if info, err = j.get(ctx, queue, id); ctx.Err() != nil {
 			continue
 		}
-		if over, err := ended(info, err, v); over {
+		if over, err := over(info, err); over {
 			return err
 		}
 		timer.Reset(waitPoll)
