@@ -207,7 +207,8 @@ func (i Item) Format(f fmt.State, verb rune) {
 //
 // If anything is wrong with any item, none is sent, and the error says what is wrong with each. Jobs are sent in calls of up to 500
 // and about 1 MiB, each of which the store carries out completely or not at all. After an error the store may have some of the jobs,
-// see Enqueue. Items of one queue that run now are taken in the order of items if the queue has one partition.
+// see Enqueue. Items with [Replace] are sent after all the others, so of several items of one ID those without it come first, wherever they
+// stand: their receipts say what they met. Items of one queue that run now are taken in the order of items if the queue has one partition.
 func (e *Enqueuer) EnqueueMany(ctx context.Context, items []Item) ([]Receipt, error) {
 	if e.begin(); e.around == nil {
 		return e.many(ctx, items)
