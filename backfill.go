@@ -138,7 +138,7 @@ func (s *Schedules) planOf(ctx context.Context, name string) (protocol.Stored, *
 		if err != nil || placed || !found[0].Cursor.At.IsZero() || plan.State != protocol.StateLive {
 			return found[0], plan, err
 		}
-		if _, err := s.place(ctx, owedBy(found[0], time.Now())); err != nil {
+		if _, err := s.place(ctx, schedule.OwedBy(&found[0], time.Now())); err != nil {
 			return protocol.Stored{}, nil, err
 		}
 	}

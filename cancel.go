@@ -28,6 +28,8 @@ const (
 // (4 s) at the latest, and whatever the handler returns, the job is not tried again. If it has not begun it does not begin. A handler that
 // does not look at its ctx runs to its end; so the result is CancelAsked, not CancelDone.
 //
+// What was to follow a held job, enqueued with [Replace], goes with it: enqueue it again once the job has ended.
+//
 // The next occurrence of a schedule may be cancelled too: the one after it comes as if this one had run, and it counts as one of the
 // rule's Count. Cancelling twice changes nothing. Programs of a version before this one stop taking from a queue once something has
 // been cancelled there, and say so.

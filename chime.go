@@ -58,10 +58,14 @@
 //
 // # Where is everything
 //
-// [Worker] runs handlers. [Scheduler] declares schedules at start, [Schedules] changes them at run time. [Enqueuer] adds jobs.
-// [Queues] shows and pauses queues. [Run] starts and stops roles. What is wrong with input is an [InvalidError]. Package recurrence has the calendar and is of use alone.
-// Package redisstore has the [Store]; redisstore/embedded has one inside the process, for a first try; chimetest tests programs under
-// fake time. The pages docs/jobs.md and docs/operating.md are guides.
+// [Worker] runs handlers. [Scheduler] declares schedules at start, [Schedules] changes and shows them at run time. [Enqueuer] adds jobs.
+// [Jobs] finds, cancels, requeues and deletes them, and waits for their results. [Queues] shows, pauses, limits and purges queues; [Workers]
+// shows who is at work. [Verify] finds what is wrong in a store, and mends it. [Run] starts and stops roles. What is wrong with input is an
+// [InvalidError].
+//
+// Package recurrence has the calendar and is of use alone. Package redisstore has the [Store]; redisstore/embedded has one inside the process,
+// for a first try; chimetest tests programs under fake time. The pages docs/jobs.md, docs/schedules.md, docs/testing.md and
+// docs/operating.md are guides.
 package chime
 
 import (

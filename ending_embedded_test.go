@@ -246,6 +246,89 @@ func TestAnIDEnqueuedAgainIsNotAnsweredWithTheLastResult(t *testing.T) {
 	})
 }
 
+// A job that is deleted, purged or cancelled has no result, and an earlier job's of its ID is not taken for it.
+func TestAJobThatIsRemovedIsNotAnsweredWithAnEarlierResult(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		jobs, queues := chime.NewJobs(f.server.Store()), chime.NewQueues(f.server.Store())
+		removals := []struct {
+			how    string
+			delay  time.Duration
+			remove func() error
+		}{
+			{"deleted", time.Minute, func() error {
+				_, err := jobs.Delete(t.Context(), chime.JobFilter{Queue: "default", IDs: []string{"j"}}, nil)
+				return err
+			}},
+			{"purged", 0, func() error {
+				_, err := queues.Purge(t.Context(), "default", "default", nil)
+				return err
+			}},
+			{"cancelled", 0, func() error {
+				_, err := jobs.Cancel(t.Context(), "default", "j")
+				return err
+			}},
+		}
+		e := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{})
+		for _, removal := range removals {
+			w := f.worker(chime.WorkerOptions{})
+			w.Handle("work", func(_ context.Context, job *chime.Job) error { return job.Return("first") })
+			stop := f.run(w)
+			if _, err := e.Enqueue(t.Context(), "work", nil, chime.ID("j"), chime.Keep(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			var result string
+			if err := jobs.Wait(t.Context(), "default", "j", &result); err != nil || result != "first" {
+				t.Fatalf("the first gave %q, %v", result, err)
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			if _, err := e.Enqueue(t.Context(), "work", nil, chime.ID("j"), chime.In(removal.delay)); err != nil {
+				t.Fatal(err)
+			}
+			if err := removal.remove(); err != nil {
+				t.Fatal(err)
+			}
+			if err := jobs.Wait(t.Context(), "default", "j", nil); !errors.Is(err, chime.ErrNotFound) {
+				t.Errorf("of the second, which was %s, Wait returns %v, want ErrNotFound", removal.how, err)
+			}
+		}
+	})
+}
+
+func TestErrorsOfWaitAndCancelNameTheActOnce(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		e, jobs := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{}), chime.NewJobs(f.server.Store())
+		w := f.worker(chime.WorkerOptions{})
+		w.Handle("work", func(_ context.Context, job *chime.Job) error { return job.Return("a text") })
+		stop := f.run(w)
+		if _, err := e.Enqueue(t.Context(), "work", nil, chime.ID("j"), chime.Keep(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if err := jobs.Wait(t.Context(), "default", "j", nil); err != nil {
+			t.Error(err)
+		}
+		var number int
+		_, cancelled := jobs.Cancel(t.Context(), "default", "none")
+		for _, c := range []struct {
+			err  error
+			want string
+		}{
+			{jobs.Wait(t.Context(), "default", "none", nil), `chime: wait for job "none" of queue "default": not found`},
+			{jobs.Wait(t.Context(), "", "none", nil), `chime: wait for job "none" of queue "": `},
+			{jobs.Wait(t.Context(), "default", "j", &number), `chime: result of job "j" of queue "default": chime: decode into *int: `},
+			{cancelled, `chime: cancel job "none" of queue "default": not found`},
+		} {
+			if text := fmt.Sprint(c.err); !strings.HasPrefix(text, c.want) {
+				t.Errorf("error %q, want %q", text, c.want)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestProgressIsSeenWhileTheJobRunsAndGoesWithIt(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, f *fixture) {
 		w := f.worker(chime.WorkerOptions{})

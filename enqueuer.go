@@ -176,7 +176,7 @@ func (e *Enqueuer) one(ctx context.Context, name string, args any, options []Enq
 	switch {
 	case err == nil:
 		if receipt.Existing {
-			e.fillStates(ctx, []*Receipt{&receipt})
+			fillStates(ctx, e.store, []*Receipt{&receipt})
 		}
 		return receipt, nil
 	case len(job.Problems) > 0:
@@ -207,7 +207,8 @@ func (i Item) Format(f fmt.State, verb rune) {
 //
 // If anything is wrong with any item, none is sent, and the error says what is wrong with each. Jobs are sent in calls of up to 500
 // and about 1 MiB, each of which the store carries out completely or not at all. After an error the store may have some of the jobs,
-// see Enqueue. Items of one queue that run now are taken in the order of items if the queue has one partition.
+// see Enqueue. Items with [Replace] are sent after all the others, so of several items of one ID those without it come first, wherever they
+// stand: their receipts say what they met. Items of one queue that run now are taken in the order of items if the queue has one partition.
 func (e *Enqueuer) EnqueueMany(ctx context.Context, items []Item) ([]Receipt, error) {
 	if e.begin(); e.around == nil {
 		return e.many(ctx, items)
@@ -237,7 +238,7 @@ func (e *Enqueuer) many(ctx context.Context, items []Item) ([]Receipt, error) {
 		},
 	})
 	if len(existing) > 0 {
-		e.fillStates(ctx, existing)
+		fillStates(ctx, e.store, existing)
 	}
 	return receipts, err
 }
@@ -246,7 +247,7 @@ func (e *Enqueuer) many(ctx context.Context, items []Item) ([]Receipt, error) {
 const maxStateWait = time.Second
 
 // fillStates fills in where the jobs of these receipts are, as far as that can be read.
-func (e *Enqueuer) fillStates(ctx context.Context, receipts []*Receipt) {
+func fillStates(ctx context.Context, store protocol.Store, receipts []*Receipt) {
 	ctx, cancel := context.WithTimeout(ctx, maxStateWait)
 	defer cancel()
 	of := make(map[string][]*Receipt)
@@ -259,7 +260,7 @@ func (e *Enqueuer) fillStates(ctx context.Context, receipts []*Receipt) {
 			for i := range ids {
 				ids[i] = left[i].ID
 			}
-			found, err := e.store.FindJobs(ctx, queue, ids)
+			found, err := store.FindJobs(ctx, queue, ids)
 			if err != nil || len(found) == 0 {
 				break
 			}

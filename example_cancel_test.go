@@ -53,3 +53,20 @@ func ExampleJobs_Requeue() {
 	// 3 of 3
 	// 3 requeued, 0 had gone <nil>
 }
+
+// What waits for a customer who has left is deleted. It is not told to anybody, and nothing is kept of it.
+func ExampleJobs_Delete() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx := context.Background()
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	for _, id := range []string{"mail:7", "export:7"} {
+		if _, err := enqueuer.Enqueue(ctx, "work", nil, chime.ID(id), chime.In(time.Hour)); err != nil {
+			fmt.Println(err)
+		}
+	}
+
+	all, err := chime.NewJobs(server.Store()).Delete(ctx, chime.JobFilter{Queue: "default", IDs: []string{"mail:7", "export:7", "report:7"}}, nil)
+	fmt.Println(all.Changed, "deleted", err)
+	// Output: 2 deleted <nil>
+}

@@ -64,6 +64,44 @@ func TestAHandlersChangesToItsPayloadReachNoOtherAttempt(t *testing.T) {
 	})
 }
 
+// A handler may change the death that it is told of too: the next attempt is told of the death as it was.
+func TestAHandlersChangesToADeathReachNoOtherAttempt(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		w := f.worker(chime.WorkerOptions{})
+		w.Handle("hopeless", func(context.Context, *chime.Job) error { return chime.Discard(errors.New("no")) })
+		var mu sync.Mutex
+		attempts := 0
+		w.Handle("alert", func(_ context.Context, job *chime.Job) error {
+			mu.Lock()
+			defer mu.Unlock()
+			attempts++
+			if got := string(job.Death.Payload) + job.Death.Header["tenant"]; got != "argumentsa" {
+				t.Errorf("attempt %d: death %q", job.Attempt, got)
+			}
+			for i := range job.Death.Payload {
+				job.Death.Payload[i] = 'x'
+			}
+			job.Death.Header["tenant"] = "b"
+			if job.Attempt < 3 {
+				return chime.RetryAfter(time.Second, errors.New("again"))
+			}
+			return nil
+		})
+		stop := f.run(w)
+		e := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{})
+		if _, err := e.Enqueue(t.Context(), "hopeless", []byte("arguments"), chime.Header("tenant", "a"), chime.OnDeath(chime.Item{Name: "alert"})); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if attempts != 3 {
+			t.Errorf("%d attempts, want 3", attempts)
+		}
+	})
+}
+
 type textError struct{ text string }
 
 func (e *textError) Error() string { return e.text }

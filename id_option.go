@@ -53,7 +53,7 @@ func Once(d time.Duration) EnqueueOption {
 //   - parked or dead: it goes, and this one begins anew.
 //   - running, or taken ahead: it goes on. When it ends, in whatever way, this one follows it, not before its In or At; of several the newest
 //     alone. A failed one is not tried again then, and one that is given up is not kept and has no OnDeath.
-//   - running and cancelled: it stays, and this one is not added: the [Receipt] says Existing.
+//   - running and cancelled: it stays, and this one is not added: the [Receipt] says Existing. [Jobs.Cancel] drops what was to follow, too.
 //
 // If there is none it is added. With [Once] besides, as long as Once bars the ID, only what is delayed, retrying, waiting or parked is replaced.
 //

@@ -35,22 +35,27 @@ type JobPage struct {
 // A job that this program cannot read, because a newer version wrote it or because the store has lost a part of it, comes with its ID
 // and state and with an error, which is its Err.
 func (j *Jobs) Get(ctx context.Context, queue, id string) (*JobInfo, error) {
-	fail := func(err error) (*JobInfo, error) {
+	info, err := j.get(ctx, queue, id)
+	if info == nil {
 		return nil, fmt.Errorf("chime: get job %.40q of queue %.40q: %w", id, queue, err)
 	}
+	return info, err
+}
+
+func (j *Jobs) get(ctx context.Context, queue, id string) (*JobInfo, error) {
 	err := j.ready(ctx)
 	if err == nil {
 		err = errors.Join(protocol.CheckName("queue", queue), checkJobID("ID", id))
 	}
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	found, err := j.store.FindJobs(ctx, queue, []string{id})
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	if found[0].ID == "" {
-		return fail(ErrNotFound)
+		return nil, ErrNotFound
 	}
 	info := newJobInfo(queue, &found[0])
 	return info, info.Err

@@ -20,17 +20,25 @@ const waitRetry = time.Second
 // option [Keep]: of one that is gone without a result the error is ErrNotFound, not success.
 //
 // If the job ended otherwise than done the error is a *[JobError]: it was given up, or cancelled, or superseded. If several jobs had the ID one
-// after the other, the one that exists now is waited for. When ctx ends Wait returns its error, with the error of the store if
+// after the other, the one that exists now is waited for. What was kept of an earlier one goes when the job is cancelled, deleted or purged; but if a job without
+// Keep is done, or dead and no longer kept, the earlier one's result is the answer until its time is over. When ctx ends Wait returns its error, with the error of the store if
 // that has been failing. It costs the store a subscription while it waits, and no polling: many waits share one connection.
 func (j *Jobs) Wait(ctx context.Context, queue, id string, v any) error {
 	fail := func(err error) error {
 		return fmt.Errorf("chime: wait for job %.40q of queue %.40q: %w", id, queue, err)
 	}
+	over := func(info *JobInfo, err error) (bool, error) {
+		over, err := ended(info, err, v)
+		if over && info == nil {
+			err = fail(err)
+		}
+		return over, err
+	}
 	if target := reflect.ValueOf(v); v != nil && (target.Kind() != reflect.Pointer || target.IsNil()) {
 		return fail(protocol.Invalid("v", fmt.Sprintf("%T", v), "a pointer that is not nil, or nil"))
 	}
-	info, err := j.Get(ctx, queue, id) // most often it runs still, or has ended: that costs no subscription
-	if over, err := ended(info, err, v); over {
+	info, err := j.get(ctx, queue, id) // most often it runs still, or has ended: that costs no subscription
+	if over, err := over(info, err); over {
 		return err
 	}
 	changed, stop := j.store.Await(ctx, queue, id)
@@ -47,10 +55,10 @@ func (j *Jobs) Wait(ctx context.Context, queue, id string, v any) error {
 		case <-changed:
 		case <-timer.C:
 		}
-		if info, err = j.Get(ctx, queue, id); ctx.Err() != nil {
+		if info, err = j.get(ctx, queue, id); ctx.Err() != nil {
 			continue
 		}
-		if over, err := ended(info, err, v); over {
+		if over, err := over(info, err); over {
 			return err
 		}
 		timer.Reset(waitPoll)

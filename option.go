@@ -262,7 +262,7 @@ func (o retryOption) kind(d *kindDefaults) {
 }
 
 // Keep keeps how the job ended, and what [Job.Return] gave, for d after its end, 1 s to 365 days: [Jobs.Wait] and [Jobs.Get] find it. Without
-// Keep nothing is left of a job that is done. The result costs memory of Redis until then, up to 64 KiB and the ID.
+// Keep nothing is left of a job that is done, and what was kept of an earlier job of its ID is found as before: give all jobs of an ID Keep, or none. The result costs memory of Redis until then, up to 64 KiB and the ID.
 func Keep(d time.Duration) JobOption {
 	return jobOption(func(s *jobSettings) {
 		s.keep = d

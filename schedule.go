@@ -43,7 +43,7 @@ type Schedule struct {
 	PauseAfter int `json:"pause_after,omitempty"` // see the option PauseAfter
 
 	// Next is the planned instant of the occurrence that is placed and was not taken yet; if several are to be caught up, of the
-	// last one. It is due Offset later. It is zero for a moment after one was taken, and as long as the schedule is paused or completed.
+	// last one. If that was cancelled, it is the one after it. It is due Offset later. It is zero for a moment after one was taken, and as long as the schedule is paused or completed.
 	Next     time.Time        `json:"next,omitzero"`
 	Last     LastRun          `json:"last,omitzero"` // how it went last
 	Used     int              `json:"used"`          // runs used up of the recurrence's Count

@@ -34,7 +34,7 @@ type SchedulerOptions struct {
 	Version int64
 	// Prune has Run delete, once it has declared everything, the schedules that a lower version of the owner has declared and this one does
 	// not, and no others. Once any process has done so no other process of the version looks again. For 7 days a lower version that
-	// starts again does not bring them back. Without a version nothing is pruned.
+	// starts again does not bring them back. With version 0 nothing is pruned, which Run logs as a warning when it begins.
 	Prune bool
 	// Observers hear what the scheduler does: whether it leads, what it places, and trouble with the store.
 	Observers []*Observer
@@ -181,6 +181,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 	if err := s.begin(); err != nil {
 		return err
+	}
+	if s.options.Prune && s.options.Version == 0 {
+		s.options.Logger.Warn("chime: nothing is pruned, for the scheduler has no version", "event", "schedule.unpruned")
 	}
 	observer, _ := observing("", s.options.Observers) // validate has checked them
 	err := tick.New(s.store, tick.Options{

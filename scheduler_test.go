@@ -362,6 +362,21 @@ func TestRemoveDeletesBeforeAnythingIsDeclared(t *testing.T) {
 	})
 }
 
+func TestASchedulerThatCannotPruneLogsThatOnce(t *testing.T) {
+	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
+		for version, want := range []int{1, 0} {
+			var log logBuffer
+			options := SchedulerOptions{Owner: "shop", Version: int64(version), Prune: true, Logger: log.logger()}
+			stop := startSchedulerWith(t, store, options, declaring(t, "minutely", everyMinute))
+			pass(time.Minute)
+			stop()
+			if n := log.count("nothing is pruned"); n != want {
+				t.Errorf("version %d: logged %d times, want %d: %s", version, n, want, log.text.String())
+			}
+		}
+	})
+}
+
 func TestADeclaredJobThatNobodyHandlesIsLoggedOnce(t *testing.T) {
 	withScheduleStore(t, func(t *testing.T, store *fakeScheduleStore) {
 		var log logBuffer

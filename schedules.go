@@ -263,8 +263,17 @@ func stored(found protocol.Stored) (*Schedule, error) {
 	if s.State == StatePaused {
 		s.Note = Note(found.Note)
 	}
-	if found.Waiting {
+	switch {
+	case found.Waiting:
 		s.Next = found.Cursor.At
+	case found.Void:
+		plan, err := schedule.Compile(found.Definition)
+		if err != nil {
+			return nil, fmt.Errorf("chime: schedule %q: %w", found.Name, err)
+		}
+		if next := plan.UpcomingOf(&found, time.Now(), 1); len(next) > 0 {
+			s.Next = next[0]
+		}
 	}
 	return s, nil
 }

@@ -60,7 +60,9 @@ func (s *Schedules) trigger(ctx context.Context, run *manualRun) (Receipt, error
 		return receipt, err
 	}
 	sent, err := s.enqueuer.One(ctx, job)
-	receipt.Existing = sent.Existing
+	if receipt.Existing = sent.Existing; err == nil && receipt.Existing {
+		fillStates(ctx, s.store, []*Receipt{&receipt})
+	}
 	return receipt, err
 }
 

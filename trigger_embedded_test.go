@@ -56,8 +56,8 @@ func TestAPausedScheduleThatIsTriggeredRunsOnce(t *testing.T) {
 			t.Errorf("receipt %+v, %v", second, err)
 		}
 		for _, id := range []string{"again", second.ID} {
-			if r, err := schedules.Trigger(t.Context(), "report", chime.ID(id)); err != nil || r.ID != second.ID || !r.Existing {
-				t.Errorf("triggered again: %+v, %v; want the one that exists", r, err)
+			if r, err := schedules.Trigger(t.Context(), "report", chime.ID(id)); err != nil || r.ID != second.ID || !r.Existing || r.State != chime.JobDelayed {
+				t.Errorf("triggered again: %+v, %v; want the one that exists, delayed", r, err)
 			}
 		}
 		info, err := jobs.Get(t.Context(), "reports", second.ID)

@@ -19,7 +19,7 @@ const (
 
 // Upcoming returns the planned instants of a schedule's next n runs, n from 1 to 1000, as it stands: fewer if its count or its end comes
 // before that, none if it is paused or has completed; ErrNotFound if there is none of that name. An occurrence that is placed and that
-// nobody has taken yet is the first of them, also where its instant has passed; so are those that are caught up. With a [Spread] each is due
+// nobody has taken yet is the first of them, also where its instant has passed; so are those that are caught up. One that was cancelled is none of them. With a [Spread] each is due
 // [Schedule.Offset] later. Time goes by this machine's clock. Nothing is placed for it, and whether a run will be skipped because the last one is not over nobody knows.
 func (s *Schedules) Upcoming(ctx context.Context, name string, n int) ([]time.Time, error) {
 	err := s.check(ctx, name)
@@ -43,16 +43,7 @@ func (s *Schedules) Upcoming(ctx context.Context, name string, n int) ([]time.Ti
 	if err != nil {
 		return nil, fmt.Errorf("chime: upcoming runs of schedule %q: %w", name, err)
 	}
-	return plan.Upcoming(owedBy(found[0], time.Now()), found[0].Waiting, n), nil
-}
-
-// owedBy is what a schedule is owed, or will be when its occurrence that waits is taken.
-func owedBy(found protocol.Stored, now time.Time) protocol.Owed {
-	since := found.Since
-	if since.IsZero() || since.After(now) { // postponed
-		since = now
-	}
-	return protocol.Owed{Partition: found.Partition, Name: found.Name, Definition: found.Definition, Cursor: found.Cursor, Since: since, Now: now}
+	return plan.UpcomingOf(&found[0], time.Now(), n), nil
 }
 
 // Soonest returns the n live schedules, 1 to 500, whose next occurrences are due first, over all queues, in that order; fewer if there are
@@ -106,7 +97,7 @@ func (s *Schedules) soonest(ctx context.Context, n int) ([]*Schedule, error) {
 			if err != nil {
 				continue
 			}
-			next := plan.Upcoming(owedBy(found[i], now), false, 1)
+			next := plan.UpcomingOf(&found[i], now, 1)
 			if len(next) == 0 {
 				continue
 			}

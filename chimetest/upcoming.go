@@ -86,12 +86,8 @@ func upcoming(stored *protocol.Stored, from, to time.Time) (times []time.Time, o
 		return nil, 0, err
 	}
 	now := time.Now()
-	owed := protocol.Owed{Partition: stored.Partition, Name: stored.Name, Definition: stored.Definition, Cursor: stored.Cursor, Since: stored.Since, Now: now}
-	if owed.Since.IsZero() || owed.Since.After(now) { // not owed, or postponed
-		owed.Since = now
-	}
 	for n := 100; ; n *= 10 {
-		times = plan.Upcoming(owed, stored.Waiting, n)
+		times = plan.UpcomingOf(stored, now, n)
 		if len(times) < n || !times[n-1].Before(to) {
 			break
 		}

@@ -76,3 +76,37 @@ func TestWhatIsPlacedIsUpcoming(t *testing.T) {
 		}
 	})
 }
+
+// The next occurrence is cancelled: whoever asks what comes next is told of the one after it, which is what runs.
+func TestACancelledOccurrenceIsNotUpcoming(t *testing.T) {
+	Run(t, func(t *testing.T, c *Chime) {
+		schedules := chime.NewSchedules(c.Store())
+		begin := time.Now()
+		c.Advance(time.Minute)
+		for name, cron := range map[string]string{"hourly": "0 * * * *", "half": "30 * * * *"} {
+			if _, err := schedules.Put(t.Context(), name, recurrence.Recurrence{Cron: cron}, chime.NoImmediateRun()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		one := Occurrence{Schedule: "half", Planned: begin.Add(30 * time.Minute)}
+		if _, err := chime.NewJobs(c.Store()).Cancel(t.Context(), "default", one.String()); err != nil {
+			t.Fatal(err)
+		}
+		next := begin.Add(90 * time.Minute)
+		if s, err := schedules.Get(t.Context(), "half"); err != nil || !s.Next.Equal(next) {
+			t.Errorf("next is %v, %v; want %v", s, err, next)
+		}
+		if times, err := schedules.Upcoming(t.Context(), "half", 2); err != nil || len(times) != 2 || !times[0].Equal(next) || !times[1].Equal(next.Add(time.Hour)) {
+			t.Errorf("upcoming are %v, %v; want %v and the next", times, err, next)
+		}
+		for n := 1; n <= 2; n++ {
+			soonest, err := schedules.Soonest(t.Context(), n)
+			if err != nil || len(soonest) != n || soonest[0].Name != "hourly" || n == 2 && !soonest[1].Next.Equal(next) {
+				t.Errorf("the soonest %d are %v, %v; want the hourly one first, and half at %v", n, soonest, err, next)
+			}
+		}
+		if got := c.Upcoming(begin, begin.Add(100*time.Minute)); len(got) != 2 || got[0].Schedule != "hourly" || !got[1].Planned.Equal(next) {
+			t.Errorf("chimetest says %v, want hourly and half at %v", got, next)
+		}
+	})
+}

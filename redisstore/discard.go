@@ -30,7 +30,7 @@ func (s *store) CancelJob(ctx context.Context, queue, id string, result *protoco
 		return 0, fmt.Errorf("%w (job %q)", err, id)
 	}
 	if became[0] == protocol.ChangeGone {
-		return 0, fmt.Errorf("redisstore: cancel job %q of queue %q: %w", id, queue, protocol.ErrNotFound)
+		return 0, protocol.ErrNotFound
 	}
 	return protocol.CancelResult(became[0]), nil
 }

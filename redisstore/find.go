@@ -104,6 +104,7 @@ type reading struct {
 	owed        *redis.FloatSliceCmd
 	placed      []int // positions of those whose cursor is an occurrence's
 	scores      *redis.FloatSliceCmd
+	bodies      *redis.SliceCmd // mostly none: an occurrence has one once it has failed, or was cancelled before its instant
 }
 
 var counterNames = [...]string{"/started", "/skipped", "/missed", "/caught_up", "/superseded", "/cancelled", "/done", "/failed", "/died"}
@@ -317,6 +318,7 @@ func (s *store) readWaiting(ctx context.Context, stored []protocol.Stored, readi
 		}
 		if len(ids) > 0 {
 			r.scores = pipe.ZMScore(ctx, s.keys.partition(partition).due, ids...)
+			r.bodies = pipe.HMGet(ctx, s.keys.partition(partition).jobs, ids...)
 		}
 	}
 	if pipe.Len() == 0 {
@@ -328,11 +330,16 @@ func (s *store) readWaiting(ctx context.Context, stored []protocol.Stored, readi
 	}
 	for _, r := range readings {
 		for j, i := range r.placed {
-			stored[i].Waiting = r.scores.Val()[j] != 0 // a missing member has score 0, and no occurrence is of 1970
+			placed := r.scores.Val()[j] != 0 // a missing member has score 0, and no occurrence is of 1970
+			stored[i].Void = placed && reply(r.bodies.Val()).text(j) == voidBody
+			stored[i].Waiting = placed && !stored[i].Void
 		}
 	}
 	return nil
 }
+
+// voidBody is the body of an occurrence that was cancelled before its instant, see scripts/lib/overlap.lua.
+const voidBody = "\x00"
 
 // followMarks reads the schedules that were found as marks from where they live. One whose move is not done is shown as it was before
 // the move began, in the queue that it goes to: there it places its next occurrence.
@@ -350,7 +357,7 @@ func (s *store) followMarks(ctx context.Context, stored []protocol.Stored) error
 			stored[i] = moved[0]
 			continue
 		}
-		stored[i].Definition, stored[i].Waiting = []byte(h.withState(h.before)), false
+		stored[i].Definition, stored[i].Waiting, stored[i].Void = []byte(h.withState(h.before)), false, false
 		stored[i].Left = append(stored[i].Left, stored[i].Partition)
 		sizes, err := s.sizesOf(ctx, []string{h.movedTo})
 		if err != nil {

@@ -42,7 +42,7 @@ func (w *cancelWalk) purge() {
 	case 0:
 		w.note("purge: step")
 		k := w.keys()
-		keys := []string{k.state, k.purged, k.spared, k.ready, k.jobs, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed, k.callers, k.idle, k.once, k.last}
+		keys := []string{k.state, k.purged, k.spared, k.ready, k.jobs, k.crashes, k.open, k.behind, k.schedules, k.cursors, k.owed, k.callers, k.idle, k.once, k.last, k.results, k.kept}
 		first := w.twice(&purgeScript, keys, func() {}, fmt.Sprint("step ", len(w.notes)), w.store.keys.wake())
 		purged := 0
 		for _, life := range w.lives {

@@ -21,10 +21,18 @@ type comingPartition struct {
 	keys   partitionKeys
 	looked int
 	found  []protocol.Coming
+	void   []protocol.Coming // whose next occurrences were cancelled: without an instant, as those that are owed one
 	ended  bool
 }
 
-// Soonest returns schedules by the instant at which their next occurrence is due, the first n or fewer, and besides those that are owed one.
+// A dueOccurrence is an occurrence among the delayed jobs.
+type dueOccurrence struct {
+	protocol.Coming
+	instant string // planned, as its ID has it
+}
+
+// Soonest returns schedules by the instant at which their next occurrence is due, the first n or fewer, and besides those that are owed one, or will be
+// when their next occurrence, which was cancelled, is due.
 // It reads each partition's delayed jobs from the front until it has n schedules or has looked at maxLooked jobs; a job that is not the
 // occurrence at its schedule's cursor is a retry or nobody's.
 func (s *store) Soonest(ctx context.Context, n int) ([]protocol.Coming, error) {
@@ -86,7 +94,7 @@ func (s *store) soonestOf(ctx context.Context, partitions []*comingPartition, n 
 		left = slices.DeleteFunc(slices.Clone(left), func(p *comingPartition) bool { return p.ended })
 	}
 	for _, p := range partitions {
-		waiting = append(waiting, p.found...)
+		waiting, owed = append(waiting, p.found...), append(owed, p.void...)
 	}
 	return waiting, owed, nil
 }
@@ -102,14 +110,14 @@ func (s *store) searchDue(ctx context.Context, partitions []*comingPartition, n 
 		return failure("list delayed jobs", "", err)
 	}
 	pipe = s.client.Pipeline()
-	coming, instants := make([][]protocol.Coming, len(partitions)), make([][]string, len(partitions))
+	coming := make([][]dueOccurrence, len(partitions))
 	cursors := make([]*redis.SliceCmd, len(partitions))
 	for i, p := range partitions {
 		var names []string
 		for _, z := range pages[i].Val() {
 			if name, instant, ok := protocol.CutOccurrence(z.Member.(string)); ok {
-				names, instants[i] = append(names, name), append(instants[i], instant)
-				coming[i] = append(coming[i], protocol.Coming{Name: name, At: time.UnixMilli(int64(z.Score)).UTC()})
+				names = append(names, name)
+				coming[i] = append(coming[i], dueOccurrence{protocol.Coming{Name: name, At: time.UnixMilli(int64(z.Score)).UTC()}, instant})
 			}
 		}
 		if len(names) > 0 {
@@ -122,15 +130,53 @@ func (s *store) searchDue(ctx context.Context, partitions []*comingPartition, n 
 			return failure("read the cursors of schedules", "", err)
 		}
 	}
-	for i, p := range partitions {
+	next := make([][]dueOccurrence, len(partitions))
+	for i := range partitions {
 		for j, c := range coming[i] {
 			text, _ := cursors[i].Val()[j].(string)
-			if at := parseCursor(text); at.Placed && at.At.UTC().Format(time.RFC3339) == instants[i][j] {
-				p.found = append(p.found, c)
+			if at := parseCursor(text); at.Placed && at.At.UTC().Format(time.RFC3339) == c.instant {
+				next[i] = append(next[i], c)
 			}
 		}
+	}
+	if err := s.addComing(ctx, partitions, next); err != nil {
+		return err
+	}
+	for i, p := range partitions {
 		p.looked += len(pages[i].Val())
 		p.ended = len(p.found) >= n || p.looked >= maxLooked || len(pages[i].Val()) < soonestPage
+	}
+	return nil
+}
+
+// addComing adds schedules, by the occurrences at their cursors, to what was found of each partition.
+func (s *store) addComing(ctx context.Context, partitions []*comingPartition, next [][]dueOccurrence) error {
+	pipe := s.client.Pipeline()
+	bodies := make([]*redis.SliceCmd, len(partitions))
+	for i, p := range partitions {
+		ids := make([]string, len(next[i]))
+		for j, c := range next[i] {
+			ids[j] = c.Name + "@" + c.instant
+		}
+		if len(ids) > 0 {
+			bodies[i] = pipe.HMGet(ctx, p.keys.jobs, ids...)
+		}
+	}
+	if pipe.Len() == 0 {
+		return nil
+	}
+	cmds, err := pipe.Exec(ctx)
+	if err := cmp.Or(err, complete(cmds...)); err != nil {
+		return failure("read the next occurrences of schedules", "", err)
+	}
+	for i, p := range partitions {
+		for j, c := range next[i] {
+			if reply(bodies[i].Val()).text(j) == voidBody {
+				p.void = append(p.void, protocol.Coming{Name: c.Name})
+				continue
+			}
+			p.found = append(p.found, c.Coming)
+		}
 	}
 	return nil
 }

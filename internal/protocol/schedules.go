@@ -279,6 +279,7 @@ type Stored struct {
 	Definition []byte
 	Cursor     Cursor
 	Waiting    bool      // the occurrence at the cursor is placed and was not taken yet
+	Void       bool      // that was cancelled, and stands there until its instant: the next one is owed then. Waiting is false
 	Since      time.Time // since when its next occurrence is owed; zero: it is not
 	Note       Note      // of its pause
 	Owner      Owner     // zero: nobody declared it with an owner

@@ -70,6 +70,24 @@ func (p *Plan) Next(o protocol.Owed) protocol.Placement {
 	return placement
 }
 
+// OwedBy is what a schedule is owed, or will be when its occurrence that waits is taken.
+func OwedBy(found *protocol.Stored, now time.Time) protocol.Owed {
+	since := found.Since
+	if since.IsZero() || since.After(now) { // postponed
+		since = now
+	}
+	return protocol.Owed{Partition: found.Partition, Name: found.Name, Definition: found.Definition, Cursor: found.Cursor, Since: since, Now: now}
+}
+
+// UpcomingOf computes what Upcoming does for a schedule as it is stored. An occurrence at the cursor that was cancelled is none of them.
+func (p *Plan) UpcomingOf(found *protocol.Stored, now time.Time, n int) []time.Time {
+	owed := OwedBy(found, now)
+	if found.Void {
+		owed.Since = latest(p.due(owed.Cursor.At), now)
+	}
+	return p.Upcoming(owed, found.Waiting, n)
+}
+
 // Upcoming computes the planned instants of the next n runs, as they will be placed if each is taken at its instant, or now if that has
 // passed: fewer if the rule ends before that, none unless the schedule is live. o is what the schedule is owed; waiting: it is owed nothing
 // yet, because the occurrence at its cursor is placed and was not taken: that one is the first.

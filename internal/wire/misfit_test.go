@@ -58,7 +58,7 @@ func TestAnErrorOfDecodingNamesThePlaceAndNotTheValue(t *testing.T) {
 		}
 		for format, payload := range map[string][]byte{"JSON": []byte(c.json), "msgpack": packed} {
 			err := Decode(payload, new(customer))
-			if want := "chime: decode arguments into *wire.customer: " + c.want; err == nil || err.Error() != want {
+			if want := "chime: decode into *wire.customer: " + c.want; err == nil || err.Error() != want {
 				t.Errorf("%s %s:\n got %v\nwant %s", format, c.json, err, want)
 			}
 			if text := fmt.Sprintf("%v %+v %q", err, err, err); strings.Contains(text, canary) || strings.Contains(text, "4711") {

@@ -237,7 +237,7 @@ func Decode(payload []byte, v any) error {
 	if errors.As(err, new(panicked)) {
 		reason += ": its decoder panicked"
 	}
-	return &DecodeError{text: fmt.Sprintf("chime: decode arguments into %T: %s", v, reason), err: err}
+	return &DecodeError{text: fmt.Sprintf("chime: decode into %T: %s", v, reason), err: err}
 }
 
 // isJSON reports whether a payload is JSON text and not msgpack. JSON text begins with a byte below 0x80, which in msgpack is a

@@ -253,8 +253,13 @@ if #out.ready > 0 then
 end
 if #marks > 0 then redis.call('HSET', JOBS, unpack(marks)) end
 local asked = 0
-for _, i in ipairs(ended) do redis.call('ZREM', ONCE, ids[i]) end
+local forgotten = {} -- those of whose ID an earlier job's result may be kept: it would be taken for theirs
+for _, i in ipairs(ended) do
+  redis.call('ZREM', ONCE, ids[i])
+  forgotten[#forgotten + 1] = ids[i]
+end
 for _, job in ipairs(told) do
+  forgotten[#forgotten + 1] = job.id
   redis.call('ZREM', ONCE, job.id)
   redis.call('HDEL', AFTER, job.id)
   if job.first then
@@ -292,6 +297,10 @@ end
 for _, i in ipairs(ended) do end_manual(past, ids[i]) end
 save_manual(past, LAST)
 save_past(past, LAST, HISTORY)
+if #forgotten > 0 then
+  redis.call('HDEL', RESULTS, unpack(forgotten))
+  redis.call('ZREM', KEPT, unpack(forgotten))
+end
 local keep_ms, queue, result = ARGV[at_job + 2 * n + 1], ARGV[at_job + 2 * n + 2], ARGV[at_job + 2 * n + 3]
 if result and (answer[1] == 'e' or answer[1] == 'a') then -- of one in flight its worker writes it anew; if that vanishes, this one stays
   redis.call('HSET', RESULTS, ids[1], 'c' .. result)

@@ -14,11 +14,13 @@
 -- KEYS[13] …:idle       zset  sleeping worker -> instant it went to sleep, Unix ms
 -- KEYS[14] …:once       zset  job ID -> until when it is not added once more, Unix ms
 -- KEYS[15] …:last       hash  schedule -> how it went last, see lib/history.lua; its manual runs, see lib/manual.lua
+-- KEYS[16] …:results    hash  job ID -> the result of an earlier job of that ID, which would be taken for the deleted one's
+-- KEYS[17] …:kept       zset  job ID -> until when its result is kept, Unix ms
 -- ARGV[1] a name that only this call has; ARGV[2] prefix of the wake-up channels
 -- Returns time (us); how many IDs left the list; how many jobs were deleted; 1 if more are left, else 0.
 local STATE, PURGED, SPARED, READY, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, CALLERS, IDLE = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local ONCE, LAST = KEYS[14], KEYS[15]
+local ONCE, LAST, RESULTS, KEPT = KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: so many of those behind are known
 local BOTH = 1024 -- both counts, which are lower, are remembered in one number
 -- uses: limits callers clock layout seconds strings definition owed open flight closed gate wake history manual
@@ -52,6 +54,8 @@ redis.call('HLEN', JOBS)
 redis.call('HLEN', CRASHES)
 redis.call('ZCARD', IDLE)
 redis.call('ZCARD', ONCE)
+redis.call('HLEN', RESULTS)
+redis.call('ZCARD', KEPT)
 for _, id in ipairs(ended) do
   local name, planned = occurrence(id)
   local open_id, _, _, _, _, fresh = opened(flights.opens[name])
@@ -77,6 +81,8 @@ if #ids > 0 then
   if #ended > 0 then redis.call('HDEL', JOBS, unpack(ended)) end
   redis.call('HDEL', CRASHES, unpack(ids))
   redis.call('ZREM', ONCE, unpack(ids))
+  redis.call('HDEL', RESULTS, unpack(ids))
+  redis.call('ZREM', KEPT, unpack(ids))
 end
 if left == looked then
   redis.call('DEL', SPARED)
