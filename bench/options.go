@@ -54,7 +54,7 @@ var optionsMeasure = measure{
 		figures := []figure{{name: "server CPU a plain job", unit: "µs", value: middle(plain), less: true}}
 		for i, o := range costlyOptions {
 			figures = append(figures, figure{name: "server CPU with " + o.name, unit: "µs", value: middle(costs[i]), less: true},
-				figure{name: o.name + " to a plain one", unit: "×", value: middle(ratios[i]), less: true})
+				figure{name: "to a plain one, " + o.name, unit: "×", value: middle(ratios[i]), less: true})
 		}
 		return figures, nil
 	},

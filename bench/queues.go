@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -88,8 +89,8 @@ var manyQueuesMeasure = measure{
 				}
 				many, ratios = append(many, rate), append(ratios, 100*rate/one)
 			}
-			figures = append(figures, figure{name: fmt.Sprintf("jobs/s, %d at once", atOnce), unit: "1/s", value: middle(many)},
-				figure{name: fmt.Sprintf("of one queue's, %d at once", atOnce), unit: "%", value: middle(ratios)})
+			figures = append(figures, figure{name: "jobs/s, at once: " + strconv.Itoa(atOnce), unit: "1/s", value: middle(many)},
+				figure{name: "of one queue's, at once: " + strconv.Itoa(atOnce), unit: "%", value: middle(ratios)})
 		}
 		return figures, nil
 	},
