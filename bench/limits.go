@@ -93,7 +93,7 @@ func (c largestCall) measure() measure {
 				return nil, err
 			}
 			defer r.redis.client.ConfigSet(context.WithoutCancel(ctx), "slowlog-log-slower-than", "10000")
-			for range limitCalls {
+			for range l.testbed.sizes.calls {
 				if err := c.each(ctx, l); err != nil {
 					return nil, err
 				}
@@ -196,7 +196,7 @@ func (l *limits) ready(ctx context.Context, c largestCall) error {
 // atTheHead sends the jobs that will be taken before all others, enough for every call.
 func atTheHead(n, bytes int) func(context.Context, *limits) error {
 	return func(ctx context.Context, l *limits) error {
-		for range limitCalls {
+		for range l.testbed.sizes.calls {
 			if err := l.send(ctx, l.items(n, bytes, now)); err != nil {
 				return err
 			}

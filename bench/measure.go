@@ -63,16 +63,17 @@ type sizes struct {
 	delayed    time.Duration // from the first delayed job's instant to the last's
 	idle       time.Duration // how long idle processes are watched; chime polls every 11 s on average
 	idleMany   time.Duration // how long fifty idle processes are watched
+	calls      int           // of each kind that are timed for the limits
 }
 
 var (
 	longForm = sizes{
 		rounds: 5, backlog: 100_000, enqueue: 30_000, workOff: 3 * time.Second, enqueueFor: time.Second,
-		steady: 5 * time.Second, delayed: 20 * time.Second, idle: 33 * time.Second, idleMany: 22 * time.Second,
+		steady: 5 * time.Second, delayed: 20 * time.Second, idle: 33 * time.Second, idleMany: 22 * time.Second, calls: limitCalls,
 	}
 	shortForm = sizes{
 		short: true, rounds: 3, backlog: 20_000, enqueue: 8_000, workOff: 500 * time.Millisecond, enqueueFor: 200 * time.Millisecond,
-		steady: time.Second, delayed: 2 * time.Second, idle: 11 * time.Second, idleMany: 11 * time.Second,
+		steady: time.Second, delayed: 2 * time.Second, idle: 11 * time.Second, idleMany: 11 * time.Second, calls: limitCalls,
 	}
 )
 

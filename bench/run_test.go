@@ -11,7 +11,7 @@ import (
 )
 
 var tiny = sizes{
-	short: true, rounds: 2, backlog: 200, enqueue: 100, workOff: 20 * time.Second, enqueueFor: 20 * time.Second, steady: 100 * time.Millisecond,
+	short: true, rounds: 2, backlog: 200, enqueue: 100, workOff: 20 * time.Second, enqueueFor: 20 * time.Second, steady: 100 * time.Millisecond, calls: 3,
 }
 
 // testbedOf is a testbed with a Redis of the test's own.
