@@ -16,13 +16,15 @@ const waitPoll = 10 * time.Second
 // waitRetry is how long after an error of the store a job is looked for again.
 const waitRetry = time.Second
 
-// Wait waits until a job has ended, and decodes what it returned into v, a pointer, or nil if that is not wanted. A job that returned nothing leaves v as it is. The job has to have the
-// option [Keep]: of one that is gone without a result the error is ErrNotFound, not success.
+// Wait waits until a job has ended, and decodes what it returned into v, a pointer, or nil if that is not wanted. A job that returned
+// nothing leaves v as it is. The job has to have the option [Keep]: of one that is gone without a result the error is ErrNotFound, not
+// success.
 //
-// If the job ended otherwise than done the error is a *[JobError]: it was given up, or cancelled, or superseded. If several jobs had the ID one
-// after the other, the one that exists now is waited for. What was kept of an earlier one goes when the job is cancelled, deleted or purged; but if a job without
-// Keep is done, or dead and no longer kept, the earlier one's result is the answer until its time is over. When ctx ends Wait returns its error, with the error of the store if
-// that has been failing. It costs the store a subscription while it waits, and no polling: many waits share one connection.
+// If the job ended otherwise than done the error is a *[JobError]: it was given up, or cancelled, or superseded. If several jobs had the ID
+// one after the other, the one that exists now is waited for. What was kept of an earlier one goes when the job is cancelled, deleted or
+// purged; but if a job without Keep is done, or dead and no longer kept, the earlier one's result is the answer until its time is over.
+// When ctx ends Wait returns its error, with the error of the store if that has been failing. While it waits it costs the store a
+// subscription, of which many share one connection, and a look every 10 s: a message may be lost, and without Keep there is none.
 func (j *Jobs) Wait(ctx context.Context, queue, id string, v any) error {
 	fail := func(err error) error {
 		return fmt.Errorf("chime: wait for job %.40q of queue %.40q: %w", id, queue, err)

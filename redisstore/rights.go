@@ -263,13 +263,11 @@ func (r *rightsCheck) without(ctx context.Context, groups []keyGroup) (doubtful 
 	pipe := r.store.client.Pipeline()
 	answers := make([]*redis.Cmd, len(groups))
 	for g, group := range groups {
-		args := []any{"eval", "return 1", len(group)}
+		keys := make([]string, len(group))
 		for i := range group {
-			args = append(args, group[i].key)
+			keys[i] = group[i].key
 		}
-		answers[g] = redis.NewCmd(ctx, args...)
-		answers[g].SetFirstKeyPos(3)
-		_ = pipe.Process(ctx, answers[g])
+		answers[g] = runText(ctx, pipe, "eval", "return 1", keys, nil)
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	for g, answer := range answers {
@@ -324,8 +322,13 @@ func (r *rightsCheck) tryKeys(ctx context.Context, groups []keyGroup) error {
 
 // try adds a call of rights.lua to a pipeline.
 func (r *rightsCheck) try(ctx context.Context, pipe redis.Pipeliner, keys, tries []string) *redis.Cmd {
-	args := []any{"eval_ro", rightsText, len(keys)}
-	for _, arg := range slices.Concat(keys, tries) {
+	return runText(ctx, pipe, "eval_ro", rightsText, keys, tries)
+}
+
+// runText adds to a pipeline the command eval or eval_ro, with a text that is no script of the protocol.
+func runText(ctx context.Context, pipe redis.Pipeliner, command, text string, keys, values []string) *redis.Cmd {
+	args := []any{command, text, len(keys)}
+	for _, arg := range slices.Concat(keys, values) {
 		args = append(args, arg)
 	}
 	cmd := redis.NewCmd(ctx, args...)

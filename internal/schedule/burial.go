@@ -13,9 +13,9 @@ import (
 // NoWorker is the last error of a job that was parked for too long.
 const NoWorker = "no worker came that can run it"
 
-// Bury returns how an expired job of a queue is given up at an instant: saying why, and with the job that follows its death, if it has an OnDeath. An error
-// says why none follows although one may have to; if it wraps ErrNotHere another program may know what follows. The job can be given up all
-// the same.
+// Bury returns how an expired job of a queue is given up at an instant: saying why, and with the job that follows its death, if it has an
+// OnDeath. An error says why none follows although one may have to; if it wraps ErrNotHere another program may know what follows. The job
+// can be given up all the same.
 func Bury(queue string, job *protocol.ExpiredJob, at time.Time) (protocol.Burial, error) {
 	burial := protocol.Burial{ExpiredJob: *job}
 	name, dead, err := expired(job)
