@@ -22,8 +22,9 @@ import (
 // time t at most Starts + Starts × t / Per. A job that was taken and not begun, because its worker stops or has no handler for it, gives
 // its token back. Every attempt is a start.
 //
-// Workers take nothing ahead from a queue with a limit, and a job waits for its start where it is, in the order of the queue. Nobody asks
-// in vain meanwhile: a worker is woken for the next start.
+// Near its limit, or where starts are counted, workers take nothing ahead from a queue: a job waits for its start where it is, in the order
+// of the queue, and nobody asks in vain meanwhile, for a worker is woken for the next start. While at most half of Running are held, a worker
+// with short handlers may take jobs ahead. These count as held, and begin within about 20 ms or are given back.
 type Limit struct {
 	Running int           `json:"running,omitempty"` // jobs at once: 1 to 1,000,000; 0: any number
 	Starts  int           `json:"starts,omitempty"`  // jobs that begin within Per: 1 to 1,000,000; 0: any number

@@ -23,7 +23,7 @@ type limitWalk struct {
 	now    time.Time // of miniredis; zero: another server, which has its own clock
 
 	sessions []string
-	ahead    map[string]bool // jobs that were taken ahead, before there was a limit: they have no token
+	ahead    map[string]bool // jobs that were taken ahead, where no starts were counted: they have no token
 
 	limit    protocol.QueueLimit
 	parts    int64 // in the bucket
@@ -103,7 +103,7 @@ func (w *limitWalk) add() {
 func (w *limitWalk) setLimit() {
 	var limit protocol.QueueLimit
 	if w.random.IntN(4) > 0 {
-		limit.Running = w.random.IntN(5)
+		limit.Running = w.random.IntN([]int{5, 20}[w.random.IntN(2)])
 	}
 	if w.random.IntN(2) == 0 {
 		limit.Starts, limit.Per = 1+w.random.IntN(6), time.Duration(1+w.random.IntN(40))*time.Millisecond
@@ -257,11 +257,19 @@ func (w *limitWalk) taken(held map[string]int64, call *protocol.WorkCall, answer
 	} else {
 		w.reread()
 	}
+	begin, room := most, 0 // jobs that begin, and those that are taken ahead of others: no more than half of those that may run are in flight then
+	switch {
+	case !limited:
+		begin, most = call.Take-call.Ahead, call.Take
+	case w.limit.Starts == 0:
+		room = max(w.limit.Running/2-w.flights()-begin, 0)
+		most += min(call.Ahead, room)
+	}
 	if n > most {
 		w.Fatalf("%d taken, want at most %d: limit %+v, %d in flight", n, most, w.limit, w.flights())
 	}
 	for i, job := range answer.Taken {
-		if job.Begun != (limited || i < call.Take-call.Ahead) {
+		if job.Begun != (i < begin) {
 			w.Fatalf("job %d of a call for %d with %d ahead under %+v is begun: %v", i, call.Take, call.Ahead, w.limit, job.Begun)
 		}
 		held[job.ID], w.ahead[job.ID] = job.Fence, !job.Begun
@@ -275,8 +283,8 @@ func (w *limitWalk) taken(held map[string]int64, call *protocol.WorkCall, answer
 	if answer.More && answer.Limit.Reached() {
 		w.Fatalf("there is more to take, and the limit is reached: %+v", answer.WaitHint)
 	}
-	if limited != (answer.Limit != protocol.Unlimited) {
-		w.Fatalf("limit %+v, the answer says %v", w.limit, answer.Limit)
+	if limited != (answer.Limit != protocol.Unlimited) || room > 0 != (answer.Limit == protocol.LimitFar) {
+		w.Fatalf("limit %+v, room for %d ahead, the answer says %v", w.limit, room, answer.Limit)
 	}
 }
 

@@ -300,7 +300,7 @@ type WaitHint struct {
 	ParkedMark int64 // changes when there is something new to find; 0: no job is parked
 }
 
-// A LimitState is how a partition stands with its queue's limit. Under a limit nothing is taken ahead.
+// A LimitState is how a partition stands with its queue's limit. Where the limit is near, nothing is taken ahead.
 type LimitState byte
 
 const (
@@ -308,10 +308,11 @@ const (
 	LimitOpen             // a job may start
 	LimitSpent            // none may start for a while: Next says how long, unless other workers keep the alarm
 	LimitFull             // none may start until one has ended
+	LimitFar              // jobs may start, and be taken ahead: no more than half of those that may run do, and starts are not counted
 )
 
 // Reached reports whether no job may start now.
-func (s LimitState) Reached() bool { return s >= LimitSpent }
+func (s LimitState) Reached() bool { return s == LimitSpent || s == LimitFull }
 
 // ParkedName is the job name of an entry of Parked.
 func ParkedName(entry string) string {

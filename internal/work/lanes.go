@@ -96,10 +96,10 @@ func (ls *lanes) reserved(now time.Time) (jobs, ahead int) {
 	return jobs, ahead
 }
 
-// limited reports whether a lane of a queue with a limit may have jobs.
-func (ls *lanes) limited(now time.Time) bool {
+// nearLimit reports whether a lane of a queue near its limit may have jobs.
+func (ls *lanes) nearLimit(now time.Time) bool {
 	for _, l := range ls.all {
-		if l.isLimited() && l.mayCall(now) && (!l.isAsleep() || l.isFull() && l.outcomes() > 0) {
+		if l.nearLimit() && l.mayCall(now) && (!l.isAsleep() || l.isFull() && l.outcomes() > 0) {
 			return true
 		}
 	}

@@ -120,7 +120,7 @@ func (p *processor) useWakeups(now time.Time) {
 }
 
 // room returns how many slots are free, and how many jobs may be taken now, for the free slots and ahead of them; worth reports
-// whether that is worth a call. While a queue with a limit may have jobs nothing is taken ahead: not from it, for that is the rule, and not
+// whether that is worth a call. While a queue near its limit may have jobs nothing is taken ahead: not from it, for that is the rule, and not
 // from others, or they would always fill the slots before one is free for it.
 func (p *processor) room(now time.Time) (free, take int, worth bool) {
 	if p.drain.begun() || !p.wakeup.ready(now) {
@@ -131,7 +131,7 @@ func (p *processor) room(now time.Time) (free, take int, worth bool) {
 	}
 	asked, ahead := p.lanes.reserved(now)
 	free, take, worth = p.slots.room(p.flights.coming()+asked, ahead, now)
-	if p.lanes.limited(now) {
+	if p.lanes.nearLimit(now) {
 		take = min(take, free)
 	}
 	return free, take, worth && take > 0

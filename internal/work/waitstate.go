@@ -47,8 +47,11 @@ func (w *waitState) hungry(now time.Time) bool { return !w.asleep && !now.Before
 // isFull reports whether as many jobs run as the queue's limit lets.
 func (w *waitState) isFull() bool { return w.limit == protocol.LimitFull }
 
-// isLimited reports whether the queue has a limit: then nothing is taken ahead.
+// isLimited reports whether the queue has a limit.
 func (w *waitState) isLimited() bool { return w.limit != protocol.Unlimited }
+
+// nearLimit reports whether the queue has a limit that is not far from being reached: then nothing is taken ahead.
+func (w *waitState) nearLimit() bool { return w.isLimited() && w.limit != protocol.LimitFar }
 
 // noteLimit notes how the queue's limit stands.
 func (w *waitState) noteLimit(s protocol.LimitState) { w.limit = s }

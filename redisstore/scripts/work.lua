@@ -68,7 +68,8 @@
 --   of the names served, the positions of those with more; of the jobs taken that were parked, two values each: position, since when
 --   occurrences that newer ones have ended, under policy cancel
 --   what was unreadable in state and counts as none, fields joined by blanks (0: nothing)
---   of a queue with a limit, else missing or 0: a job may start (1), no token is left (2), as many jobs run as may (3)
+--   of a queue with a limit, else missing or 0: a job may start (1), no token is left (2), as many jobs run as may (3), jobs may start
+--     and be taken ahead (4)
 --   schedules that this call has paused, two values each: name, how many occurrences in a row ended dead; missing: none
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]

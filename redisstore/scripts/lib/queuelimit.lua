@@ -16,8 +16,10 @@
 -- What holds after every script:
 --   - flights is the number of jobs in the hashes …:inflight of the sessions in …:sessions. What takes, settles and reaps counts by how
 --     much the hash of its session has grown or shrunk, in the same step; so the same call sent again counts nothing.
---   - A take takes no more than running - flights jobs and no more than there are whole tokens; nothing ahead. So flights is above running only
---     where the limit was set below what ran.
+--   - A take takes no more than running - flights jobs and no more than there are whole tokens. So flights is above running only where the
+--     limit was set below what ran.
+--   - A take takes a job ahead only where no starts are counted, and only as long as flights, with it, is half of running at most. So
+--     what waits for a slot of one worker never keeps more than half of the places, and none for long.
 --   - 0 <= tokens <= starts tokens. The refill instant is never later than TIME: where the clock stepped back, it is TIME.
 --   - A job that was taken and not begun (given back, parked, missed, dead at its admission) gives its token back.
 --   - Where a job waits and a start is possible, a worker was woken for it, or a call says More to its worker, as without a limit. Where it
@@ -69,6 +71,11 @@ local function allowance(limit, ending, back)
   if limit.running > 0 then most = limit.running - math.max(limit.flights - ending, 0) end
   if limit.starts > 0 then most = math.min(most, math.floor(limit.tokens / limit.per) + back) end
   return math.max(most, 0)
+end
+
+-- room_ahead returns how many jobs may be taken ahead if so many flights, fewer those that begin, end in the same step.
+local function room_ahead(limit, ending)
+  return limit.starts == 0 and math.max(math.floor(limit.running / 2) - (limit.flights - ending), 0) or 0
 end
 
 -- count_flights notes that flights have become so many more, or fewer, and that so many tokens were taken, or given back.

@@ -81,7 +81,10 @@ if state[9] then
       if unbegun(ARGV[at], ARGV[at + 1]) and held[n + 1] == ARGV[at_fence + n] then back = back + 1 end
     end
     flights_before = redis.call('HLEN', INFLIGHT)
-    want, ahead = math.min(slots, allowance(limit, ended_to - ended_from + 1 + #others_held + (cancels and (#cancels + #cancels.replaced) / 3 or 0), back)), 0
+    local ending = ended_to - ended_from + 1 + #others_held + (cancels and (#cancels + #cancels.replaced) / 3 or 0)
+    local begin = math.min(slots, allowance(limit, ending, back))
+    local room = room_ahead(limit, ending - begin)
+    want, ahead, limit.far = begin + math.min(ahead, room), math.min(ahead, room), room > 0
     limit.was, limit.back, limit.count = limit.state, back, count_flights
   end
 end
