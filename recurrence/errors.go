@@ -96,6 +96,28 @@ const (
 	CodeMonthsType           Code = "months_type"           // not whole numbers
 	CodeMonthsRange          Code = "months_range"          // outside 1 to 12
 	CodeMonthsFrequency      Code = "months_frequency"      // used with another frequency than month and year
+	CodeSecondsType          Code = "seconds_type"          // not whole numbers
+	CodeSecondsRange         Code = "seconds_range"         // outside 0 to 59
+	CodePositionsType        Code = "positions_type"        // not whole numbers
+	CodePositionsRange       Code = "positions_range"       // 0, or beyond 7 (week), 31 (month) or 366 (year), from either end
+	CodePositionsFrequency   Code = "positions_frequency"   // used with another frequency than week, month and year
+
+	// The calendar.
+	CodeFilterType            Code = "filter_type"            // not an object
+	CodeFilterEmpty           Code = "filter_empty"           // no field is set
+	CodeFilterSize            Code = "filter_size"            // more than 32 filters, or than 1,000 dates or 100 times in one
+	CodeDatesType             Code = "dates_type"             // not strings
+	CodeDatesValue            Code = "dates_value"            // no date, no such date, or a range that ends before it begins
+	CodeTimesType             Code = "times_type"             // not strings
+	CodeTimesValue            Code = "times_value"            // no time of day, or no such time
+	CodeShiftValue            Code = "shift_value"            // not one of the words
+	CodeShiftFrequency        Code = "shift_frequency"        // used with second, minute or hour
+	CodeShiftAlone            Code = "shift_alone"            // without only and except
+	CodeShiftPositions        Code = "shift_positions"        // with positions, which are never on a closed day
+	CodeAlsoType              Code = "also_type"              // neither a time nor an object
+	CodeAlsoSize              Code = "also_size"              // more than 1,000 instants or 16 rules
+	CodeClockChangesValue     Code = "clockchanges_value"     // not one of the words
+	CodeClockChangesFrequency Code = "clockchanges_frequency" // used with second, minute or hour
 )
 
 // newError makes an Error. It cuts the value at 64 characters.

@@ -17,8 +17,16 @@ type Recurrence struct {
 	MonthDays          []int          // 1 to 31, or -1 (the last) to -31; with Frequency Month
 	MonthlyOccurrences []NthWeekday   // with Frequency Month
 	Months             []time.Month   // time.January to time.December; with Frequency Month or Year
+	Seconds            []int          // 0 to 59
+	Positions          []int          // 1, 2, … or -1 (the last), -2, …: which of the open days of the week (to 7), month (31) or year (366)
 
-	Cron string // see [Cron]. Replaces Frequency, Interval and the elements; StartTime, EndTime, Count and TimeZone still apply
+	Cron string // see [Cron]. Replaces Frequency, Interval and the elements; all other fields still apply
+
+	Only         []Filter     // at most 32: a day or time is open only if it fits one of them
+	Except       []Filter     // at most 32: a day or time that fits one of them is closed
+	Shift        Shift        // where a run goes whose day is closed; with Frequency Day and above, and with Cron. Zero: nowhere
+	Also         []Recurrence // more runs: at most 1,000 instants (a StartTime alone) and 16 rules (see [Recurrence])
+	ClockChanges ClockChanges // what becomes of times that the clocks skip or repeat; with Frequency Day and above, and with Cron
 }
 
 // An NthWeekday is a weekday of a month, such as the last Friday.
