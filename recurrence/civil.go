@@ -12,6 +12,9 @@ const secondsPerDay = 86400
 // adding an offset to it does not overflow.
 const never = int64(1) << 60
 
+// none is for searches backwards what never is for those forwards.
+const none = -never
+
 // floorDiv divides and rounds down, for b > 0.
 func floorDiv(a, b int64) int64 {
 	q := a / b
@@ -81,4 +84,13 @@ func daysSinceMonday(day time.Weekday) int { return (int(day) + 6) % 7 }
 func nextBit(mask uint64, n int) (bit int, ok bool) {
 	mask = mask >> n << n
 	return bits.TrailingZeros64(mask), mask != 0
+}
+
+// prevBit returns the number of the highest bit that is set in mask at or below bit n; ok is false if there is none.
+func prevBit(mask uint64, n int) (bit int, ok bool) {
+	if n < 0 {
+		return 0, false
+	}
+	mask = mask << (63 - n) >> (63 - n)
+	return 63 - bits.LeadingZeros64(mask), mask != 0
 }

@@ -7,10 +7,12 @@ const gregorianDays = 146097
 
 // compile builds the rule of a valid Recurrence that starts at start. It refuses a rule that never fires: one without a match
 // in the 400 years from the start, with the zone's offsets up to the horizon.
-func compile(r Recurrence, start int64, z *zone, cron *cronFields) (rule, error) {
+func compile(r Recurrence, start int64, z *zone, open *calendar, cron *cronFields) (*rule, error) {
 	c := compiler{Recurrence: r, start: start, local: start + z.offsetAt(start)}
 	c.Interval = max(c.Interval, 1)
-	c.rule = rule{start: start, zone: z}
+	c.rule = &rule{start: start, zone: z}
+	c.rule.open = open
+	c.rule.skips = r.ClockChanges == ClockSkip
 	switch {
 	case cron != nil:
 		c.cron(cron)
@@ -25,11 +27,13 @@ func compile(r Recurrence, start int64, z *zone, cron *cronFields) (rule, error)
 	}
 
 	day := floorDiv(c.local, secondsPerDay)
-	c.rule.days.lastMonth = dateOf(day + gregorianDays).month
+	c.rule.firstMonth = dateOf(day).month - 1
+	c.rule.setLastMonth(dateOf(day + gregorianDays).month)
 	if !c.rule.fires() {
-		return rule{}, c.neverFires()
+		return nil, c.neverFires()
 	}
-	c.rule.days.lastMonth = dateOf(max(day, horizon/secondsPerDay+2)).month
+	c.rule.setLastMonth(dateOf(max(day, horizon/secondsPerDay+2)).month)
+	c.rule.setBounds()
 	return c.rule, nil
 }
 
@@ -38,12 +42,15 @@ type compiler struct {
 	Recurrence
 	start int64
 	local int64 // the wall second at the start
-	rule  rule
+	rule  *rule
 }
 
 func (c *compiler) neverFires() error {
 	if c.Cron != "" {
 		return newError(CodeNeverFires, "cron", c.Cron, "no day has such a date")
+	}
+	if c.rule.open != nil {
+		return newError(CodeNeverFires, "schedule", "", "never matches: from the start on, no instant that the interval reaches fits the schedule and is open")
 	}
 	return newError(CodeNeverFires, "schedule", "", "never matches: from the start on, no instant that the interval reaches fits the schedule")
 }
@@ -59,12 +66,22 @@ func (c *compiler) secondsOrMinutes() {
 	if c.Frequency == Minute {
 		unit = 60
 	}
-	if len(c.Hours) == 0 && len(c.Minutes) == 0 {
+	if len(c.Hours) == 0 && len(c.Minutes) == 0 && len(c.Seconds) == 0 {
 		c.fixedInterval(unit)
 		return
 	}
-	c.rule.kind = filteredPoints
-	c.rule.filtered = newFilteredInterval(c.start, unit, int64(c.Interval), newTimesOfDay(c.hoursOr(allHours), c.minutesOr(allMinutes), 0))
+	hours, minutes := c.hoursOr(allHours), c.minutesOr(allMinutes)
+	switch {
+	case c.Frequency == Second:
+		c.rule.kind = filteredPoints
+		c.rule.filtered = newFilteredInterval(c.start, unit, int64(c.Interval), newTimesOfDay(hours, minutes, c.secondsOr(allSeconds)))
+	case len(c.Seconds) == 0:
+		c.rule.kind = filteredPoints
+		c.rule.filtered = newFilteredInterval(c.start, unit, int64(c.Interval), newTimesOfDay(hours, minutes, 1))
+	default:
+		c.rule.kind = inMinuteBlocks
+		c.rule.minutes = newMinuteBlocks(c.start-c.startSecond(), int64(c.Interval), newTimesOfDay(hours, minutes, 1), c.secondsOr(0))
+	}
 }
 
 // fixedInterval compiles an interval of elapsed time without a schedule. The unit is in seconds.
@@ -75,32 +92,41 @@ func (c *compiler) fixedInterval(unit int64) {
 
 // hourly compiles the frequency hour. Its minutes expand and its hours limit, both on the local clock.
 func (c *compiler) hourly() {
-	if len(c.Hours) == 0 && len(c.Minutes) == 0 {
+	if len(c.Hours) == 0 && len(c.Minutes) == 0 && len(c.Seconds) == 0 {
 		c.fixedInterval(3600)
 		return
 	}
 	c.rule.kind = inHourBlocks
-	times := newTimesOfDay(c.hoursOr(allHours), c.minutesOr(1<<c.startMinute()), c.second())
+	times := newTimesOfDay(c.hoursOr(allHours), c.minutesOfHour(), c.secondsOfMinute())
 	c.rule.blocks = newHourBlocks(c.start-mod(c.local, 3600), int64(c.Interval), times)
 }
 
-// second returns the second of every run: 0 if minutes are given, otherwise the second of the start.
-func (c *compiler) second() int64 {
-	if len(c.Minutes) > 0 {
-		return 0
+// secondsOfMinute returns the seconds of every run: those that are given, or 0 if minutes are, otherwise the second of the start.
+func (c *compiler) secondsOfMinute() uint64 {
+	if len(c.Seconds) == 0 && len(c.Minutes) == 0 {
+		return 1 << c.startSecond()
 	}
-	return c.startSecond()
+	return c.secondsOr(1)
+}
+
+// minutesOfHour returns the minutes of every run: those that are given, or every one if seconds are and hours are not, otherwise the
+// minute of the start.
+func (c *compiler) minutesOfHour() uint64 {
+	if len(c.Minutes) == 0 && len(c.Seconds) > 0 && len(c.Hours) == 0 {
+		return allMinutes
+	}
+	return c.minutesOr(1 << c.startMinute())
 }
 
 // calendar compiles the frequencies day, week, month and year: days of the calendar and times of the day.
 func (c *compiler) calendar() {
 	hours := c.hoursOr(1 << c.startHour())
-	if len(c.Hours) == 0 && len(c.Minutes) > 0 {
+	if len(c.Hours) == 0 && len(c.Minutes)+len(c.Seconds) > 0 {
 		hours = allHours
 	}
-	c.setTimes(hours, newTimesOfDay(hours, c.minutesOr(1<<c.startMinute()), c.second()))
-	c.rule.atStart = len(c.Hours) == 0 && len(c.Minutes) == 0 && len(c.WeekDays) == 0 &&
-		len(c.MonthDays) == 0 && len(c.MonthlyOccurrences) == 0 && len(c.Months) == 0
+	c.setTimes(hours, newTimesOfDay(hours, c.minutesOfHour(), c.secondsOfMinute()))
+	c.rule.atStart = len(c.Hours)+len(c.Minutes)+len(c.Seconds)+len(c.WeekDays)+len(c.MonthDays)+len(c.MonthlyOccurrences)+
+		len(c.Months)+len(c.Positions) == 0
 
 	day := floorDiv(c.local, secondsPerDay)
 	d := &c.rule.days
@@ -110,7 +136,7 @@ func (c *compiler) calendar() {
 		d.unit, d.origin = daily, day
 	case Week:
 		d.unit, d.origin = weekly, weekOf(day)
-		d.weekDays = c.weekDaysOr(1 << weekdayOfDay(day))
+		d.weekDays = c.weekDaysOr(c.unlessPositions(1<<weekdayOfDay(day), 1<<7-1))
 	case Month:
 		d.unit, d.origin = monthly, dateOf(day).month
 		d.months = c.monthsOr(1<<12 - 1)
@@ -120,14 +146,41 @@ func (c *compiler) calendar() {
 		date := dateOf(day)
 		d.unit, d.origin = yearly, date.month/12
 		d.months = c.monthsOr(1 << (date.month % 12))
-		d.fillMonthMasks(func(day, _, _ int) bool { return day == date.day })
+		if len(c.Positions) > 0 {
+			d.months = c.monthsOr(1<<12 - 1)
+		}
+		d.fillMonthMasks(func(day, _, _ int) bool { return day == date.day || len(c.Positions) > 0 })
+	}
+	c.keepDays()
+}
+
+// unlessPositions returns a mask of days that comes from the start, or the mask of all if positions say which run.
+func (c *compiler) unlessPositions(fromStart, all uint8) uint8 {
+	if len(c.Positions) > 0 {
+		return all
+	}
+	return fromStart
+}
+
+// keepDays compiles what becomes of the days of the rule, where they do not all stay.
+func (c *compiler) keepDays() {
+	if c.rule.open == nil && len(c.Positions) == 0 {
+		return
+	}
+	c.rule.kept = &keptDays{days: &c.rule.days, shift: c.Shift}
+	if c.rule.open != nil {
+		c.rule.kept.open = c.rule.open.days
+		c.rule.atStart = c.rule.atStart && c.rule.open.open(c.local)
+	}
+	if len(c.Positions) > 0 {
+		c.rule.kept.positions = newPositions(c.rule.days.unit, c.Positions)
 	}
 }
 
 // setTimes sets the times of day. All 24 hours follow elapsed time; named hours follow the clock.
 func (c *compiler) setTimes(hours uint32, times timesOfDay) {
 	c.rule.kind = namedHours
-	if hours == allHours {
+	if hours == allHours || c.ClockChanges == ClockShown {
 		c.rule.kind = everyHour
 	}
 	c.rule.times = times
@@ -137,7 +190,7 @@ func (c *compiler) setTimes(hours uint32, times timesOfDay) {
 // given, both must match. If none is given, only the day of the start matches.
 func (c *compiler) dayOfMonthMatcher(startDay int) func(day, length, weekday int) bool {
 	if len(c.MonthDays) == 0 && len(c.MonthlyOccurrences) == 0 {
-		return func(day, _, _ int) bool { return day == startDay }
+		return func(day, _, _ int) bool { return day == startDay || len(c.Positions) > 0 }
 	}
 	return func(day, length, weekday int) bool {
 		byDate := len(c.MonthDays) == 0
@@ -155,7 +208,8 @@ func (c *compiler) dayOfMonthMatcher(startDay int) func(day, length, weekday int
 
 // cron compiles five cron fields. They have no interval, and nothing in them comes from the start.
 func (c *compiler) cron(f *cronFields) {
-	c.setTimes(f.hours, newTimesOfDay(f.hours, f.minutes, 0))
+	c.setTimes(f.hours, newTimesOfDay(f.hours, f.minutes, 1))
+	defer c.keepDays()
 	var weekDays uint8
 	for day := range 7 {
 		if f.weekDays>>day&1 == 1 {
@@ -182,6 +236,7 @@ func (c *compiler) cron(f *cronFields) {
 
 // The methods below return a mask of an element's values, or the given mask if the element is not set.
 
+func (c *compiler) secondsOr(mask uint64) uint64 { return maskOr(c.Seconds, 0, mask) }
 func (c *compiler) minutesOr(mask uint64) uint64 { return maskOr(c.Minutes, 0, mask) }
 func (c *compiler) hoursOr(mask uint32) uint32   { return uint32(maskOr(c.Hours, 0, uint64(mask))) }
 func (c *compiler) monthsOr(mask uint16) uint16  { return uint16(maskOr(c.Months, 1, uint64(mask))) }

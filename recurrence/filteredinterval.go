@@ -7,6 +7,7 @@ type filteredInterval struct {
 	unit     int64 // seconds: 1 for the frequency second, 60 for minute
 	interval int64 // in units; shorter than a day
 	times    timesOfDay
+	minutely bool // times has whole minutes
 
 	// skipDays says how many days to skip to find one with a point in times; noDay means that there is none. Its index
 	// is the position of the day's first point, in units from midnight. After at most interval days the positions repeat.
@@ -17,6 +18,7 @@ const noDay = 1<<16 - 1
 
 func newFilteredInterval(start, unit, interval int64, times timesOfDay) filteredInterval {
 	f := filteredInterval{start: start, unit: unit, interval: interval, times: times, skipDays: make([]uint16, interval)}
+	f.minutely = unit == 60 || times.seconds == allSeconds
 	for position := range f.skipDays {
 		f.skipDays[position] = noDay
 	}
@@ -63,7 +65,7 @@ func (f *filteredInterval) next(from, offset int64) int64 {
 func (f *filteredInterval) nextInDay(at int64) (found int64, ok bool) {
 	unitsPerDay := secondsPerDay / f.unit
 	for at < unitsPerDay {
-		if f.times.hasMinute(int(at * f.unit / 60)) {
+		if f.minutely && f.times.hasMinute(int(at*f.unit/60)) {
 			return at, true
 		}
 		second, ok := f.times.next(at * f.unit)
@@ -71,6 +73,9 @@ func (f *filteredInterval) nextInDay(at int64) (found int64, ok bool) {
 			return 0, false
 		}
 		gap := second/f.unit - at
+		if gap == 0 {
+			return at, true
+		}
 		at += (gap + f.interval - 1) / f.interval * f.interval
 	}
 	return 0, false

@@ -12,12 +12,23 @@ type rule struct {
 
 	interval int64            // of fixedInterval, in seconds
 	filtered filteredInterval // of filteredPoints
+	minutes  minuteBlocks     // of inMinuteBlocks
 	blocks   hourBlocks       // of inHourBlocks
 	days     days             // of everyHour and namedHours, with times
 	times    timesOfDay
 
-	// lastPeriod is the last offset period in which filteredPoints or inHourBlocks find a match.
+	open  *calendar // nil: all is open
+	kept  *keptDays // of everyHour and namedHours; nil: all of days
+	skips bool      // of namedHours: a time that the clocks skip does not run
+
+	// lastPeriod is the last offset period in which filteredPoints, inMinuteBlocks or inHourBlocks find a match.
 	lastPeriod int
+
+	firstMonth, lastMonth int64 // a search for days ends before the first and after the last
+
+	// A rule with open or kept knows its matches at both ends: where there are none, a search would be long.
+	bounded     bool
+	first, last int64
 }
 
 // A kind says how the instants of a rule are computed.
@@ -27,6 +38,7 @@ const (
 	runOnce        kind = iota // the start alone
 	fixedInterval              // start + k·interval
 	filteredPoints             // the points of a fixed interval that hours or minutes limit
+	inMinuteBlocks             // every n-th minute of elapsed time, and the seconds within it
 	inHourBlocks               // every n-th hour of elapsed time, and the times of day within it
 	everyHour                  // days with all 24 hours: every instant at which the clocks show one of times
 	namedHours                 // days with named hours: one run a time of day, moved in a gap, on the first pass in an overlap
@@ -35,20 +47,65 @@ const (
 // next returns the first match at or after an instant, or [never].
 func (r *rule) next(from int64) int64 {
 	from = max(from, r.start)
+	if r.bounded {
+		if from > r.last {
+			return never
+		}
+		if from <= r.first {
+			return r.first
+		}
+	}
 	if r.atStart && from == r.start {
 		return from
 	}
 	switch r.kind {
-	case fixedInterval:
-		return from + mod(r.start-from, r.interval)
-	case filteredPoints, inHourBlocks:
-		return r.nextInPeriods(from)
+	case fixedInterval, filteredPoints, inMinuteBlocks, inHourBlocks:
+		if r.open != nil {
+			return r.nextOpenPoint(from)
+		}
+		return r.nextPoint(from)
 	case everyHour:
 		return r.nextEveryHour(from)
 	case namedHours:
 		return r.nextNamedHours(from)
 	}
 	return never
+}
+
+// nextPoint returns the first point of elapsed time at or after from, open or not.
+func (r *rule) nextPoint(from int64) int64 {
+	if r.kind == fixedInterval {
+		return from + mod(r.start-from, r.interval)
+	}
+	return r.nextInPeriods(from)
+}
+
+// nextOpenPoint returns the first point of elapsed time at or after from at which the local clock shows an open time.
+func (r *rule) nextOpenPoint(from int64) int64 {
+	end := firstDayOf(r.lastMonth+1) * secondsPerDay
+	for {
+		at := r.nextPoint(from)
+		if at >= end {
+			return never
+		}
+		i := r.zone.periodAt(at)
+		offset := r.zone.periods[i].offset
+		wall := at + offset
+		open := r.open.next(wall, r.lastMonth)
+		if open == wall {
+			return at
+		}
+		from = never
+		if open != never {
+			from = open - offset
+		}
+		if i+1 < len(r.zone.periods) {
+			from = min(from, r.zone.periods[i+1].begin)
+		}
+		if from == never {
+			return never
+		}
+	}
 }
 
 // nextInPeriods searches one offset period after another, because the matches depend on the offset.
@@ -61,14 +118,17 @@ func (r *rule) nextInPeriods(from int64) int64 {
 	return never
 }
 
-// nextInPeriod returns the first match of filteredPoints or inHourBlocks at or after from within offset period i.
+// nextInPeriod returns the first match of filteredPoints, inMinuteBlocks or inHourBlocks at or after from within offset period i.
 func (r *rule) nextInPeriod(i int, from int64) int64 {
 	p := &r.zone.periods[i]
 	from = max(from, p.begin, r.start) + p.offset
 	var wall int64
-	if r.kind == filteredPoints {
+	switch r.kind {
+	case filteredPoints:
 		wall = r.filtered.next(from, p.offset)
-	} else {
+	case inMinuteBlocks:
+		wall = r.minutes.next(from, p.offset)
+	default:
 		wall = r.blocks.next(from, p.offset)
 	}
 	if wall >= r.zone.endWall(i) {
@@ -79,6 +139,9 @@ func (r *rule) nextInPeriod(i int, from int64) int64 {
 
 // nextWall returns the first wall second at or after from that matches days and times. It ignores clock changes.
 func (r *rule) nextWall(from int64) int64 {
+	if r.kept != nil {
+		return r.nextKeptWall(from)
+	}
 	today := floorDiv(from, secondsPerDay)
 	day := r.days.next(today)
 	if day == today {
@@ -91,6 +154,37 @@ func (r *rule) nextWall(from int64) int64 {
 		return never
 	}
 	return day*secondsPerDay + r.times.first
+}
+
+// nextKeptWall is nextWall for a rule with kept days.
+func (r *rule) nextKeptWall(from int64) int64 {
+	today := floorDiv(from, secondsPerDay)
+	second := from - today*secondsPerDay
+	for day := r.kept.next(today); day != never; day = r.kept.next(day + 1) {
+		if day > today {
+			second = 0
+		}
+		if found, ok := r.nextTime(day, second); ok {
+			return day*secondsPerDay + found
+		}
+	}
+	return never
+}
+
+// nextTime returns the first open time of a kept day at or after a second.
+func (r *rule) nextTime(day, second int64) (found int64, ok bool) {
+	if r.open == nil || !r.open.timed {
+		return r.times.next(second)
+	}
+	open := r.open.on(day)
+	for {
+		if found, ok = r.times.next(second); !ok {
+			return 0, false
+		}
+		if second, ok = open.next(found); !ok || second == found {
+			return second, ok
+		}
+	}
 }
 
 // nextEveryHour returns the first instant at or after from at which the clocks really show a match: both passes of an
@@ -123,47 +217,80 @@ func (r *rule) nextEveryHour(from int64) int64 {
 // the gap, and the earlier of the two is next.
 func (r *rule) nextNamedHours(from int64) int64 {
 	z := r.zone
-	i := z.periodAt(from)
-	p := z.periods[i]
-	moved := never
-	if from-p.begin < p.wallAfter-p.wallBefore {
-		moved = r.nextMoved(i, from)
+	for i := z.periodAt(from); ; {
+		p := &z.periods[i]
+		moved := never
+		if from-p.begin < p.wallAfter-p.wallBefore {
+			moved = r.nextMoved(p, from)
+		}
+		wall := r.nextWall(max(from+p.offset, p.wallBefore))
+		if wall < z.endWall(i) {
+			return min(moved, wall-p.offset)
+		}
+		if moved != never || wall == never {
+			return moved
+		}
+		i = z.periodAtWall(wall)
+		p = &z.periods[i]
+		if wall >= p.wallAfter {
+			return wall - p.offset
+		}
+		from = p.begin // wall is skipped when this period begins
 	}
-	wall := r.nextWall(max(from+p.offset, p.wallBefore))
-	if wall < z.endWall(i) {
-		return min(moved, wall-p.offset)
-	}
-	if moved != never || wall == never {
-		return moved
-	}
-	i = z.periodAtWall(wall)
-	p = z.periods[i]
-	if wall >= p.wallAfter {
-		return wall - p.offset
-	}
-	return min(wall-(p.wallBefore-p.begin), r.nextWall(p.wallAfter)-p.offset)
 }
 
-// nextMoved returns the first run at or after from that was moved out of the gap before period i.
-func (r *rule) nextMoved(i int, from int64) int64 {
-	p := r.zone.periods[i]
-	before := p.wallBefore - p.begin // the offset before the gap
-	wall := r.nextWall(from + before)
-	if wall >= p.wallAfter {
+// nextMoved returns the first run at or after from that was moved out of the gap before a period.
+func (r *rule) nextMoved(p *offsetPeriod, from int64) int64 {
+	if r.skips {
 		return never
 	}
-	return wall - before
+	before := p.wallBefore - p.begin // the offset before the gap
+	for {
+		wall := r.nextWall(from + before)
+		if wall >= p.wallAfter {
+			return never
+		}
+		if r.open == nil {
+			return wall - before
+		}
+		lands := wall - before + p.offset
+		open := r.open.next(lands, r.lastMonth)
+		if open == lands {
+			return wall - before
+		}
+		if open == never {
+			return never
+		}
+		from = open - p.offset
+	}
+}
+
+// setLastMonth says where searches end.
+func (r *rule) setLastMonth(month int64) {
+	r.lastMonth, r.days.lastMonth = month, month
+	if r.kept != nil {
+		r.kept.lastMonth = month
+	}
+}
+
+// setBounds searches the matches at both ends.
+func (r *rule) setBounds() {
+	if r.open == nil && r.kept == nil {
+		return
+	}
+	r.first, r.last = r.next(r.start), r.prev(horizon)
+	r.bounded = true
 }
 
 // fires reports whether anything ever matches. It also sets lastPeriod.
 func (r *rule) fires() bool {
-	if r.kind != filteredPoints && r.kind != inHourBlocks {
+	if r.kind != filteredPoints && r.kind != inMinuteBlocks && r.kind != inHourBlocks {
 		return r.next(r.start) != never
 	}
 	for i := len(r.zone.periods) - 1; i >= r.zone.periodAt(r.start); i-- {
 		if r.nextInPeriod(i, r.start) != never {
 			r.lastPeriod = i
-			return true
+			return r.next(r.start) != never
 		}
 	}
 	return r.atStart

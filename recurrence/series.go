@@ -7,18 +7,19 @@ import (
 )
 
 // A Series is the sequence of runs that a rule has from its start on. [Recurrence.Series] returns one. It never changes, so
-// several goroutines may use it at once. A call takes the same time however long ago the start was, and [Series.Next]
-// allocates nothing.
+// several goroutines may use it at once. A call takes the same time however long ago the start was, and [Series.Next] and
+// [Series.Prev] allocate nothing.
 //
 // The times that it returns are whole seconds in the rule's time zone, all before 2200-01-01T00:00:00Z.
 type Series struct {
-	rule  rule
+	rule  *rule
+	also  *additions // nil: none
+	zone  *zone
 	end   int64 // the last second at which a run may be, in Unix seconds, as are all instants here
 	count int   // 0: endless
 
-	firstFrom     int64 // where First begins its search
-	immediate     bool  // the first run is at firstFrom, even if the rule does not match it
-	onlyImmediate bool  // nothing matches; the immediate run is the only one: see combinesDayElements
+	created   int64 // with its fraction: the first run that has to match is not before it
+	immediate int64 // the run that does not have to match; never if there is none
 }
 
 // Series returns the runs of a job created at created. Runs before created are not caught up: First and All begin with it. A rule
@@ -32,12 +33,42 @@ func (r Recurrence) Series(created time.Time) (*Series, error) {
 	if err := checkRule(r); err != nil {
 		return nil, err
 	}
-	var fields *cronFields
+	fields, zone, err := r.expandCron()
+	if err != nil {
+		return nil, err
+	}
+
+	s := &Series{zone: zone, end: endOf(r.EndTime), count: r.Count, created: unixFrom(created), immediate: never}
+	start := unixOf(created)
+	if !r.StartTime.IsZero() {
+		start = unixOf(r.StartTime)
+	}
+	if runsOnce := r.Frequency == 0; fields == nil && (runsOnce || r.StartTime.IsZero()) {
+		s.immediate = max(start, unixOf(created))
+	}
+	open := newCalendar(r.Only, r.Except)
+	if s.rule, err = compile(r, start, zone, open, fields); err != nil {
+		if s.immediate == never || !r.combinesDayElements() {
+			return nil, err
+		}
+		s.rule = &rule{} // nothing matches; the immediate run is the only one
+	}
+	if s.also, err = newAdditions(r, start, zone, open); err != nil {
+		return nil, err
+	}
+	if s.immediate != never && open != nil && !open.open(s.immediate+zone.offsetAt(s.immediate)) {
+		s.immediate = never
+	}
+	return s, nil
+}
+
+// expandCron compiles the cron text, if there is one, and loads the zone. An @every becomes a frequency and an interval.
+func (r *Recurrence) expandCron() (fields *cronFields, z *zone, err error) {
 	zoneName := r.TimeZone
 	if r.Cron != "" {
 		f, err := compileCron(r.Cron)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		zoneName = cmp.Or(zoneName, f.zone)
 		if f.every.Frequency != 0 {
@@ -46,32 +77,16 @@ func (r Recurrence) Series(created time.Time) (*Series, error) {
 			fields = &f
 		}
 	}
-	zone, err := loadZone(zoneName)
-	if err != nil {
-		return nil, err
-	}
+	z, err = loadZone(zoneName)
+	return fields, z, err
+}
 
-	s := &Series{end: horizon - 1, count: r.Count}
-	if !r.EndTime.IsZero() {
-		s.end = min(s.end, unixOf(r.EndTime))
+// endOf returns the last second at which a run may be.
+func endOf(end time.Time) int64 {
+	if end.IsZero() {
+		return horizon - 1
 	}
-	start := unixOf(created)
-	if !r.StartTime.IsZero() {
-		start = unixOf(r.StartTime)
-	}
-	runsOnce := fields == nil && r.Frequency == 0
-	s.immediate = runsOnce || fields == nil && r.StartTime.IsZero()
-	s.firstFrom = max(start, unixOf(created))
-	if !s.immediate {
-		s.firstFrom = max(start, unixFrom(created))
-	}
-	if s.rule, err = compile(r, start, zone, fields); err != nil {
-		if !s.immediate || !r.combinesDayElements() {
-			return nil, err
-		}
-		s.onlyImmediate, s.rule.zone = true, zone
-	}
-	return s, nil
+	return min(horizon-1, unixOf(end))
 }
 
 // combinesDayElements reports whether a rule without StartTime has both month days and monthly occurrences. Its author cannot
@@ -80,15 +95,15 @@ func (r Recurrence) combinesDayElements() bool {
 	return r.StartTime.IsZero() && len(r.MonthDays) > 0 && len(r.MonthlyOccurrences) > 0
 }
 
-// First returns the first run of a job made at creation. A rule with a frequency and without StartTime runs at creation. A
-// rule without a frequency runs once: at StartTime, or at creation if StartTime has passed or is not set. Every other rule,
-// cron rules included, has its first run at its first match from creation, with its fraction, and from StartTime on.
+// First returns the first run of a job made at creation. A rule with a frequency and without StartTime runs at creation, unless
+// that is closed. A rule without a frequency runs once: at StartTime, or at creation if StartTime has passed or is not set. Every other
+// rule, cron rules included, has its first run at its first match from creation, with its fraction, and from StartTime on.
 // The bool is false if EndTime or the year 2200 comes first.
 func (s *Series) First() (time.Time, bool) {
-	if s.immediate {
-		return s.time(s.firstFrom)
+	if s.immediate != never && s.also == nil {
+		return s.time(s.immediate)
 	}
-	return s.time(s.rule.next(s.firstFrom))
+	return s.time(min(s.immediate, s.next(s.created)))
 }
 
 // Next returns the first match strictly after an instant. To get the run that follows another, pass the planned time of that
@@ -96,10 +111,19 @@ func (s *Series) First() (time.Time, bool) {
 // ignores Count. The run at creation is no match unless the rule matches it.
 // The bool is false if there is no later match.
 func (s *Series) Next(after time.Time) (time.Time, bool) {
-	if s.onlyImmediate {
+	return s.time(s.next(unixOf(after) + 1))
+}
+
+// Prev returns the last match strictly before an instant, from StartTime on (creation, if there is none). Like [Series.Next] it knows
+// the rule and not the job: it also returns matches before creation, it honors EndTime, and it ignores Count.
+// The bool is false if there is no earlier match.
+func (s *Series) Prev(before time.Time) (time.Time, bool) {
+	to := min(unixFrom(before), s.end+1)
+	found := max(s.rule.prev(to), s.also.prev(to))
+	if found == none {
 		return time.Time{}, false
 	}
-	return s.time(s.rule.next(unixOf(after) + 1))
+	return s.time(found)
 }
 
 // All yields the runs of a job made at creation, in order: First, then the matches after it. It ends after Count runs, after
@@ -124,12 +148,15 @@ func (s *Series) Between(from, to time.Time) iter.Seq[time.Time] {
 	}
 }
 
+// next returns the first match of the rule and its additions at or after an instant, or [never].
+func (s *Series) next(from int64) int64 { return min(s.rule.next(from), s.also.next(from)) }
+
 // time returns an instant in the rule's zone; false if it lies after the end.
 func (s *Series) time(instant int64) (time.Time, bool) {
 	if instant > s.end {
 		return time.Time{}, false
 	}
-	return time.Unix(instant, 0).In(s.rule.zone.location), true
+	return time.Unix(instant, 0).In(s.zone.location), true
 }
 
 // unixOf drops the fraction of a second. An instant outside the years 1 to 9999 becomes the nearest one within them.

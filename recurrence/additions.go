@@ -1,0 +1,78 @@
+package recurrence
+
+import "slices"
+
+// additions are the runs of also: instants, and rules that share the zone and the calendar. Its methods may be called on nil.
+type additions struct {
+	instants []int64 // in order, each once
+	rules    []addedRule
+}
+
+// An addedRule is a rule of also with its own end.
+type addedRule struct {
+	*rule
+	end int64
+}
+
+// newAdditions compiles the entries of also, or returns nil if there are none. start is that of the outer rule.
+func newAdditions(r Recurrence, start int64, z *zone, open *calendar) (*additions, error) {
+	if len(r.Also) == 0 {
+		return nil, nil
+	}
+	a := &additions{}
+	for i, entry := range r.Also {
+		if entry.Frequency == 0 && entry.Cron == "" {
+			a.instants = append(a.instants, unixOf(entry.StartTime))
+			continue
+		}
+		fields, _, err := entry.expandCron()
+		if err != nil {
+			return nil, err
+		}
+		from := start
+		if !entry.StartTime.IsZero() {
+			from = unixOf(entry.StartTime)
+		}
+		entry.Shift, entry.ClockChanges = r.Shift, r.ClockChanges
+		compiled, err := compile(entry, from, z, open, fields)
+		if err != nil {
+			return nil, newError(CodeNeverFires, indexPath("also", i), "", "never matches: from the start on, no instant that the interval reaches fits it and is open")
+		}
+		a.rules = append(a.rules, addedRule{compiled, endOf(entry.EndTime)})
+	}
+	slices.Sort(a.instants)
+	a.instants = slices.Compact(a.instants)
+	return a, nil
+}
+
+// next returns the first run at or after an instant, or [never].
+func (a *additions) next(from int64) int64 {
+	if a == nil {
+		return never
+	}
+	found := never
+	if i, _ := slices.BinarySearch(a.instants, from); i < len(a.instants) {
+		found = a.instants[i]
+	}
+	for _, r := range a.rules {
+		if at := r.next(from); at <= r.end {
+			found = min(found, at)
+		}
+	}
+	return found
+}
+
+// prev returns the last run before an instant, or [none].
+func (a *additions) prev(before int64) int64 {
+	if a == nil {
+		return none
+	}
+	found := none
+	if i, _ := slices.BinarySearch(a.instants, before); i > 0 {
+		found = a.instants[i-1]
+	}
+	for _, r := range a.rules {
+		found = max(found, r.prev(min(before, r.end+1)))
+	}
+	return found
+}

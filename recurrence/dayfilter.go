@@ -1,0 +1,105 @@
+package recurrence
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A span is a range of whole numbers, both ends included: of days, or of seconds of a day.
+type span struct{ first, last int64 }
+
+// A dayFilter is a compiled [Filter]: the days that fit it, and at which times of these days.
+type dayFilter struct {
+	shapes shapeSet // days that fit in every year
+	dated  shapeSet // days that fit in ranges only, for the dates with a year
+	ranges []span   // of days, in order and apart
+	times  []span   // of seconds of a day, in order and apart; nil: all
+}
+
+// newDayFilter compiles a valid filter.
+func newDayFilter(f *Filter) *dayFilter {
+	d := &dayFilter{}
+	var yearly []span // keys of yearlyKey
+	for _, text := range f.Dates {
+		entry, _ := parseDates(text)
+		switch {
+		case !entry.yearly:
+			d.ranges = append(d.ranges, span{entry.first, entry.last})
+		case entry.first <= entry.last:
+			yearly = append(yearly, span{entry.first, entry.last})
+		default: // over New Year
+			yearly = append(yearly, span{entry.first, 12 * 32}, span{0, entry.last})
+		}
+	}
+	d.ranges = joinSpans(d.ranges)
+	for _, text := range f.Times {
+		switch first, last, _ := parseTimes(text); {
+		case first <= last:
+			d.times = append(d.times, span{int64(first), int64(last)})
+		default: // over midnight
+			d.times = append(d.times, span{int64(first), secondsPerDay - 1}, span{0, int64(last)})
+		}
+	}
+	d.times = joinSpans(d.times)
+
+	r := Recurrence{WeekDays: f.WeekDays, MonthDays: f.MonthDays, MonthlyOccurrences: f.MonthlyOccurrences, Months: f.Months}
+	c := compiler{Recurrence: r}
+	weekDays, months, ofMonth := c.weekDaysOr(1<<7-1), c.monthsOr(1<<12-1), c.dayOfMonthMatcher(0)
+	anyDay := len(f.MonthDays)+len(f.MonthlyOccurrences) == 0
+	fields := func(month, day, length, weekday int) bool {
+		return months>>month&1 == 1 && weekDays>>weekday&1 == 1 && (anyDay || ofMonth(day, length, weekday))
+	}
+	if len(d.ranges) > 0 {
+		d.dated.fill(fields)
+	}
+	if len(yearly) > 0 || len(d.ranges) == 0 {
+		d.shapes.fill(func(month, day, length, weekday int) bool {
+			key := int64(month*32 + day)
+			dates := len(yearly) == 0 || slices.ContainsFunc(yearly, func(s span) bool { return s.first <= key && key <= s.last })
+			return dates && fields(month, day, length, weekday)
+		})
+	}
+	return d
+}
+
+// joinSpans sorts spans and joins those that meet.
+func joinSpans(list []span) []span {
+	slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+	joined := list[:0]
+	for _, s := range list {
+		if n := len(joined); n > 0 && s.first <= joined[n-1].last+1 {
+			joined[n-1].last = max(joined[n-1].last, s.last)
+			continue
+		}
+		joined = append(joined, s)
+	}
+	return joined
+}
+
+// spanAt returns the index of the first span that ends at or after n.
+func spanAt(list []span, n int64) int {
+	low, high := 0, len(list)
+	for low < high {
+		if middle := (low + high) / 2; list[middle].last < n {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// mask returns the days of a month that fit. first is the number of its first day.
+func (d *dayFilter) mask(month, first int64, shape int) uint32 {
+	fits := d.shapes[shape]
+	dated := d.dated[shape]
+	if dated == 0 {
+		return fits
+	}
+	length := int64(lengthOf(month))
+	for i := spanAt(d.ranges, first); i < len(d.ranges) && d.ranges[i].first < first+length; i++ {
+		from, to := max(d.ranges[i].first-first+1, 1), min(d.ranges[i].last-first+1, length)
+		fits |= dated & (1<<(to+1) - 1<<from)
+	}
+	return fits
+}

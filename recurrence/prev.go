@@ -1,0 +1,195 @@
+package recurrence
+
+// prev returns the last match before an instant, or [none].
+func (r *rule) prev(before int64) int64 {
+	if before <= r.start {
+		return none
+	}
+	if r.bounded {
+		if before <= r.first {
+			return none
+		}
+		if before > r.last {
+			return r.last
+		}
+	}
+	found := none
+	switch r.kind {
+	case fixedInterval, filteredPoints, inMinuteBlocks, inHourBlocks:
+		if r.open != nil {
+			found = r.prevOpenPoint(before)
+		} else {
+			found = r.prevPoint(before)
+		}
+	case everyHour:
+		found = r.prevEveryHour(before)
+	case namedHours:
+		found = r.prevNamedHours(before)
+	}
+	switch {
+	case found >= r.start:
+		return found
+	case r.atStart:
+		return r.start
+	}
+	return none
+}
+
+// prevPoint returns the last point of elapsed time before an instant, open or not, or [none].
+func (r *rule) prevPoint(before int64) int64 {
+	if before <= r.start {
+		return none
+	}
+	if r.kind == fixedInterval {
+		return before - 1 - mod(before-1-r.start, r.interval)
+	}
+	// From ever further back, until there is a match in between.
+	low, high := before, before
+	for step := int64(1); ; step *= 2 {
+		low = max(before-step, r.start)
+		if r.nextInPeriods(low) < before {
+			break
+		}
+		if low == r.start {
+			return none
+		}
+		high = low
+	}
+	for low++; low < high; {
+		middle := low + (high-low)/2
+		if found := r.nextInPeriods(middle); found < before {
+			low = found + 1
+		} else {
+			high = middle
+		}
+	}
+	return low - 1
+}
+
+// prevOpenPoint returns the last point of elapsed time before an instant at which the local clock shows an open time, or [none].
+func (r *rule) prevOpenPoint(before int64) int64 {
+	for {
+		at := r.prevPoint(before)
+		if at == none {
+			return none
+		}
+		p := &r.zone.periods[r.zone.periodAt(at)]
+		wall := at + p.offset
+		open := r.open.prev(wall, r.firstMonth)
+		if open == wall {
+			return at
+		}
+		before = max(open+1-p.offset, p.begin)
+		if open == none && p.begin < r.start {
+			return none
+		}
+	}
+}
+
+// prevWall returns the last wall second before to that matches days and times, or [none]. It ignores clock changes.
+func (r *rule) prevWall(to int64) int64 {
+	today := floorDiv(to-1, secondsPerDay)
+	second := to - 1 - today*secondsPerDay
+	for day := r.prevDay(today); day != none; day = r.prevDay(day - 1) {
+		if day < today {
+			second = secondsPerDay - 1
+		}
+		if found, ok := r.prevTime(day, second); ok {
+			return day*secondsPerDay + found
+		}
+	}
+	return none
+}
+
+// prevDay returns the last day of the rule at or before a day, or [none] from the first month on.
+func (r *rule) prevDay(day int64) int64 {
+	if r.kept != nil {
+		return r.kept.prev(day, r.firstMonth)
+	}
+	return prevDay(day, r.firstMonth, r.days.mask)
+}
+
+// prevTime returns the last open time of a day at or before a second.
+func (r *rule) prevTime(day, second int64) (found int64, ok bool) {
+	if r.open == nil || !r.open.timed {
+		return r.times.prev(second)
+	}
+	open := r.open.on(day)
+	for {
+		if found, ok = r.times.prev(second); !ok {
+			return 0, false
+		}
+		if second, ok = open.prev(found); !ok || second == found {
+			return second, ok
+		}
+	}
+}
+
+// prevEveryHour returns the last instant before another at which the clocks really show a match, or [none].
+func (r *rule) prevEveryHour(before int64) int64 {
+	z := r.zone
+	i := z.periodAt(before - 1)
+	wall := r.prevWall(before + z.periods[i].offset)
+	for wall != none && wall < z.periods[i].wallAfter {
+		// The clocks last show wall in an earlier period. At its end they may show later wall seconds than this one's first.
+		if p := z.periods[i]; p.wallAfter < p.wallBefore {
+			i--
+			wall = r.prevWall(p.wallBefore)
+			continue
+		}
+		i = min(i-1, z.lastPeriodAtWall(wall))
+		wall = min(wall, r.prevWall(z.endWall(i)))
+	}
+	if wall == none {
+		return none
+	}
+	return wall - z.periods[i].offset
+}
+
+// prevNamedHours returns the last run before an instant, or [none]. Within a period the runs that were moved out of the gap before it
+// and the others follow two clocks, and the later of the two is the last.
+func (r *rule) prevNamedHours(before int64) int64 {
+	z := r.zone
+	for i := z.periodAt(before - 1); ; {
+		p := &z.periods[i]
+		wall := r.prevWall(before + p.offset)
+		found := none
+		if wall >= max(p.wallAfter, p.wallBefore) {
+			found = wall - p.offset
+		}
+		if p.wallAfter > p.wallBefore {
+			found = max(found, r.prevMoved(p, before))
+		}
+		if found != none {
+			return found
+		}
+		if wall = r.prevWall(p.wallBefore); wall == none {
+			return none
+		}
+		i = z.periodAtWall(wall)
+		before = z.periods[i+1].begin
+	}
+}
+
+// prevMoved returns the last run before an instant that was moved out of the gap before a period, or [none].
+func (r *rule) prevMoved(p *offsetPeriod, before int64) int64 {
+	if r.skips {
+		return none
+	}
+	shift := p.wallBefore - p.begin // the offset before the gap
+	for {
+		wall := r.prevWall(min(before+shift, p.wallAfter))
+		if wall < p.wallBefore {
+			return none
+		}
+		if r.open == nil {
+			return wall - shift
+		}
+		lands := wall - shift + p.offset
+		open := r.open.prev(lands, r.firstMonth)
+		if open == lands {
+			return wall - shift
+		}
+		before = open + 1 - p.offset
+	}
+}
