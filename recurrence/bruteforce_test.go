@@ -1,171 +1,335 @@
 package recurrence
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
 
-// A bruteForce computes the matches of a rule directly from its definition: it tries every minute of every day, every instant,
-// every point of an interval. It takes calendars and zones from package time and shares only the cron reader with the engine.
+// A bruteForce computes the matches of a rule and of everything in its Also directly from their definition. It steps over days
+// and instants and tries each one. It takes dates and zones from package time and shares only the cron reader with the engine.
 type bruteForce struct {
-	Recurrence
-	loc         *time.Location
-	start       time.Time // in loc, whole seconds
-	cron        *cronFields
-	second      int
-	everyHour   bool
-	hour, limit map[int]bool                  // hours; minutes
-	seen        map[time.Time][]time.Duration // results of offsets, by the day
+	*bruteRule              // the outer rule
+	also       []*bruteRule // the rules among Also
+	instants   []time.Time  // the instants among Also
+	created    time.Time
 }
 
 func newBruteForce(r Recurrence, created time.Time) *bruteForce {
-	b := &bruteForce{Recurrence: r, loc: time.UTC}
-	if r.TimeZone != "" {
-		b.loc, _ = time.LoadLocation(r.TimeZone)
+	b := &bruteForce{bruteRule: newBruteRule(r, created), created: created}
+	for _, entry := range r.Also {
+		if entry.Frequency == 0 && entry.Cron == "" {
+			b.instants = append(b.instants, secondOf(entry.StartTime))
+			continue
+		}
+		entry.TimeZone = b.loc.String()
+		entry.Only, entry.Except, entry.Shift, entry.ClockChanges = r.Only, r.Except, r.Shift, r.ClockChanges
+		if entry.StartTime.IsZero() {
+			entry.StartTime = r.StartTime
+		}
+		b.also = append(b.also, newBruteRule(entry, created))
 	}
-	b.start = created
-	if !r.StartTime.IsZero() {
-		b.start = r.StartTime
+	return b
+}
+
+// secondOf drops the fraction of a second.
+func secondOf(t time.Time) time.Time { return time.Unix(t.Unix(), 0).UTC() }
+
+// between returns the matches from one instant on and before another, up to the end of the outer rule.
+func (b *bruteForce) between(from, to time.Time) []time.Time {
+	found := b.matches(from, to)
+	for _, rule := range b.also {
+		found = append(found, rule.matches(from, to)...)
 	}
-	b.start = time.Unix(b.start.Unix(), 0).In(b.loc)
-	b.Interval = max(r.Interval, 1)
+	for _, at := range b.instants {
+		found = append(found, at.In(b.loc))
+	}
+	found = slices.DeleteFunc(found, func(t time.Time) bool { return t.Before(from) || !t.Before(to) || !t.Before(b.end) })
+	slices.SortFunc(found, time.Time.Compare)
+	return slices.CompactFunc(found, time.Time.Equal)
+}
+
+// earliest returns an instant before which nothing matches.
+func (b *bruteForce) earliest() time.Time {
+	first := b.start
+	for _, rule := range b.also {
+		first = slices.MinFunc([]time.Time{first, rule.start}, time.Time.Compare)
+	}
+	for _, at := range b.instants {
+		first = slices.MinFunc([]time.Time{first, at}, time.Time.Compare)
+	}
+	return first
+}
+
+// maxStep bounds the windows in which next and prev search.
+const maxStep = 20 * 365 * 24 * time.Hour
+
+// next returns the first match strictly after an instant.
+func (b *bruteForce) next(after time.Time) (time.Time, bool) {
+	return b.nextFrom(secondOf(after).Add(time.Second))
+}
+
+// nextFrom returns the first match at or after an instant.
+func (b *bruteForce) nextFrom(from time.Time) (time.Time, bool) {
+	from = slices.MaxFunc([]time.Time{from, b.earliest()}, time.Time.Compare)
+	for step := 6 * time.Hour; from.Before(b.end); step = min(2*step, maxStep) {
+		if found := b.between(from, from.Add(step)); len(found) > 0 {
+			return found[0], true
+		}
+		from = from.Add(step)
+	}
+	return time.Time{}, false
+}
+
+// prev returns the last match strictly before an instant.
+func (b *bruteForce) prev(before time.Time) (time.Time, bool) {
+	before = slices.MinFunc([]time.Time{before, b.end}, time.Time.Compare)
+	for step := 6 * time.Hour; before.After(b.earliest()); step = min(2*step, maxStep) {
+		if found := b.between(before.Add(-step), before); len(found) > 0 {
+			return found[len(found)-1], true
+		}
+		before = before.Add(-step)
+	}
+	return time.Time{}, false
+}
+
+// runs returns the runs of a job made at creation: all of them, or the first n.
+func (b *bruteForce) runs(n int) (list []time.Time) {
+	if b.Count > 0 {
+		n = min(n, b.Count)
+	}
+	now := secondOf(b.created).In(b.loc)
+	once := b.cron == nil && b.Frequency == 0 && !b.start.After(now)
+	atCreation := b.cron == nil && b.Frequency != 0 && b.StartTime.IsZero() && b.open(shown(now))
+	at, ok := now, now.Before(b.end)
+	if !once && !atCreation {
+		at, ok = b.nextFrom(b.created.Add(time.Second - 1).Truncate(time.Second)) // creation with its fraction
+	}
+	for ok && len(list) < n {
+		list = append(list, at)
+		at, ok = b.next(at)
+	}
+	return list
+}
+
+// A bruteRule is one rule, with the calendar that holds for it and without its Also.
+type bruteRule struct {
+	Recurrence
+	loc   *time.Location
+	start time.Time // in loc, whole seconds
+	end   time.Time // the first second at which the rule has ended
+	cron  *cronFields
+
+	hour, minute, second [60]bool // the times of the day
+	everyHour            bool     // all 24 hours: the times follow the clocks, whatever they do
+	only, except         []bruteFilter
+
+	seen   map[time.Time][]time.Duration // results of offsets, by the day
+	opened map[time.Time]bool            // results of isOpen, by the day
+	placed map[time.Time][]time.Time     // results of openDaysOfPeriod, by the first day of the period
+}
+
+func newBruteRule(r Recurrence, created time.Time) *bruteRule {
+	b := &bruteRule{Recurrence: r, loc: time.UTC, end: time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)}
 	if r.Cron != "" {
 		f, err := compileCron(r.Cron)
 		if err != nil {
 			panic(err)
 		}
-		b.cron = &f
-		for n := range 60 {
-			if n < 24 && f.hours>>n&1 == 1 {
-				b.Hours = append(b.Hours, n)
-			}
-			if f.minutes>>n&1 == 1 {
-				b.Minutes = append(b.Minutes, n)
-			}
+		b.TimeZone = cmp.Or(r.TimeZone, f.zone)
+		if f.every.Frequency != 0 {
+			b.Frequency, b.Interval = f.every.Frequency, f.every.Interval
+		} else {
+			b.cron = &f
 		}
 	}
-	b.hour, b.limit, b.seen = map[int]bool{}, map[int]bool{}, map[time.Time][]time.Duration{}
-	for _, h := range b.Hours {
-		b.hour[h] = true
+	if b.TimeZone != "" {
+		b.loc, _ = time.LoadLocation(b.TimeZone)
 	}
-	for _, m := range b.Minutes {
-		b.limit[m] = true
+	b.start = created
+	if !r.StartTime.IsZero() {
+		b.start = r.StartTime
 	}
-	b.everyHour = len(b.hour) == 24
-	expands := b.cron != nil || r.Frequency >= Hour
-	if len(b.Minutes) == 0 {
-		b.second = b.start.Second()
-		if expands {
-			b.limit[b.start.Minute()] = true
-		}
+	b.start = secondOf(b.start).In(b.loc)
+	if !r.EndTime.IsZero() && r.EndTime.Before(b.end) {
+		b.end = secondOf(r.EndTime).Add(time.Second)
 	}
-	if b.cron == nil && r.Frequency >= Day && len(b.Hours) == 0 {
-		b.everyHour = len(b.Minutes) > 0
-		b.hour[b.start.Hour()] = true
-	}
+	b.Interval = max(b.Interval, 1)
+	b.setTimes()
+	b.only, b.except = bruteFilters(r.Only), bruteFilters(r.Except)
+	b.seen, b.opened, b.placed = map[time.Time][]time.Duration{}, map[time.Time]bool{}, map[time.Time][]time.Time{}
 	return b
 }
 
-// hasSchedule reports whether any element is set.
-func (b *bruteForce) hasSchedule() bool {
-	return len(b.Hours)+len(b.Minutes)+len(b.WeekDays)+len(b.MonthDays)+len(b.MonthlyOccurrences)+len(b.Months) > 0
+// setTimes finds out which hours, minutes and seconds match, given ones and those that follow from the start.
+func (b *bruteRule) setTimes() {
+	hours, minutes, seconds := b.Hours, b.Minutes, b.Seconds
+	if f := b.cron; f != nil {
+		for n := range 60 {
+			if n < 24 && f.hours>>n&1 == 1 {
+				hours = append(hours, n)
+			}
+			if f.minutes>>n&1 == 1 {
+				minutes = append(minutes, n)
+			}
+		}
+	}
+	limitOnly := b.cron == nil && b.Frequency <= Minute
+	hoursLimit := limitOnly || b.cron == nil && b.Frequency == Hour
+	minutesGiven, secondsGiven := len(minutes) > 0, len(seconds) > 0
+	switch {
+	case secondsGiven:
+	case limitOnly:
+		seconds = upTo(0, 59, 1)
+	case minutesGiven:
+		seconds = []int{0}
+	default:
+		seconds = []int{b.start.Second()}
+	}
+	switch {
+	case minutesGiven:
+	case limitOnly:
+		minutes = upTo(0, 59, 1)
+	case secondsGiven && len(hours) == 0: // coarser than all that is given
+		minutes = upTo(0, 59, 1)
+	default:
+		minutes = []int{b.start.Minute()}
+	}
+	switch {
+	case len(hours) > 0:
+	case hoursLimit, minutesGiven, secondsGiven:
+		hours = upTo(0, 23, 1)
+	default:
+		hours = []int{b.start.Hour()}
+	}
+	for _, h := range hours {
+		b.hour[h] = true
+	}
+	for _, m := range minutes {
+		b.minute[m] = true
+	}
+	for _, s := range seconds {
+		b.second[s] = true
+	}
+	b.everyHour = true
+	for _, given := range b.hour[:24] {
+		b.everyHour = b.everyHour && given
+	}
 }
 
-// between returns the matches from one instant on and before another.
-func (b *bruteForce) between(from, to time.Time) []time.Time {
+// hasSchedule reports whether any element is set.
+func (b *bruteRule) hasSchedule() bool {
+	return len(b.Hours)+len(b.Minutes)+len(b.Seconds)+len(b.WeekDays)+len(b.MonthDays)+len(b.MonthlyOccurrences)+len(b.Months)+len(b.Positions) > 0
+}
+
+// matches returns the matches from one instant on and before another, neither sorted nor each once.
+func (b *bruteRule) matches(from, to time.Time) (found []time.Time) {
 	if from.Before(b.start) {
 		from = b.start
 	}
-	if end := time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC); to.After(end) {
-		to = end
+	if to.After(b.end) {
+		to = b.end
 	}
 	from = from.Add(time.Second - 1).Truncate(time.Second) // the first whole second
-	var found []time.Time
 	switch {
-	case b.cron == nil && b.Frequency == 0:
+	case !from.Before(to):
+		return nil
+	case b.cron != nil || b.Frequency >= Day:
+		found = b.runsOfDays(from, to)
+	case b.Frequency == 0:
 		found = []time.Time{b.start}
-	case b.cron == nil && b.Frequency < Hour, b.cron == nil && b.Frequency == Hour && !b.hasSchedule():
-		found = b.points(from, to)
-	case b.cron == nil && b.Frequency == Hour:
-		found = b.hourBlocks(from, to)
+	case b.Frequency == Hour && b.hasSchedule():
+		hour := b.start.Add(-time.Duration(b.start.Minute()*60+b.start.Second()) * time.Second)
+		found = b.blocks(from, to, hour, 3600)
+	case b.Frequency == Minute && len(b.Seconds) > 0:
+		found = b.blocks(from, to, b.start.Add(-time.Duration(b.start.Second())*time.Second), 60)
 	default:
-		found = b.calendar(from, to)
+		found = b.points(from, to)
 	}
-	if b.cron == nil && !b.hasSchedule() {
-		found = append(found, b.start)
+	if b.cron == nil && !b.hasSchedule() && b.open(shown(b.start)) {
+		found = append(found, b.start) // occurrence 0 is the start itself, even on the second pass of a repeated hour
 	}
-	found = slices.DeleteFunc(found, func(t time.Time) bool { return t.Before(from) || !t.Before(to) })
-	slices.SortFunc(found, time.Time.Compare)
-	return slices.CompactFunc(found, time.Time.Equal)
+	return slices.DeleteFunc(found, func(t time.Time) bool { return t.Before(from) || !t.Before(to) })
 }
 
+// shown returns what the clocks of t show, as a time in UTC.
+func shown(t time.Time) time.Time {
+	_, offset := t.Zone()
+	return t.UTC().Add(time.Duration(offset) * time.Second)
+}
+
+// dayOf returns the midnight of a wall time. Days are written as their midnight in UTC.
+func dayOf(wall time.Time) time.Time { return wall.Truncate(24 * time.Hour) }
+
 // points returns the matches of an interval of elapsed time.
-func (b *bruteForce) points(from, to time.Time) (found []time.Time) {
+func (b *bruteRule) points(from, to time.Time) (found []time.Time) {
 	length := time.Duration(b.Interval) * []time.Duration{Second: time.Second, Minute: time.Minute, Hour: time.Hour}[b.Frequency]
 	at := b.start
 	if gone := (from.Unix() - at.Unix()) / int64(length/time.Second); gone > 2 {
 		at = time.Unix(at.Unix()+(gone-1)*int64(length/time.Second), 0).In(b.loc)
 	}
+	free := !b.hasSchedule()
 	for ; at.Before(to); at = at.Add(length) {
-		if (len(b.Hours) == 0 || b.hour[at.Hour()]) && (len(b.Minutes) == 0 || b.limit[at.Minute()]) {
+		if (free || b.hour[at.Hour()] && b.minute[at.Minute()] && b.second[at.Second()]) && b.open(shown(at)) {
 			found = append(found, at)
 		}
 	}
 	return found
 }
 
-// hourBlocks returns the matches of the frequency hour with a schedule.
-func (b *bruteForce) hourBlocks(from, to time.Time) (found []time.Time) {
-	origin := b.start.Add(-time.Duration(b.start.Minute()*60+b.start.Second()) * time.Second).Unix()
+// blocks returns the matches of a schedule in every n-th block of so many elapsed seconds from an origin on.
+func (b *bruteRule) blocks(from, to, origin time.Time, seconds int64) (found []time.Time) {
 	for _, at := range b.moments(from, to) {
-		blocks := (at.Unix() - origin) / 3600
-		if at.Unix() >= origin && blocks%int64(b.Interval) == 0 && b.limit[at.Minute()] && (len(b.Hours) == 0 || b.hour[at.Hour()]) {
+		gone := (at.Unix() - origin.Unix()) / seconds
+		if gone%int64(b.Interval) == 0 && b.hour[at.Hour()] && b.minute[at.Minute()] && b.open(shown(at)) {
 			found = append(found, at)
 		}
 	}
 	return found
 }
 
-// moments returns the instants at which the local clock shows the second of the rule.
-func (b *bruteForce) moments(from, to time.Time) (all []time.Time) {
+// moments returns the instants at which the local clock shows one of the seconds of the rule.
+func (b *bruteRule) moments(from, to time.Time) (all []time.Time) {
+	add := func(at time.Time) {
+		if b.second[at.Second()] && at.Before(to) {
+			all = append(all, at)
+		}
+	}
 	for at := from.In(b.loc); at.Before(to); {
-		if at.Second() != b.second {
+		_, offset := at.Zone()
+		_, later := at.Add(time.Minute).Zone()
+		if at.Second() != 0 || (later-offset)%60 != 0 {
+			add(at)
 			at = at.Add(time.Second)
 			continue
 		}
-		all = append(all, at)
-		next := at.Add(time.Minute)
-		_, before := at.Zone()
-		if _, after := next.Zone(); (after-before)%60 != 0 {
-			next = at.Add(time.Second)
+		for second := range 60 {
+			if b.second[second] {
+				add(at.Add(time.Duration(second) * time.Second))
+			}
 		}
-		at = next
+		at = at.Add(time.Minute)
 	}
 	return all
 }
 
-// calendar returns the matches of a rule with days. It tries every local day, and on a matching day every minute or moment.
-func (b *bruteForce) calendar(from, to time.Time) (found []time.Time) {
-	f, t := from.In(b.loc), to.In(b.loc)
-	day := time.Date(f.Year(), f.Month(), f.Day()-3, 0, 0, 0, 0, time.UTC)
-	last := time.Date(t.Year(), t.Month(), t.Day()+3, 0, 0, 0, 0, time.UTC)
-	for ; day.Before(last); day = day.AddDate(0, 0, 1) {
-		if !b.matchesDay(day) {
-			continue
-		}
-		if b.everyHour {
-			for _, at := range b.moments(day.Add(-27*time.Hour), day.Add(51*time.Hour)) {
-				y, m, d := at.Date()
-				if y == day.Year() && m == day.Month() && d == day.Day() && b.limit[at.Minute()] {
-					found = append(found, at)
-				}
+// runsOfDays returns the matches of a rule with days.
+func (b *bruteRule) runsOfDays(from, to time.Time) (found []time.Time) {
+	const margin = 3 * 24 * time.Hour // an offset, and the way out of a gap, are shorter
+	days := b.keptDays(dayOf(shown(from.In(b.loc)).Add(-margin)), dayOf(shown(to.In(b.loc)).Add(margin)))
+	if b.everyHour {
+		for _, at := range b.moments(from, to) {
+			if wall := shown(at); b.minute[at.Minute()] && days[dayOf(wall)] && b.open(wall) {
+				found = append(found, at)
 			}
-			continue
 		}
-		for h := range 24 {
-			for m := range 60 {
-				if b.hour[h] && b.limit[m] {
-					found = append(found, b.instant(day.Add(time.Duration(h*3600+m*60+b.second)*time.Second)))
+		return found
+	}
+	for day := range days {
+		for _, wall := range b.timesOn(day) {
+			for _, at := range b.instantsOf(wall) {
+				if b.open(wall) && b.open(shown(at)) { // as named, and where a gap moves it
+					found = append(found, at)
 				}
 			}
 		}
@@ -173,33 +337,51 @@ func (b *bruteForce) calendar(from, to time.Time) (found []time.Time) {
 	return found
 }
 
-// instant returns the first instant at which the local clock shows what wall shows in UTC. In a gap the offset before it applies.
-func (b *bruteForce) instant(wall time.Time) time.Time {
-	shown := func(at time.Time) time.Time {
-		_, offset := at.In(b.loc).Zone()
-		return at.UTC().Add(time.Duration(offset) * time.Second)
+// timesOn returns the wall times of a day at which the rule runs.
+func (b *bruteRule) timesOn(day time.Time) (walls []time.Time) {
+	for h := range 24 {
+		for m := range 60 {
+			for s := 0; s < 60 && b.hour[h] && b.minute[m]; s++ {
+				if b.second[s] {
+					walls = append(walls, day.Add(time.Duration(h*3600+m*60+s)*time.Second))
+				}
+			}
+		}
 	}
-	var passes []time.Time
-	for _, offset := range b.offsets(wall.Truncate(24 * time.Hour)) {
-		if at := wall.Add(-offset); shown(at).Equal(wall) {
+	return walls
+}
+
+// instantsOf returns the instants at which a named time runs.
+func (b *bruteRule) instantsOf(wall time.Time) (passes []time.Time) {
+	for _, offset := range b.offsets(dayOf(wall)) {
+		if at := wall.Add(-offset).In(b.loc); shown(at).Equal(wall) {
 			passes = append(passes, at)
 		}
 	}
-	if len(passes) > 0 {
-		return slices.MinFunc(passes, time.Time.Compare).In(b.loc)
+	slices.SortFunc(passes, time.Time.Compare)
+	switch {
+	case len(passes) == 0 && b.ClockChanges == ClockOnce:
+		return []time.Time{b.afterGap(wall)}
+	case len(passes) > 0 && b.ClockChanges != ClockShown:
+		return passes[:1]
 	}
-	at := wall.Add(-30 * time.Hour)
+	return passes
+}
+
+// afterGap returns the instant that a skipped wall time has by the offset before the gap.
+func (b *bruteRule) afterGap(wall time.Time) time.Time {
+	at := wall.Add(-30 * time.Hour).In(b.loc)
 	for shown(at.Add(time.Hour)).Before(wall) {
 		at = at.Add(time.Hour)
 	}
 	for shown(at.Add(time.Second)).Before(wall) {
 		at = at.Add(time.Second)
 	}
-	return at.Add(wall.Sub(shown(at))).In(b.loc)
+	return at.Add(wall.Sub(shown(at)))
 }
 
 // offsets returns the different offsets in the hours around a day.
-func (b *bruteForce) offsets(day time.Time) (list []time.Duration) {
+func (b *bruteRule) offsets(day time.Time) (list []time.Duration) {
 	if b.seen[day] != nil {
 		return b.seen[day]
 	}
@@ -211,64 +393,4 @@ func (b *bruteForce) offsets(day time.Time) (list []time.Duration) {
 	}
 	b.seen[day] = list
 	return list
-}
-
-// matchesDay reports whether a day, given as its midnight in UTC, is one of the days of the rule.
-func (b *bruteForce) matchesDay(day time.Time) bool {
-	y, m, d := day.Date()
-	length := time.Date(y, m+1, 0, 0, 0, 0, 0, time.UTC).Day()
-	if f := b.cron; f != nil {
-		date := f.daysOfMonth>>d&1 == 1
-		weekday := f.weekDays>>day.Weekday()&1 == 1
-		if f.domRestricted && f.dowRestricted {
-			date = date || weekday
-			weekday = date
-		}
-		return f.months>>m&1 == 1 && date && weekday
-	}
-	begin := time.Date(b.start.Year(), b.start.Month(), b.start.Day(), 0, 0, 0, 0, time.UTC)
-	periods := 0
-	switch b.Frequency {
-	case Day:
-		periods = int(day.Sub(begin) / (24 * time.Hour))
-	case Week:
-		monday := func(t time.Time) time.Time { return t.AddDate(0, 0, -(int(t.Weekday())+6)%7) }
-		periods = int(monday(day).Sub(monday(begin)) / (7 * 24 * time.Hour))
-	case Month:
-		periods = (y-begin.Year())*12 + int(m) - int(begin.Month())
-	case Year:
-		periods = y - begin.Year()
-	}
-	if periods%b.Interval != 0 {
-		return false
-	}
-	byMonth := len(b.Months) == 0 || slices.Contains(b.Months, m)
-	switch b.Frequency {
-	case Week:
-		return slices.Contains(b.WeekDays, day.Weekday()) || len(b.WeekDays) == 0 && day.Weekday() == begin.Weekday()
-	case Year:
-		return d == begin.Day() && byMonth && (len(b.Months) > 0 || m == begin.Month())
-	case Month:
-		if len(b.MonthDays)+len(b.MonthlyOccurrences) == 0 {
-			return byMonth && d == begin.Day()
-		}
-		byDate := len(b.MonthDays) == 0 || slices.Contains(b.MonthDays, d) || slices.Contains(b.MonthDays, d-length-1)
-		byNth := len(b.MonthlyOccurrences) == 0
-		for _, o := range b.MonthlyOccurrences {
-			nth, back := 0, 0
-			for i := 1; i <= length; i++ {
-				if time.Date(y, m, i, 0, 0, 0, 0, time.UTC).Weekday() == o.Day {
-					if i <= d {
-						nth++
-					}
-					if i >= d {
-						back--
-					}
-				}
-			}
-			byNth = byNth || day.Weekday() == o.Day && (o.N == 0 || o.N == nth || o.N == back)
-		}
-		return byMonth && byDate && byNth
-	}
-	return true
 }

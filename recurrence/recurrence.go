@@ -18,6 +18,12 @@ type Recurrence struct {
 	MonthlyOccurrences []NthWeekday   // with Frequency Month
 	Months             []time.Month   // time.January to time.December; with Frequency Month or Year
 
+	Seconds, Positions []int        // 0 to 59; which of the period's open days, 1 the first and -1 the last
+	Only, Except       []Filter     // a run must fit one filter of Only and none of Except
+	Shift              Shift        // where a run goes whose day is closed
+	Also               []Recurrence // further rules, and instants: those have a StartTime and no Frequency
+	ClockChanges       ClockChanges // what becomes of local times that the clocks skip or repeat
+
 	Cron string // see [Cron]. Replaces Frequency, Interval and the elements; StartTime, EndTime, Count and TimeZone still apply
 }
 
