@@ -52,10 +52,10 @@ func (b *bruteForce) between(from, to time.Time) []time.Time {
 func (b *bruteForce) earliest() time.Time {
 	first := b.start
 	for _, rule := range b.also {
-		first = slices.MinFunc([]time.Time{first, rule.start}, time.Time.Compare)
+		first = earlier(first, rule.start)
 	}
 	for _, at := range b.instants {
-		first = slices.MinFunc([]time.Time{first, at}, time.Time.Compare)
+		first = earlier(first, at)
 	}
 	return first
 }
@@ -70,7 +70,7 @@ func (b *bruteForce) next(after time.Time) (time.Time, bool) {
 
 // nextFrom returns the first match at or after an instant.
 func (b *bruteForce) nextFrom(from time.Time) (time.Time, bool) {
-	from = slices.MaxFunc([]time.Time{from, b.earliest()}, time.Time.Compare)
+	from = later(from, b.earliest())
 	for step := 6 * time.Hour; from.Before(b.end); step = min(2*step, maxStep) {
 		if found := b.between(from, from.Add(step)); len(found) > 0 {
 			return found[0], true
@@ -82,7 +82,7 @@ func (b *bruteForce) nextFrom(from time.Time) (time.Time, bool) {
 
 // prev returns the last match strictly before an instant.
 func (b *bruteForce) prev(before time.Time) (time.Time, bool) {
-	before = slices.MinFunc([]time.Time{before, b.end}, time.Time.Compare)
+	before = earlier(before, b.end)
 	for step := 6 * time.Hour; before.After(b.earliest()); step = min(2*step, maxStep) {
 		if found := b.between(before.Add(-step), before); len(found) > 0 {
 			return found[len(found)-1], true
