@@ -1,35 +1,57 @@
 package recurrence
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
 )
 
-// The brute force is itself held against the cases.
+// Brute force is itself held against the cases.
 func TestBruteForceRunsAtTheInstantsOfTheCases(t *testing.T) {
-	const file = "calendar_cases.json"
-	checked := 0
-	for _, c := range runCases(t, file) {
-		if c.Code != "" {
-			continue
+	for _, file := range []struct {
+		name string
+		min  int
+		read func(*testing.T, json.RawMessage) Recurrence
+	}{
+		{"seed_cases.json", 60, parseJob},
+		{"random_cases.jsonl", 800, parseJob},
+		{"tz_cases.json", 30, parseJob},
+		{"extra_cases.json", 15, parseJob},
+		{"calendar_cases.json", 400, readCalendar},
+		{"calendar_corners.json", 24, readCalendar},
+	} {
+		checked := 0
+		for _, c := range runCases(t, file.name) {
+			if len(c.First)+len(c.Next) > 0 || c.Exhausted {
+				c.checkBruteForce(t, file.read(t, c.Job))
+				checked++
+			}
 		}
-		c.checkBruteForce(t)
-		checked++
-	}
-	if checked < 400 {
-		t.Errorf("%s: %d cases checked, want at least 400", file, checked)
+		if checked < file.min {
+			t.Errorf("%s: %d cases checked, want at least %d", file.name, checked, file.min)
+		}
 	}
 }
 
-func (c runCase) checkBruteForce(t *testing.T) {
-	b := newBruteForce(readCalendar(t, c.Job), c.Now)
-	limit := len(c.First)
+func parseJob(t *testing.T, job json.RawMessage) Recurrence {
+	t.Helper()
+	r, err := Parse(job)
+	if err != nil {
+		t.Fatalf("%v: %s", err, job)
+	}
+	return r
+}
+
+func (c runCase) checkBruteForce(t *testing.T, r Recurrence) {
+	b := newBruteForce(r, c.Now)
+	want := append(c.First, c.Next...)
+	limit := len(want)
 	if c.Exhausted {
 		limit++
 	}
-	if got := b.runs(limit); !slices.EqualFunc(got, c.First, time.Time.Equal) {
-		t.Errorf("%s: %s: created %s: %s\ngot  %v\nwant %v", c.ID, c.Description, c.Now, c.Job, got, c.First)
+	if got := b.runs(limit); !slices.EqualFunc(got, want, time.Time.Equal) {
+		t.Errorf("%s: %s: created %s: %s\ngot  %v\nwant %v", c.ID, c.Description, c.Now, c.Job, got, want)
 	}
 	for _, p := range c.Probes {
 		if got, ok := b.next(p.After); !isWanted(got, ok, p.Next) {
