@@ -240,7 +240,8 @@ func (b *bruteRule) window() time.Duration {
 	return 300 * day
 }
 
-// compareCalendar compares one random rule. Until the engine knows calendars, the rule loses its calendar.
+// compareCalendar compares one random rule, also after it was written and read. Until the engine knows calendars, the rule loses
+// its calendar.
 func compareCalendar(t *testing.T, seed uint64) bool {
 	g := generator{rand.New(rand.NewPCG(seed, 11))}
 	r, created, from := g.drawCalendar()
@@ -250,6 +251,7 @@ func compareCalendar(t *testing.T, seed uint64) bool {
 	if !compareWithModel(t, g, r, created, from) {
 		return false
 	}
+	checkRoundTrip(t, r)
 	if t.Failed() {
 		t.Errorf("seed %d, created %s", seed, created)
 	}

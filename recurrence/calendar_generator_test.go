@@ -199,14 +199,20 @@ func (g generator) drawCalendar() (r Recurrence, created, from time.Time) {
 	zone := engineZones[g.IntN(len(engineZones))]
 	r = g.rule(zone)
 	created = g.instant(zone).Add(time.Duration(g.IntN(2)) * 500 * time.Millisecond)
-	switch g.IntN(6) {
+	if g.chance(30) {
+		created = horizonTime.Add(-time.Duration(1+g.IntN(60*86400)) * time.Second)
+	}
+	switch g.IntN(7) {
 	case 0:
 	case 1:
 		r.StartTime = g.instant(zone)
+	case 2:
+		r.StartTime = g.afterClockChange(zone)
+		created = r.StartTime.Add(-time.Duration(g.IntN(3*86400)) * time.Second)
 	default:
-		r.StartTime = created.Add(time.Duration(g.IntN(80*86400)-40*86400) * time.Second).Truncate(time.Second)
+		r.StartTime = g.around([]time.Time{created}, 40)
 	}
-	from = created.Add(time.Duration(g.IntN(40*86400)-20*86400) * time.Second)
+	from = g.around([]time.Time{created}, 20)
 	if g.chance(3) {
 		from = g.instant(zone)
 	}
@@ -214,5 +220,19 @@ func (g generator) drawCalendar() (r Recurrence, created, from time.Time) {
 	if !r.StartTime.IsZero() {
 		near = append(near, r.StartTime)
 	}
-	return g.calendar(r, near...), created, later(from, newBruteForce(r, created).earliest().AddDate(0, -1, 0))
+	r = g.calendar(r, near...)
+	return r, created, later(from, newBruteForce(r, created).earliest().AddDate(0, -1, 0))
+}
+
+// afterClockChange returns an instant in the two hours after a change of the clocks, such as one in the second pass of an hour.
+func (g generator) afterClockChange(zone string) time.Time {
+	z, err := loadZone(zone)
+	if err != nil || len(z.periods) < 2 {
+		return g.instant(zone)
+	}
+	at := time.Unix(z.periods[1+g.IntN(len(z.periods)-1)].begin, 0).Add(time.Duration(g.IntN(7200)) * time.Second)
+	if g.chance(2) {
+		at = at.Truncate(time.Minute)
+	}
+	return at.UTC()
 }
