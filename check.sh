@@ -18,6 +18,7 @@ internal/wire:FuzzDecodeEnvelope
 internal/wire:FuzzDecodeResult
 internal/schedule:FuzzDefinition
 internal/schedule:FuzzNextPlacement
+recurrence:FuzzCalendar
 recurrence:FuzzCron
 recurrence:FuzzNext
 recurrence:FuzzParse

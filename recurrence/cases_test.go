@@ -12,6 +12,7 @@ import (
 // A runCase is a job, its creation and its expected runs.
 type runCase struct {
 	ID, Code    string
+	Description string
 	Job         json.RawMessage
 	Now         time.Time
 	First, Next []time.Time
@@ -19,6 +20,10 @@ type runCase struct {
 	Probes      []struct {
 		After time.Time
 		Next  *time.Time
+	}
+	Back []struct {
+		Before time.Time
+		Prev   *time.Time
 	}
 }
 
