@@ -1,17 +1,31 @@
 package recurrence
 
+import (
+	"math/bits"
+	"slices"
+)
+
 // A calendar says which days and times are open, by the filters of a rule.
+//
+// Filters with times leave some times of a day open. Which ones depends only on which filters the day fits: its type. There are few types,
+// and the open times of each are worked out once, as windows. So to ask for a time costs one search, however many filters there are.
 type calendar struct {
-	days   *openDays
-	only   []*dayFilter // empty: all is open
-	except []*dayFilter // those with times: the others close days
-	timed  bool         // some times of open days may be closed
+	days *openDays
+
+	timed   bool           // some times of open days may be closed
+	filters []*dayFilter   // those that decide which times are open: of only, then those of except
+	only    uint64         // which of them are of only
+	types   map[uint64]int // the filters that a day fits, as bits -> index in windows
+	windows [][]span       // of each type: the open seconds, in order and apart
 }
 
+// maxWindows bounds the types of days and the ranges of times that are worked out for them. A calendar that people write has a few.
+const maxWindows = 500_000
+
 // newCalendar compiles valid filters. It returns nil if there are none.
-func newCalendar(only, except []Filter) *calendar {
+func newCalendar(only, except []Filter) (*calendar, error) {
 	if len(only)+len(except) == 0 {
-		return nil
+		return nil, nil
 	}
 	compiled := func(filters []Filter) (list []*dayFilter) {
 		for i := range filters {
@@ -19,114 +33,122 @@ func newCalendar(only, except []Filter) *calendar {
 		}
 		return list
 	}
-	c := &calendar{only: compiled(only)}
-	all := compiled(except)
-	c.days = newOpenDays(c.only, all)
-	for _, f := range all {
-		if f.times != nil {
-			c.except = append(c.except, f)
+	closing := func(f *dayFilter) bool { return f.times == nil }
+	onlys, excepts := compiled(only), compiled(except)
+	c := &calendar{days: newOpenDays(onlys, excepts), only: 1<<len(onlys) - 1}
+	c.filters = append(onlys, slices.DeleteFunc(excepts, closing)...)
+	c.timed = slices.ContainsFunc(c.filters, func(f *dayFilter) bool { return f.times != nil })
+	if c.timed && !c.setTypes() {
+		return nil, newError(CodeFilterSize, "except", "", "the filters with times combine in too many ways: write fewer, or fewer times in each")
+	}
+	return c, nil
+}
+
+// setTypes finds the types of days that there are, and works out the windows of each. It reports whether there are not too many.
+func (c *calendar) setTypes() bool {
+	c.types = map[uint64]int{}
+	masks, work := make([]uint32, len(c.filters)), 0
+	add := func() bool {
+		for day := 1; day <= 31; day++ {
+			fits := uint64(0)
+			for i, mask := range masks {
+				fits |= uint64(mask>>day&1) << i
+			}
+			if _, known := c.types[fits]; known {
+				continue
+			}
+			for i := range c.filters {
+				if fits>>i&1 == 1 {
+					work += 1 + len(c.filters[i].times)
+				}
+			}
+			if work > maxWindows {
+				return false
+			}
+			c.types[fits] = len(c.windows)
+			c.windows = append(c.windows, c.openOn(fits))
+		}
+		return true
+	}
+	for shape := range monthShapes {
+		for i, f := range c.filters {
+			masks[i] = f.shapes[shape]
+		}
+		if !add() {
+			return false
 		}
 	}
-	c.timed = len(c.except) > 0
-	for _, f := range c.only {
-		c.timed = c.timed || f.times != nil
+	seen := map[int64]bool{}
+	for _, f := range c.filters {
+		for _, r := range f.ranges {
+			for month := dateOf(r.first).month; month <= dateOf(r.last).month; month++ {
+				if seen[month] {
+					continue
+				}
+				seen[month] = true
+				first := firstDayOf(month)
+				shape := shapeOf(month, weekdayOfDay(first))
+				for i, f := range c.filters {
+					masks[i] = f.mask(month, first, shape)
+				}
+				if !add() {
+					return false
+				}
+			}
+		}
 	}
-	return c
+	return true
 }
 
-// openTimes says which times of an open day are open: bit i of only and except are the filters of the calendar that the day fits.
-type openTimes struct {
-	*calendar
-	all          bool // whatever except has left
-	only, except uint32
+// openOn returns the open times of a day that fits some of the filters: what one of only has, or all if there is none, without what those of
+// except have.
+func (c *calendar) openOn(fits uint64) []span {
+	var open, closed []span
+	whole := c.only == 0
+	for ; fits != 0; fits &= fits - 1 {
+		i := bits.TrailingZeros64(fits)
+		switch f := c.filters[i]; {
+		case c.only>>i&1 == 0:
+			closed = append(closed, f.times...)
+		case f.times == nil:
+			whole = true
+		default:
+			open = append(open, f.times...)
+		}
+	}
+	if whole {
+		open = []span{{0, secondsPerDay - 1}}
+	}
+	open, closed = joinSpans(open), joinSpans(closed)
+	var left []span
+	for _, s := range open {
+		for i := spanAt(closed, s.first); i < len(closed) && closed[i].first <= s.last; i++ {
+			if closed[i].first > s.first {
+				left = append(left, span{s.first, closed[i].first - 1})
+			}
+			s.first = closed[i].last + 1
+		}
+		if s.first <= s.last {
+			left = append(left, s)
+		}
+	}
+	return left
 }
 
-// on returns the open times of an open day.
-func (c *calendar) on(day int64) openTimes {
-	t := openTimes{calendar: c, all: len(c.only) == 0}
-	if !c.timed {
-		t.all = true
-		return t
-	}
+// typeOf returns the type of a day.
+func (c *calendar) typeOf(day int64) int {
 	date := dateOf(day)
 	first := day - int64(date.day-1)
 	shape := shapeOf(date.month, weekdayOfDay(first))
-	for i, f := range c.only {
-		if f.mask(date.month, first, shape)>>date.day&1 == 1 {
-			t.only |= 1 << i
-			t.all = t.all || f.times == nil
-		}
+	fits := uint64(0)
+	for i, f := range c.filters {
+		fits |= uint64(f.mask(date.month, first, shape)>>date.day&1) << i
 	}
-	for i, f := range c.except {
-		if f.mask(date.month, first, shape)>>date.day&1 == 1 {
-			t.except |= 1 << i
-		}
-	}
-	return t
+	return c.types[fits]
 }
 
-// next returns the first open second of the day at or after a second.
-func (t *openTimes) next(second int64) (open int64, ok bool) {
-	for second < secondsPerDay {
-		at := second
-		for i, f := range t.calendar.except {
-			if t.except>>i&1 == 1 {
-				if n := spanAt(f.times, at); n < len(f.times) && f.times[n].first <= at {
-					at = f.times[n].last + 1
-				}
-			}
-		}
-		if !t.all && at < secondsPerDay {
-			nearest := int64(secondsPerDay)
-			for i, f := range t.calendar.only {
-				if t.only>>i&1 == 1 {
-					if n := spanAt(f.times, at); n < len(f.times) {
-						nearest = min(nearest, max(f.times[n].first, at))
-					}
-				}
-			}
-			at = nearest
-		}
-		if at == second {
-			return at, true
-		}
-		second = at
-	}
-	return 0, false
-}
-
-// prev returns the last open second of the day at or before a second.
-func (t *openTimes) prev(second int64) (open int64, ok bool) {
-	for second >= 0 {
-		at := second
-		for i, f := range t.calendar.except {
-			if t.except>>i&1 == 1 {
-				if n := spanAt(f.times, at); n < len(f.times) && f.times[n].first <= at {
-					at = f.times[n].first - 1
-				}
-			}
-		}
-		if !t.all && at >= 0 {
-			nearest := int64(-1)
-			for i, f := range t.calendar.only {
-				if t.only>>i&1 == 1 {
-					n := spanAt(f.times, at)
-					if n < len(f.times) && f.times[n].first <= at {
-						nearest = at
-					} else if n > 0 {
-						nearest = max(nearest, f.times[n-1].last)
-					}
-				}
-			}
-			at = nearest
-		}
-		if at == second {
-			return at, true
-		}
-		second = at
-	}
-	return 0, false
-}
+// wholeDay is what is open on an open day where no filter has times.
+var wholeDay = []span{{0, secondsPerDay - 1}}
 
 // open reports whether the clock shows an open time of an open day.
 func (c *calendar) open(wall int64) bool {
@@ -134,40 +156,59 @@ func (c *calendar) open(wall int64) bool {
 	if !c.days.has(day) {
 		return false
 	}
-	t := c.on(day)
 	second := wall - day*secondsPerDay
-	found, ok := t.next(second)
-	return ok && found == second
+	open := c.onIf(day, nil, 0)
+	i := spanAt(open, second)
+	return i < len(open) && open[i].first <= second
 }
 
-// next returns the first open wall second at or after one, or [never] if there is none up to the end of a month.
-func (c *calendar) next(wall, lastMonth int64) int64 {
+// next returns the first open wall second at or after one, or [never] if there is none up to the end of a month. Days on which
+// nothing may run at that offset are passed over.
+func (c *calendar) next(wall, lastMonth int64, may *slots, offset int64) int64 {
 	today := floorDiv(wall, secondsPerDay)
+	second := wall - today*secondsPerDay
 	for day := c.days.next(today, lastMonth); day != never; day = c.days.next(day+1, lastMonth) {
-		second := int64(0)
-		if day == today {
-			second = wall - day*secondsPerDay
+		if day > today {
+			second = 0
 		}
-		t := c.on(day)
-		if found, ok := t.next(second); ok {
-			return day*secondsPerDay + found
+		if open := c.onIf(day, may, offset); len(open) > 0 {
+			if i := spanAt(open, second); i < len(open) {
+				return day*secondsPerDay + max(open[i].first, second)
+			}
 		}
 	}
 	return never
 }
 
-// prev returns the last open wall second at or before one, or [none] if there is none from the beginning of a month on.
-func (c *calendar) prev(wall, firstMonth int64) int64 {
+// prev returns the last open wall second at or before one, or [none] if there is none from the beginning of a month on. Days on which
+// nothing may run at that offset are passed over.
+func (c *calendar) prev(wall, firstMonth int64, may *slots, offset int64) int64 {
 	today := floorDiv(wall, secondsPerDay)
+	second := wall - today*secondsPerDay
 	for day := c.days.prev(today, firstMonth); day != none; day = c.days.prev(day-1, firstMonth) {
-		second := int64(secondsPerDay - 1)
-		if day == today {
-			second = wall - day*secondsPerDay
+		if day < today {
+			second = secondsPerDay - 1
 		}
-		t := c.on(day)
-		if found, ok := t.prev(second); ok {
-			return day*secondsPerDay + found
+		open := c.onIf(day, may, offset)
+		i := spanAt(open, second)
+		if i < len(open) && open[i].first <= second {
+			return day*secondsPerDay + second
+		}
+		if i > 0 {
+			return day*secondsPerDay + open[i-1].last
 		}
 	}
 	return none
+}
+
+// onIf returns the open times of an open day, or none if nothing may run on it.
+func (c *calendar) onIf(day int64, may *slots, offset int64) []span {
+	if !c.timed {
+		return wholeDay
+	}
+	kind := c.typeOf(day)
+	if !may.mayRun(day, kind, offset) {
+		return nil
+	}
+	return c.windows[kind]
 }

@@ -1,6 +1,9 @@
 package recurrence
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // gregorianDays is the number of days in 400 years. After that the calendar repeats.
 const gregorianDays = 146097
@@ -26,6 +29,9 @@ func compile(r Recurrence, start int64, z *zone, open *calendar, cron *cronField
 		c.calendar()
 	}
 
+	if c.rule.open != nil && c.rule.open.timed {
+		c.setWindows()
+	}
 	day := floorDiv(c.local, secondsPerDay)
 	c.rule.firstMonth = dateOf(day).month - 1
 	c.rule.setLastMonth(dateOf(day + gregorianDays).month)
@@ -174,6 +180,38 @@ func (c *compiler) keepDays() {
 	}
 	if len(c.Positions) > 0 {
 		c.rule.kept.positions = newPositions(c.rule.days.unit, c.Positions)
+	}
+}
+
+// setWindows works out which open times of each type of day the rule can meet.
+func (c *compiler) setWindows() {
+	r := c.rule
+	all := newTimesOfDay(allHours, allMinutes, allSeconds)
+	interval, offset := int64(c.Interval), c.local-c.start
+	switch {
+	case r.kind == fixedInterval && c.Frequency == Second:
+		r.slots = newSlots(1, interval, c.start, offset, all, r.open)
+	case r.kind == fixedInterval && c.Frequency == Minute:
+		r.slots = newSlots(60, interval, c.start, offset, newTimesOfDay(allHours, allMinutes, 1<<c.startSecond()), r.open)
+	case r.kind == fixedInterval:
+		r.slots = newSlots(3600, interval, c.start, offset, newTimesOfDay(allHours, 1<<c.startMinute(), 1<<c.startSecond()), r.open)
+	case r.kind == filteredPoints && c.Frequency == Second:
+		r.slots = newSlots(1, interval, c.start, offset, r.filtered.times, r.open)
+	case r.kind == filteredPoints:
+		times := r.filtered.times
+		r.slots = newSlots(60, interval, c.start, offset, newTimesOfDay(times.hours, times.minutes, 1<<c.startSecond()), r.open)
+	case r.kind == inMinuteBlocks:
+		times := r.minutes.begins.times
+		r.slots = newSlots(60, interval, r.minutes.begins.start, offset, newTimesOfDay(times.hours, times.minutes, r.minutes.seconds), r.open)
+	case r.kind == inHourBlocks:
+		r.slots = newSlots(3600, interval, r.blocks.origin, offset, r.blocks.times, r.open)
+	default:
+		for _, windows := range r.open.windows {
+			r.windows = append(r.windows, slices.DeleteFunc(slices.Clone(windows), func(w span) bool {
+				first, ok := r.times.next(w.first)
+				return !ok || first > w.last
+			}))
+		}
 	}
 }
 

@@ -53,6 +53,9 @@ func (k *keptDays) closed(month, first int64) uint32 {
 
 // moved returns the days of a month to which closed days are moved.
 func (k *keptDays) moved(month, first int64) (days uint32) {
+	if k.open.maskOf(month, first) == 0 {
+		return 0
+	}
 	last := first + int64(lengthOf(month)) - 1
 	from, to := first, last // the days that may be moved into the month
 	if k.shift == ShiftNext || k.shift == ShiftNearest {

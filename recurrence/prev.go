@@ -74,8 +74,11 @@ func (r *rule) prevOpenPoint(before int64) int64 {
 			return none
 		}
 		p := &r.zone.periods[r.zone.periodAt(at)]
-		wall := at + p.offset
-		open := r.open.prev(wall, r.firstMonth)
+		wall, firstMonth := at+p.offset, r.firstMonth
+		if p.begin > r.start { // it is not searched before the period, in which the clocks keep this offset
+			firstMonth = dateOf(floorDiv(p.wallAfter, secondsPerDay)).month
+		}
+		open := r.open.prev(wall, firstMonth, r.slots, p.offset)
 		if open == wall {
 			return at
 		}
@@ -114,15 +117,17 @@ func (r *rule) prevTime(day, second int64) (found int64, ok bool) {
 	if r.open == nil || !r.open.timed {
 		return r.times.prev(second)
 	}
-	open := r.open.on(day)
-	for {
-		if found, ok = r.times.prev(second); !ok {
-			return 0, false
-		}
-		if second, ok = open.prev(found); !ok || second == found {
-			return second, ok
+	windows := r.windows[r.open.typeOf(day)]
+	i := spanAt(windows, second)
+	if i == len(windows) || windows[i].first > second {
+		i--
+	}
+	for ; i >= 0; i-- {
+		if found, ok = r.times.prev(min(second, windows[i].last)); ok && found >= windows[i].first {
+			return found, true
 		}
 	}
+	return 0, false
 }
 
 // prevEveryHour returns the last instant before another at which the clocks really show a match, or [none].
@@ -160,7 +165,7 @@ func (r *rule) prevNamedHours(before int64) int64 {
 		if p.wallAfter > p.wallBefore {
 			found = max(found, r.prevMoved(p, before))
 		}
-		if found != none {
+		if found != none || i == 0 {
 			return found
 		}
 		if wall = r.prevWall(p.wallBefore); wall == none {
@@ -186,7 +191,7 @@ func (r *rule) prevMoved(p *offsetPeriod, before int64) int64 {
 			return wall - shift
 		}
 		lands := wall - shift + p.offset
-		open := r.open.prev(lands, r.firstMonth)
+		open := r.open.prev(lands, r.firstMonth, nil, 0)
 		if open == lands {
 			return wall - shift
 		}

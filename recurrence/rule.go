@@ -17,9 +17,11 @@ type rule struct {
 	days     days             // of everyHour and namedHours, with times
 	times    timesOfDay
 
-	open  *calendar // nil: all is open
-	kept  *keptDays // of everyHour and namedHours; nil: all of days
-	skips bool      // of namedHours: a time that the clocks skip does not run
+	open    *calendar // nil: all is open
+	slots   *slots    // of elapsed time, where open has times; otherwise nil
+	windows [][]span  // of everyHour and namedHours, where open has times: those of each type of day that have a time of times
+	kept    *keptDays // of everyHour and namedHours; nil: all of days
+	skips   bool      // of namedHours: a time that the clocks skip does not run
 
 	// lastPeriod is the last offset period in which filteredPoints, inMinuteBlocks or inHourBlocks find a match.
 	lastPeriod int
@@ -91,7 +93,11 @@ func (r *rule) nextOpenPoint(from int64) int64 {
 		i := r.zone.periodAt(at)
 		offset := r.zone.periods[i].offset
 		wall := at + offset
-		open := r.open.next(wall, r.lastMonth)
+		lastMonth := r.lastMonth
+		if i+1 < len(r.zone.periods) { // it is not searched beyond the period, in which the clocks keep this offset
+			lastMonth = min(lastMonth, dateOf(floorDiv(r.zone.endWall(i), secondsPerDay)).month)
+		}
+		open := r.open.next(wall, lastMonth, r.slots, offset)
 		if open == wall {
 			return at
 		}
@@ -176,15 +182,13 @@ func (r *rule) nextTime(day, second int64) (found int64, ok bool) {
 	if r.open == nil || !r.open.timed {
 		return r.times.next(second)
 	}
-	open := r.open.on(day)
-	for {
-		if found, ok = r.times.next(second); !ok {
-			return 0, false
-		}
-		if second, ok = open.next(found); !ok || second == found {
-			return second, ok
+	windows := r.windows[r.open.typeOf(day)]
+	for i := spanAt(windows, second); i < len(windows); i++ {
+		if found, ok = r.times.next(max(second, windows[i].first)); found <= windows[i].last {
+			return found, ok
 		}
 	}
+	return 0, false
 }
 
 // nextEveryHour returns the first instant at or after from at which the clocks really show a match: both passes of an
@@ -254,7 +258,7 @@ func (r *rule) nextMoved(p *offsetPeriod, from int64) int64 {
 			return wall - before
 		}
 		lands := wall - before + p.offset
-		open := r.open.next(lands, r.lastMonth)
+		open := r.open.next(lands, r.lastMonth, nil, 0)
 		if open == lands {
 			return wall - before
 		}

@@ -46,7 +46,10 @@ func (r Recurrence) Series(created time.Time) (*Series, error) {
 	if runsOnce := r.Frequency == 0; fields == nil && (runsOnce || r.StartTime.IsZero()) {
 		s.immediate = max(start, unixOf(created))
 	}
-	open := newCalendar(r.Only, r.Except)
+	open, err := newCalendar(r.Only, r.Except)
+	if err != nil {
+		return nil, err
+	}
 	if s.rule, err = compile(r, start, zone, open, fields); err != nil {
 		if s.immediate == never || !r.combinesDayElements() {
 			return nil, err
