@@ -19,7 +19,7 @@ type dayFilter struct {
 // newDayFilter compiles a valid filter.
 func newDayFilter(f *Filter) *dayFilter {
 	d := &dayFilter{}
-	var yearly []span // keys of yearlyKey
+	var yearly []span // of yearDay
 	for _, text := range f.Dates {
 		entry, _ := parseDates(text)
 		switch {
@@ -28,7 +28,7 @@ func newDayFilter(f *Filter) *dayFilter {
 		case entry.first <= entry.last:
 			yearly = append(yearly, span{entry.first, entry.last})
 		default: // over New Year
-			yearly = append(yearly, span{entry.first, 12 * 32}, span{0, entry.last})
+			yearly = append(yearly, span{entry.first, yearDay(12, 31)}, span{yearDay(1, 1), entry.last})
 		}
 	}
 	d.ranges = joinSpans(d.ranges)
@@ -54,7 +54,7 @@ func newDayFilter(f *Filter) *dayFilter {
 	}
 	if len(yearly) > 0 || len(d.ranges) == 0 {
 		d.shapes.fill(func(month, day, length, weekday int) bool {
-			key := int64(month*32 + day)
+			key := yearDay(month+1, day)
 			dates := len(yearly) == 0 || slices.ContainsFunc(yearly, func(s span) bool { return s.first <= key && key <= s.last })
 			return dates && fields(month, day, length, weekday)
 		})

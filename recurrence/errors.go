@@ -149,6 +149,16 @@ type positionedError struct {
 
 func (l *errorList) add(at int, e *Error) { l.list = append(l.list, positionedError{e, at}) }
 
+// addPart adds the errors of a part of the rule, whose path goes before their fields.
+func (l *errorList) addPart(path string, part errorList) {
+	for _, e := range part.list {
+		e.Field = path + "." + e.Field
+		l.list = append(l.list, e)
+	}
+}
+
+func byPosition(a, b positionedError) int { return a.at - b.at }
+
 // maxErrors limits the errors returned for one rule, because 64 KiB of JSON may hold thousands.
 const maxErrors = 100
 
@@ -157,7 +167,7 @@ func (l *errorList) join() error {
 	if len(l.list) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(l.list, func(a, b positionedError) int { return a.at - b.at })
+	slices.SortStableFunc(l.list, byPosition)
 	if len(l.list) == 1 {
 		return l.list[0].Error
 	}

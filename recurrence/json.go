@@ -22,6 +22,9 @@ func Parse(data []byte) (Recurrence, error) {
 	if err := d.join(); err != nil {
 		return Recurrence{}, err
 	}
+	if canonical, _ := d.rule.MarshalJSON(); len(canonical) > maxJSONBytes { // an instant of also is longer than the date that it was
+		return Recurrence{}, canonicalTooLong(len(canonical))
+	}
 	if err := d.rule.neverFires(); err != nil {
 		return Recurrence{}, err
 	}
@@ -53,8 +56,9 @@ func (r *Recurrence) UnmarshalJSON(data []byte) error {
 // A decoder turns JSON values into the fields of a rule and collects the errors.
 type decoder struct {
 	errorList
-	rule  Recurrence
-	given map[string]source // by the path of the field
+	rule   Recurrence
+	given  map[string]source // by the path of the field
+	inAlso bool              // the rule is an entry of also
 }
 
 // A source is the value that was given for a field, and its position in the text.
@@ -66,8 +70,11 @@ type source struct {
 // The known keys of each object: from the key in lower case to the name of its field.
 var (
 	occurrenceKeys = keySet("day", "occurrence")
-	scheduleKeys   = keySet("minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences", "months")
-	recurrenceOnly = []string{"frequency", "interval", "count", "endTime", "schedule", "timeZone", "cron"}
+	scheduleKeys   = keySet("minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences", "months", "seconds", "positions")
+	filterKeys     = keySet("weekDays", "monthDays", "monthlyOccurrences", "months", "dates", "times")
+	alsoKeys       = keySet("startTime", "frequency", "interval", "endTime", "schedule", "cron")
+	wholeOnly      = []string{"count", "timeZone", "only", "except", "shift", "also", "clockChanges"} // not in an entry of also
+	recurrenceOnly = slices.Concat([]string{"frequency", "interval", "endTime", "schedule", "cron"}, wholeOnly)
 	recurrenceKeys = keySet(append([]string{"startTime"}, recurrenceOnly...)...)
 	azureKeys      = []string{"id", "name", "type", "action", "state", "status"} // read and skipped
 	jobKeys        = keySet(slices.Concat([]string{"startTime", "recurrence"}, recurrenceOnly, azureKeys)...)
@@ -77,7 +84,9 @@ var (
 func init() {
 	scheduleKeys["minute"] = "minutes"
 	scheduleKeys["hour"] = "hours"
-	scheduleKeys["monthlyoccurences"] = "monthlyOccurrences" // a misspelling in the published article
+	const misspelled = "monthlyoccurences" // in the published article
+	scheduleKeys[misspelled] = "monthlyOccurrences"
+	filterKeys[misspelled] = "monthlyOccurrences"
 }
 
 func keySet(names ...string) map[string]string {
@@ -136,6 +145,31 @@ func (d *decoder) conflict(set map[string]jsonMember, inner string, names []stri
 
 // recurrence reads the fields of a recurrence and checks their combinations.
 func (d *decoder) recurrence(set map[string]jsonMember) {
+	d.repetition(set)
+	r := &d.rule
+	if m, ok := set["count"]; ok {
+		r.Count = d.positiveInteger(m, CodeCountType, "count")
+	}
+	loc := time.UTC
+	if m, ok := set["timeZone"]; ok {
+		loc = d.zone(m)
+	} else if prefix, _ := cutCronZone(r.Cron); prefix != "" {
+		_, name, _ := strings.Cut(prefix, "=")
+		if found, bad := findZone(name); bad == nil { // checkCron refuses a zone that is not known
+			loc = found
+		}
+	}
+	d.span(set, loc)
+	d.calendar(set)
+	if m, ok := set["also"]; ok {
+		r.Also = d.also(m, loc)
+	}
+	r.checkCombinations(&d.errorList, d.given, false)
+	r.checkCalendar(&d.errorList, d.given)
+}
+
+// repetition reads what says how often a rule runs. It also records which fields are given.
+func (d *decoder) repetition(set map[string]jsonMember) {
 	for name, m := range set {
 		d.given[name] = source{m.at, m.errorValue()}
 	}
@@ -149,31 +183,22 @@ func (d *decoder) recurrence(set map[string]jsonMember) {
 	if m, ok := set["interval"]; ok {
 		r.Interval = d.positiveInteger(m, CodeIntervalType, "interval")
 	}
-	if m, ok := set["count"]; ok {
-		r.Count = d.positiveInteger(m, CodeCountType, "count")
-	}
 	if m, ok := set["schedule"]; ok && d.wantObject(m, "schedule") {
 		d.schedule(m.jsonValue)
 	}
 	if m, ok := set["cron"]; ok {
 		d.cron(m)
 	}
-	loc := time.UTC
-	if m, ok := set["timeZone"]; ok {
-		loc = d.zone(m)
-	} else if prefix, _ := cutCronZone(r.Cron); prefix != "" {
-		_, name, _ := strings.Cut(prefix, "=")
-		if found, bad := findZone(name); bad == nil { // checkCron refuses a zone that is not known
-			loc = found
-		}
-	}
+}
+
+// span reads when a rule starts and ends. Times without an offset are in loc.
+func (d *decoder) span(set map[string]jsonMember, loc *time.Location) {
 	if m, ok := set["startTime"]; ok {
-		r.StartTime = d.time(m, "startTime", loc)
+		d.rule.StartTime = d.time(m, "startTime", loc)
 	}
 	if m, ok := set["endTime"]; ok {
-		r.EndTime = d.time(m, "endTime", loc)
+		d.rule.EndTime = d.time(m, "endTime", loc)
 	}
-	r.checkCombinations(&d.errorList, d.given)
 }
 
 func (d *decoder) cron(m jsonMember) {
@@ -210,104 +235,6 @@ func (d *decoder) time(m jsonMember, field string, loc *time.Location) time.Time
 		return time.Time{}
 	}
 	return t
-}
-
-// schedule reads the elements of the schedule.
-func (d *decoder) schedule(v jsonValue) {
-	set := d.members(v, "schedule", scheduleKeys)
-	for name, m := range set {
-		d.given["schedule."+name] = source{m.at, m.errorValue()}
-	}
-	r := &d.rule
-	r.Minutes = numbers[int](d, set, minutes)
-	r.Hours = numbers[int](d, set, hours)
-	r.WeekDays = d.weekDays(set)
-	r.MonthDays = numbers[int](d, set, monthDays)
-	r.MonthlyOccurrences = d.occurrences(set)
-	r.Months = numbers[time.Month](d, set, months)
-}
-
-// numbers reads one number or an array of them.
-func numbers[T ~int](d *decoder, set map[string]jsonMember, e element) (list []T) {
-	m, ok := set[e.name]
-	if !ok {
-		return nil
-	}
-	for field, v := range items("schedule."+e.name, m.jsonValue) {
-		n, ok := d.integer(v, e.badType, field)
-		if !ok {
-			continue
-		}
-		if bad := e.checkRange(field, v.errorValue(), n); bad != nil {
-			d.add(v.at, bad)
-			continue
-		}
-		list = append(list, T(n))
-	}
-	return list
-}
-
-func (d *decoder) weekDays(set map[string]jsonMember) (days []time.Weekday) {
-	m, ok := set["weekDays"]
-	if !ok {
-		return nil
-	}
-	if len(m.items) > 7 {
-		d.add(m.at, tooManyWeekDays(m.errorValue(), len(m.items)))
-	}
-	for field, v := range items("schedule.weekDays", m.jsonValue) {
-		if v.kind != jsonString {
-			d.add(v.at, newError(CodeWeekDaysType, field, v.errorValue(), "must be a string, monday to sunday"))
-			continue
-		}
-		day, ok := weekdayOf(v.text)
-		if !ok {
-			d.add(v.at, newError(CodeWeekDaysValue, field, v.errorValue(), "must be monday to sunday"))
-			continue
-		}
-		days = append(days, day)
-	}
-	return days
-}
-
-func (d *decoder) occurrences(set map[string]jsonMember) (list []NthWeekday) {
-	m, ok := set["monthlyOccurrences"]
-	if !ok {
-		return nil
-	}
-	for field, v := range items("schedule.monthlyOccurrences", m.jsonValue) {
-		if v.kind != jsonObject {
-			d.add(v.at, newError(CodeOccurrencesType, field, v.errorValue(), `must be an object such as {"day": "friday", "occurrence": -1}`))
-			continue
-		}
-		list = append(list, d.occurrence(v, field))
-	}
-	return list
-}
-
-// occurrence reads one weekday of the month. A part that it refuses stays zero.
-func (d *decoder) occurrence(v jsonValue, field string) (nth NthWeekday) {
-	set := d.members(v, field, occurrenceKeys)
-	day, ok := set["day"]
-	if !ok {
-		d.add(v.at, newError(CodeOccurrenceDay, field+".day", "", "is missing, must be monday to sunday"))
-	} else if nth.Day, ok = weekdayOf(day.text); !ok {
-		d.add(day.at, newError(CodeOccurrenceDay, field+".day", day.errorValue(), "must be monday to sunday"))
-	}
-	m, ok := set["occurrence"]
-	if !ok {
-		return nth
-	}
-	n, ok := d.integer(m.jsonValue, CodeOccurrencesType, field+".occurrence")
-	if !ok {
-		return nth
-	}
-	if bad := occurrence.checkRange(field+".occurrence", m.errorValue(), n); bad != nil {
-		d.add(m.at, bad)
-		return nth
-	}
-	nth.N = int(n)
-	return nth
 }
 
 // positiveInteger reads interval or count. A value out of range becomes another value out of range: 0, which in Go means not
@@ -358,6 +285,8 @@ func (d *decoder) members(v jsonValue, path string, known map[string]string) map
 	for _, m := range v.members {
 		name, ok := known[lower(m.key)]
 		switch {
+		case !ok && d.inAlso && path == "" && slices.Contains(wholeOnly, recurrenceKeys[lower(m.key)]):
+			d.add(m.at, notInAlso(recurrenceKeys[lower(m.key)], m.errorValue()))
 		case !ok:
 			d.add(m.at, newError(CodeUnknownField, path+cutValue(m.key), m.errorValue(), "is not a known key here"))
 		case seen[name]:

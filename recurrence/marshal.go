@@ -18,13 +18,6 @@ func (r Recurrence) MarshalJSON() ([]byte, error) {
 	return w.text, nil
 }
 
-// given returns the fields that are set, each with its position and its value in the canonical JSON.
-func (r Recurrence) given() map[string]source {
-	w := jsonWriter{given: map[string]source{}}
-	w.rule(r)
-	return w.given
-}
-
 // Equal reports whether two rules have the same canonical JSON. The order of elements, duplicates, the Location of times and
 // fractions of a second make no difference. An Interval of 1 and an Interval that is not set do differ.
 func (r Recurrence) Equal(other Recurrence) bool {
@@ -38,8 +31,10 @@ func formatTime(t time.Time) string { return wholeSeconds(t).UTC().Format(time.R
 
 // A jsonWriter writes a rule as canonical JSON. If given is not nil, it also records where it wrote each field.
 type jsonWriter struct {
-	text  []byte
-	given map[string]source
+	text   []byte
+	given  map[string]source
+	object string // the path of the object in which it writes an element, with a dot at its end; "" at the top
+	inAlso bool   // the rule is an entry of also
 }
 
 func (w *jsonWriter) rule(r Recurrence) {
@@ -66,6 +61,21 @@ func (w *jsonWriter) rule(r Recurrence) {
 	if r.Cron != "" {
 		w.stringField("cron", r.Cron)
 	}
+	if len(r.Only) > 0 {
+		w.filters("only", r.Only)
+	}
+	if len(r.Except) > 0 {
+		w.filters("except", r.Except)
+	}
+	if r.Shift != 0 {
+		w.stringField("shift", r.Shift.String())
+	}
+	if len(r.Also) > 0 {
+		w.also(r.Also)
+	}
+	if r.ClockChanges != 0 {
+		w.stringField("clockChanges", r.ClockChanges.String())
+	}
 	w.text = append(w.text, '}')
 }
 
@@ -73,6 +83,7 @@ func (w *jsonWriter) rule(r Recurrence) {
 func (w *jsonWriter) schedule(r Recurrence) {
 	before := len(w.text)
 	w.key("schedule")
+	w.object = "schedule."
 	w.text = append(w.text, '{')
 	empty := len(w.text)
 	writeNumbers(w, minutes, r.Minutes)
@@ -81,6 +92,9 @@ func (w *jsonWriter) schedule(r Recurrence) {
 	writeNumbers(w, monthDays, r.MonthDays)
 	writeList(w, "monthlyOccurrences", r.MonthlyOccurrences, byOccurrence, w.occurrence)
 	writeNumbers(w, months, r.Months)
+	writeNumbers(w, seconds, r.Seconds)
+	writeNumbers(w, positionsOf(r.Frequency), r.Positions)
+	w.object = ""
 	if len(w.text) == empty {
 		w.text = w.text[:before]
 		return
@@ -159,7 +173,7 @@ func writeList[T comparable](w *jsonWriter, key string, list []T, compare func(a
 		write(v)
 	}
 	w.text = append(w.text, ']')
-	w.record("schedule."+key, at, string(w.text[at:]))
+	w.record(w.object+key, at, string(w.text[at:]))
 }
 
 // byWeekday compares weekdays. Weeks begin on Monday.

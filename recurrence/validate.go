@@ -1,6 +1,7 @@
 package recurrence
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -21,8 +22,38 @@ func (r Recurrence) Validate() error {
 
 // checkRule is Validate without the search for a first match. Series calls it, and Validate calls Series for that search.
 func checkRule(r Recurrence) error {
+	w := jsonWriter{given: map[string]source{}}
+	w.rule(r)
 	var list errorList
-	given := r.given()
+	add := func(field string, bad *Error) {
+		if bad != nil {
+			list.add(w.given[field].at, bad)
+		}
+	}
+	r.checkFields(&list, w.given)
+	if r.TimeZone != "" {
+		_, bad := findZone(r.TimeZone)
+		add("timeZone", bad)
+	}
+	checkFilters("only", r.Only, w.given["only"].value, func(bad *Error) { add("only", bad) })
+	checkFilters("except", r.Except, w.given["except"].value, func(bad *Error) { add("except", bad) })
+	if r.Shift > ShiftNearestInMonth {
+		add("shift", unknownShift(r.Shift.String()))
+	}
+	if r.ClockChanges > ClockShown {
+		add("clockChanges", unknownClockChanges(r.ClockChanges.String()))
+	}
+	r.checkAlso(&list, w.given["also"])
+	r.checkCombinations(&list, w.given, false)
+	r.checkCalendar(&list, w.given)
+	if len(list.list) == 0 {
+		add("", canonicalTooLong(len(w.text)))
+	}
+	return list.join()
+}
+
+// checkFields checks the values of the fields that an entry of also may have as well.
+func (r Recurrence) checkFields(list *errorList, given map[string]source) {
 	add := func(field string, bad *Error) {
 		if bad != nil {
 			list.add(given[field].at, bad)
@@ -37,18 +68,23 @@ func checkRule(r Recurrence) error {
 	if r.Frequency > Year {
 		add("frequency", unknownFrequency(r.Frequency.String()))
 	}
-	checkNumbers(minutes, r.Minutes, add)
-	checkNumbers(hours, r.Hours, add)
-	checkWeekDays(r.WeekDays, given["schedule.weekDays"].value, add)
-	checkNumbers(monthDays, r.MonthDays, add)
-	checkOccurrences(r.MonthlyOccurrences, add)
-	checkNumbers(months, r.Months, add)
-	if r.TimeZone != "" {
-		_, bad := findZone(r.TimeZone)
-		add("timeZone", bad)
+	const object = "schedule."
+	checkNumbers(minutes, object, r.Minutes, add)
+	checkNumbers(hours, object, r.Hours, add)
+	checkWeekDays(object, r.WeekDays, given["schedule.weekDays"].value, add)
+	checkNumbers(monthDays, object, r.MonthDays, add)
+	checkOccurrences(object, r.MonthlyOccurrences, add)
+	checkNumbers(months, object, r.Months, add)
+	checkNumbers(seconds, object, r.Seconds, add)
+	checkNumbers(positionsOf(r.Frequency), object, r.Positions, add)
+}
+
+// canonicalTooLong refuses a rule that Parse could not read back, because its canonical JSON is too long.
+func canonicalTooLong(n int) *Error {
+	if n <= maxJSONBytes {
+		return nil
 	}
-	r.checkCombinations(&list, given)
-	return list.join()
+	return newError(CodeSyntax, "", "", "must be at most 64 KiB as canonical JSON, is %d bytes", n)
 }
 
 // A scheduleField is an element of the schedule and the frequencies that allow it. No frequencies means all of them.
@@ -56,23 +92,35 @@ type scheduleField struct {
 	path        string
 	notAllowed  Code
 	frequencies []Frequency
+	filter      string // how to limit other frequencies by the element; "": there is no way
 }
 
 var scheduleFields = []scheduleField{
 	{path: "schedule.minutes"},
 	{path: "schedule.hours"},
-	{"schedule.weekDays", CodeWeekDaysFrequency, []Frequency{Week}},
-	{"schedule.monthDays", CodeMonthDaysFrequency, []Frequency{Month}},
-	{"schedule.monthlyOccurrences", CodeOccurrencesFrequency, []Frequency{Month}},
-	{"schedule.months", CodeMonthsFrequency, []Frequency{Month, Year}},
+	{path: "schedule.seconds"},
+	{"schedule.weekDays", CodeWeekDaysFrequency, []Frequency{Week}, "weekDays"},
+	{"schedule.monthDays", CodeMonthDaysFrequency, []Frequency{Month}, "monthDays"},
+	{"schedule.monthlyOccurrences", CodeOccurrencesFrequency, []Frequency{Month}, "monthlyOccurrences"},
+	{"schedule.months", CodeMonthsFrequency, []Frequency{Month, Year}, "months"},
+	{"schedule.positions", CodePositionsFrequency, []Frequency{Week, Month, Year}, ""},
+}
+
+// refuse returns the error of an element that does not go with a frequency.
+func (e scheduleField) refuse(value string, f Frequency) *Error {
+	reason := fmt.Sprintf("goes with frequency %s only, not with %v", joinOr(e.frequencies), f)
+	if e.filter != "" {
+		reason += fmt.Sprintf(`; to limit other frequencies write only: [{"%s": […]}]`, e.filter)
+	}
+	return newError(e.notAllowed, e.path, value, "%s", reason)
 }
 
 // maxCount is the largest count. It fits a 32-bit int.
 const maxCount = 1<<31 - 1
 
 // checkCombinations refuses fields that do not go together, and values whose range depends on another field. A field that is
-// given but zero in r has been refused already.
-func (r Recurrence) checkCombinations(list *errorList, given map[string]source) {
+// given but zero in r has been refused already. inAlso is true for an entry of also. checkCalendar does the same for the calendar.
+func (r Recurrence) checkCombinations(list *errorList, given map[string]source, inAlso bool) {
 	has := func(field string) bool { _, ok := given[field]; return ok }
 	add := func(code Code, field, format string, args ...any) {
 		list.add(given[field].at, newError(code, field, given[field].value, format, args...))
@@ -86,12 +134,12 @@ func (r Recurrence) checkCombinations(list *errorList, given map[string]source) 
 		for _, bad := range Errors(checkCron(r.Cron, r.TimeZone != "")) {
 			list.add(given["cron"].at, bad)
 		}
-	case !has("cron") && !has("frequency") && (has("recurrence") || has("interval") || has("count") || has("endTime") || elements):
+	case !has("cron") && !has("frequency") && (lacksRule(has, elements) || inAlso && !has("startTime")):
 		list.add(given["recurrence"].at, newError(CodeFrequencyMissing, "frequency", "", "is missing, must be second, minute, hour, day, week, month or year"))
 	case !has("cron") && r.Frequency != 0 && r.Frequency <= Year:
 		for _, e := range scheduleFields {
 			if has(e.path) && e.frequencies != nil && !slices.Contains(e.frequencies, r.Frequency) {
-				add(e.notAllowed, e.path, "goes with frequency %s only, not with %v", joinOr(e.frequencies), r.Frequency)
+				list.add(given[e.path].at, e.refuse(given[e.path].value, r.Frequency))
 			}
 		}
 	}
@@ -107,81 +155,14 @@ func (r Recurrence) checkCombinations(list *errorList, given map[string]source) 
 	}
 }
 
-// neverFires refuses a rule that no instant matches, as far as this can be known without a creation time. r has no other
-// mistake.
-func (r Recurrence) neverFires() error {
-	if !r.StartTime.IsZero() {
-		_, err := r.Series(r.StartTime)
-		return err
+// lacksRule reports whether the fields given need a frequency or cron. A startTime alone runs once, and with also it is a list of
+// dates, which may have a count and an endTime.
+func lacksRule(has func(string) bool, elements bool) bool {
+	if elements || has("interval") || has("only") || has("except") || has("shift") || has("clockChanges") {
+		return true
 	}
-	if r.combinesDayElements() || r.Cron == "" && len(r.MonthDays) == 0 && len(r.MonthlyOccurrences) == 0 {
-		return nil // it fires from some start: at any time of day, and on the first of any month
-	}
-	// A rule that fires from some start at some interval also fires with interval 1 from this start.
-	r.StartTime = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
-	r.Interval, r.Count, r.EndTime = 0, 0, time.Time{}
-	_, err := r.Series(r.StartTime)
-	return err
-}
-
-// An element is a list of numbers in a schedule. Zero is out of range if low is negative.
-type element struct {
-	name              string
-	badType, badRange Code
-	low, high         int64
-	reason            string // of a number out of range
-}
-
-var (
-	minutes    = element{"minutes", CodeMinutesType, CodeMinutesRange, 0, 59, "must be 0 to 59"}
-	hours      = element{"hours", CodeHoursType, CodeHoursRange, 0, 23, "must be 0 to 23"}
-	monthDays  = element{"monthDays", CodeMonthDaysType, CodeMonthDaysRange, -31, 31, "must be 1 to 31, or -1 (the last) to -31"}
-	months     = element{"months", CodeMonthsType, CodeMonthsRange, 1, 12, "must be 1 to 12"}
-	occurrence = element{"occurrence", CodeOccurrencesType, CodeOccurrenceRange, -5, 5, "must be 1 to 5, or -1 (the last) to -5; leave it out for every such day"}
-)
-
-// checkRange refuses a number that is out of range.
-func (e element) checkRange(field, value string, n int64) *Error {
-	if n < e.low || n > e.high || n == 0 && e.low < 0 {
-		return newError(e.badRange, field, value, "%s", e.reason)
-	}
-	return nil
-}
-
-func checkNumbers[T ~int](e element, list []T, add func(string, *Error)) {
-	field := "schedule." + e.name
-	for i, n := range list {
-		add(field, e.checkRange(indexPath(field, i), strconv.Itoa(int(n)), int64(n)))
-	}
-}
-
-func checkWeekDays(list []time.Weekday, value string, add func(string, *Error)) {
-	const field = "schedule.weekDays"
-	if len(list) > 7 {
-		add(field, tooManyWeekDays(value, len(list)))
-	}
-	for i, day := range list {
-		if !isWeekday(day) {
-			add(field, newError(CodeWeekDaysValue, indexPath(field, i), strconv.Itoa(int(day)), "must be time.Sunday to time.Saturday"))
-		}
-	}
-}
-
-func checkOccurrences(list []NthWeekday, add func(string, *Error)) {
-	const field = "schedule.monthlyOccurrences"
-	for i, nth := range list {
-		item := indexPath(field, i)
-		if !isWeekday(nth.Day) {
-			add(field, newError(CodeOccurrenceDay, item+".day", strconv.Itoa(int(nth.Day)), "must be time.Sunday to time.Saturday"))
-		}
-		if nth.N != 0 {
-			add(field, occurrence.checkRange(item+".occurrence", strconv.Itoa(nth.N), int64(nth.N)))
-		}
-	}
-}
-
-func tooManyWeekDays(value string, n int) *Error {
-	return newError(CodeWeekDaysSize, "schedule.weekDays", value, "must have at most 7 days, has %d", n)
+	listed := has("also") && has("startTime")
+	return !listed && (has("recurrence") || has("count") || has("endTime") || has("also"))
 }
 
 // locations caches zone data by name, so that a program with a million rules loads each zone once. It holds at most one entry
@@ -267,5 +248,5 @@ func joinOr(list []Frequency) string {
 	for i, f := range list {
 		words[i] = f.String()
 	}
-	return strings.Join(words, " or ")
+	return joinList(words, "or")
 }

@@ -1,0 +1,91 @@
+package recurrence
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A dateEntry is one entry of [Filter.Dates]: the days from first to last, both included. The zero value is no entry.
+//
+// With years, first and last are days counted from 1 January 1970, and first <= last. In every year (yearly) they are
+// month*32+day, as [yearDay] makes them; with first > last the range goes over New Year: a day fits at or after first, or at or
+// before last. 29 February is a day of leap years only, also as the end of a range: 02-29/03-01 is 1 March in other years.
+type dateEntry struct {
+	yearly      bool
+	first, last int64
+}
+
+// yearDay returns a number for a day of the year that grows from 1 January to 31 December. A month is 1 to 12.
+func yearDay(month, day int) int64 { return int64(month)*32 + int64(day) }
+
+// The reasons for which an entry of dates is refused.
+const (
+	datesWant    = "must be written as 2026-12-25, as 12-25 for every year, or as a range of either kind such as 2026-12-20/2027-01-03 or 12-20/01-03"
+	datesNoDay   = "names a day that does not exist"
+	datesYears   = "must lie in the years 1900 to 2199"
+	datesMixed   = "has a year at one end only: write it at both ends, or at none for every year"
+	datesReverse = "ends before it begins: only a range for every year, without years, may go over New Year"
+)
+
+// parseDates reads an entry of dates: 2026-12-25, 12-25, 2026-12-20/2027-01-03 or 12-20/01-03. If it refuses the text, reason
+// says why, without the text itself; otherwise reason is "".
+func parseDates(text string) (entry dateEntry, reason string) {
+	from, to, isRange := strings.Cut(text, "/")
+	entry.yearly, entry.first, reason = parseDate(from)
+	if reason != "" || !isRange {
+		entry.last = entry.first
+		return entry, reason
+	}
+	yearly, last, reason := parseDate(to)
+	entry.last = last
+	switch {
+	case reason != "":
+		return dateEntry{}, reason
+	case yearly != entry.yearly:
+		return dateEntry{}, datesMixed
+	case !yearly && last < entry.first:
+		return dateEntry{}, datesReverse
+	}
+	return entry, ""
+}
+
+// parseDate reads 2026-12-25 as a day counted from 1 January 1970, and 12-25 as its [yearDay].
+func parseDate(text string) (yearly bool, day int64, reason string) {
+	yearly = len(text) == len("12-25")
+	scan := timeScan{rest: text, ok: true}
+	year := 2000 // a leap year
+	if !yearly {
+		year = scan.digits(4)
+		scan.need('-')
+	}
+	month := scan.digits(2)
+	scan.need('-')
+	inMonth := scan.digits(2)
+	switch {
+	case !scan.ok || scan.rest != "":
+		return yearly, 0, datesWant
+	case month < 1 || month > 12 || inMonth < 1 || inMonth > lengthOf(int64(year*12+month-1)):
+		return yearly, 0, datesNoDay
+	case year < minTime.Year() || year >= horizonTime.Year():
+		return yearly, 0, datesYears
+	case yearly:
+		return true, yearDay(month, inMonth), ""
+	}
+	return false, firstDayOf(int64(year*12+month-1)) + int64(inMonth) - 1, ""
+}
+
+// String returns the entry in its canonical form: a range of one day as that day.
+func (e dateEntry) String() string {
+	if e.first == e.last {
+		return e.format(e.first)
+	}
+	return e.format(e.first) + "/" + e.format(e.last)
+}
+
+func (e dateEntry) format(day int64) string {
+	if e.yearly {
+		return fmt.Sprintf("%02d-%02d", day/32, day%32)
+	}
+	d := dateOf(day)
+	return fmt.Sprintf("%04d-%02d-%02d", d.month/12, d.month%12+1, d.day)
+}

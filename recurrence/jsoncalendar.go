@@ -1,0 +1,81 @@
+package recurrence
+
+import "time"
+
+// calendar reads only, except, shift and clockChanges. A word that means what no word means counts as not given.
+func (d *decoder) calendar(set map[string]jsonMember) {
+	r := &d.rule
+	if m, ok := set["only"]; ok {
+		r.Only = d.filters("only", m)
+	}
+	if m, ok := set["except"]; ok {
+		r.Except = d.filters("except", m)
+	}
+	if m, ok := set["shift"]; ok {
+		r.Shift, ok = shiftOf(m.text)
+		if !ok {
+			d.add(m.at, unknownShift(m.errorValue()))
+		} else if r.Shift == ShiftDrop {
+			delete(d.given, "shift")
+		}
+	}
+	if m, ok := set["clockChanges"]; ok {
+		r.ClockChanges, ok = clockChangesOf(m.text)
+		if !ok {
+			d.add(m.at, unknownClockChanges(m.errorValue()))
+		} else if r.ClockChanges == ClockOnce {
+			delete(d.given, "clockChanges")
+		}
+	}
+}
+
+// filters reads only or except.
+func (d *decoder) filters(name string, m jsonMember) (list []Filter) {
+	if len(m.items) > maxFilters {
+		d.add(m.at, tooMany(name, m.errorValue(), "filters", len(m.items), maxFilters))
+	}
+	for field, v := range items(name, m.jsonValue) {
+		if v.kind != jsonObject {
+			d.add(v.at, newError(CodeFilterType, field, v.errorValue(), `must be an object such as {"weekDays": ["saturday", "sunday"]}`))
+			continue
+		}
+		list = append(list, d.filter(field, v))
+	}
+	return list
+}
+
+// filter reads one filter. What it refuses is left out.
+func (d *decoder) filter(field string, v jsonValue) Filter {
+	object, before := field+".", len(d.list)
+	set := d.members(v, field, filterKeys)
+	if len(set) == 0 && len(d.list) == before {
+		d.add(v.at, emptyFilter(field, v.errorValue()))
+	}
+	return Filter{
+		WeekDays:           d.weekDays(object, set),
+		MonthDays:          numbers[int](d, object, set, monthDays),
+		MonthlyOccurrences: d.occurrences(object, set),
+		Months:             numbers[time.Month](d, object, set, months),
+		Dates:              d.texts(object, set, dateTexts),
+		Times:              d.texts(object, set, timeTexts),
+	}
+}
+
+// texts reads one text or an array of them.
+func (d *decoder) texts(object string, set map[string]jsonMember, e textElement) (list []string) {
+	if m := set[e.name]; len(m.items) > e.limit {
+		d.add(m.at, tooMany(object+e.name, m.errorValue(), e.name, len(m.items), e.limit))
+	}
+	for field, v := range elementItems(object, set, e.name) {
+		if v.kind != jsonString {
+			d.add(v.at, newError(e.badType, field, v.errorValue(), "must be a string such as %q", e.example))
+			continue
+		}
+		if bad := e.check(field, v.text); bad != nil {
+			d.add(v.at, bad)
+			continue
+		}
+		list = append(list, v.text)
+	}
+	return list
+}

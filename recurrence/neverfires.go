@@ -1,0 +1,126 @@
+package recurrence
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// neverFires refuses a rule that no instant matches, as far as this can be known without a creation time. r has no other
+// mistake. The rule and each rule of also are judged by themselves, with the calendar; instants of also always run.
+func (r Recurrence) neverFires() error {
+	if !r.StartTime.IsZero() {
+		_, err := r.Series(r.StartTime)
+		return err
+	}
+	if !r.hasCalendar() && len(r.Also) == 0 {
+		return r.neverFiresFromAnyStart()
+	}
+	var list errorList
+	for path, rule := range r.rules() {
+		bad := rule.within(r).neverFiresAlone(path != "")
+		if bad == nil {
+			continue
+		}
+		if path != "" {
+			bad.Field = path
+		}
+		list.add(0, bad)
+	}
+	return list.join()
+}
+
+// neverFiresFromAnyStart judges a rule without start, calendar and also.
+func (r Recurrence) neverFiresFromAnyStart() error {
+	if r.combinesDayElements() || r.Cron == "" && len(r.MonthDays) == 0 && len(r.MonthlyOccurrences) == 0 {
+		return nil // it fires from some start: at any time of day, and on the first of any month
+	}
+	// A rule that fires from some start at some interval also fires with interval 1 from this start.
+	r.StartTime = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+	r.Interval, r.Count, r.EndTime = 0, 0, time.Time{}
+	_, err := r.Series(r.StartTime)
+	return err
+}
+
+// hasCalendar reports whether more than the schedule's elements says on which days and at what times the rule runs.
+func (r Recurrence) hasCalendar() bool {
+	return len(r.Only) > 0 || len(r.Except) > 0 || len(r.Positions) > 0
+}
+
+// within returns the rule by itself, with what the whole lends to a rule of also.
+func (r Recurrence) within(whole Recurrence) Recurrence {
+	r.TimeZone, r.Only, r.Except, r.Shift, r.ClockChanges = whole.TimeZone, whole.Only, whole.Except, whole.Shift, whole.ClockChanges
+	own, _ := cutCronZone(r.Cron)
+	if prefix, _ := cutCronZone(whole.Cron); prefix != "" && own == "" {
+		_, r.TimeZone, _ = strings.Cut(prefix, "=")
+	}
+	r.Also = nil
+	return r
+}
+
+// neverFiresAlone judges one rule with its calendar. It returns nil for a rule that fires, and for one without a start that may
+// fire from some start.
+func (r Recurrence) neverFiresAlone(inAlso bool) *Error {
+	if !inAlso && r.combinesDayElements() {
+		return nil // it runs when it is created
+	}
+	if r.StartTime.IsZero() {
+		r = r.fromAnyStart()
+	}
+	_, err := r.Series(r.StartTime)
+	for _, bad := range Errors(err) {
+		if bad.Code == CodeNeverFires {
+			return bad
+		}
+	}
+	return nil // also if the rule from any start is too long to be compiled: Series judges it from the real one
+}
+
+// fromAnyStart returns a rule that runs at least when a rule without start would run from any start: if it never fires, neither
+// does that one. It begins before all dates of a calendar. What comes from the start is every value instead, and the interval is 1.
+// The zone is UTC, which shows every time once: a rule in a zone only runs at times that its calendar has open by their names.
+func (r Recurrence) fromAnyStart() Recurrence {
+	wide := r
+	wide.StartTime, wide.EndTime = minTime, time.Time{}
+	wide.Interval, wide.Count, wide.TimeZone, wide.ClockChanges = 0, 0, "", ClockOnce
+	unit := r.unit()
+	if r.Cron != "" && unit == 0 {
+		_, words := cutCronZone(r.Cron)
+		wide.Cron = strings.Join(words, " ") // nothing in it comes from the start
+		return wide
+	}
+	if unit <= Day {
+		// Every second of every open day; closed days move to open ones, which are all there already.
+		wide.Frequency, wide.Cron, wide.Shift = Second, "", ShiftDrop
+		return wide
+	}
+	wide.Hours = orEvery(r.Hours, 0, 23)
+	wide.Minutes = orEvery(r.Minutes, 0, 59)
+	wide.Seconds = orEvery(r.Seconds, 0, 59)
+	if len(r.Positions) > 0 {
+		return wide // they count all days of the period that the elements name, and nothing comes from the start
+	}
+	switch unit {
+	case Week:
+		wide.WeekDays = orEvery(r.WeekDays, time.Sunday, time.Saturday)
+	case Month:
+		if len(r.MonthlyOccurrences) == 0 {
+			wide.MonthDays = orEvery(r.MonthDays, 1, 31)
+		}
+	case Year:
+		wide.Frequency, wide.MonthDays = Month, orEvery([]int(nil), 1, 31)
+	}
+	return wide
+}
+
+// orEvery returns the list, or every value from first to last if it is empty.
+func orEvery[T ~int](list []T, first, last T) []T {
+	if len(list) > 0 {
+		return list
+	}
+	every := slices.Grow(list, int(last-first)+1)
+	for v := first; v <= last; v++ {
+		every = append(every, v)
+	}
+	return every
+}

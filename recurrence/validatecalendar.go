@@ -1,0 +1,67 @@
+package recurrence
+
+import "iter"
+
+// checkCalendar refuses shift and clockChanges that do not go with the rest of the rule. An unknown
+// word has been refused already.
+func (r Recurrence) checkCalendar(list *errorList, given map[string]source) {
+	has := func(field string) bool { _, ok := given[field]; return ok }
+	add := func(code Code, field, format string, args ...any) {
+		list.add(given[field].at, newError(code, field, given[field].value, format, args...))
+	}
+	if unit := r.unit(); r.ClockChanges != ClockOnce && r.ClockChanges <= ClockShown && unit != 0 && unit < Day {
+		add(CodeClockChangesFrequency, "clockChanges", "goes with frequency day, week, month or year and with cron fields, not with %v, which follows elapsed time", unit)
+	}
+	if r.Shift == ShiftDrop || r.Shift > ShiftNearestInMonth {
+		return
+	}
+	if !has("only") && !has("except") {
+		add(CodeShiftAlone, "shift", "needs only or except: without them no day is closed")
+	}
+	for path, rule := range r.rules() {
+		if unit := rule.unit(); unit != 0 && unit < Day {
+			add(CodeShiftFrequency, "shift", "goes with frequency day, week, month or year and with cron fields, not with %v%s", unit, of(path))
+			break
+		}
+	}
+	for path, rule := range r.rules() {
+		if len(rule.Positions) > 0 {
+			add(CodeShiftPositions, "shift", "does not go with positions%s: they count the open days and never fall on a closed one", of(path))
+			break
+		}
+	}
+}
+
+// rules yields the rule itself and the rules of also, with their paths: "" or also[2].
+func (r Recurrence) rules() iter.Seq2[string, Recurrence] {
+	return func(yield func(string, Recurrence) bool) {
+		if !yield("", r) {
+			return
+		}
+		for i, entry := range r.Also {
+			if !entry.isInstant() && !yield(indexPath("also", i), entry) {
+				return
+			}
+		}
+	}
+}
+
+// of says to which rule of also a thing belongs.
+func of(path string) string {
+	if path == "" {
+		return ""
+	}
+	return " of " + path
+}
+
+// unit returns the frequency of the rule, also if it is that of an @every. It is 0 for cron fields and for a rule that runs once.
+func (r Recurrence) unit() Frequency {
+	if r.Cron == "" {
+		return r.Frequency
+	}
+	fields, err := compileCron(r.Cron)
+	if err != nil {
+		return 0 // refused elsewhere
+	}
+	return fields.every.Frequency
+}
