@@ -34,10 +34,33 @@ func benchCases() []benchCase {
 		{"friday13", Recurrence{StartTime: tenYearsBack, Frequency: Month, MonthDays: []int{13}, MonthlyOccurrences: []NthWeekday{{Day: 5}}}},
 		{"year", Recurrence{StartTime: tenYearsBack, Frequency: Year}},
 	}
+	list = append(list, calendarCases(tenYearsBack)...)
 	for _, zone := range engineZones[1:] {
 		list = append(list, benchCase{"zones/" + zone, Recurrence{StartTime: tenYearsBack, Frequency: Day, Hours: []int{2}, Minutes: []int{30}, TimeZone: zone}})
 	}
 	return list
+}
+
+// calendarCases are rules under a calendar.
+func calendarCases(start time.Time) []benchCase {
+	workdays := []time.Weekday{1, 2, 3, 4, 5}
+	var holidays []string // ten a year
+	for i := range 100 {
+		holidays = append(holidays, time.Date(2022+i/10, time.Month(1+i%10), 1+7*i%28, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
+	}
+	leapSunday := []Filter{{MonthDays: []int{29}, Months: []time.Month{2}, WeekDays: []time.Weekday{0}}}
+	ended := []Filter{{Dates: []string{"2016-01-01/2026-02-01"}}}
+	return []benchCase{
+		{"calendar/weekdays/UTC", Recurrence{StartTime: start, Frequency: Week, WeekDays: workdays, Hours: []int{9}, Minutes: []int{0}, Except: []Filter{{Dates: holidays}}}},
+		{"calendar/weekdays/New_York", Recurrence{StartTime: start, Frequency: Week, WeekDays: workdays, Hours: []int{9}, Minutes: []int{0}, Except: []Filter{{Dates: holidays}}, TimeZone: "America/New_York"}},
+		{"calendar/cron/New_York", Recurrence{Cron: "*/15 9-16 * * 1-5", Except: []Filter{{Dates: holidays}}, TimeZone: "America/New_York"}},
+		{"calendar/lastopenday/London", Recurrence{StartTime: start, Frequency: Month, Positions: []int{-1}, Except: []Filter{{Dates: holidays}, {WeekDays: []time.Weekday{0, 6}}}, TimeZone: "Europe/London"}},
+		{"calendar/shifted/London", Recurrence{StartTime: start, Frequency: Month, MonthDays: []int{15}, Shift: ShiftPrevious, Except: []Filter{{Dates: holidays}, {WeekDays: []time.Weekday{0, 6}}}, TimeZone: "Europe/London"}},
+		{"calendar/openinghours/Chicago", Recurrence{StartTime: start, Frequency: Minute, Interval: 30, Only: []Filter{{WeekDays: workdays, Times: []string{"09:00/17:30"}}}, TimeZone: "America/Chicago"}},
+		{"calendar/leapsunday", Recurrence{StartTime: start, Frequency: Day, Only: leapSunday}},
+		{"calendar/ended/day", Recurrence{StartTime: start, Frequency: Day, Only: ended}},
+		{"calendar/ended/second", Recurrence{StartTime: start, Frequency: Second, Interval: 7, Only: ended, TimeZone: "America/New_York"}},
+	}
 }
 
 func BenchmarkNext(b *testing.B) {
@@ -54,6 +77,26 @@ func BenchmarkNext(b *testing.B) {
 				next, ok := series.Next(after)
 				if after = next; !ok || after.Year() > 2150 {
 					after = begin
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkPrev(b *testing.B) {
+	for _, c := range benchCases() {
+		series, err := c.rule.Series(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+		if err != nil {
+			b.Fatalf("%s: %v", c.name, err)
+		}
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			begin := time.Date(2150, 3, 7, 11, 3, 9, 0, time.UTC)
+			before := begin
+			for b.Loop() {
+				prev, ok := series.Prev(before)
+				if before = prev; !ok || before.Year() < 2030 {
+					before = begin
 				}
 			}
 		})

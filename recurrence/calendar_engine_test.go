@@ -1,0 +1,128 @@
+package recurrence
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// timeRanges returns filters whose times are n ranges of so many seconds, one every step seconds, beginning with the first.
+func timeRanges(n, first, length, step int) (filters []Filter) {
+	clock := func(second int) string { return fmt.Sprintf("%02d:%02d:%02d", second/3600, second/60%60, second%60) }
+	for i := range n {
+		if i%100 == 0 {
+			filters = append(filters, Filter{})
+		}
+		begin := first + i*step
+		f := &filters[len(filters)-1]
+		f.Times = append(f.Times, clock(begin)+"/"+clock(begin+length-1))
+	}
+	return filters
+}
+
+// The search for a match passes over days and open times among which there is none, however many they are. Each of these rules took minutes
+// or seconds where a search visits every time that is open or every point of the interval.
+func TestRulesWithoutARunAreRefusedHoweverManyTimesAreOpen(t *testing.T) {
+	leapSunday := Filter{MonthDays: []int{29}, Months: []time.Month{time.February}, WeekDays: []time.Weekday{time.Sunday}}
+	for name, r := range map[string]Recurrence{
+		"every point is closed":            {Frequency: Second, Interval: 30, Except: timeRanges(2880, 0, 1, 30)},
+		"every time of each day is closed": {Frequency: Day, Seconds: []int{0, 30}, Except: timeRanges(2880, 0, 1, 30)},
+		"every second minute":              {Frequency: Minute, Interval: 2, Only: timeRanges(720, 60, 60, 120)},
+		"seconds of minutes":               {Frequency: Minute, Seconds: []int{10}, Except: timeRanges(1440, 10, 1, 60)},
+		"minutes of hours":                 {Frequency: Hour, Minutes: []int{10}, Except: timeRanges(24, 600, 60, 3600)},
+		"one second, never reached":        {Frequency: Second, Interval: 1000, Only: []Filter{{Times: []string{"03:30:07"}}}},
+		"one hour in years to come":        {Frequency: Hour, Interval: 24, Only: []Filter{{Times: []string{"03:30"}, Dates: []string{"2190-01-01/2199-12-31"}}}},
+		"no such day":                      {Frequency: Year, Interval: 1000, Positions: []int{-366}, Only: []Filter{leapSunday}},
+		"moved too far":                    {Frequency: Month, MonthDays: []int{1}, Shift: ShiftNext, Only: []Filter{{MonthDays: []int{31}, Months: []time.Month{time.December}, Dates: []string{"2026-01-01/2026-06-30"}}}},
+	} {
+		r.StartTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+		if _, err := r.Series(r.StartTime); codesOf(err) != string(CodeNeverFires) {
+			t.Errorf("%s: %v, want %s", name, err, CodeNeverFires)
+		}
+	}
+}
+
+// Where nearly all is closed for centuries a search still ends with the right match.
+func TestASearchPassesOverCenturiesThatAreClosed(t *testing.T) {
+	date := func(text string) time.Time {
+		at, err := time.Parse(time.DateTime, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	for _, c := range []struct {
+		rule       Recurrence
+		zone       string
+		next, prev string
+	}{
+		{Recurrence{Frequency: Day, Only: []Filter{{Dates: []string{"2026-01-02", "2199-12-31"}}}}, "", "2199-12-31 00:00:00", "2026-01-02 00:00:00"},
+		{Recurrence{Frequency: Second, Interval: 7, Only: []Filter{{Dates: []string{"2026-01-01", "2199-12-31"}, Times: []string{"12:00:00/12:00:06"}}}}, "America/New_York", "2199-12-31 17:00:06", "2026-01-01 17:00:01"},
+		{Recurrence{Frequency: Month, MonthDays: []int{15}, Shift: ShiftPreviousInMonth, Only: []Filter{{Dates: []string{"2026-01-10", "2199-12-14"}}}}, "", "2199-12-14 00:00:00", "2026-01-10 00:00:00"},
+		{Recurrence{Frequency: Minute, Interval: 7, Seconds: []int{59}, Except: []Filter{{Dates: []string{"2026-01-02/2199-12-30"}}}}, "", "2199-12-31 00:03:59", "2026-01-01 23:55:59"},
+	} {
+		c.rule.StartTime, c.rule.TimeZone = date("2026-01-01 00:00:00"), c.zone
+		s, err := c.rule.Series(c.rule.StartTime)
+		if err != nil {
+			t.Errorf("%+v: %v", c.rule, err)
+			continue
+		}
+		middle := date("2100-07-01 00:00:00")
+		if next, ok := s.Next(middle); !ok || !next.Equal(date(c.next)) {
+			t.Errorf("%+v: next %v, %v, want %s", c.rule, next.UTC(), ok, c.next)
+		}
+		if prev, ok := s.Prev(middle); !ok || !prev.Equal(date(c.prev)) {
+			t.Errorf("%+v: prev %v, %v, want %s", c.rule, prev.UTC(), ok, c.prev)
+		}
+	}
+}
+
+// Filters that leave open other times on every other kind of day are bounded: nobody writes so many.
+func TestFiltersThatCombineInTooManyWaysAreRefused(t *testing.T) {
+	var many []Filter
+	for i := range 20 {
+		f := timeRanges(100, i, 1, 800)[0]
+		for day := 1; day <= 28; day++ {
+			f.Dates = append(f.Dates, time.Date(2026, 1, 1+day*(i+1)%365, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
+		}
+		many = append(many, f)
+	}
+	r := Recurrence{StartTime: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Frequency: Day, Except: many}
+	if _, err := r.Series(r.StartTime); err != nil {
+		t.Errorf("some hundred kinds of days: %v", err)
+	}
+	for i := range r.Except {
+		r.Except[i].Dates = nil
+		for n := range 1000 {
+			if n>>(i%10)&1 == i/10 {
+				r.Except[i].Dates = append(r.Except[i].Dates, time.Date(2026, 1, 1+n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
+			}
+		}
+	}
+	if _, err := newCalendar(r.Only, r.Except); codesOf(err) != string(CodeFilterSize) {
+		t.Errorf("a kind for each of a thousand days: %v, want %s", err, CodeFilterSize)
+	}
+}
+
+// Neither search allocates, whatever the calendar.
+func TestSearchesUnderACalendarAllocateNothing(t *testing.T) {
+	for seed := range uint64(300) {
+		r, created, from := drawnCalendar(seed)
+		s, err := r.Series(created)
+		if err != nil {
+			continue
+		}
+		if n := testing.AllocsPerRun(5, func() { s.Next(from) }); n != 0 {
+			t.Errorf("%+v: Next allocates %v times", r, n)
+		}
+		if n := testing.AllocsPerRun(5, func() { s.Prev(from) }); n != 0 {
+			t.Errorf("%+v: Prev allocates %v times", r, n)
+		}
+	}
+}
+
+func drawnCalendar(seed uint64) (r Recurrence, created, from time.Time) {
+	g := generator{rand.New(rand.NewPCG(seed, 11))}
+	return g.drawCalendar()
+}
