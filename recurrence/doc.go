@@ -49,7 +49,7 @@
 //	shift         next, previous, …      where a run goes whose day is closed; see [Shift]. With frequency day and above, and with
 //	                                     cron fields. Left out: drop
 //	also          times and rules        more runs: at most 1,000 times, written as startTime is, and 16 rules
-//	clockChanges  once, skip, shown     what becomes of times that the clocks skip or repeat; see [ClockChanges]. With frequency
+//	clockChanges  once, skip, shown      what becomes of times that the clocks skip or repeat; see [ClockChanges]. With frequency
 //	                                     day and above, and with cron fields. Left out: once
 //
 // Each element of a schedule is a number (word, object) or an array of them:

@@ -13,6 +13,8 @@ func TestEachRuleOfAlsoMustFireByItself(t *testing.T) {
 		`{"frequency":"month","schedule":{"months":2,"monthDays":30},"also":["2026-01-01",{"cron":"0 0 30 2 *"}]}`:       `never_fires|schedule|; never_fires|also[1]|0 0 30 2 *`,
 		`{"cron":"TZ=Europe/Berlin 0 0 30 2 *","also":["2026-01-01"]}`:                                                   `never_fires|cron|0 0 30 2 *`,
 
+		`{"frequency":"day","also":{"frequency":"month","schedule":{"monthDays":1,"monthlyOccurrences":{"day":"friday","occurrence":-1}}}}`: `never_fires|also[0]|`, // it has no run at creation
+
 		// These fire from some start.
 		`{"frequency":"day","also":[{"frequency":"hour","interval":2,"schedule":{"hours":1}}]}`:                                                                                                                 ``,
 		`{"frequency":"day","also":[{"frequency":"month","interval":12,"schedule":{"monthDays":30}}]}`:                                                                                                          ``,

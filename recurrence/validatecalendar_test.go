@@ -66,6 +66,7 @@ func TestGoCalendarsAreRefusedLikeTheirJSON(t *testing.T) {
 
 		{also(Recurrence{}), `frequency_missing|also[1].frequency|`},
 		{also(Recurrence{Frequency: Week, Count: 3}), `unknown_field|also[1].count|3`},
+		{also(Recurrence{Frequency: Week, Count: -1}), `unknown_field|also[1].count|-1`},
 		{also(Recurrence{Frequency: Week, TimeZone: "UTC"}), `unknown_field|also[1].timeZone|UTC`},
 		{also(Recurrence{Frequency: Week, Only: january}), `unknown_field|also[1].only|[{"months":[1]}]`},
 		{also(Recurrence{Frequency: Week, Except: []Filter{{}}}), `unknown_field|also[1].except|[{}]`},
