@@ -18,8 +18,8 @@ func TestBruteForceRunsAtTheInstantsOfTheCases(t *testing.T) {
 		{"random_cases.jsonl", 800, parseJob},
 		{"tz_cases.json", 30, parseJob},
 		{"extra_cases.json", 15, parseJob},
-		{"calendar_cases.json", 400, readCalendar},
-		{"calendar_corners.json", 24, readCalendar},
+		{"calendar_cases.json", 400, parseJob},
+		{"calendar_corners.json", 24, parseJob},
 	} {
 		checked := 0
 		for _, c := range runCases(t, file.name) {

@@ -9,13 +9,6 @@ import (
 	"time"
 )
 
-// A backwardSeries searches for the last match strictly before an instant. A Series that does so knows calendars, too.
-type backwardSeries interface {
-	Prev(before time.Time) (time.Time, bool)
-}
-
-var _, knowsCalendars = any((*Series)(nil)).(backwardSeries)
-
 // A modelComparison compares the engine with brute force for one rule.
 type modelComparison struct {
 	*testing.T
@@ -75,15 +68,6 @@ func (c modelComparison) checkRefusal(err error) {
 	c.fail("%v, but each of its rules has a match", err)
 }
 
-// prev searches backwards, if the series can.
-func (c modelComparison) prev(before time.Time) (at time.Time, ok, can bool) {
-	series, can := any(c.series).(backwardSeries)
-	if can {
-		at, ok = series.Prev(before)
-	}
-	return at, ok, can
-}
-
 // compareSearches searches from random instants, from matches and from beside them. want has all matches between from and to.
 func (c modelComparison) compareSearches(want []time.Time, from, to time.Time) {
 	origins := []time.Time{from, to}
@@ -104,8 +88,8 @@ func (c modelComparison) compareSearches(want []time.Time, from, to time.Time) {
 		for before >= 0 && !want[before].Before(origin) {
 			before--
 		}
-		got, ok, can := c.prev(origin)
-		if can && (before < 0 && ok && !got.Before(from) || before >= 0 && !(ok && got.Equal(want[before]))) {
+		got, ok = c.series.Prev(origin)
+		if before < 0 && ok && !got.Before(from) || before >= 0 && !(ok && got.Equal(want[before])) {
 			c.fail("before %s got %s, %v", origin, got, ok)
 		}
 	}
@@ -132,10 +116,7 @@ func (c modelComparison) follow(after time.Time) {
 func (c modelComparison) followBack(before time.Time) {
 	reach := c.oracle.window()
 	for range 3 {
-		prev, ok, can := c.prev(before)
-		if !can {
-			return
-		}
+		prev, ok := c.series.Prev(before)
 		if !ok {
 			c.wantNone(before.Add(-reach), before)
 			return
@@ -240,19 +221,16 @@ func (b *bruteRule) window() time.Duration {
 	return 300 * day
 }
 
-// compareCalendar compares one random rule, also after it was written and read. Until the engine knows calendars, the rule loses
-// its calendar.
+// compareCalendar compares one random rule, also after it was written and read.
 func compareCalendar(t *testing.T, seed uint64) bool {
+	failed := t.Failed()
 	g := generator{rand.New(rand.NewPCG(seed, 11))}
 	r, created, from := g.drawCalendar()
-	if !knowsCalendars {
-		r = withoutCalendar(r)
-	}
 	if !compareWithModel(t, g, r, created, from) {
 		return false
 	}
 	checkRoundTrip(t, r)
-	if t.Failed() {
+	if t.Failed() && !failed {
 		t.Errorf("seed %d, created %s", seed, created)
 	}
 	return true

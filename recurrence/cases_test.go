@@ -99,7 +99,7 @@ func TestEveryCaseRunsAtTheInstantsOfTheOracle(t *testing.T) {
 	for _, file := range []struct {
 		name string
 		min  int
-	}{{"seed_cases.json", 60}, {"random_cases.jsonl", 800}, {"tz_cases.json", 30}, {"extra_cases.json", 15}} {
+	}{{"seed_cases.json", 60}, {"random_cases.jsonl", 800}, {"tz_cases.json", 30}, {"extra_cases.json", 15}, {"calendar_cases.json", 400}, {"calendar_corners.json", 24}} {
 		checked := 0
 		for _, c := range runCases(t, file.name) {
 			if c.check(t) {

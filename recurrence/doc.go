@@ -36,14 +36,21 @@
 //
 // # The JSON
 //
-//	startTime   date or date-time      when the rule begins; it may lie in the past. Left out: creation
-//	frequency   second to year         required, unless there is cron or the rule runs once
-//	interval    1 to 1000              every n-th period; month at most 18, week 78, day 548. Left out: 1
-//	count       1 to 2147483647        runs from creation on. Left out: endless
-//	endTime     date or date-time      the last instant that may run. Left out: endless
-//	schedule    object                 the elements below
-//	timeZone    IANA name              the zone of the local clock. Left out: UTC
-//	cron        cron text              replaces frequency, interval and schedule; see [Cron]
+//	startTime     date or date-time      when the rule begins; it may lie in the past. Left out: creation
+//	frequency     second to year         required, unless there is cron or the rule runs once
+//	interval      1 to 1000              every n-th period; month at most 18, week 78, day 548. Left out: 1
+//	count         1 to 2147483647        runs from creation on. Left out: endless
+//	endTime       date or date-time      the last instant that may run. Left out: endless
+//	schedule      object                 the elements below
+//	timeZone      IANA name              the zone of the local clock. Left out: UTC
+//	cron          cron text              replaces frequency, interval and schedule; see [Cron]
+//	only          filters                a day or time is open only if it fits one of them. Left out: all is open
+//	except        filters                a day or time that fits one of them is closed
+//	shift         next, previous, …      where a run goes whose day is closed; see [Shift]. With frequency day and above, and with
+//	                                     cron fields. Left out: drop
+//	also          times and rules        more runs: at most 1,000 times, written as startTime is, and 16 rules
+//	clockChanges  once, skip, shown      what becomes of times that the clocks skip or repeat; see [ClockChanges]. With frequency
+//	                                     day and above, and with cron fields. Left out: once
 //
 // Each element of a schedule is a number (word, object) or an array of them:
 //
@@ -54,12 +61,30 @@
 //	monthlyOccurrences  {"day": "friday",        with frequency month; occurrence is 1 to 5, -1 (the last) to -5,
 //	                     "occurrence": -1}       or left out: every such day
 //	months              1 to 12                  with frequency month or year
+//	seconds             0 to 59
+//	positions           1, 2, … or -1, -2, …     which of the open days of the week (at most 7), the month (31) or the year (366);
+//	                                             with frequency week, month or year
+//
+// A filter is an object; each of its fields is a value or an array. A day or time fits the filter if it fits all fields given, and
+// one must be. only and except take a filter or an array of at most 32:
+//
+//	weekDays, monthDays, monthlyOccurrences, months    as in a schedule, with every frequency
+//	dates    "2026-12-25", "12-25"                     at most 1,000; without a year every year
+//	         "2026-12-20/2027-01-03", "12-20/01-03"    a range, both ends included
+//	times    "09:00", "09:00:30"                       at most 100; a minute without seconds in full
+//	         "02:00/03:59", "22:00/05:59"              a range, both ends included; there is no 24:00
+//
+// An entry of also is a time, {"startTime": …}, or a rule: an object with some of startTime, frequency, interval, endTime, schedule
+// and cron. [Recurrence] says what holds for them. With startTime and without frequency, also makes a list of dates:
+//
+//	{"startTime": "2026-01-05T09:00", "also": ["2026-02-05T09:00", "2026-03-04T09:00"]}
 //
 // The Azure job form is accepted too: startTime next to an object recurrence that holds the rest, with or without a properties
 // object around both. The keys id, name, type, action, state and status are skipped. The two forms must not be mixed.
 //
 // Some variants from published examples are accepted: keys and words in any case, plurals and adverbs as frequency (days,
-// daily), minute and hour for minutes and hours, and monthlyOccurences. null and [] mean not set, and so does {} for schedule.
+// daily), minute and hour for minutes and hours, monthlyOccurences, and for shift the words following, preceding,
+// modifiedFollowing and modifiedPreceding. null and [] mean not set, and so does {} for schedule.
 // Likely mistakes are refused: an unknown key, a key given twice, "5" or 5.0 in place of 5, null inside an array, a value out
 // of range, an element that does not go with the frequency, and a rule that never fires.
 //

@@ -35,4 +35,7 @@ func (d *decoder) entry(v jsonValue, loc *time.Location, start time.Time) {
 	d.repetition(set)
 	d.span(set, loc)
 	d.rule.checkEntry(&d.errorList, d.given, start)
+	for i := range d.list {
+		d.list[i].at = max(d.list[i].at, v.at) // that of a field that is missing is 0
+	}
 }

@@ -9,8 +9,8 @@ import (
 
 func TestParseGivesThisCanonicalCalendar(t *testing.T) {
 	for _, c := range []struct{ claim, text, canonical string }{
-		{"a filter for an array, single values for arrays", `{"frequency":"day","only":{"weekDays":"monday","monthDays":-1,"monthlyOccurrences":{"day":"friday"},"months":2,"dates":"12-25","times":"09:00"}}`,
-			`{"frequency":"day","only":[{"weekDays":["monday"],"monthDays":[-1],"monthlyOccurrences":[{"day":"friday"}],"months":[2],"dates":["12-25"],"times":["09:00"]}]}`},
+		{"a filter for an array, single values for arrays", `{"frequency":"day","only":{"weekDays":"monday","monthDays":-1,"monthlyOccurrences":{"day":"monday"},"months":12,"dates":"12-31","times":"09:00"}}`,
+			`{"frequency":"day","only":[{"weekDays":["monday"],"monthDays":[-1],"monthlyOccurrences":[{"day":"monday"}],"months":[12],"dates":["12-31"],"times":["09:00"]}]}`},
 		{"keys and words in any case", `{"FREQUENCY":"MONTH","SCHEDULE":{"SECONDS":[5]},"EXCEPT":[{"WEEKDAYS":["Sunday"],"Dates":[],"TIMES":null}],"SHIFT":"NEXTINMONTH","CLOCKCHANGES":"Skip"}`,
 			`{"frequency":"month","schedule":{"seconds":[5]},"except":[{"weekDays":["sunday"]}],"shift":"nextInMonth","clockChanges":"skip"}`},
 		{"null and [] are not set", `{"frequency":"day","schedule":{"seconds":[],"positions":null},"only":[],"except":null,"shift":null,"also":[],"clockChanges":null}`, `{"frequency":"day"}`},

@@ -33,11 +33,7 @@ func (w *jsonWriter) filter(f Filter) {
 func (w *jsonWriter) texts(e textElement, list []string) {
 	canonical := make([]string, len(list))
 	for i, text := range list {
-		form, bad := e.canonical(text)
-		if bad != "" {
-			form = text
-		}
-		canonical[i] = form
+		canonical[i], _ = e.canonical(text)
 	}
 	writeList(w, e.name, canonical, strings.Compare, func(text string) {
 		quoted, _ := json.Marshal(text) // marshaling a string does not fail

@@ -1,12 +1,14 @@
 package recurrence
 
+import "strings"
+
 // A textElement is a list of texts in a filter.
 type textElement struct {
 	name              string
 	badType, badValue Code
 	example           string
 	limit             int                                         // the largest number of texts
-	canonical         func(text string) (form string, bad string) // bad is the reason to refuse the text, or ""
+	canonical         func(text string) (form string, bad string) // a text that is refused is its own form; bad says why
 }
 
 var (
@@ -22,12 +24,20 @@ func (e textElement) check(field, text string) *Error {
 	return nil
 }
 
+// canonicalDates returns the canonical form of an entry of dates. Only a range may have another one.
 func canonicalDates(text string) (string, string) {
 	entry, bad := parseDates(text)
-	return entry.String(), bad
+	if bad == "" && strings.Contains(text, "/") {
+		return entry.String(), ""
+	}
+	return text, bad
 }
 
+// canonicalTimes returns the canonical form of an entry of times. Only a range may have another one.
 func canonicalTimes(text string) (string, string) {
 	first, last, bad := parseTimes(text)
-	return formatTimes(first, last), bad
+	if bad == "" && strings.Contains(text, "/") {
+		return formatTimes(first, last), ""
+	}
+	return text, bad
 }
