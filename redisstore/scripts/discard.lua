@@ -34,7 +34,7 @@
 -- because a purge has not ended, see purge_begin.lua); how many jobs ended; a letter for each job,
 -- none if the same call was carried out before:
 --   e it has ended   a it is in flight and its holder was told: cancel   r it is in flight: delete   d it is dead: cancel
---   u it is an occurrence that nobody has taken yet: delete   l it was too much for one call, and is to be asked for again   n there is none
+--   u it is an occurrence that nobody has taken yet: delete   l it was too much for one call, and is to be asked for again   n there is none, or the same ID was given before it
 
 -- Where is a job? In flight, dead, behind another occurrence, due, parked: there it is looked for. If it is nowhere there and has an
 -- envelope, its ID is in ready, the only place that cannot be searched. An occurrence that was given back without an envelope is there
@@ -125,6 +125,11 @@ redis.call('HLEN', AFTER)
 ------------------------------------------------------------------------------------------------- decide: what each becomes
 
 local answer, removed, marks, told = {}, {}, {}, {}
+local given = {} -- IDs: one that comes again counts once
+for i, id in ipairs(ids) do
+  if given[id] then answer[i] = 'n' end
+  given[id] = true
+end
 local out = { due = {}, dead = {}, ready = {}, parked = {} } -- where those that end leave
 local ended = {} -- positions of those that end
 local searches = 0
@@ -160,7 +165,7 @@ end
 -- Those behind another one first: what is let go below goes on with the oldest of those that stay behind.
 for i = 1, n do
   local name = name_of[i]
-  if name then
+  if name and not answer[i] then
     count_of[name] = (count_of[name] or 0) + 1
     local instant = waits_behind(BEHIND, name, planned_of[i])
     if count_of[name] > TOGETHER then
