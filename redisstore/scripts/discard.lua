@@ -53,7 +53,7 @@ local cancels, wake, n_sessions, n_lists, n = ARGV[1] == 'cancel', ARGV[3], tonu
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 7 + n_sessions
 local at_job = at_list + n_lists
--- uses: limits callers clock layout seconds strings counters definition owed open flight asked parked session closed gate wake history manual later
+-- uses: limits callers clock layout seconds strings counters definition owed open flight asked parked session closed gate wake history manual later forget
 
 local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge')
 local refusal = newer(state[1])
@@ -258,14 +258,10 @@ if #out.ready > 0 then
 end
 if #marks > 0 then redis.call('HSET', JOBS, unpack(marks)) end
 local asked = 0
-local forgotten = {} -- those of whose ID an earlier job's result may be kept: it would be taken for theirs
-for _, i in ipairs(ended) do
-  redis.call('ZREM', ONCE, ids[i])
-  forgotten[#forgotten + 1] = ids[i]
-end
+local forgotten = {}
+for _, i in ipairs(ended) do forgotten[#forgotten + 1] = ids[i] end
 for _, job in ipairs(told) do
   forgotten[#forgotten + 1] = job.id
-  redis.call('ZREM', ONCE, job.id)
   redis.call('HDEL', AFTER, job.id)
   if job.first then
     redis.call('HSET', KEYS[INFLIGHT + job.at], job.id, '!' .. job.fence)
@@ -302,10 +298,7 @@ end
 for _, i in ipairs(ended) do end_manual(past, ids[i]) end
 save_manual(past, LAST)
 save_past(past, LAST, HISTORY)
-if #forgotten > 0 then
-  redis.call('HDEL', RESULTS, unpack(forgotten))
-  redis.call('ZREM', KEPT, unpack(forgotten))
-end
+forget_ids(forgotten, ONCE, RESULTS, KEPT)
 local keep_ms, queue, result = ARGV[at_job + 2 * n + 1], ARGV[at_job + 2 * n + 2], ARGV[at_job + 2 * n + 3]
 if result and (answer[1] == 'e' or answer[1] == 'a') then -- of one in flight its worker writes it anew; if that vanishes, this one stays
   redis.call('HSET', RESULTS, ids[1], 'c' .. result)
