@@ -19,7 +19,7 @@ const (
 type JobFilter struct {
 	Queue string   // the queue they are on
 	State JobState // the state they are in; empty: any, of those with one of IDs
-	IDs   []string // they have one of these IDs, at most 500
+	IDs   []string // they have one of these IDs, at most 500; one that is in it twice counts once
 
 	Name  string // they have this job name
 	Error string // their LastError contains this text
@@ -75,6 +75,17 @@ func (f *JobFilter) check() error {
 func (f *JobFilter) means(job *JobInfo, at time.Time) bool {
 	return (f.State == "" || f.State == job.State) && (f.Name == "" || f.Name == job.Name) &&
 		(f.Error == "" || strings.Contains(job.LastError, f.Error)) && (f.Before.IsZero() || at.Before(f.Before))
+}
+
+// distinctIDs returns the IDs in their order, each once.
+func (f *JobFilter) distinctIDs() []string {
+	ids, seen := make([]string, 0, len(f.IDs)), make(map[string]bool, len(f.IDs))
+	for _, id := range f.IDs {
+		if !seen[id] {
+			ids, seen[id] = append(ids, id), true
+		}
+	}
+	return ids
 }
 
 // timed reports whether the jobs of the state are in the order of an instant.

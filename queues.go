@@ -142,13 +142,22 @@ func (q *Queues) Delete(ctx context.Context, queue string) error {
 	}
 	remains, err := q.store.DeleteQueue(ctx, queue)
 	if err == nil && remains != (protocol.QueueRemains{}) {
-		err = fmt.Errorf("%w: it has %s", ErrConflict, remains)
+		err = &queueInUse{remains}
 	}
 	if err != nil {
 		return fmt.Errorf("chime: delete queue %q: %w", queue, err)
 	}
 	return nil
 }
+
+// A queueInUse is the ErrConflict of a queue that is not deleted.
+type queueInUse struct{ remains protocol.QueueRemains }
+
+func (e *queueInUse) Error() string {
+	return fmt.Sprintf("it is in use and stays: it has %v; purge it, delete its schedules, wait for what runs, and try again", e.remains)
+}
+
+func (e *queueInUse) Unwrap() error { return ErrConflict }
 
 // check refuses what no call to the store is needed for.
 func (q *Queues) check(ctx context.Context, queue string) error {

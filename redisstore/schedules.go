@@ -18,7 +18,8 @@ const deletedRetention = 7 * 24 * time.Hour // how long it is known that a sched
 
 // Remove deletes a schedule and its placed occurrence; found is false if there was none when the call began. What is in flight may
 // finish. The order of the steps is that of the guarantees: first it is noted that the schedule was deleted, so that no process that
-// runs declares it again; then it goes; then its marks in the queues that it has left; its entry in the registry goes last. Whoever finds
+// runs declares it again; then it goes; then its marks in the queues that it has left; then, if that is wanted, what waits in all of them,
+// where a definition now is one that was made again; its entry in the registry goes last. Whoever finds
 // that entry without a definition takes the steps after the second again (finishRemoval), so that one created anew finds nothing of it.
 //
 // Whether it is what the caller has seen is asked before anything is noted, and decided by the script that deletes. One that changes
@@ -60,12 +61,15 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 		if err := s.noteDeleted(ctx, name, removed.now); err != nil {
 			return false, err
 		}
+		if err := s.removeMarks(ctx, homes[0], removed, r); err != nil {
+			return false, err
+		}
 		if r.Waiting {
 			if err := s.deleteWaiting(ctx, name, append(strings.Fields(removed.origins), homes[0].queue)); err != nil {
 				return false, err
 			}
 		}
-		if err := s.removeMarks(ctx, homes[0], removed, r); err != nil {
+		if err := s.forgetOrigins(ctx, name, homes[0], removed); err != nil {
 			return false, err
 		}
 		_, err = s.changeHome(ctx, name, homes[0], home{})
@@ -110,21 +114,29 @@ func (s *store) finishRemoval(ctx context.Context, name string, at home) error {
 	if err := s.noteDeleted(ctx, name, removed.now); err != nil {
 		return err
 	}
-	return s.removeMarks(ctx, at, removed, protocol.Removal{Name: name})
+	if err := s.removeMarks(ctx, at, removed, protocol.Removal{Name: name}); err != nil {
+		return err
+	}
+	return s.forgetOrigins(ctx, name, at, removed)
 }
 
 // removeMarks deletes the marks of a schedule that was deleted, in the queues that it has left: what is due there still does not run
-// either. Then these queues are forgotten.
+// either.
 func (s *store) removeMarks(ctx context.Context, at home, removed removal, r protocol.Removal) error {
-	if removed.origins == "" {
-		return nil
-	}
 	for origin := range strings.FieldsSeq(removed.origins) {
 		if _, err := s.deleteAt(ctx, r.Name, home{origin, at.generation}, "", r, false); err != nil {
 			return err
 		}
 	}
-	_, err := s.removeAt(ctx, r.Name, at, removed.gone)
+	return nil
+}
+
+// forgetOrigins forgets the queues that a schedule has left which was deleted, for good: until then a deletion that is begun again knows them.
+func (s *store) forgetOrigins(ctx context.Context, name string, at home, removed removal) error {
+	if removed.origins == "" {
+		return nil
+	}
+	_, err := s.removeAt(ctx, name, at, removed.gone)
 	return err
 }
 
