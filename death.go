@@ -41,7 +41,7 @@ func deathBody(item Item) ([]byte, error) {
 		}
 	}
 	for name, given := range map[string]bool{
-		"Queue": own.queue != "", "In or At": own.in != 0 || !own.at.IsZero(), "ID": own.own, "Once": own.once != 0, "Replace": own.replace, "OnDeath": own.onDeath != nil,
+		"Queue": own.queue != "", "In or At": own.timed, "ID": own.own, "Once": own.once != 0, "Replace": own.replace, "OnDeath": own.onDeath != nil,
 	} {
 		if given {
 			own.refuse(protocol.Invalid("option", name, "an option of an attempt, or Header"))
@@ -54,11 +54,14 @@ func deathBody(item Item) ([]byte, error) {
 	if err == nil && len(payload) > maxDeathArgs {
 		err = wire.TooLarge(len(payload), maxDeathArgs)
 	}
+	of.onDeath = nil
+	job := own.jobSettings.or(of.jobSettings)
+	if err := checkHeaderSize(job.header); err != nil && checkHeaderSize(own.header) == nil { // else the option has said so
+		own.refuse(err)
+	}
 	if err := errors.Join(append(own.problems, err)...); err != nil {
 		return nil, err
 	}
-	of.onDeath = nil
-	job := own.jobSettings.or(of.jobSettings)
 	e := wire.Envelope{Name: item.Name, Payload: payload, MaxAttempts: job.maxAttempts, Timeout: job.timeout, Details: job.details()}
 	return e.Encode(), nil
 }
