@@ -232,7 +232,14 @@ func (d *declaring) stays(ctx context.Context, i int, refused refusal) error {
 // calls makes the calls of the script, one or more a partition.
 func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batches [][]int, err error) {
 	groups := map[protocol.Partition][]int{}
+	succeeded := map[protocol.Owner]bool{}
 	for _, i := range which {
+		owner := d.declarations[i].Owner
+		if _, known := succeeded[owner]; !known {
+			if succeeded[owner], err = d.store.isSucceeded(ctx, owner); err != nil {
+				return nil, nil, err
+			}
+		}
 		partition, err := d.store.partitionOf(ctx, d.declarations[i].Queue, d.declarations[i].Name)
 		if err != nil {
 			return nil, nil, err
@@ -258,7 +265,8 @@ func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batch
 						return nil, nil, err
 					}
 				}
-				args = append(args, expected(declared), flag(declared.Absent), note, declared.Owner.Name, declared.Owner.Version, declared.KeepRuns, declared.PauseAfter)
+				args = append(args, expected(declared), flag(declared.Absent), note, declared.Owner.Name, declared.Owner.Version, declared.KeepRuns, declared.PauseAfter,
+					flag(succeeded[declared.Owner]))
 			}
 			calls = append(calls, newCall(&declareScript,
 				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters, k.notes, k.owners, k.last, k.history}, args))

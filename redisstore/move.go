@@ -76,14 +76,17 @@ func (s *store) beginMove(ctx context.Context, name string, from home, to string
 	if err != nil {
 		return begunMove{}, err
 	}
-	revision, absent, owner := "", "", protocol.Owner{}
+	revision, absent, owner, succeeded := "", "", protocol.Owner{}, false
 	if by != nil {
 		revision, absent, owner = expected(by), flag(by.Absent), by.Owner
+		if succeeded, err = s.isSucceeded(ctx, owner); err != nil {
+			return begunMove{}, err
+		}
 	}
 	k := s.keys.partition(partition)
 	values, err := s.runOne(ctx, "begin to move schedule", name, newCall(&moveBeginScript,
 		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters, k.origins, k.notes, k.owners, k.last, k.history},
-		[]any{name, to, from.generation, floor, from.queue, revision, absent, owner.Name, owner.Version}))
+		[]any{name, to, from.generation, floor, from.queue, revision, absent, owner.Name, owner.Version, flag(succeeded)}))
 	return begunMove{
 		mark: values.text(0), cursor: values.text(1), origins: values.text(2), later: values.number(3), note: values.text(4), owner: values.text(5),
 		refused: refusal{why: values.text(6), definition: values.text(7)}, last: values.text(8), history: values.text(9),

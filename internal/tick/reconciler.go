@@ -26,6 +26,8 @@ const (
 //	at a higher revision  somebody has changed it since: it stays
 //	in another queue      likewise
 //	changed by hand       likewise: it is logged, and a next start declares it
+//	pruned                declared again: another owner does not want it any more, and who deleted it did not mean this program. What a higher
+//	                      version of this program's owner has pruned the store leaves deleted
 //	not in the registry   the store registers it again as it stands: declared again, it would undo what somebody has changed
 //
 // So two versions of a program never overwrite each other in turn, and a failover or a restart from an older file costs nothing that

@@ -21,7 +21,8 @@
 -- KEYS[14] …:history   hash  schedule -> its last attempts, see lib/history.lua: both stay, for what was taken here ends here; the days that it has go with the schedule, and count from 0
 -- ARGV[1] schedule; ARGV[2] the queue it goes to; ARGV[3] its generation in the registry; ARGV[4] the generation that it gets is higher
 -- than this one; ARGV[5] this queue; ARGV[6] the revision to move (empty: whatever is stored); ARGV[7] 1: nothing that is stored is to be
--- moved; ARGV[8], ARGV[9] the owner that declares it (empty: none) and its version: what a higher version has declared stays
+-- moved; ARGV[8], ARGV[9] the owner that declares it (empty: none) and its version: what a higher version has declared stays; ARGV[10]
+-- 1: that version is succeeded, and what is not its owner's stays (else empty): see declare.lua
 -- Returns the mark (empty: there is nothing of that generation to move); its cursor; the queues that it has left, this
 -- one too; the generation of its definition if that is later than the registry's, else empty; its note; its owner; why it is not to be moved:
 -- "conflict" or "outdated", else empty; then its definition; how it went last; its last attempts.
@@ -61,7 +62,7 @@ elseif not h or is_mark(h.state) then
   return { '', '', '', '', '', '', '', '' }
 end
 local known_version = ARGV[8] ~= '' and version_of(owner, ARGV[8])
-local refused = known_version and is_lower(ARGV[9], known_version) and 'outdated' or
+local refused = (known_version and is_lower(ARGV[9], known_version) or not known_version and ARGV[10] == '1') and 'outdated' or
   (ARGV[7] == '1' or ARGV[6] ~= '' and ARGV[6] ~= h.revision) and 'conflict'
 if refused then return { '', '', '', '', '', '', refused, text } end
 
