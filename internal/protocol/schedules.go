@@ -168,6 +168,8 @@ type Declaration struct {
 	KeepRuns int   // how many of its attempts that have ended the store tells of, 0 to 1000
 	// PauseAfter is after how many occurrences in a row that ended dead the store pauses it, 0 never.
 	PauseAfter int
+	// Form is the newest form of a definition that the caller can read: one of a newer form stays as it is, DeclareAnswer.Newer. 0: any.
+	Form int
 }
 
 // Change says what the old recurrence of a schedule has missed until it changes. It counts only for the revision and the cursor that
@@ -197,6 +199,8 @@ type DeclareAnswer struct {
 	// Outdated: a higher version of the same owner has declared or pruned it, or has pruned at all and this is not its own, so nothing was
 	// changed.
 	Outdated bool
+	// Newer: the caller cannot read the form of the definition that is stored, so nothing was changed, but for its owner's version.
+	Newer bool
 	// Owed is set if the caller is to place the next occurrence, in its next call.
 	Owed *Owed
 }
