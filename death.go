@@ -25,6 +25,15 @@ func OnDeath(item Item) JobOption {
 	})
 }
 
+// onDeathName is the name of the job that is added at a death; empty: none is.
+func onDeathName(of *wire.Details) string {
+	if of.OnDeath == nil {
+		return ""
+	}
+	job, _ := wire.DecodeEnvelope(of.OnDeath) // of one that cannot be read, too
+	return job.Name
+}
+
 const maxDeathArgs = 64 << 10 // bytes: it is stored with every job
 
 // deathBody returns the body of the job that an item asks for.

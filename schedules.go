@@ -271,6 +271,10 @@ func stored(found protocol.Stored) (*Schedule, error) {
 		Meta: d.Meta, Owner: found.Owner.Name, Version: found.Owner.Version,
 		Used: found.Cursor.Used, Counters: ScheduleCounters(found.Counters),
 	}
+	if of := d.Details; of != nil {
+		s.Header, s.Keep, s.Retry, s.onDeath = of.Header, of.Keep, RetryPolicy{of.Retry}, of.OnDeath
+		s.OnDeath = onDeathName(of)
+	}
 	if s.State == StatePaused {
 		s.Note = Note(found.Note)
 	}
