@@ -253,8 +253,8 @@ func TestADeploymentPrunesItsOwnLinesAndAnOlderOneChangesNothingBack(t *testing.
 		stopOld()
 		stopOld = start("billing", 1, "old", "dunning", "invoices", "reports")
 		is("the old one starts again", now)
-		if n := log.count("event=schedule.outdated"); n != 1 {
-			t.Errorf("%d lines say that a higher version has declared, want one", n)
+		if n := log.count("event=schedule.outdated"); n != 2 {
+			t.Errorf("%d lines say that a higher version has declared, want one of each process of the old one", n)
 		}
 		pass(6 * time.Hour)
 		is("hours later", now)

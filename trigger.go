@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -96,7 +95,7 @@ func newManualRun(name string, options []TriggerOption) (*manualRun, error) {
 		run.once = cmp.Or(run.once, manualOnce)
 	}
 	own := enqueue.NewID()
-	if run.own {
+	if run.own && !run.argsID {
 		own = strings.TrimPrefix(run.triggerSettings.id, name+"#")
 		if err := protocol.CheckID("ID", own); err != nil {
 			run.refuse(err)
@@ -123,12 +122,8 @@ func (r *manualRun) job(queue string, d *schedule.Definition) (*enqueue.Job, err
 		stored.retry, stored.header, stored.keep, stored.onDeath = of.Retry, of.Header, of.Keep, of.OnDeath
 	}
 	said := r.jobSettings.or(stored)
-	size := 0
-	for key, value := range said.header {
-		size += len(key) + len(value)
-	}
-	if size > maxHeader {
-		return nil, protocol.Because(protocol.Invalid("header", strconv.Itoa(size)+" bytes", strconv.Itoa(maxHeader)+" bytes at most"), "has the schedule's entries too")
+	if err := checkHeaderSize(said.header); err != nil {
+		return nil, fmt.Errorf("with the schedule's entries: %w", err)
 	}
 	payload := d.Payload
 	if r.other {

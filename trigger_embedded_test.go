@@ -265,6 +265,13 @@ func TestATriggerThatMakesNoSenseIsRefused(t *testing.T) {
 		"keep 1ms": func(s *chime.Schedules) (chime.Receipt, error) {
 			return s.Trigger(t.Context(), "a", chime.Keep(time.Millisecond))
 		},
+		"option of Trigger \"ArgsID\": want Args, or an option of one job": func(s *chime.Schedules) (chime.Receipt, error) {
+			receipt, err := s.Trigger(t.Context(), "a", chime.ArgsID())
+			if err != nil && strings.Contains(err.Error(), "ID is missing") {
+				t.Errorf("%v: want nothing of an ID that nobody gave", err)
+			}
+			return receipt, err
+		},
 		"args": func(s *chime.Schedules) (chime.Receipt, error) {
 			return s.Trigger(t.Context(), "a", chime.Args(func() {}))
 		},

@@ -22,6 +22,9 @@ const deletedRetention = 7 * 24 * time.Hour // how long it is known that a sched
 // where a definition now is one that was made again; its entry in the registry goes last. Whoever finds
 // that entry without a definition takes the steps after the second again (finishRemoval), so that one created anew finds nothing of it.
 //
+// What its owner prunes is not noted: another program that declares it, and runs, declares it again. That this owner's lower versions do
+// not is what the record of who declared it is for (scripts/declare.lua).
+//
 // Whether it is what the caller has seen is asked before anything is noted, and decided by the script that deletes. One that changes
 // between the two stays, and is noted as deleted: that says nothing as long as it stands.
 func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err error) {
@@ -42,8 +45,11 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 		if err != nil {
 			return false, failure("read the time to delete schedule", name, err)
 		}
-		if err := s.noteDeleted(ctx, name, now); err != nil {
-			return false, err
+		prunes := r.Owner.Name != ""
+		if !prunes {
+			if err := s.noteDeleted(ctx, name, now); err != nil {
+				return false, err
+			}
 		}
 		removed, err := s.deleteAt(ctx, name, homes[0], "", r, true)
 		if err != nil {
@@ -58,8 +64,10 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 			}
 			continue
 		}
-		if err := s.noteDeleted(ctx, name, removed.now); err != nil {
-			return false, err
+		if !prunes {
+			if err := s.noteDeleted(ctx, name, removed.now); err != nil {
+				return false, err
+			}
 		}
 		if err := s.removeMarks(ctx, homes[0], removed, r); err != nil {
 			return false, err
@@ -105,14 +113,21 @@ func (s *store) noteDeleted(ctx context.Context, name string, at time.Time) erro
 }
 
 // finishRemoval takes the last steps of a deletion but for the registry's: there is no definition where the registry has the schedule.
-// It changes nothing if there is one by now. When it was deleted is noted before anybody creates one of that name.
+// It changes nothing if there is one by now. When it was deleted is noted before anybody creates one of that name; but not of one that
+// had an owner and was not noted as deleted since it was made: that was pruned.
 func (s *store) finishRemoval(ctx context.Context, name string, at home) error {
 	removed, err := s.removeAt(ctx, name, at, "")
 	if err != nil || removed.later != "" {
 		return err
 	}
-	if err := s.noteDeleted(ctx, name, removed.now); err != nil {
+	noted, err := s.lookUpDeleted(ctx, []string{name})
+	if err != nil {
 		return err
+	}
+	if !removed.owned || noted[0]*1000 > at.generation {
+		if err := s.noteDeleted(ctx, name, removed.now); err != nil {
+			return err
+		}
 	}
 	if err := s.removeMarks(ctx, at, removed, protocol.Removal{Name: name}); err != nil {
 		return err
@@ -147,6 +162,7 @@ type removal struct {
 	now     time.Time
 	gone    string // when it was deleted, as the queue remembers it
 	origins string // queues that it has left before
+	owned   bool   // an owner had declared it, or has pruned it
 }
 
 // removeAt deletes a schedule in a queue. forget is empty, or when it was deleted: then the queues that it has left are forgotten.
@@ -173,6 +189,7 @@ func (s *store) deleteAt(ctx context.Context, name string, at home, forget strin
 		return removal{}, err
 	}
 	answer := removal{now: values.now(), gone: values.text(4), origins: values.text(3), kept: values.number(1) < 0}
+	answer.owned = values.number(1) == 1 && values.text(5) != ""
 	if values.number(1) == 0 {
 		answer.later = values.text(2)
 	}
