@@ -28,7 +28,7 @@ type QueueInfo struct {
 	Note  Note  `json:"note,omitzero"`  // of the pause; At alone: it has no note
 	Limit Limit `json:"limit,omitzero"` // see [Queues.Limit]
 
-	Waiting   int64 `json:"waiting"`   // jobs to run now that nobody has taken yet
+	Waiting   int64 `json:"waiting"`   // jobs to run now that nobody has taken yet, without occurrences that wait for an earlier one of their schedule to end
 	Delayed   int64 `json:"delayed"`   // jobs due later: delayed ones, retries, placed occurrences
 	Running   int64 `json:"running"`   // jobs that workers hold: those that run, and those taken ahead of a free slot, which wait for at most 20 ms
 	Parked    int64 `json:"parked"`    // jobs that wait for a worker that has a handler for them

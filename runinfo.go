@@ -27,7 +27,7 @@ type LastRun struct {
 	Outcome    RunOutcome `json:"outcome,omitempty"`    // of the attempt that ended last
 	Planned    time.Time  `json:"planned,omitzero"`     // its occurrence; of a manual run the second in which it was accepted
 	Ended      time.Time  `json:"ended,omitzero"`       // when it ended, by the store's clock
-	Failures   int        `json:"failures,omitempty"`   // in a row until then; 0: it did not fail
+	Failures   int        `json:"failures,omitempty"`   // attempts that failed in a row until then, while PauseAfter counts occurrences; 0: it did not fail
 	Unfinished int        `json:"unfinished,omitempty"` // jobs of the schedule that were accepted and have not ended
 }
 

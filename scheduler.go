@@ -57,7 +57,7 @@ func (o SchedulerOptions) validate() error {
 			bad = append(bad, fmt.Errorf("chime: scheduler: %w", err))
 		}
 	} else if o.Prune || o.Version != 0 {
-		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.Owner", "", "an owner, whose the version and what is pruned are")))
+		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.Owner", "", "a name: Prune and Version need an owner")))
 	}
 	if o.Version < 0 {
 		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.Version", strconv.FormatInt(o.Version, 10), "0 or more")))
