@@ -44,7 +44,7 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 		k := s.keys.partition(partition)
 		data[2] = homes[0].generation
 		values, err := s.runOne(ctx, "pause or resume schedule", p.Name, newCall(&pauseScheduleScript,
-			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.notes, k.counters}, data))
+			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.notes, k.counters, k.last, k.history}, data))
 		if err != nil {
 			return protocol.PauseAnswer{}, err
 		}
@@ -66,6 +66,9 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 			return answer, failure("pause or resume schedule", p.Name, protocol.ErrConflict)
 		case pauseRecount:
 			answer.Recount = true
+			if note := values.text(5); note != "" {
+				answer.Note = parseNote(note)
+			}
 		}
 		if values.number(4) == 1 {
 			answer.Owed = &protocol.Owed{
@@ -94,7 +97,11 @@ func pauseData(p protocol.Pausing) ([]any, error) {
 	}
 	data := []any{p.Name, wanted, "", revision, note, flag(p.SkipGap)}
 	if c := p.Change; c != nil {
-		return append(data, c.Revision, storedCursor(c.Cursor), c.Until.UTC().Format(time.RFC3339), c.Missed), nil
+		first := ""
+		if !c.First.IsZero() {
+			first = c.First.UTC().Format(time.RFC3339)
+		}
+		return append(data, c.Revision, storedCursor(c.Cursor), c.Until.UTC().Format(time.RFC3339), c.Missed, first, c.Why, c.Note), nil
 	}
-	return append(data, "", "", "", ""), nil
+	return append(data, "", "", "", "", "", "", ""), nil
 }

@@ -118,6 +118,7 @@ type PauseAnswer struct {
 	Recount    bool
 	Definition []byte
 	Cursor     Cursor
+	Note       Note // of the pause
 	Now        time.Time
 }
 
@@ -179,6 +180,9 @@ type Change struct {
 	Cursor   Cursor
 	Until    time.Time // the new recurrence goes on from here: now, or before what is planned and not due yet
 	Missed   int       // instants of the old one after the cursor that were due
+	First    time.Time // the first of them; zero: there is none
+	Why      string    // of a gap that is skipped: what the history says of it
+	Note     string    // likewise: the note of the pause
 }
 
 // DeclareAnswer is the answer to one Declaration.
