@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -35,7 +34,7 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 			return protocol.PauseAnswer{}, err
 		}
 		if homes[0].queue == "" {
-			return protocol.PauseAnswer{}, fmt.Errorf("redisstore: schedule %q: %w", p.Name, protocol.ErrNotFound)
+			return protocol.PauseAnswer{}, protocol.ErrNotFound
 		}
 		partition, err := s.partitionOf(ctx, homes[0].queue, p.Name)
 		if err != nil {
@@ -59,7 +58,7 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 		answer := protocol.PauseAnswer{Revision: h.revision, Definition: []byte(text), Cursor: parseCursor(values.text(3)), Now: values.now()}
 		switch values.number(1) {
 		case pauseMissing:
-			return protocol.PauseAnswer{}, fmt.Errorf("redisstore: schedule %q: %w", p.Name, protocol.ErrNotFound)
+			return protocol.PauseAnswer{}, protocol.ErrNotFound
 		case pauseUnreadable:
 			return protocol.PauseAnswer{}, failure("pause or resume schedule", p.Name, protocol.ErrUnreadable)
 		case pauseConflict:
