@@ -2,6 +2,7 @@ package chime
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,19 +33,20 @@ type JobFilter struct {
 	Limit int    // jobs of a page, at most 500. Zero means 100
 }
 
+var jobStates = []JobState{JobWaiting, JobDelayed, JobRetrying, JobRunning, JobTaken, JobParked, JobDead, JobDone}
+
 // check returns what is wrong with the filter: *InvalidErrors, joined.
 func (f *JobFilter) check() error {
 	var errs []error
 	if err := protocol.CheckName("queue", f.Queue); err != nil {
 		errs = append(errs, err)
 	}
-	switch f.State {
-	case JobWaiting, JobDelayed, JobRetrying, JobRunning, JobTaken, JobParked, JobDead, JobDone:
-	case "":
+	switch {
+	case f.State == "":
 		if len(f.IDs) == 0 {
 			errs = append(errs, protocol.Invalid("JobFilter.State", "", "a state, or IDs"))
 		}
-	default:
+	case !slices.Contains(jobStates, f.State):
 		errs = append(errs, protocol.Invalid("JobFilter.State", string(f.State), "waiting, delayed, retrying, running, taken, parked, dead or done"))
 	}
 	if len(f.IDs) > protocol.MaxItems {

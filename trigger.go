@@ -25,7 +25,9 @@ import (
 //
 // The run's ID is the schedule's name, "#", and 14 characters, or what the option ID says: 1 to 200 bytes, and no other run is added while one of that ID
 // exists, nor within 24 hours of its acceptance, or what the option Once says. The receipt has the ID also after an error of the store, when it may run or not: ID(receipt.ID) makes the call again,
-// which is safe, for an ID that begins with the schedule's name and "#" is taken as it is.
+// which is safe, for an ID that begins with the schedule's name and "#" is taken as it is. IDs are known on the schedule's queue: once it has
+// moved to another one, the same ID runs again. And where the name of one schedule is that of another, "#" and more, they share the IDs that begin
+// with the longer one.
 func (s *Schedules) Trigger(ctx context.Context, name string, options ...TriggerOption) (Receipt, error) {
 	job, err := newManualRun(name, options)
 	if err = errors.Join(s.check(ctx, name), err); err != nil {
