@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -122,7 +123,12 @@ func (b *bulk) run(ctx context.Context) (BulkResult, error) {
 
 // check refuses a filter that a bulk change does not know.
 func (b *bulk) check() error {
-	errs := []error{b.filter.check()}
+	common := b.filter // what is refused below is not refused here too
+	common.Limit = 0
+	if b.filter.State != "" && !slices.Contains(jobStates, b.filter.State) {
+		common.State, common.Before = b.states[0], time.Time{}
+	}
+	errs := []error{common.check()}
 	may := b.filter.State == ""
 	words := ""
 	for i, state := range b.states {

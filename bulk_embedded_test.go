@@ -76,6 +76,46 @@ func TestRequeueLetsDeadJobsRunAnew(t *testing.T) {
 	})
 }
 
+// An ID that is given twice counts once: its job is listed, requeued, run and deleted once.
+func TestAnIDThatIsGivenTwiceCountsOnce(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		f.add("work", time.Hour, "a", "b", "c")
+		jobs := chime.NewJobs(f.server.Store())
+		filter := chime.JobFilter{Queue: "default", IDs: []string{"a", "a", "b", "a", "c", "b"}, Limit: 2}
+		if got := listed(t, jobs, filter); got != "a b c" {
+			t.Errorf("listed %s, want a b c", got)
+		}
+		page, err := jobs.Page(t.Context(), filter)
+		if err != nil || len(page.Jobs) != 2 || page.Looked != 2 || page.Next == "" {
+			t.Errorf("page %+v, %v; want two jobs after two looks, and a next one", page, err)
+		}
+		filter.Limit, filter.After = 0, page.Next
+		if page, err = jobs.Page(t.Context(), filter); err != nil || len(page.Jobs) != 1 || page.Jobs[0].ID != "c" || page.Next != "" {
+			t.Errorf("page %+v, %v; want c, and no next one", page, err)
+		}
+		twice := func(ids ...string) chime.JobFilter {
+			return chime.JobFilter{Queue: "default", IDs: append(ids, ids...)}
+		}
+		if result, err := jobs.Requeue(t.Context(), twice("a", "b"), nil); err != nil || result != (chime.BulkResult{Changed: 2, Looked: 2}) {
+			t.Errorf("requeued %+v, %v; want 2 of 2", result, err)
+		}
+		if result, err := jobs.Delete(t.Context(), twice("b", "c"), nil); err != nil || result != (chime.BulkResult{Changed: 2, Looked: 2}) {
+			t.Errorf("deleted %+v, %v; want 2 of 2", result, err)
+		}
+		var r runs
+		w := f.worker(chime.WorkerOptions{})
+		w.Handle("work", func(_ context.Context, job *chime.Job) error { r.add(job.ID); return nil })
+		stop := f.run(w)
+		pass(2 * time.Hour)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if r.n["a"] != 1 || len(r.n) != 1 {
+			t.Errorf("ran %v, want a once", r.n)
+		}
+	})
+}
+
 // Requeue of what retries does not turn in circles: what fails again is left alone.
 func TestRequeueOfRetryingJobsEnds(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, f *fixture) {

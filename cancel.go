@@ -82,5 +82,8 @@ func cancelledResult(job *protocol.FoundJob) *protocol.Result {
 		Name: message.Name, Schedule: cmp.Or(name, message.Schedule), Planned: message.Planned, Keep: message.Details.Keep,
 		Attempt: message.Failures, Error: message.LastError,
 	}
+	if job.State == protocol.JobRunning {
+		r.Attempt++ // the one that it ends
+	}
 	return &protocol.Result{Keep: message.Details.Keep, Body: r.Encode()}
 }

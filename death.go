@@ -25,6 +25,15 @@ func OnDeath(item Item) JobOption {
 	})
 }
 
+// onDeathName is the name of the job that is added at a death; empty: none is.
+func onDeathName(of *wire.Details) string {
+	if of.OnDeath == nil {
+		return ""
+	}
+	job, _ := wire.DecodeEnvelope(of.OnDeath) // of one that cannot be read, too
+	return job.Name
+}
+
 const maxDeathArgs = 64 << 10 // bytes: it is stored with every job
 
 // deathBody returns the body of the job that an item asks for.
@@ -41,7 +50,7 @@ func deathBody(item Item) ([]byte, error) {
 		}
 	}
 	for name, given := range map[string]bool{
-		"Queue": own.queue != "", "In or At": own.in != 0 || !own.at.IsZero(), "ID": own.own, "Once": own.once != 0, "Replace": own.replace, "OnDeath": own.onDeath != nil,
+		"Queue": own.queue != "", "In or At": own.timed, "ID": own.own, "Once": own.once != 0, "Replace": own.replace, "OnDeath": own.onDeath != nil,
 	} {
 		if given {
 			own.refuse(protocol.Invalid("option", name, "an option of an attempt, or Header"))
@@ -54,11 +63,14 @@ func deathBody(item Item) ([]byte, error) {
 	if err == nil && len(payload) > maxDeathArgs {
 		err = wire.TooLarge(len(payload), maxDeathArgs)
 	}
+	of.onDeath = nil
+	job := own.jobSettings.or(of.jobSettings)
+	if err := checkHeaderSize(job.header); err != nil && checkHeaderSize(own.header) == nil { // else the option has said so
+		own.refuse(err)
+	}
 	if err := errors.Join(append(own.problems, err)...); err != nil {
 		return nil, err
 	}
-	of.onDeath = nil
-	job := own.jobSettings.or(of.jobSettings)
 	e := wire.Envelope{Name: item.Name, Payload: payload, MaxAttempts: job.maxAttempts, Timeout: job.timeout, Details: job.details()}
 	return e.Encode(), nil
 }

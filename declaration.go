@@ -52,6 +52,9 @@ func declaration(name string, rec recurrence.Recurrence, options []PutOption) (p
 	if err != nil {
 		settings.refuse(err)
 	}
+	if err := checkHeaderSize(job.header); err != nil && checkHeaderSize(settings.header) == nil { // else the option has said so
+		settings.refuse(err)
+	}
 	if err := settings.err(); err != nil {
 		return protocol.Declaration{}, err
 	}

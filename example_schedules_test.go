@@ -73,3 +73,23 @@ func ExampleSchedules_Soonest() {
 	// report on 2096-01-01
 	// backup on 2096-01-02
 }
+
+// A schedule gets another rule, and keeps all that was said of its jobs.
+func ExampleSchedule_Options() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, schedules := context.Background(), chime.NewSchedules(server.Store())
+	report, err := schedules.Put(ctx, "report", recurrence.Recurrence{Cron: "0 9 * * *"}, chime.Queue("late"), chime.Header("tenant", "c1"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	report, err = schedules.Put(ctx, "report", recurrence.Recurrence{Cron: "0 7 * * *"}, append(report.Options(), chime.IfRevision(report.Revision))...)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(report.Recurrence.Cron, report.Queue, report.Header)
+	// Output: 0 7 * * * late map[tenant:c1]
+}

@@ -46,6 +46,7 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 		_, err := schedules.Put(t.Context(), "a", everyMinute, options...)
 		return err
 	}
+	heavy := Define[string]("heavy.header", Header("a", strings.Repeat("x", 4000)))
 	_, tooMany := schedules.Upcoming(t.Context(), "a", 1001)
 	_, none := schedules.Soonest(t.Context(), 0)
 	declares := func(options SchedulerOptions) error {
@@ -119,6 +120,10 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 		{worker(WorkerOptions{Defaults: []HandlerOption{Backoff(nil)}}), "backoff", "", "a function"},
 		{scheduler(SchedulerOptions{LeaderTTL: 1}), "SchedulerOptions.LeaderTTL", "1ns", "1s to 10m"},
 		{scheduler(SchedulerOptions{SafetyTick: 1}), "SchedulerOptions.SafetyTick", "1ns", "1s to 10m"},
+		{put("a", everyMinute, heavy.With(""), Header("b", strings.Repeat("x", 4000))), "header", "8002 bytes", "4096 bytes at most"},
+		{enqueue(nil, OnDeath(heavy.Item("", Header("b", strings.Repeat("x", 4000))))), "header", "8002 bytes", "4096 bytes at most"},
+		{enqueue(nil, OnDeath(Item{Name: "d", Options: []EnqueueOption{In(0)}})), "option", "In or At", "an option of an attempt, or Header"},
+		{enqueue(nil, OnDeath(Item{Name: "d", Options: []EnqueueOption{In(-time.Hour)}})), "option", "In or At", "an option of an attempt, or Header"},
 		{put("a", everyMinute, Spread(-1)), "spread", "-1ns", "0, or 1ms to 1m0s, the shortest time between two of its occurrences"},
 		{put("a", everyMinute, Spread(time.Hour)), "spread", "1h0m0s", "0, or 1ms to 1m0s, the shortest time between two of its occurrences"},
 		{put("a", everyMinute, PauseAfter(-1)), "pause after", "-1", "0 to 100"},

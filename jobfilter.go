@@ -2,6 +2,7 @@ package chime
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ const (
 type JobFilter struct {
 	Queue string   // the queue they are on
 	State JobState // the state they are in; empty: any, of those with one of IDs
-	IDs   []string // they have one of these IDs, at most 500
+	IDs   []string // they have one of these IDs, at most 500; one that is in it twice counts once
 
 	Name  string // they have this job name
 	Error string // their LastError contains this text
@@ -32,19 +33,20 @@ type JobFilter struct {
 	Limit int    // jobs of a page, at most 500. Zero means 100
 }
 
+var jobStates = []JobState{JobWaiting, JobDelayed, JobRetrying, JobRunning, JobTaken, JobParked, JobDead, JobDone}
+
 // check returns what is wrong with the filter: *InvalidErrors, joined.
 func (f *JobFilter) check() error {
 	var errs []error
 	if err := protocol.CheckName("queue", f.Queue); err != nil {
 		errs = append(errs, err)
 	}
-	switch f.State {
-	case JobWaiting, JobDelayed, JobRetrying, JobRunning, JobTaken, JobParked, JobDead, JobDone:
-	case "":
+	switch {
+	case f.State == "":
 		if len(f.IDs) == 0 {
 			errs = append(errs, protocol.Invalid("JobFilter.State", "", "a state, or IDs"))
 		}
-	default:
+	case !slices.Contains(jobStates, f.State):
 		errs = append(errs, protocol.Invalid("JobFilter.State", string(f.State), "waiting, delayed, retrying, running, taken, parked, dead or done"))
 	}
 	if len(f.IDs) > protocol.MaxItems {
@@ -75,6 +77,17 @@ func (f *JobFilter) check() error {
 func (f *JobFilter) means(job *JobInfo, at time.Time) bool {
 	return (f.State == "" || f.State == job.State) && (f.Name == "" || f.Name == job.Name) &&
 		(f.Error == "" || strings.Contains(job.LastError, f.Error)) && (f.Before.IsZero() || at.Before(f.Before))
+}
+
+// distinctIDs returns the IDs in their order, each once.
+func (f *JobFilter) distinctIDs() []string {
+	ids, seen := make([]string, 0, len(f.IDs)), make(map[string]bool, len(f.IDs))
+	for _, id := range f.IDs {
+		if !seen[id] {
+			ids, seen[id] = append(ids, id), true
+		}
+	}
+	return ids
 }
 
 // timed reports whether the jobs of the state are in the order of an instant.

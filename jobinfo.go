@@ -49,7 +49,10 @@ type JobInfo struct {
 	Fence       int64         `json:"fence,omitempty"`        // running and taken; see [Job]
 	Timeout     time.Duration `json:"-"`                      // of an attempt; 0: the handler's or the worker's. In JSON: timeout_ms
 
-	Header map[string]string `json:"header,omitempty"` // what travels with it, see [Header]; nil: nothing
+	Header  map[string]string `json:"header,omitempty"`   // what travels with it, see [Header]; nil: nothing
+	Keep    time.Duration     `json:"-"`                  // how long its result is kept, see [Keep]; 0: not at all. In JSON: keep_ms
+	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: the handler's or the worker's
+	OnDeath string            `json:"on_death,omitempty"` // the name of the job that is added when it is given up; empty: none
 
 	Failures  []Failure `json:"failures,omitempty"`   // the last five attempts that failed, oldest first
 	LastError string    `json:"last_error,omitempty"` // how the last one failed, at most 1 KiB
@@ -147,7 +150,7 @@ func (j *JobInfo) fill(message *wire.Envelope) {
 	if details == nil {
 		return
 	}
-	j.Header = details.Header
+	j.Header, j.Keep, j.Retry, j.OnDeath = details.Header, details.Keep, RetryPolicy{details.Retry}, onDeathName(details)
 	if !details.Enqueued.IsZero() {
 		j.Enqueued = details.Enqueued
 	}
@@ -174,7 +177,7 @@ func (j *JobInfo) fillResult(found *protocol.FoundJob) {
 	j.Name, j.Planned, j.Started, j.Ended, j.Attempt = r.Name, r.Planned, r.Started, r.Ended, r.Attempt
 	j.Worker, j.Note, j.LastError, j.Result = r.Worker, r.Note, r.Error, r.Value
 	j.Schedule = cmp.Or(r.Schedule, j.Schedule)
-	j.KeptUntil = found.At
+	j.KeptUntil, j.Keep = found.At, r.Keep
 	if j.Ended.IsZero() {
 		j.Ended = found.At.Add(-r.Keep)
 	}
@@ -218,11 +221,12 @@ func (j JobInfo) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		fields
 		TimeoutMS     int64  `json:"timeout_ms,omitempty"`
+		KeepMS        int64  `json:"keep_ms,omitempty"`
 		PayloadBytes  int    `json:"payload_bytes"`
 		ProgressBytes int    `json:"progress_bytes,omitempty"`
 		ResultBytes   int    `json:"result_bytes,omitempty"`
 		Error         string `json:"error,omitempty"`
-	}{fields(j), j.Timeout.Milliseconds(), len(j.Payload), len(j.Progress), len(j.Result), problem})
+	}{fields(j), j.Timeout.Milliseconds(), j.Keep.Milliseconds(), len(j.Payload), len(j.Progress), len(j.Result), problem})
 }
 
 // MarshalJSON encodes the failure with its instant in UTC.

@@ -149,26 +149,26 @@ func (j *Jobs) read(ctx context.Context, filter *JobFilter) (protocol.JobPage, e
 const idsCursor = "ids."
 
 func (j *Jobs) readIDs(ctx context.Context, filter *JobFilter) (protocol.JobPage, error) {
-	from := 0
+	from, ids := 0, filter.distinctIDs()
 	if filter.After != "" {
 		n, err := strconv.Atoi(strings.TrimPrefix(filter.After, idsCursor))
-		if err != nil || n < 1 || n >= len(filter.IDs) || filter.After != idsCursor+strconv.Itoa(n) {
+		if err != nil || n < 1 || n >= len(ids) || filter.After != idsCursor+strconv.Itoa(n) {
 			return protocol.JobPage{}, protocol.InvalidCursor(filter.After)
 		}
 		from = n
 	}
-	to := len(filter.IDs)
+	to := len(ids)
 	if filter.State == "" && filter.Name == "" && filter.Error == "" {
 		to = min(to, from+cmp.Or(filter.Limit, defaultPage))
 	}
-	found, err := j.store.FindJobs(ctx, filter.Queue, filter.IDs[from:to])
+	found, err := j.store.FindJobs(ctx, filter.Queue, ids[from:to])
 	if err != nil {
 		return protocol.JobPage{}, err
 	}
 	page := protocol.JobPage{Jobs: found}
 	for i := range found {
 		page.Next = ""
-		if n := from + i + 1; n < len(filter.IDs) {
+		if n := from + i + 1; n < len(ids) {
 			page.Next = idsCursor + strconv.Itoa(n)
 		}
 		found[i].Next = page.Next

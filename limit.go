@@ -40,6 +40,23 @@ func (l Limit) MarshalJSON() ([]byte, error) {
 	}{plain(l), l.Per.Milliseconds()})
 }
 
+// UnmarshalJSON reads what MarshalJSON writes.
+func (l *Limit) UnmarshalJSON(data []byte) error {
+	type plain Limit
+	read := struct {
+		*plain
+		PerMS int64 `json:"per_ms"`
+	}{plain: (*plain)(l)}
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	if most := protocol.MaxPer.Milliseconds(); read.PerMS < 0 || read.PerMS > most {
+		return protocol.Invalid("Limit.Per", strconv.FormatInt(read.PerMS, 10)+" ms", "0 to "+strconv.FormatInt(most, 10)+" ms")
+	}
+	l.Per = time.Duration(read.PerMS) * time.Millisecond
+	return nil
+}
+
 // validate returns all that is wrong with a limit.
 func (l Limit) validate() error {
 	var bad []error

@@ -72,7 +72,8 @@ type jobSettings struct {
 	onDeath []byte // the body of the job to add
 }
 
-// or returns the settings, and for what they leave open those that are farther away. A header has the keys of both.
+// or returns the settings, and for what they leave open those that are farther away. A header has the keys of both,
+// so that it is to be checked again: see checkHeaderSize.
 func (s jobSettings) or(farther jobSettings) jobSettings {
 	s.maxAttempts = cmp.Or(s.maxAttempts, farther.maxAttempts)
 	s.timeout = cmp.Or(s.timeout, farther.timeout)
@@ -102,6 +103,7 @@ type enqueueSettings struct {
 	jobSettings
 	in      time.Duration
 	at      time.Time
+	timed   bool // in or at was given
 	id      string
 	own     bool // id was given, or is to be made
 	argsID  bool // it is made of the arguments
@@ -282,16 +284,12 @@ func Header(key, value string) JobOption {
 			s.refuse(err)
 			return
 		}
-		header, size := map[string]string{key: value}, len(key)+len(value)
-		for k, v := range s.header { // never changed: another job may have it too
-			if k != key {
-				header[k] = v
-				size += len(k) + len(v)
-			}
-		}
+		header := map[string]string{}
+		maps.Copy(header, s.header) // which is never changed: another job may have it too
+		header[key] = value
 		s.header = header
-		if size > maxHeader {
-			s.refuse(protocol.Invalid("header", strconv.Itoa(size)+" bytes", strconv.Itoa(maxHeader)+" bytes at most"))
+		if err := checkHeaderSize(header); err != nil {
+			s.refuse(err)
 		}
 	})
 }
@@ -311,11 +309,23 @@ func checkHeader(key, value string) error {
 	return nil
 }
 
+// checkHeaderSize checks a header as a whole: also one that is put together from what a call, a kind and a schedule say.
+func checkHeaderSize(header map[string]string) error {
+	size := 0
+	for key, value := range header {
+		size += len(key) + len(value)
+	}
+	if size > maxHeader {
+		return protocol.Invalid("header", strconv.Itoa(size)+" bytes", strconv.Itoa(maxHeader)+" bytes at most")
+	}
+	return nil
+}
+
 // In delays the job by d, at most 100 years; 0 or less means now. The store's clock measures it, so the caller's clock may be wrong.
 // Of several In and At the last one counts.
 func In(d time.Duration) EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) {
-		s.in, s.at = max(d, 0), time.Time{}
+		s.in, s.at, s.timed = max(d, 0), time.Time{}, true
 		if d > protocol.MaxDelay {
 			s.refuse(protocol.Invalid("in", d.String(), "at most 100 years"))
 		}
@@ -326,7 +336,7 @@ func In(d time.Duration) EnqueueOption {
 // than 100 years ago, such as the zero time, is refused as a mistake.
 func At(t time.Time) EnqueueOption {
 	return ownOption{name: "At", enqueueOption: func(s *enqueueSettings) {
-		s.at, s.in = t, 0
+		s.at, s.in, s.timed = t, 0, true
 		if d := time.Until(t); d > protocol.MaxDelay || d < -protocol.MaxDelay {
 			s.refuse(protocol.Invalid("at", t.UTC().Format(time.RFC3339), "at most 100 years from now or ago"))
 		}

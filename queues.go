@@ -28,12 +28,12 @@ type QueueInfo struct {
 	Note  Note  `json:"note,omitzero"`  // of the pause; At alone: it has no note
 	Limit Limit `json:"limit,omitzero"` // see [Queues.Limit]
 
-	Waiting   int64 `json:"waiting"`   // jobs to run now that nobody has taken yet
+	Waiting   int64 `json:"waiting"`   // jobs to run now that nobody has taken yet, without occurrences that wait for an earlier one of their schedule to end
 	Delayed   int64 `json:"delayed"`   // jobs due later: delayed ones, retries, placed occurrences
 	Running   int64 `json:"running"`   // jobs that workers hold: those that run, and those taken ahead of a free slot, which wait for at most 20 ms
 	Parked    int64 `json:"parked"`    // jobs that wait for a worker that has a handler for them
 	Dead      int64 `json:"dead"`      // jobs that were given up and are kept
-	Schedules int64 `json:"schedules"` // schedules that live on it
+	Schedules int64 `json:"schedules"` // schedules that live on it; one that has moved away counts for some minutes more
 
 	// Oldest is since when that job waits which has waited longest of those to run next: when it was enqueued, or due. Zero: none waits, or
 	// it is one of more than 64 KiB.
@@ -142,13 +142,22 @@ func (q *Queues) Delete(ctx context.Context, queue string) error {
 	}
 	remains, err := q.store.DeleteQueue(ctx, queue)
 	if err == nil && remains != (protocol.QueueRemains{}) {
-		err = fmt.Errorf("%w: it has %s", ErrConflict, remains)
+		err = &queueInUse{remains}
 	}
 	if err != nil {
 		return fmt.Errorf("chime: delete queue %q: %w", queue, err)
 	}
 	return nil
 }
+
+// A queueInUse is the ErrConflict of a queue that is not deleted.
+type queueInUse struct{ remains protocol.QueueRemains }
+
+func (e *queueInUse) Error() string {
+	return fmt.Sprintf("it is in use and stays: it has %v; purge it, delete its schedules, wait for what runs, and try again", e.remains)
+}
+
+func (e *queueInUse) Unwrap() error { return ErrConflict }
 
 // check refuses what no call to the store is needed for.
 func (q *Queues) check(ctx context.Context, queue string) error {

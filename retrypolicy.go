@@ -1,6 +1,8 @@
 package chime
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -19,6 +21,25 @@ func Fixed(d time.Duration) RetryPolicy { return RetryPolicy{wire.Retry{First: d
 // days. Up to a quarter of each wait is left out at random, so that jobs that failed together do not come back together.
 func Exponential(first, max time.Duration) RetryPolicy {
 	return RetryPolicy{wire.Retry{First: first, Max: max}}
+}
+
+// String is "1m0s" of a fixed policy and "1s, then twice as long each time, to 1h0m0s" of another one; of the zero value it is empty.
+func (p RetryPolicy) String() string {
+	switch {
+	case p.policy == wire.Retry{}:
+		return ""
+	case p.policy.First == p.policy.Max:
+		return p.policy.First.String()
+	}
+	return fmt.Sprintf("%v, then twice as long each time, to %v", p.policy.First, p.policy.Max)
+}
+
+// MarshalJSON encodes the shortest and the longest delay, in milliseconds: first_ms and max_ms.
+func (p RetryPolicy) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		FirstMS int64 `json:"first_ms"`
+		MaxMS   int64 `json:"max_ms"`
+	}{p.policy.First.Milliseconds(), p.policy.Max.Milliseconds()})
 }
 
 // check returns what is wrong with the policy.

@@ -27,7 +27,7 @@ type LastRun struct {
 	Outcome    RunOutcome `json:"outcome,omitempty"`    // of the attempt that ended last
 	Planned    time.Time  `json:"planned,omitzero"`     // its occurrence; of a manual run the second in which it was accepted
 	Ended      time.Time  `json:"ended,omitzero"`       // when it ended, by the store's clock
-	Failures   int        `json:"failures,omitempty"`   // in a row until then; 0: it did not fail
+	Failures   int        `json:"failures,omitempty"`   // attempts that failed in a row until then, while PauseAfter counts occurrences; 0: it did not fail
 	Unfinished int        `json:"unfinished,omitempty"` // jobs of the schedule that were accepted and have not ended
 }
 
@@ -38,7 +38,7 @@ func (r LastRun) failing() bool { return r.Outcome == RunFailed || r.Outcome == 
 type RunInfo struct {
 	ID       string     `json:"id"`                 // of the job; an occurrence's is "<schedule>@<planned instant>"
 	Name     string     `json:"name"`               // the job name
-	Queue    string     `json:"queue"`              // the queue it was on
+	Queue    string     `json:"queue"`              // the queue of its schedule: before a move it was on another one
 	Schedule string     `json:"schedule,omitempty"` // the schedule that made the job; empty: it was enqueued
 	Planned  time.Time  `json:"planned,omitzero"`   // when the job was to run first; see [Job]
 	Started  time.Time  `json:"started,omitzero"`   // when the attempt began, by the store's clock

@@ -39,6 +39,11 @@ type Schedule struct {
 	MaxAttempts    int           `json:"max_attempts,omitempty"` // 0: the handler's, the worker's, or 5
 	Timeout        time.Duration `json:"-"`                      // 0: the handler's, the worker's, or 30 minutes. In JSON: timeout_ms
 
+	Header  map[string]string `json:"header,omitempty"`   // of each of its jobs, see the option [Header]; nil: none
+	Keep    time.Duration     `json:"-"`                  // see the option Keep; 0: nothing is kept. In JSON: keep_ms
+	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: the handler's or the worker's
+	OnDeath string            `json:"on_death,omitempty"` // the name of the job that is added when one of its jobs is given up; empty: none
+
 	KeepRuns   int `json:"keep_runs"`             // see the option KeepRuns
 	PauseAfter int `json:"pause_after,omitempty"` // see the option PauseAfter
 
@@ -48,6 +53,8 @@ type Schedule struct {
 	Last     LastRun          `json:"last,omitzero"` // how it went last
 	Used     int              `json:"used"`          // runs used up of the recurrence's Count
 	Counters ScheduleCounters `json:"counters"`      // since it was created
+
+	onDeath []byte // the body of that job
 }
 
 // ScheduleCounters count a schedule's occurrences since it was created. What [Schedules.Backfill] runs is in Superseded, Cancelled, Done, Failed
@@ -67,6 +74,33 @@ type ScheduleCounters struct {
 
 // Decode reads the arguments of the schedule's jobs into v, a pointer, as [Job.Decode] does in a handler.
 func (s *Schedule) Decode(v any) error { return wire.Decode(s.Payload, v) }
+
+// Options are the options that make the schedule again as it was read, in a slice of its own: with them and its Recurrence Put changes
+// nothing, and with another rule it changes the rule alone. Options that are appended go before: with [IfRevision] and the schedule's
+// Revision, Put changes only what the caller has seen. A Header that is appended is added to those of the schedule.
+func (s *Schedule) Options() []PutOption {
+	options := []PutOption{JobName(s.JobName), Queue(s.Queue), Overlap(s.Overlap), Misfire(s.Misfire), Grace(s.Grace), KeepRuns(s.KeepRuns)}
+	add := func(said bool, option PutOption) {
+		if said {
+			options = append(options, option)
+		}
+	}
+	add(len(s.Payload) > 0, Args(s.Payload))
+	add(s.NoImmediateRun, NoImmediateRun())
+	add(s.Spread != 0, Spread(s.Spread))
+	add(s.PauseAfter != 0, PauseAfter(s.PauseAfter))
+	add(s.Meta != nil, Meta(s.Meta))
+	add(s.MaxAttempts != 0, MaxAttempts(s.MaxAttempts))
+	add(s.Timeout != 0, Timeout(s.Timeout))
+	add(s.Retry != RetryPolicy{}, Retry(s.Retry))
+	add(s.Keep != 0, Keep(s.Keep))
+	for key, value := range s.Header {
+		options = append(options, Header(key, value))
+	}
+	// the body as it is stored: this program may not be able to read it
+	add(s.onDeath != nil, jobOption(func(job *jobSettings) { job.onDeath = s.onDeath }))
+	return options
+}
 
 // LogValue is what a slog.Logger prints of the schedule: what identifies it, when it runs, and the size of its payload.
 func (s Schedule) LogValue() slog.Value {
@@ -99,6 +133,7 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 		SpreadMS     int64 `json:"spread_ms,omitempty"`
 		OffsetMS     int64 `json:"offset_ms,omitempty"`
 		TimeoutMS    int64 `json:"timeout_ms,omitempty"`
+		KeepMS       int64 `json:"keep_ms,omitempty"`
 		PayloadBytes int   `json:"payload_bytes"`
-	}{fields(s), s.Grace.Milliseconds(), s.Spread.Milliseconds(), s.Offset.Milliseconds(), s.Timeout.Milliseconds(), len(s.Payload)})
+	}{fields(s), s.Grace.Milliseconds(), s.Spread.Milliseconds(), s.Offset.Milliseconds(), s.Timeout.Milliseconds(), s.Keep.Milliseconds(), len(s.Payload)})
 }

@@ -64,8 +64,8 @@ type schedulePage struct {
 // After cost nothing for what they leave out of a long list, or little; the other fields read what they leave out.
 //
 // The list ends after an error of the store, or of the filter, which comes with a nil schedule. A schedule that this program cannot read,
-// because a newer version wrote it or because it was changed by hand, comes with its name and queue and an error of its own, and the list
-// goes on.
+// because a newer version wrote it or because it was changed by hand, comes with its name, queue, owner and revision and an error of its own, and
+// the list goes on.
 func (s *Schedules) List(ctx context.Context, filter ScheduleFilter) iter.Seq2[*Schedule, error] {
 	return func(yield func(*Schedule, error) bool) {
 		err := s.usable(ctx)
@@ -99,7 +99,7 @@ func (s *Schedules) List(ctx context.Context, filter ScheduleFilter) iter.Seq2[*
 				}
 				s, err := stored(found)
 				if err != nil {
-					s = &Schedule{Name: found.Name, Queue: found.Partition.Queue, Owner: found.Owner.Name}
+					s = unread(found)
 				}
 				if filter.fits(s, err) && !yield(s, err) {
 					return

@@ -29,12 +29,14 @@ type SchedulerOptions struct {
 	// those that it changes to theirs.
 	Owner string
 	// Version grows with each deployment of the owner, best it is the deployment's instant: going back to an old build is a new deployment.
-	// What a higher version has declared a lower one leaves as it is, and logs that once; it goes on leading and placing. With version 0
+	// What a higher version has declared a lower one leaves as it is, and logs that once; it goes on leading and placing. Once a higher version
+	// has pruned, a lower one takes over nothing from another owner or from nobody, either, for 7 days. With version 0
 	// nothing is compared, and neither it nor the owner is kept.
 	Version int64
 	// Prune has Run delete, once it has declared everything, the schedules that a lower version of the owner has declared and this one does
 	// not, and no others. Once any process has done so no other process of the version looks again. For 7 days a lower version that
-	// starts again does not bring them back. With version 0 nothing is pruned, which Run logs as a warning when it begins.
+	// starts again does not bring them back. Another program that runs and has declared one of them, with another owner or none, declares it
+	// again within minutes. With version 0 nothing is pruned, which Run logs as a warning when it begins.
 	Prune bool
 	// Observers hear what the scheduler does: whether it leads, what it places, and trouble with the store.
 	Observers []*Observer
@@ -55,7 +57,7 @@ func (o SchedulerOptions) validate() error {
 			bad = append(bad, fmt.Errorf("chime: scheduler: %w", err))
 		}
 	} else if o.Prune || o.Version != 0 {
-		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.Owner", "", "an owner, whose the version and what is pruned are")))
+		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.Owner", "", "a name: Prune and Version need an owner")))
 	}
 	if o.Version < 0 {
 		bad = append(bad, fmt.Errorf("chime: scheduler: %w", protocol.Invalid("SchedulerOptions.Version", strconv.FormatInt(o.Version, 10), "0 or more")))

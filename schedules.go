@@ -39,6 +39,8 @@ func NewSchedules(store Store) *Schedules {
 // With IfRevision only the schedule that the caller has seen is changed, and with IfAbsent none: else the error is a *[ConflictError] with
 // what is stored, or with IfRevision ErrNotFound if nothing is. Without these the last one to put wins.
 //
+// What a newer version of chime has written, in a form that this one cannot read, stays as it is: the error says so.
+//
 // After an error of the store the schedule may be stored all the same: Put it again. A rule that never fires is refused before
 // anything is written; for some rules that depends on when the name was created. The first call checks the store: a store that
 // cannot be trusted with jobs is refused with an error that wraps ErrUnfit.
@@ -62,6 +64,10 @@ func (s *Schedules) Put(ctx context.Context, name string, rec recurrence.Recurre
 	}
 	if answer.Err != nil {
 		return nil, fmt.Errorf("chime: put schedule %q: %w", name, answer.Err)
+	}
+	if answer.Newer {
+		_, err := schedule.Read(answer.Stored)
+		return nil, fmt.Errorf("chime: put schedule %q: it stays as it is: %w", name, err)
 	}
 	if answer.Owed != nil {
 		// If this fails the leader does it within seconds: the schedule is stored, and owed its occurrence.
@@ -89,7 +95,7 @@ func (s *Schedules) conflict(ctx context.Context, name string, err error) error 
 	}
 	there, failed := stored(found[0])
 	if failed != nil {
-		there = &Schedule{Name: name, Queue: found[0].Partition.Queue}
+		there = unread(found[0])
 	}
 	return &ConflictError{Schedule: there}
 }
@@ -241,6 +247,11 @@ func (s *Schedules) Resume(ctx context.Context, name string, options ...ChangeOp
 	return nil
 }
 
+// unread is what is known of a schedule that this program cannot read.
+func unread(found protocol.Stored) *Schedule {
+	return &Schedule{Name: found.Name, Queue: found.Partition.Queue, Owner: found.Owner.Name, Revision: schedule.RevisionOf(found.Definition)}
+}
+
 // stored reads a schedule from the form in which it is kept.
 func stored(found protocol.Stored) (*Schedule, error) {
 	if found.Err != nil {
@@ -259,6 +270,10 @@ func stored(found protocol.Stored) (*Schedule, error) {
 		KeepRuns: d.Keeps(), PauseAfter: d.PauseAfter, Last: lastRun(found.Last),
 		Meta: d.Meta, Owner: found.Owner.Name, Version: found.Owner.Version,
 		Used: found.Cursor.Used, Counters: ScheduleCounters(found.Counters),
+	}
+	if of := d.Details; of != nil {
+		s.Header, s.Keep, s.Retry, s.onDeath = of.Header, of.Keep, RetryPolicy{of.Retry}, of.OnDeath
+		s.OnDeath = onDeathName(of)
 	}
 	if s.State == StatePaused {
 		s.Note = Note(found.Note)

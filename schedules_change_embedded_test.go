@@ -190,6 +190,20 @@ func TestSkipGapCountsWhatAPauseHasMissed(t *testing.T) {
 			if err != nil || len(r.n) != c.ran || s.Counters.Missed != int64(c.count) || s.Note != (chime.Note{}) {
 				t.Errorf("%s, skips %v: %d ran and %d were missed, note %v, %v; want %d and %d", c.misfire, c.skips, len(r.n), s.Counters.Missed, s.Note, err, c.ran, c.count)
 			}
+			var told []*chime.RunInfo // of the gap that was skipped
+			for run, err := range schedules.Runs(t.Context(), "s") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(run.Error, "60 instants until") {
+					told = append(told, run)
+				}
+			}
+			if first := paused.Note.At.Truncate(time.Minute).Add(time.Minute); c.skips != (len(told) == 1) {
+				t.Errorf("%s, skips %v: the history tells of the gap %d times", c.misfire, c.skips, len(told))
+			} else if c.skips && (told[0].Outcome != chime.RunMissed || told[0].Note != "moving house (anna)" || !told[0].Planned.Equal(first) || told[0].Attempt != 0) {
+				t.Errorf("%s: the history tells of the gap as %+v; want it missed from %v on, with the pause's note", c.misfire, told[0], first)
+			}
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
@@ -253,8 +267,8 @@ func TestADeploymentPrunesItsOwnLinesAndAnOlderOneChangesNothingBack(t *testing.
 		stopOld()
 		stopOld = start("billing", 1, "old", "dunning", "invoices", "reports")
 		is("the old one starts again", now)
-		if n := log.count("event=schedule.outdated"); n != 1 {
-			t.Errorf("%d lines say that a higher version has declared, want one", n)
+		if n := log.count("event=schedule.outdated"); n != 2 {
+			t.Errorf("%d lines say that a higher version has declared, want one of each process of the old one", n)
 		}
 		pass(6 * time.Hour)
 		is("hours later", now)

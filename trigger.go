@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,7 +25,9 @@ import (
 //
 // The run's ID is the schedule's name, "#", and 14 characters, or what the option ID says: 1 to 200 bytes, and no other run is added while one of that ID
 // exists, nor within 24 hours of its acceptance, or what the option Once says. The receipt has the ID also after an error of the store, when it may run or not: ID(receipt.ID) makes the call again,
-// which is safe, for an ID that begins with the schedule's name and "#" is taken as it is.
+// which is safe, for an ID that begins with the schedule's name and "#" is taken as it is. IDs are known on the schedule's queue: once it has
+// moved to another one, the same ID runs again. And where the name of one schedule is that of another, "#" and more, they share the IDs that begin
+// with the longer one.
 func (s *Schedules) Trigger(ctx context.Context, name string, options ...TriggerOption) (Receipt, error) {
 	job, err := newManualRun(name, options)
 	if err = errors.Join(s.check(ctx, name), err); err != nil {
@@ -96,7 +97,7 @@ func newManualRun(name string, options []TriggerOption) (*manualRun, error) {
 		run.once = cmp.Or(run.once, manualOnce)
 	}
 	own := enqueue.NewID()
-	if run.own {
+	if run.own && !run.argsID {
 		own = strings.TrimPrefix(run.triggerSettings.id, name+"#")
 		if err := protocol.CheckID("ID", own); err != nil {
 			run.refuse(err)
@@ -123,12 +124,8 @@ func (r *manualRun) job(queue string, d *schedule.Definition) (*enqueue.Job, err
 		stored.retry, stored.header, stored.keep, stored.onDeath = of.Retry, of.Header, of.Keep, of.OnDeath
 	}
 	said := r.jobSettings.or(stored)
-	size := 0
-	for key, value := range said.header {
-		size += len(key) + len(value)
-	}
-	if size > maxHeader {
-		return nil, protocol.Because(protocol.Invalid("header", strconv.Itoa(size)+" bytes", strconv.Itoa(maxHeader)+" bytes at most"), "has the schedule's entries too")
+	if err := checkHeaderSize(said.header); err != nil {
+		return nil, fmt.Errorf("with the schedule's entries: %w", err)
 	}
 	payload := d.Payload
 	if r.other {

@@ -229,6 +229,26 @@ func TestDeleteWaitingTakesManualRunsAndDeaths(t *testing.T) {
 	})
 }
 
+// A manual run that was deleted with its schedule is accepted again under the same ID, by the schedule that is made anew.
+func TestAfterDeleteWaitingAnIDIsTriggeredAgain(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		pass(time.Second)
+		schedules := chime.NewSchedules(f.server.Store())
+		for _, options := range [][]chime.TriggerOption{{chime.ID("k")}, {chime.ID("k"), chime.In(time.Hour)}, {chime.ID("k")}} {
+			if _, err := schedules.Put(t.Context(), "s", minutely, chime.JobName("work"), chime.Paused(chime.Note{})); err != nil {
+				t.Fatal(err)
+			}
+			if receipt, err := schedules.Trigger(t.Context(), "s", options...); err != nil || receipt.Existing {
+				t.Errorf("triggered: %+v, %v; want a new run", receipt, err)
+			}
+			if err := schedules.Delete(t.Context(), "s", chime.DeleteWaiting()); err != nil {
+				t.Fatal(err)
+			}
+			pass(2 * time.Second)
+		}
+	})
+}
+
 // What makes no sense is refused before anything is sent.
 func TestATriggerThatMakesNoSenseIsRefused(t *testing.T) {
 	for want, act := range map[string]func(s *chime.Schedules) (chime.Receipt, error){
@@ -244,6 +264,13 @@ func TestATriggerThatMakesNoSenseIsRefused(t *testing.T) {
 		},
 		"keep 1ms": func(s *chime.Schedules) (chime.Receipt, error) {
 			return s.Trigger(t.Context(), "a", chime.Keep(time.Millisecond))
+		},
+		"option of Trigger \"ArgsID\": want Args, or an option of one job": func(s *chime.Schedules) (chime.Receipt, error) {
+			receipt, err := s.Trigger(t.Context(), "a", chime.ArgsID())
+			if err != nil && strings.Contains(err.Error(), "ID is missing") {
+				t.Errorf("%v: want nothing of an ID that nobody gave", err)
+			}
+			return receipt, err
 		},
 		"args": func(s *chime.Schedules) (chime.Receipt, error) {
 			return s.Trigger(t.Context(), "a", chime.Args(func() {}))

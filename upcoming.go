@@ -48,7 +48,7 @@ func (s *Schedules) Upcoming(ctx context.Context, name string, n int) ([]time.Ti
 
 // Soonest returns the n live schedules, 1 to 500, whose next occurrences are due first, over all queues, in that order; fewer if there are
 // not so many. One that is owed its next occurrence, because the last one was taken a moment ago, stands where that will be, and has it as
-// Next. A schedule that this program cannot read is left out.
+// Next. A schedule that this program cannot read is left out; List tells of it.
 //
 // It looks at no more than 10,000 delayed jobs of each partition of a queue, and at 500 schedules that are owed: where more jobs than that
 // wait for a retry, or where a backlog was declared a moment ago, schedules may be missing.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -239,8 +240,9 @@ func (a *attempts) running() []*chime.RunInfo {
 	return runs
 }
 
-// listenTo has a worker's handlers say when they begin and return. A role of another kind, or one that runs already, stays as it is.
-func (a *attempts) listenTo(role chime.Role) {
+// listenTo has a worker's handlers say when they begin and return, and count in handling. A role of another kind, or one that runs already,
+// stays as it is.
+func (a *attempts) listenTo(role chime.Role, handling *atomic.Int64) {
 	worker, ok := role.(interface {
 		Use(...func(chime.Handler) chime.Handler)
 	})
@@ -248,13 +250,15 @@ func (a *attempts) listenTo(role chime.Role) {
 		return
 	}
 	defer func() { _ = recover() }() // it runs already, or is nil: chime.Run says so
-	worker.Use(a.around)
+	worker.Use(func(next chime.Handler) chime.Handler { return a.around(next, handling) })
 }
 
 // around is the innermost middleware of a worker.
-func (a *attempts) around(next chime.Handler) chime.Handler {
+func (a *attempts) around(next chime.Handler, handling *atomic.Int64) chime.Handler {
 	return func(ctx context.Context, j *chime.Job) error {
 		which := attempt{job{j.Queue, j.ID}, j.Fence}
+		handling.Add(1)
+		defer handling.Add(-1)
 		a.begin(which, j.Started)
 		defer func() { a.end(which, testjob.Note(j)) }()
 		return next(ctx, j)

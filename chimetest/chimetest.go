@@ -21,6 +21,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,6 +82,8 @@ type group struct {
 	done   chan struct{} // closed when the roles have returned
 	err    error         // how; set before done is closed
 	told   bool          // the test has heard of err
+
+	handling atomic.Int64 // handlers that have not returned
 }
 
 // ended reports whether the roles have returned.
@@ -94,7 +98,8 @@ func (g *group) ended() bool {
 
 // Start runs roles, as chime.Run does, and returns when they rest: what they were to do at once is done, and they wait for something to
 // come. They run until stop is called, which returns when they have returned, or until the end of the test. A role that returns an error
-// ends the test; one that was stopped with handlers that did not return within its DrainTimeout does so too.
+// ends the test, but for a worker that was stopped and had to cut off handlers after its DrainTimeout: that is what a deployment does, and
+// their jobs run again. It ends the test if a handler goes on for all that.
 //
 // A role runs once. What a program does when it is deployed again is to stop and to start new roles:
 //
@@ -104,11 +109,11 @@ func (g *group) ended() bool {
 func (c *Chime) Start(roles ...chime.Role) (stop func()) {
 	c.t.Helper()
 	c.check()
-	for _, role := range roles {
-		c.attempts.listenTo(role)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	g := &group{cancel: cancel, done: make(chan struct{})}
+	for _, role := range roles {
+		c.attempts.listenTo(role, &g.handling)
+	}
 	c.started = append(c.started, g)
 	go func() {
 		defer close(g.done)
@@ -199,7 +204,22 @@ func (c *Chime) stop(g *group) {
 	c.watchdog.enter()
 	<-g.done
 	synctest.Wait()
+	g.told = g.told || cutOff(g.err) && g.handling.Load() == 0
 	c.watchdog.leave()
+}
+
+// cutOff reports whether all that an error says is that handlers were cut off.
+func cutOff(err error) bool {
+	switch e := err.(type) {
+	case *chime.DrainTimeoutError:
+		return true
+	case interface{ Unwrap() []error }:
+		all := e.Unwrap()
+		return len(all) > 0 && !slices.ContainsFunc(all, func(err error) bool { return !cutOff(err) })
+	case interface{ Unwrap() error }:
+		return cutOff(e.Unwrap())
+	}
+	return false
 }
 
 // fine reports whether no role has returned an error.

@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -477,7 +478,7 @@ func TestTwoDeployments(t *testing.T) {
 func save(ctx context.Context, schedules *chime.Schedules, seen *chime.Schedule, cron string) error {
 	rule := seen.Recurrence
 	rule.Cron = cron
-	_, err := schedules.Put(ctx, seen.Name, rule, chime.JobName(seen.JobName), chime.IfRevision(seen.Revision))
+	_, err := schedules.Put(ctx, seen.Name, rule, append(seen.Options(), chime.IfRevision(seen.Revision))...)
 	var conflict *chime.ConflictError
 	if errors.As(err, &conflict) {
 		return fmt.Errorf("somebody has changed it meanwhile: it is now %q", conflict.Schedule.Recurrence.Cron)
@@ -488,7 +489,8 @@ func save(ctx context.Context, schedules *chime.Schedules, seen *chime.Schedule,
 func TestOfTwoEditorsOneIsTold(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		schedules := chime.NewSchedules(c.Store())
-		seen, err := schedules.Put(t.Context(), "export", recurrence.Recurrence{Cron: "@daily"})
+		seen, err := schedules.Put(t.Context(), "export", recurrence.Recurrence{Cron: "@daily"}, chime.JobName("copy"), chime.Args("all"), chime.Queue("late"),
+			chime.Overlap(chime.OverlapAllow), chime.MaxAttempts(2), chime.Meta([]byte(`{"by":"anna"}`)), chime.Header("tenant", "c1"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -500,6 +502,11 @@ func TestOfTwoEditorsOneIsTold(t *testing.T) {
 		}
 		if err := save(t.Context(), schedules, seen, "0 5 * * *"); err != nil {
 			t.Errorf("the first editor's call, sent twice: %v", err)
+		}
+		s, err := schedules.Get(t.Context(), "export")
+		if err != nil || s.JobName != "copy" || !bytes.Equal(s.Payload, seen.Payload) || s.Queue != "late" || s.Overlap != chime.OverlapAllow || s.MaxAttempts != 2 ||
+			string(s.Meta) != `{"by":"anna"}` || s.Header["tenant"] != "c1" {
+			t.Errorf("%+v, %v; want another rule, and the options as they were", s, err)
 		}
 	})
 }

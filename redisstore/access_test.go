@@ -267,6 +267,9 @@ func TestNoUserMayDoMore(t *testing.T) {
 	if _, err := as(protocol.UseEnqueue).Find(t.Context(), []string{"s"}); !denied(err) {
 		t.Errorf("a producer read a schedule: %v", err)
 	}
+	if _, err := as(protocol.UseEnqueue).Replace(t.Context(), protocol.ReplaceCall{Partition: defaultPartition, Token: "t", Item: job("a")}); !denied(err) || !errors.Is(err, protocol.ErrUnfit) {
+		t.Errorf("a producer replaced a job: %v; want an error that is not waited out", err)
+	}
 	if after := snapshot(t, server.Client(nil)); after != before {
 		t.Errorf("the keys are\n%s\nwant them as they were:\n%s", after, before)
 	}

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"strconv"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -34,7 +33,7 @@ func (s *store) Backfill(ctx context.Context, b protocol.Backfilling) (protocol.
 			return answer, err
 		}
 		if homes[0].queue == "" {
-			return answer, fmt.Errorf("redisstore: schedule %q: %w", b.Name, protocol.ErrNotFound)
+			return answer, protocol.ErrNotFound
 		}
 		partition, err := s.partitionOf(ctx, homes[0].queue, b.Name)
 		if err != nil {
@@ -91,7 +90,7 @@ func (b *backfilling) run(ctx context.Context) (changed string, err error) {
 			}
 			continue
 		case backfillMissing:
-			return "", fmt.Errorf("redisstore: schedule %q: %w", b.Name, protocol.ErrNotFound)
+			return "", protocol.ErrNotFound
 		case backfillUnreadable:
 			return "", failure("backfill schedule", b.Name, protocol.ErrUnreadable)
 		case backfillChanged:

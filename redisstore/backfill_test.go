@@ -196,6 +196,35 @@ func TestABackfillOfAnotherRevisionIsAConflict(t *testing.T) {
 	})
 }
 
+// However many occurrences were backfilled, a take returns those that are in flight then, each by its own ID.
+func TestATakeOfManyBackfilledOccurrencesNamesEach(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		own := ago(time.Hour)
+		s := b.scheduled("s", "allow", own)
+		var at []time.Time
+		for h := range 400 {
+			at = append(at, own.Add(time.Duration(h-500)*time.Hour))
+		}
+		b.want("backfilled", b.backfill(s, "s", at...), "400 placed, 0 existing")
+		placed := map[string]bool{occurrenceID("s", own): true}
+		for _, instant := range at {
+			placed[occurrenceID("s", instant)] = true
+		}
+		for calls := 1; len(placed) > 0; calls++ {
+			taken := b.take("a", 400)
+			if len(taken) == 0 || calls > 10 {
+				b.Fatalf("call %d: %d taken, %d are left", calls, len(taken), len(placed))
+			}
+			for _, job := range taken {
+				if !placed[job.ID] || b.client.HGet(b.Context(), b.keys().inflight("a"), job.ID).Val() == "" {
+					b.Fatalf("call %d: %q was taken, want an occurrence that was placed, and in flight", calls, job.ID)
+				}
+				delete(placed, job.ID)
+			}
+		}
+	})
+}
+
 // A repeat is a hook of a client that sends each script twice, as a client does that has lost the first reply.
 type repeat struct{ sent *int }
 

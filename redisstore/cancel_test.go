@@ -416,6 +416,39 @@ func TestRequeuePutsJobsToTheFrontInTheirOrder(t *testing.T) {
 	})
 }
 
+// An ID that is given twice in one call counts once, wherever its job is: it is in ready once, and its schedule counts it off once.
+func TestAnIDThatIsGivenTwiceInACallCountsOnce(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.everywhere()
+		for i, want := range []string{"nn", "en", "en", "en", "en", "nn", "nn"} {
+			id := placesOfJobs[i]
+			job := protocol.RequeuedJob{ID: id}
+			if id == "dead" {
+				job.Read, job.Body = []byte("\x01dead"), []byte("\x01anew")
+			}
+			b.want(id, b.requeue(job, job), want)
+		}
+		b.want("ready", fmt.Sprint(b.client.LRange(b.Context(), b.keys().ready, 0, -1).Val()), "[dead shared parked delayed waiting]")
+	})
+	onEveryServer(t, func(b *bench) {
+		b.everywhere()
+		for i, want := range []string{"en", "en", "en", "en", "en", "rn", "nn"} {
+			id := placesOfJobs[i]
+			b.want(id, b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{id, id})), want)
+		}
+	})
+	onEveryServer(t, func(b *bench) {
+		b.longKnown("s", "allow", ago(time.Minute), ago(time.Second))
+		for _, job := range b.take("w", 2) {
+			b.settle("w", protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleLater, Delay: time.Hour, Body: []byte("\x01again"), Failed: true, Run: ran(job.ID, "failed")})
+		}
+		id := b.client.ZRange(b.Context(), b.keys().due, 0, 0).Val()[0]
+		b.want("unfinished", b.unfinished("s"), "2")
+		b.want("deleted", b.bulk(b.store.DeleteJobs(b.Context(), "default", []string{id, id})), "en")
+		b.want("unfinished then", b.unfinished("s"), "1")
+	})
+}
+
 // A job that is not as the caller has read it stays as it is.
 func TestRequeueLeavesADeadJobThatHasChanged(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

@@ -309,12 +309,21 @@ func (w *cancelWalk) someIDs() (ids []string) {
 	return ids
 }
 
+// givenIDs are someIDs, and now and then one of them again.
+func (w *cancelWalk) givenIDs() []string {
+	ids := w.someIDs()
+	if w.random.IntN(3) == 0 {
+		ids = append(ids, ids[w.random.IntN(len(ids))])
+	}
+	return ids
+}
+
 func (w *cancelWalk) deleteSome() {
 	w.purgeEnds()
-	ids, want := w.someIDs(), ""
-	for _, id := range ids {
+	ids, want := w.givenIDs(), ""
+	for i, id := range ids {
 		switch life := w.lives[id]; {
-		case life == nil:
+		case life == nil, slices.Contains(ids[:i], id):
 			want += "n"
 		case life.session != "":
 			want += "r"
@@ -331,11 +340,15 @@ func (w *cancelWalk) deleteSome() {
 }
 
 func (w *cancelWalk) requeueSome() {
-	ids, want, p := w.someIDs(), "", w.look()
+	ids, want, p := w.givenIDs(), "", w.look()
 	var jobs []protocol.RequeuedJob
-	for _, id := range ids {
+	for i, id := range ids {
 		job := protocol.RequeuedJob{ID: id}
-		switch life := w.lives[id]; p.where[id] {
+		life, where := w.lives[id], p.where[id]
+		if first := slices.Index(ids[:i], id); first >= 0 {
+			job, where = jobs[first], "" // an ID that is given twice counts once
+		}
+		switch where {
 		case "dead":
 			job.Read, job.Body = []byte(life.body), []byte(life.body+" anew")
 			if life.manual {

@@ -31,6 +31,7 @@ const (
 	declaredConflict  // it would change, and is not what the caller has seen
 	declaredOutdated  // a higher version of its owner has declared or pruned it
 	declaredMissing   // there is none, and the caller has seen one
+	declaredNewer     // its definition has a newer form than the caller can read
 )
 
 const declareAnswers = 6 // values that the script answers for one schedule
@@ -224,7 +225,8 @@ func (d *declaring) stays(ctx context.Context, i int, refused refusal) error {
 	}
 	h, _ := parseHead(refused.definition)
 	d.answers[i] = protocol.DeclareAnswer{
-		Partition: partition, Created: h.created, Revision: h.revision, Stored: []byte(refused.definition), Now: now, Outdated: true,
+		Partition: partition, Created: h.created, Revision: h.revision, Stored: []byte(refused.definition), Now: now,
+		Outdated: refused.why == refusedOutdated, Newer: refused.why == refusedNewer,
 	}
 	return nil
 }
@@ -232,7 +234,14 @@ func (d *declaring) stays(ctx context.Context, i int, refused refusal) error {
 // calls makes the calls of the script, one or more a partition.
 func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batches [][]int, err error) {
 	groups := map[protocol.Partition][]int{}
+	succeeded := map[protocol.Owner]bool{}
 	for _, i := range which {
+		owner := d.declarations[i].Owner
+		if _, known := succeeded[owner]; !known {
+			if succeeded[owner], err = d.store.isSucceeded(ctx, owner); err != nil {
+				return nil, nil, err
+			}
+		}
 		partition, err := d.store.partitionOf(ctx, d.declarations[i].Queue, d.declarations[i].Name)
 		if err != nil {
 			return nil, nil, err
@@ -258,7 +267,8 @@ func (d *declaring) calls(ctx context.Context, which []int) (calls []call, batch
 						return nil, nil, err
 					}
 				}
-				args = append(args, expected(declared), flag(declared.Absent), note, declared.Owner.Name, declared.Owner.Version, declared.KeepRuns, declared.PauseAfter)
+				args = append(args, expected(declared), flag(declared.Absent), note, declared.Owner.Name, declared.Owner.Version, declared.KeepRuns, declared.PauseAfter,
+					flag(succeeded[declared.Owner]), declared.Form)
 			}
 			calls = append(calls, newCall(&declareScript,
 				[]string{k.schedules, k.cursors, k.owed, k.due, k.state, k.jobs, k.crashes, k.gone, k.counters, k.notes, k.owners, k.last, k.history}, args))
@@ -315,7 +325,7 @@ func (d *declaring) read(ctx context.Context, values reply, at, i int) (again bo
 		_, err := d.store.changeHome(ctx, declared.Name, d.homes[i], home{d.homes[i].queue, generation})
 		return true, err
 	}
-	answer.Outdated = status == declaredOutdated
+	answer.Outdated, answer.Newer = status == declaredOutdated, status == declaredNewer
 	answer.New, answer.Changed, answer.Recount = status == declaredNew, status == declaredChanged, status == declaredRecount
 	if answer.Changed || answer.Recount {
 		answer.Old = []byte(old)

@@ -34,7 +34,7 @@ func (s *store) deleteWaiting(ctx context.Context, name string, queues []string)
 // deleteWaitingIn looks through one place, again if it has found any there: where what is deleted moves the others, as in the store in
 // memory, a step may have passed over some.
 func (s *store) deleteWaitingIn(ctx context.Context, k partitionKeys, name, place, parked string) error {
-	keys := []string{k.due, k.dead, k.ready, k.jobs, k.crashes, k.behind, k.schedules, k.state, k.unhandled, k.parked(parked), k.stale, k.last}
+	keys := []string{k.due, k.dead, k.ready, k.jobs, k.crashes, k.behind, k.schedules, k.state, k.unhandled, k.parked(parked), k.stale, k.last, k.once, k.results, k.kept}
 	deleted := int64(0)
 	for at := "0"; ; {
 		values, err := s.runOne(ctx, "delete the waiting jobs of schedule", name, newCall(&deleteWaitingScript, keys, []any{name, place, at, parked}))

@@ -40,6 +40,9 @@ func TestDeleteWaitingTakesWhatSaysThatItIsTheSchedules(t *testing.T) {
 				for id, body := range all {
 					id += place
 					b.client.HSet(b.Context(), b.keys().jobs, id, body)
+					b.client.HSet(b.Context(), b.keys().results, id, "what an earlier one has left")
+					b.client.ZAdd(b.Context(), b.keys().kept, redisZ(9e12, id))
+					b.client.ZAdd(b.Context(), b.keys().once, redisZ(9e12, id))
 					switch place {
 					case "ready":
 						b.client.RPush(b.Context(), b.keys().ready, id)
@@ -70,6 +73,13 @@ func TestDeleteWaitingTakesWhatSaysThatItIsTheSchedules(t *testing.T) {
 		} {
 			if n != int64(len(stay)) {
 				b.Errorf("%s has %d left, want %d", place, n, len(stay))
+			}
+		}
+		for what, n := range map[string]int64{
+			"results": b.client.HLen(b.Context(), k.results).Val(), "kept": b.client.ZCard(b.Context(), k.kept).Val(), "once": b.client.ZCard(b.Context(), k.once).Val(),
+		} {
+			if n != int64(4*len(stay)) {
+				b.Errorf("%s has %d left, want %d", what, n, 4*len(stay))
 			}
 		}
 		if n := b.client.HLen(b.Context(), k.jobs).Val(); n != int64(4*len(stay)) {

@@ -61,12 +61,13 @@ type begunMove struct {
 	refused               refusal
 }
 
-// A refusal says why a schedule is not moved, conflict or outdated, and has its definition.
+// A refusal says why a schedule is not moved, conflict, outdated or newer, and has its definition.
 type refusal struct{ why, definition string }
 
 const (
 	refusedConflict = "conflict"
 	refusedOutdated = "outdated"
+	refusedNewer    = "newer"
 )
 
 // beginMove makes the mark, or returns the one that is there. Its generation is higher than floor. by is the declaration that moves it; nil:
@@ -76,14 +77,17 @@ func (s *store) beginMove(ctx context.Context, name string, from home, to string
 	if err != nil {
 		return begunMove{}, err
 	}
-	revision, absent, owner := "", "", protocol.Owner{}
+	revision, absent, owner, succeeded, form := "", "", protocol.Owner{}, false, 0
 	if by != nil {
-		revision, absent, owner = expected(by), flag(by.Absent), by.Owner
+		revision, absent, owner, form = expected(by), flag(by.Absent), by.Owner, by.Form
+		if succeeded, err = s.isSucceeded(ctx, owner); err != nil {
+			return begunMove{}, err
+		}
 	}
 	k := s.keys.partition(partition)
 	values, err := s.runOne(ctx, "begin to move schedule", name, newCall(&moveBeginScript,
 		[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.gone, k.counters, k.origins, k.notes, k.owners, k.last, k.history},
-		[]any{name, to, from.generation, floor, from.queue, revision, absent, owner.Name, owner.Version}))
+		[]any{name, to, from.generation, floor, from.queue, revision, absent, owner.Name, owner.Version, flag(succeeded), form}))
 	return begunMove{
 		mark: values.text(0), cursor: values.text(1), origins: values.text(2), later: values.number(3), note: values.text(4), owner: values.text(5),
 		refused: refusal{why: values.text(6), definition: values.text(7)}, last: values.text(8), history: values.text(9),

@@ -182,7 +182,7 @@ func (w *moveWalk) waiting(name string) (ids []string) {
 	return ids
 }
 
-// end declares each name in each queue, at once and by a process that knows nothing, deletes it, and checks that after 7 days nothing is
+// end declares each name in each queue, at once and by a process that knows nothing, deletes it with what waits in all of them, and checks that after 7 days nothing is
 // left.
 func (w *moveWalk) end() {
 	w.Helper()
@@ -195,8 +195,15 @@ func (w *moveWalk) end() {
 				w.fatal("%s cannot be declared in %s: %+v, it is in %+v", name, queue, answer, at)
 			}
 		}
-		if found, err := fresh.Remove(w.Context(), protocol.Removal{Name: name}); !found || err != nil {
-			w.fatal("%s cannot be deleted: %v, %v", name, found, err)
+		retry := occurrenceID(name, time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC)) // an attempt that waits in each queue
+		for partition, texts := range w.hashes(func(k *partitionKeys) string { return k.schedules }) {
+			if k := w.store.keys.partition(partition); texts[name] != "" {
+				w.client.ZAdd(w.Context(), k.due, redisZ(9e12, retry))
+				w.client.HSet(w.Context(), k.jobs, retry, "\x01again")
+			}
+		}
+		if found, err := fresh.Remove(w.Context(), protocol.Removal{Name: name, Waiting: true}); !found || err != nil || slices.Contains(w.waiting(name), retry) {
+			w.fatal("%s cannot be deleted with what waits: %v, %v, left are %v", name, found, err, w.waiting(name))
 		}
 		if marks := w.marks(name); len(marks) > 0 || w.registered(name) != (home{}) {
 			w.fatal("%s was deleted, and there is %v, in the registry %+v", name, marks, w.registered(name))

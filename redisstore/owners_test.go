@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -147,6 +148,65 @@ func TestWhatIsNotThereIsNotCreatedForARevision(t *testing.T) {
 			if n := b.client.HLen(b.Context(), b.keys().schedules).Val(); n != 0 {
 				b.Errorf("%d definitions, want none", n)
 			}
+		}
+	})
+}
+
+// A pruning that was interrupted before the registry's entry was gone, and that another process finishes, is no deletion by somebody: another
+// owner that has declared the schedule takes it for lost. One that was deleted is told from it, whoever finishes that.
+func TestAPruningThatAnotherProcessFinishesIsNoDeletion(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		for name, removal := range map[string]protocol.Removal{
+			"pruned":  {Name: "pruned", Owner: protocol.Owner{Name: "a", Version: 2}},
+			"deleted": {Name: "deleted"},
+		} {
+			other := b.owns("default", name, protocol.Owner{Name: "b", Version: 1})
+			b.owns("default", name, protocol.Owner{Name: "a", Version: 1})
+			b.owns("default", "kept", protocol.Owner{Name: "a", Version: 1})
+			beside := b.hooked(func(cmd redis.Cmder) error {
+				if isCallOf(cmd, &changeRegistryScript) {
+					return errors.New("the process ends here")
+				}
+				return nil
+			})
+			if _, err := beside.Remove(b.Context(), removal); err == nil {
+				b.Fatal("it was removed to the end")
+			}
+			at := b.registered(name)
+			if err := b.store.finishRemoval(b.Context(), name, at); err != nil {
+				b.Fatal(err)
+			}
+			standings, err := b.store.Standings(b.Context(), []protocol.Address{{Partition: other.Partition, Name: name}})
+			if err != nil || standings[0].Revision != 0 || standings[0].Deleted.IsZero() != (name == "pruned") {
+				b.Errorf("%s: %+v, %v; want it gone, and deleted only if it was not pruned", name, standings[0], err)
+			}
+			if answer := b.owns("mail", name, protocol.Owner{Name: "b", Version: 1}); !answer.New {
+				b.Errorf("%s: declared again by the other owner: %+v, want it created", name, answer)
+			}
+		}
+	})
+}
+
+// An owner's version that a higher one has succeeded takes over nothing, whether the schedule is to be changed, moved or only to be owned.
+func TestASucceededVersionTakesOverNothing(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.owns("default", "b's", protocol.Owner{Name: "b", Version: 1})
+		b.declareOn("default", "nobody's", "skip", `{"job":"other"}`)
+		b.owns("default", "kept", protocol.Owner{Name: "a", Version: 2})
+		b.want("pruned", b.prune(protocol.Owner{Name: "a", Version: 2}), "[]")
+		for _, name := range []string{"b's", "nobody's"} {
+			for _, queue := range []string{"default", "mail"} {
+				if answer := b.owns(queue, name, protocol.Owner{Name: "a", Version: 1}); !answer.Outdated || answer.Changed || answer.Revision == 0 {
+					b.Errorf("%s, declared on %s: %+v, want outdated", name, queue, answer)
+				}
+			}
+			found, _ := b.store.Find(b.Context(), []string{name})
+			if found[0].Owner.Name == "a" || found[0].Partition.Queue != "default" {
+				b.Errorf("%s is %+v, want it as it was", name, found[0])
+			}
+		}
+		if answer := b.owns("mail", "b's", protocol.Owner{Name: "a", Version: 2}); answer.Outdated {
+			b.Errorf("declared by the version that has pruned: %+v, want it taken over", answer)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -35,7 +34,7 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 			return protocol.PauseAnswer{}, err
 		}
 		if homes[0].queue == "" {
-			return protocol.PauseAnswer{}, fmt.Errorf("redisstore: schedule %q: %w", p.Name, protocol.ErrNotFound)
+			return protocol.PauseAnswer{}, protocol.ErrNotFound
 		}
 		partition, err := s.partitionOf(ctx, homes[0].queue, p.Name)
 		if err != nil {
@@ -44,7 +43,7 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 		k := s.keys.partition(partition)
 		data[2] = homes[0].generation
 		values, err := s.runOne(ctx, "pause or resume schedule", p.Name, newCall(&pauseScheduleScript,
-			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.notes, k.counters}, data))
+			[]string{k.schedules, k.cursors, k.owed, k.due, k.jobs, k.crashes, k.state, k.notes, k.counters, k.last, k.history}, data))
 		if err != nil {
 			return protocol.PauseAnswer{}, err
 		}
@@ -59,13 +58,16 @@ func (s *store) PauseSchedule(ctx context.Context, p protocol.Pausing) (protocol
 		answer := protocol.PauseAnswer{Revision: h.revision, Definition: []byte(text), Cursor: parseCursor(values.text(3)), Now: values.now()}
 		switch values.number(1) {
 		case pauseMissing:
-			return protocol.PauseAnswer{}, fmt.Errorf("redisstore: schedule %q: %w", p.Name, protocol.ErrNotFound)
+			return protocol.PauseAnswer{}, protocol.ErrNotFound
 		case pauseUnreadable:
 			return protocol.PauseAnswer{}, failure("pause or resume schedule", p.Name, protocol.ErrUnreadable)
 		case pauseConflict:
 			return answer, failure("pause or resume schedule", p.Name, protocol.ErrConflict)
 		case pauseRecount:
 			answer.Recount = true
+			if note := values.text(5); note != "" {
+				answer.Note = parseNote(note)
+			}
 		}
 		if values.number(4) == 1 {
 			answer.Owed = &protocol.Owed{
@@ -94,7 +96,11 @@ func pauseData(p protocol.Pausing) ([]any, error) {
 	}
 	data := []any{p.Name, wanted, "", revision, note, flag(p.SkipGap)}
 	if c := p.Change; c != nil {
-		return append(data, c.Revision, storedCursor(c.Cursor), c.Until.UTC().Format(time.RFC3339), c.Missed), nil
+		first := ""
+		if !c.First.IsZero() {
+			first = c.First.UTC().Format(time.RFC3339)
+		}
+		return append(data, c.Revision, storedCursor(c.Cursor), c.Until.UTC().Format(time.RFC3339), c.Missed, first, c.Why, c.Note), nil
 	}
-	return append(data, "", "", "", ""), nil
+	return append(data, "", "", "", "", "", "", ""), nil
 }

@@ -87,13 +87,28 @@ func (s *store) withOwners(ctx context.Context, queues []protocol.QueueSize) (ow
 
 // hasPruned reports whether the pruning of this version of an owner, or of a higher one, is done.
 func (s *store) hasPruned(ctx context.Context, owner protocol.Owner) (bool, error) {
-	text, err := s.client.HMGet(ctx, s.keys.pruned(), owner.Name).Result()
+	version, err := s.prunedVersion(ctx, owner.Name)
+	return version >= owner.Version, err
+}
+
+// isSucceeded reports whether a higher version of an owner has pruned: see scripts/declare.lua. No owner is not.
+func (s *store) isSucceeded(ctx context.Context, owner protocol.Owner) (bool, error) {
+	if owner.Name == "" {
+		return false, nil
+	}
+	version, err := s.prunedVersion(ctx, owner.Name)
+	return version > owner.Version, err
+}
+
+// prunedVersion returns the highest version of an owner whose pruning is done; 0: none.
+func (s *store) prunedVersion(ctx context.Context, owner string) (int64, error) {
+	text, err := s.client.HMGet(ctx, s.keys.pruned(), owner).Result()
 	if err != nil {
-		return false, failure("look up who has pruned in", s.keys.pruned(), err)
+		return 0, failure("look up who has pruned in", s.keys.pruned(), err)
 	}
 	record, _ := text[0].(string)
 	version, _ := parsePruned(record)
-	return version >= owner.Version, nil
+	return version, nil
 }
 
 func parsePruned(record string) (version int64, at time.Time) {

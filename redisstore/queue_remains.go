@@ -84,10 +84,21 @@ func (s *store) emptyQueue(ctx context.Context, queue string, n int, deletes boo
 	if deletes {
 		token = rand.Text()
 	}
-	calls := make([]call, n)
+	calls, sessions := make([]call, n), make([]*redis.StringSliceCmd, n)
+	pipe := s.client.Pipeline()
+	for i := range sessions {
+		sessions[i] = pipe.ZRange(ctx, s.keys.partition(protocol.Partition{Queue: queue, Index: i}).sessions, 0, protocol.MaxItems-1)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return remains, failure("delete queue", queue, err)
+	}
 	for i := range calls {
 		k := s.keys.partition(protocol.Partition{Queue: queue, Index: i})
-		calls[i] = newCall(&deleteQueueScript, k.deleting(), []any{token, int64(max(s.options.ParkedRetention, time.Second) / time.Second)})
+		keys, args := k.deleting(), []any{token, int64(max(s.options.ParkedRetention, time.Second) / time.Second)}
+		for _, session := range sessions[i].Val() {
+			keys, args = append(keys, k.inflight(session)), append(args, session)
+		}
+		calls[i] = newCall(&deleteQueueScript, keys, args)
 	}
 	var failed []error
 	for _, cmd := range s.run(ctx, s.client, calls...) {

@@ -280,6 +280,41 @@ func TestAScheduleThatIsDeclaredOnADeletedQueueListsIt(t *testing.T) {
 	})
 }
 
+// A worker that holds no job of a queue keeps nobody from deleting it, also while its session is open. The session ends with the queue: its
+// next call, its heartbeat and a late copy of its first call are refused, nothing of it is left to reap, and a new session takes what comes.
+func TestASessionWithoutAJobKeepsNoQueue(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.enqueue(job("a"))
+		taken := b.take("s", 1)
+		if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains.Sessions != 1 {
+			b.Fatal(remains, err)
+		}
+		b.settle("s", protocol.Settlement{ID: "a", Fence: taken[0].Fence, Kind: protocol.SettleDone})
+		if remains, err := b.store.DeleteQueue(b.Context(), "default"); err != nil || remains != (protocol.QueueRemains{}) {
+			b.Fatalf("deleting: %q, %v; want that it is done", remains, err)
+		}
+		k := b.keys()
+		if left := b.left("default", 1); left != "" || b.client.Exists(b.Context(), k.inflight("s")).Val() != 0 {
+			b.Errorf("left are %s, or its hash", left)
+		}
+		b.enqueue(job("b"))
+		if answer := b.try("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
+			b.Errorf("its next call: %+v, want ErrSessionLost", answer)
+		}
+		b.numbers["s"] = 1
+		if answer := b.repeat("s", protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
+			b.Errorf("a copy of its first call: %+v, want ErrSessionLost", answer)
+		}
+		if err := b.store.CloseSession(b.Context(), defaultPartition, "s", nil); err != nil {
+			b.Error(err)
+		}
+		if n := b.client.ZCard(b.Context(), k.sessions).Val(); n != 0 {
+			b.Errorf("%d sessions, want none", n)
+		}
+		b.want("taken by another", ids(b.take("s2", 1)), "b")
+	})
+}
+
 // A call that comes a second time, late, takes nothing away that was set since.
 func TestACopyOfADeletionTakesNothingAway(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

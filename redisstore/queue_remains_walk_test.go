@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -10,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// Whatever is called while the queue is deleted: it is deleted exactly while no job is on it and no worker holds a session, and then it begins
+// Whatever is called while the queue is deleted: it is deleted exactly while no job is on it and no worker holds one, and then it begins
 // anew; else nothing has changed. Jobs that come later run as on any queue, and a call that was made before, sent again, adds nothing.
 func TestRandomDeletionsOfAQueueLoseNoJob(t *testing.T) {
 	seeds, steps := walkSize(3, 300)
@@ -25,7 +26,7 @@ func TestRandomDeletionsOfAQueueLoseNoJob(t *testing.T) {
 				case 0:
 					w.deleteQueue()
 				case 1:
-					w.clear()
+					w.clear(w.random.IntN(2) == 0)
 					w.deleteQueue()
 				default:
 					w.step()
@@ -34,8 +35,8 @@ func TestRandomDeletionsOfAQueueLoseNoJob(t *testing.T) {
 				w.verifiedNowAndThen(step)
 			}
 			w.drain()
-			if w.deleted == 0 || w.refused == 0 {
-				w.fatal("the queue was deleted %d times, refused %d times; want both", w.deleted, w.refused)
+			if w.deleted == 0 || w.refused == 0 || w.ended == 0 {
+				w.fatal("the queue was deleted %d times, with %d open sessions, refused %d times; want each", w.deleted, w.ended, w.refused)
 			}
 		})
 	}
@@ -43,13 +44,24 @@ func TestRandomDeletionsOfAQueueLoseNoJob(t *testing.T) {
 
 type deletionWalk struct {
 	*cancelWalk
-	deleted, refused int
+	deleted, refused, ended int // ended: sessions that a deletion has ended
 }
 
-// clear takes away all that is not held, and ends sessions.
-func (w *deletionWalk) clear() {
+// clear takes away all that is not held, and ends sessions, or settles what they hold.
+func (w *deletionWalk) clear(settles bool) {
 	for _, worker := range []string{"w0", "w1", "w2"} {
-		w.crash(worker)
+		if !settles {
+			w.crash(worker)
+			continue
+		}
+		session := w.session(worker)
+		for _, id := range slices.Sorted(maps.Keys(w.held[session])) {
+			job := w.held[session][id]
+			w.note("%s has done %s", session, id)
+			w.settle(session, protocol.Settlement{ID: id, Fence: job.Fence, Kind: protocol.SettleBack})
+			delete(w.held[session], id)
+			w.released(id)
+		}
 	}
 	ids := slices.Sorted(maps.Keys(w.lives))
 	w.note("delete %v", ids)
@@ -65,7 +77,12 @@ func (w *deletionWalk) clear() {
 }
 
 func (w *deletionWalk) deleteQueue() {
-	sessions := w.client.ZCard(w.Context(), w.keys().sessions).Val()
+	sessions := int64(0) // that hold jobs
+	for _, session := range w.client.ZRange(w.Context(), w.keys().sessions, 0, -1).Val() {
+		if w.client.HLen(w.Context(), w.keys().inflight(session)).Val() > 1 {
+			sessions++
+		}
+	}
 	where := map[string]int64{}
 	for _, place := range w.look().where {
 		where[place]++
@@ -90,6 +107,18 @@ func (w *deletionWalk) deleteQueue() {
 		return
 	}
 	w.deleted++
+	for _, worker := range []string{"w0", "w1", "w2"} {
+		session := w.session(worker)
+		if w.numbers[session] == 0 {
+			continue // it does not exist
+		}
+		w.ended++
+		if answer := w.try(session, protocol.WorkCall{Take: 1}); !errors.Is(answer.Err, protocol.ErrSessionLost) {
+			w.fatal("%s was open when the queue was deleted, and goes on: %+v", session, answer)
+		}
+		w.sessions[worker]++
+		delete(w.held, session)
+	}
 	if left := w.left("default", 1); left != "" {
 		w.fatal("%s are left", left)
 	}

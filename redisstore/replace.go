@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -22,7 +23,7 @@ func (s *store) Replace(ctx context.Context, call protocol.ReplaceCall) (protoco
 	for range discardTries {
 		var at whereabouts
 		if err := at.look(ctx, s, call.Partition, []string{item.ID}); err != nil {
-			return 0, failure("replace on", queue, err)
+			return 0, unfitIfDenied(failure("replace on", queue, err))
 		}
 		keys := []string{
 			k.ready, k.due, k.jobs, k.callers, k.state, k.idle, k.stale, k.once, k.dead, k.crashes, k.after, k.sessions, k.unhandled, k.last,
@@ -44,7 +45,7 @@ func (s *store) Replace(ctx context.Context, call protocol.ReplaceCall) (protoco
 		}
 		values, err := s.runOne(ctx, "replace on", queue, newCall(&replaceScript, keys, args))
 		if err != nil {
-			return 0, err
+			return 0, unfitIfDenied(err)
 		}
 		switch became := values.number(1); became {
 		case 0: // a session or a list has begun
@@ -60,4 +61,13 @@ func (s *store) Replace(ctx context.Context, call protocol.ReplaceCall) (protoco
 		}
 	}
 	return 0, failure("replace on", queue, errUnsettled)
+}
+
+// unfitIfDenied adds ErrUnfit to an error that says that the user lacks a right: who only enqueues need not have those of Replace, and asking
+// again gives him none. The script reads all its keys before it writes, so nothing was done.
+func unfitIfDenied(err error) error {
+	if denied(err) {
+		return fmt.Errorf("%w: %w", protocol.ErrUnfit, err)
+	}
+	return err
 }

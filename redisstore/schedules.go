@@ -18,8 +18,12 @@ const deletedRetention = 7 * 24 * time.Hour // how long it is known that a sched
 
 // Remove deletes a schedule and its placed occurrence; found is false if there was none when the call began. What is in flight may
 // finish. The order of the steps is that of the guarantees: first it is noted that the schedule was deleted, so that no process that
-// runs declares it again; then it goes; then its marks in the queues that it has left; its entry in the registry goes last. Whoever finds
+// runs declares it again; then it goes; then its marks in the queues that it has left; then, if that is wanted, what waits in all of them,
+// where a definition now is one that was made again; its entry in the registry goes last. Whoever finds
 // that entry without a definition takes the steps after the second again (finishRemoval), so that one created anew finds nothing of it.
+//
+// What its owner prunes is not noted: another program that declares it, and runs, declares it again. That this owner's lower versions do
+// not is what the record of who declared it is for (scripts/declare.lua).
 //
 // Whether it is what the caller has seen is asked before anything is noted, and decided by the script that deletes. One that changes
 // between the two stays, and is noted as deleted: that says nothing as long as it stands.
@@ -41,8 +45,11 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 		if err != nil {
 			return false, failure("read the time to delete schedule", name, err)
 		}
-		if err := s.noteDeleted(ctx, name, now); err != nil {
-			return false, err
+		prunes := r.Owner.Name != ""
+		if !prunes {
+			if err := s.noteDeleted(ctx, name, now); err != nil {
+				return false, err
+			}
 		}
 		removed, err := s.deleteAt(ctx, name, homes[0], "", r, true)
 		if err != nil {
@@ -57,7 +64,12 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 			}
 			continue
 		}
-		if err := s.noteDeleted(ctx, name, removed.now); err != nil {
+		if !prunes {
+			if err := s.noteDeleted(ctx, name, removed.now); err != nil {
+				return false, err
+			}
+		}
+		if err := s.removeMarks(ctx, homes[0], removed, r); err != nil {
 			return false, err
 		}
 		if r.Waiting {
@@ -65,7 +77,7 @@ func (s *store) Remove(ctx context.Context, r protocol.Removal) (found bool, err
 				return false, err
 			}
 		}
-		if err := s.removeMarks(ctx, homes[0], removed, r); err != nil {
+		if err := s.forgetOrigins(ctx, name, homes[0], removed); err != nil {
 			return false, err
 		}
 		_, err = s.changeHome(ctx, name, homes[0], home{})
@@ -101,30 +113,45 @@ func (s *store) noteDeleted(ctx context.Context, name string, at time.Time) erro
 }
 
 // finishRemoval takes the last steps of a deletion but for the registry's: there is no definition where the registry has the schedule.
-// It changes nothing if there is one by now. When it was deleted is noted before anybody creates one of that name.
+// It changes nothing if there is one by now. When it was deleted is noted before anybody creates one of that name; but not of one that
+// had an owner and was not noted as deleted since it was made: that was pruned.
 func (s *store) finishRemoval(ctx context.Context, name string, at home) error {
 	removed, err := s.removeAt(ctx, name, at, "")
 	if err != nil || removed.later != "" {
 		return err
 	}
-	if err := s.noteDeleted(ctx, name, removed.now); err != nil {
+	noted, err := s.lookUpDeleted(ctx, []string{name})
+	if err != nil {
 		return err
 	}
-	return s.removeMarks(ctx, at, removed, protocol.Removal{Name: name})
+	if !removed.owned || noted[0]*1000 > at.generation {
+		if err := s.noteDeleted(ctx, name, removed.now); err != nil {
+			return err
+		}
+	}
+	if err := s.removeMarks(ctx, at, removed, protocol.Removal{Name: name}); err != nil {
+		return err
+	}
+	return s.forgetOrigins(ctx, name, at, removed)
 }
 
 // removeMarks deletes the marks of a schedule that was deleted, in the queues that it has left: what is due there still does not run
-// either. Then these queues are forgotten.
+// either.
 func (s *store) removeMarks(ctx context.Context, at home, removed removal, r protocol.Removal) error {
-	if removed.origins == "" {
-		return nil
-	}
 	for origin := range strings.FieldsSeq(removed.origins) {
 		if _, err := s.deleteAt(ctx, r.Name, home{origin, at.generation}, "", r, false); err != nil {
 			return err
 		}
 	}
-	_, err := s.removeAt(ctx, r.Name, at, removed.gone)
+	return nil
+}
+
+// forgetOrigins forgets the queues that a schedule has left which was deleted, for good: until then a deletion that is begun again knows them.
+func (s *store) forgetOrigins(ctx context.Context, name string, at home, removed removal) error {
+	if removed.origins == "" {
+		return nil
+	}
+	_, err := s.removeAt(ctx, name, at, removed.gone)
 	return err
 }
 
@@ -135,6 +162,7 @@ type removal struct {
 	now     time.Time
 	gone    string // when it was deleted, as the queue remembers it
 	origins string // queues that it has left before
+	owned   bool   // an owner had declared it, or has pruned it
 }
 
 // removeAt deletes a schedule in a queue. forget is empty, or when it was deleted: then the queues that it has left are forgotten.
@@ -161,6 +189,7 @@ func (s *store) deleteAt(ctx context.Context, name string, at home, forget strin
 		return removal{}, err
 	}
 	answer := removal{now: values.now(), gone: values.text(4), origins: values.text(3), kept: values.number(1) < 0}
+	answer.owned = values.number(1) == 1 && values.text(5) != ""
 	if values.number(1) == 0 {
 		answer.later = values.text(2)
 	}

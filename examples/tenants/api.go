@@ -26,7 +26,7 @@ import (
 //	POST   /tenants/{tenant}/schedules/{name}/run       once, now; with Idempotency-Key the call may be repeated
 //	GET    /tenants/{tenant}/schedules/{name}/run/{id}  how that goes, or went: for a day
 //	GET    /tenants/{tenant}/schedules/{name}/upcoming  ?n=10
-//	GET    /tenants/{tenant}/schedules/{name}/runs      of its own instants, newest first
+//	GET    /tenants/{tenant}/schedules/{name}/runs      and those asked for, newest first
 //
 // A schedule is stored as "<tenant>/<name>". What a tenant is called has no slash, so no tenant can name, list or guess another one's
 // schedules: what it asks for always begins with its own prefix.

@@ -41,12 +41,13 @@ type runView struct {
 	Ended   time.Time        `json:"ended"`
 	Outcome chime.RunOutcome `json:"outcome"`
 	Attempt int              `json:"attempt,omitempty"`
+	Manual  bool             `json:"manual,omitempty"` // somebody asked for it
 	Error   string           `json:"error,omitempty"`
 	Note    string           `json:"note,omitempty"`
 }
 
 func viewRun(r *chime.RunInfo) runView {
-	return runView{r.Planned, r.Started, r.Ended, r.Outcome, r.Attempt, r.Error, r.Note}
+	return runView{r.Planned, r.Started, r.Ended, r.Outcome, r.Attempt, r.Manual, r.Error, r.Note}
 }
 
 // A jobView is what a tenant sees of a run that it has asked for.

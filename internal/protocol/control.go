@@ -11,11 +11,11 @@ type JobControl interface {
 	CancelJob(ctx context.Context, queue, id string, result *Result) (CancelResult, error)
 
 	// DeleteJobs removes jobs that no worker holds, at most MaxItems, of whatever state. An occurrence that nobody has taken yet stays.
-	// With an error it says what became of some of them.
+	// An ID that comes again counts once. With an error it says what became of some of them.
 	DeleteJobs(ctx context.Context, queue string, ids []string) ([]Changed, error)
 
 	// RequeueJobs puts delayed, retrying, parked and dead jobs to the front of their queue, at most MaxItems. An occurrence that nobody has
-	// taken yet stays. With an error it says what became of some of them.
+	// taken yet stays. An ID that comes again counts once. With an error it says what became of some of them.
 	RequeueJobs(ctx context.Context, queue string, jobs []RequeuedJob) ([]Changed, error)
 }
 

@@ -61,7 +61,8 @@ type ScheduleStore interface {
 	Backfill(ctx context.Context, backfilling Backfilling) (BackfillAnswer, error)
 
 	// Prune deletes some of the schedules of an owner whose version is lower; cursor "" begins, at the end next is "". Once that is
-	// recorded for the version, or for a higher one, it does nothing.
+	// recorded for the version, or for a higher one, it does nothing. To other programs what it deletes is lost, not deleted: Standing.Deleted
+	// does not tell of it.
 	Prune(ctx context.Context, owner Owner, cursor string) (next string, pruned []string, err error)
 }
 
@@ -117,6 +118,7 @@ type PauseAnswer struct {
 	Recount    bool
 	Definition []byte
 	Cursor     Cursor
+	Note       Note // of the pause
 	Now        time.Time
 }
 
@@ -157,6 +159,7 @@ type Declaration struct {
 	// Change is set by the second of two calls that change a schedule's recurrence: see DeclareAnswer.Recount.
 	Change *Change
 	// Owner declares it. One that a higher version of the same owner has declared, or pruned, stays as it is: DeclareAnswer.Outdated.
+	// So does what is another owner's, or nobody's, once a higher version of this owner has pruned.
 	Owner Owner
 	// Revision is what the caller has seen, 0 whatever is stored: another one is not changed, nor is one created. Absent: only one that
 	// does not exist is created. What is stored with this definition already is neither compared nor changed.
@@ -166,6 +169,8 @@ type Declaration struct {
 	KeepRuns int   // how many of its attempts that have ended the store tells of, 0 to 1000
 	// PauseAfter is after how many occurrences in a row that ended dead the store pauses it, 0 never.
 	PauseAfter int
+	// Form is the newest form of a definition that the caller can read: one of a newer form stays as it is, DeclareAnswer.Newer. 0: any.
+	Form int
 }
 
 // Change says what the old recurrence of a schedule has missed until it changes. It counts only for the revision and the cursor that
@@ -175,6 +180,9 @@ type Change struct {
 	Cursor   Cursor
 	Until    time.Time // the new recurrence goes on from here: now, or before what is planned and not due yet
 	Missed   int       // instants of the old one after the cursor that were due
+	First    time.Time // the first of them; zero: there is none
+	Why      string    // of a gap that is skipped: what the history says of it
+	Note     string    // likewise: the note of the pause
 }
 
 // DeclareAnswer is the answer to one Declaration.
@@ -192,8 +200,11 @@ type DeclareAnswer struct {
 	// Recount: the recurrence changes, and nothing was written. The caller counts which instants of the old one, in Old, were missed
 	// after Cursor and until Now, and declares again with a Change.
 	Recount bool
-	// Outdated: a higher version of the same owner has declared or pruned it, so nothing was changed.
+	// Outdated: a higher version of the same owner has declared or pruned it, or has pruned at all and this is not its own, so nothing was
+	// changed.
 	Outdated bool
+	// Newer: the caller cannot read the form of the definition that is stored, so nothing was changed, but for its owner's version.
+	Newer bool
 	// Owed is set if the caller is to place the next occurrence, in its next call.
 	Owed *Owed
 }
@@ -217,7 +228,8 @@ type Standing struct {
 	Revision   int64 // 0: it is not where it was declared
 	Unreadable bool  // it is there, and its definition was changed by hand
 	Moved      bool  // it is not there, because it lives in another queue now
-	// Deleted is when one of that name was deleted: before this one was made, if it is there; else last. Zero: that is not known.
+	// Deleted is when one of that name was deleted: before this one was made, if it is there; else last. Zero: that is not known. To be pruned
+	// is not to be deleted: see Prune.
 	Deleted time.Time
 }
 

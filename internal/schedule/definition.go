@@ -155,6 +155,7 @@ func (s *Spec) Declare(name, queue string) (protocol.Declaration, error) {
 	}
 	return protocol.Declaration{
 		Name: name, Queue: queue, Overlap: s.Overlap, Body: bytes.TrimSuffix(text.Bytes(), []byte("\n")), KeepRuns: keep, PauseAfter: s.PauseAfter,
+		Form: definitionVersion,
 	}, nil
 }
 

@@ -195,6 +195,16 @@ func (p *Plan) Gap(c protocol.Cursor, now time.Time) (missed int, from time.Time
 	return p.missedUntil(c, due), from
 }
 
+// After returns the first instant of the rule after a cursor; zero if there is none.
+func (p *Plan) After(c protocol.Cursor) (next time.Time) {
+	if c.At.IsZero() {
+		next, _ = p.first()
+		return next
+	}
+	next, _ = p.series.Next(c.At)
+	return next
+}
+
 // missedUntil counts what the rule would still have run after the cursor and until a planned instant.
 func (p *Plan) missedUntil(c protocol.Cursor, until time.Time) int {
 	if p.State == protocol.StateCompleted || p.Recurrence.Count > 0 && c.Used >= p.Recurrence.Count {

@@ -47,6 +47,17 @@ func (d *Definition) Job(schedule string, planned time.Time) wire.Envelope {
 	}
 }
 
+// RevisionOf reads the revision of a definition, which every version of a definition has; 0: there is none.
+func RevisionOf(definition []byte) int64 {
+	var d struct {
+		Revision int64 `json:"revision"`
+	}
+	if json.Unmarshal(definition, &d) != nil {
+		return 0
+	}
+	return d.Revision
+}
+
 // JobNameOf reads the name of a definition's job, which every version of a definition has. It is wire.NoName if there is none.
 func JobNameOf(definition []byte) string {
 	var d struct {

@@ -3,6 +3,7 @@ package tick
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -49,6 +50,11 @@ func Resume(ctx context.Context, store protocol.ScheduleStore, p protocol.Pausin
 			return answer, err
 		}
 		p.Change = recount(&protocol.DeclareAnswer{Old: answer.Definition, Revision: answer.Revision, Cursor: answer.Cursor, Now: answer.Now})
+		p.Change.Why = fmt.Sprintf("%d instants until %s were skipped when the schedule was resumed", p.Change.Missed, p.Change.Until.UTC().Format(time.RFC3339))
+		p.Change.Note = answer.Note.Text
+		if by := answer.Note.By; by != "" {
+			p.Change.Note = strings.TrimSpace(p.Change.Note + " (" + by + ")")
+		}
 	}
 	return protocol.PauseAnswer{}, fmt.Errorf("resume schedule %q: it was changed all the while", p.Name)
 }
@@ -58,6 +64,9 @@ func recount(a *protocol.DeclareAnswer) *protocol.Change {
 	change := &protocol.Change{Revision: a.Revision, Cursor: a.Cursor, Until: a.Now.Truncate(time.Second)}
 	if old, err := schedule.Compile(a.Old); err == nil {
 		change.Missed, change.Until = old.Gap(a.Cursor, a.Now)
+		if change.Missed > 0 {
+			change.First = old.After(a.Cursor)
+		}
 	}
 	return change
 }

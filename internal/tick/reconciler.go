@@ -26,6 +26,9 @@ const (
 //	at a higher revision  somebody has changed it since: it stays
 //	in another queue      likewise
 //	changed by hand       likewise: it is logged, and a next start declares it
+//	of a newer form       it stays: this program cannot read it
+//	pruned                declared again: another owner does not want it any more, and who deleted it did not mean this program. What a higher
+//	                      version of this program's owner has pruned the store leaves deleted
 //	not in the registry   the store registers it again as it stands: declared again, it would undo what somebody has changed
 //
 // So two versions of a program never overwrite each other in turn, and a failover or a restart from an older file costs nothing that
@@ -42,6 +45,7 @@ type reconciler struct {
 	declare  []int     // indexes of those still to be written
 	remove   []string  // names still to be deleted
 	outdated bool      // it was logged that a higher version has declared
+	newer    bool      // it was logged that a definition has a newer form than this program can read
 	pruner
 }
 
@@ -151,6 +155,12 @@ func (r *reconciler) receive(which []int, answers []protocol.DeclareAnswer) (owe
 			r.outdated = true
 			r.log.Warn("chime: a higher version of this program has declared schedules: this version changes nothing there", "event", "schedule.outdated",
 				"schedule", r.declared[i].Name, "queue", r.declared[i].Queue, "note", fmt.Sprintf("owner %s, version %d", r.declared[i].Owner.Name, r.declared[i].Owner.Version))
+		}
+		if answer.Newer && !r.newer {
+			r.newer = true
+			_, err := schedule.Read(answer.Stored)
+			r.log.Warn("chime: a newer version of chime has written schedules that this program declares: it leaves them alone", "event", "schedule.newer",
+				"schedule", r.declared[i].Name, "queue", r.declared[i].Queue, "error", err)
 		}
 		if answer.Changed {
 			r.log.Info("chime: schedule changed", "event", "schedule.changed", "schedule", r.declared[i].Name, "queue", r.declared[i].Queue,

@@ -52,7 +52,7 @@ func (a *admission) admit(c *claim, taken *protocol.TakenJob, now time.Time) (s 
 	case err != nil:
 		return c.kill(err.Error(), now), true
 	case taken.Crashes >= a.config.MaxCrashes:
-		return c.kill(fmt.Sprintf("poison: its worker vanished %d times", taken.Crashes), now), true
+		return c.kill("poison: its worker vanished "+times(taken.Crashes), now), true
 	case p != nil && taken.New && !p.Runs(c.message.Planned, c.clock.answered()):
 		return c.missed(now), true
 	}
@@ -62,6 +62,14 @@ func (a *admission) admit(c *claim, taken *protocol.TakenJob, now time.Time) (s 
 	}
 	c.handleBy(handler)
 	return protocol.Settlement{}, false
+}
+
+// times says how often something has happened.
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // park puts a job aside under a name, for a worker that can run it.

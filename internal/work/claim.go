@@ -41,6 +41,10 @@ type claim struct {
 // maxUnreadable is how many bytes of an unreadable body the dead job keeps.
 const maxUnreadable = 64 << 10
 
+// follows reports whether the job is an occurrence that did not begin when it was placed: it was behind another one, it was backfilled, or
+// it is tried again. Then more of them may wait for its end.
+func (c *claim) follows() bool { return c.schedule != "" && !c.new }
+
 // open reads the job's envelope, or the definition of an occurrence's schedule, and then returns its plan. After an error that wraps
 // wire.ErrNewerVersion or schedule.ErrNotHere another worker may be able to run the job; every other error is permanent.
 func (c *claim) open(taken *protocol.TakenJob, names map[string]string, plans *schedule.Plans) (p *schedule.Plan, err error) {

@@ -293,6 +293,9 @@ func (f *flight) returned() (s protocol.Settlement, kept bool) {
 		s = *f.settlement
 	}
 	f.lane.keep(s, f.endedAt)
+	if f.follows() {
+		f.lane.hurry(f.endedAt)
+	}
 	return s, true
 }
 

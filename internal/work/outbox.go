@@ -31,6 +31,9 @@ func (o *outbox) keep(s protocol.Settlement, now time.Time) {
 	o.pending = append(o.pending, s)
 }
 
+// hurry says that what is held is not to wait for the next take.
+func (o *outbox) hurry(now time.Time) { o.since = now.Add(-settleWait) }
+
 // begin notes for the next call that a job taken ahead has begun.
 func (o *outbox) begin(f *flight, now time.Time) {
 	o.startWait(now)
@@ -113,7 +116,7 @@ func (o *outbox) load(call *protocol.WorkCall, now time.Time) {
 		call.Place, o.places = o.places[:n:n], o.places[n:]
 	}
 	if len(o.pending)+len(o.begun) > 0 {
-		o.since = now.Add(-settleWait) // the rest goes with the next call, at once
+		o.hurry(now) // the rest goes with the next call, at once
 	}
 }
 

@@ -76,3 +76,26 @@ func TestALostSessionLosesNoPlacement(t *testing.T) {
 		t.Errorf("the next call is %+v, want the placement, and a new session's first call", again)
 	}
 }
+
+// Occurrences that run one after the other do not each wait for a call that would take others.
+func TestTheOutcomeOfAnOccurrenceThatFollowsIsUrgent(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		claim  claim
+		urgent bool
+	}{
+		{claim{id: "s@2026-11-21T10:00:00Z", schedule: "s"}, true},
+		{claim{id: "s@2026-11-21T10:00:00Z", schedule: "s", new: true}, false},
+		{claim{id: "job"}, false},
+	} {
+		l := newLane(protocol.Partition{Queue: "default"}, &share{weight: 1})
+		f := &flight{claim: c.claim, Attempt: &Attempt{}, endedAt: now, settlement: &protocol.Settlement{ID: c.claim.id, Kind: protocol.SettleDone}}
+		f.lane, f.session = l, &session{}
+		if _, kept := f.returned(); !kept || l.urgent(now, false) != c.urgent {
+			t.Errorf("%+v: kept %v, urgent %v; want it urgent: %v", c.claim, kept, l.urgent(now, false), c.urgent)
+		}
+		if !l.urgent(now.Add(settleWait), false) {
+			t.Errorf("%+v: after %v it is not urgent", c.claim, settleWait)
+		}
+	}
+}

@@ -12,12 +12,22 @@
 -- KEYS[11] …:owners    hash  schedule -> who declared it, see lib/owner.lua
 -- KEYS[12] …:last     hash  schedule -> how it went last, see lib/history.lua
 -- KEYS[13] …:history  hash  schedule -> its last attempts
--- ARGV sixteen values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0: not
+--
+-- Who owns a schedule, by its definition and its record in owners:
+--   a definition, a record     that version of that owner has declared it last
+--   a definition, no record    it was put, or declared without an owner
+--   no definition, a record    that version of that owner has pruned it, or it was deleted when that owner had declared it
+--   no definition, no record   it was never there, or that is forgotten
+-- Of two versions of an owner the higher one decides, and of two owners who has declared last. An owner's version is succeeded once a higher
+-- one has pruned (…:pruned, which has another hash tag: the caller has read it). What is succeeded takes over nothing that is another
+-- owner's or nobody's, there or gone: else a process of it that starts late would take it, for the next pruning to delete it.
+-- ARGV eighteen values for each schedule: name; its generation in the registry; when a schedule of that name was deleted, Unix ms (0: not
 -- known); overlap policy; the rest of its definition (a JSON object); the revision that the caller has seen, which a change changes; and
 -- for a change of its recurrence, else three times empty: the cursor that the caller has seen, the instant until which the old recurrence
 -- counts, how many of its instants were missed; then the revision to change, else nothing is created and no other one changed (empty:
 -- whatever is stored); 1: create only (else empty); the note of the pause in which it is created (empty: it is live); the owner that
--- declares it (empty: none) and its version; how many attempts its history keeps; after how many deaths in a row it is paused (0: never)
+-- declares it (empty: none) and its version; how many attempts its history keeps; after how many deaths in a row it is paused (0: never); 1: the
+-- owner's version is succeeded (else empty); the newest form of a definition that the caller can read (0: any)
 -- Returns time (us), then six values for each schedule: status; definition before; definition now; cursor now; since when it is owed
 -- if this call owes it its next occurrence, Unix ms, else -1; a generation. The status is
 --   0 the same, 1 new, 2 changed
@@ -27,14 +37,17 @@
 --   6 its recurrence changes: the caller is to count what the old one has missed, and to declare again
 --   7 it changes: the caller is to declare again with the revision that is stored
 --   8 it would change, and is not what the caller has seen
---   9 a higher version of its owner has declared it, or has pruned it: then it is not there, and that generation is gone
+--   9 a higher version of its owner has declared it, or has pruned it, or the owner's version is succeeded and the schedule not its own. If
+--   it is not there, that generation is gone
 --   10 there is none, and the caller has seen one
+--   11 its definition has a newer form than the caller can read: it stays, and if a lower version of its owner has declared it, it is this
+--   version's now, which else would prune it
 -- A definition that is stored already changes nothing, whatever the caller has seen; but a higher version of its owner takes it over.
 local SCHEDULES, CURSORS, OWED, DUE, STATE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local JOBS, CRASHES, GONE, COUNTERS = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local NOTES, OWNERS, LAST, HISTORY = KEYS[10], KEYS[11], KEYS[12], KEYS[13]
-local FIELDS = 16
--- uses: limits clock layout instant seconds strings counters definition rule owed withdraw note owner last
+local FIELDS = 18
+-- uses: limits clock layout instant seconds strings counters definition form rule owed withdraw note owner last
 local state = redis.call('HMGET', STATE, 'fence', 'layout')
 local refusal = newer(state[2])
 if refusal then return refusal end
@@ -107,12 +120,13 @@ for i, name in ipairs(names) do
   local declared = { name = name, generation = ARGV[at + 2], overlap = ARGV[at + 4], rest = string.sub(ARGV[at + 5], 2),
     seen_revision = ARGV[at + 6], seen_cursor = ARGV[at + 7], changed_at = ARGV[at + 8], missed = ARGV[at + 9],
     expected = ARGV[at + 10], absent = ARGV[at + 11] == '1', note = ARGV[at + 12], owner = ARGV[at + 13], version = ARGV[at + 14] }
-  local keep, pause_after = ARGV[at + 15], ARGV[at + 16]
+  local keep, pause_after, succeeded = ARGV[at + 15], ARGV[at + 16], ARGV[at + 17] == '1'
   local generation, h = tonumber(declared.generation), head(stored[i])
   local plan = { name = name, status = 0, old = stored[i] or '', text = stored[i] or '', cursor = cursors[i] or '',
     generation = declared.generation, note = declared.note }
   local known_version = declared.owner ~= '' and version_of(owners[i], declared.owner)
   local outdated = known_version and is_lower(declared.version, known_version)
+  if succeeded and not known_version then outdated = stored[i] or owners[i] end
   if done[name] then return redis.error_reply('CHIMETWICE schedule ' .. name .. ' is declared twice in one call') end
   if h and is_mark(h.state) and tonumber(h.generation) < generation then h = nil end -- of an earlier schedule of that name
   if h and tonumber(h.generation) > generation then
@@ -123,6 +137,8 @@ for i, name in ipairs(names) do
     plan.status, plan.generation = 4, whole(tonumber(gone[i]))
   elseif outdated then
     plan.status, plan.pruned = 9, not stored[i]
+  elseif h and has_newer_form(h, ARGV[at + 18]) then
+    plan.status = 11
   elseif not h and declared.expected ~= '' then
     plan.status = 10
   elseif not h then
@@ -136,7 +152,7 @@ for i, name in ipairs(names) do
     h.generation = declared.generation -- the server went back, and the registry did not
     plan.text = definition(h)
   end
-  if plan.status <= 2 then
+  if plan.status <= 2 or plan.status == 11 and known_version then
     local record = declared.owner ~= '' and declared.owner .. ' ' .. declared.version
     if record and record ~= owners[i] then
       plan.owned = record

@@ -35,7 +35,9 @@
 -- KEYS[34] …:measured   hash  what workers have measured since then
 -- KEYS[35] …:minutes    stream  samples by the minute
 -- KEYS[36] …:hours      stream  samples by the hour
+-- KEYS[37...] …:inflight:<session>  hash  job ID -> fence: of the sessions that the caller has read, at most 500
 -- ARGV[1] a name that only this call has; empty: only look; ARGV[2] for how long it is remembered that a schedule has left, s
+-- ARGV[3...] these sessions
 -- Returns time (us), then how much is there: waiting jobs, those behind others with them; delayed ones; sessions that hold jobs; names with parked jobs;
 -- dead jobs; kept results; schedules. All 0: nothing is, and the keys are gone.
 
@@ -50,10 +52,14 @@
 -- What guards against calls that come twice outlives the queue for as long as they may come, and then goes by itself: callers, gone and
 -- owners; and the workers that are asleep, which serve the queue if it is used again. sweep.lua makes these keys last again. Fences begin
 -- again at TIME.
+--
+-- A session without a job holds nothing: it ends with the queue, and is remembered in callers as one that close_session.lua has ended. The
+-- next call of its worker, a copy of its first one, and its heartbeat find that it is gone, and the worker begins another. One that is not
+-- in KEYS has begun since, by taking a job, and counts as one that holds some.
 local STATE, READY, STALE, PURGED, SPARED, DUE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local BEHIND, SESSIONS, UNHANDLED, DEAD, KEPT, SCHEDULES = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local OWED, GONE, OWNERS, CALLERS, IDLE = KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17]
--- uses: limits callers clock layout closed definition
+-- uses: limits callers clock layout closed definition session
 local refusal = newer(redis.call('HGET', STATE, 'layout'))
 if refusal then return refusal end
 local nothing = { now_us, 0, 0, 0, 0, 0, 0, 0 }
@@ -61,9 +67,19 @@ if ARGV[1] ~= '' and answered(CALLERS, ARGV[1]) then return nothing end
 
 local waiting = redis.call('LLEN', READY) - redis.call('ZCARD', STALE) + redis.call('LLEN', PURGED) - redis.call('ZCARD', SPARED)
 local found = {
-  now_us, math.max(waiting, 0) + redis.call('ZCARD', BEHIND), redis.call('ZCARD', DUE), redis.call('ZCARD', SESSIONS),
+  now_us, math.max(waiting, 0) + redis.call('ZCARD', BEHIND), redis.call('ZCARD', DUE), 0,
   redis.call('ZCARD', UNHANDLED), redis.call('ZCARD', DEAD), redis.call('ZCOUNT', KEPT, whole(now_ms), '+inf'), redis.call('HLEN', SCHEDULES),
 }
+local at_of, empty = {}, {} -- at_of: where in KEYS the hash of a session is; empty: sessions without a job
+for i = 3, #ARGV do at_of[ARGV[i]] = 34 + i end
+for _, session in ipairs(redis.call('ZRANGE', SESSIONS, 0, -1)) do
+  local at = at_of[session]
+  if at and redis.call('HLEN', KEYS[at]) == redis.call('HEXISTS', KEYS[at], SELF) then
+    empty[#empty + 1] = session
+  else
+    found[4] = found[4] + 1
+  end
+end
 -- the marks of schedules that have moved away are none; where there are very many, they stand in the way until a sweep drops them
 if found[8] > 0 then
   local left = redis.call('ZRANGE', GONE, '0', whole(MAX_ITEMS - 1))
@@ -91,6 +107,10 @@ for i = 1, #recent, 2 do
   redis.call('ZADD', CALLERS, whole((math.max(math.floor(score / ROUND), now_s) + 1) * ROUND + score % ROUND), recent[i])
 end
 redis.call('ZREM', CALLERS, '#enqueued')
+for _, session in ipairs(empty) do
+  redis.call('UNLINK', KEYS[at_of[session]])
+  remember_closed(CALLERS, session)
+end
 remember_closed(CALLERS, ARGV[1])
 redis.call('EXPIRE', CALLERS, whole(CALLER_S))
 redis.call('ZREMRANGEBYSCORE', IDLE, '-inf', whole(now_ms - STALE_MS)) -- the gate too, see lib/gate.lua

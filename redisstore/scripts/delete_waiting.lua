@@ -13,13 +13,16 @@
 -- KEYS[10] …:parked:<name>   zset  job ID -> instant parked, Unix ms
 -- KEYS[11] …:stale           zset  IDs in ready that are void -> since when, Unix ms; see lib/stale.lua
 -- KEYS[12] …:last            hash  its manual runs, see lib/manual.lua; nothing counts them any more
+-- KEYS[13] …:once            zset  job ID -> until when it is not added once more, Unix ms
+-- KEYS[14] …:results         hash  job ID -> its result: what an earlier job of that ID has left
+-- KEYS[15] …:kept            zset  job ID -> until when its result is kept, Unix ms
 -- ARGV[1] schedule; ARGV[2] where to look: behind, due, dead, parked or ready; ARGV[3] how far that has come, as the last step answered; 0 begins;
 -- ARGV[4] the name of the parked list
 -- Returns how far it has come, 0 at the end; how many it has deleted.
 local DUE, DEAD, READY, JOBS, CRASHES, BEHIND, SCHEDULES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local STATE, UNHANDLED, PARKED, STALE = KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 local name, place, at = ARGV[1], ARGV[2], ARGV[3]
--- uses: limits clock layout strings definition envelope open flight parked
+-- uses: limits clock layout strings definition envelope open flight parked forget
 local layout = redis.call('HGET', STATE, 'layout')
 local refusal = newer(layout)
 if refusal then return refusal end
@@ -29,6 +32,9 @@ redis.call('HLEN', CRASHES)
 redis.call('ZCARD', UNHANDLED)
 redis.call('ZCARD', STALE)
 redis.call('HLEN', KEYS[12])
+redis.call('ZCARD', KEYS[13])
+redis.call('HLEN', KEYS[14])
+redis.call('ZCARD', KEYS[15])
 
 -- is_its says whether a job is one of the schedule that was deleted. What is no occurrence says so in its envelope; of a schedule that was
 -- made again it is not known whose it is, and it stays.
@@ -97,6 +103,7 @@ for i, id in ipairs(ids) do
   redis.call('HDEL', CRASHES, id)
   redis.call('HDEL', KEYS[12], '\t' .. id)
 end
+forget_ids(ids, KEYS[13], KEYS[14], KEYS[15])
 -- read after write: what is left is known only now
 if place == 'parked' and #ids > 0 and redis.call('ZCARD', PARKED) == 0 then unlist(UNHANDLED, STATE, ARGV[4]) end
 return { next_at, #ids }

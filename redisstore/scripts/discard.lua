@@ -34,7 +34,7 @@
 -- because a purge has not ended, see purge_begin.lua); how many jobs ended; a letter for each job,
 -- none if the same call was carried out before:
 --   e it has ended   a it is in flight and its holder was told: cancel   r it is in flight: delete   d it is dead: cancel
---   u it is an occurrence that nobody has taken yet: delete   l it was too much for one call, and is to be asked for again   n there is none
+--   u it is an occurrence that nobody has taken yet: delete   l it was too much for one call, and is to be asked for again   n there is none, or the same ID was given before it
 
 -- Where is a job? In flight, dead, behind another occurrence, due, parked: there it is looked for. If it is nowhere there and has an
 -- envelope, its ID is in ready, the only place that cannot be searched. An occurrence that was given back without an envelope is there
@@ -53,7 +53,7 @@ local cancels, wake, n_sessions, n_lists, n = ARGV[1] == 'cancel', ARGV[3], tonu
 local PARKED = INFLIGHT + n_sessions -- the lists come after the hashes
 local at_list = 7 + n_sessions
 local at_job = at_list + n_lists
--- uses: limits callers clock layout seconds strings counters definition owed open flight asked parked session closed gate wake history manual later
+-- uses: limits callers clock layout seconds strings counters definition owed open flight asked parked session closed gate wake history manual later forget
 
 local state = redis.call('HMGET', STATE, 'layout', 'asked', 'parked', 'purge')
 local refusal = newer(state[1])
@@ -125,6 +125,11 @@ redis.call('HLEN', AFTER)
 ------------------------------------------------------------------------------------------------- decide: what each becomes
 
 local answer, removed, marks, told = {}, {}, {}, {}
+local given = {} -- IDs: one that comes again counts once
+for i, id in ipairs(ids) do
+  if given[id] then answer[i] = 'n' end
+  given[id] = true
+end
 local out = { due = {}, dead = {}, ready = {}, parked = {} } -- where those that end leave
 local ended = {} -- positions of those that end
 local searches = 0
@@ -160,7 +165,7 @@ end
 -- Those behind another one first: what is let go below goes on with the oldest of those that stay behind.
 for i = 1, n do
   local name = name_of[i]
-  if name then
+  if name and not answer[i] then
     count_of[name] = (count_of[name] or 0) + 1
     local instant = waits_behind(BEHIND, name, planned_of[i])
     if count_of[name] > TOGETHER then
@@ -253,14 +258,10 @@ if #out.ready > 0 then
 end
 if #marks > 0 then redis.call('HSET', JOBS, unpack(marks)) end
 local asked = 0
-local forgotten = {} -- those of whose ID an earlier job's result may be kept: it would be taken for theirs
-for _, i in ipairs(ended) do
-  redis.call('ZREM', ONCE, ids[i])
-  forgotten[#forgotten + 1] = ids[i]
-end
+local forgotten = {}
+for _, i in ipairs(ended) do forgotten[#forgotten + 1] = ids[i] end
 for _, job in ipairs(told) do
   forgotten[#forgotten + 1] = job.id
-  redis.call('ZREM', ONCE, job.id)
   redis.call('HDEL', AFTER, job.id)
   if job.first then
     redis.call('HSET', KEYS[INFLIGHT + job.at], job.id, '!' .. job.fence)
@@ -297,10 +298,7 @@ end
 for _, i in ipairs(ended) do end_manual(past, ids[i]) end
 save_manual(past, LAST)
 save_past(past, LAST, HISTORY)
-if #forgotten > 0 then
-  redis.call('HDEL', RESULTS, unpack(forgotten))
-  redis.call('ZREM', KEPT, unpack(forgotten))
-end
+forget_ids(forgotten, ONCE, RESULTS, KEPT)
 local keep_ms, queue, result = ARGV[at_job + 2 * n + 1], ARGV[at_job + 2 * n + 2], ARGV[at_job + 2 * n + 3]
 if result and (answer[1] == 'e' or answer[1] == 'a') then -- of one in flight its worker writes it anew; if that vanishes, this one stays
   redis.call('HSET', RESULTS, ids[1], 'c' .. result)

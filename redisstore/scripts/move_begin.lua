@@ -21,17 +21,19 @@
 -- KEYS[14] …:history   hash  schedule -> its last attempts, see lib/history.lua: both stay, for what was taken here ends here; the days that it has go with the schedule, and count from 0
 -- ARGV[1] schedule; ARGV[2] the queue it goes to; ARGV[3] its generation in the registry; ARGV[4] the generation that it gets is higher
 -- than this one; ARGV[5] this queue; ARGV[6] the revision to move (empty: whatever is stored); ARGV[7] 1: nothing that is stored is to be
--- moved; ARGV[8], ARGV[9] the owner that declares it (empty: none) and its version: what a higher version has declared stays
+-- moved; ARGV[8], ARGV[9] the owner that declares it (empty: none) and its version: what a higher version has declared stays; ARGV[10]
+-- 1: that version is succeeded, and what is not its owner's stays (else empty); ARGV[11] the newest form of a definition that the caller can
+-- read (0: any), a newer one stays: for both see declare.lua
 -- Returns the mark (empty: there is nothing of that generation to move); its cursor; the queues that it has left, this
 -- one too; the generation of its definition if that is later than the registry's, else empty; its note; its owner; why it is not to be moved:
--- "conflict" or "outdated", else empty; then its definition; how it went last; its last attempts.
+-- "conflict", "outdated" or "newer", else empty; then its definition; how it went last; its last attempts.
 -- A mark's state is "moved to <queue> <state before> <since when the next occurrence is owed, Unix ms> <counters, separated by slashes>";
 -- its generation is the one that the schedule gets in the registry and in the new queue. From here on the counters count from 0.
 local SCHEDULES, CURSORS, OWED, DUE, JOBS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local CRASHES, STATE, GONE, COUNTERS, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local NOTES, OWNERS = KEYS[11], KEYS[12]
 local name, generation, floor = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
--- uses: clock counters instant seconds definition owed withdraw owner strings history
+-- uses: clock counters instant seconds definition form owed withdraw owner strings history
 local text = redis.call('HGET', SCHEDULES, name)
 local h = head(text)
 local stored_cursor = redis.call('HGET', CURSORS, name) or ''
@@ -60,13 +62,15 @@ elseif not h or is_mark(h.state) then
   if tonumber(gone or 0) < generation then redis.call('ZADD', GONE, whole(math.max(now_us, generation)), name) end
   return { '', '', '', '', '', '', '', '' }
 end
-local known_version = ARGV[8] ~= '' and version_of(owner, ARGV[8])
-local refused = known_version and is_lower(ARGV[9], known_version) and 'outdated' or
-  (ARGV[7] == '1' or ARGV[6] ~= '' and ARGV[6] ~= h.revision) and 'conflict'
-if refused then return { '', '', '', '', '', '', refused, text } end
-
 local at, used, kind = cursor(stored_cursor)
 local waiting = untaken(DUE, JOBS, CRASHES, name, at, kind)
+local known_version = ARGV[8] ~= '' and version_of(owner, ARGV[8])
+local refused = (known_version and is_lower(ARGV[9], known_version) or not known_version and ARGV[10] == '1') and 'outdated' or
+  has_newer_form(h, ARGV[11]) and 'newer' or
+  (ARGV[7] == '1' or ARGV[6] ~= '' and ARGV[6] ~= h.revision) and 'conflict'
+if refused == 'newer' and known_version then redis.call('HSET', OWNERS, name, ARGV[8] .. ' ' .. ARGV[9]) end
+if refused then return { '', '', '', '', '', '', refused, text } end
+
 since = math.min(since or now_ms, now_ms) -- what was postponed has an instant later than now
 if waiting then
   redis.call('ZREM', DUE, waiting)

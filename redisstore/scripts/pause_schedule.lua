@@ -8,18 +8,21 @@
 -- KEYS[7] …:state      hash  fence
 -- KEYS[8] …:notes      hash  schedule -> note of its pause, see lib/note.lua
 -- KEYS[9] …:counters   hash
+-- KEYS[10] …:last      hash  schedule -> how it went last, see lib/history.lua
+-- KEYS[11] …:history   hash  schedule -> its last attempts
 -- ARGV[1] schedule; ARGV[2] paused or live; ARGV[3] its generation in the registry: one that has a later generation here is left alone
 -- ARGV[4] the revision to change; empty: whatever is stored
 -- ARGV[5] the note of the pause; empty: none, and of what is paused already the one that it has
--- ARGV[6] 1: what resumes goes on from now, and what it has missed is counted; then ARGV[7] to ARGV[10] are the revision and the cursor that the
--- caller has seen, the instant from which it goes on, and how many instants it has missed until then; empty: they are not known yet
--- Returns time (us); a status; definition; cursor; 1 if it is owed its next occurrence now. The status is 1 changed, 0 nothing to change, -1
+-- ARGV[6] 1: what resumes goes on from now, and what it has missed is counted; then ARGV[7] to ARGV[13] are the revision and the cursor that the
+-- caller has seen, the instant from which it goes on, how many instants it has missed until then, the first of them (empty: none), and what
+-- the history says of them, an error and a note; empty: they are not known yet
+-- Returns time (us); a status; definition; cursor; 1 if it is owed its next occurrence now; the note of its pause if the status is -4. The status is 1 changed, 0 nothing to change, -1
 -- there is no such schedule, -2 its definition cannot be read, -3 it is not at the revision to change, -4 the caller is to count what it has
 -- missed. What is as the caller wants it is not changed, whatever its revision. A change draws a revision.
 local SCHEDULES, CURSORS, OWED, DUE, JOBS, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local STATE, NOTES, COUNTERS = KEYS[7], KEYS[8], KEYS[9]
 local name, wanted, note, skips = ARGV[1], ARGV[2], ARGV[5], ARGV[6] == '1'
--- uses: clock instant seconds counters definition withdraw note
+-- uses: clock strings instant seconds counters definition withdraw note history
 local text = redis.call('HGET', SCHEDULES, name)
 if not text then return { whole(now_us), -1, '', '', 0 } end
 local h = head(text)
@@ -31,13 +34,15 @@ if tonumber(h.generation) > tonumber(ARGV[3]) or not renotes and h.state ~= (wan
   return { whole(now_us), 0, text, stored_cursor, 0 }
 end
 if ARGV[4] ~= '' and ARGV[4] ~= h.revision then return { whole(now_us), -3, text, stored_cursor, 0 } end
-if skips and (ARGV[7] ~= h.revision or ARGV[8] ~= stored_cursor) then return { whole(now_us), -4, text, stored_cursor, 0 } end
+if skips and (ARGV[7] ~= h.revision or ARGV[8] ~= stored_cursor) then return { whole(now_us), -4, text, stored_cursor, 0, known_note or '' } end
 
 local at, used, kind = cursor(stored_cursor)
 local waiting, ahead = untaken(DUE, JOBS, CRASHES, name, at, kind)
 local fence = math.max(tonumber(redis.call('HGET', STATE, 'fence') or 0) + 1, now_us, tonumber(h.revision) + 1)
 redis.call('ZSCORE', OWED, name)
 redis.call('HLEN', COUNTERS)
+redis.call('HLEN', KEYS[11])
+local past = read_past(KEYS[10], skips and ARGV[11] ~= '' and { name } or {})
 h.state, h.revision = wanted, whole(fence)
 redis.call('HSET', SCHEDULES, name, definition(h))
 redis.call('HSET', STATE, 'fence', whole(fence))
@@ -63,6 +68,10 @@ elseif skips then
   if tonumber(ARGV[10]) > 0 then
     redis.call('HINCRBY', COUNTERS, name .. MISSED, ARGV[10])
     redis.call('HINCRBY', COUNTERS, MISSED, ARGV[10])
+  end
+  if ARGV[11] ~= '' then -- one entry tells of all
+    add_run(past, name, ARGV[11], 'missed|' .. whole(now_ms) .. '|' .. whole(now_ms) .. '|0|0||' .. ARGV[12] .. '\t' .. ARGV[13])
+    save_past(past, KEYS[10], KEYS[11])
   end
   redis.call('ZADD', OWED, whole(now_ms), name)
   owes = 1

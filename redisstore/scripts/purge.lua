@@ -23,7 +23,7 @@ local OPEN, BEHIND, SCHEDULES, CURSORS, OWED, CALLERS, IDLE = KEYS[7], KEYS[8], 
 local ONCE, LAST, RESULTS, KEPT = KEYS[14], KEYS[15], KEYS[16], KEYS[17]
 local TOGETHER = 4 -- occurrences of one schedule that a call ends: so many of those behind are known
 local BOTH = 1024 -- both counts, which are lower, are remembered in one number
--- uses: limits callers clock layout seconds strings definition owed open flight closed gate wake history manual
+-- uses: limits callers clock layout seconds strings definition owed open flight closed gate wake history manual forget
 local state = redis.call('HMGET', STATE, 'layout')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -80,9 +80,7 @@ if #ids > 0 then
   if #ordinary > 0 then deleted = deleted + redis.call('HDEL', JOBS, unpack(ordinary)) end
   if #ended > 0 then redis.call('HDEL', JOBS, unpack(ended)) end
   redis.call('HDEL', CRASHES, unpack(ids))
-  redis.call('ZREM', ONCE, unpack(ids))
-  redis.call('HDEL', RESULTS, unpack(ids))
-  redis.call('ZREM', KEPT, unpack(ids))
+  forget_ids(ids, ONCE, RESULTS, KEPT)
 end
 if left == looked then
   redis.call('DEL', SPARED)

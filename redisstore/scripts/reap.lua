@@ -21,7 +21,7 @@
 -- KEYS[20] …:after               hash  job ID -> what follows its flight, see lib/after.lua
 -- ARGV[1] session; ARGV[2] its lapse as the caller saw it, Unix ms: if it was extended since, nothing is done
 -- ARGV[3] a random number; a job whose holder vanished a second time is due again 5 to 60 s later, at random
--- ARGV[4] prefix of the wake-up channels
+-- ARGV[4] prefix of the wake-up channels; ARGV[5] the queue: whoever waits for the end of a job that was cancelled is told of it
 -- Returns whether nothing is left to do (1; 0: jobs remain, call again); how many jobs this call has returned, or ended; how many entries it has
 -- dropped that were neither flights nor jobs.
 local INFLIGHT, SESSIONS, READY, DUE, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -166,7 +166,10 @@ for _, job in ipairs(ended) do
   redis.call('HDEL', JOBS, job.id)
   redis.call('HDEL', CRASHES, job.id)
   if job.counts then redis.call('HINCRBY', COUNTERS, job.name .. (job.how == 'cancelled' and CANCELLED or SUPERSEDED), 1) end
-  if job.how == 'cancelled' then redis.call('HINCRBY', COUNTERS, CANCELLED, 1) end
+  if job.how == 'cancelled' then
+    redis.call('HINCRBY', COUNTERS, CANCELLED, 1)
+    redis.call('PUBLISH', wake .. 'ended:' .. ARGV[5] .. '\t' .. job.id, 'e')
+  end
   if job.name then
     redis.call('XADD', RUNS, 'MAXLEN', '~', '10000', '*', 'schedule', job.name, 'planned', job.planned,
       'started', whole(now_ms), 'ended', whole(now_ms), 'outcome', job.how)

@@ -22,7 +22,8 @@
 -- 1: only if that owner has declared it here, in a lower version
 -- Who declared it is known until the sweep forgets it, in the version that has pruned it, so that no lower one makes it again.
 -- Returns time (us); 1 if it is gone, 0 if its definition here has a later generation, -1 if it is not the one to delete; that definition; the queues that it has left,
--- whose marks are to be removed too: until they are forgotten, the same call returns them again; when it was deleted here.
+-- whose marks are to be removed too: until they are forgotten, the same call returns them again; when it was deleted here; who had declared it, or has
+-- pruned it (empty: nobody).
 local SCHEDULES, CURSORS, OWED, DUE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local JOBS, CRASHES, COUNTERS, GONE, BEHIND, READY, ORIGINS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local NOTES, OWNERS = KEYS[13], KEYS[14]
@@ -84,4 +85,4 @@ if text or gone < generation then
   gone = math.max(now_us, generation)
   redis.call('ZADD', GONE, whole(gone), name)
 end
-return { whole(now_us), 1, '', origins, whole(gone) }
+return { whole(now_us), 1, '', origins, whole(gone), declared_by or '' }

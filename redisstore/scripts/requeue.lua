@@ -18,7 +18,7 @@
 -- that is dead its envelope as the caller has read it, the one that it gets, and of a manual run or what follows a death its field in …:last (empty:
 -- it is neither); of another empty
 -- Returns time (us); how many jobs went to ready; a letter for each job, none if the same call was carried out before: e it went to ready,
--- u it is an occurrence that nobody has taken yet, n it is not there, or not as it was read.
+-- u it is an occurrence that nobody has taken yet, n it is not there, or not as it was read, or the same ID was given before it.
 local STATE, JOBS, DUE, READY, DEAD, CRASHES = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local CALLERS, IDLE, UNHANDLED, STALE = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local PARKED = 12 -- the lists of parked jobs come after KEYS[12]
@@ -66,10 +66,13 @@ redis.call('ZCARD', IDLE)
 redis.call('ZCARD', UNHANDLED)
 
 local out = { due = {}, dead = {}, parked = {} } -- where those that go to ready leave
+local given = {} -- IDs: one that comes again counts once, or it would be in ready twice
 for i = 1, n do
   local id, read, new = ids[i], ARGV[at_job + 5 * i - 2], ARGV[at_job + 5 * i - 1]
   local goes = false
-  if dead[i] then
+  if given[id] then
+    goes = false
+  elseif dead[i] then
     goes = new ~= '' and (bodies[i] or '') == read
     if goes then
       out.dead[#out.dead + 1] = id
@@ -97,6 +100,7 @@ for i = 1, n do
     list[#list + 1] = id
   end
   answer[i] = answer[i] or (goes and 'e' or 'n')
+  given[id] = true
 end
 
 local changed = #front + #revived

@@ -87,7 +87,7 @@ end
 
 local bodies, crashes, crashed = {}, nil, state[7] and redis.call('HLEN', CRASHES) > 0
 local later, later_ms -- suspects that are put off, and for how long at least
-local joined, occurrences, hostile -- the IDs, one after the other; whether an occurrence is among them; whether one may be SELF
+local joined, occurrences, hostile -- the IDs, one after the other (nil: some have been left out since); whether an occurrence is among them; whether one may be SELF
 if #ids > 0 then
   bodies = redis.call('HMGET', JOBS, unpack(ids))
   if crashed then

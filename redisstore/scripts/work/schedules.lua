@@ -94,6 +94,7 @@ if long then
   local kept = occurrences and not again and way.bounded(ids, from, math.max(OCCURRENCES - #names, 50), number % 2 == 1)
   if kept then
     ids, from, bodies, crashes = picked(ids, kept), picked(from, kept), picked(bodies, kept), crashes and picked(crashes, kept)
+    joined = nil
   end
   local schedule, planned = {}, {}
   for i = 1, occurrences and #ids or 0 do

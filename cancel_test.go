@@ -1,0 +1,23 @@
+package chime
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
+)
+
+// What is kept of a cancelled job counts the attempt that is cancelled, if one runs.
+func TestTheResultOfACancelledJobCountsTheAttemptThatRuns(t *testing.T) {
+	job := wire.Envelope{Name: "j", Failures: 2, Details: &wire.Details{Keep: time.Hour}}
+	for state, want := range map[string]int{protocol.JobRunning: 3, protocol.JobTaken: 2, protocol.JobDelayed: 2} {
+		kept := cancelledResult(&protocol.FoundJob{ID: "a", State: state, Body: job.Encode()})
+		if kept == nil {
+			t.Fatalf("%s: nothing is kept", state)
+		}
+		if r, err := wire.DecodeResult(kept.Body); err != nil || r.Attempt != want {
+			t.Errorf("%s: %+v, %v; want attempt %d", state, r, err, want)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package chime_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// Owners are two programs, and versions of them, on one store.
+type owners struct {
+	*fixture
+	schedules *chime.Schedules
+	log       *logText
+}
+
+// start runs a scheduler of a version of a program.
+func (o *owners) start(owner string, version int64, args any, names ...string) (stop func()) {
+	o.t.Helper()
+	s := chime.NewScheduler(o.server.Store(), chime.SchedulerOptions{Owner: owner, Version: version, Prune: version > 0, Logger: slog.New(slog.NewTextHandler(o.log, nil))})
+	for _, name := range names {
+		if err := s.Schedule(name, minutely, chime.JobName("j"), chime.Args(args)); err != nil {
+			o.t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(o.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	pass(30 * time.Second)
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			o.t.Errorf("Run: %v", err)
+		}
+	}
+}
+
+// is compares all schedules with a text: name, owner, version and arguments of each.
+func (o *owners) is(when, want string) {
+	o.t.Helper()
+	var got []string
+	for s, err := range o.schedules.List(o.t.Context(), chime.ScheduleFilter{}) {
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		var args string
+		_ = s.Decode(&args)
+		got = append(got, fmt.Sprintf("%s:%s%d:%s", s.Name, s.Owner, s.Version, args))
+	}
+	if strings.Join(got, " ") != want {
+		o.t.Errorf("%s: got  %s\nwant %s", when, strings.Join(got, " "), want)
+	}
+}
+
+func onOwners(t *testing.T, scenario func(o *owners)) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		scenario(&owners{fixture: f, schedules: chime.NewSchedules(f.server.Store()), log: new(logText)})
+	})
+}
+
+// A schedule is handed over from one program to another; then an old process of the first starts once more and takes it back. When the next
+// version of the first prunes it, the second, which has run all the time, still wants it.
+func TestAPruningTakesNothingFromAnotherOwnerThatRuns(t *testing.T) {
+	for _, args := range []string{"same", "other"} {
+		onOwners(t, func(o *owners) {
+			stopOld := o.start("billing", 1, args, "invoices", "x")
+			stopOther := o.start("invoicing", 1, "same", "invoices")
+			stopOld()
+			stopOld = o.start("billing", 1, args, "invoices", "x")
+			o.is("taken back", "invoices:billing1:"+args+" x:billing1:"+args)
+			stopNew := o.start("billing", 2, args, "x")
+			pass(time.Hour)
+			o.is("an hour after the pruning", "invoices:invoicing1:same x:billing2:"+args) // and not by the old one, which runs, too
+			if err := o.schedules.Delete(o.t.Context(), "invoices"); err != nil {
+				o.t.Error(err)
+			}
+			pass(6 * time.Hour)
+			o.is("deleted by hand", "x:billing2:"+args)
+			stopOld()
+			stopNew()
+			stopOther()
+		})
+	}
+}
+
+// An old version that starts again takes nothing over: neither what another program has taken over meanwhile, nor what it has pruned, nor
+// what was put by hand. That is logged once.
+func TestASucceededVersionTakesNothingOver(t *testing.T) {
+	onOwners(t, func(o *owners) {
+		names := []string{"dropped", "invoices", "put", "x"}
+		o.start("billing", 1, "old", names...)()
+		stopOther := o.start("invoicing", 1, "other", "dropped", "invoices")
+		o.start("billing", 2, "new", "x")()
+		if _, err := o.schedules.Put(o.t.Context(), "put", minutely, chime.JobName("j"), chime.Args("by hand")); err != nil {
+			o.t.Fatal(err)
+		}
+		want := "dropped:invoicing1:other invoices:invoicing1:other put:0:by hand x:billing2:new"
+		o.is("before", want)
+		stop := o.start("billing", 1, "old", names...)
+		pass(time.Hour)
+		o.is("the old version runs again", want)
+		if n := o.log.count("event=schedule.outdated"); n != 1 {
+			o.t.Errorf("%d lines say that a higher version has declared, want one", n)
+		}
+		stopOther()
+		stopOther = o.start("invoicing", 2, "other", "invoices")
+		pass(time.Hour)
+		o.is("pruned by the other", "invoices:invoicing2:other put:0:by hand x:billing2:new")
+		stop()
+		stop = o.start("billing", 1, "old", names...)
+		pass(time.Hour)
+		o.is("the old version runs once more", "invoices:invoicing2:other put:0:by hand x:billing2:new")
+		stop()
+		back := o.start("billing", 3, "back", "dropped", "invoices", "x") // the old build, deployed again: it takes over as any owner does
+		o.is("deployed again", "dropped:billing3:back invoices:billing3:back put:0:by hand x:billing3:back")
+		back()
+		stopOther()
+	})
+}

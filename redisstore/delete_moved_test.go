@@ -1,0 +1,59 @@
+package redisstore
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// Of a schedule that has moved, and is deleted with what waits, nothing waits any more in the queues that it has left, however it waited
+// there. What runs there ends as it would have, and nothing of another schedule goes.
+func TestDeleteWaitingReachesTheQueuesThatAScheduleHasLeft(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.scheduled("s", "allow", ago(9*time.Minute), ago(8*time.Minute), ago(7*time.Minute), ago(6*time.Minute), ago(5*time.Minute))
+		taken := b.take("w", 5)
+		if len(taken) != 5 {
+			b.Fatalf("taken %+v, want 5", taken)
+		}
+		for i, settled := range []protocol.Settlement{
+			{Kind: protocol.SettleDead, Body: []byte("\x01dead"), Failed: true}, {Kind: protocol.SettleLater, Body: []byte("\x01later"), Delay: time.Hour, Failed: true},
+			{Kind: protocol.SettlePark, Name: "j"}, {Kind: protocol.SettleBack},
+		} {
+			settled.ID, settled.Fence = taken[i].ID, taken[i].Fence
+			if !b.settle("w", settled) {
+				b.Fatalf("%+v was refused", settled)
+			}
+		}
+		b.scheduled("s2", "allow", ago(-time.Hour))
+		manual := func(id, of string, in time.Duration) protocol.EnqueueItem {
+			return protocol.EnqueueItem{ID: id, Own: true, Schedule: of, In: in, Body: []byte(manualBodies(of)[0])}
+		}
+		b.enqueue(manual("s#ready", "s", 0), manual("s#due", "s", time.Hour), manual("s2#due", "s2", time.Hour))
+		mail := b.store.keys.partition(protocol.Partition{Queue: "mail"})
+		b.declareOn("mail", "s", "allow", `{"job":"j"}`)
+		b.client.HSet(b.Context(), mail.jobs, "s#mail", manualBodies("s")[0])
+		b.client.ZAdd(b.Context(), mail.due, redisZ(9e12, "s#mail"))
+		b.declareOn("cold", "s", "allow", `{"job":"j"}`)
+
+		if found, err := b.store.Remove(b.Context(), protocol.Removal{Name: "s", Waiting: true}); err != nil || !found {
+			b.Fatal(found, err)
+		}
+		k := b.keys()
+		for key, want := range map[string]int64{k.due: 2, k.dead: 0, k.unhandled: 0, mail.due: 0} {
+			if left := b.client.ZRange(b.Context(), key, 0, -1).Val(); int64(len(left)) != want {
+				b.Errorf("%s has %v, want %d", key, left, want)
+			}
+		}
+		for key, want := range map[string]string{k.jobs: "s2#due", mail.jobs: "", k.schedules: "s2", mail.schedules: "", k.origins: ""} {
+			if left := strings.Join(b.client.HKeys(b.Context(), key).Val(), " "); left != want {
+				b.Errorf("%s has %s, want %s", key, left, want)
+			}
+		}
+		b.want("taken then", ids(b.take("w2", 10)), "")
+		if !b.settle("w", protocol.Settlement{ID: taken[4].ID, Fence: taken[4].Fence, Kind: protocol.SettleDone}) {
+			b.Error("what ran is refused")
+		}
+	})
+}
