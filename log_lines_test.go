@@ -14,7 +14,7 @@ var (
 	logKeys = strings.Fields(`event queue partition job id schedule planned attempt max_attempts fence worker session host pid term leader
 		outcome reason error late_ms took_ms after_ms count viewer action note stack`)
 	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
-		schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost schedule.mended schedule.outdated schedule.newer schedule.pruned schedule.unpruned schedule.paused
+		schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost schedule.mended schedule.outdated schedule.newer schedule.dates_end schedule.pruned schedule.unpruned schedule.paused
 		job.dead job.superseded job.cancelled job.parked job.late_result job.retrying handler.backoff_panic handler.panic
 		session.lost session.expired session.reap_failed session.reaped session.unreadable
 		store.trouble store.recovered store.unfit store.unreadable store.emptied client.logged

@@ -44,6 +44,10 @@ type Schedule struct {
 	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: the handler's or the worker's
 	OnDeath string            `json:"on_death,omitempty"` // the name of the job that is added when one of its jobs is given up; empty: none
 
+	// DatesUntil is the last day, at 00:00 UTC, that the recurrence's calendar names with a year: see [recurrence.Recurrence.DatesEnd]. Less than
+	// a year ahead, it is time to store a longer list. Zero: it names none.
+	DatesUntil time.Time `json:"dates_until,omitzero"`
+
 	KeepRuns   int `json:"keep_runs"`             // see the option KeepRuns
 	PauseAfter int `json:"pause_after,omitempty"` // see the option PauseAfter
 

@@ -81,7 +81,17 @@ type Scheduler struct {
 	declared []protocol.Declaration
 	removed  []string
 	refused  []error
+	dated    []datedRule // those declared with dates that end
 }
+
+// A datedRule is a declared schedule whose calendar has dates of years.
+type datedRule struct {
+	name  string
+	until time.Time // the last of them
+}
+
+// datesSoon is how long before its last date a schedule's list of dates is to be made longer.
+const datesSoon = 365 * 24 * time.Hour
 
 // NewScheduler returns a scheduler. It does no I/O; bad options come back from Run.
 func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
@@ -99,7 +109,8 @@ func NewScheduler(store Store, options SchedulerOptions) *Scheduler {
 //
 // A schedule that is stored already with the same definition stays as it is. A changed definition takes effect when Run begins; it
 // keeps the schedule's creation and the runs used up, and makes no immediate run. A schedule that has ended stays ended. Deleting
-// the line from the program does not delete the schedule: Remove and [Schedules.Delete] do.
+// the line from the program does not delete the schedule: Remove and [Schedules.Delete] do. Where a calendar names dates with a year, Run warns
+// if less than a year of them is left.
 func (s *Scheduler) Schedule(name string, rec recurrence.Recurrence, options ...ScheduleOption) error {
 	declared, err := declaration(name, rec, putOptions(options))
 	s.mu.Lock()
@@ -118,6 +129,9 @@ func (s *Scheduler) Schedule(name string, rec recurrence.Recurrence, options ...
 	}
 	s.names[name] = true
 	s.declared = append(s.declared, declared)
+	if until := rec.DatesEnd(); !until.IsZero() {
+		s.dated = append(s.dated, datedRule{name, until})
+	}
 	return nil
 }
 
@@ -186,6 +200,12 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 	if s.options.Prune && s.options.Version == 0 {
 		s.options.Logger.Warn("chime: nothing is pruned, for the scheduler has no version", "event", "schedule.unpruned")
+	}
+	for _, d := range s.dated {
+		if time.Until(d.until) < datesSoon {
+			s.options.Logger.Warn("chime: the calendar of a schedule names dates for less than a year: declare it with a longer list", "event", "schedule.dates_end",
+				"schedule", d.name, "note", "the last is "+d.until.Format(time.DateOnly))
+		}
 	}
 	observer, _ := observing("", s.options.Observers) // validate has checked them
 	err := tick.New(s.store, tick.Options{

@@ -269,7 +269,7 @@ func stored(found protocol.Stored) (*Schedule, error) {
 		Spread: d.Spread, Offset: d.Offset,
 		KeepRuns: d.Keeps(), PauseAfter: d.PauseAfter, Last: lastRun(found.Last),
 		Meta: d.Meta, Owner: found.Owner.Name, Version: found.Owner.Version,
-		Used: found.Cursor.Used, Counters: ScheduleCounters(found.Counters),
+		Used: found.Cursor.Used, Counters: ScheduleCounters(found.Counters), DatesUntil: d.Recurrence.DatesEnd(),
 	}
 	if of := d.Details; of != nil {
 		s.Header, s.Keep, s.Retry, s.onDeath = of.Header, of.Keep, RetryPolicy{of.Retry}, of.OnDeath
