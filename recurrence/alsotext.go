@@ -70,7 +70,7 @@ func (d *description) instants(list []time.Time) string {
 		for i, t := range dates {
 			dates[i] = time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 		}
-		return "on " + monthlyDates(dates, "2 January 2006", "and") + " at " + clock
+		return "on " + listDates(dates, "2 January 2006", "and") + " at " + clock
 	}), "and")
 }
 

@@ -54,7 +54,7 @@ func (l *dateList) add(text, layout string) bool {
 // parts describes the single dates, if there are any, and each range. Each part ends with the suffix.
 func (l *dateList) parts(layout, suffix, last string) (parts []string) {
 	if len(l.single) > 0 {
-		parts = append(parts, "on "+monthlyDates(l.single, layout, last)+suffix)
+		parts = append(parts, "on "+listDates(l.single, layout, last)+suffix)
 	}
 	slices.SortFunc(l.ranges, func(a, b [2]time.Time) int {
 		if c := a[0].Compare(b[0]); c != 0 {
@@ -68,25 +68,41 @@ func (l *dateList) parts(layout, suffix, last string) (parts []string) {
 	return parts
 }
 
-// monthlyDates describes dates by month: "25 and 28 December 2026 and 1 January 2027".
-func monthlyDates(dates []time.Time, layout, last string) string {
+// listDates describes dates by year and month: "25 and 28 December 2026, 1 January and 25 March 2027".
+func listDates(dates []time.Time, layout, last string) string {
 	dates = slices.Clone(dates)
 	slices.SortFunc(dates, time.Time.Compare)
 	dates = slices.CompactFunc(dates, time.Time.Equal)
-	var months []string
+	year := strings.TrimPrefix(layout, "2 January")
+	years := groups(dates, func(a, b time.Time) bool { return a.Year() == b.Year() }, func(ofYear []time.Time) string {
+		months := groups(ofYear, sameMonth, func(ofMonth []time.Time) string {
+			days := format(ofMonth, func(t time.Time) string { return strconv.Itoa(t.Day()) })
+			return joinList(days, last) + ofMonth[0].Format(" January")
+		})
+		return joinGroups(months, last) + ofYear[0].Format(year)
+	})
+	return joinGroups(years, last)
+}
+
+// groups describes each group of dates that follow each other and are alike.
+func groups(dates []time.Time, alike func(a, b time.Time) bool, describe func([]time.Time) string) (texts []string) {
 	for begin := 0; begin < len(dates); {
 		end := begin + 1
-		for end < len(dates) && sameMonth(dates[begin], dates[end]) {
+		for end < len(dates) && alike(dates[begin], dates[end]) {
 			end++
 		}
-		days := format(dates[begin:end], func(t time.Time) string { return strconv.Itoa(t.Day()) })
-		months = append(months, joinList(days, last)+dates[begin].Format(strings.TrimPrefix(layout, "2")))
+		texts = append(texts, describe(dates[begin:end]))
 		begin = end
 	}
-	if strings.Contains(months[len(months)-1], " "+last+" ") {
-		return strings.Join(months, ", ")
+	return texts
+}
+
+// joinGroups joins lists: with last, unless the last of them has that word itself.
+func joinGroups(texts []string, last string) string {
+	if strings.Contains(texts[len(texts)-1], " "+last+" ") {
+		return strings.Join(texts, ", ")
 	}
-	return joinList(months, last)
+	return joinList(texts, last)
 }
 
 // rangeOfDates describes a range: "from 24 to 26 December", "from 24 December 2026 to 6 January 2027".
