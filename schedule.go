@@ -115,7 +115,7 @@ func (s Schedule) LogValue() slog.Value {
 }
 
 // String describes when the schedule makes its jobs, in English: the text of its recurrence, and ", and once when created" where it
-// has a run at creation.
+// has a run at creation, or " (and once when created, unless closed)" where a calendar may close that.
 func (s Schedule) String() string {
 	spec := schedule.Spec{Recurrence: s.Recurrence, NoImmediateRun: s.NoImmediateRun}
 	return spec.Text()

@@ -163,15 +163,16 @@ func minutesOfEachHour(minutes []int) (text string, local bool) {
 	return " " + minutesPast(minutes) + " the hour", true
 }
 
-// minuteLimit describes the minutes that limit a rule. local is false if they do not.
-func minuteLimit(minutes []int) (text string, local bool) {
-	if len(minutes) == 60 {
-		return ", in any minute of the hour", false
+// elementLimit describes the minutes or seconds that limit a rule; noun is "minute of the hour". local is false if they do not limit it.
+func elementLimit(noun string, values []int) (text string, local bool) {
+	unit, of, _ := strings.Cut(noun, " ")
+	if len(values) == 60 {
+		return ", in any " + noun, false
 	}
-	if step := progression(minutes, maxListed+2); step > 1 {
-		return fmt.Sprintf(", only in every %s minute from %d to %d of the hour", ordinal(step), minutes[0], minutes[len(minutes)-1]), true
+	if step := progression(values, maxListed+2); step > 1 {
+		return fmt.Sprintf(", only in every %s %s from %d to %d %s", ordinal(step), unit, values[0], values[len(values)-1], of), true
 	}
-	return ", only in " + pluralize("minute", minutes) + " " + joinList(ranges(minutes, strconv.Itoa), "and") + " of the hour", true
+	return ", only in " + pluralize(unit, values) + " " + joinList(ranges(values, strconv.Itoa), "and") + " " + of, true
 }
 
 // hourLimit describes the hours that limit a rule, from the first to the last minute.

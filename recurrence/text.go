@@ -3,6 +3,7 @@ package recurrence
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,21 +17,32 @@ import (
 // runs at the same times:
 //
 //   - "Each week" has an Interval of 1, "Every week" none.
+//
 //   - A start at which the rule runs is "starting on" its date; its time is that of the runs. One whose time says only at which
 //     minute the rule runs has its time before its date ("from 12:25 on 4 August 2012"), any other start after it. A time of
 //     00:00 is left out where nothing is lost.
+//
 //   - "on Mondays", "on day 4" and "on 4 August" come from the start; "on Monday" and "on the 4th" are elements of the rule. A rule
 //     without StartTime has words such as "the minute of creation".
 //
+//   - "on the last open day" counts the days that Only and Except leave. What these say follows the rule, after a semicolon.
+//
+//   - A time of Only or Except is the whole minute, unless it has seconds: "from 09:00 to 17:30" ends at 17:30:59.
+//
+//   - What Also adds follows last; "in all" and "all until" then tell Count and EndTime, which hold for the whole.
+//
 // Times are in the rule's time zone, which the text names once; "UTC time" is a TimeZone of UTC, and a text without a zone means
-// UTC. A cron rule ends with its cron text. String never fails; the text of an invalid rule may be wrong.
+// UTC. A cron rule has its cron text behind what that says. String never fails; the text of an invalid rule may be wrong.
 func (r Recurrence) String() string {
-	d := description{Recurrence: r, zone: r.TimeZone}
-	if r.Cron != "" {
-		return d.cron()
+	d := description{Recurrence: r, zone: r.TimeZone, origin: "creation", more: r.hasFilters() || len(r.Also) > 0}
+	text := d.clause() + d.limits()
+	if r.hasFilters() {
+		text = d.zoneAfter(text + d.filters())
 	}
-	d.setZone()
-	return d.rule() + d.limits()
+	if len(r.Also) > 0 {
+		text += d.also(r)
+	}
+	return text
 }
 
 // A description builds the text of a rule. The text names the zone once, so its parts are built in order.
@@ -40,6 +52,9 @@ type description struct {
 	location  *time.Location // of the zone; nil if the zone is unknown
 	start     time.Time      // StartTime in the zone; zero if either is not known
 	zoneNamed bool           // the text has named the zone
+	local     bool           // the text depends on the zone
+	more      bool           // a filter or an addition follows, which may name the zone
+	origin    string         // what gives a rule without StartTime its times: "creation", or "the start" of the rule that it is added to
 }
 
 // setZone finds the zone and converts the start to it.
@@ -54,7 +69,16 @@ func (d *description) setZone() {
 	}
 }
 
-// rule describes everything except count, start and end.
+// clause describes the rule with its cron text, but not count, start, end, calendar and additions.
+func (d *description) clause() string {
+	if d.Cron != "" {
+		return d.cron() + d.clockChanges()
+	}
+	d.setZone()
+	return d.rule() + d.clockChanges()
+}
+
+// rule describes everything that its frequency and its elements say.
 func (d *description) rule() string {
 	switch {
 	case d.Frequency == 0:
@@ -63,6 +87,7 @@ func (d *description) rule() string {
 		return d.elapsed()
 	}
 	text, local := d.days()
+	text += d.shifted(text)
 	times, clock := d.times()
 	switch {
 	case strings.HasPrefix(times, "every"):
@@ -70,7 +95,10 @@ func (d *description) rule() string {
 	case times != "":
 		text += " " + times
 	}
-	text = d.nameZone(text, local || clock)
+	if endsWithClock(text) {
+		text = d.nameZone(text, true)
+	}
+	text = d.nameZone(text+d.secondsAfterTimes(), local || clock)
 	months := sortedSet(d.Months)
 	switch {
 	case d.Frequency == Year || len(months) == 0:
@@ -86,9 +114,13 @@ func (d *description) once() string {
 	if d.StartTime.IsZero() {
 		return d.nameZone("Once, when created", false)
 	}
-	when := "Once, on " + d.instant(d.StartTime, true)
+	when := "Once, on "
+	if len(d.Also) > 0 {
+		when = "On "
+	}
+	when += d.instant(d.StartTime, true)
 	d.StartTime = time.Time{}
-	return when
+	return when + d.shifted(when)
 }
 
 // every names the interval. An interval of 1 that is set has a word of its own.
@@ -102,10 +134,12 @@ func (d *description) every(unit string) string {
 	return fmt.Sprintf("Every %d %ss", d.Interval, unit)
 }
 
-// limits describes count, start and end.
+// limits describes count, start and end. With additions, count and end are told after those.
 func (d *description) limits() string {
 	text := ""
 	switch {
+	case len(d.Also) > 0:
+		d.Count, d.EndTime = 0, time.Time{}
 	case d.Count == 1:
 		text += ", only once"
 	case d.Count != 0:
@@ -127,9 +161,9 @@ func (d *description) since() string {
 	}
 	date, clock := dateText(d.start), d.clock(d.start)
 	midnight := clock == "00:00"
-	if d.Cron != "" && d.Frequency == 0 || d.Frequency < Day || len(d.Minutes) > 0 {
+	if d.Cron != "" && d.Frequency == 0 || d.Frequency < Day || len(d.Minutes) > 0 || len(d.Seconds) > 0 && len(d.Hours) == 0 {
 		// At midnight the minute alone, if it is 0, would also be that of a rule without minutes.
-		sameMinute := d.Cron == "" && d.Frequency >= Day && len(d.Hours) > 0 && len(d.Minutes) == 1 && d.Minutes[0] == 0
+		sameMinute := d.Cron == "" && d.Frequency >= Day && len(d.Hours) > 0 && slices.Equal(sortedSet(d.Minutes), []int{0})
 		if midnight && d.zoneNamed && !sameMinute {
 			return "from " + date
 		}
@@ -176,29 +210,47 @@ func (d *description) onSecondPass(t time.Time) bool {
 // nameZone adds the zone to a text that is local time, or that is the last of its rule, unless the text has named it already. UTC
 // is named for local times only, unless it is the TimeZone of the rule.
 func (d *description) nameZone(text string, local bool) string {
-	if d.zoneNamed || !local && d.zone == "" {
+	d.local = d.local || local
+	if d.zoneNamed || !local && (d.zone == "" || d.more) {
+		return text
+	}
+	if endsWithClock(text) {
+		d.zoneNamed = true
+		return text + " " + d.zoneName()
+	}
+	return d.zoneAfter(text)
+}
+
+// zoneAfter adds the zone to a text of several local times, unless it has been named already.
+func (d *description) zoneAfter(text string) string {
+	if d.zoneNamed {
 		return text
 	}
 	d.zoneNamed = true
-	if !endsWithClock(text) {
-		text += ","
-	}
+	return text + ", " + d.zoneName()
+}
+
+func (d *description) zoneName() string {
 	if d.zone == "" {
-		return text + " UTC"
+		return "UTC"
 	}
-	return text + " " + d.zone + " time"
+	return d.zone + " time"
 }
 
 // elapsed describes a rule with a frequency below day.
 func (d *description) elapsed() string {
 	text, local := d.every(d.Frequency.String()), false
 	minutes, hours := sortedSet(d.Minutes), sortedSet(d.Hours)
+	if d.Frequency < Hour || len(minutes) == 0 {
+		text += d.secondsOfElapsed()
+	}
 	if len(minutes) > 0 {
 		part := ""
 		if d.Frequency == Hour {
 			part, local = minutesOfEachHour(minutes)
+			part += d.secondsAfterTimes()
 		} else {
-			part, local = minuteLimit(minutes)
+			part, local = elementLimit("minute of the hour", minutes)
 		}
 		text += part
 	}
@@ -215,6 +267,8 @@ func (d *description) days() (text string, local bool) {
 	weekDays, monthDays, occurrences := mondayFirst(d.WeekDays), sortedSet(d.MonthDays), d.MonthlyOccurrences
 	unit := d.Frequency.String()
 	switch {
+	case len(d.Positions) > 0:
+		return d.every(unit) + " on " + d.positions(), true
 	case len(weekDays)+len(monthDays)+len(occurrences) == 0:
 		day := d.startDay()
 		return d.every(unit) + day, day != ""
@@ -239,18 +293,18 @@ func (d *description) days() (text string, local bool) {
 // startDay describes the day that comes from the start. A rule without a start and without elements needs no day.
 func (d *description) startDay() string {
 	months := sortedSet(d.Months)
-	bare := len(d.Minutes)+len(d.Hours)+len(months) == 0
+	bare := len(d.Seconds)+len(d.Minutes)+len(d.Hours)+len(months) == 0
 	switch {
 	case d.Frequency < Week || d.start.IsZero() && bare:
 		return ""
 	case d.start.IsZero() && d.Frequency == Week:
-		return " on the weekday of creation"
+		return " on the weekday of " + d.origin
 	case d.start.IsZero() && d.Frequency == Year && len(months) > 0:
-		return " in " + monthNames(months) + " on the day of the month of creation"
+		return " in " + monthNames(months) + " on the day of the month of " + d.origin
 	case d.start.IsZero() && d.Frequency == Month:
-		return " on the day of the month of creation"
+		return " on the day of the month of " + d.origin
 	case d.start.IsZero():
-		return " on the day of the year of creation"
+		return " on the day of the year of " + d.origin
 	case d.Frequency == Week:
 		return " on " + d.start.Weekday().String() + "s"
 	case d.Frequency == Month:
@@ -264,6 +318,9 @@ func (d *description) startDay() string {
 // times describes at which times of day a rule runs. What is not given comes from the start. local is false if the text depends on
 // no clock.
 func (d *description) times() (text string, local bool) {
+	if text, local = d.timesWithSeconds(); text != "" {
+		return text, local
+	}
 	set := clockSet{hours: sortedSet(d.Hours), minutes: sortedSet(d.Minutes)}
 	if len(set.minutes) == 0 {
 		if d.start.IsZero() {
@@ -272,7 +329,10 @@ func (d *description) times() (text string, local bool) {
 		if len(set.hours) == 0 {
 			set.hours = []int{d.start.Hour()}
 		}
-		set.minutes, set.second = []int{d.start.Minute()}, d.start.Second()
+		set.minutes = []int{d.start.Minute()}
+		if len(d.Seconds) == 0 {
+			set.second = d.start.Second()
+		}
 	}
 	text, local = set.phrase()
 	return text, local
@@ -282,79 +342,9 @@ func (d *description) times() (text string, local bool) {
 func (d *description) timesOfCreation(hours []int) (text string, local bool) {
 	switch {
 	case len(hours) > 0:
-		return "at the minute of creation past " + clockSet{hours: hours}.hourNames(), true
-	case len(d.WeekDays)+len(d.MonthDays)+len(d.MonthlyOccurrences)+len(d.Months) == 0:
+		return "at the minute of " + d.origin + " past " + clockSet{hours: hours}.hourNames(), true
+	case len(d.WeekDays)+len(d.MonthDays)+len(d.MonthlyOccurrences)+len(d.Months)+len(d.Positions) == 0:
 		return "", false
 	}
-	return "at the time of creation", true
-}
-
-// cron describes a cron rule and quotes its text.
-func (d *description) cron() string {
-	quoted := fmt.Sprintf("cron %q", d.Cron)
-	f, err := compileCron(d.Cron)
-	if err != nil {
-		d.setZone()
-		return "Unreadable " + quoted + d.limits()
-	}
-	d.zone = cmp.Or(f.zone, d.zone)
-	d.setZone()
-	if f.every.Frequency != 0 {
-		if d.Frequency = f.every.Frequency; f.every.Interval > 1 {
-			d.Interval = f.every.Interval
-		}
-		return d.rule() + " (" + quoted + ")" + d.limits()
-	}
-	return d.nameZone(d.cronRule(f), false) + " (" + quoted + ")" + d.limits()
-}
-
-// cronRule describes when five cron fields match.
-func (d *description) cronRule(f cronFields) string {
-	set := clockSet{hours: maskValues[int](uint64(f.hours)), minutes: maskValues[int](f.minutes)}
-	if len(set.hours) == 24 {
-		set.hours = nil
-	}
-	times, local := set.phrase()
-	days, months := cronDays(f), ""
-	if inMonths := maskValues[time.Month](uint64(f.months)); len(inMonths) < 12 && days.unit == "year" {
-		days.on += " of " + monthNames(inMonths)
-	} else if len(inMonths) < 12 {
-		months = ", only in " + monthNames(inMonths)
-	}
-	if !strings.HasPrefix(times, "every") {
-		if days.also != "" {
-			days.also += ","
-		}
-		return d.nameZone("Every "+days.unit+days.on+days.also+" "+times, true) + months
-	}
-	text := "E" + times[1:]
-	if endsWithClock(text) {
-		text = d.nameZone(text, true)
-	}
-	if days.unit == "month" {
-		days.on += " of the month"
-	}
-	text += days.on + days.also + months
-	return d.nameZone(text, local || days.unit != "day" || months != "")
-}
-
-// cronDay says on which days cron fields match.
-type cronDay struct{ unit, on, also string }
-
-func cronDays(f cronFields) cronDay {
-	days, weekDays := maskValues[int](uint64(f.daysOfMonth)), mondayFirst(maskValues[time.Weekday](uint64(f.weekDays)))
-	byDate, byWeekday := f.domRestricted && len(days) < 31, f.dowRestricted && len(weekDays) < 7
-	everyDay := !byDate && !byWeekday || f.domRestricted && f.dowRestricted && !(byDate && byWeekday) // either field is enough
-	onDates := " on " + joinList(dayNames(days), "and")
-	switch {
-	case everyDay:
-		return cronDay{unit: "day"}
-	case byDate && byWeekday:
-		return cronDay{"month", onDates, " and on every " + joinList(format(weekDays, time.Weekday.String), "and")}
-	case byWeekday:
-		return cronDay{unit: "week", on: " on " + weekDayNames(weekDays)}
-	case f.months != 1<<13-2:
-		return cronDay{unit: "year", on: onDates}
-	}
-	return cronDay{unit: "month", on: onDates}
+	return "at the time of " + d.origin, true
 }

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -12,20 +11,28 @@ import (
 // textSeen is every text so far, with the canonical JSON of the rule that it describes.
 type textSeen map[string]string
 
-// add reports an error if another rule has the text of a rule without mistakes. It does not ask whether the rule ever fires.
+// add reports an error if another rule has the text of a rule without mistakes, or if nobody would say that. It does not ask whether
+// the rule ever fires.
 func (seen textSeen) add(t *testing.T, r Recurrence) {
 	t.Helper()
+	text, ok := seen.compare(t, r)
+	if found := unnatural.FindString(quotedCron.ReplaceAllString(text, "(cron)")); ok && found != "" {
+		t.Errorf("nobody says %q: %s", found, text)
+	}
+}
+
+// compare reports an error if another rule has the text of a rule. It returns the text, and false if the rule has mistakes.
+func (seen textSeen) compare(t *testing.T, r Recurrence) (string, bool) {
+	t.Helper()
 	if checkRule(r) != nil {
-		return
+		return "", false
 	}
 	text, rule := r.String(), marshal(t, r)
 	if other, known := seen[text]; known && other != rule {
 		t.Errorf("one text for two rules: %s\n%s\n%s", text, rule, other)
 	}
 	seen[text] = rule
-	if found := unnatural.FindString(strings.ReplaceAll(text, r.Cron, "")); found != "" {
-		t.Errorf("nobody says %q: %s", found, text)
-	}
+	return text, true
 }
 
 // unnatural matches words that say nothing, and lists that have a short name.

@@ -1,0 +1,152 @@
+package recurrence
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// hasFilters reports whether the rule says which days and times are open.
+func (r Recurrence) hasFilters() bool { return len(r.Only)+len(r.Except) > 0 }
+
+// filters describes which days and times are open: "; only on Monday to Friday; not on 25 December, not in August".
+func (d *description) filters() (text string) {
+	if len(d.Only) > 0 {
+		texts := filterTexts(d.Only)
+		if strings.Contains(strings.Join(texts, ""), ",") {
+			text += "; only " + strings.Join(texts, ", or ")
+		} else {
+			text += "; only " + joinList(texts, "or")
+		}
+	}
+	if len(d.Except) > 0 {
+		text += "; not " + strings.Join(filterTexts(d.Except), ", not ")
+	}
+	return text
+}
+
+// filterTexts describes filters, each once, in the order of their kind.
+func filterTexts(filters []Filter) []string {
+	type described struct {
+		kind     int
+		weekDays []int
+		text     string
+	}
+	list := make([]described, len(filters))
+	for i, f := range filters {
+		list[i].kind, list[i].text = filterKind(f), filterPhrase(f)
+		for _, day := range mondayFirst(f.WeekDays) {
+			list[i].weekDays = append(list[i].weekDays, daysSinceMonday(day))
+		}
+	}
+	slices.SortFunc(list, func(a, b described) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), slices.Compare(a.weekDays, b.weekDays), strings.Compare(a.text, b.text))
+	})
+	texts := make([]string, len(list))
+	for i, f := range list {
+		texts[i] = f.text
+	}
+	return slices.Compact(texts)
+}
+
+// filterKind returns a number that orders filters: by the element that their text begins with.
+func filterKind(f Filter) int {
+	return slices.Index([]bool{
+		len(f.WeekDays) > 0, len(f.MonthDays) > 0, len(f.MonthlyOccurrences) > 0, len(f.Months) > 0, len(f.Dates) > 0, true,
+	}, true)
+}
+
+// filterPhrase describes a filter: "on Tuesday, if that is the 2nd to 8th, in November". A weekday is said first, or else a day of the
+// month; what else a day has to be is a condition.
+func filterPhrase(f Filter) string {
+	var p phrase
+	days, conditions := filterDays(f)
+	dates := datesText(f.Dates, "and")
+	single := strings.HasPrefix(dates, "on ")
+	if single && days != "" {
+		conditions, dates = append(conditions, dateCondition(f.Dates)), ""
+	}
+	if days != "" {
+		p.add("on " + days)
+	}
+	if len(conditions) > 0 {
+		p.addApart("if that is " + strings.Join(conditions, " and also "))
+	}
+	if months := sortedSet(f.Months); len(months) == 12 {
+		p.add("in any month")
+	} else if len(months) > 0 {
+		p.add("in " + monthNames(months))
+	}
+	switch {
+	case dates == "":
+	case single && p.text != "":
+		p.addApart("if that is " + dateCondition(f.Dates))
+	case single && !strings.Contains(dates, " and "):
+		p.add(dates)
+	default:
+		p.addApart(dates)
+	}
+	if len(f.Times) > 0 {
+		p.add(timesText(f.Times, p.text != ""))
+	}
+	return p.text
+}
+
+// A phrase is built from parts. What follows a part that stands apart does so as well.
+type phrase struct {
+	text  string
+	apart bool
+}
+
+func (p *phrase) add(part string) {
+	switch {
+	case p.text == "":
+	case p.apart:
+		p.text += ", "
+	default:
+		p.text += " "
+	}
+	p.text += part
+}
+
+// addApart adds a part between commas.
+func (p *phrase) addApart(part string) {
+	p.apart = true
+	p.add(part)
+}
+
+// dateCondition describes dates as what a day has to be: "25 or 26 December 2026".
+func dateCondition(dates []string) string { return strings.TrimPrefix(datesText(dates, "or"), "on ") }
+
+// filterDays describes the day elements of a filter: the first by name, the others as conditions.
+func filterDays(f Filter) (days string, conditions []string) {
+	weekDays, monthDays := mondayFirst(f.WeekDays), sortedSet(f.MonthDays)
+	add := func(name, condition string) {
+		if days == "" {
+			days = name
+			return
+		}
+		conditions = append(conditions, condition)
+	}
+	switch {
+	case len(weekDays) == 7:
+		add("any day of the week", "")
+	case len(weekDays) > 0:
+		add(weekDayNames(weekDays), "")
+	}
+	if len(monthDays) > 0 {
+		add(filterMonthDays(monthDays, "and"), filterMonthDays(monthDays, "or"))
+	}
+	if len(f.MonthlyOccurrences) > 0 {
+		add(joinList(occurrenceNames(f.MonthlyOccurrences, "every", "and"), "and"), joinList(occurrenceNames(f.MonthlyOccurrences, "a", "or"), "or"))
+	}
+	return days, conditions
+}
+
+// filterMonthDays describes sorted days of the month: "the 2nd to 8th".
+func filterMonthDays(days []int, last string) string {
+	if len(days) == 31 && days[0] == 1 {
+		return "any day of the month"
+	}
+	return strings.ReplaceAll(joinList(dayNames(days), last), " to the ", " to ")
+}

@@ -1,0 +1,35 @@
+package recurrence
+
+import "strings"
+
+// shifted describes where a run goes whose day is closed: " or else the next open day". days is what the text says of the days so far.
+func (d *description) shifted(days string) string {
+	which := map[Shift]string{
+		ShiftNext: "next", ShiftNextInMonth: "next",
+		ShiftPrevious: "previous", ShiftPreviousInMonth: "previous",
+		ShiftNearest: "nearest", ShiftNearestInMonth: "nearest",
+	}[d.Shift]
+	if which == "" {
+		return ""
+	}
+	text := " or else "
+	if !strings.Contains(days, " on ") {
+		text += "on "
+	}
+	text += "the " + which + " open day"
+	if d.Shift >= ShiftNextInMonth {
+		text += " of the month"
+	}
+	return text
+}
+
+// clockChanges describes what becomes of times that the clocks skip or repeat, unless that is as usual.
+func (d *description) clockChanges() string {
+	switch d.ClockChanges {
+	case ClockSkip:
+		return ", not when the clocks skip it"
+	case ClockShown:
+		return ", each time the clocks show it"
+	}
+	return ""
+}
