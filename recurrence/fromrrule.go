@@ -1,6 +1,7 @@
 package recurrence
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ const (
 	maxAddedRules    = 16
 	maxFilters       = 32
 	maxDates         = 1000
+	maxTimes         = 100
 )
 
 // FromRRule returns the rule of a text of RFC 5545 of at most 64 KiB: a DTSTART line with Z or TZID, and RRULE, RDATE and EXDATE
@@ -93,9 +95,9 @@ func (t *rruleText) readRules() ([]Recurrence, error) {
 			return nil, err
 		case rule.Count > 0 && len(t.rules) > 1:
 			return nil, refusePart("COUNT beside another RRULE", reader.part("COUNT"), "count counts the runs of all: write UNTIL")
-		case rule.Count > 0 && len(t.added)+len(t.removed)+len(t.days) > 0:
+		case rule.Count > 0 && (len(t.added) > 0 || t.hasExceptions()):
 			return nil, refusePart("COUNT beside EXDATE or RDATE", reader.part("COUNT"), "RFC 5545 counts excluded runs, count does not: write UNTIL")
-		case len(rule.Positions) > 0 && len(t.removed)+len(t.days) > 0:
+		case reader.picks && t.hasExceptions():
 			return nil, refusePart("EXDATE beside BYSETPOS and its like", "", "positions count what except leaves")
 		case rule.Frequency < Day && t.hasExceptions() && reader.inZone:
 			return nil, refusePart("EXDATE beside elapsed time in a zone", "", "write DTSTART with Z")
@@ -137,7 +139,7 @@ func (t *rruleText) list(added []time.Time) (Recurrence, error) {
 	return r, nil
 }
 
-// except adds the values of EXDATE as filters: one for the days, and one for each time of day.
+// except adds the values of EXDATE as filters: one for the days, and one for the times of the same days.
 func (t *rruleText) except(r *Recurrence) error {
 	days := map[string]map[string]bool{} // by time of day; "" for the whole day
 	if len(t.days) > 0 {
@@ -154,27 +156,29 @@ func (t *rruleText) except(r *Recurrence) error {
 		}
 		days[clock][local.Format(time.DateOnly)] = true
 	}
-	var clocks []string
-	for clock := range days {
-		clocks = append(clocks, clock)
-	}
-	slices.Sort(clocks)
-	for _, clock := range clocks {
-		var dates []string
-		for day := range days[clock] {
-			dates = append(dates, day)
+	var filters []Filter // of the same dates each, so that dates and times multiply to what is named
+	for _, clock := range slices.Sorted(maps.Keys(days)) {
+		dates := slices.Sorted(maps.Keys(days[clock]))
+		if clock == "" {
+			filters = append(filters, Filter{Dates: dates})
+			continue
 		}
-		slices.Sort(dates)
-		for part := range slices.Chunk(dates, maxDates) {
-			f := Filter{Dates: part}
-			if clock != "" {
-				f.Times = []string{clock}
-			}
-			r.Except = append(r.Except, f)
+		same := func(f Filter) bool {
+			return len(f.Times) > 0 && len(f.Times) < maxTimes && slices.Equal(f.Dates, dates)
+		}
+		if i := slices.IndexFunc(filters, same); i >= 0 {
+			filters[i].Times = append(filters[i].Times, clock)
+			continue
+		}
+		filters = append(filters, Filter{Dates: dates, Times: []string{clock}})
+	}
+	for _, f := range filters {
+		for part := range slices.Chunk(f.Dates, maxDates) {
+			r.Except = append(r.Except, Filter{Dates: part, Times: f.Times})
 		}
 	}
 	if len(r.Except) > maxFilters {
-		return refusePart("EXDATE at so many times of day", "", "at most 32 different ones")
+		return refusePart("EXDATE at so many times of day", "", "at most 32 sets of dates and times")
 	}
 	return nil
 }

@@ -15,8 +15,9 @@ type rruleReader struct {
 	weekDays                                                   []NthWeekday
 	months, monthDays, yearDays, hours, minutes, seconds, kept []int
 
-	rule Recurrence
-	only Filter
+	rule  Recurrence
+	only  Filter
+	picks bool // the positions leave days out
 }
 
 // knownParts are the parts of an RRULE that RFC 5545 has.
@@ -222,7 +223,7 @@ func (r *rruleReader) setYear() error {
 	case r.yearDays != nil && (limits || r.kept != nil):
 		return refusePart("BYYEARDAY beside other days", r.part("BYYEARDAY"), "write it alone")
 	case r.yearDays != nil:
-		r.rule.Positions = r.yearDays
+		r.rule.Positions, r.picks = r.yearDays, true
 	case numberedOfYear:
 		return r.setWeekdaysOfYear()
 	case len(r.monthDays)+len(r.weekDays) == 0 && r.kept == nil:
@@ -240,6 +241,7 @@ func (r *rruleReader) setWeekdaysOfYear() error {
 	if r.kept != nil || r.monthDays != nil || len(r.days()) > 1 || slices.ContainsFunc(r.weekDays, func(d NthWeekday) bool { return d.N == 0 }) {
 		return refusePart("a numbered BYDAY of a year beside other days", r.part("BYDAY"), "write an RRULE for each weekday, or BYMONTH")
 	}
+	r.picks = true
 	for _, d := range r.weekDays {
 		r.rule.Positions = append(r.rule.Positions, d.N)
 	}
@@ -312,6 +314,7 @@ func (r *rruleReader) setPositions() error {
 	if r.kept == nil {
 		return nil
 	}
+	r.picks = true
 	times := max(len(r.hours), 1) * max(len(r.minutes), 1) * max(len(r.seconds), 1)
 	limit := map[Frequency]int{Week: 7, Month: 31, Year: 366}[r.rule.Frequency]
 	count := map[int]int{}
