@@ -20,6 +20,8 @@ internal/schedule:FuzzDefinition
 internal/schedule:FuzzNextPlacement
 recurrence:FuzzCalendar
 recurrence:FuzzCron
+recurrence:FuzzFromCron
+recurrence:FuzzFromRRule
 recurrence:FuzzNext
 recurrence:FuzzParse
 recurrence:FuzzRoundTrip

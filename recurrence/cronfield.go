@@ -36,21 +36,14 @@ func (c cronField) parse(word string) (mask uint64, reason string) {
 // parsePart reads one part of a list: a value or a range, with or without a step.
 func (c cronField) parsePart(part string) (uint64, string) {
 	if reason := c.checkUnsupported(part); reason != "" {
-		return 0, reason
+		return 0, reason + "; FromQuartz and FromSpring read it"
 	}
-	rangeText, stepText, stepped := strings.Cut(part, "/")
-	lo, hi, reason := c.parseRange(rangeText, stepped)
+	span, step, reason := c.readPart(part)
 	if reason != "" {
 		return 0, reason
 	}
-	step := 1
-	if stepped {
-		if step, reason = c.parseStep(stepText); reason != "" {
-			return 0, reason
-		}
-	}
 	var mask uint64
-	for v := lo; v <= hi; v += step {
+	for v := span[0]; v <= span[1]; v += step {
 		mask |= 1 << v
 	}
 	return mask, ""

@@ -118,6 +118,10 @@ const (
 	CodeAlsoSize              Code = "also_size"              // more than 1,000 instants or 16 rules
 	CodeClockChangesValue     Code = "clockchanges_value"     // not one of the words
 	CodeClockChangesFrequency Code = "clockchanges_frequency" // used with second, minute or hour
+
+	// The texts of other schedulers; see [FromRRule].
+	CodeRRuleSyntax  Code = "rrule_syntax"  // not DTSTART, RRULE, RDATE and EXDATE lines as RFC 5545 has them
+	CodeNoRecurrence Code = "no_recurrence" // a part that no rule of this package can express
 )
 
 // newError makes an Error. It cuts the value at 64 characters.

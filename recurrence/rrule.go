@@ -18,6 +18,9 @@ const CodeNoRRule Code = "no_rrule"
 //	DTSTART;TZID=Europe/Berlin:20260105T090000
 //	RRULE:FREQ=WEEKLY;INTERVAL=1;WKST=MO;BYDAY=MO,FR;BYHOUR=9;BYMINUTE=0;BYSECOND=0
 //
+// Only and weekdays of Except become BYMONTH, BYMONTHDAY and BYDAY, Positions BYSETPOS, single dates of Except an EXDATE line and
+// instants of Also an RDATE line.
+//
 // The text names every element, also those that this package takes from the start. Three things to know:
 //
 //   - DTSTART is StartTime, even if no run falls on it. Libraries such as python-dateutil then add no run. RFC 5545 does not
@@ -29,7 +32,9 @@ const CodeNoRRule Code = "no_rrule"
 // RRule returns an [*Error] with [CodeNoRRule] for a rule that RFC 5545 cannot express or understands differently:
 //
 //   - a rule without StartTime,
-//   - Count together with EndTime,
+//   - Count together with EndTime, or with Only, Except, Positions or Also,
+//   - Shift, rules in Also, and ClockChanges in a zone other than UTC,
+//   - Only with several filters, dates or times; Except other than weekdays and, without Positions, single dates,
 //   - a cron rule that restricts both day fields, because either one is then enough,
 //   - a StartTime on the second pass of a repeated hour, at frequency day and above,
 //   - in a time zone other than UTC: all 24 hours of a day (they follow elapsed time in this package and the clock in RFC
@@ -44,7 +49,14 @@ func (r Recurrence) RRule() (string, error) {
 		return "", newError(CodeNoRRule, "startTime", "", "RFC 5545 needs a start: set StartTime")
 	}
 	start := r.StartTime.Truncate(time.Second).UTC()
+	calendar, err := r.exportCalendar()
+	if err != nil {
+		return "", err
+	}
 	if r.Frequency == 0 && r.Cron == "" {
+		if dates := r.rDates(); dates != "" {
+			return rruleStart(start, "") + dates, nil // DTSTART is a run itself
+		}
 		return rruleStart(start, "") + "\nRRULE:FREQ=DAILY;COUNT=1", nil
 	}
 	if r.Count > 0 && !r.EndTime.IsZero() {
@@ -70,7 +82,18 @@ func (r Recurrence) RRule() (string, error) {
 			start, zone = start.In(loc), rule.zone
 		}
 	}
-	return rruleStart(start, zone) + "\nRRULE:" + rule.parts(start) + r.rruleEnd(), nil
+	left, err := rule.exDates(calendar.left, zone, start)
+	if err != nil {
+		return "", err
+	}
+	if rule, err = rule.limited(calendar.limit, start); err != nil {
+		return "", err
+	}
+	parts, err := rule.parts(start)
+	if err != nil {
+		return "", err
+	}
+	return rruleStart(start, zone) + "\nRRULE:" + parts + r.rruleEnd() + left + r.rDates(), nil
 }
 
 // rruleStart returns the DTSTART line. An empty zone means UTC.
@@ -108,6 +131,7 @@ func (r Recurrence) rruleElements() (rruleRule, error) {
 		return rruleRule{}, err
 	}
 	rule := rruleRule{f.every, cmp.Or(f.zone, r.TimeZone)}
+	rule.Only, rule.Except, rule.Also, rule.ClockChanges = r.Only, r.Except, r.Also, r.ClockChanges
 	if rule.Frequency != 0 {
 		return rule, nil
 	}
@@ -146,15 +170,17 @@ func (r rruleRule) checkInZone() error {
 		return newError(CodeNoRRule, "schedule.hours", "", "in a zone RFC 5545 has no rule for every hour of a day: name fewer hours, or remove the timeZone")
 	case r.Frequency == Hour:
 		return newError(CodeNoRRule, "frequency", Hour.String(), "in a zone RFC 5545 has no rule for elapsed hours: remove the timeZone")
-	case r.Frequency < Hour && len(r.Hours)+len(r.Minutes) > 0:
+	case r.ClockChanges != ClockOnce:
+		return noRRule("clockChanges", "RFC 5545 knows once only: remove clockChanges or the timeZone")
+	case r.Frequency < Hour && len(r.Hours)+len(r.Minutes)+len(r.Seconds)+len(r.Only)+len(r.Except) > 0:
 		return newError(CodeNoRRule, "schedule", "", "in a zone RFC 5545 has no rule for elapsed time limited by the clock: remove the timeZone")
 	}
 	return nil
 }
 
-// allHours returns the hours in order. Minutes without hours mean every hour, from frequency day on.
+// allHours returns the hours in order. Minutes or seconds without hours mean every hour, from frequency day on.
 func (r rruleRule) allHours() []int {
-	if r.Frequency >= Day && len(r.Hours) == 0 && len(r.Minutes) > 0 {
+	if r.Frequency >= Day && len(r.Hours) == 0 && len(r.Minutes)+len(r.Seconds) > 0 {
 		return maskValues[int](1<<24 - 1)
 	}
 	return sortedSet(r.Hours)
@@ -165,28 +191,39 @@ var rruleFrequencies = [...]string{
 }
 
 // parts returns the parts of the RRULE. Elements that are not set come from the start, which is in the rule's zone.
-func (r rruleRule) parts(start time.Time) string {
+func (r rruleRule) parts(start time.Time) (string, error) {
 	text := "FREQ=" + rruleFrequencies[r.Frequency] + ";INTERVAL=" + strconv.Itoa(cmp.Or(r.Interval, 1))
 	if r.Frequency == Week {
 		text += ";WKST=MO"
 	}
 	text += r.rruleDays(start)
+	hours, minutes, seconds := r.clock(start)
+	positions, err := r.setPositions(len(hours) * len(minutes) * len(seconds))
+	return text + rrulePart("BYHOUR", hours) + rrulePart("BYMINUTE", minutes) + rrulePart("BYSECOND", seconds) + positions, err
+}
 
-	hours, minutes, seconds := r.allHours(), sortedSet(r.Minutes), []int{start.Second()}
-	if r.Frequency >= Hour {
-		if len(minutes) > 0 {
+// clock returns the hours, minutes and seconds. Those that are not set come from the start.
+func (r rruleRule) clock(start time.Time) (hours, minutes, seconds []int) {
+	hours, minutes, seconds = r.allHours(), sortedSet(r.Minutes), sortedSet(r.Seconds)
+	if r.Frequency == Second {
+		return hours, minutes, seconds
+	}
+	if len(seconds) == 0 {
+		seconds = []int{start.Second()}
+		if r.Frequency >= Hour && len(minutes) > 0 {
 			seconds = []int{0}
-		} else {
-			minutes = []int{start.Minute()}
+		}
+	}
+	if r.Frequency >= Hour && len(minutes) == 0 {
+		minutes = []int{start.Minute()}
+		if len(r.Seconds) > 0 && len(r.Hours) == 0 {
+			minutes = maskValues[int](1<<60 - 1)
 		}
 	}
 	if r.Frequency >= Day && len(hours) == 0 {
 		hours = []int{start.Hour()}
 	}
-	if r.Frequency == Second {
-		seconds = nil
-	}
-	return text + rrulePart("BYHOUR", hours) + rrulePart("BYMINUTE", minutes) + rrulePart("BYSECOND", seconds)
+	return hours, minutes, seconds
 }
 
 // rruleDays returns the parts for months and days.
@@ -198,10 +235,13 @@ func (r rruleRule) rruleDays(start time.Time) string {
 			weekDays = rruleWeekDays([]time.Weekday{start.Weekday()}, nil)
 		}
 	case Month:
-		if len(monthDays)+len(weekDays) == 0 {
+		if len(monthDays)+len(weekDays)+len(r.Positions) == 0 {
 			monthDays = []int{start.Day()}
 		}
 	case Year:
+		if len(r.Positions) > 0 {
+			break
+		}
 		if len(months) == 0 {
 			months = []time.Month{start.Month()}
 		}

@@ -39,6 +39,12 @@ func TestRRuleWritesTheRuleAsRFC5545(t *testing.T) {
 			"DTSTART;TZID=Europe/Berlin:20260105T093015\nRRULE:FREQ=WEEKLY;INTERVAL=1;WKST=MO;BYMONTH=1;BYDAY=MO,SU;BYHOUR=9;BYMINUTE=0;BYSECOND=0"},
 		{Recurrence{StartTime: start, Cron: "0 9 1,15 * *", TimeZone: newYork},
 			"DTSTART;TZID=America/New_York:20260105T033015\nRRULE:FREQ=MONTHLY;INTERVAL=1;BYMONTHDAY=1,15;BYHOUR=9;BYMINUTE=0;BYSECOND=0"},
+		// A calendar limits, picks and leaves out.
+		{Recurrence{StartTime: start, Frequency: Month, Positions: []int{-1}, Minutes: []int{0}, Hours: []int{9, 17}, Except: []Filter{{WeekDays: weekend}}},
+			"DTSTART:20260105T083015Z\nRRULE:FREQ=MONTHLY;INTERVAL=1;BYDAY=MO,TU,WE,TH,FR;BYHOUR=9,17;BYMINUTE=0;BYSECOND=0;BYSETPOS=-2,-1"},
+		{Recurrence{StartTime: start, Frequency: Day, Seconds: []int{5}, Hours: []int{9}, Only: []Filter{{Months: []time.Month{6}, WeekDays: []time.Weekday{1}}},
+			Except: []Filter{{Dates: []string{"2026-06-01"}}}, Also: []Recurrence{{StartTime: on("2026-07-01 00:00:00")}}},
+			"DTSTART:20260105T083015Z\nRRULE:FREQ=DAILY;INTERVAL=1;BYMONTH=6;BYDAY=MO;BYHOUR=9;BYMINUTE=30;BYSECOND=5\nEXDATE:20260601T093005Z\nRDATE:20260701T000000Z"},
 		{Recurrence{StartTime: start, Cron: "@every 90s"}, "DTSTART:20260105T083015Z\nRRULE:FREQ=SECONDLY;INTERVAL=90"},
 	}
 	for _, test := range tests {
@@ -64,6 +70,12 @@ func TestRRuleRefusesWhatRFC5545CannotExpress(t *testing.T) {
 		{Recurrence{StartTime: start, Frequency: Day, Minutes: []int{0}, TimeZone: berlin}, "every hour of a day"},
 		{Recurrence{StartTime: start, Frequency: Hour, TimeZone: berlin}, "elapsed hours"},
 		{Recurrence{StartTime: start, Frequency: Minute, Hours: []int{9}, TimeZone: berlin}, "limited by the clock"},
+		{Recurrence{StartTime: start, Frequency: Day, Shift: ShiftNext, Except: []Filter{{WeekDays: weekend}}}, "moves no days"},
+		{Recurrence{StartTime: start, Frequency: Day, ClockChanges: ClockSkip, TimeZone: berlin}, "once only"},
+		{Recurrence{StartTime: start, Frequency: Day, Count: 3, Except: []Filter{{WeekDays: weekend}}}, "leaves out"},
+		{Recurrence{StartTime: start, Frequency: Day, Except: []Filter{{Dates: []string{"12-25"}}}}, "single dates"},
+		{Recurrence{StartTime: start, Frequency: Day, Only: []Filter{{Times: []string{"09:00"}}, {Months: []time.Month{1}}}}, "one filter"},
+		{Recurrence{StartTime: start, Frequency: Day, Also: []Recurrence{{Frequency: Week}}}, "two rules"},
 		{Recurrence{StartTime: on("2019-11-03 06:30:00"), Frequency: Day, TimeZone: "America/New_York"}, "second pass"},
 	}
 	for _, test := range tests {

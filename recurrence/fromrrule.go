@@ -1,0 +1,184 @@
+package recurrence
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+)
+
+// Limits of a rule that FromRRule makes.
+const (
+	maxAddedInstants = 1000
+	maxAddedRules    = 16
+	maxFilters       = 32
+	maxDates         = 1000
+	maxTimes         = 100
+)
+
+// FromRRule returns the rule of a text of RFC 5545 of at most 64 KiB: a DTSTART line with Z or TZID, and RRULE, RDATE and EXDATE
+// lines in any order. Lines may be folded and end with CRLF; names may have any case.
+//
+//   - DTSTART becomes StartTime and TimeZone, INTERVAL Interval, UNTIL EndTime, COUNT Count. COUNT counts from DTSTART and Count
+//     from creation: they agree for a rule created at or before its start. DTSTART itself runs only if the rule matches it.
+//   - BYDAY with WEEKLY becomes WeekDays; BYDAY, BYMONTHDAY and BYMONTH with MONTHLY become MonthlyOccurrences, MonthDays and
+//     Months. Where they only limit (DAILY and below, WEEKLY with BYMONTH) they become one filter in Only.
+//   - YEARLY with days becomes Frequency Month with Months or, if INTERVAL is above 1, Year with Positions and Only.
+//   - BYSETPOS, BYYEARDAY and 20MO become Positions. RFC 5545 counts days before EXDATE and Positions count those that Except
+//     leaves, so they are refused beside EXDATE.
+//   - EXDATE becomes filters of Dates and Times in Except, RDATE and further RRULE lines become Also.
+//
+// A local time that the clocks skip runs moved and one that they repeat runs on its first pass, as RFC 5545 has it: ClockChanges
+// stays [ClockOnce]. Libraries that drop skipped times differ on those days; [ClockSkip] does as they do.
+//
+// FromRRule never guesses. It returns an [*Error] with [CodeRRuleSyntax] for what RFC 5545 does not allow and for times without a
+// zone, and with [CodeNoRecurrence] for what no rule can say: BYWEEKNO, EXRULE, WKST other than MO where it matters, COUNT beside EXDATE or
+// RDATE, elapsed hours in a zone, and unknown parts. Its Reason names the part. Other mistakes, such as an unknown zone or a rule
+// that never fires, have the codes that [Recurrence.Validate] gives them.
+func FromRRule(text string) (Recurrence, error) {
+	read, err := readRRuleText(text)
+	if err != nil {
+		return Recurrence{}, err
+	}
+	r, err := read.recurrence()
+	if err != nil {
+		return Recurrence{}, err
+	}
+	if err := r.Validate(); err != nil {
+		return Recurrence{}, err
+	}
+	return r, nil
+}
+
+// recurrence joins the lines to one rule.
+func (t *rruleText) recurrence() (Recurrence, error) {
+	added := slices.DeleteFunc(slices.Clone(t.added), t.excluded)
+	slices.SortFunc(added, time.Time.Compare)
+	added = slices.CompactFunc(added, time.Time.Equal)
+	if len(added) > maxAddedInstants || len(t.rules) > maxAddedRules+1 {
+		return Recurrence{}, refusePart("so long a list", "", "at most 1000 values of RDATE and 17 RRULE lines")
+	}
+	if len(t.rules) == 0 {
+		return t.list(added)
+	}
+	rules, err := t.readRules()
+	if err != nil {
+		return Recurrence{}, err
+	}
+	r := rules[0]
+	r.StartTime, r.TimeZone = t.start, t.zone
+	for _, rule := range rules[1:] {
+		if !reflect.DeepEqual(rule.Only, r.Only) {
+			return Recurrence{}, refusePart("a second RRULE with other limits", "", "only holds for all rules: write two schedules")
+		}
+		rule.Only = nil
+		r.Also = append(r.Also, rule)
+	}
+	for _, at := range added {
+		if !r.EndTime.IsZero() && at.After(r.EndTime) {
+			return Recurrence{}, refusePart("an RDATE after UNTIL", at.Format(time.RFC3339), "endTime ends the dates as well: write two schedules")
+		}
+		r.Also = append(r.Also, Recurrence{StartTime: at})
+	}
+	return r, t.except(&r)
+}
+
+// readRules reads the RRULE lines. The one that ends last comes first, for its end is the end of all.
+func (t *rruleText) readRules() ([]Recurrence, error) {
+	var rules []Recurrence
+	lasting := 0
+	for i, parts := range t.rules {
+		reader := rruleReader{parts: parts, start: t.start.In(t.loc), inZone: !isUTC(t.zone)}
+		rule, err := reader.read()
+		switch {
+		case err != nil:
+			return nil, err
+		case rule.Count > 0 && len(t.rules) > 1:
+			return nil, refusePart("COUNT beside another RRULE", reader.part("COUNT"), "count counts the runs of all: write UNTIL")
+		case rule.Count > 0 && (len(t.added) > 0 || t.hasExceptions()):
+			return nil, refusePart("COUNT beside EXDATE or RDATE", reader.part("COUNT"), "RFC 5545 counts excluded runs, count does not: write UNTIL")
+		case reader.picks && t.hasExceptions():
+			return nil, refusePart("EXDATE beside BYSETPOS and its like", "", "positions count what except leaves")
+		case rule.Frequency < Day && t.hasExceptions() && reader.inZone:
+			return nil, refusePart("EXDATE beside elapsed time in a zone", "", "write DTSTART with Z")
+		}
+		if end := rules; i > 0 && !end[lasting].EndTime.IsZero() && (rule.EndTime.IsZero() || rule.EndTime.After(end[lasting].EndTime)) {
+			lasting = i
+		}
+		rules = append(rules, rule)
+	}
+	rules[0], rules[lasting] = rules[lasting], rules[0]
+	return rules, nil
+}
+
+func (t *rruleText) hasExceptions() bool { return len(t.removed)+len(t.days) > 0 }
+
+// isUTC reports whether a zone's clocks never change because it is UTC.
+func isUTC(zone string) bool { return zone == "" || zone == "UTC" || zone == "Etc/UTC" }
+
+// excluded reports whether an EXDATE names an instant.
+func (t *rruleText) excluded(at time.Time) bool {
+	return slices.ContainsFunc(t.removed, at.Equal) || t.days[at.In(t.loc).Format(time.DateOnly)]
+}
+
+// list returns the rule of a text without RRULE: DTSTART and the values of RDATE.
+func (t *rruleText) list(added []time.Time) (Recurrence, error) {
+	start := t.start
+	if t.excluded(start) {
+		if len(added) == 0 {
+			return Recurrence{}, newError(CodeNeverFires, "", "", "EXDATE leaves no run")
+		}
+		start = added[0]
+	}
+	r := Recurrence{StartTime: start, TimeZone: t.zone}
+	for _, at := range added {
+		if !at.Equal(start) {
+			r.Also = append(r.Also, Recurrence{StartTime: at})
+		}
+	}
+	return r, nil
+}
+
+// except adds the values of EXDATE as filters: one for the days, and one for the times of the same days.
+func (t *rruleText) except(r *Recurrence) error {
+	days := map[string]map[string]bool{} // by time of day; "" for the whole day
+	if len(t.days) > 0 {
+		days[""] = t.days
+	}
+	for _, at := range t.removed {
+		local := at.In(t.loc)
+		if !resolveLocal(t.loc, onUTC(local)).Equal(at) {
+			continue // the second pass of a repeated hour, at which no rule runs
+		}
+		clock := local.Format(time.TimeOnly)
+		if days[clock] == nil {
+			days[clock] = map[string]bool{}
+		}
+		days[clock][local.Format(time.DateOnly)] = true
+	}
+	var filters []Filter // of the same dates each, so that dates and times multiply to what is named
+	for _, clock := range slices.Sorted(maps.Keys(days)) {
+		dates := slices.Sorted(maps.Keys(days[clock]))
+		if clock == "" {
+			filters = append(filters, Filter{Dates: dates})
+			continue
+		}
+		same := func(f Filter) bool {
+			return len(f.Times) > 0 && len(f.Times) < maxTimes && slices.Equal(f.Dates, dates)
+		}
+		if i := slices.IndexFunc(filters, same); i >= 0 {
+			filters[i].Times = append(filters[i].Times, clock)
+			continue
+		}
+		filters = append(filters, Filter{Dates: dates, Times: []string{clock}})
+	}
+	for _, f := range filters {
+		for part := range slices.Chunk(f.Dates, maxDates) {
+			r.Except = append(r.Except, Filter{Dates: part, Times: f.Times})
+		}
+	}
+	if len(r.Except) > maxFilters {
+		return refusePart("EXDATE at so many times of day", "", "at most 32 sets of dates and times")
+	}
+	return nil
+}

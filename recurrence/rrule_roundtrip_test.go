@@ -1,0 +1,77 @@
+package recurrence
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// What RRule exports, FromRRule reads as a rule with the same runs.
+func TestARuleReadFromItsRRuleHasTheSameRuns(t *testing.T) {
+	exported, calendars := 0, 0
+	for seed := range uint64(6000) {
+		g := generator{rand.New(rand.NewPCG(seed, 5))}
+		r, _, from := g.drawCalendar()
+		if r.Count = 0; r.StartTime.IsZero() {
+			r.StartTime = g.instant(r.TimeZone)
+		}
+		if seed%2 == 0 {
+			r = plainer(r)
+		}
+		text, err := r.RRule()
+		if err != nil {
+			continue
+		}
+		read, err := FromRRule(text)
+		once := r.Frequency == 0 && r.Cron == "" && len(r.Also) == 0 // becomes COUNT=1, which matches do not know
+		if once || codesOf(err) == string(CodeNeverFires) {
+			continue // its only runs are its start or beyond
+		}
+		if err != nil {
+			t.Errorf("seed %d: %+v\n%s\n%v", seed, r, text, err)
+			continue
+		}
+		exported++
+		if len(r.Only)+len(r.Except)+len(r.Positions)+len(r.Also) > 0 {
+			calendars++
+		}
+		if want, got := matches(t, r, from), matches(t, read, from); !slices.EqualFunc(got, want, time.Time.Equal) {
+			t.Errorf("seed %d: %+v\n%s\n%+v\ngot  %v\nwant %v", seed, r, text, read, got, want)
+		}
+	}
+	if exported < 500 || calendars < 200 {
+		t.Errorf("%d rules were exported, %d of them with a calendar", exported, calendars)
+	}
+}
+
+// plainer returns a rule of which more can be exported.
+func plainer(r Recurrence) Recurrence {
+	r.Shift, r.ClockChanges, r.TimeZone = ShiftDrop, ClockOnce, ""
+	if len(r.Only) > 1 {
+		r.Only = r.Only[:1]
+	}
+	for i := range r.Only {
+		if r.Only[i].Dates, r.Only[i].Times = nil, nil; len(r.Only[i].WeekDays) == 0 {
+			r.Only[i].WeekDays = []time.Weekday{time.Monday, time.Friday}
+		}
+	}
+	r.Except = slices.DeleteFunc(slices.Clone(r.Except), func(f Filter) bool { return len(f.Times) > 0 || len(f.Dates) > 1 })
+	r.Also = slices.DeleteFunc(slices.Clone(r.Also), func(e Recurrence) bool { return e.Frequency != 0 || e.Cron != "" })
+	return r
+}
+
+// matches returns the first 50 matches from an instant on.
+func matches(t *testing.T, r Recurrence, from time.Time) (list []time.Time) {
+	t.Helper()
+	s, err := r.Series(r.StartTime)
+	if err != nil {
+		t.Fatalf("%+v: %v", r, err)
+	}
+	for at := range s.Between(from, horizonTime) {
+		if list = append(list, at); len(list) == 50 {
+			break
+		}
+	}
+	return list
+}
