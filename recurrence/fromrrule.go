@@ -7,15 +7,6 @@ import (
 	"time"
 )
 
-// Limits of a rule that FromRRule makes.
-const (
-	maxAddedInstants = 1000
-	maxAddedRules    = 16
-	maxFilters       = 32
-	maxDates         = 1000
-	maxTimes         = 100
-)
-
 // FromRRule returns the rule of a text of RFC 5545 of at most 64 KiB: a DTSTART line with Z or TZID, and RRULE, RDATE and EXDATE
 // lines in any order. Lines may be folded and end with CRLF; names may have any case.
 //
@@ -55,7 +46,7 @@ func (t *rruleText) recurrence() (Recurrence, error) {
 	added := slices.DeleteFunc(slices.Clone(t.added), t.excluded)
 	slices.SortFunc(added, time.Time.Compare)
 	added = slices.CompactFunc(added, time.Time.Equal)
-	if len(added) > maxAddedInstants || len(t.rules) > maxAddedRules+1 {
+	if len(added) > maxAlsoInstants || len(t.rules) > maxAlsoRules+1 {
 		return Recurrence{}, refusePart("so long a list", "", "at most 1000 values of RDATE and 17 RRULE lines")
 	}
 	if len(t.rules) == 0 {
@@ -164,7 +155,7 @@ func (t *rruleText) except(r *Recurrence) error {
 			continue
 		}
 		same := func(f Filter) bool {
-			return len(f.Times) > 0 && len(f.Times) < maxTimes && slices.Equal(f.Dates, dates)
+			return len(f.Times) > 0 && len(f.Times) < timeTexts.limit && slices.Equal(f.Dates, dates)
 		}
 		if i := slices.IndexFunc(filters, same); i >= 0 {
 			filters[i].Times = append(filters[i].Times, clock)
@@ -173,7 +164,7 @@ func (t *rruleText) except(r *Recurrence) error {
 		filters = append(filters, Filter{Dates: dates, Times: []string{clock}})
 	}
 	for _, f := range filters {
-		for part := range slices.Chunk(f.Dates, maxDates) {
+		for part := range slices.Chunk(f.Dates, dateTexts.limit) {
 			r.Except = append(r.Except, Filter{Dates: part, Times: f.Times})
 		}
 	}
