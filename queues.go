@@ -33,7 +33,7 @@ type QueueInfo struct {
 	Running   int64 `json:"running"`   // jobs that workers hold: those that run, and those taken ahead of a free slot, which wait for at most 20 ms
 	Parked    int64 `json:"parked"`    // jobs that wait for a worker that has a handler for them
 	Dead      int64 `json:"dead"`      // jobs that were given up and are kept
-	Schedules int64 `json:"schedules"` // schedules that live on it; one that has moved away counts for some minutes more
+	Schedules int64 `json:"schedules"` // schedules that live on it
 
 	// Oldest is since when that job waits which has waited longest of those to run next: when it was enqueued, or due. Zero: none waits, or
 	// it is one of more than 64 KiB.

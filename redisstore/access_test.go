@@ -174,8 +174,8 @@ func TestTheSuiteAsEachUser(t *testing.T) {
 	}
 	binary := suiteBinary(t)
 	for use, skip := range map[protocol.Use]string{
-		// These look at the commands of the store's own client, or listen as well, which a producer and a viewer do not.
-		protocol.UseEnqueue:  "ReplyWithoutAllValues|Listen|Leader|Wake|Woken|Alarm|Replac|Heartbeat|HalfReaped|Poll|Guard|Overlap",
+		// These look at the commands of the store's own client, or listen or run a schedule by hand as well, which a producer and a viewer do not.
+		protocol.UseEnqueue:  "ReplyWithoutAllValues|Listen|Leader|Wake|Woken|Alarm|Replac|Heartbeat|HalfReaped|Poll|Guard|Overlap|AScheduleHasLeft|IsToldWhenItsSession",
 		protocol.UseWork:     "ReplyWithoutAllValues",
 		protocol.UseSchedule: "ReplyWithoutAllValues",
 		useView:              "ReplyWithoutAllValues|Listen|Leader|Wake|Woken|Alarm|Replac|Heartbeat|HalfReaped|Poll|Guard|Overlap|Repair",

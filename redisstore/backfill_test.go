@@ -281,13 +281,14 @@ func TestWhatANewSessionTakesIsNotBackfilled(t *testing.T) {
 // A step that is sent twice places once and answers the same, also if what it has placed has ended meanwhile.
 func TestABackfillThatIsSentTwicePlacesOnce(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		s := b.longKnown("s", "wait", ago(time.Hour))
+		own := ago(time.Hour)
+		s := b.longKnown("s", "wait", own)
 		client := newClient(b.client)
 		defer client.Close()
 		sent := 0
 		client.AddHook(repeat{&sent})
 		twice := newStore(client, Options{Namespace: string(b.store.keys)})
-		jobs := backfilled("s", ago(4*time.Hour), ago(3*time.Hour), ago(2*time.Hour), ago(time.Hour))
+		jobs := backfilled("s", own.Add(-3*time.Hour), own.Add(-2*time.Hour), own.Add(-time.Hour), own)
 		a, err := twice.Backfill(b.Context(), protocol.Backfilling{Name: "s", Revision: s.Revision, Jobs: jobs})
 		if err != nil || a != (protocol.BackfillAnswer{Done: 4, Placed: 3, Existing: 1}) || sent == 0 {
 			b.Errorf("%+v, %v, %d sent twice; want 3 placed, 1 existing", a, err, sent)

@@ -14,7 +14,7 @@ import (
 
 var pauseQueueScript = load("pause_queue")
 
-const maxCounted = 400 // partitions that are counted in a round trip
+const maxCounted = 350 // partitions that are counted in a round trip
 
 // PauseQueue stops taking from a queue, with a note, or resumes it, in all its partitions. Jobs are still added while it is paused. A partition
 // that fails holds up no other; the call may be repeated.
@@ -151,7 +151,10 @@ func (s *store) readFronts(ctx context.Context, counts []*partitionCount) error 
 		if len(c.front.Val()) > 0 && (c.size == nil || c.size.Val() <= longHead) {
 			c.body = pipe.HGet(ctx, c.keys.jobs, c.front.Val()[0])
 		}
-		if pipe.Len() == countTogether {
+		if gone := c.gone.Val(); len(gone) > 0 && c.schedules.Val() > 0 {
+			c.left = pipe.HMGet(ctx, c.keys.schedules, gone...)
+		}
+		if pipe.Len() >= countTogether {
 			if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 				return err
 			}
@@ -177,6 +180,8 @@ type partitionCount struct {
 	size                               *redis.IntCmd // bytes of the envelope of the job at the front, where that may be long
 	body                               *redis.StringCmd
 	state, counters                    *redis.SliceCmd
+	gone                               *redis.StringSliceCmd // schedules that have left, or were deleted
+	left                               *redis.SliceCmd       // what they have left; nil: nothing was asked
 	enqueued                           *redis.FloatSliceCmd
 	head                               *redis.ZSliceCmd
 	held, parked                       []*redis.IntCmd
@@ -186,6 +191,7 @@ func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	k := c.keys
 	c.ready, c.due, c.dead, c.schedules = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
 	c.stale = pipe.ZCard(ctx, k.stale)
+	c.gone = pipe.ZRange(ctx, k.gone, 0, protocol.MaxItems-1)
 	c.front = pipe.LRange(ctx, k.ready, 0, 0)
 	c.head = pipe.ZRangeWithScores(ctx, k.due, 0, 0)
 	c.sessions = pipe.ZRange(ctx, k.sessions, 0, -1)
@@ -212,6 +218,14 @@ func (c *partitionCount) add() {
 	}
 	to.Dead += c.dead.Val()
 	to.Schedules += c.schedules.Val()
+	if c.left != nil {
+		for _, text := range c.left.Val() {
+			definition, _ := text.(string)
+			if h, ok := parseHead(definition); ok && h.movedTo != "" {
+				to.Schedules-- // it lives elsewhere
+			}
+		}
+	}
 	to.Done += state.number(1)
 	to.Enqueued += state.number(2) // one at a time; the others are counted in callers
 	to.Failed += counters.number(0)

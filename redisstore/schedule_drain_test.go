@@ -67,6 +67,12 @@ func (w *scheduleWalk) drain() {
 			}
 			s.state = protocol.StateCompleted
 			s.counts[1] += int64(p.Missed)
+			if p.Missed > 0 { // they are behind its cursor, so that they count once
+				s.cursor, s.withdrawn = "", time.Time{}
+				if c := w.look().found[name].Cursor; !c.At.Equal(ago(0)) && !c.At.Equal(ago(time.Second)) {
+					w.fatal("%s has completed, and its cursor is %+v, want it now", name, c)
+				}
+			}
 		}
 	}
 	w.seen(event{})

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -171,8 +172,14 @@ func (a api) run(ctx context.Context, r *request) (answer, error) {
 	return answer{status: http.StatusAccepted, body: map[string]any{"id": strings.TrimPrefix(receipt.ID, r.schedule()+"#"), "existing": receipt.Existing}}, err
 }
 
+// errNoRun says that nobody has asked for a run of that ID, or that it was more than a day ago.
+var errNoRun = errors.New("there is no such run")
+
 func (a api) manual(ctx context.Context, r *request) (answer, error) {
 	job, err := a.jobs.Get(ctx, "default", r.schedule()+"#"+r.PathValue("id"))
+	if errors.Is(err, chime.ErrNotFound) {
+		return answer{}, errNoRun
+	}
 	if err != nil {
 		return answer{}, err
 	}

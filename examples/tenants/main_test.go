@@ -190,6 +190,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 			{"PUT", "/r", weekly, "If-Match: yesterday", 400, `{"field":"If-Match","value":"yesterday","limit":`},
 			{"PUT", "/r", weekly, `If-Match: "7"`, 404, `there is no such schedule`},
 			{"GET", "/none", "", "", 404, `{"field":"name","value":"none"`},
+			{"GET", "/none/run/x", "", "", 404, `{"field":"id","value":"x"`},
 			{"GET", "/none/upcoming?n=0", "", "", 400, `{"field":"n","value":"0","limit":"1 to 1000"}`},
 			{"GET", "?n=many", "", "", 400, `{"field":"n","value":"many","limit":"1 to 100"}`},
 			{"POST", "/none/pause", `{"text": "` + strings.Repeat("x", 600) + `"}`, "", 400, `{"field":"Note.Text"`},

@@ -22,7 +22,7 @@ type problem struct {
 
 // fail answers a request that could not be done.
 //
-//	400 what was given is wrong     404 there is no such schedule     413 the body is too long
+//	400 what was given is wrong     404 there is no such schedule, or run     413 the body is too long
 //	409 the name is taken           412 the schedule is not what If-Match says
 //	503 the store does not answer, or is full: repeat the request
 func fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -43,6 +43,8 @@ func problemsOf(r *http.Request, err error) (status int, problems []problem) {
 			Limit: fmt.Sprintf("%q", fmt.Sprint(conflict.Schedule.Revision)), Reason: "somebody has changed it meanwhile"}}
 	case errors.As(err, &conflict):
 		return http.StatusConflict, []problem{{Field: "name", Value: r.PathValue("name"), Reason: "there is another schedule of that name; to change it send its ETag as If-Match"}}
+	case errors.Is(err, errNoRun):
+		return http.StatusNotFound, []problem{{Field: "id", Value: r.PathValue("id"), Reason: err.Error()}}
 	case errors.Is(err, chime.ErrNotFound):
 		return http.StatusNotFound, []problem{{Field: "name", Value: r.PathValue("name"), Reason: "there is no such schedule"}}
 	case errors.As(err, &tooLong):

@@ -96,10 +96,14 @@ func (p *Plan) Upcoming(o protocol.Owed, waiting bool, n int) []time.Time {
 		return nil
 	}
 	var times []time.Time
+	zone := time.UTC // of the rule: what is placed is stored without one
+	if at, ok := p.series.Next(p.Created); ok {
+		zone = at.Location()
+	}
 	take := func() {
 		o.Since = latest(p.due(o.Cursor.At), o.Now)
 		if p.Runs(o.Cursor.At, o.Since) {
-			times = append(times, o.Cursor.At)
+			times = append(times, o.Cursor.At.In(zone))
 		} else {
 			o.Cursor.Used-- // it will be missed, and gives its run back
 		}

@@ -9,11 +9,11 @@
 -- KEYS[8] …:open       hash  schedule -> see lib/open.lua
 -- ARGV[1] prefix of the wake-up channels; then for each schedule: name, revision, cursor as the caller read it ("<planned instant>
 -- <kind>" or empty), count (0 endless), how many instants were missed, how many of the occurrences are caught up, number of occurrences
--- (0: the schedule has completed), and for each of these its planned instant as text and in Unix ms, oldest first
+-- (0: the schedule has completed; if instants were missed its cursor is TIME then), and for each of these its planned instant as text and in Unix ms, oldest first
 -- Returns time (us), then a number for each schedule: how many were placed, -1 completed, -2 somebody else placed or changed it, -3 what
 -- is caught up waits for the end of the flight that holds the schedule, -4 its definition cannot be read.
 local OWED, SCHEDULES, CURSORS, DUE, IDLE, COUNTERS, STATE, OPEN = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
--- uses: limits clock layout alarm counters definition owed open due bars
+-- uses: limits clock layout alarm counters instant definition owed open due bars
 local state = redis.call('HMGET', STATE, 'layout', 'limit')
 local refusal = newer(state[1])
 if refusal then return refusal end
@@ -62,6 +62,10 @@ for i, plan in ipairs(plans) do
       h.state = 'completed'
       completed[#completed + 1] = definition(h)
       answer[#answer + 1] = -1
+      if plan.missed > 0 then -- what is counted now is not counted again, should a change make the schedule live
+        cursors_now[#cursors_now + 1] = plan.name
+        cursors_now[#cursors_now + 1] = instant(now_s) .. ' ' .. whole(used) .. ' s'
+      end
     else
       for k = 0, placing - 1 do
         local planned, ms = ARGV[plan.first + 2 * k], ARGV[plan.first + 2 * k + 1]
