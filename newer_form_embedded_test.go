@@ -1,7 +1,6 @@
 package chime_test
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -24,16 +23,9 @@ func TestADefinitionOfANewerFormIsLeftAlone(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- s.Run(ctx) }()
+			stop = f.runScheduler(s)
 			pass(30 * time.Second)
-			return func() {
-				cancel()
-				if err := <-done; err != nil {
-					t.Errorf("Run: %v", err)
-				}
-			}
+			return stop
 		}
 		start("billing", 1)()
 		before := f.stored("s")

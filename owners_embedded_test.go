@@ -1,7 +1,6 @@
 package chime_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -27,16 +26,9 @@ func (o *owners) start(owner string, version int64, args any, names ...string) (
 			o.t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithCancel(o.t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
+	stop = o.runScheduler(s)
 	pass(30 * time.Second)
-	return func() {
-		cancel()
-		if err := <-done; err != nil {
-			o.t.Errorf("Run: %v", err)
-		}
-	}
+	return stop
 }
 
 // is compares all schedules with a text: name, owner, version and arguments of each.

@@ -226,16 +226,9 @@ func TestADeploymentPrunesItsOwnLinesAndAnOlderOneChangesNothingBack(t *testing.
 			if !slices.Equal(s.Declared(), names) {
 				t.Errorf("declared %v, want %v", s.Declared(), names)
 			}
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- s.Run(ctx) }()
+			stop = f.runScheduler(s)
 			pass(30 * time.Second)
-			return func() {
-				cancel()
-				if err := <-done; err != nil {
-					t.Errorf("Run: %v", err)
-				}
-			}
+			return stop
 		}
 		schedules := chime.NewSchedules(f.server.Store())
 		is := func(when, want string) {

@@ -21,6 +21,11 @@ func (f *fixture) schedule(rec recurrence.Recurrence, names ...string) (stop fun
 			f.t.Fatal(err)
 		}
 	}
+	return f.runScheduler(s)
+}
+
+// runScheduler runs a scheduler; stop ends it, and fails the test if it ends with an error.
+func (f *fixture) runScheduler(s *chime.Scheduler) (stop func()) {
 	ctx, cancel := context.WithCancel(f.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()

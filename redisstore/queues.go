@@ -133,7 +133,8 @@ func (s *store) countHeldAndParked(ctx context.Context, counts []*partitionCount
 // longHead is the most bytes that are read of a job to say since when it waits.
 const longHead = 64 << 10
 
-// readFronts reads the envelopes of the jobs at the front. Where one of the partition's envelopes may be long, it looks first.
+// readFronts reads the envelopes of the jobs at the front, and what schedules that have moved have left. Where one of the partition's envelopes
+// may be long, it looks first.
 func (s *store) readFronts(ctx context.Context, counts []*partitionCount) error {
 	pipe := s.client.Pipeline()
 	for _, c := range counts {
@@ -170,7 +171,8 @@ func (s *store) readFronts(ctx context.Context, counts []*partitionCount) error 
 }
 
 // A partitionCount is what QueueStats reads of one partition: first the counts, the names of the sessions and the names of the
-// parked jobs, then how many jobs each session holds and how many are parked under each name.
+// parked jobs, then how many jobs each session holds and how many are parked under each name; what is at the front, and which of the schedules
+// have left, comes last.
 type partitionCount struct {
 	keys partitionKeys
 	to   *protocol.QueueStats
