@@ -17,7 +17,17 @@ var (
 	workdays = []time.Weekday{time.Monday, time.Tuesday, time.Wednesday, time.Thursday, time.Friday}
 	weekend  = []time.Weekday{time.Saturday, time.Sunday}
 	holidays = []string{"2026-01-01", "2026-04-03", "2026-04-06", "2026-05-25", "2026-12-25", "2026-12-28", "2027-01-01"}
+
+	newYork, chicago, berlin, tokyo = zone("America/New_York"), zone("America/Chicago"), zone("Europe/Berlin"), zone("Asia/Tokyo")
 )
+
+func zone(name string) *time.Location {
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		panic(err)
+	}
+	return loc
+}
 
 // calendarRules are written as a program writes them: the page takes each rule from here as it stands.
 var calendarRules = []calendarRule{
@@ -69,7 +79,7 @@ var calendarRules = []calendarRule{
 		wish: "Every half hour from nine to half past five on weekdays",
 		note: "Below a day the calendar looks at what the clock shows: 17:30 is the last minute that is open.",
 		rule: recurrence.Recurrence{
-			StartTime: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), Frequency: recurrence.Minute, Interval: 30, TimeZone: "America/New_York",
+			StartTime: time.Date(2026, time.January, 1, 0, 0, 0, 0, newYork), Frequency: recurrence.Minute, Interval: 30, TimeZone: "America/New_York",
 			Only: []recurrence.Filter{{WeekDays: workdays, Times: []string{"09:00/17:30"}}},
 		},
 	},
@@ -77,7 +87,7 @@ var calendarRules = []calendarRule{
 		wish: "Every hour while the shop is open: weekdays from nine, Saturdays from ten to noon",
 		note: "A time is open if one filter of Only fits it.",
 		rule: recurrence.Recurrence{
-			StartTime: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), Frequency: recurrence.Hour, TimeZone: "America/Chicago",
+			StartTime: time.Date(2026, time.January, 1, 0, 0, 0, 0, chicago), Frequency: recurrence.Hour, TimeZone: "America/Chicago",
 			Only: []recurrence.Filter{
 				{WeekDays: workdays, Times: []string{"09:00/17:00"}},
 				{WeekDays: []time.Weekday{time.Saturday}, Times: []string{"10:00/12:00"}},
@@ -139,7 +149,7 @@ var calendarRules = []calendarRule{
 	{
 		wish: "Every five minutes, but not while the database is maintained on Sunday nights",
 		rule: recurrence.Recurrence{
-			StartTime: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), Frequency: recurrence.Minute, Interval: 5, TimeZone: "Europe/Berlin",
+			StartTime: time.Date(2026, time.January, 1, 0, 0, 0, 0, berlin), Frequency: recurrence.Minute, Interval: 5, TimeZone: "Europe/Berlin",
 			Except: []recurrence.Filter{{WeekDays: []time.Weekday{time.Sunday}, Times: []string{"02:00/03:59"}}},
 		},
 	},
@@ -162,12 +172,12 @@ var calendarRules = []calendarRule{
 		wish: "When the market closes: at four, on half days at one",
 		note: "The half days' run at four is closed; instants of Also run whatever the calendar says.",
 		rule: recurrence.Recurrence{
-			StartTime: time.Date(2026, time.November, 23, 0, 0, 0, 0, time.UTC), Frequency: recurrence.Day, Hours: []int{16}, Minutes: []int{0}, TimeZone: "America/New_York",
+			StartTime: time.Date(2026, time.November, 23, 0, 0, 0, 0, newYork), Frequency: recurrence.Day, Hours: []int{16}, Minutes: []int{0}, TimeZone: "America/New_York",
 			Only:   []recurrence.Filter{{WeekDays: workdays}},
 			Except: []recurrence.Filter{{Dates: []string{"2026-11-26", "2026-12-25"}}, {Dates: []string{"2026-11-27", "2026-12-24"}, Times: []string{"16:00"}}},
 			Also: []recurrence.Recurrence{
-				{StartTime: time.Date(2026, time.November, 27, 18, 0, 0, 0, time.UTC)},
-				{StartTime: time.Date(2026, time.December, 24, 18, 0, 0, 0, time.UTC)},
+				{StartTime: time.Date(2026, time.November, 27, 13, 0, 0, 0, newYork)},
+				{StartTime: time.Date(2026, time.December, 24, 13, 0, 0, 0, newYork)},
 			},
 		},
 	},
@@ -208,7 +218,7 @@ var calendarRules = []calendarRule{
 	{
 		wish: "Every ten seconds in office hours",
 		rule: recurrence.Recurrence{
-			StartTime: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), Frequency: recurrence.Second, Interval: 10, TimeZone: "Asia/Tokyo",
+			StartTime: time.Date(2026, time.January, 1, 0, 0, 0, 0, tokyo), Frequency: recurrence.Second, Interval: 10, TimeZone: "Asia/Tokyo",
 			Only: []recurrence.Filter{{WeekDays: workdays, Times: []string{"09:00/16:59"}}},
 		},
 	},
@@ -234,7 +244,7 @@ var calendarRules = []calendarRule{
 		wish: "Every night at half past two, but not in the night in which the clocks skip it",
 		note: "Without ClockSkip it runs at 03:30 in that night.",
 		rule: recurrence.Recurrence{
-			StartTime: time.Date(2026, time.March, 26, 0, 0, 0, 0, time.UTC), Frequency: recurrence.Day, Hours: []int{2}, Minutes: []int{30},
+			StartTime: time.Date(2026, time.March, 26, 0, 0, 0, 0, berlin), Frequency: recurrence.Day, Hours: []int{2}, Minutes: []int{30},
 			TimeZone: "Europe/Berlin", ClockChanges: recurrence.ClockSkip,
 		},
 	},
@@ -242,7 +252,7 @@ var calendarRules = []calendarRule{
 		wish: "Whenever the clocks show one in the morning, also twice in a night",
 		note: "Without ClockShown it runs on the first of the two.",
 		rule: recurrence.Recurrence{
-			StartTime: time.Date(2026, time.October, 31, 0, 0, 0, 0, time.UTC), Frequency: recurrence.Day, Hours: []int{1}, Minutes: []int{0},
+			StartTime: time.Date(2026, time.October, 31, 0, 0, 0, 0, newYork), Frequency: recurrence.Day, Hours: []int{1}, Minutes: []int{0},
 			TimeZone: "America/New_York", ClockChanges: recurrence.ClockShown,
 		},
 	},
