@@ -104,6 +104,7 @@ var measures = slices.Concat([]measure{
 	crashMeasure,
 },
 	recurrenceMeasures(),
+	calendarMeasures(),
 	scheduleMeasures(),
 	limitMeasures(),
 )
