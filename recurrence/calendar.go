@@ -39,7 +39,11 @@ func newCalendar(only, except []Filter) (*calendar, error) {
 	c.filters = append(onlys, slices.DeleteFunc(excepts, closing)...)
 	c.timed = slices.ContainsFunc(c.filters, func(f *dayFilter) bool { return f.times != nil })
 	if c.timed && !c.setTypes() {
-		return nil, newError(CodeFilterSize, "except", "", "the filters with times combine in too many ways: write fewer, or fewer times in each")
+		field := "except"
+		if !slices.ContainsFunc(except, func(f Filter) bool { return len(f.Times) > 0 }) {
+			field = "only"
+		}
+		return nil, newError(CodeFilterSize, field, "", "the filters with times combine in too many ways: write fewer, or fewer times in each")
 	}
 	return c, nil
 }

@@ -1,6 +1,7 @@
 package recurrence
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -100,8 +101,12 @@ func TestFiltersThatCombineInTooManyWaysAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if _, err := newCalendar(r.Only, r.Except); codesOf(err) != string(CodeFilterSize) {
-		t.Errorf("a kind for each of a thousand days: %v, want %s", err, CodeFilterSize)
+	for field, filters := range map[string][2][]Filter{"except": {r.Only, r.Except}, "only": {r.Except, r.Only}} {
+		_, err := newCalendar(filters[0], filters[1])
+		var refusal *Error
+		if !errors.As(err, &refusal) || refusal.Code != CodeFilterSize || refusal.Field != field {
+			t.Errorf("a kind for each of a thousand days in %s: %v, want %s there", field, err, CodeFilterSize)
+		}
 	}
 }
 

@@ -1,14 +1,15 @@
 // Package recurrence computes when recurring jobs run. It implements the recurrences of Azure Scheduler (retired in 2020) in
-// full, reads and writes their JSON, and adds time zones, seconds, months and cron text. It uses the standard library only,
-// and works without the rest of this module and without Redis.
+// full, reads and writes their JSON, and adds time zones, seconds, months, cron text and a calendar of open days and times. It
+// uses the standard library only, and works without the rest of this module and without Redis.
 //
 //	rule := recurrence.MustParse(`{"frequency": "week", "schedule": {"weekDays": ["monday"], "hours": [10, 22]}}`)
 //	series, err := rule.Series(time.Now()) // the runs of a job created now
 //	next, ok := series.Next(time.Now())
 //
 // A [Recurrence] is a plain struct. Write it in Go and call [Recurrence.Validate], read it from JSON with [Parse] or
-// json.Unmarshal, or make it from cron text with [Cron]. [Recurrence.Series] returns its runs, [Recurrence.String] describes it
-// in English, and [Recurrence.RRule] writes it as an RFC 5545 rule.
+// json.Unmarshal, or make it from the text of another scheduler with [Cron], [FromQuartz], [FromSpring] or [FromRRule].
+// [Recurrence.Series] returns its runs, [Recurrence.String] describes it in English, and [Recurrence.RRule] writes it as an
+// RFC 5545 rule.
 //
 // # What it promises
 //
@@ -16,8 +17,8 @@
 // its name. All its functions may be called from several goroutines at once. The same rule with the same creation always has
 // the same runs, given the same time zone data.
 //
-// Runs are whole seconds in ascending order, each instant once, all before the year 2200. [Series.Next] takes the same time
-// however long ago the start was, and allocates nothing.
+// Runs are whole seconds in ascending order, each instant once, all before the year 2200. [Series.Next] and [Series.Prev] take
+// the same time however long ago the start was, and allocate nothing.
 //
 // # What to know before you use it
 //
@@ -32,7 +33,10 @@
 //   - The frequencies second, minute and hour follow elapsed time. From frequency day on, and in cron text, named hours follow
 //     the local clock: a time that the clocks skip runs later by the length of the gap (02:30 runs at 03:30), and one that
 //     they repeat runs the first time only. All 24 hours follow elapsed time: both passes of a repeated hour run, and a
-//     skipped hour does not.
+//     skipped hour does not. ClockChanges says otherwise.
+//   - A calendar (Only, Except) closes days and times. Nothing runs while the local clock shows a closed time, but for the
+//     instants of Also. A run whose day is closed is dropped, unless Shift moves it.
+//   - Holidays are stored by value, so a list of them ends: see [Recurrence.DatesEnd].
 //
 // # The JSON
 //
