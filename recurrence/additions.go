@@ -21,7 +21,7 @@ func newAdditions(r Recurrence, start int64, z *zone, open *calendar) (*addition
 	}
 	a := &additions{}
 	for i, entry := range r.Also {
-		if entry.Frequency == 0 && entry.Cron == "" {
+		if entry.runsOnce() {
 			a.instants = append(a.instants, unixOf(entry.StartTime))
 			continue
 		}

@@ -14,7 +14,7 @@ func (d *description) also(whole Recurrence) string {
 	var rules []string
 	local := false
 	for _, entry := range whole.Also {
-		if entry.Frequency == 0 && entry.Cron == "" {
+		if entry.runsOnce() {
 			instants = append(instants, entry.StartTime)
 			continue
 		}

@@ -53,7 +53,7 @@ func (r Recurrence) RRule() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if r.Frequency == 0 && r.Cron == "" {
+	if r.runsOnce() {
 		if dates := r.rDates(); dates != "" {
 			return rruleStart(start, "") + dates, nil // DTSTART is a run itself
 		}
@@ -67,7 +67,7 @@ func (r Recurrence) RRule() (string, error) {
 		return "", err
 	}
 	zone := ""
-	if rule.zone != "" && rule.zone != "UTC" && rule.zone != "Etc/UTC" {
+	if !isUTC(rule.zone) {
 		if err := rule.checkInZone(); err != nil {
 			return "", err
 		}
@@ -98,10 +98,7 @@ func (r Recurrence) RRule() (string, error) {
 
 // rruleStart returns the DTSTART line. An empty zone means UTC.
 func rruleStart(start time.Time, zone string) string {
-	if zone == "" {
-		return "DTSTART:" + start.UTC().Format("20060102T150405Z")
-	}
-	return "DTSTART;TZID=" + zone + ":" + start.Format("20060102T150405")
+	return rruleLine("DTSTART", zone, rruleTime(start, zone))
 }
 
 // rruleEnd returns the COUNT or the UNTIL part, or "".
@@ -110,7 +107,7 @@ func (r Recurrence) rruleEnd() string {
 		return ";COUNT=" + strconv.Itoa(r.Count)
 	}
 	if !r.EndTime.IsZero() {
-		return ";UNTIL=" + r.EndTime.UTC().Format("20060102T150405Z")
+		return ";UNTIL=" + rruleTime(r.EndTime, "")
 	}
 	return ""
 }

@@ -31,7 +31,7 @@ func (r Recurrence) exportCalendar() (c rruleCalendar, err error) {
 		return c, noRRule("only", "RFC 5545 limits days by one filter without dates and times")
 	}
 	for i, entry := range r.Also {
-		if entry.Frequency != 0 || entry.Cron != "" {
+		if !entry.runsOnce() {
 			return c, noRRule(indexPath("also", i), "RFC 5545 has one rule: make two rules of it")
 		}
 	}
@@ -229,8 +229,13 @@ func dateLine(name string, times map[string]bool, zone string) string {
 		list = append(list, text)
 	}
 	slices.Sort(list)
+	return "\n" + rruleLine(name, zone, strings.Join(list, ","))
+}
+
+// rruleLine returns a line of times that are in a zone, or in UTC without one.
+func rruleLine(name, zone, times string) string {
 	if zone != "" {
 		name += ";TZID=" + zone
 	}
-	return "\n" + name + ":" + strings.Join(list, ",")
+	return name + ":" + times
 }

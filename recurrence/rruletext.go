@@ -266,15 +266,15 @@ func (p rruleParts) weekDays() (list []NthWeekday, err error) {
 	}
 	for word := range strings.SplitSeq(text, ",") {
 		number, name := word[:max(0, len(word)-2)], word[max(0, len(word)-2):]
-		day := slices.Index([]string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}, name)
+		day, known := rruleWeekday(name)
 		n := 0
 		if number != "" {
 			n, err = strconv.Atoi(number)
 		}
-		if day < 0 || err != nil || len(number) > 3 || n < -53 || n > 53 || number != "" && n == 0 {
+		if !known || err != nil || len(number) > 3 || n < -53 || n > 53 || number != "" && n == 0 {
 			return nil, refuseSyntax("BYDAY="+text, "BYDAY must hold SU to SA, in MONTHLY and YEARLY also with a number such as -1FR")
 		}
-		if nth := (NthWeekday{time.Weekday(day), n}); !slices.Contains(list, nth) {
+		if nth := (NthWeekday{day, n}); !slices.Contains(list, nth) {
 			list = append(list, nth)
 		}
 	}

@@ -11,8 +11,8 @@ const (
 	maxAlsoRules    = 16
 )
 
-// isInstant reports whether an entry of also is an instant and not a rule.
-func (r Recurrence) isInstant() bool { return r.Frequency == 0 && r.Cron == "" }
+// runsOnce reports whether the rule has neither a frequency nor a cron text. An entry of also is then an instant.
+func (r Recurrence) runsOnce() bool { return r.Frequency == 0 && r.Cron == "" }
 
 // checkAlso checks the entries of also in a Go value.
 func (r Recurrence) checkAlso(list *errorList, given source) {
@@ -66,7 +66,7 @@ func notInAlso(name, value string) *Error {
 func alsoTooLong(list []Recurrence, value string) (bad []*Error) {
 	instants := 0
 	for _, entry := range list {
-		if entry.isInstant() {
+		if entry.runsOnce() {
 			instants++
 		}
 	}

@@ -39,7 +39,7 @@ func (r Recurrence) rules() iter.Seq2[string, Recurrence] {
 			return
 		}
 		for i, entry := range r.Also {
-			if !entry.isInstant() && !yield(indexPath("also", i), entry) {
+			if !entry.runsOnce() && !yield(indexPath("also", i), entry) {
 				return
 			}
 		}
