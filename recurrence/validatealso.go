@@ -11,9 +11,6 @@ const (
 	maxAlsoRules    = 16
 )
 
-// runsOnce reports whether the rule has neither a frequency nor a cron text. An entry of also is then an instant.
-func (r Recurrence) runsOnce() bool { return r.Frequency == 0 && r.Cron == "" }
-
 // checkAlso checks the entries of also in a Go value.
 func (r Recurrence) checkAlso(list *errorList, given source) {
 	for _, bad := range alsoTooLong(r.Also, given.value) {

@@ -246,13 +246,3 @@ func readYears(word string) (dates []string, reason string) {
 	}
 	return dates, ""
 }
-
-// readPart reads a part of a list as a range and a step.
-func (c cronField) readPart(part string) (span [2]int, step int, reason string) {
-	rangeText, stepText, stepped := strings.Cut(part, "/")
-	if span[0], span[1], reason = c.parseRange(rangeText, stepped); reason != "" || !stepped {
-		return span, 1, reason
-	}
-	step, reason = c.parseStep(stepText)
-	return span, step, reason
-}
