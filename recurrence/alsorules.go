@@ -1,9 +1,6 @@
 package recurrence
 
-import (
-	"iter"
-	"strings"
-)
+import "iter"
 
 // runsOnce reports whether the rule has neither a frequency nor a cron text. An entry of also is then an instant.
 func (r Recurrence) runsOnce() bool { return r.Frequency == 0 && r.Cron == "" }
@@ -25,9 +22,9 @@ func (r Recurrence) rules() iter.Seq2[string, Recurrence] {
 // within returns the rule by itself, with what the whole lends to a rule of also.
 func (r Recurrence) within(whole Recurrence) Recurrence {
 	r.TimeZone, r.Only, r.Except, r.Shift, r.ClockChanges = whole.TimeZone, whole.Only, whole.Except, whole.Shift, whole.ClockChanges
-	own, _ := cutCronZone(r.Cron)
-	if prefix, _ := cutCronZone(whole.Cron); prefix != "" && own == "" {
-		_, r.TimeZone, _ = strings.Cut(prefix, "=")
+	_, own, _ := cutCronZone(r.Cron)
+	if _, zone, _ := cutCronZone(whole.Cron); zone != "" && own == "" {
+		r.TimeZone = zone
 	}
 	r.Also = nil
 	return r

@@ -29,8 +29,8 @@ var weekend = []time.Weekday{time.Saturday, time.Sunday}
 
 // read returns the rule of a text of at most maxCronText bytes.
 func (d cronDialect) read(expr string) (Recurrence, error) {
-	if len(expr) > maxCronText {
-		return Recurrence{}, newError(CodeCronSyntax, "cron", expr, "the text has %d bytes, at most %d are allowed", len(expr), maxCronText)
+	if bad := cronTextTooLong(expr); bad != nil {
+		return Recurrence{}, bad
 	}
 	r, reason := d.readWords(strings.Fields(expr))
 	if reason != "" {

@@ -74,7 +74,7 @@ func (r Recurrence) fromAnyStart() Recurrence {
 	wide.Interval, wide.Count, wide.TimeZone, wide.ClockChanges = 0, 0, "", ClockOnce
 	unit := r.unit()
 	if r.Cron != "" && unit == 0 {
-		_, words := cutCronZone(r.Cron)
+		_, _, words := cutCronZone(r.Cron)
 		wide.Cron = strings.Join(words, " ") // nothing in it comes from the start
 		return wide
 	}

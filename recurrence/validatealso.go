@@ -44,7 +44,7 @@ func (r Recurrence) entryErrors(start time.Time) (list errorList) {
 
 // checkEntry refuses fields of an entry that do not go together. An entry without a start takes that of the whole.
 func (r Recurrence) checkEntry(list *errorList, given map[string]source, start time.Time) {
-	if prefix, _ := cutCronZone(r.Cron); prefix != "" {
+	if prefix, _, _ := cutCronZone(r.Cron); prefix != "" {
 		list.add(given["cron"].at, newError(CodeCronConflict, "cron", given["cron"].value, "has the zone of the whole rule: remove the prefix %s", prefix))
 	}
 	if r.StartTime.IsZero() {
