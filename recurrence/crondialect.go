@@ -180,7 +180,7 @@ func (d cronDialect) readMonthDays(word string, r *Recurrence) (reason string) {
 func (d cronDialect) readWeekDays(word string, r *Recurrence) (reason string) {
 	const name = "day of the week"
 	before, after, numbered := strings.Cut(word, "#")
-	last := strings.HasSuffix(word, "L")
+	last := strings.Contains(word, "L") // no name of a day has one
 	switch {
 	case strings.Contains(word, "C"):
 		return name + ": C (a calendar) is not supported: write the calendar as except"

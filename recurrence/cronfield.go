@@ -139,7 +139,7 @@ func (c cronField) valueOfName(text string) (int, bool) {
 func (c cronField) checkUnsupported(part string) string {
 	upper := strings.ToUpper(part)
 	switch {
-	case strings.Contains(part, "#"):
+	case c.maxValue == 7 && strings.Contains(part, "#"):
 		return fmt.Sprintf("%s: # is not supported: write frequency month with monthlyOccurrences, such as "+
 			`[{"day": "friday", "occurrence": 2}]`, c.name)
 	case c.maxValue == 31 && strings.Contains(upper, "W"):

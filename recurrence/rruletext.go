@@ -251,7 +251,11 @@ func (p rruleParts) numbers(name string, low, high int) ([]int, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(word)
 		if err != nil || len(word) > 5 || n < low || n > high || n == 0 && low < 0 {
-			return nil, refuseSyntax(name+"="+text, "%s must hold numbers from %d to %d", name, low, high)
+			without := ""
+			if low < 0 {
+				without = " without 0"
+			}
+			return nil, refuseSyntax(name+"="+text, "%s must hold numbers from %d to %d%s", name, low, high, without)
 		}
 		list = append(list, n)
 	}
