@@ -35,6 +35,8 @@ func TestALineThatRFC5545DoesNotHaveIsRefused(t *testing.T) {
 		{"RDATE:20260105T090000Z", CodeRRuleSyntax, "", "DTSTART is missing"},
 		{dtstart + dtstart, CodeRRuleSyntax, "DTSTART:20260105T090000Z", "given twice"},
 		{dtstart + "SUMMARY:payroll", CodeRRuleSyntax, "SUMMARY:payroll", "write DTSTART, RRULE, RDATE and EXDATE lines only"},
+		{dtstart + "EXRULE:FREQ=DAILY", CodeNoRecurrence, "EXRULE:FREQ=DAILY", "write its dates as EXDATE, or a filter in except"},
+		{dtstart + "RRULE:FREQ=DAILY;freq=WEEKLY", CodeRRuleSyntax, "FREQ=DAILY;freq=WEEKLY", "FREQ is given twice"},
 		{dtstart + "RRULE;X=1:FREQ=DAILY", CodeRRuleSyntax, "RRULE;X=1:FREQ=DAILY", "no parameters"},
 		{dtstart + "RRULE:FREQ=DAILY;", "", "", ""},
 		{dtstart + "RRULE:FREQ=DAILY;COUNT=", CodeRRuleSyntax, "COUNT=", "a part is a name, = and a value"},
@@ -45,6 +47,7 @@ func TestALineThatRFC5545DoesNotHaveIsRefused(t *testing.T) {
 		{"DTSTART;TZID=Mars/Olympus:20260105T090000", CodeTimeZoneUnknown, "Mars/Olympus", "IANA name"},
 
 		{"DTSTART;VALUE=DATE:20260105", CodeRRuleSyntax, "DTSTART;VALUE=DATE:20260105", "write a date-time with Z or TZID"},
+		{"DTSTART:20260105T090000", CodeRRuleSyntax, "20260105T090000", "write Z or TZID"},
 		{"DTSTART:20260105T0900Z", CodeRRuleSyntax, "20260105T0900Z", "must be a date-time such as"},
 		{"DTSTART;TZID=Europe/Berlin:20260105T090000Z", CodeRRuleSyntax, "20260105T090000Z", "both Z and TZID"},
 		{"DTSTART;TZID=Europe/Berlin:20260329T023000", CodeNoRecurrence, "DTSTART;TZID=Europe/Berlin:20260329T023000", "that the clocks skip"},
