@@ -160,10 +160,7 @@ func (c *calendar) open(wall int64) bool {
 	if !c.days.has(day) {
 		return false
 	}
-	second := wall - day*secondsPerDay
-	open := c.onIf(day, nil, 0)
-	i := spanAt(open, second)
-	return i < len(open) && open[i].first <= second
+	return inSpans(c.onIf(day, nil, 0), wall-day*secondsPerDay)
 }
 
 // next returns the first open wall second at or after one, or [never] if there is none up to the end of a month. Days on which

@@ -66,21 +66,9 @@ func (r Recurrence) RRule() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	zone := ""
-	if !isUTC(rule.zone) {
-		if err := rule.checkInZone(); err != nil {
-			return "", err
-		}
-		if rule.Frequency >= Day {
-			loc, bad := findZone(rule.zone)
-			if bad != nil {
-				return "", bad
-			}
-			if wall := start.In(loc); !resolveLocal(loc, onUTC(wall)).Equal(start) {
-				return "", newError(CodeNoRRule, "startTime", wall.Format(time.RFC3339), "RFC 5545 cannot name the second pass of a repeated hour as a start")
-			}
-			start, zone = start.In(loc), rule.zone
-		}
+	start, zone, err := rule.inZone(start)
+	if err != nil {
+		return "", err
 	}
 	left, err := rule.exDates(calendar.left, zone, start)
 	if err != nil {
@@ -94,6 +82,28 @@ func (r Recurrence) RRule() (string, error) {
 		return "", err
 	}
 	return rruleStart(start, zone) + "\nRRULE:" + parts + r.rruleEnd() + left + r.rDates(), nil
+}
+
+// inZone returns the start on the local clock and its zone, if the rule follows a clock; otherwise both are in UTC, which has no name.
+func (r rruleRule) inZone(start time.Time) (local time.Time, zone string, err error) {
+	if isUTC(r.zone) {
+		return start, "", nil
+	}
+	if err := r.checkInZone(); err != nil {
+		return start, "", err
+	}
+	if r.Frequency < Day {
+		return start, "", nil
+	}
+	loc, bad := findZone(r.zone)
+	if bad != nil {
+		return start, "", bad
+	}
+	local = start.In(loc)
+	if !resolveLocal(loc, onUTC(local)).Equal(start) {
+		return start, "", newError(CodeNoRRule, "startTime", local.Format(time.RFC3339), "RFC 5545 cannot name the second pass of a repeated hour as a start")
+	}
+	return local, r.zone, nil
 }
 
 // rruleStart returns the DTSTART line. An empty zone means UTC.
@@ -163,12 +173,12 @@ func maskValues[T ~int](mask uint64) []T {
 func (r rruleRule) checkInZone() error {
 	hours := r.allHours()
 	switch {
+	case r.ClockChanges != ClockOnce:
+		return noRRule("clockChanges", "RFC 5545 knows once only: remove clockChanges or the timeZone")
 	case r.Frequency >= Day && len(hours) == 24:
 		return newError(CodeNoRRule, "schedule.hours", "", "in a zone RFC 5545 has no rule for every hour of a day: name fewer hours, or remove the timeZone")
 	case r.Frequency == Hour:
 		return newError(CodeNoRRule, "frequency", Hour.String(), "in a zone RFC 5545 has no rule for elapsed hours: remove the timeZone")
-	case r.ClockChanges != ClockOnce:
-		return noRRule("clockChanges", "RFC 5545 knows once only: remove clockChanges or the timeZone")
 	case r.Frequency < Hour && len(r.Hours)+len(r.Minutes)+len(r.Seconds)+len(r.Only)+len(r.Except) > 0:
 		return newError(CodeNoRRule, "schedule", "", "in a zone RFC 5545 has no rule for elapsed time limited by the clock: remove the timeZone")
 	}
