@@ -124,11 +124,6 @@ func (d cronDialect) readDays(dom, dow string, r *Recurrence) (reason string) {
 		return d.readWeekDays(strings.ToUpper(dow), r)
 	}
 	r.Frequency = Day
-	for i, word := range []string{dom, dow} { // they may still hold a wrong step
-		if _, reason = [...]cronField{cronFieldTable[2], d.weekDay}[i].parse(word); reason != "" {
-			return reason
-		}
-	}
 	return ""
 }
 
@@ -221,8 +216,7 @@ func (d cronDialect) weekdayOf(n int) time.Weekday { return time.Weekday((n - d.
 // readYears reads a field of years as ranges of dates; none for every year.
 func readYears(word string) (dates []string, reason string) {
 	if !cronRestricted(word) {
-		_, _, reason = cronYear.readPart(word)
-		return nil, reason
+		return nil, ""
 	}
 	years := map[int]bool{}
 	for part := range strings.SplitSeq(word, ",") {

@@ -83,9 +83,6 @@ func (r *rule) prevOpenPoint(before int64) int64 {
 			return at
 		}
 		before = max(open+1-p.offset, p.begin)
-		if open == none && p.begin < r.start {
-			return none
-		}
 	}
 }
 

@@ -49,17 +49,10 @@ func readRRuleText(text string) (*rruleText, error) {
 		return nil, refuseSyntax("", "the text has %d lines, at most %d are allowed", len(lines), maxRRuleLines)
 	}
 	read := &rruleText{days: map[string]bool{}}
-	// DTSTART comes first, for it says in which zone the others are to be understood.
 	isStart := func(line string) bool { name, _, _ := cutProperty(line); return name == "DTSTART" }
-	slices.SortStableFunc(lines, func(a, b string) int {
-		switch first, second := isStart(a), isStart(b); {
-		case first == second:
-			return 0
-		case first:
-			return -1
-		}
-		return 1
-	})
+	if i := slices.IndexFunc(lines, isStart); i > 0 { // it comes first, for it says in which zone the others are to be understood
+		lines = slices.Concat(lines[i:i+1], lines[:i], lines[i+1:])
+	}
 	for _, line := range lines {
 		if err := read.line(strings.TrimSpace(line)); err != nil {
 			return nil, err
