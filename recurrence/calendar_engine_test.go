@@ -168,6 +168,10 @@ func TestAMovedRunThatLandsOnTheLastClosedTimeIsDropped(t *testing.T) {
 		if !ok || !last.Equal(want[len(want)-1]) {
 			t.Errorf("%s: the last is %v, %v, want %v", c.times, last, ok, want[len(want)-1])
 		}
+		r.StartTime = on("2026-03-28 12:00:00") // the moved run is the only one
+		if _, err := r.Series(r.StartTime); (codesOf(err) == string(CodeNeverFires)) != (len(want) == 1) || len(want) == 2 && err != nil {
+			t.Errorf("%s: from the day before: %v, want a run only if it may land", c.times, err)
+		}
 	}
 }
 

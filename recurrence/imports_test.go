@@ -5,6 +5,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -79,6 +80,20 @@ func TestAFieldOfAllYearsSaysNothing(t *testing.T) {
 	for _, text := range []string{"0 0 9 ? * 2 *", "0 0 9 ? * 2 ?", "0 0 9 ? * 2 */1"} {
 		if got, err := FromQuartz(text); err != nil || !got.Equal(want) {
 			t.Errorf("%s: got %v (%v), want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestLinesMayComeInAnyOrder(t *testing.T) {
+	lines := []string{"DTSTART;TZID=America/New_York:20260105T090000", "RRULE:FREQ=DAILY", "EXDATE;TZID=America/New_York:20260106T090000", "RDATE:20260107T120000Z"}
+	want, err := FromRRule(strings.Join(lines, "\n"))
+	if err != nil || len(want.Except) != 1 || len(want.Also) != 1 {
+		t.Fatalf("%v (%v)", want, err)
+	}
+	for range lines {
+		lines = append(lines[1:], lines[0])
+		if got, err := FromRRule(strings.Join(lines, "\n")); err != nil || !got.Equal(want) {
+			t.Errorf("%q: got %v (%v), want %v", lines, got, err, want)
 		}
 	}
 }
