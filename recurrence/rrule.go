@@ -34,7 +34,9 @@ const CodeNoRRule Code = "no_rrule"
 //   - a rule without StartTime,
 //   - Count together with EndTime, or with Only, Except, Positions or Also,
 //   - Shift, rules in Also, and ClockChanges in a zone other than UTC,
-//   - Only with several filters, dates or times; Except other than weekdays and, without Positions, single dates,
+//   - Only with several filters, dates or times; Except other than weekdays and, without Positions and with frequency day and
+//     above, single dates; and of those more than 3000 times, or one beside a time that the clocks skip,
+//   - Positions whose runs are more than 366 in a period: 200 with two times a day,
 //   - a cron rule that restricts both day fields, because either one is then enough,
 //   - a StartTime on the second pass of a repeated hour, at frequency day and above,
 //   - in a time zone other than UTC: all 24 hours of a day (they follow elapsed time in this package and the clock in RFC
