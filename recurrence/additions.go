@@ -15,13 +15,13 @@ type addedRule struct {
 }
 
 // newAdditions compiles the entries of also, or returns nil if there are none. start is that of the outer rule.
-func newAdditions(r Recurrence, start int64, z *zone, open *calendar) (*additions, error) {
+func newAdditions(r Recurrence, start int64, z *zone, calendar *calendar) (*additions, error) {
 	if len(r.Also) == 0 {
 		return nil, nil
 	}
 	a := &additions{}
 	for i, entry := range r.Also {
-		if entry.Frequency == 0 && entry.Cron == "" {
+		if entry.runsOnce() {
 			a.instants = append(a.instants, unixOf(entry.StartTime))
 			continue
 		}
@@ -34,7 +34,7 @@ func newAdditions(r Recurrence, start int64, z *zone, open *calendar) (*addition
 			from = unixOf(entry.StartTime)
 		}
 		entry.Shift, entry.ClockChanges = r.Shift, r.ClockChanges
-		compiled, err := compile(entry, from, z, open, fields)
+		compiled, err := compile(entry, from, z, calendar, fields)
 		if err != nil {
 			return nil, newError(CodeNeverFires, indexPath("also", i), "", "never matches: from the start on, no instant that the interval reaches fits it and is open")
 		}

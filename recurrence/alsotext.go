@@ -14,7 +14,7 @@ func (d *description) also(whole Recurrence) string {
 	var rules []string
 	local := false
 	for _, entry := range whole.Also {
-		if entry.Frequency == 0 && entry.Cron == "" {
+		if entry.runsOnce() {
 			instants = append(instants, entry.StartTime)
 			continue
 		}
@@ -34,9 +34,7 @@ func (d *description) also(whole Recurrence) string {
 
 // addedRule describes a rule of also. The zone is named elsewhere; local says whether the text depends on it.
 func (d *description) addedRule(whole, entry Recurrence) (text string, local bool) {
-	entry.Only, entry.Except, entry.Shift, entry.ClockChanges = whole.Only, whole.Except, whole.Shift, whole.ClockChanges
-	entry.Also = nil
-	e := description{Recurrence: entry, zone: d.zone, zoneNamed: true, origin: d.origin}
+	e := description{Recurrence: entry.within(whole), zone: d.zone, zoneNamed: true, origin: d.origin}
 	if entry.StartTime.IsZero() && !whole.StartTime.IsZero() {
 		e.origin = "the start"
 	}

@@ -1,6 +1,8 @@
 package recurrence
 
 import (
+	"iter"
+	"maps"
 	"math/bits"
 	"slices"
 )
@@ -43,7 +45,7 @@ func newCalendar(only, except []Filter) (*calendar, error) {
 		if !slices.ContainsFunc(except, func(f Filter) bool { return len(f.Times) > 0 }) {
 			field = "only"
 		}
-		return nil, newError(CodeFilterSize, field, "", "the filters with times combine in too many ways: write fewer, or fewer times in each")
+		return nil, newError(CodeFilterSize, field, "", "the filters with times combine to more than %d ranges on days of different types: write fewer, or fewer times in each", maxWindows)
 	}
 	return c, nil
 }
@@ -51,55 +53,62 @@ func newCalendar(only, except []Filter) (*calendar, error) {
 // setTypes finds the types of days that there are, and works out the windows of each. It reports whether there are not too many.
 func (c *calendar) setTypes() bool {
 	c.types = map[uint64]int{}
-	masks, work := make([]uint32, len(c.filters)), 0
-	add := func() bool {
-		for day := 1; day <= 31; day++ {
-			fits := uint64(0)
-			for i, mask := range masks {
-				fits |= uint64(mask>>day&1) << i
-			}
-			if _, known := c.types[fits]; known {
-				continue
-			}
-			for i := range c.filters {
-				if fits>>i&1 == 1 {
-					work += 1 + len(c.filters[i].times)
-				}
-			}
-			if work > maxWindows {
-				return false
-			}
-			c.types[fits] = len(c.windows)
-			c.windows = append(c.windows, c.openOn(fits))
-		}
-		return true
-	}
+	masks, left := make([]uint32, len(c.filters)), maxWindows
 	for shape := range monthShapes {
 		for i, f := range c.filters {
 			masks[i] = f.shapes[shape]
 		}
-		if !add() {
+		if !c.addTypes(masks, &left) {
 			return false
 		}
 	}
-	seen := map[int64]bool{}
+	for month := range c.datedMonths() {
+		first := firstDayOf(month)
+		shape := shapeOf(month, weekdayOfDay(first))
+		for i, f := range c.filters {
+			masks[i] = f.mask(month, first, shape)
+		}
+		if !c.addTypes(masks, &left) {
+			return false
+		}
+	}
+	return true
+}
+
+// datedMonths yields the months in which a filter has dates with a year.
+func (c *calendar) datedMonths() iter.Seq[int64] {
+	months := map[int64]bool{}
 	for _, f := range c.filters {
 		for _, r := range f.ranges {
 			for month := dateOf(r.first).month; month <= dateOf(r.last).month; month++ {
-				if seen[month] {
-					continue
-				}
-				seen[month] = true
-				first := firstDayOf(month)
-				shape := shapeOf(month, weekdayOfDay(first))
-				for i, f := range c.filters {
-					masks[i] = f.mask(month, first, shape)
-				}
-				if !add() {
-					return false
-				}
+				months[month] = true
 			}
 		}
+	}
+	return maps.Keys(months)
+}
+
+// addTypes works out the windows of the types that the days of a month have; the masks are the days that fit each filter. It reports
+// whether the types and ranges do not exceed those left, from which it takes them.
+func (c *calendar) addTypes(masks []uint32, left *int) bool {
+	for day := 1; day <= 31; day++ {
+		fits := uint64(0)
+		for i, mask := range masks {
+			fits |= uint64(mask>>day&1) << i
+		}
+		if _, known := c.types[fits]; known {
+			continue
+		}
+		for i, f := range c.filters {
+			if fits>>i&1 == 1 {
+				*left -= 1 + len(f.times)
+			}
+		}
+		if *left < 0 {
+			return false
+		}
+		c.types[fits] = len(c.windows)
+		c.windows = append(c.windows, c.openOn(fits))
 	}
 	return true
 }
@@ -160,10 +169,7 @@ func (c *calendar) open(wall int64) bool {
 	if !c.days.has(day) {
 		return false
 	}
-	second := wall - day*secondsPerDay
-	open := c.onIf(day, nil, 0)
-	i := spanAt(open, second)
-	return i < len(open) && open[i].first <= second
+	return inSpans(c.onIf(day, nil, 0), wall-day*secondsPerDay)
 }
 
 // next returns the first open wall second at or after one, or [never] if there is none up to the end of a month. Days on which

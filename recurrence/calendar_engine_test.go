@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -101,11 +102,93 @@ func TestFiltersThatCombineInTooManyWaysAreRefused(t *testing.T) {
 			}
 		}
 	}
+	small := Recurrence{StartTime: r.StartTime, Frequency: Day, Except: yearlyKinds()}
+	if _, err := small.Series(r.StartTime); describeErrors(err) != "filter_size|except|" {
+		t.Errorf("a kind for each of some thousand days of every year: %v, want %s", err, CodeFilterSize)
+	}
+	if err := small.Validate(); describeErrors(err) != "filter_size|except|" {
+		t.Errorf("Validate: %v, want %s", err, CodeFilterSize)
+	}
 	for field, filters := range map[string][2][]Filter{"except": {r.Only, r.Except}, "only": {r.Except, r.Only}} {
 		_, err := newCalendar(filters[0], filters[1])
 		var refusal *Error
 		if !errors.As(err, &refusal) || refusal.Code != CodeFilterSize || refusal.Field != field {
 			t.Errorf("a kind for each of a thousand days in %s: %v, want %s there", field, err, CodeFilterSize)
+		}
+	}
+}
+
+// yearlyKinds returns filters that fit every day of the month, of the week and of the year in another combination.
+func yearlyKinds() (filters []Filter) {
+	for i := range maxFilters {
+		f := timeRanges(50, i, 1, 800)[0]
+		switch {
+		case i < 7:
+			f.WeekDays = []time.Weekday{time.Weekday(i)}
+		case i < 12:
+			for day := 1; day <= 31; day++ {
+				if day>>(i-7)&1 == 1 {
+					f.MonthDays = append(f.MonthDays, day)
+				}
+			}
+		case i < 24:
+			f.Months = []time.Month{time.Month(i - 11)}
+		default:
+			f.MonthDays = []int{23 - i}
+		}
+		filters = append(filters, f)
+	}
+	return filters
+}
+
+// A run that a gap moves to a closed time is dropped, also if no open time follows.
+func TestAMovedRunThatLandsOnTheLastClosedTimeIsDropped(t *testing.T) {
+	for _, c := range []struct {
+		times string
+		want  []string
+	}{
+		{"00:00/02:59", []string{"2026-03-28 01:30:00"}},
+		{"00:00/03:29", []string{"2026-03-28 01:30:00"}},
+		{"00:00/03:30", []string{"2026-03-28 01:30:00", "2026-03-29 01:30:00"}},
+	} {
+		r := Recurrence{StartTime: on("2026-03-27 12:00:00"), Frequency: Day, Hours: []int{2}, Minutes: []int{30}, TimeZone: "Europe/Berlin",
+			Only: []Filter{{Dates: []string{"2026-03-28/2026-03-29"}, Times: []string{c.times}}}}
+		s, err := r.Series(r.StartTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []time.Time
+		for _, text := range c.want {
+			want = append(want, on(text))
+		}
+		if got := firstRuns(s, 3); !slices.EqualFunc(got, want, time.Time.Equal) {
+			t.Errorf("%s: got %v, want %v", c.times, got, want)
+		}
+		last, ok := s.Prev(on("2030-01-01 00:00:00"))
+		if !ok || !last.Equal(want[len(want)-1]) {
+			t.Errorf("%s: the last is %v, %v, want %v", c.times, last, ok, want[len(want)-1])
+		}
+		r.StartTime = on("2026-03-28 12:00:00") // the moved run is the only one
+		if _, err := r.Series(r.StartTime); (codesOf(err) == string(CodeNeverFires)) != (len(want) == 1) || len(want) == 2 && err != nil {
+			t.Errorf("%s: from the day before: %v, want a run only if it may land", c.times, err)
+		}
+	}
+}
+
+// A rule that is open again in the year 2200 is no mistake, and has no runs.
+func TestARuleWhoseOpenDaysBeginBeyondTheHorizonHasNoRuns(t *testing.T) {
+	for _, frequency := range []Frequency{Second, Minute, Hour, Day} {
+		r := Recurrence{StartTime: on("2199-12-01 00:00:00"), Frequency: frequency, TimeZone: "Europe/Berlin", Only: []Filter{{Dates: []string{"01-15"}}}}
+		s, err := r.Series(r.StartTime)
+		if err != nil {
+			t.Errorf("%v: %v", frequency, err)
+			continue
+		}
+		if next, ok := s.Next(r.StartTime); ok {
+			t.Errorf("%v: next is %v", frequency, next)
+		}
+		if prev, ok := s.Prev(on("2300-01-01 00:00:00")); ok {
+			t.Errorf("%v: prev is %v", frequency, prev)
 		}
 	}
 }

@@ -10,12 +10,10 @@ const gregorianDays = 146097
 
 // compile builds the rule of a valid Recurrence that starts at start. It refuses a rule that never fires: one without a match
 // in the 400 years from the start, with the zone's offsets up to the horizon.
-func compile(r Recurrence, start int64, z *zone, open *calendar, cron *cronFields) (*rule, error) {
+func compile(r Recurrence, start int64, z *zone, calendar *calendar, cron *cronFields) (*rule, error) {
 	c := compiler{Recurrence: r, start: start, local: start + z.offsetAt(start)}
 	c.Interval = max(c.Interval, 1)
-	c.rule = &rule{start: start, zone: z}
-	c.rule.open = open
-	c.rule.skips = r.ClockChanges == ClockSkip
+	c.rule = &rule{start: start, zone: z, calendar: calendar, skips: r.ClockChanges == ClockSkip}
 	switch {
 	case cron != nil:
 		c.cron(cron)
@@ -26,10 +24,10 @@ func compile(r Recurrence, start int64, z *zone, open *calendar, cron *cronField
 	case r.Frequency == Hour:
 		c.hourly()
 	default:
-		c.calendar()
+		c.daysAndTimes()
 	}
 
-	if c.rule.open != nil && c.rule.open.timed {
+	if c.rule.calendar != nil && c.rule.calendar.timed {
 		c.setWindows()
 	}
 	day := floorDiv(c.local, secondsPerDay)
@@ -55,7 +53,7 @@ func (c *compiler) neverFires() error {
 	if c.Cron != "" {
 		return newError(CodeNeverFires, "cron", c.Cron, "no day has such a date")
 	}
-	if c.rule.open != nil {
+	if c.rule.calendar != nil {
 		return newError(CodeNeverFires, "schedule", "", "never matches: from the start on, no instant that the interval reaches fits the schedule and is open")
 	}
 	return newError(CodeNeverFires, "schedule", "", "never matches: from the start on, no instant that the interval reaches fits the schedule")
@@ -124,8 +122,8 @@ func (c *compiler) minutesOfHour() uint64 {
 	return c.minutesOr(1 << c.startMinute())
 }
 
-// calendar compiles the frequencies day, week, month and year: days of the calendar and times of the day.
-func (c *compiler) calendar() {
+// daysAndTimes compiles the frequencies day, week, month and year.
+func (c *compiler) daysAndTimes() {
 	hours := c.hoursOr(1 << c.startHour())
 	if len(c.Hours) == 0 && len(c.Minutes)+len(c.Seconds) > 0 {
 		hours = allHours
@@ -170,13 +168,13 @@ func (c *compiler) unlessPositions(fromStart, all uint8) uint8 {
 
 // keepDays compiles what becomes of the days of the rule, where they do not all stay.
 func (c *compiler) keepDays() {
-	if c.rule.open == nil && len(c.Positions) == 0 {
+	if c.rule.calendar == nil && len(c.Positions) == 0 {
 		return
 	}
 	c.rule.kept = &keptDays{days: &c.rule.days, shift: c.Shift}
-	if c.rule.open != nil {
-		c.rule.kept.open = c.rule.open.days
-		c.rule.atStart = c.rule.atStart && c.rule.open.open(c.local)
+	if c.rule.calendar != nil {
+		c.rule.kept.open = c.rule.calendar.days
+		c.rule.atStart = c.rule.atStart && c.rule.calendar.open(c.local)
 	}
 	if len(c.Positions) > 0 {
 		c.rule.kept.positions = newPositions(c.rule.days.unit, c.Positions)
@@ -186,33 +184,43 @@ func (c *compiler) keepDays() {
 // setWindows works out which open times of each type of day the rule can meet.
 func (c *compiler) setWindows() {
 	r := c.rule
-	all := newTimesOfDay(allHours, allMinutes, allSeconds)
-	interval, offset := int64(c.Interval), c.local-c.start
-	switch {
-	case r.kind == fixedInterval && c.Frequency == Second:
-		r.slots = newSlots(1, interval, c.start, offset, all, r.open)
-	case r.kind == fixedInterval && c.Frequency == Minute:
-		r.slots = newSlots(60, interval, c.start, offset, newTimesOfDay(allHours, allMinutes, 1<<c.startSecond()), r.open)
-	case r.kind == fixedInterval:
-		r.slots = newSlots(3600, interval, c.start, offset, newTimesOfDay(allHours, 1<<c.startMinute(), 1<<c.startSecond()), r.open)
-	case r.kind == filteredPoints && c.Frequency == Second:
-		r.slots = newSlots(1, interval, c.start, offset, r.filtered.times, r.open)
-	case r.kind == filteredPoints:
-		times := r.filtered.times
-		r.slots = newSlots(60, interval, c.start, offset, newTimesOfDay(times.hours, times.minutes, 1<<c.startSecond()), r.open)
-	case r.kind == inMinuteBlocks:
-		times := r.minutes.begins.times
-		r.slots = newSlots(60, interval, r.minutes.begins.start, offset, newTimesOfDay(times.hours, times.minutes, r.minutes.seconds), r.open)
-	case r.kind == inHourBlocks:
-		r.slots = newSlots(3600, interval, r.blocks.origin, offset, r.blocks.times, r.open)
-	default:
-		for _, windows := range r.open.windows {
-			r.windows = append(r.windows, slices.DeleteFunc(slices.Clone(windows), func(w span) bool {
-				first, ok := r.times.next(w.first)
-				return !ok || first > w.last
-			}))
-		}
+	if r.kind != everyHour && r.kind != namedHours {
+		r.slots = c.newSlots()
+		return
 	}
+	for _, windows := range r.calendar.windows {
+		r.windows = append(r.windows, slices.DeleteFunc(slices.Clone(windows), func(w span) bool {
+			first, ok := r.times.next(w.first)
+			return !ok || first > w.last
+		}))
+	}
+}
+
+// newSlots returns the slots of a rule of elapsed time.
+func (c *compiler) newSlots() *slots {
+	r := c.rule
+	unit := [...]int64{Second: 1, Minute: 60, Hour: 3600}[c.Frequency]
+	origin, hours, minutes, seconds := c.start, uint32(allHours), uint64(allMinutes), uint64(allSeconds)
+	if c.Frequency > Second {
+		seconds = 1 << c.startSecond()
+	}
+	if c.Frequency > Minute {
+		minutes = 1 << c.startMinute()
+	}
+	switch r.kind {
+	case filteredPoints:
+		hours, minutes = r.filtered.times.hours, r.filtered.times.minutes
+		if c.Frequency == Second {
+			seconds = r.filtered.times.seconds
+		}
+	case inMinuteBlocks:
+		times := &r.minutes.begins.times
+		origin, hours, minutes, seconds = r.minutes.begins.start, times.hours, times.minutes, r.minutes.seconds
+	case inHourBlocks:
+		times := &r.blocks.times
+		origin, hours, minutes, seconds = r.blocks.origin, times.hours, times.minutes, times.seconds
+	}
+	return newSlots(unit, int64(c.Interval), origin, c.local-c.start, newTimesOfDay(hours, minutes, seconds), r.calendar)
 }
 
 // setTimes sets the times of day. All 24 hours follow elapsed time; named hours follow the clock.

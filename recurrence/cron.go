@@ -51,7 +51,7 @@ func Cron(expr string) (Recurrence, error) {
 	r := fields.every
 	r.TimeZone = fields.zone
 	if r.Frequency == 0 {
-		_, rest := cutCronZone(expr)
+		_, _, rest := cutCronZone(expr)
 		r.Cron = strings.Join(rest, " ")
 	}
 	if err := r.neverFires(); err != nil {
@@ -79,16 +79,12 @@ func checkCron(expr string, hasTimeZone bool) error {
 
 // compileCron reads a cron text. It does not look up the zone, so it needs no zone data. Its time is bounded for every text.
 func compileCron(expr string) (cronFields, error) {
-	if len(expr) > maxCronText {
-		return cronFields{}, newError(CodeCronSyntax, "cron", expr, "the text has %d bytes, at most %d are allowed", len(expr), maxCronText)
+	if bad := cronTextTooLong(expr); bad != nil {
+		return cronFields{}, bad
 	}
-	prefix, words := cutCronZone(expr)
-	zone, hasZone := "", prefix != ""
-	if hasZone {
-		_, zone, _ = strings.Cut(prefix, "=")
-		if zone == "" {
-			return cronFields{}, newError(CodeTimeZoneUnknown, "cron", expr, "%s names no zone: write %sEurope/Berlin, or remove it for UTC", prefix, prefix)
-		}
+	prefix, zone, words := cutCronZone(expr)
+	if prefix != "" && zone == "" {
+		return cronFields{}, newError(CodeTimeZoneUnknown, "cron", expr, "%s names no zone: write %sEurope/Berlin, or remove it for UTC", prefix, prefix)
 	}
 	fields, reason := compileCronWords(words)
 	if reason != "" {
@@ -98,17 +94,26 @@ func compileCron(expr string) (cronFields, error) {
 	return fields, nil
 }
 
-// cutCronZone splits a text into its prefix, if its first word begins with CRON_TZ= or TZ=, and the words after it.
-func cutCronZone(expr string) (prefix string, words []string) {
+// cronTextTooLong refuses a cron text that is too long, in any dialect.
+func cronTextTooLong(expr string) *Error {
+	if len(expr) <= maxCronText {
+		return nil
+	}
+	return newError(CodeCronSyntax, "cron", expr, "the text has %d bytes, at most %d are allowed", len(expr), maxCronText)
+}
+
+// cutCronZone splits a text into its prefix, if its first word begins with CRON_TZ= or TZ=, and the words after it. zone is what the
+// prefix names, not checked yet.
+func cutCronZone(expr string) (prefix, zone string, words []string) {
 	words = strings.Fields(expr)
 	if len(words) == 0 {
-		return "", nil
+		return "", "", nil
 	}
-	name, _, found := strings.Cut(words[0], "=")
+	name, zone, found := strings.Cut(words[0], "=")
 	if found && (strings.EqualFold(name, "CRON_TZ") || strings.EqualFold(name, "TZ")) {
-		return words[0], words[1:]
+		return words[0], zone, words[1:]
 	}
-	return "", words
+	return "", "", words
 }
 
 // cronMacros maps each name to the five fields that it stands for.

@@ -49,6 +49,16 @@ func (c cronField) parsePart(part string) (uint64, string) {
 	return mask, ""
 }
 
+// readPart reads a part of a list as a range and a step.
+func (c cronField) readPart(part string) (span [2]int, step int, reason string) {
+	rangeText, stepText, stepped := strings.Cut(part, "/")
+	if span[0], span[1], reason = c.parseRange(rangeText, stepped); reason != "" || !stepped {
+		return span, 1, reason
+	}
+	step, reason = c.parseStep(stepText)
+	return span, step, reason
+}
+
 // parseRange reads *, ?, a value or a range. A value with a step means the range from it to the field's end.
 func (c cronField) parseRange(text string, stepped bool) (lo, hi int, reason string) {
 	if text == "*" || text == "?" {
@@ -129,7 +139,7 @@ func (c cronField) valueOfName(text string) (int, bool) {
 func (c cronField) checkUnsupported(part string) string {
 	upper := strings.ToUpper(part)
 	switch {
-	case strings.Contains(part, "#"):
+	case c.maxValue == 7 && strings.Contains(part, "#"):
 		return fmt.Sprintf("%s: # is not supported: write frequency month with monthlyOccurrences, such as "+
 			`[{"day": "friday", "occurrence": 2}]`, c.name)
 	case c.maxValue == 31 && strings.Contains(upper, "W"):

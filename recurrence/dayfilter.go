@@ -89,6 +89,12 @@ func spanAt(list []span, n int64) int {
 	return low
 }
 
+// inSpans reports whether one of the spans has n.
+func inSpans(list []span, n int64) bool {
+	i := spanAt(list, n)
+	return i < len(list) && list[i].first <= n
+}
+
 // mask returns the days of a month that fit. first is the number of its first day.
 func (d *dayFilter) mask(month, first int64, shape int) uint32 {
 	fits := d.shapes[shape]

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// FromRRule returns the rule of a text of RFC 5545 of at most 64 KiB: a DTSTART line with Z or TZID, and RRULE, RDATE and EXDATE
-// lines in any order. Lines may be folded and end with CRLF; names may have any case.
+// FromRRule returns the rule of a text of RFC 5545 of at most 64 KiB and 2000 lines: a DTSTART line with Z or TZID, and RRULE, RDATE
+// and EXDATE lines in any order. Lines may be folded and end with CRLF; names may have any case.
 //
 //   - DTSTART becomes StartTime and TimeZone, INTERVAL Interval, UNTIL EndTime, COUNT Count. COUNT counts from DTSTART and Count
 //     from creation: they agree for a rule created at or before its start. DTSTART itself runs only if the rule matches it.
@@ -24,8 +24,9 @@ import (
 //
 // FromRRule never guesses. It returns an [*Error] with [CodeRRuleSyntax] for what RFC 5545 does not allow and for times without a
 // zone, and with [CodeNoRecurrence] for what no rule can say: BYWEEKNO, EXRULE, WKST other than MO where it matters, COUNT beside EXDATE or
-// RDATE, elapsed hours in a zone, and unknown parts. Its Reason names the part. Other mistakes, such as an unknown zone or a rule
-// that never fires, have the codes that [Recurrence.Validate] gives them.
+// RDATE, elapsed hours in a zone, unknown parts, more than 17 RRULE lines or 1000 values of RDATE, and EXDATE that takes more than 32
+// filters. Its Reason names the part. Other mistakes, such as an unknown zone or a rule that never fires, have the codes that
+// [Recurrence.Validate] gives them.
 func FromRRule(text string) (Recurrence, error) {
 	read, err := readRRuleText(text)
 	if err != nil {

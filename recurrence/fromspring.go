@@ -1,7 +1,7 @@
 package recurrence
 
-// FromSpring returns the rule of a text of six fields as Spring, robfig/cron with seconds and node-cron have it: second, minute,
-// hour, day of the month, month, day of the week. The fields become what [FromQuartz] makes of them, but days of the week are
+// FromSpring returns the rule of a text of at most 1000 bytes with six fields, as Spring, robfig/cron with seconds and node-cron have
+// it: second, minute, hour, day of the month, month, day of the week. The fields become what [FromQuartz] makes of them, but days of the week are
 // 0 (Sunday) to 7 (Sunday), and there are no years.
 //
 // A rule has no StartTime and no TimeZone: set them afterwards. Without a StartTime it also runs when created, as every rule

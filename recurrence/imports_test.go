@@ -3,7 +3,9 @@ package recurrence
 import (
 	"encoding/json"
 	"os"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -67,6 +69,45 @@ func TestTextsOfOtherSchedulersBecomeTheseRules(t *testing.T) {
 	}
 	if len(cases) != 54 {
 		t.Errorf("%d cases, want 54", len(cases))
+	}
+}
+
+func TestAFieldOfAllYearsSaysNothing(t *testing.T) {
+	want, err := FromQuartz("0 0 9 ? * 2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"0 0 9 ? * 2 *", "0 0 9 ? * 2 ?", "0 0 9 ? * 2 */1"} {
+		if got, err := FromQuartz(text); err != nil || !got.Equal(want) {
+			t.Errorf("%s: got %v (%v), want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestLinesMayComeInAnyOrder(t *testing.T) {
+	lines := []string{"DTSTART;TZID=America/New_York:20260105T090000", "RRULE:FREQ=DAILY", "EXDATE;TZID=America/New_York:20260106T090000", "RDATE:20260107T120000Z"}
+	want, err := FromRRule(strings.Join(lines, "\n"))
+	if err != nil || len(want.Except) != 1 || len(want.Also) != 1 {
+		t.Fatalf("%v (%v)", want, err)
+	}
+	for range lines {
+		lines = append(lines[1:], lines[0])
+		if got, err := FromRRule(strings.Join(lines, "\n")); err != nil || !got.Equal(want) {
+			t.Errorf("%q: got %v (%v), want %v", lines, got, err, want)
+		}
+	}
+}
+
+// A rule runs on the first pass of a repeated hour, so an EXDATE on the second leaves out nothing.
+func TestAnEXDATEOnTheSecondPassLeavesOutNothing(t *testing.T) {
+	const lines = "RRULE:FREQ=DAILY\nDTSTART;TZID=America/New_York:20261101T013000" // both at 05:30 and at 06:30 UTC
+	r, err := FromRRule(lines + "\nEXDATE:20261101T063000Z")
+	if err != nil || len(r.Except) > 0 {
+		t.Errorf("06:30 UTC is left out: %v (%v)", r, err)
+	}
+	r, err = FromRRule(lines + "\nEXDATE:20261101T053000Z")
+	if want := []Filter{{Dates: []string{"2026-11-01"}, Times: []string{"01:30:00"}}}; err != nil || !reflect.DeepEqual(r.Except, want) {
+		t.Errorf("05:30 UTC is left out by %+v (%v), want %+v", r.Except, err, want)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -153,8 +152,7 @@ func (d *decoder) recurrence(set map[string]jsonMember) {
 	loc := time.UTC
 	if m, ok := set["timeZone"]; ok {
 		loc = d.zone(m)
-	} else if prefix, _ := cutCronZone(r.Cron); prefix != "" {
-		_, name, _ := strings.Cut(prefix, "=")
+	} else if _, name, _ := cutCronZone(r.Cron); name != "" {
 		if found, bad := findZone(name); bad == nil { // checkCron refuses a zone that is not known
 			loc = found
 		}

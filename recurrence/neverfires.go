@@ -47,17 +47,6 @@ func (r Recurrence) hasCalendar() bool {
 	return len(r.Only) > 0 || len(r.Except) > 0 || len(r.Positions) > 0
 }
 
-// within returns the rule by itself, with what the whole lends to a rule of also.
-func (r Recurrence) within(whole Recurrence) Recurrence {
-	r.TimeZone, r.Only, r.Except, r.Shift, r.ClockChanges = whole.TimeZone, whole.Only, whole.Except, whole.Shift, whole.ClockChanges
-	own, _ := cutCronZone(r.Cron)
-	if prefix, _ := cutCronZone(whole.Cron); prefix != "" && own == "" {
-		_, r.TimeZone, _ = strings.Cut(prefix, "=")
-	}
-	r.Also = nil
-	return r
-}
-
 // neverFiresAlone judges one rule with its calendar. It returns nil for a rule that fires, and for one without a start that may
 // fire from some start.
 func (r Recurrence) neverFiresAlone(inAlso bool) *Error {
@@ -85,7 +74,7 @@ func (r Recurrence) fromAnyStart() Recurrence {
 	wide.Interval, wide.Count, wide.TimeZone, wide.ClockChanges = 0, 0, "", ClockOnce
 	unit := r.unit()
 	if r.Cron != "" && unit == 0 {
-		_, words := cutCronZone(r.Cron)
+		_, _, words := cutCronZone(r.Cron)
 		wide.Cron = strings.Join(words, " ") // nothing in it comes from the start
 		return wide
 	}

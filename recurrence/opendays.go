@@ -78,7 +78,7 @@ func (o *openDays) setStretches() {
 		}
 		s.active = active
 		if s.known {
-			s.open = o.look(s.month)
+			s.open = o.fromFilters(s.month)
 		}
 		o.stretches = append(o.stretches, s)
 		if s.known && (i == len(changes) || changes[i].month > s.month+1) {
@@ -87,8 +87,8 @@ func (o *openDays) setStretches() {
 	}
 }
 
-// look asks every filter for the open days of a month.
-func (o *openDays) look(month int64) uint32 {
+// fromFilters asks every filter for the open days of a month.
+func (o *openDays) fromFilters(month int64) uint32 {
 	first := firstDayOf(month)
 	shape := shapeOf(month, weekdayOfDay(first))
 	only, closed := o.only[shape], o.closed[shape]

@@ -16,7 +16,7 @@ func (r *rule) prev(before int64) int64 {
 	found := none
 	switch r.kind {
 	case fixedInterval, filteredPoints, inMinuteBlocks, inHourBlocks:
-		if r.open != nil {
+		if r.calendar != nil {
 			found = r.prevOpenPoint(before)
 		} else {
 			found = r.prevPoint(before)
@@ -78,14 +78,11 @@ func (r *rule) prevOpenPoint(before int64) int64 {
 		if p.begin > r.start { // it is not searched before the period, in which the clocks keep this offset
 			firstMonth = dateOf(floorDiv(p.wallAfter, secondsPerDay)).month
 		}
-		open := r.open.prev(wall, firstMonth, r.slots, p.offset)
+		open := r.calendar.prev(wall, firstMonth, r.slots, p.offset)
 		if open == wall {
 			return at
 		}
 		before = max(open+1-p.offset, p.begin)
-		if open == none && p.begin < r.start {
-			return none
-		}
 	}
 }
 
@@ -114,10 +111,10 @@ func (r *rule) prevDay(day int64) int64 {
 
 // prevTime returns the last open time of a day at or before a second.
 func (r *rule) prevTime(day, second int64) (found int64, ok bool) {
-	if r.open == nil || !r.open.timed {
+	if r.calendar == nil || !r.calendar.timed {
 		return r.times.prev(second)
 	}
-	windows := r.windows[r.open.typeOf(day)]
+	windows := r.windows[r.calendar.typeOf(day)]
 	i := spanAt(windows, second)
 	if i == len(windows) || windows[i].first > second {
 		i--
@@ -187,11 +184,11 @@ func (r *rule) prevMoved(p *offsetPeriod, before int64) int64 {
 		if wall < p.wallBefore {
 			return none
 		}
-		if r.open == nil {
+		if r.calendar == nil {
 			return wall - shift
 		}
 		lands := wall - shift + p.offset
-		open := r.open.prev(lands, r.firstMonth, nil, 0)
+		open := r.calendar.prev(lands, r.firstMonth, nil, 0)
 		if open == lands {
 			return wall - shift
 		}

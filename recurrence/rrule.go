@@ -34,7 +34,9 @@ const CodeNoRRule Code = "no_rrule"
 //   - a rule without StartTime,
 //   - Count together with EndTime, or with Only, Except, Positions or Also,
 //   - Shift, rules in Also, and ClockChanges in a zone other than UTC,
-//   - Only with several filters, dates or times; Except other than weekdays and, without Positions, single dates,
+//   - Only with several filters, dates or times; Except other than weekdays and, without Positions and with frequency day and
+//     above, single dates; and of those more than 3000 times, or one beside a time that the clocks skip,
+//   - Positions whose runs are more than 366 in a period: 200 with two times a day,
 //   - a cron rule that restricts both day fields, because either one is then enough,
 //   - a StartTime on the second pass of a repeated hour, at frequency day and above,
 //   - in a time zone other than UTC: all 24 hours of a day (they follow elapsed time in this package and the clock in RFC
@@ -53,7 +55,7 @@ func (r Recurrence) RRule() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if r.Frequency == 0 && r.Cron == "" {
+	if r.runsOnce() {
 		if dates := r.rDates(); dates != "" {
 			return rruleStart(start, "") + dates, nil // DTSTART is a run itself
 		}
@@ -66,21 +68,9 @@ func (r Recurrence) RRule() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	zone := ""
-	if rule.zone != "" && rule.zone != "UTC" && rule.zone != "Etc/UTC" {
-		if err := rule.checkInZone(); err != nil {
-			return "", err
-		}
-		if rule.Frequency >= Day {
-			loc, bad := findZone(rule.zone)
-			if bad != nil {
-				return "", bad
-			}
-			if wall := start.In(loc); !resolveLocal(loc, onUTC(wall)).Equal(start) {
-				return "", newError(CodeNoRRule, "startTime", wall.Format(time.RFC3339), "RFC 5545 cannot name the second pass of a repeated hour as a start")
-			}
-			start, zone = start.In(loc), rule.zone
-		}
+	start, zone, err := rule.inZone(start)
+	if err != nil {
+		return "", err
 	}
 	left, err := rule.exDates(calendar.left, zone, start)
 	if err != nil {
@@ -96,12 +86,31 @@ func (r Recurrence) RRule() (string, error) {
 	return rruleStart(start, zone) + "\nRRULE:" + parts + r.rruleEnd() + left + r.rDates(), nil
 }
 
+// inZone returns the start on the local clock and its zone, if the rule follows a clock; otherwise both are in UTC, which has no name.
+func (r rruleRule) inZone(start time.Time) (local time.Time, zone string, err error) {
+	if isUTC(r.zone) {
+		return start, "", nil
+	}
+	if err := r.checkInZone(); err != nil {
+		return start, "", err
+	}
+	if r.Frequency < Day {
+		return start, "", nil
+	}
+	loc, bad := findZone(r.zone)
+	if bad != nil {
+		return start, "", bad
+	}
+	local = start.In(loc)
+	if !resolveLocal(loc, onUTC(local)).Equal(start) {
+		return start, "", newError(CodeNoRRule, "startTime", local.Format(time.RFC3339), "RFC 5545 cannot name the second pass of a repeated hour as a start")
+	}
+	return local, r.zone, nil
+}
+
 // rruleStart returns the DTSTART line. An empty zone means UTC.
 func rruleStart(start time.Time, zone string) string {
-	if zone == "" {
-		return "DTSTART:" + start.UTC().Format("20060102T150405Z")
-	}
-	return "DTSTART;TZID=" + zone + ":" + start.Format("20060102T150405")
+	return rruleLine("DTSTART", zone, rruleTime(start, zone))
 }
 
 // rruleEnd returns the COUNT or the UNTIL part, or "".
@@ -110,7 +119,7 @@ func (r Recurrence) rruleEnd() string {
 		return ";COUNT=" + strconv.Itoa(r.Count)
 	}
 	if !r.EndTime.IsZero() {
-		return ";UNTIL=" + r.EndTime.UTC().Format("20060102T150405Z")
+		return ";UNTIL=" + rruleTime(r.EndTime, "")
 	}
 	return ""
 }
@@ -166,12 +175,12 @@ func maskValues[T ~int](mask uint64) []T {
 func (r rruleRule) checkInZone() error {
 	hours := r.allHours()
 	switch {
+	case r.ClockChanges != ClockOnce:
+		return noRRule("clockChanges", "RFC 5545 knows once only: remove clockChanges or the timeZone")
 	case r.Frequency >= Day && len(hours) == 24:
 		return newError(CodeNoRRule, "schedule.hours", "", "in a zone RFC 5545 has no rule for every hour of a day: name fewer hours, or remove the timeZone")
 	case r.Frequency == Hour:
 		return newError(CodeNoRRule, "frequency", Hour.String(), "in a zone RFC 5545 has no rule for elapsed hours: remove the timeZone")
-	case r.ClockChanges != ClockOnce:
-		return noRRule("clockChanges", "RFC 5545 knows once only: remove clockChanges or the timeZone")
 	case r.Frequency < Hour && len(r.Hours)+len(r.Minutes)+len(r.Seconds)+len(r.Only)+len(r.Except) > 0:
 		return newError(CodeNoRRule, "schedule", "", "in a zone RFC 5545 has no rule for elapsed time limited by the clock: remove the timeZone")
 	}

@@ -45,6 +45,19 @@ func TestRRuleWritesTheRuleAsRFC5545(t *testing.T) {
 		{Recurrence{StartTime: start, Frequency: Day, Seconds: []int{5}, Hours: []int{9}, Only: []Filter{{Months: []time.Month{6}, WeekDays: []time.Weekday{1}}},
 			Except: []Filter{{Dates: []string{"2026-06-01"}}}, Also: []Recurrence{{StartTime: on("2026-07-01 00:00:00")}}},
 			"DTSTART:20260105T083015Z\nRRULE:FREQ=DAILY;INTERVAL=1;BYMONTH=6;BYDAY=MO;BYHOUR=9;BYMINUTE=30;BYSECOND=5\nEXDATE:20260601T093005Z\nRDATE:20260701T000000Z"},
+		{Recurrence{StartTime: start, Frequency: Month, MonthlyOccurrences: []NthWeekday{{1, 1}, {2, 1}}, Months: []time.Month{1, 2}, Only: []Filter{{WeekDays: []time.Weekday{2}, Months: []time.Month{1, 3}}}},
+			"DTSTART:20260105T083015Z\nRRULE:FREQ=MONTHLY;INTERVAL=1;BYMONTH=1;BYDAY=1TU;BYHOUR=8;BYMINUTE=30;BYSECOND=15"},
+		{Recurrence{StartTime: start, Frequency: Year, Positions: []int{-1}, Only: []Filter{{MonthlyOccurrences: []NthWeekday{{1, 1}}}}}, // the numbers count in the month
+			"DTSTART:20260105T083015Z\nRRULE:FREQ=YEARLY;INTERVAL=1;BYMONTH=1,2,3,4,5,6,7,8,9,10,11,12;BYDAY=1MO;BYHOUR=8;BYMINUTE=30;BYSECOND=15;BYSETPOS=-1"},
+		{Recurrence{StartTime: start, Frequency: Day, Hours: []int{8, 9, 10}, Minutes: []int{0}, Except: []Filter{{Dates: []string{"2026-02-02", "2026-02-03"}, Times: []string{"09:00/23:59"}}}},
+			"DTSTART:20260105T083015Z\nRRULE:FREQ=DAILY;INTERVAL=1;BYHOUR=8,9,10;BYMINUTE=0;BYSECOND=0\nEXDATE:20260202T090000Z,20260202T100000Z,20260203T090000Z,20260203T100000Z"},
+		// EXDATE would leave out an RDATE of the same instant, which Also adds on closed days too.
+		{Recurrence{StartTime: start, Frequency: Day, Except: []Filter{{Dates: []string{"2026-02-02", "2026-02-03"}}}, Also: []Recurrence{{StartTime: on("2026-02-03 08:30:15")}}},
+			"DTSTART:20260105T083015Z\nRRULE:FREQ=DAILY;INTERVAL=1;BYHOUR=8;BYMINUTE=30;BYSECOND=15\nEXDATE:20260202T083015Z\nRDATE:20260203T083015Z"},
+		// EndTime ends the instants of Also, UNTIL no RDATE.
+		{Recurrence{StartTime: start, Frequency: Day, EndTime: on("2026-02-01 00:00:00"), Also: []Recurrence{{StartTime: on("2026-02-01 00:00:00")}, {StartTime: on("2026-02-01 00:00:01")}}},
+			"DTSTART:20260105T083015Z\nRRULE:FREQ=DAILY;INTERVAL=1;BYHOUR=8;BYMINUTE=30;BYSECOND=15;UNTIL=20260201T000000Z\nRDATE:20260201T000000Z"},
+		{Recurrence{StartTime: start, Also: []Recurrence{{StartTime: on("2026-02-01 00:00:00")}}}, "DTSTART:20260105T083015Z\nRDATE:20260201T000000Z"},
 		{Recurrence{StartTime: start, Cron: "@every 90s"}, "DTSTART:20260105T083015Z\nRRULE:FREQ=SECONDLY;INTERVAL=90"},
 	}
 	for _, test := range tests {
@@ -76,6 +89,17 @@ func TestRRuleRefusesWhatRFC5545CannotExpress(t *testing.T) {
 		{Recurrence{StartTime: start, Frequency: Day, Except: []Filter{{Dates: []string{"12-25"}}}}, "single dates"},
 		{Recurrence{StartTime: start, Frequency: Day, Only: []Filter{{Times: []string{"09:00"}}, {Months: []time.Month{1}}}}, "one filter"},
 		{Recurrence{StartTime: start, Frequency: Day, Also: []Recurrence{{Frequency: Week}}}, "two rules"},
+		{Recurrence{StartTime: start, Frequency: Day, Also: []Recurrence{{StartTime: start}, {Cron: "0 9 * * *"}}}, "two rules"},
+		{Recurrence{StartTime: start, Cron: "TZ=Europe/Berlin 0 9 * * *", ClockChanges: ClockSkip}, "once only"},
+		{Recurrence{StartTime: start, Frequency: Week, Only: []Filter{{MonthDays: []int{13}}}}, "by this filter"},
+		{Recurrence{StartTime: start, Frequency: Month, MonthDays: []int{1, 2}, Only: []Filter{{MonthDays: []int{-31}}}}, "by this filter"},
+		{Recurrence{StartTime: start, Frequency: Day, Only: []Filter{{MonthlyOccurrences: []NthWeekday{{1, 1}}}}}, "by this filter"},
+		{Recurrence{StartTime: start, Frequency: Month, MonthlyOccurrences: []NthWeekday{{1, 1}}, Only: []Filter{{MonthlyOccurrences: []NthWeekday{{1, 0}}}}}, "by this filter"},
+		{Recurrence{StartTime: start, Frequency: Year, Positions: []int{200}, Minutes: []int{0}, Hours: []int{1, 2}}, "to 366"},
+		{Recurrence{StartTime: start, Frequency: Hour, Except: []Filter{{Dates: []string{"2026-03-29"}}}}, "a date has too many"},
+		{Recurrence{StartTime: start, Frequency: Day, Hours: []int{9, 10, 11, 12}, Except: []Filter{{Dates: daysFrom(start, 1000)}}}, "more than 3000 times"},
+		{Recurrence{StartTime: start, Frequency: Day, Hours: []int{2}, Minutes: []int{30}, Except: []Filter{{Dates: []string{"2026-03-29"}}}, TimeZone: berlin}, "that the clocks skip"},
+		{Recurrence{StartTime: start, Frequency: Day, Hours: []int{2}, Minutes: []int{30}, Except: []Filter{{Dates: []string{"2026-03-30"}}}, TimeZone: berlin}, "that the clocks skip"}, // of the day before
 		{Recurrence{StartTime: on("2019-11-03 06:30:00"), Frequency: Day, TimeZone: "America/New_York"}, "second pass"},
 	}
 	for _, test := range tests {
@@ -85,4 +109,12 @@ func TestRRuleRefusesWhatRFC5545CannotExpress(t *testing.T) {
 			t.Errorf("%v: %q, %v, want %s saying %q", test.rule, got, err, CodeNoRRule, test.says)
 		}
 	}
+}
+
+// daysFrom returns n days from that of an instant on, as a filter has them.
+func daysFrom(first time.Time, n int) (dates []string) {
+	for i := range n {
+		dates = append(dates, first.AddDate(0, 0, i).Format(time.DateOnly))
+	}
+	return dates
 }

@@ -1,6 +1,7 @@
 package recurrence
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,15 +24,13 @@ func (r Recurrence) exportCalendar() (c rruleCalendar, err error) {
 	switch {
 	case r.Shift != ShiftDrop:
 		return c, noRRule("shift", "RFC 5545 moves no days: remove shift")
-	case r.ClockChanges != ClockOnce && !isUTC(r.TimeZone):
-		return c, noRRule("clockChanges", "RFC 5545 knows once only: remove clockChanges or the timeZone")
 	case r.Count > 0 && len(r.Only)+len(r.Except)+len(r.Positions)+len(r.Also) > 0:
 		return c, noRRule("count", "COUNT counts what the calendar leaves out: write endTime")
 	case len(r.Only) > 1 || len(r.Only) == 1 && len(r.Only[0].Dates)+len(r.Only[0].Times) > 0:
 		return c, noRRule("only", "RFC 5545 limits days by one filter without dates and times")
 	}
 	for i, entry := range r.Also {
-		if entry.Frequency != 0 || entry.Cron != "" {
+		if !entry.runsOnce() {
 			return c, noRRule(indexPath("also", i), "RFC 5545 has one rule: make two rules of it")
 		}
 	}
@@ -76,53 +75,72 @@ func both[T comparable](a, b []T) ([]T, bool) {
 // limited returns the rule with the limits of its calendar among its elements. Where the limits need it, the elements that come from
 // the start are named.
 func (r rruleRule) limited(f Filter, start time.Time) (rruleRule, error) {
-	if len(f.WeekDays)+len(f.MonthDays)+len(f.MonthlyOccurrences)+len(f.Months)+len(r.Positions) == 0 {
+	picks := len(r.Positions) > 0
+	if !picks && len(f.WeekDays)+len(f.MonthDays)+len(f.MonthlyOccurrences)+len(f.Months) == 0 {
 		return r, nil
 	}
-	refused := noRRule("only", "RFC 5545 cannot limit these days by this filter")
-	picks := len(r.Positions) > 0
-	switch {
-	case r.Frequency == Week && len(r.WeekDays) == 0:
-		r.WeekDays = []time.Weekday{start.Weekday()}
-		if picks {
-			r.WeekDays = withoutDays(nil, nil)
-		}
-	case r.Frequency == Year && !picks:
-		if r.MonthDays = []int{start.Day()}; len(r.Months) == 0 {
-			r.Months = []time.Month{start.Month()}
-		}
-	case r.Frequency == Month && !picks && len(r.MonthDays)+len(r.MonthlyOccurrences) == 0:
-		r.MonthDays = []int{start.Day()}
+	r.nameDays(start)
+	if !r.canBeLimited(f) {
+		return r, noRRule("only", "RFC 5545 cannot limit these days by this filter")
 	}
-	signs := func(list []int) bool { // all of one sign
-		return len(list) == 0 || slices.Min(list) > 0 || slices.Max(list) < 0
-	}
-	mixed := len(r.MonthDays) > 0 && len(f.MonthDays) > 0 && !signs(append(slices.Clone(r.MonthDays), f.MonthDays...))
-	if mixed || r.Frequency == Week && len(f.MonthDays) > 0 || len(f.MonthlyOccurrences) > 0 && (r.Frequency < Month || len(r.MonthlyOccurrences) > 0) {
-		return r, refused
-	}
-	var ok [3]bool
-	r.Months, ok[0] = both(r.Months, f.Months)
-	r.MonthDays, ok[1] = both(r.MonthDays, f.MonthDays)
-	r.MonthlyOccurrences = append(slices.Clone(r.MonthlyOccurrences), f.MonthlyOccurrences...)
-	if ok[2] = true; len(r.MonthlyOccurrences) > 0 {
-		if len(f.WeekDays) > 0 {
-			r.MonthlyOccurrences = slices.DeleteFunc(r.MonthlyOccurrences, func(o NthWeekday) bool { return !slices.Contains(f.WeekDays, o.Day) })
-			ok[2] = len(r.MonthlyOccurrences) > 0
-		}
-		if r.Frequency == Year && len(r.Months) == 0 {
-			r.Months = maskValues[time.Month](1<<13 - 2) // the numbers count in the month
-		}
-	} else {
-		r.WeekDays, ok[2] = both(r.WeekDays, f.WeekDays)
-	}
-	if !ok[0] || !ok[1] || !ok[2] {
-		return r, refused
+	var inMonths, onDays bool
+	r.Months, inMonths = both(r.Months, f.Months)
+	r.MonthDays, onDays = both(r.MonthDays, f.MonthDays)
+	if onWeekDays := r.limitWeekDays(f); !inMonths || !onDays || !onWeekDays {
+		return r, noRRule("only", "RFC 5545 cannot write a rule of which the filter leaves no days")
 	}
 	if r.Frequency >= Month && picks && len(r.MonthDays)+len(r.MonthlyOccurrences)+len(r.WeekDays) == 0 {
 		r.MonthDays = maskValues[int](1<<32 - 2)
 	}
 	return r, nil
+}
+
+// nameDays sets the day elements that come from the start. Positions without weekdays count all days of the week.
+func (r *rruleRule) nameDays(start time.Time) {
+	picks := len(r.Positions) > 0
+	switch {
+	case r.Frequency == Week && len(r.WeekDays) == 0 && picks:
+		r.WeekDays = withoutDays(nil, nil)
+	case r.Frequency == Week && len(r.WeekDays) == 0:
+		r.WeekDays = []time.Weekday{start.Weekday()}
+	case picks:
+	case r.Frequency == Year:
+		if r.MonthDays = []int{start.Day()}; len(r.Months) == 0 {
+			r.Months = []time.Month{start.Month()}
+		}
+	case r.Frequency == Month && len(r.MonthDays)+len(r.MonthlyOccurrences) == 0:
+		r.MonthDays = []int{start.Day()}
+	}
+}
+
+// canBeLimited reports whether RFC 5545 has a part for each field of a filter beside the elements of the rule. A list of month days
+// counts from one end of the month: 31 and -1 may be the same day.
+func (r *rruleRule) canBeLimited(f Filter) bool {
+	if len(r.MonthDays) > 0 && len(f.MonthDays) > 0 {
+		if all := slices.Concat(r.MonthDays, f.MonthDays); slices.Min(all) < 0 && slices.Max(all) > 0 {
+			return false
+		}
+	}
+	if len(f.MonthDays) > 0 && r.Frequency == Week {
+		return false
+	}
+	return len(f.MonthlyOccurrences) == 0 || r.Frequency >= Month && len(r.MonthlyOccurrences) == 0
+}
+
+// limitWeekDays limits the weekdays, with and without numbers, by a filter. It reports whether one is left.
+func (r *rruleRule) limitWeekDays(f Filter) (left bool) {
+	r.MonthlyOccurrences = slices.Concat(r.MonthlyOccurrences, f.MonthlyOccurrences)
+	if len(r.MonthlyOccurrences) == 0 {
+		r.WeekDays, left = both(r.WeekDays, f.WeekDays)
+		return left
+	}
+	if len(f.WeekDays) > 0 {
+		r.MonthlyOccurrences = slices.DeleteFunc(r.MonthlyOccurrences, func(o NthWeekday) bool { return !slices.Contains(f.WeekDays, o.Day) })
+	}
+	if r.Frequency == Year && len(r.Months) == 0 {
+		r.Months = maskValues[time.Month](1<<13 - 2) // the numbers count in the month
+	}
+	return len(r.MonthlyOccurrences) > 0
 }
 
 // setPositions returns the BYSETPOS part: with k times a day, k numbers for each position.
@@ -154,20 +172,20 @@ func (r rruleRule) exDates(left []Filter, zone string, start time.Time) (string,
 	hours, minutes, seconds := r.clock(start)
 	found := map[string]bool{}
 	for _, f := range left {
-		times := newDayFilter(&Filter{Dates: f.Dates, Times: f.Times}).times
+		times := newDayFilter(&Filter{Times: f.Times}).times
 		for _, text := range f.Dates {
-			date, err := time.Parse(time.DateOnly, text)
-			if err != nil || len(found)+len(hours)*len(minutes)*len(seconds) > maxExportedDates {
-				return "", noRRule("except", "too many dates and times for EXDATE")
+			if len(found)+len(hours)*len(minutes)*len(seconds) > maxExportedDates {
+				return "", newError(CodeNoRRule, "except", text, "is one of more than %d times that EXDATE would have to name", maxExportedDates)
 			}
+			date, _ := time.Parse(time.DateOnly, text) // exportCalendar lets no other texts pass
 			for second := range clockSeconds(hours, minutes, seconds) {
-				if i := spanAt(times, second); len(times) > 0 && (i == len(times) || times[i].first > second) {
+				if len(times) > 0 && !inSpans(times, second) {
 					continue
 				}
-				at, shown := r.placed(start.Location(), date, second)
-				_, shownBefore := r.placed(start.Location(), date.AddDate(0, 0, -1), second)
+				at, shown := placed(start.Location(), date, second)
+				_, shownBefore := placed(start.Location(), date.AddDate(0, 0, -1), second)
 				if !shown || !shownBefore {
-					return "", noRRule("except", "EXDATE cannot name a time that the clocks skip")
+					return "", newError(CodeNoRRule, "except", text, "EXDATE cannot name a time that the clocks skip")
 				}
 				if !slices.ContainsFunc(r.Also, func(e Recurrence) bool { return wholeSeconds(e.StartTime).Equal(at) }) {
 					found[rruleTime(at.In(start.Location()), zone)] = true
@@ -193,8 +211,8 @@ func clockSeconds(hours, minutes, seconds []int) func(func(int64) bool) {
 	}
 }
 
-// placed returns the instant of a time of day, and whether the clocks show it.
-func (r rruleRule) placed(loc *time.Location, date time.Time, second int64) (at time.Time, shown bool) {
+// placed returns the instant of a time of a day, and whether the clocks show it.
+func placed(loc *time.Location, date time.Time, second int64) (at time.Time, shown bool) {
 	wall := date.Add(time.Duration(second) * time.Second)
 	at = resolveLocal(loc, wall)
 	return at, onUTC(at.In(loc)).Equal(wall)
@@ -224,13 +242,13 @@ func dateLine(name string, times map[string]bool, zone string) string {
 	if len(times) == 0 {
 		return ""
 	}
-	var list []string
-	for text := range times {
-		list = append(list, text)
-	}
-	slices.Sort(list)
+	return "\n" + rruleLine(name, zone, strings.Join(slices.Sorted(maps.Keys(times)), ","))
+}
+
+// rruleLine returns a line of times that are in a zone, or in UTC without one.
+func rruleLine(name, zone, times string) string {
 	if zone != "" {
 		name += ";TZID=" + zone
 	}
-	return "\n" + name + ":" + strings.Join(list, ",")
+	return name + ":" + times
 }

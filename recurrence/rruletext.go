@@ -49,17 +49,10 @@ func readRRuleText(text string) (*rruleText, error) {
 		return nil, refuseSyntax("", "the text has %d lines, at most %d are allowed", len(lines), maxRRuleLines)
 	}
 	read := &rruleText{days: map[string]bool{}}
-	// DTSTART comes first, for it says in which zone the others are to be understood.
 	isStart := func(line string) bool { name, _, _ := cutProperty(line); return name == "DTSTART" }
-	slices.SortStableFunc(lines, func(a, b string) int {
-		switch first, second := isStart(a), isStart(b); {
-		case first == second:
-			return 0
-		case first:
-			return -1
-		}
-		return 1
-	})
+	if i := slices.IndexFunc(lines, isStart); i > 0 { // it comes first, for it says in which zone the others are to be understood
+		lines = slices.Concat(lines[i:i+1], lines[:i], lines[i+1:])
+	}
 	for _, line := range lines {
 		if err := read.line(strings.TrimSpace(line)); err != nil {
 			return nil, err
@@ -251,7 +244,11 @@ func (p rruleParts) numbers(name string, low, high int) ([]int, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(word)
 		if err != nil || len(word) > 5 || n < low || n > high || n == 0 && low < 0 {
-			return nil, refuseSyntax(name+"="+text, "%s must hold numbers from %d to %d", name, low, high)
+			without := ""
+			if low < 0 {
+				without = " without 0"
+			}
+			return nil, refuseSyntax(name+"="+text, "%s must hold numbers from %d to %d%s", name, low, high, without)
 		}
 		list = append(list, n)
 	}
@@ -266,15 +263,15 @@ func (p rruleParts) weekDays() (list []NthWeekday, err error) {
 	}
 	for word := range strings.SplitSeq(text, ",") {
 		number, name := word[:max(0, len(word)-2)], word[max(0, len(word)-2):]
-		day := slices.Index([]string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}, name)
+		day, known := rruleWeekday(name)
 		n := 0
 		if number != "" {
 			n, err = strconv.Atoi(number)
 		}
-		if day < 0 || err != nil || len(number) > 3 || n < -53 || n > 53 || number != "" && n == 0 {
+		if !known || err != nil || len(number) > 3 || n < -53 || n > 53 || number != "" && n == 0 {
 			return nil, refuseSyntax("BYDAY="+text, "BYDAY must hold SU to SA, in MONTHLY and YEARLY also with a number such as -1FR")
 		}
-		if nth := (NthWeekday{time.Weekday(day), n}); !slices.Contains(list, nth) {
+		if nth := (NthWeekday{day, n}); !slices.Contains(list, nth) {
 			list = append(list, nth)
 		}
 	}

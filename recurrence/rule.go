@@ -17,18 +17,18 @@ type rule struct {
 	days     days             // of everyHour and namedHours, with times
 	times    timesOfDay
 
-	open    *calendar // nil: all is open
-	slots   *slots    // of elapsed time, where open has times; otherwise nil
-	windows [][]span  // of everyHour and namedHours, where open has times: those of each type of day that have a time of times
-	kept    *keptDays // of everyHour and namedHours; nil: all of days
-	skips   bool      // of namedHours: a time that the clocks skip does not run
+	calendar *calendar // nil: all is open
+	slots    *slots    // of elapsed time, where the calendar has times; otherwise nil
+	windows  [][]span  // of everyHour and namedHours, where the calendar has times: those of each type of day that have a time of times
+	kept     *keptDays // of everyHour and namedHours; nil: all of days
+	skips    bool      // of namedHours: a time that the clocks skip does not run
 
 	// lastPeriod is the last offset period in which filteredPoints, inMinuteBlocks or inHourBlocks find a match.
 	lastPeriod int
 
 	firstMonth, lastMonth int64 // a search for days ends before the first and after the last
 
-	// A rule with open or kept knows its matches at both ends: where there are none, a search would be long.
+	// A rule with calendar or kept knows its matches at both ends: where there are none, a search would be long.
 	bounded     bool
 	first, last int64
 }
@@ -62,7 +62,7 @@ func (r *rule) next(from int64) int64 {
 	}
 	switch r.kind {
 	case fixedInterval, filteredPoints, inMinuteBlocks, inHourBlocks:
-		if r.open != nil {
+		if r.calendar != nil {
 			return r.nextOpenPoint(from)
 		}
 		return r.nextPoint(from)
@@ -97,7 +97,7 @@ func (r *rule) nextOpenPoint(from int64) int64 {
 		if i+1 < len(r.zone.periods) { // it is not searched beyond the period, in which the clocks keep this offset
 			lastMonth = min(lastMonth, dateOf(floorDiv(r.zone.endWall(i), secondsPerDay)).month)
 		}
-		open := r.open.next(wall, lastMonth, r.slots, offset)
+		open := r.calendar.next(wall, lastMonth, r.slots, offset)
 		if open == wall {
 			return at
 		}
@@ -179,10 +179,10 @@ func (r *rule) nextKeptWall(from int64) int64 {
 
 // nextTime returns the first open time of a kept day at or after a second.
 func (r *rule) nextTime(day, second int64) (found int64, ok bool) {
-	if r.open == nil || !r.open.timed {
+	if r.calendar == nil || !r.calendar.timed {
 		return r.times.next(second)
 	}
-	windows := r.windows[r.open.typeOf(day)]
+	windows := r.windows[r.calendar.typeOf(day)]
 	for i := spanAt(windows, second); i < len(windows); i++ {
 		if found, ok = r.times.next(max(second, windows[i].first)); found <= windows[i].last {
 			return found, ok
@@ -254,11 +254,11 @@ func (r *rule) nextMoved(p *offsetPeriod, from int64) int64 {
 		if wall >= p.wallAfter {
 			return never
 		}
-		if r.open == nil {
+		if r.calendar == nil {
 			return wall - before
 		}
 		lands := wall - before + p.offset
-		open := r.open.next(lands, r.lastMonth, nil, 0)
+		open := r.calendar.next(lands, r.lastMonth, nil, 0)
 		if open == lands {
 			return wall - before
 		}
@@ -279,7 +279,7 @@ func (r *rule) setLastMonth(month int64) {
 
 // setBounds searches the matches at both ends.
 func (r *rule) setBounds() {
-	if r.open == nil && r.kept == nil {
+	if r.calendar == nil && r.kept == nil {
 		return
 	}
 	r.first, r.last = r.next(r.start), r.prev(horizon)

@@ -46,20 +46,20 @@ func (r Recurrence) Series(created time.Time) (*Series, error) {
 	if runsOnce := r.Frequency == 0; fields == nil && (runsOnce || r.StartTime.IsZero()) {
 		s.immediate = max(start, unixOf(created))
 	}
-	open, err := newCalendar(r.Only, r.Except)
+	calendar, err := newCalendar(r.Only, r.Except)
 	if err != nil {
 		return nil, err
 	}
-	if s.rule, err = compile(r, start, zone, open, fields); err != nil {
+	if s.rule, err = compile(r, start, zone, calendar, fields); err != nil {
 		if s.immediate == never || !r.combinesDayElements() {
 			return nil, err
 		}
 		s.rule = &rule{} // nothing matches; the immediate run is the only one
 	}
-	if s.also, err = newAdditions(r, start, zone, open); err != nil {
+	if s.also, err = newAdditions(r, start, zone, calendar); err != nil {
 		return nil, err
 	}
-	if s.immediate != never && open != nil && !open.open(s.immediate+zone.offsetAt(s.immediate)) {
+	if s.immediate != never && calendar != nil && !calendar.open(s.immediate+zone.offsetAt(s.immediate)) {
 		s.immediate = never
 	}
 	return s, nil

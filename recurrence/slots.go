@@ -11,9 +11,9 @@ type slots struct {
 	usable   [][]uint64 // of each type of day: bit n is for the slots that leave the rest n when divided by interval
 }
 
-func newSlots(unit, interval, origin, offset int64, times timesOfDay, open *calendar) *slots {
+func newSlots(unit, interval, origin, offset int64, times timesOfDay, calendar *calendar) *slots {
 	s := &slots{unit: unit, interval: interval, origin: origin, rest: mod(origin+offset, unit)}
-	for _, windows := range open.windows {
+	for _, windows := range calendar.windows {
 		usable, left := make([]uint64, (interval+63)/64), interval
 		for i := 0; i < len(windows) && left > 0; i++ {
 			for from := windows[i].first; left > 0; {

@@ -50,7 +50,7 @@ func parseTimeOfDay(text string) (first, last int, reason string) {
 // formatTimes returns the canonical form of what [parseTimes] reads: without seconds where an end is that of a minute, and a range
 // of one minute or second as one.
 func formatTimes(first, last int) string {
-	from, to := formatSecond(first), formatSecond(last)
+	from, to := formatSecond(int64(first)), formatSecond(int64(last))
 	if first%60 == 0 {
 		from = from[:len("09:00")]
 	}
@@ -59,13 +59,14 @@ func formatTimes(first, last int) string {
 	}
 	switch {
 	case first == last:
-		return formatSecond(first)
+		return formatSecond(int64(first))
 	case first/60 == last/60 && from == to:
 		return from
 	}
 	return from + "/" + to
 }
 
-func formatSecond(second int) string {
+// formatSecond formats a second of the day.
+func formatSecond(second int64) string {
 	return fmt.Sprintf("%02d:%02d:%02d", second/3600, second/60%60, second%60)
 }

@@ -45,9 +45,6 @@ func (t *timesOfDay) next(from int64) (second int64, ok bool) {
 
 // prev returns the latest time of the set at or before to. Both are in seconds since midnight.
 func (t *timesOfDay) prev(to int64) (second int64, ok bool) {
-	if to < 0 {
-		return 0, false
-	}
 	minuteOfDay := int(to / 60)
 	if t.hasMinute(minuteOfDay) {
 		if s, ok := prevBit(t.seconds, int(to%60)); ok {

@@ -45,13 +45,9 @@ func timesText(times []string, hasDay bool) string {
 
 // spanClocks returns both ends of a range of seconds of the day, as minutes if it consists of whole minutes.
 func spanClocks(s span) (first, last string) {
-	first, last = clockOfSecond(s.first), clockOfSecond(s.last)
+	first, last = formatSecond(s.first), formatSecond(s.last)
 	if s.first%60 == 0 && s.last%60 == 59 {
 		return first[:len("09:00")], last[:len("09:00")]
 	}
 	return first, last
-}
-
-func clockOfSecond(second int64) string {
-	return fmt.Sprintf("%02d:%02d:%02d", second/3600, second/60%60, second%60)
 }

@@ -11,9 +11,6 @@ const (
 	maxAlsoRules    = 16
 )
 
-// isInstant reports whether an entry of also is an instant and not a rule.
-func (r Recurrence) isInstant() bool { return r.Frequency == 0 && r.Cron == "" }
-
 // checkAlso checks the entries of also in a Go value.
 func (r Recurrence) checkAlso(list *errorList, given source) {
 	for _, bad := range alsoTooLong(r.Also, given.value) {
@@ -47,7 +44,7 @@ func (r Recurrence) entryErrors(start time.Time) (list errorList) {
 
 // checkEntry refuses fields of an entry that do not go together. An entry without a start takes that of the whole.
 func (r Recurrence) checkEntry(list *errorList, given map[string]source, start time.Time) {
-	if prefix, _ := cutCronZone(r.Cron); prefix != "" {
+	if prefix, _, _ := cutCronZone(r.Cron); prefix != "" {
 		list.add(given["cron"].at, newError(CodeCronConflict, "cron", given["cron"].value, "has the zone of the whole rule: remove the prefix %s", prefix))
 	}
 	if r.StartTime.IsZero() {
@@ -66,7 +63,7 @@ func notInAlso(name, value string) *Error {
 func alsoTooLong(list []Recurrence, value string) (bad []*Error) {
 	instants := 0
 	for _, entry := range list {
-		if entry.isInstant() {
+		if entry.runsOnce() {
 			instants++
 		}
 	}

@@ -1,7 +1,5 @@
 package recurrence
 
-import "iter"
-
 // checkCalendar refuses shift and clockChanges that do not go with the rest of the rule. An unknown
 // word has been refused already.
 func (r Recurrence) checkCalendar(list *errorList, given map[string]source) {
@@ -28,20 +26,6 @@ func (r Recurrence) checkCalendar(list *errorList, given map[string]source) {
 		if len(rule.Positions) > 0 {
 			add(CodeShiftPositions, "shift", "does not go with positions%s: they count the open days and never fall on a closed one", of(path))
 			break
-		}
-	}
-}
-
-// rules yields the rule itself and the rules of also, with their paths: "" or also[2].
-func (r Recurrence) rules() iter.Seq2[string, Recurrence] {
-	return func(yield func(string, Recurrence) bool) {
-		if !yield("", r) {
-			return
-		}
-		for i, entry := range r.Also {
-			if !entry.isInstant() && !yield(indexPath("also", i), entry) {
-				return
-			}
 		}
 	}
 }

@@ -29,8 +29,8 @@ var weekend = []time.Weekday{time.Saturday, time.Sunday}
 
 // read returns the rule of a text of at most maxCronText bytes.
 func (d cronDialect) read(expr string) (Recurrence, error) {
-	if len(expr) > maxCronText {
-		return Recurrence{}, newError(CodeCronSyntax, "cron", expr, "the text has %d bytes, at most %d are allowed", len(expr), maxCronText)
+	if bad := cronTextTooLong(expr); bad != nil {
+		return Recurrence{}, bad
 	}
 	r, reason := d.readWords(strings.Fields(expr))
 	if reason != "" {
@@ -124,11 +124,6 @@ func (d cronDialect) readDays(dom, dow string, r *Recurrence) (reason string) {
 		return d.readWeekDays(strings.ToUpper(dow), r)
 	}
 	r.Frequency = Day
-	for i, word := range []string{dom, dow} { // they may still hold a wrong step
-		if _, reason = [...]cronField{cronFieldTable[2], d.weekDay}[i].parse(word); reason != "" {
-			return reason
-		}
-	}
 	return ""
 }
 
@@ -180,7 +175,7 @@ func (d cronDialect) readMonthDays(word string, r *Recurrence) (reason string) {
 func (d cronDialect) readWeekDays(word string, r *Recurrence) (reason string) {
 	const name = "day of the week"
 	before, after, numbered := strings.Cut(word, "#")
-	last := strings.HasSuffix(word, "L")
+	last := strings.Contains(word, "L") // no name of a day has one
 	switch {
 	case strings.Contains(word, "C"):
 		return name + ": C (a calendar) is not supported: write the calendar as except"
@@ -221,8 +216,7 @@ func (d cronDialect) weekdayOf(n int) time.Weekday { return time.Weekday((n - d.
 // readYears reads a field of years as ranges of dates; none for every year.
 func readYears(word string) (dates []string, reason string) {
 	if !cronRestricted(word) {
-		_, _, reason = cronYear.readPart(word)
-		return nil, reason
+		return nil, ""
 	}
 	years := map[int]bool{}
 	for part := range strings.SplitSeq(word, ",") {
@@ -245,14 +239,4 @@ func readYears(word string) (dates []string, reason string) {
 		dates = append(dates, fmt.Sprintf("%d-01-01/%d-12-31", first, year))
 	}
 	return dates, ""
-}
-
-// readPart reads a part of a list as a range and a step.
-func (c cronField) readPart(part string) (span [2]int, step int, reason string) {
-	rangeText, stepText, stepped := strings.Cut(part, "/")
-	if span[0], span[1], reason = c.parseRange(rangeText, stepped); reason != "" || !stepped {
-		return span, 1, reason
-	}
-	step, reason = c.parseStep(stepText)
-	return span, step, reason
 }

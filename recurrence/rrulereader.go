@@ -1,6 +1,7 @@
 package recurrence
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -26,7 +27,10 @@ var knownParts = []string{"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH
 
 // read returns the rule without start, zone and what other lines add.
 func (r *rruleReader) read() (Recurrence, error) {
-	for _, step := range []func() error{r.readHead, r.readLists, r.checkZone, r.setDays, r.setTimes, r.setPositions} {
+	for _, step := range []func() error{
+		r.checkParts, r.readInterval, r.readUntil, r.checkWeekStart, r.readLists, r.checkZone,
+		r.setDays, r.setTimes, r.setPositions,
+	} {
 		if err := step(); err != nil {
 			return Recurrence{}, err
 		}
@@ -43,9 +47,9 @@ func (r *rruleReader) part(name string) string { return name + "=" + r.parts[nam
 // has reports whether a part is given.
 func (r *rruleReader) has(name string) bool { return r.parts[name] != "" }
 
-// readHead reads all parts but the lists.
-func (r *rruleReader) readHead() error {
-	for _, name := range sortedKeys(r.parts) {
+// checkParts refuses parts that RFC 5545 or this package does not have.
+func (r *rruleReader) checkParts() error {
+	for _, name := range slices.Sorted(maps.Keys(r.parts)) { // in order, so that errors do not depend on chance
 		if name == "BYWEEKNO" {
 			return refusePart(name, r.part(name), "write positions of days, or dates in only")
 		}
@@ -53,37 +57,59 @@ func (r *rruleReader) readHead() error {
 			return refusePart(cutValue(name), r.part(name), "leave it out")
 		}
 	}
+	return nil
+}
+
+// readInterval reads FREQ, INTERVAL and COUNT.
+func (r *rruleReader) readInterval() (err error) {
 	frequency := slices.Index(rruleFrequencies[1:], r.parts["FREQ"]) + 1
 	if frequency == 0 {
 		return refuseSyntax(r.parts["FREQ"], "FREQ must be SECONDLY, MINUTELY, HOURLY, DAILY, WEEKLY, MONTHLY or YEARLY")
 	}
 	r.rule.Frequency = Frequency(frequency)
-	for name, field := range map[string]*int{"INTERVAL": &r.rule.Interval, "COUNT": &r.rule.Count} {
-		if !r.has(name) {
-			continue
-		}
-		n, err := strconv.ParseInt(r.parts[name], 10, 32)
-		if err != nil || n < 1 {
-			return refuseSyntax(r.part(name), "%s must be a number from 1 to 2147483647", name)
-		}
-		*field = int(n)
+	if r.rule.Interval, err = r.positiveInteger("INTERVAL"); err != nil {
+		return err
 	}
 	if limit := maxInterval(r.rule.Frequency); r.rule.Interval > limit {
 		return refusePart(r.part("INTERVAL"), r.part("INTERVAL"), "at most "+strconv.Itoa(limit)+" with "+r.part("FREQ"))
 	}
-	if r.has("UNTIL") {
-		if r.has("COUNT") {
-			return refuseSyntax(r.part("UNTIL"), "COUNT and UNTIL exclude each other: remove one")
-		}
-		end, err := time.Parse(rruleLocal+"Z", r.parts["UNTIL"])
-		if err != nil || len(r.parts["UNTIL"]) != len(rruleLocal)+1 {
-			return refuseSyntax(r.part("UNTIL"), "UNTIL must be an instant with Z, such as 20261231T235959Z")
-		}
-		if end.Before(r.start) {
-			return newError(CodeEndBeforeStart, "", r.part("UNTIL"), "UNTIL must not be before DTSTART")
-		}
-		r.rule.EndTime = end
+	r.rule.Count, err = r.positiveInteger("COUNT")
+	return err
+}
+
+// positiveInteger reads a part that is a number from 1 on. A part that is not given is 0.
+func (r *rruleReader) positiveInteger(name string) (int, error) {
+	if !r.has(name) {
+		return 0, nil
 	}
+	n, err := strconv.ParseInt(r.parts[name], 10, 32)
+	if err != nil || n < 1 {
+		return 0, refuseSyntax(r.part(name), "%s must be a number from 1 to %d", name, maxCount)
+	}
+	return int(n), nil
+}
+
+// readUntil reads UNTIL.
+func (r *rruleReader) readUntil() error {
+	if !r.has("UNTIL") {
+		return nil
+	}
+	if r.has("COUNT") {
+		return refuseSyntax(r.part("UNTIL"), "COUNT and UNTIL exclude each other: remove one")
+	}
+	end, err := time.Parse(rruleLocal+"Z", r.parts["UNTIL"])
+	if err != nil || len(r.parts["UNTIL"]) != len(rruleLocal)+1 {
+		return refuseSyntax(r.part("UNTIL"), "UNTIL must be an instant with Z, such as 20261231T235959Z")
+	}
+	if end.Before(r.start) {
+		return newError(CodeEndBeforeStart, "", r.part("UNTIL"), "UNTIL must not be before DTSTART, which is %s", rruleTime(r.start, ""))
+	}
+	r.rule.EndTime = end
+	return nil
+}
+
+// checkWeekStart refuses a WKST other than Monday where it decides which days run.
+func (r *rruleReader) checkWeekStart() error {
 	week, given := r.parts["WKST"]
 	if _, known := rruleWeekday(week); given && !known {
 		return refuseSyntax(r.part("WKST"), "WKST must be SU to SA")
@@ -98,15 +124,6 @@ func (r *rruleReader) readHead() error {
 func rruleWeekday(word string) (time.Weekday, bool) {
 	i := slices.Index([]string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}, word)
 	return time.Weekday(max(i, 0)), i >= 0
-}
-
-// sortedKeys returns the names of the parts in order, so that errors do not depend on chance.
-func sortedKeys(parts rruleParts) (names []string) {
-	for name := range parts {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // readLists reads the parts that hold lists.
@@ -200,19 +217,15 @@ func (r *rruleReader) setDays() error {
 // setMonth sets the elements of MONTHLY, and of a YEARLY that means the same.
 func (r *rruleReader) setMonth() {
 	r.rule.Frequency, r.rule.Months, r.rule.MonthDays = Month, monthsOf(r.months), r.monthDays
-	switch {
-	case r.kept != nil && !r.numbered():
+	if r.kept != nil && !r.numbered() {
 		r.only.WeekDays = r.days()
 		if r.weekDays == nil && r.monthDays == nil {
 			r.rule.MonthDays = []int{r.start.Day()}
 		}
-	default:
-		r.rule.MonthlyOccurrences = r.weekDays
+		return
 	}
-	if slices.ContainsFunc(r.rule.MonthlyOccurrences, func(d NthWeekday) bool { return d.N < -5 || d.N > 5 }) {
-		// A month has no such day; the rest of the list stays.
-		r.rule.MonthlyOccurrences = slices.DeleteFunc(slices.Clone(r.weekDays), func(d NthWeekday) bool { return d.N < -5 || d.N > 5 })
-	}
+	// A month has no sixth weekday; the rest of the list stays.
+	r.rule.MonthlyOccurrences = slices.DeleteFunc(slices.Clone(r.weekDays), func(d NthWeekday) bool { return d.N < -5 || d.N > 5 })
 }
 
 // setYear sets the elements of YEARLY.

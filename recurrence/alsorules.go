@@ -1,0 +1,31 @@
+package recurrence
+
+import "iter"
+
+// runsOnce reports whether the rule has neither a frequency nor a cron text. An entry of also is then an instant.
+func (r Recurrence) runsOnce() bool { return r.Frequency == 0 && r.Cron == "" }
+
+// rules yields the rule itself and the rules of also, with their paths: "" or also[2].
+func (r Recurrence) rules() iter.Seq2[string, Recurrence] {
+	return func(yield func(string, Recurrence) bool) {
+		if !yield("", r) {
+			return
+		}
+		for i, entry := range r.Also {
+			if !entry.runsOnce() && !yield(indexPath("also", i), entry) {
+				return
+			}
+		}
+	}
+}
+
+// within returns the rule by itself, with what the whole lends to a rule of also.
+func (r Recurrence) within(whole Recurrence) Recurrence {
+	r.TimeZone, r.Only, r.Except, r.Shift, r.ClockChanges = whole.TimeZone, whole.Only, whole.Except, whole.Shift, whole.ClockChanges
+	_, own, _ := cutCronZone(r.Cron)
+	if _, zone, _ := cutCronZone(whole.Cron); zone != "" && own == "" {
+		r.TimeZone = zone
+	}
+	r.Also = nil
+	return r
+}
