@@ -10,6 +10,13 @@ type rule struct {
 	// atStart adds the start itself. A rule without schedule runs then, even on the second pass of a repeated hour.
 	atStart bool
 
+	// A rule with calendar or kept is bounded: it knows its matches at both ends, for where there are none, a search would be long.
+	bounded bool
+	skips   bool // of namedHours: a time that the clocks skip does not run
+
+	calendar *calendar // nil: all is open
+	kept     *keptDays // of everyHour and namedHours; nil: all of days
+
 	interval int64            // of fixedInterval, in seconds
 	filtered filteredInterval // of filteredPoints
 	minutes  minuteBlocks     // of inMinuteBlocks
@@ -17,20 +24,15 @@ type rule struct {
 	days     days             // of everyHour and namedHours, with times
 	times    timesOfDay
 
-	calendar *calendar // nil: all is open
-	slots    *slots    // of elapsed time, where the calendar has times; otherwise nil
-	windows  [][]span  // of everyHour and namedHours, where the calendar has times: those of each type of day that have a time of times
-	kept     *keptDays // of everyHour and namedHours; nil: all of days
-	skips    bool      // of namedHours: a time that the clocks skip does not run
+	slots   *slots   // of elapsed time, where the calendar has times; otherwise nil
+	windows [][]span // of everyHour and namedHours, where the calendar has times: those of each type of day that have a time of times
 
 	// lastPeriod is the last offset period in which filteredPoints, inMinuteBlocks or inHourBlocks find a match.
 	lastPeriod int
 
 	firstMonth, lastMonth int64 // a search for days ends before the first and after the last
 
-	// A rule with calendar or kept knows its matches at both ends: where there are none, a search would be long.
-	bounded     bool
-	first, last int64
+	first, last int64 // of a bounded rule
 }
 
 // A kind says how the instants of a rule are computed.
@@ -61,11 +63,16 @@ func (r *rule) next(from int64) int64 {
 		return from
 	}
 	switch r.kind {
-	case fixedInterval, filteredPoints, inMinuteBlocks, inHourBlocks:
-		if r.calendar != nil {
-			return r.nextOpenPoint(from)
+	case fixedInterval:
+		if r.calendar == nil {
+			return from + mod(r.start-from, r.interval)
 		}
-		return r.nextPoint(from)
+		return r.nextOpenPoint(from)
+	case filteredPoints, inMinuteBlocks, inHourBlocks:
+		if r.calendar == nil {
+			return r.nextInPeriods(from)
+		}
+		return r.nextOpenPoint(from)
 	case everyHour:
 		return r.nextEveryHour(from)
 	case namedHours:
