@@ -121,9 +121,13 @@ func (w *jsonWriter) record(field string, at int, value string) {
 func (w *jsonWriter) stringField(key, text string) {
 	w.key(key)
 	at := len(w.text)
+	w.quoted(text)
+	w.record(key, at, text)
+}
+
+func (w *jsonWriter) quoted(text string) {
 	quoted, _ := json.Marshal(text) // marshaling a string does not fail
 	w.text = append(w.text, quoted...)
-	w.record(key, at, text)
 }
 
 func (w *jsonWriter) numberField(key string, n int) {

@@ -2,7 +2,6 @@ package recurrence
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -35,10 +34,7 @@ func (w *jsonWriter) texts(e textElement, list []string) {
 	for i, text := range list {
 		canonical[i], _ = e.canonical(text)
 	}
-	writeList(w, e.name, canonical, strings.Compare, func(text string) {
-		quoted, _ := json.Marshal(text) // marshaling a string does not fail
-		w.text = append(w.text, quoted...)
-	})
+	writeList(w, e.name, canonical, strings.Compare, w.quoted)
 }
 
 // also writes the entries, sorted by their text and without duplicates. An entry has no entries of its own, so those are refused
