@@ -12,7 +12,8 @@ import (
 // Filters with times leave some times of a day open. Which ones depends only on which filters the day fits: its type. There are few types,
 // and the open times of each are worked out once, as windows. So to ask for a time costs one search, however many filters there are.
 type calendar struct {
-	days *openDays
+	days    *openDays
+	closing []*dayFilter // those of except without times
 
 	timed   bool           // some times of open days may be closed
 	filters []*dayFilter   // those that decide which times are open: of only, then those of except
@@ -22,7 +23,7 @@ type calendar struct {
 }
 
 // maxWindows bounds the types of days and the ranges of times that are worked out for them. A calendar that people write has a few.
-const maxWindows = 500_000
+const maxWindows = 100_000
 
 // newCalendar compiles valid filters. It returns nil if there are none.
 func newCalendar(only, except []Filter) (*calendar, error) {
@@ -35,10 +36,16 @@ func newCalendar(only, except []Filter) (*calendar, error) {
 		}
 		return list
 	}
-	closing := func(f *dayFilter) bool { return f.times == nil }
-	onlys, excepts := compiled(only), compiled(except)
-	c := &calendar{days: newOpenDays(onlys, excepts), only: 1<<len(onlys) - 1}
-	c.filters = append(onlys, slices.DeleteFunc(excepts, closing)...)
+	onlys := compiled(only)
+	c := &calendar{filters: onlys, only: 1<<len(onlys) - 1}
+	for _, f := range compiled(except) {
+		if f.times == nil {
+			c.closing = append(c.closing, f)
+		} else {
+			c.filters = append(c.filters, f)
+		}
+	}
+	c.days = newOpenDays(onlys, c.closing)
 	c.timed = slices.ContainsFunc(c.filters, func(f *dayFilter) bool { return f.times != nil })
 	if c.timed && !c.setTypes() {
 		field := "except"

@@ -36,7 +36,11 @@ func TestRulesWithoutARunAreRefusedHoweverManyTimesAreOpen(t *testing.T) {
 		"one second, never reached":        {Frequency: Second, Interval: 1000, Only: []Filter{{Times: []string{"03:30:07"}}}},
 		"one hour in years to come":        {Frequency: Hour, Interval: 24, Only: []Filter{{Times: []string{"03:30"}, Dates: []string{"2190-01-01/2199-12-31"}}}},
 		"no such day":                      {Frequency: Year, Interval: 1000, Positions: []int{-366}, Only: []Filter{leapSunday}},
-		"moved too far":                    {Frequency: Month, MonthDays: []int{1}, Shift: ShiftNext, Only: []Filter{{MonthDays: []int{31}, Months: []time.Month{time.December}, Dates: []string{"2026-01-01/2026-06-30"}}}},
+		"no day with times that are open": {Frequency: Day, Shift: ShiftNearest, Only: []Filter{{WeekDays: []time.Weekday{time.Monday}, Times: []string{"01:00"}}},
+			Also: slices.Repeat([]Recurrence{{Cron: "22 14 * * *"}}, 16)},
+		"all times closed, some by each filter": {Frequency: Day, Hours: []int{9, 14}, Shift: ShiftNearest, Only: []Filter{{WeekDays: []time.Weekday{time.Monday}}},
+			Except: []Filter{{Times: []string{"09:00/09:59"}}, {Times: []string{"14:00/14:59"}}}, Also: slices.Repeat([]Recurrence{{Cron: "22 9,14 * * *"}}, 16)},
+		"moved too far": {Frequency: Month, MonthDays: []int{1}, Shift: ShiftNext, Only: []Filter{{MonthDays: []int{31}, Months: []time.Month{time.December}, Dates: []string{"2026-01-01/2026-06-30"}}}},
 	} {
 		r.StartTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 		if _, err := r.Series(r.StartTime); codesOf(err) != string(CodeNeverFires) {
@@ -62,6 +66,8 @@ func TestASearchPassesOverCenturiesThatAreClosed(t *testing.T) {
 		{Recurrence{Frequency: Day, Only: []Filter{{Dates: []string{"2026-01-02", "2199-12-31"}}}}, "", "2199-12-31 00:00:00", "2026-01-02 00:00:00"},
 		{Recurrence{Frequency: Second, Interval: 7, Only: []Filter{{Dates: []string{"2026-01-01", "2199-12-31"}, Times: []string{"12:00:00/12:00:06"}}}}, "America/New_York", "2199-12-31 17:00:06", "2026-01-01 17:00:01"},
 		{Recurrence{Frequency: Month, MonthDays: []int{15}, Shift: ShiftPreviousInMonth, Only: []Filter{{Dates: []string{"2026-01-10", "2199-12-14"}}}}, "", "2199-12-14 00:00:00", "2026-01-10 00:00:00"},
+		{Recurrence{Frequency: Day, Hours: []int{14}, Minutes: []int{22}, Shift: ShiftNearest, Also: slices.Repeat([]Recurrence{{Cron: "22 14 * * *"}}, 16), Only: []Filter{
+			{WeekDays: []time.Weekday{time.Monday, time.Tuesday}, Times: []string{"00:00/00:30"}}, {Dates: []string{"2026-01-05", "2199-12-05"}}}}, "", "2199-12-05 14:22:00", "2026-01-05 14:22:00"},
 		{Recurrence{Frequency: Minute, Interval: 7, Seconds: []int{59}, Except: []Filter{{Dates: []string{"2026-01-02/2199-12-30"}}}}, "", "2199-12-31 00:03:59", "2026-01-01 23:55:59"},
 	} {
 		c.rule.StartTime, c.rule.TimeZone = date("2026-01-01 00:00:00"), c.zone
@@ -76,6 +82,30 @@ func TestASearchPassesOverCenturiesThatAreClosed(t *testing.T) {
 		}
 		if prev, ok := s.Prev(middle); !ok || !prev.Equal(date(c.prev)) {
 			t.Errorf("%+v: prev %v, %v, want %s", c.rule, prev.UTC(), ok, c.prev)
+		}
+	}
+}
+
+// What matches first of all may lie in the first pass of an hour that the clocks repeat, and the clocks show no earlier match in the second.
+func TestPrevFindsTheFirstPassOfARepeatedHour(t *testing.T) {
+	for _, c := range []struct{ body, before, want string }{
+		{`{"startTime": "2026-10-01", "frequency": "day", "schedule": {"hours": 2, "minutes": 30}, "timeZone": "Europe/Berlin",
+			"only": {"dates": "2026-10-25"}, "clockChanges": "shown"}`, "2026-10-25T02:30:00+01:00", "2026-10-25T02:30:00+02:00"},
+		{`{"startTime": "2026-10-01", "frequency": "day", "schedule": {"hours": 2, "minutes": 30}, "timeZone": "Europe/Berlin",
+			"only": {"dates": "2026-10-25"}, "clockChanges": "shown"}`, "2026-10-25T02:10:00+01:00", "2026-10-25T02:30:00+02:00"},
+		{`{"startTime": "2020-10-25T00:00", "frequency": "year", "schedule": {"minutes": [30]}, "timeZone": "Atlantic/Azores"}`,
+			"2020-10-25T00:30:00-01:00", "2020-10-25T00:30:00Z"},
+	} {
+		before, err := time.Parse(time.RFC3339, c.before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := MustParse(c.body).Series(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := s.Prev(before); !ok || got.Format(time.RFC3339) != c.want {
+			t.Errorf("%s: before %s got %v, %v, want %s", c.body, c.before, got, ok, c.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package recurrence
 
 import (
+	"slices"
 	"time"
 )
 
@@ -207,30 +208,61 @@ func (g generator) drawCalendar() (r Recurrence, created, from time.Time) {
 	case 1:
 		r.StartTime = g.instant(zone)
 	case 2:
-		r.StartTime = g.afterClockChange(zone)
+		r.StartTime = g.nearClockChange(zone)
 		created = r.StartTime.Add(-time.Duration(g.IntN(3*86400)) * time.Second)
 	default:
 		r.StartTime = g.around([]time.Time{created}, 40)
 	}
 	from = g.around([]time.Time{created}, 20)
-	if g.chance(3) {
+	switch {
+	case g.chance(3):
 		from = g.instant(zone)
+	case g.chance(2) && !r.StartTime.IsZero():
+		from = r.StartTime.Add(time.Duration(g.IntN(6*3600)) * time.Second)
 	}
 	near := []time.Time{created, from}
 	if !r.StartTime.IsZero() {
 		near = append(near, r.StartTime)
 	}
 	r = g.calendar(r, near...)
+	if g.chance(8) {
+		r, created, from = g.night(r, zone)
+	}
 	return r, created, later(from, newBruteForce(r, created).earliest().AddDate(0, -1, 0))
 }
 
-// afterClockChange returns an instant in the two hours after a change of the clocks, such as one in the second pass of an hour.
-func (g generator) afterClockChange(zone string) time.Time {
+// night returns the rule for one day only, on which the clocks change, and an instant of that day: what matches there, on either pass, is
+// all that the rule has.
+func (g generator) night(r Recurrence, zone string) (_ Recurrence, created, from time.Time) {
+	r.StartTime = g.nearClockChange(zone)
+	from = r.StartTime.Add(time.Duration(g.IntN(3*3600)) * time.Second)
+	loc := time.UTC
+	if zone != "" {
+		loc, _ = time.LoadLocation(zone)
+	}
+	r.Only = []Filter{{Dates: []string{from.In(loc).Format(time.DateOnly)}}}
+	r.Except, r.Positions, r.Shift = nil, nil, ShiftDrop
+	if r.Frequency == 0 && r.Cron == "" || g.chance(2) {
+		r.Cron, r.Frequency, r.Interval, r.Seconds = "", Day, 0, nil
+		r.WeekDays, r.MonthDays, r.MonthlyOccurrences, r.Months = nil, nil, nil, nil
+		r.Hours, r.Minutes = g.some(0, 4, 2), []int{0, 30}
+	}
+	if hasDays(r) {
+		r.ClockChanges = ClockChanges(g.IntN(3))
+	}
+	r.Also = slices.DeleteFunc(r.Also, func(entry Recurrence) bool { return !entry.runsOnce() })
+	r.TimeZone = zone
+	return r, r.StartTime, from
+}
+
+// nearClockChange returns an instant in the three hours before a change of the clocks or the two after it: one in the second pass of an
+// hour, or one from which the first match may lie in the first pass.
+func (g generator) nearClockChange(zone string) time.Time {
 	z, err := loadZone(zone)
 	if err != nil || len(z.periods) < 2 {
 		return g.instant(zone)
 	}
-	at := time.Unix(z.periods[1+g.IntN(len(z.periods)-1)].begin, 0).Add(time.Duration(g.IntN(7200)) * time.Second)
+	at := time.Unix(z.periods[1+g.IntN(len(z.periods)-1)].begin, 0).Add(time.Duration(g.IntN(5*3600)-3*3600) * time.Second)
 	if g.chance(2) {
 		at = at.Truncate(time.Minute)
 	}

@@ -194,6 +194,7 @@ func (c *compiler) setWindows() {
 			return !ok || first > w.last
 		}))
 	}
+	r.kept.runs = newRunDays(r.calendar, &r.times, r.windows)
 }
 
 // newSlots returns the slots of a rule of elapsed time.

@@ -5,6 +5,7 @@ package recurrence
 type keptDays struct {
 	days      *days     // of the rule
 	open      *openDays // nil: every day
+	runs      *runDays  // nil: each of the days that are left has a run
 	shift     Shift
 	positions *positions // nil: all
 	lastMonth int64      // the search ends after this month
@@ -21,15 +22,24 @@ func (k *keptDays) prev(day, firstMonth int64) int64 { return prevDay(day, first
 
 // mask returns the kept days of a month: a [monthMask].
 func (k *keptDays) mask(month, first int64) uint32 {
+	runs := allDays
+	if k.runs != nil {
+		if runs = k.runs.mask(month, first); runs == 0 {
+			return 0
+		}
+	}
 	if k.positions != nil {
-		return k.positions.mask(k.candidates, month, first)
+		return k.positions.mask(k.candidates, month, first) & runs
 	}
 	kept := k.candidates(month, first)
 	if k.shift != ShiftDrop {
 		kept |= k.moved(month, first)
 	}
-	return kept
+	return kept & runs
 }
+
+// allDays is a mask of all days of any month.
+const allDays uint32 = 1<<32 - 2
 
 // candidates returns the open days of the rule in a month: a [monthMask].
 func (k *keptDays) candidates(month, first int64) uint32 {

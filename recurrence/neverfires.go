@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// neverFires refuses a rule that no instant matches, as far as this can be known without a creation time. r has no other
-// mistake. The rule and each rule of also are judged by themselves, with the calendar; instants of also always run.
+// neverFires refuses a rule that no instant matches, as far as this can be known without a creation time, and a calendar that is too
+// large. r has no other mistake. The rule and each rule of also are judged by themselves, with the calendar; instants of also always run.
 func (r Recurrence) neverFires() error {
 	if !r.StartTime.IsZero() {
 		_, err := r.Series(r.StartTime)
@@ -16,9 +16,13 @@ func (r Recurrence) neverFires() error {
 	if !r.hasCalendar() && len(r.Also) == 0 {
 		return r.neverFiresFromAnyStart()
 	}
+	calendar, err := newCalendar(r.Only, r.Except)
+	if err != nil {
+		return err
+	}
 	var list errorList
 	for path, rule := range r.rules() {
-		bad := rule.within(r).neverFiresAlone(path != "")
+		bad := rule.within(r).neverFiresAlone(path != "", calendar)
 		if bad == nil {
 			continue
 		}
@@ -49,20 +53,20 @@ func (r Recurrence) hasCalendar() bool {
 
 // neverFiresAlone judges one rule with its calendar. It returns nil for a rule that fires, and for one without a start that may
 // fire from some start.
-func (r Recurrence) neverFiresAlone(inAlso bool) *Error {
+func (r Recurrence) neverFiresAlone(inAlso bool, calendar *calendar) *Error {
 	if !inAlso && r.combinesDayElements() {
 		return nil // it runs when it is created
 	}
 	if r.StartTime.IsZero() {
 		r = r.fromAnyStart()
 	}
-	_, err := r.Series(r.StartTime)
+	_, err := r.series(r.StartTime, calendar)
 	for _, bad := range Errors(err) {
 		if bad.Code == CodeNeverFires {
 			return bad
 		}
 	}
-	return nil // also if the rule from any start is too long to be compiled: Series judges it from the real one
+	return nil
 }
 
 // fromAnyStart returns a rule that runs at least when a rule without start would run from any start: if it never fires, neither

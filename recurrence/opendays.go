@@ -25,7 +25,8 @@ type stretch struct {
 	active uint64 // the filters that have a range over all its days, if not known
 }
 
-func newOpenDays(only, except []*dayFilter) *openDays {
+// newOpenDays takes the filters of only, and those that close the days that fit them.
+func newOpenDays(only, closing []*dayFilter) *openDays {
 	o := &openDays{}
 	if len(only) == 0 {
 		o.only.fill(func(_, _, _, _ int) bool { return true })
@@ -42,10 +43,8 @@ func newOpenDays(only, except []*dayFilter) *openDays {
 	for _, f := range only {
 		add(f, &o.only, 1)
 	}
-	for _, f := range except {
-		if f.times == nil {
-			add(f, &o.closed, 0)
-		}
+	for _, f := range closing {
+		add(f, &o.closed, 0)
 	}
 	o.setStretches()
 	return o

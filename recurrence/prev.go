@@ -131,16 +131,22 @@ func (r *rule) prevTime(day, second int64) (found int64, ok bool) {
 func (r *rule) prevEveryHour(before int64) int64 {
 	z := r.zone
 	i := z.periodAt(before - 1)
-	wall := r.prevWall(before + z.periods[i].offset)
-	for wall != none && wall < z.periods[i].wallAfter {
+	to := before + z.periods[i].offset // there is no match from wall to here
+	wall := r.prevWall(to)
+	for i > 0 && wall < z.periods[i].wallAfter {
 		// The clocks last show wall in an earlier period. At its end they may show later wall seconds than this one's first.
-		if p := z.periods[i]; p.wallAfter < p.wallBefore {
+		switch p := &z.periods[i]; {
+		case p.wallBefore > max(p.wallAfter, to), wall != none && p.wallBefore > p.wallAfter:
 			i--
-			wall = r.prevWall(p.wallBefore)
-			continue
+			to = p.wallBefore
+			wall = r.prevWall(to)
+		case wall == none:
+			i--
+		default:
+			i = min(i-1, z.lastPeriodAtWall(wall))
+			to = min(to, z.endWall(i))
+			wall = min(wall, r.prevWall(to))
 		}
-		i = min(i-1, z.lastPeriodAtWall(wall))
-		wall = min(wall, r.prevWall(z.endWall(i)))
 	}
 	if wall == none {
 		return none

@@ -33,6 +33,15 @@ func (r Recurrence) Series(created time.Time) (*Series, error) {
 	if err := checkRule(r); err != nil {
 		return nil, err
 	}
+	calendar, err := newCalendar(r.Only, r.Except)
+	if err != nil {
+		return nil, err
+	}
+	return r.series(created, calendar)
+}
+
+// series is Series for a rule without a mistake, with its calendar.
+func (r Recurrence) series(created time.Time, calendar *calendar) (*Series, error) {
 	fields, zone, err := r.expandCron()
 	if err != nil {
 		return nil, err
@@ -45,10 +54,6 @@ func (r Recurrence) Series(created time.Time) (*Series, error) {
 	}
 	if runsOnce := r.Frequency == 0; fields == nil && (runsOnce || r.StartTime.IsZero()) {
 		s.immediate = max(start, unixOf(created))
-	}
-	calendar, err := newCalendar(r.Only, r.Except)
-	if err != nil {
-		return nil, err
 	}
 	if s.rule, err = compile(r, start, zone, calendar, fields); err != nil {
 		if s.immediate == never || !r.combinesDayElements() {
