@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -48,7 +49,7 @@ var openingRules = []calendarRule{
 			Except: append(slices.Clip(weekend), recurrence.Filter{Dates: texts(holidays)}), Shift: recurrence.ShiftPrevious},
 	},
 	{
-		name: "once in 28 years", about: "each day at 03:30, only on Sundays that are a 29 February",
+		name: "once in 28 years", years: 40, about: "each day at 03:30, only on Sundays that are a 29 February",
 		chime: recurrence.Recurrence{Frequency: recurrence.Day, Hours: []int{3}, Minutes: []int{30},
 			Only: []recurrence.Filter{{Months: []time.Month{time.February}, MonthDays: []int{29}, WeekDays: []time.Weekday{time.Sunday}}}},
 		rrule: &rrule.ROption{Freq: rrule.DAILY, Bymonth: []int{2}, Bymonthday: []int{29}, Byweekday: []rrule.Weekday{rrule.SU},
@@ -82,27 +83,30 @@ func calendarMeasures() []measure {
 	return all
 }
 
+// yearsBack is how far back the start of a rule is that has none of its own.
 const yearsBack = 10
 
-func startOf(zone string) (start, today time.Time, err error) {
+// startOf returns the start of a rule, so many years back, and today.
+func startOf(zone string, years int) (start, today time.Time, err error) {
 	location, err := time.LoadLocation(zone)
 	if err != nil {
 		return start, today, err
 	}
 	year, month, day := time.Now().In(location).Date()
 	today = time.Date(year, month, day, 0, 0, 0, 0, location)
-	return today.AddDate(-yearsBack, 0, 0), today, nil
+	return today.AddDate(-years, 0, 0), today, nil
 }
 
 func openingMeasure(rule calendarRule, zone string) measure {
+	years := cmp.Or(rule.years, yearsBack)
 	return measure{
 		name:  fmt.Sprintf("calendar %s %s", rule.name, path.Base(zone)),
 		group: "calendar",
 		slow:  true,
-		about: fmt.Sprintf("the instants next to some of today: %s in %s, a rule whose start is %d years back", rule.about, zone, yearsBack),
+		about: fmt.Sprintf("the instants next to some of today: %s in %s, a rule whose start is %d years back", rule.about, zone, years),
 		peers: calendars,
 		run: func(_ context.Context, r *testbed, p peer) ([]figure, error) {
-			start, today, err := startOf(zone)
+			start, today, err := startOf(zone, years)
 			if err != nil {
 				return nil, err
 			}
@@ -137,7 +141,7 @@ func endedMeasure(rule calendarRule, zone string) measure {
 		about: fmt.Sprintf("the first answer that nothing comes, and what the rule takes to compile: %s in %s, a rule whose start is %d years back", rule.about, zone, yearsBack),
 		peers: []peer{chimePeer},
 		run: func(context.Context, *testbed, peer) ([]figure, error) {
-			start, today, err := startOf(zone)
+			start, today, err := startOf(zone, yearsBack)
 			if err != nil {
 				return nil, err
 			}

@@ -19,6 +19,7 @@ import (
 type calendarRule struct {
 	name    string
 	about   string
+	years   int // how long ago it began; 0: as the measure has it
 	chime   recurrence.Recurrence
 	robfig  string         // empty: five fields cannot say it
 	rrule   *rrule.ROption // without its start; nil: RFC 5545 cannot say it
