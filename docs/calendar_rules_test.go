@@ -62,7 +62,7 @@ var calendarRules = []calendarRule{
 	},
 	{
 		wish: "The 30th, or the next working day, but never in the next month",
-		note: "What finance calls modified following. A month without a 30th has no run.",
+		note: "What finance calls modified following: where no open day is left in the month it is the last one before, as on 29 May 2026. A month without a 30th has no run.",
 		rule: recurrence.Recurrence{
 			Frequency: recurrence.Month, MonthDays: []int{30}, Hours: []int{9}, Minutes: []int{0},
 			Except: []recurrence.Filter{{WeekDays: weekend}, {Dates: holidays}}, Shift: recurrence.ShiftNextInMonth,
