@@ -51,12 +51,26 @@ type compiler struct {
 
 func (c *compiler) neverFires() error {
 	if c.Cron != "" {
-		return newError(CodeNeverFires, "cron", c.Cron, "no day has such a date")
+		if c.rule.calendar == nil || !c.firesWhenOpen() {
+			return newError(CodeNeverFires, "cron", c.Cron, "no day has such a date")
+		}
+		return newError(CodeNeverFires, "schedule", "", "never matches: from the start on, no time that the cron text names is open")
 	}
 	if c.rule.calendar != nil {
 		return newError(CodeNeverFires, "schedule", "", "never matches: from the start on, no instant that the interval reaches fits the schedule and is open")
 	}
 	return newError(CodeNeverFires, "schedule", "", "never matches: from the start on, no instant that the interval reaches fits the schedule")
+}
+
+// firesWhenOpen reports whether the rule would have a match if everything were open.
+func (c *compiler) firesWhenOpen() bool {
+	r := c.Recurrence
+	r.Shift = ShiftDrop
+	fields, _, err := r.expandCron()
+	if err == nil {
+		_, err = compile(r, c.start, c.rule.zone, nil, fields)
+	}
+	return err == nil
 }
 
 // startHour, startMinute and startSecond return what the local clock shows at the start.

@@ -173,7 +173,7 @@ func readMonthDay(text string) (day int, reason string) {
 			return -1 - n, ""
 		}
 	}
-	return 0, "the days before the last are L-1 to L-30"
+	return 0, "the days before the last are L-1 to L-30, and their nearest weekdays L-1W to L-30W; the last weekday is LW"
 }
 
 // readWeekDays reads a day of the week in upper case.

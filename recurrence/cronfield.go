@@ -143,8 +143,8 @@ func (c cronField) checkUnsupported(part string) string {
 		return fmt.Sprintf("%s: # is not supported: write frequency month with monthlyOccurrences, such as "+
 			`[{"day": "friday", "occurrence": 2}]`, c.name)
 	case c.maxValue == 31 && strings.Contains(upper, "W"):
-		return fmt.Sprintf("%s: W (the nearest weekday) is not supported: write frequency month with monthlyOccurrences, such as "+
-			`[{"day": "monday", "occurrence": 1}]`, c.name)
+		return c.name + ": W (the nearest weekday) is not supported: write frequency month with " +
+			`except [{"weekDays": ["saturday", "sunday"]}], and monthDays [15] with shift "nearestInMonth", or positions [-1] for LW`
 	case c.maxValue == 31 && strings.Contains(upper, "L"):
 		return c.name + ": L is not supported: write frequency month with monthDays: [-1]"
 	case c.maxValue == 7 && strings.HasSuffix(upper, "L"):

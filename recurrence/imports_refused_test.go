@@ -94,6 +94,10 @@ func TestAnRRulePartThatIsRefusedIsNamed(t *testing.T) {
 		{"FREQ=YEARLY;BYYEARDAY=2;BYMONTH=1", CodeNoRecurrence, "BYYEARDAY=2", "write it alone"},
 		{"FREQ=YEARLY;BYDAY=20MO,TU", CodeNoRecurrence, "BYDAY=20MO,TU", "write an RRULE for each weekday"},
 		{"FREQ=WEEKLY;BYDAY=MO,TU;BYSETPOS=8", CodeNeverFires, "BYSETPOS=8", "no period has so many days"},
+		{"FREQ=MONTHLY;BYDAY=6MO", CodeNeverFires, "BYDAY=6MO", "five times at most"},
+		{"FREQ=MONTHLY;BYDAY=6MO,-6TU;BYSETPOS=1", CodeNeverFires, "BYDAY=6MO,-6TU", "five times at most"},
+		{"FREQ=YEARLY;BYMONTH=5;BYMONTHDAY=5,8;BYDAY=-10FR", CodeNeverFires, "BYDAY=-10FR", "five times at most"},
+		{"FREQ=YEARLY;INTERVAL=2;BYMONTH=1;BYDAY=6MO", CodeNeverFires, "BYDAY=6MO", "five times at most"},
 		{"FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30", CodeNeverFires, "", "never matches"},
 	} {
 		c.text = dtstart + "RRULE:" + c.text

@@ -9,11 +9,11 @@ import (
 // neverFires refuses a rule that no instant matches, as far as this can be known without a creation time, and a calendar that is too
 // large. r has no other mistake. The rule and each rule of also are judged by themselves, with the calendar; instants of also always run.
 func (r Recurrence) neverFires() error {
-	if !r.StartTime.IsZero() {
-		_, err := r.Series(r.StartTime)
-		return err
-	}
 	if !r.hasCalendar() && len(r.Also) == 0 {
+		if !r.StartTime.IsZero() {
+			_, err := r.series(r.StartTime, nil)
+			return err
+		}
 		return r.neverFiresFromAnyStart()
 	}
 	calendar, err := newCalendar(r.Only, r.Except)
@@ -22,7 +22,11 @@ func (r Recurrence) neverFires() error {
 	}
 	var list errorList
 	for path, rule := range r.rules() {
-		bad := rule.within(r).neverFiresAlone(path != "", calendar)
+		rule = rule.within(r)
+		if rule.StartTime.IsZero() {
+			rule.StartTime = r.StartTime
+		}
+		bad := rule.neverFiresAlone(path != "", calendar)
 		if bad == nil {
 			continue
 		}

@@ -12,6 +12,10 @@ func TestEachRuleOfAlsoMustFireByItself(t *testing.T) {
 		`{"frequency":"day","also":[{"startTime":"2026-01-01","frequency":"hour","interval":2,"schedule":{"hours":1}}]}`: `never_fires|also[0]|`,
 		`{"frequency":"month","schedule":{"months":2,"monthDays":30},"also":["2026-01-01",{"cron":"0 0 30 2 *"}]}`:       `never_fires|schedule|; never_fires|also[1]|0 0 30 2 *`,
 		`{"cron":"TZ=Europe/Berlin 0 0 30 2 *","also":["2026-01-01"]}`:                                                   `never_fires|cron|0 0 30 2 *`,
+		`{"cron":"0 9 * * 6","except":{"weekDays":"saturday"}}`:                                                          `never_fires|schedule|`,
+		`{"cron":"0 0 30 2 *","except":{"weekDays":"saturday"}}`:                                                         `never_fires|cron|0 0 30 2 *`,
+		`{"frequency":"day","except":{"weekDays":"saturday"},"also":[{"cron":"0 9 * * 6"},{"cron":"0 0 30 2 *"}]}`:       `never_fires|also[0]|; never_fires|also[1]|0 0 30 2 *`,
+		`{"startTime":"2026-01-01","cron":"0 9 * * 6","except":{"weekDays":"saturday"},"also":{"cron":"0 0 30 2 *"}}`:    `never_fires|schedule|; never_fires|also[0]|0 0 30 2 *`,
 
 		`{"frequency":"day","also":{"frequency":"month","schedule":{"monthDays":1,"monthlyOccurrences":{"day":"friday","occurrence":-1}}}}`: `never_fires|also[0]|`, // it has no run at creation
 

@@ -154,6 +154,19 @@ func (r *rruleReader) readLists() (err error) {
 		return refusePart("BYSETPOS", r.part("BYSETPOS"), "write it with WEEKLY, MONTHLY or YEARLY")
 	case r.kept != nil && len(r.months)+len(r.monthDays)+len(r.yearDays)+len(r.weekDays)+len(r.hours)+len(r.minutes)+len(r.seconds) == 0:
 		return refuseSyntax(r.part("BYSETPOS"), "BYSETPOS needs another BY part")
+	case frequency == Month || frequency == Year && r.months != nil:
+		return r.dropSixthWeekdays()
+	}
+	return nil
+}
+
+// dropSixthWeekdays takes weekdays out of BYDAY that no month has. It refuses a list of which nothing is left: without days the rule would
+// run on that of the start.
+func (r *rruleReader) dropSixthWeekdays() error {
+	given := len(r.weekDays)
+	r.weekDays = slices.DeleteFunc(r.weekDays, func(d NthWeekday) bool { return d.N < -5 || d.N > 5 })
+	if given > 0 && len(r.weekDays) == 0 {
+		return newError(CodeNeverFires, "", r.part("BYDAY"), "a month has each weekday five times at most")
 	}
 	return nil
 }
@@ -224,8 +237,7 @@ func (r *rruleReader) setMonth() {
 		}
 		return
 	}
-	// A month has no sixth weekday; the rest of the list stays.
-	r.rule.MonthlyOccurrences = slices.DeleteFunc(slices.Clone(r.weekDays), func(d NthWeekday) bool { return d.N < -5 || d.N > 5 })
+	r.rule.MonthlyOccurrences = r.weekDays
 }
 
 // setYear sets the elements of YEARLY.
