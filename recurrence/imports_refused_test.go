@@ -94,6 +94,11 @@ func TestAnRRulePartThatIsRefusedIsNamed(t *testing.T) {
 		{"FREQ=YEARLY;BYYEARDAY=2;BYMONTH=1", CodeNoRecurrence, "BYYEARDAY=2", "write it alone"},
 		{"FREQ=YEARLY;BYDAY=20MO,TU", CodeNoRecurrence, "BYDAY=20MO,TU", "write an RRULE for each weekday"},
 		{"FREQ=WEEKLY;BYDAY=MO,TU;BYSETPOS=8", CodeNeverFires, "BYSETPOS=8", "no period has so many days"},
+		{"FREQ=MONTHLY;BYDAY=6MO", CodeNeverFires, "BYDAY=6MO", "no month has a weekday more than five times"},
+		{"FREQ=MONTHLY;BYDAY=6MO;BYSETPOS=1", CodeNeverFires, "BYDAY=6MO", "more than five times"},
+		{"FREQ=YEARLY;BYMONTH=3;BYDAY=6MO", CodeNeverFires, "BYDAY=6MO", "more than five times"},
+		{"FREQ=YEARLY;INTERVAL=2;BYMONTH=3;BYDAY=6MO", CodeNeverFires, "BYDAY=6MO", "more than five times"},
+		{"FREQ=YEARLY;BYMONTH=5;BYMONTHDAY=5,8;BYDAY=-10FR", CodeNeverFires, "BYDAY=-10FR", "more than five times"},
 		{"FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30", CodeNeverFires, "", "never matches"},
 	} {
 		c.text = dtstart + "RRULE:" + c.text

@@ -29,7 +29,7 @@ var knownParts = []string{"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH
 func (r *rruleReader) read() (Recurrence, error) {
 	for _, step := range []func() error{
 		r.checkParts, r.readInterval, r.readUntil, r.checkWeekStart, r.readLists, r.checkZone,
-		r.setDays, r.setTimes, r.setPositions,
+		r.dropSixthWeekdays, r.setDays, r.setTimes, r.setPositions,
 	} {
 		if err := step(); err != nil {
 			return Recurrence{}, err
@@ -196,6 +196,19 @@ func monthsOf(numbers []int) (list []time.Month) {
 	return list
 }
 
+// dropSixthWeekdays leaves out weekdays with numbers that no month has, where the numbers count in a month. It refuses a list of
+// which nothing is left, for an empty one would mean the day of the start.
+func (r *rruleReader) dropSixthWeekdays() error {
+	if r.weekDays == nil || r.rule.Frequency != Month && r.months == nil {
+		return nil
+	}
+	r.weekDays = slices.DeleteFunc(r.weekDays, func(d NthWeekday) bool { return d.N < -5 || d.N > 5 })
+	if len(r.weekDays) == 0 {
+		return newError(CodeNeverFires, "", r.part("BYDAY"), "no month has a weekday more than five times")
+	}
+	return nil
+}
+
 // setDays sets the elements of days.
 func (r *rruleReader) setDays() error {
 	switch r.rule.Frequency {
@@ -224,8 +237,7 @@ func (r *rruleReader) setMonth() {
 		}
 		return
 	}
-	// A month has no sixth weekday; the rest of the list stays.
-	r.rule.MonthlyOccurrences = slices.DeleteFunc(slices.Clone(r.weekDays), func(d NthWeekday) bool { return d.N < -5 || d.N > 5 })
+	r.rule.MonthlyOccurrences = r.weekDays
 }
 
 // setYear sets the elements of YEARLY.
