@@ -149,12 +149,16 @@ func (d cronDialect) readMonthDays(word string, r *Recurrence) (reason string) {
 	if back, last := strings.CutPrefix(day, "L"); last {
 		ok := true
 		if back != "" {
-			back, ok = strings.CutPrefix(back, "-")
-			if n, _ = cronNumber(back); n < 1 || n > 30 {
+			var number string
+			number, ok = strings.CutPrefix(back, "-")
+			if n, _ = cronNumber(number); n < 1 || n > 30 {
 				ok = false
 			}
 		}
-		if !ok {
+		switch {
+		case strings.HasPrefix(back, "W"):
+			return name + ": the last weekday of the month is LW, the one nearest to a day L-2W"
+		case !ok:
 			return name + ": the days before the last are L-1 to L-30"
 		}
 		n = -1 - n

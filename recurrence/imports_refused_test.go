@@ -187,6 +187,7 @@ func TestACronTextOfSixFieldsThatIsRefusedSaysWhatToWrite(t *testing.T) {
 		"0 0 9 1,L * ?":                    "L and W stand alone",
 		"0 0 9 L-31 * ?":                   "L-1 to L-30",
 		"0 0 9 L3 * ?":                     "L-1 to L-30",
+		"0 0 9 LW-2 * ?":                   "the last weekday of the month is LW, the one nearest to a day L-2W",
 		"0 0 9 1-5W * ?":                   "W follows one day",
 		"0 0 9 32W * ?":                    "W follows one day",
 		"0 0 9 1#2 * ?":                    `day of the month "1#2" is not a value: write 1 to 31`,
