@@ -55,7 +55,7 @@ func TestStringDescribesTheCalendar(t *testing.T) {
 		{monthly(Recurrence{Positions: []int{-1}, MonthDays: upTo(1, 15, 1), Except: []Filter{weekend}}), "Every month on the last open one of the 1st to the 15th at 09:00 UTC; not on Saturday and Sunday"},
 		{monthly(Recurrence{Positions: []int{2}, MonthlyOccurrences: []NthWeekday{{mon, 0}, {fri, 0}}, Only: []Filter{onDates("2026-01-01/2026-06-30")}}), "Every month on the second open one of every Monday and every Friday at 09:00 UTC; only from 1 January to 30 June 2026"},
 		{Recurrence{Frequency: Year, Hours: []int{9}, Minutes: []int{0}, Positions: []int{100}}, "Every year on the 100th day at 09:00 UTC"},
-		{Recurrence{Frequency: Year, Hours: []int{9}, Minutes: []int{0}, Positions: []int{100, -1}, Months: months{3, 4, 5}, Except: []Filter{weekend}}, "Every year on the 100th and the last open day of March to May at 09:00 UTC; not on Saturday and Sunday"},
+		{Recurrence{Frequency: Year, Hours: []int{9}, Minutes: []int{0}, Positions: []int{100, -1}, Months: months{3, 4, 5}, Except: []Filter{weekend}}, "Every year on the 100th and the last open day of March to May together at 09:00 UTC; not on Saturday and Sunday"},
 		{Recurrence{Frequency: Year, StartTime: start, Positions: []int{-1}, Months: maskValues[time.Month](1<<13 - 2)}, "Every year on the last day of all twelve months at 12:25:40 UTC, starting on 4 August 2012"},
 		{Recurrence{Frequency: Week, WeekDays: weekDays{0, 1, 2, 3, 4, 5, 6}, Positions: []int{-1}, Minutes: []int{0, 30}, Hours: []int{8}, Only: []Filter{{WeekDays: workdays}}}, "Every week on the last open one of all seven days at 08:00 and 08:30 UTC; only on Monday to Friday"},
 

@@ -184,7 +184,7 @@ func checkFieldCount(words []string) string {
 		return "fewer than five fields: write minute, hour, day of the month, month and day of the week"
 	case n == 6 || n == 7:
 		return "more than five fields: there is no field for seconds or years; FromSpring reads six fields, FromQuartz six or seven; " +
-			"for seconds use frequency second or minute with an interval, or the element seconds, for years startTime and endTime"
+			"for seconds use frequency second or minute and schedule.seconds, for years startTime and endTime"
 	}
 	return "more than five fields: write minute, hour, day of the month, month and day of the week"
 }

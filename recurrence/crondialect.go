@@ -145,35 +145,34 @@ func (d cronDialect) readMonthDays(word string, r *Recurrence) (reason string) {
 		return ""
 	}
 	day, nearest := strings.CutSuffix(word, "W")
-	n, reason := readMonthDay(day)
-	if reason != "" {
-		return name + ": " + reason
+	n := 0
+	if back, last := strings.CutPrefix(day, "L"); last {
+		ok := true
+		if back != "" {
+			var number string
+			number, ok = strings.CutPrefix(back, "-")
+			if n, _ = cronNumber(number); n < 1 || n > 30 {
+				ok = false
+			}
+		}
+		switch {
+		case strings.HasPrefix(back, "W"):
+			return name + ": the last weekday of the month is LW, the one nearest to a day L-2W"
+		case !ok:
+			return name + ": the days before the last are L-1 to L-30"
+		}
+		n = -1 - n
+	} else {
+		var ok bool
+		if n, ok = cronNumber(day); !ok || n < 1 || n > 31 {
+			return name + ": W follows one day, such as 15W, L-3W or LW"
+		}
 	}
 	r.MonthDays = []int{n}
 	if nearest {
 		r.Except, r.Shift = []Filter{{WeekDays: weekend}}, ShiftNearestInMonth
 	}
 	return ""
-}
-
-// readMonthDay reads 15, L or L-3: the 15th, the last day and the third before it, which is -4.
-func readMonthDay(text string) (day int, reason string) {
-	back, last := strings.CutPrefix(text, "L")
-	switch {
-	case !last:
-		if n, ok := cronNumber(text); ok && 1 <= n && n <= 31 {
-			return n, ""
-		}
-		return 0, "W follows one day, such as 15W, L-3W or LW"
-	case back == "":
-		return -1, ""
-	}
-	if digits, minus := strings.CutPrefix(back, "-"); minus {
-		if n, _ := cronNumber(digits); 1 <= n && n <= 30 {
-			return -1 - n, ""
-		}
-	}
-	return 0, "the days before the last are L-1 to L-30, and their nearest weekdays L-1W to L-30W; the last weekday is LW"
 }
 
 // readWeekDays reads a day of the week in upper case.

@@ -143,10 +143,10 @@ func (c cronField) checkUnsupported(part string) string {
 		return fmt.Sprintf("%s: # is not supported: write frequency month with monthlyOccurrences, such as "+
 			`[{"day": "friday", "occurrence": 2}]`, c.name)
 	case c.maxValue == 31 && strings.Contains(upper, "W"):
-		return c.name + ": W (the nearest weekday) is not supported: write frequency month with " +
-			`except [{"weekDays": ["saturday", "sunday"]}], and monthDays [15] with shift "nearestInMonth", or positions [-1] for LW`
+		return c.name + ": W (the nearest weekday) is not supported: write frequency month with monthDays: [15], shift: nearestInMonth " +
+			`and except: [{"weekDays": ["saturday", "sunday"]}]; for LW write positions: [-1] and the same except`
 	case c.maxValue == 31 && strings.Contains(upper, "L"):
-		return c.name + ": L is not supported: write frequency month with monthDays: [-1]"
+		return c.name + ": L is not supported: write frequency month with monthDays: [-1], or [-4] for L-3"
 	case c.maxValue == 7 && strings.HasSuffix(upper, "L"):
 		return fmt.Sprintf("%s: L is not supported: write frequency month with monthlyOccurrences, such as "+
 			`[{"day": "friday", "occurrence": -1}]; its last day is monthDays: [-1]`, c.name)

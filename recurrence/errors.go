@@ -105,7 +105,7 @@ const (
 	// The calendar.
 	CodeFilterType            Code = "filter_type"            // not an object
 	CodeFilterEmpty           Code = "filter_empty"           // no field is set
-	CodeFilterSize            Code = "filter_size"            // more than 32 filters, or than 1,000 dates or 100 times in one, or too many kinds of days with times of their own
+	CodeFilterSize            Code = "filter_size"            // more than 32 filters, or than 1,000 dates or 100 times in one, or filters with times that combine to more than 100,000 ranges of times
 	CodeDatesType             Code = "dates_type"             // not strings
 	CodeDatesValue            Code = "dates_value"            // no date, no such date, or a range that ends before it begins
 	CodeTimesType             Code = "times_type"             // not strings

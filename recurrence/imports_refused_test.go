@@ -94,10 +94,11 @@ func TestAnRRulePartThatIsRefusedIsNamed(t *testing.T) {
 		{"FREQ=YEARLY;BYYEARDAY=2;BYMONTH=1", CodeNoRecurrence, "BYYEARDAY=2", "write it alone"},
 		{"FREQ=YEARLY;BYDAY=20MO,TU", CodeNoRecurrence, "BYDAY=20MO,TU", "write an RRULE for each weekday"},
 		{"FREQ=WEEKLY;BYDAY=MO,TU;BYSETPOS=8", CodeNeverFires, "BYSETPOS=8", "no period has so many days"},
-		{"FREQ=MONTHLY;BYDAY=6MO", CodeNeverFires, "BYDAY=6MO", "five times at most"},
-		{"FREQ=MONTHLY;BYDAY=6MO,-6TU;BYSETPOS=1", CodeNeverFires, "BYDAY=6MO,-6TU", "five times at most"},
-		{"FREQ=YEARLY;BYMONTH=5;BYMONTHDAY=5,8;BYDAY=-10FR", CodeNeverFires, "BYDAY=-10FR", "five times at most"},
-		{"FREQ=YEARLY;INTERVAL=2;BYMONTH=1;BYDAY=6MO", CodeNeverFires, "BYDAY=6MO", "five times at most"},
+		{"FREQ=MONTHLY;BYDAY=6MO", CodeNeverFires, "BYDAY=6MO", "no month has a weekday more than five times"},
+		{"FREQ=MONTHLY;BYDAY=6MO;BYSETPOS=1", CodeNeverFires, "BYDAY=6MO", "more than five times"},
+		{"FREQ=YEARLY;BYMONTH=3;BYDAY=6MO", CodeNeverFires, "BYDAY=6MO", "more than five times"},
+		{"FREQ=YEARLY;INTERVAL=2;BYMONTH=3;BYDAY=6MO", CodeNeverFires, "BYDAY=6MO", "more than five times"},
+		{"FREQ=YEARLY;BYMONTH=5;BYMONTHDAY=5,8;BYDAY=-10FR", CodeNeverFires, "BYDAY=-10FR", "more than five times"},
 		{"FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30", CodeNeverFires, "", "never matches"},
 	} {
 		c.text = dtstart + "RRULE:" + c.text
@@ -186,6 +187,7 @@ func TestACronTextOfSixFieldsThatIsRefusedSaysWhatToWrite(t *testing.T) {
 		"0 0 9 1,L * ?":                    "L and W stand alone",
 		"0 0 9 L-31 * ?":                   "L-1 to L-30",
 		"0 0 9 L3 * ?":                     "L-1 to L-30",
+		"0 0 9 LW-2 * ?":                   "the last weekday of the month is LW, the one nearest to a day L-2W",
 		"0 0 9 1-5W * ?":                   "W follows one day",
 		"0 0 9 32W * ?":                    "W follows one day",
 		"0 0 9 1#2 * ?":                    `day of the month "1#2" is not a value: write 1 to 31`,

@@ -27,6 +27,23 @@ func withInterval(r Recurrence) Recurrence {
 	return r
 }
 
+// RFC 5545 allows numbers to 53 in every BYDAY; in a month the ones beyond the fifth name no day.
+func TestANumberedWeekdayThatNoMonthHasIsLeftOutOfAList(t *testing.T) {
+	for long, short := range map[string]string{
+		"FREQ=MONTHLY;BYDAY=2MO,6MO":                      "FREQ=MONTHLY;BYDAY=2MO",
+		"FREQ=YEARLY;BYMONTH=3;BYDAY=MO,-6MO":             "FREQ=YEARLY;BYMONTH=3;BYDAY=MO",
+		"FREQ=YEARLY;INTERVAL=2;BYMONTH=3;BYDAY=MO,6MO":   "FREQ=YEARLY;INTERVAL=2;BYMONTH=3;BYDAY=MO",
+		"FREQ=MONTHLY;BYDAY=2MO,3MO,53FR;BYSETPOS=-1":     "FREQ=MONTHLY;BYDAY=2MO,3MO;BYSETPOS=-1",
+		"FREQ=YEARLY;INTERVAL=2;BYMONTH=3;BYDAY=2MO,10MO": "FREQ=YEARLY;INTERVAL=2;BYMONTH=3;BYDAY=2MO",
+	} {
+		got, err := FromRRule(dtstart + "RRULE:" + long)
+		want, errShort := FromRRule(dtstart + "RRULE:" + short)
+		if err != nil || errShort != nil || !got.Equal(want) {
+			t.Errorf("%s: %v (%v), want %v (%v)", long, got, err, want, errShort)
+		}
+	}
+}
+
 func TestTextsOfOtherSchedulersBecomeTheseRules(t *testing.T) {
 	data, err := os.ReadFile("testdata/calendar_imports.json")
 	if err != nil {

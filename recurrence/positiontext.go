@@ -33,6 +33,9 @@ func (d *description) positions() string {
 		which += " of all twelve months"
 	} else if d.Frequency == Year && len(months) > 0 {
 		which += " of " + monthNames(months)
+		if len(months) > 1 {
+			which += " together" // it is one period
+		}
 	}
 	return which
 }

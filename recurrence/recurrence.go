@@ -12,6 +12,7 @@ import "time"
 // For a rule the TimeZone, Only, Except, Shift, ClockChanges and EndTime of the whole hold; without a StartTime of its own it
 // begins with the whole, which does not cut off entries that begin earlier. Runs at the same instant are one, and Count counts
 // them all. With Also, a Frequency or a Cron is needed, or a StartTime, which is then the first of a list of dates.
+// Like every rule without a Frequency, such a list runs once when created if its StartTime has passed.
 type Recurrence struct {
 	StartTime time.Time // when the rule begins, 1900 to 2199. An instant: its Location and fraction have no effect. Zero: creation
 	Frequency Frequency // what Interval counts. Zero: the rule runs once, at StartTime

@@ -216,28 +216,3 @@ func TestAnRRuleRunsAsRFC5545SaysByTheDay(t *testing.T) {
 		}
 	}
 }
-
-// A weekday that no month has is no match; what else the list names stays.
-func TestASixthWeekdayOfAMonthIsLeftOut(t *testing.T) {
-	for _, interval := range []string{"", ";INTERVAL=2"} {
-		list, err := FromRRule("DTSTART:20260105T090000Z\nRRULE:FREQ=YEARLY;BYMONTH=1;BYDAY=1MO,6MO" + interval)
-		if err != nil {
-			t.Fatal(err)
-		}
-		alone, err := FromRRule("DTSTART:20260105T090000Z\nRRULE:FREQ=YEARLY;BYMONTH=1;BYDAY=1MO" + interval)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var runs [2][]time.Time
-		for i, r := range []Recurrence{list, alone} {
-			s, err := r.Series(r.StartTime)
-			if err != nil {
-				t.Fatal(err)
-			}
-			runs[i] = firstRuns(s, 5)
-		}
-		if len(runs[0]) != 5 || !slices.EqualFunc(runs[0], runs[1], time.Time.Equal) {
-			t.Errorf("%q: 1MO,6MO runs at %v, 1MO at %v", interval, runs[0], runs[1])
-		}
-	}
-}

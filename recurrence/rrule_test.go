@@ -68,6 +68,17 @@ func TestRRuleWritesTheRuleAsRFC5545(t *testing.T) {
 	}
 }
 
+func TestEqualRulesHaveTheSameRRule(t *testing.T) {
+	rule := func(date string) Recurrence {
+		return Recurrence{StartTime: on("2026-01-05 08:30:15"), Frequency: Day, Except: []Filter{{Dates: []string{date}}}}
+	}
+	day, text := rule("2026-12-25"), rule("2026-12-25/2026-12-25")
+	want, err := day.RRule()
+	if got, errRange := text.RRule(); !day.Equal(text) || err != nil || errRange != nil || got != want {
+		t.Errorf("a range of one day: %q (%v), want that of the day, %q (%v)", got, errRange, want, err)
+	}
+}
+
 func TestRRuleRefusesWhatRFC5545CannotExpress(t *testing.T) {
 	start := on("2026-01-05 08:30:15")
 	const berlin = "Europe/Berlin"

@@ -38,10 +38,7 @@ func (r Recurrence) exportCalendar() (c rruleCalendar, err error) {
 		c.limit = r.Only[0]
 	}
 	for i, f := range r.Except {
-		f.Dates = slices.Clone(f.Dates)
-		for n, text := range f.Dates {
-			f.Dates[n], _ = canonicalDates(text) // a range of one day is a single date
-		}
+		f.Dates = format(f.Dates, func(text string) string { form, _ := canonicalDates(text); return form })
 		byDay, byDate := len(f.WeekDays) > 0, len(f.Dates) > 0
 		others := len(f.MonthDays) + len(f.MonthlyOccurrences) + len(f.Months)
 		single := !slices.ContainsFunc(f.Dates, func(d string) bool { return len(d) != len(time.DateOnly) })

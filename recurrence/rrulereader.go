@@ -29,7 +29,7 @@ var knownParts = []string{"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH
 func (r *rruleReader) read() (Recurrence, error) {
 	for _, step := range []func() error{
 		r.checkParts, r.readInterval, r.readUntil, r.checkWeekStart, r.readLists, r.checkZone,
-		r.setDays, r.setTimes, r.setPositions,
+		r.dropSixthWeekdays, r.setDays, r.setTimes, r.setPositions,
 	} {
 		if err := step(); err != nil {
 			return Recurrence{}, err
@@ -154,19 +154,6 @@ func (r *rruleReader) readLists() (err error) {
 		return refusePart("BYSETPOS", r.part("BYSETPOS"), "write it with WEEKLY, MONTHLY or YEARLY")
 	case r.kept != nil && len(r.months)+len(r.monthDays)+len(r.yearDays)+len(r.weekDays)+len(r.hours)+len(r.minutes)+len(r.seconds) == 0:
 		return refuseSyntax(r.part("BYSETPOS"), "BYSETPOS needs another BY part")
-	case frequency == Month || frequency == Year && r.months != nil:
-		return r.dropSixthWeekdays()
-	}
-	return nil
-}
-
-// dropSixthWeekdays takes weekdays out of BYDAY that no month has. It refuses a list of which nothing is left: without days the rule would
-// run on that of the start.
-func (r *rruleReader) dropSixthWeekdays() error {
-	given := len(r.weekDays)
-	r.weekDays = slices.DeleteFunc(r.weekDays, func(d NthWeekday) bool { return d.N < -5 || d.N > 5 })
-	if given > 0 && len(r.weekDays) == 0 {
-		return newError(CodeNeverFires, "", r.part("BYDAY"), "a month has each weekday five times at most")
 	}
 	return nil
 }
@@ -207,6 +194,19 @@ func monthsOf(numbers []int) (list []time.Month) {
 		list = append(list, time.Month(n))
 	}
 	return list
+}
+
+// dropSixthWeekdays leaves out weekdays with numbers that no month has, where the numbers count in a month. It refuses a list of
+// which nothing is left, for an empty one would mean the day of the start.
+func (r *rruleReader) dropSixthWeekdays() error {
+	if r.weekDays == nil || r.rule.Frequency != Month && r.months == nil {
+		return nil
+	}
+	r.weekDays = slices.DeleteFunc(r.weekDays, func(d NthWeekday) bool { return d.N < -5 || d.N > 5 })
+	if len(r.weekDays) == 0 {
+		return newError(CodeNeverFires, "", r.part("BYDAY"), "no month has a weekday more than five times")
+	}
+	return nil
 }
 
 // setDays sets the elements of days.

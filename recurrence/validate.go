@@ -135,7 +135,11 @@ func (r Recurrence) checkCombinations(list *errorList, given map[string]source, 
 			list.add(given["cron"].at, bad)
 		}
 	case !has("cron") && !has("frequency") && (lacksRule(has, elements) || inAlso && !has("startTime")):
-		list.add(given["recurrence"].at, newError(CodeFrequencyMissing, "frequency", "", "is missing, must be second, minute, hour, day, week, month or year"))
+		reason := "is missing, must be second, minute, hour, day, week, month or year"
+		if has("also") {
+			reason += "; only, except and shift need a rule beside also, not only in it"
+		}
+		list.add(given["recurrence"].at, newError(CodeFrequencyMissing, "frequency", "", "%s", reason))
 	case !has("cron") && r.Frequency != 0 && r.Frequency <= Year:
 		for _, e := range scheduleFields {
 			if has(e.path) && e.frequencies != nil && !slices.Contains(e.frequencies, r.Frequency) {
