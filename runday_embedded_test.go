@@ -40,7 +40,7 @@ func TestDaysCountOccurrencesOnTheDayTheyWerePlannedFor(t *testing.T) {
 		put("s", "default", 2)
 		put("none", "default", 0)
 		begin := func() func() error {
-			w := f.worker(chime.WorkerOptions{Queues: map[string]int{"default": 1, "other": 1}})
+			w := f.worker(chime.WorkerOptions{Queues: map[string]int{"default": 1, "other": 1}, SessionTTL: 5 * time.Minute}) // days of heartbeats take long
 			w.Handle("j", func(_ context.Context, job *chime.Job) error {
 				if job.Planned.Hour() == 0 && job.Attempt == 1 {
 					time.Sleep(25 * time.Hour) // until the day after, fake time: the others are skipped
