@@ -205,7 +205,8 @@ func (w *scheduleWalk) declareOutdated(s *modelSchedule) {
 	})
 }
 
-// own declares a schedule as it is, in the same version of its owner, a higher one, or as another owner's.
+// own declares a schedule as it is, in the same version of its owner, a higher one, or as another owner's. Another owner's version that was
+// succeeded by one that has pruned changes nothing.
 func (w *scheduleWalk) own(s *modelSchedule) {
 	owner := protocol.Owner{Name: []string{"a", "b"}[w.random.IntN(2)], Version: 1 + w.random.Int64N(4)}
 	if owner.Name == s.owner.Name {
@@ -213,6 +214,15 @@ func (w *scheduleWalk) own(s *modelSchedule) {
 	}
 	w.note("own %s: %+v", s.name, owner)
 	declared := protocol.Declaration{Name: s.name, Queue: "default", Overlap: s.policy, Body: []byte(s.body()), Owner: owner}
+	if owner.Name != s.owner.Name && owner.Name == w.pruned.Name && owner.Version < w.pruned.Version {
+		w.unchanged("own "+s.name+" in a version that is succeeded", func() error {
+			if answer := w.store.Declare(w.Context(), []protocol.Declaration{declared})[0]; answer.Err != nil || !answer.Outdated || answer.Revision != s.revision {
+				return fmt.Errorf("%+v, want outdated", answer)
+			}
+			return nil
+		})
+		return
+	}
 	answer := w.store.Declare(w.Context(), []protocol.Declaration{declared})[0]
 	if answer.Err != nil || answer.Outdated || answer.Changed || answer.Revision != s.revision {
 		w.fatal("%s declared by %+v: %+v, want the same", s.name, owner, answer)
@@ -226,6 +236,7 @@ func (w *scheduleWalk) prune() {
 	owner := protocol.Owner{Name: []string{"a", "b"}[w.random.IntN(2)], Version: 1 + w.random.Int64N(4)}
 	w.note("prune %+v", owner)
 	w.client.Del(w.Context(), w.store.keys.pruned())
+	w.pruned = owner
 	var want []string
 	e := event{pruned: map[string]bool{}}
 	for _, name := range w.names() {

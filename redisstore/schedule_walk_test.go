@@ -26,6 +26,7 @@ type scheduleWalk struct {
 	lives       map[string]int                          // of each worker: its sessions so far
 	jobs        map[string]bool                         // ordinary ones that have not ended
 	made        int                                     // ordinary jobs
+	pruned      protocol.Owner                          // who has pruned last; nobody else is known to have
 	notes       []string                                // what was called
 	now         *picture
 }
