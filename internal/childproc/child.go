@@ -29,6 +29,9 @@ import (
 // roleVariable is the environment variable that holds a child's role. A process without it is the test itself.
 const roleVariable = "CHIME_TEST_ROLE"
 
+// listening is a child's first line: from now on SIGTERM and SIGINT go to its role. The process that started it keeps this line to itself.
+const listening = "childproc: listening"
+
 // A Role is the main function of a child process. Its error is written to standard error, and the process exits with code 1.
 type Role func(*Child) error
 
@@ -54,6 +57,7 @@ func Main(m *testing.M, roles map[string]Role) {
 func runRole(role Role) error {
 	c := &Child{Signals: make(chan os.Signal, 8)}
 	signal.Notify(c.Signals, syscall.SIGTERM, syscall.SIGINT)
+	c.Say(listening)
 	in := bufio.NewReader(os.Stdin)
 	config, err := in.ReadBytes('\n')
 	if err != nil {

@@ -81,6 +81,16 @@ func TestFollowHearsEveryLineInOrder(t *testing.T) {
 	}
 }
 
+func TestSIGTERMRightAfterTheStartIsDeliveredToTheRole(t *testing.T) {
+	for range 20 {
+		p := Start(t, "waiter", nil)
+		p.Signal(syscall.SIGTERM)
+		if state := p.Wait(); !state.Success() {
+			t.Fatalf("it ended with %v, want success", state)
+		}
+	}
+}
+
 func TestSIGTERMIsDeliveredToTheRole(t *testing.T) {
 	p := Start(t, "waiter", nil)
 	p.Await("ready")

@@ -22,16 +22,17 @@ const timeout = 30 * time.Second
 // A Process is a child process as the test sees it. It is killed when the test ends, and a data race in it fails the test.
 // Only Events may be called from any goroutine; the other methods are for the test's own goroutine.
 type Process struct {
-	t      testing.TB
-	role   string
-	cmd    *exec.Cmd
-	stdin  io.Closer // open as long as the test lives
-	events *events
-	next   int               // index of the line at which Await goes on
-	heard  func(line string) // gets each line; nil: events keeps them
-	stderr lockedBuffer
-	ended  chan struct{} // closed when the process has ended and been waited for
-	state  *os.ProcessState
+	t         testing.TB
+	role      string
+	cmd       *exec.Cmd
+	stdin     io.Closer // open as long as the test lives
+	events    *events
+	next      int               // index of the line at which Await goes on
+	heard     func(line string) // gets each line; nil: events keeps them
+	stderr    lockedBuffer
+	listening chan struct{} // closed when signals go to the role
+	ended     chan struct{} // closed when the process has ended and been waited for
+	state     *os.ProcessState
 }
 
 // Start runs this test binary as a child process with the given role. It sends the configuration to the child as JSON.
@@ -57,7 +58,7 @@ func start(t testing.TB, role string, config any, heard func(line string)) *Proc
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Process{t: t, role: role, cmd: exec.Command(program), heard: heard, ended: make(chan struct{})}
+	p := &Process{t: t, role: role, cmd: exec.Command(program), heard: heard, listening: make(chan struct{}), ended: make(chan struct{})}
 	p.events = &events{more: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), roleVariable+"="+role)
 	p.cmd.Stderr = &p.stderr
@@ -84,10 +85,13 @@ func start(t testing.TB, role string, config any, heard func(line string)) *Proc
 // follow reads the child's events until it ends, and waits for the process.
 func (p *Process) follow(out io.Reader) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if p.heard != nil {
-			p.heard(lines.Text())
-		} else {
-			p.events.add(lines.Text())
+		switch line := lines.Text(); {
+		case line == listening:
+			close(p.listening)
+		case p.heard != nil:
+			p.heard(line)
+		default:
+			p.events.add(line)
 		}
 	}
 	_ = p.cmd.Wait() // p.state says how it ended
@@ -155,11 +159,28 @@ func (p *Process) Freeze() { p.t.Helper(); p.Signal(syscall.SIGSTOP) }
 // Thaw continues a frozen process with SIGCONT.
 func (p *Process) Thaw() { p.t.Helper(); p.Signal(syscall.SIGCONT) }
 
-// Signal sends a signal. The test fails if the process has ended.
+// Signal sends a signal. SIGTERM and SIGINT, which would end a process that is only starting, are sent when they go to its role. The test
+// fails if the process has ended.
 func (p *Process) Signal(sig syscall.Signal) {
 	p.t.Helper()
+	if sig == syscall.SIGTERM || sig == syscall.SIGINT {
+		p.awaitListening()
+	}
 	if err := p.cmd.Process.Signal(sig); err != nil {
 		p.t.Fatalf("childproc: %v to %s: %v", sig, p.role, err)
+	}
+}
+
+// awaitListening waits until signals go to the role. The test fails after 30 seconds.
+func (p *Process) awaitListening() {
+	p.t.Helper()
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-p.listening:
+	case <-p.ended:
+	case <-timer.C:
+		p.t.Fatalf("childproc: %s has not begun within %v", p.role, timeout)
 	}
 }
 
