@@ -133,45 +133,58 @@ func (s *store) findCollections(ctx context.Context, names []string) ([]protocol
 }
 
 // PageCollections returns the next collections of an order.
-func (s *store) PageCollections(ctx context.Context, page protocol.CollectionPage) (collections []protocol.Collection, more bool, err error) {
+func (s *store) PageCollections(ctx context.Context, page protocol.CollectionPage) (collections []protocol.Collection, next *protocol.CollectionPage, err error) {
 	if s.bad != nil {
-		return nil, false, s.bad
+		return nil, nil, s.bad
 	}
-	names, err := s.pageOfCollections(ctx, page)
+	names, last, err := s.pageOfCollections(ctx, page)
 	if err != nil {
-		return nil, false, failure("list collections in", s.keys.collections().index, err)
+		return nil, nil, failure("list collections in", s.keys.collections().index, err)
 	}
-	more = len(names) == protocol.MaxCollectionPage && page.Order != protocol.BySweep
-	collections, err = s.findCollections(ctx, names)
-	return collections, more, err
+	if collections, err = s.findCollections(ctx, names); err != nil {
+		return nil, nil, err
+	}
+	if page.Order == protocol.ByTransition { // some may be finished meanwhile
+		collections = slices.DeleteFunc(collections, func(c protocol.Collection) bool { return c.Err == nil && c.Transition == 0 })
+	}
+	if len(names) == protocol.MaxCollectionPage && page.Order != protocol.BySweep {
+		page.After, page.Transition = names[len(names)-1], last
+		next = &page
+	}
+	return collections, next, nil
 }
 
-// pageOfCollections returns the names of those collections.
-func (s *store) pageOfCollections(ctx context.Context, page protocol.CollectionPage) ([]string, error) {
+// pageOfCollections returns the names of those collections, and the number of the last one's transition.
+func (s *store) pageOfCollections(ctx context.Context, page protocol.CollectionPage) (names []string, last int64, err error) {
 	k := s.keys.collections()
 	switch page.Order {
 	case protocol.ByTransition:
 		by := redis.ZRangeBy{Min: "(" + strconv.FormatInt(page.Transition, 10), Max: "+inf", Count: protocol.MaxCollectionPage}
-		return s.client.ZRangeByScore(ctx, k.unfinished, &by).Result()
+		all, err := s.client.ZRangeByScoreWithScores(ctx, k.unfinished, &by).Result()
+		for _, z := range all {
+			names, last = append(names, z.Member.(string)), int64(z.Score)
+		}
+		return names, last, err
 	case protocol.BySweep:
 		pipe := s.client.Pipeline()
 		now, all := pipe.Time(ctx), pipe.ZRangeWithScores(ctx, k.swept, 0, protocol.MaxCollectionPage-1)
 		if _, err := pipe.Exec(ctx); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		var names []string
+		before := now.Val().Add(-page.Age).UnixMicro()
 		for _, z := range all.Val() {
-			if before := now.Val().Add(-page.Age); int64(z.Score) <= before.UnixMicro() {
+			if int64(z.Score) <= before {
 				names = append(names, z.Member.(string))
 			}
 		}
-		return names, nil
+		return names, 0, nil
 	}
 	from := "-"
 	if page.After != "" {
 		from = "(" + page.After
 	}
-	return s.client.ZRangeByLex(ctx, k.index, &redis.ZRangeBy{Min: from, Max: "+", Count: protocol.MaxCollectionPage}).Result()
+	names, err = s.client.ZRangeByLex(ctx, k.index, &redis.ZRangeBy{Min: from, Max: "+", Count: protocol.MaxCollectionPage}).Result()
+	return names, 0, err
 }
 
 // ReserveName adds a name to a collection, or finds it there.

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -179,6 +180,82 @@ func TestAReservationNeedsRoomInACollectionThatIsNotDeleted(t *testing.T) {
 	})
 }
 
+// A call whose reply was lost, and that the client has sent again, leaves and answers what it would have in one: only whether a name is new it
+// cannot tell any more.
+func TestACallOfCollectionsMayBeSentTwice(t *testing.T) {
+	changing := regexp.MustCompile(`\d{10,}|\d{4}-\d\d-\d\d[ T][0-9:.]+|[A-Z2-7]{26}`) // instants, numbers that are drawn, names of calls
+	for name, does := range map[string]func(s *store, c, deleted protocol.Collection) (any, error){
+		"create": func(s *store, _, _ protocol.Collection) (any, error) {
+			return s.PutCollection(t.Context(), protocol.CollectionPut{Name: "new", State: protocol.CollectionEnabled, MaxNames: 2, Data: []byte("null")})
+		},
+		"disable": func(s *store, c, _ protocol.Collection) (any, error) {
+			return s.PutCollection(t.Context(), with(c, protocol.CollectionDisabled))
+		},
+		"delete": func(s *store, _, d protocol.Collection) (any, error) {
+			return nil, s.DeleteCollection(t.Context(), d.Name, d.Creation, d.Revision)
+		},
+		"reserve": func(s *store, _, _ protocol.Collection) (any, error) {
+			answer, err := s.ReserveName(t.Context(), "c", "b")
+			return answer.Collection, err
+		},
+		"release": func(s *store, c, _ protocol.Collection) (any, error) {
+			return nil, s.ReleaseNames(t.Context(), "c", c.Creation, []string{"a"})
+		},
+		"finish": func(s *store, c, _ protocol.Collection) (any, error) {
+			return nil, s.FinishTransition(t.Context(), "c", c.Transition)
+		},
+		"sweep": func(s *store, c, _ protocol.Collection) (any, error) { return s.MoveSwept(t.Context(), "c", c.Swept) },
+	} {
+		onEveryServer(t, func(b *bench) {
+			var once string
+			for _, twice := range []bool{false, true} {
+				k := b.store.keys.collections()
+				b.client.Del(b.Context(), k.records, k.index, k.unfinished, k.swept, k.names("c"))
+				c := b.newCollection("c", 2)
+				c = b.putCollection(with(c, protocol.CollectionDisabled))
+				c = b.putCollection(with(c, protocol.CollectionEnabled))
+				if _, err := b.store.ReserveName(b.Context(), "c", "a"); err != nil {
+					b.Fatal(err)
+				}
+				deleted := b.putCollection(with(b.newCollection("deleted", 1), protocol.CollectionDeleted))
+				store := b.store
+				if twice {
+					store = b.repeating()
+				}
+				answer, err := does(store, c, deleted)
+				all := fmt.Sprint(answer, err, b.client.HGetAll(b.Context(), k.records).Val())
+				for _, key := range []string{k.index, k.unfinished, k.swept, k.names("c")} {
+					all += fmt.Sprint(b.client.ZRange(b.Context(), key, 0, -1).Val())
+				}
+				if all = changing.ReplaceAllString(all, "#"); twice && all != once || err != nil {
+					b.Errorf("%s, sent twice: %v\n%s\nwant what it leaves when it is sent once:\n%s", name, err, all, once)
+				}
+				once = all
+			}
+		})
+	}
+}
+
+// What is released late, by one who knows an earlier collection of the name, stays.
+func TestALateReleaseLeavesALaterCollection(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		first := b.putCollection(with(b.newCollection("c", 2), protocol.CollectionDeleted))
+		if err := b.store.DeleteCollection(b.Context(), "c", first.Creation, first.Revision); err != nil {
+			b.Fatal(err)
+		}
+		b.newCollection("c", 2)
+		if _, err := b.store.ReserveName(b.Context(), "c", "a"); err != nil {
+			b.Fatal(err)
+		}
+		if err := b.store.ReleaseNames(b.Context(), "c", first.Creation, []string{"a"}); err != nil {
+			b.Fatal(err)
+		}
+		if names, _, err := b.store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "c", Count: 9}); err != nil || fmt.Sprint(names) != "[a]" {
+			b.Errorf("names %v, %v; want [a]", names, err)
+		}
+	})
+}
+
 // The last step of a deletion needs the ones before it, and may be repeated: what was created since stays.
 func TestACollectionIsRemovedLast(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
@@ -253,9 +330,9 @@ func TestATransitionIsFinishedByItsNumber(t *testing.T) {
 		unfinished := func() string {
 			b.Helper()
 			var all []string
-			found, more, err := b.store.PageCollections(b.Context(), protocol.CollectionPage{Order: protocol.ByTransition})
-			if err != nil || more {
-				b.Fatal(more, err)
+			found, next, err := b.store.PageCollections(b.Context(), protocol.CollectionPage{Order: protocol.ByTransition})
+			if err != nil || next != nil {
+				b.Fatal(next, err)
 			}
 			for _, c := range found {
 				all = append(all, c.Name+" "+c.State)
@@ -325,9 +402,9 @@ func TestOneOfManySweeps(t *testing.T) {
 			b.Errorf("none: %v, want ErrNotFound", err)
 		}
 		b.client.ZAdd(b.Context(), b.store.keys.collections().swept, redisZ(float64(longAgo.UnixMicro()), "c"))
-		found, more, err := b.store.PageCollections(b.Context(), protocol.CollectionPage{Order: protocol.BySweep, Age: 24 * time.Hour})
-		if err != nil || more || len(found) != 1 || found[0].Name != "c" || !found[0].Swept.Equal(longAgo) || found[0].Creation != c.Creation {
-			b.Errorf("not swept for a day: %+v, %v, %v; want c", found, more, err)
+		found, next, err := b.store.PageCollections(b.Context(), protocol.CollectionPage{Order: protocol.BySweep, Age: 24 * time.Hour})
+		if err != nil || next != nil || len(found) != 1 || found[0].Name != "c" || !found[0].Swept.Equal(longAgo) || found[0].Creation != c.Creation {
+			b.Errorf("not swept for a day: %+v, %v, %v; want c", found, next, err)
 		}
 	})
 }
@@ -448,26 +525,39 @@ func TestNamesAreListedWhileOthersComeAndGo(t *testing.T) {
 	})
 }
 
-// Collections are listed by name, a page at a time.
-func TestCollectionsAreListedByName(t *testing.T) {
+// Collections are listed by name, and those with an unfinished change by that, a page at a time, while some are removed.
+func TestCollectionsAreListedByPages(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		var want, got []string
+		var want []string
 		for i := range 2*protocol.MaxCollectionPage + 1 {
-			want = append(want, b.newCollection(fmt.Sprintf("c%03d", i), 1).Name)
+			c := b.newCollection(fmt.Sprintf("c%03d", i), 1)
+			b.putCollection(with(c, protocol.CollectionDisabled))
+			want = append(want, c.Name)
 		}
-		page, more := protocol.CollectionPage{}, true
-		for more {
-			var some []protocol.Collection
-			var err error
-			if some, more, err = b.store.PageCollections(b.Context(), page); err != nil {
-				b.Fatal(err)
+		k := b.store.keys.collections()
+		for _, order := range []protocol.CollectionOrder{protocol.ByName, protocol.ByTransition} {
+			var got []string
+			for next := (&protocol.CollectionPage{Order: order}); next != nil; {
+				var some []protocol.Collection
+				var err error
+				if some, next, err = b.store.PageCollections(b.Context(), *next); err != nil {
+					b.Fatal(err)
+				}
+				for _, c := range some {
+					got = append(got, c.Name)
+				}
 			}
-			for _, c := range some {
-				got, page.After = append(got, c.Name), c.Name
+			if !slices.Equal(got, want) {
+				b.Errorf("order %d: listed %v, want %v", order, got, want)
 			}
-		}
-		if !slices.Equal(got, want) {
-			b.Errorf("listed %v, want %v", got, want)
+			for _, name := range want[:protocol.MaxCollectionPage] { // the records of a whole page vanish after it was looked up
+				b.client.HDel(b.Context(), k.records, name)
+			}
+			want = want[protocol.MaxCollectionPage:]
+			some, next, err := b.store.PageCollections(b.Context(), protocol.CollectionPage{Order: order})
+			if len(some) != 0 || next == nil || err != nil {
+				b.Fatalf("a page without records: %v, %v, %v; want none and another page", some, next, err)
+			}
 		}
 	})
 }

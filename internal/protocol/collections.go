@@ -44,8 +44,9 @@ type CollectionStore interface {
 	// FindCollection returns a collection, or ErrNotFound.
 	FindCollection(ctx context.Context, name string) (Collection, error)
 
-	// PageCollections returns the next collections of an order, at most MaxCollectionPage. more is false at the end.
-	PageCollections(ctx context.Context, page CollectionPage) (collections []Collection, more bool, err error)
+	// PageCollections returns the next collections of an order, at most MaxCollectionPage, and the page behind them; nil: there is none. A page may
+	// be short, or empty, where some were removed meanwhile.
+	PageCollections(ctx context.Context, page CollectionPage) (collections []Collection, next *CollectionPage, err error)
 
 	// ReserveName adds a name to a collection, or finds it there. ErrNotFound, ErrDeleting and ErrQuota come with the answer, as far as there
 	// is one.
