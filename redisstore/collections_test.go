@@ -562,6 +562,28 @@ func TestCollectionsAreListedByPages(t *testing.T) {
 	})
 }
 
+// Another program's key in place of one of the collections' is refused before anything is written, and is damage to Verify; the keys of
+// collections are none.
+func TestAnotherProgramsKeyInPlaceOfACollectionsIsRefused(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		c := b.newCollection("c", 2)
+		if _, err := b.store.ReserveName(b.Context(), "c", "a"); err != nil {
+			b.Fatal(err)
+		}
+		b.verified()
+		k := b.store.keys.collections()
+		b.client.Del(b.Context(), k.unfinished)
+		b.client.Set(b.Context(), k.unfinished, "theirs", 0)
+		_, err := b.store.PutCollection(b.Context(), with(c, protocol.CollectionDisabled))
+		if found, _ := b.store.FindCollection(b.Context(), "c"); err == nil || found.Revision != c.Revision {
+			b.Errorf("put: %v; it is %+v, want an error and %+v", err, found, c)
+		}
+		if found := b.verify(false); len(found) != 1 || found[0].Kind != protocol.FoundForeign || !strings.Contains(found[0].Detail, k.unfinished) {
+			b.Errorf("found %+v, want the key", found)
+		}
+	})
+}
+
 // What a newer program has written, or a hand, no call changes, and a list goes on behind it.
 func TestACollectionThatCannotBeReadStaysAsItIs(t *testing.T) {
 	onEveryServer(t, func(b *bench) {

@@ -51,6 +51,7 @@ func TestRandomCallsKeepCollections(t *testing.T) {
 				w.step()
 				w.check()
 			}
+			w.verified()
 			t.Logf("seed %d: %d calls", seed, w.calls)
 		})
 	}
