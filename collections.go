@@ -147,6 +147,7 @@ func (c *Collections) Put(ctx context.Context, collection Collection) (*Collecti
 // Name, Creation and Revision. One that is gone, or was created again since, is no error, so Delete may be repeated. ErrConflict: it is at another
 // revision, is not deleted, or has names.
 func (c *Collections) Delete(ctx context.Context, collection *Collection) error {
+	collection = cmp.Or(collection, &Collection{})
 	if err := c.check(ctx, collection.Name); err != nil {
 		return fmt.Errorf("chime: delete collection %.40q: %w", collection.Name, err)
 	}
@@ -159,6 +160,7 @@ func (c *Collections) Delete(ctx context.Context, collection *Collection) error 
 // Finish notes that a change of state is carried out: the one of the collection's Transition, as the caller has read it before it began. If another
 // change has come since, Finish changes nothing, for that is not carried out; nor of a collection that is deleted, which Delete finishes, or gone.
 func (c *Collections) Finish(ctx context.Context, collection *Collection) error {
+	collection = cmp.Or(collection, &Collection{})
 	if err := c.check(ctx, collection.Name); err != nil {
 		return fmt.Errorf("chime: finish collection %.40q: %w", collection.Name, err)
 	}
@@ -195,6 +197,7 @@ func (c *Collections) Unswept(ctx context.Context, age time.Duration) ([]*Collec
 // Swept moves the instant of the collection's last sweep to now, if it still is the one that the caller has seen, and reports whether it did: who
 // moves it sweeps. Of many callers one moves it, but one time in a thousand another is told so too. ErrNotFound: there is no such collection.
 func (c *Collections) Swept(ctx context.Context, collection *Collection) (moved bool, err error) {
+	collection = cmp.Or(collection, &Collection{})
 	if err := c.check(ctx, collection.Name); err != nil {
 		return false, fmt.Errorf("chime: sweep collection %.40q: %w", collection.Name, err)
 	}

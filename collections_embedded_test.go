@@ -46,8 +46,11 @@ func TestTheLifeOfACollection(t *testing.T) {
 				t.Errorf("reserve %q: %v, want %v", name, err, want)
 			}
 		}
-		if _, err := collections.Reserve(ctx, "demo", "demo:c"); !errors.Is(err, chime.ErrQuota) || !strings.Contains(err.Error(), "2 names") {
-			t.Errorf("reserve a third: %v, want ErrQuota", err)
+		if r, err := collections.Reserve(ctx, "demo", "demo:c"); !errors.Is(err, chime.ErrQuota) || !strings.Contains(err.Error(), "2 names") || r == nil || r.Collection.Swept != c.Swept {
+			t.Errorf("reserve a third: %+v, %v, want ErrQuota", r, err)
+		}
+		if r, err := collections.Reserve(ctx, "none", "demo:c"); !errors.Is(err, chime.ErrNotFound) || r != nil {
+			t.Errorf("reserve in none: %+v, %v, want ErrNotFound", r, err)
 		}
 		if r, err := collections.Reserve(ctx, "demo", "demo:a"); err != nil || !r.Known || r.Collection.Revision != c.Revision || !r.Now.Equal(time.Now().UTC().Truncate(time.Microsecond)) {
 			t.Errorf("reserve the first again: %+v, %v", r, err)
@@ -158,6 +161,7 @@ func TestBadCollectionsAreRefused(t *testing.T) {
 			}
 			return failed
 		}
+		_, swept := collections.Swept(ctx, nil)
 		_, tooOld := collections.Unswept(ctx, -1)
 		_, noStore := (&chime.Collections{}).Get(ctx, "c")
 		//lint:ignore SA1012 that is what is tested
@@ -185,6 +189,10 @@ func TestBadCollectionsAreRefused(t *testing.T) {
 			{collections.Release(ctx, &chime.Collection{Name: "c"}, "x", "\n"), "name"},
 			{collections.Delete(ctx, &chime.Collection{}), "collection"},
 			{collections.Finish(ctx, &chime.Collection{}), "collection"},
+			{collections.Delete(ctx, nil), "collection"},
+			{collections.Finish(ctx, nil), "collection"},
+			{collections.Release(ctx, nil, "x"), "collection"},
+			{swept, "collection"},
 			{tooOld, "age"},
 			{noStore, "store"},
 			{noContext, "ctx"},

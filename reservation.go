@@ -1,6 +1,7 @@
 package chime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// A Reservation is a name that is in a collection now.
+// A Reservation is a name that is in a collection now; one that comes with an error says how the collection stands that has refused the name.
 type Reservation struct {
 	Collection *Collection // as it is stored, in the same step
 	Known      bool        // the name was there before, or an earlier try of this call has put it there and its answer was lost
@@ -21,7 +22,7 @@ type Reservation struct {
 // exactly, under any number of writers.
 //
 // ErrNotFound: there is no such collection. [ErrDeleting]: it is deleted; its names are refused too. [ErrQuota]: the name is not there, and the collection
-// has as many as it may have. After an error of the store the name may be there: reserve it again. The first call checks the store, as
+// has as many as it may have. These two come with the Reservation, without the name. After an error of the store the name may be there: reserve it again. The first call checks the store, as
 // [Collections.Put] does.
 func (c *Collections) Reserve(ctx context.Context, collection, name string) (*Reservation, error) {
 	if err := errors.Join(c.check(ctx, collection), protocol.CheckID("name", name)); err != nil {
@@ -32,14 +33,18 @@ func (c *Collections) Reserve(ctx context.Context, collection, name string) (*Re
 	}
 	answer, err := c.store.ReserveName(ctx, collection, name)
 	if err != nil {
-		return nil, fmt.Errorf("chime: reserve %q in collection %q: %w", name, collection, err)
+		err = fmt.Errorf("chime: reserve %q in collection %q: %w", name, collection, err)
 	}
-	return &Reservation{Collection: newCollection(answer.Collection), Known: answer.Known, Now: answer.Now}, nil
+	if answer.Collection.Name == "" {
+		return nil, err
+	}
+	return &Reservation{Collection: newCollection(answer.Collection), Known: answer.Known, Now: answer.Now}, err
 }
 
 // Release takes names out of a collection, of which it reads Name and Creation: names of a later collection of that name stay. Names that are not
 // there, and a collection that is gone, are no error. Five hundred names are a call to the store.
 func (c *Collections) Release(ctx context.Context, collection *Collection, names ...string) error {
+	collection = cmp.Or(collection, &Collection{})
 	err := c.check(ctx, collection.Name)
 	for _, name := range names {
 		err = errors.Join(err, protocol.CheckID("name", name))

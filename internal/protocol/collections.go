@@ -69,8 +69,8 @@ type CollectionStore interface {
 // A CollectionPut is a collection as it is to be.
 type CollectionPut struct {
 	Name     string
-	Revision int64 // that the caller has seen; 0: there is none
-	State    string
+	Revision int64  // that the caller has seen; 0: there is none
+	State    string // of one that is to be created not deleted
 	MaxNames int
 	Data     []byte // JSON without superfluous space
 }
