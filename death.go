@@ -1,6 +1,7 @@
 package chime
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -32,6 +33,24 @@ func onDeathName(of *wire.Details) string {
 	}
 	job, _ := wire.DecodeEnvelope(of.OnDeath) // of one that cannot be read, too
 	return job.Name
+}
+
+// OnDeathJob is the job that is added when one of the schedule's jobs is given up, as [OnDeath] was told it: Name, Queue, Payload, MaxAttempts, Timeout,
+// Header, Keep and Retry; nil: none is added. It comes with its name and an error, which is its Err, if a newer version of chime wrote it.
+func (s *Schedule) OnDeathJob() (*JobInfo, error) {
+	if s.onDeath == nil {
+		return nil, nil
+	}
+	job := &JobInfo{Name: s.OnDeath, Queue: s.Queue}
+	message, err := wire.DecodeEnvelope(s.onDeath)
+	if err != nil {
+		job.Err = fmt.Errorf("chime: OnDeath of schedule %q: %w", s.Name, err)
+		return job, job.Err
+	}
+	details := cmp.Or(message.Details, &wire.Details{})
+	job.Payload, job.MaxAttempts, job.Timeout = message.Payload, message.MaxAttempts, message.Timeout
+	job.Header, job.Keep, job.Retry = details.Header, details.Keep, RetryPolicy{details.Retry}
+	return job, nil
 }
 
 const maxDeathArgs = 64 << 10 // bytes: it is stored with every job

@@ -42,7 +42,7 @@ type Schedule struct {
 	Header  map[string]string `json:"header,omitempty"`   // of each of its jobs, see the option [Header]; nil: none
 	Keep    time.Duration     `json:"-"`                  // see the option Keep; 0: nothing is kept. In JSON: keep_ms
 	Retry   RetryPolicy       `json:"retry,omitzero"`     // zero: the handler's or the worker's
-	OnDeath string            `json:"on_death,omitempty"` // the name of the job that is added when one of its jobs is given up; empty: none
+	OnDeath string            `json:"on_death,omitempty"` // the name of the job that is added when one of its jobs is given up, see OnDeathJob; empty: none
 
 	// DatesUntil is the last day, at 00:00 UTC, that the recurrence's calendar names with a year: see [recurrence.Recurrence.DatesEnd]. Less than
 	// a year ahead, it is time to store a longer list. Zero: it names none.

@@ -82,6 +82,64 @@ func shown(s *chime.Schedule) string {
 	return fmt.Sprint(string(text), err)
 }
 
+// All that Put takes is in what Get returns: a program that knows the fields alone puts the same again.
+func TestAScheduleShowsAllItWasPutWith(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		schedules := chime.NewSchedules(f.server.Store())
+		rule := recurrence.Recurrence{Frequency: recurrence.Week, Interval: 2, StartTime: time.Date(2100, 3, 8, 9, 0, 0, 0, time.UTC), Count: 7}
+		alert := chime.Item{Name: "alert", Args: map[string]int{"n": 1}, Options: []chime.EnqueueOption{
+			chime.MaxAttempts(3), chime.Timeout(time.Minute), chime.Retry(chime.Exponential(time.Second, time.Hour)), chime.Header("of", "it"), chime.Keep(time.Hour),
+		}}
+		if _, err := schedules.Put(t.Context(), "s", rule, chime.JobName("j"), chime.Queue("mail"), chime.Args(json.RawMessage(`{"x":[1, 2]}`)),
+			chime.Overlap(chime.OverlapWait), chime.Misfire(chime.MisfireCatchUp), chime.Grace(9*time.Second), chime.Spread(time.Minute), chime.NoImmediateRun(),
+			chime.MaxAttempts(4), chime.Timeout(2*time.Hour), chime.Retry(chime.Fixed(90*time.Second)), chime.Header("tenant", "c1"), chime.Keep(3*time.Hour),
+			chime.Meta(json.RawMessage(`{"rest":1}`)), chime.PauseAfter(5), chime.KeepRuns(6), chime.OnDeath(alert), chime.Paused(chime.Note{Text: "wait", By: "anna"})); err != nil {
+			t.Error(err)
+			return
+		}
+		s, err := schedules.Get(t.Context(), "s")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		job, err := s.OnDeathJob()
+		if err != nil || job.Name != "alert" || job.Queue != "mail" || s.Note.By != "anna" || s.State != chime.StatePaused {
+			t.Errorf("%+v, %v; OnDeath is %+v", s, err, job)
+			return
+		}
+		onDeath := chime.Item{Name: job.Name, Args: job.Payload, Options: []chime.EnqueueOption{chime.MaxAttempts(job.MaxAttempts), chime.Timeout(job.Timeout), chime.Retry(job.Retry), chime.Keep(job.Keep)}}
+		for key, value := range job.Header {
+			onDeath.Options = append(onDeath.Options, chime.Header(key, value))
+		}
+		options := []chime.PutOption{
+			chime.JobName(s.JobName), chime.Queue(s.Queue), chime.Args(s.Payload), chime.Overlap(s.Overlap), chime.Misfire(s.Misfire), chime.Grace(s.Grace), chime.Spread(s.Spread),
+			chime.MaxAttempts(s.MaxAttempts), chime.Timeout(s.Timeout), chime.Retry(s.Retry), chime.Keep(s.Keep), chime.Meta(s.Meta), chime.PauseAfter(s.PauseAfter),
+			chime.KeepRuns(s.KeepRuns), chime.OnDeath(onDeath), chime.Paused(s.Note),
+		}
+		if s.NoImmediateRun {
+			options = append(options, chime.NoImmediateRun())
+		}
+		for key, value := range s.Header {
+			options = append(options, chime.Header(key, value))
+		}
+		again, err := schedules.Put(t.Context(), "s", s.Recurrence, options...)
+		if err != nil || again.Revision != s.Revision {
+			t.Errorf("put again: %+v, %v; want revision %d: the same", again, err, s.Revision)
+		}
+		if _, err := schedules.Put(t.Context(), "none", rule, chime.JobName("j")); err != nil {
+			t.Error(err)
+		}
+		none, err := schedules.Get(t.Context(), "none")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if job, err := none.OnDeathJob(); job != nil || err != nil {
+			t.Errorf("without OnDeath: %+v, %v; want none", job, err)
+		}
+	})
+}
+
 // What is added at a death may have been written by a newer version of chime. It cannot be read here, and is not lost.
 func TestAnOnDeathOfANewerVersionIsCarriedOver(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, f *fixture) {
@@ -106,6 +164,9 @@ func TestAnOnDeathOfANewerVersionIsCarriedOver(t *testing.T) {
 		if err != nil || seen.OnDeath != "alert" {
 			t.Errorf("%v, %v; want alert", seen, err)
 			return
+		}
+		if job, err := seen.OnDeathJob(); err == nil || job.Name != "alert" || job.Err == nil {
+			t.Errorf("the job of a newer version: %+v, %v; want its name and an error", job, err)
 		}
 		if _, err := schedules.Put(t.Context(), "s", seen.Recurrence, seen.Options()...); err != nil || string(f.stored("s").Definition) != newer {
 			t.Errorf("%s, %v; want it as it was\n%s", f.stored("s").Definition, err, newer)

@@ -63,13 +63,14 @@ var grants = map[protocol.Use]grant{
 }
 
 // viewCommands are those with which one reads, by themselves and in scripts that write nothing.
-var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hlen hmget hscan hstrlen llen lpos lrange ping scan subscribe time type unsubscribe xrange xrevrange zcard zcount zmscore zrange zrangebylex zrevrangebyscore zscan zscore")
+var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hlen hmget hscan hstrlen llen lpos lrange ping scan subscribe time type unsubscribe xrange xrevrange zcard zcount zmscore zrange zrangebylex zrangebyscore zrevrangebyscore zscan zscore")
 
 // What a scheduler does.
 var (
 	scheduleScripts = []*script{
 		&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &deleteQueueScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
 		&enqueueScript, &enqueueOneScript,
+		&putCollectionScript, &deleteCollectionScript, &reserveScript, &releaseScript, &finishTransitionScript, &moveSweptScript,
 	}
 	scheduleCommands = strings.Fields("eval evalsha eval_ro exists hdel hello hexists hget hgetall hlen hmget hscan hset hsetnx hstrlen info llen lrange ping subscribe time type zadd zcard zmscore zrange zrangebylex zrangebyscore zremrangebyscore zrevrangebyscore zscan")
 )

@@ -10,17 +10,20 @@ import (
 )
 
 // keys.go is the only place where the name of a key or a channel is built. All keys of a partition share one hash tag, so that they
-// live in one slot of a cluster. The namespace's own keys have no tag, and a call has either one of these or keys of one partition.
+// live in one slot of a cluster, and so do those of the collections. The namespace's other keys have no tag, and a call has either one of
+// these or keys of one slot.
 
 // keyspace builds the names under one namespace.
 type keyspace string
 
 // shared returns the namespace's own keys, with the types that TYPE answers for them.
 func (k keyspace) shared() map[string]string {
+	c := k.collections()
 	return map[string]string{
 		k.leader(): "hash", k.queues(): "hash", k.registry(): "zset", k.deleted(): "zset", k.served(): "zset",
 		k.pruned():  "hash",
 		k.workers(): "hash",
+		c.records:   "hash", c.index: "zset", c.unfinished: "zset", c.swept: "zset",
 	}
 }
 
@@ -44,6 +47,25 @@ func (k keyspace) pruned() string { return string(k) + ":pruned" }
 
 // workers is a hash: worker → what it is, when it started and when it was heard of last, JSON (see scripts/announce_worker.lua).
 func (k keyspace) workers() string { return string(k) + ":workers" }
+
+// collections builds the keys of the collections, which share the hash tag /collections: no queue has a / in its name.
+func (k keyspace) collections() collectionKeys {
+	tag := string(k) + ":{/collections}:"
+	return collectionKeys{prefix: tag, records: tag + "records", index: tag + "index", unfinished: tag + "unfinished", swept: tag + "swept"}
+}
+
+// collectionKeys are the keys of the collections. None is called like one of those that a producer may use of any partition.
+type collectionKeys struct {
+	prefix string
+
+	records    string // hash: collection → what it is, JSON (see scripts/lib/collection.lua); #drawn: the last number drawn
+	index      string // sorted set: collection → 0
+	unfinished string // sorted set: collection with a change of its state that is not carried out → number of that
+	swept      string // sorted set: collection → when it was swept last, Unix µs
+}
+
+// names is a sorted set: name that is reserved in the collection → 0.
+func (c collectionKeys) names(collection string) string { return c.prefix + "names:" + collection }
 
 // wake is the prefix of all channels; the name of a listener follows. Scripts get the prefix and find the workers in idle.
 func (k keyspace) wake() string { return string(k) + ":wake:" }

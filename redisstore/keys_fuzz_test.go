@@ -20,11 +20,28 @@ type keyOwner struct {
 	namespace string
 	partition protocol.Partition // the zero value: the namespace itself
 	holds     string             // such as "due", or "parked" and a job name
+
+	collections bool // it belongs to the collections, in place of a partition
 }
 
 // namespaceKeys are the keys of a namespace itself, by the method that builds each.
 func namespaceKeys(k keyspace) map[string]string {
 	return map[string]string{"leader": k.leader(), "queues": k.queues(), "registry": k.registry(), "deleted": k.deleted(), "served": k.served(), "workers": k.workers(), "pruned": k.pruned()}
+}
+
+// collectionTag is the hash tag of the keys of the collections.
+const collectionTag = "/collections"
+
+// collectionKeysOf are the keys of the collections by what they hold, with the names of one.
+func collectionKeysOf(k keyspace, collection string) map[string]string {
+	keys := k.collections()
+	all := map[string]string{"names " + collection: keys.names(collection)}
+	for field, value := range reflect.ValueOf(keys).Fields() {
+		if field.Name != "prefix" {
+			all[field.Name] = value.String()
+		}
+	}
+	return all
 }
 
 // partitionKeysOf are the keys of a partition by what they hold, with those of one session and of one job name.
@@ -48,6 +65,10 @@ func readKey(key string) (owner keyOwner, ok bool) {
 		return owner, ok
 	}
 	tag, _, ok = strings.Cut(tag, "}:")
+	if tag == collectionTag {
+		owner.collections = true
+		return owner, ok
+	}
 	queue, index, further := strings.Cut(tag, "/")
 	owner.partition.Queue = queue
 	if further {
@@ -63,7 +84,7 @@ type keyOwners map[string]keyOwner
 // add fails if the key is another's, or does not lead back to its namespace and partition.
 func (owners keyOwners) add(t *testing.T, key string, owner keyOwner) {
 	t.Helper()
-	if read, ok := readKey(key); !ok || read.namespace != owner.namespace || read.partition != owner.partition {
+	if read, ok := readKey(key); !ok || read.namespace != owner.namespace || read.partition != owner.partition || read.collections != owner.collections {
 		t.Errorf("%q is read as a key of %+v, want %+v", key, read, owner)
 	}
 	if other, known := owners[key]; known && other != owner {
@@ -124,7 +145,13 @@ func addKeys(t *testing.T, owners keyOwners, namespace string, p protocol.Partit
 		owners.add(t, key, keyOwner{namespace: namespace, holds: holds})
 	}
 	for holds, key := range partitionKeysOf(k, p, name, name) {
-		owners.add(t, key, keyOwner{namespace, p, holds})
+		owners.add(t, key, keyOwner{namespace: namespace, partition: p, holds: holds})
+	}
+	for holds, key := range collectionKeysOf(k, name) {
+		owners.add(t, key, keyOwner{namespace: namespace, holds: holds, collections: true})
+		if _, _, _, ok := k.parse(key); ok {
+			t.Errorf("%q is taken for a key of a partition", key)
+		}
 	}
 	member := name + "\t" + name // of the shared list of parked jobs
 	if protocol.ParkedName(member) != name || !isShared(member) || isShared(name) {
@@ -166,6 +193,9 @@ func TestFuzzKeysTriesEveryKey(t *testing.T) {
 		if result, ok := method.Type.Results.List[0].Type.(*ast.Ident); ok && result.Name == "string" && !slices.Contains(channels, name) && fuzzed[name] == "" {
 			t.Errorf("keyspace.%s is not in namespaceKeys, so FuzzKeys does not try it", name)
 		}
+	}
+	if fields := reflect.TypeFor[collectionKeys]().NumField(); len(collectionKeysOf("chime", "x")) != fields {
+		t.Errorf("FuzzKeys tries %d keys of collections, which have %d", len(collectionKeysOf("chime", "x")), fields)
 	}
 	all := partitionKeysOf("chime", protocol.Partition{Queue: "default"}, "x", "x")
 	if fields := reflect.TypeFor[partitionKeys]().NumField(); len(all) != fields+1 {

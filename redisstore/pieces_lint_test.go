@@ -289,6 +289,7 @@ func TestLuaAndGoKnowTheSameLimits(t *testing.T) {
 		{"expired", "ENVELOPE", strconv.Itoa(wire.Version)},
 		{"expired", "FORM", newestForm(t)},
 		{"lapse", "MAX_SEEN_LAPSED", strconv.Itoa(protocol.MaxSeenLapsed)},
+		{"collection", "MAX_COLLECTIONS", strconv.Itoa(protocol.MaxCollections)},
 	} {
 		got := luaValues(t, c.piece, c.name)[0]
 		if got != c.want {

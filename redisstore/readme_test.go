@@ -48,6 +48,9 @@ func TestReadmeKeyTable(t *testing.T) {
 		"…:inflight:<session>": types["inflight"],
 		"…:parked:<job name>":  types["parked"],
 	}
+	c := k.collections()
+	want[c.records], want[c.index], want[c.unfinished], want[c.swept] = types["records"], types["index"], types["unfinished"], types["swept"]
+	want[c.names("<collection>")] = types["names"]
 	if !strings.HasSuffix(p.inflight("S"), ":inflight:S") || !strings.HasSuffix(p.parked("N"), ":parked:N") {
 		t.Errorf("keys %s and %s are not what the table says", p.inflight("S"), p.parked("N"))
 	}

@@ -50,6 +50,14 @@ var guards = []guard{
 	{"second of an enqueuer of a deleted queue", "redisstore/scripts/delete_queue.lua", "(math.max(math.floor(score / ROUND), now_s) + 1)", "math.floor(score / ROUND)", "redisstore", "TestTheNextJobOfABusyEnqueuerListsADeletedQueue"},
 	{"minute of a sample", "redisstore/scripts/sample.lua", "if last and not wrong and minute - last <", "if last and not wrong and 1e15 <", "redisstore", "TestASampleOfAMinuteIsTakenOnce"},
 	{"minute at which an hour was read", "redisstore/scripts/sample.lua", "if hour_ended and ARGV[4] ~= was.minute then", "if false then", "redisstore", "TestAnHourThatWasReadTooSoonIsNotWritten"},
+	{"name of a put of a collection", "redisstore/scripts/put_collection.lua", "if c.token == token then", "if false then", "redisstore", "TestACallOfCollectionsMayBeSentTwice"},
+	{"revision of a put of a collection", "redisstore/scripts/put_collection.lua", "elseif c.revision ~= seen then", "elseif false then", "redisstore", "TestAPutNeedsTheRevisionThatIsStored"},
+	{"number drawn last", "redisstore/scripts/put_collection.lua", "(tonumber(stored[2] or '') or 0) + 1", "0", "redisstore", "TestNumbersOfCollectionsGrowWhenTheClockStepsBack"},
+	{"quota of names", "redisstore/scripts/reserve.lua", "if names >= tonumber(c.max_names) then", "if false then", "redisstore", "TestAQuotaIsExactUnderManyWriters"},
+	{"state of a reservation", "redisstore/scripts/reserve.lua", "if c.state == 'deleted' then", "if false then", "redisstore", "TestAReservationNeedsRoomInACollectionThatIsNotDeleted"},
+	{"creation of a release", "redisstore/scripts/release.lua", "if c.creation ~= creation then", "if false then", "redisstore", "TestALateReleaseLeavesALaterCollection"},
+	{"names of a deletion", "redisstore/scripts/delete_collection.lua", "if names > 0 then", "if false then", "redisstore", "TestACollectionIsRemovedLast"},
+	{"number of a transition", "redisstore/scripts/finish_transition.lua", "if c.transition ~= transition or", "if", "redisstore", "TestATransitionIsFinishedByItsNumber"},
 	{"samples of a clock that was wrong", "redisstore/scripts/sample.lua", "if wrong then was, last = {}, nil end", "", "redisstore", "TestSamplesSurviveAClockThatWasWrong"},
 }
 

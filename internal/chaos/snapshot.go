@@ -163,6 +163,9 @@ var mayStay = map[string]string{
 func (s *Snapshot) Orphans() []string {
 	var left []string
 	for _, key := range s.Keys {
+		if strings.HasPrefix(key, namespace+":{/collections}:") {
+			continue // no partition's: there is no work in it
+		}
 		_, name, partition := strings.Cut(key, "}:")
 		if _, ok := mayStay[name]; partition && !ok {
 			left = append(left, key)

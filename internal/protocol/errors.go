@@ -4,7 +4,7 @@ import "errors"
 
 // The errors of a store that a caller branches on.
 var (
-	// ErrNotFound: there is no schedule, or no queue, of that name.
+	// ErrNotFound: there is no schedule, no queue, or no collection, of that name.
 	ErrNotFound = errors.New("not found")
 	// ErrConflict: what is stored is not what the caller has seen, and nothing was changed.
 	ErrConflict = errors.New("conflict: what is stored is not what the caller has seen")

@@ -13,6 +13,7 @@ type Store interface {
 	JobControl
 	QueueStore
 	ScheduleStore
+	CollectionStore
 	LeaderStore
 	JobReader
 	WorkerStore

@@ -1,0 +1,91 @@
+package chime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// A tenant may have two schedules. Each has its name reserved before it is made.
+func ExampleCollections_Reserve() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, collections, schedules := context.Background(), chime.NewCollections(server.Store()), chime.NewSchedules(server.Store())
+	if _, err := collections.Put(ctx, chime.Collection{Name: "acme", MaxNames: 2}); err != nil {
+		fmt.Println(err)
+	}
+
+	for _, name := range []string{"acme:invoices", "acme:backup", "acme:report"} {
+		reserved, err := collections.Reserve(ctx, "acme", name)
+		if errors.Is(err, chime.ErrQuota) {
+			fmt.Println(name, "is one too many")
+			continue
+		}
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		if _, err := schedules.Put(ctx, name, recurrence.Recurrence{Cron: "@daily"}); err != nil {
+			fmt.Println(err)
+		}
+		now, err := collections.Get(ctx, "acme")
+		if err != nil || now.Creation != reserved.Collection.Creation || now.State != reserved.Collection.State {
+			fmt.Println("bring the schedule in line with the collection as it is now") // somebody has changed or deleted it meanwhile
+		}
+	}
+	names, total, err := collections.Names(ctx, "acme", chime.NameFilter{})
+	fmt.Println(names, total, err)
+	// Output:
+	// acme:report is one too many
+	// [acme:backup acme:invoices] 2 <nil>
+}
+
+// A collection is disabled: its state is stored first, then its schedules are paused. Whoever finds the change unfinished, after a crash say, does the
+// same.
+func ExampleCollections_Finish() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, collections, schedules := context.Background(), chime.NewCollections(server.Store()), chime.NewSchedules(server.Store())
+	acme, err := collections.Put(ctx, chime.Collection{Name: "acme"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	acme.State = chime.CollectionDisabled
+	if _, err := collections.Put(ctx, *acme); err != nil {
+		fmt.Println(err)
+	}
+
+	for changed, err := range collections.Unfinished(ctx) {
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		for after := ""; ; {
+			names, _, err := collections.Names(ctx, changed.Name, chime.NameFilter{After: after})
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			if len(names) == 0 {
+				break
+			}
+			for _, name := range names {
+				if err := schedules.Pause(ctx, name); err != nil && !errors.Is(err, chime.ErrNotFound) {
+					fmt.Println(err)
+					return // it stays unfinished
+				}
+			}
+			after = names[len(names)-1]
+		}
+		fmt.Println(changed.Name, "is", changed.State)
+		if err := collections.Finish(ctx, changed); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output: acme is disabled
+}

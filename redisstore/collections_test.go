@@ -1,0 +1,615 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// putCollection puts a collection that must be accepted.
+func (b *bench) putCollection(put protocol.CollectionPut) protocol.Collection {
+	b.Helper()
+	c, err := b.store.PutCollection(b.Context(), put)
+	if err != nil {
+		b.Fatalf("put %+v: %v", put, err)
+	}
+	return c
+}
+
+// newCollection creates an enabled one.
+func (b *bench) newCollection(name string, maxNames int) protocol.Collection {
+	b.Helper()
+	return b.putCollection(protocol.CollectionPut{Name: name, State: protocol.CollectionEnabled, MaxNames: maxNames, Data: []byte(`{"a":1}`)})
+}
+
+// with is a put of a collection as it was read, in a state.
+func with(c protocol.Collection, state string) protocol.CollectionPut {
+	data := c.Data
+	if data == nil {
+		data = []byte("null")
+	}
+	return protocol.CollectionPut{Name: c.Name, Revision: c.Revision, State: state, MaxNames: c.MaxNames, Data: data}
+}
+
+// repeating is the bench's store with a client that carries out each script twice: as if the reply to the first time had been lost.
+func (b *bench) repeating() *store {
+	return b.hooked(func(cmd redis.Cmder) error {
+		if cmd != nil && strings.HasPrefix(cmd.Name(), "eval") {
+			_ = b.client.Do(b.Context(), cmd.Args()...).Err() // one that is not loaded yet is sent again with its text
+		}
+		return nil
+	})
+}
+
+// collectionKeysNow are the keys of the collections that there are.
+func (b *bench) collectionKeysNow() string {
+	k := b.store.keys.collections()
+	var there []string
+	for _, key := range []string{k.records, k.index, k.unfinished, k.swept, k.names("c")} {
+		if n, _ := b.client.Exists(b.Context(), key).Result(); n == 1 {
+			there = append(there, strings.TrimPrefix(key, k.prefix))
+		}
+	}
+	return fmt.Sprint(there)
+}
+
+// Each row is a put of a collection that stands at some state, and what it answers.
+func TestAPutNeedsTheRevisionThatIsStored(t *testing.T) {
+	const enabled, disabled, deleted = protocol.CollectionEnabled, protocol.CollectionDisabled, protocol.CollectionDeleted
+	for _, c := range []struct {
+		stored string // the state; empty: there is none
+		seen   string // none, same, old
+		state  string
+		data   string
+		want   error
+		is     string // what it does
+	}{
+		{"", "none", enabled, `{}`, nil, "created"},
+		{"", "old", enabled, `{}`, protocol.ErrNotFound, ""},
+		{enabled, "none", enabled, `{"a":1}`, protocol.ErrConflict, ""},
+		{enabled, "old", enabled, `{"a":1}`, protocol.ErrConflict, ""},
+		{enabled, "same", enabled, `{"a":1}`, nil, "unchanged"},
+		{enabled, "same", enabled, `{"a":2}`, nil, "changed"},
+		{enabled, "same", disabled, `{"a":1}`, nil, "begun"},
+		{enabled, "same", deleted, `{"a":1}`, nil, "begun"},
+		{disabled, "same", enabled, `{"a":1}`, nil, "begun"},
+		{disabled, "same", disabled, `{"a":2}`, nil, "changed"},
+		{disabled, "same", deleted, `{"a":1}`, nil, "begun"},
+		{deleted, "same", deleted, `{"a":1}`, nil, "unchanged"},
+		{deleted, "same", deleted, `{"a":2}`, protocol.ErrDeleting, ""},
+		{deleted, "same", enabled, `{"a":1}`, protocol.ErrDeleting, ""},
+		{deleted, "old", disabled, `{"a":1}`, protocol.ErrDeleting, ""},
+		{deleted, "none", enabled, `{"a":1}`, protocol.ErrDeleting, ""},
+	} {
+		for _, twice := range []bool{false, true} {
+			onEveryServer(t, func(b *bench) {
+				what := fmt.Sprintf("%+v, sent twice: %v", c, twice)
+				var before protocol.Collection
+				if c.stored != "" {
+					before = b.newCollection("c", 5)
+					before = b.putCollection(with(before, c.stored))
+				}
+				seen := map[string]int64{"none": 0, "same": before.Revision, "old": before.Revision + 7}[c.seen]
+				store := b.store
+				if twice {
+					store = b.repeating()
+				}
+				after, err := store.PutCollection(b.Context(), protocol.CollectionPut{Name: "c", Revision: seen, State: c.state, MaxNames: 5, Data: []byte(c.data)})
+				if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+					b.Fatalf("%s: %v, want %v", what, err, c.want)
+				}
+				found, err := b.store.FindCollection(b.Context(), "c")
+				if c.want != nil {
+					if fmt.Sprint(found) != fmt.Sprint(before) || (err != nil) != (c.stored == "") {
+						b.Errorf("%s: refused, and is %+v, %v; want %+v", what, found, err, before)
+					}
+					return
+				}
+				if fmt.Sprint(found) != fmt.Sprint(after) || err != nil || string(after.Data) != c.data || after.State != c.state || after.MaxNames != 5 {
+					b.Errorf("%s: answered %+v, stored %+v, %v", what, after, found, err)
+				}
+				is := "changed"
+				switch {
+				case c.stored == "":
+					is = "created"
+				case after.Revision == before.Revision:
+					is = "unchanged"
+				case after.Transition == after.Revision:
+					is = "begun"
+				}
+				if is != c.is || c.stored != "" && (after.Creation != before.Creation || after.Created != before.Created || after.Swept != before.Swept) {
+					b.Errorf("%s: it is %s, want %s: %+v before, %+v after", what, is, c.is, before, after)
+				}
+				if c.stored == "" && (after.Creation != after.Revision || after.Transition != 0 || after.Created != after.Changed) {
+					b.Errorf("%s: %+v", what, after)
+				}
+			})
+		}
+	}
+}
+
+func TestAReservationNeedsRoomInACollectionThatIsNotDeleted(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		reserve := func(name string, want error, known bool) protocol.ReserveAnswer {
+			b.Helper()
+			answer, err := b.store.ReserveName(b.Context(), "c", name)
+			if !errors.Is(err, want) || (err == nil) != (want == nil) || answer.Known != known {
+				b.Fatalf("reserve %s: %+v, %v; want %v, known %v", name, answer, err, want, known)
+			}
+			return answer
+		}
+		reserve("a", protocol.ErrNotFound, false)
+		c := b.newCollection("c", 2)
+		before := b.serverTime()
+		if answer := reserve("a", nil, false); fmt.Sprint(answer.Collection) != fmt.Sprint(c) || answer.Now.Before(before.Truncate(time.Microsecond)) || answer.Now.After(b.serverTime()) {
+			b.Errorf("answered %+v, want %+v and the time", answer, c)
+		}
+		reserve("b", nil, false)
+		reserve("a", nil, true)
+		if answer := reserve("c", protocol.ErrQuota, false); answer.Collection.Creation != c.Creation {
+			b.Errorf("refused with %+v, want the collection", answer)
+		}
+		c = b.putCollection(protocol.CollectionPut{Name: "c", Revision: c.Revision, State: protocol.CollectionDisabled, MaxNames: 1, Data: []byte("null")})
+		if c.Data != nil {
+			b.Errorf("data null is read as %q, want none", c.Data)
+		}
+		reserve("b", nil, true) // a lowered quota binds new names only
+		reserve("c", protocol.ErrQuota, false)
+		if err := b.store.ReleaseNames(b.Context(), "c", c.Creation+1, []string{"a", "b"}); err != nil {
+			b.Error(err)
+		}
+		reserve("c", protocol.ErrQuota, false) // those of another creation stay
+		for range 2 {
+			if err := b.store.ReleaseNames(b.Context(), "c", c.Creation, []string{"a", "b", "never"}); err != nil {
+				b.Error(err)
+			}
+		}
+		reserve("c", nil, false)
+		c = b.putCollection(with(c, protocol.CollectionDeleted))
+		reserve("c", protocol.ErrDeleting, false)
+		reserve("d", protocol.ErrDeleting, false)
+	})
+}
+
+// A call whose reply was lost, and that the client has sent again, leaves and answers what it would have in one: only whether a name is new it
+// cannot tell any more.
+func TestACallOfCollectionsMayBeSentTwice(t *testing.T) {
+	changing := regexp.MustCompile(`\d{10,}|\d{4}-\d\d-\d\d[ T][0-9:.]+|[A-Z2-7]{26}`) // instants, numbers that are drawn, names of calls
+	for name, does := range map[string]func(s *store, c, deleted protocol.Collection) (any, error){
+		"create": func(s *store, _, _ protocol.Collection) (any, error) {
+			return s.PutCollection(t.Context(), protocol.CollectionPut{Name: "new", State: protocol.CollectionEnabled, MaxNames: 2, Data: []byte("null")})
+		},
+		"disable": func(s *store, c, _ protocol.Collection) (any, error) {
+			return s.PutCollection(t.Context(), with(c, protocol.CollectionDisabled))
+		},
+		"delete": func(s *store, _, d protocol.Collection) (any, error) {
+			return nil, s.DeleteCollection(t.Context(), d.Name, d.Creation, d.Revision)
+		},
+		"reserve": func(s *store, _, _ protocol.Collection) (any, error) {
+			answer, err := s.ReserveName(t.Context(), "c", "b")
+			return answer.Collection, err
+		},
+		"release": func(s *store, c, _ protocol.Collection) (any, error) {
+			return nil, s.ReleaseNames(t.Context(), "c", c.Creation, []string{"a"})
+		},
+		"finish": func(s *store, c, _ protocol.Collection) (any, error) {
+			return nil, s.FinishTransition(t.Context(), "c", c.Transition)
+		},
+		"sweep": func(s *store, c, _ protocol.Collection) (any, error) { return s.MoveSwept(t.Context(), "c", c.Swept) },
+	} {
+		onEveryServer(t, func(b *bench) {
+			var once string
+			for _, twice := range []bool{false, true} {
+				k := b.store.keys.collections()
+				b.client.Del(b.Context(), k.records, k.index, k.unfinished, k.swept, k.names("c"))
+				c := b.newCollection("c", 2)
+				c = b.putCollection(with(c, protocol.CollectionDisabled))
+				c = b.putCollection(with(c, protocol.CollectionEnabled))
+				if _, err := b.store.ReserveName(b.Context(), "c", "a"); err != nil {
+					b.Fatal(err)
+				}
+				deleted := b.putCollection(with(b.newCollection("deleted", 1), protocol.CollectionDeleted))
+				store := b.store
+				if twice {
+					store = b.repeating()
+				}
+				answer, err := does(store, c, deleted)
+				all := fmt.Sprint(answer, err, b.client.HGetAll(b.Context(), k.records).Val())
+				for _, key := range []string{k.index, k.unfinished, k.swept, k.names("c")} {
+					members := b.client.ZRange(b.Context(), key, 0, -1).Val()
+					slices.Sort(members)
+					all += fmt.Sprint(members)
+				}
+				if all = changing.ReplaceAllString(all, "#"); twice && all != once || err != nil {
+					b.Errorf("%s, sent twice: %v\n%s\nwant what it leaves when it is sent once:\n%s", name, err, all, once)
+				}
+				once = all
+			}
+		})
+	}
+}
+
+// What is released late, by one who knows an earlier collection of the name, stays.
+func TestALateReleaseLeavesALaterCollection(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		first := b.putCollection(with(b.newCollection("c", 2), protocol.CollectionDeleted))
+		if err := b.store.DeleteCollection(b.Context(), "c", first.Creation, first.Revision); err != nil {
+			b.Fatal(err)
+		}
+		b.newCollection("c", 2)
+		if _, err := b.store.ReserveName(b.Context(), "c", "a"); err != nil {
+			b.Fatal(err)
+		}
+		if err := b.store.ReleaseNames(b.Context(), "c", first.Creation, []string{"a"}); err != nil {
+			b.Fatal(err)
+		}
+		if names, _, err := b.store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "c", Count: 9}); err != nil || fmt.Sprint(names) != "[a]" {
+			b.Errorf("names %v, %v; want [a]", names, err)
+		}
+	})
+}
+
+// The last step of a deletion needs the ones before it, and may be repeated: what was created since stays.
+func TestACollectionIsRemovedLast(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		remove := func(c protocol.Collection, want error, text string) {
+			b.Helper()
+			if err := b.store.DeleteCollection(b.Context(), c.Name, c.Creation, c.Revision); !errors.Is(err, want) || (err == nil) != (want == nil) || err != nil && !strings.Contains(err.Error(), text) {
+				b.Errorf("delete %+v: %v, want %v and %q", c, err, want, text)
+			}
+		}
+		first := b.newCollection("c", 2)
+		if _, err := b.store.ReserveName(b.Context(), "c", "a"); err != nil {
+			b.Fatal(err)
+		}
+		remove(first, protocol.ErrConflict, "not deleted")
+		deleted := b.putCollection(with(first, protocol.CollectionDeleted))
+		remove(first, protocol.ErrConflict, "revision")
+		remove(deleted, protocol.ErrConflict, "has names")
+		if err := b.store.FinishTransition(b.Context(), "c", deleted.Transition); err != nil {
+			b.Error(err)
+		}
+		if left, _, err := b.store.PageCollections(b.Context(), protocol.CollectionPage{Order: protocol.ByTransition}); len(left) != 1 || err != nil {
+			b.Errorf("unfinished: %+v, %v; want the one that is being deleted", left, err)
+		}
+		if err := b.store.ReleaseNames(b.Context(), "c", first.Creation, []string{"a"}); err != nil {
+			b.Error(err)
+		}
+		remove(deleted, nil, "")
+		remove(deleted, nil, "") // the same call again
+		b.want("keys", b.collectionKeysNow(), "[records]")
+		if _, err := b.store.FindCollection(b.Context(), "c"); !errors.Is(err, protocol.ErrNotFound) {
+			b.Errorf("found: %v, want ErrNotFound", err)
+		}
+		again := b.newCollection("c", 2)
+		if again.Creation <= deleted.Revision {
+			b.Errorf("created again as %d, want more than %d", again.Creation, deleted.Revision)
+		}
+		remove(deleted, nil, "")
+		if found, err := b.store.FindCollection(b.Context(), "c"); err != nil || found.Creation != again.Creation {
+			b.Errorf("the copy of a deletion took away what was created since: %+v, %v", found, err)
+		}
+		if err := b.store.ReleaseNames(b.Context(), "c", first.Creation, []string{"a"}); err != nil {
+			b.Error(err)
+		}
+	})
+}
+
+// No number is drawn twice, wherever the clock is set to.
+func TestNumbersOfCollectionsGrowWhenTheClockStepsBack(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		if b.mini == nil {
+			return // it has the machine's clock
+		}
+		b.mini.SetTime(time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC))
+		c := b.newCollection("c", 2)
+		b.mini.SetTime(time.Date(2026, 3, 8, 8, 0, 0, 0, time.UTC))
+		c = b.putCollection(with(c, protocol.CollectionDeleted))
+		if c.Revision <= c.Creation {
+			b.Errorf("revision %d after creation %d", c.Revision, c.Creation)
+		}
+		if err := b.store.DeleteCollection(b.Context(), "c", c.Creation, c.Revision); err != nil {
+			b.Fatal(err)
+		}
+		if again := b.newCollection("c", 2); again.Creation <= c.Revision {
+			b.Errorf("created again as %d, want more than %d", again.Creation, c.Revision)
+		}
+	})
+}
+
+// A change of state that comes while another is carried out is not taken for that.
+func TestATransitionIsFinishedByItsNumber(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		unfinished := func() string {
+			b.Helper()
+			var all []string
+			found, next, err := b.store.PageCollections(b.Context(), protocol.CollectionPage{Order: protocol.ByTransition})
+			if err != nil || next != nil {
+				b.Fatal(next, err)
+			}
+			for _, c := range found {
+				all = append(all, c.Name+" "+c.State)
+			}
+			return fmt.Sprint(all)
+		}
+		c := b.newCollection("c", 2)
+		b.newCollection("d", 2)
+		b.want("of new ones", unfinished(), "[]")
+		first := b.putCollection(with(c, protocol.CollectionDisabled))
+		second := b.putCollection(with(first, protocol.CollectionEnabled))
+		for range 2 {
+			if err := b.store.FinishTransition(b.Context(), "c", first.Transition); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.want("after the first was finished", unfinished(), "[c enabled]")
+		put := with(second, protocol.CollectionEnabled)
+		put.MaxNames = 7
+		third := b.putCollection(put)
+		if third.Transition != second.Transition {
+			b.Errorf("transition %d after another change, want %d", third.Transition, second.Transition)
+		}
+		for range 2 {
+			if err := b.store.FinishTransition(b.Context(), "c", second.Transition); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.want("after the second was finished", unfinished(), "[]")
+		if found, err := b.store.FindCollection(b.Context(), "c"); err != nil || found.Transition != 0 || found.Revision != third.Revision || found.MaxNames != 7 {
+			b.Errorf("%+v, %v; want revision %d without a transition", found, err, third.Revision)
+		}
+	})
+}
+
+// Of many who see that a collection is to be swept one does it, and learns it though a reply was lost.
+func TestOneOfManySweeps(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		c := b.newCollection("c", 2)
+		d := b.newCollection("d", 2)
+		longAgo := b.serverTime().Add(-26 * time.Hour).Truncate(time.Microsecond)
+		b.client.ZAdd(b.Context(), b.store.keys.collections().swept, redisZ(float64(longAgo.UnixMicro()), "d"))
+		var mu sync.Mutex
+		moved := 0
+		var group sync.WaitGroup
+		for range 5 {
+			group.Go(func() {
+				did, err := b.repeating().MoveSwept(b.Context(), "d", longAgo)
+				if err != nil {
+					b.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if did {
+					moved++
+				}
+			})
+		}
+		group.Wait()
+		if moved < 1 || moved > 2 { // two: one time in a hundred
+			b.Errorf("%d of 5 moved it, want one", moved)
+		}
+		if found, err := b.store.FindCollection(b.Context(), "d"); err != nil || found.Revision != d.Revision || b.serverTime().Sub(found.Swept).Abs() > time.Minute {
+			b.Errorf("%+v, %v; want it swept now, at revision %d", found, err, d.Revision)
+		}
+		if _, err := b.store.MoveSwept(b.Context(), "none", longAgo); !errors.Is(err, protocol.ErrNotFound) {
+			b.Errorf("none: %v, want ErrNotFound", err)
+		}
+		b.client.ZAdd(b.Context(), b.store.keys.collections().swept, redisZ(float64(longAgo.UnixMicro()), "c"))
+		found, next, err := b.store.PageCollections(b.Context(), protocol.CollectionPage{Order: protocol.BySweep, Age: 24 * time.Hour})
+		if err != nil || next != nil || len(found) != 1 || found[0].Name != "c" || !found[0].Swept.Equal(longAgo) || found[0].Creation != c.Creation {
+			b.Errorf("not swept for a day: %+v, %v, %v; want c", found, next, err)
+		}
+	})
+}
+
+// Fifty writers reserve a hundred names each, where fifty are free.
+func TestAQuotaIsExactUnderManyWriters(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		const writers, each, quota = 50, 100, 50
+		c := b.newCollection("c", quota)
+		var mu sync.Mutex
+		var got []string
+		var group sync.WaitGroup
+		for w := range writers {
+			group.Go(func() {
+				for i := range each {
+					name := fmt.Sprintf("w%02d-%02d", w, i)
+					answer, err := b.store.ReserveName(b.Context(), "c", name)
+					if err != nil && !errors.Is(err, protocol.ErrQuota) || answer.Known {
+						b.Errorf("%s: %+v, %v", name, answer, err)
+					}
+					if err == nil {
+						mu.Lock()
+						got = append(got, name)
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		group.Wait()
+		slices.Sort(got)
+		names, total, err := b.store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "c", Count: 100})
+		if err != nil || total != quota || len(got) != quota || !slices.Equal(names, got) {
+			b.Errorf("%d were told that they have one, %d are there, %v: %v, want %d: %v", len(got), total, err, names, quota, got)
+		}
+		if now, err := b.store.FindCollection(b.Context(), "c"); err != nil || now.Revision != c.Revision {
+			b.Errorf("revision %d, %v; want %d: a name is no change", now.Revision, err, c.Revision)
+		}
+	})
+}
+
+// There are at most ten thousand collections, whoever creates them.
+func TestThereIsABoundOfCollections(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		c := b.newCollection("c", 1)
+		k := b.store.keys.collections()
+		for from := 1; from < protocol.MaxCollections; from += 1000 {
+			var some []redis.Z
+			for i := from; i < min(from+1000, protocol.MaxCollections); i++ {
+				some = append(some, redisZ(0, fmt.Sprintf("x%05d", i)))
+			}
+			b.client.ZAdd(b.Context(), k.index, some...)
+		}
+		put := protocol.CollectionPut{Name: "one-more", State: protocol.CollectionEnabled, MaxNames: 1, Data: []byte("null")}
+		if _, err := b.store.PutCollection(b.Context(), put); !errors.Is(err, protocol.ErrQuota) {
+			b.Errorf("one more: %v, want ErrQuota", err)
+		}
+		b.putCollection(with(c, protocol.CollectionDisabled))
+	})
+}
+
+// Pages by name and by rank go on where the last ended, while names come and go: what stays is listed once.
+func TestNamesAreListedWhileOthersComeAndGo(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		c := b.newCollection("c", 1000)
+		reserve := func(name string) {
+			if _, err := b.store.ReserveName(b.Context(), "c", name); err != nil {
+				b.Fatal(err)
+			}
+		}
+		var stay []string
+		for i := range 120 {
+			stay = append(stay, fmt.Sprintf("s%03d", i))
+			reserve(stay[i])
+			reserve(stay[i] + " goes")
+		}
+		var listed []string
+		for after := ""; ; {
+			names, _, err := b.store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "c", After: after, Count: 7})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if len(names) == 0 {
+				break
+			}
+			listed, after = append(listed, names...), names[len(names)-1]
+			if !strings.HasSuffix(after, "comes") {
+				reserve(after + " comes")
+			}
+			if strings.HasSuffix(after, "goes") {
+				if err := b.store.ReleaseNames(b.Context(), "c", c.Creation, []string{after}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			reserve("a" + after) // before all that follow
+		}
+		if left := slices.DeleteFunc(listed, func(name string) bool { return !slices.Contains(stay, name) }); !slices.Equal(left, stay) {
+			b.Errorf("listed %v, want each name that stayed, once", left)
+		}
+		all, total, err := b.store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "c", Count: 1000})
+		if err != nil || len(all) != total {
+			b.Fatal(len(all), total, err)
+		}
+		for _, call := range []struct {
+			after         string
+			offset, count int
+			want          []string
+		}{
+			{"", 100, 3, all[100:103]}, {"", total - 1, 10, all[total-1:]}, {"", total, 10, nil}, {all[9], 2, 2, all[12:14]}, {"s", 0, 1, []string{"s000"}},
+		} {
+			got, _, err := b.store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "c", After: call.after, Offset: call.offset, Count: call.count})
+			if err != nil || !slices.Equal(got, call.want) {
+				b.Errorf("%+v: %v, %v", call, got, err)
+			}
+		}
+		if _, _, err := b.store.CollectionNames(b.Context(), protocol.CollectionNamesCall{Collection: "none", Count: 1}); !errors.Is(err, protocol.ErrNotFound) {
+			b.Errorf("none: %v, want ErrNotFound", err)
+		}
+	})
+}
+
+// Collections are listed by name, and those with an unfinished change by that, a page at a time, while some are removed.
+func TestCollectionsAreListedByPages(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		var want []string
+		for i := range 2*protocol.MaxCollectionPage + 1 {
+			c := b.newCollection(fmt.Sprintf("c%03d", i), 1)
+			b.putCollection(with(c, protocol.CollectionDisabled))
+			want = append(want, c.Name)
+		}
+		k := b.store.keys.collections()
+		for _, order := range []protocol.CollectionOrder{protocol.ByName, protocol.ByTransition} {
+			var got []string
+			for next := (&protocol.CollectionPage{Order: order}); next != nil; {
+				var some []protocol.Collection
+				var err error
+				if some, next, err = b.store.PageCollections(b.Context(), *next); err != nil {
+					b.Fatal(err)
+				}
+				for _, c := range some {
+					got = append(got, c.Name)
+				}
+			}
+			if !slices.Equal(got, want) {
+				b.Errorf("order %d: listed %v, want %v", order, got, want)
+			}
+			for _, name := range want[:protocol.MaxCollectionPage] { // the records of a whole page vanish after it was looked up
+				b.client.HDel(b.Context(), k.records, name)
+			}
+			want = want[protocol.MaxCollectionPage:]
+			some, next, err := b.store.PageCollections(b.Context(), protocol.CollectionPage{Order: order})
+			if len(some) != 0 || next == nil || err != nil {
+				b.Fatalf("a page without records: %v, %v, %v; want none and another page", some, next, err)
+			}
+		}
+	})
+}
+
+// Another program's key in place of one of the collections' is refused before anything is written, and is damage to Verify; the keys of
+// collections are none.
+func TestAnotherProgramsKeyInPlaceOfACollectionsIsRefused(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		c := b.newCollection("c", 2)
+		if _, err := b.store.ReserveName(b.Context(), "c", "a"); err != nil {
+			b.Fatal(err)
+		}
+		b.verified()
+		k := b.store.keys.collections()
+		b.client.Del(b.Context(), k.unfinished)
+		b.client.Set(b.Context(), k.unfinished, "theirs", 0)
+		_, err := b.store.PutCollection(b.Context(), with(c, protocol.CollectionDisabled))
+		if found, _ := b.store.FindCollection(b.Context(), "c"); err == nil || found.Revision != c.Revision {
+			b.Errorf("put: %v; it is %+v, want an error and %+v", err, found, c)
+		}
+		if found := b.verify(false); len(found) != 1 || found[0].Kind != protocol.FoundForeign || !strings.Contains(found[0].Detail, k.unfinished) {
+			b.Errorf("found %+v, want the key", found)
+		}
+	})
+}
+
+// What a newer program has written, or a hand, no call changes, and a list goes on behind it.
+func TestACollectionThatCannotBeReadStaysAsItIs(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		c := b.newCollection("c", 2)
+		b.newCollection("d", 2)
+		for _, text := range []string{`{"version":2,"creation":1}`, "", `{"version":1`, strings.TrimSuffix(b.client.HGet(b.Context(), b.store.keys.collections().records, "d").Val(), "}}")} {
+			b.client.HSet(b.Context(), b.store.keys.collections().records, "c", text)
+			_, put := b.store.PutCollection(b.Context(), with(c, protocol.CollectionDisabled))
+			_, found := b.store.FindCollection(b.Context(), "c")
+			_, reserved := b.store.ReserveName(b.Context(), "c", "a")
+			for act, err := range map[string]error{
+				"put": put, "find": found, "reserve": reserved, "release": b.store.ReleaseNames(b.Context(), "c", c.Creation, []string{"a"}),
+				"delete": b.store.DeleteCollection(b.Context(), "c", c.Creation, c.Revision), "finish": b.store.FinishTransition(b.Context(), "c", 7),
+			} {
+				if !errors.Is(err, protocol.ErrUnfit) {
+					b.Errorf("%s of a record %q: %v, want ErrUnfit", act, text, err)
+				}
+			}
+			if is := b.client.HGet(b.Context(), b.store.keys.collections().records, "c").Val(); is != text {
+				b.Errorf("it is %q, want %q", is, text)
+			}
+			if list, _, err := b.store.PageCollections(b.Context(), protocol.CollectionPage{}); err != nil || len(list) != 2 || list[0].Err == nil || list[1].Err != nil {
+				b.Errorf("list: %+v, %v; want both, the first with an error", list, err)
+			}
+		}
+	})
+}
