@@ -14,11 +14,13 @@ vulndb=${GOVULNDB:-https://vuln.go.dev}
 # Every fuzz target by name, package:target. `go test -fuzz` of a name that does not exist passes, so the list is held
 # against the source in both directions before anything runs.
 fuzz_targets="
+httpapi/internal/egress:FuzzCheckHost
+httpapi/internal/egress:FuzzParseNet
+internal/schedule:FuzzDefinition
+internal/schedule:FuzzNextPlacement
 internal/wire:FuzzDecodeArgs
 internal/wire:FuzzDecodeEnvelope
 internal/wire:FuzzDecodeResult
-internal/schedule:FuzzDefinition
-internal/schedule:FuzzNextPlacement
 recurrence:FuzzCalendar
 recurrence:FuzzCron
 recurrence:FuzzFromCron
