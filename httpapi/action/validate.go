@@ -1,7 +1,6 @@
 package action
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -244,7 +243,7 @@ func (v *validator) sizes(a *Action) {
 	if most := v.rules.Limits.SecretBytes; secrets > 2*most || secrets > most && !anySealed(a) {
 		v.wrong("job_size", mainPath, fmt.Sprint(secrets), fmt.Sprintf("want %d bytes of secrets at most", most))
 	}
-	if data, err := json.Marshal(a.Public()); err != nil || len(data) > v.rules.Limits.JobBytes {
+	if data, err := Encode(a.Public()); err == nil && len(data) > v.rules.Limits.JobBytes { // an error is that of a payload, which is a problem already
 		v.wrong("job_size", mainPath, fmt.Sprint(len(data)), fmt.Sprintf("want %d bytes at most, without secrets", v.rules.Limits.JobBytes))
 	}
 }
