@@ -162,7 +162,7 @@ func (d *delivery) send(ctx context.Context, transport http.RoundTripper, out *o
 		return nil, withoutURL(err)
 	}
 	request.Header = out.header.Clone()
-	response, err := (&http.Client{Transport: transport, CheckRedirect: stay}).Do(request)
+	response, err := transport.RoundTrip(request) // a Client would follow redirects, and read a Location that may be none
 	if err != nil {
 		return nil, withoutURL(err)
 	}

@@ -60,8 +60,13 @@ func (r *redactor) addAction(a *Action) {
 	if a.Request == nil {
 		return
 	}
-	if auth := a.Request.Authentication; auth != nil && auth.Type == Basic {
-		r.add(basicValue(auth))
+	if auth := a.Request.Authentication; auth != nil {
+		switch auth.Type {
+		case Basic:
+			r.add(basicValue(auth))
+		case OAuth:
+			r.add(base64.StdEncoding.EncodeToString([]byte(url.QueryEscape(auth.ClientID) + ":" + url.QueryEscape(auth.ClientSecret.text))))
+		}
 	}
 }
 

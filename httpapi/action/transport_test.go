@@ -1,0 +1,116 @@
+package action
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/chimetest"
+)
+
+// A connection with a client certificate serves its own job only. Two tenants, one host: each sees its own certificate, or none.
+func TestAConnectionWithACertificateServesOneJob(t *testing.T) {
+	type seen struct{ peer, certificate string }
+	var mu sync.Mutex
+	var all []seen
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := seen{peer: r.RemoteAddr}
+		if len(r.TLS.PeerCertificates) > 0 {
+			s.certificate = r.TLS.PeerCertificates[0].Subject.CommonName
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, s)
+		_, _ = io.WriteString(w, "ok")
+	}))
+	server.TLS = &tls.Config{ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	egress := allowed(t, server)
+	egress.Roots = x509.NewCertPool()
+	egress.Roots.AddCert(server.Certificate())
+	sender := NewSender(SenderOptions{Secrets: testRing(t), Egress: egress})
+	t.Cleanup(sender.Close)
+
+	certificate, key, _, _ := clientCertificate(t, time.Now().Add(time.Hour))
+	withKey := &Action{Type: HTTPS, Request: &Request{URI: server.URL, Authentication: &Authentication{Type: ClientCertificate, Certificate: certificate, Key: Plain(key)}}}
+	plain := to(server.URL, nil)
+	other := withKey.Clone()
+	if err := other.Seal(testRing(t), Place{"tenant", "two"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	otherData, err := Encode(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	otherJob := jobOf(t, plain)
+	otherJob.Schedule, otherJob.Payload = "tenant:two", otherData
+	for _, job := range []*chime.Job{jobOf(t, withKey), jobOf(t, withKey), jobOf(t, plain), otherJob} {
+		if w := chimetest.Work(t, sender.Handle, job); w.Action != chime.Succeeded {
+			t.Fatal(w.Err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(all) != 4 || all[0] != all[1] || all[0].certificate != "client" || all[2].certificate != "" || all[3].certificate != "client" ||
+		all[2].peer == all[0].peer || all[3].peer == all[0].peer {
+		t.Errorf("the server saw %v: want one connection of the first job's two requests, another without a certificate, and another of the second job", all)
+	}
+	stranger := NewSender(SenderOptions{Egress: allowed(t, server)})
+	if w := send(t, stranger, plain); w.Action != chime.Retried {
+		t.Errorf("a server that nobody vouches for: %v", w.Outcome)
+	}
+}
+
+func TestOnlySoManyPoolsAreKept(t *testing.T) {
+	certificate, key, _, _ := clientCertificate(t, time.Now().Add(time.Hour))
+	pools := newTransports(Egress{})
+	auth := &Authentication{Type: ClientCertificate, Certificate: certificate, Key: Plain(key)}
+	first, err := pools.of("job 0", auth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := pools.of("job 0", auth); err != nil || again != first {
+		t.Errorf("%v: the same job has another pool", err)
+	}
+	for i := range maxOwnPools {
+		if _, err := pools.of("job "+string(rune('A'+i)), auth); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(pools.own) != maxOwnPools || pools.used.Len() != maxOwnPools {
+		t.Errorf("%d pools in the map, %d in the list", len(pools.own), pools.used.Len())
+	}
+	if again, err := pools.of("job 0", auth); err != nil || again == first {
+		t.Errorf("%v: the oldest pool is still there", err)
+	}
+}
+
+func TestAProxyIsAskedOnlyForWhatTheGuardAllows(t *testing.T) {
+	proxy := receive(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "from the proxy") })
+	t.Setenv("HTTP_PROXY", proxy.URL)
+	u, err := parseURI(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sender := NewSender(SenderOptions{Egress: Egress{Proxy: u}})
+	t.Cleanup(sender.Close)
+	if w := send(t, sender, to("http://example.com/r", nil)); w.Action != chime.Succeeded {
+		t.Errorf("%v", w.Err)
+	}
+	for _, uri := range []string{"http://10.0.0.1/", "http://localhost/", "http://0x7f.1/", "http://[::1]/"} {
+		if w := send(t, sender, to(uri, nil)); w.Action != chime.Discarded {
+			t.Errorf("%s: %v", uri, w.Outcome)
+		}
+	}
+	if requests, _ := proxy.requests(); len(requests) != 1 || requests[0].URL.String() != "http://example.com/r" {
+		t.Errorf("the proxy got %d requests", len(requests))
+	}
+}
