@@ -75,16 +75,16 @@ func (r *redactor) clean(text string) string {
 	covered := make([]bool, len(text))
 	any := false
 	for _, form := range r.forms {
-		for from := 0; ; {
+		for from, end := 0, 0; ; { // before end all is covered that this form covers
 			at := strings.Index(text[from:], form)
 			if at < 0 {
 				break
 			}
-			for i := from + at; i < from+at+len(form); i++ {
+			at += from
+			for i := max(at, end); i < at+len(form); i++ {
 				covered[i] = true
 			}
-			any = true
-			from += at + 1
+			any, from, end = true, at+1, at+len(form)
 		}
 	}
 	if !any {

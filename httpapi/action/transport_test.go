@@ -3,15 +3,18 @@ package action
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/chimetest"
+	"github.com/chimejobs/chime/httpapi/internal/egress"
 )
 
 // A connection with a client certificate serves its own job only. Two tenants, one host: each sees its own certificate, or none.
@@ -33,10 +36,10 @@ func TestAConnectionWithACertificateServesOneJob(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	egress := allowed(t, server)
-	egress.Roots = x509.NewCertPool()
-	egress.Roots.AddCert(server.Certificate())
-	sender := NewSender(SenderOptions{Secrets: testRing(t), Egress: egress})
+	open := allowed(t, server)
+	open.Roots = x509.NewCertPool()
+	open.Roots.AddCert(server.Certificate())
+	sender := NewSender(SenderOptions{Secrets: testRing(t), Egress: open})
 	t.Cleanup(sender.Close)
 
 	certificate, key, _, _ := clientCertificate(t, time.Now().Add(time.Hour))
@@ -112,5 +115,57 @@ func TestAProxyIsAskedOnlyForWhatTheGuardAllows(t *testing.T) {
 	}
 	if requests, _ := proxy.requests(); len(requests) != 1 || requests[0].URL.String() != "http://example.com/r" {
 		t.Errorf("the proxy got %d requests", len(requests))
+	}
+}
+
+// A name may lead inside: it is the address that is checked, on the connections of every pool.
+func TestEveryPoolDialsThroughTheGuard(t *testing.T) {
+	r := receive(t, nil)
+	certificate, key, _, _ := clientCertificate(t, time.Now().Add(time.Hour))
+	pools := newTransports(Egress{})
+	own, err := pools.of("job", &Authentication{Type: ClientCertificate, Certificate: certificate, Key: Plain(key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, transport := range map[string]*http.Transport{"shared": pools.shared, "own": own} {
+		conn, err := transport.DialContext(t.Context(), "tcp", r.Listener.Addr().String())
+		if err == nil {
+			conn.Close()
+		}
+		if blocked := (*egress.BlockedError)(nil); !errors.As(err, &blocked) {
+			t.Errorf("%s: %v, want it blocked", name, err)
+		}
+	}
+}
+
+func TestATextIsCleanWhateverTheSecretsAre(t *testing.T) {
+	for _, c := range []struct {
+		secrets    []string
+		text, want string
+	}{
+		{nil, "text", "text"},
+		{[]string{"ab"}, "xabx", "x***x"},
+		{[]string{"abc", "cde"}, "xabcdex", "x***x"},
+		{[]string{"aa"}, "aaaaa", "***"},
+		{[]string{"*"}, "a*b", "a***b"},
+		{[]string{"a b"}, "a+b a%20b", "*** ***"},
+		{[]string{"a/b"}, "a%2Fb a%2fb", "*** ***"},
+		{[]string{"secret"}, "c2VjcmV0", "***"},
+		{[]string{`a"b`}, `a\"b a&#34;b`, "*** ***"},
+	} {
+		var r redactor
+		r.add(c.secrets...)
+		if got := r.clean(c.text); got != c.want {
+			t.Errorf("%q without %q is %q, want %q", c.text, c.secrets, got, c.want)
+		}
+	}
+	var r redactor
+	r.add("secret")
+	if got := r.cleanCut("the sec"); got != "the " {
+		t.Errorf("a text that is cut within a secret is %q", got)
+	}
+	r.add(strings.Repeat("a", 30_000)) // of which every byte begins one
+	if got := r.clean(strings.Repeat("a", 64_000)); got != redacted {
+		t.Errorf("%d bytes are left", len(got))
 	}
 }

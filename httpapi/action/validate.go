@@ -233,6 +233,11 @@ func (v *validator) headers(path string, open map[string]string, secret map[stri
 	}
 }
 
+const (
+	maxErrorAction = 64 << 10 // bytes, as stored: see chime.OnDeath
+	sealedMargin   = 120      // bytes that a sealed secret has besides its text in base64
+)
+
 // sizes checks what an action takes to store.
 func (v *validator) sizes(a *Action) {
 	secrets := 0
@@ -246,6 +251,29 @@ func (v *validator) sizes(a *Action) {
 	if data, err := Encode(a.Public()); err == nil && len(data) > v.rules.Limits.JobBytes { // an error is that of a payload, which is a problem already
 		v.wrong("job_size", mainPath, fmt.Sprint(len(data)), fmt.Sprintf("want %d bytes at most, without secrets", v.rules.Limits.JobBytes))
 	}
+	if a.ErrorAction != nil {
+		if n := storedSize(a.ErrorAction); n > maxErrorAction {
+			v.wrong("job_size", errorPath, fmt.Sprint(n), fmt.Sprintf("want %d bytes at most, with secrets as they are stored", maxErrorAction))
+		}
+	}
+}
+
+// storedSize is about how many bytes an action takes with its secrets sealed, rather more than less.
+func storedSize(a *Action) int {
+	data, err := Encode(a.Public())
+	if err != nil {
+		return 0 // of a payload, which is a problem already
+	}
+	size := len(data)
+	_ = a.Clone().eachSecret(mainPath, func(s slot) (Secret, error) {
+		if s.secret.sealed {
+			size += len(s.secret.text) + sealedMargin
+		} else if !s.secret.IsZero() {
+			size += len(s.secret.text)*4/3 + sealedMargin
+		}
+		return s.secret, nil
+	})
+	return size
 }
 
 // anySealed reports whether a secret is sealed: then it is longer than its text.

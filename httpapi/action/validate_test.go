@@ -171,6 +171,28 @@ func TestLimitsCanBeRaisedToTheirBound(t *testing.T) {
 	}
 }
 
+// What follows a death is stored with every job, so chime bounds it.
+func TestAnErrorActionHasABoundOfItsOwn(t *testing.T) {
+	long := request(func(r *Request) { r.Body = strings.Repeat("x", 60_000) })
+	long.ErrorAction = request(func(r *Request) {
+		r.Body, r.SecretQuery = strings.Repeat("x", 60_000), map[string]Secret{"a": Plain(strings.Repeat("x", 5000))}
+	})
+	rules := Rules{Limits: Limits{JobBytes: 512 << 10, BodyChars: 256 << 10}}
+	if got := codes(long.Validate(rules)); !slices.Equal(got, []string{"job_size action.errorAction"}) {
+		t.Errorf("%q", got)
+	}
+	long.ErrorAction.Request.SecretQuery["a"] = Plain("x")
+	if got := long.Validate(rules); got != nil {
+		t.Errorf("%q", codes(got))
+	}
+	if err := long.Seal(testRing(t), Place{"c", "j"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := long.Item(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestHeadersThatAreSecretsByTheirNameBecomeSecret(t *testing.T) {
 	a := to("https://example.com/", func(r *Request) {
 		r.Method, r.Body = "", "x"
@@ -317,10 +339,13 @@ func FuzzValidateURI(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, p := range to(text, nil).Validate(Rules{}) {
+		problems := to(text, nil).Validate(Rules{})
+		for _, p := range problems {
 			if len(p.Value) > 100 || utf8.ValidString(text) && !utf8.ValidString(p.Value) {
 				t.Errorf("%q: %+v", text, p)
 			}
+		}
+		if problems != nil {
 			return
 		}
 		if origin(text) == "" || !strings.HasPrefix(origin(text), "http") {
