@@ -362,6 +362,45 @@ func TestAnActionThatCannotBeReadOrOpenedIsNotSent(t *testing.T) {
 	}
 }
 
+// Whose secrets an error action may open is said by what died, and by nothing else of the job.
+func TestAnErrorActionBelongsToWhatDied(t *testing.T) {
+	r := receive(t, nil)
+	a := to(r.URL, nil)
+	a.ErrorAction = to(r.URL, func(r *Request) { r.SecretHeaders = map[string]Secret{"X-Key": Plain("canary")} })
+	a.Prepare(t.Context(), nil)
+	if err := a.Seal(testRing(t), Place{"demo", "report"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	data, err := Encode(a.ErrorAction)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := &chime.Job{ID: "x#dead-1", Schedule: "demo:other", Attempt: 1, Payload: data, Death: &chime.JobInfo{Schedule: "demo:report", Planned: planned, LastError: "it\nfailed é" + strings.Repeat("x", 300)}}
+	if w := chimetest.Work(t, senderTo(t, r.Server).Handle, job); w.Action != chime.Succeeded {
+		t.Fatal(w.Err)
+	}
+	requests, _ := r.requests()
+	if h := requests[0].Header; h.Get("X-Key") != "canary" || h.Get("Chime-Job") != "report" || h.Get("Chime-Planned") != "2027-03-01T10:00:00Z" ||
+		!strings.HasPrefix(h.Get("Chime-Error"), "it?failed ?xx") || len(h.Get("Chime-Error")) != 256 {
+		t.Errorf("%v", h)
+	}
+}
+
+// A note is cut after its secrets are gone: half of one would be left otherwise.
+func TestANoteIsCutBehindASecretNotWithinIt(t *testing.T) {
+	secret := strings.Repeat("0123456789", 8)
+	for _, before := range []string{strings.Repeat("x", 1900), strings.Repeat("x", 1940), strings.Repeat("x", 2000), strings.Repeat(secret+" ", 24) + strings.Repeat("x", 60)} {
+		r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(500)
+			_, _ = io.WriteString(w, before+secret+strings.Repeat("y", 100))
+		})
+		w := send(t, senderTo(t, r.Server), to(r.URL, func(r *Request) { r.SecretHeaders = map[string]Secret{"X-Key": Plain(secret)} }))
+		if _, body, _ := strings.Cut(w.Note, "Body: "); strings.ContainsAny(body, "0123456789") {
+			t.Errorf("%d bytes before it: %q", len(before), body[max(len(body)-120, 0):])
+		}
+	}
+}
+
 func TestAHostGetsSoManyRequestsAtOnce(t *testing.T) {
 	reached, release := make(chan struct{}), make(chan struct{})
 	r := receive(t, func(http.ResponseWriter, *http.Request) {
@@ -487,6 +526,12 @@ func TestErrorsOfTheNetworkHaveNoURL(t *testing.T) {
 	w := send(t, sender, to("http://"+at+"/path?sig=canary", nil))
 	if w.Action != chime.Retried || strings.Contains(w.Err.Error()+w.Note, "canary") || strings.Contains(w.Err.Error(), "/path") || !strings.Contains(w.Note, "No response from host '"+at) {
 		t.Errorf("%v, note %q", w.Err, w.Note)
+	}
+	w = send(t, NewSender(SenderOptions{Secrets: testRing(t), Egress: Egress{AllowNets: []Net{n}, AllowInsecure: true}}), to("https://example.com/", func(r *Request) {
+		r.Authentication = &Authentication{Type: OAuth, TokenURL: "http://" + at + "/path?sig=canary", ClientID: "me", ClientSecret: Plain("x-canary")}
+	}))
+	if w.Action != chime.Retried || strings.Contains(w.Err.Error()+w.Note, "canary") || strings.Contains(w.Err.Error(), "/path") || !strings.Contains(w.Note, "token endpoint: dial tcp") {
+		t.Errorf("a token's endpoint: %v, note %q", w.Err, w.Note)
 	}
 	if !errors.Is(withoutURL(fmt.Errorf("x: %w", io.EOF)), io.EOF) {
 		t.Error("an error without a URL is changed")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -127,6 +128,42 @@ func TestARequestEndsAtItsTimeout(t *testing.T) {
 		w = chimetest.Work(t, pipedSender(t, slow).Handle, job)
 		if w.Action != chime.Retried {
 			t.Errorf("a body that does not end: %v", w.Outcome)
+		}
+	})
+}
+
+func TestATokenIsUsedUntilAMinuteBeforeItsEnd(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		p := &pipedReceiver{answer: func(r *http.Request) string {
+			if r.URL.Path != "/token" {
+				return "HTTP/1.1 204 No Content\r\n\r\n"
+			}
+			const token = `{"access_token":"t","token_type":"Bearer","expires_in":3600}`
+			return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(token), token)
+		}}
+		sender := pipedSender(t, p)
+		a := to("http://example.com/", func(r *Request) {
+			r.Authentication = &Authentication{Type: OAuth, TokenURL: "http://login.example.com/token", ClientID: "me", ClientSecret: Plain("canary")}
+		})
+		for _, step := range []struct {
+			after  time.Duration
+			tokens int
+		}{{0, 1}, {58 * time.Minute, 1}, {90 * time.Second, 2}, {time.Second, 2}} {
+			time.Sleep(step.after)
+			if w := send(t, sender, a); w.Action != chime.Succeeded {
+				t.Fatal(w.Err)
+			}
+			tokens := 0
+			p.mu.Lock()
+			for _, r := range p.got {
+				if r.URL.Path == "/token" {
+					tokens++
+				}
+			}
+			p.mu.Unlock()
+			if tokens != step.tokens {
+				t.Errorf("%v later: %d tokens, want %d", step.after, tokens, step.tokens)
+			}
 		}
 	})
 }
