@@ -5,6 +5,7 @@
 # GOVULNDB another database.
 set -eu
 cd "$(dirname "$0")"
+export GOWORK=off # each module as those who import it get it, by its own go.mod
 
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 govulncheck=golang.org/x/vuln/cmd/govulncheck@v1.8.0
@@ -13,11 +14,18 @@ vulndb=${GOVULNDB:-https://vuln.go.dev}
 # Every fuzz target by name, package:target. `go test -fuzz` of a name that does not exist passes, so the list is held
 # against the source in both directions before anything runs.
 fuzz_targets="
+httpapi/action:FuzzDecode
+httpapi/action:FuzzOpenSecret
+httpapi/action:FuzzParseInterval
+httpapi/action:FuzzParseRing
+httpapi/action:FuzzValidateURI
+httpapi/internal/egress:FuzzCheckHost
+httpapi/internal/egress:FuzzParseNet
+internal/schedule:FuzzDefinition
+internal/schedule:FuzzNextPlacement
 internal/wire:FuzzDecodeArgs
 internal/wire:FuzzDecodeEnvelope
 internal/wire:FuzzDecodeResult
-internal/schedule:FuzzDefinition
-internal/schedule:FuzzNextPlacement
 recurrence:FuzzCalendar
 recurrence:FuzzCron
 recurrence:FuzzFromCron
@@ -39,27 +47,41 @@ command -v go >/dev/null 2>&1 || PATH=$PATH:/usr/local/go/bin
 command -v go >/dev/null 2>&1 || fail "Go is missing, see https://go.dev/doc/install"
 command -v gofmt >/dev/null 2>&1 || PATH=$PATH:$(go env GOROOT)/bin
 
-# fuzz_targets_in_source prints the targets that the test binaries have, in the form of the list.
+# fuzz_targets_in_source prints the targets that the test binaries of every module have, in the form of the list.
 fuzz_targets_in_source() {
-	module=$(go list -m)
-	go test -list '^Fuzz' ./... >"$tmp/listing" || {
-		cat "$tmp/listing" >&2
-		return 1
-	}
-	awk -v module="$module" '
-		/^Fuzz/ { names[++n] = $1 }
-		$1 == "ok" {
-			folder = $2 == module ? "." : substr($2, length(module) + 2)
-			for (i = 1; i <= n; i++) print folder ":" names[i]
-			n = 0
-		}' "$tmp/listing" | sort
+	library=$(go list -m)
+	: >"$tmp/targets"
+	for module in $(find . -name go.mod -not -path '*/testdata/*' | sort); do
+		(cd "$(dirname "$module")" && go test -list '^Fuzz' ./...) >"$tmp/listing" || {
+			cat "$tmp/listing" >&2
+			return 1
+		}
+		awk -v library="$library" '
+			/^Fuzz/ { names[++n] = $1 }
+			$1 == "ok" {
+				folder = $2 == library ? "." : substr($2, length(library) + 2)
+				for (i = 1; i <= n; i++) print folder ":" names[i]
+				n = 0
+			}' "$tmp/listing" >>"$tmp/targets"
+	done
+	sort "$tmp/targets"
+}
+
+# module_of prints the folder of the module that a package's folder belongs to.
+module_of() {
+	folder=$1
+	while [ ! -f "$folder/go.mod" ]; do folder=$(dirname "$folder"); done
+	echo "$folder"
 }
 
 # fuzz runs one target. Go reports a target whose last input was under way at the deadline as failed now and then, with
 # nothing but "context deadline exceeded" and no failing input: that one alone is run again, once.
 fuzz() {
+	module=$(module_of "${1%:*}")
+	package=./${1%:*}
+	[ "$module" = . ] || package=.${package#"./$module"}
 	for try in 1 2; do
-		if go test -run '^$' -fuzz "^${1##*:}\$" -fuzztime "${FUZZTIME:-10s}" "./${1%:*}" >"$tmp/fuzz" 2>&1; then
+		if (cd "$module" && go test -run '^$' -fuzz "^${1##*:}\$" -fuzztime "${FUZZTIME:-10s}" "$package") >"$tmp/fuzz" 2>&1; then
 			grep -q '^fuzz: elapsed' "$tmp/fuzz" || { cat "$tmp/fuzz" >&2 && fail "$1 ran nothing"; }
 			say "$1: $(grep '^fuzz: elapsed' "$tmp/fuzz" | tail -n 1 | sed 's/^fuzz: //')"
 			return
@@ -99,17 +121,19 @@ END
 	go run "$tmp/reach.go" "$vulndb" 2>/dev/null
 }
 
-# vuln checks the library: what bench compares it with is in no program of a user.
+# vuln checks the library and httpapi: what bench compares with is in no program of a user.
 vuln() {
 	if ! why=$(reach_vulndb); then
 		say "NOT CHECKED for known vulnerabilities, because their database cannot be reached: $why"
 		return
 	fi
 	GOBIN=$tmp go install "$govulncheck" || fail "$govulncheck cannot be built"
-	"$tmp/govulncheck" -db "$vulndb" ./... >"$tmp/vuln" 2>&1 || {
-		cat "$tmp/vuln" >&2
-		fail "known vulnerabilities are reached, or the check failed: see above"
-	}
+	for module in . httpapi; do
+		(cd "$module" && "$tmp/govulncheck" -db "$vulndb" ./...) >"$tmp/vuln" 2>&1 || {
+			cat "$tmp/vuln" >&2
+			fail "$module: known vulnerabilities are reached, or the check failed: see above"
+		}
+	done
 	say "no known vulnerability is reached"
 }
 

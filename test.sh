@@ -103,6 +103,7 @@ fi
 server=$(redis_server)
 say "$(go version | cut -d' ' -f3,4), $server $("$server" --version | sed -n 's/.* v=\([0-9.]*\).*/\1/p')"
 export CGO_ENABLED=1
+export GOWORK=off # each module as those who import it get it, by its own go.mod
 
 # bubbles prints those packages of this folder whose tests use fake time: testing/synctest, or chimetest, which is made of it.
 bubbles() {

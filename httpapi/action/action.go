@@ -1,0 +1,141 @@
+// Package action sends what a job is to do over HTTP: a request to a URL, signed, with credentials, retried by the job's policy, or a message to
+// a queue of Azure's. It is a [chime.Handler] and needs nothing else of this module:
+//
+//	sender := action.NewSender(action.SenderOptions{Secrets: ring})
+//	worker.Handle(action.JobName, sender.Handle)
+//
+//	call := &action.Action{Type: action.HTTPS, Request: &action.Request{URI: "https://example.com/report", Method: "POST"}}
+//	item, err := call.Item()
+//	receipts, err := enqueuer.EnqueueMany(ctx, []chime.Item{item})
+//
+// An action that comes from somebody else goes through five steps before it is stored: [Action.Prepare] brings it into the form that is
+// stored, [Action.Keep] takes over secrets that were left out, [Action.Validate] says all that is wrong with it, [Action.Seal] encrypts its
+// secrets, and [Action.Item] or [Encode] makes of it what a job carries. A secret that is not sealed cannot be encoded.
+//
+// A Sender connects to public addresses only, unless its [Egress] says otherwise. It promises at least one request an attempt that was
+// not refused, with an Idempotency-Key that is the same in all attempts; after a crash the same request may come twice, then with a larger
+// Chime-Fence.
+package action
+
+import "github.com/chimejobs/chime"
+
+// JobName is the name of the jobs that a Sender handles.
+const JobName = "chime.action"
+
+// A Type is what an action does.
+type Type string
+
+// The types of actions. HTTP and HTTPS mean the same: the scheme is that of the request's URI.
+const (
+	HTTP            Type = "http"            // a request, see Request
+	HTTPS           Type = "https"           // a request, see Request
+	Job             Type = "job"             // a job of the program's own, see JobTarget; no Sender takes part
+	StorageQueue    Type = "storageQueue"    // a message to a queue of Azure Storage, see QueueMessage
+	ServiceBusQueue Type = "serviceBusQueue" // a message to a queue of Azure Service Bus, see BusMessage
+	ServiceBusTopic Type = "serviceBusTopic" // a message to a topic of Azure Service Bus, see BusMessage
+)
+
+// An Action is what is done when a job runs, and what is done when it has failed for good. The part that belongs to its Type is set, the
+// others are nil.
+type Action struct {
+	Type            Type          `json:"type"`                             // what it does
+	Request         *Request      `json:"request,omitempty"`                // of HTTP and HTTPS
+	Job             *JobTarget    `json:"job,omitempty"`                    // of Job
+	QueueMessage    *QueueMessage `json:"queueMessage,omitempty"`           // of StorageQueue
+	BusQueueMessage *BusMessage   `json:"serviceBusQueueMessage,omitempty"` // of ServiceBusQueue
+	BusTopicMessage *BusMessage   `json:"serviceBusTopicMessage,omitempty"` // of ServiceBusTopic
+	RetryPolicy     *RetryPolicy  `json:"retryPolicy,omitempty"`            // nil: 4 times, 30 s apart; of an error action: that of the main action
+	Excerpt         Excerpt       `json:"excerpt,omitempty"`                // when the note of an attempt has part of the answer's body
+	ErrorAction     *Action       `json:"errorAction,omitempty"`            // done once when the job is given up; it has no error action itself
+}
+
+// An Excerpt says when part of an answer's body is noted, see [chime.Job.Note].
+type Excerpt string
+
+// When the body is noted.
+const (
+	ExcerptOfFailures Excerpt = ""       // of answers that count as failures; the default
+	ExcerptAlways     Excerpt = "always" // of all answers
+	ExcerptNever      Excerpt = "never"  // of none
+)
+
+// parts returns the parts of an action that only one type has, in the order of the struct.
+func (a *Action) parts() []part {
+	return []part{
+		{"request", a.Request != nil, []Type{HTTP, HTTPS}},
+		{"job", a.Job != nil, []Type{Job}},
+		{"queueMessage", a.QueueMessage != nil, []Type{StorageQueue}},
+		{"serviceBusQueueMessage", a.BusQueueMessage != nil, []Type{ServiceBusQueue}},
+		{"serviceBusTopicMessage", a.BusTopicMessage != nil, []Type{ServiceBusTopic}},
+	}
+}
+
+// A part is a field of an action that belongs to some types.
+type part struct {
+	field string
+	set   bool
+	types []Type
+}
+
+// Item is the job that does the action: a [JobName] with the action in canonical JSON, or, of type Job, the program's own job. It carries the
+// action's retries, its timeout and its error action. The error is one of an unsealed secret, or of an option that chime refuses.
+//
+// Its ID is made by the enqueuer: a schedule takes Name, Args and [Action.Options] instead.
+func (a *Action) Item() (chime.Item, error) {
+	name, args, err := a.payload()
+	if err != nil {
+		return chime.Item{}, err
+	}
+	options, err := a.Options()
+	if err != nil {
+		return chime.Item{}, err
+	}
+	item := chime.Item{Name: name, Args: args}
+	for _, option := range options {
+		item.Options = append(item.Options, option)
+	}
+	if a.Type == Job && a.Job.Queue != "" {
+		item.Options = append(item.Options, chime.Queue(a.Job.Queue))
+	}
+	return item, nil
+}
+
+// Options are what a schedule or a job is put with, besides its name, arguments and queue, so that the action is retried and followed as it
+// says. The error is one of an error action that cannot be encoded.
+func (a *Action) Options() ([]chime.JobOption, error) {
+	policy := a.RetryPolicy.orDefault()
+	options := policy.options()
+	if timeout := a.jobTimeout(); timeout > 0 {
+		options = append(options, chime.Timeout(timeout))
+	}
+	if a.ErrorAction == nil {
+		return options, nil
+	}
+	follow := *a.ErrorAction
+	if follow.RetryPolicy == nil {
+		follow.RetryPolicy = a.RetryPolicy
+	}
+	name, args, err := follow.payload()
+	if err != nil {
+		return nil, err
+	}
+	item := chime.Item{Name: name, Args: args}
+	for _, option := range follow.RetryPolicy.orDefault().options() {
+		item.Options = append(item.Options, option)
+	}
+	if timeout := follow.jobTimeout(); timeout > 0 {
+		item.Options = append(item.Options, chime.Timeout(timeout))
+	}
+	return append(options, chime.OnDeath(item)), nil
+}
+
+// payload is what the job carries: the name of its handler and its arguments.
+func (a *Action) payload() (name string, args any, err error) {
+	if a.Type == Job && a.Job != nil {
+		return a.Job.Name, a.Job.args(), nil
+	}
+	alone := *a
+	alone.ErrorAction = nil
+	data, err := Encode(&alone)
+	return JobName, data, err
+}

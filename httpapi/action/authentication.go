@@ -1,0 +1,116 @@
+package action
+
+import (
+	"slices"
+)
+
+// An AuthenticationType is how a request shows who sends it.
+type AuthenticationType string
+
+// The types of authentication.
+const (
+	NotSpecified         AuthenticationType = "NotSpecified"         // none
+	Basic                AuthenticationType = "Basic"                // Username and Password
+	ClientCertificate    AuthenticationType = "ClientCertificate"    // PFX and Password, or Certificate and Key
+	ActiveDirectoryOAuth AuthenticationType = "ActiveDirectoryOAuth" // Tenant, Audience, ClientID and Secret: a token of Microsoft Entra ID
+	OAuth                AuthenticationType = "OAuth"                // TokenURL, ClientID, ClientSecret: a token by the client credentials of OAuth 2
+	Bearer               AuthenticationType = "Bearer"               // Token
+)
+
+// How the client credentials of OAuth are sent.
+const (
+	StyleHeader = "header" // as Basic; the default
+	StyleBody   = "body"   // as parameters of the form
+)
+
+// An Authentication is how a request shows who sends it. The fields of its Type are set, the others are empty.
+type Authentication struct {
+	Type     AuthenticationType `json:"type"`               // empty: NotSpecified
+	Username string             `json:"username,omitempty"` // of Basic, without ":"
+	Password Secret             `json:"password,omitzero"`  // of Basic; of a PFX, which is not stored
+
+	PFX         Secret `json:"pfx,omitzero"`                        // of ClientCertificate: base64 of PKCS #12, 32 KiB at most. Prepare makes Certificate and Key of it
+	Certificate string `json:"certificate,omitempty"`               // of ClientCertificate: the chain in PEM, the client's first
+	Key         Secret `json:"key,omitzero"`                        // of ClientCertificate: the private key in PEM, not encrypted
+	Thumbprint  string `json:"certificateThumbprint,omitempty"`     // SHA-1 of the certificate, in hex; Prepare sets it
+	Subject     string `json:"certificateSubjectName,omitempty"`    // of the certificate; Prepare sets it
+	Expires     string `json:"certificateExpirationDate,omitempty"` // of the certificate, RFC 3339; Prepare sets it
+
+	Tenant       string   `json:"tenant,omitempty"`      // of ActiveDirectoryOAuth: a GUID or a host name
+	Audience     string   `json:"audience,omitempty"`    // of ActiveDirectoryOAuth; of OAuth a parameter that some services want
+	ClientID     string   `json:"clientId,omitempty"`    // of both
+	Secret       Secret   `json:"secret,omitzero"`       // of ActiveDirectoryOAuth
+	TokenURL     string   `json:"tokenUrl,omitempty"`    // of OAuth: where tokens come from, absolute
+	ClientSecret Secret   `json:"clientSecret,omitzero"` // of OAuth
+	Scopes       []string `json:"scopes,omitempty"`      // of OAuth
+	Style        string   `json:"style,omitempty"`       // of OAuth: StyleHeader or StyleBody
+	Token        Secret   `json:"token,omitzero"`        // of Bearer
+}
+
+// An authField is a field of an authentication: the types that may have it, and whether it is set.
+type authField struct {
+	name     string
+	set      bool
+	needed   []AuthenticationType
+	optional []AuthenticationType
+}
+
+// fields are those of an authentication, in the order of the struct. Secrets that are needed are in secrets.
+func (a *Authentication) fields() []authField {
+	some := func(types ...AuthenticationType) []AuthenticationType { return types }
+	return []authField{
+		{"username", a.Username != "", some(Basic), nil},
+		{"password", !a.Password.IsZero(), nil, some(Basic, ClientCertificate)},
+		{"pfx", !a.PFX.IsZero(), nil, some(ClientCertificate)},
+		{"certificate", a.Certificate != "", some(ClientCertificate), nil},
+		{"key", !a.Key.IsZero(), nil, some(ClientCertificate)},
+		{"tenant", a.Tenant != "", some(ActiveDirectoryOAuth), nil},
+		{"audience", a.Audience != "", some(ActiveDirectoryOAuth), some(OAuth)},
+		{"clientId", a.ClientID != "", some(ActiveDirectoryOAuth, OAuth), nil},
+		{"secret", !a.Secret.IsZero(), nil, some(ActiveDirectoryOAuth)},
+		{"tokenUrl", a.TokenURL != "", some(OAuth), nil},
+		{"clientSecret", !a.ClientSecret.IsZero(), nil, some(OAuth)},
+		{"scopes", len(a.Scopes) > 0, nil, some(OAuth)},
+		{"style", a.Style != "", nil, some(OAuth)},
+		{"token", !a.Token.IsZero(), nil, some(Bearer)},
+	}
+}
+
+func (f authField) allowed(t AuthenticationType) bool {
+	return slices.Contains(f.needed, t) || slices.Contains(f.optional, t)
+}
+
+type authSecret struct {
+	field    string
+	secret   *Secret
+	required bool
+}
+
+// secrets are those of the authentication's type, and all that are set.
+func (a *Authentication) secrets() []authSecret {
+	all := []authSecret{
+		{"password", &a.Password, a.Type == Basic}, {"pfx", &a.PFX, false}, {"key", &a.Key, a.Type == ClientCertificate && a.PFX.IsZero()},
+		{"secret", &a.Secret, a.Type == ActiveDirectoryOAuth}, {"clientSecret", &a.ClientSecret, a.Type == OAuth}, {"token", &a.Token, a.Type == Bearer},
+	}
+	return slices.DeleteFunc(all, func(s authSecret) bool { return !s.required && s.secret.IsZero() })
+}
+
+// owner is all that decides to whom the secrets are shown: the type, whose they are, and where the request and the token's request lead.
+func (a *Authentication) owner(to string) string {
+	return owner("authentication", string(a.Type), to, a.Username, a.Certificate, a.Tenant, a.Audience, a.ClientID, origin(a.TokenURL), a.TokenURL)
+}
+
+// hasHeader reports whether the authentication is a header, Authorization.
+func (a *Authentication) hasHeader() bool {
+	return a != nil && slices.Contains([]AuthenticationType{Basic, ActiveDirectoryOAuth, OAuth, Bearer}, a.Type)
+}
+
+// none reports whether there is no authentication.
+func (a *Authentication) none() bool { return a == nil || a.Type == "" || a.Type == NotSpecified }
+
+// keepCertificate takes over the certificate of old if the client gave neither one nor a PFX.
+func (a *Authentication) keepCertificate(old *Authentication) {
+	if a.Type == ClientCertificate && old.Type == ClientCertificate && a.Certificate == "" && a.PFX.IsZero() && a.Key.IsZero() {
+		a.Certificate, a.Thumbprint, a.Subject, a.Expires = old.Certificate, old.Thumbprint, old.Subject, old.Expires
+	}
+}

@@ -1,0 +1,189 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// A delivery is one attempt of one action.
+type delivery struct {
+	sender *Sender
+	job    *chime.Job
+	action *Action // with its secrets plain
+	policy RetryPolicy
+	owner  string // names the job, for what no other job may use
+	clean  redactor
+}
+
+// An answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte // at most 64 KiB
+	cut    bool   // there was more of it
+}
+
+const maxAnswerBody = 64 << 10 // bytes
+
+var errTimeout = errors.New("the request has timed out")
+
+func (d *delivery) do(ctx context.Context) error {
+	out, err := d.outgoing(time.Now())
+	if err != nil {
+		return chime.Discard(fmt.Errorf("action: %s", d.clean.clean(err.Error())))
+	}
+	host := out.url.Host
+	if err := d.sender.options.Egress.checkURL(out.url); err != nil {
+		return d.noAnswer(ctx, host, err)
+	}
+	gated := out.url.Hostname() + ":" + portOf(out.url)
+	if !d.sender.gate.enter(strings.ToLower(gated)) {
+		return chime.Snooze(snooze(d.job.Lateness()))
+	}
+	defer d.sender.gate.leave(strings.ToLower(gated))
+
+	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout(), errTimeout)
+	defer cancel()
+	a, err := d.exchange(ctx, out)
+	if err != nil {
+		return d.noAnswer(ctx, host, err)
+	}
+	success := out.success(a.status)
+	withBody := d.action.Excerpt == ExcerptAlways || d.action.Excerpt == ExcerptOfFailures && !success
+	d.job.Note(note(host, a, withBody, &d.clean))
+	return d.outcome(host, a, success, time.Now())
+}
+
+// outgoing is the request of the action.
+func (d *delivery) outgoing(now time.Time) (*outgoing, error) {
+	o := &d.sender.options
+	switch a := d.action; {
+	case a.Request != nil && (a.Type == HTTP || a.Type == HTTPS):
+		if !o.Egress.AllowInsecure && strings.HasPrefix(strings.ToLower(a.Request.URI), "http:") && (!a.Request.Authentication.none() || a.Request.Signing != nil) {
+			return nil, errors.New("credentials and signatures go over https; Egress.AllowInsecure allows http")
+		}
+		return a.Request.outgoing(d.job, now, o.UserAgent)
+	case a.QueueMessage != nil && a.Type == StorageQueue:
+		return a.QueueMessage.outgoing(d.job, o)
+	case a.BusQueueMessage != nil && a.Type == ServiceBusQueue:
+		return a.BusQueueMessage.outgoing(d.job, now, o, &d.clean)
+	case a.BusTopicMessage != nil && a.Type == ServiceBusTopic:
+		return a.BusTopicMessage.outgoing(d.job, now, o, &d.clean)
+	}
+	return nil, errors.New("there is nothing to send")
+}
+
+func (d *delivery) timeout() time.Duration {
+	if d.action.Request != nil {
+		return d.action.Request.timeout()
+	}
+	return defaultTimeout
+}
+
+// exchange sends the request, with a token if it needs one, and follows redirects within the origin.
+func (d *delivery) exchange(ctx context.Context, out *outgoing) (*answer, error) {
+	var auth *Authentication
+	redirects := 0
+	if d.action.Request != nil {
+		auth, redirects = d.action.Request.Authentication, d.action.Request.Redirects
+	}
+	transport, err := d.sender.transports.of(d.owner, auth)
+	if err != nil {
+		return nil, err
+	}
+	config, needed := tokenRequest(auth, d.sender.options.TokenAuthority)
+	if needed {
+		token, err := d.token(ctx, config.TokenURL, func(client *http.Client) (string, error) {
+			return d.sender.tokens.get(ctx, d.owner, &config, client)
+		})
+		if err != nil {
+			return nil, err
+		}
+		out.header.Set("Authorization", "Bearer "+token)
+	}
+	for {
+		a, err := d.send(ctx, transport, out)
+		if err != nil {
+			return nil, err
+		}
+		if needed && a.status == http.StatusUnauthorized {
+			d.sender.tokens.drop(d.owner, &config)
+		}
+		next := redirected(out.url, a)
+		if next == nil || redirects == 0 {
+			return a, nil
+		}
+		if err := d.sender.options.Egress.checkURL(next); err != nil {
+			return nil, err
+		}
+		redirects--
+		again := *out
+		again.url, out = next, &again
+	}
+}
+
+// token gets a token over the connections that all requests share, and never follows a redirect with a secret in hand.
+func (d *delivery) token(ctx context.Context, from string, get func(*http.Client) (string, error)) (string, error) {
+	u, err := parseURI(from)
+	if err != nil {
+		return "", err
+	}
+	if err := d.sender.options.Egress.checkURL(u); err != nil {
+		return "", err
+	}
+	if u.Scheme == "http" && !d.sender.options.Egress.AllowInsecure {
+		return "", errors.New("token endpoint: credentials go over https; Egress.AllowInsecure allows http")
+	}
+	token, err := get(&http.Client{Transport: d.sender.transports.shared, CheckRedirect: stay})
+	if err == nil {
+		d.clean.add(token)
+	}
+	return token, err
+}
+
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// send sends one request and reads at most 64 KiB of the answer.
+func (d *delivery) send(ctx context.Context, transport http.RoundTripper, out *outgoing) (*answer, error) {
+	var body io.Reader
+	if out.body != "" {
+		body = strings.NewReader(out.body)
+	}
+	request, err := http.NewRequestWithContext(ctx, out.method, out.url.String(), body)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	request.Header = out.header.Clone()
+	response, err := transport.RoundTrip(request) // a Client would follow redirects, and read a Location that may be none
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	defer response.Body.Close()
+	a := &answer{status: response.StatusCode, header: response.Header}
+	a.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswerBody+1))
+	if len(a.body) > maxAnswerBody {
+		a.body, a.cut = a.body[:maxAnswerBody], true
+	}
+	return a, err
+}
+
+// redirected is where an answer leads, within the origin and with the same method and body; nil: it counts as it is.
+func redirected(from *url.URL, a *answer) *url.URL {
+	if a.status != http.StatusTemporaryRedirect && a.status != http.StatusPermanentRedirect {
+		return nil
+	}
+	location := a.header.Get("Location")
+	next, err := from.Parse(location)
+	if err != nil || location == "" || next.User != nil || origin(next.String()) != origin(from.String()) {
+		return nil
+	}
+	return next
+}

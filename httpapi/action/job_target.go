@@ -1,0 +1,56 @@
+package action
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// A JobTarget is a job of the program's own: its handler gets the payload, and no request is sent.
+type JobTarget struct {
+	Name    string          `json:"name"`              // the job name, 1 to 100 of A-Z a-z 0-9 _ . : -
+	Queue   string          `json:"queue,omitempty"`   // empty: the collection's
+	Payload json.RawMessage `json:"payload,omitempty"` // JSON, stored without spaces; nil: Body
+	Body    string          `json:"body,omitempty"`    // text; empty: Payload
+}
+
+// args are what the job carries: JSON as it is, or the bytes of a text, or nothing.
+func (j *JobTarget) args() any {
+	switch {
+	case len(j.Payload) > 0:
+		return j.Payload
+	case j.Body != "":
+		return []byte(j.Body)
+	}
+	return nil
+}
+
+// Permitted reports whether one of the entries names the target. An entry is `name` or `name@queue`, and `*` stands for any run of
+// characters; without a queue it names those of the given queue only. No entry permits the names that begin with "chime.", for a payload
+// could pose as an action that was checked.
+func (j *JobTarget) Permitted(entries []string, queue string) bool {
+	if strings.HasPrefix(j.Name, "chime.") {
+		return false
+	}
+	target := queue
+	if j.Queue != "" {
+		target = j.Queue
+	}
+	for _, entry := range entries {
+		name, on, named := strings.Cut(entry, "@")
+		if !named && target != queue {
+			continue
+		}
+		if glob(name, j.Name) && (!named || glob(on, target)) {
+			return true
+		}
+	}
+	return false
+}
+
+// glob matches a whole text; `*` stands for any run of characters, the empty one too.
+func glob(pattern, text string) bool {
+	quoted := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, `.*`)
+	ok, err := regexp.MatchString(`^(?s:`+quoted+`)$`, text)
+	return err == nil && ok
+}

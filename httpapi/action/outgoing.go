@@ -1,0 +1,137 @@
+package action
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// An outgoing is a request as it is sent, again at a redirect.
+type outgoing struct {
+	method  string
+	url     *url.URL
+	header  http.Header
+	body    string
+	success func(status int) bool
+}
+
+// isOnDeath reports whether a job is an error action.
+func isOnDeath(job *chime.Job) bool { return job.Death != nil }
+
+// scheduleOf is the schedule whose action a job is: the payload has no say in it.
+func scheduleOf(job *chime.Job) string {
+	if isOnDeath(job) {
+		return job.Death.Schedule
+	}
+	return job.Schedule
+}
+
+const maxErrorHeader = 256 // characters
+
+// chimeHeaders are those that say which attempt of which job it is.
+func chimeHeaders(job *chime.Job) map[string]string {
+	at := PlaceOf(scheduleOf(job))
+	planned := job.Planned
+	headers := map[string]string{
+		"Idempotency-Key": `"` + quotedID(job.ID) + `"`, "Chime-Attempt": strconv.Itoa(job.Attempt), "Chime-Fence": strconv.FormatInt(job.Fence, 10), "Chime-Action": "main",
+	}
+	if isOnDeath(job) {
+		planned = job.Death.Planned
+		headers["Chime-Action"] = "error"
+		headers["Chime-Error"] = asciiText(job.Death.LastError, maxErrorHeader)
+	}
+	if !planned.IsZero() {
+		headers["Chime-Planned"] = planned.UTC().Format(time.RFC3339Nano)
+		headers["x-ms-scheduler-expected-execution-time"] = planned.UTC().Format(time.RFC3339Nano)
+	}
+	if at.Collection != "" {
+		headers["Chime-Collection"], headers["x-ms-scheduler-jobcollection"] = asciiText(at.Collection, 1024), asciiText(at.Collection, 1024)
+	}
+	if at.Job != "" {
+		headers["Chime-Job"], headers["x-ms-scheduler-jobid"] = asciiText(at.Job, 1024), asciiText(at.Job, 1024)
+	}
+	return headers
+}
+
+// asciiText is a text as a header can have it: printable ASCII, other characters as ?, at most so many.
+func asciiText(text string, limit int) string {
+	var out strings.Builder
+	for _, r := range text {
+		if out.Len() == limit {
+			break
+		}
+		if r < ' ' || r > '~' {
+			r = '?'
+		}
+		out.WriteByte(byte(r))
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// quotedID is an ID inside quotes: different IDs stay different.
+func quotedID(id string) string {
+	var out strings.Builder
+	for i := range len(id) {
+		if c := id[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '%' {
+			fmt.Fprintf(&out, "%%%02X", c)
+		} else {
+			out.WriteByte(c)
+		}
+	}
+	return out.String()
+}
+
+// outgoing makes the request of an opened action, but for a token that has to be got first.
+func (r *Request) outgoing(job *chime.Job, now time.Time, agent string) (*outgoing, error) {
+	u, err := parseURI(r.URI)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.SecretQuery) > 0 {
+		values := url.Values{}
+		for name, s := range r.SecretQuery {
+			values.Set(name, s.text)
+		}
+		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+values.Encode(), "&")
+	}
+	out := &outgoing{method: r.Method, url: u, header: http.Header{"User-Agent": {agent}}, body: r.Body, success: r.succeeds}
+	for name, value := range chimeHeaders(job) {
+		out.header.Set(name, value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		out.header.Set(name, r.Headers[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.SecretHeaders)) {
+		out.header.Set(name, r.SecretHeaders[name].text)
+	}
+	if auth := r.Authentication; auth != nil {
+		switch auth.Type {
+		case Basic:
+			out.header.Set("Authorization", "Basic "+basicValue(auth))
+		case Bearer:
+			out.header.Set("Authorization", "Bearer "+auth.Token.text)
+		}
+	}
+	if r.Signing != nil {
+		signed, err := r.Signing.sign(job.ID, now, r.Body)
+		if err != nil {
+			return nil, err
+		}
+		for name, value := range signed {
+			out.header.Set(name, value)
+		}
+	}
+	return out, nil
+}
+
+func basicValue(a *Authentication) string {
+	return base64.StdEncoding.EncodeToString([]byte(a.Username + ":" + a.Password.text))
+}

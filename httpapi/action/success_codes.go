@@ -1,0 +1,48 @@
+package action
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// codeRange is a range of statuses that count as success, both ends included.
+type codeRange struct{ from, to int }
+
+const (
+	minSuccess, maxSuccess = 200, 499
+	maxSuccessCodes        = 20
+)
+
+// parseCodes reads a status, as "204", or a range of statuses, as "200-299".
+func parseCodes(text string) (codeRange, error) {
+	first, last, isRange := strings.Cut(text, "-")
+	if !isRange {
+		last = first
+	}
+	from, err := strconv.ParseUint(first, 10, 16)
+	if err != nil || len(first) != 3 {
+		return codeRange{}, fmt.Errorf("want a status, as 204, or a range, as 200-299")
+	}
+	to, err := strconv.ParseUint(last, 10, 16)
+	if err != nil || len(last) != 3 {
+		return codeRange{}, fmt.Errorf("want a status, as 204, or a range, as 200-299")
+	}
+	if from < minSuccess || to > maxSuccess || from > to {
+		return codeRange{}, fmt.Errorf("want statuses from %d to %d", minSuccess, maxSuccess)
+	}
+	return codeRange{int(from), int(to)}, nil
+}
+
+// succeeds reports whether a status is one of success. Codes that cannot be read count for nothing.
+func (r *Request) succeeds(status int) bool {
+	if len(r.SuccessCodes) == 0 {
+		return status >= 200 && status <= 299
+	}
+	for _, text := range r.SuccessCodes {
+		if codes, err := parseCodes(text); err == nil && codes.from <= status && status <= codes.to {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,112 @@
+package action
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+)
+
+const (
+	tokenMargin = time.Minute // before its expiry a token is used no more
+	maxTokens   = 10_000
+)
+
+// tokens are access tokens by the job that got them and all that they were got with, kept in memory until a minute before they expire.
+type tokens struct {
+	mu   sync.Mutex
+	kept map[[32]byte]*oauth2.Token
+}
+
+// tokenRequest returns where and how the token of an authentication is got; ok is false if it has none.
+func tokenRequest(a *Authentication, authority string) (config clientcredentials.Config, ok bool) {
+	switch {
+	case a == nil:
+		return config, false
+	case a.Type == ActiveDirectoryOAuth:
+		return clientcredentials.Config{
+			ClientID: a.ClientID, ClientSecret: a.Secret.text, AuthStyle: oauth2.AuthStyleInParams,
+			TokenURL: authority + "/" + a.Tenant + "/oauth2/v2.0/token", Scopes: []string{strings.TrimSuffix(a.Audience, "/") + "/.default"},
+		}, true
+	case a.Type == OAuth:
+		config = clientcredentials.Config{ClientID: a.ClientID, ClientSecret: a.ClientSecret.text, TokenURL: a.TokenURL, Scopes: a.Scopes, AuthStyle: oauth2.AuthStyleInHeader}
+		if a.Style == StyleBody {
+			config.AuthStyle = oauth2.AuthStyleInParams
+		}
+		if a.Audience != "" {
+			config.EndpointParams = url.Values{"audience": {a.Audience}}
+		}
+		return config, true
+	}
+	return config, false
+}
+
+func tokenKey(job string, c *clientcredentials.Config) [32]byte {
+	return sha256.Sum256([]byte(owner(job, c.TokenURL, c.ClientID, c.ClientSecret, strings.Join(c.Scopes, " "), c.EndpointParams.Encode(), fmt.Sprint(c.AuthStyle))))
+}
+
+// get returns a token that is kept, or gets one by client. An error of the token's endpoint has its status only: the body may have anything.
+func (t *tokens) get(ctx context.Context, job string, config *clientcredentials.Config, client *http.Client) (string, error) {
+	key := tokenKey(job, config)
+	t.mu.Lock()
+	token := t.kept[key]
+	t.mu.Unlock()
+	if token != nil && time.Until(token.Expiry) > tokenMargin {
+		return token.AccessToken, nil
+	}
+	token, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, client))
+	var refused *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &refused) && refused.Response != nil:
+		return "", fmt.Errorf("token endpoint: status %d", refused.Response.StatusCode)
+	case err != nil:
+		if bare := withoutURL(err); bare != err {
+			return "", fmt.Errorf("token endpoint: %w", bare)
+		}
+		return "", errors.New("token endpoint: its answer is no token")
+	case strings.ContainsFunc(token.AccessToken, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		return "", errors.New("token endpoint: its answer is no token")
+	}
+	if !token.Expiry.IsZero() && time.Until(token.Expiry) > tokenMargin {
+		t.keep(key, token)
+	}
+	return token.AccessToken, nil
+}
+
+// keep makes room among tokens that have expired, and then among any.
+func (t *tokens) keep(key [32]byte, token *oauth2.Token) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.kept == nil {
+		t.kept = map[[32]byte]*oauth2.Token{}
+	}
+	if len(t.kept) >= maxTokens {
+		for k, old := range t.kept {
+			if time.Until(old.Expiry) <= tokenMargin {
+				delete(t.kept, k)
+			}
+		}
+		for k := range t.kept {
+			if len(t.kept) < maxTokens {
+				break
+			}
+			delete(t.kept, k)
+		}
+	}
+	t.kept[key] = token
+}
+
+// drop forgets a token that was refused.
+func (t *tokens) drop(job string, config *clientcredentials.Config) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.kept, tokenKey(job, config))
+}

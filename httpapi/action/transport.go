@@ -1,0 +1,102 @@
+package action
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	dialTimeout      = 5 * time.Second
+	handshakeTimeout = 10 * time.Second
+	idleTimeout      = 90 * time.Second
+	maxAnswerHeader  = 64 << 10 // bytes
+	maxOwnPools      = 256      // of connections with client certificates
+)
+
+// transports hold the connections of a sender. All requests share them, but for those with a client certificate: their connections
+// serve one job only, for on them another job's request would be its request too.
+type transports struct {
+	egress Egress
+	shared *http.Transport
+
+	mu   sync.Mutex
+	own  map[[32]byte]*list.Element // by job, certificate and key
+	used list.List                  // of *ownPool, the one used last in front
+}
+
+type ownPool struct {
+	key       [32]byte
+	transport *http.Transport
+}
+
+func newTransports(egress Egress) *transports {
+	t := &transports{egress: egress, own: map[[32]byte]*list.Element{}}
+	t.shared = t.make(nil)
+	return t
+}
+
+// make returns a transport of its own connections.
+func (t *transports) make(certificate *tls.Certificate) *http.Transport {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: t.egress.Roots}
+	if certificate != nil {
+		config.Certificates = []tls.Certificate{*certificate}
+	}
+	dialer := &net.Dialer{Timeout: dialTimeout, Control: t.egress.guard().Control}
+	if t.egress.Proxy != nil {
+		dialer.Control = nil // the only address that is dialled is the proxy's
+	}
+	transport := &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return dialer.DialContext(ctx, network, address)
+		},
+		TLSClientConfig: config, TLSHandshakeTimeout: handshakeTimeout, ForceAttemptHTTP2: true, DisableCompression: true,
+		MaxResponseHeaderBytes: maxAnswerHeader, IdleConnTimeout: idleTimeout, MaxIdleConns: 200, MaxIdleConnsPerHost: 8,
+	}
+	if t.egress.Proxy != nil {
+		transport.Proxy = http.ProxyURL(t.egress.Proxy)
+	}
+	return transport
+}
+
+// of returns the transport of a request. Job names the job, in a way that no other is named.
+func (t *transports) of(job string, auth *Authentication) (*http.Transport, error) {
+	if auth == nil || auth.Type != ClientCertificate {
+		return t.shared, nil
+	}
+	certificate, err := tls.X509KeyPair([]byte(auth.Certificate), []byte(auth.Key.text))
+	if err != nil {
+		return nil, errors.New("the client certificate and its key cannot be read")
+	}
+	key := sha256.Sum256([]byte(owner(job, auth.Certificate, auth.Key.text)))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e, ok := t.own[key]; ok {
+		t.used.MoveToFront(e)
+		return e.Value.(*ownPool).transport, nil
+	}
+	pool := &ownPool{key, t.make(&certificate)}
+	t.own[key] = t.used.PushFront(pool)
+	if t.used.Len() > maxOwnPools {
+		oldest := t.used.Remove(t.used.Back()).(*ownPool)
+		delete(t.own, oldest.key)
+		oldest.transport.CloseIdleConnections()
+	}
+	return pool.transport, nil
+}
+
+// close ends the connections that are not in use.
+func (t *transports) close() {
+	t.shared.CloseIdleConnections()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for e := t.used.Front(); e != nil; e = e.Next() {
+		e.Value.(*ownPool).transport.CloseIdleConnections()
+	}
+}

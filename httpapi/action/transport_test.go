@@ -1,0 +1,171 @@
+package action
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/chimetest"
+	"github.com/chimejobs/chime/httpapi/internal/egress"
+)
+
+// A connection with a client certificate serves its own job only. Two tenants, one host: each sees its own certificate, or none.
+func TestAConnectionWithACertificateServesOneJob(t *testing.T) {
+	type seen struct{ peer, certificate string }
+	var mu sync.Mutex
+	var all []seen
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := seen{peer: r.RemoteAddr}
+		if len(r.TLS.PeerCertificates) > 0 {
+			s.certificate = r.TLS.PeerCertificates[0].Subject.CommonName
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, s)
+		_, _ = io.WriteString(w, "ok")
+	}))
+	server.TLS = &tls.Config{ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	open := allowed(t, server)
+	open.Roots = x509.NewCertPool()
+	open.Roots.AddCert(server.Certificate())
+	sender := NewSender(SenderOptions{Secrets: testRing(t), Egress: open})
+	t.Cleanup(sender.Close)
+
+	certificate, key, _, _ := clientCertificate(t, time.Now().Add(time.Hour))
+	withKey := &Action{Type: HTTPS, Request: &Request{URI: server.URL, Authentication: &Authentication{Type: ClientCertificate, Certificate: certificate, Key: Plain(key)}}}
+	plain := to(server.URL, nil)
+	other := withKey.Clone()
+	if err := other.Seal(testRing(t), Place{"tenant", "two"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	otherData, err := Encode(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	otherJob := jobOf(t, plain)
+	otherJob.Schedule, otherJob.Payload = "tenant:two", otherData
+	for _, job := range []*chime.Job{jobOf(t, withKey), jobOf(t, withKey), jobOf(t, plain), otherJob} {
+		if w := chimetest.Work(t, sender.Handle, job); w.Action != chime.Succeeded {
+			t.Fatal(w.Err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(all) != 4 || all[0] != all[1] || all[0].certificate != "client" || all[2].certificate != "" || all[3].certificate != "client" ||
+		all[2].peer == all[0].peer || all[3].peer == all[0].peer {
+		t.Errorf("the server saw %v: want one connection of the first job's two requests, another without a certificate, and another of the second job", all)
+	}
+	stranger := NewSender(SenderOptions{Egress: allowed(t, server)})
+	if w := send(t, stranger, plain); w.Action != chime.Retried {
+		t.Errorf("a server that nobody vouches for: %v", w.Outcome)
+	}
+}
+
+func TestOnlySoManyPoolsAreKept(t *testing.T) {
+	certificate, key, _, _ := clientCertificate(t, time.Now().Add(time.Hour))
+	pools := newTransports(Egress{})
+	auth := &Authentication{Type: ClientCertificate, Certificate: certificate, Key: Plain(key)}
+	first, err := pools.of("job 0", auth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := pools.of("job 0", auth); err != nil || again != first {
+		t.Errorf("%v: the same job has another pool", err)
+	}
+	for i := range maxOwnPools {
+		if _, err := pools.of("job "+string(rune('A'+i)), auth); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(pools.own) != maxOwnPools || pools.used.Len() != maxOwnPools {
+		t.Errorf("%d pools in the map, %d in the list", len(pools.own), pools.used.Len())
+	}
+	if again, err := pools.of("job 0", auth); err != nil || again == first {
+		t.Errorf("%v: the oldest pool is still there", err)
+	}
+}
+
+func TestAProxyIsAskedOnlyForWhatTheGuardAllows(t *testing.T) {
+	proxy := receive(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "from the proxy") })
+	t.Setenv("HTTP_PROXY", proxy.URL)
+	u, err := parseURI(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sender := NewSender(SenderOptions{Egress: Egress{Proxy: u}})
+	t.Cleanup(sender.Close)
+	if w := send(t, sender, to("http://example.com/r", nil)); w.Action != chime.Succeeded {
+		t.Errorf("%v", w.Err)
+	}
+	for _, uri := range []string{"http://10.0.0.1/", "http://localhost/", "http://0x7f.1/", "http://[::1]/"} {
+		if w := send(t, sender, to(uri, nil)); w.Action != chime.Discarded {
+			t.Errorf("%s: %v", uri, w.Outcome)
+		}
+	}
+	if requests, _ := proxy.requests(); len(requests) != 1 || requests[0].URL.String() != "http://example.com/r" {
+		t.Errorf("the proxy got %d requests", len(requests))
+	}
+}
+
+// A name may lead inside: it is the address that is checked, on the connections of every pool.
+func TestEveryPoolDialsThroughTheGuard(t *testing.T) {
+	r := receive(t, nil)
+	certificate, key, _, _ := clientCertificate(t, time.Now().Add(time.Hour))
+	pools := newTransports(Egress{})
+	own, err := pools.of("job", &Authentication{Type: ClientCertificate, Certificate: certificate, Key: Plain(key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, transport := range map[string]*http.Transport{"shared": pools.shared, "own": own} {
+		conn, err := transport.DialContext(t.Context(), "tcp", r.Listener.Addr().String())
+		if err == nil {
+			conn.Close()
+		}
+		if blocked := (*egress.BlockedError)(nil); !errors.As(err, &blocked) {
+			t.Errorf("%s: %v, want it blocked", name, err)
+		}
+	}
+}
+
+func TestATextIsCleanWhateverTheSecretsAre(t *testing.T) {
+	for _, c := range []struct {
+		secrets    []string
+		text, want string
+	}{
+		{nil, "text", "text"},
+		{[]string{"ab"}, "xabx", "x***x"},
+		{[]string{"abc", "cde"}, "xabcdex", "x***x"},
+		{[]string{"aa"}, "aaaaa", "***"},
+		{[]string{"*"}, "a*b", "a***b"},
+		{[]string{"a b"}, "a+b a%20b", "*** ***"},
+		{[]string{"a/b"}, "a%2Fb a%2fb", "*** ***"},
+		{[]string{"secret"}, "c2VjcmV0", "***"},
+		{[]string{`a"b`}, `a\"b a&#34;b`, "*** ***"},
+	} {
+		var r redactor
+		r.add(c.secrets...)
+		if got := r.clean(c.text); got != c.want {
+			t.Errorf("%q without %q is %q, want %q", c.text, c.secrets, got, c.want)
+		}
+	}
+	var r redactor
+	r.add("secret")
+	if got := r.cleanCut("the sec"); got != "the " {
+		t.Errorf("a text that is cut within a secret is %q", got)
+	}
+	r.add(strings.Repeat("a", 30_000)) // of which every byte begins one
+	if got := r.clean(strings.Repeat("a", 64_000)); got != redacted {
+		t.Errorf("%d bytes are left", len(got))
+	}
+}

@@ -1,0 +1,287 @@
+package action
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/chimejobs/chime/httpapi/internal/egress"
+)
+
+var errURI = errors.New("want an absolute http or https URI in ASCII, without user and fragment")
+
+var (
+	jobNamePattern   = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,100}$`)
+	accountPattern   = regexp.MustCompile(`^[a-z0-9]{3,24}$`)
+	queuePattern     = regexp.MustCompile(`^[a-z0-9-]{3,63}$`)
+	namespacePattern = regexp.MustCompile(`^[A-Za-z0-9-]{6,50}$`)
+	segmentPattern   = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+	sasPattern       = regexp.MustCompile(`^[A-Za-z0-9%&=._~:/+-]*$`)
+	tenantPattern    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`)
+	tokenPattern     = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+)
+
+// Validate returns all that is wrong with an action that was prepared, in the order of its fields. What is sealed was checked before.
+func (a *Action) Validate(rules Rules) []Problem {
+	rules.Limits = rules.Limits.orDefault()
+	v := &validator{rules: rules}
+	v.action(mainPath, a)
+	v.sizes(a)
+	return v.problems
+}
+
+type validator struct {
+	rules    Rules
+	problems []Problem
+}
+
+func (v *validator) wrong(code, field, value, detail string) {
+	v.problems = append(v.problems, Problem{code, field, cut(value, maxProblemValue), detail})
+}
+
+func (v *validator) action(path string, a *Action) {
+	known := false
+	for _, p := range a.parts() {
+		belongs := slices.Contains(p.types, a.Type)
+		known = known || belongs
+		switch {
+		case belongs && !p.set:
+			v.wrong("required", path+"."+p.field, "", fmt.Sprintf("an action of type %s has it", a.Type))
+		case !belongs && p.set:
+			v.wrong("conflict", path+"."+p.field, "", fmt.Sprintf("an action of type %s does not have it", cut(string(a.Type), 40)))
+		}
+	}
+	if !known {
+		v.wrong("action_type", path+".type", string(a.Type), "want http, https, job, storageQueue, serviceBusQueue or serviceBusTopic")
+	}
+	if a.Request != nil {
+		v.request(path+".request", a.Request)
+	}
+	if a.Job != nil {
+		v.job(path+".job", a.Job, path == errorPath)
+	}
+	if a.QueueMessage != nil {
+		v.queueMessage(path+".queueMessage", a.QueueMessage)
+	}
+	if a.BusQueueMessage != nil {
+		v.busMessage(path+".serviceBusQueueMessage", a.BusQueueMessage, "queueName")
+	}
+	if a.BusTopicMessage != nil {
+		v.busMessage(path+".serviceBusTopicMessage", a.BusTopicMessage, "topicPath")
+	}
+	if a.RetryPolicy != nil {
+		v.retry(path+".retryPolicy", a.RetryPolicy, a.Type == Job)
+	}
+	if !slices.Contains([]Excerpt{ExcerptOfFailures, ExcerptAlways, ExcerptNever}, a.Excerpt) {
+		v.wrong("type", path+".excerpt", string(a.Excerpt), "want always, never or nothing")
+	}
+	switch {
+	case a.ErrorAction == nil:
+	case path == errorPath:
+		v.wrong("conflict", path+".errorAction", "", "an error action has no error action of its own")
+	default:
+		v.action(errorPath, a.ErrorAction)
+	}
+}
+
+func (v *validator) request(path string, r *Request) {
+	u := v.uri(path+".uri", r.URI)
+	if r.Method != "" && !slices.Contains(methods, r.Method) {
+		v.wrong("method", path+".method", r.Method, "want one of "+strings.Join(methods, ", "))
+	}
+	v.headers(path, r.Headers, r.SecretHeaders)
+	for _, name := range slices.Sorted(maps.Keys(r.SecretQuery)) {
+		if name == "" || strings.ContainsFunc(name, unicode.IsControl) || !utf8.ValidString(name) {
+			v.wrong("name", index(path+".secretQuery", name), name, "want a name without control characters")
+		}
+	}
+	v.body(path+".body", r.Body)
+	if auth := r.Authentication; auth != nil {
+		v.authentication(path+".authentication", auth)
+		if has := authorizationOf(r); auth.hasHeader() && has != "" {
+			v.wrong("conflict", index(path+".secretHeaders", has), shownSecret, "authentication sets this header")
+		}
+	}
+	if sign := r.Signing; sign != nil {
+		for _, s := range []struct {
+			field  string
+			secret Secret
+		}{{"secret", sign.Secret}, {"previousSecret", sign.PreviousSecret}} {
+			if _, err := signingKey(s.secret.text); s.secret.plain() && err != nil {
+				v.wrong("signing_secret", path+".signing."+s.field, shownSecret, err.Error())
+			}
+		}
+	}
+	if u != nil && u.Scheme == "http" && !v.rules.Egress.AllowInsecure && (!r.Authentication.none() || r.Signing != nil) {
+		v.wrong("insecure_credentials", path+".uri", shownURI(u), "credentials and signatures go over https; Egress.AllowInsecure allows http")
+	}
+	if d := time.Duration(r.Timeout); d != 0 && (d < time.Second || d > maxTimeout) {
+		v.wrong("timeout_range", path+".timeout", r.Timeout.String(), "want 1 second to 30 minutes")
+	}
+	for i, codes := range r.SuccessCodes {
+		if _, err := parseCodes(codes); err != nil || i >= maxSuccessCodes {
+			v.wrong("success_codes", fmt.Sprintf("%s.successCodes[%d]", path, i), codes, "want up to 20 statuses or ranges as 200-299, from 200 to 499")
+		}
+	}
+	if r.Redirects < 0 || r.Redirects > maxRedirects {
+		v.wrong("redirects_range", path+".redirects", fmt.Sprint(r.Redirects), "want 0 to 5")
+	}
+}
+
+func authorizationOf(r *Request) string {
+	for _, name := range append(slices.Sorted(maps.Keys(r.SecretHeaders)), slices.Sorted(maps.Keys(r.Headers))...) {
+		if strings.EqualFold(name, "Authorization") {
+			return name
+		}
+	}
+	return ""
+}
+
+// uri returns the URI if it is one.
+func (v *validator) uri(field, text string) *url.URL {
+	if text == "" {
+		v.wrong("required", field, "", errURI.Error())
+		return nil
+	}
+	if n := utf8.RuneCountInString(text); n > v.rules.Limits.URIChars {
+		v.wrong("uri", field, text, fmt.Sprintf("want %d characters at most, these are %d", v.rules.Limits.URIChars, n))
+		return nil
+	}
+	u, err := parseURI(text)
+	if err != nil {
+		v.wrong("uri", field, text, err.Error())
+		return nil
+	}
+	err = v.rules.Egress.checkURL(u)
+	if blocked := (*egress.BlockedError)(nil); errors.As(err, &blocked) {
+		v.wrong("destination_blocked", field, u.Host, blocked.Reason)
+	} else if err != nil {
+		v.wrong("uri", field, text, err.Error())
+	}
+	return u
+}
+
+// parseURI reads an absolute URI as Validate wants it.
+func parseURI(text string) (*url.URL, error) {
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '#' || r == '\\' }) {
+		return nil, errURI
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Hostname() == "" || u.User != nil || u.Opaque != "" {
+		return nil, errURI // err has the text
+	}
+	return u, nil
+}
+
+// shownURI is what is shown of a URI: it may have secrets in its query.
+func shownURI(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
+
+func (v *validator) body(field, text string) {
+	if n := utf8.RuneCountInString(text); n > v.rules.Limits.BodyChars {
+		v.wrong("body_size", field, "", fmt.Sprintf("want %d characters at most, these are %d", v.rules.Limits.BodyChars, n))
+	}
+}
+
+var refusedHeaders = []string{
+	"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect", "keep-alive", "idempotency-key",
+}
+
+var refusedPrefixes = []string{"proxy-", "webhook-", "chime-"}
+
+// headers checks those of a request, or the custom properties of a message, which are sent as such.
+func (v *validator) headers(path string, open map[string]string, secret map[string]Secret) {
+	seen := map[string]bool{}
+	chars := 0
+	one := func(field, name, value, shown string) {
+		lower := strings.ToLower(name)
+		chars += utf8.RuneCountInString(name) + utf8.RuneCountInString(value)
+		switch {
+		case !tokenPattern.MatchString(name):
+			v.wrong("header_name", field, name, "want letters, digits and !#$%&'*+-.^_`|~")
+		case slices.Contains(refusedHeaders, lower) || slices.ContainsFunc(refusedPrefixes, func(p string) bool { return strings.HasPrefix(lower, p) }):
+			v.wrong("header_name", field, name, "the sender sets this header itself")
+		case seen[lower]:
+			v.wrong("header_name", field, name, "the header is given twice")
+		}
+		seen[lower] = true
+		if strings.ContainsFunc(value, unicode.IsControl) || !utf8.ValidString(value) {
+			v.wrong("header_value", field, shown, "want no control characters")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(open)) {
+		one(index(path+".headers", name), name, open[name], open[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(secret)) {
+		value := ""
+		if secret[name].plain() {
+			value = secret[name].text
+		}
+		one(index(path+".secretHeaders", name), name, value, shownSecret)
+	}
+	if n, most := len(open)+len(secret), v.rules.Limits.Headers; n > most {
+		v.wrong("header_count", path+".headers", fmt.Sprint(n), fmt.Sprintf("want %d headers at most", most))
+	}
+	if most := v.rules.Limits.HeaderChars; chars > most {
+		v.wrong("header_size", path+".headers", fmt.Sprint(chars), fmt.Sprintf("want %d characters at most, names and values together", most))
+	}
+}
+
+const (
+	maxErrorAction = 64 << 10 // bytes, as stored: see chime.OnDeath
+	sealedMargin   = 120      // bytes that a sealed secret has besides its text in base64
+)
+
+// sizes checks what an action takes to store.
+func (v *validator) sizes(a *Action) {
+	secrets := 0
+	_ = a.Clone().eachSecret(mainPath, func(s slot) (Secret, error) {
+		secrets += len(s.secret.text)
+		return s.secret, nil
+	})
+	if most := v.rules.Limits.SecretBytes; secrets > 2*most || secrets > most && !anySealed(a) {
+		v.wrong("job_size", mainPath, fmt.Sprint(secrets), fmt.Sprintf("want %d bytes of secrets at most", most))
+	}
+	if data, err := Encode(a.Public()); err == nil && len(data) > v.rules.Limits.JobBytes { // an error is that of a payload, which is a problem already
+		v.wrong("job_size", mainPath, fmt.Sprint(len(data)), fmt.Sprintf("want %d bytes at most, without secrets", v.rules.Limits.JobBytes))
+	}
+	if a.ErrorAction != nil {
+		if n := storedSize(a.ErrorAction); n > maxErrorAction {
+			v.wrong("job_size", errorPath, fmt.Sprint(n), fmt.Sprintf("want %d bytes at most, with secrets as they are stored", maxErrorAction))
+		}
+	}
+}
+
+// storedSize is about how many bytes an action takes with its secrets sealed, rather more than less.
+func storedSize(a *Action) int {
+	data, err := Encode(a.Public())
+	if err != nil {
+		return 0 // of a payload, which is a problem already
+	}
+	size := len(data)
+	_ = a.Clone().eachSecret(mainPath, func(s slot) (Secret, error) {
+		if s.secret.sealed {
+			size += len(s.secret.text) + sealedMargin
+		} else if !s.secret.IsZero() {
+			size += len(s.secret.text)*4/3 + sealedMargin
+		}
+		return s.secret, nil
+	})
+	return size
+}
+
+// anySealed reports whether a secret is sealed: then it is longer than its text.
+func anySealed(a *Action) bool {
+	sealed := false
+	_ = a.Clone().eachSecret(mainPath, func(s slot) (Secret, error) {
+		sealed = sealed || s.secret.sealed
+		return s.secret, nil
+	})
+	return sealed
+}
