@@ -68,7 +68,7 @@ func TestTheLifeOfACollection(t *testing.T) {
 		for unfinished, err := range collections.Unfinished(ctx) {
 			t.Errorf("finished, and there is %+v, %v", unfinished, err)
 		}
-		time.Sleep(25 * time.Hour)
+		time.Sleep(25 * time.Hour) // fake time
 		due, err := collections.Unswept(ctx, 24*time.Hour)
 		if err != nil || len(due) != 1 || due[0].Name != "demo" {
 			t.Errorf("to sweep: %v, %v", due, err)
