@@ -42,7 +42,7 @@ func NewSender(options SenderOptions) *Sender {
 	options.StorageSuffix = cmp.Or(options.StorageSuffix, "core.windows.net")
 	options.BusSuffix = cmp.Or(options.BusSuffix, "windows.net")
 	options.TokenAuthority = cmp.Or(options.TokenAuthority, "https://login.microsoftonline.com")
-	return &Sender{options: options, transports: newTransports(options.Egress), gate: gate{max: options.PerHost}}
+	return &Sender{options: options, transports: newTransports(options.Egress, options.PerHost), gate: gate{max: options.PerHost}}
 }
 
 // Close ends connections that are kept for later requests. The Sender can be used again.

@@ -17,14 +17,16 @@ const (
 	handshakeTimeout = 10 * time.Second
 	idleTimeout      = 90 * time.Second
 	maxAnswerHeader  = 64 << 10 // bytes
+	maxIdle          = 500      // connections of one pool that wait for their next request
 	maxOwnPools      = 256      // of connections with client certificates
 )
 
 // transports hold the connections of a sender. All requests share them, but for those with a client certificate: their connections
 // serve one job only, for on them another job's request would be its request too.
 type transports struct {
-	egress Egress
-	shared *http.Transport
+	egress  Egress
+	perHost int // connections to one host and port that wait for their next request
+	shared  *http.Transport
 
 	mu   sync.Mutex
 	own  map[[32]byte]*list.Element // by job, certificate and key
@@ -36,8 +38,8 @@ type ownPool struct {
 	transport *http.Transport
 }
 
-func newTransports(egress Egress) *transports {
-	t := &transports{egress: egress, own: map[[32]byte]*list.Element{}}
+func newTransports(egress Egress, perHost int) *transports {
+	t := &transports{egress: egress, perHost: perHost, own: map[[32]byte]*list.Element{}}
 	t.shared = t.make(nil)
 	return t
 }
@@ -57,7 +59,7 @@ func (t *transports) make(certificate *tls.Certificate) *http.Transport {
 			return dialer.DialContext(ctx, network, address)
 		},
 		TLSClientConfig: config, TLSHandshakeTimeout: handshakeTimeout, ForceAttemptHTTP2: true, DisableCompression: true,
-		MaxResponseHeaderBytes: maxAnswerHeader, IdleConnTimeout: idleTimeout, MaxIdleConns: 200, MaxIdleConnsPerHost: 8,
+		MaxResponseHeaderBytes: maxAnswerHeader, IdleConnTimeout: idleTimeout, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: t.perHost,
 	}
 	if t.egress.Proxy != nil {
 		transport.Proxy = http.ProxyURL(t.egress.Proxy)

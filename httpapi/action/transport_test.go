@@ -74,7 +74,7 @@ func TestAConnectionWithACertificateServesOneJob(t *testing.T) {
 
 func TestOnlySoManyPoolsAreKept(t *testing.T) {
 	certificate, key, _, _ := clientCertificate(t, time.Now().Add(time.Hour))
-	pools := newTransports(Egress{})
+	pools := newTransports(Egress{}, defaultPerHost)
 	auth := &Authentication{Type: ClientCertificate, Certificate: certificate, Key: Plain(key)}
 	first, err := pools.of("job 0", auth)
 	if err != nil {
@@ -122,7 +122,7 @@ func TestAProxyIsAskedOnlyForWhatTheGuardAllows(t *testing.T) {
 func TestEveryPoolDialsThroughTheGuard(t *testing.T) {
 	r := receive(t, nil)
 	certificate, key, _, _ := clientCertificate(t, time.Now().Add(time.Hour))
-	pools := newTransports(Egress{})
+	pools := newTransports(Egress{}, defaultPerHost)
 	own, err := pools.of("job", &Authentication{Type: ClientCertificate, Certificate: certificate, Key: Plain(key)})
 	if err != nil {
 		t.Fatal(err)
