@@ -48,6 +48,7 @@ const (
 	queuesRole   roleKind = "queues"   // chime: works on several queues
 	scheduleRole roleKind = "schedule" // chime: a scheduler alone, with yearly schedules
 	spinRole     roleKind = "spin"     // keeps one core busy
+	sendRole     roleKind = "send"     // chime: sends the requests of actions
 	workRole     roleKind = "work"     // works off a backlog once its parent says so, and prints how many jobs it has run
 )
 
@@ -237,6 +238,8 @@ func (role role) begin(ctx context.Context, begin <-chan struct{}) (stop func() 
 		return role.schedule()
 	case spinRole:
 		return spin(ctx), nil
+	case sendRole:
+		return role.send()
 	}
 	p, err := peerNamed(role.Peer)
 	if err != nil {

@@ -107,4 +107,5 @@ var measures = slices.Concat([]measure{
 	calendarMeasures(),
 	scheduleMeasures(),
 	limitMeasures(),
+	httpMeasures(),
 )

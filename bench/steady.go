@@ -46,7 +46,7 @@ func runSteady(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 		return nil, err
 	}
 	defer lib.Close()
-	s := newSteady(int(r.sizes.steady.Seconds() * steadyPace))
+	s := newSteady(r.sizes.steady, steadyPace)
 	stop, err := lib.Work(cmp.Or(p.steadyAtOnce, steadyAtOnce), s.handle)
 	if err != nil {
 		return nil, err
@@ -63,6 +63,7 @@ func runSteady(ctx context.Context, r *testbed, p peer) ([]figure, error) {
 
 // A steady notes when each job was sent and when it started, on the monotonic clock.
 type steady struct {
+	pace          int // jobs a second
 	began         time.Time
 	sent, started []atomic.Int64 // ns since began; 0: not yet
 	warmed, ran   atomic.Int64
@@ -73,9 +74,10 @@ type steady struct {
 // warmJobs are sent before those that count: they make connections, load scripts and start background work.
 const warmJobs = 200
 
-func newSteady(n int) *steady {
+func newSteady(long time.Duration, pace int) *steady {
+	n := int(long.Seconds() * float64(pace))
 	return &steady{
-		began: time.Now(), sent: make([]atomic.Int64, n), started: make([]atomic.Int64, n),
+		pace: pace, began: time.Now(), sent: make([]atomic.Int64, n), started: make([]atomic.Int64, n),
 		warm: make(chan struct{}), done: make(chan struct{}),
 	}
 }
@@ -135,7 +137,7 @@ func (s *steady) send(ctx context.Context, lib library) error {
 		began  = time.Now()
 	)
 	for i := range s.sent {
-		time.Sleep(time.Until(began.Add(time.Duration(i) * time.Second / steadyPace)))
+		time.Sleep(time.Until(began.Add(time.Duration(i) * time.Second / time.Duration(s.pace))))
 		wait.Go(func() {
 			s.sent[i].Store(s.now())
 			if err := lib.Enqueue(ctx, payloadOf(int64(i))); err != nil {
@@ -170,7 +172,7 @@ func (s *steady) figures() []figure {
 	}
 }
 
-func (s *steady) keptUp() bool { return s.left <= int64(steadyBehind.Seconds()*steadyPace) }
+func (s *steady) keptUp() bool { return s.left <= int64(steadyBehind.Seconds()*float64(s.pace)) }
 
 // waits are the times from sending a job to its start, ascending, in ms.
 func (s *steady) waits() []float64 {
