@@ -95,17 +95,17 @@ func (c *call) problemOf(err error) *problem.Problem {
 	if invalid := (*chime.InvalidError)(nil); errors.As(err, &invalid) {
 		return mistake("type", invalid.Field, invalid.Value, "want %s", invalid.Limit)
 	}
-	code, trouble := problem.StoreUnavailable, "The store has not answered"
+	code, trouble := problem.StoreUnavailable, "the store has not answered"
 	if errors.Is(err, chime.ErrStoreFull) {
-		code, trouble = problem.StoreFull, "The store is full"
+		code, trouble = problem.StoreFull, "the store is full"
 	}
 	c.log().Error("httpapi: the store is in trouble", "path", c.path(), "error", cut(err.Error(), 1000))
-	p := problem.New(code, "%s: repeat the request.", trouble)
+	p := problem.New(code, "%s: repeat the request", trouble)
 	switch unknown := c.route != nil && c.route.op != "" && code == problem.StoreUnavailable; {
 	case unknown && c.r.Method == http.MethodPost && c.r.PathValue("j") == "" && c.name.Job != "":
-		p.Detail = trouble + ". Whether the job is stored is unknown: GET " + c.url(c.jobPath()) + " tells. PUT with a name of your own may be repeated."
+		p.Detail = trouble + "; whether the job is stored is unknown: GET " + c.url(c.jobPath()) + " tells; a PUT with a name of your own may be repeated"
 	case unknown:
-		p.Detail = trouble + ". Whether the change is stored is unknown: repeat the request."
+		p.Detail = trouble + "; whether the change is stored is unknown: repeat the request"
 	}
 	p.RetryAfter = retryStore
 	return p

@@ -22,7 +22,7 @@ func (c *call) received(endpoint) error {
 		return err
 	}
 	limit := c.api.options.maxBody()
-	tooLarge := problem.New(problem.TooLarge, "The body has more than %d bytes, which is the most that a request may have.", limit)
+	tooLarge := problem.New(problem.TooLarge, "the body has more than %d bytes, which is the most that a request may have", limit)
 	if c.r.ContentLength > limit {
 		c.w.Header().Set("Connection", "close")
 		return tooLarge
@@ -50,10 +50,10 @@ func (c *call) checkContentType() error {
 	}
 	known := kind == "application/json" || kind == "application/merge-patch+json" && c.r.Method == http.MethodPatch
 	if charset := parameters["charset"]; err != nil || !known || charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return problem.New(problem.ContentType, "The body has the type %q: want %s, in UTF-8. With curl: `curl --json '{…}'` in place of -d.", cut(strings.Join(given, ","), 100), want)
+		return problem.New(problem.ContentType, "the body has the type %q: want %s, in UTF-8; with curl, `curl --json '{…}'` sends it where -d does not", cut(strings.Join(given, ","), 100), want)
 	}
 	if encoding := c.r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return problem.New(problem.ContentType, "The body has the encoding %q: want none.", cut(encoding, 100))
+		return problem.New(problem.ContentType, "the body has the encoding %q: want none", cut(encoding, 100))
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (c *call) do(e endpoint) (done *answer, err error) {
 			panic(value)
 		default:
 			c.log().Error("httpapi: a request panicked", "panic", fmt.Sprint(value), "path", c.path(), "stack", string(debug.Stack()))
-			done, err = nil, problem.New(problem.Internal, "This request met a mistake in the program, which has been logged. Whether it has changed anything is unknown.")
+			done, err = nil, problem.New(problem.Internal, "this request met a mistake in the program, which has been logged; whether it has changed anything is unknown")
 		}
 	}()
 	for _, step := range []func(endpoint) error{c.configured, c.sameSite, c.authenticated, c.inRate, c.found, c.named, c.permitted, c.received} {
@@ -133,7 +133,7 @@ func (c *call) do(e endpoint) (done *answer, err error) {
 
 func (c *call) configured(endpoint) error {
 	if c.api.bad != nil {
-		return problem.New(problem.Misconfigured, "This API has bad options, and serves nothing until they are mended. What is wrong is the error of its Run.")
+		return problem.New(problem.Misconfigured, "this API has bad options, and serves nothing until they are mended; what is wrong is the error of its Run")
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (c *call) configured(endpoint) error {
 func (c *call) sameSite(endpoint) error {
 	var protection http.CrossOriginProtection
 	if err := protection.Check(c.r); err != nil {
-		return problem.New(problem.Forbidden, "A page of another site has made a browser send this request.")
+		return problem.New(problem.Forbidden, "a page of another site has made a browser send this request")
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (c *call) authenticated(endpoint) (err error) {
 		return own
 	}
 	c.log().Warn("httpapi: authentication failed", "error", cut(err.Error(), 200))
-	return problem.New(problem.Unauthenticated, "This needs credentials that are known here.")
+	return problem.New(problem.Unauthenticated, "this needs credentials that are known here")
 }
 
 func (c *call) inRate(endpoint) error {
@@ -170,7 +170,7 @@ func (c *call) inRate(endpoint) error {
 		kind, limits = "reads", c.api.reads
 	}
 	if wait := limits.take(c.principal.Name, time.Now()); wait > 0 {
-		p := problem.New(problem.TooMany, "More %s than this principal may send: wait as long as Retry-After says.", kind)
+		p := problem.New(problem.TooMany, "more %s than this principal may send: wait as long as Retry-After says", kind)
 		p.RetryAfter = wait
 		return p
 	}
@@ -180,11 +180,11 @@ func (c *call) inRate(endpoint) error {
 // found checks that path, method and, below armPrefix, the api-version are known.
 func (c *call) found(e endpoint) error {
 	if len(e) == 0 {
-		return problem.New(problem.NotFound, "There is no such path. GET %s/ lists those that there are.", c.base())
+		return problem.New(problem.NotFound, "there is no such path; GET %s/ lists those that there are", c.base())
 	}
 	if c.route == nil {
 		c.w.Header().Set("Allow", e.allow())
-		return problem.New(problem.MethodNotAllowed, "This path has %s.", e.allow())
+		return problem.New(problem.MethodNotAllowed, "this path has the methods %s", e.allow())
 	}
 	var err error
 	if c.query, err = url.ParseQuery(c.r.URL.RawQuery); err != nil {
@@ -195,7 +195,7 @@ func (c *call) found(e endpoint) error {
 		return nil
 	}
 	if !armForm.MatchString(s) || !armForm.MatchString(g) {
-		return problem.New(problem.NotFound, "There is no such path: subscriptions and resource groups have 1 to 90 letters, digits, and _ . ( ) -.")
+		return problem.New(problem.NotFound, "there is no such path: subscriptions and resource groups have 1 to 90 letters, digits, and _ . ( ) -")
 	}
 	c.prefix = strings.NewReplacer("{s}", s, "{g}", g).Replace(armPrefix)
 	if version := c.query.Get("api-version"); !slices.Contains(apiVersions, version) {
@@ -221,7 +221,7 @@ func (c *call) noName(kind, name, want string) error {
 	if c.r.Method == http.MethodPut {
 		return mistake("name", kind, name, "want %s", want)
 	}
-	return problem.New(problem.NotFound, "There is no %s %.100q: a name has %s.", kind, name, want)
+	return problem.New(problem.NotFound, "there is no %s %.100q; a name has %s", kind, name, want)
 }
 
 func (c *call) permitted(endpoint) error {
@@ -231,12 +231,12 @@ func (c *call) permitted(endpoint) error {
 	case !c.principal.may(Read, c.name.Collection):
 		return c.noCollection()
 	}
-	return problem.New(problem.Forbidden, "%q may not do this to collection %q: it needs the permission %v.", c.principal.Name, c.name.Collection, c.route.needs)
+	return problem.New(problem.Forbidden, "%q may not do this to collection %q: it needs the permission %v", c.principal.Name, c.name.Collection, c.route.needs)
 }
 
 // noCollection is the problem of a collection that is not there, and of one that the principal may not read.
 func (c *call) noCollection() *problem.Problem {
-	return problem.New(problem.NotFound, "There is no collection %q. An admin makes it: PUT %s with the body {}.", c.name.Collection, c.url("/jobCollections/"+c.name.Collection))
+	return problem.New(problem.NotFound, "there is no collection %s: PUT /jobCollections/%s with {} makes it", c.name.Collection, c.name.Collection)
 }
 
 // mistake is the problem of one thing that is wrong with a request's path, query or headers.

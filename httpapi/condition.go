@@ -15,7 +15,7 @@ const noRevision = -1
 func (c *call) condition() (when service.Condition, err error) {
 	if values := c.r.Header.Values("If-None-Match"); len(values) > 0 {
 		if given := strings.TrimSpace(strings.Join(values, ",")); given != "*" {
-			return when, problem.New(problem.Exists, "If-None-Match is %q: want *, which creates and never changes.", cut(given, 100))
+			return when, problem.New(problem.Exists, "If-None-Match is %q: want *, which creates and never changes", cut(given, 100))
 		}
 		when.None = true
 	}
@@ -30,7 +30,7 @@ func (c *call) condition() (when service.Condition, err error) {
 	}
 	tags, ok := splitTags(given)
 	if !ok {
-		return when, problem.New(problem.Changed, "If-Match is %q: want ETags as they were answered, with quotes: \"5\", or *.", cut(given, 100))
+		return when, problem.New(problem.Changed, "If-Match is %q: want ETags as they were answered, with quotes: \"5\", or *", cut(given, 100))
 	}
 	for _, tag := range tags {
 		revision, err := strconv.ParseInt(tag, 10, 64)

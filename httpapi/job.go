@@ -158,7 +158,7 @@ func newGUID() string {
 
 // noJob is the problem of a job that is not there.
 func (c *call) noJob() *problem.Problem {
-	return problem.New(problem.NotFound, "There is no job %q in collection %q.", c.name.Job, c.name.Collection)
+	return problem.New(problem.NotFound, "there is no job %s in collection %s", c.name.Job, c.name.Collection)
 }
 
 func (c *call) jobAnswer(status int, found *service.Job) *answer {

@@ -17,7 +17,7 @@ import (
 func Loopback() Authenticator {
 	return func(r *http.Request) (Principal, error) {
 		if why := notLoopback(r); why != "" {
-			return Principal{}, problem.New(problem.LoopbackOnly, "Without tokens this answers programs of its own machine only, and %s. Give it tokens to be used from elsewhere.", why)
+			return Principal{}, problem.New(problem.LoopbackOnly, "without tokens this answers programs of its own machine only, and %s; give it tokens to use it from elsewhere", why)
 		}
 		return Principal{Name: "loopback", Allows: func(Permission, string) bool { return true }, unlimited: true}, nil
 	}
