@@ -42,6 +42,11 @@ func newTestAPI(t *testing.T, options Options, collections ...string) (*API, *fa
 	return api, backend
 }
 
+// errDown is what a store says that cannot be reached.
+var errDown = errors.New("dial tcp 10.0.0.1:6379: refused")
+
+func newRequest(method, target string) *http.Request { return httptest.NewRequest(method, target, nil) }
+
 func serve(api *API, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	api.ServeHTTP(w, r)
@@ -261,8 +266,8 @@ func TestTroubleOfTheStoreIsAnsweredWithWhatToDo(t *testing.T) {
 		status       int
 		code, detail string
 	}{
-		{"down, a change", errors.New("dial tcp 10.0.0.1:6379: refused"), "DELETE", "/jobCollections/demo", 503, "store_unavailable", "whether the change is stored is unknown: repeat the request"},
-		{"down, a look", errors.New("dial tcp 10.0.0.1:6379: refused"), "GET", "/jobCollections/demo", 503, "store_unavailable", "the store has not answered: repeat the request"},
+		{"down, a change", errDown, "DELETE", "/jobCollections/demo", 503, "store_unavailable", "whether the change is stored is unknown: repeat the request"},
+		{"down, a look", errDown, "GET", "/jobCollections/demo", 503, "store_unavailable", "the store has not answered: repeat the request"},
 		{"full", chime.ErrStoreFull, "DELETE", "/jobCollections/demo", 503, "store_full", "the store is full: repeat the request"},
 		{"a problem", problem.New(problem.Busy, "others write"), "DELETE", "/jobCollections/demo", 409, "busy", "others write"},
 		{"refused by chime", &chime.InvalidError{Field: "queue", Value: "a b", Limit: "1 to 100 of a"}, "DELETE", "/jobCollections/demo", 400, "type", "want 1 to 100 of a"},
