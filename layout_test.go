@@ -59,6 +59,9 @@ var mayImport = map[string][]string{
 	},
 	"httpapi/action/pfx":      {"software.sslmate.com/src/go-pkcs12"},
 	"httpapi/internal/egress": {"code.dny.dev/ssrf"},
+	"httpapi/internal/service": {
+		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource",
+	},
 }
 
 func TestImportsRunOneWay(t *testing.T) {
