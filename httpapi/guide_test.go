@@ -1,0 +1,224 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi"
+	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+var update = flag.Bool("update", false, "write the answers that the guide shows")
+
+const guide = "../docs/http-api.md"
+
+// A sample is a command of the guide, and the answer that it shows behind it; empty: it shows none.
+var sample = regexp.MustCompile("(?s)```sh\n(curl .*?)\n```\n(?:\n```json\n(.*?)```\n)?")
+
+// wait is what the guide asks its reader to wait for before the next command: that a history has so many entries.
+var wait = regexp.MustCompile(`<!-- until (\S+) has (\d+) entries -->`)
+
+// Every command of the guide does what the guide says, in its order, and answers what it shows but for times, IDs and what was measured.
+func TestTheGuidesCommandsAnswerAsItShows(t *testing.T) {
+	t.Parallel() // it waits for the retry that the guide shows
+	text, err := os.ReadFile(guide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Date"] = nil
+		if r.URL.Path == "/broken" {
+			http.Error(w, "out of paper", http.StatusInternalServerError)
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	on := startGuide(t, receiver.Listener.Addr().String())
+
+	page := string(text)
+	var out strings.Builder
+	rest, commands := page, 0
+	for {
+		at := sample.FindStringSubmatchIndex(rest)
+		if at == nil {
+			break
+		}
+		for _, w := range wait.FindAllStringSubmatch(rest[:at[0]], -1) {
+			on.awaitEntries(w[1], w[2])
+		}
+		command := rest[at[2]:at[3]]
+		got := on.curl(command)
+		commands++
+		out.WriteString(rest[:at[0]])
+		out.WriteString("```sh\n" + command + "\n```\n")
+		if at[4] >= 0 {
+			out.WriteString("\n```json\n" + got + "```\n")
+			if want := rest[at[4]:at[5]]; !*update && steady(got) != steady(want) {
+				t.Errorf("%s\nanswers\n%s\nthe guide shows\n%s", command, got, want)
+			}
+		}
+		rest = rest[at[1]:]
+	}
+	out.WriteString(rest)
+	if commands < 15 {
+		t.Errorf("the guide has %d commands", commands)
+	}
+	if *update {
+		if err := os.WriteFile(guide, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// changing is what another run of the guide has otherwise.
+var changing = regexp.MustCompile(`\d{4}-\d{2}-\d{2}T[\d:.]+Z|#[\w-]{14}|"durationMs": \d+|/\d{10,}"|"fence": \d+|Content-Length: \d+`)
+
+func steady(text string) string { return changing.ReplaceAllString(text, "…") }
+
+// A guideRun is a server as the guide starts it.
+type guideRun struct {
+	t         *testing.T
+	addresses *strings.Replacer // of the guide to those of this run
+	shown     *strings.Replacer
+}
+
+func startGuide(t *testing.T, receiver string) *guideRun {
+	t.Helper()
+	redis := embedded.StartInMemory()
+	t.Cleanup(func() { _ = redis.Close() })
+	store := redis.Store()
+	allowed, err := action.ParseNet(receiver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := httpapi.New(store, httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet(), Egress: action.Egress{AllowNets: []action.Net{allowed}}})
+	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: quiet()})
+	api.Register(worker)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := api.Server()
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- chime.Run(ctx, chime.NewScheduler(store, chime.SchedulerOptions{Logger: quiet()}), worker, api) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	own := listener.Addr().String()
+	return &guideRun{t,
+		strings.NewReplacer("localhost:8080", own, "127.0.0.1:9000", receiver),
+		strings.NewReplacer(own, "localhost:8080", receiver, "127.0.0.1:9000"),
+	}
+}
+
+// curl does what the command does, and returns the answer's body as the guide shows it.
+func (g *guideRun) curl(command string) string {
+	g.t.Helper()
+	words := shellWords(g.addresses.Replace(command))
+	method, target, body, header := "GET", "", "", http.Header{}
+	for i := 1; i < len(words); i++ {
+		switch words[i] {
+		case "-X":
+			i++
+			method = words[i]
+		case "-H":
+			i++
+			name, value, _ := strings.Cut(words[i], ": ")
+			header.Set(name, value)
+		case "--json":
+			i++
+			body = words[i]
+			header.Set("Content-Type", "application/json")
+			header.Set("Accept", "application/json")
+		case "-d":
+			i++
+			body = words[i]
+			header.Set("Content-Type", "application/x-www-form-urlencoded")
+		default:
+			target = words[i]
+		}
+	}
+	if method == "GET" && body != "" {
+		method = "POST"
+	}
+	request, err := http.NewRequestWithContext(g.t.Context(), method, "http://"+target, strings.NewReader(body))
+	if err != nil {
+		g.t.Fatalf("%s: %v", command, err)
+	}
+	request.Header = header
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		g.t.Fatalf("%s: %v", command, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		g.t.Fatalf("%s: %v", command, err)
+	}
+	if len(text) == 0 {
+		return ""
+	}
+	var shown bytes.Buffer
+	if err := json.Indent(&shown, text, "", "  "); err != nil {
+		g.t.Fatalf("%s: %v: %s", command, err, text)
+	}
+	return g.shown.Replace(shown.String())
+}
+
+// awaitEntries waits until a job's history has so many entries.
+func (g *guideRun) awaitEntries(job, count string) {
+	g.t.Helper()
+	deadline := time.Now().Add(2 * time.Minute)
+	for {
+		answer := g.curl("curl localhost:8080/jobCollections/demo/jobs/" + job + "/history")
+		if strconv.Itoa(strings.Count(answer, `"actionName"`)) == count {
+			return
+		}
+		if time.Now().After(deadline) {
+			g.t.Fatalf("the history of %s has not %s entries after 2 minutes: %s", job, count, answer)
+		}
+		time.Sleep(50 * time.Millisecond) // polls a server, of which no event tells
+	}
+}
+
+// shellWords splits a command as a shell does, with '…' and \ at the end of a line.
+func shellWords(command string) []string {
+	var words []string
+	for rest := strings.ReplaceAll(command, "\\\n", " "); ; {
+		rest = strings.TrimLeft(rest, " \n")
+		if rest == "" {
+			return words
+		}
+		var word strings.Builder
+		for rest != "" && rest[0] != ' ' && rest[0] != '\n' {
+			if quoted, ok := strings.CutPrefix(rest, "'"); ok {
+				inside, after, _ := strings.Cut(quoted, "'")
+				word.WriteString(inside)
+				rest = after
+				continue
+			}
+			word.WriteByte(rest[0])
+			rest = rest[1:]
+		}
+		words = append(words, word.String())
+	}
+}
