@@ -19,7 +19,7 @@ func ExampleAction_Validate() {
 		fmt.Println(problem)
 	}
 	// Output:
-	// action.request.uri: it is this machine or an address: the server refuses those unless it is started with -allow-net, or a program with Egress.AllowNets (destination_blocked)
+	// action.request.uri: it is an address or this machine; -allow-net of chimed or Egress.AllowNets of a program allows it (destination_blocked)
 	// action.request.method: want one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS (method)
 	// action.request.headers["Host"]: the sender sets this header itself (header_name)
 }

@@ -33,7 +33,7 @@ func (e *BlockedError) Error() string {
 
 const (
 	lowestFreePort = 1024
-	allowIt        = "Egress.AllowNets allows it"
+	allowIt        = "-allow-net of chimed or Egress.AllowNets of a program allows it"
 )
 
 // Check returns a *BlockedError if connections to the address are refused.
@@ -45,7 +45,7 @@ func (g *Guard) Check(at netip.AddrPort) error {
 	}
 	for _, n := range g.Deny {
 		if n.has(at) {
-			return blocked("Egress.DenyNets has " + n.String())
+			return blocked("-deny-net or Egress.DenyNets has " + n.String())
 		}
 	}
 	allowed := false
