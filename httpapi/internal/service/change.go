@@ -244,7 +244,7 @@ func (c *change) reserve(ctx context.Context, name reservedName) (*chime.Reserva
 	s := c.service
 	r, err := s.collections.Reserve(ctx, c.name.Collection, string(name))
 	if errors.Is(err, chime.ErrQuota) {
-		cleared, failed := s.clear(ctx, r.Collection)
+		cleared, failed := s.makeRoom(ctx, r.Collection)
 		if failed != nil {
 			return nil, failed
 		}

@@ -46,6 +46,8 @@ func prefixOf(collection string) string { return collection + ":" }
 // A reservedName is what stands for a job in its collection: the job, "#", when it was reserved, "-", and a random text. So it is one schedule's
 // alone: the next schedule of that job has another one. "#" sorts before all that jobs' names have, so reserved names sort as these do.
 //
+// Two requests that create the same job at the same time have two names for that moment; the one that comes second gives its own back.
+//
 // The time is about that of the store's clock. It tells names whose schedule may still be under way from those whose writer is gone.
 type reservedName string
 
