@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -154,6 +155,34 @@ func TestAForeignCollectionLooksLikeNone(t *testing.T) {
 	}
 	if backend.collections["secret"] == nil {
 		t.Error("the foreign collection was deleted")
+	}
+}
+
+// Who may write and not read is a mistake of the program's, which opens nothing.
+func TestAPermissionWithoutReadIsNone(t *testing.T) {
+	api, backend := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {
+		return Principal{Name: "p", Allows: func(p Permission, _ string) bool { return p != Read }}, nil
+	}}, "demo")
+	if got := send(api, "DELETE", "/jobCollections/demo", ""); got.Code != 404 || backend.calls != 0 {
+		t.Errorf("got %d after %d calls of the store, want 404 after none", got.Code, backend.calls)
+	}
+	nobody, _ := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) { return Principal{Name: "p"}, nil }}, "demo")
+	if got := send(nobody, "GET", "/jobCollections/demo", ""); got.Code != 404 {
+		t.Errorf("a principal without Allows: got %d, want 404", got.Code)
+	}
+}
+
+// Who may not change a collection makes nobody read his body.
+func TestABodyIsReadAfterThePermissionWasAsked(t *testing.T) {
+	for want, may := range map[int]func(Permission) bool{404: func(Permission) bool { return false }, 403: func(p Permission) bool { return p == Read }} {
+		api, _ := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {
+			return Principal{Name: "p", Allows: func(p Permission, _ string) bool { return may(p) }}, nil
+		}}, "demo")
+		body := &endless{}
+		r := httptest.NewRequest("PUT", "/jobCollections/demo/jobs/report", body)
+		if got := serve(api, r); got.Code != want || body.read != 0 {
+			t.Errorf("got %d after %d bytes of the body, want %d after none: %s", got.Code, body.read, want, got.Body)
+		}
 	}
 }
 
