@@ -1,11 +1,42 @@
 // Package service makes collections and jobs of schedules: what the API does to the store, without HTTP.
 //
+// Job j of collection c is the schedule c:j. Two things are true, all else follows from them:
+//
+//   - What a job is wanted to be, enabled or disabled, stands in its own definition, with the creation of its collection and its name there (Meta).
+//   - What a collection is stands in its record: state, creation, quota, names.
+//
+// A schedule stands as it is to stand when
+//
+//	collection                         wanted     the schedule is
+//	gone, deleted, of another creation  any        gone, and its name with it
+//	disabled                            enabled    paused by rest:collection
+//	any other                           disabled   paused by rest:client
+//	enabled                             enabled    live
+//
+// but for two: one that has completed stays completed, and one that somebody else holds (an operator; chime, after deaths in a row) stays held until a
+// client enables the job. align takes a schedule there, one step at a time; each step is one call that compares the revision that was read.
+//
+// The invariant, which holds however many processes write and wherever they are killed: if nobody writes any more and Run has gone on for a while, each
+// schedule stands as it is to stand; each has its name in the collection, and each name its schedule; no collection has more names than its quota.
+// What makes it hold:
+//
+//   - Who writes a job reads the collection afterwards, and aligns until the two agree. Who changes a collection writes its record, and walks the schedules
+//     afterwards. So of a job and a collection that are written at the same time one of the two sees the other.
+//   - A schedule is read before the collection that decides about it. So what is deleted was made for a collection that is gone, and never for one
+//     that came later: no creation comes twice.
+//   - A name is reserved for one schedule, and no second one of that job ever has it: it ends in a text of its own (newReservedName). So whoever releases a name late
+//     takes it from nobody. A job is reserved, put, and reserved again: if a sweep has taken the name of a slow writer, he gets it back, or takes back the job.
+//   - What a crash has left is found by whoever walks next: a change of state by the collection's transition, the rest by a daily sweep.
+//
 // Every error for a client is a *problem.Problem; any other one is the store's.
 package service
 
 import (
-	"context"
+	"cmp"
+	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -22,135 +53,41 @@ type Options struct {
 	OpenPFX   action.OpenPFX  // nil: PKCS #12 is refused
 	Limits    resource.Limits // of bodies
 	Retention time.Duration   // how long jobs that have ended are kept, 0: 60 days
-	Logger    *slog.Logger
+	Logger    *slog.Logger    // nil: slog.Default()
 }
 
-// A Service is the collections and jobs of a store.
-type Service struct{ options Options }
+const defaultRetention = 60 * 24 * time.Hour
+
+// A Service is the collections and jobs of a store. It may be used by many goroutines.
+type Service struct {
+	options     Options
+	schedules   *chime.Schedules
+	collections *chime.Collections
+	log         *slog.Logger
+	unfinished  chan struct{} // somebody has left work for Run
+
+	mu      sync.Mutex
+	cleared map[string]time.Time // collection -> when its strays were released last, because it was full
+}
 
 // New makes a Service. It does no I/O.
-func New(options Options) *Service { return &Service{options: options} }
-
-// Run finishes what disabling, enabling and deleting collections began, and sweeps, until ctx ends.
-func (s *Service) Run(ctx context.Context) error { panic("not made yet") }
-
-// A Condition is what a client wants to be true of what he changes.
-type Condition struct {
-	Match []int64 // If-Match: one of these revisions
-	Any   bool    // If-Match: *: it exists
-	None  bool    // If-None-Match: *: it does not exist
+func New(options Options) *Service {
+	options.Queues = slices.Clone(options.Queues)
+	if len(options.Queues) == 0 {
+		options.Queues = []string{"default"}
+	}
+	options.Retention = cmp.Or(options.Retention, defaultRetention)
+	return &Service{
+		options: options, log: cmp.Or(options.Logger, slog.Default()),
+		schedules: chime.NewSchedules(options.Store), collections: chime.NewCollections(options.Store),
+		unfinished: make(chan struct{}, 1), cleared: map[string]time.Time{},
+	}
 }
 
-// A Collection is a collection as it is stored.
-type Collection struct {
-	Name     string
-	Revision int64
-	State    string // Enabled, Disabled, Deleted
-	*resource.Collection
-}
+// A change begins again when somebody else has changed the same thing, and gives up after so many times.
+const maxTries = 5
 
-// A Page is where a page of a list begins and how long it is.
-type Page struct {
-	After string // the last name of the page before; empty: none
-	Skip  int
-	Top   int
-	State string // the state that is wanted in lower case; empty: all
+// lostRace reports whether an error of a change says that what was read is not what is stored any more.
+func lostRace(err error) bool {
+	return errors.Is(err, chime.ErrConflict) || errors.Is(err, chime.ErrNotFound)
 }
-
-// ListCollections returns a page of the collections that may says the caller may read, and the name to go on after; empty: that was the last one.
-func (s *Service) ListCollections(ctx context.Context, page Page, may func(name string) bool) (found []*Collection, next string, err error) {
-	panic("not made yet")
-}
-
-// GetCollection returns a collection.
-func (s *Service) GetCollection(ctx context.Context, name string) (*Collection, error) {
-	panic("not made yet")
-}
-
-// PutCollection stores what edit makes of the collection as it is, which is nil if there is none; edit may be called again after a conflict.
-func (s *Service) PutCollection(ctx context.Context, name string, when Condition, edit func(*Collection) (*resource.Collection, error)) (c *Collection, created bool, err error) {
-	panic("not made yet")
-}
-
-// DeleteCollection deletes a collection and its jobs. Existed is false if there was none; done is false if the work goes on in the background.
-func (s *Service) DeleteCollection(ctx context.Context, name string, when Condition) (existed, done bool, err error) {
-	panic("not made yet")
-}
-
-// SetCollectionState enables or disables a collection and its jobs. Done is false if the work goes on in the background.
-func (s *Service) SetCollectionState(ctx context.Context, name, state string) (c *Collection, done bool, err error) {
-	panic("not made yet")
-}
-
-// A Job is a job as it is stored. The ID of its view is empty: the handler knows it.
-type Job struct {
-	Revision int64
-	resource.JobView
-}
-
-// ListJobs returns a page of a collection's jobs, and the name to go on after; empty: that was the last one. It looks at 1,000 names at most.
-func (s *Service) ListJobs(ctx context.Context, collection string, page Page) (found []*Job, next string, err error) {
-	panic("not made yet")
-}
-
-// GetJob returns a job.
-func (s *Service) GetJob(ctx context.Context, n resource.JobName) (*Job, error) {
-	panic("not made yet")
-}
-
-// PutJob stores what edit makes of the job as it is, which is nil if there is none; edit may be called again after a conflict. Patched says that a
-// state in what edit returns always counts.
-func (s *Service) PutJob(ctx context.Context, n resource.JobName, when Condition, patched bool, edit func(*Job) (*resource.Job, error)) (j *Job, created bool, err error) {
-	panic("not made yet")
-}
-
-// DeleteJob deletes a job with all of its occurrences that wait.
-func (s *Service) DeleteJob(ctx context.Context, n resource.JobName, when Condition) (existed bool, err error) {
-	panic("not made yet")
-}
-
-// RunJob runs a job once now, and returns the occurrence's ID. The same key, which may be empty, gives the same run for 24 hours.
-func (s *Service) RunJob(ctx context.Context, n resource.JobName, key string) (id string, err error) {
-	panic("not made yet")
-}
-
-// NextOf returns the next instants of a job, and its rule in words.
-func (s *Service) NextOf(ctx context.Context, n resource.JobName, count int) (next []time.Time, text string, err error) {
-	panic("not made yet")
-}
-
-// Preview checks a job as PutJob would, but for its collection, and returns its first instants and its rule in words. It stores nothing.
-func (s *Service) Preview(ctx context.Context, j *resource.Job, count int) (next []time.Time, text string, err error) {
-	panic("not made yet")
-}
-
-// An Execution is one entry of a job's history.
-type Execution struct {
-	Fence      int64
-	Start, End time.Time
-	Expected   time.Time
-	Action     string // MainAction or ErrorAction
-	Status     string // Completed, Failed or Postponed
-	Message    string
-	Retry      int // attempt less one
-	Occurrence string
-	Outcome    chime.RunOutcome
-	HTTPStatus int // 0: there was no answer
-	Manual     bool
-}
-
-// HistoryPage is where a page of a history begins and how long it is.
-type HistoryPage struct {
-	Before int64 // fences below this one; 0: from the newest
-	Skip   int
-	Top    int
-	Status string // the status that is wanted in lower case; empty: all
-}
-
-// History returns a page of the executions of a job, the newest first, and the fence to go on before; 0: that was the last one.
-func (s *Service) History(ctx context.Context, n resource.JobName, page HistoryPage) (found []Execution, next int64, err error) {
-	panic("not made yet")
-}
-
-// Rekey seals the secrets of all jobs with the first key of the ring, and returns how many it has changed.
-func (s *Service) Rekey(ctx context.Context) (changed int, err error) { panic("not made yet") }

@@ -1,0 +1,119 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/problem"
+)
+
+// maxSteps is how many steps align takes before it gives up. A schedule needs two at most, unless others write it meanwhile.
+const maxSteps = 20
+
+// An aligned is a schedule that stands as it is to stand.
+type aligned struct {
+	schedule   *chime.Schedule   // nil: it is gone
+	collection *chime.Collection // that it was held against, read after the schedule; nil: it is gone
+}
+
+// align takes a schedule of ours, which the caller has read or written a moment ago, where it is to stand. Named says that its name is to be in the
+// collection too; then the error is [chime.ErrQuota] if there is no room for it.
+func (s *Service) align(ctx context.Context, schedule *chime.Schedule, named bool) (aligned, error) {
+	name := schedule.Name
+	for range maxSteps {
+		m, ours := metaOf(schedule)
+		if !ours {
+			return aligned{}, nil
+		}
+		collection, known, err := s.collectionOf(ctx, schedule, m, named)
+		if err != nil {
+			return aligned{schedule, collection}, err
+		}
+		next := nextStep(schedule, m, collection)
+		if next == stay && known {
+			return aligned{schedule, collection}, nil
+		}
+		if err := s.take(ctx, next, schedule, m); err != nil && !lostRace(err) {
+			return aligned{schedule, collection}, fmt.Errorf("httpapi: bring job %q in line with its collection: %w", name, err)
+		}
+		again, err := s.schedules.Get(ctx, name)
+		if errors.Is(err, chime.ErrNotFound) {
+			return aligned{nil, collection}, s.release(ctx, name, m)
+		}
+		if err != nil {
+			return aligned{schedule, collection}, err
+		}
+		if _, ours := metaOf(again); !ours {
+			return aligned{nil, collection}, s.release(ctx, name, m)
+		}
+		if now, _ := metaOf(again); now.Name != m.Name {
+			if err := s.release(ctx, name, m); err != nil {
+				return aligned{again, collection}, err
+			}
+		}
+		schedule = again
+	}
+	return aligned{}, problem.New(problem.Busy, "job %s is changed by others all the while: try again", name)
+}
+
+// collectionOf reads the collection of a schedule; nil: it is gone. Known is false if the schedule's name was not in it, and is now: then the schedule
+// may have been deleted meanwhile, and is to be read again.
+func (s *Service) collectionOf(ctx context.Context, schedule *chime.Schedule, m meta, named bool) (c *chime.Collection, known bool, err error) {
+	name := jobOf(schedule.Name).Collection
+	if !named {
+		c, err = s.collections.Get(ctx, name)
+		if errors.Is(err, chime.ErrNotFound) {
+			return nil, true, nil
+		}
+		return c, true, err
+	}
+	r, err := s.collections.Reserve(ctx, name, string(m.Name))
+	switch {
+	case errors.Is(err, chime.ErrNotFound):
+		return nil, true, nil
+	case errors.Is(err, chime.ErrDeleting):
+		return r.Collection, true, nil
+	case errors.Is(err, chime.ErrQuota) && r.Collection.Creation != m.Collection:
+		return r.Collection, true, nil
+	case errors.Is(err, chime.ErrQuota):
+		return r.Collection, false, err
+	case err != nil:
+		return nil, false, err
+	case r.Collection.Creation != m.Collection: // a later collection, which has no room for names of an earlier one
+		return r.Collection, true, s.collections.Release(ctx, r.Collection, string(m.Name))
+	}
+	return r.Collection, r.Known, nil
+}
+
+// take takes one step.
+func (s *Service) take(ctx context.Context, next step, schedule *chime.Schedule, m meta) error {
+	seen := chime.IfRevision(schedule.Revision)
+	switch next {
+	case remove:
+		return s.schedules.Delete(ctx, schedule.Name, seen, chime.DeleteWaiting())
+	case pauseByClient:
+		return s.schedules.Pause(ctx, schedule.Name, seen, clientNote())
+	case pauseByCollection:
+		return s.schedules.Pause(ctx, schedule.Name, seen, collectionNote())
+	case resume:
+		return s.resume(ctx, schedule)
+	}
+	return nil
+}
+
+// resume lets a schedule go on, with the first instant after now unless it is one that has not run at all.
+func (s *Service) resume(ctx context.Context, schedule *chime.Schedule) error {
+	options := []chime.ChangeOption{chime.IfRevision(schedule.Revision)}
+	if !waitsForItsOnlyRun(schedule) {
+		options = append(options, chime.SkipGap())
+	}
+	return s.schedules.Resume(ctx, schedule.Name, options...)
+}
+
+// release gives back the name of a schedule that is gone. Nobody puts a schedule of that name again.
+func (s *Service) release(ctx context.Context, schedule string, m meta) error {
+	of := &chime.Collection{Name: jobOf(schedule).Collection, Creation: m.Collection}
+	return s.collections.Release(ctx, of, string(m.Name))
+}

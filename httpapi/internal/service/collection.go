@@ -1,0 +1,245 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/problem"
+	"github.com/chimejobs/chime/httpapi/internal/resource"
+)
+
+// A Collection is a collection as it is stored.
+type Collection struct {
+	Name     string
+	Revision int64
+	State    string // Enabled, Disabled, Deleted
+	*resource.Collection
+}
+
+// The states of collections, as they are shown.
+const (
+	collectionEnabled  = "Enabled"
+	collectionDisabled = "Disabled"
+	collectionDeleted  = "Deleted"
+)
+
+var shownStates = map[chime.CollectionState]string{
+	chime.CollectionEnabled: collectionEnabled, chime.CollectionDisabled: collectionDisabled, chime.CollectionDeleted: collectionDeleted,
+}
+
+var storedStates = map[string]chime.CollectionState{
+	collectionEnabled: chime.CollectionEnabled, collectionDisabled: chime.CollectionDisabled,
+}
+
+func newCollection(c *chime.Collection) (*Collection, error) {
+	of, err := resource.DecodeCollection(c.Data)
+	if err != nil {
+		return nil, err
+	}
+	of.State = ""
+	return &Collection{Name: c.Name, Revision: c.Revision, State: shownStates[c.State], Collection: of}, nil
+}
+
+// collection reads a record; that there is none is a problem.
+func (s *Service) collection(ctx context.Context, name string) (*chime.Collection, error) {
+	c, err := s.collections.Get(ctx, name)
+	if errors.Is(err, chime.ErrNotFound) {
+		return nil, noCollection(name)
+	}
+	return c, err
+}
+
+func noCollection(name string) error {
+	return problem.New(problem.NotFound, "there is no collection %s: PUT /jobCollections/%s with {} makes it", name, name)
+}
+
+func deleting(name string) error {
+	return problem.New(problem.CollectionDeleting, "collection %s is being deleted; when it is gone it may be created again", name)
+}
+
+// GetCollection returns a collection.
+func (s *Service) GetCollection(ctx context.Context, name string) (*Collection, error) {
+	c, err := s.collection(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return newCollection(c)
+}
+
+// ListCollections returns a page of the collections that may says the caller may read, and the name to go on after; empty: that was the last one.
+func (s *Service) ListCollections(ctx context.Context, page Page, may func(name string) bool) (found []*Collection, next string, err error) {
+	last := ""
+	for c, err := range s.collections.List(ctx, page.After) {
+		if c == nil {
+			return nil, "", err
+		}
+		if !may(c.Name) || err == nil && page.State != "" && strings.ToLower(shownStates[c.State]) != page.State {
+			continue
+		}
+		if err != nil {
+			s.log.WarnContext(ctx, "a collection cannot be read", "collection", c.Name, "error", err)
+			continue
+		}
+		if page.Skip > 0 {
+			page.Skip--
+			continue
+		}
+		if len(found) == page.Top {
+			return found, last, nil
+		}
+		one, err := newCollection(c)
+		if err != nil {
+			return nil, "", err
+		}
+		found, last = append(found, one), c.Name
+	}
+	return found, "", nil
+}
+
+// PutCollection stores what edit makes of the collection as it is, which is nil if there is none; edit may be called again after a conflict. A changed
+// state is carried out for two seconds, and then by Run.
+func (s *Service) PutCollection(ctx context.Context, name string, when Condition, edit func(*Collection) (*resource.Collection, error)) (c *Collection, created bool, err error) {
+	if err := checkCollectionName(name); err != nil {
+		return nil, false, err
+	}
+	for range maxTries {
+		old, stored, err := s.seenCollection(ctx, name, when)
+		if err != nil {
+			return nil, false, err
+		}
+		given, err := edit(old)
+		if err != nil {
+			return nil, false, err
+		}
+		put, err := s.collectionPut(name, stored, given)
+		if err != nil {
+			return nil, false, err
+		}
+		changed, err := s.collections.Put(ctx, put)
+		switch {
+		case errors.Is(err, chime.ErrDeleting):
+			return nil, false, deleting(name)
+		case errors.Is(err, chime.ErrQuota):
+			return nil, false, problem.New(problem.QuotaCollections, "there are as many collections as there may be: delete one that is not needed")
+		case lostRace(err):
+			continue
+		case err != nil:
+			return nil, false, err
+		}
+		if _, err := s.carryOutForAWhile(ctx, changed); err != nil {
+			return nil, false, err
+		}
+		c, err = newCollection(changed)
+		return c, stored == nil, err
+	}
+	return nil, false, busyCollection(name)
+}
+
+func busyCollection(name string) error {
+	return problem.New(problem.Busy, "collection %s is changed by others all the while: try again", name)
+}
+
+// seenCollection reads the collection that a client wants to change; nil: there is none.
+func (s *Service) seenCollection(ctx context.Context, name string, when Condition) (*Collection, *chime.Collection, error) {
+	stored, err := s.collections.Get(ctx, name)
+	if errors.Is(err, chime.ErrNotFound) {
+		return nil, nil, when.check(0)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := when.check(stored.Revision); err != nil {
+		return nil, nil, err
+	}
+	if stored.State == chime.CollectionDeleted {
+		return nil, nil, deleting(name)
+	}
+	c, err := newCollection(stored)
+	return c, stored, err
+}
+
+// collectionPut is what to store.
+func (s *Service) collectionPut(name string, stored *chime.Collection, given *resource.Collection) (chime.Collection, error) {
+	put := chime.Collection{Name: name, State: chime.CollectionEnabled, MaxNames: given.MaxJobs()}
+	if stored != nil {
+		put.Revision, put.State = stored.Revision, stored.State
+	}
+	if given.State != "" {
+		state, known := storedStates[given.State]
+		if !known {
+			return put, mistake("state_value", "state", given.State, "want Enabled or Disabled")
+		}
+		put.State = state
+	}
+	if given.Queue != "" && !slices.Contains(s.options.Queues, given.Queue) {
+		return put, mistake("queue", "chime.queue", given.Queue, "want one of "+strings.Join(s.options.Queues, ", "))
+	}
+	kept := *given
+	kept.State = ""
+	put.Data = kept.Encode()
+	return put, nil
+}
+
+// SetCollectionState enables or disables a collection and its jobs. Done is false if the work goes on in the background.
+func (s *Service) SetCollectionState(ctx context.Context, name, state string) (c *Collection, done bool, err error) {
+	wanted, known := storedStates[state]
+	if !known {
+		return nil, false, mistake("state_value", "state", state, "want Enabled or Disabled")
+	}
+	for range maxTries {
+		stored, err := s.collection(ctx, name)
+		if err != nil {
+			return nil, false, err
+		}
+		changed := *stored
+		changed.State = wanted
+		stored, err = s.collections.Put(ctx, changed)
+		switch {
+		case errors.Is(err, chime.ErrDeleting):
+			return nil, false, deleting(name)
+		case lostRace(err):
+			continue
+		case err != nil:
+			return nil, false, err
+		}
+		if done, err = s.carryOutForAWhile(ctx, stored); err != nil {
+			return nil, false, err
+		}
+		c, err = newCollection(stored)
+		return c, done, err
+	}
+	return nil, false, busyCollection(name)
+}
+
+// DeleteCollection deletes a collection and its jobs. Existed is false if there was none; done is false if the work goes on in the background.
+func (s *Service) DeleteCollection(ctx context.Context, name string, when Condition) (existed, done bool, err error) {
+	for range maxTries {
+		stored, err := s.collections.Get(ctx, name)
+		if errors.Is(err, chime.ErrNotFound) {
+			return false, true, when.check(0)
+		}
+		if err != nil {
+			return false, false, err
+		}
+		if err := when.check(stored.Revision); err != nil {
+			return false, false, err
+		}
+		if stored.State != chime.CollectionDeleted {
+			changed := *stored
+			changed.State = chime.CollectionDeleted
+			stored, err = s.collections.Put(ctx, changed)
+			if lostRace(err) || errors.Is(err, chime.ErrDeleting) {
+				continue
+			}
+			if err != nil {
+				return false, false, err
+			}
+		}
+		done, err = s.carryOutForAWhile(ctx, stored)
+		return true, done, err
+	}
+	return false, false, busyCollection(name)
+}

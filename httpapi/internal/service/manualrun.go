@@ -1,0 +1,47 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/problem"
+	"github.com/chimejobs/chime/httpapi/internal/resource"
+)
+
+// runOnce is how long a key gives the same run.
+const runOnce = 24 * time.Hour
+
+// RunJob runs a job once now, and returns the occurrence's ID. The same key, which may be empty, gives the same run for 24 hours.
+func (s *Service) RunJob(ctx context.Context, n resource.JobName, key string) (id string, err error) {
+	schedule, m, c, err := s.find(ctx, n)
+	switch {
+	case err != nil:
+		return "", err
+	case c.State == chime.CollectionDeleted:
+		return "", deleting(n.Collection)
+	case c.State == chime.CollectionDisabled:
+		return "", disabled(n)
+	case final(stateOf(schedule)):
+		return "", problem.New(problem.JobFinal, "job %s has ended, and runs no more: delete it, and create it again", schedule.Name)
+	}
+	var options []chime.TriggerOption
+	if key != "" {
+		options = append(options, chime.ID(schedule.Name+"#"+runID(m.Name, key)), chime.Once(runOnce))
+	}
+	receipt, err := s.schedules.Trigger(ctx, schedule.Name, options...)
+	if errors.Is(err, chime.ErrNotFound) {
+		return "", noJob(n)
+	}
+	return receipt.ID, err
+}
+
+// runID is made of a client's key, and of the name that is this job's alone: a later job of that name has runs of its own.
+func runID(name reservedName, key string) string {
+	sum := sha256.Sum256([]byte(string(name) + "\x00" + key))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:15]))
+}

@@ -1,0 +1,87 @@
+package service
+
+import (
+	"crypto/rand"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime/httpapi/internal/problem"
+	"github.com/chimejobs/chime/httpapi/internal/resource"
+)
+
+var (
+	collectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
+	jobName        = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
+)
+
+func checkCollectionName(name string) error {
+	if collectionName.MatchString(name) {
+		return nil
+	}
+	return mistake("name", "name", name, "want 1 to 40 of A-Z a-z 0-9 _ -, the first a letter or a digit")
+}
+
+func checkJobName(n resource.JobName) error {
+	if err := checkCollectionName(n.Collection); err != nil {
+		return err
+	}
+	if jobName.MatchString(n.Job) {
+		return nil
+	}
+	return mistake("name", "name", n.Job, "want 1 to 100 of A-Z a-z 0-9 _ . -, the first a letter or a digit")
+}
+
+// jobOf is the job whose schedule has a name.
+func jobOf(schedule string) resource.JobName {
+	collection, job, _ := strings.Cut(schedule, ":")
+	return resource.JobName{Collection: collection, Job: job}
+}
+
+// prefixOf is how the names of a collection's schedules begin.
+func prefixOf(collection string) string { return collection + ":" }
+
+// A reservedName is what stands for a job in its collection: the job, "#", when it was reserved, "-", and a random text. So it is one schedule's
+// alone: the next schedule of that job has another one. "#" sorts before all that jobs' names have, so reserved names sort as these do.
+//
+// The time is that of the clock of the process that has reserved it. It tells names whose schedule may still be under way from those whose writer is
+// gone. Clocks that differ by more than half a minute weaken that, not the quota.
+type reservedName string
+
+func newReservedName(job string, now time.Time) reservedName {
+	return reservedName(job + "#" + strconv.FormatInt(now.Unix(), 36) + "-" + rand.Text()[:10])
+}
+
+// job is the job that the name stands for.
+func (r reservedName) job() string {
+	job, _, _ := strings.Cut(string(r), "#")
+	return job
+}
+
+// strayAge is how old a name without a schedule is before it is released: no writer takes that long from its reservation to its schedule.
+const strayAge = time.Minute
+
+// maxUnderWay is the age up to which a writer puts the schedule of a name that it has reserved.
+const maxUnderWay = strayAge / 2
+
+// olderThan reports whether the name was reserved longer than an age before an instant. One that is not written as these are is old.
+func (r reservedName) olderThan(age time.Duration, now time.Time) bool {
+	_, made, _ := strings.Cut(string(r), "#")
+	seconds, _, _ := strings.Cut(made, "-")
+	at, err := strconv.ParseInt(seconds, 36, 64)
+	return err != nil || time.Unix(at, 0).Add(age).Before(now)
+}
+
+// afterJob is where the names behind those of a job begin.
+func afterJob(job string) string {
+	if job == "" {
+		return ""
+	}
+	return job + "#~"
+}
+
+// mistake is a problem with one field.
+func mistake(code, field, value, wanted string) error {
+	return problem.Invalid([]problem.Mistake{{Code: code, Field: field, Value: value, Detail: wanted}})
+}

@@ -1,0 +1,77 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chimejobs/chime"
+)
+
+// A Page is where a page of a list begins and how long it is.
+type Page struct {
+	After string // the last name of the page before; empty: none
+	Skip  int    // leaves out so many; of jobs by their rank, without reading them
+	Top   int
+	State string // the state that is wanted in lower case; empty: all
+}
+
+const maxLooked = 1000 // jobs for a page
+
+// ListJobs returns a page of a collection's jobs, and the name to go on after; empty: that was the last one. It looks at 1,000 names at most.
+func (s *Service) ListJobs(ctx context.Context, collection string, page Page) (found []*Job, next string, err error) {
+	c, err := s.collection(ctx, collection)
+	if err != nil {
+		return nil, "", err
+	}
+	after, more, err := s.skip(ctx, collection, page)
+	if err != nil || !more {
+		return nil, "", err
+	}
+	filter := chime.ScheduleFilter{Prefix: prefixOf(collection)}
+	if after != "" {
+		filter.After = filter.Prefix + after
+	}
+	looked, last := 0, after
+	for schedule, err := range s.schedules.List(ctx, filter) {
+		if schedule == nil {
+			return nil, "", err
+		}
+		if err != nil {
+			s.log.WarnContext(ctx, "a schedule cannot be read, and is left out of a list", "schedule", schedule.Name, "error", err)
+			continue
+		}
+		m, ours := metaOf(schedule)
+		if !ours || m.Collection != c.Creation {
+			continue
+		}
+		if looked == maxLooked || len(found) == page.Top {
+			return found, last, nil
+		}
+		looked, last = looked+1, jobOf(schedule.Name).Job
+		if page.State != "" && string(stateOf(schedule)) != page.State {
+			continue
+		}
+		j, err := s.view(ctx, schedule)
+		if err != nil {
+			return nil, "", err
+		}
+		found = append(found, j)
+	}
+	return found, "", nil
+}
+
+// skip is the job behind which a page begins, by the rank among the collection's names; more is false if there are not so many. Of a job that is being
+// created or deleted there may be two names for a moment.
+func (s *Service) skip(ctx context.Context, collection string, page Page) (after string, more bool, err error) {
+	if page.Skip == 0 {
+		return page.After, true, nil
+	}
+	names, _, err := s.collections.Names(ctx, collection, chime.NameFilter{After: afterJob(page.After), Offset: page.Skip - 1, Limit: 1})
+	if errors.Is(err, chime.ErrNotFound) {
+		return "", false, noCollection(collection)
+	}
+	if err != nil || len(names) == 0 {
+		return "", false, err
+	}
+	return reservedName(names[0]).job(), true, nil
+}

@@ -1,0 +1,58 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/problem"
+	"github.com/chimejobs/chime/httpapi/internal/resource"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// NextOf returns the next instants of a job, and its rule in words.
+func (s *Service) NextOf(ctx context.Context, n resource.JobName, count int) (next []time.Time, text string, err error) {
+	schedule, _, _, err := s.find(ctx, n)
+	if err != nil {
+		return nil, "", err
+	}
+	next, err = s.schedules.Upcoming(ctx, schedule.Name, count)
+	if errors.Is(err, chime.ErrNotFound) {
+		return nil, "", noJob(n)
+	}
+	return next, schedule.String(), err
+}
+
+// Preview checks a job as PutJob would, but for its collection, and returns its first instants and its rule in words. It stores nothing.
+func (s *Service) Preview(ctx context.Context, j *resource.Job, count int) (next []time.Time, text string, err error) {
+	a := j.Action.Clone()
+	mistakes := append(a.Prepare(ctx, s.options.OpenPFX), a.Keep(nil)...)
+	mistakes = append(mistakes, a.Validate(s.rules())...)
+	if len(mistakes) > 0 {
+		return nil, "", problem.Invalid(mistakes)
+	}
+	if a.HasSecrets() && s.options.Secrets == nil {
+		return nil, "", noKeys()
+	}
+	now, rule := time.Now(), j.Rule
+	if j.Now {
+		rule = recurrence.Recurrence{StartTime: now.Truncate(time.Second)}
+	}
+	series, err := rule.Series(now)
+	if err != nil {
+		return nil, "", clientError(err)
+	}
+	immediate := !j.NoImmediateRun
+	for run := range series.All() {
+		if created := len(next) == 0 && !run.After(now); created && !immediate && !j.Now {
+			immediate = true // left out, once
+			continue
+		}
+		if len(next) == count {
+			break
+		}
+		next = append(next, run)
+	}
+	return next, chime.Schedule{Recurrence: rule, NoImmediateRun: j.NoImmediateRun}.String(), nil
+}

@@ -1,0 +1,90 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/httpapi/internal/problem"
+)
+
+// Rekey seals the secrets of all jobs with the first key of the ring, and returns how many jobs it has changed. A job that cannot be read, or whose
+// secrets no key opens, holds up no other: the error names them all. What waits for a retry keeps the old secrets.
+func (s *Service) Rekey(ctx context.Context) (changed int, err error) {
+	if s.options.Secrets == nil {
+		return 0, noKeys()
+	}
+	var failed []error
+	for c, err := range s.collections.List(ctx, "") {
+		if c == nil {
+			return changed, errors.Join(append(failed, err)...)
+		}
+		for schedule, err := range s.schedules.List(ctx, chime.ScheduleFilter{Prefix: prefixOf(c.Name)}) {
+			if schedule == nil {
+				return changed, errors.Join(append(failed, err)...)
+			}
+			again := false
+			if err == nil {
+				again, err = s.rekey(ctx, schedule)
+			}
+			if err != nil {
+				failed = append(failed, err)
+			}
+			if again {
+				changed++
+			}
+		}
+	}
+	return changed, errors.Join(failed...)
+}
+
+// rekey seals the secrets of one job anew, and reports whether there was anything to do.
+func (s *Service) rekey(ctx context.Context, schedule *chime.Schedule) (bool, error) {
+	name := schedule.Name
+	for range maxTries {
+		m, ours := metaOf(schedule)
+		if !ours {
+			return false, nil
+		}
+		d, err := readDefinition(schedule, m)
+		if err != nil {
+			return false, err
+		}
+		again, err := d.job.Action.Rekey(s.options.Secrets, action.PlaceOf(name))
+		if err != nil || !again {
+			return false, joined(name, err)
+		}
+		options, err := d.options()
+		if err != nil {
+			return false, joined(name, err)
+		}
+		_, err = s.schedules.Put(ctx, name, d.job.Rule, append(options, chime.IfRevision(schedule.Revision))...)
+		if err == nil {
+			return true, nil
+		}
+		if !errors.Is(err, chime.ErrConflict) {
+			return false, gone(err)
+		}
+		if schedule, err = s.schedules.Get(ctx, name); err != nil {
+			return false, gone(err)
+		}
+	}
+	return false, problem.New(problem.Busy, "job %s is changed by others all the while: rekey again", name)
+}
+
+func joined(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("httpapi: rekey job %q: %w", name, err)
+}
+
+// gone is an error, unless it says that there is nothing to change any more.
+func gone(err error) error {
+	if errors.Is(err, chime.ErrNotFound) {
+		return nil
+	}
+	return err
+}

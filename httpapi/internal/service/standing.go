@@ -1,0 +1,70 @@
+package service
+
+import (
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/resource"
+)
+
+// Who holds a schedule, by its note.
+const (
+	byClient     = "rest:client"
+	byCollection = "rest:collection"
+	byDeaths     = "chime" // chime.PauseAfter
+)
+
+func clientNote() chime.Note { return chime.Note{Text: "the job is disabled", By: byClient} }
+func collectionNote() chime.Note {
+	return chime.Note{Text: "the job's collection is disabled", By: byCollection}
+}
+
+// A step is what takes a schedule one step to where it is to stand.
+type step int
+
+const (
+	stay              step = iota // it stands there
+	remove                        // it is deleted
+	pauseByClient                 // it is paused, or held by another of our notes
+	pauseByCollection             // likewise
+	resume                        // it goes on
+)
+
+// nextStep is the step that a schedule is to take. The collection is nil if it is gone; it was read after the schedule.
+func nextStep(s *chime.Schedule, m meta, c *chime.Collection) step {
+	if c == nil || c.State == chime.CollectionDeleted || c.Creation != m.Collection {
+		return remove
+	}
+	held := s.State == chime.StatePaused
+	if s.State == chime.StateCompleted || held && s.Note.By != byClient && s.Note.By != byCollection {
+		return stay
+	}
+	switch {
+	case m.State == resource.Disabled:
+		if !held || s.Note.By != byClient {
+			return pauseByClient
+		}
+	case c.State == chime.CollectionDisabled:
+		if !held || s.Note.By != byCollection {
+			return pauseByCollection
+		}
+	case held:
+		return resume
+	}
+	return stay
+}
+
+// pausedAtCreation is the option of a Put that creates a schedule where it is to stand; nil: live.
+func pausedAtCreation(m meta, c *chime.Collection) chime.PutOption {
+	switch {
+	case m.State == resource.Disabled:
+		return chime.Paused(clientNote())
+	case c.State == chime.CollectionDisabled:
+		return chime.Paused(collectionNote())
+	}
+	return nil
+}
+
+// waitsForItsOnlyRun reports whether a schedule runs once and has not run yet: that run is not part of a gap.
+func waitsForItsOnlyRun(s *chime.Schedule) bool {
+	r := s.Recurrence
+	return r.Frequency == 0 && r.Cron == "" && len(r.Also) == 0 && s.Used == 0
+}

@@ -1,0 +1,163 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// A pace is what a sweep does after each page of schedules: it waits, so that a sweep costs others nothing. Its error ends the sweep.
+type pace func() error
+
+const sweptAtOnce = 100 // schedules are a page
+
+// sweep mends what crashes have left in a collection: schedules that do not stand as they are to stand, or whose name is not reserved; names without a
+// schedule; and it deletes jobs that have ended long ago.
+func (s *Service) sweep(ctx context.Context, c *chime.Collection, rest pace) error {
+	seen := map[reservedName]bool{}
+	walked := 0
+	for schedule, err := range s.schedules.List(ctx, chime.ScheduleFilter{Prefix: prefixOf(c.Name)}) {
+		if schedule == nil {
+			return err
+		}
+		if walked++; walked%sweptAtOnce == 0 {
+			if err := rest(); err != nil {
+				return err
+			}
+		}
+		m, ours := metaOf(schedule)
+		if err != nil || !ours {
+			continue
+		}
+		seen[m.Name] = true
+		if err := s.mend(ctx, schedule, m); err != nil {
+			return err
+		}
+	}
+	return s.releaseStrays(ctx, c, seen)
+}
+
+// mend aligns a schedule, and deletes one whose job has ended long ago.
+func (s *Service) mend(ctx context.Context, schedule *chime.Schedule, m meta) error {
+	stands, err := s.align(ctx, schedule, true)
+	if errors.Is(err, chime.ErrQuota) {
+		// Its name was lost, and others have taken its place. That is no reason to lose the job too.
+		s.log.WarnContext(ctx, "a job is in no list of its collection, which is full", "schedule", schedule.Name)
+		stands, err = s.align(ctx, schedule, false)
+	}
+	if err != nil || stands.schedule == nil {
+		return err
+	}
+	schedule = stands.schedule
+	ended := schedule.Created
+	if schedule.Last.Ended.After(ended) {
+		ended = schedule.Last.Ended
+	}
+	if !final(stateOf(schedule)) || time.Since(ended) < s.options.Retention {
+		return nil
+	}
+	err = s.deleteSchedule(ctx, schedule, m)
+	if lostRace(err) {
+		return nil // it was changed, or deleted
+	}
+	return err
+}
+
+// releaseStrays releases names without a schedule that no writer can be about to put. Seen are names that have one.
+func (s *Service) releaseStrays(ctx context.Context, c *chime.Collection, seen map[reservedName]bool) error {
+	for after := ""; ; {
+		names, _, err := s.collections.Names(ctx, c.Name, chime.NameFilter{After: after, Limit: namesPage})
+		if lostRace(err) {
+			return nil // the collection is gone
+		}
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		after = names[len(names)-1]
+		for _, name := range names {
+			if stray := reservedName(name); !seen[stray] && stray.olderThan(strayAge, time.Now()) {
+				if err := s.releaseStray(ctx, c, stray); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// releaseStray releases a name if its schedule is not there, and takes it back if the schedule came meanwhile: its writer was slower than any should be.
+func (s *Service) releaseStray(ctx context.Context, c *chime.Collection, stray reservedName) error {
+	there, err := s.isThere(ctx, c, stray)
+	if err != nil || there {
+		return err
+	}
+	if err := s.collections.Release(ctx, c, string(stray)); err != nil {
+		return err
+	}
+	if there, err = s.isThere(ctx, c, stray); err != nil || !there {
+		return err
+	}
+	_, err = s.collections.Reserve(ctx, c.Name, string(stray))
+	return err
+}
+
+// isThere reports whether the schedule of a reserved name is stored.
+func (s *Service) isThere(ctx context.Context, c *chime.Collection, name reservedName) (bool, error) {
+	schedule, err := s.schedules.Get(ctx, prefixOf(c.Name)+name.job())
+	if errors.Is(err, chime.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	m, ours := metaOf(schedule)
+	return ours && m.Name == name, nil
+}
+
+const (
+	clearingInterval = time.Minute
+	clearingTime     = 2 * time.Second
+)
+
+// clear releases the strays of a collection that is full, once a minute at most, and reports whether it has looked for some.
+func (s *Service) clear(ctx context.Context, c *chime.Collection) (bool, error) {
+	if !s.mayClear(c.Name, time.Now()) {
+		return false, nil
+	}
+	within, stop := context.WithTimeout(ctx, clearingTime)
+	defer stop()
+	seen := map[reservedName]bool{}
+	var err error
+	for schedule, failed := range s.schedules.List(within, chime.ScheduleFilter{Prefix: prefixOf(c.Name)}) {
+		if schedule == nil {
+			err = failed
+			break
+		}
+		m, _ := metaOf(schedule)
+		seen[m.Name] = true
+	}
+	if err == nil {
+		err = s.releaseStrays(within, c, seen)
+	}
+	if within.Err() != nil && ctx.Err() == nil {
+		err = nil // what was released is room
+	}
+	return true, err
+}
+
+// mayClear reports whether the last clearing of a collection by this process is long enough ago, and notes that one begins.
+func (s *Service) mayClear(collection string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, at := range s.cleared {
+		if now.Sub(at) >= clearingInterval {
+			delete(s.cleared, name)
+		}
+	}
+	if _, lately := s.cleared[collection]; lately {
+		return false
+	}
+	s.cleared[collection] = now
+	return true
+}

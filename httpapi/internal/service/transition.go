@@ -1,0 +1,97 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// inRequest is how long a request works on what a change of a collection has begun; the rest is Run's.
+const inRequest = 2 * time.Second
+
+// carryOutForAWhile carries a transition out as far as a request may, and leaves the rest to Run.
+func (s *Service) carryOutForAWhile(ctx context.Context, c *chime.Collection) (done bool, err error) {
+	done, err = s.carryOut(ctx, c, time.Now().Add(inRequest))
+	if !done {
+		select {
+		case s.unfinished <- struct{}{}:
+		default:
+		}
+	}
+	return done, err
+}
+
+// carryOut takes all schedules of a collection whose record has changed where they are to stand, and finishes its transition. It stops at an instant,
+// unless that is zero; whoever begins again begins at the front, where there is nothing left to do. Many may carry out the same one.
+func (s *Service) carryOut(ctx context.Context, c *chime.Collection, until time.Time) (done bool, err error) {
+	if c.Transition == 0 {
+		return true, nil
+	}
+	began := time.Now()
+	if whole, err := s.alignAll(ctx, c, until); err != nil || !whole {
+		return false, err
+	}
+	if c.State != chime.CollectionDeleted {
+		return true, s.collections.Finish(ctx, c)
+	}
+	// What was reserved half a minute before the walk is put by now, and was deleted by the walk. A younger name may belong to a schedule to come.
+	left, err := s.releaseLeft(ctx, c, began)
+	if err != nil || left {
+		return false, err
+	}
+	return true, s.collections.Delete(ctx, c)
+}
+
+// alignAll walks the schedules of a collection, and aligns those that do not stand where the record says. It reports false if it has not seen all.
+func (s *Service) alignAll(ctx context.Context, c *chime.Collection, until time.Time) (whole bool, err error) {
+	for schedule, err := range s.schedules.List(ctx, chime.ScheduleFilter{Prefix: prefixOf(c.Name)}) {
+		if schedule == nil {
+			return false, err
+		}
+		if err != nil {
+			s.log.WarnContext(ctx, "a schedule cannot be read, and stays as it is", "schedule", schedule.Name, "error", err)
+			continue
+		}
+		if !until.IsZero() && time.Now().After(until) {
+			return false, nil
+		}
+		m, ours := metaOf(schedule)
+		if !ours || nextStep(schedule, m, c) == stay {
+			continue
+		}
+		if _, err := s.align(ctx, schedule, false); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// releaseLeft releases the names of a deleted collection whose schedules are gone, or never came. It reports whether there are others.
+func (s *Service) releaseLeft(ctx context.Context, c *chime.Collection, before time.Time) (others bool, err error) {
+	for after := ""; ; {
+		names, _, err := s.collections.Names(ctx, c.Name, chime.NameFilter{After: after, Limit: namesPage})
+		if lostRace(err) {
+			return false, nil // it is gone
+		}
+		if err != nil || len(names) == 0 {
+			return others, err
+		}
+		after = names[len(names)-1]
+		var left []string
+		for _, name := range names {
+			if reservedName(name).olderThan(strayAge, before) {
+				left = append(left, name)
+			} else {
+				others = true
+			}
+		}
+		if len(left) > 0 {
+			if err := s.collections.Release(ctx, c, left...); err != nil {
+				return true, err
+			}
+		}
+	}
+}
+
+const namesPage = 1000
