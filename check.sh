@@ -21,6 +21,7 @@ httpapi/action:FuzzParseRing
 httpapi/action:FuzzValidateURI
 httpapi/internal/egress:FuzzCheckHost
 httpapi/internal/egress:FuzzParseNet
+httpapi/internal/resource:FuzzReadJob
 internal/schedule:FuzzDefinition
 internal/schedule:FuzzNextPlacement
 internal/wire:FuzzDecodeArgs
