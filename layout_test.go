@@ -51,6 +51,9 @@ var mayImport = map[string][]string{
 	"examples":            {"any"},
 	"cmd":                 {"any"},
 	"bench":               {"any"}, // a module of its own, as httpapi is
+	"httpapi": {
+		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "golang.org/x/time",
+	},
 	"httpapi/action": {
 		".", "httpapi/internal/egress", "golang.org/x/oauth2",
 	},

@@ -12,7 +12,8 @@ type Limits struct {
 	HeaderChars int // of their names and values together; 4,096 (32,768)
 }
 
-func (l Limits) orDefault() Limits {
+// OrDefault is the limits that hold.
+func (l Limits) OrDefault() Limits {
 	set := func(n *int, standard, most int) {
 		if *n <= 0 {
 			*n = standard

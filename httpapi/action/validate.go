@@ -30,7 +30,7 @@ var (
 
 // Validate returns all that is wrong with an action that was prepared, in the order of its fields. What is sealed was checked before.
 func (a *Action) Validate(rules Rules) []Problem {
-	rules.Limits = rules.Limits.orDefault()
+	rules.Limits = rules.Limits.OrDefault()
 	v := &validator{rules: rules}
 	v.action(mainPath, a)
 	v.sizes(a)

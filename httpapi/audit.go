@@ -1,0 +1,42 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+)
+
+// maxLogged is how many bytes of what a client has sent a line of the log has.
+const maxLogged = 200
+
+func (c *call) log() *slog.Logger { return c.api.options.Logger }
+
+// path is the request's path as it is logged: quoted, so that it stays one line.
+func (c *call) path() string { return strconv.Quote(cut(c.r.URL.EscapedPath(), maxLogged)) }
+
+// audit logs a change, and a request that was not allowed. No body is logged.
+func (c *call) audit(a *answer) {
+	refused := a.status == http.StatusUnauthorized || a.status == http.StatusForbidden
+	changes := c.route != nil && c.route.op != "" && c.name.Collection != ""
+	who := []any{"principal", c.principal.Name, "status", a.status, "request", c.id, "remote", c.r.RemoteAddr}
+	switch {
+	case refused:
+		c.log().Warn("httpapi: a request was not allowed", append(who, "code", a.code, "method", cut(c.r.Method, maxLogged), "path", c.path())...)
+	case changes:
+		c.log().Info("httpapi: "+c.route.op, append(who,
+			"op", c.route.op, "collection", cut(c.name.Collection, maxLogged), "job", cut(c.name.Job, maxLogged), "code", a.code,
+			"if_match", cut(c.r.Header.Get("If-Match"), maxLogged), "etag", a.etag())...)
+	}
+}
+
+// cut shortens a text to so many bytes, and leaves no part of a character.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}

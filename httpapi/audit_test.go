@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// lines are the entries of a log in JSON.
+func logged(t *testing.T, text string) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	for line := range strings.Lines(text) {
+		var one map[string]any
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func TestEveryChangeAndEveryRefusalIsLogged(t *testing.T) {
+	token, line, _ := NewToken("ci", Write, "demo", "read-only")
+	tokens, err := Tokens(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authenticate := func(r *http.Request) (Principal, error) {
+		p, err := tokens(r)
+		if err == nil {
+			all := p.Allows
+			p.Allows = func(permission Permission, name string) bool {
+				return all(permission, name) && (name != "read-only" || permission == Read)
+			}
+		}
+		return p, err
+	}
+	const canary = "canary-in-the-body"
+	job := `{"action": {"type": "https", "request": {"uri": "https://example.com/r", "body": "` + canary + `"}}}`
+	known := "Authorization: Bearer " + token
+	for _, c := range []struct {
+		name, method, target, body, header string
+		level, message                     string // of the one line; empty: none
+		want                               map[string]any
+	}{
+		{"a job is made", "PUT", "/jobCollections/demo/jobs/report", job, known, "INFO", "httpapi: put job",
+			map[string]any{"principal": "ci", "op": "put job", "collection": "demo", "job": "report", "status": 201.0, "etag": `"3"`, "request": "here", "remote": "192.0.2.1:1234"}},
+		{"a job is run", "POST", "/jobCollections/demo/jobs/there/run", "", known, "INFO", "httpapi: run job", map[string]any{"job": "there", "status": 200.0}},
+		{"a change that is refused", "DELETE", "/jobCollections/demo/jobs/there", "", known + "\nIf-Match: \"1\"", "INFO", "httpapi: delete job",
+			map[string]any{"status": 412.0, "if_match": `"1"`, "code": "changed"}},
+		{"a look", "GET", "/jobCollections/demo/jobs/there", "", known, "", "", nil},
+		{"a preview", "POST", "/preview", job, known, "", "", nil},
+		{"no token", "PUT", "/jobCollections/demo/jobs/report", job, "", "WARN", "httpapi: a request was not allowed",
+			map[string]any{"principal": "", "status": 401.0, "code": "unauthenticated", "method": "PUT", "path": `"/jobCollections/demo/jobs/report"`, "request": "here"}},
+		{"no permission", "DELETE", "/jobCollections/read-only/jobs/report", "", known, "WARN", "httpapi: a request was not allowed",
+			map[string]any{"principal": "ci", "status": 403.0, "code": "forbidden"}},
+		{"a path with a line's end", "GET", "/a%0Ab%1B%5B2J", "", "", "WARN", "httpapi: a request was not allowed", map[string]any{"path": `"/a%0Ab%1B%5B2J"`}},
+		{"a long path", "GET", "/" + strings.Repeat("a", 5000), "", "", "WARN", "httpapi: a request was not allowed", map[string]any{"path": `"/` + strings.Repeat("a", 199) + `"`}},
+	} {
+		var log strings.Builder
+		api, backend := newTestAPI(t, Options{Authenticate: authenticate, Logger: slog.New(slog.NewJSONHandler(&log, nil))}, "demo")
+		backend.addJob("demo", "there")
+		headers := append(strings.Split(c.header, "\n"), "X-Request-Id: here")
+		got := send(api, c.method, c.target, c.body, headers...)
+		if strings.Contains(log.String(), canary) || strings.Contains(log.String(), strings.TrimPrefix(token, tokenPrefix)) {
+			t.Errorf("%s: the log has the body or the token: %s", c.name, log.String())
+		}
+		all := logged(t, log.String())
+		if c.level == "" {
+			if len(all) != 0 {
+				t.Errorf("%s: got %d lines, want none: %s", c.name, len(all), log.String())
+			}
+			continue
+		}
+		if len(all) != 1 || all[0]["level"] != c.level || all[0]["msg"] != c.message {
+			t.Errorf("%s: want one line, %s %q; got %d: %s (answer %d %s)", c.name, c.level, c.message, len(all), log.String(), got.Code, got.Body)
+			continue
+		}
+		for key, want := range c.want {
+			if all[0][key] != want {
+				t.Errorf("%s: %s is %v, want %v", c.name, key, all[0][key], want)
+			}
+		}
+	}
+}

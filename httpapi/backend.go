@@ -1,0 +1,30 @@
+package httpapi
+
+import (
+	"context"
+	"time"
+
+	"github.com/chimejobs/chime/httpapi/internal/resource"
+	"github.com/chimejobs/chime/httpapi/internal/service"
+)
+
+// A backend is what the handler calls: a *service.Service. Every error for a client is a *problem.Problem; any other one is the store's.
+type backend interface {
+	Run(ctx context.Context) error
+	Rekey(ctx context.Context) (changed int, err error)
+
+	ListCollections(ctx context.Context, page service.Page, may func(name string) bool) (found []*service.Collection, next string, err error)
+	GetCollection(ctx context.Context, name string) (*service.Collection, error)
+	PutCollection(ctx context.Context, name string, when service.Condition, edit func(*service.Collection) (*resource.Collection, error)) (c *service.Collection, created bool, err error)
+	DeleteCollection(ctx context.Context, name string, when service.Condition) (existed, done bool, err error)
+	SetCollectionState(ctx context.Context, name, state string) (c *service.Collection, done bool, err error)
+
+	ListJobs(ctx context.Context, collection string, page service.Page) (found []*service.Job, next string, err error)
+	GetJob(ctx context.Context, n resource.JobName) (*service.Job, error)
+	PutJob(ctx context.Context, n resource.JobName, when service.Condition, patched bool, edit func(*service.Job) (*resource.Job, error)) (j *service.Job, created bool, err error)
+	DeleteJob(ctx context.Context, n resource.JobName, when service.Condition) (existed bool, err error)
+	RunJob(ctx context.Context, n resource.JobName, key string) (id string, err error)
+	History(ctx context.Context, n resource.JobName, page service.HistoryPage) (found []service.Execution, next int64, err error)
+	NextOf(ctx context.Context, n resource.JobName, count int) (next []time.Time, text string, err error)
+	Preview(ctx context.Context, j *resource.Job, count int) (next []time.Time, text string, err error)
+}

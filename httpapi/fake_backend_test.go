@@ -1,0 +1,314 @@
+package httpapi
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime/httpapi/internal/problem"
+	"github.com/chimejobs/chime/httpapi/internal/resource"
+	"github.com/chimejobs/chime/httpapi/internal/service"
+)
+
+// A fakeBackend keeps collections and jobs in maps. It checks conditions as the service does, and runs nothing.
+type fakeBackend struct {
+	mu          sync.Mutex
+	revision    int64
+	collections map[string]*service.Collection
+	jobs        map[resource.JobName]*service.Job
+	history     []service.Execution // the newest first
+	unfinished  bool                // what enable, disable and delete of collections begin goes on
+
+	calls int                             // to anything
+	err   error                           // what every call returns, if it is not nil
+	hook  func(ctx context.Context) error // in place of err
+	key   string                          // of the last RunJob
+	when  service.Condition               // of the last change
+	page  service.Page                    // of the last list
+	past  service.HistoryPage             // of the last history
+}
+
+func newFakeBackend(collections ...string) *fakeBackend {
+	f := &fakeBackend{collections: map[string]*service.Collection{}, jobs: map[resource.JobName]*service.Job{}}
+	for _, name := range collections {
+		f.collections[name] = &service.Collection{Name: name, Revision: f.next(), State: "Enabled", Collection: &resource.Collection{}}
+	}
+	return f
+}
+
+func (f *fakeBackend) next() int64 {
+	f.revision++
+	return f.revision
+}
+
+// addJob puts a job there, without a rule.
+func (f *fakeBackend) addJob(collection, job string) {
+	n := resource.JobName{Collection: collection, Job: job}
+	f.jobs[n] = &service.Job{Revision: f.next(), JobView: resource.JobView{Name: n, State: resource.Enabled, Job: &resource.Job{}}}
+}
+
+// enter begins a call.
+func (f *fakeBackend) enter(ctx context.Context) (leave func(), err error) {
+	f.mu.Lock()
+	f.calls++
+	if f.hook != nil {
+		return f.mu.Unlock, f.hook(ctx)
+	}
+	return f.mu.Unlock, f.err
+}
+
+func (f *fakeBackend) check(when service.Condition, revision int64) error {
+	f.when = when
+	switch {
+	case when.None && revision != 0:
+		return problem.New(problem.Exists, "it exists")
+	case (when.Any || len(when.Match) > 0) && revision == 0, len(when.Match) > 0 && !slices.Contains(when.Match, revision):
+		return problem.New(problem.Changed, "it is at revision %d", revision)
+	}
+	return nil
+}
+
+func (f *fakeBackend) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return f.err
+}
+
+func (f *fakeBackend) Rekey(context.Context) (int, error) { return len(f.jobs), f.err }
+
+func (f *fakeBackend) ListCollections(ctx context.Context, page service.Page, may func(string) bool) (found []*service.Collection, next string, err error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	f.page = page
+	for _, name := range slices.Sorted(maps.Keys(f.collections)) {
+		switch {
+		case name <= page.After || !may(name) || page.State != "" && page.State != strings.ToLower(f.collections[name].State):
+		case page.Skip > 0:
+			page.Skip--
+		case len(found) == page.Top:
+			return found, found[len(found)-1].Name, err
+		default:
+			found = append(found, f.collections[name])
+		}
+	}
+	return found, "", err
+}
+
+func (f *fakeBackend) collection(name string) (*service.Collection, error) {
+	if c := f.collections[name]; c != nil {
+		return c, nil
+	}
+	return nil, problem.New(problem.NotFound, "there is no collection %s: PUT /jobCollections/%s with {} makes it", name, name)
+}
+
+func (f *fakeBackend) GetCollection(ctx context.Context, name string) (*service.Collection, error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	if err != nil {
+		return nil, err
+	}
+	return f.collection(name)
+}
+
+func (f *fakeBackend) PutCollection(ctx context.Context, name string, when service.Condition, edit func(*service.Collection) (*resource.Collection, error)) (*service.Collection, bool, error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	old, revision := f.collections[name], int64(0)
+	if old != nil {
+		revision = old.Revision
+	}
+	if err == nil {
+		err = f.check(when, revision)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	made, err := edit(old)
+	if err != nil {
+		return nil, false, err
+	}
+	f.collections[name] = &service.Collection{Name: name, Revision: f.next(), State: "Enabled", Collection: made}
+	return f.collections[name], old == nil, nil
+}
+
+func (f *fakeBackend) DeleteCollection(ctx context.Context, name string, when service.Condition) (existed, done bool, err error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	old := f.collections[name]
+	switch {
+	case err != nil:
+		return false, false, err
+	case old == nil:
+		return false, true, f.check(when, 0)
+	}
+	if err := f.check(when, old.Revision); err != nil {
+		return true, false, err
+	}
+	delete(f.collections, name)
+	maps.DeleteFunc(f.jobs, func(n resource.JobName, _ *service.Job) bool { return n.Collection == name })
+	return true, !f.unfinished, nil
+}
+
+func (f *fakeBackend) SetCollectionState(ctx context.Context, name, state string) (*service.Collection, bool, error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	if err != nil {
+		return nil, false, err
+	}
+	c, err := f.collection(name)
+	if err != nil {
+		return nil, false, err
+	}
+	c.State, c.Revision = state, f.next()
+	return c, !f.unfinished, nil
+}
+
+func (f *fakeBackend) ListJobs(ctx context.Context, collection string, page service.Page) (found []*service.Job, next string, err error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	f.page = page
+	if err == nil {
+		_, err = f.collection(collection)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	names := slices.SortedFunc(maps.Keys(f.jobs), func(a, b resource.JobName) int { return strings.Compare(a.Job, b.Job) })
+	for _, n := range names {
+		switch {
+		case n.Collection != collection || n.Job <= page.After || page.State != "" && page.State != string(f.jobs[n].State):
+		case page.Skip > 0:
+			page.Skip--
+		case len(found) == page.Top:
+			return found, found[len(found)-1].Name.Job, nil
+		default:
+			found = append(found, f.jobs[n])
+		}
+	}
+	return found, "", nil
+}
+
+func (f *fakeBackend) job(n resource.JobName) (*service.Job, error) {
+	if _, err := f.collection(n.Collection); err != nil {
+		return nil, err
+	}
+	if j := f.jobs[n]; j != nil {
+		return j, nil
+	}
+	return nil, problem.New(problem.NotFound, "there is no job %s in collection %s", n.Job, n.Collection)
+}
+
+func (f *fakeBackend) GetJob(ctx context.Context, n resource.JobName) (*service.Job, error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	if err != nil {
+		return nil, err
+	}
+	return f.job(n)
+}
+
+func (f *fakeBackend) PutJob(ctx context.Context, n resource.JobName, when service.Condition, _ bool, edit func(*service.Job) (*resource.Job, error)) (*service.Job, bool, error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	if err == nil {
+		_, err = f.collection(n.Collection)
+	}
+	old, revision := f.jobs[n], int64(0)
+	if old != nil {
+		revision = old.Revision
+	}
+	if err == nil {
+		err = f.check(when, revision)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	made, err := edit(old)
+	if err != nil {
+		return nil, false, err
+	}
+	f.jobs[n] = &service.Job{Revision: f.next(), JobView: resource.JobView{Name: n, State: resource.Enabled, Job: made}}
+	return f.jobs[n], old == nil, nil
+}
+
+func (f *fakeBackend) DeleteJob(ctx context.Context, n resource.JobName, when service.Condition) (existed bool, err error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	if err == nil {
+		_, err = f.collection(n.Collection)
+	}
+	if err != nil {
+		return false, err
+	}
+	old := f.jobs[n]
+	if old == nil {
+		return false, f.check(when, 0)
+	}
+	if err := f.check(when, old.Revision); err != nil {
+		return true, err
+	}
+	delete(f.jobs, n)
+	return true, nil
+}
+
+func (f *fakeBackend) RunJob(ctx context.Context, n resource.JobName, key string) (string, error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	if err != nil {
+		return "", err
+	}
+	f.key = key
+	_, err = f.job(n)
+	return n.Schedule() + "#1", err
+}
+
+func (f *fakeBackend) History(ctx context.Context, n resource.JobName, page service.HistoryPage) (found []service.Execution, next int64, err error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	f.past = page
+	if err == nil {
+		_, err = f.job(n)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, e := range f.history {
+		switch {
+		case page.Before != 0 && e.Fence >= page.Before || page.Status != "" && page.Status != strings.ToLower(e.Status):
+		case page.Skip > 0:
+			page.Skip--
+		case len(found) == page.Top:
+			return found, found[len(found)-1].Fence, nil
+		default:
+			found = append(found, e)
+		}
+	}
+	return found, 0, nil
+}
+
+func (f *fakeBackend) NextOf(ctx context.Context, n resource.JobName, count int) (next []time.Time, text string, err error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	if err != nil {
+		return nil, "", err
+	}
+	_, err = f.job(n)
+	return instants(count), "every day", err
+}
+
+func (f *fakeBackend) Preview(ctx context.Context, _ *resource.Job, count int) (next []time.Time, text string, err error) {
+	leave, err := f.enter(ctx)
+	defer leave()
+	return instants(count), "every day", err
+}
+
+// instants are so many days, in a zone that is not UTC.
+func instants(count int) []time.Time {
+	days := make([]time.Time, count)
+	for i := range days {
+		days[i] = time.Date(2027, 3, 1+i, 10, 0, 0, 0, time.FixedZone("two hours east", 2*3600))
+	}
+	return days
+}

@@ -1,0 +1,120 @@
+package httpapi
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/httpapi/internal/service"
+)
+
+// Options are what an API works with. Authenticate is needed; the zero value of the others is good.
+type Options struct {
+	// Authenticate says who sends a request: [Tokens], [Loopback], or a function of the program's own.
+	Authenticate Authenticator
+
+	// Secrets seals the secrets of jobs. Nil: bodies with secrets are refused.
+	Secrets *action.Ring
+	// Egress says where jobs may send requests. The zero value allows public addresses, by name.
+	Egress action.Egress
+	// OpenPFX opens client certificates in PKCS #12. Nil: they are refused, PEM is taken.
+	OpenPFX action.OpenPFX
+
+	// Queues are those that a collection may name; it uses the first unless it names one. Nil: "default".
+	Queues []string
+	// PublicURL is how clients reach the handler, as "https://jobs.example.com/scheduler": what links and Location begin with. Empty: the scheme and the
+	// host of each request. X-Forwarded headers are never read.
+	PublicURL string
+	// Limits bound the bodies of jobs.
+	Limits Limits
+	// Rates bound how many requests a principal may send.
+	Rates Rates
+	// Retention is how long jobs that have ended are kept. Zero means 60 days.
+	Retention time.Duration
+	// Logger logs every change, and every request that was not allowed. Nil means slog.Default().
+	Logger *slog.Logger
+
+	// What follows is of the requests that jobs send, see [action.SenderOptions].
+
+	PerHost        int    // at once to one host and port in this process. Zero means 20
+	UserAgent      string // empty: "chime"
+	StorageSuffix  string // of Azure Storage. Empty: "core.windows.net"
+	BusSuffix      string // of Azure Service Bus. Empty: "windows.net"
+	TokenAuthority string // of ActiveDirectoryOAuth. Empty: "https://login.microsoftonline.com"
+	Region         string // that messages to Azure Storage name. Empty: none
+}
+
+// Limits bound the bodies of jobs. A request may have twice JobBytes and 64 KiB.
+type Limits = action.Limits
+
+// Rates are requests a second that one principal may send to this process, ten times as many at once after a rest. Negative: any number.
+type Rates struct {
+	Reads  int // GET and HEAD. Zero means 200
+	Writes int // all others. Zero means 100
+}
+
+const (
+	defaultReads  = 200
+	defaultWrites = 100
+)
+
+var queueName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,100}$`)
+
+// withDefaults fills in what was left out.
+func (o Options) withDefaults() Options {
+	o.PublicURL = strings.TrimSuffix(o.PublicURL, "/")
+	o.Rates.Reads = cmp.Or(o.Rates.Reads, defaultReads)
+	o.Rates.Writes = cmp.Or(o.Rates.Writes, defaultWrites)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	return o
+}
+
+// validate returns all that is wrong, joined.
+func (o *Options) validate(store chime.Store) error {
+	var bad []error
+	wrong := func(format string, args ...any) { bad = append(bad, fmt.Errorf("httpapi: Options."+format, args...)) }
+	if store == nil {
+		bad = append(bad, errors.New("httpapi: the store is nil: want one of redisstore.New or redisstore/embedded"))
+	}
+	if o.Authenticate == nil {
+		wrong("Authenticate is nil: want Tokens(…), Loopback() or a function that says who sends a request")
+	}
+	for _, queue := range o.Queues {
+		if !queueName.MatchString(queue) {
+			wrong("Queues: %.40q: want 1 to 100 of A-Z a-z 0-9 _ . : -", queue)
+		}
+	}
+	if o.Retention < 0 {
+		wrong("Retention is %v: want a positive duration, or 0 for 60 days", o.Retention)
+	}
+	if o.PerHost < 0 {
+		wrong("PerHost is %d: want a positive number, or 0 for 20", o.PerHost)
+	}
+	if o.PublicURL != "" {
+		at, err := url.Parse(o.PublicURL)
+		if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "" {
+			wrong("PublicURL: want an absolute http or https URL without user, query and fragment, as https://jobs.example.com")
+		}
+	}
+	return errors.Join(bad...)
+}
+
+func (o *Options) service(store chime.Store) service.Options {
+	return service.Options{
+		Store: store, Queues: o.Queues, Secrets: o.Secrets, Egress: o.Egress, OpenPFX: o.OpenPFX, Limits: o.Limits, Retention: o.Retention, Logger: o.Logger,
+	}
+}
+
+func (o *Options) sender() action.SenderOptions {
+	return action.SenderOptions{
+		Secrets: o.Secrets, Egress: o.Egress, PerHost: o.PerHost, UserAgent: o.UserAgent,
+		StorageSuffix: o.StorageSuffix, BusSuffix: o.BusSuffix, TokenAuthority: o.TokenAuthority, Region: o.Region,
+	}
+}

@@ -1,0 +1,170 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// neededFor is what each route needs, typed here once more: the table of routes is held against it.
+var neededFor = map[string]string{
+	"GET /":             "nothing",
+	"GET /openapi.json": "no name",
+	"GET /openapi.yaml": "no name",
+	"POST /preview":     "nothing",
+
+	"GET /jobCollections":                "nothing", // it has what the caller may read
+	"GET /jobCollections/{c}":            "read",
+	"PUT /jobCollections/{c}":            "admin",
+	"PATCH /jobCollections/{c}":          "admin",
+	"DELETE /jobCollections/{c}":         "admin",
+	"POST /jobCollections/{c}/enable":    "run",
+	"POST /jobCollections/{c}/disable":   "run",
+	"GET /jobCollections/{c}/jobs":       "read",
+	"POST /jobCollections/{c}/jobs":      "write",
+	"GET /jobCollections/{c}/jobs/{j}":   "read",
+	"PUT /jobCollections/{c}/jobs/{j}":   "write",
+	"PATCH /jobCollections/{c}/jobs/{j}": "write",
+
+	"DELETE /jobCollections/{c}/jobs/{j}":      "write",
+	"POST /jobCollections/{c}/jobs/{j}/run":    "run",
+	"GET /jobCollections/{c}/jobs/{j}/history": "read",
+	"GET /jobCollections/{c}/jobs/{j}/next":    "read",
+}
+
+// success is the status of each route on what is there.
+var success = map[string]int{"POST /jobCollections/{c}/jobs": http.StatusCreated}
+
+// absent is the status of each route on a collection that is not there, for one who may do everything.
+var absent = map[string]int{"PUT /jobCollections/{c}": http.StatusCreated, "DELETE /jobCollections/{c}": http.StatusNoContent}
+
+func TestEveryRouteNeedsWhatTheTableSays(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range routes() {
+		name := r.method + " " + strings.TrimSuffix(r.path, "{$}")
+		seen[name] = true
+		got := "nothing"
+		switch {
+		case r.open:
+			got = "no name"
+		case r.needs != 0:
+			got = r.needs.String()
+		}
+		if got != neededFor[name] {
+			t.Errorf("%s needs %s, want %q", name, got, neededFor[name])
+		}
+	}
+	for name := range neededFor {
+		if !seen[name] {
+			t.Errorf("%s is no route", name)
+		}
+	}
+}
+
+// bodies are what routes with a body get.
+func bodyOf(r *route) string {
+	switch {
+	case !r.body:
+		return ""
+	case r.method == http.MethodPatch, r.needs == Admin:
+		return `{}`
+	}
+	return `{"action": {"type": "https", "request": {"uri": "https://example.com/r"}}}`
+}
+
+// Every route × every permission × a collection of the principal's own, one of others, one that does not exist and one that does not exist and
+// would be of others; below both mounts.
+func TestAPermissionOpensItsRoutesOnItsCollectionsOnly(t *testing.T) {
+	levels := []Permission{0, Read, Run, Write, Admin}
+	for _, mount := range []string{"", "/subscriptions/s/resourceGroups/g/providers/Microsoft.Scheduler"} {
+		for _, r := range routes() {
+			if mount != "" && !r.arm() {
+				continue
+			}
+			name := r.method + " " + strings.TrimSuffix(r.path, "{$}")
+			for _, level := range levels {
+				for _, c := range []struct {
+					name  string
+					own   bool
+					there bool
+				}{{"own-there", true, true}, {"own-gone", true, false}, {"foreign-there", false, true}, {"foreign-gone", false, false}} {
+					api, backend := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {
+						return Principal{Name: "p", Allows: func(asked Permission, collection string) bool {
+							return asked <= level && strings.HasPrefix(collection, "own-")
+						}}, nil
+					}}, "own-there", "foreign-there")
+					backend.addJob("own-there", "report")
+					backend.addJob("foreign-there", "report")
+					before := backend.revision
+
+					target := mount + strings.NewReplacer("{c}", c.name, "{j}", "report", "{$}", "").Replace(r.path) + "?api-version=2016-03-01"
+					got := send(api, r.method, target, bodyOf(&r))
+
+					aboutOne := strings.Contains(r.path, "{c}")
+					want := success[name]
+					if want == 0 {
+						want = http.StatusOK
+					}
+					switch {
+					case !aboutOne:
+					case !c.own || level < Read:
+						want = http.StatusNotFound
+					case level < r.needs:
+						want = http.StatusForbidden
+					case !c.there && absent[name] != 0:
+						want = absent[name]
+					case !c.there:
+						want = http.StatusNotFound
+					}
+					if got.Code != want {
+						t.Errorf("%s%s on %s with %v: got %d, want %d: %s", mount, name, c.name, level, got.Code, want, got.Body)
+					}
+					if want == http.StatusForbidden || aboutOne && (!c.own || level < Read) {
+						if backend.calls != 0 || backend.revision != before {
+							t.Errorf("%s%s on %s with %v: the store was asked before it was refused", mount, name, c.name, level)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// What is there and may not be read is told as what is not there, word for word.
+func TestAForeignCollectionLooksLikeNone(t *testing.T) {
+	api, backend := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {
+		return Principal{Name: "p", Allows: func(_ Permission, collection string) bool { return collection != "secret" }}, nil
+	}}, "secret")
+	for _, r := range routes() {
+		if !strings.Contains(r.path, "{c}") || absent[r.method+" "+r.path] != 0 {
+			continue
+		}
+		asked := func(collection string) string {
+			target := strings.NewReplacer("{c}", collection, "{j}", "report").Replace(r.path)
+			got := send(api, r.method, target, bodyOf(&r), "X-Request-Id: same")
+			return strings.ReplaceAll(got.Body.String(), collection, "NAME")
+		}
+		if foreign, none := asked("secret"), asked("nosuch"); foreign != none {
+			t.Errorf("%s %s:\nforeign %s\nnone    %s", r.method, r.path, foreign, none)
+		}
+	}
+	if backend.collections["secret"] == nil {
+		t.Error("the foreign collection was deleted")
+	}
+}
+
+func TestPermissionsAreReadAsTheyAreWritten(t *testing.T) {
+	for _, p := range []Permission{Read, Run, Write, Admin} {
+		text, _ := p.MarshalText()
+		var got Permission
+		if err := got.UnmarshalText(text); err != nil || got != p {
+			t.Errorf("%v is read as %v, %v", p, got, err)
+		}
+	}
+	var p Permission
+	for _, wrong := range []string{"", "Read", "owner", "Permission(0)"} {
+		if err := p.UnmarshalText([]byte(wrong)); err == nil {
+			t.Errorf("%q is read as %v, want an error", wrong, p)
+		}
+	}
+}
