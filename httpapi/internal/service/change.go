@@ -188,33 +188,35 @@ func (c *change) wanted() (meta, error) {
 	return m, nil
 }
 
-// create reserves the job's name, puts its schedule, and reserves the name again: see [Service] for why.
+// create reserves the job's name, and puts its schedule.
 func (c *change) create(ctx context.Context) (*chime.Schedule, error) {
-	s := c.service
 	began := time.Now()
 	name := newReservedName(c.name.Job, began)
 	r, err := c.reserve(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	c.new.meta.Name, c.new.meta.Collection = name, r.Collection.Creation
-	refused := func(err error) (*chime.Schedule, error) {
-		return nil, errors.Join(err, s.collections.Release(ctx, r.Collection, string(name)))
-	}
 	if r.Collection.Creation != c.collection.Creation || time.Since(began) > maxUnderWay {
-		return refused(chime.ErrConflict)
+		return nil, errors.Join(chime.ErrConflict, c.service.collections.Release(ctx, r.Collection, string(name)))
 	}
+	return c.put(ctx, name, r)
+}
+
+// put puts a new schedule for a name that is reserved, and reserves the name again: see the package's comment for why.
+func (c *change) put(ctx context.Context, name reservedName, r *chime.Reservation) (*chime.Schedule, error) {
+	s := c.service
+	c.new.meta.Name, c.new.meta.Collection = name, r.Collection.Creation
 	c.begin(r.Now)
 	options, err := c.new.options()
 	if err != nil {
-		return refused(err)
+		return nil, errors.Join(err, s.collections.Release(ctx, r.Collection, string(name)))
 	}
 	if paused := pausedAtCreation(c.new.meta, r.Collection); paused != nil {
 		options = append(options, paused)
 	}
 	put, err := s.schedules.Put(ctx, c.name.Schedule(), c.new.job.Rule, append(options, chime.IfAbsent())...)
-	if errors.Is(err, chime.ErrConflict) || invalid(err) != nil {
-		return refused(clientError(err))
+	if errors.Is(err, chime.ErrConflict) || refused(err) {
+		return nil, errors.Join(clientError(err), s.collections.Release(ctx, r.Collection, string(name)))
 	}
 	if err != nil {
 		return nil, err // it may be stored: a sweep releases the name if it is not
@@ -318,15 +320,10 @@ func (c *change) standing(put *chime.Schedule, stands aligned, err error) (*chim
 	return nil, deleting(c.name.Collection)
 }
 
-// invalid is what chime refuses of what a client gave; nil: it refuses nothing.
-func invalid(err error) error {
-	if bad := (*chime.InvalidError)(nil); errors.As(err, &bad) {
-		return err
-	}
-	if len(recurrence.Errors(err)) > 0 {
-		return err
-	}
-	return nil
+// refused reports whether an error says that chime refuses what a client gave.
+func refused(err error) bool {
+	bad := (*chime.InvalidError)(nil)
+	return errors.As(err, &bad) || len(recurrence.Errors(err)) > 0
 }
 
 // clientError is an error of a Put, with what is wrong with the rule as problems.

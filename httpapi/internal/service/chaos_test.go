@@ -1,0 +1,208 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/httpapi/internal/problem"
+	"github.com/chimejobs/chime/httpapi/internal/resource"
+)
+
+const (
+	chaosSeeds   = 30
+	chaosWriters = 6
+	chaosActs    = 15
+	chaosJobs    = 8
+	chaosQuota   = 6
+)
+
+// Writers create, change, enable, disable, run and delete jobs while others do the same to their collections. A third of them is cut off between two
+// calls to the store, or before an answer; others are slow, some by a minute and a half. Afterwards Run mends what they have left.
+func TestWhateverWritersLeaveIsMended(t *testing.T) {
+	for seed := range uint64(chaosSeeds) {
+		onService(t, Options{}, func(t *testing.T, f *fixture) {
+			c := &chaos{fixture: f, store: New(Options{Store: f.cutStore()}), quota: &resource.Collection{Quota: resource.Quota{MaxJobCount: chaosQuota}}}
+			f.collect("demo", c.quota)
+			f.collect("other", c.quota)
+			var writers sync.WaitGroup
+			for w := range uint64(chaosWriters) {
+				writers.Go(func() { c.write(rand.New(rand.NewPCG(seed, w))) })
+			}
+			writers.Wait()
+			c.mend()
+			f.checkInvariant(fmt.Sprintf("seed %d", seed))
+		})
+	}
+}
+
+// Nobody is cut off here, so nothing is to be mended; and what a writer was told holds until the next one writes.
+func TestEachJobIsWhatItsLastWriterWanted(t *testing.T) {
+	for seed := range uint64(chaosSeeds) {
+		onService(t, Options{}, func(t *testing.T, f *fixture) {
+			c := &chaos{fixture: f, store: New(Options{Store: f.cutStore()}), quota: &resource.Collection{}}
+			for i := range chaosJobs {
+				f.put(jobIn("demo", i), job(hourly))
+			}
+			var writers sync.WaitGroup
+			told := make([]wish, chaosJobs)
+			var mu sync.Mutex
+			for w := range uint64(chaosWriters) {
+				r := rand.New(rand.NewPCG(seed, w))
+				writers.Go(func() {
+					for range chaosActs {
+						if w == 0 {
+							c.collection(c.slowly(r), r, "demo", false)
+							continue
+						}
+						i := r.IntN(chaosJobs)
+						if now, ok := c.patch(c.slowly(r), r, jobIn("demo", i)); ok {
+							mu.Lock()
+							told[i] = told[i].later(now)
+							mu.Unlock()
+						}
+					}
+				})
+			}
+			writers.Wait()
+			if err := f.finishAll(t.Context()); err != nil {
+				t.Error(err)
+			}
+			f.checkInvariant(fmt.Sprintf("seed %d", seed))
+			for i, last := range told {
+				s, err := f.schedules.Get(t.Context(), jobIn("demo", i).Schedule())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m, _ := metaOf(s); last.states != nil && !last.states[m.State] {
+					t.Errorf("seed %d: job %d is wanted %s, its last writer, who saw revision %d, wanted %v", seed, i, m.State, last.seen, last.states)
+				}
+			}
+		})
+	}
+}
+
+// A wish is what was wanted by those who have written last: they saw the same revision.
+type wish struct {
+	seen   int64
+	states map[resource.State]bool
+}
+
+func (w wish) later(other wish) wish {
+	switch {
+	case other.seen > w.seen:
+		return other
+	case other.seen == w.seen:
+		for state := range other.states {
+			w.states[state] = true
+		}
+	}
+	return w
+}
+
+type chaos struct {
+	*fixture
+	store *Service // whose calls may be cut
+	quota *resource.Collection
+}
+
+// slowly is the ctx of a writer who is there to the end.
+func (c *chaos) slowly(r *rand.Rand) context.Context {
+	return context.WithValue(c.t.Context(), cutKey{}, &cut{calls: 1 << 30, wait: func() time.Duration { return time.Duration(r.IntN(50)) * time.Millisecond }})
+}
+
+// someWriter is the ctx of a writer who may be cut off, or slow.
+func (c *chaos) someWriter(r *rand.Rand) context.Context {
+	of := &cut{calls: 1 << 30, wait: func() time.Duration { return time.Duration(r.IntN(50)) * time.Millisecond }}
+	switch r.IntN(10) {
+	case 0, 1, 2:
+		of.calls, of.answer = r.IntN(12), r.IntN(2) == 0
+	case 3:
+		of.wait = func() time.Duration { return time.Duration(r.IntN(8)/7) * 90 * time.Second }
+	}
+	return context.WithValue(c.t.Context(), cutKey{}, of)
+}
+
+func (c *chaos) write(r *rand.Rand) {
+	for range chaosActs {
+		ctx := c.someWriter(r)
+		name := []string{"demo", "other"}[r.IntN(2)]
+		n := jobIn(name, r.IntN(chaosJobs))
+		var err error
+		switch r.IntN(10) {
+		case 0, 1, 2, 3:
+			_, _, err = c.store.PutJob(ctx, n, Condition{}, false, func(*Job) (*resource.Job, error) {
+				return with(job(hourly), func(j *resource.Job) {
+					j.State, j.KeepRuns = []resource.State{"", resource.Enabled, resource.Disabled}[r.IntN(3)], r.IntN(3)
+				}), nil
+			})
+		case 4, 5:
+			_, _ = c.patch(ctx, r, n)
+		case 6:
+			_, err = c.store.DeleteJob(ctx, n, Condition{})
+		case 7:
+			_, err = c.store.RunJob(ctx, n, "")
+		default:
+			c.collection(ctx, r, name, true)
+		}
+		c.expected(err)
+	}
+}
+
+// patch wants a job enabled or disabled, and returns that if it was done.
+func (c *chaos) patch(ctx context.Context, r *rand.Rand, n resource.JobName) (wish, bool) {
+	state := []resource.State{resource.Enabled, resource.Disabled}[r.IntN(2)]
+	seen := int64(0)
+	_, _, err := c.store.PutJob(ctx, n, Condition{}, true, func(old *Job) (*resource.Job, error) {
+		if old == nil {
+			return nil, noJob(n)
+		}
+		seen = old.Revision
+		return with(old.Job, func(j *resource.Job) { j.State = state }), nil
+	})
+	c.expected(err)
+	return wish{seen, map[resource.State]bool{state: true}}, err == nil
+}
+
+func (c *chaos) collection(ctx context.Context, r *rand.Rand, name string, deletes bool) {
+	var err error
+	switch act := r.IntN(8); {
+	case act == 0 && deletes:
+		_, _, err = c.store.DeleteCollection(ctx, name, Condition{})
+	case act <= 2 && deletes:
+		_, _, err = c.store.PutCollection(ctx, name, Condition{}, func(*Collection) (*resource.Collection, error) { return c.quota, nil })
+	case act <= 4:
+		_, _, err = c.store.SetCollectionState(ctx, name, collectionDisabled)
+	default:
+		_, _, err = c.store.SetCollectionState(ctx, name, collectionEnabled)
+	}
+	c.expected(err)
+}
+
+// expected fails the test unless an error is a problem, or that of a cut.
+func (c *chaos) expected(err error) {
+	var p *problem.Problem
+	if err != nil && !errors.As(err, &p) && !errors.Is(err, errCut) {
+		c.t.Errorf("a writer got %v", err)
+	}
+}
+
+// mend does what Run does in two days.
+func (c *chaos) mend() {
+	for range 2 {
+		time.Sleep(2 * strayAge)
+		if err := c.finishAll(c.t.Context()); err != nil {
+			c.t.Error(err)
+		}
+	}
+	for range 2 {
+		time.Sleep(sweepAge + time.Hour)
+		if err := c.sweepAll(c.t.Context()); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
