@@ -70,7 +70,7 @@ func (a *answer) etag() string {
 // refuse makes the answer of an error.
 func (c *call) refuse(err error) *answer {
 	p := c.problemOf(err)
-	a := &answer{status: p.Code.Status(), body: appendProblem(p, c.r.URL.EscapedPath()), kind: "application/problem+json", code: p.Code}
+	a := &answer{status: p.Code.Status(), body: p.Append(nil, c.r.URL.EscapedPath()), kind: "application/problem+json", code: p.Code}
 	if p.RetryAfter > 0 {
 		a.wait = seconds(p.RetryAfter)
 	}
@@ -109,11 +109,4 @@ func (c *call) problemOf(err error) *problem.Problem {
 	}
 	p.RetryAfter = retryStore
 	return p
-}
-
-// appendProblem appends the JSON of a problem.
-func appendProblem(p *problem.Problem, instance string) []byte {
-	return encode(map[string]any{
-		"status": p.Code.Status(), "detail": p.Detail, "instance": instance, "code": p.Code, "errors": p.Errors,
-	})
 }

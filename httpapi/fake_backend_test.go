@@ -34,7 +34,7 @@ type fakeBackend struct {
 func newFakeBackend(collections ...string) *fakeBackend {
 	f := &fakeBackend{collections: map[string]*service.Collection{}, jobs: map[resource.JobName]*service.Job{}}
 	for _, name := range collections {
-		f.collections[name] = &service.Collection{Name: name, Revision: f.next(), State: "Enabled", Collection: &resource.Collection{}}
+		f.collections[name] = &service.Collection{Name: name, Revision: f.next(), State: "Enabled", Collection: readCollection()}
 	}
 	return f
 }
@@ -47,7 +47,23 @@ func (f *fakeBackend) next() int64 {
 // addJob puts a job there, without a rule.
 func (f *fakeBackend) addJob(collection, job string) {
 	n := resource.JobName{Collection: collection, Job: job}
-	f.jobs[n] = &service.Job{Revision: f.next(), JobView: resource.JobView{Name: n, State: resource.Enabled, Job: &resource.Job{}}}
+	f.jobs[n] = &service.Job{Revision: f.next(), JobView: resource.JobView{Name: n, State: resource.Enabled, Job: readJob(n)}}
+}
+
+func readCollection() *resource.Collection {
+	read, mistakes := resource.ReadCollection([]byte("{}"), "")
+	if len(mistakes) > 0 {
+		panic(mistakes)
+	}
+	return read
+}
+
+func readJob(n resource.JobName) *resource.Job {
+	read, mistakes := resource.ReadJob([]byte(sampleJob), n)
+	if len(mistakes) > 0 {
+		panic(mistakes)
+	}
+	return read
 }
 
 // enter begins a call.
@@ -236,9 +252,6 @@ func (f *fakeBackend) PutJob(ctx context.Context, n resource.JobName, when servi
 func (f *fakeBackend) DeleteJob(ctx context.Context, n resource.JobName, when service.Condition) (existed bool, err error) {
 	leave, err := f.enter(ctx)
 	defer leave()
-	if err == nil {
-		_, err = f.collection(n.Collection)
-	}
 	if err != nil {
 		return false, err
 	}

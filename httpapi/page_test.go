@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/resource"
 	"github.com/chimejobs/chime/httpapi/internal/service"
 )
 
@@ -23,8 +24,8 @@ func names(t *testing.T, entries any) []string {
 	return all
 }
 
-// walk follows nextLink to the end, and calls between after every page.
-func walk(t *testing.T, api *API, target string, between func()) (seen []string, pages int) {
+// walk follows nextLink to the end, and calls between after every page with its last name.
+func walk(t *testing.T, api *API, target string, between func(last string)) (seen []string, pages int) {
 	t.Helper()
 	for target != "" {
 		got := send(api, "GET", target, "")
@@ -36,7 +37,7 @@ func walk(t *testing.T, api *API, target string, between func()) (seen []string,
 		pages++
 		next, _ := page["nextLink"].(string)
 		target = strings.TrimPrefix(next, "http://example.com")
-		between()
+		between(seen[len(seen)-1])
 	}
 	return seen, pages
 }
@@ -49,17 +50,10 @@ func TestAListIsReadWholeWhileJobsComeAndGo(t *testing.T) {
 		backend.addJob("demo", name)
 		want[name] = true
 	}
-	n := 0
-	seen, pages := walk(t, api, "/jobCollections/demo/jobs?$top=40", func() {
-		n++
-		backend.addJob("demo", fmt.Sprintf("a-new-%d", n))      // before all that is read
-		backend.addJob("demo", fmt.Sprintf("job-%03d-n", n*40)) // behind what is read
-		gone := fmt.Sprintf("job-%03d", n*40-1)                 // the last one of a page
-		for j := range backend.jobs {
-			if j.Job == gone {
-				delete(backend.jobs, j)
-			}
-		}
+	seen, pages := walk(t, api, "/jobCollections/demo/jobs?$top=40", func(last string) {
+		backend.addJob("demo", "a-new-before-"+last) // before all that is to be read
+		backend.addJob("demo", last+"-new")          // just behind what was read
+		delete(backend.jobs, resource.JobName{Collection: "demo", Job: last})
 	})
 	counted := map[string]int{}
 	for _, name := range seen {
@@ -178,7 +172,7 @@ func TestTheListOfCollectionsHasThoseThatTheCallerMayRead(t *testing.T) {
 	api, _ := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {
 		return Principal{Name: "p", Allows: func(p Permission, name string) bool { return p == Read && strings.HasPrefix(name, "own") }}, nil
 	}}, "own-1", "foreign-1", "own-2", "zfigure", "own-3")
-	seen, _ := walk(t, api, "/jobCollections?$top=2", func() {})
+	seen, _ := walk(t, api, "/jobCollections?$top=2", func(string) {})
 	if got, want := strings.Join(seen, " "), "own-1 own-2 own-3"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -200,7 +194,7 @@ func TestAHistoryIsShownAsExecutions(t *testing.T) {
 	if !strings.HasPrefix(got.Body.String(), want) {
 		t.Errorf("got  %s\nwant %s", got.Body, want)
 	}
-	seen, pages := walk(t, api, "/jobCollections/demo/jobs/report/history?$top=1", func() {
+	seen, pages := walk(t, api, "/jobCollections/demo/jobs/report/history?$top=1", func(string) {
 		backend.history = append([]service.Execution{{Fence: backend.history[0].Fence + 1, Action: "MainAction", Status: "Completed"}}, backend.history...)
 	})
 	if got := strings.Join(seen, " "); got != "9 7 3" || pages != 3 {

@@ -125,7 +125,7 @@ func (a *Action) Keep(old *Action) []Problem {
 		case known && was.owner == s.owner && !was.secret.IsZero():
 			return was.secret, nil
 		case s.required && known && !was.secret.IsZero():
-			problems = append(problems, Problem{"secret_required", s.path, "", "give the secret again: where it is sent, or whose it is, has changed"})
+			problems = append(problems, Problem{"secret_required", s.path, "", moved})
 		case s.required:
 			problems = append(problems, Problem{"secret_required", s.path, "", "a secret is needed here"})
 		}
@@ -133,6 +133,29 @@ func (a *Action) Keep(old *Action) []Problem {
 	})
 	return problems
 }
+
+// CheckKept says which secrets are missing of an action that is old with a change, so that what it does not have was removed: those that it needs, and
+// those of old that would be shown to others than before. It is what Keep is for an action that a client has sent whole.
+func (a *Action) CheckKept(old *Action) []Problem {
+	before := map[string]slot{}
+	_ = old.Clone().eachSecret(mainPath, func(s slot) (Secret, error) {
+		before[s.path] = s
+		return s.secret, nil
+	})
+	var problems []Problem
+	_ = a.eachSecret(mainPath, func(s slot) (Secret, error) {
+		switch {
+		case s.secret.sealed && before[s.path].owner != s.owner:
+			problems = append(problems, Problem{"secret_required", s.path, "", moved})
+		case s.secret.IsZero() && s.required:
+			problems = append(problems, Problem{"secret_required", s.path, "", "a secret is needed here"})
+		}
+		return s.secret, nil
+	})
+	return problems
+}
+
+const moved = "give the secret again: where it is sent, or whose it is, has changed"
 
 // keepCertificates takes over the certificates that belong to the keys that Keep takes over: a client who has sent a PFX never saw them.
 func (a *Action) keepCertificates(old *Action) {

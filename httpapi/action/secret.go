@@ -24,6 +24,9 @@ var errPlainSecret = errors.New("a secret is not sealed")
 // IsZero reports whether there is no secret.
 func (s Secret) IsZero() bool { return s == Secret{} }
 
+// Stored reports whether it is sealed.
+func (s Secret) Stored() bool { return s.sealed }
+
 func (s Secret) plain() bool { return !s.sealed && s.text != "" }
 
 // String is "(secret)", or the empty string of none.

@@ -1,7 +1,5 @@
 package problem
 
-import "net/http"
-
 // A Code is a word for what is wrong. Those of package recurrence and package action are codes too, with status 400.
 type Code string
 
@@ -34,41 +32,3 @@ const (
 	StoreUnavailable    Code = "store_unavailable"
 	StoreFull           Code = "store_full"
 )
-
-// statuses are those of the codes that are not 400.
-var statuses = map[Code]int{
-	Unauthenticated:     http.StatusUnauthorized,
-	Forbidden:           http.StatusForbidden,
-	TargetForbidden:     http.StatusForbidden,
-	LoopbackOnly:        http.StatusForbidden,
-	NotFound:            http.StatusNotFound,
-	MethodNotAllowed:    http.StatusMethodNotAllowed,
-	QuotaCollections:    http.StatusConflict,
-	QuotaJobs:           http.StatusConflict,
-	QuotaRecurrence:     http.StatusConflict,
-	QuotaOccurrences:    http.StatusConflict,
-	QuotaAuthentication: http.StatusConflict,
-	NameTaken:           http.StatusConflict,
-	JobFinal:            http.StatusConflict,
-	CollectionDisabled:  http.StatusConflict,
-	CollectionDeleting:  http.StatusConflict,
-	SecretKeysMissing:   http.StatusConflict,
-	Busy:                http.StatusConflict,
-	Changed:             http.StatusPreconditionFailed,
-	Exists:              http.StatusPreconditionFailed,
-	TooLarge:            http.StatusRequestEntityTooLarge,
-	ContentType:         http.StatusUnsupportedMediaType,
-	TooMany:             http.StatusTooManyRequests,
-	Internal:            http.StatusInternalServerError,
-	Misconfigured:       http.StatusInternalServerError,
-	StoreUnavailable:    http.StatusServiceUnavailable,
-	StoreFull:           http.StatusServiceUnavailable,
-}
-
-// Status is the status of the answers that have the code.
-func (c Code) Status() int {
-	if status, known := statuses[c]; known {
-		return status
-	}
-	return http.StatusBadRequest
-}

@@ -3,68 +3,191 @@
 package resource
 
 import (
+	"strings"
 	"time"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/httpapi/internal/body"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/recurrence"
 )
 
 // A Job is what a client can write of a job.
 type Job struct {
-	// Rule is when it runs, with its StartTime. Without a recurrence it is recurrence.Once of the startTime; without that too it is the zero value,
-	// and whoever stores the job puts now in its place.
+	// Rule is when it runs, with its StartTime. Without a recurrence it is once, at the StartTime; without that too it is the zero value, and whoever
+	// stores the job puts now in its place.
 	Rule           recurrence.Recurrence
 	Now            bool                // neither startTime nor recurrence was given
 	State          State               // as the client wants it, or as he repeats what was shown; empty: not said
-	Action         *action.Action      // Excerpt is chime.history.body
-	Overlap        chime.OverlapPolicy // empty: not said; allow, for job actions skip
-	Misfire        chime.MisfirePolicy // empty: not said; run_once
-	Grace          time.Duration       // of run_once; 1 min
+	Action         *action.Action      // as the client has sent it, if it was read; its Excerpt is chime.history.body
+	Overlap        chime.OverlapPolicy // not said: allow, of job actions skip
+	Misfire        chime.MisfirePolicy // not said: run_once
+	Grace          time.Duration       // not said: 1 min
 	NoImmediateRun bool                // immediateRun is false
 	DisableAfter   int                 // 0: never
-	KeepRuns       int                 // history.keep, 0 to 1000; 100
+	KeepRuns       int                 // history.keep, 0 to 1000; not said: 100
+
+	// Patched says that the job is a stored one with a patch put on it: a secret that is not there was removed, and is not to be kept.
+	Patched bool
 }
-
-// A State is a job's state as it is shown.
-type State string
-
-// The states.
-const (
-	Enabled   State = "enabled"
-	Disabled  State = "disabled"
-	Completed State = "completed"
-	Faulted   State = "faulted"
-)
 
 // Limits bound what a body may have. Zero fields have their defaults.
 type Limits = action.Limits
 
-// A JobName is where a job is.
-type JobName struct{ Collection, Job string }
-
-// Schedule is the name of its schedule.
-func (n JobName) Schedule() string { return n.Collection + ":" + n.Job }
+const (
+	defaultGrace    = time.Minute
+	defaultKeepRuns = 100
+	maxKeepRuns     = 1000
+	maxDisableAfter = 100
+)
 
 // ReadJob reads the body of a PUT, or of a POST, then n.Job is empty. The action is as the client sent it: it was not prepared.
-func ReadJob(text []byte, n JobName) (*Job, []problem.Mistake) { panic("not made yet") }
-
-// Patch returns the job with a merge patch (RFC 7396) put on its writable form, checked whole. Secrets that the patch does not name stay sealed as
-// they are; those that it sets to null are removed.
-func (j *Job) Patch(text []byte, n JobName) (*Job, []problem.Mistake) { panic("not made yet") }
-
-// A JobView is a job as it is shown.
-type JobView struct {
-	ID    string // the path below the mount point, with the ARM prefix of the request if it had one
-	Name  JobName
-	State State
-	Held  string // why it is disabled: client, collection, failures, operator; empty: it is not
-	Job   *Job   // with its secrets sealed or left out; they are not shown
-
-	Executions, Failures, Faults int64
-	Last, Next                   time.Time // zero: none
+func ReadJob(text []byte, n JobName) (*Job, []problem.Mistake) {
+	v, mistakes := parse(text)
+	if mistakes != nil {
+		return nil, mistakes
+	}
+	return readJob(v, n)
 }
 
-// Append appends the answer's JSON, without a newline.
-func (v *JobView) Append(to []byte) []byte { panic("not made yet") }
+// parse reads a body, in which no key stands twice.
+func parse(text []byte) (*body.Value, []problem.Mistake) {
+	v, bad := body.Parse(text)
+	if bad != nil {
+		return nil, []problem.Mistake{*bad}
+	}
+	if twice := body.Duplicates(v); len(twice) > 0 {
+		return nil, twice[:min(len(twice), problem.MaxMistakes)]
+	}
+	return v, nil
+}
+
+func readJob(v *body.Value, n JobName) (*Job, []problem.Mistake) {
+	f := newForm(v, "startTime", "recurrence", "action", "state", "status", "chime")
+	f.outer.Ignore("location", "tags")
+	f.name(n.Collection, n.Job)
+	f.content.Ignore("status")
+	j := &Job{}
+	f.rule(j)
+	f.state(j)
+	if in := f.content.Object("action"); in.Value == nil {
+		if f.content.Value.Get("action") == nil {
+			f.content.Wrong("action", "required", "say what the job does: an object with type and request")
+		}
+	} else {
+		j.Action = readAction(in, true)
+	}
+	f.extensions(j)
+	return j, f.done()
+}
+
+// rule reads startTime and recurrence as package recurrence does.
+func (f *form) rule(j *Job) {
+	start, rule := f.content.Field("startTime"), f.content.Field("recurrence")
+	if start == nil && rule == nil {
+		j.Now = true
+		return
+	}
+	text := &body.Value{Kind: body.Object}
+	if start != nil {
+		text.Members = append(text.Members, body.Member{Key: "startTime", Value: start})
+	}
+	if rule != nil {
+		text.Members = append(text.Members, body.Member{Key: "recurrence", Value: rule})
+	}
+	var err error
+	if j.Rule, err = recurrence.Parse(text.Append(nil)); err == nil {
+		return
+	}
+	for _, bad := range recurrence.Errors(err) {
+		at, field := rule, "recurrence"
+		if strings.EqualFold(bad.Field, "startTime") || rule == nil {
+			at, field = start, "startTime"
+		} else if bad.Field != "" && bad.Field != "recurrence" {
+			field += "." + bad.Field
+		}
+		f.reader.Add(at, problem.Mistake{Code: string(bad.Code), Field: f.prefix + field, Value: bad.Value, Detail: bad.Reason})
+	}
+}
+
+func (f *form) state(j *Job) {
+	j.State = word(f.content.Text("state"), Enabled, Disabled, Completed, Faulted)
+	switch j.State {
+	case "", Enabled, Disabled, Completed, Faulted:
+	default:
+		f.content.Wrong("state", "state_value", "want enabled or disabled")
+	}
+}
+
+// extensions reads chime, what Azure's JSON has no words for.
+func (f *form) extensions(j *Job) {
+	in := f.content.Object("chime")
+	in.Ignore("held", "secrets")
+	j.Overlap = word(in.Text("overlap"), overlaps...)
+	if j.Overlap == "" {
+		j.Overlap = chime.OverlapAllow
+		if j.Action != nil && j.Action.Type == action.Job {
+			j.Overlap = chime.OverlapSkip
+		}
+	}
+	oneOf(in, "overlap", j.Overlap, overlaps)
+	j.Misfire = word(in.Text("misfire"), misfires...)
+	if j.Misfire == "" {
+		j.Misfire = chime.MisfireRunOnce
+	}
+	oneOf(in, "misfire", j.Misfire, misfires)
+	j.Grace = defaultGrace
+	if text := in.Text("grace"); text != "" {
+		grace, err := action.ParseInterval(text)
+		if err != nil {
+			in.Wrong("grace", "grace_value", err.Error())
+		}
+		j.Grace = time.Duration(grace)
+	}
+	j.NoImmediateRun = !in.Bool("immediateRun", true)
+	j.DisableAfter, _ = in.Whole("disableAfter", 0, maxDisableAfter, "disable_after")
+	f.history(in.Object("history"), j)
+	in.Done()
+}
+
+func (f *form) history(in *body.ObjectReader, j *Job) {
+	j.KeepRuns = defaultKeepRuns
+	if n, set := in.Whole("keep", 0, maxKeepRuns, "history_keep"); set {
+		j.KeepRuns = n
+	}
+	kept := word(in.Text("body"), excerptFailures, string(action.ExcerptAlways), string(action.ExcerptNever))
+	switch kept {
+	case "", excerptFailures:
+		kept = ""
+	case string(action.ExcerptAlways), string(action.ExcerptNever):
+	default:
+		in.Wrong("body", "history_body", "want failures, always or never")
+	}
+	if j.Action != nil {
+		j.Action.Excerpt = action.Excerpt(kept)
+		if j.Action.ErrorAction != nil {
+			j.Action.ErrorAction.Excerpt = action.Excerpt(kept)
+		}
+	}
+	in.Done()
+}
+
+const excerptFailures = "failures" // how ExcerptOfFailures is written
+
+var (
+	overlaps = []chime.OverlapPolicy{chime.OverlapAllow, chime.OverlapSkip, chime.OverlapWait, chime.OverlapCancel}
+	misfires = []chime.MisfirePolicy{chime.MisfireRunOnce, chime.MisfireSkip, chime.MisfireCatchUp}
+)
+
+// oneOf notes a word that is none of those that are wanted.
+func oneOf[T ~string](in *body.ObjectReader, key string, got T, want []T) {
+	texts := make([]string, len(want))
+	for i, w := range want {
+		if w == got {
+			return
+		}
+		texts[i] = string(w)
+	}
+	in.Wrong(key, key+"_value", "want one of "+strings.Join(texts, ", "))
+}

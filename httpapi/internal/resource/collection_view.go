@@ -1,0 +1,96 @@
+package resource
+
+import (
+	"github.com/chimejobs/chime/httpapi/internal/body"
+	"github.com/chimejobs/chime/httpapi/internal/problem"
+)
+
+// A CollectionView is a collection as it is shown.
+type CollectionView struct {
+	ID    string // the path below the mount point, with the ARM prefix of the request if it had one
+	Name  string
+	State string // Enabled, Disabled, Deleted
+	*Collection
+}
+
+// The JSON of a collection, in the order in which it is written.
+type (
+	collectionJSON struct {
+		ID         string               `json:"id,omitempty"`
+		Type       string               `json:"type,omitempty"`
+		Name       string               `json:"name,omitempty"`
+		Location   string               `json:"location,omitempty"`
+		Tags       map[string]string    `json:"tags,omitempty"`
+		Properties collectionProperties `json:"properties"`
+	}
+	collectionProperties struct {
+		SKU   *collectionSKU        `json:"sku,omitempty"`
+		State string                `json:"state,omitempty"`
+		Quota collectionQuota       `json:"quota"`
+		Chime *collectionExtensions `json:"chime,omitempty"`
+	}
+	collectionSKU struct {
+		Name string `json:"name"`
+	}
+	collectionQuota struct {
+		MaxJobCount      int           `json:"maxJobCount"`
+		MaxJobOccurrence int           `json:"maxJobOccurrence,omitempty"`
+		MaxRecurrence    maxRecurrence `json:"maxRecurrence"`
+	}
+	maxRecurrence struct {
+		Frequency string `json:"frequency"`
+		Interval  int    `json:"interval"`
+	}
+	collectionExtensions struct {
+		Queue       string   `json:"queue,omitempty"`
+		Description string   `json:"description,omitempty"`
+		Jobs        []string `json:"jobs,omitempty"`
+	}
+)
+
+const collectionType = "Microsoft.Scheduler/jobCollections"
+
+// Append appends the answer's JSON, without a newline.
+func (v *CollectionView) Append(to []byte) []byte {
+	out := v.json()
+	out.ID, out.Type, out.Name, out.Properties.State = v.ID, collectionType, v.Name, v.State
+	return appendJSON(to, out)
+}
+
+// json is what a client can write of the collection.
+func (c *Collection) json() collectionJSON {
+	p := collectionProperties{
+		Quota: collectionQuota{
+			MaxJobCount: c.Quota.MaxJobCount, MaxJobOccurrence: c.Quota.MaxJobOccurrence,
+			MaxRecurrence: maxRecurrence{c.Quota.MaxFrequency, c.Quota.MaxInterval},
+		},
+	}
+	if c.SKU != "" {
+		p.SKU = &collectionSKU{c.SKU}
+	}
+	if c.Queue != "" || c.Description != "" || len(c.Jobs) > 0 {
+		p.Chime = &collectionExtensions{c.Queue, c.Description, c.Jobs}
+	}
+	return collectionJSON{Location: c.Location, Tags: c.Tags, Properties: p}
+}
+
+// Patch returns the collection with a merge patch (RFC 7396) put on its writable form, checked whole.
+func (c *Collection) Patch(text []byte, name string) (*Collection, []problem.Mistake) {
+	patch, mistakes := parse(text)
+	if mistakes != nil {
+		return nil, mistakes
+	}
+	target, bad := body.Parse(appendJSON(nil, c.json()))
+	if bad != nil {
+		return nil, []problem.Mistake{*bad}
+	}
+	if patch.Get("properties") == nil { // the bare form
+		for _, m := range target.Members {
+			if m.Key == "properties" {
+				target.Members = append(without(target.Members, m.Key), m.Value.Members...)
+				break
+			}
+		}
+	}
+	return readCollection(body.Patch(target, patch), name)
+}

@@ -1,0 +1,179 @@
+package resource
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/httpapi/internal/body"
+	"github.com/chimejobs/chime/httpapi/internal/problem"
+)
+
+// A JobView is a job as it is shown.
+type JobView struct {
+	ID    string // the path below the mount point, with the ARM prefix of the request if it had one
+	Name  JobName
+	State State
+	Held  string // why it is disabled: client, collection, failures, operator; empty: it is not
+	Job   *Job   // its secrets are not shown
+
+	Executions, Failures, Faults int64
+	Last, Next                   time.Time // zero: none
+}
+
+// The JSON of a job, in the order in which it is written.
+type (
+	jobJSON struct {
+		ID         string        `json:"id"`
+		Type       string        `json:"type"`
+		Name       string        `json:"name"`
+		Properties jobProperties `json:"properties"`
+	}
+	jobProperties struct {
+		StartTime  string          `json:"startTime,omitempty"`
+		Action     json.RawMessage `json:"action"`
+		Recurrence json.RawMessage `json:"recurrence,omitempty"`
+		State      State           `json:"state"`
+		Status     *jobStatus      `json:"status,omitempty"`
+		Chime      jobExtensions   `json:"chime"`
+	}
+	jobStatus struct {
+		LastExecutionTime string `json:"lastExecutionTime,omitempty"`
+		NextExecutionTime string `json:"nextExecutionTime,omitempty"`
+		ExecutionCount    int64  `json:"executionCount"`
+		FailureCount      int64  `json:"failureCount"`
+		FaultedCount      int64  `json:"faultedCount"`
+	}
+	jobExtensions struct {
+		Overlap      chime.OverlapPolicy `json:"overlap"`
+		Misfire      chime.MisfirePolicy `json:"misfire"`
+		Grace        action.Interval     `json:"grace"`
+		ImmediateRun bool                `json:"immediateRun"`
+		DisableAfter int                 `json:"disableAfter,omitempty"`
+		History      jobHistory          `json:"history"`
+		Held         string              `json:"held,omitempty"`
+		Secrets      []string            `json:"secrets,omitempty"`
+	}
+	jobHistory struct {
+		Keep int    `json:"keep"`
+		Body string `json:"body"`
+	}
+)
+
+const jobType = "Microsoft.Scheduler/jobCollections/jobs"
+
+// Append appends the answer's JSON, without a newline.
+func (v *JobView) Append(to []byte) []byte {
+	properties := v.Job.properties(v.Job.Action.Public())
+	properties.State = v.State
+	properties.Status = &jobStatus{
+		LastExecutionTime: Time(v.Last), NextExecutionTime: Time(v.Next),
+		ExecutionCount: v.Executions, FailureCount: v.Failures, FaultedCount: v.Faults,
+	}
+	properties.Chime.Held = v.Held
+	properties.Chime.Secrets = v.Job.Action.SecretPaths()
+	return appendJSON(to, jobJSON{ID: v.ID, Type: jobType, Name: v.Name.Collection + "/" + v.Name.Job, Properties: properties})
+}
+
+// properties is what a client can write of the job, with its action as it is given here.
+func (j *Job) properties(a *action.Action) jobProperties {
+	p := jobProperties{
+		State: j.State,
+		Chime: jobExtensions{
+			Overlap: j.Overlap, Misfire: j.Misfire, Grace: action.Interval(j.Grace), ImmediateRun: !j.NoImmediateRun, DisableAfter: j.DisableAfter,
+			History: jobHistory{Keep: j.KeepRuns, Body: excerptFailures},
+		},
+	}
+	if a.Excerpt != action.ExcerptOfFailures {
+		p.Chime.History.Body = string(a.Excerpt)
+	}
+	p.StartTime, p.Recurrence = j.ruleJSON()
+	a = a.Clone()
+	a.Excerpt = ""
+	if a.ErrorAction != nil {
+		a.ErrorAction.Excerpt = ""
+	}
+	p.Action, _ = action.Encode(a) // no secret of it is plain
+	return p
+}
+
+// ruleJSON is the rule in the two parts of a job: its start, and the rest if there is any.
+func (j *Job) ruleJSON() (start string, rule json.RawMessage) {
+	text, err := j.Rule.MarshalJSON()
+	if err != nil {
+		return "", nil
+	}
+	v, bad := body.Parse(text)
+	if bad != nil {
+		return "", nil
+	}
+	rest := &body.Value{Kind: body.Object}
+	for _, m := range v.Members {
+		if m.Key == "startTime" {
+			start = m.Value.Text
+		} else {
+			rest.Members = append(rest.Members, m)
+		}
+	}
+	if len(rest.Members) == 0 {
+		return start, nil
+	}
+	return start, rest.Append(nil)
+}
+
+// Patch returns the job with a merge patch (RFC 7396) put on its writable form, checked whole. Secrets that the patch does not name stay sealed as
+// they are; those that it sets to null are removed, and so is what has them.
+func (j *Job) Patch(text []byte, n JobName) (*Job, []problem.Mistake) {
+	patch, mistakes := parse(text)
+	if mistakes != nil {
+		return nil, mistakes
+	}
+	stored, bad := body.Parse(appendJSON(nil, j.properties(j.Action)))
+	if bad != nil {
+		return nil, []problem.Mistake{*bad}
+	}
+	target := stored.Store()
+	target.Members = without(target.Members, "state") // what is wanted stays unless the patch says a state
+	if patch.Get("properties") != nil {
+		target = &body.Value{Kind: body.Object, Members: []body.Member{{Key: "properties", Value: target}}}
+	}
+	patched, mistakes := readJob(body.Patch(target, patch), n)
+	if patched != nil {
+		patched.Patched = true
+		if patched.Now = false; patched.Rule.Equal(j.Rule) {
+			patched.Now = j.Now
+		}
+	}
+	return patched, mistakes
+}
+
+func without(members []body.Member, key string) []body.Member {
+	kept := members[:0:0]
+	for _, m := range members {
+		if m.Key != key {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// Time is an instant as answers have it; empty: none.
+func Time(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.999Z07:00")
+}
+
+// appendJSON appends a value of this package as JSON.
+func appendJSON(to []byte, v any) []byte {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		panic(err) // a secret in clear was about to be shown
+	}
+	return append(to, bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
+}
