@@ -22,6 +22,7 @@ httpapi/action:FuzzValidateURI
 httpapi/arm:FuzzRead
 httpapi/internal/egress:FuzzCheckHost
 httpapi/internal/egress:FuzzParseNet
+httpapi/internal/resource:FuzzReadJob
 internal/schedule:FuzzDefinition
 internal/schedule:FuzzNextPlacement
 internal/wire:FuzzDecodeArgs

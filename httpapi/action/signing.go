@@ -14,7 +14,7 @@ import (
 // A Signing is a secret shared with the receiver, who can tell by it that a request is the sender's and unchanged: Standard Webhooks 1.0, symmetric. Each endpoint has a
 // secret of its own. Signed are the webhook-id, the webhook-timestamp and the body, not the other headers.
 type Signing struct {
-	Secret         Secret `json:"secret,omitzero"`         // whsec_ and base64 of 24 to 64 bytes
+	Secret         Secret `json:"secret"`                  // whsec_ and base64 of 24 to 64 bytes
 	PreviousSecret Secret `json:"previousSecret,omitzero"` // signs too while receivers change over to Secret
 }
 

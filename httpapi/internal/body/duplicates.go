@@ -6,28 +6,42 @@ import (
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
-// dataKeys are the keys, folded, whose objects have names of the client's and not of the API's.
-var dataKeys = map[string]bool{
-	"tags": true, "headers": true, "secretheaders": true, "secretquery": true, "custommessageproperties": true, "payload": true,
+// An inside says whose the keys of an object are.
+type inside int
+
+const (
+	ours    inside = iota // the API's: their case makes no difference
+	headers               // the client's names of headers, which are the same in any case; a body that has one twice is refused elsewhere
+	data                  // the client's, byte for byte
+)
+
+// keysOf are the keys, folded, whose objects have names of the client's.
+var keysOf = map[string]inside{
+	"headers": headers, "secretheaders": headers, "tags": data, "secretquery": data, "custommessageproperties": data, "payload": data,
 }
 
-// isData reports whether the object of a key has names of the client's: it is of dataKeys, or inside of one.
-func isData(key string, inside bool) bool { return inside || dataKeys[fold(key)] }
+// below is whose the keys are of the object that a key has.
+func (in inside) below(key string) inside {
+	if in == ours {
+		return keysOf[fold(key)]
+	}
+	return data
+}
 
 // Duplicates returns the keys that objects have more than once: in any spelling, of data in the same one.
-func Duplicates(v *Value) []problem.Mistake { return duplicates(v, "", false) }
+func Duplicates(v *Value) []problem.Mistake { return duplicates(v, "", ours) }
 
-func duplicates(v *Value, path string, data bool) (found []problem.Mistake) {
+func duplicates(v *Value, path string, in inside) (found []problem.Mistake) {
 	for i, item := range v.Items {
-		found = append(found, duplicates(item, path+"["+strconv.Itoa(i)+"]", data)...)
+		found = append(found, duplicates(item, path+"["+strconv.Itoa(i)+"]", in)...)
 	}
 	seen := map[string]string{}
 	for _, m := range v.Members {
-		name, inside := m.Key, data
-		if !data {
+		name := m.Key
+		if in == ours {
 			name = fold(m.Key)
 		}
-		at := join(path, m.Key, data)
+		at := join(path, m.Key, in != ours)
 		if before, twice := seen[name]; twice {
 			detail := "it is there twice"
 			if before != m.Key {
@@ -36,15 +50,15 @@ func duplicates(v *Value, path string, data bool) (found []problem.Mistake) {
 			found = append(found, problem.Mistake{Code: "duplicate_field", Field: at, Detail: detail})
 		}
 		seen[name] = m.Key
-		found = append(found, duplicates(m.Value, at, isData(m.Key, inside))...)
+		found = append(found, duplicates(m.Value, at, in.below(m.Key))...)
 	}
 	return found
 }
 
 // join is the path of a key; a name of the client's stands in brackets.
-func join(path, key string, data bool) string {
+func join(path, key string, clients bool) string {
 	switch {
-	case data || !plain(key):
+	case clients || !plain(key):
 		return path + "[" + strconv.Quote(cut(key)) + "]"
 	case path == "":
 		return key

@@ -1,6 +1,7 @@
 package body
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -47,7 +48,7 @@ type ObjectReader struct {
 // Object reads an object at a path. What is not one is a mistake without its value, which may be a secret, and counts as not there.
 func (r *Reader) Object(v *Value, path string) *ObjectReader {
 	if v = v.orNil(); v != nil && v.Kind != Object {
-		r.Add(v, problem.Mistake{Code: "type", Field: path, Detail: "want an object"})
+		r.Add(v, problem.Mistake{Code: "type", Field: cmp.Or(path, "body"), Detail: "want an object"})
 		v = nil
 	}
 	return &ObjectReader{Reader: r, Value: v, path: path, known: map[string]string{}}
@@ -126,10 +127,11 @@ func (o *ObjectReader) Object(key string) *ObjectReader {
 
 // Wrong notes that a field's value is not what it is to be.
 func (o *ObjectReader) Wrong(key, code, want string) {
-	v := o.Value.Get(key)
-	shown := ""
+	v, shown := o.Value.Get(key), ""
 	if v != nil {
 		shown = v.show()
+	} else {
+		v = o.Value // it is missing there
 	}
 	o.Reader.Add(v, problem.Mistake{Code: code, Field: o.Path(key), Value: shown, Detail: want})
 }

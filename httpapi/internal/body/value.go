@@ -74,17 +74,6 @@ func (v *Value) orNil() *Value {
 	return v
 }
 
-// set puts a value in the place of a key's, or behind the others.
-func (v *Value) set(key string, to *Value) {
-	for i := range v.Members {
-		if fold(v.Members[i].Key) == fold(key) {
-			v.Members[i].Value = to
-			return
-		}
-	}
-	v.Members = append(v.Members, Member{key, to})
-}
-
 // Append appends the value as JSON without spaces.
 func (v *Value) Append(to []byte) []byte {
 	switch v.Kind {

@@ -26,7 +26,7 @@ func Invalid(mistakes []Mistake) *Problem {
 		return nil
 	}
 	first := mistakes[0]
-	return &Problem{Code: Code(first.Code), Detail: first.Error(), Errors: mistakes[:min(len(mistakes), MaxMistakes)]}
+	return &Problem{Code: Code(first.Code), Detail: first.Field + ": " + first.Detail, Errors: mistakes[:min(len(mistakes), MaxMistakes)]}
 }
 
 // Error is the detail with the code.

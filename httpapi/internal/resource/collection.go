@@ -155,13 +155,13 @@ func (f *form) quota(c *Collection) {
 func (f *form) shortest(in *body.ObjectReader, c *Collection, plan sku) {
 	defer in.Done()
 	frequency := word(in.Text("frequency"), "Minute", "Hour", "Day", "Week", "Month")
-	if frequencies[frequency] == 0 {
-		in.Wrong("frequency", "quota_value", "want Minute, Hour, Day, Week or Month")
-		return
-	}
 	n, set := in.Whole("interval", 1, maxQuotaTime, "quota_value")
 	if !set {
 		n = 1
+	}
+	if frequencies[frequency] == 0 {
+		in.Wrong("frequency", "quota_value", "want Minute, Hour, Day, Week or Month")
+		return
 	}
 	c.Quota.MaxFrequency, c.Quota.MaxInterval = frequency, n
 	if c.Shortest() < frequencies[plan.shortest] {

@@ -72,7 +72,7 @@ func readJob(v *body.Value, n JobName) (*Job, []problem.Mistake) {
 	f.rule(j)
 	f.state(j)
 	if in := f.content.Object("action"); in.Value == nil {
-		if f.content.Value.Get("action") == nil {
+		if f.content.Value != nil && f.content.Value.Get("action") == nil {
 			f.content.Wrong("action", "required", "say what the job does: an object with type and request")
 		}
 	} else {
