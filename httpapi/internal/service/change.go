@@ -117,7 +117,7 @@ func (c *change) define(ctx context.Context, given *resource.Job) error {
 	s := c.service
 	j := *given
 	j.Action = given.Action.Clone()
-	c.given = &j
+	c.given, c.patched = &j, c.patched || given.Patched
 	m, err := c.wanted()
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (c *change) define(ctx context.Context, given *resource.Job) error {
 	if c.old != nil {
 		before = c.old.job.Action
 	}
-	if err := s.prepare(ctx, j.Action, before, c.name); err != nil {
+	if err := s.prepare(ctx, &j, before, c.name); err != nil {
 		return err
 	}
 	if keeps := c.old != nil && m.StartTime == startMade && (j.Now || j.Rule.Equal(c.old.job.Rule)); keeps {
@@ -142,13 +142,19 @@ func (c *change) define(ctx context.Context, given *resource.Job) error {
 		queue = s.options.Queues[0]
 	}
 	c.new = newDefinition(&j, queue, m)
+	if c.old != nil && final(stateOf(c.schedule)) {
+		c.new.queue = c.old.queue // another one of the collection is no change of a job that has ended
+	}
 	return c.check(queue)
 }
 
 // prepare brings an action into the form that is stored, with the secrets of the one before that it keeps, and says what is wrong with it.
-func (s *Service) prepare(ctx context.Context, a, before *action.Action, n resource.JobName) error {
-	mistakes := a.Prepare(ctx, s.options.OpenPFX)
-	mistakes = append(mistakes, a.Keep(before)...)
+func (s *Service) prepare(ctx context.Context, j *resource.Job, before *action.Action, n resource.JobName) error {
+	a, keep := j.Action, j.Action.Keep
+	if j.Patched && before != nil {
+		keep = a.CheckKept
+	}
+	mistakes := append(a.Prepare(ctx, s.options.OpenPFX), keep(before)...)
 	mistakes = append(mistakes, a.Validate(s.rules())...)
 	if len(mistakes) > 0 {
 		return problem.Invalid(mistakes)
@@ -188,16 +194,18 @@ func (c *change) wanted() (meta, error) {
 	return m, nil
 }
 
-// create reserves the job's name, and puts its schedule.
+// create reserves the job's name, and puts its schedule. A name whose time is wrong, because this machine's clock is or because the reservation took long,
+// is given back: the next try has a right one.
 func (c *change) create(ctx context.Context) (*chime.Schedule, error) {
-	began := time.Now()
-	name := newReservedName(c.name.Job, began)
+	s := c.service
+	name := newReservedName(c.name.Job, s.clock.now())
 	r, err := c.reserve(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if r.Collection.Creation != c.collection.Creation || time.Since(began) > maxUnderWay {
-		return nil, errors.Join(chime.ErrConflict, c.service.collections.Release(ctx, r.Collection, string(name)))
+	s.clock.set(r.Now)
+	if off := r.Now.Sub(name.at()).Abs(); off > maxUnderWay || r.Collection.Creation != c.collection.Creation {
+		return nil, errors.Join(chime.ErrConflict, s.collections.Release(ctx, r.Collection, string(name)))
 	}
 	return c.put(ctx, name, r)
 }

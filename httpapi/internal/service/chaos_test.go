@@ -176,9 +176,9 @@ func (c *chaos) collection(ctx context.Context, r *rand.Rand, name string, delet
 	case act <= 2 && deletes:
 		_, _, err = c.store.PutCollection(ctx, name, Condition{}, func(*Collection) (*resource.Collection, error) { return c.quota, nil })
 	case act <= 4:
-		_, _, err = c.store.SetCollectionState(ctx, name, collectionDisabled)
+		_, _, err = c.store.SetCollectionState(ctx, name, resource.CollectionDisabled)
 	default:
-		_, _, err = c.store.SetCollectionState(ctx, name, collectionEnabled)
+		_, _, err = c.store.SetCollectionState(ctx, name, resource.CollectionEnabled)
 	}
 	c.expected(err)
 }

@@ -19,19 +19,12 @@ type Collection struct {
 	*resource.Collection
 }
 
-// The states of collections, as they are shown.
-const (
-	collectionEnabled  = "Enabled"
-	collectionDisabled = "Disabled"
-	collectionDeleted  = "Deleted"
-)
-
 var shownStates = map[chime.CollectionState]string{
-	chime.CollectionEnabled: collectionEnabled, chime.CollectionDisabled: collectionDisabled, chime.CollectionDeleted: collectionDeleted,
+	chime.CollectionEnabled: resource.CollectionEnabled, chime.CollectionDisabled: resource.CollectionDisabled, chime.CollectionDeleted: resource.CollectionDeleted,
 }
 
 var storedStates = map[string]chime.CollectionState{
-	collectionEnabled: chime.CollectionEnabled, collectionDisabled: chime.CollectionDisabled,
+	resource.CollectionEnabled: chime.CollectionEnabled, resource.CollectionDisabled: chime.CollectionDisabled,
 }
 
 func newCollection(c *chime.Collection) (*Collection, error) {

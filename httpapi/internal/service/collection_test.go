@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -21,7 +22,7 @@ func TestADisabledCollectionRunsNothing(t *testing.T) {
 		own := resource.JobName{Collection: "demo", Job: "own"}
 		f.put(report, job(`{"frequency": "hour", "startTime": "2000-01-01T00:30:00Z"}`))
 		f.put(own, with(job(hourly), func(j *resource.Job) { j.State = resource.Disabled }))
-		f.setState("demo", collectionDisabled)
+		f.setState("demo", resource.CollectionDisabled)
 		made := resource.JobName{Collection: "demo", Job: "made"}
 		if j := f.put(made, job(`{"frequency": "hour"}`)); j.State != resource.Disabled || j.Held != "collection" {
 			t.Errorf("made in a disabled collection: %s", text(j))
@@ -37,7 +38,7 @@ func TestADisabledCollectionRunsNothing(t *testing.T) {
 				t.Errorf("%s ran %v", n.Job, ran)
 			}
 		}
-		f.setState("demo", collectionEnabled)
+		f.setState("demo", resource.CollectionEnabled)
 		time.Sleep(65 * time.Minute)
 		if f.get(report).State != resource.Enabled || len(f.runs(report)) != 1 || f.get(own).State != resource.Disabled || len(f.runs(own)) != 0 || len(f.runs(made)) == 0 {
 			t.Errorf("enabled: report %s, own %s, made %s", text(f.get(report)), text(f.get(own)), text(f.get(made)))
@@ -117,17 +118,17 @@ func TestRunFinishesWhatARequestHasBegun(t *testing.T) {
 func TestACollectionKeepsItsStateUnlessItIsSaid(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.put(report, job(hourly))
-		if c := f.collect("demo", &resource.Collection{State: collectionDisabled}); c.State != collectionDisabled {
+		if c := f.collect("demo", &resource.Collection{State: resource.CollectionDisabled}); c.State != resource.CollectionDisabled {
 			t.Errorf("put disabled, is %s", c.State)
 		}
 		if j := f.get(report); j.Held != "collection" {
 			t.Errorf("its job: %s", text(j))
 		}
-		if c := f.collect("demo", &resource.Collection{Description: "new"}); c.State != collectionDisabled || c.Description != "new" {
+		if c := f.collect("demo", &resource.Collection{Description: "new"}); c.State != resource.CollectionDisabled || c.Description != "new" {
 			t.Errorf("put without a state, is %s, %q", c.State, c.Description)
 		}
 		revision := f.collect("demo", &resource.Collection{Description: "new"}).Revision
-		if c, err := f.GetCollection(t.Context(), "demo"); err != nil || c.Revision != revision || c.State != collectionDisabled {
+		if c, err := f.GetCollection(t.Context(), "demo"); err != nil || c.Revision != revision || c.State != resource.CollectionDisabled {
 			t.Errorf("got %+v, %v", c, err)
 		}
 		_, _, err := f.PutCollection(t.Context(), "demo", Condition{Match: []int64{revision - 1}}, nil)
@@ -181,7 +182,7 @@ func TestListsPageByName(t *testing.T) {
 				t.Errorf("%+v: %v, then %q; want %d from %s to %s, then %q", row.page, names, next, row.n, row.first, row.last, row.next)
 			}
 		}
-		f.setState("c03", collectionDisabled)
+		f.setState("c03", resource.CollectionDisabled)
 		may := func(name string) bool { return name != "c01" && name != "demo" }
 		var all []string
 		for page := (Page{Top: 10}); ; {
@@ -205,5 +206,34 @@ func TestListsPageByName(t *testing.T) {
 		if _, _, err := f.ListJobs(t.Context(), "none", Page{Top: 10}); err == nil {
 			t.Error("jobs of no collection are listed")
 		}
+	})
+}
+
+// With half a second a call a hundred jobs are more than two seconds of work.
+func TestAChangeThatTakesLongGoesOnInRun(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		slow := New(Options{Store: f.cutStore()})
+		ctx := context.WithValue(t.Context(), cutKey{}, &cut{calls: 1 << 30, wait: func() time.Duration { return 500 * time.Millisecond }})
+		for i := range 100 {
+			f.put(jobIn("demo", i), job(hourly))
+		}
+		began := time.Now()
+		c, done, err := slow.SetCollectionState(ctx, "demo", resource.CollectionDisabled)
+		if err != nil || done || c.State != resource.CollectionDisabled {
+			t.Errorf("disabled: %+v, done %v, %v; want it not done", c, done, err)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("the request took %v", took)
+		}
+		f.start(f.Service)
+		time.Sleep(2 * unfinishedInterval)
+		f.checkInvariant("afterwards")
+		if existed, done, err := slow.DeleteCollection(ctx, "demo", Condition{}); !existed || done || err != nil {
+			t.Errorf("deleted: existed %v, done %v, %v; want it not done", existed, done, err)
+		}
+		time.Sleep(2 * strayAge)
+		_, err = f.GetCollection(t.Context(), "demo")
+		wantCode(t, "get afterwards", err, problem.NotFound)
+		f.checkInvariant("in the end")
 	})
 }

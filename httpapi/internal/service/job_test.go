@@ -70,7 +70,7 @@ func TestADisabledJobRunsNothing(t *testing.T) {
 		if made.State != resource.Disabled || made.Held != "client" || !made.Next.IsZero() {
 			t.Errorf("made: %s", text(made))
 		}
-		time.Sleep(10 * time.Hour)
+		time.Sleep(3 * time.Hour)
 		if ran := f.runs(report); len(ran) != 0 {
 			t.Errorf("made disabled, ran %v", ran)
 		}
@@ -84,7 +84,7 @@ func TestADisabledJobRunsNothing(t *testing.T) {
 		if j, err := f.patchState(report, resource.Disabled); err != nil || j.State != resource.Disabled {
 			t.Errorf("disabled: %s, %v", text(j), err)
 		}
-		time.Sleep(10 * time.Hour)
+		time.Sleep(3 * time.Hour)
 		if ran := f.runs(report); len(ran) != 0 {
 			t.Errorf("disabled, ran %v", ran)
 		}
@@ -94,7 +94,7 @@ func TestADisabledJobRunsNothing(t *testing.T) {
 // Enabling skips the gap, but for the only run of a job, which is no gap.
 func TestAOneTimeJobThatIsEnabledLateRunsThen(t *testing.T) {
 	for name, enabled := range map[string]struct{ after, ranAt time.Duration }{
-		"before its start": {time.Hour, 2 * time.Hour}, "after its start": {5 * time.Hour, 5 * time.Hour},
+		"before its start": {time.Hour, 2 * time.Hour}, "after its start": {3 * time.Hour, 3 * time.Hour},
 	} {
 		onService(t, Options{}, func(t *testing.T, f *fixture) {
 			f.work()
@@ -104,7 +104,7 @@ func TestAOneTimeJobThatIsEnabledLateRunsThen(t *testing.T) {
 			if _, err := f.patchState(report, resource.Enabled); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(24 * time.Hour)
+			time.Sleep(2 * time.Hour)
 			if ran := f.runs(report); len(ran) != 1 {
 				t.Errorf("enabled %s: ran %v, want one run", name, ran)
 			}
@@ -122,20 +122,20 @@ func TestAStateThatIsLeftOutOrAsShownStaysAsWanted(t *testing.T) {
 			t.Errorf("left out: %s, want disabled", text(j))
 		}
 		f.put(report, with(job(hourly), func(j *resource.Job) { j.State = resource.Enabled }))
-		f.setState("demo", collectionDisabled)
+		f.setState("demo", resource.CollectionDisabled)
 		shown := f.put(report, with(job(hourly), func(j *resource.Job) { j.State = resource.Disabled }))
 		if shown.State != resource.Disabled || shown.Held != "collection" {
 			t.Errorf("in a disabled collection: %s", text(shown))
 		}
-		f.setState("demo", collectionEnabled)
+		f.setState("demo", resource.CollectionEnabled)
 		if j := f.get(report); j.State != resource.Enabled {
 			t.Errorf("afterwards %s, want enabled: the body had repeated what was shown", text(j))
 		}
-		f.setState("demo", collectionDisabled)
+		f.setState("demo", resource.CollectionDisabled)
 		if j, err := f.patchState(report, resource.Disabled); err != nil || j.Held != "client" {
 			t.Errorf("patched: %s, %v, want it held by the client", text(j), err)
 		}
-		f.setState("demo", collectionEnabled)
+		f.setState("demo", resource.CollectionEnabled)
 		if j := f.get(report); j.State != resource.Disabled || j.Held != "client" {
 			t.Errorf("afterwards %s, want disabled: a state in a patch counts", text(j))
 		}

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -36,17 +35,12 @@ const (
 	startMade = "made"
 )
 
-// metaOf reads the Meta of a schedule; ok is false if it is none of ours.
+// metaOf reads the Meta of a schedule; ok is false if it is none of ours, or has another form than this program reads. Its name counts then all the same.
 func metaOf(s *chime.Schedule) (m meta, ok bool) {
-	if len(s.Meta) == 0 {
+	if len(s.Meta) == 0 || json.Unmarshal(s.Meta, &m) != nil {
 		return meta{}, false
 	}
-	reader := json.NewDecoder(bytes.NewReader(s.Meta))
-	reader.DisallowUnknownFields()
-	if err := reader.Decode(&m); err != nil || m.Rest != metaForm || m.Name == "" || m.Collection == 0 {
-		return meta{}, false
-	}
-	return m, m.Name.job() == jobOf(s.Name).Job
+	return m, m.Rest == metaForm && m.Collection != 0 && m.Name != "" && m.Name.job() == jobOf(s.Name).Job
 }
 
 func (m meta) encode() (json.RawMessage, error) {

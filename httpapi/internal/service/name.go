@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/chimejobs/chime/httpapi/internal/problem"
@@ -45,8 +46,7 @@ func prefixOf(collection string) string { return collection + ":" }
 // A reservedName is what stands for a job in its collection: the job, "#", when it was reserved, "-", and a random text. So it is one schedule's
 // alone: the next schedule of that job has another one. "#" sorts before all that jobs' names have, so reserved names sort as these do.
 //
-// The time is that of the clock of the process that has reserved it. It tells names whose schedule may still be under way from those whose writer is
-// gone. Clocks that differ by more than half a minute weaken that, not the quota.
+// The time is about that of the store's clock. It tells names whose schedule may still be under way from those whose writer is gone.
 type reservedName string
 
 func newReservedName(job string, now time.Time) reservedName {
@@ -62,16 +62,31 @@ func (r reservedName) job() string {
 // strayAge is how old a name without a schedule is before it is released: no writer takes that long from its reservation to its schedule.
 const strayAge = time.Minute
 
-// maxUnderWay is the age up to which a writer puts the schedule of a name that it has reserved.
+// maxUnderWay is the age up to which a writer puts the schedule of a name that it has reserved, and how far the name's time may be ahead.
 const maxUnderWay = strayAge / 2
 
-// olderThan reports whether the name was reserved longer than an age before an instant. One that is not written as these are is old.
-func (r reservedName) olderThan(age time.Duration, now time.Time) bool {
+// at is when the name was reserved; zero if it is not written as these are: then it is old.
+func (r reservedName) at() time.Time {
 	_, made, _ := strings.Cut(string(r), "#")
 	seconds, _, _ := strings.Cut(made, "-")
 	at, err := strconv.ParseInt(seconds, 36, 64)
-	return err != nil || time.Unix(at, 0).Add(age).Before(now)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(at, 0)
 }
+
+// olderThan reports whether the name was reserved longer than an age before an instant.
+func (r reservedName) olderThan(age time.Duration, now time.Time) bool {
+	return r.at().Add(age).Before(now)
+}
+
+// A storeClock is about the store's time. The store tells it with each reservation; until then it is that of this machine.
+type storeClock struct{ ahead atomic.Int64 } // of this machine's, ns
+
+func (c *storeClock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+
+func (c *storeClock) set(now time.Time) { c.ahead.Store(int64(time.Until(now))) }
 
 // afterJob is where the names behind those of a job begin.
 func afterJob(job string) string {

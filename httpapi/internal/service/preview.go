@@ -39,20 +39,29 @@ func (s *Service) Preview(ctx context.Context, j *resource.Job, count int) (next
 	if j.Now {
 		rule = recurrence.Recurrence{StartTime: now.Truncate(time.Second)}
 	}
-	series, err := rule.Series(now)
-	if err != nil {
+	if next, err = firstRuns(rule, now, j.NoImmediateRun, count); err != nil {
 		return nil, "", clientError(err)
 	}
-	immediate := !j.NoImmediateRun
+	return next, chime.Schedule{Recurrence: rule, NoImmediateRun: j.NoImmediateRun}.String(), nil
+}
+
+// firstRuns are the first runs of a job that is made now, without the one at creation if that is not wanted.
+func firstRuns(rule recurrence.Recurrence, now time.Time, noImmediateRun bool, n int) (runs []time.Time, err error) {
+	if rule.Count > 0 {
+		n, rule.Count = min(n, rule.Count), 0
+	}
+	series, err := rule.Series(now)
+	if err != nil {
+		return nil, err
+	}
+	leaveOut := noImmediateRun && rule.StartTime.IsZero()
 	for run := range series.All() {
-		if created := len(next) == 0 && !run.After(now); created && !immediate && !j.Now {
-			immediate = true // left out, once
-			continue
-		}
-		if len(next) == count {
+		if len(runs) == n {
 			break
 		}
-		next = append(next, run)
+		if !leaveOut || run.After(now) {
+			runs = append(runs, run)
+		}
 	}
-	return next, chime.Schedule{Recurrence: rule, NoImmediateRun: j.NoImmediateRun}.String(), nil
+	return runs, nil
 }

@@ -31,13 +31,11 @@ func (c *change) check(queue string) error {
 			return err
 		}
 	}
-	if c.limits.SKU == freeSKU && c.new.authenticates() && (c.old == nil || !c.new.equalAction(c.old)) {
-		return problem.New(problem.QuotaAuthentication, "jobs of collection %s have no authentication: its sku is %s", c.name.Collection, freeSKU)
+	if c.limits.SKU == resource.FreeSKU && c.new.authenticates() && (c.old == nil || !c.new.equalAction(c.old)) {
+		return problem.New(problem.QuotaAuthentication, "jobs of collection %s have no authentication: its sku is %s", c.name.Collection, resource.FreeSKU)
 	}
 	return nil
 }
-
-const freeSKU = "Free"
 
 func disabled(n resource.JobName) error {
 	return problem.New(problem.CollectionDisabled, "collection %s is disabled, and so are its jobs: enable it first", n.Collection)

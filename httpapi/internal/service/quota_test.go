@@ -100,7 +100,7 @@ func TestAWriterWhoseNameWasTakenGetsItBackOrTakesTheJobBack(t *testing.T) {
 func TestQuotasBindWhatIsWrittenNewly(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		twice := `{"frequency": "hour", "startTime": "2000-01-01", "schedule": {"minutes": [0, 1]}}`
-		f.collect("demo", &resource.Collection{Quota: resource.Quota{MaxFrequency: "hour", MaxInterval: 1}})
+		f.collect("demo", &resource.Collection{Quota: resource.Quota{MaxFrequency: "Hour", MaxInterval: 1}})
 		for rule, code := range map[string]problem.Code{
 			`{"frequency": "minute", "interval": 30}`: problem.QuotaRecurrence,
 			twice: problem.QuotaRecurrence,
@@ -125,7 +125,7 @@ func TestQuotasBindWhatIsWrittenNewly(t *testing.T) {
 		}
 		f.collect("demo", &resource.Collection{})
 		f.put(report, job(twice))
-		f.collect("demo", &resource.Collection{Quota: resource.Quota{MaxFrequency: "hour", MaxJobOccurrence: 5}})
+		f.collect("demo", &resource.Collection{Quota: resource.Quota{MaxFrequency: "Hour", MaxInterval: 1, MaxJobOccurrence: 5}})
 		f.put(report, job(twice)) // it was allowed
 		f.put(report, with(job(twice), func(j *resource.Job) { j.KeepRuns = 1 }))
 		_, _, err := f.tryPut(report, job(`{"frequency": "hour"}`))
@@ -220,5 +220,24 @@ func TestJobActionsNeedPermission(t *testing.T) {
 		}
 		_, err := f.patchState(report, resource.Enabled)
 		wantCode(t, "to enable it", err, problem.TargetForbidden)
+	})
+}
+
+// The time of a name is the store's, whatever this machine's clock says.
+func TestNamesHaveTheStoresTime(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		for i, off := range []time.Duration{-3 * time.Hour, 3 * time.Hour, 0} {
+			f.clock.ahead.Store(int64(off))
+			f.put(jobIn("demo", i), job(hourly))
+		}
+		names, _, err := f.collections.Names(t.Context(), "demo", chime.NameFilter{})
+		if err != nil || len(names) != 3 {
+			t.Fatalf("names %v, %v; want 3", names, err)
+		}
+		for _, name := range names {
+			if at := reservedName(name).at(); time.Since(at).Abs() > maxUnderWay {
+				t.Errorf("%s is of %v, and it is %v", name, at, time.Now())
+			}
+		}
 	})
 }

@@ -65,6 +65,7 @@ type Service struct {
 	collections *chime.Collections
 	log         *slog.Logger
 	unfinished  chan struct{} // somebody has left work for Run
+	clock       storeClock
 
 	mu      sync.Mutex
 	cleared map[string]time.Time // collection -> when its strays were released last, because it was full

@@ -74,8 +74,8 @@ func TestAJobSaysWhoHoldsIt(t *testing.T) {
 		if err := f.schedules.Pause(t.Context(), report.Schedule(), chime.Note{By: "ops", Text: "stop"}); err != nil {
 			t.Fatal(err)
 		}
-		f.setState("demo", collectionDisabled)
-		f.setState("demo", collectionEnabled)
+		f.setState("demo", resource.CollectionDisabled)
+		f.setState("demo", resource.CollectionEnabled)
 		if j := f.get(report); j.State != resource.Disabled || j.Held != "operator" {
 			t.Errorf("paused by an operator, the collection disabled and enabled: %s, want it held by the operator", text(j))
 		}
@@ -134,6 +134,30 @@ func TestAJobIsFinalWhenNothingOfItIsLeft(t *testing.T) {
 		}
 		if existed, err := f.DeleteJob(t.Context(), report, Condition{}); !existed || err != nil {
 			t.Errorf("delete: %v, %v", existed, err)
+		}
+	})
+}
+
+// A client who disables a job meanwhile is not overruled, and what was put meanwhile is not deleted.
+func TestNoStepIsTakenOnWhatIsNotStoredAnyMore(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		f.put(report, job(hourly))
+		f.setState("demo", resource.CollectionDisabled)
+		seen, err := f.schedules.Get(t.Context(), report.Schedule())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _ := metaOf(seen)
+		if _, err := f.patchState(report, resource.Disabled); err != nil {
+			t.Fatal(err)
+		}
+		for _, next := range []step{remove, resume} {
+			if err := f.take(t.Context(), next, seen, m); !lostRace(err) {
+				t.Errorf("step %d: %v, want a conflict", next, err)
+			}
+		}
+		if j := f.get(report); j.State != resource.Disabled || j.Held != "client" {
+			t.Errorf("afterwards %s", text(j))
 		}
 	})
 }

@@ -28,10 +28,10 @@ func (s *Service) sweep(ctx context.Context, c *chime.Collection, rest pace) err
 			}
 		}
 		m, ours := metaOf(schedule)
+		seen[m.Name] = true
 		if err != nil || !ours {
 			continue
 		}
-		seen[m.Name] = true
 		if err := s.mend(ctx, schedule, m); err != nil {
 			return err
 		}
@@ -77,17 +77,29 @@ func (s *Service) releaseStrays(ctx context.Context, c *chime.Collection, seen m
 		}
 		after = names[len(names)-1]
 		for _, name := range names {
-			if stray := reservedName(name); !seen[stray] && stray.olderThan(strayAge, time.Now()) {
-				if err := s.releaseStray(ctx, c, stray); err != nil {
-					return err
-				}
+			if seen[reservedName(name)] {
+				continue
+			}
+			if err := s.releaseStray(ctx, c, reservedName(name)); err != nil {
+				return err
 			}
 		}
 	}
 }
 
-// releaseStray releases a name if its schedule is not there, and takes it back if the schedule came meanwhile: its writer was slower than any should be.
+// releaseStray releases a name if it is old and its schedule is not there, and takes it back if the schedule came meanwhile: its writer was slower than
+// any should be.
 func (s *Service) releaseStray(ctx context.Context, c *chime.Collection, stray reservedName) error {
+	r, err := s.collections.Reserve(ctx, c.Name, string(stray)) // it is there: the answer has the store's time
+	if errors.Is(err, chime.ErrDeleting) || errors.Is(err, chime.ErrNotFound) || errors.Is(err, chime.ErrQuota) {
+		return nil // it is gone meanwhile, or goes with its collection
+	}
+	if err != nil {
+		return err
+	}
+	if r.Known && !stray.olderThan(strayAge, r.Now) {
+		return nil
+	}
 	there, err := s.isThere(ctx, c, stray)
 	if err != nil || there {
 		return err
@@ -111,8 +123,8 @@ func (s *Service) isThere(ctx context.Context, c *chime.Collection, name reserve
 	if err != nil {
 		return false, err
 	}
-	m, ours := metaOf(schedule)
-	return ours && m.Name == name, nil
+	m, _ := metaOf(schedule)
+	return m.Name == name, nil
 }
 
 const (

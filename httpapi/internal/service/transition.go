@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -28,7 +29,10 @@ func (s *Service) carryOut(ctx context.Context, c *chime.Collection, until time.
 	if c.Transition == 0 {
 		return true, nil
 	}
-	began := time.Now()
+	began, err := s.deletionTime(ctx, c)
+	if err != nil {
+		return lostRace(err), gone(err)
+	}
 	if whole, err := s.alignAll(ctx, c, until); err != nil || !whole {
 		return false, err
 	}
@@ -80,7 +84,7 @@ func (s *Service) releaseLeft(ctx context.Context, c *chime.Collection, before t
 		after = names[len(names)-1]
 		var left []string
 		for _, name := range names {
-			if reservedName(name).olderThan(strayAge, before) {
+			if reservedName(name).olderThan(maxUnderWay, before) {
 				left = append(left, name)
 			} else {
 				others = true
@@ -95,3 +99,23 @@ func (s *Service) releaseLeft(ctx context.Context, c *chime.Collection, before t
 }
 
 const namesPage = 1000
+
+// deletionTime is the store's time if a collection is being deleted. Its error is [chime.ErrNotFound] if it is gone.
+func (s *Service) deletionTime(ctx context.Context, c *chime.Collection) (time.Time, error) {
+	if c.State != chime.CollectionDeleted {
+		return time.Time{}, nil
+	}
+	r, err := s.collections.Reserve(ctx, c.Name, probe)
+	switch {
+	case errors.Is(err, chime.ErrDeleting):
+		return r.Now, nil
+	case err == nil: // it was made again meanwhile
+		return time.Time{}, errors.Join(chime.ErrNotFound, s.collections.Release(ctx, r.Collection, probe))
+	case errors.Is(err, chime.ErrQuota):
+		return time.Time{}, chime.ErrNotFound
+	}
+	return time.Time{}, err
+}
+
+// probe is a name that is reserved for the answer alone: a deleted collection refuses it.
+const probe = "#"

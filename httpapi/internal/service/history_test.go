@@ -1,0 +1,136 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/httpapi/internal/problem"
+	"github.com/chimejobs/chime/httpapi/internal/resource"
+)
+
+// An hourly job: the first run is done, the second fails, is retried and dies, its error action is done; then one is run by hand and snoozes once.
+func TestTheHistoryHasEachExecution(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		f.work()
+		retries := 1
+		f.put(report, with(job(hourly), func(j *resource.Job) {
+			j.Action.ErrorAction = post()
+			j.Action.RetryPolicy = &action.RetryPolicy{Interval: action.Interval(time.Minute), Count: &retries}
+		}))
+		f.set(func() {
+			f.fail = func(j *chime.Job) error {
+				j.Note("example.com answered 500")
+				switch {
+				case j.Death != nil:
+					return nil
+				case strings.Contains(j.ID, "#") && j.Attempt == 1 && j.Started.Sub(j.Planned) < time.Minute:
+					return chime.Snooze(2 * time.Minute)
+				case j.Planned.Hour() == 1:
+					return errors.New("500")
+				}
+				return nil
+			}
+		})
+		time.Sleep(2 * time.Hour)
+		id, err := f.RunJob(t.Context(), report, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		all, next, err := f.History(t.Context(), report, HistoryPage{Top: 100})
+		if err != nil || next != 0 {
+			t.Fatalf("then %d, %v", next, err)
+		}
+		var got []string
+		for _, e := range all {
+			got = append(got, fmt.Sprintf("%s %s %s retry %d manual %v", e.Action, e.Status, e.Outcome, e.Retry, e.Manual))
+			if e.Message != "example.com answered 500" || e.End.IsZero() || e.Fence == 0 {
+				t.Errorf("%+v", e)
+			}
+		}
+		want := []string{
+			"MainAction Completed done retry 0 manual true", "MainAction Postponed snoozed retry 0 manual true",
+			"ErrorAction Completed done retry 0 manual false", "MainAction Failed dead retry 1 manual false", "MainAction Failed failed retry 0 manual false",
+			"MainAction Completed done retry 0 manual false",
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("history\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if all[0].Occurrence != id || all[5].Occurrence != "demo:report@2000-01-01T00:30:00Z" || !all[5].Expected.Equal(time.Date(2000, 1, 1, 0, 30, 0, 0, time.UTC)) {
+			t.Errorf("occurrences %s, %s", all[0].Occurrence, all[5].Occurrence)
+		}
+		var paged []Execution
+		for page := (HistoryPage{Top: 4}); ; {
+			found, next, err := f.History(t.Context(), report, page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			paged = append(paged, found...)
+			if page.Before = next; next == 0 {
+				break
+			}
+		}
+		if fmt.Sprint(paged) != fmt.Sprint(all) {
+			t.Errorf("in pages %v, want %v", paged, all)
+		}
+		if failed, _, err := f.History(t.Context(), report, HistoryPage{Top: 10, Skip: 1, Status: "failed"}); err != nil || len(failed) != 1 || failed[0].Outcome != chime.RunFailed {
+			t.Errorf("the second that failed: %v, %v", failed, err)
+		}
+		_, _, err = f.History(t.Context(), jobIn("demo", 1), HistoryPage{Top: 1})
+		wantCode(t, "of no job", err, problem.NotFound)
+	})
+}
+
+func TestTheMessagesOfAJobAreBounded(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		f.work()
+		f.set(func() {
+			f.fail = func(j *chime.Job) error {
+				j.Note(strings.Repeat("x", 2000))
+				return nil
+			}
+		})
+		f.put(report, job(`{"frequency": "minute"}`))
+		time.Sleep(110 * time.Minute)
+		all, _, err := f.History(t.Context(), report, HistoryPage{Top: 200})
+		if err != nil || len(all) != 100 {
+			t.Fatalf("%d executions, %v; want 100", len(all), err)
+		}
+		size, bare := 0, 0
+		for _, e := range all {
+			size += len(e.Message)
+			if e.Message == "" {
+				bare++
+			} else if bare > 0 {
+				t.Errorf("an older execution has a message, and a newer one has none")
+			}
+		}
+		if size > maxMessages || bare == 0 || all[0].Message == "" {
+			t.Errorf("messages of %d bytes, %d without", size, bare)
+		}
+	})
+}
+
+// Occurrences that were missed are in the history too, and have their place in it.
+func TestMissedOccurrencesArePostponed(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		f.put(report, with(job(`{"frequency": "hour"}`), func(j *resource.Job) { j.Misfire, j.Grace = chime.MisfireSkip, time.Minute }))
+		time.Sleep(150 * time.Minute)
+		f.work()
+		time.Sleep(time.Hour)
+		all, _, err := f.History(t.Context(), report, HistoryPage{Top: 10})
+		if err != nil || len(all) < 2 || all[0].Status != "Completed" || all[len(all)-1].Status != "Postponed" {
+			t.Fatalf("%+v, %v; want the missed below the one that ran", all, err)
+		}
+		for i, e := range all {
+			if e.Fence == 0 || i > 0 && e.Fence >= all[i-1].Fence {
+				t.Errorf("entry %d has the number %d", i, e.Fence)
+			}
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package service
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/httpapi/internal/problem"
+	"github.com/chimejobs/chime/httpapi/internal/resource"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// What preview tells of a job is what next tells of it once it is put.
+func TestPreviewSaysWhatNextSays(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		time.Sleep(10*time.Minute + 300*time.Millisecond)
+		made := 0
+		for name, j := range map[string]*resource.Job{
+			"by the hour":            job(hourly),
+			"from now on":            job(`{"frequency": "hour"}`),
+			"not now":                with(job(`{"frequency": "hour"}`), func(j *resource.Job) { j.NoImmediateRun = true }),
+			"cron, not now":          with(job(`{"cron": "*/5 * * * *"}`), func(j *resource.Job) { j.NoImmediateRun = true }),
+			"cron":                   job(`{"cron": "*/5 * * * *"}`),
+			"four times":             job(`{"frequency": "hour", "count": 4}`),
+			"four times, not now":    with(job(`{"frequency": "hour", "count": 4}`), func(j *resource.Job) { j.NoImmediateRun = true }),
+			"once":                   job(`{"startTime": "2000-01-02"}`),
+			"once, and that is over": job(`{"startTime": "1999-01-02"}`),
+			"once, now":              job(``),
+			"over":                   job(`{"frequency": "hour", "startTime": "1999-01-01", "endTime": "1999-02-01"}`),
+		} {
+			next, words, err := f.Preview(t.Context(), j, 5)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			made++
+			n := jobIn("demo", made)
+			f.put(n, j)
+			stored, text, err := f.NextOf(t.Context(), n, 5)
+			same := func(a, b time.Time) bool { return a.Equal(b) }
+			if err != nil || !slices.EqualFunc(next, stored, same) || words != text || text == "" {
+				t.Errorf("%s: preview %v (%s), next %v (%s), %v", name, next, words, stored, text, err)
+			}
+		}
+		_, _, err := f.Preview(t.Context(), with(job(hourly), func(j *resource.Job) { j.Action.Request.URI = "ftp://x" }), 5)
+		wantCode(t, "a bad uri", err, "uri")
+		_, _, err = f.Preview(t.Context(), with(job(hourly), func(j *resource.Job) {
+			j.Action.Request.SecretHeaders = map[string]action.Secret{"X": action.Plain("canary")}
+		}), 5)
+		wantCode(t, "a secret without keys", err, problem.SecretKeysMissing)
+		_, _, err = f.Preview(t.Context(), with(job(hourly), func(j *resource.Job) {
+			j.Rule = recurrence.Recurrence{Frequency: recurrence.Month, StartTime: time.Now(), MonthDays: []int{31}, Months: []time.Month{time.February}}
+		}), 5)
+		wantCode(t, "a rule that never fires", err, "never_fires")
+	})
+}
+
+func TestARuleThatNeverFiresIsRefusedAndLeavesNoName(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		j := job(hourly)
+		j.Rule.Interval = 5000
+		_, _, err := f.tryPut(report, j)
+		wantCode(t, "an interval of 5000", err, "interval_range")
+		f.checkInvariant("afterwards")
+	})
+}
