@@ -252,14 +252,17 @@ func (r *reader) job(resource object, place, oldCollection, name string) *Refusa
 }
 
 // filled is a job's properties with its expressions carried out and its secrets in their places. A secret that is given goes before an expression
-// that stands there, whose parameter has no value in an export.
+// that stands there; without one, an expression whose parameter has no value, as those of secrets have none in an export, is a missing secret.
 func (r *reader) filled(properties object, place, old string, job *Job) (object, *Refusal) {
 	properties = cloned(properties).(object)
-	given := r.options.secretsOf(old)
+	given, unknown := r.options.secretsOf(old), map[string]bool{}
 	for _, s := range slots(objectAt(properties, "action"), "action") {
-		if _, ok := given[strings.ToLower(s.path)]; ok {
+		_, ok := given[strings.ToLower(s.path)]
+		_, bad := r.template.value(at(s.within, s.key), place)
+		if ok || bad != nil {
 			set(s.within, s.key, nil)
 		}
+		unknown[s.path] = bad != nil
 	}
 	made, bad := r.template.value(properties, place+".properties")
 	if bad != nil {
@@ -270,7 +273,7 @@ func (r *reader) filled(properties object, place, old string, job *Job) (object,
 		if key, ok := given[strings.ToLower(s.path)]; ok {
 			set(s.within, s.key, r.options.Secrets[key])
 			r.used[key] = true
-		} else if !s.optional && s.empty() {
+		} else if unknown[s.path] || !s.optional && s.empty() {
 			job.Missing = append(job.Missing, s.path)
 		}
 	}

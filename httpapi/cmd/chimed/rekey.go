@@ -11,8 +11,8 @@ import (
 	"github.com/chimejobs/chime/redisstore"
 )
 
-const rekeyUsage = `chimed rekey seals the secrets of all jobs with the first of the keys. To change keys: put a new one in front, restart every chimed,
-rekey, and take the old one out when no job waits for a retry any more, for those keep what they have.
+const rekeyUsage = `chimed rekey seals the secrets of all jobs with the first of the keys. To change keys: put a new one in front,
+restart every chimed, rekey, and take the old one out when no job waits for a retry any more: those keep what they have.
 
   -redis URL            as of serve
   -namespace NAME       as of serve

@@ -41,7 +41,8 @@ Flags of serve, each of which may be a variable too, -public-url as CHIMED_PUBLI
   -plaintext            without TLS though others can reach it: behind a proxy that has TLS
   -secret-keys FILE     the keys that secrets are stored with, "k2:<base64 of 32 bytes>,k1:…": the first seals, all open.
                         CHIMED_SECRET_KEYS has the keys themselves. None: jobs with secrets are refused
-  -allow-net LIST       addresses, prefixes and ports that requests may go to though they are not public: 10.1.0.0/16,127.0.0.1:9000
+  -allow-net LIST       addresses, prefixes and ports that requests may go to though they are not public:
+                        10.1.0.0/16,127.0.0.1:9000
   -deny-net LIST        those that they may not go to, whatever -allow-net has
   -proxy URL            the proxy that requests go through; one with a password as CHIMED_PROXY only
   -log FORM             text or json, to standard error; text
