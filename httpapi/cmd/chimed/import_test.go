@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -53,7 +54,7 @@ func serveAPI(t testing.TB, authenticate httpapi.Authenticator) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api := httpapi.New(store.Store(), httpapi.Options{Authenticate: authenticate, Secrets: ring})
+	api := httpapi.New(store.Store(), httpapi.Options{Authenticate: authenticate, Secrets: ring, Logger: slog.New(slog.DiscardHandler)})
 	var s service
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.URL.Path != "/preview" {
