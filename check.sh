@@ -20,6 +20,7 @@ httpapi/action:FuzzOpenSecret
 httpapi/action:FuzzParseInterval
 httpapi/action:FuzzParseRing
 httpapi/action:FuzzValidateURI
+httpapi/arm:FuzzRead
 httpapi/internal/egress:FuzzCheckHost
 httpapi/internal/egress:FuzzParseNet
 httpapi/internal/resource:FuzzReadJob

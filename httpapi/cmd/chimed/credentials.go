@@ -1,0 +1,70 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync/atomic"
+
+	"github.com/chimejobs/chime/httpapi"
+)
+
+// credentials are what is read from files again when a process gets SIGHUP: who may do what, and the certificate. A file that is wrong changes
+// nothing.
+type credentials struct {
+	tokens, cert, key string // files; empty: none
+
+	who         atomic.Pointer[httpapi.Authenticator]
+	certificate atomic.Pointer[tls.Certificate]
+}
+
+func newCredentials(s *settings) (*credentials, error) {
+	c := &credentials{tokens: s.tokens, cert: s.tlsCert, key: s.tlsKey}
+	loopback := httpapi.Loopback()
+	c.who.Store(&loopback)
+	return c, c.load()
+}
+
+// load reads all files. Each that is right counts; the error has all that is wrong.
+func (c *credentials) load() error {
+	var bad []error
+	if c.tokens != "" {
+		text, err := os.ReadFile(c.tokens)
+		var who httpapi.Authenticator
+		if err == nil {
+			who, err = httpapi.Tokens(string(text))
+		}
+		if err != nil {
+			bad = append(bad, fmt.Errorf("-tokens: %w", err))
+		} else {
+			c.who.Store(&who)
+		}
+	}
+	if c.cert != "" {
+		certificate, err := tls.LoadX509KeyPair(c.cert, c.key)
+		if err != nil {
+			bad = append(bad, fmt.Errorf("-tls-cert and -tls-key: %w", err))
+		} else {
+			c.certificate.Store(&certificate)
+		}
+	}
+	return errors.Join(bad...)
+}
+
+// authenticate is the authenticator of what was read last.
+func (c *credentials) authenticate(r *http.Request) (httpapi.Principal, error) {
+	return (*c.who.Load())(r)
+}
+
+// tls is what a server needs to show the certificate that was read last; nil: there is none.
+func (c *credentials) tls() *tls.Config {
+	if c.cert == "" {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.certificate.Load(), nil },
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// flags are those of one command. Some are variables of the environment too; a flag goes before its variable.
+type flags struct {
+	*flag.FlagSet
+	environment map[string]bool // the flags that have their variable's value
+}
+
+func newFlags(command string) *flags {
+	f := &flags{FlagSet: flag.NewFlagSet(command, flag.ContinueOnError), environment: map[string]bool{}}
+	f.SetOutput(io.Discard) // run prints the error
+	return f
+}
+
+// variable is the name of a flag in the environment.
+func variable(name string) string {
+	return "CHIMED_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// parse reads the arguments, then the variables of the flags that are named, and returns the arguments that are no flags: they may stand before,
+// between and after them.
+func (f *flags) parse(p process, usage string, fromEnvironment ...string) (rest []string, err error) {
+	for args := p.args; ; args = f.Args()[1:] {
+		if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(p.out, usage)
+			return nil, err
+		} else if err != nil {
+			return nil, badUsage("%w; chimed %s -h lists the flags", err, f.Name())
+		}
+		if f.NArg() == 0 {
+			break
+		}
+		rest = append(rest, f.Arg(0))
+	}
+	given := map[string]bool{}
+	f.Visit(func(one *flag.Flag) { given[one.Name] = true })
+	for _, name := range fromEnvironment {
+		value := p.env(variable(name))
+		if value == "" || given[name] {
+			continue
+		}
+		if err := f.Set(name, value); err != nil {
+			return nil, badUsage("%s: %w", variable(name), err)
+		}
+		f.environment[name] = true
+	}
+	return rest, nil
+}
+
+// names is a flag that takes old=new, and may stand more than once.
+type names map[string]string
+
+func (n names) String() string { return "" }
+
+func (n names) Set(text string) error {
+	from, to, ok := strings.Cut(text, "=")
+	if !ok || from == "" || to == "" {
+		return fmt.Errorf("want old=new")
+	}
+	if _, twice := n[from]; twice {
+		return fmt.Errorf("%s has a new name already", from)
+	}
+	n[from] = to
+	return nil
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chimejobs/chime/internal/childproc"
+)
+
+// TestMain lets this test binary be chimed: as a child of a test, and as the child of that which opens a PKCS #12 file.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == pfxCommand {
+		main()
+	}
+	childproc.Main(m, map[string]childproc.Role{"chimed": runChild})
+}
+
+// A childConfig is what a child is started with.
+type childConfig struct {
+	Args []string
+	Env  map[string]string
+}
+
+func runChild(c *childproc.Child) error {
+	var config childConfig
+	if err := c.Config(&config); err != nil {
+		return err
+	}
+	p := process{args: config.Args, env: func(name string) string { return config.Env[name] }, out: os.Stdout, err: messages{c}}
+	if code := run(context.Background(), p); code != 0 {
+		return errors.New("chimed failed")
+	}
+	return nil
+}
+
+// messages tell the test each line of a log from its message on.
+type messages struct{ child *childproc.Child }
+
+func (m messages) Write(text []byte) (int, error) {
+	for line := range strings.Lines(string(text)) {
+		if at := strings.Index(line, `msg=`); at > 0 {
+			line = line[at:]
+		}
+		m.child.Say("%s", strings.TrimSpace(line))
+	}
+	return len(text), nil
+}
+
+// A ran is what a command has left.
+type ran struct {
+	code     int
+	out, err string
+}
+
+// command runs a command in this process. Env is name, value, name, value …
+func command(t testing.TB, args []string, env ...string) ran {
+	t.Helper()
+	variables := map[string]string{}
+	for ; len(env) > 1; env = env[2:] {
+		variables[env[0]] = env[1]
+	}
+	var out, err bytes.Buffer
+	code := run(t.Context(), process{args: args, env: func(name string) string { return variables[name] }, in: strings.NewReader(""), out: &out, err: &err})
+	return ran{code, out.String(), err.String()}
+}
+
+// written is the path of a new file.
+func written(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// ask sends a request, and returns status and body. Headers are name, value, name, value …
+func ask(t testing.TB, client *http.Client, method, url, body string, headers ...string) (int, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	for ; len(headers) > 1; headers = headers[2:] {
+		request.Header.Set(headers[0], headers[1])
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatalf("%s %s: the answer is cut off: %v", method, url, err)
+	}
+	return answer.StatusCode, string(text)
+}

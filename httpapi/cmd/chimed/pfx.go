@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/httpapi/action/pfx"
+)
+
+const (
+	pfxCommand = "open-pfx" // of the child process; no command for people
+	pfxTimeout = 2 * time.Second
+	pfxAtOnce  = 2
+)
+
+// What goes to the child that opens a PKCS #12 file, and comes back.
+type (
+	pfxRequest struct {
+		File     []byte
+		Password string
+	}
+	pfxAnswer struct {
+		Certificate, Key []byte
+		Error            string
+	}
+)
+
+// newPFXOpener opens PKCS #12 files in a child process of this program, which is killed after 2 s: their maker decides how many rounds of hashing
+// opening one takes. Two are open at once, the others wait. The child has no environment, so nothing secret but the file and its password.
+func newPFXOpener(program string) action.OpenPFX {
+	slots := make(chan struct{}, pfxAtOnce)
+	return func(ctx context.Context, file []byte, password string) (certificate, key []byte, err error) {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+		input, err := json.Marshal(pfxRequest{File: file, Password: password})
+		if err != nil {
+			return nil, nil, err
+		}
+		within, cancel := context.WithTimeout(ctx, pfxTimeout)
+		defer cancel()
+		child := exec.CommandContext(within, program, pfxCommand)
+		child.Env = []string{"GOMAXPROCS=1"}
+		child.Stdin = bytes.NewReader(input)
+		child.WaitDelay = time.Second
+		output, err := child.Output()
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil, ctx.Err()
+		case within.Err() != nil:
+			return nil, nil, fmt.Errorf("opening it takes longer than %v", pfxTimeout)
+		case err != nil:
+			return nil, nil, errors.New("the process that opens it has failed")
+		}
+		var answer pfxAnswer
+		if err := json.Unmarshal(output, &answer); err != nil {
+			return nil, nil, errors.New("the process that opens it has answered something else")
+		}
+		if answer.Error != "" {
+			return nil, nil, errors.New(answer.Error)
+		}
+		return answer.Certificate, answer.Key, nil
+	}
+}
+
+// thisProgram is the path of the file that runs, which stays what it was if an update replaces it.
+func thisProgram() (string, error) {
+	const running = "/proc/self/exe"
+	if _, err := os.Stat(running); err == nil {
+		return running, nil
+	}
+	return os.Executable()
+}
+
+// openPFX is the child.
+func (p process) openPFX(ctx context.Context) error {
+	var request pfxRequest
+	if err := json.NewDecoder(p.in).Decode(&request); err != nil {
+		return fmt.Errorf("%s: %w", pfxCommand, err)
+	}
+	var answer pfxAnswer
+	var err error
+	answer.Certificate, answer.Key, err = pfx.Open(ctx, request.File, request.Password)
+	if err != nil {
+		answer.Error = err.Error()
+	}
+	return json.NewEncoder(p.out).Encode(answer)
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/httpapi"
+	"github.com/chimejobs/chime/redisstore"
+)
+
+const rekeyUsage = `chimed rekey seals the secrets of all jobs with the first of the keys. To change keys: put a new one in front,
+restart every chimed, rekey, and take the old one out when no job waits for a retry any more: those keep what they have.
+
+  -redis URL            as of serve
+  -namespace NAME       as of serve
+  -secret-keys FILE     as of serve
+  -log FORM             text or json, to standard error; text
+`
+
+func (p process) rekey(ctx context.Context) error {
+	var s settings
+	f := newFlags("rekey")
+	s.declareStore(f)
+	rest, err := f.parse(p, rekeyUsage, "redis", "namespace", "secret-keys", "log")
+	if err != nil {
+		return err
+	}
+	for _, err := range []error{s.readRedis(f), s.readRing(f), s.checkLog()} {
+		if err != nil {
+			return usageError{err}
+		}
+	}
+	switch {
+	case len(rest) > 0:
+		return badUsage("rekey has flags only, and here is %.40q", rest[0])
+	case s.client == nil:
+		return badUsage("rekey needs -redis: a store in memory has a key of its own")
+	case s.ring == nil:
+		return badUsage("rekey needs -secret-keys")
+	}
+	log := s.logger(p)
+	slog.SetDefault(log)
+	redis.SetLogger(redisstore.ClientLogger(log))
+	store, closeStore, err := s.open(log)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	changed, err := httpapi.New(store, httpapi.Options{Authenticate: httpapi.Loopback(), Secrets: s.ring, Logger: log}).Rekey(ctx)
+	fmt.Fprintf(p.out, "sealed anew: %d jobs\n", changed)
+	if err != nil {
+		return fmt.Errorf("it broke off, and can be run again: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi"
+	"github.com/chimejobs/chime/redisstore"
+)
+
+// httpDrain is how long requests that are under way have when the process ends.
+const httpDrain = 10 * time.Second
+
+// serve runs until a signal ends it, in this order: it is no longer ready; requests that are under way are answered, no new ones taken; jobs that run
+// are finished, as chime.Run does it. A second signal ends it at once.
+func (p process) serve(ctx context.Context) error {
+	s, err := p.serveSettings()
+	if err != nil {
+		return err
+	}
+	log := s.logger(p)
+	slog.SetDefault(log)
+	redis.SetLogger(redisstore.ClientLogger(log))
+	known, err := newCredentials(s)
+	if err != nil {
+		return usageError{err}
+	}
+	listener, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return fmt.Errorf("-listen: %w", err)
+	}
+	defer listener.Close()
+	store, closeStore, err := s.open(log)
+	if err != nil {
+		return err
+	}
+	defer closeStore() // its error would say that it is closed
+	return newServer(s, known, store, listener, log).run(ctx, p)
+}
+
+// A server is the HTTP side and the roles of one process.
+type server struct {
+	settings *settings
+	known    *credentials
+	listener net.Listener
+	log      *slog.Logger
+	http     *http.Server
+	ready    *readiness
+	roles    []chime.Role
+}
+
+func newServer(s *settings, known *credentials, store chime.Store, listener net.Listener, log *slog.Logger) *server {
+	options := httpapi.Options{
+		Authenticate: known.authenticate, Secrets: s.ring, Egress: s.egress, Queues: s.names, PublicURL: s.publicURL, Logger: log,
+	}
+	if program, err := thisProgram(); err == nil {
+		options.OpenPFX = newPFXOpener(program)
+	}
+	api := httpapi.New(store, options)
+	made := &server{settings: s, known: known, listener: listener, log: log, ready: newReadiness(store), http: api.Server()}
+	handler := http.Handler(http.NotFoundHandler())
+	if s.hasRole(roleScheduler) {
+		scheduler := chime.NewScheduler(store, chime.SchedulerOptions{Logger: log})
+		made.add(scheduler, scheduler.Pulses)
+	}
+	if s.hasRole(roleWorker) {
+		worker := chime.NewWorker(store, chime.WorkerOptions{Queues: s.weights, Concurrency: s.concurrency, Logger: log})
+		api.Register(worker)
+		made.add(worker, worker.Pulses)
+	}
+	if s.hasRole(roleAPI) {
+		made.roles = append(made.roles, api)
+		handler = api
+	}
+	made.http.Handler = made.ready.wrap(handler)
+	made.http.TLSConfig = known.tls()
+	made.http.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // what strangers send
+	return made
+}
+
+func (s *server) add(role chime.Role, pulses func() map[string]time.Time) {
+	s.roles = append(s.roles, role)
+	s.ready.loops = append(s.ready.loops, pulses)
+}
+
+// url is how programs of this machine reach the server.
+func (s *server) url() string {
+	scheme := "http"
+	if s.http.TLSConfig != nil {
+		scheme = "https"
+	}
+	host, port, _ := net.SplitHostPort(s.listener.Addr().String())
+	if at := net.ParseIP(host); at != nil && at.IsUnspecified() {
+		host = "localhost"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+func (s *server) run(ctx context.Context, p process) error {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	roles, served := make(chan error, 1), make(chan error, 1)
+	go func() { roles <- chime.Run(working, s.roles...) }()
+	go func() { served <- s.serve() }()
+	s.log.Info("chimed serves", "event", "serve", "url", s.url(), "roles", s.settings.has, "version", version())
+	if s.settings.log == "text" {
+		fmt.Fprint(p.out, s.banner())
+	}
+	for {
+		select {
+		case got := <-signals:
+			if got == syscall.SIGHUP {
+				s.reload()
+				continue
+			}
+			signal.Reset(syscall.SIGTERM, syscall.SIGINT)
+			s.log.Info("chimed ends: it answers the requests that it has, then finishes the jobs that run", "event", "drain", "signal", got.String())
+		case <-ctx.Done():
+		case err := <-roles: // before its time: what is wrong is in the error
+			s.stop()
+			return cmp.Or(err, errors.New("the roles have ended"))
+		case err := <-served:
+			stop()
+			return errors.Join(err, drained(<-roles, s.log))
+		}
+		s.stop()
+		stop()
+		return drained(<-roles, s.log)
+	}
+}
+
+func (s *server) serve() error {
+	err := error(nil)
+	if s.http.TLSConfig != nil {
+		err = s.http.ServeTLS(s.listener, "", "")
+	} else {
+		err = s.http.Serve(s.listener)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+func (s *server) reload() {
+	if err := s.known.load(); err != nil {
+		s.log.Error("chimed keeps what it had of a file that is wrong", "event", "reload", "error", err)
+		return
+	}
+	s.log.Info("chimed has read tokens and certificate again", "event", "reload")
+}
+
+// stop answers what is under way, and cuts off what takes longer than httpDrain.
+func (s *server) stop() {
+	s.ready.draining.Store(true)
+	ctx, cancel := context.WithTimeout(context.Background(), httpDrain)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		s.log.Warn("chimed cuts off requests", "event", "drain", "error", err)
+		s.http.Close()
+	}
+}
+
+// drained is the error of roles that were told to end. Jobs that were cut off are handed back, so that is none.
+func drained(err error, log *slog.Logger) error {
+	var cut *chime.DrainTimeoutError
+	if errors.As(err, &cut) {
+		log.Warn("chimed has handed back jobs that did not end in time", "event", "drain", "error", err)
+		return nil
+	}
+	return err
+}
+
+// banner is what a reader of the terminal does next.
+func (s *server) banner() string {
+	var b strings.Builder
+	where := "on Redis"
+	if s.settings.client == nil {
+		where = "in memory: it forgets everything at exit"
+	}
+	fmt.Fprintf(&b, "chimed %s on %s, %s\n", version(), s.url(), where)
+	if !s.settings.hasRole(roleAPI) {
+		fmt.Fprintf(&b, "It has the roles %s. See how it is:\n  curl %s/readyz\n", strings.Join(s.settings.has, ", "), s.url())
+		return b.String()
+	}
+	curl := "curl"
+	if s.settings.tokens != "" {
+		curl += ` -H "Authorization: Bearer $TOKEN"`
+	}
+	fmt.Fprintf(&b, "\nMake a collection, and a job in it:\n  %s -X PUT --json '{}' %s/jobCollections/demo\n", curl, s.url())
+	fmt.Fprintf(&b, "  %s -X PUT --json '{\"action\": {\"type\": \"https\", \"request\": {\"uri\": \"https://example.com/\"}},\n    \"recurrence\": {\"frequency\": \"minute\"}}' %s/jobCollections/demo/jobs/first\n", curl, s.url())
+	fmt.Fprintf(&b, "\nWhat it has done:\n  %s %s/jobCollections/demo/jobs/first/history\n\nAll routes: curl %s/openapi.yaml. Control-C ends it.\n", curl, s.url(), s.url())
+	return b.String()
+}

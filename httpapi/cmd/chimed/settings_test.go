@@ -1,0 +1,132 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// What cannot be meant, and what would let strangers in or show a secret, is refused before anything is opened.
+func TestAStartIsRefusedByItsFlags(t *testing.T) {
+	const key = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+	tokens := written(t, "tokens", "")
+	for _, c := range []struct {
+		args string
+		env  []string
+		want string // in what is said
+	}{
+		{"-listen 0.0.0.0:0 -plaintext", nil, "-listen 0.0.0.0:0: others can reach it, so it needs -tokens FILE"},
+		{"-listen :0 -plaintext", nil, "so it needs -tokens FILE"},
+		{"-listen [::]:0 -plaintext", nil, "so it needs -tokens FILE"},
+		{"-listen example.com:0 -plaintext", nil, "so it needs -tokens FILE"},
+		{"-listen 192.0.2.1:0 -tokens " + tokens, nil, "so it needs -tls-cert and -tls-key, or -plaintext"},
+		{"", []string{"CHIMED_LISTEN", "0.0.0.0:0"}, "so it needs -tokens FILE"},
+		{"-listen 127.0.0.1", nil, "want host:port"},
+		{"-tls-cert a", nil, "-tls-cert and -tls-key: want both or none"},
+		{"-tls-cert /nowhere/a -tls-key /nowhere/b", nil, "-tls-cert and -tls-key: open /nowhere/a"},
+		{"-tokens " + tokens, nil, "-tokens: httpapi: tokens: there are none"},
+		{"-tokens /nowhere/tokens", nil, "-tokens: open /nowhere/tokens"},
+		{"-roles api", nil, "-roles: without -redis nobody else can have the other roles"},
+		{"-roles api,boss -redis redis://127.0.0.1", nil, `-roles: there is no role "boss"`},
+		{"-roles , -redis redis://127.0.0.1", nil, "-roles: want some of api,scheduler,worker"},
+		{"-redis redis://:canary@127.0.0.1", nil, "-redis: it has a password, which a flag shows to every user of this machine: put it in CHIMED_REDIS"},
+		{"-redis canary://127.0.0.1", nil, "-redis: want a URL as redis://localhost:6379/0"},
+		{"", []string{"CHIMED_REDIS", "redis://:canary@[127.0.0.1"}, "-redis: want a URL as redis://localhost:6379/0"},
+		{"-proxy http://u:canary@proxy:1", nil, "-proxy: it has a password, which a flag shows to every user of this machine: put it in CHIMED_PROXY"},
+		{"-proxy socks5://canary", nil, "-proxy: want a URL as http://proxy:3128"},
+		{"-secret-keys " + key, nil, "-secret-keys: these are keys, which a flag shows to every user"},
+		{"-secret-keys /nowhere/canary", nil, "-secret-keys: the file cannot be read"},
+		{"", []string{"CHIMED_SECRET_KEYS", "k1:canary"}, "-secret-keys: action:"},
+		{"-queues default=0", nil, `-queues: "default=0": want name=weight`},
+		{"-queues default=x", nil, `-queues: "default=x": want name=weight`},
+		{"-queues a=1,a=2", nil, "-queues: a is there twice"},
+		{"-queues ,", nil, "-queues: want at least one"},
+		{"-concurrency -1", nil, "-concurrency: want a positive number"},
+		{"", []string{"CHIMED_CONCURRENCY", "many"}, "CHIMED_CONCURRENCY: "},
+		{"-allow-net 10.0.0.0/99", nil, "-allow-net: "},
+		{"-deny-net here", nil, "-deny-net: "},
+		{"-log xml", nil, `-log: "xml": want text or json`},
+		{"-nothing", nil, "flag provided but not defined: -nothing; chimed serve -h lists the flags"},
+		{"serve more", nil, `serve has flags only, and here is "more"`},
+		{"dance", nil, `there is no command "dance"`},
+		{"token", nil, "token needs one name"},
+		{"token a b", nil, "token needs one name"},
+		{"token a -permission all", nil, "-permission: "},
+		{"rekey", nil, "rekey needs -redis"},
+		{"rekey -redis redis://127.0.0.1", nil, "rekey needs -secret-keys"},
+		{"import", nil, "import needs a file"},
+		{"import -url ftp://x f", nil, "-url: want an absolute http or https URL"},
+		{"import /nowhere/export.json", nil, "/nowhere/export.json: open /nowhere/export.json"},
+		{"import -collection a f", nil, "want old=new"},
+	} {
+		got := command(t, strings.Fields(c.args), c.env...)
+		if got.code != exitUsage || !strings.Contains(got.err, c.want) || got.out != "" {
+			t.Errorf("chimed %s %q: got exit %d, %q, output %q; want %d and %q", c.args, c.env, got.code, got.err, got.out, exitUsage, c.want)
+		}
+		if strings.Contains(got.err, "canary") && !strings.Contains(c.args, "/nowhere/canary") || strings.Contains(got.err, "AAECAw") {
+			t.Errorf("chimed %s %q: what it says has a secret: %s", c.args, c.env, got.err)
+		}
+	}
+}
+
+func TestAllThatIsWrongIsSaidAtOnce(t *testing.T) {
+	got := command(t, strings.Fields("-listen :0 -queues =1 -log xml"))
+	if lines := strings.Count(got.err, "\n"); got.code != exitUsage || lines != 4 {
+		t.Errorf("got exit %d and %d lines, want %d and 4: queues, tokens, TLS, log:\n%s", got.code, lines, exitUsage, got.err)
+	}
+}
+
+func TestAFlagGoesBeforeItsVariable(t *testing.T) {
+	env := map[string]string{"CHIMED_QUEUES": "slow=2,fast=3", "CHIMED_NAMESPACE": "from-variable", "CHIMED_PLAINTEXT": "true", "CHIMED_REDIS": "redis://:secret@127.0.0.1:7/3"}
+	p := process{args: strings.Fields("serve -namespace from-flag"), env: func(name string) string { return env[name] }}
+	p.args = p.args[1:]
+	s, err := p.serveSettings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.namespace != "from-flag" || !s.plaintext || s.client.Password != "secret" || s.client.DB != 3 {
+		t.Errorf("got namespace %q, plaintext %v, database %d", s.namespace, s.plaintext, s.client.DB)
+	}
+	if strings.Join(s.names, " ") != "slow fast" || s.weights["slow"] != 2 || s.weights["fast"] != 3 {
+		t.Errorf("queues: got %q with %v, want slow before fast, 2 and 3", s.names, s.weights)
+	}
+}
+
+// The list of flags is in the usage text, in serveFlags and in declare.
+func TestEveryFlagIsInItsUsage(t *testing.T) {
+	for _, c := range []struct {
+		usage string
+		want  []string
+	}{
+		{serveUsage, serveFlags},
+		{rekeyUsage, []string{"redis", "namespace", "secret-keys", "log"}},
+		{tokenUsage, []string{"permission", "collections"}},
+		{importUsage, []string{"url", "token-file", "collection", "secrets", "parameters", "enable", "dry-run", "json"}},
+	} {
+		for _, name := range c.want {
+			if !strings.Contains(c.usage, "\n  -"+name+" ") {
+				t.Errorf("flag -%s is not in its usage text", name)
+			}
+		}
+		for line := range strings.Lines(c.usage) {
+			if len([]rune(line)) > 130 {
+				t.Errorf("a line of the usage has %d characters: %s", len([]rune(line)), line)
+			}
+		}
+	}
+	var s settings
+	f := newFlags("serve")
+	s.declare(f)
+	for _, name := range serveFlags {
+		if f.Lookup(name) == nil {
+			t.Errorf("flag -%s is not declared", name)
+		}
+	}
+}
+
+func TestHelpIsNoError(t *testing.T) {
+	for _, args := range []string{"-h", "serve -h", "import -h", "token --help", "rekey -h", "help", "version"} {
+		if got := command(t, strings.Fields(args)); got.code != 0 || got.out == "" || got.err != "" {
+			t.Errorf("chimed %s: got exit %d, %q, %q", args, got.code, got.out, got.err)
+		}
+	}
+}

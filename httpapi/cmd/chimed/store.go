@@ -1,0 +1,38 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/redisstore"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// open opens the store: on the Redis of -redis, else in this process, with a key for secrets that nobody else knows if there is none.
+func (s *settings) open(log *slog.Logger) (store *redisstore.Store, closeStore func() error, err error) {
+	options := redisstore.Options{Namespace: s.namespace, Logger: log}
+	if s.client != nil {
+		client := redis.NewClient(s.client)
+		return redisstore.New(client, options), client.Close, nil
+	}
+	server, err := embedded.Start() // which logs that it forgets everything
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.ring == nil {
+		if s.ring, err = throwAwayRing(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return redisstore.New(server.Client(), options), server.Close, nil
+}
+
+func throwAwayRing() (*action.Ring, error) {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	return action.ParseRing("this-process:" + base64.StdEncoding.EncodeToString(key))
+}
