@@ -1,4 +1,4 @@
 package main
 
 // httpMeasures are those of jobs over HTTP.
-func httpMeasures() []measure { return []measure{httpSend} }
+func httpMeasures() []measure { return []measure{httpSend, httpPut} }
