@@ -149,6 +149,8 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 		{list(ScheduleFilter{Queue: "a b"}), "ScheduleFilter.Queue", "a b", "1 to 100 of"},
 		{list(ScheduleFilter{Owner: "a b"}), "ScheduleFilter.Owner", "a b", "1 to 100 of"},
 		{list(ScheduleFilter{State: "stopped"}), "ScheduleFilter.State", "stopped", "live, paused or completed"},
+		{list(ScheduleFilter{Limit: -1}), "ScheduleFilter.Limit", "-1", "1 to 500"},
+		{list(ScheduleFilter{Limit: 501}), "ScheduleFilter.Limit", "501", "1 to 500"},
 		{list(ScheduleFilter{After: " a"}), "ScheduleFilter.After", " a", "no space at either end"},
 		{tooMany, "n", "1001", "1 to 1000"},
 		{none, "n", "0", "1 to 500"},

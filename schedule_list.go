@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 
 	"github.com/chimejobs/chime/internal/protocol"
 )
@@ -17,6 +18,7 @@ type ScheduleFilter struct {
 	State   ScheduleState // live, paused or completed
 	Failing bool          // their last attempt failed, or was the job's last
 	After   string        // their names come behind this one, which need not be there: the Name of the last schedule of a page goes on
+	Limit   int           // at most so many: 1 to 500, which are read in one page unless other fields leave some out; 0: all
 }
 
 // validate returns what is wrong with the filter.
@@ -39,6 +41,9 @@ func (f ScheduleFilter) validate() error {
 	if f.After != "" {
 		bad = append(bad, protocol.CheckID("ScheduleFilter.After", f.After))
 	}
+	if f.Limit < 0 || f.Limit > maxSchedulesPerPage {
+		bad = append(bad, protocol.Invalid("ScheduleFilter.Limit", strconv.Itoa(f.Limit), "1 to 500, or 0 for all"))
+	}
 	return errors.Join(bad...)
 }
 
@@ -50,7 +55,18 @@ func (f ScheduleFilter) fits(s *Schedule, unreadable error) bool {
 	return unreadable != nil || (f.State == "" || s.State == f.State) && (!f.Failing || s.Last.failing())
 }
 
-const schedulesPerPage = 100
+const (
+	schedulesPerPage    = 100 // without a Limit
+	maxSchedulesPerPage = 500
+)
+
+// page is how many names to read next for a caller who had so many schedules.
+func (f ScheduleFilter) page(had int) int {
+	if f.Limit == 0 || f.Owner != "" || f.State != "" || f.Failing {
+		return schedulesPerPage
+	}
+	return f.Limit - had
+}
 
 // A schedulePage is some schedules in the order of their names, or why they could not be read.
 type schedulePage struct {
@@ -59,7 +75,7 @@ type schedulePage struct {
 	err   error
 }
 
-// List goes through the schedules that fit a filter, in the order of their names, and reads a page of a hundred ahead of the caller.
+// List goes through the schedules that fit a filter, in the order of their names. Without a Limit it reads a page of a hundred ahead of the caller.
 // A schedule that is created, deleted or changed meanwhile may be in the list or not; every other one is in it once. Prefix, Queue and
 // After cost nothing for what they leave out of a long list, or little; the other fields read what they leave out.
 //
@@ -77,7 +93,8 @@ func (s *Schedules) List(ctx context.Context, filter ScheduleFilter) iter.Seq2[*
 			return
 		}
 		ctx, stop := context.WithCancel(ctx)
-		next := s.readAhead(ctx, filter, filter.After)
+		had := 0 // by the caller
+		next := s.readAhead(ctx, filter, filter.After, filter.page(had))
 		defer func() { // the page that is under way is not wanted any more
 			stop()
 			if next != nil {
@@ -90,8 +107,8 @@ func (s *Schedules) List(ctx context.Context, filter ScheduleFilter) iter.Seq2[*
 				yield(nil, fmt.Errorf("chime: list schedules: %w", page.err))
 				return
 			}
-			if page.last != "" {
-				next = s.readAhead(ctx, filter, page.last)
+			if page.last != "" && filter.Limit == 0 {
+				next = s.readAhead(ctx, filter, page.last, schedulesPerPage)
 			}
 			for _, found := range page.found {
 				if found.Name == "" { // deleted meanwhile
@@ -101,21 +118,27 @@ func (s *Schedules) List(ctx context.Context, filter ScheduleFilter) iter.Seq2[*
 				if err != nil {
 					s = unread(found)
 				}
-				if filter.fits(s, err) && !yield(s, err) {
+				if !filter.fits(s, err) {
+					continue
+				}
+				if had++; !yield(s, err) || had == filter.Limit {
 					return
 				}
+			}
+			if page.last != "" && filter.Limit > 0 {
+				next = s.readAhead(ctx, filter, page.last, filter.page(had))
 			}
 		}
 	}
 }
 
 // readAhead begins to read a page. It arrives in every case.
-func (s *Schedules) readAhead(ctx context.Context, filter ScheduleFilter, after string) <-chan schedulePage {
+func (s *Schedules) readAhead(ctx context.Context, filter ScheduleFilter, after string, most int) <-chan schedulePage {
 	pages := make(chan schedulePage, 1)
 	go func() {
 		var page schedulePage
 		var names []string
-		names, page.last, page.err = s.store.Names(ctx, protocol.NameRange{After: after, Prefix: filter.Prefix, Queue: filter.Queue, Max: schedulesPerPage})
+		names, page.last, page.err = s.store.Names(ctx, protocol.NameRange{After: after, Prefix: filter.Prefix, Queue: filter.Queue, Max: most})
 		if page.err == nil && len(names) > 0 {
 			page.found, page.err = s.store.Find(ctx, names)
 		}

@@ -32,36 +32,46 @@ func (s *Service) ListJobs(ctx context.Context, collection string, page Page) (f
 		filter.After = filter.Prefix + after
 	}
 	looked, last := 0, after
-	for schedule, err := range s.schedules.List(ctx, filter) {
-		if schedule == nil {
-			return nil, "", err
+	for {
+		filter.Limit = page.Top + 1 - len(found) // one more tells whether there is a next page
+		if page.State != "" {
+			filter.Limit = 100 // of which some have the state
 		}
-		if err != nil {
-			s.log.WarnContext(ctx, "a schedule cannot be read, and is left out of a list", "schedule", schedule.Name, "error", err)
-			continue
+		read := 0
+		for schedule, err := range s.schedules.List(ctx, filter) {
+			if schedule == nil {
+				return nil, "", err
+			}
+			read, filter.After = read+1, schedule.Name
+			if err != nil {
+				s.log.WarnContext(ctx, "a schedule cannot be read, and is left out of a list", "schedule", schedule.Name, "error", err)
+				continue
+			}
+			m, ours := metaOf(schedule)
+			if !ours || m.Collection != c.Creation {
+				continue
+			}
+			if looked == maxLooked || len(found) == page.Top {
+				return found, last, nil
+			}
+			looked, last = looked+1, jobOf(schedule.Name).Job
+			if page.State != "" && string(stateOf(schedule)) != page.State {
+				continue
+			}
+			j, err := s.view(ctx, schedule)
+			if errors.Is(err, errUnreadable) {
+				s.log.WarnContext(ctx, "a job cannot be read, and is left out of a list", "schedule", schedule.Name, "error", err)
+				continue
+			}
+			if err != nil {
+				return nil, "", err
+			}
+			found = append(found, j)
 		}
-		m, ours := metaOf(schedule)
-		if !ours || m.Collection != c.Creation {
-			continue
+		if read < filter.Limit {
+			return found, "", nil
 		}
-		if looked == maxLooked || len(found) == page.Top {
-			return found, last, nil
-		}
-		looked, last = looked+1, jobOf(schedule.Name).Job
-		if page.State != "" && string(stateOf(schedule)) != page.State {
-			continue
-		}
-		j, err := s.view(ctx, schedule)
-		if errors.Is(err, errUnreadable) {
-			s.log.WarnContext(ctx, "a job cannot be read, and is left out of a list", "schedule", schedule.Name, "error", err)
-			continue
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		found = append(found, j)
 	}
-	return found, "", nil
 }
 
 // skip is the job behind which a page begins, by the rank among the collection's names; more is false if there are not so many. Of a job that is being
