@@ -95,6 +95,37 @@ func TestWhatAnEarlierCollectionHasLeftIsNoJob(t *testing.T) {
 	})
 }
 
+// While a newer program runs beside this one, what it writes in another form is no job here, and keeps its name.
+func TestASweepLeavesTheNamesOfNewerPrograms(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		c, err := f.collections.Get(t.Context(), "demo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := newReservedName("newer", time.Now())
+		if _, err := f.collections.Reserve(t.Context(), "demo", string(name)); err != nil {
+			t.Fatal(err)
+		}
+		form := chime.Meta([]byte(`{"rest": 2, "name": "` + string(name) + `", "more": []}`))
+		if _, err := f.schedules.Put(t.Context(), "demo:newer", parsed(hourly), chime.JobName("app"), form); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * strayAge)
+		if err := f.sweep(t.Context(), c, func() error { return nil }); err != nil {
+			t.Error(err)
+		}
+		if err := f.releaseStray(t.Context(), c, name); err != nil {
+			t.Error(err)
+		}
+		names, _, err := f.collections.Names(t.Context(), "demo", chime.NameFilter{})
+		if err != nil || len(names) != 1 {
+			t.Errorf("names %v, %v; want the newer program's", names, err)
+		}
+		_, _, err = f.tryPut(resource.JobName{Collection: "demo", Job: "newer"}, job(hourly))
+		wantCode(t, "put", err, problem.NameTaken)
+	})
+}
+
 // Who finds the schedule of a name looks no further: a name that is released for a moment only may be taken by another in that.
 func TestANameWithItsScheduleIsNotTouched(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
