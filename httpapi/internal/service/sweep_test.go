@@ -95,6 +95,26 @@ func TestWhatAnEarlierCollectionHasLeftIsNoJob(t *testing.T) {
 	})
 }
 
+// A sweep that is slower than the deletion and the making of its collection leaves nothing in the later one.
+func TestASweepLeavesNoNameInALaterCollection(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		c, err := f.collections.Get(t.Context(), "demo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		stray := newReservedName("stray", time.Now())
+		if _, _, err := f.DeleteCollection(t.Context(), "demo", Condition{}); err != nil {
+			t.Fatal(err)
+		}
+		f.collect("demo", &resource.Collection{})
+		time.Sleep(2 * strayAge)
+		if err := f.releaseStray(t.Context(), c, stray); err != nil {
+			t.Error(err)
+		}
+		f.checkInvariant("afterwards")
+	})
+}
+
 // While a newer program runs beside this one, what it writes in another form is no job here, and keeps its name.
 func TestASweepLeavesTheNamesOfNewerPrograms(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
