@@ -32,7 +32,7 @@ func (s *Service) sweep(ctx context.Context, c *chime.Collection, rest pace) err
 		if err != nil || !ours {
 			continue
 		}
-		if err := s.mend(ctx, schedule, m); err != nil {
+		if err := s.mend(ctx, schedule); err != nil {
 			return err
 		}
 	}
@@ -40,7 +40,7 @@ func (s *Service) sweep(ctx context.Context, c *chime.Collection, rest pace) err
 }
 
 // mend aligns a schedule, and deletes one whose job has ended long ago.
-func (s *Service) mend(ctx context.Context, schedule *chime.Schedule, m meta) error {
+func (s *Service) mend(ctx context.Context, schedule *chime.Schedule) error {
 	stands, err := s.align(ctx, schedule, true)
 	if errors.Is(err, chime.ErrQuota) {
 		// Its name was lost, and others have taken its place. That is no reason to lose the job too.
@@ -58,8 +58,8 @@ func (s *Service) mend(ctx context.Context, schedule *chime.Schedule, m meta) er
 	if !final(stateOf(schedule)) || time.Since(ended) < s.options.Retention {
 		return nil
 	}
-	err = s.deleteSchedule(ctx, schedule, m)
-	if lostRace(err) {
+	m, _ := metaOf(schedule)
+	if err = s.deleteSchedule(ctx, schedule, m); lostRace(err) {
 		return nil // it was changed, or deleted
 	}
 	return err
@@ -104,7 +104,7 @@ func (s *Service) releaseStray(ctx context.Context, c *chime.Collection, stray r
 	if err != nil || there {
 		return err
 	}
-	if err := s.collections.Release(ctx, c, string(stray)); err != nil {
+	if err := s.collections.Release(ctx, r.Collection, string(stray)); err != nil { // of c, or of a later one, which has got it from the call above
 		return err
 	}
 	if there, err = s.isThere(ctx, c, stray); err != nil || !there {
