@@ -147,10 +147,7 @@ func (b *book) wrong(x *exchange) []string {
 	formless := slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}, status)
 	o, known := b.find(x.bare())
 	if !known {
-		if status < 400 {
-			all = append(all, "the document has no such operation")
-		}
-		return all
+		return b.wrongElsewhere(x)
 	}
 	if !formless {
 		if ok, wrong := b.validator.ValidateHttpRequest(x.bare()); !ok {
@@ -179,6 +176,23 @@ func (b *book) wrong(x *exchange) []string {
 		}
 	}
 	return append(all, wrongCodes(x.got, status, answer)...)
+}
+
+// wrongElsewhere says what is wrong with the answer to a path or a method that the document does not have. It is a problem as any other one.
+func (b *book) wrongElsewhere(x *exchange) []string {
+	code := map[int]string{http.StatusNotFound: "not_found", http.StatusMethodNotAllowed: "method_not_allowed"}[x.answer.StatusCode]
+	if code == "" || !bytes.Contains(x.got, []byte(`"code":"`+code+`"`)) {
+		return []string{"the document has no such operation"}
+	}
+	if allow := x.answer.Header.Get("Allow"); (allow != "") != (x.answer.StatusCode == http.StatusMethodNotAllowed) {
+		return []string{"the header Allow is " + strconv.Quote(allow)}
+	}
+	like := x.response()
+	like.StatusCode = http.StatusNotFound
+	if ok, wrong := b.validator.ValidateHttpResponse(request("GET", mount+"/jobCollections/demo", ""), like); !ok {
+		return []string{"the answer: " + explain(wrong)}
+	}
+	return nil
 }
 
 // wrongCodes says which codes of a problem are not those of its answer.

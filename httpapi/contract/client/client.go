@@ -304,6 +304,9 @@ type CollectionBare struct {
 	// Chime What Azure's collections had not
 	Chime *CollectionChime `json:"chime,omitempty"`
 
+	// Etag Let through; ETag is a header here
+	Etag *string `json:"etag,omitempty"`
+
 	// Id The path of the resource; must not contradict that of the request
 	Id *string `json:"id,omitempty"`
 
@@ -321,6 +324,9 @@ type CollectionBare struct {
 
 	// State Enabled or Disabled. Left out: stays; of a new one Enabled
 	State *string `json:"state,omitempty"`
+
+	// SystemData Let through, without effect
+	SystemData *map[string]interface{} `json:"systemData,omitempty"`
 
 	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
 	Tags *map[string]string `json:"tags,omitempty"`
@@ -381,6 +387,9 @@ type CollectionProperties struct {
 
 // CollectionWhole With `properties`
 type CollectionWhole struct {
+	// Etag Let through; ETag is a header here
+	Etag *string `json:"etag,omitempty"`
+
 	// Id The path of the resource; must not contradict that of the request
 	Id *string `json:"id,omitempty"`
 
@@ -390,6 +399,9 @@ type CollectionWhole struct {
 	// Name The name; must not contradict the path
 	Name       *string              `json:"name,omitempty"`
 	Properties CollectionProperties `json:"properties"`
+
+	// SystemData Let through, without effect
+	SystemData *map[string]interface{} `json:"systemData,omitempty"`
 
 	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
 	Tags *map[string]string `json:"tags,omitempty"`
@@ -582,8 +594,14 @@ type JobBare struct {
 	// Chime What Azure's jobs had not
 	Chime *JobChime `json:"chime,omitempty"`
 
+	// Etag Let through; ETag is a header here
+	Etag *string `json:"etag,omitempty"`
+
 	// Id The path of the resource; must not contradict that of the request
 	Id *string `json:"id,omitempty"`
+
+	// Location Kept and answered
+	Location *string `json:"location,omitempty"`
 
 	// Name `collection/job` or `job`; must not contradict the path
 	Name *string `json:"name,omitempty"`
@@ -599,6 +617,12 @@ type JobBare struct {
 
 	// Status As GET shows it; has no effect
 	Status *map[string]interface{} `json:"status,omitempty"`
+
+	// SystemData Let through, without effect
+	SystemData *map[string]interface{} `json:"systemData,omitempty"`
+
+	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
+	Tags *map[string]string `json:"tags,omitempty"`
 
 	// Type The resource's type
 	Type *string `json:"type,omitempty"`
@@ -624,7 +648,7 @@ type JobChime struct {
 
 	// History What is kept of attempts
 	History *struct {
-		// Body When an entry has part of the answer's body: always or never. Left out: of failures
+		// Body When an entry has part of the answer's body: failures, always or never. Left out: failures
 		Body *string `json:"body,omitempty"`
 
 		// Keep How many entries
@@ -707,12 +731,24 @@ type JobTarget struct {
 
 // JobWhole With `properties`
 type JobWhole struct {
+	// Etag Let through; ETag is a header here
+	Etag *string `json:"etag,omitempty"`
+
 	// Id The path of the resource; must not contradict that of the request
 	Id *string `json:"id,omitempty"`
+
+	// Location Kept and answered
+	Location *string `json:"location,omitempty"`
 
 	// Name `collection/job` or `job`; must not contradict the path
 	Name       *string       `json:"name,omitempty"`
 	Properties JobProperties `json:"properties"`
+
+	// SystemData Let through, without effect
+	SystemData *map[string]interface{} `json:"systemData,omitempty"`
+
+	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
+	Tags *map[string]string `json:"tags,omitempty"`
 
 	// Type The resource's type
 	Type *string `json:"type,omitempty"`
@@ -838,7 +874,7 @@ type Quota struct {
 
 	// MaxRecurrence The shortest time between two runs, a month as 28 days, looked for in the first 1,500 runs. Left out: what the sku says
 	MaxRecurrence *struct {
-		// Frequency minute, hour, day, week or month
+		// Frequency Minute, Hour, Day, Week or Month
 		Frequency *string `json:"frequency,omitempty"`
 
 		// Interval How many of them. Left out: 1
@@ -4848,6 +4884,8 @@ type GetRoutesResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Routes
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationproblemJSON401 *Unauthenticated
 	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -4916,6 +4954,8 @@ type DeleteCollectionResponse struct {
 	JSON200 *Deleted
 	// JSON202 the response for an HTTP 202 `application/json` response
 	JSON202 *Reference
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationproblemJSON401 *Unauthenticated
 	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -4955,6 +4995,8 @@ type GetCollectionResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *CollectionAnswer
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationproblemJSON401 *Unauthenticated
 	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -5084,6 +5126,8 @@ type DisableCollectionResponse struct {
 	JSON200 *CollectionAnswer
 	// JSON202 the response for an HTTP 202 `application/json` response
 	JSON202 *Collection
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationproblemJSON401 *Unauthenticated
 	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -5123,6 +5167,8 @@ type EnableCollectionResponse struct {
 	JSON200 *CollectionAnswer
 	// JSON202 the response for an HTTP 202 `application/json` response
 	JSON202 *Collection
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationproblemJSON401 *Unauthenticated
 	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -5240,6 +5286,8 @@ type DeleteJobResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Deleted
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationproblemJSON401 *Unauthenticated
 	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -5279,6 +5327,8 @@ type GetJobResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *JobAnswer
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationproblemJSON401 *Unauthenticated
 	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -5519,8 +5569,8 @@ type GetDocumentJSONResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *map[string]interface{}
-	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
-	ApplicationproblemJSON403 *Forbidden
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationproblemJSON500 *ServerError
 }
@@ -5546,8 +5596,8 @@ type GetDocumentYAMLResponse struct {
 	HTTPResponse *http.Response
 	// YAML200 the response for an HTTP 200 `application/yaml` response
 	YAML200 *string
-	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
-	ApplicationproblemJSON403 *Forbidden
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Invalid
 	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationproblemJSON500 *ServerError
 }
@@ -6062,6 +6112,13 @@ func ParseGetRoutesResponse(rsp *http.Response) (*GetRoutesResponse, error) {
 		}
 		response.JSON200 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -6194,6 +6251,13 @@ func ParseDeleteCollectionResponse(rsp *http.Response) (*DeleteCollectionRespons
 	case rsp.StatusCode == 204:
 		break // No content-type
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -6275,6 +6339,13 @@ func ParseGetCollectionResponse(rsp *http.Response) (*GetCollectionResponse, err
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
@@ -6564,6 +6635,13 @@ func ParseDisableCollectionResponse(rsp *http.Response) (*DisableCollectionRespo
 		}
 		response.JSON202 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -6645,6 +6723,13 @@ func ParseEnableCollectionResponse(rsp *http.Response) (*EnableCollectionRespons
 			return nil, err
 		}
 		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
@@ -6895,6 +6980,13 @@ func ParseDeleteJobResponse(rsp *http.Response) (*DeleteJobResponse, error) {
 	case rsp.StatusCode == 204:
 		break // No content-type
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -6976,6 +7068,13 @@ func ParseGetJobResponse(rsp *http.Response) (*GetJobResponse, error) {
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Unauthenticated
@@ -7490,12 +7589,12 @@ func ParseGetDocumentJSONResponse(rsp *http.Response) (*GetDocumentJSONResponse,
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
-		var dest Forbidden
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
-		response.ApplicationproblemJSON403 = &dest
+		response.ApplicationproblemJSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest ServerError
@@ -7530,12 +7629,12 @@ func ParseGetDocumentYAMLResponse(rsp *http.Response) (*GetDocumentYAMLResponse,
 		}
 		response.YAML200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
-		var dest Forbidden
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Invalid
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
-		response.ApplicationproblemJSON403 = &dest
+		response.ApplicationproblemJSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest ServerError
