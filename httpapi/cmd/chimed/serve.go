@@ -99,7 +99,7 @@ func (s *server) add(role chime.Role, pulses func() map[string]time.Time) {
 // url is how programs of this machine reach the server.
 func (s *server) url() string {
 	scheme := "http"
-	if s.http.TLSConfig != nil {
+	if s.settings.tlsCert != "" {
 		scheme = "https"
 	}
 	host, port, _ := net.SplitHostPort(s.listener.Addr().String())
@@ -147,7 +147,7 @@ func (s *server) run(ctx context.Context, p process) error {
 
 func (s *server) serve() error {
 	err := error(nil)
-	if s.http.TLSConfig != nil {
+	if s.settings.tlsCert != "" {
 		err = s.http.ServeTLS(s.listener, "", "")
 	} else {
 		err = s.http.Serve(s.listener)
