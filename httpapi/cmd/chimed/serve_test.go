@@ -132,7 +132,7 @@ func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 
 	const clients = 8
 	address := strings.TrimPrefix(url, "http://")
-	body := `{"action": {"type": "https", "request": {"uri": "https://example.com/"}}, "recurrence": {"frequency": "day"}}`
+	body := `{"state": "disabled", "action": {"type": "https", "request": {"uri": "https://example.com/"}}, "recurrence": {"frequency": "day"}}`
 	var load sync.WaitGroup
 	held := make([]net.Conn, clients)
 	for i := range held {
@@ -323,6 +323,15 @@ func TestRolesShareARedisAndRekeySealsAnew(t *testing.T) {
 	}
 	if got := <-sent; got != "sealed" {
 		t.Errorf("the receiver got %q, want what was sealed with the old key", got)
+	}
+	keys, err := store.Client().Keys(t.Context(), "*").Result()
+	if err != nil || len(keys) == 0 {
+		t.Fatalf("got keys %q, %v", keys, err)
+	}
+	for _, key := range keys {
+		if !strings.HasPrefix(key, "test:") {
+			t.Errorf("key %s is outside the namespace test", key)
+		}
 	}
 	for _, child := range []*childproc.Process{worker, scheduler, api} {
 		child.Signal(syscall.SIGTERM)
