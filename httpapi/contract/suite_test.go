@@ -1,0 +1,312 @@
+package contract_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi"
+	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// These tests send requests to the real handler on the embedded store and hold what went over the wire against the document, after the bubble that they run in.
+
+// inBubble runs a part of the suite under fake time, with a store of its own, and returns what went over its wires.
+func inBubble(t *testing.T, part func(t *testing.T, server *embedded.Server) []*wire) []*exchange {
+	t.Helper()
+	var all []*exchange
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2027, 2, 27, 0, 0, 0, 0, time.UTC)))
+		server := embedded.StartInMemory()
+		for _, w := range part(t, server) {
+			all = append(all, w.exchanges...)
+		}
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return all
+}
+
+func newRing(t *testing.T) *action.Ring {
+	t.Helper()
+	ring, err := action.ParseRing("k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring
+}
+
+const (
+	demo   = "/jobCollections/demo"
+	report = demo + "/jobs/report"
+	weekly = `{"startTime": "2027-03-01T00:00Z", "action": {"type": "https", "request": {"uri": "https://example.com/r", "method": "POST"}},
+		"recurrence": {"frequency": "Week", "schedule": {"weekDays": ["Monday"], "hours": [10, 22]}}}`
+)
+
+// ordinaryLife is what clients do, and what they get wrong.
+func ordinaryLife(t *testing.T, server *embedded.Server) []*wire {
+	w := &wire{api: httpapi.New(server.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet(), Secrets: newRing(t), Queues: []string{"default", "mail"}})}
+	ok := func(status int, method, target, body string, headers ...string) {
+		t.Helper()
+		w.want(t, status, "", method, target, body, headers...)
+	}
+	const arm = "/subscriptions/12ab/resourceGroups/old/providers/Microsoft.Scheduler"
+	const plain, patch = "Content-Type: application/json", "Content-Type: application/merge-patch+json"
+
+	ok(200, "GET", "/", "")
+	ok(200, "GET", "/openapi.json", "")
+	ok(200, "GET", "/openapi.yaml", "")
+	ok(201, "PUT", demo, `{}`)
+	ok(200, "PUT", demo, `{"location": "South Central US", "tags": {"team": "billing"}, "properties": {"sku": {"name": "Standard"}, "state": "Enabled", "quota": {"maxJobCount": 20, "maxRecurrence": {"frequency": "Minute", "interval": 5}}}}`)
+	ok(200, "PATCH", demo, `{"properties": {"quota": {"maxJobCount": 40}}}`, patch)
+	ok(200, "PATCH", demo, `{"chime": {"queue": "mail", "jobs": ["mail.*"], "description": "letters"}}`, plain)
+	ok(200, "GET", demo, "")
+	ok(200, "HEAD", demo, "")
+	ok(201, "PUT", report, weekly)
+	ok(200, "PUT", report, weekly)
+	ok(200, "GET", report, "")
+	ok(200, "GET", arm+report+"?api-version=2016-03-01", "")
+	ok(200, "PATCH", report, `{"recurrence": {"frequency": "Day", "schedule": null}}`, patch)
+	ok(200, "PATCH", report, `{"properties": {"state": "disabled"}}`, plain)
+	ok(200, "GET", report, "")
+	ok(200, "GET", report+"/next?count=3", "")
+	ok(200, "GET", report+"/history", "")
+	ok(201, "POST", demo+"/jobs", weekly)
+	ok(200, "POST", report+"/run", "", "Idempotency-Key: once")
+	ok(200, "POST", "/preview?count=2", weekly)
+	ok(200, "GET", "/jobCollections?$top=1&$skip=0&$filter=state%20eq%20'Enabled'", "")
+	ok(200, "GET", demo+"/jobs?$top=1", "") // and a nextLink
+	ok(200, "GET", arm+demo+"/jobs?$top=1&api-version=2016-03-01", "")
+	ok(200, "POST", demo+"/disable", "")
+	ok(200, "POST", demo+"/enable", "")
+
+	w.want(t, 400, "unknown_field", "PUT", report, `{"actions": {}}`)
+	w.want(t, 400, "time_syntax", "PUT", report, `{"startTime": "soon", "action": {"type": "http", "request": {"uri": "http://example.com"}}}`)
+	w.want(t, 400, "destination_blocked", "PUT", report, `{"action": {"type": "http", "request": {"uri": "http://127.0.0.1/"}}}`)
+	w.want(t, 400, "top", "GET", demo+"/jobs?$top=101", "")
+	w.want(t, 400, "filter", "GET", demo+"/jobs?$filter=name%20eq%20'x'", "")
+	w.want(t, 400, "filter", "GET", report+"/history?$filter=state%20eq%20'x'", "")
+	w.want(t, 400, "skip", "GET", "/jobCollections?$skip=-1", "")
+	w.want(t, 400, "count", "GET", report+"/next?count=101", "")
+	w.want(t, 400, "header_value", "POST", report+"/run", "", "Idempotency-Key: "+strings.Repeat("k", 256))
+	w.want(t, 400, "api_version", "GET", arm+report+"?api-version=2030-01-01", "")
+	w.want(t, 400, "name", "PUT", demo+"/jobs/-", weekly)
+	w.want(t, 403, "target_forbidden", "PUT", demo+"/jobs/own", `{"action": {"type": "job", "job": {"name": "invoice"}}}`)
+	w.want(t, 403, "forbidden", "POST", report+"/run", "", "Sec-Fetch-Site: cross-site")
+	w.want(t, 403, "loopback_only", "GET", report, "", "X-Forwarded-For: 192.0.2.1")
+	w.want(t, 409, "quota_recurrence", "PUT", demo+"/jobs/often", `{"recurrence": {"frequency": "minute"}, "action": {"type": "http", "request": {"uri": "http://example.com"}}}`)
+	w.want(t, 412, "changed", "PUT", report, weekly, `If-Match: "1"`)
+	w.want(t, 412, "changed", "PATCH", report, `{"state": "enabled"}`, `If-Match: "1"`)
+	w.want(t, 412, "changed", "DELETE", report, "", `If-Match: "1"`)
+	w.want(t, 412, "exists", "PUT", demo, `{}`, "If-None-Match: *")
+	w.want(t, 412, "changed", "PATCH", demo, `{"tags": {"a": "b"}}`, `If-Match: "1"`)
+	w.want(t, 412, "changed", "DELETE", demo, "", `If-Match: "1"`)
+	w.want(t, 413, "too_large", "PUT", report, `{"x": "`+strings.Repeat("x", 98_304)+`"}`)
+	w.want(t, 415, "content_type", "PUT", report, weekly, "Content-Type: application/x-www-form-urlencoded")
+	w.want(t, 405, "method_not_allowed", "POST", report, "")
+	w.want(t, 404, "not_found", "GET", "/jobs", "")
+
+	// Quotas, states and secrets.
+	ok(201, "PUT", "/jobCollections/free", `{"sku": {"name": "Free"}, "quota": {"maxJobCount": 1, "maxJobOccurrence": 3}}`)
+	ok(201, "PUT", "/jobCollections/free/jobs/one", `{"action": {"type": "http", "request": {"uri": "http://example.com"}}}`)
+	w.want(t, 409, "quota_jobs", "PUT", "/jobCollections/free/jobs/two", `{"action": {"type": "http", "request": {"uri": "http://example.com"}}}`)
+	w.want(t, 409, "quota_occurrences", "PATCH", "/jobCollections/free/jobs/one", `{"recurrence": {"frequency": "day"}}`)
+	w.want(t, 409, "quota_jobs", "POST", "/jobCollections/free/jobs", `{"action": {"type": "http", "request": {"uri": "http://example.com"}}}`)
+	w.want(t, 409, "quota_authentication", "PUT", "/jobCollections/free/jobs/one", secret)
+	ok(200, "POST", "/jobCollections/free/disable", "")
+	w.want(t, 409, "collection_disabled", "POST", "/jobCollections/free/jobs/one/run", "")
+	ok(201, "PUT", demo+"/jobs/secret", secret)
+	ok(200, "GET", demo+"/jobs/secret", "")
+	schedules := chime.NewSchedules(server.Store())
+	if _, err := schedules.Put(t.Context(), "demo:mine", recurrence.Recurrence{Frequency: recurrence.Day}); err != nil {
+		t.Fatal(err)
+	}
+	w.want(t, 409, "name_taken", "PUT", demo+"/jobs/mine", weekly)
+
+	bare := &wire{api: httpapi.New(server.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet()})} // without keys
+	bare.want(t, 409, "secret_keys_missing", "PUT", demo+"/jobs/secret", strings.Replace(secret, "correct horse", "battery", 1))
+	bare.want(t, 409, "secret_keys_missing", "POST", "/preview", secret)
+
+	ok(200, "DELETE", report, "")
+	ok(204, "DELETE", report, "")
+	ok(200, "DELETE", demo, "")
+	ok(204, "DELETE", demo, "")
+	return []*wire{w, bare}
+}
+
+const secret = `{"action": {"type": "https", "request": {"uri": "https://example.com/", "secretHeaders": {"X-Api-Key": "staple"}, "authentication": {"type": "Basic", "username": "scheduler", "password": "correct horse"}}}}`
+
+// runs is what executions look like: one that succeeds, one that fails and is given up, with its error action.
+func runs(t *testing.T, server *embedded.Server) []*wire {
+	api := httpapi.New(server.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet()})
+	w := &wire{api: api}
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Logger: quiet()})
+	worker.Handle(action.JobName, refused)
+	scheduler := chime.NewScheduler(server.Store(), chime.SchedulerOptions{Logger: quiet()})
+	stop := start(t, scheduler, worker, api)
+	w.want(t, 201, "", "PUT", demo, `{}`)
+	w.want(t, 201, "", "PUT", report, `{"action": {"type": "http", "request": {"uri": "http://chime.invalid/"}, "retryPolicy": {"retryType": "fixed", "retryCount": 1},
+		"errorAction": {"type": "http", "request": {"uri": "http://chime.invalid/failed"}, "retryPolicy": {"retryType": "none"}}}, "chime": {"disableAfter": 3, "history": {"keep": 5, "body": "always"}}}`)
+	time.Sleep(2 * time.Minute)
+	synctest.Wait()
+	x := w.send(t, "GET", report+"/history", "")
+	var history struct {
+		Value []struct {
+			Properties struct{ ActionName, Status string }
+		}
+	}
+	if err := json.Unmarshal(x.got, &history); err != nil || len(history.Value) != 3 || history.Value[0].Properties.ActionName != "ErrorAction" {
+		t.Errorf("%v\nwant two attempts of the action and one of its error action", x)
+	}
+	w.want(t, 200, "", "GET", report+"/history?$filter=status%20eq%20'Failed'&$top=1", "")
+	w.want(t, 200, "", "GET", report, "")
+	w.want(t, 409, "job_final", "PATCH", report, `{"chime": {"grace": "PT2M"}}`)
+	w.want(t, 409, "job_final", "POST", report+"/run", "")
+	stop()
+	return []*wire{w}
+}
+
+// refused is what a sender makes of a receiver that fails, without a network.
+func refused(_ context.Context, job *chime.Job) error {
+	job.Note("Http Action - Response from host 'chime.invalid': 'InternalServerError' Response Headers: Content-Type: text/plain Body: out of paper")
+	return errors.New("InternalServerError")
+}
+
+// start runs roles until stop is called.
+func start(t *testing.T, roles ...chime.Role) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- chime.Run(ctx, roles...) }()
+	synctest.Wait()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// troubles are the answers that have nothing to do with what is asked.
+func troubles(all []operation) func(t *testing.T, server *embedded.Server) []*wire {
+	return func(t *testing.T, server *embedded.Server) []*wire {
+		var wires []*wire
+		try := func(status int, w *wire, of []operation, query string, headers ...string) {
+			t.Helper()
+			wires = append(wires, w)
+			for _, x := range w.everywhere(t, of, query, headers...) {
+				if x.answer.StatusCode != status {
+					t.Errorf("%v\nwant %d", x, status)
+				}
+			}
+		}
+		which := func(keep func(operation) bool) []operation {
+			var kept []operation
+			for _, o := range all {
+				if keep(o) {
+					kept = append(kept, o)
+				}
+			}
+			return kept
+		}
+		closed := which(func(o operation) bool { return o.Security == nil })
+		named := which(func(o operation) bool { return strings.Contains(o.path, "{collection}") })
+		withBody := which(func(o operation) bool { return o.RequestBody != nil })
+		loopback := func(o httpapi.Options) *wire {
+			o.Authenticate, o.Logger = httpapi.Loopback(), quiet()
+			return &wire{api: httpapi.New(server.Store(), o)}
+		}
+		token, line, err := httpapi.NewToken("ci", httpapi.Admin, "other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens, err := httpapi.Tokens(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		guarded := func(o httpapi.Options) *wire {
+			o.Authenticate, o.Logger = tokens, quiet()
+			return &wire{api: httpapi.New(server.Store(), o)}
+		}
+		bearer := "Authorization: Bearer " + token
+
+		try(400, loopback(httpapi.Options{}), all, "?%zz")
+		try(401, guarded(httpapi.Options{}), closed, "")
+		far := loopback(httpapi.Options{})
+		far.peer = "192.0.2.1:50000"
+		try(403, far, closed, "")
+		try(404, guarded(httpapi.Options{}), named, "", bearer)
+		try(415, loopback(httpapi.Options{}), withBody, "", "Content-Type: text/plain")
+		large := loopback(httpapi.Options{})
+		wires = append(wires, large)
+		for _, o := range withBody {
+			large.want(t, 413, "too_large", o.method, strings.TrimPrefix(o.url(), mount), `{"x": "`+strings.Repeat("x", 98_304)+`"}`)
+		}
+		busy := guarded(httpapi.Options{Rates: httpapi.Rates{Reads: 1, Writes: 1}})
+		for range 10 { // a second has one request, and a rest ten
+			busy.send(t, "GET", "/", "", bearer)
+			busy.send(t, "POST", "/preview", weekly, bearer)
+		}
+		try(429, busy, closed, "", bearer)
+		try(500, &wire{api: httpapi.New(server.Store(), httpapi.Options{Logger: quiet()})}, all, "")
+
+		gone := embedded.StartInMemory()
+		down := &wire{api: httpapi.New(gone.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet()})}
+		if err := gone.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wires = append(wires, down)
+		for _, o := range closed {
+			if o.path == "/" || o.path == "/preview" {
+				continue // they need no store
+			}
+			down.want(t, 503, "store_unavailable", o.method, strings.TrimPrefix(o.url(), mount), o.body())
+		}
+		return wires
+	}
+}
+
+// Whatever goes over the wire is what the document says, and what the document says goes over it.
+func TestTheHandlerKeepsToTheDocument(t *testing.T) {
+	b := newBook(t)
+	for _, part := range []func(*testing.T, *embedded.Server) []*wire{ordinaryLife, runs, troubles(b.operations)} {
+		for _, x := range inBubble(t, part) {
+			b.hold(t, x)
+		}
+	}
+	unseen := map[string]string{
+		"preview 503":           "it asks no store",
+		"deleteCollection 202":  "two seconds of work",
+		"enableCollection 202":  "two seconds of work",
+		"disableCollection 202": "two seconds of work",
+		"putCollection 409":     "10,000 collections, or one that is being deleted",
+		"patchCollection 409":   "one that is being deleted",
+		"deleteCollection 409":  "writers that change it all the while",
+		"enableCollection 409":  "one that is being deleted",
+		"disableCollection 409": "one that is being deleted",
+		"deleteJob 409":         "writers that change it all the while",
+	}
+	for _, o := range b.operations {
+		for status := range o.Responses.Codes.FromOldest() {
+			pair := fmt.Sprintf("%s %s", o.OperationId, status)
+			if _, excused := unseen[pair]; b.seen[pair] == excused {
+				t.Errorf("%s was seen: %v; excused: %v", pair, b.seen[pair], excused)
+			}
+			delete(unseen, pair)
+		}
+	}
+	for _, pair := range slices.Sorted(maps.Keys(unseen)) {
+		t.Errorf("%s is excused and not in the document", pair)
+	}
+}

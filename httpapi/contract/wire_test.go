@@ -1,0 +1,100 @@
+package contract_test
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// A wire leads to a handler within the process and keeps what goes over it.
+type wire struct {
+	api       http.Handler
+	peer      string // empty: one of this machine
+	exchanges []*exchange
+}
+
+// RoundTrip makes a wire an http.RoundTripper, for clients.
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	x := &exchange{request: r.Clone(r.Context())}
+	if r.Body != nil {
+		var err error
+		if x.sent, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	served := r.Clone(r.Context())
+	served.Body = io.NopCloser(bytes.NewReader(x.sent))
+	served.RemoteAddr, served.Host, served.RequestURI = w.peer, r.URL.Host, r.URL.RequestURI()
+	if w.peer == "" {
+		served.RemoteAddr = "127.0.0.1:50000"
+	}
+	recorder := httptest.NewRecorder()
+	w.api.ServeHTTP(recorder, served)
+	x.answer, x.got = recorder.Result(), recorder.Body.Bytes()
+	x.answer.Request = r
+	w.exchanges = append(w.exchanges, x)
+	return x.response(), nil
+}
+
+// local is where a wire's requests go.
+const local = "http://localhost:8080"
+
+// send sends a request with headers as "Name: value". A body is said to be JSON unless a header says otherwise.
+func (w *wire) send(t *testing.T, method, target, body string, headers ...string) *exchange {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, local+target, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body == "" {
+		r.Body, r.ContentLength = http.NoBody, 0
+	} else {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		r.Header.Set(name, value)
+	}
+	if _, err := w.RoundTrip(r); err != nil {
+		t.Fatal(err)
+	}
+	return w.exchanges[len(w.exchanges)-1]
+}
+
+// want sends a request and fails the test unless the answer has the status, and the code of a problem; empty: it is none.
+func (w *wire) want(t *testing.T, status int, code, method, target, body string, headers ...string) {
+	t.Helper()
+	x := w.send(t, method, target, body, headers...)
+	if x.answer.StatusCode != status || !strings.Contains(string(x.got), `"code":"`+code+`"`) && code != "" {
+		t.Errorf("%v\nwant %d %s", x, status, code)
+	}
+}
+
+// everywhere sends a request to each operation, with a body where it has one.
+func (w *wire) everywhere(t *testing.T, all []operation, query string, headers ...string) []*exchange {
+	t.Helper()
+	before := len(w.exchanges)
+	for _, o := range all {
+		w.send(t, o.method, strings.TrimPrefix(o.url(), mount)+query, o.body(), headers...)
+	}
+	return w.exchanges[before:]
+}
+
+// body is one that the operation takes; empty: it has none.
+func (o operation) body() string {
+	switch {
+	case o.RequestBody == nil:
+		return ""
+	case o.method == http.MethodPatch:
+		return `{"state": "disabled"}`
+	case o.path == "/jobCollections/{collection}":
+		return `{}`
+	}
+	return weekly
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
