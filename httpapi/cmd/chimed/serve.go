@@ -67,7 +67,7 @@ func newServer(s *settings, known *credentials, store chime.Store, listener net.
 		Authenticate: known.authenticate, Secrets: s.ring, Egress: s.egress, Queues: s.names, PublicURL: s.publicURL, Logger: log,
 	}
 	if program, err := thisProgram(); err == nil {
-		options.OpenPFX = newPFXOpener(program)
+		options.OpenPFX = newPFXOpener(program, pfxTimeout)
 	}
 	api := httpapi.New(store, options)
 	made := &server{settings: s, known: known, listener: listener, log: log, ready: newReadiness(store), http: api.Server()}

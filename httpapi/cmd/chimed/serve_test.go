@@ -110,6 +110,9 @@ func TestAPFXThatTakesWeeksIsABadRequest(t *testing.T) {
 			"uri": "https://example.com/", "authentication": map[string]any{"type": "ClientCertificate", "pfx": c.file, "password": "canary"},
 		}}})
 		status, body := ask(t, http.DefaultClient, "PUT", url+"/jobCollections/demo/jobs/"+c.name, string(job))
+		for status != c.status && strings.Contains(body, "takes longer") { // to start a child, on a busy machine
+			status, body = ask(t, http.DefaultClient, "PUT", url+"/jobCollections/demo/jobs/"+c.name, string(job))
+		}
 		if status != c.status || !strings.Contains(body, c.want) || strings.Contains(body, "canary") {
 			t.Errorf("%s: got %d %s, want %d and %s", c.name, status, body, c.status, c.want)
 		}
