@@ -59,7 +59,7 @@ type Job struct {
 	State      string          // as it was: enabled, disabled, completed, faulted; empty: the file does not say
 	Enabled    bool            // whether Body makes it enabled
 	Next       time.Time       // when the old service was going to run it, UTC; zero: the file does not say
-	Missing    []string        // the paths of secrets that the job needs and nobody has given: the API would refuse the body
+	Missing    []string        // the secrets that the job needs and nobody has given, as keys of Options.Secrets: the API would refuse the body
 }
 
 // Ended reports whether the job has run for the last time, and is not worth a PUT.

@@ -274,7 +274,7 @@ func (r *reader) filled(properties object, place, old string, job *Job) (object,
 			set(s.within, s.key, r.options.Secrets[key])
 			r.used[key] = true
 		} else if unknown[s.path] || !s.optional && s.empty() {
-			job.Missing = append(job.Missing, s.path)
+			job.Missing = append(job.Missing, old+"/"+s.path)
 		}
 	}
 	return filled, nil

@@ -107,8 +107,8 @@ func TestAnImportPutsEachThingOnce(t *testing.T) {
 
 	open := with()
 	same(t, "without the secret", words(t, open.out), []string{want[0], "refused job mail/nightly", want[2], want[3], want[4]})
-	if !strings.Contains(open.out, `"missingSecrets":["action.request.authentication.password"]`) {
-		t.Errorf("without the secret: got %s, want the path of what is missing", open.out)
+	if !strings.Contains(open.out, `"missingSecrets":["old.mail/nightly/action.request.authentication.password"]`) {
+		t.Errorf("without the secret: got %s, want the key of what is missing", open.out)
 	}
 
 	first := with("-secrets", secrets)

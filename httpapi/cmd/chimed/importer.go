@@ -91,6 +91,9 @@ func refusedFor(format string, args ...any) result {
 
 func (i *importer) collection(ctx context.Context, c arm.Collection) (result, error) {
 	path := "/jobCollections/" + c.Name
+	if i.collections[c.Name] { // in a file before this one
+		return result{Result: exists}, nil
+	}
 	if !i.dry {
 		put, err := i.remote.send(ctx, http.MethodPut, path, c.Body, true)
 		switch {
@@ -138,7 +141,7 @@ func (i *importer) job(ctx context.Context, j *arm.Job) (result, error) {
 		}
 	}
 	if len(j.Missing) > 0 {
-		return result{Result: refusal, Why: "secrets are missing", Missing: j.Missing}, nil
+		return result{Result: refusal, Why: "secrets are missing, which -secrets can give", Missing: j.Missing}, nil
 	}
 	if i.dry {
 		return i.tried(ctx, j)

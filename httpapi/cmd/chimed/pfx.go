@@ -32,9 +32,9 @@ type (
 	}
 )
 
-// newPFXOpener opens PKCS #12 files in a child process of this program, which is killed after 2 s: their maker decides how many rounds of hashing
+// newPFXOpener opens PKCS #12 files in a child process of this program, which is killed after the timeout: their maker decides how many rounds of hashing
 // opening one takes. Two are open at once, the others wait. The child has no environment, so nothing secret but the file and its password.
-func newPFXOpener(program string) action.OpenPFX {
+func newPFXOpener(program string, timeout time.Duration) action.OpenPFX {
 	slots := make(chan struct{}, pfxAtOnce)
 	return func(ctx context.Context, file []byte, password string) (certificate, key []byte, err error) {
 		select {
@@ -47,7 +47,7 @@ func newPFXOpener(program string) action.OpenPFX {
 		if err != nil {
 			return nil, nil, err
 		}
-		within, cancel := context.WithTimeout(ctx, pfxTimeout)
+		within, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		child := exec.CommandContext(within, program, pfxCommand)
 		child.Env = []string{"GOMAXPROCS=1"}
@@ -58,7 +58,7 @@ func newPFXOpener(program string) action.OpenPFX {
 		case ctx.Err() != nil:
 			return nil, nil, ctx.Err()
 		case within.Err() != nil:
-			return nil, nil, fmt.Errorf("opening it takes longer than %v", pfxTimeout)
+			return nil, nil, fmt.Errorf("opening it takes longer than %v", timeout)
 		case err != nil:
 			return nil, nil, errors.New("the process that opens it has failed")
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -45,6 +46,18 @@ func TestAProcessIsReadyWhileItsStoreAnswersAndItsRolesTurn(t *testing.T) {
 		r.draining.Store(true)
 		check("when the process was told to end", "draining")
 	})
+}
+
+// The port closes at the same time, so nobody but a proxy that holds a connection ever reads this.
+func TestAProcessThatEndsIsNotReady(t *testing.T) {
+	s := &server{http: &http.Server{}, log: slog.New(slog.DiscardHandler), ready: &readiness{ask: func(context.Context) error { return nil }}}
+	if why := s.ready.why(t.Context()); why != "" {
+		t.Errorf("before: got %q, want ready", why)
+	}
+	s.stop()
+	if why := s.ready.why(t.Context()); why != "draining" {
+		t.Errorf("after: got %q, want draining", why)
+	}
 }
 
 func TestHealthNeedsNoToken(t *testing.T) {

@@ -67,7 +67,7 @@ func newServer(s *settings, known *credentials, store chime.Store, listener net.
 		Authenticate: known.authenticate, Secrets: s.ring, Egress: s.egress, Queues: s.names, PublicURL: s.publicURL, Logger: log,
 	}
 	if program, err := thisProgram(); err == nil {
-		options.OpenPFX = newPFXOpener(program)
+		options.OpenPFX = newPFXOpener(program, pfxTimeout)
 	}
 	api := httpapi.New(store, options)
 	made := &server{settings: s, known: known, listener: listener, log: log, ready: newReadiness(store), http: api.Server()}
@@ -99,7 +99,7 @@ func (s *server) add(role chime.Role, pulses func() map[string]time.Time) {
 // url is how programs of this machine reach the server.
 func (s *server) url() string {
 	scheme := "http"
-	if s.http.TLSConfig != nil {
+	if s.settings.tlsCert != "" {
 		scheme = "https"
 	}
 	host, port, _ := net.SplitHostPort(s.listener.Addr().String())
@@ -147,7 +147,7 @@ func (s *server) run(ctx context.Context, p process) error {
 
 func (s *server) serve() error {
 	err := error(nil)
-	if s.http.TLSConfig != nil {
+	if s.settings.tlsCert != "" {
 		err = s.http.ServeTLS(s.listener, "", "")
 	} else {
 		err = s.http.Serve(s.listener)

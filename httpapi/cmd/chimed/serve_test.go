@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 
+	"software.sslmate.com/src/go-pkcs12"
+
 	"github.com/chimejobs/chime/httpapi"
 	"github.com/chimejobs/chime/internal/childproc"
 	"github.com/chimejobs/chime/redisstore/embedded"
@@ -87,6 +89,38 @@ func TestAFirstTryNeedsNoFlags(t *testing.T) {
 	}
 }
 
+// Whoever makes a file that takes weeks to open gets an answer, and costs two seconds.
+func TestAPFXThatTakesWeeksIsABadRequest(t *testing.T) {
+	leaf, private := newCertificate(t, 1)
+	file, err := pkcs12.Legacy.WithIterations(2048).Encode(private, leaf, nil, "canary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, url := started(t, nil)
+	ask(t, http.DefaultClient, "PUT", url+"/jobCollections/demo", "{}")
+	for _, c := range []struct {
+		name, want string
+		file       []byte
+		status     int
+	}{
+		{"good", `"certificateSubjectName":"CN=test"`, file, http.StatusCreated},
+		{"endless", `"code":"pfx"`, endless(t, file), http.StatusBadRequest},
+	} {
+		job, _ := json.Marshal(map[string]any{"state": "disabled", "action": map[string]any{"type": "https", "request": map[string]any{
+			"uri": "https://example.com/", "authentication": map[string]any{"type": "ClientCertificate", "pfx": c.file, "password": "canary"},
+		}}})
+		status, body := ask(t, http.DefaultClient, "PUT", url+"/jobCollections/demo/jobs/"+c.name, string(job))
+		for status != c.status && strings.Contains(body, "takes longer") { // to start a child, on a busy machine
+			status, body = ask(t, http.DefaultClient, "PUT", url+"/jobCollections/demo/jobs/"+c.name, string(job))
+		}
+		if status != c.status || !strings.Contains(body, c.want) || strings.Contains(body, "canary") {
+			t.Errorf("%s: got %d %s, want %d and %s", c.name, status, body, c.status, c.want)
+		}
+	}
+	child.Signal(syscall.SIGTERM)
+	ended(t, child)
+}
+
 // A request that has begun when the signal comes is answered; one that comes later finds nobody; a job that runs comes to its end.
 func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -101,7 +135,7 @@ func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 
 	const clients = 8
 	address := strings.TrimPrefix(url, "http://")
-	body := `{"action": {"type": "https", "request": {"uri": "https://example.com/"}}, "recurrence": {"frequency": "day"}}`
+	body := `{"state": "disabled", "action": {"type": "https", "request": {"uri": "https://example.com/"}}, "recurrence": {"frequency": "day"}}`
 	var load sync.WaitGroup
 	held := make([]net.Conn, clients)
 	for i := range held {
@@ -292,6 +326,15 @@ func TestRolesShareARedisAndRekeySealsAnew(t *testing.T) {
 	}
 	if got := <-sent; got != "sealed" {
 		t.Errorf("the receiver got %q, want what was sealed with the old key", got)
+	}
+	keys, err := store.Client().Keys(t.Context(), "*").Result()
+	if err != nil || len(keys) == 0 {
+		t.Fatalf("got keys %q, %v", keys, err)
+	}
+	for _, key := range keys {
+		if !strings.HasPrefix(key, "test:") {
+			t.Errorf("key %s is outside the namespace test", key)
+		}
 	}
 	for _, child := range []*childproc.Process{worker, scheduler, api} {
 		child.Signal(syscall.SIGTERM)
