@@ -102,7 +102,7 @@ func (c *call) problemOf(err error) *problem.Problem {
 	c.log().Error("httpapi: the store is in trouble", "path", c.path(), "error", cut(err.Error(), 1000))
 	p := problem.New(code, "%s: repeat the request", trouble)
 	switch unknown := c.route != nil && c.route.op != "" && code == problem.StoreUnavailable; {
-	case unknown && c.r.Method == http.MethodPost && c.r.PathValue("j") == "" && c.name.Job != "":
+	case unknown && c.r.Method == http.MethodPost && c.r.PathValue("job") == "" && c.name.Job != "":
 		p.Detail = trouble + "; whether the job is stored is unknown: GET " + c.url(c.jobPath()) + " tells; a PUT with a name of your own may be repeated"
 	case unknown:
 		p.Detail = trouble + "; whether the change is stored is unknown: repeat the request"

@@ -206,11 +206,11 @@ func (c *call) found(e endpoint) error {
 
 // named checks the names in the path.
 func (c *call) named(endpoint) error {
-	c.name = resource.JobName{Collection: c.r.PathValue("c"), Job: c.r.PathValue("j")}
+	c.name = resource.JobName{Collection: c.r.PathValue("collection"), Job: c.r.PathValue("job")}
 	switch {
-	case strings.Contains(c.route.path, "{c}") && !collectionForm.MatchString(c.name.Collection):
+	case strings.Contains(c.route.path, "{collection}") && !collectionForm.MatchString(c.name.Collection):
 		return c.noName("collection", c.name.Collection, "1 to 40 of A-Z a-z 0-9 _ -, a letter or a digit first")
-	case strings.Contains(c.route.path, "{j}") && !jobForm.MatchString(c.name.Job):
+	case strings.Contains(c.route.path, "{job}") && !jobForm.MatchString(c.name.Job):
 		return c.noName("job", c.name.Job, "1 to 100 of A-Z a-z 0-9 _ . -, a letter or a digit first")
 	}
 	return nil

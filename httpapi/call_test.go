@@ -320,3 +320,15 @@ func TestAClientThatHangsUpEndsReadsOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestRunReturnsNilWhenItsCtxEndsAndErrorsOtherwise(t *testing.T) {
+	for _, c := range []struct{ err, want error }{{nil, nil}, {context.Canceled, nil}, {errDown, errDown}} {
+		api, backend := newTestAPI(t, Options{})
+		backend.err = c.err
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		if got := api.Run(ctx); !errors.Is(got, c.want) || got != nil && c.want == nil {
+			t.Errorf("the service's %v: Run returned %v, want %v", c.err, got, c.want)
+		}
+	}
+}

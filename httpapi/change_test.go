@@ -74,6 +74,9 @@ func TestAPostMakesAJobWithANameOfItsOwn(t *testing.T) {
 		if want := "http://example.com/jobCollections/demo/jobs/" + job; got.Header().Get("Location") != want {
 			t.Errorf("got the Location %s, want %s", got.Header().Get("Location"), want)
 		}
+		if !backend.when.None {
+			t.Error("a POST may change a job that is there")
+		}
 		made[job] = true
 	}
 	if len(made) != 3 || len(backend.jobs) != 3 {

@@ -223,6 +223,58 @@ func TestNobodyLearnsOfACollectionThatHeMayNotRead(t *testing.T) {
 	})
 }
 
+// A canary stands where secrets stand, in bodies that are stored and in bodies that are refused.
+func TestNoAnswerAndNoLineOfTheLogHasASecret(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		ring, err := action.ParseRing("k1:" + strings.Repeat("A", 43) + "=")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		api := httpapi.New(c.Store(), httpapi.Options{
+			Authenticate: httpapi.Loopback(), Secrets: ring, Logger: slog.New(slog.NewJSONHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		})
+		on := client{t, api}
+		on.send(201, "PUT", "/jobCollections/demo", "{}")
+		const report = "/jobCollections/demo/jobs/report"
+		const canary = "canary-4711"
+		body := func(uri, password string) string {
+			return `{"startTime": "2090-01-01T00:00Z", "action": {"type": "https", "request": {"uri": "` + uri + `", "authentication": {"type": "Basic", "username": "me"` + password + `},
+				"secretHeaders": {"X-Key": "` + canary + `"}}, "errorAction": {"type": "storageQueue", "queueMessage": {"storageAccount": "abc", "queueName": "abc", "message": "m", "sasToken": "sig=` + canary + `"}}}}`
+		}
+		sent := func(status int, method, target, body string, headers ...string) map[string]any {
+			t.Helper()
+			got, header := on.send(status, method, target, body, headers...)
+			text, err := json.Marshal([]any{got, header})
+			if err != nil {
+				t.Fatal(err)
+			}
+			said.Write(text)
+			return got
+		}
+		const password = `, "password": "` + canary + `"`
+		sent(201, "PUT", report, body("https://example.com/a", password))
+		shown := sent(200, "GET", report, "")
+		if secrets := at(shown, "properties", "chime", "secrets"); secrets == nil {
+			t.Errorf("the answer does not say where secrets are: %v", shown)
+		}
+		sent(200, "PUT", report, body("https://example.com/a", ""))
+		sent(400, "PUT", report, body("https://elsewhere.example.com/a", ""))
+		sent(400, "PUT", report, body("https://me:"+canary+"@example.com/a", ""))
+		sent(400, "PUT", report, body("https://example.com/a", `, "password": ["`+canary+`"]`))
+		sent(400, "PUT", report, body("https://example.com/a", password+password))
+		sent(400, "PUT", report, body("http://example.com/a", password))
+		sent(412, "PUT", report, body("https://example.com/a", password), `If-Match: "1"`)
+		sent(200, "GET", "/jobCollections/demo/jobs", "")
+		sent(200, "POST", "/preview", body("https://example.com/a", password))
+		sent(200, "POST", report+"/run", "")
+		sent(200, "GET", report+"/history", "")
+		if at := strings.Index(said.String(), canary); at >= 0 {
+			t.Errorf("a secret is told: …%s…", said.String()[max(0, at-300):at+len(canary)])
+		}
+	})
+}
+
 // What Register adds to a worker sends what the job says, once a run.
 func TestARunSendsTheRequest(t *testing.T) {
 	got := make(chan string, 10)

@@ -2,12 +2,14 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/chimejobs/chime/httpapi/action"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 	"github.com/chimejobs/chime/httpapi/internal/service"
@@ -241,9 +243,16 @@ func (f *fakeBackend) PutJob(ctx context.Context, n resource.JobName, when servi
 	if err != nil {
 		return nil, false, err
 	}
+	// As after a conflict: what the first call has returned is changed on the way to the store.
+	if spoilt, err := edit(old); err == nil {
+		*spoilt.Action = action.Action{Type: "spoilt"}
+	}
 	made, err := edit(old)
 	if err != nil {
 		return nil, false, err
+	}
+	if made.Action.Type == "spoilt" {
+		return nil, false, errors.New("edit returned the same action twice")
 	}
 	f.jobs[n] = &service.Job{Revision: f.next(), JobView: resource.JobView{Name: n, State: resource.Enabled, Job: made}}
 	return f.jobs[n], old == nil, nil

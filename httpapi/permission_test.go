@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -13,33 +14,33 @@ var neededFor = map[string]string{
 	"GET /openapi.yaml": "no name",
 	"POST /preview":     "nothing",
 
-	"GET /jobCollections":                "nothing", // it has what the caller may read
-	"GET /jobCollections/{c}":            "read",
-	"PUT /jobCollections/{c}":            "admin",
-	"PATCH /jobCollections/{c}":          "admin",
-	"DELETE /jobCollections/{c}":         "admin",
-	"POST /jobCollections/{c}/enable":    "run",
-	"POST /jobCollections/{c}/disable":   "run",
-	"GET /jobCollections/{c}/jobs":       "read",
-	"POST /jobCollections/{c}/jobs":      "write",
-	"GET /jobCollections/{c}/jobs/{j}":   "read",
-	"PUT /jobCollections/{c}/jobs/{j}":   "write",
-	"PATCH /jobCollections/{c}/jobs/{j}": "write",
+	"GET /jobCollections":                           "nothing", // it has what the caller may read
+	"GET /jobCollections/{collection}":              "read",
+	"PUT /jobCollections/{collection}":              "admin",
+	"PATCH /jobCollections/{collection}":            "admin",
+	"DELETE /jobCollections/{collection}":           "admin",
+	"POST /jobCollections/{collection}/enable":      "run",
+	"POST /jobCollections/{collection}/disable":     "run",
+	"GET /jobCollections/{collection}/jobs":         "read",
+	"POST /jobCollections/{collection}/jobs":        "write",
+	"GET /jobCollections/{collection}/jobs/{job}":   "read",
+	"PUT /jobCollections/{collection}/jobs/{job}":   "write",
+	"PATCH /jobCollections/{collection}/jobs/{job}": "write",
 
-	"DELETE /jobCollections/{c}/jobs/{j}":      "write",
-	"POST /jobCollections/{c}/jobs/{j}/run":    "run",
-	"GET /jobCollections/{c}/jobs/{j}/history": "read",
-	"GET /jobCollections/{c}/jobs/{j}/next":    "read",
+	"DELETE /jobCollections/{collection}/jobs/{job}":      "write",
+	"POST /jobCollections/{collection}/jobs/{job}/run":    "run",
+	"GET /jobCollections/{collection}/jobs/{job}/history": "read",
+	"GET /jobCollections/{collection}/jobs/{job}/next":    "read",
 }
 
 // success is the status of each route on what is there.
-var success = map[string]int{"POST /jobCollections/{c}/jobs": http.StatusCreated}
+var success = map[string]int{"POST /jobCollections/{collection}/jobs": http.StatusCreated}
 
 // absent is the status of each route on a collection that is not there, for one who may do everything.
 var absent = map[string]int{
-	"PUT /jobCollections/{c}":             http.StatusCreated,
-	"DELETE /jobCollections/{c}":          http.StatusNoContent,
-	"DELETE /jobCollections/{c}/jobs/{j}": http.StatusNoContent,
+	"PUT /jobCollections/{collection}":               http.StatusCreated,
+	"DELETE /jobCollections/{collection}":            http.StatusNoContent,
+	"DELETE /jobCollections/{collection}/jobs/{job}": http.StatusNoContent,
 }
 
 func TestEveryRouteNeedsWhatTheTableSays(t *testing.T) {
@@ -101,10 +102,10 @@ func TestAPermissionOpensItsRoutesOnItsCollectionsOnly(t *testing.T) {
 					backend.addJob("foreign-there", "report")
 					before := backend.revision
 
-					target := mount + strings.NewReplacer("{c}", c.name, "{j}", "report", "{$}", "").Replace(r.path) + "?api-version=2016-03-01"
+					target := mount + strings.NewReplacer("{collection}", c.name, "{job}", "report", "{$}", "").Replace(r.path) + "?api-version=2016-03-01"
 					got := send(api, r.method, target, bodyOf(&r))
 
-					aboutOne := strings.Contains(r.path, "{c}")
+					aboutOne := strings.Contains(r.path, "{collection}")
 					want := success[name]
 					if want == 0 {
 						want = http.StatusOK
@@ -140,11 +141,11 @@ func TestAForeignCollectionLooksLikeNone(t *testing.T) {
 		return Principal{Name: "p", Allows: func(_ Permission, collection string) bool { return collection != "secret" }}, nil
 	}}, "secret")
 	for _, r := range routes() {
-		if !strings.Contains(r.path, "{c}") || absent[r.method+" "+r.path] != 0 {
+		if !strings.Contains(r.path, "{collection}") || absent[r.method+" "+r.path] != 0 {
 			continue
 		}
 		asked := func(collection string) string {
-			target := strings.NewReplacer("{c}", collection, "{j}", "report").Replace(r.path)
+			target := strings.NewReplacer("{collection}", collection, "{job}", "report").Replace(r.path)
 			got := send(api, r.method, target, bodyOf(&r), "X-Request-Id: same")
 			return strings.ReplaceAll(got.Body.String(), collection, "NAME")
 		}
@@ -154,6 +155,34 @@ func TestAForeignCollectionLooksLikeNone(t *testing.T) {
 	}
 	if backend.collections["secret"] == nil {
 		t.Error("the foreign collection was deleted")
+	}
+}
+
+// Who may write and not read is a mistake of the program's, which opens nothing.
+func TestAPermissionWithoutReadIsNone(t *testing.T) {
+	api, backend := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {
+		return Principal{Name: "p", Allows: func(p Permission, _ string) bool { return p != Read }}, nil
+	}}, "demo")
+	if got := send(api, "DELETE", "/jobCollections/demo", ""); got.Code != 404 || backend.calls != 0 {
+		t.Errorf("got %d after %d calls of the store, want 404 after none", got.Code, backend.calls)
+	}
+	nobody, _ := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) { return Principal{Name: "p"}, nil }}, "demo")
+	if got := send(nobody, "GET", "/jobCollections/demo", ""); got.Code != 404 {
+		t.Errorf("a principal without Allows: got %d, want 404", got.Code)
+	}
+}
+
+// Who may not change a collection makes nobody read his body.
+func TestABodyIsReadAfterThePermissionWasAsked(t *testing.T) {
+	for want, may := range map[int]func(Permission) bool{404: func(Permission) bool { return false }, 403: func(p Permission) bool { return p == Read }} {
+		api, _ := newTestAPI(t, Options{Authenticate: func(*http.Request) (Principal, error) {
+			return Principal{Name: "p", Allows: func(p Permission, _ string) bool { return may(p) }}, nil
+		}}, "demo")
+		body := &endless{}
+		r := httptest.NewRequest("PUT", "/jobCollections/demo/jobs/report", body)
+		if got := serve(api, r); got.Code != want || body.read != 0 {
+			t.Errorf("got %d after %d bytes of the body, want %d after none: %s", got.Code, body.read, want, got.Body)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // A route is one method of one path. The table routes is all there is: the mux, Allow, GET / and the tests are made of it.
 type route struct {
 	method string
-	path   string     // below the mount point; {c} is a collection, {j} a job
+	path   string     // below the mount point; {collection} and {job} are names
 	needs  Permission // 0: any principal
 	open   bool       // to anybody, without authentication
 	body   bool       // it has one, which is JSON
@@ -19,8 +19,8 @@ type route struct {
 }
 
 const (
-	collectionPath = "/jobCollections/{c}"
-	jobPath        = collectionPath + "/jobs/{j}"
+	collectionPath = "/jobCollections/{collection}"
+	jobPath        = collectionPath + "/jobs/{job}"
 )
 
 // armPrefix is where the routes of collections are too: Azure's resource manager had them there.

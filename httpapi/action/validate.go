@@ -151,21 +151,37 @@ func (v *validator) uri(field, text string) *url.URL {
 		return nil
 	}
 	if n := utf8.RuneCountInString(text); n > v.rules.Limits.URIChars {
-		v.wrong("uri", field, text, fmt.Sprintf("want %d characters at most, these are %d", v.rules.Limits.URIChars, n))
+		v.wrong("uri", field, withoutSecrets(text), fmt.Sprintf("want %d characters at most, these are %d", v.rules.Limits.URIChars, n))
 		return nil
 	}
 	u, err := parseURI(text)
 	if err != nil {
-		v.wrong("uri", field, text, err.Error())
+		v.wrong("uri", field, withoutSecrets(text), err.Error())
 		return nil
 	}
 	err = v.rules.Egress.checkURL(u)
 	if blocked := (*egress.BlockedError)(nil); errors.As(err, &blocked) {
 		v.wrong("destination_blocked", field, u.Host, blocked.Reason)
 	} else if err != nil {
-		v.wrong("uri", field, text, err.Error())
+		v.wrong("uri", field, withoutSecrets(text), err.Error())
 	}
 	return u
+}
+
+// withoutSecrets is a URI that is wrong, without its user, its query and its fragment: passwords and signatures travel in these.
+func withoutSecrets(uri string) string {
+	if end := strings.IndexAny(uri, "?#"); end >= 0 {
+		uri = uri[:end]
+	}
+	at := strings.LastIndexByte(uri, '@')
+	if at < 0 {
+		return uri
+	}
+	scheme, _, found := strings.Cut(uri[:at], "//")
+	if !found {
+		return "(secret)" + uri[at:]
+	}
+	return scheme + "//(secret)" + uri[at:]
 }
 
 // parseURI reads an absolute URI as Validate wants it.

@@ -318,6 +318,25 @@ func TestAnItemCarriesRetriesAndTheErrorAction(t *testing.T) {
 	}
 }
 
+func TestAURIThatIsRefusedIsShownWithoutItsSecrets(t *testing.T) {
+	for uri, want := range map[string]string{
+		"https://me:canary@example.com/a":     "https://(secret)@example.com/a",
+		"https://me:can/ary@example.com/a":    "https://(secret)@example.com/a",
+		"https://example.com/ a?sig=canary":   "https://example.com/ a",
+		"https://example.com/a#canary":        "https://example.com/a",
+		"me:canary@example.com":               "(secret)@example.com",
+		"ftp://example.com/a":                 "ftp://example.com/a",
+		"ftp://me:canary@example.com/?canary": "ftp://(secret)@example.com/",
+	} {
+		a := request(func(r *Request) { r.URI = uri })
+		a.Prepare(t.Context(), nil)
+		problems := a.Validate(Rules{})
+		if len(problems) == 0 || problems[0].Code != "uri" || problems[0].Value != want {
+			t.Errorf("%s: got %+v, want uri with the value %s", uri, problems, want)
+		}
+	}
+}
+
 func FuzzParseInterval(f *testing.F) {
 	for _, text := range []string{"PT30S", "P1DT12H", "1.00:00:00", "PT1D", "P18M"} {
 		f.Add(text)

@@ -204,7 +204,7 @@ func (c *change) create(ctx context.Context) (*chime.Schedule, error) {
 		return nil, err
 	}
 	s.clock.set(r.Now)
-	if off := r.Now.Sub(name.at()).Abs(); off > maxUnderWay || r.Collection.Creation != c.collection.Creation {
+	if off := r.Now.Sub(name.at()).Abs(); off > maxUnderWay-2*putTime || r.Collection.Creation != c.collection.Creation {
 		return nil, errors.Join(chime.ErrConflict, s.collections.Release(ctx, r.Collection, string(name)))
 	}
 	return c.put(ctx, name, r)
@@ -222,7 +222,9 @@ func (c *change) put(ctx context.Context, name reservedName, r *chime.Reservatio
 	if paused := pausedAtCreation(c.new.meta, r.Collection); paused != nil {
 		options = append(options, paused)
 	}
-	put, err := s.schedules.Put(ctx, c.name.Schedule(), c.new.job.Rule, append(options, chime.IfAbsent())...)
+	soon, stop := context.WithTimeout(ctx, putTime)
+	defer stop()
+	put, err := s.schedules.Put(soon, c.name.Schedule(), c.new.job.Rule, append(options, chime.IfAbsent())...)
 	if errors.Is(err, chime.ErrConflict) || refused(err) {
 		return nil, errors.Join(clientError(err), s.collections.Release(ctx, r.Collection, string(name)))
 	}
@@ -244,7 +246,7 @@ func (c *change) reserve(ctx context.Context, name reservedName) (*chime.Reserva
 	s := c.service
 	r, err := s.collections.Reserve(ctx, c.name.Collection, string(name))
 	if errors.Is(err, chime.ErrQuota) {
-		cleared, failed := s.clear(ctx, r.Collection)
+		cleared, failed := s.makeRoom(ctx, r.Collection)
 		if failed != nil {
 			return nil, failed
 		}
@@ -300,18 +302,32 @@ func (c *change) replace(ctx context.Context) (*chime.Schedule, error) {
 			return nil, clientError(err)
 		}
 	}
-	if m, _ := metaOf(put); c.enabling && m.State == resource.Enabled && put.State == chime.StatePaused {
-		if err := s.resume(ctx, put); err != nil && !lostRace(err) {
+	if c.enabling {
+		var err error
+		if put, err = s.enable(ctx, put); err != nil {
 			return nil, err
 		}
-		again, err := s.schedules.Get(ctx, put.Name)
-		if err != nil {
-			return nil, err
-		}
-		put = again
 	}
 	stands, err := s.align(ctx, put, false)
 	return c.standing(put, stands, err)
+}
+
+// enable resumes a schedule for a client, whoever holds it, unless somebody has wanted it disabled meanwhile.
+func (s *Service) enable(ctx context.Context, schedule *chime.Schedule) (*chime.Schedule, error) {
+	for range maxTries {
+		if m, ours := metaOf(schedule); !ours || m.State != resource.Enabled || schedule.State != chime.StatePaused {
+			break
+		}
+		if err := s.resume(ctx, schedule); err != nil && !lostRace(err) {
+			return nil, err
+		}
+		again, err := s.schedules.Get(ctx, schedule.Name)
+		if err != nil {
+			return nil, err
+		}
+		schedule = again
+	}
+	return schedule, nil
 }
 
 // standing is the schedule after a write: where it stands, or, if somebody has deleted it since, as it was written. If its collection was deleted the

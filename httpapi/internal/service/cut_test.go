@@ -18,6 +18,7 @@ import (
 type cut struct {
 	mu     sync.Mutex
 	calls  int                  // until then
+	made   int                  // calls
 	answer bool                 // the last call reaches the store, and its answer is lost
 	wait   func() time.Duration // before a call; nil: none waits
 }
@@ -53,7 +54,7 @@ func throughCut(ctx context.Context, call func() error, fail func(error)) error 
 		return call()
 	}
 	c.mu.Lock()
-	c.calls--
+	c.calls, c.made = c.calls-1, c.made+1
 	left, last := c.calls >= 0, c.calls == 0 && c.answer
 	wait := time.Duration(0)
 	if c.wait != nil {

@@ -46,6 +46,8 @@ func prefixOf(collection string) string { return collection + ":" }
 // A reservedName is what stands for a job in its collection: the job, "#", when it was reserved, "-", and a random text. So it is one schedule's
 // alone: the next schedule of that job has another one. "#" sorts before all that jobs' names have, so reserved names sort as these do.
 //
+// Two requests that create the same job at the same time have two names for that moment; the one that comes second gives its own back.
+//
 // The time is about that of the store's clock. It tells names whose schedule may still be under way from those whose writer is gone.
 type reservedName string
 
@@ -59,11 +61,15 @@ func (r reservedName) job() string {
 	return job
 }
 
-// strayAge is how old a name without a schedule is before it is released: no writer takes that long from its reservation to its schedule.
-const strayAge = time.Minute
+// strayAge is how old a name without a schedule is before a sweep releases it.
+const strayAge = 2 * maxUnderWay
 
-// maxUnderWay is the age up to which a writer puts the schedule of a name that it has reserved, and how far the name's time may be ahead.
-const maxUnderWay = strayAge / 2
+// maxUnderWay is the age at which the schedule of a name has been put, or never will be. The time of a name is wrong by a third of that at most; then
+// its writer has putTime, and the rest is for what is on its way to the store when he gives up.
+const (
+	maxUnderWay = 30 * time.Second
+	putTime     = 10 * time.Second
+)
 
 // at is when the name was reserved; zero if it is not written as these are: then it is old.
 func (r reservedName) at() time.Time {

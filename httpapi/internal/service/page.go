@@ -52,6 +52,10 @@ func (s *Service) ListJobs(ctx context.Context, collection string, page Page) (f
 			continue
 		}
 		j, err := s.view(ctx, schedule)
+		if errors.Is(err, errUnreadable) {
+			s.log.WarnContext(ctx, "a job cannot be read, and is left out of a list", "schedule", schedule.Name, "error", err)
+			continue
+		}
 		if err != nil {
 			return nil, "", err
 		}

@@ -3,6 +3,7 @@ package service
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chimejobs/chime/httpapi/action"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
@@ -58,5 +59,29 @@ func TestRekeySealsTheSecretsOfAllJobs(t *testing.T) {
 		}
 		_, err := New(Options{Store: f.server.Store()}).Rekey(t.Context())
 		wantCode(t, "without keys", err, problem.SecretKeysMissing)
+	})
+}
+
+func TestRekeyWakesNoJobThatHasEnded(t *testing.T) {
+	onService(t, Options{Secrets: ringOf(t, oldKey)}, func(t *testing.T, f *fixture) {
+		f.work()
+		for i, rule := range []string{"", `{"startTime": "2000-01-01T00:05:00Z"}`, `{"frequency": "minute", "count": 2}`, `{"frequency": "minute", "endTime": "2000-01-01T00:03:00Z"}`} {
+			f.put(jobIn("demo", i), with(job(rule), func(j *resource.Job) {
+				j.Action.Request.SecretHeaders = map[string]action.Secret{"X-Api": action.Plain("canary")}
+			}))
+		}
+		time.Sleep(time.Hour)
+		for i := range 4 {
+			f.runs(jobIn("demo", i))
+		}
+		if changed, err := New(Options{Store: f.server.Store(), Secrets: ringOf(t, newKey+" ,"+oldKey)}).Rekey(t.Context()); err != nil || changed != 4 {
+			t.Errorf("changed %d, %v; want 4", changed, err)
+		}
+		time.Sleep(time.Hour)
+		for i := range 4 {
+			if ran, j := f.runs(jobIn("demo", i)), f.get(jobIn("demo", i)); len(ran) > 0 || j.State != resource.Completed {
+				t.Errorf("job %d ran %v, and is %s; want it completed", i, ran, text(j))
+			}
+		}
 	})
 }

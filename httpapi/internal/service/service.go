@@ -67,8 +67,8 @@ type Service struct {
 	unfinished  chan struct{} // somebody has left work for Run
 	clock       storeClock
 
-	mu      sync.Mutex
-	cleared map[string]time.Time // collection -> when its strays were released last, because it was full
+	mu       sync.Mutex
+	searched map[string]time.Time // collection -> when its strays were released last, because it was full
 }
 
 // New makes a Service. It does no I/O.
@@ -81,7 +81,7 @@ func New(options Options) *Service {
 	return &Service{
 		options: options, log: cmp.Or(options.Logger, slog.Default()),
 		schedules: chime.NewSchedules(options.Store), collections: chime.NewCollections(options.Store),
-		unfinished: make(chan struct{}, 1), cleared: map[string]time.Time{},
+		unfinished: make(chan struct{}, 1), searched: map[string]time.Time{},
 	}
 }
 

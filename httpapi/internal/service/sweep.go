@@ -128,16 +128,16 @@ func (s *Service) isThere(ctx context.Context, c *chime.Collection, name reserve
 }
 
 const (
-	clearingInterval = time.Minute
-	clearingTime     = 2 * time.Second
+	roomInterval = time.Minute
+	roomTime     = 2 * time.Second
 )
 
-// clear releases the strays of a collection that is full, once a minute at most, and reports whether it has looked for some.
-func (s *Service) clear(ctx context.Context, c *chime.Collection) (bool, error) {
-	if !s.mayClear(c.Name, time.Now()) {
+// makeRoom releases the strays of a collection that is full, once a minute at most, and reports whether it has looked for some.
+func (s *Service) makeRoom(ctx context.Context, c *chime.Collection) (bool, error) {
+	if !s.mayMakeRoom(c.Name, time.Now()) {
 		return false, nil
 	}
-	within, stop := context.WithTimeout(ctx, clearingTime)
+	within, stop := context.WithTimeout(ctx, roomTime)
 	defer stop()
 	seen := map[reservedName]bool{}
 	var err error
@@ -158,18 +158,18 @@ func (s *Service) clear(ctx context.Context, c *chime.Collection) (bool, error) 
 	return true, err
 }
 
-// mayClear reports whether the last clearing of a collection by this process is long enough ago, and notes that one begins.
-func (s *Service) mayClear(collection string, now time.Time) bool {
+// mayMakeRoom reports whether this process has looked for room in a collection long enough ago, and notes that it does now.
+func (s *Service) mayMakeRoom(collection string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, at := range s.cleared {
-		if now.Sub(at) >= clearingInterval {
-			delete(s.cleared, name)
+	for name, at := range s.searched {
+		if now.Sub(at) >= roomInterval {
+			delete(s.searched, name)
 		}
 	}
-	if _, lately := s.cleared[collection]; lately {
+	if _, lately := s.searched[collection]; lately {
 		return false
 	}
-	s.cleared[collection] = now
+	s.searched[collection] = now
 	return true
 }

@@ -39,7 +39,7 @@ func (s *Service) carryOut(ctx context.Context, c *chime.Collection, until time.
 	if c.State != chime.CollectionDeleted {
 		return true, s.collections.Finish(ctx, c)
 	}
-	// What was reserved half a minute before the walk is put by now, and was deleted by the walk. A younger name may belong to a schedule to come.
+	// What was reserved maxUnderWay before the walk was put before it, and was deleted by it. A younger name may belong to a schedule to come.
 	left, err := s.releaseLeft(ctx, c, began)
 	if err != nil || left {
 		return false, err

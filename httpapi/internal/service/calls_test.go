@@ -1,0 +1,45 @@
+package service
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chimejobs/chime/httpapi/internal/resource"
+)
+
+// What each act costs at most, in calls to the store one after the other: a page of jobs is read at once, not job by job.
+func TestActsAreAFewCallsToTheStore(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		s := New(Options{Store: f.cutStore()})
+		for i := range 90 {
+			f.put(jobIn("demo", i), job(hourly))
+		}
+		calls := func(act string, most int, do func(context.Context) error) {
+			of := &cut{calls: 1 << 30}
+			err := do(context.WithValue(t.Context(), cutKey{}, of))
+			if err != nil || of.made > most {
+				t.Errorf("%s: %d calls, %v; want %d at most", act, of.made, err, most)
+			}
+		}
+		put := func(j *resource.Job) func(context.Context) error {
+			return func(ctx context.Context) error {
+				_, _, err := s.PutJob(ctx, report, Condition{}, false, func(*Job) (*resource.Job, error) { return j, nil })
+				return err
+			}
+		}
+		if err := put(job(hourly))(t.Context()); err != nil { // the first call of a process checks the store
+			t.Fatal(err)
+		}
+		if _, err := s.DeleteJob(t.Context(), report, Condition{}); err != nil {
+			t.Fatal(err)
+		}
+		calls("create", 17, put(job(hourly)))
+		calls("the same again", 5, put(job(hourly)))
+		calls("change", 15, put(with(job(hourly), func(j *resource.Job) { j.KeepRuns = 1 })))
+		calls("get", 4, func(ctx context.Context) error { _, err := s.GetJob(ctx, report); return err })
+		calls("run", 7, func(ctx context.Context) error { _, err := s.RunJob(ctx, report, ""); return err })
+		calls("list", 6, func(ctx context.Context) error { _, _, err := s.ListJobs(ctx, "demo", Page{Top: 90}); return err })
+		calls("history", 8, func(ctx context.Context) error { _, _, err := s.History(ctx, report, HistoryPage{Top: 9}); return err })
+		calls("delete", 18, func(ctx context.Context) error { _, err := s.DeleteJob(ctx, report, Condition{}); return err })
+	})
+}
