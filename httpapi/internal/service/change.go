@@ -34,7 +34,7 @@ func (s *Service) PutJob(ctx context.Context, n resource.JobName, when Condition
 }
 
 // A change is one try to write a job: what was read, and what is made of it. If what was read is not stored any more when it is written, its error is
-// [chime.ErrConflict] or [chime.ErrNotFound], and nothing was written.
+// [chime.ErrConflict] or [chime.ErrNotFound], and to do it all again is right.
 type change struct {
 	service *Service
 	name    resource.JobName

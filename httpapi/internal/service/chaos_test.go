@@ -16,7 +16,7 @@ import (
 var chaosQueues = []string{"default", "slow"} // a put moves a job to the one of its collection
 
 const (
-	chaosSeeds   = 30
+	chaosSeeds   = 20
 	chaosWriters = 6
 	chaosActs    = 15
 	chaosJobs    = 8

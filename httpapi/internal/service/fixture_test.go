@@ -66,12 +66,12 @@ func (f *fixture) start(roles ...chime.Role) (stop func()) {
 }
 
 // work starts a scheduler, and a worker that handles actions and jobs named app.
-func (f *fixture) work() {
+func (f *fixture) work() (stop func()) {
 	worker := chime.NewWorker(f.server.Store(), chime.WorkerOptions{Concurrency: 20})
 	for _, name := range []string{action.JobName, "app"} {
 		worker.Handle(name, f.handle)
 	}
-	f.start(worker, chime.NewScheduler(f.server.Store(), chime.SchedulerOptions{}))
+	return f.start(worker, chime.NewScheduler(f.server.Store(), chime.SchedulerOptions{}))
 }
 
 func (f *fixture) handle(ctx context.Context, job *chime.Job) error {

@@ -86,34 +86,39 @@ func TestTheHistoryHasEachExecution(t *testing.T) {
 	})
 }
 
+// Notes, and the errors of handlers that have noted nothing.
 func TestTheMessagesOfAJobAreBounded(t *testing.T) {
-	onService(t, Options{}, func(t *testing.T, f *fixture) {
-		f.work()
-		f.set(func() {
-			f.fail = func(j *chime.Job) error {
-				j.Note(strings.Repeat("x", 2000))
-				return nil
+	for name, row := range map[string]struct {
+		runs int
+		end  func(*chime.Job) error
+	}{
+		"notes":  {100, func(j *chime.Job) error { j.Note(strings.Repeat("x", 2000)); return nil }},
+		"errors": {500, func(*chime.Job) error { return chime.Discard(errors.New(strings.Repeat("x", 2000))) }},
+	} {
+		onService(t, Options{}, func(t *testing.T, f *fixture) {
+			f.work()
+			f.set(func() { f.fail = row.end })
+			f.put(report, with(job(`{"frequency": "second"}`), func(j *resource.Job) { j.KeepRuns = row.runs }))
+			time.Sleep(time.Duration(row.runs+10) * time.Second)
+			all, _, err := f.History(t.Context(), report, HistoryPage{Top: 1000})
+			if err != nil || len(all) != row.runs {
+				t.Errorf("%s: %d executions, %v; want %d", name, len(all), err, row.runs)
+				return
+			}
+			size, bare := 0, 0
+			for _, e := range all {
+				size += len(e.Message)
+				if e.Message == "" {
+					bare++
+				} else if bare > 0 {
+					t.Errorf("%s: an older execution has a message, and a newer one has none", name)
+				}
+			}
+			if size > maxMessages || bare == 0 || all[0].Message == "" {
+				t.Errorf("%s: messages of %d bytes, %d without", name, size, bare)
 			}
 		})
-		f.put(report, job(`{"frequency": "minute"}`))
-		time.Sleep(110 * time.Minute)
-		all, _, err := f.History(t.Context(), report, HistoryPage{Top: 200})
-		if err != nil || len(all) != 100 {
-			t.Fatalf("%d executions, %v; want 100", len(all), err)
-		}
-		size, bare := 0, 0
-		for _, e := range all {
-			size += len(e.Message)
-			if e.Message == "" {
-				bare++
-			} else if bare > 0 {
-				t.Errorf("an older execution has a message, and a newer one has none")
-			}
-		}
-		if size > maxMessages || bare == 0 || all[0].Message == "" {
-			t.Errorf("messages of %d bytes, %d without", size, bare)
-		}
-	})
+	}
 }
 
 // Occurrences that were missed are in the history too, and have their place in it.

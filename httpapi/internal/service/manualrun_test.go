@@ -10,7 +10,7 @@ import (
 
 func TestOneKeyIsOneRunForADay(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
-		f.work()
+		stop := f.work()
 		f.put(report, with(job(hourly), func(j *resource.Job) { j.State = resource.Disabled }))
 		run := func(key string) string {
 			id, err := f.RunJob(t.Context(), report, key)
@@ -34,7 +34,9 @@ func TestOneKeyIsOneRunForADay(t *testing.T) {
 		if j := f.get(report); j.State != resource.Disabled || !j.Next.IsZero() {
 			t.Errorf("afterwards %s, want it disabled", text(j))
 		}
+		stop()
 		time.Sleep(24 * time.Hour)
+		f.work()
 		run("a")
 		if ran := f.runs(report); len(ran) != 1 {
 			t.Errorf("a day later ran %v, want one", ran)

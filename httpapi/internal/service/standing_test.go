@@ -87,7 +87,7 @@ func TestAJobSaysWhoHoldsIt(t *testing.T) {
 
 func TestAJobIsFinalWhenNothingOfItIsLeft(t *testing.T) {
 	once := `{"startTime": "2000-01-01T00:01:00Z"}`
-	onService(t, Options{}, func(t *testing.T, f *fixture) {
+	onService(t, Options{Queues: []string{"default", "slow"}}, func(t *testing.T, f *fixture) {
 		f.work()
 		f.fail = func(j *chime.Job) error {
 			if j.Death != nil {
@@ -126,6 +126,10 @@ func TestAJobIsFinalWhenNothingOfItIsLeft(t *testing.T) {
 				t.Errorf("put as it is, state %q: %v", state, err)
 			}
 		}
+		f.collect("demo", &resource.Collection{Queue: "slow"})
+		if _, _, err := f.tryPut(report, f.get(report).Job); err != nil {
+			t.Errorf("put as it is, when its collection has another queue: %v", err)
+		}
 		past := resource.JobName{Collection: "demo", Job: "past"}
 		f.put(past, job(`{"frequency": "hour", "startTime": "1999-01-01", "endTime": "1999-02-01"}`))
 		time.Sleep(time.Minute)
@@ -158,6 +162,28 @@ func TestNoStepIsTakenOnWhatIsNotStoredAnyMore(t *testing.T) {
 		}
 		if j := f.get(report); j.State != resource.Disabled || j.Held != "client" {
 			t.Errorf("afterwards %s", text(j))
+		}
+	})
+}
+
+// A note that comes between the reading and the resumption is no reason to leave disabled what a client enables.
+func TestEnablingIsTriedAgainWhenAnotherHoldsTheJobMeanwhile(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		f.put(report, job(hourly))
+		hold := func(by string) *chime.Schedule {
+			if err := f.schedules.Pause(t.Context(), report.Schedule(), chime.Note{By: by}); err != nil {
+				t.Fatal(err)
+			}
+			s, err := f.schedules.Get(t.Context(), report.Schedule())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		seen := hold("ops")
+		hold(byDeaths)
+		if s, err := f.enable(t.Context(), seen); err != nil || s.State != chime.StateLive {
+			t.Errorf("enabled: %v, %v; want it live", s, err)
 		}
 	})
 }

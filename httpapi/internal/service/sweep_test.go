@@ -1,6 +1,8 @@
 package service
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -37,17 +39,8 @@ func TestRunMendsWhatACrashLeaves(t *testing.T) {
 		_, err = f.patchState(jobIn("demo", 3), resource.Disabled)
 		crashed("disable", err)
 		crashed("live though disabled", f.schedules.Resume(ctx, jobIn("demo", 3).Schedule()))
-		s, err = f.schedules.Get(ctx, jobIn("demo", 4).Schedule())
-		crashed("get", err)
-		m, _ = metaOf(s)
-		m.Collection--
-		m.Name = newReservedName("job-004", time.Now().Add(time.Second))
-		earlier, err := m.encode()
-		crashed("encode", err)
-		_, err = f.schedules.Put(ctx, s.Name, s.Recurrence, append(s.Options(), chime.Meta(earlier))...)
-		crashed("a job of an earlier collection", err)
+		f.leaveFromEarlier(jobIn("demo", 4))
 		stop := f.start(f.Service)
-		f.start(chime.NewScheduler(f.server.Store(), chime.SchedulerOptions{}))
 		time.Sleep(24*time.Hour + 10*time.Minute)
 		stop()
 		f.checkInvariant("after a day")
@@ -62,6 +55,110 @@ func TestRunMendsWhatACrashLeaves(t *testing.T) {
 		if left != 149 {
 			t.Errorf("%d schedules are left, want 149", left)
 		}
+	})
+}
+
+// leaveFromEarlier makes of a job what an earlier collection of the name has left.
+func (f *fixture) leaveFromEarlier(n resource.JobName) {
+	f.t.Helper()
+	s, err := f.schedules.Get(f.t.Context(), n.Schedule())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	m, _ := metaOf(s)
+	m.Collection--
+	m.Name = newReservedName(n.Job, time.Now().Add(time.Second))
+	earlier, err := m.encode()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if _, err = f.schedules.Put(f.t.Context(), s.Name, s.Recurrence, append(s.Options(), chime.Meta(earlier))...); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func TestWhatAnEarlierCollectionHasLeftIsNoJob(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		f.put(report, job(hourly))
+		f.leaveFromEarlier(report)
+		_, err := f.GetJob(t.Context(), report)
+		wantCode(t, "get", err, problem.NotFound)
+		_, err = f.RunJob(t.Context(), report, "")
+		wantCode(t, "run", err, problem.NotFound)
+		if found, _, err := f.ListJobs(t.Context(), "demo", Page{Top: 10}); err != nil || len(found) != 0 {
+			t.Errorf("list: %v, %v; want none", found, err)
+		}
+		if _, created, err := f.tryPut(report, job(hourly)); !created || err != nil {
+			t.Errorf("put: created %v, %v; want it created", created, err)
+		}
+		f.get(report)
+	})
+}
+
+// While a newer program runs beside this one, what it writes in another form is no job here, and keeps its name.
+func TestASweepLeavesTheNamesOfNewerPrograms(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		c, err := f.collections.Get(t.Context(), "demo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := newReservedName("newer", time.Now())
+		if _, err := f.collections.Reserve(t.Context(), "demo", string(name)); err != nil {
+			t.Fatal(err)
+		}
+		form := chime.Meta([]byte(`{"rest": 2, "name": "` + string(name) + `", "more": []}`))
+		if _, err := f.schedules.Put(t.Context(), "demo:newer", parsed(hourly), chime.JobName("app"), form); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * strayAge)
+		if err := f.sweep(t.Context(), c, func() error { return nil }); err != nil {
+			t.Error(err)
+		}
+		if err := f.releaseStray(t.Context(), c, name); err != nil {
+			t.Error(err)
+		}
+		names, _, err := f.collections.Names(t.Context(), "demo", chime.NameFilter{})
+		if err != nil || len(names) != 1 {
+			t.Errorf("names %v, %v; want the newer program's", names, err)
+		}
+		_, _, err = f.tryPut(resource.JobName{Collection: "demo", Job: "newer"}, job(hourly))
+		wantCode(t, "put", err, problem.NameTaken)
+	})
+}
+
+// Who finds the schedule of a name looks no further: a name that is released for a moment only may be taken by another in that.
+func TestANameWithItsScheduleIsNotTouched(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		f.put(report, job(hourly))
+		s, err := f.schedules.Get(t.Context(), report.Schedule())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _ := metaOf(s)
+		slow := New(Options{Store: f.cutStore()})
+		c, err := slow.collections.Get(t.Context(), "demo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * strayAge)
+		calls := func(do func(context.Context) error) int {
+			of := &cut{calls: 1 << 30}
+			if err := do(context.WithValue(t.Context(), cutKey{}, of)); err != nil {
+				t.Error(err)
+			}
+			return of.made
+		}
+		look := func(ctx context.Context) error {
+			_, reserved := slow.collections.Reserve(ctx, "demo", string(m.Name))
+			_, read := slow.schedules.Get(ctx, report.Schedule())
+			return errors.Join(reserved, read)
+		}
+		calls(look) // the first calls of a process check the store
+		want, got := calls(look), calls(func(ctx context.Context) error { return slow.releaseStray(ctx, c, m.Name) })
+		if got != want {
+			t.Errorf("%d calls, want the %d of a reservation, which answers the time, and a reading", got, want)
+		}
+		f.checkInvariant("afterwards")
 	})
 }
 
