@@ -32,7 +32,7 @@ func TestTheDocumentHasTheRoutesOfTheHandler(t *testing.T) {
 		if _, rest, found := strings.Cut(o.Description, "Needs the permission "); found {
 			needs, _, _ = strings.Cut(rest, ".")
 		}
-		described[o.method+" "+strings.NewReplacer("{collection}", "{c}", "{job}", "{j}").Replace(o.path)] = needs
+		described[o.method+" "+o.path] = needs
 	}
 	for _, route := range slices.Sorted(maps.Keys(served)) {
 		if needs, there := described[route]; !there || needs != served[route] {
