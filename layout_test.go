@@ -60,6 +60,7 @@ var mayImport = map[string][]string{
 	"httpapi/action/pfx":      {"software.sslmate.com/src/go-pkcs12"},
 	"httpapi/arm":             {},
 	"httpapi/cmd":             {"any"},
+	"httpapi/contract":        {"any"}, // a module of its own, for tests
 	"httpapi/internal/egress": {"code.dny.dev/ssrf"},
 	"httpapi/internal/service": {
 		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource",
@@ -137,7 +138,7 @@ func TestEveryFileIsANoun(t *testing.T) {
 				t.Errorf("%s is called %s, which which does not say what is in it", s.path, part)
 			}
 		}
-		if lines := bytes.Count(s.text, []byte("\n")); !s.test && lines > 450 {
+		if lines := bytes.Count(s.text, []byte("\n")); !s.test && lines > 450 && !ast.IsGenerated(s.file) {
 			t.Errorf("%s has %d lines, want at most 450: move its second noun to a file of its own", s.path, lines)
 		}
 	}

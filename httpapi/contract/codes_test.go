@@ -1,19 +1,24 @@
 package contract_test
 
 import (
+	"encoding/json"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/chimejobs/chime/httpapi"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
+	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
 // documented are the codes of the document with the status that each has.
@@ -175,5 +180,47 @@ func TestTheDocumentHasTheCodesOfTheProgram(t *testing.T) {
 	}
 	if len(want) < 100 {
 		t.Errorf("%d codes were found: this test searches in the wrong place", len(want))
+	}
+}
+
+// The type of a problem leads to the code's place on this page.
+func TestThePageOfProblemsExplainsEveryCode(t *testing.T) {
+	page := string(read(t, "../../docs/http-problems.md"))
+	places := map[string]bool{}
+	for _, place := range regexp.MustCompile(`<a id="([a-z_]+)"></a>`).FindAllStringSubmatch(page, -1) {
+		if places[place[1]] {
+			t.Errorf("docs/http-problems.md has %s twice", place[1])
+		}
+		places[place[1]] = true
+	}
+	want := documented(t)
+	for _, code := range slices.Sorted(maps.Keys(want)) {
+		if !places[code] {
+			t.Errorf("docs/http-problems.md lacks %s", code)
+		}
+		if status := strconv.Itoa(want[code]); status != "400" && !strings.Contains(page, "| "+status+` | <a id="`+code+`"></a>`) {
+			t.Errorf("docs/http-problems.md does not say that %s has the status %s", code, status)
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(places)) {
+		if _, known := want[code]; !known {
+			t.Errorf("docs/http-problems.md has %s, which is no code", code)
+		}
+	}
+}
+
+func TestThePageOfProblemsShowsOneAsItIs(t *testing.T) {
+	_, after, _ := strings.Cut(string(read(t, "../../docs/http-problems.md")), "```json\n")
+	shown, _, _ := strings.Cut(after, "```")
+	server := embedded.StartInMemory()
+	defer func() { _ = server.Close() }()
+	w := &wire{api: httpapi.New(server.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet()})}
+	x := w.send(t, "PUT", report, strings.Replace(weekly, "22", "24", 1))
+	var got, want any
+	if err := errors.Join(json.Unmarshal(x.got, &got), json.Unmarshal([]byte(shown), &want)); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("docs/http-problems.md shows\n%s\nand it is\n%s", shown, x.got)
 	}
 }

@@ -1023,7 +1023,7 @@ type Routes struct {
 		// Needs The permission; left out: none
 		Needs *RoutesRoutesNeeds `json:"needs,omitempty"`
 
-		// Path The path below the mount point; {c} is a collection, {j} a job
+		// Path The path below the mount point; {collection} and {job} are names
 		Path string `json:"path"`
 	} `json:"routes"`
 }
