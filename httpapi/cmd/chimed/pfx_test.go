@@ -98,8 +98,8 @@ func TestAPFXIsOpenedInAProcessThatIsKilled(t *testing.T) {
 		password string
 		want     string
 	}{
-		"another password":   {file, "canary2", "pfx: "},
-		"no PKCS #12":        {[]byte("canary"), "canary", "pfx: "},
+		"another password": {file, "canary2", "pfx: "},
+		"no PKCS #12":      {[]byte("canary"), "canary", "pfx: "},
 	} {
 		if _, _, err := open(t.Context(), c.file, c.password); err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: got error %v, want one that begins with %q", what, err, c.want)
