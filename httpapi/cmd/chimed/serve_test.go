@@ -167,7 +167,7 @@ func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 		})
 	}
 	child.Signal(syscall.SIGTERM)
-	child.Await(`msg="chimed ends`)
+	child.Await(`msg="chimed: ends`)
 	load.Wait()
 	if conn, err := net.Dial("tcp", address); err == nil {
 		conn.Close()

@@ -199,13 +199,13 @@ func (c *chaos) expected(err error) {
 // mend does what Run does in two days.
 func (c *chaos) mend() {
 	for range 2 {
-		time.Sleep(2 * strayAge)
+		time.Sleep(2 * strayAge) // fake time
 		if err := c.finishAll(c.t.Context()); err != nil {
 			c.t.Error(err)
 		}
 	}
 	for range 2 {
-		time.Sleep(sweepAge + time.Hour)
+		time.Sleep(sweepAge + time.Hour) // fake time
 		if err := c.sweepAll(c.t.Context()); err != nil {
 			c.t.Error(err)
 		}

@@ -73,7 +73,7 @@ func (s *Service) ListCollections(ctx context.Context, page Page, may func(name 
 			continue
 		}
 		if err != nil {
-			s.log.WarnContext(ctx, "a collection cannot be read", "collection", c.Name, "error", err)
+			s.log.WarnContext(ctx, "httpapi: a collection cannot be read, and is left out of a list", "event", "collection.unreadable", "collection", c.Name, "error", err)
 			continue
 		}
 		if page.Skip > 0 {

@@ -32,14 +32,14 @@ func TestADisabledCollectionRunsNothing(t *testing.T) {
 		_, err = f.patchState(report, resource.Enabled)
 		wantCode(t, "enable", err, problem.CollectionDisabled)
 		f.put(report, with(job(hourly), func(j *resource.Job) { j.KeepRuns = 3 })) // a change is fine
-		time.Sleep(5 * time.Hour)
+		time.Sleep(5 * time.Hour)                                                  // fake time
 		for _, n := range []resource.JobName{report, own, made} {
 			if ran := f.runs(n); len(ran) > 0 {
 				t.Errorf("%s ran %v", n.Job, ran)
 			}
 		}
 		f.setState("demo", resource.CollectionEnabled)
-		time.Sleep(65 * time.Minute)
+		time.Sleep(65 * time.Minute) // fake time
 		if f.get(report).State != resource.Enabled || len(f.runs(report)) != 1 || f.get(own).State != resource.Disabled || len(f.runs(own)) != 0 || len(f.runs(made)) == 0 {
 			t.Errorf("enabled: report %s, own %s, made %s", text(f.get(report)), text(f.get(own)), text(f.get(made)))
 		}
@@ -54,7 +54,7 @@ func TestACollectionIsDeletedWithItsJobs(t *testing.T) {
 		}
 		f.collect("other", &resource.Collection{})
 		f.put(jobIn("other", 0), job(hourly))
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2 * time.Minute) // fake time
 		if existed, done, err := f.DeleteCollection(t.Context(), "demo", Condition{}); !existed || !done || err != nil {
 			t.Errorf("existed %v, done %v, %v", existed, done, err)
 		}
@@ -108,7 +108,7 @@ func TestRunFinishesWhatARequestHasBegun(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.start(f.Service)
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2 * time.Minute) // fake time
 		_, err = f.GetCollection(t.Context(), "demo")
 		wantCode(t, "get after two minutes", err, problem.NotFound)
 		f.checkInvariant("after two minutes")
@@ -226,12 +226,12 @@ func TestAChangeThatTakesLongGoesOnInRun(t *testing.T) {
 			t.Errorf("the request took %v", took)
 		}
 		f.start(f.Service)
-		time.Sleep(2 * unfinishedInterval)
+		time.Sleep(2 * unfinishedInterval) // fake time
 		f.checkInvariant("afterwards")
 		if existed, done, err := slow.DeleteCollection(ctx, "demo", Condition{}); !existed || done || err != nil {
 			t.Errorf("deleted: existed %v, done %v, %v; want it not done", existed, done, err)
 		}
-		time.Sleep(2 * strayAge)
+		time.Sleep(2 * strayAge) // fake time
 		_, err = f.GetCollection(t.Context(), "demo")
 		wantCode(t, "get afterwards", err, problem.NotFound)
 		f.checkInvariant("in the end")

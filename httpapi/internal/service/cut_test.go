@@ -61,7 +61,7 @@ func throughCut(ctx context.Context, call func() error, fail func(error)) error 
 		wait = c.wait()
 	}
 	c.mu.Unlock()
-	time.Sleep(wait)
+	time.Sleep(wait) // fake time
 	if left && !last {
 		return call()
 	}

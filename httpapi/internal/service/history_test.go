@@ -36,12 +36,12 @@ func TestTheHistoryHasEachExecution(t *testing.T) {
 				return nil
 			}
 		})
-		time.Sleep(2 * time.Hour)
+		time.Sleep(2 * time.Hour) // fake time
 		id, err := f.RunJob(t.Context(), report, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Minute)
+		time.Sleep(10 * time.Minute) // fake time
 		all, next, err := f.History(t.Context(), report, HistoryPage{Top: 100})
 		if err != nil || next != 0 {
 			t.Fatalf("then %d, %v", next, err)
@@ -99,7 +99,7 @@ func TestTheMessagesOfAJobAreBounded(t *testing.T) {
 			f.work()
 			f.set(func() { f.fail = row.end })
 			f.put(report, with(job(`{"frequency": "second"}`), func(j *resource.Job) { j.KeepRuns = row.runs }))
-			time.Sleep(time.Duration(row.runs+10) * time.Second)
+			time.Sleep(time.Duration(row.runs+10) * time.Second) // fake time
 			all, _, err := f.History(t.Context(), report, HistoryPage{Top: 1000})
 			if err != nil || len(all) != row.runs {
 				t.Errorf("%s: %d executions, %v; want %d", name, len(all), err, row.runs)
@@ -125,9 +125,9 @@ func TestTheMessagesOfAJobAreBounded(t *testing.T) {
 func TestMissedOccurrencesArePostponed(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		f.put(report, with(job(`{"frequency": "hour"}`), func(j *resource.Job) { j.Misfire, j.Grace = chime.MisfireSkip, time.Minute }))
-		time.Sleep(150 * time.Minute)
+		time.Sleep(150 * time.Minute) // fake time
 		f.work()
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // fake time
 		all, _, err := f.History(t.Context(), report, HistoryPage{Top: 10})
 		if err != nil || len(all) < 2 || all[0].Status != "Completed" || all[len(all)-1].Status != "Postponed" {
 			t.Fatalf("%+v, %v; want the missed below the one that ran", all, err)

@@ -26,7 +26,7 @@ func TestTheBodyWithoutStartTimePutThriceRunsOnce(t *testing.T) {
 			if j.Revision != first.Revision || !j.Job.Rule.Equal(first.Job.Rule) || !j.Job.Now {
 				t.Errorf("put %d: %s, want it as it was: %s", i, text(j), text(first))
 			}
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) // fake time
 		}
 		if ran := f.runs(report); len(ran) != 1 {
 			t.Errorf("ran %v, want one run", ran)
@@ -54,9 +54,9 @@ func TestAJobWithARuleThatBecomesOnceNowRunsOnce(t *testing.T) {
 		f.work()
 		f.put(report, job(`{"frequency": "month", "startTime": "2000-01-01T03:00:00Z"}`))
 		f.put(report, job(""))
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // fake time
 		f.put(report, job(""))
-		time.Sleep(2 * time.Hour)
+		time.Sleep(2 * time.Hour) // fake time
 		if ran := f.runs(report); len(ran) != 1 {
 			t.Errorf("ran %v, want one run", ran)
 		}
@@ -70,21 +70,21 @@ func TestADisabledJobRunsNothing(t *testing.T) {
 		if made.State != resource.Disabled || made.Held != "client" || !made.Next.IsZero() {
 			t.Errorf("made: %s", text(made))
 		}
-		time.Sleep(3 * time.Hour)
+		time.Sleep(3 * time.Hour) // fake time
 		if ran := f.runs(report); len(ran) != 0 {
 			t.Errorf("made disabled, ran %v", ran)
 		}
 		if j, err := f.patchState(report, resource.Enabled); err != nil || j.State != resource.Enabled || j.Held != "" || !j.Next.After(time.Now()) {
 			t.Errorf("enabled: %s, %v", text(j), err)
 		}
-		time.Sleep(90 * time.Minute)
+		time.Sleep(90 * time.Minute) // fake time
 		if ran := f.runs(report); len(ran) < 1 || len(ran) > 2 {
 			t.Errorf("after ninety minutes ran %v, want the runs of these alone", ran)
 		}
 		if j, err := f.patchState(report, resource.Disabled); err != nil || j.State != resource.Disabled {
 			t.Errorf("disabled: %s, %v", text(j), err)
 		}
-		time.Sleep(3 * time.Hour)
+		time.Sleep(3 * time.Hour) // fake time
 		if ran := f.runs(report); len(ran) != 0 {
 			t.Errorf("disabled, ran %v", ran)
 		}
@@ -100,11 +100,11 @@ func TestAOneTimeJobThatIsEnabledLateRunsThen(t *testing.T) {
 			f.work()
 			began := time.Now()
 			f.put(report, with(job(`{"startTime": "2000-01-01T02:00:00Z"}`), func(j *resource.Job) { j.State = resource.Disabled }))
-			time.Sleep(enabled.after)
+			time.Sleep(enabled.after) // fake time
 			if _, err := f.patchState(report, resource.Enabled); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(2 * time.Hour)
+			time.Sleep(2 * time.Hour) // fake time
 			if ran := f.runs(report); len(ran) != 1 {
 				t.Errorf("enabled %s: ran %v, want one run", name, ran)
 			}

@@ -17,7 +17,7 @@ func TestOneKeyIsOneRunForADay(t *testing.T) {
 			if err != nil || !strings.HasPrefix(id, "demo:report#") {
 				t.Errorf("run %q: %s, %v", key, id, err)
 			}
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) // fake time
 			return id
 		}
 		first := run("a")
@@ -35,7 +35,7 @@ func TestOneKeyIsOneRunForADay(t *testing.T) {
 			t.Errorf("afterwards %s, want it disabled", text(j))
 		}
 		stop()
-		time.Sleep(24 * time.Hour)
+		time.Sleep(24 * time.Hour) // fake time
 		f.work()
 		run("a")
 		if ran := f.runs(report); len(ran) != 1 {
@@ -59,7 +59,7 @@ func TestAManualRunUsesUpNoCount(t *testing.T) {
 		if _, err := f.RunJob(t.Context(), report, ""); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(2 * time.Hour)
+		time.Sleep(2 * time.Hour) // fake time
 		if ran := f.runs(report); len(ran) != 2 {
 			t.Errorf("ran %v, want the run and the occurrence", ran)
 		}

@@ -44,7 +44,7 @@ func (s *Service) ListJobs(ctx context.Context, collection string, page Page) (f
 			}
 			read, filter.After = read+1, schedule.Name
 			if err != nil {
-				s.log.WarnContext(ctx, "a schedule cannot be read, and is left out of a list", "schedule", schedule.Name, "error", err)
+				s.log.WarnContext(ctx, "httpapi: a schedule cannot be read, and is left out of a list", "event", "schedule.unreadable", "schedule", schedule.Name, "error", err)
 				continue
 			}
 			m, ours := metaOf(schedule)
@@ -60,7 +60,7 @@ func (s *Service) ListJobs(ctx context.Context, collection string, page Page) (f
 			}
 			j, err := s.view(ctx, schedule)
 			if errors.Is(err, errUnreadable) {
-				s.log.WarnContext(ctx, "a job cannot be read, and is left out of a list", "schedule", schedule.Name, "error", err)
+				s.log.WarnContext(ctx, "httpapi: a job cannot be read, and is left out of a list", "event", "schedule.unreadable", "schedule", schedule.Name, "error", err)
 				continue
 			}
 			if err != nil {

@@ -14,7 +14,7 @@ import (
 // What preview tells of a job is what next tells of it once it is put.
 func TestPreviewSaysWhatNextSays(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
-		time.Sleep(10*time.Minute + 300*time.Millisecond)
+		time.Sleep(10*time.Minute + 300*time.Millisecond) // fake time
 		made := 0
 		for name, j := range map[string]*resource.Job{
 			"by the hour":            job(hourly),

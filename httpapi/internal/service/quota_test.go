@@ -54,7 +54,7 @@ func TestANameThatAKilledWriterHasLeftMakesRoom(t *testing.T) {
 		}
 		_, _, err := f.tryPut(jobIn("demo", 2), job(hourly))
 		wantCode(t, "at once", err, problem.QuotaJobs)
-		time.Sleep(strayAge + 2*time.Second)
+		time.Sleep(strayAge + 2*time.Second) // fake time
 		f.put(jobIn("demo", 2), job(hourly))
 		_, _, err = f.tryPut(jobIn("demo", 3), job(hourly))
 		wantCode(t, "the third", err, problem.QuotaJobs)
@@ -79,7 +79,7 @@ func TestAWriterWhoseNameWasTakenGetsItBackOrTakesTheJobBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(2 * strayAge)
+			time.Sleep(2 * strayAge) // fake time
 			if err := f.sweep(t.Context(), r.Collection, func() error { return nil }); err != nil {
 				t.Fatal(err)
 			}

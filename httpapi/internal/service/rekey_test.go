@@ -70,14 +70,14 @@ func TestRekeyWakesNoJobThatHasEnded(t *testing.T) {
 				j.Action.Request.SecretHeaders = map[string]action.Secret{"X-Api": action.Plain("canary")}
 			}))
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // fake time
 		for i := range 4 {
 			f.runs(jobIn("demo", i))
 		}
 		if changed, err := New(Options{Store: f.server.Store(), Secrets: ringOf(t, newKey+" ,"+oldKey)}).Rekey(t.Context()); err != nil || changed != 4 {
 			t.Errorf("changed %d, %v; want 4", changed, err)
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // fake time
 		for i := range 4 {
 			if ran, j := f.runs(jobIn("demo", i)), f.get(jobIn("demo", i)); len(ran) > 0 || j.State != resource.Completed {
 				t.Errorf("job %d ran %v, and is %s; want it completed", i, ran, text(j))

@@ -56,7 +56,7 @@ func (s *Service) Run(ctx context.Context) error {
 // report logs an error, unless it is that Run ends.
 func (s *Service) report(ctx context.Context, act string, err error) {
 	if err != nil && ctx.Err() == nil {
-		s.log.ErrorContext(ctx, "could not "+act, "error", err)
+		s.log.ErrorContext(ctx, "httpapi: could not "+act+"; it is tried again", "event", "collection.failed", "error", err)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestAJobSaysWhoHoldsIt(t *testing.T) {
 		f.work()
 		f.fail = func(*chime.Job) error { return chime.Discard(errCut) }
 		f.put(report, with(job(`{"frequency": "minute", "startTime": "2000-01-01T00:00:30Z"}`), func(j *resource.Job) { j.DisableAfter = 3 }))
-		time.Sleep(10 * time.Minute)
+		time.Sleep(10 * time.Minute) // fake time
 		if j := f.get(report); j.State != resource.Disabled || j.Held != "failures" || j.Executions != 3 || j.Failures != 3 || j.Faults != 3 {
 			t.Errorf("after deaths: %s, %d executions, %d failures, %d faults; want it held by failures, 3 each", text(j), j.Executions, j.Failures, j.Faults)
 		}
@@ -98,16 +98,16 @@ func TestAJobIsFinalWhenNothingOfItIsLeft(t *testing.T) {
 		hang := make(chan struct{})
 		f.put(report, with(job(once), func(j *resource.Job) { j.Action.ErrorAction = post() }))
 		f.set(func() { f.hang[report.Schedule()] = hang })
-		time.Sleep(90 * time.Second)
+		time.Sleep(90 * time.Second) // fake time
 		if j := f.get(report); j.State != resource.Enabled {
 			t.Errorf("its only run under way: %s, want enabled", text(j))
 		}
 		close(hang)
 		again := make(chan struct{})
 		f.set(func() { f.hang[report.Schedule()] = again })
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // fake time
 		close(again)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // fake time
 		if j := f.get(report); j.State != resource.Faulted || j.Faults != 1 || j.Last.IsZero() || !j.Next.IsZero() {
 			t.Errorf("dead, its error action ended: %s, want faulted", text(j))
 		}
@@ -132,7 +132,7 @@ func TestAJobIsFinalWhenNothingOfItIsLeft(t *testing.T) {
 		}
 		past := resource.JobName{Collection: "demo", Job: "past"}
 		f.put(past, job(`{"frequency": "hour", "startTime": "1999-01-01", "endTime": "1999-02-01"}`))
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // fake time
 		if j := f.get(past); j.State != resource.Completed || j.Executions != 0 {
 			t.Errorf("ended before it was made: %s, want completed", text(j))
 		}

@@ -44,7 +44,7 @@ func (s *Service) mend(ctx context.Context, schedule *chime.Schedule) error {
 	stands, err := s.align(ctx, schedule, true)
 	if errors.Is(err, chime.ErrQuota) {
 		// Its name was lost, and others have taken its place. That is no reason to lose the job too.
-		s.log.WarnContext(ctx, "a job is in no list of its collection, which is full", "schedule", schedule.Name)
+		s.log.WarnContext(ctx, "httpapi: a job is in no list of its collection, which is full", "event", "collection.overfull", "schedule", schedule.Name)
 		stands, err = s.align(ctx, schedule, false)
 	}
 	if err != nil || stands.schedule == nil {

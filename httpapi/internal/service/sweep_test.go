@@ -41,7 +41,7 @@ func TestRunMendsWhatACrashLeaves(t *testing.T) {
 		crashed("live though disabled", f.schedules.Resume(ctx, jobIn("demo", 3).Schedule()))
 		f.leaveFromEarlier(jobIn("demo", 4))
 		stop := f.start(f.Service)
-		time.Sleep(24*time.Hour + 10*time.Minute)
+		time.Sleep(24*time.Hour + 10*time.Minute) // fake time
 		stop()
 		f.checkInvariant("after a day")
 		_, err = f.GetJob(ctx, past)
@@ -107,7 +107,7 @@ func TestASweepLeavesNoNameInALaterCollection(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.collect("demo", &resource.Collection{})
-		time.Sleep(2 * strayAge)
+		time.Sleep(2 * strayAge) // fake time
 		if err := f.releaseStray(t.Context(), c, stray); err != nil {
 			t.Error(err)
 		}
@@ -130,7 +130,7 @@ func TestASweepLeavesTheNamesOfNewerPrograms(t *testing.T) {
 		if _, err := f.schedules.Put(t.Context(), "demo:newer", parsed(hourly), chime.JobName("app"), form); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * strayAge)
+		time.Sleep(2 * strayAge) // fake time
 		if err := f.sweep(t.Context(), c, func() error { return nil }); err != nil {
 			t.Error(err)
 		}
@@ -160,7 +160,7 @@ func TestANameWithItsScheduleIsNotTouched(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * strayAge)
+		time.Sleep(2 * strayAge) // fake time
 		calls := func(do func(context.Context) error) int {
 			of := &cut{calls: 1 << 30}
 			if err := do(context.WithValue(t.Context(), cutKey{}, of)); err != nil {

@@ -54,7 +54,7 @@ func (s *Service) alignAll(ctx context.Context, c *chime.Collection, until time.
 			return false, err
 		}
 		if err != nil {
-			s.log.WarnContext(ctx, "a schedule cannot be read, and stays as it is", "schedule", schedule.Name, "error", err)
+			s.log.WarnContext(ctx, "httpapi: a schedule cannot be read, and stays as it is", "event", "schedule.unreadable", "schedule", schedule.Name, "error", err)
 			continue
 		}
 		if !until.IsZero() && time.Now().After(until) {
