@@ -118,7 +118,7 @@ func (s *server) run(ctx context.Context, p process) error {
 	roles, served := make(chan error, 1), make(chan error, 1)
 	go func() { roles <- chime.Run(working, s.roles...) }()
 	go func() { served <- s.serve() }()
-	s.log.Info("chimed serves", "event", "serve", "url", s.url(), "roles", s.settings.has, "version", version())
+	s.log.Info("chimed: serves", "event", "chimed.started", "url", s.url(), "roles", s.settings.has, "version", version())
 	if s.settings.log == "text" {
 		fmt.Fprint(p.out, s.banner())
 	}
@@ -130,7 +130,7 @@ func (s *server) run(ctx context.Context, p process) error {
 				continue
 			}
 			signal.Reset(syscall.SIGTERM, syscall.SIGINT)
-			s.log.Info("chimed ends: it answers the requests that it has, then finishes the jobs that run", "event", "drain", "signal", got.String())
+			s.log.Info("chimed: ends: it answers the requests that it has, then finishes the jobs that run", "event", "chimed.drain", "signal", got.String())
 		case <-ctx.Done():
 		case err := <-roles: // before its time: what is wrong is in the error
 			s.stop()
@@ -160,10 +160,10 @@ func (s *server) serve() error {
 
 func (s *server) reload() {
 	if err := s.known.load(); err != nil {
-		s.log.Error("chimed keeps what it had of a file that is wrong", "event", "reload", "error", err)
+		s.log.Error("chimed: keeps what it had of a file that is wrong", "event", "chimed.reload", "error", err)
 		return
 	}
-	s.log.Info("chimed has read tokens and certificate again", "event", "reload")
+	s.log.Info("chimed: has read tokens and certificate again", "event", "chimed.reload")
 }
 
 // stop answers what is under way, and cuts off what takes longer than httpDrain.
@@ -172,7 +172,7 @@ func (s *server) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), httpDrain)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
-		s.log.Warn("chimed cuts off requests", "event", "drain", "error", err)
+		s.log.Warn("chimed: cuts off requests", "event", "chimed.drain", "error", err)
 		s.http.Close()
 	}
 }
@@ -181,7 +181,7 @@ func (s *server) stop() {
 func drained(err error, log *slog.Logger) error {
 	var cut *chime.DrainTimeoutError
 	if errors.As(err, &cut) {
-		log.Warn("chimed has handed back jobs that did not end in time", "event", "drain", "error", err)
+		log.Warn("chimed: has handed back jobs that did not end in time", "event", "chimed.drain", "error", err)
 		return nil
 	}
 	return err

@@ -167,7 +167,7 @@ func TestSIGTERMLosesNoRequestAndNoJob(t *testing.T) {
 		})
 	}
 	child.Signal(syscall.SIGTERM)
-	child.Await(`msg="chimed ends`)
+	child.Await(`msg="chimed: ends`)
 	load.Wait()
 	if conn, err := net.Dial("tcp", address); err == nil {
 		conn.Close()
@@ -214,9 +214,9 @@ func TestSIGHUPReadsTokensAgain(t *testing.T) {
 		when, text, says string
 		want             []int
 	}{
-		{"another token", secondLine, `msg="chimed has read`, []int{401, 200}},
-		{"a broken file", "second", `msg="chimed keeps`, []int{401, 200}},
-		{"both tokens", firstLine + "\n" + secondLine, `msg="chimed has read`, []int{200, 200}},
+		{"another token", secondLine, `msg="chimed: has read`, []int{401, 200}},
+		{"a broken file", "second", `msg="chimed: keeps`, []int{401, 200}},
+		{"both tokens", firstLine + "\n" + secondLine, `msg="chimed: has read`, []int{200, 200}},
 	} {
 		if err := os.WriteFile(tokens, []byte(file.text), 0o600); err != nil {
 			t.Fatal(err)
@@ -259,7 +259,7 @@ func TestSIGHUPReadsTheCertificateAgain(t *testing.T) {
 	check(1)
 	renew(2)
 	child.Signal(syscall.SIGHUP)
-	child.Await(`msg="chimed has read`)
+	child.Await(`msg="chimed: has read`)
 	check(2)
 	child.Signal(syscall.SIGTERM)
 	ended(t, child)
