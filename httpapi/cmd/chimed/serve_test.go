@@ -214,9 +214,9 @@ func TestSIGHUPReadsTokensAgain(t *testing.T) {
 		when, text, says string
 		want             []int
 	}{
-		{"another token", secondLine, `msg="chimed has read`, []int{401, 200}},
-		{"a broken file", "second", `msg="chimed keeps`, []int{401, 200}},
-		{"both tokens", firstLine + "\n" + secondLine, `msg="chimed has read`, []int{200, 200}},
+		{"another token", secondLine, `msg="chimed: has read`, []int{401, 200}},
+		{"a broken file", "second", `msg="chimed: keeps`, []int{401, 200}},
+		{"both tokens", firstLine + "\n" + secondLine, `msg="chimed: has read`, []int{200, 200}},
 	} {
 		if err := os.WriteFile(tokens, []byte(file.text), 0o600); err != nil {
 			t.Fatal(err)
@@ -259,7 +259,7 @@ func TestSIGHUPReadsTheCertificateAgain(t *testing.T) {
 	check(1)
 	renew(2)
 	child.Signal(syscall.SIGHUP)
-	child.Await(`msg="chimed has read`)
+	child.Await(`msg="chimed: has read`)
 	check(2)
 	child.Signal(syscall.SIGTERM)
 	ended(t, child)
