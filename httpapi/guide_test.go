@@ -116,7 +116,9 @@ func startGuide(t *testing.T, receiver string) *guideRun {
 	t.Cleanup(func() { _ = server.Close() })
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- chime.Run(ctx, chime.NewScheduler(store, chime.SchedulerOptions{Logger: quiet()}), worker, api) }()
+	go func() {
+		ended <- chime.Run(ctx, chime.NewScheduler(store, chime.SchedulerOptions{Logger: quiet()}), worker, api)
+	}()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
