@@ -14,7 +14,8 @@ import (
 // check returns what forbids a change. What a collection allows less than before binds what is written newly: a job that stays as it is stays allowed.
 func (c *change) check(queue string) error {
 	same := c.old != nil && c.sameContent()
-	if c.old != nil && final(stateOf(c.schedule)) && !(same && c.new.meta.State == c.old.meta.State) {
+	asked := c.patched && (c.given.State == resource.Enabled || c.given.State == resource.Disabled) // a patch means the state that it has
+	if c.old != nil && final(stateOf(c.schedule)) && (asked || !same || c.new.meta.State != c.old.meta.State) {
 		return problem.New(problem.JobFinal, "job %s has ended, and is not changed any more: delete it, and create it again", c.schedule.Name)
 	}
 	if c.enabling && c.collection.State == chime.CollectionDisabled {

@@ -121,6 +121,10 @@ func TestAJobIsFinalWhenNothingOfItIsLeft(t *testing.T) {
 		}
 		_, err := f.RunJob(t.Context(), report, "")
 		wantCode(t, "run", err, problem.JobFinal)
+		_, _, err = f.PutJob(t.Context(), report, Condition{}, true, func(was *Job) (*resource.Job, error) {
+			return with(was.Job, func(j *resource.Job) { j.State = resource.Enabled }), nil
+		})
+		wantCode(t, "a patch that enables it", err, problem.JobFinal)
 		for _, state := range []resource.State{"", resource.Enabled, resource.Faulted} {
 			if _, _, err := f.tryPut(report, with(f.get(report).Job, func(j *resource.Job) { j.State = state })); err != nil {
 				t.Errorf("put as it is, state %q: %v", state, err)
