@@ -1,5 +1,5 @@
 #!/bin/sh
-# test.sh: run every test of chime, with the race detector but for days of the whole system, the calendar, guides and examples. All it needs is Go; it says what else is
+# test.sh: run every test of chime, with the race detector but for days of the whole system, the calendar, guides, examples, benchmarks and the API's contract. All it needs is Go; it says what else is
 # missing, installs that where it may (root on Debian or Ubuntu, or CI set), and elsewhere prints the command and ends with exit code 2.
 #
 #   ./test.sh [flags of go test, such as -run Name -v]
@@ -124,14 +124,15 @@ kept() {
 # processor each, on which the detector finds the same races: it compares what is ordered before what, not what happened at once.
 # Days of the whole system take a quarter of an hour with the race detector, which the packages that they are made of have; the guides'
 # programs and the examples are made of them too. The calendar starts no goroutine; those who use it from several are tested with the detector.
-# The contract of the HTTP API runs what httpapi tests with it; its tools take minutes to build with it.
+# The contract of the HTTP API runs what httpapi tests with it; its tools take minutes to build with it, and so do the libraries that bench
+# compares with.
 run() {
 	say "go test -race ./... in $1"
 	(
 		cd "$1"
 		shift
 		all=$(go list ./...) && faked=$(bubbles) || exit 1
-		undetected='/internal/system$|/recurrence$|/docs$|/examples/|/contract'
+		undetected='/internal/system$|/recurrence$|/docs$|/examples/|/contract|/bench$'
 		plain=$(echo "$all" | grep -E "$undetected") || :
 		faked=$(echo "$faked" | grep -Ev "$undetected") || :
 		others=$(echo "$all" | grep -Fxv "$(printf '%s\n%s' "$plain" "$faked")") || :
