@@ -111,10 +111,15 @@ bubbles() {
 	go list -f '{{$p := .ImportPath}}{{range .Imports}}{{if or (eq . "testing/synctest") (eq . "github.com/chimejobs/chime/chimetest")}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .TestImports}}{{if or (eq . "testing/synctest") (eq . "github.com/chimejobs/chime/chimetest")}}{{$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if or (eq . "testing/synctest") (eq . "github.com/chimejobs/chime/chimetest")}}{{$p}}{{"\n"}}{{end}}{{end}}' ./... | sort -u
 }
 
-# kept runs a command, and keeps a copy of what it prints in $log.
+# kept runs a command, and keeps a copy of what it prints in $log. Several may do so at once.
 kept() {
-	{ "$@" 2>&1 || echo $? >"$log.failed"; } | tee -a "$log"
-	! rm "$log.failed" 2>/dev/null
+	mark=$(mktemp)
+	{ "$@" 2>&1 || echo $? >"$mark"; } | tee -a "$log"
+	if [ -s "$mark" ]; then
+		rm "$mark"
+		return 1
+	fi
+	rm "$mark"
 }
 
 # run tests one module, its packages in three groups.
@@ -157,15 +162,30 @@ run() {
 }
 
 log=$(mktemp)
-trap 'rm -f "$log" "$log.failed"' EXIT
+trap 'rm -f "$log"' EXIT
 
-# The library, and then every module with a go.mod of its own below it, such as bench, which downloads what it compares with.
+# The library, and then every module with a go.mod of its own below it, such as bench, which downloads what it compares with. Those of the examples go
+# beside the others, for they mostly wait; each prints its lines when all have ended.
 failed=
 run . "$@" || failed=" ."
-for module in $(find . -mindepth 2 -name go.mod -not -path '*/testdata/*' | sort); do
+ended=$(mktemp -d)
+for module in $(find examples -mindepth 2 -name go.mod | sort); do
+	folder=$(dirname "$module")
+	name=$(basename "$folder")
+	{ run "$folder" "$@" >"$ended/$name" 2>&1 || echo "$folder" >"$ended/$name.failed"; } &
+done
+for module in $(find . -mindepth 2 -name go.mod -not -path '*/testdata/*' -not -path './examples/*' | sort); do
 	folder=$(dirname "$module")
 	run "$folder" "$@" || failed="$failed $folder"
 done
+wait
+for name in "$ended"/*; do
+	case $name in
+	*.failed) failed="$failed $(cat "$name")" ;;
+	*) cat "$name" ;;
+	esac
+done
+rm -rf "$ended"
 if [ -n "$failed" ]; then
 	# what failed once more, for the end of a long log is read first, and often nothing else of it
 	grep -E '^ *--- FAIL|^ +[a-z_]+\.go:[0-9]+: |^FAIL|^panic: |^WARNING: DATA RACE' "$log" | head -n 100 >&2 || :
