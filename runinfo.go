@@ -15,6 +15,7 @@ const (
 	RunFailed     RunOutcome = "failed"     // the handler failed, and another attempt follows
 	RunSnoozed    RunOutcome = "snoozed"    // the handler asked to run later
 	RunDead       RunOutcome = "dead"       // the job was given up
+	RunCrashed    RunOutcome = "crashed"    // its worker vanished, and another attempt follows
 	RunCancelled  RunOutcome = "cancelled"  // somebody cancelled the job
 	RunSuperseded RunOutcome = "superseded" // the next occurrence came, under OverlapCancel
 	RunMissed     RunOutcome = "missed"     // the occurrence was passed over by the misfire policy

@@ -472,7 +472,10 @@ func (w *cancelWalk) crash(worker string) {
 	w.note("reap %s", session)
 	w.reap(lapsed, w.random.Int64N(1000))
 	w.sessions[worker]++
-	for id := range w.held[session] {
+	for id, job := range w.held[session] {
+		if life := w.lives[id]; job.Begun && !life.cancelled && life.follows == "" {
+			w.manual.ended(id, life, "crashed")
+		}
 		w.released(id)
 	}
 	delete(w.held, session)
@@ -530,7 +533,8 @@ func (w *cancelWalk) call(worker string, draining bool, ttl time.Duration) {
 	}
 	for _, begun := range call.Begun {
 		job := held[begun.ID]
-		job.Begun, held[begun.ID] = true, job
+		job.Begun = true
+		held[begun.ID] = job
 	}
 	for _, s := range call.Settle {
 		delete(held, s.ID)

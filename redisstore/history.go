@@ -15,7 +15,7 @@ import (
 
 // runEndings are how an attempt ended, as …:last and …:history say it.
 var runEndings = map[string]string{
-	"do": "done", "fa": "failed", "sn": "snoozed", "de": "dead", "ca": "cancelled", "su": "superseded", "mi": "missed", "sk": "skipped",
+	"do": "done", "fa": "failed", "sn": "snoozed", "de": "dead", "ca": "cancelled", "su": "superseded", "mi": "missed", "sk": "skipped", "cr": "crashed",
 }
 
 // parseLast reads an entry of …:last: see scripts/lib/history.lua. What it cannot read counts as nothing.

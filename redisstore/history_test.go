@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 )
 
 // A historyBench has a schedule "s" of which many occurrences are in flight, and ends them one after the other.
@@ -136,6 +137,46 @@ func TestTheOldestNotesOfALongHistoryGo(t *testing.T) {
 			if noteBytes > room {
 				h.Errorf("after %d ends there are %d bytes of notes, want at most %d", h.ended, noteBytes, room)
 			}
+		}
+	})
+}
+
+// What a crash cuts off was an attempt too: of an occurrence, of a manual run and of what follows a death it is in the history, with its number,
+// its fence and its worker. What had not begun leaves nothing, and no failure is counted.
+func TestAnAttemptThatACrashHasCutOffIsInTheHistory(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		first, second, third := ago(3*time.Second), ago(2*time.Second), ago(time.Second)
+		b.longKnown("s", "allow", first, second, third)
+		for _, job := range b.take("before", 1) { // fails once: the attempt that is cut off is its second
+			body := (&wire.Envelope{Name: "j", Planned: first, Failures: 1, Schedule: "s"}).Encode()
+			b.settle("before", protocol.Settlement{ID: job.ID, Fence: job.Fence, Kind: protocol.SettleLater, Body: body, Failed: true, Run: ran(job.ID, "failed")})
+		}
+		for b.client.ZScore(b.Context(), b.keys().due, occurrenceID("s", first)).Val() > float64(b.serverTime().UnixMilli()) {
+			// its second attempt is due within a millisecond
+		}
+		answer := b.work("w", protocol.WorkCall{Take: 3, Ahead: 1, TTL: 50 * time.Millisecond})
+		b.want("taken", ids(answer.Taken), strings.Join([]string{occurrenceID("s", second), occurrenceID("s", third), occurrenceID("s", first)}, " "))
+		b.work("w", protocol.WorkCall{TTL: 50 * time.Millisecond, Begun: []protocol.BegunJob{{ID: answer.Taken[2].ID, Fence: answer.Taken[2].Fence}}})
+		b.reap(b.untilLapsed(), 1)
+		stored, runs, err := b.store.Runs(b.Context(), "s")
+		if err != nil {
+			b.Fatal(err)
+		}
+		var cut []string
+		for _, r := range runs {
+			if r.Outcome != "crashed" {
+				continue
+			}
+			i := slices.IndexFunc(answer.Taken, func(job protocol.TakenJob) bool { return job.Fence == r.Fence })
+			if i < 0 || occurrenceID("s", r.Planned) != answer.Taken[i].ID || r.Worker != "w-w" || r.Started.UnixMilli() != r.Fence/1000 || r.Ended.Before(r.Started) {
+				b.Errorf("the history has %+v, of those taken: %+v", r, answer.Taken)
+			}
+			cut = append(cut, fmt.Sprint(r.Attempt))
+		}
+		slices.Sort(cut)
+		b.want("numbers of the attempts that were cut off", strings.Join(cut, " "), "1 1 2")
+		if last := stored.Last; last.Failures != 1 || last.Outcome != "crashed" || last.Unfinished != 3 {
+			b.Errorf("it went last: %+v; want one failure, that of the first attempt, and three that have not ended", last)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,8 +21,11 @@ func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 		}
 		return
 	}
-	unfinished, ended, done, dead := 0, map[string]string{}, int64(0), int64(0)
+	unfinished, ended, done, dead, crashed := 0, map[string]string{}, int64(0), int64(0), map[string]int{}
 	for _, id := range s.ids {
+		if o := w.occurrences[id]; o.created == s.created && o.crashes > 0 {
+			crashed[id] = o.crashes
+		}
 		switch o := w.occurrences[id]; {
 		case o.created != s.created:
 		case o.end == "" && o.taken:
@@ -43,7 +47,7 @@ func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 	if len(runs) > s.keep || len(runs) < min(s.keep, len(ended)) {
 		w.fatal("%s: a history of %d attempts, want %d or as many as have ended, %d of them for good", s.name, len(runs), s.keep, len(ended))
 	}
-	final, failures, told, failed := map[string]string{}, 0, "", int64(0)
+	final, failures, told, failed, cut := map[string]string{}, 0, "", int64(0), map[string]int{}
 	for i := len(runs) - 1; i >= 0; i-- {
 		r := runs[i]
 		id := occurrenceID(s.name, r.Planned)
@@ -56,6 +60,14 @@ func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 		}
 		if r.Attempt > 0 {
 			told = fmt.Sprint(r.Outcome, r.Planned, r.Ended)
+		}
+		if r.Outcome == "crashed" {
+			if cut[id]++; r.Attempt < 1 || r.Fence == 0 || !strings.HasPrefix(r.Worker, "w-") || r.Error == "" || r.Ended.Before(r.Started) || cut[id] > crashed[id] {
+				w.fatal("%s: the history has %+v, want %d attempts of it that were cut off, each with its worker and its fence", s.name, r, crashed[id])
+			}
+			continue
+		}
+		if r.Attempt > 0 {
 			if r.Worker != "w" || r.Note != "1\t\n2,3:" || r.Fence == 0 || (r.Error == "no") != (strings.Contains("failed dead", r.Outcome)) && r.Outcome != "cancelled" && r.Outcome != "superseded" {
 				w.fatal("%s: the history has %+v, want what the attempt said", s.name, r)
 			}
@@ -94,6 +106,9 @@ func (w *scheduleWalk) checkHistory(p *picture, s *modelSchedule) {
 	}
 	if got := p.days[s.name].records(); !slices.Equal(got, want.records()) {
 		w.fatal("%s: days %v, want those of its history, %v", s.name, got, want.records())
+	}
+	if !maps.Equal(cut, crashed) {
+		w.fatal("%s: the history has so many attempts that were cut off: %v, want %v", s.name, cut, crashed)
 	}
 	if len(final) != len(ended) {
 		w.fatal("%s: the history has %v, want %v", s.name, final, ended)

@@ -309,7 +309,8 @@ func (w *scheduleWalk) call(worker string, draining bool, ttl time.Duration) {
 	}
 	for _, begun := range call.Begun {
 		job := held[begun.ID]
-		job.Begun, held[begun.ID] = true, job
+		job.Begun = true
+		held[begun.ID] = job
 		if o := w.occurrences[begun.ID]; o != nil {
 			o.begun, o.running = true, true
 		}

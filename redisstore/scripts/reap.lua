@@ -29,7 +29,7 @@ local OPEN, SCHEDULES, CURSORS, IDLE, STATE = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local BEHIND, OWED, JOBS, COUNTERS, RUNS, CALLERS, PROGRESS, AFTER = KEYS[11], KEYS[12], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[20]
 local seed, wake = tonumber(ARGV[3]), ARGV[4]
 local front = {}
--- uses: limits callers clock seconds closed gate wake alarm strings counters definition owed open flight asked due session queuelimit after history manual
+-- uses: limits callers clock seconds closed gate wake alarm strings counters definition owed open flight asked due session queuelimit after envelope history manual
 
 local lapse = redis.call('ZSCORE', SESSIONS, ARGV[1])
 if not lapse or tonumber(lapse) ~= tonumber(ARGV[2]) or tonumber(lapse) > now_ms then return { 1, 0, 0 } end
@@ -90,9 +90,22 @@ end
 for _, fence in ipairs(fences) do ids[#ids + 1] = id_of[fence] end
 local flights = read_flights(OPEN, BEHIND, SCHEDULES, CURSORS, names, {})
 local past = read_past(KEYS[18], names)
-local over = { unpack(replaced) } -- IDs of jobs that end, or begin anew
-for id in pairs(cancelled) do over[#over + 1] = id end
-read_manual(past, KEYS[18], over)
+local touched = { unpack(replaced) } -- IDs of jobs that end, or begin anew, or whose attempt was cut off
+for id in pairs(cancelled) do touched[#touched + 1] = id end
+for _, id in ipairs(begun) do touched[#touched + 1] = id end
+read_manual(past, KEYS[18], touched)
+local attempts = {} -- job ID -> number and fence of the attempt that its worker took with it; only of jobs that schedules tell of
+if #begun > 0 then
+  local told, fence_of = {}, {}
+  for fence, id in pairs(id_of) do fence_of[id] = fence end
+  for _, id in ipairs(begun) do
+    if occurrence(id) or past.manual[id] then told[#told + 1] = id end
+  end
+  for i, body in ipairs(#told > 0 and redis.call('HMGET', JOBS, unpack(told)) or {}) do
+    attempts[told[i]] = { number = failures_in(body) + 1, fence = fence_of[told[i]] }
+  end
+end
+local worker = string.match(redis.call('HGET', INFLIGHT, SELF) or '', '^%d+ %d+ %d+ %S* %d+ (%S+) ') or ''
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
 local head_due = due_head(DUE)
 -- the types are checked before anything is written
@@ -161,6 +174,15 @@ save_flights(flights, OPEN, BEHIND)
 for i, name in ipairs(names) do
   -- a schedule that catches up: a ticker places the next run, now that this flight has ended
   if flights.freed[name] and owes[i] then redis.call('ZADD', OWED, whole(owed_since(owes[i])), name) end
+end
+for _, id in ipairs(ids) do
+  local cut = attempts[id]
+  if cut then
+    local name, planned = occurrence(id)
+    local run = table.concat({ 'crashed', whole(math.floor(cut.fence / 1000)), whole(now_ms), whole(cut.number), whole(cut.fence), worker,
+      'its worker vanished\t' }, '|')
+    if name then add_run(past, name, planned, run) else run_manual(past, id, run) end
+  end
 end
 for _, job in ipairs(ended) do
   redis.call('HDEL', JOBS, job.id)

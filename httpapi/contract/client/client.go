@@ -40,6 +40,7 @@ const (
 // Defines values for ExecutionPropertiesChimeOutcome.
 const (
 	ExecutionPropertiesChimeOutcomeCancelled  ExecutionPropertiesChimeOutcome = "cancelled"
+	ExecutionPropertiesChimeOutcomeCrashed    ExecutionPropertiesChimeOutcome = "crashed"
 	ExecutionPropertiesChimeOutcomeDead       ExecutionPropertiesChimeOutcome = "dead"
 	ExecutionPropertiesChimeOutcomeDone       ExecutionPropertiesChimeOutcome = "done"
 	ExecutionPropertiesChimeOutcomeFailed     ExecutionPropertiesChimeOutcome = "failed"
@@ -480,7 +481,7 @@ type Execution struct {
 		// StartTime When it began. Left out: it did not
 		StartTime *time.Time `json:"startTime,omitempty"`
 
-		// Status Failed: also given up or cancelled. Postponed: it was put off, or passed over as too late or overtaken
+		// Status Failed: also given up, cancelled, or cut off by a crash. Postponed: it was put off, or passed over as too late or overtaken
 		Status ExecutionPropertiesStatus `json:"status"`
 	} `json:"properties"`
 	Type ExecutionType `json:"type"`
@@ -492,7 +493,7 @@ type ExecutionPropertiesActionName string
 // ExecutionPropertiesChimeOutcome How the attempt ended
 type ExecutionPropertiesChimeOutcome string
 
-// ExecutionPropertiesStatus Failed: also given up or cancelled. Postponed: it was put off, or passed over as too late or overtaken
+// ExecutionPropertiesStatus Failed: also given up, cancelled, or cut off by a crash. Postponed: it was put off, or passed over as too late or overtaken
 type ExecutionPropertiesStatus string
 
 // ExecutionType defines model for Execution.Type.

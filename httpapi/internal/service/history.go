@@ -40,7 +40,7 @@ type HistoryPage struct {
 // What became of an execution, in the words of Azure's service. What is not here is no execution.
 var statuses = map[chime.RunOutcome]string{
 	chime.RunDone:   "Completed",
-	chime.RunFailed: "Failed", chime.RunDead: "Failed", chime.RunCancelled: "Failed",
+	chime.RunFailed: "Failed", chime.RunDead: "Failed", chime.RunCrashed: "Failed", chime.RunCancelled: "Failed",
 	chime.RunSnoozed: "Postponed", chime.RunMissed: "Postponed", chime.RunSuperseded: "Postponed",
 }
 

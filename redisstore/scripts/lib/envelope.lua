@@ -39,3 +39,20 @@ local function planned_in(body)
   for i = 1, 8 do ms = 256 * ms + byte(body, at + i) end
   return ms
 end
+
+-- failures_in returns how many attempts of a job have failed, as its envelope says; 0: it does not, or nobody can read it.
+local function failures_in(body)
+  if not body or byte(body, 1) ~= 1 then return 0 end
+  local fields, at = (byte(body, 2) or 0) - 0x90, 3
+  if fields < 6 or fields > 15 then return 0 end
+  for _ = 1, 5 do
+    at = after(body, at)
+    if not at then return 0 end
+  end
+  local kind = byte(body, at)
+  if not kind or kind < 0x80 then return kind or 0 end
+  if kind < 0xcc or kind > 0xcf then return 0 end
+  local n = 0
+  for i = at + 1, after(body, at) - 1 do n = 256 * n + (byte(body, i) or 0) end
+  return n < 2 ^ 31 and n or 0
+end
