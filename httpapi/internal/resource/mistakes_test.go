@@ -26,6 +26,7 @@ func TestEveryMistakeHasItsCodeAndItsPlace(t *testing.T) {
 		{`{"action": null}`, "required action"},
 		{`{"action": {}, "Action": {}}`, "duplicate_field Action"},
 		{`{"properties": {"action": {"request": {"headers": {"X": "1", "X": "2"}}}}}`, `duplicate_field properties.action.request.headers["X"]`},
+		{`{"action": {"request": {"headers": {"X-A": "1", "x-a": "2"}}}}`, `duplicate_field action.request.headers["x-a"]`},
 		{`{"acton": {}, ` + action + `}`, "unknown_field acton"},
 		{`{` + action + `, "x y": 1}`, `unknown_field ["x y"]`},
 		{`{"properties": {` + action + `}, "state": "enabled"}`, "conflict state"},

@@ -3,6 +3,7 @@ package resource
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,31 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 		if after := shown(j); after != before {
 			t.Errorf("%s: the stored job has changed to %s", c.name, after)
 		}
+	}
+}
+
+// A patch is no shorter way to a body that a PUT would refuse.
+func TestAPatchWithAHeaderTwiceIsRefused(t *testing.T) {
+	for _, patch := range []string{`{"X-A": "1", "x-a": "2"}`, `{"X-C": "1", "x-c": null}`} {
+		if _, mistakes := stored(t, withSecrets).Patch([]byte(`{"action": {"request": {"headers": `+patch+`}}}`), here); !strings.HasPrefix(short(mistakes), "duplicate_field ") {
+			t.Errorf("%s: got %q, want duplicate_field", patch, short(mistakes))
+		}
+	}
+}
+
+// What a patch costs grows as its length does, whatever it has.
+func TestALongPatchCostsWhatItsLengthCosts(t *testing.T) {
+	j := stored(t, withSecrets)
+	cost := func(keys int) float64 {
+		var text strings.Builder
+		for i := range keys {
+			fmt.Fprintf(&text, `"K%d": 1,`, i)
+		}
+		patch := []byte(`{` + text.String() + `"action": {}}`)
+		return testing.AllocsPerRun(1, func() { j.Patch(patch, here) })
+	}
+	if short, long := cost(200), cost(2000); long > 20*short {
+		t.Errorf("%v allocations for 200 keys, %v for 2000; want ten times as many", short, long)
 	}
 }
 
