@@ -54,7 +54,8 @@ func firstRuns(rule recurrence.Recurrence, now time.Time, noImmediateRun bool, n
 	if err != nil {
 		return nil, err
 	}
-	leaveOut := noImmediateRun && rule.StartTime.IsZero()
+	once := rule.Cron == "" && rule.Frequency == 0
+	leaveOut := noImmediateRun && (rule.StartTime.IsZero() || once && rule.StartTime.Before(now))
 	for run := range series.All() {
 		if len(runs) == n {
 			break
