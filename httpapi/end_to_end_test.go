@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +114,9 @@ func TestTheArticlesJobLivesThroughEveryRoute(t *testing.T) {
 		preview, _ := on.send(200, "POST", "/preview?count=3", article)
 		if a, b := at(preview, "value").([]any), next["value"].([]any); len(a) != 3 || a[0] != b[0] || a[2] != b[2] || preview["text"] != next["text"] {
 			t.Errorf("the preview %v is not what is next: %v", preview, next)
+		}
+		if same, _ := on.send(200, "POST", "/preview?count=3", string(shown)); !reflect.DeepEqual(same, preview) {
+			t.Errorf("the preview of what GET shows is %v, want %v", same, preview)
 		}
 
 		on.send(412, "PATCH", report, `{"state": "disabled"}`, `If-Match: "1"`)
