@@ -639,7 +639,7 @@ type JobChime struct {
 	// DisableAfter After how many faulted runs in a row the job is disabled; 0: never
 	DisableAfter *int `json:"disableAfter,omitempty"`
 
-	// Grace How late a run may be and count as on time. Left out: PT1M
+	// Grace How late a run may be and count as on time: 1 second to 365 days. Left out: PT1M
 	//
 	// Examples: PT30S
 	Grace *Interval `json:"grace,omitempty"`

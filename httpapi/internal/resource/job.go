@@ -37,12 +37,14 @@ type Limits = action.Limits
 
 const (
 	defaultGrace    = time.Minute
+	minGrace        = time.Second
+	maxGrace        = 365 * 24 * time.Hour
 	defaultKeepRuns = 100
 	maxKeepRuns     = 1000
 	maxDisableAfter = 100
 )
 
-// ReadJob reads the body of a PUT, or of a POST, then n.Job is empty. The action is as the client sent it: it was not prepared.
+// ReadJob reads the body of a PUT; of a POST, then n.Job is empty; or of a preview, then n is empty. The action is as the client sent it: it was not prepared.
 func ReadJob(text []byte, n JobName) (*Job, []problem.Mistake) {
 	v, mistakes := parse(text)
 	if mistakes != nil {
@@ -140,8 +142,11 @@ func (f *form) extensions(j *Job) {
 	j.Grace = defaultGrace
 	if text := in.Text("grace"); text != "" {
 		grace, err := action.ParseInterval(text)
-		if err != nil {
+		switch {
+		case err != nil:
 			in.Wrong("grace", "grace_value", err.Error())
+		case time.Duration(grace) < minGrace || time.Duration(grace) > maxGrace:
+			in.Wrong("grace", "grace_value", "want PT1S to P365D")
 		}
 		j.Grace = time.Duration(grace)
 	}

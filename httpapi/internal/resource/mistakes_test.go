@@ -67,6 +67,8 @@ func TestEveryMistakeHasItsCodeAndItsPlace(t *testing.T) {
 		{`{"chime": {"overlap": "perhaps", "misfire": "never", "grace": "1", "immediateRun": 1, "disableAfter": 101, "history": {"keep": 1001, "body": "some"}}, ` + action + `}`,
 			"overlap_value chime.overlap, misfire_value chime.misfire, grace_value chime.grace, type chime.immediateRun, disable_after chime.disableAfter, " +
 				"history_keep chime.history.keep, history_body chime.history.body"},
+		{`{"chime": {"grace": "PT0S"}, ` + action + `}`, "grace_value chime.grace"},
+		{`{"chime": {"grace": "P366D"}, ` + action + `}`, "grace_value chime.grace"},
 		{`{"state": 1, "zzz": 2, "action": {"type": 3}}`, "type state, unknown_field zzz, type action.type"},
 	} {
 		_, mistakes := ReadJob([]byte(c.body), here)

@@ -153,7 +153,7 @@ func TestWhatIsShownPutAgainIsTheSame(t *testing.T) {
 			"authentication": {"type": "sharedaccesskey", "sasKeyName": "n", "sasKey": "` + canary + `"},
 			"brokeredMessageProperties": {"label": "l", "timeToLive": "PT5M"}, "customMessageProperties": {"A": "1", "a-b": "2"}}}}`,
 		`{"action": {"type": "https", "request": {"uri": "https://example.com/", "signing": {"secret": "whsec_` + base64.StdEncoding.EncodeToString(make([]byte, 24)) + `"},
-			"secretQuery": {"code": "` + canary + `"}, "successCodes": "200", "timeout": "00:05:00", "redirects": 2}}, "chime": {"immediateRun": false, "grace": "PT0S", "history": {"keep": 0}}}`,
+			"secretQuery": {"code": "` + canary + `"}, "successCodes": "200", "timeout": "00:05:00", "redirects": 2}}, "chime": {"immediateRun": false, "grace": "PT1S", "history": {"keep": 0}}}`,
 	} {
 		j := stored(t, text)
 		first := shown(j)
@@ -177,6 +177,15 @@ func TestWhatIsShownPutAgainIsTheSame(t *testing.T) {
 		if err != nil || !bytes.Equal(kept, was) {
 			t.Errorf("put again its action is\n%s, %v; want\n%s", kept, err, was)
 		}
+	}
+}
+
+func TestAnEmptyObjectIsNotSet(t *testing.T) {
+	const full, bare = `{"startTime": "2027-01-01", "action": {"type": "https", "request": {"uri": "https://example.com/", "headers": {}, "secretHeaders": {}, "secretQuery": {},
+		"successCodes": [], "authentication": {}, "signing": {}, "retryPolicy": {}}, "queueMessage": {}, "serviceBusQueueMessage": {}, "serviceBusTopicMessage": {},
+		"job": {}, "errorAction": {}, "retryPolicy": {}}, "chime": {"history": {}}}`, `{"startTime": "2027-01-01", "action": {"type": "https", "request": {"uri": "https://example.com/"}}}`
+	if got, want := shown(stored(t, full)), shown(stored(t, bare)); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
 	}
 }
 
