@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/recurrence"
 )
 
 var ring = func() *action.Ring {
@@ -176,6 +177,30 @@ func TestWhatIsShownPutAgainIsTheSame(t *testing.T) {
 		was, _ := action.Encode(j.Action)
 		if err != nil || !bytes.Equal(kept, was) {
 			t.Errorf("put again its action is\n%s, %v; want\n%s", kept, err, was)
+		}
+	}
+}
+
+// As a PUT that has neither, a patch that leaves neither start nor recurrence means once, now.
+func TestAPatchThatTakesTheRuleAwayMeansNow(t *testing.T) {
+	for _, c := range []struct {
+		patch string
+		now   bool
+	}{
+		{`{}`, false},
+		{`{"startTime": null}`, false},
+		{`{"recurrence": null}`, false},
+		{`{"startTime": null, "recurrence": null}`, true},
+	} {
+		if patched, mistakes := stored(t, withSecrets).Patch([]byte(c.patch), here); len(mistakes) > 0 || patched.Now != c.now {
+			t.Errorf("%s: now is %v, %+v; want %v", c.patch, patched != nil && patched.Now, mistakes, c.now)
+		}
+	}
+	made := stored(t, withSecrets)
+	made.Rule, made.Now = recurrence.Recurrence{StartTime: time.Date(2027, 3, 1, 0, 0, 0, 0, time.UTC)}, true
+	for patch, now := range map[string]bool{`{}`: true, `{"startTime": null}`: true, `{"startTime": "2028-01-01"}`: false} {
+		if patched, mistakes := made.Patch([]byte(patch), here); len(mistakes) > 0 || patched.Now != now {
+			t.Errorf("of a start that was made, %s: now is %v, %+v; want %v", patch, patched != nil && patched.Now, mistakes, now)
 		}
 	}
 }
