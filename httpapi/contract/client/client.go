@@ -289,7 +289,7 @@ type Collection struct {
 		State CollectionPropertiesState `json:"state"`
 	} `json:"properties"`
 
-	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
+	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect. Tags, description and `chime.jobs` have 16 KiB together
 	Tags *map[string]string `json:"tags,omitempty"`
 	Type CollectionType     `json:"type"`
 }
@@ -329,7 +329,7 @@ type CollectionBare struct {
 	// SystemData Let through, without effect
 	SystemData *map[string]interface{} `json:"systemData,omitempty"`
 
-	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
+	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect. Tags, description and `chime.jobs` have 16 KiB together
 	Tags *map[string]string `json:"tags,omitempty"`
 
 	// Type The resource's type
@@ -404,7 +404,7 @@ type CollectionWhole struct {
 	// SystemData Let through, without effect
 	SystemData *map[string]interface{} `json:"systemData,omitempty"`
 
-	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
+	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect. Tags, description and `chime.jobs` have 16 KiB together
 	Tags *map[string]string `json:"tags,omitempty"`
 
 	// Type The resource's type
@@ -622,7 +622,7 @@ type JobBare struct {
 	// SystemData Let through, without effect
 	SystemData *map[string]interface{} `json:"systemData,omitempty"`
 
-	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
+	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect. Tags, description and `chime.jobs` have 16 KiB together
 	Tags *map[string]string `json:"tags,omitempty"`
 
 	// Type The resource's type
@@ -748,7 +748,7 @@ type JobWhole struct {
 	// SystemData Let through, without effect
 	SystemData *map[string]interface{} `json:"systemData,omitempty"`
 
-	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
+	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect. Tags, description and `chime.jobs` have 16 KiB together
 	Tags *map[string]string `json:"tags,omitempty"`
 
 	// Type The resource's type

@@ -73,6 +73,7 @@ const (
 	maxEntries     = 100
 	maxQuotaTime   = 1000 // of an interval
 	maxOccurrences = 1<<31 - 1
+	maxData        = 16 << 10 // bytes of a collection as it is stored
 )
 
 // Shortest is the shortest time between two runs that the quota allows.
@@ -109,7 +110,12 @@ func readCollection(v *body.Value, name string) (*Collection, []problem.Mistake)
 	}
 	f.quota(c)
 	f.collectionExtensions(c)
-	return c, f.done()
+	mistakes := f.done()
+	if n := len(c.Encode()); n > maxData && len(mistakes) == 0 {
+		mistakes = append(mistakes, problem.Mistake{Code: "collection_size", Field: "body",
+			Detail: "the collection has " + strconv.Itoa(n) + " bytes: want at most 16384, tags, description and chime.jobs together"})
+	}
+	return c, mistakes
 }
 
 func (f *form) tags(tags map[string]string) {

@@ -119,6 +119,9 @@ func TestEveryMistakeOfACollectionHasItsCodeAndItsPlace(t *testing.T) {
 		{`{"location": 5}`, "type location"},
 		{`{"chime": {"jobs": ["mail.*", "a b"]}}`, "jobs_value chime.jobs"},
 		{`{"chime": {"jobs": ["mail.*"], "queues": "x"}}`, "unknown_field chime.queues"},
+		{`{"tags": {` + manyTags(50) + `}}`, ""},
+		{`{"tags": {` + manyTags(50) + `}, "chime": {"description": "` + strings.Repeat("ä", 1024) + `"}}`, "collection_size body"},
+		{`{"tags": {` + manyTags(51) + `}}`, "tags_size tags"},
 		{`{"chime": {"description": "` + strings.Repeat("ä", 1025) + `"}}`, "description_size chime.description"},
 	} {
 		_, mistakes := ReadCollection([]byte(c.body), "demo")
@@ -126,4 +129,13 @@ func TestEveryMistakeOfACollectionHasItsCodeAndItsPlace(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", c.body, got, c.want)
 		}
 	}
+}
+
+// manyTags are so many tags whose values are as long as they may be.
+func manyTags(n int) string {
+	tags := make([]string, n)
+	for i := range tags {
+		tags[i] = fmt.Sprintf(`"%040d": "%s"`, i, strings.Repeat("x", 256))
+	}
+	return strings.Join(tags, ", ")
 }
