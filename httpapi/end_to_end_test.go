@@ -66,6 +66,30 @@ func at(v any, keys ...string) any {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
+// To repeat a request is of no use where the store has answered, and the program does not understand it.
+func TestAJobOfANewerProgramIsNoTroubleOfTheStore(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		on := client{t, httpapi.New(c.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet()})}
+		on.send(201, "PUT", "/jobCollections/demo", "{}")
+		on.send(201, "PUT", "/jobCollections/demo/jobs/report", article)
+		schedules := chime.NewSchedules(c.Store())
+		s, err := schedules.Get(t.Context(), "demo:report")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := schedules.Put(t.Context(), s.Name, s.Recurrence, append(s.Options(), chime.Args(json.RawMessage(`{"form": 2}`)))...); err != nil {
+			t.Fatal(err)
+		}
+		for _, method := range []string{"GET", "PUT", "PATCH"} {
+			body := map[string]string{"PUT": article, "PATCH": "{}"}[method]
+			if refused, _ := on.send(500, method, "/jobCollections/demo/jobs/report", body); refused["code"] != "internal" {
+				t.Errorf("%s: got %v, want internal", method, refused)
+			}
+		}
+		on.send(200, "DELETE", "/jobCollections/demo/jobs/report", "")
+	})
+}
+
 func TestTheArticlesJobLivesThroughEveryRoute(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		time.Sleep(time.Until(time.Date(2027, 2, 27, 0, 0, 0, 0, time.UTC))) // of the bubble
