@@ -610,7 +610,7 @@ type JobBare struct {
 	// Recurrence When a job runs. It has `frequency` or `cron`. Words may have any case, frequencies also be plurals and adverbs (days, daily). What `schedule` does not give comes from the start.
 	Recurrence *Recurrence `json:"recurrence,omitempty"`
 
-	// StartTime A date or a date-time, when the rule begins; it may lie in the past, runs before now are not made up for. Within 100 years. Left out: when the job is created, and a rule with a frequency then runs once at once, unless `chime.immediateRun` is false
+	// StartTime A date or a date-time, when the rule begins; it may lie in the past, runs before now are not made up for. In the years 1900 to 2199. Left out: when the job is created, and a rule with a frequency then runs once at once, unless `chime.immediateRun` is false
 	StartTime *string `json:"startTime,omitempty"`
 
 	// State enabled or disabled, or as GET shows it. Left out: stays; of a new job enabled
@@ -687,7 +687,7 @@ type JobProperties struct {
 	// Recurrence When a job runs. It has `frequency` or `cron`. Words may have any case, frequencies also be plurals and adverbs (days, daily). What `schedule` does not give comes from the start.
 	Recurrence *Recurrence `json:"recurrence,omitempty"`
 
-	// StartTime A date or a date-time, when the rule begins; it may lie in the past, runs before now are not made up for. Within 100 years. Left out: when the job is created, and a rule with a frequency then runs once at once, unless `chime.immediateRun` is false
+	// StartTime A date or a date-time, when the rule begins; it may lie in the past, runs before now are not made up for. In the years 1900 to 2199. Left out: when the job is created, and a rule with a frequency then runs once at once, unless `chime.immediateRun` is false
 	StartTime *string `json:"startTime,omitempty"`
 
 	// State enabled or disabled, or as GET shows it. Left out: stays; of a new job enabled
