@@ -1,6 +1,7 @@
 package body
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/chimejobs/chime/httpapi/internal/problem"
@@ -20,10 +21,16 @@ var keysOf = map[string]inside{
 	"headers": headers, "secretheaders": headers, "tags": data, "secretquery": data, "custommessageproperties": data, "payload": data,
 }
 
+// aliases are the keys, folded, that package recurrence reads by another name too.
+var aliases = map[string]string{"minute": "minutes", "hour": "hours", "monthlyoccurences": "monthlyoccurrences"}
+
 // name is a key as it is compared with others of its object.
 func (in inside) name(key string) string {
-	if in == data {
+	switch in {
+	case data:
 		return key
+	case ours:
+		return cmp.Or(aliases[fold(key)], fold(key))
 	}
 	return fold(key)
 }
@@ -49,7 +56,7 @@ func duplicates(v *Value, path string, in inside) (found []problem.Mistake) {
 		if before, twice := seen[name]; twice {
 			detail := "it is there twice"
 			if before != m.Key {
-				detail = "it is there as " + strconv.Quote(cut(before)) + " too: the case of letters makes no difference"
+				detail = "it is there as " + strconv.Quote(cut(before)) + " too, which is the same key"
 			}
 			found = append(found, problem.Mistake{Code: "duplicate_field", Field: at, Detail: detail})
 		}

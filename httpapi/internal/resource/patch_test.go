@@ -83,6 +83,20 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 	}
 }
 
+// What is stored has the real names, a patch may have those that are read as well.
+func TestAPatchTakesAnAliasForItsKey(t *testing.T) {
+	j := stored(t, `{"recurrence": {"frequency": "month", "schedule": {"hours": [4], "minutes": [0], "monthlyOccurrences": [{"day": "monday"}]}},
+		"action": {"type": "https", "request": {"uri": "https://example.com/"}}}`)
+	patched, mistakes := j.Patch([]byte(`{"recurrence": {"schedule": {"hour": 5, "Minute": null, "monthlyOccurences": [{"day": "friday", "occurrence": 1}]}}}`), here)
+	const want = `"schedule":{"hours":[5],"monthlyOccurrences":[{"day":"friday","occurrence":1}]}`
+	if len(mistakes) > 0 || !strings.Contains(shown(patched), want) {
+		t.Errorf("got %+v, %+v, want %s", patched, mistakes, want)
+	}
+	if _, mistakes := j.Patch([]byte(`{"recurrence": {"schedule": {"hour": 5, "hours": 6}}}`), here); short(mistakes) != "duplicate_field recurrence.schedule.hours" {
+		t.Errorf("both: %s, want duplicate_field", short(mistakes))
+	}
+}
+
 // A patch is no shorter way to a body that a PUT would refuse.
 func TestAPatchWithAHeaderTwiceIsRefused(t *testing.T) {
 	for _, patch := range []string{`{"X-A": "1", "x-a": "2"}`, `{"X-C": "1", "x-c": null}`} {
