@@ -66,6 +66,34 @@ func at(v any, keys ...string) any {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
+// A mistake that is found late has the path of the client's body as one that is found while it is read.
+func TestAMistakeHasItsPathInTheForm(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		on := client{t, httpapi.New(c.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet()})}
+		on.send(201, "PUT", "/jobCollections/demo", "{}")
+		on.send(201, "PUT", "/jobCollections/demo/jobs/there", article)
+		const sound, bad = `"action": {"type": "https", "request": {"uri": "https://example.com/"}}`, `"action": {"type": "https", "request": {"uri": "ftp://example.com/"}}`
+		for _, c := range []struct{ method, path, properties, field string }{
+			{"PUT", "/jobCollections/demo/jobs/a", bad, "action.request.uri"},
+			{"POST", "/jobCollections/demo/jobs", bad, "action.request.uri"},
+			{"PATCH", "/jobCollections/demo/jobs/there", bad, "action.request.uri"},
+			{"POST", "/preview", bad, "action.request.uri"},
+			{"PUT", "/jobCollections/demo/jobs/a", sound + `, "state": "completed"`, "state"},
+			{"PUT", "/jobCollections/demo/jobs/a", sound + `, "recurrence": {"frequency": "minute", "interval": 5000}`, "recurrence.interval"},
+			{"PUT", "/jobCollections/demo/jobs/a", sound + `, "recurrence": {"cron": "0 0 31 2 *"}`, "recurrence.cron"},
+			{"PUT", "/jobCollections/demo", `"chime": {"queue": "none"}`, "chime.queue"},
+			{"PUT", "/jobCollections/demo", `"state": "Deleted"`, "state"},
+		} {
+			for form, want := range map[string]string{`{` + c.properties + `}`: c.field, `{"properties": {` + c.properties + `}}`: "properties." + c.field} {
+				refused, _ := on.send(400, c.method, c.path, form)
+				if mistakes, _ := refused["errors"].([]any); len(mistakes) != 1 || at(mistakes[0], "field") != want {
+					t.Errorf("%s %s %s: got %v, want one of %s", c.method, c.path, form, refused["errors"], want)
+				}
+			}
+		}
+	})
+}
+
 // To repeat a request is of no use where the store has answered, and the program does not understand it.
 func TestAJobOfANewerProgramIsNoTroubleOfTheStore(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {

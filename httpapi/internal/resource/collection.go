@@ -20,6 +20,7 @@ type Collection struct {
 	Tags        map[string]string `json:"tags,omitempty"`
 	SKU         string            `json:"sku,omitempty"` // Free, Standard, P10Premium, P20Premium; empty: none
 	State       string            `json:"-"`             // Enabled or Disabled; empty: not said
+	Prefix      string            `json:"-"`             // of the paths in the client's body: "properties." or nothing
 	Quota       Quota             `json:"quota"`
 	Queue       string            `json:"queue,omitempty"`       // chime.queue; empty: the first
 	Description string            `json:"description,omitempty"` // chime.description
@@ -96,7 +97,7 @@ func ReadCollection(text []byte, name string) (*Collection, []problem.Mistake) {
 func readCollection(v *body.Value, name string) (*Collection, []problem.Mistake) {
 	f := newForm(v, "sku", "state", "quota", "chime")
 	f.name(name, "")
-	c := &Collection{Location: f.outer.Text("location"), Tags: f.outer.NamedTexts("tags")}
+	c := &Collection{Location: f.outer.Text("location"), Tags: f.outer.NamedTexts("tags"), Prefix: f.prefix}
 	if utf8.RuneCountInString(c.Location) > maxTag {
 		f.outer.Wrong("location", "location_size", "want at most 256 characters")
 	}

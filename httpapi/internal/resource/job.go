@@ -30,6 +30,9 @@ type Job struct {
 
 	// Patched says that the job is a stored one with a patch put on it: a secret that is not there was removed, and is not to be kept.
 	Patched bool
+
+	// Prefix is what the paths of fields begin with in the client's body: "properties." or nothing.
+	Prefix string
 }
 
 // Limits bound what a body may have. Zero fields have their defaults.
@@ -70,7 +73,7 @@ func readJob(v *body.Value, n JobName) (*Job, []problem.Mistake) {
 	f.outer.Ignore("location", "tags")
 	f.name(n.Collection, n.Job)
 	f.content.Ignore("status")
-	j := &Job{}
+	j := &Job{Prefix: f.prefix}
 	f.rule(j)
 	f.state(j)
 	if in := f.content.Object("action"); in.Value == nil {

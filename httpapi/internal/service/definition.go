@@ -26,7 +26,7 @@ type definition struct {
 func newDefinition(j *resource.Job, queue string, m meta) *definition {
 	d := &definition{job: *j, queue: queue, meta: m}
 	a := d.job.Action
-	d.job.State, d.job.Now = "", false
+	d.job.State, d.job.Now, d.job.Prefix = "", false, ""
 	d.job.Misfire = cmp.Or(d.job.Misfire, chime.MisfireRunOnce)
 	d.job.Grace = cmp.Or(d.job.Grace, defaultGrace)
 	if d.job.Overlap == "" {
