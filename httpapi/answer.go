@@ -8,6 +8,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
+	"github.com/chimejobs/chime/httpapi/internal/service"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -94,6 +95,10 @@ func (c *call) problemOf(err error) *problem.Problem {
 	}
 	if invalid := (*chime.InvalidError)(nil); errors.As(err, &invalid) {
 		return mistake("type", invalid.Field, invalid.Value, "want %s", invalid.Limit)
+	}
+	if errors.Is(err, service.ErrUnreadable) {
+		c.log().Error("httpapi: a job cannot be read", "path", c.path(), "error", cut(err.Error(), 1000))
+		return problem.New(problem.Internal, "the job is stored in a form that this program does not read: a newer program has written it, or a hand has changed it; it may be deleted")
 	}
 	code, trouble := problem.StoreUnavailable, "the store has not answered"
 	if errors.Is(err, chime.ErrStoreFull) {

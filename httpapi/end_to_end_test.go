@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,58 @@ func at(v any, keys ...string) any {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
+// A mistake that is found late has the path of the client's body as one that is found while it is read.
+func TestAMistakeHasItsPathInTheForm(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		on := client{t, httpapi.New(c.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet()})}
+		on.send(201, "PUT", "/jobCollections/demo", "{}")
+		on.send(201, "PUT", "/jobCollections/demo/jobs/there", article)
+		const sound, bad = `"action": {"type": "https", "request": {"uri": "https://example.com/"}}`, `"action": {"type": "https", "request": {"uri": "ftp://example.com/"}}`
+		for _, c := range []struct{ method, path, properties, field string }{
+			{"PUT", "/jobCollections/demo/jobs/a", bad, "action.request.uri"},
+			{"POST", "/jobCollections/demo/jobs", bad, "action.request.uri"},
+			{"PATCH", "/jobCollections/demo/jobs/there", bad, "action.request.uri"},
+			{"POST", "/preview", bad, "action.request.uri"},
+			{"PUT", "/jobCollections/demo/jobs/a", sound + `, "state": "completed"`, "state"},
+			{"PUT", "/jobCollections/demo/jobs/a", sound + `, "recurrence": {"frequency": "minute", "interval": 5000}`, "recurrence.interval"},
+			{"PUT", "/jobCollections/demo/jobs/a", sound + `, "recurrence": {"cron": "0 0 31 2 *"}`, "recurrence.cron"},
+			{"PUT", "/jobCollections/demo", `"chime": {"queue": "none"}`, "chime.queue"},
+			{"PUT", "/jobCollections/demo", `"state": "Deleted"`, "state"},
+		} {
+			for form, want := range map[string]string{`{` + c.properties + `}`: c.field, `{"properties": {` + c.properties + `}}`: "properties." + c.field} {
+				refused, _ := on.send(400, c.method, c.path, form)
+				if mistakes, _ := refused["errors"].([]any); len(mistakes) != 1 || at(mistakes[0], "field") != want {
+					t.Errorf("%s %s %s: got %v, want one of %s", c.method, c.path, form, refused["errors"], want)
+				}
+			}
+		}
+	})
+}
+
+// To repeat a request is of no use where the store has answered, and the program does not understand it.
+func TestAJobOfANewerProgramIsNoTroubleOfTheStore(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		on := client{t, httpapi.New(c.Store(), httpapi.Options{Authenticate: httpapi.Loopback(), Logger: quiet()})}
+		on.send(201, "PUT", "/jobCollections/demo", "{}")
+		on.send(201, "PUT", "/jobCollections/demo/jobs/report", article)
+		schedules := chime.NewSchedules(c.Store())
+		s, err := schedules.Get(t.Context(), "demo:report")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := schedules.Put(t.Context(), s.Name, s.Recurrence, append(s.Options(), chime.Args(json.RawMessage(`{"form": 2}`)))...); err != nil {
+			t.Fatal(err)
+		}
+		for _, method := range []string{"GET", "PUT", "PATCH"} {
+			body := map[string]string{"PUT": article, "PATCH": "{}"}[method]
+			if refused, _ := on.send(500, method, "/jobCollections/demo/jobs/report", body); refused["code"] != "internal" {
+				t.Errorf("%s: got %v, want internal", method, refused)
+			}
+		}
+		on.send(200, "DELETE", "/jobCollections/demo/jobs/report", "")
+	})
+}
+
 func TestTheArticlesJobLivesThroughEveryRoute(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		time.Sleep(time.Until(time.Date(2027, 2, 27, 0, 0, 0, 0, time.UTC))) // of the bubble
@@ -113,6 +166,9 @@ func TestTheArticlesJobLivesThroughEveryRoute(t *testing.T) {
 		preview, _ := on.send(200, "POST", "/preview?count=3", article)
 		if a, b := at(preview, "value").([]any), next["value"].([]any); len(a) != 3 || a[0] != b[0] || a[2] != b[2] || preview["text"] != next["text"] {
 			t.Errorf("the preview %v is not what is next: %v", preview, next)
+		}
+		if same, _ := on.send(200, "POST", "/preview?count=3", string(shown)); !reflect.DeepEqual(same, preview) {
+			t.Errorf("the preview of what GET shows is %v, want %v", same, preview)
 		}
 
 		on.send(412, "PATCH", report, `{"state": "disabled"}`, `If-Match: "1"`)

@@ -289,7 +289,7 @@ type Collection struct {
 		State CollectionPropertiesState `json:"state"`
 	} `json:"properties"`
 
-	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
+	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect. Tags, description and `chime.jobs` have 16 KiB together
 	Tags *map[string]string `json:"tags,omitempty"`
 	Type CollectionType     `json:"type"`
 }
@@ -329,7 +329,7 @@ type CollectionBare struct {
 	// SystemData Let through, without effect
 	SystemData *map[string]interface{} `json:"systemData,omitempty"`
 
-	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
+	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect. Tags, description and `chime.jobs` have 16 KiB together
 	Tags *map[string]string `json:"tags,omitempty"`
 
 	// Type The resource's type
@@ -404,7 +404,7 @@ type CollectionWhole struct {
 	// SystemData Let through, without effect
 	SystemData *map[string]interface{} `json:"systemData,omitempty"`
 
-	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
+	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect. Tags, description and `chime.jobs` have 16 KiB together
 	Tags *map[string]string `json:"tags,omitempty"`
 
 	// Type The resource's type
@@ -610,7 +610,7 @@ type JobBare struct {
 	// Recurrence When a job runs. It has `frequency` or `cron`. Words may have any case, frequencies also be plurals and adverbs (days, daily). What `schedule` does not give comes from the start.
 	Recurrence *Recurrence `json:"recurrence,omitempty"`
 
-	// StartTime A date or a date-time, when the rule begins; it may lie in the past, runs before now are not made up for. Within 100 years. Left out: when the job is created, and a rule with a frequency then runs once at once, unless `chime.immediateRun` is false
+	// StartTime A date or a date-time, when the rule begins; it may lie in the past, runs before now are not made up for. In the years 1900 to 2199. Left out: when the job is created, and a rule with a frequency then runs once at once, unless `chime.immediateRun` is false
 	StartTime *string `json:"startTime,omitempty"`
 
 	// State enabled or disabled, or as GET shows it. Left out: stays; of a new job enabled
@@ -622,7 +622,7 @@ type JobBare struct {
 	// SystemData Let through, without effect
 	SystemData *map[string]interface{} `json:"systemData,omitempty"`
 
-	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
+	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect. Tags, description and `chime.jobs` have 16 KiB together
 	Tags *map[string]string `json:"tags,omitempty"`
 
 	// Type The resource's type
@@ -639,7 +639,7 @@ type JobChime struct {
 	// DisableAfter After how many faulted runs in a row the job is disabled; 0: never
 	DisableAfter *int `json:"disableAfter,omitempty"`
 
-	// Grace How late a run may be and count as on time. Left out: PT1M
+	// Grace How late a run may be and count as on time: 1 second to 365 days. Left out: PT1M
 	//
 	// Examples: PT30S
 	Grace *Interval `json:"grace,omitempty"`
@@ -687,7 +687,7 @@ type JobProperties struct {
 	// Recurrence When a job runs. It has `frequency` or `cron`. Words may have any case, frequencies also be plurals and adverbs (days, daily). What `schedule` does not give comes from the start.
 	Recurrence *Recurrence `json:"recurrence,omitempty"`
 
-	// StartTime A date or a date-time, when the rule begins; it may lie in the past, runs before now are not made up for. Within 100 years. Left out: when the job is created, and a rule with a frequency then runs once at once, unless `chime.immediateRun` is false
+	// StartTime A date or a date-time, when the rule begins; it may lie in the past, runs before now are not made up for. In the years 1900 to 2199. Left out: when the job is created, and a rule with a frequency then runs once at once, unless `chime.immediateRun` is false
 	StartTime *string `json:"startTime,omitempty"`
 
 	// State enabled or disabled, or as GET shows it. Left out: stays; of a new job enabled
@@ -748,7 +748,7 @@ type JobWhole struct {
 	// SystemData Let through, without effect
 	SystemData *map[string]interface{} `json:"systemData,omitempty"`
 
-	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect
+	// Tags At most 50 names of at most 256 characters, and values likewise; kept and answered, without effect. Tags, description and `chime.jobs` have 16 KiB together
 	Tags *map[string]string `json:"tags,omitempty"`
 
 	// Type The resource's type

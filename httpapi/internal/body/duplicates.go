@@ -1,6 +1,7 @@
 package body
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/chimejobs/chime/httpapi/internal/problem"
@@ -11,13 +12,27 @@ type inside int
 
 const (
 	ours    inside = iota // the API's: their case makes no difference
-	headers               // the client's names of headers, which are the same in any case; a body that has one twice is refused elsewhere
+	headers               // the client's names of headers, which are the same in any case
 	data                  // the client's, byte for byte
 )
 
 // keysOf are the keys, folded, whose objects have names of the client's.
 var keysOf = map[string]inside{
 	"headers": headers, "secretheaders": headers, "tags": data, "secretquery": data, "custommessageproperties": data, "payload": data,
+}
+
+// aliases are the keys, folded, that package recurrence reads by another name too.
+var aliases = map[string]string{"minute": "minutes", "hour": "hours", "monthlyoccurences": "monthlyoccurrences"}
+
+// name is a key as it is compared with others of its object.
+func (in inside) name(key string) string {
+	switch in {
+	case data:
+		return key
+	case ours:
+		return cmp.Or(aliases[fold(key)], fold(key))
+	}
+	return fold(key)
 }
 
 // below is whose the keys are of the object that a key has.
@@ -37,15 +52,11 @@ func duplicates(v *Value, path string, in inside) (found []problem.Mistake) {
 	}
 	seen := map[string]string{}
 	for _, m := range v.Members {
-		name := m.Key
-		if in == ours {
-			name = fold(m.Key)
-		}
-		at := join(path, m.Key, in != ours)
+		name, at := in.name(m.Key), join(path, m.Key, in != ours)
 		if before, twice := seen[name]; twice {
 			detail := "it is there twice"
 			if before != m.Key {
-				detail = "it is there as " + strconv.Quote(cut(before)) + " too: the case of letters makes no difference"
+				detail = "it is there as " + strconv.Quote(cut(before)) + " too, which is the same key"
 			}
 			found = append(found, problem.Mistake{Code: "duplicate_field", Field: at, Detail: detail})
 		}

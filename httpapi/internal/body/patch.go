@@ -1,5 +1,7 @@
 package body
 
+import "slices"
+
 // Patch returns target with an RFC 7396 merge patch put on it: the members of objects are merged, in any case of their keys outside of data, null removes,
 // and every other value takes the place of what was there. Neither tree is changed. What the patch has touched is not Stored any more.
 func Patch(target, patch *Value) *Value { return patched(target, patch, ours) }
@@ -12,29 +14,27 @@ func patched(target, patch *Value, in inside) *Value {
 	if target != nil && target.Kind == Object {
 		merged.Members = append(merged.Members, target.Members...)
 	}
+	places := make(map[string]int, len(merged.Members))
+	for i, m := range merged.Members {
+		places[in.name(m.Key)] = i
+	}
 	for _, m := range patch.Members {
-		at := merged.index(m.Key, in)
+		name := in.name(m.Key)
+		at, there := places[name]
 		switch {
-		case m.Value.Kind == Null && at >= 0:
-			merged.Members = append(merged.Members[:at], merged.Members[at+1:]...)
+		case m.Value.Kind == Null && there:
+			merged.Members[at].Value = nil
+			delete(places, name)
 		case m.Value.Kind == Null:
-		case at >= 0:
+		case there:
 			merged.Members[at] = Member{m.Key, patched(merged.Members[at].Value, m.Value, in.below(m.Key))}
 		default:
+			places[name] = len(merged.Members)
 			merged.Members = append(merged.Members, Member{m.Key, patched(nil, m.Value, in.below(m.Key))})
 		}
 	}
+	merged.Members = slices.DeleteFunc(merged.Members, func(m Member) bool { return m.Value == nil })
 	return merged
-}
-
-// index is where an object has a key, in any case unless it is data; -1: nowhere.
-func (v *Value) index(key string, in inside) int {
-	for i, m := range v.Members {
-		if m.Key == key || in != data && fold(m.Key) == fold(key) {
-			return i
-		}
-	}
-	return -1
 }
 
 // Store marks a tree as stored.

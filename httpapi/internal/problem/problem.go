@@ -4,8 +4,12 @@ package problem
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
+
+const maxValue = 100 // bytes of a mistake's value that are shown
 
 // A Problem is why a request was not carried out. It is an error.
 type Problem struct {
@@ -26,7 +30,13 @@ func Invalid(mistakes []Mistake) *Problem {
 		return nil
 	}
 	first := mistakes[0]
-	return &Problem{Code: Code(first.Code), Detail: first.Field + ": " + first.Detail, Errors: mistakes[:min(len(mistakes), MaxMistakes)]}
+	shown := slices.Clone(mistakes[:min(len(mistakes), MaxMistakes)])
+	for i := range shown {
+		if value := shown[i].Value; len(value) > maxValue {
+			shown[i].Value = strings.ToValidUTF8(value[:maxValue], "")
+		}
+	}
+	return &Problem{Code: Code(first.Code), Detail: first.Field + ": " + first.Detail, Errors: shown}
 }
 
 // Error is the detail with the code.

@@ -2,6 +2,7 @@ package problem
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -48,5 +49,16 @@ func TestAProblemIsWrittenAsRFC9457AndAzureHaveIt(t *testing.T) {
 	}
 	if Invalid(nil) != nil {
 		t.Error("nothing wrong is a problem")
+	}
+}
+
+// Whoever finds a mistake may show more of the value than an answer has.
+func TestAValueIsCutToAHundredBytes(t *testing.T) {
+	long := []Mistake{{Code: "time_syntax", Field: "startTime", Value: "x" + strings.Repeat("é", 64)}}
+	if got, want := Invalid(long).Errors[0].Value, "x"+strings.Repeat("é", 49); got != want {
+		t.Errorf("got %q, %d bytes; want %q", got, len(got), want)
+	}
+	if len(long[0].Value) != 129 {
+		t.Error("the caller's mistake was changed")
 	}
 }

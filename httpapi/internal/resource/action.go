@@ -11,15 +11,15 @@ import (
 // readAction reads an action; main may have an error action.
 func readAction(in *body.ObjectReader, main bool) *action.Action {
 	a := &action.Action{Type: word(in.Text("type"), action.HTTP, action.HTTPS, action.Job, action.StorageQueue, action.ServiceBusQueue, action.ServiceBusTopic)}
-	if request := in.Object("request"); request.Value != nil {
+	if request := in.Object("request"); request.There() {
 		a.Request = readRequest(request)
 		a.RetryPolicy = readRetryPolicy(request.Object("retryPolicy"))
 		request.Done()
 	}
-	if job := in.Object("job"); job.Value != nil {
+	if job := in.Object("job"); job.There() {
 		a.Job = readJobTarget(job)
 	}
-	if message := in.Object("queueMessage"); message.Value != nil {
+	if message := in.Object("queueMessage"); message.There() {
 		a.QueueMessage = &action.QueueMessage{
 			StorageAccount: message.Text("storageAccount"), QueueName: message.Text("queueName"), Message: message.Text("message"), SASToken: secret(message, "sasToken"),
 		}
@@ -87,7 +87,7 @@ func readJobTarget(in *body.ObjectReader) *action.JobTarget {
 }
 
 func readBusMessage(in *body.ObjectReader, to string) *action.BusMessage {
-	if in.Value == nil {
+	if !in.There() {
 		return nil
 	}
 	m := &action.BusMessage{

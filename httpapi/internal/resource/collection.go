@@ -20,6 +20,7 @@ type Collection struct {
 	Tags        map[string]string `json:"tags,omitempty"`
 	SKU         string            `json:"sku,omitempty"` // Free, Standard, P10Premium, P20Premium; empty: none
 	State       string            `json:"-"`             // Enabled or Disabled; empty: not said
+	Prefix      string            `json:"-"`             // of the paths in the client's body: "properties." or nothing
 	Quota       Quota             `json:"quota"`
 	Queue       string            `json:"queue,omitempty"`       // chime.queue; empty: the first
 	Description string            `json:"description,omitempty"` // chime.description
@@ -73,6 +74,7 @@ const (
 	maxEntries     = 100
 	maxQuotaTime   = 1000 // of an interval
 	maxOccurrences = 1<<31 - 1
+	maxData        = 16 << 10 // bytes of a collection as it is stored
 )
 
 // Shortest is the shortest time between two runs that the quota allows.
@@ -95,7 +97,7 @@ func ReadCollection(text []byte, name string) (*Collection, []problem.Mistake) {
 func readCollection(v *body.Value, name string) (*Collection, []problem.Mistake) {
 	f := newForm(v, "sku", "state", "quota", "chime")
 	f.name(name, "")
-	c := &Collection{Location: f.outer.Text("location"), Tags: f.outer.NamedTexts("tags")}
+	c := &Collection{Location: f.outer.Text("location"), Tags: f.outer.NamedTexts("tags"), Prefix: f.prefix}
 	if utf8.RuneCountInString(c.Location) > maxTag {
 		f.outer.Wrong("location", "location_size", "want at most 256 characters")
 	}
@@ -109,7 +111,12 @@ func readCollection(v *body.Value, name string) (*Collection, []problem.Mistake)
 	}
 	f.quota(c)
 	f.collectionExtensions(c)
-	return c, f.done()
+	mistakes := f.done()
+	if n := len(c.Encode()); n > maxData && len(mistakes) == 0 {
+		mistakes = append(mistakes, problem.Mistake{Code: "collection_size", Field: "body",
+			Detail: "the collection has " + strconv.Itoa(n) + " bytes: want at most 16384, tags, description and chime.jobs together"})
+	}
+	return c, mistakes
 }
 
 func (f *form) tags(tags map[string]string) {

@@ -50,8 +50,13 @@ func (f *form) done() []problem.Mistake {
 	return f.reader.Mistakes()
 }
 
-// name checks that name and id, where the body has them, mean the path's resource: a collection, or a job of it.
+// name checks that name and id, where the body has them, mean the path's resource: a collection, or a job of it. Where the path names none they say
+// nothing.
 func (f *form) name(collection, job string) {
+	if collection == "" {
+		f.outer.Ignore("name", "id")
+		return
+	}
 	full, path := collection, "/jobCollections/"+collection
 	if job != "" {
 		full, path = collection+"/"+job, path+"/jobs/"+job

@@ -30,6 +30,9 @@ type Job struct {
 
 	// Patched says that the job is a stored one with a patch put on it: a secret that is not there was removed, and is not to be kept.
 	Patched bool
+
+	// Prefix is what the paths of fields begin with in the client's body: "properties." or nothing.
+	Prefix string
 }
 
 // Limits bound what a body may have. Zero fields have their defaults.
@@ -37,12 +40,14 @@ type Limits = action.Limits
 
 const (
 	defaultGrace    = time.Minute
+	minGrace        = time.Second
+	maxGrace        = 365 * 24 * time.Hour
 	defaultKeepRuns = 100
 	maxKeepRuns     = 1000
 	maxDisableAfter = 100
 )
 
-// ReadJob reads the body of a PUT, or of a POST, then n.Job is empty. The action is as the client sent it: it was not prepared.
+// ReadJob reads the body of a PUT; of a POST, then n.Job is empty; or of a preview, then n is empty. The action is as the client sent it: it was not prepared.
 func ReadJob(text []byte, n JobName) (*Job, []problem.Mistake) {
 	v, mistakes := parse(text)
 	if mistakes != nil {
@@ -68,7 +73,7 @@ func readJob(v *body.Value, n JobName) (*Job, []problem.Mistake) {
 	f.outer.Ignore("location", "tags")
 	f.name(n.Collection, n.Job)
 	f.content.Ignore("status")
-	j := &Job{}
+	j := &Job{Prefix: f.prefix}
 	f.rule(j)
 	f.state(j)
 	if in := f.content.Object("action"); in.Value == nil {
@@ -140,8 +145,11 @@ func (f *form) extensions(j *Job) {
 	j.Grace = defaultGrace
 	if text := in.Text("grace"); text != "" {
 		grace, err := action.ParseInterval(text)
-		if err != nil {
+		switch {
+		case err != nil:
 			in.Wrong("grace", "grace_value", err.Error())
+		case time.Duration(grace) < minGrace || time.Duration(grace) > maxGrace:
+			in.Wrong("grace", "grace_value", "want PT1S to P365D")
 		}
 		j.Grace = time.Duration(grace)
 	}

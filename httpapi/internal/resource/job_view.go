@@ -142,9 +142,7 @@ func (j *Job) Patch(text []byte, n JobName) (*Job, []problem.Mistake) {
 	patched, mistakes := readJob(body.Patch(target, patch), n)
 	if patched != nil {
 		patched.Patched = true
-		if patched.Now = false; patched.Rule.Equal(j.Rule) {
-			patched.Now = j.Now
-		}
+		patched.Now = patched.Now || j.Now && patched.Rule.Equal(j.Rule) // a start that was made, and stays, is no client's
 	}
 	return patched, mistakes
 }

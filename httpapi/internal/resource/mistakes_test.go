@@ -26,6 +26,7 @@ func TestEveryMistakeHasItsCodeAndItsPlace(t *testing.T) {
 		{`{"action": null}`, "required action"},
 		{`{"action": {}, "Action": {}}`, "duplicate_field Action"},
 		{`{"properties": {"action": {"request": {"headers": {"X": "1", "X": "2"}}}}}`, `duplicate_field properties.action.request.headers["X"]`},
+		{`{"action": {"request": {"headers": {"X-A": "1", "x-a": "2"}}}}`, `duplicate_field action.request.headers["x-a"]`},
 		{`{"acton": {}, ` + action + `}`, "unknown_field acton"},
 		{`{` + action + `, "x y": 1}`, `unknown_field ["x y"]`},
 		{`{"properties": {` + action + `}, "state": "enabled"}`, "conflict state"},
@@ -66,6 +67,8 @@ func TestEveryMistakeHasItsCodeAndItsPlace(t *testing.T) {
 		{`{"chime": {"overlap": "perhaps", "misfire": "never", "grace": "1", "immediateRun": 1, "disableAfter": 101, "history": {"keep": 1001, "body": "some"}}, ` + action + `}`,
 			"overlap_value chime.overlap, misfire_value chime.misfire, grace_value chime.grace, type chime.immediateRun, disable_after chime.disableAfter, " +
 				"history_keep chime.history.keep, history_body chime.history.body"},
+		{`{"chime": {"grace": "PT0S"}, ` + action + `}`, "grace_value chime.grace"},
+		{`{"chime": {"grace": "P366D"}, ` + action + `}`, "grace_value chime.grace"},
 		{`{"state": 1, "zzz": 2, "action": {"type": 3}}`, "type state, unknown_field zzz, type action.type"},
 	} {
 		_, mistakes := ReadJob([]byte(c.body), here)
@@ -116,6 +119,9 @@ func TestEveryMistakeOfACollectionHasItsCodeAndItsPlace(t *testing.T) {
 		{`{"location": 5}`, "type location"},
 		{`{"chime": {"jobs": ["mail.*", "a b"]}}`, "jobs_value chime.jobs"},
 		{`{"chime": {"jobs": ["mail.*"], "queues": "x"}}`, "unknown_field chime.queues"},
+		{`{"tags": {` + manyTags(50) + `}}`, ""},
+		{`{"tags": {` + manyTags(50) + `}, "chime": {"description": "` + strings.Repeat("ä", 1024) + `"}}`, "collection_size body"},
+		{`{"tags": {` + manyTags(51) + `}}`, "tags_size tags"},
 		{`{"chime": {"description": "` + strings.Repeat("ä", 1025) + `"}}`, "description_size chime.description"},
 	} {
 		_, mistakes := ReadCollection([]byte(c.body), "demo")
@@ -123,4 +129,13 @@ func TestEveryMistakeOfACollectionHasItsCodeAndItsPlace(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", c.body, got, c.want)
 		}
 	}
+}
+
+// manyTags are so many tags whose values are as long as they may be.
+func manyTags(n int) string {
+	tags := make([]string, n)
+	for i := range tags {
+		tags[i] = fmt.Sprintf(`"%040d": "%s"`, i, strings.Repeat("x", 256))
+	}
+	return strings.Join(tags, ", ")
 }

@@ -3,11 +3,13 @@ package resource
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/recurrence"
 )
 
 var ring = func() *action.Ring {
@@ -81,6 +83,45 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 	}
 }
 
+// What is stored has the real names, a patch may have those that are read as well.
+func TestAPatchTakesAnAliasForItsKey(t *testing.T) {
+	j := stored(t, `{"recurrence": {"frequency": "month", "schedule": {"hours": [4], "minutes": [0], "monthlyOccurrences": [{"day": "monday"}]}},
+		"action": {"type": "https", "request": {"uri": "https://example.com/"}}}`)
+	patched, mistakes := j.Patch([]byte(`{"recurrence": {"schedule": {"hour": 5, "Minute": null, "monthlyOccurences": [{"day": "friday", "occurrence": 1}]}}}`), here)
+	const want = `"schedule":{"hours":[5],"monthlyOccurrences":[{"day":"friday","occurrence":1}]}`
+	if len(mistakes) > 0 || !strings.Contains(shown(patched), want) {
+		t.Errorf("got %+v, %+v, want %s", patched, mistakes, want)
+	}
+	if _, mistakes := j.Patch([]byte(`{"recurrence": {"schedule": {"hour": 5, "hours": 6}}}`), here); short(mistakes) != "duplicate_field recurrence.schedule.hours" {
+		t.Errorf("both: %s, want duplicate_field", short(mistakes))
+	}
+}
+
+// A patch is no shorter way to a body that a PUT would refuse.
+func TestAPatchWithAHeaderTwiceIsRefused(t *testing.T) {
+	for _, patch := range []string{`{"X-A": "1", "x-a": "2"}`, `{"X-C": "1", "x-c": null}`} {
+		if _, mistakes := stored(t, withSecrets).Patch([]byte(`{"action": {"request": {"headers": `+patch+`}}}`), here); !strings.HasPrefix(short(mistakes), "duplicate_field ") {
+			t.Errorf("%s: got %q, want duplicate_field", patch, short(mistakes))
+		}
+	}
+}
+
+// What a patch costs grows as its length does, whatever it has.
+func TestALongPatchCostsWhatItsLengthCosts(t *testing.T) {
+	j := stored(t, withSecrets)
+	cost := func(keys int) float64 {
+		var text strings.Builder
+		for i := range keys {
+			fmt.Fprintf(&text, `"K%d": 1,`, i)
+		}
+		patch := []byte(`{` + text.String() + `"action": {}}`)
+		return testing.AllocsPerRun(1, func() { j.Patch(patch, here) })
+	}
+	if short, long := cost(200), cost(2000); long > 20*short {
+		t.Errorf("%v allocations for 200 keys, %v for 2000; want ten times as many", short, long)
+	}
+}
+
 func TestAPatchShowsAStoredSecretToNobodyElse(t *testing.T) {
 	for _, c := range []struct{ name, patch, want string }{
 		{"nothing", `{}`, ""},
@@ -127,7 +168,7 @@ func TestWhatIsShownPutAgainIsTheSame(t *testing.T) {
 			"authentication": {"type": "sharedaccesskey", "sasKeyName": "n", "sasKey": "` + canary + `"},
 			"brokeredMessageProperties": {"label": "l", "timeToLive": "PT5M"}, "customMessageProperties": {"A": "1", "a-b": "2"}}}}`,
 		`{"action": {"type": "https", "request": {"uri": "https://example.com/", "signing": {"secret": "whsec_` + base64.StdEncoding.EncodeToString(make([]byte, 24)) + `"},
-			"secretQuery": {"code": "` + canary + `"}, "successCodes": "200", "timeout": "00:05:00", "redirects": 2}}, "chime": {"immediateRun": false, "grace": "PT0S", "history": {"keep": 0}}}`,
+			"secretQuery": {"code": "` + canary + `"}, "successCodes": "200", "timeout": "00:05:00", "redirects": 2}}, "chime": {"immediateRun": false, "grace": "PT1S", "history": {"keep": 0}}}`,
 	} {
 		j := stored(t, text)
 		first := shown(j)
@@ -151,6 +192,39 @@ func TestWhatIsShownPutAgainIsTheSame(t *testing.T) {
 		if err != nil || !bytes.Equal(kept, was) {
 			t.Errorf("put again its action is\n%s, %v; want\n%s", kept, err, was)
 		}
+	}
+}
+
+// As a PUT that has neither, a patch that leaves neither start nor recurrence means once, now.
+func TestAPatchThatTakesTheRuleAwayMeansNow(t *testing.T) {
+	for _, c := range []struct {
+		patch string
+		now   bool
+	}{
+		{`{}`, false},
+		{`{"startTime": null}`, false},
+		{`{"recurrence": null}`, false},
+		{`{"startTime": null, "recurrence": null}`, true},
+	} {
+		if patched, mistakes := stored(t, withSecrets).Patch([]byte(c.patch), here); len(mistakes) > 0 || patched.Now != c.now {
+			t.Errorf("%s: now is %v, %+v; want %v", c.patch, patched != nil && patched.Now, mistakes, c.now)
+		}
+	}
+	made := stored(t, withSecrets)
+	made.Rule, made.Now = recurrence.Recurrence{StartTime: time.Date(2027, 3, 1, 0, 0, 0, 0, time.UTC)}, true
+	for patch, now := range map[string]bool{`{}`: true, `{"startTime": null}`: true, `{"startTime": "2028-01-01"}`: false} {
+		if patched, mistakes := made.Patch([]byte(patch), here); len(mistakes) > 0 || patched.Now != now {
+			t.Errorf("of a start that was made, %s: now is %v, %+v; want %v", patch, patched != nil && patched.Now, mistakes, now)
+		}
+	}
+}
+
+func TestAnEmptyObjectIsNotSet(t *testing.T) {
+	const full, bare = `{"startTime": "2027-01-01", "action": {"type": "https", "request": {"uri": "https://example.com/", "headers": {}, "secretHeaders": {}, "secretQuery": {},
+		"successCodes": [], "authentication": {}, "signing": {}, "retryPolicy": {}}, "queueMessage": {}, "serviceBusQueueMessage": {}, "serviceBusTopicMessage": {},
+		"job": {}, "errorAction": {}, "retryPolicy": {}}, "chime": {"history": {}}}`, `{"startTime": "2027-01-01", "action": {"type": "https", "request": {"uri": "https://example.com/"}}}`
+	if got, want := shown(stored(t, full)), shown(stored(t, bare)); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
 	}
 }
 

@@ -157,7 +157,7 @@ func (s *Service) prepare(ctx context.Context, j *resource.Job, before *action.A
 	mistakes := append(a.Prepare(ctx, s.options.OpenPFX), keep(before)...)
 	mistakes = append(mistakes, a.Validate(s.rules())...)
 	if len(mistakes) > 0 {
-		return problem.Invalid(mistakes)
+		return problem.Invalid(within(j.Prefix, mistakes))
 	}
 	err := a.Seal(s.options.Secrets, action.PlaceOf(n.Schedule()), before)
 	if errors.Is(err, action.ErrNoKeys) {
@@ -189,7 +189,7 @@ func (c *change) wanted() (meta, error) {
 		m.State = said
 		c.enabling = said == resource.Enabled && shown == resource.Disabled
 	default:
-		return m, mistake("state_value", "state", string(said), "want enabled or disabled")
+		return m, mistake("state_value", c.given.Prefix+"state", string(said), "want enabled or disabled")
 	}
 	return m, nil
 }
@@ -226,7 +226,7 @@ func (c *change) put(ctx context.Context, name reservedName, r *chime.Reservatio
 	defer stop()
 	put, err := s.schedules.Put(soon, c.name.Schedule(), c.new.job.Rule, append(options, chime.IfAbsent())...)
 	if errors.Is(err, chime.ErrConflict) || refused(err) {
-		return nil, errors.Join(clientError(err), s.collections.Release(ctx, r.Collection, string(name)))
+		return nil, errors.Join(clientError(err, c.given.Prefix), s.collections.Release(ctx, r.Collection, string(name)))
 	}
 	if err != nil {
 		return nil, err // it may be stored: a sweep releases the name if it is not
@@ -299,7 +299,7 @@ func (c *change) replace(ctx context.Context) (*chime.Schedule, error) {
 			return nil, err
 		}
 		if put, err = s.schedules.Put(ctx, c.schedule.Name, c.new.job.Rule, append(options, chime.IfRevision(c.schedule.Revision))...); err != nil {
-			return nil, clientError(err)
+			return nil, clientError(err, c.given.Prefix)
 		}
 	}
 	if c.enabling {
@@ -350,14 +350,22 @@ func refused(err error) bool {
 	return errors.As(err, &bad) || len(recurrence.Errors(err)) > 0
 }
 
-// clientError is an error of a Put, with what is wrong with the rule as problems.
-func clientError(err error) error {
+// clientError is an error of a Put, with what is wrong with the rule as problems, whose paths begin with a prefix.
+func clientError(err error, prefix string) error {
 	var mistakes []problem.Mistake
 	for _, bad := range recurrence.Errors(err) {
 		mistakes = append(mistakes, problem.Mistake{Code: string(bad.Code), Field: "recurrence." + bad.Field, Value: bad.Value, Detail: bad.Reason})
 	}
 	if len(mistakes) > 0 {
-		return problem.Invalid(mistakes)
+		return problem.Invalid(within(prefix, mistakes))
 	}
 	return err
+}
+
+// within puts a prefix before the paths of mistakes.
+func within(prefix string, mistakes []problem.Mistake) []problem.Mistake {
+	for i := range mistakes {
+		mistakes[i].Field = prefix + mistakes[i].Field
+	}
+	return mistakes
 }

@@ -163,12 +163,12 @@ func (s *Service) collectionPut(name string, stored *chime.Collection, given *re
 	if given.State != "" {
 		state, known := storedStates[given.State]
 		if !known {
-			return put, mistake("state_value", "state", given.State, "want Enabled or Disabled")
+			return put, mistake("state_value", given.Prefix+"state", given.State, "want Enabled or Disabled")
 		}
 		put.State = state
 	}
 	if given.Queue != "" && !slices.Contains(s.options.Queues, given.Queue) {
-		return put, mistake("queue", "chime.queue", given.Queue, "want one of "+strings.Join(s.options.Queues, ", "))
+		return put, mistake("queue", given.Prefix+"chime.queue", given.Queue, "want one of "+strings.Join(s.options.Queues, ", "))
 	}
 	kept := *given
 	kept.State = ""

@@ -209,6 +209,25 @@ func TestListsPageByName(t *testing.T) {
 	})
 }
 
+// A filter that finds nothing reads a thousand jobs, and says where to go on.
+func TestAFilteredPageLooksAtAThousandJobs(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		f.collect("demo", &resource.Collection{Quota: resource.Quota{MaxJobCount: 1001}})
+		for i := range 1001 {
+			f.put(resource.JobName{Collection: "demo", Job: fmt.Sprintf("job-%04d", i)}, job(hourly))
+		}
+		none := Page{Top: 1, State: "disabled"}
+		found, next, err := f.ListJobs(t.Context(), "demo", none)
+		if err != nil || len(found) != 0 || next != "job-0999" {
+			t.Errorf("%d jobs, then %q, %v; want none, and to go on after the thousandth", len(found), next, err)
+		}
+		none.After = next
+		if found, next, err = f.ListJobs(t.Context(), "demo", none); err != nil || len(found) != 0 || next != "" {
+			t.Errorf("%d jobs, then %q, %v; want none, and the end", len(found), next, err)
+		}
+	})
+}
+
 // With half a second a call a hundred jobs are more than two seconds of work.
 func TestAChangeThatTakesLongGoesOnInRun(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {

@@ -26,7 +26,7 @@ type definition struct {
 func newDefinition(j *resource.Job, queue string, m meta) *definition {
 	d := &definition{job: *j, queue: queue, meta: m}
 	a := d.job.Action
-	d.job.State, d.job.Now = "", false
+	d.job.State, d.job.Now, d.job.Prefix = "", false, ""
 	d.job.Misfire = cmp.Or(d.job.Misfire, chime.MisfireRunOnce)
 	d.job.Grace = cmp.Or(d.job.Grace, defaultGrace)
 	if d.job.Overlap == "" {
@@ -79,17 +79,17 @@ func (d *definition) options() ([]chime.PutOption, error) {
 	return options, nil
 }
 
-// errUnreadable: a newer program has written it, or a hand has changed it.
-var errUnreadable = errors.New("cannot be read")
+// ErrUnreadable says that a job is stored in a form that this program does not read: a newer program has written it, or a hand has changed it.
+var ErrUnreadable = errors.New("cannot be read")
 
 // readDefinition is the definition that a schedule of ours was put as.
 func readDefinition(s *chime.Schedule, m meta) (*definition, error) {
 	main, err := mainAction(s, m)
 	if err != nil {
-		return nil, fmt.Errorf("httpapi: the action of job %q %w: %w", s.Name, errUnreadable, err)
+		return nil, fmt.Errorf("httpapi: the action of job %q %w: %w", s.Name, ErrUnreadable, err)
 	}
 	if main.ErrorAction, err = errorAction(s, m); err != nil {
-		return nil, fmt.Errorf("httpapi: the error action of job %q %w: %w", s.Name, errUnreadable, err)
+		return nil, fmt.Errorf("httpapi: the error action of job %q %w: %w", s.Name, ErrUnreadable, err)
 	}
 	return &definition{queue: s.Queue, meta: m, job: resource.Job{
 		Rule: s.Recurrence, Action: main, Overlap: s.Overlap, Misfire: s.Misfire, Grace: s.Grace,

@@ -86,6 +86,18 @@ func TestTheHistoryHasEachExecution(t *testing.T) {
 	})
 }
 
+func TestAHistoryShowsNothingOlderThanTheRetention(t *testing.T) {
+	onService(t, Options{Retention: 2 * time.Hour}, func(t *testing.T, f *fixture) {
+		f.work()
+		f.put(report, job(hourly))
+		time.Sleep(5 * time.Hour) // fake time; the runs are at half past
+		all, _, err := f.History(t.Context(), report, HistoryPage{Top: 100})
+		if err != nil || len(all) != 2 {
+			t.Errorf("%d executions are shown, %v; want those of the last two hours", len(all), err)
+		}
+	})
+}
+
 // Notes, and the errors of handlers that have noted nothing.
 func TestTheMessagesOfAJobAreBounded(t *testing.T) {
 	for name, row := range map[string]struct {

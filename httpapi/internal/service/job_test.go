@@ -272,6 +272,34 @@ func TestOfTwoEditorsWithOneTagOneWins(t *testing.T) {
 	})
 }
 
+// Without a tag a change begins again when another comes before it, five times; with one it is told so at once.
+func TestAChangeThatAlwaysLosesIsBusy(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		when  func(first *Job) Condition
+		code  problem.Code
+		edits int
+	}{
+		{"without a tag", func(*Job) Condition { return Condition{} }, problem.Busy, 5},
+		{"with a tag", func(first *Job) Condition { return Condition{Match: []int64{first.Revision}} }, problem.Changed, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onService(t, Options{}, func(t *testing.T, f *fixture) {
+				first, edits := f.put(report, job(hourly)), 0
+				_, _, err := f.PutJob(t.Context(), report, c.when(first), false, func(*Job) (*resource.Job, error) {
+					edits++
+					f.put(report, with(job(hourly), func(j *resource.Job) { j.KeepRuns = edits }))
+					return with(job(hourly), func(j *resource.Job) { j.KeepRuns = 50 }), nil
+				})
+				wantCode(t, "the slow one", err, c.code)
+				if edits != c.edits || f.get(report).Job.KeepRuns != edits {
+					t.Errorf("%d tries, want %d; the job is that of try %d", edits, c.edits, f.get(report).Job.KeepRuns)
+				}
+			})
+		})
+	}
+}
+
 func TestAProgramsScheduleIsNoJob(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
 		if _, err := f.schedules.Put(t.Context(), "demo:report", parsed(hourly), chime.JobName("app")); err != nil {

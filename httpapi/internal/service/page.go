@@ -59,7 +59,7 @@ func (s *Service) ListJobs(ctx context.Context, collection string, page Page) (f
 				continue
 			}
 			j, err := s.view(ctx, schedule)
-			if errors.Is(err, errUnreadable) {
+			if errors.Is(err, ErrUnreadable) {
 				s.log.WarnContext(ctx, "httpapi: a job cannot be read, and is left out of a list", "event", "schedule.unreadable", "schedule", schedule.Name, "error", err)
 				continue
 			}

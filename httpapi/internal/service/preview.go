@@ -30,7 +30,7 @@ func (s *Service) Preview(ctx context.Context, j *resource.Job, count int) (next
 	mistakes := append(a.Prepare(ctx, s.options.OpenPFX), a.Keep(nil)...)
 	mistakes = append(mistakes, a.Validate(s.rules())...)
 	if len(mistakes) > 0 {
-		return nil, "", problem.Invalid(mistakes)
+		return nil, "", problem.Invalid(within(j.Prefix, mistakes))
 	}
 	if a.HasSecrets() && s.options.Secrets == nil {
 		return nil, "", noKeys()
@@ -40,7 +40,7 @@ func (s *Service) Preview(ctx context.Context, j *resource.Job, count int) (next
 		rule = recurrence.Recurrence{StartTime: now.Truncate(time.Second)}
 	}
 	if next, err = firstRuns(rule, now, j.NoImmediateRun, count); err != nil {
-		return nil, "", clientError(err)
+		return nil, "", clientError(err, j.Prefix)
 	}
 	return next, chime.Schedule{Recurrence: rule, NoImmediateRun: j.NoImmediateRun}.String(), nil
 }
@@ -54,7 +54,8 @@ func firstRuns(rule recurrence.Recurrence, now time.Time, noImmediateRun bool, n
 	if err != nil {
 		return nil, err
 	}
-	leaveOut := noImmediateRun && rule.StartTime.IsZero()
+	once := rule.Cron == "" && rule.Frequency == 0
+	leaveOut := noImmediateRun && (rule.StartTime.IsZero() || once && rule.StartTime.Before(now))
 	for run := range series.All() {
 		if len(runs) == n {
 			break

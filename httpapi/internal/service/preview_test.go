@@ -27,6 +27,9 @@ func TestPreviewSaysWhatNextSays(t *testing.T) {
 			"once":                   job(`{"startTime": "2000-01-02"}`),
 			"once, and that is over": job(`{"startTime": "1999-01-02"}`),
 			"once, now":              job(``),
+			"once, now, not now":     with(job(``), func(j *resource.Job) { j.NoImmediateRun = true }),
+			"once, over, not now":    with(job(`{"startTime": "1999-01-02"}`), func(j *resource.Job) { j.NoImmediateRun = true }),
+			"once, later, not now":   with(job(`{"startTime": "2001-01-02"}`), func(j *resource.Job) { j.NoImmediateRun = true }),
 			"over":                   job(`{"frequency": "hour", "startTime": "1999-01-01", "endTime": "1999-02-01"}`),
 		} {
 			next, words, err := f.Preview(t.Context(), j, 5)

@@ -93,7 +93,7 @@ func (c *change) checkRule() error {
 	shortest := c.limits.Shortest()
 	gap, at, err := shortestGap(rule, c.created())
 	if err != nil {
-		return clientError(err)
+		return clientError(err, c.given.Prefix)
 	}
 	if gap > 0 && gap < shortest {
 		return problem.New(problem.QuotaRecurrence, "jobs of collection %s run every %s at most, and this one would run twice within %s at %s",

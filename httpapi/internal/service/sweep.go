@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -14,13 +15,14 @@ type pace func() error
 const sweptAtOnce = 100 // schedules are a page
 
 // sweep mends what crashes have left in a collection: schedules that do not stand as they are to stand, or whose name is not reserved; names without a
-// schedule; and it deletes jobs that have ended long ago.
+// schedule; and it deletes jobs that have ended long ago. A schedule that cannot be mended holds up no other: the next sweep is a day away.
 func (s *Service) sweep(ctx context.Context, c *chime.Collection, rest pace) error {
 	seen := map[reservedName]bool{}
 	walked := 0
+	var failed error // the first; the others of many would say the same
 	for schedule, err := range s.schedules.List(ctx, chime.ScheduleFilter{Prefix: prefixOf(c.Name)}) {
 		if schedule == nil {
-			return err
+			return cmp.Or(failed, err)
 		}
 		if walked++; walked%sweptAtOnce == 0 {
 			if err := rest(); err != nil {
@@ -32,11 +34,11 @@ func (s *Service) sweep(ctx context.Context, c *chime.Collection, rest pace) err
 		if err != nil || !ours {
 			continue
 		}
-		if err := s.mend(ctx, schedule); err != nil {
-			return err
+		if err := s.mend(ctx, schedule); err != nil && failed == nil {
+			failed = err
 		}
 	}
-	return s.releaseStrays(ctx, c, seen)
+	return cmp.Or(failed, s.releaseStrays(ctx, c, seen))
 }
 
 // mend aligns a schedule, and deletes one whose job has ended long ago.

@@ -207,6 +207,48 @@ func TestASweepDeletesNoJobForLackOfRoom(t *testing.T) {
 	})
 }
 
+// The next sweep is a day away, so a job that cannot be mended now holds up none of the others.
+func TestASweepGoesOnAfterAJobThatItCannotMend(t *testing.T) {
+	onService(t, Options{}, func(t *testing.T, f *fixture) {
+		slow := New(Options{Store: f.cutStore()})
+		c, err := slow.collections.Get(t.Context(), "demo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sweep := func(ctx context.Context) error { return slow.sweep(ctx, c, func() error { return nil }) }
+		if err := sweep(t.Context()); err != nil { // the first calls of a process check the store
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			f.put(jobIn("demo", i), with(job(hourly), func(j *resource.Job) { j.State = resource.Disabled }))
+			if err := f.schedules.Resume(t.Context(), jobIn("demo", i).Schedule()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read := &cut{calls: 1 << 30} // counts the calls until the first job is read
+		for range slow.schedules.List(context.WithValue(t.Context(), cutKey{}, read), chime.ScheduleFilter{Prefix: "demo:"}) {
+			break
+		}
+		of := &cut{calls: read.made}
+		of.wait = func() time.Duration {
+			if of.made == read.made+2 { // the first call of the first job, and its repetition
+				of.calls = 1 << 30
+			}
+			return 0
+		}
+		if err := sweep(context.WithValue(t.Context(), cutKey{}, of)); !errors.Is(err, errCut) {
+			t.Errorf("got %v, want the error of the first job", err)
+		}
+		if a, b := f.get(jobIn("demo", 0)), f.get(jobIn("demo", 1)); a.State != resource.Enabled || b.State != resource.Disabled {
+			t.Errorf("the jobs are %s and %s, want the second one mended", text(a), text(b))
+		}
+		if err := sweep(t.Context()); err != nil {
+			t.Error(err)
+		}
+		f.checkInvariant("afterwards")
+	})
+}
+
 // A page a second: a sweep of three hundred jobs takes three pauses.
 func TestASweepRestsAfterEachPage(t *testing.T) {
 	onService(t, Options{}, func(t *testing.T, f *fixture) {
