@@ -168,20 +168,26 @@ func (v *validator) uri(field, text string) *url.URL {
 	return u
 }
 
-// withoutSecrets is a URI that is wrong, without its user, its query and its fragment: passwords and signatures travel in these.
+// withoutSecrets is a URI that is wrong, without its user, its query and its fragment: passwords and signatures travel in these. A password
+// may have ? and # in it.
 func withoutSecrets(uri string) string {
-	if end := strings.IndexAny(uri, "?#"); end >= 0 {
-		uri = uri[:end]
+	scheme, rest, found := strings.Cut(uri, "//")
+	if found {
+		scheme += "//"
+	} else {
+		scheme, rest = "", uri
 	}
-	at := strings.LastIndexByte(uri, '@')
-	if at < 0 {
-		return uri
+	shown := rest
+	if end := strings.IndexAny(rest, "?#"); end >= 0 {
+		shown = rest[:end]
+		if strings.Contains(rest[end:], "@") {
+			return scheme + shownSecret
+		}
 	}
-	scheme, _, found := strings.Cut(uri[:at], "//")
-	if !found {
-		return "(secret)" + uri[at:]
+	if at := strings.LastIndexByte(shown, '@'); at >= 0 {
+		shown = shownSecret + shown[at:]
 	}
-	return scheme + "//(secret)" + uri[at:]
+	return scheme + shown
 }
 
 // parseURI reads an absolute URI as Validate wants it.

@@ -327,6 +327,9 @@ func TestAURIThatIsRefusedIsShownWithoutItsSecrets(t *testing.T) {
 		"me:canary@example.com":               "(secret)@example.com",
 		"ftp://example.com/a":                 "ftp://example.com/a",
 		"ftp://me:canary@example.com/?canary": "ftp://(secret)@example.com/",
+		"https://me:can?ary@example.com/":     "https://(secret)",
+		"https://me:can/a#ry@example.com/":    "https://(secret)",
+		"me:can?ary@example.com":              "(secret)",
 	} {
 		a := request(func(r *Request) { r.URI = uri })
 		a.Prepare(t.Context(), nil)
