@@ -140,6 +140,8 @@ func (s *settings) readRedis(f *flags) error {
 		return errors.New("-redis: want a URL as redis://localhost:6379/0")
 	} else if _, secret := at.User.Password(); secret && !f.environment["redis"] {
 		return exposed("redis")
+	} else if at.Query().Has("skip_verify") {
+		return errors.New("-redis: skip_verify is not taken: the server's certificate is always checked, and SSL_CERT_FILE names the authority of your own")
 	}
 	options, err := redis.ParseURL(s.redis)
 	if err != nil {
