@@ -4,6 +4,7 @@ package problem
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -20,13 +21,21 @@ func New(code Code, format string, args ...any) *Problem {
 	return &Problem{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Invalid makes one of what is wrong with a request: its code and detail are those of the first mistake. Of none it is nil.
+// Invalid makes one of what is wrong with a request: its code and detail are those of the first mistake. Of none it is nil. What several checks have
+// found of one field, with the same code, is said once, in the words of the first.
 func Invalid(mistakes []Mistake) *Problem {
 	if len(mistakes) == 0 {
 		return nil
 	}
 	first := mistakes[0]
-	return &Problem{Code: Code(first.Code), Detail: first.Field + ": " + first.Detail, Errors: mistakes[:min(len(mistakes), MaxMistakes)]}
+	p := &Problem{Code: Code(first.Code), Detail: first.Field + ": " + first.Detail}
+	for _, m := range mistakes {
+		said := slices.ContainsFunc(p.Errors, func(e Mistake) bool { return e.Code == m.Code && e.Field == m.Field })
+		if !said && len(p.Errors) < MaxMistakes {
+			p.Errors = append(p.Errors, m)
+		}
+	}
+	return p
 }
 
 // Error is the detail with the code.
