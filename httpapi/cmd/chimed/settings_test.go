@@ -58,6 +58,8 @@ func TestAStartIsRefusedByItsFlags(t *testing.T) {
 		{"dance", nil, `there is no command "dance"`},
 		{"token", nil, "token needs one name"},
 		{"token a b", nil, "token needs one name"},
+		{"token a -collections ,", nil, "-collections: want names"},
+		{"token a -collections=", nil, "-collections: want names"},
 		{"token a -permission all", nil, "-permission: "},
 		{"rekey", nil, "rekey needs -redis"},
 		{"rekey -redis redis://127.0.0.1", nil, "rekey needs -secret-keys"},
