@@ -47,19 +47,10 @@ func (v *validator) wrong(code, field, value, detail string) {
 }
 
 func (v *validator) action(path string, a *Action) {
-	known := false
-	for _, p := range a.parts() {
-		belongs := slices.Contains(p.types, a.Type)
-		known = known || belongs
-		switch {
-		case belongs && !p.set:
-			v.wrong("required", path+"."+p.field, "", fmt.Sprintf("an action of type %s has it", a.Type))
-		case !belongs && p.set:
-			v.wrong("conflict", path+"."+p.field, "", fmt.Sprintf("an action of type %s does not have it", cut(string(a.Type), 40)))
-		}
-	}
-	if !known {
+	if !slices.ContainsFunc(a.parts(), func(p part) bool { return slices.Contains(p.types, a.Type) }) {
 		v.wrong("action_type", path+".type", string(a.Type), "want http, https, job, storageQueue, serviceBusQueue or serviceBusTopic")
+	} else {
+		v.parts(path, a)
 	}
 	if a.Request != nil {
 		v.request(path+".request", a.Request)
@@ -88,6 +79,18 @@ func (v *validator) action(path string, a *Action) {
 		v.wrong("conflict", path+".errorAction", "", "an error action has no error action of its own")
 	default:
 		v.action(errorPath, a.ErrorAction)
+	}
+}
+
+// parts checks that an action has what its type needs, and nothing else.
+func (v *validator) parts(path string, a *Action) {
+	for _, p := range a.parts() {
+		switch belongs := slices.Contains(p.types, a.Type); {
+		case belongs && !p.set:
+			v.wrong("required", path+"."+p.field, "", fmt.Sprintf("an action of type %s needs it", a.Type))
+		case !belongs && p.set:
+			v.wrong("conflict", path+"."+p.field, "", fmt.Sprintf("an action of type %s does not have it", a.Type))
+		}
 	}
 }
 
