@@ -136,3 +136,15 @@ func TestEveryPoolDialsThroughTheGuard(t *testing.T) {
 		}
 	}
 }
+
+// Otherwise a second spelling would have twenty more requests at once.
+func TestAllSpellingsOfAHostAreOneHost(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://example.com/": "example.com:443", "https://EXAMPLE.com.:443/x": "example.com:443", "http://example.com.": "example.com:80", "http://[::1]:9000/": "::1:9000",
+	} {
+		u, err := parseURI(text)
+		if err != nil || hostAndPort(u) != want {
+			t.Errorf("%s leads to %v, %v; want %s", text, u, err, want)
+		}
+	}
+}
