@@ -15,6 +15,7 @@ vulndb=${GOVULNDB:-https://vuln.go.dev}
 # against the source in both directions before anything runs.
 fuzz_targets="
 httpapi:FuzzRequest
+httpapi/action:FuzzClean
 httpapi/action:FuzzDecode
 httpapi/action:FuzzOpenSecret
 httpapi/action:FuzzParseInterval

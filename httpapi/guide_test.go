@@ -32,6 +32,9 @@ var sample = regexp.MustCompile("(?s)```sh\n(curl .*?)\n```\n(?:\n```json\n(.*?)
 // wait is what the guide asks its reader to wait for before the next command: that a history has so many entries.
 var wait = regexp.MustCompile(`<!-- until (\S+) has (\d+) entries -->`)
 
+// refused stands before a command that the guide shows to be refused: no other one is.
+const refused = "<!-- refused -->"
+
 // Every command of the guide does what the guide says, in its order, and answers what it shows but for times, IDs and what was measured.
 func TestTheGuidesCommandsAnswerAsItShows(t *testing.T) {
 	t.Parallel() // it waits for the retry that the guide shows
@@ -60,8 +63,11 @@ func TestTheGuidesCommandsAnswerAsItShows(t *testing.T) {
 			on.awaitEntries(w[1], w[2])
 		}
 		command := rest[at[2]:at[3]]
-		got := on.curl(command)
+		got, status := on.curl(command)
 		commands++
+		if want := strings.Contains(rest[:at[0]], refused); want != (status >= 400) {
+			t.Errorf("%s\nanswers %d, and the guide says %v of its being refused", command, status, want)
+		}
 		out.WriteString(rest[:at[0]])
 		out.WriteString("```sh\n" + command + "\n```\n")
 		if at[4] >= 0 {
@@ -132,8 +138,8 @@ func startGuide(t *testing.T, receiver string) *guideRun {
 	}
 }
 
-// curl does what the command does, and returns the answer's body as the guide shows it.
-func (g *guideRun) curl(command string) string {
+// curl does what the command does, and returns the answer's body as the guide shows it, and its status.
+func (g *guideRun) curl(command string) (shown string, status int) {
 	g.t.Helper()
 	words := shellWords(g.addresses.Replace(command))
 	method, target, body, header := "GET", "", "", http.Header{}
@@ -177,13 +183,13 @@ func (g *guideRun) curl(command string) string {
 		g.t.Fatalf("%s: %v", command, err)
 	}
 	if len(text) == 0 {
-		return ""
+		return "", response.StatusCode
 	}
-	var shown bytes.Buffer
-	if err := json.Indent(&shown, text, "", "  "); err != nil {
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, text, "", "  "); err != nil {
 		g.t.Fatalf("%s: %v: %s", command, err, text)
 	}
-	return g.shown.Replace(shown.String())
+	return g.shown.Replace(indented.String()), response.StatusCode
 }
 
 // awaitEntries waits until a job's history has so many entries.
@@ -191,7 +197,7 @@ func (g *guideRun) awaitEntries(job, count string) {
 	g.t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
-		answer := g.curl("curl localhost:8080/jobCollections/demo/jobs/" + job + "/history")
+		answer, _ := g.curl("curl localhost:8080/jobCollections/demo/jobs/" + job + "/history")
 		if strconv.Itoa(strings.Count(answer, `"actionName"`)) == count {
 			return
 		}

@@ -68,7 +68,7 @@ func Tokens(lines string) (Authenticator, error) {
 		digest, ok := bearer(r)
 		found := holders[digest]
 		if !ok || found == nil {
-			return Principal{}, problem.New(problem.Unauthenticated, "this needs a token that is known here: send the header `Authorization: Bearer %s…`", tokenPrefix)
+			return Principal{}, problem.New(problem.Unauthenticated, "this needs a token that is known here: send the header `Authorization: Bearer %s…`; `chimed token NAME` makes a token and its line for the server", tokenPrefix)
 		}
 		return Principal{Name: found.name, Allows: found.allows}, nil
 	}, nil

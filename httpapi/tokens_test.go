@@ -144,6 +144,9 @@ func TestOnlyAKnownTokenInTheHeaderAuthenticates(t *testing.T) {
 		if known := err == nil; known != c.known {
 			t.Errorf("%s: known %v, want %v (%v)", c.name, known, c.known, err)
 		}
+		if err != nil && (!strings.Contains(err.Error(), "Authorization: Bearer chm_") || !strings.Contains(err.Error(), "chimed token")) {
+			t.Errorf("%s: %v: want the header, and where a token comes from", c.name, err)
+		}
 	}
 	authenticate, err := Tokens(line)
 	if err != nil {

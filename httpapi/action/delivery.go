@@ -44,11 +44,11 @@ func (d *delivery) do(ctx context.Context) error {
 	if err := d.sender.options.Egress.checkURL(out.url); err != nil {
 		return d.noAnswer(ctx, host, err)
 	}
-	gated := out.url.Hostname() + ":" + portOf(out.url)
-	if !d.sender.gate.enter(strings.ToLower(gated)) {
+	gated := hostAndPort(out.url)
+	if !d.sender.gate.enter(gated) {
 		return chime.Snooze(snooze(d.job.Lateness()))
 	}
-	defer d.sender.gate.leave(strings.ToLower(gated))
+	defer d.sender.gate.leave(gated)
 
 	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout(), errTimeout)
 	defer cancel()

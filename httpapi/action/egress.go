@@ -17,8 +17,8 @@ func ParseNet(text string) (Net, error) { return egress.ParseNet(text) }
 // An Egress says where requests may go. The zero Egress allows public addresses on ports 80, 443 and from 1024 up, reached by a name.
 //
 // The address that is dialled decides, after the look-up and at each hop, in this order: DenyNets; AllowNets, which with a port allows that port
-// too; IANA's special ranges, which are refused; ports. Addresses in a URI, and names of this machine, need AllowNets. Proxies of the
-// environment are ignored.
+// too; IANA's special ranges and the host of Azure's machines, 168.63.129.16, which are refused; ports. Addresses in a URI, and names of this
+// machine, need AllowNets. Proxies of the environment are ignored.
 type Egress struct {
 	DenyNets      []Net          // refused whatever AllowNets has
 	AllowNets     []Net          // allowed although their ranges are special

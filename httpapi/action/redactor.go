@@ -3,38 +3,26 @@ package action
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
-	"html"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 )
 
-// A redactor puts *** in the place of an action's secrets, as they are and in the forms in which they were sent or may be echoed: percent-encoded,
-// in base64, escaped for JSON and HTML.
+// A redactor puts *** in the place of an action's secrets, as they are and in the forms in which they were sent or may be echoed: in base64, and
+// in whatever way an [echo] writes them.
 type redactor struct{ forms []string }
 
 const redacted = "***"
 
-var percentCode = regexp.MustCompile(`%[0-9A-F]{2}`)
-
 func (r *redactor) add(secrets ...string) {
 	for _, s := range secrets {
-		if s == "" {
-			continue
-		}
-		quoted, _ := json.Marshal(s)
-		forms := []string{
-			s, strings.TrimSpace(s), url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s), string(quoted[1 : len(quoted)-1]),
-			base64.StdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)), base64.RawStdEncoding.EncodeToString([]byte(s)),
-			base64.URLEncoding.EncodeToString([]byte(s)), strings.ReplaceAll(s, "\n", `\n`), strings.ReplaceAll(strings.ReplaceAll(s, "\r", `\r`), "\n", `\n`),
-		}
-		for _, form := range forms {
-			for _, f := range []string{form, percentCode.ReplaceAllStringFunc(form, strings.ToLower)} {
-				if f != "" && !slices.Contains(r.forms, f) {
-					r.forms = append(r.forms, f)
-				}
+		plain := []byte(s)
+		for _, form := range []string{
+			s, strings.TrimSpace(s), base64.StdEncoding.EncodeToString(plain), base64.RawStdEncoding.EncodeToString(plain),
+			base64.URLEncoding.EncodeToString(plain), base64.RawURLEncoding.EncodeToString(plain),
+		} {
+			if form != "" && !slices.Contains(r.forms, form) {
+				r.forms = append(r.forms, form)
 			}
 		}
 	}
@@ -60,6 +48,9 @@ func (r *redactor) addAction(a *Action) {
 	if a.Request == nil {
 		return
 	}
+	for name, s := range a.Request.SecretHeaders {
+		r.addHeader(name, s.text)
+	}
 	if auth := a.Request.Authentication; auth != nil {
 		switch auth.Type {
 		case Basic:
@@ -70,21 +61,31 @@ func (r *redactor) addAction(a *Action) {
 	}
 }
 
+// addHeader adds the parts of a header that a receiver may name alone: what follows a scheme, the login that Basic stands for, the values of cookies.
+func (r *redactor) addHeader(name, value string) {
+	if strings.EqualFold(name, "Cookie") {
+		for cookie := range strings.SplitSeq(value, ";") {
+			_, content, _ := strings.Cut(cookie, "=")
+			r.add(strings.TrimSpace(content))
+		}
+		return
+	}
+	scheme, credentials, _ := strings.Cut(value, " ")
+	credentials = strings.TrimSpace(credentials)
+	r.add(credentials)
+	if login, err := base64.StdEncoding.DecodeString(credentials); err == nil && strings.EqualFold(scheme, "Basic") {
+		_, password, _ := strings.Cut(string(login), ":")
+		r.add(string(login), password)
+	}
+}
+
 // clean replaces what is covered by a form. Parts that overlap are covered together.
 func (r *redactor) clean(text string) string {
 	covered := make([]bool, len(text))
 	any := false
-	for _, form := range r.forms {
-		for from, end := 0, 0; ; { // before end all is covered that this form covers
-			at := strings.Index(text[from:], form)
-			if at < 0 {
-				break
-			}
-			at += from
-			for i := max(at, end); i < at+len(form); i++ {
-				covered[i] = true
-			}
-			any, from, end = true, at+1, at+len(form)
+	for _, e := range echoes(text) {
+		for _, form := range r.forms {
+			any = cover(covered, &e, form) || any
 		}
 	}
 	if !any {
@@ -102,16 +103,39 @@ func (r *redactor) clean(text string) string {
 	return out.String()
 }
 
-// cleanCut cleans a text that was cut at its end, where a secret may have begun.
+// cover marks where a form stands in what was read, and reports whether it does.
+func cover(covered []bool, e *echo, form string) (any bool) {
+	for from, done := 0, 0; ; { // before done all is covered that this form covers
+		at := strings.Index(e.text[from:], form)
+		if at < 0 {
+			return any
+		}
+		at += from
+		start, end := e.place(max(at, done), at+len(form))
+		for i := start; i < end; i++ {
+			covered[i] = true
+		}
+		any, from, done = true, at+1, at+len(form)
+	}
+}
+
+// cleanCut cleans a text that was cut at its end, where a secret or an escape may have begun.
 func (r *redactor) cleanCut(text string) string {
-	rest := 0
-	for _, form := range r.forms {
-		for n := min(len(form)-1, len(text)); n > rest; n-- {
-			if strings.HasSuffix(text, form[:n]) {
-				rest = n
-				break
+	tail := max(0, len(text)-maxEscape)
+	if at := strings.IndexAny(text[tail:], `%\&`); at >= 0 {
+		text = text[:tail+at]
+	}
+	rest := len(text)
+	for _, e := range echoes(text) {
+		for _, form := range r.forms {
+			for n := min(len(form)-1, len(e.text)); n > 0; n-- {
+				if strings.HasSuffix(e.text, form[:n]) {
+					start, _ := e.place(len(e.text)-n, len(e.text))
+					rest = min(rest, start)
+					break
+				}
 			}
 		}
 	}
-	return r.clean(text[:len(text)-rest])
+	return r.clean(text[:rest])
 }

@@ -43,6 +43,11 @@ func origin(uri string) string {
 	return strings.ToLower(u.Scheme) + "://" + strings.ToLower(u.Hostname()) + ":" + portOf(u)
 }
 
+// hostAndPort is where a URL leads, the same for all spellings of one name.
+func hostAndPort(u *url.URL) string {
+	return strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) + ":" + portOf(u)
+}
+
 // portOf is the port of a URL, or that of its scheme.
 func portOf(u *url.URL) string {
 	if u.Port() != "" {

@@ -47,19 +47,10 @@ func (v *validator) wrong(code, field, value, detail string) {
 }
 
 func (v *validator) action(path string, a *Action) {
-	known := false
-	for _, p := range a.parts() {
-		belongs := slices.Contains(p.types, a.Type)
-		known = known || belongs
-		switch {
-		case belongs && !p.set:
-			v.wrong("required", path+"."+p.field, "", fmt.Sprintf("an action of type %s has it", a.Type))
-		case !belongs && p.set:
-			v.wrong("conflict", path+"."+p.field, "", fmt.Sprintf("an action of type %s does not have it", cut(string(a.Type), 40)))
-		}
-	}
-	if !known {
+	if !slices.ContainsFunc(a.parts(), func(p part) bool { return slices.Contains(p.types, a.Type) }) {
 		v.wrong("action_type", path+".type", string(a.Type), "want http, https, job, storageQueue, serviceBusQueue or serviceBusTopic")
+	} else {
+		v.parts(path, a)
 	}
 	if a.Request != nil {
 		v.request(path+".request", a.Request)
@@ -88,6 +79,18 @@ func (v *validator) action(path string, a *Action) {
 		v.wrong("conflict", path+".errorAction", "", "an error action has no error action of its own")
 	default:
 		v.action(errorPath, a.ErrorAction)
+	}
+}
+
+// parts checks that an action has what its type needs, and nothing else.
+func (v *validator) parts(path string, a *Action) {
+	for _, p := range a.parts() {
+		switch belongs := slices.Contains(p.types, a.Type); {
+		case belongs && !p.set:
+			v.wrong("required", path+"."+p.field, "", fmt.Sprintf("an action of type %s needs it", a.Type))
+		case !belongs && p.set:
+			v.wrong("conflict", path+"."+p.field, "", fmt.Sprintf("an action of type %s does not have it", a.Type))
+		}
 	}
 }
 
@@ -168,20 +171,26 @@ func (v *validator) uri(field, text string) *url.URL {
 	return u
 }
 
-// withoutSecrets is a URI that is wrong, without its user, its query and its fragment: passwords and signatures travel in these.
+// withoutSecrets is a URI that is wrong, without its user, its query and its fragment: passwords and signatures travel in these. A password
+// may have ? and # in it.
 func withoutSecrets(uri string) string {
-	if end := strings.IndexAny(uri, "?#"); end >= 0 {
-		uri = uri[:end]
+	scheme, rest, found := strings.Cut(uri, "//")
+	if found {
+		scheme += "//"
+	} else {
+		scheme, rest = "", uri
 	}
-	at := strings.LastIndexByte(uri, '@')
-	if at < 0 {
-		return uri
+	shown := rest
+	if end := strings.IndexAny(rest, "?#"); end >= 0 {
+		shown = rest[:end]
+		if strings.Contains(rest[end:], "@") {
+			return scheme + shownSecret
+		}
 	}
-	scheme, _, found := strings.Cut(uri[:at], "//")
-	if !found {
-		return "(secret)" + uri[at:]
+	if at := strings.LastIndexByte(shown, '@'); at >= 0 {
+		shown = shownSecret + shown[at:]
 	}
-	return scheme + "//(secret)" + uri[at:]
+	return scheme + shown
 }
 
 // parseURI reads an absolute URI as Validate wants it.

@@ -38,6 +38,9 @@ func (v *validator) queueMessage(path string, m *QueueMessage) {
 	if m.SASToken.plain() && !sasPattern.MatchString(m.SASToken.text) {
 		v.wrong("name", path+".sasToken", shownSecret, "want the query of a shared access signature, percent-encoded")
 	}
+	if strings.ContainsFunc(m.Message, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r", r) || r == 0xfffe || r == 0xffff }) {
+		v.wrong("type", path+".message", "", "want characters that XML has, in which the message is put: no control characters but tab and ends of lines")
+	}
 	v.body(path+".message", m.Message)
 }
 
@@ -117,12 +120,16 @@ func (v *validator) authentication(path string, a *Authentication) {
 		v.wrong("auth_type", path+".type", string(a.Type), "want Basic, ClientCertificate, ActiveDirectoryOAuth, OAuth, Bearer or NotSpecified")
 		return
 	}
+	if a.Type == "" && slices.ContainsFunc(a.fields(), func(f authField) bool { return f.set }) {
+		v.wrong("auth_type", path+".type", "", "want Basic, ClientCertificate, ActiveDirectoryOAuth, OAuth or Bearer, to which the other fields belong")
+		return
+	}
 	for _, f := range a.fields() {
 		switch {
 		case f.set && !f.allowed(a.Type):
 			v.wrong("conflict", path+"."+f.name, "", fmt.Sprintf("an authentication of type %q does not have it", a.Type))
 		case !f.set && slices.Contains(f.needed, a.Type) && a.PFX.IsZero():
-			v.wrong("required", path+"."+f.name, "", fmt.Sprintf("an authentication of type %q has it", a.Type))
+			v.wrong("required", path+"."+f.name, "", fmt.Sprintf("an authentication of type %q needs it", a.Type))
 		}
 	}
 	for _, s := range a.secrets() {

@@ -12,7 +12,7 @@
 // Variables, nested templates and the order of dependsOn are left out. Keys and types are found in any case.
 //
 // Nothing that stands in a file is lost without a word: each resource of the scheduler's is in exactly one of the lists of an [Export], and the types
-// of the others are named.
+// of the others are named. Of a list that is one page of several, Export.More says where it goes on.
 package arm
 
 import (
@@ -40,6 +40,7 @@ type Export struct {
 	Jobs        []Job
 	Refused     []Refusal // what cannot be a body, and why
 	Others      []string  // the types of resources that are not the scheduler's, sorted, each once; they were not read
+	More        string    // where a list goes on that the file has a page of only; empty: the file has all of it
 	Used        []string  // the keys of Options.Secrets that had a place, sorted
 }
 

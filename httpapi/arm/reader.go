@@ -35,6 +35,7 @@ func Read(data []byte, options Options) (*Export, error) {
 	switch {
 	case isList:
 		r.template.literal = true
+		r.export.More = textAt(file, "nextLink")
 		r.all(list, "value", "")
 	case textAt(file, "type") != "" || textAt(file, "id") != "":
 		r.template.literal = true

@@ -164,6 +164,9 @@ func (s *importSettings) check(p process, options arm.Options, files []file) err
 			collection, _, _ := strings.Cut(r.Name, "/")
 			there[s.rename[collection]] = true
 		}
+		if f.export.More != "" {
+			fmt.Fprintf(p.err, "chimed import: %s: the list goes on at %s, which is not in the file\n", f.name, printable(f.export.More))
+		}
 		for _, kind := range f.export.Others {
 			fmt.Fprintf(p.err, "chimed import: %s: resources of type %s are not read\n", f.name, printable(kind))
 		}

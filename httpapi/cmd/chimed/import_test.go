@@ -246,6 +246,16 @@ func TestARemoteRepeatsWhatMayBeRepeated(t *testing.T) {
 	}
 }
 
+// The service answered long lists in pages, and one page is not the collection.
+func TestAnImportSaysWhereAListGoesOn(t *testing.T) {
+	api := serveAPI(t, httpapi.Loopback())
+	file := written(t, "page.json", `{"value": [{"type": "Microsoft.Scheduler/jobCollections", "name": "demo", "properties": {}}], "nextLink": "https://example.com/jobs?$skip=1\u001b"}`)
+	got := command(t, []string{"import", "-url", api.url, file})
+	if got.code != 0 || !strings.Contains(got.err, "page.json: the list goes on at https://example.com/jobs?$skip=1 , which is not in the file") {
+		t.Errorf("got exit %d, %q; want 0, and where the list goes on", got.code, got.err)
+	}
+}
+
 // What a service says is printed to a terminal.
 func TestAnAnswerCannotMoveTheCursor(t *testing.T) {
 	r := reply{status: 400, body: fmt.Appendf(nil, `{"code": "uri\u001b[2J", "errors": [{"field": "a", "detail": "x\u001b[31m\n"}, {"detail": "y"}]}`)}

@@ -28,7 +28,7 @@ func (p process) rekey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, err := range []error{s.readRedis(f), s.readRing(f), s.checkLog()} {
+	for _, err := range []error{s.readRedis(f), s.checkNamespace(), s.readRing(f), s.checkLog()} {
 		if err != nil {
 			return usageError{err}
 		}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,12 @@ var serveFlags = []string{
 	"listen", "public-url", "redis", "namespace", "queues", "concurrency", "roles", "tokens", "tls-cert", "tls-key", "plaintext", "secret-keys",
 	"allow-net", "deny-net", "proxy", "log",
 }
+
+// What chime takes as names.
+var (
+	queueName     = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,100}$`)
+	namespaceName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+)
 
 // The roles that a process may have.
 const (
@@ -113,7 +120,7 @@ func (p process) serveSettings() (*settings, error) {
 	if len(rest) > 0 {
 		return nil, badUsage("serve has flags only, and here is %.40q", rest[0])
 	}
-	err = errors.Join(s.readRedis(f), s.readRoles(), s.readQueues(), s.readEgress(f), s.readRing(f), s.checkAccess(), s.checkLog())
+	err = errors.Join(s.readRedis(f), s.checkNamespace(), s.readRoles(), s.readQueues(), s.readEgress(f), s.readRing(f), s.checkAccess(), s.checkPublicURL(), s.checkLog())
 	if s.concurrency < 0 {
 		err = errors.Join(err, errors.New("-concurrency: want a positive number, or 0 for ten for each processor"))
 	}
@@ -140,6 +147,8 @@ func (s *settings) readRedis(f *flags) error {
 		return errors.New("-redis: want a URL as redis://localhost:6379/0")
 	} else if _, secret := at.User.Password(); secret && !f.environment["redis"] {
 		return exposed("redis")
+	} else if at.Query().Has("skip_verify") {
+		return errors.New("-redis: skip_verify is not taken: the server's certificate is always checked, and SSL_CERT_FILE names the authority of your own")
 	}
 	options, err := redis.ParseURL(s.redis)
 	if err != nil {
@@ -176,6 +185,9 @@ func (s *settings) readQueues() error {
 		}
 		if err != nil || weight < 1 || name == "" {
 			return fmt.Errorf("-queues: %.80q: want name=weight, as default=1", part)
+		}
+		if !queueName.MatchString(name) {
+			return fmt.Errorf("-queues: %.80q: want 1 to 100 of A-Z a-z 0-9 _ . : -", name)
 		}
 		if _, twice := s.weights[name]; twice {
 			return fmt.Errorf("-queues: %s is there twice", name)
@@ -274,6 +286,21 @@ func (s *settings) checkAccess() error {
 func loopback(host string) bool {
 	at, err := netip.ParseAddr(host)
 	return err == nil && at.Unmap().IsLoopback() || host == "localhost"
+}
+
+func (s *settings) checkPublicURL() error {
+	at, err := url.Parse(s.publicURL)
+	if s.publicURL != "" && (err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "") {
+		return errors.New("-public-url: want an absolute http or https URL without user, query and fragment, as https://jobs.example.com")
+	}
+	return nil
+}
+
+func (s *settings) checkNamespace() error {
+	if s.namespace != "" && !namespaceName.MatchString(s.namespace) {
+		return fmt.Errorf("-namespace: %.80q: want 1 to 100 of A-Z a-z 0-9 _ . -", s.namespace)
+	}
+	return nil
 }
 
 func (s *settings) checkLog() error {

@@ -18,7 +18,7 @@ func (p process) token() error {
 	var word, collections string
 	f := newFlags("token")
 	f.StringVar(&word, "permission", "write", "")
-	f.StringVar(&collections, "collections", "", "")
+	f.StringVar(&collections, "collections", "*", "")
 	rest, err := f.parse(p, tokenUsage)
 	if err != nil {
 		return err
@@ -29,6 +29,9 @@ func (p process) token() error {
 	var permission httpapi.Permission
 	if err := permission.UnmarshalText([]byte(word)); err != nil {
 		return badUsage("-permission: %w", err)
+	}
+	if len(list(collections)) == 0 { // of NewToken that would mean all
+		return badUsage("-collections: want names with commas between them, * stands for any run of characters")
 	}
 	token, line, err := httpapi.NewToken(rest[0], permission, list(collections)...)
 	if err != nil {

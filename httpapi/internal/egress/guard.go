@@ -14,8 +14,8 @@ import (
 //
 // The address that is dialled decides, after the name was looked up. In this order: what is in Deny is refused; what is in Allow skips
 // the next rule, and with a port the rule after it too; IANA's special ranges are refused, among them loopback, private networks,
-// link-local, shared address space, multicast, and what hides an IPv4 address in an IPv6 one; ports other than 80, 443 and 1024 and
-// above are refused. An IPv4 address in the form of IPv6 counts as IPv4.
+// link-local, shared address space, multicast, what hides an IPv4 address in an IPv6 one, and besides them the host of Azure's machines;
+// ports other than 80, 443 and 1024 and above are refused. An IPv4 address in the form of IPv6 counts as IPv4.
 type Guard struct {
 	Deny, Allow []Net
 }
@@ -75,8 +75,14 @@ func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 	return g.Check(at)
 }
 
-// special reports whether an unmapped address is in one of IANA's special ranges.
+// azureHost is where every virtual machine of Azure reaches its host, with what the host tells it alone. The range is a public one.
+var azureHost = netip.MustParseAddr("168.63.129.16")
+
+// special reports whether an unmapped address is in one of IANA's special ranges, or is azureHost.
 func special(addr netip.Addr) bool {
+	if addr == azureHost {
+		return true
+	}
 	denied := ssrf.IPv4DeniedPrefixes
 	if addr.Is6() {
 		if !ssrf.IPv6GlobalUnicast.Contains(addr) {

@@ -24,19 +24,25 @@ func New(code Code, format string, args ...any) *Problem {
 	return &Problem{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Invalid makes one of what is wrong with a request: its code and detail are those of the first mistake. Of none it is nil.
+// Invalid makes one of what is wrong with a request: its code and detail are those of the first mistake. Of none it is nil. What several checks have
+// found of one field, with the same code, is said once, in the words of the first.
 func Invalid(mistakes []Mistake) *Problem {
 	if len(mistakes) == 0 {
 		return nil
 	}
 	first := mistakes[0]
-	shown := slices.Clone(mistakes[:min(len(mistakes), MaxMistakes)])
-	for i := range shown {
-		if value := shown[i].Value; len(value) > maxValue {
-			shown[i].Value = strings.ToValidUTF8(value[:maxValue], "")
+	p := &Problem{Code: Code(first.Code), Detail: first.Field + ": " + first.Detail}
+	for _, m := range mistakes {
+		said := slices.ContainsFunc(p.Errors, func(e Mistake) bool { return e.Code == m.Code && e.Field == m.Field })
+		if said || len(p.Errors) == MaxMistakes {
+			continue
 		}
+		if len(m.Value) > maxValue {
+			m.Value = strings.ToValidUTF8(m.Value[:maxValue], "")
+		}
+		p.Errors = append(p.Errors, m)
 	}
-	return &Problem{Code: Code(first.Code), Detail: first.Field + ": " + first.Detail, Errors: shown}
+	return p
 }
 
 // Error is the detail with the code.

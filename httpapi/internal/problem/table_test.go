@@ -62,3 +62,14 @@ func TestAValueIsCutToAHundredBytes(t *testing.T) {
 		t.Error("the caller's mistake was changed")
 	}
 }
+
+// Several checks may find the same: the first says it best.
+func TestOneMistakeOfAFieldIsSaidOnce(t *testing.T) {
+	p := Invalid([]Mistake{
+		{Code: "secret_required", Field: "token", Detail: "give it again"}, {Code: "uri", Field: "uri"}, {Code: "secret_required", Field: "token", Detail: "it is needed"},
+		{Code: "secret_required", Field: "password"}, {Code: "conflict", Field: "token"},
+	})
+	if len(p.Errors) != 4 || p.Errors[0].Detail != "give it again" || p.Errors[2].Field != "password" || p.Errors[3].Code != "conflict" {
+		t.Errorf("got %+v, want four, the second one of secret_required for token left out", p.Errors)
+	}
+}

@@ -59,6 +59,12 @@ var skus = []sku{
 	{"P20Premium", 1000, 1000, "Minute"},
 }
 
+// quotaOf is what a sku stands for where a body says no more.
+func quotaOf(name string) Quota {
+	plan := skus[max(0, slices.IndexFunc(skus, func(s sku) bool { return s.name == name }))]
+	return Quota{MaxJobCount: plan.jobs, MaxFrequency: plan.shortest, MaxInterval: 1}
+}
+
 // FreeSKU is the one whose jobs have no authentication.
 const FreeSKU = "Free"
 
@@ -143,8 +149,7 @@ func (f *form) quota(c *Collection) {
 		}
 		in.Done()
 	}
-	c.SKU = plan.name
-	c.Quota = Quota{MaxJobCount: plan.jobs, MaxFrequency: plan.shortest, MaxInterval: 1}
+	c.SKU, c.Quota = plan.name, quotaOf(plan.name)
 	in := f.content.Object("quota")
 	if n, set := in.Whole("maxJobCount", 1, plan.mostJobs, "quota_value"); set {
 		c.Quota.MaxJobCount = n

@@ -84,13 +84,12 @@ func (c *Collection) Patch(text []byte, name string) (*Collection, []problem.Mis
 	if bad != nil {
 		return nil, []problem.Mistake{*bad}
 	}
+	content := target.Get("properties")
+	if (patch.Get("sku") != nil || patch.Get("properties").Get("sku") != nil) && c.Quota == quotaOf(c.SKU) {
+		content.Members = without(content.Members, "quota") // that of another sku takes its place
+	}
 	if patch.Get("properties") == nil { // the bare form
-		for _, m := range target.Members {
-			if m.Key == "properties" {
-				target.Members = append(without(target.Members, m.Key), m.Value.Members...)
-				break
-			}
-		}
+		target.Members = append(without(target.Members, "properties"), content.Members...)
 	}
 	return readCollection(body.Patch(target, patch), name)
 }
