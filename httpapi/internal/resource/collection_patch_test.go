@@ -11,7 +11,7 @@ func TestAPatchOfTheSKUBringsItsQuota(t *testing.T) {
 	}{
 		{"from none to Free", `{}`, `{"properties": {"sku": {"name": "Free"}}}`, Quota{MaxJobCount: 5, MaxFrequency: "Hour", MaxInterval: 1}, ""},
 		{"from Free to Standard", `{"sku": {"name": "Free"}}`, `{"sku": {"name": "Standard"}}`, Quota{MaxJobCount: 50, MaxFrequency: "Minute", MaxInterval: 1}, ""},
-		{"to none", `{"sku": {"name": "Free"}}`, `{"sku": null}`, Quota{MaxJobCount: 5, MaxFrequency: "Hour", MaxInterval: 1}, ""},
+		{"to none", `{"sku": {"name": "Free"}}`, `{"sku": null}`, Quota{MaxJobCount: 1000, MaxFrequency: "Minute", MaxInterval: 1}, ""},
 		{"a quota that was set", `{"quota": {"maxJobCount": 3}}`, `{"sku": {"name": "Standard"}}`, Quota{MaxJobCount: 3, MaxFrequency: "Minute", MaxInterval: 1}, ""},
 		{"one that is too much for Free", `{"quota": {"maxJobCount": 7}}`, `{"sku": {"name": "Free"}}`, Quota{}, "quota_value"},
 	} {

@@ -1,6 +1,9 @@
 package resource
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/chimejobs/chime/httpapi/internal/body"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
@@ -85,11 +88,16 @@ func (c *Collection) Patch(text []byte, name string) (*Collection, []problem.Mis
 		return nil, []problem.Mistake{*bad}
 	}
 	content := target.Get("properties")
-	if (patch.Get("sku") != nil || patch.Get("properties").Get("sku") != nil) && c.Quota == quotaOf(c.SKU) {
+	if (names(patch, "sku") || names(patch.Get("properties"), "sku")) && c.Quota == quotaOf(c.SKU) {
 		content.Members = without(content.Members, "quota") // that of another sku takes its place
 	}
 	if patch.Get("properties") == nil { // the bare form
 		target.Members = append(without(target.Members, "properties"), content.Members...)
 	}
 	return readCollection(body.Patch(target, patch), name)
+}
+
+// names reports whether an object has a key, in any case, be its value null.
+func names(v *body.Value, key string) bool {
+	return v != nil && slices.ContainsFunc(v.Members, func(m body.Member) bool { return strings.EqualFold(m.Key, key) })
 }
