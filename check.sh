@@ -1,11 +1,11 @@
 #!/bin/sh
 # check.sh: what holds of the source before its tests run: gofmt; go mod tidy, go vet and staticcheck in every module; no known
 # vulnerability that the library's code reaches (govulncheck, where its database can be reached); and ten seconds of every fuzz
-# target. All that it needs is Go. `check.sh fuzz` and `check.sh vuln` do one of these only; FUZZTIME is how long a target runs,
-# GOVULNDB another database.
+# target. All that it needs is Go. `check.sh fuzz` and `check.sh vuln` do one of these only; `check.sh tidy` tidies instead, because go mod
+# tidy by itself cannot: see tidy. FUZZTIME is how long a target runs, GOVULNDB another database.
 set -eu
 cd "$(dirname "$0")"
-export GOWORK=off # each module as those who import it get it, by its own go.mod
+unset GOWORK
 
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 govulncheck=golang.org/x/vuln/cmd/govulncheck@v1.8.0
@@ -51,12 +51,42 @@ command -v go >/dev/null 2>&1 || PATH=$PATH:/usr/local/go/bin
 command -v go >/dev/null 2>&1 || fail "Go is missing, see https://go.dev/doc/install"
 command -v gofmt >/dev/null 2>&1 || PATH=$PATH:$(go env GOROOT)/bin
 
+# modules prints the folders of all modules.
+modules() { find . -name go.mod -not -path '*/testdata/*' -exec dirname {} \; | sort; }
+
+# within runs a command in the folder of a module: the library's as those who import it get it, by its own go.mod; the others' in the
+# workspace, where they find each other and the library.
+within() (
+	cd "$1"
+	[ "$1" != . ] || export GOWORK=off
+	shift
+	"$@"
+)
+
+# replaces prints a replace for each module of this repository, as in go.work.
+replaces() {
+	for folder in $(modules); do
+		printf 'replace %s v0.0.0 => "%s/%s"\n' "$(sed -n 's/^module //p' "$folder/go.mod")" "$PWD" "$folder"
+	done
+}
+
+# tidy writes $tmp/tidy.mod and $tmp/tidy.sum: what go mod tidy makes of the go.mod and go.sum of a module. It knows no workspace, and
+# a go.mod with a replace that is there to stay would make go install of a command by its version refuse it.
+tidy() {
+	{ cat "$1/go.mod" && replaces; } >"$tmp/tidy.mod"
+	if [ -f "$1/go.sum" ]; then cp "$1/go.sum" "$tmp/tidy.sum"; else : >"$tmp/tidy.sum"; fi
+	(cd "$1" && GOWORK=off go mod tidy -modfile="$tmp/tidy.mod") || return 1
+	for folder in $(modules); do
+		go mod edit -dropreplace="$(sed -n 's/^module //p' "$folder/go.mod")@v0.0.0" "$tmp/tidy.mod"
+	done
+}
+
 # fuzz_targets_in_source prints the targets that the test binaries of every module have, in the form of the list.
 fuzz_targets_in_source() {
-	library=$(go list -m)
+	library=$(within . go list -m)
 	: >"$tmp/targets"
-	for module in $(find . -name go.mod -not -path '*/testdata/*' | sort); do
-		(cd "$(dirname "$module")" && go test -list '^Fuzz' ./...) >"$tmp/listing" || {
+	for module in $(modules); do
+		within "$module" go test -list '^Fuzz' ./... >"$tmp/listing" || {
 			cat "$tmp/listing" >&2
 			return 1
 		}
@@ -85,7 +115,7 @@ fuzz() {
 	package=./${1%:*}
 	[ "$module" = . ] || package=.${package#"./$module"}
 	for try in 1 2; do
-		if (cd "$module" && go test -run '^$' -fuzz "^${1##*:}\$" -fuzztime "${FUZZTIME:-10s}" "$package") >"$tmp/fuzz" 2>&1; then
+		if within "$module" go test -run '^$' -fuzz "^${1##*:}\$" -fuzztime "${FUZZTIME:-10s}" "$package" >"$tmp/fuzz" 2>&1; then
 			grep -q '^fuzz: elapsed' "$tmp/fuzz" || { cat "$tmp/fuzz" >&2 && fail "$1 ran nothing"; }
 			say "$1: $(grep '^fuzz: elapsed' "$tmp/fuzz" | tail -n 1 | sed 's/^fuzz: //')"
 			return
@@ -125,15 +155,17 @@ END
 	go run "$tmp/reach.go" "$vulndb" 2>/dev/null
 }
 
-# vuln checks the library and httpapi: what bench compares with is in no program of a user.
+# vuln checks every module but for examples, and for bench and contract: what they compare with is in no program of a user. Each is in a
+# workspace of its own, or it would be checked with the highest versions that any module needs, and not with those that a user gets.
 vuln() {
 	if ! why=$(reach_vulndb); then
 		say "NOT CHECKED for known vulnerabilities, because their database cannot be reached: $why"
 		return
 	fi
 	GOBIN=$tmp go install "$govulncheck" || fail "$govulncheck cannot be built"
-	for module in . httpapi; do
-		(cd "$module" && "$tmp/govulncheck" -db "$vulndb" ./...) >"$tmp/vuln" 2>&1 || {
+	for module in $(modules | grep -Ev '^\./(examples/|bench$|httpapi/contract$)'); do
+		{ grep '^go ' go.work && printf 'use "%s"\n' "$(cd "$module" && pwd)" && replaces; } >"$tmp/go.work"
+		(cd "$module" && GOWORK="$tmp/go.work" "$tmp/govulncheck" -db "$vulndb" ./...) >"$tmp/vuln" 2>&1 || {
 			cat "$tmp/vuln" >&2
 			fail "$module: known vulnerabilities are reached, or the check failed: see above"
 		}
@@ -146,16 +178,27 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
 
 what=${1:-all}
-case "$what" in all | fuzz | vuln) ;; *) fail "unknown part $what: want fuzz, vuln, or nothing for all" ;; esac
+case "$what" in all | fuzz | vuln | tidy) ;; *) fail "unknown part $what: want fuzz, vuln, tidy, or nothing for all" ;; esac
+if [ "$what" = tidy ]; then
+	for module in $(modules); do
+		tidy "$module"
+		cp "$tmp/tidy.mod" "$module/go.mod"
+		if [ -s "$tmp/tidy.sum" ]; then cp "$tmp/tidy.sum" "$module/go.sum"; else rm -f "$module/go.sum"; fi
+	done
+	exit 0
+fi
+cp go.work.sum "$tmp/before.sum"
 
 if [ "$what" = all ]; then
 	say "gofmt, go mod tidy, go vet, staticcheck"
 	unformatted=$(gofmt -l .)
 	[ -z "$unformatted" ] || fail "gofmt would change: $unformatted"
-	for module in $(find . -name go.mod -not -path '*/testdata/*' | sort); do
-		folder=$(dirname "$module")
-		(cd "$folder" && go mod tidy -diff) || fail "go.mod or go.sum in $folder is not tidy: run go mod tidy there"
-		(cd "$folder" && go vet ./... && go run "$staticcheck" ./...) || fail "$folder: see above"
+	for module in $(modules); do
+		tidy "$module" || fail "$module: go mod tidy failed: see above"
+		diff -u "$module/go.mod" "$tmp/tidy.mod" || fail "$module/go.mod is not tidy: run ./check.sh tidy"
+		diff -uN "$module/go.sum" "$tmp/tidy.sum" || fail "$module/go.sum is not tidy: run ./check.sh tidy"
+		within "$module" go vet ./... || fail "$module: see above"
+		within "$module" go run "$staticcheck" ./... || fail "$module: see above"
 	done
 fi
 [ "$what" = fuzz ] || vuln
@@ -168,4 +211,5 @@ for target in $(comm -23 "$tmp/listed" "$tmp/found"); do say "$target is listed 
 for target in $(comm -13 "$tmp/listed" "$tmp/found"); do say "$target is a fuzz target that check.sh does not list" >&2; done
 cmp -s "$tmp/listed" "$tmp/found" || fail "the list of fuzz targets and the source differ"
 for target in $fuzz_targets; do fuzz "$target"; done
+cmp -s go.work.sum "$tmp/before.sum" || fail "go.work.sum lacked lines, which Go has added now: commit it"
 say "passed"

@@ -103,7 +103,7 @@ fi
 server=$(redis_server)
 say "$(go version | cut -d' ' -f3,4), $server $("$server" --version | sed -n 's/.* v=\([0-9.]*\).*/\1/p')"
 export CGO_ENABLED=1
-export GOWORK=off # each module as those who import it get it, by its own go.mod
+unset GOWORK
 
 # bubbles prints those packages of this folder whose tests use fake time: testing/synctest, or chimetest, which is made of it.
 bubbles() {
@@ -122,7 +122,8 @@ kept() {
 	rm "$mark"
 }
 
-# run tests one module, its packages in three groups.
+# run tests one module, its packages in three groups. The library is tested as those who import it get it, by its own go.mod, and the others in the
+# workspace of go.work, where they find each other and the library.
 #
 # Where goroutines of one bubble of fake time run on two processors and both come late to a timer's channel, the race detector of Go
 # 1.25 and 1.26 uses one state of the bubble's for both and crashes (maybeRunChan in runtime/time.go). Their packages are tested on one
@@ -135,6 +136,7 @@ run() {
 	say "go test -race ./... in $1"
 	(
 		cd "$1"
+		[ "$1" != . ] || export GOWORK=off
 		shift
 		all=$(go list ./...) && faked=$(bubbles) || exit 1
 		undetected='/internal/system$|/recurrence$|/docs$|/examples/|/contract|/bench$'

@@ -47,7 +47,3 @@ require (
 	golang.org/x/time v0.16.0 // indirect
 	google.golang.org/protobuf v1.36.10 // indirect
 )
-
-replace github.com/chimejobs/chime => ../
-
-replace github.com/chimejobs/chime/httpapi => ../httpapi

@@ -21,9 +21,4 @@ require (
 	software.sslmate.com/src/go-pkcs12 v0.7.4 // indirect
 )
 
-replace (
-	github.com/chimejobs/chime => ../..
-	github.com/chimejobs/chime/httpapi => ../../httpapi
-)
-
 tool github.com/chimejobs/chime/httpapi/cmd/chimed

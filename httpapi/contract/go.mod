@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/chimejobs/chime v0.0.0
-	github.com/chimejobs/chime/httpapi v0.0.0-00010101000000-000000000000
+	github.com/chimejobs/chime/httpapi v0.0.0
 	github.com/getkin/kin-openapi v0.142.0
 	github.com/oapi-codegen/oapi-codegen/v2 v2.8.2
 	github.com/oapi-codegen/runtime v1.8.0
@@ -49,7 +49,3 @@ require (
 	golang.org/x/tools v0.51.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
-
-replace github.com/chimejobs/chime => ../../
-
-replace github.com/chimejobs/chime/httpapi => ../

@@ -1,0 +1,73 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/connect"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/cmd/chime/internal/process"
+)
+
+// What the command exits with.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2   // of flags and arguments, or a rule that is wrong
+	exitNotFound    = 3   // no such schedule, job, queue or worker
+	exitRefused     = 4   // read-only, declined, changed by somebody else meanwhile, or a right is missing
+	exitUnreachable = 5   // the store does not answer, or is not fit
+	exitPart        = 6   // done in part
+	exitBad         = 7   // verify has found something
+	exitTimeout     = 124 // wait ran out
+	exitInterrupted = 130 // Ctrl-C
+)
+
+// An exitError is an error with what the command exits with.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// exit makes an error that ends the command with a code.
+func exit(code int, format string, values ...any) error {
+	return &exitError{code, fmt.Errorf(format, values...)}
+}
+
+// usage makes an error of flags and arguments.
+func usage(format string, values ...any) error { return exit(exitUsage, format, values...) }
+
+// code is what the command exits with after an error.
+func code(err error) int {
+	var told *exitError
+	var invalid *chime.InvalidError
+	var conflict *chime.ConflictError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &told):
+		return told.code
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &invalid):
+		return exitUsage
+	case errors.Is(err, chime.ErrNotFound):
+		return exitNotFound
+	case errors.As(err, &conflict), errors.Is(err, chime.ErrConflict), connect.Denied(err):
+		return exitRefused
+	case connect.Unreachable(err):
+		return exitUnreachable
+	}
+	return exitFailed
+}
+
+// tell prints an error.
+func tell(p *process.Process, err error) {
+	_, _ = io.WriteString(p.Err, "chime: "+output.Printable(message(err))+"\n")
+}

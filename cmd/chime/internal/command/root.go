@@ -1,0 +1,162 @@
+// Package command is the tree of chime's commands: each reads its flags and arguments, calls the library, and prints.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/connect"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/cmd/chime/internal/process"
+)
+
+// A session is one run of the command: what comes from outside, the flags that all commands have, and the store once one of them needs it.
+type session struct {
+	*process.Process
+	connect  connect.Flags
+	format   string
+	json     bool
+	zone     string
+	utc      bool
+	plain    bool // without colours
+	yes      bool
+	readOnly bool
+	verbose  bool
+
+	location *time.Location // that times are shown in
+	opened   *connect.Connection
+}
+
+// Run runs the command of p's arguments, and returns what the process exits with.
+func Run(ctx context.Context, p *process.Process) int {
+	s := &session{Process: p}
+	root := s.root()
+	root.SetArgs(p.Args)
+	err := root.ExecuteContext(ctx)
+	if s.opened != nil {
+		err = errors.Join(err, s.opened.Close())
+	}
+	if err != nil {
+		if ctx.Err() != nil && code(err) != exitPart {
+			err = &exitError{exitInterrupted, errors.New("interrupted")}
+		}
+		tell(p, err)
+	}
+	return code(err)
+}
+
+// root is the tree of commands.
+func (s *session) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "chime",
+		Short: "See and repair schedules, jobs, queues and workers of chime",
+		Long: "chime shows what chime keeps in Redis, and repairs what failed.\n\n" +
+			"The store is that of --redis or REDIS_URL. chime next and chime explain need none.\n" +
+			"Times may be given as 2026-11-21T09:00:00Z, 2026-11-21 09:00, now, -2h or +3d.\n\n" +
+			"Exit codes: 0 done, 1 failed, 2 usage or a wrong rule, 3 not found, 4 refused, 5 no store, 6 done in part,\n" +
+			"7 verify found something, 124 wait ran out, 130 interrupted.",
+		SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return s.check() },
+	}
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage("%w; %s -h lists its flags", err, c.CommandPath())
+	})
+	flags := root.PersistentFlags()
+	s.connect.Declare(flags, s.Env)
+	flags.StringVarP(&s.format, "output", "o", string(output.Table), "`form`: table, json, jsonl or name")
+	flags.BoolVar(&s.json, "json", false, "as -o json")
+	flags.StringVar(&s.zone, "zone", "", "IANA `name` of the zone that times are shown and read in (default this machine's)")
+	flags.BoolVar(&s.utc, "utc", false, "as --zone UTC")
+	flags.BoolVar(&s.plain, "no-color", s.Env("NO_COLOR") != "", "without colours; $NO_COLOR")
+	flags.BoolVarP(&s.yes, "yes", "y", false, "do not ask before changes")
+	flags.BoolVar(&s.readOnly, "read-only", false, "refuse whatever changes something")
+	flags.BoolVarP(&s.verbose, "verbose", "v", false, "say on standard error what is done")
+	root.AddGroup(&cobra.Group{ID: groupRules, Title: "Rules, without a store:"}, &cobra.Group{ID: groupStore, Title: "What is in the store:"},
+		&cobra.Group{ID: groupTools, Title: "Tools:"})
+	root.AddCommand(s.queues(), s.version())
+	root.SetHelpCommandGroupID(groupTools)
+	root.SetCompletionCommandGroupID(groupTools)
+	return root
+}
+
+// The groups of commands in the help.
+const (
+	groupRules = "rules"
+	groupStore = "store"
+	groupTools = "tools"
+)
+
+// check checks the flags that all commands have.
+func (s *session) check() error {
+	if s.json {
+		s.format = string(output.JSON)
+	}
+	if !output.Format(s.format).Valid() {
+		return usage("--output %q: want table, json, jsonl or name", s.format)
+	}
+	s.location = s.Local
+	switch {
+	case s.utc && s.zone != "" && s.zone != "UTC":
+		return usage("--utc and --zone %q: want one of them", s.zone)
+	case s.utc:
+		s.location = time.UTC
+	case s.zone != "":
+		location, err := time.LoadLocation(s.zone)
+		if err != nil {
+			return usage("--zone %q: want an IANA name as Europe/Berlin, or UTC", s.zone)
+		}
+		s.location = location
+	}
+	return nil
+}
+
+// store opens the store, once.
+func (s *session) store() (chime.Store, error) {
+	if s.opened == nil {
+		opened, err := s.connect.Open(s.Env)
+		if err != nil {
+			return nil, &exitError{exitUsage, err}
+		}
+		s.opened = opened
+	}
+	return s.opened.Store, nil
+}
+
+// limited bounds one call to the store.
+func (s *session) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.connect.Timeout)
+}
+
+// printer prints in the format that is wanted.
+func (s *session) printer() output.Printer {
+	p := output.Printer{Out: s.Out, Format: output.Format(s.format)}
+	if s.ShowsOn {
+		p.Width = s.Width()
+	}
+	return p
+}
+
+// say prints what is done, under --verbose.
+func (s *session) say(format string, values ...any) {
+	if s.verbose {
+		_, _ = fmt.Fprintf(s.Err, "chime: "+format+"\n", values...)
+	}
+}
+
+// message is the text of an error, without the name that it begins with anyway.
+func message(err error) string {
+	text := err.Error()
+	const name = "chime: "
+	if len(text) > len(name) && text[:len(name)] == name {
+		return text[len(name):]
+	}
+	return text
+}

@@ -1,0 +1,42 @@
+// Package connect opens the store that a command is about: one server, Sentinel or Cluster, by flags and the environment.
+package connect
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// Flags say which store, and how it is reached.
+type Flags struct {
+	Redis         string // redis, rediss or unix URL; empty: REDIS_URL, or the server on this machine
+	Cluster       bool
+	Master        string   // the name that Sentinel knows the master by
+	Sentinels     []string // host:port
+	Namespace     string
+	User          string
+	PasswordFile  string // the password is not a flag, for others see those
+	TLS           bool
+	TLSCA         string
+	TLSCert       string
+	TLSKey        string
+	TLSServerName string
+	Timeout       time.Duration // of each call to the store
+}
+
+// Declare adds the flags. env is the environment.
+func (f *Flags) Declare(flags *pflag.FlagSet, env func(string) string) {
+	flags.StringVar(&f.Redis, "redis", "", "`URL` of the server: redis://, rediss:// (TLS) or unix:// (default $REDIS_URL, else redis://127.0.0.1:6379/0)")
+	flags.BoolVar(&f.Cluster, "cluster", false, "the server is one of a cluster")
+	flags.StringVar(&f.Master, "sentinel-master", "", "`name` of the master that the sentinels watch")
+	flags.StringSliceVar(&f.Sentinels, "sentinel", nil, "`host:port` of a sentinel; several times, or with commas")
+	flags.StringVar(&f.Namespace, "namespace", cmp.Or(env("CHIME_NAMESPACE"), "chime"), "begins the `names` of all keys; $CHIME_NAMESPACE")
+	flags.StringVar(&f.User, "user", "", "`name` of the ACL user; instead of that in the URL")
+	flags.StringVar(&f.PasswordFile, "password-file", "", "`file` with the password, for arguments can be seen by all users of a machine")
+	flags.StringVar(&f.TLSCA, "tls-ca", "", "`file` with the authority that the server's certificate is checked against; PEM")
+	flags.StringVar(&f.TLSCert, "tls-cert", "", "`file` with the client's certificate; PEM")
+	flags.StringVar(&f.TLSKey, "tls-key", "", "`file` with its key; PEM")
+	flags.StringVar(&f.TLSServerName, "tls-server-name", "", "`name` in the server's certificate, if it is not the host's")
+	flags.DurationVar(&f.Timeout, "timeout", 10*time.Second, "how long an answer may take, 100ms to 10m")
+}
