@@ -102,7 +102,7 @@ func NewEnqueuer(store Store, options EnqueuerOptions) *Enqueuer {
 		bad = errors.Join(errNilStore, bad)
 	}
 	observer, _ := observing("", options.Observers) // validate has checked them
-	return &Enqueuer{options: options, store: p, engine: enqueue.New(p, enqueue.Options{
+	return &Enqueuer{options: options, store: p, engine: enqueue.New(observer.Store(p), enqueue.Options{
 		Observe: observer, Log: options.Logger, MaxPayload: options.MaxPayload, SendTimeout: options.SendTimeout, Bad: bad,
 	})}
 }

@@ -51,6 +51,7 @@ var mayImport = map[string][]string{
 	"examples":            {"any"},
 	"cmd":                 {"any"},
 	"bench":               {"any"}, // a module of its own, as httpapi is
+	"chimeprom":           {".", "recurrence", "github.com/prometheus/client_golang"}, // a module of its own
 	"httpapi": {
 		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "golang.org/x/time",
 	},

@@ -15,11 +15,23 @@ type Observer struct {
 	Taken    func([]JobEvent) // jobs that a Worker has taken
 	Begun    func([]JobEvent) // jobs whose handlers have begun
 	Ended    func([]JobEvent) // attempts that have ended, and jobs that were given up or passed over without one
+	Returned func([]JobEvent) // jobs that a Worker has given back without an outcome: not begun in time, or cut off at its end
+	Parked   func([]JobEvent) // jobs that a Worker has set aside, for it cannot run them
+
+	// Refused: so many results came too late, for the Worker did not hold the jobs any more. Their ends were told before.
+	Refused func(queue string, results int)
+	// SessionLost: a Worker has lost a session, and with it so many jobs.
+	SessionLost func(queue string, jobs int)
+	// Slots: by how much has changed how many handlers may run in a Worker, how many run, and how many of these are past their timeout. All that
+	// was told of a Worker is taken back at its end.
+	Slots func(size, busy, stuck int)
 
 	Placed  func([]PlaceEvent)             // occurrences that this process has placed
 	Elected func(leading bool, term int64) // a Scheduler leads, or leads no longer
 	// Trouble: an operation of the store fails; told when that begins, and once a minute while it lasts. With a nil error: it is over.
 	Trouble func(op string, err error)
+	// Called: a role has called the store; err: why the call failed, or a part of it.
+	Called func(op string, took time.Duration, err error)
 }
 
 // A JobEvent is what an [Observer] hears of one job.
@@ -34,6 +46,11 @@ type JobEvent struct {
 	Ended    time.Time  `json:"ended,omitzero"`     // Ended: when the attempt ended, by the store's clock
 	Outcome  RunOutcome `json:"outcome,omitempty"`  // Ended: how
 	Err      error      `json:"-"`                  // Ended: what the handler returned, or why the job was given up
+
+	Origin   string    `json:"origin,omitempty"`    // what made a schedule's job: occurrence, manual (Trigger), backfill or death (OnDeath); empty: it was enqueued, or that is not known
+	First    bool      `json:"first,omitempty"`     // no attempt has begun before, as far as the job tells
+	Waited   time.Time `json:"waited,omitzero"`     // since when it has waited for this attempt: when it was due, or enqueued; zero: unknown, as after a crash
+	TimedOut bool      `json:"timed_out,omitempty"` // Ended: the handler ran past its timeout
 }
 
 // A PlaceEvent is what an [Observer] hears of one occurrence.
@@ -41,6 +58,9 @@ type PlaceEvent struct {
 	Schedule string        `json:"schedule"` // its name
 	Planned  time.Time     `json:"planned"`  // the occurrence's instant
 	Owed     time.Duration `json:"-"`        // how long it was owed until it was placed
+
+	Missed   int  `json:"missed,omitempty"`    // instants before it that were passed over, by the misfire policy
+	CaughtUp bool `json:"caught_up,omitempty"` // it is run late by MisfireCatchUp
 }
 
 // observing joins observers into one for the engines; what none of them wants to hear is nil. A nil observer is an error.
@@ -52,6 +72,10 @@ func observing(field string, observers []*Observer) (observe.Observer, error) {
 		}
 		all.Enqueued, all.Taken = hearing(all.Enqueued, o.Enqueued), hearing(all.Taken, o.Taken)
 		all.Begun, all.Ended = hearing(all.Begun, o.Begun), hearing(all.Ended, o.Ended)
+		all.Returned, all.Parked = hearing(all.Returned, o.Returned), hearing(all.Parked, o.Parked)
+		all.Refused, all.SessionLost = both(all.Refused, o.Refused), both(all.SessionLost, o.SessionLost)
+		all.Elected, all.Trouble = both(all.Elected, o.Elected), both(all.Trouble, o.Trouble)
+		all.Slots, all.Called = both3(all.Slots, o.Slots), both3(all.Called, o.Called)
 		if told, placed := all.Placed, o.Placed; placed != nil {
 			all.Placed = func(places []observe.Place) {
 				if told != nil {
@@ -64,24 +88,36 @@ func observing(field string, observers []*Observer) (observe.Observer, error) {
 				placed(events)
 			}
 		}
-		if told, elected := all.Elected, o.Elected; elected != nil {
-			all.Elected = func(leading bool, term int64) {
-				if told != nil {
-					told(leading, term)
-				}
-				elected(leading, term)
-			}
-		}
-		if told, trouble := all.Trouble, o.Trouble; trouble != nil {
-			all.Trouble = func(op string, err error) {
-				if told != nil {
-					told(op, err)
-				}
-				trouble(op, err)
-			}
-		}
 	}
 	return all, nil
+}
+
+// both returns a function that calls two; one of them, or both, may be nil.
+func both[A, B any](first, second func(A, B)) func(A, B) {
+	if first == nil || second == nil {
+		if first == nil {
+			return second
+		}
+		return first
+	}
+	return func(a A, b B) {
+		first(a, b)
+		second(a, b)
+	}
+}
+
+// both3 is both, of three arguments.
+func both3[A, B, C any](first, second func(A, B, C)) func(A, B, C) {
+	if first == nil || second == nil {
+		if first == nil {
+			return second
+		}
+		return first
+	}
+	return func(a A, b B, c C) {
+		first(a, b, c)
+		second(a, b, c)
+	}
 }
 
 // hearing adds one who hears of jobs to those before.
@@ -97,7 +133,7 @@ func hearing(before func([]observe.Job), f func([]JobEvent)) func([]observe.Job)
 		for i, j := range jobs {
 			events[i] = JobEvent{
 				Queue: j.Queue, Name: j.Name, ID: j.ID, Schedule: j.Schedule, Attempt: j.Attempt, Due: j.Due, Started: j.Started, Ended: j.Ended,
-				Outcome: RunOutcome(j.Outcome), Err: j.Err,
+				Outcome: RunOutcome(j.Outcome), Err: j.Err, Origin: j.Origin, First: j.First, Waited: j.Waited, TimedOut: j.TimedOut,
 			}
 		}
 		f(events)

@@ -35,6 +35,8 @@ type QueueInfo struct {
 	Dead      int64 `json:"dead"`      // jobs that were given up and are kept
 	Schedules int64 `json:"schedules"` // schedules that live on it
 
+	Sessions int64 `json:"sessions,omitempty"` // of workers, one a partition, that hold jobs or have held one within the last second
+
 	// Oldest is since when that job waits which has waited longest of those to run next: when it was enqueued, or due. Zero: none waits, or
 	// it is one of more than 64 KiB.
 	Oldest time.Time `json:"oldest,omitzero"`
@@ -190,7 +192,7 @@ func (q *Queues) infos(ctx context.Context, queues []string) ([]*QueueInfo, erro
 		}
 		infos = append(infos, &QueueInfo{
 			Name: s.Queue, Partitions: s.Partitions, Paused: s.Paused, Note: Note(s.Note), Limit: Limit(s.Limit),
-			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules, Oldest: oldest(&s),
+			Waiting: s.Waiting, Delayed: s.Delayed, Running: s.Running, Parked: s.Parked, Dead: s.Dead, Schedules: s.Schedules, Sessions: s.Sessions, Oldest: oldest(&s),
 			Enqueued: s.Enqueued, Done: s.Done, Failed: s.Failed, Retried: s.Retried, Died: s.Died, Cancelled: s.Cancelled, Now: s.Now.UTC(),
 		})
 	}

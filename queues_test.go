@@ -43,7 +43,7 @@ func TestQueuesShowWhatTheyHold(t *testing.T) {
 		}
 		now := time.Now()
 		want := chime.QueueInfo{
-			Name: "default", Partitions: 1, Delayed: 1, Running: 1, Parked: 1, Dead: 1, Enqueued: 5, Done: 1, Failed: 1, Died: 1, Now: all[0].Now,
+			Name: "default", Partitions: 1, Delayed: 1, Running: 1, Parked: 1, Dead: 1, Enqueued: 5, Done: 1, Failed: 1, Died: 1, Sessions: 1, Now: all[0].Now,
 		}
 		if *all[0] != want {
 			t.Errorf("got  %+v\nwant %+v", *all[0], want)

@@ -54,6 +54,7 @@ type Schedule struct {
 	// Next is the planned instant of the occurrence that is placed and was not taken yet; if several are to be caught up, of the
 	// last one. If that was cancelled, it is the one after it. It is due Offset later. It is zero for a moment after one was taken, and as long as the schedule is paused or completed.
 	Next     time.Time        `json:"next,omitzero"`
+	Owed     time.Time        `json:"owed,omitzero"` // since when its next occurrence is to be placed; zero: nothing is
 	Last     LastRun          `json:"last,omitzero"` // how it went last
 	Used     int              `json:"used"`          // runs used up of the recurrence's Count
 	Counters ScheduleCounters `json:"counters"`      // since it was created
@@ -129,7 +130,7 @@ func (s Schedule) Format(f fmt.State, verb rune) {
 // MarshalJSON encodes the schedule for whoever looks at it: durations in milliseconds, the size of its payload in place of the payload.
 func (s Schedule) MarshalJSON() ([]byte, error) {
 	type fields Schedule // without methods
-	s.Created, s.Next = s.Created.UTC(), s.Next.UTC()
+	s.Created, s.Next, s.Owed = s.Created.UTC(), s.Next.UTC(), s.Owed.UTC()
 	s.Last.Planned, s.Last.Ended = s.Last.Planned.UTC(), s.Last.Ended.UTC()
 	return json.Marshal(struct {
 		fields

@@ -208,7 +208,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		}
 	}
 	observer, _ := observing("", s.options.Observers) // validate has checked them
-	err := tick.New(s.store, tick.Options{
+	err := tick.New(observer.Store(s.store), tick.Options{
 		Observe: observer, Pulse: s.ticker,
 		Log: s.options.Logger, LeaderTTL: s.options.LeaderTTL, SafetyTick: s.options.SafetyTick, SessionTTL: defaultSessionTTL,
 		Declared: s.declared, Removed: s.removed, Owner: protocol.Owner{Name: s.options.Owner, Version: s.options.Version}, Prune: s.options.Prune,

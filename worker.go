@@ -177,9 +177,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		tick.Watch(watching, w.store, tick.Options{Log: w.options.Logger, SafetyTick: workerSafetyTick, SessionTTL: w.options.SessionTTL, Polled: w.options.Queues, Observe: observe.Observer{Placed: config.Observe.Placed}, Pulse: w.watch})
+		tick.Watch(watching, config.Observe.Store(w.store), tick.Options{Log: w.options.Logger, SafetyTick: workerSafetyTick, SessionTTL: w.options.SessionTTL, Polled: w.options.Queues, Observe: observe.Observer{Placed: config.Observe.Placed}, Pulse: w.watch})
 	})
-	drained, err := work.Run(ctx, w.store, config)
+	drained, err := work.Run(ctx, config.Observe.Store(w.store), config)
 	stop()
 	watch.Wait()
 	if err != nil {

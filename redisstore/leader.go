@@ -50,6 +50,18 @@ func (s *store) Resign(ctx context.Context, candidate string) error {
 	return nil
 }
 
+// Term returns the term of the last leader; 0: there was none, or what is stored is no number. It writes nothing.
+func (s *store) Term(ctx context.Context) (int64, error) {
+	if s.bad != nil {
+		return 0, s.bad
+	}
+	values, err := s.client.HMGet(ctx, s.keys.leader(), "term").Result()
+	if err != nil {
+		return 0, failure("read who leads in", s.keys.leader(), err)
+	}
+	return reply(values).number(0), nil
+}
+
 // Lease returns when the leader's lease lapses, as a text that changes whenever it is renewed; empty: nobody leads. It writes nothing.
 func (s *store) Lease(ctx context.Context) (string, error) {
 	if s.bad != nil {

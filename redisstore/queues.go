@@ -220,6 +220,7 @@ func (c *partitionCount) add() {
 	}
 	to.Dead += c.dead.Val()
 	to.Schedules += c.schedules.Val()
+	to.Sessions += int64(len(c.sessions.Val()))
 	if c.left != nil {
 		for _, text := range c.left.Val() {
 			definition, _ := text.(string)

@@ -312,6 +312,7 @@ func workAnswer(c *protocol.WorkCall, cmd *redis.Cmd) protocol.WorkAnswer {
 	for i := 0; i+1 < len(paused); i += 2 {
 		answer.PausedSchedules = append(answer.PausedSchedules, protocol.PausedSchedule{Name: paused.text(i), Deaths: int(paused.number(i + 1))})
 	}
+	answer.Skipped = values.texts(22)
 	names, _ := servedNames(c.Serve)
 	for i := range values.list(16) {
 		if at := values.list(16).number(i); at >= 1 && at <= int64(len(names)) {

@@ -9,12 +9,25 @@ import (
 
 // An Observer is told what happens. Each function may be nil: then it is not asked, and nothing is prepared for it.
 type Observer struct {
-	Enqueued, Taken, Begun, Ended func([]Job)
+	Enqueued, Taken, Begun, Ended, Returned, Parked func([]Job)
+
+	Refused     func(queue string, results int)
+	SessionLost func(queue string, jobs int)
+	Slots       func(size, busy, stuck int)
 
 	Placed  func([]Place)
 	Elected func(leading bool, term int64)
 	Trouble func(op string, err error)
+	Called  func(op string, took time.Duration, err error)
 }
+
+// What made a job of a schedule.
+const (
+	Occurrence = "occurrence"
+	Manual     = "manual"
+	Backfill   = "backfill"
+	Death      = "death"
+)
 
 // A Job is what is told of one.
 type Job struct {
@@ -23,6 +36,11 @@ type Job struct {
 	Due, Started, Ended       time.Time
 	Outcome                   string
 	Err                       error
+
+	Origin   string // of a job of a schedule
+	First    bool
+	Waited   time.Time // since when, for this attempt; zero: unknown
+	TimedOut bool
 }
 
 // A Place is an occurrence that was placed.
@@ -30,6 +48,8 @@ type Place struct {
 	Schedule string
 	Planned  time.Time
 	Owed     time.Duration
+	Missed   int
+	CaughtUp bool
 }
 
 // Places tells of the occurrences that were placed.
@@ -39,8 +59,10 @@ func (o *Observer) Places(sent []protocol.Placement, answers []protocol.PlaceAns
 	}
 	var places []Place
 	for i, answer := range answers {
-		for _, at := range sent[i].Instants[:min(answer.Placed, len(sent[i].Instants))] {
-			places = append(places, Place{Schedule: sent[i].Name, Planned: at, Owed: sent[i].Owed})
+		missed := sent[i].Missed // before the first
+		for j, at := range sent[i].Instants[:min(answer.Placed, len(sent[i].Instants))] {
+			places = append(places, Place{Schedule: sent[i].Name, Planned: at, Owed: sent[i].Owed, Missed: missed, CaughtUp: j < sent[i].CaughtUp})
+			missed = 0
 		}
 	}
 	if len(places) > 0 {

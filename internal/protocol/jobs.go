@@ -276,6 +276,8 @@ type WorkAnswer struct {
 	Placed []PlaceAnswer // for WorkCall.Place, in order
 	// Superseded are the IDs of occurrences that this call ended because, under overlap policy cancel, a newer one takes their place.
 	Superseded []string
+	// Skipped are the IDs of occurrences that this call has dropped, because under overlap policy skip another one runs.
+	Skipped []string
 	// PausedSchedules are the schedules that this call has paused, because so many of their occurrences in a row ended dead.
 	PausedSchedules []PausedSchedule
 	// Unreadable names what the store held that cannot be read and counts as none; the call has replaced it. Empty: nothing.

@@ -13,6 +13,9 @@ type LeaderStore interface {
 	// Lease returns a text that changes whenever the leader's lease is renewed; empty: there is none. It writes nothing.
 	Lease(ctx context.Context) (string, error)
 
+	// Term returns the term of the last leader; 0: there was none. It writes nothing.
+	Term(ctx context.Context) (int64, error)
+
 	// Resign hands the lease back at once and notifies the other candidates.
 	Resign(ctx context.Context, candidate string) error
 }

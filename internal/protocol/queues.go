@@ -111,6 +111,7 @@ type QueueStats struct {
 	Enqueued, Done, Failed, Retried, Died   int64
 	Cancelled                               int64
 	Schedules                               int64
+	Sessions                                int64 // of workers that hold jobs, or have held some a moment ago
 	Limit                                   QueueLimit
 	Note                                    Note      // of a paused queue
 	FirstDue                                time.Time // when the first of the delayed jobs is due, or was; zero: there is none

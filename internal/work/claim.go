@@ -10,6 +10,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/schedule"
 	"github.com/chimejobs/chime/internal/wire"
@@ -27,6 +28,7 @@ type claim struct {
 	suspect bool      // its holders have vanished so often that this worker has no other such job
 	clock   *storeClock
 	new     bool // an occurrence that is taken for the first time
+	bodied  bool // it came with an envelope of its own
 	message wire.Envelope
 
 	schedule string // the schedule of which it is an occurrence; empty: an ordinary job
@@ -49,7 +51,7 @@ func (c *claim) follows() bool { return c.schedule != "" && !c.new }
 // wire.ErrNewerVersion or schedule.ErrNotHere another worker may be able to run the job; every other error is permanent.
 func (c *claim) open(taken *protocol.TakenJob, names map[string]string, plans *schedule.Plans) (p *schedule.Plan, err error) {
 	name, planned, err := schedule.SplitOccurrence(taken.ID)
-	c.schedule = name
+	c.schedule, c.bodied = name, len(taken.Body) > 0
 	c.message = wire.Envelope{Name: wire.NoName, Schedule: name, Planned: planned}
 	if err != nil {
 		return nil, err
@@ -317,6 +319,30 @@ func (c *claim) waitsSince() time.Time {
 		return c.message.Planned.Add(details.Offset)
 	}
 	return c.message.Planned
+}
+
+// first reports whether no attempt has begun before, as far as the job tells.
+func (c *claim) first() bool {
+	if c.schedule != "" && !c.bodied {
+		return c.new
+	}
+	details := c.message.Details
+	return c.crashes == 0 && c.message.Failures == 0 && (details == nil || details.Due.IsZero() && len(details.Failures) == 0)
+}
+
+// origin is what made the job, if it is a schedule's. That an occurrence was backfilled is known until its first attempt has ended.
+func (c *claim) origin() string {
+	switch {
+	case c.schedule != "" && c.bodied && c.first():
+		return observe.Backfill
+	case c.schedule != "":
+		return observe.Occurrence
+	case c.message.Schedule == "":
+		return ""
+	case c.manual():
+		return observe.Manual
+	}
+	return observe.Death
 }
 
 // maxLogged is how many bytes of a handler's error are logged. A server's answer may be in it, as long and as strange as the server likes.

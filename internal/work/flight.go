@@ -43,6 +43,7 @@ type flight struct {
 	// The processor's.
 	settled bool // its outcome is kept or was dropped
 	ended   bool // its handler has returned
+	late    bool // its time is up, and it is counted as stuck
 	listed  bool // in its lane's outbox, as begun
 
 	// Written in the slot, read by the processor once it has collected the flight.
@@ -104,7 +105,7 @@ func (f *flight) holder() *session { return f.session }
 func (f *flight) event() observe.Job {
 	return observe.Job{
 		Queue: f.queue, Name: f.message.Name, ID: f.id, Schedule: cmp.Or(f.schedule, f.message.Schedule), Attempt: f.message.Failures + 1,
-		Due: f.message.Due(), Started: f.started,
+		Due: f.message.Due(), Started: f.started, Origin: f.origin(), First: f.first(), Waited: f.waitsSince(),
 	}
 }
 
@@ -116,6 +117,7 @@ func (f *flight) ending(s *protocol.Settlement, now time.Time) (e observe.Job, o
 	}
 	e = f.event()
 	e.Ended, e.Outcome, e.Err = f.clock.at(now), outcome, f.reasonOf(s)
+	e.TimedOut = !f.deadline.IsZero() && !now.Before(f.deadline)
 	return e, true
 }
 
@@ -178,6 +180,7 @@ func (f *flight) moveTo(slot int)         { f.slot = slot }
 func (f *flight) expires() time.Time      { return f.deadline }
 func (f *flight) wasTakenAhead() bool     { return f.ahead }
 func (f *flight) isSettled() bool         { return f.settled }
+func (f *flight) isLate() bool            { return f.late }
 func (f *flight) hasEnded() bool          { return f.ended }
 func (f *flight) list(listed bool)        { f.listed = listed }
 func (f *flight) duration() time.Duration { return f.endedAt.Sub(f.began) }
@@ -193,6 +196,13 @@ func (f *flight) watchedUntil(now time.Time) (until time.Time, ok bool) {
 		return now.Add(suspectAlone), true
 	}
 	return f.began.Add(suspectAlone), true
+}
+
+// nowLate marks that its time is up, and reports whether that is new.
+func (f *flight) nowLate() (news bool) {
+	news = !f.late
+	f.late = true
+	return news
 }
 
 // begunAt is when it got its slot.

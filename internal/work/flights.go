@@ -6,6 +6,7 @@ import (
 
 	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/schedule"
 )
 
 const admitTogether = 64 // flights that are handed to the slots at once, so that the first ones do not wait for all of an answer
@@ -39,6 +40,9 @@ type flights struct {
 	ended tally
 	taken []observe.Job // for those who hear of them
 	ends  []observe.Job // for those who hear of them
+	backs []observe.Job // for those who hear of them
+	parks []observe.Job // for those who hear of them
+	told  load          // what those know who hear of the slots
 }
 
 // An arrival is the jobs of one answer.
@@ -200,6 +204,7 @@ func (h *flights) collect(now time.Time) {
 		}
 	}
 	h.tellEnds()
+	h.tellSlots(h.slots.load())
 	for i, f := range h.seen.began {
 		h.seen.began[i] = nil
 		f.announce(now)
@@ -210,13 +215,21 @@ func (h *flights) collect(now time.Time) {
 	}
 }
 
-// hearEnd notes the end of an attempt for those who hear of it.
+// hearEnd notes the end of an attempt, or that a job was given back or set aside, for those who hear of it.
 func (h *flights) hearEnd(f *flight, s *protocol.Settlement, now time.Time) {
-	if h.config.Observe.Ended == nil {
-		return
-	}
-	if e, ok := f.ending(s, now); ok {
-		h.ends = append(h.ends, e)
+	switch o := &h.config.Observe; {
+	case s.Kind == protocol.SettleBack:
+		if o.Returned != nil {
+			h.backs = append(h.backs, f.event())
+		}
+	case s.Kind == protocol.SettlePark:
+		if o.Parked != nil {
+			h.parks = append(h.parks, f.event())
+		}
+	case o.Ended != nil:
+		if e, ok := f.ending(s, now); ok {
+			h.ends = append(h.ends, e)
+		}
 	}
 }
 
@@ -226,6 +239,34 @@ func (h *flights) tellEnds() {
 		h.config.Observe.Ended(h.ends)
 		h.ends = nil
 	}
+	if len(h.backs) > 0 {
+		h.config.Observe.Returned(h.backs)
+		h.backs = nil
+	}
+	if len(h.parks) > 0 {
+		h.config.Observe.Parked(h.parks)
+		h.parks = nil
+	}
+}
+
+// tellSlots tells observers by how much has changed what the slots do.
+func (h *flights) tellSlots(now load) {
+	if change := now.since(h.told); h.config.Observe.Slots != nil && change != (load{}) {
+		h.config.Observe.Slots(change.size, change.busy, change.stuck)
+		h.told = now
+	}
+}
+
+// passedOver tells observers of occurrences that a call has ended, or dropped, without an attempt. What their jobs are called is not known.
+func (h *flights) passedOver(queue string, ids []string, outcome string) {
+	if h.config.Observe.Ended == nil {
+		return
+	}
+	for _, id := range ids {
+		name, planned, _ := schedule.SplitOccurrence(id)
+		h.ends = append(h.ends, observe.Job{Queue: queue, ID: id, Schedule: name, Due: planned, Outcome: outcome, Origin: observe.Occurrence})
+	}
+	h.tellEnds()
 }
 
 // keep settles a flight that has not ended, or never began.
@@ -305,6 +346,12 @@ func (h *flights) giveBackWaiting(now time.Time) {
 // shutDown ends the ctx of all handlers.
 func (h *flights) shutDown() {
 	h.slots.each(func(f *flight) { f.endContext(ErrShutdown) })
+}
+
+// end tells observers the last, and that the worker has no slots any more.
+func (h *flights) end() {
+	h.tellEnds()
+	h.tellSlots(load{})
 }
 
 // abandon hands back the jobs whose handlers have not returned.

@@ -38,6 +38,8 @@ const (
 	runDead      = "dead"
 	runMissed    = "missed"
 	runCancelled = "cancelled"
+
+	runSuperseded, runSkipped = "superseded", "skipped" // without an attempt of this worker
 )
 
 // outcomeOf is how a settlement ends an attempt; empty: it ends none.

@@ -222,6 +222,8 @@ func (p *processor) worked(l *lane, a *protocol.WorkAnswer, now time.Time) {
 	p.outage.End(l, now)
 	p.placed(l, call.Place, a.Placed, now)
 	logSuperseded(p.config, l.partition().Queue, a.Superseded)
+	p.flights.passedOver(l.partition().Queue, a.Superseded, runSuperseded)
+	p.flights.passedOver(l.partition().Queue, a.Skipped, runSkipped)
 	logPaused(p.config, l.partition().Queue, a.PausedSchedules)
 	l.place(p.admission.next(a.Owed, now))
 	if lost {

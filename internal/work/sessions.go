@@ -34,6 +34,9 @@ func (ss *sessions) moveOn(l *lane, call *protocol.WorkCall, a *protocol.WorkAns
 	if empty := s.answered(call.Number, l.calledAt(), len(a.Taken), len(call.Settle), now); empty {
 		ss.heartbeat.rest(s, true)
 	}
+	if refused := ss.config.Observe.Refused; refused != nil && len(a.Refused) > 0 {
+		refused(call.Partition.Queue, len(a.Refused))
+	}
 	for _, i := range a.Refused {
 		if i >= 0 && i < len(call.Settle) {
 			ss.config.Log.Warn("chime: an outcome came too late, the job was not ours any more", "event", "job.late_result",
@@ -89,6 +92,9 @@ func (ss *sessions) lose(l *lane, s *session, now time.Time) {
 	if held, first := s.lose(); first {
 		ss.config.Log.Warn("chime: the store does not know a session any more: other workers have its jobs, or the store has lost them", "event", "session.lost",
 			"queue", l.partition().Queue, "partition", l.partition().Index, "session", s.name(), "worker", ss.worker, "count", held)
+		if told := ss.config.Observe.SessionLost; told != nil {
+			told(l.partition().Queue, held)
+		}
 	}
 	ss.forget(s, now)
 	ss.flights.endSession(s, true)

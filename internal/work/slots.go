@@ -17,10 +17,12 @@ import (
 type slots struct {
 	size   int
 	hears  bool          // somebody hears of what begins
+	counts bool          // somebody hears of how many run
 	notify chan struct{} // room for one: the processor has something to collect
 
 	mu        sync.Mutex
 	busy      []*flight // one for each slot that is not free
+	stuck     int       // of these, those that run past their timeout
 	waiting   backlog   // handed over and not begun
 	runners   int
 	launching bool          // a runner was started that has not begun
@@ -35,8 +37,8 @@ type slots struct {
 	endingAt  time.Time // and when it was counted
 }
 
-func newSlots(size int, hears bool) *slots {
-	return &slots{size: size, hears: hears, notify: make(chan struct{}, 1), busy: make([]*flight, 0, size)}
+func newSlots(size int, hears, counts bool) *slots {
+	return &slots{size: size, hears: hears, counts: counts, notify: make(chan struct{}, 1), busy: make([]*flight, 0, size)}
 }
 
 // notified delivers a value when there is something to collect.
@@ -131,6 +133,8 @@ func (s *slots) begin(f *flight, now time.Time) {
 	}
 	if s.hears {
 		s.started = append(s.started, f.event())
+	}
+	if s.hears || s.counts {
 		s.notifyNow()
 	}
 	if at := f.expires(); !at.IsZero() && (s.expiry.IsZero() || at.Before(s.expiry)) {
@@ -149,6 +153,9 @@ func (s *slots) end(f *flight, now time.Time) {
 	s.busy[slot].moveTo(slot)
 	s.busy[last] = nil
 	s.busy = s.busy[:last]
+	if f.isLate() {
+		s.stuck--
+	}
 	s.ended = append(s.ended, f)
 	s.endings = max(0, s.endings-1)
 }
@@ -242,6 +249,24 @@ func (s *slots) collect(c *collected) {
 	s.mu.Unlock()
 }
 
+// A load is how many slots there are, how many of them are busy, and how many of these past the timeout.
+type load struct{ size, busy, stuck int }
+
+// since is what has changed since an earlier load.
+func (l load) since(before load) load {
+	return load{l.size - before.size, l.busy - before.busy, l.stuck - before.stuck}
+}
+
+// load returns how busy the slots are, for those who hear of it; zero: nobody does.
+func (s *slots) load() load {
+	if !s.counts {
+		return load{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return load{s.size, len(s.busy), s.stuck}
+}
+
 // rest sets whether the processor collects soon without a notification.
 func (s *slots) rest(quiet bool) {
 	s.mu.Lock()
@@ -275,6 +300,9 @@ func (s *slots) expire(now time.Time, overdue *[]*flight) time.Time {
 		}
 		if !now.Before(due) {
 			f.endContext(ErrTimeout)
+			if f.nowLate() {
+				s.stuck++
+			}
 			due = due.Add(timeoutGrace)
 		}
 		if now.Before(due) {

@@ -90,6 +90,8 @@ local function meet(call, i, n, fence, worker, session)
       if owing then owe(call, name) end
       return nil
     end
+    call.skipped = call.skipped or {}
+    call.skipped[#call.skipped + 1] = id
     count(call, name .. SKIPPED, 1)
     count(call, SKIPPED, 1)
     record(call, name, planned, 'skipped|' .. call.now .. '|' .. call.now)

@@ -1,0 +1,95 @@
+package chimeprom
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// What is counted is what client_golang's own histogram counts, classic and native.
+func TestAHistogramCountsAsClientGolangDoes(t *testing.T) {
+	theirs := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "x", Buckets: bounds[:], NativeHistogramBucketFactor: 1.1, NativeHistogramZeroThreshold: math.Exp2(minExponent),
+	})
+	ours := newHistogramVec("chime_schedule_placing_lag_seconds").with()
+	random := rand.New(rand.NewPCG(1, 2))
+	lengths := []time.Duration{0, 1, 2, 953, 954, time.Microsecond, time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Minute, time.Hour, math.MaxInt64}
+	for range 20_000 {
+		lengths = append(lengths, time.Duration(math.Exp(random.Float64()*math.Log(math.MaxInt64/2))))
+	}
+	for _, d := range lengths {
+		theirs.Observe(d.Seconds())
+		ours.observe(d)
+	}
+	ours.observe(-time.Second) // as 0
+	theirs.Observe(0)
+	var got, want dto.Metric
+	if err := ours.Write(&got); err != nil {
+		t.Fatal(err)
+	}
+	if err := theirs.Write(&want); err != nil {
+		t.Fatal(err)
+	}
+	g, w := got.Histogram, want.Histogram
+	if g.GetSampleCount() != w.GetSampleCount() || g.GetZeroCount() != w.GetZeroCount() || g.GetSchema() != w.GetSchema() || g.GetZeroThreshold() != w.GetZeroThreshold() {
+		t.Errorf("count %d, zero %d, schema %d, threshold %g; want %d, %d, %d, %g", g.GetSampleCount(), g.GetZeroCount(), g.GetSchema(), g.GetZeroThreshold(),
+			w.GetSampleCount(), w.GetZeroCount(), w.GetSchema(), w.GetZeroThreshold())
+	}
+	for i, b := range w.Bucket {
+		if g.Bucket[i].GetUpperBound() != b.GetUpperBound() || g.Bucket[i].GetCumulativeCount() != b.GetCumulativeCount() {
+			t.Errorf("bucket %v, want %v", g.Bucket[i], b)
+		}
+	}
+	ng, nw := natively(g), natively(w)
+	for i, n := range nw {
+		if ng[i] != n {
+			t.Errorf("native bucket %d: %d, want %d", i, ng[i], n)
+		}
+	}
+	if len(ng) != len(nw) || len(nw) < 100 {
+		t.Errorf("%d native buckets, want %d", len(ng), len(nw))
+	}
+}
+
+// natively reads the native buckets that are not empty.
+func natively(h *dto.Histogram) map[int]int64 {
+	all := map[int]int64{}
+	at, n, delta := 0, int64(0), 0
+	for _, span := range h.PositiveSpan {
+		at += int(span.GetOffset())
+		for range span.GetLength() {
+			n += h.PositiveDelta[delta]
+			if delta++; n != 0 {
+				all[at] = n
+			}
+			at++
+		}
+	}
+	return all
+}
+
+func TestAnEmptyHistogramIsNativeToo(t *testing.T) {
+	var got dto.Metric
+	if err := newHistogramVec("chime_schedule_placing_lag_seconds").with().Write(&got); err != nil || len(got.Histogram.PositiveSpan) != 1 {
+		t.Errorf("%v, %v; want an empty span", got.Histogram, err)
+	}
+}
+
+// What is heard of a job allocates nothing. How long it takes is for BenchmarkJob to say.
+func TestAJobAllocatesNothing(t *testing.T) {
+	o := New(Options{Jobs: []string{"mail", "report", "index"}, Schedules: []string{"s"}}).Observer()
+	jobs := events()
+	if n := testing.AllocsPerRun(100, func() {
+		o.Enqueued(jobs)
+		o.Begun(jobs)
+		o.Ended(jobs)
+		o.Called("work", time.Millisecond, nil)
+		o.Slots(0, 1, 0)
+	}); n != 0 {
+		t.Errorf("a batch of jobs allocates %v times", n)
+	}
+}

@@ -1,0 +1,56 @@
+package chimeprom
+
+import "sync"
+
+// maxNames is how many names a label has, besides other.
+const (
+	maxNames = 200
+	other    = "other"
+)
+
+// names are those that a label may have.
+type names struct {
+	learns bool // the first that come are added
+
+	mu    sync.RWMutex
+	known map[string]bool
+}
+
+func newNames(known ...string) *names {
+	n := &names{known: make(map[string]bool)}
+	n.add(known...)
+	return n
+}
+
+// learning are names of which the first that come are known.
+func learning() *names {
+	n := newNames()
+	n.learns = true
+	return n
+}
+
+// add adds names, as long as there are fewer than maxNames.
+func (n *names) add(all ...string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, name := range all {
+		if len(n.known) < maxNames && name != "" {
+			n.known[name] = true
+		}
+	}
+}
+
+// label is the name, or other.
+func (n *names) label(name string) string {
+	n.mu.RLock()
+	known, room := n.known[name], len(n.known) < maxNames
+	n.mu.RUnlock()
+	if known {
+		return name
+	}
+	if n.learns && room && name != "" {
+		n.add(name)
+		return n.label(name) // another one may have been faster
+	}
+	return other
+}

@@ -1,0 +1,192 @@
+package chimeprom
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/chimejobs/chime"
+)
+
+const (
+	readEvery    = 5 * time.Second // the store is read at most so often, however often metrics are asked for
+	readTimeout  = 2 * time.Second
+	maxSchedules = 1000 // that are read at a time
+)
+
+// Store returns a collector of what is store-wide: to be registered beside Metrics, in one process, or in each if queries take the maximum.
+//
+// It reads the store when metrics are asked for, and at most once in 5 s. A read takes 2 s at most. If it fails, or takes longer, all that is
+// store-wide is absent until the next one, and chime_scrape_errors_total counts it. It reads counters, and 1,000 schedules at a time: where
+// there are more, what is told of schedules is told once all were read, and is up to 5 s older for each further 1,000.
+//
+// A user of Redis who may only look (docs/access.md) may do that.
+func (m *Metrics) Store(store chime.Store) prometheus.Collector {
+	return &storeCollector{
+		reader: newReader(store, m.schedules), queues: learning(), errors: prometheus.NewCounter(counterOf("chime_scrape_errors_total")), free: make(chan struct{}, 1),
+	}
+}
+
+// A storeCollector reads the store for whoever asks.
+type storeCollector struct {
+	reader *reader
+	queues *names
+	errors prometheus.Counter
+	free   chan struct{} // capacity 1: a read is under way, also one that nobody waits for any more
+
+	mu   sync.Mutex
+	at   time.Time // of the last read
+	last *snapshot // nil: it failed
+}
+
+// descs are the descriptions of what is store-wide.
+var descs = func() map[string]*prometheus.Desc {
+	all := make(map[string]*prometheus.Desc)
+	for _, d := range definitions {
+		if d.storeWide && d.name != "chime_scrape_errors_total" {
+			all[d.name] = prometheus.NewDesc(d.name, d.help, d.labels, nil)
+		}
+	}
+	return all
+}()
+
+func (c *storeCollector) Describe(to chan<- *prometheus.Desc) {
+	c.errors.Describe(to)
+	for _, d := range descs {
+		to <- d
+	}
+}
+
+func (c *storeCollector) Collect(to chan<- prometheus.Metric) {
+	if read := c.current(); read != nil {
+		c.send(read, to)
+	}
+	c.errors.Collect(to)
+}
+
+// current is what was read within the last five seconds, or is read now; nil: that failed.
+func (c *storeCollector) current() *snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); c.at.IsZero() || now.Sub(c.at) >= readEvery || now.Before(c.at) {
+		c.last = c.read()
+		if c.at = now; c.last == nil {
+			c.errors.Inc()
+		}
+	}
+	return c.last
+}
+
+// read reads the store, for two seconds at most. A read that ignores its ctx is not waited for, and no other one begins before it has ended.
+func (c *storeCollector) read() *snapshot {
+	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
+	done := make(chan *snapshot, 1)
+	select {
+	case c.free <- struct{}{}:
+	default:
+		cancel()
+		return nil
+	}
+	go func() {
+		defer cancel()
+		read, err := c.reader.read(ctx)
+		if err != nil || ctx.Err() != nil {
+			c.reader.forget()
+			read = nil
+		}
+		<-c.free
+		done <- read
+	}()
+	select {
+	case read := <-done:
+		return read
+	case <-ctx.Done():
+	}
+	select {
+	case read := <-done: // both at once
+		return read
+	default:
+		return nil
+	}
+}
+
+// send sends what was read as metrics.
+func (c *storeCollector) send(read *snapshot, to chan<- prometheus.Metric) {
+	gauge := func(name string, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(descs[name], prometheus.GaugeValue, value, labels...)
+	}
+	for label, q := range c.byLabel(read.queues) {
+		for _, of := range []struct {
+			state string
+			jobs  int64
+		}{{"waiting", q.Waiting}, {"delayed", q.Delayed}, {"running", q.Running}, {"dead", q.Dead}, {"parked", q.Parked}} {
+			gauge("chime_queue_jobs", float64(of.jobs), label, of.state)
+		}
+		oldest := 0.0
+		if !q.Oldest.IsZero() {
+			oldest = max(q.Now.Sub(q.Oldest), 0).Seconds()
+		}
+		gauge("chime_queue_oldest_seconds", oldest, label)
+		gauge("chime_queue_paused", one(q.Paused), label)
+		gauge("chime_queue_sessions", float64(q.Sessions), label)
+		for _, of := range []struct {
+			outcome string
+			ended   int64
+		}{{"done", q.Done}, {"failed", q.Failed}, {"dead", q.Died}} {
+			to <- prometheus.MustNewConstMetric(descs["chime_queue_ended_total"], prometheus.CounterValue, float64(of.ended), label, of.outcome)
+		}
+	}
+	gauge("chime_leader_term", float64(read.term))
+	s := read.schedules
+	if s == nil {
+		return
+	}
+	for _, state := range []chime.ScheduleState{chime.StateLive, chime.StatePaused, chime.StateCompleted} {
+		gauge("chime_schedules", float64(s.states[state]), string(state))
+	}
+	gauge("chime_schedules_owed", float64(s.owed))
+	for label, t := range s.times {
+		for _, of := range []struct {
+			name string
+			at   time.Time
+		}{{"chime_schedule_next_timestamp_seconds", t.next}, {"chime_schedule_last_success_timestamp_seconds", t.success}} {
+			if !of.at.IsZero() {
+				gauge(of.name, float64(of.at.UnixMilli())/1000, label)
+			}
+		}
+		if t.period > 0 {
+			gauge("chime_schedule_period_seconds", t.period.Seconds(), label)
+		}
+	}
+}
+
+func one(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// byLabel are the queues by their labels. Those that are others are one, of which the oldest job and any pause count.
+func (c *storeCollector) byLabel(queues []*chime.QueueInfo) map[string]chime.QueueInfo {
+	all := make(map[string]chime.QueueInfo, len(queues))
+	for _, q := range queues {
+		label := c.queues.label(q.Name)
+		sum, ok := all[label]
+		if !ok {
+			all[label] = *q
+			continue
+		}
+		sum.Waiting, sum.Delayed, sum.Running = sum.Waiting+q.Waiting, sum.Delayed+q.Delayed, sum.Running+q.Running
+		sum.Dead, sum.Parked, sum.Sessions = sum.Dead+q.Dead, sum.Parked+q.Parked, sum.Sessions+q.Sessions
+		sum.Done, sum.Failed, sum.Died = sum.Done+q.Done, sum.Failed+q.Failed, sum.Died+q.Died
+		sum.Paused = sum.Paused || q.Paused
+		if !q.Oldest.IsZero() && (sum.Oldest.IsZero() || q.Oldest.Before(sum.Oldest)) {
+			sum.Oldest = q.Oldest
+		}
+		all[label] = sum
+	}
+	return all
+}

@@ -1,0 +1,352 @@
+package chimeprom_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/common/expfmt"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/chimeprom"
+	"github.com/chimejobs/chime/chimetest"
+	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/redisstore"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// canary is in payloads, errors, IDs and notes: in no metric.
+const canary = "canary-4711"
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// story plays a few minutes of all that there is to measure and returns what a registry then has.
+func story(t *testing.T, c *chimetest.Chime, then func(registry *prometheus.Registry)) {
+	t.Helper()
+	metrics := chimeprom.New(chimeprom.Options{Jobs: []string{"unhandled"}})
+	worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Observers: []*chime.Observer{metrics.Observer()}, Concurrency: 4, Logger: quiet})
+	worker.Handle("mail", func(_ context.Context, job *chime.Job) error {
+		time.Sleep(2 * time.Second) // fake time
+		switch job.ID {
+		case canary + "-fails":
+			if job.Attempt == 1 {
+				return chime.RetryAfter(time.Second, errors.New(canary))
+			}
+		case canary + "-dies":
+			return chime.Discard(errors.New(canary))
+		case canary + "-panics":
+			panic(canary)
+		}
+		return nil
+	}, chime.MaxAttempts(2), chime.Retry(chime.Fixed(time.Second)))
+	worker.Handle("report", func(context.Context, *chime.Job) error { return nil })
+	worker.Handle("slow", func(ctx context.Context, _ *chime.Job) error {
+		<-ctx.Done()
+		time.Sleep(3 * time.Second) // fake time: it ignores its timeout for a while
+		return ctx.Err()
+	}, chime.Timeout(5*time.Second), chime.MaxAttempts(1))
+	worker.Handle("long", func(context.Context, *chime.Job) error {
+		time.Sleep(50 * time.Second) // fake time
+		return nil
+	})
+	scheduler := chime.NewScheduler(c.Store(), chime.SchedulerOptions{Observers: []*chime.Observer{metrics.Observer()}, Logger: quiet})
+	begin := time.Now()
+	for name, every := range map[string]time.Duration{"report": time.Minute, "long": 30 * time.Second} {
+		rule := recurrence.Recurrence{StartTime: begin.Add(every), Frequency: recurrence.Second, Interval: int(every / time.Second)}
+		if err := scheduler.Schedule(name, rule); err != nil {
+			t.Fatal(err)
+		}
+	}
+	metrics.Know(worker, scheduler)
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(metrics, metrics.Store(c.Store()))
+
+	e := chime.NewEnqueuer(c.Store(), chime.EnqueuerOptions{Observers: []*chime.Observer{metrics.Observer()}, Logger: quiet})
+	for _, job := range []struct{ name, id string }{
+		{"mail", "fine"}, {"mail", "fails"}, {"mail", "dies"}, {"mail", "panics"}, {"slow", "slow"}, {"unhandled", "u"}, {"unknown-" + canary, "v"},
+	} {
+		if _, err := e.Enqueue(t.Context(), job.name, canary, chime.ID(canary+"-"+job.id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := metrics.Observer() // what only happens when something breaks
+	o.SessionLost("default", 3)
+	o.Refused("default", 2)
+	o.Trouble("work", errors.New(canary))
+	o.Called("work", time.Millisecond, errors.New(canary))
+	o.Returned([]chime.JobEvent{{Queue: "default", Name: "mail", ID: canary}})
+	c.Start(scheduler, worker)
+	c.Advance(90 * time.Second)
+	schedules := chime.NewSchedules(c.Store())
+	if _, err := schedules.Trigger(t.Context(), "report", chime.ID(canary)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := schedules.Backfill(t.Context(), "report", begin, begin.Add(61*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	c.Advance(5 * time.Second)
+	if err := chime.NewQueues(c.Store()).Pause(t.Context(), "default", chime.Note{Text: canary}); err != nil {
+		t.Fatal(err)
+	}
+	c.Advance(15 * time.Second)
+	if _, err := e.Enqueue(t.Context(), "mail", canary); err != nil {
+		t.Fatal(err)
+	}
+	c.Advance(10 * time.Second)
+	then(registry)
+}
+
+// told is the exposition of a registry. How many calls were made depends on goroutines that run at the same instant: of these only what is
+// measured is left.
+func told(t *testing.T, registry *prometheus.Registry) string {
+	t.Helper()
+	return regexp.MustCompile(`(?m)^chime_store_(call_seconds|errors_total).*\n`).ReplaceAllString(formatted(t, registry, expfmt.NewFormat(expfmt.TypeTextPlain)), "")
+}
+
+func formatted(t *testing.T, registry *prometheus.Registry, format expfmt.Format) string {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	encoder := expfmt.NewEncoder(&text, format)
+	for _, f := range families {
+		if err := encoder.Encode(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return text.String()
+}
+
+var update = flag.Bool("update", false, "write testdata/story.txt anew")
+
+func TestTheStoryIsToldExactly(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		story(t, c, func(registry *prometheus.Registry) {
+			got := told(t, registry)
+			if *update {
+				if err := os.WriteFile("testdata/story.txt", []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile("testdata/story.txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("the exposition is not that of testdata/story.txt (go test -update writes it anew); it differs in:\n%s", difference(got, string(want)))
+			}
+		})
+	})
+}
+
+// difference are the lines that only one of two texts has.
+func difference(got, want string) string {
+	var all []string
+	for _, side := range []struct{ sign, has, lacks string }{{"+ ", got, want}, {"- ", want, got}} {
+		lacks := strings.Split(side.lacks, "\n")
+		for line := range strings.Lines(side.has) {
+			if !slices.Contains(lacks, strings.TrimSuffix(line, "\n")) {
+				all = append(all, side.sign+line)
+			}
+		}
+	}
+	return strings.Join(all, "")
+}
+
+func TestEveryMetricIsToldAndNoSecretIs(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		story(t, c, func(registry *prometheus.Registry) {
+			families, err := registry.Gather()
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds := map[string]string{}
+			for _, f := range families {
+				kinds[f.GetName()] = strings.ToLower(f.GetType().String())
+			}
+			for name, kind := range chimeprom.Kinds() {
+				if kinds[name] != kind {
+					t.Errorf("%s is a %q, want a %s", name, kinds[name], kind)
+				}
+				delete(kinds, name)
+			}
+			if len(kinds) > 0 {
+				t.Errorf("metrics that no definition has: %v", kinds)
+			}
+			if all := formatted(t, registry, expfmt.NewFormat(expfmt.TypeProtoText)); strings.Contains(all, canary) || len(all) < 10_000 {
+				t.Errorf("a metric shows the canary, or nothing is shown:\n%s", all)
+			}
+			problems, err := testutil.GatherAndLint(registry)
+			if err != nil || len(problems) > 0 {
+				t.Errorf("lint: %v, %v", problems, err)
+			}
+		})
+	})
+}
+
+// promtool runs the tool of Debian's package prometheus, which test.sh installs.
+func promtool(t *testing.T, stdin string, args ...string) {
+	t.Helper()
+	tool := exec.Command("promtool", args...)
+	tool.Stdin = strings.NewReader(stdin)
+	if out, err := tool.CombinedOutput(); err != nil {
+		t.Errorf("promtool %v: %v\n%s", args, err, out)
+	}
+}
+
+func TestPromtoolHasNothingToSay(t *testing.T) {
+	story, err := os.ReadFile("testdata/story.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	promtool(t, string(story), "check", "metrics")
+	promtool(t, "", "check", "rules", "alerts.yaml")
+}
+
+func TestAHundredThousandNamesAreFewSeries(t *testing.T) {
+	metrics := chimeprom.New(chimeprom.Options{})
+	worker := chime.NewWorker(nil, chime.WorkerOptions{})
+	for i := range 1000 {
+		worker.Handle(fmt.Sprintf("job-%d", i), func(context.Context, *chime.Job) error { return nil })
+	}
+	metrics.Know(worker)
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(metrics)
+	o := metrics.Observer()
+	for i := range 100_000 {
+		name := fmt.Sprintf("job-%d", i)
+		jobs := []chime.JobEvent{{
+			Queue: name, Name: "x", Schedule: name, Origin: "occurrence", First: true, Started: time.Unix(2, 0), Waited: time.Unix(1, 0), Ended: time.Unix(3, 0), Outcome: chime.RunDone,
+		}}
+		o.Begun(jobs)
+		jobs[0].Queue, jobs[0].Name = "default", name
+		o.Enqueued(jobs)
+		o.Ended(jobs)
+		o.Placed([]chime.PlaceEvent{{Schedule: name}})
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if len(f.Metric) > 201 {
+			t.Errorf("%s has %d series, want 201 at most", f.GetName(), len(f.Metric))
+		}
+		if f.GetName() == "chime_jobs_enqueued_total" && len(f.Metric) != 201 {
+			t.Errorf("%s has %d series, want 200 names and other", f.GetName(), len(f.Metric))
+		}
+	}
+}
+
+// What cannot be read is not told: neither as it was, nor as 0.
+func TestNothingStoreWideIsToldAfterAReadThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := embedded.StartInMemory()
+		registry := prometheus.NewPedanticRegistry()
+		metrics := chimeprom.New(chimeprom.Options{})
+		registry.MustRegister(metrics.Store(server.Store()))
+		if _, err := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{Logger: quiet}).Enqueue(t.Context(), "work", nil); err != nil {
+			t.Fatal(err)
+		}
+		wants := func(what string, queues bool, errors int) {
+			t.Helper()
+			text := told(t, registry)
+			if has := strings.Contains(text, "chime_queue_jobs{"); has != queues || !strings.Contains(text, fmt.Sprintf("chime_scrape_errors_total %d\n", errors)) {
+				t.Errorf("%s: want queues %v and %d errors; got\n%s", what, queues, errors, text)
+			}
+		}
+		wants("at first", true, 0)
+		if err := server.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Second) // fake time
+		wants("4 s later", true, 0)
+		time.Sleep(2 * time.Second) // fake time
+		wants("without a server", false, 1)
+		time.Sleep(2 * time.Second) // fake time
+		wants("2 s later", false, 1)
+		time.Sleep(5 * time.Second) // fake time
+		wants("after that", false, 2)
+		synctest.Wait()
+	})
+}
+
+// A server that takes connections and says nothing holds nobody up.
+func TestAServerThatHangsIsNotWaitedFor(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	client := redis.NewClient(&redis.Options{Addr: listener.Addr().String(), MaxRetries: -1, ReadTimeout: -1})
+	defer client.Close()
+	registry := prometheus.NewPedanticRegistry()
+	metrics := chimeprom.New(chimeprom.Options{})
+	registry.MustRegister(metrics.Store(redisstore.New(client, redisstore.Options{})))
+	if text := told(t, registry); strings.Contains(text, "chime_queue") || !strings.Contains(text, "chime_scrape_errors_total 1\n") {
+		t.Errorf("want the error alone, got\n%s", text)
+	}
+}
+
+func TestObserversAndScrapesMayComeAtOnce(t *testing.T) {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	metrics := chimeprom.New(chimeprom.Options{Jobs: []string{"a", "b"}})
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(metrics, metrics.Store(server.Store()))
+	const each, runs = 4, 200
+	var all sync.WaitGroup
+	for range each {
+		o := metrics.Observer()
+		all.Go(func() {
+			for i := range runs {
+				jobs := []chime.JobEvent{
+					{Queue: "q", Name: "a", Started: time.Unix(1, 0), Ended: time.Unix(2, 0), Waited: time.Unix(1, 0), Outcome: chime.RunDone},
+					{Queue: "r", Name: "b", Started: time.Unix(1, 0), Ended: time.Unix(2, 0), Waited: time.Unix(1, 0), Outcome: chime.RunFailed, TimedOut: true},
+				}
+				o.Enqueued(jobs)
+				o.Begun(jobs)
+				o.Ended(jobs)
+				o.Slots(0, 1, 0)
+				o.Slots(0, -1, 0)
+				o.Elected(i%2 == 0, 1)
+				o.Trouble("work", errors.New("no"))
+				o.Trouble("work", nil)
+			}
+		})
+		all.Go(func() {
+			for range runs / 20 {
+				if _, err := registry.Gather(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	text := told(t, registry)
+	for _, want := range []string{
+		`chime_jobs_ended_total{job="a",outcome="done",queue="q"} 800`, `chime_job_run_seconds_count{job="b",queue="r"} 800`, `chime_job_wait_seconds_count{queue="q"} 800`,
+		`chime_job_timeouts_total{job="b",queue="r"} 800`, "chime_worker_slots_busy 0", "chime_leader 0", "chime_leader_changes_total 400", `chime_store_trouble{op="work"} 0`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("not told: %s\n%s", want, text)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package chime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// An earwitness is an observer for what a notebook does not write down.
+type earwitness struct {
+	mu                sync.Mutex
+	lines             []string
+	size, busy, stuck int
+	busiest           int
+	calls             map[string]int
+	failed            map[string]int
+	begun             map[string]chime.JobEvent
+}
+
+func (l *earwitness) observer() *chime.Observer {
+	l.calls, l.failed, l.begun = map[string]int{}, map[string]int{}, map[string]chime.JobEvent{}
+	jobs := func(what string) func([]chime.JobEvent) {
+		return func(events []chime.JobEvent) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			for _, e := range events {
+				if what == "begun" {
+					l.begun[e.ID] = e
+					continue
+				}
+				if what == "ended" && e.Outcome != chime.RunSkipped && e.Outcome != chime.RunSuperseded && !e.TimedOut {
+					continue
+				}
+				l.lines = append(l.lines, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", what, e.Name, e.Schedule, e.Outcome)))
+			}
+		}
+	}
+	return &chime.Observer{
+		Begun: jobs("begun"), Ended: jobs("ended"), Returned: jobs("returned"), Parked: jobs("parked"),
+		Refused:     func(queue string, results int) { l.note("refused %s %d", queue, results) },
+		SessionLost: func(queue string, jobs int) { l.note("lost %s %d", queue, jobs) },
+		Slots: func(size, busy, stuck int) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.size, l.busy, l.stuck = l.size+size, l.busy+busy, l.stuck+stuck
+			l.busiest = max(l.busiest, l.busy)
+			if stuck > 0 {
+				l.lines = append(l.lines, "stuck")
+			}
+		},
+		Called: func(op string, took time.Duration, err error) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if l.calls[op]++; err != nil {
+				l.failed[op]++
+			}
+			if took < 0 {
+				l.lines = append(l.lines, "a call took less than no time")
+			}
+		},
+	}
+}
+
+func (l *earwitness) note(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, fmt.Sprintf(format, args...))
+}
+
+func (l *earwitness) saw(t *testing.T, want ...string) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Equal(l.lines, want) {
+		t.Errorf("an observer heard %q, want %q", l.lines, want)
+	}
+}
+
+func TestObserversHearOfSlotsAndCallsAndOfJobsThatDoNotRun(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		var notes earwitness
+		both := []*chime.Observer{{}, notes.observer()}
+		w := f.worker(chime.WorkerOptions{Observers: both, Concurrency: 2, DrainTimeout: -1})
+		w.Handle("quick", func(context.Context, *chime.Job) error { return nil })
+		w.Handle("slow", func(ctx context.Context, _ *chime.Job) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, chime.Timeout(time.Minute))
+		f.add("unknown", 0, "u")
+		if _, err := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{}).Enqueue(t.Context(), "quick", nil, chime.ID("q"), chime.In(2*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		stop := f.run(w)
+		pass(3 * time.Second)
+		f.add("slow", 0, "s")
+		pass(30 * time.Second)
+		if notes.size != 2 || notes.busy != 1 || notes.stuck != 0 || notes.busiest != 1 {
+			t.Errorf("slots: %+v, want 2 of which 1 is busy", &notes)
+		}
+		if err := stop(); err == nil {
+			t.Error("a worker that cuts off a handler returns nil")
+		}
+		notes.saw(t, "parked unknown", "returned slow")
+		if notes.size != 0 || notes.busy != 0 || notes.stuck != 0 {
+			t.Errorf("slots after the end: %+v", &notes)
+		}
+		for _, op := range []string{"check", "partitions", "work", "announce", "extend"} {
+			if notes.calls[op] == 0 {
+				t.Errorf("no call %s was told: %v", op, notes.calls)
+			}
+		}
+		if len(notes.failed) > 0 {
+			t.Errorf("calls failed: %v", notes.failed)
+		}
+		q := notes.begun["q"]
+		if !q.First || q.Origin != "" || q.Started.Sub(q.Waited) > time.Second || q.Waited.IsZero() {
+			t.Errorf("of q was told %+v", q)
+		}
+	})
+}
+
+func TestObserversHearOfLostSessionsAndOfResultsThatComeTooLate(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		var notes earwitness
+		w := f.worker(chime.WorkerOptions{Observers: []*chime.Observer{notes.observer()}})
+		go_ := make(chan bool)
+		w.Handle("waits", func(context.Context, *chime.Job) error {
+			<-go_
+			return nil
+		})
+		f.add("waits", 0, "late", "lost")
+		stop := f.run(w)
+		pass(time.Second)
+		client := f.server.Client()
+		sessions := client.ZRange(t.Context(), "chime:{default}:sessions", 0, -1).Val()
+		if len(sessions) != 1 {
+			t.Fatalf("sessions %q", sessions)
+		}
+		held := "chime:{default}:inflight:" + sessions[0]
+		if n := client.HDel(t.Context(), held, "late").Val(); n != 1 {
+			t.Fatalf("%d flights of late", n)
+		}
+		go_ <- true
+		go_ <- true
+		pass(time.Second)
+		notes.saw(t, "refused default 1")
+		f.add("waits", 0, "again")
+		pass(time.Second)
+		for _, session := range client.ZRange(t.Context(), "chime:{default}:sessions", 0, -1).Val() {
+			client.Del(t.Context(), "chime:{default}:inflight:"+session)
+		}
+		client.Del(t.Context(), "chime:{default}:sessions")
+		pass(10 * time.Second)
+		notes.saw(t, "refused default 1", "lost default 1")
+		close(go_)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if len(notes.failed) > 0 {
+			t.Errorf("a lost session is no failed call: %v", notes.failed)
+		}
+	})
+}
+
+func TestObserversHearWhatMadeAJobAndWhatWasSkipped(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		var notes earwitness
+		observers := []*chime.Observer{notes.observer()}
+		w := f.worker(chime.WorkerOptions{Observers: observers})
+		w.Handle("long", func(ctx context.Context, _ *chime.Job) error {
+			time.Sleep(90 * time.Second) // fake time
+			return nil
+		}, chime.Timeout(85*time.Second))
+		w.Handle("dies", func(context.Context, *chime.Job) error { return chime.Discard(errors.New("no")) })
+		w.Handle("alert", func(context.Context, *chime.Job) error { return nil })
+		scheduler := chime.NewScheduler(f.server.Store(), chime.SchedulerOptions{Observers: observers})
+		begin := time.Now()
+		every := recurrence.Recurrence{StartTime: begin.Add(time.Minute), Frequency: recurrence.Minute, Interval: 1, Count: 2}
+		if err := scheduler.Schedule("s", every, chime.JobName("long")); err != nil {
+			t.Fatal(err)
+		}
+		once := recurrence.Recurrence{StartTime: begin.Add(time.Minute)}
+		if err := scheduler.Schedule("d", once, chime.JobName("dies"), chime.OnDeath(chime.Item{Name: "alert"})); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- chime.Run(ctx, scheduler, w) }()
+		pass(5 * time.Minute)
+		if _, err := chime.NewSchedules(f.server.Store()).Trigger(t.Context(), "d", chime.ID("x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := chime.NewSchedules(f.server.Store()).Backfill(t.Context(), "d", begin, begin.Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		notes.mu.Lock()
+		var origins []string
+		for id, e := range notes.begun {
+			id, _, _ := strings.Cut(id, "#dead-")
+			origins = append(origins, fmt.Sprint(strings.TrimSuffix(id, ":00Z"), " ", e.Origin, " ", e.First, " ", !e.Waited.IsZero()))
+		}
+		notes.mu.Unlock()
+		slices.Sort(origins)
+		want := []string{
+			"d#x death true true", "d#x manual true true", "d@2000-01-01T00:01 backfill true false", "d@2000-01-01T00:01 death true true", "d@2000-01-01T00:01 death true true",
+			"s@2000-01-01T00:01 occurrence true true", "s@2000-01-01T00:03 occurrence true true",
+		}
+		if !slices.Equal(origins, want) {
+			t.Errorf("origin, first, waited:\n %q, want\n %q", origins, want)
+		}
+		notes.saw(t, "ended  s skipped", "stuck", "ended long s done", "stuck", "ended long s done")
+	})
+}
