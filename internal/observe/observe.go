@@ -28,6 +28,7 @@ type Job struct {
 // A Place is an occurrence that was placed.
 type Place struct {
 	Schedule string
+	Queue    string
 	Planned  time.Time
 	Owed     time.Duration
 }
@@ -40,7 +41,7 @@ func (o *Observer) Places(sent []protocol.Placement, answers []protocol.PlaceAns
 	var places []Place
 	for i, answer := range answers {
 		for _, at := range sent[i].Instants[:min(answer.Placed, len(sent[i].Instants))] {
-			places = append(places, Place{Schedule: sent[i].Name, Planned: at, Owed: sent[i].Owed})
+			places = append(places, Place{Schedule: sent[i].Name, Queue: sent[i].Partition.Queue, Planned: at, Owed: sent[i].Owed})
 		}
 	}
 	if len(places) > 0 {
