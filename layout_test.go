@@ -51,7 +51,8 @@ var mayImport = map[string][]string{
 	"internal/system":     {"any"},
 	"examples":            {"any"},
 	"cmd":                 {"any"},
-	"bench":               {"any"}, // a module of its own, as httpapi is
+	"bench":               {"any"}, // a module of its own, as chimeotel and httpapi are
+	"chimeotel":           {".", "go.opentelemetry.io/otel"},
 	"httpapi": {
 		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "golang.org/x/time",
 	},
