@@ -43,6 +43,7 @@ func handedJob(taken *work.Job) *Job {
 		ID: taken.ID, Name: taken.Name, Queue: taken.Queue, Schedule: taken.Schedule, Planned: taken.Planned, offset: taken.Offset, Started: taken.Started,
 		Attempt: taken.Attempt, MaxAttempts: taken.MaxAttempts, Crashes: taken.Crashes, Fence: taken.Fence, Timeout: taken.Timeout,
 		LastError: taken.LastError, Header: taken.Header, Payload: taken.Payload, output: taken.Output,
+		Worker: taken.Worker, Partition: taken.Partition,
 	}
 	if died := taken.Death; died != nil {
 		job.Death = newJobInfo(died.Queue, &protocol.FoundJob{

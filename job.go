@@ -28,6 +28,9 @@ type Job struct {
 	Fence       int64         `json:"fence"`        // grows each time the job is taken: of two holders the one with the larger fence is the current one
 	Timeout     time.Duration `json:"-"`            // of this attempt; then ctx ends. In JSON: timeout_ms
 
+	Worker    string `json:"worker,omitempty"`    // that runs it, a [WorkerInfo]'s name
+	Partition int    `json:"partition,omitempty"` // of its queue, 0, 1, …
+
 	LastError string            `json:"last_error,omitempty"` // how the last attempt failed, at most 1 KiB; empty in the first attempt
 	Header    map[string]string `json:"header,omitempty"`     // what travels with it, see [Header]; nil: nothing
 

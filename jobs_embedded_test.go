@@ -77,7 +77,7 @@ func TestAJobIsShownInEveryStateOfItsLife(t *testing.T) {
 		for attempt := 1; attempt <= 7; attempt++ {
 			running := <-attempts
 			job := wantJob(t, jobs, "a", chime.JobRunning)
-			if job.Attempt != attempt || job.Fence != running.Fence || job.Worker == "" || job.Started.Sub(running.Started).Abs() > time.Millisecond || len(job.Failures) != min(attempt-1, 5) {
+			if job.Attempt != attempt || job.Fence != running.Fence || job.Worker == "" || job.Worker != running.Worker || running.Partition != 0 || job.Started.Sub(running.Started).Abs() > time.Millisecond || len(job.Failures) != min(attempt-1, 5) {
 				t.Fatalf("attempt %d is shown as %+v", attempt, job)
 			}
 			results <- chime.RetryAfter(time.Hour, fmt.Errorf("attempt %d %s", attempt, strings.Repeat("!", 600)))

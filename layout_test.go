@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 		"recurrence", "internal/protocol", "internal/wire", "internal/schedule",
 		"internal/retry", "internal/observe", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob",
 	},
+	"health":              {"."},
 	"redisstore":          {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded": {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":           {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},
@@ -50,8 +51,9 @@ var mayImport = map[string][]string{
 	"internal/system":     {"any"},
 	"examples":            {"any"},
 	"cmd":                 {"any"},
-	"bench":               {"any"}, // a module of its own, as httpapi is
-	"chimeprom":           {".", "recurrence", "github.com/prometheus/client_golang"}, // a module of its own
+	"bench":               {"any"}, // a module of its own, as those of httpapi, chimeotel and chimeprom are
+	"chimeprom":           {".", "recurrence", "github.com/prometheus/client_golang"},
+	"chimeotel":           {".", "go.opentelemetry.io/otel"},
 	"httpapi": {
 		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "golang.org/x/time",
 	},

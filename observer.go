@@ -56,6 +56,7 @@ type JobEvent struct {
 // A PlaceEvent is what an [Observer] hears of one occurrence.
 type PlaceEvent struct {
 	Schedule string        `json:"schedule"` // its name
+	Queue    string        `json:"queue"`    // on which it was placed
 	Planned  time.Time     `json:"planned"`  // the occurrence's instant
 	Owed     time.Duration `json:"-"`        // how long it was owed until it was placed
 

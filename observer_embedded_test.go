@@ -49,7 +49,7 @@ func (n *notebook) observer() *chime.Observer {
 		Enqueued: jobs("enqueued"), Taken: jobs("taken"), Begun: jobs("begun"), Ended: jobs("ended"),
 		Placed: func(events []chime.PlaceEvent) {
 			for _, e := range events {
-				say("placed " + e.Schedule + "@" + e.Planned.UTC().Format(time.RFC3339))
+				say("placed " + e.Schedule + "@" + e.Planned.UTC().Format(time.RFC3339) + " " + e.Queue)
 			}
 		},
 		Elected: func(leading bool, term int64) { say(fmt.Sprintf("elected %v %d", leading, term)) },
@@ -119,7 +119,7 @@ func TestObserversHearWhatHappensToEachJob(t *testing.T) {
 			"dies": "enqueued default/work 0; taken default/work 1; begun default/work 1; ended default/work 1 dead no",
 			"snoozes": "enqueued default/work 0; taken default/work 1; begun default/work 1; ended default/work 1 snoozed snoozed for 20s; " +
 				"taken default/work 1; begun default/work 1; ended default/work 1 done",
-			"s@2000-01-01T00:00:30Z": "placed; taken default/work 1; begun default/work 1; ended default/work 1 done",
+			"s@2000-01-01T00:00:30Z": "placed default; taken default/work 1; begun default/work 1; ended default/work 1 done",
 			"elected":                "elected true 1; elected false 1",
 			"trouble":                "",
 		} {

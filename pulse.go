@@ -1,6 +1,8 @@
 package chime
 
 import (
+	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/chimejobs/chime/internal/observe"
@@ -22,6 +24,21 @@ func (w *Worker) Pulses() map[string]time.Time {
 // leads or not, and counts as turning while it waits for an answer, for 30 s at most. It does no I/O.
 func (s *Scheduler) Pulses() map[string]time.Time {
 	return pulsesOf(map[string]*observe.Pulse{"ticker": s.ticker})
+}
+
+// Draining reports whether the worker was told to end: the ctx of Run has ended, or Run has returned. Jobs may still run. It does no I/O.
+func (w *Worker) Draining() bool { return w.draining.Load() }
+
+// Draining reports whether the scheduler was told to end: the ctx of Run has ended, or Run has returned. It does no I/O.
+func (s *Scheduler) Draining() bool { return s.draining.Load() }
+
+// drains notes in draining when ctx ends, and once end is called.
+func drains(ctx context.Context, draining *atomic.Bool) (end func()) {
+	stop := context.AfterFunc(ctx, func() { draining.Store(true) })
+	return func() {
+		stop()
+		draining.Store(true)
+	}
 }
 
 func pulsesOf(loops map[string]*observe.Pulse) map[string]time.Time {

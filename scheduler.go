@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chimejobs/chime/internal/observe"
@@ -74,6 +75,8 @@ type Scheduler struct {
 	store   protocol.Store
 	options SchedulerOptions
 	ticker  *observe.Pulse
+
+	draining atomic.Bool
 
 	mu       sync.Mutex
 	running  bool
@@ -198,6 +201,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
+	defer drains(ctx, &s.draining)()
 	if s.options.Prune && s.options.Version == 0 {
 		s.options.Logger.Warn("chime: nothing is pruned, for the scheduler has no version", "event", "schedule.unpruned")
 	}

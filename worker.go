@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chimejobs/chime/internal/observe"
@@ -96,6 +97,7 @@ type Worker struct {
 	options WorkerOptions
 
 	processor, heartbeat, watch *observe.Pulse
+	draining                    atomic.Bool
 
 	mu         sync.Mutex
 	handlers   map[string]*registration
@@ -174,6 +176,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer drains(ctx, &w.draining)()
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {

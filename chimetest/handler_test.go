@@ -40,7 +40,7 @@ func TestANewJobIsAsAWorkerGivesIt(t *testing.T) {
 			for _, at := range []*time.Time{&want.Planned, &want.Started, &made.Planned, &made.Started} {
 				*at = at.UTC().Truncate(time.Millisecond)
 			}
-			want.Fence = made.Fence
+			want.Fence, want.Worker = made.Fence, made.Worker // none holds the one that was made
 			if want.ID == "mine" != (made.ID == "mine") || made.ID == "" {
 				t.Errorf("%s: ID %q, a worker gives %q", name, made.ID, want.ID)
 			}

@@ -46,6 +46,7 @@ type Job struct {
 // A Place is an occurrence that was placed.
 type Place struct {
 	Schedule string
+	Queue    string
 	Planned  time.Time
 	Owed     time.Duration
 	Missed   int
@@ -61,7 +62,7 @@ func (o *Observer) Places(sent []protocol.Placement, answers []protocol.PlaceAns
 	for i, answer := range answers {
 		missed := sent[i].Missed // before the first
 		for j, at := range sent[i].Instants[:min(answer.Placed, len(sent[i].Instants))] {
-			places = append(places, Place{Schedule: sent[i].Name, Planned: at, Owed: sent[i].Owed, Missed: missed, CaughtUp: j < sent[i].CaughtUp})
+			places = append(places, Place{Schedule: sent[i].Name, Queue: sent[i].Partition.Queue, Planned: at, Owed: sent[i].Owed, Missed: missed, CaughtUp: j < sent[i].CaughtUp})
 			missed = 0
 		}
 	}

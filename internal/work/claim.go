@@ -34,6 +34,8 @@ type claim struct {
 	schedule string // the schedule of which it is an occurrence; empty: an ordinary job
 	cancels  bool   // the schedule's overlap policy is cancel
 
+	partition int // of the queue
+
 	handler *Handler
 	timeout time.Duration
 	crashes int     // how many workers have vanished while they ran it
@@ -89,6 +91,7 @@ func (c *claim) fill(job *Job) {
 		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: cmp.Or(c.schedule, c.message.Schedule), Planned: c.message.Planned,
 		Attempt: c.message.Failures + 1, MaxAttempts: c.maxAttempts(), Crashes: c.crashes, Fence: c.fence,
 		Timeout: c.timeout, LastError: c.message.LastError, Payload: bytes.Clone(c.message.Payload), Output: c.output,
+		Worker: c.config.worker, Partition: c.partition,
 	}
 	if d := c.message.Details; d != nil {
 		job.Header, job.Offset = maps.Clone(d.Header), d.Offset // an occurrence's header is its schedule's

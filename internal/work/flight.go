@@ -80,7 +80,7 @@ func (f *flight) start(config *Config, a *arrival, taken *protocol.TakenJob, att
 	f.Attempt = attempt
 	f.lane, f.session = a.lane, a.session
 	c := &f.claim // field by field: an ordinary job leaves most of it zero
-	c.config, c.queue, c.clock = config, a.lane.partition().Queue, a.clock
+	c.config, c.queue, c.partition, c.clock = config, a.lane.partition().Queue, a.lane.partition().Index, a.clock
 	c.id, c.fence, c.ahead = taken.ID, taken.Fence, !taken.Begun
 	c.parked, c.new, c.suspect, c.crashes = taken.ParkedAt, taken.New, taken.Suspect(), taken.Crashes
 }

@@ -51,6 +51,9 @@ type Job struct {
 	Fence       int64
 	Timeout     time.Duration
 
+	Worker    string
+	Partition int
+
 	LastError string
 	Header    map[string]string
 	Death     *wire.Death

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/health"
 	"github.com/chimejobs/chime/httpapi"
 	"github.com/chimejobs/chime/redisstore"
 )
@@ -48,7 +49,11 @@ func (p process) serve(ctx context.Context) error {
 		return err
 	}
 	defer closeStore() // its error would say that it is closed
-	return newServer(s, known, store, listener, log).run(ctx, p)
+	server, err := newServer(s, known, store, listener, log)
+	if err != nil {
+		return err
+	}
+	return server.run(ctx, p)
 }
 
 // A server is the HTTP side and the roles of one process.
@@ -58,11 +63,11 @@ type server struct {
 	listener net.Listener
 	log      *slog.Logger
 	http     *http.Server
-	ready    *readiness
+	health   *health.Health
 	roles    []chime.Role
 }
 
-func newServer(s *settings, known *credentials, store chime.Store, listener net.Listener, log *slog.Logger) *server {
+func newServer(s *settings, known *credentials, store chime.Store, listener net.Listener, log *slog.Logger) (*server, error) {
 	options := httpapi.Options{
 		Authenticate: known.authenticate, Secrets: s.ring, Egress: s.egress, Queues: s.names, PublicURL: s.publicURL, Logger: log,
 	}
@@ -70,30 +75,30 @@ func newServer(s *settings, known *credentials, store chime.Store, listener net.
 		options.OpenPFX = newPFXOpener(program, pfxTimeout)
 	}
 	api := httpapi.New(store, options)
-	made := &server{settings: s, known: known, listener: listener, log: log, ready: newReadiness(store), http: api.Server()}
+	made := &server{settings: s, known: known, listener: listener, log: log, http: api.Server()}
 	handler := http.Handler(http.NotFoundHandler())
+	var looped []health.Role
 	if s.hasRole(roleScheduler) {
 		scheduler := chime.NewScheduler(store, chime.SchedulerOptions{Logger: log})
-		made.add(scheduler, scheduler.Pulses)
+		made.roles, looped = append(made.roles, scheduler), append(looped, scheduler)
 	}
 	if s.hasRole(roleWorker) {
 		worker := chime.NewWorker(store, chime.WorkerOptions{Queues: s.weights, Concurrency: s.concurrency, Logger: log})
 		api.Register(worker)
-		made.add(worker, worker.Pulses)
+		made.roles, looped = append(made.roles, worker), append(looped, worker)
 	}
 	if s.hasRole(roleAPI) {
 		made.roles = append(made.roles, api)
 		handler = api
 	}
-	made.http.Handler = made.ready.wrap(handler)
+	var err error
+	if made.health, err = health.New(health.Options{Store: store, Roles: looped}); err != nil {
+		return nil, err
+	}
+	made.http.Handler = withHealth(made.health, handler)
 	made.http.TLSConfig = known.tls()
 	made.http.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // what strangers send
-	return made
-}
-
-func (s *server) add(role chime.Role, pulses func() map[string]time.Time) {
-	s.roles = append(s.roles, role)
-	s.ready.loops = append(s.ready.loops, pulses)
+	return made, nil
 }
 
 // url is how programs of this machine reach the server.
@@ -168,7 +173,7 @@ func (s *server) reload() {
 
 // stop answers what is under way, and cuts off what takes longer than httpDrain.
 func (s *server) stop() {
-	s.ready.draining.Store(true)
+	s.health.Drain()
 	ctx, cancel := context.WithTimeout(context.Background(), httpDrain)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {

@@ -1,0 +1,21 @@
+package chimeotel
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Manage calls f within a span "manage <act>": for what a program does with schedules, jobs and queues besides enqueuing, as "pause" or
+// "requeue". act is the name of a method, never of what it acts on. It returns what f returns.
+//
+//	err := telemetry.Manage(ctx, "pause", func(ctx context.Context) error { return queues.Pause(ctx, "mail", note) })
+func (t *Telemetry) Manage(ctx context.Context, act string, f func(context.Context) error) error {
+	ctx, span := t.tracer.Start(ctx, managing+" "+act, trace.WithSpanKind(trace.SpanKindInternal), trace.WithAttributes(keySystem.String(system)))
+	defer span.End()
+	err := f(ctx)
+	if err != nil && span.IsRecording() {
+		fail(span, err, "failed")
+	}
+	return err
+}

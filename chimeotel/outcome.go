@@ -1,0 +1,86 @@
+package chimeotel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chimejobs/chime"
+)
+
+// outcomeReturned: the handler was cut off by the end of its worker or of its session, and nothing is counted.
+const outcomeReturned = "returned"
+
+// outcomeOf is how an attempt ends that returns err, in a word: that of [chime.RunOutcome], or outcomeReturned. lost says that the
+// worker has lost the job meanwhile.
+func outcomeOf(ctx context.Context, job *chime.Job, err error) (outcome string, lost bool) {
+	var cause error
+	if ctx.Err() != nil {
+		cause = context.Cause(ctx)
+	}
+	lost = errors.Is(cause, chime.ErrSessionLost)
+	if errors.Is(cause, chime.ErrCancelled) {
+		return string(chime.RunCancelled), lost
+	}
+	switch action := chime.OutcomeOf(err).Action; {
+	case action == chime.Succeeded:
+		return string(chime.RunDone), lost
+	case action == chime.Snoozed:
+		return string(chime.RunSnoozed), lost
+	case action == chime.Retried && (lost || errors.Is(cause, chime.ErrShutdown)):
+		return outcomeReturned, lost
+	case action == chime.Retried && errors.Is(cause, chime.ErrReplaced):
+		return string(chime.RunSuperseded), lost
+	case action == chime.Retried && job.Attempt < job.MaxAttempts:
+		return string(chime.RunFailed), lost
+	}
+	return string(chime.RunDead), lost
+}
+
+// again reports whether an attempt follows one that ended so.
+func again(outcome string) bool {
+	return outcome == string(chime.RunFailed) || outcome == string(chime.RunSnoozed) || outcome == outcomeReturned
+}
+
+// typeOf is the error.type of an attempt: "timeout", "panic", or the error's type. It says nothing of what the error says.
+func typeOf(ctx context.Context, err error) string {
+	if ctx.Err() != nil && errors.Is(context.Cause(ctx), chime.ErrTimeout) {
+		return "timeout"
+	}
+	return errorType(err)
+}
+
+// errorType is the type of an error, or of what it wraps, where its own type says only that it wraps something.
+func errorType(err error) string {
+	for {
+		kind := fmt.Sprintf("%T", err)
+		switch kind {
+		case "*chimeotel.panicError":
+			return "panic"
+		case "*fmt.wrapError", "*errors.joinError", "*chime.steering":
+			if inner := wrapped(err); inner != nil {
+				err = inner
+				continue
+			}
+		}
+		return kind
+	}
+}
+
+// wrapped is the one error that another one wraps; nil: there is none, or more than one.
+func wrapped(err error) error {
+	if several, ok := err.(interface{ Unwrap() []error }); ok && len(several.Unwrap()) == 1 {
+		return several.Unwrap()[0]
+	}
+	return errors.Unwrap(err)
+}
+
+// A panicError is what a handler panicked with; nil: it called runtime.Goexit.
+type panicError struct{ value any }
+
+func (p *panicError) Error() string {
+	if p.value == nil {
+		return "the handler called runtime.Goexit"
+	}
+	return fmt.Sprintf("panic: %v", p.value)
+}
