@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"examples":            {"any"},
 	"cmd":                 {"any"},
 	"bench":               {"any"}, // a module of its own, as those of httpapi, chimeotel and chimeprom are
-	"chimeprom":           {".", "recurrence", "github.com/prometheus/client_golang"},
+	"chimeprom":           {".", "recurrence", "github.com/prometheus/client_golang", "github.com/prometheus/client_model"},
 	"chimeotel":           {".", "go.opentelemetry.io/otel"},
 	"httpapi": {
 		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "golang.org/x/time",
