@@ -251,8 +251,8 @@ func (h *flights) tellEnds() {
 
 // tellSlots tells observers by how much has changed what the slots do.
 func (h *flights) tellSlots(now load) {
-	if change := now.since(h.told); h.config.Observe.Slots != nil && change != (load{}) {
-		h.config.Observe.Slots(change.size, change.busy, change.stuck)
+	if tell := h.config.Observe.Slots; tell != nil && now != h.told {
+		now.since(h.told).tell(tell)
 		h.told = now
 	}
 }

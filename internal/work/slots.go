@@ -257,6 +257,9 @@ func (l load) since(before load) load {
 	return load{l.size - before.size, l.busy - before.busy, l.stuck - before.stuck}
 }
 
+// tell tells of a load, or of a change of it.
+func (l load) tell(heard func(size, busy, stuck int)) { heard(l.size, l.busy, l.stuck) }
+
 // load returns how busy the slots are, for those who hear of it; zero: nobody does.
 func (s *slots) load() load {
 	if !s.counts {
