@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/ask"
 	"github.com/chimejobs/chime/cmd/chime/internal/connect"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
@@ -59,7 +60,8 @@ func code(err error) int {
 		return exitUsage
 	case errors.Is(err, chime.ErrNotFound):
 		return exitNotFound
-	case errors.As(err, &conflict), errors.Is(err, chime.ErrConflict), connect.Denied(err):
+	case errors.Is(err, ask.ErrDeclined), errors.Is(err, ask.ErrNobody),
+		errors.As(err, &conflict), errors.Is(err, chime.ErrConflict), connect.Denied(err):
 		return exitRefused
 	case connect.Unreachable(err):
 		return exitUnreachable
