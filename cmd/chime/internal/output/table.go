@@ -2,6 +2,7 @@ package output
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -19,7 +20,7 @@ const (
 )
 
 // table prints rows under their columns. On a terminal the columns give way from the right until the rest fits: cut first, then left out. The
-// first one always stays.
+// first one always stays. Columns without titles have no line for them.
 func (p Printer) table(columns []Column, rows [][]string) error {
 	widths := make([]int, len(columns))
 	for i, c := range columns {
@@ -39,11 +40,14 @@ func (p Printer) table(columns []Column, rows [][]string) error {
 		widths = fit(widths, p.Width)
 	}
 	var b strings.Builder
-	titles := make([]string, len(columns))
-	for i, c := range columns {
-		titles[i] = c.Title
+	if slices.ContainsFunc(columns, func(c Column) bool { return c.Title != "" }) {
+		titles := make([]string, len(columns))
+		for i, c := range columns {
+			titles[i] = c.Title
+		}
+		shown = slices.Insert(shown, 0, titles)
 	}
-	for _, row := range append([][]string{titles}, shown...) {
+	for _, row := range shown {
 		line := ""
 		for i, width := range widths {
 			cell := ansi.Truncate(row[i], width, "…")
