@@ -32,6 +32,9 @@ func (s *session) jobs() *cobra.Command {
 		GroupID: groupStore, Args: cobra.NoArgs,
 	}
 	c.AddCommand(s.jobsList(), s.jobsGroups(), s.jobsShow(), s.jobsWait(), s.jobsEnqueue())
+	for _, change := range jobChanges {
+		c.AddCommand(s.jobsChange(change))
+	}
 	return c
 }
 

@@ -47,7 +47,8 @@ func Run(ctx context.Context, p *process.Process) int {
 		err = errors.Join(err, s.opened.Close())
 	}
 	if err != nil {
-		if ctx.Err() != nil && code(err) != exitPart {
+		var said *exitError
+		if ctx.Err() != nil && code(err) != exitPart && !(errors.As(err, &said) && said.code == exitInterrupted) {
 			err = &exitError{exitInterrupted, errors.New("interrupted")}
 		}
 		tell(p, err)

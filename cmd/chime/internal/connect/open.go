@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"strings"
@@ -52,7 +53,7 @@ func (f *Flags) Open(env func(string) string) (*Connection, error) {
 	if f.Master != "" {
 		address = f.Master + " by " + address
 	}
-	store := redisstore.New(client, redisstore.Options{Namespace: f.Namespace})
+	store := redisstore.New(client, redisstore.Options{Namespace: f.Namespace, Logger: slog.New(slog.DiscardHandler)})
 	return &Connection{Store: store, Client: client, Address: f.Namespace + " @ " + address}, nil
 }
 
