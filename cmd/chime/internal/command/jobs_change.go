@@ -206,7 +206,7 @@ func (r *jobsRun) found(ctx context.Context) error {
 		search := jobfind.Search{Filter: filter, States: r.states, Limit: min(idsAtOnce, r.max+1-len(r.meant)), After: after}
 		some, err := search.Find(ctx, store)
 		if err != nil {
-			return err
+			return r.unknownQueue(ctx, store, filter.Queue, err)
 		}
 		r.now = some.Now
 		for _, job := range some.Jobs {
