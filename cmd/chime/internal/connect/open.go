@@ -37,6 +37,7 @@ type Connection struct {
 	Store   chime.Store
 	Client  redis.UniversalClient
 	Address string // as people name it: billing @ redis:6379
+	User    string // of the server; empty: its default one
 }
 
 // Close closes the client.
@@ -54,7 +55,7 @@ func (f *Flags) Open(env func(string) string) (*Connection, error) {
 		address = f.Master + " by " + address
 	}
 	store := redisstore.New(client, redisstore.Options{Namespace: f.Namespace, Logger: slog.New(slog.DiscardHandler)})
-	return &Connection{Store: store, Client: client, Address: f.Namespace + " @ " + address}, nil
+	return &Connection{Store: store, Client: client, Address: f.Namespace + " @ " + address, User: options.Username}, nil
 }
 
 func (f *Flags) options(env func(string) string) (*redis.UniversalOptions, error) {
