@@ -135,9 +135,17 @@ func (f *Flags) addTLS(options *redis.UniversalOptions) error {
 	return nil
 }
 
-// Denied reports whether a right of the ACL user is missing.
+// Denied reports whether the server does not know the user, or a right of the user is missing.
 func Denied(err error) bool {
-	return err != nil && (redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(err.Error(), "NOPERM"))
+	if err == nil {
+		return false
+	}
+	for _, answer := range []string{"NOPERM", "NOAUTH", "WRONGPASS"} {
+		if redis.HasErrorPrefix(err, answer) || strings.Contains(err.Error(), answer+" ") {
+			return true
+		}
+	}
+	return false
 }
 
 // Unreachable reports whether the store does not answer, or is not fit.
