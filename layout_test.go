@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"internal/tick":     {"internal/protocol", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
 	"internal/timeline": {},
 	"internal/memconn":  {},
+	"internal/plain":    {"."},
 	"internal/testjob":  {}, // through which chimetest reaches into the root
 	".": {
 		"recurrence", "internal/protocol", "internal/wire", "internal/schedule",

@@ -12,6 +12,7 @@ import (
 type Column struct {
 	Title string
 	Right bool // its cells stand at the right, as numbers do
+	Most  int  // where the table is too wide this column gives way to so many cells before others do; 0: it does not
 }
 
 const (
@@ -37,7 +38,7 @@ func (p Printer) table(columns []Column, rows [][]string) error {
 		}
 	}
 	if p.Width > 0 {
-		widths = fit(widths, p.Width)
+		widths = fit(columns, widths, p.Width)
 	}
 	var b strings.Builder
 	if slices.ContainsFunc(columns, func(c Column) bool { return c.Title != "" }) {
@@ -69,14 +70,15 @@ func (p Printer) table(columns []Column, rows [][]string) error {
 }
 
 // fit returns the widths that columns get in so many cells of a terminal; those at the right that have none are not shown.
-func fit(widths []int, cells int) []int {
-	for len(widths) > 1 {
-		total := gap * (len(widths) - 1)
-		for _, w := range widths {
-			total += w
+func fit(columns []Column, widths []int, cells int) []int {
+	for i, c := range columns {
+		if over := total(widths) - cells; over > 0 && c.Most > 0 && widths[i] > c.Most {
+			widths[i] = max(c.Most, widths[i]-over)
 		}
+	}
+	for len(widths) > 1 {
 		last := len(widths) - 1
-		switch over := total - cells; {
+		switch over := total(widths) - cells; {
 		case over <= 0:
 			return widths
 		case widths[last]-over >= minCell:
@@ -87,6 +89,15 @@ func fit(widths []int, cells int) []int {
 		widths = widths[:last]
 	}
 	return []int{max(1, min(widths[0], cells))}
+}
+
+// total is how many cells columns take together.
+func total(widths []int) int {
+	sum := gap * (len(widths) - 1)
+	for _, w := range widths {
+		sum += w
+	}
+	return sum
 }
 
 // shellWord quotes a text for a shell, where that is needed.
