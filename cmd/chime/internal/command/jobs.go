@@ -32,6 +32,9 @@ func (s *session) jobs() *cobra.Command {
 		GroupID: groupStore, Args: cobra.NoArgs,
 	}
 	c.AddCommand(s.jobsList(), s.jobsGroups(), s.jobsShow(), s.jobsWait(), s.jobsEnqueue())
+	for _, change := range jobChanges {
+		c.AddCommand(s.jobsChange(change))
+	}
 	return c
 }
 
@@ -56,7 +59,7 @@ func (s *session) jobsList() *cobra.Command {
 			}
 			found, err := jobfind.Search{Filter: filter, Limit: limit, After: after}.Find(c.Context(), store)
 			if err != nil {
-				return err
+				return s.unknownQueue(c.Context(), store, filter.Queue, err)
 			}
 			if found.Next != "" && len(found.Jobs) < limit {
 				s.tell("found %s among the %s jobs that were looked at; there are more to look at", count(int64(len(found.Jobs))), count(int64(found.Looked)))

@@ -38,7 +38,7 @@ func (s *session) jobsGroups() *cobra.Command {
 			for _, state := range states {
 				found, err := jobfind.Search{Filter: filter, States: []chime.JobState{state}, Limit: jobfind.MaxLooked}.Find(c.Context(), store)
 				if err != nil {
-					return err
+					return s.unknownQueue(c.Context(), store, filter.Queue, err)
 				}
 				if found.Next != "" {
 					s.tell("looked at %s %s jobs; there are more", count(int64(found.Looked)), state)

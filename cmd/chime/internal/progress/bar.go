@@ -51,5 +51,6 @@ func (b *Bar) line(n, total int) string {
 func (b *Bar) End() {
 	if !b.drawn.IsZero() {
 		_, _ = io.WriteString(b.process.Err, "\r\x1b[K")
+		b.drawn = time.Time{}
 	}
 }
