@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/chimejobs/chime/internal/protocol"
@@ -92,14 +93,7 @@ func (s *Schedules) backfill(ctx context.Context, name string, to time.Time, fil
 	if err != nil {
 		return err
 	}
-	end := found.Cursor.At.Add(time.Second)
-	if found.Cursor.At.IsZero() {
-		end = plan.Created // nothing was placed yet
-	}
-	if to.After(end) {
-		to = end
-	}
-	times, next := plan.Between(filled.Next, to, protocol.MaxItems)
+	times, next := plan.Between(filled.Next, backfillEnd(&found, plan, to), protocol.MaxItems)
 	jobs := make([]protocol.BackfilledJob, 0, len(times))
 	bytes := 0
 	for i, at := range times {
@@ -120,6 +114,47 @@ func (s *Schedules) backfill(ctx context.Context, name string, to time.Time, fil
 		filled.Next = times[answer.Done]
 	}
 	return err
+}
+
+// backfillEnd is what a range that is to be run again ends before: what follows the schedule's cursor is the schedule's.
+func backfillEnd(found *protocol.Stored, plan *schedule.Plan, to time.Time) time.Time {
+	end := found.Cursor.At.Add(time.Second)
+	if found.Cursor.At.IsZero() {
+		end = plan.Created // nothing was placed yet
+	}
+	if to.After(end) {
+		return end
+	}
+	return to
+}
+
+// BackfillTimes returns the planned instants of the occurrences that [Schedules.Backfill] would look at in a range, the oldest first: at most n,
+// 1 to 1000. next is where to go on; zero: there are no more. It changes nothing, and does not look which of them wait or run already. Its errors
+// are those of Backfill.
+func (s *Schedules) BackfillTimes(ctx context.Context, name string, from, to time.Time, n int) (times []time.Time, next time.Time, err error) {
+	err = errors.Join(s.check(ctx, name), checkRange(from, to))
+	if n < 1 || n > maxUpcoming {
+		err = errors.Join(err, protocol.Invalid("n", strconv.Itoa(n), fmt.Sprintf("1 to %d", maxUpcoming)))
+	}
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("chime: backfill times of schedule %.40q: %w", name, err)
+	}
+	found, err := s.store.Find(ctx, []string{name})
+	if err == nil && found[0].Name == "" {
+		err = ErrNotFound
+	}
+	if err == nil {
+		err = found[0].Err
+	}
+	var plan *schedule.Plan
+	if err == nil {
+		plan, err = schedule.Compile(found[0].Definition)
+	}
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("chime: backfill times of schedule %q: %w", name, err)
+	}
+	times, next = plan.Between(from, backfillEnd(&found[0], plan, to), n)
+	return times, next, nil
 }
 
 // planOf reads a schedule. One that was created a moment ago, and not placed yet, is placed first.

@@ -25,6 +25,7 @@ httpapi/arm:FuzzRead
 httpapi/internal/egress:FuzzCheckHost
 httpapi/internal/egress:FuzzParseNet
 httpapi/internal/resource:FuzzReadJob
+internal/jobfind:FuzzParse
 internal/schedule:FuzzDefinition
 internal/schedule:FuzzNextPlacement
 internal/wire:FuzzDecodeArgs

@@ -35,12 +35,14 @@ var mayImport = map[string][]string{
 	"internal/tick":     {"internal/protocol", "internal/schedule", "internal/retry", "internal/reap", "internal/observe"},
 	"internal/timeline": {},
 	"internal/memconn":  {},
+	"internal/plain":    {"."},
 	"internal/testjob":  {}, // through which chimetest reaches into the root
 	".": {
 		"recurrence", "internal/protocol", "internal/wire", "internal/schedule",
 		"internal/retry", "internal/observe", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob",
 	},
 	"health":              {"."},
+	"internal/jobfind":    {"."}, // for the command and the dashboard
 	"redisstore":          {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded": {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":           {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/ask"
 	"github.com/chimejobs/chime/cmd/chime/internal/connect"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
+	"github.com/chimejobs/chime/recurrence"
 )
 
 // What the command exits with.
@@ -48,6 +51,7 @@ func code(err error) int {
 	var told *exitError
 	var invalid *chime.InvalidError
 	var conflict *chime.ConflictError
+	var rule *recurrence.Error
 	switch {
 	case err == nil:
 		return exitDone
@@ -55,11 +59,12 @@ func code(err error) int {
 		return told.code
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.As(err, &invalid):
+	case errors.As(err, &invalid), errors.As(err, &rule):
 		return exitUsage
 	case errors.Is(err, chime.ErrNotFound):
 		return exitNotFound
-	case errors.As(err, &conflict), errors.Is(err, chime.ErrConflict), connect.Denied(err):
+	case errors.Is(err, ask.ErrDeclined), errors.Is(err, ask.ErrNobody),
+		errors.As(err, &conflict), errors.Is(err, chime.ErrConflict), connect.Denied(err):
 		return exitRefused
 	case connect.Unreachable(err):
 		return exitUnreachable
@@ -67,7 +72,9 @@ func code(err error) int {
 	return exitFailed
 }
 
-// tell prints an error.
+// tell prints an error: joined ones on a line each.
 func tell(p *process.Process, err error) {
-	_, _ = io.WriteString(p.Err, "chime: "+output.Printable(message(err))+"\n")
+	for line := range strings.SplitSeq(message(err), "\n") {
+		_, _ = io.WriteString(p.Err, "chime: "+output.Printable(line)+"\n")
+	}
 }

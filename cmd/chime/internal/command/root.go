@@ -13,6 +13,7 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/connect"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
+	"github.com/chimejobs/chime/cmd/chime/internal/times"
 )
 
 // A session is one run of the command: what comes from outside, the flags that all commands have, and the store once one of them needs it.
@@ -29,6 +30,7 @@ type session struct {
 	verbose  bool
 
 	location *time.Location // that times are shown in
+	begun    bool           // the flags and arguments are those of a command
 	opened   *connect.Connection
 }
 
@@ -38,11 +40,15 @@ func Run(ctx context.Context, p *process.Process) int {
 	root := s.root()
 	root.SetArgs(p.Args)
 	err := root.ExecuteContext(ctx)
+	if err != nil && !s.begun && ctx.Err() == nil {
+		err = &exitError{exitUsage, err}
+	}
 	if s.opened != nil {
 		err = errors.Join(err, s.opened.Close())
 	}
 	if err != nil {
-		if ctx.Err() != nil && code(err) != exitPart {
+		var said *exitError
+		if ctx.Err() != nil && code(err) != exitPart && !(errors.As(err, &said) && said.code == exitInterrupted) {
 			err = &exitError{exitInterrupted, errors.New("interrupted")}
 		}
 		tell(p, err)
@@ -81,7 +87,12 @@ func (s *session) root() *cobra.Command {
 	flags.BoolVarP(&s.verbose, "verbose", "v", false, "say on standard error what is done")
 	root.AddGroup(&cobra.Group{ID: groupRules, Title: "Rules, without a store:"}, &cobra.Group{ID: groupStore, Title: "What is in the store:"},
 		&cobra.Group{ID: groupTools, Title: "Tools:"})
-	root.AddCommand(s.queues(), s.version())
+	root.AddCommand(s.next(), s.explain(), s.schedules(), s.jobs(), s.queues(), s.workers(), s.verify(), s.bench(), s.version())
+	for _, c := range append(root.Commands(), root) {
+		if c.HasSubCommands() {
+			group(c)
+		}
+	}
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
 	return root
@@ -96,6 +107,7 @@ const (
 
 // check checks the flags that all commands have.
 func (s *session) check() error {
+	s.begun = true
 	if s.json {
 		s.format = string(output.JSON)
 	}
@@ -116,6 +128,24 @@ func (s *session) check() error {
 		s.location = location
 	}
 	return nil
+}
+
+// group makes a command of which only the commands below it do something.
+func group(c *cobra.Command) *cobra.Command {
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		var names []string
+		for _, below := range c.Commands() {
+			if !below.Hidden {
+				names = append(names, below.Name())
+			}
+		}
+		return usage("unknown command %q for %q%s; %s -h lists them", args[0], c.CommandPath(), didYouMean(args[0], names), c.CommandPath())
+	}
+	return c
 }
 
 // store opens the store, once.
@@ -143,6 +173,21 @@ func (s *session) printer() output.Printer {
 	}
 	return p
 }
+
+// instant reads the time of a flag; of an empty one it is otherwise.
+func (s *session) instant(flag, text string, otherwise time.Time) (time.Time, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	t, err := times.Parse(text, s.Now(), s.location)
+	if err != nil {
+		return time.Time{}, usage("%s %.40q: %w", flag, text, err)
+	}
+	return t, nil
+}
+
+// timesHeader says above a table in which zone its times are.
+func (s *session) timesHeader() string { return times.Header(s.location, s.Now()) }
 
 // say prints what is done, under --verbose.
 func (s *session) say(format string, values ...any) {

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"strings"
@@ -36,10 +37,18 @@ type Connection struct {
 	Store   chime.Store
 	Client  redis.UniversalClient
 	Address string // as people name it: billing @ redis:6379
+	User    string // of the server; empty: its default one
 }
 
 // Close closes the client.
 func (c *Connection) Close() error { return c.Client.Close() }
+
+// The client says of every connection that fails so on standard error. What it says comes back as the error of a call, too.
+func init() { redis.SetLogger(silence{}) }
+
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
 
 // Open makes a client of what the flags and the environment say. It sends nothing yet.
 func (f *Flags) Open(env func(string) string) (*Connection, error) {
@@ -52,8 +61,8 @@ func (f *Flags) Open(env func(string) string) (*Connection, error) {
 	if f.Master != "" {
 		address = f.Master + " by " + address
 	}
-	store := redisstore.New(client, redisstore.Options{Namespace: f.Namespace})
-	return &Connection{Store: store, Client: client, Address: f.Namespace + " @ " + address}, nil
+	store := redisstore.New(client, redisstore.Options{Namespace: f.Namespace, Logger: slog.New(slog.DiscardHandler)})
+	return &Connection{Store: store, Client: client, Address: f.Namespace + " @ " + address, User: options.Username}, nil
 }
 
 func (f *Flags) options(env func(string) string) (*redis.UniversalOptions, error) {
@@ -133,9 +142,17 @@ func (f *Flags) addTLS(options *redis.UniversalOptions) error {
 	return nil
 }
 
-// Denied reports whether a right of the ACL user is missing.
+// Denied reports whether the server does not know the user, or a right of the user is missing.
 func Denied(err error) bool {
-	return err != nil && (redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(err.Error(), "NOPERM"))
+	if err == nil {
+		return false
+	}
+	for _, answer := range []string{"NOPERM", "NOAUTH", "WRONGPASS"} {
+		if redis.HasErrorPrefix(err, answer) || strings.Contains(err.Error(), answer+" ") {
+			return true
+		}
+	}
+	return false
 }
 
 // Unreachable reports whether the store does not answer, or is not fit.

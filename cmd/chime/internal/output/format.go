@@ -29,6 +29,7 @@ type Item struct {
 
 // A List is what most commands print.
 type List struct {
+	Header  string // above the table: in which zone its times are; empty: nothing
 	Columns []Column
 	Items   []Item
 	Next    string // what --after takes to go on; empty: this is the end
@@ -71,6 +72,11 @@ func (p Printer) List(l List) error {
 	rows := make([][]string, len(l.Items))
 	for i, item := range l.Items {
 		rows[i] = item.Cells
+	}
+	if l.Header != "" {
+		if _, err := fmt.Fprintln(p.Out, Printable(l.Header)); err != nil {
+			return err
+		}
 	}
 	if err := p.table(l.Columns, rows); err != nil || l.Next == "" {
 		return err

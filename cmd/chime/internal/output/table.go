@@ -2,6 +2,7 @@ package output
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -11,6 +12,7 @@ import (
 type Column struct {
 	Title string
 	Right bool // its cells stand at the right, as numbers do
+	Most  int  // where the table is too wide this column gives way to so many cells before others do; 0: it does not
 }
 
 const (
@@ -19,7 +21,7 @@ const (
 )
 
 // table prints rows under their columns. On a terminal the columns give way from the right until the rest fits: cut first, then left out. The
-// first one always stays.
+// first one always stays. Columns without titles have no line for them.
 func (p Printer) table(columns []Column, rows [][]string) error {
 	widths := make([]int, len(columns))
 	for i, c := range columns {
@@ -36,14 +38,17 @@ func (p Printer) table(columns []Column, rows [][]string) error {
 		}
 	}
 	if p.Width > 0 {
-		widths = fit(widths, p.Width)
+		widths = fit(columns, widths, p.Width)
 	}
 	var b strings.Builder
-	titles := make([]string, len(columns))
-	for i, c := range columns {
-		titles[i] = c.Title
+	if slices.ContainsFunc(columns, func(c Column) bool { return c.Title != "" }) {
+		titles := make([]string, len(columns))
+		for i, c := range columns {
+			titles[i] = c.Title
+		}
+		shown = slices.Insert(shown, 0, titles)
 	}
-	for _, row := range append([][]string{titles}, shown...) {
+	for _, row := range shown {
 		line := ""
 		for i, width := range widths {
 			cell := ansi.Truncate(row[i], width, "…")
@@ -65,14 +70,15 @@ func (p Printer) table(columns []Column, rows [][]string) error {
 }
 
 // fit returns the widths that columns get in so many cells of a terminal; those at the right that have none are not shown.
-func fit(widths []int, cells int) []int {
-	for len(widths) > 1 {
-		total := gap * (len(widths) - 1)
-		for _, w := range widths {
-			total += w
+func fit(columns []Column, widths []int, cells int) []int {
+	for i, c := range columns {
+		if over := total(widths) - cells; over > 0 && c.Most > 0 && widths[i] > c.Most {
+			widths[i] = max(c.Most, widths[i]-over)
 		}
+	}
+	for len(widths) > 1 {
 		last := len(widths) - 1
-		switch over := total - cells; {
+		switch over := total(widths) - cells; {
 		case over <= 0:
 			return widths
 		case widths[last]-over >= minCell:
@@ -83,6 +89,15 @@ func fit(widths []int, cells int) []int {
 		widths = widths[:last]
 	}
 	return []int{max(1, min(widths[0], cells))}
+}
+
+// total is how many cells columns take together.
+func total(widths []int) int {
+	sum := gap * (len(widths) - 1)
+	for _, w := range widths {
+		sum += w
+	}
+	return sum
 }
 
 // shellWord quotes a text for a shell, where that is needed.

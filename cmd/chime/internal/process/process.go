@@ -28,7 +28,7 @@ type Process struct {
 // Current is the process that runs.
 func Current() *Process {
 	return &Process{
-		Args: os.Args[1:], Env: os.Getenv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now, Local: time.Local,
+		Args: os.Args[1:], Env: os.Getenv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now, Local: local(),
 		AsksAt: isTerminal(os.Stdin), ShowsOn: isTerminal(os.Stdout), TellsOn: isTerminal(os.Stderr), Width: width,
 	}
 }

@@ -1,0 +1,216 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/rules"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// A definition is what makes a schedule: export prints it, and put takes it. What it leaves open put leaves as it is.
+type definition struct {
+	Name           string            `json:"name,omitempty"`
+	JobName        string            `json:"job_name,omitempty"`
+	Queue          string            `json:"queue,omitempty"`
+	Rule           json.RawMessage   `json:"rule,omitempty"` // JSON of a rule, or cron text as a string
+	NoImmediateRun bool              `json:"no_immediate_run,omitempty"`
+	Overlap        string            `json:"overlap,omitempty"`
+	Misfire        string            `json:"misfire,omitempty"`
+	GraceMS        int64             `json:"grace_ms,omitempty"`
+	SpreadMS       *int64            `json:"spread_ms,omitempty"`
+	PauseAfter     *int              `json:"pause_after,omitempty"`
+	KeepRuns       *int              `json:"keep_runs,omitempty"`
+	MaxAttempts    int               `json:"max_attempts,omitempty"`
+	TimeoutMS      int64             `json:"timeout_ms,omitempty"`
+	Retry          *retryDefinition  `json:"retry,omitempty"`
+	KeepMS         int64             `json:"keep_ms,omitempty"`
+	Header         map[string]string `json:"header,omitempty"`
+	Meta           json.RawMessage   `json:"meta,omitempty"`
+	Args           json.RawMessage   `json:"args,omitempty"`    // arguments as JSON
+	Payload        []byte            `json:"payload,omitempty"` // arguments as they are stored, in base64; instead of Args
+}
+
+type retryDefinition struct {
+	FirstMS int64 `json:"first_ms"`
+	MaxMS   int64 `json:"max_ms"`
+}
+
+// definitionOf is what a schedule was made of, with its arguments if that is wanted.
+func definitionOf(of *chime.Schedule, payload bool) (*definition, error) {
+	rule, err := json.Marshal(of.Recurrence)
+	if err != nil {
+		return nil, err
+	}
+	spread := of.Spread.Milliseconds()
+	d := &definition{
+		Name: of.Name, JobName: of.JobName, Queue: of.Queue, Rule: rule, NoImmediateRun: of.NoImmediateRun, Overlap: string(of.Overlap), Misfire: string(of.Misfire),
+		GraceMS: of.Grace.Milliseconds(), SpreadMS: &spread, PauseAfter: &of.PauseAfter, KeepRuns: &of.KeepRuns, MaxAttempts: of.MaxAttempts,
+		TimeoutMS: of.Timeout.Milliseconds(), KeepMS: of.Keep.Milliseconds(), Header: of.Header, Meta: of.Meta,
+	}
+	if (of.Retry != chime.RetryPolicy{}) {
+		text, err := json.Marshal(of.Retry)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(text, &d.Retry); err != nil {
+			return nil, err
+		}
+	}
+	if payload {
+		d.Payload = of.Payload
+	}
+	return d, nil
+}
+
+// readDefinition reads a definition, or a rule alone. zone is that of a rule that names none.
+func readDefinition(text, zone string) (*definition, recurrence.Recurrence, error) {
+	d := &definition{}
+	if isDefinition(text) {
+		in := json.NewDecoder(strings.NewReader(text))
+		in.DisallowUnknownFields()
+		if err := in.Decode(d); err != nil {
+			return nil, recurrence.Recurrence{}, fmt.Errorf("the definition: %w", err)
+		}
+		if _, err := in.Token(); !errors.Is(err, io.EOF) {
+			return nil, recurrence.Recurrence{}, errors.New("the definition: want one JSON object, and nothing behind it")
+		}
+		if d.Args != nil && d.Payload != nil {
+			return nil, recurrence.Recurrence{}, errors.New("the definition: args and payload: want one of them")
+		}
+		text = string(d.Rule)
+		var cron string
+		if json.Unmarshal(d.Rule, &cron) == nil {
+			text = cron
+		}
+	}
+	rule, err := rules.Read(text, zone)
+	if err != nil {
+		return nil, rule, err
+	}
+	d.Rule, err = json.Marshal(rule)
+	return d, rule, err
+}
+
+// isDefinition reports whether a text is a JSON object with a rule in it.
+func isDefinition(text string) bool {
+	var fields map[string]json.RawMessage
+	// what follows the object is found later
+	if err := json.NewDecoder(strings.NewReader(text)).Decode(&fields); err != nil {
+		return false
+	}
+	_, ok := fields["rule"]
+	return ok
+}
+
+// options are the options of Put that the definition says something about.
+func (d *definition) options() []chime.PutOption {
+	var options []chime.PutOption
+	add := func(said bool, option func() chime.PutOption) {
+		if said {
+			options = append(options, option())
+		}
+	}
+	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	add(d.JobName != "", func() chime.PutOption { return chime.JobName(d.JobName) })
+	add(d.Queue != "", func() chime.PutOption { return chime.Queue(d.Queue) })
+	add(d.NoImmediateRun, func() chime.PutOption { return chime.NoImmediateRun() })
+	add(d.Overlap != "", func() chime.PutOption { return chime.Overlap(chime.OverlapPolicy(d.Overlap)) })
+	add(d.Misfire != "", func() chime.PutOption { return chime.Misfire(chime.MisfirePolicy(d.Misfire)) })
+	add(d.GraceMS != 0, func() chime.PutOption { return chime.Grace(ms(d.GraceMS)) })
+	add(d.SpreadMS != nil, func() chime.PutOption { return chime.Spread(ms(*d.SpreadMS)) })
+	add(d.PauseAfter != nil, func() chime.PutOption { return chime.PauseAfter(*d.PauseAfter) })
+	add(d.KeepRuns != nil, func() chime.PutOption { return chime.KeepRuns(*d.KeepRuns) })
+	add(d.MaxAttempts != 0, func() chime.PutOption { return chime.MaxAttempts(d.MaxAttempts) })
+	add(d.TimeoutMS != 0, func() chime.PutOption { return chime.Timeout(ms(d.TimeoutMS)) })
+	add(d.Retry != nil, func() chime.PutOption { return chime.Retry(chime.Exponential(ms(d.Retry.FirstMS), ms(d.Retry.MaxMS))) })
+	add(d.KeepMS != 0, func() chime.PutOption { return chime.Keep(ms(d.KeepMS)) })
+	add(d.Meta != nil, func() chime.PutOption { return chime.Meta(d.Meta) })
+	add(d.Args != nil, func() chime.PutOption { return chime.Args(d.Args) })
+	add(d.Payload != nil, func() chime.PutOption { return chime.Args(d.Payload) })
+	for key, value := range d.Header {
+		options = append(options, chime.Header(key, value))
+	}
+	return options
+}
+
+// with is the definition with what another one says.
+func (d *definition) with(other *definition) (*definition, error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	over, err := json.Marshal(other)
+	if err != nil {
+		return nil, err
+	}
+	both := &definition{}
+	err = errors.Join(json.Unmarshal(text, both), json.Unmarshal(over, both)) // a header is added to
+	if other.Args != nil {
+		both.Payload = nil
+	}
+	return both, err
+}
+
+// A difference is a field that two definitions have another value of; empty: they have none.
+type difference struct {
+	Field  string `json:"field"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// definitionFields are the fields in the order in which a difference shows them.
+var definitionFields = []string{
+	"rule", "job_name", "queue", "no_immediate_run", "overlap", "misfire", "grace_ms", "spread_ms", "pause_after", "keep_runs", "max_attempts", "timeout_ms",
+	"retry", "keep_ms", "header", "meta", "args", "payload",
+}
+
+// differences are what is different in the second of two definitions. Of arguments it shows the size alone.
+func differences(before, after *definition) ([]difference, error) {
+	old, err := before.fields()
+	if err != nil {
+		return nil, err
+	}
+	now, err := after.fields()
+	if err != nil {
+		return nil, err
+	}
+	var all []difference
+	for _, field := range definitionFields {
+		if !bytes.Equal(old[field], now[field]) {
+			all = append(all, difference{field, shownField(field, old[field]), shownField(field, now[field])})
+		}
+	}
+	return all, nil
+}
+
+// fields are what the definition says, as JSON in its shortest form.
+func (d *definition) fields() (map[string]json.RawMessage, error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]json.RawMessage
+	return fields, json.Unmarshal(text, &fields)
+}
+
+// shownField is the value of a field for people.
+func shownField(field string, value json.RawMessage) string {
+	switch {
+	case len(value) == 0:
+		return ""
+	case field == "args" || field == "payload":
+		return count(int64(len(value))) + " bytes"
+	case field == "rule":
+		if rule, err := recurrence.Parse(value); err == nil {
+			return rule.String() + "  " + string(value)
+		}
+	}
+	return string(value)
+}

@@ -1,0 +1,122 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/cmd/chime/internal/times"
+	"github.com/chimejobs/chime/internal/jobfind"
+)
+
+// filterHelp says what a filter is.
+const filterHelp = `A FILTER has words and keys, and all of them must hold:
+
+  report                  the job's name begins so, or it is the job's ID; in quotes if it has a colon
+  state:dead              waiting, delayed, retrying, running, taken, parked, dead or done
+  queue:mail              on this queue
+  job:report job:report*  of this job name; of names that begin so; likewise schedule: and worker:
+  error:"timed out"       its last error contains this
+  older:1h newer:3d       in its state for longer, or for less
+  attempt:>3              also >=, <, <= and the number alone
+
+Put a filter in single quotes, so that the shell leaves it as it is. A job is named by its ID, or QUEUE/ID where several queues have that ID.`
+
+func (s *session) jobs() *cobra.Command {
+	c := &cobra.Command{
+		Use: "jobs", Short: "Find, enqueue, requeue, cancel and delete jobs", Long: "Find, enqueue, requeue, cancel and delete jobs.\n\n" + filterHelp,
+		GroupID: groupStore, Args: cobra.NoArgs,
+	}
+	c.AddCommand(s.jobsList(), s.jobsGroups(), s.jobsShow(), s.jobsWait(), s.jobsEnqueue())
+	for _, change := range jobChanges {
+		c.AddCommand(s.jobsChange(change))
+	}
+	return c
+}
+
+const maxList = 10_000 // of --limit
+
+func (s *session) jobsList() *cobra.Command {
+	limit, after := 50, ""
+	c := &cobra.Command{
+		Use: "list [FILTER]", Short: "List jobs", Long: "List jobs: those that run first, then what failed, then what waits.\n\n" + filterHelp,
+		Example: "  chime jobs list 'state:dead job:report* error:\"timed out\"'\n  chime jobs list 01kbq3m4x2",
+		RunE: func(c *cobra.Command, args []string) error {
+			if limit < 1 || limit > maxList {
+				return usage("--limit %d: want 1 to %d", limit, maxList)
+			}
+			filter, err := jobfind.Parse(strings.Join(args, " "))
+			if err != nil {
+				return err
+			}
+			store, err := s.store()
+			if err != nil {
+				return err
+			}
+			found, err := jobfind.Search{Filter: filter, Limit: limit, After: after}.Find(c.Context(), store)
+			if err != nil {
+				return s.unknownQueue(c.Context(), store, filter.Queue, err)
+			}
+			if found.Next != "" && len(found.Jobs) < limit {
+				s.tell("found %s among the %s jobs that were looked at; there are more to look at", count(int64(len(found.Jobs))), count(int64(found.Looked)))
+			}
+			list := s.jobList(found.Jobs, found.Now)
+			list.Next = found.Next
+			return s.printer().List(list)
+		},
+		ValidArgsFunction: s.completeFilter,
+	}
+	c.Flags().IntVar(&limit, "limit", limit, "jobs to list, 1 to 10000")
+	c.Flags().StringVar(&after, "after", "", "go on after the list before; its end says with what")
+	return c
+}
+
+// jobList is jobs as a table; now is the store's clock.
+func (s *session) jobList(jobs []*chime.JobInfo, now time.Time) output.List {
+	list := output.List{Header: s.timesHeader(), Columns: []output.Column{
+		{Title: "ID"}, {Title: "JOB"}, {Title: "QUEUE"}, {Title: "STATE"}, {Title: "DUE"}, {Title: "ATTEMPT", Right: true}, {Title: "ERROR"},
+	}}
+	for _, job := range jobs {
+		due := ""
+		if !job.Due.IsZero() {
+			due = s.when(job.Due, now)
+		}
+		text := job.LastError
+		if job.Err != nil {
+			text = job.Err.Error()
+		}
+		text, _, _ = strings.Cut(text, "\n")
+		list.Items = append(list.Items, output.Item{Name: nameOf(job), Value: job, Cells: []string{
+			job.ID, job.Name, job.Queue, string(job.State), due, attemptOf(job), text,
+		}})
+	}
+	return list
+}
+
+// nameOf names a job as the commands take it.
+func nameOf(job *chime.JobInfo) string { return job.Queue + "/" + job.ID }
+
+// attemptOf is the attempt and how many there are: 3/25; alone where its worker or handler says how many.
+func attemptOf(job *chime.JobInfo) string {
+	switch {
+	case job.Attempt == 0:
+		return ""
+	case job.MaxAttempts == 0:
+		return fmt.Sprint(job.Attempt)
+	}
+	return fmt.Sprintf("%d/%d", job.Attempt, job.MaxAttempts)
+}
+
+// when says how far an instant is from now, and when that is on the clock of the zone.
+func (s *session) when(t, now time.Time) string {
+	return times.Relative(t, now) + "  " + times.Short(t, now, s.location)
+}
+
+// tell prints a line on standard error.
+func (s *session) tell(format string, values ...any) {
+	_, _ = fmt.Fprintln(s.Err, "chime: "+output.Printable(fmt.Sprintf(format, values...)))
+}

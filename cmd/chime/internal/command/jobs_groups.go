@@ -1,0 +1,73 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/cmd/chime/internal/times"
+	"github.com/chimejobs/chime/internal/jobfind"
+)
+
+func (s *session) jobsGroups() *cobra.Command {
+	state := ""
+	c := &cobra.Command{
+		Use: "groups [FILTER]", Short: "Group jobs that failed by job and error",
+		Long: "Group dead and retrying jobs by their name and their last error, in which # stands for numbers and for what is in quotes.\n" +
+			"It looks at 20,000 jobs of a state at most, and says so if there are more.",
+		RunE: func(c *cobra.Command, args []string) error {
+			states := []chime.JobState{chime.JobDead, chime.JobRetrying}
+			switch chime.JobState(state) {
+			case "":
+			case chime.JobDead, chime.JobRetrying:
+				states = []chime.JobState{chime.JobState(state)}
+			default:
+				return usage("--state %q: want dead or retrying", state)
+			}
+			filter, err := jobfind.Parse(strings.Join(args, " "))
+			if err != nil {
+				return err
+			}
+			store, err := s.store()
+			if err != nil {
+				return err
+			}
+			var jobs []*chime.JobInfo
+			for _, state := range states {
+				found, err := jobfind.Search{Filter: filter, States: []chime.JobState{state}, Limit: jobfind.MaxLooked}.Find(c.Context(), store)
+				if err != nil {
+					return s.unknownQueue(c.Context(), store, filter.Queue, err)
+				}
+				if found.Next != "" {
+					s.tell("looked at %s %s jobs; there are more", count(int64(found.Looked)), state)
+				}
+				jobs = append(jobs, found.Jobs...)
+			}
+			return s.printer().List(s.groupList(jobfind.Groups(jobs)))
+		},
+		ValidArgsFunction: s.completeFilter,
+	}
+	c.Flags().StringVar(&state, "state", "", "`state`: dead or retrying (default both)")
+	complete(c, "state", string(chime.JobDead), string(chime.JobRetrying))
+	return c
+}
+
+func (s *session) groupList(groups []jobfind.Group) output.List {
+	list := output.List{Header: s.timesHeader(), Columns: []output.Column{
+		{Title: "COUNT", Right: true}, {Title: "JOB"}, {Title: "ERROR"}, {Title: "FIRST"}, {Title: "LAST"}, {Title: "QUEUES"},
+	}}
+	now := s.Now()
+	for _, g := range groups {
+		first, last := "", ""
+		if !g.First.IsZero() {
+			first, last = times.Short(g.First, now, s.location), times.Short(g.Last, now, s.location)
+		}
+		text, _, _ := strings.Cut(g.Error, "\n")
+		list.Items = append(list.Items, output.Item{Name: g.Job, Value: g, Cells: []string{
+			count(int64(g.Count)), g.Job, text, first, last, strings.Join(g.Queues, " "),
+		}})
+	}
+	return list
+}

@@ -1,0 +1,197 @@
+package command
+
+import (
+	"cmp"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/cmd/chime/internal/times"
+)
+
+func (s *session) jobsShow() *cobra.Command {
+	payload := false
+	c := &cobra.Command{
+		Use: "show [QUEUE/]ID", Short: "Show a job: where it is, its attempts, its headers", Args: cobra.ExactArgs(1),
+		Long: "Show a job: where it is, the attempts that failed, its headers. Its payload, progress and result are shown with --payload only, for they may\nhave secrets.",
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx, cancel := s.limited(c.Context())
+			defer cancel()
+			job, err := s.findJob(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			store, err := s.store()
+			if err != nil {
+				return err
+			}
+			queue, err := chime.NewQueues(store).Get(ctx, job.Queue)
+			if err != nil {
+				return err
+			}
+			value, err := jobValue(job, payload)
+			if err != nil {
+				return err
+			}
+			return s.printer().Item(nameOf(job), value, s.jobText(job, queue.Now, payload))
+		},
+	}
+	c.Flags().BoolVar(&payload, "payload", false, "show payload, progress and result too")
+	return c
+}
+
+// jobValue is a job as JSON, with what it holds if that is wanted.
+func jobValue(job *chime.JobInfo, payload bool) (any, error) {
+	if !payload {
+		return job, nil
+	}
+	text, err := json.Marshal(job)
+	if err != nil {
+		return nil, err
+	}
+	var value map[string]any
+	if err := json.Unmarshal(text, &value); err != nil {
+		return nil, err
+	}
+	for name, data := range map[string][]byte{"payload": job.Payload, "progress": job.Progress, "result": job.Result} {
+		if len(data) == 0 {
+			continue
+		}
+		if decoded, ok := decode(data); ok {
+			value[name] = decoded
+		} else {
+			value[name+"_hex"] = hex.EncodeToString(data)
+		}
+	}
+	return value, nil
+}
+
+// decode returns what was encoded as JSON; not ok: it has no such form.
+func decode(data []byte) (json.RawMessage, bool) {
+	if json.Valid(data) {
+		return data, true
+	}
+	var value any
+	if err := chime.Decode(data, &value); err != nil {
+		return nil, false
+	}
+	text, err := json.Marshal(value)
+	return text, err == nil
+}
+
+const maxShown = 64 << 10 // bytes of a payload that people are shown
+
+// shownData is what was encoded, for people: as JSON, else in hexadecimal.
+func shownData(data []byte) string {
+	text := hex.EncodeToString(data)
+	if decoded, ok := decode(data); ok {
+		text = string(decoded)
+	}
+	if len(text) > maxShown {
+		text = fmt.Sprintf("%s… (%d bytes; all of it with -o json)", strings.ToValidUTF8(text[:maxShown], ""), len(data))
+	}
+	return output.Printable(text)
+}
+
+// jobText is a job for people; now is the store's clock.
+func (s *session) jobText(job *chime.JobInfo, now time.Time, payload bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s  on queue %s\n%s\n\n", output.Printable(job.ID), job.Name, job.Queue, stateSentence(job, now))
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	row := func(title, text string) {
+		if text != "" {
+			fmt.Fprintf(t, "%s\t%s\n", title, output.Printable(text))
+		}
+	}
+	instant := func(title string, at time.Time) {
+		if !at.IsZero() {
+			row(title, times.Full(at, s.location)+"  "+times.Relative(at, now))
+		}
+	}
+	row("State", string(job.State))
+	row("Attempt", attemptOf(job))
+	row("Schedule", job.Schedule)
+	instant("Enqueued", job.Enqueued)
+	instant("Planned", job.Planned)
+	instant("Due", job.Due)
+	instant("Started", job.Started)
+	instant("Ended", job.Ended)
+	row("Worker", job.Worker)
+	if job.Crashes > 0 {
+		row("Crashes", fmt.Sprint(job.Crashes))
+	}
+	if job.Timeout > 0 {
+		row("Timeout", job.Timeout.String())
+	}
+	row("On death", job.OnDeath)
+	row("Note", job.Note)
+	instant("Kept until", job.KeptUntil)
+	for _, key := range slices.Sorted(maps.Keys(job.Header)) {
+		row("Header "+key, job.Header[key])
+	}
+	for _, part := range []struct {
+		title string
+		data  []byte
+	}{{"Payload", job.Payload}, {"Progress", job.Progress}, {"Result", job.Result}} {
+		switch {
+		case len(part.data) == 0:
+		case payload:
+			row(part.title, shownData(part.data))
+		default:
+			row(part.title, fmt.Sprintf("%s bytes; --payload shows it", count(int64(len(part.data)))))
+		}
+	}
+	for i, failure := range job.Failures {
+		row(cmp.Or(map[int]string{0: "Failures"}[i], " "), times.Full(failure.At, s.location)+"  on "+failure.Worker)
+		for line := range strings.SplitSeq(failure.Error, "\n") {
+			row(" ", "  "+line)
+		}
+	}
+	if len(job.Failures) == 0 {
+		row("Error", job.LastError)
+	}
+	_ = t.Flush()
+	return b.String()
+}
+
+// stateSentence says where a job is.
+func stateSentence(job *chime.JobInfo, now time.Time) string {
+	attempts := fmt.Sprintf("attempt %d", job.Attempt)
+	if job.MaxAttempts > 0 {
+		attempts += fmt.Sprintf(" of %d", job.MaxAttempts)
+	}
+	told := ""
+	if job.Cancelled {
+		told = " It was told to end."
+	}
+	switch {
+	case job.Err != nil:
+		return "It cannot be read: " + output.Printable(job.Err.Error())
+	case job.State == chime.JobWaiting:
+		return "It waits for a free worker, for its " + attempts + "."
+	case job.State == chime.JobDelayed:
+		return "It is due " + times.Relative(job.Due, now) + "."
+	case job.State == chime.JobRetrying:
+		return "It failed, and its " + attempts + " is due " + times.Relative(job.Due, now) + "."
+	case job.State == chime.JobRunning:
+		return "It has been running for " + times.Span(now.Sub(job.Started)) + ", " + attempts + "." + told
+	case job.State == chime.JobTaken:
+		return "A worker has taken it and is about to begin it." + told
+	case job.State == chime.JobParked:
+		return "It waits for a worker that has a handler for " + job.Name + "."
+	case job.State == chime.JobDead:
+		return fmt.Sprintf("It was given up %s, after %s.", times.Relative(job.Ended, now), attempts)
+	case job.State == chime.JobDone:
+		return fmt.Sprintf("It has ended as %s, %s.", cmp.Or(job.Outcome, chime.RunDone), times.Relative(job.Ended, now))
+	}
+	return "It is " + string(job.State) + "."
+}

@@ -1,0 +1,179 @@
+package command_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+func TestJobsAreListed(t *testing.T) {
+	s := newShop(t)
+	for _, c := range []struct {
+		args string
+		want wants
+	}{
+		{"jobs list", wants{out: []string{"ID ", "JOB ", "QUEUE ", "STATE ", "DUE ", "ATTEMPT ", "ERROR", "times are UTC", "r00", "wait1"}}},
+		{"jobs list state:dead queue:mail", wants{out: []string{"m01", "1/1  no such customer \"m01\""}}},
+		{"jobs list again", wants{out: []string{`again  import  mail   retrying`, `2/25  \x1b[31mred`}}},
+		{"jobs list same -o name", wants{out: []string{"mail/same\nmedia/same\n"}}},
+		{"jobs list state:retrying -o jsonl", wants{out: []string{`"id":"again"`, `"state":"retrying"`}}},
+		{"jobs list state:gone", wants{code: 2, err: []string{`filter state "gone": want waiting`}}},
+		{"jobs list queue:nothing", wants{code: 3, err: []string{"nothing"}}},
+		{"jobs list --limit 0", wants{code: 2, err: []string{"--limit 0: want 1 to 10000"}}},
+		{"jobs list --after x", wants{code: 2, err: []string{"after"}}},
+		{"jobs groups", wants{out: []string{"COUNT", "FIRST", "QUEUES", "   12  resize  dial #.#.#.#: connection refused", "3  report  no such customer #", `import  \x#b[#mred`}}},
+		{"jobs groups --state retrying -o name", wants{out: []string{"import\n"}}},
+		{"jobs groups --state waiting", wants{code: 2, err: []string{`--state "waiting": want dead or retrying`}}},
+		{"jobs groups queue:mail --json", wants{out: []string{`"count": 3`, `"queues": [`}}},
+		{"jobs show m01", wants{out: []string{"m01  report  on queue mail\nIt was given up", "after attempt 1 of 1", "Header tenant", `t\x1b[2J`, "bytes; --payload shows it", `no such customer "m01"`}}},
+		{"jobs show m01 --payload", wants{out: []string{`{"customer":1}`}}},
+		{"jobs show m01 --payload --json", wants{out: []string{`"payload": {`, `"customer": 1`, `"id": "m01"`}}},
+		{"jobs show m01 -o name", wants{out: []string{"mail/m01\n"}}},
+		{"jobs show again", wants{out: []string{"It failed, and its attempt 2 of 25 is due", `  \x1b[31mred`, "second line"}}},
+		{"jobs show mail/same", wants{out: []string{"It is due in 59m 59s."}}},
+		{"jobs show same", wants{code: 2, err: []string{`job "same" is on 2 queues: say which of mail/same, media/same`}}},
+		{"jobs show mail/r00", wants{code: 3, err: []string{`job "mail/r00": not found`}}},
+		{"jobs show nothing", wants{code: 3, err: []string{`job "nothing": not found`}}},
+		{"jobs show", wants{code: 2, err: []string{"1 arg"}}},
+	} {
+		args := strings.Fields(c.args)
+		c.want.check(t, s.Run(t, args...), args...)
+	}
+}
+
+func TestAPayloadIsShownOnlyOnRequest(t *testing.T) {
+	s := emptyShop(t)
+	s.enqueue(t, chime.Item{Name: "report", Args: map[string]string{"password": "canary-7"}, Options: []chime.EnqueueOption{chime.ID("j1")}})
+	for _, args := range []string{"jobs list", "jobs list --json", "jobs show j1", "jobs show j1 --json", "jobs list j1 -o jsonl", "jobs groups"} {
+		if got := s.Run(t, strings.Fields(args)...); strings.Contains(got.Out+got.Err, "canary-7") || got.Code != 0 {
+			t.Errorf("%s: exit %d, printed %s%s", args, got.Code, got.Out, got.Err)
+		}
+	}
+	if got := s.Run(t, "jobs", "show", "j1", "--payload"); !strings.Contains(got.Out, `{"password":"canary-7"}`) {
+		t.Errorf("with --payload: %s%s", got.Out, got.Err)
+	}
+}
+
+func TestAListGoesOnAfterItsEnd(t *testing.T) {
+	s := newShop(t)
+	var names []string
+	after := ""
+	for {
+		got := s.Run(t, "jobs", "list", "--json", "--limit", "5", "--after", after)
+		var page struct {
+			Items []struct{ ID, Queue string }
+			Next  string
+		}
+		if err := json.Unmarshal([]byte(got.Out), &page); err != nil || got.Code != 0 {
+			t.Fatalf("%v; exit %d, %s", err, got.Code, got.Err)
+		}
+		for _, item := range page.Items {
+			names = append(names, item.Queue+"/"+item.ID)
+		}
+		if after = page.Next; after == "" {
+			break
+		}
+	}
+	if len(names) != 20 {
+		t.Errorf("listed %d jobs by 5: %v, want each of 20 once", len(names), names)
+	}
+	if got := s.Run(t, "jobs", "list", "--limit", "1"); !strings.Contains(got.Out, "There are more: add --after ") {
+		t.Errorf("printed %q without how to go on", got.Out)
+	}
+}
+
+func TestAJobIsEnqueued(t *testing.T) {
+	s := emptyShop(t)
+	s.Typed = `{"from": "stdin"}`
+	for _, c := range []struct {
+		args []string
+		want wants
+	}{
+		{[]string{"--id", "e1", "--queue", "mail", "--args", `{"customer": "c1"}`}, wants{out: []string{"Enqueued mail/e1.\n"}}},
+		{[]string{"--id", "e1", "--queue", "mail"}, wants{out: []string{"There is a job mail/e1 already, and nothing was added.\n"}}},
+		{[]string{"--id", "e2", "--in", "2h", "-o", "name"}, wants{out: []string{"default/e2\n"}}},
+		{[]string{"--id", "e3", "--at", "+3d", "--json"}, wants{out: []string{`"id": "e3"`, `"existing": false`}}},
+		{[]string{"--id", "e4", "--args", "-"}, wants{out: []string{"Enqueued default/e4."}}},
+		{[]string{"--in", "2h", "--at", "now"}, wants{code: 2, err: []string{"--in and --at: want one of them"}}},
+		{[]string{"--in", "soon"}, wants{code: 2, err: []string{`--in "soon"`}}},
+		{[]string{"--at", "soon"}, wants{code: 2, err: []string{`--at "soon"`}}},
+		{[]string{"--args", "{"}, wants{code: 2, err: []string{"--args: want JSON"}}},
+		{[]string{"--queue", "a b"}, wants{code: 2, err: []string{`queue "a b"`}}},
+		{[]string{"--read-only"}, wants{code: 4, err: []string{"--read-only"}}},
+	} {
+		args := append([]string{"jobs", "enqueue", "report"}, c.args...)
+		c.want.check(t, s.Run(t, args...), args...)
+	}
+	var customer struct{ Customer string }
+	if job := s.get(t, "mail", "e1"); job == nil || job.Decode(&customer) != nil || customer.Customer != "c1" || job.State != chime.JobWaiting {
+		t.Errorf("got %v with %+v, want a waiting job of customer c1", job, customer)
+	}
+	if job := s.get(t, "default", "e3"); job == nil || time.Until(job.Due) < 71*time.Hour {
+		t.Errorf("got %v, want it due in three days", job)
+	}
+	var from struct{ From string }
+	if job := s.get(t, "default", "e4"); job == nil || job.Decode(&from) != nil || from.From != "stdin" {
+		t.Errorf("got %v with %+v, want arguments of standard input", job, from)
+	}
+}
+
+func TestAJobIsWaitedFor(t *testing.T) {
+	s := emptyShop(t)
+	keep := func(id string) chime.Item {
+		return chime.Item{Name: "sum", Options: []chime.EnqueueOption{chime.ID(id), chime.Keep(time.Hour), chime.MaxAttempts(1)}}
+	}
+	s.enqueue(t, keep("good"), keep("bad"), keep("silent"))
+	s.work(t, 3, map[string]chime.Handler{"sum": func(ctx context.Context, job *chime.Job) error {
+		switch job.ID {
+		case "good":
+			return job.Return(map[string]int{"sum": 7})
+		case "bad":
+			return context.DeadlineExceeded
+		}
+		return nil
+	}}, "default")
+	s.enqueue(t, chime.Item{Name: "sum", Options: []chime.EnqueueOption{chime.ID("late"), chime.In(time.Hour)}})
+	for _, c := range []struct {
+		args string
+		want wants
+	}{
+		{"good", wants{out: []string{"{\"sum\":7}\n"}}},
+		{"default/good --json", wants{out: []string{`"outcome": "done"`, `"sum": 7`}}},
+		{"silent", wants{out: []string{"done\n"}}},
+		{"bad", wants{code: 1, out: []string{"dead\n"}, err: []string{"job default/bad ended as dead: context deadline exceeded"}}},
+		{"late --for 20ms", wants{code: 124, err: []string{"job default/late has not ended within 20ms"}}},
+		{"nothing", wants{code: 3, err: []string{`job "nothing": not found`}}},
+		{"good --for 0s", wants{code: 2, err: []string{"--for 0s"}}},
+	} {
+		args := append([]string{"jobs", "wait"}, strings.Fields(c.args)...)
+		c.want.check(t, s.Run(t, args...), args...)
+	}
+}
+
+func TestQueuesAndKeysOfAFilterAreCompleted(t *testing.T) {
+	s := newShop(t)
+	for begun, want := range map[string]string{
+		"que":     "queue:\n",
+		"queue:m": "queue:mail\nqueue:media\n",
+		"state:d": "state:delayed\nstate:dead\nstate:done\n",
+	} {
+		got := s.Run(t, "__complete", "jobs", "list", begun)
+		lines := strings.Split(got.Out, "\n")
+		all := map[string]bool{}
+		for _, line := range lines {
+			all[line] = true
+		}
+		for _, line := range strings.Fields(want) {
+			if !all[line] {
+				t.Errorf("%q: completed as %q, want %q", begun, got.Out, line)
+			}
+		}
+	}
+	if got := s.Run(t, "__complete", "jobs", "enqueue", "report", "--queue", "d"); !strings.HasPrefix(got.Out, "default\n") {
+		t.Errorf("a queue is completed as %q", got.Out)
+	}
+}

@@ -1,0 +1,75 @@
+package command
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/cmd/chime/internal/times"
+)
+
+func (s *session) next() *cobra.Command {
+	flags := runFlags{}
+	c := &cobra.Command{
+		Use: "next [RULE]", Short: "List the next runs of a rule", GroupID: groupRules, Args: cobra.MaximumNArgs(1),
+		Long: "next lists the runs of a rule, which is cron text or JSON: on the clock of this machine or --zone, on the rule's clock if that shows\n" +
+			"another time, in UTC, and how far they are. It says where a clock change moves or repeats a run. It needs no store.",
+		Example: "  chime next '30 2 * * *' --rule-zone Europe/Berlin -n 3 --from 2027-03-27\n" +
+			`  chime next '{"frequency": "month", "schedule": {"monthDays": [-1], "hours": [18]}}'`,
+		RunE: func(c *cobra.Command, args []string) error {
+			l, err := flags.list(c, s, args)
+			if err != nil {
+				return err
+			}
+			if len(l.runs) == 0 {
+				s.tellNone("it has no run there")
+			}
+			return s.printer().List(s.runTable(l))
+		},
+	}
+	flags.declare(c)
+	return c
+}
+
+// tellNone says on standard error that a table is empty, to people.
+func (s *session) tellNone(text string) {
+	if output.Format(s.format) == output.Table {
+		_, _ = s.Err.Write([]byte(text + "\n"))
+	}
+}
+
+// A runJSON is a run of a rule.
+type runJSON struct {
+	At     time.Time `json:"at"`
+	Clock  string    `json:"clock"` // what the clocks of the rule's zone show
+	Zone   string    `json:"zone"`
+	InMS   int64     `json:"in_ms"` // from now
+	Remark string    `json:"remark,omitempty"`
+}
+
+// runTable is the table of runs. The rule's clock has a column where it shows another time than that of the session.
+func (s *session) runTable(l *runList) output.List {
+	other := false
+	for _, run := range l.runs {
+		_, here := run.In(s.location).Zone()
+		_, there := run.In(l.Zone()).Zone()
+		other = other || here != there
+	}
+	list := output.List{Columns: make([]output.Column, 4)}
+	if other {
+		list.Columns = append(list.Columns, output.Column{})
+	}
+	now := s.Now()
+	for _, run := range l.runs {
+		at, remark := run.UTC().Format(time.RFC3339), l.Remark(run)
+		cells := []string{times.Full(run, s.location), at, times.Relative(run, now), remark}
+		if other {
+			cells = []string{cells[0], run.In(l.Zone()).Format("Mon 15:04:05 MST"), cells[1], cells[2], remark}
+		}
+		list.Items = append(list.Items, output.Item{Name: at, Cells: cells, Value: runJSON{
+			At: run.UTC(), Clock: run.In(l.Zone()).Format("2006-01-02T15:04:05-07:00"), Zone: l.Zone().String(), InMS: run.Sub(now).Milliseconds(), Remark: remark,
+		}})
+	}
+	return list
+}

@@ -1,0 +1,76 @@
+package command
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// A queueLine is a queue with what flows through it.
+type queueLine struct {
+	*chime.QueueInfo
+	Workers int         `json:"workers"`           // that take from it
+	Rates   *queueRates `json:"per_min,omitempty"` // nil: there is no sample of the last minutes
+}
+
+// queueRates are jobs a minute.
+type queueRates struct {
+	In     float64 `json:"in"`
+	Out    float64 `json:"out"`
+	Failed float64 `json:"failed"`
+}
+
+const (
+	rateOver  = 5 * time.Minute
+	ratesOnce = 8 // queues whose samples are read at the same time
+)
+
+// queueLines adds to queues who works on them, and what flowed through them in the last minutes.
+func queueLines(ctx context.Context, store chime.Store, queues []*chime.QueueInfo) ([]queueLine, error) {
+	workers, err := chime.NewWorkers(store).List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	serve := map[string]int{}
+	for _, worker := range workers {
+		for queue := range worker.Queues {
+			serve[queue]++
+		}
+	}
+	lines, errs := make([]queueLine, len(queues)), make([]error, len(queues))
+	var all sync.WaitGroup
+	room := make(chan struct{}, ratesOnce)
+	for i, queue := range queues {
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			samples, err := chime.NewQueues(store).Samples(ctx, queue.Name, queue.Now.Add(-rateOver), queue.Now, time.Minute)
+			lines[i], errs[i] = queueLine{queue, serve[queue.Name], ratesOf(samples)}, err
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return lines, nil
+}
+
+// ratesOf is the average of samples.
+func ratesOf(samples []chime.Sample) *queueRates {
+	var r queueRates
+	minutes := 0
+	for _, sample := range samples {
+		minutes += sample.Covers
+		r.In += float64(sample.Enqueued)
+		r.Out += float64(sample.Done + sample.Died + sample.Cancelled)
+		r.Failed += float64(sample.Failed)
+	}
+	if minutes == 0 {
+		return nil
+	}
+	return &queueRates{r.In / float64(minutes), r.Out / float64(minutes), r.Failed / float64(minutes)}
+}

@@ -1,0 +1,154 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/times"
+)
+
+// queueDone is what was done with a queue, as JSON.
+type queueDone struct {
+	Queue string       `json:"queue"`
+	Verb  string       `json:"action"`
+	Limit *chime.Limit `json:"limit,omitempty"`
+}
+
+func (s *session) queuesPause() *cobra.Command {
+	note := ""
+	c := &cobra.Command{
+		Use: "pause QUEUE", Short: "Take no more jobs from a queue; what runs goes on", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeFirstQueue,
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx, cancel := s.limited(c.Context())
+			defer cancel()
+			store, queue, err := s.queue(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if err := chime.NewQueues(store).Pause(ctx, queue.Name, chime.Note{Text: note, By: s.user()}); err != nil {
+				return err
+			}
+			return s.printer().Item(queue.Name, queueDone{Queue: queue.Name, Verb: "pause"}, "Paused "+queue.Name+".\n")
+		},
+	}
+	c.Flags().StringVar(&note, "note", "", "why, a `text` of up to 500 bytes")
+	return s.changes(c)
+}
+
+func (s *session) queuesResume() *cobra.Command {
+	return s.changes(&cobra.Command{
+		Use: "resume QUEUE", Short: "Let a paused queue go on", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeFirstQueue,
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx, cancel := s.limited(c.Context())
+			defer cancel()
+			store, queue, err := s.queue(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if err := chime.NewQueues(store).Resume(ctx, queue.Name); err != nil {
+				return err
+			}
+			return s.printer().Item(queue.Name, queueDone{Queue: queue.Name, Verb: "resume"}, "Resumed "+queue.Name+".\n")
+		},
+	})
+}
+
+func (s *session) queuesLimit() *cobra.Command {
+	running, starts := 0, ""
+	c := &cobra.Command{
+		Use: "limit QUEUE", Short: "Limit how many jobs of a queue run at once, and how many begin per time", Args: cobra.ExactArgs(1),
+		Long:              "Limit how many jobs of a queue run at once, and how many begin per time, over all workers. What is not given stays as it is; 0 takes it away.",
+		Example:           "  chime queues limit mail --running 10 --starts 100/1m\n  chime queues limit mail --running 0 --starts 0",
+		ValidArgsFunction: s.completeFirstQueue,
+		RunE: func(c *cobra.Command, args []string) error {
+			if !c.Flags().Changed("running") && !c.Flags().Changed("starts") {
+				return usage("want --running or --starts, or both; 0 takes a limit away")
+			}
+			ctx, cancel := s.limited(c.Context())
+			defer cancel()
+			store, queue, err := s.queue(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			limit := queue.Limit
+			if c.Flags().Changed("running") {
+				limit.Running = running
+			}
+			if c.Flags().Changed("starts") {
+				if limit.Starts, limit.Per, err = readStarts(starts); err != nil {
+					return err
+				}
+			}
+			if err := chime.NewQueues(store).Limit(ctx, queue.Name, limit); err != nil {
+				return err
+			}
+			return s.printer().Item(queue.Name, queueDone{Queue: queue.Name, Verb: "limit", Limit: &limit}, "Limit of "+queue.Name+": "+limitText(limit)+".\n")
+		},
+	}
+	c.Flags().IntVar(&running, "running", 0, "so many jobs at once, over all workers; 0: any number")
+	c.Flags().StringVar(&starts, "starts", "", "so many starts in a time, `N/D` as 100/1m; 0: any number")
+	return s.changes(c)
+}
+
+// readStarts reads a number of starts per time.
+func readStarts(text string) (n int, per time.Duration, err error) {
+	if text == "0" {
+		return 0, 0, nil
+	}
+	number, span, found := strings.Cut(text, "/")
+	n, err = strconv.Atoi(number)
+	if !found || err != nil {
+		return 0, 0, usage("--starts %q: want a number and a time as 100/1m, or 0", text)
+	}
+	if span != "" && (span[0] < '0' || span[0] > '9') {
+		span = "1" + span // 10/s
+	}
+	if per, err = time.ParseDuration(span); err != nil {
+		per, err = times.ParseSpan(span)
+	}
+	if err != nil {
+		return 0, 0, usage("--starts %q: want a number and a time as 100/1m, or 0", text)
+	}
+	return n, per, nil
+}
+
+func (s *session) queuesDelete() *cobra.Command {
+	return s.changes(&cobra.Command{
+		Use: "delete QUEUE", Short: "Delete a queue on which nothing is", Args: cobra.ExactArgs(1), ValidArgsFunction: s.completeFirstQueue,
+		Long: "Delete a queue on which nothing is, with its pause, its limit and its counts. It is made anew when somebody uses its name.",
+		RunE: func(c *cobra.Command, args []string) error {
+			store, queue, err := s.queue(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := s.confirm(c.Context(), fmt.Sprintf("Delete queue %s, its limit and its counts?", queue.Name)); err != nil {
+				return err
+			}
+			ctx, cancel := s.limited(c.Context())
+			defer cancel()
+			err = chime.NewQueues(store).Delete(ctx, queue.Name)
+			if errors.Is(err, chime.ErrConflict) {
+				return exit(exitRefused, "%w; chime queues purge %s takes its jobs away", err, queue.Name)
+			}
+			if err != nil {
+				return err
+			}
+			return s.printer().Item(queue.Name, queueDone{Queue: queue.Name, Verb: "delete"}, "Deleted "+queue.Name+".\n")
+		},
+	})
+}
+
+// user is who is at work, for notes: cut to what a note takes.
+func (s *session) user() string {
+	name := s.Env("USER")
+	if len(name) > 100 {
+		return ""
+	}
+	return strings.ToValidUTF8(name, "")
+}

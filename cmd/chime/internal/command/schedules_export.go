@@ -1,0 +1,80 @@
+package command
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+)
+
+func (s *session) schedulesExport() *cobra.Command {
+	payload := false
+	c := &cobra.Command{
+		Use: "export [NAME…]", Short: "Print what schedules are made of, as JSON that put takes",
+		Long: "Print what schedules are made of, all or those named, as JSON. chime schedules put NAME -f - takes a line of -o jsonl. Arguments are left out\n" +
+			"without --payload, for they may have secrets; what is to happen on death is left out always, and said.",
+		Example: "  chime schedules export report > report.json\n  chime schedules export -o jsonl",
+		RunE: func(c *cobra.Command, args []string) error {
+			found, unread, err := s.schedulesToExport(c, args)
+			if err != nil {
+				return err
+			}
+			list := output.List{}
+			for _, schedule := range found {
+				d, err := definitionOf(schedule, payload)
+				if err != nil {
+					return err
+				}
+				if schedule.OnDeath != "" {
+					s.tell("schedule %q: its job on death, %q, is not exported", schedule.Name, schedule.OnDeath)
+				}
+				list.Items = append(list.Items, output.Item{Name: schedule.Name, Value: d})
+			}
+			p := s.printer()
+			if p.Format == output.Table {
+				p.Format = output.JSON
+			}
+			if len(args) == 1 && p.Format == output.JSON {
+				return p.Item(args[0], list.Items[0].Value, "")
+			}
+			if err := p.List(list); err != nil || unread == nil {
+				return err
+			}
+			return &exitError{exitPart, unread}
+		},
+		ValidArgsFunction: s.completeSchedules,
+	}
+	c.Flags().BoolVar(&payload, "payload", false, "with the arguments")
+	return c
+}
+
+// schedulesToExport are those that are named; without names all, and why some of them cannot be read.
+func (s *session) schedulesToExport(c *cobra.Command, names []string) (all []*chime.Schedule, unread, err error) {
+	for _, name := range distinct(names) {
+		found, err := s.getSchedule(c.Context(), name)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, found)
+	}
+	if len(names) > 0 {
+		return all, nil, nil
+	}
+	schedules, err := s.theSchedules()
+	if err != nil {
+		return nil, nil, err
+	}
+	for found, err := range schedules.List(c.Context(), chime.ScheduleFilter{}) {
+		switch {
+		case found == nil:
+			return nil, nil, err
+		case err != nil:
+			unread = errors.Join(unread, err)
+		default:
+			all = append(all, found)
+		}
+	}
+	return all, unread, nil
+}

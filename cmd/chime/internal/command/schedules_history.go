@@ -1,0 +1,184 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/cmd/chime/internal/times"
+	"github.com/chimejobs/chime/internal/plain"
+)
+
+const maxHistory = 1000 // runs that a schedule may keep
+
+func (s *session) schedulesHistory() *cobra.Command {
+	n, outcome := 20, ""
+	c := &cobra.Command{
+		Use: "history NAME", Short: "List the runs of a schedule that ended last", Args: cobra.ExactArgs(1),
+		Long: "List the runs of a schedule that ended last, the newest first, and occurrences that did not run with the reason. A schedule keeps 20 of them\n" +
+			"unless it says otherwise.",
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case n < 1 || n > maxHistory:
+				return usage("--runs %d: want 1 to %d", n, maxHistory)
+			case outcome != "" && !slices.Contains(outcomes, outcome):
+				return usage("--outcome %q: want %s", outcome, strings.Join(outcomes, ", "))
+			}
+			schedules, err := s.theSchedules()
+			if err != nil {
+				return err
+			}
+			found, err := s.getSchedule(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			ctx, cancel := s.limited(c.Context())
+			defer cancel()
+			var runs []*chime.RunInfo
+			for run, err := range schedules.Runs(ctx, found.Name) {
+				if err != nil {
+					return s.noSchedule(ctx, found.Name, err)
+				}
+				if outcome != "" && string(run.Outcome) != outcome {
+					continue
+				}
+				if runs = append(runs, run); len(runs) == n {
+					break
+				}
+			}
+			if len(runs) == 0 {
+				s.tellNone("no such run is kept")
+			}
+			return s.printer().List(s.runHistory(found, runs))
+		},
+		ValidArgsFunction: s.completeSchedule,
+	}
+	c.Flags().IntVarP(&n, "runs", "n", n, "at most so many, 1 to 1000")
+	c.Flags().StringVar(&outcome, "outcome", "", "only those that ended so: "+strings.Join(outcomes, ", "))
+	complete(c, "outcome", outcomes...)
+	return c
+}
+
+// outcomes are the words for how a run ends.
+var outcomes = []string{
+	string(chime.RunDone), string(chime.RunFailed), string(chime.RunSnoozed), string(chime.RunDead), string(chime.RunCrashed),
+	string(chime.RunCancelled), string(chime.RunSuperseded), string(chime.RunMissed), string(chime.RunSkipped),
+}
+
+func (s *session) runHistory(of *chime.Schedule, runs []*chime.RunInfo) output.List {
+	list := output.List{Header: s.timesHeader(), Columns: []output.Column{
+		{Title: "PLANNED"}, {Title: "STARTED"}, {Title: "LATE", Right: true}, {Title: "TOOK", Right: true}, {Title: "OUTCOME"}, {Title: "ATTEMPT", Right: true},
+		{Title: "WORKER"}, {Title: "ERROR"},
+	}}
+	for _, run := range runs {
+		cells := []string{times.Full(run.Planned, s.location), "", "", "", plain.Outcome(run.Outcome).String(), "", run.Worker, cmpLine(run.Error, run.Note)}
+		if run.Manual {
+			cells[0] += " by hand"
+		}
+		if !run.Started.IsZero() {
+			cells[1] = run.Started.In(s.location).Format(time.TimeOnly)
+			cells[3] = times.Took(run.Ended.Sub(run.Started))
+		}
+		if late, ok := lateness(of, run); ok {
+			cells[2] = times.Took(late)
+		}
+		if run.Attempt > 0 {
+			cells[5] = strconv.Itoa(run.Attempt)
+		}
+		list.Items = append(list.Items, output.Item{Name: run.ID, Value: run, Cells: cells})
+	}
+	return list
+}
+
+// cmpLine is the first line of the first text that has one.
+func cmpLine(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			line, _, _ := strings.Cut(text, "\n")
+			return line
+		}
+	}
+	return ""
+}
+
+// lateness is how late the first attempt of an occurrence began; no other has one.
+func lateness(of *chime.Schedule, run *chime.RunInfo) (time.Duration, bool) {
+	if run.Started.IsZero() || run.Attempt != 1 || run.Manual || !strings.HasPrefix(run.ID, of.Name+"@") {
+		return 0, false
+	}
+	return max(0, run.Started.Sub(run.Planned.Add(of.Offset))), true
+}
+
+// A history is what the runs that a schedule keeps say about it.
+type history struct {
+	known   bool
+	starts  int           // first attempts of occurrences
+	lateP99 time.Duration // of these
+	failed  int           // attempts that failed within 24 hours
+	atLeast bool          // there may have been more, of which the schedule does not tell any more
+}
+
+// historyOf sums runs up.
+func historyOf(of *chime.Schedule, runs []*chime.RunInfo, now time.Time) history {
+	h := history{known: true, atLeast: len(runs) > 0 && len(runs) >= of.KeepRuns}
+	var late []time.Duration
+	for _, run := range runs {
+		if d, ok := lateness(of, run); ok {
+			late = append(late, d)
+		}
+		if now.Sub(run.Ended) > 24*time.Hour {
+			h.atLeast = false // all that came after it is known
+			continue
+		}
+		if run.Outcome == chime.RunFailed || run.Outcome == chime.RunDead {
+			h.failed++
+		}
+	}
+	if h.starts = len(late); h.starts > 0 {
+		slices.Sort(late)
+		h.lateP99 = late[int(math.Ceil(float64(len(late))*0.99))-1]
+	}
+	return h
+}
+
+// maxReads is how many histories are read at the same time.
+const maxReads = 8
+
+// addHistories reads the histories of schedules. One that was deleted meanwhile has none.
+func (s *session) addHistories(ctx context.Context, found []*foundSchedule, now time.Time) error {
+	schedules, err := s.theSchedules()
+	if err != nil {
+		return err
+	}
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(maxReads)
+	for _, f := range found {
+		if f.unread != nil || f.known {
+			continue
+		}
+		reads.Go(func() error {
+			var runs []*chime.RunInfo
+			for run, err := range schedules.Runs(ctx, f.Name) {
+				if errors.Is(err, chime.ErrNotFound) {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				runs = append(runs, run)
+			}
+			f.history = historyOf(f.Schedule, runs, now)
+			return nil
+		})
+	}
+	return reads.Wait()
+}

@@ -1,0 +1,222 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/plain"
+)
+
+// A scheduleQuery says which schedules to list, in which order.
+type scheduleQuery struct {
+	prefix, state, queue, owner, sort, after string
+	limit                                    int
+}
+
+// The values of its flags.
+var (
+	scheduleStates = []string{"live", "paused", "completed", "failing", "late"}
+	scheduleSorts  = []string{"name", "next", "late", "last"}
+)
+
+const (
+	maxScheduleLimit = 500
+	maxSorted        = 10_000 // schedules that are put in another order than that of their names
+	maxLate          = 1000   // schedules whose histories are read for that
+)
+
+func (s *session) schedulesList() *cobra.Command {
+	q := scheduleQuery{}
+	c := &cobra.Command{
+		Use: "list [TEXT]", Short: "List schedules", Args: cobra.MaximumNArgs(1),
+		Long: "List schedules whose names begin with TEXT. LATE p99 and FAILED 24h are those of the runs that each schedule keeps, which are 20 unless it\n" +
+			"says otherwise; with a + there may be more. failing and late are states of live schedules: the last attempt failed; an occurrence is due\n" +
+			"for more than 5 seconds, and no worker has taken it.",
+		Example: "  chime schedules list --state failing\n  chime schedules list acme/ --sort next --limit 10",
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				q.prefix = args[0]
+			}
+			if err := q.check(); err != nil {
+				return err
+			}
+			page, err := s.findSchedules(c.Context(), q)
+			if err != nil {
+				return err
+			}
+			if len(page.found) == 0 {
+				s.tellNone("no schedule fits")
+			}
+			if output.Format(s.format) != output.Name {
+				if err := s.addHistories(c.Context(), page.found, page.now); err != nil {
+					return err
+				}
+			}
+			list := s.scheduleTable(page.found, page.now)
+			list.Next = page.next
+			return s.printer().List(list)
+		},
+		ValidArgsFunction: s.completeSchedule,
+	}
+	f := c.Flags()
+	f.StringVar(&q.state, "state", "", "only those that are "+strings.Join(scheduleStates, ", "))
+	f.StringVar(&q.queue, "queue", "", "only those whose jobs go to this queue; its `name`")
+	f.StringVar(&q.owner, "owner", "", "only those that a scheduler of this owner has declared; its `name`")
+	f.StringVar(&q.sort, "sort", "name", "order: name; next, the soonest first; late, those with the largest LATE p99 first; last, those that ended last first")
+	f.IntVar(&q.limit, "limit", 50, "at most so many, 1 to 500")
+	f.StringVar(&q.after, "after", "", "go on behind the schedule of this `name`")
+	complete(c, "state", scheduleStates...)
+	complete(c, "sort", scheduleSorts...)
+	_ = c.RegisterFlagCompletionFunc("queue", s.completeQueue)
+	return c
+}
+
+func (q *scheduleQuery) check() error {
+	switch {
+	case q.state != "" && !slices.Contains(scheduleStates, q.state):
+		return usage("--state %q: want %s", q.state, strings.Join(scheduleStates, ", "))
+	case !slices.Contains(scheduleSorts, q.sort):
+		return usage("--sort %q: want %s", q.sort, strings.Join(scheduleSorts, ", "))
+	case q.limit < 1 || q.limit > maxScheduleLimit:
+		return usage("--limit %d: want 1 to %d", q.limit, maxScheduleLimit)
+	}
+	return nil
+}
+
+// filter is what the library leaves out. What is late it does not know.
+func (q *scheduleQuery) filter() chime.ScheduleFilter {
+	f := chime.ScheduleFilter{Prefix: q.prefix, Queue: q.queue, Owner: q.owner, State: chime.ScheduleState(q.state)}
+	switch q.state {
+	case "failing":
+		f.State, f.Failing = chime.StateLive, true
+	case "late":
+		f.State = chime.StateLive
+	}
+	return f
+}
+
+// A foundSchedule is one of the list.
+type foundSchedule struct {
+	*chime.Schedule
+	unread error // why it cannot be read; then only its name, queue, owner and revision are known
+	history
+}
+
+// A schedulePage is a part of the list.
+type schedulePage struct {
+	found []*foundSchedule
+	next  string    // behind this name the next page begins; empty: this is the last one
+	now   time.Time // by the store's clock
+}
+
+// findSchedules finds a page of schedules. By name it reads what it returns; for another order it reads all that fit.
+func (s *session) findSchedules(ctx context.Context, q scheduleQuery) (page schedulePage, err error) {
+	schedules, err := s.theSchedules()
+	if err != nil {
+		return page, err
+	}
+	filter, most := q.filter(), q.most()
+	if q.sort == "name" {
+		if filter.After = q.after; q.state == "" && q.owner == "" && q.limit < maxScheduleLimit {
+			filter.Limit = q.limit + 1
+		}
+	}
+	for schedule, unread := range schedules.List(ctx, filter) {
+		if schedule == nil {
+			return page, unread
+		}
+		if page.now.IsZero() {
+			if page.now, err = s.storeNow(ctx, schedule.Queue); err != nil {
+				return page, err
+			}
+		}
+		if q.state == "late" && unread == nil && !plain.Late(schedule, page.now) {
+			continue
+		}
+		if len(page.found) == most {
+			if q.sort == "name" {
+				page.next = page.found[most-1].Name
+				return page, nil
+			}
+			return page, usage("--sort %s: more than %d schedules fit; say which by TEXT, --queue or --owner", q.sort, most)
+		}
+		page.found = append(page.found, &foundSchedule{Schedule: schedule, unread: unread})
+	}
+	if q.sort == "name" {
+		return page, nil
+	}
+	if q.sort == "late" {
+		if err := s.addHistories(ctx, page.found, page.now); err != nil {
+			return page, err
+		}
+	}
+	return page, page.sort(q)
+}
+
+// most is how many schedules are put in order.
+func (q *scheduleQuery) most() int {
+	switch q.sort {
+	case "name":
+		return q.limit
+	case "late":
+		return maxLate
+	}
+	return maxSorted
+}
+
+// order is the place of a schedule in an order but that of the names, the smallest first. One that has none comes last.
+func (f *foundSchedule) order(by string) int64 {
+	switch {
+	case by == "next" && !f.Next.IsZero():
+		return f.Next.Add(f.Offset).UnixMilli()
+	case by == "last" && !f.Last.Ended.IsZero():
+		return -f.Last.Ended.UnixMilli()
+	case by == "late" && f.starts > 0:
+		return -f.lateP99.Milliseconds()
+	}
+	return math.MaxInt64
+}
+
+// sort puts what was found in order, and leaves one page of it.
+func (p *schedulePage) sort(q scheduleQuery) error {
+	slices.SortStableFunc(p.found, func(a, b *foundSchedule) int { return cmp.Compare(a.order(q.sort), b.order(q.sort)) })
+	if q.after != "" {
+		at := slices.IndexFunc(p.found, func(f *foundSchedule) bool { return f.Name == q.after })
+		if at < 0 {
+			return usage("--after %q: no such schedule is in the list any more; begin anew without --after", q.after)
+		}
+		p.found = p.found[at+1:]
+	}
+	if len(p.found) > q.limit {
+		p.found = p.found[:q.limit]
+		p.next = p.found[q.limit-1].Name
+	}
+	return nil
+}
+
+// storeNow is the store's clock, by which everything is due. It asks a queue; one that was deleted meanwhile has none.
+func (s *session) storeNow(ctx context.Context, queue string) (time.Time, error) {
+	store, err := s.store()
+	if err != nil {
+		return time.Time{}, err
+	}
+	ctx, cancel := s.limited(ctx)
+	defer cancel()
+	found, err := chime.NewQueues(store).Get(ctx, queue)
+	if errors.Is(err, chime.ErrNotFound) {
+		return s.Now(), nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return found.Now, nil
+}

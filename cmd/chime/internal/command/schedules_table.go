@@ -1,0 +1,127 @@
+package command
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/cmd/chime/internal/times"
+	"github.com/chimejobs/chime/internal/plain"
+)
+
+// scheduleTable is schedules as a table; now is the store's clock.
+func (s *session) scheduleTable(found []*foundSchedule, now time.Time) output.List {
+	list := output.List{Header: s.timesHeader(), Columns: []output.Column{
+		{Title: "SCHEDULE"}, {Title: "STATE"}, {Title: "QUEUE"}, {Title: "RULE", Most: 44}, {Title: "NEXT", Most: 20}, {Title: "LAST"},
+		{Title: "LATE p99", Right: true}, {Title: "FAILED 24h", Right: true},
+	}}
+	for _, f := range found {
+		list.Items = append(list.Items, output.Item{Name: f.Name, Value: f.value(now), Cells: s.scheduleCells(f, now)})
+	}
+	return list
+}
+
+func (s *session) scheduleCells(f *foundSchedule, now time.Time) []string {
+	if f.unread != nil {
+		return []string{f.Name, plain.Warning + " unread", f.Queue, f.unread.Error(), "", "", "", ""}
+	}
+	late, failed := "", ""
+	if f.starts > 0 {
+		late = times.Took(f.lateP99)
+	}
+	if f.known {
+		if failed = strconv.Itoa(f.failed); f.atLeast {
+			failed += "+"
+		}
+	}
+	return []string{f.Name, plain.Schedule(f.Schedule, now).String(), f.Queue, f.Schedule.String(), s.nextOf(f.Schedule, now), s.lastOf(f.Schedule, now), late, failed}
+}
+
+// nextOf says when a schedule runs next, or why it does not.
+func (s *session) nextOf(of *chime.Schedule, now time.Time) string {
+	switch {
+	case of.State == chime.StatePaused:
+		return notedOf(of.Note, now)
+	case of.State == chime.StateCompleted:
+		return ""
+	case of.Next.IsZero():
+		return "now"
+	}
+	due := of.Next.Add(of.Offset)
+	return times.Relative(due, now) + " " + times.Short(due, now, s.location)
+}
+
+// notedOf says who paused something, when and why, in few words.
+func notedOf(n chime.Note, now time.Time) string {
+	text := "paused"
+	if n.By != "" {
+		text += " by " + n.By
+	}
+	if !n.At.IsZero() {
+		text += " " + times.Relative(n.At, now)
+	}
+	if n.Text != "" {
+		text += ": " + n.Text
+	}
+	return text
+}
+
+// lastOf says how a schedule's last run ended, and when.
+func (s *session) lastOf(of *chime.Schedule, now time.Time) string {
+	if of.Last.Outcome == "" {
+		return ""
+	}
+	return string(of.Last.Outcome) + " " + times.Short(of.Last.Ended, now, s.location)
+}
+
+// scheduleMore is what the list says about a schedule besides its own JSON.
+type scheduleMore struct {
+	Stands     string `json:"stands"` // its state, or failing or late
+	Words      string `json:"words"`
+	LateP99MS  *int64 `json:"late_p99_ms,omitempty"`
+	Failed24h  *int   `json:"failed_24h,omitempty"`
+	FailedMore bool   `json:"failed_24h_at_least,omitempty"`
+}
+
+// value is the schedule as JSON.
+func (f *foundSchedule) value(now time.Time) any {
+	if f.unread != nil {
+		return struct {
+			Name     string `json:"name"`
+			Queue    string `json:"queue"`
+			Owner    string `json:"owner,omitempty"`
+			Revision int64  `json:"revision"`
+			Error    string `json:"error"`
+		}{f.Name, f.Queue, f.Owner, f.Revision, f.unread.Error()}
+	}
+	more := scheduleMore{Stands: plain.Schedule(f.Schedule, now).Word, Words: f.Schedule.String()}
+	if f.starts > 0 {
+		ms := f.lateP99.Milliseconds()
+		more.LateP99MS = &ms
+	}
+	if f.known {
+		more.Failed24h, more.FailedMore = &f.failed, f.atLeast
+	}
+	return joined{f.Schedule, more}
+}
+
+// joined is two values that are objects as JSON, as one.
+type joined [2]any
+
+// MarshalJSON writes the fields of the one behind those of the other.
+func (j joined) MarshalJSON() ([]byte, error) {
+	first, err := json.Marshal(j[0])
+	if err != nil {
+		return nil, err
+	}
+	second, err := json.Marshal(j[1])
+	if err != nil {
+		return nil, err
+	}
+	if len(first) == 2 || len(second) == 2 { // {}
+		return append(first[:len(first)-1], second[1:]...), nil
+	}
+	return append(append(first[:len(first)-1], ','), second[1:]...), nil
+}

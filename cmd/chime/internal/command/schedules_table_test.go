@@ -1,0 +1,112 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/process"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares a text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || got != string(want) {
+		t.Errorf("%s: %v, got\n%s\nwant\n%s", file, err, got, want)
+	}
+}
+
+func TestTheTableOfSchedulesGivesWay(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 11, 21, 13, 26, 48, 0, time.UTC)
+	found := []*foundSchedule{
+		{
+			Schedule: &chime.Schedule{
+				Name: "report", Queue: "default", State: chime.StateLive, Recurrence: recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 15, StartTime: now.AddDate(0, -8, 0).Truncate(24 * time.Hour)},
+				Next: time.Date(2026, 11, 21, 13, 30, 0, 0, time.UTC), Last: chime.LastRun{Outcome: chime.RunDone, Ended: time.Date(2026, 11, 21, 13, 15, 0, 0, time.UTC)},
+			},
+			history: history{known: true, starts: 20, lateP99: 2 * time.Millisecond},
+		},
+		{
+			Schedule: &chime.Schedule{
+				Name: "invoices", Queue: "mail", State: chime.StateLive, Recurrence: recurrence.Recurrence{Frequency: recurrence.Month, MonthDays: []int{-1}, Hours: []int{18}, Minutes: []int{0}},
+				NoImmediateRun: true,
+				Next:           time.Date(2026, 11, 30, 18, 0, 0, 0, time.UTC), Last: chime.LastRun{Outcome: chime.RunDead, Ended: time.Date(2026, 10, 31, 18, 0, 0, 0, time.UTC)},
+			},
+			history: history{known: true, starts: 20, lateP99: 40 * time.Millisecond, failed: 20, atLeast: true},
+		},
+		{Schedule: &chime.Schedule{
+			Name: "cleanup", Queue: "night", State: chime.StatePaused, Recurrence: recurrence.Recurrence{Cron: "0 2 * * *", TimeZone: "Europe/Berlin"},
+			Note: chime.Note{By: "anna", Text: "migration\x1b[2J", At: now.Add(-50 * time.Hour)},
+		}},
+		{Schedule: &chime.Schedule{
+			Name: "sync", Queue: "default", State: chime.StateLive, Recurrence: recurrence.Recurrence{Cron: "@hourly"}, Next: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+		}},
+		{Schedule: &chime.Schedule{Name: "newer", Queue: "default", Revision: 3}, unread: errors.New("a newer version wrote it")},
+	}
+	for _, width := range []int{0, 60, 100, 200} {
+		var out bytes.Buffer
+		s := &session{Process: &process.Process{Out: &out, ShowsOn: width > 0, Width: func() int { return width }, Now: func() time.Time { return now }}, location: berlin, format: "table"}
+		if err := s.printer().List(s.scheduleTable(found, now)); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, fmt.Sprintf("schedules_%d.txt", width), out.String())
+	}
+}
+
+func TestHistoriesAreSummedUp(t *testing.T) {
+	now := time.Date(2026, 11, 21, 13, 0, 0, 0, time.UTC)
+	of := &chime.Schedule{Name: "report", KeepRuns: 3, Offset: time.Second}
+	run := func(hours int, outcome chime.RunOutcome, late time.Duration) *chime.RunInfo {
+		at := now.Add(time.Duration(-hours) * time.Hour)
+		return &chime.RunInfo{ID: "report@x", Planned: at, Started: at.Add(time.Second + late), Ended: at.Add(time.Minute), Attempt: 1, Outcome: outcome}
+	}
+	manual := run(2, chime.RunFailed, time.Hour)
+	manual.Manual = true
+	for name, c := range map[string]struct {
+		runs []*chime.RunInfo
+		want history
+	}{
+		"none":            {nil, history{known: true}},
+		"all of a day":    {[]*chime.RunInfo{run(1, chime.RunFailed, 3), run(2, chime.RunDone, 9), run(3, chime.RunDead, 5)}, history{known: true, starts: 3, lateP99: 9, failed: 2, atLeast: true}},
+		"older ones":      {[]*chime.RunInfo{run(1, chime.RunFailed, 3), run(26, chime.RunDone, 9), run(27, chime.RunDead, 5)}, history{known: true, starts: 3, lateP99: 9, failed: 1}},
+		"fewer than kept": {[]*chime.RunInfo{run(1, chime.RunFailed, 3)}, history{known: true, starts: 1, lateP99: 3, failed: 1}},
+		"by hand":         {[]*chime.RunInfo{manual}, history{known: true, failed: 1}},
+	} {
+		if got := historyOf(of, c.runs, now); got != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+func TestTwoObjectsAreOne(t *testing.T) {
+	type empty struct{}
+	type a struct{ A int }
+	type b struct{ B int }
+	for want, j := range map[string]joined{`{"A":1,"B":2}`: {a{1}, b{2}}, `{"B":2}`: {empty{}, b{2}}, `{"A":1}`: {a{1}, empty{}}, `{}`: {empty{}, empty{}}} {
+		if got, err := json.Marshal(j); err != nil || string(got) != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+	}
+}

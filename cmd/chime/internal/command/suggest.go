@@ -1,0 +1,55 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+)
+
+// didYouMean is `, did you mean "report"?` for the name that is nearest to one that is not there, and nothing if none is near.
+func didYouMean(name string, names []string) string {
+	nearest, least := "", max(2, len([]rune(name))/4)+1
+	for _, other := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(other), least); d < least {
+			nearest, least = other, d
+		}
+	}
+	if nearest == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", nearest)
+}
+
+// firstLetter is how names begin that are looked at first for a suggestion.
+func firstLetter(name string) string {
+	for _, c := range name {
+		return string(c)
+	}
+	return ""
+}
+
+// distance is how many letters have to be put in, taken out, replaced or swapped with the next to make one text of another; most if it is more.
+func distance(a, b string, most int) int {
+	x, y := []rune(a), []rune(b)
+	if len(x)-len(y) >= most || len(y)-len(x) >= most {
+		return most
+	}
+	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range x {
+		row[0] = i + 1
+		for j := range y {
+			cost := 1
+			if x[i] == y[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return min(last[len(y)], most)
+}

@@ -1,0 +1,154 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+)
+
+// How a check went.
+const (
+	checkGood = "ok"
+	checkWarn = "warning"
+	checkBad  = "bad"
+)
+
+var checkSigns = map[string]string{checkGood: "✓", checkWarn: "⚠", checkBad: "✕"}
+
+// A check is one thing that verify looks at.
+type check struct {
+	Name   string `json:"check"`
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+}
+
+// verified is what verify has found, as JSON.
+type verified struct {
+	Good   bool                `json:"ok"`
+	Checks []check             `json:"checks"`
+	Report *chime.VerifyReport `json:"report,omitempty"` // none: schedules and jobs were not looked at
+}
+
+// maxShallow is how many jobs and schedules are read without --deep.
+const maxShallow = 100_000
+
+func (s *session) verify() *cobra.Command {
+	deep := false
+	c := &cobra.Command{
+		Use: "verify", Short: "Check the server, the user's rights, and whether what is stored is whole", GroupID: groupTools, Args: cobra.NoArgs,
+		Long: "Check the server (version, eviction policy, clock), the rights of the user, who leads, and whether what is stored is whole: schedules that\n" +
+			"nobody places, IDs without a job, jobs that nobody finds. It writes nothing and may run while all works. Every schedule and job is read\n" +
+			"once; of more than 100,000 only with --deep. It exits with 7 if something is wrong.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			v := verifying{session: s, deep: deep}
+			if err := v.look(c.Context()); err != nil {
+				return err
+			}
+			found := v.found
+			if err := s.printer().Item(s.opened.Address, found, verifyText(found)); err != nil {
+				return err
+			}
+			if !found.Good {
+				return exit(exitBad, "something is wrong with %s", s.opened.Address)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&deep, "deep", false, "read all schedules and jobs, however many there are")
+	return c
+}
+
+// verifying is a verify on its way.
+type verifying struct {
+	*session
+	deep  bool
+	found verified
+}
+
+func (v *verifying) add(name, state, format string, values ...any) {
+	v.found.Checks = append(v.found.Checks, check{name, state, fmt.Sprintf(format, values...)})
+}
+
+func (v *verifying) look(ctx context.Context) error {
+	store, err := v.store()
+	if err != nil {
+		return err
+	}
+	if err := v.server(ctx, store); err != nil {
+		return err
+	}
+	queues, err := chime.NewQueues(store).List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, look := range []func(context.Context, chime.Store, []*chime.QueueInfo) error{v.rights, v.leader, v.content} {
+		if err := look(ctx, store, queues); err != nil {
+			return err
+		}
+	}
+	v.found.Good = true
+	for _, check := range v.found.Checks {
+		v.found.Good = v.found.Good && check.State != checkBad
+	}
+	return nil
+}
+
+// content reads schedules and jobs.
+func (v *verifying) content(ctx context.Context, store chime.Store, queues []*chime.QueueInfo) error {
+	held := int64(0)
+	for _, q := range queues {
+		held += q.Waiting + q.Delayed + q.Running + q.Parked + q.Dead + q.Schedules
+	}
+	if held > maxShallow && !v.deep {
+		v.add("content", checkWarn, "not looked at: there are %s jobs and schedules; --deep reads them all", count(held))
+		return nil
+	}
+	report, err := chime.Verify(ctx, store, chime.VerifyOptions{})
+	v.found.Report = report
+	looked := fmt.Sprintf("%s, %s, %s", number(int(report.Queues), "queue"), number(int(report.Schedules), "schedule"), number(int(report.Jobs), "job"))
+	switch {
+	case err != nil:
+		return err
+	case report.Total > 0:
+		v.add("content", checkBad, "%s: %s", looked, number(report.Total, "finding"))
+	default:
+		v.add("content", checkGood, "%s: all is whole", looked)
+	}
+	return nil
+}
+
+// verifyText is what was found, for people.
+func verifyText(found verified) string {
+	var b strings.Builder
+	for _, c := range found.Checks {
+		fmt.Fprintf(&b, "%s %-8s  %s\n", checkSigns[c.State], c.Name, output.Printable(c.Detail))
+	}
+	if found.Report == nil || found.Report.Total == 0 {
+		return b.String()
+	}
+	b.WriteString("\n")
+	for _, f := range found.Report.Findings {
+		b.WriteString(output.Printable(f.String()) + "\n")
+		if f.Remedy != "" {
+			b.WriteString("  mended by a repair: " + output.Printable(f.Remedy) + "\n")
+		}
+	}
+	if more := found.Report.Total - len(found.Report.Findings); more > 0 {
+		fmt.Fprintf(&b, "… and %s more\n", count(int64(more)))
+	}
+	return b.String()
+}
+
+// unfit reports whether a store is not fit, and says why without what all such errors begin with.
+func unfit(err error) (why string, is bool) {
+	if !errors.Is(err, chime.ErrUnfit) {
+		return "", false
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(err.Error(), "redisstore: ", ""), "\n", "; "), true
+}

@@ -1,0 +1,141 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/connect"
+	"github.com/chimejobs/chime/cmd/chime/internal/times"
+)
+
+// maxClockOff is how far this machine's clock may be from the server's before that is said. Only the server's counts.
+const maxClockOff = 5 * time.Second
+
+// server checks version, eviction policy and clock, of each master of a cluster.
+func (v *verifying) server(ctx context.Context, store chime.Store) error {
+	ctx, cancel := v.limited(ctx)
+	defer cancel()
+	err := store.Protocol().Check(ctx)
+	why, bad := unfit(err)
+	if err != nil && !bad {
+		return err
+	}
+	if bad {
+		v.add("server", checkBad, "%s", why)
+	}
+	var mu sync.Mutex
+	return eachServer(ctx, v.opened.Client, func(ctx context.Context, client redis.Cmdable, where string) error {
+		sections, infoErr := client.InfoMap(ctx).Result()
+		before := v.Now()
+		now, err := client.Time(ctx).Result()
+		between := before.Add(v.Now().Sub(before) / 2)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case connect.Denied(infoErr):
+			v.add("server", checkWarn, "INFO is denied%s, so version and eviction policy are not checked", where)
+		case infoErr != nil:
+			return infoErr
+		case !bad:
+			kind, version := "Redis", sections["Server"]["redis_version"]
+			if valkey := sections["Server"]["valkey_version"]; valkey != "" {
+				kind, version = "Valkey", valkey
+			}
+			v.add("server", checkGood, "%s %s%s, maxmemory-policy %s", kind, cmp.Or(version, "of unknown version"), where, cmp.Or(sections["Memory"]["maxmemory_policy"], "not known"))
+		}
+		if err != nil {
+			return err
+		}
+		switch off := between.Sub(now); {
+		case off > maxClockOff || off < -maxClockOff:
+			v.add("clock", checkWarn, "this machine's clock is %s off the server's%s; only the server's counts", times.Took(off), where)
+		default:
+			v.add("clock", checkGood, "%s%s", times.Full(now, v.location), where)
+		}
+		return nil
+	})
+}
+
+// eachServer calls look for the server, or for each master of a cluster; where tells it from others.
+func eachServer(ctx context.Context, client redis.UniversalClient, look func(ctx context.Context, client redis.Cmdable, where string) error) error {
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		return look(ctx, client, "")
+	}
+	return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+		return look(ctx, master, " of "+master.Options().Addr)
+	})
+}
+
+// maxChecked is how many queues rights are tried on.
+const maxChecked = 100
+
+// rights tries whether the user may change what chime changes. That it may read is what the other checks show.
+func (v *verifying) rights(ctx context.Context, store chime.Store, queues []*chime.QueueInfo) error {
+	var names []string
+	for _, q := range queues[:min(len(queues), maxChecked)] {
+		names = append(names, q.Name)
+	}
+	ctx, cancel := v.limited(ctx)
+	defer cancel()
+	user := cmp.Or(v.opened.User, "default")
+	err := store.Protocol().CheckUse(ctx, "operator", names)
+	why, lacks := unfit(err)
+	switch _, grant, rights := strings.Cut(why, ": run ACL SETUSER "); {
+	case err != nil && !lacks:
+		return err
+	case lacks && !rights:
+		v.add("rights", checkBad, "%s", why) // a key is not chime's
+	case lacks:
+		v.add("rights", checkGood, "user %s may read; to change everything it needs ACL SETUSER %s", user, grant)
+	default:
+		v.add("rights", checkGood, "user %s may read, and change everything", user)
+	}
+	return nil
+}
+
+// leader says who leads. Where nobody does workers place what is due, if one lives.
+func (v *verifying) leader(ctx context.Context, store chime.Store, queues []*chime.QueueInfo) error {
+	ctx, cancel := v.limited(ctx)
+	defer cancel()
+	stored, err := v.opened.Client.HMGet(ctx, v.connect.Namespace+":leader", "id", "term", "until").Result()
+	if err != nil {
+		return err
+	}
+	now, err := v.opened.Client.Time(ctx).Result()
+	if err != nil {
+		return err
+	}
+	id, _ := stored[0].(string)
+	term, _ := stored[1].(string)
+	text, _ := stored[2].(string)
+	until, _ := strconv.ParseInt(text, 10, 64)
+	if time.UnixMilli(until).After(now) {
+		v.add("leader", checkGood, "%s, term %s", id, term)
+		return nil
+	}
+	schedules := int64(0)
+	for _, q := range queues {
+		schedules += q.Schedules
+	}
+	workers, err := chime.NewWorkers(store).List(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case schedules == 0:
+		v.add("leader", checkGood, "nobody leads, and there is no schedule")
+	case len(workers) > 0:
+		v.add("leader", checkGood, "nobody leads; %s place what is due", number(len(workers), "worker"))
+	default:
+		v.add("leader", checkWarn, "nobody leads and no worker lives, so nobody places the runs of %s", number(int(schedules), "schedule"))
+	}
+	return nil
+}

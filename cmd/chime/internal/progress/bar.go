@@ -1,0 +1,56 @@
+// Package progress shows on standard error how far a command is that takes longer than a second.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime/cmd/chime/internal/process"
+)
+
+const (
+	patience = time.Second // before anything is shown
+	every    = 100 * time.Millisecond
+	cells    = 20 // of the bar
+)
+
+// A Bar is one line that is drawn again and again, if standard error is a terminal. The commands call it from one goroutine.
+type Bar struct {
+	process *process.Process
+	what    string
+	began   time.Time
+	drawn   time.Time // zero: not yet
+}
+
+// New makes a bar of what is done, as "requeue"; nothing is shown yet.
+func New(p *process.Process, what string) *Bar {
+	return &Bar{process: p, what: what, began: p.Now()}
+}
+
+// Set says how far it is. A total of 0 is not known: then there is a number alone.
+func (b *Bar) Set(n, total int) {
+	now := b.process.Now()
+	if !b.process.TellsOn || now.Sub(b.began) < patience || !b.drawn.IsZero() && now.Sub(b.drawn) < every {
+		return
+	}
+	b.drawn = now
+	_, _ = io.WriteString(b.process.Err, "\r"+b.line(n, total)+"\x1b[K")
+}
+
+func (b *Bar) line(n, total int) string {
+	if total <= 0 {
+		return fmt.Sprintf("%s  %d", b.what, n)
+	}
+	full := min(cells, n*cells/total)
+	return fmt.Sprintf("%s  %s%s  %d %%  %d of %d", b.what, strings.Repeat("▓", full), strings.Repeat("░", cells-full), n*100/total, n, total)
+}
+
+// End takes the bar away.
+func (b *Bar) End() {
+	if !b.drawn.IsZero() {
+		_, _ = io.WriteString(b.process.Err, "\r\x1b[K")
+		b.drawn = time.Time{}
+	}
+}

@@ -1,0 +1,108 @@
+package times_test
+
+import (
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/chimejobs/chime/cmd/chime/internal/times"
+)
+
+func zone(t *testing.T, name string) *time.Location {
+	t.Helper()
+	location, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return location
+}
+
+var now = time.Date(2026, 11, 21, 13, 26, 48, 0, time.UTC)
+
+func TestInstantsAreReadInTheZone(t *testing.T) {
+	berlin := zone(t, "Europe/Berlin")
+	for text, want := range map[string]string{
+		"2026-11-21T09:00:00Z":      "2026-11-21T09:00:00Z",
+		"2026-11-21T09:00:00+05:45": "2026-11-21T03:15:00Z",
+		"2026-11-21T09:00:00.25Z":   "2026-11-21T09:00:00.25Z",
+		"2026-11-21 09:00":          "2026-11-21T08:00:00Z",
+		"2026-11-21 09:00:30":       "2026-11-21T08:00:30Z",
+		"2026-07-21T09:00":          "2026-07-21T07:00:00Z",
+		"2026-11-21":                "2026-11-20T23:00:00Z",
+		"now":                       "2026-11-21T13:26:48Z",
+		"-2h":                       "2026-11-21T11:26:48Z",
+		"+3d":                       "2026-11-24T13:26:48Z",
+		"+1d12h30m":                 "2026-11-23T01:56:48Z",
+		"-1w":                       "2026-11-14T13:26:48Z",
+		"+0s":                       "2026-11-21T13:26:48Z",
+		"2027-03-28 02:30":          "2027-03-28T01:30:00Z", // skipped: the offset before the gap
+		"2026-10-25 02:30":          "2026-10-25T00:30:00Z", // shown twice: the first
+		"1900-01-01T00:00:00Z":      "1900-01-01T00:00:00Z",
+		"2199-12-31T23:59:59Z":      "2199-12-31T23:59:59Z",
+	} {
+		got, err := times.Parse(text, now, berlin)
+		if err != nil || got.UTC().Format(time.RFC3339Nano) != want {
+			t.Errorf("%s: got %v, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+func TestWhatIsNoInstantIsRefused(t *testing.T) {
+	for _, text := range []string{
+		"", "tomorrow", "9:00", "21.11.2026", "2026-02-30", "2026-11-21 24:00", "2026-11-21 09:00 CET", "+", "-", "+3", "+d", "+3y", "+3d ", "-1.5h",
+		"+-2h", "+99999999999s", "+9999999999w", "1899-12-31T23:59:59Z", "2200-01-01", "+10000w", "9999-01-01 00:00",
+	} {
+		if got, err := times.Parse(text, now, time.UTC); err == nil {
+			t.Errorf("%q: got %v, want an error", text, got)
+		}
+	}
+}
+
+func TestWhereAnInstantLiesFromNow(t *testing.T) {
+	const s, m, h, d = time.Second, time.Minute, time.Hour, 24 * time.Hour
+	for from, want := range map[time.Duration]string{
+		3*m + 12*s: "in 3m 12s", 9*d + 4*h + 5*m: "in 9d 4h", 126*d + 12*h: "in 126d 12h", 4 * h: "in 4h", 2*d + 59*m: "in 2d", s: "in 1s", 1999 * time.Millisecond: "in 1s",
+		999 * time.Millisecond: "now", 0: "now", -999 * time.Millisecond: "now",
+		-s: "1s ago", -59 * s: "59s ago", -61 * s: "1m ago", -2*d - 23*h: "2d ago", -400 * d: "400d ago",
+	} {
+		if got := times.Relative(now.Add(from), now); got != want {
+			t.Errorf("%v: got %q, want %q", from, got, want)
+		}
+	}
+}
+
+func TestHowLongSomethingTook(t *testing.T) {
+	for took, want := range map[time.Duration]string{
+		0: "0 ms", 400 * time.Microsecond: "0 ms", 2 * time.Millisecond: "2 ms", 999 * time.Millisecond: "999 ms", time.Second: "1.0 s",
+		1290 * time.Millisecond: "1.2 s", 59999 * time.Millisecond: "59.9 s", time.Minute: "1m", 242 * time.Second: "4m 2s", -3 * time.Millisecond: "-3 ms",
+	} {
+		if got := times.Took(took); got != want {
+			t.Errorf("%v: got %q, want %q", took, got, want)
+		}
+	}
+}
+
+func TestInstantsAsPeopleReadThem(t *testing.T) {
+	berlin := zone(t, "Europe/Berlin")
+	for at, want := range map[string]string{
+		"2026-11-21T13:30:00Z": "14:30:00", "2026-11-21T23:00:00Z": "22 Nov", "2026-10-31T17:00:00Z": "31 Oct", "2027-11-21T13:30:00Z": "21 Nov 2027",
+	} {
+		instant, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := times.Short(instant, now, berlin); got != want {
+			t.Errorf("%s: got %q, want %q", at, got, want)
+		}
+	}
+	if got, want := times.Full(time.Date(2027, 3, 28, 1, 30, 0, 0, time.UTC), berlin), "Sun 28 Mar 2027 03:30:00 CEST"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for name, want := range map[string]string{
+		"Europe/Berlin": "times are Europe/Berlin (CET)", "UTC": "times are UTC", "Asia/Kathmandu": "times are Asia/Kathmandu (+0545)",
+	} {
+		if got := times.Header(zone(t, name), now); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

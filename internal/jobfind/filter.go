@@ -1,0 +1,171 @@
+// Package jobfind finds jobs by what people type: "state:dead job:report* error:\"connection refused\" older:1h". It reads such a filter, goes
+// through the jobs that it means in all queues, and groups those that failed by their error.
+package jobfind
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// A Filter says which jobs are meant: all that is set must hold. Parse makes one of a text. The zero Filter means all jobs.
+//
+//	report                the job's name begins so, or it is the job's ID; in quotes if it has a colon
+//	state:dead            waiting, delayed, retrying, running, taken, parked, dead or done
+//	queue:mail            on this queue
+//	job:report            of this job name; job:report* of names that begin so; likewise schedule: and worker:
+//	error:"timed out"     its last error contains this
+//	older:1h newer:3d     in its state for longer, or for less: since it ended, was taken, failed, or was enqueued
+//	attempt:>3            the attempt that runs, or is to run next; of a dead job its last. Also >=, <, <= and the number alone
+//
+// Payloads are never looked at.
+type Filter struct {
+	Words    []string
+	State    chime.JobState
+	Queue    string
+	Job      Pattern
+	Error    string
+	Schedule Pattern // that made it
+	Worker   Pattern // that runs it, or on which an attempt failed
+	Older    time.Duration
+	Newer    time.Duration
+	Attempt  Range
+}
+
+// A Pattern is a name, or what names begin with. The zero Pattern means all names.
+type Pattern struct {
+	Text   string
+	Prefix bool
+}
+
+func (p Pattern) means(name string) bool {
+	if p.Prefix {
+		return strings.HasPrefix(name, p.Text)
+	}
+	return p.Text == "" || p.Text == name
+}
+
+func (p Pattern) set() bool { return p.Prefix || p.Text != "" }
+
+// A Range is of attempts: Min to Max. Max 0: no upper bound.
+type Range struct{ Min, Max int }
+
+func (r Range) means(n int) bool { return n >= r.Min && (r.Max == 0 || n <= r.Max) }
+
+// Empty reports whether the filter means all jobs.
+func (f *Filter) Empty() bool { return f.String() == "" }
+
+// String is the filter as it may be typed; Parse reads it back.
+func (f *Filter) String() string {
+	var terms []string
+	add := func(key, value string, set bool) {
+		if set {
+			terms = append(terms, key+":"+quote(value, false))
+		}
+	}
+	pattern := func(key string, p Pattern) {
+		if p.Prefix {
+			terms = append(terms, key+":"+quote(p.Text, false)+"*")
+			return
+		}
+		add(key, p.Text, p.Text != "")
+	}
+	for _, word := range f.Words {
+		terms = append(terms, quote(word, true))
+	}
+	add("state", string(f.State), f.State != "")
+	add("queue", f.Queue, f.Queue != "")
+	pattern("job", f.Job)
+	add("error", f.Error, f.Error != "")
+	pattern("schedule", f.Schedule)
+	pattern("worker", f.Worker)
+	add("older", f.Older.String(), f.Older > 0)
+	add("newer", f.Newer.String(), f.Newer > 0)
+	switch r := f.Attempt; {
+	case r.Min > 0 && r.Min == r.Max:
+		terms = append(terms, "attempt:"+strconv.Itoa(r.Min))
+	case r.Min > 0:
+		terms = append(terms, "attempt:>="+strconv.Itoa(r.Min))
+	case r.Max > 0:
+		terms = append(terms, "attempt:<="+strconv.Itoa(r.Max))
+	}
+	return strings.Join(terms, " ")
+}
+
+// quote puts a text in quotes if it would be read as something else without; word: it is no value of a key.
+func quote(text string, word bool) string {
+	if text == "" || strings.ContainsAny(text, " \t\n\r\v\f\"\\*\u0085\u00a0") || word && strings.Contains(text, ":") || strings.ContainsFunc(text, separates) {
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+	}
+	return text
+}
+
+// beyond reports whether the filter has more than JobFilter says of it.
+func (f *Filter) beyond() bool {
+	return len(f.Words) > 0 || f.Job.Prefix || f.Schedule.set() || f.Worker.set() || f.Older > 0 || f.Newer > 0 || f.Attempt != Range{}
+}
+
+// JobFilter is the part of the filter that the store knows, for one queue and one state; now is the store's clock.
+func (f *Filter) JobFilter(queue string, state chime.JobState, now time.Time) chime.JobFilter {
+	filter := chime.JobFilter{Queue: queue, State: state, Error: f.Error}
+	if !f.Job.Prefix {
+		filter.Name = f.Job.Text
+	}
+	if f.Older > 0 && state == chime.JobDead {
+		filter.Before = now.Add(-f.Older)
+	}
+	return filter
+}
+
+// Means reports whether the filter means a job; now is the store's clock.
+func (f *Filter) Means(job *chime.JobInfo, now time.Time) bool {
+	for _, word := range f.Words {
+		if word != job.ID && !strings.HasPrefix(job.Name, word) {
+			return false
+		}
+	}
+	return (f.State == "" || f.State == job.State) && (f.Queue == "" || f.Queue == job.Queue) && f.Job.means(job.Name) &&
+		strings.Contains(job.LastError, f.Error) && f.Schedule.means(job.Schedule) && f.ranOn(job) && f.aged(job, now) && f.Attempt.means(job.Attempt)
+}
+
+func (f *Filter) ranOn(job *chime.JobInfo) bool {
+	if f.Worker.means(job.Worker) {
+		return true
+	}
+	for _, failure := range job.Failures {
+		if f.Worker.means(failure.Worker) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *Filter) aged(job *chime.JobInfo, now time.Time) bool {
+	if f.Older == 0 && f.Newer == 0 {
+		return true
+	}
+	since := Since(job)
+	if since.IsZero() {
+		return false
+	}
+	age := now.Sub(since)
+	return (f.Older == 0 || age > f.Older) && (f.Newer == 0 || age <= f.Newer)
+}
+
+// Since is since when a job is where it is, as far as the store knows: when it ended, was taken, failed last, or was enqueued or planned. Zero:
+// not known.
+func Since(job *chime.JobInfo) time.Time {
+	switch {
+	case !job.Ended.IsZero():
+		return job.Ended
+	case !job.Started.IsZero():
+		return job.Started
+	case job.State == chime.JobRetrying && len(job.Failures) > 0:
+		return job.Failures[len(job.Failures)-1].At
+	case !job.Enqueued.IsZero():
+		return job.Enqueued
+	}
+	return job.Planned
+}

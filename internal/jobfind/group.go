@@ -1,0 +1,72 @@
+package jobfind
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// A Group is jobs of one name that failed with the same error, but for what differs from job to job in it.
+type Group struct {
+	Count  int       `json:"count"`
+	Job    string    `json:"job"`
+	Error  string    `json:"error"` // as Normalize has it
+	First  time.Time `json:"first,omitzero"`
+	Last   time.Time `json:"last,omitzero"`
+	Queues []string  `json:"queues"` // in order
+}
+
+// Groups puts jobs into groups, the largest first.
+func Groups(jobs []*chime.JobInfo) []Group {
+	type key struct{ job, text string }
+	at := map[key]int{}
+	groups := []Group{}
+	for _, job := range jobs {
+		k := key{job.Name, Normalize(job.LastError)}
+		i, known := at[k]
+		if !known {
+			i = len(groups)
+			at[k] = i
+			groups = append(groups, Group{Job: k.job, Error: k.text})
+		}
+		groups[i].add(job)
+	}
+	slices.SortFunc(groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Job, b.Job), strings.Compare(a.Error, b.Error))
+	})
+	return groups
+}
+
+func (g *Group) add(job *chime.JobInfo) {
+	g.Count++
+	if i, found := slices.BinarySearch(g.Queues, job.Queue); !found {
+		g.Queues = slices.Insert(g.Queues, i, job.Queue)
+	}
+	since := Since(job).UTC()
+	if since.IsZero() {
+		return
+	}
+	if g.First.IsZero() || since.Before(g.First) {
+		g.First = since
+	}
+	if since.After(g.Last) {
+		g.Last = since
+	}
+}
+
+var (
+	quoted  = regexp.MustCompile(`"[^"]*"|` + "`[^`]*`")
+	single  = regexp.MustCompile(`(^|[\s(\[{=:,])'[^']*'`) // not the apostrophe of a word
+	numbers = regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b|\b[0-9a-fA-F]*[0-9][0-9a-fA-F]*\b|[0-9]+`)
+)
+
+// Normalize puts # in place of what differs from job to job in an error: what is in quotes, numbers, and hexadecimal ones.
+func Normalize(text string) string {
+	text = quoted.ReplaceAllString(text, "#")
+	text = single.ReplaceAllString(text, "$1#")
+	return numbers.ReplaceAllString(text, "#")
+}

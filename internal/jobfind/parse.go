@@ -1,0 +1,218 @@
+package jobfind
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/chimejobs/chime"
+)
+
+const (
+	maxText    = 2048 // bytes of a filter
+	maxAge     = 3660 * 24 * time.Hour
+	maxAttempt = 1_000_000
+)
+
+// States are the states in which jobs are looked for, in this order: what happens and what went wrong before what waits.
+var States = []chime.JobState{
+	chime.JobRunning, chime.JobTaken, chime.JobRetrying, chime.JobDead, chime.JobParked, chime.JobWaiting, chime.JobDelayed, chime.JobDone,
+}
+
+// Keys are what may stand before a colon.
+var Keys = []string{"state", "queue", "job", "error", "schedule", "worker", "older", "newer", "attempt"}
+
+// Parse reads a filter. What is wrong with it comes as a *chime.InvalidError whose Field names the key.
+func Parse(text string) (Filter, error) {
+	var f Filter
+	if len(text) > maxText {
+		return f, invalid("", strconv.Itoa(len(text))+" bytes", "at most "+strconv.Itoa(maxText)+" bytes")
+	}
+	terms, err := split(text)
+	if err != nil {
+		return f, err
+	}
+	seen := map[string]bool{}
+	for _, t := range terms {
+		if t.key == "" {
+			if t.text == "" {
+				return Filter{}, invalid("", `""`, "a job name, the beginning of one, or an ID")
+			}
+			f.Words = append(f.Words, t.text)
+			continue
+		}
+		if seen[t.key] {
+			return Filter{}, invalid(t.key, t.text, "it once")
+		}
+		seen[t.key] = true
+		if err := f.set(t); err != nil {
+			return Filter{}, err
+		}
+	}
+	return f, nil
+}
+
+func (f *Filter) set(t term) (err error) {
+	if t.text == "" && !t.star && slices.Contains(Keys, t.key) {
+		return invalid(t.key, "", "a value: "+t.key+":…")
+	}
+	if t.star && !slices.Contains([]string{"job", "schedule", "worker"}, t.key) {
+		t.text, t.star = t.text+"*", false
+	}
+	pattern := Pattern{Text: t.text, Prefix: t.star}
+	switch t.key {
+	case "state":
+		f.State = chime.JobState(t.text)
+		if !slices.Contains(States, f.State) {
+			return invalid(t.key, t.text, "waiting, delayed, retrying, running, taken, parked, dead or done")
+		}
+	case "queue":
+		f.Queue = t.text
+	case "job":
+		f.Job = pattern
+	case "error":
+		f.Error = t.text
+	case "schedule":
+		f.Schedule = pattern
+	case "worker":
+		f.Worker = pattern
+	case "older":
+		f.Older, err = age(t)
+	case "newer":
+		f.Newer, err = age(t)
+	case "attempt":
+		f.Attempt, err = attempts(t)
+	default:
+		return invalid(t.key, t.text, "one of "+strings.Join(Keys, ", ")+"; a word with a colon in quotes")
+	}
+	return err
+}
+
+// invalid says what is wrong with a key of the filter; "": with the filter.
+func invalid(key, value, limit string) error {
+	return &chime.InvalidError{Field: strings.TrimSpace("filter " + key), Value: strings.ToValidUTF8(value, "?"), Limit: limit}
+}
+
+// A term is a part of a filter's text: a word, or a key with its value.
+type term struct {
+	key  string
+	text string
+	star bool // a * that stood outside quotes ended it
+}
+
+// split cuts a text at its blanks, outside quotes.
+func split(text string) ([]term, error) {
+	var terms []term
+	for rest := strings.TrimLeftFunc(text, separates); rest != ""; rest = strings.TrimLeftFunc(rest, separates) {
+		var t term
+		if key, after, found := strings.Cut(rest, ":"); found && isKey(key) {
+			t.key, rest = key, after
+		}
+		if !strings.HasPrefix(rest, `"`) {
+			end := strings.IndexFunc(rest, separates)
+			if end < 0 {
+				end = len(rest)
+			}
+			t.text, rest = rest[:end], rest[end:]
+			if strings.Contains(t.text, `"`) {
+				return nil, invalid(t.key, t.text, `quotes around all of it: "…"`)
+			}
+			t.text, t.star = strings.CutSuffix(t.text, "*")
+			if t.key == "" && t.star { // a word means names that begin so anyway
+				t.star = false
+			}
+			terms = append(terms, t)
+			continue
+		}
+		value, after, ok := unquote(rest)
+		if !ok {
+			return nil, invalid(t.key, rest, `a quote at its end, too`)
+		}
+		t.text = value
+		after, t.star = strings.CutPrefix(after, "*")
+		if after != "" && strings.TrimLeftFunc(after, separates) == after {
+			return nil, invalid(t.key, rest, "a blank after the quotes")
+		}
+		rest = after
+		terms = append(terms, t)
+	}
+	return terms, nil
+}
+
+func separates(c rune) bool { return unicode.IsSpace(c) }
+
+// isKey reports whether a text before a colon is a key, known or not: small letters. An occurrence's ID has an @ before its first colon.
+func isKey(text string) bool {
+	return text != "" && strings.IndexFunc(text, func(c rune) bool { return c < 'a' || c > 'z' }) < 0
+}
+
+// unquote reads a text in quotes, in which \ keeps the next character as it is.
+func unquote(text string) (value, rest string, ok bool) {
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[i] == '"':
+			return b.String(), text[i+1:], true
+		case text[i] == '\\' && i+1 < len(text):
+			i++
+		}
+		b.WriteByte(text[i])
+	}
+	return "", "", false
+}
+
+// age reads a duration, in which d is 24 hours: 90s, 1h30m, 3d.
+func age(t term) (time.Duration, error) {
+	const want = "a duration as 90s, 10m, 1h30m or 3d, up to 3660d"
+	text, days := t.text, time.Duration(0)
+	if number, rest, found := strings.Cut(t.text, "d"); found {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 || n > 3660 {
+			return 0, invalid(t.key, t.text, want)
+		}
+		text, days = rest, time.Duration(n)*24*time.Hour
+	}
+	var d time.Duration
+	if text != "" {
+		var err error
+		if d, err = time.ParseDuration(text); err != nil {
+			return 0, invalid(t.key, t.text, want)
+		}
+	}
+	if d < 0 || d > maxAge-days || d+days <= 0 {
+		return 0, invalid(t.key, t.text, want)
+	}
+	return d + days, nil
+}
+
+// attempts reads a range of attempts: 3, >3, >=3, <3, <=3.
+func attempts(t term) (Range, error) {
+	digits := strings.TrimLeft(t.text, "<>=")
+	n, err := strconv.Atoi(digits)
+	sign := strings.TrimSuffix(t.text, digits)
+	if err != nil || n < 0 || n > maxAttempt || strings.HasPrefix(digits, "+") {
+		return Range{}, invalid(t.key, t.text, "a number as 3, >3, >=3, <3 or <=3, up to "+strconv.Itoa(maxAttempt))
+	}
+	r := Range{Min: n, Max: n}
+	switch sign {
+	case "", "=":
+	case ">":
+		r = Range{Min: n + 1}
+	case ">=":
+		r = Range{Min: n}
+	case "<":
+		r = Range{Max: n - 1}
+	case "<=":
+		r = Range{Max: n}
+	default:
+		return Range{}, invalid(t.key, t.text, "a number as 3, >3, >=3, <3 or <=3, up to "+strconv.Itoa(maxAttempt))
+	}
+	if r.Min <= 0 && r.Max <= 0 {
+		return Range{}, invalid(t.key, t.text, "a range that has a number from 1 on")
+	}
+	r.Max = min(r.Max, math.MaxInt32)
+	return r, nil
+}

@@ -1,0 +1,226 @@
+package jobfind
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+const (
+	// MaxLooked is how many jobs a search looks at, unless it is told otherwise.
+	MaxLooked = 20_000
+	maxPage   = 500
+)
+
+// A Search is a look for the jobs that a filter means: in all queues, one state after the other.
+type Search struct {
+	Filter Filter
+	States []chime.JobState // nil: all; with a state in the filter only that one is looked at, if it is among these
+	Limit  int              // jobs to find; 0: 100
+	Looked int              // jobs to look at; 0: MaxLooked. A page more may be looked at
+	After  string           // Found.Next of the search before, with the same filter and states
+}
+
+// Found is what a search has found.
+type Found struct {
+	Jobs   []*chime.JobInfo
+	Next   string    // Search.After to go on; empty: there are no more
+	Looked int       // jobs that were looked at
+	Now    time.Time // the store's clock; zero: there is no queue
+}
+
+// A place is how far a search has come. The zero place is its beginning.
+type place struct {
+	State chime.JobState `json:"s"`
+	Queue string         `json:"q"`
+	After string         `json:"a,omitempty"`
+}
+
+func (p place) cursor() string {
+	text, _ := json.Marshal(p)
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// Find looks for jobs in a store. Its first answer to a filter of one word begins with the jobs of that ID. It costs the store a few milliseconds for
+// each 500 jobs that it looks at, and a call for each queue. chime.ErrNotFound: there is no queue of the filter's name.
+func (s Search) Find(ctx context.Context, store chime.Store) (Found, error) {
+	found := Found{Jobs: []*chime.JobInfo{}}
+	states := s.states()
+	from, err := s.from(states)
+	if err != nil {
+		return found, err
+	}
+	queues, err := s.queues(ctx, store)
+	if err != nil || len(queues) == 0 {
+		return found, err
+	}
+	found.Now = queues[0].Now
+	w := walk{Search: s, jobs: chime.NewJobs(store), found: &found, limit: cmp.Or(s.Limit, 100), looked: cmp.Or(s.Looked, MaxLooked)}
+	if len(s.Filter.Words) == 1 && s.After == "" {
+		if err := w.byID(ctx, queues, states); err != nil {
+			return found, err
+		}
+	}
+	for i, state := range states[from.at:] {
+		for _, queue := range queues {
+			p := place{State: state, Queue: queue.Name}
+			if i == 0 && queue.Name < from.Queue {
+				continue
+			}
+			if i == 0 && queue.Name == from.Queue {
+				p.After = from.After
+			}
+			if empty(queue, state) {
+				continue
+			}
+			done, err := w.through(ctx, p, queue.Now)
+			if err != nil || !done {
+				return found, err
+			}
+		}
+	}
+	return found, nil
+}
+
+// states are those that the search goes through.
+func (s Search) states() []chime.JobState {
+	states := s.States
+	if states == nil {
+		states = States
+	}
+	if s.Filter.State != "" {
+		states = slices.DeleteFunc(slices.Clone(states), func(state chime.JobState) bool { return state != s.Filter.State })
+	}
+	return states
+}
+
+type start struct {
+	place
+	at int // the state's number
+}
+
+func (s Search) from(states []chime.JobState) (start, error) {
+	if s.After == "" {
+		return start{}, nil
+	}
+	var p place
+	text, err := base64.RawURLEncoding.DecodeString(s.After)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	at := slices.Index(states, p.State)
+	if err != nil || at < 0 || p.Queue == "" {
+		return start{}, &chime.InvalidError{Field: "after", Value: s.After, Limit: "what a search with the same filter has answered"}
+	}
+	return start{p, at}, nil
+}
+
+func (s Search) queues(ctx context.Context, store chime.Store) ([]*chime.QueueInfo, error) {
+	queues := chime.NewQueues(store)
+	if s.Filter.Queue == "" {
+		return queues.List(ctx)
+	}
+	queue, err := queues.Get(ctx, s.Filter.Queue)
+	if err != nil {
+		return nil, err
+	}
+	return []*chime.QueueInfo{queue}, nil
+}
+
+// empty reports whether a queue is known to have no job in a state. Waiting does not count occurrences behind others, and done is not counted.
+func empty(q *chime.QueueInfo, state chime.JobState) bool {
+	switch state {
+	case chime.JobRunning, chime.JobTaken:
+		return q.Running == 0
+	case chime.JobRetrying, chime.JobDelayed:
+		return q.Delayed == 0
+	case chime.JobDead:
+		return q.Dead == 0
+	case chime.JobParked:
+		return q.Parked == 0
+	}
+	return false
+}
+
+// A walk is a search under way.
+type walk struct {
+	Search
+	jobs   *chime.Jobs
+	found  *Found
+	limit  int
+	looked int
+}
+
+// byID finds the jobs whose ID is the filter's word.
+func (w *walk) byID(ctx context.Context, queues []*chime.QueueInfo, states []chime.JobState) error {
+	for _, queue := range queues {
+		job, err := w.jobs.Get(ctx, queue.Name, w.Filter.Words[0])
+		switch {
+		case job != nil:
+			w.found.Looked++
+			if slices.Contains(states, job.State) && w.Filter.Means(job, queue.Now) {
+				w.found.Jobs = append(w.found.Jobs, job)
+			}
+		case errors.As(err, new(*chime.InvalidError)):
+			return nil // it is no ID
+		case !errors.Is(err, chime.ErrNotFound):
+			return err
+		}
+	}
+	return nil
+}
+
+// through goes through the jobs of one state and queue, and reports whether it came to their end. If not, Found.Next says where to go on.
+func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, err error) {
+	filter := w.Filter.JobFilter(p.Queue, p.State, now)
+	filter.After = p.After
+	for sparse := w.Filter.beyond(); ; {
+		room := w.limit - len(w.found.Jobs)
+		if room <= 0 || w.found.Looked >= w.looked {
+			p.After = filter.After
+			w.found.Next = p.cursor()
+			return false, nil
+		}
+		if filter.Limit = maxPage; !sparse {
+			filter.Limit = min(room, maxPage)
+		}
+		page, err := w.jobs.Page(ctx, filter)
+		switch {
+		case errors.As(err, new(*chime.InvalidError)) && filter.Name != "" && filter.After == "":
+			return true, nil // no job has such a name
+		case errors.Is(err, chime.ErrNotFound):
+			return true, nil // the queue was deleted meanwhile
+		case err != nil:
+			return false, err
+		}
+		meant := w.meant(page.Jobs, now)
+		if len(meant) > room { // where to go on is known of whole pages only
+			sparse = false
+			continue
+		}
+		sparse = w.Filter.beyond()
+		w.found.Looked += page.Looked
+		w.found.Jobs = append(w.found.Jobs, meant...)
+		if filter.After = page.Next; page.Next == "" {
+			return true, nil
+		}
+	}
+}
+
+// meant are those that the filter means, without those that the first answer to it has because its word is their ID.
+func (w *walk) meant(jobs []*chime.JobInfo, now time.Time) []*chime.JobInfo {
+	var meant []*chime.JobInfo
+	for _, job := range jobs {
+		byID := len(w.Filter.Words) == 1 && w.Filter.Words[0] == job.ID
+		if !byID && w.Filter.Means(job, now) {
+			meant = append(meant, job)
+		}
+	}
+	return meant
+}

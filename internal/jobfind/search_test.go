@@ -1,0 +1,182 @@
+package jobfind_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/jobfind"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// shop is a store with dead, waiting and delayed jobs on three queues.
+func shop(t *testing.T) chime.Store {
+	t.Helper()
+	server := embedded.StartInMemory()
+	t.Cleanup(func() { _ = server.Close() })
+	ctx := t.Context()
+	store := server.Store()
+	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+	var items []chime.Item
+	for i := range 12 {
+		items = append(items, chime.Item{Name: "resize", Options: []chime.EnqueueOption{chime.Queue("media"), chime.ID(fmt.Sprintf("r%02d", i)), chime.MaxAttempts(1)}})
+	}
+	for i := range 3 {
+		items = append(items, chime.Item{Name: "report", Options: []chime.EnqueueOption{chime.Queue("mail"), chime.ID(fmt.Sprintf("m%02d", i)), chime.MaxAttempts(1)}})
+	}
+	if _, err := enqueuer.EnqueueMany(ctx, items); err != nil {
+		t.Fatal(err)
+	}
+	running, stop := context.WithCancel(ctx)
+	worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"media": 1, "mail": 1}, Logger: slog.New(slog.DiscardHandler)})
+	ended := make(chan struct{}, len(items))
+	worker.Handle("resize", func(ctx context.Context, job *chime.Job) error {
+		defer func() { ended <- struct{}{} }()
+		return fmt.Errorf("dial 10.0.0.%d: connection refused", len(job.ID))
+	})
+	worker.Handle("report", func(ctx context.Context, job *chime.Job) error {
+		defer func() { ended <- struct{}{} }()
+		return errors.New(`no such customer "` + job.ID + `"`)
+	})
+	closed := make(chan error, 1)
+	go func() { closed <- chime.Run(running, worker) }()
+	for range items {
+		<-ended
+	}
+	stop()
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := enqueuer.EnqueueMany(ctx, []chime.Item{
+		{Name: "report", Options: []chime.EnqueueOption{chime.ID("wait1")}},
+		{Name: "reportlate", Options: []chime.EnqueueOption{chime.ID("late1"), chime.In(time.Hour)}},
+		{Name: "wait1", Options: []chime.EnqueueOption{chime.ID("other"), chime.In(time.Hour)}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func TestASearchFindsTheJobsThatTheFilterMeans(t *testing.T) {
+	store := shop(t)
+	failed, err := chime.NewJobs(store).Get(t.Context(), "mail", "m00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		filter string
+		want   string
+	}{
+		{"", "m00 m01 m02 r00 r01 r02 r03 r04 r05 r06 r07 r08 r09 r10 r11 wait1 late1 other"},
+		{"state:dead queue:mail", "m00 m01 m02"},
+		{"report", "m00 m01 m02 wait1 late1"},
+		{"job:report", "m00 m01 m02 wait1"},
+		{"job:report* state:delayed", "late1"},
+		{"wait1", "wait1 other"}, // an ID, and the beginning of a name
+		{"r03", "r03"},
+		{"report m01", "m01"},
+		{`error:"no such"`, "m00 m01 m02"},
+		{"worker:" + failed.Failures[0].Worker + " queue:mail", "m00 m01 m02"},
+		{"worker:nobody*", ""},
+		{"attempt:>1", ""},
+		{"older:1h", ""},
+		{"newer:1h queue:mail", "m00 m01 m02"},
+		{`job:"no name"`, ""},
+	} {
+		filter, err := jobfind.Parse(c.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, limit := range []int{1, 4, 100} {
+			var got []string
+			search := jobfind.Search{Filter: filter, Limit: limit}
+			for {
+				found, err := search.Find(t.Context(), store)
+				if err != nil {
+					t.Fatalf("%q: %v", c.filter, err)
+				}
+				for _, job := range found.Jobs {
+					got = append(got, job.ID)
+				}
+				if search.After = found.Next; found.Next == "" {
+					break
+				}
+			}
+			want := strings.Fields(c.want)
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("%q by %d: got %v, want %v", c.filter, limit, got, want)
+			}
+		}
+	}
+}
+
+func TestASearchStopsAfterSoManyJobs(t *testing.T) {
+	store := shop(t)
+	filter, _ := jobfind.Parse("state:dead job:none*")
+	found, err := jobfind.Search{Filter: filter, Looked: 3, Limit: 2}.Find(t.Context(), store)
+	if err != nil || len(found.Jobs) != 0 || found.Looked < 3 || found.Looked > 8 || found.Next == "" {
+		t.Errorf("got %d of %d jobs, next %q, %v; want none of about 3, and where to go on", len(found.Jobs), found.Looked, found.Next, err)
+	}
+}
+
+func TestASearchRefusesAnotherSearchsPlace(t *testing.T) {
+	store := shop(t)
+	for _, after := range []string{"x", "!", "eyJzIjoiZGVhZCJ9"} {
+		_, err := jobfind.Search{After: after}.Find(t.Context(), store)
+		if !errors.Is(err, &chime.InvalidError{Field: "after"}) {
+			t.Errorf("after %q: got %v, want an error of it", after, err)
+		}
+	}
+	filter, _ := jobfind.Parse("queue:nobody")
+	if _, err := (jobfind.Search{Filter: filter}).Find(t.Context(), store); !errors.Is(err, chime.ErrNotFound) {
+		t.Errorf("a queue that there is not: got %v, want ErrNotFound", err)
+	}
+}
+
+func TestFailuresAreGroupedByJobAndError(t *testing.T) {
+	store := shop(t)
+	filter, _ := jobfind.Parse("state:dead")
+	found, err := jobfind.Search{Filter: filter}.Find(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := jobfind.Groups(found.Jobs)
+	if len(groups) != 2 {
+		t.Fatalf("got %+v, want two groups", groups)
+	}
+	if g := groups[0]; g.Count != 12 || g.Job != "resize" || g.Error != "dial #.#.#.#: connection refused" || !slices.Equal(g.Queues, []string{"media"}) || g.First.IsZero() || g.Last.Before(g.First) {
+		t.Errorf("got %+v", g)
+	}
+	if g := groups[1]; g.Count != 3 || g.Job != "report" || g.Error != `no such customer #` {
+		t.Errorf("got %+v", g)
+	}
+}
+
+func TestAnErrorIsNormalized(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                         "",
+		"connection refused":       "connection refused",
+		"dial tcp 10.1.2.3:6379":   "dial tcp #.#.#.#:#",
+		"row 17 of 20":             "row # of #",
+		"at 0xC000A1b2":            "at #",
+		"commit 9f3c2ab is gone":   "commit # is gone",
+		"node12 is full":           "node# is full",
+		`file "a b.txt": denied`:   "file #: denied",
+		"file 'a.txt': denied":     "file #: denied",
+		"can't open, won't retry":  "can't open, won't retry",
+		"bad face, dead cafe":      "bad face, dead cafe",
+		"took 1.5s\nstack `x` end": "took #.#s\nstack # end",
+	} {
+		if got := jobfind.Normalize(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

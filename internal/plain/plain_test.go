@@ -1,0 +1,154 @@
+package plain_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/plain"
+)
+
+// constants are the values of the library's constants by their type, as its source has them.
+func constants(t *testing.T) map[string][]string {
+	t.Helper()
+	names, err := filepath.Glob("../../*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]string{}
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool { return addConstant(t, all, n) })
+	}
+	return all
+}
+
+// addConstant adds a constant that has a type and a text. It reports whether to look below the node.
+func addConstant(t *testing.T, all map[string][]string, n ast.Node) bool {
+	spec, ok := n.(*ast.ValueSpec)
+	if !ok || len(spec.Values) != 1 {
+		return true
+	}
+	kind, named := spec.Type.(*ast.Ident)
+	value, literal := spec.Values[0].(*ast.BasicLit)
+	if named && literal && value.Kind == token.STRING {
+		text, err := strconv.Unquote(value.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[kind.Name] = append(all[kind.Name], text)
+	}
+	return true
+}
+
+var symbols = []string{"●", "‖", "✓", "✕", "⚠", "◌"}
+
+func TestEveryStateOutcomeAndPolicyHasItsSentence(t *testing.T) {
+	now := time.Now()
+	sentence := func(text string) plain.State { return plain.State{Symbol: "●", Sentence: text} }
+	says := map[string]func(value string) plain.State{
+		"ScheduleState": func(v string) plain.State { return plain.Schedule(&chime.Schedule{State: chime.ScheduleState(v)}, now) },
+		"JobState":      func(v string) plain.State { return plain.Job(chime.JobState(v)) },
+		"RunOutcome":    func(v string) plain.State { return plain.Outcome(chime.RunOutcome(v)) },
+		"OverlapPolicy": func(v string) plain.State { return sentence(plain.Overlap(chime.OverlapPolicy(v))) },
+		"MisfirePolicy": func(v string) plain.State { return sentence(plain.Misfire(chime.MisfirePolicy(v))) },
+	}
+	found := constants(t)
+	for kind, of := range says {
+		if len(found[kind]) < 3 {
+			t.Errorf("the source has %d constants of %s: this test reads it wrongly", len(found[kind]), kind)
+		}
+		seen := map[string]string{}
+		for _, value := range found[kind] {
+			state := of(value)
+			if !slices.Contains(symbols, state.Symbol) {
+				t.Errorf("%s %s: the symbol is %q", kind, value, state.Symbol)
+			}
+			if state.Word != "" && state.Word != value {
+				t.Errorf("%s %s is called %q", kind, value, state.Word)
+			}
+			if !isSentence(state.Sentence) || strings.Contains(state.Sentence, "not know") {
+				t.Errorf("%s %s: %q is no sentence about it", kind, value, state.Sentence)
+			}
+			if other, ok := seen[state.Sentence]; ok {
+				t.Errorf("%s %s and %s have the same sentence", kind, value, other)
+			}
+			seen[state.Sentence] = value
+		}
+		if got := of("quantum"); !strings.Contains(got.Sentence, `does not know what "quantum" means`) {
+			t.Errorf("%s: what is not known is %+v", kind, got)
+		}
+	}
+}
+
+// isSentence reports whether a text begins with a capital, ends with a full stop and has no other one.
+func isSentence(text string) bool {
+	return len(text) > 10 && text[0] >= 'A' && text[0] <= 'Z' && strings.Index(text, ".") == len(text)-1
+}
+
+func TestALiveScheduleMayBeFailingOrLate(t *testing.T) {
+	now := time.Date(2026, 11, 21, 13, 26, 48, 0, time.UTC)
+	for name, c := range map[string]struct {
+		schedule       chime.Schedule
+		want, sentence string
+	}{
+		"on time":  {chime.Schedule{State: chime.StateLive, Next: now.Add(time.Minute)}, "● live", "as its rule says"},
+		"taken":    {chime.Schedule{State: chime.StateLive}, "● live", "as its rule says"},
+		"just due": {chime.Schedule{State: chime.StateLive, Next: now.Add(-plain.LateAfter)}, "● live", "as its rule says"},
+		"late":     {chime.Schedule{State: chime.StateLive, Next: now.Add(-plain.LateAfter - 1)}, "⚠ late", "no worker has taken it"},
+		"spread":   {chime.Schedule{State: chime.StateLive, Next: now.Add(-time.Minute), Offset: time.Minute}, "● live", "as its rule says"},
+		"failed":   {chime.Schedule{State: chime.StateLive, Last: chime.LastRun{Outcome: chime.RunFailed, Failures: 22}}, "✕ failing", "the 22nd in a row"},
+		"dead":     {chime.Schedule{State: chime.StateLive, Last: chime.LastRun{Outcome: chime.RunDead, Failures: 1}}, "✕ failing", "given up; the next"},
+		"both":     {chime.Schedule{State: chime.StateLive, Next: now.Add(-time.Hour), Last: chime.LastRun{Outcome: chime.RunDead}}, "✕ failing", "given up"},
+		"paused": {
+			chime.Schedule{State: chime.StatePaused, Note: chime.Note{By: "anna", Text: "migration"}, Last: chime.LastRun{Outcome: chime.RunDead}},
+			"‖ paused", `paused by anna, because of "migration".`,
+		},
+		"ended": {chime.Schedule{State: chime.StateCompleted, Last: chime.LastRun{Outcome: chime.RunFailed}}, "✓ completed", "any more"},
+	} {
+		got := plain.Schedule(&c.schedule, now)
+		if got.String() != c.want || !strings.Contains(got.Sentence, c.sentence) || !isSentence(got.Sentence) {
+			t.Errorf("%s: got %q: %q, want %q: …%q", name, got, got.Sentence, c.want, c.sentence)
+		}
+	}
+}
+
+func TestAQueueIsLiveOrPaused(t *testing.T) {
+	for want, queue := range map[string]chime.QueueInfo{
+		"● live: Workers take its jobs.":                                                 {},
+		`‖ paused: Nothing is taken from it until it is resumed: it was paused by anna.`: {Paused: true, Note: chime.Note{By: "anna"}},
+	} {
+		if got := plain.Queue(&queue); got.String()+": "+got.Sentence != want {
+			t.Errorf("got %v: %s, want %s", got, got.Sentence, want)
+		}
+	}
+}
+
+func TestPoliciesWithNumbers(t *testing.T) {
+	for got, want := range map[string]string{
+		plain.Grace(time.Minute):                                     "An occurrence is missed if no worker has taken it 1m after it is due.",
+		plain.Spread(0, 0):                                           "Occurrences are due when they are planned.",
+		plain.Spread(time.Hour, 90*time.Second):                      "Occurrences are due 1m30s after they are planned: a part of 1h that the name decides.",
+		plain.Retry(chime.RetryPolicy{}, 0):                          "Handler or worker say how often a job is tried, else 5 times; they say how long it waits between two attempts.",
+		plain.Retry(chime.RetryPolicy{}, 1):                          "A job is tried once.",
+		plain.Retry(chime.Exponential(time.Second, 10*time.Hour), 3): "A job is tried 3 times, and waits between two attempts 1s, then twice as long each time, to 10h.",
+		plain.Retry(chime.Fixed(10*time.Minute), 3):                  "A job is tried 3 times, and waits between two attempts 10m.",
+		plain.PauseAfter(0):                                          "It goes on however many occurrences are given up.",
+		plain.PauseAfter(1):                                          "It is paused when an occurrence is given up.",
+		plain.PauseAfter(3):                                          "It is paused when 3 occurrences in a row are given up.",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
