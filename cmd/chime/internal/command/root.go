@@ -81,7 +81,7 @@ func (s *session) root() *cobra.Command {
 	flags.BoolVarP(&s.verbose, "verbose", "v", false, "say on standard error what is done")
 	root.AddGroup(&cobra.Group{ID: groupRules, Title: "Rules, without a store:"}, &cobra.Group{ID: groupStore, Title: "What is in the store:"},
 		&cobra.Group{ID: groupTools, Title: "Tools:"})
-	root.AddCommand(s.queues(), s.version())
+	root.AddCommand(s.queues(), s.top(), s.version())
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
 	return root
