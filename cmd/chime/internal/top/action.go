@@ -99,7 +99,7 @@ func act(ctx context.Context, store chime.Store, a Action, t Target) (changed, g
 		case Delete:
 			result, err = jobs.Delete(ctx, filter, nil)
 		}
-		return result.Changed, result.Gone, err
+		return result.Changed, len(t.IDs) - result.Changed, err
 	}
 	if errors.Is(err, chime.ErrNotFound) {
 		return 0, 1, nil

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxNext        = 50
+	maxNext        = 20  // each costs a command to find
 	maxRunning     = 100 // jobs that are shown
 	maxRunningRead = 500 // if more jobs run than these, only some of them are read, and not how busy each worker is
 	maxBusyQueues  = 8   // whose jobs are then read

@@ -64,9 +64,9 @@ func (m *Model) head(p painter) []string {
 	left := " " + plain.paint("chime", title) + " " + state + output.Printable(m.Address)
 	if m.shown != nil {
 		if m.shown.Leads {
-			left += "   a scheduler leads"
+			left += "   " + p.paint("✓ leader", good)
 		} else {
-			left += "   " + p.paint("◌ no scheduler leads", late)
+			left += "   " + p.paint("◌ no leader", late)
 		}
 	}
 	right := live + "  " + m.clock().In(m.location()).Format("15:04:05 MST")
@@ -110,7 +110,7 @@ func (m *Model) flow(p painter) string {
 	for _, part := range parts {
 		left -= len(part.name) + len(part.value) + 5
 	}
-	cells := left / len(parts)
+	cells := max(left, 0) / len(parts)
 	line := ""
 	for _, part := range parts {
 		line += " " + p.paint(part.name, faint) + " " + p.paint(part.value, part.paint)
