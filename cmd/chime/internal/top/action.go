@@ -1,0 +1,111 @@
+package top
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chimejobs/chime"
+)
+
+// A Verb is what a key does to items.
+type Verb string
+
+// The verbs.
+const (
+	Pause   Verb = "pause"
+	Resume  Verb = "resume"
+	Trigger Verb = "trigger"
+	Retry   Verb = "retry"
+	Cancel  Verb = "cancel"
+	Delete  Verb = "delete"
+)
+
+// An Action is what was asked and answered with yes.
+type Action struct {
+	Verb    Verb
+	Panel   Panel
+	Targets []Target
+}
+
+// A Target is an item of a panel.
+type Target struct {
+	Name  string         // of the queue, schedule or group's job; a job's ID
+	Queue string         // of jobs
+	State chime.JobState // of the jobs with these IDs: what has another one meanwhile is left alone
+	IDs   []string
+}
+
+// Done is what the verb has done, in a word.
+func (v Verb) Done() string {
+	return map[Verb]string{Pause: "paused", Resume: "resumed", Trigger: "triggered", Retry: "retried", Cancel: "cancelled", Delete: "deleted"}[v]
+}
+
+// Act does what an action says, one target after the other, and says what was done. With an error it says what was done before.
+func Act(ctx context.Context, store chime.Store, a Action) (string, error) {
+	done, gone := 0, 0
+	for _, target := range a.Targets {
+		changed, missing, err := act(ctx, store, a, target)
+		done, gone = done+changed, gone+missing
+		if err != nil {
+			if done > 0 {
+				err = fmt.Errorf("%d %s, then: %w", done, a.Verb.Done(), err)
+			}
+			return "", err
+		}
+	}
+	text := fmt.Sprintf("%s %s", plural(done, noun[a.Panel]), a.Verb.Done())
+	if len(a.Targets) == 1 && a.Panel != Failures && gone == 0 {
+		text = a.Targets[0].Name + " " + a.Verb.Done()
+	}
+	if gone > 0 {
+		text += fmt.Sprintf(", %d had gone", gone)
+	}
+	return text, nil
+}
+
+// noun is what one item of a panel is called where it is counted.
+var noun = [panels]string{Queues: "queue", Next: "schedule", Running: "job", Failures: "job", Workers: "worker"}
+
+func act(ctx context.Context, store chime.Store, a Action, t Target) (changed, gone int, err error) {
+	queues, schedules, jobs := chime.NewQueues(store), chime.NewSchedules(store), chime.NewJobs(store)
+	filter := chime.JobFilter{Queue: t.Queue, State: t.State, IDs: t.IDs}
+	var result chime.BulkResult
+	switch a.Panel {
+	case Queues:
+		switch a.Verb {
+		case Pause:
+			err = queues.Pause(ctx, t.Name)
+		case Resume:
+			err = queues.Resume(ctx, t.Name)
+		case Delete:
+			err = queues.Delete(ctx, t.Name)
+		}
+	case Next:
+		switch a.Verb {
+		case Pause:
+			err = schedules.Pause(ctx, t.Name)
+		case Trigger:
+			_, err = schedules.Trigger(ctx, t.Name)
+		case Delete:
+			err = schedules.Delete(ctx, t.Name)
+		}
+	case Running:
+		_, err = jobs.Cancel(ctx, t.Queue, t.Name)
+	case Failures:
+		switch a.Verb {
+		case Retry:
+			result, err = jobs.Requeue(ctx, filter, nil)
+		case Delete:
+			result, err = jobs.Delete(ctx, filter, nil)
+		}
+		return result.Changed, len(t.IDs) - result.Changed, err
+	}
+	if errors.Is(err, chime.ErrNotFound) {
+		return 0, 1, nil
+	}
+	if err == nil {
+		changed = 1
+	}
+	return changed, 0, err
+}

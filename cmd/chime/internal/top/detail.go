@@ -1,0 +1,192 @@
+package top
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+)
+
+// detail is the text of what is opened, a field a line.
+func (m *Model) detail() []string {
+	var d fields
+	switch key := m.opened.key; m.opened.panel {
+	case Queues:
+		if i := slices.IndexFunc(m.shown.Queues, func(q Queue) bool { return q.Name == key }); i >= 0 {
+			m.queueDetail(&d, m.shown.Queues[i])
+		}
+	case Next:
+		if i := slices.IndexFunc(m.shown.Next, func(s *chime.Schedule) bool { return s.Name == key }); i >= 0 {
+			m.scheduleDetail(&d, m.shown.Next[i])
+		}
+	case Running:
+		if i := slices.IndexFunc(m.shown.Running, func(j *chime.JobInfo) bool { return j.Queue+"\x00"+j.ID == key }); i >= 0 {
+			m.jobDetail(&d, m.shown.Running[i])
+		}
+	case Failures:
+		if i := slices.IndexFunc(m.shown.Failures, func(g Group) bool { return g.Queue+"\x00"+g.Job+"\x00"+g.Error == key }); i >= 0 {
+			m.groupDetail(&d, m.shown.Failures[i])
+		}
+	case Workers:
+		if i := slices.IndexFunc(m.shown.Workers, func(w Worker) bool { return w.Name == key }); i >= 0 {
+			m.workerDetail(&d, m.shown.Workers[i])
+		}
+	}
+	if len(d) == 0 {
+		return []string{"It is no longer there."}
+	}
+	return d
+}
+
+// fields are lines of a name and a value.
+type fields []string
+
+func (f *fields) add(name, value string) {
+	if value != "" {
+		*f = append(*f, fill(name, 16)+output.Printable(value))
+	}
+}
+
+// moment formats an instant with how far it is from now.
+func (m *Model) moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	text := t.In(m.location()).Format("Mon 2 Jan 2006 15:04:05 MST")
+	if left := t.Sub(m.clock()); left >= 0 {
+		return text + ", in " + span(left)
+	}
+	return text + ", " + ago(m.clock().Sub(t))
+}
+
+func (m *Model) queueDetail(d *fields, q Queue) {
+	d.add("queue", q.Name)
+	state := "● live"
+	if q.Paused {
+		state = "‖ paused"
+		if q.Note.By != "" {
+			state += " by " + q.Note.By
+		}
+		if !q.Note.At.IsZero() {
+			state += ", " + ago(m.clock().Sub(q.Note.At))
+		}
+		if q.Note.Text != "" {
+			state += ": " + q.Note.Text
+		}
+	}
+	d.add("state", state)
+	if l := q.Limit; l.Running > 0 {
+		d.add("limit", plural(l.Running, "job")+" at once")
+	}
+	if l := q.Limit; l.Starts > 0 {
+		d.add("limit", plural(l.Starts, "start")+" in "+span(l.Per))
+	}
+	if q.Partitions > 1 {
+		d.add("partitions", number(q.Partitions))
+	}
+	for _, n := range []struct {
+		name string
+		n    int64
+	}{{"waiting", q.Waiting}, {"delayed", q.Delayed}, {"running", q.Running}, {"parked", q.Parked}, {"dead", q.Dead}, {"schedules", q.Schedules}} {
+		d.add(n.name, count(n.n))
+	}
+	d.add("oldest", m.moment(q.Oldest))
+	*d = append(*d, "", "since the queue exists:")
+	for _, n := range []struct {
+		name string
+		n    int64
+	}{{"enqueued", q.Enqueued}, {"done", q.Done}, {"failed", q.QueueInfo.Failed}, {"retried", q.Retried}, {"given up", q.Died}, {"cancelled", q.Cancelled}} {
+		d.add(n.name, count(n.n))
+	}
+	if line := spark(q.Outs, sampledMinutes); line != "" {
+		*d = append(*d, "", "ended well, by the minute, last hour:", line)
+	}
+}
+
+func (m *Model) scheduleDetail(d *fields, s *chime.Schedule) {
+	d.add("schedule", s.Name)
+	d.add("rule", s.String())
+	d.add("job", s.JobName)
+	d.add("queue", s.Queue)
+	d.add("next", m.moment(due(s)))
+	if s.Last.Outcome != "" {
+		d.add("last", string(s.Last.Outcome)+", planned "+m.moment(s.Last.Planned))
+	}
+	if s.Last.Unfinished > 0 {
+		d.add("unfinished", plural(s.Last.Unfinished, "job"))
+	}
+	d.add("overlap", string(s.Overlap))
+	d.add("misfire", string(s.Misfire))
+	d.add("owner", s.Owner)
+}
+
+func (m *Model) jobDetail(d *fields, j *chime.JobInfo) {
+	d.add("job", j.Name)
+	d.add("id", j.ID)
+	d.add("queue", j.Queue)
+	d.add("schedule", j.Schedule)
+	d.add("started", m.moment(j.Started))
+	d.add("enqueued", m.moment(j.Enqueued))
+	d.add("attempt", number(j.Attempt))
+	d.add("worker", m.worker(j.Worker))
+	if part, is := progress(j); is {
+		d.add("progress", gauge(part))
+	}
+	if j.Cancelled {
+		d.add("cancelled", "its worker was told to end it")
+	}
+	for _, f := range j.Failures {
+		d.add("failed", m.moment(f.At)+": "+f.Error)
+	}
+}
+
+func (m *Model) groupDetail(d *fields, g Group) {
+	d.add("job", g.Job)
+	d.add("queue", g.Queue)
+	d.add("error", g.Error)
+	d.add("times", count(g.Count))
+	d.add("first", m.moment(g.First))
+	d.add("last", m.moment(g.Last))
+	if len(g.Jobs) == 0 {
+		return
+	}
+	*d = append(*d, "", plural(len(g.Jobs), "job")+" whose last attempt failed so, the newest first:")
+	for _, j := range g.Jobs {
+		text := fill(string(j.State), 10) + fill(m.instant(failedAt(j)), 18) + j.ID + "  attempt " + number(j.Attempt)
+		if j.State == chime.JobRetrying && !j.Due.IsZero() {
+			text += ", again in " + span(j.Due.Sub(m.clock()))
+		}
+		*d = append(*d, output.Printable(text+"  "+firstLine(j.LastError)))
+	}
+}
+
+func firstLine(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	return text
+}
+
+func (m *Model) workerDetail(d *fields, w Worker) {
+	d.add("worker", w.Name)
+	d.add("process", w.Address())
+	d.add("version", w.Version)
+	d.add("since", m.moment(w.Since))
+	d.add("seen", m.moment(w.Seen))
+	if w.Counted {
+		d.add("busy", number(w.Busy)+" of "+plural(w.Slots, "slot"))
+	}
+	var queues []string
+	for _, name := range slices.Sorted(maps.Keys(w.Queues)) {
+		queues = append(queues, name+" × "+number(w.Queues[name]))
+	}
+	d.add("queues", strings.Join(queues, ", "))
+	for _, j := range w.Running {
+		lasts := ""
+		if !j.Started.IsZero() {
+			lasts = " for " + span(m.clock().Sub(j.Started))
+		}
+		d.add("runs", j.Name+" "+j.ID+" on "+j.Queue+lasts)
+	}
+}

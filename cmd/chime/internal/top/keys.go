@@ -1,0 +1,227 @@
+package top
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// A binding says which key does what, for the help.
+type binding struct{ key, does string }
+
+var everywhere = []binding{
+	{"tab, shift-tab", "go to the next panel, the one before"},
+	{"1 to 5", "one panel alone, and back"},
+	{"↑ ↓ or k j", "move; page up, page down, home and end too"},
+	{"enter", "open what the cursor is on"},
+	{"esc", "back: close, end what is typed, clear the filter, take marks off"},
+	{"/", "filter the panel: only rows with this text"},
+	{"s", "sort the panel otherwise"},
+	{"space", "mark a row, for an action on several"},
+	{"z", "show times in the next zone"},
+	{"f", "freeze the screen, and let it go on"},
+	{"?", "this help"},
+	{"q, ctrl-c", "quit"},
+}
+
+// acts are the verbs of a panel's keys, and none else.
+var acts = [panels]map[string]Verb{
+	Queues:   {"p": Pause, "d": Delete},
+	Next:     {"p": Pause, "t": Trigger, "d": Delete},
+	Running:  {"c": Cancel},
+	Failures: {"r": Retry, "d": Delete},
+	Workers:  {},
+}
+
+// actKeys are the keys of the verbs in the order in which the last line has them.
+var actKeys = []string{"p", "t", "r", "c", "d"}
+
+// press does what a key says.
+func (m *Model) press(key tea.Key) tea.Cmd {
+	name := key.String()
+	if name == "ctrl+c" {
+		return tea.Quit
+	}
+	switch {
+	case m.ask != nil:
+		return m.answer(key)
+	case m.filter:
+		m.typeFilter(key)
+		return nil
+	case m.help:
+		m.help = false
+		return nil
+	}
+	p := &m.panels[m.focus]
+	switch name {
+	case "q":
+		return tea.Quit
+	case "?":
+		m.help = true
+	case "esc":
+		m.back()
+	case "tab":
+		m.goTo((m.focus + 1) % panels)
+	case "shift+tab":
+		m.goTo((m.focus + panels - 1) % panels)
+	case "1", "2", "3", "4", "5":
+		to := Panel(name[0] - '1')
+		m.zoom = !m.zoom || to != m.focus
+		m.goTo(to)
+	case "z":
+		m.zone = (m.zone + 1) % len(m.Zones)
+	case "f":
+		return m.freeze()
+	case "/":
+		m.opened, m.filter = nil, true
+	case "s":
+		p.sort = (p.sort + 1) % len(orders[m.focus])
+	case "space":
+		m.mark()
+	case "enter":
+		m.open()
+	case "up", "k", "down", "j", "pgup", "pgdown", "home", "end":
+		m.move(name)
+	default:
+		if verb, is := acts[m.focus][name]; is && !m.ReadOnly {
+			m.askFor(verb)
+		}
+	}
+	return nil
+}
+
+// back takes back the innermost of what was done.
+func (m *Model) back() {
+	p := &m.panels[m.focus]
+	switch {
+	case m.opened != nil:
+		m.opened = nil
+	case len(p.marked) > 0:
+		p.marked = nil
+	case p.filter != "":
+		p.filter = ""
+	default:
+		m.zoom = false
+	}
+}
+
+func (m *Model) goTo(p Panel) {
+	m.focus, m.opened = p, nil
+}
+
+// freeze stops reading and the clock, or lets them go on.
+func (m *Model) freeze() tea.Cmd {
+	if !m.frozen.IsZero() {
+		m.frozen = time.Time{}
+		if m.polling {
+			return nil
+		}
+		return m.poll()
+	}
+	m.frozen = m.clock()
+	return nil
+}
+
+// mark marks the row of the cursor, or takes its mark off, and goes on to the next one.
+func (m *Model) mark() {
+	row, is := m.row()
+	if !is || m.opened != nil {
+		return
+	}
+	p := &m.panels[m.focus]
+	if p.marked == nil {
+		p.marked = map[string]bool{}
+	}
+	if p.marked[row.key] {
+		delete(p.marked, row.key)
+	} else {
+		p.marked[row.key] = true
+	}
+	m.move("down")
+}
+
+// open opens the row of the cursor.
+func (m *Model) open() {
+	if row, is := m.row(); is && m.opened == nil {
+		m.opened = &opened{panel: m.focus, key: row.key}
+	}
+}
+
+// row is the row that the cursor is on.
+func (m *Model) row() (row, bool) {
+	rows := m.rows(m.focus)
+	if len(rows) == 0 {
+		return row{}, false
+	}
+	return rows[m.at(m.focus, rows)], true
+}
+
+// at is where the cursor is among a panel's rows; the first one if its row has gone.
+func (m *Model) at(p Panel, rows []row) int {
+	return max(0, slices.IndexFunc(rows, func(r row) bool { return r.key == m.panels[p].at }))
+}
+
+const page = 10 // rows
+
+// move moves the cursor, or what is opened.
+func (m *Model) move(key string) {
+	by := map[string]int{"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -page, "pgdown": page, "home": -1 << 20, "end": 1 << 20}[key]
+	if m.opened != nil {
+		m.opened.from = min(max(m.opened.from+by, 0), max(0, len(m.detail())-1))
+		return
+	}
+	if rows := m.rows(m.focus); len(rows) > 0 {
+		m.panels[m.focus].at = rows[min(max(m.at(m.focus, rows)+by, 0), len(rows)-1)].key
+	}
+}
+
+// typeFilter takes a key while a filter is typed.
+func (m *Model) typeFilter(key tea.Key) {
+	p := &m.panels[m.focus]
+	switch key.String() {
+	case "enter":
+		m.filter = false
+	case "esc":
+		m.filter, p.filter = false, ""
+	default:
+		p.filter = typed(p.filter, key)
+	}
+}
+
+// paste types a text.
+func (m *Model) paste(text string) {
+	switch {
+	case m.ask != nil && m.ask.want != "":
+		m.ask.typed = typed(m.ask.typed, tea.Key{Text: text})
+	case m.filter:
+		m.panels[m.focus].filter = typed(m.panels[m.focus].filter, tea.Key{Text: text})
+	}
+}
+
+const maxTyped = 200
+
+// typed is a text with what a key adds to it, or takes from it.
+func typed(text string, key tea.Key) string {
+	switch key.String() {
+	case "backspace":
+		if all := []rune(text); len(all) > 0 {
+			return string(all[:len(all)-1])
+		}
+		return text
+	case "ctrl+u":
+		return ""
+	}
+	add := strings.Map(func(c rune) rune {
+		if unicode.IsPrint(c) {
+			return c
+		}
+		return -1
+	}, key.Text)
+	if len(text)+len(add) > maxTyped {
+		return text
+	}
+	return text + add
+}

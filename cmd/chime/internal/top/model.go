@@ -1,0 +1,205 @@
+// Package top is the live screen of chime: queues, what runs next and now, what failed, and workers, read anew every few seconds. The Model
+// does no I/O: what it reads and does comes from the functions of its Options.
+package top
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+const (
+	// MinEvery and MaxEvery bound how often the store is read.
+	MinEvery = time.Second
+	MaxEvery = time.Minute
+	// DefaultEvery is how often it is read unless somebody says so.
+	DefaultEvery = 2 * time.Second
+
+	staleAfter = 2 * time.Second // an answer is late
+	noteFor    = 10 * time.Second
+)
+
+// Options are what a Model is about.
+type Options struct {
+	Address  string // of the store, as people name it
+	Every    time.Duration
+	ReadOnly bool             // no key changes anything
+	Plain    bool             // no colours
+	Zones    []*time.Location // that key z goes through; the first one is shown at first
+	Now      time.Time        // when it begins
+
+	Poll func() (*Snapshot, error)    // reads
+	Act  func(Action) (string, error) // changes
+}
+
+// A Model is the screen. New makes one.
+type Model struct {
+	Options
+	width, height int
+	now           time.Time // of this machine
+
+	shown   *Snapshot // nil: nothing was read yet
+	heard   time.Time // when it came
+	asked   time.Time // when the poll under way began
+	polling bool
+	err     error // of the last poll
+	frozen  time.Time
+
+	focus  Panel
+	zoom   bool
+	zone   int
+	help   bool
+	opened *opened
+	filter bool // a filter is typed
+	ask    *ask
+	panels [panels]panel
+
+	acting bool
+	note   string // what was done last
+	failed bool   // it failed
+	noted  time.Time
+}
+
+// A panel is what the user has done with one.
+type panel struct {
+	at     string // key of the row that the cursor is on; empty: the first one
+	filter string
+	sort   int
+	marked map[string]bool // keys of rows
+}
+
+// opened is the item that is shown alone.
+type opened struct {
+	panel Panel
+	key   string
+	from  int // the first line that is shown
+}
+
+// The messages that a Model gets, besides those of the terminal.
+type (
+	tickMsg time.Time
+	readMsg struct {
+		snapshot *Snapshot
+		err      error
+	}
+	actedMsg struct {
+		text string
+		err  error
+	}
+)
+
+// New returns the screen before anything was read.
+func New(o Options) *Model {
+	if len(o.Zones) == 0 {
+		o.Zones = []*time.Location{time.UTC}
+	}
+	return &Model{Options: o, width: 80, height: 24, now: o.Now}
+}
+
+// NewShowing returns the screen as it is after the first poll.
+func NewShowing(o Options, width, height int, s *Snapshot) *Model {
+	m := New(o)
+	m.width, m.height, m.asked = width, height, o.Now
+	m.take(readMsg{snapshot: s})
+	return m
+}
+
+// Init begins to read.
+func (m *Model) Init() tea.Cmd { return tea.Batch(m.poll(), tick()) }
+
+func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tickMsg(t) }) }
+
+// poll begins a poll.
+func (m *Model) poll() tea.Cmd {
+	m.polling, m.asked = true, m.now
+	poll := m.Poll
+	return func() tea.Msg {
+		snapshot, err := poll()
+		return readMsg{snapshot, err}
+	}
+}
+
+// Update takes a message in.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tickMsg:
+		return m, tea.Batch(m.turn(time.Time(msg)), tick())
+	case readMsg:
+		m.take(msg)
+	case actedMsg:
+		m.acting, m.note, m.failed, m.noted = false, msg.text, msg.err != nil, m.now
+		if msg.err != nil {
+			m.note = msg.err.Error()
+		}
+		if !m.polling && m.frozen.IsZero() {
+			return m, m.poll() // to show what it has changed
+		}
+	case tea.KeyPressMsg:
+		return m, m.press(msg.Key())
+	case tea.PasteMsg:
+		m.paste(msg.Content)
+	}
+	return m, nil
+}
+
+// turn moves the clock on, and begins a poll if it is time.
+func (m *Model) turn(now time.Time) tea.Cmd {
+	m.now = now
+	if m.note != "" && now.Sub(m.noted) >= noteFor {
+		m.note = ""
+	}
+	const slack = 100 * time.Millisecond // a tick comes a little early or late
+	if m.polling || !m.frozen.IsZero() || now.Sub(m.asked) < m.Every-slack {
+		return nil
+	}
+	return m.poll()
+}
+
+// take takes in what a poll has read. What came while the screen is frozen is dropped.
+func (m *Model) take(read readMsg) {
+	m.polling = false
+	if m.err = read.err; read.err != nil || !m.frozen.IsZero() && m.shown != nil {
+		return
+	}
+	m.shown, m.heard = read.snapshot, m.now
+	for p := range m.panels { // what has gone is no longer marked
+		if len(m.panels[p].marked) == 0 {
+			continue
+		}
+		left := map[string]bool{}
+		for _, row := range m.allRows(Panel(p)) {
+			if m.panels[p].marked[row.key] {
+				left[row.key] = true
+			}
+		}
+		m.panels[p].marked = left
+	}
+}
+
+// stale reports whether what is shown is older than it should be, and how old it is.
+func (m *Model) stale() (time.Duration, bool) {
+	late := m.polling && m.now.Sub(m.asked) >= staleAfter
+	if m.frozen.IsZero() && (m.err != nil || late) {
+		since := m.heard
+		if since.IsZero() {
+			since = m.Now
+		}
+		return m.now.Sub(since), true
+	}
+	return 0, false
+}
+
+// clock is the store's clock.
+func (m *Model) clock() time.Time {
+	switch {
+	case m.shown == nil:
+		return m.now
+	case !m.frozen.IsZero():
+		return m.frozen
+	}
+	return m.shown.At.Add(m.now.Sub(m.heard))
+}
+
+func (m *Model) location() *time.Location { return m.Zones[m.zone%len(m.Zones)] }

@@ -1,0 +1,254 @@
+package top_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/top"
+	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// A counter counts the commands of a client, and what they name: keys, fields and arguments.
+type counter struct{ commands, names atomic.Int64 }
+
+func (c *counter) count(cmds ...redis.Cmder) {
+	for _, cmd := range cmds {
+		c.commands.Add(1)
+		c.names.Add(int64(len(cmd.Args())))
+	}
+}
+
+func (c *counter) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { c.count(cmd); return next(ctx, cmd) }
+}
+
+func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error { c.count(cmds...); return next(ctx, cmds) }
+}
+
+// onEmbedded runs a test on a store of its own under fake time.
+func onEmbedded(t *testing.T, test func(t *testing.T, server *embedded.Server)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		server := embedded.StartInMemory()
+		defer server.Close()
+		test(t, server)
+	})
+}
+
+// work runs roles for a while.
+func work(t *testing.T, d time.Duration, roles ...chime.Role) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	if err := chime.Run(ctx, roles...); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+}
+
+func must[T any](value T, err error) func(t *testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+func everyMinutes(t *testing.T) recurrence.Recurrence {
+	return must(recurrence.Cron("*/5 * * * *"))(t)
+}
+
+// fillWith fills a store with so many jobs of each kind, and schedules, and leaves jobs that have failed.
+func fillWith(t *testing.T, store chime.Store, jobs, schedules int) {
+	t.Helper()
+	enqueuer, all := chime.NewEnqueuer(store, chime.EnqueuerOptions{}), chime.NewSchedules(store)
+	var items []chime.Item
+	for i := range jobs {
+		items = append(items,
+			chime.Item{Name: "bad", Options: []chime.EnqueueOption{chime.Queue("failing"), chime.MaxAttempts(1)}},
+			chime.Item{Name: "retried", Options: []chime.EnqueueOption{chime.Queue("failing"), chime.MaxAttempts(9)}},
+			chime.Item{Name: "later", Options: []chime.EnqueueOption{chime.Queue("idle"), chime.In(time.Duration(i) * time.Millisecond)}},
+			chime.Item{Name: "waits", Options: []chime.EnqueueOption{chime.Queue("idle")}})
+	}
+	for len(items) > 0 {
+		n := min(len(items), 500)
+		must(enqueuer.EnqueueMany(t.Context(), items[:n]))(t)
+		items = items[n:]
+	}
+	for i := range schedules {
+		must(all.Put(t.Context(), fmt.Sprintf("schedule-%05d", i), everyMinutes(t), chime.Queue("idle")))(t)
+	}
+	worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"failing": 1}, Concurrency: 50})
+	fails := func(_ context.Context, job *chime.Job) error { return fmt.Errorf("%s: refused", job.ID) }
+	worker.Handle("bad", fails)
+	worker.Handle("retried", fails, chime.Backoff(func(int) time.Duration { return time.Hour }))
+	work(t, 3*time.Minute, worker)
+}
+
+func TestWhatAPollCostsDoesNotGrowWithTheStore(t *testing.T) {
+	cost := func(jobs, schedules int) (commands, names int64) {
+		onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+			fillWith(t, server.Store(), jobs, schedules)
+			var c counter
+			server.Client().AddHook(&c)
+			poller := top.NewPoller(server.Store())
+			for range 30 {
+				c.commands.Store(0)
+				c.names.Store(0)
+				must(poller.Poll(t.Context()))(t)
+				commands, names = max(commands, c.commands.Load()), max(names, c.names.Load())
+				time.Sleep(2 * time.Second)
+			}
+		})
+		return commands, names
+	}
+	few, fewNames := cost(20, 20)
+	many, manyNames := cost(2000, 500)
+	t.Logf("few: a poll sends at most %d commands that name %d things; many: %d that name %d", few, fewNames, many, manyNames)
+	if few > 120 || many > few+30 || manyNames > 6000 {
+		t.Error("want at most 120 commands, 30 more where there are a hundred times as many jobs, and 6000 names")
+	}
+}
+
+func TestASnapshotHasWhatTheStoreHas(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		store := server.Store()
+		poller := top.NewPoller(store)
+		if s := must(poller.Poll(t.Context()))(t); len(s.Queues)+len(s.Next)+len(s.Running)+len(s.Failures)+len(s.Workers) > 0 || s.Leads {
+			t.Errorf("an empty store: %+v", s)
+		}
+		enqueuer, schedules := chime.NewEnqueuer(store, chime.EnqueuerOptions{}), chime.NewSchedules(store)
+		must(schedules.Put(t.Context(), "report", everyMinutes(t)))(t)
+		for range 3 {
+			must(enqueuer.Enqueue(t.Context(), "send", nil, chime.MaxAttempts(1)))(t)
+		}
+		must(enqueuer.Enqueue(t.Context(), "slow", nil, chime.Queue("media"), chime.ID("a")))(t)
+		must(enqueuer.Enqueue(t.Context(), "slow", nil, chime.Queue("media"), chime.ID("b")))(t)
+		worker := chime.NewWorker(store, chime.WorkerOptions{})
+		worker.Handle("send", func(_ context.Context, job *chime.Job) error { return fmt.Errorf("%q: mailbox %d full", job.ID, 17) })
+		worker.Handle("report", func(context.Context, *chime.Job) error { return nil })
+		full := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"media": 1}, Concurrency: 2})
+		full.Handle("slow", func(ctx context.Context, job *chime.Job) error {
+			_ = job.Progress(0.5)
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- chime.Run(ctx, worker, full, chime.NewScheduler(store, chime.SchedulerOptions{})) }()
+		time.Sleep(30 * time.Second)
+		must(poller.Poll(t.Context()))(t)
+		time.Sleep(30 * time.Second)
+		must(enqueuer.Enqueue(t.Context(), "later", nil, chime.In(time.Hour)))(t)
+		s := must(poller.Poll(t.Context()))(t)
+		stop()
+		<-ended
+
+		if !s.Leads {
+			t.Error("nobody leads")
+		}
+		if q := s.Queues; len(q) != 2 || q[0].Name != "default" || q[0].Dead != 3 || !q[0].Known || q[0].In != 2 || q[1].Running != 2 {
+			t.Errorf("queues %+v, want default with 3 dead and 2 a minute in, and media with 2 running", q)
+		}
+		if len(s.Next) != 1 || s.Next[0].Name != "report" {
+			t.Errorf("next %v, want report", s.Next)
+		}
+		if len(s.Running) != 2 || s.Running[0].ID != "a" || len(s.Running[0].Progress) == 0 || s.Held != 2 {
+			t.Errorf("running %v, want a and b with their progress", s.Running)
+		}
+		if len(s.Failures) != 1 || s.Failures[0].Count != 3 || s.Failures[0].Error != "#: mailbox # full" || len(s.Failures[0].Jobs) != 3 {
+			t.Errorf("failures %+v, want one group of 3", s.Failures)
+		}
+		if w := sortedByBusy(s.Workers); len(w) != 2 || !w[0].Full.IsZero() || w[1].Busy != 2 || s.At.Sub(w[1].Full) != 30*time.Second {
+			t.Errorf("workers %+v, want one that is full for 30 s, and one that is not", w)
+		}
+	})
+}
+
+func sortedByBusy(workers []top.Worker) []top.Worker {
+	return slices.SortedFunc(slices.Values(workers), func(a, b top.Worker) int { return a.Busy - b.Busy })
+}
+
+func TestActionsDoWhatTheySay(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		store := server.Store()
+		fillWith(t, store, 4, 2)
+		poller := top.NewPoller(store)
+		act := func(want string, a top.Action) {
+			t.Helper()
+			if got, err := top.Act(t.Context(), store, a); err != nil || got != want {
+				t.Errorf("%v: %q (%v), want %q", a, got, err, want)
+			}
+		}
+		queue := []top.Target{{Name: "idle"}}
+		act("idle paused", top.Action{Verb: top.Pause, Panel: top.Queues, Targets: queue})
+		if s := must(poller.Poll(t.Context()))(t); !s.Queues[1].Paused {
+			t.Error("idle is not paused")
+		}
+		act("idle resumed", top.Action{Verb: top.Resume, Panel: top.Queues, Targets: queue})
+		act("schedule-00000 triggered", top.Action{Verb: top.Trigger, Panel: top.Next, Targets: []top.Target{{Name: "schedule-00000"}}})
+		act("schedule-00000 paused", top.Action{Verb: top.Pause, Panel: top.Next, Targets: []top.Target{{Name: "schedule-00000"}}})
+		act("1 schedule deleted, 1 had gone", top.Action{Verb: top.Delete, Panel: top.Next, Targets: []top.Target{{Name: "schedule-00001"}, {Name: "x"}}})
+		if s := must(poller.Poll(t.Context()))(t); len(s.Next) != 0 {
+			t.Errorf("next %v, want none", s.Next)
+		}
+		if _, err := top.Act(t.Context(), store, top.Action{Verb: top.Delete, Panel: top.Queues, Targets: queue}); !errors.Is(err, chime.ErrConflict) {
+			t.Errorf("deleting a queue in use: %v, want ErrConflict", err)
+		}
+
+		var dead, retrying []string
+		for _, g := range must(poller.Poll(t.Context()))(t).Failures {
+			for _, job := range g.Jobs {
+				if job.State == chime.JobDead {
+					dead = append(dead, job.ID)
+				} else {
+					retrying = append(retrying, job.ID)
+				}
+			}
+		}
+		if len(dead) != 4 || len(retrying) != 4 {
+			t.Fatalf("%d dead and %d retrying, want 4 each", len(dead), len(retrying))
+		}
+		act("4 jobs retried", top.Action{Verb: top.Retry, Panel: top.Failures, Targets: []top.Target{{Queue: "failing", State: chime.JobDead, IDs: dead}}})
+		act("0 jobs deleted, 4 had gone", top.Action{Verb: top.Delete, Panel: top.Failures, Targets: []top.Target{{Queue: "failing", State: chime.JobDead, IDs: dead}}})
+		act("4 jobs deleted", top.Action{Verb: top.Delete, Panel: top.Failures, Targets: []top.Target{{Queue: "failing", State: chime.JobRetrying, IDs: retrying}}})
+		act(dead[0]+" cancelled", top.Action{Verb: top.Cancel, Panel: top.Running, Targets: []top.Target{{Queue: "failing", Name: dead[0]}}})
+		s := must(poller.Poll(t.Context()))(t)
+		for _, q := range s.Queues {
+			if q.Name == "failing" && (q.Waiting != 3 || q.Dead != 0 || q.Delayed != 0) {
+				t.Errorf("failing has %d waiting, %d dead, %d delayed, want 3, 0, 0", q.Waiting, q.Dead, q.Delayed)
+			}
+		}
+		for _, g := range s.Failures {
+			if len(g.Jobs) > 0 {
+				t.Errorf("group %+v is still there", g)
+			}
+		}
+	})
+}
+
+func TestAStoreThatDoesNotAnswerFailsThePoll(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		poller := top.NewPoller(server.Store())
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if s, err := poller.Poll(ctx); err == nil || !strings.Contains(err.Error(), "list queues") {
+			t.Errorf("got %v, %v", s, err)
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package top
+
+import (
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+const (
+	maxMarks  = 13              // that are kept
+	markEvery = 5 * time.Second // so rates are those of the last minute, about
+)
+
+// counted is what a queue has counted.
+type counted struct{ in, out, failed int64 }
+
+func countedOf(q *chime.QueueInfo) counted { return counted{q.Enqueued, q.Done, q.Failed} }
+
+// A mark is what all queues had counted at an instant.
+type mark struct {
+	at     time.Time
+	queues map[string]counted
+}
+
+// rates are the differences between what queues had counted. The zero value knows none.
+type rates struct {
+	marks []mark // the oldest first
+	last  mark
+}
+
+// add adds what a poll has read.
+func (r *rates) add(at time.Time, queues []*chime.QueueInfo) {
+	r.last = mark{at, make(map[string]counted, len(queues))}
+	for _, q := range queues {
+		r.last.queues[q.Name] = countedOf(q)
+	}
+	if n := len(r.marks); n > 0 && at.Before(r.marks[n-1].at) {
+		r.marks = nil // the clock stepped back
+	}
+	if n := len(r.marks); n == 0 || at.Sub(r.marks[n-1].at) >= markEvery {
+		r.marks = append(r.marks, r.last)
+	}
+	if len(r.marks) > maxMarks {
+		r.marks = r.marks[1:]
+	}
+}
+
+// of returns what went through a queue, in jobs a minute. It is known from the second poll on.
+func (r *rates) of(queue string) (in, out, failed float64, known bool) {
+	for _, m := range r.marks {
+		before, is := m.queues[queue]
+		minutes := r.last.at.Sub(m.at).Minutes()
+		if !is || minutes <= 0 {
+			continue
+		}
+		now := r.last.queues[queue]
+		if now.in < before.in || now.out < before.out || now.failed < before.failed {
+			continue // deleted meanwhile, and made anew
+		}
+		return float64(now.in-before.in) / minutes, float64(now.out-before.out) / minutes, float64(now.failed-before.failed) / minutes, true
+	}
+	return 0, 0, 0, false
+}

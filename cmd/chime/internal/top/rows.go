@@ -1,0 +1,292 @@
+package top
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+)
+
+// A row is one of a panel.
+type row struct {
+	key     string // identifies it from poll to poll
+	name    string // as the user of the store calls it: not printable yet
+	text    string // that a filter looks in
+	cells   []cell
+	paused  bool
+	targets []Target // of an action; none: there is nothing to act on
+}
+
+// A cell is a text of one paint.
+type cell struct {
+	text  string // printable
+	paint paint
+}
+
+func plain(text string) cell { return cell{output.Printable(text), normal} }
+
+// rows are those of a panel that its filter leaves, in the order that is wanted.
+func (m *Model) rows(p Panel) []row {
+	rows := m.allRows(p)
+	if filter := strings.ToLower(m.panels[p].filter); filter != "" {
+		rows = slices.DeleteFunc(rows, func(r row) bool { return !strings.Contains(strings.ToLower(r.text), filter) })
+	}
+	return rows
+}
+
+// allRows are all rows of a panel.
+func (m *Model) allRows(p Panel) []row {
+	if m.shown == nil {
+		return nil
+	}
+	return [panels]func() []row{m.queueRows, m.nextRows, m.runningRows, m.failureRows, m.workerRows}[p]()
+}
+
+// orders are those of each panel; the first one is that of the start.
+var orders = [panels][]string{
+	Queues:   {"name", "most waiting", "oldest", "most failed"},
+	Next:     {"soonest", "name"},
+	Running:  {"longest", "job", "queue"},
+	Failures: {"most", "latest", "job"},
+	Workers:  {"name", "busiest", "oldest"},
+}
+
+// sorted sorts items as the panel wants: by the n-th comparison, and else by the first one.
+func sorted[T any](items []T, n int, by ...func(a, b T) int) []T {
+	items = slices.Clone(items)
+	slices.SortStableFunc(items, func(a, b T) int { return cmp.Or(by[n](a, b), by[0](a, b)) })
+	return items
+}
+
+// older compares instants, of which a zero one comes last.
+func older(a, b time.Time) int {
+	if a.IsZero() != b.IsZero() {
+		if a.IsZero() {
+			return 1
+		}
+		return -1
+	}
+	return a.Compare(b)
+}
+
+func (m *Model) queueRows() []row {
+	queues := sorted(m.shown.Queues, m.panels[Queues].sort,
+		func(a, b Queue) int { return cmp.Compare(a.Name, b.Name) },
+		func(a, b Queue) int { return cmp.Compare(b.Waiting, a.Waiting) },
+		func(a, b Queue) int { return older(a.Oldest, b.Oldest) },
+		func(a, b Queue) int { return cmp.Compare(b.QueueInfo.Failed, a.QueueInfo.Failed) })
+	rows := make([]row, 0, len(queues))
+	for _, q := range queues {
+		oldest := cell{"", faint}
+		if !q.Oldest.IsZero() {
+			oldest = cell{span(m.clock().Sub(q.Oldest)), normal}
+		}
+		in, out, failed := cell{"–", faint}, cell{"–", faint}, cell{"–", faint}
+		if q.Known {
+			in, out, failed = tally(rate(q.In), normal), tally(rate(q.Out), normal), tally(rate(q.Failed), bad)
+		}
+		rows = append(rows, row{
+			key: q.Name, name: q.Name, text: q.Name, paused: q.Paused, targets: []Target{{Name: q.Name}},
+			cells: []cell{
+				plain(q.Name), queueState(q), tally(count(q.Waiting), normal), tally(count(q.Delayed), normal), tally(count(q.Running), running),
+				tally(count(q.Dead), bad), tally(count(q.Parked), late), oldest, in, out, failed, {spark(squeeze(q.Outs, sparkCells), sparkCells), faint},
+			},
+		})
+	}
+	return rows
+}
+
+const sparkCells = 15 // of an hour: four minutes each
+
+// tally is a number, faint where it is none.
+func tally(text string, p paint) cell {
+	if text == "0" {
+		return cell{text, faint}
+	}
+	return cell{text, p}
+}
+
+func queueState(q Queue) cell {
+	if q.Paused {
+		return cell{"‖ paused", paused}
+	}
+	return cell{"● live", good}
+}
+
+func (m *Model) nextRows() []row {
+	schedules := sorted(m.shown.Next, m.panels[Next].sort,
+		func(a, b *chime.Schedule) int { return older(due(a), due(b)) },
+		func(a, b *chime.Schedule) int { return cmp.Compare(a.Name, b.Name) })
+	rows := make([]row, 0, len(schedules))
+	for _, s := range schedules {
+		in, at := cell{"now", good}, cell{"", faint}
+		if !s.Next.IsZero() {
+			if left := due(s).Sub(m.clock()); left >= 0 {
+				in = cell{"in " + span(left), normal}
+			} else {
+				in = cell{"⚠ " + span(-left) + " late", late}
+			}
+			at = cell{m.instant(due(s)), normal}
+		}
+		rows = append(rows, row{
+			key: s.Name, name: s.Name, text: s.Name + " " + s.JobName + " " + s.Queue, targets: []Target{{Name: s.Name}},
+			cells: []cell{in, plain(s.Name), at, lastRun(s), plain(s.Queue)},
+		})
+	}
+	return rows
+}
+
+func due(s *chime.Schedule) time.Time {
+	if s.Next.IsZero() {
+		return s.Next
+	}
+	return s.Next.Add(s.Offset)
+}
+
+// lastRun is how a schedule's last run went.
+func lastRun(s *chime.Schedule) cell {
+	switch s.Last.Outcome {
+	case "":
+		return cell{"◌ no run", faint}
+	case chime.RunDone:
+		return cell{"✓ done", good}
+	case chime.RunFailed, chime.RunDead:
+		return cell{"✕ " + string(s.Last.Outcome), bad}
+	}
+	return cell{"◌ " + string(s.Last.Outcome), late}
+}
+
+func (m *Model) runningRows() []row {
+	jobs := sorted(m.shown.Running, m.panels[Running].sort,
+		func(a, b *chime.JobInfo) int {
+			return cmp.Or(older(a.Started, b.Started), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.ID, b.ID))
+		},
+		func(a, b *chime.JobInfo) int { return cmp.Compare(a.Name, b.Name) },
+		func(a, b *chime.JobInfo) int { return cmp.Compare(a.Queue, b.Queue) })
+	rows := make([]row, 0, len(jobs))
+	for _, j := range jobs {
+		lasts := cell{"", faint}
+		if !j.Started.IsZero() {
+			lasts = cell{span(m.clock().Sub(j.Started)), running}
+		}
+		state := cell{"", normal}
+		if part, is := progress(j); is {
+			state = cell{gauge(part), running}
+		}
+		if j.Cancelled {
+			state = cell{"✕ told to end", late}
+		}
+		rows = append(rows, row{
+			key: j.Queue + "\x00" + j.ID, name: j.ID, text: j.Name + " " + j.ID + " " + j.Queue + " " + m.worker(j.Worker),
+			targets: []Target{{Name: j.ID, Queue: j.Queue}},
+			cells:   []cell{plain(j.Name), {output.Printable(j.ID), faint}, plain(j.Queue), lasts, plain(m.worker(j.Worker)), state},
+		})
+	}
+	return rows
+}
+
+// progress is how far a job has come: a number to 1, or to 100.
+func progress(j *chime.JobInfo) (float64, bool) {
+	if len(j.Progress) == 0 {
+		return 0, false
+	}
+	var part float64
+	if chime.Decode(j.Progress, &part) != nil || !(part >= 0 && part <= 100) {
+		return 0, false
+	}
+	if part > 1 {
+		part /= 100
+	}
+	return part, true
+}
+
+// worker names a worker as people do.
+func (m *Model) worker(name string) string {
+	for _, w := range m.shown.Workers {
+		if w.Name == name {
+			return w.Address()
+		}
+	}
+	return name
+}
+
+func (m *Model) failureRows() []row {
+	groups := sorted(m.shown.Failures, m.panels[Failures].sort,
+		func(a, b Group) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Error, b.Error))
+		},
+		func(a, b Group) int { return b.Last.Compare(a.Last) },
+		func(a, b Group) int { return cmp.Compare(a.Job, b.Job) })
+	rows := make([]row, 0, len(groups))
+	for _, g := range groups {
+		text, last := plain(g.Error), cell{"", faint}
+		if g.Error == "" {
+			text = cell{"of jobs that are not kept as failed", faint}
+		}
+		if !g.Last.IsZero() {
+			last = cell{ago(m.clock().Sub(g.Last)), normal}
+		}
+		rows = append(rows, row{
+			key: g.Queue + "\x00" + g.Job + "\x00" + g.Error, name: g.Job, text: g.Job + " " + g.Queue + " " + g.Error, targets: targetsOf(g),
+			cells: []cell{{count(g.Count), bad}, plain(g.Job), text, last, plain(g.Queue)},
+		})
+	}
+	return rows
+}
+
+// targetsOf are the jobs of a group, those of a state together.
+func targetsOf(g Group) (targets []Target) {
+	for _, state := range []chime.JobState{chime.JobDead, chime.JobRetrying} {
+		t := Target{Name: g.Job, Queue: g.Queue, State: state}
+		for _, job := range g.Jobs {
+			if job.State == state {
+				t.IDs = append(t.IDs, job.ID)
+			}
+		}
+		if len(t.IDs) > 0 {
+			targets = append(targets, t)
+		}
+	}
+	return targets
+}
+
+func (m *Model) workerRows() []row {
+	workers := sorted(m.shown.Workers, m.panels[Workers].sort,
+		func(a, b Worker) int {
+			return cmp.Or(cmp.Compare(a.Address(), b.Address()), cmp.Compare(a.Name, b.Name))
+		},
+		func(a, b Worker) int { return cmp.Compare(b.Busy, a.Busy) },
+		func(a, b Worker) int { return older(a.Since, b.Since) })
+	rows := make([]row, 0, len(workers))
+	for _, w := range workers {
+		busy := "?"
+		if w.Counted {
+			busy = number(w.Busy)
+		}
+		state := cell{"", normal}
+		if !w.Full.IsZero() {
+			state = cell{"⚠ full for " + span(m.clock().Sub(w.Full).Truncate(time.Second)), late}
+		}
+		up := cell{"", normal}
+		if !w.Since.IsZero() {
+			up = cell{"up " + span(m.clock().Sub(w.Since)), faint}
+		}
+		rows = append(rows, row{
+			key: w.Name, name: w.Name, text: w.Address() + " " + w.Name + " " + w.Version,
+			cells: []cell{plain(w.Address()), {busy + "/" + number(w.Slots) + " busy", running}, state, up},
+		})
+	}
+	return rows
+}
+
+// instant formats a time of day in the zone shown, with the day where it is not today.
+func (m *Model) instant(t time.Time) string {
+	t, now := t.In(m.location()), m.clock().In(m.location())
+	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
+		return t.Format("15:04:05")
+	}
+	return t.Format("Mon 2 Jan 15:04")
+}

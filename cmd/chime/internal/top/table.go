@@ -1,0 +1,106 @@
+package top
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// A column is one of a panel.
+type column struct {
+	title string
+	right bool // its cells stand at the right
+	gives int  // it is cut down to so many cells before columns are left out; 0: it is not cut
+}
+
+const (
+	gap     = 2
+	minCell = 8
+)
+
+var columns = [panels][]column{
+	Queues: {
+		{title: "QUEUE", gives: 14}, {title: "STATE"}, {title: "WAIT", right: true}, {title: "DELAYED", right: true}, {title: "RUN", right: true},
+		{title: "DEAD", right: true}, {title: "PARKED", right: true}, {title: "OLDEST", right: true}, {title: "IN/MIN", right: true},
+		{title: "OUT/MIN", right: true}, {title: "FAIL/MIN", right: true}, {title: "OUT, 1 H"},
+	},
+	Next:     {{title: "DUE", right: true}, {title: "SCHEDULE", gives: 14}, {title: "AT"}, {title: "LAST"}, {title: "QUEUE"}},
+	Running:  {{title: "JOB", gives: 10}, {title: "ID", gives: 8}, {title: "QUEUE"}, {title: "FOR", right: true}, {title: "WORKER"}, {title: "PROGRESS"}},
+	Failures: {{title: "TIMES", right: true}, {title: "JOB", gives: 10}, {title: "ERROR", gives: 20}, {title: "LAST", right: true}, {title: "QUEUE"}},
+	Workers:  {{title: "WORKER", gives: 14}, {title: "SLOTS", right: true}, {title: "FULL"}, {title: "UP", right: true}},
+}
+
+// layout gives the columns of rows their widths in so many cells of the terminal: first those that give are cut, the widest first; then
+// columns are left out from the right; the first two stay, cut to minCell.
+func layout(columns []column, rows []row, cells int, titled bool) []int {
+	widths := make([]int, len(columns))
+	for i, c := range columns {
+		if titled {
+			widths[i] = ansi.StringWidth(c.title)
+		}
+		for _, r := range rows {
+			widths[i] = max(widths[i], ansi.StringWidth(r.cells[i].text))
+		}
+	}
+	for ; ; widths = widths[:len(widths)-1] {
+		floor := func(i int) int { return columns[i].gives }
+		if len(widths) <= 2 {
+			floor = func(int) int { return minCell }
+		}
+		if cut := narrow(columns, widths, cells, floor); cut != nil {
+			return cut
+		}
+		if len(widths) <= 2 {
+			return widths
+		}
+	}
+}
+
+// narrow returns the widths with those cut that give, the widest first, none below its floor; nil if they do not fit then.
+func narrow(columns []column, widths []int, cells int, floor func(i int) int) []int {
+	cut := append([]int(nil), widths...)
+	over := -gap - cells
+	for _, w := range cut {
+		if w > 0 {
+			over += w + gap
+		}
+	}
+	for ; over > 0; over-- {
+		widest := -1
+		for i := range cut {
+			if columns[i].gives > 0 && cut[i] > floor(i) && (widest < 0 || cut[i] > cut[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return nil
+		}
+		cut[widest]--
+	}
+	return cut
+}
+
+// line sets cells in their columns.
+func (p painter) line(columns []column, widths []int, cells []cell) string {
+	var b strings.Builder
+	for i, width := range widths {
+		if width == 0 {
+			continue
+		}
+		text := ansi.Truncate(cells[i].text, width, "…")
+		space := strings.Repeat(" ", width-ansi.StringWidth(text))
+		if columns[i].right {
+			b.WriteString(space + p.paint(text, cells[i].paint))
+		} else {
+			b.WriteString(p.paint(text, cells[i].paint) + space)
+		}
+		b.WriteString(strings.Repeat(" ", gap))
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// fill makes a line exactly so wide.
+func fill(line string, width int) string {
+	line = ansi.Truncate(line, width, "…")
+	return line + strings.Repeat(" ", max(0, width-ansi.StringWidth(line)))
+}

@@ -1,0 +1,194 @@
+package top_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/redisstore"
+)
+
+// terminalWait is how long a screen may take to show something before the test fails.
+const terminalWait = 30 * time.Second
+
+// A terminal is a real one, of tmux, in which the command runs.
+type terminal struct {
+	t      *testing.T
+	socket string
+}
+
+// openTerminal runs the command in a terminal of so many columns and lines.
+func openTerminal(t *testing.T, width, height int, env string, arguments ...string) *terminal {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Fatal("tmux is not installed: test.sh installs it")
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := os.MkdirTemp("", "chime-top") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := &terminal{t: t, socket: filepath.Join(folder, "tmux")}
+	command := fmt.Sprintf("exec env TERM=xterm-256color %s=1 TZ=UTC %s '%s' %s 2>'%s'", asCommand, env, binary, strings.Join(arguments, " "), filepath.Join(folder, "errors"))
+	term.tmux("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), command, ";", "set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g", "status", "off")
+	t.Cleanup(func() {
+		_ = exec.Command("tmux", "-S", term.socket, "kill-server").Run()
+		if said, err := os.ReadFile(filepath.Join(folder, "errors")); err == nil && t.Failed() {
+			t.Logf("the command says: %s", said)
+		}
+		_ = os.RemoveAll(folder)
+	})
+	return term
+}
+
+func (term *terminal) tmux(arguments ...string) string {
+	term.t.Helper()
+	out, err := exec.Command("tmux", append([]string{"-S", term.socket}, arguments...)...).CombinedOutput()
+	if err != nil {
+		term.t.Fatalf("tmux %q: %v: %s", arguments, err, out)
+	}
+	return string(out)
+}
+
+// press presses keys, by the names that tmux has for them.
+func (term *terminal) press(keys ...string) *terminal {
+	term.t.Helper()
+	for _, key := range keys {
+		term.tmux("send-keys", key)
+	}
+	return term
+}
+
+// until waits for a screen that has all these texts; those with a ! in front it must not have.
+func (term *terminal) until(texts ...string) *terminal {
+	term.t.Helper()
+	deadline, screen := time.Now().Add(terminalWait), ""
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for ; time.Now().Before(deadline); <-look.C {
+		screen = term.tmux("capture-pane", "-p")
+		all := true
+		for _, text := range texts {
+			all = all && strings.Contains(screen, strings.TrimPrefix(text, "!")) != strings.HasPrefix(text, "!")
+		}
+		if all {
+			return term
+		}
+	}
+	term.t.Fatalf("the screen does not come to show %q; it shows\n%s", texts, screen)
+	return term
+}
+
+// ended waits until the command has ended, and returns what it exited with.
+func (term *terminal) ended() string {
+	term.t.Helper()
+	deadline := time.Now().Add(terminalWait)
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for ; time.Now().Before(deadline); <-look.C {
+		if dead, status, _ := strings.Cut(strings.TrimSpace(term.tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}")), " "); dead == "1" && status != "" {
+			return status
+		}
+	}
+	term.t.Fatal("the command does not end")
+	return ""
+}
+
+// aRealStore is a store on a server with a schedule, jobs that wait, that failed and that run.
+func aRealStore(t *testing.T) (*redistest.Server, chime.Store, string) {
+	t.Helper()
+	server := redistest.Start(t, redistest.Options{})
+	store := redisstore.New(server.Client(&redis.Options{ContextTimeoutEnabled: true}), redisstore.Options{})
+	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+	must(chime.NewSchedules(store).Put(t.Context(), "nightly", everyMinutes(t)))(t)
+	must(enqueuer.Enqueue(t.Context(), "send", nil, chime.ID("mail-1"), chime.Queue("mail"), chime.MaxAttempts(1)))(t)
+	must(enqueuer.Enqueue(t.Context(), "resize", nil, chime.ID("picture-1"), chime.Queue("media")))(t)
+	must(enqueuer.Enqueue(t.Context(), "later", nil, chime.Queue("idle")))(t)
+	worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"mail": 1, "media": 1}, DrainTimeout: time.Millisecond})
+	worker.Handle("send", func(context.Context, *chime.Job) error { return fmt.Errorf("\x1b[2J\x1b[Hgone\x07 550: no mailbox") })
+	began, told := make(chan bool, 1), make(chan bool, 1)
+	worker.Handle("resize", func(ctx context.Context, _ *chime.Job) error {
+		began <- true
+		<-ctx.Done()
+		told <- true
+		return ctx.Err()
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- chime.Run(ctx, worker) }()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+	})
+	<-began
+	return server, store, "REDIS_URL=redis://" + server.Addr()
+}
+
+func TestTopOnARealTerminal(t *testing.T) {
+	server, store, env := aRealStore(t)
+	term := openTerminal(t, 80, 24, env, "top", "--every", "1s")
+	term.until("[1 Queues (4)]", "live 1s", "UTC", "▸ default", "idle", "mail", "media", "tab panel")
+
+	term.press("Tab").until("[2 Next (1)]", "nightly").press("t").until("Trigger schedule nightly? y/N").press("Enter").until("nothing was done")
+	term.press("t", "y").until("✓ nightly triggered")
+	term.press("3").until("─ 3 Running (1)", "▸ resize", "picture-1", "media").press("Enter").until("id              picture-1").press("Escape").until("▸ resize")
+	term.press("4").until(`\x#b[#J\x#b[Hgone\a #: no mailbox`, "─ 4 Failures, last hour (1)").press("r", "y").until("✓ 1 job retried")
+	term.press("5").until("─ 5 Workers (1)", "1/").press("5").until("[5 Workers (1)]")
+	term.press("1", "End").until("▸ media").press("p").until("Pause queue media? y/N").press("y").until("media    ‖ paused")
+	term.press("/").press("i", "d").until("/id█", "!media").press("Enter").until("▸ idle").press("Escape").until("mail", "media  ")
+	term.press("s").until("by most waiting").press("z").press("?").until("Keys: any key goes back").press("x").until("!Keys:")
+	term.press("Space").until("✓media").press("Escape").until("!✓media")
+	term.press("1", "Home", "d").until("Delete queue").press("Escape").until("nothing was done")
+
+	term.tmux("resize-window", "-x", "120", "-y", "40")
+	term.until("─ 1 Queues", "─ 2 Next", "┬─ 3 Running", "─ 4 Failures", "┼─ 5 Workers")
+
+	server.Freeze()
+	term.until("stale 3s", "media")
+	server.Thaw()
+	term.until("live 1s", "!stale")
+	term.press("f").until("frozen").press("f").until("live 1s")
+
+	term.press("3", "c", "y").until("✓ picture-1 cancelled").until("nothing runs")
+	if queue := must(chime.NewQueues(store).Get(t.Context(), "media"))(t); !queue.Paused {
+		t.Error("media is not paused")
+	}
+	if status := term.press("q").ended(); status != "0" {
+		t.Errorf("q exits with %s, want 0", status)
+	}
+}
+
+func TestTopUnderReadOnlyOnARealTerminal(t *testing.T) {
+	_, store, env := aRealStore(t)
+	term := openTerminal(t, 100, 30, env+" NO_COLOR=1", "top", "--read-only", "--utc")
+	term.until("READ-ONLY", "─ 5 Workers (1)", "▸ default").press("p", "y", "d", "Tab", "t", "y", "3").until("─ 3 Running", "!2 Next", "!y/N")
+	if coloured := term.tmux("capture-pane", "-p", "-e"); strings.Contains(coloured, "\x1b[32m") || strings.Contains(coloured, "\x1b[34m") {
+		t.Errorf("there are colours although NO_COLOR is set: %q", coloured)
+	}
+	if queue := must(chime.NewQueues(store).Get(t.Context(), "default"))(t); queue.Paused || queue.Waiting > 0 {
+		t.Error("something was changed")
+	}
+	if status := term.press("C-c").ended(); status != "0" {
+		t.Errorf("ctrl-c exits with %s, want 0", status)
+	}
+}
+
+func TestTopHasColoursOnATerminalThatHasThem(t *testing.T) {
+	_, _, env := aRealStore(t)
+	term := openTerminal(t, 100, 30, env, "top").until("● live")
+	if coloured := term.tmux("capture-pane", "-p", "-e"); !strings.Contains(coloured, "\x1b[32m● live") {
+		t.Errorf("there are no colours: %q", coloured)
+	}
+}
