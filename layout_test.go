@@ -50,8 +50,8 @@ var mayImport = map[string][]string{
 	"internal/system":     {"any"},
 	"examples":            {"any"},
 	"cmd":                 {"any"},
-	"bench":               {"any"}, // a module of its own, as httpapi is
-	"chimeprom":           {".", "recurrence", "github.com/prometheus/client_golang"}, // a module of its own
+	"bench":               {"any"},                                                                                          // a module of its own, as httpapi is
+	"chimeprom":           {".", "recurrence", "github.com/prometheus/client_golang", "github.com/prometheus/client_model"}, // a module of its own
 	"httpapi": {
 		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "golang.org/x/time",
 	},
