@@ -42,6 +42,7 @@ missing() {
 	[ -n "$(redis_server)" ] || echo "redis-server"
 	have_c || echo "gcc libc6-dev"
 	have tmux || echo "tmux"
+	have promtool || echo "prometheus"
 }
 
 # system is the ID of the system's family: debian, fedora, alpine, arch, suse, darwin, ….
@@ -71,19 +72,19 @@ apt_command() {
 command_for() {
 	case "$(system)" in
 	debian) apt_command "$@" ;;
-	fedora) echo "${sudo}dnf install -y $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc-devel/')" ;;
+	fedora) echo "${sudo}dnf install -y $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc-devel/; s/prometheus/golang-github-prometheus/')" ;;
 	alpine) echo "${sudo}apk add $(echo "$*" | sed 's/redis-server/redis/; s/libc6-dev/musl-dev/')" ;;
 	arch) echo "${sudo}pacman -S --needed $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc/')" ;;
-	suse) echo "${sudo}zypper install -y $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc-devel/')" ;;
+	suse) echo "${sudo}zypper install -y $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc-devel/; s/prometheus/golang-github-prometheus-prometheus/')" ;;
 	darwin) echo "brew install $(echo "$*" | sed 's/redis-server/redis/')" ;;
-	*) echo "(with this system's package manager) install $(echo "$*" | sed 's/redis-server/Redis 7.0 or Valkey 7.2/; s/libc6-dev/the headers of the C library/')" ;;
+	*) echo "(with this system's package manager) install $(echo "$*" | sed 's/redis-server/Redis 7.0 or Valkey 7.2/; s/libc6-dev/the headers of the C library/; s/prometheus/promtool, of Prometheus/')" ;;
 	esac
 }
 
 # shellcheck disable=SC2005,SC2046 # a word is a package
 packages=$(echo $(missing)) # on one line
 if [ -n "$packages" ]; then
-	say "missing: $packages (redis-server, 7.0 or later, for the store's tests; gcc and libc6-dev for the race detector; tmux for the terminal of chime top)"
+	say "missing: $packages (redis-server, 7.0 or later, for the store's tests; gcc and libc6-dev for the race detector; tmux for the terminal of chime top; prometheus for promtool)"
 	# shellcheck disable=SC2086 # a word is a package
 	install=$(command_for $packages)
 	if have apt-get && { [ -n "${CI:-}" ] || { [ "$(id -u)" -eq 0 ] && [ "$(system)" = debian ]; }; }; then

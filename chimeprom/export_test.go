@@ -8,3 +8,14 @@ func Kinds() map[string]string {
 	}
 	return all
 }
+
+// Labels and Help are those of a metric.
+func Labels(name string) []string { return labelsOfAny(name) }
+func Help(name string) string     { return helpOf(name) }
+
+func labelsOfAny(name string) []string {
+	if byName[name] == nil {
+		return nil
+	}
+	return byName[name].labels
+}

@@ -8,6 +8,9 @@ import (
 
 func TestOneLeaderAtATime(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
+		if term, err := b.store.Term(b.Context()); term != 0 || err != nil {
+			b.Errorf("before the first leader: term %d, %v", term, err)
+		}
 		first, err := b.store.Lead(b.Context(), "one", time.Minute)
 		if err != nil || !first.Leading || first.Term != 1 {
 			b.Fatalf("first %+v, %v", first, err)
@@ -31,6 +34,9 @@ func TestOneLeaderAtATime(t *testing.T) {
 		}
 		if other, _ := b.store.Lead(b.Context(), "two", time.Minute); !other.Leading || other.Term != 2 {
 			b.Errorf("another %+v, want it leading in term 2", other)
+		}
+		if term, err := b.store.Term(b.Context()); term != 2 || err != nil {
+			b.Errorf("term %d, %v; want 2", term, err)
 		}
 	})
 }

@@ -14,6 +14,7 @@ type event struct {
 	taken      map[string]protocol.TakenJob
 	session    string // that took
 	superseded []string
+	skipped    []string
 	reaped     string         // session
 	withdrawn  *modelSchedule // it was changed, paused or removed
 	removed    *modelSchedule
@@ -28,6 +29,11 @@ func (w *scheduleWalk) moved(before, after *picture, e event) {
 	for _, id := range e.superseded {
 		if w.occurrences[id] == nil || after.where[id] != "" {
 			w.fatal("%s was answered as superseded and is in %q", id, after.where[id])
+		}
+	}
+	for _, id := range e.skipped {
+		if w.occurrences[id] == nil || after.where[id] != "" {
+			w.fatal("%s was answered as skipped and is in %q", id, after.where[id])
 		}
 	}
 	for _, id := range w.ids() {
@@ -274,6 +280,8 @@ func (w *scheduleWalk) skipped(o *modelOccurrence, from string, before, after *p
 	anotherNew := entry.behind != "" && entry.fence == "0" || then.behind != "" && then.fence == "0" || slices.ContainsFunc(before.behind[s.name], func(id string) bool { return w.occurrences[id].fresh() }) ||
 		slices.ContainsFunc(after.behind[s.name], func(id string) bool { return w.occurrences[id].fresh() })
 	switch {
+	case !slices.Contains(e.skipped, o.id):
+		w.fatal("%s was skipped, and the answer says that of %q", o.id, e.skipped)
 	case from != "due":
 		w.fatal("%s was dropped from %s", o.id, from)
 	case o.future:

@@ -325,7 +325,7 @@ func (w *scheduleWalk) call(worker string, draining bool, ttl time.Duration) {
 		held[job.ID], e.taken[job.ID] = job, job
 	}
 	w.note("   %s took %s, superseded %v", session, ids(answer.Taken), answer.Superseded)
-	e.superseded = answer.Superseded
+	e.superseded, e.skipped = answer.Superseded, answer.Skipped
 	before := w.now
 	w.seen(e)
 	w.checkOwed(before, answer.Owed)

@@ -276,7 +276,7 @@ type WorkAnswer struct {
 	Placed []PlaceAnswer // for WorkCall.Place, in order
 	// Superseded are the IDs of occurrences that this call ended because, under overlap policy cancel, a newer one takes their place.
 	Superseded []string
-	// Skipped are the IDs of occurrences that this call has dropped, because under overlap policy skip another one runs.
+	// Skipped are the IDs of occurrences that this call has dropped, because another one of their schedule runs or waits.
 	Skipped []string
 	// PausedSchedules are the schedules that this call has paused, because so many of their occurrences in a row ended dead.
 	PausedSchedules []PausedSchedule

@@ -71,7 +71,7 @@
 --   of a queue with a limit, else missing or 0: a job may start (1), no token is left (2), as many jobs run as may (3), jobs may start
 --     and be taken ahead (4)
 --   schedules that this call has paused, two values each: name, how many occurrences in a row ended dead; missing or 0: none
---   occurrences that were dropped, because another one runs; missing: none
+--   occurrences that were dropped, because another one runs or waits; missing: none
 local INFLIGHT, SESSIONS, STATE, JOBS, DUE, READY, CRASHES, IDLE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local COUNTERS, SCHEDULES, CURSORS, OWED, OPEN, DEAD = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13], KEYS[14]
 local BEHIND, UNHANDLED = KEYS[16], KEYS[18]

@@ -34,7 +34,7 @@ local function new_call(ids, from, bodies, crashes, schedule, planned, flights, 
     soonest = nil, -- earliest instant that this call adds to due, Unix ms
     came_back = {}, -- IDs of occurrences without an envelope that are not new any more
     superseded = {}, -- occurrence that a newer one has ended -> true
-    skipped = nil, -- occurrences that were dropped, because another one runs
+    skipped = nil, -- occurrences that were dropped, because another one runs or waits
     forgotten = {}, -- IDs to remove from jobs and crashes
     front = {}, -- IDs that go to the front of ready, the foremost first
     counts = {}, -- field of …:counters -> how much to add

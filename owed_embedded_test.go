@@ -1,0 +1,54 @@
+package chime_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// While a schedule waits for its next occurrence to be placed it says since when; the term counts leaders.
+func TestAScheduleSaysSinceWhenItIsOwedAndTheTermWhoLed(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		schedules := chime.NewSchedules(f.server.Store())
+		if term, err := schedules.Term(t.Context()); term != 0 || err != nil {
+			t.Errorf("before any leader: term %d, %v", term, err)
+		}
+		every := recurrence.Recurrence{StartTime: time.Now().Add(time.Minute), Frequency: recurrence.Minute, Interval: 1}
+		if _, err := schedules.Put(t.Context(), "s", every); err != nil {
+			t.Fatal(err)
+		}
+		s, err := schedules.Get(t.Context(), "s")
+		if err != nil || !s.Owed.IsZero() || s.Next.IsZero() {
+			t.Errorf("placed: owed since %v, next %v, %v", s.Owed, s.Next, err)
+		}
+		client := f.server.Client()
+		client.ZRem(t.Context(), "chime:{default}:due", "s@"+s.Next.UTC().Format(time.RFC3339))
+		client.ZAdd(t.Context(), "chime:{default}:owed", redis.Z{Score: float64(time.Now().UnixMilli()), Member: "s"})
+		pass(5 * time.Second)
+		if s, err = schedules.Get(t.Context(), "s"); err != nil || time.Since(s.Owed) != 5*time.Second || !s.Next.IsZero() {
+			t.Errorf("5 s later: owed since %v, next %v, %v", s.Owed, s.Next, err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			done <- chime.NewScheduler(f.server.Store(), chime.SchedulerOptions{Logger: slog.New(slog.DiscardHandler)}).Run(ctx)
+		}()
+		pass(10 * time.Second)
+		if s, err = schedules.Get(t.Context(), "s"); err != nil || !s.Owed.IsZero() || s.Next.IsZero() {
+			t.Errorf("with a scheduler: owed since %v, next %v, %v", s.Owed, s.Next, err)
+		}
+		if term, err := schedules.Term(t.Context()); term != 1 || err != nil {
+			t.Errorf("term %d, %v; want 1", term, err)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
