@@ -52,3 +52,34 @@ func TestAPanicIsLoggedWithItsStack(t *testing.T) {
 }
 
 func panickingHandler() { panic("oh") }
+
+func TestAStuckHandlerIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		var log logBuffer
+		w := NewWorker(asStore(store), WorkerOptions{Logger: log.logger()})
+		w.Handle("work", func(_ context.Context, job *Job) error {
+			if job.Attempt == 1 {
+				time.Sleep(10 * time.Minute) // it does not heed its ctx
+			}
+			return nil
+		}, Timeout(time.Minute))
+		store.add("default", job("work"), "a")
+		stop := startWorker(t, w)
+		pass(69 * time.Second)
+		if n := log.count("event=handler.stuck"); n != 0 {
+			t.Errorf("a handler is stuck %d times before ten seconds after its timeout", n)
+		}
+		pass(2 * time.Second)
+		if log.count("event=handler.stuck job=work id=a queue=default attempt=1 worker=") != 1 || log.count("after_ms=70") != 1 {
+			t.Error("want it logged that a handler is stuck, with how long it has run")
+		}
+		pass(time.Hour)
+		if n := log.count("event=handler.stuck"); n != 1 {
+			t.Errorf("that a handler is stuck is logged %d times, want once", n)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}

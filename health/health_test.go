@@ -184,6 +184,8 @@ func TestTheStoreHasASecondEvenIfItsClientHeedsNoCtx(t *testing.T) {
 				t.Errorf("answer %d took %v, want 1 s at most", i, took)
 			}
 		}
+		time.Sleep(2500 * time.Millisecond)
+		p.check("when that call has succeeded", "", "the store does not answer")
 		if n := store.asked.Load(); n != 1 {
 			t.Errorf("the store was asked %d times before it had answered, want once", n)
 		}

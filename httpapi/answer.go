@@ -56,7 +56,7 @@ func (c *call) write(a *answer) {
 		return
 	}
 	if _, err := c.w.Write(body); err != nil {
-		c.log().Debug("httpapi: an answer was not sent whole", "error", err)
+		c.log().Debug("httpapi: an answer was not sent whole", "event", "api.unsent", "error", err)
 	}
 }
 
@@ -104,7 +104,7 @@ func (c *call) problemOf(err error) *problem.Problem {
 	if errors.Is(err, chime.ErrStoreFull) {
 		code, trouble = problem.StoreFull, "the store is full"
 	}
-	c.log().Error("httpapi: the store is in trouble", "path", c.path(), "error", cut(err.Error(), 1000))
+	c.log().Error("httpapi: the store is in trouble", "event", "store.trouble", "path", c.path(), "error", cut(err.Error(), 1000))
 	p := problem.New(code, "%s: repeat the request", trouble)
 	switch unknown := c.route != nil && c.route.op != "" && code == problem.StoreUnavailable; {
 	case unknown && c.r.Method == http.MethodPost && c.r.PathValue("job") == "" && c.name.Job != "":

@@ -22,11 +22,11 @@ func (c *call) audit(a *answer) {
 	who := []any{"principal", c.principal.Name, "status", a.status, "request", c.id, "remote", c.r.RemoteAddr}
 	switch {
 	case refused:
-		c.log().Warn("httpapi: a request was not allowed", append(who, "code", a.code, "method", cut(c.r.Method, maxLogged), "path", c.path())...)
+		c.log().Warn("httpapi: a request was not allowed", append([]any{"event", "api.denied", "code", a.code, "method", cut(c.r.Method, maxLogged), "path", c.path()}, who...)...)
 	case changes:
-		c.log().Info("httpapi: "+c.route.op, append(who,
+		c.log().Info("httpapi: "+c.route.op, append([]any{"event", "api.action",
 			"op", c.route.op, "collection", cut(c.name.Collection, maxLogged), "job", cut(c.name.Job, maxLogged), "code", a.code,
-			"if_match", cut(c.r.Header.Get("If-Match"), maxLogged), "etag", a.etag())...)
+			"if_match", cut(c.r.Header.Get("If-Match"), maxLogged), "etag", a.etag()}, who...)...)
 	}
 }
 

@@ -79,6 +79,9 @@ func TestEveryChangeAndEveryRefusalIsLogged(t *testing.T) {
 			t.Errorf("%s: want one line, %s %q; got %d: %s (answer %d %s)", c.name, c.level, c.message, len(all), log.String(), got.Code, got.Body)
 			continue
 		}
+		if event := map[string]string{"INFO": "api.action", "WARN": "api.denied"}[c.level]; all[0]["event"] != event {
+			t.Errorf("%s: the event is %v, want %s", c.name, all[0]["event"], event)
+		}
 		for key, want := range c.want {
 			if all[0][key] != want {
 				t.Errorf("%s: %s is %v, want %v", c.name, key, all[0][key], want)

@@ -113,7 +113,7 @@ func (c *call) do(e endpoint) (done *answer, err error) {
 		case value == http.ErrAbortHandler:
 			panic(value)
 		default:
-			c.log().Error("httpapi: a request panicked", "panic", fmt.Sprint(value), "path", c.path(), "stack", string(debug.Stack()))
+			c.log().Error("httpapi: a request panicked", "event", "api.panicked", "error", fmt.Sprint(value), "path", c.path(), "stack", string(debug.Stack()))
 			done, err = nil, problem.New(problem.Internal, "this request met a mistake in the program, which has been logged; whether it has changed anything is unknown")
 		}
 	}()
@@ -157,7 +157,7 @@ func (c *call) authenticated(endpoint) (err error) {
 	if own := (*problem.Problem)(nil); errors.As(err, &own) {
 		return own
 	}
-	c.log().Warn("httpapi: authentication failed", "error", cut(err.Error(), 200))
+	c.log().Warn("httpapi: authentication failed", "event", "api.unauthenticated", "error", cut(err.Error(), 200))
 	return problem.New(problem.Unauthenticated, "this needs credentials that are known here")
 }
 

@@ -150,8 +150,10 @@ func (f *flight) measure(s *protocol.Settlement, now time.Time) {
 	f.lane.attempted(&ending{name: f.message.Name, wait: wait, run: run, late: f.new, done: s.Kind == protocol.SettleDone, failed: s.Failed}, now)
 }
 
-// stuck settles a flight whose handler has not returned long after its time was up.
+// stuck settles a flight whose handler has not returned long after its time was up, and logs that.
 func (f *flight) stuck(now time.Time) protocol.Settlement {
+	f.config.Log.Error("chime: a handler has not returned though its time is up; it keeps its slot until it does", "event", "handler.stuck",
+		"job", f.message.Name, "id", f.id, "queue", f.queue, "attempt", f.message.Failures+1, "worker", f.config.worker, "after_ms", now.Sub(f.began).Milliseconds())
 	if f.wasCancelled() {
 		return f.cancel(f.began, now)
 	}

@@ -40,7 +40,7 @@ func (ss *sessions) moveOn(l *lane, call *protocol.WorkCall, a *protocol.WorkAns
 	for _, i := range a.Refused {
 		if i >= 0 && i < len(call.Settle) {
 			ss.config.Log.Warn("chime: an outcome came too late, the job was not ours any more", "event", "job.late_result",
-				"queue", call.Partition.Queue, "id", call.Settle[i].ID, "worker", ss.worker)
+				"queue", call.Partition.Queue, "id", call.Settle[i].ID, "fence", call.Settle[i].Fence, "worker", ss.worker)
 		}
 	}
 }
