@@ -112,17 +112,18 @@ module_of() {
 # fuzz runs one target. Go reports a target whose last input was under way at the deadline as failed now and then, with
 # nothing but "context deadline exceeded" and no failing input: that one alone is run again, once.
 fuzz() {
+	printed=$tmp/$(echo "$1" | tr / .)
 	module=$(module_of "${1%:*}")
 	package=./${1%:*}
 	[ "$module" = . ] || package=.${package#"./$module"}
 	for try in 1 2; do
-		if within "$module" go test -run '^$' -fuzz "^${1##*:}\$" -fuzztime "${FUZZTIME:-10s}" "$package" >"$tmp/fuzz" 2>&1; then
-			grep -q '^fuzz: elapsed' "$tmp/fuzz" || { cat "$tmp/fuzz" >&2 && fail "$1 ran nothing"; }
-			say "$1: $(grep '^fuzz: elapsed' "$tmp/fuzz" | tail -n 1 | sed 's/^fuzz: //')"
+		if within "$module" go test -run '^$' -fuzz "^${1##*:}\$" -fuzztime "${FUZZTIME:-10s}" "$package" >"$printed" 2>&1; then
+			grep -q '^fuzz: elapsed' "$printed" || { cat "$printed" >&2 && fail "$1 ran nothing"; }
+			say "$1: $(grep '^fuzz: elapsed' "$printed" | tail -n 1 | sed 's/^fuzz: //')"
 			return
 		fi
-		if [ "$try" = 2 ] || grep -q 'Failing input written' "$tmp/fuzz" || ! grep -q 'context deadline exceeded' "$tmp/fuzz"; then
-			cat "$tmp/fuzz" >&2
+		if [ "$try" = 2 ] || grep -q 'Failing input written' "$printed" || ! grep -q 'context deadline exceeded' "$printed"; then
+			cat "$printed" >&2
 			fail "$1 failed"
 		fi
 	done
@@ -211,6 +212,18 @@ fuzz_targets_in_source >"$tmp/found" || fail "the tests do not build"
 for target in $(comm -23 "$tmp/listed" "$tmp/found"); do say "$target is listed in check.sh, but there is no such target" >&2; done
 for target in $(comm -13 "$tmp/listed" "$tmp/found"); do say "$target is a fuzz target that check.sh does not list" >&2; done
 cmp -s "$tmp/listed" "$tmp/found" || fail "the list of fuzz targets and the source differ"
-for target in $fuzz_targets; do fuzz "$target"; done
+# Two at a time: building and measuring the first coverage of one leave a processor idle, which the other uses.
+# shellcheck disable=SC2086 # a word is a target
+set -- $fuzz_targets
+while [ $# -gt 0 ]; do
+	fuzz "$1" &
+	first=$!
+	if [ $# -gt 1 ]; then
+		shift
+		fuzz "$1" || { wait "$first" || :; exit 1; }
+	fi
+	shift
+	wait "$first" || exit 1
+done
 cmp -s go.work.sum "$tmp/before.sum" || fail "go.work.sum lacked lines, which Go has added now: commit it"
 say "passed"

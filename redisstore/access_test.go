@@ -185,7 +185,7 @@ func TestTheSuiteAsEachUser(t *testing.T) {
 	} {
 		t.Run(string(use), func(t *testing.T) {
 			t.Parallel()
-			tests, least := "^Test", 30
+			tests, least := suiteTests(t), 30
 			if use == useOperate {
 				tests, least = "Damage|Repair|Verif", 3 // the rest an operator does as a scheduler and a viewer do
 			}

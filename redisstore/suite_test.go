@@ -118,7 +118,7 @@ func TestTheSuiteOnACluster(t *testing.T) {
 	for _, node := range cluster.Nodes {
 		addresses = append(addresses, node.Addr())
 	}
-	again := exec.Command(suiteBinary(t), "-test.run", "^Test", "-test.skip", "^TestReadme|^TestScript", "-test.v")
+	again := exec.Command(suiteBinary(t), "-test.run", suiteTests(t), "-test.skip", "^TestReadme|^TestScript", "-test.v")
 	again.Env = append(os.Environ(), clusterEnv+"="+strings.Join(addresses, " "))
 	out, err := again.CombinedOutput()
 	if err != nil {
