@@ -14,7 +14,7 @@ type Observer struct {
 	Enqueued func([]JobEvent) // jobs that an Enqueuer has put on their queues; none that existed
 	Taken    func([]JobEvent) // jobs that a Worker has taken
 	Begun    func([]JobEvent) // jobs whose handlers have begun
-	Ended    func([]JobEvent) // attempts that have ended, and jobs that were given up or passed over without one
+	Ended    func([]JobEvent) // attempts that have ended, and jobs that were given up or passed over without one; of what was skipped or superseded the Name is not known
 	Returned func([]JobEvent) // jobs that a Worker has given back without an outcome: not begun in time, or cut off at its end
 	Parked   func([]JobEvent) // jobs that a Worker has set aside, for it cannot run them
 

@@ -131,9 +131,9 @@ func TestObserversHearOfLostSessionsAndOfResultsThatComeTooLate(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, f *fixture) {
 		var notes earwitness
 		w := f.worker(chime.WorkerOptions{Observers: []*chime.Observer{notes.observer()}})
-		go_ := make(chan bool)
+		release := make(chan bool)
 		w.Handle("waits", func(context.Context, *chime.Job) error {
-			<-go_
+			<-release
 			return nil
 		})
 		f.add("waits", 0, "late", "lost")
@@ -148,8 +148,8 @@ func TestObserversHearOfLostSessionsAndOfResultsThatComeTooLate(t *testing.T) {
 		if n := client.HDel(t.Context(), held, "late").Val(); n != 1 {
 			t.Fatalf("%d flights of late", n)
 		}
-		go_ <- true
-		go_ <- true
+		release <- true
+		release <- true
 		pass(time.Second)
 		notes.saw(t, "refused default 1")
 		f.add("waits", 0, "again")
@@ -160,7 +160,7 @@ func TestObserversHearOfLostSessionsAndOfResultsThatComeTooLate(t *testing.T) {
 		client.Del(t.Context(), "chime:{default}:sessions")
 		pass(10 * time.Second)
 		notes.saw(t, "refused default 1", "lost default 1")
-		close(go_)
+		close(release)
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
