@@ -41,7 +41,8 @@ func openTerminal(t *testing.T, width, height int, env string, arguments ...stri
 		t.Fatal(err)
 	}
 	term := &terminal{t: t, socket: filepath.Join(folder, "tmux")}
-	command := fmt.Sprintf("exec env TERM=xterm-256color %s=1 TZ=UTC %s '%s' %s 2>'%s'", asCommand, env, binary, strings.Join(arguments, " "), filepath.Join(folder, "errors"))
+	// tmux itself sometimes misses what a command exits with
+	command := fmt.Sprintf("cd '%s'; env TERM=xterm-256color %s=1 TZ=UTC %s '%s' %s 2>errors; echo $? >status", folder, asCommand, env, binary, strings.Join(arguments, " "))
 	term.tmux("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), command, ";", "set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g", "status", "off")
 	t.Cleanup(func() {
 		_ = exec.Command("tmux", "-S", term.socket, "kill-server").Run()
@@ -98,11 +99,11 @@ func (term *terminal) ended() string {
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for ; time.Now().Before(deadline); <-look.C {
-		if dead, status, _ := strings.Cut(strings.TrimSpace(term.tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}")), " "); dead == "1" && status != "" {
-			return status
+		if status, err := os.ReadFile(filepath.Join(filepath.Dir(term.socket), "status")); err == nil && len(status) > 0 {
+			return strings.TrimSpace(string(status))
 		}
 	}
-	term.t.Fatal("the command does not end")
+	term.t.Fatalf("the command does not end; the screen shows\n%s", term.tmux("capture-pane", "-p"))
 	return ""
 }
 
