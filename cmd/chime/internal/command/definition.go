@@ -19,13 +19,13 @@ type definition struct {
 	Name           string            `json:"name,omitempty"`
 	JobName        string            `json:"job_name,omitempty"`
 	Queue          string            `json:"queue,omitempty"`
-	Rule           json.RawMessage   `json:"rule"` // JSON of a rule, or cron text as a string
+	Rule           json.RawMessage   `json:"rule,omitempty"` // JSON of a rule, or cron text as a string
 	NoImmediateRun bool              `json:"no_immediate_run,omitempty"`
 	Overlap        string            `json:"overlap,omitempty"`
 	Misfire        string            `json:"misfire,omitempty"`
 	GraceMS        int64             `json:"grace_ms,omitempty"`
-	SpreadMS       int64             `json:"spread_ms,omitempty"`
-	PauseAfter     int               `json:"pause_after,omitempty"`
+	SpreadMS       *int64            `json:"spread_ms,omitempty"`
+	PauseAfter     *int              `json:"pause_after,omitempty"`
 	KeepRuns       *int              `json:"keep_runs,omitempty"`
 	MaxAttempts    int               `json:"max_attempts,omitempty"`
 	TimeoutMS      int64             `json:"timeout_ms,omitempty"`
@@ -48,9 +48,10 @@ func definitionOf(of *chime.Schedule, payload bool) (*definition, error) {
 	if err != nil {
 		return nil, err
 	}
+	spread := of.Spread.Milliseconds()
 	d := &definition{
 		Name: of.Name, JobName: of.JobName, Queue: of.Queue, Rule: rule, NoImmediateRun: of.NoImmediateRun, Overlap: string(of.Overlap), Misfire: string(of.Misfire),
-		GraceMS: of.Grace.Milliseconds(), SpreadMS: of.Spread.Milliseconds(), PauseAfter: of.PauseAfter, KeepRuns: &of.KeepRuns, MaxAttempts: of.MaxAttempts,
+		GraceMS: of.Grace.Milliseconds(), SpreadMS: &spread, PauseAfter: &of.PauseAfter, KeepRuns: &of.KeepRuns, MaxAttempts: of.MaxAttempts,
 		TimeoutMS: of.Timeout.Milliseconds(), KeepMS: of.Keep.Milliseconds(), Header: of.Header, Meta: of.Meta,
 	}
 	if (of.Retry != chime.RetryPolicy{}) {
@@ -123,8 +124,8 @@ func (d *definition) options() []chime.PutOption {
 	add(d.Overlap != "", func() chime.PutOption { return chime.Overlap(chime.OverlapPolicy(d.Overlap)) })
 	add(d.Misfire != "", func() chime.PutOption { return chime.Misfire(chime.MisfirePolicy(d.Misfire)) })
 	add(d.GraceMS != 0, func() chime.PutOption { return chime.Grace(ms(d.GraceMS)) })
-	add(d.SpreadMS != 0, func() chime.PutOption { return chime.Spread(ms(d.SpreadMS)) })
-	add(d.PauseAfter != 0, func() chime.PutOption { return chime.PauseAfter(d.PauseAfter) })
+	add(d.SpreadMS != nil, func() chime.PutOption { return chime.Spread(ms(*d.SpreadMS)) })
+	add(d.PauseAfter != nil, func() chime.PutOption { return chime.PauseAfter(*d.PauseAfter) })
 	add(d.KeepRuns != nil, func() chime.PutOption { return chime.KeepRuns(*d.KeepRuns) })
 	add(d.MaxAttempts != 0, func() chime.PutOption { return chime.MaxAttempts(d.MaxAttempts) })
 	add(d.TimeoutMS != 0, func() chime.PutOption { return chime.Timeout(ms(d.TimeoutMS)) })

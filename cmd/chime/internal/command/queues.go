@@ -10,6 +10,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/times"
+	"github.com/chimejobs/chime/internal/plain"
 )
 
 func (s *session) queues() *cobra.Command {
@@ -62,12 +63,7 @@ func queueList(lines []queueLine) output.List {
 	return list
 }
 
-func queueState(q *chime.QueueInfo) string {
-	if q.Paused {
-		return "‖ paused"
-	}
-	return "● live"
-}
+func queueState(q *chime.QueueInfo) string { return plain.Queue(q).String() }
 
 // oldest is how long the first job of a queue has waited.
 func oldest(q *chime.QueueInfo) string {

@@ -88,6 +88,11 @@ func (s *session) root() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: groupRules, Title: "Rules, without a store:"}, &cobra.Group{ID: groupStore, Title: "What is in the store:"},
 		&cobra.Group{ID: groupTools, Title: "Tools:"})
 	root.AddCommand(s.next(), s.explain(), s.schedules(), s.jobs(), s.queues(), s.workers(), s.verify(), s.bench(), s.version())
+	for _, c := range append(root.Commands(), root) {
+		if c.HasSubCommands() {
+			group(c)
+		}
+	}
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
 	return root
@@ -132,7 +137,13 @@ func group(c *cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return c.Help()
 		}
-		return usage("unknown command %q for %q; %s -h lists them", args[0], c.CommandPath(), c.CommandPath())
+		var names []string
+		for _, below := range c.Commands() {
+			if !below.Hidden {
+				names = append(names, below.Name())
+			}
+		}
+		return usage("unknown command %q for %q%s; %s -h lists them", args[0], c.CommandPath(), didYouMean(args[0], names), c.CommandPath())
 	}
 	return c
 }

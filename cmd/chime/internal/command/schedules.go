@@ -10,13 +10,14 @@ import (
 )
 
 func (s *session) schedules() *cobra.Command {
-	c := group(&cobra.Command{
+	c := &cobra.Command{
 		Use: "schedules", Short: "Show, put, pause, run and delete schedules", GroupID: groupStore,
 		Long: "Show, put, pause, run and delete schedules. What is lost, or placed by the hundred, is asked for first: -y answers yes, and without a\n" +
 			"terminal and -y nothing is done.",
-	})
+	}
 	c.AddCommand(
 		s.schedulesList(), s.schedulesShow(), s.schedulesHistory(), s.schedulesExport(),
+		s.schedulesPut(), s.schedulesPause(), s.schedulesResume(), s.schedulesTrigger(), s.schedulesBackfill(), s.schedulesDelete(),
 	)
 	return c
 }

@@ -140,7 +140,10 @@ func TestWhatIsWrongWithAListIsSaid(t *testing.T) {
 	} {
 		wants{code: 2, err: []string{want}}.check(t, s.Run(t, append([]string{"schedules", "list"}, strings.Fields(args)...)...), args)
 	}
-	wants{code: 2, err: []string{`unknown command "lst"`}}.check(t, s.Run(t, "schedules", "lst"))
+	wants{code: 2, err: []string{`unknown command "lst" for "chime schedules"; did you mean "list"?`}}.check(t, s.Run(t, "schedules", "lst"))
+	wants{code: 2, err: []string{`unknown command "shedules" for "chime"; did you mean "schedules"?`}}.check(t, s.Run(t, "shedules"))
+	wants{code: 2, err: []string{`unknown command "purg" for "chime queues"`}}.check(t, s.Run(t, "queues", "purg"))
+	wants{out: []string{"Rules, without a store:"}}.check(t, s.Run(t))
 	wants{out: []string{"history", "Show, put, pause"}}.check(t, s.Run(t, "schedules"))
 	if got := s.Run(t, "schedules", "list"); got.Code != 0 || got.Err != "no schedule fits\n" {
 		t.Errorf("an empty list: %+v", got)

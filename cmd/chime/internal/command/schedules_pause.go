@@ -1,0 +1,124 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+)
+
+func (s *session) schedulesPause() *cobra.Command {
+	note := chime.Note{By: s.Env("USER")}
+	c := &cobra.Command{
+		Use: "pause NAME…", Short: "Pause schedules until they are resumed", Args: cobra.MinimumNArgs(1),
+		Long: "Pause schedules until they are resumed. What runs goes on, and an occurrence that is due already still runs.",
+		RunE: func(c *cobra.Command, names []string) error {
+			return s.eachSchedule(c.Context(), names, "paused", func(ctx context.Context, all *chime.Schedules, name string) error {
+				return all.Pause(ctx, name, note)
+			})
+		},
+		ValidArgsFunction: s.completeSchedules,
+	}
+	c.Flags().StringVar(&note.Text, "note", "", "`why`, which is shown as long as they are paused")
+	c.Flags().StringVar(&note.By, "by", note.By, "`who` pauses them")
+	return s.changes(c)
+}
+
+func (s *session) schedulesResume() *cobra.Command {
+	skip := false
+	c := &cobra.Command{
+		Use: "resume NAME…", Short: "Let paused schedules go on", Args: cobra.MinimumNArgs(1),
+		Long: "Let paused schedules go on. The misfire policy of each says what becomes of what it missed; with --skip-gap that does not run.",
+		RunE: func(c *cobra.Command, names []string) error {
+			var options []chime.ChangeOption
+			if skip {
+				options = append(options, chime.SkipGap())
+			}
+			return s.eachSchedule(c.Context(), names, "resumed", func(ctx context.Context, all *chime.Schedules, name string) error {
+				return all.Resume(ctx, name, options...)
+			})
+		},
+		ValidArgsFunction: s.completeSchedules,
+	}
+	c.Flags().BoolVar(&skip, "skip-gap", false, "run nothing of what they missed")
+	return s.changes(c)
+}
+
+func (s *session) schedulesDelete() *cobra.Command {
+	waiting := false
+	c := &cobra.Command{
+		Use: "delete NAME…", Short: "Delete schedules, with their histories", Args: cobra.MinimumNArgs(1),
+		Long: "Delete schedules, with their histories and their next occurrences. What runs may finish. A program that declares a schedule makes it again\n" +
+			"when it starts.",
+		RunE: func(c *cobra.Command, names []string) error {
+			names = distinct(names)
+			var options []chime.ChangeOption
+			what := ""
+			if waiting {
+				options, what = append(options, chime.DeleteWaiting()), " and all of its jobs that do not run"
+			}
+			question := fmt.Sprintf("Delete schedule %s%s?", names[0], what)
+			if len(names) > 1 {
+				question = fmt.Sprintf("Delete %d schedules%s?", len(names), what)
+			}
+			if len(names) == 1 { // nobody is asked about what is not there; what cannot be read can be deleted
+				if _, err := s.getSchedule(c.Context(), names[0]); code(err) == exitNotFound || code(err) == exitUnreachable {
+					return err
+				}
+			}
+			if err := s.confirm(c.Context(), question); err != nil {
+				return err
+			}
+			return s.eachSchedule(c.Context(), names, "deleted", func(ctx context.Context, all *chime.Schedules, name string) error {
+				return all.Delete(ctx, name, options...)
+			})
+		},
+		ValidArgsFunction: s.completeSchedules,
+	}
+	c.Flags().BoolVar(&waiting, "waiting", false, "with their jobs that wait, are to be retried, are parked or dead")
+	return s.changes(c)
+}
+
+// eachSchedule does the same to schedules, one after the other. One that fails does not keep the others from it: then the command exits with 6, or
+// with what the first error says if all have failed.
+func (s *session) eachSchedule(ctx context.Context, names []string, done string, act func(context.Context, *chime.Schedules, string) error) error {
+	schedules, err := s.theSchedules()
+	if err != nil {
+		return err
+	}
+	var failed error
+	list := output.List{Columns: make([]output.Column, 2)}
+	for _, name := range distinct(names) {
+		if ctx.Err() != nil {
+			failed = errors.Join(failed, ctx.Err())
+			break
+		}
+		if err := s.toSchedule(ctx, schedules, name, act); err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		list.Items = append(list.Items, output.Item{Name: name, Cells: []string{name, done}, Value: map[string]string{"name": name, "result": done}})
+	}
+	if len(list.Items) > 0 || failed == nil {
+		if err := s.printer().List(list); err != nil {
+			return err
+		}
+		if failed != nil {
+			return &exitError{exitPart, failed}
+		}
+	}
+	return failed
+}
+
+func (s *session) toSchedule(ctx context.Context, schedules *chime.Schedules, name string, act func(context.Context, *chime.Schedules, string) error) error {
+	limited, cancel := s.limited(ctx)
+	defer cancel()
+	if err := act(limited, schedules, name); err != nil {
+		return s.noSchedule(limited, name, err)
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/cmd/chime/internal/rules"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// A putCommand is what somebody wants a schedule to be.
+type putCommand struct {
+	ruleFlags
+	job, queue string
+	revision   int64
+
+	rule  recurrence.Recurrence
+	given *definition
+}
+
+func (s *session) schedulesPut() *cobra.Command {
+	p := putCommand{}
+	c := &cobra.Command{
+		Use: "put NAME [RULE]", Short: "Create a schedule, or change it", Args: cobra.RangeArgs(1, 2),
+		Long: "Create a schedule, or change the one of that name. It shows what is different and asks. RULE is cron text or JSON; a file may have what\n" +
+			"chime schedules export prints instead. What neither says stays as it is. If somebody else changes the schedule meanwhile, nothing is done.",
+		Example: "  chime schedules put report '0 9 * * 1-5' --rule-zone Europe/Berlin --queue mail\n  chime schedules put report -f report.json --revision 4",
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("revision") && p.revision < 1 {
+				return usage("--revision %d: want 1 or more, as chime schedules show says", p.revision)
+			}
+			return p.run(c, s, args)
+		},
+		ValidArgsFunction: s.completeSchedule,
+	}
+	p.declare(c)
+	c.Flags().StringVar(&p.job, "job", "", "`name` of its jobs (default the schedule's)")
+	c.Flags().StringVar(&p.queue, "queue", "", "`name` of the queue that they go to (default \"default\")")
+	c.Flags().Int64Var(&p.revision, "revision", 0, "change it only if it is at this revision")
+	_ = c.RegisterFlagCompletionFunc("queue", s.completeQueue)
+	return s.changes(c)
+}
+
+func (p *putCommand) run(c *cobra.Command, s *session, args []string) error {
+	name := args[0]
+	text, err := p.text(s, args[1:])
+	if err != nil {
+		return err
+	}
+	if p.given, p.rule, err = readDefinition(text, p.zone); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if p.given.Name != "" && p.given.Name != name {
+		return usage("the definition is of schedule %q, and is to be put as %q: take its name out", p.given.Name, name)
+	}
+	if p.job != "" {
+		p.given.JobName = p.job
+	}
+	if p.queue != "" {
+		p.given.Queue = p.queue
+	}
+	old, err := p.stored(c, s, name)
+	if err != nil {
+		return err
+	}
+	created := s.Now()
+	if old != nil {
+		created = old.Created
+	}
+	if _, err := rules.NewJob(p.rule, created); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	return p.change(c, s, name, old)
+}
+
+// stored is the schedule that there is; nil: none.
+func (p *putCommand) stored(c *cobra.Command, s *session, name string) (*chime.Schedule, error) {
+	schedules, err := s.theSchedules()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := s.limited(c.Context())
+	defer cancel()
+	old, err := schedules.Get(ctx, name)
+	switch {
+	case errors.Is(err, chime.ErrNotFound) && p.revision == 0:
+		return nil, nil
+	case err != nil:
+		return nil, s.noSchedule(ctx, name, err)
+	case p.revision != 0 && p.revision != old.Revision:
+		return nil, exit(exitRefused, "--revision %d: schedule %q is at revision %d; nothing was changed", p.revision, name, old.Revision)
+	}
+	return old, nil
+}
+
+// change shows what is different, asks, and puts the schedule if it is still the one that was shown.
+func (p *putCommand) change(c *cobra.Command, s *session, name string, old *chime.Schedule) error {
+	before, options, question := &definition{}, []chime.PutOption{chime.IfAbsent()}, "Create schedule "+name+"?"
+	if old != nil {
+		var err error
+		if before, err = definitionOf(old, true); err != nil {
+			return err
+		}
+		options, question = append(old.Options(), chime.IfRevision(old.Revision)), "Change schedule "+name+"?"
+	}
+	after, err := before.with(p.given)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	changes, err := differences(before, after)
+	if err != nil {
+		return err
+	}
+	if old != nil && len(changes) == 0 {
+		return s.printer().Item(name, old, fmt.Sprintf("Schedule %s is like that already.\n", output.Printable(name)))
+	}
+	if !s.yes {
+		s.showDifferences(changes)
+	}
+	if err := s.confirm(c.Context(), question); err != nil {
+		return err
+	}
+	schedules, err := s.theSchedules()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.limited(c.Context())
+	defer cancel()
+	put, err := schedules.Put(ctx, name, p.rule, append(options, p.given.options()...)...)
+	if err != nil {
+		return err
+	}
+	now, err := s.storeNow(c.Context(), put.Queue)
+	if err != nil {
+		return err
+	}
+	return s.printer().Item(name, put, fmt.Sprintf("Put schedule %s: %s, next %s.\n", output.Printable(name), output.Printable(put.String()), output.Printable(s.nextOf(put, now))))
+}
+
+// showDifferences says on standard error what is going to change.
+func (s *session) showDifferences(changes []difference) {
+	var b strings.Builder
+	for _, d := range changes {
+		title := d.Field
+		for _, line := range []struct{ sign, text string }{{"-", d.Before}, {"+", d.After}} {
+			if line.text != "" {
+				fmt.Fprintf(&b, "%-17s%s %s\n", title, line.sign, output.Printable(line.text))
+				title = ""
+			}
+		}
+	}
+	_, _ = s.Err.Write([]byte(b.String()))
+}
