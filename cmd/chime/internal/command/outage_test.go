@@ -1,0 +1,47 @@
+package command_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/command"
+	"github.com/chimejobs/chime/cmd/chime/internal/process"
+	"github.com/chimejobs/chime/internal/redistest"
+)
+
+func TestAChangeThatTheStoreCutsOffIsDoneInPart(t *testing.T) {
+	s, server, client := onServer(t, redistest.Options{})
+	var items []chime.Item
+	for i := range 700 {
+		items = append(items, chime.Item{Name: "resize", Options: []chime.EnqueueOption{chime.ID(fmt.Sprint("d", i)), chime.MaxAttempts(1)}})
+	}
+	s.enqueue(t, items...)
+	s.work(t, len(items), map[string]chime.Handler{"resize": func(context.Context, *chime.Job) error { return errors.New("full") }}, "default")
+	var out, told bytes.Buffer
+	p := &process.Process{
+		Args: []string{"jobs", "delete", "--filter", "state:dead", "-y", "--timeout", "1s"}, Env: func(name string) string { return s.Env[name] },
+		In: strings.NewReader(""), Out: &out, Err: &told, Local: time.UTC, Width: func() int { return 80 },
+		Now: func() time.Time { // is asked after each step
+			if n, err := client.ZCard(t.Context(), "chime:{default}:dead").Result(); err == nil && n < 700 {
+				server.Kill()
+			}
+			return time.Now()
+		},
+	}
+	if code := command.Run(t.Context(), p); code != 6 || !strings.Contains(told.String(), "500 of 700 jobs deleted; then: ") || !strings.Contains(told.String(), "The same command goes on with the rest") {
+		t.Errorf("exit %d, %q; want 6 and how far it came", code, told.String())
+	}
+	for _, args := range []string{"queues list", "jobs list", "jobs requeue d1 -y", "workers list", "verify", "bench -n 1", "jobs enqueue report"} {
+		got := s.Run(t, append(strings.Fields(args), "--timeout", "300ms")...)
+		why := strings.Contains(got.Err, "connection refused") || strings.Contains(got.Err, "deadline exceeded")
+		if got.Code != 5 || got.Out != "" || !why || strings.Count(got.Err, "\n") != 1 && !strings.HasPrefix(args, "bench") { // which also tells what it leaves behind
+			t.Errorf("%s: exit %d, printed %q, told %q; want 5 and why", args, got.Code, got.Out, got.Err)
+		}
+	}
+}
