@@ -97,7 +97,7 @@ func (c *call) problemOf(err error) *problem.Problem {
 		return mistake("type", invalid.Field, invalid.Value, "want %s", invalid.Limit)
 	}
 	if errors.Is(err, service.ErrUnreadable) {
-		c.log().Error("httpapi: a job cannot be read", "path", c.path(), "error", cut(err.Error(), 1000))
+		c.log().Error("httpapi: a job cannot be read", "event", "schedule.unreadable", "error", cut(err.Error(), 1000))
 		return problem.New(problem.Internal, "the job is stored in a form that this program does not read: a newer program has written it, or a hand has changed it; it may be deleted")
 	}
 	code, trouble := problem.StoreUnavailable, "the store has not answered"
