@@ -115,3 +115,38 @@ func TestAWakeUpForAnotherQueueIsPassedOn(t *testing.T) {
 		pass(2 * time.Hour)
 	})
 }
+
+// While every slot runs a long handler an empty queue is not asked, however short the handlers before were; and it is as soon as a slot is free.
+func TestAWorkerWithoutAFreeSlotDoesNotAskAnEmptyQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeJobStore(t)
+		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2, Queues: map[string]int{"default": 1, "other": 1}, Logger: quiet()})
+		begun, release := 0, make(chan struct{})
+		w.Handle("short", func(context.Context, *Job) error { return nil })
+		w.Handle("long", func(context.Context, *Job) error { begun++; <-release; return nil })
+		store.add("default", job("short"), "short")
+		stop := startWorker(t, w)
+		pass(time.Second)
+		store.add("default", job("long"), "long 1")
+		pass(time.Second)
+		store.add("default", job("long"), "long 2")
+		pass(time.Second)
+		before := store.count("work") + store.count("leave")
+		pass(4 * time.Second)
+		if calls := store.count("work") + store.count("leave") - before; begun != 2 || calls > 4 {
+			t.Errorf("%d handlers run, and in 4 s there were %d calls; want 2, and 4 at most", begun, calls)
+		}
+		store.add("other", job("long"), "long 3") // nobody sleeps who could be woken
+		pass(time.Second)
+		release <- struct{}{}
+		synctest.Wait()
+		pass(10 * time.Millisecond)
+		if begun != 3 {
+			t.Errorf("%d handlers have begun when a slot was free again, want 3", begun)
+		}
+		close(release)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -52,6 +52,13 @@ func (ls *lanes) markHungry() {
 	}
 }
 
+// comeBack notes that a slot is free: queues that were empty while there was none are asked again.
+func (ls *lanes) comeBack() {
+	for _, l := range ls.all {
+		l.comeBack()
+	}
+}
+
 // markHungryOn notes that every lane of a caller's node may have jobs.
 func (ls *lanes) markHungryOn(c *caller) {
 	for _, l := range ls.all {

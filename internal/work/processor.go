@@ -116,6 +116,9 @@ func (p *processor) useWakeups(now time.Time) {
 		p.wakeup.wake()
 	}
 	free, _, worth := p.room(now)
+	if free > 0 {
+		p.lanes.comeBack()
+	}
 	p.wakeup.use(free, worth, p.lanes.listed(now), p.drain.begun(), now)
 }
 
@@ -297,6 +300,7 @@ func (p *processor) noteLapsed(l *lane, h *protocol.WaitHint, now time.Time) {
 // use. While it drains it does so once for each lane, also where a failure is to be waited out.
 func (p *processor) leave(now time.Time) {
 	leave, pass := p.wakeup.leaves(p.drain.begun(), now)
+	free, _, _ := p.room(now)
 	for _, l := range p.lanes.every() {
 		if pass && l.unanswered() == nil {
 			l.passOn()
@@ -307,7 +311,11 @@ func (p *processor) leave(now time.Time) {
 		}
 		l.via().addLeave(l, protocol.LeaveCall{Partition: l.partition(), Worker: p.name, Pass: l.passesOn() || p.drain.begun()})
 		// The worker is no longer registered, or soon will not be: whatever the answer is, the lane is not asleep.
-		l.stayAwake()
+		if free == 0 {
+			l.stayAway()
+		} else {
+			l.stayAwake()
+		}
 	}
 }
 

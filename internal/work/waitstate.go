@@ -20,6 +20,7 @@ const (
 // A waitState is how long a partition need not be asked for anything.
 type waitState struct {
 	asleep   bool                // the last answer left nothing to take and no wake-up has come since
+	away     bool                // it was empty when this worker left its sleeping workers, because no slot was free, and none was since
 	listed   bool                // the store may have this worker among the sleeping workers; false: it certainly has not
 	since    time.Time           // when it was registered there, by the store's clock; zero: not known
 	askAt    time.Time           // a lane that is awake is not asked before, because the last answers were empty
@@ -42,7 +43,7 @@ func (w *waitState) isAsleep() bool { return w.asleep }
 func (w *waitState) isListed() bool { return w.listed }
 
 // hungry reports whether there may be jobs to take: the lane is awake and may be asked.
-func (w *waitState) hungry(now time.Time) bool { return !w.asleep && !now.Before(w.askAt) }
+func (w *waitState) hungry(now time.Time) bool { return !w.asleep && !w.away && !now.Before(w.askAt) }
 
 // isFull reports whether as many jobs run as the queue's limit lets.
 func (w *waitState) isFull() bool { return w.limit == protocol.LimitFull }
@@ -58,13 +59,20 @@ func (w *waitState) noteLimit(s protocol.LimitState) { w.limit = s }
 
 // markHungry notes that there may be jobs to take after all.
 func (w *waitState) markHungry() {
-	w.asleep = false
+	w.asleep, w.away = false, false
 	w.askAt, w.empty = time.Time{}, 0
 	w.lookedAt = time.Time{}
 }
 
 // stayAwake ends the sleep without a sign of a job.
 func (w *waitState) stayAwake() { w.asleep = false }
+
+// stayAway ends the sleep because no slot is free. Until one is nothing is taken ahead either: the worker would go to sleep and leave in turn, a
+// thousand times a second for as long as its handlers run.
+func (w *waitState) stayAway() { w.asleep, w.away = false, true }
+
+// comeBack notes that a slot is free.
+func (w *waitState) comeBack() { w.away = false }
 
 // passOn notes that a wake-up is to be passed on by a LeaveCall; passesOn reports whether it is.
 func (w *waitState) passOn()        { w.passes = true }
