@@ -49,17 +49,22 @@ func (s *session) schedulesShow() *cobra.Command {
 			for i := range upcoming {
 				upcoming[i] = upcoming[i].UTC()
 			}
+			hindered, err := s.hindrances(c.Context(), found)
+			if err != nil {
+				return err
+			}
 			value := joined{one.value(now), struct {
 				Upcoming []time.Time `json:"upcoming"`
-			}{append([]time.Time{}, upcoming...)}}
-			return s.printer().Item(found.Name, value, s.scheduleText(one, upcoming, now))
+				Hindered []string    `json:"hindered"` // why its jobs do not run now
+			}{append([]time.Time{}, upcoming...), append([]string{}, hindered...)}}
+			return s.printer().Item(found.Name, value, s.scheduleText(one, upcoming, hindered, now))
 		},
 		ValidArgsFunction: s.completeSchedule,
 	}
 }
 
 // scheduleText is a schedule for people.
-func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, now time.Time) string {
+func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, hindered []string, now time.Time) string {
 	var b strings.Builder
 	state := plain.Schedule(f.Schedule, now)
 	fmt.Fprintf(&b, "%s  %s    %s\n%s\n%s\n\n", output.Printable(f.Name), state, s.timesHeader(), output.Printable(f.Schedule.String()), output.Printable(state.Sentence))
@@ -67,6 +72,9 @@ func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, now time.
 		if text != "" {
 			fmt.Fprintf(&b, "%-11s%s\n", title, output.Printable(text))
 		}
+	}
+	for _, why := range hindered {
+		row("⚠ Waits", why)
 	}
 	for i, run := range upcoming {
 		due := run.Add(f.Offset)
