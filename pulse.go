@@ -34,9 +34,15 @@ func (s *Scheduler) Draining() bool { return s.draining.Load() }
 
 // drains notes in draining when ctx ends, and once end is called.
 func drains(ctx context.Context, draining *atomic.Bool) (end func()) {
-	stop := context.AfterFunc(ctx, func() { draining.Store(true) })
+	noted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(noted)
+		draining.Store(true)
+	})
 	return func() {
-		stop()
+		if !stop() {
+			<-noted // nothing of a role goes on when its Run has returned
+		}
 		draining.Store(true)
 	}
 }
