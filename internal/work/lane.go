@@ -243,7 +243,7 @@ func (l *lane) nextAt(room bool, ttl time.Duration, now time.Time) time.Time {
 	at := l.retryAt
 	if l.sent == nil {
 		at = l.waitState.nextAt(room)
-		if room && !l.isAsleep() {
+		if room && !l.isAsleep() && !l.isAway() {
 			at = later(at, l.retryAt)
 		}
 		at = earlier(at, l.urgentAt())

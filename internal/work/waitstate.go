@@ -71,6 +71,9 @@ func (w *waitState) stayAwake() { w.asleep = false }
 // thousand times a second for as long as its handlers run.
 func (w *waitState) stayAway() { w.asleep, w.away = false, true }
 
+// isAway reports whether it has left so.
+func (w *waitState) isAway() bool { return w.away }
+
 // comeBack notes that a slot is free.
 func (w *waitState) comeBack() { w.away = false }
 
@@ -241,7 +244,7 @@ func (w *waitState) nextAt(room bool) time.Time {
 	switch {
 	case w.asleep:
 		return earlier(earlier(w.next, w.lapse), w.pollAt)
-	case room:
+	case room && !w.away:
 		return w.askAt
 	}
 	return time.Time{}
