@@ -139,41 +139,37 @@ func (s *Schedules) BackfillTimes(ctx context.Context, name string, from, to tim
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("chime: backfill times of schedule %.40q: %w", name, err)
 	}
-	found, err := s.store.Find(ctx, []string{name})
-	if err == nil && found[0].Name == "" {
-		err = ErrNotFound
-	}
-	if err == nil {
-		err = found[0].Err
-	}
-	var plan *schedule.Plan
-	if err == nil {
-		plan, err = schedule.Compile(found[0].Definition)
-	}
+	found, plan, err := s.readPlan(ctx, name)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("chime: backfill times of schedule %q: %w", name, err)
 	}
-	times, next = plan.Between(from, backfillEnd(&found[0], plan, to), n)
+	times, next = plan.Between(from, backfillEnd(&found, plan, to), n)
 	return times, next, nil
 }
 
-// planOf reads a schedule. One that was created a moment ago, and not placed yet, is placed first.
+// readPlan reads a schedule, and compiles its definition.
+func (s *Schedules) readPlan(ctx context.Context, name string) (protocol.Stored, *schedule.Plan, error) {
+	found, err := s.store.Find(ctx, []string{name})
+	switch {
+	case err != nil:
+		return protocol.Stored{}, nil, err
+	case found[0].Name == "":
+		return protocol.Stored{}, nil, ErrNotFound
+	case found[0].Err != nil:
+		return protocol.Stored{}, nil, found[0].Err
+	}
+	plan, err := schedule.Compile(found[0].Definition)
+	return found[0], plan, err
+}
+
+// planOf is readPlan for a schedule that is placed. One that was created a moment ago, and not placed yet, is placed first.
 func (s *Schedules) planOf(ctx context.Context, name string) (protocol.Stored, *schedule.Plan, error) {
 	for placed := false; ; placed = true {
-		found, err := s.store.Find(ctx, []string{name})
-		switch {
-		case err != nil:
-			return protocol.Stored{}, nil, err
-		case found[0].Name == "":
-			return protocol.Stored{}, nil, ErrNotFound
-		case found[0].Err != nil:
-			return protocol.Stored{}, nil, found[0].Err
+		found, plan, err := s.readPlan(ctx, name)
+		if err != nil || placed || !found.Cursor.At.IsZero() || plan.State != protocol.StateLive {
+			return found, plan, err
 		}
-		plan, err := schedule.Compile(found[0].Definition)
-		if err != nil || placed || !found[0].Cursor.At.IsZero() || plan.State != protocol.StateLive {
-			return found[0], plan, err
-		}
-		if _, err := s.place(ctx, schedule.OwedBy(&found[0], time.Now())); err != nil {
+		if _, err := s.place(ctx, schedule.OwedBy(&found, time.Now())); err != nil {
 			return protocol.Stored{}, nil, err
 		}
 	}

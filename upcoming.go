@@ -29,21 +29,11 @@ func (s *Schedules) Upcoming(ctx context.Context, name string, n int) ([]time.Ti
 	if err != nil {
 		return nil, fmt.Errorf("chime: upcoming runs of a schedule: %w", err)
 	}
-	found, err := s.store.Find(ctx, []string{name})
-	if err == nil && found[0].Name == "" {
-		err = ErrNotFound
-	}
-	if err == nil {
-		err = found[0].Err
-	}
-	var plan *schedule.Plan
-	if err == nil {
-		plan, err = schedule.Compile(found[0].Definition)
-	}
+	found, plan, err := s.readPlan(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("chime: upcoming runs of schedule %q: %w", name, err)
 	}
-	return plan.UpcomingOf(&found[0], time.Now(), n), nil
+	return plan.UpcomingOf(&found, time.Now(), n), nil
 }
 
 // Soonest returns the n live schedules, 1 to 500, whose next occurrences are due first, over all queues, in that order; fewer if there are
