@@ -43,13 +43,6 @@ type Connection struct {
 // Close closes the client.
 func (c *Connection) Close() error { return c.Client.Close() }
 
-// The client says of every connection that fails so on standard error. What it says comes back as the error of a call, too.
-func init() { redis.SetLogger(silence{}) }
-
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}
-
 // Open makes a client of what the flags and the environment say. It sends nothing yet.
 func (f *Flags) Open(env func(string) string) (*Connection, error) {
 	options, err := f.options(env)
