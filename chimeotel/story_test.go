@@ -108,7 +108,7 @@ func (r *recorded) metrics() map[string]int64 {
 
 // failsOnce fails the first attempt of each job.
 func failsOnce(_ context.Context, job *chime.Job) error {
-	time.Sleep(time.Second) // fake time
+	time.Sleep(time.Second) // fake time: how long an attempt takes
 	if job.Attempt == 1 {
 		return chime.RetryAfter(time.Minute, errors.New("the printer is out of paper"))
 	}

@@ -41,7 +41,7 @@ func story(t *testing.T, c *chimetest.Chime, then func(registry *prometheus.Regi
 	metrics := chimeprom.New(chimeprom.Options{Jobs: []string{"unhandled"}})
 	worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Observers: []*chime.Observer{metrics.Observer()}, Concurrency: 4, Logger: quiet})
 	worker.Handle("mail", func(_ context.Context, job *chime.Job) error {
-		time.Sleep(2 * time.Second) // fake time
+		time.Sleep(2 * time.Second) // fake time: how long the handler runs
 		switch job.ID {
 		case canary + "-fails":
 			if job.Attempt == 1 {
@@ -61,7 +61,7 @@ func story(t *testing.T, c *chimetest.Chime, then func(registry *prometheus.Regi
 		return ctx.Err()
 	}, chime.Timeout(5*time.Second), chime.MaxAttempts(1))
 	worker.Handle("long", func(context.Context, *chime.Job) error {
-		time.Sleep(50 * time.Second) // fake time
+		time.Sleep(50 * time.Second) // fake time: the next occurrence comes meanwhile, and is skipped
 		return nil
 	})
 	scheduler := chime.NewScheduler(c.Store(), chime.SchedulerOptions{Observers: []*chime.Observer{metrics.Observer()}, Logger: quiet})
@@ -277,13 +277,13 @@ func TestNothingStoreWideIsToldAfterAReadThatFails(t *testing.T) {
 		if err := server.Close(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(4 * time.Second) // fake time
+		time.Sleep(4 * time.Second) // fake time: a read counts for 5 s
 		wants("4 s later", true, 0)
-		time.Sleep(2 * time.Second) // fake time
+		time.Sleep(2 * time.Second) // fake time: the 5 s are over
 		wants("without a server", false, 1)
-		time.Sleep(2 * time.Second) // fake time
+		time.Sleep(2 * time.Second) // fake time: the failed read counts for 5 s too
 		wants("2 s later", false, 1)
-		time.Sleep(5 * time.Second) // fake time
+		time.Sleep(5 * time.Second) // fake time: and these are over
 		wants("after that", false, 2)
 		synctest.Wait()
 	})
