@@ -42,6 +42,7 @@ var mayImport = map[string][]string{
 		"internal/retry", "internal/observe", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob",
 	},
 	"health":              {"."},
+	"internal/loopback":   {},
 	"internal/jobfind":    {"."}, // for the command and the dashboard
 	"redisstore":          {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded": {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
@@ -57,7 +58,7 @@ var mayImport = map[string][]string{
 	"chimeprom":           {".", "recurrence", "github.com/prometheus/client_golang", "github.com/prometheus/client_model"},
 	"chimeotel":           {".", "go.opentelemetry.io/otel"},
 	"httpapi": {
-		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "golang.org/x/time",
+		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource", "httpapi/internal/service", "internal/loopback", "golang.org/x/time",
 	},
 	"httpapi/action": {
 		".", "httpapi/internal/egress", "golang.org/x/oauth2",

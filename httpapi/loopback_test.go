@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// What is elsewhere is held by the tests of internal/loopback.
 func TestLoopbackServesThisMachineOnly(t *testing.T) {
 	const here = "127.0.0.1:50000"
 	for _, c := range []struct {
@@ -13,46 +14,10 @@ func TestLoopbackServesThisMachineOnly(t *testing.T) {
 		allowed                  bool
 	}{
 		{"curl to localhost", here, "localhost:8080", "", true},
-		{"without a port", here, "localhost", "", true},
-		{"in capitals", here, "LocalHost:8080", "", true},
-		{"by its address", here, "127.0.0.1:8080", "", true},
-		{"by its address, no port", here, "127.0.0.1", "", true},
-		{"by another address of loopback", here, "127.0.0.2:8080", "", true},
 		{"by IPv6", "[::1]:50000", "[::1]:8080", "", true},
-		{"by IPv6, no port", "[::1]:50000", "[::1]", "", true},
-		{"IPv4 on a socket of IPv6", "[::ffff:127.0.0.1]:50000", "localhost:8080", "", true},
-		{"a header that means nothing", here, "localhost:8080", "X-Forward: 1", true},
-
 		{"from the network", "192.0.2.7:50000", "localhost:8080", "", false},
-		{"from the network of the house", "192.168.1.7:50000", "localhost:8080", "", false},
-		{"from IPv6", "[2001:db8::7]:50000", "localhost:8080", "", false},
-		{"from IPv4 mapped", "[::ffff:192.0.2.7]:50000", "localhost:8080", "", false},
-		{"from a socket without an address", "@", "localhost:8080", "", false},
-		{"from nowhere", "", "localhost:8080", "", false},
-
 		{"a name that was rebound", here, "evil.example:8080", "", false},
-		{"a name that looks so", here, "localhost.evil.example", "", false},
-		{"a name below localhost", here, "app.localhost:8080", "", false},
-		{"a name with a dot", here, "localhost.:8080", "", false},
-		{"an address in a name", here, "127.0.0.1.evil.example", "", false},
-		{"the machine's other address", here, "192.168.1.7:8080", "", false},
-		{"all addresses", here, "0.0.0.0:8080", "", false},
-		{"an address as a number", here, "2130706433:8080", "", false},
-		{"an address with zeros", here, "127.0.0.01:8080", "", false},
-		{"no host", here, "", "", false},
-		{"a user before the host", here, "localhost:8080@evil.example", "", false},
-		{"a port that is none", here, "localhost:http", "", false},
-		{"IPv6 without brackets", here, "::1", "", false},
-		{"IPv6 with a zone", here, "[::1%25lo]:8080", "", false},
-
 		{"a proxy: Forwarded", here, "localhost:8080", "Forwarded: for=192.0.2.7", false},
-		{"a proxy: X-Forwarded-For", here, "localhost:8080", "X-Forwarded-For: 127.0.0.1", false},
-		{"a proxy: X-Forwarded-Host", here, "localhost:8080", "X-Forwarded-Host: localhost", false},
-		{"a proxy: X-Forwarded-Proto", here, "localhost:8080", "X-Forwarded-Proto: https", false},
-		{"a proxy: a header of its own", here, "localhost:8080", "X-Forwarded-Anything: 1", false},
-		{"a proxy: X-Real-IP", here, "localhost:8080", "X-Real-IP: 127.0.0.1", false},
-		{"a proxy: Via", here, "localhost:8080", "Via: 1.1 proxy", false},
-		{"a proxy: empty Via", here, "localhost:8080", "Via: ", false},
 		{"a job that calls its own scheduler", here, "localhost:8080", "Chime-Fence: 7", false},
 	} {
 		api, _ := newTestAPI(t, Options{Authenticate: Loopback()}, "demo")
