@@ -43,7 +43,9 @@ var mayImport = map[string][]string{
 	},
 	"health":              {"."},
 	"internal/loopback":   {},
-	"internal/jobfind":    {"."}, // for the command and the dashboard
+	"internal/jobfind":    {"."}, // these three are for the command and the dashboard
+	"internal/history":    {"."},
+	"internal/hindrance":  {"."},
 	"redisstore":          {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded": {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":           {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/times"
+	"github.com/chimejobs/chime/internal/history"
 	"github.com/chimejobs/chime/internal/plain"
 )
 
@@ -88,7 +88,7 @@ func (s *session) runHistory(of *chime.Schedule, runs []*chime.RunInfo) output.L
 			cells[1] = run.Started.In(s.location).Format(time.TimeOnly)
 			cells[3] = times.Took(run.Ended.Sub(run.Started))
 		}
-		if late, ok := lateness(of, run); ok {
+		if late, ok := history.Lateness(of, run); ok {
 			cells[2] = times.Took(late)
 		}
 		if run.Attempt > 0 {
@@ -110,46 +110,6 @@ func cmpLine(texts ...string) string {
 	return ""
 }
 
-// lateness is how late the first attempt of an occurrence began; no other has one.
-func lateness(of *chime.Schedule, run *chime.RunInfo) (time.Duration, bool) {
-	if run.Started.IsZero() || run.Attempt != 1 || run.Manual || !strings.HasPrefix(run.ID, of.Name+"@") {
-		return 0, false
-	}
-	return max(0, run.Started.Sub(run.Planned.Add(of.Offset))), true
-}
-
-// A history is what the runs that a schedule keeps say about it.
-type history struct {
-	known   bool
-	starts  int           // first attempts of occurrences
-	lateP99 time.Duration // of these
-	failed  int           // attempts that failed within 24 hours
-	atLeast bool          // there may have been more, of which the schedule does not tell any more
-}
-
-// historyOf sums runs up.
-func historyOf(of *chime.Schedule, runs []*chime.RunInfo, now time.Time) history {
-	h := history{known: true, atLeast: len(runs) > 0 && len(runs) >= of.KeepRuns}
-	var late []time.Duration
-	for _, run := range runs {
-		if d, ok := lateness(of, run); ok {
-			late = append(late, d)
-		}
-		if now.Sub(run.Ended) > 24*time.Hour {
-			h.atLeast = false // all that came after it is known
-			continue
-		}
-		if run.Outcome == chime.RunFailed || run.Outcome == chime.RunDead {
-			h.failed++
-		}
-	}
-	if h.starts = len(late); h.starts > 0 {
-		slices.Sort(late)
-		h.lateP99 = late[int(math.Ceil(float64(len(late))*0.99))-1]
-	}
-	return h
-}
-
 // maxReads is how many histories are read at the same time.
 const maxReads = 8
 
@@ -162,7 +122,7 @@ func (s *session) addHistories(ctx context.Context, found []*foundSchedule, now 
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(maxReads)
 	for _, f := range found {
-		if f.unread != nil || f.known {
+		if f.unread != nil || f.Known {
 			continue
 		}
 		reads.Go(func() error {
@@ -176,7 +136,7 @@ func (s *session) addHistories(ctx context.Context, found []*foundSchedule, now 
 				}
 				runs = append(runs, run)
 			}
-			f.history = historyOf(f.Schedule, runs, now)
+			f.History = history.Of(f.Schedule, runs, now)
 			return nil
 		})
 	}

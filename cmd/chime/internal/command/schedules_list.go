@@ -13,6 +13,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/history"
 	"github.com/chimejobs/chime/internal/plain"
 )
 
@@ -108,7 +109,7 @@ func (q *scheduleQuery) filter() chime.ScheduleFilter {
 type foundSchedule struct {
 	*chime.Schedule
 	unread error // why it cannot be read; then only its name, queue, owner and revision are known
-	history
+	history.History
 }
 
 // A schedulePage is a part of the list.
@@ -180,8 +181,8 @@ func (f *foundSchedule) order(by string) int64 {
 		return f.Next.Add(f.Offset).UnixMilli()
 	case by == "last" && !f.Last.Ended.IsZero():
 		return -f.Last.Ended.UnixMilli()
-	case by == "late" && f.starts > 0:
-		return -f.lateP99.Milliseconds()
+	case by == "late" && f.Starts > 0:
+		return -f.LateP99.Milliseconds()
 	}
 	return math.MaxInt64
 }

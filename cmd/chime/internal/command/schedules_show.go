@@ -83,8 +83,8 @@ func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, hindered 
 	if f.Last.Outcome != "" {
 		row("Last", plain.Outcome(f.Last.Outcome).String()+"  "+times.Full(f.Last.Ended, s.location)+"  "+times.Relative(f.Last.Ended, now))
 	}
-	if f.starts > 0 {
-		row("Late", times.Took(f.lateP99)+" (p99 of the runs that are kept)")
+	if f.Starts > 0 {
+		row("Late", times.Took(f.LateP99)+" (p99 of the runs that are kept)")
 	}
 	if f.State == chime.StatePaused {
 		row("Paused", notedOf(f.Note, now))

@@ -28,11 +28,11 @@ func (s *session) scheduleCells(f *foundSchedule, now time.Time) []string {
 		return []string{f.Name, plain.Warning + " unread", f.Queue, f.unread.Error(), "", "", "", ""}
 	}
 	late, failed := "", ""
-	if f.starts > 0 {
-		late = times.Took(f.lateP99)
+	if f.Starts > 0 {
+		late = times.Took(f.LateP99)
 	}
-	if f.known {
-		if failed = strconv.Itoa(f.failed); f.atLeast {
+	if f.Known {
+		if failed = strconv.Itoa(f.Failed); f.AtLeast {
 			failed += "+"
 		}
 	}
@@ -97,12 +97,12 @@ func (f *foundSchedule) value(now time.Time) any {
 		}{f.Name, f.Queue, f.Owner, f.Revision, f.unread.Error()}
 	}
 	more := scheduleMore{Stands: plain.Schedule(f.Schedule, now).Word, Words: f.Schedule.String()}
-	if f.starts > 0 {
-		ms := f.lateP99.Milliseconds()
+	if f.Starts > 0 {
+		ms := f.LateP99.Milliseconds()
 		more.LateP99MS = &ms
 	}
-	if f.known {
-		more.Failed24h, more.FailedMore = &f.failed, f.atLeast
+	if f.Known {
+		more.Failed24h, more.FailedMore = &f.Failed, f.AtLeast
 	}
 	return joined{f.Schedule, more}
 }

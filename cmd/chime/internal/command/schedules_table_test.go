@@ -14,6 +14,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
+	"github.com/chimejobs/chime/internal/history"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -46,7 +47,7 @@ func TestTheTableOfSchedulesGivesWay(t *testing.T) {
 				Name: "report", Queue: "default", State: chime.StateLive, Recurrence: recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 15, StartTime: now.AddDate(0, -8, 0).Truncate(24 * time.Hour)},
 				Next: time.Date(2026, 11, 21, 13, 30, 0, 0, time.UTC), Last: chime.LastRun{Outcome: chime.RunDone, Ended: time.Date(2026, 11, 21, 13, 15, 0, 0, time.UTC)},
 			},
-			history: history{known: true, starts: 20, lateP99: 2 * time.Millisecond},
+			History: history.History{Known: true, Starts: 20, LateP99: 2 * time.Millisecond},
 		},
 		{
 			Schedule: &chime.Schedule{
@@ -54,7 +55,7 @@ func TestTheTableOfSchedulesGivesWay(t *testing.T) {
 				NoImmediateRun: true,
 				Next:           time.Date(2026, 11, 30, 18, 0, 0, 0, time.UTC), Last: chime.LastRun{Outcome: chime.RunDead, Ended: time.Date(2026, 10, 31, 18, 0, 0, 0, time.UTC)},
 			},
-			history: history{known: true, starts: 20, lateP99: 40 * time.Millisecond, failed: 20, atLeast: true},
+			History: history.History{Known: true, Starts: 20, LateP99: 40 * time.Millisecond, Failed: 20, AtLeast: true},
 		},
 		{Schedule: &chime.Schedule{
 			Name: "cleanup", Queue: "night", State: chime.StatePaused, Recurrence: recurrence.Recurrence{Cron: "0 2 * * *", TimeZone: "Europe/Berlin"},
@@ -72,31 +73,6 @@ func TestTheTableOfSchedulesGivesWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, fmt.Sprintf("schedules_%d.txt", width), out.String())
-	}
-}
-
-func TestHistoriesAreSummedUp(t *testing.T) {
-	now := time.Date(2026, 11, 21, 13, 0, 0, 0, time.UTC)
-	of := &chime.Schedule{Name: "report", KeepRuns: 3, Offset: time.Second}
-	run := func(hours int, outcome chime.RunOutcome, late time.Duration) *chime.RunInfo {
-		at := now.Add(time.Duration(-hours) * time.Hour)
-		return &chime.RunInfo{ID: "report@x", Planned: at, Started: at.Add(time.Second + late), Ended: at.Add(time.Minute), Attempt: 1, Outcome: outcome}
-	}
-	manual := run(2, chime.RunFailed, time.Hour)
-	manual.Manual = true
-	for name, c := range map[string]struct {
-		runs []*chime.RunInfo
-		want history
-	}{
-		"none":            {nil, history{known: true}},
-		"all of a day":    {[]*chime.RunInfo{run(1, chime.RunFailed, 3), run(2, chime.RunDone, 9), run(3, chime.RunDead, 5)}, history{known: true, starts: 3, lateP99: 9, failed: 2, atLeast: true}},
-		"older ones":      {[]*chime.RunInfo{run(1, chime.RunFailed, 3), run(26, chime.RunDone, 9), run(27, chime.RunDead, 5)}, history{known: true, starts: 3, lateP99: 9, failed: 1}},
-		"fewer than kept": {[]*chime.RunInfo{run(1, chime.RunFailed, 3)}, history{known: true, starts: 1, lateP99: 3, failed: 1}},
-		"by hand":         {[]*chime.RunInfo{manual}, history{known: true, failed: 1}},
-	} {
-		if got := historyOf(of, c.runs, now); got != c.want {
-			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
-		}
 	}
 }
 

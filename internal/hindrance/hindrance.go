@@ -1,0 +1,70 @@
+// Package hindrance finds what keeps the jobs of a schedule from running. The command and the dashboard show it.
+package hindrance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/chimejobs/chime"
+)
+
+// A Kind says what it is that keeps jobs from running.
+type Kind int
+
+// The kinds.
+const (
+	Paused   Kind = iota + 1 // their queue is paused
+	Unserved                 // no worker that lives takes from their queue
+	Parked                   // no worker of their queue has a handler for them
+)
+
+// A Hindrance is one thing that keeps the jobs of a schedule from running.
+type Hindrance struct {
+	Kind Kind
+	Text string // a clause, without a full stop
+}
+
+// Of returns what keeps the jobs of a live schedule from running now. It reads the queue, the workers and one parked job.
+func Of(ctx context.Context, store chime.Store, of *chime.Schedule) (all []Hindrance, err error) {
+	if of.State != chime.StateLive {
+		return nil, nil // its state says why
+	}
+	queue, err := chime.NewQueues(store).Get(ctx, of.Queue)
+	if errors.Is(err, chime.ErrNotFound) {
+		return nil, nil // it is new: none of its jobs was ever placed
+	}
+	if err != nil {
+		return nil, err
+	}
+	if queue.Paused {
+		all = append(all, Hindrance{Paused, fmt.Sprintf("queue %s is paused%s", of.Queue, noted(queue.Note))})
+	}
+	workers, err := chime.NewWorkers(store).List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	served := false
+	for _, w := range workers {
+		served = served || w.Queues[of.Queue] > 0
+	}
+	if !served {
+		all = append(all, Hindrance{Unserved, fmt.Sprintf("no worker that lives takes from queue %s", of.Queue)})
+	}
+	parked, err := chime.NewJobs(store).Page(ctx, chime.JobFilter{Queue: of.Queue, State: chime.JobParked, Name: of.JobName, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(parked.Jobs) > 0 {
+		all = append(all, Hindrance{Parked, fmt.Sprintf("jobs are parked on queue %s, because no worker there can run %s", of.Queue, of.JobName)})
+	}
+	return all, nil
+}
+
+// noted is why, for the middle of a sentence.
+func noted(n chime.Note) string {
+	if n.Text == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%q)", n.Text)
+}
