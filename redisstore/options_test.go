@@ -11,6 +11,16 @@ import (
 	"github.com/chimejobs/chime"
 )
 
+func TestAStoreSaysItsNamespace(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer client.Close()
+	for option, want := range map[string]string{"": "chime", "billing": "billing"} {
+		if got := New(client, Options{Namespace: option}).Namespace(); got != want {
+			t.Errorf("of the option %q: got %q, want %q", option, got, want)
+		}
+	}
+}
+
 func TestARefusedOptionIsNamedWithItsValueAndLimit(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer client.Close()

@@ -75,6 +75,9 @@ func (s *Store) Protocol() protocol.Store {
 	return s.store
 }
 
+// Namespace returns what the names of all keys of the store begin with: that of the options, or "chime".
+func (s *Store) Namespace() string { return string(s.store.keys) }
+
 // A store carries out the protocol with scripts.
 type store struct {
 	client   redis.UniversalClient
