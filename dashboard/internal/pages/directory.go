@@ -1,0 +1,126 @@
+package pages
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+const (
+	maxDirectory = 10_000 // schedules that are kept in memory
+	slice        = 500    // that are read at a time
+	// A list that took so long to read is good for so many times as long: reading takes up a hundredth of the time, whoever looks.
+	agePerRead = 100
+	minAge     = time.Second
+)
+
+// A directory is the schedules of a store, as they were when they were read: for pages that count them, or show them in an order of their own. It is
+// read while somebody asks for it, in slices, and no oftener than its size allows.
+type directory struct {
+	list func(context.Context) iter.Seq2[*chime.Schedule, error] // goes through all schedules, in the order of their names
+
+	mu      sync.Mutex
+	have    Listing
+	took    time.Duration // to read it
+	err     error         // of the last reading
+	reads   bool          // one is under way
+	changed chan struct{} // closed when have or err is another
+}
+
+func newDirectory(list func(context.Context) iter.Seq2[*chime.Schedule, error]) *directory {
+	return &directory{list: list, changed: make(chan struct{})}
+}
+
+// A Listing is what a directory has.
+type Listing struct {
+	Schedules []ListedSchedule // in the order of their names
+	At        time.Time        // when reading began, by this process's clock
+	Whole     bool             // these are all; otherwise there are more than maxDirectory, or they are still being read
+	Reading   bool             // they are still being read for the first time
+}
+
+// A ListedSchedule is one of a listing.
+type ListedSchedule struct {
+	*chime.Schedule
+	Unread error // why it cannot be read; then only its name, queue, owner and revision are known
+}
+
+// get returns the schedules. It waits for those of a small store; of a larger one it returns what there is, and has it read anew.
+func (d *directory) get(ctx context.Context) (Listing, error) {
+	d.mu.Lock()
+	fresh := !d.have.At.IsZero() && d.err == nil && time.Since(d.have.At) < max(minAge, agePerRead*d.took)
+	if !fresh && !d.reads {
+		d.reads = true
+		go d.read(context.WithoutCancel(ctx))
+	}
+	have, changed := d.have, d.changed
+	d.mu.Unlock()
+	if fresh || len(have.Schedules) > slice {
+		return have, nil
+	}
+	select {
+	case <-changed:
+	case <-ctx.Done():
+		return Listing{}, ctx.Err()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.have, d.err
+}
+
+// read reads all schedules. Of the first reading, the first slice is there for those who wait.
+func (d *directory) read(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	read := Listing{At: time.Now(), Whole: true}
+	for found, err := range d.list(ctx) {
+		if found == nil {
+			d.fail(err)
+			return
+		}
+		if len(read.Schedules) == maxDirectory {
+			read.Whole = false
+			break
+		}
+		read.Schedules = append(read.Schedules, ListedSchedule{found, err})
+		if len(read.Schedules) == slice+1 {
+			d.begin(read)
+		}
+	}
+	d.end(read)
+}
+
+// begin publishes the first slice, if there is nothing yet.
+func (d *directory) begin(read Listing) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.have.At.IsZero() {
+		read.Whole, read.Reading = false, true
+		d.have = read
+		d.tell()
+	}
+}
+
+// end publishes a whole reading.
+func (d *directory) end(read Listing) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.have, d.took, d.err, d.reads = read, time.Since(read.At), nil, false
+	d.tell()
+}
+
+// fail leaves what was read before.
+func (d *directory) fail(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.err, d.reads = err, false
+	d.tell()
+}
+
+func (d *directory) tell() {
+	close(d.changed)
+	d.changed = make(chan struct{})
+}

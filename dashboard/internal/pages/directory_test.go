@@ -1,0 +1,156 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// A fakeList is a store with so many schedules, each slice of which takes a while to read.
+type fakeList struct {
+	n     int
+	slow  time.Duration
+	fails error
+	read  int // readings that were begun
+}
+
+func (f *fakeList) all(ctx context.Context) iter.Seq2[*chime.Schedule, error] {
+	return func(yield func(*chime.Schedule, error) bool) {
+		f.read++
+		for i := range f.n {
+			if i%slice == 0 {
+				time.Sleep(f.slow)
+			}
+			if !yield(&chime.Schedule{Name: fmt.Sprintf("s%06d", i)}, nil) {
+				return
+			}
+		}
+		if f.fails != nil {
+			yield(nil, f.fails)
+		}
+	}
+}
+
+func TestAFewSchedulesAreReadWhenSomebodyAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeList{n: 3, slow: time.Millisecond}
+		d := newDirectory(store.all)
+		for range 3 { // within a second they are the same
+			if got, err := d.get(t.Context()); err != nil || len(got.Schedules) != 3 || !got.Whole || got.Reading {
+				t.Fatalf("got %d, %+v, %v", len(got.Schedules), got, err)
+			}
+		}
+		if store.read != 1 {
+			t.Errorf("they were read %d times, want once", store.read)
+		}
+		store.n = 4
+		time.Sleep(minAge)
+		if got, _ := d.get(t.Context()); len(got.Schedules) != 4 {
+			t.Errorf("a second later there are %d, want 4", len(got.Schedules))
+		}
+		time.Sleep(time.Hour)
+		if store.read != 2 {
+			t.Errorf("while nobody asked they were read %d times", store.read-2)
+		}
+	})
+}
+
+func TestOfManySchedulesTheFirstSliceIsThereAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeList{n: 2000, slow: 16 * time.Millisecond}
+		d := newDirectory(store.all)
+		began := time.Now()
+		got, err := d.get(t.Context())
+		if err != nil || len(got.Schedules) != slice+1 || got.Whole || !got.Reading {
+			t.Fatalf("got %d, whole %v, reading %v, %v", len(got.Schedules), got.Whole, got.Reading, err)
+		}
+		if took := time.Since(began); took > 2*store.slow {
+			t.Errorf("it took %v, want two slices' time", took)
+		}
+		time.Sleep(time.Second)
+		if got, _ := d.get(t.Context()); len(got.Schedules) != 2000 || !got.Whole || got.Reading {
+			t.Errorf("a second later there are %d, whole %v", len(got.Schedules), got.Whole)
+		}
+	})
+}
+
+// Reading takes a hundredth of the time at most, and who asks does not wait for it.
+func TestALargeDirectoryIsReadRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeList{n: 10_000, slow: 16 * time.Millisecond} // 0.32 s
+		d := newDirectory(store.all)
+		for began := time.Now(); time.Since(began) < 10*time.Minute; time.Sleep(2 * time.Second) {
+			asked := time.Now()
+			got, err := d.get(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if waited := time.Since(asked); waited > 0 && got.Whole {
+				t.Fatalf("a viewer has waited %v", waited)
+			}
+			if age := time.Since(got.At); age > 40*time.Second {
+				t.Fatalf("what is shown is %v old", age)
+			}
+		}
+		if share := time.Duration(store.read) * 320 * time.Millisecond; share > 7*time.Second {
+			t.Errorf("in 10 minutes it was read %d times, for %v", store.read, share)
+		}
+	})
+}
+
+func TestADirectoryHasSoManySchedulesAndSaysThatThereAreMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDirectory((&fakeList{n: maxDirectory + 1}).all)
+		_, _ = d.get(t.Context())
+		synctest.Wait()
+		if got, _ := d.get(t.Context()); len(got.Schedules) != maxDirectory || got.Whole || got.Reading {
+			t.Errorf("got %d, whole %v, reading %v", len(got.Schedules), got.Whole, got.Reading)
+		}
+	})
+}
+
+func TestADirectoryThatCannotBeReadSaysSoAndKeepsWhatItHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeList{fails: errors.New("no answer")}
+		d := newDirectory(store.all)
+		for range 2 {
+			if _, err := d.get(t.Context()); !errors.Is(err, store.fails) {
+				t.Fatalf("got %v, want its error", err)
+			}
+		}
+		if store.read != 2 {
+			t.Errorf("an error was kept: it was read %d times, want 2", store.read)
+		}
+		store.n, store.fails = 800, nil
+		_, _ = d.get(t.Context())
+		time.Sleep(minAge)
+		store.fails = errors.New("no answer")
+		for range 3 {
+			if got, err := d.get(t.Context()); err != nil || len(got.Schedules) != 800 {
+				t.Errorf("got %d, %v; want the 800 of before", len(got.Schedules), err)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+func TestAViewerWhoGoesEndsNobodysReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeList{n: 3, slow: time.Second}
+		d := newDirectory(store.all)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel)
+		if _, err := d.get(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if got, err := d.get(t.Context()); err != nil || len(got.Schedules) != 3 || store.read != 1 {
+			t.Errorf("got %d, %v, in %d readings; want those of the first", len(got.Schedules), err, store.read)
+		}
+	})
+}
