@@ -3,6 +3,7 @@ package chime_test
 import (
 	"context"
 	"log/slog"
+	"os"
 	"testing"
 	"time"
 
@@ -12,12 +13,12 @@ import (
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// While a schedule waits for its next occurrence to be placed it says since when; the term counts leaders.
-func TestAScheduleSaysSinceWhenItIsOwedAndTheTermWhoLed(t *testing.T) {
+// While a schedule waits for its next occurrence to be placed it says since when; the leader says where it runs, and its term counts leaders.
+func TestAScheduleSaysSinceWhenItIsOwedAndTheLeaderWhereItRuns(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, f *fixture) {
 		schedules := chime.NewSchedules(f.server.Store())
-		if term, err := schedules.Term(t.Context()); term != 0 || err != nil {
-			t.Errorf("before any leader: term %d, %v", term, err)
+		if leader, err := schedules.Leader(t.Context()); leader != (chime.Leader{}) || err != nil {
+			t.Errorf("before any leader: %+v, %v", leader, err)
 		}
 		every := recurrence.Recurrence{StartTime: time.Now().Add(time.Minute), Frequency: recurrence.Minute, Interval: 1}
 		if _, err := schedules.Put(t.Context(), "s", every); err != nil {
@@ -43,12 +44,16 @@ func TestAScheduleSaysSinceWhenItIsOwedAndTheTermWhoLed(t *testing.T) {
 		if s, err = schedules.Get(t.Context(), "s"); err != nil || !s.Owed.IsZero() || s.Next.IsZero() {
 			t.Errorf("with a scheduler: owed since %v, next %v, %v", s.Owed, s.Next, err)
 		}
-		if term, err := schedules.Term(t.Context()); term != 1 || err != nil {
-			t.Errorf("term %d, %v; want 1", term, err)
+		host, _ := os.Hostname()
+		if leader, err := schedules.Leader(t.Context()); leader.Name == "" || leader.Host != host || leader.PID != os.Getpid() || leader.Term != 1 || err != nil {
+			t.Errorf("leader %+v, %v; want this process in term 1", leader, err)
 		}
 		stop()
 		if err := <-done; err != nil {
 			t.Error(err)
+		}
+		if leader, err := schedules.Leader(t.Context()); leader != (chime.Leader{Term: 1}) || err != nil {
+			t.Errorf("after the scheduler has stopped: leader %+v, %v; want nobody, after term 1", leader, err)
 		}
 	})
 }

@@ -177,19 +177,6 @@ func (s *Schedules) usable(ctx context.Context) error {
 	return nil
 }
 
-// Term returns how often the schedulers of the store have had a new leader; 0: none has led yet.
-func (s *Schedules) Term(ctx context.Context) (int64, error) {
-	err := s.usable(ctx)
-	var term int64
-	if err == nil {
-		term, err = s.store.Term(ctx)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("chime: term of the leader: %w", err)
-	}
-	return term, nil
-}
-
 // Get returns a schedule; ErrNotFound if there is none of that name.
 func (s *Schedules) Get(ctx context.Context, name string) (*Schedule, error) {
 	if err := s.check(ctx, name); err != nil {

@@ -61,13 +61,13 @@ func (r *reader) forget() {
 	r.walk, r.after, r.complete = nil, "", nil
 }
 
-// read reads the queues, the term, and some more schedules.
+// read reads the queues, the leader's term, and some more schedules.
 func (r *reader) read(ctx context.Context) (*snapshot, error) {
 	queues, err := r.queues.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	term, err := r.schedules.Term(ctx)
+	leader, err := r.schedules.Leader(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (r *reader) read(ctx context.Context) (*snapshot, error) {
 	if err := r.goOn(ctx, now); err != nil {
 		return nil, err
 	}
-	return &snapshot{queues, term, r.complete}, nil
+	return &snapshot{queues, leader.Term, r.complete}, nil
 }
 
 // goOn reads some more schedules. At their end the next read begins again.

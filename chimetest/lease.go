@@ -15,18 +15,17 @@ type lease struct {
 	until time.Time
 }
 
-// Lead is answered from memory as long as the leader renews its lease in time: nothing but these three calls reads it.
+// Lead is answered from memory as long as the leader renews its lease in time: nothing but these four calls reads it.
 func (q *quiet) Lead(ctx context.Context, candidate string, ttl time.Duration) (protocol.Leadership, error) {
-	now := time.Now()
 	q.mu.Lock()
-	if q.leads != nil && now.Before(q.leads.until) {
+	if q.leads.left() > 0 {
 		defer q.mu.Unlock()
 		leads := q.leads.Leadership
 		if leads.Leading = leads.Leader == candidate; leads.Leading {
-			q.leads.until = now.Add(ttl + longestRest)
+			q.leads.until = time.Now().Add(ttl + longestRest)
 			q.renewals++
 		}
-		leads.Left = q.leads.until.Sub(now)
+		leads.Left = q.leads.left()
 		return leads, nil
 	}
 	q.mu.Unlock()
@@ -41,6 +40,25 @@ func (q *quiet) Lead(ctx context.Context, candidate string, ttl time.Duration) (
 	return leads, err
 }
 
+// Leader is answered from memory too.
+func (q *quiet) Leader(ctx context.Context) (protocol.Leadership, error) {
+	q.mu.Lock()
+	if left := q.leads.left(); left > 0 {
+		defer q.mu.Unlock()
+		return protocol.Leadership{Leader: q.leads.Leader, Term: q.leads.Term, Left: left}, nil
+	}
+	q.mu.Unlock()
+	return q.Store.Leader(ctx)
+}
+
+// left is how long the lease lasts; nobody's has lapsed.
+func (l *lease) left() time.Duration {
+	if l == nil {
+		return 0
+	}
+	return time.Until(l.until)
+}
+
 // Resign ends what is remembered of who leads.
 func (q *quiet) Resign(ctx context.Context, candidate string) error {
 	q.mu.Lock()
@@ -53,7 +71,7 @@ func (q *quiet) Resign(ctx context.Context, candidate string) error {
 // Lease says whether the lease was renewed since it was asked for last.
 func (q *quiet) Lease(ctx context.Context) (text string, err error) {
 	q.mu.Lock()
-	led, renewals := q.leads != nil && time.Now().Before(q.leads.until), q.renewals
+	led, renewals := q.leads.left() > 0, q.renewals
 	q.mu.Unlock()
 	if led {
 		return "renewed " + strconv.FormatInt(renewals, 10), nil

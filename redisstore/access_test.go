@@ -262,8 +262,8 @@ func TestNoUserMayDoMore(t *testing.T) {
 			t.Errorf("a %s declared a schedule: %v", use, declared[0].Err)
 		}
 	}
-	if _, err := as(useView).Term(t.Context()); err != nil {
-		t.Errorf("a viewer asked for the term: %v", err)
+	if _, err := as(useView).Leader(t.Context()); err != nil {
+		t.Errorf("a viewer asked who leads: %v", err)
 	}
 	enqueued = as(useView).Enqueue(t.Context(), []protocol.EnqueueCall{{Partition: defaultPartition, Caller: "v", Number: 1, Items: []protocol.EnqueueItem{job("b")}}})
 	if _, err := as(useView).Partitions(t.Context(), "new"); !denied(err) || !denied(enqueued[0].Err) {

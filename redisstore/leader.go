@@ -15,6 +15,9 @@ var (
 	resignScript = load("resign")
 )
 
+// maxLease is longer than any lease: one that seems to last so long was written by hand, or before the clock stepped back.
+const maxLease = time.Hour
+
 // Lead takes the leader's lease of the namespace or keeps it. Of many candidates one leads at a time. It works when Redis is out of
 // memory too: the script is then called again and says so.
 func (s *store) Lead(ctx context.Context, candidate string, ttl time.Duration) (protocol.Leadership, error) {
@@ -50,16 +53,22 @@ func (s *store) Resign(ctx context.Context, candidate string) error {
 	return nil
 }
 
-// Term returns the term of the last leader; 0: there was none, or what is stored is no number. It writes nothing.
-func (s *store) Term(ctx context.Context) (int64, error) {
+// Leader returns who leads by the server's clock, and its term; nobody and 0 where what is stored is no number. It writes nothing.
+func (s *store) Leader(ctx context.Context) (protocol.Leadership, error) {
 	if s.bad != nil {
-		return 0, s.bad
+		return protocol.Leadership{}, s.bad
 	}
-	values, err := s.client.HMGet(ctx, s.keys.leader(), "term").Result()
-	if err != nil {
-		return 0, failure("read who leads in", s.keys.leader(), err)
+	pipe := s.client.Pipeline()
+	now, stored := pipe.Time(ctx), pipe.HMGet(ctx, s.keys.leader(), "id", "term", "until")
+	if _, err := pipe.Exec(ctx); err != nil {
+		return protocol.Leadership{}, failure("read who leads in", s.keys.leader(), err)
 	}
-	return reply(values).number(0), nil
+	values := reply(stored.Val())
+	leads := protocol.Leadership{Term: max(values.number(1), 0)}
+	if left := time.UnixMilli(values.number(2)).Sub(now.Val()); left > 0 && left < maxLease {
+		leads.Leader, leads.Left = values.text(0), left
+	}
+	return leads, nil
 }
 
 // Lease returns when the leader's lease lapses, as a text that changes whenever it is renewed; empty: nobody leads. It writes nothing.

@@ -4,13 +4,23 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 func TestOneLeaderAtATime(t *testing.T) {
 	onEveryServer(t, func(b *bench) {
-		if term, err := b.store.Term(b.Context()); term != 0 || err != nil {
-			b.Errorf("before the first leader: term %d, %v", term, err)
+		leads := func(want protocol.Leadership) {
+			b.Helper()
+			got, err := b.store.Leader(b.Context())
+			if left := got.Left; (left > 0) != (want.Leader != "") || left > time.Minute {
+				b.Errorf("the lease lasts %s", left)
+			}
+			if got.Left = 0; got != want || err != nil {
+				b.Errorf("leads %+v, %v; want %+v", got, err, want)
+			}
 		}
+		leads(protocol.Leadership{})
 		first, err := b.store.Lead(b.Context(), "one", time.Minute)
 		if err != nil || !first.Leading || first.Term != 1 {
 			b.Fatalf("first %+v, %v", first, err)
@@ -21,6 +31,7 @@ func TestOneLeaderAtATime(t *testing.T) {
 		if other, _ := b.store.Lead(b.Context(), "two", time.Minute); other.Leading || other.Leader != "one" || other.Left <= 0 {
 			b.Errorf("another %+v, want one leading", other)
 		}
+		leads(protocol.Leadership{Leader: "one", Term: 1})
 		listener := b.store.Listen("two")
 		defer listener.Close()
 		if s := <-listener.Signals(); !s.Connected {
@@ -32,12 +43,13 @@ func TestOneLeaderAtATime(t *testing.T) {
 		if s := <-listener.Signals(); !s.Elect {
 			b.Errorf("signal %+v, want an election", s)
 		}
+		leads(protocol.Leadership{Term: 1})
 		if other, _ := b.store.Lead(b.Context(), "two", time.Minute); !other.Leading || other.Term != 2 {
 			b.Errorf("another %+v, want it leading in term 2", other)
 		}
-		if term, err := b.store.Term(b.Context()); term != 2 || err != nil {
-			b.Errorf("term %d, %v; want 2", term, err)
-		}
+		leads(protocol.Leadership{Leader: "two", Term: 2})
+		b.client.HSet(b.Context(), b.store.keys.leader(), "until", b.serverTime().UnixMilli()) // not renewed
+		leads(protocol.Leadership{Term: 2})
 	})
 }
 
@@ -59,6 +71,9 @@ func TestGarbageInTheLeadersHashStopsNoElection(t *testing.T) {
 		} {
 			b.client.Del(b.Context(), leader)
 			b.client.HSet(b.Context(), leader, garbage)
+			if got, err := b.store.Leader(b.Context()); err != nil || got.Term < 0 || got.Left > time.Hour {
+				b.Errorf("%v: leads %+v, %v", garbage, got, err)
+			}
 			me := fmt.Sprint("me", i)
 			for range 2 {
 				led, err := b.store.Lead(b.Context(), me, time.Minute)

@@ -13,8 +13,9 @@ type LeaderStore interface {
 	// Lease returns a text that changes whenever the leader's lease is renewed; empty: there is none. It writes nothing.
 	Lease(ctx context.Context) (string, error)
 
-	// Term returns the term of the last leader; 0: there was none. It writes nothing.
-	Term(ctx context.Context) (int64, error)
+	// Leader returns who leads by the store's clock, and its term. Where nobody does, Leader is empty and Term that of the last one; 0: there
+	// was none. It writes nothing, and says neither Leading nor Epoch.
+	Leader(ctx context.Context) (Leadership, error)
 
 	// Resign hands the lease back at once and notifies the other candidates.
 	Resign(ctx context.Context, candidate string) error

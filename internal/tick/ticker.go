@@ -4,7 +4,6 @@ package tick
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
 	mathrand "math/rand/v2"
 	"slices"
@@ -89,7 +88,7 @@ type Ticker struct {
 func New(store protocol.Store, options Options) *Ticker {
 	t := &Ticker{
 		store: store, options: options, log: options.Log,
-		election:   election{store: store, id: rand.Text(), ttl: options.LeaderTTL, log: options.Log, told: options.Observe.Elected},
+		election:   election{store: store, id: protocol.NewCandidate(), ttl: options.LeaderTTL, log: options.Log, told: options.Observe.Elected},
 		reconciler: newReconciler(store, options),
 		placer:     placer{store: store, log: options.Log, hears: options.Observe},
 		reaper:     reap.New(store, options.SessionTTL, options.Log),

@@ -95,17 +95,18 @@ for id in pairs(cancelled) do touched[#touched + 1] = id end
 for _, id in ipairs(begun) do touched[#touched + 1] = id end
 read_manual(past, KEYS[18], touched)
 local attempts = {} -- job ID -> number and fence of the attempt that its worker took with it; only of jobs that schedules tell of
+local worker = '' -- who held them; empty: there is no such attempt, or the name is not known
 if #begun > 0 then
   local told, fence_of = {}, {}
   for fence, id in pairs(id_of) do fence_of[id] = fence end
   for _, id in ipairs(begun) do
     if occurrence(id) or past.manual[id] then told[#told + 1] = id end
   end
+  if #told > 0 then worker = string.match(redis.call('HGET', INFLIGHT, SELF) or '', '^%d+ %d+ %d+ %S* %d+ (%S+) ') or '' end
   for i, body in ipairs(#told > 0 and redis.call('HMGET', JOBS, unpack(told)) or {}) do
     attempts[told[i]] = { number = failures_in(body) + 1, fence = fence_of[told[i]] }
   end
 end
-local worker = string.match(redis.call('HGET', INFLIGHT, SELF) or '', '^%d+ %d+ %d+ %S* %d+ (%S+) ') or ''
 local owes = #names > 0 and redis.call('ZMSCORE', OWED, unpack(names)) or {}
 local head_due = due_head(DUE)
 -- the types are checked before anything is written

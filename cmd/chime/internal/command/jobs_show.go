@@ -16,6 +16,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/times"
+	"github.com/chimejobs/chime/internal/plain"
 )
 
 func (s *session) jobsShow() *cobra.Command {
@@ -105,7 +106,7 @@ func shownData(data []byte) string {
 // jobText is a job for people; now is the store's clock.
 func (s *session) jobText(job *chime.JobInfo, now time.Time, payload bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s  on queue %s\n%s\n\n", output.Printable(job.ID), job.Name, job.Queue, stateSentence(job, now))
+	fmt.Fprintf(&b, "%s  %s  on queue %s\n%s\n\n", output.Printable(job.ID), job.Name, job.Queue, plain.JobInfo(job, now).Sentence)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(title, text string) {
 		if text != "" {
@@ -118,6 +119,9 @@ func (s *session) jobText(job *chime.JobInfo, now time.Time, payload bool) strin
 		}
 	}
 	row("State", string(job.State))
+	if job.Err != nil {
+		row("Unreadable", job.Err.Error())
+	}
 	row("Attempt", attemptOf(job))
 	row("Schedule", job.Schedule)
 	instant("Enqueued", job.Enqueued)
@@ -161,37 +165,4 @@ func (s *session) jobText(job *chime.JobInfo, now time.Time, payload bool) strin
 	}
 	_ = t.Flush()
 	return b.String()
-}
-
-// stateSentence says where a job is.
-func stateSentence(job *chime.JobInfo, now time.Time) string {
-	attempts := fmt.Sprintf("attempt %d", job.Attempt)
-	if job.MaxAttempts > 0 {
-		attempts += fmt.Sprintf(" of %d", job.MaxAttempts)
-	}
-	told := ""
-	if job.Cancelled {
-		told = " It was told to end."
-	}
-	switch {
-	case job.Err != nil:
-		return "It cannot be read: " + output.Printable(job.Err.Error())
-	case job.State == chime.JobWaiting:
-		return "It waits for a free worker, for its " + attempts + "."
-	case job.State == chime.JobDelayed:
-		return "It is due " + times.Relative(job.Due, now) + "."
-	case job.State == chime.JobRetrying:
-		return "It failed, and its " + attempts + " is due " + times.Relative(job.Due, now) + "."
-	case job.State == chime.JobRunning:
-		return "It has been running for " + times.Span(now.Sub(job.Started)) + ", " + attempts + "." + told
-	case job.State == chime.JobTaken:
-		return "A worker has taken it and is about to begin it." + told
-	case job.State == chime.JobParked:
-		return "It waits for a worker that has a handler for " + job.Name + "."
-	case job.State == chime.JobDead:
-		return fmt.Sprintf("It was given up %s, after %s.", times.Relative(job.Ended, now), attempts)
-	case job.State == chime.JobDone:
-		return fmt.Sprintf("It has ended as %s, %s.", cmp.Or(job.Outcome, chime.RunDone), times.Relative(job.Ended, now))
-	}
-	return "It is " + string(job.State) + "."
 }

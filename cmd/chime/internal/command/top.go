@@ -15,6 +15,8 @@ func (s *session) top() *cobra.Command {
 		Use: "top", Short: "Watch queues, schedules, jobs and workers live", GroupID: groupStore, Args: cobra.NoArgs,
 		Long: "top shows what is on the queues, what runs next and now, what failed in the last hour, and the workers, and reads it anew every\n" +
 			"two seconds. What a reading costs the store does not grow with the jobs and schedules that there are.\n\n" +
+			"Charts reach an hour back; key w shows 25 hours, 92 days, and the 15 minutes that the screen itself has seen. A gap is where nothing is\n" +
+			"known. Above the charts stands which scheduler leads, and its term: how often another one began to.\n\n" +
 			"Key ? lists the keys. Those that change something ask first; under --read-only there are none.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
@@ -41,10 +43,10 @@ func (s *session) watch(c *cobra.Command, every time.Duration) error {
 	poller := top.NewPoller(store)
 	model := top.New(top.Options{
 		Address: s.opened.Address, Every: every, ReadOnly: s.readOnly, Plain: s.plain, Zones: s.zones(), Now: s.Now(),
-		Poll: func() (*top.Snapshot, error) {
+		Poll: func(window top.Window) (*top.Snapshot, error) {
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
-			return poller.Poll(ctx)
+			return poller.Poll(ctx, window)
 		},
 		Act: func(action top.Action) (string, error) {
 			ctx, cancel := s.limited(c.Context())

@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -105,20 +104,16 @@ func (v *verifying) rights(ctx context.Context, store chime.Store, queues []*chi
 func (v *verifying) leader(ctx context.Context, store chime.Store, queues []*chime.QueueInfo) error {
 	ctx, cancel := v.limited(ctx)
 	defer cancel()
-	stored, err := v.opened.Client.HMGet(ctx, v.connect.Namespace+":leader", "id", "term", "until").Result()
+	leader, err := chime.NewSchedules(store).Leader(ctx)
 	if err != nil {
 		return err
 	}
-	now, err := v.opened.Client.Time(ctx).Result()
-	if err != nil {
-		return err
-	}
-	id, _ := stored[0].(string)
-	term, _ := stored[1].(string)
-	text, _ := stored[2].(string)
-	until, _ := strconv.ParseInt(text, 10, 64)
-	if time.UnixMilli(until).After(now) {
-		v.add("leader", checkGood, "%s, term %s", id, term)
+	switch {
+	case leader.Host != "":
+		v.add("leader", checkGood, "%s:%d, term %d", leader.Host, leader.PID, leader.Term)
+		return nil
+	case leader.Name != "":
+		v.add("leader", checkGood, "%s, term %d", leader.Name, leader.Term)
 		return nil
 	}
 	schedules := int64(0)

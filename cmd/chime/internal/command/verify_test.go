@@ -2,6 +2,8 @@ package command_test
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -86,7 +88,8 @@ func TestVerifyOfALeader(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- chime.Run(ctx, scheduler) }()
 	<-led
-	wants{out: []string{"✓ leader ", ", term 1\n"}}.check(t, s.Run(t, "verify"), "verify")
+	host, _ := os.Hostname()
+	wants{out: []string{fmt.Sprintf("✓ leader    %s:%d, term 1\n", host, os.Getpid())}}.check(t, s.Run(t, "verify"), "verify")
 	stop()
 	if err := <-stopped; err != nil {
 		t.Error(err)

@@ -82,13 +82,14 @@ func (m *Model) panel(p painter, panel Panel, width, height int) []string {
 	rows := m.rows(panel)
 	lines := []string{m.titleOf(p, panel, width)}
 	titled := panel == Queues || height >= 5
-	widths := layout(columns[panel], rows, width-3, titled)
+	columns := m.columns(panel)
+	widths := layout(columns, rows, width-3, titled)
 	if titled && len(rows) > 0 && height > 2 {
-		heads := make([]cell, len(columns[panel]))
-		for i, c := range columns[panel] {
+		heads := make([]cell, len(columns))
+		for i, c := range columns {
 			heads[i] = cell{c.title, faint}
 		}
-		lines = append(lines, "  "+p.line(columns[panel], widths, heads))
+		lines = append(lines, "  "+p.line(columns, widths, heads))
 	}
 	room := height - len(lines)
 	if len(rows) == 0 && room > 0 {
@@ -106,7 +107,7 @@ func (m *Model) panel(p painter, panel Panel, width, height int) []string {
 		if m.panels[panel].marked[rows[i].key] {
 			mark = p.paint("✓", title)
 		}
-		lines = append(lines, ansi.Truncate(lead+mark+p.line(columns[panel], widths, rows[i].cells), width, "…"))
+		lines = append(lines, ansi.Truncate(lead+mark+p.line(columns, widths, rows[i].cells), width, "…"))
 	}
 	for len(lines) < height {
 		lines = append(lines, "")

@@ -101,8 +101,8 @@ func (m *Model) queueDetail(d *fields, q Queue) {
 	}{{"enqueued", q.Enqueued}, {"done", q.Done}, {"failed", q.QueueInfo.Failed}, {"retried", q.Retried}, {"given up", q.Died}, {"cancelled", q.Cancelled}} {
 		d.add(n.name, count(n.n))
 	}
-	if line := spark(q.Outs, sampledMinutes); line != "" {
-		*d = append(*d, "", "ended well, by the minute, last hour:", line)
+	if len(q.Outs) > 0 {
+		*d = append(*d, "", "ended well, "+forms[m.shown.Window].says+":", spark(q.Outs))
 	}
 }
 

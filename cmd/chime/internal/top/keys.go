@@ -21,6 +21,7 @@ var everywhere = []binding{
 	{"/", "filter the panel: only rows with this text"},
 	{"s", "sort the panel otherwise"},
 	{"space", "mark a row, for an action on several"},
+	{"w", "charts of another window: 1 hour, 25 hours, 92 days, 15 minutes"},
 	{"z", "show times in the next zone"},
 	{"f", "freeze the screen, and let it go on"},
 	{"?", "this help"},
@@ -71,6 +72,8 @@ func (m *Model) press(key tea.Key) tea.Cmd {
 		to := Panel(name[0] - '1')
 		m.zoom = !m.zoom || to != m.focus
 		m.goTo(to)
+	case "w":
+		return m.widen()
 	case "z":
 		m.zone = (m.zone + 1) % len(m.Zones)
 	case "f":
@@ -123,6 +126,15 @@ func (m *Model) freeze() tea.Cmd {
 	}
 	m.frozen = m.clock()
 	return nil
+}
+
+// widen shows charts of the next window, once they are read.
+func (m *Model) widen() tea.Cmd {
+	m.window = m.window.next()
+	if m.polling || !m.frozen.IsZero() {
+		return nil // what is read next is of that window
+	}
+	return m.poll()
 }
 
 // mark marks the row of the cursor, or takes its mark off, and goes on to the next one.

@@ -31,7 +31,11 @@ type screen struct {
 
 func newScreen(t *testing.T, width, height int, o top.Options) *screen {
 	s := &screen{t: t, answer: story.Snapshot(), now: story.At}
-	o.Poll = func() (*top.Snapshot, error) { s.polls++; return s.answer, s.err }
+	o.Poll = func(w top.Window) (*top.Snapshot, error) {
+		s.polls++
+		s.answer.Window = w
+		return s.answer, s.err
+	}
 	o.Act = func(a top.Action) (string, error) { s.acts = append(s.acts, a); return "done", s.err }
 	s.model = story.Model(width, height, o)
 	return s
@@ -128,7 +132,7 @@ func TestAllPanelsAreSeenOnAWideTerminalAndOneOnANarrowOne(t *testing.T) {
 
 func TestEnterOpensWhatTheCursorIsOn(t *testing.T) {
 	for panel, want := range map[string][]string{
-		"1": {"queue           default", "waiting         312", "ended well, by the minute"},
+		"1": {"queue           default", "waiting         312", "ended well, each minute of the last hour"},
 		"2": {"schedule        heartbeat", "misfire         run_once", "next            Fri 20 Nov 2026 14:26:51 CET, in 3.2 s"},
 		"3": {"id              01kbq3m8d2w7", "worker          app-1:4711", "62 %"},
 		"4": {"error           dial tcp #.#.#.#:#: connection refused", "3 jobs whose last attempt failed so", "retrying  "},
@@ -307,7 +311,7 @@ func TestAStoreThatFailsIsAskedAgain(t *testing.T) {
 
 func TestBeforeTheFirstAnswer(t *testing.T) {
 	s := &screen{t: t, err: errors.New("connection refused"), now: story.At}
-	s.model = top.New(top.Options{Every: top.DefaultEvery, Address: story.Address, Now: story.At, Poll: func() (*top.Snapshot, error) { return s.answer, s.err }})
+	s.model = top.New(top.Options{Every: top.DefaultEvery, Address: story.Address, Now: story.At, Poll: func(top.Window) (*top.Snapshot, error) { return s.answer, s.err }})
 	s.shows("reading…", "◌ billing")
 	s.press("down", "enter", "space", "s", "p", "/", "x", "esc", "tab", "3", "?", "x").shows("reading…")
 	s.tick(12*time.Second).shows("no answer from Redis", "stale 12s")

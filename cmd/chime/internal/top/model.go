@@ -28,8 +28,8 @@ type Options struct {
 	Zones    []*time.Location // that key z goes through; the first one is shown at first
 	Now      time.Time        // when it begins
 
-	Poll func() (*Snapshot, error)    // reads
-	Act  func(Action) (string, error) // changes
+	Poll func(Window) (*Snapshot, error) // reads, with charts of the window
+	Act  func(Action) (string, error)    // changes
 }
 
 // A Model is the screen. New makes one.
@@ -44,6 +44,7 @@ type Model struct {
 	polling bool
 	err     error // of the last poll
 	frozen  time.Time
+	window  Window // of the charts that are wanted
 
 	focus  Panel
 	zoom   bool
@@ -99,7 +100,7 @@ func New(o Options) *Model {
 // NewShowing returns the screen as it is after the first poll.
 func NewShowing(o Options, width, height int, s *Snapshot) *Model {
 	m := New(o)
-	m.width, m.height, m.asked = width, height, o.Now
+	m.width, m.height, m.asked, m.window = width, height, o.Now, s.Window
 	m.take(readMsg{snapshot: s})
 	return m
 }
@@ -112,9 +113,9 @@ func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { r
 // poll begins a poll.
 func (m *Model) poll() tea.Cmd {
 	m.polling, m.asked = true, m.now
-	poll := m.Poll
+	poll, window := m.Poll, m.window
 	return func() tea.Msg {
-		snapshot, err := poll()
+		snapshot, err := poll(window)
 		return readMsg{snapshot, err}
 	}
 }
@@ -128,6 +129,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Batch(m.turn(time.Time(msg)), tick())
 	case readMsg:
 		m.take(msg)
+		if m.err == nil && m.frozen.IsZero() && m.shown.Window != m.window {
+			return m, m.poll() // it was changed meanwhile
+		}
 	case actedMsg:
 		m.acting, m.note, m.failed, m.noted = false, msg.text, msg.err != nil, m.now
 		if msg.err != nil {

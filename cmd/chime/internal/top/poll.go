@@ -29,29 +29,30 @@ type Poller struct {
 
 	mu       sync.Mutex // one poll at a time
 	rates    rates
-	hours    hours
+	recent   recent
+	hour     trail // by the minute
+	long     trail // by the hour
 	failures failures
 	full     map[string]time.Time // worker → since when all its slots are busy
-	leads    lease
 }
 
 // NewPoller returns a poller of a store. It does no I/O.
 func NewPoller(store chime.Store) *Poller {
 	return &Poller{
 		store: store, queues: chime.NewQueues(store), schedules: chime.NewSchedules(store), jobs: chime.NewJobs(store),
-		workers: chime.NewWorkers(store), full: map[string]time.Time{},
+		workers: chime.NewWorkers(store), full: map[string]time.Time{}, hour: trail{step: time.Minute, back: time.Hour},
 	}
 }
 
-// Poll reads a snapshot. What the user of the store has no right to read is left out, and Notes says so.
-func (p *Poller) Poll(ctx context.Context) (*Snapshot, error) {
+// Poll reads a snapshot, with charts of a window. What the user of the store has no right to read is left out, and Notes says so.
+func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	queues, err := p.queues.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{Notes: map[Panel]string{}}
+	s := &Snapshot{Window: w, Notes: map[Panel]string{}}
 	for _, q := range queues {
 		if q.Now.After(s.At) {
 			s.At = q.Now
@@ -62,14 +63,17 @@ func (p *Poller) Poll(ctx context.Context) (*Snapshot, error) {
 		s.At = time.Now() // there is no queue yet
 	}
 	p.rates.add(s.At, queues)
+	p.recent.add(s.At, queues)
 
 	var group sync.WaitGroup
 	var errs [panels]error
-	group.Go(func() { errs[Queues] = p.hours.read(ctx, p.queues, queues, s.At) })
+	var leads chime.Leader
+	var ledErr error
+	group.Go(func() { errs[Queues] = p.readTrails(ctx, s, queues) })
 	group.Go(func() { s.Next, errs[Next] = p.schedules.Soonest(ctx, maxNext) })
 	group.Go(func() { errs[Failures] = p.failures.read(ctx, p.jobs, queues, s.At) })
 	group.Go(func() { errs[Workers] = p.readWorkers(ctx, s, queues) })
-	group.Go(func() { s.Leads, errs[Running] = p.leads.read(ctx, p.store, s.At) })
+	group.Go(func() { leads, ledErr = p.schedules.Leader(ctx) })
 	group.Wait()
 	for panel, err := range errs {
 		switch {
@@ -78,6 +82,12 @@ func (p *Poller) Poll(ctx context.Context) (*Snapshot, error) {
 		case err != nil:
 			return nil, err
 		}
+	}
+	switch {
+	case ledErr == nil:
+		s.Leader = &leads
+	case !connect.Denied(ledErr):
+		return nil, ledErr
 	}
 	p.fill(s, queues)
 	return s, nil
@@ -131,53 +141,84 @@ func longest(jobs []*chime.JobInfo) []*chime.JobInfo {
 	return jobs[:min(len(jobs), maxRunning)]
 }
 
-// fill fills in what follows from several polls.
+// fill fills in what follows from several polls, and from samples.
 func (p *Poller) fill(s *Snapshot, queues []*chime.QueueInfo) {
-	sampled := map[string]map[string]int64{}
-	var late chime.Histogram
-	lates := make([]chime.Histogram, sampledMinutes)
+	failed := map[string]map[string]int64{}
 	for _, info := range queues {
 		q := Queue{QueueInfo: info}
 		q.In, q.Out, q.Failed, q.Known = p.rates.of(info.Name)
-		if h := p.hours.queues[info.Name]; h != nil && len(h.samples) > 0 {
-			q.Outs = minutes(h.samples, s.At, func(s *chime.Sample) float64 { return float64(s.Done) })
-			ins := minutes(h.samples, s.At, func(s *chime.Sample) float64 { return float64(s.Enqueued) })
-			faileds := minutes(h.samples, s.At, func(s *chime.Sample) float64 { return float64(s.Failed) })
-			if last := sampledMinutes - 1; !q.Known {
-				q.In, q.Out, q.Failed, q.Known = ins[last], q.Outs[last], faileds[last], true
+		if samples := p.hour.of(info.Name); len(samples) > 0 {
+			if last := samples[len(samples)-1]; !q.Known {
+				minutes := float64(max(last.Covers, 1))
+				q.In, q.Out, q.Failed, q.Known = float64(last.Enqueued)/minutes, float64(last.Done)/minutes, float64(last.Failed)/minutes, true
 			}
-			s.Flow.Ins, s.Flow.Outs, s.Flow.Faileds = sum(s.Flow.Ins, ins), sum(s.Flow.Outs, q.Outs), sum(s.Flow.Faileds, faileds)
-			sampled[info.Name] = addSamples(h.samples, s.At, &late, lates)
+			failed[info.Name] = failedOf(samples)
 		}
 		s.Flow.In, s.Flow.Out, s.Flow.Failed = s.Flow.In+q.In/60, s.Flow.Out+q.Out/60, s.Flow.Failed+q.Failed/60
 		s.Queues = append(s.Queues, q)
 	}
-	if s.Flow.Timed = late.Count() > 0; s.Flow.Timed {
-		s.Flow.P50, s.Flow.P99 = late.Quantile(0.5), late.Quantile(0.99)
-		for _, h := range lates {
-			s.Flow.Late = append(s.Flow.Late, h.Quantile(0.99).Seconds())
-		}
-	}
-	s.Failures = p.failures.groups(s.At, sampled)
+	p.chart(s)
+	s.Failures = p.failures.groups(s.At, failed)
 	if !p.failures.complete() {
 		s.Notes[Failures] = "dead jobs are still being read"
 	}
 	p.noteFull(s)
 }
 
-// addSamples adds up the lateness of a queue's samples, all and by the minute, and returns how many attempts failed, by the name of the job.
-func addSamples(samples []chime.Sample, now time.Time, late *chime.Histogram, lates []chime.Histogram) map[string]int64 {
+// chart fills in the charts of the snapshot's window. Those of all queues are there once all their samples are.
+func (p *Poller) chart(s *Snapshot) {
+	trail := p.trailOf(s.Window)
+	late := newLateness(s.Window, s.At)
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		samples := trail.of(q.Name)
+		late.add(samples, trail.step)
+		var through traffic
+		switch {
+		case s.Window == Quarter:
+			through = p.recent.charts(q.Name, s.At)
+		case len(samples) == 0:
+			continue
+		default:
+			through = trail.charts(q.Name, s.Window, s.At)
+		}
+		q.Outs = through.outs.values
+		if s.Window == Quarter || trail.complete() {
+			through.addTo(&s.Flow)
+		}
+	}
+	late.fill(&s.Flow)
+}
+
+// failedOf is how many attempts of a queue have failed, by the name of the job.
+func failedOf(samples []chime.Sample) map[string]int64 {
 	failed := map[string]int64{}
 	for _, sample := range samples {
-		*late = late.Add(sample.Lateness)
-		if at := len(lates) - int(now.Truncate(time.Minute).Sub(sample.At)/time.Minute); at >= 0 && at < len(lates) {
-			lates[at] = lates[at].Add(sample.Lateness)
-		}
 		for _, job := range sample.Jobs {
 			failed[job.Name] += job.Failed
 		}
 	}
 	return failed
+}
+
+// trailOf is the samples of a window. Those by the hour are kept from the widest window on that was shown.
+func (p *Poller) trailOf(w Window) *trail {
+	if forms[w].step == time.Minute {
+		return &p.hour
+	}
+	if p.long.back < w.back() {
+		p.long = trail{step: time.Hour, back: w.back()}
+	}
+	return &p.long
+}
+
+// readTrails reads what is new of the last hour, which failures are counted by, and of the window.
+func (p *Poller) readTrails(ctx context.Context, s *Snapshot, queues []*chime.QueueInfo) error {
+	err := p.hour.read(ctx, p.queues, queues, s.At)
+	if of := p.trailOf(s.Window); err == nil && of != &p.hour {
+		err = of.read(ctx, p.queues, queues, s.At)
+	}
+	return err
 }
 
 // noteFull notes since when workers are full.
@@ -193,25 +234,4 @@ func (p *Poller) noteFull(s *Snapshot) {
 		}
 	}
 	p.full = full
-}
-
-// leaseLapses is after what time without renewal nobody leads: a leader renews its lease every few seconds.
-const leaseLapses = 30 * time.Second
-
-// A lease is what was last seen of the leader's.
-type lease struct {
-	text string
-	at   time.Time // when the text was first seen
-}
-
-// read reports whether a scheduler leads.
-func (l *lease) read(ctx context.Context, store chime.Store, now time.Time) (bool, error) {
-	text, err := store.Protocol().Lease(ctx)
-	if err != nil {
-		return false, err
-	}
-	if text != l.text {
-		l.text, l.at = text, now
-	}
-	return text != "" && now.Sub(l.at) < leaseLapses, nil
 }

@@ -107,10 +107,10 @@ func TestWhatAPollCostsDoesNotGrowWithTheStore(t *testing.T) {
 			var c counter
 			server.Client().AddHook(&c)
 			poller := top.NewPoller(server.Store())
-			for range 30 {
+			for i := range 40 {
 				c.commands.Store(0)
 				c.names.Store(0)
-				must(poller.Poll(t.Context()))(t)
+				must(poller.Poll(t.Context(), top.Window(i/10)))(t)
 				commands, names = max(commands, c.commands.Load()), max(names, c.names.Load())
 				time.Sleep(2 * time.Second)
 			}
@@ -129,7 +129,7 @@ func TestASnapshotHasWhatTheStoreHas(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
 		store := server.Store()
 		poller := top.NewPoller(store)
-		if s := must(poller.Poll(t.Context()))(t); len(s.Queues)+len(s.Next)+len(s.Running)+len(s.Failures)+len(s.Workers) > 0 || s.Leads {
+		if s := must(poller.Poll(t.Context(), top.Hour))(t); len(s.Queues)+len(s.Next)+len(s.Running)+len(s.Failures)+len(s.Workers) > 0 || *s.Leader != (chime.Leader{}) {
 			t.Errorf("an empty store: %+v", s)
 		}
 		enqueuer, schedules := chime.NewEnqueuer(store, chime.EnqueuerOptions{}), chime.NewSchedules(store)
@@ -152,15 +152,15 @@ func TestASnapshotHasWhatTheStoreHas(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- chime.Run(ctx, worker, full, chime.NewScheduler(store, chime.SchedulerOptions{})) }()
 		time.Sleep(30 * time.Second)
-		must(poller.Poll(t.Context()))(t)
+		must(poller.Poll(t.Context(), top.Hour))(t)
 		time.Sleep(30 * time.Second)
 		must(enqueuer.Enqueue(t.Context(), "later", nil, chime.In(time.Hour)))(t)
-		s := must(poller.Poll(t.Context()))(t)
+		s := must(poller.Poll(t.Context(), top.Hour))(t)
 		stop()
 		<-ended
 
-		if !s.Leads {
-			t.Error("nobody leads")
+		if s.Leader == nil || s.Leader.Name == "" || s.Leader.Term != 1 {
+			t.Errorf("leader %+v, want one in term 1", s.Leader)
 		}
 		if q := s.Queues; len(q) != 2 || q[0].Name != "default" || q[0].Dead != 3 || !q[0].Known || q[0].In != 2 || q[1].Running != 2 {
 			t.Errorf("queues %+v, want default with 3 dead and 2 a minute in, and media with 2 running", q)
@@ -197,14 +197,14 @@ func TestActionsDoWhatTheySay(t *testing.T) {
 		}
 		queue := []top.Target{{Name: "idle"}}
 		act("idle paused", top.Action{Verb: top.Pause, Panel: top.Queues, Targets: queue})
-		if s := must(poller.Poll(t.Context()))(t); !s.Queues[1].Paused {
+		if s := must(poller.Poll(t.Context(), top.Hour))(t); !s.Queues[1].Paused {
 			t.Error("idle is not paused")
 		}
 		act("idle resumed", top.Action{Verb: top.Resume, Panel: top.Queues, Targets: queue})
 		act("schedule-00000 triggered", top.Action{Verb: top.Trigger, Panel: top.Next, Targets: []top.Target{{Name: "schedule-00000"}}})
 		act("schedule-00000 paused", top.Action{Verb: top.Pause, Panel: top.Next, Targets: []top.Target{{Name: "schedule-00000"}}})
 		act("1 schedule deleted, 1 had gone", top.Action{Verb: top.Delete, Panel: top.Next, Targets: []top.Target{{Name: "schedule-00001"}, {Name: "x"}}})
-		if s := must(poller.Poll(t.Context()))(t); len(s.Next) != 0 {
+		if s := must(poller.Poll(t.Context(), top.Hour))(t); len(s.Next) != 0 {
 			t.Errorf("next %v, want none", s.Next)
 		}
 		if _, err := top.Act(t.Context(), store, top.Action{Verb: top.Delete, Panel: top.Queues, Targets: queue}); !errors.Is(err, chime.ErrConflict) {
@@ -212,7 +212,7 @@ func TestActionsDoWhatTheySay(t *testing.T) {
 		}
 
 		var dead, retrying []string
-		for _, g := range must(poller.Poll(t.Context()))(t).Failures {
+		for _, g := range must(poller.Poll(t.Context(), top.Hour))(t).Failures {
 			for _, job := range g.Jobs {
 				if job.State == chime.JobDead {
 					dead = append(dead, job.ID)
@@ -228,7 +228,7 @@ func TestActionsDoWhatTheySay(t *testing.T) {
 		act("0 jobs deleted, 4 had gone", top.Action{Verb: top.Delete, Panel: top.Failures, Targets: []top.Target{{Queue: "failing", State: chime.JobDead, IDs: dead}}})
 		act("4 jobs deleted", top.Action{Verb: top.Delete, Panel: top.Failures, Targets: []top.Target{{Queue: "failing", State: chime.JobRetrying, IDs: retrying}}})
 		act(dead[0]+" cancelled", top.Action{Verb: top.Cancel, Panel: top.Running, Targets: []top.Target{{Queue: "failing", Name: dead[0]}}})
-		s := must(poller.Poll(t.Context()))(t)
+		s := must(poller.Poll(t.Context(), top.Hour))(t)
 		for _, q := range s.Queues {
 			if q.Name == "failing" && (q.Waiting != 3 || q.Dead != 0 || q.Delayed != 0) {
 				t.Errorf("failing has %d waiting, %d dead, %d delayed, want 3, 0, 0", q.Waiting, q.Dead, q.Delayed)
@@ -247,7 +247,7 @@ func TestAStoreThatDoesNotAnswerFailsThePoll(t *testing.T) {
 		poller := top.NewPoller(server.Store())
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if s, err := poller.Poll(ctx); err == nil || !strings.Contains(err.Error(), "list queues") {
+		if s, err := poller.Poll(ctx, top.Hour); err == nil || !strings.Contains(err.Error(), "list queues") {
 			t.Errorf("got %v, %v", s, err)
 		}
 	})

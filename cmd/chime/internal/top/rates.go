@@ -22,6 +22,14 @@ type mark struct {
 	queues map[string]counted
 }
 
+func markOf(at time.Time, queues []*chime.QueueInfo) mark {
+	m := mark{at, make(map[string]counted, len(queues))}
+	for _, q := range queues {
+		m.queues[q.Name] = countedOf(q)
+	}
+	return m
+}
+
 // rates are the differences between what queues had counted. The zero value knows none.
 type rates struct {
 	marks []mark // the oldest first
@@ -30,10 +38,7 @@ type rates struct {
 
 // add adds what a poll has read.
 func (r *rates) add(at time.Time, queues []*chime.QueueInfo) {
-	r.last = mark{at, make(map[string]counted, len(queues))}
-	for _, q := range queues {
-		r.last.queues[q.Name] = countedOf(q)
-	}
+	r.last = markOf(at, queues)
 	if n := len(r.marks); n > 0 && at.Before(r.marks[n-1].at) {
 		r.marks = nil // the clock stepped back
 	}

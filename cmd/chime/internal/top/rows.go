@@ -92,14 +92,14 @@ func (m *Model) queueRows() []row {
 			key: q.Name, name: q.Name, text: q.Name, paused: q.Paused, targets: []Target{{Name: q.Name}},
 			cells: []cell{
 				plain(q.Name), queueState(q), tally(count(q.Waiting), normal), tally(count(q.Delayed), normal), tally(count(q.Running), running),
-				tally(count(q.Dead), bad), tally(count(q.Parked), late), oldest, in, out, failed, {spark(squeeze(q.Outs, sparkCells), sparkCells), faint},
+				tally(count(q.Dead), bad), tally(count(q.Parked), late), oldest, in, out, failed, {spark(squeeze(q.Outs, sparkCells)), faint},
 			},
 		})
 	}
 	return rows
 }
 
-const sparkCells = 15 // of an hour: four minutes each
+const sparkCells = 15 // of an hour's sixty: four minutes each
 
 // tally is a number, faint where it is none.
 func tally(text string, p paint) cell {

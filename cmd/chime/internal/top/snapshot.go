@@ -8,8 +8,9 @@ import (
 
 // A Snapshot is what one poll has read: all that a frame is drawn of.
 type Snapshot struct {
-	At    time.Time // the store's clock
-	Leads bool      // a scheduler leads
+	At     time.Time     // the store's clock
+	Leader *chime.Leader // who leads; nil: this user may not know
+	Window Window        // of the charts
 
 	Flow     Flow
 	Queues   []Queue
@@ -25,9 +26,9 @@ type Snapshot struct {
 // Flow is what went through all queues that are sampled.
 type Flow struct {
 	In, Out, Failed          float64   // jobs a second
-	Ins, Outs, Faileds, Late []float64 // by the minute, the oldest first; Late: the 99th percentile, in seconds
+	Ins, Outs, Faileds, Late []float64 // a value for each cell of the window, see chart; Late: the 99th percentile, in seconds
 	P50, P99                 time.Duration
-	Timed                    bool // occurrences have started within the hour, so P50 and P99 are known
+	Timed                    bool // occurrences have started within the window, so P50 and P99 are known
 }
 
 // A Queue is one with what went through it.
@@ -35,7 +36,7 @@ type Queue struct {
 	*chime.QueueInfo
 	In, Out, Failed float64   // jobs a minute
 	Known           bool      // In, Out and Failed are known
-	Outs            []float64 // ended well, by the minute, of the last hour; none: not sampled, or not read
+	Outs            []float64 // ended well, a value for each cell of the window; none: not sampled, or not read
 }
 
 // A Group is failed attempts that look the same.

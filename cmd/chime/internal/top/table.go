@@ -1,6 +1,7 @@
 package top
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -22,12 +23,21 @@ var columns = [panels][]column{
 	Queues: {
 		{title: "QUEUE", gives: 14}, {title: "STATE"}, {title: "WAIT", right: true}, {title: "DELAYED", right: true}, {title: "RUN", right: true},
 		{title: "DEAD", right: true}, {title: "PARKED", right: true}, {title: "OLDEST", right: true}, {title: "IN/MIN", right: true},
-		{title: "OUT/MIN", right: true}, {title: "FAIL/MIN", right: true}, {title: "OUT, 1 H"},
+		{title: "OUT/MIN", right: true}, {title: "FAIL/MIN", right: true}, {title: "OUT, "}, // of the window
 	},
 	Next:     {{title: "DUE", right: true}, {title: "SCHEDULE", gives: 14}, {title: "AT"}, {title: "LAST"}, {title: "QUEUE"}},
 	Running:  {{title: "JOB", gives: 10}, {title: "ID", gives: 8}, {title: "QUEUE"}, {title: "FOR", right: true}, {title: "WORKER"}, {title: "PROGRESS"}},
 	Failures: {{title: "TIMES", right: true}, {title: "JOB", gives: 10}, {title: "ERROR", gives: 20}, {title: "LAST", right: true}, {title: "QUEUE"}},
 	Workers:  {{title: "WORKER", gives: 14}, {title: "SLOTS", right: true}, {title: "FULL"}, {title: "UP", right: true}},
+}
+
+// columns are those of a panel, with the window of their charts.
+func (m *Model) columns(p Panel) []column {
+	all := slices.Clone(columns[p])
+	if p == Queues {
+		all[len(all)-1].title += forms[m.shown.Window].title
+	}
+	return all
 }
 
 // layout gives the columns of rows their widths in so many cells of the terminal: first those that give are cut, the widest first; then

@@ -3,7 +3,6 @@ package top
 import (
 	"slices"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -45,81 +44,6 @@ func (m *Model) frame() []string {
 		lines = append(lines, fill("", m.width))
 	}
 	return lines[:m.height]
-}
-
-// head says of which store this is, whether it answers, and what goes through it.
-func (m *Model) head(p painter) []string {
-	plain := painter{plain: m.Plain}
-	state := plain.paint("● ", good)
-	live := "live " + shortly(m.Every)
-	age, stale := m.stale()
-	switch {
-	case !m.frozen.IsZero():
-		state, live = plain.paint("‖ ", paused), "frozen"
-	case stale:
-		state, live = plain.paint("⚠ ", bad), plain.paint("stale "+shortly(age), bad)
-	case m.shown == nil:
-		state, live = "◌ ", "reading"
-	}
-	left := " " + plain.paint("chime", title) + " " + state + output.Printable(m.Address)
-	if m.shown != nil {
-		if m.shown.Leads {
-			left += "   " + p.paint("✓ leader", good)
-		} else {
-			left += "   " + p.paint("◌ no leader", late)
-		}
-	}
-	right := live + "  " + m.clock().In(m.location()).Format("15:04:05 MST")
-	if m.ReadOnly {
-		right += "  " + plain.paint("READ-ONLY", title)
-	}
-	space := m.width - ansi.StringWidth(right) - 1
-	lines := []string{fill(left, max(space-2, 0)) + "  " + right, ""}
-	if m.shown != nil {
-		lines[1] = m.flow(p)
-	}
-	return lines
-}
-
-func shortly(d time.Duration) string {
-	if d < time.Minute {
-		return number(int(d.Seconds())) + "s"
-	}
-	return number(int(d.Minutes())) + "m" + number(int(d.Seconds())%60) + "s"
-}
-
-const minSpark = 4 // cells
-
-// flow is what goes through all queues.
-func (m *Model) flow(p painter) string {
-	f := m.shown.Flow
-	failed := normal
-	if f.Failed > 0 {
-		failed = bad
-	}
-	parts := []struct {
-		name, value string
-		values      []float64
-		paint       paint
-	}{{"in/s", rate(f.In), f.Ins, normal}, {"out/s", rate(f.Out), f.Outs, normal}, {"failed/s", rate(f.Failed), f.Faileds, failed}}
-	if f.Timed {
-		parts = append(parts, parts[0])
-		parts[3].name, parts[3].value, parts[3].values = "late", "p50 "+span(f.P50)+" p99 "+span(f.P99), f.Late
-	}
-	left := m.width
-	for _, part := range parts {
-		left -= len(part.name) + len(part.value) + 5
-	}
-	cells := max(left, 0) / len(parts)
-	line := ""
-	for _, part := range parts {
-		line += " " + p.paint(part.name, faint) + " " + p.paint(part.value, part.paint)
-		if text := spark(part.values, min(cells, sampledMinutes)); text != "" && cells >= minSpark {
-			line += " " + p.paint(text, faint)
-		}
-		line += "  "
-	}
-	return line
 }
 
 // foot asks, or says what was done, or which keys there are.

@@ -2,6 +2,7 @@ package top
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -70,18 +71,21 @@ func plural(n int, noun string) string {
 
 const bars = "▁▂▃▄▅▆▇█"
 
-// spark draws values, the last cells of them, scaled to the largest. Without any it is empty.
-func spark(values []float64, cells int) string {
-	if len(values) > cells {
-		values = values[len(values)-cells:]
-	}
+// spark draws values, scaled to the largest, and a gap where nothing is known. Without any it is empty.
+func spark(values []float64) string {
 	most := 0.0
 	for _, v := range values {
-		most = max(most, v)
+		if v > most { // not of NaN
+			most = v
+		}
 	}
 	all := []rune(bars)
 	var b strings.Builder
 	for _, v := range values {
+		if math.IsNaN(v) {
+			b.WriteByte(' ')
+			continue
+		}
 		level := 0
 		if most > 0 {
 			level = int(v / most * float64(len(all)-1))
@@ -91,14 +95,21 @@ func spark(values []float64, cells int) string {
 	return b.String()
 }
 
-// squeeze sums values up so that few are left, for a spark of so many cells over all of them.
+// squeeze takes means of values so that few are left, for a spark of so many cells over all of them.
 func squeeze(values []float64, cells int) []float64 {
 	if len(values) <= cells {
 		return values
 	}
 	few := make([]float64, cells)
-	for i, v := range values {
-		few[i*cells/len(values)] += v
+	for i := range few {
+		from, to := i*len(values)/cells, (i+1)*len(values)/cells
+		known, total := 0, math.NaN()
+		for _, v := range values[from:to] {
+			if total = plus(total, v); !math.IsNaN(v) {
+				known++
+			}
+		}
+		few[i] = total / float64(known)
 	}
 	return few
 }

@@ -22,7 +22,7 @@ var Zone = time.FixedZone("CET", 3600)
 // Snapshot returns the story, anew each time.
 func Snapshot() *top.Snapshot {
 	return &top.Snapshot{
-		At: At, Leads: true, Notes: map[top.Panel]string{}, Held: 40,
+		At: At, Leader: &chime.Leader{Name: "app-2:812:JBSWY3DPEHPK3PXP", Host: "app-2", PID: 812, Term: 14}, Notes: map[top.Panel]string{}, Held: 40,
 		Flow: top.Flow{
 			In: 1204, Out: 1198, Failed: 0.4, Ins: wave(71_000, 9_000, 3), Outs: wave(70_500, 8_000, 5), Faileds: wave(24, 20, 7),
 			Late: wave(3, 2, 11), P50: time.Millisecond, P99: 3 * time.Millisecond, Timed: true,

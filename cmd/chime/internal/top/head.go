@@ -1,0 +1,111 @@
+package top
+
+import (
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+)
+
+// head says of which store this is, who leads, whether it answers, and what goes through it.
+func (m *Model) head(p painter) []string {
+	plain := painter{plain: m.Plain}
+	state := plain.paint("● ", good)
+	live := "live " + shortly(m.Every)
+	age, stale := m.stale()
+	switch {
+	case !m.frozen.IsZero():
+		state, live = plain.paint("‖ ", paused), "frozen"
+	case stale:
+		state, live = plain.paint("⚠ ", bad), plain.paint("stale "+shortly(age), bad)
+	case m.shown == nil:
+		state, live = "◌ ", "reading"
+	}
+	left := " " + plain.paint("chime", title) + " " + state + output.Printable(m.Address)
+	right := live + "  " + m.clock().In(m.location()).Format("15:04:05 MST")
+	if m.width >= windowWidth {
+		right += "  " + m.window.String() + " ▾"
+	}
+	if m.ReadOnly {
+		right += "  " + plain.paint("READ-ONLY", title)
+	}
+	room := max(m.width-ansi.StringWidth(right)-3, 0)
+	if m.shown != nil {
+		left += m.leader(p, room-ansi.StringWidth(left))
+	}
+	lines := []string{fill(left, room) + "  " + right, ""}
+	if m.shown != nil {
+		lines[1] = m.flow(p)
+	}
+	return lines
+}
+
+const (
+	windowWidth = 60 // from so many cells on the window is named
+	maxLeader   = 24 // cells of a leader's name
+)
+
+// leader says who leads: with the term, if there are cells for it.
+func (m *Model) leader(p painter, cells int) string {
+	leads := m.shown.Leader
+	switch {
+	case leads == nil:
+		return ""
+	case leads.Name == "":
+		return "   " + p.paint("⚠ nobody leads", late)
+	}
+	name := leads.Host
+	if name == "" {
+		name = leads.Name
+	}
+	text := "   leader " + p.paint(ansi.Truncate(output.Printable(name), maxLeader, "…"), good)
+	if term := " (term " + count(leads.Term) + ")"; ansi.StringWidth(text+term) <= cells {
+		return text + term
+	}
+	return text
+}
+
+func shortly(d time.Duration) string {
+	if d < time.Minute {
+		return number(int(d.Seconds())) + "s"
+	}
+	return number(int(d.Minutes())) + "m" + number(int(d.Seconds())%60) + "s"
+}
+
+const minSpark = 4 // cells
+
+// flow is what goes through all queues.
+func (m *Model) flow(p painter) string {
+	f := m.shown.Flow
+	failed := normal
+	if f.Failed > 0 {
+		failed = bad
+	}
+	parts := []struct {
+		name, value string
+		values      []float64
+		paint       paint
+	}{{"in/s", rate(f.In), f.Ins, normal}, {"out/s", rate(f.Out), f.Outs, normal}, {"failed/s", rate(f.Failed), f.Faileds, failed}}
+	if f.Timed {
+		parts = append(parts, parts[0])
+		parts[3].name, parts[3].value, parts[3].values = "late", "p50 "+span(f.P50)+" p99 "+span(f.P99), f.Late
+	}
+	if m.shown.Window != m.window {
+		f.Ins, f.Outs, f.Faileds, f.Late = nil, nil, nil, nil // those of another window
+	}
+	left := m.width
+	for _, part := range parts {
+		left -= len(part.name) + len(part.value) + 5
+	}
+	cells := max(left, 0) / len(parts)
+	line := ""
+	for _, part := range parts {
+		line += " " + p.paint(part.name, faint) + " " + p.paint(part.value, part.paint)
+		if text := spark(squeeze(part.values, cells)); text != "" && cells >= minSpark {
+			line += " " + p.paint(text, faint)
+		}
+		line += "  "
+	}
+	return line
+}

@@ -1,0 +1,48 @@
+package top
+
+import (
+	"math"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// lateness is how late occurrences started within a window, by the samples of all queues.
+type lateness struct {
+	all   chime.Histogram
+	cells []chime.Histogram
+	chart *chart
+}
+
+func newLateness(w Window, now time.Time) *lateness {
+	c := w.chart(now)
+	return &lateness{cells: make([]chime.Histogram, len(c.values)), chart: c}
+}
+
+// add adds samples of a step. One that is longer than a cell counts in each of the cells that it overlaps.
+func (l *lateness) add(samples []chime.Sample, step time.Duration) {
+	for i := range samples {
+		first, behind := l.chart.cells(samples[i].At, samples[i].At.Add(step))
+		if first < behind {
+			l.all = l.all.Add(samples[i].Lateness)
+		}
+		for ; first < behind; first++ {
+			l.cells[first] = l.cells[first].Add(samples[i].Lateness)
+		}
+	}
+}
+
+// fill fills in what is known of it.
+func (l *lateness) fill(f *Flow) {
+	if f.Timed = l.all.Count() > 0; !f.Timed {
+		return
+	}
+	f.P50, f.P99 = l.all.Quantile(0.5), l.all.Quantile(0.99)
+	for _, cell := range l.cells {
+		late := math.NaN()
+		if cell.Count() > 0 {
+			late = cell.Quantile(0.99).Seconds()
+		}
+		f.Late = append(f.Late, late)
+	}
+}

@@ -1,0 +1,22 @@
+package top
+
+import "time"
+
+// traffic is what went through a queue, in charts of one window.
+type traffic struct{ ins, outs, faileds *chart }
+
+func newTraffic(w Window, now time.Time) traffic {
+	return traffic{w.chart(now), w.chart(now), w.chart(now)}
+}
+
+// add adds what came in an interval.
+func (t *traffic) add(from, to time.Time, in, out, failed float64) {
+	t.ins.add(from, to, in)
+	t.outs.add(from, to, out)
+	t.faileds.add(from, to, failed)
+}
+
+// addTo adds it to that of all queues.
+func (t *traffic) addTo(f *Flow) {
+	f.Ins, f.Outs, f.Faileds = sum(f.Ins, t.ins.values), sum(f.Outs, t.outs.values), sum(f.Faileds, t.faileds.values)
+}

@@ -1,0 +1,115 @@
+package top
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+const (
+	maxSampled    = 20 // queues whose samples are read, the busiest
+	sampledAtOnce = 5  // of these a poll, after the first one
+	firstEntries  = 10_000
+	stepParts     = 12 // in so many parts of a step, but at least a minute, a queue is read once
+)
+
+// A trail is the samples of the busiest queues, one a step, as far back as is wanted. Each read reads only new ones. At first it reads as
+// many queues as have about firstEntries samples.
+type trail struct {
+	step, back time.Duration
+	queues     map[string]*sampled
+}
+
+type sampled struct {
+	samples []chime.Sample // the oldest first
+	read    time.Time
+}
+
+// busiest are the queues that have counted most.
+func busiest(queues []*chime.QueueInfo) []*chime.QueueInfo {
+	all := slices.Clone(queues)
+	slices.SortStableFunc(all, func(a, b *chime.QueueInfo) int {
+		return cmp.Compare(b.Enqueued+b.Done+b.Failed, a.Enqueued+a.Done+a.Failed)
+	})
+	return all[:min(len(all), maxSampled)]
+}
+
+// read reads what is new of some queues, those first that were not read for longest.
+func (t *trail) read(ctx context.Context, store *chime.Queues, queues []*chime.QueueInfo, now time.Time) error {
+	some, atOnce := busiest(queues), sampledAtOnce
+	if t.queues == nil {
+		t.queues, atOnce = map[string]*sampled{}, max(1, firstEntries/int(t.back/t.step))
+	}
+	named := map[string]bool{}
+	for _, q := range some {
+		named[q.Name] = true
+		if t.queues[q.Name] == nil {
+			t.queues[q.Name] = &sampled{}
+		}
+	}
+	maps.DeleteFunc(t.queues, func(name string, _ *sampled) bool { return !named[name] })
+	again := max(t.step/stepParts, time.Minute)
+	some = slices.DeleteFunc(some, func(q *chime.QueueInfo) bool { return now.Sub(t.queues[q.Name].read) < again })
+	slices.SortStableFunc(some, func(a, b *chime.QueueInfo) int { return t.queues[a.Name].read.Compare(t.queues[b.Name].read) })
+	some = some[:min(len(some), atOnce)]
+	var group sync.WaitGroup
+	failed := make([]error, len(some))
+	for i, q := range some {
+		group.Go(func() { failed[i] = t.catchUp(ctx, store, q.Name, now) })
+	}
+	group.Wait()
+	return cmp.Or(failed...)
+}
+
+// catchUp reads what is new of one queue.
+func (t *trail) catchUp(ctx context.Context, store *chime.Queues, queue string, now time.Time) error {
+	known, from := t.queues[queue], now.Add(-t.back)
+	if n := len(known.samples); n > 0 && known.samples[n-1].At.After(from) {
+		from = known.samples[n-1].At.Add(t.step)
+	}
+	if !from.Before(now) {
+		return nil
+	}
+	fresh, err := store.Samples(ctx, queue, from, now, t.step)
+	if err != nil && !errors.Is(err, chime.ErrNotFound) {
+		return err
+	}
+	known.samples = append(known.samples, fresh...)
+	known.samples = slices.DeleteFunc(known.samples, func(s chime.Sample) bool { return s.At.Before(now.Add(-t.back)) })
+	known.read = now
+	return nil
+}
+
+// complete reports whether the samples of all these queues were read.
+func (t *trail) complete() bool {
+	for _, q := range t.queues {
+		if q.read.IsZero() {
+			return false
+		}
+	}
+	return t.queues != nil
+}
+
+// of returns the samples of a queue; none: it is not one of the busiest, or was not read yet.
+func (t *trail) of(queue string) []chime.Sample {
+	if q := t.queues[queue]; q != nil {
+		return q.samples
+	}
+	return nil
+}
+
+// charts are what went through a queue, in a window, by samples.
+func (t *trail) charts(queue string, w Window, now time.Time) traffic {
+	all := newTraffic(w, now)
+	for _, s := range t.of(queue) {
+		begins := s.At.Add(-time.Duration(max(s.Covers, 1)-1) * t.step)
+		all.add(begins, s.At.Add(t.step), float64(s.Enqueued), float64(s.Done), float64(s.Failed))
+	}
+	return all
+}

@@ -1,0 +1,38 @@
+package plain_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/plain"
+)
+
+func TestAJobSaysWhichAttemptAndWhen(t *testing.T) {
+	now := time.Date(2026, 11, 21, 13, 26, 48, 0, time.UTC)
+	for _, c := range []struct {
+		job  chime.JobInfo
+		want string
+	}{
+		{chime.JobInfo{State: chime.JobWaiting, Attempt: 1, MaxAttempts: 25}, "◌ waiting: It waits for a free worker, or the end of an earlier occurrence, to begin its 1st of 25 attempts."},
+		{chime.JobInfo{State: chime.JobDelayed, Attempt: 1, MaxAttempts: 1, Due: now.Add(3*time.Minute + 12*time.Second)}, "◌ delayed: It waits for its only attempt, in 3 m 12 s."},
+		{chime.JobInfo{State: chime.JobDelayed, Due: now}, "◌ delayed: It waits for its 1st attempt, which is due now."},
+		{chime.JobInfo{State: chime.JobRetrying, Attempt: 3, MaxAttempts: 25, Due: now.Add(4 * time.Second)}, "⚠ retrying: It waits for its 3rd of 25 attempts, in 4 s."},
+		{chime.JobInfo{State: chime.JobRetrying, Attempt: 22, Due: now.Add(126*24*time.Hour + 12*time.Hour + time.Second)}, "⚠ retrying: It waits for its 22nd attempt, in 126 d 12 h."},
+		{chime.JobInfo{State: chime.JobRunning, Attempt: 2, MaxAttempts: 3, Started: now.Add(-time.Hour - time.Second)}, "● running: A worker runs its 2nd of 3 attempts, for 1 h."},
+		{chime.JobInfo{State: chime.JobRunning, Attempt: 2, Started: now, Cancelled: true}, "● running: A worker runs its 2nd attempt, for less than a second; it was told to end."},
+		{chime.JobInfo{State: chime.JobRunning, Attempt: 2}, "● running: A worker runs its 2nd attempt."},
+		{chime.JobInfo{State: chime.JobTaken, Attempt: 1, MaxAttempts: 25, Cancelled: true}, "● taken: A worker has taken it, and begins its 1st of 25 attempts in a moment; it was told to end."},
+		{chime.JobInfo{State: chime.JobParked, Attempt: 1}, "‖ parked: It waits for a worker that has a handler for it."},
+		{chime.JobInfo{State: chime.JobDead, Attempt: 25, MaxAttempts: 25, Ended: now.Add(-49 * time.Hour)}, "✕ dead: It was given up 2 d 1 h ago, after its 25th of 25 attempts: nothing runs it until it is requeued."},
+		{chime.JobInfo{State: chime.JobDone, Attempt: 1, Ended: now}, "✓ done: It has ended just now, and its result is kept."},
+		{chime.JobInfo{State: chime.JobDone, Attempt: 1, Outcome: chime.RunCancelled}, "✓ done: It has ended as cancelled, and its result is kept."},
+		{chime.JobInfo{State: chime.JobDead, Err: errors.New("newer")}, "⚠ dead: This version cannot read it."},
+		{chime.JobInfo{State: "quantum"}, `⚠ quantum: This version does not know what "quantum" means.`},
+	} {
+		if got := plain.JobInfo(&c.job, now); got.String()+": "+got.Sentence != c.want || !isSentence(got.Sentence) {
+			t.Errorf("got  %v: %s\nwant %s", got, got.Sentence, c.want)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package redisstore
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/redistest"
+)
+
+// Only an attempt that was cut off is recorded with its worker: where nothing had begun, reaping does not look for the name.
+func TestReapingWhatHadNotBegunDoesNotReadItsWorker(t *testing.T) {
+	b := newBench(t, redistest.Start(t, redistest.Options{}).Client(nil))
+	reads := func(ahead int) bool {
+		b.enqueue(job("a"))
+		b.work("s", protocol.WorkCall{Take: 1, Ahead: ahead, TTL: 50 * time.Millisecond})
+		lapsed := b.untilLapsed()
+		b.client.ConfigResetStat(b.Context())
+		b.reap(lapsed, 1)
+		read := strings.Contains(b.client.Info(b.Context(), "commandstats").Val(), "cmdstat_hget:")
+		b.client.FlushAll(b.Context())
+		b.numbers = map[string]int64{}
+		return read
+	}
+	if reads(1) {
+		t.Error("reaping a job that was taken ahead reads a field, want no look at its worker's name")
+	}
+	if reads(0) {
+		t.Error("reaping a job of no schedule that had begun reads a field, want no look at its worker's name: no attempt is recorded")
+	}
+}
