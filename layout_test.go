@@ -43,7 +43,9 @@ var mayImport = map[string][]string{
 	},
 	"health":              {"."},
 	"internal/loopback":   {},
-	"internal/jobfind":    {"."}, // these three are for the command and the dashboard
+	"internal/jobfind":    {"."}, // these five are for the command and the dashboard
+	"internal/overview":   {".", "internal/jobfind", "internal/rights"},
+	"internal/rights":     {},
 	"internal/history":    {"."},
 	"internal/hindrance":  {"."},
 	"redisstore":          {"internal/protocol", "github.com/redis/go-redis/v9"},

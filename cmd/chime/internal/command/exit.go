@@ -12,6 +12,7 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/connect"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
+	"github.com/chimejobs/chime/internal/rights"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -64,7 +65,7 @@ func code(err error) int {
 	case errors.Is(err, chime.ErrNotFound):
 		return exitNotFound
 	case errors.Is(err, ask.ErrDeclined), errors.Is(err, ask.ErrNobody),
-		errors.As(err, &conflict), errors.Is(err, chime.ErrConflict), connect.Denied(err):
+		errors.As(err, &conflict), errors.Is(err, chime.ErrConflict), rights.Missing(err):
 		return exitRefused
 	case connect.Unreachable(err):
 		return exitUnreachable

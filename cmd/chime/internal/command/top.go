@@ -7,6 +7,7 @@ import (
 
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/top"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 func (s *session) top() *cobra.Command {
@@ -40,10 +41,10 @@ func (s *session) watch(c *cobra.Command, every time.Duration) error {
 	if err != nil {
 		return err
 	}
-	poller := top.NewPoller(store)
+	poller := overview.NewPoller(store)
 	model := top.New(top.Options{
 		Address: s.opened.Address, Every: every, ReadOnly: s.readOnly, Plain: s.plain, Zones: s.zones(), Now: s.Now(),
-		Poll: func(window top.Window) (*top.Snapshot, error) {
+		Poll: func(window overview.Window) (*overview.Snapshot, error) {
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
 			return poller.Poll(ctx, window)

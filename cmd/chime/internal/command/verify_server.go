@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/cmd/chime/internal/connect"
 	"github.com/chimejobs/chime/cmd/chime/internal/times"
+	"github.com/chimejobs/chime/internal/rights"
 )
 
 // maxClockOff is how far this machine's clock may be from the server's before that is said. Only the server's counts.
@@ -38,7 +38,7 @@ func (v *verifying) server(ctx context.Context, store chime.Store) error {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
-		case connect.Denied(infoErr):
+		case rights.Missing(infoErr):
 			v.add("server", checkWarn, "INFO is denied%s, so version and eviction policy are not checked", where)
 		case infoErr != nil:
 			return infoErr

@@ -135,19 +135,6 @@ func (f *Flags) addTLS(options *redis.UniversalOptions) error {
 	return nil
 }
 
-// Denied reports whether the server does not know the user, or a right of the user is missing.
-func Denied(err error) bool {
-	if err == nil {
-		return false
-	}
-	for _, answer := range []string{"NOPERM", "NOAUTH", "WRONGPASS"} {
-		if redis.HasErrorPrefix(err, answer) || strings.Contains(err.Error(), answer+" ") {
-			return true
-		}
-	}
-	return false
-}
-
 // Unreachable reports whether the store does not answer, or is not fit.
 func Unreachable(err error) bool {
 	var network net.Error

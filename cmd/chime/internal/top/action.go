@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 // A Verb is what a key does to items.
@@ -24,7 +25,7 @@ const (
 // An Action is what was asked and answered with yes.
 type Action struct {
 	Verb    Verb
-	Panel   Panel
+	Panel   overview.Panel
 	Targets []Target
 }
 
@@ -55,7 +56,7 @@ func Act(ctx context.Context, store chime.Store, a Action) (string, error) {
 		}
 	}
 	text := fmt.Sprintf("%s %s", plural(done, noun[a.Panel]), a.Verb.Done())
-	if len(a.Targets) == 1 && a.Panel != Failures && gone == 0 {
+	if len(a.Targets) == 1 && a.Panel != overview.Failures && gone == 0 {
 		text = a.Targets[0].Name + " " + a.Verb.Done()
 	}
 	if gone > 0 {
@@ -65,14 +66,14 @@ func Act(ctx context.Context, store chime.Store, a Action) (string, error) {
 }
 
 // noun is what one item of a panel is called where it is counted.
-var noun = [panels]string{Queues: "queue", Next: "schedule", Running: "job", Failures: "job", Workers: "worker"}
+var noun = [overview.Panels]string{overview.Queues: "queue", overview.Next: "schedule", overview.Running: "job", overview.Failures: "job", overview.Workers: "worker"}
 
 func act(ctx context.Context, store chime.Store, a Action, t Target) (changed, gone int, err error) {
 	queues, schedules, jobs := chime.NewQueues(store), chime.NewSchedules(store), chime.NewJobs(store)
 	filter := chime.JobFilter{Queue: t.Queue, State: t.State, IDs: t.IDs}
 	var result chime.BulkResult
 	switch a.Panel {
-	case Queues:
+	case overview.Queues:
 		switch a.Verb {
 		case Pause:
 			err = queues.Pause(ctx, t.Name)
@@ -81,7 +82,7 @@ func act(ctx context.Context, store chime.Store, a Action, t Target) (changed, g
 		case Delete:
 			err = queues.Delete(ctx, t.Name)
 		}
-	case Next:
+	case overview.Next:
 		switch a.Verb {
 		case Pause:
 			err = schedules.Pause(ctx, t.Name)
@@ -90,9 +91,9 @@ func act(ctx context.Context, store chime.Store, a Action, t Target) (changed, g
 		case Delete:
 			err = schedules.Delete(ctx, t.Name)
 		}
-	case Running:
+	case overview.Running:
 		_, err = jobs.Cancel(ctx, t.Queue, t.Name)
-	case Failures:
+	case overview.Failures:
 		switch a.Verb {
 		case Retry:
 			result, err = jobs.Requeue(ctx, filter, nil)

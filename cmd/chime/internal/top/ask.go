@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 // An ask is a question before a change. Only y, or the text that is wanted and enter, is a yes.
@@ -35,7 +36,7 @@ func (m *Model) askFor(verb Verb) {
 		}
 		rows = []row{r}
 	}
-	if verb == Pause && m.focus == Queues && rows[0].paused {
+	if verb == Pause && m.focus == overview.Queues && rows[0].paused {
 		verb = Resume
 	}
 	a := &ask{action: Action{Verb: verb, Panel: m.focus}}
@@ -52,7 +53,7 @@ func (m *Model) askFor(verb Verb) {
 	}
 	what := noun[m.focus] + " " + output.Printable(rows[0].name)
 	switch {
-	case m.focus == Failures:
+	case m.focus == overview.Failures:
 		what = plural(jobs, "failed job") + " of " + output.Printable(rows[0].name)
 		if len(rows) > 1 {
 			what = plural(jobs, "failed job") + " in " + plural(len(rows), "group")

@@ -6,6 +6,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 // body is what is between the first lines and the last one.
@@ -32,15 +33,15 @@ func (m *Model) body(p painter, height int) []string {
 
 // allPanels shows the queues above two pairs of the others.
 func (m *Model) allPanels(p painter, height int) []string {
-	queues := min(max(len(m.rows(Queues)), 1)+2, height*2/5)
+	queues := min(max(len(m.rows(overview.Queues)), 1)+2, height*2/5)
 	pairs := (height - queues) / 2
-	lines := m.panel(p, Queues, m.width, queues)
-	lines = append(lines, m.pair(p, Next, Running, pairs, "┬")...)
-	return append(lines, m.pair(p, Failures, Workers, height-queues-pairs, "┼")...)
+	lines := m.panel(p, overview.Queues, m.width, queues)
+	lines = append(lines, m.pair(p, overview.Next, overview.Running, pairs, "┬")...)
+	return append(lines, m.pair(p, overview.Failures, overview.Workers, height-queues-pairs, "┼")...)
 }
 
 // pair shows two panels beside each other.
-func (m *Model) pair(p painter, left, right Panel, height int, join string) []string {
+func (m *Model) pair(p painter, left, right overview.Panel, height int, join string) []string {
 	half := (m.width - 1) / 2
 	a, b := m.panel(p, left, half, height), m.panel(p, right, m.width-half-1, height)
 	lines := make([]string, height)
@@ -57,7 +58,7 @@ func (m *Model) pair(p painter, left, right Panel, height int, join string) []st
 // tabs names the panels where one is shown at a time.
 func (m *Model) tabs(p painter) string {
 	line := ""
-	for panel := range panels {
+	for panel := range overview.Panels {
 		with, name := faint, strings.TrimSuffix(panel.String(), ", last hour")
 		text := number(int(panel)+1) + " " + name + " " + m.howMany(panel)
 		if panel == m.focus {
@@ -69,19 +70,19 @@ func (m *Model) tabs(p painter) string {
 }
 
 // howMany is how many rows a panel has.
-func (m *Model) howMany(p Panel) string {
+func (m *Model) howMany(p overview.Panel) string {
 	all := int64(len(m.allRows(p)))
-	if p == Running {
+	if p == overview.Running {
 		all = max(all, m.shown.Held)
 	}
 	return "(" + count(all) + ")"
 }
 
 // panel shows one panel: its title, the columns' titles where there is room, and its rows around the cursor.
-func (m *Model) panel(p painter, panel Panel, width, height int) []string {
+func (m *Model) panel(p painter, panel overview.Panel, width, height int) []string {
 	rows := m.rows(panel)
 	lines := []string{m.titleOf(p, panel, width)}
-	titled := panel == Queues || height >= 5
+	titled := panel == overview.Queues || height >= 5
 	columns := m.columns(panel)
 	widths := layout(columns, rows, width-3, titled)
 	if titled && len(rows) > 0 && height > 2 {
@@ -116,7 +117,7 @@ func (m *Model) panel(p painter, panel Panel, width, height int) []string {
 }
 
 // titleOf is the line above a panel.
-func (m *Model) titleOf(p painter, panel Panel, width int) string {
+func (m *Model) titleOf(p painter, panel overview.Panel, width int) string {
 	state := m.panels[panel]
 	text := " " + number(int(panel)+1) + " " + panel.String() + " " + m.howMany(panel) + " "
 	with := normal
@@ -138,14 +139,14 @@ func (m *Model) titleOf(p painter, panel Panel, width int) string {
 }
 
 // nothing is what a panel without rows says.
-func (m *Model) nothing(p Panel) string {
+func (m *Model) nothing(p overview.Panel) string {
 	switch {
 	case m.panels[p].filter != "":
 		return "nothing has this text; esc takes the filter away"
-	case p == Failures && m.shown.Notes[p] == "":
+	case p == overview.Failures && m.shown.Notes[p] == "":
 		return "✓ nothing has failed"
 	}
-	return [panels]string{"no queue: nothing was enqueued yet", "no schedule", "nothing runs", "", "no worker"}[p]
+	return [overview.Panels]string{"no queue: nothing was enqueued yet", "no schedule", "nothing runs", "", "no worker"}[p]
 }
 
 // lines shows a text under a title.
@@ -172,7 +173,7 @@ func (m *Model) helpText() (lines []string) {
 	lines = append(lines, "", "These ask first, and do nothing unless the answer is y, or the name:")
 	for _, key := range actKeys {
 		var where []string
-		for panel := range panels {
+		for panel := range overview.Panels {
 			if acts[panel][key] != "" {
 				where = append(where, strings.TrimSuffix(panel.String(), ", last hour"))
 			}

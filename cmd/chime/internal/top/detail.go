@@ -8,30 +8,31 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 // detail is the text of what is opened, a field a line.
 func (m *Model) detail() []string {
 	var d fields
 	switch key := m.opened.key; m.opened.panel {
-	case Queues:
-		if i := slices.IndexFunc(m.shown.Queues, func(q Queue) bool { return q.Name == key }); i >= 0 {
+	case overview.Queues:
+		if i := slices.IndexFunc(m.shown.Queues, func(q overview.Queue) bool { return q.Name == key }); i >= 0 {
 			m.queueDetail(&d, m.shown.Queues[i])
 		}
-	case Next:
+	case overview.Next:
 		if i := slices.IndexFunc(m.shown.Next, func(s *chime.Schedule) bool { return s.Name == key }); i >= 0 {
 			m.scheduleDetail(&d, m.shown.Next[i])
 		}
-	case Running:
+	case overview.Running:
 		if i := slices.IndexFunc(m.shown.Running, func(j *chime.JobInfo) bool { return j.Queue+"\x00"+j.ID == key }); i >= 0 {
 			m.jobDetail(&d, m.shown.Running[i])
 		}
-	case Failures:
-		if i := slices.IndexFunc(m.shown.Failures, func(g Group) bool { return g.Queue+"\x00"+g.Job+"\x00"+g.Error == key }); i >= 0 {
+	case overview.Failures:
+		if i := slices.IndexFunc(m.shown.Failures, func(g overview.Group) bool { return g.Queue+"\x00"+g.Job+"\x00"+g.Error == key }); i >= 0 {
 			m.groupDetail(&d, m.shown.Failures[i])
 		}
-	case Workers:
-		if i := slices.IndexFunc(m.shown.Workers, func(w Worker) bool { return w.Name == key }); i >= 0 {
+	case overview.Workers:
+		if i := slices.IndexFunc(m.shown.Workers, func(w overview.Worker) bool { return w.Name == key }); i >= 0 {
 			m.workerDetail(&d, m.shown.Workers[i])
 		}
 	}
@@ -62,7 +63,7 @@ func (m *Model) moment(t time.Time) string {
 	return text + ", " + ago(m.clock().Sub(t))
 }
 
-func (m *Model) queueDetail(d *fields, q Queue) {
+func (m *Model) queueDetail(d *fields, q overview.Queue) {
 	d.add("queue", q.Name)
 	state := "● live"
 	if q.Paused {
@@ -102,7 +103,7 @@ func (m *Model) queueDetail(d *fields, q Queue) {
 		d.add(n.name, count(n.n))
 	}
 	if len(q.Outs) > 0 {
-		*d = append(*d, "", "ended well, "+forms[m.shown.Window].says+":", spark(q.Outs))
+		*d = append(*d, "", "ended well, "+m.shown.Window.Says()+":", spark(q.Outs))
 	}
 }
 
@@ -143,7 +144,7 @@ func (m *Model) jobDetail(d *fields, j *chime.JobInfo) {
 	}
 }
 
-func (m *Model) groupDetail(d *fields, g Group) {
+func (m *Model) groupDetail(d *fields, g overview.Group) {
 	d.add("job", g.Job)
 	d.add("queue", g.Queue)
 	d.add("error", g.Error)
@@ -155,7 +156,7 @@ func (m *Model) groupDetail(d *fields, g Group) {
 	}
 	*d = append(*d, "", plural(len(g.Jobs), "job")+" whose last attempt failed so, the newest first:")
 	for _, j := range g.Jobs {
-		text := fill(string(j.State), 10) + fill(m.instant(failedAt(j)), 18) + j.ID + "  attempt " + number(j.Attempt)
+		text := fill(string(j.State), 10) + fill(m.instant(overview.FailedAt(j)), 18) + j.ID + "  attempt " + number(j.Attempt)
 		if j.State == chime.JobRetrying && !j.Due.IsZero() {
 			text += ", again in " + span(j.Due.Sub(m.clock()))
 		}
@@ -168,7 +169,7 @@ func firstLine(text string) string {
 	return text
 }
 
-func (m *Model) workerDetail(d *fields, w Worker) {
+func (m *Model) workerDetail(d *fields, w overview.Worker) {
 	d.add("worker", w.Name)
 	d.add("process", w.Address())
 	d.add("version", w.Version)

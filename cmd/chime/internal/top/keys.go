@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 // A binding says which key does what, for the help.
@@ -29,12 +30,12 @@ var everywhere = []binding{
 }
 
 // acts are the verbs of a panel's keys, and none else.
-var acts = [panels]map[string]Verb{
-	Queues:   {"p": Pause, "d": Delete},
-	Next:     {"p": Pause, "t": Trigger, "d": Delete},
-	Running:  {"c": Cancel},
-	Failures: {"r": Retry, "d": Delete},
-	Workers:  {},
+var acts = [overview.Panels]map[string]Verb{
+	overview.Queues:   {"p": Pause, "d": Delete},
+	overview.Next:     {"p": Pause, "t": Trigger, "d": Delete},
+	overview.Running:  {"c": Cancel},
+	overview.Failures: {"r": Retry, "d": Delete},
+	overview.Workers:  {},
 }
 
 // actKeys are the keys of the verbs in the order in which the last line has them.
@@ -65,11 +66,11 @@ func (m *Model) press(key tea.Key) tea.Cmd {
 	case "esc":
 		m.back()
 	case "tab":
-		m.goTo((m.focus + 1) % panels)
+		m.goTo((m.focus + 1) % overview.Panels)
 	case "shift+tab":
-		m.goTo((m.focus + panels - 1) % panels)
+		m.goTo((m.focus + overview.Panels - 1) % overview.Panels)
 	case "1", "2", "3", "4", "5":
-		to := Panel(name[0] - '1')
+		to := overview.Panel(name[0] - '1')
 		m.zoom = !m.zoom || to != m.focus
 		m.goTo(to)
 	case "w":
@@ -111,7 +112,7 @@ func (m *Model) back() {
 	}
 }
 
-func (m *Model) goTo(p Panel) {
+func (m *Model) goTo(p overview.Panel) {
 	m.focus, m.opened = p, nil
 }
 
@@ -130,7 +131,7 @@ func (m *Model) freeze() tea.Cmd {
 
 // widen shows charts of the next window, once they are read.
 func (m *Model) widen() tea.Cmd {
-	m.window = m.window.next()
+	m.window = m.window.Next()
 	if m.polling || !m.frozen.IsZero() {
 		return nil // what is read next is of that window
 	}
@@ -172,7 +173,7 @@ func (m *Model) row() (row, bool) {
 }
 
 // at is where the cursor is among a panel's rows; the first one if its row has gone.
-func (m *Model) at(p Panel, rows []row) int {
+func (m *Model) at(p overview.Panel, rows []row) int {
 	return max(0, slices.IndexFunc(rows, func(r row) bool { return r.key == m.panels[p].at }))
 }
 

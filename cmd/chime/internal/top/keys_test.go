@@ -13,6 +13,7 @@ import (
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/top"
 	"github.com/chimejobs/chime/cmd/chime/internal/top/story"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 // A screen is a Model with what it has asked for.
@@ -24,14 +25,14 @@ type screen struct {
 	quit  bool
 	now   time.Time
 
-	answer *top.Snapshot // of polls
+	answer *overview.Snapshot // of polls
 	err    error
 	late   bool // polls do not answer
 }
 
 func newScreen(t *testing.T, width, height int, o top.Options) *screen {
 	s := &screen{t: t, answer: story.Snapshot(), now: story.At}
-	o.Poll = func(w top.Window) (*top.Snapshot, error) {
+	o.Poll = func(w overview.Window) (*overview.Snapshot, error) {
 		s.polls++
 		s.answer.Window = w
 		return s.answer, s.err
@@ -152,7 +153,7 @@ func TestAFilterLeavesRowsWithItsText(t *testing.T) {
 	s := newScreen(t, 80, 24, top.Options{}).press("/", "ME").shows("/ME█", "media", "!default", "!mail ")
 	s.press("backspace", "backspace", "rep", "enter").shows("▸ reports", "/rep ", "!media")
 	s.press("p", "y")
-	if want := []top.Action{{Verb: top.Pause, Panel: top.Queues, Targets: []top.Target{{Name: "reports"}}}}; !reflect.DeepEqual(s.acts, want) {
+	if want := []top.Action{{Verb: top.Pause, Panel: overview.Queues, Targets: []top.Target{{Name: "reports"}}}}; !reflect.DeepEqual(s.acts, want) {
 		t.Errorf("acted %v, want %v", s.acts, want)
 	}
 	s.press("esc").shows("default").press("/", "zzz").shows("nothing has this text").press("esc").shows("default")
@@ -182,7 +183,7 @@ func TestTheCursorStaysOnItsRow(t *testing.T) {
 	s := newScreen(t, 80, 24, top.Options{}).press("down", "down").shows("▸ media")
 	more := *s.answer.Queues[0].QueueInfo
 	more.Name = "added"
-	s.answer.Queues = append([]top.Queue{{QueueInfo: &more}}, s.answer.Queues...)
+	s.answer.Queues = append([]overview.Queue{{QueueInfo: &more}}, s.answer.Queues...)
 	s.tick(2*time.Second).shows("added", "▸ media")
 	s.answer.Queues = s.answer.Queues[:2]
 	s.tick(2*time.Second).shows("▸ added", "!media")
@@ -205,18 +206,18 @@ var asking = []struct {
 	yes      []string
 	want     top.Action
 }{
-	{[]string{"1", "p"}, "Pause queue default? y/N", []string{"y"}, top.Action{Verb: top.Pause, Panel: top.Queues, Targets: []top.Target{{Name: "default"}}}},
-	{[]string{"1", "down", "down", "p"}, "Resume queue media? y/N", []string{"Y"}, top.Action{Verb: top.Resume, Panel: top.Queues, Targets: []top.Target{{Name: "media"}}}},
-	{[]string{"1", "d"}, "Delete queue default? type default and enter", []string{"default", "enter"}, top.Action{Verb: top.Delete, Panel: top.Queues, Targets: []top.Target{{Name: "default"}}}},
-	{[]string{"1", "space", "space", "d"}, "Delete 2 queues? type 2 and enter", []string{"2", "enter"}, top.Action{Verb: top.Delete, Panel: top.Queues, Targets: []top.Target{{Name: "default"}, {Name: "mail"}}}},
-	{[]string{"2", "p"}, "Pause schedule heartbeat? y/N", []string{"y"}, top.Action{Verb: top.Pause, Panel: top.Next, Targets: []top.Target{{Name: "heartbeat"}}}},
-	{[]string{"2", "down", "t"}, "Trigger schedule report? y/N", []string{"y"}, top.Action{Verb: top.Trigger, Panel: top.Next, Targets: []top.Target{{Name: "report"}}}},
-	{[]string{"2", "d"}, "Delete schedule heartbeat?", []string{"heartbeat", "enter"}, top.Action{Verb: top.Delete, Panel: top.Next, Targets: []top.Target{{Name: "heartbeat"}}}},
-	{[]string{"3", "c"}, "Cancel job 01kbq3m8d2w7? y/N", []string{"y"}, top.Action{Verb: top.Cancel, Panel: top.Running, Targets: []top.Target{{Name: "01kbq3m8d2w7", Queue: "media"}}}},
-	{[]string{"3", "space", "space", "c"}, "Cancel 2 jobs? y/N", []string{"y"}, top.Action{Verb: top.Cancel, Panel: top.Running, Targets: []top.Target{{Name: "01kbq3m8d2w7", Queue: "media"}, {Name: "01kbq3p4x9yz", Queue: "default"}}}},
-	{[]string{"4", "r"}, "Retry 3 failed jobs of resize? y/N", []string{"y"}, top.Action{Verb: top.Retry, Panel: top.Failures, Targets: []top.Target{
+	{[]string{"1", "p"}, "Pause queue default? y/N", []string{"y"}, top.Action{Verb: top.Pause, Panel: overview.Queues, Targets: []top.Target{{Name: "default"}}}},
+	{[]string{"1", "down", "down", "p"}, "Resume queue media? y/N", []string{"Y"}, top.Action{Verb: top.Resume, Panel: overview.Queues, Targets: []top.Target{{Name: "media"}}}},
+	{[]string{"1", "d"}, "Delete queue default? type default and enter", []string{"default", "enter"}, top.Action{Verb: top.Delete, Panel: overview.Queues, Targets: []top.Target{{Name: "default"}}}},
+	{[]string{"1", "space", "space", "d"}, "Delete 2 queues? type 2 and enter", []string{"2", "enter"}, top.Action{Verb: top.Delete, Panel: overview.Queues, Targets: []top.Target{{Name: "default"}, {Name: "mail"}}}},
+	{[]string{"2", "p"}, "Pause schedule heartbeat? y/N", []string{"y"}, top.Action{Verb: top.Pause, Panel: overview.Next, Targets: []top.Target{{Name: "heartbeat"}}}},
+	{[]string{"2", "down", "t"}, "Trigger schedule report? y/N", []string{"y"}, top.Action{Verb: top.Trigger, Panel: overview.Next, Targets: []top.Target{{Name: "report"}}}},
+	{[]string{"2", "d"}, "Delete schedule heartbeat?", []string{"heartbeat", "enter"}, top.Action{Verb: top.Delete, Panel: overview.Next, Targets: []top.Target{{Name: "heartbeat"}}}},
+	{[]string{"3", "c"}, "Cancel job 01kbq3m8d2w7? y/N", []string{"y"}, top.Action{Verb: top.Cancel, Panel: overview.Running, Targets: []top.Target{{Name: "01kbq3m8d2w7", Queue: "media"}}}},
+	{[]string{"3", "space", "space", "c"}, "Cancel 2 jobs? y/N", []string{"y"}, top.Action{Verb: top.Cancel, Panel: overview.Running, Targets: []top.Target{{Name: "01kbq3m8d2w7", Queue: "media"}, {Name: "01kbq3p4x9yz", Queue: "default"}}}},
+	{[]string{"4", "r"}, "Retry 3 failed jobs of resize? y/N", []string{"y"}, top.Action{Verb: top.Retry, Panel: overview.Failures, Targets: []top.Target{
 		{Name: "resize", Queue: "default", State: chime.JobDead, IDs: []string{"01kbq2re00", "01kbq2re01"}}, {Name: "resize", Queue: "default", State: chime.JobRetrying, IDs: []string{"01kbq2re02"}}}}},
-	{[]string{"4", "end", "d"}, "Delete 1 failed job of sync-crm? type sync-crm and enter", []string{"sync-crm", "enter"}, top.Action{Verb: top.Delete, Panel: top.Failures, Targets: []top.Target{
+	{[]string{"4", "end", "d"}, "Delete 1 failed job of sync-crm? type sync-crm and enter", []string{"sync-crm", "enter"}, top.Action{Verb: top.Delete, Panel: overview.Failures, Targets: []top.Target{
 		{Name: "sync-crm", Queue: "default", State: chime.JobDead, IDs: []string{"01kbq2sy00"}}}}},
 }
 
@@ -311,7 +312,7 @@ func TestAStoreThatFailsIsAskedAgain(t *testing.T) {
 
 func TestBeforeTheFirstAnswer(t *testing.T) {
 	s := &screen{t: t, err: errors.New("connection refused"), now: story.At}
-	s.model = top.New(top.Options{Every: top.DefaultEvery, Address: story.Address, Now: story.At, Poll: func(top.Window) (*top.Snapshot, error) { return s.answer, s.err }})
+	s.model = top.New(top.Options{Every: top.DefaultEvery, Address: story.Address, Now: story.At, Poll: func(overview.Window) (*overview.Snapshot, error) { return s.answer, s.err }})
 	s.shows("reading…", "◌ billing")
 	s.press("down", "enter", "space", "s", "p", "/", "x", "esc", "tab", "3", "?", "x").shows("reading…")
 	s.tick(12*time.Second).shows("no answer from Redis", "stale 12s")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 const (
@@ -28,8 +29,8 @@ type Options struct {
 	Zones    []*time.Location // that key z goes through; the first one is shown at first
 	Now      time.Time        // when it begins
 
-	Poll func(Window) (*Snapshot, error) // reads, with charts of the window
-	Act  func(Action) (string, error)    // changes
+	Poll func(overview.Window) (*overview.Snapshot, error) // reads, with charts of the window
+	Act  func(Action) (string, error)                      // changes
 }
 
 // A Model is the screen. New makes one.
@@ -38,22 +39,22 @@ type Model struct {
 	width, height int
 	now           time.Time // of this machine
 
-	shown   *Snapshot // nil: nothing was read yet
-	heard   time.Time // when it came
-	asked   time.Time // when the poll under way began
+	shown   *overview.Snapshot // nil: nothing was read yet
+	heard   time.Time          // when it came
+	asked   time.Time          // when the poll under way began
 	polling bool
 	err     error // of the last poll
 	frozen  time.Time
-	window  Window // of the charts that are wanted
+	window  overview.Window // of the charts that are wanted
 
-	focus  Panel
+	focus  overview.Panel
 	zoom   bool
 	zone   int
 	help   bool
 	opened *opened
 	filter bool // a filter is typed
 	ask    *ask
-	panels [panels]panel
+	panels [overview.Panels]panel
 
 	acting bool
 	note   string // what was done last
@@ -71,7 +72,7 @@ type panel struct {
 
 // opened is the item that is shown alone.
 type opened struct {
-	panel Panel
+	panel overview.Panel
 	key   string
 	from  int // the first line that is shown
 }
@@ -80,7 +81,7 @@ type opened struct {
 type (
 	tickMsg time.Time
 	readMsg struct {
-		snapshot *Snapshot
+		snapshot *overview.Snapshot
 		err      error
 	}
 	actedMsg struct {
@@ -98,7 +99,7 @@ func New(o Options) *Model {
 }
 
 // NewShowing returns the screen as it is after the first poll.
-func NewShowing(o Options, width, height int, s *Snapshot) *Model {
+func NewShowing(o Options, width, height int, s *overview.Snapshot) *Model {
 	m := New(o)
 	m.width, m.height, m.asked, m.window = width, height, o.Now, s.Window
 	m.take(readMsg{snapshot: s})
@@ -173,7 +174,7 @@ func (m *Model) take(read readMsg) {
 			continue
 		}
 		left := map[string]bool{}
-		for _, row := range m.allRows(Panel(p)) {
+		for _, row := range m.allRows(overview.Panel(p)) {
 			if m.panels[p].marked[row.key] {
 				left[row.key] = true
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 // A row is one of a panel.
@@ -29,7 +30,7 @@ type cell struct {
 func plain(text string) cell { return cell{output.Printable(text), normal} }
 
 // rows are those of a panel that its filter leaves, in the order that is wanted.
-func (m *Model) rows(p Panel) []row {
+func (m *Model) rows(p overview.Panel) []row {
 	rows := m.allRows(p)
 	if filter := strings.ToLower(m.panels[p].filter); filter != "" {
 		rows = slices.DeleteFunc(rows, func(r row) bool { return !strings.Contains(strings.ToLower(r.text), filter) })
@@ -38,20 +39,20 @@ func (m *Model) rows(p Panel) []row {
 }
 
 // allRows are all rows of a panel.
-func (m *Model) allRows(p Panel) []row {
+func (m *Model) allRows(p overview.Panel) []row {
 	if m.shown == nil {
 		return nil
 	}
-	return [panels]func() []row{m.queueRows, m.nextRows, m.runningRows, m.failureRows, m.workerRows}[p]()
+	return [overview.Panels]func() []row{m.queueRows, m.nextRows, m.runningRows, m.failureRows, m.workerRows}[p]()
 }
 
 // orders are those of each panel; the first one is that of the start.
-var orders = [panels][]string{
-	Queues:   {"name", "most waiting", "oldest", "most failed"},
-	Next:     {"soonest", "name"},
-	Running:  {"longest", "job", "queue"},
-	Failures: {"most", "latest", "job"},
-	Workers:  {"name", "busiest", "oldest"},
+var orders = [overview.Panels][]string{
+	overview.Queues:   {"name", "most waiting", "oldest", "most failed"},
+	overview.Next:     {"soonest", "name"},
+	overview.Running:  {"longest", "job", "queue"},
+	overview.Failures: {"most", "latest", "job"},
+	overview.Workers:  {"name", "busiest", "oldest"},
 }
 
 // sorted sorts items as the panel wants: by the n-th comparison, and else by the first one.
@@ -73,11 +74,11 @@ func older(a, b time.Time) int {
 }
 
 func (m *Model) queueRows() []row {
-	queues := sorted(m.shown.Queues, m.panels[Queues].sort,
-		func(a, b Queue) int { return cmp.Compare(a.Name, b.Name) },
-		func(a, b Queue) int { return cmp.Compare(b.Waiting, a.Waiting) },
-		func(a, b Queue) int { return older(a.Oldest, b.Oldest) },
-		func(a, b Queue) int { return cmp.Compare(b.QueueInfo.Failed, a.QueueInfo.Failed) })
+	queues := sorted(m.shown.Queues, m.panels[overview.Queues].sort,
+		func(a, b overview.Queue) int { return cmp.Compare(a.Name, b.Name) },
+		func(a, b overview.Queue) int { return cmp.Compare(b.Waiting, a.Waiting) },
+		func(a, b overview.Queue) int { return older(a.Oldest, b.Oldest) },
+		func(a, b overview.Queue) int { return cmp.Compare(b.QueueInfo.Failed, a.QueueInfo.Failed) })
 	rows := make([]row, 0, len(queues))
 	for _, q := range queues {
 		oldest := cell{"", faint}
@@ -109,7 +110,7 @@ func tally(text string, p paint) cell {
 	return cell{text, p}
 }
 
-func queueState(q Queue) cell {
+func queueState(q overview.Queue) cell {
 	if q.Paused {
 		return cell{"‖ paused", paused}
 	}
@@ -117,7 +118,7 @@ func queueState(q Queue) cell {
 }
 
 func (m *Model) nextRows() []row {
-	schedules := sorted(m.shown.Next, m.panels[Next].sort,
+	schedules := sorted(m.shown.Next, m.panels[overview.Next].sort,
 		func(a, b *chime.Schedule) int { return older(due(a), due(b)) },
 		func(a, b *chime.Schedule) int { return cmp.Compare(a.Name, b.Name) })
 	rows := make([]row, 0, len(schedules))
@@ -160,7 +161,7 @@ func lastRun(s *chime.Schedule) cell {
 }
 
 func (m *Model) runningRows() []row {
-	jobs := sorted(m.shown.Running, m.panels[Running].sort,
+	jobs := sorted(m.shown.Running, m.panels[overview.Running].sort,
 		func(a, b *chime.JobInfo) int {
 			return cmp.Or(older(a.Started, b.Started), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.ID, b.ID))
 		},
@@ -214,12 +215,12 @@ func (m *Model) worker(name string) string {
 }
 
 func (m *Model) failureRows() []row {
-	groups := sorted(m.shown.Failures, m.panels[Failures].sort,
-		func(a, b Group) int {
+	groups := sorted(m.shown.Failures, m.panels[overview.Failures].sort,
+		func(a, b overview.Group) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Error, b.Error))
 		},
-		func(a, b Group) int { return b.Last.Compare(a.Last) },
-		func(a, b Group) int { return cmp.Compare(a.Job, b.Job) })
+		func(a, b overview.Group) int { return b.Last.Compare(a.Last) },
+		func(a, b overview.Group) int { return cmp.Compare(a.Job, b.Job) })
 	rows := make([]row, 0, len(groups))
 	for _, g := range groups {
 		text, last := plain(g.Error), cell{"", faint}
@@ -238,7 +239,7 @@ func (m *Model) failureRows() []row {
 }
 
 // targetsOf are the jobs of a group, those of a state together.
-func targetsOf(g Group) (targets []Target) {
+func targetsOf(g overview.Group) (targets []Target) {
 	for _, state := range []chime.JobState{chime.JobDead, chime.JobRetrying} {
 		t := Target{Name: g.Job, Queue: g.Queue, State: state}
 		for _, job := range g.Jobs {
@@ -254,12 +255,12 @@ func targetsOf(g Group) (targets []Target) {
 }
 
 func (m *Model) workerRows() []row {
-	workers := sorted(m.shown.Workers, m.panels[Workers].sort,
-		func(a, b Worker) int {
+	workers := sorted(m.shown.Workers, m.panels[overview.Workers].sort,
+		func(a, b overview.Worker) int {
 			return cmp.Or(cmp.Compare(a.Address(), b.Address()), cmp.Compare(a.Name, b.Name))
 		},
-		func(a, b Worker) int { return cmp.Compare(b.Busy, a.Busy) },
-		func(a, b Worker) int { return older(a.Since, b.Since) })
+		func(a, b overview.Worker) int { return cmp.Compare(b.Busy, a.Busy) },
+		func(a, b overview.Worker) int { return older(a.Since, b.Since) })
 	rows := make([]row, 0, len(workers))
 	for _, w := range workers {
 		busy := "?"

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 // A column is one of a panel.
@@ -19,23 +20,23 @@ const (
 	minCell = 8
 )
 
-var columns = [panels][]column{
-	Queues: {
+var columns = [overview.Panels][]column{
+	overview.Queues: {
 		{title: "QUEUE", gives: 14}, {title: "STATE"}, {title: "WAIT", right: true}, {title: "DELAYED", right: true}, {title: "RUN", right: true},
 		{title: "DEAD", right: true}, {title: "PARKED", right: true}, {title: "OLDEST", right: true}, {title: "IN/MIN", right: true},
 		{title: "OUT/MIN", right: true}, {title: "FAIL/MIN", right: true}, {title: "OUT, "}, // of the window
 	},
-	Next:     {{title: "DUE", right: true}, {title: "SCHEDULE", gives: 14}, {title: "AT"}, {title: "LAST"}, {title: "QUEUE"}},
-	Running:  {{title: "JOB", gives: 10}, {title: "ID", gives: 8}, {title: "QUEUE"}, {title: "FOR", right: true}, {title: "WORKER"}, {title: "PROGRESS"}},
-	Failures: {{title: "TIMES", right: true}, {title: "JOB", gives: 10}, {title: "ERROR", gives: 20}, {title: "LAST", right: true}, {title: "QUEUE"}},
-	Workers:  {{title: "WORKER", gives: 14}, {title: "SLOTS", right: true}, {title: "FULL"}, {title: "UP", right: true}},
+	overview.Next:     {{title: "DUE", right: true}, {title: "SCHEDULE", gives: 14}, {title: "AT"}, {title: "LAST"}, {title: "QUEUE"}},
+	overview.Running:  {{title: "JOB", gives: 10}, {title: "ID", gives: 8}, {title: "QUEUE"}, {title: "FOR", right: true}, {title: "WORKER"}, {title: "PROGRESS"}},
+	overview.Failures: {{title: "TIMES", right: true}, {title: "JOB", gives: 10}, {title: "ERROR", gives: 20}, {title: "LAST", right: true}, {title: "QUEUE"}},
+	overview.Workers:  {{title: "WORKER", gives: 14}, {title: "SLOTS", right: true}, {title: "FULL"}, {title: "UP", right: true}},
 }
 
 // columns are those of a panel, with the window of their charts.
-func (m *Model) columns(p Panel) []column {
+func (m *Model) columns(p overview.Panel) []column {
 	all := slices.Clone(columns[p])
-	if p == Queues {
-		all[len(all)-1].title += forms[m.shown.Window].title
+	if p == overview.Queues {
+		all[len(all)-1].title += m.shown.Window.Title()
 	}
 	return all
 }

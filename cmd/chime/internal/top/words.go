@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 // number formats a number as it is.
@@ -105,7 +107,7 @@ func squeeze(values []float64, cells int) []float64 {
 		from, to := i*len(values)/cells, (i+1)*len(values)/cells
 		known, total := 0, math.NaN()
 		for _, v := range values[from:to] {
-			if total = plus(total, v); !math.IsNaN(v) {
+			if total = overview.Plus(total, v); !math.IsNaN(v) {
 				known++
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/top"
+	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -20,14 +21,14 @@ const Address = "billing @ redis:6379"
 var Zone = time.FixedZone("CET", 3600)
 
 // Snapshot returns the story, anew each time.
-func Snapshot() *top.Snapshot {
-	return &top.Snapshot{
-		At: At, Leader: &chime.Leader{Name: "app-2:812:JBSWY3DPEHPK3PXP", Host: "app-2", PID: 812, Term: 14}, Notes: map[top.Panel]string{}, Held: 40,
-		Flow: top.Flow{
+func Snapshot() *overview.Snapshot {
+	return &overview.Snapshot{
+		At: At, Leader: &chime.Leader{Name: "app-2:812:JBSWY3DPEHPK3PXP", Host: "app-2", PID: 812, Term: 14}, Notes: map[overview.Panel]string{}, Held: 40,
+		Flow: overview.Flow{
 			In: 1204, Out: 1198, Failed: 0.4, Ins: wave(71_000, 9_000, 3), Outs: wave(70_500, 8_000, 5), Faileds: wave(24, 20, 7),
 			Late: wave(3, 2, 11), P50: time.Millisecond, P99: 3 * time.Millisecond, Timed: true,
 		},
-		Queues: []top.Queue{
+		Queues: []overview.Queue{
 			queue("default", 312, 10_204, 36, 3, 0, 200*time.Millisecond, 71_880, 71_790, 24),
 			queue("mail", 0, 1_288, 3, 21, 0, 0, 312, 309, 0),
 			paused(queue("media", 48, 17, 1, 0, 0, 42*time.Minute, 12, 0, 0)),
@@ -47,13 +48,13 @@ func Snapshot() *top.Snapshot {
 			running("send", "01kbq4aa7c10", "mail", 400*time.Millisecond, "w2", -1),
 			running("send", "01kbq4aa7c11", "mail", 310*time.Millisecond, "w3", -1),
 		}, resizes(35)...),
-		Failures: []top.Group{
+		Failures: []overview.Group{
 			group("default", "resize", "dial tcp #.#.#.#:#: connection refused", 24, time.Minute, 3),
 			group("mail", "send", "#: mailbox unavailable", 21, 4*time.Minute, 21),
 			group("default", "sync-crm", "timeout after # s", 2, 26*time.Minute, 1),
 			group("mail", "send", "", 7, 0, 0),
 		},
-		Workers: []top.Worker{
+		Workers: []overview.Worker{
 			worker("w1", "app-1", 4711, 20, 20, 2*time.Minute),
 			worker("w2", "app-2", 812, 14, 20, 0),
 			worker("w3", "app-3", 90, 6, 20, 0),
@@ -82,8 +83,8 @@ func wave(mean, swing float64, step int) []float64 {
 	return values
 }
 
-func queue(name string, waiting, delayed, running, dead, parked int64, oldest time.Duration, in, out, failed float64) top.Queue {
-	q := top.Queue{
+func queue(name string, waiting, delayed, running, dead, parked int64, oldest time.Duration, in, out, failed float64) overview.Queue {
+	q := overview.Queue{
 		QueueInfo: &chime.QueueInfo{
 			Name: name, Partitions: 1, Waiting: waiting, Delayed: delayed, Running: running, Dead: dead, Parked: parked,
 			Enqueued: int64(in) * 5000, Done: int64(out) * 5000, Failed: int64(failed) * 300, Retried: int64(failed) * 290, Died: dead, Now: At,
@@ -96,7 +97,7 @@ func queue(name string, waiting, delayed, running, dead, parked int64, oldest ti
 	return q
 }
 
-func paused(q top.Queue) top.Queue {
+func paused(q overview.Queue) overview.Queue {
 	q.Paused, q.Note = true, chime.Note{Text: "the disk is being moved", By: "anna", At: At.Add(-42 * time.Minute)}
 	return q
 }
@@ -135,8 +136,8 @@ func running(job, id, queue string, since time.Duration, worker string, part flo
 	return j
 }
 
-func group(queue, job, text string, times int64, last time.Duration, jobs int) top.Group {
-	g := top.Group{Queue: queue, Job: job, Error: text, Count: times}
+func group(queue, job, text string, times int64, last time.Duration, jobs int) overview.Group {
+	g := overview.Group{Queue: queue, Job: job, Error: text, Count: times}
 	if last > 0 {
 		g.Last, g.First = At.Add(-last), At.Add(-last-20*time.Minute)
 	}
@@ -153,8 +154,8 @@ func group(queue, job, text string, times int64, last time.Duration, jobs int) t
 	return g
 }
 
-func worker(name, host string, pid, busy, slots int, full time.Duration) top.Worker {
-	w := top.Worker{Counted: true, WorkerInfo: &chime.WorkerInfo{
+func worker(name, host string, pid, busy, slots int, full time.Duration) overview.Worker {
+	w := overview.Worker{Counted: true, WorkerInfo: &chime.WorkerInfo{
 		Name: name, Host: host, PID: pid, Version: "v1.4.0", Queues: map[string]int{"default": 3, "mail": 1}, Slots: slots, Busy: busy,
 		Since: At.Add(-26 * time.Hour), Seen: At.Add(-3 * time.Second),
 	}}

@@ -1,4 +1,4 @@
-package top
+package overview
 
 import (
 	"math"
@@ -32,7 +32,14 @@ var forms = [windows]struct {
 // String is what the window is called beside the clock.
 func (w Window) String() string { return forms[w].name }
 
-func (w Window) next() Window { return (w + 1) % windows }
+// Next is the one that comes after it, in the order in which a key goes through them.
+func (w Window) Next() Window { return (w + 1) % windows }
+
+// Title is what a column of charts is called.
+func (w Window) Title() string { return forms[w].title }
+
+// Says is what each value of a chart is of: "each minute of the last hour".
+func (w Window) Says() string { return forms[w].says }
 
 // back is how far the window reaches back.
 func (w Window) back() time.Duration { return time.Duration(forms[w].cells) * forms[w].cell }
@@ -77,12 +84,12 @@ func (c *chart) add(from, to time.Time, value float64) {
 		if to.Before(ends) {
 			ends = to
 		}
-		c.values[i] = plus(c.values[i], value*float64(ends.Sub(begins))/float64(to.Sub(from)))
+		c.values[i] = Plus(c.values[i], value*float64(ends.Sub(begins))/float64(to.Sub(from)))
 	}
 }
 
-// plus adds two values, of each of which nothing may be known.
-func plus(a, b float64) float64 {
+// Plus adds two values, of each of which nothing may be known.
+func Plus(a, b float64) float64 {
 	switch {
 	case math.IsNaN(a):
 		return b
@@ -100,7 +107,7 @@ func sum(a, b []float64) []float64 {
 		return a
 	}
 	for i := range min(len(a), len(b)) {
-		a[i] = plus(a[i], b[i])
+		a[i] = Plus(a[i], b[i])
 	}
 	return a
 }

@@ -1,14 +1,17 @@
-package top
+// Package overview reads how a store is at a moment: its queues and workers, what runs, what comes next and what failed, with charts of what went
+// through it. `chime top` and the dashboard show it.
+package overview
 
 import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/cmd/chime/internal/connect"
+	"github.com/chimejobs/chime/internal/rights"
 )
 
 const (
@@ -66,7 +69,7 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	p.recent.add(s.At, queues)
 
 	var group sync.WaitGroup
-	var errs [panels]error
+	var errs [Panels]error
 	var leads chime.Leader
 	var ledErr error
 	group.Go(func() { errs[Queues] = p.readTrails(ctx, s, queues) })
@@ -77,7 +80,7 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	group.Wait()
 	for panel, err := range errs {
 		switch {
-		case connect.Denied(err):
+		case rights.Missing(err):
 			s.Notes[Panel(panel)] = "this user may not read them"
 		case err != nil:
 			return nil, err
@@ -86,7 +89,7 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	switch {
 	case ledErr == nil:
 		s.Leader = &leads
-	case !connect.Denied(ledErr):
+	case !rights.Missing(ledErr):
 		return nil, ledErr
 	}
 	p.fill(s, queues)
@@ -129,7 +132,7 @@ func (p *Poller) readSomeWorkers(ctx context.Context, s *Snapshot, queues []*chi
 		s.Running = append(s.Running, light(page.Jobs)...)
 	}
 	s.Running = longest(s.Running)
-	s.Notes[Running] = "more than " + number(maxRunningRead) + " jobs run: these are some of them"
+	s.Notes[Running] = "more than " + strconv.Itoa(maxRunningRead) + " jobs run: these are some of them"
 	return nil
 }
 

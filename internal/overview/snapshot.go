@@ -1,6 +1,7 @@
-package top
+package overview
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -60,7 +61,7 @@ func (w Worker) Address() string {
 	if w.Host == "" {
 		return w.Name
 	}
-	return w.Host + ":" + number(w.PID)
+	return w.Host + ":" + strconv.Itoa(w.PID)
 }
 
 // A Panel is one of the screen's.
@@ -73,10 +74,10 @@ const (
 	Running
 	Failures
 	Workers
-	panels
+	Panels // how many there are
 )
 
 // String is the panel's title.
 func (p Panel) String() string {
-	return [panels]string{"Queues", "Next", "Running", "Failures, last hour", "Workers"}[p]
+	return [Panels]string{"Queues", "Next", "Running", "Failures, last hour", "Workers"}[p]
 }

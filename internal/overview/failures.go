@@ -1,4 +1,4 @@
-package top
+package overview
 
 import (
 	"cmp"
@@ -160,7 +160,7 @@ func (f *failures) groups(now time.Time, sampled map[string]map[string]int64) []
 	groups := make([]Group, 0, len(found))
 	for _, g := range found {
 		slices.SortFunc(g.Jobs, func(a, b *chime.JobInfo) int {
-			return cmp.Or(failedAt(b).Compare(failedAt(a)), cmp.Compare(a.ID, b.ID))
+			return cmp.Or(FailedAt(b).Compare(FailedAt(a)), cmp.Compare(a.ID, b.ID))
 		})
 		g.Jobs = slices.CompactFunc(g.Jobs, func(a, b *chime.JobInfo) bool { return a.ID == b.ID })
 		g.Jobs = g.Jobs[:min(len(g.Jobs), maxGroupJobs)]
@@ -184,11 +184,11 @@ func attempts(job *chime.JobInfo) []chime.Failure {
 	if len(job.Failures) > 0 || job.LastError == "" {
 		return job.Failures
 	}
-	return []chime.Failure{{At: failedAt(job), Error: job.LastError}}
+	return []chime.Failure{{At: FailedAt(job), Error: job.LastError}}
 }
 
-// failedAt is when a job failed last.
-func failedAt(job *chime.JobInfo) time.Time {
+// FailedAt is when a job failed last.
+func FailedAt(job *chime.JobInfo) time.Time {
 	if n := len(job.Failures); n > 0 {
 		return job.Failures[n-1].At
 	}

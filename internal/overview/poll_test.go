@@ -1,4 +1,4 @@
-package top_test
+package overview_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/cmd/chime/internal/top"
+	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
@@ -106,11 +106,11 @@ func TestWhatAPollCostsDoesNotGrowWithTheStore(t *testing.T) {
 			fillWith(t, server.Store(), jobs, schedules)
 			var c counter
 			server.Client().AddHook(&c)
-			poller := top.NewPoller(server.Store())
+			poller := overview.NewPoller(server.Store())
 			for i := range 40 {
 				c.commands.Store(0)
 				c.names.Store(0)
-				must(poller.Poll(t.Context(), top.Window(i/10)))(t)
+				must(poller.Poll(t.Context(), overview.Window(i/10)))(t)
 				commands, names = max(commands, c.commands.Load()), max(names, c.names.Load())
 				time.Sleep(2 * time.Second)
 			}
@@ -128,8 +128,8 @@ func TestWhatAPollCostsDoesNotGrowWithTheStore(t *testing.T) {
 func TestASnapshotHasWhatTheStoreHas(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
 		store := server.Store()
-		poller := top.NewPoller(store)
-		if s := must(poller.Poll(t.Context(), top.Hour))(t); len(s.Queues)+len(s.Next)+len(s.Running)+len(s.Failures)+len(s.Workers) > 0 || *s.Leader != (chime.Leader{}) {
+		poller := overview.NewPoller(store)
+		if s := must(poller.Poll(t.Context(), overview.Hour))(t); len(s.Queues)+len(s.Next)+len(s.Running)+len(s.Failures)+len(s.Workers) > 0 || *s.Leader != (chime.Leader{}) {
 			t.Errorf("an empty store: %+v", s)
 		}
 		enqueuer, schedules := chime.NewEnqueuer(store, chime.EnqueuerOptions{}), chime.NewSchedules(store)
@@ -152,10 +152,10 @@ func TestASnapshotHasWhatTheStoreHas(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- chime.Run(ctx, worker, full, chime.NewScheduler(store, chime.SchedulerOptions{})) }()
 		time.Sleep(30 * time.Second)
-		must(poller.Poll(t.Context(), top.Hour))(t)
+		must(poller.Poll(t.Context(), overview.Hour))(t)
 		time.Sleep(30 * time.Second)
 		must(enqueuer.Enqueue(t.Context(), "later", nil, chime.In(time.Hour)))(t)
-		s := must(poller.Poll(t.Context(), top.Hour))(t)
+		s := must(poller.Poll(t.Context(), overview.Hour))(t)
 		stop()
 		<-ended
 
@@ -180,74 +180,16 @@ func TestASnapshotHasWhatTheStoreHas(t *testing.T) {
 	})
 }
 
-func sortedByBusy(workers []top.Worker) []top.Worker {
-	return slices.SortedFunc(slices.Values(workers), func(a, b top.Worker) int { return a.Busy - b.Busy })
-}
-
-func TestActionsDoWhatTheySay(t *testing.T) {
-	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
-		store := server.Store()
-		fillWith(t, store, 4, 2)
-		poller := top.NewPoller(store)
-		act := func(want string, a top.Action) {
-			t.Helper()
-			if got, err := top.Act(t.Context(), store, a); err != nil || got != want {
-				t.Errorf("%v: %q (%v), want %q", a, got, err, want)
-			}
-		}
-		queue := []top.Target{{Name: "idle"}}
-		act("idle paused", top.Action{Verb: top.Pause, Panel: top.Queues, Targets: queue})
-		if s := must(poller.Poll(t.Context(), top.Hour))(t); !s.Queues[1].Paused {
-			t.Error("idle is not paused")
-		}
-		act("idle resumed", top.Action{Verb: top.Resume, Panel: top.Queues, Targets: queue})
-		act("schedule-00000 triggered", top.Action{Verb: top.Trigger, Panel: top.Next, Targets: []top.Target{{Name: "schedule-00000"}}})
-		act("schedule-00000 paused", top.Action{Verb: top.Pause, Panel: top.Next, Targets: []top.Target{{Name: "schedule-00000"}}})
-		act("1 schedule deleted, 1 had gone", top.Action{Verb: top.Delete, Panel: top.Next, Targets: []top.Target{{Name: "schedule-00001"}, {Name: "x"}}})
-		if s := must(poller.Poll(t.Context(), top.Hour))(t); len(s.Next) != 0 {
-			t.Errorf("next %v, want none", s.Next)
-		}
-		if _, err := top.Act(t.Context(), store, top.Action{Verb: top.Delete, Panel: top.Queues, Targets: queue}); !errors.Is(err, chime.ErrConflict) {
-			t.Errorf("deleting a queue in use: %v, want ErrConflict", err)
-		}
-
-		var dead, retrying []string
-		for _, g := range must(poller.Poll(t.Context(), top.Hour))(t).Failures {
-			for _, job := range g.Jobs {
-				if job.State == chime.JobDead {
-					dead = append(dead, job.ID)
-				} else {
-					retrying = append(retrying, job.ID)
-				}
-			}
-		}
-		if len(dead) != 4 || len(retrying) != 4 {
-			t.Fatalf("%d dead and %d retrying, want 4 each", len(dead), len(retrying))
-		}
-		act("4 jobs retried", top.Action{Verb: top.Retry, Panel: top.Failures, Targets: []top.Target{{Queue: "failing", State: chime.JobDead, IDs: dead}}})
-		act("0 jobs deleted, 4 had gone", top.Action{Verb: top.Delete, Panel: top.Failures, Targets: []top.Target{{Queue: "failing", State: chime.JobDead, IDs: dead}}})
-		act("4 jobs deleted", top.Action{Verb: top.Delete, Panel: top.Failures, Targets: []top.Target{{Queue: "failing", State: chime.JobRetrying, IDs: retrying}}})
-		act(dead[0]+" cancelled", top.Action{Verb: top.Cancel, Panel: top.Running, Targets: []top.Target{{Queue: "failing", Name: dead[0]}}})
-		s := must(poller.Poll(t.Context(), top.Hour))(t)
-		for _, q := range s.Queues {
-			if q.Name == "failing" && (q.Waiting != 3 || q.Dead != 0 || q.Delayed != 0) {
-				t.Errorf("failing has %d waiting, %d dead, %d delayed, want 3, 0, 0", q.Waiting, q.Dead, q.Delayed)
-			}
-		}
-		for _, g := range s.Failures {
-			if len(g.Jobs) > 0 {
-				t.Errorf("group %+v is still there", g)
-			}
-		}
-	})
+func sortedByBusy(workers []overview.Worker) []overview.Worker {
+	return slices.SortedFunc(slices.Values(workers), func(a, b overview.Worker) int { return a.Busy - b.Busy })
 }
 
 func TestAStoreThatDoesNotAnswerFailsThePoll(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
-		poller := top.NewPoller(server.Store())
+		poller := overview.NewPoller(server.Store())
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if s, err := poller.Poll(ctx, top.Hour); err == nil || !strings.Contains(err.Error(), "list queues") {
+		if s, err := poller.Poll(ctx, overview.Hour); err == nil || !strings.Contains(err.Error(), "list queues") {
 			t.Errorf("got %v, %v", s, err)
 		}
 	})
