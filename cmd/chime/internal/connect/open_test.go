@@ -14,6 +14,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/internal/rights"
 )
 
 // open opens a store by arguments, as the command does.
@@ -103,7 +104,7 @@ func TestAUserIsNamedByAFlagAndItsPasswordByAFile(t *testing.T) {
 				err = chime.NewQueues(connection.Store).Pause(t.Context(), "default")
 			}
 		}
-		if !Denied(err) || Unreachable(err) {
+		if !rights.Missing(err) || Unreachable(err) {
 			t.Errorf("%s: got %v, want that it is denied", c.what, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "canary-7") {
@@ -167,7 +168,7 @@ func TestWhereNobodyListensTheStoreIsUnreachable(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = chime.NewQueues(c.Store).List(t.Context())
-		if !Unreachable(err) || Denied(err) {
+		if !Unreachable(err) || rights.Missing(err) {
 			t.Errorf("%q: got %v, want that it cannot be reached", args, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "canary-7") {
