@@ -24,10 +24,11 @@ var (
 		worker.started worker.unhandled queue.unserved drain.started drain.ended
 		schedule.unreadable collection.unreadable collection.failed collection.overfull
 		server.started server.stopping server.reloaded server.reload_failed server.cut_off server.handed_back
+		dashboard.action dashboard.denied dashboard.revealed dashboard.failed
 		api.action api.denied api.unauthenticated api.panicked api.unsent`)
 )
 
-var packagePrefix = regexp.MustCompile(`^(chime|redisstore|embedded|httpapi|chimed): `)
+var packagePrefix = regexp.MustCompile(`^(chime|redisstore|embedded|httpapi|chimed|dashboard): `)
 
 // Every line that the library logs has a level, a text that begins with the package, an event, and keys of the list; and all events of the list are logged.
 func TestLogLinesHaveAnEventAndStableKeys(t *testing.T) {

@@ -17,10 +17,13 @@ const (
 	minAge     = time.Second
 )
 
+// schedulesSeq is what Schedules.List returns.
+type schedulesSeq = iter.Seq2[*chime.Schedule, error]
+
 // A directory is the schedules of a store, as they were when they were read: for pages that count them, or show them in an order of their own. It is
 // read while somebody asks for it, in slices, and no oftener than its size allows.
 type directory struct {
-	list func(context.Context) iter.Seq2[*chime.Schedule, error] // goes through all schedules, in the order of their names
+	list func(context.Context) schedulesSeq // goes through all schedules, in the order of their names
 
 	mu      sync.Mutex
 	have    Listing
@@ -30,7 +33,7 @@ type directory struct {
 	changed chan struct{} // closed when have or err is another
 }
 
-func newDirectory(list func(context.Context) iter.Seq2[*chime.Schedule, error]) *directory {
+func newDirectory(list func(context.Context) schedulesSeq) *directory {
 	return &directory{list: list, changed: make(chan struct{})}
 }
 

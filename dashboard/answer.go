@@ -1,0 +1,137 @@
+package dashboard
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/pages"
+	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/loopback"
+	"github.com/chimejobs/chime/internal/rights"
+)
+
+// show answers with a page.
+func (d *Dashboard) show(shown page) func(*call) {
+	return func(c *call) {
+		if _, err := d.site.Standing(c.r.Context()); err != nil {
+			c.failFor(err)
+			return
+		}
+		t := c.topicOf(c.path, c.r.URL.Query())
+		view, err := d.read(c.r.Context(), shown, t)
+		if err != nil {
+			c.failFor(err)
+			return
+		}
+		frame := c.frame(view.Title)
+		if len(shown.regions) > 0 {
+			frame.Events = frame.Href("events", "page", t.address())
+		}
+		c.render(http.StatusOK, shown.name, frame, view.Model)
+	}
+}
+
+// render answers with a template. Nothing is sent of one that fails.
+func (c *call) render(status int, name string, frame *render.Frame, model any) {
+	var text bytes.Buffer
+	if err := render.Page(&text, name, frame, model); err != nil {
+		c.d.options.Logger.ErrorContext(c.r.Context(), "dashboard: rendering a page", "event", "dashboard.failed", "path", cut(c.path), "error", err)
+		http.Error(c.w, "This page could not be rendered; the log says why.", http.StatusInternalServerError)
+		return
+	}
+	c.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	c.w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
+	c.w.WriteHeader(status)
+	_, _ = text.WriteTo(c.w) // a viewer who has gone needs nothing
+}
+
+// fail answers with a page that says what is wrong.
+func (c *call) fail(status int, text string) {
+	c.render(status, "error", c.frame(http.StatusText(status)), render.Failure{Status: status, Text: text, Do: remedies[status]})
+}
+
+// remedies say what to do next.
+var remedies = map[int]string{
+	http.StatusNotFound:           "It may have ended, or been deleted: look for it in the lists.",
+	http.StatusConflict:           "Look at what is there now, and do it again if it is still right.",
+	http.StatusServiceUnavailable: "Jobs and schedules are safe in Redis. This page can be loaded again as soon as it answers.",
+}
+
+// failFor answers for an error of reading or changing something.
+func (c *call) failFor(err error) {
+	status := http.StatusServiceUnavailable
+	var query *pages.QueryError
+	var invalid *chime.InvalidError
+	var conflict *chime.ConflictError
+	switch {
+	case errors.As(err, &query), errors.As(err, &invalid):
+		status = http.StatusBadRequest
+	case errors.Is(err, chime.ErrNotFound):
+		status = http.StatusNotFound
+	case errors.As(err, &conflict), errors.Is(err, chime.ErrConflict):
+		status = http.StatusConflict
+	case rights.Missing(err):
+		status = http.StatusForbidden
+	}
+	if status == http.StatusServiceUnavailable {
+		c.d.options.Logger.WarnContext(c.r.Context(), "dashboard: the store did not answer", "event", "dashboard.failed", "path", cut(c.path), "error", err)
+		c.w.Header().Set("Retry-After", "2")
+	}
+	c.fail(status, told(err).Error())
+}
+
+// told is an error as viewers are told it: without the addresses of machines that a network error has.
+func told(err error) error {
+	var query *pages.QueryError
+	var invalid *chime.InvalidError
+	switch {
+	case errors.As(err, &query):
+		return query
+	case errors.As(err, &invalid):
+		return invalid
+	case errors.Is(err, chime.ErrNotFound):
+		return errors.New("There is no such schedule, job, queue or worker")
+	case errors.Is(err, chime.ErrUnfit):
+		return errors.New("Redis is not fit for chime; the log of this server says why")
+	case rights.Missing(err):
+		return errors.New("The user of Redis that this dashboard has may not read or do this")
+	}
+	return errors.New("No answer from Redis")
+}
+
+// why is what a request is told that was not authorized. What an application's own Authorize says is for the log alone.
+func (c *call) why() string {
+	elsewhere := loopback.Elsewhere(c.r)
+	if !c.d.open || elsewhere == "" {
+		return "You may not see this dashboard."
+	}
+	return "This dashboard serves its own machine only, and " + elsewhere +
+		". To serve others, give dashboard.Options an Authorize that says who they are and what they may do."
+}
+
+// frame is what is around the page of a call.
+func (c *call) frame(title string) *render.Frame {
+	query := c.r.URL.Query()
+	f := c.d.frame(c.path, query, c.zone)
+	f.Title, f.ZoneFixed, f.Viewer, f.Search = title, query.Get("zone") != "", c.viewer.Name, query.Get("q")
+	if c.viewer.Rights&View == 0 {
+		f.Namespace, f.Counts, f.Banners = "", nil, nil // who may not see the dashboard is told nothing of it
+	}
+	return f
+}
+
+// frame is what is around a page, whoever looks. How the store is comes from the last reading.
+func (d *Dashboard) frame(path string, query url.Values, zone *time.Location) *render.Frame {
+	f := &render.Frame{
+		Path: path, Query: query, Site: d.options.Title, Namespace: d.site.Namespace(), Zone: zone, ReadOnly: !d.options.Write, Now: time.Now(),
+	}
+	if standing := d.site.Last(); standing != nil {
+		f.Now, f.Counts, f.Banners = standing.Now(), standing.Counts(), standing.Banners()
+	}
+	return f
+}

@@ -1,0 +1,213 @@
+// Package dashboard is the pages on which people see what chime does, and mend what failed. It is an http.Handler to mount in a program:
+//
+//	mux.Handle("/chime/", dashboard.New(store, dashboard.Options{Prefix: "/chime"}))
+//
+// As it stands there it serves programs of its own machine only, and changes nothing. Options.Authorize says who else may see it, and what they
+// may do; Options.Write lets them do it. Mount it behind the application's own login:
+//
+//	dashboard.New(store, dashboard.Options{
+//		Prefix: "/chime",
+//		Write:  true,
+//		Authorize: func(r *http.Request) (dashboard.Viewer, error) {
+//			user, err := session.User(r)
+//			if err != nil {
+//				return dashboard.Viewer{}, err
+//			}
+//			return dashboard.Viewer{Name: user.Name, Rights: dashboard.View | dashboard.Operate}, nil
+//		},
+//	})
+//
+// Pages work without JavaScript; with it they stay up to date while they are open. Reading them costs Redis little, whatever the number
+// of jobs: see the figures in docs/dashboard.md. While nobody looks, nothing is read.
+package dashboard
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/guard"
+	"github.com/chimejobs/chime/dashboard/internal/live"
+	"github.com/chimejobs/chime/dashboard/internal/pages"
+	"github.com/chimejobs/chime/dashboard/internal/render"
+)
+
+const (
+	pollEvery  = 2 * time.Second
+	pollLinger = 10 * time.Second
+	perSecond  = 20 // requests of one viewer
+)
+
+// A Dashboard is the handler that New returns. It is safe for concurrent use.
+type Dashboard struct {
+	options Options
+	site    *pages.Site
+	routes  []route
+	pages   map[string]page // by the path of their route
+	shared  shared
+	hub     *live.Hub[topic]
+	rate    *guard.Rate
+	foreign *http.CrossOriginProtection
+	open    bool // it has no Authorize
+}
+
+// New returns the dashboard of a store. It does no I/O. Options are written by a programmer, like the pattern of a route, so those that make no
+// sense panic.
+func New(store chime.Store, options Options) *Dashboard {
+	switch {
+	case store == nil:
+		panic("dashboard: the store is nil")
+	case options.Prefix != "" && (!strings.HasPrefix(options.Prefix, "/") || strings.HasSuffix(options.Prefix, "/")):
+		panic("dashboard: Options.Prefix is " + options.Prefix + ", want it to begin with a slash and to end with none")
+	case options.Zone == time.Local:
+		panic("dashboard: Options.Zone is time.Local, whose name no browser knows: want one of time.LoadLocation")
+	}
+	if options.Title == "" {
+		options.Title = "chime"
+	}
+	if options.Zone == nil {
+		options.Zone = time.UTC
+	}
+	open := options.Authorize == nil
+	if open {
+		options.Authorize = Loopback
+	}
+	if options.Logger == nil {
+		options.Logger = slog.Default()
+	}
+	d := &Dashboard{
+		options: options, site: pages.NewSite(store), rate: guard.NewRate(perSecond), foreign: http.NewCrossOriginProtection(),
+		shared: shared{pages: map[topic]*reading{}}, open: open,
+	}
+	d.hub = live.NewHub(source{d}, live.Options{Every: pollEvery, Linger: pollLinger, Version: render.Version()})
+	d.pages = shownPages(d.site)
+	d.routes = d.allRoutes()
+	return d
+}
+
+// Close ends the streams of open pages, so that http.Server.Shutdown does not wait for them: register it with http.Server.RegisterOnShutdown.
+// Pages are served still.
+func (d *Dashboard) Close() { d.hub.Close() }
+
+// A call is one request.
+type call struct {
+	d      *Dashboard
+	w      http.ResponseWriter
+	r      *http.Request
+	path   string // escaped, relative to where the dashboard is mounted, without the first slash
+	viewer Viewer
+	values map[string]string
+	zone   *time.Location
+}
+
+// ServeHTTP serves a page, an asset or the events of an open page, or does what a form says.
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	guard.SetHeaders(w.Header())
+	c := &call{d: d, w: w, r: r, zone: d.options.Zone}
+	path, ok := strings.CutPrefix(r.URL.EscapedPath(), d.options.Prefix+"/")
+	if !ok {
+		c.path = strings.TrimPrefix(r.URL.EscapedPath(), "/")
+		c.fail(http.StatusNotFound, "This is not where the dashboard is: it serves what is below "+d.options.Prefix+"/.")
+		return
+	}
+	c.path = path
+	if render.ServeAsset(w, r, path) { // before any right: the page that denies one has styles too
+		return
+	}
+	if c.admitted() {
+		c.route()
+	}
+}
+
+// admitted reports whether the request may be served at all; if not, it has been answered.
+func (c *call) admitted() bool {
+	if err := c.d.foreign.Check(c.r); err != nil {
+		c.d.denied(c, err.Error())
+		c.fail(http.StatusForbidden, "This form was sent by a page of another site.")
+		return false
+	}
+	viewer, err := c.d.options.Authorize(c.r)
+	c.viewer = viewer
+	if err == nil && viewer.Rights&View == 0 {
+		err = errors.New("the viewer has not the right to see it")
+	}
+	if err != nil {
+		c.d.denied(c, err.Error())
+		c.viewer = Viewer{}
+		c.fail(http.StatusForbidden, c.why())
+		return false
+	}
+	if wait := c.d.rate.Take(c.name(), time.Now()); wait > 0 {
+		c.w.Header().Set("Retry-After", "1")
+		c.fail(http.StatusTooManyRequests, "These are more than 20 requests a second. Wait a second.")
+		return false
+	}
+	return true
+}
+
+// name is what a viewer's requests are counted by.
+func (c *call) name() string {
+	if c.viewer.Name != "" {
+		return "viewer " + c.viewer.Name
+	}
+	host, _, err := net.SplitHostPort(c.r.RemoteAddr)
+	if err != nil {
+		host = c.r.RemoteAddr
+	}
+	return "address " + host
+}
+
+// route finds what is at the path, and does it if the viewer may.
+func (c *call) route() {
+	found, values, methods := find(c.d.routes, c.r.Method, c.path)
+	switch {
+	case len(methods) == 0:
+		c.fail(http.StatusNotFound, "There is no page at this address.")
+		return
+	case found == nil:
+		c.w.Header().Set("Allow", strings.Join(methods, ", "))
+		c.fail(http.StatusMethodNotAllowed, "This address takes "+strings.Join(methods, " and ")+" only.")
+		return
+	}
+	if why := guard.TooLong(c.r, found.body); why != "" {
+		c.fail(http.StatusBadRequest, "This request is too long: "+why+".")
+		return
+	}
+	if why := c.d.refuses(c.viewer, found.right); why != "" {
+		c.d.denied(c, why)
+		c.fail(http.StatusForbidden, why)
+		return
+	}
+	zone, err := c.d.zone(c.r.URL.Query().Get("zone"))
+	if err != nil {
+		c.fail(http.StatusBadRequest, err.Error())
+		return
+	}
+	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, found.body)
+	c.values, c.zone = values, zone
+	found.serve(c)
+}
+
+// refuses says why a viewer may not use a right; empty: they may.
+func (d *Dashboard) refuses(viewer Viewer, right Rights) string {
+	switch {
+	case right&writing != 0 && !d.options.Write:
+		return "This dashboard is read-only: it changes nothing until its Options have Write."
+	case viewer.Rights&right != right:
+		return "This needs the right to " + right.String() + ", which you have not: yours are " + viewer.Rights.String() + "."
+	}
+	return ""
+}
+
+// can is what a viewer's pages have buttons for.
+func (d *Dashboard) can(viewer Viewer) Rights {
+	rights := viewer.Rights & allRights
+	if !d.options.Write {
+		rights &^= writing
+	}
+	return rights
+}

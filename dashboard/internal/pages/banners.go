@@ -1,0 +1,55 @@
+package pages
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/chimejobs/chime/dashboard/internal/render"
+)
+
+// Banners are what is wrong with the whole: it is shown on every page.
+func (s *Standing) Banners() []render.Banner {
+	var banners []render.Banner
+	if s.Leader != nil && s.Leader.Name == "" && s.schedules() > 0 {
+		banners = append(banners, render.Banner{Kind: "late", Text: "No scheduler leads: occurrences may start late by minutes. Start a program that runs a chime.Scheduler."})
+	}
+	served := map[string]bool{}
+	for _, w := range s.Workers {
+		for queue := range w.Queues {
+			served[queue] = true
+		}
+	}
+	var unserved, parked []string
+	for _, q := range s.Queues {
+		if !served[q.Name] && q.Waiting > 0 {
+			unserved = append(unserved, q.Name)
+		}
+		if q.Parked > 0 {
+			parked = append(parked, q.Name)
+		}
+	}
+	banners = append(banners, queueBanner(unserved, "Jobs wait on %s, and no worker that lives takes from it.", "queues", "Look at the queues")...)
+	return append(banners, queueBanner(parked, "Jobs are parked on %s: no worker there has a handler for them.", "jobs?state=parked", "Look at them")...)
+}
+
+// queueBanner is a banner about the first of some queues, which says how many others there are.
+func queueBanner(queues []string, text, href, do string) []render.Banner {
+	if len(queues) == 0 {
+		return nil
+	}
+	slices.Sort(queues)
+	name := "queue " + queues[0]
+	if more := len(queues) - 1; more > 0 {
+		name = fmt.Sprintf("%s and %d others", name, more)
+	}
+	return []render.Banner{{Kind: "late", Text: fmt.Sprintf(text, name), Href: href, Do: do}}
+}
+
+// schedules is how many schedules there are on all queues.
+func (s *Standing) schedules() int64 {
+	n := int64(0)
+	for _, q := range s.Queues {
+		n += q.Schedules
+	}
+	return n
+}

@@ -1,0 +1,102 @@
+package pages
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/overview"
+)
+
+// readAgain is how old what all pages have in common may be: as long as two turns of the live pages' poller are apart.
+const readAgain = 2 * time.Second
+
+// A Site reads the pages of one store.
+type Site struct {
+	store     chime.Store
+	schedules *chime.Schedules
+	queues    *chime.Queues
+	jobs      *chime.Jobs
+	directory *directory
+	poller    *overview.Poller
+
+	reads sync.Mutex // one reading at a time
+	mu    sync.Mutex
+	last  *Standing
+}
+
+// NewSite returns the pages of a store. It does no I/O.
+func NewSite(store chime.Store) *Site {
+	s := &Site{
+		store: store, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), poller: overview.NewPoller(store),
+	}
+	s.directory = newDirectory(func(ctx context.Context) schedulesSeq { return s.schedules.List(ctx, chime.ScheduleFilter{}) })
+	return s
+}
+
+// A Standing is how a store was when it was read last: what all pages have in common.
+type Standing struct {
+	*overview.Snapshot
+	read time.Time // by this process's clock
+}
+
+// Now is the store's clock, now.
+func (s *Standing) Now() time.Time { return s.At.Add(time.Since(s.read)) }
+
+// Counts are the numbers in the rail: failures of the hour, and workers.
+func (s *Standing) Counts() map[string]int {
+	failures := 0
+	for _, g := range s.Failures {
+		failures += int(g.Count)
+	}
+	return map[string]int{"failures": failures, "workers": len(s.Workers)}
+}
+
+// Read reads how the store is.
+func (s *Site) Read(ctx context.Context) (*Standing, error) {
+	s.reads.Lock()
+	defer s.reads.Unlock()
+	return s.read(ctx)
+}
+
+func (s *Site) read(ctx context.Context) (*Standing, error) {
+	began := time.Now()
+	snapshot, err := s.poller.Poll(ctx, overview.Hour)
+	if err != nil {
+		return nil, err
+	}
+	standing := &Standing{snapshot, began}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = standing
+	return standing, nil
+}
+
+// Standing returns how the store was at most readAgain ago.
+func (s *Site) Standing(ctx context.Context) (*Standing, error) {
+	if last := s.Last(); last != nil && time.Since(last.read) < readAgain {
+		return last, nil
+	}
+	s.reads.Lock()
+	defer s.reads.Unlock()
+	if last := s.Last(); last != nil && time.Since(last.read) < readAgain { // somebody else has read it meanwhile
+		return last, nil
+	}
+	return s.read(ctx)
+}
+
+// Last is how the store was when it was read last, however long ago that is; nil: it never was.
+func (s *Site) Last() *Standing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+// Namespace is that of the store; empty: it does not say.
+func (s *Site) Namespace() string {
+	if named, ok := s.store.(interface{ Namespace() string }); ok {
+		return named.Namespace()
+	}
+	return ""
+}

@@ -1,0 +1,110 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime/dashboard/internal/pages"
+)
+
+const (
+	sharedFor = time.Second     // how long a page that was read is shown to others
+	readFor   = 5 * time.Second // how long reading one may take
+)
+
+// A page is one that is shown.
+type page struct {
+	name    string   // of its template
+	regions []string // those that change while it is open
+	right   Rights   // that a viewer needs
+	load    func(context.Context, *pages.Request) (pages.View, error)
+}
+
+// shownPages are the pages, by the path of their route.
+func shownPages(site *pages.Site) map[string]page {
+	return map[string]page{
+		"workers": {"workers", []string{"list"}, View, site.Workers},
+	}
+}
+
+// A topic is all that a page depends on.
+type topic struct {
+	path   string // escaped, relative to where the dashboard is mounted
+	query  string // encoded, its keys in order, without the zone
+	zone   string // its IANA name
+	fixed  bool   // the viewer has asked for it, so links keep it
+	rights Rights
+}
+
+// shared lets those who ask for the same page within a second have one reading of it.
+type shared struct {
+	mu    sync.Mutex
+	pages map[topic]*reading
+}
+
+type reading struct {
+	done chan struct{}
+	at   time.Time // when it was begun
+	view pages.View
+	err  error
+}
+
+// get returns what load returns, or has returned within the last second. A reading that one viewer has begun does not end when they go.
+func (s *shared) get(ctx context.Context, t topic, load func(context.Context) (pages.View, error)) (pages.View, error) {
+	r, mine := s.join(t)
+	if mine {
+		go func() {
+			defer close(r.done)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readFor)
+			defer cancel()
+			defer func() {
+				if v := recover(); v != nil { // a hook of the application's: net/http would catch it in the request's own goroutine
+					r.err = fmt.Errorf("dashboard: reading %q: panic: %v", t.path, v)
+				}
+			}()
+			r.view, r.err = load(ctx)
+		}()
+	}
+	select {
+	case <-r.done:
+		return r.view, r.err
+	case <-ctx.Done():
+		return pages.View{}, ctx.Err()
+	}
+}
+
+// join returns the reading of a topic, and whether it is new.
+func (s *shared) join(t topic) (r *reading, mine bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for t, r := range s.pages {
+		if now.Sub(r.at) >= sharedFor && r.ended() {
+			delete(s.pages, t)
+		}
+	}
+	if r, ok := s.pages[t]; ok {
+		return r, false
+	}
+	r = &reading{done: make(chan struct{}), at: now}
+	s.pages[t] = r
+	return r, true
+}
+
+func (r *reading) ended() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// forget has the next of all topics be read anew: something was changed.
+func (s *shared) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.pages)
+}

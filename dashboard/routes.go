@@ -1,0 +1,73 @@
+package dashboard
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/chimejobs/chime/dashboard/internal/render"
+)
+
+// A route is what is at a path, for one method.
+type route struct {
+	method string // GET (which is HEAD too) or POST
+	path   string // relative to where the dashboard is mounted; {name} is one segment
+	right  Rights // that a viewer needs
+	body   int64  // how long a form may be, in bytes
+	serve  func(*call)
+}
+
+// allRoutes are all routes: a page for each of those that are shown, and what is no page.
+func (d *Dashboard) allRoutes() []route {
+	routes := []route{
+		{http.MethodGet, "events", View, 0, (*call).events},
+	}
+	for _, path := range slices.Sorted(maps.Keys(d.pages)) {
+		routes = append(routes, route{http.MethodGet, path, d.pages[path].right, 0, d.show(d.pages[path])})
+	}
+	return routes
+}
+
+// find returns the route of a request, with what stands for its names, and which methods there are at the path. A path that a route has as it is
+// is no name of another route's: what is called like one is escaped, see render.Segment.
+func find(routes []route, method, escapedPath string) (found *route, values map[string]string, methods []string) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	literal := slices.ContainsFunc(routes, func(r route) bool { return r.path == escapedPath })
+	segments := strings.Split(escapedPath, "/")
+	for i := range routes {
+		matched, ok := match(strings.Split(routes[i].path, "/"), segments)
+		if !ok || literal && len(matched) > 0 {
+			continue
+		}
+		methods = append(methods, routes[i].method)
+		if routes[i].method == method {
+			found, values = &routes[i], matched
+		}
+	}
+	return found, values, methods
+}
+
+// match compares a path's segments with a pattern's.
+func match(pattern, segments []string) (values map[string]string, ok bool) {
+	if len(pattern) != len(segments) {
+		return nil, false
+	}
+	values = map[string]string{}
+	for i, part := range pattern {
+		if !strings.HasPrefix(part, "{") {
+			if part != segments[i] {
+				return nil, false
+			}
+			continue
+		}
+		value, ok := render.Unsegment(segments[i])
+		if !ok {
+			return nil, false
+		}
+		values[strings.Trim(part, "{}")] = value
+	}
+	return values, true
+}

@@ -1,0 +1,55 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/chimejobs/chime/internal/loopback"
+)
+
+// Rights are what a viewer may do. One does not include another: an operator has View|Operate.
+type Rights uint8
+
+// The rights.
+const (
+	View    Rights = 1 << iota // see every page, without payloads and results
+	Operate                    // pause, resume, trigger and backfill schedules; requeue and cancel jobs; pause and resume queues
+	Edit                       // create and change schedules, set the limit of a queue
+	Delete                     // delete schedules and jobs, purge queues
+	Reveal                     // see the arguments and the result of a job; each look is audited
+
+	allRights = View | Operate | Edit | Delete | Reveal
+	writing   = Operate | Edit | Delete
+)
+
+// String names the rights, as "view, operate".
+func (r Rights) String() string {
+	var names []string
+	for i, name := range []string{"view", "operate", "edit", "delete", "reveal"} {
+		if r&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// A Viewer is who sends a request.
+type Viewer struct {
+	// Name is shown on every page, logged and stored as who has paused something. Requests without a name count as one viewer an address.
+	Name string
+	// Rights are what they may do; without View they see nothing.
+	Rights Rights
+}
+
+// Loopback is the Authorize of a dashboard that has none: it lets requests of this machine do everything, and no others. A request has to come
+// from a loopback address, to name localhost, 127.0.0.1 or [::1] as its host, and must have no header that a proxy adds.
+func Loopback(r *http.Request) (Viewer, error) {
+	if why := loopback.Elsewhere(r); why != "" {
+		return Viewer{}, fmt.Errorf("without Options.Authorize the dashboard serves its own machine only, and %s", why)
+	}
+	return Viewer{Name: "this machine", Rights: allRights}, nil
+}
