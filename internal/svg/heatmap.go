@@ -125,7 +125,7 @@ func (g *cellGrid) count(e Event, now time.Time, rows int64) {
 		if e.At.After(now) {
 			c.next = min(c.next+int64(e.N), eventMost)
 		} else {
-			c.past, c.worst = min(c.past+int64(e.N), eventMost), max(c.worst, min(e.Tone, Fail))
+			c.past, c.worst = min(c.past+int64(e.N), eventMost), max(c.worst, e.Tone.known())
 		}
 		return
 	}

@@ -95,7 +95,7 @@ func TestACellSaysTheWorstAndHowMany(t *testing.T) {
 	h := Hours{Now: now, From: at(3, 30), Until: at(20, 0), Past: 1, Next: 1, Events: []Event{
 		{at(3, 10), 2, OK},
 		{at(5, 0), 3, OK}, {at(5, 1), 1, Fail}, {at(5, 2), 1, Late},
-		{at(6, 0), 1, Missed},
+		{at(6, 0), 1, Missed}, {at(8, 0), 1, Tone(200)},
 		{at(7, 0), 0, Fail}, {at(7, 0), -1, Fail},
 		{at(14, 0), 1, OK}, {at(14, 45), 1, Fail},
 		{at(16, 0), 4, Fail},
@@ -103,13 +103,13 @@ func TestACellSaysTheWorstAndHowMany(t *testing.T) {
 	}}
 	row := h.Table().Rows[0]
 	for hour, want := range map[int]string{
-		2: "not known", 3: "2", 4: "0", 5: "5, failed", 6: "1, missed", 7: "0", 14: "1, 1 to come", 15: "0", 16: "4 to come", 19: "0", 20: "not known", 23: "1 to come",
+		2: "not known", 3: "2", 4: "0", 5: "5, failed", 6: "1, missed", 7: "0", 8: "1", 14: "1, 1 to come", 15: "0", 16: "4 to come", 19: "0", 20: "not known", 23: "1 to come",
 	} {
 		if got := row[1+hour]; got != want {
 			t.Errorf("%02d: %q, want %q", hour, got, want)
 		}
 	}
-	const sentence = `aria-label="runs by hour from 21 Nov to 22 Nov, UTC: 9 until now, 1 hour with failures, 1 hour with missed ones, 30 hours of which nothing is known; 6 to come."`
+	const sentence = `aria-label="runs by hour from 21 Nov to 22 Nov, UTC: 10 until now, 1 hour with failures, 1 hour with missed ones, 30 hours of which nothing is known; 6 to come."`
 	if svg := string(h.SVG()); !strings.Contains(svg, sentence) {
 		t.Errorf("%s\nwant %s", svg[:500], sentence)
 	}

@@ -16,13 +16,18 @@ const (
 	Fail               // failed, dead, crashed
 )
 
-// class is the tone's class; another value than the constants is Accent's.
+// known is the tone itself, or Accent if it is none of the constants.
+func (t Tone) known() Tone {
+	if t > Fail {
+		return Accent
+	}
+	return t
+}
+
+// class is the tone's class.
 func (t Tone) class() string {
 	classes := [...]string{Accent: "accent", OK: "ok", Run: "run", Off: "off", Paused: "paused", Late: "late", Missed: "missed", Fail: "fail"}
-	if int(t) >= len(classes) {
-		return classes[Accent]
-	}
-	return classes[t]
+	return classes[t.known()]
 }
 
 // word is what a run of this tone is called where the caller has no word of its own.

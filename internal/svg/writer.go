@@ -29,7 +29,7 @@ func (w *writer) html() template.HTML {
 	for len(w.open) > 0 {
 		w.end()
 	}
-	return template.HTML(w.buf.String()) //nolint:gosec // escaped by element
+	return template.HTML(w.buf.String()) // which element and text have escaped
 }
 
 // start begins an element, whose attributes are names and values in turn.
