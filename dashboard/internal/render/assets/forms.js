@@ -1,0 +1,61 @@
+// forms.js: what forms do more with a script. A POST that asks first does so in a dialog on the same page; a tick at the head ticks all rows; the bar of
+// a list counts what is ticked. Without it every one of these is a page of its own.
+import { parse } from "./parse.js";
+
+const dialog = document.createElement("dialog");
+dialog.setAttribute("aria-labelledby", "ask-title");
+document.body.append(dialog);
+
+// ask sends a form without sure=1 and shows the question that comes back; other answers are pages to go to.
+async function ask(form, button) {
+  const body = new URLSearchParams(new FormData(form, button));
+  const answer = await fetch(button?.formAction && button.hasAttribute("formaction") ? button.formAction : form.action, { method: "POST", body, headers: { "Chime-Part": "ask" } });
+  if (answer.redirected) return location.assign(answer.url);
+  const question = parse(await answer.text()).querySelector(".ask, .failure");
+  if (!question) return location.reload();
+  dialog.replaceChildren(document.importNode(question, true));
+  if (!dialog.open) dialog.showModal();
+  dialog.querySelector("[autofocus]")?.focus();
+  check();
+}
+
+// check lets the button of a question be pressed once what has to be typed is there.
+function check() {
+  const fields = [...dialog.querySelectorAll("[data-exactly]")];
+  const button = dialog.querySelector("button.primary");
+  if (button && fields.length) button.disabled = fields.some((field) => field.value !== field.dataset.exactly);
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target, button = event.submitter;
+  if (form.method !== "post" || !(dialog.contains(form) || "ask" in form.dataset || button?.closest("[data-bulk], [data-ask]"))) return;
+  event.preventDefault();
+  ask(form, button).catch(() => form.requestSubmit ? HTMLFormElement.prototype.submit.call(form) : undefined);
+});
+dialog.addEventListener("input", check);
+document.addEventListener("click", (event) => {
+  if (event.target.closest('dialog [data-do="cancel"]')) { event.preventDefault(); dialog.close(); }
+  if (event.target.closest('[data-do="theme"]')) {
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches, root = document.documentElement;
+    root.dataset.theme = (root.dataset.theme ?? (dark ? "dark" : "light")) === "dark" ? "light" : "dark";
+    try { localStorage.setItem("chime-theme", root.dataset.theme); } catch { /* storage may be forbidden */ }
+  }
+});
+
+const boxes = (form) => [...form.querySelectorAll('tbody input[type="checkbox"][name="id"]')];
+function countTicks() {
+  for (const bar of document.querySelectorAll("[data-bulk]")) {
+    const all = boxes(bar.closest("form")), n = all.filter((box) => box.checked).length, every = bar.querySelector('input[name="all"]')?.checked;
+    bar.classList.toggle("none", n === 0 && !every);
+    bar.querySelector("[data-ticked]").textContent = every ? "" : n;
+    const head = bar.closest("form").querySelector('[data-do="tick-all"]');
+    if (head) { head.hidden = false; head.checked = n > 0 && n === all.length; head.indeterminate = n > 0 && n < all.length; }
+  }
+}
+document.addEventListener("change", (event) => {
+  if (event.target.matches('[data-do="tick-all"]')) for (const box of boxes(event.target.form)) box.checked = event.target.checked;
+  countTicks();
+});
+document.addEventListener("chime:updated", countTicks);
+for (const button of document.querySelectorAll('[data-do="theme"]')) button.hidden = false;
+countTicks();

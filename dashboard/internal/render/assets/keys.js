@@ -1,0 +1,120 @@
+// keys.js: the keyboard. ? shows the keys, / goes to the search, ctrl-k opens the palette, j and k walk through the rows, x ticks, p and t press the
+// row's buttons, g and a letter opens a page. None acts while a text is typed, and what changes something asks as its button does.
+const sheet = document.body.appendChild(document.createElement("dialog"));
+const pages = [...document.querySelectorAll(".rail a[data-key]")];
+let row, before = "";
+
+const rows = () => [...document.querySelectorAll("main table.list tbody tr")];
+function walk(step) {
+  const all = rows();
+  row?.classList.remove("at");
+  row = all[Math.max(0, Math.min(all.length - 1, row && all.includes(row) ? all.indexOf(row) + step : 0))];
+  row?.classList.add("at");
+  const link = row?.querySelector("a");
+  (link ?? row)?.focus?.({ preventScroll: true });
+  row?.scrollIntoView({ block: "nearest" });
+}
+function press(verb) {
+  const button = [...document.querySelectorAll(`main [data-key="${verb}"]`)].find((b) => !b.disabled && (!b.closest("tr") || b.closest("tr") === row));
+  button?.click();
+}
+
+function help() {
+  const keys = [["/", "search"], ["ctrl k", "find and go"], ["j k", "next and previous row"], ["enter", "open the row"], ["x", "tick the row"], ["p", "pause or resume"], ["t", "run now"],
+    ...pages.map((page) => [`g ${page.dataset.key}`, page.querySelector("span").textContent]), ["esc", "close"]];
+  const list = document.createElement("dl");
+  list.className = "keys";
+  for (const [key, does] of keys) {
+    const term = list.appendChild(document.createElement("dt"));
+    term.appendChild(document.createElement("kbd")).textContent = key;
+    list.appendChild(document.createElement("dd")).textContent = does;
+  }
+  const heading = document.createElement("h2");
+  heading.textContent = "Keys";
+  const close = document.createElement("button");
+  close.textContent = "Close";
+  close.addEventListener("click", () => sheet.close());
+  open("Keys", heading, list, close);
+}
+
+function open(label, ...content) {
+  sheet.className = "";
+  sheet.setAttribute("aria-label", label);
+  sheet.replaceChildren(...content);
+  if (!sheet.open) sheet.showModal();
+}
+
+// palette finds pages by name at once, and schedules, queues and jobs by asking the server, when nothing was typed for a moment.
+function palette() {
+  const field = document.createElement("input"), list = document.createElement("ul");
+  field.setAttribute("role", "combobox");
+  field.setAttribute("aria-label", "Find and go");
+  field.setAttribute("aria-controls", "palette-list");
+  field.setAttribute("aria-expanded", "true");
+  field.setAttribute("aria-autocomplete", "list");
+  list.id = "palette-list";
+  list.setAttribute("role", "listbox");
+  let chosen = 0, asked = 0, timer;
+  const draw = (found) => {
+    chosen = 0;
+    list.replaceChildren(...found.slice(0, 12).map(({ href, name, kind }, i) => {
+      const item = document.createElement("li"), link = item.appendChild(document.createElement("a"));
+      item.setAttribute("role", "presentation");
+      link.setAttribute("role", "option");
+      link.id = `palette-${i}`;
+      link.href = href;
+      link.textContent = name;
+      link.append(Object.assign(document.createElement("span"), { className: "note", textContent: kind }));
+      return item;
+    }));
+    choose(0);
+  };
+  const choose = (step) => {
+    const links = [...list.querySelectorAll("a")];
+    chosen = Math.max(0, Math.min(links.length - 1, chosen + step));
+    links.forEach((link, i) => link.setAttribute("aria-selected", i === chosen));
+    field.setAttribute("aria-activedescendant", links.length ? `palette-${chosen}` : "");
+  };
+  const near = () => pages.map((page) => ({ href: page.href, name: page.querySelector("span").textContent, kind: "page" }))
+    .filter((page) => page.name.toLowerCase().includes(field.value.trim().toLowerCase()));
+  const far = async () => {
+    const mine = ++asked, text = field.value.trim();
+    if (!text) return;
+    const answer = await fetch(`search?q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" } });
+    if (!answer.ok || mine !== asked) return;
+    const { items } = await answer.json();
+    draw([...near(), ...items]);
+  };
+  field.addEventListener("input", () => {
+    draw(near());
+    clearTimeout(timer);
+    timer = setTimeout(() => far().catch(() => {}), 150);
+  });
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") choose(1);
+    else if (event.key === "ArrowUp") choose(-1);
+    else if (event.key === "Enter") list.querySelector('[aria-selected="true"]')?.click();
+    else return;
+    event.preventDefault();
+  });
+  open("Find and go", field, list);
+  sheet.className = "palette";
+  draw(near());
+  field.focus();
+}
+
+document.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key === "k") { event.preventDefault(); palette(); return; }
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") || event.target.matches("input:not([type=checkbox]), textarea, select")) return;
+  const after = before;
+  before = "";
+  const page = after === "g" && pages.find((p) => p.dataset.key === event.key);
+  if (page) { page.click(); return; }
+  const acts = {
+    "?": help, "/": () => document.getElementById("search").focus(), j: () => walk(1), k: () => walk(-1), g: () => { before = "g"; },
+    x: () => row?.querySelector('input[name="id"]')?.click(), p: () => press("p"), t: () => press("t"),
+  };
+  if (!acts[event.key]) return;
+  event.preventDefault();
+  acts[event.key]();
+});

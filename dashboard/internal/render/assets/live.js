@@ -1,0 +1,182 @@
+// live.js: keeps an open page up to date. The stream of the page sends the inside of regions that have changed; they are morphed, so that focus, typed
+// text, ticks and open details stay. Rows of a table with data-rows do not jump: those that come or go wait behind a button.
+import { parse } from "./parse.js";
+
+const root = document.documentElement;
+const dot = document.getElementById("live");
+const said = document.getElementById("said");
+const waiting = new Map(); // region → its latest inside, of which rows are held back
+let stream, every = 2000, beat = Date.now(), trouble, outdated = false, lastSaid = 0;
+
+// say tells a screen reader, at most once in ten seconds.
+export function say(text, urgent) {
+  if (!urgent && Date.now() - lastSaid < 10000) return;
+  lastSaid = Date.now();
+  said.textContent = text;
+}
+
+// keep copies what the viewer has done in a region to its new content.
+function keep(region, fresh) {
+  for (const field of region.querySelectorAll("input, textarea, select")) {
+    const same = field.id ? fresh.querySelector(`#${CSS.escape(field.id)}`)
+      : field.name && fresh.querySelector(`${field.localName}[name="${CSS.escape(field.name)}"]${field.type === "checkbox" ? `[value="${CSS.escape(field.value)}"]` : ""}`);
+    if (!same) continue;
+    if (field.type === "checkbox") same.toggleAttribute("checked", field.checked);
+    else if (field.localName === "select") for (const option of same.options) option.toggleAttribute("selected", option.value === field.value);
+    else if (field.localName === "textarea") same.textContent = field.value;
+    else if (field.value !== field.defaultValue) same.setAttribute("value", field.value);
+  }
+  for (const details of region.querySelectorAll("details[id]")) fresh.querySelector(`#${CSS.escape(details.id)}`)?.toggleAttribute("open", details.open);
+}
+
+// hold leaves the rows of a table as they are: their texts change, but none comes, goes or moves. It returns what waits.
+function hold(table, fresh) {
+  const body = table.tBodies[0], freshBody = fresh.tBodies[0];
+  const coming = new Map([...freshBody.rows].map((row) => [row.id, row]));
+  let gone = 0;
+  const rows = [...body.rows].map((row) => {
+    const same = coming.get(row.id);
+    coming.delete(row.id);
+    if (same) return same;
+    gone++;
+    const left = fresh.ownerDocument.importNode(row, true);
+    left.classList.add("gone");
+    left.title = "It is no longer in this list";
+    return left;
+  });
+  freshBody.replaceChildren(...rows);
+  return [coming.size && `${coming.size} new`, gone && `${gone} gone`].filter(Boolean).join(", ");
+}
+
+// update morphs a region; all shows the rows that wait too.
+function update(region, html, all) {
+  const doc = parse(html), fresh = doc.body;
+  const texts = [];
+  if (!all) {
+    for (const table of region.querySelectorAll("table[data-rows]")) {
+      const same = fresh.querySelector(`#${CSS.escape(table.id)}`);
+      const text = same?.tBodies[0] && table.tBodies[0]?.rows.length ? hold(table, same) : "";
+      if (text) texts.push(text);
+    }
+  }
+  keep(region, fresh);
+  if (texts.length) {
+    const bar = doc.createElement("p");
+    bar.className = "waiting";
+    bar.id = `${region.id}-waiting`;
+    const button = bar.appendChild(doc.createElement("button"));
+    button.type = "button";
+    button.dataset.do = "show-waiting";
+    button.textContent = texts.join("; ");
+    fresh.prepend(bar);
+    waiting.set(region.id, html);
+    say(texts.join("; "));
+  } else waiting.delete(region.id);
+  const changed = new Set();
+  Idiomorph.morph(region, [...fresh.childNodes], {
+    morphStyle: "innerHTML", ignoreActiveValue: true,
+    callbacks: {
+      beforeNodeMorphed(old, next) {
+        if (old.nodeType === Node.TEXT_NODE && old.data !== next.data && !old.parentElement.closest('time[data-show="rel"]')) changed.add(old.parentElement);
+      },
+    },
+  });
+  for (const element of changed) tint(element);
+  region.dispatchEvent(new CustomEvent("chime:updated", { bubbles: true }));
+}
+
+function tint(element) {
+  const cell = element.closest("svg") ? null : element.closest("td, dd, .state, b") ?? element;
+  if (!cell) return;
+  cell.classList.add("changed");
+  setTimeout(() => cell.classList.remove("changed"), 400);
+}
+
+function ends(text, since) {
+  trouble = { text, since };
+  document.body.classList.add("stale");
+  let banner = document.getElementById("trouble");
+  if (!banner) {
+    banner = document.createElement("p");
+    banner.id = "trouble";
+    banner.className = "banner fail";
+    document.getElementById("banners").prepend(banner);
+    say(text, true);
+  }
+  banner.textContent = text;
+  actions(false);
+  drawDot();
+}
+
+function recovers() {
+  if (!trouble && !document.body.classList.contains("stale")) return;
+  trouble = undefined;
+  document.body.classList.remove("stale");
+  document.getElementById("trouble")?.remove();
+  actions(true);
+  say("The store answers again.", true);
+}
+
+// actions switches the buttons of POST forms; those that were off before stay off.
+function actions(on) {
+  for (const button of document.querySelectorAll('main form[method="post"] button:not([type="button"])')) {
+    if (on && "wasOff" in button.dataset) { delete button.dataset.wasOff; button.disabled = false; }
+    if (!on && !button.disabled) { button.dataset.wasOff = ""; button.disabled = true; }
+  }
+}
+
+function drawDot() {
+  const age = Math.round((Date.now() - beat) / 1000);
+  const stale = trouble || age > 3 * every / 1000;
+  dot.dataset.state = stale ? "stale" : "on";
+  dot.lastElementChild.textContent = stale ? `stale since ${chimeTime.clockOf(trouble?.since ?? chimeTime.now() - (Date.now() - beat))}` : `live ${Math.round(every / 1000)}s`;
+}
+
+function open() {
+  if (stream || !document.body.dataset.events) return;
+  stream = new EventSource(document.body.dataset.events);
+  const on = (name, does) => stream.addEventListener(name, (event) => {
+    const data = JSON.parse(event.data);
+    if (data.now) chimeTime.set(data.now);
+    does(data);
+  });
+  on("hello", (data) => {
+    every = data.every ?? every;
+    beat = Date.now();
+    outdated = Boolean(data.version && data.version !== root.dataset.version);
+    drawDot();
+  });
+  on("beat", () => { beat = Date.now(); recovers(); drawDot(); reloadWhenIdle(); });
+  on("region", (data) => {
+    const region = document.getElementById(data.id);
+    if (region) update(region, data.html);
+  });
+  on("frame", (data) => {
+    for (const [page, n] of Object.entries(data.counts ?? {})) {
+      for (const count of document.querySelectorAll(`[data-count="${CSS.escape(page)}"]`)) count.textContent = n ? n.toLocaleString("en") : "";
+    }
+  });
+  on("trouble", (data) => ends(data.text, data.since));
+  on("end", () => { dot.dataset.state = "stale"; });
+}
+
+function close() {
+  stream?.close();
+  stream = undefined;
+}
+
+// A page of another release is loaded again when nothing is lost by it.
+function reloadWhenIdle() {
+  const busy = document.querySelector("dialog[open], main input:checked") || document.activeElement?.matches("input, textarea, select");
+  if (outdated && !busy) location.reload();
+}
+
+document.addEventListener("click", (event) => {
+  if (!event.target.closest('[data-do="show-waiting"]')) return;
+  const region = event.target.closest("[data-live]");
+  if (waiting.has(region.id)) update(region, waiting.get(region.id), true);
+});
+document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+addEventListener("pagehide", close);
+addEventListener("pageshow", () => document.hidden || open());
+if (document.body.dataset.events) setInterval(() => document.hidden || drawDot(), 1000);

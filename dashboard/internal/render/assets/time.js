@@ -1,0 +1,78 @@
+// time.js: shows times in the browser's zone before they are drawn, unless the address names a zone, and counts those that say how far away they
+// are by the store's clock. The texts are those of the server (times.go). Others call chimeTime.show after they have changed the page.
+const chimeTime = (() => {
+  const root = document.documentElement;
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const zone = "zoneFixed" in root.dataset || !own ? root.dataset.zone : own;
+  let ahead = Number(root.dataset.now) - Date.now(); // of the store's clock before this one
+  const now = () => Date.now() + ahead;
+
+  const fields = new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone, weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23",
+  });
+  const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+  const monthNumber = new Intl.DateTimeFormat("en-GB", { timeZone: zone, month: "numeric" });
+  const part = (format, date, type) => format.formatToParts(date).find((p) => p.type === type).value;
+  const parts = (date) => Object.fromEntries(fields.formatToParts(date).map((p) => [p.type, p.value]));
+
+  // What a zone's clock is called: CET; where English has no name for it, its distance: +0545. Each English knows the names of its own continent.
+  const names = ["en-GB", "en-US", "en-CA", "en-AU", "en-IN", "en-NZ"].map((l) => new Intl.DateTimeFormat(l, { timeZone: zone, timeZoneName: "short" }));
+  const distance = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "longOffset" });
+  function zoneName(date) {
+    for (const format of names) {
+      const name = part(format, date, "timeZoneName");
+      if (!/^(GMT|UTC)[+-−]/.test(name)) return name;
+    }
+    return part(distance, date, "timeZoneName").replace("GMT", "").replace("−", "-").replace(/:00$/, "").replace(":", "");
+  }
+
+  const clock = (p, date) => `${p.hour}:${p.minute}:${p.second} ${zoneName(date)}`;
+  function day(p, date) {
+    const year = p.year === part(fields, new Date(now()), "year") ? "" : " " + p.year;
+    return `${p.day} ${months[part(monthNumber, date, "month") - 1]}${year}`;
+  }
+  function span(seconds, units) {
+    const texts = [];
+    for (const [name, size] of [["d", 86400], ["h", 3600], ["m", 60], ["s", 1]]) {
+      const n = Math.floor(seconds / size);
+      seconds %= size;
+      if (n > 0) texts.push(`${n} ${name}`);
+      if (texts.length > 0 && --units === 0) break;
+    }
+    return texts.join(" ");
+  }
+  function away(ms) {
+    if (Math.abs(ms) < 1000) return "now";
+    return ms < 0 ? `${span(Math.floor(-ms / 1000), 1)} ago` : `in ${span(Math.floor(ms / 1000), 2)}`;
+  }
+  function text(date, show) {
+    if (show === "rel") return away(date - now());
+    const p = parts(date);
+    if (show === "clock") return clock(p, date);
+    if (show === "day") return `${p.weekday} ${day(p, date)}`;
+    return `${day(p, date)} ${clock(p, date)}`;
+  }
+  function show(within) {
+    for (const time of within.querySelectorAll("time[data-show]")) {
+      const shown = text(new Date(time.dateTime), time.dataset.show);
+      if (time.textContent !== shown) time.textContent = shown;
+      if (zone !== "UTC" && !("own" in time.dataset)) { // besides UTC and the schedule's the title says the zone of the page
+        time.dataset.own = "";
+        time.title += `, ${text(new Date(time.dateTime), "at")}`;
+      }
+    }
+  }
+
+  show(document);
+  const field = document.querySelector(".zone input[list]");
+  if (field) field.placeholder = zone;
+  for (const note of document.querySelectorAll("[data-zone-note]")) note.hidden = zone === root.dataset.zone;
+  setInterval(() => {
+    if (document.hidden) return;
+    for (const time of document.querySelectorAll('time[data-show="rel"]')) {
+      const shown = text(new Date(time.dateTime), "rel");
+      if (time.textContent !== shown) time.textContent = shown;
+    }
+  }, 1000);
+  return { show, now, text, zone, clockOf: (ms) => text(new Date(ms), "clock"), set: (ms) => { ahead = ms - Date.now(); } };
+})();

@@ -1,0 +1,113 @@
+package render
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+)
+
+// Times are shown in the zone of the page, and every one is a <time> element from which a script makes the same text in the browser's zone:
+// datetime is the instant, data-show says how it is shown, data-of which zone it belongs to besides.
+
+// At shows day and clock: "21 Nov 14:30:00 CET", with the year if it is not this one.
+func (f *Frame) At(t time.Time) template.HTML { return f.shown(t, "at", "", f.at(t)) }
+
+// AtOf is At of a time that belongs to a zone of its own, which its title shows besides: a schedule's.
+func (f *Frame) AtOf(t time.Time, zone *time.Location) template.HTML {
+	if zone == nil {
+		return f.At(t)
+	}
+	return f.shown(t, "at", zone.String(), f.at(t))
+}
+
+// Clock shows the clock: "14:30:00 CET".
+func (f *Frame) Clock(t time.Time) template.HTML {
+	return f.shown(t, "clock", "", t.In(f.zone()).Format("15:04:05 MST"))
+}
+
+// Day shows the day: "Sat 21 Nov", with the year if it is not this one.
+func (f *Frame) Day(t time.Time) template.HTML {
+	return f.shown(t, "day", "", t.In(f.zone()).Format("Mon 2 Jan"+f.year(t)))
+}
+
+// Rel shows how far away it is: "in 3 m 12 s", "2 d ago". The browser counts on.
+func (f *Frame) Rel(t time.Time) template.HTML { return f.shown(t, "rel", "", Away(t.Sub(f.Now))) }
+
+// Both shows how far away it is and, less prominent, when that is: the clock alone if it is within twelve hours.
+func (f *Frame) Both(t time.Time) template.HTML {
+	if t.IsZero() {
+		return never
+	}
+	when := f.At(t)
+	if away := t.Sub(f.Now); away.Abs() < 12*time.Hour {
+		when = f.Clock(t)
+	}
+	return f.Rel(t) + ` <span class="when">` + when + `</span>`
+}
+
+// never stands where there is no time.
+const never = `<span class="none">–</span>`
+
+func (f *Frame) shown(t time.Time, show, of, text string) template.HTML {
+	if t.IsZero() {
+		return never
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<time datetime="%s" data-show="%s"`, t.UTC().Format("2006-01-02T15:04:05.999Z07:00"), show)
+	title := t.UTC().Format("2006-01-02 15:04:05") + " UTC"
+	if of != "" {
+		if zone, err := time.LoadLocation(of); err == nil && of != "UTC" {
+			title += ", " + t.In(zone).Format("2006-01-02 15:04:05 MST") + " in " + of
+		}
+		fmt.Fprintf(&b, ` data-of="%s"`, template.HTMLEscapeString(of))
+	}
+	fmt.Fprintf(&b, ` title="%s">%s</time>`, template.HTMLEscapeString(title), template.HTMLEscapeString(text))
+	return template.HTML(b.String()) // times, and the name of a zone, escaped
+}
+
+func (f *Frame) at(t time.Time) string {
+	return t.In(f.zone()).Format("2 Jan" + f.year(t) + " 15:04:05 MST")
+}
+
+// year is the year of a layout, if a time is not in the year that it is now.
+func (f *Frame) year(t time.Time) string {
+	if t.In(f.zone()).Year() == f.Now.In(f.zone()).Year() {
+		return ""
+	}
+	return " 2006"
+}
+
+// Away says how far away something is: to come in two units, "in 3 m 12 s", past in one, "2 d ago". Less than a second is "now".
+func Away(d time.Duration) string {
+	if d.Abs() < time.Second {
+		return "now"
+	}
+	if d < 0 {
+		return span(-d, 1) + " ago"
+	}
+	return "in " + span(d, 2)
+}
+
+// span writes a duration of a second or more in at most so many units, cut off, not rounded. After the largest unit a zero is left out.
+func span(d time.Duration, units int) string {
+	seconds := int64(d / time.Second)
+	var parts []string
+	for _, unit := range []struct {
+		name string
+		size int64
+	}{{"d", 86400}, {"h", 3600}, {"m", 60}, {"s", 1}} {
+		n := seconds / unit.size
+		seconds %= unit.size
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, unit.name))
+		}
+		if units > 0 && len(parts) > 0 {
+			units--
+		}
+		if units == 0 {
+			break
+		}
+	}
+	return strings.Join(parts, " ")
+}

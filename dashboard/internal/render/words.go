@@ -1,0 +1,94 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A look is how a state is shown beside its word: by a colour and an icon, of which neither is needed to read it.
+type look struct{ tone, icon string }
+
+// looks are those of the states of schedules, queues, jobs, runs and workers.
+var looks = map[string]look{
+	"live":       {"ok", "play"},
+	"running":    {"run", "play"},
+	"taken":      {"run", "play"},
+	"done":       {"ok", "check"},
+	"completed":  {"off", "check"},
+	"waiting":    {"off", "hourglass"},
+	"delayed":    {"off", "hourglass"},
+	"snoozed":    {"off", "hourglass"},
+	"retrying":   {"late", "rotate-ccw"},
+	"returned":   {"off", "rotate-ccw"},
+	"paused":     {"paused", "pause"},
+	"parked":     {"paused", "pause"},
+	"late":       {"late", "triangle-alert"},
+	"stuck":      {"late", "triangle-alert"},
+	"full":       {"late", "triangle-alert"},
+	"missed":     {"late", "circle-dashed"},
+	"skipped":    {"off", "circle-dashed"},
+	"superseded": {"off", "circle-dashed"},
+	"cancelled":  {"off", "x"},
+	"failing":    {"fail", "x"},
+	"failed":     {"fail", "x"},
+	"dead":       {"fail", "x"},
+	"crashed":    {"late", "triangle-alert"},
+	"lost":       {"fail", "x"},
+	"gone":       {"off", "circle-dashed"},
+	"idle":       {"off", "circle-dashed"},
+	"draining":   {"late", "hourglass"},
+}
+
+// unknown is the look of a state that a newer version has stored.
+var unknown = look{"late", "triangle-alert"}
+
+func toneOf(word string) string { return cmp.Or(looks[word], unknown).tone }
+func iconOf(word string) string { return cmp.Or(looks[word], unknown).icon }
+
+// count writes a number with its thousands apart: 10,204.
+func count(number any) (string, error) {
+	n, err := strconv.ParseInt(fmt.Sprint(number), 10, 64)
+	if err != nil {
+		return "", fmt.Errorf("count %v, which is no whole number", number)
+	}
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits, nil
+}
+
+// plural is a number and a noun: "1 job", "1,204 jobs".
+func plural(number any, one, many string) (string, error) {
+	text, err := count(number)
+	if text == "1" {
+		return text + " " + one, err
+	}
+	return text + " " + many, err
+}
+
+// took writes how long something took: "850 µs", "2 ms", "1.3 s", "4 m 2 s".
+func took(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "0 ms"
+	case d < time.Millisecond:
+		return strconv.FormatInt(max(1, d.Microseconds()), 10) + " µs"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	case d < time.Minute:
+		return strings.TrimSuffix(strconv.FormatFloat(d.Truncate(100*time.Millisecond).Seconds(), 'f', 1, 64), ".0") + " s"
+	}
+	return span(d, 2)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
