@@ -42,13 +42,12 @@ var mayImport = map[string][]string{
 		"recurrence", "internal/protocol", "internal/wire", "internal/schedule",
 		"internal/retry", "internal/observe", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob",
 	},
-<<<<<<< HEAD
 	"health":                    {"."},
 	"internal/loopback":         {},
 	"dashboard":                 {".", "internal/loopback", "internal/rights", "dashboard/internal/guard", "dashboard/internal/live", "dashboard/internal/render", "dashboard/internal/pages", "dashboard/internal/change"},
 	"dashboard/internal/guard":  {},
 	"dashboard/internal/live":   {},
-	"dashboard/internal/render": {"internal/svg"},
+	"dashboard/internal/render": {"internal/svg"}, // it is given models, and knows no store
 	"dashboard/internal/pages":  {".", "recurrence", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/hindrance", "internal/svg", "dashboard/internal/render"},
 	"dashboard/internal/change": {".", "recurrence", "internal/plain", "internal/jobfind", "dashboard/internal/render"},
 	"internal/jobfind":          {"."}, // these five are for the command and the dashboard
@@ -56,11 +55,6 @@ var mayImport = map[string][]string{
 	"internal/rights":           {},
 	"internal/history":          {"."},
 	"internal/hindrance":        {"."},
-=======
-	"dashboard/internal/render": {}, // it is given models, and knows no store
-	"health":                    {"."},
-	"internal/jobfind":          {"."}, // for the command and the dashboard
->>>>>>> front
 	"redisstore":                {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded":       {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":                 {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},
