@@ -64,3 +64,25 @@ func TestWorkersThatAreSilentForThreeAnnouncementsGo(t *testing.T) {
 		}
 	})
 }
+
+// What is taken ahead counts, and what was returned does not.
+func TestWhatAWorkerHoldsIsCountedOnAllQueues(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.enqueue(job("a"), job("b"), job("c"), job("d"))
+		b.work("s1", protocol.WorkCall{Take: 2, Ahead: 1, TTL: time.Minute})
+		b.work("s2", protocol.WorkCall{Take: 1, TTL: time.Minute})
+		call := protocol.WorkCall{Partition: defaultPartition, Worker: "w-s1", Session: "s3", Number: 1, Take: 1, TTL: time.Minute}
+		if err := b.store.Work(b.Context(), []protocol.WorkCall{call})[0].Err; err != nil {
+			b.Fatal(err)
+		}
+		b.client.HSet(b.Context(), b.keys().inflight("s4"), "hand", "written")
+		b.client.ZAdd(b.Context(), b.keys().sessions, redisZ(float64(time.Now().Add(time.Hour).UnixMilli()), "s4"))
+		got, err := b.store.Held(b.Context(), []string{"default", "unknown"})
+		if want := map[string]int{"w-s1": 3, "w-s2": 1}; err != nil || !reflect.DeepEqual(got, want) {
+			b.Errorf("held %v, %v; want %v", got, err, want)
+		}
+		if got, err := b.store.Held(b.Context(), nil); err != nil || len(got) != 0 {
+			b.Errorf("on no queue: %v, %v", got, err)
+		}
+	})
+}

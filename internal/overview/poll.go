@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	maxNext        = 20  // each costs a command to find
-	maxRunning     = 100 // jobs that are shown
-	maxRunningRead = 500 // if more jobs run than these, only some of them are read, and not how busy each worker is
-	maxBusyQueues  = 8   // whose jobs are then read
+	maxNext        = 20   // each costs a command to find
+	maxRunning     = 100  // jobs that are shown
+	maxRunningRead = 500  // if more jobs run than these, only some of them are read, and what each worker holds is counted
+	maxSessions    = 2000 // of workers, that are counted
+	maxBusyQueues  = 8    // whose jobs are then read
 )
 
 // A Poller reads snapshots. What a poll costs does not grow with the jobs and schedules that there are: it reads the counters of all queues,
@@ -110,18 +111,24 @@ func (p *Poller) readWorkers(ctx context.Context, s *Snapshot, queues []*chime.Q
 	return err
 }
 
-// readSomeWorkers reads the workers without what they run, and some of the jobs that run.
+// readSomeWorkers reads the workers, how many jobs each holds, and some of the jobs that run. A worker takes jobs ahead only when all of its
+// slots are busy, so what it holds beyond them does not run yet.
 func (p *Poller) readSomeWorkers(ctx context.Context, s *Snapshot, queues []*chime.QueueInfo) error {
 	entries, err := p.store.Protocol().Workers(ctx)
 	if err != nil {
 		return err
 	}
+	busy := slices.DeleteFunc(slices.Clone(queues), func(q *chime.QueueInfo) bool { return q.Running == 0 })
+	held, counted, err := p.held(ctx, busy)
+	if err != nil {
+		return err
+	}
 	for _, e := range entries {
-		s.Workers = append(s.Workers, Worker{WorkerInfo: &chime.WorkerInfo{
+		s.Workers = append(s.Workers, Worker{Counted: counted, WorkerInfo: &chime.WorkerInfo{
 			Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Since: e.Since, Seen: e.Seen,
+			Busy: min(held[e.Name], e.Slots),
 		}})
 	}
-	busy := slices.DeleteFunc(slices.Clone(queues), func(q *chime.QueueInfo) bool { return q.Running == 0 })
 	slices.SortStableFunc(busy, func(a, b *chime.QueueInfo) int { return cmp.Compare(b.Running, a.Running) })
 	busy = busy[:min(len(busy), maxBusyQueues)]
 	for _, q := range busy {
@@ -134,6 +141,21 @@ func (p *Poller) readSomeWorkers(ctx context.Context, s *Snapshot, queues []*chi
 	s.Running = longest(s.Running)
 	s.Notes[Running] = "more than " + strconv.Itoa(maxRunningRead) + " jobs run: these are some of them"
 	return nil
+}
+
+// held is how many jobs each worker holds; not counted: there are too many sessions to look at.
+func (p *Poller) held(ctx context.Context, busy []*chime.QueueInfo) (held map[string]int, counted bool, err error) {
+	var names []string
+	sessions := int64(0)
+	for _, q := range busy {
+		names = append(names, q.Name)
+		sessions += q.Sessions
+	}
+	if sessions > maxSessions {
+		return nil, false, nil
+	}
+	held, err = p.store.Protocol().Held(ctx, names)
+	return held, true, err
 }
 
 // longest returns the jobs that have run longest.

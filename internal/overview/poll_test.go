@@ -180,6 +180,40 @@ func TestASnapshotHasWhatTheStoreHas(t *testing.T) {
 	})
 }
 
+// Where many jobs run they are counted, not listed. What a worker has taken ahead of its slots is not busy.
+func TestWorkersAreAsBusyWhereManyJobsRun(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		store := server.Store()
+		enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+		var items []chime.Item
+		for i := range 700 {
+			queue := []string{"busy", "calm"}[i/550]
+			items = append(items, chime.Item{Name: "slow", Options: []chime.EnqueueOption{chime.Queue(queue)}})
+		}
+		must(enqueuer.EnqueueMany(t.Context(), items))(t)
+		var roles []chime.Role
+		for queue, slots := range map[string]int{"busy": 400, "calm": 200} {
+			worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{queue: 1}, Concurrency: slots})
+			worker.Handle("slow", func(ctx context.Context, _ *chime.Job) error { <-ctx.Done(); return ctx.Err() })
+			roles = append(roles, worker)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- chime.Run(ctx, roles...) }()
+		time.Sleep(10 * time.Second)
+		s := must(overview.NewPoller(store).Poll(t.Context(), overview.Hour))(t)
+		stop()
+		<-ended
+		if s.Held <= 500 || s.Notes[overview.Running] == "" || len(s.Running) == 0 {
+			t.Fatalf("%d jobs are held, %d shown, note %q; want more than 500, of which some are shown", s.Held, len(s.Running), s.Notes[overview.Running])
+		}
+		w := sortedByBusy(s.Workers)
+		if len(w) != 2 || w[0].Busy != 150 || w[1].Busy != 400 || !w[0].Counted || !w[0].Full.IsZero() || w[1].Full.IsZero() {
+			t.Errorf("workers %+v, want one with 150 of 200 slots busy, and one with all of its 400", w)
+		}
+	})
+}
+
 func sortedByBusy(workers []overview.Worker) []overview.Worker {
 	return slices.SortedFunc(slices.Values(workers), func(a, b overview.Worker) int { return a.Busy - b.Busy })
 }

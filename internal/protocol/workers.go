@@ -15,6 +15,10 @@ type WorkerStore interface {
 
 	// Workers returns the workers that have announced themselves within WorkerRetention, in the order of the names. It writes nothing.
 	Workers(ctx context.Context) ([]WorkerEntry, error)
+
+	// Held returns how many jobs of queues each worker holds, by the name it listens under: those that it runs, and those that it has taken
+	// ahead because no slot is free. It reads no job and writes nothing.
+	Held(ctx context.Context, queues []string) (map[string]int, error)
 }
 
 // WorkerRetention is how long a worker that is not heard of is shown: three announcements.

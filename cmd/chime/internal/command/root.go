@@ -51,6 +51,9 @@ func Run(ctx context.Context, p *process.Process) int {
 		if ctx.Err() != nil && code(err) != exitPart && !(errors.As(err, &said) && said.code == exitInterrupted) {
 			err = &exitError{exitInterrupted, errors.New("interrupted")}
 		}
+		if advice := s.connect.Advice(s.Env, err); advice != "" && code(err) == exitUnreachable {
+			err = fmt.Errorf("%w; %s", err, advice)
+		}
 		tell(p, err)
 	}
 	return code(err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -39,7 +40,8 @@ func (s *session) schedulesList() *cobra.Command {
 	q := scheduleQuery{}
 	c := &cobra.Command{
 		Use: "list [TEXT]", Short: "List schedules", Args: cobra.MaximumNArgs(1),
-		Long: "List schedules whose names begin with TEXT. LATE p99 and FAILED 24h are those of the runs that each schedule keeps, which are 20 unless it\n" +
+		Long: "List schedules, with TEXT those whose names begin so: TEXT is how a name begins, in the same letters, not a part from its middle.\n\n" +
+			"LATE p99 and FAILED 24h are those of the runs that each schedule keeps, which are 20 unless it\n" +
 			"says otherwise; with a + there may be more. failing and late are states of live schedules: the last attempt failed; an occurrence is due\n" +
 			"for more than 5 seconds, and no worker has taken it.",
 		Example: "  chime schedules list --state failing\n  chime schedules list acme/ --sort next --limit 10",
@@ -55,7 +57,7 @@ func (s *session) schedulesList() *cobra.Command {
 				return err
 			}
 			if len(page.found) == 0 {
-				s.tellNone("no schedule fits")
+				s.tellNone(q.none())
 			}
 			if output.Format(s.format) != output.Name {
 				if err := s.addHistories(c.Context(), page.found, page.now); err != nil {
@@ -91,6 +93,24 @@ func (q *scheduleQuery) check() error {
 		return usage("--limit %d: want 1 to %d", q.limit, maxScheduleLimit)
 	}
 	return nil
+}
+
+// none says of an empty list what no schedule has.
+func (q *scheduleQuery) none() string {
+	flags := q.state != "" || q.queue != "" || q.owner != ""
+	behind := ""
+	if q.after != "" {
+		behind = fmt.Sprintf(" behind %q", q.after)
+	}
+	switch {
+	case q.prefix != "" && flags:
+		return fmt.Sprintf("no schedule that fits the flags has a name%s that begins with %q", behind, q.prefix)
+	case q.prefix != "":
+		return fmt.Sprintf("no schedule's name%s begins with %q", behind, q.prefix)
+	case flags || q.after != "":
+		return "no schedule fits"
+	}
+	return "there is no schedule"
 }
 
 // filter is what the library leaves out. What is late it does not know.
@@ -148,7 +168,7 @@ func (s *session) findSchedules(ctx context.Context, q scheduleQuery) (page sche
 				page.next = page.found[most-1].Name
 				return page, nil
 			}
-			return page, usage("--sort %s: more than %d schedules fit; say which by TEXT, --queue or --owner", q.sort, most)
+			return page, usage("--sort %s: more than %d schedules fit; say which by TEXT that their names begin with, --queue or --owner", q.sort, most)
 		}
 		page.found = append(page.found, &foundSchedule{Schedule: schedule, unread: unread})
 	}

@@ -145,9 +145,26 @@ func TestWhatIsWrongWithAListIsSaid(t *testing.T) {
 	wants{code: 2, err: []string{`unknown command "purg" for "chime queues"`}}.check(t, s.Run(t, "queues", "purg"))
 	wants{out: []string{"Rules, without a store:"}}.check(t, s.Run(t))
 	wants{out: []string{"history", "Show, put, pause"}}.check(t, s.Run(t, "schedules"))
-	if got := s.Run(t, "schedules", "list"); got.Code != 0 || got.Err != "no schedule fits\n" {
-		t.Errorf("an empty list: %+v", got)
+}
+
+func TestAnEmptyListSaysWhatNoScheduleHas(t *testing.T) {
+	s := emptyShop(t)
+	says := func(want string, args ...string) {
+		t.Helper()
+		if got := s.Run(t, append([]string{"schedules", "list"}, args...)...); got.Code != 0 || got.Err != want+"\n" {
+			t.Errorf("%q: %+v, want %q", args, got, want)
+		}
 	}
+	says("there is no schedule")
+	s.put(t, "acme.report", "0 0 * * *")
+	says("no schedule fits", "--state", "paused")
+	says(`no schedule's name begins with "report"`, "report")
+	says(`no schedule that fits the flags has a name that begins with "acme"`, "acme", "--state", "paused")
+	says(`no schedule's name behind "acme.report" begins with "acme"`, "acme", "--after", "acme.report")
+	if got := s.names(t, "acme.r"); got != "acme.report" {
+		t.Errorf("got %s, want acme.report", got)
+	}
+	wants{out: []string{"TEXT is how a name begins"}}.check(t, s.Run(t, "schedules", "list", "-h"))
 }
 
 func TestShowSaysAllAboutASchedule(t *testing.T) {

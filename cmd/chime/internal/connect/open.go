@@ -69,12 +69,12 @@ func (f *Flags) options(env func(string) string) (*redis.UniversalOptions, error
 	case (f.TLSCert == "") != (f.TLSKey == ""):
 		return nil, wrong("--tls-cert and --tls-key: want both or none")
 	}
-	from := "--redis"
-	if f.Redis == "" {
-		from = "REDIS_URL"
-	}
 	url, err := redis.ParseURL(cmp.Or(f.Redis, env("REDIS_URL"), local))
 	if err != nil {
+		from := "REDIS_URL" // a master's sentinels have a URL besides, for user and password
+		if f.Redis != "" {
+			from = "--redis"
+		}
 		return nil, wrong("%s: want redis://host:6379/0, rediss:// for TLS, or unix:///path", from) // the error may have the password
 	}
 	options := &redis.UniversalOptions{
