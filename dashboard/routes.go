@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chimejobs/chime/dashboard/internal/change"
+	"github.com/chimejobs/chime/dashboard/internal/guard"
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
@@ -18,10 +20,22 @@ type route struct {
 	serve  func(*call)
 }
 
+// forms are all that changes something, with the right for it.
+var forms = []formRoute{
+	{"schedules/{name}/pause", "pause schedule", Operate, guard.MaxBody, change.PauseSchedule},
+	{"schedules/{name}/resume", "resume schedule", Operate, guard.MaxBody, change.ResumeSchedule},
+	{"schedules/{name}/trigger", "trigger schedule", Operate, guard.MaxDefinition, change.TriggerSchedule},
+	{"schedules/{name}/backfill", "backfill schedule", Operate, guard.MaxBody, change.BackfillSchedule},
+	{"schedules/{name}/delete", "delete schedule", Delete, guard.MaxBody, change.DeleteSchedule},
+}
+
 // allRoutes are all routes: a page for each of those that are shown, and what is no page.
 func (d *Dashboard) allRoutes() []route {
 	routes := []route{
 		{http.MethodGet, "events", View, 0, (*call).events},
+	}
+	for _, form := range forms {
+		routes = append(routes, route{http.MethodPost, form.path, form.right, form.body, d.send(form)})
 	}
 	for _, path := range slices.Sorted(maps.Keys(d.pages)) {
 		routes = append(routes, route{http.MethodGet, path, d.pages[path].right, 0, d.show(d.pages[path])})
