@@ -230,3 +230,32 @@ func TestWhatMadeTheJobOfASchedule(t *testing.T) {
 		}
 	})
 }
+
+// Ten seconds after its timeout an attempt is settled without its handler: what that returns later does not count, and the span says so.
+func TestAResultThatComesAfterItsAttemptWasSettledIsRefused(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		for hangs, want := range map[time.Duration]struct{ outcome, events, failure string }{
+			5 * time.Second:  {"done", "", ""},
+			30 * time.Second: {"dead", "chime.settle.refused exception", "timeout"},
+		} {
+			r := record(t, chimeotel.Options{})
+			worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler), Observers: []*chime.Observer{r.Observer()}})
+			worker.Use(r.Handle())
+			worker.Handle("job", func(context.Context, *chime.Job) error {
+				time.Sleep(hangs) // fake time: the handler does not look at its ctx
+				return nil
+			}, chime.Timeout(time.Second), chime.MaxAttempts(1))
+			stop := c.Start(worker)
+			if _, err := r.enqueuer(c).Enqueue(t.Context(), "job", nil); err != nil {
+				t.Fatal(err)
+			}
+			c.Advance(time.Minute)
+			stop()
+			spans := r.spans.Ended()
+			s := spans[len(spans)-1]
+			if got := attributeOf(s, "chime.job.outcome"); got != want.outcome || eventsOf(s) != want.events || attributeOf(s, "error.type") != want.failure {
+				t.Errorf("a handler of %s: outcome %q, events %q, error %q; want %+v", hangs, got, eventsOf(s), attributeOf(s, "error.type"), want)
+			}
+		}
+	})
+}
