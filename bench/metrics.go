@@ -63,14 +63,17 @@ var metricsMeasure = measure{
 		return []figure{
 			{name: "CPU a job without", unit: "ns", value: middle(without), less: true},
 			{name: "a job costs more", unit: "ns", value: middle(metrics.cpu), less: true},
-			{name: "allocations more", value: math.Round(middle(metrics.allocations)), less: true},
+			{name: "allocations more", value: whole(middle(metrics.allocations)), less: true},
 			{name: "not in use, a job costs more", unit: "ns", value: middle(deaf.cpu), less: true},
-			{name: "not in use, allocations more", value: math.Round(middle(deaf.allocations)), less: true},
+			{name: "not in use, allocations more", value: whole(middle(deaf.allocations)), less: true},
 			{name: "the observer alone", unit: "ns", value: told, less: true},
-			{name: "the observer alone, allocations", value: math.Round(allocations), less: true},
+			{name: "the observer alone, allocations", value: whole(allocations), less: true},
 		}, nil
 	},
 }
+
+// whole rounds, never to the zero that is printed as -0.
+func whole(x float64) float64 { return math.Round(x) + 0 }
 
 // A processCost is what a job took of this process.
 type processCost struct{ cpu, allocations float64 } // CPU in ns
