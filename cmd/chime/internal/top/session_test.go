@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -79,7 +81,7 @@ func (term *terminal) read() string {
 func TestAnOutageIsRepairedInATerminal(t *testing.T) {
 	server, store := anOutage(t)
 	proxy := faultproxy.Start(t, server.Addr())
-	term := openShell(t, 130, 50, "USER=anna REDIS_URL=redis://"+proxy.Addr()).until("$")
+	term := openShell(t, 170, 50, "USER=anna REDIS_URL=redis://"+proxy.Addr()).until("$")
 
 	term.enter("chime schedules list --state failing").until("✕ failing", "invoices", "!report")
 	term.enter("chime schedules history invoices").until("dead", "connection refused")
@@ -93,7 +95,7 @@ func TestAnOutageIsRepairedInATerminal(t *testing.T) {
 	term.enter(requeue).until("Requeue 12,000 jobs (12,000 dead; on 2 queues)? [y/N]")
 	proxy.Delay(200 * time.Millisecond) // a step takes as long: the interruption comes between two of them
 	term.enter("y").until("requeue  ▓", "of 12000").press("C-c").until("interrupted; ")
-	proxy.Delay(0)
+	proxy.Delay(0) // what is left goes fast
 	term.enter("echo exit $?").until("exit 130")
 	said := regexp.MustCompile(`interrupted; ([\d,]+) of 12,000 jobs requeued. The same command goes on with the rest`).FindStringSubmatch(term.read())
 	if said == nil {
@@ -127,6 +129,50 @@ func TestAnOutageIsRepairedInATerminal(t *testing.T) {
 	if waiting, dead := onBoth(t, store); len(ran) != deadMails || waiting != 0 || dead != 1 {
 		t.Errorf("%d jobs ran, %d wait and %d are dead; want %d, 0 and 1", len(ran), waiting, dead, deadMails)
 	}
+	shownIn(t, "../../../../docs/operating.md", term.read())
+}
+
+// shownIn checks that the session of a page is what the terminal has shown, line by line, but for numbers, instants and names of workers. The
+// page leaves lines out where it has an ellipsis.
+func shownIn(t *testing.T, page, screen string) {
+	t.Helper()
+	_, text, _ := strings.Cut(string(must(os.ReadFile(page))(t)), "```console\n")
+	text, _, found := strings.Cut(text, "```\n")
+	if !found {
+		t.Fatalf("%s has no session", page)
+	}
+	seen := strings.Split(alike(screen), "\n")
+	for line := range strings.Lines(text) {
+		want := strings.TrimSpace(alike(line))
+		if want == "…" {
+			continue
+		}
+		at := slices.IndexFunc(seen, func(line string) bool { return strings.TrimSpace(line) == want })
+		if at < 0 {
+			t.Fatalf("%s shows %q, which does not follow here:\n%s\nThe terminal has shown\n%s", page, want, strings.Join(seen, "\n"), screen)
+		}
+		seen = seen[at+1:]
+	}
+}
+
+// What differs from one session to the next, each with what stands for it.
+var different = []struct {
+	pattern *regexp.Regexp
+	stands  string
+}{
+	{regexp.MustCompile(`\b[A-Z2-7]{26}\b`), "WORKER"},
+	{regexp.MustCompile(`\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b`), ""},
+	{regexp.MustCompile(`\bin (\d+[dhms] ?)+`), "in # "},
+	{regexp.MustCompile(`\d[\d,.:]*( ms| s| m)?\b`), "#"},
+	{regexp.MustCompile(` +`), " "},
+}
+
+// alike is a text without what differs.
+func alike(text string) string {
+	for _, d := range different {
+		text = d.pattern.ReplaceAllString(text, d.stands)
+	}
+	return text
 }
 
 // onBoth is how many jobs wait, and are dead, on both queues.
