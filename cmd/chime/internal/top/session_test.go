@@ -64,8 +64,22 @@ func workAll(t *testing.T, store chime.Store, attempts int, handle func(*chime.J
 	}
 }
 
-// enter types a line.
+// enter types a command, once the shell asks for one.
 func (term *terminal) enter(line string) *terminal {
+	term.t.Helper()
+	deadline, look := time.Now().Add(terminalWait), time.NewTicker(20*time.Millisecond)
+	defer look.Stop()
+	for screen := ""; !strings.HasSuffix("\n"+strings.TrimSpace(screen), "\n$"); <-look.C {
+		if time.Now().After(deadline) {
+			term.t.Fatalf("the shell does not ask for a command; the screen shows\n%s", screen)
+		}
+		screen = term.tmux("capture-pane", "-p")
+	}
+	return term.answer(line)
+}
+
+// answer types a line.
+func (term *terminal) answer(line string) *terminal {
 	term.t.Helper()
 	term.tmux("send-keys", "-l", line)
 	return term.press("Enter")
@@ -94,7 +108,7 @@ func TestAnOutageIsRepairedInATerminal(t *testing.T) {
 	requeue := "chime jobs requeue --filter 'state:dead job:send' --max 20000"
 	term.enter(requeue).until("Requeue 12,000 jobs (12,000 dead; on 2 queues)? [y/N]")
 	proxy.Delay(200 * time.Millisecond) // a step takes as long: the interruption comes between two of them
-	term.enter("y").until("requeue  ▓", "of 12000").press("C-c").until("interrupted; ")
+	term.answer("y").until("requeue  ▓", "of 12000").press("C-c").until("interrupted; ")
 	proxy.Delay(0) // what is left goes fast
 	term.enter("echo exit $?").until("exit 130")
 	said := regexp.MustCompile(`interrupted; ([\d,]+) of 12,000 jobs requeued. The same command goes on with the rest`).FindStringSubmatch(term.read())
@@ -107,7 +121,7 @@ func TestAnOutageIsRepairedInATerminal(t *testing.T) {
 	}
 
 	rest := comma(deadMails - first)
-	term.enter(requeue).until("Requeue " + rest + " jobs (" + rest + " dead; on").enter("y").until(rest + " jobs requeued.")
+	term.enter(requeue).until("Requeue " + rest + " jobs (" + rest + " dead; on").answer("y").until(rest + " jobs requeued.")
 	term.enter("chime queues resume mail; echo exit $?").until("Resumed mail.", "exit 0")
 	if waiting, dead := onBoth(t, store); waiting != deadMails || dead != 1 {
 		t.Errorf("%d jobs wait, and %d are dead; want all mails to wait, and the invoice to be dead", waiting, dead)
