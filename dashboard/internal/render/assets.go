@@ -32,6 +32,7 @@ var contentTypes = map[string]string{
 	".css":   "text/css; charset=utf-8",
 	".js":    "text/javascript; charset=utf-8",
 	".svg":   "image/svg+xml",
+	".txt":   "text/plain; charset=utf-8", // licences, which go wherever the files go
 	".woff2": "font/woff2",
 }
 
