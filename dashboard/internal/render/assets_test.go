@@ -77,22 +77,31 @@ func TestOtherAddressesBelowAssets(t *testing.T) {
 }
 
 func TestAssetsAreSmall(t *testing.T) {
-	zipAssets()
 	lines, sent := 0, 0
 	for name, a := range assets {
 		if !strings.HasSuffix(name, ".js") {
 			continue
 		}
-		sent += len(a.zipped)
-		if name != "idiomorph.js" {
-			lines += bytes.Count(a.plain, []byte("\n"))
-			if !bytes.HasPrefix(a.plain, []byte("// "+name+": ")) {
-				t.Errorf("%s does not say first what it is for", name)
+		sent += len(a.plain)
+		if name == "idiomorph.js" {
+			continue
+		}
+		text, err := assetFiles.ReadFile("assets/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += bytes.Count(text, []byte("\n"))
+		if !bytes.HasPrefix(text, []byte("// "+name+": ")) {
+			t.Errorf("%s does not say first what it is for", name)
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Count(line, "`")%2 != 0 {
+				t.Errorf("%s has a string of several lines, which slim would change: %s", name, line)
 			}
 		}
 	}
-	if lines > 600 || sent > 20_000 {
-		t.Errorf("the scripts have %d lines and %d bytes compressed, want at most 600 and 20,000", lines, sent)
+	if lines > 600 || sent >= 30_000 {
+		t.Errorf("the scripts have %d lines, and %d bytes before they are compressed, want at most 600 and fewer than 30,000", lines, sent)
 	}
 	css := assets["app.css"].plain
 	if n := bytes.Count(css, []byte("\n")); n > 700 || len(css) > 25_000 {
