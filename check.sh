@@ -29,6 +29,7 @@ httpapi/internal/resource:FuzzReadJob
 internal/jobfind:FuzzParse
 internal/schedule:FuzzDefinition
 internal/schedule:FuzzNextPlacement
+internal/svg:FuzzCharts
 internal/wire:FuzzDecodeArgs
 internal/wire:FuzzDecodeEnvelope
 internal/wire:FuzzDecodeResult

@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"internal/timeline": {},
 	"internal/memconn":  {},
 	"internal/plain":    {"."},
+	"internal/svg":      {},
 	"internal/testjob":  {}, // through which chimetest reaches into the root
 	".": {
 		"recurrence", "internal/protocol", "internal/wire", "internal/schedule",

@@ -1,0 +1,173 @@
+package svg
+
+import (
+	"math"
+	"time"
+)
+
+// maxRange is the longest time that a chart shows; of more it shows the end.
+const maxRange = 366 * 24 * time.Hour
+
+// Axes are a plot's: time from left to right, values upwards from 0.
+type axes struct {
+	left, top, right, bottom float64 // where the plot is
+
+	from, to time.Time
+	zone     *time.Location
+
+	unit  Unit
+	step  float64 // from gridline to gridline
+	lines int     // how many of them there are, without the one at 0
+}
+
+// newAxes are axes from one instant to a later one, for values of up to most.
+func newAxes(from, to time.Time, zone *time.Location, unit Unit, most float64) axes {
+	from, to = within(from, to)
+	a := axes{from: from, to: to, zone: located(zone), unit: unit}
+	a.step, a.lines = steps(unit, most)
+	return a
+}
+
+// within returns a range of time that can be drawn: neither empty nor longer than maxRange.
+func within(from, to time.Time) (time.Time, time.Time) {
+	if !to.After(from) {
+		to = from.Add(time.Minute)
+	}
+	if to.Sub(from) > maxRange {
+		from = to.Add(-maxRange)
+	}
+	return from, to
+}
+
+// timeSteps are round steps of more than a minute for durations; those below are 1, 2 and 5 times a power of ten.
+var timeSteps = []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 2 * 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400}
+
+// steps finds the smallest round step of which four or fewer reach the greatest value, and how many do.
+func steps(unit Unit, most float64) (step float64, lines int) {
+	const lineMost = 4
+	if most <= 0 {
+		return 1, 1
+	}
+	if unit == Seconds && most > lineMost*timeSteps[0] && most <= lineMost*timeSteps[len(timeSteps)-1] {
+		for _, s := range timeSteps {
+			if most <= lineMost*s {
+				return s, reaching(most, s)
+			}
+		}
+	}
+	scale := 1.0
+	if unit == Seconds && most > lineMost*day {
+		scale = day
+	}
+	power := math.Pow(10, math.Floor(math.Log10(most/scale))-1)
+	if unit == Count {
+		power = max(power, 1)
+	}
+	for {
+		for _, s := range []float64{1, 2, 5} {
+			if s = round3(s * power * scale); s > 0 && most <= lineMost*s {
+				return s, reaching(most, s)
+			}
+		}
+		power *= 10
+	}
+}
+
+// reaching is how many steps reach most.
+func reaching(most, step float64) int { return max(1, int(math.Ceil(most/step-1e-9))) }
+
+// height is the value at the top of the plot.
+func (a *axes) height() float64 { return a.step * float64(a.lines) }
+
+func (a *axes) x(at time.Time) float64 {
+	return a.left + (a.right-a.left)*float64(at.Sub(a.from))/float64(a.to.Sub(a.from))
+}
+
+func (a *axes) y(v float64) float64 { return a.bottom - (a.bottom-a.top)*min(v/a.height(), 1) }
+
+// draw writes the gridlines with their values, and round instants below.
+func (a *axes) draw(w *writer) {
+	var grid, base pen
+	for i := range a.lines + 1 {
+		v := a.step * float64(i)
+		y, text := a.y(v), "0"
+		if i > 0 {
+			text = a.unit.format(v)
+		}
+		line := &grid
+		if i == 0 {
+			line = &base
+		}
+		line.do("M", a.left, y)
+		line.do("H", a.right)
+		w.text("axis", "end", a.left-6, y+4, text)
+	}
+	w.path("grid", grid.String())
+	w.path("base", base.String())
+	a.drawTimes(w)
+}
+
+func (a *axes) drawTimes(w *writer) {
+	const perLabel = 58 // pixels
+	var ticks pen
+	before := ""
+	for _, at := range a.rounds(int((a.right - a.left) / perLabel)) {
+		x := a.x(at)
+		ticks.do("M", x, a.bottom)
+		ticks.do("v", 4)
+		text := a.label(at)
+		if text == before { // the clock shows it for the second time
+			text = at.Format("15:04 MST")
+		}
+		before = a.label(at)
+		w.text("axis", "middle", x, a.bottom+17, text)
+	}
+	w.path("base", ticks.String())
+}
+
+// rounds are the round instants of the range, about as many as asked for or fewer.
+func (a *axes) rounds(most int) []time.Time {
+	seconds := a.to.Sub(a.from).Seconds()
+	from, to := a.from.Unix(), a.to.Unix()
+	if a.from.Nanosecond() > 0 {
+		from++
+	}
+	for _, step := range []int64{1, 2, 5, 15, 30, 60, 120, 300, 600, 900, 1800, hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour} {
+		if seconds <= float64(step)*float64(most) {
+			return rounds(from, to, step, a.zone)
+		}
+	}
+	days := midnights(from, to, a.zone)
+	for _, step := range []int64{1, 2, 7, 14, 28, 56, 112, 224, 448} {
+		if seconds <= float64(step*day)*float64(most) || step == 448 {
+			var some []time.Time
+			for _, at := range days {
+				if (dayOf(at)+3)%step == 0 { // Mondays, where it is weeks
+					some = append(some, at)
+				}
+			}
+			return some
+		}
+	}
+	return nil
+}
+
+// label is how an instant of the axis is written: a midnight with its date, others with their time.
+func (a *axes) label(at time.Time) string {
+	switch {
+	case at.Second() != 0:
+		return at.Format("15:04:05")
+	case at.Hour() == 0 && at.Minute() == 0 || a.to.Sub(a.from) > 7*24*time.Hour:
+		return at.Format("2 Jan")
+	}
+	return at.Format("15:04")
+}
+
+// data are the attributes that place an instant and a value on the picture, for a script that draws the crosshair.
+func (a *axes) data() []string {
+	return []string{
+		"data-plot", num(a.left) + " " + num(a.top) + " " + num(a.right) + " " + num(a.bottom),
+		"data-from", integer(a.from.UnixMilli()), "data-to", integer(a.to.UnixMilli()),
+		"data-height", number(a.height()), "data-unit", a.unit.word(),
+	}
+}

@@ -1,0 +1,125 @@
+package svg
+
+import (
+	"cmp"
+	"html/template"
+	"math"
+	"strings"
+	"time"
+)
+
+// Bars is a chart of how many there are in each of a number of equal times: of the occurrences in the 10 minutes of a day, in the hours of a
+// week. The busiest is marked, the first of them if there are several.
+type Bars struct {
+	Title string // what is shown; it begins the sentence and is the table's caption
+	Label string // the sentence; empty: composed of Title, the sum and the busiest
+	Noun  string // what is counted, in the singular; empty: occurrence
+
+	From   time.Time     // when the first bar begins
+	Step   time.Duration // how long each is; zero is an hour
+	Zone   *time.Location
+	Counts []int // at most 400; below 0 counts as 0
+
+	Width, Height int // in pixels; zero means 720 and 160
+}
+
+const barsMost = 400
+
+// SVG draws the chart.
+func (b Bars) SVG() template.HTML {
+	counts, busiest := b.counts()
+	most := 0.0
+	if busiest >= 0 {
+		most = counts[busiest]
+	}
+	a := newAxes(b.From, b.at(len(counts)), b.Zone, Count, most)
+	width, height := float64(max(cmp.Or(b.Width, 720), 240)), float64(max(cmp.Or(b.Height, 160), 80))
+	a.left, a.top, a.right, a.bottom = leftRoom, 2*topRoom+4, width-8, height-bottomRoom
+
+	var w writer
+	w.picture("bars", b.sentence(counts, busiest), width, height, append(a.data(), "data-step", integer(b.step().Milliseconds()), "data-v", numbers(counts))...)
+	a.draw(&w)
+	var plain, marked pen
+	pitch := (a.right - a.left) / float64(max(len(counts), 1))
+	for i, n := range counts {
+		p := &plain
+		if i == busiest {
+			p = &marked
+		}
+		if n > 0 {
+			top := min(a.y(n), a.bottom-1)
+			p.rect(a.left+float64(i)*pitch, top, max(pitch-1, 0.6*pitch), a.bottom-top)
+		}
+	}
+	w.path("bar accent quiet", plain.String())
+	w.path("bar accent", marked.String())
+	if busiest >= 0 {
+		layout := "15:04"
+		if a.to.Sub(a.from) > 25*time.Hour {
+			layout = "Mon 15:04"
+		}
+		text := Count.format(most) + " at " + b.at(busiest).In(a.zone).Format(layout)
+		x, anchor := a.left+(float64(busiest)+0.5)*pitch, "middle"
+		if room := 4 * float64(len(text)); x < a.left+room {
+			x, anchor = a.left, "start"
+		} else if x > a.right-room {
+			x, anchor = a.right, "end"
+		}
+		w.text("last accent", anchor, x, a.y(most)-6, text)
+	} else {
+		w.text("note", "middle", (a.left+a.right)/2, (a.top+a.bottom)/2+4, "no "+b.noun()+"s")
+	}
+	return w.html()
+}
+
+// Table has a row for each bar.
+func (b Bars) Table() Table {
+	t := Table{Caption: b.Title, Header: []string{"From", b.noun() + "s"}}
+	counts, _ := b.counts()
+	for i, n := range counts {
+		t.Rows = append(t.Rows, []string{instant(b.at(i).In(located(b.Zone))), Count.exact(n)})
+	}
+	return t
+}
+
+// counts are the bars that are drawn, and which of them is the busiest; -1: there is none.
+func (b Bars) counts() (counts []float64, busiest int) {
+	busiest = -1
+	for i, n := range b.Counts[:min(len(b.Counts), barsMost)] {
+		v, _ := drawn(float64(n))
+		counts = append(counts, v)
+		if v > 0 && (busiest < 0 || v > counts[busiest]) {
+			busiest = i
+		}
+	}
+	return counts, busiest
+}
+
+func (b Bars) at(i int) time.Time { return b.From.Add(time.Duration(i) * b.step()) }
+
+// step is how long a bar is: so long at most that all of them fit into the longest range.
+func (b Bars) step() time.Duration {
+	step := b.Step
+	if step <= 0 {
+		step = time.Hour
+	}
+	return min(step, maxRange/time.Duration(max(1, min(len(b.Counts), barsMost))))
+}
+
+func (b Bars) noun() string { return cmp.Or(b.Noun, "occurrence") }
+
+func (b Bars) sentence(counts []float64, busiest int) string {
+	if b.Label != "" {
+		return b.Label
+	}
+	var sum float64
+	for _, n := range counts {
+		sum += n
+	}
+	from, to := b.From.In(located(b.Zone)), b.at(len(counts)).In(located(b.Zone))
+	text := plural(int64(math.Round(sum)), b.noun()) + " from " + instant(from) + " to " + instant(to)
+	if busiest >= 0 {
+		text += "; most, " + grouped(int64(counts[busiest])) + ", in the " + duration(b.step().Seconds()) + " from " + instant(b.at(busiest).In(located(b.Zone)))
+	}
+	return strings.TrimPrefix(b.Title+": "+text+".", ": ")
+}

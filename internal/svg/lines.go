@@ -1,0 +1,154 @@
+package svg
+
+import (
+	"cmp"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Lines is a chart of one to three series over time. Where samples are missing a line is interrupted; missing is not zero.
+type Lines struct {
+	Title string // what is shown, as in "Jobs a second"; it begins the sentence and is the table's caption
+	Label string // the sentence for those who do not see the chart; empty: composed of Title, last and greatest values
+
+	From, To time.Time      // what is shown, at most 366 days; points outside are not
+	Zone     *time.Location // of the labels; nil is UTC
+	Step     time.Duration  // from sample to sample: points that lie further apart are not connected; zero: all are
+	Unit     Unit
+
+	Series []Series // those after the third are left out
+
+	Width, Height int // in pixels; zero means 480 and 160
+}
+
+// A Series is one line.
+type Series struct {
+	Name   string // short: it stands at the end of the line
+	Tone   Tone
+	Points []Point
+}
+
+// A Point is a sample. Values below 0 are drawn as 0. One that is no number is missing.
+type Point struct {
+	At    time.Time
+	Value float64
+}
+
+const (
+	seriesMost = 3
+	leftRoom   = 52 // for values of the axis
+	rightRoom  = 92 // for a name and the last value
+	topRoom    = 10
+	bottomRoom = 24 // for instants
+	nameMost   = 8  // letters of a name for which there is room
+	labelApart = 15 // pixels from the last value of a line to that of another
+)
+
+// SVG draws the chart. Where there are more points than pixels, several are drawn as one: as their greatest value, or as their mean if they
+// are per second.
+func (l Lines) SVG() template.HTML {
+	d := l.digest()
+	a := newAxes(l.From, l.To, l.Zone, l.Unit, d.most)
+	width, height := float64(max(cmp.Or(l.Width, 480), 240)), float64(max(cmp.Or(l.Height, 160), 80))
+	a.left, a.top, a.right, a.bottom = leftRoom, topRoom, width-rightRoom, height-bottomRoom
+
+	var w writer
+	offsets := make([]float64, len(d.times))
+	for i, at := range d.times {
+		offsets[i] = math.Round(at.Sub(a.from).Seconds()*10) / 10
+	}
+	w.picture("lines", l.sentence(d, a), width, height, append(a.data(), "data-t", numbers(offsets))...)
+	a.draw(&w)
+	for i, s := range d.series {
+		w.start("g", "class", "series "+s.tone.class(), "data-name", s.name, "data-v", numbers(d.column(i)))
+		s.draw(&w, &a)
+		w.end()
+	}
+	if d.empty() {
+		w.text("note", "middle", (a.left+a.right)/2, (a.top+a.bottom)/2+4, "no samples")
+	}
+	drawLast(&w, &a, d.series)
+	w.leaf("path", "class", "cross", "d", "")
+	return w.html()
+}
+
+// Table has a row for each instant of which there is a sample.
+func (l Lines) Table() Table {
+	d := l.digest()
+	t := Table{Caption: l.Title, Header: []string{"Time"}}
+	for _, s := range d.series {
+		t.Header = append(t.Header, s.name)
+	}
+	columns := make([][]float64, len(d.series))
+	for i := range columns {
+		columns[i] = d.column(i)
+	}
+	for row, at := range d.times {
+		texts := []string{instant(at.In(located(l.Zone)))}
+		for _, column := range columns {
+			text := nothing
+			if !math.IsNaN(column[row]) {
+				text = l.Unit.exact(column[row])
+			}
+			texts = append(texts, text)
+		}
+		t.Rows = append(t.Rows, texts)
+	}
+	return t
+}
+
+// sentence says what the chart shows to those who do not see it.
+func (l Lines) sentence(d digest, a axes) string {
+	if l.Label != "" {
+		return l.Label
+	}
+	var parts []string
+	for _, s := range d.series {
+		last := "no samples"
+		if v, ok := s.last(); ok {
+			last = "last " + l.Unit.format(v) + ", at most " + l.Unit.format(s.most)
+		}
+		parts = append(parts, strings.TrimSpace(s.name+" "+last))
+	}
+	text := "from " + instant(a.from.In(a.zone)) + " to " + instant(a.to.In(a.zone)) + "."
+	if len(parts) > 0 {
+		text = strings.Join(parts, "; ") + "; " + text
+	}
+	if l.Title != "" {
+		text = l.Title + ": " + text
+	}
+	return text
+}
+
+// drawLast writes the name of each line and its last value where it ends; those that would cover each other move apart.
+func drawLast(w *writer, a *axes, series []drawnSeries) {
+	type label struct {
+		text, class string
+		y           float64
+	}
+	var labels []label
+	for _, s := range series {
+		text, y := nothing, a.bottom
+		if v, ok := s.current(a.to); ok {
+			text, y = a.unit.format(v), a.y(v)
+		}
+		labels = append(labels, label{strings.TrimSpace(cut(s.name, nameMost) + " " + text), "last " + s.tone.class(), y})
+	}
+	slices.SortStableFunc(labels, func(p, q label) int { return cmp.Compare(p.y, q.y) })
+	for i := range labels {
+		if i > 0 {
+			labels[i].y = max(labels[i].y, labels[i-1].y+labelApart)
+		}
+	}
+	lowest := a.bottom
+	for i := len(labels) - 1; i >= 0; i-- {
+		labels[i].y = min(labels[i].y, lowest)
+		lowest = labels[i].y - labelApart
+	}
+	for _, label := range labels {
+		w.text(label.class, "start", a.right+8, label.y+4, label.text)
+	}
+}
