@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 		"recurrence", "internal/protocol", "internal/wire", "internal/schedule",
 		"internal/retry", "internal/observe", "internal/enqueue", "internal/work", "internal/tick", "internal/testjob",
 	},
-	"dashboard/internal/render": {}, // it is given models, and knows no store
+	"dashboard/internal/render": {"internal/svg"}, // it is given models, and knows no store
 	"health":                    {"."},
 	"internal/jobfind":          {"."}, // for the command and the dashboard
 	"redisstore":                {"internal/protocol", "github.com/redis/go-redis/v9"},

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/chimejobs/chime/internal/svg"
 )
 
 //go:embed assets/*
@@ -47,7 +49,10 @@ func readAssets() (map[string]*asset, string) {
 		if err != nil {
 			panic(err)
 		}
-		if path.Ext(file.Name()) == ".js" {
+		switch {
+		case file.Name() == "app.css":
+			text = append(text, svg.CSS...)
+		case path.Ext(file.Name()) == ".js":
 			text = slim(text)
 		}
 		all[file.Name()] = &asset{kind: contentTypes[path.Ext(file.Name())], plain: text}
