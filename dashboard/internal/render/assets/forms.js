@@ -37,7 +37,8 @@ document.addEventListener("click", (event) => {
   if (event.target.closest('[data-do="theme"]')) {
     const dark = matchMedia("(prefers-color-scheme: dark)").matches, root = document.documentElement;
     root.dataset.theme = (root.dataset.theme ?? (dark ? "dark" : "light")) === "dark" ? "light" : "dark";
-    try { localStorage.setItem("chime-theme", root.dataset.theme); } catch { /* storage may be forbidden */ }
+    // Storage may be forbidden: then the choice is for this page only.
+    try { localStorage.setItem("chime-theme", root.dataset.theme); } catch {}
   }
 });
 

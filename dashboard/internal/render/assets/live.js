@@ -103,7 +103,7 @@ function ends(text, since) {
 }
 
 function recovers() {
-  if (!trouble && !document.body.classList.contains("stale")) return;
+  if (!document.body.classList.contains("stale")) return;
   trouble = undefined;
   document.body.classList.remove("stale");
   document.getElementById("trouble")?.remove();
@@ -114,8 +114,10 @@ function recovers() {
 // actions switches the buttons of POST forms; those that were off before stay off.
 function actions(on) {
   for (const button of document.querySelectorAll('main form[method="post"] button:not([type="button"])')) {
-    if (on && "wasOff" in button.dataset) { delete button.dataset.wasOff; button.disabled = false; }
-    if (!on && !button.disabled) { button.dataset.wasOff = ""; button.disabled = true; }
+    if (on ? "whenLive" in button.dataset : !button.disabled) {
+      button.disabled = !on;
+      button.toggleAttribute("data-when-live", !on);
+    }
   }
 }
 
@@ -126,7 +128,7 @@ function drawDot() {
 }
 
 function open() {
-  if (stream || !document.body.dataset.events) return;
+  if (stream || document.hidden || !document.body.dataset.events) return;
   stream = new EventSource(document.body.dataset.events);
   const on = (name, does) => stream.addEventListener(name, (event) => {
     const data = JSON.parse(event.data);
@@ -150,7 +152,10 @@ function open() {
     }
   });
   on("trouble", (data) => ends(data.text, data.since));
-  on("end", () => { dot.dataset.state = "stale"; });
+  // After an answer that is no stream it is closed, and the browser does not try again.
+  stream.onerror = () => {
+    if (stream?.readyState === 2) { stream = undefined; setTimeout(open, 5000); }
+  };
 }
 
 function close() {
@@ -171,5 +176,5 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
 addEventListener("pagehide", close);
-addEventListener("pageshow", () => document.hidden || open());
+addEventListener("pageshow", open);
 if (document.body.dataset.events) setInterval(() => document.hidden || drawDot(), 1000);
