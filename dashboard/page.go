@@ -25,7 +25,11 @@ type page struct {
 // shownPages are the pages, by the path of their route.
 func shownPages(site *pages.Site) map[string]page {
 	return map[string]page{
-		"workers": {"workers", []string{"list"}, View, site.Workers},
+		"":                 {"overview", []string{"health", "figures", "charts", "next", "runs", "failures", "queues"}, View, site.Overview},
+		"queues":           {"queues", []string{"list"}, View, site.Queues},
+		"queues/{queue}":   {"queue", []string{"state", "figures", "charts", "jobs", "workers"}, View, site.Queue},
+		"workers":          {"workers", []string{"list"}, View, site.Workers},
+		"workers/{worker}": {"worker", []string{"facts", "jobs"}, View, site.Worker},
 	}
 }
 

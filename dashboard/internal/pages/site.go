@@ -20,6 +20,9 @@ type Site struct {
 	jobs      *chime.Jobs
 	directory *directory
 	poller    *overview.Poller
+	drawn     drawings
+	lastRuns  lastRuns
+	hours     hours
 
 	reads sync.Mutex // one reading at a time
 	mu    sync.Mutex
