@@ -102,8 +102,7 @@ func draw(c *overview.Charts, queue string, zone *time.Location) []render.Chart 
 		for _, series := range all {
 			picture.Series, text.Series = append(picture.Series, series[0]), append(text.Series, series[1])
 		}
-		t := text.Table()
-		return render.Chart{ID: id, Title: title, SVG: picture.SVG(), Table: render.Table{Caption: t.Caption, Header: t.Header, Rows: t.Rows}}
+		return render.Chart{ID: id, Title: title, SVG: picture.SVG(), Table: text.Table()}
 	}
 	p50, p99 := lateSeries(c)
 	return []render.Chart{
