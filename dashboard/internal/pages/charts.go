@@ -57,14 +57,19 @@ func (s *Site) chartsAt(ctx context.Context, r *Request, standing *Standing, que
 	if err != nil {
 		return nil, err
 	}
+	c := &Charts{}
+	for _, w := range windows {
+		c.Windows = append(c.Windows, Choice{w.String(), w.name, w.Window == window})
+	}
+	if note := standing.Notes[overview.Queues]; note != "" {
+		c.Note = "They are drawn of the samples of queues: " + note + "."
+		return c, nil
+	}
 	read, err := s.poller.Charts(ctx, standing.Snapshot, window, queue)
 	if err != nil {
 		return nil, err
 	}
-	c := &Charts{Charts: s.drawn.get(drawing{window, queue, r.Zone.String()}, read, func() []render.Chart { return draw(read, queue, r.Zone) })}
-	for _, w := range windows {
-		c.Windows = append(c.Windows, Choice{w.String(), w.name, w.Window == window})
-	}
+	c.Charts = s.drawn.get(drawing{window, queue, r.Zone.String()}, read, func() []render.Chart { return draw(read, queue, r.Zone) })
 	if read.Read < read.Of {
 		c.Note = fmt.Sprintf("These are %d of %d queues so far: the samples of the others are still being read.", read.Read, read.Of)
 	} else if queue == "" && read.Of < len(standing.Queues) {

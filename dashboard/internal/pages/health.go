@@ -43,7 +43,7 @@ func healthOf(s *Standing, listing Listing) Health {
 		}
 	}
 	now := s.Now()
-	failing, late, paused, live := sortedOut(listing, now)
+	failing, late, paused, live := sortedOut(listing, now.Add(-time.Since(listing.At)))
 	waiting, parked, oldest := waitingOf(s.Queues, now)
 	of := "of " + render.Plural(int64(len(listing.Schedules)), "schedule", "schedules")
 	if !listing.Whole {
@@ -85,14 +85,14 @@ func healthOf(s *Standing, listing Listing) Health {
 	return Health{Problem: Problem{Tone: "ok", Text: text + "."}, Well: true}
 }
 
-// sortedOut are the schedules that fail, those that are late, and how many are paused and how many live.
-func sortedOut(listing Listing, now time.Time) (failing, late []string, paused, live int) {
+// sortedOut are the schedules that failed, those that were late, and how many were paused and how many lived, when they were read.
+func sortedOut(listing Listing, at time.Time) (failing, late []string, paused, live int) {
 	for _, schedule := range listing.Schedules {
 		switch {
 		case schedule.Unread != nil:
 		case plain.Failing(schedule.Schedule):
 			failing = append(failing, schedule.Name)
-		case plain.Late(schedule.Schedule, listing.At) && plain.Late(schedule.Schedule, now):
+		case plain.Late(schedule.Schedule, at):
 			late = append(late, schedule.Name)
 		case schedule.State == chime.StatePaused:
 			paused++

@@ -35,7 +35,7 @@ type Overview struct {
 	AllOf    int  // how many queues there are
 	Fresh    bool // nothing was ever enqueued or scheduled here
 
-	NextNote, FailuresNote string // why these lists do not show all; empty: they do
+	NextNote, FailuresNote, WorkersNote string // why these do not show all; empty: they do
 }
 
 // A NextRun is a schedule's next occurrence.
@@ -70,6 +70,7 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 	m := &Overview{
 		Health: healthOf(standing, listing), Flow: standing.Flow, Charts: charts, AllOf: len(standing.Queues), Fresh: len(standing.Queues) == 0,
 		Counted: true, NextNote: standing.Notes[overview.Next], FailuresNote: standing.Notes[overview.Failures],
+		WorkersNote: standing.Notes[overview.Workers],
 	}
 	for _, w := range standing.Workers {
 		m.Slots, m.Busy, m.Counted = m.Slots+w.Slots, m.Busy+w.Busy, m.Counted && w.Counted

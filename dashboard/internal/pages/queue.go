@@ -64,9 +64,11 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 	if m.Charts, err = s.chartsAt(ctx, r, standing, name); err != nil {
 		return View{}, err
 	}
-	samples, err := s.hours.read(ctx, s.queues, name, standing.At)
-	if err != nil {
-		return View{}, err
+	var samples []chime.Sample
+	if standing.Notes[overview.Queues] == "" {
+		if samples, err = s.hours.read(ctx, s.queues, name, standing.At); err != nil {
+			return View{}, err
+		}
 	}
 	m.Trend = trendOf(m.QueueInfo, samples)
 	m.Jobs = jobRows(name, samples)
