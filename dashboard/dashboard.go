@@ -80,7 +80,7 @@ func New(store chime.Store, options Options) *Dashboard {
 		options.Logger = slog.Default()
 	}
 	d := &Dashboard{
-		options: options, site: pages.NewSite(store), rate: guard.NewRate(perSecond), foreign: http.NewCrossOriginProtection(),
+		options: options, site: pages.NewSite(store, options.hooks()), rate: guard.NewRate(perSecond), foreign: http.NewCrossOriginProtection(),
 		shared: shared{pages: map[topic]*reading{}}, open: open,
 	}
 	d.hub = live.NewHub(source{d}, live.Options{Every: pollEvery, Linger: pollLinger, Version: render.Version()})

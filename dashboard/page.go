@@ -25,6 +25,7 @@ type page struct {
 // shownPages are the pages, by the path of their route.
 func shownPages(site *pages.Site) map[string]page {
 	return map[string]page{
+		"jobs":    {"jobs", []string{"tabs", "list"}, View, site.Jobs},
 		"workers": {"workers", []string{"list"}, View, site.Workers},
 	}
 }
