@@ -34,6 +34,7 @@ func (d *Dashboard) shownPages() map[string]page {
 		"workers":          {"workers", []string{"list"}, View, site.Workers},
 		"workers/{worker}": {"worker", []string{"facts", "jobs"}, View, site.Worker},
 		"operations/{id}":  {"operation", []string{"progress"}, View, d.operation},
+		"jobs":             {"jobs", []string{"tabs", "list"}, View, site.Jobs},
 	}
 }
 

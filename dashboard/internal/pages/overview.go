@@ -15,6 +15,7 @@ import (
 
 const (
 	overviewRows = 10               // of each list of the overview
+	redacted     = "not shown"      // an error of which no job is known that the application could be asked about
 	oldListing   = 10 * time.Second // a list of schedules that is older is said to be
 )
 
@@ -79,7 +80,7 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 		m.Next = append(m.Next, NextRun{next, due(next), next.Recurrence.String(), plain.Schedule(next, standing.Now())})
 	}
 	for _, g := range standing.Failures[:min(len(standing.Failures), overviewRows)] {
-		m.Failures = append(m.Failures, failureRow(g))
+		m.Failures = append(m.Failures, s.failureRow(g))
 	}
 	m.Queues = s.queueRows(standing, busiestFirst)
 	m.Queues = m.Queues[:min(len(m.Queues), overviewRows)]
@@ -108,10 +109,17 @@ func busiestFirst(a, b *overview.Queue) int {
 	return cmp.Or(cmp.Compare(b.Waiting+b.Running, a.Waiting+a.Running), cmp.Compare(b.Dead+b.Parked, a.Dead+a.Parked), cmp.Compare(a.Name, b.Name))
 }
 
-func failureRow(g overview.Group) FailureRow {
-	row := FailureRow{Group: g, State: string(chime.JobDead), Filter: filterOf(g.Queue, g.Job)}
+// failureRow is a row of a group. Its error is shown as the application wants it.
+func (s *Site) failureRow(g overview.Group) FailureRow {
+	row := FailureRow{Group: g, State: string(chime.JobDead), Filter: searchOf(g.Queue, g.Job)}
 	if len(g.Jobs) > 0 && !slices.ContainsFunc(g.Jobs, func(j *chime.JobInfo) bool { return j.State == chime.JobDead }) {
 		row.State = string(chime.JobRetrying)
+	}
+	if s.hooks.RedactError != nil && g.Error != "" {
+		row.Error = redacted
+		if len(g.Jobs) > 0 {
+			row.Error = overview.Shape(s.hooks.failed(g.Jobs[0], g.Jobs[0].LastError))
+		}
 	}
 	return row
 }

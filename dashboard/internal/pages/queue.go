@@ -28,15 +28,15 @@ type Queue struct {
 	Limited string // what the limit is; empty: there is none
 	Trend   string // "Empty in about 4 min", or how it grows; empty: not known
 	Charts  *Charts
-	Jobs    []JobRow // the most first
-	More    int      // job names that are not shown
+	Jobs    []NameRow // the most first
+	More    int       // job names that are not shown
 	Workers []overview.Worker
 
 	WorkersNote string // why they are not shown; empty: they are
 }
 
-// A JobRow is what jobs of one name did in the last hour.
-type JobRow struct {
+// A NameRow is what jobs of one name did in the last hour.
+type NameRow struct {
 	Name         string // empty: all those beyond the hundredth name
 	Done, Failed int64
 	P50, P95     time.Duration
@@ -71,7 +71,7 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 		}
 	}
 	m.Trend = trendOf(m.QueueInfo, samples)
-	m.Jobs = jobRows(name, samples)
+	m.Jobs = nameRows(name, samples)
 	if m.More = len(m.Jobs) - maxJobNames; m.More > 0 {
 		m.Jobs = m.Jobs[:maxJobNames]
 	}
@@ -79,7 +79,7 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 }
 
 // Filter finds the jobs of the queue in the list of jobs.
-func (q *Queue) Filter() string { return filterOf(q.Name, "") }
+func (q *Queue) Filter() string { return searchOf(q.Name, "") }
 
 // trendOf says when the queue will be empty if it goes on as in the last minutes; empty: not known, or nothing waits.
 func trendOf(q *chime.QueueInfo, samples []chime.Sample) string {
@@ -105,8 +105,8 @@ func trendOf(q *chime.QueueInfo, samples []chime.Sample) string {
 	return ""
 }
 
-// jobRows sums up samples by the name of the job, the most first.
-func jobRows(queue string, samples []chime.Sample) []JobRow {
+// nameRows sums up samples by the name of the job, the most first.
+func nameRows(queue string, samples []chime.Sample) []NameRow {
 	type sum struct {
 		done, failed int64
 		run          chime.Histogram
@@ -118,16 +118,16 @@ func jobRows(queue string, samples []chime.Sample) []JobRow {
 			sums[job.Name] = sum{s.done + job.Done, s.failed + job.Failed, s.run.Add(job.Run)}
 		}
 	}
-	var rows []JobRow
+	var rows []NameRow
 	for name, s := range sums {
-		row := JobRow{Name: name, Done: s.done, Failed: s.failed, Filter: filterOf(queue, name)}
+		row := NameRow{Name: name, Done: s.done, Failed: s.failed, Filter: searchOf(queue, name)}
 		if name == "?" {
 			row.Name, row.Filter = "", ""
 		}
 		row.P50, row.P95 = s.run.Quantile(0.5), s.run.Quantile(0.95)
 		rows = append(rows, row)
 	}
-	slices.SortFunc(rows, func(a, b JobRow) int {
+	slices.SortFunc(rows, func(a, b NameRow) int {
 		return cmp.Or(cmp.Compare(b.Done+b.Failed, a.Done+a.Failed), cmp.Compare(a.Name, b.Name))
 	})
 	return rows

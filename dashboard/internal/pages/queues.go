@@ -130,8 +130,8 @@ func hourOf(q *overview.Queue, now time.Time, zone *time.Location) template.HTML
 	}.SVG()
 }
 
-// filterOf finds the jobs of a queue in the list of jobs, those of one name if it is not empty.
-func filterOf(queue, job string) string {
+// searchOf finds the jobs of a queue in the list of jobs, those of one name if it is not empty.
+func searchOf(queue, job string) string {
 	filter := jobfind.Filter{Queue: queue, Job: jobfind.Pattern{Text: job}}
 	return filter.String()
 }
