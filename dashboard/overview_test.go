@@ -131,3 +131,28 @@ func TestAWorkerHasAPageUntilItHasGone(t *testing.T) {
 		wants(t, "gone", send(d, "GET", "/workers/"+name), 404, "The worker &#34;"+name+"&#34; has gone", "heard of it for 12 minutes")
 	})
 }
+
+func TestErrorsAreShownAsTheApplicationWantsIt(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		worker := busy(t, store)
+		d := newDashboard(t, store, Options{RedactError: func(_ *chime.JobInfo, text string) string { return strings.ReplaceAll(text, "refused by", "…") }})
+		during(t, func() {
+			time.Sleep(21 * time.Minute) // fake time passes
+			got := send(d, "GET", "/")
+			wants(t, "the overview", got, 200, "connection … #")
+			if strings.Contains(got.Body.String(), "refused by") {
+				t.Error("it shows what the application hides")
+			}
+		}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
+	})
+}
+
+func TestAPageShowsWhatAnActionHasDoneAtOnce(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "resize", nil, chime.Queue("media")))
+		d := newDashboard(t, store, Options{Write: true, Authorize: as(allRights)})
+		wants(t, "before", send(d, "GET", "/queues/media"), 200, "media/pause", "media/limit", "media/purge", "media/delete")
+		wants(t, "the action", post(d, "/queues/media/pause", "sure", "1", "note", "migration"), 303)
+		wants(t, "after", send(d, "GET", "/queues/media"), 200, "it was paused by anna, because of &#34;migration&#34;.", "media/resume")
+	})
+}
