@@ -102,10 +102,13 @@ func (c *call) failFor(err error) {
 // told is an error as viewers are told it: without the addresses of machines that a network error has.
 func told(err error) error {
 	var query *pages.QueryError
+	var missing *pages.MissingError
 	var invalid *chime.InvalidError
 	switch {
 	case errors.As(err, &query):
 		return query
+	case errors.As(err, &missing):
+		return missing
 	case errors.As(err, &invalid):
 		return invalid
 	case errors.Is(err, chime.ErrNotFound):

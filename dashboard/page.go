@@ -28,8 +28,13 @@ type page struct {
 func (d *Dashboard) shownPages() map[string]page {
 	site := d.site
 	return map[string]page{
-		"operations/{id}": {"operation", []string{"progress"}, View, d.operation},
-		"workers":         {"workers", []string{"list"}, View, site.Workers},
+		"":                 {"overview", []string{"health", "figures", "charts", "next", "runs", "failures", "queues"}, View, site.Overview},
+		"queues":           {"queues", []string{"list"}, View, site.Queues},
+		"queues/{queue}":   {"queue", []string{"state", "figures", "charts", "jobs", "workers"}, View, site.Queue},
+		"workers":          {"workers", []string{"list"}, View, site.Workers},
+		"workers/{worker}": {"worker", []string{"facts", "jobs"}, View, site.Worker},
+		"operations/{id}":  {"operation", []string{"progress"}, View, d.operation},
+		"jobs":             {"jobs", []string{"tabs", "list"}, View, site.Jobs},
 	}
 }
 
