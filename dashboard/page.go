@@ -25,7 +25,8 @@ type page struct {
 // shownPages are the pages, by the path of their route.
 func shownPages(site *pages.Site) map[string]page {
 	return map[string]page{
-		"workers": {"workers", []string{"list"}, View, site.Workers},
+		"schedules": {"schedules", []string{"tabs", "list"}, View, site.Schedules},
+		"workers":   {"workers", []string{"list"}, View, site.Workers},
 	}
 }
 

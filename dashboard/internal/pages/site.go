@@ -20,6 +20,8 @@ type Site struct {
 	jobs      *chime.Jobs
 	directory *directory
 	poller    *overview.Poller
+	runs      *histories[*chime.RunInfo]
+	days      *histories[chime.RunDay]
 
 	reads sync.Mutex // one reading at a time
 	mu    sync.Mutex
@@ -31,6 +33,7 @@ func NewSite(store chime.Store) *Site {
 	s := &Site{
 		store: store, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), poller: overview.NewPoller(store),
 	}
+	s.runs, s.days = newHistories(s.readRuns), newHistories(s.schedules.Days)
 	s.directory = newDirectory(func(ctx context.Context) schedulesSeq { return s.schedules.List(ctx, chime.ScheduleFilter{}) })
 	return s
 }
