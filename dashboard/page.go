@@ -25,8 +25,9 @@ type page struct {
 // shownPages are the pages, by the path of their route.
 func shownPages(site *pages.Site) map[string]page {
 	return map[string]page{
-		"schedules": {"schedules", []string{"tabs", "list"}, View, site.Schedules},
-		"workers":   {"workers", []string{"list"}, View, site.Workers},
+		"schedules":        {"schedules", []string{"tabs", "list"}, View, site.Schedules},
+		"schedules/{name}": {"schedule", []string{"stand", "next", "days", "maps", "runs", "facts"}, View, site.Schedule},
+		"workers":          {"workers", []string{"list"}, View, site.Workers},
 	}
 }
 
