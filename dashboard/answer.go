@@ -2,11 +2,13 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -108,6 +110,10 @@ func told(err error) error {
 		return invalid
 	case errors.Is(err, chime.ErrNotFound):
 		return errors.New("There is no such schedule, job, queue or worker")
+	case errors.Is(err, chime.ErrConflict):
+		return errors.New(strings.TrimPrefix(err.Error(), "chime: "))
+	case errors.Is(err, context.Canceled):
+		return errors.New("This server stops")
 	case errors.Is(err, chime.ErrUnfit):
 		return errors.New("Redis is not fit for chime; the log of this server says why")
 	case rights.Missing(err):

@@ -88,14 +88,17 @@ func New(store chime.Store, options Options) *Dashboard {
 		changer: change.New(store), said: said{sentences: map[string]sentence{}},
 	}
 	d.hub = live.NewHub(source{d}, live.Options{Every: pollEvery, Linger: pollLinger, Version: render.Version()})
-	d.pages = shownPages(d.site)
+	d.pages = d.shownPages()
 	d.routes = d.allRoutes()
 	return d
 }
 
-// Close ends the streams of open pages, so that http.Server.Shutdown does not wait for them: register it with http.Server.RegisterOnShutdown.
-// Pages are served still.
-func (d *Dashboard) Close() { d.hub.Close() }
+// Close ends the streams of open pages, so that http.Server.Shutdown does not wait for them, and changes of many jobs after the step that is under
+// way: register it with http.Server.RegisterOnShutdown. Pages are served still.
+func (d *Dashboard) Close() {
+	d.hub.Close()
+	d.changer.Close()
+}
 
 // A call is one request.
 type call struct {

@@ -42,8 +42,8 @@ func dayBegin(at time.Time, zone *time.Location, later int) time.Time {
 	return time.Date(at.Year(), at.Month(), at.Day()+later, 0, 0, 0, 0, zone)
 }
 
-// pastDays are the last days on which something was planned or ran, the newest first.
-func (p *past) pastDays(zone *time.Location) (days []PastDay) {
+// pastDays are the last days on which not all went well, the newest first, and how many others there are on which something was planned.
+func (p *past) pastDays(zone *time.Location) (days []PastDay, well int) {
 	left := maxInstants
 	for back := range pastDays {
 		begin, end := dayBegin(p.now, zone, -back), dayBegin(p.now, zone, 1-back)
@@ -52,11 +52,20 @@ func (p *past) pastDays(zone *time.Location) (days []PastDay) {
 		}
 		instants, whole := p.instants(begin, end, left)
 		left -= len(instants)
-		if day, any := p.day(begin, end, instants, whole); any {
+		day, any := p.day(begin, end, instants, whole)
+		switch {
+		case any && !day.well():
 			days = append(days, day)
+		case any:
+			well++
 		}
 	}
-	return days
+	return days, well
+}
+
+// well reports whether all ended well, or goes on.
+func (d *PastDay) well() bool {
+	return !slices.ContainsFunc(d.Became, func(b Became) bool { return b.tone > svg.Run || b.Word == notKept })
 }
 
 // day sums up a day. any is false if nothing was planned or ran.

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	shownNext = 10  // occurrences to come
-	shownRuns = 200 // of those that a schedule keeps
+	shownNext = 10 // occurrences to come
+	shownRuns = 20 // of those that a schedule keeps, unless the viewer asks for more
+	maxRuns   = 1000
 )
 
 // Schedule is all about one schedule.
@@ -30,7 +31,8 @@ type Schedule struct {
 	Open       []OpenJob   // its jobs that have not ended
 	MoreOpen   int         // of these, how many are not listed
 
-	Days  []PastDay // how the last ones went, the newest first
+	Days  []PastDay // the last ones on which not all went well, the newest first
+	Well  int       // how many others there are on which something was planned: all of it ended well
 	Asked *AskedDay // nil: nobody asked for a day
 	Kept  time.Time // of what was planned from here on, every run is kept
 
@@ -87,12 +89,16 @@ func (s *Site) Schedule(ctx context.Context, r *Request) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
+	listed, err := r.number("runs", 1, maxRuns, shownRuns)
+	if err != nil {
+		return View{}, err
+	}
 	of, err := s.schedules.Get(ctx, name)
 	if err != nil {
 		return s.unreadSchedule(ctx, r, name, err)
 	}
 	m := &Schedule{Schedule: of, State: plain.Schedule(of, now), Words: of.String(), Can: r.Can}
-	if err := s.fillPast(ctx, m, standing, now, day, r.Zone); err != nil {
+	if err := s.fillPast(ctx, m, standing, r, now, day, listed); err != nil {
 		return View{}, err
 	}
 	if err := s.fillHindrances(ctx, m); err != nil {
@@ -131,7 +137,7 @@ func (s *Site) unreadSchedule(ctx context.Context, r *Request, name string, why 
 }
 
 // fillPast fills in what ran, what will, and why what did not.
-func (s *Site) fillPast(ctx context.Context, m *Schedule, standing *Standing, now, day time.Time, zone *time.Location) error {
+func (s *Site) fillPast(ctx context.Context, m *Schedule, standing *Standing, r *Request, now, day time.Time, listed int) error {
 	runs, err := s.runs.of(ctx, m.Schedule)
 	if err != nil {
 		return err
@@ -160,13 +166,14 @@ func (s *Site) fillPast(ctx context.Context, m *Schedule, standing *Standing, no
 		m.Open = append(m.Open, OpenJob{job, plain.JobInfo(job, now)})
 	}
 	m.MoreOpen = max(0, m.Last.Unfinished-len(m.Open))
-	m.Kept, m.Days, m.Maps = past.kept, past.pastDays(zone), past.maps(zone)
+	m.Kept, m.Maps = past.kept, past.maps(r.Zone)
+	m.Days, m.Well = past.pastDays(r.Zone)
 	if !day.IsZero() {
 		m.Asked = past.askedDay(day)
 	}
 	m.History = history.Of(m.Schedule, runs, now)
-	m.Lateness = latenessOfRuns(m.Schedule, runs, now, zone)
-	m.MoreRuns = max(0, len(runs)-shownRuns)
+	m.Lateness = latenessOfRuns(m.Schedule, runs, now, r.Zone)
+	m.MoreRuns = max(0, len(runs)-listed)
 	for _, run := range runs[:len(runs)-m.MoreRuns] {
 		shown := ScheduleRun{RunInfo: run, State: plain.Outcome(run.Outcome), Ran: !run.Started.IsZero()}
 		shown.Late, shown.Timed = history.Lateness(m.Schedule, run)

@@ -2,7 +2,9 @@ package pages
 
 import (
 	"fmt"
+	"slices"
 	"time"
+	"unicode"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
@@ -56,14 +58,17 @@ func (p *past) maps(zone *time.Location) []render.Chart {
 	h := svg.Hours{Title: p.of.Name + ", by the hour", Now: p.now, Zone: zone, From: from, Until: until, Events: hours}
 	w := svg.Weeks{Title: p.of.Name + ", by the day", Now: p.now, Zone: time.UTC, From: known, Until: until, Events: weeks}
 	return []render.Chart{
-		{ID: "hours", Title: "14 days, and the next 14, by the hour", Note: note, SVG: h.SVG(), Table: tableOf(h.Table())},
-		{ID: "weeks", Title: "35 days, and the next 35", Note: "Days of UTC.", SVG: w.SVG(), Table: tableOf(w.Table())},
+		{ID: "hours", Title: "14 days, and the next 14, by the hour", Note: note, SVG: h.SVG(), Table: knownDays(h.Table())},
+		{ID: "weeks", Title: "35 days, and the next 35", Note: "Days of UTC.", SVG: w.SVG(), Table: w.Table()},
 	}
 }
 
-// tableOf is a chart's table as pages have it.
-func tableOf(t svg.Table) render.Table {
-	return render.Table{Caption: t.Caption, Header: t.Header, Rows: t.Rows}
+// knownDays leaves out the days of a map of hours of which nothing at all is known: the picture says that, and they are many texts.
+func knownDays(t svg.Table) svg.Table {
+	t.Rows = slices.DeleteFunc(t.Rows, func(row []string) bool {
+		return !slices.ContainsFunc(row[1:], func(cell string) bool { return cell != row[1] || cell == "" || unicode.IsDigit(rune(cell[0])) })
+	})
+	return t
 }
 
 // latenessOfRuns draws how late the runs of the last 25 hours began that are kept, which come with the newest first; nil: none did.
@@ -80,6 +85,6 @@ func latenessOfRuns(of *chime.Schedule, runs []*chime.RunInfo, now time.Time, zo
 	}
 	chart.Series = []svg.Series{series}
 	return &render.Chart{
-		ID: "lateness", Title: "Lateness, 25 h", Note: "Of the runs that are kept.", SVG: chart.SVG(), Table: tableOf(chart.Table()),
+		ID: "lateness", Title: "Lateness, 25 h", Note: "Of the runs that are kept.", SVG: chart.SVG(), Table: chart.Table(),
 	}
 }

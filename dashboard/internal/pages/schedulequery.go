@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -52,19 +51,10 @@ func (r *Request) scheduleQuery() (q ScheduleQuery, err error) {
 	return q, nil
 }
 
-// Filter is which schedules are meant, as the form says it that does something with all of them.
-func (q ScheduleQuery) Filter() string {
-	values := url.Values{}
-	for field, value := range map[string]string{"state": q.State, "queue": q.Queue, "owner": q.Owner, "prefix": q.Prefix} {
-		if value != "" && value != "all" {
-			values.Set(field, value)
-		}
-	}
-	return values.Encode()
-}
-
 // Filtered reports whether some schedules are left out.
-func (q ScheduleQuery) Filtered() bool { return q.Filter() != "" }
+func (q ScheduleQuery) Filtered() bool {
+	return q.State != scheduleStates[0] || q.Queue != "" || q.Owner != "" || q.Prefix != ""
+}
 
 // fits reports whether a schedule is meant, whatever its state.
 func (q ScheduleQuery) fits(s *ListedSchedule) bool {

@@ -248,9 +248,6 @@ func (m *Schedules) Bulk() *render.Bulk {
 	if len(b.Verbs) == 0 || len(m.Rows) == 0 {
 		return nil
 	}
-	if m.Found > len(m.Rows) {
-		b.All = fmt.Sprintf("all %d that match", m.Found)
-	}
 	return b
 }
 
