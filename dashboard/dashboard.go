@@ -83,7 +83,7 @@ func New(store chime.Store, options Options) *Dashboard {
 		options.Logger = slog.Default()
 	}
 	d := &Dashboard{
-		options: options, site: pages.NewSite(store), rate: guard.NewRate(perSecond), foreign: http.NewCrossOriginProtection(),
+		options: options, site: pages.NewSite(store, options.hooks()), rate: guard.NewRate(perSecond), foreign: http.NewCrossOriginProtection(),
 		shared: shared{pages: map[topic]*reading{}}, open: open,
 		changer: change.New(store), said: said{sentences: map[string]sentence{}},
 	}

@@ -32,6 +32,7 @@ func (d *Dashboard) shownPages() map[string]page {
 		"schedules/{name}": {"schedule", []string{"stand", "next", "days", "maps", "runs", "facts"}, View, site.Schedule},
 		"operations/{id}":  {"operation", []string{"progress"}, View, d.operation},
 		"workers":          {"workers", []string{"list"}, View, site.Workers},
+		"jobs":             {"jobs", []string{"tabs", "list"}, View, site.Jobs},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxKept      = 50_000      // entries of all schedules that are kept in memory
+	maxEntries   = 50_000      // entries of all schedules that are kept in memory
 	keptFor      = time.Minute // then they are read again, whatever the schedule says
 	readTogether = 8           // histories that are read at the same time
 	readAtOnce   = 16          // that are read for a list, at some 13 commands each; the others of it when it is read again
@@ -82,7 +82,7 @@ func (h *histories[T]) keep(name string, fresh keptHistory[T]) {
 	}
 	h.kept[name] = fresh
 	for other, old := range h.kept {
-		if h.total <= maxKept {
+		if h.total <= maxEntries {
 			return
 		}
 		if other != name {
@@ -126,7 +126,16 @@ func (s *Site) readRuns(ctx context.Context, name string) (runs []*chime.RunInfo
 		if err != nil {
 			return nil, err
 		}
+		run.Error = s.hooks.failed(jobOf(run), run.Error)
 		runs = append(runs, run)
 	}
 	return runs, nil
+}
+
+// jobOf is what is known of the job of a run, for the application to decide by what is shown.
+func jobOf(run *chime.RunInfo) *chime.JobInfo {
+	return &chime.JobInfo{
+		ID: run.ID, Name: run.Name, Queue: run.Queue, Schedule: run.Schedule, Planned: run.Planned, Started: run.Started, Ended: run.Ended,
+		Attempt: run.Attempt, Fence: run.Fence, LastError: run.Error, Worker: run.Worker, Outcome: run.Outcome, Note: run.Note,
+	}
 }

@@ -34,8 +34,7 @@ type Fate struct {
 	Planned  time.Time
 	State    plain.State
 	Run      *chime.RunInfo // its last attempt; nil: it has none that is kept
-	Late     time.Duration  // of its first attempt
-	Timed    bool           // Late is known
+	Late     time.Duration  // of its first attempt; 0: it was not, or is not known
 	Instead  *time.Time     // passed over: when the occurrence was planned that was taken in place of this one, and others
 	Taken    time.Time      // passed over: when that one was taken
 	Open     *chime.JobInfo // it has not ended; nil: it has, or nothing is known
@@ -124,7 +123,7 @@ func (p *past) fate(planned time.Time) Fate {
 	}
 	if runs := p.ran[second]; len(runs) > 0 {
 		f.Run, f.Attempts = runs[0], len(runs)
-		f.Late, f.Timed = history.Lateness(p.of, runs[len(runs)-1])
+		f.Late, _ = history.Lateness(p.of, runs[len(runs)-1])
 		if f.Open == nil {
 			f.State, f.tone = plain.Outcome(f.Run.Outcome), toneOf(f.Run.Outcome)
 		}
@@ -162,9 +161,9 @@ func (p *past) explain(f *Fate) {
 	}
 	switch {
 	case p.of.State == chime.StatePaused && !p.of.Note.At.IsZero() && !f.Planned.Before(p.of.Note.At.Truncate(time.Second)):
-		say(plain.Stopped, "paused", "It did not run: the schedule was paused then, and is."+saidBy(p.of.Note), svg.Paused)
+		say(plain.Stopped, "paused", "It did not run: the schedule was paused."+saidBy(p.of.Note), svg.Paused)
 	case f.Planned.Before(p.kept):
-		say(plain.Idle, notKept, fmt.Sprintf("How it ended is not kept: this schedule keeps its last %d runs.", p.of.KeepRuns), svg.Off)
+		say(plain.Idle, notKept, fmt.Sprintf("What became of it is not kept: this schedule keeps its last %d runs.", p.of.KeepRuns), svg.Off)
 	case p.now.Sub(due) < plain.LateAfter:
 		say(plain.Going, "now", "It is being placed, or taken.", svg.Run)
 	default:

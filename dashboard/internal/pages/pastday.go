@@ -74,12 +74,9 @@ func (p *past) day(begin, end time.Time, instants []time.Time, whole bool) (d Pa
 	if whole {
 		d.Planned = fmt.Sprint(len(instants))
 	}
-	counted := p.countedOn(d.Date)
-	if begin.Before(p.kept) && counted != nil {
-		d.UTC, d.Became = true, counted
-		if single, fate := p.worstOf(instants); single {
-			d.First = fate
-		}
+	if counted := p.countedOn(d.Date); begin.Before(p.kept) && counted != nil {
+		p.fillCounted(&d, counted)
+		d.First = p.worstOf(instants)
 		return d, true
 	}
 	n := map[string]*Became{}
@@ -107,17 +104,38 @@ func (p *past) day(begin, end time.Time, instants []time.Time, whole bool) (d Pa
 	return d, len(instants) > 0 || !whole
 }
 
-// worstOf is the worst fate of a few instants of which runs are kept.
-func (p *past) worstOf(instants []time.Time) (found bool, worst *Fate) {
+// fillCounted fills in what was counted on a day of UTC. What was planned then and is not counted did not run.
+func (p *past) fillCounted(d *PastDay, counted []Became) {
+	d.UTC, d.Became, d.Planned = true, counted, ""
+	begin, err := time.Parse(dayFormat, d.Date)
+	if err != nil {
+		return
+	}
+	instants, whole := p.instants(begin, begin.Add(24*time.Hour), maxInstants)
+	if !whole {
+		return
+	}
+	d.Planned = fmt.Sprint(len(instants))
+	left := len(instants)
+	for _, b := range counted {
+		left -= b.N // of those that failed each attempt is counted: then more may be left than is said
+	}
+	if left > 0 {
+		d.Became = append([]Became{{noRecord, left, svg.Missed}}, counted...)
+	}
+}
+
+// worstOf is the worst fate of those instants of which runs are kept; nil: there is none.
+func (p *past) worstOf(instants []time.Time) (worst *Fate) {
 	for _, at := range instants {
 		if len(p.ran[at.Unix()]) == 0 {
 			continue
 		}
 		if fate := p.fate(at); fate.tone > svg.OK && (worst == nil || fate.tone > worst.tone) {
-			found, worst = true, &fate
+			worst = &fate
 		}
 	}
-	return found, worst
+	return worst
 }
 
 // countedOn is what the schedule has counted on a day in UTC; nil: nothing.
@@ -150,7 +168,7 @@ type AskedDay struct {
 	Fates   []Fate    // of what was planned until now
 	Coming  []Coming  // what is planned from now on
 	More    bool      // there are more than are listed
-	Counted []Became  // what the schedule has counted on the day of this date in UTC
+	Counted PastDay   // what the schedule has counted on the day of this date in UTC
 	Before  time.Time // when it was planned last before the day; zero: never
 	After   time.Time // when it is planned first after it; zero: never
 	Why     string    // nothing is planned on it, because of this; empty: something is
@@ -159,7 +177,10 @@ type AskedDay struct {
 // askedDay says all about a day.
 func (p *past) askedDay(day time.Time) *AskedDay {
 	end := dayBegin(day, day.Location(), 1)
-	a := &AskedDay{Day: day, Date: day.Format(dayFormat), Counted: p.countedOn(day.Format(dayFormat))}
+	a := &AskedDay{Day: day, Date: day.Format(dayFormat), Counted: PastDay{Date: day.Format(dayFormat)}}
+	if counted := p.countedOn(a.Date); counted != nil {
+		p.fillCounted(&a.Counted, counted)
+	}
 	instants, whole := p.instants(day, end, maxFates)
 	a.More = !whole
 	for _, at := range instants {

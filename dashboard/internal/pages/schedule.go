@@ -33,7 +33,7 @@ type Schedule struct {
 
 	Days  []PastDay // the last ones on which not all went well, the newest first
 	Well  int       // how many others there are on which something was planned: all of it ended well
-	Asked *AskedDay // nil: nobody asked for a day
+	Asked *AskedDay // the day that was asked for, in place of the charts; nil: nobody asked for one
 	Kept  time.Time // of what was planned from here on, every run is kept
 
 	Runs     []ScheduleRun // the newest first
@@ -60,6 +60,7 @@ type Hindrance struct {
 type OpenJob struct {
 	*chime.JobInfo
 	Stands plain.State
+	Failed string // how its last attempt failed; empty: none did
 }
 
 // A ScheduleRun is an attempt that has ended, or an occurrence that ended without one.
@@ -163,16 +164,17 @@ func (s *Site) fillPast(ctx context.Context, m *Schedule, standing *Standing, r 
 	}
 	past := newPast(m.Schedule, series, runs, days, open, now)
 	for _, job := range open {
-		m.Open = append(m.Open, OpenJob{job, plain.JobInfo(job, now)})
+		m.Open = append(m.Open, OpenJob{job, plain.JobInfo(job, now), s.hooks.failed(job, job.LastError)})
 	}
 	m.MoreOpen = max(0, m.Last.Unfinished-len(m.Open))
-	m.Kept, m.Maps = past.kept, past.maps(r.Zone)
+	m.Kept = past.kept
 	m.Days, m.Well = past.pastDays(r.Zone)
-	if !day.IsZero() {
+	if day.IsZero() {
+		m.Maps, m.Lateness = past.maps(r.Zone), latenessOfRuns(m.Schedule, runs, now, r.Zone)
+	} else {
 		m.Asked = past.askedDay(day)
 	}
 	m.History = history.Of(m.Schedule, runs, now)
-	m.Lateness = latenessOfRuns(m.Schedule, runs, now, r.Zone)
 	m.MoreRuns = max(0, len(runs)-listed)
 	for _, run := range runs[:len(runs)-m.MoreRuns] {
 		shown := ScheduleRun{RunInfo: run, State: plain.Outcome(run.Outcome), Ran: !run.Started.IsZero()}

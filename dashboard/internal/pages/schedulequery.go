@@ -61,8 +61,8 @@ func (q ScheduleQuery) fits(s *ListedSchedule) bool {
 	return (q.Queue == "" || s.Queue == q.Queue) && (q.Owner == "" || s.Owner == q.Owner) && strings.HasPrefix(s.Name, q.Prefix)
 }
 
-// stateOf is how a schedule of a list stands.
-func stateOf(s *ListedSchedule, now time.Time) plain.State {
+// scheduleState is how a schedule of a list stands.
+func scheduleState(s *ListedSchedule, now time.Time) plain.State {
 	if s.Unread != nil {
 		return plain.State{Symbol: plain.Warning, Word: unread, Sentence: s.Unread.Error()}
 	}

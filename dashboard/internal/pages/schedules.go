@@ -100,7 +100,7 @@ func (s *Site) fill(ctx context.Context, m *Schedules, listing Listing, now time
 		if !m.Query.fits(one) {
 			continue
 		}
-		state := stateOf(one, asOf)
+		state := scheduleState(one, asOf)
 		counts["all"]++
 		counts[state.Word]++
 		if m.Query.State == "all" || m.Query.State == state.Word {
@@ -164,7 +164,7 @@ func (s *Site) fillBeyond(ctx context.Context, m *Schedules, now time.Time, zone
 	var found []foundSchedule
 	add := func(one *chime.Schedule, unread error) {
 		listed := ListedSchedule{one, unread}
-		found = append(found, foundSchedule{ListedSchedule: listed, state: stateOf(&listed, now)})
+		found = append(found, foundSchedule{ListedSchedule: listed, state: scheduleState(&listed, now)})
 	}
 	switch {
 	case m.Query.State != "all" || m.Query.Owner != "":

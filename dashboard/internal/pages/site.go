@@ -15,6 +15,7 @@ const readAgain = 2 * time.Second
 // A Site reads the pages of one store.
 type Site struct {
 	store     chime.Store
+	hooks     Hooks
 	schedules *chime.Schedules
 	queues    *chime.Queues
 	jobs      *chime.Jobs
@@ -22,6 +23,7 @@ type Site struct {
 	poller    *overview.Poller
 	runs      *histories[*chime.RunInfo]
 	days      *histories[chime.RunDay]
+	found     seldom[*jobList]
 
 	reads sync.Mutex // one reading at a time
 	mu    sync.Mutex
@@ -29,9 +31,9 @@ type Site struct {
 }
 
 // NewSite returns the pages of a store. It does no I/O.
-func NewSite(store chime.Store) *Site {
+func NewSite(store chime.Store, hooks Hooks) *Site {
 	s := &Site{
-		store: store, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), poller: overview.NewPoller(store),
+		store: store, hooks: hooks, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), poller: overview.NewPoller(store),
 	}
 	s.runs, s.days = newHistories(s.readRuns), newHistories(s.schedules.Days)
 	s.directory = newDirectory(func(ctx context.Context) schedulesSeq { return s.schedules.List(ctx, chime.ScheduleFilter{}) })
@@ -94,6 +96,11 @@ func (s *Site) Last() *Standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
+}
+
+// Forget has everything be read anew: something was changed.
+func (s *Site) Forget() {
+	s.found.forget()
 }
 
 // Namespace is that of the store; empty: it does not say.
