@@ -53,7 +53,7 @@ func newPast(of *chime.Schedule, series *recurrence.Series, runs []*chime.RunInf
 		}
 	}
 	for _, job := range open {
-		if job.State != chime.JobDone && job.State != chime.JobDead {
+		if job.State != chime.JobDelayed { // that it is due says more
 			p.open[job.Planned.Unix()] = job
 		}
 	}

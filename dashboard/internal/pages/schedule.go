@@ -118,7 +118,7 @@ func (r *Request) day(now time.Time) (time.Time, error) {
 	const most = 366 * 24 * time.Hour
 	day, err := time.ParseInLocation(dayFormat, text, r.Zone)
 	if err != nil || now.Sub(day).Abs() > 10*most {
-		return time.Time{}, &QueryError{"day", text, "a day such as " + now.In(r.Zone).Format(dayFormat) + ", at most 10 years away"}
+		return time.Time{}, &QueryError{"day", text, "a day such as 2026-10-31, at most 10 years away"}
 	}
 	return day, nil
 }
