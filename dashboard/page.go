@@ -34,6 +34,8 @@ func (d *Dashboard) shownPages() map[string]page {
 		"workers":          {"workers", []string{"list"}, View, site.Workers},
 		"workers/{worker}": {"worker", []string{"facts", "jobs"}, View, site.Worker},
 		"operations/{id}":  {"operation", []string{"progress"}, View, d.operation},
+		"schedules":        {"schedules", []string{"tabs", "list"}, View, site.Schedules},
+		"schedules/{name}": {"schedule", []string{"stand", "next", "days", "maps", "runs", "facts"}, View, site.Schedule},
 		"jobs":             {"jobs", []string{"tabs", "list"}, View, site.Jobs},
 	}
 }

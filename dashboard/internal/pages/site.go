@@ -24,6 +24,8 @@ type Site struct {
 	drawn     drawings
 	lastRuns  lastRuns
 	hours     hours
+	runs      *histories[*chime.RunInfo]
+	days      *histories[chime.RunDay]
 	found     seldom[*jobList]
 
 	reads   sync.Mutex // one reading at a time
@@ -37,6 +39,7 @@ func NewSite(store chime.Store, hooks Hooks) *Site {
 	s := &Site{
 		store: store, hooks: hooks, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), poller: overview.NewPoller(store),
 	}
+	s.runs, s.days = newHistories(s.readRuns), newHistories(s.schedules.Days)
 	s.directory = newDirectory(func(ctx context.Context) schedulesSeq { return s.schedules.List(ctx, chime.ScheduleFilter{}) })
 	return s
 }
