@@ -80,6 +80,53 @@ func TestTheLicenceOfEveryDependencyIsListed(t *testing.T) {
 	}
 }
 
+// fileLicences are what the licences of files have in their texts.
+var fileLicences = map[string]string{
+	"0BSD":    "with or without fee is hereby granted.",
+	"ISC":     "provided that the above\ncopyright notice and this permission notice appear in all copies.",
+	"OFL-1.1": "SIL OPEN FONT LICENSE Version 1.1",
+}
+
+func TestTheLicenceOfEveryFileOfOthersIsListed(t *testing.T) {
+	const folder = "dashboard/internal/render/"
+	document, err := os.ReadFile("docs/licences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, texts := map[string]bool{}, map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| [^|]+ \\| (\\S+) \\| `(\\S+)` \\| `(\\S+)` \\|$").FindAllStringSubmatch(string(document), -1) {
+		files, err := filepath.Glob(folder + row[2])
+		if err != nil || len(files) == 0 {
+			t.Errorf("docs/licences.md names %s, which there is not: %v", row[2], err)
+		}
+		for _, file := range files {
+			listed[filepath.ToSlash(file)] = true
+		}
+		texts[folder+row[3]] = true
+		text, err := os.ReadFile(folder + row[3])
+		if err != nil {
+			t.Error(err)
+		} else if says := fileLicences[row[1]]; says == "" || !strings.Contains(string(text), says) {
+			t.Errorf("%s is listed with the licence %s, which %s is not", row[2], row[1], row[3])
+		}
+	}
+	for _, pattern := range []string{"assets/*.woff2", "assets/idiomorph*", "icons/*"} {
+		files, _ := filepath.Glob(folder + pattern)
+		if len(files) == 0 {
+			t.Errorf("there is no %s: this test searches in the wrong place", pattern)
+		}
+		for _, file := range files {
+			if !listed[filepath.ToSlash(file)] {
+				t.Errorf("docs/licences.md does not name %s", file)
+			}
+		}
+	}
+	written, _ := filepath.Glob(folder + "assets/licence-*.txt")
+	if len(written) != len(texts) {
+		t.Errorf("there are %d texts of licences, docs/licences.md names %d", len(written), len(texts))
+	}
+}
+
 func TestTheToolsOfTheCheckArePinned(t *testing.T) {
 	script, err := os.ReadFile("check.sh")
 	if err != nil {

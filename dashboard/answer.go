@@ -2,10 +2,13 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -36,10 +39,15 @@ func (d *Dashboard) show(shown page) func(*call) {
 	}
 }
 
-// render answers with a template. Nothing is sent of one that fails.
+// render answers with a page.
 func (c *call) render(status int, name string, frame *render.Frame, model any) {
 	var text bytes.Buffer
-	if err := render.Page(&text, name, frame, model); err != nil {
+	c.send(status, &text, render.Page(&text, name, frame, model))
+}
+
+// send answers with what was rendered. Nothing is sent of what could not be.
+func (c *call) send(status int, text *bytes.Buffer, err error) {
+	if err != nil {
 		c.d.options.Logger.ErrorContext(c.r.Context(), "dashboard: rendering a page", "event", "dashboard.failed", "path", cut(c.path), "error", err)
 		http.Error(c.w, "This page could not be rendered; the log says why.", http.StatusInternalServerError)
 		return
@@ -48,6 +56,12 @@ func (c *call) render(status int, name string, frame *render.Frame, model any) {
 	c.w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
 	c.w.WriteHeader(status)
 	_, _ = text.WriteTo(c.w) // a viewer who has gone needs nothing
+}
+
+// renderPart answers with a template that a script shows on the page that is there.
+func (c *call) renderPart(name string, frame *render.Frame, model any) {
+	var text bytes.Buffer
+	c.send(http.StatusOK, &text, render.Part(&text, name, frame, model))
 }
 
 // fail answers with a page that says what is wrong.
@@ -96,6 +110,10 @@ func told(err error) error {
 		return invalid
 	case errors.Is(err, chime.ErrNotFound):
 		return errors.New("There is no such schedule, job, queue or worker")
+	case errors.Is(err, chime.ErrConflict):
+		return errors.New(strings.TrimPrefix(err.Error(), "chime: "))
+	case errors.Is(err, context.Canceled):
+		return errors.New("This server stops")
 	case errors.Is(err, chime.ErrUnfit):
 		return errors.New("Redis is not fit for chime; the log of this server says why")
 	case rights.Missing(err):
@@ -119,6 +137,7 @@ func (c *call) frame(title string) *render.Frame {
 	query := c.r.URL.Query()
 	f := c.d.frame(c.path, query, c.zone)
 	f.Title, f.ZoneFixed, f.Viewer, f.Search = title, query.Get("zone") != "", c.viewer.Name, query.Get("q")
+	f.Flash = c.d.said.get(query.Get("said"))
 	if c.viewer.Rights&View == 0 {
 		f.Namespace, f.Counts, f.Banners = "", nil, nil // who may not see the dashboard is told nothing of it
 	}
@@ -127,8 +146,10 @@ func (c *call) frame(title string) *render.Frame {
 
 // frame is what is around a page, whoever looks. How the store is comes from the last reading.
 func (d *Dashboard) frame(path string, query url.Values, zone *time.Location) *render.Frame {
+	kept := maps.Clone(query)
+	kept.Del("said")
 	f := &render.Frame{
-		Path: path, Query: query, Site: d.options.Title, Namespace: d.site.Namespace(), Zone: zone, ReadOnly: !d.options.Write, Now: time.Now(),
+		Path: path, Query: kept, Site: d.options.Title, Namespace: d.site.Namespace(), Zone: zone, ReadOnly: !d.options.Write, Now: time.Now(),
 	}
 	if standing := d.site.Last(); standing != nil {
 		f.Now, f.Counts, f.Banners = standing.Now(), standing.Counts(), standing.Banners()

@@ -17,7 +17,7 @@ import (
 func (c *call) topicOf(path string, query url.Values) topic {
 	kept := url.Values{}
 	for key, values := range query {
-		if key != "zone" {
+		if key != "zone" && key != "said" {
 			kept[key] = values
 		}
 	}

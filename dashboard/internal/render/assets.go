@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/chimejobs/chime/internal/svg"
 )
 
 //go:embed assets/*
@@ -32,6 +34,7 @@ var contentTypes = map[string]string{
 	".css":   "text/css; charset=utf-8",
 	".js":    "text/javascript; charset=utf-8",
 	".svg":   "image/svg+xml",
+	".txt":   "text/plain; charset=utf-8", // licences, which go wherever the files go
 	".woff2": "font/woff2",
 }
 
@@ -46,11 +49,29 @@ func readAssets() (map[string]*asset, string) {
 		if err != nil {
 			panic(err)
 		}
+		switch {
+		case file.Name() == "app.css":
+			text = append(text, svg.CSS...)
+		case path.Ext(file.Name()) == ".js":
+			text = slim(text)
+		}
 		all[file.Name()] = &asset{kind: contentTypes[path.Ext(file.Name())], plain: text}
 		io.WriteString(hash, file.Name()+"\n"+strconv.Itoa(len(text))+"\n")
 		hash.Write(text)
 	}
 	return all, hex.EncodeToString(hash.Sum(nil))[:12]
+}
+
+// slim leaves out of a script the lines that are comments, and what the others are indented by: a fifth of it. No string of it has several lines.
+func slim(script []byte) []byte {
+	var slimmed bytes.Buffer
+	for line := range bytes.Lines(script) {
+		line = bytes.TrimLeft(line, " ")
+		if !bytes.HasPrefix(line, []byte("//")) && len(bytes.TrimSpace(line)) > 0 {
+			slimmed.Write(line)
+		}
+	}
+	return slimmed.Bytes()
 }
 
 // zipAssets compresses the texts, the first time that one is asked for.

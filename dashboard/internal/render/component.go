@@ -1,6 +1,10 @@
 package render
 
-import "html/template"
+import (
+	"html/template"
+
+	"github.com/chimejobs/chime/internal/svg"
+)
 
 // These are the models of templates/components.html, each of the template of its name in lower case: {{template "pager" ($.With .Model.Pager)}}.
 // The template "state" takes whatever has a Word and a Sentence: {{template "state" .State}}.
@@ -43,20 +47,13 @@ type Verb struct {
 	Destroys bool
 }
 
-// A Chart is a picture with a heading and the same data as a table.
+// A Chart is a picture with a heading and the same data as a table: what SVG and Table of a chart of internal/svg return.
 type Chart struct {
 	ID    string // of the element; one of its own on the page
 	Title string
 	Note  string // such as "p50 1, p99 3 ms"; "" has none
 	SVG   template.HTML
-	Table Table
-}
-
-// A Table has a chart's data as text.
-type Table struct {
-	Caption string
-	Header  []string
-	Rows    [][]string
+	Table svg.Table
 }
 
 // A Fact is a name and a value of a list of them. The value is text, or what a method of Frame has returned.

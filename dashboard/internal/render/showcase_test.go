@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/svg"
 )
 
 var update = flag.Bool("update", false, "write testdata/showcase.golden.html anew")
@@ -33,8 +35,16 @@ func TestEveryComponentIsRenderedAsBefore(t *testing.T) {
 	row := func(name, state, rule string, next, last time.Duration, jobs int) showcaseRow {
 		return showcaseRow{name, showcaseState{state, "A sentence about " + state + "."}, rule, now.Add(next), now.Add(last), jobs}
 	}
-	const picture = `<svg xmlns="http://www.w3.org/2000/svg" class="chart lines" role="img" aria-label="in: last 12/s." width="480" height="160" viewBox="0 0 480 160" font-size="12" data-plot="52 10 388 136" data-from="1795264008000" data-to="1795267608000" data-height="20" data-unit="per-second" data-t="[0,1200,2400,3600]"><path class="grid" d="M52 94H388M52 52H388M52 10H388"/><path class="base" d="M52 136H388"/><g class="series run" data-name="in" data-v="[4,9,null,12]"><path class="line" d="M52 110L164 80L276 90L388 60"/></g><path class="cross" d=""/></svg>`
-	table := Table{"Jobs a second", []string{"Time", "in"}, [][]string{{"13:26", "4"}, {"13:46", "9"}}}
+	points := func(values ...float64) (points []svg.Point) {
+		for i, v := range values {
+			points = append(points, svg.Point{At: now.Add(time.Duration(i-len(values)) * 10 * time.Minute), Value: v})
+		}
+		return points
+	}
+	rates := svg.Lines{Title: "Jobs a second", From: now.Add(-time.Hour), To: now, Zone: frame.Zone, Step: 10 * time.Minute, Unit: svg.PerSecond, Series: []svg.Series{
+		{Name: "in", Tone: svg.Run, Points: points(4, 9, 7.5, 12, 11, 12.5)}, {Name: "failed", Tone: svg.Fail, Points: points(0, 0, 1, .5, 0, .2)},
+	}}
+	hours := svg.Hours{Title: "report", Now: now, Zone: frame.Zone, From: now.AddDate(0, 0, -9), Events: []svg.Event{{At: now.Add(-5 * time.Hour), N: 4, Tone: svg.OK}, {At: now.Add(-26 * time.Hour), N: 1, Tone: svg.Fail}, {At: now.Add(3 * time.Hour), N: 2}}}
 	states := []showcaseState{{"a new one", "Unknown."}}
 	for _, word := range sortedKeys(looks) {
 		states = append(states, showcaseState{word, ""})
@@ -49,7 +59,7 @@ func TestEveryComponentIsRenderedAsBefore(t *testing.T) {
 		},
 		"Bulk":   Bulk{"schedules/bulk", "schedules", []Verb{{"pause", "Pause", "pause", false}, {"delete", "Delete", "trash-2", true}}, "all 12 that match"},
 		"Pager":  Pager{frame.Here("after", "a"), frame.Here("after", "b"), "50 of 12,403"},
-		"Charts": []Chart{{"chart-in", "Jobs a second", "in 12/s", picture, table}, {"chart-late", "Lateness", "p50 1, p99 3 ms", picture, table}},
+		"Charts": []Chart{{"chart-in", "Jobs a second", "in 12/s", rates.SVG(), rates.Table()}, {"chart-hours", "Past 14 days, next 14 days", "", hours.SVG(), hours.Table()}},
 		"Facts":  []Fact{{"Created", frame.At(now.AddDate(-1, 0, 0)), ""}, {"Queue", "default", "weight 3"}, {"Next", frame.AtOf(now.Add(time.Hour), zone(t, "Asia/Kathmandu")), ""}, {"Took", took(1300 * time.Millisecond), ""}, {"Nothing", frame.At(time.Time{}), ""}},
 		"States": states,
 		"Empty":  Empty{"No schedule yet. This line makes the first one:", `chime schedules put report "*/15 * * * *"`, frame.Href("schedules/new"), "New schedule"},

@@ -1,15 +1,14 @@
 // forms.js: what forms do more with a script. A POST that asks first does so in a dialog on the same page; a tick at the head ticks all rows; the bar of
 // a list counts what is ticked. Without it every one of these is a page of its own.
-import { parse } from "./parse.js";
+import { make, parse } from "./parse.js";
 
-const dialog = document.createElement("dialog");
-dialog.setAttribute("aria-labelledby", "ask-title");
-document.body.append(dialog);
+const dialog = document.body.appendChild(make("dialog", { "aria-labelledby": "ask-title" }));
+let direct = false; // the next form is sent as without a script
 
 // ask sends a form without sure=1 and shows the question that comes back; other answers are pages to go to.
 async function ask(form, button) {
   const body = new URLSearchParams(new FormData(form, button));
-  const answer = await fetch(button?.formAction && button.hasAttribute("formaction") ? button.formAction : form.action, { method: "POST", body, headers: { "Chime-Part": "ask" } });
+  const answer = await fetch(button?.hasAttribute("formaction") ? button.formAction : form.action, { method: "POST", body, headers: { "Chime-Part": "ask" } });
   if (answer.redirected) return location.assign(answer.url);
   const question = parse(await answer.text()).querySelector(".ask, .failure");
   if (!question) return location.reload();
@@ -28,9 +27,9 @@ function check() {
 
 document.addEventListener("submit", (event) => {
   const form = event.target, button = event.submitter;
-  if (form.method !== "post" || !(dialog.contains(form) || "ask" in form.dataset || button?.closest("[data-bulk], [data-ask]"))) return;
+  if (direct || form.method !== "post" || !(dialog.contains(form) || "ask" in form.dataset || button?.closest("[data-bulk], [data-ask]"))) return;
   event.preventDefault();
-  ask(form, button).catch(() => form.requestSubmit ? HTMLFormElement.prototype.submit.call(form) : undefined);
+  ask(form, button).catch(() => { direct = true; form.requestSubmit(button); });
 });
 dialog.addEventListener("input", check);
 document.addEventListener("click", (event) => {
@@ -38,7 +37,8 @@ document.addEventListener("click", (event) => {
   if (event.target.closest('[data-do="theme"]')) {
     const dark = matchMedia("(prefers-color-scheme: dark)").matches, root = document.documentElement;
     root.dataset.theme = (root.dataset.theme ?? (dark ? "dark" : "light")) === "dark" ? "light" : "dark";
-    try { localStorage.setItem("chime-theme", root.dataset.theme); } catch { /* storage may be forbidden */ }
+    // Storage may be forbidden: then the choice is for this page only.
+    try { localStorage.setItem("chime-theme", root.dataset.theme); } catch {}
   }
 });
 

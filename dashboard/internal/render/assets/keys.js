@@ -1,6 +1,8 @@
 // keys.js: the keyboard. ? shows the keys, / goes to the search, ctrl-k opens the palette, j and k walk through the rows, x ticks, p and t press the
 // row's buttons, g and a letter opens a page. None acts while a text is typed, and what changes something asks as its button does.
-const sheet = document.body.appendChild(document.createElement("dialog"));
+import { make } from "./parse.js";
+
+const sheet = document.body.appendChild(make("dialog", {}));
 const pages = [...document.querySelectorAll(".rail a[data-key]")];
 let row, before = "";
 
@@ -22,19 +24,10 @@ function press(verb) {
 function help() {
   const keys = [["/", "search"], ["ctrl k", "find and go"], ["j k", "next and previous row"], ["enter", "open the row"], ["x", "tick the row"], ["p", "pause or resume"], ["t", "run now"],
     ...pages.map((page) => [`g ${page.dataset.key}`, page.querySelector("span").textContent]), ["esc", "close"]];
-  const list = document.createElement("dl");
-  list.className = "keys";
-  for (const [key, does] of keys) {
-    const term = list.appendChild(document.createElement("dt"));
-    term.appendChild(document.createElement("kbd")).textContent = key;
-    list.appendChild(document.createElement("dd")).textContent = does;
-  }
-  const heading = document.createElement("h2");
-  heading.textContent = "Keys";
-  const close = document.createElement("button");
-  close.textContent = "Close";
+  const list = keys.flatMap(([key, does]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, does)]);
+  const close = make("button", {}, "Close");
   close.addEventListener("click", () => sheet.close());
-  open("Keys", heading, list, close);
+  open("Keys", make("h2", {}, "Keys"), make("dl", { class: "keys" }, ...list), close);
 }
 
 function open(label, ...content) {
@@ -46,27 +39,13 @@ function open(label, ...content) {
 
 // palette finds pages by name at once, and schedules, queues and jobs by asking the server, when nothing was typed for a moment.
 function palette() {
-  const field = document.createElement("input"), list = document.createElement("ul");
-  field.setAttribute("role", "combobox");
-  field.setAttribute("aria-label", "Find and go");
-  field.setAttribute("aria-controls", "palette-list");
-  field.setAttribute("aria-expanded", "true");
-  field.setAttribute("aria-autocomplete", "list");
-  list.id = "palette-list";
-  list.setAttribute("role", "listbox");
+  const field = make("input", { role: "combobox", "aria-label": "Find and go", "aria-controls": "palette-list", "aria-expanded": true, "aria-autocomplete": "list" });
+  const list = make("ul", { id: "palette-list", role: "listbox", "aria-label": "Found" });
   let chosen = 0, asked = 0, timer;
   const draw = (found) => {
     chosen = 0;
-    list.replaceChildren(...found.slice(0, 12).map(({ href, name, kind }, i) => {
-      const item = document.createElement("li"), link = item.appendChild(document.createElement("a"));
-      item.setAttribute("role", "presentation");
-      link.setAttribute("role", "option");
-      link.id = `palette-${i}`;
-      link.href = href;
-      link.textContent = name;
-      link.append(Object.assign(document.createElement("span"), { className: "note", textContent: kind }));
-      return item;
-    }));
+    list.replaceChildren(...found.slice(0, 12).map(({ href, name, kind }, i) => make("li", { role: "presentation" },
+      make("a", { role: "option", id: `palette-${i}`, href }, name, make("span", { class: "note" }, kind)))));
     choose(0);
   };
   const choose = (step) => {

@@ -1,6 +1,6 @@
 // live.js: keeps an open page up to date. The stream of the page sends the inside of regions that have changed; they are morphed, so that focus, typed
 // text, ticks and open details stay. Rows of a table with data-rows do not jump: those that come or go wait behind a button.
-import { parse } from "./parse.js";
+import { make, parse } from "./parse.js";
 
 const root = document.documentElement;
 const dot = document.getElementById("live");
@@ -15,18 +15,20 @@ export function say(text, urgent) {
   said.textContent = text;
 }
 
+const find = (within, id) => within.querySelector(`#${CSS.escape(id)}`);
+
 // keep copies what the viewer has done in a region to its new content.
 function keep(region, fresh) {
   for (const field of region.querySelectorAll("input, textarea, select")) {
-    const same = field.id ? fresh.querySelector(`#${CSS.escape(field.id)}`)
-      : field.name && fresh.querySelector(`${field.localName}[name="${CSS.escape(field.name)}"]${field.type === "checkbox" ? `[value="${CSS.escape(field.value)}"]` : ""}`);
+    const value = field.type === "checkbox" ? `[value="${CSS.escape(field.value)}"]` : "";
+    const same = field.id ? find(fresh, field.id) : fresh.querySelector(`[name="${CSS.escape(field.name)}"]${value}`);
     if (!same) continue;
     if (field.type === "checkbox") same.toggleAttribute("checked", field.checked);
     else if (field.localName === "select") for (const option of same.options) option.toggleAttribute("selected", option.value === field.value);
     else if (field.localName === "textarea") same.textContent = field.value;
     else if (field.value !== field.defaultValue) same.setAttribute("value", field.value);
   }
-  for (const details of region.querySelectorAll("details[id]")) fresh.querySelector(`#${CSS.escape(details.id)}`)?.toggleAttribute("open", details.open);
+  for (const details of region.querySelectorAll("details[id]")) find(fresh, details.id)?.toggleAttribute("open", details.open);
 }
 
 // hold leaves the rows of a table as they are: their texts change, but none comes, goes or moves. It returns what waits.
@@ -54,23 +56,17 @@ function update(region, html, all) {
   const texts = [];
   if (!all) {
     for (const table of region.querySelectorAll("table[data-rows]")) {
-      const same = fresh.querySelector(`#${CSS.escape(table.id)}`);
+      const same = find(fresh, table.id);
       const text = same?.tBodies[0] && table.tBodies[0]?.rows.length ? hold(table, same) : "";
       if (text) texts.push(text);
     }
   }
   keep(region, fresh);
   if (texts.length) {
-    const bar = doc.createElement("p");
-    bar.className = "waiting";
-    bar.id = `${region.id}-waiting`;
-    const button = bar.appendChild(doc.createElement("button"));
-    button.type = "button";
-    button.dataset.do = "show-waiting";
-    button.textContent = texts.join("; ");
-    fresh.prepend(bar);
+    const text = texts.join("; ");
+    fresh.prepend(make("p", { class: "waiting", id: `${region.id}-waiting` }, make("button", { type: "button", "data-do": "show-waiting" }, text)));
     waiting.set(region.id, html);
-    say(texts.join("; "));
+    say(text);
   } else waiting.delete(region.id);
   const changed = new Set();
   Idiomorph.morph(region, [...fresh.childNodes], {
@@ -97,9 +93,7 @@ function ends(text, since) {
   document.body.classList.add("stale");
   let banner = document.getElementById("trouble");
   if (!banner) {
-    banner = document.createElement("p");
-    banner.id = "trouble";
-    banner.className = "banner fail";
+    banner = make("p", { id: "trouble", class: "banner fail" });
     document.getElementById("banners").prepend(banner);
     say(text, true);
   }
@@ -109,7 +103,7 @@ function ends(text, since) {
 }
 
 function recovers() {
-  if (!trouble && !document.body.classList.contains("stale")) return;
+  if (!document.body.classList.contains("stale")) return;
   trouble = undefined;
   document.body.classList.remove("stale");
   document.getElementById("trouble")?.remove();
@@ -120,20 +114,21 @@ function recovers() {
 // actions switches the buttons of POST forms; those that were off before stay off.
 function actions(on) {
   for (const button of document.querySelectorAll('main form[method="post"] button:not([type="button"])')) {
-    if (on && "wasOff" in button.dataset) { delete button.dataset.wasOff; button.disabled = false; }
-    if (!on && !button.disabled) { button.dataset.wasOff = ""; button.disabled = true; }
+    if (on ? "whenLive" in button.dataset : !button.disabled) {
+      button.disabled = !on;
+      button.toggleAttribute("data-when-live", !on);
+    }
   }
 }
 
 function drawDot() {
-  const age = Math.round((Date.now() - beat) / 1000);
-  const stale = trouble || age > 3 * every / 1000;
+  const age = Date.now() - beat, stale = trouble || age > 3 * every;
   dot.dataset.state = stale ? "stale" : "on";
-  dot.lastElementChild.textContent = stale ? `stale since ${chimeTime.clockOf(trouble?.since ?? chimeTime.now() - (Date.now() - beat))}` : `live ${Math.round(every / 1000)}s`;
+  dot.lastElementChild.textContent = stale ? `stale since ${chimeTime.text(new Date(trouble?.since ?? chimeTime.now() - age), "clock")}` : `live ${Math.round(every / 1000)}s`;
 }
 
 function open() {
-  if (stream || !document.body.dataset.events) return;
+  if (stream || document.hidden || !document.body.dataset.events) return;
   stream = new EventSource(document.body.dataset.events);
   const on = (name, does) => stream.addEventListener(name, (event) => {
     const data = JSON.parse(event.data);
@@ -157,7 +152,10 @@ function open() {
     }
   });
   on("trouble", (data) => ends(data.text, data.since));
-  on("end", () => { dot.dataset.state = "stale"; });
+  // After an answer that is no stream it is closed, and the browser does not try again.
+  stream.onerror = () => {
+    if (stream?.readyState === 2) { stream = undefined; setTimeout(open, 5000); }
+  };
 }
 
 function close() {
@@ -178,5 +176,5 @@ document.addEventListener("click", (event) => {
 });
 document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
 addEventListener("pagehide", close);
-addEventListener("pageshow", () => document.hidden || open());
+addEventListener("pageshow", open);
 if (document.body.dataset.events) setInterval(() => document.hidden || drawDot(), 1000);

@@ -7,11 +7,9 @@ const chimeTime = (() => {
   let ahead = Number(root.dataset.now) - Date.now(); // of the store's clock before this one
   const now = () => Date.now() + ahead;
 
-  const fields = new Intl.DateTimeFormat("en-GB", {
+  const fields = new Intl.DateTimeFormat("en-US", {
     timeZone: zone, weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23",
   });
-  const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-  const monthNumber = new Intl.DateTimeFormat("en-GB", { timeZone: zone, month: "numeric" });
   const part = (format, date, type) => format.formatToParts(date).find((p) => p.type === type).value;
   const parts = (date) => Object.fromEntries(fields.formatToParts(date).map((p) => [p.type, p.value]));
 
@@ -27,10 +25,7 @@ const chimeTime = (() => {
   }
 
   const clock = (p, date) => `${p.hour}:${p.minute}:${p.second} ${zoneName(date)}`;
-  function day(p, date) {
-    const year = p.year === part(fields, new Date(now()), "year") ? "" : " " + p.year;
-    return `${p.day} ${months[part(monthNumber, date, "month") - 1]}${year}`;
-  }
+  const day = (p) => `${p.day} ${p.month}${p.year === part(fields, new Date(now()), "year") ? "" : " " + p.year}`;
   function span(seconds, units) {
     const texts = [];
     for (const [name, size] of [["d", 86400], ["h", 3600], ["m", 60], ["s", 1]]) {
@@ -49,11 +44,11 @@ const chimeTime = (() => {
     if (show === "rel") return away(date - now());
     const p = parts(date);
     if (show === "clock") return clock(p, date);
-    if (show === "day") return `${p.weekday} ${day(p, date)}`;
-    return `${day(p, date)} ${clock(p, date)}`;
+    if (show === "day") return `${p.weekday} ${day(p)}`;
+    return `${day(p)} ${clock(p, date)}`;
   }
-  function show(within) {
-    for (const time of within.querySelectorAll("time[data-show]")) {
+  function show(within, which = "time[data-show]") {
+    for (const time of within.querySelectorAll(which)) {
       const shown = text(new Date(time.dateTime), time.dataset.show);
       if (time.textContent !== shown) time.textContent = shown;
       if (zone !== "UTC" && !("own" in time.dataset)) { // besides UTC and the schedule's the title says the zone of the page
@@ -67,12 +62,6 @@ const chimeTime = (() => {
   const field = document.querySelector(".zone input[list]");
   if (field) field.placeholder = zone;
   for (const note of document.querySelectorAll("[data-zone-note]")) note.hidden = zone === root.dataset.zone;
-  setInterval(() => {
-    if (document.hidden) return;
-    for (const time of document.querySelectorAll('time[data-show="rel"]')) {
-      const shown = text(new Date(time.dateTime), "rel");
-      if (time.textContent !== shown) time.textContent = shown;
-    }
-  }, 1000);
-  return { show, now, text, zone, clockOf: (ms) => text(new Date(ms), "clock"), set: (ms) => { ahead = ms - Date.now(); } };
+  setInterval(() => document.hidden || show(document, 'time[data-show="rel"]'), 1000);
+  return { show, now, text, zone, set: (ms) => { ahead = ms - Date.now(); } };
 })();

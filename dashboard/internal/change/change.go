@@ -1,0 +1,91 @@
+// Package change does what the forms of the dashboard say. A form is sent once to ask what it will do, and again, with what was asked for, to do
+// it: so all of it works in a browser without scripts.
+package change
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
+)
+
+// A Changer changes one store.
+type Changer struct {
+	store     chime.Store
+	schedules *chime.Schedules
+	queues    *chime.Queues
+	jobs      *chime.Jobs
+
+	operations *operations
+}
+
+// New returns a changer of a store. It does no I/O.
+func New(store chime.Store) *Changer {
+	return &Changer{store: store, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), operations: newOperations()}
+}
+
+// A Form is what a viewer has sent.
+type Form struct {
+	Values map[string]string // what stands for the names of its path
+	Fields url.Values
+	Viewer string        // who has sent it; empty: has no name
+	Frame  *render.Frame // for links, and times in the viewer's zone
+}
+
+// sure reports whether the viewer has seen what the form will do.
+func (f *Form) sure() bool { return f.Fields.Get("sure") == "1" }
+
+// note is why the viewer does it.
+func (f *Form) note() chime.Note {
+	return chime.Note{Text: f.Fields.Get("note"), By: cutName(f.Viewer)}
+}
+
+// An Answer is what came of a form: a question, or what was done.
+type Answer struct {
+	Ask *render.Ask // nil: it was done, or there was an error
+
+	Said string // what was done, in a sentence
+	Back string // the path of the page to go on to
+
+	Queue, Target, Note string // for the audit
+	Count               int64
+}
+
+// A Verb is what forms of one path do. Its error may come with an Answer that says to what it happened.
+type Verb func(*Changer, context.Context, *Form) (Answer, error)
+
+// plural is a number of things.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text + " " + many
+}
+
+// wrong is what an error says of a field that a viewer has filled in; empty: it is not about one.
+func wrong(err error) string {
+	var invalid *chime.InvalidError
+	if errors.As(err, &invalid) {
+		return invalid.Error()
+	}
+	return ""
+}
+
+const maxBy = 100 // bytes of a name that a note has
+
+// cutName shortens a viewer's name to what a note keeps.
+func cutName(name string) string {
+	for i := range name {
+		if i > maxBy-4 {
+			return name[:i]
+		}
+	}
+	return name
+}

@@ -1,0 +1,182 @@
+package change
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
+)
+
+const maxExamples = 5 // of what something will happen to
+
+// PauseSchedule pauses a schedule, with a note.
+func PauseSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	name, note := f.Values["name"], f.note()
+	answer := onSchedule(name)
+	answer.Note = note.Text
+	ask := func(why string) *render.Ask {
+		return &render.Ask{
+			Title: "Pause " + name + "?", Text: "No occurrence is placed until somebody resumes it. What is due already, and what runs, goes on.",
+			Post: f.Frame.Action(answer.Back, "pause"), Do: "Pause", Cancel: f.Frame.Href(answer.Back),
+			Fields: []render.Field{{Name: "note", Label: "Why, for those who find it paused", Value: note.Text, Hint: "At most 500 bytes; it may be empty.", Error: why}},
+		}
+	}
+	if !f.sure() {
+		answer.Ask = ask("")
+		return answer, nil
+	}
+	err := c.schedules.Pause(ctx, name, note)
+	if why := wrong(err); why != "" {
+		answer.Ask = ask(why)
+		return answer, nil
+	}
+	answer.Said = name + " is paused."
+	return answer, err
+}
+
+// ResumeSchedule lets a paused schedule go on. It can be undone, so it is not asked.
+func ResumeSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	answer := onSchedule(f.Values["name"])
+	answer.Said = answer.Target + " goes on."
+	return answer, c.schedules.Resume(ctx, answer.Target)
+}
+
+// TriggerSchedule runs the job of a schedule once, now.
+func TriggerSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	name, args := f.Values["name"], strings.TrimSpace(f.Fields.Get("args"))
+	answer := onSchedule(name)
+	ask := func(why string) *render.Ask {
+		return &render.Ask{
+			Title: "Run " + name + " now?", Text: "Its job runs once, as soon as a worker is free, besides what the schedule plans. A paused schedule runs too.",
+			Post: f.Frame.Action(answer.Back, "trigger"), Do: "Run now", Cancel: f.Frame.Href(answer.Back),
+			Fields: []render.Field{{Name: "args", Label: "Other arguments", Kind: "textarea", Value: args, Hint: "JSON. Empty: those of the schedule.", Error: why}},
+		}
+	}
+	switch {
+	case !f.sure():
+		answer.Ask = ask("")
+		return answer, nil
+	case args != "" && !json.Valid([]byte(args)):
+		answer.Ask = ask("This is not JSON. A text has to be in quotes.")
+		return answer, nil
+	}
+	var options []chime.TriggerOption
+	if args != "" {
+		options = append(options, chime.Args(json.RawMessage(args)))
+	}
+	receipt, err := c.schedules.Trigger(ctx, name, options...)
+	if why := wrong(err); why != "" {
+		answer.Ask = ask(why)
+		return answer, nil
+	}
+	answer.Said = fmt.Sprintf("%s runs as soon as a worker is free; the job is %s.", name, receipt.ID)
+	return answer, err
+}
+
+// DeleteSchedule deletes a schedule whose name was typed.
+func DeleteSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	name := f.Values["name"]
+	answer := onSchedule(name)
+	if !f.sure() || f.Fields.Get("name") != name {
+		answer.Ask = f.named(answer, "delete", "Delete "+name+"?", "Delete", "This cannot be undone. A program that declares it creates it anew at its next start.")
+		answer.Ask.Text = "Its definition, its placed occurrence and its history go. A job of it that runs may finish."
+		answer.Ask.Fields = append(answer.Ask.Fields, render.Field{
+			Name: "waiting", Label: "Jobs of it that wait for a retry", Kind: "select", Value: f.Fields.Get("waiting"),
+			Choices: []render.Pair{{Name: "still run", Value: ""}, {Name: "are deleted too", Value: "1"}},
+		})
+		return answer, nil
+	}
+	var options []chime.ChangeOption
+	if f.Fields.Get("waiting") == "1" {
+		options = append(options, chime.DeleteWaiting())
+	}
+	answer.Back, answer.Said = "schedules", name+" is deleted."
+	return answer, c.schedules.Delete(ctx, name, options...)
+}
+
+// BackfillSchedule runs the occurrences of a range again. It is asked twice: for the range, and whether these occurrences are meant.
+func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	name := f.Values["name"]
+	answer := onSchedule(name)
+	from, to := f.Fields.Get("from"), f.Fields.Get("to")
+	ask := &render.Ask{
+		Title: "Backfill " + name + "?", Text: "The occurrences of a range run now, each with its own planned instant, whether they ran before or not.",
+		Post: f.Frame.Action(answer.Back, "backfill"), Do: "Show them", Cancel: f.Frame.Href(answer.Back),
+		Fields: []render.Field{
+			{Name: "from", Label: "From", Value: from, Required: true, Hint: "As 2026-10-31 or 2026-10-31 18:00, in " + f.Frame.ZoneName() + ". This instant is in the range."},
+			{Name: "to", Label: "To", Value: to, Required: true, Hint: "This instant is not in the range. At most now."},
+		},
+	}
+	if !f.sure() {
+		answer.Ask = ask
+		return answer, nil
+	}
+	var wrongField bool
+	at := make([]time.Time, 2)
+	for i, text := range []string{from, to} {
+		instant, err := instant(text, f.Frame.Zone)
+		if err != nil {
+			ask.Fields[i].Error, wrongField = err.Error(), true
+		}
+		at[i] = instant
+	}
+	if wrongField {
+		answer.Ask = ask
+		return answer, nil
+	}
+	const most = 500 // of one call
+	times, next, err := c.schedules.BackfillTimes(ctx, name, at[0], at[1], most)
+	if why := wrong(err); why != "" {
+		ask.Fields[1].Error = why
+		answer.Ask = ask
+		return answer, nil
+	}
+	if err != nil {
+		return answer, err
+	}
+	if f.Fields.Get("shown") != "1" {
+		answer.Ask = c.shownBackfill(f, ask, times, next)
+		return answer, nil
+	}
+	done, err := c.schedules.Backfill(ctx, name, at[0], at[1])
+	answer.Count = int64(done.Placed)
+	answer.Said = fmt.Sprintf("%d occurrences of %s run now.", done.Placed, name)
+	if done.Existing > 0 {
+		answer.Said = fmt.Sprintf("%d occurrences of %s run now; %d wait or run already.", done.Placed, name, done.Existing)
+	}
+	if !done.Next.IsZero() {
+		answer.Said += " Those from " + done.Next.UTC().Format(time.RFC3339) + " on are left: backfill from there."
+	}
+	return answer, err
+}
+
+// shownBackfill asks whether these occurrences are meant.
+func (c *Changer) shownBackfill(f *Form, ask *render.Ask, times []time.Time, next time.Time) *render.Ask {
+	if len(times) == 0 {
+		ask.Fields[1].Error = "The schedule plans nothing in this range."
+		return ask
+	}
+	ask.Text = fmt.Sprintf("%d occurrences run now, the oldest first, each with its own planned instant.", len(times))
+	if !next.IsZero() {
+		ask.Text += " More are in the range: backfill again from " + next.In(f.Frame.Zone).Format(shownInstant) + " when these are done."
+	}
+	for _, t := range times[:min(len(times), maxExamples)] {
+		ask.Examples = append(ask.Examples, t.In(f.Frame.Zone).Format(shownInstant))
+	}
+	ask.More = len(times) - len(ask.Examples)
+	for _, field := range ask.Fields {
+		ask.Hidden = append(ask.Hidden, render.Pair{Name: field.Name, Value: field.Value})
+	}
+	ask.Hidden = append(ask.Hidden, render.Pair{Name: "shown", Value: "1"})
+	ask.Fields, ask.Do = nil, fmt.Sprintf("Run %d", len(times))
+	return ask
+}
+
+// onSchedule is an answer about a schedule, which goes back to its page.
+func onSchedule(name string) Answer {
+	return Answer{Target: name, Back: render.Path("schedules", name)}
+}
