@@ -28,6 +28,7 @@ type page struct {
 func (d *Dashboard) shownPages() map[string]page {
 	site := d.site
 	return map[string]page{
+		"failures":          {"failures", []string{"groups"}, View, site.Failures},
 		"jobs":              {"jobs", []string{"tabs", "list"}, View, site.Jobs},
 		"jobs/{queue}/{id}": {"job", []string{"standing", "story"}, View, site.Job},
 		"operations/{id}":   {"operation", []string{"progress"}, View, d.operation},

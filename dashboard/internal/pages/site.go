@@ -22,6 +22,7 @@ type Site struct {
 	directory *directory
 	poller    *overview.Poller
 	found     seldom[*jobList]
+	grouped   seldom[*grouping]
 
 	reads sync.Mutex // one reading at a time
 	mu    sync.Mutex
@@ -98,6 +99,7 @@ func (s *Site) Last() *Standing {
 // Forget has everything be read anew: something was changed.
 func (s *Site) Forget() {
 	s.found.forget()
+	s.grouped.forget()
 }
 
 // Namespace is that of the store; empty: it does not say.
