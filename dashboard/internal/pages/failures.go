@@ -202,7 +202,9 @@ func failedByHour(jobs []*chime.JobInfo, from time.Time) map[string][]float64 {
 }
 
 // Group names the group of failures that a job is in.
-func (s *Site) Group(job *chime.JobInfo) string { return groupOf(job.Name, s.hooks.failed(job, job.LastError)) }
+func (s *Site) Group(job *chime.JobInfo) string {
+	return groupOf(job.Name, s.hooks.failed(job, job.LastError))
+}
 
 // groupOf names the group of jobs that failed with an error, which is as it is shown.
 func groupOf(name, shown string) string { return name + "\t" + jobfind.Normalize(shown) }
