@@ -104,7 +104,7 @@ func TestThePageOfAScheduleHasAllOfIt(t *testing.T) {
 		lacks(t, "the arguments", got, "canary")
 		lacks(t, "a reader", send(newDashboard(t, store, Options{}), "GET", "/schedules/report"), "/trigger", "/pause", "/delete", "/edit")
 		wants(t, "none", send(d, "GET", "/schedules/nothing"), 404, "There is no such schedule")
-		for _, name := range hostile {
+		for _, name := range hostileNames {
 			put(t, store, name, "0 * * * *", chime.JobName("report"), chime.Header("x", name))
 			got := send(d, "GET", "/"+render.Path("schedules", name))
 			wants(t, name, got, 200, "<h1>"+strings.ReplaceAll(html.EscapeString(name), "&#34;", "&#34;")+"</h1>")
@@ -117,7 +117,7 @@ func TestThePageOfAScheduleHasAllOfIt(t *testing.T) {
 func TestTheCodeOfAScheduleIsGo(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, operator)
-		for _, name := range append(hostile, "back`quote", `quote"`) {
+		for _, name := range append(hostileNames, "back`quote", `quote"`) {
 			put(t, store, name, "0 * * * *", chime.Header("x", name), chime.Meta([]byte(`{"a":"`+"`"+`"}`)), chime.Retry(chime.Exponential(time.Second, time.Hour)), chime.Timeout(1500*time.Millisecond))
 			page := send(d, "GET", "/"+render.Path("schedules", name)).Body.String()
 			_, code, _ := strings.Cut(page, "<code>err := ")

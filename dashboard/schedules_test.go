@@ -50,8 +50,8 @@ func lacks(t *testing.T, what string, got *httptest.ResponseRecorder, texts ...s
 // operator is a viewer who may do everything.
 var operator = Options{Write: true, Authorize: as(allRights)}
 
-// hostile are names that a page has to show and must not obey.
-var hostile = []string{`"><script>alert(1)</script>`, "</title>", "a/b", "..", ".", "new", "bulk", "~x", "a b?c=d#e", "édition"}
+// hostileNames are names that a page has to show and must not obey.
+var hostileNames = []string{`"><script>alert(1)</script>`, "</title>", "a/b", "..", ".", "new", "bulk", "~x", "a b?c=d#e", "édition"}
 
 func TestTheListOfSchedulesSaysWhatEachDoes(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
@@ -113,13 +113,13 @@ func rowsOf(page string) string {
 
 func TestHostileNamesOfSchedulesAreShownAsTheyAre(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
-		for _, name := range hostile {
+		for _, name := range hostileNames {
 			put(t, store, name, "0 * * * *", chime.JobName("report"))
 		}
 		d := newDashboard(t, store, operator)
 		list := send(d, "GET", "/schedules")
 		lacks(t, "the list", list, "<script>alert", "</title>&", `value=""><`)
-		for _, name := range hostile {
+		for _, name := range hostileNames {
 			link := fmt.Sprintf(`href="./%s"`, template.HTMLEscapeString(render.Path("schedules", name)))
 			wants(t, name, list, 200, link, template.HTMLEscapeString(name))
 		}

@@ -27,6 +27,7 @@ type Site struct {
 	runs      *histories[*chime.RunInfo]
 	days      *histories[chime.RunDay]
 	found     seldom[*jobList]
+	grouped   seldom[*grouping]
 
 	reads   sync.Mutex // one reading at a time
 	mu      sync.Mutex
@@ -118,6 +119,7 @@ func (s *Site) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changed = time.Now()
+	s.grouped.forget()
 }
 
 // Namespace is that of the store; empty: it does not say.
