@@ -27,6 +27,7 @@ type Site struct {
 	reads sync.Mutex // one reading at a time
 	mu    sync.Mutex
 	last  *Standing
+	again bool // last was read before something was changed
 }
 
 // NewSite returns the pages of a store. It does no I/O.
@@ -56,6 +57,15 @@ func (s *Standing) Counts() map[string]int {
 	return map[string]int{"failures": failures, "workers": len(s.Workers)}
 }
 
+// queues are all queues as they stood.
+func (s *Standing) queues() []*chime.QueueInfo {
+	queues := make([]*chime.QueueInfo, len(s.Queues))
+	for i, q := range s.Queues {
+		queues[i] = q.QueueInfo
+	}
+	return queues
+}
+
 // Read reads how the store is.
 func (s *Site) Read(ctx context.Context) (*Standing, error) {
 	s.reads.Lock()
@@ -72,21 +82,31 @@ func (s *Site) read(ctx context.Context) (*Standing, error) {
 	standing := &Standing{snapshot, began}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = standing
+	s.last, s.again = standing, false
 	return standing, nil
 }
 
 // Standing returns how the store was at most readAgain ago.
 func (s *Site) Standing(ctx context.Context) (*Standing, error) {
-	if last := s.Last(); last != nil && time.Since(last.read) < readAgain {
+	if last := s.fresh(); last != nil {
 		return last, nil
 	}
 	s.reads.Lock()
 	defer s.reads.Unlock()
-	if last := s.Last(); last != nil && time.Since(last.read) < readAgain { // somebody else has read it meanwhile
+	if last := s.fresh(); last != nil { // somebody else has read it meanwhile
 		return last, nil
 	}
 	return s.read(ctx)
+}
+
+// fresh is how the store was at most readAgain ago, and since it was last changed from here; nil: it was not read since.
+func (s *Site) fresh() *Standing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil || s.again || time.Since(s.last.read) >= readAgain {
+		return nil
+	}
+	return s.last
 }
 
 // Last is how the store was when it was read last, however long ago that is; nil: it never was.
@@ -98,6 +118,9 @@ func (s *Site) Last() *Standing {
 
 // Forget has everything be read anew: something was changed.
 func (s *Site) Forget() {
+	s.mu.Lock()
+	s.again = true
+	s.mu.Unlock()
 	s.found.forget()
 	s.grouped.forget()
 }
