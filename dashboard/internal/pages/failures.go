@@ -93,7 +93,7 @@ func (s *Site) Failures(ctx context.Context, r *Request) (View, error) {
 	m.Filtered = !withoutPlace(filter).Empty()
 	m.tabs(filter)
 	if m.Wrong == "" {
-		if err := s.groupFailures(ctx, m, filter, r.Query.Get("after"), standing.Now()); err != nil {
+		if err := s.groupFailures(ctx, m, filter, r.Query.Get("after"), standing); err != nil {
 			return View{}, err
 		}
 	}
@@ -124,7 +124,7 @@ type grouping struct {
 }
 
 // groupFailures fills in the groups of the jobs that a filter means.
-func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Filter, after string, now time.Time) error {
+func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Filter, after string, standing *Standing) error {
 	states := []chime.JobState{chime.JobDead, chime.JobRetrying}
 	if m.State != anyState {
 		states = []chime.JobState{chime.JobState(m.State)}
@@ -135,7 +135,7 @@ func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Fi
 	}
 	m.Filter = filter.String()
 	found, err := s.grouped.get(ctx, fmt.Sprintf("%q %v %q", m.Filter, states, after), func(ctx context.Context) (*grouping, error) {
-		return s.readGroups(ctx, filter, states, after, now)
+		return s.readGroups(ctx, filter, states, after, standing)
 	})
 	if errors.Is(err, chime.ErrNotFound) {
 		m.Wrong = fmt.Sprintf("There is no queue %q.", filter.Queue)
@@ -151,11 +151,13 @@ func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Fi
 }
 
 // readGroups reads jobs of some states, each as far as a page looks, and groups them.
-func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []chime.JobState, after string, now time.Time) (*grouping, error) {
+func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []chime.JobState, after string, standing *Standing) (*grouping, error) {
 	g := &grouping{}
 	var jobs []*chime.JobInfo
 	for _, state := range states {
-		search := jobfind.Search{Filter: filter, States: []chime.JobState{state}, Limit: maxGrouped, Looked: maxGrouped, After: after, For: searchFor}
+		search := jobfind.Search{
+			Filter: filter, States: []chime.JobState{state}, Limit: maxGrouped, Looked: maxGrouped, After: after, For: searchFor, Pages: searchPages / len(states), Queues: standing.queues(),
+		}
 		found, err := search.Find(ctx, s.store)
 		if err != nil {
 			return nil, err
@@ -171,7 +173,7 @@ func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []c
 	}
 	jobs = slices.DeleteFunc(jobs, func(job *chime.JobInfo) bool { return !strings.Contains(job.LastError, filter.Error) })
 	g.jobs = len(jobs)
-	from := now.Truncate(time.Hour).Add(-(dayHours - 1) * time.Hour)
+	from := standing.Now().Truncate(time.Hour).Add(-(dayHours - 1) * time.Hour)
 	days := failedByHour(jobs, from)
 	for _, group := range jobfind.Groups(jobs) {
 		shown := FailureGroup{Group: group, Find: findGroup(group)}

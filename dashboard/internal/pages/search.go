@@ -8,6 +8,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/plain"
 )
 
@@ -21,6 +22,7 @@ const (
 type Search struct {
 	Text string
 	Hits []Hit
+	Jobs string // the filter that finds jobs of this name
 	Note string // what was not looked at; empty: all was
 }
 
@@ -40,6 +42,8 @@ func (s *Site) Search(ctx context.Context, r *Request) (View, error) {
 	if m.Text == "" {
 		return View{"Search", m}, nil
 	}
+	byName := jobfind.Filter{Words: []string{m.Text}}
+	m.Jobs = byName.String()
 	standing, err := s.Standing(ctx)
 	if err != nil {
 		return View{}, err

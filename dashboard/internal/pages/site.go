@@ -63,6 +63,15 @@ func (s *Standing) Counts() map[string]int {
 	return map[string]int{"failures": failures, "workers": len(s.Workers)}
 }
 
+// queues are all queues as they stood.
+func (s *Standing) queues() []*chime.QueueInfo {
+	queues := make([]*chime.QueueInfo, len(s.Queues))
+	for i, q := range s.Queues {
+		queues[i] = q.QueueInfo
+	}
+	return queues
+}
+
 // Read reads how the store is.
 func (s *Site) Read(ctx context.Context) (*Standing, error) {
 	s.reads.Lock()
@@ -116,10 +125,10 @@ func (s *Site) Last() *Standing {
 // Forget has everything be read anew: something was changed.
 func (s *Site) Forget() {
 	s.found.forget()
+	s.grouped.forget()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changed = time.Now()
-	s.grouped.forget()
 }
 
 // Namespace is that of the store; empty: it does not say.
