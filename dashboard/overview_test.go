@@ -165,11 +165,12 @@ func TestAQueueSaysWhenItWillBeEmpty(t *testing.T) {
 			return nil
 		})
 		enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
-		for range 70 {
+		for range 73 {
 			must(enqueuer.Enqueue(t.Context(), "slow", nil))
 		}
 		d := newDashboard(t, store, Options{})
 		during(t, func() {
+			time.Sleep(10 * time.Second) // fake time passes
 			for range 30 {
 				must(source{d}.Beat(t.Context()))
 				time.Sleep(2 * time.Second) // fake time passes
