@@ -156,3 +156,36 @@ func TestAPageShowsWhatAnActionHasDoneAtOnce(t *testing.T) {
 		wants(t, "after", send(d, "GET", "/queues/media"), 200, "it was paused by anna, because of &#34;migration&#34;.", "media/resume")
 	})
 }
+
+func TestAQueueSaysWhenItWillBeEmpty(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		worker := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 1})
+		worker.Handle("slow", func(context.Context, *chime.Job) error {
+			time.Sleep(6 * time.Second) // fake time passes: ten a minute
+			return nil
+		})
+		enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+		for range 73 {
+			must(enqueuer.Enqueue(t.Context(), "slow", nil))
+		}
+		d := newDashboard(t, store, Options{})
+		during(t, func() {
+			time.Sleep(10 * time.Second) // fake time passes
+			for range 30 {
+				must(source{d}.Beat(t.Context()))
+				time.Sleep(2 * time.Second) // fake time passes
+			}
+			wants(t, "it is worked off", send(d, "GET", "/queues/default"), 200, "Empty in about 6 min, if it goes on so.")
+			for range 30 {
+				for range 2 {
+					must(enqueuer.Enqueue(t.Context(), "slow", nil))
+				}
+				must(source{d}.Beat(t.Context()))
+				time.Sleep(2 * time.Second) // fake time passes
+			}
+			wants(t, "more comes than goes", send(d, "GET", "/queues/default"), 200, "Grows by about 4")
+			time.Sleep(20 * time.Minute) // fake time passes
+			wants(t, "it is done", send(d, "GET", "/queues/default"), 200, "none waits")
+		}, worker)
+	})
+}

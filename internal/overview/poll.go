@@ -173,6 +173,7 @@ func (p *Poller) fill(s *Snapshot, queues []*chime.QueueInfo) {
 	for _, info := range queues {
 		q := Queue{QueueInfo: info}
 		q.In, q.Out, q.Failed, q.Known = p.rates.of(info.Name)
+		q.Growth, q.Watched = p.rates.growth(info.Name)
 		if samples := p.hour.of(info.Name); len(samples) > 0 {
 			if last := samples[len(samples)-1]; !q.Known {
 				minutes := float64(max(last.Covers, 1))

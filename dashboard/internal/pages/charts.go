@@ -86,9 +86,9 @@ func draw(c *overview.Charts, queue string, zone *time.Location) []render.Chart 
 			table = w.table
 		}
 	}
-	busy := "Busy slots"
+	busy := render.Chart{ID: "chart-busy", Title: "Busy slots", Note: "jobs that run, and those that workers have taken ahead"}
 	if queue != "" {
-		busy = "Jobs that run"
+		busy.Title = "Jobs that run"
 	}
 	fine, coarse := c.Points, c.Coarse(table)
 	of := func(name string, tone svg.Tone, value func(overview.Point) float64) [2]svg.Series {
@@ -100,24 +100,25 @@ func draw(c *overview.Charts, queue string, zone *time.Location) []render.Chart 
 		}
 		return both
 	}
-	chart := func(id, title string, unit svg.Unit, step time.Duration, all ...[2]svg.Series) render.Chart {
-		picture := svg.Lines{Title: title, From: c.From, To: c.To, Zone: zone, Step: step, Unit: unit}
+	chart := func(of render.Chart, unit svg.Unit, step time.Duration, all ...[2]svg.Series) render.Chart {
+		picture := svg.Lines{Title: of.Title, From: c.From, To: c.To, Zone: zone, Step: step, Unit: unit}
 		text := picture
 		text.From = c.From.Truncate(table)
 		for _, series := range all {
 			picture.Series, text.Series = append(picture.Series, series[0]), append(text.Series, series[1])
 		}
-		return render.Chart{ID: id, Title: title, SVG: picture.SVG(), Table: text.Table()}
+		of.SVG, of.Table = picture.SVG(), text.Table()
+		return of
 	}
 	p50, p99 := lateSeries(c)
 	return []render.Chart{
-		chart("chart-flow", "Jobs a second", svg.PerSecond, c.Step,
+		chart(render.Chart{ID: "chart-flow", Title: "Jobs a second"}, svg.PerSecond, c.Step,
 			of("in", svg.Run, func(p overview.Point) float64 { return p.In }),
 			of("out", svg.OK, func(p overview.Point) float64 { return p.Out }),
 			of("failed", svg.Fail, func(p overview.Point) float64 { return p.Failed })),
-		chart("chart-depth", "Jobs that wait", svg.Count, c.Step, of("waiting", svg.Accent, func(p overview.Point) float64 { return p.Waiting })),
-		chart("chart-late", "Lateness of occurrences", svg.Seconds, c.LateStep(), p50, p99),
-		chart("chart-busy", busy, svg.Count, c.Step, of("running", svg.Run, func(p overview.Point) float64 { return p.Running })),
+		chart(render.Chart{ID: "chart-depth", Title: "Jobs that wait"}, svg.Count, c.Step, of("waiting", svg.Accent, func(p overview.Point) float64 { return p.Waiting })),
+		chart(render.Chart{ID: "chart-late", Title: "Lateness of occurrences"}, svg.Seconds, c.LateStep(), p50, p99),
+		chart(busy, svg.Count, c.Step, of("running", svg.Run, func(p overview.Point) float64 { return p.Running })),
 	}
 }
 

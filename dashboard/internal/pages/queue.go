@@ -70,7 +70,7 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 			return View{}, err
 		}
 	}
-	m.Trend = trendOf(m.QueueInfo, samples)
+	m.Trend = trendOf(&m.Queue, samples)
 	m.Jobs = nameRows(name, samples)
 	if m.More = len(m.Jobs) - maxJobNames; m.More > 0 {
 		m.Jobs = m.Jobs[:maxJobNames]
@@ -81,28 +81,35 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 // Filter finds the jobs of the queue in the list of jobs.
 func (q *Queue) Filter() string { return searchOf(q.Name, "") }
 
-// trendOf says when the queue will be empty if it goes on as in the last minutes; empty: not known, or nothing waits.
-func trendOf(q *chime.QueueInfo, samples []chime.Sample) string {
+// trendOf says when the queue will be empty if it goes on as in the last minute; empty: not known, or nothing waits.
+func trendOf(q *overview.Queue, samples []chime.Sample) string {
 	if q.Waiting == 0 || q.Paused {
 		return ""
 	}
+	growth, known := q.Growth, q.Watched
+	if !known {
+		growth, known = growthOf(q.QueueInfo, samples)
+	}
+	switch {
+	case !known:
+		return ""
+	case growth <= -0.1:
+		return "Empty in about " + roughly(time.Duration(float64(q.Waiting)/-growth*float64(time.Minute))) + ", if it goes on so."
+	case growth >= 0.1:
+		return "Grows by about " + render.Rate(growth) + " a minute."
+	}
+	return "Neither grows nor shrinks."
+}
+
+// growthOf is how many more jobs wait each minute, by the sample of some minutes ago: before the poller has seen enough.
+func growthOf(q *chime.QueueInfo, samples []chime.Sample) (perMinute float64, known bool) {
 	for i := len(samples) - 1; i >= 0; i-- {
 		passed := q.Now.Sub(samples[i].At.Add(time.Minute))
-		if passed < trendOver-time.Minute {
-			continue
+		if passed >= trendOver-time.Minute {
+			return float64(q.Waiting-samples[i].Waiting) / passed.Minutes(), passed <= 2*trendOver
 		}
-		a := float64(samples[i].Waiting-q.Waiting) / passed.Minutes()
-		switch {
-		case passed > 2*trendOver:
-			return ""
-		case a >= 0.1:
-			return "Empty in about " + roughly(time.Duration(float64(q.Waiting)/a*float64(time.Minute))) + ", if it goes on so."
-		case a <= -0.1:
-			return "Grows by about " + render.Rate(-a) + " a minute."
-		}
-		return "Neither grows nor shrinks."
 	}
-	return ""
+	return 0, false
 }
 
 // nameRows sums up samples by the name of the job, the most first.
