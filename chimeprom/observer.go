@@ -153,7 +153,6 @@ func (m *Metrics) occurred(schedule, event string, times int) {
 // endedAre counts and measures attempts that have ended. What was skipped was none.
 func (m *Metrics) endedAre(jobs []chime.JobEvent) {
 	var equal tally[endKey]
-	var of jobKey
 	var how *attempts // of these; its histogram is locked
 	defer func() {
 		if how != nil {
@@ -174,16 +173,17 @@ func (m *Metrics) endedAre(jobs []chime.JobEvent) {
 		if key := (endKey{j.Queue, j.Name, string(j.Outcome)}); key != equal.key {
 			m.countEnds(equal)
 			equal = tally[endKey]{key: key}
+			if how != nil {
+				how.run.mu.Unlock()
+				how = nil
+			}
 		}
 		equal.count++
 		if j.Started.IsZero() {
 			continue
 		}
-		if key := (jobKey{j.Queue, j.Name}); how == nil || key != of {
-			if how != nil {
-				how.run.mu.Unlock()
-			}
-			of, how = key, m.runs.at(key, m.jobLabels)
+		if how == nil {
+			how = m.runs.at(jobKey{j.Queue, j.Name}, m.jobLabels)
 			how.run.mu.Lock()
 		}
 		how.run.add(j.Ended.Sub(j.Started))
