@@ -72,6 +72,24 @@ func natively(h *dto.Histogram) map[int]int64 {
 	return all
 }
 
+// A backlog of a day has 2⁶³ ns of waits within some 100,000 jobs.
+func TestASumIsNeverTooLong(t *testing.T) {
+	for _, c := range []struct {
+		times  int
+		length time.Duration
+		want   float64
+	}{{200_000, 24 * time.Hour, 200_000 * 86_400}, {5, math.MaxInt64, 5 * math.MaxInt64 / 1e9}, {3, time.Nanosecond, 3e-9}} {
+		h := newHistogramVec("chime_schedule_placing_lag_seconds").with()
+		for range c.times {
+			h.observe(c.length)
+		}
+		var got dto.Metric
+		if err := h.Write(&got); err != nil || got.Histogram.GetSampleSum() != c.want {
+			t.Errorf("%d of %v: %v s, %v; want %v s", c.times, c.length, got.Histogram.GetSampleSum(), err, c.want)
+		}
+	}
+}
+
 func TestAnEmptyHistogramIsNativeToo(t *testing.T) {
 	var got dto.Metric
 	if err := newHistogramVec("chime_schedule_placing_lag_seconds").with().Write(&got); err != nil || len(got.Histogram.PositiveSpan) != 1 {
