@@ -102,7 +102,7 @@ func TestAnEnqueueingThatFailsIsAnError(t *testing.T) {
 			t.Fatal("it was enqueued")
 		}
 		s := r.spans.Ended()[0]
-		if attributeOf(s, "error.type") != "*protocol.InvalidError" || s.Status().Description != "not enqueued" || eventsOf(s) != "exception" {
+		if attributeOf(s, "error.type") != "*chime.InvalidError" || s.Status().Description != "not enqueued" || eventsOf(s) != "exception" {
 			t.Errorf("the span is %s", sketch(r.spans))
 		}
 		for series, n := range r.metrics() {
