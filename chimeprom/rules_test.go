@@ -145,6 +145,32 @@ func TestAlertsUseOnlyWhatThereIsAndThePageExplainsThem(t *testing.T) {
 	}
 }
 
+// Each alert is tested by Prometheus's own tool: that it is silent when all is well, and that it fires.
+func TestAlertsFireWhenTheyAreToAndNotWhenAllIsWell(t *testing.T) {
+	text, err := os.ReadFile("testdata/alerts_test.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent, fires := map[string]bool{}, map[string]bool{}
+	for _, test := range strings.Split(string(text), "\n  - name: ")[1:] {
+		well := strings.HasPrefix(test, "all is well\n")
+		for _, one := range strings.Split(test, "alertname: ")[1:] {
+			name := regexp.MustCompile(`^\w+`).FindString(one)
+			if expects := strings.Contains(one, "exp_alerts:"); expects && !well {
+				fires[name] = true
+			} else if !expects && well {
+				silent[name] = true
+			}
+		}
+	}
+	for name := range exprs(t) {
+		if !silent[name] || !fires[name] {
+			t.Errorf("%s: it is tested that it is silent when all is well: %v; that it fires: %v", name, silent[name], fires[name])
+		}
+	}
+	promtool(t, "", "test", "rules", "testdata/alerts_test.yaml")
+}
+
 // The page has a row for each metric, as it is.
 func TestThePageListsEveryMetric(t *testing.T) {
 	page, err := os.ReadFile("../docs/monitoring.md")

@@ -218,7 +218,6 @@ func TestPromtoolHasNothingToSay(t *testing.T) {
 	}
 	promtool(t, string(story), "check", "metrics")
 	promtool(t, "", "check", "rules", "alerts.yaml")
-	promtool(t, "", "test", "rules", "testdata/alerts_test.yaml")
 }
 
 func TestAHundredThousandNamesAreFewSeries(t *testing.T) {
