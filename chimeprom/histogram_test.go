@@ -1,6 +1,7 @@
 package chimeprom
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/chimejobs/chime"
 )
 
 // What is counted is what client_golang's own histogram counts, classic and native.
@@ -101,6 +104,12 @@ func TestAnEmptyHistogramIsNativeToo(t *testing.T) {
 func TestAJobAllocatesNothing(t *testing.T) {
 	o := New(Options{Jobs: []string{"mail", "report", "index"}, Schedules: []string{"s"}}).Observer()
 	jobs := events()
+	for i := range 2 * maxNames { // more queues and more of them with a job than are told apart
+		o.Enqueued([]chime.JobEvent{{Queue: fmt.Sprint("q", i), Name: "mail"}})
+	}
+	jobs[7].Queue, jobs[7].Name = "q300", "mail"
+	jobs[9].Queue, jobs[9].Name = "q0", "index"
+	jobs[11].Name = "unknown"
 	if n := testing.AllocsPerRun(100, func() {
 		o.Enqueued(jobs)
 		o.Begun(jobs)
