@@ -70,11 +70,12 @@ func (r *observedRole) trouble(op string, err error) {
 }
 
 func (m *Metrics) jobLabels(k jobKey) jobKey {
-	return jobKey{m.queues.label(k.queue), m.jobs.label(k.job)}
+	return m.pairs.label(jobKey{m.queues.label(k.queue), m.jobs.label(k.job)})
 }
 
 func (m *Metrics) endLabels(k endKey) endKey {
-	return endKey{m.queues.label(k.queue), m.jobs.label(k.job), k.outcome}
+	of := m.jobLabels(jobKey{k.queue, k.job})
+	return endKey{of.queue, of.job, k.outcome}
 }
 
 func (m *Metrics) occurrenceLabels(k occurrenceKey) occurrenceKey {
