@@ -28,6 +28,7 @@ type page struct {
 func (d *Dashboard) shownPages() map[string]page {
 	site := d.site
 	return map[string]page{
+		"calendar":         {"calendar", []string{"plan"}, View, site.Calendar},
 		"schedules":        {"schedules", []string{"tabs", "list"}, View, site.Schedules},
 		"schedules/{name}": {"schedule", []string{"stand", "next", "days", "maps", "runs", "facts"}, View, site.Schedule},
 		"operations/{id}":  {"operation", []string{"progress"}, View, d.operation},

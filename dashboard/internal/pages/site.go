@@ -23,6 +23,7 @@ type Site struct {
 	poller    *overview.Poller
 	runs      *histories[*chime.RunInfo]
 	days      *histories[chime.RunDay]
+	calendar  calendar
 	found     seldom[*jobList]
 
 	reads sync.Mutex // one reading at a time
