@@ -7,15 +7,18 @@ import (
 	"html"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
 	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
 // at waits until an instant of fake time, which begins on 1 January 2000.
 func at(month time.Month, day, hour, minute int) {
+	// fake time passes, in which nothing runs
 	time.Sleep(time.Until(time.Date(2000, month, day, hour, minute, 0, 0, time.UTC)))
 }
 
@@ -139,5 +142,39 @@ func TestErrorsOfRunsAreRedacted(t *testing.T) {
 		got := send(d, "GET", "/schedules/report")
 		wants(t, "the page", got, 200, "[cut of report]")
 		lacks(t, "the page", got, "canary")
+	})
+}
+
+// The largest page is that of a schedule of which much is kept.
+func TestThePageOfABusyScheduleIsSmall(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		put(t, store, "report", "* * * * *", chime.KeepRuns(150))
+		work(t, store, 3*time.Hour, func(_ context.Context, job *chime.Job) error {
+			if job.Planned.Minute() == 30 && job.Attempt == 1 {
+				return errors.New("connection refused")
+			}
+			return nil
+		})
+		got := send(newDashboard(t, store, operator), "GET", "/schedules/report?zone=America/Argentina/Buenos_Aires")
+		if n := got.Body.Len(); n > 100<<10 {
+			t.Errorf("the page has %d bytes, want at most 100 KiB", n)
+		}
+		wants(t, "the page", got, 200, "older runs are kept", "Show all", "The greatest of each half hour")
+	})
+}
+
+// A schedule that a newer version has written is shown with what is known of it.
+func TestAScheduleOfANewerFormIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := embedded.StartInMemory()
+		defer server.Close()
+		put(t, server.Store(), "newer", "0 * * * *")
+		definitions := "chime:{default}:schedules"
+		definition := must(server.Client().HGet(t.Context(), definitions, "newer").Result())
+		_ = must(server.Client().HSet(t.Context(), definitions, "newer", strings.Replace(definition, `"version":1`, `"version":99`, 1)).Result())
+		d := newDashboard(t, server.Store(), operator)
+		wants(t, "the list", send(d, "GET", "/schedules"), 200, "unread", "version 99", `id="row-newer"`)
+		wants(t, "its page", send(d, "GET", "/schedules/newer"), 200, "<h1>newer</h1>", "unread", "version 99")
+		wants(t, "the calendar", send(d, "GET", "/calendar"), 200, "One schedule cannot be read by this version.")
 	})
 }

@@ -146,6 +146,9 @@ func TestTheListOfSchedulesCostsLittle(t *testing.T) {
 		}
 		first, next := cost("/schedules?after=s029"), max(cost("/schedules?after=s029"), cost("/schedules?after=s029"))
 		again := cost("/schedules?after=s029")
+		if one := cost("/schedules/s030"); one > 300 {
+			t.Errorf("the page of a schedule costs %d commands, want at most 300", one)
+		}
 		t.Logf("a page costs %d commands, %d when it is read again, and %d from then on", first, next, again)
 		if first > 400 || next > 400 || again > 200 {
 			t.Errorf("a page costs %d commands, %d when it is read again, and %d from then on; want at most 400, and 200", first, next, again)

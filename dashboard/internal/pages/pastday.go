@@ -74,7 +74,8 @@ func (p *past) day(begin, end time.Time, instants []time.Time, whole bool) (d Pa
 	if whole {
 		d.Planned = fmt.Sprint(len(instants))
 	}
-	if counted := p.countedOn(d.Date); begin.Before(p.kept) && counted != nil {
+	forgotten := !whole || len(instants) > 0 && instants[0].Before(p.kept)
+	if counted := p.countedOn(d.Date); forgotten && counted != nil {
 		p.fillCounted(&d, counted)
 		d.First = p.worstOf(instants)
 		return d, true

@@ -15,6 +15,7 @@ import (
 const (
 	hourDays   = 14             // that the map of hours has on each side
 	latenessOf = 25 * time.Hour // that the chart of lateness has
+	latenessBy = time.Hour / 2  // of which it has the greatest
 )
 
 // maps are the heat maps of a schedule: by the hour, and by the day.
@@ -71,20 +72,27 @@ func knownDays(t svg.Table) svg.Table {
 	return t
 }
 
-// latenessOfRuns draws how late the runs of the last 25 hours began that are kept, which come with the newest first; nil: none did.
+// latenessOfRuns draws how late the runs of the last 25 hours began, as far as they are kept. They come with the newest first; nil: there are none.
 func latenessOfRuns(of *chime.Schedule, runs []*chime.RunInfo, now time.Time, zone *time.Location) *render.Chart {
 	chart := svg.Lines{Title: "Lateness", From: now.Add(-latenessOf), To: now, Zone: zone, Unit: svg.Seconds, Width: 400}
 	series := svg.Series{Name: "late", Tone: svg.Accent}
 	for i := len(runs) - 1; i >= 0; i-- {
-		if late, ok := history.Lateness(of, runs[i]); ok && !runs[i].Started.Before(chart.From) {
-			series.Points = append(series.Points, svg.Point{At: runs[i].Started, Value: late.Seconds()})
+		late, ok := history.Lateness(of, runs[i])
+		if !ok || runs[i].Started.Before(chart.From) {
+			continue
 		}
+		point := svg.Point{At: runs[i].Started, Value: late.Seconds()}
+		if n := len(series.Points); n > 0 && series.Points[n-1].At.Truncate(latenessBy).Equal(point.At.Truncate(latenessBy)) {
+			series.Points[n-1].Value = max(series.Points[n-1].Value, point.Value)
+			continue
+		}
+		series.Points = append(series.Points, point)
 	}
 	if len(series.Points) == 0 {
 		return nil
 	}
 	chart.Series = []svg.Series{series}
 	return &render.Chart{
-		ID: "lateness", Title: "Lateness, 25 h", Note: "Of the runs that are kept.", SVG: chart.SVG(), Table: chart.Table(),
+		ID: "lateness", Title: "Lateness, 25 h", Note: "The greatest of each half hour, of the runs that are kept.", SVG: chart.SVG(), Table: chart.Table(),
 	}
 }

@@ -26,6 +26,7 @@ type Site struct {
 	hours     hours
 	runs      *histories[*chime.RunInfo]
 	days      *histories[chime.RunDay]
+	calendar  calendar
 	found     seldom[*jobList]
 	grouped   seldom[*grouping]
 
