@@ -84,6 +84,9 @@ func (s *session) runHistory(of *chime.Schedule, runs []*chime.RunInfo) output.L
 		if run.Manual {
 			cells[0] += " by hand"
 		}
+		if run.Backfilled {
+			cells[0] += " backfilled"
+		}
 		if !run.Started.IsZero() {
 			cells[1] = run.Started.In(s.location).Format(time.TimeOnly)
 			cells[3] = times.Took(run.Ended.Sub(run.Started))
