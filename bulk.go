@@ -126,7 +126,7 @@ func (b *bulk) check() error {
 	common := b.filter // what is refused below is not refused here too
 	common.Limit = 0
 	if b.filter.State != "" && !slices.Contains(jobStates, b.filter.State) {
-		common.State, common.Before = b.states[0], time.Time{}
+		common.State, common.Before, common.Since = b.states[0], time.Time{}, time.Time{}
 	}
 	errs := []error{common.check()}
 	may := b.filter.State == ""

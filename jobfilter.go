@@ -29,6 +29,9 @@ type JobFilter struct {
 	// parked, a dead one by its Ended. Zero: all. In no other state jobs are in the order of an instant.
 	Before time.Time
 
+	// Since leaves out what comes before this instant, as Before what comes after. A page begins there, and looks at nothing before it.
+	Since time.Time
+
 	After string // JobPage.Next of the page before, for the same queue, state and IDs; empty: from the beginning
 	Limit int    // jobs of a page, at most 500. Zero means 100
 }
@@ -67,6 +70,14 @@ func (f *JobFilter) check() error {
 		errs = append(errs, protocol.Because(protocol.Invalid("JobFilter.Before", f.Before.UTC().Format(time.RFC3339), "the state delayed, retrying, parked or dead"),
 			"is given with state "+strconv.Quote(string(f.State))))
 	}
+	switch since := f.Since.UTC().Format(time.RFC3339); {
+	case f.Since.IsZero():
+	case !f.State.timed():
+		errs = append(errs, protocol.Because(protocol.Invalid("JobFilter.Since", since, "the state delayed, retrying, parked or dead"),
+			"is given with state "+strconv.Quote(string(f.State))))
+	case !f.Before.IsZero() && !f.Since.Before(f.Before):
+		errs = append(errs, protocol.Because(protocol.Invalid("JobFilter.Since", since, "an instant before JobFilter.Before"), "is not before it"))
+	}
 	if f.Limit < 0 || f.Limit > maxPage {
 		errs = append(errs, protocol.Invalid("JobFilter.Limit", strconv.Itoa(f.Limit), "1 to "+strconv.Itoa(maxPage)+", or 0 for "+strconv.Itoa(defaultPage)))
 	}
@@ -76,7 +87,7 @@ func (f *JobFilter) check() error {
 // means reports whether the filter means a job of its queue; at is the instant that orders the job's state.
 func (f *JobFilter) means(job *JobInfo, at time.Time) bool {
 	return (f.State == "" || f.State == job.State) && (f.Name == "" || f.Name == job.Name) &&
-		(f.Error == "" || strings.Contains(job.LastError, f.Error)) && (f.Before.IsZero() || at.Before(f.Before))
+		(f.Error == "" || strings.Contains(job.LastError, f.Error)) && (f.Before.IsZero() || at.Before(f.Before)) && !at.Before(f.Since)
 }
 
 // distinctIDs returns the IDs in their order, each once.

@@ -133,8 +133,8 @@ func (j *Jobs) read(ctx context.Context, filter *JobFilter) (protocol.JobPage, e
 		return j.readIDs(ctx, filter)
 	}
 	call := protocol.JobPageCall{
-		Queue: filter.Queue, State: string(filter.State), Name: filter.Name, Before: filter.Before, After: filter.After,
-		Limit: cmp.Or(filter.Limit, defaultPage),
+		Queue: filter.Queue, State: string(filter.State), Name: filter.Name, Before: filter.Before, Since: filter.Since,
+		After: filter.After, Limit: cmp.Or(filter.Limit, defaultPage),
 	}
 	if filter.State == JobRetrying {
 		call.State = protocol.JobDelayed

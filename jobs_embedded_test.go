@@ -141,6 +141,7 @@ func TestFiltersOfJobs(t *testing.T) {
 			"d1 d3 d5 d7 d9":                {State: chime.JobDead, Name: "report", Limit: 2},
 			"d7":                            {State: chime.JobDead, Name: "report", Error: "no d7"},
 			"d0 d1 d2 d3 d4":                {State: chime.JobDead, Before: between},
+			"d5 d6 d7 d8 d9":                {State: chime.JobDead, Since: between, Limit: 2},
 			"d9 w2 l1":                      {IDs: []string{"d9", "none", "w2", "l1"}, Limit: 1},
 			"w2":                            {IDs: []string{"d9", "none", "w2", "l1"}, State: chime.JobWaiting, Limit: 1},
 			"w1 w2":                         {State: chime.JobWaiting},
@@ -152,7 +153,11 @@ func TestFiltersOfJobs(t *testing.T) {
 				t.Errorf("%+v: %s, want %s", filter, got, want)
 			}
 		}
-		page, err := jobs.Page(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDead, Error: "no d3", Limit: 1})
+		page, err := jobs.Page(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDead, Since: between})
+		if err != nil || page.Looked != 5 {
+			t.Errorf("since the fifth: looked at %d, %v; want 5", page.Looked, err)
+		}
+		page, err = jobs.Page(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobDead, Error: "no d3", Limit: 1})
 		if err != nil || len(page.Jobs) != 1 || page.Looked != 4 || page.Next == "" {
 			t.Errorf("page %+v, %v; want d3, found after 4 looks, and a next one", page, err)
 		}
@@ -176,6 +181,7 @@ func TestAFilterThatMakesNoSenseIsRefused(t *testing.T) {
 			"JobFilter.State":  func(f *chime.JobFilter) { f.State = "" },
 			"JobFilter.IDs":    func(f *chime.JobFilter) { f.IDs = ids },
 			"JobFilter.Name":   func(f *chime.JobFilter) { f.Name = "a b" },
+			"JobFilter.Since":  func(f *chime.JobFilter) { f.State, f.Since = chime.JobWaiting, time.Now() },
 			"JobFilter.Before": func(f *chime.JobFilter) { f.State, f.Before = chime.JobWaiting, time.Now() },
 			"JobFilter.Limit":  func(f *chime.JobFilter) { f.Limit = 501 },
 			"JobFilter.After":  func(f *chime.JobFilter) { f.After = "garbage" },

@@ -1,6 +1,8 @@
 package chime
 
 import (
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/chimejobs/chime/internal/observe"
@@ -121,22 +123,31 @@ func both3[A, B, C any](first, second func(A, B, C)) func(A, B, C) {
 	}
 }
 
-// hearing adds one who hears of jobs to those before.
+// hearing adds one who hears of jobs to those before. The memory of what is heard is used again.
 func hearing(before func([]observe.Job), f func([]JobEvent)) func([]observe.Job) {
 	if f == nil {
 		return before
 	}
+	var spare sync.Pool // of *[]JobEvent
 	return func(jobs []observe.Job) {
 		if before != nil {
 			before(jobs)
 		}
-		events := make([]JobEvent, len(jobs))
-		for i, j := range jobs {
+		kept, _ := spare.Get().(*[]JobEvent)
+		if kept == nil {
+			kept = new([]JobEvent)
+		}
+		events := slices.Grow((*kept)[:0], len(jobs))[:len(jobs)]
+		for i := range jobs {
+			j := &jobs[i]
 			events[i] = JobEvent{
 				Queue: j.Queue, Name: j.Name, ID: j.ID, Schedule: j.Schedule, Attempt: j.Attempt, Due: j.Due, Started: j.Started, Ended: j.Ended,
 				Outcome: RunOutcome(j.Outcome), Err: j.Err, Origin: j.Origin, First: j.First, Waited: j.Waited, TimedOut: j.TimedOut,
 			}
 		}
 		f(events)
+		clear(events)
+		*kept = events
+		spare.Put(kept)
 	}
 }

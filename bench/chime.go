@@ -21,12 +21,16 @@ type chimeLibrary struct {
 	enqueuer *chime.Enqueuer
 	options  func(number int) []chime.EnqueueOption // of the jobs that EnqueueMany sends; nil: none
 	sent     int                                    // by EnqueueMany
+	observe  []*chime.Observer                      // of the enqueuer and of Work
 }
 
-func openChime(_ context.Context, r *testbed) (library, error) {
+func openChime(_ context.Context, r *testbed) (library, error) { return openObserved(r, nil), nil }
+
+// openObserved opens chime with observers of what it does.
+func openObserved(r *testbed, observers []*chime.Observer) *chimeLibrary {
 	client := redis.NewClient(&redis.Options{Addr: r.redis.addr})
 	store := redisstore.New(client, redisstore.Options{})
-	return &chimeLibrary{client: client, store: store, enqueuer: chime.NewEnqueuer(store, chime.EnqueuerOptions{})}, nil
+	return &chimeLibrary{client: client, store: store, enqueuer: chime.NewEnqueuer(store, chime.EnqueuerOptions{Observers: observers}), observe: observers}
 }
 
 func (l *chimeLibrary) Enqueue(ctx context.Context, payload []byte) error {
@@ -53,7 +57,7 @@ func (l *chimeLibrary) EnqueueMany(ctx context.Context, payloads [][]byte) error
 }
 
 func (l *chimeLibrary) Work(concurrency int, handle func(payload []byte)) (func() error, error) {
-	worker := chime.NewWorker(l.store, chime.WorkerOptions{Concurrency: concurrency, Logger: quiet})
+	worker := chime.NewWorker(l.store, chime.WorkerOptions{Concurrency: concurrency, Logger: quiet, Observers: l.observe})
 	worker.Handle(jobName, func(_ context.Context, job *chime.Job) error {
 		handle(job.Payload)
 		return nil

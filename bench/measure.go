@@ -101,6 +101,7 @@ var measures = slices.Concat([]measure{
 	delayedMeasure,
 	idleOne, idleQueues, idleLeader, idleSchedules, idleSparse,
 	idleFifty,
+	metricsMeasure, topMeasure,
 	crashMeasure,
 },
 	recurrenceMeasures(),

@@ -17,7 +17,8 @@
 //
 // An attempt that is retried, or after which the job is dead, has the status Error and an event "exception", and so has a call that failed.
 // Other outcomes are no errors: the attribute chime.job.outcome has them. If the worker has lost its session meanwhile, the span has the event
-// chime.session.lost, and chime.settle.refused if the handler returned a result all the same: it does not count.
+// chime.session.lost, and chime.settle.refused if the handler returned a result all the same: it does not count. Nor does one that comes more
+// than ten seconds after the timeout: the span has then the outcome that the attempt was settled with, and chime.settle.refused.
 //
 // # What is in them
 //
@@ -59,6 +60,7 @@ type Telemetry struct {
 
 	attempts *recentSpans // those that did not end their jobs
 	places   *recentSpans // of occurrences that have not begun
+	running  *runningAttempts
 }
 
 // New returns what makes spans and metrics. It starts nothing.
@@ -69,6 +71,6 @@ func New(options Options) *Telemetry {
 		propagator: cmp.Or[propagation.TextMapPropagator](options.Propagator, propagation.TraceContext{}),
 		parent:     options.Parent,
 		meters:     newMeters(cmp.Or(options.MeterProvider, otel.GetMeterProvider())),
-		attempts:   newRecentSpans(), places: newRecentSpans(),
+		attempts:   newRecentSpans(), places: newRecentSpans(), running: newRunningAttempts(),
 	}
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // Observer returns what makes a span of each placing of occurrences, for the Observers of schedulers and of workers, which place
-// occurrences too.
+// occurrences too. From a worker it also hears of attempts that were settled before their handlers returned.
 func (t *Telemetry) Observer() *chime.Observer {
-	return &chime.Observer{Placed: t.placed}
+	return &chime.Observer{Placed: t.placed, Ended: t.running.ended}
 }
 
 func (t *Telemetry) placed(places []chime.PlaceEvent) {

@@ -73,6 +73,7 @@ func (t *Telemetry) begin(ctx context.Context, job *chime.Job) *attempt {
 		a.span.SetAttributes(attributesOf(job)...)
 	}
 	t.meters.consumed(a.traced, job.Queue)
+	t.running.begin(attemptOf{spanOf{job.Queue, job.ID}, job.Attempt})
 	return a
 }
 
@@ -118,6 +119,10 @@ func triggerOf(job *chime.Job) string {
 func (a *attempt) end(err error, stack []byte) {
 	defer a.span.End()
 	outcome, lost := outcomeOf(a.ctx, a.job, err)
+	settled := a.running.end(attemptOf{spanOf{a.job.Queue, a.job.ID}, a.job.Attempt})
+	if settled != nil {
+		outcome, err = string(settled.Outcome), settled.Err
+	}
 	failed := outcome == string(chime.RunFailed) || outcome == string(chime.RunDead)
 	if failed {
 		a.meters.processed(a.traced, a.job.Queue, typeOf(a.ctx, err), time.Since(a.began))
@@ -133,9 +138,9 @@ func (a *attempt) end(err error, stack []byte) {
 	a.span.SetAttributes(keyOutcome.String(outcome))
 	if lost {
 		a.span.AddEvent(eventSessionLost)
-		if outcome != outcomeReturned {
-			a.span.AddEvent(eventSettleRefused)
-		}
+	}
+	if settled != nil || lost && outcome != outcomeReturned {
+		a.span.AddEvent(eventSettleRefused)
 	}
 	if failed {
 		a.fail(err, stack, outcome)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,7 +190,8 @@ func TestAPanicIsRecordedAndGoesOn(t *testing.T) {
 		if err != nil || !strings.Contains(job.LastError, "index out of range [3]") || !strings.Contains(logged.String(), "chimeotel_test.slip") {
 			t.Errorf("the job has the error %q (%v), and the log says\n%s\nwant where the handler panicked", job.LastError, err, logged.String())
 		}
-		s := r.spans.Ended()[1]
+		spans := r.spans.Ended()
+		s := spans[slices.IndexFunc(spans, func(s sdktrace.ReadOnlySpan) bool { return s.SpanKind() == trace.SpanKindConsumer })] // the enqueuing may end after it
 		if len(s.Events()) != 1 {
 			t.Fatalf("events %v, want one", s.Events())
 		}
@@ -227,6 +229,35 @@ func TestWhatMadeTheJobOfASchedule(t *testing.T) {
 		}
 		if want := "map[alert death:2 report manual:1 report occurrence:1]"; fmt.Sprint(got) != want {
 			t.Errorf("jobs and what made them: %v, want %v", got, want)
+		}
+	})
+}
+
+// Ten seconds after its timeout an attempt is settled without its handler: what that returns later does not count, and the span says so.
+func TestAResultThatComesAfterItsAttemptWasSettledIsRefused(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		for hangs, want := range map[time.Duration]struct{ outcome, events, failure string }{
+			5 * time.Second:  {"done", "", ""},
+			30 * time.Second: {"dead", "chime.settle.refused exception", "timeout"},
+		} {
+			r := record(t, chimeotel.Options{})
+			worker := chime.NewWorker(c.Store(), chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler), Observers: []*chime.Observer{r.Observer()}})
+			worker.Use(r.Handle())
+			worker.Handle("job", func(context.Context, *chime.Job) error {
+				time.Sleep(hangs) // fake time: the handler does not look at its ctx
+				return nil
+			}, chime.Timeout(time.Second), chime.MaxAttempts(1))
+			stop := c.Start(worker)
+			if _, err := r.enqueuer(c).Enqueue(t.Context(), "job", nil); err != nil {
+				t.Fatal(err)
+			}
+			c.Advance(time.Minute)
+			stop()
+			spans := r.spans.Ended()
+			s := spans[len(spans)-1]
+			if got := attributeOf(s, "chime.job.outcome"); got != want.outcome || eventsOf(s) != want.events || attributeOf(s, "error.type") != want.failure {
+				t.Errorf("a handler of %s: outcome %q, events %q, error %q; want %+v", hangs, got, eventsOf(s), attributeOf(s, "error.type"), want)
+			}
 		}
 	})
 }

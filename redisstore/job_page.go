@@ -46,9 +46,12 @@ func (s *store) PageJobs(ctx context.Context, c protocol.JobPageCall) (protocol.
 	if err != nil {
 		return protocol.JobPage{}, err
 	}
-	p := &jobPager{store: s, call: &c, cursor: cursor, limit: min(max(c.Limit, 1), protocol.MaxItems), before: math.Inf(1)}
+	p := &jobPager{store: s, call: &c, cursor: cursor, limit: min(max(c.Limit, 1), protocol.MaxItems), before: math.Inf(1), since: math.Inf(-1)}
 	if !c.Before.IsZero() {
 		p.before = float64(c.Before.UnixNano()) / 1e6
+	}
+	if !c.Since.IsZero() {
+		p.since = float64(c.Since.UnixNano()) / 1e6
 	}
 	if err := p.run(ctx, partitions); err != nil {
 		return protocol.JobPage{}, failure("list jobs of", c.Queue, err)
@@ -76,6 +79,7 @@ type jobPager struct {
 	cursor jobCursor     // how far it has got
 	limit  int           // jobs that it may still take
 	before float64       // Unix ms: where it ends in a sorted set
+	since  float64       // Unix ms: where it begins there
 	page   protocol.JobPage
 }
 
@@ -187,9 +191,12 @@ func (p *jobPager) readSet(ctx context.Context, key, list string, idOf func(memb
 	set, rank := ranked{client: p.store.client, key: key}, 0
 	var page []redis.Z
 	var more bool
-	if p.cursor.member == "" {
+	switch {
+	case p.cursor.member == "" && math.IsInf(p.since, -1):
 		page, more, err = set.first(ctx, p.limit)
-	} else {
+	case p.cursor.member == "":
+		page, rank, more, err = set.after(ctx, mark{score: math.Nextafter(p.since, math.Inf(-1)), member: lastMember}, p.limit)
+	default:
 		page, rank, more, err = set.after(ctx, mark{p.cursor.score, p.cursor.member, p.cursor.at}, p.limit)
 	}
 	if err != nil {

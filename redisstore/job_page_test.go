@@ -361,3 +361,29 @@ func TestTheHolderOfASessionIsItsWorkerAndOldOnesSayNone(t *testing.T) {
 		}
 	}
 }
+
+// A page begins at its instant, with all jobs of that instant, wherever it stands in the set.
+func TestAPageBeginsAtAnInstant(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.enqueue(job("a"))
+		var dead []redis.Z
+		for i := range 3000 {
+			dead = append(dead, redis.Z{Score: float64(1_000_000 + i/3), Member: fmt.Sprintf("d%04d", i)})
+		}
+		b.client.ZAdd(b.Context(), b.keys().dead, dead...)
+		for _, c := range []struct {
+			since, before int64
+			want          string
+		}{
+			{1, 0, "d0000 d0001"}, {1_000_000, 0, "d0000 d0001"}, {1_000_500, 0, "d1500 d1501"}, {1_000_999, 0, "d2997 d2998"},
+			{1_001_000, 0, ""}, {1_000_500, 1_000_500, ""},
+		} {
+			call := protocol.JobPageCall{State: protocol.JobDead, Since: time.UnixMilli(c.since), Limit: 2}
+			if c.before > 0 {
+				call.Before = time.UnixMilli(c.before)
+			}
+			got, _ := b.listed(call)
+			b.want(fmt.Sprintf("since %d before %d", c.since, c.before), got, c.want)
+		}
+	})
+}

@@ -26,6 +26,9 @@ type mark struct {
 	rank   int // about where it stood
 }
 
+// lastMember comes after all members of one score, for these are UTF-8.
+const lastMember = "\xff"
+
 // passes reports whether a member comes after the mark.
 func (m mark) passes(z redis.Z) bool {
 	member, _ := z.Member.(string)

@@ -71,9 +71,10 @@ var spareBatches = sync.Pool{New: func() any { return new(batch) }}
 func (b *batch) reuse() {
 	clear(b.items)
 	clear(b.queues)
-	b.items, b.queues, b.replace, b.events = b.items[:0], b.queues[:0], b.replace[:0], nil
+	clear(b.events)
+	b.items, b.queues, b.replace, b.events = b.items[:0], b.queues[:0], b.replace[:0], b.events[:0]
 	if cap(b.items) > maxSpareItems {
-		b.items, b.queues, b.replace = nil, nil, nil
+		b.items, b.queues, b.replace, b.events = nil, nil, nil, nil
 	}
 	b.room.Reset(maxSpareBodies)
 	spareBatches.Put(b)
@@ -211,7 +212,11 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 
 // tell tells observers of the items of a share that did not exist before.
 func (e *Enqueuer) tell(s *share, events []observe.Job) {
-	if events == nil {
+	if len(events) == 0 {
+		return
+	}
+	if s.of == nil && s.pending.existing == nil {
+		e.options.Observe.Enqueued(events)
 		return
 	}
 	var added []observe.Job
@@ -227,7 +232,7 @@ func (e *Enqueuer) tell(s *share, events []observe.Job) {
 
 // tellOf tells observers of one item.
 func (e *Enqueuer) tellOf(events []observe.Job, i int) {
-	if events != nil {
+	if len(events) > 0 {
 		e.options.Observe.Enqueued(events[i : i+1])
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/chimejobs/chime/internal/observe"
@@ -71,7 +72,8 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 		job.ID = NewID()
 	}
 	p := e.batcher.single()
-	err = e.item(&p.one[0], job, e.batcher.now(), &p.room)
+	now := e.batcher.now()
+	err = e.item(&p.one[0], job, now, &p.room)
 	receipt.ID, receipt.Queue = p.one[0].ID, job.Queue
 	if err == nil && ctx == nil {
 		err = protocol.ErrNilContext
@@ -80,26 +82,37 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 		e.batcher.reuse(p)
 		return receipt, err
 	}
-	var told []observe.Job
-	if e.options.Observe.Enqueued != nil {
-		told = []observe.Job{event(job, receipt.ID, e.batcher.now())}
-	}
 	if job.Replace {
 		became, err := e.replace(ctx, job.Queue, &p.one[0])
 		if err == nil { // else the store may still read its body
 			e.batcher.reuse(p)
 		}
 		receipt.Existing, receipt.Replaced = became == protocol.ReplaceStayed, became == protocol.ReplaceDone
-		if told != nil && err == nil && !receipt.Existing {
-			e.options.Observe.Enqueued(told)
+		if err == nil && !receipt.Existing {
+			e.tellOne(job, receipt.ID, now)
 		}
 		return receipt, err
 	}
 	receipt.Existing, err = e.send(ctx, job.Queue, p)
-	if told != nil && err == nil && !receipt.Existing {
-		e.options.Observe.Enqueued(told)
+	if err == nil && !receipt.Existing {
+		e.tellOne(job, receipt.ID, now)
 	}
 	return receipt, err
+}
+
+// spareEvents has memory for what is told of one job; it is used again.
+var spareEvents = sync.Pool{New: func() any { return new([1]observe.Job) }}
+
+// tellOne tells observers of one job.
+func (e *Enqueuer) tellOne(job *Job, id string, now time.Time) {
+	if e.options.Observe.Enqueued == nil {
+		return
+	}
+	told := spareEvents.Get().(*[1]observe.Job)
+	told[0] = event(job, id, now)
+	e.options.Observe.Enqueued(told[:])
+	told[0] = observe.Job{}
+	spareEvents.Put(told)
 }
 
 func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing bool, err error) {

@@ -116,6 +116,9 @@ func (f *Filter) JobFilter(queue string, state chime.JobState, now time.Time) ch
 	if f.Older > 0 && state == chime.JobDead {
 		filter.Before = now.Add(-f.Older)
 	}
+	if f.Newer > 0 && state == chime.JobDead {
+		filter.Since = now.Add(-f.Newer)
+	}
 	return filter
 }
 

@@ -88,7 +88,7 @@ func TestWithoutAnObserverTheStoreIsTheSame(t *testing.T) {
 // Whatever a role may call is told: what is left out is what only an application calls, or what makes no call.
 func TestEveryCallOfARoleIsTold(t *testing.T) {
 	untold := []string{
-		"Node", "Server", "Term", "Find", "Runs", "Days", "Soonest", "PauseSchedule", "Backfill", "PauseQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "LimitQueue", "Workers",
+		"Node", "Server", "Leader", "Find", "Runs", "Days", "Soonest", "PauseSchedule", "Backfill", "PauseQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "LimitQueue", "Workers", "Held",
 		"Verify", "Samples", "CancelJob", "DeleteJobs", "RequeueJobs", "FindJobs", "PageJobs", "Await",
 		"PutCollection", "DeleteCollection", "FindCollection", "PageCollections", "ReserveName", "ReleaseNames", "CollectionNames", "FinishTransition", "MoveSwept",
 	}

@@ -22,7 +22,8 @@ const (
 )
 
 // failures are the dead and retrying jobs of the last hour. A poll reads at most one page of each a queue, and nothing of a queue on which
-// nothing has failed since: the pages of dead jobs begin with the oldest, so where there are thousands the newest come after some polls. The zero value knows none.
+// nothing has failed since: the pages of dead jobs begin with the oldest of the hour, so where there are thousands of that hour the newest come after
+// some polls. The zero value knows none.
 type failures struct {
 	queues map[string]*failing
 }
@@ -76,7 +77,7 @@ func (f *failing) catchUp(ctx context.Context, jobs *chime.Jobs, q *chime.QueueI
 	if q.Dead < f.seen[2] || f.seen[1] > q.Died { // some were requeued or deleted, by whomever
 		f.cursor, f.before = "", nil
 	}
-	dead, err := f.deadPage(ctx, jobs, q)
+	dead, err := f.deadPage(ctx, jobs, q, now.Add(-lookBack))
 	if err != nil {
 		return err
 	}
@@ -90,9 +91,9 @@ func (f *failing) catchUp(ctx context.Context, jobs *chime.Jobs, q *chime.QueueI
 	return nil
 }
 
-// deadPage reads the page of dead jobs at the cursor, the first one if the cursor has become none.
-func (f *failing) deadPage(ctx context.Context, jobs *chime.Jobs, q *chime.QueueInfo) (chime.JobPage, error) {
-	filter := chime.JobFilter{Queue: q.Name, State: chime.JobDead, After: f.cursor, Limit: deadPage}
+// deadPage reads the page of dead jobs at the cursor, the first one that has died since an instant if the cursor has become none.
+func (f *failing) deadPage(ctx context.Context, jobs *chime.Jobs, q *chime.QueueInfo, since time.Time) (chime.JobPage, error) {
+	filter := chime.JobFilter{Queue: q.Name, State: chime.JobDead, Since: since, After: f.cursor, Limit: deadPage}
 	page, err := jobs.Page(ctx, filter)
 	var invalid *chime.InvalidError
 	if errors.As(err, &invalid) {

@@ -214,6 +214,26 @@ func TestWorkersAreAsBusyWhereManyJobsRun(t *testing.T) {
 	})
 }
 
+// Of many dead jobs those of the last hour are read at once, however many have died before.
+func TestTheFirstPollHasTheFailuresOfTheLastHour(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		fillWith(t, server.Store(), 1200, 0)
+		time.Sleep(2 * time.Hour)
+		enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+		must(enqueuer.Enqueue(t.Context(), "new", nil, chime.Queue("failing"), chime.MaxAttempts(1)))(t)
+		worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Queues: map[string]int{"failing": 1}})
+		worker.Handle("new", func(context.Context, *chime.Job) error { return errors.New("disk full") })
+		work(t, time.Minute, worker)
+		s := must(overview.NewPoller(server.Store()).Poll(t.Context(), overview.Hour))(t)
+		found := slices.ContainsFunc(s.Failures, func(g overview.Group) bool {
+			return g.Job == "new" && g.Error == "disk full" && g.Count == 1 && len(g.Jobs) == 1
+		})
+		if note := s.Notes[overview.Failures]; !found || note != "" {
+			t.Errorf("failures %+v, note %q; want new: disk full, and no note", s.Failures, note)
+		}
+	})
+}
+
 func sortedByBusy(workers []overview.Worker) []overview.Worker {
 	return slices.SortedFunc(slices.Values(workers), func(a, b overview.Worker) int { return a.Busy - b.Busy })
 }

@@ -44,6 +44,7 @@ type JobPageCall struct {
 	State  string
 	Name   string    // JobParked: of jobs with other names some may be left out. Empty: all
 	Before time.Time // JobDelayed, JobParked, JobDead: only those whose At is before it. Zero: all
+	Since  time.Time // JobDelayed, JobParked, JobDead: only those whose At is not before it. Zero: all
 	After  string    // JobPage.Next, or FoundJob.Next, of an earlier call for the same queue and state; empty: from the beginning
 	Limit  int       // at most MaxItems
 }

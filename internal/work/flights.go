@@ -131,10 +131,7 @@ func (h *flights) admit(draining bool, now time.Time) {
 		a := &h.arrivals[i]
 		if !a.session.isLost() {
 			h.admitJobs(a, draining, now)
-			if len(h.taken) > 0 {
-				h.config.Observe.Taken(h.taken)
-				h.taken = nil
-			}
+			h.taken = tell(h.config.Observe.Taken, h.taken)
 		}
 		*a = arrival{}
 	}
@@ -187,9 +184,7 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 // collect handles what has happened in the slots.
 func (h *flights) collect(now time.Time) {
 	h.slots.collect(&h.seen)
-	if len(h.seen.started) > 0 {
-		h.config.Observe.Begun(h.seen.started)
-	}
+	h.seen.started = tell(h.config.Observe.Begun, h.seen.started)
 	for _, f := range h.seen.ended {
 		if f.cancels {
 			h.heartbeat.watch(f.holder(), f.schedule, -1)
@@ -235,18 +230,18 @@ func (h *flights) hearEnd(f *flight, s *protocol.Settlement, now time.Time) {
 
 // tellEnds tells observers what has been noted for them.
 func (h *flights) tellEnds() {
-	if len(h.ends) > 0 {
-		h.config.Observe.Ended(h.ends)
-		h.ends = nil
+	h.ends = tell(h.config.Observe.Ended, h.ends)
+	h.backs = tell(h.config.Observe.Returned, h.backs)
+	h.parks = tell(h.config.Observe.Parked, h.parks)
+}
+
+// tell tells of jobs, if there are any, and returns their memory for those that follow: no observer may keep it.
+func tell(heard func([]observe.Job), jobs []observe.Job) []observe.Job {
+	if len(jobs) > 0 {
+		heard(jobs)
+		clear(jobs)
 	}
-	if len(h.backs) > 0 {
-		h.config.Observe.Returned(h.backs)
-		h.backs = nil
-	}
-	if len(h.parks) > 0 {
-		h.config.Observe.Parked(h.parks)
-		h.parks = nil
-	}
+	return jobs[:0]
 }
 
 // tellSlots tells observers by how much has changed what the slots do.

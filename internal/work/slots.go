@@ -245,7 +245,7 @@ func (s *slots) collect(c *collected) {
 	s.mu.Lock()
 	c.ended, s.ended = s.ended, c.ended[:0]
 	c.began, s.began = s.began, c.began[:0]
-	c.started, s.started = s.started, nil
+	c.started, s.started = s.started, c.started[:0]
 	s.mu.Unlock()
 }
 

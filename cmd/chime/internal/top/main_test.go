@@ -1,13 +1,11 @@
 package top_test
 
 import (
-	"context"
 	"log/slog"
 	"os"
 	"testing"
 
 	"github.com/chimejobs/chime/cmd/chime/internal/command"
-	"github.com/chimejobs/chime/cmd/chime/internal/process"
 )
 
 // asCommand makes the test binary the command itself, for a terminal to run.
@@ -15,7 +13,7 @@ const asCommand = "CHIME_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
-		os.Exit(command.Run(context.Background(), process.Current()))
+		os.Exit(command.Main())
 	}
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the roles' lines are not what is tested here
 	os.Exit(m.Run())

@@ -29,6 +29,27 @@ type terminal struct {
 // openTerminal runs the command in a terminal of so many columns and lines.
 func openTerminal(t *testing.T, width, height int, env string, arguments ...string) *terminal {
 	t.Helper()
+	return inTerminal(t, width, height, func(binary, _ string) string {
+		// tmux itself sometimes misses what a command exits with
+		return fmt.Sprintf("env TERM=xterm-256color %s=1 TZ=UTC %s '%s' %s 2>errors; echo $? >status", asCommand, env, binary, strings.Join(arguments, " "))
+	})
+}
+
+// openShell runs a shell in a terminal, which finds the command by its name, chime.
+func openShell(t *testing.T, width, height int, env string) *terminal {
+	t.Helper()
+	return inTerminal(t, width, height, func(binary, folder string) string {
+		script := fmt.Sprintf("#!/bin/sh\nexec env %s=1 '%s' \"$@\"\n", asCommand, binary)
+		if err := os.WriteFile(filepath.Join(folder, "chime"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("env -u ENV TERM=xterm-256color TZ=UTC PS1='$ ' PATH='%s':$PATH %s sh -i", folder, env)
+	})
+}
+
+// inTerminal runs what command says, of the test's own binary and a folder of its own, in a terminal.
+func inTerminal(t *testing.T, width, height int, command func(binary, folder string) string) *terminal {
+	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Fatal("tmux is not installed: test.sh installs it")
 	}
@@ -41,9 +62,8 @@ func openTerminal(t *testing.T, width, height int, env string, arguments ...stri
 		t.Fatal(err)
 	}
 	term := &terminal{t: t, socket: filepath.Join(folder, "tmux")}
-	// tmux itself sometimes misses what a command exits with
-	command := fmt.Sprintf("cd '%s'; env TERM=xterm-256color %s=1 TZ=UTC %s '%s' %s 2>errors; echo $? >status", folder, asCommand, env, binary, strings.Join(arguments, " "))
-	term.tmux("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), command, ";", "set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g", "status", "off")
+	run := fmt.Sprintf("cd '%s'; %s", folder, command(binary, folder))
+	term.tmux("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), run, ";", "set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g", "status", "off")
 	t.Cleanup(func() {
 		_ = exec.Command("tmux", "-S", term.socket, "kill-server").Run()
 		if said, err := os.ReadFile(filepath.Join(folder, "errors")); err == nil && t.Failed() {
