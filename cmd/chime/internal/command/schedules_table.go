@@ -14,7 +14,7 @@ import (
 // scheduleTable is schedules as a table; now is the store's clock.
 func (s *session) scheduleTable(found []*foundSchedule, now time.Time) output.List {
 	list := output.List{Header: s.timesHeader(), Columns: []output.Column{
-		{Title: "SCHEDULE"}, {Title: "STATE"}, {Title: "QUEUE"}, {Title: "RULE", Most: 44}, {Title: "NEXT", Most: 20}, {Title: "LAST"},
+		{Title: "SCHEDULE", Most: 24}, {Title: "STATE"}, {Title: "QUEUE", Most: 12}, {Title: "RULE", Most: 44}, {Title: "NEXT", Most: 20}, {Title: "LAST"},
 		{Title: "LATE p99", Right: true}, {Title: "FAILED 24h", Right: true},
 	}}
 	for _, f := range found {
