@@ -173,9 +173,8 @@ func (p *Poller) fill(s *Snapshot, queues []*chime.QueueInfo) {
 		q := Queue{QueueInfo: info}
 		q.In, q.Out, q.Failed, q.Known = p.rates.of(info.Name)
 		if samples := p.hour.of(info.Name); len(samples) > 0 {
-			if last := samples[len(samples)-1]; !q.Known {
-				minutes := float64(max(last.Covers, 1))
-				q.In, q.Out, q.Failed, q.Known = float64(last.Enqueued)/minutes, float64(last.Done)/minutes, float64(last.Failed)/minutes, true
+			if last, is := Average(samples[len(samples)-1:]); is && !q.Known {
+				q.In, q.Out, q.Failed, q.Known = last.In, last.Out, last.Failed, true
 			}
 			failed[info.Name] = failedOf(samples)
 		}

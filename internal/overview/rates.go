@@ -11,11 +11,6 @@ const (
 	markEvery = 5 * time.Second // so rates are those of the last minute, about
 )
 
-// counted is what a queue has counted.
-type counted struct{ in, out, failed int64 }
-
-func countedOf(q *chime.QueueInfo) counted { return counted{q.Enqueued, q.Done, q.Failed} }
-
 // A mark is what all queues had counted at an instant.
 type mark struct {
 	at     time.Time

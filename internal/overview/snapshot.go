@@ -37,7 +37,7 @@ type Queue struct {
 	*chime.QueueInfo
 	In, Out, Failed float64   // jobs a minute
 	Known           bool      // In, Out and Failed are known
-	Outs            []float64 // ended well, a value for each cell of the window; none: not sampled, or not read
+	Outs            []float64 // ended, a value for each cell of the window; none: not sampled, or not read
 }
 
 // A Group is failed attempts that look the same.

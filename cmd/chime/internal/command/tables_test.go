@@ -13,6 +13,7 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
 	"github.com/chimejobs/chime/internal/jobfind"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 // Tables of fixed jobs, groups, queues and workers at 60, 80, 100 and 200 columns, and where nothing is cut.
@@ -27,8 +28,8 @@ func TestTablesGiveWayFromTheRight(t *testing.T) {
 		{ID: "日本語", Name: "import", Queue: "default", State: chime.JobDead, Attempt: 25, MaxAttempts: 25, Ended: now, LastError: "no such file"},
 	}
 	queues := []queueLine{
-		{QueueInfo: &chime.QueueInfo{Name: "default", Waiting: 312, Delayed: 10204, Running: 40, Dead: 3, Oldest: now.Add(-200 * time.Millisecond), Now: now}, Workers: 3, Rates: &queueRates{71880, 71790, 24}},
-		{QueueInfo: &chime.QueueInfo{Name: "mail", Paused: true, Waiting: 1204331, Now: now, Oldest: now.Add(-26 * time.Hour)}, Rates: &queueRates{0.4, 0, 0}},
+		{QueueInfo: &chime.QueueInfo{Name: "default", Waiting: 312, Delayed: 10204, Running: 40, Dead: 3, Oldest: now.Add(-200 * time.Millisecond), Now: now}, Workers: 3, Rates: &overview.Rates{In: 71880, Out: 71790, Failed: 24}},
+		{QueueInfo: &chime.QueueInfo{Name: "mail", Paused: true, Waiting: 1204331, Now: now, Oldest: now.Add(-26 * time.Hour)}, Rates: &overview.Rates{In: 0.4}},
 		{QueueInfo: &chime.QueueInfo{Name: "new", Now: now}},
 		{QueueInfo: &chime.QueueInfo{Name: "statements-low-priority-of-the-european-tenants", Now: now}},
 	}

@@ -103,7 +103,7 @@ func (m *Model) queueDetail(d *fields, q overview.Queue) {
 		d.add(n.name, count(n.n))
 	}
 	if len(q.Outs) > 0 {
-		*d = append(*d, "", "ended well, "+m.shown.Window.Says()+":", spark(q.Outs))
+		*d = append(*d, "", "ended, "+m.shown.Window.Says()+":", spark(q.Outs))
 	}
 }
 

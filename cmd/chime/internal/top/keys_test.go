@@ -133,7 +133,7 @@ func TestAllPanelsAreSeenOnAWideTerminalAndOneOnANarrowOne(t *testing.T) {
 
 func TestEnterOpensWhatTheCursorIsOn(t *testing.T) {
 	for panel, want := range map[string][]string{
-		"1": {"queue           default", "waiting         312", "ended well, each minute of the last hour"},
+		"1": {"queue           default", "waiting         312", "ended, each minute of the last hour"},
 		"2": {"schedule        heartbeat", "misfire         run_once", "next            Fri 20 Nov 2026 14:26:51 CET, in 3.2 s"},
 		"3": {"id              01kbq3m8d2w7", "worker          app-1:4711", "62 %"},
 		"4": {"error           dial tcp #.#.#.#:#: connection refused", "3 jobs whose last attempt failed so", "retrying  "},
