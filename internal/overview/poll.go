@@ -38,6 +38,9 @@ type Poller struct {
 	long     trail // by the hour
 	failures failures
 	full     map[string]time.Time // worker → since when all its slots are busy
+
+	keeping sync.Mutex
+	kept    []string // paused schedules that stay in sight
 }
 
 // NewPoller returns a poller of a store. It does no I/O.
@@ -74,7 +77,7 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	var leads chime.Leader
 	var ledErr error
 	group.Go(func() { errs[Queues] = p.readTrails(ctx, s, queues) })
-	group.Go(func() { s.Next, errs[Next] = p.schedules.Soonest(ctx, maxNext) })
+	group.Go(func() { errs[Next] = p.readNext(ctx, s) })
 	group.Go(func() { errs[Failures] = p.failures.read(ctx, p.jobs, queues, s.At) })
 	group.Go(func() { errs[Workers] = p.readWorkers(ctx, s, queues) })
 	group.Go(func() { leads, ledErr = p.schedules.Leader(ctx) })

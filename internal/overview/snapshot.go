@@ -15,7 +15,7 @@ type Snapshot struct {
 
 	Flow     Flow
 	Queues   []Queue
-	Next     []*chime.Schedule // whose occurrences are due first
+	Next     []*chime.Schedule // whose occurrences are due first, then paused ones that Keep was told of
 	Running  []*chime.JobInfo  // some of the jobs that run
 	Held     int64             // how many run, and were taken ahead
 	Failures []Group           // of the last hour

@@ -36,7 +36,7 @@ func (m *Model) askFor(verb Verb) {
 		}
 		rows = []row{r}
 	}
-	if verb == Pause && m.focus == overview.Queues && rows[0].paused {
+	if verb == Pause && rows[0].paused {
 		verb = Resume
 	}
 	a := &ask{action: Action{Verb: verb, Panel: m.focus}}

@@ -189,6 +189,19 @@ func TestTheCursorStaysOnItsRow(t *testing.T) {
 	s.tick(2*time.Second).shows("▸ added", "!media")
 }
 
+// A schedule that was paused here stays in the list, from where it can be resumed.
+func TestAPausedScheduleIsResumedWhereItWasPaused(t *testing.T) {
+	s := newScreen(t, 80, 24, top.Options{})
+	paused := *s.answer.Next[1]
+	paused.State = chime.StatePaused
+	s.answer.Next = append(s.answer.Next[:1:1], append(s.answer.Next[2:], &paused)...)
+	s.tick(2*time.Second).press("2", "end").shows("▸   ‖ paused  report ").press("p").shows("Resume schedule report? y/N").press("y")
+	if want := []top.Action{{Verb: top.Resume, Panel: overview.Next, Targets: []top.Target{{Name: "report"}}}}; !reflect.DeepEqual(s.acts, want) {
+		t.Errorf("acted %v, want %v", s.acts, want)
+	}
+	s.press("enter").shows("state           ‖ paused", "!next  ")
+}
+
 func TestZonesChange(t *testing.T) {
 	newScreen(t, 80, 24, top.Options{}).shows("14:26:48 CET").press("z").shows("13:26:48 UTC").press("z").shows("14:26:48 CET")
 }
