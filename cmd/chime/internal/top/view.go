@@ -19,7 +19,11 @@ const (
 
 // View draws the screen.
 func (m *Model) View() tea.View {
-	v := tea.NewView(strings.Join(m.frame(), "\n"))
+	text := ""
+	if !m.over {
+		text = strings.Join(m.frame(), "\n")
+	}
+	v := tea.NewView(text)
 	v.AltScreen = true
 	v.WindowTitle = "chime " + output.Printable(m.Address)
 	return v
