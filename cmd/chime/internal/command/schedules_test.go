@@ -95,7 +95,7 @@ func TestAListOfSchedulesSaysHowTheyStand(t *testing.T) {
 	got := s.Run(t, "schedules", "list")
 	wants{out: []string{
 		"times are Europe/Berlin (CE", "SCHEDULE  STATE        QUEUE", "LATE p99  FAILED 24h",
-		"report    ● live       default  Every 15 minutes, Europe/Berlin time", "invoices  ✕ failing    mail",
+		"report    ⚠ no worker  default  Every 15 minutes, Europe/Berlin time", "invoices  ✕ failing    mail",
 		"‖ paused     night", `paused by anna now: migration\x1b[2J`, "once      ✓ completed  mail", "dead ", "done ",
 	}}.check(t, got, "schedules", "list")
 	for _, line := range strings.Split(got.Out, "\n") {

@@ -202,6 +202,15 @@ func TestAPausedScheduleIsResumedWhereItWasPaused(t *testing.T) {
 	s.press("enter").shows("state           ‖ paused", "!next  ")
 }
 
+func TestWhatComesNextAndCannotRunIsMarked(t *testing.T) {
+	s := newScreen(t, 80, 24, top.Options{})
+	s.answer.Next[0].Queue, s.answer.Next[1].Queue = "media", "reports"
+	s.answer.Workers[0].Queues = map[string]int{"default": 1, "media": 1}
+	s.tick(2*time.Second).press("2").shows("⚠ queue paused  heartbeat", "⚠ no worker  report", "in 33m 10s  sync-crm")
+	s.answer.Notes[overview.Workers] = "this user may not read them"
+	s.tick(2*time.Second).shows("⚠ queue paused  heartbeat", "in 3m 08s  report")
+}
+
 func TestZonesChange(t *testing.T) {
 	newScreen(t, 80, 24, top.Options{}).shows("14:26:48 CET").press("z").shows("13:26:48 UTC").press("z").shows("14:26:48 CET")
 }

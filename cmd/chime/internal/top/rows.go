@@ -8,6 +8,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/hindrance"
 	"github.com/chimejobs/chime/internal/overview"
 )
 
@@ -135,12 +136,30 @@ func (m *Model) nextRows() []row {
 			}
 			at = cell{m.instant(due(s)), normal}
 		}
+		if why := m.hindered(s); why != "" {
+			in = cell{"⚠ " + why, late}
+		}
 		rows = append(rows, row{
 			key: s.Name, name: s.Name, text: s.Name + " " + s.JobName + " " + s.Queue, paused: s.State == chime.StatePaused, targets: []Target{{Name: s.Name}},
 			cells: []cell{in, plain(s.Name), at, lastRun(s), plain(s.Queue)},
 		})
 	}
 	return rows
+}
+
+// hindered is what keeps the jobs of a live schedule from running, as far as the other panels show it.
+func (m *Model) hindered(s *chime.Schedule) string {
+	at := slices.IndexFunc(m.shown.Queues, func(q overview.Queue) bool { return q.Name == s.Queue })
+	serves := func(w overview.Worker) bool { return w.Queues[s.Queue] > 0 }
+	switch {
+	case s.State != chime.StateLive || at < 0:
+		return ""
+	case m.shown.Queues[at].Paused:
+		return hindrance.Paused.String()
+	case m.shown.Notes[overview.Workers] == "" && !slices.ContainsFunc(m.shown.Workers, serves):
+		return hindrance.Unserved.String()
+	}
+	return ""
 }
 
 // pausedLast compares schedules, of which paused ones come last.
