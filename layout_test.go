@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"internal/overview":         {".", "internal/jobfind", "internal/rights"},
 	"internal/rights":           {},
 	"internal/history":          {"."},
-	"internal/hindrance":        {"."},
+	"internal/hindrance":        {".", "internal/rights"},
 	"redisstore":                {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded":       {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":                 {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},

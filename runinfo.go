@@ -51,6 +51,9 @@ type RunInfo struct {
 	Note     string     `json:"note,omitempty"`     // what its handler remarked
 	Worker   string     `json:"worker,omitempty"`   // that ran it, a [WorkerInfo]'s name
 	Manual   bool       `json:"manual,omitempty"`   // somebody triggered the schedule; it is no occurrence
+
+	// Backfilled: it is the first attempt of an occurrence that Schedules.Backfill has placed.
+	Backfilled bool `json:"backfilled,omitempty"`
 }
 
 // String says which attempt of which job it was, and how it ended.

@@ -172,12 +172,15 @@ func parseRun(name, text string) (run protocol.RunRecord, ok bool) {
 		return run, false
 	}
 	var numbers [5]int64 // planned, started, ended, attempt, fence
+	var backfilled bool
+	fields[4], backfilled = strings.CutSuffix(fields[4], "b")
 	for i := range numbers {
 		numbers[i], _ = strconv.ParseInt(fields[i+1], 10, 64)
 	}
 	run = protocol.RunRecord{
 		Schedule: name, Outcome: runEndings[ending], Planned: time.Unix(numbers[0], 0).UTC(),
 		Attempt: int(numbers[3]), Worker: fields[6], Error: fields[7], Note: fields[8],
+		Backfilled: backfilled,
 	}
 	if which := fields[0][2:]; which != "" {
 		at := 0

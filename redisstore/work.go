@@ -266,7 +266,11 @@ func record(run *protocol.RunRecord) string {
 	if run.Attempt == 0 && run.Worker == "" && run.Error == "" && run.Note == "" {
 		return text
 	}
-	return text + "|" + strconv.Itoa(run.Attempt) + "|" + strconv.FormatInt(run.Fence, 10) + "|" + run.Worker + "|" +
+	attempt := strconv.Itoa(run.Attempt)
+	if run.Backfilled {
+		attempt += "b"
+	}
+	return text + "|" + attempt + "|" + strconv.FormatInt(run.Fence, 10) + "|" + run.Worker + "|" +
 		strings.ReplaceAll(run.Error, "\t", " ") + "\t" + run.Note
 }
 

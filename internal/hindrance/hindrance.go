@@ -19,6 +19,9 @@ const (
 	Parked                   // no worker of their queue has a handler for them
 )
 
+// String is what it is in few words, for a table: "queue paused"; empty for none.
+func (k Kind) String() string { return [...]string{"", "queue paused", "no worker", "parked"}[k] }
+
 // A Hindrance is one thing that keeps the jobs of a schedule from running.
 type Hindrance struct {
 	Kind Kind

@@ -42,9 +42,9 @@ func Of(schedule *chime.Schedule, runs []*chime.RunInfo, now time.Time) History 
 	return h
 }
 
-// Lateness is how late the first attempt of an occurrence began; no other run has one.
+// Lateness is how late the first attempt of an occurrence began. No other run has one: a backfilled occurrence was not planned to run then.
 func Lateness(schedule *chime.Schedule, run *chime.RunInfo) (time.Duration, bool) {
-	if run.Started.IsZero() || run.Attempt != 1 || run.Manual || !strings.HasPrefix(run.ID, schedule.Name+"@") {
+	if run.Started.IsZero() || run.Attempt != 1 || run.Manual || run.Backfilled || !strings.HasPrefix(run.ID, schedule.Name+"@") {
 		return 0, false
 	}
 	return max(0, run.Started.Sub(run.Planned.Add(schedule.Offset))), true

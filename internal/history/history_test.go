@@ -16,6 +16,8 @@ func TestRunsAreSummedUp(t *testing.T) {
 	}
 	manual := run(2, chime.RunFailed, time.Hour)
 	manual.Manual = true
+	backfilled := run(2, chime.RunDone, time.Hour)
+	backfilled.Backfilled = true
 	for name, c := range map[string]struct {
 		runs []*chime.RunInfo
 		want History
@@ -25,6 +27,7 @@ func TestRunsAreSummedUp(t *testing.T) {
 		"older ones":      {[]*chime.RunInfo{run(1, chime.RunFailed, 3), run(26, chime.RunDone, 9), run(27, chime.RunDead, 5)}, History{Known: true, Starts: 3, LateP99: 9, Failed: 1}},
 		"fewer than kept": {[]*chime.RunInfo{run(1, chime.RunFailed, 3)}, History{Known: true, Starts: 1, LateP99: 3, Failed: 1}},
 		"by hand":         {[]*chime.RunInfo{manual}, History{Known: true, Failed: 1}},
+		"backfilled":      {[]*chime.RunInfo{backfilled}, History{Known: true}},
 	} {
 		if got := Of(of, c.runs, now); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)

@@ -39,6 +39,9 @@ type Poller struct {
 	archive  archive // for Charts
 	failures failures
 	full     map[string]time.Time // worker → since when all its slots are busy
+
+	keeping sync.Mutex
+	kept    []string // paused schedules that stay in sight
 }
 
 // NewPoller returns a poller of a store. It does no I/O.
@@ -75,7 +78,7 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	var leads chime.Leader
 	var ledErr error
 	group.Go(func() { errs[Queues] = p.readTrails(ctx, s, queues) })
-	group.Go(func() { s.Next, errs[Next] = p.schedules.Soonest(ctx, maxNext) })
+	group.Go(func() { errs[Next] = p.readNext(ctx, s) })
 	group.Go(func() { errs[Failures] = p.failures.read(ctx, p.jobs, queues, s.At) })
 	group.Go(func() { errs[Workers] = p.readWorkers(ctx, s, queues) })
 	group.Go(func() { leads, ledErr = p.schedules.Leader(ctx) })
@@ -175,9 +178,8 @@ func (p *Poller) fill(s *Snapshot, queues []*chime.QueueInfo) {
 		q.In, q.Out, q.Failed, q.Known = p.rates.of(info.Name)
 		q.Growth, q.Watched = p.rates.growth(info.Name)
 		if samples := p.hour.of(info.Name); len(samples) > 0 {
-			if last := samples[len(samples)-1]; !q.Known {
-				minutes := float64(max(last.Covers, 1))
-				q.In, q.Out, q.Failed, q.Known = float64(last.Enqueued)/minutes, float64(last.Done)/minutes, float64(last.Failed)/minutes, true
+			if last, is := Average(samples[len(samples)-1:]); is && !q.Known {
+				q.In, q.Out, q.Failed, q.Known = last.In, last.Out, last.Failed, true
 			}
 			failed[info.Name] = failedOf(samples)
 		}

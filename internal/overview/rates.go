@@ -12,11 +12,6 @@ const (
 	minGrowth = 20 * time.Second // of less time nothing is said about how a queue grows
 )
 
-// counted is what a queue has counted.
-type counted struct{ in, out, failed int64 }
-
-func countedOf(q *chime.QueueInfo) counted { return counted{q.Enqueued, q.Done, q.Failed} }
-
 // A mark is what all queues had counted at an instant, and how many jobs waited on them.
 type mark struct {
 	at      time.Time

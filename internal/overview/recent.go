@@ -57,8 +57,7 @@ func (r *recent) add(at time.Time, queues []*chime.QueueInfo) {
 func (r *recent) charts(queue string, now time.Time) traffic {
 	t := newTraffic(Quarter, now)
 	for _, s := range r.steps {
-		n := s.queues[queue]
-		t.add(s.from, s.to, float64(n.in), float64(n.out), float64(n.failed))
+		t.add(s.from, s.to, s.queues[queue])
 	}
 	return t
 }

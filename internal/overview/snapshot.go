@@ -15,7 +15,7 @@ type Snapshot struct {
 
 	Flow     Flow
 	Queues   []Queue
-	Next     []*chime.Schedule // whose occurrences are due first
+	Next     []*chime.Schedule // whose occurrences are due first, then paused ones that Keep was told of
 	Running  []*chime.JobInfo  // some of the jobs that run
 	Held     int64             // how many run, and were taken ahead
 	Failures []Group           // of the last hour
@@ -39,7 +39,7 @@ type Queue struct {
 	Known           bool      // In, Out and Failed are known
 	Growth          float64   // of the jobs that wait, a minute, as polls have seen it
 	Watched         bool      // Growth is known
-	Outs            []float64 // ended well, a value for each cell of the window; none: not sampled, or not read
+	Outs            []float64 // ended, a value for each cell of the window; none: not sampled, or not read
 }
 
 // A Group is failed attempts that look the same.

@@ -10,10 +10,10 @@ func newTraffic(w Window, now time.Time) traffic {
 }
 
 // add adds what came in an interval.
-func (t *traffic) add(from, to time.Time, in, out, failed float64) {
-	t.ins.add(from, to, in)
-	t.outs.add(from, to, out)
-	t.faileds.add(from, to, failed)
+func (t *traffic) add(from, to time.Time, n counted) {
+	t.ins.add(from, to, float64(n.in))
+	t.outs.add(from, to, float64(n.out))
+	t.faileds.add(from, to, float64(n.failed))
 }
 
 // addTo adds it to that of all queues.

@@ -109,7 +109,7 @@ func (t *trail) charts(queue string, w Window, now time.Time) traffic {
 	all := newTraffic(w, now)
 	for _, s := range t.of(queue) {
 		begins := s.At.Add(-time.Duration(max(s.Covers, 1)-1) * t.step)
-		all.add(begins, s.At.Add(t.step), float64(s.Enqueued), float64(s.Done), float64(s.Failed))
+		all.add(begins, s.At.Add(t.step), countedIn(s))
 	}
 	return all
 }

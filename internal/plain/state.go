@@ -69,6 +69,14 @@ func Schedule(s *chime.Schedule, now time.Time) State {
 	return State{Going, "live", "It runs as its rule says."}
 }
 
+// Hindered is how a schedule stands whose jobs do not run now, for a reason of few words; empty: they do. That it fails or is late says more.
+func Hindered(s State, why string) State {
+	if why == "" || s.Symbol != Going {
+		return s
+	}
+	return State{Warning, why, "Its occurrences come as its rule says, but none runs now."}
+}
+
 func inARow(failures int) string {
 	if failures < 2 {
 		return ""

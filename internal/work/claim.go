@@ -274,6 +274,7 @@ func (c *claim) run(outcome string, began, ended time.Time) *protocol.RunRecord 
 // tell adds to the entry of an attempt what the schedule's history has of it.
 func (c *claim) tell(run *protocol.RunRecord, err error) {
 	run.Attempt = c.message.Failures + 1
+	run.Backfilled = c.origin() == observe.Backfill
 	_, _, run.Note = c.output.Said()
 	if err != nil {
 		run.Error = wire.Printable(fmt.Sprint(err), protocol.MaxRunError)

@@ -10,7 +10,7 @@
 -- An entry of …:history is "<how many attempts> <bytes of their notes> " and then each attempt, the oldest first:
 -- "<its bytes>,<bytes of its note>:" and nine texts separated by tabs: how it ended, two letters, and behind them, of a manual run, the rest of
 -- its ID, and of a death "!", its job name and the rest of its ID; planned instant, Unix s; from there to when it
--- started, ms; from there to when it ended, ms; number of the attempt, 0: there was none; its fence less the µs of its start; worker; error; note.
+-- started, ms; from there to when it ended, ms; number of the attempt, 0: there was none, and "b" behind it if its occurrence was backfilled; its fence less the µs of its start; worker; error; note.
 -- Before the attempts stand the days of their occurrences, if any were counted: "d<days> ", see the function entries; and where the schedule has left this
 -- queue, the days as they were then, which went with it: "x<days> ".
 --
@@ -41,13 +41,13 @@ local function add_unfinished(past, name, planned, n)
 end
 
 -- add_run notes how an attempt ended: run is "<outcome>|<started>|<ended>", Unix ms, and of an attempt that was one
--- "|<number>|<fence>|<worker>|<error>\t<note>" behind it. which: what an entry of …:history has behind the outcome; nil: nothing. How a schedule
+-- "|<number>|<fence>|<worker>|<error>\t<note>" behind it, of a backfilled one "|<number>b|…". which: what an entry of …:history has behind the outcome; nil: nothing. How a schedule
 -- went last a manual run says too, a death does not.
 local function add_run(past, name, planned, run, which)
   local known = add_unfinished(past, name, planned, 0)
   if not known then return end
   local outcome, started, ended, about = match(run, '^(%a+)|(%-?%d+)|(%-?%d+)(.*)$')
-  local attempt, fence, worker, problem, note = match(about or '', '^|(%d+)|(%d+)|([^|]*)|([^\t]*)\t(.*)$')
+  local attempt, fence, worker, problem, note = match(about or '', '^|(%d+b?)|(%d+)|([^|]*)|([^\t]*)\t(.*)$')
   if not outcome then return end
   local planned_s = seconds(planned)
   if (outcome == 'dead' or (attempt or '0') ~= '0') and not (which and byte(which, 1) == 33) then -- !

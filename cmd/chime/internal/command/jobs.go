@@ -78,7 +78,8 @@ func (s *session) jobsList() *cobra.Command {
 // jobList is jobs as a table; now is the store's clock.
 func (s *session) jobList(jobs []*chime.JobInfo, now time.Time) output.List {
 	list := output.List{Header: s.timesHeader(), Columns: []output.Column{
-		{Title: "ID"}, {Title: "JOB"}, {Title: "QUEUE"}, {Title: "STATE"}, {Title: "DUE"}, {Title: "ATTEMPT", Right: true}, {Title: "ERROR"},
+		{Title: "ID", Most: 16}, {Title: "JOB", Most: 12}, {Title: "QUEUE", Most: 10}, {Title: "STATE"}, {Title: "DUE"}, {Title: "ATTEMPT", Right: true},
+		{Title: "ERROR", Most: 14},
 	}}
 	for _, job := range jobs {
 		due := ""

@@ -56,7 +56,7 @@ func (s *session) jobsGroups() *cobra.Command {
 
 func (s *session) groupList(groups []jobfind.Group) output.List {
 	list := output.List{Header: s.timesHeader(), Columns: []output.Column{
-		{Title: "COUNT", Right: true}, {Title: "JOB"}, {Title: "ERROR"}, {Title: "FIRST"}, {Title: "LAST"}, {Title: "QUEUES"},
+		{Title: "COUNT", Right: true}, {Title: "JOB", Most: 16}, {Title: "ERROR", Most: 30}, {Title: "FIRST"}, {Title: "LAST"}, {Title: "QUEUES", Most: 10},
 	}}
 	now := s.Now()
 	for _, g := range groups {

@@ -6,20 +6,14 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/overview"
 )
 
 // A queueLine is a queue with what flows through it.
 type queueLine struct {
 	*chime.QueueInfo
-	Workers int         `json:"workers"`           // that take from it
-	Rates   *queueRates `json:"per_min,omitempty"` // nil: there is no sample of the last minutes
-}
-
-// queueRates are jobs a minute.
-type queueRates struct {
-	In     float64 `json:"in"`
-	Out    float64 `json:"out"`
-	Failed float64 `json:"failed"`
+	Workers int             `json:"workers"`           // that take from it
+	Rates   *overview.Rates `json:"per_min,omitempty"` // nil: there is no sample of the last minutes
 }
 
 const (
@@ -47,7 +41,10 @@ func queueLines(ctx context.Context, store chime.Store, queues []*chime.QueueInf
 		all.Go(func() {
 			defer func() { <-room }()
 			samples, err := chime.NewQueues(store).Samples(ctx, queue.Name, queue.Now.Add(-rateOver), queue.Now, time.Minute)
-			lines[i], errs[i] = queueLine{queue, serve[queue.Name], ratesOf(samples)}, err
+			lines[i], errs[i] = queueLine{QueueInfo: queue, Workers: serve[queue.Name]}, err
+			if rates, is := overview.Average(samples); is {
+				lines[i].Rates = &rates
+			}
 		})
 	}
 	all.Wait()
@@ -57,20 +54,4 @@ func queueLines(ctx context.Context, store chime.Store, queues []*chime.QueueInf
 		}
 	}
 	return lines, nil
-}
-
-// ratesOf is the average of samples.
-func ratesOf(samples []chime.Sample) *queueRates {
-	var r queueRates
-	minutes := 0
-	for _, sample := range samples {
-		minutes += sample.Covers
-		r.In += float64(sample.Enqueued)
-		r.Out += float64(sample.Done + sample.Died + sample.Cancelled)
-		r.Failed += float64(sample.Failed)
-	}
-	if minutes == 0 {
-		return nil
-	}
-	return &queueRates{r.In / float64(minutes), r.Out / float64(minutes), r.Failed / float64(minutes)}
 }

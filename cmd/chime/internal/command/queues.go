@@ -47,7 +47,7 @@ func (s *session) queuesList() *cobra.Command {
 func queueList(lines []queueLine) output.List {
 	right := func(title string) output.Column { return output.Column{Title: title, Right: true} }
 	list := output.List{Columns: []output.Column{
-		{Title: "QUEUE"}, {Title: "STATE"}, right("WAIT"), right("DELAYED"), right("RUN"), right("DEAD"), right("PARKED"), right("OLDEST"),
+		{Title: "QUEUE", Most: 16}, {Title: "STATE"}, right("WAIT"), right("DELAYED"), right("RUN"), right("DEAD"), right("PARKED"), right("OLDEST"),
 		right("IN/MIN"), right("OUT/MIN"), right("FAIL/MIN"), right("WORKERS"),
 	}}
 	for _, q := range lines {

@@ -170,7 +170,7 @@ func (s *session) limited(ctx context.Context) (context.Context, context.CancelF
 
 // printer prints in the format that is wanted.
 func (s *session) printer() output.Printer {
-	p := output.Printer{Out: s.Out, Format: output.Format(s.format)}
+	p := output.Printer{Out: s.Out, Err: s.Err, Format: output.Format(s.format)}
 	if s.ShowsOn {
 		p.Width = s.Width()
 	}

@@ -31,8 +31,8 @@ func (s *session) schedulesBackfill() *cobra.Command {
 	from, to, dry := "", "", false
 	c := &cobra.Command{
 		Use: "backfill NAME --from T --to T", Short: "Run a schedule's occurrences of the past, again or for the first time", Args: cobra.ExactArgs(1),
-		Long: "Run a schedule's occurrences at or after --from and before --to, whether they ran before or not. Those that wait or run are left as they\n" +
-			"are. It says how many there are, and asks. Ctrl-C stops between steps of 500, and says where to go on.",
+		Long: "Run a schedule's occurrences at or after --from and before --to. Those that ran before, on schedule or so, run again; those that wait or run\n" +
+			"now are left as they are. It says how many there are, and asks. Ctrl-C stops between steps of 500, and says where to go on.",
 		RunE: func(c *cobra.Command, names []string) error {
 			if from == "" || to == "" {
 				return usage("want --from and --to")
@@ -58,7 +58,7 @@ func (s *session) schedulesBackfill() *cobra.Command {
 			if s.readOnly {
 				return exit(exitRefused, "--read-only: %s changes something without --dry-run; nothing was done", c.CommandPath())
 			}
-			_, _ = fmt.Fprintf(s.Err, "%s: %s\n", output.Printable(plan.Schedule), s.planned(plan))
+			_, _ = fmt.Fprintf(s.Err, "%s: %s Those that ran before run again.\n", output.Printable(plan.Schedule), s.planned(plan))
 			if err := s.confirm(c.Context(), "Run them?"); err != nil {
 				return err
 			}
@@ -137,7 +137,11 @@ func (s *session) backfill(ctx context.Context, plan *backfillPlan, from, to tim
 		bar.Set(all.Placed+all.Existing, plan.Count)
 	}
 	bar.End()
-	text := fmt.Sprintf("Placed %s occurrences; %s waited or ran already.\n", count(int64(all.Placed)), count(int64(all.Existing)))
+	text := fmt.Sprintf("Placed %s occurrences", count(int64(all.Placed)))
+	if all.Existing > 0 {
+		text += fmt.Sprintf("; %s wait or run already, and were left as they are", count(int64(all.Existing)))
+	}
+	text += ".\n"
 	if err == nil {
 		return s.printer().Item(plan.Schedule, all, text)
 	}

@@ -223,8 +223,8 @@ func TestThePastIsBackfilled(t *testing.T) {
 	if got := s.Run(t, append(args, "--dry-run", "--json")...); !strings.Contains(got.Out, `"count": 1200`) || !strings.Contains(got.Out, `"first": "`+begin.Format(time.RFC3339)) {
 		t.Errorf("%+v", got)
 	}
-	wants{err: []string{"hourly: " + plan, "Run them? [y/N]"}, out: []string{"Placed 1,200 occurrences; 0 waited or ran already."}}.check(t, s.typing("y\n").Run(t, args...), args...)
-	wants{out: []string{"Placed 0 occurrences; 1,200 waited or ran already."}, err: []string{plan}}.check(t, s.Run(t, append(args, "-y")...), args...)
+	wants{err: []string{"hourly: " + plan, "Those that ran before run again.\n", "Run them? [y/N]"}, out: []string{"Placed 1,200 occurrences.\n"}}.check(t, s.typing("y\n").Run(t, args...), args...)
+	wants{out: []string{"Placed 0 occurrences; 1,200 wait or run already, and were left as they are."}, err: []string{plan}}.check(t, s.Run(t, append(args, "-y")...), args...)
 	wants{out: []string{"no occurrence"}}.check(t, s.Run(t, "schedules", "backfill", "hourly", "--from", "+2d", "--to", "+3d", "-y"))
 	for want, args := range map[string][]string{
 		"want --from and --to": {"hourly", "--from", "-2h"}, `--to "-3h"`: {"hourly", "--from", "-2h", "--to", "-3h"}, `--from "soon"`: {"hourly", "--from", "soon", "--to", "now"},

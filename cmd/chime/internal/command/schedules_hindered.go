@@ -7,19 +7,45 @@ import (
 	"github.com/chimejobs/chime/internal/hindrance"
 )
 
-// hindrances are what keeps the jobs of a live schedule from running now, each with what ends it.
-func (s *session) hindrances(ctx context.Context, of *chime.Schedule) (all []string, err error) {
+// hindrances are what keeps the jobs of a live schedule from running now, each with what ends it. The first one is said with its state.
+func (s *session) hindrances(ctx context.Context, f *foundSchedule) (all []string, err error) {
 	store, err := s.store()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
-	found, err := hindrance.Of(ctx, store, of)
+	found, err := hindrance.Of(ctx, store, f.Schedule)
 	for _, h := range found {
-		all = append(all, h.Text+": "+remedy(h.Kind, of))
+		all = append(all, h.Text+": "+remedy(h.Kind, f.Schedule))
+	}
+	if len(found) > 0 {
+		f.waits = found[0].Kind
 	}
 	return all, err
+}
+
+// addHindrances notes what keeps the jobs of schedules from running.
+func (s *session) addHindrances(ctx context.Context, found []*foundSchedule) error {
+	if len(found) == 0 {
+		return nil
+	}
+	store, err := s.store()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.limited(ctx)
+	defer cancel()
+	board, err := hindrance.Read(ctx, store)
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		if f.unread == nil {
+			f.waits = board.Of(f.Schedule)
+		}
+	}
+	return nil
 }
 
 // remedy is what ends a hindrance.

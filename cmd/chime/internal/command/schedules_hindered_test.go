@@ -36,7 +36,17 @@ func TestShowSaysWhyAScheduleDoesNotRun(t *testing.T) {
 			}
 		}
 	}
+	listed := func(word string) {
+		t.Helper()
+		wants{out: []string{"invoices  ⚠ " + word + "  mail"}}.check(t, s.Run(t, "schedules", "list"), "list")
+		got := s.Run(t, "schedules", "show", "invoices")
+		wants{out: []string{"invoices  ⚠ " + word + " ", "Its occurrences come as its rule says, but none runs now."}}.check(t, got, "show")
+		if strings.Contains(got.Out, "It runs as its rule says") {
+			t.Errorf("%s: shown\n%s", word, got.Out)
+		}
+	}
 	want("no worker runs", "no worker that lives takes from queue mail: start one")
+	listed("no worker")
 
 	worker := chime.NewWorker(s.store, chime.WorkerOptions{Queues: map[string]int{"mail": 1}, Logger: quiet})
 	worker.Handle("other", func(context.Context, *chime.Job) error { return nil })
@@ -51,6 +61,7 @@ func TestShowSaysWhyAScheduleDoesNotRun(t *testing.T) {
 		}
 	}
 	want("a worker without its handler", "no worker there can run bill: start one that has a handler for it")
+	listed("parked")
 	if got := s.Run(t, "schedules", "show", "invoices"); !strings.Contains(got.Out, "⚠ Waits    jobs are parked on queue mail") {
 		t.Errorf("%+v", got)
 	}
@@ -63,6 +74,7 @@ func TestShowSaysWhyAScheduleDoesNotRun(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	want("a pause", `queue mail is paused ("printer\x1b[2J down"): chime queues resume mail`, "no worker that lives", "no worker there can run bill")
+	listed("queue paused")
 	if err := schedules.Pause(t.Context(), "invoices"); err != nil {
 		t.Fatal(err)
 	}

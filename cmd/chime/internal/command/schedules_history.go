@@ -77,12 +77,15 @@ var outcomes = []string{
 func (s *session) runHistory(of *chime.Schedule, runs []*chime.RunInfo) output.List {
 	list := output.List{Header: s.timesHeader(), Columns: []output.Column{
 		{Title: "PLANNED"}, {Title: "STARTED"}, {Title: "LATE", Right: true}, {Title: "TOOK", Right: true}, {Title: "OUTCOME"}, {Title: "ATTEMPT", Right: true},
-		{Title: "WORKER"}, {Title: "ERROR"},
+		{Title: "WORKER", Most: 8}, {Title: "ERROR", Most: 14},
 	}}
 	for _, run := range runs {
 		cells := []string{times.Full(run.Planned, s.location), "", "", "", plain.Outcome(run.Outcome).String(), "", run.Worker, cmpLine(run.Error, run.Note)}
 		if run.Manual {
 			cells[0] += " by hand"
+		}
+		if run.Backfilled {
+			cells[0] += " backfilled"
 		}
 		if !run.Started.IsZero() {
 			cells[1] = run.Started.In(s.location).Format(time.TimeOnly)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/hindrance"
 	"github.com/chimejobs/chime/internal/history"
 	"github.com/chimejobs/chime/internal/plain"
 )
@@ -43,7 +44,8 @@ func (s *session) schedulesList() *cobra.Command {
 		Long: "List schedules, with TEXT those whose names begin so: TEXT is how a name begins, in the same letters, not a part from its middle.\n\n" +
 			"LATE p99 and FAILED 24h are those of the runs that each schedule keeps, which are 20 unless it\n" +
 			"says otherwise; with a + there may be more. failing and late are states of live schedules: the last attempt failed; an occurrence is due\n" +
-			"for more than 5 seconds, and no worker has taken it.",
+			"for more than 5 seconds, and no worker has taken it. STATE also says of a live one that its queue is paused, that no worker takes from it, or that\n" +
+			"its jobs are parked there.",
 		Example: "  chime schedules list --state failing\n  chime schedules list acme/ --sort next --limit 10",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -61,6 +63,9 @@ func (s *session) schedulesList() *cobra.Command {
 			}
 			if output.Format(s.format) != output.Name {
 				if err := s.addHistories(c.Context(), page.found, page.now); err != nil {
+					return err
+				}
+				if err := s.addHindrances(c.Context(), page.found); err != nil {
 					return err
 				}
 			}
@@ -128,8 +133,14 @@ func (q *scheduleQuery) filter() chime.ScheduleFilter {
 // A foundSchedule is one of the list.
 type foundSchedule struct {
 	*chime.Schedule
-	unread error // why it cannot be read; then only its name, queue, owner and revision are known
+	unread error          // why it cannot be read; then only its name, queue, owner and revision are known
+	waits  hindrance.Kind // what keeps its jobs from running
 	history.History
+}
+
+// stands is how it stands at an instant of the store's clock.
+func (f *foundSchedule) stands(now time.Time) plain.State {
+	return plain.Hindered(plain.Schedule(f.Schedule, now), f.waits.String())
 }
 
 // A schedulePage is a part of the list.

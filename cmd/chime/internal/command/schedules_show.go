@@ -49,7 +49,7 @@ func (s *session) schedulesShow() *cobra.Command {
 			for i := range upcoming {
 				upcoming[i] = upcoming[i].UTC()
 			}
-			hindered, err := s.hindrances(c.Context(), found)
+			hindered, err := s.hindrances(c.Context(), one)
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func (s *session) schedulesShow() *cobra.Command {
 // scheduleText is a schedule for people.
 func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, hindered []string, now time.Time) string {
 	var b strings.Builder
-	state := plain.Schedule(f.Schedule, now)
+	state := f.stands(now)
 	fmt.Fprintf(&b, "%s  %s    %s\n%s\n%s\n\n", output.Printable(f.Name), state, s.timesHeader(), output.Printable(f.Schedule.String()), output.Printable(state.Sentence))
 	row := func(title, text string) {
 		if text != "" {

@@ -14,7 +14,7 @@ import (
 // scheduleTable is schedules as a table; now is the store's clock.
 func (s *session) scheduleTable(found []*foundSchedule, now time.Time) output.List {
 	list := output.List{Header: s.timesHeader(), Columns: []output.Column{
-		{Title: "SCHEDULE"}, {Title: "STATE"}, {Title: "QUEUE"}, {Title: "RULE", Most: 44}, {Title: "NEXT", Most: 20}, {Title: "LAST"},
+		{Title: "SCHEDULE", Most: 24}, {Title: "STATE"}, {Title: "QUEUE", Most: 12}, {Title: "RULE", Most: 44}, {Title: "NEXT", Most: 20}, {Title: "LAST"},
 		{Title: "LATE p99", Right: true}, {Title: "FAILED 24h", Right: true},
 	}}
 	for _, f := range found {
@@ -36,7 +36,7 @@ func (s *session) scheduleCells(f *foundSchedule, now time.Time) []string {
 			failed += "+"
 		}
 	}
-	return []string{f.Name, plain.Schedule(f.Schedule, now).String(), f.Queue, f.Schedule.String(), s.nextOf(f.Schedule, now), s.lastOf(f.Schedule, now), late, failed}
+	return []string{f.Name, f.stands(now).String(), f.Queue, f.Schedule.String(), s.nextOf(f.Schedule, now), s.lastOf(f.Schedule, now), late, failed}
 }
 
 // nextOf says when a schedule runs next, or why it does not.
@@ -78,7 +78,8 @@ func (s *session) lastOf(of *chime.Schedule, now time.Time) string {
 
 // scheduleMore is what the list says about a schedule besides its own JSON.
 type scheduleMore struct {
-	Stands     string `json:"stands"` // its state, or failing or late
+	Stands     string `json:"stands"`          // its state, or failing or late
+	Waits      string `json:"waits,omitempty"` // what keeps its jobs from running now
 	Words      string `json:"words"`
 	LateP99MS  *int64 `json:"late_p99_ms,omitempty"`
 	Failed24h  *int   `json:"failed_24h,omitempty"`
@@ -96,7 +97,7 @@ func (f *foundSchedule) value(now time.Time) any {
 			Error    string `json:"error"`
 		}{f.Name, f.Queue, f.Owner, f.Revision, f.unread.Error()}
 	}
-	more := scheduleMore{Stands: plain.Schedule(f.Schedule, now).Word, Words: f.Schedule.String()}
+	more := scheduleMore{Stands: plain.Schedule(f.Schedule, now).Word, Waits: f.waits.String(), Words: f.Schedule.String()}
 	if f.Starts > 0 {
 		ms := f.LateP99.Milliseconds()
 		more.LateP99MS = &ms

@@ -62,11 +62,11 @@ func TestTheTableOfSchedulesGivesWay(t *testing.T) {
 			Note: chime.Note{By: "anna", Text: "migration\x1b[2J", At: now.Add(-50 * time.Hour)},
 		}},
 		{Schedule: &chime.Schedule{
-			Name: "sync", Queue: "default", State: chime.StateLive, Recurrence: recurrence.Recurrence{Cron: "@hourly"}, Next: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+			Name: "tenant-4711/ledger/nightly-reconciliation", Queue: "ledger-reconciliation-low", State: chime.StateLive, Recurrence: recurrence.Recurrence{Cron: "@hourly"}, Next: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
 		}},
 		{Schedule: &chime.Schedule{Name: "newer", Queue: "default", Revision: 3}, unread: errors.New("a newer version wrote it")},
 	}
-	for _, width := range []int{0, 60, 100, 200} {
+	for _, width := range []int{0, 60, 80, 100, 200} {
 		var out bytes.Buffer
 		s := &session{Process: &process.Process{Out: &out, ShowsOn: width > 0, Width: func() int { return width }, Now: func() time.Time { return now }}, location: berlin, format: "table"}
 		if err := s.printer().List(s.scheduleTable(found, now)); err != nil {

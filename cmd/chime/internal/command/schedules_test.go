@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/recurrence"
@@ -95,7 +96,7 @@ func TestAListOfSchedulesSaysHowTheyStand(t *testing.T) {
 	got := s.Run(t, "schedules", "list")
 	wants{out: []string{
 		"times are Europe/Berlin (CE", "SCHEDULE  STATE        QUEUE", "LATE p99  FAILED 24h",
-		"report    ● live       default  Every 15 minutes, Europe/Berlin time", "invoices  ✕ failing    mail",
+		"report    ⚠ no worker  default  Every 15 minutes, Europe/Berlin time", "invoices  ✕ failing    mail",
 		"‖ paused     night", `paused by anna now: migration\x1b[2J`, "once      ✓ completed  mail", "dead ", "done ",
 	}}.check(t, got, "schedules", "list")
 	for _, line := range strings.Split(got.Out, "\n") {
@@ -195,6 +196,24 @@ func TestHistoryTellsHowRunsEnded(t *testing.T) {
 	wants{code: 2, err: []string{`--runs 1001: want 1 to 1000`}}.check(t, s.Run(t, append(args, "-n", "1001")...))
 	if got := s.Run(t, append(args, "-o", "jsonl")...); !strings.Contains(got.Out, `"outcome":"dead"`) || strings.Count(got.Out, "\n") != 1 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// What runs long after its instant because somebody wanted it is not late.
+func TestHistoryMarksWhatWasBackfilled(t *testing.T) {
+	s := emptyShop(t)
+	s.put(t, "report", "0 * * * *", chime.Overlap(chime.OverlapAllow))
+	to := time.Now().UTC().Truncate(time.Hour)
+	args := []string{"schedules", "backfill", "report", "-y", "--from", to.Add(-2 * time.Hour).Format(time.RFC3339), "--to", to.Format(time.RFC3339)}
+	wants{out: []string{"Placed 2 occurrences.\n"}, err: []string{"Those that ran before run again."}}.check(t, s.Run(t, args...), args...)
+	wants{out: []string{"Placed 0 occurrences; 2 wait or run already, and were left as they are.\n"}, err: []string{"2 occurrences"}}.check(t, s.Run(t, args...), args...)
+	s.work(t, 2, map[string]chime.Handler{"report": func(context.Context, *chime.Job) error { return nil }}, "default")
+	got := s.Run(t, "schedules", "history", "report")
+	if strings.Count(got.Out, " UTC backfilled ") != 2 || strings.Contains(got.Out, "h ") {
+		t.Errorf("history: %+v", got)
+	}
+	if got := s.Run(t, "schedules", "list", "--json"); got.Code != 0 || strings.Contains(got.Out, "late_p99_ms") {
+		t.Errorf("list: %+v", got)
 	}
 }
 

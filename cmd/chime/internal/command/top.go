@@ -52,7 +52,14 @@ func (s *session) watch(c *cobra.Command, every time.Duration) error {
 		Act: func(action top.Action) (string, error) {
 			ctx, cancel := s.limited(c.Context())
 			defer cancel()
-			return top.Act(ctx, store, action)
+			if action.Verb == top.Pause && action.Panel == overview.Next {
+				defer func() {
+					for _, target := range action.Targets {
+						poller.Keep(target.Name)
+					}
+				}()
+			}
+			return top.Act(ctx, store, s.Env("USER"), action)
 		},
 	})
 	return top.Run(c.Context(), model, s.In, s.Out)

@@ -54,7 +54,7 @@ func (s *session) living(ctx context.Context) (workers []*chime.WorkerInfo, now 
 
 func workerList(workers []*chime.WorkerInfo, now time.Time) output.List {
 	list := output.List{Columns: []output.Column{
-		{Title: "WORKER"}, {Title: "HOST"}, {Title: "PID", Right: true}, {Title: "BUSY/SLOTS", Right: true}, {Title: "QUEUES"}, {Title: "UP", Right: true},
+		{Title: "WORKER", Most: 12}, {Title: "HOST", Most: 12}, {Title: "PID", Right: true}, {Title: "BUSY/SLOTS", Right: true}, {Title: "QUEUES", Most: 12}, {Title: "UP", Right: true},
 		{Title: "SEEN", Right: true}, {Title: "LONGEST", Right: true},
 	}}
 	for _, w := range workers {

@@ -81,7 +81,7 @@ func (f *Flags) options(env func(string) string) (*redis.UniversalOptions, error
 		Addrs: []string{url.Addr}, DB: url.DB, Username: url.Username, Password: url.Password, TLSConfig: url.TLSConfig, IsClusterMode: f.Cluster,
 		DialTimeout: f.Timeout, ReadTimeout: f.Timeout, WriteTimeout: f.Timeout, ContextTimeoutEnabled: true, MaxRetries: 1,
 	}
-	if url.Network == "unix" {
+	if url.Network == "unix" && f.Master == "" {
 		options.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{Timeout: f.Timeout}).DialContext(ctx, "unix", url.Addr)
 		}
@@ -96,6 +96,9 @@ func (f *Flags) options(env func(string) string) (*redis.UniversalOptions, error
 			return nil, wrong("--password-file: %v", err)
 		}
 		options.Password = strings.TrimRight(string(text), "\r\n")
+	}
+	if options.TLSConfig != nil && (f.Master != "" || f.Cluster) {
+		options.TLSConfig.ServerName = "" // go-redis checks each server's own, of which the URL's host is none, or one
 	}
 	if err := f.addTLS(options); err != nil {
 		return nil, err

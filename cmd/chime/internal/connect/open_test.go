@@ -202,3 +202,34 @@ func TestFlagsThatContradictEachOtherAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// The name that a certificate is checked against is that of each server which is reached, not that of the one in the URL.
+func TestTheURLsHostIsNotTheNameOfAllServers(t *testing.T) {
+	sentinels := Flags{Master: "billing", Sentinels: []string{"s1:26379"}}
+	for _, c := range []struct {
+		flags Flags
+		url   string
+		want  string
+	}{
+		{Flags{}, "rediss://redis:6379", "redis"},
+		{Flags{Cluster: true}, "rediss://redis:6379", ""},
+		{sentinels, "rediss://redis:6379", ""},
+		{Flags{Cluster: true, TLSServerName: "other"}, "rediss://redis:6379", "other"},
+		{Flags{Master: "billing", Sentinels: []string{"s1:26379"}, TLSServerName: "other"}, "rediss://redis:6379", "other"},
+	} {
+		c.flags.Timeout = time.Second
+		options, err := c.flags.options(func(string) string { return c.url })
+		if err != nil || options.TLSConfig == nil || options.TLSConfig.ServerName != c.want {
+			t.Errorf("%+v: %v, %+v, want the name %q", c.flags, err, options, c.want)
+		}
+	}
+}
+
+// With Sentinel the URL has user and password only: a socket in it is not where masters are.
+func TestASocketIsNotWhereSentinelsAre(t *testing.T) {
+	f := Flags{Master: "billing", Sentinels: []string{"s1:26379"}, Timeout: time.Second}
+	options, err := f.options(func(string) string { return "unix:///run/redis.sock" })
+	if err != nil || options.Dialer != nil {
+		t.Errorf("%v: a dialer is left: %t", err, options != nil && options.Dialer != nil)
+	}
+}

@@ -1,7 +1,6 @@
 package output
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 )
@@ -38,6 +37,7 @@ type List struct {
 // A Printer prints in one format.
 type Printer struct {
 	Out    io.Writer
+	Err    io.Writer // where it says what other programs do not read
 	Format Format
 	Width  int // columns of the terminal; 0: it is none, and nothing is cut
 }
@@ -60,14 +60,14 @@ func (p Printer) List(l List) error {
 				return err
 			}
 		}
-		return nil
+		return p.tellMore(l.Next)
 	case Name:
 		for _, item := range l.Items {
 			if _, err := fmt.Fprintln(p.Out, Printable(item.Name)); err != nil {
 				return err
 			}
 		}
-		return nil
+		return p.tellMore(l.Next)
 	}
 	rows := make([][]string, len(l.Items))
 	for i, item := range l.Items {
@@ -85,6 +85,15 @@ func (p Printer) List(l List) error {
 	return err
 }
 
+// tellMore says beside what other programs read that there is more of it.
+func (p Printer) tellMore(next string) error {
+	if next == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(p.Err, "chime: there are more: add --after %s\n", shellWord(next))
+	return err
+}
+
 // Item prints one item: as JSON, its name, or as the text for people.
 func (p Printer) Item(name string, value any, text string) error {
 	switch p.Format {
@@ -96,23 +105,5 @@ func (p Printer) Item(name string, value any, text string) error {
 		text = Printable(name) + "\n"
 	}
 	_, err := io.WriteString(p.Out, text)
-	return err
-}
-
-func (p Printer) value(v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(p.Out, "%s\n", text)
-	return err
-}
-
-func (p Printer) line(v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(p.Out, "%s\n", text)
 	return err
 }

@@ -12,7 +12,7 @@ import (
 type Column struct {
 	Title string
 	Right bool // its cells stand at the right, as numbers do
-	Most  int  // where the table is too wide this column gives way to so many cells before others do; 0: it does not
+	Most  int  // where the table is too wide this column is cut to so many cells before one is left out; 0: it is not
 }
 
 const (
@@ -20,8 +20,8 @@ const (
 	minCell = 8 // a column that has to give way keeps so many cells of the terminal, or goes
 )
 
-// table prints rows under their columns. On a terminal the columns give way from the right until the rest fits: cut first, then left out. The
-// first one always stays. Columns without titles have no line for them.
+// table prints rows under their columns. On a terminal the columns give way from the right until the rest fits: those with a Most are cut to it
+// first, then columns are left out. The first one always stays. Columns without titles have no line for them.
 func (p Printer) table(columns []Column, rows [][]string) error {
 	widths := make([]int, len(columns))
 	for i, c := range columns {
@@ -71,7 +71,7 @@ func (p Printer) table(columns []Column, rows [][]string) error {
 
 // fit returns the widths that columns get in so many cells of a terminal; those at the right that have none are not shown.
 func fit(columns []Column, widths []int, cells int) []int {
-	for i, c := range columns {
+	for i, c := range slices.Backward(columns) {
 		if over := total(widths) - cells; over > 0 && c.Most > 0 && widths[i] > c.Most {
 			widths[i] = max(c.Most, widths[i]-over)
 		}

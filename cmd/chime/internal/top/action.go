@@ -42,11 +42,11 @@ func (v Verb) Done() string {
 	return map[Verb]string{Pause: "paused", Resume: "resumed", Trigger: "triggered", Retry: "retried", Cancel: "cancelled", Delete: "deleted"}[v]
 }
 
-// Act does what an action says, one target after the other, and says what was done. With an error it says what was done before.
-func Act(ctx context.Context, store chime.Store, a Action) (string, error) {
+// Act does what an action says, one target after the other, and says what was done; by is who pauses. With an error it says what was done before.
+func Act(ctx context.Context, store chime.Store, by string, a Action) (string, error) {
 	done, gone := 0, 0
 	for _, target := range a.Targets {
-		changed, missing, err := act(ctx, store, a, target)
+		changed, missing, err := act(ctx, store, chime.Note{By: by}, a, target)
 		done, gone = done+changed, gone+missing
 		if err != nil {
 			if done > 0 {
@@ -60,7 +60,7 @@ func Act(ctx context.Context, store chime.Store, a Action) (string, error) {
 		text = a.Targets[0].Name + " " + a.Verb.Done()
 	}
 	if gone > 0 {
-		text += fmt.Sprintf(", %d had gone", gone)
+		text += fmt.Sprintf(", %d had %s", gone, map[bool]string{true: "ended", false: "gone"}[a.Panel == overview.Running])
 	}
 	return text, nil
 }
@@ -68,7 +68,7 @@ func Act(ctx context.Context, store chime.Store, a Action) (string, error) {
 // noun is what one item of a panel is called where it is counted.
 var noun = [overview.Panels]string{overview.Queues: "queue", overview.Next: "schedule", overview.Running: "job", overview.Failures: "job", overview.Workers: "worker"}
 
-func act(ctx context.Context, store chime.Store, a Action, t Target) (changed, gone int, err error) {
+func act(ctx context.Context, store chime.Store, by chime.Note, a Action, t Target) (changed, gone int, err error) {
 	queues, schedules, jobs := chime.NewQueues(store), chime.NewSchedules(store), chime.NewJobs(store)
 	filter := chime.JobFilter{Queue: t.Queue, State: t.State, IDs: t.IDs}
 	var result chime.BulkResult
@@ -76,7 +76,7 @@ func act(ctx context.Context, store chime.Store, a Action, t Target) (changed, g
 	case overview.Queues:
 		switch a.Verb {
 		case Pause:
-			err = queues.Pause(ctx, t.Name)
+			err = queues.Pause(ctx, t.Name, by)
 		case Resume:
 			err = queues.Resume(ctx, t.Name)
 		case Delete:
@@ -85,14 +85,19 @@ func act(ctx context.Context, store chime.Store, a Action, t Target) (changed, g
 	case overview.Next:
 		switch a.Verb {
 		case Pause:
-			err = schedules.Pause(ctx, t.Name)
+			err = schedules.Pause(ctx, t.Name, by)
+		case Resume:
+			err = schedules.Resume(ctx, t.Name)
 		case Trigger:
 			_, err = schedules.Trigger(ctx, t.Name)
 		case Delete:
 			err = schedules.Delete(ctx, t.Name)
 		}
 	case overview.Running:
-		_, err = jobs.Cancel(ctx, t.Queue, t.Name)
+		var how chime.CancelResult
+		if how, err = jobs.Cancel(ctx, t.Queue, t.Name); how == chime.CancelTooLate {
+			return 0, 1, nil
+		}
 	case overview.Failures:
 		switch a.Verb {
 		case Retry:

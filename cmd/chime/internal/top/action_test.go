@@ -61,23 +61,32 @@ func TestActionsDoWhatTheySay(t *testing.T) {
 		poller := overview.NewPoller(store)
 		act := func(want string, a top.Action) {
 			t.Helper()
-			if got, err := top.Act(t.Context(), store, a); err != nil || got != want {
+			if got, err := top.Act(t.Context(), store, "anna", a); err != nil || got != want {
 				t.Errorf("%v: %q (%v), want %q", a, got, err, want)
 			}
 		}
 		queue := []top.Target{{Name: "idle"}}
 		act("idle paused", top.Action{Verb: top.Pause, Panel: overview.Queues, Targets: queue})
-		if s := must(poller.Poll(t.Context(), overview.Hour))(t); !s.Queues[1].Paused {
-			t.Error("idle is not paused")
+		if s := must(poller.Poll(t.Context(), overview.Hour))(t); !s.Queues[1].Paused || s.Queues[1].Note.By != "anna" {
+			t.Errorf("idle is not paused by anna: %+v", s.Queues[1].QueueInfo)
 		}
 		act("idle resumed", top.Action{Verb: top.Resume, Panel: overview.Queues, Targets: queue})
 		act("schedule-00000 triggered", top.Action{Verb: top.Trigger, Panel: overview.Next, Targets: []top.Target{{Name: "schedule-00000"}}})
-		act("schedule-00000 paused", top.Action{Verb: top.Pause, Panel: overview.Next, Targets: []top.Target{{Name: "schedule-00000"}}})
+		schedule := []top.Target{{Name: "schedule-00000"}}
+		act("schedule-00000 paused", top.Action{Verb: top.Pause, Panel: overview.Next, Targets: schedule})
+		if s := must(chime.NewSchedules(store).Get(t.Context(), "schedule-00000"))(t); s.State != chime.StatePaused || s.Note.By != "anna" {
+			t.Errorf("schedule-00000 is not paused by anna: %+v", s)
+		}
+		act("schedule-00000 resumed", top.Action{Verb: top.Resume, Panel: overview.Next, Targets: schedule})
+		if s := must(chime.NewSchedules(store).Get(t.Context(), "schedule-00000"))(t); s.State != chime.StateLive {
+			t.Errorf("schedule-00000 is %s, want live", s.State)
+		}
+		act("schedule-00000 paused", top.Action{Verb: top.Pause, Panel: overview.Next, Targets: schedule})
 		act("1 schedule deleted, 1 had gone", top.Action{Verb: top.Delete, Panel: overview.Next, Targets: []top.Target{{Name: "schedule-00001"}, {Name: "x"}}})
 		if s := must(poller.Poll(t.Context(), overview.Hour))(t); len(s.Next) != 0 {
 			t.Errorf("next %v, want none", s.Next)
 		}
-		if _, err := top.Act(t.Context(), store, top.Action{Verb: top.Delete, Panel: overview.Queues, Targets: queue}); !errors.Is(err, chime.ErrConflict) {
+		if _, err := top.Act(t.Context(), store, "anna", top.Action{Verb: top.Delete, Panel: overview.Queues, Targets: queue}); !errors.Is(err, chime.ErrConflict) {
 			t.Errorf("deleting a queue in use: %v, want ErrConflict", err)
 		}
 
@@ -94,6 +103,8 @@ func TestActionsDoWhatTheySay(t *testing.T) {
 		if len(dead) != 4 || len(retrying) != 4 {
 			t.Fatalf("%d dead and %d retrying, want 4 each", len(dead), len(retrying))
 		}
+		act("0 jobs cancelled, 1 had ended", top.Action{Verb: top.Cancel, Panel: overview.Running, Targets: []top.Target{{Queue: "failing", Name: dead[0]}}})
+		act("0 jobs cancelled, 1 had ended", top.Action{Verb: top.Cancel, Panel: overview.Running, Targets: []top.Target{{Queue: "failing", Name: "x"}}})
 		act("4 jobs retried", top.Action{Verb: top.Retry, Panel: overview.Failures, Targets: []top.Target{{Queue: "failing", State: chime.JobDead, IDs: dead}}})
 		act("0 jobs deleted, 4 had gone", top.Action{Verb: top.Delete, Panel: overview.Failures, Targets: []top.Target{{Queue: "failing", State: chime.JobDead, IDs: dead}}})
 		act("4 jobs deleted", top.Action{Verb: top.Delete, Panel: overview.Failures, Targets: []top.Target{{Queue: "failing", State: chime.JobRetrying, IDs: retrying}}})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/internal/overview"
@@ -11,10 +12,11 @@ import (
 
 // An ask is a question before a change. Only y, or the text that is wanted and enter, is a yes.
 type ask struct {
-	action   Action
-	question string
-	want     string // to be typed; empty: y is enough
-	typed    string
+	action Action
+	what   string // is asked, up to the name: Pause queue
+	name   string // printable; empty: what says it all
+	want   string // to be typed; empty: y is enough
+	typed  string
 }
 
 // askFor asks whether to do something to the marked rows, or to the one of the cursor. The rows are those of now, whatever moves meanwhile.
@@ -36,7 +38,7 @@ func (m *Model) askFor(verb Verb) {
 		}
 		rows = []row{r}
 	}
-	if verb == Pause && m.focus == overview.Queues && rows[0].paused {
+	if verb == Pause && rows[0].paused {
 		verb = Resume
 	}
 	a := &ask{action: Action{Verb: verb, Panel: m.focus}}
@@ -51,17 +53,19 @@ func (m *Model) askFor(verb Verb) {
 		m.note, m.failed, m.noted = "none of these jobs is dead or waits for a retry", true, m.now
 		return
 	}
-	what := noun[m.focus] + " " + output.Printable(rows[0].name)
+	what := noun[m.focus] + " "
 	switch {
+	case m.focus == overview.Failures && len(rows) > 1:
+		what = plural(jobs, "failed job") + " in " + plural(len(rows), "group")
 	case m.focus == overview.Failures:
-		what = plural(jobs, "failed job") + " of " + output.Printable(rows[0].name)
-		if len(rows) > 1 {
-			what = plural(jobs, "failed job") + " in " + plural(len(rows), "group")
-		}
+		what = plural(jobs, "failed job") + " of "
 	case len(rows) > 1:
 		what = plural(len(rows), noun[m.focus])
 	}
-	a.question = fmt.Sprintf("%s%s %s?", string(verb[0]-'a'+'A'), verb[1:], what)
+	a.what = fmt.Sprintf("%s%s %s", string(verb[0]-'a'+'A'), verb[1:], what)
+	if len(rows) == 1 {
+		a.name = output.Printable(rows[0].name)
+	}
 	if verb == Delete {
 		a.want = output.Printable(rows[0].name)
 		if len(rows) > 1 {
@@ -69,6 +73,55 @@ func (m *Model) askFor(verb Verb) {
 		}
 	}
 	m.ask, m.note = a, ""
+}
+
+const (
+	shortWant = 8 // cells of what has to be typed that there is always room for
+	minTyped  = 6 // cells of what is typed
+)
+
+// lines are the question and what answers it, which is in sight on any terminal: where they do not fit on a line there are two, and a long
+// name loses its middle.
+func (a *ask) lines(p painter, width int) []string {
+	asked := func(room int) string {
+		name := ""
+		if a.name != "" {
+			name = middle(a.name, room-ansi.StringWidth(" ⚠ "+a.what+"?"))
+		}
+		return " " + p.paint(middle("⚠ "+a.what+name+"?", room-1), title)
+	}
+	if a.want == "" {
+		const answer = " y/N"
+		return []string{asked(width-len(answer)) + answer}
+	}
+	whole := " ⚠ " + a.what + a.name + "? type " + a.want + " and enter: " + a.want + "█"
+	if ansi.StringWidth(whole) <= width {
+		line := asked(width) + " type " + p.paint(a.want, title) + " and enter: "
+		return []string{line + end(output.Printable(a.typed), width-ansi.StringWidth(line)-1) + "█"}
+	}
+	line := " type the name and enter: "
+	if ansi.StringWidth(a.want) <= shortWant {
+		line = " type " + p.paint(a.want, title) + " and enter: "
+	}
+	return []string{asked(width), line + end(output.Printable(a.typed), max(minTyped, width-ansi.StringWidth(line)-1)) + "█"}
+}
+
+// middle is a text that loses its middle to be so wide.
+func middle(text string, cells int) string {
+	wide := ansi.StringWidth(text)
+	if wide <= cells {
+		return text
+	}
+	front := max(cells-1, 0) / 2
+	return ansi.Truncate(text, front, "") + ansi.TruncateLeft(text, wide-max(cells-1-front, 0), "…")
+}
+
+// end is a text that loses its beginning to be so wide.
+func end(text string, cells int) string {
+	if wide := ansi.StringWidth(text); wide > cells {
+		return ansi.TruncateLeft(text, wide-max(cells-1, 0), "…")
+	}
+	return text
 }
 
 // answer takes a key while a question is asked: the default is no.

@@ -67,16 +67,7 @@ func (m *Model) queueDetail(d *fields, q overview.Queue) {
 	d.add("queue", q.Name)
 	state := "● live"
 	if q.Paused {
-		state = "‖ paused"
-		if q.Note.By != "" {
-			state += " by " + q.Note.By
-		}
-		if !q.Note.At.IsZero() {
-			state += ", " + ago(m.clock().Sub(q.Note.At))
-		}
-		if q.Note.Text != "" {
-			state += ": " + q.Note.Text
-		}
+		state = m.paused(q.Note)
 	}
 	d.add("state", state)
 	if l := q.Limit; l.Running > 0 {
@@ -103,12 +94,30 @@ func (m *Model) queueDetail(d *fields, q overview.Queue) {
 		d.add(n.name, count(n.n))
 	}
 	if len(q.Outs) > 0 {
-		*d = append(*d, "", "ended well, "+m.shown.Window.Says()+":", spark(q.Outs))
+		*d = append(*d, "", "ended, "+m.shown.Window.Says()+":", spark(q.Outs))
 	}
+}
+
+// paused says who paused something, when and why.
+func (m *Model) paused(note chime.Note) string {
+	text := "‖ paused"
+	if note.By != "" {
+		text += " by " + note.By
+	}
+	if !note.At.IsZero() {
+		text += ", " + ago(m.clock().Sub(note.At))
+	}
+	if note.Text != "" {
+		text += ": " + note.Text
+	}
+	return text
 }
 
 func (m *Model) scheduleDetail(d *fields, s *chime.Schedule) {
 	d.add("schedule", s.Name)
+	if s.State == chime.StatePaused {
+		d.add("state", m.paused(s.Note))
+	}
 	d.add("rule", s.String())
 	d.add("job", s.JobName)
 	d.add("queue", s.Queue)

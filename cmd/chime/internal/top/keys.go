@@ -45,7 +45,7 @@ var actKeys = []string{"p", "t", "r", "c", "d"}
 func (m *Model) press(key tea.Key) tea.Cmd {
 	name := key.String()
 	if name == "ctrl+c" {
-		return tea.Quit
+		return m.quit()
 	}
 	switch {
 	case m.ask != nil:
@@ -60,7 +60,7 @@ func (m *Model) press(key tea.Key) tea.Cmd {
 	p := &m.panels[m.focus]
 	switch name {
 	case "q":
-		return tea.Quit
+		return m.quit()
 	case "?":
 		m.help = true
 	case "esc":
@@ -95,6 +95,12 @@ func (m *Model) press(key tea.Key) tea.Cmd {
 		}
 	}
 	return nil
+}
+
+// quit ends, with an empty screen: a terminal that has grown meanwhile would take lines of it for the shell's when it goes back to that.
+func (m *Model) quit() tea.Cmd {
+	m.over = true
+	return tea.Quit
 }
 
 // back takes back the innermost of what was done.

@@ -133,7 +133,7 @@ func TestAllPanelsAreSeenOnAWideTerminalAndOneOnANarrowOne(t *testing.T) {
 
 func TestEnterOpensWhatTheCursorIsOn(t *testing.T) {
 	for panel, want := range map[string][]string{
-		"1": {"queue           default", "waiting         312", "ended well, each minute of the last hour"},
+		"1": {"queue           default", "waiting         312", "ended, each minute of the last hour"},
 		"2": {"schedule        heartbeat", "misfire         run_once", "next            Fri 20 Nov 2026 14:26:51 CET, in 3.2 s"},
 		"3": {"id              01kbq3m8d2w7", "worker          app-1:4711", "62 %"},
 		"4": {"error           dial tcp #.#.#.#:#: connection refused", "3 jobs whose last attempt failed so", "retrying  "},
@@ -187,6 +187,28 @@ func TestTheCursorStaysOnItsRow(t *testing.T) {
 	s.tick(2*time.Second).shows("added", "▸ media")
 	s.answer.Queues = s.answer.Queues[:2]
 	s.tick(2*time.Second).shows("▸ added", "!media")
+}
+
+// A schedule that was paused here stays in the list, from where it can be resumed.
+func TestAPausedScheduleIsResumedWhereItWasPaused(t *testing.T) {
+	s := newScreen(t, 80, 24, top.Options{})
+	paused := *s.answer.Next[1]
+	paused.State = chime.StatePaused
+	s.answer.Next = append(s.answer.Next[:1:1], append(s.answer.Next[2:], &paused)...)
+	s.tick(2*time.Second).press("2", "end").shows("▸   ‖ paused  report ").press("p").shows("Resume schedule report? y/N").press("y")
+	if want := []top.Action{{Verb: top.Resume, Panel: overview.Next, Targets: []top.Target{{Name: "report"}}}}; !reflect.DeepEqual(s.acts, want) {
+		t.Errorf("acted %v, want %v", s.acts, want)
+	}
+	s.press("enter").shows("state           ‖ paused", "!next  ")
+}
+
+func TestWhatComesNextAndCannotRunIsMarked(t *testing.T) {
+	s := newScreen(t, 80, 24, top.Options{})
+	s.answer.Next[0].Queue, s.answer.Next[1].Queue = "media", "reports"
+	s.answer.Workers[0].Queues = map[string]int{"default": 1, "media": 1}
+	s.tick(2*time.Second).press("2").shows("⚠ queue paused  heartbeat", "⚠ no worker  report", "in 33m 10s  sync-crm")
+	s.answer.Notes[overview.Workers] = "this user may not read them"
+	s.tick(2*time.Second).shows("⚠ queue paused  heartbeat", "in 3m 08s  report")
 }
 
 func TestZonesChange(t *testing.T) {

@@ -56,6 +56,7 @@ type Model struct {
 	ask    *ask
 	panels [overview.Panels]panel
 
+	over   bool // the user has quit
 	acting bool
 	note   string // what was done last
 	failed bool   // it failed

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/hindrance"
 	"github.com/chimejobs/chime/internal/overview"
 )
 
@@ -119,12 +120,15 @@ func queueState(q overview.Queue) cell {
 
 func (m *Model) nextRows() []row {
 	schedules := sorted(m.shown.Next, m.panels[overview.Next].sort,
-		func(a, b *chime.Schedule) int { return older(due(a), due(b)) },
+		func(a, b *chime.Schedule) int { return cmp.Or(pausedLast(a, b), older(due(a), due(b))) },
 		func(a, b *chime.Schedule) int { return cmp.Compare(a.Name, b.Name) })
 	rows := make([]row, 0, len(schedules))
 	for _, s := range schedules {
 		in, at := cell{"now", good}, cell{"", faint}
-		if !s.Next.IsZero() {
+		switch {
+		case s.State == chime.StatePaused:
+			in = cell{"‖ paused", paused}
+		case !s.Next.IsZero():
 			if left := due(s).Sub(m.clock()); left >= 0 {
 				in = cell{"in " + span(left), normal}
 			} else {
@@ -132,17 +136,47 @@ func (m *Model) nextRows() []row {
 			}
 			at = cell{m.instant(due(s)), normal}
 		}
+		if why := m.hindered(s); why != "" {
+			in = cell{"⚠ " + why, late}
+		}
 		rows = append(rows, row{
-			key: s.Name, name: s.Name, text: s.Name + " " + s.JobName + " " + s.Queue, targets: []Target{{Name: s.Name}},
+			key: s.Name, name: s.Name, text: s.Name + " " + s.JobName + " " + s.Queue, paused: s.State == chime.StatePaused, targets: []Target{{Name: s.Name}},
 			cells: []cell{in, plain(s.Name), at, lastRun(s), plain(s.Queue)},
 		})
 	}
 	return rows
 }
 
+// hindered is what keeps the jobs of a live schedule from running, as far as the other panels show it.
+func (m *Model) hindered(s *chime.Schedule) string {
+	at := slices.IndexFunc(m.shown.Queues, func(q overview.Queue) bool { return q.Name == s.Queue })
+	serves := func(w overview.Worker) bool { return w.Queues[s.Queue] > 0 }
+	switch {
+	case s.State != chime.StateLive || at < 0:
+		return ""
+	case m.shown.Queues[at].Paused:
+		return hindrance.Paused.String()
+	case m.shown.Notes[overview.Workers] == "" && !slices.ContainsFunc(m.shown.Workers, serves):
+		return hindrance.Unserved.String()
+	}
+	return ""
+}
+
+// pausedLast compares schedules, of which paused ones come last.
+func pausedLast(a, b *chime.Schedule) int {
+	switch a, b := a.State == chime.StatePaused, b.State == chime.StatePaused; {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// due is when a schedule runs next; zero: at once, or not while it is paused.
 func due(s *chime.Schedule) time.Time {
-	if s.Next.IsZero() {
-		return s.Next
+	if s.Next.IsZero() || s.State == chime.StatePaused {
+		return time.Time{}
 	}
 	return s.Next.Add(s.Offset)
 }

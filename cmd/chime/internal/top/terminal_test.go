@@ -213,3 +213,19 @@ func TestTopHasColoursOnATerminalThatHasThem(t *testing.T) {
 		t.Errorf("there are no colours: %q", coloured)
 	}
 }
+
+// A window that grows while the screen is shown has the shell's lines back afterwards, and nothing else.
+func TestTheShellsScreenIsAsBeforeAfterTheWindowGrew(t *testing.T) {
+	_, _, env := aRealStore(t)
+	for _, size := range [][2]string{{"120", "40"}, {"60", "15"}} {
+		term := openShell(t, 80, 24, env).until("$")
+		term.enter("echo before").until("before\n$").enter("chime top").until("[1 Queues (4)]", "live 2s")
+		term.tmux("resize-window", "-x", size[0], "-y", size[1])
+		term.until("live 2s", "1 Queues (4)").until("mail")
+		term.press("q").until("!Queues", "!live 2s", "chime top").enter("echo after").until("\nafter\n$")
+		lines := strings.Fields(strings.ReplaceAll(term.read(), "\n", " "))
+		if got, want := strings.Join(lines, " "), "$ echo before before $ chime top $ echo after after $"; got != want {
+			t.Errorf("%s×%s: the shell's screen is %q, want %q", size[0], size[1], got, want)
+		}
+	}
+}

@@ -14,12 +14,16 @@ import (
 const (
 	minWidth, minHeight   = 40, 10  // else it says so
 	wideWidth, wideHeight = 100, 28 // all panels at once
-	headLines, footLines  = 2, 1
+	headLines             = 2
 )
 
 // View draws the screen.
 func (m *Model) View() tea.View {
-	v := tea.NewView(strings.Join(m.frame(), "\n"))
+	text := ""
+	if !m.over {
+		text = strings.Join(m.frame(), "\n")
+	}
+	v := tea.NewView(text)
 	v.AltScreen = true
 	v.WindowTitle = "chime " + output.Printable(m.Address)
 	return v
@@ -34,8 +38,9 @@ func (m *Model) frame() []string {
 	case m.width < minWidth || m.height < minHeight:
 		lines = []string{"The terminal is too small:", number(minWidth) + " × " + number(minHeight) + " at least."}
 	default:
-		lines = append(m.head(p), m.body(p, m.height-headLines-footLines)...)
-		lines = append(lines, m.foot())
+		foot := m.foot()
+		lines = append(m.head(p), m.body(p, m.height-headLines-len(foot))...)
+		lines = append(lines, foot...)
 	}
 	for i := range lines {
 		lines[i] = fill(lines[i], m.width)
@@ -47,23 +52,21 @@ func (m *Model) frame() []string {
 }
 
 // foot asks, or says what was done, or which keys there are.
-func (m *Model) foot() string {
+func (m *Model) foot() []string {
 	p := painter{plain: m.Plain}
 	switch {
-	case m.ask != nil && m.ask.want != "":
-		return " " + p.paint("⚠ "+m.ask.question, title) + " type " + p.paint(m.ask.want, title) + " and enter: " + output.Printable(m.ask.typed) + "█"
 	case m.ask != nil:
-		return " " + p.paint("⚠ "+m.ask.question, title) + " y/N"
+		return m.ask.lines(p, m.width)
 	case m.filter:
-		return " /" + output.Printable(m.panels[m.focus].filter) + "█   enter keeps the filter · esc takes it away"
+		return []string{" /" + output.Printable(m.panels[m.focus].filter) + "█   enter keeps the filter · esc takes it away"}
 	case m.note != "" && m.failed:
-		return " " + p.paint("✕ "+output.Printable(m.note), bad)
+		return []string{" " + p.paint("✕ "+output.Printable(m.note), bad)}
 	case m.note != "":
-		return " " + p.paint("✓ "+output.Printable(m.note), good)
+		return []string{" " + p.paint("✓ "+output.Printable(m.note), good)}
 	case m.err != nil:
-		return " " + p.paint("✕ "+output.Printable(m.err.Error()), bad)
+		return []string{" " + p.paint("✕ "+output.Printable(m.err.Error()), bad)}
 	}
-	return m.hints()
+	return []string{m.hints()}
 }
 
 // hints are the keys of the panel, fewer where there is no room.

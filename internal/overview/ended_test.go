@@ -1,0 +1,80 @@
+package overview_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/overview"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// What leaves a queue is what is done, given up or cancelled there, by the counters of two polls as by samples.
+func TestWhatIsGivenUpOrCancelledLeavesAQueueToo(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		store := server.Store()
+		enqueuer, jobs := chime.NewEnqueuer(store, chime.EnqueuerOptions{}), chime.NewJobs(store)
+		enqueue := func(name string, options ...chime.EnqueueOption) {
+			t.Helper()
+			if _, err := enqueuer.Enqueue(t.Context(), name, nil, options...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		poll := func(p *overview.Poller, w overview.Window) *overview.Snapshot {
+			t.Helper()
+			s, err := p.Poll(t.Context(), w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		enqueue("cancelled", chime.ID("c"), chime.In(time.Hour))
+		work(t, 2*time.Minute, chime.NewScheduler(store, chime.SchedulerOptions{})) // a first sample: what follows is in the next ones
+		seen := overview.NewPoller(store)
+		poll(seen, overview.Quarter)
+
+		enqueue("good")
+		enqueue("bad", chime.MaxAttempts(1))
+		if _, err := jobs.Cancel(t.Context(), "default", "c"); err != nil {
+			t.Fatal(err)
+		}
+		worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"default": 1}})
+		worker.Handle("good", func(context.Context, *chime.Job) error { return nil })
+		worker.Handle("bad", func(context.Context, *chime.Job) error { return errors.New("no") })
+		work(t, 2*time.Minute, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
+
+		const minutes, ended = 2, 3
+		if s := poll(seen, overview.Quarter); len(s.Queues) != 1 || math.Abs(s.Queues[0].Out-float64(ended)/minutes) > 0.1 || math.Abs(known(s.Queues[0].Outs)-ended) > 0.01 {
+			t.Errorf("by polls: %v a minute, %v in all; want %v and %v", s.Queues[0].Out, known(s.Queues[0].Outs), float64(ended)/minutes, ended)
+		}
+		if s := poll(overview.NewPoller(store), overview.Hour); math.Abs(known(s.Queues[0].Outs)-ended) > 0.01 {
+			t.Errorf("by samples: %v in all, want %v", known(s.Queues[0].Outs), ended)
+		}
+	})
+}
+
+// known is the sum of what is known of a chart.
+func known(values []float64) (sum float64) {
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			sum += v
+		}
+	}
+	return sum
+}
+
+func TestRatesAreAveragesOfTheMinutesThatSamplesCover(t *testing.T) {
+	if _, is := overview.Average(nil); is {
+		t.Error("without samples there is an average")
+	}
+	got, is := overview.Average([]chime.Sample{
+		{Covers: 1, Enqueued: 10, Done: 4, Died: 1, Cancelled: 1, Failed: 3},
+		{Covers: 3, Enqueued: 30, Done: 2, Failed: 1},
+	})
+	if want := (overview.Rates{In: 10, Out: 2, Failed: 1}); !is || got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,50 @@
+package overview
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/chimejobs/chime"
+)
+
+const maxPaused = 20 // paused schedules that stay in sight; each costs a command
+
+// Keep has polls show a schedule behind those that come next, for as long as it is paused: whoever has paused it can resume it there.
+func (p *Poller) Keep(schedule string) {
+	p.keeping.Lock()
+	defer p.keeping.Unlock()
+	p.kept = slices.DeleteFunc(p.kept, func(name string) bool { return name == schedule })
+	p.kept = append(p.kept, schedule)
+	p.kept = p.kept[max(0, len(p.kept)-maxPaused):]
+}
+
+// readNext reads the schedules that come next, and the paused ones that are kept in sight.
+func (p *Poller) readNext(ctx context.Context, s *Snapshot) (err error) {
+	p.keeping.Lock()
+	kept := slices.Clone(p.kept)
+	p.keeping.Unlock()
+	if s.Next, err = p.schedules.Soonest(ctx, maxNext); err != nil {
+		return err
+	}
+	for _, name := range kept {
+		schedule, err := p.schedules.Get(ctx, name)
+		switch {
+		case err != nil && !errors.Is(err, chime.ErrNotFound):
+			return err
+		case err != nil || schedule.State != chime.StatePaused:
+			p.letGo(name)
+			continue
+		}
+		s.Next = slices.DeleteFunc(s.Next, func(next *chime.Schedule) bool { return next.Name == name })
+		s.Next = append(s.Next, schedule)
+	}
+	return nil
+}
+
+// letGo takes a schedule out of those that are kept in sight.
+func (p *Poller) letGo(schedule string) {
+	p.keeping.Lock()
+	defer p.keeping.Unlock()
+	p.kept = slices.DeleteFunc(p.kept, func(name string) bool { return name == schedule })
+}
