@@ -2,11 +2,13 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -100,14 +102,21 @@ func (c *call) failFor(err error) {
 // told is an error as viewers are told it: without the addresses of machines that a network error has.
 func told(err error) error {
 	var query *pages.QueryError
+	var missing *pages.MissingError
 	var invalid *chime.InvalidError
 	switch {
 	case errors.As(err, &query):
 		return query
+	case errors.As(err, &missing):
+		return missing
 	case errors.As(err, &invalid):
 		return invalid
 	case errors.Is(err, chime.ErrNotFound):
 		return errors.New("There is no such schedule, job, queue or worker")
+	case errors.Is(err, chime.ErrConflict):
+		return errors.New(strings.TrimPrefix(err.Error(), "chime: "))
+	case errors.Is(err, context.Canceled):
+		return errors.New("This server stops")
 	case errors.Is(err, chime.ErrUnfit):
 		return errors.New("Redis is not fit for chime; the log of this server says why")
 	case rights.Missing(err):

@@ -83,19 +83,22 @@ func New(store chime.Store, options Options) *Dashboard {
 		options.Logger = slog.Default()
 	}
 	d := &Dashboard{
-		options: options, site: pages.NewSite(store), rate: guard.NewRate(perSecond), foreign: http.NewCrossOriginProtection(),
+		options: options, site: pages.NewSite(store, options.hooks()), rate: guard.NewRate(perSecond), foreign: http.NewCrossOriginProtection(),
 		shared: shared{pages: map[topic]*reading{}}, open: open,
 		changer: change.New(store), said: said{sentences: map[string]sentence{}},
 	}
 	d.hub = live.NewHub(source{d}, live.Options{Every: pollEvery, Linger: pollLinger, Version: render.Version()})
-	d.pages = shownPages(d.site)
+	d.pages = d.shownPages()
 	d.routes = d.allRoutes()
 	return d
 }
 
-// Close ends the streams of open pages, so that http.Server.Shutdown does not wait for them: register it with http.Server.RegisterOnShutdown.
-// Pages are served still.
-func (d *Dashboard) Close() { d.hub.Close() }
+// Close ends the streams of open pages, so that http.Server.Shutdown does not wait for them, and changes of many jobs after the step that is under
+// way: register it with http.Server.RegisterOnShutdown. Pages are served still.
+func (d *Dashboard) Close() {
+	d.hub.Close()
+	d.changer.Close()
+}
 
 // A call is one request.
 type call struct {

@@ -3,20 +3,35 @@ package dashboard
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/chimejobs/chime/dashboard/internal/change"
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
-// A formRoute is what a form does.
+// A formRoute is what the forms of a path do.
 type formRoute struct {
 	path  string
+	body  int64           // how long a form may be, in bytes
+	deeds map[string]deed // by the field verb; "": the path has one deed
+}
+
+// A deed is what a form does.
+type deed struct {
 	act   string // for the audit: the verb and its noun
 	right Rights
-	body  int64 // how long it may be, in bytes
-	verb  change.Verb
+	do    change.Verb
+}
+
+// right is what a viewer needs before the form is read: of several deeds each is asked for afterwards.
+func (f formRoute) right() Rights {
+	if only, ok := f.deeds[""]; ok {
+		return only.right
+	}
+	return View
 }
 
 // send does what a form says, or asks first.
@@ -26,22 +41,41 @@ func (d *Dashboard) send(form formRoute) func(*call) {
 			c.failForm(err)
 			return
 		}
-		frame := c.frame("")
-		answer, err := form.verb(d.changer, c.r.Context(), &change.Form{Values: c.values, Fields: c.r.PostForm, Viewer: c.viewer.Name, Frame: frame})
-		if answer.Ask != nil && err == nil {
-			c.ask(frame, answer.Ask)
+		deed, ok := form.deeds[""]
+		if !ok {
+			verb := c.r.PostForm.Get("verb")
+			if deed, ok = form.deeds[verb]; !ok {
+				c.fail(http.StatusBadRequest, fmt.Sprintf("verb is %.40q, want one of %q.", verb, slices.Sorted(maps.Keys(form.deeds))))
+				return
+			}
+		}
+		if why := d.refuses(c.viewer, deed.right); why != "" {
+			d.denied(c, why)
+			c.fail(http.StatusForbidden, why)
 			return
 		}
-		d.shared.forget()
-		d.audit(c.r.Context(), Action{
-			Viewer: c.viewer, Remote: c.r.RemoteAddr, Act: form.act, Queue: answer.Queue, Target: answer.Target, Note: answer.Note, Count: answer.Count, Err: err,
-		})
-		if err != nil {
-			c.failFor(err)
-			return
-		}
-		c.goOn(answer.Back, answer.Said)
+		c.carryOut(deed)
 	}
+}
+
+// carryOut does a deed that the viewer may do, or asks first.
+func (c *call) carryOut(deed deed) {
+	frame := c.frame("")
+	answer, err := deed.do(c.d.changer, c.r.Context(), &change.Form{Values: c.values, Fields: c.r.PostForm, Viewer: c.viewer.Name, Frame: frame})
+	if answer.Ask != nil && err == nil {
+		c.ask(frame, answer.Ask)
+		return
+	}
+	c.d.site.Forget()
+	c.d.shared.forget()
+	c.d.audit(c.r.Context(), Action{
+		Viewer: c.viewer, Remote: c.r.RemoteAddr, Act: deed.act, Queue: answer.Queue, Target: answer.Target, Note: answer.Note, Count: answer.Count, Err: err,
+	})
+	if err != nil {
+		c.failFor(err)
+		return
+	}
+	c.goOn(answer.Back, answer.Said)
 }
 
 // ask answers with a question: a page, or the part of one that a script shows in a dialog.

@@ -33,7 +33,7 @@ func post(h http.Handler, target string, fields ...string) *httptest.ResponseRec
 func hourly(t *testing.T, store chime.Store, name string) *chime.Schedules {
 	t.Helper()
 	schedules := chime.NewSchedules(store)
-	if _, err := schedules.Put(t.Context(), name, recurrence.Recurrence{Cron: "@hourly"}); err != nil {
+	if _, err := schedules.Put(t.Context(), name, recurrence.Recurrence{Cron: "@hourly"}, chime.JobName("report")); err != nil {
 		t.Fatal(err)
 	}
 	return schedules
@@ -154,16 +154,18 @@ func TestEachFormNeedsItsRight(t *testing.T) {
 		before, _ := schedules.Get(t.Context(), "report")
 		for _, form := range forms {
 			path := "/" + strings.NewReplacer("{name}", "report", "{queue}", "default", "{id}", "1").Replace(form.path)
-			for right := View; right <= Reveal; right <<= 1 {
-				d := newDashboard(t, store, Options{Write: true, Authorize: as(View | right)})
-				if got := post(d, path); (got.Code == 403) == (right == form.right) {
-					t.Errorf("%s with view and %s: got %d: %s", path, right, got.Code, got.Body)
+			for verb, deed := range form.deeds {
+				for right := View; right <= Reveal; right <<= 1 {
+					d := newDashboard(t, store, Options{Write: true, Authorize: as(View | right)})
+					if got := post(d, path, "verb", verb); (got.Code == 403) == (right == deed.right) {
+						t.Errorf("%s %s with view and %s: got %d: %.300s", path, verb, right, got.Code, got.Body)
+					}
+					wants(t, "GET "+path, send(d, "GET", path), 405)
 				}
-				wants(t, "GET "+path, send(d, "GET", path), 405)
-			}
-			readOnly := newDashboard(t, store, Options{})
-			if form.right&writing != 0 {
-				wants(t, path, post(readOnly, path, "sure", "1"), 403, "This dashboard is read-only")
+				readOnly := newDashboard(t, store, Options{})
+				if deed.right&writing != 0 {
+					wants(t, path, post(readOnly, path, "sure", "1", "verb", verb), 403, "This dashboard is read-only")
+				}
 			}
 		}
 		after, err := schedules.Get(t.Context(), "report")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/pages"
 )
 
 // Options are the options of New. The zero value serves this machine only, and changes nothing.
@@ -45,4 +46,19 @@ type Options struct {
 type Link struct {
 	Text string // such as "Trace"
 	URL  string // http or https; others are not shown
+}
+
+// hooks are what pages ask the application.
+func (o *Options) hooks() pages.Hooks {
+	hooks := pages.Hooks{Redact: o.Redact, RedactError: o.RedactError}
+	if o.Links != nil {
+		hooks.Links = func(job *chime.JobInfo) []pages.Link {
+			var links []pages.Link
+			for _, link := range o.Links(job) {
+				links = append(links, pages.Link(link))
+			}
+			return links
+		}
+	}
+	return hooks
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/change"
 	"github.com/chimejobs/chime/dashboard/internal/pages"
 )
 
@@ -23,10 +25,39 @@ type page struct {
 }
 
 // shownPages are the pages, by the path of their route.
-func shownPages(site *pages.Site) map[string]page {
+func (d *Dashboard) shownPages() map[string]page {
+	site := d.site
 	return map[string]page{
-		"workers": {"workers", []string{"list"}, View, site.Workers},
+		"":                 {"overview", []string{"health", "figures", "charts", "next", "runs", "failures", "queues"}, View, site.Overview},
+		"queues":           {"queues", []string{"list"}, View, site.Queues},
+		"queues/{queue}":   {"queue", []string{"state", "figures", "charts", "jobs", "workers"}, View, site.Queue},
+		"workers":          {"workers", []string{"list"}, View, site.Workers},
+		"workers/{worker}": {"worker", []string{"facts", "jobs"}, View, site.Worker},
+		"operations/{id}":  {"operation", []string{"progress"}, View, d.operation},
+		"schedules":        {"schedules", []string{"tabs", "list"}, View, site.Schedules},
+		"schedules/{name}": {"schedule", []string{"stand", "next", "days", "maps", "runs", "facts"}, View, site.Schedule},
+		"jobs":             {"jobs", []string{"tabs", "list"}, View, site.Jobs},
 	}
+}
+
+// operation reads how far a change of many jobs has come.
+func (d *Dashboard) operation(_ context.Context, r *pages.Request) (pages.View, error) {
+	o, ok := d.changer.Operation(r.Values["id"])
+	if !ok {
+		return pages.View{}, fmt.Errorf("dashboard: operation %.40q: %w", r.Values["id"], chime.ErrNotFound)
+	}
+	model := shownOperation{Operation: o, Handled: o.Meant - o.Left()}
+	if o.Failed != nil {
+		model.Why = told(o.Failed).Error()
+	}
+	return pages.View{Title: o.Title, Model: model}, nil
+}
+
+// A shownOperation is the model of its page.
+type shownOperation struct {
+	change.Operation
+	Handled int
+	Why     string
 }
 
 // A topic is all that a page depends on.

@@ -20,13 +20,41 @@ type route struct {
 	serve  func(*call)
 }
 
+// one is the deed of a path that has one.
+func one(act string, right Rights, do change.Verb) map[string]deed {
+	return map[string]deed{"": {act, right, do}}
+}
+
 // forms are all that changes something, with the right for it.
 var forms = []formRoute{
-	{"schedules/{name}/pause", "pause schedule", Operate, guard.MaxBody, change.PauseSchedule},
-	{"schedules/{name}/resume", "resume schedule", Operate, guard.MaxBody, change.ResumeSchedule},
-	{"schedules/{name}/trigger", "trigger schedule", Operate, guard.MaxDefinition, change.TriggerSchedule},
-	{"schedules/{name}/backfill", "backfill schedule", Operate, guard.MaxBody, change.BackfillSchedule},
-	{"schedules/{name}/delete", "delete schedule", Delete, guard.MaxBody, change.DeleteSchedule},
+	{"schedules/bulk", guard.MaxBody, map[string]deed{
+		"pause":   {"pause schedules", Operate, change.PauseSchedules},
+		"resume":  {"resume schedules", Operate, change.ResumeSchedules},
+		"trigger": {"trigger schedules", Operate, change.TriggerSchedules},
+		"delete":  {"delete schedules", Delete, change.DeleteSchedules},
+	}},
+	{"schedules/{name}/pause", guard.MaxBody, one("pause schedule", Operate, change.PauseSchedule)},
+	{"schedules/{name}/resume", guard.MaxBody, one("resume schedule", Operate, change.ResumeSchedule)},
+	{"schedules/{name}/trigger", guard.MaxDefinition, one("trigger schedule", Operate, change.TriggerSchedule)},
+	{"schedules/{name}/backfill", guard.MaxBody, one("backfill schedule", Operate, change.BackfillSchedule)},
+	{"schedules/{name}/delete", guard.MaxBody, one("delete schedule", Delete, change.DeleteSchedule)},
+	{"queues/{queue}/pause", guard.MaxBody, one("pause queue", Operate, change.PauseQueue)},
+	{"queues/{queue}/resume", guard.MaxBody, one("resume queue", Operate, change.ResumeQueue)},
+	{"queues/{queue}/limit", guard.MaxBody, one("limit queue", Edit, change.LimitQueue)},
+	{"queues/{queue}/purge", guard.MaxBody, one("purge queue", Delete, change.PurgeQueue)},
+	{"queues/{queue}/delete", guard.MaxBody, one("delete queue", Delete, change.DeleteQueue)},
+	{"jobs/bulk", guard.MaxBody, map[string]deed{
+		"requeue": {"requeue jobs", Operate, change.RequeueJobs},
+		"cancel":  {"cancel jobs", Operate, change.CancelJobs},
+		"delete":  {"delete jobs", Delete, change.DeleteJobs},
+	}},
+	{"jobs/{queue}/{id}/requeue", guard.MaxBody, one("requeue job", Operate, change.RequeueJob)},
+	{"jobs/{queue}/{id}/cancel", guard.MaxBody, one("cancel job", Operate, change.CancelJob)},
+	{"jobs/{queue}/{id}/delete", guard.MaxBody, one("delete job", Delete, change.DeleteJob)},
+	{"failures/bulk", guard.MaxBody, map[string]deed{
+		"requeue": {"requeue failed jobs", Operate, change.RequeueGroups},
+		"delete":  {"delete failed jobs", Delete, change.DeleteGroups},
+	}},
 }
 
 // allRoutes are all routes: a page for each of those that are shown, and what is no page.
@@ -35,7 +63,7 @@ func (d *Dashboard) allRoutes() []route {
 		{http.MethodGet, "events", View, 0, (*call).events},
 	}
 	for _, form := range forms {
-		routes = append(routes, route{http.MethodPost, form.path, form.right, form.body, d.send(form)})
+		routes = append(routes, route{http.MethodPost, form.path, form.right(), form.body, d.send(form)})
 	}
 	for _, path := range slices.Sorted(maps.Keys(d.pages)) {
 		routes = append(routes, route{http.MethodGet, path, d.pages[path].right, 0, d.show(d.pages[path])})

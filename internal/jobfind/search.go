@@ -24,6 +24,7 @@ type Search struct {
 	States []chime.JobState // nil: all; with a state in the filter only that one is looked at, if it is among these
 	Limit  int              // jobs to find; 0: 100
 	Looked int              // jobs to look at; 0: MaxLooked. A page more may be looked at
+	For    time.Duration    // how long to look; 0: as long as it takes. A page more may be read
 	After  string           // Found.Next of the search before, with the same filter and states
 }
 
@@ -33,6 +34,9 @@ type Found struct {
 	Next   string    // Search.After to go on; empty: there are no more
 	Looked int       // jobs that were looked at
 	Now    time.Time // the store's clock; zero: there is no queue
+
+	// Restarted: the job that the search before ended with waits no longer, so this one has begun again at the front of its queue.
+	Restarted bool
 }
 
 // A place is how far a search has come. The zero place is its beginning.
@@ -61,7 +65,7 @@ func (s Search) Find(ctx context.Context, store chime.Store) (Found, error) {
 		return found, err
 	}
 	found.Now = queues[0].Now
-	w := walk{Search: s, jobs: chime.NewJobs(store), found: &found, limit: cmp.Or(s.Limit, 100), looked: cmp.Or(s.Looked, MaxLooked)}
+	w := walk{Search: s, began: time.Now(), jobs: chime.NewJobs(store), found: &found, limit: cmp.Or(s.Limit, 100), looked: cmp.Or(s.Looked, MaxLooked)}
 	if len(s.Filter.Words) == 1 && s.After == "" {
 		if err := w.byID(ctx, queues, states); err != nil {
 			return found, err
@@ -151,6 +155,7 @@ func empty(q *chime.QueueInfo, state chime.JobState) bool {
 // A walk is a search under way.
 type walk struct {
 	Search
+	began  time.Time
 	jobs   *chime.Jobs
 	found  *Found
 	limit  int
@@ -182,7 +187,7 @@ func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, e
 	filter.After = p.After
 	for sparse := w.Filter.beyond(); ; {
 		room := w.limit - len(w.found.Jobs)
-		if room <= 0 || w.found.Looked >= w.looked {
+		if room <= 0 || w.found.Looked >= w.looked || w.late() {
 			p.After = filter.After
 			w.found.Next = p.cursor()
 			return false, nil
@@ -206,12 +211,16 @@ func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, e
 		}
 		sparse = w.Filter.beyond()
 		w.found.Looked += page.Looked
+		w.found.Restarted = w.found.Restarted || page.Restarted
 		w.found.Jobs = append(w.found.Jobs, meant...)
 		if filter.After = page.Next; page.Next == "" {
 			return true, nil
 		}
 	}
 }
+
+// late reports whether the search has taken as long as it may. It looks at one page at least, or it would never come to an end.
+func (w *walk) late() bool { return w.For > 0 && w.found.Looked > 0 && time.Since(w.began) >= w.For }
 
 // meant are those that the filter means, without those that the first answer to it has because its word is their ID.
 func (w *walk) meant(jobs []*chime.JobInfo, now time.Time) []*chime.JobInfo {

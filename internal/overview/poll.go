@@ -34,8 +34,9 @@ type Poller struct {
 	mu       sync.Mutex // one poll at a time
 	rates    rates
 	recent   recent
-	hour     trail // by the minute
-	long     trail // by the hour
+	hour     trail   // by the minute
+	long     trail   // by the hour
+	archive  archive // for Charts
 	failures failures
 	full     map[string]time.Time // worker → since when all its slots are busy
 }

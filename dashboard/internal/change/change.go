@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"strconv"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
@@ -15,11 +16,15 @@ import (
 type Changer struct {
 	store     chime.Store
 	schedules *chime.Schedules
+	queues    *chime.Queues
+	jobs      *chime.Jobs
+
+	operations *operations
 }
 
 // New returns a changer of a store. It does no I/O.
 func New(store chime.Store) *Changer {
-	return &Changer{store: store, schedules: chime.NewSchedules(store)}
+	return &Changer{store: store, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), operations: newOperations()}
 }
 
 // A Form is what a viewer has sent.
@@ -51,6 +56,18 @@ type Answer struct {
 
 // A Verb is what forms of one path do. Its error may come with an Answer that says to what it happened.
 type Verb func(*Changer, context.Context, *Form) (Answer, error)
+
+// plural is a number of things.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text + " " + many
+}
 
 // wrong is what an error says of a field that a viewer has filled in; empty: it is not about one.
 func wrong(err error) string {

@@ -81,21 +81,13 @@ func TriggerSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 func DeleteSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	name := f.Values["name"]
 	answer := onSchedule(name)
-	typed := f.Fields.Get("name")
-	if !f.sure() || typed != name {
-		ask := &render.Ask{
-			Title: "Delete " + name + "?", Text: "Its definition, its placed occurrence and its history go. A job of it that runs may finish.",
-			Warning: "This cannot be undone. A program that declares it creates it anew at its next start.",
-			Post:    f.Frame.Action(answer.Back, "delete"), Do: "Delete", Destroys: true, Cancel: f.Frame.Href(answer.Back),
-			Fields: []render.Field{
-				{Name: "name", Label: "Type its name", Required: true, Exactly: name},
-				{Name: "waiting", Label: "Jobs of it that wait for a retry", Kind: "select", Value: f.Fields.Get("waiting"), Choices: []render.Pair{{Name: "still run", Value: ""}, {Name: "are deleted too", Value: "1"}}},
-			},
-		}
-		if f.sure() {
-			ask.Fields[0].Value, ask.Fields[0].Error = typed, fmt.Sprintf("This is %.60q, and not its name.", typed)
-		}
-		answer.Ask = ask
+	if !f.sure() || f.Fields.Get("name") != name {
+		answer.Ask = f.named(answer, "delete", "Delete "+name+"?", "Delete", "This cannot be undone. A program that declares it creates it anew at its next start.")
+		answer.Ask.Text = "Its definition, its placed occurrence and its history go. A job of it that runs may finish."
+		answer.Ask.Fields = append(answer.Ask.Fields, render.Field{
+			Name: "waiting", Label: "Jobs of it that wait for a retry", Kind: "select", Value: f.Fields.Get("waiting"),
+			Choices: []render.Pair{{Name: "still run", Value: ""}, {Name: "are deleted too", Value: "1"}},
+		})
 		return answer, nil
 	}
 	var options []chime.ChangeOption

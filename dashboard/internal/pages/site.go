@@ -15,22 +15,31 @@ const readAgain = 2 * time.Second
 // A Site reads the pages of one store.
 type Site struct {
 	store     chime.Store
+	hooks     Hooks
 	schedules *chime.Schedules
 	queues    *chime.Queues
 	jobs      *chime.Jobs
 	directory *directory
 	poller    *overview.Poller
+	drawn     drawings
+	lastRuns  lastRuns
+	hours     hours
+	runs      *histories[*chime.RunInfo]
+	days      *histories[chime.RunDay]
+	found     seldom[*jobList]
 
-	reads sync.Mutex // one reading at a time
-	mu    sync.Mutex
-	last  *Standing
+	reads   sync.Mutex // one reading at a time
+	mu      sync.Mutex
+	last    *Standing
+	changed time.Time // when something was changed last, by this process's clock
 }
 
 // NewSite returns the pages of a store. It does no I/O.
-func NewSite(store chime.Store) *Site {
+func NewSite(store chime.Store, hooks Hooks) *Site {
 	s := &Site{
-		store: store, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), poller: overview.NewPoller(store),
+		store: store, hooks: hooks, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), poller: overview.NewPoller(store),
 	}
+	s.runs, s.days = newHistories(s.readRuns), newHistories(s.schedules.Days)
 	s.directory = newDirectory(func(ctx context.Context) schedulesSeq { return s.schedules.List(ctx, chime.ScheduleFilter{}) })
 	return s
 }
@@ -75,15 +84,25 @@ func (s *Site) read(ctx context.Context) (*Standing, error) {
 
 // Standing returns how the store was at most readAgain ago.
 func (s *Site) Standing(ctx context.Context) (*Standing, error) {
-	if last := s.Last(); last != nil && time.Since(last.read) < readAgain {
+	if last := s.fresh(); last != nil {
 		return last, nil
 	}
 	s.reads.Lock()
 	defer s.reads.Unlock()
-	if last := s.Last(); last != nil && time.Since(last.read) < readAgain { // somebody else has read it meanwhile
+	if last := s.fresh(); last != nil { // somebody else has read it meanwhile
 		return last, nil
 	}
 	return s.read(ctx)
+}
+
+// fresh is how the store was at most readAgain ago, and after the last change; nil: that is not known.
+func (s *Site) fresh() *Standing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil || !s.last.read.After(s.changed) || time.Since(s.last.read) >= readAgain {
+		return nil
+	}
+	return s.last
 }
 
 // Last is how the store was when it was read last, however long ago that is; nil: it never was.
@@ -91,6 +110,14 @@ func (s *Site) Last() *Standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
+}
+
+// Forget has everything be read anew: something was changed.
+func (s *Site) Forget() {
+	s.found.forget()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = time.Now()
 }
 
 // Namespace is that of the store; empty: it does not say.

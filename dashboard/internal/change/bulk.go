@@ -1,0 +1,157 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
+)
+
+const maxStep = 30 * time.Second // that one step may take
+
+// A jobVerb is what is done to many jobs.
+type jobVerb struct {
+	name, do, done string // as "requeue", "Requeue", "requeued"
+	destroys       bool   // the number has to be typed
+	warning        string
+	step           func(*chime.Jobs, context.Context, string, []string) (chime.BulkResult, error) // of at most stepJobs of a queue
+}
+
+var (
+	requeues = jobVerb{name: "requeue", do: "Requeue", done: "requeued", step: func(jobs *chime.Jobs, ctx context.Context, queue string, ids []string) (chime.BulkResult, error) {
+		return jobs.Requeue(ctx, chime.JobFilter{Queue: queue, IDs: ids}, nil)
+	}}
+	deletes = jobVerb{
+		name: "delete", do: "Delete", done: "deleted", destroys: true, warning: "This cannot be undone: nothing is kept of these jobs.",
+		step: func(jobs *chime.Jobs, ctx context.Context, queue string, ids []string) (chime.BulkResult, error) {
+			return jobs.Delete(ctx, chime.JobFilter{Queue: queue, IDs: ids}, nil)
+		},
+	}
+	cancels = jobVerb{
+		name: "cancel", do: "Cancel the jobs", done: "cancelled", destroys: true, warning: "This cannot be undone: these jobs never start, and those that run are told to end.",
+		step: cancelEach,
+	}
+)
+
+// cancelEach cancels jobs one after the other.
+func cancelEach(jobs *chime.Jobs, ctx context.Context, queue string, ids []string) (done chime.BulkResult, err error) {
+	for _, id := range ids {
+		result, err := jobs.Cancel(ctx, queue, id)
+		switch {
+		case errors.Is(err, chime.ErrNotFound), err == nil && result == chime.CancelTooLate:
+			done.Gone++
+		case err != nil:
+			return done, err
+		default:
+			done.Changed++
+		}
+	}
+	return done, nil
+}
+
+// RequeueJobs, CancelJobs and DeleteJobs change the jobs that are ticked in a list, or all that its filter means.
+func RequeueJobs(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	return c.changeJobs(ctx, f, requeues)
+}
+
+// CancelJobs is described at RequeueJobs.
+func CancelJobs(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	return c.changeJobs(ctx, f, cancels)
+}
+
+// DeleteJobs is described at RequeueJobs.
+func DeleteJobs(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	return c.changeJobs(ctx, f, deletes)
+}
+
+func (c *Changer) changeJobs(ctx context.Context, f *Form, verb jobVerb) (Answer, error) {
+	s, err := c.selected(ctx, f)
+	return c.changeSelected(f, verb, s, err, "jobs")
+}
+
+// RequeueGroups and DeleteGroups change the failed jobs of groups that are ticked.
+func RequeueGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	s, err := c.grouped(ctx, f.Fields["id"])
+	return c.changeSelected(f, requeues, s, err, "failures")
+}
+
+// DeleteGroups is described at RequeueGroups.
+func DeleteGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	s, err := c.grouped(ctx, f.Fields["id"])
+	return c.changeSelected(f, deletes, s, err, "failures")
+}
+
+// changeSelected asks whether these jobs are meant, and then begins to change them.
+func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, page string) (Answer, error) {
+	answer := Answer{Target: s.words, Back: page, Count: int64(len(s.jobs))}
+	if err != nil {
+		return answer, err
+	}
+	if len(s.jobs) == 0 {
+		answer.Said = "No job is ticked, or none fits any more: nothing was done."
+		return answer, nil
+	}
+	meant := strconv.Itoa(len(s.jobs))
+	if !f.sure() || verb.destroys && f.Fields.Get("number") != meant {
+		answer.Ask = f.askJobs(verb, s, page)
+		return answer, nil
+	}
+	operation := c.operations.begin(verb.do+" "+plural(len(s.jobs), "job", "jobs"), page, verb.done, len(s.jobs), func(ctx context.Context, told func(chime.BulkResult)) error {
+		for _, some := range steps(s.jobs) {
+			ids := make([]string, len(some))
+			for i, job := range some {
+				ids[i] = job.id
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			stepCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxStep) // one that has begun is ended
+			done, err := verb.step(c.jobs, stepCtx, some[0].queue, ids)
+			cancel()
+			if err == nil {
+				done.Gone = len(some) - done.Changed
+			}
+			told(done)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	answer.Back = render.Path("operations", operation.ID)
+	return answer, nil
+}
+
+// askJobs asks whether these jobs are meant.
+func (f *Form) askJobs(verb jobVerb, s selection, page string) *render.Ask {
+	meant := strconv.Itoa(len(s.jobs))
+	ask := &render.Ask{
+		Title: fmt.Sprintf("%s %s?", verb.do, plural(len(s.jobs), "job", "jobs")), Text: "These are the jobs " + s.words + ".",
+		Warning: verb.warning, Post: f.Frame.Action(page, "bulk"), Do: verb.do, Destroys: verb.destroys, Cancel: f.Frame.Href(page),
+		Hidden: []render.Pair{{Name: "verb", Value: verb.name}},
+	}
+	if s.more {
+		ask.Text += " There are more: do it again for the rest when these are done."
+	}
+	for _, name := range []string{"all", "filter", "id"} {
+		for _, value := range f.Fields[name] {
+			ask.Hidden = append(ask.Hidden, render.Pair{Name: name, Value: value})
+		}
+	}
+	for _, job := range s.jobs[:min(len(s.jobs), maxExamples)] {
+		ask.Examples = append(ask.Examples, job.text)
+	}
+	ask.More = len(s.jobs) - len(ask.Examples)
+	if verb.destroys {
+		field := render.Field{Name: "number", Label: "Type the number " + meant, Kind: "number", Required: true, Exactly: meant}
+		if f.sure() {
+			field.Error = fmt.Sprintf("%.20q is not how many there are now.", f.Fields.Get("number"))
+		}
+		ask.Fields = append(ask.Fields, field)
+	}
+	return ask
+}

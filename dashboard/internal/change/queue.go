@@ -1,0 +1,168 @@
+package change
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
+)
+
+// PauseQueue pauses a queue, with a note.
+func PauseQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	answer, note := onQueue(f), f.note()
+	answer.Note = note.Text
+	ask := func(why string) *render.Ask {
+		return &render.Ask{
+			Title: "Pause queue " + answer.Target + "?", Text: "No worker takes jobs from it until somebody resumes it. What runs goes on, and jobs may still be added.",
+			Post: f.Frame.Action(answer.Back, "pause"), Do: "Pause", Cancel: f.Frame.Href(answer.Back),
+			Fields: []render.Field{{Name: "note", Label: "Why, for those who find it paused", Value: note.Text, Hint: "At most 500 bytes; it may be empty.", Error: why}},
+		}
+	}
+	if !f.sure() {
+		answer.Ask = ask("")
+		return answer, nil
+	}
+	err := c.queues.Pause(ctx, answer.Target, note)
+	if why := wrong(err); why != "" {
+		answer.Ask = ask(why)
+		return answer, nil
+	}
+	answer.Said = "Queue " + answer.Target + " is paused."
+	return answer, err
+}
+
+// ResumeQueue lets a paused queue go on. It can be undone, so it is not asked.
+func ResumeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	answer := onQueue(f)
+	answer.Said = "Queue " + answer.Target + " goes on."
+	return answer, c.queues.Resume(ctx, answer.Target)
+}
+
+// LimitQueue sets how many jobs of a queue run at once, and how many begin in a time.
+func LimitQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	answer := onQueue(f)
+	stands, err := c.queues.Get(ctx, answer.Target)
+	if err != nil {
+		return answer, err
+	}
+	running, starts, per := number(stands.Limit.Running), number(stands.Limit.Starts), ""
+	if stands.Limit.Per > 0 {
+		per = stands.Limit.Per.String()
+	}
+	if f.sure() {
+		running, starts, per = f.Fields.Get("running"), f.Fields.Get("starts"), f.Fields.Get("per")
+	}
+	ask := &render.Ask{
+		Title: "Limit queue " + answer.Target, Text: "The limit holds for all workers together. It begins with the jobs that start next.",
+		Post: f.Frame.Action(answer.Back, "limit"), Do: "Set the limit", Cancel: f.Frame.Href(answer.Back),
+		Fields: []render.Field{
+			{Name: "running", Label: "Jobs at once", Kind: "number", Value: running, Hint: "1 to 1,000,000. Empty: any number."},
+			{Name: "starts", Label: "Jobs that begin within a time", Kind: "number", Value: starts, Hint: "1 to 1,000,000. Empty: any number."},
+			{Name: "per", Label: "That time", Value: per, Hint: "As 1s, 10m or 24h: 1 ms to 30 days."},
+		},
+	}
+	if !f.sure() {
+		answer.Ask = ask
+		return answer, nil
+	}
+	var limit chime.Limit
+	var bad [3]error
+	limit.Running, bad[0] = whole(running)
+	limit.Starts, bad[1] = whole(starts)
+	if text := strings.TrimSpace(per); text != "" {
+		if limit.Per, bad[2] = time.ParseDuration(text); bad[2] != nil {
+			bad[2] = fmt.Errorf("%.40q is no time: want one as 1s, 10m or 24h", text)
+		}
+	}
+	for i, err := range bad {
+		if err != nil {
+			ask.Fields[i].Error, answer.Ask = err.Error(), ask
+		}
+	}
+	if answer.Ask != nil {
+		return answer, nil
+	}
+	err = c.queues.Limit(ctx, answer.Target, limit)
+	if why := wrong(err); why != "" {
+		ask.Fields[len(ask.Fields)-1].Error, answer.Ask = why, ask
+		return answer, nil
+	}
+	answer.Said = "The limit of queue " + answer.Target + " is set."
+	return answer, err
+}
+
+// PurgeQueue deletes the jobs of a queue whose name was typed.
+func PurgeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	answer := onQueue(f)
+	stands, err := c.queues.Get(ctx, answer.Target)
+	if err != nil {
+		return answer, err
+	}
+	if typed := f.Fields.Get("name"); !f.sure() || typed != answer.Target {
+		answer.Ask = f.named(answer, "purge", "Purge queue "+answer.Target+"?", "Purge", "This cannot be undone: nothing is kept of these jobs.")
+		answer.Ask.Text = fmt.Sprintf("About %s that wait, are due later, are parked or dead are deleted. What runs goes on, and schedules stay.",
+			plural(int(stands.Waiting+stands.Delayed+stands.Parked+stands.Dead-stands.Schedules), "job", "jobs"))
+		return answer, nil
+	}
+	done, err := c.queues.Purge(ctx, answer.Target, answer.Target, nil)
+	answer.Count = int64(done.Changed)
+	answer.Said = fmt.Sprintf("%s of queue %s deleted.", plural(done.Changed, "job", "jobs"), answer.Target)
+	return answer, err
+}
+
+// DeleteQueue removes a queue on which nothing is.
+func DeleteQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
+	answer := onQueue(f)
+	if typed := f.Fields.Get("name"); !f.sure() || typed != answer.Target {
+		answer.Ask = f.named(answer, "delete", "Delete queue "+answer.Target+"?", "Delete", "Its counters and charts cannot be brought back.")
+		answer.Ask.Text = "It goes if nothing is on it: no job, no schedule, no worker. Who names it again makes it anew."
+		return answer, nil
+	}
+	err := c.queues.Delete(ctx, answer.Target)
+	answer.Back, answer.Said = "queues", "Queue "+answer.Target+" is deleted."
+	return answer, err
+}
+
+// named asks for something that destroys what has a name, which is to be typed.
+func (f *Form) named(answer Answer, verb, title, do, warning string) *render.Ask {
+	typed := f.Fields.Get("name")
+	field := render.Field{Name: "name", Label: "Type its name", Value: typed, Required: true, Exactly: answer.Target}
+	if f.sure() {
+		field.Error = fmt.Sprintf("This is %.60q, and not its name.", typed)
+	}
+	return &render.Ask{
+		Title: title, Warning: warning, Post: f.Frame.Action(answer.Back, verb), Do: do, Destroys: true, Cancel: f.Frame.Href(answer.Back),
+		Fields: []render.Field{field},
+	}
+}
+
+// onQueue is an answer about a queue, which goes back to its page.
+func onQueue(f *Form) Answer {
+	queue := f.Values["queue"]
+	return Answer{Queue: queue, Target: queue, Back: render.Path("queues", queue)}
+}
+
+// number is a number in a field; 0 is left out.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// whole reads a number of a field; empty is 0.
+func whole(text string) (int, error) {
+	text = strings.ReplaceAll(strings.TrimSpace(text), ",", "")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%.40q is no number from 1 to 1,000,000", text)
+	}
+	return n, nil
+}

@@ -1,0 +1,112 @@
+package change
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/jobfind"
+)
+
+const (
+	maxTicked = 200    // rows of a list
+	maxAll    = 10_000 // jobs that one form changes
+	stepJobs  = 500    // that one step changes
+)
+
+// A selection is the jobs that a form is about.
+type selection struct {
+	words string // which these are, for people
+	jobs  []ref
+	more  bool // there are more, which another form is to change
+}
+
+// A ref is a job by its place.
+type ref struct{ queue, id, text string }
+
+// selected returns the jobs that a form is about: those that were ticked, as "<queue>/<ID>"; all that its filter means; or those of groups of
+// failures, as "<job>\t<error>".
+func (c *Changer) selected(ctx context.Context, f *Form) (selection, error) {
+	if f.Fields.Get("all") == "1" {
+		return c.filtered(ctx, f.Fields.Get("filter"))
+	}
+	ids := f.Fields["id"]
+	if len(ids) > maxTicked {
+		return selection{}, &chime.InvalidError{Field: "id", Value: strconv.Itoa(len(ids)) + " rows", Limit: "at most " + strconv.Itoa(maxTicked)}
+	}
+	s := selection{words: "that are ticked"}
+	for _, text := range ids {
+		queue, id, found := strings.Cut(text, "/")
+		if !found || queue == "" || id == "" {
+			return selection{}, &chime.InvalidError{Field: "id", Value: text, Limit: "a queue, a slash and the ID of a job"}
+		}
+		s.jobs = append(s.jobs, ref{queue, id, id + " of queue " + queue})
+	}
+	return s, nil
+}
+
+// filtered returns the jobs that a filter means.
+func (c *Changer) filtered(ctx context.Context, text string) (selection, error) {
+	filter, err := jobfind.Parse(text)
+	if err != nil {
+		return selection{}, err
+	}
+	return c.found(ctx, filter, func(*chime.JobInfo) bool { return true })
+}
+
+// found returns the jobs that a filter means, of those that another rule means too.
+func (c *Changer) found(ctx context.Context, filter jobfind.Filter, means func(*chime.JobInfo) bool) (selection, error) {
+	s := selection{words: "that the filter “" + filter.String() + "” means"}
+	found, err := jobfind.Search{Filter: filter, Limit: maxAll}.Find(ctx, c.store)
+	if err != nil {
+		return s, err
+	}
+	for _, job := range found.Jobs {
+		if means(job) {
+			s.jobs = append(s.jobs, ref{job.Queue, job.ID, fmt.Sprintf("%s, %s of queue %s", job.ID, job.Name, job.Queue)})
+		}
+	}
+	s.more = found.Next != ""
+	return s, nil
+}
+
+// grouped returns the failed jobs of groups.
+func (c *Changer) grouped(ctx context.Context, groups []string) (all selection, err error) {
+	if len(groups) > maxTicked {
+		return all, &chime.InvalidError{Field: "id", Value: strconv.Itoa(len(groups)) + " groups", Limit: "at most " + strconv.Itoa(maxTicked)}
+	}
+	all.words = "of the ticked groups"
+	for _, text := range groups {
+		name, shape, found := strings.Cut(text, "\t")
+		if !found || name == "" {
+			return all, &chime.InvalidError{Field: "id", Value: text, Limit: "a job's name, a tab and an error"}
+		}
+		for _, state := range []chime.JobState{chime.JobDead, chime.JobRetrying} {
+			some, err := c.found(ctx, jobfind.Filter{State: state, Job: jobfind.Pattern{Text: name}}, func(job *chime.JobInfo) bool {
+				return jobfind.Normalize(job.LastError) == shape
+			})
+			if err != nil {
+				return all, err
+			}
+			all.jobs, all.more = append(all.jobs, some.jobs...), all.more || some.more
+		}
+	}
+	if len(all.jobs) > maxAll {
+		all.jobs, all.more = all.jobs[:maxAll], true
+	}
+	return all, nil
+}
+
+// steps cuts jobs into runs of one queue.
+func steps(jobs []ref) (all [][]ref) {
+	for len(jobs) > 0 {
+		n := 1
+		for n < len(jobs) && n < stepJobs && jobs[n].queue == jobs[0].queue {
+			n++
+		}
+		all, jobs = append(all, jobs[:n]), jobs[n:]
+	}
+	return all
+}

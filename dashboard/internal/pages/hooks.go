@@ -1,0 +1,37 @@
+package pages
+
+import (
+	"net/url"
+	"slices"
+
+	"github.com/chimejobs/chime"
+)
+
+// Hooks are what an application decides of what is shown. Each may be nil.
+type Hooks struct {
+	Redact      func(job *chime.JobInfo, payload any) any
+	RedactError func(job *chime.JobInfo, text string) string
+	Links       func(job *chime.JobInfo) []Link
+}
+
+// A Link leads to a page of another program.
+type Link struct{ Text, URL string }
+
+// failed is what is shown of an error of a job.
+func (h Hooks) failed(job *chime.JobInfo, text string) string {
+	if h.RedactError == nil || text == "" {
+		return text
+	}
+	return h.RedactError(job, text)
+}
+
+// links are those of a job that lead to a page: what is no address of http or https is left out.
+func (h Hooks) links(job *chime.JobInfo) []Link {
+	if h.Links == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(h.Links(job)), func(link Link) bool {
+		to, err := url.Parse(link.URL)
+		return err != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" || link.Text == ""
+	})
+}
