@@ -63,6 +63,8 @@ func filled(t *testing.T, store chime.Store) string {
 	name := <-ran
 	for must(chime.NewJobs(store).Get(t.Context(), "default", "dead-1")).State != chime.JobDead { // it may be settled a moment later
 	}
+	for len(must(chime.NewWorkers(store).List(t.Context()))) == 0 {
+	}
 	return name
 }
 
