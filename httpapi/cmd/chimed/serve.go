@@ -91,6 +91,11 @@ func newServer(s *settings, known *credentials, store chime.Store, listener net.
 		made.roles = append(made.roles, api)
 		handler = api
 	}
+	if s.hasRole(roleDashboard) {
+		pages, guarded := newDashboard(s, known, store, log)
+		made.http.RegisterOnShutdown(pages.Close)
+		handler = withDashboard(guarded, handler)
+	}
 	var err error
 	if made.health, err = health.New(health.Options{Store: store, Roles: looped}); err != nil {
 		return nil, err
@@ -200,6 +205,9 @@ func (s *server) banner() string {
 		where = "in memory: it forgets everything at exit"
 	}
 	fmt.Fprintf(&b, "chimed %s on %s, %s\n", version(), s.url(), where)
+	if s.settings.hasRole(roleDashboard) {
+		fmt.Fprintf(&b, "\nThe dashboard: %s%s/\n", s.url(), dashboardPrefix)
+	}
 	if !s.settings.hasRole(roleAPI) {
 		fmt.Fprintf(&b, "It has the roles %s. See how it is:\n  curl %s/readyz\n", strings.Join(s.settings.has, ", "), s.url())
 		return b.String()

@@ -35,7 +35,9 @@ Flags of serve, each of which may be a variable too, -public-url as CHIMED_PUBLI
   -namespace NAME       begins the names of all keys; chime
   -queues LIST          the queues, each with its weight: default=1. The first is that of collections that name none
   -concurrency N        how many jobs run at once; ten for each processor
-  -roles LIST           which of api,scheduler,worker this process has; all. Without -redis all are needed
+  -roles LIST           which of api,scheduler,worker,dashboard this process has; api,scheduler,worker, which are all
+                        needed without -redis. The dashboard is at /dashboard/
+  -dashboard-write      the dashboard changes what its viewers have the right to; else it only shows
   -tokens FILE          who may do what, lines of chimed token; read again on SIGHUP. None: all for programs of this machine
   -tls-cert FILE        the certificate in PEM, with its chain; read again on SIGHUP
   -tls-key FILE         its key
@@ -53,7 +55,7 @@ Flags of serve, each of which may be a variable too, -public-url as CHIMED_PUBLI
 
 // serveFlags are those of serve, in the order of its usage text.
 var serveFlags = []string{
-	"listen", "public-url", "redis", "namespace", "queues", "concurrency", "roles", "tokens", "tls-cert", "tls-key", "plaintext", "secret-keys",
+	"listen", "public-url", "redis", "namespace", "queues", "concurrency", "roles", "dashboard-write", "tokens", "tls-cert", "tls-key", "plaintext", "secret-keys",
 	"allow-net", "deny-net", "proxy", "log",
 }
 
@@ -68,13 +70,16 @@ const (
 	roleAPI       = "api"
 	roleScheduler = "scheduler"
 	roleWorker    = "worker"
+	roleDashboard = "dashboard"
 )
+
+var roles = []string{roleAPI, roleScheduler, roleWorker, roleDashboard}
 
 // settings are what a chimed is started with.
 type settings struct {
 	listen, publicURL, redis, namespace, queues, roles, tokens, tlsCert, tlsKey, secretKeys, allowNet, denyNet, proxy, log string
 	concurrency                                                                                                            int
-	plaintext                                                                                                              bool
+	plaintext, dashboardWrite                                                                                              bool
 
 	// What validate makes of them.
 	client  *redis.Options // nil: in memory
@@ -99,6 +104,7 @@ func (s *settings) declare(f *flags) {
 	f.StringVar(&s.queues, "queues", "default=1", "")
 	f.IntVar(&s.concurrency, "concurrency", 0, "")
 	f.StringVar(&s.roles, "roles", "api,scheduler,worker", "")
+	f.BoolVar(&s.dashboardWrite, "dashboard-write", false, "")
 	f.StringVar(&s.tokens, "tokens", "", "")
 	f.StringVar(&s.tlsCert, "tls-cert", "", "")
 	f.StringVar(&s.tlsKey, "tls-key", "", "")
@@ -162,15 +168,15 @@ func (s *settings) readRedis(f *flags) error {
 func (s *settings) readRoles() error {
 	s.has = list(s.roles)
 	for _, role := range s.has {
-		if !slices.Contains([]string{roleAPI, roleScheduler, roleWorker}, role) {
-			return fmt.Errorf("-roles: there is no role %.40q: want some of api,scheduler,worker", role)
+		if !slices.Contains(roles, role) {
+			return fmt.Errorf("-roles: there is no role %.40q: want some of %s", role, strings.Join(roles, ","))
 		}
 	}
 	if len(s.has) == 0 {
-		return errors.New("-roles: want some of api,scheduler,worker")
+		return fmt.Errorf("-roles: want some of %s", strings.Join(roles, ","))
 	}
 	if s.redis == "" && !(s.hasRole(roleAPI) && s.hasRole(roleScheduler) && s.hasRole(roleWorker)) {
-		return errors.New("-roles: without -redis nobody else can have the other roles: want all, or -redis")
+		return errors.New("-roles: without -redis nobody else can have the other roles: want api, scheduler and worker, or -redis")
 	}
 	return nil
 }
@@ -271,7 +277,10 @@ func (s *settings) checkAccess() error {
 	if (s.tlsCert == "") != (s.tlsKey == "") {
 		bad = append(bad, errors.New("-tls-cert and -tls-key: want both or none"))
 	}
-	if !loopback(host) && s.hasRole(roleAPI) {
+	if s.dashboardWrite && !s.hasRole(roleDashboard) {
+		bad = append(bad, errors.New("-dashboard-write: there is no dashboard: want it among -roles"))
+	}
+	if !loopback(host) && (s.hasRole(roleAPI) || s.hasRole(roleDashboard)) {
 		if s.tokens == "" {
 			bad = append(bad, fmt.Errorf("-listen %s: others can reach it, so it needs -tokens FILE; chimed token NAME makes one", s.listen))
 		}

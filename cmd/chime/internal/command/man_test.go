@@ -20,7 +20,7 @@ func TestEveryCommandHasAManualPage(t *testing.T) {
 	}
 	for page, want := range map[string]string{
 		"chime": "chime-schedules(1)", "chime-next": "rule-zone", "chime-schedules-list": "failing", "chime-jobs-requeue": "filter", "chime-queues-purge": "confirm",
-		"chime-top": "every", "chime-completion-bash": "bash",
+		"chime-top": "every", "chime-dashboard": "auth-file", "chime-dashboard-token": "reveal", "chime-completion-bash": "bash",
 	} {
 		text, err := os.ReadFile(filepath.Join(first, page+".1"))
 		if err != nil {

@@ -23,13 +23,14 @@ type Process struct {
 	ShowsOn bool // Out is a terminal: colours, columns that give way, full screen
 	TellsOn bool // Err is a terminal: progress
 	Width   func() int
+	Open    func(url string) error // in a browser
 }
 
 // Current is the process that runs.
 func Current() *Process {
 	return &Process{
 		Args: os.Args[1:], Env: os.Getenv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now, Local: local(),
-		AsksAt: isTerminal(os.Stdin), ShowsOn: isTerminal(os.Stdout), TellsOn: isTerminal(os.Stderr), Width: width,
+		AsksAt: isTerminal(os.Stdin), ShowsOn: isTerminal(os.Stdout), TellsOn: isTerminal(os.Stderr), Width: width, Open: openBrowser,
 	}
 }
 

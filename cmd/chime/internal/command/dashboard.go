@@ -1,0 +1,178 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/dashboard"
+	"github.com/chimejobs/chime/internal/login"
+)
+
+// What one connection may take. Streams of open pages set deadlines of their own.
+const (
+	headerTimeout  = 5 * time.Second
+	requestTimeout = 15 * time.Second // to read a request, and to write its answer
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 32 << 10
+	shutdownLimit  = 5 * time.Second
+)
+
+// A pageServer is what chime dashboard is told.
+type pageServer struct {
+	listen   string
+	write    bool
+	authFile string
+	open     bool
+}
+
+func (s *session) dashboard() *cobra.Command {
+	var p pageServer
+	c := &cobra.Command{
+		Use: "dashboard", Short: "Serve the dashboard to browsers", GroupID: groupStore, Args: cobra.NoArgs,
+		Long: "dashboard serves pages that show schedules, jobs, queues and workers, and stay up to date while they are open. They change nothing,\n" +
+			"unless --write is given. A user of Redis that may only read is enough without it.\n\n" +
+			"Without --auth-file it serves browsers of this machine only, and lets all of them do everything that it does. With it, each request\n" +
+			"needs the name and the token of somebody in that file: chime dashboard token makes them. Tokens go over the network as they are,\n" +
+			"so a proxy with TLS belongs before a dashboard that others can reach.\n\n" +
+			"Who does what is logged to standard error. Ctrl-C ends it.",
+		Example: "  chime dashboard --open\n  chime dashboard token anna --rights view,operate\n  chime dashboard --listen 0.0.0.0:7080 --auth-file /etc/chime/people --write",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if output.Format(s.format) != output.Table {
+				return usage("--output %s: dashboard serves pages; chime queues list -o %[1]s prints", s.format)
+			}
+			return s.servePages(c.Context(), p)
+		},
+	}
+	c.Flags().StringVar(&p.listen, "listen", "127.0.0.1:7080", "`host:port` to serve on")
+	c.Flags().BoolVar(&p.write, "write", false, "let viewers change what they have the right to; --read-only wins")
+	c.Flags().StringVar(&p.authFile, "auth-file", "", "`file` with who may see it: lines of chime dashboard token")
+	c.Flags().BoolVar(&p.open, "open", false, "open it in the browser")
+	c.AddCommand(s.dashboardToken())
+	return c
+}
+
+// servePages serves the dashboard until ctx ends, or the process is told to.
+func (s *session) servePages(ctx context.Context, p pageServer) error {
+	host, _, err := net.SplitHostPort(p.listen)
+	if err != nil {
+		return usage("--listen %.80q: want host:port, as 127.0.0.1:7080", p.listen)
+	}
+	if p.authFile == "" && !onThisMachine(host) {
+		return usage("--listen %s: others can reach it, so it needs --auth-file FILE; chime dashboard token NAME makes its lines", p.listen)
+	}
+	log := slog.New(slog.NewTextHandler(s.Err, nil))
+	options := dashboard.Options{Zone: s.location, Write: p.write && !s.readOnly, Logger: log}
+	if options.Zone == time.Local {
+		options.Zone = time.UTC
+	}
+	guarded := func(pages http.Handler) http.Handler { return pages }
+	if p.authFile != "" {
+		users, err := readUsers(p.authFile)
+		if err != nil {
+			return usage("--auth-file %s: %w", p.authFile, err)
+		}
+		options.Authorize, guarded = login.Authorize, login.New(users.Check, log).Wrap
+	}
+	store, err := s.store()
+	if err != nil {
+		return err
+	}
+	if err := s.answers(ctx, store); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", p.listen)
+	if err != nil {
+		return exit(exitFailed, "--listen: %w", err)
+	}
+	pages := dashboard.New(store, options)
+	server := newPageServer(guarded(pages))
+	server.RegisterOnShutdown(pages.Close)
+	url := "http://" + reachable(listener.Addr()) + "/"
+	_, _ = fmt.Fprintf(s.Out, "%s shows %s, %s; Ctrl-C ends it\n", url, s.opened.Address, p.said(options.Write))
+	if p.authFile != "" && !onThisMachine(host) {
+		_, _ = fmt.Fprintln(s.Err, "chime: tokens go over the network as they are: put a proxy with TLS before it")
+	}
+	if p.open {
+		if err := s.Open(url); err != nil {
+			_, _ = fmt.Fprintf(s.Err, "chime: --open: %v\n", err)
+		}
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
+	defer stop()
+	return serve(ctx, server, listener)
+}
+
+// answers fails if the store does not answer: at the start that is rather a wrong address than an outage, which the pages tell of.
+func (s *session) answers(ctx context.Context, store chime.Store) error {
+	ctx, cancel := s.limited(ctx)
+	defer cancel()
+	_, err := chime.NewSchedules(store).Leader(ctx)
+	return err
+}
+
+// said is what viewers may do.
+func (p *pageServer) said(write bool) string {
+	who := "to browsers of this machine"
+	if p.authFile != "" {
+		who = "to those in " + p.authFile
+	}
+	if !write {
+		return "read-only, " + who
+	}
+	return "and changes it, " + who
+}
+
+// newPageServer is a server that no slow, long or idle client holds up.
+func newPageServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // what strangers send
+	}
+}
+
+// serve serves until ctx ends. That is how it ends, so it is no error.
+func serve(ctx context.Context, server *http.Server, listener net.Listener) error {
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
+	defer cancel()
+	if err := server.Shutdown(limited); err != nil {
+		_ = server.Close() // who has not got their answer by now does not read it
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// onThisMachine reports whether a host to listen on can be reached from this machine only.
+func onThisMachine(host string) bool {
+	at, err := netip.ParseAddr(host)
+	return err == nil && at.Unmap().IsLoopback() || host == "localhost"
+}
+
+// reachable is an address as browsers of this machine reach it.
+func reachable(at net.Addr) string {
+	host, port, _ := net.SplitHostPort(at.String())
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port)
+}

@@ -1,0 +1,68 @@
+package docs_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard"
+)
+
+// The code of docs/dashboard.md is the code of this file; dashboard_run_test.go runs it.
+
+func mountForThisMachine(mux *http.ServeMux, store chime.Store) {
+	mux.Handle("/chime/", dashboard.New(store, dashboard.Options{Prefix: "/chime"}))
+}
+
+func mountBehindLogin(mux *http.ServeMux, store chime.Store, users func(*http.Request) (name string, admin bool, err error)) *dashboard.Dashboard {
+	pages := dashboard.New(store, dashboard.Options{
+		Prefix: "/chime",
+		Title:  "billing",
+		Write:  true,
+		Authorize: func(r *http.Request) (dashboard.Viewer, error) {
+			name, admin, err := users(r)
+			if err != nil {
+				return dashboard.Viewer{}, err
+			}
+			viewer := dashboard.Viewer{Name: name, Rights: dashboard.View | dashboard.Operate}
+			if admin {
+				viewer.Rights |= dashboard.Edit | dashboard.Delete | dashboard.Reveal
+			}
+			return viewer, nil
+		},
+	})
+	mux.Handle("/chime/", pages)
+	return pages
+}
+
+func servePages(server *http.Server, pages *dashboard.Dashboard) {
+	server.RegisterOnShutdown(pages.Close)
+}
+
+func auditTo(entries chan<- dashboard.Action) dashboard.Options {
+	return dashboard.Options{Audit: func(ctx context.Context, action dashboard.Action) {
+		select {
+		case entries <- action: // At, Viewer, Remote, Act ("pause schedule"), Queue, Target, Note, Count, Err
+		case <-ctx.Done():
+		}
+	}}
+}
+
+var credential = regexp.MustCompile(`token=\S+`)
+
+func withoutSecrets() dashboard.Options {
+	return dashboard.Options{
+		Redact: func(_ *chime.JobInfo, payload any) any {
+			if fields, ok := payload.(map[string]any); ok && fields["card"] != nil {
+				fields["card"] = "hidden"
+			}
+			return payload
+		},
+		RedactError: func(_ *chime.JobInfo, text string) string { return credential.ReplaceAllString(text, "token=…") },
+		Links: func(job *chime.JobInfo) []dashboard.Link {
+			return []dashboard.Link{{Text: "Logs", URL: "https://logs.example.com/?job=" + url.QueryEscape(job.ID)}}
+		},
+	}
+}

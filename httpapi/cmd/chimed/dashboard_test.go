@@ -1,0 +1,140 @@
+package main
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chimejobs/chime/httpapi"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// handlerOf is what a chimed of these flags answers with.
+func handlerOf(t *testing.T, args ...string) http.Handler {
+	t.Helper()
+	p := process{args: args, env: func(string) string { return "" }}
+	s, err := p.serveSettings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := newCredentials(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := embedded.StartInMemory()
+	t.Cleanup(func() { _ = store.Close() })
+	made, err := newServer(s, known, store.Store(), nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = made.http.Shutdown(t.Context()) }) // ends what the dashboard has begun
+	return made.http.Handler
+}
+
+// browse sends a request of this machine, with a name and a token unless they are empty.
+func browse(handler http.Handler, method, path, name, token string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, nil)
+	r.RemoteAddr, r.Host = "127.0.0.1:50000", "localhost:8080"
+	if name != "" {
+		r.SetBasicAuth(name, token)
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return w
+}
+
+const withDashboardRole = "api,scheduler,worker,dashboard"
+
+func TestTheDashboardIsOffUnlessItIsARole(t *testing.T) {
+	for what, c := range map[string]struct {
+		args   []string
+		status map[string]int
+	}{
+		"without the role": {nil, map[string]int{"/dashboard": 404, "/dashboard/workers": 404, "/jobCollections": 200}},
+		"with it": {[]string{"-roles", withDashboardRole},
+			map[string]int{"/dashboard": 308, "/dashboard/workers": 200, "/dashboard/nothing": 404, "/jobCollections": 200, "/livez": 200, "/dashboardx": 404}},
+		"alone": {[]string{"-roles", "dashboard", "-redis", "redis://127.0.0.1:1"}, map[string]int{"/dashboard/workers": 200, "/jobCollections": 404}},
+	} {
+		handler := handlerOf(t, c.args...)
+		for path, want := range c.status {
+			got := browse(handler, "GET", path, "", "")
+			if got.Code != want {
+				t.Errorf("%s: GET %s: got %d %s, want %d", what, path, got.Code, got.Body, want)
+			}
+			if want == 308 && got.Header().Get("Location") != "dashboard/" {
+				t.Errorf("%s: GET %s leads to %q", what, path, got.Header().Get("Location"))
+			}
+		}
+	}
+}
+
+func TestTheDashboardWithoutTokensIsForThisMachine(t *testing.T) {
+	for _, c := range []struct {
+		args   []string
+		status int // of a pause
+	}{{nil, 403}, {[]string{"-dashboard-write"}, 200}} { // it asks first
+		handler := handlerOf(t, append([]string{"-roles", withDashboardRole}, c.args...)...)
+		if got := browse(handler, "POST", "/dashboard/schedules/a/pause", "", ""); got.Code != c.status {
+			t.Errorf("%q: a pause: got %d, want %d: %s", c.args, got.Code, c.status, got.Body)
+		}
+		r := httptest.NewRequest("GET", "/dashboard/workers", nil)
+		r.RemoteAddr, r.Host = "192.0.2.1:50000", "localhost:8080"
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != http.StatusForbidden {
+			t.Errorf("%q: from elsewhere: got %d, want 403", c.args, w.Code)
+		}
+	}
+}
+
+// What a token's holder may do in the dashboard, which shows all of the store, is what the token allows for all collections.
+func TestPermissionsForAllCollectionsAreRightsInTheDashboard(t *testing.T) {
+	var lines []string
+	tokens := map[string]string{}
+	add := func(name string, permission httpapi.Permission, collections ...string) {
+		token, line, err := httpapi.NewToken(name, permission, collections...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens[name], lines = token, append(lines, line)
+	}
+	add("reader", httpapi.Read)
+	add("runner", httpapi.Run)
+	add("writer", httpapi.Write)
+	add("admin", httpapi.Admin)
+	add("team", httpapi.Admin, "team-*", "*-team")
+	handler := handlerOf(t, "-roles", withDashboardRole, "-dashboard-write", "-tokens", written(t, "tokens", strings.Join(lines, "\n")))
+	for name, want := range map[string][3]int{ // of a look, a pause, and a deletion; the last two ask first
+		"reader": {200, 403, 403}, "runner": {200, 200, 403}, "writer": {200, 200, 403}, "admin": {200, 200, 200}, "team": {403, 403, 403},
+	} {
+		got := [3]int{
+			browse(handler, "GET", "/dashboard/workers", name, tokens[name]).Code,
+			browse(handler, "POST", "/dashboard/schedules/a/pause", name, tokens[name]).Code,
+			browse(handler, "POST", "/dashboard/schedules/a/delete", name, tokens[name]).Code,
+		}
+		if got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+	for what, c := range map[string][2]string{"nobody": {}, "another name": {"admin", tokens["reader"]}, "no token": {"admin", "secret"}} {
+		got := browse(handler, "GET", "/dashboard/workers", c[0], c[1])
+		if got.Code != http.StatusUnauthorized || got.Header().Get("WWW-Authenticate") == "" {
+			t.Errorf("%s: got %d, want 401 and how to log in", what, got.Code)
+		}
+	}
+	known := credentials{}
+	who, err := httpapi.Tokens(strings.Join(lines, "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known.who.Store(&who)
+	for name, want := range map[string]string{
+		"reader": "view", "runner": "view, operate", "writer": "view, operate, edit", "admin": "view, operate, edit, delete, reveal", "team": "none",
+	} {
+		if viewer, ok := known.viewer(name, tokens[name]); !ok || viewer.Name != name || viewer.Rights.String() != want {
+			t.Errorf("%s: got %q with %s, want %s", name, viewer.Name, viewer.Rights, want)
+		}
+	}
+}
