@@ -51,12 +51,12 @@ func TestDaysCountOccurrencesOnTheDayTheyWerePlannedFor(t *testing.T) {
 			return f.run(w)
 		}
 		stop := begin()
-		pass(96*time.Hour - time.Minute)
+		pass(48*time.Hour - time.Minute)
 		if err := schedules.Pause(t.Context(), "s", chime.Note{}); err != nil {
 			t.Fatal(err)
 		}
 		pass(26 * time.Hour)
-		want := []string{"1 1 1 3 0", "2 3 0 1 0", "3 1 1 3 0", "4 3 0 1 0"}
+		want := []string{"1 1 1 3 0", "2 3 0 1 0"}
 		if got := daysOf(t, schedules, "s"); !slices.Equal(got, want) {
 			t.Errorf("days %q, want %q", got, want)
 		}

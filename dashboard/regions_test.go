@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"regexp"
 	"strings"
@@ -118,8 +119,7 @@ func TestNamesThatOthersHaveChosenAreTexts(t *testing.T) {
 	})
 }
 
-// What a page costs Redis does not grow with the jobs and schedules. The first one reads what all have in
-// common, and all schedules, which are read again some seconds later.
+// What a page costs Redis does not grow with the jobs and schedules. The first one reads what all have in common.
 func TestWhatAPageCostsIsBounded(t *testing.T) {
 	cost := func(jobs, schedules int) (most int64) {
 		onServer(t, func(t *testing.T, server *embedded.Server) {
@@ -139,11 +139,15 @@ func TestWhatAPageCostsIsBounded(t *testing.T) {
 			wants(t, "the first", send(d, "GET", "/"), 200)
 			var c counter
 			server.Client().AddHook(&c)
-			for _, path := range []string{"", "?window=25h", "queues", "queues/q00?window=92d", "workers"} {
-				time.Sleep(2500 * time.Millisecond) // fake time passes
-				before := c.commands.Load()
-				wants(t, path, send(d, "GET", "/"+path), 200)
-				most = max(most, c.commands.Load()-before)
+			for _, path := range []string{"", "?window=25h", "?window=92d", "queues", "queues/q00?window=92d", "workers"} {
+				least := int64(math.MaxInt64) // of two: before one of them all schedules may be read, which is done every few seconds for all pages
+				for range 2 {
+					time.Sleep(2500 * time.Millisecond) // fake time passes
+					before := c.commands.Load()
+					wants(t, path, send(d, "GET", "/"+path), 200)
+					least = min(least, c.commands.Load()-before)
+				}
+				most = max(most, least)
 			}
 		})
 		return most

@@ -72,8 +72,11 @@ func TestEveryScriptAndCommandIsGrantedAndTried(t *testing.T) {
 	}
 }
 
-// userEnv is the use as whose user the suite runs, see TestTheSuiteAsEachUser.
-const userEnv = "CHIME_TEST_USER"
+// userEnv is the use as whose user the suite runs, and userServerEnv the address of the server that has this user: see TestTheSuiteAsEachUser.
+const (
+	userEnv       = "CHIME_TEST_USER"
+	userServerEnv = "CHIME_TEST_USER_SERVER"
+)
 
 // callsOf are the calls of the protocol that a use makes.
 var callsOf = map[protocol.Use][]string{
@@ -152,12 +155,23 @@ func (u asUser) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// startForUser starts a server with the user of the docs for a use, and returns a client of that user on which other calls are made
-// by a user who may do everything. It fails the test if anything was refused to the user by the end.
-func startForUser(t *testing.T, use protocol.Use) *redis.Client {
-	server := redistest.Start(t, redistest.Options{Users: []string{userLines(t)[use]}})
-	admin := server.Client(nil)
-	client := server.Client(&redis.Options{Username: "chime-" + string(use), Password: "SECRET", DisableIdentity: true, ContextTimeoutEnabled: true}) // else the hook is not asked of calls that are repeated
+// clientOfUser empties the server of this run and returns a client of the user of the docs for a use, on which other calls are made by a
+// user who may do everything. It fails the test if anything was refused to the user by the end. The server has the scripts that earlier tests have
+// sent; the first test that runs one has to send it.
+func clientOfUser(t *testing.T, use protocol.Use) *redis.Client {
+	t.Helper()
+	address := os.Getenv(userServerEnv)
+	admin := redis.NewClient(&redis.Options{Addr: address})
+	t.Cleanup(func() { admin.Close() })
+	for _, command := range [][]any{{"flushall"}, {"acl", "log", "reset"}} {
+		if err := admin.Do(t.Context(), command...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := redis.NewClient(&redis.Options{
+		Addr: address, Username: "chime-" + string(use), Password: "SECRET", DisableIdentity: true,
+		ContextTimeoutEnabled: true, // else the hook is not asked of calls that are repeated
+	})
 	client.AddHook(asUser{use, admin})
 	t.Cleanup(func() {
 		refused, err := admin.Do(context.Background(), "acl", "log").Slice()
@@ -168,8 +182,8 @@ func startForUser(t *testing.T, use protocol.Use) *redis.Client {
 	return client
 }
 
-// TestTheSuiteAsEachUser runs this test binary again for each user of docs/access.md, on servers that have that user. Random walks are left
-// out: whether a call is allowed needs none.
+// TestTheSuiteAsEachUser runs this test binary again for each user of docs/access.md, each time on a server that has that user. Random walks
+// are left out: whether a call is allowed needs none.
 func TestTheSuiteAsEachUser(t *testing.T) {
 	if os.Getenv(clusterEnv) != "" || os.Getenv(userEnv) != "" {
 		return // this is such a run
@@ -185,12 +199,14 @@ func TestTheSuiteAsEachUser(t *testing.T) {
 	} {
 		t.Run(string(use), func(t *testing.T) {
 			t.Parallel()
-			tests, least := suiteTests(t), 30
+			only, least := "", 30
 			if use == useOperate {
-				tests, least = "Damage|Repair|Verif", 3 // the rest an operator does as a scheduler and a viewer do
+				only, least = "Damage|Repair|Verif", 3 // the rest an operator does as a scheduler and a viewer do
 			}
-			again := exec.Command(binary, "-test.run", tests, "-test.skip", "^TestReadme|^TestScript|Random|DoesNotMove|Lint|TLS|Password|Role|Right|NoUser|FirstJob|Fuzz|TheUsers|EveryScript|"+skip, "-test.v")
-			again.Env = append(os.Environ(), userEnv+"="+string(use))
+			tests := suiteTests(t, only, "^TestReadme|^TestScript|Random|DoesNotMove|Lint|TLS|Password|Role|Right|NoUser|FirstJob|TheUsers|EveryScript|"+skip)
+			server := redistest.Start(t, redistest.Options{Users: []string{userLines(t)[use]}})
+			again := exec.Command(binary, "-test.run", tests, "-test.v")
+			again.Env = append(os.Environ(), userEnv+"="+string(use), userServerEnv+"="+server.Addr())
 			out, err := again.CombinedOutput()
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)

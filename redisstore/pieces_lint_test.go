@@ -189,8 +189,8 @@ func TestScriptsUseWhatTheirPiecesNeed(t *testing.T) {
 	pieces, used := pieceFiles(t), map[string]bool{}
 	for _, script := range scriptNames() {
 		var before []string
-		for _, line := range usesLine.FindAllStringSubmatch(withSections(script), -1) {
-			for piece := range strings.FieldsSeq(line[1]) {
+		replaceLines(withSections(script), usesMark, func(names string) string {
+			for piece := range strings.FieldsSeq(names) {
 				for _, needed := range needs(pieces[piece]) {
 					if !slices.Contains(before, needed) {
 						t.Errorf("scripts/%s.lua uses %s, which needs %s before it", script, piece, needed)
@@ -201,7 +201,8 @@ func TestScriptsUseWhatTheirPiecesNeed(t *testing.T) {
 				}
 				before, used[piece] = append(before, piece), true
 			}
-		}
+			return ""
+		})
 	}
 	for name := range pieces {
 		if !used[name] {

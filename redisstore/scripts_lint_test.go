@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -246,7 +247,7 @@ func TestScriptTextIsConstant(t *testing.T) {
 // A key's name is built in keys.go and nowhere else.
 func TestKeysAreBuiltInKeysGoOnly(t *testing.T) {
 	var names []string
-	for _, title := range titles(t) {
+	for _, title := range titles() {
 		for _, key := range title.keys {
 			first, _, _ := strings.Cut(key.name, ":")
 			names = append(names, first)
@@ -266,15 +267,15 @@ func TestKeysAreBuiltInKeysGoOnly(t *testing.T) {
 	}
 }
 
-// titles returns the title pages by the SHA1 of their scripts.
-func titles(t *testing.T) map[string]titlePage {
-	t.Helper()
+// titles returns the title pages by the SHA1 of their scripts. Every test's client has a guard that asks it, so they are read once.
+var titles = sync.OnceValue(func() map[string]titlePage {
 	all := map[string]titlePage{}
-	for name, script := range loadAll(t) {
+	for _, name := range scriptNames() {
+		script := load(name)
 		all[script.sha], _ = readTitle(name, script.text)
 	}
 	return all
-}
+})
 
 // goFiles returns this package's own files, tests aside.
 func goFiles(t *testing.T) map[string]*ast.File {

@@ -18,7 +18,7 @@ type keyGuard struct {
 }
 
 // guardKeys puts a guard on a client.
-func guardKeys(t *testing.T, client redis.UniversalClient) { client.AddHook(keyGuard{t, titles(t)}) }
+func guardKeys(t *testing.T, client redis.UniversalClient) { client.AddHook(keyGuard{t, titles()}) }
 
 func (g keyGuard) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
@@ -127,7 +127,7 @@ func TestSlotAgreesWithClusterKeyslot(t *testing.T) {
 }
 
 func TestTheKeyGuardReportsWrongCalls(t *testing.T) {
-	g := keyGuard{t, titles(t)}
+	g := keyGuard{t, titles()}
 	owed := owedScript.sha
 	k := keyspace("chime").partition(defaultPartition)
 	for _, c := range []struct {

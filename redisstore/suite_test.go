@@ -52,7 +52,7 @@ func onEveryServer(t *testing.T, test func(b *bench)) {
 		return
 	}
 	if use := protocol.Use(os.Getenv(userEnv)); use != "" {
-		test(newBench(t, startForUser(t, use)))
+		test(newBench(t, clientOfUser(t, use)))
 		return
 	}
 	t.Run("miniredis", func(t *testing.T) {
@@ -84,7 +84,7 @@ func newBench(t *testing.T, client redis.UniversalClient) *bench {
 	guardKeys(t, client)
 	namespace := fmt.Sprintf("test%d", namespaces.Add(1))
 	if os.Getenv(userEnv) != "" {
-		namespace = "chime" // the one of docs/access.md; every test has a server of its own
+		namespace = "chime" // the one of docs/access.md; the server is emptied before every test
 	}
 	b := &bench{T: t, store: newStore(client, Options{Namespace: namespace}), client: client, numbers: map[string]int64{}}
 	if _, err := b.store.Partitions(t.Context(), defaultPartition.Queue); err != nil { // the queue is registered, as roles do before they use it
@@ -118,7 +118,7 @@ func TestTheSuiteOnACluster(t *testing.T) {
 	for _, node := range cluster.Nodes {
 		addresses = append(addresses, node.Addr())
 	}
-	again := exec.Command(suiteBinary(t), "-test.run", suiteTests(t), "-test.skip", "^TestReadme|^TestScript", "-test.v")
+	again := exec.Command(suiteBinary(t), "-test.run", suiteTests(t, "", "^TestReadme|^TestScript"), "-test.v")
 	again.Env = append(os.Environ(), clusterEnv+"="+strings.Join(addresses, " "))
 	out, err := again.CombinedOutput()
 	if err != nil {

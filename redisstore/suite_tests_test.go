@@ -5,14 +5,17 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
 // suiteTests is a pattern of the tests that call onEveryServer, themselves or through others: the suite that a run on another kind of server
-// repeats. The other tests start servers of their own, or none, and would find there what they find anyway.
-func suiteTests(t *testing.T) string {
+// repeats. The other tests start servers of their own, or none, and would find there what they find anyway. It has those
+// whose names the pattern only finds and skip does not: with -test.skip beside it, the package testing compiles this long pattern again
+// for every test.
+func suiteTests(t *testing.T, only, skip string) string {
 	t.Helper()
 	names, err := filepath.Glob("*_test.go")
 	if err != nil {
@@ -44,9 +47,11 @@ func suiteTests(t *testing.T) string {
 			}
 		}
 	}
+	wanted := regexp.MustCompile(only)
+	skipped := regexp.MustCompile(skip)
 	var tests []string
 	for function := range found {
-		if strings.HasPrefix(function, "Test") {
+		if strings.HasPrefix(function, "Test") && wanted.MatchString(function) && !skipped.MatchString(function) {
 			tests = append(tests, function)
 		}
 	}

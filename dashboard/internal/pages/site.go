@@ -24,7 +24,11 @@ type Site struct {
 	drawn     drawings
 	lastRuns  lastRuns
 	hours     hours
+	runs      *histories[*chime.RunInfo]
+	days      *histories[chime.RunDay]
+	calendar  calendar
 	found     seldom[*jobList]
+	grouped   seldom[*grouping]
 
 	reads   sync.Mutex // one reading at a time
 	mu      sync.Mutex
@@ -37,6 +41,7 @@ func NewSite(store chime.Store, hooks Hooks) *Site {
 	s := &Site{
 		store: store, hooks: hooks, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), poller: overview.NewPoller(store),
 	}
+	s.runs, s.days = newHistories(s.readRuns), newHistories(s.schedules.Days)
 	s.directory = newDirectory(func(ctx context.Context) schedulesSeq { return s.schedules.List(ctx, chime.ScheduleFilter{}) })
 	return s
 }
@@ -57,6 +62,15 @@ func (s *Standing) Counts() map[string]int {
 		failures += int(g.Count)
 	}
 	return map[string]int{"failures": failures, "workers": len(s.Workers)}
+}
+
+// queues are all queues as they stood.
+func (s *Standing) queues() []*chime.QueueInfo {
+	queues := make([]*chime.QueueInfo, len(s.Queues))
+	for i, q := range s.Queues {
+		queues[i] = q.QueueInfo
+	}
+	return queues
 }
 
 // Read reads how the store is.
@@ -112,6 +126,7 @@ func (s *Site) Last() *Standing {
 // Forget has everything be read anew: something was changed.
 func (s *Site) Forget() {
 	s.found.forget()
+	s.grouped.forget()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changed = time.Now()

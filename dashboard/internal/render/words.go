@@ -43,6 +43,9 @@ var looks = map[string]look{
 	"gone":       {"off", "circle-dashed"},
 	"idle":       {"off", "circle-dashed"},
 	"draining":   {"late", "hourglass"},
+	"not kept":   {"off", "circle-dashed"},
+	"no record":  {"late", "circle-dashed"},
+	"unread":     {"late", "triangle-alert"},
 }
 
 // unknown is the look of a state that a newer version has stored.

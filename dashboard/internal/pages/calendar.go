@@ -1,0 +1,120 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/svg"
+)
+
+// Calendar is when the schedules run.
+type Calendar struct {
+	Charts  []render.Chart
+	Busiest []BusyInstant
+	Total   int       // occurrences of the seven days
+	From    time.Time // when they were computed, by the store's clock
+	Left    []string  // what is left out
+	Cut     []planCut // some of the schedules that are counted in part
+	None    bool      // there is no schedule
+	Can     Can
+}
+
+// A calendar keeps the plan of the store.
+type calendar struct {
+	mu   sync.Mutex // one plan is computed at a time
+	have *plan
+	at   time.Time // by this process's clock
+}
+
+// planOf returns the plan of the store, which is at most planFor old.
+func (s *Site) planOf(ctx context.Context, now time.Time) (*plan, error) {
+	c := &s.calendar
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.have != nil && time.Since(c.at) < planFor {
+		return c.have, nil
+	}
+	listing, err := s.directory.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := newPlan(listing, now, maxPlanned)
+	if !listing.Reading && len(p.names) > 0 { // else there is soon more to say
+		c.have, c.at = p, time.Now()
+	}
+	return p, nil
+}
+
+// Calendar reads when the schedules run.
+func (s *Site) Calendar(ctx context.Context, r *Request) (View, error) {
+	standing, err := s.Standing(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	p, err := s.planOf(ctx, standing.Now())
+	if err != nil {
+		return View{}, err
+	}
+	m := &Calendar{Busiest: p.busiest(), Total: len(p.entries), From: p.from, Can: r.Can, None: len(p.names) == 0}
+	m.leftOut(p)
+	day := svg.Bars{Title: "The next 24 hours, by 10 minutes", From: p.from.Truncate(10 * time.Minute), Step: 10 * time.Minute, Zone: r.Zone}
+	day.Counts = p.counts(day.From, day.Step, 24*6)
+	week := svg.Bars{Title: "The next 7 days, by the hour", From: hourBegin(p.from, r.Zone), Step: time.Hour, Zone: r.Zone}
+	week.Counts = p.counts(week.From, week.Step, 7*24)
+	m.Charts = []render.Chart{
+		{ID: "day", Title: "Next 24 hours", Note: "Occurrences in each 10 minutes.", SVG: day.SVG(), Table: some(day.Table())},
+		{ID: "week", Title: "Next 7 days", Note: "Occurrences in each hour.", SVG: week.SVG(), Table: some(week.Table())},
+	}
+	return View{"Calendar", m}, nil
+}
+
+// hourBegin is when an hour of a zone's clock begins: some zones are not whole hours away from UTC.
+func hourBegin(at time.Time, zone *time.Location) time.Time {
+	at = at.In(zone)
+	return at.Add(-time.Duration(at.Minute())*time.Minute - time.Duration(at.Second())*time.Second - time.Duration(at.Nanosecond()))
+}
+
+// some leaves out the rows of a chart's table in which there is nothing.
+func some(t svg.Table) svg.Table {
+	var rows [][]string
+	for _, row := range t.Rows {
+		if row[len(row)-1] != "0" {
+			rows = append(rows, row)
+		}
+	}
+	t.Rows = rows
+	return t
+}
+
+const maxCut = 5 // schedules that are named
+
+// leftOut says what the calendar has not.
+func (m *Calendar) leftOut(p *plan) {
+	say := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			m.Left = append(m.Left, one)
+		case n > 1:
+			m.Left = append(m.Left, fmt.Sprintf(many, n))
+		}
+	}
+	say(p.paused, "One schedule is paused or has completed.", "%d schedules are paused or have completed.")
+	say(p.unread, "One schedule cannot be read by this version.", "%d schedules cannot be read by this version.")
+	if !p.whole {
+		m.Left = append(m.Left, fmt.Sprintf("These are the first %d schedules by name that run; there are more.", len(p.names)))
+	}
+	say(len(p.cut), "One schedule runs so often that it is counted in part.", "%d schedules run so often that they are counted in part.")
+	m.Cut = p.cut[:min(len(p.cut), maxCut)]
+}
+
+// Empty stands where there is no schedule that runs.
+func (m *Calendar) Empty() render.Empty {
+	e := render.Empty{Text: "No schedule runs. This line makes one:", Line: "chime schedules put report '*/15 * * * *'"}
+	if m.Can.Edit {
+		e.Href, e.Do = "schedules/new", "New schedule"
+	}
+	return e
+}

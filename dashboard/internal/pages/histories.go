@@ -1,0 +1,141 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+const (
+	maxEntries   = 50_000      // entries of all schedules that are kept in memory
+	keptFor      = time.Minute // then they are read again, whatever the schedule says
+	readTogether = 8           // histories that are read at the same time
+	readAtOnce   = 16          // that are read for a list, at some 13 commands each; the others of it when it is read again
+)
+
+// histories keep what a schedule has remembered for as long as it says that nothing has ended since: pages that are open look every two
+// seconds, and a history is some kilobytes.
+type histories[T any] struct {
+	read func(ctx context.Context, name string) ([]T, error)
+
+	mu    sync.Mutex
+	kept  map[string]keptHistory[T]
+	total int // entries
+}
+
+type keptHistory[T any] struct {
+	entries []T
+	stamp   stamp
+	at      time.Time // when it was read
+}
+
+// A stamp differs if something of a schedule has ended.
+type stamp struct {
+	created, ended time.Time
+	revision       int64
+	unfinished     int
+	outcome        chime.RunOutcome
+	counters       chime.ScheduleCounters
+}
+
+func stampOf(s *chime.Schedule) stamp {
+	return stamp{s.Created.UTC(), s.Last.Ended.UTC(), s.Revision, s.Last.Unfinished, s.Last.Outcome, s.Counters}
+}
+
+func newHistories[T any](read func(context.Context, string) ([]T, error)) *histories[T] {
+	return &histories[T]{read: read, kept: map[string]keptHistory[T]{}}
+}
+
+// of returns the history of a schedule; one that was deleted meanwhile has none.
+func (h *histories[T]) of(ctx context.Context, s *chime.Schedule) ([]T, error) {
+	if entries, _, fresh := h.have(s); fresh {
+		return entries, nil
+	}
+	kept := keptHistory[T]{stamp: stampOf(s), at: time.Now()}
+	entries, err := h.read(ctx, s.Name)
+	if err != nil && !errors.Is(err, chime.ErrNotFound) {
+		return nil, err
+	}
+	kept.entries = entries
+	h.keep(s.Name, kept)
+	return entries, nil
+}
+
+// have returns the history that is kept, and whether it is as good as one that is read.
+func (h *histories[T]) have(s *chime.Schedule) (entries []T, known, fresh bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	kept, known := h.kept[s.Name]
+	return kept.entries, known, known && kept.stamp == stampOf(s) && time.Since(kept.at) < keptFor
+}
+
+// keep keeps a history. Where there are too many it forgets others, whichever.
+func (h *histories[T]) keep(name string, fresh keptHistory[T]) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.total += 1 + len(fresh.entries)
+	if old, ok := h.kept[name]; ok {
+		h.total -= 1 + len(old.entries)
+	}
+	h.kept[name] = fresh
+	for other, old := range h.kept {
+		if h.total <= maxEntries {
+			return
+		}
+		if other != name {
+			delete(h.kept, other)
+			h.total -= 1 + len(old.entries)
+		}
+	}
+}
+
+// A found is the history of one of several schedules.
+type found[T any] struct {
+	entries []T
+	known   bool // otherwise it was not read yet
+}
+
+// some returns the histories of several schedules, in their order: those that are kept, and so many others as are read at once.
+func (h *histories[T]) some(ctx context.Context, schedules []*chime.Schedule) ([]found[T], error) {
+	all, errs := make([]found[T], len(schedules)), make([]error, len(schedules))
+	var reads sync.WaitGroup
+	turns, left := make(chan struct{}, readTogether), readAtOnce
+	for i, s := range schedules {
+		var fresh bool
+		if all[i].entries, all[i].known, fresh = h.have(s); fresh || left == 0 {
+			continue
+		}
+		left--
+		turns <- struct{}{}
+		reads.Go(func() {
+			defer func() { <-turns }()
+			all[i].entries, errs[i] = h.of(ctx, s)
+			all[i].known = errs[i] == nil
+		})
+	}
+	reads.Wait()
+	return all, errors.Join(errs...)
+}
+
+// readRuns reads the runs that a schedule keeps, the newest first.
+func (s *Site) readRuns(ctx context.Context, name string) (runs []*chime.RunInfo, err error) {
+	for run, err := range s.schedules.Runs(ctx, name) {
+		if err != nil {
+			return nil, err
+		}
+		run.Error = s.hooks.failed(jobOf(run), run.Error)
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// jobOf is what is known of the job of a run, for the application to decide by what is shown.
+func jobOf(run *chime.RunInfo) *chime.JobInfo {
+	return &chime.JobInfo{
+		ID: run.ID, Name: run.Name, Queue: run.Queue, Schedule: run.Schedule, Planned: run.Planned, Started: run.Started, Ended: run.Ended,
+		Attempt: run.Attempt, Fence: run.Fence, LastError: run.Error, Worker: run.Worker, Outcome: run.Outcome, Note: run.Note,
+	}
+}

@@ -1,0 +1,140 @@
+package pages
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+const (
+	planAhead      = 7 * 24 * time.Hour
+	maxPlanned     = 250_000     // instants that are computed
+	planFor        = time.Minute // how long they are good for
+	maxBusiest     = 10
+	maxAtOneMoment = 5 // schedules that are named of a busy instant
+)
+
+// A plan is when the schedules of a store run in the next seven days.
+type plan struct {
+	from    time.Time // from when on, to the second
+	entries []planned // in order
+	names   []string  // of schedules
+	cut     []planCut // those that are counted in part, those that are counted the least first
+	paused  int       // schedules that do not run, and are not counted
+	unread  int       // schedules that cannot be read, and are not counted
+	whole   bool      // these are the plans of all schedules
+}
+
+// planned is an occurrence.
+type planned struct {
+	after int32 // seconds behind the beginning of the plan
+	of    int32 // the schedule, in names
+}
+
+// A planCut is until when the occurrences of a schedule are counted.
+type planCut struct {
+	Name  string
+	Until time.Time
+}
+
+// newPlan computes a plan, of so many instants at most. Each schedule has the same share of them; what some leave over, others get.
+func newPlan(listing Listing, from time.Time, most int) *plan {
+	p := &plan{from: from.Truncate(time.Second), whole: listing.Whole}
+	type open struct {
+		of     *chime.Schedule
+		name   int32
+		behind time.Time // instants until here are counted
+	}
+	var turns []*open
+	for _, one := range listing.Schedules {
+		switch {
+		case one.Unread != nil:
+			p.unread++
+		case one.State != chime.StateLive:
+			p.paused++
+		default:
+			turns = append(turns, &open{of: one.Schedule, name: int32(len(p.names)), behind: p.from})
+			p.names = append(p.names, one.Name)
+		}
+	}
+	to := p.from.Add(planAhead)
+	for len(turns) > 0 && most >= len(turns) {
+		share := most / len(turns)
+		turns = slices.DeleteFunc(turns, func(o *open) bool {
+			series, err := o.of.Recurrence.Series(o.of.Created)
+			if err != nil {
+				p.unread++
+				return true
+			}
+			instants, until := coming(o.of, series, o.behind, to.Add(-o.of.Offset), share)
+			for _, at := range instants {
+				p.entries = append(p.entries, planned{int32(at.Add(o.of.Offset).Sub(p.from) / time.Second), o.name})
+			}
+			most -= len(instants)
+			o.behind = until
+			if len(instants) == share && o.of.Recurrence.Count > 0 { // another turn would not know what its count leaves
+				p.cut = append(p.cut, planCut{o.of.Name, until.Add(o.of.Offset)})
+				return true
+			}
+			return len(instants) < share
+		})
+	}
+	for _, o := range turns {
+		p.cut = append(p.cut, planCut{o.of.Name, o.behind.Add(o.of.Offset)})
+	}
+	slices.SortStableFunc(p.cut, func(a, b planCut) int { return a.Until.Compare(b.Until) })
+	slices.SortFunc(p.entries, func(a, b planned) int { return cmp.Or(cmp.Compare(a.after, b.after), cmp.Compare(a.of, b.of)) })
+	return p
+}
+
+// counts are how many occurrences there are in each of a number of steps from an instant on.
+func (p *plan) counts(from time.Time, step time.Duration, steps int) []int {
+	counts := make([]int, steps)
+	for _, e := range p.entries {
+		at := p.from.Add(time.Duration(e.after) * time.Second)
+		if at.Before(from) {
+			continue
+		}
+		i := int(at.Sub(from) / step)
+		if i >= steps {
+			break
+		}
+		counts[i]++
+	}
+	return counts
+}
+
+// A BusyInstant is one at which several schedules run.
+type BusyInstant struct {
+	At    time.Time
+	N     int
+	Names []string // some of them
+	More  int      // that are not named
+}
+
+// busiest are the instants at which the most schedules run, the busiest first; of those that are as busy the first.
+func (p *plan) busiest() (all []BusyInstant) {
+	type run struct{ begin, n int }
+	var runs []run
+	for i := 0; i < len(p.entries); {
+		n := 1
+		for i+n < len(p.entries) && p.entries[i+n].after == p.entries[i].after {
+			n++
+		}
+		if n > 1 {
+			runs = append(runs, run{i, n})
+		}
+		i += n
+	}
+	slices.SortStableFunc(runs, func(a, b run) int { return b.n - a.n })
+	for _, r := range runs[:min(len(runs), maxBusiest)] {
+		busy := BusyInstant{At: p.from.Add(time.Duration(p.entries[r.begin].after) * time.Second), N: r.n, More: max(0, r.n-maxAtOneMoment)}
+		for _, e := range p.entries[r.begin : r.begin+r.n-busy.More] {
+			busy.Names = append(busy.Names, p.names[e.of])
+		}
+		all = append(all, busy)
+	}
+	return all
+}

@@ -1,0 +1,241 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/hindrance"
+	"github.com/chimejobs/chime/internal/history"
+	"github.com/chimejobs/chime/internal/plain"
+)
+
+const (
+	shownNext = 10 // occurrences to come
+	shownRuns = 20 // of those that a schedule keeps, unless the viewer asks for more
+	maxRuns   = 1000
+)
+
+// Schedule is all about one schedule.
+type Schedule struct {
+	*chime.Schedule
+	State plain.State
+	Words string
+	Can   Can
+
+	Hindrances []Hindrance // why its jobs do not run now
+	Coming     []Coming    // the first of the occurrences to come
+	Open       []OpenJob   // its jobs that have not ended
+	MoreOpen   int         // of these, how many are not listed
+
+	Days  []PastDay // the last ones on which not all went well, the newest first
+	Well  int       // how many others there are on which something was planned: all of it ended well
+	Asked *AskedDay // the day that was asked for, in place of the charts; nil: nobody asked for one
+	Kept  time.Time // of what was planned from here on, every run is kept
+
+	Runs     []ScheduleRun // the newest first
+	MoreRuns int           // that are kept and not listed
+	History  history.History
+
+	Maps     []render.Chart
+	Lateness *render.Chart // nil: nothing is known
+	Policies []render.Fact
+	Counted  []Counter
+	Facts    Facts
+	Rule     string // as canonical JSON
+	Code     string // that declares it
+}
+
+// A Hindrance is one thing that keeps the jobs of a schedule from running, with where to look.
+type Hindrance struct {
+	Text string
+	Path string
+	Do   string
+}
+
+// An OpenJob is a job of a schedule that has not ended.
+type OpenJob struct {
+	*chime.JobInfo
+	Stands plain.State
+	Failed string // how its last attempt failed; empty: none did
+}
+
+// A ScheduleRun is an attempt that has ended, or an occurrence that ended without one.
+type ScheduleRun struct {
+	*chime.RunInfo
+	State plain.State
+	Late  time.Duration // of the first attempt of an occurrence
+	Timed bool          // Late is known
+	Took  time.Duration
+	Ran   bool // it was an attempt
+}
+
+// A Counter is what a schedule has counted since it was created.
+type Counter struct {
+	Name string
+	N    int64
+}
+
+// Schedule reads the page of a schedule.
+func (s *Site) Schedule(ctx context.Context, r *Request) (View, error) {
+	standing, err := s.Standing(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	name, now := r.Values["name"], standing.Now()
+	day, err := r.day(now)
+	if err != nil {
+		return View{}, err
+	}
+	listed, err := r.number("runs", 1, maxRuns, shownRuns)
+	if err != nil {
+		return View{}, err
+	}
+	of, err := s.schedules.Get(ctx, name)
+	if err != nil {
+		return s.unreadSchedule(ctx, r, name, err)
+	}
+	m := &Schedule{Schedule: of, State: plain.Schedule(of, now), Words: of.String(), Can: r.Can}
+	if err := s.fillPast(ctx, m, standing, r, now, day, listed); err != nil {
+		return View{}, err
+	}
+	if err := s.fillHindrances(ctx, m); err != nil {
+		return View{}, err
+	}
+	m.describe()
+	return View{name, m}, nil
+}
+
+// day is the day that the query asks for; zero: none.
+func (r *Request) day(now time.Time) (time.Time, error) {
+	text := r.Query.Get("day")
+	if text == "" {
+		return time.Time{}, nil
+	}
+	const most = 366 * 24 * time.Hour
+	day, err := time.ParseInLocation(dayFormat, text, r.Zone)
+	if err != nil || now.Sub(day).Abs() > 10*most {
+		return time.Time{}, &QueryError{"day", text, "a day such as 2026-10-31, at most 10 years away"}
+	}
+	return day, nil
+}
+
+// unreadSchedule is the page of a schedule that cannot be read: what is known of it, and why it is no more.
+func (s *Site) unreadSchedule(ctx context.Context, r *Request, name string, why error) (View, error) {
+	if errors.Is(why, chime.ErrNotFound) {
+		return View{}, why
+	}
+	for found, err := range s.schedules.List(ctx, chime.ScheduleFilter{Prefix: name, Limit: 1}) {
+		if found != nil && found.Name == name && err != nil {
+			state := plain.State{Symbol: plain.Warning, Word: unread, Sentence: err.Error()}
+			return View{name, &Schedule{Schedule: found, State: state, Can: r.Can}}, nil
+		}
+	}
+	return View{}, why
+}
+
+// fillPast fills in what ran, what will, and why what did not.
+func (s *Site) fillPast(ctx context.Context, m *Schedule, standing *Standing, r *Request, now, day time.Time, listed int) error {
+	runs, err := s.runs.of(ctx, m.Schedule)
+	if err != nil {
+		return err
+	}
+	days, err := s.days.of(ctx, m.Schedule)
+	if err != nil {
+		return err
+	}
+	series, err := m.Recurrence.Series(m.Created)
+	if err != nil {
+		return err
+	}
+	next, err := s.schedules.Upcoming(ctx, m.Name, shownNext)
+	if err != nil {
+		return err
+	}
+	for _, at := range next {
+		m.Coming = append(m.Coming, Coming{at, at.Add(m.Offset)})
+	}
+	open, err := s.openJobs(ctx, m.Schedule, runs, standing)
+	if err != nil {
+		return err
+	}
+	past := newPast(m.Schedule, series, runs, days, open, now)
+	for _, job := range open {
+		m.Open = append(m.Open, OpenJob{job, plain.JobInfo(job, now), s.hooks.failed(job, job.LastError)})
+	}
+	m.MoreOpen = max(0, m.Last.Unfinished-len(m.Open))
+	m.Kept = past.kept
+	m.Days, m.Well = past.pastDays(r.Zone)
+	if day.IsZero() {
+		m.Maps, m.Lateness = past.maps(r.Zone), latenessOfRuns(m.Schedule, runs, now, r.Zone)
+	} else {
+		m.Asked = past.askedDay(day)
+	}
+	m.History = history.Of(m.Schedule, runs, now)
+	m.MoreRuns = max(0, len(runs)-listed)
+	for _, run := range runs[:len(runs)-m.MoreRuns] {
+		shown := ScheduleRun{RunInfo: run, State: plain.Outcome(run.Outcome), Ran: !run.Started.IsZero()}
+		shown.Late, shown.Timed = history.Lateness(m.Schedule, run)
+		if shown.Ran {
+			shown.Took = run.Ended.Sub(run.Started)
+		}
+		m.Runs = append(m.Runs, shown)
+	}
+	return nil
+}
+
+// openJobs finds the jobs of a schedule that wait, run or wait for another attempt: by their IDs, so that it costs the same whatever else there
+// is. That is the occurrence that is placed, those that ended an attempt last, and what the last reading of the store saw running.
+func (s *Site) openJobs(ctx context.Context, of *chime.Schedule, runs []*chime.RunInfo, standing *Standing) ([]*chime.JobInfo, error) {
+	const most = 20
+	var ids []string
+	add := func(id string) {
+		if len(ids) < most && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if !of.Next.IsZero() {
+		add(occurrenceID(of.Name, of.Next))
+	}
+	for _, job := range standing.Running {
+		if job.Schedule == of.Name && job.Queue == of.Queue {
+			add(job.ID)
+		}
+	}
+	if of.Last.Unfinished > 0 {
+		for _, run := range runs[:min(len(runs), most)] {
+			if run.Outcome == chime.RunFailed || run.Outcome == chime.RunSnoozed || run.Outcome == chime.RunCrashed {
+				add(run.ID)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	page, err := s.jobs.Page(ctx, chime.JobFilter{Queue: of.Queue, IDs: ids})
+	if errors.Is(err, chime.ErrNotFound) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(page.Jobs, func(job *chime.JobInfo) bool {
+		return job.State == chime.JobDead || job.State == chime.JobDone
+	}), err
+}
+
+// fillHindrances fills in why the jobs of the schedule do not run now.
+func (s *Site) fillHindrances(ctx context.Context, m *Schedule) error {
+	found, err := hindrance.Of(ctx, s.store, m.Schedule)
+	for _, h := range found {
+		shown := Hindrance{Text: h.Text, Path: render.Path("queues", m.Queue), Do: "Look at the queue"}
+		switch h.Kind {
+		case hindrance.Unserved:
+			shown.Path, shown.Do = "workers", "Look at the workers"
+		case hindrance.Parked:
+			shown.Path, shown.Do = "jobs", "Look at the jobs"
+		}
+		m.Hindrances = append(m.Hindrances, shown)
+	}
+	return err
+}

@@ -1,0 +1,125 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// What a schedule has that says nothing else: see the options of chime.
+const (
+	defaultQueue = "default"
+	defaultGrace = time.Minute
+	defaultKeeps = 20
+)
+
+// waits is a retry policy as it is stored.
+type waits struct {
+	First int64 `json:"first_ms"`
+	Max   int64 `json:"max_ms"`
+}
+
+func waitsOf(policy chime.RetryPolicy) (w waits) {
+	text, err := json.Marshal(policy)
+	if err == nil {
+		err = json.Unmarshal(text, &w)
+	}
+	if err != nil {
+		return waits{}
+	}
+	return w
+}
+
+// codeOf is the Go code that declares a schedule. What is not known is said in comments: arguments are not shown here.
+func codeOf(s *chime.Schedule) string {
+	rule, err := json.Marshal(s.Recurrence)
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "err := scheduler.Schedule(%s, recurrence.MustParse(%s)", strconv.Quote(s.Name), rawQuote(string(rule)))
+	var options []string
+	add := func(said bool, format string, values ...any) {
+		if said {
+			options = append(options, fmt.Sprintf(format, values...)+",")
+		}
+	}
+	add(s.JobName != s.Name, "chime.JobName(%q)", s.JobName)
+	add(s.Queue != defaultQueue, "chime.Queue(%q)", s.Queue)
+	add(len(s.Payload) > 0, "chime.Args(args)")
+	add(s.Overlap != chime.OverlapSkip, "chime.Overlap(%q)", s.Overlap)
+	add(s.Misfire != chime.MisfireRunOnce, "chime.Misfire(%q)", s.Misfire)
+	add(s.Grace != defaultGrace, "chime.Grace(%s)", durationCode(s.Grace))
+	add(s.Spread != 0, "chime.Spread(%s)", durationCode(s.Spread))
+	add(s.NoImmediateRun, "chime.NoImmediateRun()")
+	add(s.PauseAfter != 0, "chime.PauseAfter(%d)", s.PauseAfter)
+	add(s.KeepRuns != defaultKeeps, "chime.KeepRuns(%d)", s.KeepRuns)
+	add(s.MaxAttempts != 0, "chime.MaxAttempts(%d)", s.MaxAttempts)
+	add(s.Timeout != 0, "chime.Timeout(%s)", durationCode(s.Timeout))
+	if w := waitsOf(s.Retry); w.First == w.Max {
+		add(w.First > 0, "chime.Retry(chime.Fixed(%s))", durationCode(time.Duration(w.First)*time.Millisecond))
+	} else {
+		add(true, "chime.Retry(chime.Exponential(%s, %s))", durationCode(time.Duration(w.First)*time.Millisecond), durationCode(time.Duration(w.Max)*time.Millisecond))
+	}
+	add(s.Keep != 0, "chime.Keep(%s)", durationCode(s.Keep))
+	for _, key := range slices.Sorted(maps.Keys(s.Header)) {
+		add(true, "chime.Header(%s, %s)", strconv.Quote(key), strconv.Quote(s.Header[key]))
+	}
+	add(s.OnDeath != "", "chime.OnDeath(onDeath)")
+	add(len(s.Meta) > 0, "chime.Meta(json.RawMessage(%s))", rawQuote(string(s.Meta)))
+	if len(options) > 0 {
+		b.WriteString(",\n\t" + strings.Join(options, "\n\t") + "\n")
+	}
+	b.WriteString(")")
+	if len(s.Payload) > 0 {
+		fmt.Fprintf(&b, "\n// args are the arguments of its jobs: %d bytes as they are stored", len(s.Payload))
+	}
+	if s.OnDeath != "" {
+		fmt.Fprintf(&b, "\n// onDeath is an item of job %q with its own arguments", s.OnDeath)
+	}
+	return b.String()
+}
+
+// rawQuote writes a text as Go does, in back quotes if it can.
+func rawQuote(text string) string {
+	if strconv.CanBackquote(text) {
+		return "`" + text + "`"
+	}
+	return strconv.Quote(text)
+}
+
+// durationCode writes a duration as Go code in its largest unit.
+func durationCode(d time.Duration) string {
+	for _, unit := range []struct {
+		of   time.Duration
+		name string
+	}{{time.Hour, "time.Hour"}, {time.Minute, "time.Minute"}, {time.Second, "time.Second"}, {time.Millisecond, "time.Millisecond"}} {
+		if d%unit.of == 0 {
+			if d == unit.of {
+				return unit.name
+			}
+			return fmt.Sprintf("%d*%s", d/unit.of, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d", int64(d))
+}
+
+// definitionOf is a schedule's rule as canonical JSON, with a line for each element.
+func definitionOf(s *chime.Schedule) string {
+	rule, err := json.Marshal(s.Recurrence)
+	if err != nil {
+		return ""
+	}
+	var text bytes.Buffer
+	if err := json.Indent(&text, rule, "", "  "); err != nil {
+		return string(rule)
+	}
+	return text.String()
+}

@@ -1,0 +1,97 @@
+package pages
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/plain"
+)
+
+// Facts are what a schedule's page says in its last table.
+type Facts struct {
+	Arguments int // bytes; 0: it has none
+	Headers   []render.Pair
+	Used      string // of the runs of its count; empty: it has none
+}
+
+// describe fills in what the definition says.
+func (m *Schedule) describe() {
+	m.Policies = []render.Fact{
+		{Name: "Overlap", Value: plain.Overlap(m.Overlap)},
+		{Name: "Misfire", Value: plain.Grace(m.Grace) + " " + plain.Misfire(m.Misfire)},
+		{Name: "Due", Value: plain.Spread(m.Spread, m.Offset)},
+		{Name: "Attempts", Value: plain.Retry(m.Retry, m.MaxAttempts)},
+		{Name: "Failures", Value: plain.PauseAfter(m.PauseAfter)},
+		{Name: "History", Value: keeps(m.KeepRuns)},
+	}
+	add := func(said bool, name, value string) {
+		if said {
+			m.Policies = append(m.Policies, render.Fact{Name: name, Value: value})
+		}
+	}
+	add(m.Timeout > 0, "Timeout", "An attempt may take "+shortDuration(m.Timeout)+".")
+	add(m.Keep > 0, "Results", "They are kept for "+shortDuration(m.Keep)+".")
+	add(m.OnDeath != "", "On death", "A job "+m.OnDeath+" is added when one of its jobs is given up.")
+	add(!m.DatesUntil.IsZero(), "Dates", "Its list of dates ends on "+m.DatesUntil.Format("2 January 2006")+".")
+	m.Facts.Arguments = len(m.Payload)
+	for _, key := range slices.Sorted(maps.Keys(m.Header)) {
+		m.Facts.Headers = append(m.Facts.Headers, render.Pair{Name: key, Value: m.Header[key]})
+	}
+	if m.Recurrence.Count > 0 {
+		m.Facts.Used = strconv.Itoa(m.Used) + " of " + strconv.Itoa(m.Recurrence.Count)
+	}
+	c := m.Counters
+	m.Counted = []Counter{
+		{"placed", c.Placed}, {"started", c.Started}, {"done", c.Done}, {"failed attempts", c.Failed}, {"given up", c.Dead}, {"skipped", c.Skipped}, {"missed", c.Missed},
+		{"caught up", c.CaughtUp}, {"superseded", c.Superseded}, {"cancelled", c.Cancelled},
+	}
+	m.Rule, m.Code = definitionOf(m.Schedule), codeOf(m.Schedule)
+}
+
+// keeps says what a schedule remembers.
+func keeps(runs int) string {
+	if runs == 0 {
+		return "None of its runs is kept."
+	}
+	return fmt.Sprintf("Its last %d runs are kept, and counts of %d days.", runs, pastDays)
+}
+
+// shortDuration writes a duration without zeros at its end.
+func shortDuration(d time.Duration) string {
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
+}
+
+// Zone is the schedule's own.
+func (m *Schedule) Zone() *time.Location { return zoneOf(m.Schedule) }
+
+// ZoneName is what its rule calls its zone.
+func (m *Schedule) ZoneName() string {
+	if m.Recurrence.TimeZone == "" {
+		return "UTC"
+	}
+	return m.Recurrence.TimeZone
+}
+
+// IsUnread reports whether this version cannot read it.
+func (m *Schedule) IsUnread() bool { return m.State.Word == unread }
+
+// IsPaused reports whether it is paused.
+func (m *Schedule) IsPaused() bool { return m.State.Word == "paused" }
+
+// MayPause reports whether it can be paused.
+func (m *Schedule) MayPause() bool {
+	return m.Can.Operate && !m.IsPaused() && m.State.Word != "completed"
+}
+
+// NoRuns stands where no run is kept.
+func (m *Schedule) NoRuns() render.Empty {
+	if m.KeepRuns == 0 {
+		return render.Empty{Text: "None of its runs is kept. This option keeps the last 20:", Line: "chime.KeepRuns(20)"}
+	}
+	return render.Empty{Text: "Nothing has run yet. This line runs it now:", Line: "chime schedules trigger " + strconv.Quote(m.Name)}
+}

@@ -1,0 +1,114 @@
+package pages
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/plain"
+)
+
+// unread is the word for a schedule that this version cannot read.
+const unread = "unread"
+
+var (
+	scheduleStates = []string{"all", "live", "paused", "failing", "late", "completed"}
+	scheduleSorts  = []string{"name", "next", "last", "late", "state"}
+	// stateOrder has what is worst first.
+	stateOrder = []string{"failing", "late", unread, "paused", "live", "completed"}
+)
+
+const maxText = 200 // bytes of what a query names
+
+// A ScheduleQuery says which schedules a list has, and in which order.
+type ScheduleQuery struct {
+	State                string // one of scheduleStates
+	Queue, Owner, Prefix string // empty: any
+	Sort                 string // one of scheduleSorts
+	After                string // behind the schedule of this name; empty: from the beginning
+	Limit                int
+}
+
+func (r *Request) scheduleQuery() (q ScheduleQuery, err error) {
+	if q.State, err = r.choice("state", scheduleStates...); err != nil {
+		return q, err
+	}
+	if q.Sort, err = r.choice("sort", scheduleSorts...); err != nil {
+		return q, err
+	}
+	if q.Limit, err = r.number("limit", 1, maxRows, rows); err != nil {
+		return q, err
+	}
+	for field, value := range map[string]*string{"queue": &q.Queue, "owner": &q.Owner, "prefix": &q.Prefix, "after": &q.After} {
+		if *value = r.Query.Get(field); len(*value) > maxText {
+			return q, &QueryError{field, *value, fmt.Sprintf("at most %d bytes", maxText)}
+		}
+	}
+	return q, nil
+}
+
+// Filtered reports whether some schedules are left out.
+func (q ScheduleQuery) Filtered() bool {
+	return q.State != scheduleStates[0] || q.Queue != "" || q.Owner != "" || q.Prefix != ""
+}
+
+// fits reports whether a schedule is meant, whatever its state.
+func (q ScheduleQuery) fits(s *ListedSchedule) bool {
+	return (q.Queue == "" || s.Queue == q.Queue) && (q.Owner == "" || s.Owner == q.Owner) && strings.HasPrefix(s.Name, q.Prefix)
+}
+
+// scheduleState is how a schedule of a list stands.
+func scheduleState(s *ListedSchedule, now time.Time) plain.State {
+	if s.Unread != nil {
+		return plain.State{Symbol: plain.Warning, Word: unread, Sentence: s.Unread.Error()}
+	}
+	return plain.Schedule(s.Schedule, now)
+}
+
+// order puts schedules, which are in the order of their names, in that of the query.
+func (q ScheduleQuery) order(found []foundSchedule) {
+	place := func(f *foundSchedule) int64 {
+		switch {
+		case q.Sort == "state":
+			return int64(slices.Index(stateOrder, f.state.Word))
+		case q.Sort == "next" && !f.Next.IsZero():
+			return f.Next.Add(f.Offset).UnixMilli()
+		case q.Sort == "last" && !f.Last.Ended.IsZero():
+			return -f.Last.Ended.UnixMilli()
+		case q.Sort == "late" && f.history.Starts > 0:
+			return -int64(f.history.LateP99)
+		}
+		return math.MaxInt64
+	}
+	if q.Sort != "name" {
+		slices.SortStableFunc(found, func(a, b foundSchedule) int { return cmp.Compare(place(&a), place(&b)) })
+	}
+}
+
+// begin is where the page begins in what was found and put in order; ok is false if the schedule that it begins behind is not there any more.
+func (q ScheduleQuery) begin(found []foundSchedule) (at int, ok bool) {
+	if q.After == "" {
+		return 0, true
+	}
+	at = slices.IndexFunc(found, func(f foundSchedule) bool {
+		return f.Name == q.After || q.Sort == "name" && f.Name > q.After
+	})
+	switch {
+	case at < 0 && q.Sort == "name":
+		return len(found), true
+	case at < 0:
+		return 0, false
+	case found[at].Name == q.After:
+		return at + 1, true
+	}
+	return at, true
+}
+
+// live is what the library leaves out for a store whose schedules are too many to be held.
+func (q ScheduleQuery) live() chime.ScheduleFilter {
+	return chime.ScheduleFilter{Prefix: q.Prefix, Queue: q.Queue, After: q.After, Limit: q.Limit + 1}
+}
