@@ -134,7 +134,7 @@ func TestWhatAPageCostsIsBounded(t *testing.T) {
 			worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"q00": 1}})
 			worker.Handle("waits", nothing)
 			worker.Handle("run", nothing)
-			during(t, func() { time.Sleep(70 * time.Minute) }, worker, chime.NewScheduler(store, chime.SchedulerOptions{})) // fake time passes
+			during(t, func() { time.Sleep(10 * time.Minute) }, worker, chime.NewScheduler(store, chime.SchedulerOptions{})) // fake time passes
 			d := newDashboard(t, store, Options{})
 			wants(t, "the first", send(d, "GET", "/"), 200)
 			var c counter
