@@ -2,14 +2,68 @@ package chime_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore"
 )
+
+// A handler can tell what made its job, in each attempt: after a backfill the planned instant says nothing of how late it is.
+func TestAJobSaysWhatMadeIt(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		begin := time.Now()
+		var seen []string
+		w := f.worker(chime.WorkerOptions{})
+		w.Handle("alert", func(_ context.Context, job *chime.Job) error {
+			id, _, _ := strings.Cut(job.ID, "#dead-")
+			seen = append(seen, fmt.Sprint(id, " ", job.Attempt, " ", job.Origin))
+			return nil
+		})
+		w.Handle("report", func(_ context.Context, job *chime.Job) error {
+			seen = append(seen, fmt.Sprint(strings.TrimPrefix(job.ID, "s@2000-01-01T"), " ", job.Attempt, " ", job.Origin))
+			switch {
+			case job.Attempt == 1:
+				return errors.New("no")
+			case job.Origin == "manual":
+				return chime.Discard(errors.New("no"))
+			}
+			return nil
+		}, chime.Retry(chime.Fixed(time.Second)))
+		schedules := chime.NewSchedules(f.server.Store())
+		if _, err := schedules.Put(t.Context(), "s", recurrence.Recurrence{StartTime: begin.Add(time.Hour), Frequency: recurrence.Hour, Interval: 1, Count: 1}, chime.JobName("report"), chime.OnDeath(chime.Item{Name: "alert"})); err != nil {
+			t.Fatal(err)
+		}
+		stop := f.run(w)
+		pass(90 * time.Minute)
+		if _, err := schedules.Backfill(t.Context(), "s", begin, begin.Add(2*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if _, err := schedules.Trigger(t.Context(), "s", chime.ID("x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := chime.NewEnqueuer(f.server.Store(), chime.EnqueuerOptions{}).Enqueue(t.Context(), "alert", nil, chime.ID("e")); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		slices.Sort(seen)
+		want := []string{"01:00:00Z 1 backfill", "01:00:00Z 1 occurrence", "01:00:00Z 2 backfill", "01:00:00Z 2 occurrence", "e 1 ", "s#x 1 death", "s#x 1 manual", "s#x 2 manual"}
+		if !slices.Equal(seen, want) {
+			t.Errorf("job, attempt, origin: %q, want %q", seen, want)
+		}
+	})
+}
 
 // A handler can tell where its job runs: for traces and logs.
 func TestAJobNamesItsWorkerAndItsPartition(t *testing.T) {

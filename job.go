@@ -19,6 +19,7 @@ type Job struct {
 	Name     string    `json:"name"`               // the job name: which handler runs it
 	Queue    string    `json:"queue"`              // the queue it was taken from
 	Schedule string    `json:"schedule,omitempty"` // the schedule that made it, or of which it is a manual run; empty: it was enqueued
+	Origin   string    `json:"origin,omitempty"`   // what made a schedule's job, as in a [JobEvent]: occurrence, manual, backfill or death; empty: it was enqueued
 	Planned  time.Time `json:"planned,omitzero"`   // when it was to run: the occurrence's instant, the instant of In or At, or about when it was enqueued
 	Started  time.Time `json:"started,omitzero"`   // when this attempt began, by the store's clock
 

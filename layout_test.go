@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"dashboard/internal/guard":  {},
 	"dashboard/internal/live":   {},
 	"dashboard/internal/render": {"internal/svg"}, // it is given models, and knows no store
-	"dashboard/internal/pages":  {".", "recurrence", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/hindrance", "internal/svg", "dashboard/internal/render"},
+	"dashboard/internal/pages":  {".", "recurrence", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/hindrance", "internal/rights", "internal/svg", "dashboard/internal/render"},
 	"dashboard/internal/change": {".", "recurrence", "internal/plain", "internal/jobfind", "dashboard/internal/render"},
 	"internal/jobfind":          {"."}, // these five are for the command and the dashboard
 	"internal/overview":         {".", "internal/jobfind", "internal/rights"},

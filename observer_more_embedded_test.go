@@ -127,6 +127,39 @@ func TestObserversHearOfSlotsAndCallsAndOfJobsThatDoNotRun(t *testing.T) {
 	})
 }
 
+// Of many that begin one soon after the other the worker's loop is not woken for each.
+func TestObserversHearOfEachOfManyHandlersWhileItRuns(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, f *fixture) {
+		const n = 200
+		var notes earwitness
+		w := f.worker(chime.WorkerOptions{Observers: []*chime.Observer{notes.observer()}, Concurrency: n})
+		release := make(chan bool)
+		w.Handle("waits", func(context.Context, *chime.Job) error {
+			<-release
+			return nil
+		})
+		ids := make([]string, n)
+		for i := range ids {
+			ids[i] = fmt.Sprint("waits", i)
+		}
+		f.add("waits", 0, ids...)
+		stop := f.run(w)
+		pass(20 * time.Millisecond)
+		notes.mu.Lock()
+		if len(notes.begun) != n || notes.busy != n {
+			t.Errorf("an observer heard of %d that have begun, and of %d busy slots; want %d", len(notes.begun), notes.busy, n)
+		}
+		notes.mu.Unlock()
+		close(release)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if notes.busy != 0 {
+			t.Errorf("%d slots are busy after the end", notes.busy)
+		}
+	})
+}
+
 func TestObserversHearOfLostSessionsAndOfResultsThatComeTooLate(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, f *fixture) {
 		var notes earwitness

@@ -40,8 +40,8 @@ func TestWhatIsShownHasAJSONForm(t *testing.T) {
 				`"note":{"text":"why","by":"anna","at":"2026-03-08T09:00:00Z"},"owner":"billing","version":7,"overlap":"","misfire":"","no_immediate_run":false,"keep_runs":0,"pause_after":5,` +
 				`"last":{"outcome":"failed","planned":"2026-03-08T09:00:00Z","ended":"2026-03-08T09:00:00Z","failures":2,"unfinished":1},` +
 				`"used":0,"counters":{"placed":0,"started":0,"skipped":0,"missed":0,"caught_up":0,"superseded":0,"cancelled":0,"done":0,"failed":0,"dead":0},"grace_ms":1000,"payload_bytes":0}`},
-		{Job{ID: "r@2026-03-08T09:00:00Z", Name: "report", Queue: "mail", Schedule: "r", Planned: at, Started: at, Attempt: 2, MaxAttempts: 5, Crashes: 1, Fence: 9, Timeout: time.Second, LastError: "no", Payload: payload},
-			`{"id":"r@2026-03-08T09:00:00Z","name":"report","queue":"mail","schedule":"r","planned":"2026-03-08T09:00:00Z","started":"2026-03-08T09:00:00Z","attempt":2,"max_attempts":5,"crashes":1,"fence":9,` +
+		{Job{ID: "r@2026-03-08T09:00:00Z", Name: "report", Queue: "mail", Schedule: "r", Origin: "backfill", Planned: at, Started: at, Attempt: 2, MaxAttempts: 5, Crashes: 1, Fence: 9, Timeout: time.Second, LastError: "no", Payload: payload},
+			`{"id":"r@2026-03-08T09:00:00Z","name":"report","queue":"mail","schedule":"r","origin":"backfill","planned":"2026-03-08T09:00:00Z","started":"2026-03-08T09:00:00Z","attempt":2,"max_attempts":5,"crashes":1,"fence":9,` +
 				`"last_error":"no","timeout_ms":1000,"payload_bytes":5}`},
 		{&JobInfo{ID: "a", Name: "report", Queue: "mail", State: JobRetrying, Enqueued: at, Planned: at, Due: at, Attempt: 2, MaxAttempts: 5, Crashes: 1, Timeout: time.Second, Progress: payload[:2],
 			Failures: []Failure{{At: at, Worker: "w", Error: "no"}}, LastError: "no", Payload: payload, Err: errors.New("newer")},

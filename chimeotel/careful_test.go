@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/propagation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -84,12 +85,58 @@ func TestATraceKeepsNoJobFromBeingEnqueued(t *testing.T) {
 		if jobs := c.Enqueued("job"); len(jobs) != 3 {
 			t.Errorf("%d jobs are enqueued, want 3", len(jobs))
 		}
+		odd := record(t, chimeotel.Options{Propagator: carrying{"": "empty", "line\nbreak": "a", strings.Repeat("k", 101): "a", "latin": "\xe9", "fine": "a"}})
+		if _, err := odd.enqueuer(c).Enqueue(t.Context(), "odd", nil); err != nil {
+			t.Errorf("with a propagator of odd keys: %v", err)
+		}
+		if jobs := c.Enqueued("odd"); len(jobs) != 1 || fmt.Sprint(jobs[0].Header) != "map[fine:a]" {
+			t.Errorf("with a propagator of odd keys the jobs are %+v, want one with the one entry that a header may have", jobs)
+		}
 		calls := 0
 		for _, want := range []error{errors.New("connection refused"), &chime.InvalidError{Field: "queue"}} {
 			calls = 0
 			_, err := r.Enqueue()(func(context.Context, []chime.Item) ([]chime.Receipt, error) { calls++; return nil, want })(t.Context(), []chime.Item{{Name: "job"}})
 			if err != want || calls != 1 {
 				t.Errorf("after %d calls the error is %v, want one call and %v", calls, err, want)
+			}
+		}
+	})
+}
+
+// carrying is a propagator that writes what it is.
+type carrying map[string]string
+
+func (c carrying) Inject(_ context.Context, carrier propagation.TextMapCarrier) {
+	for key, value := range c {
+		carrier.Set(key, value)
+	}
+}
+func (carrying) Extract(ctx context.Context, _ propagation.TextMapCarrier) context.Context {
+	return ctx
+}
+func (carrying) Fields() []string { return nil }
+
+// What is wrong without the context too is not tried without it: other middleware is called once.
+func TestAHeaderThatIsTooLongByItselfIsTriedOnce(t *testing.T) {
+	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
+		const room = 4 << 10
+		for _, own := range []struct{ bytes, calls int }{{room - 300, 1}, {room, 2}, {room + 1, 1}, {room + 30, 1}, {room + 300, 1}, {10 * room, 1}} {
+			r := record(t, chimeotel.Options{})
+			enqueuer, calls := r.enqueuer(c), 0
+			enqueuer.Use(func(next chime.EnqueueFunc) chime.EnqueueFunc {
+				return func(ctx context.Context, items []chime.Item) ([]chime.Receipt, error) {
+					calls++
+					return next(ctx, items)
+				}
+			})
+			item := chime.Item{Name: "job", Options: []chime.EnqueueOption{chime.Header("k", "-"), chime.Header("k", strings.Repeat("x", own.bytes-1))}}
+			_, err := enqueuer.Enqueue(t.Context(), item.Name, nil, item.Options...)
+			if fits := own.bytes <= room; calls != own.calls || (err == nil) != fits {
+				t.Errorf("a header of %d bytes: %d calls and %v, want %d", own.bytes, calls, err, own.calls)
+			}
+			calls = 0
+			if _, err = enqueuer.EnqueueMany(t.Context(), []chime.Item{{Name: "job"}, item}); calls != own.calls || (err == nil) != (own.bytes <= room) {
+				t.Errorf("two jobs, one with a header of %d bytes: %d calls and %v, want %d", own.bytes, calls, err, own.calls)
 			}
 		}
 	})
@@ -102,7 +149,7 @@ func TestAnEnqueueingThatFailsIsAnError(t *testing.T) {
 			t.Fatal("it was enqueued")
 		}
 		s := r.spans.Ended()[0]
-		if attributeOf(s, "error.type") != "*protocol.InvalidError" || s.Status().Description != "not enqueued" || eventsOf(s) != "exception" {
+		if attributeOf(s, "error.type") != "*chime.InvalidError" || s.Status().Description != "not enqueued" || eventsOf(s) != "exception" {
 			t.Errorf("the span is %s", sketch(r.spans))
 		}
 		for series, n := range r.metrics() {

@@ -45,7 +45,7 @@ func (t *Telemetry) enqueue(ctx context.Context, items []chime.Item, next chime.
 
 // send passes items on with the context of the span in their headers, or without it if that is too much for them.
 func (t *Telemetry) send(ctx context.Context, items []chime.Item, next chime.EnqueueFunc) ([]chime.Receipt, error) {
-	headers := t.headers(ctx)
+	headers, size := t.headers(ctx)
 	if len(headers) == 0 {
 		return next(ctx, items)
 	}
@@ -56,7 +56,10 @@ func (t *Telemetry) send(ctx context.Context, items []chime.Item, next chime.Enq
 		traced[i] = item
 	}
 	receipts, err := next(ctx, traced)
-	if err != nil && refusesHeader(err) { // so nothing was sent
+	if err == nil {
+		return receipts, nil
+	}
+	if over := excess(err); over > 0 && over <= size { // nothing was sent, and without the context the header is short enough
 		return next(ctx, items)
 	}
 	return receipts, err

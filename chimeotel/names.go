@@ -45,11 +45,13 @@ const (
 	keySchedule = attribute.Key("chime.schedule.name")
 	keyPlanned  = attribute.Key("chime.schedule.planned")    // RFC 3339
 	keyLateness = attribute.Key("chime.schedule.lateness_s") // seconds
-	keyTrigger  = attribute.Key("chime.schedule.trigger")    // what made the job: occurrence, manual or death
+	keyTrigger  = attribute.Key("chime.schedule.trigger")    // what made the job: occurrence, manual, backfill or death
 
 	enqueuing = "enqueue"
 	placing   = "place"
 	managing  = "manage"
+
+	backfilled = "backfill" // what made the job, as chime says it
 
 	eventSessionLost   = "chime.session.lost"
 	eventSettleRefused = "chime.settle.refused"

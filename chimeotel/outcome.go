@@ -53,6 +53,9 @@ func typeOf(ctx context.Context, err error) string {
 // errorType is the type of an error, or of what it wraps, where its own type says only that it wraps something.
 func errorType(err error) string {
 	for {
+		if _, ok := err.(*chime.InvalidError); ok { // an alias: fmt has another name for it, which is no user's
+			return "*chime.InvalidError"
+		}
 		kind := fmt.Sprintf("%T", err)
 		switch kind {
 		case "*chimeotel.panicError":

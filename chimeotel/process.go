@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -98,21 +97,13 @@ func attributesOf(job *chime.Job) []attribute.KeyValue {
 		keyBodySize.Int(len(job.Payload)), keyClientID.String(job.Worker), keyJobName.String(job.Name), keyAttempt.Int(job.Attempt),
 		keyMaxAttempts.Int(job.MaxAttempts), keyCrashes.Int(job.Crashes), keyFence.Int64(job.Fence))
 	if job.Schedule != "" {
-		attributes = append(attributes, keySchedule.String(job.Schedule), keyPlanned.String(job.Planned.UTC().Format(time.RFC3339Nano)),
-			keyLateness.Float64(job.Lateness().Seconds()), keyTrigger.String(triggerOf(job)))
+		attributes = append(attributes, keySchedule.String(job.Schedule), keyPlanned.String(job.Planned.UTC().Format(time.RFC3339Nano)))
+		if job.Origin != backfilled { // which was to run long ago, and is not late
+			attributes = append(attributes, keyLateness.Float64(job.Lateness().Seconds()))
+		}
+		attributes = append(attributes, keyTrigger.String(job.Origin))
 	}
 	return attributes
-}
-
-// triggerOf is what made a schedule's job: its rule, a call of Trigger, or the death of another one.
-func triggerOf(job *chime.Job) string {
-	switch {
-	case job.Death != nil:
-		return "death"
-	case strings.HasPrefix(job.ID, job.Schedule+"@"):
-		return "occurrence"
-	}
-	return "manual"
 }
 
 // end ends the span. stack is that of a panic.

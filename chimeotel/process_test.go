@@ -211,9 +211,15 @@ func TestWhatMadeTheJobOfASchedule(t *testing.T) {
 	chimetest.Run(t, func(t *testing.T, c *chimetest.Chime) {
 		r := record(t, chimeotel.Options{})
 		worker, scheduler := r.worker(c, "default"), r.scheduler(c)
-		worker.Handle("report", func(_ context.Context, job *chime.Job) error { return chime.Discard(errors.New("no")) })
+		worker.Handle("report", func(_ context.Context, job *chime.Job) error {
+			if job.Attempt == 1 && job.Origin == "backfill" {
+				return chime.RetryAfter(time.Second, errors.New("no"))
+			}
+			return chime.Discard(errors.New("no"))
+		})
 		worker.Handle("alert", func(context.Context, *chime.Job) error { return nil })
-		if err := scheduler.Schedule("r", recurrence.Recurrence{StartTime: time.Now().Add(time.Minute)}, chime.JobName("report"), chime.OnDeath(chime.Item{Name: "alert"})); err != nil {
+		begin := time.Now()
+		if err := scheduler.Schedule("r", recurrence.Recurrence{StartTime: begin.Add(time.Minute)}, chime.JobName("report"), chime.OnDeath(chime.Item{Name: "alert"})); err != nil {
 			t.Fatal(err)
 		}
 		c.Start(scheduler, worker)
@@ -221,13 +227,22 @@ func TestWhatMadeTheJobOfASchedule(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.Advance(time.Hour)
+		if _, err := chime.NewSchedules(c.Store()).Backfill(t.Context(), "r", begin, begin.Add(2*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		c.Advance(time.Hour)
 		got := map[string]int{}
 		for _, s := range r.spans.Ended() {
-			if s.SpanKind() == trace.SpanKindConsumer {
-				got[attributeOf(s, "chime.job.name")+" "+attributeOf(s, "chime.schedule.trigger")]++
+			if s.SpanKind() != trace.SpanKindConsumer {
+				continue
+			}
+			trigger := attributeOf(s, "chime.schedule.trigger")
+			got[attributeOf(s, "chime.job.name")+" "+trigger]++
+			if told := attributeOf(s, "chime.schedule.lateness_s") != ""; told != (trigger != "backfill") {
+				t.Errorf("the span of a job by %s tells how late it is: %v", trigger, told)
 			}
 		}
-		if want := "map[alert death:2 report manual:1 report occurrence:1]"; fmt.Sprint(got) != want {
+		if want := "map[alert death:3 report backfill:2 report manual:1 report occurrence:1]"; fmt.Sprint(got) != want {
 			t.Errorf("jobs and what made them: %v, want %v", got, want)
 		}
 	})

@@ -1,5 +1,7 @@
 package chimeprom
 
+import "github.com/prometheus/client_golang/prometheus"
+
 // Kinds are the kinds of all metrics by their names.
 func Kinds() map[string]string {
 	all := make(map[string]string)
@@ -7,6 +9,12 @@ func Kinds() map[string]string {
 		all[d.name] = d.kind
 	}
 	return all
+}
+
+// ReadPages has what Metrics.Store returned read so many schedules in a call.
+func ReadPages(store prometheus.Collector, size int) prometheus.Collector {
+	store.(*storeCollector).reader.walker.pageSize = size
+	return store
 }
 
 // Labels and Help are those of a metric.

@@ -2,6 +2,7 @@ package chimeprom
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 	"time"
@@ -42,7 +43,7 @@ type histogram struct {
 
 // durations are counts of durations.
 type durations struct {
-	sum     time.Duration
+	sum     [2]uint64 // ns, the low 64 bits first: 200,000 waits of a day are more than a Duration holds
 	count   uint64
 	zero    uint64                  // shorter than any native bucket
 	classic [len(bounds) + 1]uint64 // each its own, not those below it
@@ -52,7 +53,9 @@ type durations struct {
 // add counts a duration; one below 0, between two clocks, as 0.
 func (d *durations) add(length time.Duration) {
 	length = max(length, 0)
-	d.sum += length
+	var carry uint64
+	d.sum[0], carry = bits.Add64(d.sum[0], uint64(length), 0)
+	d.sum[1] += carry
 	d.count++
 	v := length.Seconds()
 	i := 0
@@ -69,8 +72,8 @@ func (d *durations) add(length time.Duration) {
 
 // nativeOf is the place of the native bucket of a length in seconds; below 0: it is too short for one.
 func nativeOf(v float64) int {
-	bits := math.Float64bits(v) // 1.fraction × 2^exponent
-	exponent, fraction := int(bits>>52)-1023, bits&(1<<52-1)
+	parts := math.Float64bits(v) // 1.fraction × 2^exponent
+	exponent, fraction := int(parts>>52)-1023, parts&(1<<52-1)
 	i := 0
 	if fraction > fractions[perDoubling/2] {
 		i = perDoubling / 2
@@ -95,7 +98,7 @@ func (h *histogram) Write(to *dto.Metric) error {
 	h.mu.Lock()
 	now := h.durations
 	h.mu.Unlock()
-	shape, threshold, sum := int32(schema), math.Exp2(minExponent), now.sum.Seconds()
+	shape, threshold, sum := int32(schema), math.Exp2(minExponent), (float64(now.sum[0])+math.Ldexp(float64(now.sum[1]), 64))/1e9
 	of := &dto.Histogram{SampleCount: &now.count, SampleSum: &sum, Schema: &shape, ZeroThreshold: &threshold, ZeroCount: &now.zero}
 	var below uint64
 	for i := range bounds {

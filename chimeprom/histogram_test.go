@@ -1,6 +1,7 @@
 package chimeprom
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/chimejobs/chime"
 )
 
 // What is counted is what client_golang's own histogram counts, classic and native.
@@ -72,6 +75,24 @@ func natively(h *dto.Histogram) map[int]int64 {
 	return all
 }
 
+// A backlog of a day has 2⁶³ ns of waits within some 100,000 jobs.
+func TestASumIsNeverTooLong(t *testing.T) {
+	for _, c := range []struct {
+		times  int
+		length time.Duration
+		want   float64
+	}{{200_000, 24 * time.Hour, 200_000 * 86_400}, {5, math.MaxInt64, 5 * math.MaxInt64 / 1e9}, {3, time.Nanosecond, 3e-9}} {
+		h := newHistogramVec("chime_schedule_placing_lag_seconds").with()
+		for range c.times {
+			h.observe(c.length)
+		}
+		var got dto.Metric
+		if err := h.Write(&got); err != nil || got.Histogram.GetSampleSum() != c.want {
+			t.Errorf("%d of %v: %v s, %v; want %v s", c.times, c.length, got.Histogram.GetSampleSum(), err, c.want)
+		}
+	}
+}
+
 func TestAnEmptyHistogramIsNativeToo(t *testing.T) {
 	var got dto.Metric
 	if err := newHistogramVec("chime_schedule_placing_lag_seconds").with().Write(&got); err != nil || len(got.Histogram.PositiveSpan) != 1 {
@@ -83,6 +104,12 @@ func TestAnEmptyHistogramIsNativeToo(t *testing.T) {
 func TestAJobAllocatesNothing(t *testing.T) {
 	o := New(Options{Jobs: []string{"mail", "report", "index"}, Schedules: []string{"s"}}).Observer()
 	jobs := events()
+	for i := range 2 * maxNames { // more queues and more of them with a job than are told apart
+		o.Enqueued([]chime.JobEvent{{Queue: fmt.Sprint("q", i), Name: "mail"}})
+	}
+	jobs[7].Queue, jobs[7].Name = "q300", "mail"
+	jobs[9].Queue, jobs[9].Name = "q0", "index"
+	jobs[11].Name = "unknown"
 	if n := testing.AllocsPerRun(100, func() {
 		o.Enqueued(jobs)
 		o.Begun(jobs)

@@ -1,6 +1,10 @@
 package chimeprom
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"sync"
+)
 
 // maxNames is how many names a label has, besides other.
 const (
@@ -38,6 +42,13 @@ func (n *names) add(all ...string) {
 			n.known[name] = true
 		}
 	}
+}
+
+// all are the names that are known.
+func (n *names) all() []string {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return slices.Collect(maps.Keys(n.known))
 }
 
 // label is the name, or other.

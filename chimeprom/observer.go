@@ -70,11 +70,12 @@ func (r *observedRole) trouble(op string, err error) {
 }
 
 func (m *Metrics) jobLabels(k jobKey) jobKey {
-	return jobKey{m.queues.label(k.queue), m.jobs.label(k.job)}
+	return m.pairs.label(jobKey{m.queues.label(k.queue), m.jobs.label(k.job)})
 }
 
 func (m *Metrics) endLabels(k endKey) endKey {
-	return endKey{m.queues.label(k.queue), m.jobs.label(k.job), k.outcome}
+	of := m.jobLabels(jobKey{k.queue, k.job})
+	return endKey{of.queue, of.job, k.outcome}
 }
 
 func (m *Metrics) occurrenceLabels(k occurrenceKey) occurrenceKey {
@@ -153,7 +154,6 @@ func (m *Metrics) occurred(schedule, event string, times int) {
 // endedAre counts and measures attempts that have ended. What was skipped was none.
 func (m *Metrics) endedAre(jobs []chime.JobEvent) {
 	var equal tally[endKey]
-	var of jobKey
 	var how *attempts // of these; its histogram is locked
 	defer func() {
 		if how != nil {
@@ -174,16 +174,17 @@ func (m *Metrics) endedAre(jobs []chime.JobEvent) {
 		if key := (endKey{j.Queue, j.Name, string(j.Outcome)}); key != equal.key {
 			m.countEnds(equal)
 			equal = tally[endKey]{key: key}
+			if how != nil {
+				how.run.mu.Unlock()
+				how = nil
+			}
 		}
 		equal.count++
 		if j.Started.IsZero() {
 			continue
 		}
-		if key := (jobKey{j.Queue, j.Name}); how == nil || key != of {
-			if how != nil {
-				how.run.mu.Unlock()
-			}
-			of, how = key, m.runs.at(key, m.jobLabels)
+		if how == nil {
+			how = m.runs.at(jobKey{j.Queue, j.Name}, m.jobLabels)
 			how.run.mu.Lock()
 		}
 		how.run.add(j.Ended.Sub(j.Started))

@@ -1,6 +1,7 @@
 package chimeprom
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -9,34 +10,26 @@ import (
 	"github.com/chimejobs/chime"
 )
 
-// A reader reads what is store-wide, the schedules in pages: a walk of all of them may take several reads.
+// A reader reads what is store-wide: the schedules that have a label each time, the others by a walk.
 type reader struct {
 	queues    *chime.Queues
 	schedules *chime.Schedules
 	names     *names
+	walker    *walker
 
-	mu       sync.Mutex
-	walk     *scheduleSums // of the walk under way
-	after    string        // the name that it has come to
-	complete *scheduleSums // of the last one that came to the end; nil: none has, or a read has failed since
-	known    map[string]*knownSchedule
+	mu    sync.Mutex
+	known map[string]*knownSchedule
 }
 
 // A snapshot is what one read has brought.
 type snapshot struct {
-	queues    []*chime.QueueInfo
-	term      int64
-	schedules *scheduleSums // nil: not all were read yet
+	queues []*chime.QueueInfo
+	term   int64
+	sums   *scheduleSums // nil: no walk has come to the end
+	times  map[string]scheduleTimes
 }
 
-// scheduleSums are what is told of schedules.
-type scheduleSums struct {
-	states map[chime.ScheduleState]int
-	owed   int
-	times  map[string]scheduleTimes // by label
-}
-
-// scheduleTimes are the instants of one schedule; of others, the next one, the oldest success, the longest period.
+// scheduleTimes are the instants of one schedule; of others, the next one and the oldest success.
 type scheduleTimes struct {
 	next, success time.Time
 	period        time.Duration
@@ -50,18 +43,16 @@ type knownSchedule struct {
 	period                   time.Duration
 }
 
-func newReader(store chime.Store, names *names) *reader {
-	return &reader{queues: chime.NewQueues(store), schedules: chime.NewSchedules(store), names: names, known: make(map[string]*knownSchedule)}
+// newReader returns a reader. failed is told of what fails between reads.
+func newReader(store chime.Store, names *names, failed func()) *reader {
+	schedules := chime.NewSchedules(store)
+	return &reader{
+		queues: chime.NewQueues(store), schedules: schedules, names: names, known: make(map[string]*knownSchedule),
+		walker: &walker{schedules: schedules, names: names, failed: failed, pageSize: pageSize},
+	}
 }
 
-// forget begins anew: a read has failed, and what was read of schedules before it is not to be told any more.
-func (r *reader) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.walk, r.after, r.complete = nil, "", nil
-}
-
-// read reads the queues, the leader's term, and some more schedules.
+// read reads the queues, the leader's term, and the schedules that have labels. Where a walk's first step was the last one, it has these.
 func (r *reader) read(ctx context.Context) (*snapshot, error) {
 	queues, err := r.queues.List(ctx)
 	if err != nil {
@@ -75,78 +66,102 @@ func (r *reader) read(ctx context.Context) (*snapshot, error) {
 	if len(queues) > 0 {
 		now = queues[0].Now
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.goOn(ctx, now); err != nil {
+	whole, err := r.walker.begin(ctx, now)
+	if err != nil {
 		return nil, err
 	}
-	return &snapshot{queues, leader.Term, r.complete}, nil
+	var own map[string]*chime.Schedule
+	if whole != nil {
+		own = whole.own
+	} else if own, err = r.named(ctx); err != nil {
+		return nil, err
+	}
+	read := &snapshot{queues: queues, term: leader.Term, sums: r.walker.sums()}
+	if read.times, err = r.timesOf(ctx, own); err != nil {
+		return nil, err
+	}
+	if read.sums != nil {
+		read.times[other] = read.sums.others
+	}
+	return read, nil
 }
 
-// goOn reads some more schedules. At their end the next read begins again.
-func (r *reader) goOn(ctx context.Context, now time.Time) error {
-	if r.walk == nil {
-		r.walk = &scheduleSums{states: make(map[chime.ScheduleState]int), times: make(map[string]scheduleTimes)}
-		r.after = ""
-	}
-	for range maxSchedules / pageSize {
-		had := 0
-		for s, err := range r.schedules.List(ctx, chime.ScheduleFilter{After: r.after, Limit: pageSize}) {
-			if s == nil {
-				return err
-			}
-			had, r.after = had+1, s.Name
-			if err != nil { // it cannot be read here
-				continue
-			}
-			if err := r.add(ctx, s, now); err != nil {
-				return err
+// readers is how many schedules are read by name at a time.
+const readers = 8
+
+// named reads the schedules that have labels.
+func (r *reader) named(ctx context.Context) (map[string]*chime.Schedule, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	names := make(chan string)
+	go func() {
+		defer close(names)
+		for _, name := range r.names.all() {
+			select {
+			case names <- name:
+			case <-ctx.Done():
+				return
 			}
 		}
-		if had < pageSize {
-			r.complete, r.walk = r.walk, nil
-			return nil
-		}
+	}()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var failure error
+	found := make(map[string]*chime.Schedule)
+	for range readers {
+		all.Go(func() {
+			for name := range names {
+				s, err := r.byName(ctx, name)
+				mu.Lock()
+				if err != nil {
+					failure = cmp.Or(failure, err)
+					cancel()
+				} else if s != nil {
+					found[name] = s
+				}
+				mu.Unlock()
+			}
+		})
 	}
-	return nil
+	all.Wait()
+	return found, cmp.Or(failure, ctx.Err())
 }
 
-// pageSize is how many schedules a call reads.
-const pageSize = 500
+// byName reads one schedule; nil: there is none of this name, or this program cannot read it. It is a list of one, which tells the latter from a
+// store that does not answer.
+func (r *reader) byName(ctx context.Context, name string) (*chime.Schedule, error) {
+	for s, err := range r.schedules.List(ctx, chime.ScheduleFilter{Prefix: name, Limit: 1}) {
+		if s == nil {
+			return nil, err
+		}
+		if err == nil && s.Name == name {
+			return s, nil
+		}
+	}
+	return nil, nil
+}
 
-// add adds one schedule to the sums.
-func (r *reader) add(ctx context.Context, s *chime.Schedule, now time.Time) error {
-	r.walk.states[s.State]++
-	if !s.Owed.IsZero() && now.Sub(s.Owed) >= time.Second {
-		r.walk.owed++
-	}
-	label := r.names.label(s.Name)
-	if label == other {
-		// Neither its history is read nor its instants are computed: there may be very many.
-		t := r.walk.times[other]
-		if s.State == chime.StateLive && !s.Next.IsZero() && (t.next.IsZero() || s.Next.Before(t.next)) {
-			t.next = s.Next
+// timesOf are the instants of schedules with labels.
+func (r *reader) timesOf(ctx context.Context, own map[string]*chime.Schedule) (map[string]scheduleTimes, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make(map[string]scheduleTimes, len(own)+1)
+	for label, s := range own {
+		k := r.known[label]
+		if k == nil || !k.created.Equal(s.Created) {
+			k = &knownSchedule{created: s.Created}
+			r.known[label] = k
 		}
-		if s.Last.Outcome == chime.RunDone && (t.success.IsZero() || s.Last.Ended.Before(t.success)) {
-			t.success = s.Last.Ended
+		if err := r.success(ctx, s, k); err != nil {
+			return nil, err
 		}
-		r.walk.times[other] = t
-		return nil
+		t := scheduleTimes{success: k.success}
+		if s.State == chime.StateLive && !s.Next.IsZero() {
+			t.next, t.period = s.Next, period(s, k)
+		}
+		all[label] = t
 	}
-	k := r.known[label]
-	if k == nil || !k.created.Equal(s.Created) {
-		k = &knownSchedule{created: s.Created}
-		r.known[label] = k
-	}
-	if err := r.success(ctx, s, k); err != nil {
-		return err
-	}
-	t := scheduleTimes{success: k.success}
-	if s.State == chime.StateLive && !s.Next.IsZero() {
-		t.next, t.period = s.Next, period(s, k)
-	}
-	r.walk.times[label] = t
-	return nil
+	return all, nil
 }
 
 // success finds when a schedule was done last. Where its last attempt says something else its history is read, once for each such attempt.

@@ -11,22 +11,21 @@ import (
 )
 
 const (
-	readEvery    = 5 * time.Second // the store is read at most so often, however often metrics are asked for
-	readTimeout  = 2 * time.Second
-	maxSchedules = 1000 // that are read at a time
+	readEvery   = 5 * time.Second // the store is read at most so often, however often metrics are asked for
+	readTimeout = 2 * time.Second
 )
 
 // Store returns a collector of what is store-wide: to be registered beside Metrics, in one process, or in each if queries take the maximum.
 //
 // It reads the store when metrics are asked for, and at most once in 5 s. A read takes 2 s at most. If it fails, or takes longer, all that is
-// store-wide is absent until the next one, and chime_scrape_errors_total counts it. It reads counters, and 1,000 schedules at a time: where
-// there are more, what is told of schedules is told once all were read, and is up to 5 s older for each further 1,000.
+// store-wide is absent until the next one, and chime_scrape_errors_total counts it. It reads counters, and the schedules that have labels of their
+// own. Those that have not, and how many there are, are told as they were when all schedules were read last: where there are more than 1,000,
+// that goes on between scrapes, 1,000 each half second.
 //
 // A user of Redis who may only look (docs/access.md) may do that.
 func (m *Metrics) Store(store chime.Store) prometheus.Collector {
-	return &storeCollector{
-		reader: newReader(store, m.schedules), queues: learning(), errors: prometheus.NewCounter(counterOf("chime_scrape_errors_total")), free: make(chan struct{}, 1),
-	}
+	errors := prometheus.NewCounter(counterOf("chime_scrape_errors_total"))
+	return &storeCollector{reader: newReader(store, m.schedules, errors.Inc), queues: learning(), errors: errors, free: make(chan struct{}, 1)}
 }
 
 // A storeCollector reads the store for whoever asks.
@@ -93,7 +92,6 @@ func (c *storeCollector) read() *snapshot {
 		defer cancel()
 		read, err := c.reader.read(ctx)
 		if err != nil || ctx.Err() != nil {
-			c.reader.forget()
 			read = nil
 		}
 		<-c.free
@@ -139,15 +137,13 @@ func (c *storeCollector) send(read *snapshot, to chan<- prometheus.Metric) {
 		}
 	}
 	gauge("chime_leader_term", float64(read.term))
-	s := read.schedules
-	if s == nil {
-		return
+	if s := read.sums; s != nil {
+		for _, state := range []chime.ScheduleState{chime.StateLive, chime.StatePaused, chime.StateCompleted} {
+			gauge("chime_schedules", float64(s.states[state]), string(state))
+		}
+		gauge("chime_schedules_owed", float64(s.owed))
 	}
-	for _, state := range []chime.ScheduleState{chime.StateLive, chime.StatePaused, chime.StateCompleted} {
-		gauge("chime_schedules", float64(s.states[state]), string(state))
-	}
-	gauge("chime_schedules_owed", float64(s.owed))
-	for label, t := range s.times {
+	for label, t := range read.times {
 		for _, of := range []struct {
 			name string
 			at   time.Time

@@ -102,10 +102,13 @@ func (c *call) failFor(err error) {
 // told is an error as viewers are told it: without the addresses of machines that a network error has.
 func told(err error) error {
 	var query *pages.QueryError
+	var missing *pages.MissingError
 	var invalid *chime.InvalidError
 	switch {
 	case errors.As(err, &query):
 		return query
+	case errors.As(err, &missing):
+		return missing
 	case errors.As(err, &invalid):
 		return invalid
 	case errors.Is(err, chime.ErrNotFound):
@@ -136,7 +139,10 @@ func (c *call) why() string {
 func (c *call) frame(title string) *render.Frame {
 	query := c.r.URL.Query()
 	f := c.d.frame(c.path, query, c.zone)
-	f.Title, f.ZoneFixed, f.Viewer, f.Search = title, query.Get("zone") != "", c.viewer.Name, query.Get("q")
+	f.Title, f.ZoneFixed, f.Viewer = title, query.Get("zone") != "", c.viewer.Name
+	if c.path == "search" { // elsewhere q is the filter of a list
+		f.Search = query.Get("q")
+	}
 	f.Flash = c.d.said.get(query.Get("said"))
 	if c.viewer.Rights&View == 0 {
 		f.Namespace, f.Counts, f.Banners = "", nil, nil // who may not see the dashboard is told nothing of it

@@ -85,8 +85,9 @@ func New(store chime.Store, options Options) *Dashboard {
 	d := &Dashboard{
 		options: options, site: pages.NewSite(store, options.hooks()), rate: guard.NewRate(perSecond), foreign: http.NewCrossOriginProtection(),
 		shared: shared{pages: map[topic]*reading{}}, open: open,
-		changer: change.New(store), said: said{sentences: map[string]sentence{}},
+		said: said{sentences: map[string]sentence{}},
 	}
+	d.changer = change.New(store, d.site.Group)
 	d.hub = live.NewHub(source{d}, live.Options{Every: pollEvery, Linger: pollLinger, Version: render.Version()})
 	d.pages = d.shownPages()
 	d.routes = d.allRoutes()

@@ -66,7 +66,9 @@ func (c *call) carryOut(deed deed) {
 		c.ask(frame, answer.Ask)
 		return
 	}
+	c.d.site.Forget()
 	c.d.shared.forget()
+	c.d.site.Forget()
 	c.d.audit(c.r.Context(), Action{
 		Viewer: c.viewer, Remote: c.r.RemoteAddr, Act: deed.act, Queue: answer.Queue, Target: answer.Target, Note: answer.Note, Count: answer.Count, Err: err,
 	})

@@ -30,8 +30,8 @@ type Options struct {
 	// log line. It may be called by many requests at once, and holds them up.
 	Audit func(ctx context.Context, action Action)
 
-	// Redact returns what is shown of the arguments or the result of a job, which are decoded: what encoding/json would make of them. nil: all is
-	// shown to those who may reveal it.
+	// Redact returns what is shown of the arguments, the result or the progress of a job, which are decoded: what encoding/json would make of them,
+	// with json.Number for numbers. What cannot be decoded is then not shown. nil: all is shown to those who may reveal it.
 	Redact func(job *chime.JobInfo, payload any) any
 	// RedactError returns what is shown of the error of a job. nil: all is shown.
 	RedactError func(job *chime.JobInfo, text string) string

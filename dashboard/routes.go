@@ -61,6 +61,8 @@ var forms = []formRoute{
 func (d *Dashboard) allRoutes() []route {
 	routes := []route{
 		{http.MethodGet, "events", View, 0, (*call).events},
+		{http.MethodGet, "search", View, 0, (*call).search},
+		{http.MethodPost, "jobs/{queue}/{id}/reveal", Reveal, guard.MaxBody, (*call).reveal},
 	}
 	for _, form := range forms {
 		routes = append(routes, route{http.MethodPost, form.path, form.right(), form.body, d.send(form)})

@@ -107,7 +107,7 @@ func TestThePageOfAScheduleHasAllOfIt(t *testing.T) {
 		lacks(t, "the arguments", got, "canary")
 		lacks(t, "a reader", send(newDashboard(t, store, Options{}), "GET", "/schedules/report"), "/trigger", "/pause", "/delete", "/edit")
 		wants(t, "none", send(d, "GET", "/schedules/nothing"), 404, "There is no such schedule")
-		for _, name := range hostile {
+		for _, name := range hostileNames {
 			put(t, store, name, "0 * * * *", chime.JobName("report"), chime.Header("x", name))
 			got := send(d, "GET", "/"+render.Path("schedules", name))
 			wants(t, name, got, 200, "<h1>"+strings.ReplaceAll(html.EscapeString(name), "&#34;", "&#34;")+"</h1>")
@@ -120,7 +120,7 @@ func TestThePageOfAScheduleHasAllOfIt(t *testing.T) {
 func TestTheCodeOfAScheduleIsGo(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, operator)
-		for _, name := range append(hostile, "back`quote", `quote"`) {
+		for _, name := range append(hostileNames, "back`quote", `quote"`) {
 			put(t, store, name, "0 * * * *", chime.Header("x", name), chime.Meta([]byte(`{"a":"`+"`"+`"}`)), chime.Retry(chime.Exponential(time.Second, time.Hour)), chime.Timeout(1500*time.Millisecond))
 			page := send(d, "GET", "/"+render.Path("schedules", name)).Body.String()
 			_, code, _ := strings.Cut(page, "<code>err := ")
@@ -173,8 +173,8 @@ func TestAScheduleOfANewerFormIsShown(t *testing.T) {
 		definition := must(server.Client().HGet(t.Context(), definitions, "newer").Result())
 		_ = must(server.Client().HSet(t.Context(), definitions, "newer", strings.Replace(definition, `"version":1`, `"version":99`, 1)).Result())
 		d := newDashboard(t, server.Store(), operator)
-		wants(t, "the list", send(d, "GET", "/schedules"), 200, "unread", "version 99", `id="row-newer"`)
-		wants(t, "its page", send(d, "GET", "/schedules/newer"), 200, "<h1>newer</h1>", "unread", "version 99")
+		wants(t, "the list", send(d, "GET", "/schedules"), 200, "unread", "a newer version of chime wrote it", `id="row-newer"`)
+		wants(t, "its page", send(d, "GET", "/schedules/newer"), 200, "<h1>newer</h1>", "unread", "a newer version of chime wrote it")
 		wants(t, "the calendar", send(d, "GET", "/calendar"), 200, "One schedule cannot be read by this version.")
 	})
 }

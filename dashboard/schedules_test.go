@@ -8,12 +8,9 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
@@ -53,8 +50,8 @@ func lacks(t *testing.T, what string, got *httptest.ResponseRecorder, texts ...s
 // operator is a viewer who may do everything.
 var operator = Options{Write: true, Authorize: as(allRights)}
 
-// hostile are names that a page has to show and must not obey.
-var hostile = []string{`"><script>alert(1)</script>`, "</title>", "a/b", "..", ".", "new", "bulk", "~x", "a b?c=d#e", "édition"}
+// hostileNames are names that a page has to show and must not obey.
+var hostileNames = []string{`"><script>alert(1)</script>`, "</title>", "a/b", "..", ".", "new", "bulk", "~x", "a b?c=d#e", "édition"}
 
 func TestTheListOfSchedulesSaysWhatEachDoes(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
@@ -116,33 +113,17 @@ func rowsOf(page string) string {
 
 func TestHostileNamesOfSchedulesAreShownAsTheyAre(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
-		for _, name := range hostile {
+		for _, name := range hostileNames {
 			put(t, store, name, "0 * * * *", chime.JobName("report"))
 		}
 		d := newDashboard(t, store, operator)
 		list := send(d, "GET", "/schedules")
 		lacks(t, "the list", list, "<script>alert", "</title>&", `value=""><`)
-		for _, name := range hostile {
+		for _, name := range hostileNames {
 			link := fmt.Sprintf(`href="./%s"`, template.HTMLEscapeString(render.Path("schedules", name)))
 			wants(t, name, list, 200, link, template.HTMLEscapeString(name))
 		}
 	})
-}
-
-// A counter counts the commands of a client.
-type counter struct{ commands atomic.Int64 }
-
-func (c *counter) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error { c.commands.Add(1); return next(ctx, cmd) }
-}
-
-func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		c.commands.Add(int64(len(cmds)))
-		return next(ctx, cmds)
-	}
 }
 
 // A page that nobody has seen before costs no more than this, and what has not changed is not read again.

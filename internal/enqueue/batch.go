@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
-	"github.com/chimejobs/chime/internal/observe"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
 )
@@ -44,7 +44,7 @@ func (e *Enqueuer) Many(ctx context.Context, jobs Jobs) error {
 		b.reuse()
 		return fmt.Errorf("chime: enqueue %d items: %w", jobs.Len, err)
 	}
-	err = errors.Join(e.sendShares(ctx, shares, b.events, jobs.Exists), e.replaceAll(ctx, b, jobs))
+	err = errors.Join(e.sendShares(ctx, b, shares, jobs.Exists), e.replaceAll(ctx, b, jobs))
 	if err == nil { // else a call may still be under way, or the store may still read it
 		b.reuse()
 	}
@@ -58,7 +58,8 @@ type batch struct {
 	queue   string
 	replace []int // indexes of the items that replace: each is sent by itself, after the others
 	room    wire.Bodies
-	events  []observe.Job // of the items, if somebody hears of them
+	names   []string  // of the items, if somebody hears of them
+	now     time.Time // as they were made
 }
 
 const (
@@ -71,10 +72,10 @@ var spareBatches = sync.Pool{New: func() any { return new(batch) }}
 func (b *batch) reuse() {
 	clear(b.items)
 	clear(b.queues)
-	clear(b.events)
-	b.items, b.queues, b.replace, b.events = b.items[:0], b.queues[:0], b.replace[:0], b.events[:0]
+	clear(b.names)
+	b.items, b.queues, b.replace, b.names = b.items[:0], b.queues[:0], b.replace[:0], b.names[:0]
 	if cap(b.items) > maxSpareItems {
-		b.items, b.queues, b.replace, b.events = nil, nil, nil, nil
+		b.items, b.queues, b.replace, b.names = nil, nil, nil, nil
 	}
 	b.room.Reset(maxSpareBodies)
 	spareBatches.Put(b)
@@ -86,18 +87,18 @@ func (b *batch) fill(e *Enqueuer, jobs Jobs) error {
 	var job Job
 	var ids idBlock
 	var bad []error
-	now := e.batcher.now()
+	b.now = e.batcher.now()
 	for i := range b.items {
 		job = Job{Problems: job.Problems[:0]}
 		jobs.Job(i, &job)
 		if !job.Own {
 			job.ID = ids.next(len(b.items) - 1 - i)
 		}
-		err := e.item(&b.items[i], &job, now, &b.room)
+		err := e.item(&b.items[i], &job, b.now, &b.room)
 		jobs.Named(i, b.items[i].ID, job.Queue)
 		b.note(i, job.Queue)
 		if e.options.Observe.Enqueued != nil {
-			b.events = append(b.events, event(&job, b.items[i].ID, now))
+			b.names = append(b.names, job.Name)
 		}
 		if job.Replace {
 			b.replace = append(b.replace, i)
@@ -136,6 +137,9 @@ func (b *batch) queueOf(i int) string {
 	return b.queues[i]
 }
 
+// dueOf returns when item i is due.
+func (b *batch) dueOf(i int) time.Time { return dueAt(b.items[i].At, b.items[i].In, b.now) }
+
 // replaceAll sends the items that replace, one after the other, and stops at the first that fails.
 func (e *Enqueuer) replaceAll(ctx context.Context, b *batch, jobs Jobs) error {
 	for at, i := range b.replace {
@@ -146,9 +150,9 @@ func (e *Enqueuer) replaceAll(ctx context.Context, b *batch, jobs Jobs) error {
 			jobs.Exists(i)
 		case became == protocol.ReplaceDone:
 			jobs.Replaced(i)
-			e.tellOf(b.events, i)
+			e.tellOf(b, i)
 		default:
-			e.tellOf(b.events, i)
+			e.tellOf(b, i)
 		}
 	}
 	return nil
@@ -210,34 +214,7 @@ func (b *batch) split(ctx context.Context, counts *partitionCounts) ([]share, er
 	return shares, nil
 }
 
-// tell tells observers of the items of a share that did not exist before.
-func (e *Enqueuer) tell(s *share, events []observe.Job) {
-	if len(events) == 0 {
-		return
-	}
-	if s.of == nil && s.pending.existing == nil {
-		e.options.Observe.Enqueued(events)
-		return
-	}
-	var added []observe.Job
-	for i := range s.pending.items {
-		if s.pending.existing == nil || !s.pending.existing[i] {
-			added = append(added, events[s.index(i)])
-		}
-	}
-	if len(added) > 0 {
-		e.options.Observe.Enqueued(added)
-	}
-}
-
-// tellOf tells observers of one item.
-func (e *Enqueuer) tellOf(events []observe.Job, i int) {
-	if len(events) > 0 {
-		e.options.Observe.Enqueued(events[i : i+1])
-	}
-}
-
-func (e *Enqueuer) sendShares(ctx context.Context, shares []share, events []observe.Job, exists func(i int)) error {
+func (e *Enqueuer) sendShares(ctx context.Context, b *batch, shares []share, exists func(i int)) error {
 	partitions := make([]protocol.Partition, len(shares))
 	items := make([]*pending, len(shares))
 	for i, s := range shares {
@@ -256,7 +233,7 @@ func (e *Enqueuer) sendShares(ctx context.Context, shares []share, events []obse
 				}
 			}
 			if err == nil {
-				e.tell(s, events)
+				e.tellShare(b, s)
 				continue
 			}
 		}

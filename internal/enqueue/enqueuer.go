@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/chimejobs/chime/internal/observe"
@@ -89,30 +88,15 @@ func (e *Enqueuer) One(ctx context.Context, job *Job) (receipt Receipt, err erro
 		}
 		receipt.Existing, receipt.Replaced = became == protocol.ReplaceStayed, became == protocol.ReplaceDone
 		if err == nil && !receipt.Existing {
-			e.tellOne(job, receipt.ID, now)
+			e.tellOne(job.Queue, job.Name, receipt.ID, dueAt(job.At, job.In, now))
 		}
 		return receipt, err
 	}
 	receipt.Existing, err = e.send(ctx, job.Queue, p)
 	if err == nil && !receipt.Existing {
-		e.tellOne(job, receipt.ID, now)
+		e.tellOne(job.Queue, job.Name, receipt.ID, dueAt(job.At, job.In, now))
 	}
 	return receipt, err
-}
-
-// spareEvents has memory for what is told of one job; it is used again.
-var spareEvents = sync.Pool{New: func() any { return new([1]observe.Job) }}
-
-// tellOne tells observers of one job.
-func (e *Enqueuer) tellOne(job *Job, id string, now time.Time) {
-	if e.options.Observe.Enqueued == nil {
-		return
-	}
-	told := spareEvents.Get().(*[1]observe.Job)
-	told[0] = event(job, id, now)
-	e.options.Observe.Enqueued(told[:])
-	told[0] = observe.Job{}
-	spareEvents.Put(told)
 }
 
 func (e *Enqueuer) send(ctx context.Context, queue string, p *pending) (existing bool, err error) {
@@ -145,15 +129,6 @@ func (e *Enqueuer) wait(ctx context.Context, p *pending) error {
 	return fmt.Errorf("outcome unknown: %w", because(ctx, trouble))
 }
 
-// event is what observers hear of a job that was enqueued.
-func event(job *Job, id string, now time.Time) observe.Job {
-	due := job.At
-	if due.IsZero() {
-		due = now.Add(job.In)
-	}
-	return observe.Job{Queue: job.Queue, Name: job.Name, ID: id, Due: due}
-}
-
 // because says why a caller stops waiting: its ctx has ended; and, if the store has been failing, with what.
 func because(ctx context.Context, trouble error) error {
 	if trouble == nil {
@@ -184,10 +159,7 @@ func (e *Enqueuer) item(item *protocol.EnqueueItem, job *Job, now time.Time, roo
 		job.Problems = append(job.Problems, err)
 		return errors.Join(job.Problems...)
 	}
-	planned := job.At
-	if planned.IsZero() {
-		planned = now.Add(job.In)
-	}
+	planned := dueAt(job.At, job.In, now)
 	if job.Schedule != "" {
 		planned = now // also of one that is due later
 	}

@@ -25,7 +25,10 @@ type Search struct {
 	Limit  int              // jobs to find; 0: 100
 	Looked int              // jobs to look at; 0: MaxLooked. A page more may be looked at
 	For    time.Duration    // how long to look; 0: as long as it takes. A page more may be read
-	After  string           // Found.Next of the search before, with the same filter and states
+	Pages  int              // to read; 0: as many as it takes. Each is a call of a few commands
+
+	Queues []*chime.QueueInfo // all queues as they stood a moment ago; nil: they are read
+	After  string             // Found.Next of the search before, with the same filter and states
 }
 
 // Found is what a search has found.
@@ -127,6 +130,9 @@ func (s Search) from(states []chime.JobState) (start, error) {
 
 func (s Search) queues(ctx context.Context, store chime.Store) ([]*chime.QueueInfo, error) {
 	queues := chime.NewQueues(store)
+	if s.Filter.Queue == "" && s.Queues != nil {
+		return s.Queues, nil
+	}
 	if s.Filter.Queue == "" {
 		return queues.List(ctx)
 	}
@@ -156,6 +162,7 @@ func empty(q *chime.QueueInfo, state chime.JobState) bool {
 type walk struct {
 	Search
 	began  time.Time
+	pages  int // that were read
 	jobs   *chime.Jobs
 	found  *Found
 	limit  int
@@ -195,6 +202,7 @@ func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, e
 		if filter.Limit = maxPage; !sparse {
 			filter.Limit = min(room, maxPage)
 		}
+		w.pages++
 		page, err := w.jobs.Page(ctx, filter)
 		switch {
 		case errors.As(err, new(*chime.InvalidError)) && filter.Name != "" && filter.After == "":
@@ -219,8 +227,10 @@ func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, e
 	}
 }
 
-// late reports whether the search has taken as long as it may. It looks at one page at least, or it would never come to an end.
-func (w *walk) late() bool { return w.For > 0 && w.found.Looked > 0 && time.Since(w.began) >= w.For }
+// late reports whether the search has taken as long as it may. It reads one page at least, or it would never come to an end.
+func (w *walk) late() bool {
+	return w.pages > 0 && (w.For > 0 && time.Since(w.began) >= w.For || w.Pages > 0 && w.pages >= w.Pages)
+}
 
 // meant are those that the filter means, without those that the first answer to it has because its word is their ID.
 func (w *walk) meant(jobs []*chime.JobInfo, now time.Time) []*chime.JobInfo {

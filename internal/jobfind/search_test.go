@@ -127,6 +127,27 @@ func TestASearchStopsAfterSoManyJobs(t *testing.T) {
 	}
 }
 
+// A search that may read one page at a time comes to its end, and has found what one without a limit finds.
+func TestASearchReadsSoManyPages(t *testing.T) {
+	store := shop(t)
+	for name, search := range map[string]jobfind.Search{"one page": {Pages: 1}, "no time": {For: time.Nanosecond}} {
+		found, searches := 0, 0
+		for search.After, searches = "", 0; ; searches++ {
+			some, err := search.Find(t.Context(), store)
+			if err != nil || searches > 100 {
+				t.Fatalf("%s: search %d: %v", name, searches, err)
+			}
+			found += len(some.Jobs)
+			if search.After = some.Next; some.Next == "" {
+				break
+			}
+		}
+		if found != 18 || searches < 3 {
+			t.Errorf("%s: found %d jobs in %d searches, want 18 in several", name, found, searches)
+		}
+	}
+}
+
 func TestASearchRefusesAnotherSearchsPlace(t *testing.T) {
 	store := shop(t)
 	for _, after := range []string{"x", "!", "eyJzIjoiZGVhZCJ9"} {

@@ -29,7 +29,7 @@ const (
 	Death      = "death"
 )
 
-// A Job is what is told of one.
+// A Job is what is told of one. It has the fields of what an application hears, in the same order, so that it is heard where it was noted.
 type Job struct {
 	Queue, Name, ID, Schedule string
 	Attempt                   int

@@ -138,7 +138,7 @@ func (f *failures) groups(now time.Time, sampled map[string]map[string]int64) []
 				if failure.At.Before(since) {
 					continue
 				}
-				key := look{queue, job.Name, shape(failure.Error)}
+				key := look{queue, job.Name, Shape(failure.Error)}
 				g := found[key]
 				if g == nil {
 					g = &Group{Queue: queue, Job: job.Name, Error: key.error, First: failure.At}
@@ -153,7 +153,7 @@ func (f *failures) groups(now time.Time, sampled map[string]map[string]int64) []
 					g.Last = failure.At
 				}
 			}
-			if g := found[look{queue, job.Name, shape(job.LastError)}]; g != nil {
+			if g := found[look{queue, job.Name, Shape(job.LastError)}]; g != nil {
 				g.Jobs = append(g.Jobs, job)
 			}
 		}

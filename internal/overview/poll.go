@@ -34,8 +34,9 @@ type Poller struct {
 	mu       sync.Mutex // one poll at a time
 	rates    rates
 	recent   recent
-	hour     trail // by the minute
-	long     trail // by the hour
+	hour     trail   // by the minute
+	long     trail   // by the hour
+	archive  archive // for Charts
 	failures failures
 	full     map[string]time.Time // worker → since when all its slots are busy
 }
@@ -172,6 +173,7 @@ func (p *Poller) fill(s *Snapshot, queues []*chime.QueueInfo) {
 	for _, info := range queues {
 		q := Queue{QueueInfo: info}
 		q.In, q.Out, q.Failed, q.Known = p.rates.of(info.Name)
+		q.Growth, q.Watched = p.rates.growth(info.Name)
 		if samples := p.hour.of(info.Name); len(samples) > 0 {
 			if last := samples[len(samples)-1]; !q.Known {
 				minutes := float64(max(last.Covers, 1))

@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	maxMarks  = 13              // that are kept
-	markEvery = 5 * time.Second // so rates are those of the last minute, about
+	maxMarks  = 13               // that are kept
+	markEvery = 5 * time.Second  // so rates are those of the last minute, about
+	minGrowth = 20 * time.Second // of less time nothing is said about how a queue grows
 )
 
 // counted is what a queue has counted.
@@ -16,16 +17,20 @@ type counted struct{ in, out, failed int64 }
 
 func countedOf(q *chime.QueueInfo) counted { return counted{q.Enqueued, q.Done, q.Failed} }
 
-// A mark is what all queues had counted at an instant.
+// A mark is what all queues had counted at an instant, and how many jobs waited on them.
 type mark struct {
-	at     time.Time
-	queues map[string]counted
+	at      time.Time
+	queues  map[string]counted
+	waiting map[string]int64
 }
 
 func markOf(at time.Time, queues []*chime.QueueInfo) mark {
-	m := mark{at, make(map[string]counted, len(queues))}
+	m := mark{at, make(map[string]counted, len(queues)), map[string]int64{}}
 	for _, q := range queues {
 		m.queues[q.Name] = countedOf(q)
+		if q.Waiting > 0 {
+			m.waiting[q.Name] = q.Waiting
+		}
 	}
 	return m
 }
@@ -65,4 +70,15 @@ func (r *rates) of(queue string) (in, out, failed float64, known bool) {
 		return float64(now.in-before.in) / minutes, float64(now.out-before.out) / minutes, float64(now.failed-before.failed) / minutes, true
 	}
 	return 0, 0, 0, false
+}
+
+// growth returns how many more jobs wait on a queue each minute; below 0, how many fewer.
+func (r *rates) growth(queue string) (perMinute float64, known bool) {
+	for _, m := range r.marks {
+		passed := r.last.at.Sub(m.at)
+		if _, is := m.queues[queue]; is && passed >= minGrowth {
+			return float64(r.last.waiting[queue]-m.waiting[queue]) / passed.Minutes(), true
+		}
+	}
+	return 0, false
 }

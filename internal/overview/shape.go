@@ -8,8 +8,8 @@ import (
 
 const maxShape = 200 // bytes of an error that are looked at
 
-// shape is the first line of an error with # for what differs from job to job.
-func shape(text string) string {
+// Shape is the first line of an error with # for what differs from job to job.
+func Shape(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	if len(text) > maxShape {
 		text = strings.ToValidUTF8(text[:maxShape], "")

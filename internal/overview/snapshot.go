@@ -37,6 +37,8 @@ type Queue struct {
 	*chime.QueueInfo
 	In, Out, Failed float64   // jobs a minute
 	Known           bool      // In, Out and Failed are known
+	Growth          float64   // of the jobs that wait, a minute, as polls have seen it
+	Watched         bool      // Growth is known
 	Outs            []float64 // ended well, a value for each cell of the window; none: not sampled, or not read
 }
 

@@ -88,7 +88,7 @@ func (c *claim) handleBy(handler *Handler) {
 // fill sets the job as its handler sees it, with a copy of the payload: what the handler changes in it does not reach a retry.
 func (c *claim) fill(job *Job) {
 	*job = Job{
-		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: cmp.Or(c.schedule, c.message.Schedule), Planned: c.message.Planned,
+		ID: c.id, Name: c.message.Name, Queue: c.queue, Schedule: cmp.Or(c.schedule, c.message.Schedule), Origin: c.origin(), Planned: c.message.Planned,
 		Attempt: c.message.Failures + 1, MaxAttempts: c.maxAttempts(), Crashes: c.crashes, Fence: c.fence,
 		Timeout: c.timeout, LastError: c.message.LastError, Payload: bytes.Clone(c.message.Payload), Output: c.output,
 		Worker: c.config.worker, Partition: c.partition,
@@ -333,10 +333,11 @@ func (c *claim) first() bool {
 	return c.crashes == 0 && c.message.Failures == 0 && (details == nil || details.Due.IsZero() && len(details.Failures) == 0)
 }
 
-// origin is what made the job, if it is a schedule's. That an occurrence was backfilled is known until its first attempt has ended.
+// origin is what made the job, if it is a schedule's. Of the occurrences only those that were backfilled have been enqueued, and their bodies
+// say when: a schedule's own ones are placed.
 func (c *claim) origin() string {
 	switch {
-	case c.schedule != "" && c.bodied && c.first():
+	case c.schedule != "" && c.message.Details != nil && !c.message.Details.Enqueued.IsZero():
 		return observe.Backfill
 	case c.schedule != "":
 		return observe.Occurrence

@@ -101,24 +101,20 @@ func (f *flight) of(s *session) bool { return f.session == s }
 func (f *flight) claimed() *claim  { return &f.claim }
 func (f *flight) holder() *session { return f.session }
 
-// event is what observers hear of the job as it begins, or was taken.
-func (f *flight) event() observe.Job {
-	return observe.Job{
-		Queue: f.queue, Name: f.message.Name, ID: f.id, Schedule: cmp.Or(f.schedule, f.message.Schedule), Attempt: f.message.Failures + 1,
-		Due: f.message.Due(), Started: f.started, Origin: f.origin(), First: f.first(), Waited: f.waitsSince(),
+// describe fills in what observers hear of the job as it begins, or was taken. e is zero: of an ordinary job much stays so.
+func (f *flight) describe(e *observe.Job) {
+	e.Queue, e.Name, e.ID, e.Attempt = f.queue, f.message.Name, f.id, f.message.Failures+1
+	e.Due, e.Waited, e.First, e.Started = f.message.Due(), f.waitsSince(), f.first(), f.started
+	if f.recorded() {
+		e.Schedule, e.Origin = cmp.Or(f.schedule, f.message.Schedule), f.origin()
 	}
 }
 
-// ending is what they hear of its end; ok is false if the settlement ends no attempt.
-func (f *flight) ending(s *protocol.Settlement, now time.Time) (e observe.Job, ok bool) {
-	outcome := outcomeOf(s)
-	if outcome == "" {
-		return e, false
-	}
-	e = f.event()
+// describeEnd fills in what they hear of its end.
+func (f *flight) describeEnd(e *observe.Job, outcome string, s *protocol.Settlement, now time.Time) {
+	f.describe(e)
 	e.Ended, e.Outcome, e.Err = f.clock.at(now), outcome, f.reasonOf(s)
 	e.TimedOut = !f.deadline.IsZero() && !now.Before(f.deadline)
-	return e, true
 }
 
 // reasonOf is why an attempt ended, for observers. What the handler returned is read only once it has: a stuck one may return meanwhile.

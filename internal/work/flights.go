@@ -38,11 +38,9 @@ type flights struct {
 
 	cut   []string // IDs of jobs whose handlers were cut off
 	ended tally
-	taken []observe.Job // for those who hear of them
-	ends  []observe.Job // for those who hear of them
-	backs []observe.Job // for those who hear of them
-	parks []observe.Job // for those who hear of them
-	told  load          // what those know who hear of the slots
+	told  load // what those know who hear of the slots
+
+	taken, begun, ends, backs, parks observe.Batch // for those who hear of them
 }
 
 // An arrival is the jobs of one answer.
@@ -131,7 +129,7 @@ func (h *flights) admit(draining bool, now time.Time) {
 		a := &h.arrivals[i]
 		if !a.session.isLost() {
 			h.admitJobs(a, draining, now)
-			h.taken = tell(h.config.Observe.Taken, h.taken)
+			h.taken.Tell(h.config.Observe.Taken)
 		}
 		*a = arrival{}
 	}
@@ -163,8 +161,10 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 		return nil
 	}
 	refusal, refused := h.admission.admit(f.claimed(), taken, now)
-	if h.config.Observe.Taken != nil {
-		h.taken = append(h.taken, f.event())
+	if heard := h.config.Observe.Taken; heard != nil {
+		if f.describe(h.taken.Add()); h.taken.Full() {
+			h.taken.Tell(heard)
+		}
 	}
 	if refused {
 		h.keep(f, refusal, now)
@@ -181,10 +181,10 @@ func (h *flights) admitJob(a *arrival, taken *protocol.TakenJob, others int, dra
 	return f
 }
 
-// collect handles what has happened in the slots.
-func (h *flights) collect(now time.Time) {
-	h.slots.collect(&h.seen)
-	h.seen.started = tell(h.config.Observe.Begun, h.seen.started)
+// collect handles what has happened in the slots, and returns when to call it again, at the latest; zero: not before it is notified.
+func (h *flights) collect(now time.Time) time.Time {
+	again := h.slots.collect(&h.seen, now)
+	h.tellBegun()
 	for _, f := range h.seen.ended {
 		if f.cancels {
 			h.heartbeat.watch(f.holder(), f.schedule, -1)
@@ -197,6 +197,9 @@ func (h *flights) collect(now time.Time) {
 				h.cut = append(h.cut, f.id)
 			}
 		}
+		if h.ends.Full() {
+			h.tellEnds()
+		}
 	}
 	h.tellEnds()
 	h.tellSlots(h.slots.load())
@@ -208,6 +211,20 @@ func (h *flights) collect(now time.Time) {
 		h.seen.ended[i] = nil
 		h.pool.put(f)
 	}
+	return again
+}
+
+// tellBegun tells observers of the flights that have begun. Those that have ended since are told of after that.
+func (h *flights) tellBegun() {
+	if heard := h.config.Observe.Begun; heard != nil {
+		for _, f := range h.seen.started {
+			if f.describe(h.begun.Add()); h.begun.Full() {
+				h.begun.Tell(heard)
+			}
+		}
+		h.begun.Tell(heard)
+	}
+	clear(h.seen.started)
 }
 
 // hearEnd notes the end of an attempt, or that a job was given back or set aside, for those who hear of it.
@@ -215,33 +232,24 @@ func (h *flights) hearEnd(f *flight, s *protocol.Settlement, now time.Time) {
 	switch o := &h.config.Observe; {
 	case s.Kind == protocol.SettleBack:
 		if o.Returned != nil {
-			h.backs = append(h.backs, f.event())
+			f.describe(h.backs.Add())
 		}
 	case s.Kind == protocol.SettlePark:
 		if o.Parked != nil {
-			h.parks = append(h.parks, f.event())
+			f.describe(h.parks.Add())
 		}
 	case o.Ended != nil:
-		if e, ok := f.ending(s, now); ok {
-			h.ends = append(h.ends, e)
+		if outcome := outcomeOf(s); outcome != "" {
+			f.describeEnd(h.ends.Add(), outcome, s, now)
 		}
 	}
 }
 
 // tellEnds tells observers what has been noted for them.
 func (h *flights) tellEnds() {
-	h.ends = tell(h.config.Observe.Ended, h.ends)
-	h.backs = tell(h.config.Observe.Returned, h.backs)
-	h.parks = tell(h.config.Observe.Parked, h.parks)
-}
-
-// tell tells of jobs, if there are any, and returns their memory for those that follow: no observer may keep it.
-func tell(heard func([]observe.Job), jobs []observe.Job) []observe.Job {
-	if len(jobs) > 0 {
-		heard(jobs)
-		clear(jobs)
-	}
-	return jobs[:0]
+	h.ends.Tell(h.config.Observe.Ended)
+	h.backs.Tell(h.config.Observe.Returned)
+	h.parks.Tell(h.config.Observe.Parked)
 }
 
 // tellSlots tells observers by how much has changed what the slots do.
@@ -259,7 +267,7 @@ func (h *flights) passedOver(queue string, ids []string, outcome string) {
 	}
 	for _, id := range ids {
 		name, planned, _ := schedule.SplitOccurrence(id)
-		h.ends = append(h.ends, observe.Job{Queue: queue, ID: id, Schedule: name, Due: planned, Outcome: outcome, Origin: observe.Occurrence})
+		*h.ends.Add() = observe.Job{Queue: queue, ID: id, Schedule: name, Due: planned, Outcome: outcome, Origin: observe.Occurrence}
 	}
 	h.tellEnds()
 }

@@ -41,6 +41,7 @@ type Job struct {
 	Name     string
 	Queue    string
 	Schedule string
+	Origin   string // what made it, in a word of package observe; empty: it is no schedule's
 	Planned  time.Time
 	Offset   time.Duration // how long after Planned it was due
 	Started  time.Time

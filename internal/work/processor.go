@@ -44,11 +44,11 @@ func (p *processor) loop(stop <-chan struct{}) Drained {
 		now := time.Now()
 		p.config.Processor.Turn(now)
 		p.sessions.drainHeartbeats(p.lanes)
-		p.flights.collect(now)
+		until := p.flights.collect(now)
 		if p.drain.begun() {
 			p.flights.admit(true, now)
 		}
-		until := earlier(p.flights.due(now), p.sessions.checkSilences(p.lanes, now))
+		until = earlier(until, earlier(p.flights.due(now), p.sessions.checkSilences(p.lanes, now)))
 		if p.drain.begun() {
 			until = earlier(until, p.drainStep(now))
 			if p.drained(now) {

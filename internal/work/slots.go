@@ -3,8 +3,6 @@ package work
 import (
 	"sync"
 	"time"
-
-	"github.com/chimejobs/chime/internal/observe"
 )
 
 // slots run handlers, never more than size at once. A slot is free exactly when its handler has returned, however its job was
@@ -16,7 +14,7 @@ import (
 // are run by few runners.
 type slots struct {
 	size   int
-	hears  bool          // somebody hears of what begins
+	hears  bool          // somebody hears of what begins, or of how many run
 	counts bool          // somebody hears of how many run
 	notify chan struct{} // room for one: the processor has something to collect
 
@@ -25,17 +23,22 @@ type slots struct {
 	stuck     int       // of these, those that run past their timeout
 	waiting   backlog   // handed over and not begun
 	runners   int
-	launching bool          // a runner was started that has not begun
-	low       bool          // the processor was notified that little waits
-	began     []*flight     // of those taken ahead, begun since the last collect
-	started   []observe.Job // begun since the last collect, if somebody hears of them
-	ended     []*flight     // returned since the last collect, in the order of their ends
-	quiet     bool          // the processor waits for an answer and will collect by itself
-	expiry    time.Time     // no running flight's time is up before; zero: none has a deadline
+	launching bool      // a runner was started that has not begun
+	low       bool      // the processor was notified that little waits
+	began     []*flight // of those taken ahead, begun since the last collect
+	started   []*flight // begun since the last collect, if somebody hears
+	ended     []*flight // returned since the last collect, in the order of their ends
+	quiet     bool      // the processor waits for an answer and will collect by itself
+	startedAt time.Time // of the last collect that had some of these
+	again     bool      // the processor collects by itself within hearEvery of it
+	expiry    time.Time // no running flight's time is up before; zero: none has a deadline
 	pace      pace
 	endings   int       // see ending
 	endingAt  time.Time // and when it was counted
 }
+
+// hearEvery is how long after others of which somebody hears it is told that a handler has begun, at the latest.
+const hearEvery = 5 * time.Millisecond
 
 func newSlots(size int, hears, counts bool) *slots {
 	return &slots{size: size, hears: hears, counts: counts, notify: make(chan struct{}, 1), busy: make([]*flight, 0, size)}
@@ -132,10 +135,10 @@ func (s *slots) begin(f *flight, now time.Time) {
 		s.began = append(s.began, f)
 	}
 	if s.hears {
-		s.started = append(s.started, f.event())
-	}
-	if s.hears || s.counts {
-		s.notifyNow()
+		s.started = append(s.started, f)
+		if !s.again {
+			s.notifyNow()
+		}
 	}
 	if at := f.expires(); !at.IsZero() && (s.expiry.IsZero() || at.Before(s.expiry)) {
 		s.expiry = at
@@ -235,18 +238,31 @@ func (s *slots) roundTrip(d time.Duration) {
 }
 
 // collected is what has happened in the slots since the processor collected last.
-type collected struct {
-	ended, began []*flight
-	started      []observe.Job
-}
+type collected struct{ ended, began, started []*flight }
 
-// collect moves what has happened into c, whose slices are used again.
-func (s *slots) collect(c *collected) {
+// collect moves what has happened into c, whose slices are used again. It returns when to call it again, at the latest, for those who
+// hear of what begins; zero: the next flight that begins notifies the processor.
+func (s *slots) collect(c *collected, now time.Time) (again time.Time) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	c.ended, s.ended = s.ended, c.ended[:0]
 	c.began, s.began = s.began, c.began[:0]
 	c.started, s.started = s.started, c.started[:0]
-	s.mu.Unlock()
+	return s.hearNext(len(c.started) > 0, now)
+}
+
+// hearNext is when the processor is to collect again for those who hear, at the latest; zero: as soon as a flight begins. A notification for
+// each one would cost more than a short handler: if flights begin one soon after the other, the processor comes by itself. The caller holds mu.
+func (s *slots) hearNext(started bool, now time.Time) time.Time {
+	if started {
+		s.again = now.Sub(s.startedAt) < 2*hearEvery
+		s.startedAt = now
+	}
+	next := s.startedAt.Add(hearEvery)
+	if s.again = s.again && now.Before(next); !s.again {
+		return time.Time{}
+	}
+	return next
 }
 
 // A load is how many slots there are, how many of them are busy, and how many of these past the timeout.

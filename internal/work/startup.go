@@ -65,7 +65,7 @@ func runParts(ctx context.Context, store protocol.Store, config *Config, lanes *
 	reaper := reap.New(store, config.SessionTTL, config.Log)
 	live, end := context.WithCancel(base)
 	callers := newCallers(live, store)
-	slots := newSlots(config.Concurrency, config.Observe.Begun != nil, config.Observe.Slots != nil)
+	slots := newSlots(config.Concurrency, config.Observe.Begun != nil || config.Observe.Slots != nil, config.Observe.Slots != nil)
 	admission := newAdmission(config)
 	reporter := newReporter(store)
 	flights := newFlights(config, base, reporter, slots, heartbeat, admission)

@@ -75,13 +75,13 @@ func (c *Changer) changeJobs(ctx context.Context, f *Form, verb jobVerb) (Answer
 
 // RequeueGroups and DeleteGroups change the failed jobs of groups that are ticked.
 func RequeueGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
-	s, err := c.grouped(ctx, f.Fields["id"])
+	s, err := c.grouped(ctx, f.Fields["id"], f.Fields.Get("filter"))
 	return c.changeSelected(f, requeues, s, err, "failures")
 }
 
 // DeleteGroups is described at RequeueGroups.
 func DeleteGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
-	s, err := c.grouped(ctx, f.Fields["id"])
+	s, err := c.grouped(ctx, f.Fields["id"], f.Fields.Get("filter"))
 	return c.changeSelected(f, deletes, s, err, "failures")
 }
 

@@ -19,12 +19,13 @@ type Changer struct {
 	queues    *chime.Queues
 	jobs      *chime.Jobs
 
+	group      func(*chime.JobInfo) string
 	operations *operations
 }
 
-// New returns a changer of a store. It does no I/O.
-func New(store chime.Store) *Changer {
-	return &Changer{store: store, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), operations: newOperations()}
+// New returns a changer of a store. It does no I/O. group names the group of failures that a job is in, as a form names it.
+func New(store chime.Store, group func(*chime.JobInfo) string) *Changer {
+	return &Changer{store: store, group: group, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), operations: newOperations()}
 }
 
 // A Form is what a viewer has sent.

@@ -72,21 +72,28 @@ func (c *Changer) found(ctx context.Context, filter jobfind.Filter, means func(*
 	return s, nil
 }
 
-// grouped returns the failed jobs of groups.
-func (c *Changer) grouped(ctx context.Context, groups []string) (all selection, err error) {
+// grouped returns the failed jobs of groups, of those that the filter of the list means.
+func (c *Changer) grouped(ctx context.Context, groups []string, text string) (all selection, err error) {
+	list, err := jobfind.Parse(text)
+	if err != nil {
+		return all, err
+	}
 	if len(groups) > maxTicked {
 		return all, &chime.InvalidError{Field: "id", Value: strconv.Itoa(len(groups)) + " groups", Limit: "at most " + strconv.Itoa(maxTicked)}
 	}
 	all.words = "of the ticked groups"
 	for _, text := range groups {
-		name, shape, found := strings.Cut(text, "\t")
+		name, _, found := strings.Cut(text, "\t")
 		if !found || name == "" {
 			return all, &chime.InvalidError{Field: "id", Value: text, Limit: "a job's name, a tab and an error"}
 		}
 		for _, state := range []chime.JobState{chime.JobDead, chime.JobRetrying} {
-			some, err := c.found(ctx, jobfind.Filter{State: state, Job: jobfind.Pattern{Text: name}}, func(job *chime.JobInfo) bool {
-				return jobfind.Normalize(job.LastError) == shape
-			})
+			if list.State != "" && list.State != state {
+				continue
+			}
+			filter := list
+			filter.State, filter.Job = state, jobfind.Pattern{Text: name}
+			some, err := c.found(ctx, filter, func(job *chime.JobInfo) bool { return c.group(job) == text })
 			if err != nil {
 				return all, err
 			}

@@ -15,6 +15,9 @@ const (
 	// A list that took so long to read is good for so many times as long: reading takes up a hundredth of the time, whoever looks.
 	agePerRead = 100
 	minAge     = time.Second
+	// What sums up all schedules may be this much older for each of them, up to a limit.
+	agePerSchedule = 20 * time.Millisecond
+	maxRoughAge    = 30 * time.Second
 )
 
 // schedulesSeq is what Schedules.List returns.
@@ -49,6 +52,17 @@ type Listing struct {
 type ListedSchedule struct {
 	*chime.Schedule
 	Unread error // why it cannot be read; then only its name, queue, owner and revision are known
+}
+
+// lately is get for a page that only sums them up: of many schedules, what was read some seconds ago will do.
+func (d *directory) lately(ctx context.Context) (Listing, error) {
+	d.mu.Lock()
+	have, failed := d.have, d.err != nil
+	d.mu.Unlock()
+	if !failed && have.Whole && time.Since(have.At) < min(maxRoughAge, time.Duration(len(have.Schedules))*agePerSchedule) {
+		return have, nil
+	}
+	return d.get(ctx)
 }
 
 // get returns the schedules. It waits for those of a small store; of a larger one it returns what there is, and has it read anew.

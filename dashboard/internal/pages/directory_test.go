@@ -61,6 +61,25 @@ func TestAFewSchedulesAreReadWhenSomebodyAsks(t *testing.T) {
 	})
 }
 
+func TestForASumSchedulesAreReadMoreRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeList{n: 300, slow: time.Millisecond}
+		d := newDirectory(store.all)
+		for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(2 * time.Second) {
+			got, err := d.lately(t.Context())
+			if age := time.Since(got.At); err != nil || len(got.Schedules) != 300 || age > 6*time.Second {
+				t.Fatalf("got %d, %v old, %v", len(got.Schedules), age, err)
+			}
+		}
+		if store.read != 10 {
+			t.Errorf("in a minute they were read %d times, want 10", store.read)
+		}
+		if got, _ := d.get(t.Context()); time.Since(got.At) > minAge {
+			t.Errorf("who needs them as they are gets them %v old", time.Since(got.At))
+		}
+	})
+}
+
 func TestOfManySchedulesTheFirstSliceIsThereAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeList{n: 2000, slow: 16 * time.Millisecond}

@@ -18,6 +18,7 @@ const (
 	defaultJobs = 50                     // of a page
 	maxJobs     = 200                    // of a page
 	searchFor   = 100 * time.Millisecond // how long a page looks for jobs that a filter means
+	searchPages = 50                     // that it reads for it
 	anyState    = "all"
 )
 
@@ -113,7 +114,7 @@ func (s *Site) Jobs(ctx context.Context, r *Request) (View, error) {
 	m.Filtered = !withoutPlace(filter).Empty()
 	m.tabs(standing, filter)
 	if m.Wrong == "" {
-		err = s.listJobs(ctx, m, jobfind.Search{Filter: filter, States: statesOf(m.State), Limit: limit, After: r.Query.Get("after"), For: searchFor})
+		err = s.listJobs(ctx, m, jobfind.Search{Filter: filter, States: statesOf(m.State), Limit: limit, After: r.Query.Get("after"), For: searchFor, Pages: searchPages, Queues: standing.queues()})
 	}
 	if err != nil && m.Wrong == "" {
 		return View{}, err

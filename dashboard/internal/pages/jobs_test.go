@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func onShop(t *testing.T, test func(t *testing.T, server *embedded.Server)) {
 		enqueue("slow", "mail", "slow")
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"media": 1, "mail": 1}, Concurrency: 5})
+		worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"media": 1, "mail": 1}, Concurrency: 5, Logger: slog.New(slog.DiscardHandler)})
 		worker.Handle("resize", func(_ context.Context, job *chime.Job) error {
 			return fmt.Errorf("dial tcp 10.0.0.%s:5432: connection refused by %s", strings.TrimPrefix(job.ID, "r"), hostile)
 		})

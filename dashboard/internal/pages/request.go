@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/chimejobs/chime"
 )
 
 // A Request is what a page is read for. Two that are equal get the same page.
@@ -59,3 +61,12 @@ func (r *Request) choice(field string, words ...string) (string, error) {
 	}
 	return "", &QueryError{field, text, fmt.Sprintf("one of %q", words)}
 }
+
+// A MissingError says what is not there, or not there any more.
+type MissingError struct{ Text string }
+
+// Error is its text.
+func (e *MissingError) Error() string { return e.Text }
+
+// Unwrap is chime.ErrNotFound.
+func (e *MissingError) Unwrap() error { return chime.ErrNotFound }

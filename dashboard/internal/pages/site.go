@@ -21,14 +21,19 @@ type Site struct {
 	jobs      *chime.Jobs
 	directory *directory
 	poller    *overview.Poller
+	drawn     drawings
+	lastRuns  lastRuns
+	hours     hours
 	runs      *histories[*chime.RunInfo]
 	days      *histories[chime.RunDay]
 	calendar  calendar
 	found     seldom[*jobList]
+	grouped   seldom[*grouping]
 
-	reads sync.Mutex // one reading at a time
-	mu    sync.Mutex
-	last  *Standing
+	reads   sync.Mutex // one reading at a time
+	mu      sync.Mutex
+	last    *Standing
+	changed time.Time // when something was changed last, by this process's clock
 }
 
 // NewSite returns the pages of a store. It does no I/O.
@@ -59,6 +64,15 @@ func (s *Standing) Counts() map[string]int {
 	return map[string]int{"failures": failures, "workers": len(s.Workers)}
 }
 
+// queues are all queues as they stood.
+func (s *Standing) queues() []*chime.QueueInfo {
+	queues := make([]*chime.QueueInfo, len(s.Queues))
+	for i, q := range s.Queues {
+		queues[i] = q.QueueInfo
+	}
+	return queues
+}
+
 // Read reads how the store is.
 func (s *Site) Read(ctx context.Context) (*Standing, error) {
 	s.reads.Lock()
@@ -81,15 +95,25 @@ func (s *Site) read(ctx context.Context) (*Standing, error) {
 
 // Standing returns how the store was at most readAgain ago.
 func (s *Site) Standing(ctx context.Context) (*Standing, error) {
-	if last := s.Last(); last != nil && time.Since(last.read) < readAgain {
+	if last := s.fresh(); last != nil {
 		return last, nil
 	}
 	s.reads.Lock()
 	defer s.reads.Unlock()
-	if last := s.Last(); last != nil && time.Since(last.read) < readAgain { // somebody else has read it meanwhile
+	if last := s.fresh(); last != nil { // somebody else has read it meanwhile
 		return last, nil
 	}
 	return s.read(ctx)
+}
+
+// fresh is how the store was at most readAgain ago, and after the last change; nil: that is not known.
+func (s *Site) fresh() *Standing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil || !s.last.read.After(s.changed) || time.Since(s.last.read) >= readAgain {
+		return nil
+	}
+	return s.last
 }
 
 // Last is how the store was when it was read last, however long ago that is; nil: it never was.
@@ -102,6 +126,10 @@ func (s *Site) Last() *Standing {
 // Forget has everything be read anew: something was changed.
 func (s *Site) Forget() {
 	s.found.forget()
+	s.grouped.forget()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = time.Now()
 }
 
 // Namespace is that of the store; empty: it does not say.

@@ -30,6 +30,7 @@ var functions = template.FuncMap{
 	"symbol":  iconOf,
 	"count":   count,
 	"plural":  plural,
+	"rate":    Rate,
 	"took":    took,
 }
 

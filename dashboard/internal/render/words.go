@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,30 +54,52 @@ var unknown = look{"late", "triangle-alert"}
 func toneOf(word string) string { return cmp.Or(looks[word], unknown).tone }
 func iconOf(word string) string { return cmp.Or(looks[word], unknown).icon }
 
-// count writes a number with its thousands apart: 10,204.
-func count(number any) (string, error) {
-	n, err := strconv.ParseInt(fmt.Sprint(number), 10, 64)
-	if err != nil {
-		return "", fmt.Errorf("count %v, which is no whole number", number)
-	}
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
+// Count writes a number with its thousands apart: 10,204.
+func Count(n int64) string {
+	digits, sign := strconv.FormatInt(n, 10), ""
 	if n < 0 {
 		sign, digits = "-", digits[1:]
 	}
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
-	return sign + digits, nil
+	return sign + digits
 }
 
-// plural is a number and a noun: "1 job", "1,204 jobs".
-func plural(number any, one, many string) (string, error) {
-	text, err := count(number)
-	if text == "1" {
-		return text + " " + one, err
+// Plural is a number and a noun: "1 job", "1,204 jobs".
+func Plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
 	}
-	return text + " " + many, err
+	return Count(n) + " " + many
+}
+
+// Rate writes how many there are per time: <0.1, 0.4, 12, 1,204.
+func Rate(r float64) string {
+	switch {
+	case r > 0 && r < 0.1:
+		return "<0.1"
+	case r > 0 && r < 9.95:
+		return strconv.FormatFloat(r, 'f', 1, 64)
+	}
+	return Count(int64(math.Round(r)))
+}
+
+// count and plural take whatever kind of number a model has.
+func count(number any) (string, error) {
+	n, err := strconv.ParseInt(fmt.Sprint(number), 10, 64)
+	if err != nil {
+		return "", fmt.Errorf("count %v, which is no whole number", number)
+	}
+	return Count(n), nil
+}
+
+func plural(number any, one, many string) (string, error) {
+	n, err := strconv.ParseInt(fmt.Sprint(number), 10, 64)
+	if err != nil {
+		return "", fmt.Errorf("count %v, which is no whole number", number)
+	}
+	return Plural(n, one, many), nil
 }
 
 // took writes how long something took: "850 µs", "2 ms", "1.3 s", "4 m 2 s".

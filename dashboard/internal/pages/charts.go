@@ -1,0 +1,172 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/overview"
+	"github.com/chimejobs/chime/internal/svg"
+)
+
+// windows are what viewers may choose from, and how much time each row of a chart's table is about.
+var windows = []struct {
+	overview.Window
+	name  string
+	table time.Duration
+}{
+	{overview.Quarter, "15 min", time.Minute},
+	{overview.Hour, "1 h", 5 * time.Minute},
+	{overview.Day, "25 h", time.Hour},
+	{overview.Season, "92 d", 4 * 24 * time.Hour},
+}
+
+// Charts are those of a window.
+type Charts struct {
+	Windows []Choice
+	Charts  []render.Chart
+	Note    string // why they do not show all; empty: they do
+}
+
+// A Choice is one of several values of the page's query.
+type Choice struct {
+	Value, Name string
+	Active      bool
+}
+
+// window is the one of the query; without one it is an hour.
+func (r *Request) window() (overview.Window, error) {
+	name, err := r.choice("window", "1h", "15m", "25h", "92d")
+	if err != nil {
+		return 0, err
+	}
+	for _, w := range windows {
+		if w.String() == name {
+			return w.Window, nil
+		}
+	}
+	return overview.Hour, nil
+}
+
+// chartsAt reads the charts of a queue, or of all if it is empty.
+func (s *Site) chartsAt(ctx context.Context, r *Request, standing *Standing, queue string) (*Charts, error) {
+	window, err := r.window()
+	if err != nil {
+		return nil, err
+	}
+	c := &Charts{}
+	for _, w := range windows {
+		c.Windows = append(c.Windows, Choice{w.String(), w.name, w.Window == window})
+	}
+	if note := standing.Notes[overview.Queues]; note != "" {
+		c.Note = "They are drawn of the samples of queues: " + note + "."
+		return c, nil
+	}
+	read, err := s.poller.Charts(ctx, standing.Snapshot, window, queue)
+	if err != nil {
+		return nil, err
+	}
+	c.Charts = s.drawn.get(drawing{window, queue, r.Zone.String()}, read, func() []render.Chart { return draw(read, queue, r.Zone) })
+	if read.Read < read.Of {
+		c.Note = fmt.Sprintf("These are %d of %d queues so far: the samples of the others are still being read.", read.Read, read.Of)
+	} else if queue == "" && read.Of < len(standing.Queues) {
+		c.Note = fmt.Sprintf("These are the %d busiest of %d queues.", read.Of, len(standing.Queues))
+	}
+	return c, nil
+}
+
+// draw draws the charts.
+func draw(c *overview.Charts, queue string, zone *time.Location) []render.Chart {
+	table := time.Hour
+	for _, w := range windows {
+		if w.Window == c.Window {
+			table = w.table
+		}
+	}
+	busy := render.Chart{ID: "chart-busy", Title: "Busy slots", Note: "jobs that run, and those that workers have taken ahead"}
+	if queue != "" {
+		busy.Title = "Jobs that run"
+	}
+	fine, coarse := c.Points, c.Coarse(table)
+	of := func(name string, tone svg.Tone, value func(overview.Point) float64) [2]svg.Series {
+		both := [2]svg.Series{{Name: name, Tone: tone}, {Name: name, Tone: tone}}
+		for i, points := range [][]overview.Point{fine, coarse} {
+			for _, p := range points {
+				both[i].Points = append(both[i].Points, svg.Point{At: p.At, Value: value(p)})
+			}
+		}
+		return both
+	}
+	chart := func(of render.Chart, unit svg.Unit, step time.Duration, all ...[2]svg.Series) render.Chart {
+		picture := svg.Lines{Title: of.Title, From: c.From, To: c.To, Zone: zone, Step: step, Unit: unit}
+		text := picture
+		text.From = c.From.Truncate(table)
+		for _, series := range all {
+			picture.Series, text.Series = append(picture.Series, series[0]), append(text.Series, series[1])
+		}
+		of.SVG, of.Table = picture.SVG(), text.Table()
+		return of
+	}
+	p50, p99 := lateSeries(c)
+	return []render.Chart{
+		chart(render.Chart{ID: "chart-flow", Title: "Jobs a second"}, svg.PerSecond, c.Step,
+			of("in", svg.Run, func(p overview.Point) float64 { return p.In }),
+			of("out", svg.OK, func(p overview.Point) float64 { return p.Out }),
+			of("failed", svg.Fail, func(p overview.Point) float64 { return p.Failed })),
+		chart(render.Chart{ID: "chart-depth", Title: "Jobs that wait"}, svg.Count, c.Step, of("waiting", svg.Accent, func(p overview.Point) float64 { return p.Waiting })),
+		chart(render.Chart{ID: "chart-late", Title: "Lateness of occurrences"}, svg.Seconds, c.LateStep(), p50, p99),
+		chart(busy, svg.Count, c.Step, of("running", svg.Run, func(p overview.Point) float64 { return p.Running })),
+	}
+}
+
+// lateSeries are the lines of lateness; their table has every point.
+func lateSeries(c *overview.Charts) (p50, p99 [2]svg.Series) {
+	p50, p99 = [2]svg.Series{{Name: "p50", Tone: svg.Accent}}, [2]svg.Series{{Name: "p99", Tone: svg.Late}}
+	for _, p := range c.Late {
+		p50[0].Points = append(p50[0].Points, svg.Point{At: p.At, Value: p.P50.Seconds()})
+		p99[0].Points = append(p99[0].Points, svg.Point{At: p.At, Value: p.P99.Seconds()})
+	}
+	p50[1], p99[1] = p50[0], p99[0]
+	return p50, p99
+}
+
+// A drawing is charts of a window, of a queue or of all, in a zone.
+type drawing struct {
+	window      overview.Window
+	queue, zone string
+}
+
+// drawings are charts that were drawn: they are drawn again when there is something new in them.
+type drawings struct {
+	mu  sync.Mutex
+	all map[drawing]*drawn
+}
+
+type drawn struct {
+	stamp  overview.Stamp
+	charts []render.Chart
+	asked  time.Time
+}
+
+const keepDrawing = 10 * time.Second // that nobody asks for
+
+// get returns the charts of a drawing, drawn anew if those that are known are of other figures.
+func (d *drawings) get(key drawing, c *overview.Charts, draw func() []render.Chart) []render.Chart {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.all == nil {
+		d.all = map[drawing]*drawn{}
+	}
+	now := time.Now()
+	maps.DeleteFunc(d.all, func(_ drawing, old *drawn) bool { return now.Sub(old.asked) > keepDrawing })
+	known := d.all[key]
+	if known == nil || known.stamp != c.Stamp {
+		known = &drawn{stamp: c.Stamp, charts: draw()}
+		d.all[key] = known
+	}
+	known.asked = now
+	return known.charts
+}

@@ -1,0 +1,238 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/jobfind"
+	"github.com/chimejobs/chime/internal/svg"
+)
+
+const (
+	maxGroups  = 50     // that a page shows
+	maxGrouped = 10_000 // jobs of a state that a page groups
+	dayHours   = 24     // of a group's chart
+)
+
+// Failures is the jobs that failed, by job and error.
+type Failures struct {
+	Tabs   []JobTab
+	State  string // dead or retrying; all: both
+	Query  string // the filter as it is in the field
+	Queue  string // that was chosen; empty: all
+	Queues []string
+	Wrong  string // with the filter; empty: nothing is
+
+	Groups   []FailureGroup // the largest first
+	Smaller  int            // groups that are not shown
+	Jobs     int            // in all groups
+	Looked   int            // jobs that were looked at
+	GoOn     []GoOn         // there are more jobs than were looked at
+	Later    bool           // this is not the beginning
+	Filtered bool
+	Bulk     render.Bulk
+	Filter   string // which jobs the groups are of
+	Empty    render.Empty
+}
+
+// A FailureGroup is jobs that failed with the same error.
+type FailureGroup struct {
+	jobfind.Group
+	Day  template.HTML // when they failed, by the hour of the last day
+	Find string        // a filter that finds them
+}
+
+// Tick is what names the group in a form.
+func (g FailureGroup) Tick() string { return g.Job + "\t" + g.Error }
+
+// Text is its error as a list has room for it.
+func (g FailureGroup) Text() string { return shortened(g.Error) }
+
+// Row is the ID of its row.
+func (g FailureGroup) Row() string {
+	hash := fnv.New64a()
+	_, _ = io.WriteString(hash, g.Tick())
+	return fmt.Sprintf("row-%x", hash.Sum64())
+}
+
+// A GoOn leads to the next jobs of a state.
+type GoOn struct{ State, After string }
+
+// Failures reads the groups of jobs that failed.
+func (s *Site) Failures(ctx context.Context, r *Request) (View, error) {
+	standing, err := s.Standing(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	state, err := r.choice("state", anyState, string(chime.JobDead), string(chime.JobRetrying))
+	if err != nil {
+		return View{}, err
+	}
+	m := &Failures{State: state, Query: r.Query.Get("q"), Queue: r.Query.Get("queue"), Later: r.Query.Get("after") != ""}
+	for _, q := range standing.Queues {
+		m.Queues = append(m.Queues, q.Name)
+	}
+	filter, err := filterOf(m.Query, m.Queue)
+	switch {
+	case err != nil:
+		m.Wrong = err.Error()
+	case filter.State == chime.JobDead || filter.State == chime.JobRetrying:
+		m.State = string(filter.State)
+	case filter.State != "":
+		m.Wrong = (&QueryError{"filter state", string(filter.State), "dead or retrying: other jobs have not failed"}).Error()
+	}
+	m.Filtered = !withoutPlace(filter).Empty()
+	m.tabs(filter)
+	if m.Wrong == "" {
+		if err := s.groupFailures(ctx, m, filter, r.Query.Get("after"), standing); err != nil {
+			return View{}, err
+		}
+	}
+	if len(m.Groups) > 0 {
+		m.Bulk = render.Bulk{Path: "failures/bulk", Noun: "groups", Verbs: verbsFor(r.Can, string(chime.JobDead))}
+	}
+	m.Empty = m.empty()
+	return View{"Failures", m}, nil
+}
+
+// tabs fills in the tabs.
+func (m *Failures) tabs(filter jobfind.Filter) {
+	text := m.Query
+	if filter.State != "" { // the tab says it
+		text = withoutPlace(filter).String()
+	}
+	for _, state := range []string{anyState, string(chime.JobDead), string(chime.JobRetrying)} {
+		m.Tabs = append(m.Tabs, JobTab{state, text, -1, state == m.State})
+	}
+}
+
+// A grouping is what was found of failures.
+type grouping struct {
+	groups []FailureGroup
+	jobs   int
+	looked int
+	goOn   []GoOn
+}
+
+// groupFailures fills in the groups of the jobs that a filter means.
+func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Filter, after string, standing *Standing) error {
+	states := []chime.JobState{chime.JobDead, chime.JobRetrying}
+	if m.State != anyState {
+		states = []chime.JobState{chime.JobState(m.State)}
+		filter.State = states[0]
+	}
+	if after != "" && len(states) > 1 {
+		return &QueryError{"after", after, "it with state dead or retrying"}
+	}
+	m.Filter = filter.String()
+	found, err := s.grouped.get(ctx, fmt.Sprintf("%q %v %q", m.Filter, states, after), func(ctx context.Context) (*grouping, error) {
+		return s.readGroups(ctx, filter, states, after, standing)
+	})
+	if errors.Is(err, chime.ErrNotFound) {
+		m.Wrong = fmt.Sprintf("There is no queue %q.", filter.Queue)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.Groups = found.groups[:min(len(found.groups), maxGroups)]
+	m.Smaller = len(found.groups) - len(m.Groups)
+	m.Jobs, m.Looked, m.GoOn = found.jobs, found.looked, found.goOn
+	return nil
+}
+
+// readGroups reads jobs of some states, each as far as a page looks, and groups them.
+func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []chime.JobState, after string, standing *Standing) (*grouping, error) {
+	g := &grouping{}
+	var jobs []*chime.JobInfo
+	for _, state := range states {
+		search := jobfind.Search{
+			Filter: filter, States: []chime.JobState{state}, Limit: maxGrouped, Looked: maxGrouped, After: after, For: searchFor, Pages: searchPages / len(states), Queues: standing.queues(),
+		}
+		found, err := search.Find(ctx, s.store)
+		if err != nil {
+			return nil, err
+		}
+		g.looked += found.Looked
+		if found.Next != "" {
+			g.goOn = append(g.goOn, GoOn{string(state), found.Next})
+		}
+		jobs = append(jobs, found.Jobs...)
+	}
+	for _, job := range jobs {
+		job.LastError = s.hooks.failed(job, job.LastError)
+	}
+	jobs = slices.DeleteFunc(jobs, func(job *chime.JobInfo) bool { return !strings.Contains(job.LastError, filter.Error) })
+	g.jobs = len(jobs)
+	from := standing.Now().Truncate(time.Hour).Add(-(dayHours - 1) * time.Hour)
+	days := failedByHour(jobs, from)
+	for _, group := range jobfind.Groups(jobs) {
+		shown := FailureGroup{Group: group, Find: findGroup(group)}
+		if group.Last.After(from) {
+			chart := svg.Spark{Title: "Failed in the last day", Values: days[shown.Tick()], Tone: svg.Fail, Bars: true, From: from, Step: time.Hour}
+			shown.Day = chart.SVG()
+		}
+		g.groups = append(g.groups, shown)
+	}
+	return g, nil
+}
+
+// failedByHour is how many jobs of each group failed last in each hour from an instant on, by what names the group.
+func failedByHour(jobs []*chime.JobInfo, from time.Time) map[string][]float64 {
+	days := map[string][]float64{}
+	for _, job := range jobs {
+		hour := int(jobfind.Since(job).Sub(from) / time.Hour)
+		if jobfind.Since(job).Before(from) || hour >= dayHours {
+			continue
+		}
+		key := groupOf(job.Name, job.LastError)
+		if days[key] == nil {
+			days[key] = make([]float64, dayHours)
+		}
+		days[key][hour]++
+	}
+	return days
+}
+
+// Group names the group of failures that a job is in.
+func (s *Site) Group(job *chime.JobInfo) string {
+	return groupOf(job.Name, s.hooks.failed(job, job.LastError))
+}
+
+// groupOf names the group of jobs that failed with an error, which is as it is shown.
+func groupOf(name, shown string) string { return name + "\t" + jobfind.Normalize(shown) }
+
+// findGroup is a filter that finds the jobs of a group: those that have the longest part of its error that is the same in all.
+func findGroup(g jobfind.Group) string {
+	longest := ""
+	for part := range strings.SplitSeq(strings.TrimSuffix(g.Error, "…"), "#") {
+		if part = strings.TrimSpace(part); len(part) > len(longest) {
+			longest = part
+		}
+	}
+	longest = strings.ToValidUTF8(longest[:min(len(longest), maxLine)], "") // an address has no room for more
+	filter := jobfind.Filter{Job: jobfind.Pattern{Text: g.Job}, Error: longest}
+	return filter.String()
+}
+
+// empty stands where nothing has failed.
+func (m *Failures) empty() render.Empty {
+	switch {
+	case len(m.GoOn) > 0:
+		return render.Empty{Text: "None of the jobs that were looked at so far is meant."}
+	case m.Filtered || m.Queue != "":
+		return render.Empty{Text: "No job that failed is meant by this filter."}
+	case m.Later:
+		return render.Empty{Text: "There are no more."}
+	}
+	return render.Empty{Text: "Nothing has failed: no job was given up, and none waits for another attempt."}
+}

@@ -1,0 +1,199 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/jobfind"
+	"github.com/chimejobs/chime/internal/plain"
+)
+
+// Job is one job, wherever it is. What it holds is not in it: see Site.Reveal.
+type Job struct {
+	*chime.JobInfo
+	Standing plain.State // how it stands, in a sentence
+	Gone     bool        // it is no longer stored, and this is what the history of its schedule tells
+	Since    time.Time   // it is where it is; zero: not known
+
+	Of       string // the attempt and how many there are
+	Retries  string // how long it waits between two; empty: its handler or worker says
+	Percent  int    // how far it has come, as its handler says; -1: it has not said so
+	Headers  []render.Pair
+	Links    []Link
+	Attempts []Attempt // those that are known, the oldest first
+	Earlier  int       // how many attempts there were before these
+	Held     []Held
+	Verbs    []render.Verb
+	Reveal   bool // the viewer may see what it holds
+}
+
+// An Attempt is one of a job that has ended, or runs.
+type Attempt struct {
+	Number  int // 0: not known
+	State   plain.State
+	Started time.Time // zero: not known
+	Ended   time.Time // zero: it runs
+	Took    time.Duration
+	Worker  string
+	Error   string
+	Stack   string // the rest of an error that has several lines; empty: it has one
+	Note    string
+}
+
+// A Held is something that a job holds, of which the page shows the size.
+type Held struct {
+	Name string
+	Size int
+}
+
+// Job reads one job.
+func (s *Site) Job(ctx context.Context, r *Request) (View, error) {
+	standing, err := s.Standing(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	queue, id := r.Values["queue"], r.Values["id"]
+	info, err := s.jobs.Get(ctx, queue, id)
+	gone := errors.Is(err, chime.ErrNotFound)
+	if info == nil && !gone {
+		return View{}, err
+	}
+	if gone {
+		info = &chime.JobInfo{ID: id, Queue: queue, Schedule: scheduleOf(id)}
+	}
+	runs, failed := s.runsOf(ctx, info)
+	if failed != nil {
+		return View{}, failed
+	}
+	if gone && len(runs) == 0 {
+		return View{}, err
+	}
+	m := &Job{JobInfo: info, Gone: gone, Since: jobfind.Since(info), Of: attemptOf(info), Retries: info.Retry.String(), Percent: percentOf(info), Links: s.hooks.links(info)}
+	m.Standing = plain.JobInfo(info, standing.Now())
+	if gone {
+		last := runs[0]
+		info.Name, info.Planned, m.Standing = last.Name, last.Planned, plain.Outcome(last.Outcome)
+	}
+	m.Attempts, m.Earlier = s.attemptsOf(info, runs)
+	for _, key := range slices.Sorted(maps.Keys(info.Header)) {
+		m.Headers = append(m.Headers, render.Pair{Name: key, Value: info.Header[key]})
+	}
+	for _, held := range holdings(info) {
+		m.Held = append(m.Held, Held{held.name, len(held.data)})
+	}
+	if !gone {
+		m.Verbs, m.Reveal = verbsFor(r.Can, string(info.State)), r.Can.Reveal
+	}
+	info.Payload, info.Result, info.Progress = nil, nil, nil
+	return View{info.Name + " " + info.ID, m}, nil
+}
+
+// scheduleOf is the schedule that a job's ID says it is of: an occurrence's is "<schedule>@<planned>", a manual run's "<schedule>#<any>".
+func scheduleOf(id string) string {
+	if at := strings.LastIndexByte(id, '@'); at > 0 {
+		return id[:at]
+	}
+	name, _, manual := strings.Cut(id, "#")
+	if !manual {
+		return ""
+	}
+	return name
+}
+
+// runsOf are the runs of a job that its schedule keeps, the newest first. Of a job that no schedule has made there are none.
+func (s *Site) runsOf(ctx context.Context, job *chime.JobInfo) (runs []*chime.RunInfo, err error) {
+	if job.Schedule == "" {
+		return nil, nil
+	}
+	for run, err := range s.schedules.Runs(ctx, job.Schedule) {
+		if errors.Is(err, chime.ErrNotFound) || errors.As(err, new(*chime.InvalidError)) {
+			return nil, nil // the schedule was deleted, or what looks like its name is none
+		}
+		if err != nil {
+			return nil, err
+		}
+		if run.ID == job.ID {
+			runs = append(runs, run)
+		}
+	}
+	return runs, nil
+}
+
+// attemptsOf are the attempts of a job, the oldest first, and how many there were before them. The schedule's history knows how long one took; a job
+// itself knows its last five failures.
+func (s *Site) attemptsOf(job *chime.JobInfo, runs []*chime.RunInfo) (attempts []Attempt, earlier int) {
+	for _, run := range slices.Backward(runs) {
+		a := Attempt{Number: run.Attempt, State: plain.Outcome(run.Outcome), Started: run.Started, Ended: run.Ended, Worker: run.Worker, Note: run.Note}
+		a.fail(s.hooks.failed(job, run.Error))
+		attempts = append(attempts, a)
+	}
+	if len(runs) == 0 {
+		attempts = s.failures(job)
+	}
+	switch {
+	case job.State == chime.JobRunning:
+		attempts = append(attempts, Attempt{Number: job.Attempt, State: plain.Job(job.State), Started: job.Started, Worker: job.Worker})
+	case job.State == chime.JobDone && len(runs) == 0:
+		attempts = append(attempts, Attempt{Number: job.Attempt, State: plain.Outcome(job.Outcome), Started: job.Started, Ended: job.Ended, Note: job.Note})
+	}
+	for i := range attempts {
+		if a := &attempts[i]; !a.Started.IsZero() && !a.Ended.IsZero() {
+			a.Took = a.Ended.Sub(a.Started)
+		}
+	}
+	if len(attempts) > 0 {
+		earlier = max(0, attempts[0].Number-1)
+	}
+	return attempts, earlier
+}
+
+// failures are the attempts that a job itself knows of.
+func (s *Site) failures(job *chime.JobInfo) (attempts []Attempt) {
+	known := job.Failures
+	if len(known) == 0 && job.LastError != "" {
+		known = []chime.Failure{{At: jobfind.Since(job), Error: job.LastError}}
+	}
+	number := job.Attempt - len(known)
+	if job.State == chime.JobDead || job.State == chime.JobDone && job.Outcome != chime.RunDone {
+		number++ // the last one is among them
+	}
+	for i, failure := range known {
+		a := Attempt{Number: max(0, number+i), State: plain.Outcome(chime.RunFailed), Ended: failure.At, Worker: failure.Worker}
+		if job.State == chime.JobDead && i == len(known)-1 {
+			a.State = plain.Outcome(chime.RunDead)
+		}
+		text := failure.Error
+		if i == len(known)-1 && strings.HasPrefix(job.LastError, strings.TrimSuffix(text, "…")) {
+			text = job.LastError // which is cut less
+		}
+		a.fail(s.hooks.failed(job, text))
+		attempts = append(attempts, a)
+	}
+	return attempts
+}
+
+// fail notes how an attempt failed. What is stored is one line, in which a line's end is written \n; with the \n\t of a stack it is shown in lines.
+func (a *Attempt) fail(text string) {
+	a.Error = text
+	if first, rest, found := strings.Cut(text, `\n`); found && strings.Contains(text, `\n\t`) {
+		a.Error, a.Stack = first, strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(rest)
+	}
+}
+
+// percentOf is how far a job has come: its handler reports a number to 1, or to 100.
+func percentOf(job *chime.JobInfo) int {
+	var part float64
+	if len(job.Progress) == 0 || chime.Decode(job.Progress, &part) != nil || !(part >= 0 && part <= 100) {
+		return -1
+	}
+	if part <= 1 {
+		part *= 100
+	}
+	return int(part)
+}

@@ -1,0 +1,145 @@
+package pages
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// jobPage is the page of a job.
+func jobPage(t *testing.T, site *Site, queue, id string) *Job {
+	t.Helper()
+	view, err := readPage(t, site.Job, "", "queue", queue, "id", id)
+	if err != nil {
+		t.Fatalf("%s of %s: %v", id, queue, err)
+	}
+	return view.Model.(*Job)
+}
+
+func (m *Job) story() string {
+	var lines []string
+	for _, a := range m.Attempts {
+		lines = append(lines, fmt.Sprintf("%d %s", a.Number, a.State.Word))
+	}
+	return strings.Join(lines, ", ")
+}
+
+func TestAJobTellsItsStory(t *testing.T) {
+	onShop(t, func(t *testing.T, server *embedded.Server) {
+		site := NewSite(server.Store(), Hooks{})
+		for _, c := range []struct{ queue, id, sentence, story, verbs string }{
+			{"media", "again", "It waits for its 2nd of 25 attempts, in 59 m 5", "1 failed", "requeue cancel delete"},
+			{"media", "r03", "It was given up ", "1 dead", "requeue delete"},
+			{"media", "parked", "It waits for a worker that has a handler for it.", "", "requeue cancel delete"},
+			{"mail", "slow", "A worker runs its 1st attempt, for ", "1 running", "cancel"},
+			{"idle", "l0", "It waits for its 1st attempt, in ", "", "requeue cancel delete"},
+		} {
+			m := jobPage(t, site, c.queue, c.id)
+			var verbs []string
+			for _, verb := range m.Verbs {
+				verbs = append(verbs, verb.Name)
+			}
+			if !strings.HasPrefix(m.Standing.Sentence, c.sentence) || m.story() != c.story || strings.Join(verbs, " ") != c.verbs {
+				t.Errorf("%s: got %q, %q, %v; want %+v", c.id, m.Standing.Sentence, m.story(), verbs, c)
+			}
+			if m.Payload != nil || m.Held[0] != (Held{"Payload", 17}) {
+				t.Errorf("%s: the page has its payload %q, or not its size: %v", c.id, m.Payload, m.Held)
+			}
+		}
+		if m := jobPage(t, site, "media", "again"); m.Attempts[0].Error != "mailbox is full" || m.Attempts[0].Stack != "\tat smtp.go:12" || m.Attempts[0].Worker == "" || m.Headers[0].Value != hostile {
+			t.Errorf("got %+v, headers %v", m.Attempts[0], m.Headers)
+		}
+		if m := jobPage(t, site, "mail", "slow"); m.Percent != 62 {
+			t.Errorf("the one that runs has come %d %%, want 62", m.Percent)
+		}
+		for _, place := range [][2]string{{"media", "nothing"}, {"nowhere", "r03"}, {"media", "nosuch@2026-11-21T09:00:00Z"}} {
+			if _, err := readPage(t, site.Job, "", "queue", place[0], "id", place[1]); !errors.Is(err, chime.ErrNotFound) {
+				t.Errorf("%v: got %v, want ErrNotFound", place, err)
+			}
+		}
+	})
+}
+
+// What a schedule keeps of a run is shown although its job is gone: with how long each attempt took.
+func TestAJobThatIsGoneIsToldByItsSchedule(t *testing.T) {
+	onShop(t, func(t *testing.T, server *embedded.Server) {
+		store := server.Store()
+		rule, err := recurrence.Cron("0 0 * * *")
+		if err != nil {
+			t.Fatal(err)
+		}
+		schedules := chime.NewSchedules(store)
+		if _, err := schedules.Put(t.Context(), "mail", rule, chime.Queue("media")); err != nil {
+			t.Fatal(err)
+		}
+		receipt, err := schedules.Trigger(t.Context(), "mail")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := chime.NewJobs(store).Cancel(t.Context(), "media", receipt.ID); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // fake time: its worker has heard of it
+		site := NewSite(store, Hooks{})
+		m := jobPage(t, site, "media", receipt.ID)
+		if !m.Gone || m.Name != "mail" || len(m.Attempts) == 0 || len(m.Verbs) > 0 || m.Reveal {
+			t.Errorf("got %+v, attempts %+v", m.JobInfo, m.Attempts)
+		}
+	})
+}
+
+func TestLinksLeadToPagesOnly(t *testing.T) {
+	hooks := Hooks{Links: func(job *chime.JobInfo) []Link {
+		return []Link{{"Trace", "https://trace.example/" + job.ID}, {"bad", "javascript:alert(1)"}, {"data", "data:text/html,x"}, {"here", "/jobs"}, {"http", "http://logs.example"}, {"none", "http:"}}
+	}}
+	var got []string
+	for _, link := range hooks.links(&chime.JobInfo{ID: "a"}) {
+		got = append(got, link.Text)
+	}
+	if strings.Join(got, " ") != "Trace http" {
+		t.Errorf("got %v, want those of https and http", got)
+	}
+}
+
+func TestWhatAJobHoldsIsShownToWhoAsks(t *testing.T) {
+	encode := func(v any) []byte {
+		data, err := chime.Encode(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	big := strings.Repeat("x", maxRevealed)
+	hide := func(_ *chime.JobInfo, payload any) any {
+		if fields, ok := payload.(map[string]any); ok {
+			delete(fields, "password")
+			return fields
+		}
+		return "hidden"
+	}
+	for name, c := range map[string]struct {
+		data             []byte
+		redact           func(*chime.JobInfo, any) any
+		form, text, note string
+	}{
+		"msgpack":           {encode(map[string]any{"id": int64(9007199254740993)}), nil, "JSON", "{\n  \"id\": 9007199254740993\n}", ""},
+		"JSON":              {[]byte(`{"id":9007199254740993,"a":"<b>"}`), nil, "JSON", `"id": 9007199254740993`, ""},
+		"neither":           {[]byte{0xc1, 0xff}, nil, "hexadecimal", "c1ff", ""},
+		"long":              {encode(big), nil, "JSON", `"xxx`, "These are the first 65536 of 65538 bytes"},
+		"long bytes":        {append([]byte{0xc1}, big...), nil, "hexadecimal", "c178", "These are the first 32768 of 65537 bytes"},
+		"redacted":          {encode(map[string]any{"id": 1, "password": "canary"}), hide, "JSON", "{\n  \"id\": 1\n}", ""},
+		"redacted, neither": {append([]byte{0xc1}, "canary"...), hide, "", "", "is not shown"},
+		"redacted wrongly":  {encode("canary"), func(*chime.JobInfo, any) any { return func() {} }, "", "", "is not shown"},
+	} {
+		form, text, note := Hooks{Redact: c.redact}.shown(&chime.JobInfo{}, c.data)
+		if form != c.form || !strings.Contains(text, c.text) || !strings.Contains(note, c.note) || (note == "") != (c.note == "") || len(text) > maxRevealed+3 || strings.Contains(text, "canary") {
+			t.Errorf("%s: got %q, %.80q, %q; want %+v", name, form, text, note, c.form+" "+c.text+" "+c.note)
+		}
+	}
+}

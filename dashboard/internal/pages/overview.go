@@ -1,0 +1,143 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/overview"
+	"github.com/chimejobs/chime/internal/plain"
+	"github.com/chimejobs/chime/internal/rights"
+)
+
+const (
+	overviewRows = 10               // of each list of the overview
+	redacted     = "not shown"      // an error of which no job is known that the application could be asked about
+	oldListing   = 10 * time.Second // a list of schedules that is older is said to be
+)
+
+// Overview is how all of it goes.
+type Overview struct {
+	Health   Health
+	Flow     overview.Flow
+	Slots    int
+	Busy     int
+	Counted  bool // Busy is known
+	Charts   *Charts
+	Next     []NextRun
+	Runs     []PastRun
+	RunsAt   time.Time // as of when, by the store's clock; zero: now
+	RunsNote string    // why these are not all; empty: they are
+	Failures []FailureRow
+	Queues   []QueueRow
+	AllOf    int  // how many queues there are
+	Fresh    bool // nothing was ever enqueued or scheduled here
+
+	NextNote, FailuresNote, WorkersNote string // why these do not show all; empty: they do
+}
+
+// A NextRun is a schedule's next occurrence.
+type NextRun struct {
+	*chime.Schedule
+	Due   time.Time
+	Words string
+	State plain.State
+}
+
+// A FailureRow is failed attempts that look the same.
+type FailureRow struct {
+	overview.Group
+	Filter string // of the list of jobs, that finds them
+	State  string // the tab of that list
+}
+
+// Overview reads the overview.
+func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
+	standing, err := s.Standing(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	charts, err := s.chartsAt(ctx, r, standing, "")
+	if err != nil {
+		return View{}, err
+	}
+	listing, err := s.directory.lately(ctx)
+	if err != nil && !rights.Missing(err) {
+		return View{}, err
+	}
+	m := &Overview{
+		Health: healthOf(standing, listing), Flow: standing.Flow, Charts: charts, AllOf: len(standing.Queues), Fresh: len(standing.Queues) == 0,
+		Counted: true, NextNote: standing.Notes[overview.Next], FailuresNote: standing.Notes[overview.Failures],
+		WorkersNote: standing.Notes[overview.Workers],
+	}
+	for _, w := range standing.Workers {
+		m.Slots, m.Busy, m.Counted = m.Slots+w.Slots, m.Busy+w.Busy, m.Counted && w.Counted
+	}
+	for _, next := range standing.Next[:min(len(standing.Next), overviewRows)] {
+		m.Next = append(m.Next, NextRun{next, due(next), next.Recurrence.String(), plain.Schedule(next, standing.Now())})
+	}
+	for _, g := range standing.Failures[:min(len(standing.Failures), overviewRows)] {
+		m.Failures = append(m.Failures, s.failureRow(g))
+	}
+	m.Queues = s.queueRows(standing, busiestFirst)
+	m.Queues = m.Queues[:min(len(m.Queues), overviewRows)]
+	if m.Runs, err = s.lastRuns.read(ctx, s.schedules, listing, overviewRows); err != nil {
+		return View{}, err
+	}
+	if age := time.Since(listing.At); !listing.At.IsZero() && age > oldListing {
+		m.RunsAt = standing.Now().Add(-age).Truncate(time.Second)
+	}
+	if !listing.Whole && len(listing.Schedules) > 0 {
+		m.RunsNote = "Of the first " + render.Count(int64(len(listing.Schedules))) + " schedules by name."
+	}
+	return View{"Overview", m}, nil
+}
+
+// due is when the next occurrence of a schedule is to start; zero: it has none, or it is about to be placed.
+func due(s *chime.Schedule) time.Time {
+	if s.Next.IsZero() {
+		return time.Time{}
+	}
+	return s.Next.Add(s.Offset)
+}
+
+// busiestFirst orders queues by what is on them that workers have to do something about.
+func busiestFirst(a, b *overview.Queue) int {
+	return cmp.Or(cmp.Compare(b.Waiting+b.Running, a.Waiting+a.Running), cmp.Compare(b.Dead+b.Parked, a.Dead+a.Parked), cmp.Compare(a.Name, b.Name))
+}
+
+// failureRow is a row of a group. Its error is shown as the application wants it.
+func (s *Site) failureRow(g overview.Group) FailureRow {
+	row := FailureRow{Group: g, State: string(chime.JobDead), Filter: searchOf(g.Queue, g.Job)}
+	if len(g.Jobs) > 0 && !slices.ContainsFunc(g.Jobs, func(j *chime.JobInfo) bool { return j.State == chime.JobDead }) {
+		row.State = string(chime.JobRetrying)
+	}
+	if s.hooks.RedactError != nil && g.Error != "" {
+		row.Error = redacted
+		if len(g.Jobs) > 0 {
+			row.Error = overview.Shape(s.hooks.failed(g.Jobs[0], g.Jobs[0].LastError))
+		}
+	}
+	return row
+}
+
+// Empty stands where nothing was ever enqueued or scheduled.
+func (*Overview) Empty() render.Empty {
+	return render.Empty{
+		Text: "Nothing is here yet. This line makes the first schedule:",
+		Line: `chime schedules put report "*/15 * * * *"`,
+	}
+}
+
+// EmptyNext stands where nothing is planned.
+func (*Overview) EmptyNext() render.Empty {
+	return render.Empty{Text: "No schedule has an occurrence to come. This line makes one:", Line: `chime schedules put report "*/15 * * * *"`}
+}
+
+// EmptyRuns stands where no schedule has run.
+func (*Overview) EmptyRuns() render.Empty {
+	return render.Empty{Text: "No schedule has run yet. This line runs one now:", Line: "chime schedules trigger report"}
+}

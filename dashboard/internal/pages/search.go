@@ -1,0 +1,114 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/jobfind"
+	"github.com/chimejobs/chime/internal/plain"
+)
+
+const (
+	maxSought = 200 // bytes of a text that is searched
+	maxHits   = 20  // of a kind
+	maxAsked  = 300 // queues that are asked for a job's ID
+)
+
+// Search is what a text finds: schedules and queues whose names begin so, workers, and jobs of that ID. What jobs hold is not searched.
+type Search struct {
+	Text string
+	Hits []Hit
+	Jobs string // the filter that finds jobs of this name
+	Note string // what was not looked at; empty: all was
+}
+
+// A Hit is something that was found.
+type Hit struct {
+	Path string // of its page
+	Name string
+	Kind string // schedule, queue, worker or job, with what helps to tell them apart
+}
+
+// Search reads what the text of the query finds.
+func (s *Site) Search(ctx context.Context, r *Request) (View, error) {
+	m := &Search{Text: strings.TrimSpace(r.Query.Get("q"))}
+	if len(m.Text) > maxSought {
+		return View{}, &QueryError{"q", m.Text, "at most " + strconv.Itoa(maxSought) + " bytes"}
+	}
+	if m.Text == "" {
+		return View{"Search", m}, nil
+	}
+	byName := jobfind.Filter{Words: []string{m.Text}}
+	m.Jobs = byName.String()
+	standing, err := s.Standing(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	for _, find := range []func(context.Context, *Standing, *Search) error{s.findSchedules, findQueues, findWorkers, s.findJob} {
+		if err := find(ctx, standing, m); err != nil {
+			return View{}, err
+		}
+	}
+	return View{"Search", m}, nil
+}
+
+func (s *Site) findSchedules(ctx context.Context, _ *Standing, m *Search) error {
+	for schedule, err := range s.schedules.List(ctx, chime.ScheduleFilter{Prefix: m.Text, Limit: maxHits}) {
+		switch {
+		case errors.As(err, new(*chime.InvalidError)):
+			return nil // no schedule has such a name
+		case schedule == nil:
+			return err
+		}
+		m.Hits = append(m.Hits, Hit{render.Path("schedules", schedule.Name), schedule.Name, "schedule of queue " + schedule.Queue})
+	}
+	return nil
+}
+
+func findQueues(_ context.Context, standing *Standing, m *Search) error {
+	n := 0
+	for _, q := range standing.Queues {
+		if n < maxHits && strings.HasPrefix(q.Name, m.Text) {
+			m.Hits = append(m.Hits, Hit{render.Path("queues", q.Name), q.Name, "queue, " + plain.Queue(q.QueueInfo).Word})
+			n++
+		}
+	}
+	return nil
+}
+
+// findWorkers finds workers by their names, and by the hosts that they run on.
+func findWorkers(_ context.Context, standing *Standing, m *Search) error {
+	n := 0
+	for _, w := range standing.Workers {
+		if n < maxHits && (strings.HasPrefix(w.Name, m.Text) || strings.HasPrefix(w.Address(), m.Text)) {
+			m.Hits = append(m.Hits, Hit{render.Path("workers", w.Name), w.Address(), "worker " + w.Name})
+			n++
+		}
+	}
+	return nil
+}
+
+// findJob finds the jobs of an ID, on all queues.
+func (s *Site) findJob(ctx context.Context, standing *Standing, m *Search) error {
+	queues := standing.Queues
+	if len(queues) > maxAsked {
+		queues = queues[:maxAsked]
+		m.Note = "A job of this ID was looked for on the first " + strconv.Itoa(maxAsked) + " queues only."
+	}
+	for _, q := range queues {
+		job, err := s.jobs.Get(ctx, q.Name, m.Text)
+		switch {
+		case job != nil:
+			m.Hits = append(m.Hits, Hit{render.Path("jobs", job.Queue, job.ID), job.ID, "job " + job.Name + " of queue " + job.Queue + ", " + string(job.State)})
+		case errors.As(err, new(*chime.InvalidError)):
+			return nil // it is no ID
+		case !errors.Is(err, chime.ErrNotFound):
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package overview
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+const (
+	firstRead   = 10_000           // samples of the queues that are read together when nothing is known of any yet
+	laterRead   = 2_500            // and after that: some 5 ms of Redis's time
+	forgetAfter = 10 * time.Minute // that nobody has asked for a queue
+)
+
+// An archive is the samples of queues, as far back as somebody has asked for, without what no chart shows. Each read reads only new ones. The
+// zero value has none.
+type archive struct {
+	mu     sync.Mutex // one read at a time
+	kept   map[archived]*kept
+	change int // counts the changes
+}
+
+// archived names the samples of a queue, of one step.
+type archived struct {
+	queue string
+	step  time.Duration
+}
+
+// kept are the samples of a queue.
+type kept struct {
+	entries     []entry // the oldest first
+	back        time.Duration
+	read, asked time.Time
+}
+
+// An entry is what charts show of a sample.
+type entry struct {
+	at               time.Time
+	covers           int
+	in, out, failed  int64
+	waiting, running int64
+	late             *chime.Histogram // nil: no occurrence has started
+}
+
+func entryOf(s *chime.Sample) entry {
+	e := entry{s.At, max(s.Covers, 1), s.Enqueued, s.Done, s.Failed, s.Waiting, s.Running, nil}
+	if s.Lateness.Count() > 0 {
+		late := s.Lateness
+		e.late = &late
+	}
+	return e
+}
+
+// readOn reads what is new of some queues, those first of which nothing is known, then those that were not read for longest. It returns the
+// samples of those that were read, now or before. Of what they hold nothing is ever changed, so they may be read later.
+func (a *archive) readOn(ctx context.Context, store *chime.Queues, queues []string, step, back time.Duration, now time.Time) (all map[string][]entry, change int, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.kept == nil {
+		a.kept = map[archived]*kept{}
+	}
+	maps.DeleteFunc(a.kept, func(_ archived, k *kept) bool { return now.Sub(k.asked) > forgetAfter })
+	room, again := laterRead, max(step/stepParts, time.Minute)
+	some := map[string]*kept{}
+	for _, queue := range queues {
+		k := a.kept[archived{queue, step}]
+		if k == nil || k.back < back {
+			k = &kept{back: back}
+			a.kept[archived{queue, step}] = k
+		}
+		k.asked, some[queue] = now, k
+	}
+	if !slices.ContainsFunc(queues, func(queue string) bool { return !some[queue].read.IsZero() }) {
+		room = firstRead
+	}
+	due := slices.DeleteFunc(slices.Clone(queues), func(queue string) bool { return now.Sub(some[queue].read) < again })
+	slices.SortStableFunc(due, func(p, q string) int { return some[p].read.Compare(some[q].read) })
+	var group sync.WaitGroup
+	failed := make([]error, len(due))
+	for i, queue := range due {
+		if i > 0 && room <= 0 {
+			break
+		}
+		from := some[queue].newSince(step, now)
+		room -= int(now.Sub(from)/step) + 1
+		a.change++
+		group.Go(func() { failed[i] = some[queue].catchUp(ctx, store, queue, from, step, now) })
+	}
+	group.Wait()
+	all = map[string][]entry{}
+	for queue, k := range some {
+		if !k.read.IsZero() {
+			all[queue] = k.entries
+		}
+	}
+	return all, a.change, cmp.Or(failed...)
+}
+
+// newSince is from when on samples are new.
+func (k *kept) newSince(step time.Duration, now time.Time) time.Time {
+	from := now.Add(-k.back)
+	if n := len(k.entries); n > 0 && k.entries[n-1].at.After(from) {
+		return k.entries[n-1].at.Add(step)
+	}
+	return from
+}
+
+// catchUp reads the samples from an instant on, and drops those that are too old.
+func (k *kept) catchUp(ctx context.Context, store *chime.Queues, queue string, from time.Time, step time.Duration, now time.Time) error {
+	if from.Before(now) {
+		fresh, err := store.Samples(ctx, queue, from, now, step)
+		if err != nil && !errors.Is(err, chime.ErrNotFound) {
+			return err
+		}
+		old, _ := slices.BinarySearchFunc(k.entries, now.Add(-k.back), func(e entry, t time.Time) int { return e.at.Compare(t) })
+		entries := slices.Clone(k.entries[old:])
+		for i := range fresh {
+			entries = append(entries, entryOf(&fresh[i]))
+		}
+		k.entries = entries
+	}
+	k.read = now
+	return nil
+}

@@ -1,0 +1,72 @@
+package work
+
+import (
+	"testing"
+	"time"
+)
+
+func TestTheProcessorIsNotifiedOfTheFirstThatBeginsAndComesForTheOthersByItself(t *testing.T) {
+	s := newSlots(10, true, true)
+	var c collected
+	now := time.Now()
+	begin := func() (notified bool) {
+		s.begin(&flight{claim: claim{clock: new(storeClock)}, Attempt: new(Attempt)}, now)
+		select {
+		case <-s.notified():
+			return true
+		default:
+			return false
+		}
+	}
+	collect := func(after time.Duration, started int) (again time.Duration) {
+		t.Helper()
+		now = now.Add(after)
+		at := s.collect(&c, now)
+		if len(c.started) != started {
+			t.Errorf("%d have started, want %d", len(c.started), started)
+		}
+		if at.IsZero() {
+			return 0
+		}
+		return at.Sub(now)
+	}
+	if !begin() {
+		t.Error("the first that begins does not notify")
+	}
+	if again := collect(time.Millisecond, 1); again != 0 {
+		t.Errorf("after a single one the processor comes again in %v", again)
+	}
+	if !begin() {
+		t.Error("one that begins while nobody comes does not notify")
+	}
+	if again := collect(time.Millisecond, 1); again != hearEvery {
+		t.Errorf("after two, one soon after the other, the processor comes again in %v, want %v", again, hearEvery)
+	}
+	if begin() || begin() {
+		t.Error("one that begins notifies although the processor comes by itself")
+	}
+	if again := collect(time.Millisecond, 2); again != hearEvery {
+		t.Errorf("the processor comes again in %v, want %v", again, hearEvery)
+	}
+	if again := collect(time.Millisecond, 0); again != hearEvery-time.Millisecond {
+		t.Errorf("a look in between moves the next one to %v from now", again)
+	}
+	if again := collect(hearEvery-time.Millisecond, 0); again != 0 {
+		t.Errorf("after a while without any the processor comes again in %v", again)
+	}
+	if !begin() {
+		t.Error("the first that begins after a while does not notify")
+	}
+}
+
+func TestNobodyIsNotifiedOfWhatBeginsIfNobodyHears(t *testing.T) {
+	s := newSlots(10, false, false)
+	var c collected
+	now := time.Now()
+	for range 2 {
+		s.begin(&flight{claim: claim{clock: new(storeClock)}, Attempt: new(Attempt)}, now)
+		if again := s.collect(&c, now); len(c.started) > 0 || len(s.notified()) > 0 || !again.IsZero() {
+			t.Errorf("%d are kept, notified %d times, again at %v", len(c.started), len(s.notified()), again)
+		}
+	}
+}
