@@ -126,6 +126,7 @@ func TestGroupsOfFailuresAreChanged(t *testing.T) {
 		buried(t, store, 12)
 		group := []string{"verb", "requeue", "id", "send\tmailbox mail-# is full"}
 		wants(t, "the question", post(d, "/failures/bulk", group...), 200, "Requeue 12 jobs?", "and 7 more")
+		wants(t, "of another list", post(d, "/failures/bulk", append(group, "filter", "state:retrying")...), 303)
 		wants(t, "another group", post(d, "/failures/bulk", "verb", "requeue", "id", "send\tno such mailbox"), 303)
 		wants(t, "requeue", post(d, "/failures/bulk", append(group, "sure", "1")...), 303)
 		synctest.Wait()

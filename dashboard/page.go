@@ -29,17 +29,17 @@ func (d *Dashboard) shownPages() map[string]page {
 	site := d.site
 	return map[string]page{
 		"":                  {"overview", []string{"health", "figures", "charts", "next", "runs", "failures", "queues"}, View, site.Overview},
+		"calendar":          {"calendar", []string{"plan"}, View, site.Calendar},
+		"failures":          {"failures", []string{"groups"}, View, site.Failures},
+		"jobs":              {"jobs", []string{"tabs", "list"}, View, site.Jobs},
+		"jobs/{queue}/{id}": {"job", []string{"standing", "story"}, View, site.Job},
+		"operations/{id}":   {"operation", []string{"progress"}, View, d.operation},
 		"queues":            {"queues", []string{"list"}, View, site.Queues},
 		"queues/{queue}":    {"queue", []string{"state", "figures", "charts", "jobs", "workers"}, View, site.Queue},
-		"workers":           {"workers", []string{"list"}, View, site.Workers},
-		"workers/{worker}":  {"worker", []string{"facts", "jobs"}, View, site.Worker},
-		"operations/{id}":   {"operation", []string{"progress"}, View, d.operation},
 		"schedules":         {"schedules", []string{"tabs", "list"}, View, site.Schedules},
 		"schedules/{name}":  {"schedule", []string{"stand", "next", "days", "maps", "runs", "facts"}, View, site.Schedule},
-		"jobs":              {"jobs", []string{"tabs", "list"}, View, site.Jobs},
-		"failures":          {"failures", []string{"groups"}, View, site.Failures},
-		"jobs/{queue}/{id}": {"job", []string{"standing", "story"}, View, site.Job},
-		"calendar":          {"calendar", []string{"plan"}, View, site.Calendar},
+		"workers":           {"workers", []string{"list"}, View, site.Workers},
+		"workers/{worker}":  {"worker", []string{"facts", "jobs"}, View, site.Worker},
 	}
 }
 

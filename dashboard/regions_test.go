@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"regexp"
 	"strings"
@@ -139,10 +140,14 @@ func TestWhatAPageCostsIsBounded(t *testing.T) {
 			var c counter
 			server.Client().AddHook(&c)
 			for _, path := range []string{"", "?window=25h", "?window=92d", "queues", "queues/q00?window=92d", "workers"} {
-				time.Sleep(2500 * time.Millisecond) // fake time passes
-				before := c.commands.Load()
-				wants(t, path, send(d, "GET", "/"+path), 200)
-				most = max(most, c.commands.Load()-before)
+				least := int64(math.MaxInt64) // of two: before one of them all schedules may be read, which is done every few seconds for all pages
+				for range 2 {
+					time.Sleep(2500 * time.Millisecond) // fake time passes
+					before := c.commands.Load()
+					wants(t, path, send(d, "GET", "/"+path), 200)
+					least = min(least, c.commands.Load()-before)
+				}
+				most = max(most, least)
 			}
 		})
 		return most

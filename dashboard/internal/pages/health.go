@@ -54,9 +54,9 @@ func healthOf(s *Standing, listing Listing) Health {
 	add(s.Notes[overview.Workers] == "" && len(s.Workers) == 0 && waiting > 0, Problem{Tone: "fail", Path: "workers",
 		Text: fmt.Sprintf("No worker lives, and %s %s.", render.Plural(waiting, "job", "jobs"), agree(waiting, "waits", "wait"))})
 	add(len(failing) > 0, Problem{Tone: "fail", Path: "schedules", Name: "state", Is: "failing",
-		Text: fmt.Sprintf("%s %s %s failing: %s.", render.Count(int64(len(failing))), of, agree(int64(len(failing)), "is", "are"), some(failing))})
+		Text: fmt.Sprintf("%s %s %s failing: %s.", render.Count(int64(len(failing))), of, agree(int64(len(failing)), "is", "are"), someOf(failing))})
 	add(len(late) > 0, Problem{Tone: "late", Path: "schedules", Name: "state", Is: "late",
-		Text: fmt.Sprintf("%s %s %s late: %s.", render.Count(int64(len(late))), of, agree(int64(len(late)), "is", "are"), some(late))})
+		Text: fmt.Sprintf("%s %s %s late: %s.", render.Count(int64(len(late))), of, agree(int64(len(late)), "is", "are"), someOf(late))})
 	add(oldest.Name != "", Problem{Tone: "late", Path: render.Path("queues", oldest.Name),
 		Text: fmt.Sprintf("Jobs of queue %s have waited for %s.", oldest.Name, roughly(oldest.wait))})
 	add(parked > 0, Problem{Tone: "late", Path: "jobs", Name: "state", Is: "parked",
@@ -141,8 +141,8 @@ func failures(groups []overview.Group) (n int64) {
 	return n
 }
 
-// some names the first of many.
-func some(names []string) string {
+// someOf names the first of many.
+func someOf(names []string) string {
 	text := strings.Join(names[:min(len(names), maxNamed)], ", ")
 	if more := len(names) - maxNamed; more > 0 {
 		text += " and " + render.Plural(int64(more), "other", "others")
