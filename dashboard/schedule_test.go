@@ -173,8 +173,8 @@ func TestAScheduleOfANewerFormIsShown(t *testing.T) {
 		definition := must(server.Client().HGet(t.Context(), definitions, "newer").Result())
 		_ = must(server.Client().HSet(t.Context(), definitions, "newer", strings.Replace(definition, `"version":1`, `"version":99`, 1)).Result())
 		d := newDashboard(t, server.Store(), operator)
-		wants(t, "the list", send(d, "GET", "/schedules"), 200, "unread", "version 99", `id="row-newer"`)
-		wants(t, "its page", send(d, "GET", "/schedules/newer"), 200, "<h1>newer</h1>", "unread", "version 99")
+		wants(t, "the list", send(d, "GET", "/schedules"), 200, "unread", "a newer version of chime wrote it", `id="row-newer"`)
+		wants(t, "its page", send(d, "GET", "/schedules/newer"), 200, "<h1>newer</h1>", "unread", "a newer version of chime wrote it")
 		wants(t, "the calendar", send(d, "GET", "/calendar"), 200, "One schedule cannot be read by this version.")
 	})
 }

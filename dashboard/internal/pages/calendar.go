@@ -65,8 +65,8 @@ func (s *Site) Calendar(ctx context.Context, r *Request) (View, error) {
 	week := svg.Bars{Title: "The next 7 days, by the hour", From: hourBegin(p.from, r.Zone), Step: time.Hour, Zone: r.Zone}
 	week.Counts = p.counts(week.From, week.Step, 7*24)
 	m.Charts = []render.Chart{
-		{ID: "day", Title: "Next 24 hours", Note: "Occurrences in each 10 minutes.", SVG: day.SVG(), Table: some(day.Table())},
-		{ID: "week", Title: "Next 7 days", Note: "Occurrences in each hour.", SVG: week.SVG(), Table: some(week.Table())},
+		{ID: "day", Title: "Next 24 hours", Note: "Occurrences in each 10 minutes.", SVG: day.SVG(), Table: onlyPlanned(day.Table())},
+		{ID: "week", Title: "Next 7 days", Note: "Occurrences in each hour.", SVG: week.SVG(), Table: onlyPlanned(week.Table())},
 	}
 	return View{"Calendar", m}, nil
 }
@@ -77,8 +77,8 @@ func hourBegin(at time.Time, zone *time.Location) time.Time {
 	return at.Add(-time.Duration(at.Minute())*time.Minute - time.Duration(at.Second())*time.Second - time.Duration(at.Nanosecond()))
 }
 
-// some leaves out the rows of a chart's table in which there is nothing.
-func some(t svg.Table) svg.Table {
+// onlyPlanned leaves out the rows of a chart's table in which there is nothing.
+func onlyPlanned(t svg.Table) svg.Table {
 	var rows [][]string
 	for _, row := range t.Rows {
 		if row[len(row)-1] != "0" {
