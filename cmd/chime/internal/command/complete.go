@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/jobfind"
@@ -74,4 +75,23 @@ func complete(c *cobra.Command, flag string, words ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return beginning(words, begun), cobra.ShellCompDirectiveNoFileComp
 	})
+}
+
+// completeNoFiles keeps shells from offering files for arguments and flags that mean none, and for which nothing else is offered. Flags that
+// mean a file call it so.
+func completeNoFiles(c *cobra.Command) {
+	if c.ValidArgsFunction == nil && c.Name() != "man" {
+		c.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	c.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if what, _ := pflag.UnquoteUsage(flag); what == "file" {
+			return
+		}
+		if _, is := c.GetFlagCompletionFunc(flag.Name); !is {
+			_ = c.RegisterFlagCompletionFunc(flag.Name, cobra.NoFileCompletions)
+		}
+	})
+	for _, below := range c.Commands() {
+		completeNoFiles(below)
+	}
 }

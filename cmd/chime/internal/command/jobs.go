@@ -64,6 +64,9 @@ func (s *session) jobsList() *cobra.Command {
 			if found.Next != "" && len(found.Jobs) < limit {
 				s.tell("found %s among the %s jobs that were looked at; there are more to look at", count(int64(len(found.Jobs))), count(int64(found.Looked)))
 			}
+			if len(found.Jobs) == 0 && found.Next == "" {
+				s.tellNone("no job fits")
+			}
 			list := s.jobList(found.Jobs, found.Now)
 			list.Next = found.Next
 			return s.printer().List(list)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,7 +64,7 @@ func (s *session) jobsEnqueue() *cobra.Command {
 			name := receipt.Queue + "/" + receipt.ID
 			text := fmt.Sprintf("Enqueued %s.\n", output.Printable(name))
 			if receipt.Existing {
-				text = fmt.Sprintf("There is a job %s already, and nothing was added.\n", output.Printable(name))
+				text = fmt.Sprintf("There is a job %s already%s, and nothing was added.\n", output.Printable(name), s.standing(c.Context(), store, receipt))
 			}
 			return s.printer().Item(name, receipt, text)
 		},
@@ -75,6 +76,17 @@ func (s *session) jobsEnqueue() *cobra.Command {
 	c.Flags().StringVar(&id, "id", "", "an `ID` of your own: while there is a job of that ID no other is added")
 	_ = c.RegisterFlagCompletionFunc("queue", s.completeQueue)
 	return s.changes(c)
+}
+
+// standing says in which state the job of a receipt is; nothing if it cannot be told.
+func (s *session) standing(ctx context.Context, store chime.Store, of chime.Receipt) string {
+	ctx, cancel := s.limited(ctx)
+	defer cancel()
+	job, err := chime.NewJobs(store).Get(ctx, of.Queue, of.ID)
+	if err != nil {
+		return ""
+	}
+	return ", which is " + string(job.State)
 }
 
 // readArgs reads the arguments of a job; nil: there are none.

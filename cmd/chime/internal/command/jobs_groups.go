@@ -45,6 +45,9 @@ func (s *session) jobsGroups() *cobra.Command {
 				}
 				jobs = append(jobs, found.Jobs...)
 			}
+			if len(jobs) == 0 {
+				s.tellNone("no job that failed fits")
+			}
 			return s.printer().List(s.groupList(jobfind.Groups(jobs)))
 		},
 		ValidArgsFunction: s.completeFilter,

@@ -89,6 +89,14 @@ func decode(data []byte) (json.RawMessage, bool) {
 	return text, err == nil
 }
 
+// bytesOf is how long something is: 1 byte, 1,204 bytes.
+func bytesOf(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return count(int64(n)) + " bytes"
+}
+
 const maxShown = 64 << 10 // bytes of a payload that people are shown
 
 // shownData is what was encoded, for people: as JSON, else in hexadecimal.
@@ -151,7 +159,7 @@ func (s *session) jobText(job *chime.JobInfo, now time.Time, payload bool) strin
 		case payload:
 			row(part.title, shownData(part.data))
 		default:
-			row(part.title, fmt.Sprintf("%s bytes; --payload shows it", count(int64(len(part.data)))))
+			row(part.title, bytesOf(len(part.data))+"; --payload shows it")
 		}
 	}
 	for i, failure := range job.Failures {

@@ -45,6 +45,49 @@ func TestJobsAreListed(t *testing.T) {
 	}
 }
 
+// Where a file makes no sense a shell offers none.
+func TestNoFilesAreCompletedWhereNoneAreMeant(t *testing.T) {
+	s := emptyShop(t)
+	const noFiles, files = ":4\n", ":0\n"
+	for line, want := range map[string]string{
+		"jobs list -o ": "table\njson\njsonl\nname\n" + noFiles, "next --rule-zone ": noFiles, "jobs show ": noFiles, "jobs requeue ": noFiles, "queues list --zone ": noFiles,
+		"schedules put report ": noFiles, "man ": files, "next --file ": files, "queues list --tls-ca ": files,
+	} {
+		if got := s.Run(t, append([]string{"__complete"}, strings.Split(line, " ")...)...); got.Out != want {
+			t.Errorf("%s: %q, want %q", line, got.Out, want)
+		}
+	}
+}
+
+func TestAnEmptyListSaysWhatMakesItsFirst(t *testing.T) {
+	s := emptyShop(t)
+	for args, want := range map[string]string{
+		"jobs list": "no job fits", "queues list": "no queue yet: the first job, schedule or worker that names one makes it", "workers list": "no worker lives: a program that runs one is listed",
+		"jobs groups": "no job that failed fits",
+	} {
+		got := s.Run(t, strings.Split(args, " ")...)
+		if got.Code != 0 || !strings.Contains(got.Err, want+"\n") {
+			t.Errorf("%s: %+v, want %q", args, got, want)
+		}
+	}
+}
+
+func TestVerboseSaysWhichStoreIsAskedAndForHowLong(t *testing.T) {
+	s := emptyShop(t)
+	got := s.Run(t, "queues", "list", "--verbose", "--namespace", "shop")
+	if !strings.Contains(got.Err, "chime: asks shop @ 127.0.0.1:") || !strings.Contains(got.Err, "chime: queues list took ") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAnIDThatThereIsSaysHowThatJobStands(t *testing.T) {
+	s := emptyShop(t)
+	args := []string{"jobs", "enqueue", "report", "--id", "c1", "--in", "1h", "--args", "7"}
+	s.Run(t, args...)
+	wants{out: []string{"There is a job default/c1 already, which is delayed, and nothing was added."}}.check(t, s.Run(t, args...), args...)
+	wants{out: []string{"1 byte; --payload shows it"}}.check(t, s.Run(t, "jobs", "show", "c1"))
+}
+
 func TestAPayloadIsShownOnlyOnRequest(t *testing.T) {
 	s := emptyShop(t)
 	s.enqueue(t, chime.Item{Name: "report", Args: map[string]string{"password": "canary-7"}, Options: []chime.EnqueueOption{chime.ID("j1")}})

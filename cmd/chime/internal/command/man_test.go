@@ -35,6 +35,10 @@ func TestEveryCommandHasAManualPage(t *testing.T) {
 			t.Errorf("%s does not say %q", page, want)
 		}
 	}
+	text, err := os.ReadFile(filepath.Join(first, "chime-jobs-requeue.1"))
+	if err != nil || strings.Contains(string(text), "[=false]") || !strings.Contains(string(text), "\nstate:dead              waiting, delayed") {
+		t.Errorf("the keys of a filter are not a line each, or a flag has a value that it does not take (%v):\n%s", err, text)
+	}
 	file := filepath.Join(second, "chime.1")
 	if got := terminal.Run(t, "man", file); got.Code != 2 || !strings.Contains(got.Err, file) {
 		t.Errorf("man with a file in place of a folder: %+v, want exit 2 and its name", got)

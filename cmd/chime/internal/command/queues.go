@@ -39,6 +39,9 @@ func (s *session) queuesList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(lines) == 0 {
+				s.tellNone("no queue yet: the first job, schedule or worker that names one makes it")
+			}
 			return s.printer().List(queueList(lines))
 		},
 	}

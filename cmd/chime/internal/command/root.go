@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,11 @@ func Run(ctx context.Context, p *process.Process) int {
 	s := &session{Process: p}
 	root := s.root()
 	root.SetArgs(p.Args)
-	err := root.ExecuteContext(ctx)
+	began := p.Now()
+	ran, err := root.ExecuteContextC(ctx)
+	if s.opened != nil {
+		s.say("%s took %s", strings.TrimPrefix(ran.CommandPath(), root.Name()+" "), times.Took(p.Now().Sub(began)))
+	}
 	if err != nil && !s.begun && ctx.Err() == nil {
 		err = &exitError{exitUsage, err}
 	}
@@ -87,7 +92,7 @@ func (s *session) root() *cobra.Command {
 	flags.BoolVar(&s.plain, "no-color", s.Env("NO_COLOR") != "", "without colours; $NO_COLOR")
 	flags.BoolVarP(&s.yes, "yes", "y", false, "do not ask before changes")
 	flags.BoolVar(&s.readOnly, "read-only", false, "refuse whatever changes something")
-	flags.BoolVarP(&s.verbose, "verbose", "v", false, "say on standard error what is done")
+	flags.BoolVarP(&s.verbose, "verbose", "v", false, "say on standard error which store is asked, and how long that took")
 	root.AddGroup(&cobra.Group{ID: groupRules, Title: "Rules, without a store:"}, &cobra.Group{ID: groupStore, Title: "What is in the store:"},
 		&cobra.Group{ID: groupTools, Title: "Tools:"})
 	root.AddCommand(s.next(), s.explain(), s.schedules(), s.jobs(), s.queues(), s.workers(), s.top(), s.dashboard(), s.verify(), s.bench(), s.man(), s.version())
@@ -96,6 +101,8 @@ func (s *session) root() *cobra.Command {
 			group(c)
 		}
 	}
+	complete(root, "output", string(output.Table), string(output.JSON), string(output.JSONL), string(output.Name))
+	completeNoFiles(root)
 	root.SetHelpCommandGroupID(groupTools)
 	root.SetCompletionCommandGroupID(groupTools)
 	return root
@@ -159,6 +166,7 @@ func (s *session) store() (chime.Store, error) {
 			return nil, &exitError{exitUsage, err}
 		}
 		s.opened = opened
+		s.say("asks %s", output.Printable(opened.Address))
 	}
 	return s.opened.Store, nil
 }

@@ -107,7 +107,7 @@ func (s *session) scheduleText(f *foundSchedule, upcoming []time.Time, hindered 
 		row("Header", key+": "+f.Header[key])
 	}
 	if len(f.Payload) > 0 {
-		row("Arguments", count(int64(len(f.Payload)))+" bytes; chime schedules export --payload has them")
+		row("Arguments", bytesOf(len(f.Payload))+"; chime schedules export --payload has them")
 	}
 	row("Meta", string(f.Meta))
 	b.WriteString("\n")

@@ -63,7 +63,7 @@ func TestVerifySaysWhatTheUserMayNotDo(t *testing.T) {
 	s.Env["REDIS_URL"] = "redis://viewer:secret@" + server.Addr()
 	wants{out: []string{"⚠ server    INFO is denied", "✓ rights    user viewer may read; to change everything it needs ACL SETUSER viewer +del ", "✓ content   1 queue"}}.check(t, s.Run(t, "verify"), "verify")
 	for _, args := range []string{"jobs list", "jobs show j1", "queues list", "queues show default", "workers list", "jobs groups"} {
-		wants{}.check(t, s.Run(t, strings.Fields(args)...), args)
+		wants{}.check(t, s.Run(t, append(strings.Fields(args), "--json")...), args)
 	}
 	for _, args := range []string{"jobs cancel j1 -y", "jobs delete j1 -y", "queues pause default", "queues purge default --confirm default"} {
 		wants{code: 4}.check(t, s.Run(t, strings.Fields(args)...), args)

@@ -34,6 +34,9 @@ func (s *session) workersList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(workers) == 0 {
+				s.tellNone("no worker lives: a program that runs one is listed")
+			}
 			return s.printer().List(workerList(workers, now))
 		},
 	}
