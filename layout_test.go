@@ -50,11 +50,13 @@ var mayImport = map[string][]string{
 	"dashboard/internal/render": {"internal/svg"}, // it is given models, and knows no store
 	"dashboard/internal/pages":  {".", "recurrence", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/hindrance", "internal/svg", "dashboard/internal/render"},
 	"dashboard/internal/change": {".", "recurrence", "internal/plain", "internal/jobfind", "dashboard/internal/render"},
-	"internal/jobfind":          {"."}, // these five are for the command and the dashboard
+	"internal/jobfind":          {"."}, // these seven are for the command and the dashboard
 	"internal/overview":         {".", "internal/jobfind", "internal/rights"},
 	"internal/rights":           {},
 	"internal/history":          {"."},
 	"internal/hindrance":        {"."},
+	"internal/rules":            {"recurrence"},
+	"internal/times":            {"recurrence"},
 	"redisstore":                {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded":       {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":                 {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/cmd/chime/internal/rules"
+	"github.com/chimejobs/chime/internal/rules"
 	"github.com/chimejobs/chime/recurrence"
 )
 
