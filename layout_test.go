@@ -49,14 +49,15 @@ var mayImport = map[string][]string{
 	"dashboard/internal/live":   {},
 	"dashboard/internal/render": {"internal/svg"}, // it is given models, and knows no store
 	"dashboard/internal/pages":  {".", "recurrence", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/hindrance", "internal/svg", "dashboard/internal/render"},
-	"dashboard/internal/change": {".", "recurrence", "internal/plain", "internal/jobfind", "dashboard/internal/render"},
-	"internal/jobfind":          {"."}, // these seven are for the command and the dashboard
+	"dashboard/internal/change": {".", "recurrence", "internal/plain", "internal/jobfind", "internal/rules", "internal/times", "internal/definition", "dashboard/internal/render"},
+	"internal/jobfind":          {"."}, // these eight are for the command and the dashboard
 	"internal/overview":         {".", "internal/jobfind", "internal/rights"},
 	"internal/rights":           {},
 	"internal/history":          {"."},
 	"internal/hindrance":        {"."},
 	"internal/rules":            {"recurrence"},
 	"internal/times":            {"recurrence"},
+	"internal/definition":       {".", "recurrence", "internal/rules"},
 	"redisstore":                {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded":       {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":                 {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},
