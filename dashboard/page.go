@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,8 +30,10 @@ type page struct {
 func (d *Dashboard) shownPages() map[string]page {
 	site := d.site
 	return map[string]page{
-		"operations/{id}": {"operation", []string{"progress"}, View, d.operation},
-		"workers":         {"workers", []string{"list"}, View, site.Workers},
+		"operations/{id}":       {"operation", []string{"progress"}, View, d.operation},
+		"schedules/new":         {"editor", nil, Edit, d.editor},
+		"schedules/{name}/edit": {"editor", nil, Edit, d.editor},
+		"workers":               {"workers", []string{"list"}, View, site.Workers},
 	}
 }
 
@@ -51,6 +55,24 @@ type shownOperation struct {
 	change.Operation
 	Handled int
 	Why     string
+}
+
+// editor reads the definition of a schedule to edit, or begins a new one.
+func (d *Dashboard) editor(ctx context.Context, r *pages.Request) (pages.View, error) {
+	tab := r.Query.Get("tab")
+	if tabs := []string{"builder", "json", "cron"}; tab != "" && !slices.Contains(tabs, tab) {
+		return pages.View{}, &pages.QueryError{Field: "tab", Value: tab, Limit: fmt.Sprintf("one of %q", tabs)}
+	}
+	name, exists := r.Values["name"]
+	if !exists {
+		model := d.changer.NewSchedule(cmp.Or(tab, "builder"))
+		return pages.View{Title: model.Title(), Model: model}, nil
+	}
+	model, err := d.changer.EditSchedule(ctx, name, tab, d.site.Last().Now())
+	if err != nil {
+		return pages.View{}, err
+	}
+	return pages.View{Title: model.Title(), Model: model}, nil
 }
 
 // A topic is all that a page depends on.
