@@ -83,10 +83,23 @@ func notCron(rule recurrence.Recurrence, noImmediateRun bool) string {
 
 // cronList is the field of a cron text for numbers of n.
 func cronList(numbers []int, n int) string {
-	if list := joinRanges(numbers, ","); list != "0-"+strconv.Itoa(n-1) {
-		return list
+	numbers = slices.Compact(slices.Sorted(slices.Values(numbers)))
+	if len(numbers) == n {
+		return "*"
 	}
-	return "*"
+	if step := n / max(len(numbers), 1); len(numbers) > 2 && slices.Equal(numbers, steps(n, step)) {
+		return "*/" + strconv.Itoa(step)
+	}
+	return joinRanges(numbers, ",")
+}
+
+// steps is every so-many-th number from 0 to n-1.
+func steps(n, step int) []int {
+	var all []int
+	for i := 0; i < n; i += step {
+		all = append(all, i)
+	}
+	return all
 }
 
 // numbersOf is weekdays or months as numbers.

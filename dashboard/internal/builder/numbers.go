@@ -63,12 +63,3 @@ func joinRanges(numbers []int, between string) string {
 	}
 	return strings.Join(parts, between)
 }
-
-// from0 is the numbers 0 to n-1.
-func from0(n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	return all
-}

@@ -169,7 +169,7 @@ func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		if len(d.mistakes) == 0 {
 			fields, why = d.fields(to)
 			fields.Set("name", name)
-			why = unsaidBy(to, why)
+			why, d = unsaidBy(to, why), readDraft(fields, stored) // a rule of fields as cron text is another rule
 		}
 	case f.Fields.Get("do") == "put":
 		if len(d.mistakes) > 0 {
