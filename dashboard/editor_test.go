@@ -241,6 +241,10 @@ func TestAPreviewWarns(t *testing.T) {
 		} {
 			wants(t, c.rule, post(d, "/preview", "tab", "json", "json", c.rule), 200, c.want)
 		}
+		long := post(d, "/preview", "tab", "json", "json", `{"frequency": "month", "schedule": {"monthDays": [31], "months": [1, 3, 10]}}`)
+		if wants(t, "months that have the day", long, 200, "on the 31st"); strings.Contains(long.Body.String(), "are skipped") {
+			t.Errorf("no month is skipped:\n%s", long.Body)
+		}
 		wants(t, "passed", post(d, "/preview", "tab", "json", "json", `{"startTime": "1990-01-01", "frequency": "day", "endTime": "1999-01-01"}`), 200, "never")
 		got := post(d, "/preview", "tab", "cron", "cron", "*/5 * * * *", "n", "500", "timeZone", "Asia/Kathmandu")
 		wants(t, "500", got, 200, "In Asia/Kathmandu", "&#43;0545")

@@ -47,7 +47,7 @@ var rangeFields = []render.Field{
 var optionFields = []render.Field{
 	{Name: "job_name", Label: "Job", Hint: "Empty: as the schedule is called."},
 	{Name: "queue", Label: "Queue", Hint: "Empty: default."},
-	{Name: "no_immediate_run", Label: "When created", Kind: "select", Choices: pairs("", "as the rule says, which may be once at once", "1", "wait for the first planned instant")},
+	{Name: "no_immediate_run", Label: "When created", Kind: "select", Choices: pairs("", "run as the rule says", "1", "wait for the first instant")},
 	{Name: "overlap", Label: "If one still runs", Kind: "select", Choices: pairs("skip", "skip: drop the new one", "wait", "wait: run it after", "cancel", "cancel: end the running one", "allow", "allow: run both")},
 	{Name: "misfire", Label: "If it is late", Kind: "select", Choices: pairs("run_once", "run_once: run it late, once", "skip", "skip: leave it out", "catch_up", "catch_up: run all that were missed")},
 	{Name: "grace", Label: "Grace", Hint: "How late is late: 1s to 365d. Empty: 1m."},

@@ -103,7 +103,8 @@ func skippedMonths(rule recurrence.Recurrence) []string {
 	}
 	var warnings []string
 	for _, day := range []int{29, 30, 31} {
-		if slices.Contains(rule.MonthDays, day) {
+		short := func(month time.Month) bool { return lastDay(month) < day }
+		if slices.Contains(rule.MonthDays, day) && (len(rule.Months) == 0 || slices.ContainsFunc(rule.Months, short)) {
 			warnings = append(warnings, fmt.Sprintf("Months without a day %d are skipped. The last day of every month is -1.", day))
 		}
 	}
@@ -112,6 +113,9 @@ func skippedMonths(rule recurrence.Recurrence) []string {
 	}
 	return warnings
 }
+
+// lastDay is the last day of a month in most years.
+func lastDay(month time.Month) int { return time.Date(2001, month+1, 0, 0, 0, 0, 0, time.UTC).Day() }
 
 // ruleField is where what is wrong with the rule as a whole is shown.
 func ruleField(d *draft) string {
