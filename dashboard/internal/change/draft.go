@@ -279,30 +279,37 @@ func (d *draft) options(stored *chime.Schedule) []chime.PutOption {
 	return options
 }
 
+// whole is the definition that there is when the draft is stored, without arguments that stay as they are.
+func (d *draft) whole(stored *chime.Schedule) (*definition.Definition, error) {
+	if stored == nil {
+		fresh := *d.definition
+		if fresh.SpreadMS != nil && *fresh.SpreadMS == 0 {
+			fresh.SpreadMS = nil
+		}
+		if fresh.PauseAfter != nil && *fresh.PauseAfter == 0 {
+			fresh.PauseAfter = nil
+		}
+		return &fresh, nil
+	}
+	kept, err := definition.Of(stored, false)
+	if err != nil {
+		return nil, err
+	}
+	kept.MaxAttempts, kept.TimeoutMS, kept.KeepMS, kept.Retry, kept.Header, kept.Meta, kept.NoImmediateRun = 0, 0, 0, nil, nil, nil, false
+	return kept.With(d.definition)
+}
+
 // differences are those from what is stored; nil: a schedule that is not there yet.
 func (d *draft) differences(stored *chime.Schedule) ([]definition.Difference, error) {
-	before, after := &definition.Definition{}, *d.definition
-	if stored != nil {
-		var err error
-		if before, err = definition.Of(stored, false); err != nil {
-			return nil, err
-		}
-		kept := *before
-		kept.MaxAttempts, kept.TimeoutMS, kept.KeepMS, kept.Retry, kept.Header, kept.Meta, kept.NoImmediateRun = 0, 0, 0, nil, nil, nil, false
-		both, err := kept.With(&after)
-		if err != nil {
-			return nil, err
-		}
-		after = *both
+	before := &definition.Definition{}
+	after, err := d.whole(stored)
+	if err == nil && stored != nil {
+		before, err = definition.Of(stored, false)
 	}
-	if stored == nil && after.SpreadMS != nil && *after.SpreadMS == 0 {
-		after.SpreadMS = nil
+	if err != nil {
+		return nil, err
 	}
-	if stored == nil && after.PauseAfter != nil && *after.PauseAfter == 0 {
-		after.PauseAfter = nil
-	}
-	before.Name, after.Name = "", ""
-	return definition.Differences(before, &after)
+	return definition.Differences(before, after)
 }
 
 // fieldsOf says which field of the editor an error of Put is about.

@@ -278,9 +278,13 @@ func (c *Changer) conflict(ctx context.Context, f *Form, d *draft, found *chime.
 	if e.Preview, err = d.previewed(ctx, found.Schedule, f.Frame.Now); err != nil {
 		return answer, err
 	}
+	meant, err := d.whole(found.Schedule)
+	if err != nil {
+		return answer, err
+	}
 	e.Conflict = &Conflict{
 		Text:   fmt.Sprintf("Somebody else has stored %s meanwhile: it is at revision %d. Nothing was changed.", found.Schedule.Name, found.Schedule.Revision),
-		Stored: there.jsonFields().Get("json"), Meant: d.jsonFields().Get("json"), Again: e.Posts(),
+		Stored: there.jsonFields().Get("json"), Meant: (&draft{definition: meant}).jsonFields().Get("json"), Again: e.Posts(),
 	}
 	answer.Show = &Shown{Template: "editor", Title: e.title(), Status: http.StatusConflict, Model: e, Err: found}
 	return answer, nil
