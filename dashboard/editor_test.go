@@ -162,6 +162,12 @@ func TestAScheduleIsCreatedAndChanged(t *testing.T) {
 		if err != nil || changed.Timeout != 0 || changed.Meta != nil || changed.Queue != "mail" || string(changed.Payload) != string(s.Payload) {
 			t.Errorf("%+v, %v", changed, err)
 		}
+		fields = with(typed(t, send(d, "GET", "/schedules/~new/edit")), "args", `{"to": "ben"}`)
+		wants(t, "other arguments", post(d, "/schedules/~new/edit", append(fields, "do", "put")...), 303)
+		var args struct{ To string }
+		if changed, err = schedules.Get(t.Context(), "new"); err != nil || changed.Decode(&args) != nil || args.To != "ben" {
+			t.Errorf("arguments: %+v, %v", args, err)
+		}
 		wants(t, "a rule alone", post(d, "/schedules/~new/edit", "tab", "json", "of", "new", "json", `{"cron": "0 7 * * *"}`, "do", "preview"), 200, "Every day at 07:00", "<th scope=\"row\">rule</th>")
 	})
 }
