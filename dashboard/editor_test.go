@@ -155,6 +155,12 @@ func TestAScheduleIsCreatedAndChanged(t *testing.T) {
 		if err != nil || s.Timeout.Hours() != 1 || s.KeepRuns != 9 || s.JobName != "report" || len(audited) != 1 || audited[0].Act != "put schedule" || audited[0].Target != "new" {
 			t.Fatalf("%+v, %v, audited %+v", s, err, audited)
 		}
+		const named = `{"rule": "@daily", "name": "nightly"}`
+		wants(t, "two names", post(d, "/schedules/new", "tab", "json", "name", "daily", "json", named, "do", "put"), 400, "as the field above")
+		wants(t, "a name in JSON", post(d, "/schedules/new", "tab", "json", "json", named, "do", "put"), 303)
+		if _, err := schedules.Get(t.Context(), "nightly"); err != nil {
+			t.Error(err)
+		}
 		fields := with(typed(t, send(d, "GET", "/schedules/~new/edit")), "timeout", "", "meta", "", "queue", "mail")
 		wants(t, "difference", post(d, "/schedules/~new/edit", append(fields, "do", "preview")...), 200, "What changes", "timeout_ms", "<del>3600000</del>", "<ins>&#34;mail&#34;</ins>")
 		wants(t, "change", post(d, "/schedules/~new/edit", append(fields, "do", "put")...), 303)

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,7 +163,13 @@ func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	if !exists {
 		name = strings.TrimSpace(f.Fields.Get("name"))
 	}
-	answer, d, fields := onSchedule(name), readDraft(f.Fields, stored), f.Fields
+	d, fields := readDraft(f.Fields, stored), f.Fields
+	if named := d.definition.Name; !exists && named != "" {
+		if name = cmp.Or(name, named); name != named {
+			d.wrong("json", "name: %.60q: want %.60q, as the field above, or none", named, name)
+		}
+	}
+	answer := onSchedule(name)
 	why, status := "", http.StatusOK
 	switch to := f.Fields.Get("to"); {
 	case slices.Contains([]string{tabBuilder, tabJSON, tabCron}, to):
