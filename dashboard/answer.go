@@ -96,33 +96,33 @@ func (c *call) failFor(err error) {
 		c.d.options.Logger.WarnContext(c.r.Context(), "dashboard: the store did not answer", "event", "dashboard.failed", "path", cut(c.path), "error", err)
 		c.w.Header().Set("Retry-After", "2")
 	}
-	c.fail(status, told(err).Error())
+	c.fail(status, told(err))
 }
 
 // told is an error as viewers are told it: without the addresses of machines that a network error has.
-func told(err error) error {
+func told(err error) string {
 	var query *pages.QueryError
 	var missing *pages.MissingError
 	var invalid *chime.InvalidError
 	switch {
 	case errors.As(err, &query):
-		return query
+		return query.Error()
 	case errors.As(err, &missing):
-		return missing
+		return missing.Error()
 	case errors.As(err, &invalid):
-		return invalid
+		return invalid.Error()
 	case errors.Is(err, chime.ErrNotFound):
-		return errors.New("There is no such schedule, job, queue or worker")
+		return "There is no such schedule, job, queue or worker"
 	case errors.Is(err, chime.ErrConflict):
-		return errors.New(strings.TrimPrefix(err.Error(), "chime: "))
+		return strings.TrimPrefix(err.Error(), "chime: ")
 	case errors.Is(err, context.Canceled):
-		return errors.New("This server stops")
+		return "This server stops"
 	case errors.Is(err, chime.ErrUnfit):
-		return errors.New("Redis is not fit for chime; the log of this server says why")
+		return "Redis is not fit for chime; the log of this server says why"
 	case rights.Missing(err):
-		return errors.New("The user of Redis that this dashboard has may not read or do this")
+		return "The user of Redis that this dashboard has may not read or do this"
 	}
-	return errors.New("No answer from Redis")
+	return "No answer from Redis"
 }
 
 // why is what a request is told that was not authorized. What an application's own Authorize says is for the log alone.

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -69,7 +70,7 @@ func (s source) Beat(ctx context.Context) (beat live.Beat, err error) {
 	standing, err := s.d.site.Read(ctx)
 	if err != nil {
 		s.d.options.Logger.Debug("dashboard: reading the store", "event", "dashboard.failed", "error", err)
-		return live.Beat{}, told(err)
+		return live.Beat{}, errors.New(told(err))
 	}
 	return live.Beat{Now: standing.Now(), Frame: map[string]any{"counts": standing.Counts()}}, nil
 }
@@ -81,7 +82,7 @@ func (s source) Regions(ctx context.Context, t topic) (regions []live.Region, er
 	shown := s.d.pages[found.path]
 	view, err := s.d.read(ctx, shown, t)
 	if err != nil {
-		return nil, told(err)
+		return nil, errors.New(told(err))
 	}
 	zone, err := s.d.zone(t.zone)
 	if err != nil {

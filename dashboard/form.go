@@ -66,12 +66,23 @@ func (c *call) carryOut(deed deed) {
 		c.ask(frame, answer.Ask)
 		return
 	}
-	c.d.site.Forget()
+	if answer.Show != nil && answer.Show.Err == nil && err == nil {
+		c.showPage(frame, answer.Show)
+		return
+	}
 	c.d.shared.forget()
 	c.d.site.Forget()
-	c.d.audit(c.r.Context(), Action{
+	action := Action{
 		Viewer: c.viewer, Remote: c.r.RemoteAddr, Act: deed.act, Queue: answer.Queue, Target: answer.Target, Note: answer.Note, Count: answer.Count, Err: err,
-	})
+	}
+	if answer.Show != nil && err == nil {
+		action.Err = answer.Show.Err
+	}
+	c.d.audit(c.r.Context(), action)
+	if answer.Show != nil && err == nil {
+		c.showPage(frame, answer.Show)
+		return
+	}
 	if err != nil {
 		c.failFor(err)
 		return
@@ -87,6 +98,16 @@ func (c *call) ask(frame *render.Frame, ask *render.Ask) {
 		return
 	}
 	c.render(http.StatusOK, "ask", frame, ask)
+}
+
+// showPage answers with a page of a form, or with the part of one that a script shows.
+func (c *call) showPage(frame *render.Frame, shown *change.Shown) {
+	frame.Title = shown.Title
+	if shown.Part {
+		c.renderPart(shown.Template, frame, shown.Model)
+		return
+	}
+	c.render(shown.Status, shown.Template, frame, shown.Model)
 }
 
 // goOn leads to a page, which says what was done. The address is relative, so that it is right whatever was cut off this one's.

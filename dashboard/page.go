@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,18 +30,20 @@ type page struct {
 func (d *Dashboard) shownPages() map[string]page {
 	site := d.site
 	return map[string]page{
-		"":                  {"overview", []string{"health", "figures", "charts", "next", "runs", "failures", "queues"}, View, site.Overview},
-		"calendar":          {"calendar", []string{"plan"}, View, site.Calendar},
-		"failures":          {"failures", []string{"groups"}, View, site.Failures},
-		"jobs":              {"jobs", []string{"tabs", "list"}, View, site.Jobs},
-		"jobs/{queue}/{id}": {"job", []string{"standing", "story"}, View, site.Job},
-		"operations/{id}":   {"operation", []string{"progress"}, View, d.operation},
-		"queues":            {"queues", []string{"list"}, View, site.Queues},
-		"queues/{queue}":    {"queue", []string{"state", "figures", "charts", "jobs", "workers"}, View, site.Queue},
-		"schedules":         {"schedules", []string{"tabs", "list"}, View, site.Schedules},
-		"schedules/{name}":  {"schedule", []string{"stand", "next", "days", "maps", "runs", "facts"}, View, site.Schedule},
-		"workers":           {"workers", []string{"list"}, View, site.Workers},
-		"workers/{worker}":  {"worker", []string{"facts", "jobs"}, View, site.Worker},
+		"":                      {"overview", []string{"health", "figures", "charts", "next", "runs", "failures", "queues"}, View, site.Overview},
+		"calendar":              {"calendar", []string{"plan"}, View, site.Calendar},
+		"failures":              {"failures", []string{"groups"}, View, site.Failures},
+		"jobs":                  {"jobs", []string{"tabs", "list"}, View, site.Jobs},
+		"jobs/{queue}/{id}":     {"job", []string{"standing", "story"}, View, site.Job},
+		"operations/{id}":       {"operation", []string{"progress"}, View, d.operation},
+		"queues":                {"queues", []string{"list"}, View, site.Queues},
+		"queues/{queue}":        {"queue", []string{"state", "figures", "charts", "jobs", "workers"}, View, site.Queue},
+		"schedules":             {"schedules", []string{"tabs", "list"}, View, site.Schedules},
+		"schedules/new":         {"editor", nil, Edit, d.editor},
+		"schedules/{name}":      {"schedule", []string{"stand", "next", "days", "maps", "runs", "facts"}, View, site.Schedule},
+		"schedules/{name}/edit": {"editor", nil, Edit, d.editor},
+		"workers":               {"workers", []string{"list"}, View, site.Workers},
+		"workers/{worker}":      {"worker", []string{"facts", "jobs"}, View, site.Worker},
 	}
 }
 
@@ -51,7 +55,7 @@ func (d *Dashboard) operation(_ context.Context, r *pages.Request) (pages.View, 
 	}
 	model := shownOperation{Operation: o, Handled: o.Meant - o.Left()}
 	if o.Failed != nil {
-		model.Why = told(o.Failed).Error()
+		model.Why = told(o.Failed)
 	}
 	return pages.View{Title: o.Title, Model: model}, nil
 }
@@ -61,6 +65,24 @@ type shownOperation struct {
 	change.Operation
 	Handled int
 	Why     string
+}
+
+// editor reads the definition of a schedule to edit, or begins a new one.
+func (d *Dashboard) editor(ctx context.Context, r *pages.Request) (pages.View, error) {
+	tab := r.Query.Get("tab")
+	if tabs := []string{"builder", "json", "cron"}; tab != "" && !slices.Contains(tabs, tab) {
+		return pages.View{}, &pages.QueryError{Field: "tab", Value: tab, Limit: fmt.Sprintf("one of %q", tabs)}
+	}
+	name, exists := r.Values["name"]
+	if !exists {
+		model := d.changer.NewSchedule(cmp.Or(tab, "builder"))
+		return pages.View{Title: model.Title(), Model: model}, nil
+	}
+	model, err := d.changer.EditSchedule(ctx, name, tab, d.site.Last().Now())
+	if err != nil {
+		return pages.View{}, err
+	}
+	return pages.View{Title: model.Title(), Model: model}, nil
 }
 
 // A topic is all that a page depends on.

@@ -10,7 +10,7 @@ func TestACandidateSaysWhereItRuns(t *testing.T) {
 	if got, pid := SplitCandidate(NewCandidate()); got != host || pid != os.Getpid() {
 		t.Errorf("a new candidate runs on %q with pid %d, want %q and %d", got, pid, host, os.Getpid())
 	}
-	if NewCandidate() == NewCandidate() {
+	if one, other := NewCandidate(), NewCandidate(); one == other {
 		t.Error("two candidates have the same name")
 	}
 	for name, want := range map[string]struct {

@@ -42,7 +42,7 @@ func TestTheProcessorIsNotifiedOfTheFirstThatBeginsAndComesForTheOthersByItself(
 	if again := collect(time.Millisecond, 1); again != hearEvery {
 		t.Errorf("after two, one soon after the other, the processor comes again in %v, want %v", again, hearEvery)
 	}
-	if begin() || begin() {
+	if first, second := begin(), begin(); first || second {
 		t.Error("one that begins notifies although the processor comes by itself")
 	}
 	if again := collect(time.Millisecond, 2); again != hearEvery {

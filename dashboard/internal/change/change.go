@@ -46,13 +46,23 @@ func (f *Form) note() chime.Note {
 
 // An Answer is what came of a form: a question, or what was done.
 type Answer struct {
-	Ask *render.Ask // nil: it was done, or there was an error
+	Ask  *render.Ask // nil: it was done, or there was an error
+	Show *Shown      // a page to answer with, where nothing was done; nil: none
 
 	Said string // what was done, in a sentence
 	Back string // the path of the page to go on to
 
 	Queue, Target, Note string // for the audit
 	Count               int64
+}
+
+// A Shown is a page that answers a form.
+type Shown struct {
+	Template, Title string
+	Part            bool // for a script: without the frame
+	Status          int
+	Model           any
+	Err             error // why nothing was done, for the audit; nil: nothing was to be done
 }
 
 // A Verb is what forms of one path do. Its error may come with an Answer that says to what it happened.

@@ -9,9 +9,13 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/times"
 )
 
-const maxExamples = 5 // of what something will happen to
+const (
+	maxExamples  = 5 // of what something will happen to
+	shownInstant = "2 Jan 2006 15:04:05 MST"
+)
 
 // PauseSchedule pauses a schedule, with a note.
 func PauseSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
@@ -118,9 +122,9 @@ func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 	var wrongField bool
 	at := make([]time.Time, 2)
 	for i, text := range []string{from, to} {
-		instant, err := instant(text, f.Frame.Zone)
+		instant, err := times.ParseOnce(strings.TrimSpace(text), f.Frame.Now, f.Frame.Zone)
 		if err != nil {
-			ask.Fields[i].Error, wrongField = err.Error(), true
+			ask.Fields[i].Error, wrongField = fmt.Sprintf("%.40q is no instant: %v", text, err), true
 		}
 		at[i] = instant
 	}

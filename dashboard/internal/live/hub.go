@@ -158,10 +158,6 @@ func (h *Hub[Topic]) turn() {
 func (h *Hub[Topic]) topics() []Topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	type open struct {
-		topic Topic
-		since int64
-	}
 	first := map[Topic]int64{} // number of the first stream that has it open: an order that does not change from turn to turn
 	for s, topic := range h.streams {
 		if since, known := first[topic]; !known || s.number < since {

@@ -46,15 +46,18 @@ func TestAFewSchedulesAreReadWhenSomebodyAsks(t *testing.T) {
 				t.Fatalf("got %d, %+v, %v", len(got.Schedules), got, err)
 			}
 		}
+		synctest.Wait()
 		if store.read != 1 {
 			t.Errorf("they were read %d times, want once", store.read)
 		}
+		synctest.Wait()
 		store.n = 4
 		time.Sleep(minAge)
 		if got, _ := d.get(t.Context()); len(got.Schedules) != 4 {
 			t.Errorf("a second later there are %d, want 4", len(got.Schedules))
 		}
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if store.read != 2 {
 			t.Errorf("while nobody asked they were read %d times", store.read-2)
 		}
@@ -117,6 +120,7 @@ func TestALargeDirectoryIsReadRarely(t *testing.T) {
 				t.Fatalf("what is shown is %v old", age)
 			}
 		}
+		synctest.Wait()
 		if share := time.Duration(store.read) * 320 * time.Millisecond; share > 7*time.Second {
 			t.Errorf("in 10 minutes it was read %d times, for %v", store.read, share)
 		}
@@ -143,12 +147,15 @@ func TestADirectoryThatCannotBeReadSaysSoAndKeepsWhatItHas(t *testing.T) {
 				t.Fatalf("got %v, want its error", err)
 			}
 		}
+		synctest.Wait()
 		if store.read != 2 {
 			t.Errorf("an error was kept: it was read %d times, want 2", store.read)
 		}
+		synctest.Wait()
 		store.n, store.fails = 800, nil
 		_, _ = d.get(t.Context())
 		time.Sleep(minAge)
+		synctest.Wait()
 		store.fails = errors.New("no answer")
 		for range 3 {
 			if got, err := d.get(t.Context()); err != nil || len(got.Schedules) != 800 {
@@ -168,7 +175,9 @@ func TestAViewerWhoGoesEndsNobodysReading(t *testing.T) {
 		if _, err := d.get(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		if got, err := d.get(t.Context()); err != nil || len(got.Schedules) != 3 || store.read != 1 {
+		got, err := d.get(t.Context())
+		synctest.Wait()
+		if err != nil || len(got.Schedules) != 3 || store.read != 1 {
 			t.Errorf("got %d, %v, in %d readings; want those of the first", len(got.Schedules), err, store.read)
 		}
 	})

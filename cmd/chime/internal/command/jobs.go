@@ -9,8 +9,8 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
-	"github.com/chimejobs/chime/cmd/chime/internal/times"
 	"github.com/chimejobs/chime/internal/jobfind"
+	"github.com/chimejobs/chime/internal/times"
 )
 
 // filterHelp says what a filter is.

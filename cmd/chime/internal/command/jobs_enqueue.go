@@ -12,7 +12,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
-	"github.com/chimejobs/chime/cmd/chime/internal/times"
+	"github.com/chimejobs/chime/internal/times"
 )
 
 // maxArgs is how many bytes of arguments an enqueuer takes.

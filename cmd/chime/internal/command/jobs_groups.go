@@ -7,8 +7,8 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
-	"github.com/chimejobs/chime/cmd/chime/internal/times"
 	"github.com/chimejobs/chime/internal/jobfind"
+	"github.com/chimejobs/chime/internal/times"
 )
 
 func (s *session) jobsGroups() *cobra.Command {

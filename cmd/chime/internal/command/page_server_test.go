@@ -97,13 +97,15 @@ func TestAGigabyteIsRefused(t *testing.T) {
 			defer conn.Close()
 			sent := make(chan int, 1)
 			go func() {
-				n, err := io.WriteString(conn, "POST /schedules/a/pause HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"+length+"\r\n\r\n")
+				_, err := io.WriteString(conn, "POST /schedules/a/pause HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"+length+"\r\n\r\n")
 				total, chunk := 0, strings.Repeat("a", 4096)
 				if strings.HasPrefix(length, "Transfer") {
 					chunk = "1000\r\n" + chunk + "\r\n"
 				}
-				for ; err == nil && total < gigabyte; total += n {
+				for err == nil && total < gigabyte {
+					var n int
 					n, err = io.WriteString(conn, chunk)
+					total += n
 				}
 				sent <- total
 			}()

@@ -9,8 +9,8 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
-	"github.com/chimejobs/chime/cmd/chime/internal/times"
 	"github.com/chimejobs/chime/internal/plain"
+	"github.com/chimejobs/chime/internal/times"
 )
 
 func (s *session) queues() *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/cmd/chime/internal/times"
+	"github.com/chimejobs/chime/internal/times"
 )
 
 // queueDone is what was done with a queue, as JSON.

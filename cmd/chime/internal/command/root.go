@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/cmd/chime/internal/connect"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
 	"github.com/chimejobs/chime/cmd/chime/internal/process"
-	"github.com/chimejobs/chime/cmd/chime/internal/times"
+	"github.com/chimejobs/chime/internal/times"
 )
 
 // A session is one run of the command: what comes from outside, the flags that all commands have, and the store once one of them needs it.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chimejobs/chime/cmd/chime/internal/rules"
+	"github.com/chimejobs/chime/internal/rules"
 	"github.com/chimejobs/chime/recurrence"
 )
 

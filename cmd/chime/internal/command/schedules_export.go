@@ -7,6 +7,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
+	"github.com/chimejobs/chime/internal/definition"
 )
 
 func (s *session) schedulesExport() *cobra.Command {
@@ -23,7 +24,7 @@ func (s *session) schedulesExport() *cobra.Command {
 			}
 			list := output.List{}
 			for _, schedule := range found {
-				d, err := definitionOf(schedule, payload)
+				d, err := definition.Of(schedule, payload)
 				if err != nil {
 					return err
 				}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
-	"github.com/chimejobs/chime/cmd/chime/internal/times"
 	"github.com/chimejobs/chime/internal/history"
 	"github.com/chimejobs/chime/internal/plain"
+	"github.com/chimejobs/chime/internal/times"
 )
 
 const maxHistory = 1000 // runs that a schedule may keep

@@ -9,7 +9,8 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
-	"github.com/chimejobs/chime/cmd/chime/internal/rules"
+	"github.com/chimejobs/chime/internal/definition"
+	"github.com/chimejobs/chime/internal/rules"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -20,7 +21,7 @@ type putCommand struct {
 	revision   int64
 
 	rule  recurrence.Recurrence
-	given *definition
+	given *definition.Definition
 }
 
 func (s *session) schedulesPut() *cobra.Command {
@@ -52,7 +53,7 @@ func (p *putCommand) run(c *cobra.Command, s *session, args []string) error {
 	if err != nil {
 		return err
 	}
-	if p.given, p.rule, err = readDefinition(text, p.zone); err != nil {
+	if p.given, p.rule, err = definition.Read(text, p.zone); err != nil {
 		return &exitError{exitUsage, err}
 	}
 	if p.given.Name != "" && p.given.Name != name {
@@ -100,19 +101,19 @@ func (p *putCommand) stored(c *cobra.Command, s *session, name string) (*chime.S
 
 // change shows what is different, asks, and puts the schedule if it is still the one that was shown.
 func (p *putCommand) change(c *cobra.Command, s *session, name string, old *chime.Schedule) error {
-	before, options, question := &definition{}, []chime.PutOption{chime.IfAbsent()}, "Create schedule "+name+"?"
+	before, options, question := &definition.Definition{}, []chime.PutOption{chime.IfAbsent()}, "Create schedule "+name+"?"
 	if old != nil {
 		var err error
-		if before, err = definitionOf(old, true); err != nil {
+		if before, err = definition.Of(old, true); err != nil {
 			return err
 		}
 		options, question = append(old.Options(), chime.IfRevision(old.Revision)), "Change schedule "+name+"?"
 	}
-	after, err := before.with(p.given)
+	after, err := before.With(p.given)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	changes, err := differences(before, after)
+	changes, err := definition.Differences(before, after)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (p *putCommand) change(c *cobra.Command, s *session, name string, old *chim
 	}
 	ctx, cancel := s.limited(c.Context())
 	defer cancel()
-	put, err := schedules.Put(ctx, name, p.rule, append(options, p.given.options()...)...)
+	put, err := schedules.Put(ctx, name, p.rule, append(options, p.given.Options()...)...)
 	if err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (p *putCommand) change(c *cobra.Command, s *session, name string, old *chim
 }
 
 // showDifferences says on standard error what is going to change.
-func (s *session) showDifferences(changes []difference) {
+func (s *session) showDifferences(changes []definition.Difference) {
 	var b strings.Builder
 	for _, d := range changes {
 		title := d.Field

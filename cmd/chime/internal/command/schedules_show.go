@@ -13,8 +13,8 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
-	"github.com/chimejobs/chime/cmd/chime/internal/times"
 	"github.com/chimejobs/chime/internal/plain"
+	"github.com/chimejobs/chime/internal/times"
 )
 
 // shownNext is how many of its next runs are shown with a schedule.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/cmd/chime/internal/output"
-	"github.com/chimejobs/chime/cmd/chime/internal/times"
 	"github.com/chimejobs/chime/internal/plain"
+	"github.com/chimejobs/chime/internal/times"
 )
 
 // scheduleTable is schedules as a table; now is the store's clock.

@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/cmd/chime/internal/times"
 	"github.com/chimejobs/chime/internal/rights"
+	"github.com/chimejobs/chime/internal/times"
 )
 
 // maxClockOff is how far this machine's clock may be from the server's before that is said. Only the server's counts.

@@ -1,4 +1,5 @@
-package command
+// Package definition reads and writes what makes a schedule, as people see it: chime schedules export and put, and the dashboard's editor.
+package definition
 
 import (
 	"bytes"
@@ -6,16 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/cmd/chime/internal/rules"
+	"github.com/chimejobs/chime/internal/rules"
 	"github.com/chimejobs/chime/recurrence"
 )
 
-// A definition is what makes a schedule: export prints it, and put takes it. What it leaves open put leaves as it is.
-type definition struct {
+// A Definition is what makes a schedule. What it leaves open a change leaves as it is.
+type Definition struct {
 	Name           string            `json:"name,omitempty"`
 	JobName        string            `json:"job_name,omitempty"`
 	Queue          string            `json:"queue,omitempty"`
@@ -29,7 +31,7 @@ type definition struct {
 	KeepRuns       *int              `json:"keep_runs,omitempty"`
 	MaxAttempts    int               `json:"max_attempts,omitempty"`
 	TimeoutMS      int64             `json:"timeout_ms,omitempty"`
-	Retry          *retryDefinition  `json:"retry,omitempty"`
+	Retry          *Retry            `json:"retry,omitempty"`
 	KeepMS         int64             `json:"keep_ms,omitempty"`
 	Header         map[string]string `json:"header,omitempty"`
 	Meta           json.RawMessage   `json:"meta,omitempty"`
@@ -37,19 +39,20 @@ type definition struct {
 	Payload        []byte            `json:"payload,omitempty"` // arguments as they are stored, in base64; instead of Args
 }
 
-type retryDefinition struct {
+// A Retry is how long the waits between attempts are.
+type Retry struct {
 	FirstMS int64 `json:"first_ms"`
 	MaxMS   int64 `json:"max_ms"`
 }
 
-// definitionOf is what a schedule was made of, with its arguments if that is wanted.
-func definitionOf(of *chime.Schedule, payload bool) (*definition, error) {
+// Of is what a schedule was made of, with its arguments if that is wanted.
+func Of(of *chime.Schedule, payload bool) (*Definition, error) {
 	rule, err := json.Marshal(of.Recurrence)
 	if err != nil {
 		return nil, err
 	}
 	spread := of.Spread.Milliseconds()
-	d := &definition{
+	d := &Definition{
 		Name: of.Name, JobName: of.JobName, Queue: of.Queue, Rule: rule, NoImmediateRun: of.NoImmediateRun, Overlap: string(of.Overlap), Misfire: string(of.Misfire),
 		GraceMS: of.Grace.Milliseconds(), SpreadMS: &spread, PauseAfter: &of.PauseAfter, KeepRuns: &of.KeepRuns, MaxAttempts: of.MaxAttempts,
 		TimeoutMS: of.Timeout.Milliseconds(), KeepMS: of.Keep.Milliseconds(), Header: of.Header, Meta: of.Meta,
@@ -69,10 +72,10 @@ func definitionOf(of *chime.Schedule, payload bool) (*definition, error) {
 	return d, nil
 }
 
-// readDefinition reads a definition, or a rule alone. zone is that of a rule that names none.
-func readDefinition(text, zone string) (*definition, recurrence.Recurrence, error) {
-	d := &definition{}
-	if isDefinition(text) {
+// Read reads a definition, or a rule alone. zone is that of a rule that names none.
+func Read(text, zone string) (*Definition, recurrence.Recurrence, error) {
+	d := &Definition{}
+	if isWhole(text) {
 		in := json.NewDecoder(strings.NewReader(text))
 		in.DisallowUnknownFields()
 		if err := in.Decode(d); err != nil {
@@ -98,8 +101,8 @@ func readDefinition(text, zone string) (*definition, recurrence.Recurrence, erro
 	return d, rule, err
 }
 
-// isDefinition reports whether a text is a JSON object with a rule in it.
-func isDefinition(text string) bool {
+// isWhole reports whether a text is a JSON object with a rule in it.
+func isWhole(text string) bool {
 	var fields map[string]json.RawMessage
 	// what follows the object is found later
 	if err := json.NewDecoder(strings.NewReader(text)).Decode(&fields); err != nil {
@@ -109,8 +112,8 @@ func isDefinition(text string) bool {
 	return ok
 }
 
-// options are the options of Put that the definition says something about.
-func (d *definition) options() []chime.PutOption {
+// Options are the options of Put that the definition says something about.
+func (d *Definition) Options() []chime.PutOption {
 	var options []chime.PutOption
 	add := func(said bool, option func() chime.PutOption) {
 		if said {
@@ -140,8 +143,8 @@ func (d *definition) options() []chime.PutOption {
 	return options
 }
 
-// with is the definition with what another one says.
-func (d *definition) with(other *definition) (*definition, error) {
+// With is the definition with what another one says.
+func (d *Definition) With(other *Definition) (*Definition, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
 		return nil, err
@@ -150,7 +153,7 @@ func (d *definition) with(other *definition) (*definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	both := &definition{}
+	both := &Definition{}
 	err = errors.Join(json.Unmarshal(text, both), json.Unmarshal(over, both)) // a header is added to
 	if other.Args != nil {
 		both.Payload = nil
@@ -158,21 +161,21 @@ func (d *definition) with(other *definition) (*definition, error) {
 	return both, err
 }
 
-// A difference is a field that two definitions have another value of; empty: they have none.
-type difference struct {
+// A Difference is a field that two definitions have another value of; empty: they have none.
+type Difference struct {
 	Field  string `json:"field"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }
 
-// definitionFields are the fields in the order in which a difference shows them.
-var definitionFields = []string{
+// allFields are the fields in the order in which a difference shows them.
+var allFields = []string{
 	"rule", "job_name", "queue", "no_immediate_run", "overlap", "misfire", "grace_ms", "spread_ms", "pause_after", "keep_runs", "max_attempts", "timeout_ms",
 	"retry", "keep_ms", "header", "meta", "args", "payload",
 }
 
-// differences are what is different in the second of two definitions. Of arguments it shows the size alone.
-func differences(before, after *definition) ([]difference, error) {
+// Differences are what is different in the second of two definitions. Of arguments they show the size alone.
+func Differences(before, after *Definition) ([]Difference, error) {
 	old, err := before.fields()
 	if err != nil {
 		return nil, err
@@ -181,17 +184,17 @@ func differences(before, after *definition) ([]difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []difference
-	for _, field := range definitionFields {
+	var all []Difference
+	for _, field := range allFields {
 		if !bytes.Equal(old[field], now[field]) {
-			all = append(all, difference{field, shownField(field, old[field]), shownField(field, now[field])})
+			all = append(all, Difference{field, shownField(field, old[field]), shownField(field, now[field])})
 		}
 	}
 	return all, nil
 }
 
 // fields are what the definition says, as JSON in its shortest form.
-func (d *definition) fields() (map[string]json.RawMessage, error) {
+func (d *Definition) fields() (map[string]json.RawMessage, error) {
 	text, err := json.Marshal(d)
 	if err != nil {
 		return nil, err
@@ -206,7 +209,7 @@ func shownField(field string, value json.RawMessage) string {
 	case len(value) == 0:
 		return ""
 	case field == "args" || field == "payload":
-		return count(int64(len(value))) + " bytes"
+		return strconv.Itoa(len(value)) + " bytes"
 	case field == "rule":
 		if rule, err := recurrence.Parse(value); err == nil {
 			return rule.String() + "  " + string(value)

@@ -1,11 +1,12 @@
 package times_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata"
 
-	"github.com/chimejobs/chime/cmd/chime/internal/times"
+	"github.com/chimejobs/chime/internal/times"
 )
 
 func zone(t *testing.T, name string) *time.Location {
@@ -43,6 +44,32 @@ func TestInstantsAreReadInTheZone(t *testing.T) {
 		got, err := times.Parse(text, now, berlin)
 		if err != nil || got.UTC().Format(time.RFC3339Nano) != want {
 			t.Errorf("%s: got %v, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+func TestATimeThatClocksLeaveOutOrShowTwiceIsRefused(t *testing.T) {
+	berlin := zone(t, "Europe/Berlin")
+	for text, want := range map[string]string{
+		"2027-03-28 02:30":          "leave 02:30 on 28 March 2027 out; want a time that they show, as 2027-03-28T03:30:00+02:00",
+		"2027-10-31 02:30":          "show 02:30 on 31 October 2027 twice; want one of them, 2027-10-31T02:30:00+02:00 or 2027-10-31T02:30:00+01:00",
+		"2027-10-31T02:30:00":       "twice",
+		"2027-10-31 01:59":          "",
+		"2027-10-31 03:00":          "",
+		"2027-03-28 03:00":          "",
+		"2027-03-28":                "",
+		"2027-10-31T02:30:00+01:00": "",
+		"-2h":                       "",
+	} {
+		got, err := times.ParseOnce(text, now, berlin)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, %v, want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"2027-10-03 01:45", "2027-04-04 01:45"} { // half an hour in Lord Howe
+		_, err := times.ParseOnce(text, now, zone(t, "Australia/Lord_Howe"))
+		if twice := text == "2027-04-04 01:45"; twice != (err != nil) {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"github.com/chimejobs/chime/cmd/chime/internal/rules"
+	"github.com/chimejobs/chime/internal/rules"
 )
 
 func at(t *testing.T, text string) time.Time {

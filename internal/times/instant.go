@@ -20,6 +20,9 @@ const (
 	maxYear = 2199
 )
 
+// clockForms are those of a date with a time of day.
+var clockForms = []string{time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"}
+
 var errForm = errors.New("want " + Forms)
 
 // Parse reads an instant: RFC 3339; a date with or without a time on the clock of a zone; now; or a span from now, of s, m, h, d (24 h) and w. A
@@ -42,10 +45,11 @@ func Parse(text string, now time.Time, zone *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return inYears(t)
 	}
-	for _, form := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
-		if shown, err := time.Parse(form, text); err == nil {
-			return onClock(shown, zone)
-		}
+	if shown, ok := onAClock(text); ok {
+		return onClock(shown, zone)
+	}
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return onClock(day, zone)
 	}
 	return time.Time{}, errForm
 }

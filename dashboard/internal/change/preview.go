@@ -1,0 +1,126 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/builder"
+	"github.com/chimejobs/chime/internal/definition"
+	"github.com/chimejobs/chime/internal/rules"
+	"github.com/chimejobs/chime/internal/times"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+const (
+	shownRuns   = 10
+	maxRuns     = 500         // that a preview may be asked for
+	previewTime = time.Second // to compute one
+)
+
+// A Preview is what a definition will do.
+type Preview struct {
+	Words    string
+	Runs     []PreviewRun
+	Zone     string // of the rule
+	Warnings []string
+	Changes  []definition.Difference // from what is stored
+	New      bool                    // nothing is stored
+}
+
+// A PreviewRun is an instant that is planned.
+type PreviewRun struct {
+	At     time.Time
+	There  string // on the clock of the rule's zone
+	Remark string // what a change of the clocks has to do with it
+}
+
+// preview computes what a draft will do. What is wrong with its rule is noted in the draft, and there is none.
+func (d *draft) preview(ctx context.Context, stored *chime.Schedule, now time.Time, n int) (*Preview, error) {
+	created := now
+	if stored != nil {
+		created = stored.Created
+	}
+	job, err := rules.NewJob(d.rule, created)
+	if err != nil {
+		d.mistakes = append(d.mistakes, builder.Wrong(err, ruleField(d))...)
+		return nil, nil
+	}
+	p := &Preview{Words: d.rule.String(), Zone: job.Zone().String(), New: stored == nil}
+	if p.Changes, err = d.differences(stored); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, previewTime)
+	defer cancel()
+	from := now
+	if stored == nil && d.definition.NoImmediateRun {
+		from = now.Add(time.Second)
+	}
+	runs, err := job.Coming(ctx, from, time.Time{}, n)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		p.Warnings = append(p.Warnings, fmt.Sprintf("Its next runs take longer than %v to compute: want a later start, or no count.", previewTime))
+		return p, nil
+	case err != nil:
+		p.Warnings = append(p.Warnings, err.Error())
+		return p, nil
+	}
+	used := stored != nil && d.rule.Count > 0 && stored.Used >= d.rule.Count
+	if used {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("Its count of %d is used up: it has run %d times, and does not run again.", d.rule.Count, stored.Used))
+		runs = nil
+	}
+	for _, run := range runs {
+		p.Runs = append(p.Runs, PreviewRun{At: run, There: times.Full(run, job.Zone()), Remark: job.Remark(run)})
+	}
+	if len(runs) == 0 && !used {
+		p.Warnings = append(p.Warnings, "It never runs again: all its instants have passed.")
+	}
+	p.Warnings = append(p.Warnings, skippedMonths(d.rule)...)
+	if len(runs) > 0 {
+		for _, c := range job.ClockChanges(now, 2) {
+			if effect := job.Effect(c); effect != "no run is concerned" {
+				p.Warnings = append(p.Warnings, strings.TrimSpace(c.Shown())+": "+effect+".")
+			}
+		}
+	}
+	return p, nil
+}
+
+// skippedMonths says which days not every month has.
+func skippedMonths(rule recurrence.Recurrence) []string {
+	if rule.Cron != "" {
+		if same, why := builder.FromCron(rule); why == "" {
+			rule = same
+		}
+	}
+	if len(rule.MonthDays) == 31 {
+		return nil
+	}
+	var warnings []string
+	for _, day := range []int{29, 30, 31} {
+		short := func(month time.Month) bool { return lastDay(month) < day }
+		if slices.Contains(rule.MonthDays, day) && (len(rule.Months) == 0 || slices.ContainsFunc(rule.Months, short)) {
+			warnings = append(warnings, fmt.Sprintf("Months without a day %d are skipped. The last day of every month is -1.", day))
+		}
+	}
+	if slices.ContainsFunc(rule.MonthlyOccurrences, func(o recurrence.NthWeekday) bool { return o.N == 5 || o.N == -5 }) {
+		warnings = append(warnings, "Months without a fifth such weekday are skipped.")
+	}
+	return warnings
+}
+
+// lastDay is the last day of a month in most years.
+func lastDay(month time.Month) int { return time.Date(2001, month+1, 0, 0, 0, 0, 0, time.UTC).Day() }
+
+// ruleField is where what is wrong with the rule as a whole is shown.
+func ruleField(d *draft) string {
+	if d.rule.Cron != "" {
+		return builder.Cron
+	}
+	return builder.Frequency
+}
