@@ -52,7 +52,7 @@ type RunInfo struct {
 	Worker   string     `json:"worker,omitempty"`   // that ran it, a [WorkerInfo]'s name
 	Manual   bool       `json:"manual,omitempty"`   // somebody triggered the schedule; it is no occurrence
 
-	// Backfilled: it is the first attempt of an occurrence that Schedules.Backfill has placed.
+	// Backfilled: its occurrence was placed by Schedules.Backfill.
 	Backfilled bool `json:"backfilled,omitempty"`
 }
 

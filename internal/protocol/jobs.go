@@ -239,7 +239,7 @@ type RunRecord struct {
 	ID             string // of a manual run, and of what follows a death; empty: it is an occurrence. Only what is read has it
 	Name           string // the job name of what follows a death; empty: its schedule's
 	Manual         bool   // it is a manual run
-	Backfilled     bool   // it is the first attempt of an occurrence that was backfilled
+	Backfilled     bool   // its occurrence was backfilled
 	Schedule       string
 	Planned        time.Time
 	Started, Ended time.Time
