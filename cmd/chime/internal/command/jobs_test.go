@@ -137,7 +137,7 @@ func TestAJobIsEnqueued(t *testing.T) {
 		want wants
 	}{
 		{[]string{"--id", "e1", "--queue", "mail", "--args", `{"customer": "c1"}`}, wants{out: []string{"Enqueued mail/e1.\n"}}},
-		{[]string{"--id", "e1", "--queue", "mail"}, wants{out: []string{"There is a job mail/e1 already, and nothing was added.\n"}}},
+		{[]string{"--id", "e1", "--queue", "mail"}, wants{out: []string{"There is a job mail/e1 already, which is waiting, and nothing was added.\n"}}},
 		{[]string{"--id", "e2", "--in", "2h", "-o", "name"}, wants{out: []string{"default/e2\n"}}},
 		{[]string{"--id", "e3", "--at", "+3d", "--json"}, wants{out: []string{`"id": "e3"`, `"existing": false`}}},
 		{[]string{"--id", "e4", "--args", "-"}, wants{out: []string{"Enqueued default/e4."}}},
