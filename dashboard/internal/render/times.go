@@ -23,7 +23,8 @@ func (f *Frame) AtOf(t time.Time, zone *time.Location) template.HTML {
 
 // Clock shows the clock: "14:30:00 CET".
 func (f *Frame) Clock(t time.Time) template.HTML {
-	return f.shown(t, "clock", "", t.In(f.zone()).Format("15:04:05 MST"))
+	t = t.In(f.zone())
+	return f.shown(t, "clock", "", t.Format("15:04:05 ")+clockName(t))
 }
 
 // Day shows the day: "Sat 21 Nov", with the year if it is not this one.
@@ -67,7 +68,8 @@ func (f *Frame) shown(t time.Time, show, of, text string) template.HTML {
 }
 
 func (f *Frame) at(t time.Time) string {
-	return t.In(f.zone()).Format("2 Jan" + f.year(t) + " 15:04:05 MST")
+	t = t.In(f.zone())
+	return t.Format("2 Jan"+f.year(t)+" 15:04:05 ") + clockName(t)
 }
 
 // year is the year of a layout, if a time is not in the year that it is now.
