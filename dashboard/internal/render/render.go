@@ -84,7 +84,7 @@ func execute(name string, view View) (string, error) {
 	if err := templates.ExecuteTemplate(&text, name, view); err != nil {
 		return "", fmt.Errorf("dashboard: render %q: %w", name, err)
 	}
-	return text.String(), nil
+	return visible(text.String()), nil
 }
 
 // relative is in the start tag of a time that says how far away it is. Data cannot contain it: their quotes are escaped.
