@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	},
 	"health":                     {"."},
 	"internal/loopback":          {},
+	"internal/browser":           {"github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
 	"internal/login":             {"dashboard"},
 	"dashboard":                  {".", "internal/loopback", "internal/rights", "dashboard/internal/guard", "dashboard/internal/live", "dashboard/internal/render", "dashboard/internal/pages", "dashboard/internal/change"},
 	"dashboard/internal/guard":   {},

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test.sh: run every test of chime, with the race detector but for days of the whole system, the calendar, guides, examples, benchmarks and the API's contract. All it needs is Go; it says what else is
+# test.sh: run every test of chime, with the race detector but for days of the whole system, the calendar, guides, examples, benchmarks, the API's contract and the browser's view. All it needs is Go; it says what else is
 # missing, installs that where it may (root on Debian or Ubuntu, or CI set), and elsewhere prints the command and ends with exit code 2.
 #
 #   ./test.sh [flags of go test, such as -run Name -v]
@@ -43,6 +43,7 @@ missing() {
 	have_c || echo "gcc libc6-dev"
 	have tmux || echo "tmux"
 	have promtool || echo "prometheus"
+	have "${CHIME_BROWSER:-chromium-headless-shell}" || have chromium || echo "chromium-headless-shell"
 }
 
 # system is the ID of the system's family: debian, fedora, alpine, arch, suse, darwin, ….
@@ -72,19 +73,19 @@ apt_command() {
 command_for() {
 	case "$(system)" in
 	debian) apt_command "$@" ;;
-	fedora) echo "${sudo}dnf install -y $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc-devel/; s/prometheus/golang-github-prometheus/')" ;;
-	alpine) echo "${sudo}apk add $(echo "$*" | sed 's/redis-server/redis/; s/libc6-dev/musl-dev/')" ;;
-	arch) echo "${sudo}pacman -S --needed $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc/')" ;;
-	suse) echo "${sudo}zypper install -y $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc-devel/; s/prometheus/golang-github-prometheus-prometheus/')" ;;
-	darwin) echo "brew install $(echo "$*" | sed 's/redis-server/redis/')" ;;
-	*) echo "(with this system's package manager) install $(echo "$*" | sed 's/redis-server/Redis 7.0 or Valkey 7.2/; s/libc6-dev/the headers of the C library/; s/prometheus/promtool, of Prometheus/')" ;;
+	fedora) echo "${sudo}dnf install -y $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc-devel/; s/prometheus/golang-github-prometheus/; s/chromium-headless-shell/chromium-headless/')" ;;
+	alpine) echo "${sudo}apk add $(echo "$*" | sed 's/redis-server/redis/; s/libc6-dev/musl-dev/; s/chromium-headless-shell/chromium/')" ;;
+	arch) echo "${sudo}pacman -S --needed $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc/; s/chromium-headless-shell/chromium/')" ;;
+	suse) echo "${sudo}zypper install -y $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc-devel/; s/prometheus/golang-github-prometheus-prometheus/; s/chromium-headless-shell/chromium/')" ;;
+	darwin) echo "brew install $(echo "$*" | sed 's/redis-server/redis/; s/chromium-headless-shell/--cask chromium/')" ;;
+	*) echo "(with this system's package manager) install $(echo "$*" | sed 's/redis-server/Redis 7.0 or Valkey 7.2/; s/libc6-dev/the headers of the C library/; s/prometheus/promtool, of Prometheus/; s/chromium-headless-shell/Chromium/')" ;;
 	esac
 }
 
 # shellcheck disable=SC2005,SC2046 # a word is a package
 packages=$(echo $(missing)) # on one line
 if [ -n "$packages" ]; then
-	say "missing: $packages (redis-server, 7.0 or later, for the store's tests; gcc and libc6-dev for the race detector; tmux for the terminal of chime top; prometheus for promtool)"
+	say "missing: $packages (redis-server, 7.0 or later, for the store's tests; gcc and libc6-dev for the race detector; tmux for the terminal of chime top; prometheus for promtool; chromium-headless-shell for the dashboard)"
 	# shellcheck disable=SC2086 # a word is a package
 	install=$(command_for $packages)
 	if have apt-get && { [ -n "${CI:-}" ] || { [ "$(id -u)" -eq 0 ] && [ "$(system)" = debian ]; }; }; then
@@ -134,7 +135,7 @@ kept() {
 # Days of the whole system take a quarter of an hour with the race detector, which the packages that they are made of have; the guides'
 # programs and the examples are made of them too. The calendar starts no goroutine; those who use it from several are tested with the detector.
 # The contract of the HTTP API runs what httpapi tests with it; its tools take minutes to build with it, and so do the libraries that bench
-# compares with.
+# compares with. What the browser looks at is the dashboard, whose own tests have the detector.
 run() {
 	say "go test -race ./... in $1"
 	(
@@ -142,7 +143,7 @@ run() {
 		[ "$1" != . ] || export GOWORK=off
 		shift
 		all=$(go list ./...) && faked=$(bubbles) || exit 1
-		undetected='/internal/system$|/recurrence$|/docs$|/examples/|/contract|/bench$'
+		undetected='/internal/system$|/recurrence$|/docs$|/examples/|/contract|/bench$|/internal/browser$'
 		plain=$(echo "$all" | grep -E "$undetected") || :
 		faked=$(echo "$faked" | grep -Ev "$undetected") || :
 		others=$(echo "$all" | grep -Fxv "$(printf '%s\n%s' "$plain" "$faked")") || :

@@ -1,0 +1,228 @@
+// Package browser drives a headless Chromium: its tests look at the dashboard as a viewer does.
+//
+// The browser is that of CHIME_BROWSER, else chromium-headless-shell, else chromium. All that calls chromedp is in this file.
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+const (
+	patience = 15 * time.Second      // for one thing that a page is to show or do
+	interval = 20 * time.Millisecond // between two looks at it
+)
+
+// A Browser is a process with its own profile.
+type Browser struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// Executable returns the path of the browser.
+func Executable() (string, error) {
+	names := []string{"chromium-headless-shell", "chromium"}
+	if named := os.Getenv("CHIME_BROWSER"); named != "" {
+		names = []string{named}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("browser: none of %q is installed; on Debian: apt-get install chromium-headless-shell. CHIME_BROWSER names another one", names)
+}
+
+// Start starts the browser.
+func Start() (*Browser, error) {
+	path, err := Executable()
+	if err != nil {
+		return nil, err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.Flag("hide-scrollbars", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium refuses to run as root with it
+	}
+	allocated, end := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(allocated)
+	b := &Browser{ctx, func() { cancel(); end() }}
+	if err := chromedp.Do(ctx); err != nil {
+		b.Close()
+		return nil, fmt.Errorf("browser: start %s: %w", path, err)
+	}
+	return b, nil
+}
+
+// Close ends the process.
+func (b *Browser) Close() { b.cancel() }
+
+// A Look is how a viewer looks at a page.
+type Look struct {
+	Width, Height int64 // CSS pixels
+	Scale         float64
+	Dark          bool
+	Zone          string // IANA name; empty: the machine's
+	NoScript      bool
+}
+
+// A Page is a tab with storage of its own.
+type Page struct {
+	ctx     context.Context
+	cancel  context.CancelFunc
+	mu      sync.Mutex
+	trouble []string
+}
+
+// Open opens an empty tab.
+func (b *Browser) Open(look Look) (*Page, error) {
+	p := &Page{}
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.hear))
+	p.ctx, p.cancel = ctx, cancel
+	return p, errors.Join(p.Look(look), call(p, page.Enable, page.EnableParams{}), call(p, cdplog.Enable, cdp.Empty{}))
+}
+
+// Look changes how the viewer looks at it.
+func (p *Page) Look(look Look) error {
+	theme := "light"
+	if look.Dark {
+		theme = "dark"
+	}
+	scale := look.Scale
+	if scale == 0 {
+		scale = 1
+	}
+	return errors.Join(
+		chromedp.Do(p.ctx, chromedp.EmulateViewport(look.Width, look.Height, chromedp.EmulateScale(scale))),
+		call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}}),
+		call(p, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: look.Zone}),
+		call(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: look.NoScript}),
+	)
+}
+
+func call[P, R any](p *Page, command cdp.Command[P, R], params P) error {
+	_, err := chromedp.Call(p.ctx, command, params)
+	return err
+}
+
+// hear notes what should not happen: an entry of the console or of the log, such as a violation of the content security policy, an exception that
+// nobody caught, a dialog of the browser.
+func (p *Page) hear(event any) {
+	var text string
+	switch e := event.(type) {
+	case *cdplog.EventEntryAdded:
+		text = fmt.Sprintf("log: %s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL)
+	case *runtime.EventExceptionThrown:
+		text = "exception: " + e.ExceptionDetails.Text
+		if thrown := e.ExceptionDetails.Exception; thrown != nil {
+			text += " " + thrown.Description
+		}
+	case *runtime.EventConsoleAPICalled:
+		var said []string
+		for _, arg := range e.Args {
+			said = append(said, fmt.Sprint(string(arg.Value), arg.Description))
+		}
+		text = fmt.Sprintf("console.%s: %s", e.Type, strings.Join(said, " "))
+	case *page.EventJavascriptDialogOpening:
+		text = fmt.Sprintf("dialog: %s %q", e.Type, e.Message)
+	default:
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.trouble = append(p.trouble, text)
+}
+
+// Trouble returns what was heard since the last call.
+func (p *Page) Trouble() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	heard := p.trouble
+	p.trouble = nil
+	return heard
+}
+
+// Close closes the tab.
+func (p *Page) Close() { p.cancel() }
+
+// Go opens an address and waits until it is loaded.
+func (p *Page) Go(url string) error {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
+		return fmt.Errorf("browser: open %s: %w", url, err)
+	}
+	return nil
+}
+
+// Location returns the address of the page.
+func (p *Page) Location() (string, error) { return chromedp.Run(p.ctx, chromedp.Location()) }
+
+// Eval returns the value of an expression, of which a promise is awaited.
+func Eval[T any](p *Page, expression string) (T, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		return value, fmt.Errorf("browser: %.200s: %w", expression, err)
+	}
+	return value, nil
+}
+
+// Wait waits until an expression is true.
+func (p *Page) Wait(expression string) error {
+	end := time.Now().Add(patience)
+	for {
+		ok, err := Eval[bool](p, "Boolean("+expression+")")
+		switch {
+		case ok:
+			return nil
+		case time.Now().After(end):
+			return errors.Join(fmt.Errorf("browser: not true after %v: %s", patience, expression), err)
+		}
+		time.Sleep(interval) // polls the page, whose process has no way to call
+	}
+}
+
+// Keys that are no characters.
+const (
+	Enter     = "\r"
+	Tab       = "\t"
+	Escape    = "\u001b"
+	Backspace = "\b"
+)
+
+// Press presses keys one after the other.
+func (p *Page) Press(keys string) error { return chromedp.Do(p.ctx, chromedp.KeyEvent(keys)) }
+
+// PressWithControl presses a key while Control is down.
+func (p *Page) PressWithControl(key string) error {
+	return chromedp.Do(p.ctx, chromedp.KeyEvent(key, chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+}
+
+// Click clicks the first element of a selector once it is to be seen.
+func (p *Page) Click(selector string) error {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector))); err != nil {
+		return fmt.Errorf("browser: click %s: %w", selector, err)
+	}
+	return nil
+}
+
+// Point moves the pointer to a place of the viewport, in CSS pixels.
+func (p *Page) Point(x, y float64) error {
+	return chromedp.Do(p.ctx, chromedp.MouseEvent("mouseMoved", x, y))
+}

@@ -1,0 +1,120 @@
+package browser
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chimejobs/chime"
+)
+
+// tabTo presses Tab until the focus is on an element of a selector.
+func tabTo(t *testing.T, p *Page, selector string) {
+	t.Helper()
+	for range 150 {
+		check(t, p.Press(Tab))
+		if eval[bool](t, p, `document.activeElement.matches(`+"`"+selector+"`"+`)`) {
+			return
+		}
+	}
+	t.Fatalf("Tab does not reach %s", selector)
+}
+
+// focused is the text of what has the focus.
+const focused = `document.activeElement.innerText || document.activeElement.value || ""`
+
+func TestAScheduleIsPausedAndRunByTheKeyboard(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	p := w.open(t, desk, "schedules/report")
+	tabTo(t, p, `form[action*="/pause"] button`)
+	check(t, p.Press(Enter))
+	wait(t, p, `document.querySelector("dialog[open] .ask")`)
+	if got := eval[string](t, p, focused); got != "Cancel" {
+		t.Errorf("the question opens with the focus on %q, want Cancel", got)
+	}
+	tabTo(t, p, `dialog [name="note"]`)
+	check(t, p.Press("stock-taking"))
+	tabTo(t, p, `dialog button.primary`)
+	check(t, p.Press(Enter))
+	wait(t, p, `!document.querySelector("dialog[open]") && document.querySelector("main").innerText.includes("stock-taking")`)
+	s, err := w.schedules.Get(t.Context(), "report")
+	check(t, err)
+	if s.State != chime.StatePaused || s.Note.Text != "stock-taking" || s.Note.By != "bob" {
+		t.Errorf("the schedule is %s, %+v; want it paused by bob: stock-taking", s.State, s.Note)
+	}
+
+	check(t, w.schedules.Resume(t.Context(), "report"))
+	check(t, p.Go(w.url+"schedules/report"))
+	before := eval[int](t, p, byHand)
+	tabTo(t, p, `form[action*="/trigger"] button`)
+	check(t, p.Press(Enter))
+	wait(t, p, `document.querySelector("dialog[open] .ask")`)
+	tabTo(t, p, `dialog button.primary`)
+	check(t, p.Press(Enter))
+	wait(t, p, fmt.Sprintf("%s > %d", byHand, before))
+	unspoilt(t, "the schedule's page", p)
+}
+
+// byHand are the runs by hand that a schedule's page shows.
+const byHand = `document.querySelector("#runs").innerText.split("by hand").length`
+
+func TestManyJobsAreDeletedByTheKeyboard(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	p := w.open(t, desk, "jobs?state=dead&queue=mail")
+	check(t, p.Press("jxjx")) // two rows
+	wait(t, p, `document.querySelector("[data-ticked]").textContent === "2"`)
+	tabTo(t, p, `[data-bulk] button[value="delete"]`)
+	check(t, p.Press(Enter))
+	wait(t, p, `document.querySelector("dialog[open] .ask")`)
+	if got := eval[string](t, p, focused); got != "Cancel" {
+		t.Errorf("the question opens with the focus on %q, want Cancel", got)
+	}
+	if !eval[bool](t, p, `document.querySelector("dialog button.primary").disabled`) {
+		t.Error("what destroys can be sent before the number was typed")
+	}
+	check(t, p.Press(Escape))
+	wait(t, p, `!document.querySelector("dialog[open]")`)
+	tabTo(t, p, `[data-bulk] button[value="delete"]`)
+	check(t, p.Press(Enter))
+	wait(t, p, `document.querySelector("dialog[open] .ask")`)
+	tabTo(t, p, `dialog [data-exactly]`)
+	check(t, p.Press("2"))
+	tabTo(t, p, `dialog button.primary`)
+	check(t, p.Press(Enter))
+	w.waitForDead(t, 2)
+	wait(t, p, `document.querySelector("main").innerText.includes("2")`)
+	unspoilt(t, "the list", p)
+}
+
+func TestKeysLeadAcrossThePages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	p := w.open(t, desk, "")
+	check(t, p.Press("?"))
+	wait(t, p, `document.querySelector("dialog[open]")?.innerText.includes("search")`)
+	check(t, p.Press(Escape))
+	wait(t, p, `!document.querySelector("dialog[open]")`)
+	check(t, p.Press("/"))
+	if got := eval[string](t, p, `document.activeElement.id`); got != "search" {
+		t.Errorf("/ leads to %q, want the search", got)
+	}
+	check(t, p.PressWithControl("k"))
+	wait(t, p, `document.querySelector("dialog[open].palette")`)
+	check(t, p.Press("invoi"))
+	wait(t, p, `document.querySelector('.palette [aria-selected="true"]')?.textContent.includes("invoices")`)
+	check(t, p.Press(Enter))
+	wait(t, p, `document.querySelector("h1")?.textContent === "invoices"`)
+	for key, page := range map[string]string{"s": "schedules", "j": "jobs", "q": "queues", "w": "workers"} {
+		wait(t, p, `document.readyState === "complete"`)
+		check(t, p.Press("g"+key))
+		wait(t, p, `location.pathname.endsWith("/`+page+`")`)
+	}
+	check(t, p.Go(w.url+"schedules"))
+	check(t, p.Press("jj"+Enter))
+	wait(t, p, `/\/schedules\/./.test(location.pathname)`)
+	if trouble := p.Trouble(); len(trouble) > 0 {
+		t.Errorf("the pages say: %s", strings.Join(trouble, "\n"))
+	}
+}

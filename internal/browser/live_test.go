@@ -1,0 +1,92 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/chimejobs/chime"
+)
+
+func TestAChangeIsSeenAndTakesNothingFromTheViewer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	p := w.open(t, desk, "schedules")
+	wait(t, p, `document.getElementById("live").dataset.state === "on" && document.querySelector(".live .text").textContent.startsWith("live")`)
+	check(t, p.Click(`tr:has(a[href$="/report"]) input[name="id"]`))
+	check(t, p.Click("#search"))
+	check(t, p.Press("half a wo"))
+
+	check(t, w.schedules.Pause(t.Context(), "report", chime.Note{Text: "a live change", By: "carla"}))
+	wait(t, p, `document.querySelector("main").innerText.includes("a live change")`)
+	for what, holds := range map[string]string{
+		"the typed text": `document.getElementById("search").value === "half a wo"`,
+		"the focus":      `document.activeElement.id === "search"`,
+		"the tick":       `document.querySelector('tr:has(a[href$="/report"]) input[name="id"]').checked`,
+		"the bar":        `document.querySelector("[data-ticked]").textContent === "1"`,
+	} {
+		if !eval[bool](t, p, holds) {
+			t.Errorf("the change took %s", what)
+		}
+	}
+	unspoilt(t, "the live page", p)
+}
+
+func TestNewRowsWaitUntilTheViewerWantsThem(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	p := w.open(t, desk, "jobs?state=dead")
+	wait(t, p, `document.querySelector(".live .text").textContent.startsWith("live")`)
+	before := eval[int](t, p, `document.querySelectorAll("#jobs tbody tr").length`)
+	_, err := w.enqueuer.Enqueue(t.Context(), "broken", nil, chime.ID("one-more"), chime.MaxAttempts(1))
+	check(t, err)
+	wait(t, p, `document.querySelector('[data-do="show-waiting"]')?.textContent.includes("1 new")`)
+	if now := eval[int](t, p, `document.querySelectorAll("#jobs tbody tr").length`); now != before {
+		t.Errorf("there are %d rows, want the %d from before", now, before)
+	}
+	check(t, p.Click(`[data-do="show-waiting"]`))
+	wait(t, p, `document.querySelector("#jobs").innerText.includes("one-more")`)
+	unspoilt(t, "the live list", p)
+}
+
+// hide does what a browser does with a tab that nobody sees any more, or sees again.
+func hide(t *testing.T, p *Page, hidden string) {
+	t.Helper()
+	eval[any](t, p, `Object.defineProperty(document, "hidden", {value: `+hidden+`, configurable: true}); document.dispatchEvent(new Event("visibilitychange")); null`)
+}
+
+func TestAHiddenTabHasNoStream(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	p := w.open(t, desk, "")
+	eventually(t, "a stream of the page", func() bool { return w.streams.Load() == 1 })
+	hide(t, p, "true")
+	eventually(t, "no stream of a hidden tab", func() bool { return w.streams.Load() == 0 })
+	hide(t, p, "false")
+	eventually(t, "a stream of the tab that is seen again", func() bool { return w.streams.Load() == 1 })
+	check(t, p.Go("about:blank"))
+	eventually(t, "no stream of a page that was left", func() bool { return w.streams.Load() == 0 })
+}
+
+func TestAllChartsShowTheInstantUnderThePointer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	p := w.open(t, desk, "?span=15m")
+	wait(t, p, `document.querySelectorAll("svg.chart[data-plot][data-from]").length > 1`)
+	at := eval[[]float64](t, p, `(() => { const box = document.querySelector("svg.chart[data-plot][data-from]").getBoundingClientRect(); return [box.left + box.width / 2, box.top + box.height / 2]; })()`)
+	check(t, p.Point(at[0], at[1]))
+	wait(t, p, `[...document.querySelectorAll("svg.chart .cross")].filter((line) => line.getAttribute("d")).length > 1`)
+	wait(t, p, `[...document.querySelectorAll("[data-reading]")].some((reading) => /\d:\d/.test(reading.textContent))`)
+	unspoilt(t, "the charts", p)
+}
+
+func TestTheViewersThemeStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	p := w.open(t, desk, "")
+	light := eval[string](t, p, `getComputedStyle(document.documentElement).backgroundColor`)
+	check(t, p.Click(`[data-do="theme"]`))
+	wait(t, p, `getComputedStyle(document.documentElement).backgroundColor !== "`+light+`"`)
+	check(t, p.Go(w.url+"queues"))
+	if got := eval[string](t, p, `document.documentElement.dataset.theme`); got != "dark" {
+		t.Errorf("on the next page the theme is %q, want dark", got)
+	}
+}

@@ -1,0 +1,164 @@
+package browser
+
+import (
+	_ "embed"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+//go:embed testdata/axe.min.js
+var axe string
+
+// shown are the pages, each as the pattern of its path and a path in a world. A link to a page that no pattern has fails crawl's test.
+func shown(t *testing.T, w *world) map[string]string {
+	t.Helper()
+	paths := map[string]string{}
+	for _, link := range crawl(t, w) {
+		for name, pattern := range patterns {
+			if pattern.MatchString(link) && (paths[name] == "" || link < paths[name]) {
+				paths[name] = link
+			}
+		}
+	}
+	return paths
+}
+
+// patterns are the paths of the pages by their names.
+var patterns = map[string]*regexp.Regexp{
+	"overview":      regexp.MustCompile(`^$`),
+	"calendar":      regexp.MustCompile(`^calendar$`),
+	"failures":      regexp.MustCompile(`^failures$`),
+	"jobs, waiting": regexp.MustCompile(`^jobs(\?state=waiting)?$`),
+	"jobs, dead":    regexp.MustCompile(`^jobs\?state=dead$`),
+	"jobs, parked":  regexp.MustCompile(`^jobs\?state=parked$`),
+	"job":           regexp.MustCompile(`^jobs/[^/?]+/[^/?]+$`),
+	"queues":        regexp.MustCompile(`^queues$`),
+	"queue":         regexp.MustCompile(`^queues/[^/?]+$`),
+	"schedules":     regexp.MustCompile(`^schedules$`),
+	"new schedule":  regexp.MustCompile(`^schedules/new$`),
+	"schedule":      regexp.MustCompile(`^schedules/[^/?]+$`),
+	"a day":         regexp.MustCompile(`^schedules/[^/?]+\?day=[0-9-]+$`),
+	"editor":        regexp.MustCompile(`^schedules/[^/?]+/edit$`),
+	"editor, JSON":  regexp.MustCompile(`^schedules/[^/?]+/edit\?tab=json$`),
+	"editor, cron":  regexp.MustCompile(`^schedules/[^/?]+/edit\?tab=cron$`),
+	"workers":       regexp.MustCompile(`^workers$`),
+	"worker":        regexp.MustCompile(`^workers/[^/?]+$`),
+	"nothing":       regexp.MustCompile(`^no-such-page$`),
+	"search":        regexp.MustCompile(`^search\?q=`),
+}
+var hrefPattern = regexp.MustCompile(`<a [^>]*href="([^"#]*)`)
+var basePattern = regexp.MustCompile(`<base href="([^"]*)"`)
+
+// crawl returns the paths of all pages that links lead to, and of those that buttons lead to. It follows links without a query.
+func crawl(t *testing.T, w *world) []string {
+	t.Helper()
+	found := map[string]bool{"": true, "no-such-page": true, "search?q=report": true, "schedules/report/edit?tab=json": true, "schedules/report/edit?tab=cron": true}
+	queue := []string{""}
+	for len(queue) > 0 && len(found) < 500 {
+		path := queue[0]
+		queue = queue[1:]
+		text := w.get(t, path)
+		base, err := url.Parse(w.url + path)
+		check(t, err)
+		if m := basePattern.FindStringSubmatch(text); m != nil {
+			base, err = base.Parse(m[1])
+			check(t, err)
+		}
+		for _, m := range hrefPattern.FindAllStringSubmatch(text, -1) {
+			to, err := base.Parse(strings.ReplaceAll(m[1], "&amp;", "&"))
+			check(t, err)
+			link, ok := strings.CutPrefix(to.String(), w.url)
+			if !ok || found[link] || strings.HasPrefix(link, "assets/") {
+				continue
+			}
+			found[link] = true
+			if !strings.Contains(link, "?") {
+				queue = append(queue, link)
+			}
+		}
+	}
+	var links []string
+	for link := range found {
+		links = append(links, link)
+	}
+	slices.Sort(links)
+	return links
+}
+
+func TestEveryLinkedPageIsLookedAt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	for _, link := range crawl(t, w) {
+		path, _, _ := strings.Cut(link, "?")
+		known := slices.ContainsFunc(slices.Collect(values(patterns)), func(p *regexp.Regexp) bool { return p.MatchString(link) || p.MatchString(path) })
+		if !known {
+			t.Errorf("a link leads to %q, which no test looks at: give it a pattern", link)
+		}
+	}
+	paths := shown(t, w)
+	for name := range patterns {
+		if _, ok := paths[name]; !ok {
+			t.Errorf("no link leads to the page %q", name)
+		}
+	}
+}
+
+func values(m map[string]*regexp.Regexp) func(func(*regexp.Regexp) bool) {
+	return func(yield func(*regexp.Regexp) bool) {
+		for _, v := range m {
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// looks are how each page is looked at; 320 pixels are 1280 at 400 %.
+var looks = map[string]Look{
+	"1440 light": {Width: 1440, Height: 900}, "1440 dark": {Width: 1440, Height: 900, Dark: true},
+	"720 light": {Width: 720, Height: 900}, "720 dark": {Width: 720, Height: 900, Dark: true},
+	"320 light": {Width: 320, Height: 640}, "320 dark": {Width: 320, Height: 640, Dark: true},
+	"1280 at 400 %": {Width: 320, Height: 256, Scale: 4},
+}
+
+// violations are what axe has against a page by the rules of WCAG 2.2 AA and its own of good practice.
+const violations = `axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) =>
+	r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 200) + " " + (n.any[0]?.message ?? ""))))`
+
+func TestEveryPageSuitsEveryViewer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	for name, path := range shown(t, w) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := w.open(t, desk, path)
+			for what, look := range looks {
+				check(t, p.Look(look))
+				check(t, p.Go(w.url+path))
+				wait(t, p, `document.fonts.status === "loaded"`)
+				if name != "nothing" {
+					unspoilt(t, what, p)
+				}
+				if _, err := Eval[any](p, axe+"; true"); err != nil {
+					t.Fatal(err)
+				}
+				for _, violation := range eval[[]string](t, p, violations) {
+					t.Errorf("%s: %s", what, violation)
+				}
+				if wide := eval[string](t, p, wider); wide != "" {
+					t.Errorf("%s: the page scrolls sideways: %s", what, wide)
+				}
+				p.Trouble() // what axe says
+			}
+		})
+	}
+}
+
+// wider tells which elements reach over the edge of a page that scrolls sideways.
+var wider = fmt.Sprintf(`(() => { const root = document.documentElement; if (root.scrollWidth <= root.clientWidth) return "";
+	return root.scrollWidth + " of " + root.clientWidth + ": " + [...document.querySelectorAll("main *, header *")].filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1)
+	.slice(0, %d).map((e) => e.outerHTML.slice(0, 120)).join(" | "); })()`, 3)
