@@ -139,7 +139,7 @@ func (c *call) why() string {
 func (c *call) frame(title string) *render.Frame {
 	query := c.r.URL.Query()
 	f := c.d.frame(c.path, query, c.zone)
-	f.Title, f.ZoneFixed, f.Viewer = title, query.Get("zone") != "", c.viewer.Name
+	f.Title, f.ZoneFixed, f.Viewer, f.Posted = title, query.Get("zone") != "", c.viewer.Name, c.r.Method == http.MethodPost
 	if c.path == "search" { // elsewhere q is the filter of a list
 		f.Search = query.Get("q")
 	}

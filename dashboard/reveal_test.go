@@ -26,6 +26,10 @@ func TestALookAtAPayloadIsAudited(t *testing.T) {
 		page := send(d, "GET", href)
 		wants(t, "the page", page, 200, "Show what it holds", "It waits for a free worker")
 		wants(t, "a look", send(d, "POST", href+"/reveal"), 200, "canary", "as JSON")
+		if text := send(d, "POST", href+"/reveal").Body.String(); strings.Contains(text, `class="zone"`) || !strings.Contains(page.Body.String(), `class="zone"`) {
+			t.Errorf("another zone is to be offered on the page, and not on an answer, whose address has no page:\n%s", text)
+		}
+		seen = seen[:1]
 		wants(t, "of nothing", send(d, "POST", "/jobs/default/nothing/reveal"), 404)
 		if len(seen) != 2 || seen[0].Act != "reveal payload" || seen[0].Target != hostile || seen[0].Err != nil || seen[1].Err == nil {
 			t.Errorf("the audit has %+v", seen)

@@ -17,6 +17,7 @@ type Frame struct {
 	Namespace string
 	Zone      *time.Location // that times are shown in; nil is UTC
 	ZoneFixed bool           // the viewer has asked for Zone: links keep it, and the browser does not show times in its own
+	Posted    bool           // it answers a form: its address shows nothing, so no other zone is offered for it
 	Now       time.Time      // by the store's clock
 	Viewer    string         // "" has no name
 	ReadOnly  bool
