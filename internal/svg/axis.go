@@ -3,6 +3,7 @@ package svg
 import (
 	"math"
 	"time"
+	"unicode/utf8"
 )
 
 // maxRange is the longest time that a chart shows; of more it shows the end.
@@ -85,22 +86,36 @@ func (a *axes) x(at time.Time) float64 {
 
 func (a *axes) y(v float64) float64 { return a.bottom - (a.bottom-a.top)*min(v/a.height(), 1) }
 
+// level is what the i-th gridline is called.
+func (a *axes) level(i int) string {
+	if i == 0 {
+		return "0"
+	}
+	return a.unit.format(a.step * float64(i))
+}
+
+// room is how much the names of the gridlines need on the left, in pixels.
+func (a *axes) room() float64 {
+	const perRune, gap = 6.6, 6.0
+	room := float64(leftRoom)
+	for i := range a.lines + 1 {
+		room = max(room, gap+math.Ceil(perRune*float64(utf8.RuneCountInString(a.level(i)))))
+	}
+	return room
+}
+
 // draw writes the gridlines with their values, and round instants below.
 func (a *axes) draw(w *writer) {
 	var grid, base pen
 	for i := range a.lines + 1 {
-		v := a.step * float64(i)
-		y, text := a.y(v), "0"
-		if i > 0 {
-			text = a.unit.format(v)
-		}
+		y := a.y(a.step * float64(i))
 		line := &grid
 		if i == 0 {
 			line = &base
 		}
 		line.do("M", a.left, y)
 		line.do("H", a.right)
-		w.text("axis", "end", a.left-6, y+4, text)
+		w.text("axis", "end", a.left-6, y+4, a.level(i))
 	}
 	w.path("grid", grid.String())
 	w.path("base", base.String())

@@ -1,11 +1,13 @@
 package svg
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestStepsAreRound(t *testing.T) {
@@ -67,5 +69,23 @@ func TestTheDoubledHourIsNamed(t *testing.T) {
 	svg := string(Lines{From: to.Add(-3 * time.Hour), To: to, Zone: berlin}.SVG())
 	if !regexp.MustCompile(`>02:00<.*>02:00 CET<`).MatchString(svg) {
 		t.Errorf("02:00 stands there twice without a difference: %s", svg)
+	}
+}
+
+func TestNoNameOfAGridlineIsCutOff(t *testing.T) {
+	for _, most := range []float64{0.001, 59, 61, 3599, 5400, 20_000, 400_000, 9_999_999} {
+		for _, unit := range []Unit{Count, PerSecond, Seconds} {
+			d := drawing(0, most)
+			d.Unit = unit
+			for _, m := range regexp.MustCompile(`text-anchor="end" x="([0-9.]+)" y="[^"]*">([^<]*)<`).FindAllStringSubmatch(string(d.SVG()), -1) {
+				var x float64
+				if _, err := fmt.Sscan(m[1], &x); err != nil {
+					t.Fatal(err)
+				}
+				if need := 6.5 * float64(utf8.RuneCountInString(m[2])); x < need { // of 12 pixels high digits and letters
+					t.Errorf("%q ends at %v, and needs %v", m[2], x, need)
+				}
+			}
+		}
 	}
 }

@@ -34,7 +34,7 @@ func (b Bars) SVG() template.HTML {
 	}
 	a := newAxes(b.From, b.at(len(counts)), b.Zone, Count, most)
 	width, height := float64(max(cmp.Or(b.Width, 720), 240)), float64(max(cmp.Or(b.Height, 160), 80))
-	a.left, a.top, a.right, a.bottom = leftRoom, 2*topRoom+4, width-8, height-bottomRoom
+	a.left, a.top, a.right, a.bottom = a.room(), 2*topRoom+4, width-8, height-bottomRoom
 
 	var w writer
 	w.picture("bars", b.sentence(counts, busiest), width, height, append(a.data(), "data-step", integer(b.step().Milliseconds()), "data-v", numbers(counts))...)

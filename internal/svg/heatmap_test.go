@@ -1,6 +1,7 @@
 package svg
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -135,5 +136,19 @@ func TestADayIsOneCellWhateverItsClockDoes(t *testing.T) {
 	}
 	if row := h.Table().Rows[0]; row[0] != "Sun 25 Oct" || row[1] != "25" {
 		t.Errorf("%q, want 25 on Sun 25 Oct", row)
+	}
+}
+
+func TestTheLegendNamesEachToneByItsWord(t *testing.T) {
+	now := time.Date(2026, 11, 21, 14, 30, 0, 0, time.UTC)
+	for tone, want := range map[Tone]string{Off: "dropped", Paused: "paused", Missed: "missed", Fail: "failed", Late: "late", OK: "done"} {
+		h := Hours{Now: now, From: now.Add(-3 * time.Hour), Until: now, Past: 1, Next: 1, Events: []Event{{now.Add(-2 * time.Hour), 1, tone}}}
+		words := map[string]bool{}
+		for _, m := range regexp.MustCompile(`<text class="axis" x="[^"]*" y="[^"]*">([a-z ]+)</text>`).FindAllStringSubmatch(string(h.SVG()), -1) {
+			words[m[1]] = true
+		}
+		if !words[want] || len(words) != 2 || !words["not known"] {
+			t.Errorf("the legend of a map with one %s run has %v, want %q and \"not known\"", want, words, want)
+		}
 	}
 }

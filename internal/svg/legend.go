@@ -16,6 +16,7 @@ var legendEntries = [...]struct {
 	{"failed", cell{look: ran, past: 1, worst: Fail}},
 	{"late", cell{look: ran, past: 1, worst: Late}},
 	{"dropped", cell{look: ran, past: 1, worst: Off}},
+	{"paused", cell{look: ran, past: 1, worst: Paused}},
 	{"missed", cell{look: ran, past: 1, worst: Missed}},
 	{"to come", cell{look: coming, next: 1}},
 	{"not known", cell{look: unknown}},
@@ -26,20 +27,22 @@ var legendEntries = [...]struct {
 func (l *legend) note(c *cell) {
 	switch {
 	case c.look == unknown:
-		l.shown[6] = true
-	case c.look == skipped:
 		l.shown[7] = true
+	case c.look == skipped:
+		l.shown[8] = true
 	case c.look == coming:
-		l.shown[5] = true
+		l.shown[6] = true
 	case c.look == blank || c.past == 0:
 	case c.worst == Fail:
 		l.shown[1] = true
 	case c.worst == Late:
 		l.shown[2] = true
-	case c.worst == Off, c.worst == Paused:
+	case c.worst == Off:
 		l.shown[3] = true
-	case c.worst == Missed:
+	case c.worst == Paused:
 		l.shown[4] = true
+	case c.worst == Missed:
+		l.shown[5] = true
 	default:
 		l.shown[0] = true
 	}

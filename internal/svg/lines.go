@@ -39,7 +39,7 @@ type Point struct {
 
 const (
 	seriesMost = 3
-	leftRoom   = 52 // for values of the axis
+	leftRoom   = 52 // for values of the axis, and more where they are long
 	rightRoom  = 92 // for a name and the last value
 	topRoom    = 10
 	bottomRoom = 24 // for instants
@@ -53,7 +53,7 @@ func (l Lines) SVG() template.HTML {
 	d := l.digest()
 	a := newAxes(l.From, l.To, l.Zone, l.Unit, d.most)
 	width, height := float64(max(cmp.Or(l.Width, 480), 240)), float64(max(cmp.Or(l.Height, 160), 80))
-	a.left, a.top, a.right, a.bottom = leftRoom, topRoom, width-rightRoom, height-bottomRoom
+	a.left, a.top, a.right, a.bottom = a.room(), topRoom, width-rightRoom, height-bottomRoom
 
 	var w writer
 	offsets := make([]float64, len(d.times))
