@@ -154,6 +154,15 @@ func (c *conn) forwardReplies() {
 	}
 }
 
+// takeWaiting returns the batches that wait for replies, which wait no longer.
+func (c *conn) takeWaiting() []*batch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waiting := c.waiting
+	c.waiting = nil
+	return waiting
+}
+
 // addReply adds a reply to the batch that waits for it. It returns nil for a push message, which answers no command.
 func (c *conn) addReply(reply []byte) *batch {
 	c.mu.Lock()

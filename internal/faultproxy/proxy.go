@@ -86,13 +86,15 @@ func (p *Proxy) CountReplies(prefix string) {
 	p.watched.Store(&text)
 }
 
-// Cut ends every open connection, in both directions at once. New connections are accepted.
+// Cut ends every open connection, in both directions at once. New connections are accepted, and rules that wait for a reply on the old ones
+// apply to them.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c := range p.conns {
 		p.counts.cut.Add(1)
 		c.close()
+		p.putBack(c)
 	}
 }
 
@@ -190,14 +192,19 @@ func (p *Proxy) register(c *conn) bool {
 	return true
 }
 
-// unregister removes a connection whose goroutines have ended. It puts back the rules that apply once and have not applied,
-// because the connection ended for another reason before the reply came.
+// unregister removes a connection whose goroutines have ended.
 func (p *Proxy) unregister(c *conn) {
 	c.close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.conns, c)
-	for _, b := range c.waiting {
+	p.putBack(c)
+}
+
+// putBack puts back the rules that apply once and have not applied, because the connection has ended for another reason before the reply
+// came. p.mu is held.
+func (p *Proxy) putBack(c *conn) {
+	for _, b := range c.takeWaiting() {
 		if b.rule != nil && b.rule.once {
 			p.rules = append(slices.Clone(p.rules), b.rule)
 		}
