@@ -85,6 +85,9 @@ func TestEverythingThatIsMountedShowsSomething(t *testing.T) {
 		{"/chime/queues/exports", []string{"export"}},
 		{"/chime/jobs?state=dead", []string{"payment", "limit exceeded"}},
 		{"/chime/jobs?state=parked", []string{"fax-1", "fax-2"}},
+		{"/chime/jobs/default/order-100", []string{"payment", "limit exceeded", "order-100"}},
+		{"/chime/failures", []string{"payment", "limit exceeded", "invoice", "connection refused"}},
+		{"/chime/calendar", []string{"Next 24 hours", "Next 7 days", "Busiest instants"}},
 		{"/api/jobCollections/demo/jobs/ping/history", []string{`"status":"Completed"`}},
 		{"/metrics", []string{
 			`chime_queue_jobs{queue="archive",state="waiting"} 2`, `chime_queue_jobs{queue="default",state="parked"} 2`,
