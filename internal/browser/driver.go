@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	patience = 15 * time.Second      // for one thing that a page is to show or do
+	patience = 30 * time.Second      // for one thing that a page is to show or do
 	interval = 20 * time.Millisecond // between two looks at it
 )
 

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"math"
 	"testing"
 
 	"github.com/chimejobs/chime"
@@ -71,10 +72,14 @@ func TestAllChartsShowTheInstantUnderThePointer(t *testing.T) {
 	w := newWorld(t, "")
 	p := w.open(t, desk, "?span=15m")
 	wait(t, p, `document.querySelectorAll("svg.chart[data-plot][data-from]").length > 1`)
-	at := eval[[]float64](t, p, `(() => { const box = document.querySelector("svg.chart[data-plot][data-from]").getBoundingClientRect(); return [box.left + box.width / 2, box.top + box.height / 2]; })()`)
-	check(t, p.Point(at[0], at[1]))
-	wait(t, p, `[...document.querySelectorAll("svg.chart .cross")].filter((line) => line.getAttribute("d")).length > 1`)
-	wait(t, p, `[...document.querySelectorAll("[data-reading]")].some((reading) => /\d:\d/.test(reading.textContent))`)
+	step := 0.0
+	eventually(t, "a line in each chart", func() bool { // a live change draws the charts anew, without the line, until the pointer moves on
+		step++
+		at := eval[[]float64](t, p, `(() => { const box = document.querySelector("svg.chart[data-plot][data-from]").getBoundingClientRect(); return [box.left + box.width / 3, box.top + box.height / 2]; })()`)
+		check(t, p.Point(at[0]+math.Mod(step, 20), at[1]))
+		return eval[bool](t, p, `[...document.querySelectorAll("svg.chart .cross")].filter((line) => line.getAttribute("d")).length > 1 &&
+			[...document.querySelectorAll("[data-reading]")].some((reading) => /\d:\d/.test(reading.textContent))`)
+	})
 	unspoilt(t, "the charts", p)
 }
 
