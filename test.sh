@@ -77,7 +77,7 @@ command_for() {
 	alpine) echo "${sudo}apk add $(echo "$*" | sed 's/redis-server/redis/; s/libc6-dev/musl-dev/; s/chromium-headless-shell/chromium/')" ;;
 	arch) echo "${sudo}pacman -S --needed $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc/; s/chromium-headless-shell/chromium/')" ;;
 	suse) echo "${sudo}zypper install -y $(echo "$*" | sed 's/redis-server/valkey/; s/libc6-dev/glibc-devel/; s/prometheus/golang-github-prometheus-prometheus/; s/chromium-headless-shell/chromium/')" ;;
-	darwin) echo "brew install $(echo "$*" | sed 's/redis-server/redis/; s/chromium-headless-shell/--cask chromium/')" ;;
+	darwin) echo "brew install $(echo "$*" | sed 's/redis-server/redis/; s/chromium-headless-shell/chromium/')" ;;
 	*) echo "(with this system's package manager) install $(echo "$*" | sed 's/redis-server/Redis 7.0 or Valkey 7.2/; s/libc6-dev/the headers of the C library/; s/prometheus/promtool, of Prometheus/; s/chromium-headless-shell/Chromium/')" ;;
 	esac
 }

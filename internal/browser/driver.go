@@ -4,6 +4,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,8 +33,8 @@ type Browser struct {
 	cancel context.CancelFunc
 }
 
-// Executable returns the path of the browser.
-func Executable() (string, error) {
+// executable returns the path of the browser.
+func executable() (string, error) {
 	names := []string{"chromium-headless-shell", "chromium"}
 	if named := os.Getenv("CHIME_BROWSER"); named != "" {
 		names = []string{named}
@@ -48,7 +49,7 @@ func Executable() (string, error) {
 
 // Start starts the browser.
 func Start() (*Browser, error) {
-	path, err := Executable()
+	path, err := executable()
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +72,8 @@ func (b *Browser) Close() { b.cancel() }
 
 // A Look is how a viewer looks at a page.
 type Look struct {
-	Width, Height int64 // CSS pixels
-	Scale         float64
+	Width, Height int64   // CSS pixels
+	Scale         float64 // pixels of the screen a CSS pixel; 0: 1
 	Dark          bool
 	Zone          string // IANA name; empty: the machine's
 	NoScript      bool
@@ -100,12 +101,8 @@ func (p *Page) Look(look Look) error {
 	if look.Dark {
 		theme = "dark"
 	}
-	scale := look.Scale
-	if scale == 0 {
-		scale = 1
-	}
 	return errors.Join(
-		chromedp.Do(p.ctx, chromedp.EmulateViewport(look.Width, look.Height, chromedp.EmulateScale(scale))),
+		chromedp.Do(p.ctx, chromedp.EmulateViewport(look.Width, look.Height, chromedp.EmulateScale(cmp.Or(look.Scale, 1)))),
 		call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}}),
 		call(p, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: look.Zone}),
 		call(p, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: look.NoScript}),
@@ -167,9 +164,6 @@ func (p *Page) Go(url string) error {
 	return nil
 }
 
-// Location returns the address of the page.
-func (p *Page) Location() (string, error) { return chromedp.Run(p.ctx, chromedp.Location()) }
-
 // Eval returns the value of an expression, of which a promise is awaited.
 func Eval[T any](p *Page, expression string) (T, error) {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -198,10 +192,9 @@ func (p *Page) Wait(expression string) error {
 
 // Keys that are no characters.
 const (
-	Enter     = "\r"
-	Tab       = "\t"
-	Escape    = "\u001b"
-	Backspace = "\b"
+	Enter  = "\r"
+	Tab    = "\t"
+	Escape = "\u001b"
 )
 
 // Press presses keys one after the other.

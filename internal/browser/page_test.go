@@ -2,7 +2,7 @@ package browser
 
 import (
 	_ "embed"
-	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -13,7 +13,7 @@ import (
 //go:embed testdata/axe.min.js
 var axe string
 
-// shown are the pages, each as the pattern of its path and a path in a world. A link to a page that no pattern has fails crawl's test.
+// shown are the pages, each as the pattern of its path and a path in a world. TestEveryLinkedPageIsLookedAt fails for a link that no pattern has.
 func shown(t *testing.T, w *world) map[string]string {
 	t.Helper()
 	paths := map[string]string{}
@@ -81,12 +81,7 @@ func crawl(t *testing.T, w *world) []string {
 			}
 		}
 	}
-	var links []string
-	for link := range found {
-		links = append(links, link)
-	}
-	slices.Sort(links)
-	return links
+	return slices.Sorted(maps.Keys(found))
 }
 
 func TestEveryLinkedPageIsLookedAt(t *testing.T) {
@@ -94,7 +89,7 @@ func TestEveryLinkedPageIsLookedAt(t *testing.T) {
 	w := newWorld(t, "")
 	for _, link := range crawl(t, w) {
 		path, _, _ := strings.Cut(link, "?")
-		known := slices.ContainsFunc(slices.Collect(values(patterns)), func(p *regexp.Regexp) bool { return p.MatchString(link) || p.MatchString(path) })
+		known := slices.ContainsFunc(slices.Collect(maps.Values(patterns)), func(p *regexp.Regexp) bool { return p.MatchString(link) || p.MatchString(path) })
 		if !known {
 			t.Errorf("a link leads to %q, which no test looks at: give it a pattern", link)
 		}
@@ -103,16 +98,6 @@ func TestEveryLinkedPageIsLookedAt(t *testing.T) {
 	for name := range patterns {
 		if _, ok := paths[name]; !ok {
 			t.Errorf("no link leads to the page %q", name)
-		}
-	}
-}
-
-func values(m map[string]*regexp.Regexp) func(func(*regexp.Regexp) bool) {
-	return func(yield func(*regexp.Regexp) bool) {
-		for _, v := range m {
-			if !yield(v) {
-				return
-			}
 		}
 	}
 }
@@ -159,6 +144,6 @@ func TestEveryPageSuitsEveryViewer(t *testing.T) {
 }
 
 // wider tells which elements reach over the edge of a page that scrolls sideways.
-var wider = fmt.Sprintf(`(() => { const root = document.documentElement; if (root.scrollWidth <= root.clientWidth) return "";
+const wider = `(() => { const root = document.documentElement; if (root.scrollWidth <= root.clientWidth) return "";
 	return root.scrollWidth + " of " + root.clientWidth + ": " + [...document.querySelectorAll("main *, header *")].filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1)
-	.slice(0, %d).map((e) => e.outerHTML.slice(0, 120)).join(" | "); })()`, 3)
+	.slice(0, 3).map((e) => e.outerHTML.slice(0, 120)).join(" | "); })()`

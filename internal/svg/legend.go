@@ -8,43 +8,55 @@ type legend struct {
 const legendLine = 20
 
 // The entries of a legend, in their order.
+const (
+	legendDone = iota
+	legendFailed
+	legendLate
+	legendDropped
+	legendPaused
+	legendMissed
+	legendToCome
+	legendUnknown
+	legendSkipped
+)
+
 var legendEntries = [...]struct {
 	word string
 	cell cell
 }{
-	{"done", cell{look: ran, past: 1}},
-	{"failed", cell{look: ran, past: 1, worst: Fail}},
-	{"late", cell{look: ran, past: 1, worst: Late}},
-	{"dropped", cell{look: ran, past: 1, worst: Off}},
-	{"paused", cell{look: ran, past: 1, worst: Paused}},
-	{"missed", cell{look: ran, past: 1, worst: Missed}},
-	{"to come", cell{look: coming, next: 1}},
-	{"not known", cell{look: unknown}},
-	{"not on the clock", cell{look: skipped}},
+	legendDone:    {"done", cell{look: ran, past: 1}},
+	legendFailed:  {"failed", cell{look: ran, past: 1, worst: Fail}},
+	legendLate:    {"late", cell{look: ran, past: 1, worst: Late}},
+	legendDropped: {"dropped", cell{look: ran, past: 1, worst: Off}},
+	legendPaused:  {"paused", cell{look: ran, past: 1, worst: Paused}},
+	legendMissed:  {"missed", cell{look: ran, past: 1, worst: Missed}},
+	legendToCome:  {"to come", cell{look: coming, next: 1}},
+	legendUnknown: {"not known", cell{look: unknown}},
+	legendSkipped: {"not on the clock", cell{look: skipped}},
 }
 
 // note remembers that a shape occurs.
 func (l *legend) note(c *cell) {
 	switch {
 	case c.look == unknown:
-		l.shown[7] = true
+		l.shown[legendUnknown] = true
 	case c.look == skipped:
-		l.shown[8] = true
+		l.shown[legendSkipped] = true
 	case c.look == coming:
-		l.shown[6] = true
+		l.shown[legendToCome] = true
 	case c.look == blank || c.past == 0:
 	case c.worst == Fail:
-		l.shown[1] = true
+		l.shown[legendFailed] = true
 	case c.worst == Late:
-		l.shown[2] = true
+		l.shown[legendLate] = true
 	case c.worst == Off:
-		l.shown[3] = true
+		l.shown[legendDropped] = true
 	case c.worst == Paused:
-		l.shown[4] = true
+		l.shown[legendPaused] = true
 	case c.worst == Missed:
-		l.shown[5] = true
+		l.shown[legendMissed] = true
 	default:
-		l.shown[0] = true
+		l.shown[legendDone] = true
 	}
 }
 

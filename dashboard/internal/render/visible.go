@@ -51,5 +51,8 @@ func escapeUnseen(b *strings.Builder, text string) {
 }
 
 func unseen(c rune) bool {
-	return c != '\n' && c != '\t' && c != '\r' && (unicode.IsControl(c) || unicode.In(c, unicode.Cf, unicode.Zl, unicode.Zp))
+	if c < 0x80 { // most of a page
+		return c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f
+	}
+	return unicode.IsControl(c) || unicode.In(c, unicode.Cf, unicode.Zl, unicode.Zp)
 }

@@ -7,6 +7,7 @@ func TestWhatNobodySeesIsWrittenAsAnEscape(t *testing.T) {
 		"<p>plain</p>":                        "<p>plain</p>",
 		"<p>two\nlines\tand ÄÖ</p>":           "<p>two\nlines\tand ÄÖ</p>",
 		"\x1b[31m<b>\u202e</b>\u2028":         `\x1b[31m<b>\u202e</b>\u2028`,
+		"<p>\x7f \u0085 \u00ad</p>":           `<p>\x7f \u0085 \u00ad</p>`,
 		"<p>\U000e0041 \u200b</p>":            `<p>\U000e0041 \u200b</p>`,
 		"<input value=\"\u202e\">\u202e":      "<input value=\"\u202e\">\\u202e",
 		"<textarea>a\u202e</textarea>\u202e<": "<textarea>a\u202e</textarea>\\u202e<",
