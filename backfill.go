@@ -169,7 +169,7 @@ func (s *Schedules) planOf(ctx context.Context, name string) (protocol.Stored, *
 		if err != nil || placed || !found.Cursor.At.IsZero() || plan.State != protocol.StateLive {
 			return found, plan, err
 		}
-		if _, err := s.place(ctx, schedule.OwedBy(&found, time.Now())); err != nil {
+		if _, err := s.place(ctx, schedule.OwedBy(&found)); err != nil {
 			return protocol.Stored{}, nil, err
 		}
 	}

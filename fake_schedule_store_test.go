@@ -290,7 +290,7 @@ func (s *fakeScheduleStore) read(name string) protocol.Stored {
 	}
 	stored := f.stored
 	stored.Name, stored.Partition, stored.Definition, stored.Cursor = name, s.partition(name), f.text(), f.cursor
-	stored.Placed = int64(f.cursor.Used)
+	stored.Placed, stored.Now = int64(f.cursor.Used), time.Now()
 	stored.Waiting = f.cursor.Placed && slices.ContainsFunc(f.due, f.cursor.At.Equal)
 	return stored
 }

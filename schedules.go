@@ -289,7 +289,7 @@ func stored(found protocol.Stored) (*Schedule, error) {
 		if err != nil {
 			return nil, fmt.Errorf("chime: schedule %q: %w", found.Name, err)
 		}
-		if next := plan.UpcomingOf(&found, time.Now(), 1); len(next) > 0 {
+		if next := plan.UpcomingOf(&found, 1); len(next) > 0 {
 			s.Next = next[0]
 		}
 	}

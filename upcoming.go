@@ -20,7 +20,7 @@ const (
 // Upcoming returns the planned instants of a schedule's next n runs, n from 1 to 1000, as it stands: fewer if its count or its end comes
 // before that, none if it is paused or has completed; ErrNotFound if there is none of that name. An occurrence that is placed and that
 // nobody has taken yet is the first of them, also where its instant has passed; so are those that are caught up. One that was cancelled is none of them. With a [Spread] each is due
-// [Schedule.Offset] later. Time goes by this machine's clock. Nothing is placed for it, and whether a run will be skipped because the last one is not over nobody knows.
+// [Schedule.Offset] later. Nothing is placed for it, and whether a run will be skipped because the last one is not over nobody knows.
 func (s *Schedules) Upcoming(ctx context.Context, name string, n int) ([]time.Time, error) {
 	err := s.check(ctx, name)
 	if err == nil && (n < 1 || n > maxUpcoming) {
@@ -33,7 +33,7 @@ func (s *Schedules) Upcoming(ctx context.Context, name string, n int) ([]time.Ti
 	if err != nil {
 		return nil, fmt.Errorf("chime: upcoming runs of schedule %q: %w", name, err)
 	}
-	return plan.UpcomingOf(&found, time.Now(), n), nil
+	return plan.UpcomingOf(&found, n), nil
 }
 
 // Soonest returns the n live schedules, 1 to 500, whose next occurrences are due first, over all queues, in that order; fewer if there are
@@ -73,7 +73,6 @@ func (s *Schedules) soonest(ctx context.Context, n int) ([]*Schedule, error) {
 		return nil, err
 	}
 	var all []*Schedule
-	now := time.Now()
 	for i := range found {
 		if found[i].Name == "" {
 			continue
@@ -87,7 +86,7 @@ func (s *Schedules) soonest(ctx context.Context, n int) ([]*Schedule, error) {
 			if err != nil {
 				continue
 			}
-			next := plan.UpcomingOf(&found[i], now, 1)
+			next := plan.UpcomingOf(&found[i], 1)
 			if len(next) == 0 {
 				continue
 			}

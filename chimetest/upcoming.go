@@ -85,9 +85,8 @@ func upcoming(stored *protocol.Stored, from, to time.Time) (times []time.Time, o
 	if err != nil {
 		return nil, 0, err
 	}
-	now := time.Now()
 	for n := 100; ; n *= 10 {
-		times = plan.UpcomingOf(stored, now, n)
+		times = plan.UpcomingOf(stored, n)
 		if len(times) < n || !times[n-1].Before(to) {
 			break
 		}

@@ -179,6 +179,7 @@ func (s *store) sizesOf(ctx context.Context, queues []string) (map[string]lookup
 // readHashes reads definitions, cursors and counters. A schedule without a definition becomes zero.
 func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readings map[protocol.Partition]*reading) error {
 	pipe := s.client.Pipeline()
+	clock := pipe.Time(ctx)
 	for partition, r := range readings {
 		k := s.keys.partition(partition)
 		fields, counters := make([]string, len(r.at)), make([]string, 0, len(counterNames)*len(r.at))
@@ -210,6 +211,7 @@ func (s *store) readHashes(ctx context.Context, stored []protocol.Stored, readin
 			}
 			cursor, _ := r.cursors.Val()[j].(string)
 			found := &stored[i]
+			found.Now = clock.Val()
 			if _, ok := parseHead(definition); !ok || !readableCursor(cursor) {
 				found.Err = protocol.ErrUnreadable
 			}

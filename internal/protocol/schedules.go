@@ -297,6 +297,7 @@ type Stored struct {
 	Owner      Owner     // zero: nobody declared it with an owner
 	Last       LastRun
 	Left       []Partition // that it has left; what still ran there is counted
+	Now        time.Time   // by the store's clock
 	Err        error       // why the schedule cannot be read: what the registry says of it, or its definition, was changed by hand
 	Counters
 }

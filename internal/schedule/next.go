@@ -71,19 +71,19 @@ func (p *Plan) Next(o protocol.Owed) protocol.Placement {
 }
 
 // OwedBy is what a schedule is owed, or will be when its occurrence that waits is taken.
-func OwedBy(found *protocol.Stored, now time.Time) protocol.Owed {
+func OwedBy(found *protocol.Stored) protocol.Owed {
 	since := found.Since
-	if since.IsZero() || since.After(now) { // postponed
-		since = now
+	if since.IsZero() || since.After(found.Now) { // postponed
+		since = found.Now
 	}
-	return protocol.Owed{Partition: found.Partition, Name: found.Name, Definition: found.Definition, Cursor: found.Cursor, Since: since, Now: now}
+	return protocol.Owed{Partition: found.Partition, Name: found.Name, Definition: found.Definition, Cursor: found.Cursor, Since: since, Now: found.Now}
 }
 
 // UpcomingOf computes what Upcoming does for a schedule as it is stored. An occurrence at the cursor that was cancelled is none of them.
-func (p *Plan) UpcomingOf(found *protocol.Stored, now time.Time, n int) []time.Time {
-	owed := OwedBy(found, now)
+func (p *Plan) UpcomingOf(found *protocol.Stored, n int) []time.Time {
+	owed := OwedBy(found)
 	if found.Void {
-		owed.Since = latest(p.due(owed.Cursor.At), now)
+		owed.Since = latest(p.due(owed.Cursor.At), found.Now)
 	}
 	return p.Upcoming(owed, found.Waiting, n)
 }
