@@ -154,6 +154,7 @@ func (c *call) frame(title string) *render.Frame {
 func (d *Dashboard) frame(path string, query url.Values, zone *time.Location) *render.Frame {
 	kept := maps.Clone(query)
 	kept.Del("said")
+	kept.Del("own")
 	f := &render.Frame{
 		Path: path, Query: kept, Site: d.options.Title, Namespace: d.site.Namespace(), Zone: zone, ReadOnly: !d.options.Write, Now: time.Now(),
 	}

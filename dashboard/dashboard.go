@@ -190,7 +190,7 @@ func (c *call) route() {
 		c.fail(http.StatusForbidden, why)
 		return
 	}
-	zone, err := c.d.zone(c.r.URL.Query().Get("zone"))
+	zone, err := c.d.zoneOf(c.r.URL.Query())
 	if err != nil {
 		c.fail(http.StatusBadRequest, err.Error())
 		return

@@ -271,44 +271,67 @@ func TestARedisThatIsDownIsSaid(t *testing.T) {
 func TestAnOpenPageIsKeptUpToDate(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		d := newDashboard(t, store, Options{Authorize: as(View)})
-		ctx, cancel := context.WithCancel(t.Context())
-		reader, writer := io.Pipe()
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			r := httptest.NewRequestWithContext(ctx, "GET", "/events?page=workers", nil)
-			d.ServeHTTP(&streamWriter{httptest.NewRecorder(), writer}, r)
-			writer.Close()
-		}()
-		lines := make(chan string, 1000)
-		go func() {
-			for scanner := bufio.NewScanner(reader); scanner.Scan(); {
-				lines <- scanner.Text()
-			}
-			close(lines)
-		}()
-		next := func(want string) {
-			t.Helper()
-			for line := range lines {
-				if strings.Contains(line, want) {
-					return
-				}
-			}
-			t.Fatalf("the stream has ended without %q", want)
-		}
+		next := watch(t, d, "/events?page=workers")
 		next("event: region")
 		next("no worker")
 		next("event: beat")
 		worker := chime.NewWorker(store, chime.WorkerOptions{})
 		worker.Handle("resize", func(context.Context, *chime.Job) error { return nil })
-		working := make(chan error, 1)
-		go func() { working <- chime.Run(ctx, worker) }()
-		next("event: region")
-		next("1 worker")
-		cancel()
-		<-ended
-		<-working
+		during(t, func() {
+			next("event: region")
+			next("1 worker")
+		}, worker)
 	})
+}
+
+// What is wrong with the whole is on every page, so it is kept up to date on every page too.
+func TestTheBannersOfAnOpenPageAreKeptUpToDate(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		d := newDashboard(t, store, Options{Authorize: as(View)})
+		next := watch(t, d, "/events?page=schedules&zone=Asia/Tokyo")
+		next("event: beat")
+		must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "resize", nil))
+		next(`Jobs wait on queue default, and no worker that lives takes from it.\u003c/span\u003e \u003ca href=\"./queues?zone=Asia%2FTokyo\"`)
+	})
+}
+
+// watch opens the stream of a page until the test ends. What it returns reads on until a line has a text.
+func watch(t *testing.T, d *Dashboard, target string) (next func(want string)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	reader, writer := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		d.ServeHTTP(&streamWriter{httptest.NewRecorder(), writer}, httptest.NewRequestWithContext(ctx, "GET", target, nil))
+		writer.Close()
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	lines := make(chan string, 1000)
+	go func() {
+		scanner := bufio.NewScanner(reader)
+		scanner.Buffer(nil, 1<<20) // an event is one line
+		for scanner.Scan() {
+			lines <- scanner.Text()
+		}
+		close(lines)
+	}()
+	return func(want string) {
+		t.Helper()
+		for end := time.After(time.Hour); ; { // fake time passes
+			select {
+			case line, ok := <-lines:
+				if !ok {
+					t.Fatalf("the stream has ended without %q", want)
+				}
+				if strings.Contains(line, want) {
+					return
+				}
+			case <-end:
+				t.Fatalf("within an hour the stream has not said %q", want)
+			}
+		}
+	}
 }
 
 // A streamWriter is an answer that is read while it is written.

@@ -18,7 +18,7 @@ import (
 func (c *call) topicOf(path string, query url.Values) topic {
 	kept := url.Values{}
 	for key, values := range query {
-		if key != "zone" && key != "said" {
+		if key != "zone" && key != "own" && key != "said" {
 			kept[key] = values
 		}
 	}
@@ -98,8 +98,12 @@ func (s source) Regions(ctx context.Context, t topic) (regions []live.Region, er
 		}
 		regions = append(regions, live.Region{ID: id, HTML: []byte(html), Hash: hash})
 	}
-	return regions, nil
+	html, hash, err := render.Region("frame", bannersRegion, frame, nil)
+	return append(regions, live.Region{ID: bannersRegion, HTML: []byte(html), Hash: hash}), err
 }
+
+// bannersRegion is what every open page has besides its own regions: what is wrong with the whole.
+const bannersRegion = "banners-live"
 
 // read reads what a page shows, once for all who ask within a second.
 func (d *Dashboard) read(ctx context.Context, shown page, t topic) (pages.View, error) {

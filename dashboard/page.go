@@ -15,6 +15,7 @@ import (
 
 const (
 	sharedFor = time.Second     // how long a page that was read is shown to others
+	maxShared = 500             // pages that are kept for it: of each there is one for each time zone that somebody has asked for
 	readFor   = 5 * time.Second // how long reading one may take
 )
 
@@ -145,7 +146,9 @@ func (s *shared) join(t topic) (r *reading, mine bool) {
 		return r, false
 	}
 	r = &reading{done: make(chan struct{}), at: now}
-	s.pages[t] = r
+	if len(s.pages) < maxShared {
+		s.pages[t] = r
+	}
 	return r, true
 }
 

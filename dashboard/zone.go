@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"sync"
 	"time"
@@ -14,6 +15,18 @@ const maxZoneName = 64
 
 // zones are those that viewers have asked for: there are some 600, and loading one reads a file.
 var zones sync.Map // name → *time.Location
+
+// zoneOf is the time zone that a request is answered in: the one that the viewer has chosen; else the browser's own, as scripts name it (own) because
+// no header does; else that of the options. Nobody has typed the browser's, so one that is not known here is left out.
+func (d *Dashboard) zoneOf(query url.Values) (*time.Location, error) {
+	if chosen := query.Get("zone"); chosen != "" {
+		return d.zone(chosen)
+	}
+	if own, err := d.zone(query.Get("own")); err == nil {
+		return own, nil
+	}
+	return d.options.Zone, nil
+}
 
 // zone returns the time zone of a name; empty: that of the options.
 func (d *Dashboard) zone(name string) (*time.Location, error) {

@@ -4,6 +4,8 @@ import (
 	"html"
 	"net/url"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,4 +71,33 @@ func texts(moments map[moment]bool, instant string) (found []string) {
 		}
 	}
 	return found
+}
+
+// What the server draws is in the zone that the top of the page names, soon after the page is there; until then it is not shown.
+func TestChartsAreDrawnInTheZoneThatIsShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	const labels = `[...document.querySelectorAll("svg.chart text, .as-table th")].map((label) => label.textContent)`
+	day := time.Now().UTC().Format("2006-01-02")
+	for _, path := range []string{"calendar", "schedules/report", "schedules/report?day=" + day} {
+		chosen := w.open(t, desk, path+map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")]+"zone=America/St_Johns")
+		wait(t, chosen, `!document.querySelector("[data-redraw]")`)
+		browsers := w.open(t, Look{Width: 1440, Height: 900, Zone: "America/St_Johns"}, path)
+		wait(t, browsers, `document.querySelector("[data-zoned]") && !document.querySelector("[data-redraw]")`)
+		wait(t, browsers, `[...document.querySelectorAll("[data-zone-note]")].every((note) => note.hidden && note.textContent === "America/St_Johns")`)
+		eventually(t, path+" with the labels of the zone", func() bool { // a minute may pass between the two
+			return slices.Equal(eval[[]string](t, chosen, labels), eval[[]string](t, browsers, labels))
+		})
+		if asked := eval[string](t, browsers, `document.querySelector("#asked h3")?.innerText ?? ""`); strings.Contains(asked, "UTC") {
+			t.Errorf("%s: the day is %q", path, asked)
+		}
+		for _, p := range []*Page{chosen, browsers} {
+			unspoilt(t, path, p)
+		}
+	}
+
+	plain := w.open(t, Look{Width: 1440, Height: 900, Zone: "America/St_Johns", NoScript: true}, "calendar")
+	if !eval[bool](t, plain, `document.querySelectorAll("[data-zone-note]").length > 0 && [...document.querySelectorAll("[data-zone-note]")].every((note) => !note.hidden && note.textContent === "UTC")`) {
+		t.Error("without scripts charts do not say that they are drawn in UTC")
+	}
 }

@@ -57,7 +57,10 @@ type Hub[Topic comparable] struct {
 	idle    time.Time // since when there is no stream
 	skipped int       // topics that earlier turns have rendered, where there are too many for one
 	closed  bool
-	trouble time.Time // since when the store does not answer; zero: it does
+	trouble time.Time     // since when the store does not answer; zero: it does
+	joined  chan struct{} // has room for one: a stream has come
+	beat    Beat          // the last one; this and beatAt are the poller's alone
+	beatAt  time.Time     // by this process's clock; zero: there was none
 	pollers sync.WaitGroup
 	stop    context.CancelFunc
 	ctx     context.Context
@@ -66,7 +69,7 @@ type Hub[Topic comparable] struct {
 // NewHub returns a hub, which reads nothing before its first stream.
 func NewHub[Topic comparable](source Source[Topic], options Options) *Hub[Topic] {
 	ctx, stop := context.WithCancel(context.Background())
-	return &Hub[Topic]{source: source, options: options, streams: map[*stream]Topic{}, ctx: ctx, stop: stop}
+	return &Hub[Topic]{source: source, options: options, streams: map[*stream]Topic{}, joined: make(chan struct{}, 1), ctx: ctx, stop: stop}
 }
 
 // Close ends all streams, and the poller. Streams that come later end at once.
@@ -93,6 +96,10 @@ func (h *Hub[Topic]) join(s *stream, topic Topic) bool {
 		h.polls = true
 		h.pollers.Go(h.poll)
 	}
+	select {
+	case h.joined <- struct{}{}:
+	default:
+	}
 	return true
 }
 
@@ -111,10 +118,40 @@ func (h *Hub[Topic]) poll() {
 	defer ticker.Stop()
 	for h.watched() {
 		h.turn()
+		h.rest(ticker.C)
+	}
+}
+
+// rest waits for the next turn. Who comes meanwhile is greeted.
+func (h *Hub[Topic]) rest(next <-chan time.Time) {
+	for {
 		select {
-		case <-ticker.C:
+		case <-next:
+			return
 		case <-h.ctx.Done():
+			return
+		case <-h.joined:
+			h.greet()
 		}
+	}
+}
+
+// greet renders the pages of those who have come since the last turn, so that nobody waits for the next one: a page that is drawn in the browser's
+// time zone shows its charts only then. What is more than a turn renders waits for turns.
+func (h *Hub[Topic]) greet() {
+	var fresh []Topic
+	troubled := false
+	h.each(func(s *stream, topic Topic) {
+		troubled = !h.trouble.IsZero()
+		if s.isNew() && !slices.Contains(fresh, topic) && len(fresh) < maxTopics {
+			fresh = append(fresh, topic)
+		}
+	})
+	if troubled || h.beatAt.IsZero() {
+		return
+	}
+	for _, topic := range fresh {
+		h.sendTopic(topic, h.beat.Now.Add(time.Since(h.beatAt)))
 	}
 }
 
@@ -139,19 +176,25 @@ func (h *Hub[Topic]) turn() {
 		return
 	}
 	h.noteAnswer()
+	h.beat, h.beatAt = beat, time.Now()
 	for _, topic := range h.topics() {
-		regions, err := h.source.Regions(h.ctx, topic)
-		h.each(func(s *stream, of Topic) {
-			switch {
-			case of != topic:
-			case err != nil:
-				s.sendBroken(err)
-			default:
-				s.sendRegions(beat.Now, regions)
-			}
-		})
+		h.sendTopic(topic, beat.Now)
 	}
 	h.each(func(s *stream, _ Topic) { s.sendBeat(beat) })
+}
+
+// sendTopic renders a topic and sends it to all who have it open.
+func (h *Hub[Topic]) sendTopic(topic Topic, now time.Time) {
+	regions, err := h.source.Regions(h.ctx, topic)
+	h.each(func(s *stream, of Topic) {
+		switch {
+		case of != topic:
+		case err != nil:
+			s.sendBroken(err)
+		default:
+			s.sendRegions(now, regions)
+		}
+	})
 }
 
 // topics are those of a turn: all that somebody has open, or the next ones where there are too many.

@@ -182,6 +182,35 @@ func TestARegionIsSentWhenItHasChanged(t *testing.T) {
 	})
 }
 
+// Who comes between two turns does not wait for the next one, and nothing else is read for it.
+func TestWhoComesIsGreeted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &fakeSource{}
+		hub := newTestHub(source)
+		defer hub.Close()
+		first := open(hub, "a", nil)
+		after(500 * time.Millisecond)
+		first.read()
+		beats, _ := source.counts()
+		second := open(hub, "b", nil)
+		synctest.Wait()
+		if text := second.read(); strings.Count(text, "event: region") != 1 {
+			t.Errorf("at once it was sent:\n%s\nwant its region", text)
+		}
+		again, rendered := source.counts()
+		if text := first.read(); text != "" || again != beats || rendered["a"] != 1 {
+			t.Errorf("for it the store was read %d times, topic a rendered %d times in all, and another viewer sent %q; want 0, 1 and nothing", again-beats, rendered["a"], text)
+		}
+		source.set(func() { source.down = errors.New("no answer") })
+		after(2 * time.Second)
+		third := open(hub, "c", nil)
+		synctest.Wait()
+		if _, rendered := source.counts(); rendered["c"] != 0 || strings.Contains(third.read(), "event: region") {
+			t.Error("a topic was rendered while the store does not answer")
+		}
+	})
+}
+
 func TestMoreTopicsThanATurnHasTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{}

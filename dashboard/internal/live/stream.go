@@ -111,6 +111,9 @@ func (s *stream) dropIfBehind() {
 // end ends the stream when all before has been sent.
 func (s *stream) end(why string) { s.send("end", map[string]string{"text": why}) }
 
+// isNew reports whether the stream has got nothing of its page yet.
+func (s *stream) isNew() bool { return len(s.has) == 0 && s.broken == "" }
+
 // sendRegions sends those of the regions that are not as they were sent last.
 func (s *stream) sendRegions(now time.Time, regions []Region) {
 	for _, region := range regions {

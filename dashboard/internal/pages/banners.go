@@ -28,21 +28,25 @@ func (s *Standing) Banners() []render.Banner {
 			parked = append(parked, q.Name)
 		}
 	}
-	banners = append(banners, queueBanner(unserved, "Jobs wait on %s, and no worker that lives takes from it.", "queues", "Look at the queues")...)
-	return append(banners, queueBanner(parked, "Jobs are parked on %s: no worker there has a handler for them.", "jobs?state=parked", "Look at them")...)
+	add := func(queues []string, b render.Banner) {
+		if len(queues) > 0 {
+			b.Kind, b.Text = "late", fmt.Sprintf(b.Text, firstOf(queues))
+			banners = append(banners, b)
+		}
+	}
+	add(unserved, render.Banner{Text: "Jobs wait on %s, and no worker that lives takes from it.", Path: "queues", Do: "Look at the queues"})
+	add(parked, render.Banner{Text: "Jobs are parked on %s: no worker there has a handler for them.", Path: "jobs", Name: "state", Is: "parked", Do: "Look at them"})
+	return banners
 }
 
-// queueBanner is a banner about the first of some queues, which says how many others there are.
-func queueBanner(queues []string, text, href, do string) []render.Banner {
-	if len(queues) == 0 {
-		return nil
-	}
+// firstOf names the first of some queues, and says how many others there are.
+func firstOf(queues []string) string {
 	slices.Sort(queues)
 	name := "queue " + queues[0]
 	if more := len(queues) - 1; more > 0 {
 		name = fmt.Sprintf("%s and %d others", name, more)
 	}
-	return []render.Banner{{Kind: "late", Text: fmt.Sprintf(text, name), Href: href, Do: do}}
+	return name
 }
 
 // schedules is how many schedules there are on all queues.

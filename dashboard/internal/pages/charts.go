@@ -151,7 +151,10 @@ type drawn struct {
 	asked  time.Time
 }
 
-const keepDrawing = 10 * time.Second // that nobody asks for
+const (
+	keepDrawing = 10 * time.Second // that nobody asks for
+	maxDrawings = 100              // that are kept: some megabytes
+)
 
 // get returns the charts of a drawing, drawn anew if those that are known are of other figures.
 func (d *drawings) get(key drawing, c *overview.Charts, draw func() []render.Chart) []render.Chart {
@@ -165,8 +168,23 @@ func (d *drawings) get(key drawing, c *overview.Charts, draw func() []render.Cha
 	known := d.all[key]
 	if known == nil || known.stamp != c.Stamp {
 		known = &drawn{stamp: c.Stamp, charts: draw()}
+		d.makeRoom(key)
 		d.all[key] = known
 	}
 	known.asked = now
 	return known.charts
+}
+
+// makeRoom forgets the drawing that nobody has asked for for longest, where there are too many.
+func (d *drawings) makeRoom(fresh drawing) {
+	if _, kept := d.all[fresh]; kept || len(d.all) < maxDrawings {
+		return
+	}
+	oldest := fresh
+	for key, old := range d.all {
+		if oldest == fresh || old.asked.Before(d.all[oldest].asked) {
+			oldest = key
+		}
+	}
+	delete(d.all, oldest)
 }

@@ -29,6 +29,9 @@ type asset struct {
 // assets are all of them by name, and version is a hash of them, which is in their addresses: what is at an address never changes.
 var assets, version = readAssets()
 
+// idiomorph is a script that is sent as it was released.
+const idiomorph = "idiomorph.js"
+
 // contentTypes are those of the assets: nothing is guessed.
 var contentTypes = map[string]string{
 	".css":   "text/css; charset=utf-8",
@@ -52,7 +55,7 @@ func readAssets() (map[string]*asset, string) {
 		switch {
 		case file.Name() == "app.css":
 			text = append(text, svg.CSS...)
-		case path.Ext(file.Name()) == ".js":
+		case path.Ext(file.Name()) == ".js" && file.Name() != idiomorph:
 			text = slim(text)
 		}
 		all[file.Name()] = &asset{kind: contentTypes[path.Ext(file.Name())], plain: text}
@@ -60,18 +63,6 @@ func readAssets() (map[string]*asset, string) {
 		hash.Write(text)
 	}
 	return all, hex.EncodeToString(hash.Sum(nil))[:12]
-}
-
-// slim leaves out of a script the lines that are comments, and what the others are indented by: a fifth of it. No string of it has several lines.
-func slim(script []byte) []byte {
-	var slimmed bytes.Buffer
-	for line := range bytes.Lines(script) {
-		line = bytes.TrimLeft(line, " ")
-		if !bytes.HasPrefix(line, []byte("//")) && len(bytes.TrimSpace(line)) > 0 {
-			slimmed.Write(line)
-		}
-	}
-	return slimmed.Bytes()
 }
 
 // zipAssets compresses the texts, the first time that one is asked for.

@@ -31,10 +31,11 @@ type Frame struct {
 
 // A Banner says what is wrong with the whole, on every page.
 type Banner struct {
-	Kind string // fail or late
-	Text string
-	Href string // where more is to be seen; "" is nowhere
-	Do   string // what the link says
+	Kind     string // fail or late
+	Text     string
+	Path     string // of the page where more is to be seen; "" is nowhere
+	Name, Is string // of its query; "" has none
+	Do       string // what the link says
 }
 
 // A Nav is a page in the rail.

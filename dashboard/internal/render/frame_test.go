@@ -80,7 +80,7 @@ func TestThePageOneIsOnIsMarkedInTheRail(t *testing.T) {
 func TestAPageEscapesWhatItIsGiven(t *testing.T) {
 	const hostile = `"></title><script>alert(1)</script>`
 	frame := &Frame{Path: `x"><script>`, Query: url.Values{hostile: {hostile}}, Title: hostile, Site: hostile, Namespace: hostile, Viewer: hostile,
-		Search: hostile, Events: hostile, Flash: hostile, Stale: hostile, Banners: []Banner{{"fail", hostile, hostile, hostile}}, Now: time.Now()}
+		Search: hostile, Events: hostile, Flash: hostile, Stale: hostile, Banners: []Banner{{hostile, hostile, hostile, hostile, hostile, hostile}}, Now: time.Now()}
 	var page bytes.Buffer
 	if err := Page(&page, "error", frame, Failure{404, hostile, hostile}); err != nil {
 		t.Fatal(err)

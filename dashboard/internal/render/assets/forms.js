@@ -8,7 +8,7 @@ let direct = false; // the next form is sent as without a script
 // ask sends a form without sure=1 and shows the question that comes back; other answers are pages to go to.
 async function ask(form, button) {
   const body = new URLSearchParams(new FormData(form, button));
-  const answer = await fetch(button?.hasAttribute("formaction") ? button.formAction : form.action, { method: "POST", body, headers: { "Chime-Part": "ask" } });
+  const answer = await fetch(chimeTime.mine(button?.hasAttribute("formaction") ? button.formAction : form.action), { method: "POST", body, headers: { "Chime-Part": "ask" } });
   if (answer.redirected) return location.assign(answer.url);
   const question = parse(await answer.text()).querySelector(".ask, .failure");
   if (!question) return location.reload();

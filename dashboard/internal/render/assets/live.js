@@ -50,6 +50,12 @@ function hold(table, fresh) {
   return [coming.size && `${coming.size} new`, gone && `${gone} gone`].filter(Boolean).join(", ");
 }
 
+// shown shows what was held back in regions until it was drawn in the viewer's zone; without a stream it stays in the server's, which it names.
+function shown(regions = document.querySelectorAll("[data-redraw]")) {
+  for (const region of regions) delete region.dataset.redraw;
+}
+setTimeout(shown, 5000);
+
 // update morphs a region; all shows the rows that wait too.
 function update(region, html, all) {
   const doc = parse(html), fresh = doc.body;
@@ -77,7 +83,8 @@ function update(region, html, all) {
       },
     },
   });
-  for (const element of changed) tint(element);
+  for (const element of "redraw" in region.dataset ? [] : changed) tint(element);
+  shown([region]);
   region.dispatchEvent(new CustomEvent("chime:updated", { bubbles: true }));
 }
 
@@ -88,16 +95,22 @@ function tint(element) {
   setTimeout(() => cell.classList.remove("changed"), 400);
 }
 
-function ends(text, since) {
-  trouble = { text, since };
-  document.body.classList.add("stale");
-  let banner = document.getElementById("trouble");
+// warn says what keeps the page from being up to date.
+function warn(id, text) {
+  shown();
+  let banner = document.getElementById(id);
   if (!banner) {
-    banner = make("p", { id: "trouble", class: "banner fail" });
+    banner = make("p", { id, class: "banner fail" });
     document.getElementById("banners").prepend(banner);
     say(text, true);
   }
   banner.textContent = text;
+}
+
+function ends(text, since) {
+  trouble = { text, since };
+  document.body.classList.add("stale");
+  warn("trouble", text);
   actions(false);
   drawDot();
 }
@@ -129,7 +142,7 @@ function drawDot() {
 
 function open() {
   if (stream || document.hidden || !document.body.dataset.events) return;
-  stream = new EventSource(document.body.dataset.events);
+  stream = new EventSource(chimeTime.mine(document.body.dataset.events));
   const on = (name, does) => stream.addEventListener(name, (event) => {
     const data = JSON.parse(event.data);
     if (data.now) chimeTime.set(data.now);
@@ -141,16 +154,21 @@ function open() {
     outdated = Boolean(data.version && data.version !== root.dataset.version);
     drawDot();
   });
-  on("beat", () => { beat = Date.now(); recovers(); drawDot(); reloadWhenIdle(); });
-  on("region", (data) => {
-    const region = document.getElementById(data.id);
-    if (region) update(region, data.html);
-  });
-  on("frame", (data) => {
+  on("beat", (data) => {
+    beat = Date.now();
     for (const [page, n] of Object.entries(data.counts ?? {})) {
       for (const count of document.querySelectorAll(`[data-count="${CSS.escape(page)}"]`)) count.textContent = n ? n.toLocaleString("en") : "";
     }
+    recovers();
+    drawDot();
+    reloadWhenIdle();
   });
+  on("region", (data) => {
+    const region = document.getElementById(data.id);
+    document.getElementById("broken")?.remove();
+    if (region) update(region, data.html);
+  });
+  on("broken", (data) => warn("broken", `This page is as it was: ${data.text}.`));
   on("trouble", (data) => ends(data.text, data.since));
   // After an answer that is no stream it is closed, and the browser does not try again.
   stream.onerror = () => {

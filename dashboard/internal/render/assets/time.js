@@ -56,12 +56,24 @@ const chimeTime = (() => {
         time.title += `, ${text(new Date(time.dateTime), "at")}`;
       }
     }
+    for (const note of within.querySelectorAll("[data-zone-note]")) note.hidden = note.textContent === zone;
+  }
+
+  // mine is an address that says which zone is shown here.
+  function mine(address) {
+    const url = new URL(address, document.baseURI);
+    url.searchParams.set("own", zone);
+    return url.href;
   }
 
   show(document);
   const field = document.querySelector(".zone input[list]");
-  if (field) field.placeholder = zone;
-  for (const note of document.querySelectorAll("[data-zone-note]")) note.hidden = zone === root.dataset.zone;
+  if (field) {
+    field.placeholder = zone;
+    field.list.prepend(new Option("", own ?? zone));
+  }
+  // What the server draws, charts and days, is in its own zone until the stream has brought it in this one: live.js shows it then.
+  if (zone !== root.dataset.zone && document.body.dataset.events) for (const region of document.querySelectorAll("[data-live]")) region.dataset.redraw = "";
   setInterval(() => document.hidden || show(document, 'time[data-show="rel"]'), 1000);
-  return { show, now, text, zone, set: (ms) => { ahead = ms - Date.now(); } };
+  return { show, now, text, mine, set: (ms) => { ahead = ms - Date.now(); } };
 })();

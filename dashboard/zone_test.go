@@ -1,0 +1,40 @@
+package dashboard
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// No header says a browser's time zone: its scripts name it when they open the stream, which then draws all of the page in it.
+func TestAnOpenPageIsDrawnInTheBrowsersZone(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		worker := busy(t, store)
+		d := newDashboard(t, store, Options{Authorize: as(View)})
+		during(t, func() {
+			time.Sleep(11 * time.Minute) // fake time passes
+			page := send(d, "GET", "/?own=Asia/Kathmandu")
+			wants(t, "a page", page, 200, `data-zone="Asia/Kathmandu"`, `data-zone-note>Asia/Kathmandu<`)
+			lacks(t, "a page", page, "data-zone-fixed", "zone=Asia", "own=Asia")
+			next := watch(t, d, "/events?page=schedules/report&own=Asia/Kathmandu")
+			next(`data-zone-note\u003eAsia/Kathmandu\u003c`)
+			for what, own := range map[string]string{"unknown": "Mars/Olympus", "Local": "Local", "a path": "../../etc/passwd", "long": string(make([]byte, 500))} {
+				wants(t, what, send(d, "GET", "/?own="+url.QueryEscape(own)), 200, `data-zone="UTC"`)
+			}
+			wants(t, "a chosen one goes before it", send(d, "GET", "/?own=Asia/Kathmandu&zone=Asia/Tokyo"), 200, `data-zone="Asia/Tokyo"`, "zone=Asia%2FTokyo")
+		}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
+	})
+}
+
+// Whoever names a thousand time zones fills no memory.
+func TestPagesOfManyZonesAreNotAllKept(t *testing.T) {
+	s := shared{pages: map[topic]*reading{}}
+	for i := range 2 * maxShared {
+		s.join(topic{zone: time.Duration(i).String()})
+	}
+	if len(s.pages) > maxShared {
+		t.Errorf("%d pages are kept, want at most %d", len(s.pages), maxShared)
+	}
+}
