@@ -76,6 +76,9 @@ var remedies = map[int]string{
 	http.StatusServiceUnavailable: "Jobs and schedules are safe in Redis. This page can be loaded again as soon as it answers.",
 }
 
+// errBroken is a panic while a page was read or made, in this package or in a hook of the application's.
+var errBroken = errors.New("panic")
+
 // failFor answers for an error of reading or changing something.
 func (c *call) failFor(err error) {
 	status := http.StatusServiceUnavailable
@@ -91,6 +94,9 @@ func (c *call) failFor(err error) {
 		status = http.StatusConflict
 	case rights.Missing(err):
 		status = http.StatusForbidden
+	case errors.Is(err, errBroken):
+		status = http.StatusInternalServerError
+		c.d.options.Logger.ErrorContext(c.r.Context(), "dashboard: a page could not be made", "event", "dashboard.failed", "path", cut(c.path), "error", err)
 	}
 	if status == http.StatusServiceUnavailable {
 		c.d.options.Logger.WarnContext(c.r.Context(), "dashboard: the store did not answer", "event", "dashboard.failed", "path", cut(c.path), "error", err)
@@ -119,6 +125,8 @@ func told(err error) string {
 		return "This server stops"
 	case errors.Is(err, chime.ErrUnfit):
 		return "Redis is not fit for chime; the log of this server says why"
+	case errors.Is(err, errBroken):
+		return "This page could not be made. The log of this server says why"
 	case rights.Missing(err):
 		return "The user of Redis that this dashboard has may not read or do this"
 	}
@@ -159,7 +167,10 @@ func (d *Dashboard) frame(path string, query url.Values, zone *time.Location) *r
 		Path: path, Query: kept, Site: d.options.Title, Namespace: d.site.Namespace(), Zone: zone, ReadOnly: !d.options.Write, Now: time.Now(),
 	}
 	if standing := d.site.Last(); standing != nil {
-		f.Now, f.Counts, f.Banners = standing.Now(), standing.Counts(), standing.Banners()
+		f.Now, f.Counts = standing.Now(), standing.Counts()
+		if path != "" {
+			f.Banners = standing.Banners()
+		}
 	}
 	return f
 }

@@ -64,7 +64,7 @@ type source struct{ d *Dashboard }
 
 // Beat reads how the store is.
 func (s source) Beat(ctx context.Context) (beat live.Beat, err error) {
-	defer recovered(&err)
+	defer s.recovered(&err)
 	ctx, cancel := context.WithTimeout(ctx, readFor)
 	defer cancel()
 	standing, err := s.d.site.Read(ctx)
@@ -77,7 +77,7 @@ func (s source) Beat(ctx context.Context) (beat live.Beat, err error) {
 
 // Regions renders what changes of a page.
 func (s source) Regions(ctx context.Context, t topic) (regions []live.Region, err error) {
-	defer recovered(&err)
+	defer s.recovered(&err)
 	found, _, _ := find(s.d.routes, http.MethodGet, t.path)
 	shown := s.d.pages[found.path]
 	view, err := s.d.read(ctx, shown, t)
@@ -123,8 +123,9 @@ func (d *Dashboard) read(ctx context.Context, shown page, t topic) (pages.View, 
 }
 
 // recovered turns a panic into an error: in the poller's goroutine none may end the program.
-func recovered(err *error) {
+func (s source) recovered(err *error) {
 	if v := recover(); v != nil {
-		*err = fmt.Errorf("rendering this page: panic: %v", v)
+		s.d.options.Logger.Error("dashboard: an open page could not be made", "event", "dashboard.failed", "error", v)
+		*err = errors.New(told(errBroken))
 	}
 }

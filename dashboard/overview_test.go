@@ -58,7 +58,7 @@ func TestTheOverviewSaysTheWorstFirst(t *testing.T) {
 			time.Sleep(31 * time.Minute) // fake time passes
 			got := send(d, "GET", "/")
 			wants(t, "the overview", got, 200,
-				"1 of 3 schedules is failing: invoices.", "2 attempts failed in the last hour, most of them of invoices.",
+				"1 of 3 schedules is failing: invoices.", "2 attempts of invoices failed in the last hour.",
 				`href="./schedules?state=failing"`, `href="./schedules/report"`, "connection refused by #", "Every 5 minutes",
 				`aria-current="true">1 h`, "Jobs a second: in last", "Show as table")
 			if page := got.Body.String(); strings.Index(page, "is failing") > strings.Index(page, "failed in the last hour") || got.Body.Len() > 100<<10 {

@@ -118,7 +118,7 @@ func (s *shared) get(ctx context.Context, t topic, load func(context.Context) (p
 			defer cancel()
 			defer func() {
 				if v := recover(); v != nil { // a hook of the application's: net/http would catch it in the request's own goroutine
-					r.err = fmt.Errorf("dashboard: reading %q: panic: %v", t.path, v)
+					r.err = fmt.Errorf("dashboard: reading %q: %w: %v", t.path, errBroken, v)
 				}
 			}()
 			r.view, r.err = load(ctx)

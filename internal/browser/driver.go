@@ -219,3 +219,16 @@ func (p *Page) Click(selector string) error {
 func (p *Page) Point(x, y float64) error {
 	return chromedp.Do(p.ctx, chromedp.MouseEvent("mouseMoved", x, y))
 }
+
+// Freeze stops the clock of the pages that are opened from now on, so that what counts seconds shows the same at every look.
+func (p *Page) Freeze(at time.Time) error {
+	still := fmt.Sprintf("Date.now = () => %d; performance.now = () => 0;", at.UnixMilli())
+	return call(p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: still})
+}
+
+// Shot is a picture of the whole page, as PNG.
+func (p *Page) Shot() ([]byte, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.FullScreenshot(100))
+}

@@ -60,9 +60,9 @@ func (s *Site) Calendar(ctx context.Context, r *Request) (View, error) {
 	}
 	m := &Calendar{Busiest: p.busiest(), Total: len(p.entries), From: p.from, Can: r.Can, None: len(p.names) == 0}
 	m.leftOut(p)
-	day := svg.Bars{Title: "The next 24 hours, by 10 minutes", From: p.from.Truncate(10 * time.Minute), Step: 10 * time.Minute, Zone: r.Zone}
+	day := svg.Bars{Title: "The next 24 hours, by 10 minutes", From: p.from.Truncate(10 * time.Minute), Step: 10 * time.Minute, Zone: r.Zone, Width: barsWidth}
 	day.Counts = p.counts(day.From, day.Step, 24*6)
-	week := svg.Bars{Title: "The next 7 days, by the hour", From: hourBegin(p.from, r.Zone), Step: time.Hour, Zone: r.Zone}
+	week := svg.Bars{Title: "The next 7 days, by the hour", From: hourBegin(p.from, r.Zone), Step: time.Hour, Zone: r.Zone, Width: barsWidth}
 	week.Counts = p.counts(week.From, week.Step, 7*24)
 	m.Charts = []render.Chart{
 		{ID: "day", Title: "Next 24 hours", Note: "Occurrences in each 10 minutes.", SVG: day.SVG(), Table: onlyPlanned(day.Table())},
@@ -70,6 +70,8 @@ func (s *Site) Calendar(ctx context.Context, r *Request) (View, error) {
 	}
 	return View{"Calendar", m}, nil
 }
+
+const barsWidth = 1150 // of a chart that has a page's whole width at 1440 pixels
 
 // hourBegin is when an hour of a zone's clock begins: some zones are not whole hours away from UTC.
 func hourBegin(at time.Time, zone *time.Location) time.Time {

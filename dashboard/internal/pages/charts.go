@@ -78,6 +78,9 @@ func (s *Site) chartsAt(ctx context.Context, r *Request, standing *Standing, que
 	return c, nil
 }
 
+// The size of a chart of which two stand side by side at 1440 pixels: there its letters have the size of others.
+const chartWidth, chartHeight = 552, 140
+
 // draw draws the charts.
 func draw(c *overview.Charts, queue string, zone *time.Location) []render.Chart {
 	table := time.Hour
@@ -101,7 +104,7 @@ func draw(c *overview.Charts, queue string, zone *time.Location) []render.Chart 
 		return both
 	}
 	chart := func(of render.Chart, unit svg.Unit, step time.Duration, all ...[2]svg.Series) render.Chart {
-		picture := svg.Lines{Title: of.Title, From: c.From, To: c.To, Zone: zone, Step: step, Unit: unit}
+		picture := svg.Lines{Title: of.Title, From: c.From, To: c.To, Zone: zone, Step: step, Unit: unit, Width: chartWidth, Height: chartHeight}
 		text := picture
 		text.From = c.From.Truncate(table)
 		for _, series := range all {

@@ -59,13 +59,19 @@ func healthOf(s *Standing, listing Listing) Health {
 		Text: fmt.Sprintf("%s %s %s late: %s.", render.Count(int64(len(late))), of, agree(int64(len(late)), "is", "are"), someOf(late))})
 	add(oldest.Name != "", Problem{Tone: "late", Path: render.Path("queues", oldest.Name),
 		Text: fmt.Sprintf("Jobs of queue %s have waited for %s.", oldest.Name, roughly(oldest.wait))})
+	if unserved, _ := s.hindered(); len(unserved) > 0 && len(s.Workers) > 0 {
+		add(true, Problem{Tone: "fail", Path: "queues", Text: fmt.Sprintf("Jobs wait on %s, and no worker that lives takes from it.", firstOf(unserved))})
+	}
 	add(parked > 0, Problem{Tone: "late", Path: "jobs", Name: "state", Is: "parked",
 		Text: fmt.Sprintf("%s %s parked: no worker has a handler for them.", render.Plural(parked, "job", "jobs"), agree(parked, "is", "are"))})
 	add(fullFor(s.Workers, now) >= fullLong, Problem{Tone: "late", Path: "workers", Text: "All slots of all workers have been busy for " + roughly(fullFor(s.Workers, now)) + "."})
 	if failed := failures(s.Failures); failed > 0 {
-		worst := s.Failures[0]
-		add(true, Problem{Tone: "late", Path: "failures",
-			Text: fmt.Sprintf("%s failed in the last hour, most of them of %s.", render.Plural(failed, "attempt", "attempts"), worst.Job)})
+		attempts, worst := render.Plural(failed, "attempt", "attempts"), s.Failures[0]
+		text := fmt.Sprintf("%s failed in the last hour, %s of them of %s.", attempts, render.Count(worst.Count), worst.Job)
+		if worst.Count == failed {
+			text = fmt.Sprintf("%s of %s failed in the last hour.", attempts, worst.Job)
+		}
+		add(true, Problem{Tone: "late", Path: "failures", Text: text})
 	}
 	if len(all) > 0 {
 		return Health{Problem: all[0], Rest: all[1:]}

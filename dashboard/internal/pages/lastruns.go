@@ -15,6 +15,7 @@ import (
 // A PastRun is a run that has ended.
 type PastRun struct {
 	Schedule       string
+	Queue, ID      string // of its job; empty: not known
 	Planned, Ended time.Time
 	Outcome        plain.State
 }
@@ -75,11 +76,11 @@ func readRuns(ctx context.Context, schedules *chime.Schedules, s *chime.Schedule
 			return found, err
 		}
 		if len(found.runs) < n {
-			found.runs = append(found.runs, PastRun{s.Name, run.Planned, run.Ended, plain.Outcome(run.Outcome)})
+			found.runs = append(found.runs, PastRun{s.Name, run.Queue, run.ID, run.Planned, run.Ended, plain.Outcome(run.Outcome)})
 		}
 	}
 	if len(found.runs) == 0 {
-		found.runs = []PastRun{{s.Name, s.Last.Planned, s.Last.Ended, plain.Outcome(s.Last.Outcome)}}
+		found.runs = []PastRun{{Schedule: s.Name, Planned: s.Last.Planned, Ended: s.Last.Ended, Outcome: plain.Outcome(s.Last.Outcome)}}
 	}
 	return found, nil
 }

@@ -23,6 +23,7 @@ const (
 type Overview struct {
 	Health   Health
 	Flow     overview.Flow
+	Depths   []Depth // of all queues
 	Slots    int
 	Busy     int
 	Counted  bool // Busy is known
@@ -37,6 +38,41 @@ type Overview struct {
 	Fresh    bool // nothing was ever enqueued or scheduled here
 
 	NextNote, FailuresNote, WorkersNote string // why these do not show all; empty: they do
+}
+
+// A Depth is how many jobs there are in a state.
+type Depth struct {
+	State chime.JobState
+	Name  string
+	N     int64
+}
+
+// depthsOf adds up the jobs of queues.
+func depthsOf(queues ...overview.Queue) []Depth {
+	all := []Depth{{State: chime.JobWaiting, Name: "Waiting"}, {State: chime.JobDelayed, Name: "Delayed"}, {State: chime.JobRunning, Name: "Running"},
+		{State: chime.JobParked, Name: "Parked"}, {State: chime.JobDead, Name: "Dead"}}
+	for _, q := range queues {
+		for i, n := range []int64{q.Waiting, q.Delayed, q.Running, q.Parked, q.Dead} {
+			all[i].N += n
+		}
+	}
+	return all
+}
+
+// Seldom reports whether a narrow screen may leave it out of a queue's row.
+func (d Depth) Seldom() bool { return d.State == chime.JobDelayed || d.State == chime.JobParked }
+
+// Tone is the colour of a number that is not zero.
+func (d Depth) Tone() string {
+	switch {
+	case d.N == 0:
+		return ""
+	case d.State == chime.JobDead:
+		return "fail"
+	case d.State == chime.JobParked:
+		return "late"
+	}
+	return ""
 }
 
 // A NextRun is a schedule's next occurrence.
@@ -69,7 +105,7 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 		return View{}, err
 	}
 	m := &Overview{
-		Health: healthOf(standing, listing), Flow: standing.Flow, Charts: charts, AllOf: len(standing.Queues), Fresh: len(standing.Queues) == 0,
+		Health: healthOf(standing, listing), Flow: standing.Flow, Depths: depthsOf(standing.Queues...), Charts: charts, AllOf: len(standing.Queues), Fresh: len(standing.Queues) == 0,
 		Counted: true, NextNote: standing.Notes[overview.Next], FailuresNote: standing.Notes[overview.Failures],
 		WorkersNote: standing.Notes[overview.Workers],
 	}

@@ -40,6 +40,9 @@ type QueueRow struct {
 	Hour    template.HTML // what ended well in each minute of the last hour; empty: no samples
 }
 
+// Depths are how many jobs it has in each state.
+func (q QueueRow) Depths() []Depth { return depthsOf(q.Queue) }
+
 // queueOrders are the orders of the list, by their names in the query.
 var queueOrders = map[string]func(a, b *overview.Queue) int{
 	"name": func(a, b *overview.Queue) int { return cmp.Compare(a.Name, b.Name) },

@@ -15,7 +15,7 @@ import (
 
 const (
 	shownNext = 10 // occurrences to come
-	shownRuns = 20 // of those that a schedule keeps, unless the viewer asks for more
+	shownRuns = 10 // of those that a schedule keeps, unless the viewer asks for more
 	maxRuns   = 1000
 )
 
@@ -43,7 +43,8 @@ type Schedule struct {
 	Maps     []render.Chart
 	Lateness *render.Chart // nil: nothing is known
 	Policies []render.Fact
-	Counted  []Counter
+	Counted  []Counter // since it was created, without those that are zero
+	Jobs     string    // the filter that finds its jobs
 	Facts    Facts
 	Rule     string // as canonical JSON
 	Code     string // that declares it
@@ -71,6 +72,7 @@ type ScheduleRun struct {
 	Timed bool          // Late is known
 	Took  time.Duration
 	Ran   bool // it was an attempt
+	On    Hand
 }
 
 // A Counter is what a schedule has counted since it was created.
@@ -162,7 +164,7 @@ func (s *Site) fillPast(ctx context.Context, m *Schedule, standing *Standing, r 
 	if err != nil {
 		return err
 	}
-	past := newPast(m.Schedule, series, runs, days, open, now)
+	past := newPast(m.Schedule, series, runs, days, open, standing, now)
 	for _, job := range open {
 		m.Open = append(m.Open, OpenJob{job, plain.JobInfo(job, now), s.hooks.failed(job, job.LastError)})
 	}
@@ -177,7 +179,7 @@ func (s *Site) fillPast(ctx context.Context, m *Schedule, standing *Standing, r 
 	m.History = history.Of(m.Schedule, runs, now)
 	m.MoreRuns = max(0, len(runs)-listed)
 	for _, run := range runs[:len(runs)-m.MoreRuns] {
-		shown := ScheduleRun{RunInfo: run, State: plain.Outcome(run.Outcome), Ran: !run.Started.IsZero()}
+		shown := ScheduleRun{RunInfo: run, State: plain.Outcome(run.Outcome), Ran: !run.Started.IsZero(), On: standing.hand(run.Worker)}
 		shown.Late, shown.Timed = history.Lateness(m.Schedule, run)
 		if shown.Ran {
 			shown.Took = run.Ended.Sub(run.Started)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/plain"
 )
 
@@ -46,10 +47,12 @@ func (m *Schedule) describe() {
 		m.Facts.Used = strconv.Itoa(m.Used) + " of " + strconv.Itoa(m.Recurrence.Count)
 	}
 	c := m.Counters
-	m.Counted = []Counter{
-		{"placed", c.Placed}, {"started", c.Started}, {"done", c.Done}, {"failed attempts", c.Failed}, {"given up", c.Dead}, {"skipped", c.Skipped}, {"missed", c.Missed},
+	m.Counted = slices.DeleteFunc([]Counter{
+		{"placed", c.Placed}, {"started", c.Started}, {"done", c.Done}, {"attempts failed", c.Failed}, {"given up", c.Dead}, {"skipped", c.Skipped}, {"missed", c.Missed},
 		{"caught up", c.CaughtUp}, {"superseded", c.Superseded}, {"cancelled", c.Cancelled},
-	}
+	}, func(c Counter) bool { return c.N == 0 })
+	made := jobfind.Filter{Schedule: jobfind.Pattern{Text: m.Name}}
+	m.Jobs = made.String()
 	m.Rule, m.Code = definitionOf(m.Schedule), codeOf(m.Schedule)
 }
 

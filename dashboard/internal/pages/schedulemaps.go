@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"fmt"
 	"slices"
 	"time"
 	"unicode"
@@ -52,7 +51,7 @@ func (p *past) maps(zone *time.Location) []render.Chart {
 	}
 	note := ""
 	if until.Before(to) {
-		note = fmt.Sprintf("The next %d occurrences are computed; what comes behind them is hatched.", maxInstants)
+		note = "The next " + render.Count(maxInstants) + " are computed; what comes after them is hatched."
 	} else if p.of.State != chime.StateLive {
 		note = "It is " + string(p.of.State) + ": nothing is to come."
 	}
@@ -74,7 +73,7 @@ func knownDays(t svg.Table) svg.Table {
 
 // latenessOfRuns draws how late the runs of the last 25 hours began, as far as they are kept. They come with the newest first; nil: there are none.
 func latenessOfRuns(of *chime.Schedule, runs []*chime.RunInfo, now time.Time, zone *time.Location) *render.Chart {
-	chart := svg.Lines{Title: "Lateness", From: now.Add(-latenessOf), To: now, Zone: zone, Unit: svg.Seconds, Width: 400}
+	chart := svg.Lines{Title: "Lateness", From: now.Add(-latenessOf), To: now, Zone: zone, Unit: svg.Seconds, Width: 300}
 	series := svg.Series{Name: "late", Tone: svg.Accent}
 	for i := len(runs) - 1; i >= 0; i-- {
 		late, ok := history.Lateness(of, runs[i])
@@ -93,6 +92,6 @@ func latenessOfRuns(of *chime.Schedule, runs []*chime.RunInfo, now time.Time, zo
 	}
 	chart.Series = []svg.Series{series}
 	return &render.Chart{
-		ID: "lateness", Title: "Lateness, 25 h", Note: "The greatest of each half hour, of the runs that are kept.", SVG: chart.SVG(), Table: chart.Table(),
+		ID: "lateness", Title: "Lateness, 25 h", Note: "The greatest of each half hour.", SVG: chart.SVG(), Table: chart.Table(),
 	}
 }

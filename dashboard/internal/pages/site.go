@@ -55,13 +55,35 @@ type Standing struct {
 // Now is the store's clock, now.
 func (s *Standing) Now() time.Time { return s.At.Add(time.Since(s.read)) }
 
-// Counts are the numbers in the rail: failures of the hour, and workers.
+// Counts are the numbers in the rail: of jobs that were given up, and of workers.
 func (s *Standing) Counts() map[string]int {
-	failures := 0
-	for _, g := range s.Failures {
-		failures += int(g.Count)
+	dead := 0
+	for _, q := range s.Queues {
+		dead += int(q.Dead)
 	}
-	return map[string]int{"failures": failures, "workers": len(s.Workers)}
+	return map[string]int{"failures": dead, "workers": len(s.Workers)}
+}
+
+// A Hand is the worker of an attempt.
+type Hand struct {
+	Name  string // its random one; empty: there is none
+	Text  string // where it runs, or the beginning of its name where that is no longer known
+	Lives bool
+}
+
+const handMost = 8 // letters of a name
+
+// hand returns a worker by its name.
+func (s *Standing) hand(name string) Hand {
+	for _, w := range s.Workers {
+		if w.Name == name {
+			return Hand{name, w.Address(), true}
+		}
+	}
+	if len(name) > handMost+1 {
+		return Hand{name, name[:handMost] + "…", false}
+	}
+	return Hand{name, name, false}
 }
 
 // queues are all queues as they stood.

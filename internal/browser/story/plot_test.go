@@ -71,7 +71,7 @@ func (s *teller) enqueue(name string, args any, options ...chime.EnqueueOption) 
 
 // traffic enqueues what customers cause, each five seconds more or less, and lets things happen.
 func (s *teller) traffic() {
-	s.put("heartbeat", recurrence.Recurrence{Frequency: recurrence.Minute, StartTime: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}, chime.KeepRuns(100))
+	s.put("heartbeat", recurrence.Recurrence{Frequency: recurrence.Minute, Interval: 5, StartTime: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}, chime.KeepRuns(100))
 	until(At.Add(-75 * time.Minute))
 	s.enqueue("transcode", "talk.mov", chime.Queue("media"), chime.ID("upload-7781"))
 	for i := range 2 {

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bytes"
+	"image/png"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chimejobs/chime/internal/browser"
+)
+
+const docs = "../../../docs"
+
+func TestThePicturesInTheDocsAreOfThesePages(t *testing.T) {
+	all := open(t)
+	got, err := all.signed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(filepath.Join(docs, "images", signatures))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("pages have changed since docs/images was drawn: go run ./internal/browser/shots\ngot  %s\nwant %s", got, want)
+	}
+	for _, s := range scenes {
+		if s.shown == 0 {
+			continue
+		}
+		for _, dark := range []bool{false, true} {
+			picture, err := os.ReadFile(filepath.Join(docs, "images", s.shownFile(dark)))
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			if size, err := png.DecodeConfig(bytes.NewReader(picture)); err != nil || size.Width != wide || size.Height > s.shown {
+				t.Errorf("%s is %d by %d, %v: want %d by %d at most", s.shownFile(dark), size.Width, size.Height, err, wide, s.shown)
+			}
+		}
+	}
+}
+
+// Each picture that is kept is to be seen somewhere.
+func TestTheDocsShowThePictures(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(docs, "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(docs, "dashboard.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, s := range scenes {
+		if s.shown == 0 {
+			continue
+		}
+		shown++
+		for _, dark := range []bool{false, true} {
+			if file := "images/" + s.shownFile(dark); !bytes.Contains(readme, []byte(file)) && !bytes.Contains(page, []byte(file)) {
+				t.Errorf("neither README.md nor docs/dashboard.md shows %s", file)
+			}
+		}
+	}
+	if shown != 3 {
+		t.Errorf("%d pictures are kept, want 3", shown)
+	}
+}
+
+// Two studios make the same picture of the same page, byte for byte.
+func TestAPictureIsTheSameTwice(t *testing.T) {
+	for _, s := range scenes {
+		if s.shown == 0 {
+			continue
+		}
+		var pictures [][]byte
+		for range 2 {
+			studio, err := newStudio()
+			if err != nil {
+				t.Fatal(err)
+			}
+			picture, err := studio.shoot(s, looks[0].Look)
+			studio.close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			pictures = append(pictures, picture)
+		}
+		if !bytes.Equal(pictures[0], pictures[1]) {
+			t.Errorf("%s has %d bytes, then %d", s.name, len(pictures[0]), len(pictures[1]))
+		}
+	}
+}
+
+var (
+	hrefPattern = regexp.MustCompile(`<a [^>]*href="([^"#]*)`)
+	basePattern = regexp.MustCompile(`<base href="([^"]*)"`)
+)
+
+// kind is what a page is of: the path without names. Those of jobs differ by their state.
+func kind(t *testing.T, path string) string {
+	t.Helper()
+	parsed, err := url.Parse(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(parsed.EscapedPath(), "/")
+	for i := 1; i < len(parts); i++ {
+		if parts[i] != "edit" && parts[i] != "new" {
+			parts[i] = "*"
+		}
+	}
+	kind := strings.Join(parts, "/")
+	for _, key := range []string{"state", "tab"} {
+		if value := parsed.Query().Get(key); value != "" && kind != "failures" {
+			kind += " " + key + "=" + value
+		}
+	}
+	return kind
+}
+
+func TestEveryPageHasAPicture(t *testing.T) {
+	site := open(t)[""]
+	pictured := map[string]bool{}
+	for _, s := range scenes {
+		pictured[kind(t, s.path)] = true
+	}
+	found := map[string]string{} // an address by the kind of its page
+	for queue := []string{""}; len(queue) > 0; queue = queue[1:] {
+		for _, link := range links(t, site, queue[0]) {
+			if k := kind(t, link); found[k] == "" {
+				found[k] = link
+				queue = append(queue, link)
+			}
+		}
+	}
+	if len(found) < 20 {
+		t.Errorf("links lead to %d kinds of pages only: %q", len(found), slices.Sorted(maps.Keys(found)))
+	}
+	for kind, path := range found {
+		if !pictured[kind] {
+			t.Errorf("no picture is of %q, such as %q", kind, path)
+		}
+	}
+}
+
+// links are the addresses within a site that a page leads to.
+func links(t *testing.T, s *site, path string) (all []string) {
+	t.Helper()
+	text, err := s.get(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := url.Parse(s.url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := basePattern.FindSubmatch(text); m != nil {
+		if base, err = base.Parse(string(m[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range hrefPattern.FindAllSubmatch(text, -1) {
+		to, err := base.Parse(strings.ReplaceAll(string(m[1]), "&amp;", "&"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if link, ok := strings.CutPrefix(to.String(), s.url); ok && !strings.HasPrefix(link, "assets/") {
+			all = append(all, link)
+		}
+	}
+	return all
+}
+
+// The story's answer to the newcomer's question is on the picture in the docs: why did invoices not run on 31 October?
+func TestThePictureOfAScheduleSaysWhyItDidNotRun(t *testing.T) {
+	studio, err := newStudio()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer studio.close()
+	p, err := studio.chromium.Open(looks[0].Look)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	s := studio.sites[""]
+	// From the overview: the schedule that fails, and in its days the one that is asked for.
+	if err := p.Go(s.url); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []string{`#health a[href*="state=failing"], #health a[href*="schedules"]`, `main a[href*="schedules/invoices"]`, `main a[href*="day=2026-10-31"]`} {
+		if err := p.Click(step); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Wait(`document.readyState === "complete"`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said, err := browser.Eval[string](p, `document.getElementById("asked").innerText`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"31 Oct", "dead", "smtp: dial tcp 10.0.0.7:587: connect: connection refused"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the day does not say %q, but:\n%s", want, said)
+		}
+	}
+}
+
+func open(t *testing.T) sites {
+	t.Helper()
+	all, err := openSites()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(all.close)
+	return all
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"image"
+	"image/draw"
+	"image/png"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/internal/browser"
+	"github.com/chimejobs/chime/internal/browser/story"
+	"github.com/chimejobs/chime/redisstore"
+)
+
+// A studio has a browser and a dashboard of each store.
+type studio struct {
+	chromium *browser.Browser
+	sites
+}
+
+// sites are the dashboards by the names of their stores.
+type sites map[string]*site
+
+func openSites() (sites, error) {
+	all := sites{}
+	for name, open := range map[string]func() (*story.Store, error){"": story.Open, empty: story.Empty, gone: story.Empty} {
+		store, err := open()
+		if err != nil {
+			return nil, err
+		}
+		if name == gone {
+			store.Stop()
+		}
+		if all[name], err = serve(store); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func (s sites) close() {
+	for _, site := range s {
+		site.close()
+	}
+}
+
+func newStudio() (*studio, error) {
+	redis.SetLogger(redisstore.ClientLogger(slog.New(slog.DiscardHandler))) // one of the stores does not answer
+	all, err := openSites()
+	if err != nil {
+		return nil, err
+	}
+	chromium, err := browser.Start()
+	if err != nil {
+		all.close()
+		return nil, err
+	}
+	return &studio{chromium, all}, nil
+}
+
+func (s *studio) close() {
+	s.chromium.Close()
+	s.sites.close()
+}
+
+// shoot makes the picture of a scene.
+func (s *studio) shoot(scene scene, look browser.Look) ([]byte, error) {
+	p, err := s.chromium.Open(look)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	if err := p.Freeze(story.At); err != nil {
+		return nil, err
+	}
+	if err := p.Go(s.sites[scene.of].url + scene.path); err != nil {
+		return nil, err
+	}
+	if err := p.Wait(`document.fonts.status === "loaded" && document.readyState === "complete"`); err != nil {
+		return nil, err
+	}
+	if scene.do != nil {
+		if err := scene.do(p); err != nil {
+			return nil, err
+		}
+	}
+	return p.Shot()
+}
+
+// top is the upper part of a picture.
+func top(picture []byte, height int) ([]byte, error) {
+	all, err := png.Decode(bytes.NewReader(picture))
+	if err != nil {
+		return nil, err
+	}
+	part := image.NewRGBA(image.Rect(0, 0, all.Bounds().Dx(), min(height, all.Bounds().Dy())))
+	draw.Draw(part, part.Bounds(), all, all.Bounds().Min, draw.Src)
+	var out bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	if err := encoder.Encode(&out, part); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// signatures is the name of the file that says what the pictures in the docs were made of. Browsers of two versions draw two pictures of one page, so it is
+// the pages that are compared.
+const signatures = "dashboard.sum"
+
+// sign writes it.
+func (s sites) sign(out string) error {
+	text, err := s.signed()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(out, signatures), []byte(text), 0o644)
+}
+
+// signed has a line for each picture in the docs: the hash of its page, whose links to styles and scripts have the hashes of those.
+func (s sites) signed() (string, error) {
+	var text strings.Builder
+	for _, scene := range scenes {
+		if scene.shown == 0 {
+			continue
+		}
+		page, err := s[scene.of].get(scene.path)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&text, "%x %s\n", sha256.Sum256(page), scene.shownFile(false))
+	}
+	return text.String(), nil
+}
+
+// drawTop has the command's module draw chime top, whose internal packages no other module may import.
+func drawTop(out string) error {
+	absolute, err := filepath.Abs(filepath.Join(out, "top.svg"))
+	if err != nil {
+		return err
+	}
+	draw := exec.Command("go", "run", "./internal/top/picture", "-out", absolute)
+	draw.Dir = filepath.FromSlash("cmd/chime")
+	if said, err := draw.CombinedOutput(); err != nil {
+		return fmt.Errorf("chime top: %w: %s", err, said)
+	}
+	return nil
+}
