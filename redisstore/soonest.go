@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	soonestPage = 500    // delayed jobs of a partition that a command reads, and names of schedules that are owed
+	soonestPage = 500    // delayed jobs of a partition that a command reads at most, and names of schedules that are owed
 	maxLooked   = 10_000 // delayed jobs of a partition that are looked at
 )
 
 // A comingPartition is how far a partition has been searched.
 type comingPartition struct {
 	keys   partitionKeys
+	page   int // delayed jobs that are read next
 	looked int
 	found  []protocol.Coming
 	void   []protocol.Coming // whose next occurrences were cancelled: without an instant, as those that are owed one
@@ -33,8 +34,8 @@ type dueOccurrence struct {
 
 // Soonest returns schedules by the instant at which their next occurrence is due, the first n or fewer, and besides those that are owed one, or will be
 // when their next occurrence, which was cancelled, is due.
-// It reads each partition's delayed jobs from the front until it has n schedules or has looked at maxLooked jobs; a job that is not the
-// occurrence at its schedule's cursor is a retry or nobody's.
+// It reads the delayed jobs of each partition that has schedules from the front until it has n schedules or has looked at maxLooked jobs; a job that is
+// not the occurrence at its schedule's cursor is a retry or nobody's.
 func (s *store) Soonest(ctx context.Context, n int) ([]protocol.Coming, error) {
 	if s.bad != nil {
 		return nil, s.bad
@@ -48,7 +49,8 @@ func (s *store) Soonest(ctx context.Context, n int) ([]protocol.Coming, error) {
 		var partitions []*comingPartition
 		for _, queue := range queues {
 			for index := range queue.Partitions {
-				partitions = append(partitions, &comingPartition{keys: s.keys.partition(protocol.Partition{Queue: queue.Queue, Index: index})})
+				k := s.keys.partition(protocol.Partition{Queue: queue.Queue, Index: index})
+				partitions = append(partitions, &comingPartition{keys: k, page: min(2*n, soonestPage)})
 			}
 		}
 		for some := range slices.Chunk(partitions, maxSoonestPartitions) {
@@ -75,19 +77,23 @@ func earliest(all []protocol.Coming, n int) []protocol.Coming {
 // soonestOf searches partitions.
 func (s *store) soonestOf(ctx context.Context, partitions []*comingPartition, n int) (waiting, owed []protocol.Coming, err error) {
 	pipe := s.client.Pipeline()
-	names := make([]*redis.StringSliceCmd, len(partitions))
+	names, schedules := make([]*redis.StringSliceCmd, len(partitions)), make([]*redis.IntCmd, len(partitions))
 	for i, p := range partitions {
-		names[i] = pipe.ZRange(ctx, p.keys.owed, 0, soonestPage-1)
+		names[i], schedules[i] = pipe.ZRange(ctx, p.keys.owed, 0, soonestPage-1), pipe.HLen(ctx, p.keys.schedules)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, nil, failure("list owed schedules", "", err)
 	}
-	for i := range partitions {
+	var left []*comingPartition
+	for i, p := range partitions {
 		for _, name := range names[i].Val() {
 			owed = append(owed, protocol.Coming{Name: name})
 		}
+		if schedules[i].Val() > 0 { // a queue of jobs alone may have any number of delayed ones
+			left = append(left, p)
+		}
 	}
-	for left := partitions; len(left) > 0; {
+	for len(left) > 0 {
 		if err := s.searchDue(ctx, left, n); err != nil {
 			return nil, nil, err
 		}
@@ -104,7 +110,7 @@ func (s *store) searchDue(ctx context.Context, partitions []*comingPartition, n 
 	pipe := s.client.Pipeline()
 	pages := make([]*redis.ZSliceCmd, len(partitions))
 	for i, p := range partitions {
-		pages[i] = pipe.ZRangeWithScores(ctx, p.keys.due, int64(p.looked), int64(p.looked+soonestPage-1))
+		pages[i] = pipe.ZRangeWithScores(ctx, p.keys.due, int64(p.looked), int64(p.looked+p.page-1))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return failure("list delayed jobs", "", err)
@@ -144,7 +150,8 @@ func (s *store) searchDue(ctx context.Context, partitions []*comingPartition, n 
 	}
 	for i, p := range partitions {
 		p.looked += len(pages[i].Val())
-		p.ended = len(p.found) >= n || p.looked >= maxLooked || len(pages[i].Val()) < soonestPage
+		p.ended = len(p.found) >= n || p.looked >= maxLooked || len(pages[i].Val()) < p.page
+		p.page = soonestPage
 	}
 	return nil
 }

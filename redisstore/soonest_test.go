@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
@@ -37,6 +39,36 @@ func TestSoonestFindsTheFirstOccurrencesOfAllQueues(t *testing.T) {
 			got = append(got, c.Name+":"+minutes)
 		}
 		b.want("soonest", strings.Join(got, " "), "s11:owed s00:0 s08:1 s05:2 s02:3 s10:4")
+	})
+}
+
+// A queue without schedules may have any number of delayed jobs: none of them is read. Where there are schedules no more is read than is likely to be
+// enough.
+func TestSoonestReadsDelayedJobsOnlyWhereThereAreSchedules(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		at := ago(-time.Hour)
+		for i := range 30 {
+			answer := b.declareOn("mail", fmt.Sprintf("s%02d", i), "skip", `{"job":"j"}`)
+			b.place(*answer.Owed, answer.Revision, 0, at.Add(time.Duration(i)*time.Minute))
+		}
+		for i := range 3000 {
+			b.client.ZAdd(b.Context(), b.keys().due, redisZ(float64(at.UnixMilli()), fmt.Sprint("job", i)))
+		}
+		read := map[string]int{} // key → delayed jobs that were asked for
+		counting := b.hooked(func(cmd redis.Cmder) error {
+			if args := cmd.Args(); cmd.Name() == "zrange" && strings.HasSuffix(args[1].(string), ":due") {
+				read[args[1].(string)] += int(args[3].(int64)-args[2].(int64)) + 1
+			}
+			return nil
+		})
+		coming, err := counting.Soonest(b.Context(), 5)
+		if err != nil || len(coming) != 5 {
+			b.Fatalf("found %d, %v; want 5", len(coming), err)
+		}
+		due := b.store.keys.partition(protocol.Partition{Queue: "mail"}).due
+		if len(read) != 1 || read[due] > 10 {
+			b.Errorf("for 5 schedules so many delayed jobs were read: %v; want 10 of mail at most", read)
+		}
 	})
 }
 
