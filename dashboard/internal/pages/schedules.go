@@ -103,7 +103,7 @@ func (s *Site) fill(ctx context.Context, m *Schedules, listing Listing, now time
 		state := scheduleState(one, asOf)
 		counts["all"]++
 		counts[state.Word]++
-		if m.Query.State == "all" || m.Query.State == state.Word {
+		if m.Query.means(state.Word) {
 			found = append(found, foundSchedule{ListedSchedule: *one, state: state})
 		}
 	}
@@ -237,7 +237,10 @@ func (m *Schedules) Noted() string {
 
 // Bulk are the buttons for the ticked schedules.
 func (m *Schedules) Bulk() *render.Bulk {
-	b := &render.Bulk{Path: "schedules/bulk", Noun: "schedules"}
+	b := &render.Bulk{Path: "schedules/bulk", Noun: "schedules", All: "all that match"}
+	if m.Found >= 0 {
+		b.All = "all " + render.Count(int64(m.Found)) + " that match"
+	}
 	if m.Can.Operate {
 		b.Verbs = append(b.Verbs, render.Verb{Name: "pause", Text: "Pause", Icon: "pause"}, render.Verb{Name: "resume", Text: "Resume", Icon: "play"},
 			render.Verb{Name: "trigger", Text: "Run now", Icon: "zap"})

@@ -90,6 +90,15 @@ func (f *Frame) Href(path string, pairs ...string) string {
 	return f.link(path, url.Values{}, pairs)
 }
 
+// List is a link to a list with a filter, which is the query of its address.
+func (f *Frame) List(path, filter string) string {
+	query, err := url.ParseQuery(filter)
+	if err != nil {
+		query = url.Values{}
+	}
+	return f.link(path, query, nil)
+}
+
 // Here is a link to the page itself with some values of its query changed, or left out if empty.
 func (f *Frame) Here(pairs ...string) string {
 	query := url.Values{}
