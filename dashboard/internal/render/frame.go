@@ -27,6 +27,7 @@ type Frame struct {
 	Banners   []Banner
 	Flash     string // what an action has done
 	Stale     string // why the figures are old; "" are not
+	Script    string // that this page alone has; "" is none
 }
 
 // A Banner says what is wrong with the whole, on every page.
