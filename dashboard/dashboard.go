@@ -99,6 +99,7 @@ func New(store chime.Store, options Options) *Dashboard {
 func (d *Dashboard) Close() {
 	d.hub.Close()
 	d.changer.Close()
+	d.site.Close()
 }
 
 // A call is one request.

@@ -18,7 +18,7 @@ const unread = "unread"
 
 var (
 	scheduleStates = []string{"all", "live", "paused", "failing", "late", "completed"}
-	scheduleSorts  = []string{"name", "next", "last", "late", "state"}
+	scheduleSorts  = []string{"name", "next", "last", "late", "failed", "queue", "state"}
 	// stateOrder has what is worst first.
 	stateOrder = []string{"failing", "late", unread, "paused", "live", "completed"}
 )
@@ -85,6 +85,9 @@ func (q ScheduleQuery) words() string {
 	return strings.Join(parts, ", ")
 }
 
+// byHistory reports whether the order is one of what histories say.
+func (q ScheduleQuery) byHistory() bool { return q.Sort == "late" || q.Sort == "failed" }
+
 // fits reports whether a schedule is meant, whatever its state.
 func (q ScheduleQuery) fits(s *ListedSchedule) bool {
 	return (q.Queue == "" || s.Queue == q.Queue) && (q.Owner == "" || s.Owner == q.Owner) && strings.HasPrefix(s.Name, q.Prefix)
@@ -115,10 +118,16 @@ func (q ScheduleQuery) order(found []foundSchedule) {
 			return -f.Last.Ended.UnixMilli()
 		case q.Sort == "late" && f.history.Starts > 0:
 			return -int64(f.history.LateP99)
+		case q.Sort == "failed" && f.history.Known:
+			return -int64(f.history.Failed)
 		}
 		return math.MaxInt64
 	}
-	if q.Sort != "name" {
+	switch q.Sort {
+	case "name":
+	case "queue":
+		slices.SortStableFunc(found, func(a, b foundSchedule) int { return cmp.Compare(a.Queue, b.Queue) })
+	default:
 		slices.SortStableFunc(found, func(a, b foundSchedule) int { return cmp.Compare(place(&a), place(&b)) })
 	}
 }
