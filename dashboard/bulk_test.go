@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/change"
 )
 
 // buried leaves so many dead jobs on queue mail, named mail-0, mail-1, ….
@@ -161,6 +163,91 @@ func TestTickedSchedulesAreChanged(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestAllSchedulesThatMatchAreChanged(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		var audited []Action
+		d := newDashboard(t, store, Options{Write: true, Authorize: as(allRights), Audit: func(_ context.Context, a Action) { audited = append(audited, a) }})
+		schedules := chime.NewSchedules(store)
+		for i := range 1203 {
+			put(t, store, fmt.Sprintf("mail-%04d", i), "0 * * * *", chime.Queue("mail"))
+		}
+		put(t, store, "mail-paused", "0 * * * *", chime.Queue("mail"), chime.Paused(chime.Note{Text: "of before"}))
+		put(t, store, "report", "0 * * * *")
+		wants(t, "the list", send(d, "GET", "/schedules?queue=mail&prefix=mail-&sort=next&limit=10"), 200, `name="filter" value="prefix=mail-&amp;queue=mail"`, `name="all" value="1"> all `)
+
+		all := []string{"all", "1", "filter", "prefix=mail-&queue=mail", "verb"}
+		wants(t, "the question", post(d, "/schedules/bulk", append(all, "pause")...), 200, "Pause 1,203 schedules?", "These are all schedules of queue mail, whose names begin with “mail-”.",
+			"One other stays as it is: it cannot be paused.", "<li>mail-0004</li>", "and 1,198 more", `name="note"`, `name="all" value="1"`, `href="./schedules?prefix=mail-&amp;queue=mail" data-do="cancel" autofocus`)
+		wants(t, "a note that is too long", post(d, "/schedules/bulk", append(all, "pause", "sure", "1", "note", strings.Repeat("x", 501))...), 200, "Pause 1,203 schedules?", `aria-invalid="true"`)
+		if len(audited) > 0 {
+			t.Fatalf("asking was audited: %v", audited)
+		}
+		got := post(d, "/schedules/bulk", append(all, "pause", "sure", "1", "note", "migration")...)
+		wants(t, "pause", got, 303)
+		if page := follow(t, d, "/schedules/bulk", got.Header().Get("Location")); !strings.Contains(page, "1,203 paused<") || !strings.Contains(page, "It is done.") {
+			t.Errorf("the page of the operation:\n%s", page)
+		}
+		for name, want := range map[string]string{"mail-0000": "migration", "mail-1202": "migration", "mail-paused": "of before", "report": ""} {
+			if s := must(schedules.Get(t.Context(), name)); s.Note.Text != want || (s.State == chime.StatePaused) != (want != "") {
+				t.Errorf("%s is %s, with the note %q; want %q", name, s.State, s.Note.Text, want)
+			}
+		}
+		wants(t, "nothing is left to pause", post(d, "/schedules/bulk", append(all, "pause")...), 303)
+		wants(t, "run now", post(d, "/schedules/bulk", "all", "1", "filter", "state=live", "verb", "trigger"), 200, "Run now 1 schedule?", "These are all schedules that are live.")
+
+		wants(t, "delete without the number", post(d, "/schedules/bulk", append(all, "delete", "sure", "1")...), 200, "Type the number 1204", "is not how many there are now", "This cannot be undone")
+		got = post(d, "/schedules/bulk", append(all, "delete", "sure", "1", "number", "1204")...)
+		if page := follow(t, d, "/schedules/bulk", got.Header().Get("Location")); !strings.Contains(page, "1,204 deleted<") {
+			t.Errorf("the page of the operation:\n%s", page)
+		}
+		if left := names(t, schedules); left != "report" {
+			t.Errorf("%s are left, want report", left)
+		}
+		wants(t, "a filter that is none", post(d, "/schedules/bulk", "all", "1", "filter", "state=broken", "verb", "delete"), 400, "state is")
+		var acts []string
+		for _, a := range audited {
+			acts = append(acts, fmt.Sprintf("%s %d %s", a.Act, a.Count, a.Target))
+		}
+		const these = "all of queue mail, whose names begin with “mail-”"
+		if want := []string{"pause schedules 1203 " + these, "pause schedules 0 " + these, "delete schedules 1204 " + these, "delete schedules 0 all "}; !slices.Equal(acts, want) {
+			t.Errorf("audited: %q, want %q", acts, want)
+		}
+	})
+}
+
+// Schedules that were deleted while others were changed are told of, and hold up nothing.
+func TestSchedulesThatHadGoneAreCounted(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		for _, name := range []string{"a", "b", "c", "d"} {
+			hourly(t, store, name)
+		}
+		d := newDashboard(t, store, Options{Write: true, Authorize: as(allRights)})
+		d.changer = change.New(store, d.site.Group, func(ctx context.Context, filter url.Values, most int, concerns func(*chime.Schedule) bool) (change.Selected, error) {
+			selected, err := d.selectSchedules(ctx, filter, most, concerns)
+			return selected, errors.Join(err, chime.NewSchedules(store).Delete(ctx, "b"), chime.NewSchedules(store).Delete(ctx, "d"))
+		})
+		t.Cleanup(d.changer.Close)
+		got := post(d, "/schedules/bulk", "all", "1", "verb", "pause", "sure", "1")
+		wants(t, "pause", got, 303)
+		if page := follow(t, d, "/schedules/bulk", got.Header().Get("Location")); !strings.Contains(page, "2 paused, 2 had gone<") {
+			t.Errorf("the page of the operation:\n%s", page)
+		}
+	})
+}
+
+// names are those of all schedules.
+func names(t *testing.T, schedules *chime.Schedules) string {
+	t.Helper()
+	var all []string
+	for s, err := range schedules.List(t.Context(), chime.ScheduleFilter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s.Name)
+	}
+	return strings.Join(all, " ")
 }
 
 func TestAQueueIsSteered(t *testing.T) {

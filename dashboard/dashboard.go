@@ -87,7 +87,7 @@ func New(store chime.Store, options Options) *Dashboard {
 		shared: shared{pages: map[topic]*reading{}}, open: open,
 		said: said{sentences: map[string]sentence{}},
 	}
-	d.changer = change.New(store, d.site.Group)
+	d.changer = change.New(store, d.site.Group, d.selectSchedules)
 	d.hub = live.NewHub(source{d}, live.Options{Every: pollEvery, Linger: pollLinger, Version: render.Version()})
 	d.pages = d.shownPages()
 	d.routes = d.allRoutes()
@@ -99,6 +99,7 @@ func New(store chime.Store, options Options) *Dashboard {
 func (d *Dashboard) Close() {
 	d.hub.Close()
 	d.changer.Close()
+	d.site.Close()
 }
 
 // A call is one request.

@@ -266,6 +266,7 @@ func TestAPreviewWarns(t *testing.T) {
 		for _, n := range []string{"501", "0", "-1", "x"} {
 			wants(t, n, post(d, "/preview", "tab", "cron", "cron", "* * * * *", "n", n), 400, "1 to 500")
 		}
+		wants(t, "in its place", post(d, "/preview", "tab", "cron", "cron", "61 * * * *", "grace", "soon"), 200, `data-field="cron" data-text=`, `data-field="grace" data-text=`, "grace: ", "is no duration")
 		wants(t, "too long", post(d, "/preview", "json", strings.Repeat("x", 1<<20+200<<10)), 400, "too long")
 		wants(t, "GET", send(d, "GET", "/preview"), 405)
 	})

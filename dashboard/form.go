@@ -1,13 +1,16 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/change"
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
@@ -116,6 +119,12 @@ func (c *call) goOn(path, said string) {
 	to := frame.Href(path, "said", c.d.said.keep(said))
 	c.w.Header().Set("Location", strings.Repeat("../", strings.Count(c.path, "/"))+to)
 	c.w.WriteHeader(http.StatusSeeOther)
+}
+
+// selectSchedules returns the schedules that a filter of their list means.
+func (d *Dashboard) selectSchedules(ctx context.Context, filter url.Values, most int, concerns func(*chime.Schedule) bool) (change.Selected, error) {
+	selected, err := d.site.SelectSchedules(ctx, filter, most, concerns)
+	return change.Selected(selected), err
 }
 
 // failForm answers a form that cannot be read.

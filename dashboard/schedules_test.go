@@ -90,7 +90,7 @@ func TestTheListOfSchedulesIsSortedAndPaged(t *testing.T) {
 		d := newDashboard(t, store, Options{})
 		for query, want := range map[string]string{
 			"limit=2": "s0 s1", "limit=2&after=s1": "s2 s3", "limit=2&after=s11": "s2 s3", "sort=next": "s4 s3 s2 s1 s0", "sort=next&limit=2&after=s3": "s2 s1",
-			"sort=last": "s0 s1 s2 s3 s4", "sort=late": "s0 s1 s2 s3 s4", "sort=state": "s0 s1 s2 s3 s4",
+			"sort=last": "s0 s1 s2 s3 s4", "sort=late": "s0 s1 s2 s3 s4", "sort=failed": "s0 s1 s2 s3 s4", "sort=queue": "s0 s1 s2 s3 s4", "sort=state": "s0 s1 s2 s3 s4",
 		} {
 			if got := rowsOf(send(d, "GET", "/schedules?"+query).Body.String()); got != want {
 				t.Errorf("%s: got %s, want %s", query, got, want)
@@ -98,6 +98,35 @@ func TestTheListOfSchedulesIsSortedAndPaged(t *testing.T) {
 		}
 		wants(t, "the middle", send(d, "GET", "/schedules?limit=2&after=s1"), 200, `href="./schedules?limit=2" rel="prev"`, `href="./schedules?after=s3&amp;limit=2" rel="next"`, "2 of 5")
 		wants(t, "one that is gone", send(d, "GET", "/schedules?sort=next&after=gone"), 200, "it begins anew", `id="row-s0"`)
+	})
+}
+
+// The order is that of all schedules, not of those of a page; what only their histories say is read bit by bit.
+func TestAllSchedulesAreSortedByWhatTheirRunsSay(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		for i := range 60 {
+			put(t, store, fmt.Sprintf("s%02d", i), "0 * * * *", chime.MaxAttempts(1))
+		}
+		work(t, store, time.Hour+time.Minute, func(_ context.Context, job *chime.Job) error {
+			if job.Schedule == "s57" {
+				return errors.New("refused")
+			}
+			return nil
+		})
+		put(t, store, "s60", "0 * * * *", chime.Queue("archive"))
+		d := newDashboard(t, store, Options{})
+		wants(t, "the list", send(d, "GET", "/schedules?limit=10&sort=failed"), 200, "The runs of 16 of 61 schedules are read so far", `aria-sort="descending"`)
+		synctest.Wait()
+		time.Sleep(3 * time.Second) // fake time passes
+		got := send(d, "GET", "/schedules?limit=10&sort=failed")
+		lacks(t, "the list", got, "are read so far")
+		if rows := rowsOf(got.Body.String()); !strings.HasPrefix(rows, "s57 s00 s01") {
+			t.Errorf("by failures: %s", rows)
+		}
+		time.Sleep(time.Second) // fake time passes
+		if rows := rowsOf(send(d, "GET", "/schedules?limit=10&sort=queue").Body.String()); !strings.HasPrefix(rows, "s60 s00 s01") {
+			t.Errorf("by queue: %s", rows)
+		}
 	})
 }
 

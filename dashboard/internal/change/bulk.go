@@ -100,7 +100,8 @@ func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, 
 		answer.Ask = f.askJobs(verb, s, page)
 		return answer, nil
 	}
-	operation := c.operations.begin(verb.do+" "+plural(len(s.jobs), "job", "jobs"), page, verb.done, len(s.jobs), func(ctx context.Context, told func(chime.BulkResult)) error {
+	begun := &Operation{Title: verb.do + " " + plural(len(s.jobs), "job", "jobs"), Page: page, Verb: verb.done, Lost: "had gone or changed", Meant: len(s.jobs)}
+	operation := c.operations.begin(begun, func(ctx context.Context, told func(chime.BulkResult)) error {
 		for _, some := range steps(s.jobs) {
 			ids := make([]string, len(some))
 			for i, job := range some {

@@ -20,12 +20,25 @@ type Changer struct {
 	jobs      *chime.Jobs
 
 	group      func(*chime.JobInfo) string
+	selects    Selecting
 	operations *operations
 }
 
+// A Selecting returns the schedules that a filter of their list means, as the address of the list has it; of these, at most so many that a change
+// concerns. Of a schedule that cannot be read, concerns gets one without a State.
+type Selecting func(ctx context.Context, filter url.Values, most int, concerns func(*chime.Schedule) bool) (Selected, error)
+
+// Selected are schedules that a filter means.
+type Selected struct {
+	Names  []string // those that a change concerns, in order
+	Others int      // that it does not concern
+	More   bool     // there are more, or may be, than were looked at
+	Words  string   // which the filter means, as "that are failing, of queue mail"; empty: all
+}
+
 // New returns a changer of a store. It does no I/O. group names the group of failures that a job is in, as a form names it.
-func New(store chime.Store, group func(*chime.JobInfo) string) *Changer {
-	return &Changer{store: store, group: group, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), operations: newOperations()}
+func New(store chime.Store, group func(*chime.JobInfo) string, selects Selecting) *Changer {
+	return &Changer{store: store, group: group, selects: selects, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), operations: newOperations()}
 }
 
 // A Form is what a viewer has sent.

@@ -24,8 +24,9 @@ type Editor struct {
 	Tab      string
 	Tabs     []Tick // On is the one that is shown
 
-	Why      string   // what a tab cannot say, so that another one is shown
-	Mistakes []string // what is wrong, and about no field
+	Why      string            // what a tab cannot say, so that another one is shown
+	Mistakes []string          // what is wrong, and about no field
+	Wrong    []builder.Mistake // all that is wrong, where the preview alone is shown
 	Naming   []render.Field
 	Rule     []render.Field
 	Ticks    []Ticks
@@ -234,9 +235,7 @@ func PreviewSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	for _, mistake := range d.mistakes {
-		e.Mistakes = append(e.Mistakes, strings.TrimPrefix(mistake.Field+": "+mistake.Text, ": "))
-	}
+	e.Wrong = d.mistakes
 	return Answer{Show: &Shown{Template: "editor-preview", Part: true, Status: http.StatusOK, Model: e}}, nil
 }
 

@@ -14,19 +14,20 @@ const (
 	maxOperations  = 100              // that are kept
 )
 
-// An Operation is a change of many jobs that goes on while its viewer looks at something else.
+// An Operation is a change of many jobs or schedules that goes on while its viewer looks at something else.
 type Operation struct {
 	ID     string
 	Title  string // as "Requeue 12,000 jobs"
 	Page   string // that it was begun on
-	Verb   string // what becomes of a job, as "requeued"
+	Verb   string // what becomes of each, as "requeued"
+	Lost   string // why some are left out, as "had gone"
 	Meant  int
 	Done   chime.BulkResult
 	Ended  time.Time // zero: it goes on
 	Failed error     // why it ended before its end; nil: it did not
 }
 
-// Left is how many jobs have not had their turn.
+// Left is how many have not had their turn.
 func (o Operation) Left() int { return max(0, o.Meant-o.Done.Changed-o.Done.Gone) }
 
 // operations are those of a process. They end with it, after the step that is under way.
@@ -43,16 +44,16 @@ func newOperations() *operations {
 	return &operations{all: map[string]*Operation{}, ctx: ctx, stop: stop}
 }
 
-// begin begins an operation: do changes what is meant and tells of each step, until ctx ends.
-func (all *operations) begin(title, page, verb string, meant int, do func(ctx context.Context, told func(chime.BulkResult)) error) Operation {
+// begin begins an operation that has all but an ID: do changes what is meant and tells of each step, until ctx ends.
+func (all *operations) begin(o *Operation, do func(ctx context.Context, told func(chime.BulkResult)) error) Operation {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	for id, o := range all.all {
-		if !o.Ended.IsZero() && (time.Since(o.Ended) > keepOperations || len(all.all) >= maxOperations) {
+	for id, old := range all.all {
+		if !old.Ended.IsZero() && (time.Since(old.Ended) > keepOperations || len(all.all) >= maxOperations) {
 			delete(all.all, id)
 		}
 	}
-	o := &Operation{ID: rand.Text(), Title: title, Page: page, Verb: verb, Meant: meant}
+	o.ID = rand.Text()
 	all.all[o.ID] = o
 	all.running.Go(func() {
 		err := do(all.ctx, func(step chime.BulkResult) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 
 	"github.com/chimejobs/chime"
@@ -14,15 +15,17 @@ import (
 type scheduleVerb struct {
 	name, do, done string // as "pause", "Pause", "paused"
 	text, warning  string
-	noted          bool // a note is asked for
-	destroys       bool // the number has to be typed
+	noted          bool                       // a note is asked for
+	destroys       bool                       // the number has to be typed
+	concerns       func(*chime.Schedule) bool // of all that a filter means, those that it changes
 	one            func(c *Changer, ctx context.Context, name string, note chime.Note) error
 }
 
-// PauseSchedules, ResumeSchedules, TriggerSchedules and DeleteSchedules change the schedules that are ticked in a list.
+// PauseSchedules, ResumeSchedules, TriggerSchedules and DeleteSchedules change the schedules that are ticked in a list, or all that its filter means.
 func PauseSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return c.changeSchedules(ctx, f, scheduleVerb{
 		name: "pause", do: "Pause", done: "paused", noted: true, text: "No occurrence of them is placed until somebody resumes them.",
+		concerns: func(s *chime.Schedule) bool { return s.State == chime.StateLive }, // another one would get this note in place of its own
 		one: func(c *Changer, ctx context.Context, name string, note chime.Note) error {
 			return c.schedules.Pause(ctx, name, note)
 		},
@@ -33,6 +36,7 @@ func PauseSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 func ResumeSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return c.changeSchedules(ctx, f, scheduleVerb{
 		name: "resume", do: "Resume", done: "resumed", text: "They go on as their rules say.",
+		concerns: func(s *chime.Schedule) bool { return s.State == chime.StatePaused },
 		one: func(c *Changer, ctx context.Context, name string, _ chime.Note) error {
 			return c.schedules.Resume(ctx, name)
 		},
@@ -43,6 +47,7 @@ func ResumeSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 func TriggerSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return c.changeSchedules(ctx, f, scheduleVerb{
 		name: "trigger", do: "Run now", done: "triggered", text: "The job of each runs once, as soon as a worker is free, with the arguments of its schedule.",
+		concerns: func(s *chime.Schedule) bool { return s.State != "" },
 		one: func(c *Changer, ctx context.Context, name string, _ chime.Note) error {
 			_, err := c.schedules.Trigger(ctx, name)
 			return err
@@ -54,61 +59,137 @@ func TriggerSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 func DeleteSchedules(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	return c.changeSchedules(ctx, f, scheduleVerb{
 		name: "delete", do: "Delete", done: "deleted", destroys: true, text: "Their definitions, placed occurrences and histories go. Jobs of them that run may finish.",
-		warning: "This cannot be undone. A program that declares one creates it anew at its next start.",
+		warning:  "This cannot be undone. A program that declares one creates it anew at its next start.",
+		concerns: func(*chime.Schedule) bool { return true },
 		one: func(c *Changer, ctx context.Context, name string, _ chime.Note) error {
 			return c.schedules.Delete(ctx, name)
 		},
 	})
 }
 
+// A scheduleSelection is the schedules that a form is about.
+type scheduleSelection struct {
+	Selected
+	all bool // that a filter means, and not those that are ticked
+}
+
 func (c *Changer) changeSchedules(ctx context.Context, f *Form, verb scheduleVerb) (Answer, error) {
-	names, note := f.Fields["id"], f.note()
-	answer := Answer{Target: fmt.Sprintf("%.500q", names), Back: "schedules", Note: note.Text}
+	answer := Answer{Back: "schedules", Note: f.note().Text}
+	s, err := c.selectedSchedules(ctx, f, verb)
+	if answer.Target = fmt.Sprintf("%.500q", s.Names); s.all {
+		answer.Target = "all " + s.Words
+	}
 	switch {
-	case len(names) > maxTicked:
-		return answer, &chime.InvalidError{Field: "id", Value: strconv.Itoa(len(names)) + " rows", Limit: "at most " + strconv.Itoa(maxTicked)}
-	case len(names) == 0:
+	case err != nil:
+		return answer, err
+	case len(s.Names) == 0 && s.all:
+		answer.Said = "No schedule that the filter means can be " + verb.done + ": nothing was done."
+		return answer, nil
+	case len(s.Names) == 0:
 		answer.Said = "No schedule is ticked: nothing was done."
 		return answer, nil
-	case !f.sure(), verb.destroys && f.Fields.Get("number") != strconv.Itoa(len(names)):
-		answer.Ask = f.askSchedules(verb, names, "")
+	case !f.sure(), verb.destroys && f.Fields.Get("number") != strconv.Itoa(len(s.Names)):
+		answer.Ask = f.askSchedules(verb, s, "")
+		return answer, nil
+	case s.all:
+		return c.changeAll(ctx, f, verb, s, answer)
+	}
+	done, err := c.changeEach(ctx, f, verb, s.Names)
+	answer.Count = int64(done.Changed)
+	if why := wrong(err); why != "" && done.Changed == 0 {
+		answer.Ask = f.askSchedules(verb, s, why)
 		return answer, nil
 	}
-	changed, gone := 0, 0
-	for _, name := range names {
-		err := verb.one(c, ctx, name, note)
-		switch {
-		case errors.Is(err, chime.ErrNotFound):
-			gone++
-			continue
-		case wrong(err) != "" && changed == 0:
-			answer.Ask = f.askSchedules(verb, names, wrong(err))
-			return answer, nil
-		case err != nil:
-			answer.Count = int64(changed)
-			return answer, fmt.Errorf("%d of %d schedules %s, then: %w", changed, len(names), verb.done, err)
-		}
-		changed++
+	if err != nil {
+		return answer, fmt.Errorf("%d of %d schedules %s, then: %w", done.Changed, len(s.Names), verb.done, err)
 	}
-	answer.Count = int64(changed)
-	answer.Said = plural(changed, "schedule", "schedules") + " " + verb.done + "."
-	if gone > 0 {
-		answer.Said = fmt.Sprintf("%s %s, %d had gone.", plural(changed, "schedule", "schedules"), verb.done, gone)
+	answer.Said = plural(done.Changed, "schedule", "schedules") + " " + verb.done + "."
+	if done.Gone > 0 {
+		answer.Said = fmt.Sprintf("%s %s, %d had gone.", plural(done.Changed, "schedule", "schedules"), verb.done, done.Gone)
 	}
 	return answer, nil
 }
 
+// selectedSchedules are those that a form is about.
+func (c *Changer) selectedSchedules(ctx context.Context, f *Form, verb scheduleVerb) (s scheduleSelection, err error) {
+	if f.Fields.Get("all") != "1" {
+		if s.Names = f.Fields["id"]; len(s.Names) > maxTicked {
+			err = &chime.InvalidError{Field: "id", Value: strconv.Itoa(len(s.Names)) + " rows", Limit: "at most " + strconv.Itoa(maxTicked)}
+		}
+		return s, err
+	}
+	filter, err := url.ParseQuery(f.Fields.Get("filter"))
+	if err != nil {
+		return s, &chime.InvalidError{Field: "filter", Value: fmt.Sprintf("%.60s", f.Fields.Get("filter")), Limit: "a query as the address of the list has"}
+	}
+	s.all = true
+	s.Selected, err = c.selects(ctx, filter, maxAll, verb.concerns)
+	return s, err
+}
+
+// changeEach changes schedules one after the other, until one cannot be changed. One that is not there any more is left out.
+func (c *Changer) changeEach(ctx context.Context, f *Form, verb scheduleVerb, names []string) (done chime.BulkResult, err error) {
+	for _, name := range names {
+		switch err := verb.one(c, ctx, name, f.note()); {
+		case errors.Is(err, chime.ErrNotFound):
+			done.Gone++
+		case err != nil:
+			return done, err
+		default:
+			done.Changed++
+		}
+	}
+	return done, nil
+}
+
+// changeAll begins to change all that a filter means. The first one is changed at once: with it, what is wrong with the note is known.
+func (c *Changer) changeAll(ctx context.Context, f *Form, verb scheduleVerb, s scheduleSelection, answer Answer) (Answer, error) {
+	first, err := c.changeEach(ctx, f, verb, s.Names[:1])
+	if why := wrong(err); why != "" {
+		answer.Ask = f.askSchedules(verb, s, why)
+		return answer, nil
+	}
+	if err != nil {
+		return answer, err
+	}
+	answer.Count = int64(len(s.Names))
+	begun := &Operation{Title: verb.do + " " + plural(len(s.Names), "schedule", "schedules"), Page: "schedules", Verb: verb.done, Lost: "had gone", Meant: len(s.Names), Done: first}
+	operation := c.operations.begin(begun, func(ctx context.Context, told func(chime.BulkResult)) error {
+		for _, name := range s.Names[1:] {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			stepCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxStep) // one that has begun is ended
+			done, err := c.changeEach(stepCtx, f, verb, []string{name})
+			cancel()
+			if err != nil {
+				return fmt.Errorf("schedule %q: %w", name, err)
+			}
+			told(done)
+		}
+		return nil
+	})
+	answer.Back = render.Path("operations", operation.ID)
+	return answer, nil
+}
+
 // askSchedules asks whether these schedules are meant. why is what is wrong with the note; empty: nothing is.
-func (f *Form) askSchedules(verb scheduleVerb, names []string, why string) *render.Ask {
-	meant := strconv.Itoa(len(names))
+func (f *Form) askSchedules(verb scheduleVerb, s scheduleSelection, why string) *render.Ask {
+	meant := strconv.Itoa(len(s.Names))
 	ask := &render.Ask{
-		Title: fmt.Sprintf("%s %s?", verb.do, plural(len(names), "schedule", "schedules")), Text: verb.text, Warning: verb.warning,
-		Examples: names[:min(len(names), maxExamples)], More: max(0, len(names)-maxExamples),
+		Title: fmt.Sprintf("%s %s?", verb.do, plural(len(s.Names), "schedule", "schedules")), Text: verb.text, Warning: verb.warning,
+		Examples: s.Names[:min(len(s.Names), maxExamples)], More: max(0, len(s.Names)-maxExamples),
 		Post: f.Frame.Action("schedules", "bulk"), Do: verb.do, Destroys: verb.destroys, Cancel: f.Frame.Href("schedules"),
 		Hidden: []render.Pair{{Name: "verb", Value: verb.name}},
 	}
-	for _, name := range names {
-		ask.Hidden = append(ask.Hidden, render.Pair{Name: "id", Value: name})
+	if s.all {
+		ask.Text = s.describe(verb) + " " + verb.text
+		ask.Hidden = append(ask.Hidden, render.Pair{Name: "all", Value: "1"}, render.Pair{Name: "filter", Value: f.Fields.Get("filter")})
+		ask.Cancel = f.Frame.List("schedules", f.Fields.Get("filter"))
+	} else {
+		for _, name := range s.Names {
+			ask.Hidden = append(ask.Hidden, render.Pair{Name: "id", Value: name})
+		}
 	}
 	if verb.noted {
 		ask.Fields = append(ask.Fields, render.Field{Name: "note", Label: "Why, for those who find them paused", Value: f.Fields.Get("note"), Hint: "At most 500 bytes; it may be empty.", Error: why})
@@ -116,9 +197,27 @@ func (f *Form) askSchedules(verb scheduleVerb, names []string, why string) *rend
 	if verb.destroys {
 		field := render.Field{Name: "number", Label: "Type the number " + meant, Kind: "number", Required: true, Exactly: meant}
 		if f.sure() {
-			field.Error = fmt.Sprintf("%.20q is not how many are ticked.", f.Fields.Get("number"))
+			field.Error = fmt.Sprintf("%.20q is not how many there are now.", f.Fields.Get("number"))
 		}
 		ask.Fields = append(ask.Fields, field)
 	}
 	return ask
+}
+
+// describe says which schedules a filter means, and which of them stay as they are.
+func (s scheduleSelection) describe(verb scheduleVerb) string {
+	text := "These are all schedules " + s.Words + "."
+	if s.Words == "" {
+		text = "These are all schedules."
+	}
+	if s.More {
+		text += " There are more: do it again for the rest when these are done."
+	}
+	switch {
+	case s.Others == 1:
+		text += " One other stays as it is: it cannot be " + verb.done + "."
+	case s.Others > 1:
+		text += " " + plural(s.Others, "", "others") + " stay as they are: they cannot be " + verb.done + "."
+	}
+	return text
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ const unread = "unread"
 
 var (
 	scheduleStates = []string{"all", "live", "paused", "failing", "late", "completed"}
-	scheduleSorts  = []string{"name", "next", "last", "late", "state"}
+	scheduleSorts  = []string{"name", "next", "last", "late", "failed", "queue", "state"}
 	// stateOrder has what is worst first.
 	stateOrder = []string{"failing", "late", unread, "paused", "live", "completed"}
 )
@@ -56,9 +57,45 @@ func (q ScheduleQuery) Filtered() bool {
 	return q.State != scheduleStates[0] || q.Queue != "" || q.Owner != "" || q.Prefix != ""
 }
 
+// Filter is the part of the query that says which schedules these are, and not in which order or how many at a time.
+func (q ScheduleQuery) Filter() string {
+	filter := url.Values{}
+	for field, value := range map[string]string{"state": q.State, "queue": q.Queue, "owner": q.Owner, "prefix": q.Prefix} {
+		if value != "" && value != scheduleStates[0] {
+			filter.Set(field, value)
+		}
+	}
+	return filter.Encode()
+}
+
+// words say which schedules these are; empty: all.
+func (q ScheduleQuery) words() string {
+	var parts []string
+	add := func(value, format string) {
+		if value != "" {
+			parts = append(parts, fmt.Sprintf(format, value))
+		}
+	}
+	if q.State != scheduleStates[0] {
+		add(q.State, "that are %s")
+	}
+	add(q.Queue, "of queue %s")
+	add(q.Owner, "of owner %s")
+	add(q.Prefix, "whose names begin with “%s”")
+	return strings.Join(parts, ", ")
+}
+
+// byHistory reports whether the order is one of what histories say.
+func (q ScheduleQuery) byHistory() bool { return q.Sort == "late" || q.Sort == "failed" }
+
 // fits reports whether a schedule is meant, whatever its state.
 func (q ScheduleQuery) fits(s *ListedSchedule) bool {
 	return (q.Queue == "" || s.Queue == q.Queue) && (q.Owner == "" || s.Owner == q.Owner) && strings.HasPrefix(s.Name, q.Prefix)
+}
+
+// means reports whether a state is meant.
+func (q ScheduleQuery) means(state string) bool {
+	return q.State == scheduleStates[0] || q.State == state
 }
 
 // scheduleState is how a schedule of a list stands.
@@ -81,10 +118,16 @@ func (q ScheduleQuery) order(found []foundSchedule) {
 			return -f.Last.Ended.UnixMilli()
 		case q.Sort == "late" && f.history.Starts > 0:
 			return -int64(f.history.LateP99)
+		case q.Sort == "failed" && f.history.Known:
+			return -int64(f.history.Failed)
 		}
 		return math.MaxInt64
 	}
-	if q.Sort != "name" {
+	switch q.Sort {
+	case "name":
+	case "queue":
+		slices.SortStableFunc(found, func(a, b foundSchedule) int { return cmp.Compare(a.Queue, b.Queue) })
+	default:
 		slices.SortStableFunc(found, func(a, b foundSchedule) int { return cmp.Compare(place(&a), place(&b)) })
 	}
 }

@@ -3,6 +3,7 @@ package pages
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,7 +19,6 @@ import (
 const (
 	rows      = 25  // of a list, unless the viewer asks for more
 	maxRows   = 200 // that they may ask for
-	maxByLate = 50  // schedules that are put in the order of how late their runs were: the runs of each are read for it
 	maxOwners = 100 // that are proposed
 	shownAge  = 5 * time.Second
 )
@@ -103,7 +103,7 @@ func (s *Site) fill(ctx context.Context, m *Schedules, listing Listing, now time
 		state := scheduleState(one, asOf)
 		counts["all"]++
 		counts[state.Word]++
-		if m.Query.State == "all" || m.Query.State == state.Word {
+		if m.Query.means(state.Word) {
 			found = append(found, foundSchedule{ListedSchedule: *one, state: state})
 		}
 	}
@@ -117,7 +117,7 @@ func (s *Site) fill(ctx context.Context, m *Schedules, listing Listing, now time
 			m.Tabs = append(m.Tabs, ScheduleTab{state, counts[state], state == m.Query.State})
 		}
 	}
-	if err := s.order(ctx, m, found, now); err != nil {
+	if err := s.order(ctx, m, found); err != nil {
 		return err
 	}
 	begin, ok := m.Query.begin(found)
@@ -129,19 +129,45 @@ func (s *Site) fill(ctx context.Context, m *Schedules, listing Listing, now time
 	return s.addRows(ctx, m, found[begin:end], now, zone)
 }
 
-// order puts what was found in order.
-func (s *Site) order(ctx context.Context, m *Schedules, found []foundSchedule, now time.Time) error {
-	if m.Query.Sort == "late" && len(found) > maxByLate {
-		m.Note = fmt.Sprintf("%d schedules fit, and at most %d are put in the order of how late they were: they are in that of their names. Filter them first.", len(found), maxByLate)
-		m.Query.Sort = "name"
-	}
-	if m.Query.Sort == "late" {
-		if err := s.addRuns(ctx, found, now); err != nil {
+// order puts what was found in order. What only histories say may still be being read: those of which it is not known yet come last.
+func (s *Site) order(ctx context.Context, m *Schedules, found []foundSchedule) error {
+	if m.Query.byHistory() {
+		var read []*chime.Schedule
+		var of []*foundSchedule
+		for i := range found {
+			if found[i].Unread == nil {
+				read, of = append(read, found[i].Schedule), append(of, &found[i])
+			}
+		}
+		histories, err := s.summaries.of(ctx, read)
+		if err != nil {
 			return err
+		}
+		known := 0
+		for i, f := range of {
+			if f.history = histories[i]; f.history.Known {
+				known++
+			}
+		}
+		if known < len(of) && m.Note == "" {
+			m.Note = fmt.Sprintf("The runs of %s of %s are read so far: the others come behind them.", render.Count(int64(known)), render.Plural(int64(len(of)), "schedule", "schedules"))
 		}
 	}
 	m.Query.order(found)
 	return nil
+}
+
+// summarize reads what the history of a schedule says. One that was deleted meanwhile says nothing.
+func (s *Site) summarize(ctx context.Context, of *chime.Schedule) (history.History, error) {
+	runs, err := s.readRuns(ctx, of.Name)
+	if err != nil && !errors.Is(err, chime.ErrNotFound) {
+		return history.History{}, err
+	}
+	now := time.Now()
+	if last := s.Last(); last != nil {
+		now = last.Now()
+	}
+	return history.Of(of, runs, now), nil
 }
 
 // page says where the pages before and after are.
@@ -237,7 +263,10 @@ func (m *Schedules) Noted() string {
 
 // Bulk are the buttons for the ticked schedules.
 func (m *Schedules) Bulk() *render.Bulk {
-	b := &render.Bulk{Path: "schedules/bulk", Noun: "schedules"}
+	b := &render.Bulk{Path: "schedules/bulk", Noun: "schedules", All: "all that match"}
+	if m.Found >= 0 {
+		b.All = "all " + render.Count(int64(m.Found)) + " that match"
+	}
 	if m.Can.Operate {
 		b.Verbs = append(b.Verbs, render.Verb{Name: "pause", Text: "Pause", Icon: "pause"}, render.Verb{Name: "resume", Text: "Resume", Icon: "play"},
 			render.Verb{Name: "trigger", Text: "Run now", Icon: "zap"})
@@ -273,7 +302,7 @@ type Column struct{ Sort, Text, Aria string }
 func (m *Schedules) Column(sort, text string) Column {
 	c := Column{Sort: sort, Text: text}
 	if m.Query.Sort == sort {
-		c.Aria = map[string]string{"last": "descending", "late": "descending"}[sort]
+		c.Aria = map[string]string{"last": "descending", "late": "descending", "failed": "descending"}[sort]
 		c.Aria = cmp.Or(c.Aria, "ascending")
 	}
 	return c

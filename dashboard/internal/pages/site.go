@@ -26,6 +26,7 @@ type Site struct {
 	hours     hours
 	runs      *histories[*chime.RunInfo]
 	days      *histories[chime.RunDay]
+	summaries *summaries
 	calendar  calendar
 	found     seldom[*jobList]
 	grouped   seldom[*grouping]
@@ -42,9 +43,13 @@ func NewSite(store chime.Store, hooks Hooks) *Site {
 		store: store, hooks: hooks, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), poller: overview.NewPoller(store),
 	}
 	s.runs, s.days = newHistories(s.readRuns), newHistories(s.schedules.Days)
+	s.summaries = newSummaries(s.summarize)
 	s.directory = newDirectory(func(ctx context.Context) schedulesSeq { return s.schedules.List(ctx, chime.ScheduleFilter{}) })
 	return s
 }
+
+// Close ends what is read in the background. Pages can be read still.
+func (s *Site) Close() { s.summaries.close() }
 
 // A Standing is how a store was when it was read last: what all pages have in common.
 type Standing struct {

@@ -27,6 +27,7 @@ type Frame struct {
 	Banners   []Banner
 	Flash     string // what an action has done
 	Stale     string // why the figures are old; "" are not
+	Script    string // that this page alone has; "" is none
 }
 
 // A Banner says what is wrong with the whole, on every page.
@@ -88,6 +89,15 @@ func (f *Frame) zone() *time.Location {
 // Href is a link to a page: its path, then names and values of its query. Empty values are left out, and a zone that was asked for is kept.
 func (f *Frame) Href(path string, pairs ...string) string {
 	return f.link(path, url.Values{}, pairs)
+}
+
+// List is a link to a list with a filter, which is the query of its address.
+func (f *Frame) List(path, filter string) string {
+	query, err := url.ParseQuery(filter)
+	if err != nil {
+		query = url.Values{}
+	}
+	return f.link(path, query, nil)
 }
 
 // Here is a link to the page itself with some values of its query changed, or left out if empty.

@@ -44,9 +44,14 @@ type View struct {
 // With is the view of a part of the model, for a template that another calls: {{template "row" ($.With .)}}.
 func (v View) With(model any) View { return View{v.Frame, model} }
 
+// scripts are those that a page alone has, by the name of its template.
+var scripts = map[string]string{"calendar": "chart.js", "editor": "preview.js", "overview": "chart.js", "queue": "chart.js", "schedule": "chart.js"}
+
 // Page writes a whole page: the frame, and in it the template of the name.
 func Page(w io.Writer, name string, frame *Frame, model any) error {
-	view := View{frame, model}
+	whole := *frame
+	whole.Script = scripts[name]
+	view := View{&whole, model}
 	body, err := execute(name, view)
 	if err != nil {
 		return err

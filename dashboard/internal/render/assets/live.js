@@ -6,13 +6,15 @@ const root = document.documentElement;
 const dot = document.getElementById("live");
 const said = document.getElementById("said");
 const waiting = new Map(); // region → its latest inside, of which rows are held back
-let stream, every = 2000, beat = Date.now(), trouble, outdated = false, lastSaid = 0;
+let stream, every = 2000, beat = Date.now(), trouble, outdated = false, lastSaid = 0, saying;
 
-// say tells a screen reader, at most once in ten seconds.
+// say tells a screen reader, at most once in ten seconds: of what comes within them the last.
 export function say(text, urgent) {
-  if (!urgent && Date.now() - lastSaid < 10000) return;
-  lastSaid = Date.now();
-  said.textContent = text;
+  clearTimeout(saying);
+  saying = setTimeout(() => {
+    lastSaid = Date.now();
+    said.textContent = text;
+  }, urgent ? 0 : lastSaid + 10000 - Date.now());
 }
 
 const find = (within, id) => within.querySelector(`#${CSS.escape(id)}`);

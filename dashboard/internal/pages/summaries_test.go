@@ -1,0 +1,86 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/history"
+)
+
+const many = 2000 // schedules
+
+func TestSummariesAreReadBitByBitWhileSomebodyAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reads atomic.Int64
+		var down atomic.Bool
+		all := newSummaries(func(_ context.Context, s *chime.Schedule) (history.History, error) {
+			reads.Add(1)
+			time.Sleep(time.Millisecond) // fake time passes
+			if down.Load() {
+				return history.History{}, errors.New("no answer")
+			}
+			return history.History{Known: true, LateP99: time.Duration(s.Revision)}, nil
+		})
+		defer all.close()
+		var schedules []*chime.Schedule
+		for i := range many {
+			schedules = append(schedules, &chime.Schedule{Name: fmt.Sprint(i), Revision: int64(i)})
+		}
+		ask := func() (known int) {
+			t.Helper()
+			found, err := all.of(t.Context(), schedules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, h := range found {
+				if h.Known {
+					known++
+				}
+				if h.Known && h.LateP99 != time.Duration(schedules[i].Revision) {
+					t.Errorf("schedule %d has the summary of %d", i, h.LateP99)
+				}
+			}
+			return known
+		}
+		if known := ask(); known != readAtOnce {
+			t.Errorf("who asks first is told of %d, want the first batch", known)
+		}
+		time.Sleep(10 * time.Minute) // fake time passes
+		if n := reads.Load(); n <= readAtOnce || n > many/2 {
+			t.Errorf("%d were read for somebody who asked once, want those of some ten seconds", n)
+		}
+		began := time.Now()
+		for ask() < many {
+			time.Sleep(2 * time.Second) // fake time passes
+		}
+		// Eight at a time, a millisecond each: 250 ms of reading in all.
+		if took := time.Since(began); took > 100*250*time.Millisecond {
+			t.Errorf("all were read within %v, want at most a hundred times what reading takes", took)
+		}
+		synctest.Wait()
+		before := reads.Load()
+		changed := *schedules[7]
+		changed.Last.Ended = time.Now()
+		schedules[7] = &changed
+		ask()
+		time.Sleep(time.Minute) // fake time passes
+		if n := reads.Load() - before; n != 1 {
+			t.Errorf("%d were read again, want the one that has ended a run", n)
+		}
+		down.Store(true)
+		schedules = append(schedules, &chime.Schedule{Name: "new"})
+		if _, err := all.of(t.Context(), schedules); err == nil {
+			t.Error("an error of the store is not told")
+		}
+		down.Store(false)
+		if known := ask(); known != many+1 {
+			t.Errorf("after it %d are known, want all", known)
+		}
+	})
+}
