@@ -79,7 +79,11 @@ func (d *Dashboard) editor(ctx context.Context, r *pages.Request) (pages.View, e
 		model := d.changer.NewSchedule(cmp.Or(tab, "builder"))
 		return pages.View{Title: model.Title(), Model: model}, nil
 	}
-	model, err := d.changer.EditSchedule(ctx, name, tab, d.site.Last().Now())
+	standing, err := d.site.Standing(ctx)
+	if err != nil {
+		return pages.View{}, err
+	}
+	model, err := d.changer.EditSchedule(ctx, name, tab, standing.Now())
 	if err != nil {
 		return pages.View{}, err
 	}

@@ -51,12 +51,8 @@ func (r *Request) window() (overview.Window, error) {
 	return overview.Hour, nil
 }
 
-// chartsAt reads the charts of a queue, or of all if it is empty.
-func (s *Site) chartsAt(ctx context.Context, r *Request, standing *Standing, queue string) (*Charts, error) {
-	window, err := r.window()
-	if err != nil {
-		return nil, err
-	}
+// chartsAt reads the charts of a window for a queue, or for all if it is empty.
+func (s *Site) chartsAt(ctx context.Context, r *Request, standing *Standing, window overview.Window, queue string) (*Charts, error) {
 	c := &Charts{}
 	for _, w := range windows {
 		c.Windows = append(c.Windows, Choice{w.String(), w.name, w.Window == window})

@@ -69,18 +69,11 @@ type GoOn struct{ State, After string }
 
 // Failures reads the groups of jobs that failed.
 func (s *Site) Failures(ctx context.Context, r *Request) (View, error) {
-	standing, err := s.Standing(ctx)
-	if err != nil {
-		return View{}, err
-	}
 	state, err := r.choice("state", anyState, string(chime.JobDead), string(chime.JobRetrying))
 	if err != nil {
 		return View{}, err
 	}
 	m := &Failures{State: state, Query: r.Query.Get("q"), Queue: r.Query.Get("queue"), Later: r.Query.Get("after") != ""}
-	for _, q := range standing.Queues {
-		m.Queues = append(m.Queues, q.Name)
-	}
 	filter, err := filterOf(m.Query, m.Queue)
 	switch {
 	case err != nil:
@@ -89,6 +82,16 @@ func (s *Site) Failures(ctx context.Context, r *Request) (View, error) {
 		m.State = string(filter.State)
 	case filter.State != "":
 		m.Wrong = (&QueryError{"filter state", string(filter.State), "dead or retrying: other jobs have not failed"}).Error()
+	}
+	if after := r.Query.Get("after"); after != "" && m.State == anyState {
+		return View{}, &QueryError{"after", after, "it with state dead or retrying"}
+	}
+	standing, err := s.Standing(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	for _, q := range standing.Queues {
+		m.Queues = append(m.Queues, q.Name)
 	}
 	m.Filtered = !withoutPlace(filter).Empty()
 	m.tabs(filter)
@@ -129,9 +132,6 @@ func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Fi
 	if m.State != anyState {
 		states = []chime.JobState{chime.JobState(m.State)}
 		filter.State = states[0]
-	}
-	if after != "" && len(states) > 1 {
-		return &QueryError{"after", after, "it with state dead or retrying"}
 	}
 	m.Filter = filter.String()
 	found, err := s.grouped.get(ctx, fmt.Sprintf("%q %v %q", m.Filter, states, after), func(ctx context.Context) (*grouping, error) {

@@ -90,15 +90,15 @@ func (m *Jobs) Shared() bool {
 
 // Jobs reads the list of jobs.
 func (s *Site) Jobs(ctx context.Context, r *Request) (View, error) {
-	standing, err := s.Standing(ctx)
-	if err != nil {
-		return View{}, err
-	}
 	limit, err := r.number("limit", 1, maxJobs, defaultJobs)
 	if err != nil {
 		return View{}, err
 	}
 	asked, err := r.choice("state", "", anyState, "waiting", "delayed", "running", "taken", "retrying", "parked", "dead", "done")
+	if err != nil {
+		return View{}, err
+	}
+	standing, err := s.Standing(ctx)
 	if err != nil {
 		return View{}, err
 	}

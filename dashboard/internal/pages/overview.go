@@ -92,11 +92,15 @@ type FailureRow struct {
 
 // Overview reads the overview.
 func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
+	window, err := r.window()
+	if err != nil {
+		return View{}, err
+	}
 	standing, err := s.Standing(ctx)
 	if err != nil {
 		return View{}, err
 	}
-	charts, err := s.chartsAt(ctx, r, standing, "")
+	charts, err := s.chartsAt(ctx, r, standing, window, "")
 	if err != nil {
 		return View{}, err
 	}

@@ -45,6 +45,10 @@ type NameRow struct {
 
 // Queue reads the page of a queue.
 func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
+	window, err := r.window()
+	if err != nil {
+		return View{}, err
+	}
 	standing, err := s.Standing(ctx)
 	if err != nil {
 		return View{}, err
@@ -61,7 +65,7 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 			m.Workers = append(m.Workers, w)
 		}
 	}
-	if m.Charts, err = s.chartsAt(ctx, r, standing, name); err != nil {
+	if m.Charts, err = s.chartsAt(ctx, r, standing, window, name); err != nil {
 		return View{}, err
 	}
 	var samples []chime.Sample

@@ -74,10 +74,6 @@ func older(a, b time.Time) int {
 
 // Queues reads the list of the queues.
 func (s *Site) Queues(ctx context.Context, r *Request) (View, error) {
-	standing, err := s.Standing(ctx)
-	if err != nil {
-		return View{}, err
-	}
 	sort, err := r.choice("sort", "name", "waiting", "running", "dead", "oldest", "failed")
 	if err != nil {
 		return View{}, err
@@ -87,6 +83,10 @@ func (s *Site) Queues(ctx context.Context, r *Request) (View, error) {
 		return View{}, err
 	}
 	from, err := r.number("from", 0, maxSort, 0)
+	if err != nil {
+		return View{}, err
+	}
+	standing, err := s.Standing(ctx)
 	if err != nil {
 		return View{}, err
 	}

@@ -83,12 +83,7 @@ type Counter struct {
 
 // Schedule reads the page of a schedule.
 func (s *Site) Schedule(ctx context.Context, r *Request) (View, error) {
-	standing, err := s.Standing(ctx)
-	if err != nil {
-		return View{}, err
-	}
-	name, now := r.Values["name"], standing.Now()
-	day, err := r.day(now)
+	day, err := r.day(time.Now())
 	if err != nil {
 		return View{}, err
 	}
@@ -96,6 +91,11 @@ func (s *Site) Schedule(ctx context.Context, r *Request) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
+	standing, err := s.Standing(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	name, now := r.Values["name"], standing.Now()
 	of, err := s.schedules.Get(ctx, name)
 	if err != nil {
 		return s.unreadSchedule(ctx, r, name, err)

@@ -1,0 +1,274 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// crowd is an Authorize that takes each request for one of another viewer, who has no rate to keep to.
+func crowd(rights Rights) func(*http.Request) (Viewer, error) {
+	n := 0
+	return func(*http.Request) (Viewer, error) {
+		n++
+		return Viewer{Name: fmt.Sprint("viewer-", n), Rights: rights}, nil
+	}
+}
+
+// A mount is a dashboard below a path.
+type mount struct {
+	name    string
+	outside string // the path that browsers see
+	cut     string // what of it a proxy or http.StripPrefix cuts off
+}
+
+// mounts are the ways in which an application mounts a dashboard.
+var mounts = []mount{
+	{"at the root", "", ""},
+	{"below a path", "/chime", ""},
+	{"below two", "/internal/chime", ""},
+	{"below a path that is stripped", "/chime", "/chime"},
+	{"below two that are stripped", "/internal/chime", "/internal/chime"},
+	{"below two, one of which is stripped", "/internal/chime", "/internal"},
+}
+
+// prefix is Options.Prefix of a mount.
+func (m mount) prefix() string { return strings.TrimPrefix(m.outside, m.cut) }
+
+// handler is the application that mounts a dashboard.
+func (m mount) handler(d *Dashboard) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(m.outside+"/", http.StripPrefix(m.cut, d))
+	return mux
+}
+
+// A crawler looks at pages as a browser does that follows every link.
+type crawler struct {
+	t       *testing.T
+	site    http.Handler
+	outside string
+	pages   map[string]*httptest.ResponseRecorder // by address, from where the dashboard is mounted on
+	posts   map[string]bool                       // the addresses of forms that are POSTed, without a query
+	streams map[string]bool                       // the addresses of the streams of pages
+}
+
+// newCrawler is a crawler that has not looked at anything.
+func newCrawler(t *testing.T, site http.Handler, outside string) *crawler {
+	return &crawler{t, site, outside, map[string]*httptest.ResponseRecorder{}, map[string]bool{}, map[string]bool{}}
+}
+
+// crawl looks at all pages that links lead to from the overview.
+func crawl(t *testing.T, site http.Handler, outside string) *crawler {
+	t.Helper()
+	c := newCrawler(t, site, outside)
+	c.visit("")
+	return c
+}
+
+// visit looks at pages, and follows their links. Those of a page that has a query are not followed: they lead to the same pages with another one.
+func (c *crawler) visit(addresses ...string) {
+	c.t.Helper()
+	for len(addresses) > 0 {
+		address := addresses[0]
+		addresses = addresses[1:]
+		if c.pages[address] != nil {
+			continue
+		}
+		if len(c.pages) >= 3000 {
+			c.t.Fatalf("after %d pages there are still others, as %q", len(c.pages), address)
+		}
+		got := send(c.site, "GET", c.outside+"/"+address)
+		c.pages[address] = got
+		if got.Code != http.StatusOK {
+			c.t.Errorf("%s/%s: got %d: %.300s", c.outside, address, got.Code, got.Body)
+			continue
+		}
+		if links := c.linksOf(address, got); !strings.Contains(address, "?") {
+			addresses = append(addresses, links...)
+		}
+	}
+}
+
+// addressed are the attributes that have an address.
+var addressed = []string{"href", "src", "action", "formaction", "data-events"}
+
+// linksOf are the addresses that a page leads to by GET. Those of forms and streams are noted.
+func (c *crawler) linksOf(address string, got *httptest.ResponseRecorder) (links []string) {
+	if !strings.HasPrefix(got.Header().Get("Content-Type"), "text/html") {
+		return nil
+	}
+	at, err := url.Parse("http://localhost" + c.outside + "/" + address)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	base := at
+	method := "" // of the form that the tag is in
+	for _, tag := range c.tags(address, got.Body.String()) {
+		if tag.name == "form" {
+			method = tag.values["method"]
+		}
+		for _, name := range addressed {
+			value, has := tag.values[name]
+			if !has {
+				continue
+			}
+			to, err := base.Parse(value)
+			if err != nil {
+				c.t.Errorf("%s: %s=%q is no address: %v", address, name, value, err)
+				continue
+			}
+			if tag.name == "base" {
+				base = to
+			}
+			inside, ok := strings.CutPrefix(to.EscapedPath(), c.outside+"/")
+			if !ok || to.Host != "localhost" {
+				c.t.Errorf("%s: the %s of a %s leads out of the dashboard: %q, that is %s", address, name, tag.name, value, to)
+				continue
+			}
+			with := inside
+			if to.RawQuery != "" {
+				with += "?" + to.RawQuery
+			}
+			switch {
+			case name == "data-events":
+				c.streams[with] = true
+			case tag.name == "button" || tag.name == "form" && method == "post":
+				c.posts[inside] = true
+			default:
+				links = append(links, with)
+			}
+		}
+	}
+	return links
+}
+
+// A tag is the start of an element.
+type tag struct {
+	name   string
+	values map[string]string // of its attributes
+}
+
+// elements are those that templates and charts have, with the attributes that each may have besides those of all. What is no text has to be one of
+// them: what somebody has put into Redis makes no other element, and none with a handler, a style or an address.
+var elements = map[string]string{
+	"html": "lang", "head": "", "meta": "charset name content", "title": "", "base": "href", "link": "rel href type as crossorigin", "script": "src defer type", "body": "",
+	"header": "", "nav": "", "main": "", "section": "", "figure": "", "figcaption": "", "h1": "", "h2": "", "h3": "", "p": "", "div": "", "span": "", "b": "", "ul": "", "ol": "", "li": "", "dl": "",
+	"dt": "", "dd": "", "pre": "", "code": "", "del": "", "ins": "", "details": "open", "summary": "", "time": "datetime", "progress": "max value", "a": "href rel", "datalist": "",
+	"form": "method action", "label": "for", "fieldset": "", "legend": "", "select": "name", "option": "value selected", "button": "type name value formaction formnovalidate autofocus",
+	"textarea": "name rows spellcheck", "input": "type name value list placeholder size maxlength autocomplete spellcheck checked inputmode",
+	"table": "", "caption": "", "thead": "", "tbody": "", "tr": "", "th": "scope", "td": "",
+	"svg": "font-size viewBox width height x y preserveAspectRatio fill stroke stroke-width stroke-linecap stroke-linejoin xmlns", "g": "transform", "path": "d", "rect": "x y width height rx ry", "circle": "cx cy r",
+	"line": "x1 y1 x2 y2", "polyline": "points", "polygon": "points", "text": "x y text-anchor dominant-baseline", "defs": "", "pattern": "patternUnits patternTransform width height x y", "desc": "", "use": "href", "tspan": "x dy",
+}
+
+// ofAll are the attributes of any element; aria- and data- too.
+const ofAll = "id class title hidden tabindex role required autofocus"
+
+var (
+	attribute = regexp.MustCompile(`^\s+([A-Za-z0-9_:-]+)(?:="([^"<>]*)")?`)
+	opening   = regexp.MustCompile(`^<([a-zA-Z0-9]+)`)
+	closing   = regexp.MustCompile(`^</([a-zA-Z0-9]+)>`)
+)
+
+// tags reads a page as strictly as templates write one: each < begins an element that is known, with attributes that are, all in quotes.
+func (c *crawler) tags(address, page string) (tags []tag) {
+	wrong := func(what, rest string) { c.t.Errorf("%s: no template writes %s in %.150q", address, what, rest) }
+	for {
+		at := strings.IndexByte(page, '<')
+		if at < 0 {
+			return tags
+		}
+		page = page[at:]
+		if end := closing.FindString(page); end != "" {
+			page = page[len(end):]
+			continue
+		}
+		if strings.HasPrefix(page, "<!DOCTYPE html>") {
+			page = page[1:]
+			continue
+		}
+		begin := opening.FindStringSubmatch(page)
+		if begin == nil {
+			wrong("this", page)
+			return tags
+		}
+		found, whole := tag{begin[1], map[string]string{}}, page
+		allowed, known := elements[found.name]
+		page = page[len(begin[0]):]
+		for {
+			part := attribute.FindStringSubmatch(page)
+			if part == nil {
+				break
+			}
+			name := part[1]
+			common := strings.HasPrefix(name, "aria-") || strings.HasPrefix(name, "data-")
+			if _, twice := found.values[name]; twice || !common && !slices.Contains(strings.Fields(allowed+" "+ofAll), name) {
+				wrong("the attribute "+name, whole)
+			}
+			found.values[name] = html.UnescapeString(part[2])
+			page = page[len(part[0]):]
+		}
+		page = strings.TrimPrefix(strings.TrimLeft(page, " \n"), "/")
+		if !known || !strings.HasPrefix(page, ">") || found.name == "script" && !strings.HasPrefix(page, "></script>") {
+			wrong("the element "+found.name+" so", whole)
+		}
+		tags = append(tags, found)
+	}
+}
+
+// html are the pages that were found, by address.
+func (c *crawler) html() map[string]string {
+	all := map[string]string{}
+	for address, got := range c.pages {
+		if strings.HasPrefix(got.Header().Get("Content-Type"), "text/html") {
+			all[address] = got.Body.String()
+		}
+	}
+	return all
+}
+
+// sees reports whether every page of the dashboard was looked at, by the path of its route.
+func (c *crawler) sees(d *Dashboard, but ...string) {
+	c.t.Helper()
+	seen := map[string]bool{}
+	for address := range c.pages {
+		path, _, _ := strings.Cut(address, "?")
+		if found, _, _ := find(d.routes, http.MethodGet, path); found != nil {
+			seen[found.path] = true
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(d.pages)) {
+		if !seen[path] && !slices.Contains(but, path) {
+			c.t.Errorf("no link leads to %q", path)
+		}
+	}
+}
+
+// listen opens all streams of the pages that were found, and returns what each sends until ctx ends.
+func (c *crawler) listen(ctx context.Context) map[string]string {
+	type answer struct{ address, text string }
+	answers := make(chan answer)
+	for address := range c.streams {
+		go func() {
+			r := httptest.NewRequestWithContext(ctx, "GET", c.outside+"/"+address, nil)
+			r.RemoteAddr, r.Host = "127.0.0.1:50000", "localhost:7080"
+			w := httptest.NewRecorder()
+			c.site.ServeHTTP(w, r)
+			answers <- answer{address, w.Body.String()}
+		}()
+	}
+	all := map[string]string{}
+	for range c.streams {
+		got := <-answers
+		all[got.address] = got.text
+	}
+	return all
+}

@@ -1,0 +1,94 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// A world is what a store holds: something for every page, with a text of the test's in each field that somebody may choose.
+type world struct {
+	free   string // what is in arguments, results, progress, headers, errors and notes: any text
+	name   string // what is in names and IDs: a text without characters that nobody sees
+	hidden string // what only who reveals a job may see
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// nameable is a text without what no name may have.
+func nameable(text string) string {
+	var runes []rune
+	for _, r := range text {
+		if !unicode.In(r, unicode.Cc, unicode.Cf) {
+			runes = append(runes, r)
+		}
+	}
+	return string(runes)
+}
+
+// fill makes the world in a store, in an hour in which a worker runs. One job still runs when do is called, and the worker has ended when it returns.
+func (w world) fill(t *testing.T, store chime.Store, do func()) {
+	t.Helper()
+	ctx := t.Context()
+	schedules, enqueuer := chime.NewSchedules(store), chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: quiet})
+	held := map[string]string{"token": w.hidden, "text": w.free}
+	put := func(name string, cron string, options ...chime.PutOption) {
+		t.Helper()
+		must(schedules.Put(ctx, name, must(recurrence.Cron(cron)), options...))
+	}
+	meta := chime.Meta([]byte(`{"team":` + string(must(json.Marshal(w.free))) + `}`))
+	put("report"+w.name, "*/5 * * * *", chime.JobName("report"), chime.Queue("mail"), chime.Args(held), chime.Header("tenant", w.free), meta)
+	put("invoices"+w.name, "*/20 * * * *", chime.JobName("broken"), chime.MaxAttempts(2), chime.Retry(chime.Fixed(time.Second)), chime.Queue("mail"))
+	put("cleanup"+w.name, "30 2 * * *", chime.JobName("report"), chime.Paused(chime.Note{Text: "until the move is over" + w.free, By: "anna" + w.free}))
+	enqueue := func(name, id string, options ...chime.EnqueueOption) {
+		t.Helper()
+		must(enqueuer.Enqueue(ctx, name, held, append(options, chime.ID(id+w.name), chime.Header("tenant", w.free))...))
+	}
+	worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"default": 1, "mail": 2}, Concurrency: 4, DrainTimeout: time.Millisecond, Logger: quiet})
+	running := make(chan struct{})
+	worker.Handle("report", func(_ context.Context, job *chime.Job) error {
+		job.Note("42 orders" + w.free)
+		return job.Return("sent" + w.hidden)
+	})
+	worker.Handle("broken", func(context.Context, *chime.Job) error {
+		return errors.New("dial tcp 10.0.0.7:631: refused" + w.free + w.hidden + "\n\tat main.go:7 " + w.free + w.hidden)
+	})
+	worker.Handle("slow", func(ctx context.Context, job *chime.Job) error {
+		err := job.Progress(map[string]any{"percent": 40, "step": w.free + w.hidden})
+		close(running)
+		<-ctx.Done()
+		return errors.Join(err, ctx.Err())
+	})
+	working, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- chime.Run(working, worker, chime.NewScheduler(store, chime.SchedulerOptions{Logger: quiet}))
+	}()
+	enqueue("broken", "dead", chime.MaxAttempts(1), chime.OnDeath(chime.Item{Name: "fax"}))
+	enqueue("broken", "again", chime.Retry(chime.Fixed(24*time.Hour)))
+	enqueue("report", "done", chime.Keep(24*time.Hour))
+	enqueue("report", "tomorrow", chime.In(24*time.Hour))
+	enqueue("fax", "parked")
+	enqueue("report", "waits", chime.Queue("archive"))
+	must(schedules.Trigger(ctx, "report"+w.name))
+	time.Sleep(61 * time.Minute) // fake time passes
+	enqueue("slow", "slow")
+	<-running
+	for queue, note := range map[string]string{"archive": "the printer is being repaired" + w.free} {
+		if err := chime.NewQueues(store).Pause(ctx, queue, chime.Note{Text: note, By: "anna" + w.free}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do()
+	stop()
+	if err := <-ended; err != nil && !errors.As(err, new(*chime.DrainTimeoutError)) {
+		t.Error(err)
+	}
+}
