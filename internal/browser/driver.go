@@ -226,9 +226,13 @@ func (p *Page) Freeze(at time.Time) error {
 	return call(p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: still})
 }
 
-// Shot is a picture of the whole page, as PNG.
-func (p *Page) Shot() ([]byte, error) {
+// Shot is a picture of the whole page, as PNG; View of what is to be seen of it now.
+func (p *Page) Shot() ([]byte, error) { return p.picture(chromedp.FullScreenshot(100)) }
+
+func (p *Page) View() ([]byte, error) { return p.picture(chromedp.CaptureScreenshot()) }
+
+func (p *Page) picture(take chromedp.Action[[]byte]) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	return chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	return chromedp.Run(ctx, take)
 }

@@ -21,6 +21,7 @@ type Site struct {
 	jobs      *chime.Jobs
 	directory *directory
 	poller    *overview.Poller
+	clock     func() time.Time // of a store that is no server, and whose time does not go by itself; nil: it does
 	drawn     drawings
 	lastRuns  lastRuns
 	hours     hours
@@ -42,6 +43,9 @@ func NewSite(store chime.Store, hooks Hooks) *Site {
 	s := &Site{
 		store: store, hooks: hooks, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), poller: overview.NewPoller(store),
 	}
+	if timed, ok := store.(interface{ Now() time.Time }); ok {
+		s.clock = timed.Now
+	}
 	s.runs, s.days = newHistories(s.readRuns), newHistories(s.schedules.Days)
 	s.summaries = newSummaries(s.summarize)
 	s.directory = newDirectory(func(ctx context.Context) schedulesSeq { return s.schedules.List(ctx, chime.ScheduleFilter{}) })
@@ -54,11 +58,17 @@ func (s *Site) Close() { s.summaries.close() }
 // A Standing is how a store was when it was read last: what all pages have in common.
 type Standing struct {
 	*overview.Snapshot
-	read time.Time // by this process's clock
+	read  time.Time        // by this process's clock
+	clock func() time.Time // of the store; nil: it goes as this process's does
 }
 
 // Now is the store's clock, now.
-func (s *Standing) Now() time.Time { return s.At.Add(time.Since(s.read)) }
+func (s *Standing) Now() time.Time {
+	if s.clock != nil {
+		return s.clock()
+	}
+	return s.At.Add(time.Since(s.read))
+}
 
 // Counts are the numbers in the rail: of jobs that were given up, and of workers.
 func (s *Standing) Counts() map[string]int {
@@ -86,7 +96,7 @@ func (s *Standing) hand(name string) Hand {
 		}
 	}
 	if len(name) > handMost+1 {
-		return Hand{name, name[:handMost] + "…", false}
+		return Hand{name, name[:handMost], false}
 	}
 	return Hand{name, name, false}
 }
@@ -113,7 +123,7 @@ func (s *Site) read(ctx context.Context) (*Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	standing := &Standing{snapshot, began}
+	standing := &Standing{Snapshot: snapshot, read: began, clock: s.clock}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = standing

@@ -91,6 +91,7 @@ func (s *studio) shoot(scene scene, look browser.Look) ([]byte, error) {
 		if err := scene.do(p); err != nil {
 			return nil, err
 		}
+		return p.View() // a dialog is in the middle of the screen
 	}
 	return p.Shot()
 }

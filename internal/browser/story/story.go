@@ -64,6 +64,9 @@ func start() (*Store, error) {
 	return &Store{redisstore.New(client, redisstore.Options{Namespace: Namespace}), mini, client}, nil
 }
 
+// Now is the store's clock, which stands still.
+func (s *Store) Now() time.Time { return At }
+
 // Close ends the server. Who looks at the store must have ended before.
 func (s *Store) Close() {
 	_ = s.client.Close()
