@@ -10,6 +10,7 @@ import (
 type scene struct {
 	name  string
 	path  string                    // of the page, relative to where the dashboard is mounted
+	first string                    // the page that is shown is the first one that path leads to and whose address begins so; empty: it is path itself
 	of    string                    // which store; empty: the story
 	do    func(*browser.Page) error // what the viewer does before the picture; nil: nothing
 	shown int                       // how many pixels of it, from its top on, the docs show; 0: they do not
@@ -52,12 +53,14 @@ var scenes = []scene{
 	{name: "jobs-retrying", path: "jobs?state=retrying"},
 	{name: "jobs-parked", path: "jobs?state=parked"},
 	{name: "jobs-dead", path: "jobs?state=dead"},
+	{name: "jobs-of-schedule", path: "jobs?state=all&q=schedule%3Async-crm"},
 	{name: "jobs-found", path: "jobs?state=dead&q=error%3A%22mailbox%22"},
 	{name: "job-dead", path: "jobs/mail/invoices@2026-10-31T18:00:00Z"},
 	{name: "job-running", path: "jobs/media/upload-7781"},
 	{name: "failures", path: "failures", shown: 700},
 	{name: "failures-empty", path: "failures", of: empty},
 	{name: "workers", path: "workers"},
+	{name: "worker", path: "workers", first: "workers/"},
 	{name: "workers-empty", path: "workers", of: empty},
 	{name: "search", path: "search?q=inv"},
 	{name: "palette", path: "", do: func(p *browser.Page) error { return p.PressWithControl("k") }},

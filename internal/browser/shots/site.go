@@ -2,10 +2,14 @@ package main
 
 import (
 	"fmt"
+	"html"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
 	"time"
 	_ "time/tzdata" // the story is looked at in Berlin
 
@@ -14,7 +18,7 @@ import (
 	"github.com/chimejobs/chime/internal/browser/story"
 )
 
-// viewer is who looks: the zone of the pages is theirs.
+// zone is that of the company, and of who looks.
 const zone = "Europe/Berlin"
 
 // A site is the dashboard of a store, as it is for somebody who may do everything.
@@ -46,10 +50,63 @@ func (s *site) get(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", path, answer.Status)
+	switch answer.StatusCode {
+	case http.StatusOK:
+		return io.ReadAll(answer.Body)
+	case http.StatusTooManyRequests:
+		time.Sleep(time.Second) // so much is one viewer told to wait
+		return s.get(path)
 	}
-	return io.ReadAll(answer.Body)
+	return nil, fmt.Errorf("%s: %s", path, answer.Status)
+}
+
+var (
+	hrefPattern = regexp.MustCompile(`<a [^>]*href="([^"#]*)`)
+	basePattern = regexp.MustCompile(`<base href="([^"]*)"`)
+)
+
+// links are the addresses within the site that a page leads to.
+func (s *site) links(path string) (all []string, err error) {
+	text, err := s.get(path)
+	if err != nil {
+		return nil, err
+	}
+	base, err := url.Parse(s.url + path)
+	if err != nil {
+		return nil, err
+	}
+	if m := basePattern.FindSubmatch(text); m != nil {
+		if base, err = base.Parse(string(m[1])); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range hrefPattern.FindAllSubmatch(text, -1) {
+		to, err := base.Parse(html.UnescapeString(string(m[1])))
+		if err != nil {
+			return nil, err
+		}
+		if link, ok := strings.CutPrefix(to.String(), s.url); ok && !strings.HasPrefix(link, "assets/") {
+			all = append(all, link)
+		}
+	}
+	return all, nil
+}
+
+// address is that of the page that a scene shows.
+func (s *site) address(of scene) (string, error) {
+	if of.first == "" {
+		return of.path, nil
+	}
+	links, err := s.links(of.path)
+	if err != nil {
+		return "", err
+	}
+	for _, link := range links {
+		if strings.HasPrefix(link, of.first) {
+			return link, nil
+		}
+	}
+	return "", fmt.Errorf("%s: no link begins with %s", of.path, of.first)
 }
 
 func (s *site) close() {

@@ -81,7 +81,11 @@ func (s *studio) shoot(scene scene, look browser.Look) ([]byte, error) {
 	if err := p.Freeze(story.At); err != nil {
 		return nil, err
 	}
-	if err := p.Go(s.sites[scene.of].url + scene.path); err != nil {
+	path, err := s.sites[scene.of].address(scene)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Go(s.sites[scene.of].url + path); err != nil {
 		return nil, err
 	}
 	if err := p.Wait(`document.fonts.status === "loaded" && document.readyState === "complete"`); err != nil {

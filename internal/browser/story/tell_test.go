@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,9 +77,26 @@ func (s *teller) tell() []byte {
 	s.traffic()
 	until(At)
 	synctest.Wait()
+	s.disguise()
 	var held bytes.Buffer
 	s.check(save(s.t.Context(), s.client, &held))
 	return held.Bytes()
+}
+
+// disguise writes into the sessions which program holds them, where they have this process: a client of the store cannot say it is another.
+func (s *teller) disguise() {
+	host, err := os.Hostname()
+	s.check(err)
+	sessions, err := s.client.Keys(s.t.Context(), "*:inflight:*").Result()
+	s.check(err)
+	for _, session := range sessions {
+		fields, err := s.client.HGetAll(s.t.Context(), session).Result()
+		s.check(err)
+		for field, value := range fields {
+			told := strings.ReplaceAll(value, fmt.Sprintf(" %s %d ", host, os.Getpid()), fmt.Sprintf(" %s %d ", programs[0].host, programs[0].pid))
+			s.check(s.client.HSet(s.t.Context(), session, field, told).Err())
+		}
+	}
 }
 
 // pass lets time pass up to an instant, with a worker only where something is due.
