@@ -80,7 +80,7 @@ func (s source) Regions(ctx context.Context, t topic) (regions []live.Region, er
 	defer s.recovered(&err)
 	found, _, _ := find(s.d.routes, http.MethodGet, t.path)
 	shown := s.d.pages[found.path]
-	view, err := s.d.read(ctx, shown, t)
+	view, err := s.d.read(ctx, shown, t, true)
 	if err != nil {
 		return nil, errors.New(told(err))
 	}
@@ -105,8 +105,8 @@ func (s source) Regions(ctx context.Context, t topic) (regions []live.Region, er
 // bannersRegion is what every open page has besides its own regions: what is wrong with the whole.
 const bannersRegion = "banners-live"
 
-// read reads what a page shows, once for all who ask within a second.
-func (d *Dashboard) read(ctx context.Context, shown page, t topic) (pages.View, error) {
+// read reads what a page shows, once for all who ask within a second. live: nobody asks for it, some have it open.
+func (d *Dashboard) read(ctx context.Context, shown page, t topic, live bool) (pages.View, error) {
 	_, values, _ := find(d.routes, http.MethodGet, t.path)
 	query, err := url.ParseQuery(t.query)
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *Dashboard) read(ctx context.Context, shown page, t topic) (pages.View, 
 	if err != nil {
 		return pages.View{}, err
 	}
-	request := &pages.Request{Values: values, Query: query, Zone: zone, Can: pages.Can{
+	request := &pages.Request{Values: values, Query: query, Zone: zone, Live: live, Can: pages.Can{
 		Operate: t.rights&Operate != 0, Edit: t.rights&Edit != 0, Delete: t.rights&Delete != 0, Reveal: t.rights&Reveal != 0,
 	}}
 	return d.shared.get(ctx, t, func(ctx context.Context) (pages.View, error) { return shown.load(ctx, request) })

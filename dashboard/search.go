@@ -21,7 +21,7 @@ func (c *call) search() {
 		c.d.show(shown)(c)
 		return
 	}
-	view, err := c.d.read(c.r.Context(), shown, c.topicOf(c.path, c.r.URL.Query()))
+	view, err := c.d.read(c.r.Context(), shown, c.topicOf(c.path, c.r.URL.Query()), false)
 	if err != nil {
 		c.failFor(err)
 		return

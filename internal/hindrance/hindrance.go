@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 // A Kind says what it is that keeps jobs from running.
@@ -40,16 +42,21 @@ func Of(ctx context.Context, store chime.Store, of *chime.Schedule) (all []Hindr
 	if err != nil {
 		return nil, err
 	}
-	if queue.Paused {
-		all = append(all, Hindrance{Paused, fmt.Sprintf("queue %s is paused%s", of.Queue, noted(queue.Note))})
-	}
-	workers, err := chime.NewWorkers(store).List(ctx)
+	workers, err := store.Protocol().Workers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	served := false
-	for _, w := range workers {
-		served = served || w.Queues[of.Queue] > 0
+	served := slices.ContainsFunc(workers, func(w protocol.WorkerEntry) bool { return w.Queues[of.Queue] > 0 })
+	return On(ctx, store, of, queue, served)
+}
+
+// On is Of where it is known how the schedule's queue stands, and whether a worker that lives takes from it.
+func On(ctx context.Context, store chime.Store, of *chime.Schedule, queue *chime.QueueInfo, served bool) (all []Hindrance, err error) {
+	if of.State != chime.StateLive {
+		return nil, nil // its state says why
+	}
+	if queue.Paused {
+		all = append(all, Hindrance{Paused, fmt.Sprintf("queue %s is paused%s", of.Queue, noted(queue.Note))})
 	}
 	if !served {
 		all = append(all, Hindrance{Unserved, fmt.Sprintf("no worker that lives takes from queue %s", of.Queue)})

@@ -12,18 +12,19 @@ import (
 )
 
 const (
-	maxFailing    = 8 // queues whose failed jobs are read, those that failed most
-	deadPage      = 500
+	maxFailing    = 8   // queues whose failed jobs are read, those that failed most
+	deadPage      = 100 // the last page is read again when something has changed
+	deadPages     = 5   // that a poll reads of a queue
 	retryingPage  = 100
-	maxKept       = 500 // dead jobs of a queue that are remembered
-	failuresAgain = 10 * time.Second
+	maxKept       = 500         // dead jobs of a queue that are remembered
+	failuresAgain = time.Minute // after which what has not changed by its counters is read again
 	lookBack      = time.Hour
 	maxGroupJobs  = 500 // that one action is about
 )
 
-// failures are the dead and retrying jobs of the last hour. A poll reads at most one page of each a queue, and nothing of a queue on which
-// nothing has failed since: the pages of dead jobs begin with the oldest of the hour, so where there are thousands of that hour the newest come after
-// some polls. The zero value knows none.
+// failures are the dead and retrying jobs of the last hour. A poll reads at most deadPages pages of the ones and one of the others a queue, and
+// nothing of a queue on which nothing has failed since: the pages of dead jobs begin with the oldest of the hour, so where there are thousands of that
+// hour the newest come after some polls. The zero value knows none.
 type failures struct {
 	queues map[string]*failing
 }
@@ -70,19 +71,27 @@ func (f *failing) catchUp(ctx context.Context, jobs *chime.Jobs, q *chime.QueueI
 	if f.seen == stands && !f.behind && now.Sub(f.read) < failuresAgain {
 		return nil
 	}
-	retrying, err := jobs.Page(ctx, chime.JobFilter{Queue: q.Name, State: chime.JobRetrying, Limit: retryingPage})
-	if err != nil && !errors.Is(err, chime.ErrNotFound) {
-		return err
+	var retrying chime.JobPage
+	if q.Retried > 0 { // or it would look for retries among all delayed jobs and occurrences
+		var err error
+		retrying, err = jobs.Page(ctx, chime.JobFilter{Queue: q.Name, State: chime.JobRetrying, Limit: retryingPage})
+		if err != nil && !errors.Is(err, chime.ErrNotFound) {
+			return err
+		}
 	}
 	if q.Dead < f.seen[2] || f.seen[1] > q.Died { // some were requeued or deleted, by whomever
 		f.cursor, f.before = "", nil
 	}
-	dead, err := f.deadPage(ctx, jobs, q, now.Add(-lookBack))
-	if err != nil {
-		return err
-	}
-	f.retrying, f.page, f.behind = light(retrying.Jobs), light(dead.Jobs), dead.Next != ""
-	if f.behind {
+	f.retrying, f.behind = light(retrying.Jobs), true
+	for range deadPages {
+		dead, err := f.deadPage(ctx, jobs, q, now.Add(-lookBack))
+		if err != nil {
+			return err
+		}
+		f.page = light(dead.Jobs)
+		if f.behind = dead.Next != ""; !f.behind {
+			break
+		}
 		f.before = append(f.before, f.page...)
 		f.before = f.before[max(0, len(f.before)-maxKept):]
 		f.page, f.cursor = nil, dead.Next

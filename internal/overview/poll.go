@@ -5,12 +5,15 @@ package overview
 import (
 	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/rights"
 )
 
@@ -29,7 +32,6 @@ type Poller struct {
 	queues    *chime.Queues
 	schedules *chime.Schedules
 	jobs      *chime.Jobs
-	workers   *chime.Workers
 
 	mu       sync.Mutex // one poll at a time
 	rates    rates
@@ -48,7 +50,7 @@ type Poller struct {
 func NewPoller(store chime.Store) *Poller {
 	return &Poller{
 		store: store, queues: chime.NewQueues(store), schedules: chime.NewSchedules(store), jobs: chime.NewJobs(store),
-		workers: chime.NewWorkers(store), full: map[string]time.Time{}, hour: trail{step: time.Minute, back: time.Hour},
+		full: map[string]time.Time{}, hour: trail{step: time.Minute, back: time.Hour},
 	}
 }
 
@@ -101,37 +103,67 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	return s, nil
 }
 
-// readWorkers reads the workers, and jobs that run.
+// readWorkers reads the workers, and jobs that run. It asks for those of the queues on which the poll has seen some: chime.Workers, which knows
+// of none, would count all queues again.
 func (p *Poller) readWorkers(ctx context.Context, s *Snapshot, queues []*chime.QueueInfo) error {
+	busy := slices.DeleteFunc(slices.Clone(queues), func(q *chime.QueueInfo) bool { return q.Running == 0 })
 	if s.Held > maxRunningRead {
-		return p.readSomeWorkers(ctx, s, queues)
+		return p.readSomeWorkers(ctx, s, busy)
 	}
-	workers, err := p.workers.List(ctx)
-	for _, w := range workers {
-		s.Running = append(s.Running, light(w.Running)...)
-		s.Workers = append(s.Workers, Worker{WorkerInfo: w, Counted: true})
-	}
-	s.Running = longest(s.Running)
-	return err
-}
-
-// readSomeWorkers reads the workers, how many jobs each holds, and some of the jobs that run. A worker takes jobs ahead only when all of its
-// slots are busy, so what it holds beyond them does not run yet.
-func (p *Poller) readSomeWorkers(ctx context.Context, s *Snapshot, queues []*chime.QueueInfo) error {
 	entries, err := p.store.Protocol().Workers(ctx)
 	if err != nil {
 		return err
 	}
-	busy := slices.DeleteFunc(slices.Clone(queues), func(q *chime.QueueInfo) bool { return q.Running == 0 })
+	byName := map[string]*chime.WorkerInfo{}
+	for _, e := range entries {
+		byName[e.Name] = workerOf(e)
+	}
+	for _, q := range busy {
+		for job, err := range p.jobs.List(ctx, chime.JobFilter{Queue: q.Name, State: chime.JobRunning, Limit: maxRunningRead}) {
+			switch {
+			case errors.Is(err, chime.ErrNotFound): // the queue was deleted meanwhile
+				continue
+			case job == nil:
+				return err
+			case job.Worker == "":
+				continue // a version that did not say so has taken it
+			}
+			light([]*chime.JobInfo{job})
+			if byName[job.Worker] == nil { // its announcement is lost
+				byName[job.Worker] = &chime.WorkerInfo{Name: job.Worker}
+			}
+			info := byName[job.Worker]
+			info.Running, info.Busy = append(info.Running, job), info.Busy+1
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		s.Running = append(s.Running, byName[name].Running...)
+		s.Workers = append(s.Workers, Worker{WorkerInfo: byName[name], Counted: true})
+	}
+	s.Running = longest(s.Running)
+	return nil
+}
+
+// workerOf is a worker as it has announced itself.
+func workerOf(e protocol.WorkerEntry) *chime.WorkerInfo {
+	return &chime.WorkerInfo{Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Since: e.Since, Seen: e.Seen}
+}
+
+// readSomeWorkers reads the workers, how many jobs each holds, and some of the jobs that run. A worker takes jobs ahead only when all of its
+// slots are busy, so what it holds beyond them does not run yet.
+func (p *Poller) readSomeWorkers(ctx context.Context, s *Snapshot, busy []*chime.QueueInfo) error {
+	entries, err := p.store.Protocol().Workers(ctx)
+	if err != nil {
+		return err
+	}
 	held, counted, err := p.held(ctx, busy)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		s.Workers = append(s.Workers, Worker{Counted: counted, WorkerInfo: &chime.WorkerInfo{
-			Name: e.Name, Host: e.Host, PID: e.PID, Version: e.Version, Queues: e.Queues, Slots: e.Slots, Since: e.Since, Seen: e.Seen,
-			Busy: min(held[e.Name], e.Slots),
-		}})
+		w := Worker{WorkerInfo: workerOf(e), Counted: counted}
+		w.Busy = min(held[e.Name], e.Slots)
+		s.Workers = append(s.Workers, w)
 	}
 	slices.SortStableFunc(busy, func(a, b *chime.QueueInfo) int { return cmp.Compare(b.Running, a.Running) })
 	busy = busy[:min(len(busy), maxBusyQueues)]

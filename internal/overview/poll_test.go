@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -245,6 +246,61 @@ func TestAStoreThatDoesNotAnswerFailsThePoll(t *testing.T) {
 		cancel()
 		if s, err := poller.Poll(ctx, overview.Hour); err == nil || !strings.Contains(err.Error(), "list queues") {
 			t.Errorf("got %v, %v", s, err)
+		}
+	})
+}
+
+// commandsOf counts the commands of a client by name and what their key is called within its partition: "zcard dead".
+type commandsOf struct {
+	mu    sync.Mutex
+	names map[string]int
+}
+
+func (c *commandsOf) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *commandsOf) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { c.count(cmd); return next(ctx, cmd) }
+}
+
+func (c *commandsOf) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error { c.count(cmds...); return next(ctx, cmds) }
+}
+
+func (c *commandsOf) count(cmds ...redis.Cmder) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cmd := range cmds {
+		if args := cmd.Args(); len(args) > 1 {
+			_, key, _ := strings.Cut(fmt.Sprint(args[1]), "}:")
+			c.names[cmd.Name()+" "+key]++
+		}
+	}
+}
+
+// Queues are counted once a poll, and delayed jobs are not searched for retries where no job was ever retried: there they are mostly occurrences.
+func TestAPollReadsNothingTwiceAndNothingInVain(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		store := server.Store()
+		queues := map[string]int{}
+		for i := range 5 {
+			queue := fmt.Sprint("queue", i)
+			queues[queue] = 1
+			must(chime.NewSchedules(store).Put(t.Context(), queue, everyMinutes(t), chime.Queue(queue), chime.JobName("fail"), chime.MaxAttempts(1)))(t)
+		}
+		worker := chime.NewWorker(store, chime.WorkerOptions{Queues: queues})
+		worker.Handle("fail", func(context.Context, *chime.Job) error { return errors.New("no") })
+		work(t, 10*time.Minute, worker, chime.NewScheduler(store, chime.SchedulerOptions{})) // the queues are served by one who has just gone
+		counted := &commandsOf{names: map[string]int{}}
+		server.Client().AddHook(counted)
+		s := must(overview.NewPoller(store).Poll(t.Context(), overview.Hour))(t)
+		if len(s.Failures) != 5 {
+			t.Fatalf("%d groups of failures, want 5", len(s.Failures))
+		}
+		if n := counted.names["zcard dead"]; n != 5 {
+			t.Errorf("5 queues were counted %d times", n)
+		}
+		if n := counted.names["hmget crashes"]; n > 5 { // one for the dead jobs of each queue
+			t.Errorf("the bodies of jobs were read %d times, want 5", n)
 		}
 	})
 }

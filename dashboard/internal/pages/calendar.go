@@ -30,14 +30,14 @@ type calendar struct {
 }
 
 // planOf returns the plan of the store, which is at most planFor old.
-func (s *Site) planOf(ctx context.Context, now time.Time) (*plan, error) {
+func (s *Site) planOf(ctx context.Context, now time.Time, live bool) (*plan, error) {
 	c := &s.calendar
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.have != nil && time.Since(c.at) < planFor {
 		return c.have, nil
 	}
-	listing, err := s.directory.get(ctx)
+	listing, err := s.directory.get(ctx, live)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (s *Site) Calendar(ctx context.Context, r *Request) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	p, err := s.planOf(ctx, standing.Now())
+	p, err := s.planOf(ctx, standing.Now(), r.Live)
 	if err != nil {
 		return View{}, err
 	}

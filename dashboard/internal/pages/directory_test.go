@@ -42,7 +42,7 @@ func TestAFewSchedulesAreReadWhenSomebodyAsks(t *testing.T) {
 		store := &fakeList{n: 3, slow: time.Millisecond}
 		d := newDirectory(store.all)
 		for range 3 { // within a second they are the same
-			if got, err := d.get(t.Context()); err != nil || len(got.Schedules) != 3 || !got.Whole || got.Reading {
+			if got, err := d.get(t.Context(), false); err != nil || len(got.Schedules) != 3 || !got.Whole || got.Reading {
 				t.Fatalf("got %d, %+v, %v", len(got.Schedules), got, err)
 			}
 		}
@@ -53,7 +53,7 @@ func TestAFewSchedulesAreReadWhenSomebodyAsks(t *testing.T) {
 		synctest.Wait()
 		store.n = 4
 		time.Sleep(minAge)
-		if got, _ := d.get(t.Context()); len(got.Schedules) != 4 {
+		if got, _ := d.get(t.Context(), false); len(got.Schedules) != 4 {
 			t.Errorf("a second later there are %d, want 4", len(got.Schedules))
 		}
 		time.Sleep(time.Hour)
@@ -69,7 +69,7 @@ func TestForASumSchedulesAreReadMoreRarely(t *testing.T) {
 		store := &fakeList{n: 300, slow: time.Millisecond}
 		d := newDirectory(store.all)
 		for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(2 * time.Second) {
-			got, err := d.lately(t.Context())
+			got, err := d.lately(t.Context(), false)
 			if age := time.Since(got.At); err != nil || len(got.Schedules) != 300 || age > 6*time.Second {
 				t.Fatalf("got %d, %v old, %v", len(got.Schedules), age, err)
 			}
@@ -77,7 +77,7 @@ func TestForASumSchedulesAreReadMoreRarely(t *testing.T) {
 		if store.read != 10 {
 			t.Errorf("in a minute they were read %d times, want 10", store.read)
 		}
-		if got, _ := d.get(t.Context()); time.Since(got.At) > minAge {
+		if got, _ := d.get(t.Context(), false); time.Since(got.At) > minAge {
 			t.Errorf("who needs them as they are gets them %v old", time.Since(got.At))
 		}
 	})
@@ -88,7 +88,7 @@ func TestOfManySchedulesTheFirstSliceIsThereAtOnce(t *testing.T) {
 		store := &fakeList{n: 2000, slow: 16 * time.Millisecond}
 		d := newDirectory(store.all)
 		began := time.Now()
-		got, err := d.get(t.Context())
+		got, err := d.get(t.Context(), false)
 		if err != nil || len(got.Schedules) != slice+1 || got.Whole || !got.Reading {
 			t.Fatalf("got %d, whole %v, reading %v, %v", len(got.Schedules), got.Whole, got.Reading, err)
 		}
@@ -96,7 +96,7 @@ func TestOfManySchedulesTheFirstSliceIsThereAtOnce(t *testing.T) {
 			t.Errorf("it took %v, want two slices' time", took)
 		}
 		time.Sleep(time.Second)
-		if got, _ := d.get(t.Context()); len(got.Schedules) != 2000 || !got.Whole || got.Reading {
+		if got, _ := d.get(t.Context(), false); len(got.Schedules) != 2000 || !got.Whole || got.Reading {
 			t.Errorf("a second later there are %d, whole %v", len(got.Schedules), got.Whole)
 		}
 	})
@@ -109,7 +109,7 @@ func TestALargeDirectoryIsReadRarely(t *testing.T) {
 		d := newDirectory(store.all)
 		for began := time.Now(); time.Since(began) < 10*time.Minute; time.Sleep(2 * time.Second) {
 			asked := time.Now()
-			got, err := d.get(t.Context())
+			got, err := d.get(t.Context(), false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,12 +127,39 @@ func TestALargeDirectoryIsReadRarely(t *testing.T) {
 	})
 }
 
+// Who has a page open and does not ask sees an older list, so that all of them together cost the server a thousandth of its time.
+func TestForOpenPagesALargeDirectoryIsReadMoreRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeList{n: 10_000, slow: 16 * time.Millisecond}
+		d := newDirectory(store.all)
+		for began := time.Now(); time.Since(began) < 20*time.Minute; time.Sleep(2 * time.Second) {
+			if _, err := d.get(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.lately(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if store.read < 7 || store.read > 9 {
+			t.Errorf("in 20 minutes 10,000 schedules were read %d times for open pages, want 8: every 150 s", store.read)
+		}
+		time.Sleep(time.Minute) // what is being read is read
+		before := store.read
+		_, _ = d.get(t.Context(), false)
+		time.Sleep(time.Minute)
+		if store.read != before+1 {
+			t.Error("somebody asks, and gets what is more than 32 s old")
+		}
+	})
+}
+
 func TestADirectoryHasSoManySchedulesAndSaysThatThereAreMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDirectory((&fakeList{n: maxDirectory + 1}).all)
-		_, _ = d.get(t.Context())
+		_, _ = d.get(t.Context(), false)
 		synctest.Wait()
-		if got, _ := d.get(t.Context()); len(got.Schedules) != maxDirectory || got.Whole || got.Reading {
+		if got, _ := d.get(t.Context(), false); len(got.Schedules) != maxDirectory || got.Whole || got.Reading {
 			t.Errorf("got %d, whole %v, reading %v", len(got.Schedules), got.Whole, got.Reading)
 		}
 	})
@@ -143,7 +170,7 @@ func TestADirectoryThatCannotBeReadSaysSoAndKeepsWhatItHas(t *testing.T) {
 		store := &fakeList{fails: errors.New("no answer")}
 		d := newDirectory(store.all)
 		for range 2 {
-			if _, err := d.get(t.Context()); !errors.Is(err, store.fails) {
+			if _, err := d.get(t.Context(), false); !errors.Is(err, store.fails) {
 				t.Fatalf("got %v, want its error", err)
 			}
 		}
@@ -153,12 +180,12 @@ func TestADirectoryThatCannotBeReadSaysSoAndKeepsWhatItHas(t *testing.T) {
 		}
 		synctest.Wait()
 		store.n, store.fails = 800, nil
-		_, _ = d.get(t.Context())
+		_, _ = d.get(t.Context(), false)
 		time.Sleep(minAge)
 		synctest.Wait()
 		store.fails = errors.New("no answer")
 		for range 3 {
-			if got, err := d.get(t.Context()); err != nil || len(got.Schedules) != 800 {
+			if got, err := d.get(t.Context(), false); err != nil || len(got.Schedules) != 800 {
 				t.Errorf("got %d, %v; want the 800 of before", len(got.Schedules), err)
 			}
 			synctest.Wait()
@@ -172,10 +199,10 @@ func TestAViewerWhoGoesEndsNobodysReading(t *testing.T) {
 		d := newDirectory(store.all)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
-		if _, err := d.get(ctx); !errors.Is(err, context.Canceled) {
+		if _, err := d.get(ctx, false); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		got, err := d.get(t.Context())
+		got, err := d.get(t.Context(), false)
 		synctest.Wait()
 		if err != nil || len(got.Schedules) != 3 || store.read != 1 {
 			t.Errorf("got %d, %v, in %d readings; want those of the first", len(got.Schedules), err, store.read)

@@ -96,7 +96,7 @@ func (s *Site) Failures(ctx context.Context, r *Request) (View, error) {
 	m.Filtered = !withoutPlace(filter).Empty()
 	m.tabs(filter)
 	if m.Wrong == "" {
-		if err := s.groupFailures(ctx, m, filter, r.Query.Get("after"), standing); err != nil {
+		if err := s.groupFailures(ctx, m, filter, r.Query.Get("after"), standing, r.Live); err != nil {
 			return View{}, err
 		}
 	}
@@ -126,15 +126,17 @@ type grouping struct {
 	goOn   []GoOn
 }
 
+func (g *grouping) dear() bool { return g.looked > fewLooked }
+
 // groupFailures fills in the groups of the jobs that a filter means.
-func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Filter, after string, standing *Standing) error {
+func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Filter, after string, standing *Standing, live bool) error {
 	states := []chime.JobState{chime.JobDead, chime.JobRetrying}
 	if m.State != anyState {
 		states = []chime.JobState{chime.JobState(m.State)}
 		filter.State = states[0]
 	}
 	m.Filter = filter.String()
-	found, err := s.grouped.get(ctx, fmt.Sprintf("%q %v %q", m.Filter, states, after), func(ctx context.Context) (*grouping, error) {
+	found, err := s.grouped.get(ctx, fmt.Sprintf("%q %v %q", m.Filter, states, after), live, func(ctx context.Context) (*grouping, error) {
 		return s.readGroups(ctx, filter, states, after, standing)
 	})
 	if errors.Is(err, chime.ErrNotFound) {

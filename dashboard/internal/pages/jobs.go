@@ -20,6 +20,7 @@ const (
 	searchFor   = 100 * time.Millisecond // how long a page looks for jobs that a filter means
 	searchPages = 50                     // that it reads for it
 	anyState    = "all"
+	fewLooked   = 500 // jobs that are looked at for what is not dear: a page of the store
 )
 
 // tabStates are the states that have a tab; the workers hold what they have taken for milliseconds, so it is shown with what runs.
@@ -114,7 +115,7 @@ func (s *Site) Jobs(ctx context.Context, r *Request) (View, error) {
 	m.Filtered = !withoutPlace(filter).Empty()
 	m.tabs(standing, filter)
 	if m.Wrong == "" {
-		err = s.listJobs(ctx, m, jobfind.Search{Filter: filter, States: statesOf(m.State), Limit: limit, After: r.Query.Get("after"), For: searchFor, Pages: searchPages, Queues: standing.queues()})
+		err = s.listJobs(ctx, m, jobfind.Search{Filter: filter, States: statesOf(m.State), Limit: limit, After: r.Query.Get("after"), For: searchFor, Pages: searchPages, Queues: standing.queues()}, r.Live)
 	}
 	if err != nil && m.Wrong == "" {
 		return View{}, err
@@ -214,10 +215,12 @@ type jobList struct {
 	rows []JobRow
 }
 
+func (l *jobList) dear() bool { return l.Looked > fewLooked }
+
 // listJobs fills in the jobs that a search finds.
-func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search) error {
+func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, live bool) error {
 	key := fmt.Sprintf("%q %v %d %q", search.Filter.String(), search.States, search.Limit, search.After)
-	found, err := s.found.get(ctx, key, func(ctx context.Context) (*jobList, error) {
+	found, err := s.found.get(ctx, key, live, func(ctx context.Context) (*jobList, error) {
 		found, err := search.Find(ctx, s.store)
 		if err != nil {
 			return nil, err

@@ -104,7 +104,7 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	listing, err := s.directory.lately(ctx)
+	listing, err := s.directory.lately(ctx, r.Live)
 	if err != nil && !rights.Missing(err) {
 		return View{}, err
 	}

@@ -16,6 +16,7 @@ type Request struct {
 	Query  url.Values
 	Zone   *time.Location // that times are shown in
 	Can    Can
+	Live   bool // it is for those who have the page open, not for one who asks: what is dear is read more rarely for them
 }
 
 // Can is which buttons a page has.

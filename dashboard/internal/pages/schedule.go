@@ -10,6 +10,7 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 	"github.com/chimejobs/chime/internal/hindrance"
 	"github.com/chimejobs/chime/internal/history"
+	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/plain"
 )
 
@@ -104,7 +105,7 @@ func (s *Site) Schedule(ctx context.Context, r *Request) (View, error) {
 	if err := s.fillPast(ctx, m, standing, r, now, day, listed); err != nil {
 		return View{}, err
 	}
-	if err := s.fillHindrances(ctx, m); err != nil {
+	if err := s.fillHindrances(ctx, m, standing); err != nil {
 		return View{}, err
 	}
 	m.describe()
@@ -227,8 +228,13 @@ func (s *Site) openJobs(ctx context.Context, of *chime.Schedule, runs []*chime.R
 }
 
 // fillHindrances fills in why the jobs of the schedule do not run now.
-func (s *Site) fillHindrances(ctx context.Context, m *Schedule) error {
-	found, err := hindrance.Of(ctx, s.store, m.Schedule)
+func (s *Site) fillHindrances(ctx context.Context, m *Schedule, standing *Standing) error {
+	i := slices.IndexFunc(standing.Queues, func(q overview.Queue) bool { return q.Name == m.Queue })
+	if i < 0 {
+		return nil // it is new: none of its jobs was ever placed
+	}
+	served := standing.Notes[overview.Workers] != "" || slices.ContainsFunc(standing.Workers, func(w overview.Worker) bool { return w.Queues[m.Queue] > 0 })
+	found, err := hindrance.On(ctx, s.store, m.Schedule, standing.Queues[i].QueueInfo, served)
 	for _, h := range found {
 		shown := Hindrance{Text: h.Text, Path: render.Path("queues", m.Queue), Do: "Look at the queue"}
 		switch h.Kind {

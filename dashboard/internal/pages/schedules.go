@@ -63,7 +63,7 @@ func (s *Site) Schedules(ctx context.Context, r *Request) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	listing, err := s.directory.get(ctx)
+	listing, err := s.directory.get(ctx, r.Live)
 	if err != nil {
 		return View{}, err
 	}
