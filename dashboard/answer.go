@@ -64,9 +64,13 @@ func (c *call) renderPart(name string, frame *render.Frame, model any) {
 	c.send(http.StatusOK, &text, render.Part(&text, name, frame, model))
 }
 
-// fail answers with a page that says what is wrong.
-func (c *call) fail(status int, text string) {
-	c.render(status, "error", c.frame(http.StatusText(status)), render.Failure{Status: status, Text: text, Do: remedies[status]})
+// fail answers with a page that says what is wrong, and where to look instead.
+func (c *call) fail(status int, text string, links ...render.Lead) {
+	failure := render.Failure{Status: status, Text: text, Do: remedies[status], Links: links}
+	if len(links) > 0 {
+		failure.Do = "" // they say it
+	}
+	c.render(status, "error", c.frame(http.StatusText(status)), failure)
 }
 
 // remedies say what to do next.
@@ -95,6 +99,11 @@ func (c *call) failFor(err error) {
 	if status == http.StatusServiceUnavailable {
 		c.d.options.Logger.WarnContext(c.r.Context(), "dashboard: the store did not answer", "event", "dashboard.failed", "path", cut(c.path), "error", err)
 		c.w.Header().Set("Retry-After", "2")
+	}
+	var missing *pages.MissingError
+	if errors.As(err, &missing) {
+		c.fail(status, told(err), missing.Links...)
+		return
 	}
 	c.fail(status, told(err))
 }

@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -126,7 +127,10 @@ func (r *Request) day(now time.Time) (time.Time, error) {
 // unreadSchedule is the page of a schedule that cannot be read: what is known of it, and why it is no more.
 func (s *Site) unreadSchedule(ctx context.Context, r *Request, name string, why error) (View, error) {
 	if errors.Is(why, chime.ErrNotFound) {
-		return View{}, why
+		return View{}, &MissingError{
+			Text:  fmt.Sprintf("There is no such schedule: nobody has declared or put %.60q, or it was deleted. Its history went with it.", name),
+			Links: []render.Lead{{Text: "All schedules", Path: "schedules"}},
+		}
 	}
 	for found, err := range s.schedules.List(ctx, chime.ScheduleFilter{Prefix: name, Limit: 1}) {
 		if found != nil && found.Name == name && err != nil {
