@@ -32,6 +32,9 @@ func (d *Dashboard) show(shown page) func(*call) {
 			return
 		}
 		frame := c.frame(view.Title)
+		if of, ok := view.Model.(interface{ ZoneName() string }); ok {
+			frame.OwnZone = of.ZoneName()
+		}
 		if len(shown.regions) > 0 {
 			frame.Events = frame.Href("events", "page", t.address())
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime/dashboard/internal/render"
+	"github.com/chimejobs/chime/internal/jobfind"
 	"github.com/chimejobs/chime/internal/plain"
 )
 
@@ -75,6 +76,12 @@ func (m *Schedule) ZoneName() string {
 		return "UTC"
 	}
 	return m.Recurrence.TimeZone
+}
+
+// Find is a filter that finds its jobs.
+func (m *Schedule) Find() string {
+	filter := jobfind.Filter{Schedule: jobfind.Pattern{Text: m.Name}}
+	return filter.String()
 }
 
 // IsUnread reports whether this version cannot read it.
