@@ -33,7 +33,7 @@ func TestAJobThatIsGoneIsToldOf(t *testing.T) {
 			texts  []string
 		}{
 			"report@2000-01-01T06:00:00Z":  {200, []string{"This occurrence ran and is done.", "no longer stored", `href="./schedules/report#runs"`, "attempt 1"}},
-			"report@2000-01-01T02:00:00Z":  {404, []string{"The occurrence of schedule report that was planned for 1 January 2000 02:00:00 UTC is no longer stored. What became of it is not kept: this schedule keeps its last 3 runs.", history, `href="./schedules/report?day=2000-01-01"`}},
+			"report@2000-01-01T02:00:00Z":  {404, []string{"The occurrence of schedule report that was planned for 1 January 2000 02:00:00 UTC is not stored. What became of it is not kept: this schedule keeps its last 3 runs.", history, `href="./schedules/report?day=2000-01-01"`}},
 			"report@2000-01-01T09:00:00Z":  {404, []string{"It is to come, and is a job only when it is the next one.", history}},
 			"report@1999-12-31T09:00:00Z":  {404, []string{"The schedule is newer than it.", history}},
 			"report#nobody":                {404, []string{"This run of schedule report has ended: it is not among the last 3 that are kept.", history}},

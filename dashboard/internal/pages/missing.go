@@ -54,7 +54,7 @@ func (s *Site) missingJob(ctx context.Context, job *chime.JobInfo, now time.Time
 	}
 	missing.Links = append(missing.Links, render.Lead{Text: "That day", Path: history.Path, Name: "day", Is: planned.UTC().Format(dayFormat)})
 	missing.Text, err = s.fateOf(ctx, of, planned, now)
-	missing.Text = which + " is no longer stored. " + missing.Text
+	missing.Text = which + " is not stored. " + missing.Text
 	return nil, errors.Join(err, missing)
 }
 
