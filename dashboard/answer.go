@@ -22,7 +22,7 @@ import (
 func (d *Dashboard) show(shown page) func(*call) {
 	return func(c *call) {
 		t := c.topicOf(c.path, c.r.URL.Query())
-		view, err := d.read(c.r.Context(), shown, t) // which asks the store for nothing if the query is wrong
+		view, err := d.read(c.r.Context(), shown, t, false) // which asks the store for nothing if the query is wrong
 		if err == nil {
 			_, err = d.site.Standing(c.r.Context()) // for the frame of a page that reads nothing
 		}
@@ -31,6 +31,9 @@ func (d *Dashboard) show(shown page) func(*call) {
 			return
 		}
 		frame := c.frame(view.Title)
+		if of, ok := view.Model.(interface{ ZoneName() string }); ok {
+			frame.OwnZone = of.ZoneName()
+		}
 		if len(shown.regions) > 0 {
 			frame.Events = frame.Href("events", "page", t.address())
 		}
@@ -63,9 +66,13 @@ func (c *call) renderPart(name string, frame *render.Frame, model any) {
 	c.send(http.StatusOK, &text, render.Part(&text, name, frame, model))
 }
 
-// fail answers with a page that says what is wrong.
-func (c *call) fail(status int, text string) {
-	c.render(status, "error", c.frame(http.StatusText(status)), render.Failure{Status: status, Text: text, Do: remedies[status]})
+// fail answers with a page that says what is wrong, and where to look instead.
+func (c *call) fail(status int, text string, links ...render.Lead) {
+	failure := render.Failure{Status: status, Text: text, Do: remedies[status], Links: links}
+	if len(links) > 0 {
+		failure.Do = "" // they say it
+	}
+	c.render(status, "error", c.frame(http.StatusText(status)), failure)
 }
 
 // remedies say what to do next.
@@ -100,6 +107,11 @@ func (c *call) failFor(err error) {
 	if status == http.StatusServiceUnavailable {
 		c.d.options.Logger.WarnContext(c.r.Context(), "dashboard: the store did not answer", "event", "dashboard.failed", "path", cut(c.path), "error", err)
 		c.w.Header().Set("Retry-After", "2")
+	}
+	var missing *pages.MissingError
+	if errors.As(err, &missing) {
+		c.fail(status, told(err), missing.Links...)
+		return
 	}
 	c.fail(status, told(err))
 }

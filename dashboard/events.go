@@ -82,7 +82,7 @@ func (s source) Regions(ctx context.Context, t topic) (regions []live.Region, er
 	shown := s.d.pages[found.path]
 	view, err := s.d.read(ctx, shown, t, true)
 	if err != nil {
-		return nil, errors.New(told(err))
+		return nil, errors.New(strings.TrimSuffix(told(err), "."))
 	}
 	zone, err := s.d.zone(t.zone)
 	if err != nil {

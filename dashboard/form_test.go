@@ -111,6 +111,7 @@ func TestAnAnswerThatIsWrongIsAskedForAgain(t *testing.T) {
 			{"/schedules/report/delete", []string{"sure", "1"}, "and not its name"},
 			{"/schedules/report/backfill", []string{"sure", "1", "from", "yesterday", "to", "2026-10-31"}, "is no instant"},
 			{"/schedules/report/backfill", []string{"sure", "1", "from", "1999-12-31 23:30", "to", "1999-12-31 23:40"}, "plans nothing in this range"},
+			{"/schedules/report/backfill", []string{"sure", "1", "from", "1998-01-01", "to", "1999-12-31"}, "at most 366 days"},
 		} {
 			wants(t, c.path+" "+c.want, post(d, c.path, c.fields...), 200, c.want, `name="sure"`)
 		}
@@ -128,6 +129,8 @@ func TestABackfillShowsWhatItWillRun(t *testing.T) {
 		now := time.Now().UTC()
 		fields := []string{"sure", "1", "from", now.Add(-12 * time.Hour).Format(time.RFC3339), "to", now.Format(time.RFC3339)}
 		wants(t, "the range", post(d, "/schedules/report/backfill", fields...), 200, "12 occurrences run now", "and 7 more", `name="shown" value="1"`, "Run 12")
+		wants(t, "in the browser's zone", post(d, "/schedules/report/backfill?own=Asia/Tokyo"), 200, `action="./schedules/report/backfill?own=Asia%2FTokyo"`, "in Asia/Tokyo")
+		wants(t, "its range", post(d, "/schedules/report/backfill?own=Asia/Tokyo", "sure", "1", "from", "1999-12-31 09:00", "to", "1999-12-31 12:00"), 200, "<li>31 Dec 1999 09:00:00 JST</li>", "Run 3")
 		wants(t, "the rest", post(d, "/schedules/report/backfill", append(fields, "shown", "1")...), 303)
 		if audited.Act != "backfill schedule" || audited.Count != 12 || audited.Err != nil {
 			t.Errorf("audited: %+v, want 12", audited)

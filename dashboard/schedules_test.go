@@ -69,6 +69,7 @@ func TestTheListOfSchedulesSaysWhatEachDoes(t *testing.T) {
 		wants(t, "the list", got, 200, `>all <b class="count">3</b>`, `>paused <b class="count">1</b>`, `>failing <b class="count">1</b>`, `>late <b class="count">1</b>`,
 			"Every 15 minutes", "paused by anna", "migration", `class="chart ticks"`, `<b class="ink-fail">2</b>`, `formaction="./schedules/bulk"`, `name="id" value="bad"`)
 		wants(t, "failing", send(d, "GET", "/schedules?state=failing"), 200, `id="row-bad"`)
+		wants(t, "the queues", send(d, "GET", "/schedules?queue=gone"), 200, `<option value="">all queues</option>`, "<option>mail</option>", "<option selected>gone</option>")
 		lacks(t, "failing", send(d, "GET", "/schedules?state=failing"), `id="row-fine"`, `id="row-stopped"`)
 		lacks(t, "a queue", send(d, "GET", "/schedules?queue=mail"), `id="row-bad"`, `id="row-stopped"`)
 		lacks(t, "a prefix", send(d, "GET", "/schedules?prefix=st"), `id="row-bad"`, `id="row-fine"`)

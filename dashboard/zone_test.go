@@ -38,3 +38,13 @@ func TestPagesOfManyZonesAreNotAllKept(t *testing.T) {
 		t.Errorf("%d pages are kept, want at most %d", len(s.pages), maxShared)
 	}
 }
+
+func TestTheSwitchProposesTheSchedulesZone(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		put(t, store, "report", "TZ=Asia/Kathmandu 0 9 * * *")
+		d := newDashboard(t, store, Options{})
+		const option = `<option value="Asia/Kathmandu">`
+		lacks(t, "the list", send(d, "GET", "/schedules"), option)
+		wants(t, "the schedule", send(d, "GET", "/schedules/report"), 200, option, `The times of its rule are those of Asia/Kathmandu. <a href="./schedules/report?zone=Asia%2FKathmandu">`)
+	})
+}

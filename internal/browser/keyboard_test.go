@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
 )
 
 // tabTo presses Tab until the focus is on an element of a selector.
@@ -117,4 +118,73 @@ func TestKeysLeadAcrossThePages(t *testing.T) {
 	if trouble := p.Trouble(); len(trouble) > 0 {
 		t.Errorf("the pages say: %s", strings.Join(trouble, "\n"))
 	}
+}
+
+func TestKeysPauseAndRunWhatTheyAreOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	state := func(name string) chime.ScheduleState {
+		s, err := w.schedules.Get(t.Context(), name)
+		check(t, err)
+		return s.State
+	}
+	p := w.open(t, desk, "schedules?prefix=re")
+	check(t, p.Press("jp"))
+	wait(t, p, `document.querySelector("dialog[open] h1")?.innerText === "Pause 1 schedule?"`)
+	check(t, p.Press(Escape))
+	wait(t, p, `!document.querySelector("dialog[open]") && document.querySelector("[data-ticked]").textContent === "1"`)
+	check(t, p.Press("t"))
+	wait(t, p, `document.querySelector("dialog[open] h1")?.innerText === "Run now 1 schedule?"`)
+	check(t, p.Go(w.url+"schedules?prefix=cleanup"))
+	check(t, p.Press("jp"))
+	wait(t, p, `document.querySelector("dialog[open] h1")?.innerText === "Resume 1 schedule?"`)
+	tabTo(t, p, `dialog button.primary`)
+	check(t, p.Press(Enter))
+	wait(t, p, `document.querySelector(".flash") && document.readyState === "complete"`)
+	if got := state("cleanup"); got != chime.StateLive {
+		t.Errorf("the schedule is %s, want it to go on", got)
+	}
+
+	check(t, p.Go(w.url+"schedules/report"))
+	check(t, p.Press("t"))
+	wait(t, p, `document.querySelector("dialog[open] h1")?.innerText === "Run report now?"`)
+	check(t, p.Press(Escape))
+	wait(t, p, `!document.querySelector("dialog[open]")`)
+	check(t, p.Press("p"))
+	wait(t, p, `document.querySelector("dialog[open] h1")?.innerText === "Pause report?"`)
+	check(t, p.Go(w.url+"queues/mail"))
+	check(t, p.Press("p"))
+	wait(t, p, `document.querySelector("dialog[open] h1")?.innerText === "Pause queue mail?"`)
+	if got := state("report"); got != chime.StateLive {
+		t.Errorf("a key alone has made the schedule %s", got)
+	}
+	unspoilt(t, "the pages", p)
+}
+
+func TestAllSchedulesThatMatchAreDeletedByTheKeyboard(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	for i := range 30 {
+		_, err := w.schedules.Put(t.Context(), fmt.Sprintf("old-%02d", i), recurrence.Recurrence{Frequency: recurrence.Hour}, chime.NoImmediateRun())
+		check(t, err)
+	}
+	p := w.open(t, desk, "schedules?prefix=old-&limit=10")
+	check(t, p.Press("jx"))
+	tabTo(t, p, `[data-bulk] [name="all"]`)
+	check(t, p.Press(" "))
+	tabTo(t, p, `[data-bulk] button[value="delete"]`) // around: the box is behind the buttons
+	check(t, p.Press(Enter))
+	wait(t, p, `document.querySelector("dialog[open] h1")?.innerText === "Delete 30 schedules?"`)
+	if got := eval[string](t, p, focused); got != "Cancel" {
+		t.Errorf("the question opens with the focus on %q, want Cancel", got)
+	}
+	if text := eval[string](t, p, `document.querySelector("dialog .ask").innerText`); !strings.Contains(text, "whose names begin with “old-”") || !strings.Contains(text, "and 25 more") || !strings.Contains(text, "cannot be undone") {
+		t.Errorf("the question is %q", text)
+	}
+	tabTo(t, p, `dialog [data-exactly]`)
+	check(t, p.Press("30"))
+	tabTo(t, p, `dialog button.primary`)
+	check(t, p.Press(Enter))
+	wait(t, p, `location.pathname.includes("/operations/") && document.querySelector("#progress").innerText.includes("30 deleted") && document.querySelector("#progress").innerText.includes("It is done.")`)
+	unspoilt(t, "the page of the operation", p)
 }

@@ -14,6 +14,7 @@ import (
 
 const (
 	maxExamples  = 5 // of what something will happen to
+	maxRange     = 366 * 24 * time.Hour
 	shownInstant = "2 Jan 2006 15:04:05 MST"
 )
 
@@ -109,7 +110,7 @@ func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 	from, to := f.Fields.Get("from"), f.Fields.Get("to")
 	ask := &render.Ask{
 		Title: "Backfill " + name + "?", Text: "The occurrences of a range run now, each with its own planned instant, whether they ran before or not.",
-		Post: f.Frame.Action(answer.Back, "backfill"), Do: "Show them", Cancel: f.Frame.Href(answer.Back),
+		Post: f.Frame.Href(answer.Back+"/backfill", "own", f.Frame.ZoneName()), Do: "Show them", // the zone stays that which the question names Cancel: f.Frame.Href(answer.Back),
 		Fields: []render.Field{
 			{Name: "from", Label: "From", Value: from, Required: true, Hint: "As 2026-10-31 or 2026-10-31 18:00, in " + f.Frame.ZoneName() + ". This instant is in the range."},
 			{Name: "to", Label: "To", Value: to, Required: true, Hint: "This instant is not in the range. At most now."},
@@ -130,6 +131,10 @@ func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 	}
 	if wrongField {
 		answer.Ask = ask
+		return answer, nil
+	}
+	if at[1].Sub(at[0]) > maxRange {
+		ask.Fields[1].Error, answer.Ask = "The range has at most 366 days.", ask
 		return answer, nil
 	}
 	const most = 500 // of one call

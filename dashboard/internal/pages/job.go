@@ -72,13 +72,23 @@ func (s *Site) Job(ctx context.Context, r *Request) (View, error) {
 		return View{}, failed
 	}
 	if gone && len(runs) == 0 {
-		return View{}, err
+		last, err := s.missingJob(ctx, info, standing.Now())
+		if err != nil {
+			return View{}, err
+		}
+		runs = append(runs, last)
 	}
 	m := &Job{JobInfo: info, Gone: gone, Since: jobfind.Since(info), Of: attemptOf(info), Retries: info.Retry.String(), Percent: percentOf(info), Links: s.hooks.links(info)}
 	m.Standing = plain.JobInfo(info, standing.Now())
 	if gone {
 		last := runs[0]
 		info.Name, info.Planned, m.Standing = last.Name, last.Planned, plain.Outcome(last.Outcome)
+		if last.Outcome == chime.RunDone {
+			m.Standing.Sentence = "This run is done."
+			if !plannedOf(id).IsZero() {
+				m.Standing.Sentence = "This occurrence ran and is done."
+			}
+		}
 	}
 	m.Attempts, m.Earlier = s.attemptsOf(info, runs)
 	for _, key := range slices.Sorted(maps.Keys(info.Header)) {

@@ -19,7 +19,7 @@ type past struct {
 	now    time.Time
 	kept   time.Time // of what was planned from here on, every run is kept
 	days   []chime.RunDay
-	hand   func(worker string) Hand
+	hand   func(worker string) Hand // nil: nobody asks who it was
 
 	ran   map[int64][]*chime.RunInfo // by the planned second: the attempts of an occurrence, the newest first
 	open  map[int64]*chime.JobInfo   // by the planned second: occurrences that have not ended
@@ -45,8 +45,8 @@ type Fate struct {
 }
 
 // newPast puts together what is known. Runs come with the newest first.
-func newPast(of *chime.Schedule, series *recurrence.Series, runs []*chime.RunInfo, days []chime.RunDay, open []*chime.JobInfo, standing *Standing, now time.Time) *past {
-	p := &past{of: of, series: series, now: now, days: days, hand: standing.hand, ran: map[int64][]*chime.RunInfo{}, open: map[int64]*chime.JobInfo{}}
+func newPast(of *chime.Schedule, series *recurrence.Series, runs []*chime.RunInfo, days []chime.RunDay, open []*chime.JobInfo, hand func(string) Hand, now time.Time) *past {
+	p := &past{of: of, series: series, now: now, days: days, hand: hand, ran: map[int64][]*chime.RunInfo{}, open: map[int64]*chime.JobInfo{}}
 	attempts := 0
 	for _, run := range runs {
 		if run.ID == occurrenceID(of.Name, run.Planned) {
@@ -124,7 +124,10 @@ func (p *past) fate(planned time.Time) Fate {
 		f.Open, f.State, f.tone = job, plain.JobInfo(job, p.now), svg.Run
 	}
 	if runs := p.ran[second]; len(runs) > 0 {
-		f.Run, f.Attempts, f.On = runs[0], len(runs), p.hand(runs[0].Worker)
+		f.Run, f.Attempts = runs[0], len(runs)
+		if p.hand != nil {
+			f.On = p.hand(f.Run.Worker)
+		}
 		f.Late, _ = history.Lateness(p.of, runs[len(runs)-1])
 		if f.Open == nil {
 			f.State, f.tone = plain.Outcome(f.Run.Outcome), toneOf(f.Run.Outcome)

@@ -56,7 +56,10 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 	name := r.Values["queue"]
 	i := slices.IndexFunc(standing.Queues, func(q overview.Queue) bool { return q.Name == name })
 	if i < 0 {
-		return View{}, &MissingError{fmt.Sprintf("There is no queue %.60q: no job, schedule or worker has named it, or it was deleted.", name)}
+		return View{}, &MissingError{
+			Text:  fmt.Sprintf("There is no queue %.60q: no job, schedule or worker has named it, or it was deleted.", name),
+			Links: []render.Lead{{Text: "All queues", Path: "queues"}},
+		}
 	}
 	m := &Queue{Queue: standing.Queues[i], Can: r.Can, WorkersNote: standing.Notes[overview.Workers]}
 	m.State, m.Limited = plain.Queue(m.QueueInfo), limitOf(m.Limit)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
 // A Request is what a page is read for. Two that are equal get the same page.
@@ -64,7 +65,10 @@ func (r *Request) choice(field string, words ...string) (string, error) {
 }
 
 // A MissingError says what is not there, or not there any more.
-type MissingError struct{ Text string }
+type MissingError struct {
+	Text  string
+	Links []render.Lead // where to look instead
+}
 
 // Error is its text.
 func (e *MissingError) Error() string { return e.Text }

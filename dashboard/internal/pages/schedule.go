@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -45,7 +46,6 @@ type Schedule struct {
 	Lateness *render.Chart // nil: nothing is known
 	Policies []render.Fact
 	Counted  []Counter // since it was created, without those that are zero
-	Jobs     string    // the filter that finds its jobs
 	Facts    Facts
 	Rule     string // as canonical JSON
 	Code     string // that declares it
@@ -129,7 +129,10 @@ func (r *Request) day(now time.Time) (time.Time, error) {
 // unreadSchedule is the page of a schedule that cannot be read: what is known of it, and why it is no more.
 func (s *Site) unreadSchedule(ctx context.Context, r *Request, name string, why error) (View, error) {
 	if errors.Is(why, chime.ErrNotFound) {
-		return View{}, why
+		return View{}, &MissingError{
+			Text:  fmt.Sprintf("There is no such schedule: nobody has declared or put %.60q, or it was deleted. Its history went with it.", name),
+			Links: []render.Lead{{Text: "All schedules", Path: "schedules"}},
+		}
 	}
 	for found, err := range s.schedules.List(ctx, chime.ScheduleFilter{Prefix: name, Limit: 1}) {
 		if found != nil && found.Name == name && err != nil {
@@ -165,7 +168,7 @@ func (s *Site) fillPast(ctx context.Context, m *Schedule, standing *Standing, r 
 	if err != nil {
 		return err
 	}
-	past := newPast(m.Schedule, series, runs, days, open, standing, now)
+	past := newPast(m.Schedule, series, runs, days, open, standing.hand, now)
 	for _, job := range open {
 		m.Open = append(m.Open, OpenJob{job, plain.JobInfo(job, now), s.hooks.failed(job, job.LastError)})
 	}

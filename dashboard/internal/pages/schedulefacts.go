@@ -51,8 +51,6 @@ func (m *Schedule) describe() {
 		{"placed", c.Placed}, {"started", c.Started}, {"done", c.Done}, {"attempts failed", c.Failed}, {"given up", c.Dead}, {"skipped", c.Skipped}, {"missed", c.Missed},
 		{"caught up", c.CaughtUp}, {"superseded", c.Superseded}, {"cancelled", c.Cancelled},
 	}, func(c Counter) bool { return c.N == 0 })
-	made := jobfind.Filter{Schedule: jobfind.Pattern{Text: m.Name}}
-	m.Jobs = made.String()
 	m.Rule, m.Code = definitionOf(m.Schedule), codeOf(m.Schedule)
 }
 
@@ -78,6 +76,12 @@ func (m *Schedule) ZoneName() string {
 		return "UTC"
 	}
 	return m.Recurrence.TimeZone
+}
+
+// Find is a filter that finds its jobs.
+func (m *Schedule) Find() string {
+	filter := jobfind.Filter{Schedule: jobfind.Pattern{Text: m.Name}}
+	return filter.String()
 }
 
 // IsUnread reports whether this version cannot read it.

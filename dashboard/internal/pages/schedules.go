@@ -34,7 +34,7 @@ type Schedules struct {
 	Note         string    // why the list is not what was asked for; empty: it is
 	Older, Newer *string   // behind which name the pages before and after begin; nil: there is none
 
-	Queues, Owners []string // that are proposed
+	Queues, Owners []string // to choose from
 	Can            Can
 }
 
@@ -72,6 +72,9 @@ func (s *Site) Schedules(ctx context.Context, r *Request) (View, error) {
 		if queue.Schedules > 0 {
 			m.Queues = append(m.Queues, queue.Name)
 		}
+	}
+	if query.Queue != "" && !slices.Contains(m.Queues, query.Queue) {
+		m.Queues = append(m.Queues, query.Queue) // it has none any more
 	}
 	slices.Sort(m.Queues)
 	if !listing.Whole && !listing.Reading {

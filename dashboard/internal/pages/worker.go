@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/dashboard/internal/render"
 	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/plain"
 )
@@ -41,9 +42,12 @@ func (s *Site) Worker(ctx context.Context, r *Request) (View, error) {
 	i := slices.IndexFunc(standing.Workers, func(w overview.Worker) bool { return w.Name == name })
 	if i < 0 {
 		if note := standing.Notes[overview.Workers]; note != "" {
-			return View{}, &MissingError{fmt.Sprintf("Workers cannot be shown: %s.", note)}
+			return View{}, &MissingError{Text: fmt.Sprintf("Workers cannot be shown: %s.", note)}
 		}
-		return View{}, &MissingError{fmt.Sprintf("The worker %.60q has gone: it has stopped, or nothing was heard of it for 12 minutes. What it ran runs elsewhere.", name)}
+		return View{}, &MissingError{
+			Text:  fmt.Sprintf("The worker %.60q has gone: it has stopped, or nothing was heard of it for 12 minutes. What it ran runs elsewhere.", name),
+			Links: []render.Lead{{Text: "All workers", Path: "workers"}},
+		}
 	}
 	m := &Worker{Worker: standing.Workers[i], Note: standing.Notes[overview.Running]}
 	m.State = workerState(&m.Worker, standing.Now())

@@ -93,4 +93,8 @@ type Failure struct {
 	Status int
 	Text   string // what is wrong
 	Do     string // what to do next
+	Links  []Lead // where to look instead
 }
+
+// A Lead is a link to a page, with a name and a value of its query; an empty Name is none.
+type Lead struct{ Text, Path, Name, Is string }

@@ -27,6 +27,7 @@ type Frame struct {
 	Banners   []Banner
 	Flash     string // what an action has done
 	Stale     string // why the figures are old; "" are not
+	OwnZone   string // that what the page is about has, which the switch proposes besides; "" is none
 	Script    string // that this page alone has; "" is none
 }
 
@@ -160,14 +161,16 @@ func (f *Frame) SiteName() string { return cmp.Or(f.Site, "chime") }
 // Version names the assets of this page.
 func (f *Frame) Version() string { return version }
 
-// Zones are those that the switch proposes: UTC, the page's, and some of every continent. Any other can be typed.
+// Zones are those that the switch proposes: UTC, the page's, that of what it is about, and some of every continent. Any other can be typed.
 func (f *Frame) Zones() []string {
 	zones := []string{
 		"UTC", "America/Los_Angeles", "America/Chicago", "America/New_York", "America/Sao_Paulo", "Europe/London", "Europe/Berlin", "Africa/Lagos",
 		"Africa/Nairobi", "Asia/Dubai", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney", "Pacific/Auckland",
 	}
-	if name := f.ZoneName(); !slices.Contains(zones, name) {
-		zones = append([]string{name}, zones...)
+	for _, name := range []string{f.OwnZone, f.ZoneName()} {
+		if name != "" && !slices.Contains(zones, name) {
+			zones = append([]string{name}, zones...)
+		}
 	}
 	return zones
 }

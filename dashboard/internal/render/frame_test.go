@@ -82,7 +82,7 @@ func TestAPageEscapesWhatItIsGiven(t *testing.T) {
 	frame := &Frame{Path: `x"><script>`, Query: url.Values{hostile: {hostile}}, Title: hostile, Site: hostile, Namespace: hostile, Viewer: hostile,
 		Search: hostile, Events: hostile, Flash: hostile, Stale: hostile, Banners: []Banner{{hostile, hostile, hostile, hostile, hostile, hostile}}, Now: time.Now()}
 	var page bytes.Buffer
-	if err := Page(&page, "error", frame, Failure{404, hostile, hostile}); err != nil {
+	if err := Page(&page, "error", frame, Failure{404, hostile, hostile, []Lead{{hostile, hostile, hostile, hostile}}}); err != nil {
 		t.Fatal(err)
 	}
 	if text := page.String(); strings.Contains(text, "<script>alert") || strings.Contains(text, "</title><") {

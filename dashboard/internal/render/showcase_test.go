@@ -69,7 +69,7 @@ func TestEveryComponentIsRenderedAsBefore(t *testing.T) {
 				{Name: "number", Label: "Type 12", Kind: "number", Exactly: "12", Error: "It is 11, want 12"}, {Name: "note", Label: "Note", Hint: "Shown to others"},
 				{Name: "args", Label: "Arguments", Kind: "textarea", Value: "{}"}, {Name: "for", Label: "Which", Kind: "select", Value: "b", Choices: []Pair{{"first", "a"}, {"second", "b"}}},
 			}},
-		"Failure": Failure{503, "No answer from Redis.", "Jobs and schedules are safe in Redis."},
+		"Failure": Failure{503, "No answer from Redis.", "Jobs and schedules are safe in Redis.", nil},
 	}
 	run := func(name string, view View) template.HTML {
 		var text strings.Builder

@@ -16,9 +16,12 @@ function walk(step) {
   (link ?? row)?.focus?.({ preventScroll: true });
   row?.scrollIntoView({ block: "nearest" });
 }
-function press(verb) {
-  const button = [...document.querySelectorAll(`main [data-key="${verb}"]`)].find((b) => !b.disabled && (!b.closest("tr") || b.closest("tr") === row));
-  button?.click();
+// press does on a page what its button does, and in a list what the button for the ticked rows does; where none is ticked, with the row.
+function press(key) {
+  const form = row?.isConnected && row.closest("form"), bulk = form && form.querySelector(`[data-bulk] [value="${row.dataset[key]}"]`);
+  if (!bulk) return document.querySelector(`main [data-key="${key}"]`)?.click();
+  if (!form.querySelector("tbody :checked")) row.querySelector('input[name="id"]').click();
+  bulk.click();
 }
 
 function help() {
