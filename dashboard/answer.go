@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -55,9 +57,32 @@ func (c *call) send(status int, text *bytes.Buffer, err error) {
 		return
 	}
 	c.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	c.w.Header().Set("Vary", "Accept-Encoding")
+	if text.Len() >= zipFrom && c.r.Method != http.MethodPost && render.AcceptsGzip(c.r) { // what is revealed is answered to a POST: it stays as it is
+		text = zipped(text)
+		c.w.Header().Set("Content-Encoding", "gzip")
+	}
 	c.w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
 	c.w.WriteHeader(status)
 	_, _ = text.WriteTo(c.w) // a viewer who has gone needs nothing
+}
+
+// zipFrom is how many bytes of a page are compressed: some lists of 200 rows are hundreds of kilobytes, and a tenth of that compressed.
+const zipFrom = 16 << 10
+
+var zippers = sync.Pool{New: func() any {
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	return w
+}}
+
+func zipped(text *bytes.Buffer) *bytes.Buffer {
+	var small bytes.Buffer
+	w := zippers.Get().(*gzip.Writer)
+	defer zippers.Put(w)
+	w.Reset(&small)
+	_, _ = text.WriteTo(w) // a buffer takes all
+	_ = w.Close()
+	return &small
 }
 
 // renderPart answers with a template that a script shows on the page that is there.

@@ -113,7 +113,7 @@ func ServeAsset(w http.ResponseWriter, r *http.Request, escapedPath string) bool
 	header.Set("Vary", "Accept-Encoding")
 	zipAssets()
 	text := a.plain
-	if a.zipped != nil && acceptsGzip(r.Header.Get("Accept-Encoding")) {
+	if a.zipped != nil && AcceptsGzip(r) {
 		header.Set("Content-Encoding", "gzip")
 		text = a.zipped
 	}
@@ -124,9 +124,9 @@ func ServeAsset(w http.ResponseWriter, r *http.Request, escapedPath string) bool
 	return true
 }
 
-// acceptsGzip reports whether an Accept-Encoding has gzip, and not with the weight 0.
-func acceptsGzip(header string) bool {
-	for part := range strings.SplitSeq(header, ",") {
+// AcceptsGzip reports whether a request's Accept-Encoding has gzip, and not with the weight 0.
+func AcceptsGzip(r *http.Request) bool {
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		coding, weight, _ := strings.Cut(strings.TrimSpace(part), ";")
 		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
 			_, q, _ := strings.Cut(weight, "=")
