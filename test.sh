@@ -126,21 +126,30 @@ kept() {
 	rm "$mark"
 }
 
+# elsewhere prints a pattern of those of the library's own tests that another part of them than this one runs: part 3 are its days, and the others are
+# in parts 1 and 2 by turns. Whatever it does not see runs in every part, so it loses nothing.
+elsewhere() {
+	sed -En 's/^func ((Test|Example|Fuzz|Benchmark)[[:alnum:]_]*)\(.*/\1/p' ./*_test.go |
+		awk -v part="$1" '{ its = /Days/ ? 3 : 1 + n++ % 2 } its != part { names = names "|" $0 } END { print "^(" substr(names, 2) ")$" }'
+}
+
 # run tests one module, its packages in three groups. The library is tested as those who import it get it, by its own go.mod, and the others in the
-# workspace of go.work, where they find each other and the library.
+# workspace of go.work, where they find each other and the library. What go vet finds is for check.sh to say.
 #
 # Where goroutines of one bubble of fake time run on two processors and both come late to a timer's channel, the race detector of Go
 # 1.25 and 1.26 uses one state of the bubble's for both and crashes (maybeRunChan in runtime/time.go). Their packages are tested on one
 # processor each, on which the detector finds the same races: it compares what is ordered before what, not what happened at once.
-# Days of the whole system take a quarter of an hour with the race detector, which the packages that they are made of have; the guides'
-# programs and the examples are made of them too. The calendar starts no goroutine; those who use it from several are tested with the detector.
+# The library's own tests take as long as all others of that kind: in one process, they leave a processor idle at the end.
+# Days of the whole system take a quarter of an hour with the race detector, which the packages that they are made of have; the library's own days,
+# the guides' programs and the examples are made of them too. The calendar starts no goroutine; those who use it from several are tested with the detector.
 # The contract of the HTTP API runs what httpapi tests with it; its tools take minutes to build with it, and so do the libraries that bench
 # compares with. What the browser looks at is the dashboard, whose own tests have the detector.
 run() {
 	say "go test -race ./... in $1"
 	(
 		cd "$1"
-		[ "$1" != . ] || export GOWORK=off
+		library=
+		[ "$1" != . ] || export GOWORK=off library=.
 		shift
 		all=$(go list ./...) && faked=$(bubbles) || exit 1
 		undetected='/internal/system$|/recurrence$|/docs$|/examples/|/contract|/bench$|/internal/browser$'
@@ -152,15 +161,25 @@ run() {
 		quick='-gcflags=github.com/yuin/gopher-lua/...=-race=false'
 		# shellcheck disable=SC2086 # a word is a package
 		{
-			# Those with fake time wait for nothing but a processor, so all three go at once; what the first two print comes at the end. Of the
-			# others four at a time, or the longest one, the store, begins when the rest has ended.
+			# The processes below would each compile for itself what several of them need. What cannot be compiled is theirs to name.
+			[ -z "$faked$others" ] || go list -race "$quick" -test -export $faked $others >/dev/null 2>&1 || :
+			case " $*" in *-skip* | *.skip*) library= ;; esac # it would take the place of those by which the library's tests are parted
+			[ -z "$library" ] || faked=$(echo "$faked" | grep -Fxv "$(go list .)") || :
+			# Those with fake time wait for nothing but a processor, so all go at once; what they and those without the detector print comes at the
+			# end. Of the others four at a time, or the longest one, the store, begins when the rest has ended.
 			beside=$(mktemp -d)
-			[ -z "$faked" ] || { go test -race "$quick" -cpu 1 -timeout 20m "$@" $faked >"$beside/faked" 2>&1 || touch "$beside/failed"; } &
-			[ -z "$plain" ] || { go test -timeout 20m "$@" $plain >"$beside/plain" 2>&1 || touch "$beside/failed"; } &
-			[ -z "$others" ] || kept go test -race "$quick" -p 4 -timeout 20m "$@" $others || status=1
+			for part in ${library:+1 2}; do
+				go test -vet=off -race "$quick" -cpu 1 -timeout 20m -skip "$(elsewhere "$part")" "$@" . >"$beside/library$part" 2>&1 || touch "$beside/failed" &
+			done
+			[ -z "$faked" ] || { go test -vet=off -race "$quick" -cpu 1 -timeout 20m "$@" $faked >"$beside/faked" 2>&1 || touch "$beside/failed"; } &
+			{
+				[ -z "$plain" ] || go test -vet=off -timeout 20m "$@" $plain >"$beside/plain" 2>&1 || touch "$beside/failed"
+				[ -z "$library" ] || go test -vet=off -timeout 20m -skip "$(elsewhere 3)" "$@" . >"$beside/library3" 2>&1 || touch "$beside/failed"
+			} &
+			[ -z "$others" ] || kept go test -vet=off -race "$quick" -p 4 -timeout 20m "$@" $others || status=1
 			wait
-			for printed in "$beside/faked" "$beside/plain"; do
-				[ ! -e "$printed" ] || tee -a "$log" <"$printed"
+			for printed in "$beside"/*; do
+				[ ! -s "$printed" ] || tee -a "$log" <"$printed"
 			done
 			[ ! -e "$beside/failed" ] || status=1
 			rm -rf "$beside"
