@@ -54,7 +54,7 @@ func readAssets() (map[string]*asset, string) {
 		}
 		switch {
 		case file.Name() == "app.css":
-			text = append(text, svg.CSS...)
+			text = slimStyle(append(text, svg.CSS...))
 		case path.Ext(file.Name()) == ".js" && file.Name() != idiomorph:
 			text = slim(text)
 		}

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 )
 
@@ -66,3 +67,16 @@ func quoted(text string) int {
 	}
 	return len(text)
 }
+
+// slimStyle leaves comments, indents and empty lines out of a style sheet. No string of it has the signs of a comment.
+func slimStyle(sheet []byte) []byte {
+	var slimmed bytes.Buffer
+	for line := range bytes.Lines(comment.ReplaceAllLiteral(sheet, nil)) {
+		if rule := bytes.TrimSpace(line); len(rule) > 0 {
+			slimmed.Write(append(rule, '\n'))
+		}
+	}
+	return slimmed.Bytes()
+}
+
+var comment = regexp.MustCompile(`(?s)/\*.*?\*/`)
