@@ -200,10 +200,10 @@ func (d *Dashboard) frame(path string, query url.Values, zone *time.Location) *r
 	kept.Del("said")
 	kept.Del("own")
 	f := &render.Frame{
-		Path: path, Query: kept, Site: d.options.Title, Namespace: d.site.Namespace(), Zone: zone, ReadOnly: !d.options.Write, Now: time.Now(),
+		Path: path, Query: kept, Site: d.options.Title, Namespace: d.site.Namespace(), Zone: zone, ReadOnly: !d.options.Write, Now: d.site.Now(),
 	}
 	if standing := d.site.Last(); standing != nil {
-		f.Now, f.Counts = standing.Now(), standing.Counts()
+		f.Counts = standing.Counts()
 		if path != "" {
 			f.Banners = standing.Banners()
 		}

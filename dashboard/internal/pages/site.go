@@ -123,6 +123,9 @@ func (s *Site) read(ctx context.Context) (*Standing, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.clock != nil { // where there is no queue, nobody has asked the store
+		snapshot.At = s.clock()
+	}
 	standing := &Standing{Snapshot: snapshot, read: began, clock: s.clock}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,6 +161,17 @@ func (s *Site) Last() *Standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
+}
+
+// Now is the store's clock, as far as it is known.
+func (s *Site) Now() time.Time {
+	switch last := s.Last(); {
+	case last != nil:
+		return last.Now()
+	case s.clock != nil:
+		return s.clock()
+	}
+	return time.Now()
 }
 
 // Forget has everything be read anew: something was changed.
