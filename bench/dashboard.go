@@ -33,9 +33,11 @@ const (
 	pageTime, pageCPU, pageCommands, pageSent = ": p95", ": server CPU", ": commands", ": sent"
 )
 
+const dashboardName = "dashboard" // of the measure
+
 // dashboardMeasure looks at a store with much in it as people do who have the dashboard open.
 var dashboardMeasure = measure{
-	name: "dashboard", group: "watched", only: []string{"chime"}, slow: true,
+	name: dashboardName, group: "watched", only: []string{"chime"}, slow: true,
 	about: fmt.Sprintf("a store with 1,000,000 jobs, of each state some, and %d schedules that have run %d times (a fifth of that in the short form), while a scheduler "+
 		"and a worker run some six of them each second, and the dashboard, its viewers and Redis share the cores. A page costs what it does right after "+
 		"somebody has changed something, so that it reads all that it shows but the list of all schedules, which is read for all pages and counted apart: the "+
