@@ -18,7 +18,7 @@ import (
 //	<!-- /bench -->
 //
 // RECORDING is a file of the folder results. WHAT is "headline" (the few rows of the README), "detailed" (more rows, with their spread),
-// "waking" (asynq's range), "targets", "judged" (those targets whose figure the recording has), "plan", "conditions", "settings", or a
+// "waking" (asynq's range), "pages" (the dashboard's), "targets", "judged" (those targets whose figure the recording has), "plan", "conditions", "settings", or a
 // group of measures. A second RECORDING follows "headline": it has the handlers that wait; and "targets" or "judged": one with an
 // append-only file, which adds a column.
 var block = regexp.MustCompile(`(?s)(<!-- bench (\S+) (\S+)(?: (\S+))? -->\n).*?(<!-- /bench -->\n)`)
@@ -101,6 +101,10 @@ func fillingOf(what string, rec, second recording) (string, error) {
 		err = targetTable(rec.samples, second.samples...).writeMarkdown(&filling)
 	case "judged":
 		err = targetTable(rec.samples, second.samples...).without(string(notMeasured)).writeMarkdown(&filling)
+	case "pages":
+		t, rounds := pagesTable(rec.samples)
+		err = t.writeMarkdown(&filling)
+		fmt.Fprintf(&filling, "\n%s\n", footerOf(rounds, false))
 	default:
 		t, rounds := groupTable(rec.samples, what)
 		if len(t.rows) == 0 {
@@ -163,7 +167,7 @@ func groupTable(all samples, group string) (t table, rounds int) {
 	}
 	var own samples
 	for _, s := range all {
-		if of[s.Measure] {
+		if of[s.Measure] && !ofPage(s.Figure) {
 			own = append(own, s)
 		}
 	}

@@ -101,7 +101,7 @@ var measures = slices.Concat([]measure{
 	delayedMeasure,
 	idleOne, idleQueues, idleLeader, idleSchedules, idleSparse,
 	idleFifty,
-	metricsMeasure, topMeasure,
+	metricsMeasure, topMeasure, dashboardMeasure,
 	crashMeasure,
 },
 	recurrenceMeasures(),

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// sentCommands counts the commands of a client that read all of something, however much that is: but not the sessions of a queue's workers, nor the
+// names of jobs that are parked there, of which there are a thousand at most. All of these have to be counted.
+type sentCommands struct{ unbounded atomic.Int64 }
+
+// unboundedCommands read a whole key, or all keys, whatever follows.
+var unboundedCommands = []string{"keys", "hgetall", "hkeys", "hvals", "smembers", "sinter", "sunion", "sdiff", "sort", "dump"}
+
+func (s *sentCommands) count(cmd redis.Cmder) {
+	if isUnbounded(cmd.Args()) {
+		s.unbounded.Add(1)
+	}
+}
+
+// isUnbounded reports whether a command reads all of something.
+func isUnbounded(args []any) bool {
+	words := make([]string, len(args))
+	for i, arg := range args {
+		words[i] = strings.ToLower(fmt.Sprint(arg))
+	}
+	switch {
+	case len(words) == 0:
+		return false
+	case slices.Contains(unboundedCommands, words[0]):
+		return true
+	case slices.Contains([]string{"lrange", "zrange", "zrevrange"}, words[0]) && len(words) >= 4:
+		bounded := strings.HasSuffix(words[1], ":sessions") || strings.HasSuffix(words[1], ":unhandled")
+		return words[2] == "0" && words[3] == "-1" && !bounded
+	case strings.HasPrefix(words[0], "zrange") || strings.HasPrefix(words[0], "zrevrange"):
+		return slices.Contains([]string{"-inf", "-", "+inf", "+"}, words[min(2, len(words)-1)]) && !slices.Contains(words, "limit")
+	}
+	return false
+}
+
+// DialHook leaves connecting as it is.
+func (s *sentCommands) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook counts a command.
+func (s *sentCommands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		s.count(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+// ProcessPipelineHook counts the commands of a pipeline.
+func (s *sentCommands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			s.count(cmd)
+		}
+		return next(ctx, cmds)
+	}
+}
