@@ -231,17 +231,6 @@ func (c *crawler) tags(address, page string) (tags []tag) {
 	}
 }
 
-// html are the pages that were found, by address.
-func (c *crawler) html() map[string]string {
-	all := map[string]string{}
-	for address, got := range c.pages {
-		if strings.HasPrefix(got.Header().Get("Content-Type"), "text/html") {
-			all[address] = got.Body.String()
-		}
-	}
-	return all
-}
-
 // sees reports whether every page of the dashboard was looked at, by the path of its route.
 func (c *crawler) sees(d *Dashboard, but ...string) {
 	c.t.Helper()
