@@ -58,11 +58,13 @@ type crawler struct {
 	pages   map[string]*httptest.ResponseRecorder // by address, from where the dashboard is mounted on
 	posts   map[string]bool                       // the addresses of forms that are POSTed, without a query
 	streams map[string]bool                       // the addresses of the streams of pages
+
+	elsewhere string // scheme and host of what the application's own links lead to
 }
 
 // newCrawler is a crawler that has not looked at anything.
 func newCrawler(t *testing.T, site http.Handler, outside string) *crawler {
-	return &crawler{t, site, outside, map[string]*httptest.ResponseRecorder{}, map[string]bool{}, map[string]bool{}}
+	return &crawler{t: t, site: site, outside: outside, pages: map[string]*httptest.ResponseRecorder{}, posts: map[string]bool{}, streams: map[string]bool{}}
 }
 
 // crawl looks at all pages that links lead to from the overview.
@@ -73,7 +75,7 @@ func crawl(t *testing.T, site http.Handler, outside string) *crawler {
 	return c
 }
 
-// visit looks at pages, and follows their links. Those of a page that has a query are not followed: they lead to the same pages with another one.
+// visit looks at pages, and follows their links; those from a query to another one are not followed: there is no end of them.
 func (c *crawler) visit(addresses ...string) {
 	c.t.Helper()
 	for len(addresses) > 0 {
@@ -91,8 +93,10 @@ func (c *crawler) visit(addresses ...string) {
 			c.t.Errorf("%s/%s: got %d: %.300s", c.outside, address, got.Code, got.Body)
 			continue
 		}
-		if links := c.linksOf(address, got); !strings.Contains(address, "?") {
-			addresses = append(addresses, links...)
+		for _, link := range c.linksOf(address, got) {
+			if !strings.Contains(address, "?") || !strings.Contains(link, "?") {
+				addresses = append(addresses, link)
+			}
 		}
 	}
 }
@@ -127,6 +131,9 @@ func (c *crawler) linksOf(address string, got *httptest.ResponseRecorder) (links
 			}
 			if tag.name == "base" {
 				base = to
+			}
+			if tag.name == "a" && to.Scheme+"://"+to.Host == c.elsewhere {
+				continue
 			}
 			inside, ok := strings.CutPrefix(to.EscapedPath(), c.outside+"/")
 			if !ok || to.Host != "localhost" {
@@ -222,17 +229,6 @@ func (c *crawler) tags(address, page string) (tags []tag) {
 		}
 		tags = append(tags, found)
 	}
-}
-
-// html are the pages that were found, by address.
-func (c *crawler) html() map[string]string {
-	all := map[string]string{}
-	for address, got := range c.pages {
-		if strings.HasPrefix(got.Header().Get("Content-Type"), "text/html") {
-			all[address] = got.Body.String()
-		}
-	}
-	return all
 }
 
 // sees reports whether every page of the dashboard was looked at, by the path of its route.

@@ -2,13 +2,14 @@ package render
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 )
 
 // visible writes the characters of a page's texts that nobody sees, or that draw others elsewhere, as an escape: a note with U+202E would turn the
-// rest of its line around, and one with ESC colour the terminal that it is copied to. What is typed in a text area stays, and so do the values of
-// attributes: forms send them back.
+// rest of its line around, and one with ESC colour the terminal that it is copied to. So it does with what attributes say to people. What is typed in a
+// text area stays, and so do the other attributes: forms send them back.
 func visible(html string) string {
 	if !strings.ContainsFunc(html, unseen) {
 		return html
@@ -29,10 +30,28 @@ func visible(html string) string {
 		if tag == 0 {
 			tag = len(html)
 		}
-		b.WriteString(html[:tag])
+		escapeSaid(&b, html[:tag])
 		html = html[tag:]
 	}
 	return b.String()
+}
+
+// said are the attributes that people read or hear.
+var said = regexp.MustCompile(` (?:title|aria-label|data-label)="[^"]*"`)
+
+// escapeSaid writes a tag.
+func escapeSaid(b *strings.Builder, tag string) {
+	if !strings.ContainsFunc(tag, unseen) {
+		b.WriteString(tag)
+		return
+	}
+	end := 0
+	for _, at := range said.FindAllStringIndex(tag, -1) {
+		b.WriteString(tag[end:at[0]])
+		escapeUnseen(b, tag[at[0]:at[1]])
+		end = at[1]
+	}
+	b.WriteString(tag[end:])
 }
 
 func escapeUnseen(b *strings.Builder, text string) {
