@@ -84,24 +84,9 @@ tidy() {
 	done
 }
 
-# fuzz_targets_in_source prints the targets that the test binaries of every module have, in the form of the list.
+# fuzz_targets_in_source prints the targets that the tests of every module have, in the form of the list.
 fuzz_targets_in_source() {
-	library=$(within . go list -m)
-	: >"$tmp/targets"
-	for module in $(modules); do
-		within "$module" go test -list '^Fuzz' ./... >"$tmp/listing" || {
-			cat "$tmp/listing" >&2
-			return 1
-		}
-		awk -v library="$library" '
-			/^Fuzz/ { names[++n] = $1 }
-			$1 == "ok" {
-				folder = $2 == library ? "." : substr($2, length(library) + 2)
-				for (i = 1; i <= n; i++) print folder ":" names[i]
-				n = 0
-			}' "$tmp/listing" >>"$tmp/targets"
-	done
-	sort "$tmp/targets"
+	find . -name '*_test.go' -exec grep -EHo '^func Fuzz[[:alnum:]_]+' {} + | sed 's|/[^/]*:func |:|; s|^\./||' | sort
 }
 
 # module_of prints the folder of the module that a package's folder belongs to.
@@ -111,15 +96,25 @@ module_of() {
 	echo "$folder"
 }
 
-# fuzz runs one target. Go reports a target whose last input was under way at the deadline as failed now and then, with
-# nothing but "context deadline exceeded" and no failing input: that one alone is run again, once.
+# binary_of prints the path of the test binary that build_fuzz makes of a package's folder.
+binary_of() { echo "$tmp/$(echo "$1" | tr / .).test"; }
+
+# build_fuzz builds the tests of a package's folder for fuzzing. go test -fuzz would link them again for each target, and two at a time would each
+# compile what both need.
+build_fuzz() {
+	module=$(module_of "$1")
+	package=./$1
+	[ "$module" = . ] || package=.${package#"./$module"}
+	within "$module" go test -c -vet=off -ldflags '-s -w' -fuzz . -o "$(binary_of "$1")" "$package" || fail "the tests of $1 do not build: see above"
+}
+
+# fuzz runs one target as go test -fuzz does, which keeps the inputs that it has found in Go's cache. It reports a target whose last input was under
+# way at the deadline as failed now and then, with nothing but "context deadline exceeded" and no failing input: that one alone is run again, once.
 fuzz() {
 	printed=$tmp/$(echo "$1" | tr / .)
-	module=$(module_of "${1%:*}")
-	package=./${1%:*}
-	[ "$module" = . ] || package=.${package#"./$module"}
 	for try in 1 2; do
-		if within "$module" go test -run '^$' -fuzz "^${1##*:}\$" -fuzztime "${FUZZTIME:-10s}" "$package" >"$printed" 2>&1; then
+		if (cd "${1%:*}" && "$(binary_of "${1%:*}")" -test.run '^$' -test.fuzz "^${1##*:}\$" -test.fuzztime "${FUZZTIME:-10s}" \
+			-test.fuzzcachedir "$inputs/${1%:*}" -test.paniconexit0) >"$printed" 2>&1; then
 			grep -q '^fuzz: elapsed' "$printed" || { cat "$printed" >&2 && fail "$1 ran nothing"; }
 			say "$1: $(grep '^fuzz: elapsed' "$printed" | tail -n 1 | sed 's/^fuzz: //')"
 			return
@@ -210,11 +205,14 @@ fi
 
 # shellcheck disable=SC2086 # a word is a target
 printf '%s\n' $fuzz_targets | sort >"$tmp/listed"
-fuzz_targets_in_source >"$tmp/found" || fail "the tests do not build"
+fuzz_targets_in_source >"$tmp/found"
 for target in $(comm -23 "$tmp/listed" "$tmp/found"); do say "$target is listed in check.sh, but there is no such target" >&2; done
 for target in $(comm -13 "$tmp/listed" "$tmp/found"); do say "$target is a fuzz target that check.sh does not list" >&2; done
 cmp -s "$tmp/listed" "$tmp/found" || fail "the list of fuzz targets and the source differ"
-# Two at a time: building and measuring the first coverage of one leave a processor idle, which the other uses.
+inputs=$(go env GOCACHE)/fuzz/$(within . go list -m)
+# shellcheck disable=SC2086 # a word is a target
+for folder in $(printf '%s\n' $fuzz_targets | sed 's/:.*//' | sort -u); do build_fuzz "$folder"; done
+# Two at a time: measuring the first coverage of one leaves a processor idle, which the other uses.
 # shellcheck disable=SC2086 # a word is a target
 set -- $fuzz_targets
 while [ $# -gt 0 ]; do
