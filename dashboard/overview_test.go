@@ -60,7 +60,7 @@ func TestTheOverviewSaysTheWorstFirst(t *testing.T) {
 			wants(t, "the overview", got, 200,
 				"1 of 3 schedules is failing: invoices.", "2 attempts failed in the last hour, most of them of invoices.",
 				`href="./schedules?state=failing"`, `href="./schedules/report"`, "connection refused by #", "Every 5 minutes",
-				`aria-current="true">1 h`, "Jobs a second: in last", "Show as table")
+				`aria-current="true">1 h`, "Jobs a minute: in last", "/min", "Show as table")
 			if page := got.Body.String(); strings.Index(page, "is failing") > strings.Index(page, "failed in the last hour") || got.Body.Len() > 100<<10 {
 				t.Errorf("the worst does not come first, or the page has %d bytes, which is too much", got.Body.Len())
 			}

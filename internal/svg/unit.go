@@ -16,6 +16,8 @@ const (
 	Count     Unit = iota // things: 1,204
 	PerSecond             // things a second: 0.4/s
 	Seconds               // a duration, in seconds: 2 ms
+	PerMinute             // things a minute: 24/min
+	PerHour               // things an hour: 1,440/h
 )
 
 // maxValue is the largest value that is drawn; larger ones are drawn as this one.
@@ -34,6 +36,10 @@ func (u Unit) word() string {
 	switch u {
 	case PerSecond:
 		return "per-second"
+	case PerMinute:
+		return "per-minute"
+	case PerHour:
+		return "per-hour"
 	case Seconds:
 		return "seconds"
 	}
@@ -47,9 +53,16 @@ func (u Unit) format(v float64) string {
 		return duration(v)
 	case PerSecond:
 		return short(v) + "/s"
+	case PerMinute:
+		return short(v) + "/min"
+	case PerHour:
+		return short(v) + "/h"
 	}
 	return short(v)
 }
+
+// rate reports whether the unit is things per time.
+func (u Unit) rate() bool { return u == PerSecond || u == PerMinute || u == PerHour }
 
 // exact is a value as it stands in a table: a count has all its digits.
 func (u Unit) exact(v float64) string {
@@ -65,7 +78,7 @@ func (u Unit) fold(values []float64) float64 {
 	for _, v := range values {
 		sum, most = sum+v, max(most, v)
 	}
-	if u == PerSecond {
+	if u.rate() {
 		return sum / float64(len(values))
 	}
 	return most

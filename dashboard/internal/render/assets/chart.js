@@ -1,7 +1,8 @@
 // chart.js: one crosshair in all charts of a page. Where the pointer is in one, each shows the same instant: a line, and its values below the picture.
 const charts = () => [...document.querySelectorAll("svg.chart[data-plot][data-from]")];
+const rate = (per) => (v) => `${v < 10 ? Number(v.toFixed(1)) : Math.round(v).toLocaleString("en")}/${per}`;
 const units = {
-  count: (v) => Math.round(v).toLocaleString("en"), "per-second": (v) => `${v < 10 ? Number(v.toFixed(1)) : Math.round(v).toLocaleString("en")}/s`,
+  count: (v) => Math.round(v).toLocaleString("en"), "per-second": rate("s"), "per-minute": rate("min"), "per-hour": rate("h"),
   seconds: (v) => (v < 1 ? `${Number((v * 1000).toFixed(1))} ms` : `${Number(v.toFixed(1))} s`),
 };
 
