@@ -46,7 +46,7 @@ const (
 	bottomRoom = 24 // for instants
 	nameMost   = 8  // letters of a name for which there is room
 	labelApart = 15 // pixels from the last value of a line to that of another
-	labelMost  = 14 // letters of a name and a value; the unit is left out where there are more, for the axis says it too
+	labelMost  = 11 // letters of a name and a value; the unit is left out where there are more, for the axis says it too
 )
 
 // SVG draws the chart. Where there are more points than pixels, several are drawn as one: as their greatest value, or as their mean if they
@@ -139,7 +139,7 @@ func drawLast(w *writer, a *axes, series []drawnSeries) {
 		}
 		name := cut(s.name, nameMost)
 		if a.unit.rate() && utf8.RuneCountInString(name+text) >= labelMost {
-			text, _, _ = strings.Cut(text, "/")
+			text = strings.TrimSuffix(text, a.unit.per())
 		}
 		labels = append(labels, label{strings.TrimSpace(name + " " + text), "last " + s.tone.class(), y})
 	}

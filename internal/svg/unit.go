@@ -1,6 +1,7 @@
 package svg
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -31,38 +32,37 @@ func drawn(v float64) (value float64, ok bool) {
 	return min(max(v, 0), maxValue), true
 }
 
-// word is the unit's name for scripts.
+// word is the unit's name for scripts; that of a rate is what stands behind the number.
 func (u Unit) word() string {
-	switch u {
-	case PerSecond:
-		return "per-second"
-	case PerMinute:
-		return "per-minute"
-	case PerHour:
-		return "per-hour"
-	case Seconds:
+	if u == Seconds {
 		return "seconds"
 	}
-	return "count"
+	return cmp.Or(u.per(), "count")
 }
 
 // format is a value in at most three digits and its unit, as it stands in a chart.
 func (u Unit) format(v float64) string {
-	switch u {
-	case Seconds:
+	if u == Seconds {
 		return duration(v)
-	case PerSecond:
-		return short(v) + "/s"
-	case PerMinute:
-		return short(v) + "/min"
-	case PerHour:
-		return short(v) + "/h"
 	}
-	return short(v)
+	return short(v) + u.per()
+}
+
+// per is what stands behind the number of a rate; empty: the unit is none.
+func (u Unit) per() string {
+	switch u {
+	case PerSecond:
+		return "/s"
+	case PerMinute:
+		return "/min"
+	case PerHour:
+		return "/h"
+	}
+	return ""
 }
 
 // rate reports whether the unit is things per time.
-func (u Unit) rate() bool { return u == PerSecond || u == PerMinute || u == PerHour }
+func (u Unit) rate() bool { return u.per() != "" }
 
 // exact is a value as it stands in a table: a count has all its digits.
 func (u Unit) exact(v float64) string {

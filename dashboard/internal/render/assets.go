@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,11 +63,14 @@ func readAssets() (map[string]*asset, string) {
 	return all, hex.EncodeToString(hash.Sum(nil))[:12]
 }
 
-// slim leaves out of a script the lines that are comments, and what the others are indented by: a fifth of it. No string of it has several lines.
+// slim leaves out of a script the comments, and what its lines are indented by: a fifth of it. No string of it has several lines, or " // " in it.
 func slim(script []byte) []byte {
 	var slimmed bytes.Buffer
 	for line := range bytes.Lines(script) {
 		line = bytes.TrimLeft(line, " ")
+		if code, _, found := bytes.Cut(line, []byte(" // ")); found && !bytes.HasPrefix(line, []byte("//")) {
+			line = append(slices.Clone(code), '\n')
+		}
 		if !bytes.HasPrefix(line, []byte("//")) && len(bytes.TrimSpace(line)) > 0 {
 			slimmed.Write(line)
 		}
