@@ -24,6 +24,7 @@ type Site struct {
 	drawn     drawings
 	lastRuns  lastRuns
 	hours     hours
+	names     names
 	runs      *histories[*chime.RunInfo]
 	days      *histories[chime.RunDay]
 	calendar  calendar
