@@ -269,3 +269,20 @@ func TestAQueueShowsItsJobsByNameInTheWindowOfItsCharts(t *testing.T) {
 		}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
 	})
 }
+
+func TestTheListOfWorkersSaysWhoLeadsAndWhatHasRunLongest(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		worker := busy(t, store)
+		d := newDashboard(t, store, Options{})
+		during(t, func() {
+			must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "resize", nil, chime.Queue("media"), chime.ID("photo/1")))
+			time.Sleep(3 * time.Minute) // fake time passes
+			got := send(d, "GET", "/workers")
+			wants(t, "the list", got, 200, `<a href="./jobs?state=running">1 of 4 slots busy (25 %)</a>`, ">leads</span>", "Jobs that have run longest", `<a href="./jobs/media/photo%2F1">resize</a>`, ">3 m</time>")
+			if page := got.Body.String(); strings.Contains(page, ">Version<") || strings.Contains(page, ">Seen<") || strings.Contains(page, "seen ") {
+				t.Error("it has a version, where all have the same, or says when a worker was seen that is well")
+			}
+			wants(t, "the worker", send(d, "GET", "/workers/"+must(d.site.Read(t.Context())).Workers[0].Name), 200, "The scheduler of its process leads.", "Version")
+		}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
+	})
+}
