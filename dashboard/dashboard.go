@@ -191,6 +191,10 @@ func (c *call) route() {
 		c.fail(http.StatusForbidden, why)
 		return
 	}
+	if why := c.unknownParameter(); why != "" {
+		c.fail(http.StatusBadRequest, why)
+		return
+	}
 	zone, err := c.d.zoneOf(c.r.URL.Query())
 	if err != nil {
 		c.fail(http.StatusBadRequest, err.Error())

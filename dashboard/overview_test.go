@@ -60,7 +60,7 @@ func TestTheOverviewSaysTheWorstFirst(t *testing.T) {
 			wants(t, "the overview", got, 200,
 				"1 of 3 schedules is failing: invoices.", "2 attempts of invoices failed in the last hour.",
 				`href="./schedules?state=failing"`, `href="./schedules/report"`, "connection refused by #", "Every 5 minutes",
-				`aria-current="true">1 h`, "Jobs a second: in last", "Show as table")
+				`aria-current="true">1 h`, "Jobs a minute: in last", "/min", "Show as table")
 			if page := got.Body.String(); strings.Index(page, "is failing") > strings.Index(page, "failed in the last hour") || got.Body.Len() > 100<<10 {
 				t.Errorf("the worst does not come first, or the page has %d bytes, which is too much", got.Body.Len())
 			}
@@ -94,9 +94,10 @@ func TestAQueueHasAPageThatSaysHowItGoes(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(25 * time.Minute) // fake time passes
-			wants(t, "mail", send(d, "GET", "/queues/mail"), 200, "<h1>mail</h1>", "2 at once, 100 starts in 1m0s", "Run p95", ">invoices</a>", ">report</a>",
+			wants(t, "mail", send(d, "GET", "/queues/mail"), 200, "<h1>mail</h1>", "2 at once, 100 starts in 1m0s", "Jobs by name, last hour", ">invoices</a>", ">report</a>",
 				`action="./queues/mail/pause"`, `href="./schedules?queue=mail">3</a>`)
-			wants(t, "media", send(d, "GET", "/queues/media"), 200, "Neither grows nor shrinks.", "waits since")
+			wants(t, "media", send(d, "GET", "/queues/media"), 200, "Neither grows nor shrinks.", `<span class="ink-late"><time datetime="2000-01-01T00:00:00Z" data-show="rel" data-for="" title="2000-01-01 00:00:00 UTC">25 m</time></span>, the oldest`,
+				`href="./jobs?q=queue%3Amedia&amp;state=waiting">26</a>`, `<dt>Dead</dt><dd>0</dd>`)
 			if text := send(d, "GET", "/queues/mail").Body.String(); strings.Contains(text, "purge") || strings.Contains(text, "/limit") {
 				t.Error("an operator has buttons for what they may not do")
 			}
@@ -185,7 +186,103 @@ func TestAQueueSaysWhenItWillBeEmpty(t *testing.T) {
 			}
 			wants(t, "more comes than goes", send(d, "GET", "/queues/default"), 200, "Grows by about 4")
 			time.Sleep(20 * time.Minute) // fake time passes
-			wants(t, "it is done", send(d, "GET", "/queues/default"), 200, "none waits")
+			wants(t, "it is done", send(d, "GET", "/queues/default"), 200, "<dt>Waits</dt><dd>nothing</dd>")
 		}, worker)
+	})
+}
+
+func TestTheListOfQueuesLeadsToTheirJobsAndPausesThem(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+		for range 3 {
+			must(enqueuer.Enqueue(t.Context(), "resize", nil, chime.Queue("media")))
+		}
+		time.Sleep(6 * time.Minute) // fake time passes
+		d := newDashboard(t, store, Options{Write: true, Authorize: as(View | Operate)})
+		wants(t, "the list", send(d, "GET", "/queues"), 200, `<a href="./jobs?q=queue%3Amedia&amp;state=waiting">3</a>`, `class="num ink-late"><time`, `>6 m</time>`,
+			`action="./queues/media/pause" data-ask><input type="hidden" name="list" value="1">`, `data-key="p"`, `aria-label="Pause media"`, `<td data-label="Dead" class="num none low">0</td>`)
+		wants(t, "its question", post(d, "/queues/media/pause", "list", "1"), 200, "Pause queue media?", `name="list" value="1"`)
+		got := post(d, "/queues/media/pause", "list", "1", "sure", "1")
+		wants(t, "the pause", got, 303)
+		if to := got.Header().Get("Location"); !strings.HasPrefix(to, "../.././queues?said=") {
+			t.Errorf("it leads to %s, want the list", to)
+		}
+		wants(t, "a paused one", send(d, "GET", "/queues"), 200, `action="./queues/media/resume"><input`, `aria-label="Resume media"`)
+		if to := post(d, "/queues/media/resume", "list", "1").Header().Get("Location"); !strings.HasPrefix(to, "../.././queues?said=") {
+			t.Errorf("to resume leads to %s, want the list", to)
+		}
+		if to := post(d, "/queues/media/resume").Header().Get("Location"); !strings.HasPrefix(to, "../.././queues/media?said=") {
+			t.Errorf("from its own page to resume leads to %s, want that page", to)
+		}
+		seen := newDashboard(t, store, Options{Write: true, Authorize: as(View)})
+		for _, path := range []string{"/queues", "/queues/media"} {
+			if page := send(seen, "GET", path).Body.String(); strings.Contains(page, `method="post"`) || strings.Contains(page, "menu-more") {
+				t.Errorf("%s has forms for who may only look", path)
+			}
+		}
+		all := newDashboard(t, store, Options{Write: true, Authorize: as(allRights)})
+		wants(t, "all rights", send(all, "GET", "/queues/media"), 200, `<details class="menu-more" id="more">`, `action="./queues/media/purge" data-ask`, `action="./queues/media/delete" data-ask`,
+			`none · <form method="post" action="./queues/media/limit" data-ask><button class="text">Change…</button></form>`, `<button data-key="p">`)
+	})
+}
+
+func TestAQueueShowsItsJobsByNameInTheWindowOfItsCharts(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"mail": 1}, Concurrency: 2})
+		worker.Handle("send", func(context.Context, *chime.Job) error { return nil })
+		worker.Handle("report", func(context.Context, *chime.Job) error {
+			time.Sleep(4 * time.Second) // fake time passes
+			return errors.New("no")
+		})
+		enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+		enqueue := func(name string, n int) {
+			for range n {
+				must(enqueuer.Enqueue(t.Context(), name, nil, chime.Queue("mail"), chime.MaxAttempts(1)))
+			}
+		}
+		d := newDashboard(t, store, Options{})
+		during(t, func() {
+			enqueue("send", 1)
+			time.Sleep(5 * time.Second) // fake time passes
+			wants(t, "at first", send(d, "GET", "/queues/mail"), 200, "The first minute is being counted.")
+			time.Sleep(5 * time.Minute) // fake time passes
+			enqueue("send", 20)
+			time.Sleep(90 * time.Minute) // fake time passes
+			wants(t, "an hour later", send(d, "GET", "/queues/mail"), 200, "No job of this queue has ended in the last hour")
+			enqueue("report", 3)
+			enqueue("send", 5)
+			time.Sleep(3 * time.Minute) // fake time passes
+			first := func(path, first, second string, wanted ...string) {
+				t.Helper()
+				got := send(d, "GET", path)
+				wants(t, path, got, 200, wanted...)
+				if page := got.Body.String(); strings.Index(page, first) > strings.Index(page, second) {
+					t.Errorf("%s has %s after %s", path, first, second)
+				}
+			}
+			first("/queues/mail", ">report</a>", ">send</a>", "Jobs by name, last hour", `aria-sort="descending"><a href="./queues/mail?by=time">In all, about`, "Failed attempts of report: ",
+				"How long attempts of report took, in 16 steps from 1 ms to above 5 m: half of them at most", "the longest at most 5 s.", `<td class="num">11.2 s</td>`)
+			first("/queues/mail?by=runs&window=15m", ">send</a>", ">report</a>", "Jobs by name, last 15 minutes", `<td class="num">5</td>`)
+			first("/queues/mail?by=failed&window=25h", ">report</a>", ">send</a>", "Jobs by name, last 25 hours", `<td class="num">26</td>`)
+			wants(t, "a season", send(d, "GET", "/queues/mail?window=92d"), 200, "Jobs by name, last 92 days", `<td class="num">26</td>`)
+			wants(t, "an order that is none", send(d, "GET", "/queues/mail?by=size"), 400, "by is")
+		}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
+	})
+}
+
+func TestTheListOfWorkersSaysWhoLeadsAndWhatHasRunLongest(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		worker := busy(t, store)
+		d := newDashboard(t, store, Options{})
+		during(t, func() {
+			must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "resize", nil, chime.Queue("media"), chime.ID("photo/1")))
+			time.Sleep(3 * time.Minute) // fake time passes
+			got := send(d, "GET", "/workers")
+			wants(t, "the list", got, 200, `<a href="./jobs?state=running">1 of 4 slots busy (25 %)</a>`, ">leads</span>", "Jobs that have run longest", `<a href="./jobs/media/photo%2F1">resize</a>`, ">3 m</time>")
+			if page := got.Body.String(); strings.Contains(page, ">Version<") || strings.Contains(page, ">Seen<") || strings.Contains(page, "seen ") {
+				t.Error("it has a version, where all have the same, or says when a worker was seen that is well")
+			}
+			wants(t, "the worker", send(d, "GET", "/workers/"+must(d.site.Read(t.Context())).Workers[0].Name), 200, "The scheduler of its process leads.", "Version")
+		}, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
 	})
 }

@@ -101,7 +101,7 @@ func TestThePageOfAScheduleHasAllOfIt(t *testing.T) {
 			chime.Args(map[string]string{"secret": "canary"}), chime.Header("tenant", "acme"), chime.Retry(chime.Fixed(90*time.Second)), chime.Grace(time.Hour))
 		d := newDashboard(t, store, operator)
 		got := send(d, "GET", "/schedules/report?zone=Europe/Berlin")
-		wants(t, "new", got, 200, "Nothing has run yet", "chime schedules trigger", "Every 15 minutes", "The times of its rule are those of UTC. <a href=\"./schedules/report?zone=UTC\">Show all in it</a>", `<details class="more" id="more">`, `href="./jobs?q=schedule%3Areport&amp;state=all&amp;zone=Europe%2FBerlin"`, "It is paused when 3 occurrences in a row are given up.",
+		wants(t, "new", got, 200, "Nothing has run yet", "chime schedules trigger", "Every 15 minutes", "The times of its rule are those of UTC. <a href=\"./schedules/report?zone=UTC\">Show all in it</a>", `<details class="menu-more" id="more">`, `href="./jobs?q=schedule%3Areport&amp;state=all&amp;zone=Europe%2FBerlin"`, "It is paused when 3 occurrences in a row are given up.",
 			"&#34;cron&#34;: &#34;*/15 * * * *&#34;", "err := scheduler.Schedule(&#34;report&#34;", "chime.Retry(chime.Fixed(90*time.Second))", "chime.Args(args)", "acme", `class="chart hours"`, `class="chart weeks"`,
 			`action="./schedules/report/trigger?zone=Europe%2FBerlin"`, `action="./schedules/report/pause?`, `action="./schedules/report/backfill?`, `action="./schedules/report/delete?`, `href="./schedules/report/edit?`)
 		lacks(t, "the arguments", got, "canary")

@@ -188,3 +188,53 @@ func TestAllSchedulesThatMatchAreDeletedByTheKeyboard(t *testing.T) {
 	wait(t, p, `location.pathname.includes("/operations/") && document.querySelector("#progress").innerText.includes("30 deleted") && document.querySelector("#progress").innerText.includes("It is done.")`)
 	unspoilt(t, "the page of the operation", p)
 }
+
+func TestQueuesArePausedByAKeyInTheListAndOnTheirPages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	paused := func(want bool) {
+		t.Helper()
+		eventually(t, fmt.Sprintf("mail is paused: %v", want), func() bool {
+			queue, err := chime.NewQueues(w.store).Get(t.Context(), "mail")
+			check(t, err)
+			return queue.Paused == want
+		})
+	}
+	p := w.open(t, desk, "queues")
+	wait(t, p, `document.querySelectorAll("#queue-rows tbody tr").length === 3`)
+	check(t, p.Press("jjjp")) // archive, default, mail
+	wait(t, p, `document.querySelector("dialog[open] h1")?.textContent === "Pause queue mail?"`)
+	tabTo(t, p, `dialog button.primary`)
+	check(t, p.Press(Enter))
+	paused(true)
+	wait(t, p, `location.pathname.endsWith("/queues") && document.querySelector('#row-mail [aria-label="Resume mail"]')`)
+	check(t, p.Press("jjjp")) // what can be undone is not asked
+	paused(false)
+	wait(t, p, `location.pathname.endsWith("/queues") && document.querySelector('#row-mail [aria-label="Pause mail"]')`)
+
+	check(t, p.Go(w.url+"queues/mail"))
+	check(t, p.Press("p"))
+	wait(t, p, `document.querySelector("dialog[open] h1")?.textContent === "Pause queue mail?"`)
+	check(t, p.Press(Escape))
+	wait(t, p, `!document.querySelector("dialog[open]")`)
+	for what, closes := range map[string]func(){
+		"Escape":  func() { check(t, p.Press(Escape)) },
+		"a click": func() { eval[bool](t, p, `document.querySelector("h2").click(), true`) },
+	} {
+		tabTo(t, p, `.menu-more summary`)
+		check(t, p.Press(Enter))
+		wait(t, p, `document.querySelector(".menu-more[open] button").checkVisibility()`)
+		closes()
+		if eval[bool](t, p, `document.querySelector(".menu-more").open`) {
+			t.Errorf("%s leaves the menu open", what)
+		}
+	}
+	tabTo(t, p, `.menu-more summary`)
+	check(t, p.Press(Enter))
+	tabTo(t, p, `.menu-more form[action$="purge"] button`)
+	check(t, p.Press(Enter))
+	wait(t, p, `document.querySelector("dialog[open] h1")?.textContent.includes("mail")`)
+	if trouble := p.Trouble(); len(trouble) > 0 {
+		t.Errorf("the pages say: %s", strings.Join(trouble, "\n"))
+	}
+}

@@ -70,7 +70,7 @@ func TestAHiddenTabHasNoStream(t *testing.T) {
 func TestAllChartsShowTheInstantUnderThePointer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	p := w.open(t, desk, "?span=15m")
+	p := w.open(t, desk, "?window=15m")
 	wait(t, p, `document.querySelectorAll("svg.chart[data-plot][data-from]").length > 1`)
 	step := 0.0
 	eventually(t, "a line in each chart", func() bool { // a live change draws the charts anew, without the line, until the pointer moves on

@@ -49,7 +49,8 @@ type entry struct {
 }
 
 func entryOf(s *chime.Sample) entry {
-	e := entry{s.At, max(s.Covers, 1), s.Enqueued, s.Done, s.Failed, s.Waiting, s.Running, nil}
+	n := countedIn(s)
+	e := entry{s.At, max(s.Covers, 1), n.in, n.out, n.failed, s.Waiting, s.Running, nil}
 	if s.Lateness.Count() > 0 {
 		late := s.Lateness
 		e.late = &late

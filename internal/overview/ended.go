@@ -2,18 +2,32 @@ package overview
 
 import "github.com/chimejobs/chime"
 
-// counted is what has gone through a queue. Out is jobs that have ended there: done, given up or cancelled. An attempt that failed and is tried
-// again is none of them.
+// counted is what has gone through a queue. In is jobs enqueued, and occurrences of schedules. Out is jobs that have ended there: done, given up
+// or cancelled. An attempt that failed and is tried again is none of them.
 type counted struct{ in, out, failed int64 }
 
-// countedOf is what a queue has counted since it exists.
-func countedOf(q *chime.QueueInfo) counted {
-	return counted{q.Enqueued, q.Done + q.Died + q.Cancelled, q.Failed}
+// countedIn is what a queue has counted in the time of a sample. An occurrence has come in by the sample that says how late it was.
+func countedIn(s *chime.Sample) counted {
+	return counted{s.Enqueued + s.Lateness.Count(), s.Done + s.Died + s.Cancelled, s.Failed}
 }
 
-// countedIn is what a queue has counted in the time of a sample.
-func countedIn(s chime.Sample) counted {
-	return counted{s.Enqueued, s.Done + s.Died + s.Cancelled, s.Failed}
+// totals are what a queue has counted since it exists, and how many jobs are on it that have not ended.
+type totals struct{ enqueued, out, failed, held int64 }
+
+func totalsOf(q *chime.QueueInfo) totals {
+	return totals{q.Enqueued, q.Done + q.Died + q.Cancelled, q.Failed, q.Waiting + q.Delayed + q.Running + q.Parked}
+}
+
+// since is what was counted since earlier totals; ok is false if the queue was deleted meanwhile, and made anew. No total counts the occurrences
+// of schedules that come in: what has left, and is more than there was, has come. A purge takes jobs away that no total counts either, and
+// then it is at least what was enqueued.
+func (t totals) since(before totals) (n counted, ok bool) {
+	if t.enqueued < before.enqueued || t.out < before.out || t.failed < before.failed {
+		return counted{}, false
+	}
+	n = counted{t.enqueued - before.enqueued, t.out - before.out, t.failed - before.failed}
+	n.in = max(n.in, n.out+t.held-before.held)
+	return n, true
 }
 
 // Rates are what goes through a queue, in jobs a minute; Failed is attempts.
@@ -27,10 +41,10 @@ type Rates struct {
 func Average(samples []chime.Sample) (Rates, bool) {
 	var all counted
 	minutes := 0
-	for _, s := range samples {
-		n := countedIn(s)
+	for i := range samples {
+		n := countedIn(&samples[i])
 		all.in, all.out, all.failed = all.in+n.in, all.out+n.out, all.failed+n.failed
-		minutes += max(s.Covers, 1)
+		minutes += max(samples[i].Covers, 1)
 	}
 	if minutes == 0 {
 		return Rates{}, false

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/overview"
+	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
@@ -77,4 +78,55 @@ func TestRatesAreAveragesOfTheMinutesThatSamplesCover(t *testing.T) {
 	if want := (overview.Rates{In: 10, Out: 2, Failed: 1}); !is || got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
+}
+
+// What a schedule places has come in, as what is enqueued has: or more would leave such a queue than comes.
+func TestOccurrencesOfSchedulesComeInToo(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		store := server.Store()
+		must(chime.NewSchedules(store).Put(t.Context(), "report", must(recurrence.Cron("* * * * *"))(t)))(t)
+		runs := func(d time.Duration) {
+			worker := chime.NewWorker(store, chime.WorkerOptions{})
+			worker.Handle("report", func(context.Context, *chime.Job) error { return nil })
+			work(t, d, worker, chime.NewScheduler(store, chime.SchedulerOptions{}))
+		}
+		runs(3 * time.Minute) // a first sample: what follows is in the next ones
+		seen := overview.NewPoller(store)
+		must(seen.Poll(t.Context(), overview.Quarter))(t)
+		runs(10 * time.Minute)
+
+		for name, s := range map[string]*overview.Snapshot{
+			"polls": must(seen.Poll(t.Context(), overview.Quarter))(t), "samples": must(overview.NewPoller(store).Poll(t.Context(), overview.Hour))(t),
+		} {
+			if q := s.Queues[0]; math.Abs(q.In-1) > 0.1 || math.Abs(q.Out-1) > 0.1 || math.Abs(known(s.Flow.Ins)-known(s.Flow.Outs)) > 1 || known(s.Flow.Ins) < 8 {
+				t.Errorf("by %s: %v in and %v out a minute, %v and %v in all; want 1 and 1, and as many in as out", name, q.In, q.Out, known(s.Flow.Ins), known(s.Flow.Outs))
+			}
+		}
+		for _, window := range []overview.Window{overview.Quarter, overview.Hour} {
+			charts := must(seen.Charts(t.Context(), must(seen.Poll(t.Context(), overview.Quarter))(t), window, ""))(t)
+			in, out := 0.0, 0.0
+			for _, p := range charts.Points {
+				in, out = in+p.In, out+p.Out
+			}
+			if in == 0 || math.Abs(in-out) > 0.1*out {
+				t.Errorf("in the charts of %s %v come in and %v go out", window, in, out)
+			}
+		}
+
+		// A purge is no job that has come, and takes nothing from those that have.
+		must(seen.Poll(t.Context(), overview.Quarter))(t)
+		enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{})
+		for range 100 {
+			must(enqueuer.Enqueue(t.Context(), "waits", nil, chime.Queue("purged")))(t)
+		}
+		again := overview.NewPoller(store)
+		must(again.Poll(t.Context(), overview.Quarter))(t)
+		must(enqueuer.Enqueue(t.Context(), "waits", nil, chime.Queue("purged")))(t)
+		must(chime.NewQueues(store).Purge(t.Context(), "purged", "purged", nil))(t)
+		time.Sleep(time.Minute) // fake time passes
+		s := must(again.Poll(t.Context(), overview.Quarter))(t)
+		if q := s.Queues[1]; !q.Known || math.Abs(q.In-1) > 0.01 {
+			t.Errorf("of a queue that was purged %v came in a minute, known: %v; want 1", q.In, q.Known)
+		}
+	})
 }

@@ -15,14 +15,14 @@ const (
 // A mark is what all queues had counted at an instant, and how many jobs waited on them.
 type mark struct {
 	at      time.Time
-	queues  map[string]counted
+	queues  map[string]totals
 	waiting map[string]int64
 }
 
 func markOf(at time.Time, queues []*chime.QueueInfo) mark {
-	m := mark{at, make(map[string]counted, len(queues)), map[string]int64{}}
+	m := mark{at, make(map[string]totals, len(queues)), map[string]int64{}}
 	for _, q := range queues {
-		m.queues[q.Name] = countedOf(q)
+		m.queues[q.Name] = totalsOf(q)
 		if q.Waiting > 0 {
 			m.waiting[q.Name] = q.Waiting
 		}
@@ -58,11 +58,9 @@ func (r *rates) of(queue string) (in, out, failed float64, known bool) {
 		if !is || minutes <= 0 {
 			continue
 		}
-		now := r.last.queues[queue]
-		if now.in < before.in || now.out < before.out || now.failed < before.failed {
-			continue // deleted meanwhile, and made anew
+		if n, ok := r.last.queues[queue].since(before); ok {
+			return float64(n.in) / minutes, float64(n.out) / minutes, float64(n.failed) / minutes, true
 		}
-		return float64(now.in-before.in) / minutes, float64(now.out-before.out) / minutes, float64(now.failed-before.failed) / minutes, true
 	}
 	return 0, 0, 0, false
 }

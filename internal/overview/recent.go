@@ -37,12 +37,10 @@ func (r *recent) add(at time.Time, queues []*chime.QueueInfo) {
 			if q.Waiting > 0 || q.Running > 0 {
 				s.stood[q.Name] = stand{q.Waiting, q.Running}
 			}
-			now, before := countedOf(q), r.last.queues[q.Name]
-			if now.in < before.in || now.out < before.out || now.failed < before.failed {
-				continue // deleted meanwhile, and made anew
-			}
-			if _, was := r.last.queues[q.Name]; was && now != before {
-				s.queues[q.Name] = counted{now.in - before.in, now.out - before.out, now.failed - before.failed}
+			if before, was := r.last.queues[q.Name]; was {
+				if n, ok := totalsOf(q).since(before); ok && n != (counted{}) {
+					s.queues[q.Name] = n
+				}
 			}
 		}
 		r.steps = append(r.steps, s)

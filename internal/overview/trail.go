@@ -107,7 +107,8 @@ func (t *trail) of(queue string) []chime.Sample {
 // charts are what went through a queue, in a window, by samples.
 func (t *trail) charts(queue string, w Window, now time.Time) traffic {
 	all := newTraffic(w, now)
-	for _, s := range t.of(queue) {
+	for i := range t.of(queue) {
+		s := &t.of(queue)[i]
 		begins := s.At.Add(-time.Duration(max(s.Covers, 1)-1) * t.step)
 		all.add(begins, s.At.Add(t.step), countedIn(s))
 	}

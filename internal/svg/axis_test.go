@@ -28,7 +28,7 @@ func TestStepsAreRound(t *testing.T) {
 	}
 	for exponent := -300.0; exponent < 12; exponent += 0.1 {
 		most := min(math.Pow(10, exponent), maxValue)
-		for _, unit := range []Unit{Count, PerSecond, Seconds} {
+		for _, unit := range []Unit{Count, PerSecond, PerMinute, PerHour, Seconds} {
 			if step, lines := steps(unit, most); lines < 1 || lines > 4 || step*float64(lines) < most*(1-1e-6) || math.IsInf(step, 0) {
 				t.Errorf("unit %d, up to %v: %d lines of %v", unit, most, lines, step)
 			}
@@ -74,7 +74,7 @@ func TestTheDoubledHourIsNamed(t *testing.T) {
 
 func TestNoNameOfAGridlineIsCutOff(t *testing.T) {
 	for _, most := range []float64{0.001, 59, 61, 3599, 5400, 20_000, 400_000, 9_999_999} {
-		for _, unit := range []Unit{Count, PerSecond, Seconds} {
+		for _, unit := range []Unit{Count, PerSecond, PerMinute, PerHour, Seconds} {
 			d := drawing(0, most)
 			d.Unit = unit
 			for _, m := range regexp.MustCompile(`text-anchor="end" x="([0-9.]+)" y="[^"]*">([^<]*)<`).FindAllStringSubmatch(string(d.SVG()), -1) {

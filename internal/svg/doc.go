@@ -40,6 +40,6 @@
 //
 // Lines and Bars say where things are, so that one script draws one crosshair in all of them: data-plot is the plot's left, top, right and bottom
 // in the units of viewBox, data-from and data-to are its ends in Unix milliseconds, data-height is the value at its top, in data-unit: count,
-// per-second or seconds. Lines has data-t, the seconds from data-from to each sample, and for each series data-name and data-v, its values,
+// seconds, or what stands behind a rate: /s, /min, /h. Lines has data-t, the seconds from data-from to each sample, and for each series data-name and data-v, its values,
 // null where one is missing. Bars has data-v and data-step, in milliseconds. The path cross is empty, for the script to fill.
 package svg

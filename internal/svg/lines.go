@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Lines is a chart of one to three series over time. Where samples are missing a line is interrupted; missing is not zero.
@@ -45,10 +46,11 @@ const (
 	bottomRoom = 24 // for instants
 	nameMost   = 8  // letters of a name for which there is room
 	labelApart = 15 // pixels from the last value of a line to that of another
+	labelMost  = 11 // letters of a name and a value; the unit is left out where there are more, for the axis says it too
 )
 
 // SVG draws the chart. Where there are more points than pixels, several are drawn as one: as their greatest value, or as their mean if they
-// are per second.
+// are a rate.
 func (l Lines) SVG() template.HTML {
 	d := l.digest()
 	a := newAxes(l.From, l.To, l.Zone, l.Unit, d.most)
@@ -135,7 +137,11 @@ func drawLast(w *writer, a *axes, series []drawnSeries) {
 		if v, ok := s.current(a.to); ok {
 			text, y = a.unit.format(v), a.y(v)
 		}
-		labels = append(labels, label{strings.TrimSpace(cut(s.name, nameMost) + " " + text), "last " + s.tone.class(), y})
+		name := cut(s.name, nameMost)
+		if a.unit.rate() && utf8.RuneCountInString(name+text) >= labelMost {
+			text = strings.TrimSuffix(text, a.unit.per())
+		}
+		labels = append(labels, label{strings.TrimSpace(name + " " + text), "last " + s.tone.class(), y})
 	}
 	slices.SortStableFunc(labels, func(p, q label) int { return cmp.Compare(p.y, q.y) })
 	for i := range labels {

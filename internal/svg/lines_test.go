@@ -66,7 +66,7 @@ func TestManySamplesBecomeFewAndKeepTheirPeakAndTheirGaps(t *testing.T) {
 	to := noon.Add(25 * time.Hour)
 	value := func(i int) float64 { return []float64{1, 5}[i%1499/1498] } // 5 once, at 1498
 	points := slices.Delete(samples(noon, time.Minute, 1500, value), 700, 702)
-	for unit, want := range map[Unit]float64{Count: 5, Seconds: 5, PerSecond: 2} {
+	for unit, want := range map[Unit]float64{Count: 5, Seconds: 5, PerSecond: 2, PerMinute: 2, PerHour: 2} {
 		d := Lines{From: noon, To: to, Step: time.Minute, Unit: unit, Series: []Series{{Points: points}}}.digest()
 		if n := len(d.times); n > maxPoints+2 || n < maxPoints-2 {
 			t.Errorf("unit %d: %d points, want about %d", unit, n, maxPoints)
@@ -75,7 +75,7 @@ func TestManySamplesBecomeFewAndKeepTheirPeakAndTheirGaps(t *testing.T) {
 			t.Errorf("unit %d: %d pieces, want 2", unit, n)
 		}
 		most := slices.Max(d.column(0))
-		if unit != PerSecond && most != want || unit == PerSecond && (most <= 1 || most >= want) {
+		if !unit.rate() && most != want || unit.rate() && (most <= 1 || most >= want) {
 			t.Errorf("unit %d: a peak of 5 is drawn as %v", unit, most)
 		}
 		if v, ok := d.series[0].current(to); !ok || v != 1 {

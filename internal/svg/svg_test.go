@@ -152,7 +152,7 @@ func check(chart template.HTML) error {
 
 var (
 	decimal = regexp.MustCompile(`^(-?\d+(\.\d)? ?)+$`)
-	class   = regexp.MustCompile(`^[a-z0-9 -]+$`)
+	class   = regexp.MustCompile(`^/?[a-z0-9 -]+$`)
 	fine    = regexp.MustCompile(`\.\d\d`) // more than a tenth of a pixel
 )
 

@@ -1,6 +1,7 @@
 package svg
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -16,6 +17,8 @@ const (
 	Count     Unit = iota // things: 1,204
 	PerSecond             // things a second: 0.4/s
 	Seconds               // a duration, in seconds: 2 ms
+	PerMinute             // things a minute: 24/min
+	PerHour               // things an hour: 1,440/h
 )
 
 // maxValue is the largest value that is drawn; larger ones are drawn as this one.
@@ -29,27 +32,37 @@ func drawn(v float64) (value float64, ok bool) {
 	return min(max(v, 0), maxValue), true
 }
 
-// word is the unit's name for scripts.
+// word is the unit's name for scripts; that of a rate is what stands behind the number.
 func (u Unit) word() string {
-	switch u {
-	case PerSecond:
-		return "per-second"
-	case Seconds:
+	if u == Seconds {
 		return "seconds"
 	}
-	return "count"
+	return cmp.Or(u.per(), "count")
 }
 
 // format is a value in at most three digits and its unit, as it stands in a chart.
 func (u Unit) format(v float64) string {
-	switch u {
-	case Seconds:
+	if u == Seconds {
 		return duration(v)
-	case PerSecond:
-		return short(v) + "/s"
 	}
-	return short(v)
+	return short(v) + u.per()
 }
+
+// per is what stands behind the number of a rate; empty: the unit is none.
+func (u Unit) per() string {
+	switch u {
+	case PerSecond:
+		return "/s"
+	case PerMinute:
+		return "/min"
+	case PerHour:
+		return "/h"
+	}
+	return ""
+}
+
+// rate reports whether the unit is things per time.
+func (u Unit) rate() bool { return u.per() != "" }
 
 // exact is a value as it stands in a table: a count has all its digits.
 func (u Unit) exact(v float64) string {
@@ -65,7 +78,7 @@ func (u Unit) fold(values []float64) float64 {
 	for _, v := range values {
 		sum, most = sum+v, max(most, v)
 	}
-	if u == PerSecond {
+	if u.rate() {
 		return sum / float64(len(values))
 	}
 	return most

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
@@ -55,6 +56,26 @@ func (f *Form) sure() bool { return f.Fields.Get("sure") == "1" }
 // note is why the viewer does it.
 func (f *Form) note() chime.Note {
 	return chime.Note{Text: f.Fields.Get("note"), By: cutName(f.Viewer)}
+}
+
+// fromList says in a form that it stands in a list, to which its answer leads back.
+const fromList = "list"
+
+// back is where the answer leads that without it leads to a page: to the list that the form stands in, if it does.
+func (f *Form) back(page string) string {
+	if f.Fields.Get(fromList) == "" {
+		return page
+	}
+	list, _, _ := strings.Cut(page, "/")
+	return list
+}
+
+// kept are the fields that a question has to send again.
+func (f *Form) kept() []render.Pair {
+	if f.Fields.Get(fromList) == "" {
+		return nil
+	}
+	return []render.Pair{{Name: fromList, Value: "1"}}
 }
 
 // An Answer is what came of a form: a question, or what was done.

@@ -14,11 +14,13 @@ import (
 // PauseQueue pauses a queue, with a note.
 func PauseQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer, note := onQueue(f), f.note()
+	path := answer.Back
+	answer.Back = f.back(path)
 	answer.Note = note.Text
 	ask := func(why string) *render.Ask {
 		return &render.Ask{
 			Title: "Pause queue " + answer.Target + "?", Text: "No worker takes jobs from it until somebody resumes it. What runs goes on, and jobs may still be added.",
-			Post: f.Frame.Action(answer.Back, "pause"), Do: "Pause", Cancel: f.Frame.Href(answer.Back),
+			Post: f.Frame.Action(path, "pause"), Do: "Pause", Cancel: f.Frame.Href(answer.Back), Hidden: f.kept(),
 			Fields: []render.Field{{Name: "note", Label: "Why, for those who find it paused", Value: note.Text, Hint: "At most 500 bytes; it may be empty.", Error: why}},
 		}
 	}
@@ -38,6 +40,7 @@ func PauseQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 // ResumeQueue lets a paused queue go on. It can be undone, so it is not asked.
 func ResumeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onQueue(f)
+	answer.Back = f.back(answer.Back)
 	answer.Said = "Queue " + answer.Target + " goes on."
 	return answer, c.queues.Resume(ctx, answer.Target)
 }

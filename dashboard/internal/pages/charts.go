@@ -110,15 +110,39 @@ func draw(c *overview.Charts, queue string, zone *time.Location) []render.Chart 
 		return of
 	}
 	p50, p99 := lateSeries(c)
+	flow := paceOf(c)
 	return []render.Chart{
-		chart(render.Chart{ID: "chart-flow", Title: "Jobs a second"}, svg.PerSecond, c.Step,
-			of("in", svg.Run, func(p overview.Point) float64 { return p.In }),
-			of("out", svg.OK, func(p overview.Point) float64 { return p.Out }),
-			of("failed", svg.Fail, func(p overview.Point) float64 { return p.Failed })),
+		chart(render.Chart{ID: "chart-flow", Title: "Jobs " + flow.per}, flow.unit, c.Step,
+			of("in", svg.Run, func(p overview.Point) float64 { return p.In * flow.seconds }),
+			of("out", svg.OK, func(p overview.Point) float64 { return p.Out * flow.seconds }),
+			of("failed", svg.Fail, func(p overview.Point) float64 { return p.Failed * flow.seconds })),
 		chart(render.Chart{ID: "chart-depth", Title: "Jobs that wait"}, svg.Count, c.Step, of("waiting", svg.Accent, func(p overview.Point) float64 { return p.Waiting })),
 		chart(render.Chart{ID: "chart-late", Title: "Lateness of occurrences"}, svg.Seconds, c.LateStep(), p50, p99),
 		chart(busy, svg.Count, c.Step, of("running", svg.Run, func(p overview.Point) float64 { return p.Running })),
 	}
+}
+
+// A pace is per which time jobs are counted.
+type pace struct {
+	per     string // as in a title
+	unit    svg.Unit
+	seconds float64
+}
+
+// paceOf is a second where at least one job a second goes through on average. Where less does, it is a minute, and an hour in charts of many
+// hours: or the lines of most stores would lie at 0.
+func paceOf(c *overview.Charts) pace {
+	sum := 0.0
+	for _, p := range c.Points {
+		sum += max(p.In, p.Out, p.Failed)
+	}
+	switch long := c.To.Sub(c.From) > 2*time.Hour; {
+	case sum >= float64(len(c.Points)) && sum > 0:
+		return pace{"a second", svg.PerSecond, 1}
+	case long:
+		return pace{"an hour", svg.PerHour, 3600}
+	}
+	return pace{"a minute", svg.PerMinute, 60}
 }
 
 // lateSeries are the lines of lateness; their table has every point.

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,9 +14,8 @@ import (
 )
 
 const (
-	maxJobNames = 50 // of a queue that are shown
-	trendOver   = 5 * time.Minute
-	samplesFor  = time.Minute // samples of a queue are not read again
+	trendOver  = 5 * time.Minute
+	samplesFor = time.Minute // samples of a queue are not read again
 )
 
 // Queue is the page of a queue.
@@ -26,21 +24,17 @@ type Queue struct {
 	State   plain.State
 	Can     Can
 	Limited string // what the limit is; empty: there is none
+	Long    bool   // its oldest job has waited for long
 	Trend   string // "Empty in about 4 min", or how it grows; empty: not known
 	Charts  *Charts
-	Jobs    []NameRow // the most first
-	More    int       // job names that are not shown
+	Jobs    []NameRow
+	By      string // the order of Jobs
+	Over    string // within which time: "hour"
+	More    int    // job names that are not shown
+	Sampled bool   // something of it was counted: the first sample says only how it stood
 	Workers []overview.Worker
 
 	WorkersNote string // why they are not shown; empty: they are
-}
-
-// A NameRow is what jobs of one name did in the last hour.
-type NameRow struct {
-	Name         string // empty: all those beyond the hundredth name
-	Done, Failed int64
-	P50, P95     time.Duration
-	Filter       string // of the list of jobs
 }
 
 // Queue reads the page of a queue.
@@ -62,7 +56,7 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 		}
 	}
 	m := &Queue{Queue: standing.Queues[i], Can: r.Can, WorkersNote: standing.Notes[overview.Workers]}
-	m.State, m.Limited = plain.Queue(m.QueueInfo), limitOf(m.Limit)
+	m.State, m.Limited, m.Long = plain.Queue(m.QueueInfo), limitOf(m.Limit), waitsTooLong(m.QueueInfo)
 	for _, w := range standing.Workers {
 		if _, serves := w.Queues[name]; serves {
 			m.Workers = append(m.Workers, w)
@@ -77,13 +71,53 @@ func (s *Site) Queue(ctx context.Context, r *Request) (View, error) {
 			return View{}, err
 		}
 	}
-	m.Trend = trendOf(&m.Queue, samples)
-	m.Jobs = nameRows(name, samples)
-	if m.More = len(m.Jobs) - maxJobNames; m.More > 0 {
-		m.Jobs = m.Jobs[:maxJobNames]
+	m.Trend, m.Sampled = trendOf(&m.Queue, samples), len(samples) > 1
+	if err := s.jobsByName(ctx, r, m, standing, samples); err != nil {
+		return View{}, err
 	}
 	return View{name, m}, nil
 }
+
+// jobsByName fills in what jobs did by their names, in the window of the charts. The samples are those of the last hour.
+func (s *Site) jobsByName(ctx context.Context, r *Request, m *Queue, standing *Standing, samples []chime.Sample) error {
+	window, err := r.window()
+	if err != nil {
+		return err
+	}
+	if m.By, err = r.choice("by", "time", "runs", "failed", "p95"); err != nil {
+		return err
+	}
+	m.Over = nameWindows[window].says
+	sums := sumNames(samples, window, standing.At)
+	if (window == overview.Day || window == overview.Season) && standing.Notes[overview.Queues] == "" {
+		if sums, err = s.names.read(ctx, s.queues, m.Name, window, standing.At); err != nil {
+			return err
+		}
+	}
+	m.Jobs = nameRows(m.Name, sums, nameOrders[m.By])
+	if m.More = len(m.Jobs) - maxJobNames; m.More > 0 {
+		m.Jobs = m.Jobs[:maxJobNames]
+	}
+	for i := range m.Jobs {
+		m.Jobs[i].draw()
+	}
+	return nil
+}
+
+// Head is the head of a column by which the table by job name can be sorted.
+func (q *Queue) Head(by, name string) Choice { return Choice{by, name, q.By == by} }
+
+// Menu is what is seldom done with the queue.
+func (q *Queue) Menu() render.More {
+	m := render.More{Path: render.Path("queues", q.Name)}
+	if q.Can.Delete {
+		m.Verbs = []render.Verb{{Name: "purge", Text: "Purge", Icon: "trash-2", Destroys: true}, {Name: "delete", Text: "Delete", Icon: "x", Destroys: true}}
+	}
+	return m
+}
+
+// Tallies are how many jobs it has in each state.
+func (q *Queue) Tallies() []Tally { return talliesOf(q.QueueInfo) }
 
 // Filter finds the jobs of the queue in the list of jobs.
 func (q *Queue) Filter() string { return searchOf(q.Name, "") }
@@ -119,37 +153,12 @@ func growthOf(q *chime.QueueInfo, samples []chime.Sample) (perMinute float64, kn
 	return 0, false
 }
 
-// nameRows sums up samples by the name of the job, the most first.
-func nameRows(queue string, samples []chime.Sample) []NameRow {
-	type sum struct {
-		done, failed int64
-		run          chime.Histogram
-	}
-	sums := map[string]sum{}
-	for _, sample := range samples {
-		for _, job := range sample.Jobs {
-			s := sums[job.Name]
-			sums[job.Name] = sum{s.done + job.Done, s.failed + job.Failed, s.run.Add(job.Run)}
-		}
-	}
-	var rows []NameRow
-	for name, s := range sums {
-		row := NameRow{Name: name, Done: s.done, Failed: s.failed, Filter: searchOf(queue, name)}
-		if name == "?" {
-			row.Name, row.Filter = "", ""
-		}
-		row.P50, row.P95 = s.run.Quantile(0.5), s.run.Quantile(0.95)
-		rows = append(rows, row)
-	}
-	slices.SortFunc(rows, func(a, b NameRow) int {
-		return cmp.Or(cmp.Compare(b.Done+b.Failed, a.Done+a.Failed), cmp.Compare(a.Name, b.Name))
-	})
-	return rows
-}
-
-// EmptyJobs stands where no job has ended in the last hour.
+// EmptyJobs stands where no job has ended within the window.
 func (q *Queue) EmptyJobs() render.Empty {
-	return render.Empty{Text: "No job of this queue has ended in the last hour, as far as samples say. This line enqueues one:", Line: "chime jobs enqueue resize --queue " + q.Name}
+	if !q.Sampled && len(q.Workers) > 0 {
+		return render.Empty{Text: "The first minute is being counted."}
+	}
+	return render.Empty{Text: "No job of this queue has ended in the last " + q.Over + ", as far as samples say. This line enqueues one:", Line: "chime jobs enqueue resize --queue " + q.Name}
 }
 
 // EmptyWorkers stands where no worker takes from the queue.

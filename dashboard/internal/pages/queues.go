@@ -29,6 +29,7 @@ type Queues struct {
 	Older  string // and for the one after
 	First  int    // of the rows, from 1 on
 	Any    bool   // there are queues at all
+	Can    Can
 }
 
 // A QueueRow is a queue in a list.
@@ -37,6 +38,7 @@ type QueueRow struct {
 	State   plain.State
 	Workers int           // that take from it
 	Unread  bool          // who works on it is not known
+	Long    bool          // its oldest job has waited for long
 	Hour    template.HTML // what ended well in each minute of the last hour; empty: no samples
 }
 
@@ -90,7 +92,7 @@ func (s *Site) Queues(ctx context.Context, r *Request) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	m := &Queues{Sort: sort, Text: r.Query.Get("q"), Any: len(standing.Queues) > 0}
+	m := &Queues{Can: r.Can, Sort: sort, Text: r.Query.Get("q"), Any: len(standing.Queues) > 0}
 	rows := slices.DeleteFunc(s.queueRows(standing, queueOrders[sort]), func(q QueueRow) bool { return !strings.Contains(q.Name, m.Text) })
 	m.Of, from = len(rows), min(from, len(rows))
 	m.Queues, m.First = rows[from:min(from+limit, len(rows))], from+1
@@ -116,11 +118,37 @@ func (s *Site) queueRows(standing *Standing, order func(a, b *overview.Queue) in
 	}
 	rows := make([]QueueRow, 0, len(standing.Queues))
 	for _, q := range standing.Queues {
-		rows = append(rows, QueueRow{Queue: q, State: plain.Queue(q.QueueInfo), Workers: serve[q.Name], Unread: standing.Notes[overview.Workers] != ""})
+		rows = append(rows, QueueRow{Queue: q, State: plain.Queue(q.QueueInfo), Long: waitsTooLong(q.QueueInfo), Workers: serve[q.Name], Unread: standing.Notes[overview.Workers] != ""})
 	}
 	slices.SortFunc(rows, func(a, b QueueRow) int { return order(&a.Queue, &b.Queue) })
 	return rows
 }
+
+// waitsTooLong reports whether the oldest job of a queue has waited for long.
+func waitsTooLong(q *chime.QueueInfo) bool {
+	return !q.Oldest.IsZero() && q.Now.Sub(q.Oldest) >= waitsLong
+}
+
+// A Tally is how many jobs of a queue are in a state; it leads to them.
+type Tally struct {
+	Name   string // of the state, as a title
+	State  string // as the list of jobs calls it
+	Tone   string // of a number that is not 0; empty: none
+	Count  int64
+	Filter string // of the list of jobs
+}
+
+// talliesOf are how many jobs a queue has in each state.
+func talliesOf(q *chime.QueueInfo) []Tally {
+	filter := searchOf(q.Name, "")
+	return []Tally{
+		{"Waiting", "waiting", "", q.Waiting, filter}, {"Delayed", "delayed", "", q.Delayed, filter}, {"Running", "running", "", q.Running, filter},
+		{"Parked", "parked", "paused", q.Parked, filter}, {"Dead", "dead", "fail", q.Dead, filter},
+	}
+}
+
+// Tallies are how many jobs it has in each state.
+func (q QueueRow) Tallies() []Tally { return talliesOf(q.QueueInfo) }
 
 // hourOf draws what ended well on a queue in the last hour; nothing, if no sample says so.
 func hourOf(q *overview.Queue, now time.Time, zone *time.Location) template.HTML {

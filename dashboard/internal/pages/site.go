@@ -25,6 +25,7 @@ type Site struct {
 	drawn     drawings
 	lastRuns  lastRuns
 	hours     hours
+	names     names
 	runs      *histories[*chime.RunInfo]
 	days      *histories[chime.RunDay]
 	summaries *summaries

@@ -14,13 +14,16 @@ import (
 	"github.com/chimejobs/chime/internal/plain"
 )
 
-// silentAfter is how long after its last sign of life a worker is late: it announces itself every four minutes.
-const silentAfter = 4*time.Minute + 30*time.Second
+const (
+	announces   = 4 * time.Minute            // so often a worker announces itself
+	silentAfter = announces + 30*time.Second // its last sign of life a worker is late
+)
 
 // Worker is the page of a worker.
 type Worker struct {
 	overview.Worker
 	State  plain.State
+	Leads  bool // the scheduler of its process leads
 	Queues []Served
 	Jobs   []*chime.JobInfo // that it runs, those first that have run longest
 	Note   string           // why these are not all; empty: they are
@@ -50,7 +53,7 @@ func (s *Site) Worker(ctx context.Context, r *Request) (View, error) {
 		}
 	}
 	m := &Worker{Worker: standing.Workers[i], Note: standing.Notes[overview.Running]}
-	m.State = workerState(&m.Worker, standing.Now())
+	m.State, m.Leads = workerState(&m.Worker, standing.Now()), leads(&m.Worker, standing.Leader)
 	for _, queue := range slices.Sorted(maps.Keys(m.WorkerInfo.Queues)) {
 		m.Queues = append(m.Queues, Served{queue, m.WorkerInfo.Queues[queue]})
 	}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/render"
 	"github.com/chimejobs/chime/internal/overview"
 	"github.com/chimejobs/chime/internal/plain"
@@ -16,14 +16,29 @@ type Workers struct {
 	Workers     []WorkerRow // those with the least free slots first
 	Slots, Busy int         // of all
 	Counted     bool        // Busy is known
+	Versions    bool        // not all are of the same one
 	Note        string      // why the list does not say all; empty: it does
+
+	Running     []RunningRow // some of the jobs that run, those that have run longest
+	Held        int64        // how many run in all, and were taken ahead
+	RunningNote string       // why Running may not be those; empty: they are
 }
+
+const maxLongest = 10 // jobs below the list of workers
 
 // A WorkerRow is a worker in a list.
 type WorkerRow struct {
 	overview.Worker
 	State   plain.State
-	Longest time.Time // since when the job runs that it has run longest; zero: it runs none, or it is not known
+	Leads   bool           // the scheduler of its process leads
+	Silent  bool           // it has not announced itself for longer than two announcements are apart
+	Longest *chime.JobInfo // that it has run longest; nil: it runs none, or it is not known
+}
+
+// A RunningRow is a job that runs, with its worker.
+type RunningRow struct {
+	*chime.JobInfo
+	Address string // of the worker; empty: its announcement is not known
 }
 
 // Workers reads the list of workers.
@@ -35,18 +50,41 @@ func (s *Site) Workers(ctx context.Context, _ *Request) (View, error) {
 	m := &Workers{Note: standing.Notes[overview.Workers], Counted: true}
 	for _, w := range standing.Workers {
 		row := WorkerRow{Worker: w, State: workerState(&w, standing.Now())}
+		row.Leads, row.Silent = leads(&w, standing.Leader), !w.Seen.IsZero() && standing.Now().Sub(w.Seen) > 2*announces
 		for _, job := range w.Running {
-			if older(job.Started, row.Longest) < 0 {
-				row.Longest = job.Started
+			if row.Longest == nil || older(job.Started, row.Longest.Started) < 0 {
+				row.Longest = job
 			}
 		}
 		m.Workers = append(m.Workers, row)
+		m.Versions = m.Versions || w.Version != standing.Workers[0].Version
 		m.Slots, m.Busy, m.Counted = m.Slots+w.Slots, m.Busy+w.Busy, m.Counted && w.Counted
 	}
 	slices.SortFunc(m.Workers, func(a, b WorkerRow) int {
 		return cmp.Or(cmp.Compare(a.Slots-a.Busy, b.Slots-b.Busy), cmp.Compare(a.Address(), b.Address()), cmp.Compare(a.Name, b.Name))
 	})
+	m.Held, m.RunningNote = standing.Held, standing.Notes[overview.Running]
+	for _, job := range standing.Running[:min(len(standing.Running), maxLongest)] {
+		row := RunningRow{JobInfo: job}
+		if i := slices.IndexFunc(standing.Workers, func(w overview.Worker) bool { return w.Name == job.Worker }); i >= 0 {
+			row.Address = standing.Workers[i].Address()
+		}
+		m.Running = append(m.Running, row)
+	}
 	return View{"Workers", m}, nil
+}
+
+// leads reports whether the scheduler that leads runs in the worker's process.
+func leads(w *overview.Worker, leader *chime.Leader) bool {
+	return leader != nil && leader.PID != 0 && leader.Host == w.Host && leader.PID == w.PID
+}
+
+// Share is how much of the slots is busy, in percent.
+func (w *Workers) Share() int {
+	if w.Slots == 0 {
+		return 0
+	}
+	return 100 * w.Busy / w.Slots
 }
 
 // Empty stands where no worker lives.

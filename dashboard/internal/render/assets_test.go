@@ -165,7 +165,7 @@ func TestTemplatesHaveNoStylesAndNoScripts(t *testing.T) {
 
 func TestColoursCanBeRead(t *testing.T) {
 	css := string(assets["app.css"].plain)
-	themes := regexp.MustCompile(`(?s)(:root(?:\[[^\]]*\])?|:root:not\([^)]*\)) \{([^}]*--paper[^}]*)\}`).FindAllStringSubmatch(css, -1)
+	themes := regexp.MustCompile(`(?s)(:root(?:\[[^\]]*\])?|:root:not\([^)]*\)) ?\{([^}]*--paper[^}]*)\}`).FindAllStringSubmatch(css, -1)
 	if len(themes) != 3 || themes[1][2] == "" {
 		t.Fatalf("app.css has %d sets of tokens, want 3: light, dark by the system, dark by choice", len(themes))
 	}

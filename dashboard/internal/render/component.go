@@ -47,6 +47,12 @@ type Verb struct {
 	Destroys bool
 }
 
+// More is a menu of what is done seldom. Each verb is a form of its own, which asks first.
+type More struct {
+	Path  string // of the page that it is about: the verb is the last part
+	Verbs []Verb
+}
+
 // A Chart is a picture with a heading and the same data as a table: what SVG and Table of a chart of internal/svg return.
 type Chart struct {
 	ID    string // of the element; one of its own on the page

@@ -31,7 +31,7 @@ var functions = template.FuncMap{
 	"count":   count,
 	"plural":  plural,
 	"rate":    Rate,
-	"took":    took,
+	"took":    Took,
 }
 
 // A View is what a template gets. In a page's template and in those of its regions it is both the dot and $, so that in a range {{$.At .Next}} shows

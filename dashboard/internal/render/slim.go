@@ -68,15 +68,17 @@ func quoted(text string) int {
 	return len(text)
 }
 
-// slimStyle leaves comments, indents and empty lines out of a style sheet. No string of it has the signs of a comment.
+// slimStyle leaves comments, indents, empty lines and spaces beside braces out of a style sheet. No string of it has any of these.
 func slimStyle(sheet []byte) []byte {
 	var slimmed bytes.Buffer
 	for line := range bytes.Lines(comment.ReplaceAllLiteral(sheet, nil)) {
 		if rule := bytes.TrimSpace(line); len(rule) > 0 {
-			slimmed.Write(append(rule, '\n'))
+			tight.WriteString(&slimmed, string(rule)+"\n")
 		}
 	}
 	return slimmed.Bytes()
 }
+
+var tight = strings.NewReplacer(" { ", "{", " {", "{", "; }", "}", " }", "}")
 
 var comment = regexp.MustCompile(`(?s)/\*.*?\*/`)

@@ -35,6 +35,15 @@ func (f *Frame) Day(t time.Time) template.HTML {
 // Rel shows how far away it is: "in 3 m 12 s", "2 d ago". The browser counts on.
 func (f *Frame) Rel(t time.Time) template.HTML { return f.shown(t, "rel", "", Away(t.Sub(f.Now))) }
 
+// For shows for how long something has lasted that began then: "27 s", "3 h 12 m". The browser counts on.
+func (f *Frame) For(t time.Time) template.HTML {
+	text := "< 1 s"
+	if lasted := f.Now.Sub(t); lasted >= time.Second {
+		text = span(lasted, 2)
+	}
+	return f.shown(t, `rel" data-for="`, "", text)
+}
+
 // Both shows how far away it is and, less prominent, when that is: the clock alone if it is within twelve hours.
 func (f *Frame) Both(t time.Time) template.HTML {
 	if t.IsZero() {

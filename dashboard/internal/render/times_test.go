@@ -72,10 +72,10 @@ func TestHowFarAwayInWords(t *testing.T) {
 		}
 	}
 	for d, want := range map[time.Duration]string{
-		0: "0 ms", 800: "1 µs", 850 * time.Microsecond: "850 µs", 2 * time.Millisecond: "2 ms", 1300 * time.Millisecond: "1.3 s", 4 * time.Second: "4 s",
+		0: "< 1 ms", 800: "1 µs", 850 * time.Microsecond: "850 µs", 2 * time.Millisecond: "2 ms", 1300 * time.Millisecond: "1.3 s", 4 * time.Second: "4 s",
 		59990 * time.Millisecond: "59.9 s", 242 * time.Second: "4 m 2 s",
 	} {
-		if got := took(d); got != want {
+		if got := Took(d); got != want {
 			t.Errorf("%v is written %q, want %q", d, got, want)
 		}
 	}

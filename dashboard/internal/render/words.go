@@ -102,11 +102,11 @@ func plural(number any, one, many string) (string, error) {
 	return Plural(n, one, many), nil
 }
 
-// took writes how long something took: "850 µs", "2 ms", "1.3 s", "4 m 2 s".
-func took(d time.Duration) string {
+// Took writes how long something took: "< 1 ms", "850 µs", "2 ms", "1.3 s", "4 m 2 s".
+func Took(d time.Duration) string {
 	switch {
-	case d <= 0:
-		return "0 ms"
+	case d <= 0: // times are kept in whole milliseconds
+		return "< 1 ms"
 	case d < time.Millisecond:
 		return strconv.FormatInt(max(1, d.Microseconds()), 10) + " µs"
 	case d < time.Second:

@@ -22,7 +22,7 @@ func (s *session) queues() *cobra.Command {
 func (s *session) queuesList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List all queues with what is on them", Args: cobra.NoArgs,
-		Long: "List all queues with what is on them. IN/MIN are jobs enqueued a minute, without occurrences of schedules; OUT/MIN jobs that are done, dead or\n" +
+		Long: "List all queues with what is on them. IN/MIN are jobs enqueued a minute, and occurrences of schedules; OUT/MIN jobs that are done, dead or\n" +
 			"cancelled; FAIL/MIN attempts that failed: all on average over the last five minutes. OLDEST is how long the first job has waited.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			store, err := s.store()

@@ -1,12 +1,12 @@
 // chart.js: one crosshair in all charts of a page. Where the pointer is in one, each shows the same instant: a line, and its values below the picture.
 const charts = () => [...document.querySelectorAll("svg.chart[data-plot][data-from]")];
 const units = {
-  count: (v) => Math.round(v).toLocaleString("en"), "per-second": (v) => `${v < 10 ? Number(v.toFixed(1)) : Math.round(v).toLocaleString("en")}/s`,
+  count: (v) => Math.round(v).toLocaleString("en"),
   seconds: (v) => (v < 1 ? `${Number((v * 1000).toFixed(1))} ms` : `${Number(v.toFixed(1))} s`),
 };
 
 function values(chart, at) {
-  const say = units[chart.dataset.unit] ?? String, from = Number(chart.dataset.from);
+  const say = units[chart.dataset.unit] ?? ((v) => (v < 10 ? Number(v.toFixed(1)) : units.count(v)) + chart.dataset.unit), from = Number(chart.dataset.from);
   if (chart.dataset.step) {
     const v = JSON.parse(chart.dataset.v)[Math.floor((at - from) / Number(chart.dataset.step))];
     return v == null ? [] : [say(v)];

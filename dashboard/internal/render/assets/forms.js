@@ -42,6 +42,12 @@ document.addEventListener("click", (event) => {
   }
 });
 
+// A menu closes with Escape, and with a click on what is in it or elsewhere.
+for (const type of ["click", "keydown"]) document.addEventListener(type, ({ key, target }) => {
+  const menu = document.querySelector(".menu-more[open]");
+  if (menu && (key ? key === "Escape" : !target.closest("summary"))) menu.open = false;
+});
+
 const boxes = (form) => [...form.querySelectorAll('tbody input[type="checkbox"][name="id"]')];
 function countTicks() {
   for (const bar of document.querySelectorAll("[data-bulk]")) {

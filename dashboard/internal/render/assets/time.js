@@ -49,11 +49,12 @@ const chimeTime = (() => {
   }
   function show(within, which = "time[data-show]") {
     for (const time of within.querySelectorAll(which)) {
-      const shown = text(new Date(time.dateTime), time.dataset.show);
+      const date = new Date(time.dateTime);
+      const shown = "for" in time.dataset ? span((now() - date) / 1000, 2) || "< 1 s" : text(date, time.dataset.show);
       if (time.textContent !== shown) time.textContent = shown;
       if (zone !== "UTC" && !("own" in time.dataset)) { // besides UTC and the schedule's the title says the zone of the page
         time.dataset.own = "";
-        time.title += `, ${text(new Date(time.dateTime), "at")}`;
+        time.title += `, ${text(date, "at")}`;
       }
     }
     for (const note of within.querySelectorAll("[data-zone-note]")) note.hidden = note.textContent === zone;
