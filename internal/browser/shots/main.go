@@ -63,7 +63,7 @@ func run(out, only string) error {
 		if err := drawTop(out); err != nil {
 			return err
 		}
-		if err := studio.sign(out); err != nil {
+		if err := sign(out); err != nil {
 			return err
 		}
 		written++

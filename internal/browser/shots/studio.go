@@ -120,9 +120,14 @@ func top(picture []byte, height int) ([]byte, error) {
 // the pages that are compared.
 const signatures = "dashboard.sum"
 
-// sign writes it.
-func (s sites) sign(out string) error {
-	text, err := s.signed()
+// sign writes it, of sites that nobody has looked at yet: one that was polled knows more rates.
+func sign(out string) error {
+	fresh, err := openSites()
+	if err != nil {
+		return err
+	}
+	defer fresh.close()
+	text, err := fresh.signed()
 	if err != nil {
 		return err
 	}
