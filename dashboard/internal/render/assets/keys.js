@@ -19,7 +19,7 @@ function walk(step) {
 // press does on a page what its button does, and in a list what the button for the ticked rows does; where none is ticked, with the row.
 function press(key) {
   const form = row?.isConnected && row.closest("form"), bulk = form && form.querySelector(`[data-bulk] [value="${row.dataset[key]}"]`);
-  if (!bulk) return document.querySelector(`main [data-key="${key}"]`)?.click();
+  if (!bulk) return (row?.isConnected ? row.querySelector(`[data-key="${key}"]`) : document.querySelector(`main [data-key="${key}"]`))?.click();
   if (!form.querySelector("tbody :checked")) row.querySelector('input[name="id"]').click();
   bulk.click();
 }
