@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	},
 	"health":                     {"."},
 	"internal/loopback":          {},
-	"internal/browser":           {"github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
+	"internal/browser":           {"any"}, // a module of its own, for tests and pictures
 	"internal/login":             {"dashboard"},
 	"dashboard":                  {".", "internal/loopback", "internal/rights", "dashboard/internal/guard", "dashboard/internal/live", "dashboard/internal/render", "dashboard/internal/pages", "dashboard/internal/change"},
 	"dashboard/internal/guard":   {},
@@ -53,10 +53,10 @@ var mayImport = map[string][]string{
 	"dashboard/internal/pages":   {".", "recurrence", "internal/overview", "internal/plain", "internal/jobfind", "internal/history", "internal/hindrance", "internal/rights", "internal/svg", "dashboard/internal/render"},
 	"dashboard/internal/change":  {".", "recurrence", "internal/plain", "internal/jobfind", "internal/rules", "internal/times", "internal/definition", "dashboard/internal/builder", "dashboard/internal/render"},
 	"internal/jobfind":           {"."}, // these eight are for the command and the dashboard
-	"internal/overview":          {".", "internal/jobfind", "internal/rights"},
+	"internal/overview":          {".", "internal/protocol", "internal/jobfind", "internal/rights"},
 	"internal/rights":            {},
 	"internal/history":           {"."},
-	"internal/hindrance":         {".", "internal/rights"},
+	"internal/hindrance":         {".", "internal/protocol", "internal/rights"},
 	"redisstore":                 {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded":        {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":                  {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},
@@ -113,7 +113,7 @@ func TestImportsRunOneWay(t *testing.T) {
 // Some imports make every program larger or decide something for it, so only examples, commands, tests and what serves tests have them.
 func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 	for _, s := range sources(t) {
-		if s.test || s.under("examples") || s.under("cmd") || s.under("httpapi/cmd") || s.under("bench") {
+		if s.test || s.under("examples") || s.under("cmd") || s.under("httpapi/cmd") || s.under("bench") || s.under("internal/browser") {
 			continue
 		}
 		for _, imported := range s.imports() {
