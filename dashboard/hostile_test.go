@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,11 +51,10 @@ func TestWhateverRedisHoldsIsText(t *testing.T) {
 			worker := must(chime.NewWorkers(store).List(t.Context()))[0]
 			forge(t, server.Client(), `"host":"`+worker.Host+`"`, `"host":`+string(must(json.Marshal("host"+evil))))
 			time.Sleep(3 * time.Second) // fake time passes: the workers are read again
-			viewers := 0
+			var viewers atomic.Int64    // streams are opened all at once
 			d := newDashboard(t, store, Options{
 				Title: "billing" + evil, Write: true, Authorize: func(*http.Request) (Viewer, error) {
-					viewers++
-					return Viewer{Name: fmt.Sprint("anna", evil, viewers), Rights: allRights}, nil
+					return Viewer{Name: fmt.Sprint("anna", evil, viewers.Add(1)), Rights: allRights}, nil
 				},
 				Links: func(*chime.JobInfo) []Link {
 					return []Link{{"Logs" + evil, "https://logs.example.com/?" + url.QueryEscape(evil)}, {"no address", "javascript:alert(1)"}, {"none", "//evil.example"}}
