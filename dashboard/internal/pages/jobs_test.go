@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -42,7 +43,10 @@ func onShop(t *testing.T, test func(t *testing.T, server *embedded.Server)) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		worker := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"media": 1, "mail": 1}, Concurrency: 5, Logger: slog.New(slog.DiscardHandler)})
+		begun := time.Now()
 		worker.Handle("resize", func(_ context.Context, job *chime.Job) error {
+			i, _ := strconv.Atoi(strings.TrimPrefix(job.ID, "r"))
+			time.Sleep(time.Until(begun.Add(time.Duration(i+1) * 100 * time.Millisecond))) // fake time: one after the other, or those of one millisecond are in any order
 			return fmt.Errorf("dial tcp 10.0.0.%s:5432: connection refused by %s", strings.TrimPrefix(job.ID, "r"), hostile)
 		})
 		worker.Handle("mail", func(context.Context, *chime.Job) error { return errors.New("mailbox is full\n\tat smtp.go:12") },
