@@ -86,7 +86,7 @@ func TestNobodyLooksNoCommandIsSent(t *testing.T) {
 }
 
 // What is sent of a page to a browser, compressed, has fewer than 100 KB: of the longest lists too. It is the page that others get as it is.
-func TestPagesAreSmallAsTheyAreSent(t *testing.T) {
+func TestCrawlPagesAreSmallAsTheyAreSent(t *testing.T) {
 	const most = 100_000
 	onServer(t, func(t *testing.T, server *embedded.Server) {
 		store := server.Store()

@@ -14,7 +14,7 @@ import (
 )
 
 // Wherever it is mounted, every link, form, asset and stream of every page leads to something that is there.
-func TestEveryLinkLeadsSomewhereBelowItsMount(t *testing.T) {
+func TestCrawlEveryLinkLeadsSomewhereBelowItsMount(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, store chime.Store) {
 		world{}.fill(t, store, func() {
 			for _, m := range mounts {
@@ -61,7 +61,7 @@ func submit(t *testing.T, site http.Handler, address string, fields ...string) *
 }
 
 // Whatever a schedule or a job is called, its page opens from its link and does what its buttons say, and all stays below the mount.
-func TestEveryNameHasAPageThatWorks(t *testing.T) {
+func TestCrawlEveryNameHasAPageThatWorks(t *testing.T) {
 	for i, m := range mounts {
 		names := hostileNames
 		if i == len(mounts)-1 {

@@ -99,7 +99,7 @@ func TestEachRouteNeedsTheRightThatIsWrittenDown(t *testing.T) {
 // methods are those of HTTP, and some that are none.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get", "post"}
 
-// A trial is one request of TestRouteByRightByMethod.
+// A trial is one request of TestCrawlRouteByRightByMethod.
 type trial struct {
 	d            *Dashboard
 	method, path string
@@ -142,7 +142,7 @@ func (c trial) send(t *testing.T, headers ...string) *httptest.ResponseRecorder 
 
 // Each route, with each right alone and with none, of a dashboard that writes and of one that does not, by each method: it is served to those who have
 // the right, by its own methods alone, and nothing else changes anything.
-func TestRouteByRightByMethod(t *testing.T) {
+func TestCrawlRouteByRightByMethod(t *testing.T) {
 	onServer(t, func(t *testing.T, server *embedded.Server) {
 		world{}.fill(t, server.Store(), func() {})
 		var rights Rights
