@@ -26,7 +26,8 @@ type Job struct {
 	Percent  int    // how far it has come, as its handler says; -1: it has not said so
 	Headers  []render.Pair
 	Links    []Link
-	Attempts []Attempt // those that are known, the oldest first
+	On       Hand      // that runs it
+	Attempts []Attempt // those that are known, the newest first
 	Earlier  int       // how many attempts there were before these
 	Held     []Held
 	Verbs    []render.Verb
@@ -41,6 +42,8 @@ type Attempt struct {
 	Ended   time.Time // zero: it runs
 	Took    time.Duration
 	Worker  string
+	On      Hand
+	Last    bool // it is the last one that failed
 	Error   string
 	Stack   string // the rest of an error that has several lines; empty: it has one
 	Note    string
@@ -90,7 +93,11 @@ func (s *Site) Job(ctx context.Context, r *Request) (View, error) {
 			}
 		}
 	}
+	m.On = standing.hand(info.Worker)
 	m.Attempts, m.Earlier = s.attemptsOf(info, runs)
+	for i := range m.Attempts {
+		m.Attempts[i].On = standing.hand(m.Attempts[i].Worker)
+	}
 	for _, key := range slices.Sorted(maps.Keys(info.Header)) {
 		m.Headers = append(m.Headers, render.Pair{Name: key, Value: info.Header[key]})
 	}
@@ -135,7 +142,7 @@ func (s *Site) runsOf(ctx context.Context, job *chime.JobInfo) (runs []*chime.Ru
 	return runs, nil
 }
 
-// attemptsOf are the attempts of a job, the oldest first, and how many there were before them. The schedule's history knows how long one took; a job
+// attemptsOf are the attempts of a job, the newest first, and how many there were before them. The schedule's history knows how long one took; a job
 // itself knows its last five failures.
 func (s *Site) attemptsOf(job *chime.JobInfo, runs []*chime.RunInfo) (attempts []Attempt, earlier int) {
 	for _, run := range slices.Backward(runs) {
@@ -160,10 +167,14 @@ func (s *Site) attemptsOf(job *chime.JobInfo, runs []*chime.RunInfo) (attempts [
 	if len(attempts) > 0 {
 		earlier = max(0, attempts[0].Number-1)
 	}
+	slices.Reverse(attempts)
+	if i := slices.IndexFunc(attempts, func(a Attempt) bool { return a.Error != "" }); i >= 0 {
+		attempts[i].Last = true
+	}
 	return attempts, earlier
 }
 
-// failures are the attempts that a job itself knows of.
+// failures are the attempts that a job itself knows of, the oldest first.
 func (s *Site) failures(job *chime.JobInfo) (attempts []Attempt) {
 	known := job.Failures
 	if len(known) == 0 && job.LastError != "" {

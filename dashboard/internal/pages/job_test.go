@@ -3,6 +3,7 @@ package pages
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,22 @@ func TestAJobThatIsGoneIsToldByItsSchedule(t *testing.T) {
 			t.Errorf("got %+v, attempts %+v", m.JobInfo, m.Attempts)
 		}
 	})
+}
+
+// Who opens a job that failed asks for the last error: it is the first attempt, and of it alone the stack is open.
+func TestTheNewestAttemptComesFirst(t *testing.T) {
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	job := &chime.JobInfo{ID: "a", State: chime.JobRunning, Attempt: 4, Started: at.Add(time.Hour), Failures: []chime.Failure{
+		{At: at, Error: `first\n\tmain.go:1`}, {At: at.Add(time.Minute), Error: `second\n\tmain.go:2`}, {At: at.Add(2 * time.Minute), Error: "third"}}}
+	attempts, earlier := (&Site{}).attemptsOf(job, nil)
+	var got []string
+	for _, a := range attempts {
+		got = append(got, fmt.Sprintf("%d %s %q %q %v", a.Number, a.State.Word, a.Error, a.Stack, a.Last))
+	}
+	want := []string{`4 running "" "" false`, `3 failed "third" "" true`, `2 failed "second" "\tmain.go:2" false`, `1 failed "first" "\tmain.go:1" false`}
+	if !slices.Equal(got, want) || earlier != 0 {
+		t.Errorf("got %q, %d earlier; want %q", got, earlier, want)
+	}
 }
 
 func TestLinksLeadToPagesOnly(t *testing.T) {

@@ -52,14 +52,20 @@ const boxes = (form) => [...form.querySelectorAll('tbody input[type="checkbox"][
 function countTicks() {
   for (const bar of document.querySelectorAll("[data-bulk]")) {
     const all = boxes(bar.closest("form")), n = all.filter((box) => box.checked).length, every = bar.querySelector('input[name="all"]')?.checked;
-    bar.classList.toggle("none", n === 0 && !every);
+    for (const button of bar.querySelectorAll("button")) button.disabled = !n && !every || document.body.classList.contains("stale");
     bar.querySelector("[data-ticked]").textContent = every ? "" : n;
     const head = bar.closest("form").querySelector('[data-do="tick-all"]');
     if (head) { head.hidden = false; head.checked = n > 0 && n === all.length; head.indeterminate = n > 0 && n < all.length; }
   }
 }
-document.addEventListener("change", (event) => {
-  if (event.target.matches('[data-do="tick-all"]')) for (const box of boxes(event.target.form)) box.checked = event.target.checked;
+// With shift, a tick ticks the rows since the last one too.
+let last, shift = false;
+document.addEventListener("click", (event) => { shift = event.shiftKey; }, true);
+document.addEventListener("change", ({ target }) => {
+  const all = target.form ? boxes(target.form) : [], here = all.indexOf(target), from = all.indexOf(last);
+  if (target.matches('[data-do="tick-all"]')) for (const box of all) box.checked = target.checked;
+  if (shift && here >= 0 && from >= 0) for (const box of all.slice(Math.min(here, from), Math.max(here, from))) box.checked = target.checked;
+  if (here >= 0) last = target;
   countTicks();
 });
 document.addEventListener("chime:updated", countTicks);

@@ -134,6 +134,7 @@ function actions(on) {
       button.toggleAttribute("data-when-live", !on);
     }
   }
+  document.dispatchEvent(new Event("chime:updated"));
 }
 
 function drawDot() {
