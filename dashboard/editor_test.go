@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/recurrence"
@@ -210,6 +211,26 @@ func TestWhoWasFasterIsShown(t *testing.T) {
 	})
 }
 
+// A button puts one of the usual rules in place of what the builder says; what is typed besides stays.
+func TestTheBuilderBeginsWithAUsualRule(t *testing.T) {
+	onEditor(t, func(t *testing.T, d *Dashboard, schedules *chime.Schedules) {
+		for name, words := range map[string]string{
+			"minutes": "Every 15 minutes", "hour": "Every hour on the hour", "day": "Every day at 09:00:00", "workdays": "Every week on Monday to Friday at 09:00:00",
+			"week": "Every week on Monday at 09:00:00", "month": "Every month on the last day at 09:00:00",
+		} {
+			fields := with(typed(t, send(d, "GET", "/schedules/new")), "name", "report-"+name, "queue", "mail", "timeZone", "Europe/Berlin", "grace", "5m", "monthDays", "31", "interval", "4")
+			got := post(d, "/schedules/new", append(fields, "weekDays", "sunday", "months", "2", "like", name)...)
+			wants(t, name, got, 200, words, "grace 5m")
+			wants(t, name, post(d, "/schedules/new", append(typed(t, got), "do", "put")...), 303)
+			s, err := schedules.Get(t.Context(), "report-"+name)
+			if err != nil || !strings.HasPrefix(s.Recurrence.String(), words) || s.Recurrence.TimeZone != "Europe/Berlin" || s.Queue != "mail" || s.Grace != 5*time.Minute {
+				t.Errorf("%s: stored is %v, %v", name, s, err)
+			}
+		}
+		wants(t, "unknown", post(d, "/schedules/new", "tab", "builder", "name", "report", "like", "never"), 400, "like", "never", "day, hour, minutes")
+	})
+}
+
 func TestMistakesAreSaidBesideTheirFields(t *testing.T) {
 	onEditor(t, func(t *testing.T, d *Dashboard, schedules *chime.Schedules) {
 		before := putRule(t, schedules, "report", `{"frequency": "day", "schedule": {"hours": [9], "minutes": [0], "seconds": [0]}}`)
@@ -227,6 +248,9 @@ func TestMistakesAreSaidBesideTheirFields(t *testing.T) {
 			got := post(d, "/schedules/report/edit", with(fields, other...)...)
 			wants(t, c.field, got, 400, `aria-invalid="true"`)
 			wrong := regexp.MustCompile(`<span class="wrong"[^>]*>([^<]*)</span>`).FindAllStringSubmatch(got.Body.String(), -1)
+			if closed := regexp.MustCompile(`(?s)<details [^>]*id="[a-z]+"><summary>.*?</details>`).FindAllString(got.Body.String(), -1); strings.Contains(strings.Join(closed, ""), "aria-invalid") {
+				t.Errorf("%s %s: the mistake is in a group that is closed", c.field, c.value)
+			}
 			if len(wrong) != 1 || !strings.Contains(wrong[0][1], c.want) && !strings.Contains(got.Body.String(), c.want) {
 				t.Errorf("%s %s: got %q, want %q", c.field, c.value, wrong, c.want)
 			}
@@ -260,7 +284,7 @@ func TestAPreviewWarns(t *testing.T) {
 		wants(t, "passed", post(d, "/preview", "tab", "json", "json", `{"startTime": "1990-01-01", "frequency": "day", "endTime": "1999-01-01"}`), 200, "never")
 		got := post(d, "/preview", "tab", "cron", "cron", "*/5 * * * *", "n", "500", "timeZone", "Asia/Kathmandu")
 		wants(t, "500", got, 200, "In Asia/Kathmandu", "&#43;0545")
-		if n := strings.Count(got.Body.String(), `data-label="Next run"`); n != 500 || strings.Contains(got.Body.String(), "<html") {
+		if n := strings.Count(got.Body.String(), `<tr><th scope="row"><time`); n != 500 || strings.Contains(got.Body.String(), "<html") {
 			t.Errorf("%d rows, want 500 and no page", n)
 		}
 		for _, n := range []string{"501", "0", "-1", "x"} {

@@ -46,6 +46,45 @@ func TestThePreviewFollowsWhatIsTyped(t *testing.T) {
 	wait(t, p, `document.querySelector("#preview .words")?.innerText.includes("09:00")`) // without a touch
 }
 
+// Fields that do not matter for the frequency hide, but none that says something; what is wrong opens the group that it is in.
+func TestTheEditorShowsWhatMatters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	p := w.open(t, desk, "schedules/new")
+	choose := func(frequency string) {
+		t.Helper()
+		eval[any](t, p, `(() => { const field = document.querySelector('[name="frequency"]'); field.value = "`+frequency+`"; field.dispatchEvent(new Event("input", {bubbles: true})); })(); null`)
+	}
+	shown := func() string {
+		t.Helper()
+		return eval[string](t, p, `["weekDays", "monthDays", "monthlyOccurrences", "months"].filter((name) => document.querySelector('[name="' + name + '"]').checkVisibility()).join(" ")`)
+	}
+	for _, c := range [][2]string{{"day", ""}, {"week", "weekDays"}, {"month", "monthDays monthlyOccurrences months"}, {"year", "months"}, {"", ""}} {
+		if choose(c[0]); shown() != c[1] {
+			t.Errorf("with frequency %q are shown %q, want %q", c[0], shown(), c[1])
+		}
+	}
+	choose("month")
+	check(t, p.Click(`[name="monthDays"]`))
+	check(t, p.Press("31"))
+	check(t, p.Click(`[name="months"]`))
+	choose("day")
+	if got := shown(); got != "monthDays months" {
+		t.Errorf("with frequency day are shown %q, want what is filled in", got)
+	}
+	wait(t, p, `document.getElementById("ask-monthDays-hint").matches(".wrong")`)
+
+	check(t, p.Go(w.url+"schedules/new"))
+	check(t, p.Click(`#runs summary`))
+	check(t, p.Click(`[name="grace"]`))
+	check(t, p.Press("soon"))
+	check(t, p.Click(`#runs summary`))
+	wait(t, p, `document.getElementById("runs").open && document.getElementById("ask-grace-hint").matches(".wrong")`)
+	submit(t, p, `[name="like"][value="week"]`)
+	wait(t, p, `document.readyState === "complete" && document.querySelector('[name="weekDays"]').checked && document.getElementById("runs").open`)
+	unspoilt(t, "the editor", p)
+}
+
 // slow has the page's calls answered when the test says: the first one last.
 const slow = `(() => { const real = fetch; window.held = []; window.fetch = (address, options) =>
 	new Promise((answer) => held.push(() => answer(real(address, {...options, signal: undefined})))); })()`

@@ -31,7 +31,8 @@ type Editor struct {
 	Rule     []render.Field
 	Ticks    []Ticks
 	Range    []render.Field
-	Options  []render.Field
+	Likes    []render.Pair // rules to begin with
+	Groups   []Group
 	JSON     []render.Field
 	Args     render.Field
 	Preview  *Preview
@@ -79,7 +80,11 @@ func newEditor(stored *chime.Schedule, fields url.Values, d *draft) *Editor {
 		e.Tabs = append(e.Tabs, Tick{Name: "to", Value: tab.Value, Label: tab.Name, On: tab.Value == e.Tab})
 	}
 	if e.Name == "" {
-		e.Naming = filled([]render.Field{{Name: "name", Label: "Name", Required: true, Hint: "1 to 200 bytes, as daily-report."}}, fields, wrong)
+		e.Naming = filled([]render.Field{{Name: "name", Label: "Name", Required: true, Placeholder: "daily-report", Hint: "1 to 200 bytes."}}, fields, wrong)
+	}
+	if e.Tab != tabJSON {
+		e.Naming = append(e.Naming, filled(jobFields, fields, wrong)...)
+		e.Groups = groups(fields, wrong)
 	}
 	switch e.Tab {
 	case tabJSON:
@@ -88,9 +93,9 @@ func newEditor(stored *chime.Schedule, fields url.Values, d *draft) *Editor {
 			Hint: "As chime schedules export prints it, without arguments. A rule alone leaves the rest as it is.",
 		}}, fields, wrong)
 	case tabCron:
-		e.Rule, e.Range, e.Options = filled(cronFields, fields, wrong), filled(rangeFields, fields, wrong), filled(optionFields, fields, wrong)
+		e.Rule, e.Range = filled(cronFields, fields, wrong), filled(rangeFields, fields, wrong)
 	default:
-		e.Rule, e.Range, e.Options = filled(builderFields, fields, wrong), filled(rangeFields, fields, wrong), filled(optionFields, fields, wrong)
+		e.Likes, e.Rule, e.Range = likes, filled(builderFields, fields, wrong), filled(rangeFields, fields, wrong)
 		e.Ticks = ticks(fields, wrong)
 		delete(wrong, builder.WeekDays)
 		delete(wrong, builder.Months)
@@ -109,7 +114,7 @@ func newEditor(stored *chime.Schedule, fields url.Values, d *draft) *Editor {
 
 // NewSchedule is the editor of a schedule that there is none of yet.
 func (c *Changer) NewSchedule(tab string) *Editor {
-	fields := url.Values{"tab": {tab}, builder.Frequency: {"day"}, builder.Hours: {"9"}, builder.Minutes: {"0"}, builder.Seconds: {"0"}, builder.Cron: {"0 9 * * *"}}
+	fields, _ := like(url.Values{"tab": {tab}, builder.Cron: {"0 9 * * *"}}, "day") // which there is
 	fields.Set("json", "{\n  \"rule\": {\n    \"frequency\": \"day\",\n    \"schedule\": {\"hours\": [9], \"minutes\": [0]}\n  },\n  \"job_name\": \"report\"\n}")
 	return newEditor(nil, fields, &draft{})
 }
@@ -173,6 +178,11 @@ func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onSchedule(name)
 	why, status := "", http.StatusOK
 	switch to := f.Fields.Get("to"); {
+	case f.Fields.Has("like"):
+		if fields, err = like(f.Fields, f.Fields.Get("like")); err != nil {
+			return answer, err
+		}
+		d = readDraft(fields, stored)
 	case slices.Contains([]string{tabBuilder, tabJSON, tabCron}, to):
 		if len(d.mistakes) == 0 {
 			fields, why = d.fields(to)

@@ -1,12 +1,16 @@
 package change
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/dashboard/internal/builder"
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
@@ -24,43 +28,111 @@ func pairs(texts ...string) []render.Pair {
 var builderFields = []render.Field{
 	{Name: builder.Frequency, Label: "Frequency", Kind: "select", Choices: pairs(
 		"", "once, at the start", "second", "second", "minute", "minute", "hour", "hour", "day", "day", "week", "week", "month", "month", "year", "year")},
-	{Name: builder.Interval, Label: "Interval", Kind: "number", Hint: "Every n-th of them. Empty: each."},
-	{Name: builder.Hours, Label: "Hours", Hint: "0 to 23, as 9, 12-17."},
-	{Name: builder.Minutes, Label: "Minutes", Hint: "0 to 59, as 0, 30."},
-	{Name: builder.Seconds, Label: "Seconds", Hint: "0 to 59. Empty: that of the start."},
-	{Name: builder.MonthDays, Label: "Days of the month", Hint: "With frequency month. 1 to 31; -1 is the last day, -2 the one before it."},
-	{Name: builder.MonthlyOccurrences, Label: "Weekdays of the month", Hint: "With frequency month: last friday, 2nd monday, every sunday."},
+	{Name: builder.Interval, Label: "Interval", Kind: "number", Placeholder: "1", Hint: "Every n-th of them. Empty: each."},
+	{Name: builder.Hours, Label: "Hours", Placeholder: "9, 12-17", Hint: "0 to 23."},
+	{Name: builder.Minutes, Label: "Minutes", Placeholder: "0, 30", Hint: "0 to 59."},
+	{Name: builder.Seconds, Label: "Seconds", Placeholder: "0", Hint: "0 to 59. Empty: that of the start."},
+	{Name: builder.MonthDays, Label: "Days of the month", Placeholder: "1, 15, -1", For: "month", Hint: "1 to 31; -1 is the last day, -2 the one before it. Frequency month."},
+	{Name: builder.MonthlyOccurrences, Label: "Weekdays of the month", Placeholder: "last friday, 2nd monday", For: "month", Hint: "Also every sunday. Frequency month."},
+}
+
+// likes are rules to begin with, and what each of them has the fields say.
+var likes = pairs("minutes", "Every 15 minutes", "hour", "Every hour", "day", "Every day at 9", "workdays", "Monday to Friday", "week", "Every Monday", "month", "Last day of the month")
+
+var likeFields = map[string]url.Values{
+	"minutes":  {builder.Frequency: {"minute"}, builder.Interval: {"15"}},
+	"hour":     {builder.Frequency: {"hour"}, builder.Minutes: {"0"}, builder.Seconds: {"0"}},
+	"day":      {builder.Frequency: {"day"}, builder.Hours: {"9"}, builder.Minutes: {"0"}, builder.Seconds: {"0"}},
+	"workdays": {builder.Frequency: {"week"}, builder.WeekDays: {"monday", "tuesday", "wednesday", "thursday", "friday"}, builder.Hours: {"9"}, builder.Minutes: {"0"}, builder.Seconds: {"0"}},
+	"week":     {builder.Frequency: {"week"}, builder.WeekDays: {"monday"}, builder.Hours: {"9"}, builder.Minutes: {"0"}, builder.Seconds: {"0"}},
+	"month":    {builder.Frequency: {"month"}, builder.MonthDays: {"-1"}, builder.Hours: {"9"}, builder.Minutes: {"0"}, builder.Seconds: {"0"}},
+}
+
+// like is fields with one of likes in place of the rule that the builder had.
+func like(fields url.Values, name string) (url.Values, error) {
+	said, found := likeFields[name]
+	if !found {
+		return nil, &chime.InvalidError{Field: "like", Value: fmt.Sprintf("%.20q", name), Limit: strings.Join(slices.Sorted(maps.Keys(likeFields)), ", ")}
+	}
+	fields = maps.Clone(fields)
+	for _, field := range builderFields {
+		delete(fields, field.Name)
+	}
+	delete(fields, builder.WeekDays)
+	delete(fields, builder.Months)
+	maps.Copy(fields, said)
+	return fields, nil
 }
 
 var cronFields = []render.Field{
 	{Name: builder.Cron, Label: "Cron text", Required: true, Hint: "Minute, hour, day of the month, month, day of the week; or @daily, @every 90m."},
 }
 
-// rangeFields are what every rule may have.
+// rangeFields are what every rule may have. Its times are texts: a browser's field for times has no offset, without which an hour of autumn is two.
 var rangeFields = []render.Field{
-	{Name: builder.Zone, Label: "Time zone", Hint: "As Europe/Berlin. Empty: UTC."},
-	{Name: builder.Start, Label: "Start", Hint: "As 2026-11-21T09:00, on the clock of its zone, or with an offset. Empty: its creation."},
-	{Name: builder.End, Label: "End", Hint: "The last instant that may run. Empty: none."},
+	{Name: builder.Zone, Label: "Time zone", Placeholder: "Europe/Berlin", Hint: "Empty: UTC."},
+	{Name: builder.Start, Label: "Start", Placeholder: "2026-11-21T09:00", Hint: "On the clock of its zone, or with an offset. Empty: its creation."},
+	{Name: builder.End, Label: "End", Placeholder: "2027-01-31T18:00", Hint: "The last instant that may run. Empty: none."},
 	{Name: builder.Count, Label: "Count", Kind: "number", Hint: "How many runs in all. Empty: endless."},
 }
 
-var optionFields = []render.Field{
+// jobFields say what is enqueued.
+var jobFields = []render.Field{
 	{Name: "job_name", Label: "Job", Hint: "Empty: as the schedule is called."},
-	{Name: "queue", Label: "Queue", Hint: "Empty: default."},
-	{Name: "no_immediate_run", Label: "When created", Kind: "select", Choices: pairs("", "run as the rule says", "1", "wait for the first instant")},
-	{Name: "overlap", Label: "If one still runs", Kind: "select", Choices: pairs("skip", "skip: drop the new one", "wait", "wait: run it after", "cancel", "cancel: end the running one", "allow", "allow: run both")},
-	{Name: "misfire", Label: "If it is late", Kind: "select", Choices: pairs("run_once", "run_once: run it late, once", "skip", "skip: leave it out", "catch_up", "catch_up: run all that were missed")},
-	{Name: "grace", Label: "Grace", Hint: "How late is late: 1s to 365d. Empty: 1m."},
-	{Name: "spread", Label: "Spread", Hint: "It is due up to so long after its instant. Empty: 0."},
-	{Name: "pause_after", Label: "Pause after", Kind: "number", Hint: "So many failures in a row. Empty: never."},
-	{Name: "keep_runs", Label: "Keep runs", Kind: "number", Hint: "How many runs its history keeps."},
-	{Name: "max_attempts", Label: "Attempts", Kind: "number", Hint: "1 to 1000. Empty: the handler's."},
-	{Name: "timeout", Label: "Timeout", Hint: "Of an attempt, as 90s or 2h. Empty: the handler's."},
-	{Name: "retry_first", Label: "First wait", Hint: "After the first failure. Empty: the handler's."},
-	{Name: "retry_max", Label: "Longest wait", Hint: "Each wait is twice as long, up to this. Empty: all are as long as the first."},
-	{Name: "keep", Label: "Keep results", Hint: "As 1h. Empty: they are not kept."},
-	{Name: "header", Label: "Header", Hint: `Of each job, a JSON object of texts, as {"tenant": "a"}.`},
-	{Name: "meta", Label: "Meta", Kind: "textarea", Hint: "JSON that goes with the schedule."},
+	{Name: "queue", Label: "Queue", Placeholder: "default", Hint: "Empty: default."},
+}
+
+// A Group is fields that most leave as they are. What they say is told although it is closed.
+type Group struct {
+	ID, Label, Summary string
+	Open               bool
+	Fields             []render.Field
+}
+
+var optionGroups = []Group{
+	{ID: "runs", Label: "Overlap, lateness and failures", Fields: []render.Field{
+		{Name: "overlap", Label: "If one still runs", Kind: "select", Choices: pairs("skip", "skip: drop the new one", "wait", "wait: run it after", "cancel", "cancel: end the running one", "allow", "allow: run both")},
+		{Name: "misfire", Label: "If it is late", Kind: "select", Choices: pairs("run_once", "run_once: run it late, once", "skip", "skip: leave it out", "catch_up", "catch_up: run all that were missed")},
+		{Name: "no_immediate_run", Label: "When created", Kind: "select", Choices: pairs("", "run as the rule says", "1", "wait for the first instant")},
+		{Name: "grace", Label: "Grace", Placeholder: "1m", Hint: "How late is late: 1s to 365d. Empty: 1m."},
+		{Name: "spread", Label: "Spread", Placeholder: "30s", Hint: "It is due up to so long after its instant. Empty: 0."},
+		{Name: "pause_after", Label: "Pause after", Kind: "number", Hint: "So many failures in a row. Empty: never."},
+	}},
+	{ID: "attempts", Label: "Attempts, history and meta", Fields: []render.Field{
+		{Name: "max_attempts", Label: "Attempts", Kind: "number", Hint: "1 to 1000. Empty: the handler's."},
+		{Name: "timeout", Label: "Timeout", Placeholder: "90s", Hint: "Of an attempt. Empty: the handler's."},
+		{Name: "retry_first", Label: "First wait", Placeholder: "10s", Hint: "After the first failure. Empty: the handler's."},
+		{Name: "retry_max", Label: "Longest wait", Placeholder: "1h", Hint: "Each wait is twice as long, up to this. Empty: all are as long as the first."},
+		{Name: "keep_runs", Label: "Keep runs", Kind: "number", Hint: "How many runs its history keeps."},
+		{Name: "keep", Label: "Keep results", Placeholder: "1h", Hint: "Empty: they are not kept."},
+		{Name: "header", Label: "Header", Placeholder: `{"tenant": "a"}`, Hint: "Of each job: a JSON object of texts."},
+		{Name: "meta", Label: "Meta", Kind: "textarea", Hint: "JSON that goes with the schedule."},
+	}},
+}
+
+// groups are the groups with what was typed. One in which something is wrong is open.
+func groups(values url.Values, wrong map[string]string) []Group {
+	all := slices.Clone(optionGroups)
+	for i := range all {
+		g := &all[i]
+		g.Fields = filled(g.Fields, values, wrong)
+		var said []string
+		for _, field := range g.Fields {
+			g.Open = g.Open || field.Error != ""
+			value := strings.Join(strings.Fields(field.Value), " ")
+			if j := slices.IndexFunc(field.Choices, func(c render.Pair) bool { return c.Value == value }); j > 0 {
+				_, after, found := strings.Cut(field.Choices[j].Name, ": ")
+				if !found {
+					after = field.Choices[j].Name
+				}
+				said = append(said, strings.ToLower(field.Label)+" "+after)
+			} else if j < 0 && value != "" {
+				said = append(said, fmt.Sprintf("%s %.40s", strings.ToLower(field.Label), value))
+			}
+		}
+		g.Summary = cmp.Or(strings.Join(said, ", "), "all as usual")
+	}
+	return all
 }
 
 // A Tick is a box to be ticked.
@@ -72,19 +144,20 @@ type Tick struct {
 // A Ticks is a row of boxes.
 type Ticks struct {
 	Name, Label string
+	For         string // as a field's
 	Boxes       []Tick
 	Error       string
 }
 
 // ticks are the boxes of weekdays and months.
 func ticks(fields url.Values, wrong map[string]string) []Ticks {
-	days := Ticks{Name: builder.WeekDays, Label: "Weekdays, with frequency week", Error: wrong[builder.WeekDays]}
+	days := Ticks{Name: builder.WeekDays, Label: "Weekdays, with frequency week", For: "week", Error: wrong[builder.WeekDays]}
 	for i := range 7 {
 		day := time.Weekday((i + 1) % 7).String()
 		value := strings.ToLower(day)
 		days.Boxes = append(days.Boxes, Tick{builder.WeekDays, value, day[:3], slices.Contains(fields[builder.WeekDays], value)})
 	}
-	months := Ticks{Name: builder.Months, Label: "Months, with frequency month or year", Error: wrong[builder.Months]}
+	months := Ticks{Name: builder.Months, Label: "Months, with frequency month or year", For: "year", Error: wrong[builder.Months]}
 	for month := time.January; month <= time.December; month++ {
 		value := strconv.Itoa(int(month))
 		months.Boxes = append(months.Boxes, Tick{builder.Months, value, month.String()[:3], slices.Contains(fields[builder.Months], value)})

@@ -88,6 +88,8 @@ type Ask struct {
 type Field struct {
 	Name, Label, Value, Hint string
 	Kind                     string // text, number, textarea, or select
+	Placeholder              string // an example; it has to say something in a field that has For
+	For                      string // the field matters for this frequency alone: week, month, or year for both; it hides while it is empty and another one is chosen
 	Choices                  []Pair // of a select: values with what they are called
 	Required                 bool
 	Exactly                  string // what has to be typed, word for word; "" is anything

@@ -21,6 +21,7 @@ function mark() {
     hint.textContent = text ?? hint.dataset.hint;
     hint.className = text ? "wrong" : "note";
     text ? field.setAttribute("aria-invalid", "true") : field.removeAttribute("aria-invalid");
+    if (text) field.closest("details:not([open])")?.setAttribute("open", "");
   }
 }
 
