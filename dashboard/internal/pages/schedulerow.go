@@ -19,8 +19,9 @@ type ScheduleRow struct {
 	Due    time.Time     // when it runs next; zero: see State
 	Late   time.Duration // the 99th percentile of the runs that are kept
 	Timed  bool          // Late is known
-	Failed string        // attempts within 24 hours; "3+": there may have been more; "…": not read yet
+	Failed string        // attempts within 24 hours; "…": not read yet
 	Fails  bool          // Failed is not 0
+	Whole  bool          // Failed counts all of them; otherwise those among the runs that the schedule keeps, which do not reach back so far
 	Ticks  template.HTML // the last runs; empty: there are none
 }
 
@@ -34,13 +35,10 @@ func newScheduleRow(f *foundSchedule, zone *time.Location) ScheduleRow {
 		row.Due = f.Next.Add(f.Offset)
 	}
 	if !f.history.Known {
-		row.Failed = "…" // it is read when the list is read again
+		row.Failed, row.Whole = "…", true // it is read when the list is read again
 		return row
 	}
-	if row.Failed = strconv.Itoa(f.history.Failed); f.history.AtLeast {
-		row.Failed += "+"
-	}
-	row.Fails = f.history.Failed > 0
+	row.Failed, row.Fails, row.Whole = strconv.Itoa(f.history.Failed), f.history.Failed > 0, !f.history.AtLeast
 	row.Ticks = ticksOf(f.Name, f.runs, zone)
 	return row
 }
