@@ -62,14 +62,15 @@ func TestTickedJobsAreChanged(t *testing.T) {
 		var audited []Action
 		d := newDashboard(t, store, Options{Write: true, Audit: func(_ context.Context, a Action) { audited = append(audited, a) }})
 		buried(t, store, 8)
-		ticked := []string{"verb", "requeue", "id", "mail/mail-0", "id", "mail/mail-1", "id", "mail/gone"}
+		ticked := []string{"verb", "requeue", "list", "state=dead&q=mail", "id", "mail/mail-0", "id", "mail/mail-1", "id", "mail/gone"}
 		wants(t, "the question", post(d, "/jobs/bulk", ticked...), 200, "Requeue 3 jobs?", "mail-0 of queue mail", `name="id" value="mail/mail-1"`)
 		if q := mail(t, store); q.Dead != 8 || len(audited) > 0 {
 			t.Fatalf("asking did something: %+v, %v", q, audited)
 		}
 		got := post(d, "/jobs/bulk", append(ticked, "sure", "1")...)
 		wants(t, "requeue", got, 303)
-		if page := follow(t, d, "/jobs/bulk", got.Header().Get("Location")); !strings.Contains(page, "2 requeued, 1 had gone or changed") || !strings.Contains(page, "It is done.") {
+		if page := follow(t, d, "/jobs/bulk", got.Header().Get("Location")); !strings.Contains(page, "2 requeued, 1 had gone or changed") || !strings.Contains(page, "It is done.") ||
+			!strings.Contains(page, `href="./jobs?q=mail&amp;state=dead">Back to the list`) {
 			t.Errorf("the page of the operation:\n%s", page)
 		}
 		if q := mail(t, store); q.Dead != 6 || q.Waiting != 2 {
@@ -177,16 +178,20 @@ func TestAllSchedulesThatMatchAreChanged(t *testing.T) {
 		put(t, store, "report", "0 * * * *")
 		wants(t, "the list", send(d, "GET", "/schedules?queue=mail&prefix=mail-&sort=next&limit=10"), 200, `name="filter" value="prefix=mail-&amp;queue=mail"`, `name="all" value="1"> all `)
 
-		all := []string{"all", "1", "filter", "prefix=mail-&queue=mail", "verb"}
+		wants(t, "the list says where it is", send(d, "GET", "/schedules?queue=mail&prefix=mail-&sort=next&limit=10&after=x"), 200, `name="list" value="limit=10&amp;prefix=mail-&amp;queue=mail&amp;sort=next"`)
+
+		all := []string{"all", "1", "filter", "prefix=mail-&queue=mail", "list", "prefix=mail-&queue=mail&sort=next", "verb"}
 		wants(t, "the question", post(d, "/schedules/bulk", append(all, "pause")...), 200, "Pause 1,203 schedules?", "These are all schedules of queue mail, whose names begin with “mail-”.",
-			"One other stays as it is: it cannot be paused.", "<li>mail-0004</li>", "and 1,198 more", `name="note"`, `name="all" value="1"`, `href="./schedules?prefix=mail-&amp;queue=mail" data-do="cancel" autofocus`)
+			"One other stays as it is: it cannot be paused.", "<li>mail-0004</li>", "and 1,198 more", `name="note"`, `name="all" value="1"`, `href="./schedules?prefix=mail-&amp;queue=mail&amp;sort=next" data-do="cancel" autofocus`,
+			`name="list" value="prefix=mail-&amp;queue=mail&amp;sort=next"`)
 		wants(t, "a note that is too long", post(d, "/schedules/bulk", append(all, "pause", "sure", "1", "note", strings.Repeat("x", 501))...), 200, "Pause 1,203 schedules?", `aria-invalid="true"`)
 		if len(audited) > 0 {
 			t.Fatalf("asking was audited: %v", audited)
 		}
 		got := post(d, "/schedules/bulk", append(all, "pause", "sure", "1", "note", "migration")...)
 		wants(t, "pause", got, 303)
-		if page := follow(t, d, "/schedules/bulk", got.Header().Get("Location")); !strings.Contains(page, "1,203 paused<") || !strings.Contains(page, "It is done.") {
+		if page := follow(t, d, "/schedules/bulk", got.Header().Get("Location")); !strings.Contains(page, "1,203 paused<") || !strings.Contains(page, "It is done.") ||
+			!strings.Contains(page, `href="./schedules?prefix=mail-&amp;queue=mail&amp;sort=next">Back to the list`) {
 			t.Errorf("the page of the operation:\n%s", page)
 		}
 		for name, want := range map[string]string{"mail-0000": "migration", "mail-1202": "migration", "mail-paused": "of before", "report": ""} {

@@ -178,7 +178,7 @@ func (c *call) route() {
 		c.fail(http.StatusNotFound, "There is no page at this address.")
 		return
 	case found == nil:
-		c.w.Header().Set("Allow", strings.Join(methods, ", "))
+		c.w.Header().Set("Allow", strings.Replace(strings.Join(methods, ", "), "GET", "GET, HEAD", 1))
 		c.fail(http.StatusMethodNotAllowed, "This address takes "+strings.Join(methods, " and ")+" only.")
 		return
 	}

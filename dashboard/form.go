@@ -90,7 +90,7 @@ func (c *call) carryOut(deed deed) {
 		c.failFor(err)
 		return
 	}
-	c.goOn(answer.Back, answer.Said)
+	c.goOn(answer.Back, answer.List, answer.Said)
 }
 
 // ask answers with a question: a page, or the part of one that a script shows in a dialog.
@@ -114,9 +114,9 @@ func (c *call) showPage(frame *render.Frame, shown *change.Shown) {
 }
 
 // goOn leads to a page, which says what was done. The address is relative, so that it is right whatever was cut off this one's.
-func (c *call) goOn(path, said string) {
+func (c *call) goOn(path, list, said string) {
 	frame := c.frame("")
-	to := frame.Href(path, "said", c.d.said.keep(said))
+	to := frame.List(path, list, "said", c.d.said.keep(said))
 	c.w.Header().Set("Location", strings.Repeat("../", strings.Count(c.path, "/"))+to)
 	c.w.WriteHeader(http.StatusSeeOther)
 }

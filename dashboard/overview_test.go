@@ -199,16 +199,16 @@ func TestTheListOfQueuesLeadsToTheirJobsAndPausesThem(t *testing.T) {
 		}
 		time.Sleep(6 * time.Minute) // fake time passes
 		d := newDashboard(t, store, Options{Write: true, Authorize: as(View | Operate)})
-		wants(t, "the list", send(d, "GET", "/queues"), 200, `<a href="./jobs?q=queue%3Amedia&amp;state=waiting">3</a>`, `class="num ink-late"><time`, `>6 m</time>`,
-			`action="./queues/media/pause" data-ask><input type="hidden" name="list" value="1">`, `data-key="p"`, `aria-label="Pause media"`, `<td data-label="Dead" class="num none low">0</td>`)
-		wants(t, "its question", post(d, "/queues/media/pause", "list", "1"), 200, "Pause queue media?", `name="list" value="1"`)
-		got := post(d, "/queues/media/pause", "list", "1", "sure", "1")
+		wants(t, "the list", send(d, "GET", "/queues?sort=oldest"), 200, `<a href="./jobs?q=queue%3Amedia&amp;state=waiting">3</a>`, `class="num ink-late"><time`, `>6 m</time>`,
+			`action="./queues/media/pause" data-ask><input type="hidden" name="list" value="sort=oldest">`, `data-key="p"`, `aria-label="Pause media"`, `<td data-label="Dead" class="num none low">0</td>`)
+		wants(t, "its question", post(d, "/queues/media/pause", "list", "sort=oldest"), 200, "Pause queue media?", `name="list" value="sort=oldest"`, `href="./queues?sort=oldest" data-do="cancel"`)
+		got := post(d, "/queues/media/pause", "list", "sort=oldest", "sure", "1")
 		wants(t, "the pause", got, 303)
-		if to := got.Header().Get("Location"); !strings.HasPrefix(to, "../.././queues?said=") {
+		if to := got.Header().Get("Location"); !strings.HasPrefix(to, "../.././queues?said=") || !strings.HasSuffix(to, "&sort=oldest") {
 			t.Errorf("it leads to %s, want the list", to)
 		}
 		wants(t, "a paused one", send(d, "GET", "/queues"), 200, `action="./queues/media/resume"><input`, `aria-label="Resume media"`)
-		if to := post(d, "/queues/media/resume", "list", "1").Header().Get("Location"); !strings.HasPrefix(to, "../.././queues?said=") {
+		if to := post(d, "/queues/media/resume", "list", "").Header().Get("Location"); !strings.HasPrefix(to, "../.././queues?said=") {
 			t.Errorf("to resume leads to %s, want the list", to)
 		}
 		if to := post(d, "/queues/media/resume").Header().Get("Location"); !strings.HasPrefix(to, "../.././queues/media?said=") {

@@ -46,7 +46,8 @@ type Viewer struct {
 }
 
 // Loopback is the Authorize of a dashboard that has none: it lets requests of this machine do everything, and no others. A request has to come
-// from a loopback address, to name localhost, 127.0.0.1 or [::1] as its host, and must have no header that a proxy adds.
+// from a loopback address, to name localhost, 127.0.0.1, [::1] or another such address as its host, and must have no
+// header that a proxy adds.
 func Loopback(r *http.Request) (Viewer, error) {
 	if why := loopback.Elsewhere(r); why != "" {
 		return Viewer{}, fmt.Errorf("without Options.Authorize the dashboard serves its own machine only, and %s", why)

@@ -87,7 +87,7 @@ func DeleteGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 
 // changeSelected asks whether these jobs are meant, and then begins to change them.
 func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, page string) (Answer, error) {
-	answer := Answer{Target: s.words, Back: page, Count: int64(len(s.jobs))}
+	answer := Answer{Target: s.words, Back: page, List: f.list(), Count: int64(len(s.jobs))}
 	if err != nil {
 		return answer, err
 	}
@@ -100,7 +100,7 @@ func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, 
 		answer.Ask = f.askJobs(verb, s, page)
 		return answer, nil
 	}
-	begun := &Operation{Title: verb.do + " " + plural(len(s.jobs), "job", "jobs"), Page: page, Verb: verb.done, Lost: "had gone or changed", Meant: len(s.jobs)}
+	begun := &Operation{Title: verb.do + " " + plural(len(s.jobs), "job", "jobs"), Page: page, List: f.list(), Verb: verb.done, Lost: "had gone or changed", Meant: len(s.jobs)}
 	operation := c.operations.begin(begun, func(ctx context.Context, told func(chime.BulkResult)) error {
 		for _, some := range steps(s.jobs) {
 			ids := make([]string, len(some))
@@ -123,7 +123,7 @@ func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, 
 		}
 		return nil
 	})
-	answer.Back = render.Path("operations", operation.ID)
+	answer.Back, answer.List = render.Path("operations", operation.ID), ""
 	return answer, nil
 }
 
@@ -132,8 +132,8 @@ func (f *Form) askJobs(verb jobVerb, s selection, page string) *render.Ask {
 	meant := strconv.Itoa(len(s.jobs))
 	ask := &render.Ask{
 		Title: fmt.Sprintf("%s %s?", verb.do, plural(len(s.jobs), "job", "jobs")), Text: "These are the jobs " + s.words + ".",
-		Warning: verb.warning, Post: f.Frame.Action(page, "bulk"), Do: verb.do, Destroys: verb.destroys, Cancel: f.Frame.Href(page),
-		Hidden: []render.Pair{{Name: "verb", Value: verb.name}},
+		Warning: verb.warning, Post: f.Frame.Action(page, "bulk"), Do: verb.do, Destroys: verb.destroys, Cancel: f.Frame.List(page, f.list()),
+		Hidden: append(f.kept(), render.Pair{Name: "verb", Value: verb.name}),
 	}
 	if s.more {
 		ask.Text += " There are more: do it again for the rest when these are done."

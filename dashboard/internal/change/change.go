@@ -58,12 +58,14 @@ func (f *Form) note() chime.Note {
 	return chime.Note{Text: f.Fields.Get("note"), By: cutName(f.Viewer)}
 }
 
-// fromList says in a form that it stands in a list, to which its answer leads back.
+// fromList is in a form that stands in a list the query of the list's address, to which its answer leads back.
 const fromList = "list"
+
+const maxList = 2 << 10 // bytes of it
 
 // back is where the answer leads that without it leads to a page: to the list that the form stands in, if it does.
 func (f *Form) back(page string) string {
-	if f.Fields.Get(fromList) == "" {
+	if !f.Fields.Has(fromList) {
 		return page
 	}
 	list, _, _ := strings.Cut(page, "/")
@@ -72,10 +74,18 @@ func (f *Form) back(page string) string {
 
 // kept are the fields that a question has to send again.
 func (f *Form) kept() []render.Pair {
-	if f.Fields.Get(fromList) == "" {
+	if !f.Fields.Has(fromList) {
 		return nil
 	}
-	return []render.Pair{{Name: fromList, Value: "1"}}
+	return []render.Pair{{Name: fromList, Value: f.list()}}
+}
+
+// list is the query of the list that the form stands in. A browser sends none that is longer than a page's may be.
+func (f *Form) list() string {
+	if query := f.Fields.Get(fromList); len(query) <= maxList {
+		return query
+	}
+	return ""
 }
 
 // An Answer is what came of a form: a question, or what was done.
@@ -85,6 +95,7 @@ type Answer struct {
 
 	Said string // what was done, in a sentence
 	Back string // the path of the page to go on to
+	List string // the query of its address, if it is a list
 
 	Queue, Target, Note string // for the audit
 	Count               int64

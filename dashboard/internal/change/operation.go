@@ -19,6 +19,7 @@ type Operation struct {
 	ID     string
 	Title  string // as "Requeue 12,000 jobs"
 	Page   string // that it was begun on
+	List   string // the query of that page's address
 	Verb   string // what becomes of each, as "requeued"
 	Lost   string // why some are left out, as "had gone"
 	Meant  int

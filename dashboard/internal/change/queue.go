@@ -15,12 +15,12 @@ import (
 func PauseQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer, note := onQueue(f), f.note()
 	path := answer.Back
-	answer.Back = f.back(path)
+	answer.Back, answer.List = f.back(path), f.list()
 	answer.Note = note.Text
 	ask := func(why string) *render.Ask {
 		return &render.Ask{
 			Title: "Pause queue " + answer.Target + "?", Text: "No worker takes jobs from it until somebody resumes it. What runs goes on, and jobs may still be added.",
-			Post: f.Frame.Action(path, "pause"), Do: "Pause", Cancel: f.Frame.Href(answer.Back), Hidden: f.kept(),
+			Post: f.Frame.Action(path, "pause"), Do: "Pause", Cancel: f.Frame.List(answer.Back, answer.List), Hidden: f.kept(),
 			Fields: []render.Field{{Name: "note", Label: "Why, for those who find it paused", Value: note.Text, Hint: "At most 500 bytes; it may be empty.", Error: why}},
 		}
 	}
@@ -40,7 +40,7 @@ func PauseQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 // ResumeQueue lets a paused queue go on. It can be undone, so it is not asked.
 func ResumeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer := onQueue(f)
-	answer.Back = f.back(answer.Back)
+	answer.Back, answer.List = f.back(answer.Back), f.list()
 	answer.Said = "Queue " + answer.Target + " goes on."
 	return answer, c.queues.Resume(ctx, answer.Target)
 }

@@ -74,7 +74,7 @@ type scheduleSelection struct {
 }
 
 func (c *Changer) changeSchedules(ctx context.Context, f *Form, verb scheduleVerb) (Answer, error) {
-	answer := Answer{Back: "schedules", Note: f.note().Text}
+	answer := Answer{Back: "schedules", List: f.list(), Note: f.note().Text}
 	s, err := c.selectedSchedules(ctx, f, verb)
 	if answer.Target = fmt.Sprintf("%.500q", s.Names); s.all {
 		answer.Target = "all " + s.Words
@@ -153,7 +153,7 @@ func (c *Changer) changeAll(ctx context.Context, f *Form, verb scheduleVerb, s s
 		return answer, err
 	}
 	answer.Count = int64(len(s.Names))
-	begun := &Operation{Title: verb.do + " " + plural(len(s.Names), "schedule", "schedules"), Page: "schedules", Verb: verb.done, Lost: "had gone", Meant: len(s.Names), Done: first}
+	begun := &Operation{Title: verb.do + " " + plural(len(s.Names), "schedule", "schedules"), Page: "schedules", List: f.list(), Verb: verb.done, Lost: "had gone", Meant: len(s.Names), Done: first}
 	operation := c.operations.begin(begun, func(ctx context.Context, told func(chime.BulkResult)) error {
 		for _, name := range s.Names[1:] {
 			if err := ctx.Err(); err != nil {
@@ -169,7 +169,7 @@ func (c *Changer) changeAll(ctx context.Context, f *Form, verb scheduleVerb, s s
 		}
 		return nil
 	})
-	answer.Back = render.Path("operations", operation.ID)
+	answer.Back, answer.List = render.Path("operations", operation.ID), ""
 	return answer, nil
 }
 
@@ -179,13 +179,12 @@ func (f *Form) askSchedules(verb scheduleVerb, s scheduleSelection, why string) 
 	ask := &render.Ask{
 		Title: fmt.Sprintf("%s %s?", verb.do, plural(len(s.Names), "schedule", "schedules")), Text: verb.text, Warning: verb.warning,
 		Examples: s.Names[:min(len(s.Names), maxExamples)], More: max(0, len(s.Names)-maxExamples),
-		Post: f.Frame.Action("schedules", "bulk"), Do: verb.do, Destroys: verb.destroys, Cancel: f.Frame.Href("schedules"),
-		Hidden: []render.Pair{{Name: "verb", Value: verb.name}},
+		Post: f.Frame.Action("schedules", "bulk"), Do: verb.do, Destroys: verb.destroys, Cancel: f.Frame.List("schedules", f.list()),
+		Hidden: append(f.kept(), render.Pair{Name: "verb", Value: verb.name}),
 	}
 	if s.all {
 		ask.Text = s.describe(verb) + " " + verb.text
 		ask.Hidden = append(ask.Hidden, render.Pair{Name: "all", Value: "1"}, render.Pair{Name: "filter", Value: f.Fields.Get("filter")})
-		ask.Cancel = f.Frame.List("schedules", f.Fields.Get("filter"))
 	} else {
 		for _, name := range s.Names {
 			ask.Hidden = append(ask.Hidden, render.Pair{Name: "id", Value: name})

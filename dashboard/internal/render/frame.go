@@ -2,6 +2,7 @@ package render
 
 import (
 	"cmp"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -92,13 +93,22 @@ func (f *Frame) Href(path string, pairs ...string) string {
 	return f.link(path, url.Values{}, pairs)
 }
 
-// List is a link to a list with a filter, which is the query of its address.
-func (f *Frame) List(path, filter string) string {
-	query, err := url.ParseQuery(filter)
+// List is a link to a list whose address has a query, with some values of it changed.
+func (f *Frame) List(path, query string, pairs ...string) string {
+	values, err := url.ParseQuery(query)
 	if err != nil {
-		query = url.Values{}
+		values = url.Values{}
 	}
-	return f.link(path, query, nil)
+	return f.link(path, values, pairs)
+}
+
+// Listed is the query of the address of a list, for what leads back to it: without the zone, what was said, and the place in the list.
+func (f *Frame) Listed() string {
+	query := maps.Clone(f.Query)
+	for _, name := range []string{"zone", "said", "after", "from"} {
+		query.Del(name)
+	}
+	return query.Encode()
 }
 
 // Here is a link to the page itself with some values of its query changed, or left out if empty.
