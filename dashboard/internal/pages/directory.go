@@ -35,6 +35,8 @@ type directory struct {
 	took    time.Duration // to read it
 	err     error         // of the last reading
 	reads   bool          // one is under way
+	changes int           // that this process knows of
+	seen    int           // those of them that came before have was read
 	changed chan struct{} // closed when have or err is another
 }
 
@@ -59,45 +61,62 @@ type ListedSchedule struct {
 // lately is get for a page that only sums them up: of many schedules, what was read some seconds ago will do.
 func (d *directory) lately(ctx context.Context, live bool) (Listing, error) {
 	d.mu.Lock()
-	have, failed := d.have, d.err != nil
+	have, usable := d.have, d.err == nil && d.seen == d.changes
 	d.mu.Unlock()
-	if !failed && have.Whole && time.Since(have.At) < min(maxRoughAge, time.Duration(len(have.Schedules))*agePerSchedule) {
+	if usable && have.Whole && time.Since(have.At) < min(maxRoughAge, time.Duration(len(have.Schedules))*agePerSchedule) {
 		return have, nil
 	}
 	return d.get(ctx, live)
 }
 
-// get returns the schedules. It waits for those of a small store; of a larger one it returns what there is, and has it read anew. live: nobody
-// asks for them, some have a page open that shows them.
+// forget has schedules be read anew: something was changed, and who has changed it wants to see it.
+func (d *directory) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.changes++
+}
+
+// get returns the schedules. It waits for those of a small store, and for those that were changed since they were read; of a larger one it returns
+// what there is, and has it read anew. live: nobody asks for them, some have a page open that shows them.
 func (d *directory) get(ctx context.Context, live bool) (Listing, error) {
 	d.mu.Lock()
+	for {
+		if fresh := d.fresh(live); fresh || len(d.have.Schedules) > slice && d.seen == d.changes {
+			defer d.mu.Unlock()
+			return d.have, nil
+		}
+		seen, told := d.changes, d.changed
+		d.mu.Unlock()
+		select {
+		case <-told:
+		case <-ctx.Done():
+			return Listing{}, ctx.Err()
+		}
+		d.mu.Lock()
+		if d.err != nil || d.seen >= seen {
+			defer d.mu.Unlock()
+			return d.have, d.err
+		}
+	}
+}
+
+// fresh reports whether what was read will do, and otherwise has it be read anew.
+func (d *directory) fresh(live bool) bool {
 	age := max(minAge, agePerRead*d.took)
 	if live {
 		age = max(age, time.Duration(len(d.have.Schedules))*liveAgePerSchedule)
 	}
-	fresh := !d.have.At.IsZero() && d.err == nil && time.Since(d.have.At) < age
+	fresh := !d.have.At.IsZero() && d.err == nil && d.seen == d.changes && time.Since(d.have.At) < age
 	if !fresh && !d.reads {
 		d.reads = true
-		go d.read(context.WithoutCancel(ctx))
+		go d.read(d.changes)
 	}
-	have, changed := d.have, d.changed
-	d.mu.Unlock()
-	if fresh || len(have.Schedules) > slice {
-		return have, nil
-	}
-	select {
-	case <-changed:
-	case <-ctx.Done():
-		return Listing{}, ctx.Err()
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.have, d.err
+	return fresh
 }
 
-// read reads all schedules. Of the first reading, the first slice is there for those who wait.
-func (d *directory) read(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+// read reads all schedules, after so many changes. Of the first reading, the first slice is there for those who wait.
+func (d *directory) read(changes int) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	read := Listing{At: time.Now(), Whole: true}
 	for found, err := range d.list(ctx) {
@@ -111,28 +130,28 @@ func (d *directory) read(ctx context.Context) {
 		}
 		read.Schedules = append(read.Schedules, ListedSchedule{found, err})
 		if len(read.Schedules) == slice+1 {
-			d.begin(read)
+			d.begin(read, changes)
 		}
 	}
-	d.end(read)
+	d.end(read, changes)
 }
 
 // begin publishes the first slice, if there is nothing yet.
-func (d *directory) begin(read Listing) {
+func (d *directory) begin(read Listing, changes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.have.At.IsZero() {
 		read.Whole, read.Reading = false, true
-		d.have = read
+		d.have, d.seen = read, changes
 		d.tell()
 	}
 }
 
 // end publishes a whole reading.
-func (d *directory) end(read Listing) {
+func (d *directory) end(read Listing, changes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.have, d.took, d.err, d.reads = read, time.Since(read.At), nil, false
+	d.have, d.seen, d.took, d.err, d.reads = read, changes, time.Since(read.At), nil, false
 	d.tell()
 }
 

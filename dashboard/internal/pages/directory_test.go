@@ -64,6 +64,42 @@ func TestAFewSchedulesAreReadWhenSomebodyAsks(t *testing.T) {
 	})
 }
 
+// Who has paused a schedule does not see it live in a list that was read before; nor does a reading that is under way then pass for one that came
+// after.
+func TestAfterAChangeSchedulesAreReadAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, n := range []int{3, 5 * slice} {
+			store := &fakeList{n: n, slow: time.Second}
+			d := newDirectory(store.all)
+			if _, err := d.get(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			time.Sleep(time.Minute)
+			for _, get := range []func() (Listing, error){
+				func() (Listing, error) { return d.get(t.Context(), false) },
+				func() (Listing, error) { return d.get(t.Context(), true) },
+				func() (Listing, error) { return d.lately(t.Context(), false) },
+			} {
+				time.Sleep(time.Hour)
+				_, _ = d.get(t.Context(), false) // of a large one, a reading begins
+				time.Sleep(time.Millisecond)
+				began := time.Now()
+				d.forget()
+				if got, err := get(); err != nil || got.At.Before(began) || !got.Whole || len(got.Schedules) != n {
+					t.Errorf("of %d: got %d, read %v before the change, %v", n, len(got.Schedules), began.Sub(got.At), err)
+				}
+			}
+			store.fails = errors.New("down")
+			d.forget()
+			if _, err := d.get(t.Context(), false); err == nil {
+				t.Errorf("of %d: after a change that could not be read, what was before is returned", n)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
 func TestForASumSchedulesAreReadMoreRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeList{n: 300, slow: time.Millisecond}

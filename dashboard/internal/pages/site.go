@@ -179,6 +179,7 @@ func (s *Site) Now() time.Time {
 func (s *Site) Forget() {
 	s.found.forget()
 	s.grouped.forget()
+	s.directory.forget()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changed = time.Now()
