@@ -127,6 +127,15 @@ func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, 
 	return answer, nil
 }
 
+// numberField is for the number of what is meant, which has to be typed where it cannot be undone.
+func (f *Form) numberField(meant string) render.Field {
+	field := render.Field{Name: "number", Label: "Type the number " + meant, Kind: "number", Required: true, Exactly: meant}
+	if f.sure() {
+		field.Error = fmt.Sprintf("%.20q is not how many there are now.", f.Fields.Get("number"))
+	}
+	return field
+}
+
 // askJobs asks whether these jobs are meant.
 func (f *Form) askJobs(verb jobVerb, s selection, page string) *render.Ask {
 	meant := strconv.Itoa(len(s.jobs))
@@ -148,11 +157,7 @@ func (f *Form) askJobs(verb jobVerb, s selection, page string) *render.Ask {
 	}
 	ask.More = len(s.jobs) - len(ask.Examples)
 	if verb.destroys {
-		field := render.Field{Name: "number", Label: "Type the number " + meant, Kind: "number", Required: true, Exactly: meant}
-		if f.sure() {
-			field.Error = fmt.Sprintf("%.20q is not how many there are now.", f.Fields.Get("number"))
-		}
-		ask.Fields = append(ask.Fields, field)
+		ask.Fields = append(ask.Fields, f.numberField(meant))
 	}
 	return ask
 }

@@ -194,11 +194,7 @@ func (f *Form) askSchedules(verb scheduleVerb, s scheduleSelection, why string) 
 		ask.Fields = append(ask.Fields, render.Field{Name: "note", Label: "Why, for those who find them paused", Value: f.Fields.Get("note"), Hint: "At most 500 bytes; it may be empty.", Error: why})
 	}
 	if verb.destroys {
-		field := render.Field{Name: "number", Label: "Type the number " + meant, Kind: "number", Required: true, Exactly: meant}
-		if f.sure() {
-			field.Error = fmt.Sprintf("%.20q is not how many there are now.", f.Fields.Get("number"))
-		}
-		ask.Fields = append(ask.Fields, field)
+		ask.Fields = append(ask.Fields, f.numberField(meant))
 	}
 	return ask
 }
