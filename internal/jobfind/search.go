@@ -192,14 +192,18 @@ func (w *walk) byID(ctx context.Context, queues []*chime.QueueInfo, states []chi
 func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, err error) {
 	filter := w.Filter.JobFilter(p.Queue, p.State, now)
 	filter.After = p.After
-	for sparse := w.Filter.beyond(); ; {
+	part := 0 // jobs of the page that was read last that there is room for; 0: all
+	for {
 		room := w.limit - len(w.found.Jobs)
-		if room <= 0 || w.found.Looked >= w.looked || w.late() {
+		if part == 0 && (room <= 0 || w.found.Looked >= w.looked || w.late()) {
 			p.After = filter.After
 			w.found.Next = p.cursor()
 			return false, nil
 		}
-		if filter.Limit = maxPage; !sparse {
+		switch filter.Limit = maxPage; {
+		case part > 0:
+			filter.Limit = part
+		case !w.Filter.beyond():
 			filter.Limit = min(room, maxPage)
 		}
 		w.pages++
@@ -213,11 +217,11 @@ func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, e
 			return false, err
 		}
 		meant := w.meant(page.Jobs, now)
-		if len(meant) > room { // where to go on is known of whole pages only
-			sparse = false
+		if len(meant) > room { // where to go on is known of whole pages only, so one that ends there is read, however late it is
+			part = 1 + slices.Index(page.Jobs, meant[room-1])
 			continue
 		}
-		sparse = w.Filter.beyond()
+		part = 0
 		w.found.Looked += page.Looked
 		w.found.Restarted = w.found.Restarted || page.Restarted
 		w.found.Jobs = append(w.found.Jobs, meant...)

@@ -148,6 +148,34 @@ func TestASearchReadsSoManyPages(t *testing.T) {
 	}
 }
 
+// A page has more jobs than there is room for: the search ends behind the last that has room, even if it has no time left.
+func TestASearchGoesOnFromTheMiddleOfAPage(t *testing.T) {
+	store := shop(t)
+	filter, _ := jobfind.Parse("job:res* state:dead")
+	for name, search := range map[string]jobfind.Search{"one page": {Pages: 1}, "no time": {For: time.Nanosecond}, "as long as it takes": {}} {
+		var got []string
+		search.Filter, search.Limit = filter, 5
+		for searches := 1; ; searches++ {
+			found, err := search.Find(t.Context(), store)
+			if err != nil || searches > 4 {
+				t.Fatalf("%s: search %d found %q: %v", name, searches, got, err)
+			}
+			for _, job := range found.Jobs {
+				got = append(got, job.ID)
+			}
+			if search.After = found.Next; found.Next == "" {
+				break
+			}
+			if len(found.Jobs) > 5 {
+				t.Errorf("%s: search %d found %d jobs, want at most 5", name, searches, len(found.Jobs))
+			}
+		}
+		if slices.Sort(got); strings.Join(got, " ") != "r00 r01 r02 r03 r04 r05 r06 r07 r08 r09 r10 r11" {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
 func TestASearchRefusesAnotherSearchsPlace(t *testing.T) {
 	store := shop(t)
 	for _, after := range []string{"x", "!", "eyJzIjoiZGVhZCJ9"} {
