@@ -122,7 +122,7 @@ func (f *Filter) JobFilter(queue string, state chime.JobState, now time.Time) ch
 	return filter
 }
 
-// Means reports whether the filter means a job; now is the store's clock.
+// Means reports whether the filter means a job, whatever its error: what of that counts is the search's to say. now is the store's clock.
 func (f *Filter) Means(job *chime.JobInfo, now time.Time) bool {
 	for _, word := range f.Words {
 		if word != job.ID && !strings.HasPrefix(job.Name, word) {
@@ -130,7 +130,7 @@ func (f *Filter) Means(job *chime.JobInfo, now time.Time) bool {
 		}
 	}
 	return (f.State == "" || f.State == job.State) && (f.Queue == "" || f.Queue == job.Queue) && f.Job.means(job.Name) &&
-		strings.Contains(job.LastError, f.Error) && f.Schedule.means(job.Schedule) && f.ranOn(job) && f.aged(job, now) && f.Attempt.means(job.Attempt)
+		f.Schedule.means(job.Schedule) && f.ranOn(job) && f.aged(job, now) && f.Attempt.means(job.Attempt)
 }
 
 func (f *Filter) ranOn(job *chime.JobInfo) bool {

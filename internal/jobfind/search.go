@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -26,6 +27,10 @@ type Search struct {
 	Looked int              // jobs to look at; 0: MaxLooked. A page more may be looked at
 	For    time.Duration    // how long to look; 0: as long as it takes. A page more may be read
 	Pages  int              // to read; 0: as many as it takes. Each is a call of a few commands
+
+	// Shown is what is shown of a job's last error: a filter by error finds that and nothing that is hidden. nil: all of it is shown. The store knows
+	// the whole error only, so with Shown every job of a state is looked at for such a filter.
+	Shown func(*chime.JobInfo) string
 
 	Queues []*chime.QueueInfo // all queues as they stood a moment ago; nil: they are read
 	After  string             // Found.Next of the search before, with the same filter and states
@@ -176,7 +181,7 @@ func (w *walk) byID(ctx context.Context, queues []*chime.QueueInfo, states []chi
 		switch {
 		case job != nil:
 			w.found.Looked++
-			if slices.Contains(states, job.State) && w.Filter.Means(job, queue.Now) {
+			if slices.Contains(states, job.State) && w.means(job, queue.Now) {
 				w.found.Jobs = append(w.found.Jobs, job)
 			}
 		case errors.As(err, new(*chime.InvalidError)):
@@ -192,6 +197,9 @@ func (w *walk) byID(ctx context.Context, queues []*chime.QueueInfo, states []chi
 func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, err error) {
 	filter := w.Filter.JobFilter(p.Queue, p.State, now)
 	filter.After = p.After
+	if w.Shown != nil {
+		filter.Error = ""
+	}
 	part := 0 // jobs of the page that was read last that there is room for; 0: all
 	for {
 		room := w.limit - len(w.found.Jobs)
@@ -203,7 +211,7 @@ func (w *walk) through(ctx context.Context, p place, now time.Time) (end bool, e
 		switch filter.Limit = maxPage; {
 		case part > 0:
 			filter.Limit = part
-		case !w.Filter.beyond():
+		case !w.beyond():
 			filter.Limit = min(room, maxPage)
 		}
 		w.pages++
@@ -241,9 +249,23 @@ func (w *walk) meant(jobs []*chime.JobInfo, now time.Time) []*chime.JobInfo {
 	var meant []*chime.JobInfo
 	for _, job := range jobs {
 		byID := len(w.Filter.Words) == 1 && w.Filter.Words[0] == job.ID
-		if !byID && w.Filter.Means(job, now) {
+		if !byID && w.means(job, now) {
 			meant = append(meant, job)
 		}
 	}
 	return meant
 }
+
+// means reports whether the filter means a job, by what is shown of its error.
+func (w *walk) means(job *chime.JobInfo, now time.Time) bool {
+	if !w.Filter.Means(job, now) {
+		return false
+	}
+	if w.Filter.Error == "" || w.Shown == nil {
+		return strings.Contains(job.LastError, w.Filter.Error)
+	}
+	return strings.Contains(w.Shown(job), w.Filter.Error)
+}
+
+// beyond reports whether the search drops jobs that the store's filter lets through.
+func (w *walk) beyond() bool { return w.Filter.beyond() || w.Shown != nil && w.Filter.Error != "" }

@@ -176,6 +176,49 @@ func TestASearchGoesOnFromTheMiddleOfAPage(t *testing.T) {
 	}
 }
 
+// What is not shown of an error finds nothing, and so costs and tells nothing: not how many jobs have it, and not where they are.
+func TestASearchFindsErrorsAsTheyAreShown(t *testing.T) {
+	store := shop(t)
+	shown := func(job *chime.JobInfo) string {
+		return strings.ReplaceAll(job.LastError, "refused", "[cut of "+job.ID+"]")
+	}
+	for _, c := range []struct {
+		filter string
+		want   int
+	}{
+		{"error:refused", 0}, {"error:refused state:dead queue:media", 0}, {"r03 error:refused", 0}, {`error:"[cut of r0"`, 10}, {`error:"[cut of r03]"`, 1}, {`r03 error:"[cut"`, 1},
+		{"error:connection", 12}, {`error:"no such"`, 3}, {"state:dead", 15},
+	} {
+		filter, err := jobfind.Parse(c.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		none, _ := jobfind.Parse(c.filter)
+		if none.Error != "" {
+			none.Error = "what no error has"
+		}
+		for _, search := range []jobfind.Search{{}, {Limit: 4}, {Limit: 4, Pages: 1}} {
+			search.Filter, search.Shown = filter, shown
+			n, looked := 0, 0
+			for searches, end := 0, false; !end; searches++ {
+				found, err := search.Find(t.Context(), store)
+				if err != nil || searches > 50 {
+					t.Fatalf("%q: search %d: %v", c.filter, searches, err)
+				}
+				n, looked = n+len(found.Jobs), looked+found.Looked
+				search.After, end = found.Next, found.Next == ""
+			}
+			if n != c.want {
+				t.Errorf("%q by %d: found %d jobs, want %d", c.filter, search.Limit, n, c.want)
+			}
+			search.Filter, search.After = none, ""
+			if other, err := search.Find(t.Context(), store); err != nil || c.want == 0 && search.Pages == 0 && (other.Looked != looked || other.Next != "") {
+				t.Errorf("%q by %d: looked at %d jobs, and at %d for what no error has: that tells which have it", c.filter, search.Limit, looked, other.Looked)
+			}
+		}
+	}
+}
+
 func TestASearchRefusesAnotherSearchsPlace(t *testing.T) {
 	store := shop(t)
 	for _, after := range []string{"x", "!", "eyJzIjoiZGVhZCJ9"} {

@@ -21,6 +21,7 @@ type Changer struct {
 	jobs      *chime.Jobs
 
 	group      func(*chime.JobInfo) string
+	shown      func(*chime.JobInfo) string
 	selects    Selecting
 	operations *operations
 }
@@ -37,9 +38,10 @@ type Selected struct {
 	Words  string   // which the filter means, as "that are failing, of queue mail"; empty: all
 }
 
-// New returns a changer of a store. It does no I/O. group names the group of failures that a job is in, as a form names it.
-func New(store chime.Store, group func(*chime.JobInfo) string, selects Selecting) *Changer {
-	return &Changer{store: store, group: group, selects: selects, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), operations: newOperations()}
+// New returns a changer of a store. It does no I/O. group names the group of failures that a job is in, as a form names it; shown is what
+// viewers are shown of a job's last error, nil: all of it.
+func New(store chime.Store, group, shown func(*chime.JobInfo) string, selects Selecting) *Changer {
+	return &Changer{store: store, group: group, shown: shown, selects: selects, schedules: chime.NewSchedules(store), queues: chime.NewQueues(store), jobs: chime.NewJobs(store), operations: newOperations()}
 }
 
 // A Form is what a viewer has sent.

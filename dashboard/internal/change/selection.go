@@ -59,7 +59,7 @@ func (c *Changer) filtered(ctx context.Context, text string) (selection, error) 
 // found returns the jobs that a filter means, of those that another rule means too.
 func (c *Changer) found(ctx context.Context, filter jobfind.Filter, means func(*chime.JobInfo) bool) (selection, error) {
 	s := selection{words: "that the filter “" + filter.String() + "” means"}
-	found, err := jobfind.Search{Filter: filter, Limit: maxAll}.Find(ctx, c.store)
+	found, err := jobfind.Search{Filter: filter, Limit: maxAll, Shown: c.shown}.Find(ctx, c.store)
 	if err != nil {
 		return s, err
 	}

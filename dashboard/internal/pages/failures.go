@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"html/template"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -159,6 +158,7 @@ func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []c
 	for _, state := range states {
 		search := jobfind.Search{
 			Filter: filter, States: []chime.JobState{state}, Limit: maxGrouped, Looked: maxGrouped, After: after, For: searchFor, Pages: searchPages / len(states), Queues: standing.queues(),
+			Shown: s.hooks.shownError(),
 		}
 		found, err := search.Find(ctx, s.store)
 		if err != nil {
@@ -173,7 +173,6 @@ func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []c
 	for _, job := range jobs {
 		job.LastError = s.hooks.failed(job, job.LastError)
 	}
-	jobs = slices.DeleteFunc(jobs, func(job *chime.JobInfo) bool { return !strings.Contains(job.LastError, filter.Error) })
 	g.jobs = len(jobs)
 	from := standing.Now().Truncate(time.Hour).Add(-(dayHours - 1) * time.Hour)
 	days := failedByHour(jobs, from)
@@ -209,6 +208,9 @@ func failedByHour(jobs []*chime.JobInfo, from time.Time) map[string][]float64 {
 func (s *Site) Group(job *chime.JobInfo) string {
 	return groupOf(job.Name, s.hooks.failed(job, job.LastError))
 }
+
+// ShownError returns what the application shows of the last error of a job; nil: all of it is shown.
+func (s *Site) ShownError() func(*chime.JobInfo) string { return s.hooks.shownError() }
 
 // groupOf names the group of jobs that failed with an error, which is as it is shown.
 func groupOf(name, shown string) string { return name + "\t" + jobfind.Normalize(shown) }

@@ -61,9 +61,16 @@ func TestGroupsAreOfErrorsAsTheyAreShown(t *testing.T) {
 			if g.Error != "hidden" || strings.Contains(g.Find, "refused") {
 				t.Errorf("got %+v", g)
 			}
+			if jobs := jobsPage(t, site, "q="+url.QueryEscape(g.Find)); len(jobs.Rows) != g.Count {
+				t.Errorf("%q finds %d jobs, want the %d of the group", g.Find, len(jobs.Rows), g.Count)
+			}
 		}
-		if m := failuresPage(t, site, "q=error:refused"); len(m.Groups) > 0 {
-			t.Errorf("what is not shown was found: %+v", m.Groups)
+		hidden, none := failuresPage(t, site, "q=error:refused"), failuresPage(t, site, "q=error:nonsense")
+		if len(hidden.Groups) > 0 || hidden.Looked != none.Looked || len(hidden.GoOn) != len(none.GoOn) || hidden.Empty != none.Empty {
+			t.Errorf("what is not shown is told from what is not there: %+v, want %+v", hidden, none)
+		}
+		if m := failuresPage(t, site, "q=error:hidden"); m.groups() != "resize mail" {
+			t.Errorf("what is shown finds %q", m.groups())
 		}
 	})
 }

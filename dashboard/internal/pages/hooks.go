@@ -25,6 +25,14 @@ func (h Hooks) failed(job *chime.JobInfo, text string) string {
 	return h.RedactError(job, text)
 }
 
+// shownError is failed for the last error of a job; nil: all of it is shown.
+func (h Hooks) shownError() func(*chime.JobInfo) string {
+	if h.RedactError == nil {
+		return nil
+	}
+	return func(job *chime.JobInfo) string { return h.failed(job, job.LastError) }
+}
+
 // links are those of a job that lead to a page: what is no address of http or https is left out.
 func (h Hooks) links(job *chime.JobInfo) []Link {
 	if h.Links == nil {

@@ -115,7 +115,9 @@ func (s *Site) Jobs(ctx context.Context, r *Request) (View, error) {
 	m.Filtered = !withoutPlace(filter).Empty()
 	m.tabs(standing, filter)
 	if m.Wrong == "" {
-		err = s.listJobs(ctx, m, jobfind.Search{Filter: filter, States: statesOf(m.State), Limit: limit, After: r.Query.Get("after"), For: searchFor, Pages: searchPages, Queues: standing.queues()}, r.Live)
+		err = s.listJobs(ctx, m, jobfind.Search{
+			Filter: filter, States: statesOf(m.State), Limit: limit, After: r.Query.Get("after"), For: searchFor, Pages: searchPages, Queues: standing.queues(), Shown: s.hooks.shownError(),
+		}, r.Live)
 	}
 	if err != nil && m.Wrong == "" {
 		return View{}, err
@@ -227,9 +229,7 @@ func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, liv
 		}
 		list := &jobList{Found: found}
 		for _, job := range found.Jobs {
-			if shown := s.hooks.failed(job, job.LastError); strings.Contains(shown, search.Filter.Error) { // what is not shown is not found either
-				list.rows = append(list.rows, rowOf(job, shown))
-			}
+			list.rows = append(list.rows, rowOf(job, s.hooks.failed(job, job.LastError)))
 		}
 		list.Jobs = nil // with their payloads
 		return list, nil

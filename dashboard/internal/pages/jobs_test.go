@@ -189,8 +189,16 @@ func TestErrorsAreShownAndFoundAsTheApplicationWants(t *testing.T) {
 		if len(m.Rows) != 12 || !strings.HasPrefix(m.Rows[0].Error, "resize: dial tcp") || strings.Contains(m.Rows[0].Error, "refused") {
 			t.Errorf("got %d, the first %+v", len(m.Rows), m.Rows)
 		}
-		if m := jobsPage(t, site, "state=dead&q=error:refused"); len(m.Rows) != 0 {
-			t.Errorf("what is not shown was found: %+v", m.Rows)
+		for _, query := range []string{"state=dead&limit=5&q=", "state=all&limit=5&q=", "state=dead&limit=5&q=r03+"} {
+			hidden, none := jobsPage(t, site, query+"error:refused"), jobsPage(t, site, query+"error:nonsense")
+			if len(hidden.Rows) != 0 || hidden.Next != none.Next || hidden.Looked != none.Looked || hidden.Empty != none.Empty {
+				t.Errorf("%s: what is not shown is told from what is not there: %+v, want %+v", query, hidden, none)
+			}
+		}
+		first := jobsPage(t, site, "state=dead&limit=5&q=error:resize")
+		rest := jobsPage(t, site, "state=dead&limit=50&q=error:resize&after="+url.QueryEscape(first.Next))
+		if ids := first.ids() + " " + rest.ids(); ids != "r00 r01 r02 r03 r04 r05 r06 r07 r08 r09 r10 r11" || rest.Next != "" {
+			t.Errorf("what is shown only finds %q in two pages, and then goes on at %q", ids, rest.Next)
 		}
 	})
 }

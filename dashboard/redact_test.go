@@ -1,0 +1,50 @@
+package dashboard
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/chimejobs/chime"
+)
+
+// withoutMailboxes hides which mailbox is full.
+func withoutMailboxes(_ *chime.JobInfo, text string) string {
+	first, _, _ := strings.Cut(text, " mail-")
+	return first + " [hidden]"
+}
+
+// Who changes all that a filter means does not learn by it which errors have what they are not shown.
+func TestNoFormTellsWhatIsHiddenOfAnError(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		var lines strings.Builder
+		var audited []Action
+		d := newDashboard(t, store, Options{
+			Write: true, Authorize: as(View | Operate | Delete), RedactError: withoutMailboxes, Logger: slog.New(slog.NewTextHandler(&lines, nil)),
+			Audit: func(_ context.Context, a Action) { audited = append(audited, a) },
+		})
+		buried(t, store, 12)
+		for _, c := range []struct{ path, verb, filter, id string }{
+			{"/jobs/bulk", "requeue", "error:full", ""}, {"/jobs/bulk", "requeue", "state:dead queue:mail error:full", ""}, {"/jobs/bulk", "delete", "mail-1 error:full", ""},
+			{"/failures/bulk", "requeue", "error:full", "send\tmailbox [hidden]"}, {"/failures/bulk", "delete", "", "send\tmailbox mail-# is full"},
+		} {
+			got := post(d, c.path, "verb", c.verb, "all", "1", "filter", c.filter, "id", c.id)
+			if got.Code != 303 {
+				t.Errorf("%+v: got %d, want 303: something was found by what is hidden:\n%s", c, got.Code, got.Body)
+				continue
+			}
+			if page := follow(t, d, c.path, got.Header().Get("Location")); !strings.Contains(page, "none fits any more: nothing was done") || audited[len(audited)-1].Count != 0 {
+				t.Errorf("%+v: %d jobs were found by what is hidden:\n%s", c, audited[len(audited)-1].Count, page)
+			}
+		}
+		shown := []string{"verb", "requeue", "all", "1", "filter", `state:dead error:"mailbox [hidden]"`}
+		wants(t, "what is shown", post(d, "/jobs/bulk", shown...), 200, "Requeue 12 jobs?")
+		wants(t, "a group", post(d, "/failures/bulk", "verb", "requeue", "id", "send\tmailbox [hidden]", "filter", "error:hidden"), 200, "Requeue 12 jobs?")
+		lacks(t, "the question", post(d, "/jobs/bulk", shown...), "is full")
+		wants(t, "what is shown, done", post(d, "/jobs/bulk", append(shown, "sure", "1")...), 303)
+		if done := audited[len(audited)-1]; done.Count != 12 || strings.Contains(lines.String()+done.Target, "is full") {
+			t.Errorf("the audit has %+v, the log\n%s", done, &lines)
+		}
+	})
+}
