@@ -2,9 +2,11 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chimejobs/chime"
 )
@@ -46,5 +48,25 @@ func TestNoFormTellsWhatIsHiddenOfAnError(t *testing.T) {
 		if done := audited[len(audited)-1]; done.Count != 12 || strings.Contains(lines.String()+done.Target, "is full") {
 			t.Errorf("the audit has %+v, the log\n%s", done, &lines)
 		}
+	})
+}
+
+// Jobs that failed in several ways of which nothing is shown are one row of the overview: how many ways there are is hidden too.
+func TestErrorsThatLookTheSameAreOneRow(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		worker := chime.NewWorker(store, chime.WorkerOptions{Logger: quiet})
+		worker.Handle("send", func(_ context.Context, job *chime.Job) error { return errors.New("mailbox is full: " + job.ID) })
+		for _, id := range []string{"anna", "bert", "carl"} {
+			must(chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: quiet}).Enqueue(t.Context(), "send", nil, chime.ID(id), chime.MaxAttempts(1)))
+		}
+		d := newDashboard(t, store, Options{RedactError: func(*chime.JobInfo, string) string { return "a mailbox" }})
+		during(t, func() {
+			time.Sleep(time.Minute) // fake time passes
+			got := send(d, "GET", "/")
+			wants(t, "the overview", got, 200, `<td class="num">3</td>`)
+			if n := strings.Count(got.Body.String(), `<td class="error">a mailbox</td>`); n != 1 {
+				t.Errorf("there are %d rows of it, want 1:\n%s", n, got.Body)
+			}
+		}, worker)
 	})
 }

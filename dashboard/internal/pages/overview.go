@@ -119,9 +119,7 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 	for _, next := range standing.Next[:min(len(standing.Next), overviewRows)] {
 		m.Next = append(m.Next, NextRun{next, due(next), next.Recurrence.String(), plain.Schedule(next, standing.Now())})
 	}
-	for _, g := range standing.Failures[:min(len(standing.Failures), overviewRows)] {
-		m.Failures = append(m.Failures, s.failureRow(g))
-	}
+	m.Failures = s.failureRows(standing.Failures)
 	m.Queues = s.queueRows(standing, busiestFirst)
 	m.Queues = m.Queues[:min(len(m.Queues), overviewRows)]
 	if m.Runs, err = s.lastRuns.read(ctx, s.schedules, listing, overviewRows); err != nil {
@@ -147,6 +145,42 @@ func due(s *chime.Schedule) time.Time {
 // busiestFirst orders queues by what is on them that workers have to do something about.
 func busiestFirst(a, b *overview.Queue) int {
 	return cmp.Or(cmp.Compare(b.Waiting+b.Running, a.Waiting+a.Running), cmp.Compare(b.Dead+b.Parked, a.Dead+a.Parked), cmp.Compare(a.Name, b.Name))
+}
+
+// failureRows are the rows of the largest groups. Those that the application shows the same are one: that they differ is hidden too.
+func (s *Site) failureRows(groups []overview.Group) (rows []FailureRow) {
+	if s.hooks.RedactError == nil {
+		groups = groups[:min(len(groups), overviewRows)]
+	}
+	type look struct{ queue, job, error string }
+	at := map[look]int{}
+	for _, g := range groups {
+		row := s.failureRow(g)
+		key := look{row.Queue, row.Job, row.Error}
+		i, known := at[key]
+		if !known {
+			at[key] = len(rows)
+			rows = append(rows, row)
+			continue
+		}
+		rows[i].add(row)
+	}
+	slices.SortStableFunc(rows, func(a, b FailureRow) int { return cmp.Compare(b.Count, a.Count) })
+	return rows[:min(len(rows), overviewRows)]
+}
+
+// add adds a group that looks the same.
+func (r *FailureRow) add(other FailureRow) {
+	r.Count += other.Count
+	if other.First.Before(r.First) {
+		r.First = other.First
+	}
+	if other.Last.After(r.Last) {
+		r.Last = other.Last
+	}
+	if other.State == string(chime.JobDead) {
+		r.State = other.State
+	}
 }
 
 // failureRow is a row of a group. Its error is shown as the application wants it.
