@@ -17,7 +17,15 @@ import (
 type world struct {
 	free   string // what is in arguments, results, progress, headers, errors and notes: any text
 	name   string // what is in names and IDs: a text without characters that nobody sees
-	hidden string // what only who reveals a job may see
+	hidden string // what only who reveals a job may see, before a word for where it is
+}
+
+// secret is what is hidden in one of the places; empty: nothing is hidden.
+func (w world) secret(place string) string {
+	if w.hidden == "" {
+		return ""
+	}
+	return w.hidden + place
 }
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -38,13 +46,13 @@ func (w world) fill(t *testing.T, store chime.Store, do func()) {
 	t.Helper()
 	ctx := t.Context()
 	schedules, enqueuer := chime.NewSchedules(store), chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: quiet})
-	held := map[string]string{"token": w.hidden, "text": w.free}
+	held := map[string]string{"token": w.secret("arguments"), "text": w.free}
 	put := func(name string, cron string, options ...chime.PutOption) {
 		t.Helper()
 		must(schedules.Put(ctx, name, must(recurrence.Cron(cron)), options...))
 	}
 	meta := chime.Meta([]byte(`{"team":` + string(must(json.Marshal(w.free))) + `}`))
-	put("report"+w.name, "*/5 * * * *", chime.JobName("report"), chime.Queue("mail"), chime.Args(held), chime.Header("tenant", w.free), meta)
+	put("report"+w.name, "*/5 * * * *", chime.JobName("report"), chime.Queue("mail"), chime.Args(map[string]string{"token": w.secret("schedule"), "text": w.free}), chime.Header("tenant", w.free), meta)
 	put("invoices"+w.name, "*/20 * * * *", chime.JobName("broken"), chime.MaxAttempts(2), chime.Retry(chime.Fixed(time.Second)), chime.Queue("mail"))
 	put("cleanup"+w.name, "30 2 * * *", chime.JobName("report"), chime.Paused(chime.Note{Text: "until the move is over" + w.free, By: "anna" + w.free}))
 	enqueue := func(name, id string, options ...chime.EnqueueOption) {
@@ -55,13 +63,13 @@ func (w world) fill(t *testing.T, store chime.Store, do func()) {
 	running := make(chan struct{})
 	worker.Handle("report", func(_ context.Context, job *chime.Job) error {
 		job.Note("42 orders" + w.free)
-		return job.Return("sent" + w.hidden)
+		return job.Return("sent" + w.secret("result"))
 	})
 	worker.Handle("broken", func(context.Context, *chime.Job) error {
-		return errors.New("dial tcp 10.0.0.7:631: refused" + w.free + w.hidden + "\n\tat main.go:7 " + w.free + w.hidden)
+		return errors.New("dial tcp 10.0.0.7:631: refused" + w.free + w.secret("error") + "\n\tat main.go:7 " + w.free + w.secret("error"))
 	})
 	worker.Handle("slow", func(ctx context.Context, job *chime.Job) error {
-		err := job.Progress(map[string]any{"percent": 40, "step": w.free + w.hidden})
+		err := job.Progress(map[string]any{"percent": 40, "step": w.free + w.secret("progress")})
 		close(running)
 		<-ctx.Done()
 		return errors.Join(err, ctx.Err())

@@ -1,0 +1,162 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+)
+
+// canaries are the places in which something is hidden, and what stands there for it.
+var (
+	canaries = []string{"canary.arguments", "canary.schedule", "canary.result", "canary.error", "canary.progress"}
+	canary   = regexp.MustCompile(`canary\.[a-z]+`)
+)
+
+// withoutCanaries hides the canaries of what a job holds, wherever they are.
+func withoutCanaries(_ *chime.JobInfo, held any) any {
+	switch held := held.(type) {
+	case string:
+		return canary.ReplaceAllString(held, "[hidden]")
+	case map[string]any:
+		for key, value := range held {
+			held[key] = withoutCanaries(nil, value)
+		}
+	}
+	return held
+}
+
+// A witness is a dashboard that hides the canaries, with all that it logs and hands to the audit.
+type witness struct {
+	*Dashboard
+	lines   strings.Builder
+	audited []Action
+}
+
+func newWitness(t *testing.T, store chime.Store, rights Rights) *witness {
+	w := &witness{}
+	var viewers atomic.Int64 // streams are opened all at once
+	var mu sync.Mutex
+	w.Dashboard = newDashboard(t, store, Options{
+		Write: true, Redact: withoutCanaries,
+		RedactError: func(_ *chime.JobInfo, text string) string { return canary.ReplaceAllString(text, "[hidden]") },
+		Authorize: func(*http.Request) (Viewer, error) { // each request is of another viewer, who has no rate to keep to
+			return Viewer{Name: fmt.Sprintf("anna%04d", viewers.Add(1)), Rights: rights}, nil
+		},
+		Audit: func(_ context.Context, a Action) {
+			mu.Lock()
+			defer mu.Unlock()
+			w.audited = append(w.audited, a)
+		},
+		Logger: slog.New(slog.NewTextHandler(&w.lines, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	return w
+}
+
+// hides tells where a text has a canary, as it is or in hexadecimal.
+func hides(t *testing.T, what, text string) {
+	t.Helper()
+	for _, secret := range canaries {
+		for _, form := range []string{secret, hex.EncodeToString([]byte(secret)), fmt.Sprintf("%q", secret)} {
+			if at := strings.Index(text, form); at >= 0 {
+				t.Errorf("%s has %s: …%s", what, secret, text[max(0, at-100):min(len(text), at+50)])
+			}
+		}
+	}
+}
+
+// What the application hides is on no page, in no stream, answer, log or audit entry, whatever a viewer may do and asks for; what stands beside it is.
+func TestCrawlWhatIsHiddenIsNowhere(t *testing.T) {
+	for _, rights := range []Rights{View, View | Operate, allRights &^ Reveal, View | Reveal} {
+		onEmbedded(t, func(t *testing.T, store chime.Store) {
+			w := world{free: "neighbour", hidden: "canary."}
+			w.fill(t, store, func() {
+				d := newWitness(t, store, rights)
+				c := newCrawler(t, d, "")
+				c.visit("")
+				all := d.ask(t, c)
+				for _, beside := range []string{"refused" + w.free + "[hidden]", "at main.go:7 " + w.free + "[hidden]", "42 orders" + w.free, "until the move is over" + w.free, "waits", "tomorrow"} {
+					if !strings.Contains(all, beside) {
+						t.Errorf("who may %s sees no %q, which nobody hides", rights, beside)
+					}
+				}
+				if rights&Reveal != 0 && (!strings.Contains(all, "&#34;text&#34;: &#34;"+w.free) || !strings.Contains(all, "sent[hidden]") || !strings.Contains(all, w.free+"[hidden]&#34;")) {
+					t.Error("who may reveal what jobs hold sees nothing of it")
+				}
+				if len(d.audited) == 0 && rights != View {
+					t.Errorf("nothing that who may %s did was audited", rights)
+				}
+				if !strings.Contains(d.lines.String(), "dashboard.denied") && rights&Reveal == 0 {
+					t.Error("a look that was refused was not logged")
+				}
+				hides(t, "the log", d.lines.String())
+				hides(t, "the audit", fmt.Sprintf("%+v", d.audited))
+			})
+		})
+	}
+}
+
+// ask asks for all that a viewer may ask for besides the pages that were found, and returns all that was answered.
+func (d *witness) ask(t *testing.T, c *crawler) string {
+	t.Helper()
+	var all strings.Builder
+	heard := func(what, text string) {
+		hides(t, what, text)
+		all.WriteString(text)
+	}
+	for address, got := range c.pages {
+		heard(address, got.Body.String())
+	}
+	for _, address := range []string{
+		"jobs?q=error:refused", "jobs?state=dead&q=error:neighbour", "failures?q=error:refused", "jobs?q=worker:*&state=all", "jobs?q=schedule:report&state=done", "search?q=dead", "schedules?prefix=report", "calendar?zone=Asia/Tokyo",
+		"schedules/report?day=2000-01-01", "jobs?limit=200&state=all", "jobs/mail/none", "schedules/none", "nothing",
+	} {
+		heard(address, send(d, "GET", "/"+address).Body.String())
+		heard(address+" as JSON", send(d, "GET", "/"+address, "Accept: application/json").Body.String())
+	}
+	for address := range c.posts { // the questions, and what is refused
+		for _, verb := range []string{"requeue", "delete", "pause"} {
+			got := post(d, "/"+address, "verb", verb, "id", "report", "id", "default/dead", "filter", "state:dead error:refused")
+			heard("POST "+address, got.Body.String())
+		}
+	}
+	for _, job := range []string{"dead", "again", "done", "tomorrow", "slow"} {
+		heard("a look at "+job, post(d, "/jobs/default/"+job+"/reveal").Body.String())
+	}
+	group := []string{"verb", "requeue", "id", "broken\tdial tcp #.#.#.#:#: refusedneighbour[hidden]\\n\\tat main.go:#  neighbour[hidden]", "filter", ""}
+	for _, form := range [][]string{{"/jobs/bulk", "verb", "requeue", "id", "default/none"}, append([]string{"/failures/bulk"}, group...), {"/schedules/report/resume"}, {"/schedules/none/resume"}} {
+		heard("POST "+form[0], post(d, form[0], append(form[1:], "sure", "1")...).Body.String())
+	}
+	for _, secret := range canaries { // nothing tells a text that is hidden from one that is not there
+		nonsense := "nonsen" + secret[len("canary"):]
+		for _, path := range []string{"jobs?state=all&q=", "jobs?state=dead&q=error:", "jobs?state=all&q=dead+error:", "failures?q=error:", "search?q=", "jobs?q=schedule:", "jobs?state=all&limit=1&q=error:", "schedules?prefix="} {
+			asked := map[string]string{}
+			for _, text := range []string{secret, nonsense} {
+				page := send(d, "GET", "/"+path+url.QueryEscape(text)).Body.String()
+				asked[text] = regexp.MustCompile(`anna\d{4}`).ReplaceAllString(strings.ReplaceAll(page, text, "…"), "anna")
+			}
+			if asked[secret] != asked[nonsense] {
+				t.Errorf("%s%s is answered otherwise than %s:\n%s\n%s", path, secret, nonsense, asked[secret], asked[nonsense])
+			}
+		}
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute) // fake time passes, in which every page has its turn
+	defer stop()
+	for address, text := range c.listen(ctx) {
+		if !strings.Contains(text, "event: region") && !strings.Contains(text, "event: broken") { // of a job that was requeued, and ran
+			t.Errorf("%s: nothing was sent: %.200s", address, text)
+		}
+		heard(address, text)
+	}
+	return all.String()
+}
