@@ -1,0 +1,100 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/redisstore"
+	"github.com/chimejobs/chime/redisstore/embedded"
+)
+
+// A viewer looks at every page, and keeps some open: each key of Redis stays as it is. The password of Redis is nowhere, not even when it is away.
+func TestAViewerLeavesNoTrace(t *testing.T) {
+	const password = "canary.password"
+	user := strings.Replace(usersOfTheDocs(t)["operator"], ">SECRET", ">"+password, 1)
+	server := redistest.Start(t, redistest.Options{Users: []string{user}})
+	admin := server.Client(nil)
+	options := must(redis.ParseURL("redis://chime-operator:" + password + "@" + server.Addr() + "/0"))
+	filler := redisstore.New(admin, redisstore.Options{Logger: quiet})
+	put(t, filler, "report", "0 * * * *")
+	jobs, enqueuer := chime.NewJobs(filler), chime.NewEnqueuer(filler, chime.EnqueuerOptions{Logger: quiet})
+	worker := chime.NewWorker(filler, chime.WorkerOptions{Logger: quiet})
+	worker.Handle("send", func(context.Context, *chime.Job) error { return errors.New("no such mailbox") })
+	must(enqueuer.Enqueue(t.Context(), "send", nil, chime.ID("dead-1"), chime.MaxAttempts(1)))
+	must(enqueuer.Enqueue(t.Context(), "send", nil, chime.ID("later"), chime.In(time.Hour)))
+	during(t, func() {
+		for must(jobs.Get(t.Context(), "default", "dead-1")).State != chime.JobDead { // its worker does it in a moment
+		}
+	}, worker)
+
+	var lines strings.Builder
+	log := slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	d := newDashboard(t, redisstore.New(server.Client(options), redisstore.Options{Logger: log}), Options{Write: true, Authorize: crowd(View), Logger: log})
+	before := dump(t, admin)
+	seen := map[string]string{}
+	for path := range d.pages {
+		for placeholder, name := range named {
+			path = strings.ReplaceAll(path, placeholder, name)
+		}
+		if got := send(d, "GET", "/"+path); got.Code == http.StatusOK { // not where another right is needed, nor where a worker would have to live
+			seen[path] = got.Body.String()
+		}
+	}
+	if len(seen) < 10 || !strings.Contains(seen["jobs/default/dead-1"], "no such mailbox") {
+		t.Errorf("the viewer has seen %d pages only", len(seen))
+	}
+	for _, page := range []string{"", "schedules/report", "jobs?state=dead"} {
+		next := watch(t, d, "/events?page="+page)
+		next("event: beat")
+		next("event: beat")
+	}
+	if changes := differences(before, dump(t, admin)); len(changes) > 0 || len(before) < 5 {
+		t.Errorf("of %d keys a viewer has changed %q", len(before), changes)
+	}
+	server.Stop()
+	away := send(d, "GET", "/jobs/default/later")
+	wants(t, "without Redis", away, 503, "No answer from Redis")
+	seen["without Redis"] = away.Body.String()
+	for address, page := range seen {
+		if strings.Contains(page, password) {
+			t.Errorf("%s has the password of Redis", address)
+		}
+	}
+	d.Close()
+	if text := lines.String(); strings.Contains(text, password) || !strings.Contains(text, "the store did not answer") {
+		t.Errorf("the log has the password of Redis, or nothing of its absence:\n%s", text)
+	}
+}
+
+// A page that is open while Redis is away says so, and is up to date again when it is back.
+func TestAnOpenPageOutlivesAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := embedded.StartInMemory()
+		defer server.Close()
+		store := server.Store()
+		d := newDashboard(t, store, Options{Authorize: as(View)})
+		var out outage
+		server.Client().AddHook(&out)
+		next := watch(t, d, "/events?page=queues")
+		next("event: region")
+		next("event: beat")
+		must(chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: quiet}).Enqueue(t.Context(), "resize", nil, chime.Queue("media")))
+		out.down.Store(true)
+		next("event: trouble")
+		next("No answer from Redis for ")
+		out.down.Store(false)
+		next("event: region")
+		next("media")
+		next("event: beat")
+	})
+}
