@@ -34,7 +34,7 @@ type Options struct {
 	// with json.Number for numbers. What cannot be decoded is then not shown. nil: all is shown to those who may reveal it.
 	Redact func(job *chime.JobInfo, payload any) any
 	// RedactError returns what is shown of the error of a job; filters and groups of failures go by it too. It is asked about every job that such a
-	// filter looks at. nil: all is shown.
+	// filter looks at. A long error is stored cut, with … at its end: what hides a secret must not wait for what follows it. nil: all is shown.
 	RedactError func(job *chime.JobInfo, text string) string
 	// Links are shown on the page of a job, as to its trace or its logs. nil: none.
 	Links func(job *chime.JobInfo) []Link

@@ -93,6 +93,9 @@ func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, 
 	}
 	if len(s.jobs) == 0 {
 		answer.Said = "No job is ticked, or none fits any more: nothing was done."
+		if s.more {
+			answer.Said = "None of the jobs that were looked at fits: nothing was done. There are more; go on in the list, and tick them."
+		}
 		return answer, nil
 	}
 	meant := strconv.Itoa(len(s.jobs))
