@@ -91,7 +91,7 @@ func (s *store) count(ctx context.Context, counts []*partitionCount) error {
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
 		return failure("count queues", "", err)
 	}
-	if err := cmp.Or(s.countHeldAndParked(ctx, counts), s.readFronts(ctx, counts)); err != nil {
+	if err := cmp.Or(s.look(ctx, counts), s.countHeldAndParked(ctx, counts), s.readFronts(ctx, counts)); err != nil {
 		return failure("count queues", "", err)
 	}
 	for _, c := range counts {
@@ -99,6 +99,19 @@ func (s *store) count(ctx context.Context, counts []*partitionCount) error {
 		c.to.Now = now.Val().UTC()
 	}
 	return nil
+}
+
+// look reads what only partitions have on which something is.
+func (s *store) look(ctx context.Context, counts []*partitionCount) error {
+	pipe := s.client.Pipeline()
+	for _, c := range counts {
+		c.askMore(ctx, pipe)
+	}
+	if pipe.Len() == 0 {
+		return nil
+	}
+	_, err := pipe.Exec(ctx)
+	return err
 }
 
 // countTogether is how many counts go in one round trip: there may be a thousand lists of parked jobs, and as many sessions.
@@ -120,6 +133,9 @@ func (s *store) countHeldAndParked(ctx context.Context, counts []*partitionCount
 				return err
 			}
 		}
+		if c.unhandled == nil {
+			continue
+		}
 		for _, name := range c.unhandled.Val() {
 			c.parked = append(c.parked, pipe.ZCard(ctx, c.keys.parked(name)))
 			if err := exec(countTogether); err != nil {
@@ -138,8 +154,8 @@ const longHead = 64 << 10
 func (s *store) readFronts(ctx context.Context, counts []*partitionCount) error {
 	pipe := s.client.Pipeline()
 	for _, c := range counts {
-		if large := reply(c.state.Val()).text(4) != ""; large && len(c.front.Val()) > 0 {
-			c.size = pipe.HStrLen(ctx, c.keys.jobs, c.front.Val()[0])
+		if id := c.first(); id != "" && reply(c.state.Val()).text(stateLarge) != "" {
+			c.size = pipe.HStrLen(ctx, c.keys.jobs, id)
 		}
 	}
 	if pipe.Len() > 0 {
@@ -149,11 +165,11 @@ func (s *store) readFronts(ctx context.Context, counts []*partitionCount) error 
 	}
 	pipe = s.client.Pipeline()
 	for _, c := range counts {
-		if len(c.front.Val()) > 0 && (c.size == nil || c.size.Val() <= longHead) {
-			c.body = pipe.HGet(ctx, c.keys.jobs, c.front.Val()[0])
+		if id := c.first(); id != "" && (c.size == nil || c.size.Val() <= longHead) {
+			c.body = pipe.HGet(ctx, c.keys.jobs, id)
 		}
-		if gone := c.gone.Val(); len(gone) > 0 && c.schedules.Val() > 0 {
-			c.left = pipe.HMGet(ctx, c.keys.schedules, gone...)
+		if c.gone != nil && len(c.gone.Val()) > 0 {
+			c.left = pipe.HMGet(ctx, c.keys.schedules, c.gone.Val()...)
 		}
 		if pipe.Len() >= countTogether {
 			if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
@@ -170,52 +186,97 @@ func (s *store) readFronts(ctx context.Context, counts []*partitionCount) error 
 	return nil
 }
 
-// A partitionCount is what QueueStats reads of one partition: first the counts, the names of the sessions and the names of the
-// parked jobs, then how many jobs each session holds and how many are parked under each name; what is at the front, and which of the schedules
-// have left, comes last.
+// A partitionCount is what QueueStats reads of one partition: first the counts and the names of the sessions; then, of what there is, the heads
+// of ready and due, the names of the parked jobs and the schedules that have left. How many jobs each session holds comes after that, how many
+// are parked under each name, the job at the front, and what the schedules have left.
 type partitionCount struct {
 	keys partitionKeys
 	to   *protocol.QueueStats
 
-	ready, stale, due, dead, schedules *redis.IntCmd
-	sessions, unhandled, front         *redis.StringSliceCmd
-	size                               *redis.IntCmd // bytes of the envelope of the job at the front, where that may be long
-	body                               *redis.StringCmd
-	state, counters                    *redis.SliceCmd
-	gone                               *redis.StringSliceCmd // schedules that have left, or were deleted
-	left                               *redis.SliceCmd       // what they have left; nil: nothing was asked
-	enqueued                           *redis.FloatSliceCmd
-	head                               *redis.ZSliceCmd
-	held, parked                       []*redis.IntCmd
+	ready, due, dead, schedules *redis.IntCmd
+	sessions                    *redis.StringSliceCmd
+	state, counters             *redis.SliceCmd
+	enqueued                    *redis.FloatSliceCmd
+
+	// Where nothing was asked these are nil.
+	front, unhandled *redis.StringSliceCmd
+	head             *redis.ZSliceCmd
+	stale            *redis.IntCmd // jobs in ready that are void, counted together with readyNow
+	readyNow         *redis.IntCmd
+	gone             *redis.StringSliceCmd // schedules that have left, or were deleted
+	left             *redis.SliceCmd       // what they have left
+	size             *redis.IntCmd         // bytes of the envelope of the job at the front, where that may be long
+	body             *redis.StringCmd
+	held, parked     []*redis.IntCmd
 }
+
+// Fields of the state of a partition, in the order in which they are counted by.
+const (
+	statePaused = iota
+	stateDone
+	stateEnqueued
+	stateLimit
+	stateLarge  // there while an envelope may be long
+	stateParked // there while a job is parked: scripts/lib/parked.lua
+	stateStale  // there while an ID in ready is void: scripts/lib/stale.lua
+)
 
 func (c *partitionCount) ask(ctx context.Context, pipe redis.Pipeliner) {
 	k := c.keys
 	c.ready, c.due, c.dead, c.schedules = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.due), pipe.ZCard(ctx, k.dead), pipe.HLen(ctx, k.schedules)
-	c.stale = pipe.ZCard(ctx, k.stale)
-	c.gone = pipe.ZRange(ctx, k.gone, 0, protocol.MaxItems-1)
-	c.front = pipe.LRange(ctx, k.ready, 0, 0)
-	c.head = pipe.ZRangeWithScores(ctx, k.due, 0, 0)
 	c.sessions = pipe.ZRange(ctx, k.sessions, 0, -1)
-	c.unhandled = pipe.ZRange(ctx, k.unhandled, 0, -1)
-	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit", "large")
+	c.state = pipe.HMGet(ctx, k.state, "paused", "done", "enqueued", "limit", "large", "parked", "stale")
 	c.enqueued = pipe.ZMScore(ctx, k.callers, "#enqueued")
 	c.counters = pipe.HMGet(ctx, k.counters, "/failed", "/retried", "/died", "/cancelled")
 }
 
+// askMore asks for what the first answers say that there is: most partitions have little of it.
+func (c *partitionCount) askMore(ctx context.Context, pipe redis.Pipeliner) {
+	k, state := c.keys, reply(c.state.Val())
+	if c.ready.Val() > 0 {
+		c.front = pipe.LRange(ctx, k.ready, 0, 0)
+	}
+	if c.due.Val() > 0 {
+		c.head = pipe.ZRangeWithScores(ctx, k.due, 0, 0)
+	}
+	if c.schedules.Val() > 0 {
+		c.gone = pipe.ZRange(ctx, k.gone, 0, protocol.MaxItems-1)
+	}
+	if state.text(stateParked) != "" {
+		c.unhandled = pipe.ZRange(ctx, k.unhandled, 0, -1)
+	}
+	if state.text(stateStale) != "" { // beside the number of which it is a part
+		c.readyNow, c.stale = pipe.LLen(ctx, k.ready), pipe.ZCard(ctx, k.stale)
+	}
+}
+
+// first is the ID at the front of ready; empty: nothing is there.
+func (c *partitionCount) first() string {
+	if c.front == nil || len(c.front.Val()) == 0 {
+		return ""
+	}
+	return c.front.Val()[0]
+}
+
 func (c *partitionCount) add() {
 	to, state, counters := c.to, reply(c.state.Val()), reply(c.counters.Val())
-	if paused := state.text(0); paused != "" && !to.Paused {
+	if paused := state.text(statePaused); paused != "" && !to.Paused {
 		to.Paused, to.Note = true, parsePause(paused)
 	}
-	if limit := state.text(3); limit != "" {
+	if limit := state.text(stateLimit); limit != "" {
 		to.Limit = parseLimit(limit).QueueLimit
 	}
-	to.Waiting += max(c.ready.Val()-c.stale.Val(), 0) // what is void there is no job
+	if c.stale == nil {
+		to.Waiting += c.ready.Val()
+	} else {
+		to.Waiting += max(c.readyNow.Val()-c.stale.Val(), 0) // what is void there is no job
+	}
 	to.Delayed += c.due.Val()
-	for _, head := range c.head.Val() {
-		if at := time.UnixMilli(int64(max(0, min(head.Score, 1e14)))).UTC(); to.FirstDue.IsZero() || at.Before(to.FirstDue) {
-			to.FirstDue = at
+	if c.head != nil {
+		for _, head := range c.head.Val() {
+			if at := time.UnixMilli(int64(max(0, min(head.Score, 1e14)))).UTC(); to.FirstDue.IsZero() || at.Before(to.FirstDue) {
+				to.FirstDue = at
+			}
 		}
 	}
 	to.Dead += c.dead.Val()
@@ -229,8 +290,8 @@ func (c *partitionCount) add() {
 			}
 		}
 	}
-	to.Done += state.number(1)
-	to.Enqueued += state.number(2) // one at a time; the others are counted in callers
+	to.Done += state.number(stateDone)
+	to.Enqueued += state.number(stateEnqueued) // one at a time; the others are counted in callers
 	to.Failed += counters.number(0)
 	to.Retried += counters.number(1)
 	to.Died += counters.number(2)
@@ -238,8 +299,8 @@ func (c *partitionCount) add() {
 	if enqueued := c.enqueued.Val(); len(enqueued) > 0 && enqueued[0] > 0 && enqueued[0] < 1<<53 { // else it was written by hand
 		to.Enqueued += int64(enqueued[0])
 	}
-	if front := c.front.Val(); len(front) > 0 {
-		head := protocol.Head{ID: front[0]}
+	if id := c.first(); id != "" {
+		head := protocol.Head{ID: id}
 		if c.body != nil {
 			head.Body = []byte(c.body.Val())
 		}

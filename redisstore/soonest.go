@@ -76,24 +76,24 @@ func earliest(all []protocol.Coming, n int) []protocol.Coming {
 
 // soonestOf searches partitions.
 func (s *store) soonestOf(ctx context.Context, partitions []*comingPartition, n int) (waiting, owed []protocol.Coming, err error) {
+	partitions, err = s.withSchedules(ctx, partitions)
+	if err != nil || len(partitions) == 0 {
+		return nil, nil, err
+	}
 	pipe := s.client.Pipeline()
-	names, schedules := make([]*redis.StringSliceCmd, len(partitions)), make([]*redis.IntCmd, len(partitions))
+	names := make([]*redis.StringSliceCmd, len(partitions))
 	for i, p := range partitions {
-		names[i], schedules[i] = pipe.ZRange(ctx, p.keys.owed, 0, soonestPage-1), pipe.HLen(ctx, p.keys.schedules)
+		names[i] = pipe.ZRange(ctx, p.keys.owed, 0, soonestPage-1)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, nil, failure("list owed schedules", "", err)
 	}
-	var left []*comingPartition
-	for i, p := range partitions {
+	for i := range partitions {
 		for _, name := range names[i].Val() {
 			owed = append(owed, protocol.Coming{Name: name})
 		}
-		if schedules[i].Val() > 0 { // a queue of jobs alone may have any number of delayed ones
-			left = append(left, p)
-		}
 	}
-	for len(left) > 0 {
+	for left := partitions; len(left) > 0; {
 		if err := s.searchDue(ctx, left, n); err != nil {
 			return nil, nil, err
 		}
@@ -103,6 +103,26 @@ func (s *store) soonestOf(ctx context.Context, partitions []*comingPartition, n 
 		waiting, owed = append(waiting, p.found...), append(owed, p.void...)
 	}
 	return waiting, owed, nil
+}
+
+// withSchedules returns those of the partitions that have schedules, or the marks of schedules that have moved: a queue of jobs alone may have any
+// number of delayed ones, and owes nothing.
+func (s *store) withSchedules(ctx context.Context, partitions []*comingPartition) ([]*comingPartition, error) {
+	pipe := s.client.Pipeline()
+	schedules := make([]*redis.IntCmd, len(partitions))
+	for i, p := range partitions {
+		schedules[i] = pipe.HLen(ctx, p.keys.schedules)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, failure("count schedules", "", err)
+	}
+	var some []*comingPartition
+	for i, p := range partitions {
+		if schedules[i].Val() > 0 {
+			some = append(some, p)
+		}
+	}
+	return some, nil
 }
 
 // searchDue looks at the next delayed jobs of partitions.

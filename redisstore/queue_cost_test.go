@@ -1,0 +1,38 @@
+package redisstore
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// What a page of a screen asks for every two seconds costs few commands a queue: those of what is there, and none of what is not.
+func TestCountingQueuesAndWhatComesNextCostsFewCommandsAQueue(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		const queues = 20
+		var names []string
+		for i := range queues {
+			name := fmt.Sprintf("q%02d", i)
+			names = append(names, name)
+			if _, err := b.store.Partitions(b.Context(), name); err != nil {
+				b.Fatal(err)
+			}
+		}
+		sent := 0
+		counting := b.hooked(func(redis.Cmder) error { sent++; return nil })
+		if _, err := counting.QueueStats(b.Context(), names); err != nil {
+			b.Fatal(err)
+		}
+		if most := 8*queues + 10; sent > most { // the registry, the time, what a connection begins with
+			b.Errorf("%d empty queues cost %d commands to count, want at most %d", queues, sent, most)
+		}
+		sent = 0
+		if _, err := counting.Soonest(b.Context(), 20); err != nil {
+			b.Fatal(err)
+		}
+		if most := queues + 10; sent > most {
+			b.Errorf("%d queues without schedules cost %d commands to look for what comes next, want at most %d", queues, sent, most)
+		}
+	})
+}
