@@ -193,6 +193,9 @@ func (b *bulk) step(ctx context.Context) (next string, err error) {
 			late = true
 			continue
 		}
+		if f.Passed {
+			continue
+		}
 		if info := newJobInfo(b.filter.Queue, f); b.filter.means(info, f.At) && b.may(info.State) && !b.seen[f.ID] {
 			meant = append(meant, f)
 		}

@@ -116,7 +116,7 @@ func (j *Jobs) Page(ctx context.Context, filter JobFilter) (JobPage, error) {
 		}
 		page.Looked++
 		page.Next = found.Jobs[i].Next
-		if found.Jobs[i].ID == "" {
+		if found.Jobs[i].ID == "" || found.Jobs[i].Passed {
 			continue
 		}
 		if info := newJobInfo(filter.Queue, &found.Jobs[i]); filter.means(info, found.Jobs[i].At) {
@@ -133,8 +133,8 @@ func (j *Jobs) read(ctx context.Context, filter *JobFilter) (protocol.JobPage, e
 		return j.readIDs(ctx, filter)
 	}
 	call := protocol.JobPageCall{
-		Queue: filter.Queue, State: string(filter.State), Name: filter.Name, Before: filter.Before, Since: filter.Since,
-		After: filter.After, Limit: cmp.Or(filter.Limit, defaultPage),
+		Queue: filter.Queue, State: string(filter.State), Name: filter.Name, Error: filter.Error, Tried: filter.State == JobRetrying,
+		Before: filter.Before, Since: filter.Since, After: filter.After, Limit: cmp.Or(filter.Limit, defaultPage),
 	}
 	if filter.State == JobRetrying {
 		call.State = protocol.JobDelayed

@@ -77,7 +77,7 @@ func (f *jobFinder) find(ctx context.Context, ids []string) error {
 				entries = append(entries, e)
 			}
 		}
-		jobs, read, err := f.store.readEntries(ctx, f.keys, entries)
+		jobs, read, err := f.store.readEntries(ctx, f.keys, entries, nil)
 		if err != nil {
 			return err
 		}

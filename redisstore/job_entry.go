@@ -67,11 +67,13 @@ const maxPageBytes = 4 * protocol.MaxBytes // of the bodies and definitions of a
 //
 // What was listed may have moved on before its body was read. So the lists are looked at again after the bodies: what stands there
 // unchanged had this body there.
-func (s *store) readEntries(ctx context.Context, k partitionKeys, entries []jobEntry) (jobs []protocol.FoundJob, read int, err error) {
+//
+// Of a job that is not wanted no more than its body is read, and it comes as passed over; nil: all are wanted.
+func (s *store) readEntries(ctx context.Context, k partitionKeys, entries []jobEntry, wanted wantedJobs) (jobs []protocol.FoundJob, read int, err error) {
 	if len(entries) == 0 {
 		return nil, 0, nil
 	}
-	r := entryReader{client: s.client, keys: k, entries: entries}
+	r := entryReader{client: s.client, keys: k, entries: entries, wanted: wanted}
 	if err := r.measure(ctx); err != nil {
 		return nil, 0, err
 	}
@@ -81,24 +83,34 @@ func (s *store) readEntries(ctx context.Context, k partitionKeys, entries []jobE
 	if err := r.readDefinitions(ctx); err != nil {
 		return nil, 0, err
 	}
-	for i := range r.entries {
-		if !r.gone[i] {
+	for i, e := range r.entries {
+		switch {
+		case r.passed[i]:
+			jobs = append(jobs, protocol.FoundJob{ID: e.id, State: e.state, Passed: true, Next: e.next.String()})
+		case !r.gone[i]:
 			jobs = append(jobs, r.job(i))
 		}
 	}
 	return jobs, len(r.entries), nil
 }
 
+// wantedJobs says of a job whether it is wanted, by its body, which may be empty, and how often its holder has vanished. Of one that it cannot tell
+// it says yes.
+type wantedJobs func(body string, crashes int) bool
+
 // An entryReader reads the jobs of some entries.
 type entryReader struct {
 	client  redis.UniversalClient
 	keys    partitionKeys
 	entries []jobEntry // those that are read: as many of the first as are not too long
+	wanted  wantedJobs
 
 	lengths     []int64 // of the bodies; nil: none is long
+	crashed     bool    // there may be crashes
 	bodies      []string
 	crashes     []int
 	gone        []bool            // it is not there any more
+	passed      []bool            // it is not wanted
 	progress    []string          // what handlers have reported; nil: none of the jobs runs
 	definitions map[string]string // by schedule
 }
@@ -109,9 +121,12 @@ const maxTogether = 3 << 10
 
 // measure cuts the entries to what a page may have in bytes. Only a partition whose state says so has long bodies or definitions.
 func (r *entryReader) measure(ctx context.Context) error {
-	large, err := r.texts(ctx, r.keys.state, []string{"large"})
-	if err != nil || large[0] == "" {
+	state, err := r.texts(ctx, r.keys.state, []string{"large", "crashed"})
+	if err != nil {
 		return err
+	}
+	if r.crashed = state[1] != ""; state[0] == "" {
+		return nil
 	}
 	bodies, definitions := make([]*redis.IntCmd, len(r.entries)), map[string]*redis.IntCmd{}
 	pipe, size := r.client.Pipeline(), 0
@@ -147,15 +162,11 @@ func (r *entryReader) measure(ctx context.Context) error {
 	return nil
 }
 
-// readBodies reads bodies and crashes, and then looks again at where the jobs were found.
+// readBodies reads bodies and crashes, and then looks again at where the jobs that are wanted were found.
 func (r *entryReader) readBodies(ctx context.Context) error {
 	ids := make([]string, len(r.entries))
-	lists := map[string][]int{} // the lists that are looked at again, and the positions of their entries
 	for i, e := range r.entries {
 		ids[i] = e.id
-		if e.list != "" {
-			lists[e.list] = append(lists[e.list], i)
-		}
 	}
 	for from := 0; from < len(ids); {
 		to := from + 1
@@ -172,11 +183,11 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 		r.bodies = append(r.bodies, texts...)
 		from = to
 	}
-	crashes, err := r.texts(ctx, r.keys.crashes, ids)
-	if err != nil {
+	if err := r.readCrashes(ctx, ids); err != nil {
 		return err
 	}
 	if r.has(protocol.JobRunning) {
+		var err error
 		if r.progress, err = r.texts(ctx, r.keys.progress, ids); err != nil {
 			return err
 		}
@@ -189,11 +200,14 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 		}
 		stale = scores.Val()
 	}
-	r.gone = make([]bool, len(r.entries))
-	for i, text := range crashes {
-		times, _ := strconv.Atoi(text)
-		r.crashes = append(r.crashes, max(times, 0))
+	r.gone, r.passed = make([]bool, len(r.entries)), make([]bool, len(r.entries))
+	lists := map[string][]int{} // the lists that are looked at again, and the positions of their entries
+	for i, e := range r.entries {
 		r.see(i, stale[i] != 0)
+		r.passed[i] = !r.gone[i] && r.wanted != nil && !r.wanted(r.bodies[i], r.crashes[i])
+		if e.list != "" && !r.gone[i] && !r.passed[i] {
+			lists[e.list] = append(lists[e.list], i)
+		}
 	}
 	for list, at := range lists {
 		if err := r.lookAgain(ctx, list, at); err != nil {
@@ -201,6 +215,20 @@ func (r *entryReader) readBodies(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// readCrashes reads how often the holders of the jobs have vanished, where any has.
+func (r *entryReader) readCrashes(ctx context.Context, ids []string) error {
+	r.crashes = make([]int, len(ids))
+	if !r.crashed {
+		return nil
+	}
+	texts, err := r.texts(ctx, r.keys.crashes, ids)
+	for i, text := range texts {
+		times, _ := strconv.Atoi(text)
+		r.crashes[i] = max(times, 0)
+	}
+	return err
 }
 
 // has reports whether one of the entries is in a state: what only that state needs is read only then.
@@ -255,7 +283,7 @@ func (r *entryReader) readDefinitions(ctx context.Context) error {
 	r.definitions = map[string]string{}
 	var names []string
 	for i, e := range r.entries {
-		if name, _, ok := protocol.CutOccurrence(e.id); ok && r.bodies[i] == "" && !r.gone[i] {
+		if name, _, ok := protocol.CutOccurrence(e.id); ok && r.bodies[i] == "" && !r.gone[i] && !r.passed[i] {
 			names = append(names, name)
 		}
 	}

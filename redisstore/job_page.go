@@ -172,11 +172,13 @@ func (p *jobPager) take(ctx context.Context, entries []jobEntry, more bool) (exh
 	if len(entries) == 0 {
 		return !more, nil
 	}
-	readEntries := p.store.readEntries
+	var jobs []protocol.FoundJob
+	var read int
 	if p.call.State == protocol.JobDone {
-		readEntries = p.store.readKept
+		jobs, read, err = p.store.readKept(ctx, p.keys, entries)
+	} else {
+		jobs, read, err = p.store.readEntries(ctx, p.keys, entries, p.wanted())
 	}
-	jobs, read, err := readEntries(ctx, p.keys, entries)
 	if err != nil {
 		return false, err
 	}
@@ -184,6 +186,24 @@ func (p *jobPager) take(ctx context.Context, entries []jobEntry, more bool) (exh
 	p.cursor = entries[read-1].next
 	p.limit -= read
 	return read == len(entries) && !more, nil
+}
+
+// wanted is which of the jobs the page is to have, as far as their bodies tell.
+func (p *jobPager) wanted() wantedJobs {
+	name, text, tried := p.call.Name, p.call.Error, p.call.Tried && p.call.State == protocol.JobDelayed
+	if strings.ContainsAny(text, "\\\uFFFD") { // a body may have another text than the one that is shown
+		text = ""
+	}
+	if name == "" && text == "" && !tried {
+		return nil
+	}
+	return func(body string, crashes int) bool {
+		if body == "" {
+			return crashes > 0 || !tried // an occurrence has one from its first retry on
+		}
+		is := nameOf(body)
+		return (name == "" || is == "" || is == name) && strings.Contains(body, text)
+	}
 }
 
 // readSet reads a sorted set from the cursor on.

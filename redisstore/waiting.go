@@ -136,7 +136,7 @@ func (p *jobPager) readyBehindMark(ctx context.Context, n int) (w readyWindow, e
 // dropTaken removes from the page, from the position shown on, the jobs without a body that are not in the window of ready any more: they
 // were taken, and have ended, since it was read. Those that are have lost their body.
 func (p *jobPager) dropTaken(ctx context.Context, shown int, w readyWindow) error {
-	lost := func(job protocol.FoundJob) bool { return len(job.Body)+len(job.Definition) == 0 }
+	lost := func(job protocol.FoundJob) bool { return !job.Passed && len(job.Body)+len(job.Definition) == 0 }
 	if !slices.ContainsFunc(p.page.Jobs[shown:], lost) {
 		return nil
 	}

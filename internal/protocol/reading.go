@@ -42,7 +42,9 @@ const MaxPageDepth = 300_000
 type JobPageCall struct {
 	Queue  string
 	State  string
-	Name   string    // JobParked: of jobs with other names some may be left out. Empty: all
+	Name   string    // of jobs with other names some may come as Passed, or be left out. Empty: all
+	Error  string    // of jobs whose last error has not this text some may come as Passed. Empty: all
+	Tried  bool      // JobDelayed: of jobs that no worker has begun some may come as Passed
 	Before time.Time // JobDelayed, JobParked, JobDead: only those whose At is before it. Zero: all
 	Since  time.Time // JobDelayed, JobParked, JobDead: only those whose At is not before it. Zero: all
 	After  string    // JobPage.Next, or FoundJob.Next, of an earlier call for the same queue and state; empty: from the beginning
@@ -72,4 +74,5 @@ type FoundJob struct {
 	Ended      byte      // JobDone: how, ResultDone, ResultCancelled or ResultSuperseded
 	Result     []byte    // JobDone: see package wire; then Body is not set
 	Next       string    // of a page: goes on after this job
+	Passed     bool      // of a page: the call does not ask for it; nothing but ID, State and Next is known
 }
