@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -69,6 +70,26 @@ func (s *store) registeredPartitions(ctx context.Context, queue string) (int, er
 		return 0, fmt.Errorf("redisstore: queue %q: %w", queue, protocol.ErrNotFound)
 	}
 	return found[0].partitions, nil
+}
+
+// Newest returns the cursor behind which the n jobs stand that were given up last.
+func (s *store) Newest(ctx context.Context, queue string, n int) (after string, before time.Time, err error) {
+	partitions, err := s.registeredPartitions(ctx, queue)
+	if err != nil || partitions > 1 {
+		return "", time.Time{}, err
+	}
+	k := s.keys.partition(protocol.Partition{Queue: queue})
+	pipe := s.client.Pipeline()
+	found, dead := pipe.ZRangeWithScores(ctx, k.dead, -int64(n)-1, -int64(n)-1), pipe.ZCard(ctx, k.dead)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return "", time.Time{}, failure("look for the newest dead jobs of", queue, err)
+	}
+	for _, z := range found.Val() {
+		member, _ := z.Member.(string)
+		cursor := jobCursor{state: protocol.JobDead, member: member, score: z.Score, at: max(int(dead.Val())-n-1, 0)}
+		after, before = cursor.String(), time.UnixMilli(int64(max(-1e14, min(z.Score, 1e14)))).UTC()
+	}
+	return after, before, nil
 }
 
 // A jobPager gathers one page.

@@ -22,9 +22,8 @@ const (
 	maxGroupJobs  = 500 // that one action is about
 )
 
-// failures are the dead and retrying jobs of the last hour. A poll reads at most deadPages pages of the ones and one of the others a queue, and
-// nothing of a queue on which nothing has failed since: the pages of dead jobs begin with the oldest of the hour, so where there are thousands of that
-// hour the newest come after some polls. The zero value knows none.
+// failures are the dead and retrying jobs of the last hour, the newest maxKept dead ones of each queue. A poll reads at most deadPages pages of the ones
+// and one of the others a queue, and nothing of a queue on which nothing has failed since. The zero value knows none.
 type failures struct {
 	queues map[string]*failing
 }
@@ -41,7 +40,7 @@ type failing struct {
 }
 
 // read reads what is new.
-func (f *failures) read(ctx context.Context, jobs *chime.Jobs, queues []*chime.QueueInfo, now time.Time) error {
+func (f *failures) read(ctx context.Context, store chime.Store, jobs *chime.Jobs, queues []*chime.QueueInfo, now time.Time) error {
 	if f.queues == nil {
 		f.queues = map[string]*failing{}
 	}
@@ -59,14 +58,14 @@ func (f *failures) read(ctx context.Context, jobs *chime.Jobs, queues []*chime.Q
 	var group sync.WaitGroup
 	failed := make([]error, len(some))
 	for i, q := range some {
-		group.Go(func() { failed[i] = known[q.Name].catchUp(ctx, jobs, q, now) })
+		group.Go(func() { failed[i] = known[q.Name].catchUp(ctx, store, jobs, q, now) })
 	}
 	group.Wait()
 	return cmp.Or(failed...)
 }
 
 // catchUp reads what is new of a queue.
-func (f *failing) catchUp(ctx context.Context, jobs *chime.Jobs, q *chime.QueueInfo, now time.Time) error {
+func (f *failing) catchUp(ctx context.Context, store chime.Store, jobs *chime.Jobs, q *chime.QueueInfo, now time.Time) error {
 	stands := [3]int64{q.Failed, q.Died, q.Dead}
 	if f.seen == stands && !f.behind && now.Sub(f.read) < failuresAgain {
 		return nil
@@ -79,12 +78,23 @@ func (f *failing) catchUp(ctx context.Context, jobs *chime.Jobs, q *chime.QueueI
 			return err
 		}
 	}
-	if q.Dead < f.seen[2] || f.seen[1] > q.Died { // some were requeued or deleted, by whomever
+	requeued := q.Dead < f.seen[2] || f.seen[1] > q.Died // or deleted, by whomever
+	limit := deadPage
+	if f.read.IsZero() || requeued || q.Died-f.seen[1] > maxKept {
 		f.cursor, f.before = "", nil
+		if q.Dead > maxKept {
+			after, before, err := store.Protocol().Newest(ctx, q.Name, maxKept)
+			if err != nil && !errors.Is(err, chime.ErrNotFound) {
+				return err
+			}
+			if before.After(now.Add(-lookBack)) {
+				f.cursor, limit = after, maxKept-deadPage
+			}
+		}
 	}
 	f.retrying, f.behind = light(retrying.Jobs), true
 	for range deadPages {
-		dead, err := f.deadPage(ctx, jobs, q, now.Add(-lookBack))
+		dead, err := f.deadPage(ctx, jobs, q, now.Add(-lookBack), limit)
 		if err != nil {
 			return err
 		}
@@ -94,15 +104,15 @@ func (f *failing) catchUp(ctx context.Context, jobs *chime.Jobs, q *chime.QueueI
 		}
 		f.before = append(f.before, f.page...)
 		f.before = f.before[max(0, len(f.before)-maxKept):]
-		f.page, f.cursor = nil, dead.Next
+		f.page, f.cursor, limit = nil, dead.Next, deadPage
 	}
 	f.seen, f.read = stands, now
 	return nil
 }
 
 // deadPage reads the page of dead jobs at the cursor, the first one that has died since an instant if the cursor has become none.
-func (f *failing) deadPage(ctx context.Context, jobs *chime.Jobs, q *chime.QueueInfo, since time.Time) (chime.JobPage, error) {
-	filter := chime.JobFilter{Queue: q.Name, State: chime.JobDead, Since: since, After: f.cursor, Limit: deadPage}
+func (f *failing) deadPage(ctx context.Context, jobs *chime.Jobs, q *chime.QueueInfo, since time.Time, limit int) (chime.JobPage, error) {
+	filter := chime.JobFilter{Queue: q.Name, State: chime.JobDead, Since: since, After: f.cursor, Limit: limit}
 	page, err := jobs.Page(ctx, filter)
 	var invalid *chime.InvalidError
 	if errors.As(err, &invalid) {

@@ -81,7 +81,7 @@ func (p *Poller) Poll(ctx context.Context, w Window) (*Snapshot, error) {
 	var ledErr error
 	group.Go(func() { errs[Queues] = p.readTrails(ctx, s, queues) })
 	group.Go(func() { errs[Next] = p.readNext(ctx, s) })
-	group.Go(func() { errs[Failures] = p.failures.read(ctx, p.jobs, queues, s.At) })
+	group.Go(func() { errs[Failures] = p.failures.read(ctx, p.store, p.jobs, queues, s.At) })
 	group.Go(func() { errs[Workers] = p.readWorkers(ctx, s, queues) })
 	group.Go(func() { leads, ledErr = p.schedules.Leader(ctx) })
 	group.Wait()

@@ -235,6 +235,28 @@ func TestTheFirstPollHasTheFailuresOfTheLastHour(t *testing.T) {
 	})
 }
 
+// However many jobs have died within the hour, the first poll has the newest of them, and costs no more than for some hundred.
+func TestTheFirstPollHasTheNewestFailuresOfManyAtOnce(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		fillWith(t, server.Store(), 2500, 0)
+		enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+		must(enqueuer.Enqueue(t.Context(), "new", nil, chime.Queue("failing"), chime.MaxAttempts(1)))(t)
+		worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Queues: map[string]int{"failing": 1}})
+		worker.Handle("new", func(context.Context, *chime.Job) error { return errors.New("disk full") })
+		work(t, time.Minute, worker)
+		counted := &commandsOf{names: map[string]int{}}
+		server.Client().AddHook(counted)
+		s := must(overview.NewPoller(server.Store()).Poll(t.Context(), overview.Hour))(t)
+		found := slices.ContainsFunc(s.Failures, func(g overview.Group) bool { return g.Job == "new" && g.Error == "disk full" })
+		if note := s.Notes[overview.Failures]; !found || note != "" {
+			t.Errorf("of the failures new: disk full is there: %v, note %q; want it, and no note", found, note)
+		}
+		if n := counted.names["zrange dead"]; n > 3 {
+			t.Errorf("dead jobs were listed %d times, want 3 at most", n)
+		}
+	})
+}
+
 func sortedByBusy(workers []overview.Worker) []overview.Worker {
 	return slices.SortedFunc(slices.Values(workers), func(a, b overview.Worker) int { return a.Busy - b.Busy })
 }

@@ -14,6 +14,10 @@ type JobReader interface {
 	// PageJobs returns the next jobs of a queue in one state. What does not move while pages are read is in exactly one of them.
 	PageJobs(ctx context.Context, call JobPageCall) (JobPage, error)
 
+	// Newest returns what JobPageCall.After has to be for a page to begin with the n jobs of a queue that were given up last, and when the job
+	// before them was. Empty: there are not more than these, or the queue has several partitions, each with an order of its own.
+	Newest(ctx context.Context, queue string, n int) (after string, before time.Time, err error)
+
 	// Await tells when a job may have ended: changed gets a value as soon as its end is listened for, and again after each lost connection;
 	// then look; and when it has ended. The caller calls stop. It costs the store a subscription.
 	Await(ctx context.Context, queue, id string) (changed <-chan struct{}, stop func())
