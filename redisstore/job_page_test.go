@@ -95,6 +95,9 @@ func TestAnOccurrenceWithoutABodyIsAJobOfItsScheduleWhereverItIs(t *testing.T) {
 			if err != nil || found[0].State != state {
 				b.Fatalf("%s is found as %+v, %v; want it %s", id, found, err, state)
 			}
+			if queues, err := b.store.QueuesOf(b.Context(), id, []string{"default"}); err != nil || len(queues) != 1 {
+				b.Errorf("%s may be on %q, %v; want default", id, queues, err)
+			}
 			for _, job := range []protocol.FoundJob{page.Jobs[0], found[0]} {
 				if h, ok := parseHead(string(job.Definition)); !ok || !strings.Contains(h.rest, `"job":"j"`) || job.Body != nil {
 					b.Errorf("%s comes with the definition %q and the body %q", id, job.Definition, job.Body)
@@ -384,6 +387,30 @@ func TestAPageBeginsAtAnInstant(t *testing.T) {
 			}
 			got, _ := b.listed(call)
 			b.want(fmt.Sprintf("since %d before %d", c.since, c.before), got, c.want)
+		}
+	})
+}
+
+// The newest are found whatever has died before them, and none is left out of a list that has no more.
+func TestAPageMayBeginWithTheNewestDeadJobs(t *testing.T) {
+	onEveryServer(t, func(b *bench) {
+		b.registerDefault()
+		for i := range 300 {
+			b.client.ZAdd(b.Context(), b.keys().dead, redisZ(float64(1e12+i/2), fmt.Sprintf("d%03d", i)))
+			b.client.HSet(b.Context(), b.keys().jobs, fmt.Sprintf("d%03d", i), "\x01x")
+		}
+		for n, want := range map[int]string{1: "d299", 3: "d297 d298 d299"} {
+			after, before, err := b.store.Newest(b.Context(), "default", n)
+			if at := time.UnixMilli(int64(1e12) + int64(299-n)/2); err != nil || !before.Equal(at) {
+				b.Errorf("before the newest %d one died at %v, %v; want %v", n, before, err, at)
+			}
+			got, _ := b.listed(protocol.JobPageCall{State: protocol.JobDead, After: after})
+			b.want(fmt.Sprintf("the newest %d", n), got, want)
+		}
+		for _, n := range []int{300, 1000} {
+			if after, before, err := b.store.Newest(b.Context(), "default", n); err != nil || after != "" || !before.IsZero() {
+				b.Errorf("the newest %d of 300 begin behind %q, %v, %v; want at the beginning", n, after, before, err)
+			}
 		}
 	})
 }

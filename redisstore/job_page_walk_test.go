@@ -333,6 +333,10 @@ func (w *pageWalk) findAll() {
 			if found[i].State != j.state || (found[i].ID == "") != (j.state == "") || found[i].Fence != j.fence {
 				w.Fatalf("%s is found as %+v, want %+v", id, found[i], j)
 			}
+			queues, err := w.store.QueuesOf(w.Context(), id, []string{"unknown", wideQueue})
+			if err != nil || len(queues) != counted(j.state != "") {
+				w.Fatalf("%s, of %+v, may be on %q, %v", id, j, queues, err)
+			}
 		}
 	}
 }

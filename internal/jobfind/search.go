@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
 )
 
 const (
@@ -75,7 +76,7 @@ func (s Search) Find(ctx context.Context, store chime.Store) (Found, error) {
 	found.Now = queues[0].Now
 	w := walk{Search: s, began: time.Now(), jobs: chime.NewJobs(store), found: &found, limit: cmp.Or(s.Limit, 100), looked: cmp.Or(s.Looked, MaxLooked)}
 	if len(s.Filter.Words) == 1 && s.After == "" {
-		if err := w.byID(ctx, queues, states); err != nil {
+		if err := w.byID(ctx, store, queues, states); err != nil {
 			return found, err
 		}
 	}
@@ -175,22 +176,43 @@ type walk struct {
 }
 
 // byID finds the jobs whose ID is the filter's word.
-func (w *walk) byID(ctx context.Context, queues []*chime.QueueInfo, states []chime.JobState) error {
-	for _, queue := range queues {
-		job, err := w.jobs.Get(ctx, queue.Name, w.Filter.Words[0])
-		switch {
-		case job != nil:
-			w.found.Looked++
-			if slices.Contains(states, job.State) && w.means(job, queue.Now) {
-				w.found.Jobs = append(w.found.Jobs, job)
-			}
-		case errors.As(err, new(*chime.InvalidError)):
-			return nil // it is no ID
-		case !errors.Is(err, chime.ErrNotFound):
-			return err
+func (w *walk) byID(ctx context.Context, store chime.Store, queues []*chime.QueueInfo, states []chime.JobState) error {
+	jobs, err := ByID(ctx, store, queues, w.Filter.Words[0])
+	for _, job := range jobs {
+		w.found.Looked++
+		if slices.Contains(states, job.State) && w.means(job, queues[0].Now) {
+			w.found.Jobs = append(w.found.Jobs, job)
 		}
 	}
-	return nil
+	return err
+}
+
+// ByID finds the jobs of an ID, on any of some queues. A text that is no ID finds none.
+func ByID(ctx context.Context, store chime.Store, queues []*chime.QueueInfo, id string) ([]*chime.JobInfo, error) {
+	if id == "" || len(id) > protocol.MaxStoredID {
+		return nil, nil
+	}
+	names := make([]string, len(queues))
+	for i, queue := range queues {
+		names[i] = queue.Name
+	}
+	having, err := store.Protocol().QueuesOf(ctx, id, names)
+	if err != nil {
+		return nil, err
+	}
+	var found []*chime.JobInfo
+	for _, queue := range having {
+		job, err := chime.NewJobs(store).Get(ctx, queue, id)
+		switch {
+		case job != nil:
+			found = append(found, job)
+		case errors.As(err, new(*chime.InvalidError)):
+			return nil, nil // it is no ID
+		case !errors.Is(err, chime.ErrNotFound):
+			return found, err
+		}
+	}
+	return found, nil
 }
 
 // through goes through the jobs of one state and queue, and reports whether it came to their end. If not, Found.Next says where to go on.

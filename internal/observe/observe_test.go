@@ -89,7 +89,7 @@ func TestWithoutAnObserverTheStoreIsTheSame(t *testing.T) {
 func TestEveryCallOfARoleIsTold(t *testing.T) {
 	untold := []string{
 		"Node", "Server", "Leader", "Find", "Runs", "Days", "Soonest", "PauseSchedule", "Backfill", "PauseQueue", "BeginPurge", "PurgeStep", "DeleteQueue", "LimitQueue", "Workers", "Held",
-		"Verify", "Samples", "CancelJob", "DeleteJobs", "RequeueJobs", "FindJobs", "PageJobs", "Await",
+		"Verify", "Samples", "CancelJob", "DeleteJobs", "RequeueJobs", "FindJobs", "QueuesOf", "PageJobs", "Newest", "Await",
 		"PutCollection", "DeleteCollection", "FindCollection", "PageCollections", "ReserveName", "ReleaseNames", "CollectionNames", "FinishTransition", "MoveSwept",
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), "store.go", nil, parser.SkipObjectResolution)

@@ -11,6 +11,9 @@ type JobReader interface {
 	// empty. If the jobs are long there are fewer answers than IDs, at least one: the caller asks again for the others.
 	FindJobs(ctx context.Context, queue string, ids []string) ([]FoundJob, error)
 
+	// QueuesOf returns those of the queues on which a job of this ID may be, at five commands a queue: FindJobs says whether it is.
+	QueuesOf(ctx context.Context, id string, queues []string) ([]string, error)
+
 	// PageJobs returns the next jobs of a queue in one state. What does not move while pages are read is in exactly one of them.
 	PageJobs(ctx context.Context, call JobPageCall) (JobPage, error)
 

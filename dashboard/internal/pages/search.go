@@ -94,21 +94,14 @@ func findWorkers(_ context.Context, standing *Standing, m *Search) error {
 
 // findJob finds the jobs of an ID, on all queues.
 func (s *Site) findJob(ctx context.Context, standing *Standing, m *Search) error {
-	queues := standing.Queues
+	queues := standing.queues()
 	if len(queues) > maxAsked {
 		queues = queues[:maxAsked]
 		m.Note = "A job of this ID was looked for on the first " + strconv.Itoa(maxAsked) + " queues only."
 	}
-	for _, q := range queues {
-		job, err := s.jobs.Get(ctx, q.Name, m.Text)
-		switch {
-		case job != nil:
-			m.Hits = append(m.Hits, Hit{render.Path("jobs", job.Queue, job.ID), job.ID, "job " + job.Name + " of queue " + job.Queue + ", " + string(job.State)})
-		case errors.As(err, new(*chime.InvalidError)):
-			return nil // it is no ID
-		case !errors.Is(err, chime.ErrNotFound):
-			return err
-		}
+	jobs, err := jobfind.ByID(ctx, s.store, queues, m.Text)
+	for _, job := range jobs {
+		m.Hits = append(m.Hits, Hit{render.Path("jobs", job.Queue, job.ID), job.ID, "job " + job.Name + " of queue " + job.Queue + ", " + string(job.State)})
 	}
-	return nil
+	return err
 }
