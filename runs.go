@@ -50,11 +50,14 @@ func (s *Schedules) runs(ctx context.Context, name string) (protocol.Stored, []p
 	if err := s.check(ctx, name); err != nil {
 		return protocol.Stored{}, nil, err
 	}
-	found, runs, err := s.store.Runs(ctx, name)
-	if err == nil && found.Name == "" {
-		err = ErrNotFound
+	found, err := s.store.Runs(ctx, []string{name})
+	switch {
+	case err != nil:
+		return protocol.Stored{}, nil, err
+	case found[0].Name == "":
+		return protocol.Stored{}, nil, ErrNotFound
 	}
-	return found, runs, err
+	return found[0].Stored, found[0].Runs, nil
 }
 
 // lastRun is how a schedule went last, as it is shown.

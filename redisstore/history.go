@@ -63,41 +63,76 @@ type historyRead struct {
 	history historyEntry
 }
 
-// readHistory reads what is kept of a schedule where it lives, first, and in the queues that it has left.
-func (s *store) readHistory(ctx context.Context, name string) (protocol.Stored, []historyRead, error) {
-	found, err := s.Find(ctx, []string{name})
-	if err != nil || found[0].Name == "" {
-		return protocol.Stored{}, nil, err
+// A historyPlace is what is read of one partition: its schedules, by name, and of each an entry of …:last and one of …:history.
+type historyPlace struct {
+	names            []string
+	lasts, histories *redis.SliceCmd
+}
+
+// readHistories reads what is kept of schedules where each lives, first, and in the queues that it has left.
+func (s *store) readHistories(ctx context.Context, names []string) ([]protocol.Stored, [][]historyRead, error) {
+	stored, err := s.Find(ctx, names)
+	if err != nil {
+		return nil, nil, err
 	}
-	stored := found[0]
-	partitions := append(slices.Clone(stored.Left), stored.Partition)
-	slices.Reverse(partitions) // where it lives first, then where it was before
-	pipe := s.client.Pipeline()
-	lasts, histories := make([]*redis.SliceCmd, len(partitions)), make([]*redis.SliceCmd, len(partitions))
-	for i, partition := range partitions {
-		if partition.Queue == "" {
-			continue // its entry in the registry cannot be read
+	partitions := make([][]protocol.Partition, len(stored))
+	places := map[protocol.Partition]*historyPlace{}
+	for i := range stored {
+		if stored[i].Name == "" {
+			continue
 		}
+		partitions[i] = append(slices.Clone(stored[i].Left), stored[i].Partition)
+		slices.Reverse(partitions[i]) // where it lives first, then where it was before
+		for _, partition := range partitions[i] {
+			if places[partition] == nil {
+				places[partition] = &historyPlace{}
+			}
+			places[partition].names = append(places[partition].names, stored[i].Name)
+		}
+	}
+	delete(places, protocol.Partition{}) // of an entry in the registry that cannot be read
+	if len(places) == 0 {
+		return stored, make([][]historyRead, len(stored)), nil
+	}
+	pipe := s.client.Pipeline()
+	for partition, p := range places {
 		k := s.keys.partition(partition)
-		lasts[i], histories[i] = pipe.HMGet(ctx, k.last, name), pipe.HMGet(ctx, k.history, name)
+		p.lasts, p.histories = pipe.HMGet(ctx, k.last, p.names...), pipe.HMGet(ctx, k.history, p.names...)
 	}
 	cmds, err := pipe.Exec(ctx)
 	if err := cmp.Or(err, complete(cmds...)); err != nil {
-		return protocol.Stored{}, nil, failure("read the history of schedule", name, err)
+		return nil, nil, failure("read the history of schedules", "", err)
 	}
-	read := make([]historyRead, len(partitions))
-	for i := range partitions {
-		if lasts[i] != nil {
-			read[i] = historyRead{reply(lasts[i].Val()).text(0), parseEntry(reply(histories[i].Val()).text(0))}
+	read := make([][]historyRead, len(stored))
+	for i := range stored {
+		for _, partition := range partitions[i] {
+			r := historyRead{}
+			if p := places[partition]; p != nil {
+				at := slices.Index(p.names, stored[i].Name)
+				r = historyRead{reply(p.lasts.Val()).text(at), parseEntry(reply(p.histories.Val()).text(at))}
+			}
+			read[i] = append(read[i], r)
 		}
 	}
 	return stored, read, nil
 }
 
-// Runs returns the attempts of a schedule that are kept, the newest first. What ended in queues that it has left is among them, for as long
+// Runs returns the attempts of schedules that are kept, the newest first of each. What ended in queues that it has left is among them, for as long
 // as these remember it.
-func (s *store) Runs(ctx context.Context, name string) (protocol.Stored, []protocol.RunRecord, error) {
-	stored, read, err := s.readHistory(ctx, name)
+func (s *store) Runs(ctx context.Context, names []string) ([]protocol.ScheduleRuns, error) {
+	stored, read, err := s.readHistories(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]protocol.ScheduleRuns, len(stored))
+	for i := range stored {
+		all[i] = protocol.ScheduleRuns{Stored: stored[i], Runs: runsOf(stored[i].Name, read[i])}
+	}
+	return all, nil
+}
+
+// runsOf puts together the attempts that partitions have of a schedule.
+func runsOf(name string, read []historyRead) []protocol.RunRecord {
 	keep, known := 0, false
 	var runs []protocol.RunRecord
 	for _, r := range read {
@@ -114,21 +149,24 @@ func (s *store) Runs(ctx context.Context, name string) (protocol.Stored, []proto
 		seen[r] = true
 		return again
 	})
-	return stored, runs[:min(len(runs), keep)], err
+	return runs[:min(len(runs), keep)]
 }
 
 // Days returns what is known of the last days of a schedule, the oldest first. What ended in queues that it has left counts for as long as
 // these remember it.
 func (s *store) Days(ctx context.Context, name string) (protocol.Stored, []protocol.DayRecord, error) {
-	stored, read, err := s.readHistory(ctx, name)
+	stored, read, err := s.readHistories(ctx, []string{name})
+	if err != nil {
+		return protocol.Stored{}, nil, err
+	}
 	days := dayCounts{}
-	for i, r := range read {
+	for i, r := range read[0] {
 		days.add(r.history.days)
 		if i == 0 {
 			days.add(r.history.left) // it has left, and has not arrived yet
 		}
 	}
-	return stored, days.records(), err
+	return stored[0], days.records(), nil
 }
 
 // A historyEntry is one of …:history, taken apart: see scripts/lib/history.lua.

@@ -76,14 +76,21 @@ func (h *historyBench) stored() (numbers string, noteBytes int) {
 	return strings.Join(all, " "), noteBytes
 }
 
+// runsOf returns a schedule with the attempts that are kept.
+func (b *bench) runsOf(name string) (protocol.Stored, []protocol.RunRecord) {
+	b.Helper()
+	found, err := b.store.Runs(b.Context(), []string{name})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return found[0].Stored, found[0].Runs
+}
+
 func (h *historyBench) wantHistory(what, stored string, shown int) {
 	h.Helper()
 	got, _ := h.stored()
 	h.want(what+", stored", got, stored)
-	_, runs, err := h.store.Runs(h.Context(), "s")
-	if err != nil {
-		h.Fatal(err)
-	}
+	_, runs := h.runsOf("s")
 	h.want(what+", shown", fmt.Sprint(len(runs)), fmt.Sprint(shown))
 	if shown > 0 {
 		h.want(what+", the newest", strings.TrimSpace(runs[0].Note), fmt.Sprint(h.ended-1))
@@ -158,10 +165,7 @@ func TestAnAttemptThatACrashHasCutOffIsInTheHistory(t *testing.T) {
 		b.want("taken", ids(answer.Taken), strings.Join([]string{occurrenceID("s", second), occurrenceID("s", third), occurrenceID("s", first)}, " "))
 		b.work("w", protocol.WorkCall{TTL: 50 * time.Millisecond, Begun: []protocol.BegunJob{{ID: answer.Taken[2].ID, Fence: answer.Taken[2].Fence}}})
 		b.reap(b.untilLapsed(), 1)
-		stored, runs, err := b.store.Runs(b.Context(), "s")
-		if err != nil {
-			b.Fatal(err)
-		}
+		stored, runs := b.runsOf("s")
 		var cut []string
 		for _, r := range runs {
 			if r.Outcome != "crashed" {

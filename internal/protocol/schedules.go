@@ -37,8 +37,9 @@ type ScheduleStore interface {
 	// end that is "". A call costs what it looks at: what it returns, and of a queue's at most 2,000 others.
 	Names(ctx context.Context, of NameRange) (names []string, last string, err error)
 
-	// Runs returns the attempts of a schedule that a store keeps, the newest first, with the schedule; that is zero if there is none.
-	Runs(ctx context.Context, name string) (Stored, []RunRecord, error)
+	// Runs returns the attempts of schedules that a store keeps, the newest first of each, with the schedule; that is zero if there is none. What
+	// is kept of a schedule has some kilobytes, so the names are few.
+	Runs(ctx context.Context, names []string) ([]ScheduleRuns, error)
 
 	// Days returns what is known of the last days of a schedule, at most MaxDays, the oldest first, with the schedule; that is zero if there is
 	// none. From the first day to the last none is left out.
@@ -64,6 +65,12 @@ type ScheduleStore interface {
 	// recorded for the version, or for a higher one, it does nothing. To other programs what it deletes is lost, not deleted: Standing.Deleted
 	// does not tell of it.
 	Prune(ctx context.Context, owner Owner, cursor string) (next string, pruned []string, err error)
+}
+
+// ScheduleRuns are the attempts of a schedule.
+type ScheduleRuns struct {
+	Stored
+	Runs []RunRecord // the newest first
 }
 
 // An Owner is a program that declares schedules, and the version of it that did.

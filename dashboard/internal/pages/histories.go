@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/history"
 )
 
 const (
-	maxEntries   = 50_000      // entries of all schedules that are kept in memory
-	keptFor      = time.Minute // then they are read again, whatever the schedule says
-	readTogether = 8           // histories that are read at the same time
-	readAtOnce   = 16          // that are read for a list, at some 13 commands each; the others of it when it is read again
+	maxEntries = 50_000      // entries of all schedules that are kept in memory
+	keptFor    = time.Minute // then they are read again, whatever the schedule says
+	readAtOnce = 16          // histories that are read for a list, together; the others of it when it is read again
 )
 
 // histories keep what a schedule has remembered for as long as it says that nothing has ended since: pages that are open look every two
 // seconds, and a history is some kilobytes.
 type histories[T any] struct {
-	read func(ctx context.Context, name string) ([]T, error)
+	read func(ctx context.Context, names []string) ([][]T, error) // of a schedule that there is not: none
 
 	mu    sync.Mutex
 	kept  map[string]keptHistory[T]
@@ -45,23 +45,17 @@ func stampOf(s *chime.Schedule) stamp {
 	return stamp{s.Created.UTC(), s.Last.Ended.UTC(), s.Revision, s.Last.Unfinished, s.Last.Outcome, s.Counters}
 }
 
-func newHistories[T any](read func(context.Context, string) ([]T, error)) *histories[T] {
+func newHistories[T any](read func(context.Context, []string) ([][]T, error)) *histories[T] {
 	return &histories[T]{read: read, kept: map[string]keptHistory[T]{}}
 }
 
 // of returns the history of a schedule; one that was deleted meanwhile has none.
 func (h *histories[T]) of(ctx context.Context, s *chime.Schedule) ([]T, error) {
-	if entries, _, fresh := h.have(s); fresh {
-		return entries, nil
-	}
-	kept := keptHistory[T]{stamp: stampOf(s), at: time.Now()}
-	entries, err := h.read(ctx, s.Name)
-	if err != nil && !errors.Is(err, chime.ErrNotFound) {
+	all, err := h.some(ctx, []*chime.Schedule{s})
+	if err != nil {
 		return nil, err
 	}
-	kept.entries = entries
-	h.keep(s.Name, kept)
-	return entries, nil
+	return all[0].entries, nil
 }
 
 // have returns the history that is kept, and whether it is as good as one that is read.
@@ -100,36 +94,51 @@ type found[T any] struct {
 
 // some returns the histories of several schedules, in their order: those that are kept, and so many others as are read at once.
 func (h *histories[T]) some(ctx context.Context, schedules []*chime.Schedule) ([]found[T], error) {
-	all, errs := make([]found[T], len(schedules)), make([]error, len(schedules))
-	var reads sync.WaitGroup
-	turns, left := make(chan struct{}, readTogether), readAtOnce
+	all := make([]found[T], len(schedules))
+	var names []string
+	var missing []int
 	for i, s := range schedules {
 		var fresh bool
-		if all[i].entries, all[i].known, fresh = h.have(s); fresh || left == 0 {
-			continue
+		if all[i].entries, all[i].known, fresh = h.have(s); !fresh && len(names) < readAtOnce {
+			names, missing = append(names, s.Name), append(missing, i)
 		}
-		left--
-		turns <- struct{}{}
-		reads.Go(func() {
-			defer func() { <-turns }()
-			all[i].entries, errs[i] = h.of(ctx, s)
-			all[i].known = errs[i] == nil
-		})
 	}
-	reads.Wait()
-	return all, errors.Join(errs...)
+	if len(names) == 0 {
+		return all, nil
+	}
+	at := time.Now()
+	read, err := h.read(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	for j, i := range missing {
+		all[i] = found[T]{read[j], true}
+		h.keep(names[j], keptHistory[T]{entries: read[j], stamp: stampOf(schedules[i]), at: at})
+	}
+	return all, nil
 }
 
-// readRuns reads the runs that a schedule keeps, the newest first.
-func (s *Site) readRuns(ctx context.Context, name string) (runs []*chime.RunInfo, err error) {
-	for run, err := range s.schedules.Runs(ctx, name) {
-		if err != nil {
+// readRuns reads the runs that schedules keep, the newest first.
+func (s *Site) readRuns(ctx context.Context, names []string) ([][]*chime.RunInfo, error) {
+	all, err := history.Runs(ctx, s.store, names)
+	for _, runs := range all {
+		for _, run := range runs {
+			run.Error = s.hooks.failed(jobOf(run), run.Error)
+		}
+	}
+	return all, err
+}
+
+// readDays reads the days that schedules remember, the oldest first.
+func (s *Site) readDays(ctx context.Context, names []string) ([][]chime.RunDay, error) {
+	all := make([][]chime.RunDay, len(names))
+	for i, name := range names {
+		var err error
+		if all[i], err = s.schedules.Days(ctx, name); err != nil && !errors.Is(err, chime.ErrNotFound) {
 			return nil, err
 		}
-		run.Error = s.hooks.failed(jobOf(run), run.Error)
-		runs = append(runs, run)
 	}
-	return runs, nil
+	return all, nil
 }
 
 // jobOf is what is known of the job of a run, for the application to decide by what is shown.

@@ -3,12 +3,12 @@ package pages
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/history"
 	"github.com/chimejobs/chime/internal/plain"
 )
 
@@ -34,7 +34,7 @@ type knownRuns struct {
 }
 
 // read returns the newest n runs of the schedules of a listing.
-func (l *lastRuns) read(ctx context.Context, schedules *chime.Schedules, listing Listing, n int) ([]PastRun, error) {
+func (l *lastRuns) read(ctx context.Context, store chime.Store, listing Listing, n int) ([]PastRun, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ended := slices.DeleteFunc(slices.Clone(listing.Schedules), func(s ListedSchedule) bool { return s.Unread != nil || s.Last.Ended.IsZero() })
@@ -43,44 +43,47 @@ func (l *lastRuns) read(ctx context.Context, schedules *chime.Schedules, listing
 	})
 	ended = ended[:min(len(ended), n)]
 	known, all := map[string]knownRuns{}, []PastRun{}
-	var group sync.WaitGroup
-	read, failed := make([]knownRuns, len(ended)), make([]error, len(ended))
-	for i, s := range ended {
+	var news []*chime.Schedule
+	for _, s := range ended {
 		if before, ok := l.known[s.Name]; ok && before.last == s.Last {
-			read[i] = before
-			continue
+			known[s.Name] = before
+		} else {
+			news = append(news, s.Schedule)
 		}
-		group.Go(func() { read[i], failed[i] = readRuns(ctx, schedules, s.Schedule, n) })
 	}
-	group.Wait()
-	if err := cmp.Or(failed...); err != nil {
+	if err := readLast(ctx, store, news, n, known); err != nil {
 		return nil, err
 	}
-	for i, s := range ended {
-		known[s.Name] = read[i]
-		all = append(all, read[i].runs...)
+	for _, s := range ended {
+		all = append(all, known[s.Name].runs...)
 	}
 	l.known = known
 	slices.SortStableFunc(all, func(a, b PastRun) int { return b.Ended.Compare(a.Ended) })
 	return all[:min(len(all), n)], nil
 }
 
-// readRuns reads the newest n runs of a schedule. Of one that keeps none, the last is known all the same.
-func readRuns(ctx context.Context, schedules *chime.Schedules, s *chime.Schedule, n int) (knownRuns, error) {
-	found := knownRuns{last: s.Last}
-	for run, err := range schedules.Runs(ctx, s.Name) {
-		switch {
-		case errors.Is(err, chime.ErrNotFound): // it was deleted meanwhile
-			return found, nil
-		case err != nil:
-			return found, err
-		}
-		if len(found.runs) < n {
+// readLast adds the newest n runs of each schedule. Of one that keeps none, the last is known all the same.
+func readLast(ctx context.Context, store chime.Store, schedules []*chime.Schedule, n int, known map[string]knownRuns) error {
+	if len(schedules) == 0 {
+		return nil
+	}
+	names := make([]string, len(schedules))
+	for i, s := range schedules {
+		names[i] = s.Name
+	}
+	read, err := history.Runs(ctx, store, names)
+	if err != nil {
+		return err
+	}
+	for i, s := range schedules {
+		found := knownRuns{last: s.Last}
+		for _, run := range read[i][:min(len(read[i]), n)] {
 			found.runs = append(found.runs, PastRun{s.Name, run.Queue, run.ID, run.Planned, run.Ended, plain.Outcome(run.Outcome)})
 		}
+		if len(found.runs) == 0 && read[i] != nil { // else it was deleted meanwhile
+			found.runs = []PastRun{{Schedule: s.Name, Planned: s.Last.Planned, Ended: s.Last.Ended, Outcome: plain.Outcome(s.Last.Outcome)}}
+		}
+		known[s.Name] = found
 	}
-	if len(found.runs) == 0 {
-		found.runs = []PastRun{{Schedule: s.Name, Planned: s.Last.Planned, Ended: s.Last.Ended, Outcome: plain.Outcome(s.Last.Outcome)}}
-	}
-	return found, nil
+	return nil
 }

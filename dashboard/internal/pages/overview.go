@@ -122,7 +122,7 @@ func (s *Site) Overview(ctx context.Context, r *Request) (View, error) {
 	m.Failures = s.failureRows(standing.Failures)
 	m.Queues = s.queueRows(standing, busiestFirst)
 	m.Queues = m.Queues[:min(len(m.Queues), overviewRows)]
-	if m.Runs, err = s.lastRuns.read(ctx, s.schedules, listing, overviewRows); err != nil {
+	if m.Runs, err = s.lastRuns.read(ctx, s.store, listing, overviewRows); err != nil {
 		return View{}, err
 	}
 	if age := time.Since(listing.At); !listing.At.IsZero() && age > oldListing {

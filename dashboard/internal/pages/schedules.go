@@ -3,7 +3,6 @@ package pages
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -160,17 +159,25 @@ func (s *Site) order(ctx context.Context, m *Schedules, found []foundSchedule) e
 	return nil
 }
 
-// summarize reads what the history of a schedule says. One that was deleted meanwhile says nothing.
-func (s *Site) summarize(ctx context.Context, of *chime.Schedule) (history.History, error) {
-	runs, err := s.readRuns(ctx, of.Name)
-	if err != nil && !errors.Is(err, chime.ErrNotFound) {
-		return history.History{}, err
+// summarize reads what the histories of schedules say. One that was deleted meanwhile says nothing.
+func (s *Site) summarize(ctx context.Context, schedules []*chime.Schedule) ([]history.History, error) {
+	names := make([]string, len(schedules))
+	for i, of := range schedules {
+		names[i] = of.Name
+	}
+	runs, err := s.readRuns(ctx, names)
+	if err != nil {
+		return nil, err
 	}
 	now := time.Now()
 	if last := s.Last(); last != nil {
 		now = last.Now()
 	}
-	return history.Of(of, runs, now), nil
+	all := make([]history.History, len(schedules))
+	for i, of := range schedules {
+		all[i] = history.Of(of, runs[i], now)
+	}
+	return all, nil
 }
 
 // page says where the pages before and after are.

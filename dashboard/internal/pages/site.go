@@ -47,7 +47,7 @@ func NewSite(store chime.Store, hooks Hooks) *Site {
 	if timed, ok := store.(interface{ Now() time.Time }); ok {
 		s.clock = timed.Now
 	}
-	s.runs, s.days = newHistories(s.readRuns), newHistories(s.schedules.Days)
+	s.runs, s.days = newHistories(s.readRuns), newHistories(s.readDays)
 	s.summaries = newSummaries(s.summarize)
 	s.directory = newDirectory(func(ctx context.Context) schedulesSeq { return s.schedules.List(ctx, chime.ScheduleFilter{}) })
 	return s

@@ -19,7 +19,7 @@ const (
 // read in batches while somebody asks, and reading takes up a hundredth of the time, whoever looks: ten thousand take some minutes. What a schedule
 // has ended since is read again.
 type summaries struct {
-	read func(ctx context.Context, s *chime.Schedule) (history.History, error)
+	read func(context.Context, []*chime.Schedule) ([]history.History, error)
 
 	mu    sync.Mutex
 	known map[string]summary
@@ -38,7 +38,7 @@ type summary struct {
 	at    time.Time // when it was read
 }
 
-func newSummaries(read func(ctx context.Context, s *chime.Schedule) (history.History, error)) *summaries {
+func newSummaries(read func(context.Context, []*chime.Schedule) ([]history.History, error)) *summaries {
 	ctx, stop := context.WithCancel(context.Background())
 	return &summaries{read: read, known: map[string]summary{}, ctx: ctx, stop: stop}
 }
@@ -125,32 +125,22 @@ func (all *summaries) next() (batch []*chime.Schedule) {
 	return append(batch, stale[:min(len(stale), readAtOnce-len(batch))]...)
 }
 
-// readBatch reads some, several at a time.
+// readBatch reads some together.
 func (all *summaries) readBatch(ctx context.Context, batch []*chime.Schedule) error {
 	ctx, cancel := context.WithTimeout(ctx, readMost)
 	defer cancel()
-	read, failed := make([]summary, len(batch)), make([]error, len(batch))
-	turns := make(chan struct{}, readTogether)
-	var reads sync.WaitGroup
-	for i, s := range batch {
-		turns <- struct{}{}
-		reads.Go(func() {
-			defer func() { <-turns }()
-			read[i] = summary{stamp: stampOf(s), at: time.Now()}
-			read[i].History, failed[i] = all.read(ctx, s)
-		})
+	at := time.Now()
+	read, err := all.read(ctx, batch)
+	if err != nil {
+		return err
 	}
-	reads.Wait()
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if len(all.known) > 2*maxDirectory { // most of them are of schedules that were deleted
 		clear(all.known)
 	}
 	for i, s := range batch {
-		if failed[i] != nil {
-			return failed[i]
-		}
-		all.known[s.Name] = read[i]
+		all.known[s.Name] = summary{read[i], stampOf(s), at}
 	}
 	return nil
 }
