@@ -3,12 +3,15 @@ package pages
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
@@ -28,11 +31,13 @@ func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// A page of jobs costs at most 400 commands. What all pages have in common is not counted. A search for an ID asks each queue, with a dozen.
+// A page of jobs costs few commands. What all pages have in common is not counted. A search for an ID asks each queue, with five, and looks on those
+// alone that may have it.
 func TestPagesOfJobsCostSoManyCommandsAtMost(t *testing.T) {
 	onShop(t, func(t *testing.T, server *embedded.Server) {
+		const queues = 24
 		enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
-		for i := range 24 {
+		for i := range queues {
 			var items []chime.Item
 			for range 20 {
 				items = append(items, chime.Item{Name: "wait", Options: []chime.EnqueueOption{chime.Queue(fmt.Sprintf("queue%03d", i))}})
@@ -47,20 +52,64 @@ func TestPagesOfJobsCostSoManyCommandsAtMost(t *testing.T) {
 		}
 		var c counter
 		server.Client().AddHook(&c)
-		for name, load := range map[string]func() error{
-			"a list":   func() error { _, err := readPage(t, site.Jobs, "limit=200"); return err },
-			"a filter": func() error { _, err := readPage(t, site.Jobs, "q=older:1h"); return err },
-			"failures": func() error { _, err := readPage(t, site.Failures, ""); return err },
-			"a job":    func() error { _, err := readPage(t, site.Job, "", "queue", "media", "id", "r03"); return err },
-			"a search": func() error { _, err := readPage(t, site.Search, "q=nothing"); return err },
+		for _, page := range []struct {
+			name string
+			load func() error
+			most int64
+		}{
+			{"a list", func() error { _, err := readPage(t, site.Jobs, "limit=200"); return err }, 120},
+			{"a filter", func() error { _, err := readPage(t, site.Jobs, "q=older:1h"); return err }, 120},
+			{"failures", func() error { _, err := readPage(t, site.Failures, ""); return err }, 60},
+			{"a job", func() error { _, err := readPage(t, site.Job, "", "queue", "media", "id", "r03"); return err }, 40},
+			{"a search", func() error { _, err := readPage(t, site.Search, "q=nothing"); return err }, 5*queues + 30},
+			{"a search for an occurrence", func() error { _, err := readPage(t, site.Search, "q=no@2026-03-08T09:00:00Z"); return err }, 5*queues + 30},
+			{"a search for a job", func() error { _, err := readPage(t, site.Search, "q=r03"); return err }, 5*queues + 40},
 		} {
 			c.commands.Store(0)
-			if err := load(); err != nil {
+			if err := page.load(); err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%s: %d commands", name, c.commands.Load())
-			if c.commands.Load() > 400 {
-				t.Errorf("%s sends %d commands, want at most 400", name, c.commands.Load())
+			if c.commands.Load() > page.most {
+				t.Errorf("%s sends %d commands, want at most %d", page.name, c.commands.Load(), page.most)
+			}
+		}
+	})
+}
+
+// A list of schedules reads the runs of all that it shows together: what all pages have in common, and the list of all schedules, are not counted.
+func TestAListOfSchedulesReadsTheirRunsTogether(t *testing.T) {
+	onShop(t, func(t *testing.T, server *embedded.Server) {
+		schedules := chime.NewSchedules(server.Store())
+		for i := range 20 {
+			rule := recurrence.Recurrence{Cron: "* * * * *"}
+			if _, err := schedules.Put(t.Context(), fmt.Sprintf("s%02d", i), rule, chime.Queue("media"), chime.JobName("resize"), chime.MaxAttempts(1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Queues: map[string]int{"media": 1}, Logger: slog.New(slog.DiscardHandler)})
+		worker.Handle("resize", func(context.Context, *chime.Job) error { return nil })
+		ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer stop()
+		if err := chime.Run(ctx, worker, chime.NewScheduler(server.Store(), chime.SchedulerOptions{Logger: slog.New(slog.DiscardHandler)})); err != nil {
+			t.Fatal(err)
+		}
+		site := NewSite(server.Store(), Hooks{})
+		for _, load := range []func(context.Context, *Request) (View, error){site.Overview, site.Schedules} {
+			if _, err := site.Standing(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := site.directory.get(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+			site.runs, site.lastRuns = newHistories(site.readRuns), lastRuns{}
+			var c counter
+			server.Client().AddHook(&c)
+			view, err := readPage(t, load, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := c.commands.Load(); n > 50 {
+				t.Errorf("%s sends %d commands, want at most 50", view.Title, n)
 			}
 		}
 	})
