@@ -35,10 +35,40 @@ func Groups(jobs []*chime.JobInfo) []Group {
 		}
 		groups[i].add(job)
 	}
-	slices.SortFunc(groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Job, b.Job), strings.Compare(a.Error, b.Error))
-	})
+	slices.SortFunc(groups, larger)
 	return groups
+}
+
+// larger orders groups.
+func larger(a, b Group) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Job, b.Job), strings.Compare(a.Error, b.Error))
+}
+
+// Merged are the groups of all jobs, of some of which there are groups already.
+func Merged(some, others []Group) []Group {
+	type key struct{ job, text string }
+	all, at := slices.Clone(some), map[key]int{}
+	for i, g := range all {
+		at[key{g.Job, g.Error}] = i
+	}
+	for _, g := range others {
+		i, known := at[key{g.Job, g.Error}]
+		if !known {
+			all = append(all, g)
+			continue
+		}
+		to := &all[i]
+		to.Count += g.Count
+		to.Queues = slices.Compact(slices.Sorted(slices.Values(slices.Concat(to.Queues, g.Queues))))
+		if to.First.IsZero() || !g.First.IsZero() && g.First.Before(to.First) {
+			to.First = g.First
+		}
+		if g.Last.After(to.Last) {
+			to.Last = g.Last
+		}
+	}
+	slices.SortFunc(all, larger)
+	return all
 }
 
 func (g *Group) add(job *chime.JobInfo) {

@@ -50,9 +50,38 @@ type Found struct {
 
 // A place is how far a search has come. The zero place is its beginning.
 type place struct {
-	State chime.JobState `json:"s"`
-	Queue string         `json:"q"`
-	After string         `json:"a,omitempty"`
+	State    chime.JobState `json:"s"`
+	Queue    string         `json:"q"`
+	Unlikely bool           `json:"u,omitempty"` // the queue comes behind those that are likely to have such jobs
+	After    string         `json:"a,omitempty"`
+}
+
+// before reports whether a place is on a queue that comes earlier in the same state.
+func (p place) before(q place) bool {
+	if p.Unlikely != q.Unlikely {
+		return q.Unlikely
+	}
+	return p.Queue < q.Queue
+}
+
+// unlikely reports whether hardly a job of a queue is in a state, though many may have to be looked at to tell: of one where no attempt was
+// followed by another only those are retried whose worker has vanished.
+func unlikely(q *chime.QueueInfo, state chime.JobState) bool {
+	return state == chime.JobRetrying && q.Retried == 0
+}
+
+// likelyFirst are the queues in the order in which a state is looked for.
+func likelyFirst(queues []*chime.QueueInfo, state chime.JobState) []*chime.QueueInfo {
+	return slices.SortedStableFunc(slices.Values(queues), func(a, b *chime.QueueInfo) int {
+		return cmp.Compare(counted(unlikely(a, state)), counted(unlikely(b, state)))
+	})
+}
+
+func counted(one bool) int {
+	if one {
+		return 1
+	}
+	return 0
 }
 
 func (p place) cursor() string {
@@ -81,13 +110,13 @@ func (s Search) Find(ctx context.Context, store chime.Store) (Found, error) {
 		}
 	}
 	for i, state := range states[from.at:] {
-		for _, queue := range queues {
-			p := place{State: state, Queue: queue.Name}
-			if i == 0 && queue.Name < from.Queue {
-				continue
+		for _, queue := range likelyFirst(queues, state) {
+			p := place{State: state, Queue: queue.Name, Unlikely: unlikely(queue, state)}
+			if i == 0 && p.Queue == from.Queue {
+				p.After, p.Unlikely = from.After, from.Unlikely
 			}
-			if i == 0 && queue.Name == from.Queue {
-				p.After = from.After
+			if i == 0 && p.before(from.place) {
+				continue
 			}
 			if empty(queue, state) {
 				continue

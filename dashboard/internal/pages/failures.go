@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"html/template"
 	"io"
+	"maps"
 	"strings"
 	"time"
 
@@ -120,12 +121,23 @@ func (m *Failures) tabs(filter jobfind.Filter) {
 // A grouping is what was found of failures.
 type grouping struct {
 	groups []FailureGroup
+	all    []jobfind.Group          // the same, without charts
+	hours  map[string]map[int64]int // when they failed last, by the hour, of each group
 	jobs   int
 	looked int
+	states map[chime.JobState]grouped
 	goOn   []GoOn
+	ended  bool // no more is looked for
 }
 
-func (g *grouping) dear() bool { return g.looked > fewLooked }
+// grouped is how far the jobs of a state were looked through.
+type grouped struct {
+	next          string // empty: to their end
+	found, looked int
+}
+
+func (g *grouping) dear() bool  { return g.looked > fewLooked }
+func (g *grouping) whole() bool { return g.ended }
 
 // groupFailures fills in the groups of the jobs that a filter means.
 func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Filter, after string, standing *Standing, live bool) error {
@@ -135,8 +147,8 @@ func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Fi
 		filter.State = states[0]
 	}
 	m.Filter = filter.String()
-	found, err := s.grouped.get(ctx, fmt.Sprintf("%q %v %q", m.Filter, states, after), live, func(ctx context.Context) (*grouping, error) {
-		return s.readGroups(ctx, filter, states, after, standing)
+	found, err := s.grouped.get(ctx, fmt.Sprintf("%q %v %q", m.Filter, states, after), live, func(ctx context.Context, before *grouping) (*grouping, error) {
+		return s.readGroups(ctx, filter, states, after, standing, before)
 	})
 	if errors.Is(err, chime.ErrNotFound) {
 		m.Wrong = fmt.Sprintf("There is no queue %q.", filter.Queue)
@@ -151,35 +163,44 @@ func (s *Site) groupFailures(ctx context.Context, m *Failures, filter jobfind.Fi
 	return nil
 }
 
-// readGroups reads jobs of some states, each as far as a page looks, and groups them.
-func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []chime.JobState, after string, standing *Standing) (*grouping, error) {
-	g := &grouping{}
+// readGroups reads more jobs of some states, each as far as a page looks, and adds them to the groups of those before.
+func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []chime.JobState, after string, standing *Standing, before *grouping) (*grouping, error) {
+	g := &grouping{states: map[chime.JobState]grouped{}, ended: true}
+	if before == nil {
+		before = &grouping{}
+	}
 	var jobs []*chime.JobInfo
 	for _, state := range states {
-		search := jobfind.Search{
-			Filter: filter, States: []chime.JobState{state}, Limit: maxGrouped, Looked: maxGrouped, After: after, For: searchFor, Pages: searchPages / len(states), Queues: standing.queues(),
-			Shown: s.hooks.shownError(),
+		at, known := before.states[state]
+		if !known || at.next != "" && at.found < maxGrouped && at.looked < maxGrouped {
+			search := part(jobfind.Search{
+				Filter: filter, States: []chime.JobState{state}, Limit: maxGrouped, Looked: maxGrouped, After: after, Queues: standing.queues(), Shown: s.hooks.shownError(),
+			}, at.next, at.found, at.looked)
+			search.For, search.Pages, search.Looked = search.For/time.Duration(len(states)), search.Pages/len(states), search.Looked/len(states)
+			found, err := search.Find(ctx, s.store)
+			if err != nil {
+				return nil, err
+			}
+			jobs = append(jobs, found.Jobs...)
+			at = grouped{found.Next, at.found + len(found.Jobs), at.looked + found.Looked}
 		}
-		found, err := search.Find(ctx, s.store)
-		if err != nil {
-			return nil, err
+		g.states[state] = at
+		g.looked += at.looked
+		g.ended = g.ended && (at.next == "" || at.found >= maxGrouped || at.looked >= maxGrouped)
+		if at.next != "" {
+			g.goOn = append(g.goOn, GoOn{string(state), at.next})
 		}
-		g.looked += found.Looked
-		if found.Next != "" {
-			g.goOn = append(g.goOn, GoOn{string(state), found.Next})
-		}
-		jobs = append(jobs, found.Jobs...)
 	}
 	for _, job := range jobs {
 		job.LastError = s.hooks.failed(job, job.LastError)
 	}
-	g.jobs = len(jobs)
+	g.jobs = before.jobs + len(jobs)
+	g.all, g.hours = jobfind.Merged(before.all, jobfind.Groups(jobs)), failedByHour(before.hours, jobs)
 	from := standing.Now().Truncate(time.Hour).Add(-(dayHours - 1) * time.Hour)
-	days := failedByHour(jobs, from)
-	for _, group := range jobfind.Groups(jobs) {
+	for _, group := range g.all {
 		shown := FailureGroup{Group: group, Find: findGroup(group)}
 		if group.Last.After(from) {
-			chart := svg.Spark{Title: "Failed in the last day", Values: days[shown.Tick()], Tone: svg.Fail, Bars: true, From: from, Step: time.Hour}
+			chart := svg.Spark{Title: "Failed in the last day", Values: dayOf(g.hours[shown.Tick()], from), Tone: svg.Fail, Bars: true, From: from, Step: time.Hour}
 			shown.Day = chart.SVG()
 		}
 		g.groups = append(g.groups, shown)
@@ -187,21 +208,29 @@ func (s *Site) readGroups(ctx context.Context, filter jobfind.Filter, states []c
 	return g, nil
 }
 
-// failedByHour is how many jobs of each group failed last in each hour from an instant on, by what names the group.
-func failedByHour(jobs []*chime.JobInfo, from time.Time) map[string][]float64 {
-	days := map[string][]float64{}
-	for _, job := range jobs {
-		hour := int(jobfind.Since(job).Sub(from) / time.Hour)
-		if jobfind.Since(job).Before(from) || hour >= dayHours {
-			continue
-		}
-		key := groupOf(job.Name, job.LastError)
-		if days[key] == nil {
-			days[key] = make([]float64, dayHours)
-		}
-		days[key][hour]++
+// failedByHour adds when jobs failed last to what is known: how many of each group did in which hour, by what names the group.
+func failedByHour(before map[string]map[int64]int, jobs []*chime.JobInfo) map[string]map[int64]int {
+	hours := map[string]map[int64]int{}
+	for key, known := range before {
+		hours[key] = maps.Clone(known)
 	}
-	return days
+	for _, job := range jobs {
+		key := groupOf(job.Name, job.LastError)
+		if hours[key] == nil {
+			hours[key] = map[int64]int{}
+		}
+		hours[key][jobfind.Since(job).Truncate(time.Hour).Unix()]++
+	}
+	return hours
+}
+
+// dayOf is how many failed in each hour of a day, from its first one on.
+func dayOf(hours map[int64]int, from time.Time) []float64 {
+	day := make([]float64, dayHours)
+	for i := range day {
+		day[i] = float64(hours[from.Add(time.Duration(i)*time.Hour).Unix()])
+	}
+	return day
 }
 
 // Group names the group of failures that a job is in.

@@ -18,7 +18,8 @@ const (
 	defaultJobs = 50                     // of a page
 	maxJobs     = 200                    // of a page
 	searchFor   = 100 * time.Millisecond // how long a page looks for jobs that a filter means
-	searchPages = 50                     // that it reads for it
+	searchPages = 12                     // that it reads for it, at six commands each
+	searchPart  = 1000                   // jobs that it looks at, some 2 ms of Redis's time; the next ones when it is read again, up to jobfind.MaxLooked
 	anyState    = "all"
 	fewLooked   = 500 // jobs that are looked at for what is not dear: a page of the store
 )
@@ -116,7 +117,7 @@ func (s *Site) Jobs(ctx context.Context, r *Request) (View, error) {
 	m.tabs(standing, filter)
 	if m.Wrong == "" {
 		err = s.listJobs(ctx, m, jobfind.Search{
-			Filter: filter, States: statesOf(m.State), Limit: limit, After: r.Query.Get("after"), For: searchFor, Pages: searchPages, Queues: standing.queues(), Shown: s.hooks.shownError(),
+			Filter: filter, States: statesOf(m.State), Limit: limit, Looked: jobfind.MaxLooked, After: r.Query.Get("after"), Queues: standing.queues(), Shown: s.hooks.shownError(),
 		}, r.Live)
 	}
 	if err != nil && m.Wrong == "" {
@@ -214,20 +215,37 @@ func (m *Jobs) tabs(standing *Standing, filter jobfind.Filter) {
 // A jobList is what a search has found.
 type jobList struct {
 	jobfind.Found
-	rows []JobRow
+	rows  []JobRow
+	found int  // jobs, of which some may not be shown
+	ended bool // no more is looked for
 }
 
-func (l *jobList) dear() bool { return l.Looked > fewLooked }
+func (l *jobList) dear() bool  { return l.Looked > fewLooked }
+func (l *jobList) whole() bool { return l.ended }
+
+// part is a search for so much as a page reads, behind what was looked at before.
+func part(search jobfind.Search, after string, found, looked int) jobfind.Search {
+	if after != "" {
+		search.After, search.Limit = after, search.Limit-found
+	}
+	search.For, search.Pages, search.Looked = searchFor, searchPages, min(searchPart, search.Looked-looked)
+	return search
+}
 
 // listJobs fills in the jobs that a search finds.
 func (s *Site) listJobs(ctx context.Context, m *Jobs, search jobfind.Search, live bool) error {
 	key := fmt.Sprintf("%q %v %d %q", search.Filter.String(), search.States, search.Limit, search.After)
-	found, err := s.found.get(ctx, key, live, func(ctx context.Context) (*jobList, error) {
-		found, err := search.Find(ctx, s.store)
+	found, err := s.found.get(ctx, key, live, func(ctx context.Context, before *jobList) (*jobList, error) {
+		if before == nil {
+			before = &jobList{}
+		}
+		found, err := part(search, before.Next, before.found, before.Looked).Find(ctx, s.store)
 		if err != nil {
 			return nil, err
 		}
-		list := &jobList{Found: found}
+		list := &jobList{Found: found, rows: slices.Clone(before.rows), found: before.found + len(found.Jobs)}
+		list.Looked, list.Restarted = before.Looked+found.Looked, before.Restarted || found.Restarted
+		list.ended = found.Next == "" || list.found >= search.Limit || list.Looked >= search.Looked
 		for _, job := range found.Jobs {
 			list.rows = append(list.rows, rowOf(job, s.hooks.failed(job, job.LastError)))
 		}

@@ -12,13 +12,14 @@ import (
 // A number is what looking through so many jobs has found.
 type number int
 
-func (n number) dear() bool { return n > 1000 }
+func (n number) dear() bool  { return n > 1000 }
+func (n number) whole() bool { return true }
 
 func TestWhatIsDearIsReadSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept seldom[number]
 		reads := number(0)
-		read := func(context.Context) (number, error) {
+		read := func(context.Context, number) (number, error) {
 			reads++
 			time.Sleep(100 * time.Millisecond) // fake time: what reading takes
 			return reads, nil
@@ -59,7 +60,7 @@ func TestForOpenPagesWhatHasLookedThroughManyJobsIsReadMoreRarely(t *testing.T) 
 			var kept seldom[number]
 			reads := 0
 			for range 60 { // 2 minutes
-				_, _ = kept.get(t.Context(), "a", c.live, func(context.Context) (number, error) {
+				_, _ = kept.get(t.Context(), "a", c.live, func(context.Context, number) (number, error) {
 					reads++
 					time.Sleep(100 * time.Millisecond) // fake time: what reading takes
 					return c.found, nil
@@ -76,10 +77,80 @@ func TestForOpenPagesWhatHasLookedThroughManyJobsIsReadMoreRarely(t *testing.T) 
 func TestAReadingThatFailedIsNotKept(t *testing.T) {
 	var kept seldom[number]
 	wrong := errors.New("no answer")
-	if _, err := kept.get(t.Context(), "a", false, func(context.Context) (number, error) { return 0, wrong }); !errors.Is(err, wrong) {
+	if _, err := kept.get(t.Context(), "a", false, func(context.Context, number) (number, error) { return 0, wrong }); !errors.Is(err, wrong) {
 		t.Errorf("got %v", err)
 	}
-	if got, err := kept.get(t.Context(), "a", false, func(context.Context) (number, error) { return 7, nil }); got != 7 || err != nil {
+	if got, err := kept.get(t.Context(), "a", false, func(context.Context, number) (number, error) { return 7, nil }); got != 7 || err != nil {
 		t.Errorf("got %d, %v; want 7", got, err)
 	}
+}
+
+// A walk is how far a reading of many parts has come.
+type walk struct{ parts, of, round int }
+
+func (w walk) dear() bool  { return w.parts > 0 }
+func (w walk) whole() bool { return w.parts == w.of }
+
+// What is dear is read a part at a time, and what was read whole is shown until it was read whole again.
+func TestWhatIsDearIsReadInParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kept seldom[walk]
+		round := 0
+		read := func(_ context.Context, before walk) (walk, error) {
+			if time.Sleep(10 * time.Millisecond); before == (walk{}) { // fake time: what reading takes
+				round++
+				before = walk{0, 4, round}
+			}
+			before.parts++
+			return before, nil
+		}
+		var seen []walk
+		for range 400 { // 200 seconds
+			w, err := kept.get(t.Context(), "a", false, read)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(seen); n == 0 || seen[n-1] != w {
+				seen = append(seen, w)
+			}
+			time.Sleep(500 * time.Millisecond) // fake time
+		}
+		for i, want := range []walk{{1, 4, 1}, {2, 4, 1}, {3, 4, 1}, {4, 4, 1}, {4, 4, 2}, {4, 4, 3}} {
+			if i >= len(seen) || seen[i] != want {
+				t.Fatalf("got %v, want part after part of the first reading, then whole ones", seen)
+			}
+		}
+		if round > 51 {
+			t.Errorf("in 200 seconds 40 ms were read %d times, want at most a hundredth of the time", round)
+		}
+	})
+}
+
+// However many pages are open that look through jobs, they are read one after the other, with pauses.
+func TestOpenPagesThatLookThroughJobsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, pages := range []int{1, 20} {
+			var kept seldom[walk]
+			var took time.Duration
+			read := func(_ context.Context, before walk) (walk, error) {
+				time.Sleep(10 * time.Millisecond) // fake time: what reading takes
+				took += 10 * time.Millisecond
+				return walk{before.parts + 1, 1000, 1}, nil
+			}
+			for i := range pages {
+				_, _ = kept.get(t.Context(), fmt.Sprint(i), true, read)
+			}
+			took = 0
+			began := time.Now()
+			for range 100 {
+				for i := range pages {
+					_, _ = kept.get(t.Context(), fmt.Sprint(i), true, read)
+				}
+				time.Sleep(2 * time.Second) // fake time: to the next poll
+			}
+			if took == 0 || took > time.Since(began)/200 {
+				t.Errorf("%d open pages were read for %v within %v, want a part of a hundredth", pages, took, time.Since(began))
+			}
+		}
+	})
 }
