@@ -139,11 +139,17 @@ func (j *Jobs) read(ctx context.Context, filter *JobFilter) (protocol.JobPage, e
 	if filter.State == JobRetrying {
 		call.State = protocol.JobDelayed
 	}
-	if call.State == protocol.JobDelayed || filter.Name != "" || filter.Error != "" {
+	switch {
+	case filter.Name != "" || filter.Error != "":
 		call.Limit = maxPage
+	case call.State == protocol.JobDelayed: // the other ones among them are left out
+		call.Limit = min(lookPerJob*call.Limit, maxPage)
 	}
 	return j.store.PageJobs(ctx, call)
 }
+
+// lookPerJob is how many delayed jobs and retries are looked at for each that a page may have.
+const lookPerJob = 4
 
 // idsCursor begins the Next of a page of a filter with IDs; the number of those that were looked at follows.
 const idsCursor = "ids."

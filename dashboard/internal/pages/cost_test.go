@@ -15,18 +15,25 @@ import (
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
-// A counter counts the commands of a client.
-type counter struct{ commands atomic.Int64 }
+// A counter counts the commands of a client, and their arguments.
+type counter struct{ commands, arguments atomic.Int64 }
+
+func (c *counter) count(cmds ...redis.Cmder) {
+	for _, cmd := range cmds {
+		c.commands.Add(1)
+		c.arguments.Add(int64(len(cmd.Args())))
+	}
+}
 
 func (c *counter) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (c *counter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error { c.commands.Add(1); return next(ctx, cmd) }
+	return func(ctx context.Context, cmd redis.Cmder) error { c.count(cmd); return next(ctx, cmd) }
 }
 
 func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		c.commands.Add(int64(len(cmds)))
+		c.count(cmds...)
 		return next(ctx, cmds)
 	}
 }
@@ -111,6 +118,31 @@ func TestAListOfSchedulesReadsTheirRunsTogether(t *testing.T) {
 			if n := c.commands.Load(); n > 50 {
 				t.Errorf("%s sends %d commands, want at most 50", view.Title, n)
 			}
+		}
+	})
+}
+
+// A list of fifty delayed jobs reads some of those that there are.
+func TestAListOfDelayedJobsReadsLittleMoreThanItShows(t *testing.T) {
+	onShop(t, func(t *testing.T, server *embedded.Server) {
+		items := make([]chime.Item, 500)
+		for i := range items {
+			items[i] = chime.Item{Name: "later", Options: []chime.EnqueueOption{chime.Queue("later"), chime.In(time.Hour)}}
+		}
+		if _, err := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{}).EnqueueMany(t.Context(), items); err != nil {
+			t.Fatal(err)
+		}
+		site := NewSite(server.Store(), Hooks{})
+		if _, err := site.Standing(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var c counter
+		server.Client().AddHook(&c)
+		if m := jobsPage(t, site, "state=delayed&queue=later"); len(m.Rows) != 50 {
+			t.Fatalf("the list has %d jobs, want 50", len(m.Rows))
+		}
+		if n := c.arguments.Load(); n > 600 { // body and place of each of 200
+			t.Errorf("the commands have %d arguments, want at most 600", n)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 const (
 	maxKept        = 50 // readings that are kept
 	liveAgePerRead = 10 * agePerRead
-	livePause      = 3 * agePerRead // for each part that was read for open pages, the next one waits so many times as long
+	livePause      = 5 * agePerRead // for each part that was read for open pages, the next one waits so many times as long
 )
 
 // A seldom keeps what may be dear to read, by what it was asked for. It is read a part at a time, each when somebody asks: so a page costs a part, and
@@ -22,7 +22,7 @@ type seldom[T dear] struct {
 }
 
 // dear says whether reading it has looked through many jobs: then it is read ten times more rarely for those who have a page open, and do not ask, and
-// what all of them have open takes up a third of a hundredth of the time. whole: no part is left.
+// what all of them have open takes up a fifth of a hundredth of the time. whole: no part is left.
 type dear interface {
 	dear() bool
 	whole() bool
