@@ -74,7 +74,7 @@ func (c *call) carryOut(deed deed) {
 		return
 	}
 	c.d.shared.forget()
-	c.d.site.Forget()
+	c.d.site.Forget(strings.Contains(deed.act, "schedule"))
 	action := Action{
 		Viewer: c.viewer, Remote: c.r.RemoteAddr, Act: deed.act, Queue: answer.Queue, Target: answer.Target, Note: answer.Note, Count: answer.Count, Err: err,
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
 // A fakeList is a store with so many schedules, each slice of which takes a while to read.
@@ -244,6 +245,28 @@ func TestAViewerWhoGoesEndsNobodysReading(t *testing.T) {
 		synctest.Wait()
 		if err != nil || len(got.Schedules) != 3 || store.read != 1 {
 			t.Errorf("got %d, %v, in %d readings; want those of the first", len(got.Schedules), err, store.read)
+		}
+	})
+}
+
+// Who has changed a queue or a job sees the list of all schedules as it was read; who has changed a schedule does not.
+func TestTheListOfSchedulesIsReadAnewAfterAChangeOfSchedulesOnly(t *testing.T) {
+	onShop(t, func(t *testing.T, server *embedded.Server) {
+		site := NewSite(server.Store(), Hooks{})
+		read := func() time.Time {
+			listing, err := site.directory.get(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return listing.At
+		}
+		before := read()
+		time.Sleep(time.Millisecond) // fake time passes
+		if site.Forget(false); !read().Equal(before) {
+			t.Error("after a change of something else it was read anew")
+		}
+		if site.Forget(true); !read().After(before) {
+			t.Error("after a change of a schedule it is as it was before")
 		}
 	})
 }

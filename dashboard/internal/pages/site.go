@@ -175,11 +175,13 @@ func (s *Site) Now() time.Time {
 	return time.Now()
 }
 
-// Forget has everything be read anew: something was changed.
-func (s *Site) Forget() {
+// Forget has everything be read anew: something was changed. The list of all schedules, which is dear to read, only if schedules were.
+func (s *Site) Forget(schedules bool) {
 	s.found.forget()
 	s.grouped.forget()
-	s.directory.forget()
+	if schedules {
+		s.directory.forget()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changed = time.Now()
