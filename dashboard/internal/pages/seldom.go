@@ -10,11 +10,12 @@ const (
 	maxKept        = 50 // readings that are kept
 	liveAgePerRead = 10 * agePerRead
 	livePause      = 5 * agePerRead // for each part that was read for open pages, the next one waits so many times as long
+	lookedAway     = time.Minute    // after which who asks again does not go on with what is old
 )
 
 // A seldom keeps what may be dear to read, by what it was asked for. It is read a part at a time, each when somebody asks: so a page costs a part, and
 // shows what was read so far. When all of it was read it is read again, but not before so many times as long has passed as reading it took, and is
-// shown until that has come to its end. So reading takes up a hundredth of the time, whoever looks. The zero seldom keeps nothing yet.
+// shown until that has come to its end, unless nobody has asked for a while. So reading takes up a hundredth of the time, whoever looks. The zero seldom keeps nothing yet.
 type seldom[T dear] struct {
 	mu    sync.Mutex
 	kept  map[string]*kept[T]
@@ -36,6 +37,7 @@ type kept[T dear] struct {
 	next   *parts[T] // what follows it once it is whole; nil: it is good still, or not whole itself
 	last   time.Time // when reading the last part began, and how long it took
 	lastly time.Duration
+	asked  time.Time
 }
 
 // parts are a reading under way.
@@ -66,7 +68,13 @@ func (s *seldom[T]) get(ctx context.Context, key string, live bool, read func(ct
 	k := s.of(key)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.due(live) || live && !k.at.IsZero() && k.have.dear() && !s.free() {
+	away := time.Since(k.asked)
+	k.asked = time.Now()
+	due := k.due(live)
+	if due && away > lookedAway {
+		k.next, k.at = nil, time.Time{}
+	}
+	if !due || live && !k.at.IsZero() && k.have.dear() && !s.free() {
 		return k.have, nil
 	}
 	now := parts[T]{at: time.Now()}
@@ -78,7 +86,11 @@ func (s *seldom[T]) get(ctx context.Context, key string, live bool, read func(ct
 	}
 	began := time.Now()
 	have, err = read(ctx, now.have)
-	if err != nil {
+	if err != nil { // it may be where the part begins: the next one is the first
+		k.next = nil
+		if !k.at.IsZero() && !k.have.whole() {
+			k.at = time.Time{}
+		}
 		return have, err
 	}
 	k.last, k.lastly = began, time.Since(began)

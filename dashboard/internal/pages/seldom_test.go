@@ -123,6 +123,19 @@ func TestWhatIsDearIsReadInParts(t *testing.T) {
 		if round > 51 {
 			t.Errorf("in 200 seconds 40 ms were read %d times, want at most a hundredth of the time", round)
 		}
+		time.Sleep(time.Hour) // fake time passes: nobody looks
+		round = 100
+		if w, err := kept.get(t.Context(), "a", false, read); err != nil || w != (walk{1, 4, 101}) {
+			t.Errorf("an hour later the first to look sees %v, %v; want the first part of a new reading", w, err)
+		}
+		time.Sleep(2 * time.Second)
+		wrong := errors.New("no such place")
+		if _, err := kept.get(t.Context(), "a", false, func(context.Context, walk) (walk, error) { return walk{}, wrong }); !errors.Is(err, wrong) {
+			t.Errorf("a part that failed is answered with %v", err)
+		}
+		if w, err := kept.get(t.Context(), "a", false, read); err != nil || w != (walk{1, 4, 102}) {
+			t.Errorf("after a part that failed comes %v, %v; want a first one", w, err)
+		}
 	})
 }
 
