@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"internal/jobfind":           {"."}, // these eight are for the command and the dashboard
 	"internal/overview":          {".", "internal/protocol", "internal/jobfind", "internal/rights"},
 	"internal/rights":            {},
-	"internal/history":           {"."},
+	"internal/history":           {".", "internal/schedule"},
 	"internal/hindrance":         {".", "internal/protocol", "internal/rights"},
 	"redisstore":                 {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded":        {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},

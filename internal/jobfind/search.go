@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/internal/protocol"
 )
 
 const (
@@ -218,7 +217,7 @@ func (w *walk) byID(ctx context.Context, store chime.Store, queues []*chime.Queu
 
 // ByID finds the jobs of an ID, on any of some queues. A text that is no ID finds none.
 func ByID(ctx context.Context, store chime.Store, queues []*chime.QueueInfo, id string) ([]*chime.JobInfo, error) {
-	if id == "" || len(id) > protocol.MaxStoredID {
+	if id == "" {
 		return nil, nil
 	}
 	names := make([]string, len(queues))
