@@ -13,10 +13,12 @@ const (
 	summaryFor  = time.Hour        // then it is read again, whatever the schedule says: failures of a day pass
 	summaryLook = 10 * time.Second // after the last one who asked, reading ends
 	readMost    = 20 * time.Second // that one batch may take
+	batchMost   = 4 * readAtOnce   // schedules of a batch that nobody waits for
+	batchEvery  = 2 * time.Second  // or more rarely, where reading one takes long: some 120 commands
 )
 
 // summaries are what the histories of many schedules say, for a list in the order of it: a history is kilobytes, a summary some bytes. They are
-// read in batches while somebody asks, and reading takes up a hundredth of the time, whoever looks: ten thousand take some minutes. What a schedule
+// read in batches while somebody asks, and reading takes up a hundredth of the time at most, whoever looks: ten thousand take five minutes. What a schedule
 // has ended since is read again.
 type summaries struct {
 	read func(context.Context, []*chime.Schedule) ([]history.History, error)
@@ -54,7 +56,7 @@ func (all *summaries) of(ctx context.Context, schedules []*chime.Schedule) ([]hi
 	began := time.Now()
 	all.mu.Lock()
 	all.want, all.asked = schedules, began
-	batch := all.next()
+	batch := all.next(readAtOnce)
 	first := !all.reads && len(batch) > 0
 	all.reads = all.reads || first
 	all.mu.Unlock()
@@ -77,7 +79,7 @@ func (all *summaries) of(ctx context.Context, schedules []*chime.Schedule) ([]hi
 // goOn reads batch after batch, until all is known that was asked for or nobody asks any more. took is how long the one before took.
 func (all *summaries) goOn(took time.Duration) {
 	for {
-		pause := time.NewTimer(min(agePerRead*took, summaryLook)) // so that it takes up a hundredth of the time
+		pause := time.NewTimer(min(max(agePerRead*took, batchEvery), summaryLook)) // so that it takes up a hundredth of the time
 		select {
 		case <-pause.C:
 		case <-all.ctx.Done():
@@ -86,7 +88,7 @@ func (all *summaries) goOn(took time.Duration) {
 			return
 		}
 		all.mu.Lock()
-		batch := all.next()
+		batch := all.next(batchMost)
 		if len(batch) == 0 || time.Since(all.asked) > summaryLook {
 			all.reads = false
 			all.mu.Unlock()
@@ -109,20 +111,20 @@ func (all *summaries) end() {
 }
 
 // next are those of the schedules that are to be read next: those that were never read first.
-func (all *summaries) next() (batch []*chime.Schedule) {
+func (all *summaries) next(most int) (batch []*chime.Schedule) {
 	var stale []*chime.Schedule
 	for _, s := range all.want {
 		known, ok := all.known[s.Name]
 		switch {
-		case len(batch) == readAtOnce:
+		case len(batch) == most:
 			return batch
 		case !ok:
 			batch = append(batch, s)
-		case len(stale) < readAtOnce && (known.stamp != stampOf(s) || time.Since(known.at) > summaryFor):
+		case len(stale) < most && (known.stamp != stampOf(s) || time.Since(known.at) > summaryFor):
 			stale = append(stale, s)
 		}
 	}
-	return append(batch, stale[:min(len(stale), readAtOnce-len(batch))]...)
+	return append(batch, stale[:min(len(stale), most-len(batch))]...)
 }
 
 // readBatch reads some together.

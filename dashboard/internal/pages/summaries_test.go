@@ -62,9 +62,8 @@ func TestSummariesAreReadBitByBitWhileSomebodyAsks(t *testing.T) {
 		for ask() < many {
 			time.Sleep(2 * time.Second) // fake time passes
 		}
-		// Sixteen at a time, in two milliseconds: 250 ms of reading in all.
-		if took := time.Since(began); took > 100*250*time.Millisecond {
-			t.Errorf("all were read within %v, want at most a hundred times what reading takes", took)
+		if took := time.Since(began); took > many/batchMost*(batchEvery+100*time.Millisecond) || took < many/batchMost/2*batchEvery {
+			t.Errorf("all were read within %v, want a batch of %d each %v", took, batchMost, batchEvery)
 		}
 		synctest.Wait()
 		before := reads.Load()
