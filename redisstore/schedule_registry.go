@@ -74,21 +74,56 @@ func (s *store) homes(ctx context.Context, names ...string) ([]home, error) {
 
 // lookUpHomes reads what the registry says of schedules.
 func (s *store) lookUpHomes(ctx context.Context, names ...string) ([]foundHome, error) {
+	homes := make([]foundHome, len(names))
+	read, err := s.lookUpTogether(ctx, names, homes)
+	if err != nil || read == len(names) {
+		return homes, err
+	}
 	pipe := s.client.Pipeline()
 	found := make([]*redis.StringSliceCmd, len(names))
-	for i, name := range names {
-		found[i] = pipe.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: "[" + name + "\t", Max: "(" + name + "\n", Count: 1})
+	for i, name := range names[read:] {
+		found[read+i] = pipe.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: "[" + name + "\t", Max: "(" + name + "\n", Count: 1})
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, failure("look up schedules in", s.keys.registry(), err)
 	}
-	homes := make([]foundHome, len(names))
-	for i := range names {
+	for i := read; i < len(names); i++ {
 		for _, member := range found[i].Val() {
 			_, homes[i].home, homes[i].err = parseMember(member)
 		}
 	}
 	return homes, nil
+}
+
+// fewNames are looked up one by one: they seldom follow each other.
+const fewNames = 64
+
+// lookUpTogether reads the homes of the first names by one command, and returns of how many. The names of a list stand in the registry one after the
+// other: so they are those from the first to the last, if there are not many others in between. Names in another order, or few, it leaves.
+func (s *store) lookUpTogether(ctx context.Context, names []string, homes []foundHome) (read int, err error) {
+	if len(names) < fewNames || !slices.IsSorted(names) {
+		return 0, nil
+	}
+	count := 2 * len(names)
+	members, err := s.client.ZRangeByLex(ctx, s.keys.registry(), &redis.ZRangeBy{Min: "[" + names[0] + "\t", Max: "(" + names[len(names)-1] + "\n", Count: int64(count)}).Result()
+	if err != nil {
+		return 0, failure("look up schedules in", s.keys.registry(), err)
+	}
+	if read = len(names); len(members) == count { // there may be more: what is behind the last name is not known
+		last, _, _ := strings.Cut(members[count-1], "\t")
+		read, _ = slices.BinarySearch(names, last)
+	}
+	i := 0
+	for _, member := range members {
+		name, home, err := parseMember(member)
+		for i < read && names[i] < name {
+			i++
+		}
+		for ; i < read && names[i] == name; i++ { // of several entries of a name the first counts
+			homes[i] = foundHome{home, err}
+		}
+	}
+	return read, nil
 }
 
 // unreadableSchedule logs, once for each entry in the life of the process, that an entry of the registry cannot be read.

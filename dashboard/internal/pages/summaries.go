@@ -13,12 +13,12 @@ const (
 	summaryFor  = time.Hour        // then it is read again, whatever the schedule says: failures of a day pass
 	summaryLook = 10 * time.Second // after the last one who asked, reading ends
 	readMost    = 20 * time.Second // that one batch may take
-	batchMost   = 4 * readAtOnce   // schedules of a batch that nobody waits for
-	batchEvery  = 2 * time.Second  // or more rarely, where reading one takes long: some 120 commands
+	batchMost   = 2 * readAtOnce   // schedules of a batch that nobody waits for
+	batchEvery  = 2 * time.Second  // or more rarely, where reading one takes long: some 60 commands
 )
 
 // summaries are what the histories of many schedules say, for a list in the order of it: a history is kilobytes, a summary some bytes. They are
-// read in batches while somebody asks, and reading takes up a hundredth of the time at most, whoever looks: ten thousand take five minutes. What a schedule
+// read in batches while somebody asks, and reading takes up a hundredth of the time at most, whoever looks: ten thousand take ten minutes. What a schedule
 // has ended since is read again.
 type summaries struct {
 	read func(context.Context, []*chime.Schedule) ([]history.History, error)
