@@ -35,8 +35,6 @@ func (s *store) QueuesOf(ctx context.Context, id string, queues []string) ([]str
 			if occurrence {
 				exist[i] = append(exist[i], pipe.HExists(ctx, k.schedules, schedule))
 				scores[i] = append(scores[i], pipe.ZMScore(ctx, k.gone, schedule))
-			} else {
-				scores[i] = append(scores[i], pipe.ZMScore(ctx, k.due, id))
 			}
 		}
 		found = found[len(some):]

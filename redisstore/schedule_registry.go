@@ -96,7 +96,7 @@ func (s *store) lookUpHomes(ctx context.Context, names ...string) ([]foundHome, 
 }
 
 // fewNames are looked up one by one: they seldom follow each other.
-const fewNames = 64
+const fewNames = 16
 
 // lookUpTogether reads the homes of the first names by one command, and returns of how many. The names of a list stand in the registry one after the
 // other: so they are those from the first to the last, if there are not many others in between. Names in another order, or few, it leaves.

@@ -14,7 +14,7 @@ const (
 	summaryLook = 10 * time.Second // after the last one who asked, reading ends
 	readMost    = 20 * time.Second // that one batch may take
 	batchMost   = 2 * readAtOnce   // schedules of a batch that nobody waits for
-	batchEvery  = 2 * time.Second  // or more rarely, where reading one takes long: some 60 commands
+	batchEvery  = 2 * time.Second  // or more rarely, where reading one takes long: some 35 commands
 )
 
 // summaries are what the histories of many schedules say, for a list in the order of it: a history is kilobytes, a summary some bytes. They are
