@@ -158,28 +158,27 @@ run() {
 		faked=$(echo "$faked" | grep -Ev "$undetected") || :
 		others=$(echo "$all" | grep -Fxv "$(printf '%s\n%s' "$plain" "$faked")") || :
 		status=0
-		# The server in memory and its Lua are not what is tested, and share nothing with what is but by a connection: checking their reads and writes
-		# as well costs a third of the time.
-		quick='-gcflags=github.com/yuin/gopher-lua/...=-race=false -gcflags=github.com/alicebob/miniredis/...=-race=false'
+		# The Lua of the server in memory computes, and shares nothing with anybody: checking its reads and writes as well costs a fifth of the time.
+		quick='-gcflags=github.com/yuin/gopher-lua/...=-race=false'
 		# shellcheck disable=SC2086 # a word is a package
 		{
 			# The processes below would each compile for itself what several of them need. What cannot be compiled is theirs to name.
-			[ -z "$faked$others" ] || go list -race $quick -test -export $faked $others >/dev/null 2>&1 || :
+			[ -z "$faked$others" ] || go list -race "$quick" -test -export $faked $others >/dev/null 2>&1 || :
 			case " $*" in *-skip* | *.skip*) library= ;; esac # it would take the place of those by which the library's tests are parted
 			[ -z "$library" ] || faked=$(echo "$faked" | grep -Fxv "$(go list .)") || :
 			# Those with fake time wait for nothing but a processor, so all go at once; what they and those without the detector print comes at the
 			# end. Of the others four at a time, or the longest one, the store, begins when the rest has ended.
 			beside=$(mktemp -d)
 			for part in ${library:+1 2}; do
-				go test -vet=off -race $quick -cpu 1 -timeout 20m -skip "$(elsewhere "$part")" "$@" . >"$beside/library$part" 2>&1 || touch "$beside/failed" &
+				go test -vet=off -race "$quick" -cpu 1 -timeout 20m -skip "$(elsewhere "$part")" "$@" . >"$beside/library$part" 2>&1 || touch "$beside/failed" &
 			done
-			[ -z "$faked" ] || { go test -vet=off -race $quick -cpu 1 -timeout 20m -skip ^TestCrawl "$@" $faked >"$beside/faked" 2>&1 || touch "$beside/failed"; } &
+			[ -z "$faked" ] || { go test -vet=off -race "$quick" -cpu 1 -timeout 20m -skip ^TestCrawl "$@" $faked >"$beside/faked" 2>&1 || touch "$beside/failed"; } &
 			{
 				[ -z "$plain" ] || go test -vet=off -timeout 20m "$@" $plain >"$beside/plain" 2>&1 || touch "$beside/failed"
 				[ -z "$library" ] || go test -vet=off -timeout 20m -skip "$(elsewhere 3)" "$@" . >"$beside/library3" 2>&1 || touch "$beside/failed"
 				[ -z "$library" ] || go test -vet=off -timeout 20m -run ^TestCrawl "$@" ./dashboard >"$beside/crawls" 2>&1 || touch "$beside/failed"
 			} &
-			[ -z "$others" ] || kept go test -vet=off -race $quick -p 4 -timeout 20m "$@" $others || status=1
+			[ -z "$others" ] || kept go test -vet=off -race "$quick" -p 4 -timeout 20m "$@" $others || status=1
 			wait
 			for printed in "$beside"/*; do
 				[ ! -s "$printed" ] || tee -a "$log" <"$printed"
