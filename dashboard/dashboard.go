@@ -175,7 +175,7 @@ func (c *call) route() {
 	found, values, methods := find(c.d.routes, c.r.Method, c.path)
 	switch {
 	case len(methods) == 0:
-		c.fail(http.StatusNotFound, "There is no page at this address.")
+		c.fail(http.StatusNotFound, "There is no page at this address.", render.Lead{Text: "To the schedules", Path: "schedules"})
 		return
 	case found == nil:
 		c.w.Header().Set("Allow", strings.Replace(strings.Join(methods, ", "), "GET", "GET, HEAD", 1))
@@ -209,7 +209,7 @@ func (c *call) route() {
 func (d *Dashboard) refuses(viewer Viewer, right Rights) string {
 	switch {
 	case right&writing != 0 && !d.options.Write:
-		return "This dashboard is read-only: it changes nothing until its Options have Write."
+		return "This dashboard is read-only: it changes nothing until it is started with --write, or its Options have Write."
 	case viewer.Rights&right != right:
 		return "This needs the right to " + right.String() + ", which you have not: yours are " + viewer.Rights.String() + "."
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/chimejobs/chime/dashboard/internal/guard"
 	"github.com/chimejobs/chime/dashboard/internal/live"
@@ -44,7 +45,7 @@ func (c *call) events() {
 			found = nil
 		}
 	}
-	if err != nil || found == nil || len(raw) > guard.MaxQuery {
+	if err != nil || found == nil || len(raw) > guard.MaxQuery || wrongQuery(raw, false) != "" {
 		c.fail(http.StatusBadRequest, fmt.Sprintf("page is %.60q, want the address of a page of this dashboard.", address))
 		return
 	}
@@ -53,11 +54,21 @@ func (c *call) events() {
 		c.fail(http.StatusForbidden, why)
 		return
 	}
-	if !c.d.hub.Serve(c.w, c.r, c.topicOf(path, query)) {
+	if c.r.Method == http.MethodHead {
+		c.w.Header().Set("Content-Type", "text/event-stream")
+		return
+	}
+	// Who has logged out, or has lost a right, gets no more than that: the browser asks for the next stream by itself.
+	ctx, cancel := context.WithTimeout(c.r.Context(), maxStream)
+	defer cancel()
+	if !c.d.hub.Serve(c.w, c.r.WithContext(ctx), c.topicOf(path, query)) {
 		c.w.Header().Set("Retry-After", "30")
 		c.fail(http.StatusServiceUnavailable, "As many pages are open as may be, or the server is about to stop.")
 	}
 }
+
+// maxStream is how long a stream lasts; then the viewer is asked for again.
+const maxStream = 10 * time.Minute
 
 // A source is what the hub's poller reads.
 type source struct{ d *Dashboard }

@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"net/url"
 	"testing"
+	"time"
 
 	"github.com/chimejobs/chime"
 )
@@ -14,6 +16,16 @@ func TestAParameterThatNoPageHasIsRefused(t *testing.T) {
 			for _, query := range []string{"page=1e12", "size=-1", "days=99999", "window=1h&page=2"} {
 				wants(t, path+"?"+query, send(d, "GET", path+"?"+query), 400, "No page has the parameter")
 			}
+		}
+		d := newDashboard(t, store, Options{})
+		for query, want := range map[string]string{
+			"state=dead&q=%zz": "cannot be read", "state=dead;q=foo": "cannot be read", "q=100%": "cannot be read", "state=dead&state=waiting": "want it once",
+		} {
+			wants(t, query, send(d, "GET", "/jobs?"+query), 400, want)
+			time.Sleep(time.Second) // fake time: 20 requests are allowed in each
+		}
+		for _, page := range []string{"schedules?zzz=1", "jobs?state=dead&state=dead", "schedules?page=2", "jobs?q=%zz"} {
+			wants(t, "the stream of "+page, send(d, "GET", "/events?page="+url.QueryEscape(page)), 400, "want the address of a page")
 		}
 		wants(t, "a known one", send(newDashboard(t, store, Options{}), "GET", "/?window=25h&zone=Europe/Berlin"), 200)
 	})

@@ -118,6 +118,27 @@ func TestButtonsOfAListWaitForTicks(t *testing.T) {
 	unspoilt(t, "the list", p)
 }
 
+// A second click on the button of a question does not do it twice.
+func TestAQuestionIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	p := w.open(t, desk, "schedules/report")
+	check(t, p.Press("t"))
+	wait(t, p, `document.querySelector("dialog[open] .ask")`)
+	sent := eval[int](t, p, `(() => { const real = fetch; let sent = 0; window.fetch = (...all) => { sent++; return real(...all); };
+		const button = document.querySelector("dialog button.primary"); button.click(); button.click(); return sent; })()`)
+	if sent != 1 {
+		t.Errorf("two clicks have sent it %d times, want once", sent)
+	}
+	wait(t, p, `document.querySelector(".flash")?.innerText.includes("runs as soon as")`)
+	check(t, p.Press("t"))
+	wait(t, p, `document.querySelector("dialog[open] .ask")`)
+	check(t, p.Press(Escape))
+	check(t, p.Press("p")) // the next question is asked
+	wait(t, p, `document.querySelector("dialog[open] h1")?.textContent.startsWith("Pause")`)
+	unspoilt(t, "the schedule's page", p)
+}
+
 func TestKeysLeadAcrossThePages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -18,6 +18,8 @@ type Calendar struct {
 	From    time.Time // when they were computed, by the store's clock
 	Left    []string  // what is left out
 	Cut     []planCut // some of the schedules that are counted in part
+	MoreCut int       // how many others there are
+	Part    bool      // Total is not all
 	None    bool      // there is no schedule
 	Can     Can
 }
@@ -110,6 +112,7 @@ func (m *Calendar) leftOut(p *plan) {
 	}
 	say(len(p.cut), "One schedule runs so often that it is counted in part.", "%d schedules run so often that they are counted in part.")
 	m.Cut = p.cut[:min(len(p.cut), maxCut)]
+	m.MoreCut, m.Part = len(p.cut)-len(m.Cut), len(p.cut) > 0 || !p.whole
 }
 
 // Empty stands where there is no schedule that runs.

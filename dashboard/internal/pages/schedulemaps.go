@@ -42,8 +42,12 @@ func (p *past) maps(zone *time.Location) []render.Chart {
 		if day.Day.Before(known) {
 			known = day.Day
 		}
+		at := day.Day.Add(12 * time.Hour)
+		if at.After(p.now) {
+			at = p.now // what became of today's before noon is not to come
+		}
 		for _, b := range becameOf(day) {
-			weeks = append(weeks, svg.Event{At: day.Day.Add(12 * time.Hour), N: b.N, Tone: b.tone})
+			weeks = append(weeks, svg.Event{At: at, N: b.N, Tone: b.tone})
 		}
 	}
 	for _, at := range ahead {

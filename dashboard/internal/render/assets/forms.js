@@ -4,6 +4,8 @@ import { make, parse } from "./parse.js";
 
 const dialog = document.body.appendChild(make("dialog", { "aria-labelledby": "ask-title" }));
 let direct = false; // the next form is sent as without a script
+let busy = false; // one is under way: a second click does not send it twice
+addEventListener("pageshow", () => { busy = false; });
 
 // ask sends a form without sure=1 and shows the question that comes back; other answers are pages to go to.
 async function ask(form, button) {
@@ -12,6 +14,7 @@ async function ask(form, button) {
   if (answer.redirected) return location.assign(answer.url);
   const question = parse(await answer.text()).querySelector(".ask, .failure");
   if (!question) return location.reload();
+  busy = false;
   dialog.replaceChildren(document.importNode(question, true));
   if (!dialog.open) dialog.showModal();
   dialog.querySelector("[autofocus]")?.focus();
@@ -29,6 +32,8 @@ document.addEventListener("submit", (event) => {
   const form = event.target, button = event.submitter;
   if (direct || form.method !== "post" || !(dialog.contains(form) || "ask" in form.dataset || button?.closest("[data-bulk], [data-ask]"))) return;
   event.preventDefault();
+  if (busy) return;
+  busy = true;
   ask(form, button).catch(() => { direct = true; form.requestSubmit(button); });
 });
 dialog.addEventListener("input", check);

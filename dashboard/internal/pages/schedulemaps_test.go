@@ -1,0 +1,37 @@
+package pages
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// In the morning, what became of today's occurrences is past: it is coloured, and not counted with those to come.
+func TestTheDayOfTodayIsNotToCome(t *testing.T) {
+	rule, err := recurrence.Cron("0 3,20 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, hour := range []int{4, 12, 19} {
+		now := time.Date(2026, 11, 26, hour, 0, 0, 0, time.UTC)
+		day := now.Truncate(24 * time.Hour)
+		of := &chime.Schedule{Name: "report", Recurrence: rule, State: chime.StateLive, Created: day.AddDate(0, -2, 0)}
+		series, err := rule.Series(of.Created)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPast(of, series, nil, []chime.RunDay{{Day: day, Failed: 3}}, nil, func(string) Hand { return Hand{} }, now)
+		var row []string
+		for _, r := range p.maps(time.UTC)[1].Table.Rows {
+			if text := strings.Join(r, " "); strings.Contains(text, "failed") {
+				row = append(row, text)
+			}
+		}
+		if len(row) != 1 || !strings.Contains(row[0], "26 Nov") || !strings.Contains(row[0], "3") {
+			t.Errorf("at %d o'clock the days with failures are %q, want today with 3", hour, row)
+		}
+	}
+}
