@@ -183,3 +183,13 @@ func TestEachFormNeedsItsRight(t *testing.T) {
 		}
 	})
 }
+
+func TestTheQuestionOfABackfillLeadsBackToTheSchedule(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		d := newDashboard(t, store, Options{Write: true})
+		hourly(t, store, "report")
+		const cancel = `href="./schedules/report" data-do="cancel"`
+		wants(t, "the range", post(d, "/schedules/report/backfill"), 200, cancel)
+		wants(t, "its occurrences", post(d, "/schedules/report/backfill", "sure", "1", "from", "-3h", "to", "now"), 200, "Run 3", cancel)
+	})
+}

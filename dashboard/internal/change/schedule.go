@@ -110,7 +110,8 @@ func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 	from, to := f.Fields.Get("from"), f.Fields.Get("to")
 	ask := &render.Ask{
 		Title: "Backfill " + name + "?", Text: "The occurrences of a range run now, each with its own planned instant, whether they ran before or not.",
-		Post: f.Frame.Href(answer.Back+"/backfill", "own", f.Frame.ZoneName()), Do: "Show them", // the zone stays that which the question names Cancel: f.Frame.Href(answer.Back),
+		Post: f.Frame.Href(answer.Back+"/backfill", "own", f.Frame.ZoneName()), // the zone stays that which the question names
+		Do:   "Show them", Cancel: f.Frame.Href(answer.Back),
 		Fields: []render.Field{
 			{Name: "from", Label: "From", Value: from, Required: true, Hint: "As 2026-10-31 or 2026-10-31 18:00, in " + f.Frame.ZoneName() + ". This instant is in the range."},
 			{Name: "to", Label: "To", Value: to, Required: true, Hint: "This instant is not in the range. At most now."},
