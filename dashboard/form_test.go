@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"html"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -191,5 +192,43 @@ func TestTheQuestionOfABackfillLeadsBackToTheSchedule(t *testing.T) {
 		const cancel = `href="./schedules/report" data-do="cancel"`
 		wants(t, "the range", post(d, "/schedules/report/backfill"), 200, cancel)
 		wants(t, "its occurrences", post(d, "/schedules/report/backfill", "sure", "1", "from", "-3h", "to", "now"), 200, "Run 3", cancel)
+	})
+}
+
+// hidden are the fields that a question sends again, with those that are typed in it as they stand there.
+func hidden(got *httptest.ResponseRecorder) (fields []string) {
+	for _, input := range inputs.FindAllStringSubmatch(got.Body.String(), -1) {
+		if value := valued.FindStringSubmatch(input[0]); value != nil {
+			fields = append(fields, input[1], html.UnescapeString(value[1]))
+		}
+	}
+	return fields
+}
+
+func TestABackfillRunsWhatItHasShown(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		d := newDashboard(t, store, Options{Write: true})
+		schedules := chime.NewSchedules(store)
+		putRule(t, schedules, "report", `{"frequency":"second"}`, chime.Overlap(chime.OverlapAllow))
+		time.Sleep(time.Minute)                                                                       // fake time passes
+		work(t, store, 3500*time.Millisecond, func(context.Context, *chime.Job) error { return nil }) // which places an occurrence
+		if err := schedules.Pause(t.Context(), "report"); err != nil {
+			t.Fatal(err)
+		}
+		got := post(d, "/schedules/report/backfill", "sure", "1", "from", "-5s", "to", "now")
+		wants(t, "the range", got, 200, "5 occurrences run now")
+		time.Sleep(4 * time.Second)
+		wants(t, "confirmed", post(d, "/schedules/report/backfill", hidden(got)...), 303)
+		ran := 0
+		for job, err := range chime.NewJobs(store).List(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobWaiting}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			ran++
+			wants(t, "shown before", got, 200, "<li>"+job.Planned.UTC().Format("2 Jan 2006 15:04:05 MST")+"</li>")
+		}
+		if ran != 5 {
+			t.Errorf("%d run, want the 5 that were shown", ran)
+		}
 	})
 }

@@ -149,7 +149,7 @@ func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 		return answer, err
 	}
 	if f.Fields.Get("shown") != "1" {
-		answer.Ask = c.shownBackfill(f, ask, times, next)
+		answer.Ask = c.shownBackfill(f, ask, at, times, next)
 		return answer, nil
 	}
 	done, err := c.schedules.Backfill(ctx, name, at[0], at[1])
@@ -164,8 +164,9 @@ func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 	return answer, err
 }
 
-// shownBackfill asks whether these occurrences are meant.
-func (c *Changer) shownBackfill(f *Form, ask *render.Ask, times []time.Time, next time.Time) *render.Ask {
+// shownBackfill asks whether these occurrences are meant. It sends the range again as instants: a span from now would be another
+// one by then.
+func (c *Changer) shownBackfill(f *Form, ask *render.Ask, at, times []time.Time, next time.Time) *render.Ask {
 	if len(times) == 0 {
 		ask.Fields[1].Error = "The schedule plans nothing in this range."
 		return ask
@@ -178,8 +179,8 @@ func (c *Changer) shownBackfill(f *Form, ask *render.Ask, times []time.Time, nex
 		ask.Examples = append(ask.Examples, t.In(f.Frame.Zone).Format(shownInstant))
 	}
 	ask.More = len(times) - len(ask.Examples)
-	for _, field := range ask.Fields {
-		ask.Hidden = append(ask.Hidden, render.Pair{Name: field.Name, Value: field.Value})
+	for i, field := range ask.Fields {
+		ask.Hidden = append(ask.Hidden, render.Pair{Name: field.Name, Value: at[i].UTC().Format(time.RFC3339Nano)})
 	}
 	ask.Hidden = append(ask.Hidden, render.Pair{Name: "shown", Value: "1"})
 	ask.Fields, ask.Do = nil, fmt.Sprintf("Run %d", len(times))
