@@ -298,3 +298,27 @@ func TestAJobIsSteered(t *testing.T) {
 		wants(t, "what is gone", post(d, "/jobs/mail/mail-1/cancel", "sure", "1"), 404)
 	})
 }
+
+func TestAPurgeCountsWhatItDeletes(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, store chime.Store) {
+		d := newDashboard(t, store, Options{Write: true})
+		schedules := chime.NewSchedules(store)
+		put(t, store, "live", "0 * * * *", chime.Queue("mail"), chime.NoImmediateRun())
+		for _, name := range []string{"paused", "also paused"} {
+			put(t, store, name, "0 * * * *", chime.Queue("mail"))
+			if err := schedules.Pause(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(t, store, "new", "0 * * * *", chime.Queue("mail"), chime.Paused(chime.Note{}))
+		wants(t, "none", post(d, "/queues/mail/purge"), 200, "About 0 jobs are deleted: all that wait,")
+		enqueue := func() {
+			must(chime.NewEnqueuer(store, chime.EnqueuerOptions{}).Enqueue(t.Context(), "send", nil, chime.Queue("mail")))
+		}
+		enqueue()
+		wants(t, "one", post(d, "/queues/mail/purge"), 200, "About 1 job is deleted: all that wait,")
+		enqueue()
+		wants(t, "two", post(d, "/queues/mail/purge"), 200, "About 2 jobs are deleted: all that wait,")
+		wants(t, "purge", post(d, "/queues/mail/purge", "sure", "1", "name", "mail"), 303)
+	})
+}

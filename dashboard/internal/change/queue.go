@@ -11,6 +11,8 @@ import (
 	"github.com/chimejobs/chime/dashboard/internal/render"
 )
 
+const maxLooked = 500 // schedules, which is one page of the store
+
 // PauseQueue pauses a queue, with a note.
 func PauseQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	answer, note := onQueue(f), f.note()
@@ -106,15 +108,36 @@ func PurgeQueue(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		return answer, err
 	}
 	if typed := f.Fields.Get("name"); !f.sure() || typed != answer.Target {
+		waits, err := c.purged(ctx, stands)
+		if err != nil {
+			return answer, err
+		}
 		answer.Ask = f.named(answer, "purge", "Purge queue "+answer.Target+"?", "Purge", "This cannot be undone: nothing is kept of these jobs.")
-		answer.Ask.Text = fmt.Sprintf("About %s that wait, are due later, are parked or dead are deleted. What runs goes on, and schedules stay.",
-			plural(int(stands.Waiting+stands.Delayed+stands.Parked+stands.Dead-stands.Schedules), "job", "jobs"))
+		answer.Ask.Text = fmt.Sprintf("About %s deleted: all that wait, are due later, are parked or dead. What runs goes on, and schedules stay.",
+			plural(waits, "job is", "jobs are"))
 		return answer, nil
 	}
 	done, err := c.queues.Purge(ctx, answer.Target, answer.Target, nil)
 	answer.Count = int64(done.Changed)
 	answer.Said = fmt.Sprintf("%s of queue %s deleted.", plural(done.Changed, "job", "jobs"), answer.Target)
 	return answer, err
+}
+
+// purged is about how many jobs a purge deletes: all that a queue has but the next occurrences of its schedules. One that is paused or has completed may
+// have none; of those beyond the first page it is taken that they have.
+func (c *Changer) purged(ctx context.Context, stands *chime.QueueInfo) (int, error) {
+	stay := stands.Schedules
+	if stay > 0 {
+		for schedule, err := range c.schedules.List(ctx, chime.ScheduleFilter{Queue: stands.Name, Limit: maxLooked}) {
+			if schedule == nil {
+				return 0, err
+			}
+			if err == nil && schedule.Next.IsZero() {
+				stay--
+			}
+		}
+	}
+	return int(max(0, stands.Waiting+stands.Delayed+stands.Parked+stands.Dead-stay)), nil
 }
 
 // DeleteQueue removes a queue on which nothing is.
