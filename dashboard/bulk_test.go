@@ -69,6 +69,9 @@ func TestTickedJobsAreChanged(t *testing.T) {
 		}
 		got := post(d, "/jobs/bulk", append(ticked, "sure", "1")...)
 		wants(t, "requeue", got, 303)
+		if target := audited[len(audited)-1].Target; target != "mail/mail-0, mail/mail-1, mail/gone" {
+			t.Errorf("the audit has %q, want what was ticked", target)
+		}
 		if page := follow(t, d, "/jobs/bulk", got.Header().Get("Location")); !strings.Contains(page, "2 requeued, 1 had gone or changed") || !strings.Contains(page, "It is done.") ||
 			!strings.Contains(page, `href="./jobs?q=mail&amp;state=dead">Back to the list`) {
 			t.Errorf("the page of the operation:\n%s", page)

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ const maxStep = 30 * time.Second // that one step may take
 // A jobVerb is what is done to many jobs.
 type jobVerb struct {
 	name, do, done string // as "requeue", "Requeue", "requeued"
+	button         string // of the question; empty: do
 	destroys       bool   // the number has to be typed
 	warning        string
 	step           func(*chime.Jobs, context.Context, string, []string) (chime.BulkResult, error) // of at most stepJobs of a queue
@@ -32,7 +34,7 @@ var (
 		},
 	}
 	cancels = jobVerb{
-		name: "cancel", do: "Cancel the jobs", done: "cancelled", destroys: true, warning: "This cannot be undone: these jobs never start, and those that run are told to end.",
+		name: "cancel", do: "Cancel", button: "Cancel the jobs", done: "cancelled", destroys: true, warning: "This cannot be undone: these jobs never start, and those that run are told to end.",
 		step: cancelEach,
 	}
 )
@@ -87,7 +89,7 @@ func DeleteGroups(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 
 // changeSelected asks whether these jobs are meant, and then begins to change them.
 func (c *Changer) changeSelected(f *Form, verb jobVerb, s selection, err error, page string) (Answer, error) {
-	answer := Answer{Target: s.words, Back: page, List: f.list(), Count: int64(len(s.jobs))}
+	answer := Answer{Target: cmp.Or(s.named, s.words), Back: page, List: f.list(), Count: int64(len(s.jobs))}
 	if err != nil {
 		return answer, err
 	}
@@ -144,7 +146,7 @@ func (f *Form) askJobs(verb jobVerb, s selection, page string) *render.Ask {
 	meant := strconv.Itoa(len(s.jobs))
 	ask := &render.Ask{
 		Title: fmt.Sprintf("%s %s?", verb.do, plural(len(s.jobs), "job", "jobs")), Text: "These are the jobs " + s.words + ".",
-		Warning: verb.warning, Post: f.Frame.Action(page, "bulk"), Do: verb.do, Destroys: verb.destroys, Cancel: f.Frame.List(page, f.list()),
+		Warning: verb.warning, Post: f.Frame.Action(page, "bulk"), Do: cmp.Or(verb.button, verb.do), Destroys: verb.destroys, Cancel: f.Frame.List(page, f.list()),
 		Hidden: append(f.kept(), render.Pair{Name: "verb", Value: verb.name}),
 	}
 	if s.more {

@@ -14,3 +14,19 @@ func TestNothingThatFitsIsSaidOfWhatWasLookedAt(t *testing.T) {
 		}
 	}
 }
+
+// The audit names what was ticked, as far as it has room.
+func TestTheAuditNamesTheFirstOfWhatWasTicked(t *testing.T) {
+	long := strings.Repeat("x", 2*maxNamed)
+	for want, ticked := range map[string][]string{
+		"":                              nil,
+		"mail/a, send: refused":         {"mail/a", "send\trefused"},
+		"a, b, c, d, e and 2 more":      strings.Split("abcdefg", ""),
+		long[:maxNamed]:                 {long},
+		long[:maxNamed] + " and 1 more": {long, "b"},
+	} {
+		if got := firstOf(ticked); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -177,6 +177,7 @@ func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	}
 	answer := onSchedule(name)
 	why, status := "", http.StatusOK
+	var taken error // the name is another schedule's
 	switch to := f.Fields.Get("to"); {
 	case f.Fields.Has("like"):
 		if fields, err = like(f.Fields, f.Fields.Get("like")); err != nil {
@@ -197,6 +198,9 @@ func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 		put, err := c.schedules.Put(ctx, name, d.rule, append(d.options(stored), shownRevision(f, stored))...)
 		var conflict *chime.ConflictError
 		switch {
+		case errors.As(err, &conflict) && !exists && f.Fields.Get("revision") == "":
+			d.wrong("name", "a schedule of this name exists already")
+			taken, status = conflict, http.StatusConflict
 		case errors.As(err, &conflict):
 			return c.conflict(ctx, f, d, conflict, answer)
 		case errors.Is(err, chime.ErrNotFound):
@@ -206,8 +210,9 @@ func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 			return answer, nil
 		case !d.refused(err, ruleField(d)):
 			return answer, err
+		default:
+			status = http.StatusBadRequest
 		}
-		status = http.StatusBadRequest
 	}
 	preview, err := d.previewed(ctx, stored, f.Frame.Now)
 	if err != nil {
@@ -218,7 +223,7 @@ func PutSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) {
 	if revision, err := strconv.ParseInt(f.Fields.Get("revision"), 10, 64); err == nil && stored != nil {
 		e.Revision = revision
 	}
-	answer.Show = &Shown{Template: "editor", Title: e.title(), Status: status, Model: e}
+	answer.Show = &Shown{Template: "editor", Title: e.title(), Status: status, Model: e, Err: taken}
 	return answer, nil
 }
 

@@ -154,12 +154,12 @@ func BackfillSchedule(c *Changer, ctx context.Context, f *Form) (Answer, error) 
 	}
 	done, err := c.schedules.Backfill(ctx, name, at[0], at[1])
 	answer.Count = int64(done.Placed)
-	answer.Said = fmt.Sprintf("%d occurrences of %s run now.", done.Placed, name)
+	answer.Said = fmt.Sprintf("Of %s, %s now.", name, plural(done.Placed, "occurrence runs", "occurrences run"))
 	if done.Existing > 0 {
-		answer.Said = fmt.Sprintf("%d occurrences of %s run now; %d wait or run already.", done.Placed, name, done.Existing)
+		answer.Said = fmt.Sprintf("Of %s, %s now; %d wait or run already.", name, plural(done.Placed, "occurrence runs", "occurrences run"), done.Existing)
 	}
 	if !done.Next.IsZero() {
-		answer.Said += " Those from " + done.Next.UTC().Format(time.RFC3339) + " on are left: backfill from there."
+		answer.Said += " Those from " + done.Next.In(f.Frame.Zone).Format(shownInstant) + " on are left: backfill from there."
 	}
 	return answer, err
 }
@@ -171,7 +171,7 @@ func (c *Changer) shownBackfill(f *Form, ask *render.Ask, at, times []time.Time,
 		ask.Fields[1].Error = "The schedule plans nothing in this range."
 		return ask
 	}
-	ask.Text = fmt.Sprintf("%d occurrences run now, the oldest first, each with its own planned instant.", len(times))
+	ask.Text = plural(len(times), "occurrence runs", "occurrences run") + " now, the oldest first, each with its own planned instant."
 	if !next.IsZero() {
 		ask.Text += " More are in the range: backfill again from " + next.In(f.Frame.Zone).Format(shownInstant) + " when these are done."
 	}

@@ -3,6 +3,7 @@ package change
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,7 @@ const (
 // A selection is the jobs that a form is about.
 type selection struct {
 	words string // which these are, for people
+	named string // which these are, for the audit, where a viewer has ticked them; empty: words say it
 	jobs  []ref
 	more  bool // there are more, which another form is to change
 }
@@ -36,7 +38,7 @@ func (c *Changer) selected(ctx context.Context, f *Form) (selection, error) {
 	if len(ids) > maxTicked {
 		return selection{}, &chime.InvalidError{Field: "id", Value: strconv.Itoa(len(ids)) + " rows", Limit: "at most " + strconv.Itoa(maxTicked)}
 	}
-	s := selection{words: "that are ticked"}
+	s := selection{words: "that are ticked", named: firstOf(ids)}
 	for _, text := range ids {
 		queue, id, found := strings.Cut(text, "/")
 		if !found || queue == "" || id == "" {
@@ -82,6 +84,7 @@ func (c *Changer) grouped(ctx context.Context, groups []string, text string) (al
 		return all, &chime.InvalidError{Field: "id", Value: strconv.Itoa(len(groups)) + " groups", Limit: "at most " + strconv.Itoa(maxTicked)}
 	}
 	all.words = "of the ticked groups"
+	var having []string
 	for _, text := range groups {
 		name, _, found := strings.Cut(text, "\t")
 		if !found || name == "" {
@@ -98,12 +101,34 @@ func (c *Changer) grouped(ctx context.Context, groups []string, text string) (al
 				return all, err
 			}
 			all.jobs, all.more = append(all.jobs, some.jobs...), all.more || some.more
+			if len(some.jobs) > 0 && !slices.Contains(having, text) {
+				having = append(having, text)
+			}
 		}
 	}
+	all.named = firstOf(having)
 	if len(all.jobs) > maxAll {
 		all.jobs, all.more = all.jobs[:maxAll], true
 	}
 	return all, nil
+}
+
+const maxNamed = 300 // bytes of what was ticked
+
+// firstOf names the first of what was ticked, as far as an audit has room for it.
+func firstOf(ticked []string) string {
+	text := ""
+	for i, one := range ticked {
+		one = strings.ReplaceAll(one, "\t", ": ")
+		if i > 0 && (i == maxExamples || len(text)+len(one) > maxNamed) {
+			return text + fmt.Sprintf(" and %d more", len(ticked)-i)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%.*s", maxNamed, one)
+	}
+	return text
 }
 
 // steps cuts jobs into runs of one queue.
