@@ -217,7 +217,7 @@ func TestABackfillRunsWhatItHasShown(t *testing.T) {
 		}
 		got := post(d, "/schedules/report/backfill", "sure", "1", "from", "-5s", "to", "now")
 		wants(t, "the range", got, 200, "5 occurrences run now")
-		time.Sleep(4 * time.Second)
+		time.Sleep(4 * time.Second) // fake time passes
 		wants(t, "confirmed", post(d, "/schedules/report/backfill", hidden(got)...), 303)
 		ran := 0
 		for job, err := range chime.NewJobs(store).List(t.Context(), chime.JobFilter{Queue: "default", State: chime.JobWaiting}) {

@@ -38,6 +38,7 @@ func TestEverythingWorksWithoutScripts(t *testing.T) {
 	check(t, p.Click(`[data-exactly]`))
 	check(t, p.Press("1"))
 	submit(t, p, `.ask button.primary`)
+	wait(t, p, `location.pathname.includes("/operations/")`) // the next page would break off the way there
 	w.waitForDead(t, 3)
 
 	check(t, p.Go(w.url+"search"))
