@@ -130,10 +130,11 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 	if sent != 1 {
 		t.Errorf("two clicks have sent it %d times, want once", sent)
 	}
-	wait(t, p, `document.querySelector(".flash")?.innerText.includes("runs as soon as")`)
+	wait(t, p, `document.readyState === "complete" && document.querySelector(".flash")?.innerText.includes("runs as soon as")`)
 	check(t, p.Press("t"))
 	wait(t, p, `document.querySelector("dialog[open] .ask")`)
 	check(t, p.Press(Escape))
+	wait(t, p, `!document.querySelector("dialog[open]")`)
 	check(t, p.Press("p")) // the next question is asked
 	wait(t, p, `document.querySelector("dialog[open] h1")?.textContent.startsWith("Pause")`)
 	unspoilt(t, "the schedule's page", p)
