@@ -24,14 +24,14 @@ func TestAStreamEndsByItself(t *testing.T) {
 			d.ServeHTTP(httptest.NewRecorder(), r)
 			ended <- time.Since(began)
 		}()
-		time.Sleep(maxStream - time.Second)
+		time.Sleep(maxStream - time.Second) // fake time passes
 		synctest.Wait()
 		select {
 		case took := <-ended:
 			t.Errorf("it ended after %v, want it to go on for %v", took, maxStream)
 		default:
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) // fake time passes
 		synctest.Wait()
 		select {
 		case <-ended:

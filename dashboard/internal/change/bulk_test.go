@@ -1,6 +1,7 @@
 package change
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -12,6 +13,19 @@ func TestNothingThatFitsIsSaidOfWhatWasLookedAt(t *testing.T) {
 		if err != nil || !strings.Contains(answer.Said, want) || answer.Ask != nil {
 			t.Errorf("more %v: got %q, %v, %v; want %q", more, answer.Said, answer.Ask, err, want)
 		}
+	}
+}
+
+// A form leads back to its list as it was; what no address of a page could be is left out.
+func TestAListIsLedBackToByWhatItsAddressMayBe(t *testing.T) {
+	for _, c := range []struct{ query, want string }{{"state=dead&q=mail", "state=dead&q=mail"}, {strings.Repeat("x", maxList), strings.Repeat("x", maxList)}, {strings.Repeat("x", maxList+1), ""}} {
+		f := &Form{Fields: url.Values{fromList: {c.query}}}
+		if f.list() != c.want || f.back("queues/mail") != "queues" || f.kept()[0].Value != c.want {
+			t.Errorf("of %d bytes: got %.40q, %q, %v", len(c.query), f.list(), f.back("queues/mail"), f.kept())
+		}
+	}
+	if f := (&Form{Fields: url.Values{}}); f.back("queues/mail") != "queues/mail" || f.kept() != nil {
+		t.Errorf("a form of no list leads to %q, and keeps %v", f.back("queues/mail"), f.kept())
 	}
 }
 
