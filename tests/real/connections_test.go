@@ -1,0 +1,113 @@
+//go:build real && unix
+
+package real_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/redistest"
+	"github.com/chimejobs/chime/redisstore"
+)
+
+// A pool of one connection, a hundred callers at once, and handlers that outlast several heartbeats: everything is slow and nothing
+// is lost, because heartbeats have a connection of their own.
+func TestAnExhaustedPoolLosesNoSession(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	store := redisstore.New(server.Client(&redis.Options{PoolSize: 1}), redisstore.Options{Logger: errorsOnly})
+	worker := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 50, SessionTTL: time.Second, Logger: errorsOnly})
+	var ran, lost atomic.Int64
+	worker.Handle("mail", func(ctx context.Context, job *chime.Job) error {
+		select {
+		case <-ctx.Done():
+			lost.Add(1)
+		case <-time.After(1500 * time.Millisecond): // real time: longer than the session lives without a heartbeat
+		}
+		if job.Crashes > 0 {
+			lost.Add(1)
+		}
+		ran.Add(1)
+		return nil
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- chime.Run(ctx, worker) }()
+	enqueuer := chime.NewEnqueuer(store, chime.EnqueuerOptions{Logger: errorsOnly})
+	var callers sync.WaitGroup
+	for i := range 100 {
+		callers.Go(func() {
+			if _, err := enqueuer.Enqueue(t.Context(), "mail", nil, chime.ID(fmt.Sprint("job-", i))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	callers.Wait()
+	direct := server.Client(nil)
+	until(t, "100 jobs are done", func() bool { return countsOf(t, direct, "default").Done == 100 })
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	if ran.Load() != 100 || lost.Load() != 0 {
+		t.Errorf("%d handlers ran and %d of them lost their session, want 100 and none", ran.Load(), lost.Load())
+	}
+}
+
+// A server that accepts no more clients is tried again now and then, at most five times a second by a worker, and used again as soon
+// as it accepts one.
+func TestAServerWithTooManyClientsIsTriedAtMostFiveTimesASecond(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	direct := server.Client(&redis.Options{PoolSize: 1})
+	store := redisstore.New(server.Client(nil), redisstore.Options{Logger: errorsOnly})
+	worker := chime.NewWorker(store, chime.WorkerOptions{Logger: errorsOnly})
+	ran := make(chan struct{}, 1)
+	worker.Handle("mail", func(context.Context, *chime.Job) error { ran <- struct{}{}; return nil })
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- chime.Run(ctx, worker) }()
+	until(t, "the worker sleeps", func() bool { return direct.ZCard(t.Context(), "chime:{default}:idle").Val() == 1 })
+
+	must := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(direct.ConfigSet(t.Context(), "maxclients", "1").Err())
+	must(direct.Do(t.Context(), "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes").Err())
+	must(direct.Do(t.Context(), "CLIENT", "KILL", "TYPE", "pubsub").Err())
+	rejected := func() int {
+		info, err := direct.InfoMap(t.Context(), "stats").Result()
+		must(err)
+		n, err := strconv.Atoi(info["Stats"]["rejected_connections"])
+		must(err)
+		return n
+	}
+	until(t, "a connection is refused", func() bool { return rejected() > 0 })
+	time.Sleep(2 * time.Second) // real time: the first tries come sooner
+	before := rejected()
+	time.Sleep(5 * time.Second) // real time: it is counted over
+	if n := rejected() - before; n == 0 || n > 25 {
+		t.Errorf("%d connections were tried in 5 s, want 1 to 25", n)
+	}
+	must(direct.ConfigSet(t.Context(), "maxclients", "100").Err())
+	if _, err := chime.NewEnqueuer(redisstore.New(direct, redisstore.Options{}), chime.EnqueuerOptions{Logger: errorsOnly}).Enqueue(t.Context(), "mail", nil); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-ran:
+	case <-time.After(20 * time.Second): // real time: a worker that does not come back fails the test
+		t.Error("the worker did not come back")
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}

@@ -1,0 +1,94 @@
+//go:build real && unix
+
+package real_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/childproc"
+	"github.com/chimejobs/chime/internal/redistest"
+)
+
+// wantEachSecondOnce deletes the schedule "beat" of schedulerProcess, waits until nothing is left, and checks that every second from its
+// first run to its last was done exactly once and that none was missed.
+func wantEachSecondOnce(t *testing.T, p program, client *redis.Client) {
+	t.Helper()
+	missed := client.HGet(t.Context(), "chime:{default}:counters", "beat/missed").Val()
+	if err := chime.NewSchedules(p.store()).Delete(t.Context(), "beat"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "nothing is in flight", func() bool {
+		stats, err := chime.NewQueues(p.store()).Get(t.Context(), "default")
+		return err == nil && stats.Running == 0 && stats.Waiting == 0 && stats.Delayed == 0
+	})
+	wantEachSecondOfRuns(t, settledRuns(t, client, "done"))
+	if missed != "" {
+		t.Errorf("%s missed, want none", missed)
+	}
+}
+
+// leaderOf returns the ID of the leader and its term.
+func leaderOf(t *testing.T, client *redis.Client) (id, term string) {
+	t.Helper()
+	values := client.HMGet(t.Context(), "chime:leader", "id", "term").Val()
+	id, _ = values[0].(string)
+	term, _ = values[1].(string)
+	return id, term
+}
+
+// The leader is frozen until another one leads and has placed occurrences, and then continues as if it led. A worker is killed
+// again and again, so that there is always something for a leader to place.
+func TestALeaderThatWasFrozenDoublesNothing(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(nil)
+	p := program{Addr: server.Addr(), Work: 20 * time.Millisecond}
+	first := childproc.Start(t, "scheduler", p)
+	until(t, "it leads", func() bool { id, _ := leaderOf(t, client); return id != "" })
+	second := childproc.Start(t, "scheduler", p)
+	second.Await("ready")
+	worker := childproc.Start(t, "worker", p)
+	for _, leader := range []*childproc.Process{first, second} { // the second one leads when the first has been frozen
+		_, before := leaderOf(t, client)
+		done := len(settledRuns(t, client, "done"))
+		leader.Freeze()
+		until(t, "another one leads", func() bool { _, term := leaderOf(t, client); return term != before })
+		worker.Kill()
+		worker = childproc.Start(t, "worker", p)
+		until(t, "three more are done", func() bool { return len(settledRuns(t, client, "done")) >= done+3 })
+		leader.Thaw()
+		until(t, "two more are done", func() bool { return len(settledRuns(t, client, "done")) >= done+5 })
+	}
+	wantEachSecondOnce(t, p, client)
+}
+
+// The leader's lease is deleted again and again, so that each scheduler believes for a while that it leads, in the same term.
+func TestTwoLeadersOfOneTermDoubleNothing(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	client := server.Client(nil)
+	p := program{Addr: server.Addr(), Work: 20 * time.Millisecond}
+	for range 2 {
+		childproc.Start(t, "scheduler", p).Await("ready")
+	}
+	childproc.Start(t, "worker", p)
+	leaders := map[string]map[string]bool{} // by term
+	until(t, "eight are done, and two have led in one term", func() bool {
+		id, term := leaderOf(t, client)
+		if id != "" {
+			if leaders[term] == nil {
+				leaders[term] = map[string]bool{}
+			}
+			leaders[term][id] = true
+			client.Del(t.Context(), "chime:leader")
+		}
+		two := false
+		for _, ids := range leaders {
+			two = two || len(ids) > 1
+		}
+		return two && len(settledRuns(t, client, "done")) >= 8
+	})
+	wantEachSecondOnce(t, p, client)
+}

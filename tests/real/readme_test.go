@@ -1,0 +1,68 @@
+//go:build real && unix
+
+package real_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chimejobs/chime/internal/redistest"
+)
+
+// The README's program is built as it stands and run on a real server, but for the server's address.
+func TestReadmeProgram(t *testing.T) {
+	_, rest, _ := strings.Cut(readme(t), "```go\n")
+	program, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("README.md has no program")
+	}
+	address := `"localhost:6379"`
+	if strings.Count(program, address) != 1 {
+		t.Fatalf("the program does not say %s once", address)
+	}
+	server := redistest.Start(t, redistest.Options{})
+	dir := t.TempDir()
+	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	if err := os.WriteFile(source, []byte(strings.Replace(program, address, fmt.Sprintf("%q", server.Addr()), 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-o", binary, source).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	cmd := exec.CommandContext(t.Context(), binary)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	lines := bufio.NewScanner(out)
+	for _, want := range []string{"report@", "welcome, Ada"} { // the run at creation, then the job enqueued for a second later
+		if !lines.Scan() || !strings.HasPrefix(lines.Text(), want) {
+			t.Fatalf("the program printed %q, %v; want %s…", lines.Text(), lines.Err(), want)
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after Ctrl-C: %v, want it to drain and to end without an error", err)
+	}
+}
+
+// readme returns the text of the README.
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,120 @@
+package repo_test
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The keys and events of log lines. Programs that collect them may rely on these.
+var (
+	logKeys = strings.Fields(`event queue partition job id schedule planned attempt max_attempts fence worker session host pid term leader
+		outcome reason error late_ms took_ms after_ms count viewer action note stack collection url roles version signal
+		principal status request remote code method path op if_match etag`)
+	logEvents = strings.Fields(`leader.elected leader.lost leader.handover_failed
+		schedule.changed schedule.completed schedule.unplaced schedule.uncomputable schedule.unhandled schedule.lost schedule.mended schedule.outdated schedule.newer schedule.dates_end schedule.pruned schedule.unpruned schedule.paused
+		job.dead job.superseded job.cancelled job.parked job.late_result job.retrying handler.backoff_panic handler.panic handler.stuck
+		session.lost session.expired session.reap_failed session.reaped session.unreadable
+		store.trouble store.recovered store.unfit store.unreadable store.emptied client.logged
+		worker.started worker.unhandled queue.unserved drain.started drain.ended
+		schedule.unreadable collection.unreadable collection.failed collection.overfull
+		server.started server.stopping server.reloaded server.reload_failed server.cut_off server.handed_back
+		dashboard.action dashboard.denied dashboard.revealed dashboard.failed
+		api.action api.denied api.unauthenticated api.panicked api.unsent`)
+)
+
+var packagePrefix = regexp.MustCompile(`^(chime|redisstore|embedded|httpapi|chimed|dashboard): `)
+
+// Every line that the library logs has a level, a text that begins with the package, an event, and keys of the list; and all events of the list are logged.
+func TestLogLinesHaveAnEventAndStableKeys(t *testing.T) {
+	lines := 0
+	written := map[string]bool{} // all texts of the source, for some events are worked out before they are logged
+	for _, s := range sources(t) {
+		if s.test || s.under("examples") || s.under("bench") || servesTests(s.folder) {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+				value, _ := strconv.Unquote(text.Value)
+				written[value] = true
+			}
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			arguments, ok := logArguments(call)
+			if !ok {
+				return true
+			}
+			lines++
+			at := s.set.Position(call.Pos())
+			if text, constant := literal(arguments[0]); constant && !packagePrefix.MatchString(text) {
+				t.Errorf("%s:%d logs %q: want it to begin with the package", s.path, at.Line, text)
+			}
+			keys := arguments[1:]
+			if first, _ := literalOr(keys, 0); first != "event" {
+				t.Errorf("%s:%d logs a line whose first key is %q, want event", s.path, at.Line, first)
+			}
+			for i := 0; i < len(keys); i += 2 {
+				if key, _ := literal(keys[i]); !slices.Contains(logKeys, key) {
+					t.Errorf("%s:%d logs the key %q, want one of %q", s.path, at.Line, key, logKeys)
+				}
+			}
+			if event, constant := literalOr(keys, 1); constant && !slices.Contains(logEvents, event) {
+				t.Errorf("%s:%d logs the event %q, want one of %q", s.path, at.Line, event, logEvents)
+			}
+			return true
+		})
+	}
+	for _, event := range logEvents {
+		if !written[event] {
+			t.Errorf("the event %s is listed, and nothing logs it", event)
+		}
+	}
+	if lines < 20 {
+		t.Errorf("%d log lines were found: this test searches in the wrong place", lines)
+	}
+}
+
+// logArguments returns the text and the attributes of a call of a slog.Logger.
+func logArguments(call *ast.CallExpr) ([]ast.Expr, bool) {
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return nil, false
+	}
+	if receiver := strings.ToLower(types.ExprString(selector.X)); !strings.HasSuffix(receiver, "log") && !strings.HasSuffix(receiver, "logger") && receiver != "slog" && !strings.HasSuffix(receiver, "log()") && !strings.HasSuffix(receiver, "default()") {
+		return nil, false
+	}
+	before := map[string]int{"Debug": 0, "Info": 0, "Warn": 0, "Error": 0, "DebugContext": 1, "InfoContext": 1, "WarnContext": 1, "ErrorContext": 1, "Log": 2}
+	n, ok := before[selector.Sel.Name]
+	if !ok || len(call.Args) <= n {
+		return nil, false
+	}
+	arguments := call.Args[n:]
+	if added, ok := arguments[len(arguments)-1].(*ast.CallExpr); ok && call.Ellipsis.IsValid() && types.ExprString(added.Fun) == "append" {
+		if first, ok := added.Args[0].(*ast.CompositeLit); ok { // the rest is another line's too
+			return append(slices.Clone(arguments[:len(arguments)-1]), first.Elts...), true
+		}
+	}
+	return arguments, true
+}
+
+func literal(e ast.Expr) (text string, constant bool) {
+	if basic, ok := e.(*ast.BasicLit); ok {
+		text, err := strconv.Unquote(basic.Value)
+		return text, err == nil
+	}
+	return "", false
+}
+
+func literalOr(list []ast.Expr, i int) (string, bool) {
+	if i < len(list) {
+		return literal(list[i])
+	}
+	return "", true
+}

@@ -1,0 +1,48 @@
+package repo_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestReadmeIsShort(t *testing.T) {
+	if n := strings.Count(readme(t), "\n"); n > 200 {
+		t.Errorf("README.md has %d lines, want at most 200", n)
+	}
+}
+
+// Every file and folder that the documentation names exists.
+func TestFilesNamedInTheDocumentationExist(t *testing.T) {
+	path := regexp.MustCompile("`([a-z_/]+(?:/[a-z_]+|\\.go|\\.lua|\\.md|\\.sh))`")
+	found := 0
+	for _, document := range []string{"README.md", "SECURITY.md", "docs/how-it-works.md", "docs/licences.md", "docs/performance.md", "bench/README.md"} {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range path.FindAllStringSubmatch(string(text), -1) {
+			found++
+			beside := filepath.Join(filepath.Dir(document), match[1])
+			if _, err := os.Stat(match[1]); err != nil {
+				if _, err := os.Stat(beside); err != nil {
+					t.Errorf("%s names %s, which does not exist", document, match[1])
+				}
+			}
+		}
+	}
+	if found < 40 {
+		t.Errorf("%d files are named: this test searches in the wrong place", found)
+	}
+}

@@ -1,0 +1,184 @@
+package system_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/memconn"
+)
+
+// A clockedWorld is a world whose server's clock is wrong, as the processes see it; which of the two is wrong makes no difference.
+type clockedWorld struct {
+	*world
+	setting sync.Mutex
+	wrong   time.Duration
+	delayed int // runs of the job called once
+}
+
+const clockTick = 4 * time.Millisecond
+
+// inClockedWorld runs a test in a bubble of fake time with a server whose clock can be set.
+func inClockedWorld(t *testing.T, test func(w *clockedWorld)) {
+	synctest.Test(t, func(t *testing.T) {
+		mini := miniredis.NewMiniRedis()
+		mini.ClockTTL(true)
+		w := &clockedWorld{world: &world{T: t, dial: func() (net.Conn, error) { return dial(mini) }, log: slog.New(slog.NewTextHandler(io.Discard, nil)), runs: map[string]int{}}}
+		stop := make(chan struct{})
+		var clock sync.WaitGroup
+		clock.Go(func() { // the server has no clock of its own that could be wrong: its time is set all the time
+			for tick := time.NewTicker(clockTick); ; {
+				mini.SetTime(w.now())
+				select {
+				case <-tick.C:
+				case <-stop:
+					tick.Stop()
+					return
+				}
+			}
+		})
+		synctest.Wait()
+		test(w)
+		close(stop)
+		clock.Wait()
+		mini.Close()
+		w.pass(2 * time.Second) // the client's pool checks once a second whether it is closed
+	})
+}
+
+// dial opens a connection to a server in the same process.
+func dial(mini *miniredis.Miniredis) (net.Conn, error) {
+	pipe, err := mini.Dial()
+	if err != nil {
+		return nil, err
+	}
+	return memconn.New(pipe), nil
+}
+
+// now is the server's time.
+func (w *clockedWorld) now() time.Time {
+	w.setting.Lock()
+	defer w.setting.Unlock()
+	return time.Now().Add(w.wrong)
+}
+
+// delayedRuns returns how many times the delayed job ran so far.
+func (w *clockedWorld) delayedRuns() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.delayed
+}
+
+// step sets how wrong the server's clock is.
+func (w *clockedWorld) step(wrong time.Duration) {
+	w.setting.Lock()
+	w.wrong = wrong
+	w.setting.Unlock()
+	w.pass(2 * clockTick)
+}
+
+// service starts a scheduler with a schedule of every minute, and a worker for it and for jobs called once, in two processes.
+func (w *clockedWorld) service() (scheduler, worker *process) {
+	scheduler = w.start(func(p *process) []chime.Role { return []chime.Role{p.scheduler(declares("beat", everyMinute))} })
+	worker = w.start(func(p *process) []chime.Role {
+		worker := p.worker("beat", nil)
+		worker.Handle("once", func(context.Context, *chime.Job) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.delayed++
+			return nil
+		})
+		return []chime.Role{worker}
+	})
+	return scheduler, worker
+}
+
+// The clocks of the processes and the server's differ by an hour. Every occurrence and every delayed job runs when the server's clock
+// says so, none early, late or skipped.
+func TestAClientsClockIsNeverUsed(t *testing.T) {
+	for _, wrong := range []time.Duration{-time.Hour, time.Hour} {
+		t.Run(wrong.String(), func(t *testing.T) {
+			inClockedWorld(t, func(w *clockedWorld) {
+				w.pass(time.Hour + time.Minute) // a server whose clock shows a time before 2000, when the bubble begins, is refused
+				w.step(wrong)
+				began := w.now()
+				scheduler, worker := w.service()
+				w.pass(time.Second)
+				enqueuer := chime.NewEnqueuer(scheduler.store, chime.EnqueuerOptions{Logger: w.log})
+				if _, err := enqueuer.Enqueue(context.Background(), "once", nil, chime.In(5*time.Minute), chime.ID("delayed")); err != nil {
+					w.Fatal(err)
+				}
+				w.pass(5*time.Minute - 100*time.Millisecond)
+				if w.delayedRuns() != 0 {
+					w.Error("a job delayed by 5 minutes ran before they had passed")
+				}
+				w.pass(200 * time.Millisecond)
+				if w.delayedRuns() != 1 {
+					w.Errorf("a job delayed by 5 minutes ran %d times after they had passed, want once", w.delayedRuns())
+				}
+				w.pass(5*time.Minute - time.Second)
+				end := w.now()
+				worker.end()
+				scheduler.end()
+				w.wantRuns("beat", everyMinute, began.Truncate(time.Second), end)
+				if w.late > 20*time.Millisecond {
+					w.Errorf("the latest run started %v late, want at most 20ms", w.late)
+				}
+			})
+		})
+	}
+}
+
+// The server's clock steps an hour ahead and ten minutes later back. What ran in the wrong hour does not run again; the schedule goes on
+// when the clock comes to the instant that is placed; a job delayed in the wrong hour is late by the step.
+func TestNothingRunsTwiceWhenTheServersClockStepsAheadAndBack(t *testing.T) {
+	inClockedWorld(t, func(w *clockedWorld) {
+		began := w.now()
+		scheduler, worker := w.service()
+		w.pass(10*time.Minute + 30*time.Second)
+		w.step(time.Hour)
+		w.pass(10 * time.Minute)
+		enqueuer := chime.NewEnqueuer(scheduler.store, chime.EnqueuerOptions{Logger: w.log})
+		if _, err := enqueuer.Enqueue(context.Background(), "once", nil, chime.In(time.Minute), chime.ID("delayed")); err != nil {
+			w.Fatal(err)
+		}
+		w.pass(30 * time.Second)
+		w.step(0)
+		w.pass(59 * time.Minute)
+		if w.delayedRuns() != 0 {
+			w.Error("the delayed job ran within the hour: README says that it is late by the step")
+		}
+		w.pass(20 * time.Minute)
+		worker.end()
+		scheduler.end()
+		if w.delayedRuns() != 1 {
+			w.Errorf("the delayed job ran %d times, want once", w.delayedRuns())
+		}
+		ahead := began.Add(70 * time.Minute) // where the clock stepped to
+		var before, after int
+		for id, n := range w.allRuns() {
+			at, err := time.Parse(time.RFC3339, strings.TrimPrefix(id, "beat@"))
+			if err != nil || n != 1 {
+				w.Errorf("%s ran %d times, want once (%v)", id, n, err)
+			}
+			if at.Before(ahead) {
+				before++
+			} else {
+				after++
+			}
+		}
+		// until the step 11 instants and one late run for those that the step passed over; then each minute that the clock came to
+		if before < 11 || before > 12 || after < 28 {
+			w.Errorf("%d runs before the step and %d after it, want 11 or 12 and at least 28", before, after)
+		}
+	})
+}

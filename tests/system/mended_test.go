@@ -1,0 +1,101 @@
+package system_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+)
+
+// Somebody removes or spoils by hand what says for whose end a schedule waits that catches up: it goes on within minutes.
+func TestAScheduleThatCatchesUpGoesOnWhateverBecomesOfItsFlight(t *testing.T) {
+	for name, damage := range map[string]func(ctx context.Context, c *redis.Client){
+		"entry in open lost":    func(ctx context.Context, c *redis.Client) { c.Del(ctx, "chime:{default}:open") },
+		"entry in open garbage": func(ctx context.Context, c *redis.Client) { c.HSet(ctx, "chime:{default}:open", "beat", "garbage") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				scheduler := w.start(func(p *process) []chime.Role {
+					return []chime.Role{p.scheduler(declares("beat", recurrence.Recurrence{Frequency: recurrence.Minute}, chime.Misfire(chime.MisfireCatchUp)))}
+				})
+				w.pass(10*time.Minute + 30*time.Second)
+				worker := w.start(func(p *process) []chime.Role {
+					return []chime.Role{p.worker("beat", func(*chime.Job) time.Duration { return 10 * time.Second })}
+				})
+				w.pass(25 * time.Second) // it catches up
+				client := w.server.Client()
+				defer client.Close()
+				damage(w.Context(), client)
+				w.pass(time.Hour)
+				worker.end()
+				scheduler.end()
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				if len(w.runs) < 70 {
+					t.Errorf("%d runs, want the 71 of the time", len(w.runs))
+				}
+			})
+		})
+	}
+}
+
+// Somebody removes or spoils by hand what says where a schedule stands: it goes on within minutes, nothing runs twice, and that is logged
+// once. So it is where workers run and no scheduler.
+func TestAScheduleGoesOnWhateverAHandTook(t *testing.T) {
+	const cursors, due = "chime:{default}:cursors", "chime:{default}:due"
+	for name, damage := range map[string]func(ctx context.Context, c *redis.Client){
+		"due lost":        func(ctx context.Context, c *redis.Client) { c.Del(ctx, due) },
+		"occurrence lost": func(ctx context.Context, c *redis.Client) { c.ZRem(ctx, due, c.ZRange(ctx, due, 0, 0).Val()[0]) },
+		"cursors lost":    func(ctx context.Context, c *redis.Client) { c.Del(ctx, cursors) },
+		"cursor lost":     func(ctx context.Context, c *redis.Client) { c.HDel(ctx, cursors, "beat") },
+		"cursor edited": func(ctx context.Context, c *redis.Client) {
+			c.HSet(ctx, cursors, "beat", c.HGet(ctx, cursors, "beat").Val()+" ")
+		},
+		"cursor garbage": func(ctx context.Context, c *redis.Client) { c.HSet(ctx, cursors, "beat", "garbage") },
+	} {
+		for _, leads := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, a leader %v", name, leads), func(t *testing.T) {
+				inWorld(t, func(w *world) {
+					lines := &lockedText{}
+					w.log = slog.New(slog.NewTextHandler(lines, nil))
+					scheduler := w.start(func(p *process) []chime.Role {
+						return []chime.Role{p.scheduler(declares("beat", recurrence.Recurrence{Frequency: recurrence.Minute}))}
+					})
+					worker := w.start(func(p *process) []chime.Role { return []chime.Role{p.worker("beat", nil)} })
+					w.pass(10*time.Minute + 30*time.Second)
+					if !leads {
+						scheduler.end()
+					}
+					client := w.server.Client()
+					defer client.Close()
+					damage(w.Context(), client)
+					w.pass(time.Hour)
+					worker.end()
+					if leads {
+						scheduler.end()
+					}
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					if len(w.runs) < 60 {
+						t.Errorf("%d runs, want all 71 but those of ten minutes", len(w.runs))
+					}
+					for id, n := range w.runs {
+						if n > 1 {
+							t.Errorf("%s ran %d times", id, n)
+						}
+					}
+					if n := strings.Count(lines.String(), "event=schedule.mended"); n != 1 {
+						t.Errorf("that it goes on is logged %d times, want once", n)
+					}
+				})
+			})
+		}
+	}
+}
