@@ -1,0 +1,434 @@
+package queues_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/redisstore"
+	"github.com/chimejobs/chime/tests/internal/fixture"
+)
+
+// A link is how one worker reaches the server. It counts what is sent, and can be cut.
+type link struct {
+	client *redis.Client
+	mu     sync.Mutex
+	conns  []net.Conn
+	isCut  bool
+	trips  int // round trips with a script in them
+}
+
+var errCut = errors.New("cut")
+
+func linkTo(f *fixture.Fixture) *link {
+	l := &link{}
+	l.client = redis.NewClient(&redis.Options{Addr: "127.0.0.1:0", Protocol: 2, DisableIdentity: true, Dialer: func(context.Context, string, string) (net.Conn, error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.isCut {
+			return nil, errCut
+		}
+		conn, err := f.Server.Dial()
+		l.conns = append(l.conns, conn)
+		return countedConn{conn, l}, err
+	}})
+	f.T.Cleanup(func() { l.client.Close() })
+	return l
+}
+
+func (l *link) cut(cut bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.isCut = cut; cut {
+		for _, conn := range l.conns {
+			conn.Close()
+		}
+		l.conns = nil
+	}
+}
+
+func (l *link) sent() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.trips
+}
+
+// A countedConn counts the requests in which a script is called.
+type countedConn struct {
+	net.Conn
+	of *link
+}
+
+func (c countedConn) Write(request []byte) (int, error) {
+	if bytes.Contains(request, []byte("evalsha")) {
+		c.of.mu.Lock()
+		c.of.trips++
+		c.of.mu.Unlock()
+	}
+	return c.Conn.Write(request)
+}
+
+func (l *link) worker(options chime.WorkerOptions) *chime.Worker {
+	options.Logger = fixture.Quiet()
+	return chime.NewWorker(redisstore.New(l.client, redisstore.Options{Logger: options.Logger}), options)
+}
+
+func setLimit(f *fixture.Fixture, limit chime.Limit) {
+	f.T.Helper()
+	if err := chime.NewQueues(f.Server.Store()).Limit(f.T.Context(), "default", limit); err != nil {
+		f.T.Fatal(err)
+	}
+}
+
+// atOnce counts how many handlers run that have not been told to end.
+type atOnce struct {
+	mu              sync.Mutex
+	now, most, done int
+	starts          []time.Time
+}
+
+// running returns how many run.
+func (a *atOnce) running() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.now
+}
+
+// begun returns how many have begun.
+func (a *atOnce) begun() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.starts)
+}
+
+// ended returns how many have ended.
+func (a *atOnce) ended() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.done
+}
+
+// highest returns how many ran at once at most.
+func (a *atOnce) highest() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.most
+}
+
+// hold runs for d, or until ctx ends.
+func (a *atOnce) hold(ctx context.Context, d time.Duration) error {
+	a.mu.Lock()
+	a.now++
+	a.most = max(a.most, a.now)
+	a.starts = append(a.starts, time.Now())
+	a.mu.Unlock()
+	defer func() { a.mu.Lock(); a.now--; a.done++; a.mu.Unlock() }()
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Three workers with many slots, one of which vanishes with what it holds and comes back later.
+func TestNoMoreJobsRunThanTheLimitLetsAndNoneWaitsForEver(t *testing.T) {
+	for _, most := range []int{1, 5} {
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			var a atOnce
+			random := rand.New(rand.NewPCG(uint64(most), 3))
+			f.Add("work", 0, fixture.Names("before", 100)...)
+			setLimit(f, chime.Limit{Running: most})
+			var links []*link
+			var stops []func() error
+			for range 3 {
+				l := linkTo(f)
+				w := l.worker(chime.WorkerOptions{Concurrency: 20})
+				w.Handle("work", func(ctx context.Context, job *chime.Job) error {
+					return a.hold(ctx, time.Duration(job.Fence%7)*10*time.Millisecond)
+				}, chime.MaxAttempts(100))
+				links, stops = append(links, l), append(stops, f.Start(w))
+			}
+			for i := range 60 {
+				f.Add("work", time.Duration(random.IntN(3000))*time.Millisecond, fixture.Names(fmt.Sprint("later", i), 5)...)
+				switch {
+				case i == 20:
+					links[0].cut(true)
+				case i == 45:
+					links[0].cut(false)
+				}
+				fixture.Pass(time.Duration(random.IntN(4000)) * time.Millisecond)
+			}
+			fixture.Pass(2 * time.Minute)
+			if s := f.Stats(); s.Done != 400 || s.Waiting+s.Delayed+s.Running != 0 || s.Limit != (chime.Limit{Running: most}) {
+				t.Errorf("at most %d: %+v, want 400 done", most, s)
+			}
+			if n := a.highest(); n != most {
+				t.Errorf("%d ran at once, want %d at most, and as many at times", n, most)
+			}
+			for _, stop := range stops {
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// A long time of a queue with more jobs than may start: over any time no more begin than the bucket lets, and over all of it none is lost.
+func TestJobsStartAsFastAsTheBucketLetsAndNoFaster(t *testing.T) {
+	for _, limit := range []chime.Limit{{Starts: 80, Per: time.Second}, {Starts: 1, Per: 7 * time.Second}, {Running: 2, Starts: 30, Per: time.Minute}} {
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			var a atOnce
+			setLimit(f, limit)
+			var stops []func() error
+			for range 3 {
+				w := f.Worker(chime.WorkerOptions{Concurrency: 10})
+				w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, 20*time.Millisecond) })
+				stops = append(stops, f.Start(w))
+			}
+			duration := min(time.Hour, 1500*limit.Per/time.Duration(limit.Starts)) // miniredis starts some thousand a second
+			began := time.Now()
+			most := limit.Starts + int(duration*time.Duration(limit.Starts)/limit.Per)
+			for added := 0; added < most+100; added += 500 {
+				f.Add("work", 0, fixture.Names(fmt.Sprint("j", added), 500)...)
+			}
+			fixture.Pass(duration)
+			for _, stop := range stops {
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+			}
+			longest := limit.Starts + int(time.Since(began)*time.Duration(limit.Starts)/limit.Per) // while some stop, others go on
+			for i := limit.Starts; i < len(a.starts); i++ {
+				// Starts + 1 of them within less than it takes to bring one token: that is too fast
+				if took, want := a.starts[i].Sub(a.starts[i-limit.Starts]), limit.Per/time.Duration(limit.Starts); took < want-2*time.Millisecond {
+					t.Fatalf("%+v: start %d comes %v after the %dth before it, want %v at least", limit, i, took, limit.Starts, want)
+				}
+			}
+			for from := range a.starts { // over a second, and over a Per
+				for _, over := range []time.Duration{time.Second, limit.Per} {
+					n := 0
+					for _, at := range a.starts[from:] {
+						if at.Sub(a.starts[from]) > over {
+							break
+						}
+						n++
+					}
+					if lets := limit.Starts + int((over+2*time.Millisecond)*time.Duration(limit.Starts)/limit.Per) + 1; n > lets {
+						t.Fatalf("%+v: %d starts within %v, want at most %d", limit, n, over, lets)
+					}
+				}
+			}
+			if n := len(a.starts); n > longest+1 || n < most-most/50-2 {
+				t.Errorf("%+v: %d starts in %v, want about %d", limit, n, duration, most)
+			}
+		})
+	}
+}
+
+// Where jobs wait for their start nobody asks for them in vain: calls are as many as starts and safety polls.
+func TestNobodyAsksForJobsThatMayNotStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit  chime.Limit
+		takes  time.Duration
+		starts int // in an hour
+	}{
+		"tokens":  {chime.Limit{Starts: 1, Per: 10 * time.Second}, 0, 361},
+		"running": {chime.Limit{Running: 2}, 10 * time.Minute, 14},
+	} {
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			var a atOnce
+			setLimit(f, c.limit)
+			f.Add("work", 0, fixture.Names("j", 1000)...)
+			var links []*link
+			var stops []func() error
+			for range 3 {
+				l := linkTo(f)
+				w := l.worker(chime.WorkerOptions{Concurrency: 10})
+				w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, c.takes) })
+				links, stops = append(links, l), append(stops, f.Start(w))
+			}
+			sent := func() (n int) {
+				for _, l := range links {
+					n += l.sent()
+				}
+				return n
+			}
+			fixture.Pass(time.Minute)
+			begun, before := a.begun(), sent()
+			for i := range 300 { // which wakes nobody
+				f.Add("work", 0, fmt.Sprint("more", i))
+				f.Add("work", time.Minute, fmt.Sprint("later", i))
+				fixture.Pass(time.Second)
+			}
+			fixture.Pass(54 * time.Minute)
+			all := a.begun()
+			starts, calls := all-begun, sent()-before
+			if all < c.starts-1 || all > c.starts {
+				t.Errorf("%s: %d starts in an hour, want %d", name, all, c.starts)
+			}
+			// a start is taken, the second that keeps the alarm looks after it, and it is settled; polls come every 11 s at least, and
+			// the heartbeats of two sessions every 4 s
+			polls := 3 * int(time.Hour/(11*time.Second))
+			if c.takes > 0 {
+				polls += 2 * int(time.Hour/(4*time.Second))
+			}
+			if most := 3*starts + polls; calls > most {
+				t.Errorf("%s: %d calls for %d starts, want at most %d", name, calls, starts, most)
+			}
+			for _, stop := range stops {
+				_ = stop() // handlers may be cut off
+			}
+		})
+	}
+}
+
+// A limit that is set while more run lets them end and starts none before fewer run; taken away, all that wait start at once.
+func TestALimitMayComeAndGoWhileJobsRun(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		var a atOnce
+		w := f.Worker(chime.WorkerOptions{Concurrency: 50})
+		w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, time.Minute) })
+		stop := f.Start(w)
+		f.Add("work", 0, fixture.Names("j", 20)...)
+		fixture.Pass(time.Second)
+		setLimit(f, chime.Limit{Running: 3})
+		f.Add("work", 0, fixture.Names("k", 30)...)
+		fixture.Pass(58 * time.Second)
+		if n := a.begun(); n != 20 {
+			t.Errorf("%d have begun, want the 20 from before the limit only", n)
+		}
+		fixture.Pass(2 * time.Second)
+		if n := a.running(); n != 3 {
+			t.Errorf("%d run once the first ones have ended, want 3", n)
+		}
+		for range 2 {
+			setLimit(f, chime.Limit{})
+		}
+		fixture.Pass(100 * time.Millisecond)
+		if n := a.running(); n != 30 {
+			t.Errorf("%d run once the limit is taken away, want all 30", n)
+		}
+		fixture.Pass(2 * time.Minute)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The next job begins as soon as one has ended: nothing waits for a settlement to go along with others.
+func TestTheNextJobUnderALimitBeginsAtOnce(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		var a atOnce
+		setLimit(f, chime.Limit{Running: 2})
+		w := f.Worker(chime.WorkerOptions{Concurrency: 10})
+		w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, 5*time.Millisecond) })
+		stop := f.Start(w)
+		f.Add("work", 0, fixture.Names("j", 2000)...)
+		fixture.Pass(6 * time.Second)
+		if n := a.ended(); n != 2000 {
+			t.Errorf("%d of 2000 jobs of 5 ms have ended after 6 s, two at a time", n)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Beside a queue with a long backlog a limited one gets its share of the slots.
+func TestALimitedQueueGetsItsShareBesideABusyOne(t *testing.T) {
+	for _, running := range []int{2, 100} {
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			queues := chime.NewQueues(f.Server.Store())
+			if err := queues.Limit(t.Context(), "limited", chime.Limit{Running: running}); err != nil {
+				t.Fatal(err)
+			}
+			enqueuer := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
+			for _, queue := range []string{"default", "limited"} {
+				items := make([]chime.Item, 6000)
+				for i := range items {
+					items[i] = chime.Item{Name: "work", Options: []chime.EnqueueOption{chime.Queue(queue)}}
+				}
+				if _, err := enqueuer.EnqueueMany(t.Context(), items); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var mu sync.Mutex
+			ran := map[string]int{}
+			w := f.Worker(chime.WorkerOptions{Queues: map[string]int{"default": 1, "limited": 1}, Concurrency: 4})
+			w.Handle("work", func(_ context.Context, job *chime.Job) error {
+				time.Sleep(time.Millisecond) // fake time
+				mu.Lock()
+				ran[job.Queue]++
+				mu.Unlock()
+				return nil
+			})
+			stop := f.Start(w)
+			fixture.Pass(time.Second)
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			if sum := ran["default"] + ran["limited"]; ran["limited"] < sum/4 || sum < 2000 {
+				t.Errorf("of two queues of the same weight, one with a limit of %d, %v ran: want a share each", running, ran)
+			}
+		})
+	}
+}
+
+// Occurrences are jobs: they obey the limit of their queue and each runs, though the others make it late; what is missed by its grace gives
+// its token back, so that it costs the others no start.
+func TestOccurrencesObeyTheLimitOfTheirQueue(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		var a atOnce
+		setLimit(f, chime.Limit{Running: 1, Starts: 6, Per: time.Minute})
+		scheduler := chime.NewScheduler(f.Server.Store(), chime.SchedulerOptions{Logger: fixture.Quiet()})
+		for i := range 5 {
+			options := []chime.ScheduleOption{chime.JobName("work"), chime.NoImmediateRun()}
+			if i == 4 {
+				options = append(options, chime.Misfire(chime.MisfireSkip), chime.Grace(time.Second)) // which the others make it miss
+			}
+			if err := scheduler.Schedule(fmt.Sprint("s", i), recurrence.Recurrence{Cron: "* * * * *"}, options...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w := f.Worker(chime.WorkerOptions{Concurrency: 10})
+		w.Handle("work", func(ctx context.Context, _ *chime.Job) error { return a.hold(ctx, 9*time.Second) })
+		ctx, stop := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- chime.Run(ctx, scheduler, w) }()
+		fixture.Pass(time.Hour + 50*time.Second)
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		schedules := chime.NewSchedules(f.Server.Store())
+		var started, missed int64
+		for i := range 5 {
+			s, err := schedules.Get(t.Context(), fmt.Sprint("s", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i < 4 && s.Counters.Started < 60 {
+				t.Errorf("of %s %+v in an hour, want one a minute", s.Name, s.Counters)
+			}
+			started, missed = started+s.Counters.Started, missed+s.Counters.Missed
+		}
+		if most, begun := a.highest(), a.begun(); most != 1 || started != int64(begun) {
+			t.Errorf("%d ran at once, %d began and %d are counted; want one at once, and each counted", most, begun, started)
+		}
+		if missed == 0 {
+			t.Error("none was missed: the test does not test what it says")
+		}
+	})
+}

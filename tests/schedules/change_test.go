@@ -1,0 +1,349 @@
+package schedules_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/tests/internal/fixture"
+)
+
+// A logText is what programs log.
+type logText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logText) count(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), part)
+}
+
+// Many editors read a schedule and change what they have seen, again and again. Each time one of them wins, and the others are told what
+// is stored now.
+func TestOfTwoEditorsOneWinsAndTheOtherIsTold(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		schedules := chime.NewSchedules(f.Server.Store())
+		seen, err := schedules.Put(t.Context(), "s", fixture.Minutely, chime.JobName("j"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		acts := map[string]func(ctx context.Context, editor int, r chime.IfRevision) error{
+			"put": func(ctx context.Context, editor int, r chime.IfRevision) error {
+				_, err := schedules.Put(ctx, "s", fixture.Minutely, chime.JobName("j"), chime.Args(fmt.Sprint(editor, r)), r)
+				return err
+			},
+			"move": func(ctx context.Context, editor int, r chime.IfRevision) error {
+				_, err := schedules.Put(ctx, "s", fixture.Minutely, chime.JobName("j"), chime.Queue(fmt.Sprint("q", editor)), chime.Args(r), r)
+				return err
+			},
+			"pause": func(ctx context.Context, editor int, r chime.IfRevision) error {
+				return schedules.Pause(ctx, "s", r, chime.Note{Text: fmt.Sprint(editor, r)})
+			},
+		}
+		for _, act := range []string{"put", "move", "pause", "move", "put", "pause"} {
+			var all sync.WaitGroup
+			errs := make([]error, 5)
+			for editor := range errs {
+				all.Go(func() { errs[editor] = acts[act](t.Context(), editor, chime.IfRevision(seen.Revision)) })
+			}
+			all.Wait()
+			now, err := schedules.Get(t.Context(), "s")
+			if err != nil || now.Revision <= seen.Revision {
+				t.Fatalf("%s: %+v, %v; want a later revision than %d", act, now, err, seen.Revision)
+			}
+			won := 0
+			for _, err := range errs {
+				var conflict *chime.ConflictError
+				switch {
+				case err == nil:
+					won++
+				case act == "move" && strings.Contains(err.Error(), "keep moving it"): // they hinder each other, until one has made his change
+				case !errors.As(err, &conflict) || !errors.Is(err, chime.ErrConflict) || conflict.Schedule.Name != "s":
+					t.Errorf("%s: %v, want a conflict with what is stored", act, err)
+				}
+			}
+			if won != 1 {
+				t.Errorf("%s: %d of 5 editors won, want one: %v", act, won, errs)
+			}
+			seen = now
+		}
+		if err := schedules.Delete(t.Context(), "s", chime.IfRevision(seen.Revision-1)); !errors.Is(err, chime.ErrConflict) {
+			t.Errorf("deleted another revision: %v, want a conflict", err)
+		}
+		if err := schedules.Delete(t.Context(), "s", chime.IfRevision(seen.Revision)); err != nil {
+			t.Error(err)
+		}
+		for act, err := range map[string]error{
+			"put": acts["put"](t.Context(), 1, chime.IfRevision(seen.Revision)), "pause": acts["pause"](t.Context(), 1, chime.IfRevision(seen.Revision)),
+			"delete": schedules.Delete(t.Context(), "s", chime.IfRevision(seen.Revision)),
+		} {
+			if !errors.Is(err, chime.ErrNotFound) {
+				t.Errorf("%s of what was deleted: %v, want ErrNotFound", act, err)
+			}
+		}
+	})
+}
+
+// What is made paused runs nothing before it is resumed, and whoever wants to make it again is told of it.
+func TestAScheduleMadePausedRunsNothingBeforeItIsResumed(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		schedules := chime.NewSchedules(f.Server.Store())
+		note := chime.Note{Text: "not confirmed", By: "deploy"}
+		rule := recurrence.Recurrence{Frequency: recurrence.Minute, Count: 3} // runs at once
+		made, err := schedules.Put(t.Context(), "s", rule, chime.JobName("j"), chime.IfAbsent(), chime.Paused(note))
+		if err != nil || made.State != chime.StatePaused || made.Note.Text != note.Text || made.Note.By != note.By || !made.Note.At.Equal(time.Now()) {
+			t.Fatalf("made %+v, %v; want it paused with its note", made, err)
+		}
+		var r fixture.Runs
+		w := f.Worker(chime.WorkerOptions{})
+		w.Handle("j", func(_ context.Context, job *chime.Job) error { r.Add(job.ID); return nil })
+		stop := f.Start(w)
+		fixture.Pass(10 * time.Minute)
+		if len(r.N) > 0 {
+			t.Errorf("%v ran while the schedule was paused", r.N)
+		}
+		again, err := schedules.Put(t.Context(), "s", rule, chime.JobName("j"), chime.IfAbsent(), chime.Paused(chime.Note{Text: "another"}))
+		if err != nil || again.Revision != made.Revision || again.Note != made.Note {
+			t.Errorf("the same again: %+v, %v; want it as it is", again, err)
+		}
+		_, err = schedules.Put(t.Context(), "s", fixture.Minutely, chime.JobName("j"), chime.IfAbsent())
+		var conflict *chime.ConflictError
+		if !errors.As(err, &conflict) || conflict.Schedule.Note.By != "deploy" {
+			t.Errorf("made otherwise: %v, want a conflict with what is stored", err)
+		}
+		if err := schedules.Resume(t.Context(), "s", chime.IfRevision(again.Revision), chime.SkipGap()); err != nil {
+			t.Error(err)
+		}
+		resumed := time.Now()
+		fixture.Pass(10 * time.Minute)
+		now, err := schedules.Get(t.Context(), "s")
+		if err != nil || len(r.N) != 3 || now.Note != (chime.Note{}) || now.State != chime.StateCompleted || now.Counters.Missed != 11 {
+			t.Errorf("%v ran, now %+v, %v; want three runs, and the first and ten more counted as missed", r.N, now, err)
+		}
+		for id, at := range r.At {
+			if !at.After(resumed) {
+				t.Errorf("%s ran at %v, want after %v", id, at, resumed)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A pause of an hour, under each misfire policy, with and without its gap: what ran and what was counted add up to what was planned.
+func TestSkipGapCountsWhatAPauseHasMissed(t *testing.T) {
+	for _, c := range []struct {
+		misfire    chime.MisfirePolicy
+		skips      bool
+		ran, count int
+	}{
+		// of 71 instants 6 come before the pause, and 5 after it
+		{chime.MisfireRunOnce, true, 11, 60}, {chime.MisfireSkip, true, 11, 60}, {chime.MisfireCatchUp, true, 11, 60},
+		{chime.MisfireRunOnce, false, 12, 59}, {chime.MisfireSkip, false, 11, 60}, {chime.MisfireCatchUp, false, 71, 0},
+	} {
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			schedules := chime.NewSchedules(f.Server.Store())
+			var r fixture.Runs
+			w := f.Worker(chime.WorkerOptions{})
+			w.Handle("j", func(_ context.Context, job *chime.Job) error { r.Add(job.ID); return nil })
+			stop := f.Start(w)
+			if _, err := schedules.Put(t.Context(), "s", fixture.Minutely, chime.JobName("j"), chime.Misfire(c.misfire)); err != nil {
+				t.Fatal(err)
+			}
+			fixture.Pass(5*time.Minute + 30*time.Second)
+			note := chime.Note{Text: "moving house", By: "anna"}
+			if err := schedules.Pause(t.Context(), "s", note); err != nil {
+				t.Fatal(err)
+			}
+			fixture.Pass(time.Hour)
+			paused, err := schedules.Get(t.Context(), "s")
+			if err != nil || paused.Note.Text != note.Text || !paused.Note.At.Equal(time.Now().Add(-time.Hour)) {
+				t.Errorf("paused %+v, %v; want its note of an hour ago", paused.Note, err)
+			}
+			var options []chime.ChangeOption
+			if c.skips {
+				options = append(options, chime.SkipGap())
+			}
+			if err := schedules.Resume(t.Context(), "s", options...); err != nil {
+				t.Fatal(err)
+			}
+			fixture.Pass(5 * time.Minute)
+			s, err := schedules.Get(t.Context(), "s")
+			if err != nil || len(r.N) != c.ran || s.Counters.Missed != int64(c.count) || s.Note != (chime.Note{}) {
+				t.Errorf("%s, skips %v: %d ran and %d were missed, note %v, %v; want %d and %d", c.misfire, c.skips, len(r.N), s.Counters.Missed, s.Note, err, c.ran, c.count)
+			}
+			var told []*chime.RunInfo // of the gap that was skipped
+			for run, err := range schedules.Runs(t.Context(), "s") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(run.Error, "60 instants until") {
+					told = append(told, run)
+				}
+			}
+			if first := paused.Note.At.Truncate(time.Minute).Add(time.Minute); c.skips != (len(told) == 1) {
+				t.Errorf("%s, skips %v: the history tells of the gap %d times", c.misfire, c.skips, len(told))
+			} else if c.skips && (told[0].Outcome != chime.RunMissed || told[0].Note != "moving house (anna)" || !told[0].Planned.Equal(first) || told[0].Attempt != 0) {
+				t.Errorf("%s: the history tells of the gap as %+v; want it missed from %v on, with the pause's note", c.misfire, told[0], first)
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Deployments of two programs on one store. Each declares a set of schedules; lines that are gone from a set are gone from the store once the
+// deployment has started, of its own program alone; and an older process, also one that starts again, changes nothing back.
+func TestADeploymentPrunesItsOwnLinesAndAnOlderOneChangesNothingBack(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		log := new(logText)
+		start := func(owner string, version int64, args any, names ...string) (stop func()) {
+			s := chime.NewScheduler(f.Server.Store(), chime.SchedulerOptions{Owner: owner, Version: version, Prune: true, Logger: slog.New(slog.NewTextHandler(log, nil))})
+			for _, name := range names {
+				if err := s.Schedule(name, fixture.Minutely, chime.JobName("j"), chime.Args(args)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !slices.Equal(s.Declared(), names) {
+				t.Errorf("declared %v, want %v", s.Declared(), names)
+			}
+			stop = f.RunScheduler(s)
+			fixture.Pass(30 * time.Second)
+			return stop
+		}
+		schedules := chime.NewSchedules(f.Server.Store())
+		is := func(when, want string) {
+			t.Helper()
+			var got []string
+			for s, err := range schedules.List(t.Context(), chime.ScheduleFilter{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				var args string
+				_ = s.Decode(&args)
+				got = append(got, fmt.Sprintf("%s:%s%d:%s", s.Name, s.Owner, s.Version, args))
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s: got  %s\nwant %s", when, strings.Join(got, " "), want)
+			}
+		}
+		if _, err := schedules.Put(t.Context(), "user:7", fixture.Minutely, chime.JobName("j"), chime.Args("")); err != nil {
+			t.Fatal(err)
+		}
+		stopSales := start("sales", 900, "x", "leads", "quotes")
+		stopOld := start("billing", 1, "old", "dunning", "invoices", "reports")
+		is("old", "dunning:billing1:old invoices:billing1:old leads:sales900:x quotes:sales900:x reports:billing1:old user:7:0:")
+		stopNew := start("billing", 2, "new", "invoices", "taxes")
+		now := "invoices:billing2:new leads:sales900:x quotes:sales900:x taxes:billing2:new user:7:0:"
+		is("new", now)
+		fixture.Pass(time.Hour)
+		is("an hour later", now)
+		stopOld()
+		stopOld = start("billing", 1, "old", "dunning", "invoices", "reports")
+		is("the old one starts again", now)
+		if n := log.count("event=schedule.outdated"); n != 2 {
+			t.Errorf("%d lines say that a higher version has declared, want one of each process of the old one", n)
+		}
+		fixture.Pass(6 * time.Hour)
+		is("hours later", now)
+		if n := log.count("event=schedule.pruned"); n != 2 {
+			t.Errorf("%d schedules are logged as pruned, want 2", n)
+		}
+		stopNew()
+		back := start("billing", 3, "old", "dunning", "invoices", "reports") // the old build, deployed again
+		is("back", "dunning:billing3:old invoices:billing3:old leads:sales900:x quotes:sales900:x reports:billing3:old user:7:0:")
+		back()
+		stopOld()
+		stopSales()
+	})
+}
+
+// What is foreseen comes true, whatever the rule, the count and the policy.
+func TestUpcomingIsWhatRuns(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		schedules := chime.NewSchedules(f.Server.Store())
+		var r fixture.Runs
+		w := f.Worker(chime.WorkerOptions{Concurrency: 50})
+		w.Handle("j", func(_ context.Context, job *chime.Job) error { r.Add(job.ID); return nil })
+		now := time.Now()
+		rules := map[string]recurrence.Recurrence{
+			"cron": fixture.Minutely, "counted": {Frequency: recurrence.Minute, Interval: 7, Count: 5}, "once": {StartTime: now.Add(42 * time.Minute)},
+			"ends": {Frequency: recurrence.Minute, Interval: 5, EndTime: now.Add(31 * time.Minute)}, "daily": {Cron: "30 0 * * *"},
+		}
+		foreseen := map[string][]time.Time{}
+		foresee := func(until time.Time) {
+			for name := range rules {
+				for _, misfire := range []chime.MisfirePolicy{chime.MisfireRunOnce, chime.MisfireSkip, chime.MisfireCatchUp} {
+					id := name + string(misfire)
+					times, err := schedules.Upcoming(t.Context(), id, 1000)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, at := range times {
+						if !at.After(until) {
+							foreseen[id] = append(foreseen[id], at)
+						}
+					}
+				}
+			}
+		}
+		for name, rule := range rules {
+			for _, misfire := range []chime.MisfirePolicy{chime.MisfireRunOnce, chime.MisfireSkip, chime.MisfireCatchUp} {
+				if _, err := schedules.Put(t.Context(), name+string(misfire), rule, chime.JobName("j"), chime.Misfire(misfire)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		fixture.Pass(20 * time.Minute) // nobody works
+		until := time.Now().Add(time.Hour)
+		foresee(until)
+		soonest, err := schedules.Soonest(t.Context(), 500)
+		if err != nil || len(soonest) != 15 || !slices.IsSortedFunc(soonest, func(a, b *chime.Schedule) int { return a.Next.Compare(b.Next) }) {
+			t.Errorf("%d soonest, %v; want 15 in order", len(soonest), err)
+		}
+		stop := f.Start(w)
+		fixture.Pass(time.Hour + 10*time.Second)
+		ran := map[string][]time.Time{}
+		for id := range r.N {
+			name, at, _ := strings.Cut(id, "@")
+			planned, _ := time.Parse(time.RFC3339, at)
+			ran[name] = append(ran[name], planned)
+		}
+		for name := range rules {
+			for _, misfire := range []chime.MisfirePolicy{chime.MisfireRunOnce, chime.MisfireSkip, chime.MisfireCatchUp} {
+				id := name + string(misfire)
+				slices.SortFunc(ran[id], time.Time.Compare)
+				if !slices.EqualFunc(ran[id], foreseen[id], time.Time.Equal) {
+					t.Errorf("%s: ran %v\nforeseen %v", id, ran[id], foreseen[id])
+				}
+			}
+		}
+		if err := schedules.Pause(t.Context(), "cronskip"); err != nil {
+			t.Fatal(err)
+		}
+		if times, err := schedules.Upcoming(t.Context(), "cronskip", 3); err != nil || len(times) > 0 {
+			t.Errorf("of a paused one %v, %v; want nothing", times, err)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package schedules_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/tests/internal/fixture"
+)
+
+// A collection goes the way from its creation to its end, and each step says what is there.
+func TestTheLifeOfACollection(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		collections, ctx := chime.NewCollections(f.Server.Store()), t.Context()
+		put := func(c chime.Collection) *chime.Collection {
+			t.Helper()
+			stored, err := collections.Put(ctx, c)
+			if err != nil {
+				t.Error(err)
+				return &chime.Collection{}
+			}
+			return stored
+		}
+		if _, err := collections.Get(ctx, "demo"); !errors.Is(err, chime.ErrNotFound) {
+			t.Errorf("before: %v, want ErrNotFound", err)
+		}
+		c := put(chime.Collection{Name: "demo", Data: json.RawMessage(` {"a": [1, 2]} `)})
+		if c.State != chime.CollectionEnabled || c.MaxNames != 100_000 || string(c.Data) != `{"a":[1,2]}` || c.Creation != c.Revision || c.Transition != 0 || !c.Created.Equal(c.Changed) {
+			t.Errorf("created: %+v", c)
+		}
+		if again := put(chime.Collection{Name: "demo", Revision: c.Revision, Data: json.RawMessage(`{"a":[1,2]}`)}); again.Revision != c.Revision {
+			t.Errorf("the same again is revision %d, want %d", again.Revision, c.Revision)
+		}
+		if _, err := collections.Put(ctx, chime.Collection{Name: "demo"}); !errors.Is(err, chime.ErrConflict) {
+			t.Errorf("created twice: %v, want ErrConflict", err)
+		}
+		c.MaxNames = 2
+		c = put(*c)
+		for name, want := range map[string]error{"": &chime.InvalidError{Field: "name"}, "demo:a": nil, "demo:b": nil} {
+			if _, err := collections.Reserve(ctx, "demo", name); !errors.Is(err, want) {
+				t.Errorf("reserve %q: %v, want %v", name, err, want)
+			}
+		}
+		if r, err := collections.Reserve(ctx, "demo", "demo:c"); !errors.Is(err, chime.ErrQuota) || !strings.Contains(err.Error(), "2 names") || r == nil || r.Collection.Swept != c.Swept {
+			t.Errorf("reserve a third: %+v, %v, want ErrQuota", r, err)
+		}
+		if r, err := collections.Reserve(ctx, "none", "demo:c"); !errors.Is(err, chime.ErrNotFound) || r != nil {
+			t.Errorf("reserve in none: %+v, %v, want ErrNotFound", r, err)
+		}
+		if r, err := collections.Reserve(ctx, "demo", "demo:a"); err != nil || !r.Known || r.Collection.Revision != c.Revision || !r.Now.Equal(time.Now().UTC().Truncate(time.Microsecond)) {
+			t.Errorf("reserve the first again: %+v, %v", r, err)
+		}
+		c.State = chime.CollectionDisabled
+		c = put(*c)
+		for unfinished, err := range collections.Unfinished(ctx) {
+			if err != nil || unfinished.Name != "demo" || unfinished.Transition != c.Transition || c.Transition != c.Revision {
+				t.Errorf("unfinished: %+v, %v", unfinished, err)
+			}
+			if err := collections.Finish(ctx, unfinished); err != nil {
+				t.Error(err)
+			}
+		}
+		for unfinished, err := range collections.Unfinished(ctx) {
+			t.Errorf("finished, and there is %+v, %v", unfinished, err)
+		}
+		time.Sleep(25 * time.Hour) // fake time
+		due, err := collections.Unswept(ctx, 24*time.Hour)
+		if err != nil || len(due) != 1 || due[0].Name != "demo" {
+			t.Errorf("to sweep: %v, %v", due, err)
+			return
+		}
+		first, err := collections.Swept(ctx, due[0])
+		if err != nil || !first {
+			t.Errorf("swept: %v, %v", first, err)
+		}
+		if due, err = collections.Unswept(ctx, 24*time.Hour); err != nil || len(due) != 0 {
+			t.Errorf("to sweep then: %v, %v", due, err)
+		}
+		names, total, err := collections.Names(ctx, "demo", chime.NameFilter{Offset: 1})
+		if err != nil || total != 2 || fmt.Sprint(names) != "[demo:b]" {
+			t.Errorf("names: %v of %d, %v", names, total, err)
+		}
+		c.State = chime.CollectionDeleted
+		c = put(*c)
+		if _, err := collections.Reserve(ctx, "demo", "demo:a"); !errors.Is(err, chime.ErrDeleting) {
+			t.Errorf("reserve in a deleted one: %v, want ErrDeleting", err)
+		}
+		if err := collections.Delete(ctx, c); !errors.Is(err, chime.ErrConflict) {
+			t.Errorf("deleted with names: %v, want ErrConflict", err)
+		}
+		if err := collections.Release(ctx, c, "demo:a", "demo:b"); err != nil {
+			t.Error(err)
+		}
+		for range 2 {
+			if err := collections.Delete(ctx, c); err != nil {
+				t.Error(err)
+			}
+		}
+		if later := put(chime.Collection{Name: "demo"}); later.Creation <= c.Revision {
+			t.Errorf("created again as %d, want more than %d", later.Creation, c.Revision)
+		}
+	})
+}
+
+func TestCollectionsAreListedBehindAName(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		collections := chime.NewCollections(f.Server.Store())
+		var want []string
+		for i := range 120 {
+			want = append(want, fmt.Sprintf("c%03d", i))
+			if _, err := collections.Put(t.Context(), chime.Collection{Name: want[i]}); err != nil {
+				t.Error(err)
+			}
+		}
+		f.Server.Client().HSet(t.Context(), "chime:{/collections}:records", "c060", `{"version":9}`)
+		list := collections.List(t.Context(), "c009")
+		for range 2 { // it may be gone through again
+			var got []string
+			for c, err := range list {
+				if (err != nil) != (c.Name == "c060") {
+					t.Errorf("%+v, %v", c, err)
+				}
+				got = append(got, c.Name)
+			}
+			if !slices.Equal(got, want[10:]) {
+				t.Errorf("listed %v, want %v", got, want[10:])
+			}
+		}
+		for c := range list {
+			if c.Name != "c010" {
+				t.Errorf("the first is %s", c.Name)
+			}
+			break
+		}
+	})
+}
+
+// Whatever is wrong is said with field, value and limit, all of it, before anything is sent.
+func TestBadCollectionsAreRefused(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		collections, ctx := chime.NewCollections(f.Server.Store()), t.Context()
+		put := func(c chime.Collection) error {
+			_, err := collections.Put(ctx, c)
+			return err
+		}
+		reserve := func(collection, name string) error {
+			_, err := collections.Reserve(ctx, collection, name)
+			return err
+		}
+		names := func(filter chime.NameFilter) error {
+			_, _, err := collections.Names(ctx, "c", filter)
+			return err
+		}
+		list := func(after string) (failed error) {
+			for _, failed = range collections.List(ctx, after) {
+			}
+			return failed
+		}
+		_, swept := collections.Swept(ctx, nil)
+		_, tooOld := collections.Unswept(ctx, -1)
+		_, noStore := (&chime.Collections{}).Get(ctx, "c")
+		//lint:ignore SA1012 that is what is tested
+		_, noContext := collections.Get(nil, "c")
+		for _, c := range []struct {
+			err   error
+			field string
+		}{
+			{put(chime.Collection{}), "collection"},
+			{put(chime.Collection{Name: "a b"}), "collection"},
+			{put(chime.Collection{Name: "c", State: "gone"}), "Collection.State"},
+			{put(chime.Collection{Name: "c", State: chime.CollectionDeleted}), "Collection.State"},
+			{put(chime.Collection{Name: "c", MaxNames: -1}), "Collection.MaxNames"},
+			{put(chime.Collection{Name: "c", MaxNames: 100_001}), "Collection.MaxNames"},
+			{put(chime.Collection{Name: "c", Revision: -1}), "Collection.Revision"},
+			{put(chime.Collection{Name: "c", Data: json.RawMessage(`{`)}), "Collection.Data"},
+			{put(chime.Collection{Name: "c", Data: json.RawMessage(`"` + strings.Repeat("x", 16<<10) + `"`)}), "Collection.Data"},
+			{put(chime.Collection{Name: "c", MaxNames: -1, State: "gone"}), "Collection.MaxNames"},
+			{reserve("a b", "x"), "collection"},
+			{reserve("c", " x"), "name"},
+			{names(chime.NameFilter{Limit: 1001}), "NameFilter.Limit"},
+			{names(chime.NameFilter{Offset: -1}), "NameFilter.Offset"},
+			{names(chime.NameFilter{After: "\n"}), "NameFilter.After"},
+			{list("a b"), "collection"},
+			{collections.Release(ctx, &chime.Collection{Name: "c"}, "x", "\n"), "name"},
+			{collections.Delete(ctx, &chime.Collection{}), "collection"},
+			{collections.Finish(ctx, &chime.Collection{}), "collection"},
+			{collections.Delete(ctx, nil), "collection"},
+			{collections.Finish(ctx, nil), "collection"},
+			{collections.Release(ctx, nil, "x"), "collection"},
+			{swept, "collection"},
+			{tooOld, "age"},
+			{noStore, "store"},
+			{noContext, "ctx"},
+		} {
+			if !errors.Is(c.err, &chime.InvalidError{Field: c.field}) {
+				t.Errorf("%v, want an InvalidError of %s", c.err, c.field)
+			}
+		}
+		if keys := f.Server.Client().Keys(context.Background(), "chime:{/collections}:*").Val(); len(keys) > 0 {
+			t.Errorf("written: %v", keys)
+		}
+	})
+}

@@ -1,0 +1,47 @@
+package schedules_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/recurrence"
+	"github.com/chimejobs/chime/tests/internal/fixture"
+)
+
+// A program whose lists of dates end within a year is told so when it starts, and whoever lists its schedules sees until when they reach.
+func TestAListOfDatesThatEndsWithinAYearIsTold(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		log := new(logText)
+		s := chime.NewScheduler(f.Server.Store(), chime.SchedulerOptions{Logger: slog.New(slog.NewTextHandler(log, nil))})
+		begin := time.Now().UTC().Truncate(24 * time.Hour)
+		soon, later := begin.AddDate(0, 6, 0), begin.AddDate(3, 0, 0)
+		for name, dates := range map[string][]string{"soon": {soon.Format(time.DateOnly)}, "later": {soon.Format(time.DateOnly), later.Format(time.DateOnly)}, "yearly": {"12-25"}, "none": nil} {
+			r := recurrence.Recurrence{Cron: "0 9 * * *"}
+			if dates != nil {
+				r.Except = []recurrence.Filter{{Dates: dates}}
+			}
+			if err := s.Schedule(name, r, chime.JobName("j")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		fixture.Pass(time.Minute)
+		if log.count("event=schedule.dates_end") != 1 || log.count("schedule=soon note=\"the last is "+soon.Format(time.DateOnly)) != 1 {
+			t.Errorf("the log has %d lines about dates that end, want one, about soon", log.count("event=schedule.dates_end"))
+		}
+		for name, want := range map[string]time.Time{"soon": soon, "later": later, "yearly": {}, "none": {}} {
+			if got, err := chime.NewSchedules(f.Server.Store()).Get(t.Context(), name); err != nil || !got.DatesUntil.Equal(want) {
+				t.Errorf("%s: dates until %v, %v; want %v", name, got.DatesUntil, err, want)
+			}
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
