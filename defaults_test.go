@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Every default in the README's table is the one in defaults.go.
+// Every default in the README's table is the one in chime.go.
 func TestReadmeDefaults(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {

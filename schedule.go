@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+	"unicode/utf8"
 
+	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/schedule"
 	"github.com/chimejobs/chime/internal/wire"
 	"github.com/chimejobs/chime/recurrence"
@@ -142,3 +144,72 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 		PayloadBytes int   `json:"payload_bytes"`
 	}{fields(s), s.Grace.Milliseconds(), s.Spread.Milliseconds(), s.Offset.Milliseconds(), s.Timeout.Milliseconds(), s.Keep.Milliseconds(), len(s.Payload)})
 }
+
+// A Note says why something is paused, and who did it. It is an option of [Schedules.Pause] and of [Paused], and what is shown for as
+// long as the pause lasts.
+type Note struct {
+	Text string    `json:"text,omitempty"` // at most 500 bytes of UTF-8
+	By   string    `json:"by,omitempty"`   // at most 100 bytes of UTF-8
+	At   time.Time `json:"at,omitzero"`    // when, by the store's clock, in milliseconds; in an option it is ignored
+}
+
+const (
+	maxNoteText = 500
+	maxNoteBy   = 100
+)
+
+// validate returns what is wrong with a note that is to be stored.
+func (n Note) validate() error {
+	for _, part := range []struct {
+		field, text string
+		max         int
+	}{{"Note.Text", n.Text, maxNoteText}, {"Note.By", n.By, maxNoteBy}} {
+		bad := protocol.Invalid(part.field, part.text, fmt.Sprintf("at most %d bytes of UTF-8", part.max))
+		switch {
+		case len(part.text) > part.max:
+			return protocol.Because(bad, fmt.Sprintf("has %d bytes", len(part.text)))
+		case !utf8.ValidString(part.text):
+			return protocol.Because(bad, "is no UTF-8")
+		}
+	}
+	return nil
+}
+
+func (n Note) stored() *protocol.Note { return &protocol.Note{Text: n.Text, By: n.By} }
+
+func (n Note) change(s *changeSettings) {
+	s.note, s.has["Note"] = n.stored(), true
+	if err := n.validate(); err != nil {
+		s.refuse(err)
+	}
+}
+
+// An OverlapPolicy says what happens if an occurrence is taken while the last one of its schedule still runs. The store decides, in
+// the step that takes the new one. One that waits for a retry does not run.
+type OverlapPolicy string
+
+const (
+	OverlapSkip   OverlapPolicy = "skip"   // default: the new one is dropped and counted; one that waits for a retry stops nothing
+	OverlapWait   OverlapPolicy = "wait"   // the new one runs when the last one has ended; at most one waits, others are dropped
+	OverlapCancel OverlapPolicy = "cancel" // as wait, and the ctx of the running one ends with ErrReplaced; its retries end too
+	OverlapAllow  OverlapPolicy = "allow"  // both run
+)
+
+// A MisfirePolicy says what becomes of an occurrence that is taken later than the grace after its instant, and of the instants
+// missed since.
+type MisfirePolicy string
+
+const (
+	MisfireRunOnce MisfirePolicy = "run_once" // default: it runs; those missed since are counted
+	MisfireSkip    MisfirePolicy = "skip"     // it is counted, as are those missed since; none of them runs
+	MisfireCatchUp MisfirePolicy = "catch_up" // those of the last 24 hours run, at most the newest 100, oldest first and one after the other; the others are counted
+)
+
+// A ScheduleState says whether a schedule makes jobs.
+type ScheduleState string
+
+const (
+	StateLive      ScheduleState = "live"      // its next occurrence is placed, or about to be
+	StatePaused    ScheduleState = "paused"    // nothing is placed until it is resumed
+	StateCompleted ScheduleState = "completed" // its count is used up or its end has passed
+)

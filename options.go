@@ -321,113 +321,6 @@ func checkHeaderSize(header map[string]string) error {
 	return nil
 }
 
-// In delays the job by d, at most 100 years; 0 or less means now. The store's clock measures it, so the caller's clock may be wrong.
-// Of several In and At the last one counts.
-func In(d time.Duration) EnqueueOption {
-	return enqueueOption(func(s *enqueueSettings) {
-		s.in, s.at, s.timed = max(d, 0), time.Time{}, true
-		if d > protocol.MaxDelay {
-			s.refuse(protocol.Invalid("in", d.String(), "at most 100 years"))
-		}
-	})
-}
-
-// At delays the job until an instant, at most 100 years from now, rounded up to milliseconds. An instant in the past means now; one more
-// than 100 years ago, such as the zero time, is refused as a mistake.
-func At(t time.Time) EnqueueOption {
-	return ownOption{name: "At", enqueueOption: func(s *enqueueSettings) {
-		s.at, s.in, s.timed = t, 0, true
-		if d := time.Until(t); d > protocol.MaxDelay || d < -protocol.MaxDelay {
-			s.refuse(protocol.Invalid("at", t.UTC().Format(time.RFC3339), "at most 100 years from now or ago"))
-		}
-	}}
-}
-
-// Args are the arguments of every job of the schedule, or of one manual run; see Encode. At most 1 MiB when encoded. Without it the payload
-// of a schedule's jobs is empty, and a manual run has the schedule's.
-func Args(v any) ArgsOption {
-	return argsOption{scheduleOption: func(s *scheduleSettings) { s.args = v }, args: v}
-}
-
-// JobName is the name of the schedule's jobs, which says who handles them: 1 to 100 of A-Z a-z 0-9 _ . : -. Without it: the
-// schedule's name, which then has to be such a name too.
-func JobName(name string) ScheduleOption {
-	return scheduleOption(func(s *scheduleSettings) {
-		s.jobName = name
-		if err := protocol.CheckName("job name", name); err != nil {
-			s.refuse(err)
-		}
-	})
-}
-
-// NoImmediateRun leaves out the run that a rule without a start time makes when the schedule is created.
-func NoImmediateRun() ScheduleOption {
-	return scheduleOption(func(s *scheduleSettings) { s.noImmediateRun = true })
-}
-
-// Overlap says what happens if an occurrence is due while the last one still runs. Without it: OverlapSkip.
-func Overlap(policy OverlapPolicy) ScheduleOption {
-	return scheduleOption(func(s *scheduleSettings) {
-		s.overlap = policy
-		switch policy {
-		case OverlapSkip, OverlapWait, OverlapCancel, OverlapAllow:
-		default:
-			s.refuse(protocol.Invalid("overlap policy", string(policy), "skip, wait, cancel or allow"))
-		}
-	})
-}
-
-// Misfire says what becomes of occurrences that were not run in time. Without it: MisfireRunOnce.
-func Misfire(policy MisfirePolicy) ScheduleOption {
-	return scheduleOption(func(s *scheduleSettings) {
-		s.misfire = policy
-		switch policy {
-		case MisfireRunOnce, MisfireSkip, MisfireCatchUp:
-		default:
-			s.refuse(protocol.Invalid("misfire policy", string(policy), "run_once, skip or catch_up"))
-		}
-	})
-}
-
-// Grace is how late an occurrence may be taken before its misfire policy applies: 1 s to 365 days, and never more than the time to
-// the next occurrence. Without it: 60 s. With MisfireSkip it is the deadline for the start.
-func Grace(d time.Duration) ScheduleOption {
-	return scheduleOption(func(s *scheduleSettings) {
-		s.grace = d
-		if d < time.Second || d > 365*24*time.Hour {
-			s.refuse(protocol.Invalid("grace", d.String(), "1s to 8760h"))
-		}
-	})
-}
-
-// KeepRuns is of how many attempts that have ended [Schedules.Runs] tells, 0 to 1000: occurrences that ended without one are among them.
-// Without it: 20. An attempt takes about 60 bytes in Redis, and what its error and its [Job.Note] take; and each that ends writes the
-// schedule's history anew, so hundreds are for schedules that run every few minutes, not every second.
-func KeepRuns(n int) ScheduleOption {
-	return scheduleOption(func(s *scheduleSettings) {
-		s.keepRuns = &n
-		if n < 0 || n > schedule.MaxKeepRuns {
-			s.refuse(protocol.Invalid("keep runs", strconv.Itoa(n), fmt.Sprintf("0 to %d", schedule.MaxKeepRuns)))
-		}
-	})
-}
-
-// Meta keeps what the application wants to know of the schedule with its definition, such as who asked for it: JSON of at most 4 KiB. It
-// is shown as [Schedule.Meta], goes to no job, and is a part of the definition: a schedule with another one has changed.
-func Meta(value json.RawMessage) ScheduleOption {
-	return scheduleOption(func(s *scheduleSettings) {
-		s.meta = value
-		switch {
-		case len(value) > maxMeta:
-			s.refuse(protocol.Invalid("meta", fmt.Sprintf("%d bytes", len(value)), fmt.Sprintf("at most %d bytes", maxMeta)))
-		case !json.Valid(value):
-			s.refuse(protocol.Invalid("meta", string(value), "JSON"))
-		}
-	})
-}
-
-const maxMeta = 4096 // bytes
-
 // Backoff sets the delay before the next attempt, by the number of failures so far: 1, 2, …. A negative delay counts as 0, one of
 // more than 100 years as 100 years. If nobody says it the delay is about n⁴ seconds after n failures (1 s, 16 s, 81 s, …), times 0.75
 // to 1.25 at random: 25 attempts last about 20 days.
@@ -438,4 +331,48 @@ func Backoff(delay func(failures int) time.Duration) HandlerOption {
 			s.refuse(protocol.Because(protocol.Invalid("backoff", "", "a function"), "is nil"))
 		}
 	})
+}
+
+// A RetryPolicy is how long a job waits after a failure. [Fixed] and [Exponential] make one; see [Retry]. What a handler says with
+// [RetryAfter] goes first.
+type RetryPolicy struct{ policy wire.Retry }
+
+// Fixed waits d after each failure, 1 ms to 365 days.
+func Fixed(d time.Duration) RetryPolicy { return RetryPolicy{wire.Retry{First: d, Max: d}} }
+
+// Exponential waits first after the first failure, twice as long after each further one, and never longer than max; both 1 ms to 365
+// days. Up to a quarter of each wait is left out at random, so that jobs that failed together do not come back together.
+func Exponential(first, max time.Duration) RetryPolicy {
+	return RetryPolicy{wire.Retry{First: first, Max: max}}
+}
+
+// String is "1m0s" of a fixed policy and "1s, then twice as long each time, to 1h0m0s" of another one; of the zero value it is empty.
+func (p RetryPolicy) String() string {
+	switch {
+	case p.policy == wire.Retry{}:
+		return ""
+	case p.policy.First == p.policy.Max:
+		return p.policy.First.String()
+	}
+	return fmt.Sprintf("%v, then twice as long each time, to %v", p.policy.First, p.policy.Max)
+}
+
+// MarshalJSON encodes the shortest and the longest delay, in milliseconds: first_ms and max_ms.
+func (p RetryPolicy) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		FirstMS int64 `json:"first_ms"`
+		MaxMS   int64 `json:"max_ms"`
+	}{p.policy.First.Milliseconds(), p.policy.Max.Milliseconds()})
+}
+
+// check returns what is wrong with the policy.
+func (p RetryPolicy) check() error {
+	first, longest := p.policy.First, p.policy.Max
+	switch {
+	case first < time.Millisecond || first > schedule.MaxTimeout:
+		return protocol.Invalid("retry", first.String(), "1ms to "+schedule.MaxTimeout.String())
+	case longest < first || longest > schedule.MaxTimeout:
+		return protocol.Invalid("longest retry", longest.String(), first.String()+", the first, to "+schedule.MaxTimeout.String())
+	}
+	return nil
 }

@@ -62,3 +62,64 @@ func Once(d time.Duration) EnqueueOption {
 func Replace() EnqueueOption {
 	return enqueueOption(func(s *enqueueSettings) { s.replace = true })
 }
+
+// In delays the job by d, at most 100 years; 0 or less means now. The store's clock measures it, so the caller's clock may be wrong.
+// Of several In and At the last one counts.
+func In(d time.Duration) EnqueueOption {
+	return enqueueOption(func(s *enqueueSettings) {
+		s.in, s.at, s.timed = max(d, 0), time.Time{}, true
+		if d > protocol.MaxDelay {
+			s.refuse(protocol.Invalid("in", d.String(), "at most 100 years"))
+		}
+	})
+}
+
+// At delays the job until an instant, at most 100 years from now, rounded up to milliseconds. An instant in the past means now; one more
+// than 100 years ago, such as the zero time, is refused as a mistake.
+func At(t time.Time) EnqueueOption {
+	return ownOption{name: "At", enqueueOption: func(s *enqueueSettings) {
+		s.at, s.in, s.timed = t, 0, true
+		if d := time.Until(t); d > protocol.MaxDelay || d < -protocol.MaxDelay {
+			s.refuse(protocol.Invalid("at", t.UTC().Format(time.RFC3339), "at most 100 years from now or ago"))
+		}
+	}}
+}
+
+// A TriggerOption changes one manual run of a schedule, see [Schedules.Trigger]: Args, and every EnqueueOption; Queue is refused.
+type TriggerOption interface{ trigger(*triggerSettings) }
+
+// An ArgsOption is both a ScheduleOption and a TriggerOption: Args.
+type ArgsOption interface {
+	ScheduleOption
+	TriggerOption
+}
+
+// triggerSettings are what an application says about one manual run.
+type triggerSettings struct {
+	enqueueSettings
+	args  any
+	other bool // args were given
+}
+
+// queueOption is jobOption for Queue: a manual run has its schedule's.
+type queueOption struct{ jobOption }
+
+func (o queueOption) trigger(s *triggerSettings) {
+	s.refuse(protocol.Invalid("option of Trigger", "Queue", "Args, or an option of one job: a manual run goes to its schedule's queue"))
+}
+
+// idOption is ownOption for ID: that of a manual run is checked when its schedule is known.
+type idOption struct {
+	ownOption
+	id string
+}
+
+func (o idOption) trigger(s *triggerSettings) { s.id, s.own = o.id, true }
+
+// argsOption is scheduleOption for Args.
+type argsOption struct {
+	scheduleOption
+	args any
+}
+
+func (o argsOption) trigger(s *triggerSettings) { s.args, s.other = o.args, true }

@@ -1,16 +1,143 @@
 package chime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/chimejobs/chime/internal/enqueue"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/schedule"
 	"github.com/chimejobs/chime/internal/wire"
 )
+
+// Trigger runs a schedule's job once, now or when [In] or [At] say, also if the schedule is paused or completed; ErrNotFound if there is none
+// of that name. It is a job of its own: it uses up no run of the schedule, moves nothing that is planned, and runs beside an occurrence
+// whatever the overlap policy says. It goes to the schedule's queue, names the schedule in [Job.Schedule], and was planned when it was
+// accepted.
+//
+// What the call does not say the schedule says: the job's name, Args, MaxAttempts, Timeout, Retry, Keep and OnDeath; a Header has the
+// entries of both. If nobody says how many attempts it has, these are 5, as an occurrence has. It is the schedule as it is now: a later change does not reach a
+// run that waits. With Keep, [Jobs.Wait] waits for its end.
+//
+// The run's ID is the schedule's name, "#", and 14 characters, or what the option ID says: 1 to 200 bytes, and no other run is added while one of that ID
+// exists, nor within 24 hours of its acceptance, or what the option Once says. The receipt has the ID also after an error of the store, when it may run or not: ID(receipt.ID) makes the call again,
+// which is safe, for an ID that begins with the schedule's name and "#" is taken as it is. IDs are known on the schedule's queue: once it has
+// moved to another one, the same ID runs again. And where the name of one schedule is that of another, "#" and more, they share the IDs that begin
+// with the longer one.
+func (s *Schedules) Trigger(ctx context.Context, name string, options ...TriggerOption) (Receipt, error) {
+	job, err := newManualRun(name, options)
+	if err = errors.Join(s.check(ctx, name), err); err != nil {
+		return Receipt{}, fmt.Errorf("chime: trigger schedule %.40q: %w", name, err)
+	}
+	receipt, err := s.trigger(ctx, job)
+	if err != nil {
+		err = fmt.Errorf("chime: trigger schedule %q (ID %q): %w", name, job.id, err)
+	}
+	return receipt, err
+}
+
+func (s *Schedules) trigger(ctx context.Context, run *manualRun) (Receipt, error) {
+	receipt := Receipt{ID: run.id}
+	found, err := s.store.Find(ctx, []string{run.schedule})
+	switch {
+	case err != nil:
+		return receipt, fmt.Errorf("not sent: %w", err)
+	case found[0].Name == "":
+		return receipt, ErrNotFound
+	case found[0].Err != nil:
+		return receipt, found[0].Err
+	}
+	receipt.Queue = found[0].Partition.Queue
+	d, err := schedule.Read(found[0].Definition)
+	if err != nil {
+		return receipt, err
+	}
+	job, err := run.job(receipt.Queue, d)
+	if err != nil {
+		return receipt, err
+	}
+	sent, err := s.enqueuer.One(ctx, job)
+	if receipt.Existing = sent.Existing; err == nil && receipt.Existing {
+		fillStates(ctx, s.store, []*Receipt{&receipt})
+	}
+	return receipt, err
+}
+
+// manualOnce is how long the ID of a manual run bars another one, if the caller has chosen it and says nothing else.
+const manualOnce = 24 * time.Hour
+
+// A manualRun is what a call says about one.
+type manualRun struct {
+	triggerSettings
+	schedule string
+	id       string // of the job
+	payload  []byte // if args were given
+}
+
+// newManualRun checks what a call says. All that is wrong comes back, joined.
+func newManualRun(name string, options []TriggerOption) (*manualRun, error) {
+	run := &manualRun{schedule: name}
+	for _, option := range options {
+		if option == nil {
+			run.refuse(errNilOption)
+			continue
+		}
+		option.trigger(&run.triggerSettings)
+	}
+	for option, given := range map[string]bool{"Replace": run.replace, "ArgsID": run.argsID} {
+		if given {
+			run.refuse(protocol.Invalid("option of Trigger", option, "Args, or an option of one job"))
+		}
+	}
+	if run.own {
+		run.once = cmp.Or(run.once, manualOnce)
+	}
+	own := enqueue.NewID()
+	if run.own && !run.argsID {
+		own = strings.TrimPrefix(run.triggerSettings.id, name+"#")
+		if err := protocol.CheckID("ID", own); err != nil {
+			run.refuse(err)
+		}
+	}
+	run.id = name + "#" + own
+	if run.other {
+		var err error
+		run.payload, err = wire.EncodeStable(run.args)
+		if err == nil && len(run.payload) > defaultMaxPayload {
+			err = wire.TooLarge(len(run.payload), defaultMaxPayload)
+		}
+		if err != nil {
+			run.refuse(err)
+		}
+	}
+	return run, run.err()
+}
+
+// job is the job to enqueue, with what the schedule's definition says about what the call leaves open.
+func (r *manualRun) job(queue string, d *schedule.Definition) (*enqueue.Job, error) {
+	stored := jobSettings{attemptSettings: attemptSettings{maxAttempts: d.MaxAttempts, timeout: d.Timeout}}
+	if of := d.Details; of != nil {
+		stored.retry, stored.header, stored.keep, stored.onDeath = of.Retry, of.Header, of.Keep, of.OnDeath
+	}
+	said := r.jobSettings.or(stored)
+	if err := checkHeaderSize(said.header); err != nil {
+		return nil, fmt.Errorf("with the schedule's entries: %w", err)
+	}
+	payload := d.Payload
+	if r.other {
+		payload = r.payload
+	}
+	return &enqueue.Job{
+		Name: d.JobName, Queue: queue, ID: r.id, Own: r.own, Once: r.once, Schedule: r.schedule, In: r.in, At: r.at,
+		MaxAttempts: said.maxAttempts, Timeout: said.timeout, Details: said.details(), Args: payload,
+	}, nil
+}
 
 // Backfilled says what a [Schedules.Backfill] has done.
 type Backfilled struct {
@@ -185,4 +312,92 @@ func backfilledBody(plan *schedule.Plan, name string, at time.Time) []byte {
 	details.Enqueued = time.Now()
 	job.Details = &details
 	return job.Encode()
+}
+
+const (
+	maxUpcoming = 1000
+	maxSoonest  = 500
+)
+
+// Upcoming returns the planned instants of a schedule's next n runs, n from 1 to 1000, as it stands: fewer if its count or its end comes
+// before that, none if it is paused or has completed; ErrNotFound if there is none of that name. An occurrence that is placed and that
+// nobody has taken yet is the first of them, also where its instant has passed; so are those that are caught up. One that was cancelled is none of them. With a [Spread] each is due
+// [Schedule.Offset] later. Nothing is placed for it, and whether a run will be skipped because the last one is not over nobody knows.
+func (s *Schedules) Upcoming(ctx context.Context, name string, n int) ([]time.Time, error) {
+	err := s.check(ctx, name)
+	if err == nil && (n < 1 || n > maxUpcoming) {
+		err = protocol.Invalid("n", strconv.Itoa(n), fmt.Sprintf("1 to %d", maxUpcoming))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("chime: upcoming runs of a schedule: %w", err)
+	}
+	found, plan, err := s.readPlan(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("chime: upcoming runs of schedule %q: %w", name, err)
+	}
+	return plan.UpcomingOf(&found, n), nil
+}
+
+// Soonest returns the n live schedules, 1 to 500, whose next occurrences are due first, over all queues, in that order; fewer if there are
+// not so many. One that is owed its next occurrence, because the last one was taken a moment ago, stands where that will be, and has it as
+// Next. A schedule that this program cannot read is left out; List tells of it.
+//
+// It looks at no more than 10,000 delayed jobs of each partition of a queue, and at 500 schedules that are owed: where more jobs than that
+// wait for a retry, or where a backlog was declared a moment ago, schedules may be missing.
+func (s *Schedules) Soonest(ctx context.Context, n int) ([]*Schedule, error) {
+	err := s.usable(ctx)
+	if err == nil && (n < 1 || n > maxSoonest) {
+		err = protocol.Invalid("n", strconv.Itoa(n), fmt.Sprintf("1 to %d", maxSoonest))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("chime: soonest schedules: %w", err)
+	}
+	all, err := s.soonest(ctx, n)
+	if err != nil {
+		return nil, fmt.Errorf("chime: soonest schedules: %w", err)
+	}
+	return all, nil
+}
+
+// soonest reads the schedules that the store names. An occurrence may be taken meanwhile: then its schedule is owed the next one.
+func (s *Schedules) soonest(ctx context.Context, n int) ([]*Schedule, error) {
+	coming, err := s.store.Soonest(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(coming))
+	for i := range coming {
+		names[i] = coming[i].Name
+	}
+	slices.Sort(names)
+	found, err := s.store.Find(ctx, slices.Compact(names))
+	if err != nil {
+		return nil, err
+	}
+	var all []*Schedule
+	for i := range found {
+		if found[i].Name == "" {
+			continue
+		}
+		one, err := stored(found[i])
+		if err != nil || one.State != StateLive {
+			continue
+		}
+		if one.Next.IsZero() {
+			plan, err := schedule.Compile(found[i].Definition)
+			if err != nil {
+				continue
+			}
+			next := plan.UpcomingOf(&found[i], 1)
+			if len(next) == 0 {
+				continue
+			}
+			one.Next = next[0]
+		}
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b *Schedule) int {
+		return cmp.Or(a.Next.Add(a.Offset).Compare(b.Next.Add(b.Offset)), cmp.Compare(a.Name, b.Name))
+	})
+	return all[:min(n, len(all))], nil
 }
