@@ -60,7 +60,7 @@
 //
 // [Worker] runs handlers. [Scheduler] declares schedules at start, [Schedules] changes and shows them at run time. [Enqueuer] adds jobs.
 // [Jobs] finds, cancels, requeues and deletes them, and waits for their results. [Queues] shows, pauses, limits and purges queues; [Workers]
-// shows who is at work. [Collections] keeps the names of users' schedules, with quotas. [Verify] finds what is wrong in a store, and mends it. [Run] starts and stops roles. What is wrong with input is an
+// shows who is at work. [Verify] finds what is wrong in a store, and mends it. [Run] starts and stops roles. What is wrong with input is an
 // [InvalidError].
 //
 // Package recurrence has the calendar and is of use alone. Package redisstore has the [Store]; redisstore/embedded has one inside the process,

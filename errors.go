@@ -12,17 +12,12 @@ import (
 
 // The errors that a caller may branch on with errors.Is.
 var (
-	// ErrNotFound: there is no schedule, no queue, or no collection, of that name.
+	// ErrNotFound: there is no schedule, or no queue, of that name.
 	ErrNotFound = protocol.ErrNotFound
 	// ErrPayloadTooLarge: the encoded arguments are longer than EnqueuerOptions.MaxPayload. Nothing was sent.
 	ErrPayloadTooLarge = wire.ErrPayloadTooLarge
 	// ErrConflict: what is stored is not what the caller has seen; nothing was changed. Of a schedule the error is a *ConflictError.
 	ErrConflict = protocol.ErrConflict
-	// ErrQuota: a collection has as many names as it may have, or there are as many collections as there may be. Nothing was added. It is no
-	// InvalidError: what was given may be accepted as soon as others have made room.
-	ErrQuota = protocol.ErrQuota
-	// ErrDeleting: the collection is being deleted. It takes no names and is not changed any more; when it is gone it may be created again.
-	ErrDeleting = protocol.ErrDeleting
 	// ErrStoreFull: Redis is out of memory; nothing was written.
 	ErrStoreFull = protocol.ErrStoreFull
 	// ErrUnfit: the store cannot be trusted with jobs, because of its version, its settings, its options or keys of another

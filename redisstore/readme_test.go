@@ -10,16 +10,17 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// The README's table of keys has every key of keys.go and no other, with the type that keys.go gives it.
-func TestReadmeKeyTable(t *testing.T) {
-	text, err := os.ReadFile("../README.md")
+// keyTable returns the keys of a document's table with their types.
+func keyTable(t *testing.T, document string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../" + document)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, found := strings.Cut(string(text), "| key | type | holds |")
 	table, _, _ := strings.Cut(rest, "\n\n")
 	if !found {
-		t.Fatal("README.md has no table of keys")
+		t.Fatalf("%s has no table of keys", document)
 	}
 	got := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([a-z, ]+) \\|").FindAllStringSubmatch(table, -1) {
@@ -28,7 +29,11 @@ func TestReadmeKeyTable(t *testing.T) {
 			got[strings.Trim(key, "`")] = types[min(i, len(types)-1)]
 		}
 	}
+	return got
+}
 
+// The tables of keys, of the README and of the HTTP API's guide, together have every key of keys.go and no other, with the type that keys.go gives it.
+func TestReadmeKeyTable(t *testing.T) {
 	source, err := os.ReadFile("keys.go")
 	if err != nil {
 		t.Fatal(err)
@@ -48,9 +53,6 @@ func TestReadmeKeyTable(t *testing.T) {
 		"…:inflight:<session>": types["inflight"],
 		"…:parked:<job name>":  types["parked"],
 	}
-	c := k.collections()
-	want[c.records], want[c.index], want[c.unfinished], want[c.swept] = types["records"], types["index"], types["unfinished"], types["swept"]
-	want[c.names("<collection>")] = types["names"]
 	if !strings.HasSuffix(p.inflight("S"), ":inflight:S") || !strings.HasSuffix(p.parked("N"), ":parked:N") {
 		t.Errorf("keys %s and %s are not what the table says", p.inflight("S"), p.parked("N"))
 	}
@@ -63,14 +65,22 @@ func TestReadmeKeyTable(t *testing.T) {
 		key := strings.TrimPrefix(fields.Field(i).String(), p.prefix)
 		want["…:"+key] = types[name]
 	}
-	for key, kind := range want {
-		if got[key] != kind || kind == "" {
-			t.Errorf("key %s is a %q in README.md, a %q in keys.go", key, got[key], kind)
-		}
+	c := k.collections()
+	ofCollections := map[string]string{
+		c.records: types["records"], c.index: types["index"], c.unfinished: types["unfinished"], c.swept: types["swept"],
+		c.names("<collection>"): types["names"],
 	}
-	for key := range got {
-		if _, known := want[key]; !known {
-			t.Errorf("README.md has a key %s that keys.go does not build", key)
+	for document, want := range map[string]map[string]string{"README.md": want, "docs/http-api.md": ofCollections} {
+		got := keyTable(t, document)
+		for key, kind := range want {
+			if got[key] != kind || kind == "" {
+				t.Errorf("key %s is a %q in %s, a %q in keys.go", key, got[key], document, kind)
+			}
+		}
+		for key := range got {
+			if _, known := want[key]; !known {
+				t.Errorf("%s has a key %s that keys.go does not build, or that belongs elsewhere", document, key)
+			}
 		}
 	}
 }

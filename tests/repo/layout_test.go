@@ -77,16 +77,17 @@ var mayImport = map[string][]string{
 	"httpapi/action": {
 		".", "httpapi/internal/egress", "golang.org/x/oauth2",
 	},
-	"httpapi/action/pfx":        {"software.sslmate.com/src/go-pkcs12"},
-	"httpapi/arm":               {},
-	"httpapi/cmd":               {"any"},
-	"httpapi/contract":          {"any"}, // a module of its own, for tests
-	"httpapi/internal/body":     {"httpapi/internal/problem"},
-	"httpapi/internal/egress":   {"code.dny.dev/ssrf"},
-	"httpapi/internal/problem":  {"httpapi/action"},
-	"httpapi/internal/resource": {".", "recurrence", "httpapi/action", "httpapi/internal/body", "httpapi/internal/problem"},
+	"httpapi/action/pfx":          {"software.sslmate.com/src/go-pkcs12"},
+	"httpapi/arm":                 {},
+	"httpapi/cmd":                 {"any"},
+	"httpapi/contract":            {"any"}, // a module of its own, for tests
+	"httpapi/internal/body":       {"httpapi/internal/problem"},
+	"httpapi/internal/collection": {".", "internal/protocol", "internal/retry"},
+	"httpapi/internal/egress":     {"code.dny.dev/ssrf"},
+	"httpapi/internal/problem":    {"httpapi/action"},
+	"httpapi/internal/resource":   {".", "recurrence", "httpapi/action", "httpapi/internal/body", "httpapi/internal/problem"},
 	"httpapi/internal/service": {
-		".", "recurrence", "httpapi/action", "httpapi/internal/problem", "httpapi/internal/resource",
+		".", "recurrence", "httpapi/action", "httpapi/internal/collection", "httpapi/internal/problem", "httpapi/internal/resource",
 	},
 }
 

@@ -7,7 +7,7 @@ import (
 
 // `go doc .` shows few names, and each of them has a comment, as has each field.
 func TestThePublicAPIIsSmallAndDocumented(t *testing.T) {
-	const maxNames = 195
+	const maxNames = 184
 	names := 0
 	for _, s := range sources(t) {
 		if s.folder != "." || s.test {

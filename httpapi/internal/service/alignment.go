@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 )
 
@@ -14,12 +15,12 @@ const maxSteps = 20
 
 // An aligned is a schedule that stands as it is to stand.
 type aligned struct {
-	schedule   *chime.Schedule   // nil: it is gone
-	collection *chime.Collection // that it was held against, read after the schedule; nil: it is gone
+	schedule   *chime.Schedule    // nil: it is gone
+	collection *collection.Record // that it was held against, read after the schedule; nil: it is gone
 }
 
 // align takes a schedule of ours, which the caller has read or written a moment ago, where it is to stand. Named says that its name is to be in the
-// collection too; then the error is [chime.ErrQuota] if there is no room for it.
+// collection too; then the error is [collection.ErrQuota] if there is no room for it.
 func (s *Service) align(ctx context.Context, schedule *chime.Schedule, named bool) (aligned, error) {
 	name := schedule.Name
 	for range maxSteps {
@@ -60,7 +61,7 @@ func (s *Service) align(ctx context.Context, schedule *chime.Schedule, named boo
 
 // collectionOf reads the collection of a schedule; nil: it is gone. Known is false if the schedule's name was not in it, and is now: then the schedule
 // may have been deleted meanwhile, and is to be read again.
-func (s *Service) collectionOf(ctx context.Context, schedule *chime.Schedule, m meta, named bool) (c *chime.Collection, known bool, err error) {
+func (s *Service) collectionOf(ctx context.Context, schedule *chime.Schedule, m meta, named bool) (c *collection.Record, known bool, err error) {
 	name := jobOf(schedule.Name).Collection
 	if !named {
 		c, err = s.collections.Get(ctx, name)
@@ -73,11 +74,11 @@ func (s *Service) collectionOf(ctx context.Context, schedule *chime.Schedule, m 
 	switch {
 	case errors.Is(err, chime.ErrNotFound):
 		return nil, true, nil
-	case errors.Is(err, chime.ErrDeleting):
+	case errors.Is(err, collection.ErrDeleting):
 		return r.Collection, true, nil
-	case errors.Is(err, chime.ErrQuota) && r.Collection.Creation != m.Collection:
+	case errors.Is(err, collection.ErrQuota) && r.Collection.Creation != m.Collection:
 		return r.Collection, true, nil
-	case errors.Is(err, chime.ErrQuota):
+	case errors.Is(err, collection.ErrQuota):
 		return r.Collection, false, err
 	case err != nil:
 		return nil, false, err
@@ -114,6 +115,6 @@ func (s *Service) resume(ctx context.Context, schedule *chime.Schedule) error {
 
 // release gives back the name of a schedule that is gone. Nobody puts a schedule of that name again.
 func (s *Service) release(ctx context.Context, schedule string, m meta) error {
-	of := &chime.Collection{Name: jobOf(schedule).Collection, Creation: m.Collection}
+	of := &collection.Record{Name: jobOf(schedule).Collection, Creation: m.Collection}
 	return s.collections.Release(ctx, of, string(m.Name))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 	"github.com/chimejobs/chime/recurrence"
@@ -42,7 +43,7 @@ type change struct {
 
 	schedule   *chime.Schedule // nil: there is none
 	old        *definition     // of the schedule; nil: there is none
-	collection *chime.Collection
+	collection *collection.Record
 	limits     *resource.Collection // what the collection says
 
 	given    *resource.Job
@@ -90,7 +91,7 @@ func (c *change) read(ctx context.Context) error {
 	if c.collection, err = s.collection(ctx, c.name.Collection); err != nil {
 		return err
 	}
-	if c.collection.State == chime.CollectionDeleted {
+	if c.collection.State == collection.Deleted {
 		return deleting(c.name.Collection)
 	}
 	if c.limits, err = resource.DecodeCollection(c.collection.Data); err != nil {
@@ -211,7 +212,7 @@ func (c *change) create(ctx context.Context) (*chime.Schedule, error) {
 }
 
 // put puts a new schedule for a name that is reserved, and reserves the name again: see the package's comment for why.
-func (c *change) put(ctx context.Context, name reservedName, r *chime.Reservation) (*chime.Schedule, error) {
+func (c *change) put(ctx context.Context, name reservedName, r *collection.Reservation) (*chime.Schedule, error) {
 	s := c.service
 	c.new.meta.Name, c.new.meta.Collection = name, r.Collection.Creation
 	c.begin(r.Now)
@@ -232,7 +233,7 @@ func (c *change) put(ctx context.Context, name reservedName, r *chime.Reservatio
 		return nil, err // it may be stored: a sweep releases the name if it is not
 	}
 	stands, err := s.align(ctx, put, true)
-	if errors.Is(err, chime.ErrQuota) { // a sweep has taken the name of a writer who was too slow, and others have filled the collection
+	if errors.Is(err, collection.ErrQuota) { // a sweep has taken the name of a writer who was too slow, and others have filled the collection
 		if err := s.takeBack(ctx, stands.schedule); err != nil {
 			return nil, err
 		}
@@ -242,10 +243,10 @@ func (c *change) put(ctx context.Context, name reservedName, r *chime.Reservatio
 }
 
 // reserve reserves a name; if there is no room, after names without a schedule were released.
-func (c *change) reserve(ctx context.Context, name reservedName) (*chime.Reservation, error) {
+func (c *change) reserve(ctx context.Context, name reservedName) (*collection.Reservation, error) {
 	s := c.service
 	r, err := s.collections.Reserve(ctx, c.name.Collection, string(name))
-	if errors.Is(err, chime.ErrQuota) {
+	if errors.Is(err, collection.ErrQuota) {
 		cleared, failed := s.makeRoom(ctx, r.Collection)
 		if failed != nil {
 			return nil, failed
@@ -255,9 +256,9 @@ func (c *change) reserve(ctx context.Context, name reservedName) (*chime.Reserva
 		}
 	}
 	switch {
-	case errors.Is(err, chime.ErrQuota):
+	case errors.Is(err, collection.ErrQuota):
 		return nil, c.full()
-	case errors.Is(err, chime.ErrDeleting):
+	case errors.Is(err, collection.ErrDeleting):
 		return nil, deleting(c.name.Collection)
 	case errors.Is(err, chime.ErrNotFound):
 		return nil, noCollection(c.name.Collection)
@@ -338,7 +339,7 @@ func (c *change) standing(put *chime.Schedule, stands aligned, err error) (*chim
 		return nil, err
 	case stands.schedule != nil:
 		return stands.schedule, nil
-	case stands.collection != nil && stands.collection.Creation == c.collection.Creation && stands.collection.State != chime.CollectionDeleted:
+	case stands.collection != nil && stands.collection.Creation == c.collection.Creation && stands.collection.State != collection.Deleted:
 		return put, nil
 	}
 	return nil, deleting(c.name.Collection)

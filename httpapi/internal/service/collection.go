@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
@@ -19,15 +20,15 @@ type Collection struct {
 	*resource.Collection
 }
 
-var shownStates = map[chime.CollectionState]string{
-	chime.CollectionEnabled: resource.CollectionEnabled, chime.CollectionDisabled: resource.CollectionDisabled, chime.CollectionDeleted: resource.CollectionDeleted,
+var shownStates = map[collection.State]string{
+	collection.Enabled: resource.CollectionEnabled, collection.Disabled: resource.CollectionDisabled, collection.Deleted: resource.CollectionDeleted,
 }
 
-var storedStates = map[string]chime.CollectionState{
-	resource.CollectionEnabled: chime.CollectionEnabled, resource.CollectionDisabled: chime.CollectionDisabled,
+var storedStates = map[string]collection.State{
+	resource.CollectionEnabled: collection.Enabled, resource.CollectionDisabled: collection.Disabled,
 }
 
-func newCollection(c *chime.Collection) (*Collection, error) {
+func newCollection(c *collection.Record) (*Collection, error) {
 	of, err := resource.DecodeCollection(c.Data)
 	if err != nil {
 		return nil, err
@@ -37,7 +38,7 @@ func newCollection(c *chime.Collection) (*Collection, error) {
 }
 
 // collection reads a record; that there is none is a problem.
-func (s *Service) collection(ctx context.Context, name string) (*chime.Collection, error) {
+func (s *Service) collection(ctx context.Context, name string) (*collection.Record, error) {
 	c, err := s.collections.Get(ctx, name)
 	if errors.Is(err, chime.ErrNotFound) {
 		return nil, noCollection(name)
@@ -113,9 +114,9 @@ func (s *Service) PutCollection(ctx context.Context, name string, when Condition
 		}
 		changed, err := s.collections.Put(ctx, put)
 		switch {
-		case errors.Is(err, chime.ErrDeleting):
+		case errors.Is(err, collection.ErrDeleting):
 			return nil, false, deleting(name)
-		case errors.Is(err, chime.ErrQuota):
+		case errors.Is(err, collection.ErrQuota):
 			return nil, false, problem.New(problem.QuotaCollections, "there are as many collections as there may be: delete one that is not needed")
 		case lostRace(err):
 			continue
@@ -136,7 +137,7 @@ func busyCollection(name string) error {
 }
 
 // seenCollection reads the collection that a client wants to change; nil: there is none.
-func (s *Service) seenCollection(ctx context.Context, name string, when Condition) (*Collection, *chime.Collection, error) {
+func (s *Service) seenCollection(ctx context.Context, name string, when Condition) (*Collection, *collection.Record, error) {
 	stored, err := s.collections.Get(ctx, name)
 	if errors.Is(err, chime.ErrNotFound) {
 		return nil, nil, when.check(0)
@@ -147,7 +148,7 @@ func (s *Service) seenCollection(ctx context.Context, name string, when Conditio
 	if err := when.check(stored.Revision); err != nil {
 		return nil, nil, err
 	}
-	if stored.State == chime.CollectionDeleted {
+	if stored.State == collection.Deleted {
 		return nil, nil, deleting(name)
 	}
 	c, err := newCollection(stored)
@@ -155,8 +156,8 @@ func (s *Service) seenCollection(ctx context.Context, name string, when Conditio
 }
 
 // collectionPut is what to store.
-func (s *Service) collectionPut(name string, stored *chime.Collection, given *resource.Collection) (chime.Collection, error) {
-	put := chime.Collection{Name: name, State: chime.CollectionEnabled, MaxNames: given.MaxJobs()}
+func (s *Service) collectionPut(name string, stored *collection.Record, given *resource.Collection) (collection.Record, error) {
+	put := collection.Record{Name: name, State: collection.Enabled, MaxNames: given.MaxJobs()}
 	if stored != nil {
 		put.Revision, put.State = stored.Revision, stored.State
 	}
@@ -191,7 +192,7 @@ func (s *Service) SetCollectionState(ctx context.Context, name, state string) (c
 		changed.State = wanted
 		stored, err = s.collections.Put(ctx, changed)
 		switch {
-		case errors.Is(err, chime.ErrDeleting):
+		case errors.Is(err, collection.ErrDeleting):
 			return nil, false, deleting(name)
 		case lostRace(err):
 			continue
@@ -220,11 +221,11 @@ func (s *Service) DeleteCollection(ctx context.Context, name string, when Condit
 		if err := when.check(stored.Revision); err != nil {
 			return false, false, err
 		}
-		if stored.State != chime.CollectionDeleted {
+		if stored.State != collection.Deleted {
 			changed := *stored
-			changed.State = chime.CollectionDeleted
+			changed.State = collection.Deleted
 			stored, err = s.collections.Put(ctx, changed)
-			if lostRace(err) || errors.Is(err, chime.ErrDeleting) {
+			if lostRace(err) || errors.Is(err, collection.ErrDeleting) {
 				continue
 			}
 			if err != nil {

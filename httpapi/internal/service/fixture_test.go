@@ -13,6 +13,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 	"github.com/chimejobs/chime/recurrence"
@@ -207,7 +208,7 @@ const hourly = `{"frequency": "hour", "startTime": "2000-01-01T00:30:00Z"}`
 func (f *fixture) checkInvariant(what string) {
 	f.t.Helper()
 	ctx := f.t.Context()
-	collections := map[string]*chime.Collection{}
+	collections := map[string]*collection.Record{}
 	names := map[string]bool{}
 	for c, err := range f.collections.List(ctx, "") {
 		if err != nil {
@@ -217,7 +218,7 @@ func (f *fixture) checkInvariant(what string) {
 		if c.Transition != 0 {
 			f.t.Errorf("%s: collection %s has an unfinished transition to %s", what, c.Name, c.State)
 		}
-		all, total, err := f.collections.Names(ctx, c.Name, chime.NameFilter{Limit: 1000})
+		all, total, err := f.collections.Names(ctx, c.Name, collection.NameFilter{Limit: 1000})
 		if err != nil {
 			f.t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
@@ -26,7 +27,7 @@ func (s *Service) GetJob(ctx context.Context, n resource.JobName) (*Job, error) 
 }
 
 // find reads the schedule of a job, what its Meta says, and its collection. A job of an earlier collection of that name is not found.
-func (s *Service) find(ctx context.Context, n resource.JobName) (*chime.Schedule, meta, *chime.Collection, error) {
+func (s *Service) find(ctx context.Context, n resource.JobName) (*chime.Schedule, meta, *collection.Record, error) {
 	schedule, err := s.schedules.Get(ctx, n.Schedule())
 	if err != nil && !errors.Is(err, chime.ErrNotFound) {
 		return nil, meta{}, nil, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
@@ -22,9 +23,9 @@ func (s *Service) RunJob(ctx context.Context, n resource.JobName, key string) (i
 	switch {
 	case err != nil:
 		return "", err
-	case c.State == chime.CollectionDeleted:
+	case c.State == collection.Deleted:
 		return "", deleting(n.Collection)
-	case c.State == chime.CollectionDisabled:
+	case c.State == collection.Disabled:
 		return "", disabled(n)
 	case final(stateOf(schedule)):
 		return "", problem.New(problem.JobFinal, "job %s has ended, and runs no more: delete it, and create it again", schedule.Name)

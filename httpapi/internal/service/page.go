@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 )
 
 // A Page is where a page of a list begins and how long it is.
@@ -76,13 +77,13 @@ func (s *Service) ListJobs(ctx context.Context, collection string, page Page) (f
 
 // skip is the job behind which a page begins, by the rank among the collection's names; more is false if there are not so many. Of a job that is being
 // created or deleted there may be two names for a moment.
-func (s *Service) skip(ctx context.Context, collection string, page Page) (after string, more bool, err error) {
+func (s *Service) skip(ctx context.Context, of string, page Page) (after string, more bool, err error) {
 	if page.Skip == 0 {
 		return page.After, true, nil
 	}
-	names, _, err := s.collections.Names(ctx, collection, chime.NameFilter{After: afterJob(page.After), Offset: page.Skip - 1, Limit: 1})
+	names, _, err := s.collections.Names(ctx, of, collection.NameFilter{After: afterJob(page.After), Offset: page.Skip - 1, Limit: 1})
 	if errors.Is(err, chime.ErrNotFound) {
-		return "", false, noCollection(collection)
+		return "", false, noCollection(of)
 	}
 	if err != nil || len(names) == 0 {
 		return "", false, err

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 	"github.com/chimejobs/chime/recurrence"
@@ -18,7 +18,7 @@ func (c *change) check(queue string) error {
 	if c.old != nil && final(stateOf(c.schedule)) && (asked || !same || c.new.meta.State != c.old.meta.State) {
 		return problem.New(problem.JobFinal, "job %s has ended, and is not changed any more: delete it, and create it again", c.schedule.Name)
 	}
-	if c.enabling && c.collection.State == chime.CollectionDisabled {
+	if c.enabling && c.collection.State == collection.Disabled {
 		return disabled(c.name)
 	}
 	if same && !c.enabling {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
@@ -230,7 +231,7 @@ func TestNamesHaveTheStoresTime(t *testing.T) {
 			f.clock.ahead.Store(int64(off))
 			f.put(jobIn("demo", i), job(hourly))
 		}
-		names, _, err := f.collections.Names(t.Context(), "demo", chime.NameFilter{})
+		names, _, err := f.collections.Names(t.Context(), "demo", collection.NameFilter{})
 		if err != nil || len(names) != 3 {
 			t.Fatalf("names %v, %v; want 3", names, err)
 		}

@@ -41,6 +41,7 @@ import (
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/httpapi/action"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
@@ -62,7 +63,7 @@ const defaultRetention = 60 * 24 * time.Hour
 type Service struct {
 	options     Options
 	schedules   *chime.Schedules
-	collections *chime.Collections
+	collections *collection.Records
 	log         *slog.Logger
 	unfinished  chan struct{} // somebody has left work for Run
 	clock       storeClock
@@ -80,7 +81,7 @@ func New(options Options) *Service {
 	options.Retention = cmp.Or(options.Retention, defaultRetention)
 	return &Service{
 		options: options, log: cmp.Or(options.Logger, slog.Default()),
-		schedules: chime.NewSchedules(options.Store), collections: chime.NewCollections(options.Store),
+		schedules: chime.NewSchedules(options.Store), collections: collection.New(options.Store),
 		unfinished: make(chan struct{}, 1), searched: map[string]time.Time{},
 	}
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
@@ -29,8 +30,8 @@ const (
 )
 
 // nextStep is the step that a schedule is to take. The collection is nil if it is gone; it was read after the schedule.
-func nextStep(s *chime.Schedule, m meta, c *chime.Collection) step {
-	if c == nil || c.State == chime.CollectionDeleted || c.Creation != m.Collection {
+func nextStep(s *chime.Schedule, m meta, c *collection.Record) step {
+	if c == nil || c.State == collection.Deleted || c.Creation != m.Collection {
 		return remove
 	}
 	held := s.State == chime.StatePaused
@@ -42,7 +43,7 @@ func nextStep(s *chime.Schedule, m meta, c *chime.Collection) step {
 		if !held || s.Note.By != byClient {
 			return pauseByClient
 		}
-	case c.State == chime.CollectionDisabled:
+	case c.State == collection.Disabled:
 		if !held || s.Note.By != byCollection {
 			return pauseByCollection
 		}
@@ -53,11 +54,11 @@ func nextStep(s *chime.Schedule, m meta, c *chime.Collection) step {
 }
 
 // pausedAtCreation is the option of a Put that creates a schedule where it is to stand; nil: live.
-func pausedAtCreation(m meta, c *chime.Collection) chime.PutOption {
+func pausedAtCreation(m meta, c *collection.Record) chime.PutOption {
 	switch {
 	case m.State == resource.Disabled:
 		return chime.Paused(clientNote())
-	case c.State == chime.CollectionDisabled:
+	case c.State == collection.Disabled:
 		return chime.Paused(collectionNote())
 	}
 	return nil

@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
 
 // The table of the package's comment, row by row.
 func TestAScheduleGoesWhereItIsToStand(t *testing.T) {
-	enabled := &chime.Collection{State: chime.CollectionEnabled, Creation: 7}
-	off := &chime.Collection{State: chime.CollectionDisabled, Creation: 7}
-	deleted := &chime.Collection{State: chime.CollectionDeleted, Creation: 7}
-	later := &chime.Collection{State: chime.CollectionEnabled, Creation: 8}
+	enabled := &collection.Record{State: collection.Enabled, Creation: 7}
+	off := &collection.Record{State: collection.Disabled, Creation: 7}
+	deleted := &collection.Record{State: collection.Deleted, Creation: 7}
+	later := &collection.Record{State: collection.Enabled, Creation: 8}
 	live, completed := "live", "completed"
 	for _, row := range []struct {
-		collection *chime.Collection
+		collection *collection.Record
 		wanted     resource.State
 		is         string // live, completed, or by whom it is paused
 		want       step

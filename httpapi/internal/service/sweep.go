@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 )
 
 // A pace is what a sweep does after each page of schedules: it waits, so that a sweep costs others nothing. Its error ends the sweep.
@@ -16,7 +17,7 @@ const sweptAtOnce = 100 // schedules are a page
 
 // sweep mends what crashes have left in a collection: schedules that do not stand as they are to stand, or whose name is not reserved; names without a
 // schedule; and it deletes jobs that have ended long ago. A schedule that cannot be mended holds up no other: the next sweep is a day away.
-func (s *Service) sweep(ctx context.Context, c *chime.Collection, rest pace) error {
+func (s *Service) sweep(ctx context.Context, c *collection.Record, rest pace) error {
 	seen := map[reservedName]bool{}
 	walked := 0
 	var failed error // the first; the others of many would say the same
@@ -44,7 +45,7 @@ func (s *Service) sweep(ctx context.Context, c *chime.Collection, rest pace) err
 // mend aligns a schedule, and deletes one whose job has ended long ago.
 func (s *Service) mend(ctx context.Context, schedule *chime.Schedule) error {
 	stands, err := s.align(ctx, schedule, true)
-	if errors.Is(err, chime.ErrQuota) {
+	if errors.Is(err, collection.ErrQuota) {
 		// Its name was lost, and others have taken its place. That is no reason to lose the job too.
 		s.log.WarnContext(ctx, "httpapi: a job is in no list of its collection, which is full", "event", "collection.overfull", "schedule", schedule.Name)
 		stands, err = s.align(ctx, schedule, false)
@@ -68,9 +69,9 @@ func (s *Service) mend(ctx context.Context, schedule *chime.Schedule) error {
 }
 
 // releaseStrays releases names without a schedule that no writer can be about to put. Seen are names that have one.
-func (s *Service) releaseStrays(ctx context.Context, c *chime.Collection, seen map[reservedName]bool) error {
+func (s *Service) releaseStrays(ctx context.Context, c *collection.Record, seen map[reservedName]bool) error {
 	for after := ""; ; {
-		names, _, err := s.collections.Names(ctx, c.Name, chime.NameFilter{After: after, Limit: namesPage})
+		names, _, err := s.collections.Names(ctx, c.Name, collection.NameFilter{After: after, Limit: namesPage})
 		if lostRace(err) {
 			return nil // the collection is gone
 		}
@@ -91,9 +92,9 @@ func (s *Service) releaseStrays(ctx context.Context, c *chime.Collection, seen m
 
 // releaseStray releases a name if it is old and its schedule is not there, and takes it back if the schedule came meanwhile: its writer was slower than
 // any should be.
-func (s *Service) releaseStray(ctx context.Context, c *chime.Collection, stray reservedName) error {
+func (s *Service) releaseStray(ctx context.Context, c *collection.Record, stray reservedName) error {
 	r, err := s.collections.Reserve(ctx, c.Name, string(stray)) // it is there: the answer has the store's time
-	if errors.Is(err, chime.ErrDeleting) || errors.Is(err, chime.ErrNotFound) || errors.Is(err, chime.ErrQuota) {
+	if errors.Is(err, collection.ErrDeleting) || errors.Is(err, chime.ErrNotFound) || errors.Is(err, collection.ErrQuota) {
 		return nil // it is gone meanwhile, or goes with its collection
 	}
 	if err != nil {
@@ -117,7 +118,7 @@ func (s *Service) releaseStray(ctx context.Context, c *chime.Collection, stray r
 }
 
 // isThere reports whether the schedule of a reserved name is stored.
-func (s *Service) isThere(ctx context.Context, c *chime.Collection, name reservedName) (bool, error) {
+func (s *Service) isThere(ctx context.Context, c *collection.Record, name reservedName) (bool, error) {
 	schedule, err := s.schedules.Get(ctx, prefixOf(c.Name)+name.job())
 	if errors.Is(err, chime.ErrNotFound) {
 		return false, nil
@@ -135,7 +136,7 @@ const (
 )
 
 // makeRoom releases the strays of a collection that is full, once a minute at most, and reports whether it has looked for some.
-func (s *Service) makeRoom(ctx context.Context, c *chime.Collection) (bool, error) {
+func (s *Service) makeRoom(ctx context.Context, c *collection.Record) (bool, error) {
 	if !s.mayMakeRoom(c.Name, time.Now()) {
 		return false, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/httpapi/internal/problem"
 	"github.com/chimejobs/chime/httpapi/internal/resource"
 )
@@ -137,7 +138,7 @@ func TestASweepLeavesTheNamesOfNewerPrograms(t *testing.T) {
 		if err := f.releaseStray(t.Context(), c, name); err != nil {
 			t.Error(err)
 		}
-		names, _, err := f.collections.Names(t.Context(), "demo", chime.NameFilter{})
+		names, _, err := f.collections.Names(t.Context(), "demo", collection.NameFilter{})
 		if err != nil || len(names) != 1 {
 			t.Errorf("names %v, %v; want the newer program's", names, err)
 		}

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 )
 
 // inRequest is how long a request works on what a change of a collection has begun; the rest is Run's.
 const inRequest = 2 * time.Second
 
 // carryOutForAWhile carries a transition out as far as a request may, and leaves the rest to Run.
-func (s *Service) carryOutForAWhile(ctx context.Context, c *chime.Collection) (done bool, err error) {
+func (s *Service) carryOutForAWhile(ctx context.Context, c *collection.Record) (done bool, err error) {
 	done, err = s.carryOut(ctx, c, time.Now().Add(inRequest))
 	if !done {
 		select {
@@ -25,7 +26,7 @@ func (s *Service) carryOutForAWhile(ctx context.Context, c *chime.Collection) (d
 
 // carryOut takes all schedules of a collection whose record has changed where they are to stand, and finishes its transition. It stops at an instant,
 // unless that is zero; whoever begins again begins at the front, where there is nothing left to do. Many may carry out the same one.
-func (s *Service) carryOut(ctx context.Context, c *chime.Collection, until time.Time) (done bool, err error) {
+func (s *Service) carryOut(ctx context.Context, c *collection.Record, until time.Time) (done bool, err error) {
 	if c.Transition == 0 {
 		return true, nil
 	}
@@ -36,7 +37,7 @@ func (s *Service) carryOut(ctx context.Context, c *chime.Collection, until time.
 	if whole, err := s.alignAll(ctx, c, until); err != nil || !whole {
 		return false, err
 	}
-	if c.State != chime.CollectionDeleted {
+	if c.State != collection.Deleted {
 		return true, s.collections.Finish(ctx, c)
 	}
 	// What was reserved maxUnderWay before the walk was put before it, and was deleted by it. A younger name may belong to a schedule to come.
@@ -48,7 +49,7 @@ func (s *Service) carryOut(ctx context.Context, c *chime.Collection, until time.
 }
 
 // alignAll walks the schedules of a collection, and aligns those that do not stand where the record says. It reports false if it has not seen all.
-func (s *Service) alignAll(ctx context.Context, c *chime.Collection, until time.Time) (whole bool, err error) {
+func (s *Service) alignAll(ctx context.Context, c *collection.Record, until time.Time) (whole bool, err error) {
 	for schedule, err := range s.schedules.List(ctx, chime.ScheduleFilter{Prefix: prefixOf(c.Name)}) {
 		if schedule == nil {
 			return false, err
@@ -72,9 +73,9 @@ func (s *Service) alignAll(ctx context.Context, c *chime.Collection, until time.
 }
 
 // releaseLeft releases the names of a deleted collection whose schedules are gone, or never came. It reports whether there are others.
-func (s *Service) releaseLeft(ctx context.Context, c *chime.Collection, before time.Time) (others bool, err error) {
+func (s *Service) releaseLeft(ctx context.Context, c *collection.Record, before time.Time) (others bool, err error) {
 	for after := ""; ; {
-		names, _, err := s.collections.Names(ctx, c.Name, chime.NameFilter{After: after, Limit: namesPage})
+		names, _, err := s.collections.Names(ctx, c.Name, collection.NameFilter{After: after, Limit: namesPage})
 		if lostRace(err) {
 			return false, nil // it is gone
 		}
@@ -101,17 +102,17 @@ func (s *Service) releaseLeft(ctx context.Context, c *chime.Collection, before t
 const namesPage = 1000
 
 // deletionTime is the store's time if a collection is being deleted. Its error is [chime.ErrNotFound] if it is gone.
-func (s *Service) deletionTime(ctx context.Context, c *chime.Collection) (time.Time, error) {
-	if c.State != chime.CollectionDeleted {
+func (s *Service) deletionTime(ctx context.Context, c *collection.Record) (time.Time, error) {
+	if c.State != collection.Deleted {
 		return time.Time{}, nil
 	}
 	r, err := s.collections.Reserve(ctx, c.Name, probe)
 	switch {
-	case errors.Is(err, chime.ErrDeleting):
+	case errors.Is(err, collection.ErrDeleting):
 		return r.Now, nil
 	case err == nil: // it was made again meanwhile
 		return time.Time{}, errors.Join(chime.ErrNotFound, s.collections.Release(ctx, r.Collection, probe))
-	case errors.Is(err, chime.ErrQuota):
+	case errors.Is(err, collection.ErrQuota):
 		return time.Time{}, chime.ErrNotFound
 	}
 	return time.Time{}, err

@@ -1,4 +1,4 @@
-package schedules_test
+package collection_test
 
 import (
 	"context"
@@ -8,36 +8,51 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chimejobs/chime"
-	"github.com/chimejobs/chime/tests/internal/fixture"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
+	"github.com/chimejobs/chime/redisstore/embedded"
 )
+
+// onEmbedded runs a test under fake time on a store inside the process.
+func onEmbedded(t *testing.T, test func(t *testing.T, server *embedded.Server)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		server := embedded.StartInMemory()
+		test(t, server)
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+	})
+}
 
 // A collection goes the way from its creation to its end, and each step says what is there.
 func TestTheLifeOfACollection(t *testing.T) {
-	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		collections, ctx := chime.NewCollections(f.Server.Store()), t.Context()
-		put := func(c chime.Collection) *chime.Collection {
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		collections, ctx := collection.New(server.Store()), t.Context()
+		put := func(c collection.Record) *collection.Record {
 			t.Helper()
 			stored, err := collections.Put(ctx, c)
 			if err != nil {
 				t.Error(err)
-				return &chime.Collection{}
+				return &collection.Record{}
 			}
 			return stored
 		}
 		if _, err := collections.Get(ctx, "demo"); !errors.Is(err, chime.ErrNotFound) {
 			t.Errorf("before: %v, want ErrNotFound", err)
 		}
-		c := put(chime.Collection{Name: "demo", Data: json.RawMessage(` {"a": [1, 2]} `)})
-		if c.State != chime.CollectionEnabled || c.MaxNames != 100_000 || string(c.Data) != `{"a":[1,2]}` || c.Creation != c.Revision || c.Transition != 0 || !c.Created.Equal(c.Changed) {
+		c := put(collection.Record{Name: "demo", Data: json.RawMessage(` {"a": [1, 2]} `)})
+		if c.State != collection.Enabled || c.MaxNames != 100_000 || string(c.Data) != `{"a":[1,2]}` || c.Creation != c.Revision || c.Transition != 0 || !c.Created.Equal(c.Changed) {
 			t.Errorf("created: %+v", c)
 		}
-		if again := put(chime.Collection{Name: "demo", Revision: c.Revision, Data: json.RawMessage(`{"a":[1,2]}`)}); again.Revision != c.Revision {
+		if again := put(collection.Record{Name: "demo", Revision: c.Revision, Data: json.RawMessage(`{"a":[1,2]}`)}); again.Revision != c.Revision {
 			t.Errorf("the same again is revision %d, want %d", again.Revision, c.Revision)
 		}
-		if _, err := collections.Put(ctx, chime.Collection{Name: "demo"}); !errors.Is(err, chime.ErrConflict) {
+		if _, err := collections.Put(ctx, collection.Record{Name: "demo"}); !errors.Is(err, chime.ErrConflict) {
 			t.Errorf("created twice: %v, want ErrConflict", err)
 		}
 		c.MaxNames = 2
@@ -47,7 +62,7 @@ func TestTheLifeOfACollection(t *testing.T) {
 				t.Errorf("reserve %q: %v, want %v", name, err, want)
 			}
 		}
-		if r, err := collections.Reserve(ctx, "demo", "demo:c"); !errors.Is(err, chime.ErrQuota) || !strings.Contains(err.Error(), "2 names") || r == nil || r.Collection.Swept != c.Swept {
+		if r, err := collections.Reserve(ctx, "demo", "demo:c"); !errors.Is(err, collection.ErrQuota) || !strings.Contains(err.Error(), "2 names") || r == nil || r.Collection.Swept != c.Swept {
 			t.Errorf("reserve a third: %+v, %v, want ErrQuota", r, err)
 		}
 		if r, err := collections.Reserve(ctx, "none", "demo:c"); !errors.Is(err, chime.ErrNotFound) || r != nil {
@@ -56,7 +71,7 @@ func TestTheLifeOfACollection(t *testing.T) {
 		if r, err := collections.Reserve(ctx, "demo", "demo:a"); err != nil || !r.Known || r.Collection.Revision != c.Revision || !r.Now.Equal(time.Now().UTC().Truncate(time.Microsecond)) {
 			t.Errorf("reserve the first again: %+v, %v", r, err)
 		}
-		c.State = chime.CollectionDisabled
+		c.State = collection.Disabled
 		c = put(*c)
 		for unfinished, err := range collections.Unfinished(ctx) {
 			if err != nil || unfinished.Name != "demo" || unfinished.Transition != c.Transition || c.Transition != c.Revision {
@@ -82,13 +97,13 @@ func TestTheLifeOfACollection(t *testing.T) {
 		if due, err = collections.Unswept(ctx, 24*time.Hour); err != nil || len(due) != 0 {
 			t.Errorf("to sweep then: %v, %v", due, err)
 		}
-		names, total, err := collections.Names(ctx, "demo", chime.NameFilter{Offset: 1})
+		names, total, err := collections.Names(ctx, "demo", collection.NameFilter{Offset: 1})
 		if err != nil || total != 2 || fmt.Sprint(names) != "[demo:b]" {
 			t.Errorf("names: %v of %d, %v", names, total, err)
 		}
-		c.State = chime.CollectionDeleted
+		c.State = collection.Deleted
 		c = put(*c)
-		if _, err := collections.Reserve(ctx, "demo", "demo:a"); !errors.Is(err, chime.ErrDeleting) {
+		if _, err := collections.Reserve(ctx, "demo", "demo:a"); !errors.Is(err, collection.ErrDeleting) {
 			t.Errorf("reserve in a deleted one: %v, want ErrDeleting", err)
 		}
 		if err := collections.Delete(ctx, c); !errors.Is(err, chime.ErrConflict) {
@@ -102,23 +117,23 @@ func TestTheLifeOfACollection(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if later := put(chime.Collection{Name: "demo"}); later.Creation <= c.Revision {
+		if later := put(collection.Record{Name: "demo"}); later.Creation <= c.Revision {
 			t.Errorf("created again as %d, want more than %d", later.Creation, c.Revision)
 		}
 	})
 }
 
 func TestCollectionsAreListedBehindAName(t *testing.T) {
-	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		collections := chime.NewCollections(f.Server.Store())
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		collections := collection.New(server.Store())
 		var want []string
 		for i := range 120 {
 			want = append(want, fmt.Sprintf("c%03d", i))
-			if _, err := collections.Put(t.Context(), chime.Collection{Name: want[i]}); err != nil {
+			if _, err := collections.Put(t.Context(), collection.Record{Name: want[i]}); err != nil {
 				t.Error(err)
 			}
 		}
-		f.Server.Client().HSet(t.Context(), "chime:{/collections}:records", "c060", `{"version":9}`)
+		server.Client().HSet(t.Context(), "chime:{/collections}:records", "c060", `{"version":9}`)
 		list := collections.List(t.Context(), "c009")
 		for range 2 { // it may be gone through again
 			var got []string
@@ -143,17 +158,17 @@ func TestCollectionsAreListedBehindAName(t *testing.T) {
 
 // Whatever is wrong is said with field, value and limit, all of it, before anything is sent.
 func TestBadCollectionsAreRefused(t *testing.T) {
-	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		collections, ctx := chime.NewCollections(f.Server.Store()), t.Context()
-		put := func(c chime.Collection) error {
+	onEmbedded(t, func(t *testing.T, server *embedded.Server) {
+		collections, ctx := collection.New(server.Store()), t.Context()
+		put := func(c collection.Record) error {
 			_, err := collections.Put(ctx, c)
 			return err
 		}
-		reserve := func(collection, name string) error {
-			_, err := collections.Reserve(ctx, collection, name)
+		reserve := func(of, name string) error {
+			_, err := collections.Reserve(ctx, of, name)
 			return err
 		}
-		names := func(filter chime.NameFilter) error {
+		names := func(filter collection.NameFilter) error {
 			_, _, err := collections.Names(ctx, "c", filter)
 			return err
 		}
@@ -164,32 +179,32 @@ func TestBadCollectionsAreRefused(t *testing.T) {
 		}
 		_, swept := collections.Swept(ctx, nil)
 		_, tooOld := collections.Unswept(ctx, -1)
-		_, noStore := (&chime.Collections{}).Get(ctx, "c")
+		_, noStore := (&collection.Records{}).Get(ctx, "c")
 		//lint:ignore SA1012 that is what is tested
 		_, noContext := collections.Get(nil, "c")
 		for _, c := range []struct {
 			err   error
 			field string
 		}{
-			{put(chime.Collection{}), "collection"},
-			{put(chime.Collection{Name: "a b"}), "collection"},
-			{put(chime.Collection{Name: "c", State: "gone"}), "Collection.State"},
-			{put(chime.Collection{Name: "c", State: chime.CollectionDeleted}), "Collection.State"},
-			{put(chime.Collection{Name: "c", MaxNames: -1}), "Collection.MaxNames"},
-			{put(chime.Collection{Name: "c", MaxNames: 100_001}), "Collection.MaxNames"},
-			{put(chime.Collection{Name: "c", Revision: -1}), "Collection.Revision"},
-			{put(chime.Collection{Name: "c", Data: json.RawMessage(`{`)}), "Collection.Data"},
-			{put(chime.Collection{Name: "c", Data: json.RawMessage(`"` + strings.Repeat("x", 16<<10) + `"`)}), "Collection.Data"},
-			{put(chime.Collection{Name: "c", MaxNames: -1, State: "gone"}), "Collection.MaxNames"},
+			{put(collection.Record{}), "collection"},
+			{put(collection.Record{Name: "a b"}), "collection"},
+			{put(collection.Record{Name: "c", State: "gone"}), "Collection.State"},
+			{put(collection.Record{Name: "c", State: collection.Deleted}), "Collection.State"},
+			{put(collection.Record{Name: "c", MaxNames: -1}), "Collection.MaxNames"},
+			{put(collection.Record{Name: "c", MaxNames: 100_001}), "Collection.MaxNames"},
+			{put(collection.Record{Name: "c", Revision: -1}), "Collection.Revision"},
+			{put(collection.Record{Name: "c", Data: json.RawMessage(`{`)}), "Collection.Data"},
+			{put(collection.Record{Name: "c", Data: json.RawMessage(`"` + strings.Repeat("x", 16<<10) + `"`)}), "Collection.Data"},
+			{put(collection.Record{Name: "c", MaxNames: -1, State: "gone"}), "Collection.MaxNames"},
 			{reserve("a b", "x"), "collection"},
 			{reserve("c", " x"), "name"},
-			{names(chime.NameFilter{Limit: 1001}), "NameFilter.Limit"},
-			{names(chime.NameFilter{Offset: -1}), "NameFilter.Offset"},
-			{names(chime.NameFilter{After: "\n"}), "NameFilter.After"},
+			{names(collection.NameFilter{Limit: 1001}), "NameFilter.Limit"},
+			{names(collection.NameFilter{Offset: -1}), "NameFilter.Offset"},
+			{names(collection.NameFilter{After: "\n"}), "NameFilter.After"},
 			{list("a b"), "collection"},
-			{collections.Release(ctx, &chime.Collection{Name: "c"}, "x", "\n"), "name"},
-			{collections.Delete(ctx, &chime.Collection{}), "collection"},
-			{collections.Finish(ctx, &chime.Collection{}), "collection"},
+			{collections.Release(ctx, &collection.Record{Name: "c"}, "x", "\n"), "name"},
+			{collections.Delete(ctx, &collection.Record{}), "collection"},
+			{collections.Finish(ctx, &collection.Record{}), "collection"},
 			{collections.Delete(ctx, nil), "collection"},
 			{collections.Finish(ctx, nil), "collection"},
 			{collections.Release(ctx, nil, "x"), "collection"},
@@ -202,8 +217,18 @@ func TestBadCollectionsAreRefused(t *testing.T) {
 				t.Errorf("%v, want an InvalidError of %s", c.err, c.field)
 			}
 		}
-		if keys := f.Server.Client().Keys(context.Background(), "chime:{/collections}:*").Val(); len(keys) > 0 {
+		if keys := server.Client().Keys(context.Background(), "chime:{/collections}:*").Val(); len(keys) > 0 {
 			t.Errorf("written: %v", keys)
 		}
 	})
+}
+
+// What is read is encoded as a person reads it: names in small letters, instants in UTC.
+func TestWhatIsShownHasAJSONForm(t *testing.T) {
+	at := time.Date(2026, 3, 8, 9, 0, 0, 0, time.UTC)
+	acme := collection.Record{Name: "acme", State: collection.Disabled, MaxNames: 5, Data: json.RawMessage(`{"sku":"free"}`), Revision: 8, Creation: 7, Transition: 8, Created: at, Changed: at, Swept: at}
+	want := `{"name":"acme","state":"disabled","max_names":5,"data":{"sku":"free"},"revision":8,"creation":7,"transition":8,"created":"2026-03-08T09:00:00Z","changed":"2026-03-08T09:00:00Z","swept":"2026-03-08T09:00:00Z"}`
+	if got, err := json.Marshal(acme); err != nil || string(got) != want {
+		t.Errorf("%v\n got %s\nwant %s", err, got, want)
+	}
 }

@@ -1,4 +1,4 @@
-package chime_test
+package collection_test
 
 import (
 	"context"
@@ -6,22 +6,23 @@ import (
 	"fmt"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/httpapi/internal/collection"
 	"github.com/chimejobs/chime/recurrence"
 	"github.com/chimejobs/chime/redisstore/embedded"
 )
 
 // A tenant may have two schedules. Each has its name reserved before it is made.
-func ExampleCollections_Reserve() {
+func ExampleRecords_Reserve() {
 	server := embedded.StartInMemory()
 	defer server.Close()
-	ctx, collections, schedules := context.Background(), chime.NewCollections(server.Store()), chime.NewSchedules(server.Store())
-	if _, err := collections.Put(ctx, chime.Collection{Name: "acme", MaxNames: 2}); err != nil {
+	ctx, collections, schedules := context.Background(), collection.New(server.Store()), chime.NewSchedules(server.Store())
+	if _, err := collections.Put(ctx, collection.Record{Name: "acme", MaxNames: 2}); err != nil {
 		fmt.Println(err)
 	}
 
 	for _, name := range []string{"acme:invoices", "acme:backup", "acme:report"} {
 		reserved, err := collections.Reserve(ctx, "acme", name)
-		if errors.Is(err, chime.ErrQuota) {
+		if errors.Is(err, collection.ErrQuota) {
 			fmt.Println(name, "is one too many")
 			continue
 		}
@@ -37,7 +38,7 @@ func ExampleCollections_Reserve() {
 			fmt.Println("bring the schedule in line with the collection as it is now") // somebody has changed or deleted it meanwhile
 		}
 	}
-	names, total, err := collections.Names(ctx, "acme", chime.NameFilter{})
+	names, total, err := collections.Names(ctx, "acme", collection.NameFilter{})
 	fmt.Println(names, total, err)
 	// Output:
 	// acme:report is one too many
@@ -46,16 +47,16 @@ func ExampleCollections_Reserve() {
 
 // A collection is disabled: its state is stored first, then its schedules are paused. Whoever finds the change unfinished, after a crash say, does the
 // same.
-func ExampleCollections_Finish() {
+func ExampleRecords_Finish() {
 	server := embedded.StartInMemory()
 	defer server.Close()
-	ctx, collections, schedules := context.Background(), chime.NewCollections(server.Store()), chime.NewSchedules(server.Store())
-	acme, err := collections.Put(ctx, chime.Collection{Name: "acme"})
+	ctx, collections, schedules := context.Background(), collection.New(server.Store()), chime.NewSchedules(server.Store())
+	acme, err := collections.Put(ctx, collection.Record{Name: "acme"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	acme.State = chime.CollectionDisabled
+	acme.State = collection.Disabled
 	if _, err := collections.Put(ctx, *acme); err != nil {
 		fmt.Println(err)
 	}
@@ -66,7 +67,7 @@ func ExampleCollections_Finish() {
 			break
 		}
 		for after := ""; ; {
-			names, _, err := collections.Names(ctx, changed.Name, chime.NameFilter{After: after})
+			names, _, err := collections.Names(ctx, changed.Name, collection.NameFilter{After: after})
 			if err != nil {
 				fmt.Println(err)
 				return
