@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -118,4 +119,228 @@ func ExampleWorkers_List() {
 	}
 	fmt.Println(len(workers), "workers live")
 	// Output: 0 workers live
+}
+
+// A user changes his mind: what waits never starts.
+func ExampleJobs_Cancel() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx := context.Background()
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	if _, err := enqueuer.Enqueue(ctx, "export", "customer 7", chime.ID("export:7"), chime.In(time.Hour)); err != nil {
+		fmt.Println(err)
+	}
+
+	result, err := chime.NewJobs(server.Store()).Cancel(ctx, "default", "export:7")
+	if err != nil {
+		fmt.Println(err)
+	}
+	switch result {
+	case chime.CancelDone:
+		fmt.Println("it never starts")
+	case chime.CancelAsked:
+		fmt.Println("it runs, and was told to end")
+	case chime.CancelTooLate:
+		fmt.Println("it has ended")
+	}
+	// Output: it never starts
+}
+
+// Everything that was to run later runs now.
+func ExampleJobs_Requeue() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx := context.Background()
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	for n := range 3 {
+		if _, err := enqueuer.Enqueue(ctx, "mail", n, chime.In(time.Hour)); err != nil {
+			fmt.Println(err)
+		}
+	}
+
+	all, err := chime.NewJobs(server.Store()).Requeue(ctx, chime.JobFilter{Queue: "default", State: chime.JobDelayed, Name: "mail"},
+		func(so chime.BulkResult) { fmt.Println(so.Changed, "of", so.Looked) })
+	fmt.Println(all.Changed, "requeued,", all.Gone, "had gone", err)
+	// Output:
+	// 3 of 3
+	// 3 requeued, 0 had gone <nil>
+}
+
+// What waits for a customer who has left is deleted. It is not told to anybody, and nothing is kept of it.
+func ExampleJobs_Delete() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx := context.Background()
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	for _, id := range []string{"mail:7", "export:7"} {
+		if _, err := enqueuer.Enqueue(ctx, "work", nil, chime.ID(id), chime.In(time.Hour)); err != nil {
+			fmt.Println(err)
+		}
+	}
+
+	all, err := chime.NewJobs(server.Store()).Delete(ctx, chime.JobFilter{Queue: "default", IDs: []string{"mail:7", "export:7", "report:7"}}, nil)
+	fmt.Println(all.Changed, "deleted", err)
+	// Output: 2 deleted <nil>
+}
+
+// Somebody waits for what a job returns. With Keep it does not matter whether the job ends before he asks.
+func ExampleJobs_Wait() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler)})
+	worker.Handle("quote", func(_ context.Context, job *chime.Job) error {
+		var kilometres int
+		if err := job.Decode(&kilometres); err != nil {
+			return err
+		}
+		return job.Return(250 + 90*kilometres)
+	})
+	ran := make(chan error, 1)
+	go func() { ran <- worker.Run(ctx) }()
+
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	receipt, err := enqueuer.Enqueue(ctx, "quote", 12, chime.Keep(time.Minute))
+	if err != nil {
+		fmt.Println(err)
+	}
+	var cents int
+	if err := chime.NewJobs(server.Store()).Wait(ctx, receipt.Queue, receipt.ID, &cents); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(cents, "cents")
+	stop()
+	<-ran
+	// Output: 1330 cents
+}
+
+// A handler says how far it is, and whoever looks at the job sees that while it runs.
+func ExampleJob_Progress() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler)})
+	seen := make(chan bool)
+	worker.Handle("export", func(_ context.Context, job *chime.Job) error {
+		if err := job.Progress(40); err != nil { // percent
+			return err
+		}
+		<-seen
+		return nil
+	})
+	ran := make(chan error, 1)
+	go func() { ran <- worker.Run(ctx) }()
+	if _, err := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{}).Enqueue(ctx, "export", nil, chime.ID("export:7")); err != nil {
+		fmt.Println(err)
+	}
+
+	jobs, percent := chime.NewJobs(server.Store()), 0
+	for percent == 0 { // a page that shows it would ask once a second
+		job, err := jobs.Get(ctx, "default", "export:7")
+		if err == nil {
+			err = chime.Decode(job.Progress, &percent) // empty before the first: percent stays 0
+		}
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+	}
+	fmt.Println(percent, "percent")
+	close(seen)
+	stop()
+	<-ran
+	// Output: 40 percent
+}
+
+// A payment that is given up alerts somebody: the job for that is added in the same step, and is told what died.
+func ExampleOnDeath() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler)})
+	worker.Handle("pay", func(context.Context, *chime.Job) error { return chime.Discard(errors.New("the card is blocked")) })
+	alerted := make(chan bool)
+	worker.Handle("alert", func(_ context.Context, job *chime.Job) error {
+		var channel string
+		if err := job.Decode(&channel); err != nil {
+			return err
+		}
+		fmt.Printf("to %s: %s is dead: %s\n", channel, job.Death.ID, job.Death.LastError)
+		close(alerted)
+		return nil
+	})
+	ran := make(chan error, 1)
+	go func() { ran <- worker.Run(ctx) }()
+
+	alert := chime.OnDeath(chime.Item{Name: "alert", Args: "#billing"})
+	if _, err := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{}).Enqueue(ctx, "pay", nil, chime.ID("invoice:7"), alert); err != nil {
+		fmt.Println(err)
+	}
+	<-alerted
+	stop()
+	<-ran
+	// Output: to #billing: invoice:7 is dead: the card is blocked
+}
+
+// A form that is sent twice sends one mail, also when the first one has been sent by then.
+func ExampleOnce() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	for range 2 {
+		receipt, err := enqueuer.Enqueue(context.Background(), "welcome", "ada@example.com", chime.ID("welcome:7"), chime.Once(24*time.Hour))
+		if err != nil {
+			fmt.Println(err)
+		}
+		fmt.Printf("%s: existing %v, state %q\n", receipt.ID, receipt.Existing, receipt.State)
+	}
+	// Output:
+	// welcome:7: existing false, state ""
+	// welcome:7: existing true, state "waiting"
+}
+
+// Equal arguments are one job: nobody has to think of an ID.
+func ExampleArgsID() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	for _, customer := range []int{7, 7, 8} {
+		receipt, err := enqueuer.Enqueue(context.Background(), "export", customer, chime.ArgsID())
+		if err != nil {
+			fmt.Println(err)
+		}
+		fmt.Println(customer, receipt.Existing)
+	}
+	// Output:
+	// 7 false
+	// 7 true
+	// 8 false
+}
+
+// A document that is saved again and again is indexed once, ten seconds after the last time.
+func ExampleReplace() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	for version := range 3 {
+		receipt, err := enqueuer.Enqueue(context.Background(), "index", version, chime.ID("index:7"), chime.Replace(), chime.In(10*time.Second))
+		if err != nil {
+			fmt.Println(err)
+		}
+		fmt.Println("in place of an earlier one:", receipt.Replaced)
+	}
+	job, err := chime.NewJobs(server.Store()).Get(context.Background(), "default", "index:7")
+	if err != nil {
+		fmt.Println(err)
+	}
+	var version int
+	if err := job.Decode(&version); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(job.State, "version", version)
+	// Output:
+	// in place of an earlier one: false
+	// in place of an earlier one: true
+	// in place of an earlier one: true
+	// delayed version 2
 }

@@ -3,6 +3,8 @@ package chime_test
 import (
 	"context"
 	"fmt"
+	"log"
+	"time"
 
 	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/redisstore/embedded"
@@ -58,4 +60,76 @@ func ExampleQueues_List() {
 	// Output:
 	// exports 1
 	// mail 2
+}
+
+// A mistake has filled a queue: all that is on it goes.
+func ExampleQueues_Purge() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx := context.Background()
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{Queue: "mail"})
+	for n := range 3 {
+		if _, err := enqueuer.Enqueue(ctx, "send", n); err != nil {
+			fmt.Println(err)
+		}
+	}
+	if _, err := enqueuer.Enqueue(ctx, "send", 3, chime.In(time.Hour)); err != nil {
+		fmt.Println(err)
+	}
+
+	all, err := chime.NewQueues(server.Store()).Purge(ctx, "mail", "mail", func(so chime.BulkResult) { fmt.Println(so.Changed, "deleted so far") })
+	fmt.Println(all.Changed, "deleted", err)
+	// Output:
+	// 3 deleted so far
+	// 4 deleted so far
+	// 4 deleted <nil>
+}
+
+// How much a queue did in the last hour, and how late the slowest hundredth of its occurrences began.
+func ExampleQueues_Samples() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx := context.Background()
+	if _, err := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{}).Enqueue(ctx, "resize", nil); err != nil {
+		log.Fatal(err)
+	}
+
+	now := time.Now()
+	samples, err := chime.NewQueues(server.Store()).Samples(ctx, "default", now.Add(-time.Hour), now, time.Minute)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var done int64
+	var late chime.Histogram
+	for _, s := range samples {
+		done += s.Done
+		late = late.Add(s.Lateness)
+	}
+	fmt.Printf("%d done, late p99 %v\n", done, late.Quantile(0.99))
+	// Output: 0 done, late p99 0s
+}
+
+// A program that an operator runs, or a timer every night: it prints what is wrong, and ends with an error if anything is.
+func ExampleVerify() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx := context.Background()
+	enqueuer := chime.NewEnqueuer(server.Store(), chime.EnqueuerOptions{})
+	if _, err := enqueuer.Enqueue(ctx, "mail", nil, chime.ID("welcome/7")); err != nil {
+		fmt.Println(err)
+	}
+
+	report, err := chime.Verify(ctx, server.Store(), chime.VerifyOptions{}) // Repair: true mends
+	if err != nil {
+		fmt.Println(err)
+	}
+	for _, finding := range report.Findings {
+		fmt.Println(finding)
+	}
+	fmt.Println(report.Jobs, "job looked at,", report.Total, "found")
+	if report.Total > report.Repaired {
+		return // os.Exit(1)
+	}
+	// Output:
+	// 1 job looked at, 0 found
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/chimejobs/chime"
@@ -92,4 +93,167 @@ func ExampleSchedule_Options() {
 	}
 	fmt.Println(report.Recurrence.Cron, report.Queue, report.Header)
 	// Output: 0 7 * * * late map[tenant:c1]
+}
+
+// A report that is new is made for the days of last June too.
+func ExampleSchedules_Backfill() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	schedules := chime.NewSchedules(server.Store())
+	if _, err := schedules.Put(ctx, "report", recurrence.Recurrence{Cron: "0 3 * * *"}); err != nil {
+		fmt.Println(err)
+	}
+	first, last := make(chan time.Time), make(chan time.Time)
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{})
+	worker.Handle("report", func(_ context.Context, job *chime.Job) error {
+		switch job.Planned.Format("01-02") {
+		case "06-01":
+			first <- job.Planned
+		case "06-30":
+			last <- job.Planned
+		}
+		return nil
+	})
+	ran := make(chan error, 1)
+	go func() { ran <- worker.Run(ctx) }()
+
+	from, to := time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC), time.Date(2024, 7, 1, 0, 0, 0, 0, time.UTC)
+	for !from.IsZero() {
+		filled, err := schedules.Backfill(ctx, "report", from, to)
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		fmt.Println(filled.Placed, "days")
+		from = filled.Next
+	}
+	fmt.Println("from", <-first, "to", <-last)
+	stop()
+	<-ran
+	// Output:
+	// 30 days
+	// from 2024-06-01 03:00:00 +0000 UTC to 2024-06-30 03:00:00 +0000 UTC
+}
+
+// A calendar of the last five weeks, as far as they are known: a square a day, the darker the more attempts failed.
+func ExampleSchedules_Days() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx := context.Background()
+	schedules := chime.NewSchedules(server.Store())
+	if _, err := schedules.Put(ctx, "report", recurrence.Recurrence{Cron: "0 3 * * *"}); err != nil {
+		fmt.Println(err)
+	}
+	days, err := schedules.Days(ctx, "report")
+	if err != nil {
+		fmt.Println(err)
+	}
+	for _, day := range days {
+		fmt.Printf("%s: %d done, %d failed, %d skipped, %d missed\n", day.Day.Format("2 Jan"), day.Done, day.Failed, day.Skipped, day.Missed)
+	}
+	fmt.Println(len(days), "days are known of one that has not run yet")
+	// Output: 0 days are known of one that has not run yet
+}
+
+// An export whose target is gone does not fail every night until somebody sees it: after the first occurrence that ends dead the schedule is
+// paused, and its note says why. Whoever has put the target right resumes it.
+func ExamplePauseAfter() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler)})
+	tried := make(chan bool, 1)
+	worker.Handle("export", func(context.Context, *chime.Job) error {
+		tried <- true
+		return chime.Discard(errors.New("no such bucket"))
+	})
+	ran := make(chan error, 1)
+	go func() { ran <- worker.Run(ctx) }()
+	schedules := chime.NewSchedules(server.Store())
+	if _, err := schedules.Put(ctx, "export", recurrence.Recurrence{Frequency: recurrence.Day, Interval: 1}, chime.PauseAfter(1)); err != nil { // runs once when created
+		fmt.Println(err)
+	}
+	<-tried
+	stop()
+	<-ran
+
+	export, err := schedules.Get(context.Background(), "export")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s by %s: %s\n", export.State, export.Note.By, export.Note.Text)
+	if err := schedules.Resume(context.Background(), "export"); err != nil {
+		fmt.Println(err)
+	}
+	// Output: paused by chime: 1 occurrence ended dead
+}
+
+// Why did the invoices not go out since yesterday? Their runs say what became of each occurrence: it failed, was missed while no worker ran,
+// or was skipped because the one before still ran. If there is none, the schedule was paused, see Schedule.Note, or had none to come.
+func ExampleSchedules_Runs() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{Logger: slog.New(slog.DiscardHandler)})
+	tried := make(chan bool, 1)
+	worker.Handle("invoices", func(context.Context, *chime.Job) error {
+		tried <- true
+		return chime.Discard(errors.New("mail server: no such user"))
+	})
+	ran := make(chan error, 1)
+	go func() { ran <- worker.Run(ctx) }()
+	schedules := chime.NewSchedules(server.Store())
+	if _, err := schedules.Put(ctx, "invoices", recurrence.Recurrence{Frequency: recurrence.Day, Interval: 1}); err != nil { // runs once when created
+		fmt.Println(err)
+	}
+	<-tried
+	stop()
+	<-ran
+
+	yesterday := time.Now().AddDate(0, 0, -1)
+	for run, err := range schedules.Runs(context.Background(), "invoices") {
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		if run.Planned.Before(yesterday) {
+			break // the newest come first
+		}
+		fmt.Printf("attempt %d: %s: %s\n", run.Attempt, run.Outcome, run.Error)
+	}
+	// Output: attempt 1: dead: mail server: no such user
+}
+
+// The nightly report is wanted now, for one customer; whoever asked for it waits.
+func ExampleSchedules_Trigger() {
+	server := embedded.StartInMemory()
+	defer server.Close()
+	ctx, stop := context.WithCancel(context.Background())
+	schedules := chime.NewSchedules(server.Store())
+	if _, err := schedules.Put(ctx, "report", recurrence.Recurrence{Cron: "0 3 * * *"}, chime.Args("everybody")); err != nil {
+		fmt.Println(err)
+	}
+	worker := chime.NewWorker(server.Store(), chime.WorkerOptions{})
+	worker.Handle("report", func(_ context.Context, job *chime.Job) error {
+		var whose string
+		if err := job.Decode(&whose); err != nil {
+			return err
+		}
+		return job.Return("the report of " + whose + ", for " + job.Header["by"])
+	})
+	ran := make(chan error, 1)
+	go func() { ran <- worker.Run(ctx) }()
+
+	receipt, err := schedules.Trigger(ctx, "report", chime.Args("Ada"), chime.Header("by", "anna"), chime.Keep(time.Hour))
+	if err != nil {
+		fmt.Println(err)
+	}
+	var made string
+	err = chime.NewJobs(server.Store()).Wait(ctx, receipt.Queue, receipt.ID, &made)
+	fmt.Println(made, err)
+	stop()
+	<-ran
+	// Output: the report of Ada, for anna <nil>
 }
