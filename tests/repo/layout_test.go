@@ -57,8 +57,7 @@ var mayImport = map[string][]string{
 	"redisstore/embedded":        {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":                  {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},
 	"internal/long":              {},
-	"tests":                      {"any"}, // these five serve tests
-	"internal/chaos":             {"any"},
+	"tests":                      {"any"}, // these four serve tests
 	"internal/childproc":         {"any"},
 	"internal/faultproxy":        {"any"},
 	"internal/redistest":         {"any"},
@@ -132,7 +131,7 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 // servesTests reports whether a folder has helpers of tests, which no program needs.
 func servesTests(folder string) bool {
 	return folder == "tests" || strings.HasPrefix(folder, "tests/") ||
-		slices.Contains([]string{"chimetest", "internal/chaos", "internal/childproc", "internal/faultproxy", "internal/long", "internal/redistest"}, folder)
+		slices.Contains([]string{"chimetest", "internal/childproc", "internal/faultproxy", "internal/long", "internal/redistest"}, folder)
 }
 
 func TestTheTopLevelHasItsFiles(t *testing.T) {

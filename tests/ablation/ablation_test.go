@@ -1,6 +1,6 @@
-//go:build unix
+//go:build real && unix
 
-package chaos
+package ablation_test
 
 import (
 	"cmp"
@@ -73,7 +73,7 @@ func TestASwitchedOffGuardIsFound(t *testing.T) {
 	for _, g := range guards {
 		t.Run(g.name, func(t *testing.T) {
 			text := g.source(t, root)
-			where := cmp.Or(g.in, "internal/chaos")
+			where := cmp.Or(g.in, "tests/chaos")
 			var binary string
 			var environment []string
 			if filepath.Ext(g.file) == ".lua" {
@@ -165,7 +165,7 @@ func build(t *testing.T, root, where, program, file, text string) string {
 	if err := os.WriteFile(overlay, replace, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "./"+where)
+	command := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", "real", "-vet=off", "-overlay", overlay, "-o", program, "./"+where)
 	command.Dir = root
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", command, err, output)
