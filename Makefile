@@ -1,4 +1,6 @@
-# make test     every test with the race detector; says what is missing, see test.sh
+# make quick    go test ./...: everything of the library on a simulated Redis; needs nothing but Go
+# make test     ./test.sh: the library and its modules with the race detector and a real Redis server; says what is missing
+# make all      ./test.sh all: what CI runs
 # make check    gofmt, go mod tidy, go vet, staticcheck, govulncheck where its database can be reached, ten seconds of every fuzz
 #               target; the targets are listed in check.sh
 # make bench    chime beside its peers, the short form: all measures on servers of its own, in less than five minutes. It needs
@@ -12,14 +14,18 @@ FOR = 10m
 SEED = 0
 CHAOS = $(if $(filter 10m,$(FOR)),-record)
 
-.PHONY: test check bench chaos gobench
+.PHONY: quick test all check bench chaos gobench
+quick:
+	go test ./...
 test:
 	./test.sh
+all:
+	./test.sh all
 check:
 	./check.sh
 bench:
 	cd bench && go run . -short -within 4m30s $(BENCH)
 chaos:
-	go test ./tests/chaos -count=1 -timeout 0 -v -run '^TestChaos$$' -for $(FOR) -seed $(SEED) $(CHAOS)
+	go test ./tests/chaos -tags real -count=1 -timeout 0 -v -run '^TestChaos$$' -for $(FOR) -seed $(SEED) $(CHAOS)
 gobench:
 	go test -run '^$$' -bench '$(GOBENCH)' -benchmem -benchtime 200ms ./...
