@@ -60,7 +60,9 @@ var mayImport = map[string][]string{
 	"redisstore":                 {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded":        {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":                  {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},
-	"internal/chaos":             {"any"}, // these five serve tests
+	"internal/long":              {},
+	"tests":                      {"any"}, // these six serve tests
+	"internal/chaos":             {"any"},
 	"internal/childproc":         {"any"},
 	"internal/faultproxy":        {"any"},
 	"internal/redistest":         {"any"},
@@ -118,7 +120,7 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 		}
 		for _, imported := range s.imports() {
 			switch {
-			case imported == modulePath+"/redisstore/embedded" && s.folder != "chimetest":
+			case imported == modulePath+"/redisstore/embedded" && !servesTests(s.folder):
 				t.Errorf("%s imports the embedded server: a third of a small binary", s.path)
 			case imported == "time/tzdata":
 				t.Errorf("%s imports time/tzdata: 450 KiB, for which each program decides itself", s.path)
@@ -133,7 +135,8 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 
 // servesTests reports whether a folder has helpers of tests, which no program needs.
 func servesTests(folder string) bool {
-	return slices.Contains([]string{"chimetest", "internal/chaos", "internal/childproc", "internal/faultproxy", "internal/redistest", "internal/system"}, folder)
+	return folder == "tests" || strings.HasPrefix(folder, "tests/") ||
+		slices.Contains([]string{"chimetest", "internal/chaos", "internal/childproc", "internal/faultproxy", "internal/long", "internal/redistest", "internal/system"}, folder)
 }
 
 func TestTheTopLevelHasItsFiles(t *testing.T) {
