@@ -5,13 +5,15 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/long"
 )
 
 // Brute force has the same matches whatever the windows in which it searches, forwards and backwards, and nothing but the
 // instants of Also runs while the clocks show a closed time. Random rules are worth comparing: most of them run, and most
 // calendars make a difference.
 func TestBruteForceOfRandomCalendarsIsOneWhole(t *testing.T) {
-	const rules = 400
+	rules := long.Seeds(100, 400)
 	run, changed := 0, 0
 	for seed := range uint64(rules) {
 		g := generator{rand.New(rand.NewPCG(seed, 11))}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/long"
 )
 
 // A modelComparison compares the engine with brute force for one rule.
@@ -241,7 +243,7 @@ func TestEngineAgreesWithBruteForceOnCalendars(t *testing.T) {
 	rules, _ := strconv.ParseUint(os.Getenv("ENGINE_RULES"), 10, 64)
 	begin, _ := strconv.ParseUint(os.Getenv("ENGINE_SEED"), 10, 64)
 	if rules == 0 {
-		rules = 500
+		rules = uint64(long.Seeds(120, 500))
 	}
 	compared := uint64(0)
 	for seed := range rules {

@@ -1,6 +1,7 @@
 package recurrence
 
 import (
+	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -31,6 +32,8 @@ func (g generator) calendar(r Recurrence, near ...time.Time) Recurrence {
 	}
 	return r
 }
+
+func pick[T any](rng *rand.Rand, values ...T) T { return values[rng.IntN(len(values))] }
 
 // hasDays reports whether a rule names days and times of the day, so that Shift and ClockChanges go with it.
 func hasDays(r Recurrence) bool { return r.Frequency >= Day || r.Cron != "" }

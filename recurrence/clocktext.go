@@ -20,8 +20,8 @@ const (
 	maxUneven = 6
 )
 
-// phrase describes the set: "at 10:00 and 22:00", "every 15 minutes from 09:00 to 16:45". Each set has a phrase of its own. local is
-// false if the phrase says neither an hour nor a minute.
+// phrase describes the set: "at 10:00 and 22:00", "every 15 minutes from 09:00 to 16:45". local is false if
+// the phrase says neither an hour nor a minute.
 func (c clockSet) phrase() (text string, local bool) {
 	switch total := len(c.hours) * len(c.minutes); {
 	case total == 0:

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/chimejobs/chime/internal/long"
 )
 
 // engineZones include clock changes of a whole day, of half an hour, at midnight, into negative daylight saving time and around
@@ -237,7 +239,7 @@ func TestEngineAgreesWithBruteForce(t *testing.T) {
 	rules, _ := strconv.ParseUint(os.Getenv("ENGINE_RULES"), 10, 64)
 	begin, _ := strconv.ParseUint(os.Getenv("ENGINE_SEED"), 10, 64)
 	if rules == 0 {
-		rules = 700
+		rules = uint64(long.Seeds(250, 700))
 	}
 	compared := uint64(0)
 	for seed := range rules {

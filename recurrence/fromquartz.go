@@ -1,5 +1,10 @@
 package recurrence
 
+import (
+	"fmt"
+	"strings"
+)
+
 // FromQuartz returns the rule of a Quartz text of at most 1000 bytes: second, minute, hour, day of the month, month, day of the
 // week and, if there are seven fields, year. It becomes ordinary fields, so it can be read and changed like any other rule:
 //
@@ -21,3 +26,37 @@ package recurrence
 // five fields, two restricted day fields, C, lists with L, W or #, reversed ranges, and what [Cron] refuses in a field. A date that
 // no year has is refused with [CodeNeverFires].
 func FromQuartz(expr string) (Recurrence, error) { return quartzFields.read(expr) }
+
+var (
+	quartzFields = cronDialect{cronField{"day of the week", 1, 7, 7, cronFieldTable[4].names}, 1, true,
+		"second, minute, hour, day of the month, month, day of the week and, if needed, year"}
+	cronYear = cronField{"year", 1970, 2199, 2199, ""}
+)
+
+// readYears reads a field of years as ranges of dates; none for every year.
+func readYears(word string) (dates []string, reason string) {
+	if !cronRestricted(word) {
+		return nil, ""
+	}
+	years := map[int]bool{}
+	for part := range strings.SplitSeq(word, ",") {
+		span, step, reason := cronYear.readPart(part)
+		if reason != "" {
+			return nil, reason
+		}
+		for year := span[0]; year <= span[1]; year += step {
+			years[year] = true
+		}
+	}
+	for year := cronYear.lo; year <= cronYear.hi; year++ {
+		if !years[year] {
+			continue
+		}
+		first := year
+		for years[year+1] {
+			year++
+		}
+		dates = append(dates, fmt.Sprintf("%d-01-01/%d-12-31", first, year))
+	}
+	return dates, ""
+}

@@ -14,3 +14,6 @@ package recurrence
 // FromSpring refuses what it cannot say exactly, as [FromQuartz] does. That includes two restricted day fields, for Spring wants both
 // to match and robfig/cron either one.
 func FromSpring(expr string) (Recurrence, error) { return springFields.read(expr) }
+
+var springFields = cronDialect{cronFieldTable[4], 0, false,
+	"second, minute, hour, day of the month, month and day of the week"}

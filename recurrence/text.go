@@ -13,8 +13,8 @@ import (
 //
 //	Every week on Monday, Wednesday and Friday at 10:00 and 22:00 UTC, 10 times, from 4 August 2012
 //
-// The text is complete, and no two rules have the same text unless they are [Recurrence.Equal]. So small words tell apart what
-// runs at the same times:
+// The text is complete, and equal rules have the same text. It is for reading, not for comparing: whether two
+// rules are the same is what [Recurrence.Equal] reports. Small words distinguish rules that run at the same times:
 //
 //   - "Each week" has an Interval of 1, "Every week" none.
 //

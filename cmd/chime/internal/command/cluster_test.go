@@ -24,26 +24,10 @@ func TestTheCommandsWorkOnACluster(t *testing.T) {
 		{"queues pause q2", wants{out: []string{"Paused q2."}}},
 		{"workers list --json", wants{out: []string{`"items": []`}}},
 		{"verify", wants{out: []string{"✓ server    Redis ", " of 127.0.0.1:", "3 queues, 0 schedules, 3 jobs: all is whole"}}},
-		{"bench -n 1000 --json", wants{out: []string{`"jobs": 1000`}}},
 		{"jobs delete --filter queue:q1 -y", wants{out: []string{"1 job deleted."}}},
 		{"queues delete q1 -y", wants{out: []string{"Deleted q1."}}},
 	} {
 		args := append(strings.Fields(c.args), "--cluster")
 		c.want.check(t, s.Run(t, args...), args...)
 	}
-	for key := range strings.Lines(strings.Join(keysOf(t, cluster), "\n")) {
-		if strings.Contains(key, "-bench-") {
-			t.Errorf("the bench has left %s", key)
-		}
-	}
-}
-
-// keysOf are all keys of a cluster.
-func keysOf(t *testing.T, cluster *redistest.Cluster) []string {
-	t.Helper()
-	var all []string
-	for _, node := range cluster.Nodes {
-		all = append(all, node.Client(nil).Keys(t.Context(), "*").Val()...)
-	}
-	return all
 }

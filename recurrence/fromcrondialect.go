@@ -1,7 +1,6 @@
 package recurrence
 
 import (
-	"fmt"
 	"math/bits"
 	"strings"
 	"time"
@@ -15,14 +14,7 @@ type cronDialect struct {
 	fieldText string
 }
 
-var (
-	cronSecond   = cronField{"second", 0, 59, 59, ""}
-	cronYear     = cronField{"year", 1970, 2199, 2199, ""}
-	quartzFields = cronDialect{cronField{"day of the week", 1, 7, 7, cronFieldTable[4].names}, 1, true,
-		"second, minute, hour, day of the month, month, day of the week and, if needed, year"}
-	springFields = cronDialect{cronFieldTable[4], 0, false,
-		"second, minute, hour, day of the month, month and day of the week"}
-)
+var cronSecond = cronField{"second", 0, 59, 59, ""}
 
 // weekend is what W leaves out.
 var weekend = []time.Weekday{time.Saturday, time.Sunday}
@@ -216,31 +208,3 @@ func (d cronDialect) readWeekDays(word string, r *Recurrence) (reason string) {
 
 // weekdayOf returns the weekday of a number.
 func (d cronDialect) weekdayOf(n int) time.Weekday { return time.Weekday((n - d.sunday + 7) % 7) }
-
-// readYears reads a field of years as ranges of dates; none for every year.
-func readYears(word string) (dates []string, reason string) {
-	if !cronRestricted(word) {
-		return nil, ""
-	}
-	years := map[int]bool{}
-	for part := range strings.SplitSeq(word, ",") {
-		span, step, reason := cronYear.readPart(part)
-		if reason != "" {
-			return nil, reason
-		}
-		for year := span[0]; year <= span[1]; year += step {
-			years[year] = true
-		}
-	}
-	for year := cronYear.lo; year <= cronYear.hi; year++ {
-		if !years[year] {
-			continue
-		}
-		first := year
-		for years[year+1] {
-			year++
-		}
-		dates = append(dates, fmt.Sprintf("%d-01-01/%d-12-31", first, year))
-	}
-	return dates, ""
-}
