@@ -11,7 +11,7 @@ import (
 // A handler that runs for long keeps a few KiB, and not what ran beside it, however many jobs that were.
 func TestALongJobKeepsNothingOfTheOthers(t *testing.T) {
 	const others = 5_000
-	store := &benchStore{fakeJobStore: newFakeJobStore(t), left: others + 1, body: benchBody()}
+	store := newBenchStore(others + 1)
 	w := NewWorker(asStore(store), WorkerOptions{Concurrency: 2})
 	ctx, stop := context.WithCancel(t.Context())
 	var ran, freed atomic.Int64

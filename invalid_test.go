@@ -32,7 +32,7 @@ func TestBadInputIsAnInvalidError(t *testing.T) {
 		return err
 	}
 	worker := func(options WorkerOptions) error {
-		return Run(t.Context(), NewWorker(asStore(newFakeJobStore(t)), options))
+		return Run(t.Context(), NewWorker(asStore(kept), options))
 	}
 	scheduler := func(options SchedulerOptions) error {
 		return Run(t.Context(), NewScheduler(asStore(kept), options))

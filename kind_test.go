@@ -2,14 +2,11 @@ package chime
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
 )
 
@@ -79,101 +76,8 @@ func TestDefineAndHandlePanicOnMistakes(t *testing.T) {
 	}
 }
 
-// Of every level the next farther one is used only for what the nearer one leaves open, in whatever order options are written.
-func TestTheNearestDefaultWins(t *testing.T) {
-	minutes := func(n int) AttemptOption { return Timeout(time.Duration(n) * time.Minute) }
-	named := Define[kindArgs]("kind.nearest", MaxAttempts(20), minutes(20), Queue("kinds"), In(time.Hour), Backoff(afterMinutes(20)))
-	plain := Define[kindArgs]("kind.nearest") // the same job without defaults
-	handlers := []HandlerOption{MaxAttempts(30), minutes(30), Backoff(afterMinutes(30))}
-	workers := []HandlerOption{MaxAttempts(40), minutes(40), Backoff(afterMinutes(40))}
-	for _, c := range []struct {
-		name     string
-		kind     Kind[kindArgs] // by which the job is enqueued
-		call     []EnqueueOption
-		handles  Kind[kindArgs]
-		handler  []HandlerOption
-		worker   []HandlerOption
-		queue    string
-		attempts int
-		timeout  int // minutes
-		backoff  int // minutes; 0: chime's
-	}{
-		{"the call", named, []EnqueueOption{Queue("calls"), minutes(10), MaxAttempts(10), In(0)}, named, handlers, workers, "calls", 10, 10, 20},
-		{"the kind", named, []EnqueueOption{In(0)}, named, handlers, workers, "kinds", 20, 20, 20},
-		{"the call and the kind", named, []EnqueueOption{MaxAttempts(10), In(0)}, named, handlers, workers, "kinds", 10, 20, 20},
-		{"the kind, of a job enqueued without it", plain, nil, named, handlers, workers, "mine", 20, 20, 20},
-		{"the handler", plain, nil, plain, handlers, workers, "mine", 30, 30, 30},
-		{"the handler and the worker", plain, nil, plain, handlers[:1], workers, "mine", 30, 40, 40},
-		{"the worker", plain, nil, plain, nil, workers, "mine", 40, 40, 40},
-		{"chime", plain, nil, plain, nil, nil, "mine", defaultMaxAttempts, int(defaultTimeout / time.Minute), 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				for _, item := range []bool{false, true} {
-					body, queue := enqueued(t, c.kind, item, c.call)
-					store := newFakeJobStore(t)
-					store.add("default", body, "x")
-					w := NewWorker(asStore(store), WorkerOptions{Logger: quiet(), Defaults: c.worker})
-					var seen Job
-					began := time.Now()
-					c.handles.Handle(w, func(_ context.Context, job *Job, _ kindArgs) error {
-						if job.Attempt == 2 {
-							began = time.Now()
-							return nil
-						}
-						seen = *job
-						return errors.New("no")
-					}, c.handler...)
-					stop := startWorker(t, w)
-					first := time.Now()
-					pass(2 * time.Hour)
-					if err := stop(); err != nil {
-						t.Error(err)
-					}
-					if queue != c.queue || seen.MaxAttempts != c.attempts || seen.Timeout != time.Duration(c.timeout)*time.Minute {
-						t.Errorf("queue %s, %d attempts, timeout %v; want %s, %d, %d min", queue, seen.MaxAttempts, seen.Timeout, c.queue, c.attempts, c.timeout)
-					}
-					lowest, highest := time.Duration(c.backoff)*time.Minute, time.Duration(c.backoff)*time.Minute+time.Second
-					if c.backoff == 0 {
-						lowest, highest = 750*time.Millisecond, 1300*time.Millisecond
-					}
-					if waited := began.Sub(first); waited < lowest || waited > highest {
-						t.Errorf("the second attempt came after %v, want %v", waited, lowest)
-					}
-				}
-			})
-		})
-	}
-}
-
 func afterMinutes(minutes int) func(int) time.Duration {
 	return func(int) time.Duration { return time.Duration(minutes) * time.Minute }
-}
-
-// enqueued enqueues a job of a kind, by Enqueue or as an Item, by an Enqueuer whose queue is "mine". It returns the job as it was sent
-// and its queue.
-func enqueued(t *testing.T, kind Kind[kindArgs], item bool, options []EnqueueOption) (wire.Envelope, string) {
-	t.Helper()
-	store := newEnqueueStore(t, 1)
-	e := quietEnqueuer(store, EnqueuerOptions{Queue: "mine"})
-	var err error
-	if item {
-		_, err = e.EnqueueMany(t.Context(), []Item{kind.Item(kindArgs{"a"}, options...)})
-	} else {
-		_, err = kind.Enqueue(t.Context(), e, kindArgs{"a"}, options...)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	sent := store.calls[0]
-	if sent.Items[0].In > 0 {
-		t.Errorf("the job is delayed by %v: In(0) of the call is nearer than that of the kind", sent.Items[0].In)
-	}
-	body, err := wire.DecodeEnvelope(store.jobs[store.order[0]].Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return body, sent.Partition.Queue
 }
 
 func TestAKindsDefaultsHoldForItsSchedules(t *testing.T) {
@@ -193,33 +97,5 @@ func TestAKindsDefaultsHoldForItsSchedules(t *testing.T) {
 		if err != nil || d.Queue != c.queue || !strings.Contains(string(d.Body), c.body) {
 			t.Errorf("%s: queue %s, %s, %v; want %s and %s", c.name, d.Queue, d.Body, err, c.queue, c.body)
 		}
-	}
-}
-
-func TestAnOccurrenceHasFiveAttempts(t *testing.T) {
-	for want, options := range map[int]struct{ handler, worker []HandlerOption }{
-		5: {}, 7: {worker: []HandlerOption{MaxAttempts(7)}}, 8: {[]HandlerOption{MaxAttempts(8)}, []HandlerOption{MaxAttempts(7)}},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			store := newFakeJobStore(t)
-			body := wire.Envelope{Name: "tick", Schedule: "tick"}
-			store.add("default", body, "tick@2000-01-01T00:00:00Z")
-			w := NewWorker(asStore(store), WorkerOptions{Logger: quiet(), Defaults: options.worker})
-			attempts := 0
-			w.Handle("tick", func(_ context.Context, job *Job) error {
-				if attempts++; job.MaxAttempts != want {
-					t.Errorf("attempt %d of %d, want of %d", job.Attempt, job.MaxAttempts, want)
-				}
-				return RetryAfter(0, errors.New("no"))
-			}, options.handler...)
-			stop := startWorker(t, w)
-			pass(time.Minute)
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
-			if attempts != want || store.kinds()[protocol.SettleDead] != 1 {
-				t.Errorf("%d attempts, settled %v; want dead after %d", attempts, store.kinds(), want)
-			}
-		})
 	}
 }

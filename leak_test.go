@@ -2,16 +2,12 @@ package chime
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
 
-	"github.com/chimejobs/chime/internal/wire"
 	"github.com/chimejobs/chime/recurrence"
 )
 
@@ -59,68 +55,4 @@ func TestNothingPrintedHasThePayload(t *testing.T) {
 			t.Errorf("%s: nothing says which it is: %s", name, out.String())
 		}
 	}
-}
-
-// What a handler gets wrong with its job is logged and stored without the payload, whether it panics with the job or cannot decode it.
-func TestAHandlersFailureIsLoggedWithoutThePayload(t *testing.T) {
-	for name, handler := range map[string]Handler{
-		"panics with the job":   func(_ context.Context, job *Job) error { panic(*job) },
-		"panics with a pointer": func(_ context.Context, job *Job) error { panic(job) },
-		"returns the job":       func(_ context.Context, job *Job) error { return fmt.Errorf("bad job: %+v", *job) },
-		"cannot decode it":      func(_ context.Context, job *Job) error { var n int8; return job.Decode(&n) },
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var log bytes.Buffer
-			store := newFakeJobStore(t)
-			w := NewWorker(asStore(store), WorkerOptions{Logger: slog.New(slog.NewJSONHandler(&log, nil))})
-			w.Handle("work", handler)
-			store.add("default", wire.Envelope{Name: "work", MaxAttempts: 1, Payload: []byte(`"` + canary + `"`)}, "x")
-			stop := startWorker(t, w)
-			synctest.Wait()
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
-			if !strings.Contains(log.String(), "job.dead") || leaks(log.String()) {
-				t.Errorf("%s: %s", name, log.String())
-			}
-			for _, s := range store.settled {
-				body, err := wire.DecodeEnvelope(s.Body)
-				if err != nil || body.LastError == "" || leaks(body.LastError) {
-					t.Errorf("%s: the job is kept with the error %q, %v", name, body.LastError, err)
-				}
-			}
-		})
-	}
-}
-
-// A server's answer may be in a handler's error, as long and as strange as the server likes.
-func TestALoggedErrorIsShortAndPrintable(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		store := newFakeJobStore(t)
-		w := NewWorker(asStore(store), WorkerOptions{Logger: slog.New(slog.NewJSONHandler(&log, nil))})
-		w.Handle("work", func(context.Context, *Job) error {
-			return errors.New("\x1b[31mred\r\n\u202e" + strings.Repeat("é", 5<<20))
-		})
-		store.add("default", wire.Envelope{Name: "work", MaxAttempts: 1}, "x")
-		stop := startWorker(t, w)
-		synctest.Wait()
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		for line := range strings.Lines(log.String()) {
-			var logged struct{ Event, Error string }
-			if err := json.Unmarshal([]byte(line), &logged); err != nil {
-				t.Fatal(err)
-			}
-			if logged.Event != "job.dead" {
-				continue
-			}
-			if len(logged.Error) > 2<<10 || len(logged.Error) < 2000 || !strings.HasPrefix(logged.Error, `\x1b[31mred\r\n\u202eé`) || !strings.HasSuffix(logged.Error, "é…") {
-				t.Errorf("%d bytes: %.40q … %q", len(logged.Error), logged.Error, logged.Error[max(0, len(logged.Error)-10):])
-			}
-			return
-		}
-		t.Errorf("the failure is not logged: %.1000s", log.String())
-	})
 }

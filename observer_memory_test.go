@@ -24,7 +24,7 @@ func TestAWorkerTakesNoMemoryForWhatObserversHear(t *testing.T) {
 	least := func(observers ...*Observer) (bytes uint64) {
 		bytes = ^uint64(0)
 		for range 3 {
-			store := &benchStore{fakeJobStore: newFakeJobStore(t), left: n, body: benchBody()}
+			store := newBenchStore(n)
 			w := NewWorker(asStore(store), WorkerOptions{Concurrency: 10, Logger: quiet(), Observers: observers})
 			ctx, stop := context.WithCancel(t.Context())
 			var ran atomic.Int64

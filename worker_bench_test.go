@@ -11,20 +11,19 @@ import (
 	"github.com/chimejobs/chime/internal/wire"
 )
 
-// A benchStore hands out the same body again and again and keeps nothing, so that only the worker is measured.
+// A benchStore hands out the same body again and again and keeps nothing, so that only the worker is measured. What a worker does not call
+// meanwhile panics.
 type benchStore struct {
-	*fakeJobStore
-	mu        sync.Mutex
-	left      int
-	fence     int64
-	body      []byte
-	roundTrip time.Duration
+	protocol.Store
+	mu    sync.Mutex
+	left  int
+	fence int64
+	body  []byte
 }
 
+func newBenchStore(jobs int) *benchStore { return &benchStore{left: jobs, body: benchBody()} }
+
 func (s *benchStore) Work(_ context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
-	if s.roundTrip > 0 {
-		time.Sleep(s.roundTrip) // the benchmark sets how long a round trip takes
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	answers := make([]protocol.WorkAnswer, len(calls))
@@ -48,26 +47,58 @@ func (s *benchStore) Work(_ context.Context, calls []protocol.WorkCall) []protoc
 	return answers
 }
 
-func (s *benchStore) Listen(name string) protocol.Listener {
-	return benchListener{s.fakeJobStore.Listen(name)}
+func (s *benchStore) Poll(_ context.Context, calls []protocol.PollCall) []protocol.PollAnswer {
+	answers := make([]protocol.PollAnswer, len(calls))
+	for i := range answers {
+		answers[i] = protocol.PollAnswer{Now: time.Now(), Since: time.Now(), WaitHint: protocol.WaitHint{More: s.more()}}
+	}
+	return answers
+}
+
+func (s *benchStore) more() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left > 0
+}
+
+// Lease: there is always a leader, so that a worker does nothing in its place.
+func (s *benchStore) Lease(context.Context) (string, error) { return time.Now().String(), nil }
+
+func (s *benchStore) Check(context.Context) error                                { return nil }
+func (s *benchStore) CheckUse(context.Context, protocol.Use, []string) error     { return nil }
+func (s *benchStore) Server() string                                             { return "nowhere" }
+func (s *benchStore) Node(protocol.Partition) string                             { return "" }
+func (s *benchStore) Partitions(context.Context, string) (int, error)            { return 1, nil }
+func (s *benchStore) Leave(context.Context, []protocol.LeaveCall) error          { return nil }
+func (s *benchStore) Announce(context.Context, string, []protocol.Handled) error { return nil }
+func (s *benchStore) AnnounceWorker(context.Context, protocol.WorkerEntry) error { return nil }
+func (s *benchStore) RetireWorker(context.Context, string) error                 { return nil }
+func (s *benchStore) CloseSession(context.Context, protocol.Partition, string, *protocol.Measured) error {
+	return nil
+}
+
+func (s *benchStore) Listen(string) protocol.Listener {
+	signals := make(chan protocol.Signal, 1)
+	signals <- protocol.Signal{Connected: true}
+	return benchListener{signals}
 }
 
 // A benchListener keeps every session alive.
-type benchListener struct{ protocol.Listener }
+type benchListener struct{ signals chan protocol.Signal }
+
+func (l benchListener) Signals() <-chan protocol.Signal { return l.signals }
 
 func (benchListener) Extend(_ context.Context, calls []protocol.ExtendCall) []protocol.ExtendAnswer {
 	return make([]protocol.ExtendAnswer, len(calls))
 }
 
-func (s *benchStore) CloseSession(context.Context, protocol.Partition, string, *protocol.Measured) error {
-	return nil
-}
+func (benchListener) Close() error { return nil }
 
 // BenchmarkLoop measures the worker's own work for a job: taking it, running an empty handler, settling it.
 func BenchmarkLoop(b *testing.B) {
 	for _, concurrency := range []int{1, 10, 100} {
 		b.Run(fmt.Sprint(concurrency), func(b *testing.B) {
-			store := &benchStore{fakeJobStore: newFakeJobStore(b), left: b.N, body: benchBody()}
+			store := newBenchStore(b.N)
 			w := NewWorker(asStore(store), WorkerOptions{Concurrency: concurrency})
 			ctx, stop := context.WithCancel(context.Background())
 			var mu sync.Mutex

@@ -4,178 +4,226 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/internal/wire"
 	"github.com/chimejobs/chime/tests/internal/fixture"
 )
 
-func TestEveryJobRunsOnce(t *testing.T) {
-	for _, work := range []time.Duration{0, 50 * time.Microsecond, 20 * time.Millisecond} {
-		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-			var r fixture.Runs
-			var stops []func() error
-			for range 3 {
-				w := f.Worker(chime.WorkerOptions{Concurrency: 5})
-				w.Handle("work", func(_ context.Context, job *chime.Job) error {
-					time.Sleep(work) // fake time: the job takes this long
-					r.Add(job.ID)
+func job(name string) wire.Envelope { return wire.Envelope{Name: name, MaxAttempts: 25} }
+
+func TestJobsRunOnceAndAreSettled(t *testing.T) {
+	for _, concurrency := range []int{1, 3, 100} {
+		t.Run(fmt.Sprint(concurrency), func(t *testing.T) {
+			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+				store := f.Hooked()
+				store.Latency = time.Millisecond
+				w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: concurrency})
+				var ran, running, peak atomic.Int64
+				w.Handle("work", func(context.Context, *chime.Job) error {
+					peak.Store(max(peak.Load(), running.Add(1)))
+					time.Sleep(10 * time.Millisecond) // fake time: the job takes this long
+					running.Add(-1)
+					ran.Add(1)
 					return nil
 				})
-				stops = append(stops, f.Start(w))
+				f.Enqueue("default", job("work"), fixture.Names("job", 50)...)
+				stop := fixture.Start(w)
+				f.Enqueue("default", job("work"), "late")
+				fixture.Pass(time.Minute)
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+				if ran.Load() != 51 || store.Kinds()[protocol.SettleDone] != 51 {
+					t.Errorf("%d handlers ran and %v settled, want 51 of both", ran.Load(), store.Kinds())
+				}
+				if peak.Load() > int64(concurrency) {
+					t.Errorf("%d handlers at once, want at most %d", peak.Load(), concurrency)
+				}
+				f.CheckEmpty()
+			})
+		})
+	}
+}
+
+func TestAFailedJobIsRetriedUntilItsAttemptsAreUsedUp(t *testing.T) {
+	tests := []struct {
+		name    string
+		handler chime.Handler
+		options []chime.HandlerOption
+		want    map[protocol.SettleKind]int
+		within  time.Duration
+	}{
+		{"a plain error is retried until the attempts are used up", func(context.Context, *chime.Job) error { return errors.New("no") }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, 3 * time.Minute},
+		{"discard is dead at once", func(context.Context, *chime.Job) error { return chime.Discard(errors.New("no")) }, nil, map[protocol.SettleKind]int{protocol.SettleDead: 1}, time.Second},
+		{"a wrapped discard too", func(context.Context, *chime.Job) error { return fmt.Errorf("x: %w", chime.Discard(errors.New("no"))) }, nil, map[protocol.SettleKind]int{protocol.SettleDead: 1}, time.Second},
+		{"a panic is a failure", func(context.Context, *chime.Job) error { panic("oh") }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, 3 * time.Minute},
+		{"panic(nil) is a failure", func(context.Context, *chime.Job) error { panic(nil) }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, 3 * time.Minute},
+		{"Goexit is a failure", func(context.Context, *chime.Job) error { runtime.Goexit(); return nil }, nil, map[protocol.SettleKind]int{protocol.SettleLater: 3, protocol.SettleDead: 1}, 3 * time.Minute},
+		{"RetryAfter waits so long", func(_ context.Context, job *chime.Job) error {
+			if job.Attempt == 2 {
+				return nil
 			}
-			f.Add("work", 0, fixture.Names("a", 700)...)
-			fixture.Pass(10 * time.Second)
-			f.Add("work", 0, fixture.Names("b", 3)...)
-			f.Add("work", time.Hour, fixture.Names("c", 100)...)
-			fixture.Pass(2 * time.Hour)
-			for _, stop := range stops {
+			return chime.RetryAfter(time.Hour, errors.New("no"))
+		}, nil, map[protocol.SettleKind]int{protocol.SettleLater: 1, protocol.SettleDone: 1}, time.Hour + time.Second},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+				store := f.Hooked()
+				w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 2, Logger: fixture.Quiet()})
+				attempts := 0
+				w.Handle("work", func(ctx context.Context, job *chime.Job) error {
+					attempts++
+					if job.Attempt != attempts {
+						t.Errorf("attempt is %d, want %d", job.Attempt, attempts)
+					}
+					return test.handler(ctx, job)
+				}, test.options...)
+				f.Enqueue("default", wire.Envelope{Name: "work", MaxAttempts: 4}, "a")
+				stop := fixture.Start(w)
+				fixture.Pass(test.within)
+				if got := store.Kinds(); !maps.Equal(got, test.want) {
+					t.Errorf("after %v settled as %v, want %v", test.within, got, test.want)
+				}
 				if err := stop(); err != nil {
 					t.Error(err)
 				}
-			}
-			for id, n := range r.N {
-				if n != 1 {
-					t.Errorf("%s ran %d times, want once", id, n)
-				}
-			}
-			if s := f.Stats(); len(r.N) != 803 || s.Done != 803 || s.Running+s.Waiting+s.Delayed != 0 {
-				t.Errorf("with handlers of %v %d of 803 ran, the store says %+v", work, len(r.N), s)
-			}
-			if keys, _ := f.Server.Client().Keys(t.Context(), "*inflight*").Result(); len(keys) != 0 {
-				t.Errorf("sessions are left: %v", keys)
-			}
+				f.CheckEmpty()
+			})
 		})
 	}
 }
 
-func TestDelayedJobsAreTakenWhenTheyAreDue(t *testing.T) {
+func TestSnoozeUsesUpNoAttempt(t *testing.T) {
 	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		var r fixture.Runs
-		w := f.Worker(chime.WorkerOptions{Concurrency: 5})
-		w.Handle("work", func(_ context.Context, job *chime.Job) error { r.Add(job.ID); return nil })
-		stop := f.Start(w)
-		fixture.Pass(time.Minute)
-		due := make(map[string]time.Time)
-		for i, in := range []time.Duration{time.Hour, time.Second, 20 * time.Minute, 90 * time.Millisecond, 24 * time.Hour} {
-			id := fmt.Sprint("d", i)
-			f.Add("work", in, id)
-			due[id] = time.Now().Add(in)
-		}
-		fixture.Pass(25 * time.Hour)
-		for id, at := range due {
-			if late := r.At[id].Sub(at); late < 0 || late > 2*time.Millisecond {
-				t.Errorf("%s ran %v after it was due, want at most 2ms", id, late)
+		store := f.Hooked()
+		w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 2, Logger: fixture.Quiet()})
+		var at []time.Time
+		w.Handle("work", func(_ context.Context, job *chime.Job) error {
+			at = append(at, time.Now())
+			if job.Attempt != 1 {
+				t.Errorf("attempt %d after a snooze, want 1", job.Attempt)
 			}
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestJobsThatKeepFailingEndDead(t *testing.T) {
-	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		var r fixture.Runs
-		w := f.Worker(chime.WorkerOptions{Concurrency: 5})
-		w.Handle("work", func(_ context.Context, job *chime.Job) error { r.Add(job.ID); return errors.New("no") })
-		w.Handle("poison", func(_ context.Context, job *chime.Job) error { r.Add(job.ID); panic("oh") })
-		stop := f.Start(w)
-		f.Add("work", 0, "a")
-		f.Add("poison", 0, "b")
-		fixture.Pass(time.Hour)
-		if s := f.Stats(); r.N["a"] != 3 || r.N["b"] != 3 || s.Dead != 2 {
-			t.Errorf("after three attempts each %v ran and the store says %+v, want two dead", r.N, s)
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestJobsOfUnknownNamesWaitForAWorkerThatHandlesThem(t *testing.T) {
-	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		first := f.Worker(chime.WorkerOptions{Concurrency: 2})
-		first.Handle("old", func(context.Context, *chime.Job) error { return nil })
-		stopFirst := f.Start(first)
-		f.Add("new", 0, fixture.Names("n", 20)...)
-		fixture.Pass(time.Minute)
-		if s := f.Stats(); s.Parked != 20 || s.Running != 0 {
-			t.Errorf("the store says %+v, want 20 parked", s)
-		}
-		var r fixture.Runs
-		second := f.Worker(chime.WorkerOptions{Concurrency: 2})
-		second.Handle("new", func(_ context.Context, job *chime.Job) error { r.Add(job.ID); return nil })
-		stopSecond := f.Start(second)
-		fixture.Pass(time.Minute)
-		if s := f.Stats(); len(r.N) != 20 || s.Parked != 0 || s.Done != 20 {
-			t.Errorf("%d of 20 ran, the store says %+v", len(r.N), s)
-		}
-		for _, stop := range []func() error{stopFirst, stopSecond} {
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-}
-
-// Fences grow at any instant of the server's clock, also at those of a bubble, whose microseconds have one digit less than today's.
-func TestFencesGrowInABubble(t *testing.T) {
-	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-		var fences []int64
-		var log strings.Builder
-		w := f.Worker(chime.WorkerOptions{Concurrency: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		w.Handle("a", func(_ context.Context, job *chime.Job) error {
-			fences = append(fences, job.Fence)
-			if job.Attempt == 1 {
-				return errors.New("again")
+			if len(at) < 4 {
+				return chime.Snooze(time.Hour)
 			}
 			return nil
 		})
-		f.Add("a", 0, "one", "two", "three")
-		stop := f.Start(w)
-		fixture.Pass(time.Minute)
+		f.Enqueue("default", job("work"), "a")
+		stop := fixture.Start(w)
+		fixture.Pass(4 * time.Hour)
+		if len(at) != 4 || at[1].Sub(at[0]) < time.Hour || at[1].Sub(at[0]) > time.Hour+100*time.Millisecond {
+			t.Errorf("ran at %v, want 4 times an hour apart", at)
+		}
 		if err := stop(); err != nil {
 			t.Error(err)
-		}
-		if len(fences) != 6 {
-			t.Errorf("%d attempts, want 6", len(fences))
-		}
-		for i := 1; i < len(fences); i++ {
-			if fences[i] <= fences[i-1] {
-				t.Errorf("fence %d follows %d", fences[i], fences[i-1])
-			}
-		}
-		if strings.Contains(log.String(), "store.unreadable") {
-			t.Errorf("nothing was unreadable, and logged is\n%s", log.String())
 		}
 	})
 }
 
-// Where no scheduler leads a worker says that nobody takes the jobs of a queue, also of one whose jobs were delayed; once.
-func TestAWorkerSaysThatNobodyServesAQueue(t *testing.T) {
-	for name, in := range map[string]time.Duration{"jobs that wait": 0, "a job that was delayed": time.Second} {
+func TestATimeoutEndsTheContextAndTheJobButKeepsTheSlot(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Hooked()
+		w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 1, Logger: fixture.Quiet()})
+		release := make(chan struct{})
+		var cause, err error
+		w.Handle("hang", func(ctx context.Context, _ *chime.Job) error {
+			<-ctx.Done()
+			cause, err = context.Cause(ctx), ctx.Err()
+			<-release
+			return nil
+		})
+		ran := false
+		w.Handle("next", func(context.Context, *chime.Job) error { ran = true; return nil })
+		f.Enqueue("default", wire.Envelope{Name: "hang", MaxAttempts: 1, Timeout: time.Minute}, "a")
+		f.Enqueue("default", job("next"), "b")
+		stop := fixture.Start(w)
+		fixture.Pass(time.Minute + time.Second)
+		if !errors.Is(cause, chime.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after the timeout Cause = %v and Err = %v, want ErrTimeout and DeadlineExceeded", cause, err)
+		}
+		if got := store.Kinds(); len(got) != 0 {
+			t.Errorf("a second after the timeout settled %v, want nothing yet", got)
+		}
+		fixture.Pass(10 * time.Second)
+		if got := store.Kinds(); got[protocol.SettleDead] != 1 || ran {
+			t.Errorf("11 s after the timeout settled %v and the slot is free: %v; want one dead and the slot taken", got, ran)
+		}
+		close(release)
+		fixture.Pass(time.Second)
+		if got := store.Kinds(); !ran || got[protocol.SettleDead] != 1 || got[protocol.SettleDone] != 1 {
+			t.Errorf("when the handler has returned settled %v, next ran: %v; want its result dropped and the slot free", got, ran)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		f.CheckEmpty()
+	})
+}
+
+func TestQueuesShareTheSlotsByWeight(t *testing.T) {
+	for _, concurrency := range []int{1, 8} {
 		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
-			var log strings.Builder
-			w := f.Worker(chime.WorkerOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			w.Handle("a", func(context.Context, *chime.Job) error { return nil })
-			stop := f.Start(w)
-			enqueuer := chime.NewEnqueuer(f.Server.Store(), chime.EnqueuerOptions{})
-			for _, queue := range []string{"default", "nobodys"} {
-				if _, err := enqueuer.Enqueue(t.Context(), "a", nil, chime.Queue(queue), chime.In(in)); err != nil {
-					t.Fatal(err)
-				}
+			store := f.Hooked()
+			w := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"high": 3, "low": 1}, Concurrency: concurrency, Logger: fixture.Quiet()})
+			var mu sync.Mutex
+			ran := make(map[string]int)
+			w.Handle("work", func(_ context.Context, job *chime.Job) error {
+				time.Sleep(100 * time.Millisecond) // fake time: the job takes this long
+				mu.Lock()
+				ran[job.Queue]++
+				mu.Unlock()
+				return nil
+			})
+			for _, queue := range []string{"high", "low"} {
+				f.Enqueue(queue, job("work"), fixture.Names(queue, 1000)...)
 			}
-			fixture.Pass(2 * time.Hour)
+			stop := fixture.Start(w)
+			fixture.Pass(10 * time.Second)
+			mu.Lock()
+			if share := float64(ran["high"]) / float64(ran["low"]); share < 2.7 || share > 3.3 {
+				t.Errorf("with %d slots %v ran, want three high for one low", concurrency, ran)
+			}
+			mu.Unlock()
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			if n := strings.Count(log.String(), "event=queue.unserved"); n != 1 || !strings.Contains(log.String(), "queue=nobodys") {
-				t.Errorf("%s: %d lines say that nobody serves a queue, want one of nobodys:\n%s", name, n, log.String())
-			}
 		})
 	}
+}
+
+func TestMiddlewareRunsOutermostFirst(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Hooked()
+		w := chime.NewWorker(store, chime.WorkerOptions{})
+		var order []string
+		layer := func(name string) func(chime.Handler) chime.Handler {
+			return func(next chime.Handler) chime.Handler {
+				return func(ctx context.Context, job *chime.Job) error {
+					order = append(order, name)
+					return next(ctx, job)
+				}
+			}
+		}
+		w.Use(layer("a"), layer("b"))
+		w.Handle("work", func(context.Context, *chime.Job) error { order = append(order, "handler"); return nil })
+		w.Use(layer("c"))
+		f.Enqueue("default", job("work"), "a")
+		stop := fixture.Start(w)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if got, want := strings.Join(order, " "), "a b c handler"; got != want {
+			t.Errorf("ran %q, want %q", got, want)
+		}
+	})
 }

@@ -1,4 +1,4 @@
-package chime
+package workers_test
 
 import (
 	"context"
@@ -7,28 +7,27 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
+	"github.com/chimejobs/chime/tests/internal/fixture"
+	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
 
 // TestEveryJobEndsOnceUnderFaults runs three workers on a store that, at random, loses calls and replies, is unavailable, and reaps
 // sessions. Each seed is another sequence of faults; after each of them every job has ended exactly once.
 func TestEveryJobEndsOnceUnderFaults(t *testing.T) {
-	seeds := 60
-	if testing.Short() {
-		seeds = 10
-	}
-	for seed := range seeds {
+	for seed := range long.Seeds(3, 60) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { chaos(t, uint64(seed)) })
+			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) { chaos(t, f, uint64(seed)) })
 		})
 	}
 }
 
-func chaos(t *testing.T, seed uint64) {
+func chaos(t *testing.T, f *fixture.Fixture, seed uint64) {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(seed, 1))
 	chance := func(n int) bool {
@@ -41,13 +40,13 @@ func chaos(t *testing.T, seed uint64) {
 		defer mu.Unlock()
 		return time.Duration(random.Int64N(int64(d) + 1))
 	}
-	store := newFakeJobStore(t)
-	store.latency = upTo(3 * time.Millisecond)
-	store.sizes["a"] = 1 + int(seed%3)
+	store := f.Hooked()
+	store.Latency = upTo(3 * time.Millisecond)
+	f.Partition("a", 1+int(seed%3))
 	lossy := 2 + int(seed%9)
 	calm := false
 	var outage time.Time
-	store.fault = func(act string, _ protocol.Partition) (before, after error) {
+	store.SetFault(func(act string, _ protocol.Partition) (before, after error) {
 		mu.Lock()
 		c, o := calm, outage
 		mu.Unlock()
@@ -55,21 +54,21 @@ func chaos(t *testing.T, seed uint64) {
 			return nil, nil
 		}
 		if time.Now().Before(o) || chance(lossy) {
-			return errFake, nil
+			return hookstore.ErrReset, nil
 		}
 		if chance(lossy) {
-			return nil, errFake
+			return nil, hookstore.ErrReset
 		}
 		return nil, nil
-	}
+	})
 	const jobs = 400
 	ended := make(map[string]int)
 	var stops []func() error
 	start := func() {
 		concurrency := 1 + int(upTo(12))
 		running := 0
-		w := NewWorker(asStore(store), WorkerOptions{Queues: map[string]int{"a": 2, "b": 1}, Concurrency: concurrency, MaxCrashes: 1000, Logger: quiet()})
-		w.Handle("work", func(ctx context.Context, job *Job) error {
+		w := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"a": 2, "b": 1}, Concurrency: concurrency, MaxCrashes: 1000, Logger: fixture.Quiet()})
+		w.Handle("work", func(ctx context.Context, job *chime.Job) error {
 			mu.Lock()
 			if running++; running > concurrency {
 				t.Errorf("%d handlers at once, want at most %d", running, concurrency)
@@ -91,13 +90,13 @@ func chaos(t *testing.T, seed uint64) {
 			case chance(20):
 				return errors.New("failed")
 			case chance(20):
-				return Snooze(upTo(time.Minute))
+				return chime.Snooze(upTo(time.Minute))
 			case chance(50):
 				panic("oh")
 			}
 			return nil
 		})
-		stops = append(stops, startWorker(t, w))
+		stops = append(stops, fixture.Start(w))
 	}
 	for range 3 {
 		start()
@@ -105,16 +104,16 @@ func chaos(t *testing.T, seed uint64) {
 	for i := range jobs {
 		queue := []string{"a", "b"}[i%2]
 		if i%5 == 0 {
-			store.addAt(queue, time.Now().Add(upTo(10*time.Minute)), wire.Envelope{Name: "work", MaxAttempts: 1 << 30}, fmt.Sprint("j", i))
+			f.EnqueueAt(queue, time.Now().Add(upTo(10*time.Minute)), wire.Envelope{Name: "work", MaxAttempts: 1 << 30}, fmt.Sprint("j", i))
 		} else {
-			store.add(queue, wire.Envelope{Name: "work", MaxAttempts: 1 << 30}, fmt.Sprint("j", i))
+			f.Enqueue(queue, wire.Envelope{Name: "work", MaxAttempts: 1 << 30}, fmt.Sprint("j", i))
 		}
 		if i%10 == 0 {
 			time.Sleep(upTo(2 * time.Second)) // fake time: jobs come over a while
 		}
 		switch {
 		case chance(100):
-			store.reapAll()
+			f.LoseSessions()
 		case chance(80):
 			mu.Lock()
 			outage = time.Now().Add(20 * time.Second)
@@ -128,20 +127,26 @@ func chaos(t *testing.T, seed uint64) {
 			start()
 		}
 	}
-	pass(10 * time.Minute)
+	fixture.Pass(10 * time.Minute)
 	mu.Lock()
 	calm = true
 	mu.Unlock()
-	store.forgetVanished()
-	pass(3 * time.Hour)
+	over := func() bool {
+		kinds := store.Kinds()
+		return kinds[protocol.SettleDone]+kinds[protocol.SettleDead] >= jobs
+	}
+	for calmed := time.Now(); !over() && time.Since(calmed) < 3*time.Hour; {
+		fixture.Pass(time.Minute)
+	}
+	fixture.Pass(5 * time.Minute) // in which none runs once more
 	for _, stop := range stops {
 		if err := stop(); err != nil {
 			t.Errorf("Run: %v", err)
 		}
 	}
-	store.checkEmpty()
-	t.Logf("calls %v, settled %v, %d refused", store.calls, store.kinds(), store.refused)
-	for _, x := range store.settled {
+	f.CheckEmpty()
+	t.Logf("calls %v, settled %v, %d refused", store.Counts(), store.Kinds(), store.Refused())
+	for _, x := range store.Settled() {
 		if x.Kind == protocol.SettleDone || x.Kind == protocol.SettleDead {
 			ended[x.ID]++
 		}

@@ -1,4 +1,4 @@
-package chime
+package workers_test
 
 import (
 	"context"
@@ -12,30 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/long"
 	"github.com/chimejobs/chime/internal/protocol"
 	"github.com/chimejobs/chime/internal/wire"
+	"github.com/chimejobs/chime/tests/internal/fixture"
 )
-
-// atEachCall calls visit with every call of Work when it is sent.
-func atEachCall(store *fakeJobStore, visit func(*protocol.WorkCall)) {
-	store.keepCalls = true
-	store.fault = func(act string, _ protocol.Partition) (before, after error) {
-		if act == "work" {
-			store.mu.Lock()
-			call := store.workCalls[len(store.workCalls)-1]
-			store.mu.Unlock()
-			visit(&call)
-		}
-		return nil, nil
-	}
-}
-
-// taken is how many jobs the store has ever handed out.
-func (s *fakeJobStore) taken() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.fence
-}
 
 // A slowLog takes a millisecond for each record, and counts the dead jobs.
 type slowLog struct {
@@ -58,32 +40,31 @@ func (l *slowLog) Handle(_ context.Context, record slog.Record) error {
 
 func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreAdmitted(t *testing.T) {
 	for _, concurrency := range []int{1, 10, 100} {
-		synctest.Test(t, func(t *testing.T) {
-			store := newFakeJobStore(t)
-			store.lag = 2 * time.Millisecond
-			store.add("default", job("work"), ids(20000)...)
-			for i, id := range store.part(protocol.Partition{Queue: "default"}).ready {
-				if i%100 == 99 {
-					store.part(protocol.Partition{Queue: "default"}).jobs[id] = nil // admission finds it dead and logs that
-				}
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			store := f.Hooked()
+			store.Lag = 2 * time.Millisecond
+			jobs := fixture.Names("job", 20_000)
+			f.Enqueue("default", job("work"), jobs...)
+			for i := 99; i < len(jobs); i += 100 {
+				f.Forget("default", jobs[i]) // admission finds it dead and logs that
 			}
 			var ran atomic.Int64
 			var log slowLog
 			var calls, notRun, notAdmitted []int64
-			atEachCall(store, func(*protocol.WorkCall) {
-				taken := store.taken()
+			store.VisitWork = func(*protocol.WorkCall) {
+				taken := store.Taken()
 				calls = append(calls, taken)
 				notRun = append(notRun, taken-taken/100-ran.Load())
 				notAdmitted = append(notAdmitted, taken/100-log.dead.Load())
-			})
-			w := NewWorker(asStore(store), WorkerOptions{Concurrency: concurrency, Logger: slog.New(&log)})
-			w.Handle("work", func(context.Context, *Job) error {
+			}
+			w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: concurrency, Logger: slog.New(&log)})
+			w.Handle("work", func(context.Context, *chime.Job) error {
 				time.Sleep(time.Microsecond) // fake time: the job takes this long
 				ran.Add(1)
 				return nil
 			})
-			stop := startWorker(t, w)
-			pass(time.Minute)
+			stop := fixture.Start(w)
+			fixture.Pass(time.Minute)
 			if ran.Load() != 19800 || log.dead.Load() != 200 || len(calls) < 40 {
 				t.Fatalf("%d ran and %d were dead with %d calls, want 19800 and 200 with 40 calls at least", ran.Load(), log.dead.Load(), len(calls))
 			}
@@ -95,7 +76,7 @@ func TestTheNextCallIsSentBeforeTheLastAnswersJobsAreAdmitted(t *testing.T) {
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			store.checkEmpty()
+			f.CheckEmpty()
 		})
 	}
 }
@@ -114,33 +95,33 @@ func TestAWorkerHoldsAtMostItsSlotsAndFourMillisecondsOfWork(t *testing.T) {
 		{50 * time.Millisecond, 100, 100 + 8},
 		{time.Second, 7, 7},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			store := newFakeJobStore(t)
-			store.lag = 300 * time.Microsecond
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			store := f.Hooked()
+			store.Lag = 300 * time.Microsecond
 			var ran atomic.Int64
 			var held int64 // at most, at any call
-			atEachCall(store, func(call *protocol.WorkCall) { held = max(held, store.taken()-ran.Load()+int64(call.Take)) })
-			w := NewWorker(asStore(store), WorkerOptions{Concurrency: test.concurrency, Logger: quiet()})
-			w.Handle("work", func(context.Context, *Job) error {
+			store.VisitWork = func(call *protocol.WorkCall) { held = max(held, store.Taken()-ran.Load()+int64(call.Take)) }
+			w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: test.concurrency, Logger: fixture.Quiet()})
+			w.Handle("work", func(context.Context, *chime.Job) error {
 				time.Sleep(test.work) // fake time: the job takes this long
 				ran.Add(1)
 				return nil
 			})
-			store.add("default", job("work"), ids(5000)...)
-			stop := startWorker(t, w)
+			f.Enqueue("default", job("work"), fixture.Names("job", 5000)...)
+			stop := fixture.Start(w)
 			for ran.Load() < 2500 {
-				pass(test.work)
+				fixture.Pass(test.work)
 			}
 			if held > test.limit || held < test.limit*3/4 {
 				t.Errorf("handlers of %v, %d at once: %d jobs were held or asked for, want nearly %d and no more", test.work, test.concurrency, held, test.limit)
 			}
-			if n := store.kinds()[protocol.SettleBack]; n > 0 {
+			if n := store.Kinds()[protocol.SettleBack]; n > 0 {
 				t.Errorf("handlers of %v, %d at once: %d jobs were given back, want none", test.work, test.concurrency, n)
 			}
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			store.checkEmpty()
+			f.CheckEmpty()
 		})
 	}
 }
@@ -149,6 +130,7 @@ func TestAWorkerHoldsAtMostItsSlotsAndFourMillisecondsOfWork(t *testing.T) {
 // queues too, each of which is asked by a call of its own.
 func TestSlotsAreBusyWhileThereIsABacklog(t *testing.T) {
 	const slots, atLeast = 100, 0.95
+	warm, measured := int64(long.Seeds(1000, 2000)), int64(long.Seeds(3000, 8000))
 	for _, test := range []struct {
 		work, call time.Duration
 		queues     int
@@ -161,24 +143,23 @@ func TestSlotsAreBusyWhileThereIsABacklog(t *testing.T) {
 		{50 * time.Millisecond, 400 * time.Microsecond, 1},
 		{50 * time.Millisecond, 2 * time.Millisecond, 1},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			store := newFakeJobStore(t)
-			store.latency, store.lag = test.call/2, test.call/2
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			store := f.Hooked()
+			store.Latency, store.Lag = test.call/2, test.call/2
 			queues := map[string]int{}
 			for i := range test.queues {
 				queue := fmt.Sprint("queue", i)
 				queues[queue] = 1
 				var names []string
-				for j := range 12_000 / test.queues {
+				for j := range int(warm+measured) * 6 / 5 / test.queues {
 					names = append(names, fmt.Sprint(queue, "-", j))
 				}
-				store.add(queue, job("work"), names...)
+				f.Enqueue(queue, job("work"), names...)
 			}
 			var ran atomic.Int64
 			var from, to time.Time
-			const warm, measured = 2000, 8000
-			w := NewWorker(asStore(store), WorkerOptions{Concurrency: slots, Queues: queues, Logger: quiet()})
-			w.Handle("work", func(context.Context, *Job) error {
+			w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: slots, Queues: queues, Logger: fixture.Quiet()})
+			w.Handle("work", func(context.Context, *chime.Job) error {
 				// Fake time: the job takes this long, up to a tenth more or less, so that not all end together.
 				time.Sleep(test.work + rand.N(test.work/5) - test.work/10)
 				switch ran.Add(1) {
@@ -189,11 +170,11 @@ func TestSlotsAreBusyWhileThereIsABacklog(t *testing.T) {
 				}
 				return nil
 			})
-			stop := startWorker(t, w)
+			stop := fixture.Start(w)
 			for ran.Load() < warm+measured {
-				pass(test.work)
+				fixture.Pass(test.work)
 			}
-			if busy := measured * test.work.Seconds() / slots / to.Sub(from).Seconds(); busy < atLeast {
+			if busy := float64(measured) * test.work.Seconds() / slots / to.Sub(from).Seconds(); busy < atLeast {
 				t.Errorf("handlers of %v, calls of %v, %d queues: %.1f %% of the slots are busy, want %.0f %%", test.work, test.call, test.queues, 100*busy, 100*atLeast)
 			}
 			if err := stop(); err != nil {
@@ -204,22 +185,22 @@ func TestSlotsAreBusyWhileThereIsABacklog(t *testing.T) {
 }
 
 func TestAWorkerThatTookAheadSleepsAlthoughCallsFail(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFakeJobStore(t)
-		store.latency = 300 * time.Microsecond
-		store.fault = loseEvery("work", 3, 5)
-		store.sizes["default"] = 8
-		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 10, Logger: quiet()})
-		w.Handle("work", func(context.Context, *Job) error { time.Sleep(time.Millisecond); return nil }) // fake time: the job takes this long
-		store.add("default", job("work"), ids(300)...)
-		stop := startWorker(t, w)
-		pass(time.Minute)
-		if got := store.kinds(); got[protocol.SettleDone] != 300 {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Hooked()
+		store.Latency = 300 * time.Microsecond
+		store.SetFault(loseEvery("work", 3, 5))
+		f.Partition("default", 8)
+		w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 10, Logger: fixture.Quiet()})
+		w.Handle("work", func(context.Context, *chime.Job) error { time.Sleep(time.Millisecond); return nil }) // fake time: the job takes this long
+		f.Enqueue("default", job("work"), fixture.Names("job", 300)...)
+		stop := fixture.Start(w)
+		fixture.Pass(time.Minute)
+		if got := store.Kinds(); got[protocol.SettleDone] != 300 {
 			t.Errorf("in a minute settled %v, want 300 done", got)
 		}
-		worked, left := store.count("work"), store.count("leave")
-		pass(time.Hour)
-		if worked, left = store.count("work")-worked, store.count("leave")-left; worked > 0 || left > 0 {
+		worked, left := store.Count("work"), store.Count("leave")
+		fixture.Pass(time.Hour)
+		if worked, left = store.Count("work")-worked, store.Count("leave")-left; worked > 0 || left > 0 {
 			t.Errorf("an idle worker made %d calls and left the sleeping workers %d times in an hour, want neither", worked, left)
 		}
 		if err := stop(); err != nil {
@@ -230,90 +211,90 @@ func TestAWorkerThatTookAheadSleepsAlthoughCallsFail(t *testing.T) {
 
 func TestASessionLostBetweenTwoCallsLosesNoJob(t *testing.T) {
 	for lost := 3; lost < 12; lost++ {
-		synctest.Test(t, func(t *testing.T) {
-			store := newFakeJobStore(t)
-			store.lag = 2 * time.Millisecond
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			store := f.Hooked()
+			store.Lag = 2 * time.Millisecond
 			calls := 0
-			atEachCall(store, func(*protocol.WorkCall) {
+			store.VisitWork = func(*protocol.WorkCall) {
 				if calls++; calls == lost {
-					store.reapAll() // the call gets ErrSessionLost while the jobs of an answer are admitted
+					f.LoseSessions() // the call gets ErrSessionLost while the jobs of an answer are admitted
 				}
-			})
-			w := NewWorker(asStore(store), WorkerOptions{Concurrency: 10, Logger: quiet()})
+			}
+			w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 10, Logger: fixture.Quiet()})
 			var ran atomic.Int64
-			w.Handle("work", func(context.Context, *Job) error {
+			w.Handle("work", func(context.Context, *chime.Job) error {
 				time.Sleep(time.Microsecond) // fake time: the job takes this long
 				ran.Add(1)
 				return nil
 			})
-			store.add("default", job("work"), ids(6000)...)
-			stop := startWorker(t, w)
-			pass(time.Minute)
-			if got := store.kinds(); got[protocol.SettleDone] != 6000 || ran.Load() < 6000 || ran.Load() > 6000+10+2*1000 {
+			f.Enqueue("default", job("work"), fixture.Names("job", 6000)...)
+			stop := fixture.Start(w)
+			fixture.Pass(time.Minute)
+			if got := store.Kinds(); got[protocol.SettleDone] != 6000 || ran.Load() < 6000 || ran.Load() > 6000+10+2*1000 {
 				t.Errorf("session lost at call %d: %d handlers ran and %v settled, want 6000 done", lost, ran.Load(), got)
 			}
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			store.checkEmpty()
+			f.CheckEmpty()
 		})
 	}
 }
 
 func TestHandlersThatBlockGetAllSlotsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFakeJobStore(t)
-		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 100, Logger: quiet()})
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Hooked()
+		w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 100, Logger: fixture.Quiet()})
 		var running atomic.Int64
 		release := make(chan struct{})
-		w.Handle("short", func(context.Context, *Job) error { return nil })
-		w.Handle("long", func(context.Context, *Job) error {
+		w.Handle("short", func(context.Context, *chime.Job) error { return nil })
+		w.Handle("long", func(context.Context, *chime.Job) error {
 			running.Add(1)
 			<-release
 			return nil
 		})
-		store.add("default", job("short"), ids(3000)...)
-		stop := startWorker(t, w)
-		pass(time.Second)
+		f.Enqueue("default", job("short"), fixture.Names("job", 3000)...)
+		stop := fixture.Start(w)
+		fixture.Pass(time.Second)
 		begun := time.Now()
 		long := make([]string, 300)
 		for i := range long {
 			long[i] = fmt.Sprint("long-", i)
 		}
-		store.add("default", job("long"), long...)
+		f.Enqueue("default", job("long"), long...)
 		synctest.Wait()
 		if running.Load() != 100 || !time.Now().Equal(begun) {
 			t.Errorf("%d blocking handlers run after %v, want 100 at once", running.Load(), time.Since(begun))
 		}
 		close(release)
-		pass(time.Second)
-		if got := store.kinds(); got[protocol.SettleDone] != 3300 {
+		fixture.Pass(time.Second)
+		if got := store.Kinds(); got[protocol.SettleDone] != 3300 {
 			t.Errorf("settled %v, want 3300 done", got)
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		store.checkEmpty()
+		f.CheckEmpty()
 	})
 }
 
 func TestAHandlerMayKeepItsJobAndContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFakeJobStore(t)
-		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 3, Logger: quiet()})
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Hooked()
+		w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 3, Logger: fixture.Quiet()})
 		var mu sync.Mutex
-		kept := make(map[string]*Job)
+		kept := make(map[string]*chime.Job)
 		var contexts []context.Context
-		w.Handle("work", func(ctx context.Context, job *Job) error {
+		w.Handle("work", func(ctx context.Context, job *chime.Job) error {
 			mu.Lock()
 			defer mu.Unlock()
 			kept[job.ID] = job
 			contexts = append(contexts, ctx)
 			return nil
 		})
-		store.add("default", wire.Envelope{Name: "work", Payload: []byte("payload")}, ids(5000)...)
-		stop := startWorker(t, w)
-		pass(time.Second)
+		f.Enqueue("default", wire.Envelope{Name: "work", Payload: []byte("payload")}, fixture.Names("job", 5000)...)
+		stop := fixture.Start(w)
+		fixture.Pass(time.Second)
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
@@ -338,13 +319,14 @@ func TestAHandlerMayKeepItsJobAndContext(t *testing.T) {
 
 func TestAnOutcomeWaitsAtMostTwentyMilliseconds(t *testing.T) {
 	for _, work := range []time.Duration{time.Microsecond, time.Millisecond, 3 * time.Millisecond, 7 * time.Millisecond, time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
-			store := newFakeJobStore(t)
-			store.lag = 200 * time.Microsecond
+		fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+			store := f.Hooked()
+			store.Lag = 200 * time.Microsecond
+			const jobs, slots = 333, 4
 			var mu sync.Mutex
 			ended := make(map[string]time.Time)
 			var longest time.Duration
-			atEachCall(store, func(call *protocol.WorkCall) {
+			store.VisitWork = func(call *protocol.WorkCall) {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, settlement := range call.Settle {
@@ -352,9 +334,9 @@ func TestAnOutcomeWaitsAtMostTwentyMilliseconds(t *testing.T) {
 						longest = max(longest, time.Since(at))
 					}
 				}
-			})
-			w := NewWorker(asStore(store), WorkerOptions{Concurrency: 4, Logger: quiet()})
-			w.Handle("work", func(_ context.Context, job *Job) error {
+			}
+			w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: slots, Logger: fixture.Quiet()})
+			w.Handle("work", func(_ context.Context, job *chime.Job) error {
 				d := work
 				if job.ID[len(job.ID)-1] == '7' {
 					d = 50 * time.Millisecond // so that the slots become free at different times
@@ -365,16 +347,61 @@ func TestAnOutcomeWaitsAtMostTwentyMilliseconds(t *testing.T) {
 				mu.Unlock()
 				return nil
 			})
-			store.add("default", job("work"), ids(333)...)
-			stop := startWorker(t, w)
-			pass(3 * time.Hour)
-			if limit := 20*time.Millisecond + store.lag; longest > limit || len(ended) != 333 {
+			f.Enqueue("default", job("work"), fixture.Names("job", jobs)...)
+			stop := fixture.Start(w)
+			fixture.Pass(jobs/slots*work + time.Hour)
+			if limit := 20*time.Millisecond + store.Lag; longest > limit || len(ended) != jobs {
 				t.Errorf("handlers of %v: an outcome waited %v before it was sent, want at most %v (%d ran)", work, longest, limit, len(ended))
 			}
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			store.checkEmpty()
+			f.CheckEmpty()
 		})
 	}
+}
+
+func TestJobsOfShortHandlersAreTakenAheadAndGivenBack(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Hooked()
+		store.Latency = time.Millisecond
+		store.KeepWork = true
+		w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 2, Logger: fixture.Quiet()})
+		var slow atomic.Bool
+		var ran atomic.Int64
+		w.Handle("work", func(context.Context, *chime.Job) error {
+			if slow.Swap(false) {
+				time.Sleep(time.Minute) // fake time: one job is slow
+			}
+			ran.Add(1)
+			time.Sleep(10 * time.Microsecond) // fake time: the others are short
+			return nil
+		})
+		f.Enqueue("default", job("work"), fixture.Names("job", 3000)...)
+		stop := fixture.Start(w)
+		for ran.Load() < 1000 {
+			fixture.Pass(time.Millisecond)
+		}
+		ahead := 0
+		for _, call := range store.WorkCalls() {
+			ahead = max(ahead, call.Ahead)
+		}
+		if ahead < 100 {
+			t.Errorf("a call takes at most %d jobs of 10 µs ahead, want hundreds", ahead)
+		}
+		if n := store.Count("work"); n > 100 {
+			t.Errorf("%d calls for %d short jobs, want at most 100", n, ran.Load())
+		}
+		slow.Store(true)
+		fixture.Pass(30 * time.Second)
+		slow.Store(true)
+		fixture.Pass(10 * time.Minute)
+		if ran.Load() != 3000 || store.Kinds()[protocol.SettleDone] != 3000 {
+			t.Errorf("%d of 3000 ran, settled %v", ran.Load(), store.Kinds())
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		f.CheckEmpty()
+	})
 }

@@ -1,4 +1,4 @@
-package chime
+package workers_test
 
 import (
 	"context"
@@ -6,14 +6,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/chimejobs/chime"
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/tests/internal/fixture"
+	"github.com/chimejobs/chime/tests/internal/hookstore"
 )
 
-func newFakeNodeStore(t *testing.T) *fakeNodeStore {
-	return &fakeNodeStore{fakeJobStore: newFakeJobStore(t)}
+// nodes puts every queue on a node of its own.
+func nodes(f *fixture.Fixture) *hookstore.Store {
+	store := f.Hooked()
+	store.QueuesAreNodes()
+	return store
 }
 
 func jobIDs(queue string, n int) []string {
@@ -28,40 +33,40 @@ func jobIDs(queue string, n int) []string {
 func TestANodeThatFailsCostsTheOtherNodesQueuesNoTime(t *testing.T) {
 	for name, after := range map[string]time.Duration{"refuses": 0, "hangs": 5 * time.Second} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := newFakeNodeStore(t)
-				w := NewWorker(asStore(store), WorkerOptions{Concurrency: 20, Queues: map[string]int{"a": 1, "b": 1}, Logger: quiet()})
+			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+				store := nodes(f)
+				w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 20, Queues: map[string]int{"a": 1, "b": 1}, Logger: fixture.Quiet()})
 				var mu sync.Mutex
 				added := make(map[string]time.Time)
 				var ran int
 				var longest time.Duration
-				w.Handle("a", func(_ context.Context, job *Job) error {
+				w.Handle("a", func(_ context.Context, job *chime.Job) error {
 					mu.Lock()
 					defer mu.Unlock()
 					ran++
 					longest = max(longest, time.Since(added[job.ID]))
 					return nil
 				})
-				stop := startWorker(t, w)
-				pass(5 * time.Second)
-				store.fails("b", after)
+				stop := fixture.Start(w)
+				fixture.Pass(5 * time.Second)
+				store.FailNode("b", after)
 				for i := range 300 {
 					id := fmt.Sprint("job-", i)
 					mu.Lock()
 					added[id] = time.Now()
 					mu.Unlock()
-					store.add("a", job("a"), id)
-					pass(time.Second)
+					f.Enqueue("a", job("a"), id)
+					fixture.Pass(time.Second)
 				}
 				if ran != 300 || longest > 20*time.Millisecond {
 					t.Errorf("while the node of b fails, %d of 300 jobs of a ran, the last %v after it was added; want all within 20 ms", ran, longest)
 				}
-				store.answers()
-				pass(15 * time.Second)
+				store.MendNodes()
+				fixture.Pass(15 * time.Second)
 				if err := stop(); err != nil {
 					t.Error(err)
 				}
-				store.checkEmpty()
+				f.CheckEmpty()
 			})
 		})
 	}
@@ -83,48 +88,48 @@ func TestANodeThatFailsCostsTheOtherNodesQueuesNoSlots(t *testing.T) {
 		{"forty slots, busy with b, the node hangs", 40, true, 12 * time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := newFakeNodeStore(t)
-				w := NewWorker(asStore(store), WorkerOptions{Concurrency: test.concurrency, Queues: map[string]int{"a": 1, "b": 9}, Logger: quiet()})
+			fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+				store := nodes(f)
+				w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: test.concurrency, Queues: map[string]int{"a": 1, "b": 9}, Logger: fixture.Quiet()})
 				var a, running, most atomic.Int64
-				w.Handle("a", func(context.Context, *Job) error {
+				w.Handle("a", func(context.Context, *chime.Job) error {
 					most.Store(max(most.Load(), running.Add(1)))
 					time.Sleep(10 * time.Second) // fake time: the job takes this long
 					running.Add(-1)
 					a.Add(1)
 					return nil
 				})
-				w.Handle("b", func(context.Context, *Job) error {
+				w.Handle("b", func(context.Context, *chime.Job) error {
 					time.Sleep(time.Second) // fake time: the job takes this long
 					return nil
 				})
 				added := 200 * test.concurrency
 				if test.busy {
-					store.add("b", job("b"), jobIDs("b", added)...)
+					f.Enqueue("b", job("b"), jobIDs("b", added)...)
 				}
-				stop := startWorker(t, w)
-				pass(3500 * time.Millisecond)
-				store.fails("b", test.after)
-				store.add("a", job("a"), jobIDs("a", added)...)
-				pass(5 * time.Second)
+				stop := fixture.Start(w)
+				fixture.Pass(3500 * time.Millisecond)
+				store.FailNode("b", test.after)
+				f.Enqueue("a", job("a"), jobIDs("a", added)...)
+				fixture.Pass(5 * time.Second)
 				most.Store(0)
 				a.Store(0)
-				pass(10 * time.Minute)
+				fixture.Pass(10 * time.Minute)
 				if got := int(most.Load()); got != test.concurrency {
 					t.Errorf("while the node of b fails, at most %d jobs of a run at once, want %d", got, test.concurrency)
 				}
 				if want := test.concurrency * 58; int(a.Load()) < want { // of 60 rounds of 10 s
 					t.Errorf("while the node of b fails, %d jobs of a ran in ten minutes, want at least %d", a.Load(), want)
 				}
-				store.answers()
-				pass(30 * time.Second)
-				if got := store.kinds()[protocol.SettleDone]; test.busy && got == int(a.Load()) {
+				store.MendNodes()
+				fixture.Pass(30 * time.Second)
+				if got := store.Kinds()[protocol.SettleDone]; test.busy && got == int(a.Load()) {
 					t.Error("no outcome of b that was reached meanwhile has counted")
 				}
 				if err := stop(); err != nil {
 					t.Error(err)
 				}
-				store.checkEmpty()
+				f.CheckEmpty()
 			})
 		})
 	}
@@ -132,11 +137,11 @@ func TestANodeThatFailsCostsTheOtherNodesQueuesNoSlots(t *testing.T) {
 
 // The sessions of a node are extended although another node does not answer.
 func TestANodeThatHangsCostsTheOtherNodesNoSession(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFakeNodeStore(t)
-		w := NewWorker(asStore(store), WorkerOptions{Concurrency: 4, Queues: map[string]int{"a": 1, "b": 1}, Logger: quiet()})
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := nodes(f)
+		w := chime.NewWorker(store, chime.WorkerOptions{Concurrency: 4, Queues: map[string]int{"a": 1, "b": 1}, Logger: fixture.Quiet()})
 		ended := make(map[string]error)
-		w.Handle("long", func(ctx context.Context, job *Job) error {
+		w.Handle("long", func(ctx context.Context, job *chime.Job) error {
 			select {
 			case <-ctx.Done():
 				ended[job.Queue] = context.Cause(ctx)
@@ -144,20 +149,20 @@ func TestANodeThatHangsCostsTheOtherNodesNoSession(t *testing.T) {
 			}
 			return nil
 		})
-		store.add("a", job("long"), "a")
-		store.add("b", job("long"), "b")
-		stop := startWorker(t, w)
-		pass(time.Second)
-		store.fails("b", 14*time.Second) // a read that ends after go-redis's tries
-		pass(time.Minute)
+		f.Enqueue("a", job("long"), "a")
+		f.Enqueue("b", job("long"), "b")
+		stop := fixture.Start(w)
+		fixture.Pass(time.Second)
+		store.FailNode("b", 14*time.Second) // a read that ends after go-redis's tries
+		fixture.Pass(time.Minute)
 		if len(ended) != 1 || ended["b"] == nil {
 			t.Errorf("the ctx of these handlers ended: %v; want only that of b", ended)
 		}
-		store.answers()
-		pass(5 * time.Minute)
+		store.MendNodes()
+		fixture.Pass(5 * time.Minute)
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		store.checkEmpty()
+		f.CheckEmpty()
 	})
 }

@@ -1,0 +1,56 @@
+package hookstore
+
+import (
+	"context"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// Partitions asks Fault about "partitions".
+func (s *Store) Partitions(ctx context.Context, queue string) (int, error) {
+	return one(s, "partitions", func() (int, error) { return s.Store.Partitions(ctx, queue) }, protocol.Partition{Queue: queue})
+}
+
+// Queues asks Fault about "queues".
+func (s *Store) Queues(ctx context.Context, cursor string) (queues []protocol.QueueSize, next string, err error) {
+	queues, err = one(s, "queues", func() (queues []protocol.QueueSize, err error) {
+		queues, next, err = s.Store.Queues(ctx, cursor)
+		return queues, err
+	})
+	if err != nil {
+		next = ""
+	}
+	return queues, next, err
+}
+
+// Served asks Fault about "served".
+func (s *Store) Served(ctx context.Context, also []string) ([]protocol.QueueSize, error) {
+	return one(s, "served", func() ([]protocol.QueueSize, error) { return s.Store.Served(ctx, also) })
+}
+
+// QueueStats asks Fault about "queue stats".
+func (s *Store) QueueStats(ctx context.Context, queues []string) ([]protocol.QueueStats, error) {
+	return one(s, "queue stats", func() ([]protocol.QueueStats, error) { return s.Store.QueueStats(ctx, queues) })
+}
+
+// PauseQueue asks Fault about "pause queue".
+func (s *Store) PauseQueue(ctx context.Context, queue string, paused bool, note protocol.Note) error {
+	return only(s, "pause queue", func() error { return s.Store.PauseQueue(ctx, queue, paused, note) }, protocol.Partition{Queue: queue})
+}
+
+// DeleteQueue asks Fault about "delete queue".
+func (s *Store) DeleteQueue(ctx context.Context, queue string) (protocol.QueueRemains, error) {
+	return one(s, "delete queue", func() (protocol.QueueRemains, error) { return s.Store.DeleteQueue(ctx, queue) }, protocol.Partition{Queue: queue})
+}
+
+// LimitQueue asks Fault about "limit queue".
+func (s *Store) LimitQueue(ctx context.Context, queue string, limit protocol.QueueLimit) error {
+	return only(s, "limit queue", func() error { return s.Store.LimitQueue(ctx, queue, limit) }, protocol.Partition{Queue: queue})
+}
+
+// Sample asks Fault about "sample".
+func (s *Store) Sample(ctx context.Context, partitions []protocol.Partition, missing int) []protocol.SampleAnswer {
+	return batch(s, "sample", partitions, itself,
+		func(err error) protocol.SampleAnswer { return protocol.SampleAnswer{Err: err} },
+		func(sent []protocol.Partition) []protocol.SampleAnswer { return s.Store.Sample(ctx, sent, missing) })
+}

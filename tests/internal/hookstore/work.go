@@ -1,0 +1,212 @@
+package hookstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/chimejobs/chime/internal/protocol"
+)
+
+// A workLog is what the calls of Work were, and what they did.
+type workLog struct {
+	sessions map[string]*session
+	settled  []protocol.Settlement // those that were accepted, in this order
+	refused  int
+	taken    int64
+	calls    []protocol.WorkCall
+}
+
+// A session is what a worker may do next in a session, and what is counted of it.
+type session struct {
+	underWay   bool
+	unanswered *protocol.WorkCall
+	next       int64 // the number of the next call
+	settled    int64 // the number of the last call whose settlements are counted
+	taken      int64 // and of the last whose jobs are
+	lost       bool
+}
+
+// Work checks the calls against the protocol of WorkCall.
+func (s *Store) Work(ctx context.Context, calls []protocol.WorkCall) []protocol.WorkAnswer {
+	for i := range calls {
+		s.checkWork(&calls[i])
+	}
+	delay(s.Latency)
+	if s.VisitWork != nil {
+		for i := range calls {
+			s.VisitWork(&calls[i])
+		}
+	}
+	answers := batch(s, "work", calls,
+		func(c *protocol.WorkCall) protocol.Partition { return c.Partition },
+		func(err error) protocol.WorkAnswer { return protocol.WorkAnswer{Err: err} },
+		func(sent []protocol.WorkCall) []protocol.WorkAnswer {
+			answers := s.Store.Work(ctx, sent)
+			s.record(sent, answers)
+			return answers
+		})
+	delay(s.Lag)
+	for i := range calls {
+		s.answered(&calls[i], &answers[i])
+	}
+	return answers
+}
+
+func (s *Store) checkWork(c *protocol.WorkCall) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.KeepWork {
+		s.work.calls = append(s.work.calls, copyWork(c))
+	}
+	of := s.work.sessions[c.Session]
+	if of == nil {
+		of = &session{next: 1}
+		s.work.sessions[c.Session] = of
+	}
+	if of.underWay {
+		s.t.Errorf("session %s: two numbered calls under way", c.Session)
+	}
+	if of.lost {
+		s.t.Errorf("session %s: used again after it was lost", c.Session)
+	}
+	if of.unanswered != nil && !reflect.DeepEqual(of.unanswered, c) {
+		s.t.Errorf("session %s: an unanswered call was not sent again unchanged:\ngot  %+v\nwant %+v", c.Session, *c, *of.unanswered)
+	}
+	if c.Number != of.next {
+		s.t.Errorf("session %s: got call number %d, want %d", c.Session, c.Number, of.next)
+	}
+	size := 0
+	for _, settlement := range c.Settle {
+		size += len(settlement.Body)
+	}
+	if len(c.Settle) > protocol.MaxSettlements || c.Take > protocol.MaxTake || c.Ahead > c.Take || c.Ahead < 0 || size > protocol.MaxBytes && len(c.Settle) > 1 {
+		s.t.Errorf("session %s: a call too large: %d settlements of %d bytes, take %d, ahead %d", c.Session, len(c.Settle), size, c.Take, c.Ahead)
+	}
+	unfinished := func(settled protocol.Settlement) bool { return !settled.Finished() }
+	if c.SleepOn && (c.Take > 0 || c.Sleep || len(c.Settle) == 0 || len(c.Place) > 0 || slices.ContainsFunc(c.Settle, unfinished)) {
+		s.t.Errorf("session %s: a call that sleeps on is %+v", c.Session, *c)
+	}
+	if c.TTL < time.Second || c.Session == "" || c.Worker == "" {
+		s.t.Errorf("session %s: incomplete call %+v", c.Session, *c)
+	}
+	of.underWay = true
+}
+
+// record counts what calls have done, of a call that was repeated once.
+func (s *Store) record(calls []protocol.WorkCall, answers []protocol.WorkAnswer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range calls {
+		c, a := &calls[i], &answers[i]
+		of := s.work.sessions[c.Session]
+		if a.Err != nil {
+			continue
+		}
+		if of.taken < c.Number && len(a.Taken) > 0 {
+			of.taken = c.Number
+			s.work.taken += int64(len(a.Taken))
+		}
+		if of.settled >= c.Number {
+			continue
+		}
+		of.settled = c.Number
+		s.work.refused += len(a.Refused)
+		for j := range c.Settle {
+			if !slices.Contains(a.Refused, j) {
+				settled := c.Settle[j]
+				settled.Body = bytes.Clone(settled.Body)
+				s.work.settled = append(s.work.settled, settled)
+			}
+		}
+	}
+}
+
+func (s *Store) answered(c *protocol.WorkCall, a *protocol.WorkAnswer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.work.sessions[c.Session]
+	of.underWay = false
+	switch {
+	case errors.Is(a.Err, protocol.ErrSessionLost):
+		of.lost = true
+	case a.Err != nil:
+		unanswered := copyWork(c)
+		of.unanswered = &unanswered
+	default:
+		of.unanswered = nil
+		if c.Number > 1 || len(a.Taken) > 0 {
+			of.next = c.Number + 1
+		}
+	}
+}
+
+// copyWork copies a call with the memory that belongs to the worker again once it is answered.
+func copyWork(c *protocol.WorkCall) protocol.WorkCall {
+	copied := *c
+	copied.Settle, copied.Begun, copied.Place = slices.Clone(c.Settle), slices.Clone(c.Begun), slices.Clone(c.Place)
+	copied.Serve, copied.Handled = slices.Clone(c.Serve), slices.Clone(c.Handled)
+	for i := range copied.Settle {
+		copied.Settle[i].Body = bytes.Clone(c.Settle[i].Body)
+	}
+	if c.Measured != nil {
+		measured := *c.Measured
+		measured.Names = slices.Clone(measured.Names)
+		copied.Measured = &measured
+	}
+	return copied
+}
+
+// closing checks that a session may be closed.
+func (s *Store) closing(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if of := s.work.sessions[name]; of != nil && of.underWay {
+		s.t.Errorf("session %s: closed while a call is under way", name)
+	}
+}
+
+// WorkCalls returns the calls of Work since it was asked last, if KeepWork is set: those that were sent again too.
+func (s *Store) WorkCalls() []protocol.WorkCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := s.work.calls
+	s.work.calls = nil
+	return calls
+}
+
+// Settled returns the settlements that were accepted so far, in the order in which they were, as the workers sent them: of a job that was
+// cancelled meanwhile too.
+func (s *Store) Settled() []protocol.Settlement {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.work.settled)
+}
+
+// Kinds counts these by their kind.
+func (s *Store) Kinds() map[protocol.SettleKind]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kinds := make(map[protocol.SettleKind]int)
+	for i := range s.work.settled {
+		kinds[s.work.settled[i].Kind]++
+	}
+	return kinds
+}
+
+// Refused is how many settlements were refused so far.
+func (s *Store) Refused() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.work.refused
+}
+
+// Taken is how many jobs workers were given so far, whether or not the answer arrived.
+func (s *Store) Taken() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.work.taken
+}

@@ -1,0 +1,125 @@
+package workers_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/chimejobs/chime"
+	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/tests/internal/fixture"
+)
+
+func TestAWorkerLogsOnceWhatAnOperatorMustKnow(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Hooked()
+		var log fixture.LogBuffer
+		stop := fixture.Start(chime.NewWorker(store, chime.WorkerOptions{Logger: log.Logger()}))
+		fixture.Pass(time.Hour)
+		if n := log.Count("level=WARN msg=\"chime: worker has no handlers"); n != 1 {
+			t.Errorf("that a worker has no handlers is logged %d times, want once", n)
+		}
+		if n := log.Count("event=drain.started"); n != 0 {
+			t.Errorf("a drain is logged %d times before it begins", n)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if log.Count("level=INFO") < 3 || log.Count("event=drain.started") != 1 || log.Count("event=drain.ended") != 1 {
+			t.Error("want the start and the end of the drain logged once each, also of a worker that holds nothing")
+		}
+	})
+}
+
+func TestAPanicIsLoggedWithItsStack(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Hooked()
+		var log fixture.LogBuffer
+		w := chime.NewWorker(store, chime.WorkerOptions{Logger: log.Logger()})
+		w.Handle("work", func(_ context.Context, job *chime.Job) error {
+			if job.Attempt == 1 {
+				panickingHandler()
+			}
+			return nil
+		})
+		f.Enqueue("default", job("work"), "a")
+		stop := fixture.Start(w)
+		fixture.Pass(time.Hour)
+		if n := log.Count("level=ERROR msg=\"chime: a handler panicked\" event=handler.panic job=work id=a queue=default attempt=1 error=\"panic: oh\" stack="); n != 1 || log.Count("panickingHandler") != 1 {
+			t.Errorf("the panic is logged %d times, and its place %d times, want both once", n, log.Count("panickingHandler"))
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func panickingHandler() { panic("oh") }
+
+func TestAStuckHandlerIsLoggedOnce(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Hooked()
+		var log fixture.LogBuffer
+		w := chime.NewWorker(store, chime.WorkerOptions{Logger: log.Logger()})
+		w.Handle("work", func(_ context.Context, job *chime.Job) error {
+			if job.Attempt == 1 {
+				time.Sleep(10 * time.Minute) // it does not heed its ctx
+			}
+			return nil
+		}, chime.Timeout(time.Minute))
+		f.Enqueue("default", job("work"), "a")
+		stop := fixture.Start(w)
+		fixture.Pass(69 * time.Second)
+		if n := log.Count("event=handler.stuck"); n != 0 {
+			t.Errorf("a handler is stuck %d times before ten seconds after its timeout", n)
+		}
+		fixture.Pass(2 * time.Second)
+		if log.Count("event=handler.stuck job=work id=a queue=default attempt=1 worker=") != 1 || log.Count("after_ms=70") != 1 {
+			t.Error("want it logged that a handler is stuck, with how long it has run")
+		}
+		fixture.Pass(time.Hour)
+		if n := log.Count("event=handler.stuck"); n != 1 {
+			t.Errorf("that a handler is stuck is logged %d times, want once", n)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAWorkerLogsWhatItServesAndWhatItDid(t *testing.T) {
+	fixture.Run(t, func(t *testing.T, f *fixture.Fixture) {
+		store := f.Hooked()
+		var log fixture.LogBuffer
+		w := chime.NewWorker(store, chime.WorkerOptions{Queues: map[string]int{"mail": 1, "default": 3}, Concurrency: 20, Logger: log.Logger()})
+		w.Handle("report", func(context.Context, *chime.Job) error { return nil })
+		w.Handle("alert", func(_ context.Context, job *chime.Job) error {
+			switch job.ID {
+			case "retry":
+				return chime.RetryAfter(time.Hour, errors.New("no"))
+			case "snooze":
+				return chime.Snooze(time.Hour)
+			}
+			return chime.Discard(errors.New("no"))
+		})
+		f.Enqueue("default", job("report"), fixture.Names("job", 7)...)
+		f.Enqueue("default", job("elsewhere"), "parked")
+		f.Enqueue("mail", job("alert"), "dead", "retry", "snooze")
+		f.Put("mail", protocol.EnqueueItem{Body: []byte{1}}, "unreadable")
+		stop := fixture.Start(w)
+		fixture.Pass(time.Second)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		for _, want := range []string{
+			`event=worker.started`, `note="queues: default (weight 3), mail (weight 1); handlers: alert, report; 20 at once; on redis 127.0.0.1:0/0, namespace chime"`,
+			`event=drain.ended`,
+			`note="attempts: 7 done, 1 failed and retried, 2 dead, 1 snoozed, 0 cancelled; not run: 1 parked, 0 missed, 0 given back"`,
+		} {
+			if log.Count(want) != 1 {
+				t.Errorf("%s is logged %d times, want once, in\n%s", want, log.Count(want), log.String())
+			}
+		}
+	})
+}
