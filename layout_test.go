@@ -57,7 +57,8 @@ var mayImport = map[string][]string{
 	"internal/rights":            {},
 	"internal/history":           {".", "internal/schedule"},
 	"internal/hindrance":         {".", "internal/protocol", "internal/rights"},
-	"redisstore":                 {"internal/protocol", "github.com/redis/go-redis/v9"},
+	"redisstore":                 {"internal/protocol", "redisstore/internal/script", "github.com/redis/go-redis/v9"},
+	"redisstore/internal/script": {},
 	"redisstore/embedded":        {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":                  {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},
 	"internal/chaos":             {"any"}, // these five serve tests
