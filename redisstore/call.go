@@ -66,8 +66,8 @@ func (c *call) command(ctx context.Context) *redis.Cmd {
 	return cmd
 }
 
-// run sends calls in one round trip; each has its own answer or error. If the server does not know a script (it was restarted, or
-// SCRIPT FLUSH), that call alone is sent again with the script's text.
+// run sends calls in one round trip; each has its own answer or error, and an error names the file and the line of the script. If the
+// server does not know a script (it was restarted, or SCRIPT FLUSH), that call alone is sent again with the script's text.
 func (s *store) run(ctx context.Context, client redis.UniversalClient, calls ...call) []*redis.Cmd {
 	cmds := make([]*redis.Cmd, len(calls))
 	if len(calls) == 1 {
@@ -87,6 +87,9 @@ func (s *store) run(ctx context.Context, client redis.UniversalClient, calls ...
 			c.args[0], c.args[1] = strings.Replace(c.args[0].(string), "evalsha", "eval", 1), c.script.Text
 			cmds[i] = c.command(ctx)
 			_ = client.Process(ctx, cmds[i])
+		}
+		if err := cmds[i].Err(); err != nil {
+			cmds[i].SetErr(c.script.Locate(err))
 		}
 		c.release()
 	}
