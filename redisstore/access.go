@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
 // What each use of a namespace needs on a server with access control lists (ACL). docs/access.md has a user for each, with exactly
@@ -13,7 +14,7 @@ import (
 
 // A grant is what one use needs.
 type grant struct {
-	scripts []*script
+	scripts []*script.Script
 	plain   []string                  // commands outside scripts
 	keys    func(k keyspace) []string // as patterns; %R~ before a pattern: to read only, ~: to read and write
 	wakes   bool                      // it publishes wake-ups
@@ -29,7 +30,7 @@ const (
 
 var grants = map[protocol.Use]grant{
 	protocol.UseEnqueue: {
-		scripts: []*script{&enqueueScript, &enqueueOneScript},
+		scripts: []*script.Script{&enqueueScript, &enqueueOneScript},
 		plain:   strings.Fields("eval evalsha eval_ro hello hget hmget hsetnx info ping time type"),
 		keys: func(k keyspace) []string {
 			return readAndWrite(append([]string{k.queues()}, k.everyPartition().enqueueing()...)...)
@@ -37,7 +38,7 @@ var grants = map[protocol.Use]grant{
 		wakes: true,
 	},
 	protocol.UseWork: {
-		scripts: append([]*script{
+		scripts: append([]*script.Script{
 			&workScript, &reportScript, &pollScript, &leaveScript, &measureScript, &closeSessionScript, &extendScript, &announceScript, &announceWorkerScript, &serveScript, &enqueueScript, &enqueueOneScript, &replaceScript,
 		}, tickScripts...),
 		plain: strings.Fields("eval evalsha eval_ro exists hdel hello hget hmget hscan hsetnx hstrlen info llen lrange ping subscribe time type zadd zmscore zrandmember zrange zrangebylex zrangebyscore zrevrangebyscore"),
@@ -53,7 +54,7 @@ var grants = map[protocol.Use]grant{
 		keys:  func(k keyspace) []string { return []string{rule("%R~", k.all())} }, listens: true,
 	},
 	useOperate: {
-		scripts: slices.Concat(scheduleScripts, tickScripts, []*script{
+		scripts: slices.Concat(scheduleScripts, tickScripts, []*script.Script{
 			&verifyStateScript, &verifyStraysScript, &verifyBodiesScript, &verifyPlaceScript, &verifyJobScript, &verifySchedulesScript, &verifyOpensScript,
 			&verifyBehindScript, &verifyRecordsScript,
 		}),
@@ -67,7 +68,7 @@ var viewCommands = strings.Fields("eval_ro evalsha_ro hello hexists hget hlen hm
 
 // What a scheduler does.
 var (
-	scheduleScripts = []*script{
+	scheduleScripts = []*script.Script{
 		&declareScript, &pauseScheduleScript, &deleteWaitingScript, &discardScript, &requeueScript, &backfillScript, &replaceScript, &purgeBeginScript, &deleteQueueScript, &pauseQueueScript, &pollScript, &leadScript, &resignScript,
 		&enqueueScript, &enqueueOneScript,
 		&putCollectionScript, &deleteCollectionScript, &reserveScript, &releaseScript, &finishTransitionScript, &moveSweptScript,
@@ -76,7 +77,7 @@ var (
 )
 
 // tickScripts are those of whoever places, reaps and sweeps what others have left.
-var tickScripts = []*script{
+var tickScripts = []*script.Script{
 	&placeScript, &owedScript, &postponeScript, &reapScript, &sweepScript, &buryScript, &freeOpensScript, &mendScript, &moveBeginScript, &moveArriveScript, &moveEndScript, &changeRegistryScript,
 	&limitQueueScript, &purgeScript, &removeScript, &residentsScript, &standingsScript, &registerSchedulesScript, &sampleScript,
 }
@@ -99,8 +100,8 @@ var commandPattern = regexp.MustCompile(`redis\.p?call\('([A-Z]+)'`)
 // commands returns the commands of a grant in order, in small letters.
 func (g *grant) commands() []string {
 	all := slices.Clone(g.plain)
-	for _, script := range g.scripts {
-		for _, call := range commandPattern.FindAllStringSubmatch(script.text, -1) {
+	for _, s := range g.scripts {
+		for _, call := range commandPattern.FindAllStringSubmatch(s.Text, -1) {
 			all = append(all, strings.ToLower(call[1]))
 		}
 	}

@@ -50,7 +50,7 @@ func TestEveryScriptAndCommandIsGrantedAndTried(t *testing.T) {
 	granted := map[string]bool{}
 	for use, g := range grants {
 		for _, script := range g.scripts {
-			granted[script.name] = true
+			granted[script.Name] = true
 		}
 		for _, command := range g.commands() {
 			_, tried := arguments[command]
@@ -59,12 +59,12 @@ func TestEveryScriptAndCommandIsGrantedAndTried(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range scriptNames() {
+	for _, name := range scripts.Names() {
 		if !granted[name] {
 			t.Errorf("no user may run %s.lua: add it to a grant", name)
 		}
 	}
-	titled, _ := readTitle("enqueue", enqueueScript.text)
+	titled, _ := readTitle("enqueue", enqueueScript.Text)
 	for i, key := range keyspace("n").partition(defaultPartition).enqueueing() {
 		if !fits(key, titled.keys[i+1].name) {
 			t.Errorf("enqueueing() has %s, KEYS[%d] of enqueue.lua is …:%s", key, i+1, titled.keys[i+1].name)

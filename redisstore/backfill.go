@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var backfillScript = load("backfill")
+var backfillScript = scripts.Load("schedules/backfill")
 
 // maxBackfilled is how many occurrences times sessions one call of the script looks up.
 const maxBackfilled = 2000

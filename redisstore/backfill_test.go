@@ -264,7 +264,7 @@ func TestWhatANewSessionTakesIsNotBackfilled(t *testing.T) {
 		s := b.longKnown("s", "allow", at)
 		taken := ""
 		store := b.hooked(func(cmd redis.Cmder) error {
-			if args := cmd.Args(); taken == "" && len(args) > 1 && args[1] == backfillScript.sha {
+			if args := cmd.Args(); taken == "" && len(args) > 1 && args[1] == backfillScript.SHA {
 				meanwhile(func() { taken = ids(b.take("new", 1)) })
 			}
 			return nil

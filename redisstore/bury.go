@@ -6,7 +6,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var buryScript = load("bury")
+var buryScript = scripts.Load("jobs/bury")
 
 // Bury gives up parked jobs as Sweep has returned them.
 func (s *store) Bury(ctx context.Context, p protocol.Partition, burials []protocol.Burial) (int, error) {

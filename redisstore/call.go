@@ -9,22 +9,23 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
 // A call is one script with its keys, all of one partition, and its data, as it is sent.
 type call struct {
-	script *script
+	script *script.Script
 	args   []any       // EVALSHA, the script's SHA-1, the number of keys, the keys, the data
 	buffer *callBuffer // of args; nil: newCall made them
 }
 
-func newCall(script *script, keys []string, data []any) call {
+func newCall(s *script.Script, keys []string, data []any) call {
 	args := make([]any, 0, 3+len(keys)+len(data))
-	args = append(args, "evalsha", script.sha, len(keys))
+	args = append(args, "evalsha", s.SHA, len(keys))
 	for _, key := range keys {
 		args = append(args, key)
 	}
-	return call{script: script, args: append(args, data...)}
+	return call{script: s, args: append(args, data...)}
 }
 
 // readOnly has the server refuse what the script would write, so that a user who may not write may make the call.
@@ -43,10 +44,10 @@ type callBuffer struct {
 var callBuffers = sync.Pool{New: func() any { return new(callBuffer) }}
 
 // beginCall begins a call in a buffer from the pool. The caller appends the other keys and the data.
-func beginCall(script *script, keys int, first ...any) call {
+func beginCall(s *script.Script, keys int, first ...any) call {
 	buffer := callBuffers.Get().(*callBuffer)
-	args := append(buffer.args[:0], "evalsha", script.sha, keys)
-	return call{script: script, args: append(args, first...), buffer: buffer}
+	args := append(buffer.args[:0], "evalsha", s.SHA, keys)
+	return call{script: s, args: append(args, first...), buffer: buffer}
 }
 
 // release returns the buffer of a call that was answered to the pool.
@@ -65,8 +66,8 @@ func (c *call) command(ctx context.Context) *redis.Cmd {
 	return cmd
 }
 
-// run sends calls in one round trip; each has its own answer or error. If the server does not know a script (it was restarted, or
-// SCRIPT FLUSH), that call alone is sent again with the script's text.
+// run sends calls in one round trip; each has its own answer or error, and an error names the file and the line of the script. If the
+// server does not know a script (it was restarted, or SCRIPT FLUSH), that call alone is sent again with the script's text.
 func (s *store) run(ctx context.Context, client redis.UniversalClient, calls ...call) []*redis.Cmd {
 	cmds := make([]*redis.Cmd, len(calls))
 	if len(calls) == 1 {
@@ -83,9 +84,12 @@ func (s *store) run(ctx context.Context, client redis.UniversalClient, calls ...
 	for i := range calls {
 		c := &calls[i]
 		if redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") {
-			c.args[0], c.args[1] = strings.Replace(c.args[0].(string), "evalsha", "eval", 1), c.script.text
+			c.args[0], c.args[1] = strings.Replace(c.args[0].(string), "evalsha", "eval", 1), c.script.Text
 			cmds[i] = c.command(ctx)
 			_ = client.Process(ctx, cmds[i])
+		}
+		if err := cmds[i].Err(); err != nil {
+			cmds[i].SetErr(c.script.Locate(err))
 		}
 		c.release()
 	}

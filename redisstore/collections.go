@@ -20,12 +20,12 @@ import (
 // stand in scripts/lib/collection.lua.
 
 var (
-	putCollectionScript    = load("put_collection")
-	deleteCollectionScript = load("delete_collection")
-	reserveScript          = load("reserve")
-	releaseScript          = load("release")
-	finishTransitionScript = load("finish_transition")
-	moveSweptScript        = load("move_swept")
+	putCollectionScript    = scripts.Load("collections/put_collection")
+	deleteCollectionScript = scripts.Load("collections/delete_collection")
+	reserveScript          = scripts.Load("collections/reserve")
+	releaseScript          = scripts.Load("collections/release")
+	finishTransitionScript = scripts.Load("collections/finish_transition")
+	moveSweptScript        = scripts.Load("collections/move_swept")
 )
 
 // What the scripts answer besides 1: it is done.

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var declareScript = load("declare")
+var declareScript = scripts.Load("schedules/declare")
 
 const (
 	maxDeclareBytes  = protocol.MaxBytes / 2 // of definitions in a call: the answer carries them back
@@ -59,7 +59,7 @@ func (s *store) Declare(ctx context.Context, declarations []protocol.Declaration
 			return declareFailed(answers, remaining, err)
 		}
 		if len(remaining) == 0 {
-			if err := s.registerQueues(ctx, declarations); err != nil { // one may have been deleted meanwhile, see scripts/delete_queue.lua
+			if err := s.registerQueues(ctx, declarations); err != nil { // one may have been deleted meanwhile, see scripts/queues/delete_queue.lua
 				for i := range answers {
 					answers[i].Err = cmp.Or(answers[i].Err, err)
 				}

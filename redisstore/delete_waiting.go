@@ -2,7 +2,7 @@ package redisstore
 
 import "context"
 
-var deleteWaitingScript = load("delete_waiting")
+var deleteWaitingScript = scripts.Load("schedules/delete_waiting")
 
 // deleteWaiting deletes the jobs of a schedule that was deleted in these queues, but for those that run, in steps of about 500 jobs that a
 // partition holds. What comes back from a run meanwhile may stay.

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var discardScript = load("discard")
+var discardScript = scripts.Load("jobs/discard")
 
 const (
 	// discardTries is how often a call is made whose caller did not know of every session: new ones begin all the time.

@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	enqueueScript    = load("enqueue")
-	enqueueOneScript = load("enqueue_one")
+	enqueueScript    = scripts.Load("jobs/enqueue")
+	enqueueOneScript = scripts.Load("jobs/enqueue_one")
 )
 
 // largeBody is the length in bytes of a body above which a take reads the lengths of bodies before it reads them, in order to stay

@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var freeOpensScript = load("free_opens")
+var freeOpensScript = scripts.Load("repair/free_opens")
 
 const maxFreed = 200 // schedules in a call
 

@@ -14,7 +14,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var announceScript = load("announce")
+var announceScript = scripts.Load("workers/announce")
 
 const (
 	maxAnnounce           = 500             // job names in a call

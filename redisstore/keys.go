@@ -45,7 +45,7 @@ func (k keyspace) served() string { return string(k) + ":served" }
 // pruned is a hash: owner → "<version> <Unix ms>": the highest version whose pruning is done, and when.
 func (k keyspace) pruned() string { return string(k) + ":pruned" }
 
-// workers is a hash: worker → what it is, when it started and when it was heard of last, JSON (see scripts/announce_worker.lua).
+// workers is a hash: worker → what it is, when it started and when it was heard of last, JSON (see scripts/workers/announce_worker.lua).
 func (k keyspace) workers() string { return string(k) + ":workers" }
 
 // collections builds the keys of the collections, which share the hash tag /collections: no queue has a / in its name.
@@ -114,7 +114,7 @@ type partitionKeys struct {
 	crashes  string // hash: job ID → times its holder vanished; 0: returned without an envelope
 	idle     string // sorted set: sleeping worker → instant it went to sleep, Unix ms; #closed while the queue is paused or has a limit (see scripts/lib/gate.lua)
 	stale    string // sorted set: ID in ready that is void, because its job was cancelled or deleted → since when, Unix ms (see scripts/lib/stale.lua)
-	purged   string // list: what ready was when a purge began that has not ended (see scripts/purge_begin.lua)
+	purged   string // list: what ready was when a purge began that has not ended (see scripts/queues/purge_begin.lua)
 	spared   string // sorted set: what stale was then: IDs in purged that are void → since when, Unix ms
 	state    string // hash: fence (the last drawn), done (jobs since the start), enqueued (jobs since the start, one at a time), paused (since when, with a note), limit (see scripts/lib/queuelimit.lua), parked (changes when a list of parked jobs begins; none: no job is parked), layout, large, crashed (there may be …:crashes), turn, swept, stale (there is …:stale), purge (when one began that has not ended, Unix ms), asked (jobs in flight that were cancelled)
 
@@ -135,8 +135,8 @@ type partitionKeys struct {
 	runs     string // stream: what ran: schedule, planned, started, ended (Unix ms), outcome; the newest 10,000
 	counters string // hash: /failed, … of the partition, and <schedule>/started, … of each schedule
 
-	sampled  string // hash: the minute that was looked at last, the totals and depths then, the hour under way (see scripts/sample.lua)
-	measured string // hash: what workers have measured since then (see scripts/measure.lua)
+	sampled  string // hash: the minute that was looked at last, the totals and depths then, the hour under way (see scripts/samples/sample.lua)
+	measured string // hash: what workers have measured since then (see scripts/samples/measure.lua)
 	minutes  string // stream: minute → a sample of it, where something changed; 25 hours
 	hours    string // stream: hour → the same of it; 92 days
 

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
 // A hook calls before ahead of every command; if that returns an error, the command is not sent. The commands of a pipeline go one by
@@ -136,7 +137,7 @@ func TestADeletionThatWasNotedInAnEarlierSecondIsNotedAgain(t *testing.T) {
 			}
 			return nil
 		})
-		b.client.ScriptLoad(b.Context(), removeScript.text)
+		b.client.ScriptLoad(b.Context(), removeScript.Text)
 		if _, err := stopped.Remove(b.Context(), protocol.Removal{Name: "s"}); !errors.Is(err, errStopped) {
 			b.Fatalf("removed: %v, want it stopped", err)
 		}
@@ -169,7 +170,7 @@ func TestADeletionBesideADeclarationIsKnownToIt(t *testing.T) {
 }
 
 // sentBy returns the calls of a script that a process sends in what it does.
-func (b *bench) sentBy(s *script, does func(other *store)) (sent []*redis.Cmd) {
+func (b *bench) sentBy(s *script.Script, does func(other *store)) (sent []*redis.Cmd) {
 	does(b.hooked(func(cmd redis.Cmder) error {
 		if isCallOf(cmd, s) {
 			again := redis.NewCmd(b.Context(), append([]any(nil), cmd.Args()...)...)

@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	leadScript   = load("lead")
-	resignScript = load("resign")
+	leadScript   = scripts.Load("leader/lead")
+	resignScript = scripts.Load("leader/resign")
 )
 
 // maxLease is longer than any lease: one that seems to last so long was written by hand, or before the clock stepped back.

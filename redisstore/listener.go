@@ -16,7 +16,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var extendScript = load("extend")
+var extendScript = scripts.Load("sessions/extend")
 
 const (
 	// pingAfter is how long a subscription may be silent before it is pinged. If it stays silent for as long again, it is closed

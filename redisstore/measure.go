@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var measureScript = load("measure")
+var measureScript = scripts.Load("samples/measure")
 
 // measureCall is the script call that counts what a session has measured.
 func (s *store) measureCall(partition protocol.Partition, session string, m *protocol.Measured) call {

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var mendScript = load("mend")
+var mendScript = scripts.Load("repair/mend")
 
 const maxMend = 500 // schedules that one call of Mend looks at
 

@@ -7,9 +7,9 @@ import (
 )
 
 var (
-	moveBeginScript  = load("move_begin")
-	moveArriveScript = load("move_arrive")
-	moveEndScript    = load("move_end")
+	moveBeginScript  = scripts.Load("schedules/move_begin")
+	moveArriveScript = scripts.Load("schedules/move_arrive")
+	moveEndScript    = scripts.Load("schedules/move_end")
 )
 
 // A schedule moves from one queue to another in four steps. Each compares generations before it writes, so anybody may repeat all of

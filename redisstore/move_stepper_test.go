@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
 // The processes of a moveWalk take turns: each waits before each of its commands until the walk lets it go on. So one goroutine runs
@@ -129,23 +131,23 @@ func (p *process) grant(v verdict) {
 }
 
 // runs reports whether a process waits before a call of a script.
-func (p *process) runs(s *script) bool { return isCallOf(p.waits, s) }
+func (p *process) runs(s *script.Script) bool { return isCallOf(p.waits, s) }
 
-func isCallOf(cmd redis.Cmder, s *script) bool {
+func isCallOf(cmd redis.Cmder, s *script.Script) bool {
 	if cmd == nil || len(cmd.Args()) < 2 {
 		return false
 	}
 	text, _ := cmd.Args()[1].(string)
-	return text == s.sha || text == s.text
+	return text == s.SHA || text == s.Text
 }
 
 // moveScripts are those that a moveWalk sends, by their SHA-1 and by their text.
-var moveScripts = map[string]*script{}
+var moveScripts = map[string]*script.Script{}
 
 func init() {
-	for _, s := range []*script{&registerSchedulesScript, &changeRegistryScript, &declareScript, &removeScript, &pauseScheduleScript, &placeScript,
+	for _, s := range []*script.Script{&registerSchedulesScript, &changeRegistryScript, &declareScript, &removeScript, &pauseScheduleScript, &placeScript,
 		&moveBeginScript, &moveArriveScript, &moveEndScript, &workScript, &owedScript} {
-		moveScripts[s.sha], moveScripts[s.text] = s, s
+		moveScripts[s.SHA], moveScripts[s.Text] = s, s
 	}
 }
 
@@ -154,7 +156,7 @@ func describe(cmd redis.Cmder) string {
 	var text strings.Builder
 	args := cmd.Args()
 	if s := moveScripts[fmt.Sprint(args[min(1, len(args)-1)])]; s != nil {
-		text.WriteString(s.name + " " + fmt.Sprint(args[3]))
+		text.WriteString(s.Name + " " + fmt.Sprint(args[3]))
 		args = args[3+args[2].(int):]
 	}
 	for _, arg := range args {

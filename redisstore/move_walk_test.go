@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
 // A moveWalk lets several processes declare, change, move, delete, pause, resume, place and take a few schedules over three queues,
@@ -267,7 +268,7 @@ func (w *moveWalk) hashes(key func(*partitionKeys) string) map[protocol.Partitio
 
 // carriedOut notes a command that a process has carried out.
 func (w *moveWalk) carriedOut(cmd redis.Cmder) {
-	for _, s := range []*script{&registerSchedulesScript, &changeRegistryScript, &declareScript, &removeScript, &pauseScheduleScript, &placeScript,
+	for _, s := range []*script.Script{&registerSchedulesScript, &changeRegistryScript, &declareScript, &removeScript, &pauseScheduleScript, &placeScript,
 		&moveBeginScript, &moveArriveScript, &moveEndScript} {
 		if isCallOf(cmd, s) {
 			w.sent = append(w.sent, redis.NewCmd(w.Context(), slices.Clone(cmd.Args())...))

@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var pauseScheduleScript = load("pause_schedule")
+var pauseScheduleScript = scripts.Load("schedules/pause_schedule")
 
 // What the script answers, other than that it changed the schedule or had nothing to change.
 const (

@@ -26,12 +26,12 @@ import (
 // pieceFiles returns the texts of all pieces by name.
 func pieceFiles(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := fs.Glob(scripts, "scripts/lib/*.lua")
-	if err != nil || len(files) == 0 {
+	found, err := fs.Glob(files, "scripts/lib/*.lua")
+	if err != nil || len(found) == 0 {
 		t.Fatalf("no pieces: %v", err)
 	}
 	texts := map[string]string{}
-	for _, file := range files {
+	for _, file := range found {
 		texts[strings.TrimSuffix(path.Base(file), ".lua")] = read(file)
 	}
 	return texts
@@ -187,22 +187,24 @@ func TestThePieceLintFindsWhatIsWrong(t *testing.T) {
 // Every piece is used, and stands behind those that it needs.
 func TestScriptsUseWhatTheirPiecesNeed(t *testing.T) {
 	pieces, used := pieceFiles(t), map[string]bool{}
-	for _, script := range scriptNames() {
+	for _, name := range scripts.Names() {
 		var before []string
-		replaceLines(withSections(script), usesMark, func(names string) string {
-			for piece := range strings.FieldsSeq(names) {
-				for _, needed := range needs(pieces[piece]) {
-					if !slices.Contains(before, needed) {
-						t.Errorf("scripts/%s.lua uses %s, which needs %s before it", script, piece, needed)
-					}
-				}
-				if slices.Contains(before, piece) {
-					t.Errorf("scripts/%s.lua uses %s twice", script, piece)
-				}
-				before, used[piece] = append(before, piece), true
+		for _, part := range scripts.Parts(name) {
+			folder, file := path.Split(part.File)
+			if folder != "lib/" {
+				continue
 			}
-			return ""
-		})
+			piece := strings.TrimSuffix(file, ".lua")
+			for _, needed := range needs(pieces[piece]) {
+				if !slices.Contains(before, needed) {
+					t.Errorf("scripts/%s.lua uses %s, which needs %s before it", name, piece, needed)
+				}
+			}
+			if slices.Contains(before, piece) {
+				t.Errorf("scripts/%s.lua uses %s twice", name, piece)
+			}
+			before, used[piece] = append(before, piece), true
+		}
 	}
 	for name := range pieces {
 		if !used[name] {
@@ -213,37 +215,36 @@ func TestScriptsUseWhatTheirPiecesNeed(t *testing.T) {
 
 // A section says what it is and of which script, is in that script once, and no file is long.
 func TestEverySectionIsInItsScript(t *testing.T) {
-	files, err := fs.Glob(scripts, "scripts/*/*.lua")
-	if err != nil {
-		t.Fatal(err)
+	sections, err := fs.Glob(files, "scripts/*/*/*.lua")
+	if err != nil || len(sections) == 0 {
+		t.Fatalf("no sections: %v", err)
 	}
-	for _, file := range append(files, scriptFiles()...) {
+	for _, file := range sections {
+		script, name := path.Dir(file), strings.TrimSuffix(path.Base(file), ".lua")
+		verb := path.Base(script)
+		if title, _, _ := strings.Cut(read(file), "\n"); !strings.HasPrefix(title, "-- "+name+": ") || !strings.HasSuffix(title, " A section of "+verb+".lua.") {
+			t.Errorf("%s begins with %q, want -- %s: what it does. A section of %s.lua.", file, title, name, verb)
+		}
+		if n := strings.Count(read(script+".lua"), "\n-- then: "+name+"\n"); n != 1 {
+			t.Errorf("%s is in %s.lua %d times, want once", file, script, n)
+		}
+	}
+	err = fs.WalkDir(files, "scripts", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
 		if n := strings.Count(read(file), "\n"); n > maxLines {
 			t.Errorf("%s has %d lines, want %d at most", file, n, maxLines)
 		}
-		folder, name := path.Base(path.Dir(file)), strings.TrimSuffix(path.Base(file), ".lua")
-		if folder == "lib" || folder == "scripts" {
-			continue
-		}
-		if title, _, _ := strings.Cut(read(file), "\n"); !strings.HasPrefix(title, "-- "+name+": ") || !strings.HasSuffix(title, " A section of "+folder+".lua.") {
-			t.Errorf("%s begins with %q, want -- %s: what it does. A section of %s.lua.", file, title, name, folder)
-		}
-		if n := strings.Count(read("scripts/"+folder+".lua"), "\n-- then: "+name+"\n"); n != 1 {
-			t.Errorf("%s is in scripts/%s.lua %d times, want once", file, folder, n)
-		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
 // maxLines is how long a file of the scripts may be.
 const maxLines = 450
-
-func scriptFiles() []string {
-	files := scriptNames()
-	for i, name := range files {
-		files[i] = "scripts/" + name + ".lua"
-	}
-	return files
-}
 
 // luaValues returns the values of names that a piece declares.
 func luaValues(t *testing.T, piece string, names ...string) []string {
@@ -341,8 +342,12 @@ func onlyIn(t *testing.T, piece, literal string) {
 			texts["lib/"+name] = text
 		}
 	}
-	for _, name := range scriptNames() {
-		texts[name] = withSections(name)
+	for _, name := range scripts.Names() {
+		for _, part := range scripts.Parts(name) {
+			if !strings.HasPrefix(part.File, "lib/") {
+				texts[name] += part.Text
+			}
+		}
 	}
 	written := regexp.MustCompile(`(^|\W)['"]?` + regexp.QuoteMeta(literal) + `\b`)
 	for name, text := range texts {

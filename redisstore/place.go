@@ -12,9 +12,9 @@ import (
 )
 
 var (
-	placeScript    = load("place")
-	owedScript     = load("owed")
-	postponeScript = load("postpone")
+	placeScript    = scripts.Load("schedules/place")
+	owedScript     = scripts.Load("schedules/owed")
+	postponeScript = scripts.Load("schedules/postpone")
 )
 
 const (

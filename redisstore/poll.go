@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var pollScript = load("poll")
+var pollScript = scripts.Load("workers/poll")
 
 // layoutKnown is the version of the keys' layout that the scripts write, layoutRaised that of a partition in which jobs were cancelled or whose
 // queue had a limit.

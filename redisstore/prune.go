@@ -91,7 +91,7 @@ func (s *store) hasPruned(ctx context.Context, owner protocol.Owner) (bool, erro
 	return version >= owner.Version, err
 }
 
-// isSucceeded reports whether a higher version of an owner has pruned: see scripts/declare.lua. No owner is not.
+// isSucceeded reports whether a higher version of an owner has pruned: see scripts/schedules/declare.lua. No owner is not.
 func (s *store) isSucceeded(ctx context.Context, owner protocol.Owner) (bool, error) {
 	if owner.Name == "" {
 		return false, nil

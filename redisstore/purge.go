@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	purgeBeginScript = load("purge_begin")
-	purgeScript      = load("purge")
+	purgeBeginScript = scripts.Load("queues/purge_begin")
+	purgeScript      = scripts.Load("queues/purge")
 )
 
 // maxSweptPurge is how many steps of a purge that nobody has finished one sweep of a partition takes.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
 // Whatever is called while queues are purged, and also where who has begun a purge vanishes: what waited when a purge began is never taken,
@@ -78,14 +79,14 @@ func (w *cancelWalk) purge() {
 }
 
 // twice makes a call, and now and then, after something else, makes it again, as if its answer had been lost.
-func (w *cancelWalk) twice(script *script, keys []string, between func(), args ...any) reply {
-	first, err := w.store.runOne(w.Context(), "purge queue", "default", newCall(script, keys, args))
+func (w *cancelWalk) twice(s *script.Script, keys []string, between func(), args ...any) reply {
+	first, err := w.store.runOne(w.Context(), "purge queue", "default", newCall(s, keys, args))
 	if err != nil {
 		w.fatal("%v", err)
 	}
 	if w.random.IntN(2) == 0 {
 		between()
-		again, err := w.store.runOne(w.Context(), "purge queue", "default", newCall(script, keys, args))
+		again, err := w.store.runOne(w.Context(), "purge queue", "default", newCall(s, keys, args))
 		if err != nil || fmt.Sprint(again[1:]) != fmt.Sprint(first[1:]) {
 			w.fatal("repeated: %v, %v; want %v", again, err, first)
 		}

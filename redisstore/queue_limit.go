@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var limitQueueScript = load("limit_queue")
+var limitQueueScript = scripts.Load("queues/limit_queue")
 
 // maxLimitTries is how often the sessions of a partition are read while others begin.
 const maxLimitTries = 50

@@ -14,9 +14,9 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var deleteQueueScript = load("delete_queue")
+var deleteQueueScript = scripts.Load("queues/delete_queue")
 
-// DeleteQueue deletes a queue on which nothing is, all partitions of it, in the order that scripts/delete_queue.lua explains. It returns
+// DeleteQueue deletes a queue on which nothing is, all partitions of it, in the order that scripts/queues/delete_queue.lua explains. It returns
 // what is there; if that is anything, the queue stays. ErrNotFound if it is not registered and nothing of a deletion is left to do.
 func (s *store) DeleteQueue(ctx context.Context, queue string) (remains protocol.QueueRemains, err error) {
 	found, err := s.lookUpQueues(ctx, queue)

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var pauseQueueScript = load("pause_queue")
+var pauseQueueScript = scripts.Load("queues/pause_queue")
 
 const maxCounted = 350 // partitions that are counted in a round trip
 

@@ -7,7 +7,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var replaceScript = load("replace")
+var replaceScript = scripts.Load("jobs/replace")
 
 // replacePurging is what the script answers while a purge is under way: what it is to delete is not to be replaced.
 const replacePurging = 4

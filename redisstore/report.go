@@ -8,7 +8,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var reportScript = load("report")
+var reportScript = scripts.Load("jobs/report")
 
 // maxReports is how many reports go into one call.
 const maxReports = 100

@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var requeueScript = load("requeue")
+var requeueScript = scripts.Load("jobs/requeue")
 
 // RequeueJobs puts jobs to the front of their queue, in the order in which they are given.
 func (s *store) RequeueJobs(ctx context.Context, queue string, jobs []protocol.RequeuedJob) ([]protocol.Changed, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var residentsScript = load("residents")
+var residentsScript = scripts.Load("schedules/residents")
 
 // A resident is a schedule whose definition was found where it lives; it is no mark. The registry names it there, unless it has lost the
 // entry: somebody deleted the key, or in a cluster its node went back to an earlier state and the queue's node did not. Such a schedule

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var sampleScript = load("sample")
+var sampleScript = scripts.Load("samples/sample")
 
 // hoursTogether is of how many partitions the hour that has ended is read in a round trip.
 const hoursTogether = 50

@@ -11,7 +11,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-// sampleFields are the fields of an entry that are numbers of jobs: see scripts/sample.lua. The first are changes.
+// sampleFields are the fields of an entry that are numbers of jobs: see scripts/samples/sample.lua. The first are changes.
 const (
 	sampleFields  = "edfrxksmwlbpg"
 	sampleChanges = 8

@@ -23,8 +23,8 @@ import (
 //	(queue, g)   → absent                 deleted: written last
 
 var (
-	changeRegistryScript    = load("change_registry")
-	registerSchedulesScript = load("register_schedules")
+	changeRegistryScript    = scripts.Load("schedules/change_registry")
+	registerSchedulesScript = scripts.Load("schedules/register_schedules")
 )
 
 const maxRegister = 500 // schedules in a call of the script

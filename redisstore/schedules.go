@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var removeScript = load("remove")
+var removeScript = scripts.Load("schedules/remove")
 
 const deletedRetention = 7 * 24 * time.Hour // how long it is known that a schedule was deleted
 
@@ -23,7 +23,7 @@ const deletedRetention = 7 * 24 * time.Hour // how long it is known that a sched
 // that entry without a definition takes the steps after the second again (finishRemoval), so that one created anew finds nothing of it.
 //
 // What its owner prunes is not noted: another program that declares it, and runs, declares it again. That this owner's lower versions do
-// not is what the record of who declared it is for (scripts/declare.lua).
+// not is what the record of who declared it is for (scripts/schedules/declare.lua).
 //
 // Whether it is what the caller has seen is asked before anything is noted, and decided by the script that deletes. One that changes
 // between the two stays, and is noted as deleted: that says nothing as long as it stands.

@@ -5,13 +5,17 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
+	"io/fs"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
 // What holds of every script and of the Go code around them. Neither server checks most of it: a real one alone refuses a
@@ -19,23 +23,28 @@ import (
 
 // worksAtMaxMemory are the scripts that go on when the server is out of memory: once a script has written anything it may
 // write everything, so it begins with a write that takes no memory.
-var worksAtMaxMemory = []string{"work", "extend", "reap", "poll", "lead"}
+var worksAtMaxMemory = []string{"sessions/work", "sessions/extend", "sessions/reap", "workers/poll", "leader/lead"}
 
 // writesUnread are the scripts that write keys which they have not read before: a key of a wrong type stops enqueue after the job was
 // added, and the short way of an ordinary job has no command to spare.
-var writesUnread = []string{"enqueue"}
+var writesUnread = []string{"jobs/enqueue"}
 
 const unreadFinding = "which nothing has read before the first write"
 
 func TestEveryScriptKeepsTheRules(t *testing.T) {
 	for _, name := range worksAtMaxMemory {
-		if !slices.Contains(scriptNames(), name) {
+		if !slices.Contains(scripts.Names(), name) {
 			t.Errorf("worksAtMaxMemory has %s, which is no script", name)
 		}
 	}
+	shared := map[string]string{} // the title pages, the logs and the proxy of the tests have a script by its verb
 	for name, script := range loadAll(t) {
+		if other := shared[path.Base(name)]; other != "" {
+			t.Errorf("%s and %s have one verb", name, other)
+		}
+		shared[path.Base(name)] = name
 		t.Run(name, func(t *testing.T) {
-			for _, finding := range lint(name, script.text) {
+			for _, finding := range lint(name, script.Text) {
 				t.Error(finding)
 			}
 		})
@@ -106,8 +115,8 @@ func readTitle(name, text string) (titlePage, []string) {
 	title := titlePage{keys: map[int]titleKey{}}
 	var findings []string
 	lines := strings.Split(text, "\n")
-	if !strings.HasPrefix(lines[0], "-- "+name+".lua: ") {
-		findings = append(findings, fmt.Sprintf("the first line is %q, want -- %s.lua: what it does", lines[0], name))
+	if !strings.HasPrefix(lines[0], "-- "+path.Base(name)+".lua: ") {
+		findings = append(findings, fmt.Sprintf("the first line is %q, want -- %s.lua: what it does", lines[0], path.Base(name)))
 	}
 	returns := false
 	for _, line := range lines {
@@ -139,11 +148,11 @@ func readTitle(name, text string) (titlePage, []string) {
 }
 
 // loadAll returns all scripts by name, as they are sent.
-func loadAll(t *testing.T) map[string]script {
+func loadAll(t *testing.T) map[string]script.Script {
 	t.Helper()
-	all := map[string]script{}
-	for _, name := range scriptNames() {
-		all[name] = load(name)
+	all := map[string]script.Script{}
+	for _, name := range scripts.Names() {
+		all[name] = scripts.Load(name)
 	}
 	if len(all) == 0 {
 		t.Fatal("no scripts")
@@ -197,7 +206,7 @@ func TestTheLintFindsWhatIsWrong(t *testing.T) {
 		}
 	}
 	full := strings.Replace(title, "x.lua", "extend.lua", 1) + good
-	if findings := strings.Join(lint("extend", full), "\n"); !strings.Contains(findings, "ZADD is the first write") {
+	if findings := strings.Join(lint("sessions/extend", full), "\n"); !strings.Contains(findings, "ZADD is the first write") {
 		t.Errorf("a script that must work at maxmemory: found %q", findings)
 	}
 }
@@ -214,10 +223,13 @@ func TestScriptTextIsConstant(t *testing.T) {
 			}
 			name, sent := calledName(call), -1
 			switch name {
-			case "load":
+			case "Load":
+				if of, ok := call.Fun.(*ast.SelectorExpr).X.(*ast.Ident); !ok || of.Name != "scripts" {
+					return true // of an atomic or a sync.Map
+				}
 				literal, ok := call.Args[0].(*ast.BasicLit)
 				if !ok {
-					t.Errorf("%s: load of something else than a literal name", file)
+					t.Errorf("%s: Load of something else than a literal name", file)
 					return true
 				}
 				loaded[strings.Trim(literal.Value, `"`)]++
@@ -227,7 +239,7 @@ func TestScriptTextIsConstant(t *testing.T) {
 				sent = 0
 			}
 			if sent >= 0 && len(call.Args) > sent {
-				if field, ok := call.Args[sent].(*ast.SelectorExpr); !ok || field.Sel.Name != "text" && field.Sel.Name != "sha" {
+				if field, ok := call.Args[sent].(*ast.SelectorExpr); !ok || field.Sel.Name != "Text" && field.Sel.Name != "SHA" {
 					t.Errorf("%s: %s sends something else than a loaded script", file, name)
 				}
 			}
@@ -238,7 +250,7 @@ func TestScriptTextIsConstant(t *testing.T) {
 		if loaded[name] != 1 {
 			t.Errorf("scripts/%s.lua is loaded %d times, want once", name, loaded[name])
 		}
-		if !slices.Contains(Scripts(), script.text) {
+		if !slices.Contains(Scripts(), script.Text) {
 			t.Errorf("%s is not among Scripts()", name)
 		}
 	}
@@ -270,27 +282,41 @@ func TestKeysAreBuiltInKeysGoOnly(t *testing.T) {
 // titles returns the title pages by the SHA1 of their scripts. Every test's client has a guard that asks it, so they are read once.
 var titles = sync.OnceValue(func() map[string]titlePage {
 	all := map[string]titlePage{}
-	for _, name := range scriptNames() {
-		script := load(name)
-		all[script.sha], _ = readTitle(name, script.text)
+	for _, name := range scripts.Names() {
+		script := scripts.Load(name)
+		all[script.SHA], _ = readTitle(name, script.Text)
 	}
 	return all
 })
 
-// goFiles returns this package's own files, tests aside.
+// read returns the text of a file of scripts.
+func read(file string) string {
+	text, err := files.ReadFile(file)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// goFiles returns the files of this package and of its own packages by their paths, tests aside.
 func goFiles(t *testing.T) map[string]*ast.File {
 	t.Helper()
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
 	trees := map[string]*ast.File{}
-	for _, entry := range entries {
-		if name := entry.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
-			trees[name], err = parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
+	for _, root := range []string{".", "internal"} {
+		err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir() && root == "." && file != ".":
+				return fs.SkipDir
+			case !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go"):
+				return nil
 			}
+			trees[filepath.ToSlash(file)], err = parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 	return trees

@@ -15,7 +15,7 @@ import (
 // The queues that live workers serve are a sorted set of the namespace: schedulers look after these at each look, and after the other
 // registered queues, of which there may be any number, in turn.
 
-var serveScript = load("serve")
+var serveScript = scripts.Load("workers/serve")
 
 const (
 	maxServed       = 10_000    // queues that Served finds: those announced last

@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	leaveScript        = load("leave")
-	closeSessionScript = load("close_session")
-	reapScript         = load("reap")
+	leaveScript        = scripts.Load("workers/leave")
+	closeSessionScript = scripts.Load("sessions/close_session")
+	reapScript         = scripts.Load("sessions/reap")
 )
 
 // Leave removes a worker from the sleeping workers of partitions; with Pass the next one is woken in its place.

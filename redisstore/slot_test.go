@@ -128,7 +128,7 @@ func TestSlotAgreesWithClusterKeyslot(t *testing.T) {
 
 func TestTheKeyGuardReportsWrongCalls(t *testing.T) {
 	g := keyGuard{t, titles()}
-	owed := owedScript.sha
+	owed := owedScript.SHA
 	k := keyspace("chime").partition(defaultPartition)
 	for _, c := range []struct {
 		what string

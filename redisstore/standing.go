@@ -9,7 +9,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var standingsScript = load("standings")
+var standingsScript = scripts.Load("schedules/standings")
 
 const maxStandings = 100 // schedules in a call of the script, which reads their definitions
 

@@ -33,7 +33,7 @@
 // # Where is everything
 //
 // The README, under "What is in Redis", has every key with its type; keys.go is the only file that builds their names. Each script,
-// scripts/*.lua, begins with a page on its keys, arguments and answer; [Scripts] returns their texts. Package redisstore/embedded
+// scripts/<noun>/<verb>.lua, begins with a page on its keys, arguments and answer; [Scripts] returns their texts. Package redisstore/embedded
 // is a Redis inside the process, for tests and a first try.
 package redisstore
 

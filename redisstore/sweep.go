@@ -13,7 +13,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var sweepScript = load("sweep")
+var sweepScript = scripts.Load("queues/sweep")
 
 // What the script answers; there is another answer where the partition was swept a short while ago.
 const (

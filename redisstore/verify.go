@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chimejobs/chime/internal/protocol"
+	"github.com/chimejobs/chime/redisstore/internal/script"
 )
 
 const (
@@ -142,7 +143,7 @@ func (v *verifier) types(ctx context.Context, p protocol.Partition, want map[str
 }
 
 // script calls a script of one partition. Those that only read may be called by a user who may not write.
-func (v *verifier) script(ctx context.Context, p protocol.Partition, s *script, writes bool, keys []string, args ...any) (reply, error) {
+func (v *verifier) script(ctx context.Context, p protocol.Partition, s *script.Script, writes bool, keys []string, args ...any) (reply, error) {
 	if !writes && !v.plain {
 		values, err := v.store.runOne(ctx, "verify", p.Queue, newCall(s, keys, args).readOnly())
 		if err == nil || !strings.Contains(err.Error(), timeIsAWrite) {

@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	verifyBodiesScript = load("verify_bodies")
-	verifyPlaceScript  = load("verify_place")
-	verifyJobScript    = load("verify_job")
+	verifyBodiesScript = scripts.Load("repair/verify_bodies")
+	verifyPlaceScript  = scripts.Load("repair/verify_place")
+	verifyJobScript    = scripts.Load("repair/verify_job")
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	verifyStateScript   = load("verify_state")
-	verifyStraysScript  = load("verify_strays")
-	verifyRecordsScript = load("verify_records")
+	verifyStateScript   = scripts.Load("repair/verify_state")
+	verifyStraysScript  = scripts.Load("repair/verify_strays")
+	verifyRecordsScript = scripts.Load("repair/verify_records")
 )
 
 // strays are hashes of jobs in flight and lists of parked jobs of a partition that nothing names, as far as is known.

@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	verifySchedulesScript = load("verify_schedules")
-	verifyOpensScript     = load("verify_opens")
-	verifyBehindScript    = load("verify_behind")
+	verifySchedulesScript = scripts.Load("repair/verify_schedules")
+	verifyOpensScript     = scripts.Load("repair/verify_opens")
+	verifyBehindScript    = scripts.Load("repair/verify_behind")
 )
 
 // scheduleFaults say what is wrong with a schedule, by the word that the script answers.

@@ -46,7 +46,7 @@ func TestWhatIsRightWhenItIsToBeMendedStaysAsItIs(t *testing.T) {
 		var taken []string
 		store := b.hooked(func(cmd redis.Cmder) error {
 			args := cmd.Args()
-			if len(args) < 4 || args[1] != verifyJobScript.sha {
+			if len(args) < 4 || args[1] != verifyJobScript.SHA {
 				return nil
 			}
 			switch mends := args[3+args[2].(int)] == "1"; {

@@ -12,7 +12,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var workScript = load("work")
+var workScript = scripts.Load("sessions/work")
 
 // Work settles what has ended and takes what is due, one call a partition, in one round trip. What a call places, and what its session has
 // measured, goes before it in the same pipeline. The same number again returns the same jobs and writes nothing. Where an answer shows that something was parked

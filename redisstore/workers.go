@@ -10,7 +10,7 @@ import (
 	"github.com/chimejobs/chime/internal/protocol"
 )
 
-var announceWorkerScript = load("announce_worker")
+var announceWorkerScript = scripts.Load("workers/announce_worker")
 
 const workersPerCall = 500 // about so many workers are read by a command
 

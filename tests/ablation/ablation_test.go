@@ -24,41 +24,41 @@ type guard struct {
 }
 
 var guards = []guard{
-	{"cursor of a placement", "redisstore/scripts/place.lua", " or now_cursor ~= plan.cursor", "", "redisstore", "TestAnOccurrenceIsPlacedOnce"},
-	{"revision of a placement", "redisstore/scripts/place.lua", " or h.revision ~= plan.revision", "", "redisstore", "TestPlacingForAnEarlierRevisionIsLost"},
-	{"session before a write", "redisstore/scripts/work.lua", "if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', KEYS[17], session)) then", "if false then", "redisstore", "TestASessionBeingReapedCannotStartAgain"},
-	{"number of a session's call", "redisstore/scripts/work.lua", "local again = last == number", "local again = false", "redisstore", "TestARepeatedWorkCallGetsTheSameAnswerAndWritesNothing"},
-	{"number of a caller's call", "redisstore/scripts/enqueue.lua", "local again = ahead == 0", "local again = false", "", "doubled"},
-	{"fence of a settlement", "redisstore/scripts/work/settlements.lua", "if holds ~= fence and holds ~= '-' .. fence then", "if not holds then", "redisstore", "TestASettlementNeedsTheFence"},
-	{"second look before reaping", "redisstore/scripts/reap.lua", " or tonumber(lapse) ~= tonumber(ARGV[2])", "", "redisstore", "TestReapingNeedsTheLapseThatWasSeen"},
-	{"working at maxmemory", "redisstore/scripts/postpone.lua", "redis.call('ZREM', KEYS[1], '')", "", "redisstore", "TestAtMaxmemoryLapsedSessionsAreReportedAndTheLeaderKeepsItsLease"},
+	{"cursor of a placement", "redisstore/scripts/schedules/place.lua", " or now_cursor ~= plan.cursor", "", "redisstore", "TestAnOccurrenceIsPlacedOnce"},
+	{"revision of a placement", "redisstore/scripts/schedules/place.lua", " or h.revision ~= plan.revision", "", "redisstore", "TestPlacingForAnEarlierRevisionIsLost"},
+	{"session before a write", "redisstore/scripts/sessions/work.lua", "if not last and (header or number ~= 1 or settled > 0 or redis.call('ZSCORE', KEYS[17], session)) then", "if false then", "redisstore", "TestASessionBeingReapedCannotStartAgain"},
+	{"number of a session's call", "redisstore/scripts/sessions/work.lua", "local again = last == number", "local again = false", "redisstore", "TestARepeatedWorkCallGetsTheSameAnswerAndWritesNothing"},
+	{"number of a caller's call", "redisstore/scripts/jobs/enqueue.lua", "local again = ahead == 0", "local again = false", "", "doubled"},
+	{"fence of a settlement", "redisstore/scripts/sessions/work/settlements.lua", "if holds ~= fence and holds ~= '-' .. fence then", "if not holds then", "redisstore", "TestASettlementNeedsTheFence"},
+	{"second look before reaping", "redisstore/scripts/sessions/reap.lua", " or tonumber(lapse) ~= tonumber(ARGV[2])", "", "redisstore", "TestReapingNeedsTheLapseThatWasSeen"},
+	{"working at maxmemory", "redisstore/scripts/schedules/postpone.lua", "redis.call('ZREM', KEYS[1], '')", "", "redisstore", "TestAtMaxmemoryLapsedSessionsAreReportedAndTheLeaderKeepsItsLease"},
 	{"crash cap", "internal/work/admit.go", "case taken.Crashes >= a.config.MaxCrashes:", "case false:", ".", "TestAJobWhoseWorkersVanishedThreeTimesIsDead"},
 	{"clamp of lapses", "redisstore/scripts/lib/lapse.lua", "if lapse ~= ms then", "lapse = ms or lapse\n  if false then", "redisstore", "TestALapseTooFarAheadIsCorrected"},
-	{"body of a burial", "redisstore/scripts/bury.lua", " and text == job.read", "", "redisstore", "TestABurialNeedsTheJobAsItWasRead"},
-	{"retention of a burial", "redisstore/scripts/bury.lua", " and (tonumber(at) or 0) <= now_ms - tonumber(ARGV[1])", "", "redisstore", "TestAJobThatWasParkedAnewIsNotBuried"},
-	{"one death a job", "redisstore/scripts/bury.lua", "if before[i] then job.body, job.follows = '', '' end", "", "redisstore", "TestAJobThatIsParkedTwiceDiesOnce"},
+	{"body of a burial", "redisstore/scripts/jobs/bury.lua", " and text == job.read", "", "redisstore", "TestABurialNeedsTheJobAsItWasRead"},
+	{"retention of a burial", "redisstore/scripts/jobs/bury.lua", " and (tonumber(at) or 0) <= now_ms - tonumber(ARGV[1])", "", "redisstore", "TestAJobThatWasParkedAnewIsNotBuried"},
+	{"one death a job", "redisstore/scripts/jobs/bury.lua", "if before[i] then job.body, job.follows = '', '' end", "", "redisstore", "TestAJobThatIsParkedTwiceDiesOnce"},
 	{"limit of bytes", "redisstore/scripts/lib/bytes.lua", "bytes > CALL_BYTES", "false", "redisstore", "TestATakeReturnsAboutAMebibyteAtMost"},
-	{"an ID stands in the list once", "redisstore/scripts/enqueue.lua", "local list = void[id] and revived or ready", "local list = ready", "redisstore", "TestACancelledIDThatIsEnqueuedAgainHasItsOldPlace"},
-	{"name of a backfill's call", "redisstore/scripts/backfill.lua", "if before then return", "if false then return", "redisstore", "TestABackfillThatIsSentTwicePlacesOnce"},
-	{"revision of a backfill", "redisstore/scripts/backfill.lua", "h.revision ~= ARGV[4] or ", "", "redisstore", "TestABackfillOfAnotherRevisionIsAConflict"},
-	{"sessions of a backfill", "redisstore/scripts/backfill.lua", "if not known[session] then", "if known[session] == 0 then", "redisstore", "TestWhatANewSessionTakesIsNotBackfilled"},
-	{"sessions of a repair", "redisstore/scripts/verify_job.lua", "if not known[session] then", "if known[session] == 0 then", "redisstore", "TestWhatIsRightWhenItIsToBeMendedStaysAsItIs"},
-	{"attempts of an occurrence that is owed", "redisstore/scripts/verify_schedules.lua", " and redis.call('HEXISTS', JOBS, id) == 0", "", "redisstore", "TestVerifyTakesARetryForNoSecondPlacement"},
-	{"state of a schedule that stands nowhere", "redisstore/scripts/mend.lua", "if policy(text) == 'live' then", "if text then", "redisstore", "TestNothingIsOwedThatIsToPlaceNothing"},
-	{"what is on a queue", "redisstore/scripts/delete_queue.lua", "if found[i] > 0 then return found end", "", "redisstore", "TestAQueueIsDeletedOnlyWhereNothingIsOnIt"},
-	{"name of a deletion's call", "redisstore/scripts/delete_queue.lua", "if ARGV[1] ~= '' and answered(CALLERS, ARGV[1]) then", "if false then", "redisstore", "TestACopyOfADeletionTakesNothingAway"},
-	{"second of an enqueuer of a deleted queue", "redisstore/scripts/delete_queue.lua", "(math.max(math.floor(score / ROUND), now_s) + 1)", "math.floor(score / ROUND)", "redisstore", "TestTheNextJobOfABusyEnqueuerListsADeletedQueue"},
-	{"minute of a sample", "redisstore/scripts/sample.lua", "if last and not wrong and minute - last <", "if last and not wrong and 1e15 <", "redisstore", "TestASampleOfAMinuteIsTakenOnce"},
-	{"minute at which an hour was read", "redisstore/scripts/sample.lua", "if hour_ended and ARGV[4] ~= was.minute then", "if false then", "redisstore", "TestAnHourThatWasReadTooSoonIsNotWritten"},
-	{"name of a put of a collection", "redisstore/scripts/put_collection.lua", "if c.token == token then", "if false then", "redisstore", "TestACallOfCollectionsMayBeSentTwice"},
-	{"revision of a put of a collection", "redisstore/scripts/put_collection.lua", "elseif c.revision ~= seen then", "elseif false then", "redisstore", "TestAPutNeedsTheRevisionThatIsStored"},
-	{"number drawn last", "redisstore/scripts/put_collection.lua", "(tonumber(stored[2] or '') or 0) + 1", "0", "redisstore", "TestNumbersOfCollectionsGrowWhenTheClockStepsBack"},
-	{"quota of names", "redisstore/scripts/reserve.lua", "if names >= tonumber(c.max_names) then", "if false then", "redisstore", "TestAQuotaIsExactUnderManyWriters"},
-	{"state of a reservation", "redisstore/scripts/reserve.lua", "if c.state == 'deleted' then", "if false then", "redisstore", "TestAReservationNeedsRoomInACollectionThatIsNotDeleted"},
-	{"creation of a release", "redisstore/scripts/release.lua", "if c.creation ~= creation then", "if false then", "redisstore", "TestALateReleaseLeavesALaterCollection"},
-	{"names of a deletion", "redisstore/scripts/delete_collection.lua", "if names > 0 then", "if false then", "redisstore", "TestACollectionIsRemovedLast"},
-	{"number of a transition", "redisstore/scripts/finish_transition.lua", "if c.transition ~= transition or", "if", "redisstore", "TestATransitionIsFinishedByItsNumber"},
-	{"samples of a clock that was wrong", "redisstore/scripts/sample.lua", "if wrong then was, last = {}, nil end", "", "redisstore", "TestSamplesSurviveAClockThatWasWrong"},
+	{"an ID stands in the list once", "redisstore/scripts/jobs/enqueue.lua", "local list = void[id] and revived or ready", "local list = ready", "redisstore", "TestACancelledIDThatIsEnqueuedAgainHasItsOldPlace"},
+	{"name of a backfill's call", "redisstore/scripts/schedules/backfill.lua", "if before then return", "if false then return", "redisstore", "TestABackfillThatIsSentTwicePlacesOnce"},
+	{"revision of a backfill", "redisstore/scripts/schedules/backfill.lua", "h.revision ~= ARGV[4] or ", "", "redisstore", "TestABackfillOfAnotherRevisionIsAConflict"},
+	{"sessions of a backfill", "redisstore/scripts/schedules/backfill.lua", "if not known[session] then", "if known[session] == 0 then", "redisstore", "TestWhatANewSessionTakesIsNotBackfilled"},
+	{"sessions of a repair", "redisstore/scripts/repair/verify_job.lua", "if not known[session] then", "if known[session] == 0 then", "redisstore", "TestWhatIsRightWhenItIsToBeMendedStaysAsItIs"},
+	{"attempts of an occurrence that is owed", "redisstore/scripts/repair/verify_schedules.lua", " and redis.call('HEXISTS', JOBS, id) == 0", "", "redisstore", "TestVerifyTakesARetryForNoSecondPlacement"},
+	{"state of a schedule that stands nowhere", "redisstore/scripts/repair/mend.lua", "if policy(text) == 'live' then", "if text then", "redisstore", "TestNothingIsOwedThatIsToPlaceNothing"},
+	{"what is on a queue", "redisstore/scripts/queues/delete_queue.lua", "if found[i] > 0 then return found end", "", "redisstore", "TestAQueueIsDeletedOnlyWhereNothingIsOnIt"},
+	{"name of a deletion's call", "redisstore/scripts/queues/delete_queue.lua", "if ARGV[1] ~= '' and answered(CALLERS, ARGV[1]) then", "if false then", "redisstore", "TestACopyOfADeletionTakesNothingAway"},
+	{"second of an enqueuer of a deleted queue", "redisstore/scripts/queues/delete_queue.lua", "(math.max(math.floor(score / ROUND), now_s) + 1)", "math.floor(score / ROUND)", "redisstore", "TestTheNextJobOfABusyEnqueuerListsADeletedQueue"},
+	{"minute of a sample", "redisstore/scripts/samples/sample.lua", "if last and not wrong and minute - last <", "if last and not wrong and 1e15 <", "redisstore", "TestASampleOfAMinuteIsTakenOnce"},
+	{"minute at which an hour was read", "redisstore/scripts/samples/sample.lua", "if hour_ended and ARGV[4] ~= was.minute then", "if false then", "redisstore", "TestAnHourThatWasReadTooSoonIsNotWritten"},
+	{"name of a put of a collection", "redisstore/scripts/collections/put_collection.lua", "if c.token == token then", "if false then", "redisstore", "TestACallOfCollectionsMayBeSentTwice"},
+	{"revision of a put of a collection", "redisstore/scripts/collections/put_collection.lua", "elseif c.revision ~= seen then", "elseif false then", "redisstore", "TestAPutNeedsTheRevisionThatIsStored"},
+	{"number drawn last", "redisstore/scripts/collections/put_collection.lua", "(tonumber(stored[2] or '') or 0) + 1", "0", "redisstore", "TestNumbersOfCollectionsGrowWhenTheClockStepsBack"},
+	{"quota of names", "redisstore/scripts/collections/reserve.lua", "if names >= tonumber(c.max_names) then", "if false then", "redisstore", "TestAQuotaIsExactUnderManyWriters"},
+	{"state of a reservation", "redisstore/scripts/collections/reserve.lua", "if c.state == 'deleted' then", "if false then", "redisstore", "TestAReservationNeedsRoomInACollectionThatIsNotDeleted"},
+	{"creation of a release", "redisstore/scripts/collections/release.lua", "if c.creation ~= creation then", "if false then", "redisstore", "TestALateReleaseLeavesALaterCollection"},
+	{"names of a deletion", "redisstore/scripts/collections/delete_collection.lua", "if names > 0 then", "if false then", "redisstore", "TestACollectionIsRemovedLast"},
+	{"number of a transition", "redisstore/scripts/collections/finish_transition.lua", "if c.transition ~= transition or", "if", "redisstore", "TestATransitionIsFinishedByItsNumber"},
+	{"samples of a clock that was wrong", "redisstore/scripts/samples/sample.lua", "if wrong then was, last = {}, nil end", "", "redisstore", "TestSamplesSurviveAClockThatWasWrong"},
 }
 
 // TestASwitchedOffGuardIsFound switches each guard off and runs what is to find that. A guard whose absence nothing finds may be missing
@@ -80,7 +80,7 @@ func TestASwitchedOffGuardIsFound(t *testing.T) {
 				if binaries[where] == "" {
 					binaries[where] = build(t, root, where, filepath.Join(folder, filepath.Base(where)), scriptReader, withSwitch(t, root))
 				}
-				binary, environment = binaries[where], []string{"CHIME_GUARD_FILE=" + strings.TrimPrefix(g.file, "redisstore/"), "CHIME_GUARD_ON=" + g.on, "CHIME_GUARD_OFF=" + g.off}
+				binary, environment = binaries[where], []string{"CHIME_GUARD_FILE=" + strings.TrimPrefix(g.file, "redisstore/scripts/"), "CHIME_GUARD_ON=" + g.on, "CHIME_GUARD_OFF=" + g.off}
 			} else {
 				binary = build(t, root, where, filepath.Join(t.TempDir(), "tests"), g.file, strings.ReplaceAll(text, g.on, g.off))
 			}
@@ -130,7 +130,7 @@ func (g guard) source(t *testing.T, root string) string {
 }
 
 // scriptReader is the file that reads the scripts.
-const scriptReader = "redisstore/script.go"
+const scriptReader = "redisstore/internal/script/script.go"
 
 // withSwitch returns the text of scriptReader, changed so that the environment switches off a part of a script.
 func withSwitch(t *testing.T, root string) string {
