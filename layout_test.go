@@ -60,10 +60,13 @@ var mayImport = map[string][]string{
 	"redisstore":                 {"internal/protocol", "github.com/redis/go-redis/v9"},
 	"redisstore/embedded":        {"redisstore", "internal/memconn", "github.com/redis/go-redis/v9", "github.com/alicebob/miniredis/v2"},
 	"chimetest":                  {".", "internal/protocol", "internal/wire", "internal/schedule", "internal/testjob", "redisstore/embedded", "github.com/redis/go-redis/v9"},
-	"internal/chaos":             {"any"}, // these five serve tests
+	"internal/chaos":             {"any"}, // these eight serve tests
 	"internal/childproc":         {"any"},
 	"internal/faultproxy":        {"any"},
+	"internal/long":              {},
 	"internal/redistest":         {"any"},
+	"internal/storesuite":        {"internal/protocol", "internal/long"},
+	"tests":                      {"any"},
 	"internal/system":            {"any"},
 	"examples":                   {"any"},
 	"cmd":                        {"any"},
@@ -133,7 +136,7 @@ func TestSomeImportsAreLeftToPrograms(t *testing.T) {
 
 // servesTests reports whether a folder has helpers of tests, which no program needs.
 func servesTests(folder string) bool {
-	return slices.Contains([]string{"chimetest", "internal/chaos", "internal/childproc", "internal/faultproxy", "internal/redistest", "internal/system"}, folder)
+	return slices.Contains([]string{"chimetest", "internal/chaos", "internal/childproc", "internal/faultproxy", "internal/long", "internal/redistest", "internal/storesuite", "internal/system"}, folder)
 }
 
 func TestTheTopLevelHasItsFiles(t *testing.T) {
